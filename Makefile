@@ -1,0 +1,48 @@
+# A thin front for CMake.  Everything it makes is under build/.
+PREFIX ?= /usr/local
+BUILD := build
+JOBS ?= $(shell nproc 2>/dev/null || echo 2)
+GENERATOR = $(if $(shell command -v ninja),-G Ninja,)
+CMAKE_OPTIONS ?=
+
+.PHONY: all build configure demo test quick lint format install uninstall clean setup
+
+all: build
+
+setup:
+	@tools/setup.sh
+
+# An existing build folder keeps its generator.
+configure: setup
+	@cmake -B $(BUILD) $(if $(wildcard $(BUILD)/CMakeCache.txt),,$(GENERATOR)) \
+	    -DCMAKE_INSTALL_PREFIX=$(PREFIX) $(CMAKE_OPTIONS)
+
+build: configure
+	@cmake --build $(BUILD) -j $(JOBS)
+
+demo: configure
+	@cmake --build $(BUILD) -j $(JOBS) --target shoal-bench
+	@$(BUILD)/bin/shoal-bench --profile demo
+
+test:
+	@tools/setup.sh --tests
+	@tools/ci.sh
+
+quick: configure
+	@cmake --build $(BUILD) -j $(JOBS) --target unit_tests
+	@ctest --test-dir $(BUILD) -L unit -j $(JOBS) --output-on-failure
+
+lint:
+	@tools/lint.sh
+
+format:
+	@find include src tests bench examples -name '*.[ch]' -print0 | xargs -0 clang-format -i
+
+install: build
+	@cmake --install $(BUILD)
+
+uninstall:
+	@cmake --build $(BUILD) --target uninstall
+
+clean:
+	@rm -rf $(BUILD)

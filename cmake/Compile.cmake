@@ -1,0 +1,71 @@
+# How we compile our own code; never inherited by users.
+#   shoal_build  sanitizers or hardening: also for the bundled hiredis
+#   shoal_dev    shoal_build, plus the warnings and the standard
+include(CheckCCompilerFlag)
+include(CheckLinkerFlag)
+
+add_library(shoal_build INTERFACE)
+add_library(shoal_dev INTERFACE)
+target_link_libraries(shoal_dev INTERFACE shoal_build)
+target_compile_features(shoal_dev INTERFACE c_std_11)
+target_compile_definitions(shoal_dev INTERFACE _GNU_SOURCE) # accept4, eventfd, timerfd
+target_compile_options(shoal_dev INTERFACE
+  -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wswitch-enum -Wmissing-prototypes -Wvla)
+if(SHOAL_WERROR)
+  target_compile_options(shoal_dev INTERFACE -Werror)
+endif()
+
+if(SHOAL_SANITIZE)
+  set(flags -fsanitize=${SHOAL_SANITIZE} -fno-omit-frame-pointer)
+  if(SHOAL_SANITIZE MATCHES "undefined")
+    list(APPEND flags -fno-sanitize-recover=all)
+  endif()
+  target_compile_options(shoal_build INTERFACE ${flags} -O1)
+  target_link_options(shoal_build INTERFACE ${flags})
+else()
+  foreach(flag IN ITEMS -fstack-protector-strong -fstack-clash-protection -fcf-protection)
+    string(MAKE_C_IDENTIFIER "SHOAL_HAS${flag}" has)
+    check_c_compiler_flag(${flag} ${has})
+    if(${has})
+      target_compile_options(shoal_build INTERFACE ${flag})
+    endif()
+  endforeach()
+  # Fortifying needs an optimising build.
+  target_compile_options(shoal_build INTERFACE
+    $<$<NOT:$<CONFIG:Debug,>>:-U_FORTIFY_SOURCE>
+    $<$<NOT:$<CONFIG:Debug,>>:-D_FORTIFY_SOURCE=3>)
+  check_linker_flag(C -Wl,-z,relro,-z,now SHOAL_HAS_RELRO)
+  if(SHOAL_HAS_RELRO)
+    target_link_options(shoal_build INTERFACE -Wl,-z,relro,-z,now)
+  endif()
+endif()
+
+# Choices between a fast Linux facility and a portable one, as 0 or 1.
+function(shoal_choose option fast portable definition)
+  set(choice ${${option}})
+  if(choice STREQUAL "auto")
+    set(choice ${portable})
+    if(CMAKE_SYSTEM_NAME STREQUAL "Linux")
+      set(choice ${fast})
+    endif()
+  endif()
+  if(NOT choice MATCHES "^(${fast}|${portable})$")
+    message(FATAL_ERROR "${option} must be auto, ${fast} or ${portable}, not '${choice}'")
+  endif()
+  if(choice STREQUAL fast)
+    target_compile_definitions(shoal_dev INTERFACE ${definition}=1)
+  else()
+    target_compile_definitions(shoal_dev INTERFACE ${definition}=0)
+  endif()
+  message(STATUS "${option}: ${choice}")
+endfunction()
+
+shoal_choose(SHOAL_WAKER timerfd uv SHOAL_WAKER_TIMERFD)
+shoal_choose(SHOAL_NOTIFIER eventfd pipe SHOAL_NOTIFIER_EVENTFD)
+
+if(SHOAL_MUTANT)
+  string(TOUPPER "${SHOAL_MUTANT}" mutant)
+  string(MAKE_C_IDENTIFIER "SHOAL_MUTANT_${mutant}" mutant)
+  target_compile_definitions(shoal_dev INTERFACE ${mutant}=1)
+  message(WARNING "This build contains a deliberate bug: ${mutant}")
+endif()

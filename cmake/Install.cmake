@@ -1,0 +1,45 @@
+# Headers, libraries, pkg-config file, CMake package, bench; and how to remove them.
+install(DIRECTORY include/shoal TYPE INCLUDE COMPONENT devel FILES_MATCHING PATTERN "*.h")
+install(TARGETS shoal shoal_static EXPORT shoal
+  LIBRARY COMPONENT runtime NAMELINK_COMPONENT devel
+  ARCHIVE COMPONENT devel)
+if(TARGET shoal-bench)
+  install(TARGETS shoal-bench RUNTIME COMPONENT tools)
+endif()
+
+set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/shoal)
+configure_package_config_file(cmake/shoalConfig.cmake.in shoalConfig.cmake
+  INSTALL_DESTINATION ${package_dir})
+write_basic_package_version_file(${CMAKE_CURRENT_BINARY_DIR}/shoalConfigVersion.cmake
+  COMPATIBILITY SameMinorVersion)
+install(EXPORT shoal FILE shoalTargets.cmake NAMESPACE shoal::
+  DESTINATION ${package_dir} COMPONENT devel)
+install(FILES
+  ${CMAKE_CURRENT_BINARY_DIR}/shoalConfig.cmake
+  ${CMAKE_CURRENT_BINARY_DIR}/shoalConfigVersion.cmake
+  DESTINATION ${package_dir} COMPONENT devel)
+
+# Written while installing: the prefix may still change, and the paths in it are absolute.
+set(requires_private "libuv >= 1.44")
+if(NOT SHOAL_HIREDIS_BUNDLED)
+  string(APPEND requires_private ", hiredis >= 1.1")
+endif()
+install(CODE "
+  cmake_path(ABSOLUTE_PATH CMAKE_INSTALL_PREFIX NORMALIZE)
+  set(full_libdir \"${CMAKE_INSTALL_LIBDIR}\")
+  set(full_includedir \"${CMAKE_INSTALL_INCLUDEDIR}\")
+  cmake_path(ABSOLUTE_PATH full_libdir BASE_DIRECTORY \"\${CMAKE_INSTALL_PREFIX}\")
+  cmake_path(ABSOLUTE_PATH full_includedir BASE_DIRECTORY \"\${CMAKE_INSTALL_PREFIX}\")
+  set(version \"${PROJECT_VERSION}\")
+  set(requires_private \"${requires_private}\")
+  configure_file(\"${PROJECT_SOURCE_DIR}/cmake/shoal.pc.in\"
+    \"${CMAKE_CURRENT_BINARY_DIR}/shoal.pc\" @ONLY)
+  file(INSTALL \"${CMAKE_CURRENT_BINARY_DIR}/shoal.pc\"
+    DESTINATION \"\${full_libdir}/pkgconfig\")"
+  COMPONENT devel)
+
+if(PROJECT_IS_TOP_LEVEL)
+  configure_file(cmake/uninstall.cmake.in uninstall.cmake @ONLY)
+  add_custom_target(uninstall
+    COMMAND ${CMAKE_COMMAND} -P ${CMAKE_CURRENT_BINARY_DIR}/uninstall.cmake)
+endif()

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SHOAL_ERRORS_H
+#define SHOAL_ERRORS_H
+
+#include <shoal/version.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The one list of codes: name, value, text.  The range -7099 .. -7000 is
+ * disjoint from errno and from libuv's codes, so that a stray foreign code shows.
+ * Values are never renumbered. */
+#define SHOAL_ERROR_MAP(X)                                                             \
+    X(EINVAL, -7001, "invalid argument")                                               \
+    X(ENOMEM, -7002, "out of memory")                                                  \
+    X(EFULL, -7003, "too many commands or bytes are outstanding")                      \
+    X(ETOOBIG, -7004, "the command can never fit the configured limits")               \
+    X(ECLOSED, -7005, "the client is closed")                                          \
+    X(EREFUSED, -7006, "the command may not be sent on a shared connection")           \
+    X(EFORK, -7007, "the client belongs to the parent process")                        \
+    X(ELOOP, -7008, "this call would block the loop thread")                           \
+    X(EURL, -7009, "the URL cannot be understood")                                     \
+    X(EINTR, -7010, "interrupted by a signal")                                         \
+    X(ENOENT, -7011, "no such outstanding command")                                    \
+    X(ESYSTEM, -7012, "the operating system refused a resource")                       \
+    X(ETIMEOUT, -7020, "the deadline passed")                                          \
+    X(ECANCELLED, -7021, "cancelled by the caller")                                    \
+    X(ECONN, -7022, "the connection could not be made or was lost")                    \
+    X(EDESYNC, -7023, "the server broke the protocol")                                 \
+    X(EAUTH, -7024, "the server rejected the credentials")                             \
+    X(ESHUTDOWN, -7025, "the client was closed before the reply came")
+
+enum shoal_error {
+#define SHOAL_ERROR_VALUE(name, value, text) SHOAL_##name = value,
+    SHOAL_ERROR_MAP(SHOAL_ERROR_VALUE)
+#undef SHOAL_ERROR_VALUE
+};
+
+/**
+ * One line of English for a code, without a full stop.
+ *
+ * Total: 0 gives "success", an unknown code gives "unknown error".
+ *
+ * @return a static string
+ *
+ * Threads: any
+ * Since:   0.1
+ */
+SHOAL_EXTERN const char *shoal_strerror(int code);
+
+/**
+ * The name of a code, for logs: "SHOAL_EFULL".
+ *
+ * Total: 0 gives "OK", an unknown code gives "UNKNOWN".
+ *
+ * @return a static string
+ *
+ * Threads: any
+ * Since:   0.1
+ */
+SHOAL_EXTERN const char *shoal_err_name(int code);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SHOAL_FORMAT_H
+#define SHOAL_FORMAT_H
+
+/* Commands from a format, as hiredis has them, for C written by hand:
+ *
+ *     shoal_client_submitf(client, on_result, data, "SET %s %b", key, value, bytes);
+ *
+ * Words are split at the format's spaces only, so an argument never becomes two.
+ * %s takes a string, %b a pointer and a size_t, %d %i %u %lld ... a number. */
+
+#include <shoal/client.h>
+#include <shoal/version.h>
+#include <stdarg.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/**
+ * shoal_client_submit() with the command from a format.
+ *
+ * Threads:   any
+ * Blocks:    never
+ * Ownership: nothing passed in is kept
+ * Errors:    those of shoal_client_submit(); SHOAL_EINVAL also for a bad format
+ * Since:     0.1
+ */
+SHOAL_EXTERN int shoal_client_submitf(shoal_client_t *client, shoal_result_cb on_result,
+                                      void *data, const char *format, ...);
+
+/**
+ * shoal_client_submitf() with a va_list.
+ *
+ * Threads:   any
+ * Blocks:    never
+ * Ownership: nothing passed in is kept
+ * Errors:    those of shoal_client_submitf()
+ * Since:     0.1
+ */
+SHOAL_EXTERN int shoal_client_vsubmitf(shoal_client_t *client,
+                                       shoal_result_cb on_result, void *data,
+                                       const char *format, va_list args);
+
+/**
+ * shoal_client_call() with the command from a format.
+ *
+ * Threads:   any, but not the loop thread
+ * Blocks:    until the result, at most to the deadline
+ * Ownership: nothing passed in is kept; the caller releases the result
+ * Errors:    those of shoal_client_call(); SHOAL_EINVAL also for a bad format
+ * Since:     0.1
+ */
+SHOAL_EXTERN int shoal_client_callf(shoal_client_t *client, shoal_result_t **ret_result,
+                                    const char *format, ...);
+
+/**
+ * shoal_client_callf() with a va_list.
+ *
+ * Threads:   any, but not the loop thread
+ * Blocks:    until the result, at most to the deadline
+ * Ownership: nothing passed in is kept; the caller releases the result
+ * Errors:    those of shoal_client_callf()
+ * Since:     0.1
+ */
+SHOAL_EXTERN int shoal_client_vcallf(shoal_client_t *client,
+                                     shoal_result_t **ret_result, const char *format,
+                                     va_list args);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SHOAL_OPTIONS_H
+#define SHOAL_OPTIONS_H
+
+#include <shoal/version.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** How a client is to behave.  Opaque; one object may open many clients. */
+typedef struct shoal_options shoal_options_t;
+typedef struct shoal_client shoal_client_t;
+typedef struct shoal_event shoal_event_t;
+
+/** When queued commands leave. */
+typedef enum shoal_flush_mode {
+    SHOAL_FLUSH_AUTO = 0,  /**< the policy tunes itself; the default */
+    SHOAL_FLUSH_OFF = 1,   /**< at the end of every loop turn */
+    SHOAL_FLUSH_FIXED = 2, /**< not sooner than a fixed pause after the former flush */
+} shoal_flush_mode_t;
+
+/** What happens to commands while there is no connection. */
+typedef enum shoal_offline_mode {
+    SHOAL_OFFLINE_QUEUE = 0, /**< they wait for it, until their deadline; the default */
+    SHOAL_OFFLINE_FAIL = 1   /**< they fail at once with SHOAL_ECONN, not executed */
+} shoal_offline_mode_t;
+
+/** Importance of a log line. */
+typedef enum shoal_log_level {
+    SHOAL_LOG_ERROR = 0,
+    SHOAL_LOG_WARN = 1,
+    SHOAL_LOG_INFO = 2,
+    SHOAL_LOG_DEBUG = 3
+} shoal_log_level_t;
+
+/**
+ * Receives a connection event.
+ *
+ * `event` is borrowed until the callback returns.
+ *
+ * Threads: runs on the loop thread; must not block.
+ */
+typedef void (*shoal_event_cb)(shoal_client_t *client, const shoal_event_t *event,
+                               void *data);
+
+/**
+ * Receives one line of log, without a line feed.  Never holds an argument of a
+ * command or a credential.
+ *
+ * Threads: runs on the loop thread; must not block.
+ */
+typedef void (*shoal_log_cb)(shoal_log_level_t level, const char *line, void *data);
+
+/** Means "no deadline" wherever a timeout is asked for. */
+#define SHOAL_TIMEOUT_NEVER UINT64_MAX
+
+/**
+ * Options with every default: 127.0.0.1:6379, no credentials, database 0.
+ *
+ * @param ret_options receives the options; free with shoal_options_free()
+ *
+ * Threads: any
+ * Errors:  SHOAL_ENOMEM
+ * Since:   0.1
+ */
+SHOAL_EXTERN int shoal_options_new(shoal_options_t **ret_options);
+
+/**
+ * Options from a URL.
+ *
+ *     redis://[[user]:password@]host[:port][/db][?key=value&...]
+ *     unix://[[user]:password@]/path/of/socket[?db=N&key=value&...]
+ *
+ * `valkey://` means `redis://`; `redis+unix://` and `valkey+unix://` mean `unix://`.
+ * User and password are percent-decoded.  An IPv6 address stands in brackets.  Keys:
+ * `db`, `protocol` (2 or 3), `client_name`, `timeout_ms`, `connect_timeout_ms`,
+ * `flush` (auto, off, fixed:US), `budget_us`, `offline` (queue, fail).  An unknown
+ * key or a value out of range is an error; nothing is ignored.
+ *
+ * @param url         NUL-terminated
+ * @param ret_options receives the options; free with shoal_options_free()
+ *
+ * Threads:   any
+ * Ownership: nothing passed in is kept
+ * Errors:    SHOAL_EURL   not of the form above
+ *            SHOAL_EINVAL url or ret_options is NULL
+ *            SHOAL_ENOMEM
+ * Since:     0.1
+ */
+SHOAL_EXTERN int shoal_options_from_url(const char *url, shoal_options_t **ret_options);
+
+/**
+ * Forget options, wiping the credentials.  NULL is allowed.  Clients that were
+ * opened with them keep their own copy.
+ *
+ * Threads: any
+ * Since:   0.1
+ */
+SHOAL_EXTERN void shoal_options_free(shoal_options_t *options);
+
+/**
+ * The server to connect to, by TCP.  Default: "127.0.0.1", 6379.
+ *
+ * @param host name or address, copied
+ * @param port 1 .. 65535
+ *
+ * Threads: setup
+ * Errors:  SHOAL_EINVAL out of range, or empty host; SHOAL_ENOMEM
+ * Since:   0.1
+ */
+SHOAL_EXTERN int shoal_options_set_address(shoal_options_t *options, const char *host,
+                                           int port);
+
+/**
+ * The server to connect to, by a Unix socket.  Replaces the TCP address.
+ *
+ * @param path copied; shorter than the system's limit (108 bytes on Linux)
+ *
+ * Threads: setup
+ * Errors:  SHOAL_EINVAL empty or too long; SHOAL_ENOMEM
+ * Since:   0.1
+ */
+SHOAL_EXTERN int shoal_options_set_unix_path(shoal_options_t *options,
+                                             const char *path);
+
+/**
+ * Credentials.  Default: none.
+ *
+ * @param user     NULL for the server's default user (password only)
+ * @param password NULL for no authentication
+ *
+ * Threads:   setup
+ * Ownership: copied; the copies are wiped when freed
+ * Errors:    SHOAL_EINVAL a user without a password; SHOAL_ENOMEM
+ * Since:     0.1
+ */
+SHOAL_EXTERN int shoal_options_set_auth(shoal_options_t *options, const char *user,
+                                        const char *password);
+
+/**
+ * Number of the database, selected on every connection.  Default: 0.
+ *
+ * @param database 0 .. INT32_MAX
+ *
+ * Threads: setup
+ * Errors:  SHOAL_EINVAL out of range
+ * Since:   0.1
+ */
+SHOAL_EXTERN int shoal_options_set_database(shoal_options_t *options, int database);
+
+/**
+ * The connection's name, shown by CLIENT LIST.  Default: none.
+ *
+ * @param name printable ASCII without spaces, copied; NULL for none
+ *
+ * Threads: setup
+ * Errors:  SHOAL_EINVAL other characters; SHOAL_ENOMEM
+ * Since:   0.1
+ */
+SHOAL_EXTERN int shoal_options_set_client_name(shoal_options_t *options,
+                                               const char *name);
+
+/**
+ * The newest protocol to ask for: 2 or 3.  Default: 3, with a fall-back to 2 when the
+ * server does not know HELLO.
+ *
+ * Threads: setup
+ * Errors:  SHOAL_EINVAL neither 2 nor 3
+ * Since:   0.1
+ */
+SHOAL_EXTERN int shoal_options_set_protocol(shoal_options_t *options, int version);
+
+/**
+ * Time that a command has, from its submission to its result, if its call names no
+ * other: queue, batch, wire, reply and retries together.
+ *
+ * @param timeout_us 1 .. 86 400 000 000 (a day), or SHOAL_TIMEOUT_NEVER.
+ *                   Default: 5 000 000
+ *
+ * Threads: setup
+ * Errors:  SHOAL_EINVAL out of range
+ * Since:   0.1
+ */
+SHOAL_EXTERN int shoal_options_set_timeout_us(shoal_options_t *options,
+                                              uint64_t timeout_us);
+
+/**
+ * Time for one connection: `connect_us` for resolving the name and connecting to one
+ * of its addresses, `handshake_us` for the greeting that follows.
+ *
+ * @param connect_us   1000 .. 600 000 000.  Default: 2 000 000
+ * @param handshake_us 1000 .. 600 000 000.  Default: 5 000 000
+ *
+ * Threads: setup
+ * Errors:  SHOAL_EINVAL out of range
+ * Since:   0.1
+ */
+SHOAL_EXTERN int shoal_options_set_connect_timeout_us(shoal_options_t *options,
+                                                      uint64_t connect_us,
+                                                      uint64_t handshake_us);
+
+/**
+ * When a silent connection is given up: the oldest unanswered command is older than
+ * `stall_us` and no byte arrived in that time.  Writes do not prolong it.
+ *
+ * @param stall_us 10 000 .. 3 600 000 000.  Default: 5 000 000
+ *
+ * Threads: setup
+ * Errors:  SHOAL_EINVAL out of range
+ * Since:   0.1
+ */
+SHOAL_EXTERN int shoal_options_set_stall_timeout_us(shoal_options_t *options,
+                                                    uint64_t stall_us);
+
+/**
+ * After how much silence an idle connection is tested with a PING.
+ *
+ * @param idle_us 10 000 .. 3 600 000 000, or 0 for never.  Default: 10 000 000
+ *
+ * Threads: setup
+ * Errors:  SHOAL_EINVAL out of range
+ * Since:   0.1
+ */
+SHOAL_EXTERN int shoal_options_set_ping_idle_us(shoal_options_t *options,
+                                                uint64_t idle_us);
+
+/**
+ * Delay before connection attempt n: at random between 0 and
+ * min(max_us, base_us * 2^n).
+ *
+ * @param base_us 1000 .. 60 000 000.  Default: 50 000
+ * @param max_us  base_us .. 600 000 000.  Default: 10 000 000
+ *
+ * Threads: setup
+ * Errors:  SHOAL_EINVAL out of range
+ * Since:   0.1
+ */
+SHOAL_EXTERN int shoal_options_set_backoff_us(shoal_options_t *options,
+                                              uint64_t base_us, uint64_t max_us);
+
+/**
+ * What happens to commands while there is no connection.
+ * Default: SHOAL_OFFLINE_QUEUE.
+ *
+ * Threads: setup
+ * Errors:  SHOAL_EINVAL not a shoal_offline_mode_t
+ * Since:   0.1
+ */
+SHOAL_EXTERN int shoal_options_set_offline_mode(shoal_options_t *options,
+                                                shoal_offline_mode_t mode);
+
+/**
+ * Bounds of what is outstanding.  Submitting beyond them is refused with
+ * SHOAL_EFULL, or waits if the call asks for that.
+ *
+ * @param queued_max   commands that wait to be written, 1 .. 16 777 216.
+ *                     Default: 65 536
+ * @param inflight_max commands written and unanswered, 1 .. 1 048 576; more stay
+ *                     queued.  Default: 16 384
+ * @param bytes_max    encoded bytes of all outstanding commands,
+ *                     1024 .. 17 179 869 184.  Default: 67 108 864
+ *
+ * Threads: setup
+ * Errors:  SHOAL_EINVAL out of range
+ * Since:   0.1
+ */
+SHOAL_EXTERN int shoal_options_set_outstanding_max(shoal_options_t *options,
+                                                   size_t queued_max,
+                                                   size_t inflight_max,
+                                                   uint64_t bytes_max);
+
+/**
+ * Bounds of one reply.  A reply beyond them ends the connection (SHOAL_EDESYNC).
+ *
+ * @param bytes_max    1024 .. 17 179 869 184.  Default: 536 870 912
+ * @param elements_max of one aggregate, 1 .. 2 147 483 647.  Default: 16 777 216
+ * @param depth_max    nesting, 1 .. 1024.  Default: 1024
+ *
+ * Threads: setup
+ * Errors:  SHOAL_EINVAL out of range
+ * Since:   0.1
+ */
+SHOAL_EXTERN int shoal_options_set_reply_max(shoal_options_t *options,
+                                             uint64_t bytes_max, uint64_t elements_max,
+                                             int depth_max);
+
+/**
+ * When queued commands leave.  Default: SHOAL_FLUSH_AUTO.
+ *
+ * @param mode     see shoal_flush_mode_t
+ * @param pause_us for SHOAL_FLUSH_FIXED: 1 .. 1 000 000, measured from the former
+ *                 flush, never for a lone caller.  For SHOAL_FLUSH_AUTO: the latency
+ *                 budget, 0 .. 1 000 000; 0 means the default of 100.
+ *                 Ignored for SHOAL_FLUSH_OFF
+ *
+ * Threads: setup
+ * Errors:  SHOAL_EINVAL out of range
+ * Since:   0.1
+ */
+SHOAL_EXTERN int shoal_options_set_flush(shoal_options_t *options,
+                                         shoal_flush_mode_t mode, uint64_t pause_us);
+
+/**
+ * How often a repeatable command is handed to a connection before it fails.
+ *
+ * @param attempts_max 1 .. 100.  Default: 3
+ *
+ * Threads: setup
+ * Errors:  SHOAL_EINVAL out of range
+ * Since:   0.1
+ */
+SHOAL_EXTERN int shoal_options_set_attempts_max(shoal_options_t *options,
+                                                int attempts_max);
+
+/**
+ * Receive connection events.  Default: none.
+ *
+ * @param on_event NULL for none
+ * @param data     handed to on_event untouched
+ *
+ * Threads: setup
+ * Errors:  SHOAL_EINVAL options is NULL
+ * Since:   0.1
+ */
+SHOAL_EXTERN int shoal_options_set_on_event(shoal_options_t *options,
+                                            shoal_event_cb on_event, void *data);
+
+/**
+ * Receive log lines of `level` and the more important ones.  Default: none.
+ *
+ * @param on_log NULL for none
+ * @param data   handed to on_log untouched
+ *
+ * Threads: setup
+ * Errors:  SHOAL_EINVAL not a shoal_log_level_t
+ * Since:   0.1
+ */
+SHOAL_EXTERN int shoal_options_set_on_log(shoal_options_t *options,
+                                          shoal_log_level_t level, shoal_log_cb on_log,
+                                          void *data);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SHOAL_REPLY_H
+#define SHOAL_REPLY_H
+
+#include <shoal/version.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** One value that the server sent, with everything below it.  Opaque, immutable. */
+typedef struct shoal_reply shoal_reply_t;
+
+/** Types of values.  RESP2 servers send the first six only. */
+typedef enum shoal_reply_type {
+    SHOAL_REPLY_NIL = 0,
+    SHOAL_REPLY_STATUS = 1,  /**< a short text such as OK */
+    SHOAL_REPLY_ERROR = 2,   /**< an error text such as WRONGTYPE ... */
+    SHOAL_REPLY_INTEGER = 3, /**< 64 bits, signed */
+    SHOAL_REPLY_STRING = 4,  /**< any bytes */
+    SHOAL_REPLY_ARRAY = 5,
+    SHOAL_REPLY_DOUBLE = 6,
+    SHOAL_REPLY_BOOL = 7,
+    SHOAL_REPLY_MAP = 8, /**< key, value, key, value ... */
+    SHOAL_REPLY_SET = 9,
+    SHOAL_REPLY_PUSH = 10,
+    SHOAL_REPLY_BIGNUM = 11,  /**< decimal digits, as text */
+    SHOAL_REPLY_VERBATIM = 12 /**< text with a three-letter format */
+} shoal_reply_type_t;
+
+/**
+ * The type of a value.
+ *
+ * Threads: any
+ * Since:   0.1
+ */
+SHOAL_EXTERN shoal_reply_type_t shoal_reply_type(const shoal_reply_t *reply);
+
+/**
+ * The bytes of a STRING, STATUS, ERROR, BIGNUM, VERBATIM or DOUBLE (as the server
+ * wrote it); NULL for other types.  Not NUL-terminated.  Lives as long as the reply.
+ *
+ * @param ret_bytes receives the length in bytes; may be NULL
+ *
+ * Threads: any
+ * Since:   0.1
+ */
+SHOAL_EXTERN const char *shoal_reply_string(const shoal_reply_t *reply,
+                                            size_t *ret_bytes);
+
+/**
+ * The value of an INTEGER or BOOL (0 or 1); 0 for other types.
+ *
+ * Threads: any
+ * Since:   0.1
+ */
+SHOAL_EXTERN int64_t shoal_reply_integer(const shoal_reply_t *reply);
+
+/**
+ * The value of a DOUBLE, or of an INTEGER as a double; 0 for other types.
+ *
+ * Threads: any
+ * Since:   0.1
+ */
+SHOAL_EXTERN double shoal_reply_double(const shoal_reply_t *reply);
+
+/**
+ * The value of a BOOL, or whether an INTEGER is not 0; false for other types.
+ *
+ * Threads: any
+ * Since:   0.1
+ */
+SHOAL_EXTERN bool shoal_reply_bool(const shoal_reply_t *reply);
+
+/**
+ * Number of direct children of an ARRAY, SET, PUSH or MAP; 0 for other types.
+ *
+ * A map of n pairs has 2n children: key 0, value 0, key 1, value 1 ...
+ *
+ * Threads: any
+ * Since:   0.1
+ */
+SHOAL_EXTERN size_t shoal_reply_count(const shoal_reply_t *reply);
+
+/**
+ * A direct child, or NULL if there is no such index.  Lives as long as its parent.
+ * Takes constant time.
+ *
+ * Threads: any
+ * Since:   0.1
+ */
+SHOAL_EXTERN const shoal_reply_t *shoal_reply_at(const shoal_reply_t *reply,
+                                                 size_t index);
+
+/**
+ * The three-letter format of a VERBATIM ("txt", "mkd"), NUL-terminated; "" for
+ * other types.  Lives as long as the reply.
+ *
+ * Threads: any
+ * Since:   0.1
+ */
+SHOAL_EXTERN const char *shoal_reply_verbatim_format(const shoal_reply_t *reply);
+
+/**
+ * Keep a reply beyond the life of its result.
+ *
+ * Returns a reply of the same content that lives until it is released.  It may be
+ * the same object or a copy: use the returned pointer.
+ *
+ * @return the kept reply, or NULL if memory ran out
+ *
+ * Threads:   any
+ * Ownership: release the returned reply once with shoal_reply_release()
+ * Since:     0.1
+ */
+SHOAL_EXTERN SHOAL_CHECKED const shoal_reply_t *
+shoal_reply_retain(const shoal_reply_t *reply);
+
+/**
+ * Give back what shoal_reply_retain() returned.  NULL is allowed.
+ *
+ * Threads: any
+ * Since:   0.1
+ */
+SHOAL_EXTERN void shoal_reply_release(const shoal_reply_t *reply);
+
+/**
+ * Receives a reply piece by piece while it is decoded, so that no tree is built.
+ *
+ * A leaf is announced by on_leaf; an aggregate by on_begin, its children, on_end.
+ * If the reply is cut (connection lost, deadline), on_reset says that what was
+ * delivered is void; the whole reply may follow anew after a retry.  The command's
+ * result callback follows last, with a NULL reply.  An error reply does not go to the
+ * sink: the result has it.
+ *
+ * Every function is required.  They run on the loop thread, must not block, and
+ * must not call into the client.
+ */
+typedef struct shoal_sink {
+    /** A value without children; borrowed until the call returns. */
+    void (*on_leaf)(const shoal_reply_t *leaf, void *data);
+    /** ARRAY, SET, PUSH or MAP with `count` children (2 per pair of a map). */
+    void (*on_begin)(shoal_reply_type_t type, size_t count, void *data);
+    /** All children of the innermost open aggregate were delivered. */
+    void (*on_end)(void *data);
+    /** What was delivered for this reply so far is void. */
+    void (*on_reset)(void *data);
+} shoal_sink_t;
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

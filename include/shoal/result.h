@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SHOAL_RESULT_H
+#define SHOAL_RESULT_H
+
+#include <shoal/reply.h>
+#include <shoal/version.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** What became of one command.  Opaque. */
+typedef struct shoal_result shoal_result_t;
+
+/** What is known about the execution of a command on the server. */
+typedef enum shoal_fate {
+    /** The server answered; the reply (perhaps an error reply) is here. */
+    SHOAL_FATE_REPLIED = 0,
+    /** Proved: the command was not executed and never will be.  Safe to retry. */
+    SHOAL_FATE_NOT_EXECUTED = 1,
+    /** It reached the transport and no reply came.  It may have been executed. */
+    SHOAL_FATE_UNKNOWN = 2,
+    /** The server had begun to answer: it was processed, the reply is lost. */
+    SHOAL_FATE_REPLY_LOST = 3
+} shoal_fate_t;
+
+/**
+ * 0 if the server answered (with a value or with an error), else why not.
+ *
+ * An error reply such as -WRONGTYPE is an answer: the status is 0 and the reply
+ * has the type SHOAL_REPLY_ERROR.
+ *
+ * @return 0, SHOAL_ETIMEOUT, SHOAL_ECANCELLED, SHOAL_ECONN, SHOAL_EDESYNC,
+ *         SHOAL_EAUTH, SHOAL_ESHUTDOWN or SHOAL_ENOMEM
+ *
+ * Threads: any
+ * Errors:  none; the value is the command's own outcome
+ * Since:   0.1
+ */
+SHOAL_EXTERN int shoal_result_status(const shoal_result_t *result);
+
+/**
+ * What is known about the command's execution.
+ *
+ * Threads: any
+ * Since:   0.1
+ */
+SHOAL_EXTERN shoal_fate_t shoal_result_fate(const shoal_result_t *result);
+
+/**
+ * The server's reply, or NULL if the status is not 0 or a sink took the reply.
+ *
+ * Borrowed: it lives as long as the result.  shoal_reply_retain() keeps it.
+ *
+ * Threads: any
+ * Since:   0.1
+ */
+SHOAL_EXTERN const shoal_reply_t *shoal_result_reply(const shoal_result_t *result);
+
+/**
+ * A line of text that explains a status below 0: "connect 10.0.0.4:6379:
+ * connection refused".  Never NULL; empty for status 0.  Lives as long as the
+ * result.  Contains no argument of any command and no credentials.
+ *
+ * Threads: any
+ * Since:   0.1
+ */
+SHOAL_EXTERN const char *shoal_result_detail(const shoal_result_t *result);
+
+/**
+ * How often the command was handed whole to a connection, 0 if never.
+ *
+ * Threads: any
+ * Since:   0.1
+ */
+SHOAL_EXTERN uint32_t shoal_result_attempts(const shoal_result_t *result);
+
+/**
+ * The name of a fate: "replied", "not executed", "unknown", "reply lost".
+ *
+ * @return a static string
+ *
+ * Threads: any
+ * Since:   0.1
+ */
+SHOAL_EXTERN const char *shoal_fate_name(shoal_fate_t fate);
+
+/**
+ * Give back a result that shoal_client_call() returned.  NULL is allowed.
+ *
+ * Not for results that a callback or shoal_completions_take() lent.
+ *
+ * Threads: any
+ * Since:   0.1
+ */
+SHOAL_EXTERN void shoal_result_release(shoal_result_t *result);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

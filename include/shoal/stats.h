@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SHOAL_STATS_H
+#define SHOAL_STATS_H
+
+#include <shoal/options.h>
+#include <shoal/version.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** Bucket b of a size histogram counts values v with 2^b <= v < 2^(b+1). */
+#define SHOAL_STATS_BATCH_BUCKETS 20
+
+/** Buckets of a latency histogram; see shoal_stats_bucket_us(). */
+#define SHOAL_STATS_LATENCY_BUCKETS 128
+
+/** Why a flush happened. */
+typedef enum shoal_flush_reason {
+    SHOAL_FLUSHED_LONE = 0,     /**< a lone caller is never held */
+    SHOAL_FLUSHED_FULL = 1,     /**< a bound of bytes or commands was reached */
+    SHOAL_FLUSHED_COMPLETE = 2, /**< nobody was left to wait for */
+    SHOAL_FLUSHED_GATE = 3,     /**< enough were queued for those in flight */
+    SHOAL_FLUSHED_BUDGET = 4,   /**< the pause or the latency budget was spent */
+    SHOAL_FLUSHED_TURN = 5,     /**< policy off: the loop turn ended */
+    SHOAL_FLUSHED_URGENT = 6,   /**< a command asked for it */
+    SHOAL_FLUSHED_DRAIN = 7,    /**< the socket took no more before; the rest follows */
+    SHOAL_FLUSH_REASONS = 8
+} shoal_flush_reason_t;
+
+/** The stages of a command's life, each with a latency histogram. */
+typedef enum shoal_stage {
+    SHOAL_STAGE_QUEUED = 0,  /**< submission until the loop took it over */
+    SHOAL_STAGE_BATCHED = 1, /**< until it was handed to the socket */
+    SHOAL_STAGE_WIRE = 2,    /**< until its reply was decoded */
+    SHOAL_STAGE_TOTAL = 3,   /**< submission until the reply was decoded */
+    SHOAL_STAGES = 4
+} shoal_stage_t;
+
+/** Counters since the client was opened; those with "now" are momentary. */
+typedef struct shoal_stats {
+    uint64_t commands;        /**< accepted */
+    uint64_t completed;       /**< results delivered, whatever they are */
+    uint64_t refused;         /**< submissions that returned an error */
+    uint64_t replies;         /**< results with a reply */
+    uint64_t error_replies;   /**< replies of type SHOAL_REPLY_ERROR */
+    uint64_t timeouts;        /**< results SHOAL_ETIMEOUT */
+    uint64_t cancels;         /**< results SHOAL_ECANCELLED */
+    uint64_t failures;        /**< results with any other status below 0 */
+    uint64_t retries;         /**< commands sent again, for whatever reason */
+    uint64_t zombies_dropped; /**< replies that came after their command was given up */
+    uint64_t pushes;          /**< messages that the server sent unasked */
+    uint64_t writes;          /**< system calls that wrote */
+    uint64_t reads;           /**< system calls that read at least a byte */
+    uint64_t bytes_out;
+    uint64_t bytes_in;
+    uint64_t flushes;      /**< batches */
+    uint64_t wakeups;      /**< times another thread had to wake the loop */
+    uint64_t turns;        /**< loop turns that had something to do */
+    uint64_t connects;     /**< connections that became ready */
+    uint64_t losses;       /**< connections or attempts that failed */
+    uint64_t desyncs;      /**< losses because the server broke the protocol */
+    uint64_t queued_now;   /**< commands that wait to be written */
+    uint64_t inflight_now; /**< commands written and unanswered */
+    uint64_t bytes_now;    /**< encoded bytes of all outstanding commands */
+    uint64_t batch_histogram[SHOAL_STATS_BATCH_BUCKETS]; /**< commands per flush */
+    uint64_t flush_reasons[SHOAL_FLUSH_REASONS];
+    uint64_t latency[SHOAL_STAGES][SHOAL_STATS_LATENCY_BUCKETS];
+} shoal_stats_t;
+
+/**
+ * Take a snapshot.
+ *
+ * @param ret_stats   receives it
+ * @param stats_bytes sizeof(shoal_stats_t) of the caller; fields that one side does
+ *                    not know are left out or zero
+ *
+ * Threads: any
+ * Blocks:  never; values of one loop turn may be split between two snapshots
+ * Errors:  SHOAL_EINVAL ret_stats is NULL
+ *          SHOAL_EFORK  the client belongs to the parent process
+ * Since:   0.1
+ */
+SHOAL_EXTERN int shoal_stats_get(shoal_client_t *client, shoal_stats_t *ret_stats,
+                                 size_t stats_bytes);
+
+/**
+ * The smallest latency, in microseconds, that falls into a bucket of the latency
+ * histograms.  Buckets 0 .. 7 are 1 us wide; after them each power of two has 4.
+ *
+ * @param bucket 0 .. SHOAL_STATS_LATENCY_BUCKETS - 1
+ *
+ * Threads: any
+ * Since:   0.1
+ */
+SHOAL_EXTERN uint64_t shoal_stats_bucket_us(size_t bucket);
+
+/**
+ * The latency in microseconds below which `permille` thousandths of a stage's
+ * commands stayed; the upper edge of the bucket.  0 if there were none.
+ *
+ * @param stats    of shoal_stats_get()
+ * @param stage    which stage
+ * @param permille 0 .. 1000: 500 the median, 990 the 99th percentile
+ *
+ * Threads: any
+ * Since:   0.1
+ */
+SHOAL_EXTERN uint64_t shoal_stats_latency_us(const shoal_stats_t *stats,
+                                             shoal_stage_t stage, unsigned permille);
+
+/**
+ * The name of a flush reason: "lone", "full", "complete", "gate", "budget", "turn",
+ * "urgent", "drain".
+ *
+ * @return a static string
+ *
+ * Threads: any
+ * Since:   0.1
+ */
+SHOAL_EXTERN const char *shoal_flush_reason_name(shoal_flush_reason_t reason);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

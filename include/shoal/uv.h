@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SHOAL_UV_H
+#define SHOAL_UV_H
+
+/* Run a client on a uv_loop_t of yours.  The only header that includes <uv.h>. */
+
+#include <shoal/client.h>
+#include <shoal/version.h>
+#include <uv.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/**
+ * Open a client on a libuv loop that the caller runs.
+ *
+ * The thread that runs the loop is the client's loop thread: callbacks run there, and
+ * submitting from it takes no lock.  The client's handles keep the loop alive until
+ * it is closed.  Writing to a dead peer raises no SIGPIPE.
+ *
+ * @param loop       must outlive the client; shoal_client_close() is finished when
+ *                   its callback ran, then the loop may be closed
+ * @param options    NULL for the defaults; copied
+ * @param ret_client receives the client
+ *
+ * Threads:   any; the caller is taken for the thread that runs the loop
+ * Ownership: the loop stays the caller's
+ * Errors:    those of shoal_client_open()
+ * Since:     0.1
+ */
+SHOAL_EXTERN int shoal_client_open_uv(uv_loop_t *loop, const shoal_options_t *options,
+                                      shoal_client_t **ret_client);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SHOAL_RESP_COMMAND_INFO_H
+#define SHOAL_RESP_COMMAND_INFO_H
+
+/*
+ * What is known about a command by its name: the table of tools/gen_command_table.py,
+ * made from the server's own metadata.  Names compare without case.
+ */
+
+#include "base/bytes.h"
+#include <stdint.h>
+
+enum shoal__command_flag {
+    SHOAL__COMMAND_READONLY = 1 << 0,
+    SHOAL__COMMAND_WRITE = 1 << 1,
+    SHOAL__COMMAND_BLOCKING = 1 << 2,
+    SHOAL__COMMAND_PUBSUB = 1 << 3,
+    SHOAL__COMMAND_SCRIPT = 1 << 4, /* EVAL, EVALSHA, FCALL and their _RO forms */
+    SHOAL__COMMAND_MOVABLEKEYS = 1 << 5,
+    SHOAL__COMMAND_FAST = 1 << 6,
+    SHOAL__COMMAND_NOSCRIPT = 1 << 7,
+    SHOAL__COMMAND_ADMIN = 1 << 8,
+    SHOAL__COMMAND_LOADING = 1 << 9
+};
+
+typedef struct shoal__command_info {
+    const char *name; /* upper case */
+    uint8_t name_bytes;
+    int8_t arity;                     /* name included; negative: at least that many */
+    uint16_t flags;                   /* of enum shoal__command_flag */
+    int8_t first_key, last_key, step; /* as COMMAND gives them; 0: none */
+} shoal__command_info_t;
+
+/* NULL for a name that is not in the table. */
+const shoal__command_info_t *shoal__command_info_find(shoal__bytes_t name);
+
+/* How an outcome without a reply is treated (GUARANTEES 2.4). */
+typedef enum shoal__command_class {
+    SHOAL__CLASS_WRITE,  /* zero: the default for everything unknown */
+    SHOAL__CLASS_RO,     /* may be sent again */
+    SHOAL__CLASS_SCRIPT, /* its error replies do not prove anything */
+    SHOAL__CLASS_BLOCK,  /* holds the connection */
+} shoal__command_class_t;
+
+/* RO: flagged readonly by the server and neither blocking nor consuming; the _RO
+ * scripts, RANDOMKEY and SCAN too.  SCRIPT: EVAL, EVALSHA, FCALL, and names that are
+ * not in the table (info NULL).  PING, ECHO, TIME and the like are RO. */
+shoal__command_class_t shoal__command_info_class(const shoal__command_info_t *info);
+
+#endif

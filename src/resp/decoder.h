@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SHOAL_RESP_DECODER_H
+#define SHOAL_RESP_DECODER_H
+
+/*
+ * Bytes -> replies, on hiredis' reader with object functions of our own.
+ *
+ * The owner says for each reply where it goes: into a tree, to a sink, or to nowhere.
+ * Guarantees: one on_reply per whole top-level frame, in order; a top-level string is
+ * a view into the read buffer; memory grows with the bytes received, never with what
+ * a header announces; the result does not depend on how the bytes were split.
+ *
+ * An error is final: the decoder is of no use for the connection any more.
+ * Errors: a byte or number that is no RESP; a push or an attribute below the top
+ * level; a bound of the limits; a line over 64 KiB; memory.
+ * Top-level attributes are skipped and counted.
+ */
+
+#include "resp/reply.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct shoal__decoder shoal__decoder_t;
+
+typedef struct shoal__decoder_limits {
+    uint64_t bytes_max;    /* of one reply */
+    uint64_t elements_max; /* of one aggregate; a map of n pairs has 2n */
+    int depth_max;         /* 1: no aggregate inside an aggregate */
+} shoal__decoder_limits_t;
+
+/* Where the next reply goes. */
+typedef struct shoal__decoder_target {
+    const shoal_sink_t *sink; /* NULL: a tree. For aggregates only: a top-level leaf
+                                 goes to on_reply as ever, so that its owner can judge
+                                 an error first */
+    void *sink_data;
+    bool discard; /* to nowhere: nothing is built, on_reply gets an unspecified leaf */
+} shoal__decoder_target_t;
+
+typedef struct shoal__decoder_hooks {
+    /* A frame begins and is not a push: where does it go?  Called once per frame, as
+     * late as its first value is known.  Pushes always become trees. */
+    shoal__decoder_target_t (*on_begin)(void *owner);
+    /* A frame is whole.  `reply` is borrowed until the return; NULL if a sink took
+     * it.  is_push tells RESP3 pushes apart.  Return false to stop decoding: feed then
+     * returns at once and drops the rest. May not free the decoder. */
+    bool (*on_reply)(void *owner, const shoal_reply_t *reply, bool is_push);
+} shoal__decoder_hooks_t;
+
+/* 0 or SHOAL_ENOMEM; ret_decoder is untouched on failure. */
+int shoal__decoder_new(shoal__decoder_t **ret_decoder,
+                       const shoal__decoder_limits_t *limits,
+                       const shoal__decoder_hooks_t *hooks, void *owner);
+void shoal__decoder_free(shoal__decoder_t *decoder); /* NULL is allowed */
+
+/* Decode `bytes` bytes.  0 or SHOAL_EDESYNC, SHOAL_ENOMEM. */
+int shoal__decoder_feed(shoal__decoder_t *decoder, const char *data, size_t bytes);
+
+/* One line on the error; "" if there is none. */
+const char *shoal__decoder_error(const shoal__decoder_t *decoder);
+
+/* Has a frame other than a push or an attribute begun and not ended?  If so the head's
+ * reply was cut (GUARANTEES 2.2, state R). */
+bool shoal__decoder_is_mid_reply(const shoal__decoder_t *decoder);
+
+/* The reply that is under way goes to nowhere from now on (its command was given up).
+ * The sink, if any, gets on_reset. */
+void shoal__decoder_discard_current(shoal__decoder_t *decoder);
+
+/* Begin anew for another connection: every byte, frame and error is forgotten;
+ * limits, hooks and memory stay.  A sink with a frame under way gets on_reset.
+ * 0 or SHOAL_ENOMEM. */
+int shoal__decoder_reset(shoal__decoder_t *decoder);
+
+#endif
