@@ -43,7 +43,7 @@ static inline size_t shoal__buffer_bytes(const shoal__buffer_t *buffer)
 
 static inline char *shoal__buffer_data(const shoal__buffer_t *buffer)
 {
-    return buffer->memory + buffer->head;
+    return buffer->head == 0 ? buffer->memory : buffer->memory + buffer->head;
 }
 
 /* Drop `bytes` from the front. */

@@ -44,7 +44,8 @@ typedef struct shoal__decoder_hooks {
     shoal__decoder_target_t (*on_begin)(void *owner);
     /* A frame is whole.  `reply` is borrowed until the return; NULL if a sink took
      * it.  is_push tells RESP3 pushes apart.  Return false to stop decoding: feed then
-     * returns at once and drops the rest. May not free the decoder. */
+     * returns at once and drops the rest, and all bytes until the next reset.  May
+     * not feed, reset or free the decoder. */
     bool (*on_reply)(void *owner, const shoal_reply_t *reply, bool is_push);
 } shoal__decoder_hooks_t;
 
@@ -61,8 +62,11 @@ int shoal__decoder_feed(shoal__decoder_t *decoder, const char *data, size_t byte
 const char *shoal__decoder_error(const shoal__decoder_t *decoder);
 
 /* Has a frame other than a push or an attribute begun and not ended?  If so the head's
- * reply was cut (GUARANTEES 2.2, state R). */
+ * reply was cut (GUARANTEES 2.2, state R).  Holds its value after an error. */
 bool shoal__decoder_is_mid_reply(const shoal__decoder_t *decoder);
+
+/* Attributes skipped so far, over all connections. */
+uint64_t shoal__decoder_attributes(const shoal__decoder_t *decoder);
 
 /* The reply that is under way goes to nowhere from now on (its command was given up).
  * The sink, if any, gets on_reset. */

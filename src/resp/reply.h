@@ -40,6 +40,10 @@ struct shoal_reply {
 shoal__arena_t *shoal__arena_new(void); /* one reference; NULL: no memory */
 void *shoal__arena_alloc(shoal__arena_t *arena,
                          size_t bytes);           /* aligned to 8; or NULL */
+/* An object of `bytes_before` bytes gets `bytes`, more than before; it may move.  NULL
+ * if memory ran out: then the object is as it was. */
+void *shoal__arena_grow(shoal__arena_t *arena, void *memory, size_t bytes_before,
+                        size_t bytes);
 void shoal__arena_retain(shoal__arena_t *arena);  /* any thread */
 void shoal__arena_release(shoal__arena_t *arena); /* any thread; NULL is allowed */
 bool shoal__arena_is_shared(const shoal__arena_t *arena); /* more than one reference */

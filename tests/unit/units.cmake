@@ -1,2 +1,11 @@
 # One line per unit: shoal_unit_test(<floor>/<file> [ALSO <floor>/<file> ...] [LIBS ...])
 # LIBS shoal_hiredis for the units that stand on hiredis.
+shoal_unit_test(base/alloc)
+shoal_unit_test(base/buffer ALSO base/alloc base/random)
+shoal_unit_test(base/random)
+shoal_unit_test(resp/command_info)
+shoal_unit_test(resp/decoder ALSO resp/frame resp/reply base/alloc LIBS shoal_hiredis m)
+shoal_unit_test(resp/encoder)
+shoal_unit_test(resp/format ALSO base/alloc LIBS shoal_hiredis)
+shoal_unit_test(resp/frame ALSO resp/reply base/alloc)
+shoal_unit_test(resp/reply ALSO base/alloc)

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: MIT */
+#include "report.h"
+
+#include "machine.h"
+
+#include <math.h>
+#include <string.h>
+
+void report_command(const options_t *options, char *text, size_t text_bytes)
+{
+    size_t at = 0;
+
+    text[0] = '\0';
+    for (size_t i = 0; i < options->argc && at < text_bytes; i++)
+        at += (size_t)snprintf(text + at, text_bytes - at, "%s%s", i ? " " : "",
+                               options->argv[i]);
+}
+
+/* "1234", "12.3k", "1.23M": four characters that matter. */
+static void short_number(double number, char *text, size_t text_bytes)
+{
+    if (isnan(number))
+        snprintf(text, text_bytes, "-");
+    else if (number >= 9.995e6)
+        snprintf(text, text_bytes, "%.1fM", number / 1e6);
+    else if (number >= 999500)
+        snprintf(text, text_bytes, "%.2fM", number / 1e6);
+    else if (number >= 99950)
+        snprintf(text, text_bytes, "%.0fk", number / 1e3);
+    else if (number >= 9995)
+        snprintf(text, text_bytes, "%.1fk", number / 1e3);
+    else if (number >= 99.95)
+        snprintf(text, text_bytes, "%.0f", number);
+    else if (number >= 9.995)
+        snprintf(text, text_bytes, "%.1f", number);
+    else
+        snprintf(text, text_bytes, "%.2f", number);
+}
+
+static void describe_pinning(FILE *out, const options_t *options)
+{
+    if (options->server_cpu != MACHINE_NO_CPU)
+        fprintf(out, ", on CPU %llu", (unsigned long long)options->server_cpu);
+    if (options->client_cpu != MACHINE_NO_CPU)
+        fprintf(out, "; client on CPU %llu", (unsigned long long)options->client_cpu);
+    if (options->server_cpu != MACHINE_NO_CPU)
+        fputs(" (--no-pin leaves both free)", out);
+}
+
+void report_heading(FILE *out, const options_t *options,
+                    const report_context_t *context)
+{
+    char command[200];
+    report_command(options, command, sizeof command);
+
+    fprintf(out, "%s, %s%s", context->server_version,
+            options->is_private ? "private, Unix socket" : context->url,
+            options->is_private ? "" : ", not ours");
+    describe_pinning(out, options);
+    fprintf(out, "\n%s, %zu CPUs; %s\n", context->cpu, context->cpus, context->system);
+    fprintf(out, "%s", command);
+    if (strstr(command, "__data__"))
+        fprintf(out, ", %llu bytes", (unsigned long long)options->value_bytes);
+    if (options->keyspace > 1)
+        fprintf(out, ", %llu keys", (unsigned long long)options->keyspace);
+    if (options->rate)
+        fprintf(out, "; open loop, %llu/s", (unsigned long long)options->rate);
+    else
+        fprintf(out, "; %llu callers", (unsigned long long)options->callers);
+    if (options->requests)
+        fprintf(out, "; %llu commands", (unsigned long long)options->requests);
+    else
+        fprintf(out, "; %g s", (double)options->duration_us / 1e6);
+    fprintf(out, " after %g s of warm-up", (double)options->warmup_us / 1e6);
+    if (options->rounds > 1)
+        fprintf(out, ", medians of %llu rounds", (unsigned long long)options->rounds);
+    fprintf(out, "%s\n\n", options->is_verified ? ", replies compared" : "");
+}
+
+/* A column of the table. */
+typedef struct column {
+    const char *upper;
+    const char *lower;
+    figure_t figure;
+} column_t;
+
+static const column_t columns[] = {
+    {"p50", "us", FIGURE_LATENCY_P50},
+    {"p99", "us", FIGURE_LATENCY_P99},
+    {"p99.9", "us", FIGURE_LATENCY_P99_9},
+    {"client", "us/op", FIGURE_CLIENT_CPU_US},
+    {"server", "us/op", FIGURE_SERVER_CPU_US},
+    {"client", "CPU %", FIGURE_CLIENT_CPU_PERCENT},
+    {"server", "CPU %", FIGURE_SERVER_CPU_PERCENT},
+    {"cmds/", "read", FIGURE_COMMANDS_PER_SERVER_READ},
+};
+
+#define COLUMNS (sizeof columns / sizeof *columns)
+
+static void print_row(FILE *out, const series_t *series, bool shows_spread)
+{
+    char text[64];
+    const double *value = series->median.value;
+
+    strategy_name(&series->strategy, text, sizeof text);
+    fprintf(out, "%-20s", text);
+    if (series->rounds_count == 0) {
+        fputs(" not measured\n", out);
+        return;
+    }
+    short_number(value[FIGURE_OPS_PER_S], text, sizeof text);
+    fprintf(out, " %7s", text);
+    if (shows_spread)
+        fprintf(out, " %4.0f%%", series_spread(series, FIGURE_OPS_PER_S) * 100);
+    for (size_t i = 0; i < COLUMNS; i++) {
+        short_number(value[columns[i].figure], text, sizeof text);
+        fprintf(out, " %6s", text);
+    }
+    if (value[FIGURE_ERRORS] > 0)
+        fprintf(out, "  %.0f errors: %s", value[FIGURE_ERRORS], series->first_error);
+    fputs("\n", out);
+}
+
+void report_table(FILE *out, const plan_t *plan)
+{
+    bool shows_spread = plan->options->rounds > 1;
+
+    fprintf(out, "%-20s %7s%s", "", "", shows_spread ? "      " : "");
+    for (size_t i = 0; i < COLUMNS; i++)
+        fprintf(out, " %6s", columns[i].upper);
+    fprintf(out, "\n%-20s %7s%s", "", "ops/s", shows_spread ? "   +- " : "");
+    for (size_t i = 0; i < COLUMNS; i++)
+        fprintf(out, " %6s", columns[i].lower);
+    fputs("\n", out);
+    for (size_t i = 0; i < plan->series_count; i++)
+        print_row(out, &plan->series[i], shows_spread);
+}
+
+static void print_csv_row(FILE *out, const plan_t *plan, const strategy_t *strategy,
+                          size_t round, const figures_t *figures)
+{
+    char mode[40];
+    char flush[40];
+
+    strategy_mode_name(strategy, mode, sizeof mode);
+    strategy_flush_name(strategy, flush, sizeof flush);
+    fprintf(out, "%s,%s,%llu,%llu,%zu", mode, flush,
+            (unsigned long long)plan->options->callers,
+            (unsigned long long)plan->options->rate, round);
+    for (size_t i = 0; i < FIGURE_COUNT; i++) {
+        if (isfinite(figures->value[i]))
+            fprintf(out, ",%.6g", figures->value[i]);
+        else
+            fputs(",", out);
+    }
+    fputs("\n", out);
+}
+
+void report_csv(FILE *out, const plan_t *plan)
+{
+    fputs("mode,flush,callers,rate,round", out);
+    for (size_t i = 0; i < FIGURE_COUNT; i++) {
+        const char *group = figure_group((figure_t)i);
+        fprintf(out, ",%s%s%s", group ? group : "", group ? "_" : "",
+                figure_key((figure_t)i));
+    }
+    fputs("\n", out);
+    for (size_t i = 0; i < plan->series_count; i++) {
+        const series_t *series = &plan->series[i];
+        for (size_t round = 0; round < series->rounds_count; round++)
+            print_csv_row(out, plan, &series->strategy, round + 1,
+                          &series->rounds[round]);
+    }
+}

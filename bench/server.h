@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SHOAL_BENCH_SERVER_H
+#define SHOAL_BENCH_SERVER_H
+
+/*
+ * A private redis-server on a Unix socket in a folder of its own, without
+ * persistence.  A small guard process holds it: the guard ends the server and
+ * removes the folder when server_stop() is called or when this process ends in
+ * whatever way; if the guard itself is killed the system ends the server.
+ */
+
+#include <limits.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+typedef struct server {
+    pid_t guard;
+    int leash; /* the guard waits for its end of this pipe to close */
+    char program[PATH_MAX];
+    char folder[80];
+    char socket_path[100];
+} server_t;
+
+/* Starts one, before this process has any thread.
+ *
+ * `cpu` may be MACHINE_NO_CPU.  Returns -1 with a line in `problem`. */
+int server_start(server_t *server, uint64_t cpu, char *problem, size_t problem_bytes);
+
+void server_stop(server_t *server);
+
+#endif

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: MIT */
+#include "strategy.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define DEPTH_MAX 1000000u
+#define PAUSE_US_MAX 1000000u
+
+static const char *const mode_names[] = {
+    [MODE_CALLBACK] = "callback", [MODE_SYNC] = "sync", [MODE_BORROWED] = "borrowed",
+    [MODE_EXPLICIT] = "explicit", [MODE_POOL] = "pool", [MODE_RAW] = "raw",
+};
+
+static bool has_depth(bench_mode_t mode)
+{
+    return mode == MODE_EXPLICIT || mode == MODE_RAW;
+}
+
+bool strategy_is_shoal(const strategy_t *strategy)
+{
+    return strategy->mode <= MODE_BORROWED;
+}
+
+/* A whole number of 1 .. max, and nothing behind it. */
+static int parse_number(const char *text, uint64_t max, uint64_t *ret_number)
+{
+    char *end;
+    if (*text < '0' || *text > '9')
+        return -1;
+    unsigned long long number = strtoull(text, &end, 10);
+    if (*end != '\0' || number == 0 || number > max)
+        return -1;
+    *ret_number = number;
+    return 0;
+}
+
+int strategy_parse_mode(strategy_t *strategy, const char *text)
+{
+    size_t bytes = strcspn(text, ":");
+    const char *depth = text[bytes] == ':' ? text + bytes + 1 : NULL;
+
+    for (size_t i = 0; i < sizeof mode_names / sizeof *mode_names; i++) {
+        if (strlen(mode_names[i]) != bytes || memcmp(text, mode_names[i], bytes) != 0)
+            continue;
+        bench_mode_t mode = (bench_mode_t)i;
+        if (has_depth(mode) != (depth != NULL))
+            return -1;
+        if (depth && parse_number(depth, DEPTH_MAX, &strategy->depth) < 0)
+            return -1;
+        strategy->mode = mode;
+        return 0;
+    }
+    return -1;
+}
+
+int strategy_parse_flush(strategy_t *strategy, const char *text)
+{
+    if (strcmp(text, "auto") == 0) {
+        strategy->flush = SHOAL_FLUSH_AUTO;
+        return 0;
+    }
+    if (strcmp(text, "off") == 0) {
+        strategy->flush = SHOAL_FLUSH_OFF;
+        return 0;
+    }
+    if (strncmp(text, "fixed:", 6) != 0 ||
+        parse_number(text + 6, PAUSE_US_MAX, &strategy->pause_us) < 0)
+        return -1;
+    strategy->flush = SHOAL_FLUSH_FIXED;
+    return 0;
+}
+
+int strategy_parse(strategy_t *strategy, const strategy_t *base, const char *text,
+                   const char **ret_problem)
+{
+    char mode[32];
+    size_t bytes = strcspn(text, "+");
+    const char *flush = text[bytes] == '+' ? text + bytes + 1 : NULL;
+
+    *strategy = *base;
+    *ret_problem = "expected callback, sync, borrowed, pool, explicit:N, raw:N, auto, "
+                   "off, fixed:US or MODE+FLUSH";
+    if (bytes >= sizeof mode)
+        return -1;
+    memcpy(mode, text, bytes);
+    mode[bytes] = '\0';
+
+    if (strategy_parse_mode(strategy, mode) < 0) {
+        if (flush || strategy_parse_flush(strategy, mode) < 0)
+            return -1;
+        *ret_problem = "a flush setting needs --mode callback, sync or borrowed";
+        return strategy_is_shoal(strategy) ? 0 : -1;
+    }
+    if (!flush)
+        return 0;
+    if (!strategy_is_shoal(strategy))
+        return -1;
+    return strategy_parse_flush(strategy, flush);
+}
+
+void strategy_mode_name(const strategy_t *strategy, char *text, size_t text_bytes)
+{
+    const char *name = mode_names[strategy->mode];
+    if (has_depth(strategy->mode))
+        snprintf(text, text_bytes, "%s:%llu", name,
+                 (unsigned long long)strategy->depth);
+    else
+        snprintf(text, text_bytes, "%s", name);
+}
+
+void strategy_flush_name(const strategy_t *strategy, char *text, size_t text_bytes)
+{
+    if (!strategy_is_shoal(strategy)) {
+        snprintf(text, text_bytes, "%s", "");
+        return;
+    }
+    switch (strategy->flush) {
+    case SHOAL_FLUSH_AUTO:
+        snprintf(text, text_bytes, "auto");
+        break;
+    case SHOAL_FLUSH_OFF:
+        snprintf(text, text_bytes, "off");
+        break;
+    case SHOAL_FLUSH_FIXED:
+        snprintf(text, text_bytes, "fixed:%llu",
+                 (unsigned long long)strategy->pause_us);
+        break;
+    }
+}
+
+void strategy_name(const strategy_t *strategy, char *text, size_t text_bytes)
+{
+    char mode[40];
+    char flush[40];
+
+    strategy_mode_name(strategy, mode, sizeof mode);
+    strategy_flush_name(strategy, flush, sizeof flush);
+    snprintf(text, text_bytes, "%s%s%s", mode, *flush ? " " : "", flush);
+}

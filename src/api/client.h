@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SHOAL_API_CLIENT_H
+#define SHOAL_API_CLIENT_H
+
+/* What is behind shoal_client_t: a route, the loop that drives it, and the inbox
+ * through which other threads reach it. */
+
+#include "api/options.h"
+#include "base/list.h"
+#include "net/inbox.h"
+#include "net/loop.h"
+#include "net/parker.h"
+#include "route/standalone.h"
+#include <pthread.h>
+#include <shoal/completions.h>
+#include <stdatomic.h>
+
+typedef enum shoal__drive {
+    SHOAL__DRIVE_THREAD, /* a thread of our own runs our loop */
+    SHOAL__DRIVE_STEPS,  /* the caller steps our loop */
+    SHOAL__DRIVE_CALLER  /* the caller runs a loop of theirs */
+} shoal__drive_t;
+
+struct shoal_client {
+    shoal_options_t *options;
+    shoal__conn_config_t config; /* points into options */
+    shoal__drive_t drive;
+    shoal__loop_t loop;
+    shoal__standalone_t route;
+    shoal__inbox_t inbox;
+
+    uint64_t fork_generation; /* of the process that opened it */
+    _Atomic uintptr_t loop_thread;
+    pthread_t thread;                 /* DRIVE_THREAD */
+    bool is_joined;                   /* somebody waits for the thread's end; set
+                                         under the inbox's lock, before it closes */
+
+    /* Loop thread only. */
+    shoal__inbox_side_t taken; /* the inbox's other side */
+    uint64_t tickets;          /* given out here */
+    uint64_t pushed;           /* commands that went into a pipe */
+    uint64_t fresh;            /* of them, submitted here since the last turn */
+    uint64_t drain_until_us;
+    unsigned depth;      /* of calls that may run callbacks; the pipe's time holds */
+    bool is_open;        /* the route was opened */
+    bool is_closing;     /* no new commands */
+    bool is_shut;        /* everything is settled, the loop closes */
+    bool is_gone;        /* every handle is closed */
+    bool is_stepping;    /* inside shoal_client_step */
+    shoal_closed_cb on_closed;
+    void *closed_data;
+    shoal__list_t parked;            /* callers whose result is there */
+    shoal_completions_t *touched[8]; /* queues that got results in this batch */
+    unsigned touched_count;
+
+    shoal__counter_t commands, refused, turns;
+};
+
+/* Extras of a submission, checked and with the defaults put in. */
+typedef struct shoal__submission {
+    const shoal_command_t *commands;
+    size_t count;
+    shoal_call_t call;
+    shoal_result_cb on_result;
+    void *data;
+    uint64_t first_tag;
+} shoal__submission_t;
+
+/* The caller's extras, or none; false if they make no sense. */
+bool shoal__call_read(const shoal_call_t *call, shoal_call_t *ret_call);
+
+/* The one way in: any thread.  0 or a refusal. */
+int shoal__client_submit(shoal_client_t *client, const shoal__submission_t *submission,
+                         uint64_t *ret_ticket);
+
+/* Loop thread: take over what other threads left. */
+void shoal__client_take_over(shoal_client_t *client, uint64_t now_us);
+
+/* Loop thread: results were delivered; wake those who wait for them. */
+void shoal__client_delivered(shoal_client_t *client);
+
+bool shoal__client_is_loop_thread(const shoal_client_t *client);
+/* Opened by a process that this one was forked from? */
+bool shoal__client_is_foreign(const shoal_client_t *client);
+
+int shoal__client_open(shoal__drive_t drive, uv_loop_t *uv,
+                       const shoal_options_t *options, shoal_client_t **ret_client);
+
+/* Loop thread: a queue got a result; tell its consumer after the batch. */
+void shoal__client_touch(shoal_client_t *client, shoal_completions_t *completions);
+
+/* Completions: tell the consumer, and give up one reference. */
+void shoal__completions_announce(shoal_completions_t *completions);
+/* Completions: one more reference. */
+void shoal__completions_retain(shoal_completions_t *completions);
+
+/* Events. */
+void shoal__client_on_event(void *owner, shoal_event_kind_t kind, int status,
+                            const char *detail, uint64_t delay_us);
+
+#endif

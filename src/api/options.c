@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: MIT */
+#include "api/options.h"
+
+#include "base/alloc.h"
+
+#include <shoal/errors.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#define DAY_US UINT64_C(86400000000)
+#define HOUR_US UINT64_C(3600000000)
+#define MINUTE_US UINT64_C(60000000)
+#define GIB (UINT64_C(1) << 30)
+
+void shoal__options_defaults(shoal_options_t *options)
+{
+    *options = (shoal_options_t){
+        .port = 6379,
+        .protocol = 3,
+        .timeout_us = 5000000,
+        .connect_timeout_us = 2000000,
+        .handshake_timeout_us = 5000000,
+        .stall_timeout_us = 5000000,
+        .ping_idle_us = 10000000,
+        .backoff_base_us = 50000,
+        .backoff_max_us = 10000000,
+        .offline_mode = SHOAL_OFFLINE_QUEUE,
+        .queued_max = 65536,
+        .inflight_max = 16384,
+        .bytes_max = 67108864,
+        .reply_bytes_max = 536870912,
+        .reply_elements_max = 16777216,
+        .reply_depth_max = 1024,
+        .attempts_max = 3,
+        .flush_mode = SHOAL_FLUSH_AUTO,
+        .flush_pause_us = SHOAL__FLUSH_BUDGET_US_DEFAULT,
+        .log_level = SHOAL_LOG_ERROR,
+    };
+}
+
+/* --- life --- */
+
+int shoal_options_new(shoal_options_t **ret_options)
+{
+    if (!ret_options)
+        return SHOAL_EINVAL;
+    return shoal__options_copy(NULL, ret_options);
+}
+
+static void free_secret(char *text)
+{
+    if (text)
+        shoal__wipe_free(text, strlen(text));
+}
+
+void shoal_options_free(shoal_options_t *options)
+{
+    if (!options)
+        return;
+    shoal__free(options->host);
+    shoal__free(options->unix_path);
+    free_secret(options->user);
+    free_secret(options->password);
+    shoal__free(options->client_name);
+    shoal__free(options);
+}
+
+/* *ret_copy becomes a copy of `text`, NULL stays NULL. */
+static int copy_text(const char *text, char **ret_copy)
+{
+    char *copy = NULL;
+
+    if (text && !(copy = shoal__strdup(text)))
+        return SHOAL_ENOMEM;
+    *ret_copy = copy;
+    return 0;
+}
+
+int shoal__options_copy(const shoal_options_t *from, shoal_options_t **ret)
+{
+    char localhost[] = "127.0.0.1";
+    shoal_options_t defaults;
+    shoal_options_t *copy = shoal__malloc(sizeof *copy);
+    if (!copy)
+        return SHOAL_ENOMEM;
+
+    if (!from) {
+        shoal__options_defaults(&defaults);
+        defaults.host = localhost;
+        from = &defaults;
+    }
+    *copy = *from;
+    copy->host = copy->unix_path = copy->user = copy->password = copy->client_name =
+        NULL;
+
+    if (copy_text(from->host, &copy->host) < 0 ||
+        copy_text(from->unix_path, &copy->unix_path) < 0 ||
+        copy_text(from->user, &copy->user) < 0 ||
+        copy_text(from->password, &copy->password) < 0 ||
+        copy_text(from->client_name, &copy->client_name) < 0) {
+        shoal_options_free(copy);
+        return SHOAL_ENOMEM;
+    }
+    *ret = copy;
+    return 0;
+}
+
+/* --- setters --- */
+
+static bool is_within(uint64_t value, uint64_t min, uint64_t max)
+{
+    return value >= min && value <= max;
+}
+
+static int set_u64(uint64_t *field, uint64_t value, uint64_t min, uint64_t max)
+{
+    if (!is_within(value, min, max))
+        return SHOAL_EINVAL;
+    *field = value;
+    return 0;
+}
+
+static int set_int(int *field, int value, int min, int max)
+{
+    if (value < min || value > max)
+        return SHOAL_EINVAL;
+    *field = value;
+    return 0;
+}
+
+/* Replace the text of a field by a copy; NULL clears it. */
+static int set_text(char **field, const char *text)
+{
+    char *copy;
+    if (copy_text(text, &copy) < 0)
+        return SHOAL_ENOMEM;
+    shoal__free(*field);
+    *field = copy;
+    return 0;
+}
+
+int shoal_options_set_address(shoal_options_t *options, const char *host, int port)
+{
+    if (!options || !host || !*host || port < 1 || port > 65535)
+        return SHOAL_EINVAL;
+    if (set_text(&options->host, host) < 0)
+        return SHOAL_ENOMEM;
+    options->port = port;
+    return set_text(&options->unix_path, NULL);
+}
+
+int shoal_options_set_unix_path(shoal_options_t *options, const char *path)
+{
+    const size_t bytes_max = sizeof((struct sockaddr_un *)0)->sun_path;
+
+    if (!options || !path || !*path || strlen(path) >= bytes_max)
+        return SHOAL_EINVAL;
+    if (set_text(&options->unix_path, path) < 0)
+        return SHOAL_ENOMEM;
+    return set_text(&options->host, NULL);
+}
+
+int shoal_options_set_auth(shoal_options_t *options, const char *user,
+                           const char *password)
+{
+    char *user_copy = NULL, *password_copy = NULL;
+
+    if (!options || (user && !password))
+        return SHOAL_EINVAL;
+    if (copy_text(user, &user_copy) < 0 || copy_text(password, &password_copy) < 0) {
+        free_secret(user_copy);
+        return SHOAL_ENOMEM;
+    }
+    free_secret(options->user);
+    free_secret(options->password);
+    options->user = user_copy;
+    options->password = password_copy;
+    return 0;
+}
+
+int shoal_options_set_database(shoal_options_t *options, int database)
+{
+    if (!options)
+        return SHOAL_EINVAL;
+    return set_int(&options->database, database, 0, INT32_MAX);
+}
+
+int shoal_options_set_client_name(shoal_options_t *options, const char *name)
+{
+    if (!options || (name && !*name))
+        return SHOAL_EINVAL;
+    for (const char *c = name; c && *c; c++)
+        if (*c < '!' || *c > '~')
+            return SHOAL_EINVAL;
+    return set_text(&options->client_name, name);
+}
+
+int shoal_options_set_protocol(shoal_options_t *options, int version)
+{
+    if (!options)
+        return SHOAL_EINVAL;
+    return set_int(&options->protocol, version, 2, 3);
+}
+
+int shoal_options_set_timeout_us(shoal_options_t *options, uint64_t timeout_us)
+{
+    if (!options)
+        return SHOAL_EINVAL;
+    if (timeout_us == SHOAL_TIMEOUT_NEVER) {
+        options->timeout_us = SHOAL_TIMEOUT_NEVER;
+        return 0;
+    }
+    return set_u64(&options->timeout_us, timeout_us, 1, DAY_US);
+}
+
+int shoal_options_set_connect_timeout_us(shoal_options_t *options, uint64_t connect_us,
+                                         uint64_t handshake_us)
+{
+    if (!options || !is_within(connect_us, 1000, 10 * MINUTE_US) ||
+        !is_within(handshake_us, 1000, 10 * MINUTE_US))
+        return SHOAL_EINVAL;
+    options->connect_timeout_us = connect_us;
+    options->handshake_timeout_us = handshake_us;
+    return 0;
+}
+
+int shoal_options_set_stall_timeout_us(shoal_options_t *options, uint64_t stall_us)
+{
+    if (!options)
+        return SHOAL_EINVAL;
+    return set_u64(&options->stall_timeout_us, stall_us, 10000, HOUR_US);
+}
+
+int shoal_options_set_ping_idle_us(shoal_options_t *options, uint64_t idle_us)
+{
+    if (!options)
+        return SHOAL_EINVAL;
+    return set_u64(&options->ping_idle_us, idle_us, idle_us ? 10000 : 0, HOUR_US);
+}
+
+int shoal_options_set_backoff_us(shoal_options_t *options, uint64_t base_us,
+                                 uint64_t max_us)
+{
+    if (!options || !is_within(base_us, 1000, MINUTE_US) ||
+        !is_within(max_us, base_us, 10 * MINUTE_US))
+        return SHOAL_EINVAL;
+    options->backoff_base_us = base_us;
+    options->backoff_max_us = max_us;
+    return 0;
+}
+
+int shoal_options_set_offline_mode(shoal_options_t *options, shoal_offline_mode_t mode)
+{
+    if (!options || (mode != SHOAL_OFFLINE_QUEUE && mode != SHOAL_OFFLINE_FAIL))
+        return SHOAL_EINVAL;
+    options->offline_mode = mode;
+    return 0;
+}
+
+int shoal_options_set_outstanding_max(shoal_options_t *options, size_t queued_max,
+                                      size_t inflight_max, uint64_t bytes_max)
+{
+    if (!options || !is_within(queued_max, 1, 16777216) ||
+        !is_within(inflight_max, 1, 1048576) || !is_within(bytes_max, 1024, 16 * GIB))
+        return SHOAL_EINVAL;
+    options->queued_max = queued_max;
+    options->inflight_max = inflight_max;
+    options->bytes_max = bytes_max;
+    return 0;
+}
+
+int shoal_options_set_reply_max(shoal_options_t *options, uint64_t bytes_max,
+                                uint64_t elements_max, int depth_max)
+{
+    if (!options || !is_within(bytes_max, 1024, 16 * GIB) ||
+        !is_within(elements_max, 1, INT32_MAX) || depth_max < 1 || depth_max > 1024)
+        return SHOAL_EINVAL;
+    options->reply_bytes_max = bytes_max;
+    options->reply_elements_max = elements_max;
+    options->reply_depth_max = depth_max;
+    return 0;
+}
+
+int shoal_options_set_flush(shoal_options_t *options, shoal_flush_mode_t mode,
+                            uint64_t pause_us)
+{
+    if (!options)
+        return SHOAL_EINVAL;
+    if (mode == SHOAL_FLUSH_OFF)
+        pause_us = 0;
+    else if (mode == SHOAL_FLUSH_AUTO && pause_us == 0)
+        pause_us = SHOAL__FLUSH_BUDGET_US_DEFAULT;
+    else if ((mode != SHOAL_FLUSH_AUTO && mode != SHOAL_FLUSH_FIXED) ||
+             !is_within(pause_us, 1, 1000000))
+        return SHOAL_EINVAL;
+    options->flush_mode = mode;
+    options->flush_pause_us = pause_us;
+    return 0;
+}
+
+int shoal_options_set_attempts_max(shoal_options_t *options, int attempts_max)
+{
+    if (!options)
+        return SHOAL_EINVAL;
+    return set_int(&options->attempts_max, attempts_max, 1, 100);
+}
+
+int shoal_options_set_on_event(shoal_options_t *options, shoal_event_cb on_event,
+                               void *data)
+{
+    if (!options)
+        return SHOAL_EINVAL;
+    options->on_event = on_event;
+    options->event_data = data;
+    return 0;
+}
+
+int shoal_options_set_on_log(shoal_options_t *options, shoal_log_level_t level,
+                             shoal_log_cb on_log, void *data)
+{
+    if (!options || (unsigned)level > SHOAL_LOG_DEBUG)
+        return SHOAL_EINVAL;
+    options->log_level = level;
+    options->on_log = on_log;
+    options->log_data = data;
+    return 0;
+}

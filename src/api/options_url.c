@@ -1,0 +1,386 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * URL -> options.  The parser works on a copy of the URL that it cuts into pieces and
+ * decodes in place, and that is wiped in the end.  Whatever it does not understand is
+ * an error: a misread URL could send credentials to the wrong host.
+ */
+#include "api/options.h"
+#include "base/alloc.h"
+
+#include <arpa/inet.h>
+#include <shoal/errors.h>
+#include <string.h>
+
+/* What the query said about things that are set together in the end. */
+typedef struct query {
+    unsigned seen; /* bits of enum key */
+    bool has_path_database;
+    bool has_budget;
+    uint64_t budget_us;
+    shoal_flush_mode_t flush_mode;
+    uint64_t pause_us;
+} query_t;
+
+/* --- pieces --- */
+
+/* Cut `text` at the first `separator`.  Returns what follows, or NULL. */
+static char *cut(char *text, char separator)
+{
+    char *at = strchr(text, separator);
+    if (!at)
+        return NULL;
+    *at = '\0';
+    return at + 1;
+}
+
+static int hex_value(char c)
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    if (c >= 'a' && c <= 'f')
+        return c - 'a' + 10;
+    if (c >= 'A' && c <= 'F')
+        return c - 'A' + 10;
+    return -1;
+}
+
+/* Decode %XX in place.  A NUL would cut the text short, so it is an error. */
+static bool decode(char *text)
+{
+    char *to = text;
+
+    for (const char *from = text; *from; from++, to++) {
+        *to = *from;
+        if (*from != '%')
+            continue;
+        int high = hex_value(from[1]);
+        int low = high < 0 ? -1 : hex_value(from[2]);
+        if (low < 0 || high + low == 0)
+            return false;
+        *to = (char)(high * 16 + low);
+        from += 2;
+    }
+    *to = '\0';
+    return true;
+}
+
+/* Decimal digits only: no sign, no space, not empty. */
+static bool read_number(const char *text, uint64_t max, uint64_t *ret_number)
+{
+    uint64_t number = 0;
+
+    if (!*text)
+        return false;
+    for (; *text; text++) {
+        if (*text < '0' || *text > '9')
+            return false;
+        uint64_t digit = (uint64_t)(*text - '0');
+        if (number > (max - digit) / 10)
+            return false;
+        number = number * 10 + digit;
+    }
+    *ret_number = number;
+    return true;
+}
+
+/* --- address --- */
+
+static int read_userinfo(shoal_options_t *options, char *userinfo)
+{
+    char *password = cut(userinfo, ':');
+
+    if (!password || !*password || !decode(userinfo) || !decode(password))
+        return SHOAL_EURL;
+    return shoal_options_set_auth(options, *userinfo ? userinfo : NULL, password);
+}
+
+static bool is_host_name(const char *host)
+{
+    static const char allowed[] = "abcdefghijklmnopqrstuvwxyz"
+                                  "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._";
+    return *host && host[strspn(host, allowed)] == '\0';
+}
+
+/* What stands in brackets: an IPv6 address, perhaps with a zone. */
+static bool is_ipv6(char *host)
+{
+    struct in6_addr address;
+    char *percent = strchr(host, '%');
+
+    if (percent && !is_host_name(percent + 1))
+        return false;
+    if (percent)
+        *percent = '\0';
+    bool is_address = inet_pton(AF_INET6, host, &address) == 1;
+    if (percent)
+        *percent = '%';
+    return is_address;
+}
+
+static int read_host_and_port(shoal_options_t *options, char *text)
+{
+    uint64_t port = (uint64_t)options->port;
+    char *host = text, *port_text;
+
+    if (*text == '[') {
+        host = text + 1;
+        char *end = cut(host, ']');
+        if (!end || (*end && *end != ':') || !decode(host) || !is_ipv6(host))
+            return SHOAL_EURL;
+        port_text = *end ? end + 1 : NULL;
+    } else {
+        port_text = cut(text, ':');
+        if (!is_host_name(host))
+            return SHOAL_EURL;
+    }
+    if (port_text && !read_number(port_text, 65535, &port))
+        return SHOAL_EURL;
+    return shoal_options_set_address(options, host, (int)port);
+}
+
+static int read_database(shoal_options_t *options, const char *text)
+{
+    uint64_t database;
+    if (!read_number(text, INT32_MAX, &database))
+        return SHOAL_EURL;
+    return shoal_options_set_database(options, (int)database);
+}
+
+/* [[user]:password@]rest, up to the first slash.  A second @ is ambiguous. */
+static int read_authority(shoal_options_t *options, char *authority, char **ret_rest)
+{
+    char *rest = cut(authority, '@');
+
+    *ret_rest = rest ? rest : authority;
+    if (!rest)
+        return 0;
+    if (strchr(rest, '@'))
+        return SHOAL_EURL;
+    return read_userinfo(options, authority);
+}
+
+static int read_tcp(shoal_options_t *options, char *text, query_t *query)
+{
+    char *host, *path = cut(text, '/');
+    int rc = read_authority(options, text, &host);
+
+    if (rc == 0)
+        rc = read_host_and_port(options, host);
+    if (rc < 0 || !path || !*path)
+        return rc;
+    query->has_path_database = true;
+    return read_database(options, path);
+}
+
+static int read_unix(shoal_options_t *options, char *text)
+{
+    char *rest, *slash = strchr(text, '/');
+
+    if (!slash || !slash[1])
+        return SHOAL_EURL;
+
+    /* The slash belongs to the path: take it away for a moment. */
+    *slash = '\0';
+    int rc = read_authority(options, text, &rest);
+    if (rc < 0)
+        return rc;
+    if (*rest)
+        return SHOAL_EURL;
+    *slash = '/';
+    if (!decode(slash))
+        return SHOAL_EURL;
+    return shoal_options_set_unix_path(options, slash);
+}
+
+/* --- query --- */
+
+static int read_db(shoal_options_t *options, query_t *query, const char *value)
+{
+    if (query->has_path_database)
+        return SHOAL_EURL;
+    return read_database(options, value);
+}
+
+static int read_protocol(shoal_options_t *options, query_t *query, const char *value)
+{
+    uint64_t version;
+    (void)query;
+    if (!read_number(value, 3, &version))
+        return SHOAL_EURL;
+    return shoal_options_set_protocol(options, (int)version);
+}
+
+static int read_client_name(shoal_options_t *options, query_t *query, const char *value)
+{
+    (void)query;
+    return shoal_options_set_client_name(options, value);
+}
+
+static int read_timeout(shoal_options_t *options, query_t *query, const char *value)
+{
+    uint64_t timeout_ms;
+    (void)query;
+    if (!read_number(value, UINT32_MAX, &timeout_ms))
+        return SHOAL_EURL;
+    return shoal_options_set_timeout_us(options, timeout_ms * 1000);
+}
+
+static int read_connect_timeout(shoal_options_t *options, query_t *query,
+                                const char *value)
+{
+    uint64_t timeout_ms;
+    (void)query;
+    if (!read_number(value, UINT32_MAX, &timeout_ms))
+        return SHOAL_EURL;
+    return shoal_options_set_connect_timeout_us(options, timeout_ms * 1000,
+                                                options->handshake_timeout_us);
+}
+
+static int read_flush(shoal_options_t *options, query_t *query, const char *value)
+{
+    (void)options;
+    if (strcmp(value, "auto") == 0)
+        query->flush_mode = SHOAL_FLUSH_AUTO;
+    else if (strcmp(value, "off") == 0)
+        query->flush_mode = SHOAL_FLUSH_OFF;
+    else if (strncmp(value, "fixed:", 6) == 0 &&
+             read_number(value + 6, UINT32_MAX, &query->pause_us))
+        query->flush_mode = SHOAL_FLUSH_FIXED;
+    else
+        return SHOAL_EURL;
+    return 0;
+}
+
+static int read_budget(shoal_options_t *options, query_t *query, const char *value)
+{
+    (void)options;
+    query->has_budget = true;
+    return read_number(value, UINT32_MAX, &query->budget_us) ? 0 : SHOAL_EURL;
+}
+
+static int read_offline(shoal_options_t *options, query_t *query, const char *value)
+{
+    (void)query;
+    if (strcmp(value, "queue") == 0)
+        return shoal_options_set_offline_mode(options, SHOAL_OFFLINE_QUEUE);
+    if (strcmp(value, "fail") == 0)
+        return shoal_options_set_offline_mode(options, SHOAL_OFFLINE_FAIL);
+    return SHOAL_EURL;
+}
+
+static const struct key {
+    const char *name;
+    int (*read)(shoal_options_t *options, query_t *query, const char *value);
+} keys[] = {
+    {"db", read_db},
+    {"protocol", read_protocol},
+    {"client_name", read_client_name},
+    {"timeout_ms", read_timeout},
+    {"connect_timeout_ms", read_connect_timeout},
+    {"flush", read_flush},
+    {"budget_us", read_budget},
+    {"offline", read_offline},
+};
+
+/* One key=value.  A key said twice would be ignored once, so it is an error. */
+static int read_pair(shoal_options_t *options, query_t *query, char *name)
+{
+    char *value = cut(name, '=');
+
+    if (!value || !decode(value))
+        return SHOAL_EURL;
+    for (unsigned i = 0; i < sizeof keys / sizeof *keys; i++) {
+        if (strcmp(keys[i].name, name) != 0)
+            continue;
+        if (query->seen & 1u << i)
+            return SHOAL_EURL;
+        query->seen |= 1u << i;
+        return keys[i].read(options, query, value);
+    }
+    return SHOAL_EURL;
+}
+
+static int read_query(shoal_options_t *options, query_t *query, char *text)
+{
+    for (char *next; text; text = next) {
+        next = cut(text, '&');
+        int rc = read_pair(options, query, text);
+        if (rc < 0)
+            return rc;
+    }
+    if (query->flush_mode == SHOAL_FLUSH_AUTO)
+        query->pause_us = query->budget_us;
+    else if (query->has_budget)
+        return SHOAL_EURL;
+    return shoal_options_set_flush(options, query->flush_mode, query->pause_us);
+}
+
+/* --- whole --- */
+
+static bool find_scheme(const char *name, bool *ret_is_unix)
+{
+    static const struct scheme {
+        const char *name;
+        bool is_unix;
+    } schemes[] = {{"redis", false},
+                   {"valkey", false},
+                   {"unix", true},
+                   {"redis+unix", true},
+                   {"valkey+unix", true}};
+
+    for (size_t i = 0; i < sizeof schemes / sizeof *schemes; i++) {
+        if (strcmp(schemes[i].name, name) == 0) {
+            *ret_is_unix = schemes[i].is_unix;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Blanks, control characters and fragments have no place in any part. */
+static bool has_stray(const char *url)
+{
+    for (; *url; url++)
+        if ((unsigned char)*url <= ' ' || *url == 0x7f || *url == '#')
+            return true;
+    return false;
+}
+
+static int read_url(shoal_options_t *options, char *url)
+{
+    query_t query = {.flush_mode = SHOAL_FLUSH_AUTO};
+    bool is_unix;
+
+    char *text = cut(url, ':');
+    if (!text || strncmp(text, "//", 2) != 0 || !find_scheme(url, &is_unix))
+        return SHOAL_EURL;
+    text += 2;
+    char *query_text = cut(text, '?');
+
+    int rc = is_unix ? read_unix(options, text) : read_tcp(options, text, &query);
+    return rc < 0 ? rc : read_query(options, &query, query_text);
+}
+
+int shoal_options_from_url(const char *url, shoal_options_t **ret_options)
+{
+    if (!url || !ret_options)
+        return SHOAL_EINVAL;
+    if (has_stray(url))
+        return SHOAL_EURL;
+
+    size_t url_bytes = strlen(url);
+    shoal_options_t *options = NULL;
+    char *copy = shoal__strdup(url);
+    int rc = copy ? shoal_options_new(&options) : SHOAL_ENOMEM;
+
+    if (rc == 0)
+        rc = read_url(options, copy);
+    if (copy)
+        shoal__wipe_free(copy, url_bytes);
+    if (rc < 0) {
+        shoal_options_free(options);
+        return rc == SHOAL_EINVAL ? SHOAL_EURL : rc;
+    }
+    *ret_options = options;
+    return 0;
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+#include "api/result.h"
+
+#include "base/alloc.h"
+#include <shoal/errors.h>
+#include <stdio.h>
+
+int shoal_result_status(const shoal_result_t *result) { return result->status; }
+
+shoal_fate_t shoal_result_fate(const shoal_result_t *result) { return result->fate; }
+
+const shoal_reply_t *shoal_result_reply(const shoal_result_t *result)
+{
+    return result->reply;
+}
+
+const char *shoal_result_detail(const shoal_result_t *result) { return result->detail; }
+
+uint32_t shoal_result_attempts(const shoal_result_t *result) { return result->attempts; }
+
+const char *shoal_fate_name(shoal_fate_t fate)
+{
+    switch (fate) {
+    case SHOAL_FATE_REPLIED:
+        return "replied";
+    case SHOAL_FATE_NOT_EXECUTED:
+        return "not executed";
+    case SHOAL_FATE_UNKNOWN:
+        return "unknown";
+    case SHOAL_FATE_REPLY_LOST:
+        return "reply lost";
+    }
+    return "?";
+}
+
+void shoal__result_keep(shoal__owned_result_t *to, const shoal_result_t *from)
+{
+    to->result = *from;
+    snprintf(to->detail, sizeof to->detail, "%s", from->detail);
+    to->result.detail = to->detail;
+    if (!from->reply)
+        return;
+    to->kept = shoal_reply_retain(from->reply);
+    to->result.reply = to->kept;
+    if (!to->kept) {
+        to->result.status = SHOAL_ENOMEM;
+        to->result.fate = SHOAL_FATE_REPLY_LOST;
+        snprintf(to->detail, sizeof to->detail, "no memory to keep the reply");
+    }
+}
+
+void shoal_result_release(shoal_result_t *result)
+{
+    shoal__owned_result_t *owned = (shoal__owned_result_t *)result;
+
+    if (!owned)
+        return;
+    shoal_reply_release(owned->kept);
+    shoal__free(owned);
+}

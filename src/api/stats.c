@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+#include <shoal/stats.h>
+
+#include "api/client.h"
+#include <shoal/errors.h>
+#include <string.h>
+
+static void read_all(uint64_t *to, const shoal__counter_t *from, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        to[i] = shoal__counter_get(&from[i]);
+}
+
+static void read_pipe(shoal_stats_t *to, const shoal__pipe_t *pipe)
+{
+    const shoal__pipe_stats_t *from = &pipe->stats;
+
+    to->completed = shoal__counter_get(&from->completed);
+    to->replies = shoal__counter_get(&from->replies);
+    to->error_replies = shoal__counter_get(&from->error_replies);
+    to->timeouts = shoal__counter_get(&from->timeouts);
+    to->cancels = shoal__counter_get(&from->cancels);
+    to->failures = shoal__counter_get(&from->failures);
+    to->retries = shoal__counter_get(&from->retries);
+    to->zombies_dropped = shoal__counter_get(&from->zombies_dropped);
+    to->pushes = shoal__counter_get(&from->pushes);
+    to->flushes = shoal__counter_get(&from->flushes);
+    to->queued_now = shoal__counter_get(&from->queued_now);
+    to->inflight_now = shoal__counter_get(&from->inflight_now);
+    to->bytes_now = shoal__counter_get(&from->bytes_now);
+    read_all(to->batch_histogram, from->batch_histogram, SHOAL_STATS_BATCH_BUCKETS);
+    read_all(to->flush_reasons, from->flush_reasons, SHOAL_FLUSH_REASONS);
+    for (size_t stage = 0; stage < SHOAL_STAGES; stage++)
+        read_all(to->latency[stage], pipe->times.latency[stage],
+                 SHOAL_STATS_LATENCY_BUCKETS);
+}
+
+static void read_conn(shoal_stats_t *to, const shoal__conn_stats_t *from)
+{
+    to->writes = shoal__counter_get(&from->writes);
+    to->reads = shoal__counter_get(&from->reads);
+    to->bytes_out = shoal__counter_get(&from->bytes_out);
+    to->bytes_in = shoal__counter_get(&from->bytes_in);
+    to->connects = shoal__counter_get(&from->connects);
+    to->losses = shoal__counter_get(&from->losses);
+    to->desyncs = shoal__counter_get(&from->desyncs);
+}
+
+int shoal_stats_get(shoal_client_t *client, shoal_stats_t *ret_stats, size_t stats_bytes)
+{
+    shoal_stats_t stats = {0};
+
+    if (!ret_stats)
+        return SHOAL_EINVAL;
+    if (shoal__client_is_foreign(client))
+        return SHOAL_EFORK;
+    read_pipe(&stats, &client->route.conn.pipe);
+    read_conn(&stats, &client->route.conn.stats);
+    stats.commands = shoal__counter_get(&client->commands) +
+                     shoal__counter_get(&client->inbox.commands);
+    stats.refused = shoal__counter_get(&client->refused);
+    stats.turns = shoal__counter_get(&client->turns);
+    stats.wakeups = shoal__counter_get(&client->inbox.wakeups);
+
+    memset(ret_stats, 0, stats_bytes);
+    memcpy(ret_stats, &stats, stats_bytes < sizeof stats ? stats_bytes : sizeof stats);
+    return 0;
+}

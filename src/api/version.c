@@ -1,0 +1,7 @@
+/* SPDX-License-Identifier: MIT */
+#include <shoal/version.h>
+
+const char *shoal_version(void)
+{
+    return SHOAL_VERSION_STRING;
+}

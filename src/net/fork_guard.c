@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+#include "net/fork_guard.h"
+
+#include <pthread.h>
+#include <shoal/errors.h>
+#include <stdatomic.h>
+
+/* Process-wide by nature: the process is what it counts. */
+static _Atomic uint64_t generation;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static int start_error;
+
+static void on_fork_child(void)
+{
+    atomic_fetch_add_explicit(&generation, 1, memory_order_relaxed);
+}
+
+static void start(void) { start_error = pthread_atfork(NULL, NULL, on_fork_child); }
+
+int shoal__fork_guard_start(void)
+{
+    pthread_once(&once, start);
+    return start_error ? SHOAL_ESYSTEM : 0;
+}
+
+uint64_t shoal__fork_generation(void)
+{
+    return atomic_load_explicit(&generation, memory_order_relaxed);
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SHOAL_NET_QUIET_THREAD_H
+#define SHOAL_NET_QUIET_THREAD_H
+
+/* Threads of the library: every signal is blocked in them, so that the program's
+ * handlers run on the program's threads.  (I14) */
+
+#include <pthread.h>
+
+/* 0 or SHOAL_ESYSTEM. */
+int shoal__quiet_thread_start(pthread_t *ret_thread, void (*run)(void *data), void *data);
+
+/* The same, and nobody waits for its end. */
+int shoal__quiet_thread_detached(void (*run)(void *data), void *data);
+
+#endif

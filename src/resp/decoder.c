@@ -1,0 +1,460 @@
+/* SPDX-License-Identifier: MIT */
+#include "resp/decoder.h"
+
+#include "base/alloc.h"
+#include "resp/frame.h"
+#include <assert.h>
+#include <hiredis/read.h>
+#include <limits.h>
+#include <shoal/errors.h>
+#include <string.h>
+
+/* hiredis moves the unread bytes after every KiB that it has consumed, so it is given
+ * few at a time. */
+#define SLICE_BYTES 4096
+#define LINE_BYTES_MAX 65536
+/* Digits of a length, and CR. */
+#define LENGTH_BYTES_MAX 20
+/* Memory of the reader beyond this is given back when it is idle. */
+#define READER_KEEP_BYTES (1024 * 1024)
+
+struct shoal__decoder {
+    redisReader *reader;
+    shoal__frame_t frame;
+    shoal__decoder_limits_t limits;
+    uint64_t frame_bytes; /* of the frame under way, consumed by earlier reader calls */
+    size_t call_start;    /* reader->pos when the present reader call began */
+    size_t missing_bytes; /* of the string under way; 0: not known */
+    bool awaits_line;     /* a line has begun and not ended */
+    bool was_mid_reply;   /* when the error came */
+    int code;             /* the error; 0: none */
+    const char *error;    /* static, or in the reader; "" */
+};
+
+/* What object functions return for a top-level frame that was delivered already, and
+ * for a leaf below. */
+#define DELIVERED(decoder) ((void *)(decoder))
+#define TAKEN(decoder) ((void *)&(decoder)->code)
+
+static const char out_of_memory[] = "out of memory";
+static const char reply_too_large[] = "a reply has too many bytes";
+static const char line_too_long[] = "a line is over 64 KiB";
+
+static bool is_reply_type(int type)
+{
+    return type >= 0 && type != REDIS_REPLY_PUSH && type != REDIS_REPLY_ATTR;
+}
+
+static bool is_mid_reply(const redisReader *reader)
+{
+    return reader->ridx >= 0 && is_reply_type(reader->task[0]->type);
+}
+
+/* For object functions: NULL makes the reader stop. */
+static void *refuse(shoal__decoder_t *decoder, int code, const char *error)
+{
+    decoder->code = code;
+    decoder->error = error;
+    return NULL;
+}
+
+static int fail(shoal__decoder_t *decoder, const char *error, bool was_mid_reply)
+{
+    decoder->was_mid_reply = was_mid_reply;
+    refuse(decoder, SHOAL_EDESYNC, error);
+    return decoder->code;
+}
+
+/* The reader stopped, for a reason of ours or of its own. */
+static int fail_with_reader(shoal__decoder_t *decoder, bool was_mid_reply)
+{
+    const redisReader *reader = decoder->reader;
+
+    decoder->was_mid_reply = was_mid_reply;
+    if (decoder->code == 0)
+        refuse(decoder, reader->err == REDIS_ERR_OOM ? SHOAL_ENOMEM : SHOAL_EDESYNC,
+               reader->errstr);
+    return decoder->code;
+}
+
+static shoal__place_t place_of(const shoal__decoder_t *decoder,
+                               const redisReadTask *task)
+{
+    size_t ends = 0;
+
+    for (const redisReadTask *t = task; t->parent && t->idx == t->parent->elements - 1;
+         t = t->parent)
+        ends++;
+    return (shoal__place_t){.parent = task->parent->obj,
+                            .index = (size_t)task->idx,
+                            .ends = ends,
+                            .received_bytes = decoder->frame_bytes +
+                                              decoder->reader->pos -
+                                              decoder->call_start};
+}
+
+/* A top-level leaf is delivered at once: it is a view that dies when the reader
+ * returns. */
+static void *take_leaf(const redisReadTask *task, const shoal_reply_t *leaf,
+                       size_t text_bytes)
+{
+    shoal__decoder_t *decoder = task->privdata;
+
+    if (!task->parent) {
+        shoal__frame_only_leaf(&decoder->frame, leaf);
+        return DELIVERED(decoder);
+    }
+
+    shoal__place_t place = place_of(decoder, task);
+    if (!shoal__frame_leaf(&decoder->frame, &place, leaf, text_bytes))
+        return refuse(decoder, SHOAL_ENOMEM, out_of_memory);
+    return TAKEN(decoder);
+}
+
+static shoal_reply_type_t text_type(int type)
+{
+    switch (type) {
+    case REDIS_REPLY_STATUS:
+        return SHOAL_REPLY_STATUS;
+    case REDIS_REPLY_ERROR:
+        return SHOAL_REPLY_ERROR;
+    case REDIS_REPLY_BIGNUM:
+        return SHOAL_REPLY_BIGNUM;
+    case REDIS_REPLY_VERB:
+        return SHOAL_REPLY_VERBATIM;
+    default:
+        return SHOAL_REPLY_STRING;
+    }
+}
+
+static void *create_string(const redisReadTask *task, char *text, size_t bytes)
+{
+    shoal__decoder_t *decoder = task->privdata;
+    shoal_reply_t leaf = {.type = (uint8_t)text_type(task->type)};
+    bool is_line = task->type != REDIS_REPLY_STRING && task->type != REDIS_REPLY_VERB;
+    size_t end = (size_t)(text - decoder->reader->buf) + bytes + 2;
+
+    /* The reader has these two bytes, but looks at them in lines only. */
+    if (text[bytes] != '\r' || text[bytes + 1] != '\n')
+        return refuse(decoder, SHOAL_EDESYNC, "a string does not end where it should");
+    if (is_line && bytes > LINE_BYTES_MAX)
+        return refuse(decoder, SHOAL_EDESYNC, line_too_long);
+    if (!task->parent &&
+        decoder->frame_bytes + (end - decoder->call_start) > decoder->limits.bytes_max)
+        return refuse(decoder, SHOAL_EDESYNC, reply_too_large);
+
+    if (task->type == REDIS_REPLY_VERB) { /* "txt:", which the reader has checked */
+        memcpy(leaf.verbatim, text, 3);
+        text += 4;
+        bytes -= 4;
+    }
+    leaf.as.text.data = bytes > 0 ? text : "";
+    leaf.as.text.bytes = bytes;
+    return take_leaf(task, &leaf, bytes);
+}
+
+static void *create_integer(const redisReadTask *task, long long value)
+{
+    shoal_reply_t leaf = {.type = SHOAL_REPLY_INTEGER, .as.integer = value};
+    return take_leaf(task, &leaf, 0);
+}
+
+static void *create_bool(const redisReadTask *task, int value)
+{
+    shoal_reply_t leaf = {.type = SHOAL_REPLY_BOOL, .as.integer = value != 0};
+    return take_leaf(task, &leaf, 0);
+}
+
+static void *create_double(const redisReadTask *task, double value, char *text,
+                           size_t bytes)
+{
+    shoal_reply_t leaf = {.type = SHOAL_REPLY_DOUBLE,
+                          .as.text = {.data = text, .bytes = bytes, .number = value}};
+    return take_leaf(task, &leaf, bytes);
+}
+
+static void *create_nil(const redisReadTask *task)
+{
+    shoal_reply_t leaf = {.type = SHOAL_REPLY_NIL};
+
+    /* RESP2 has null strings and null arrays, RESP3 one null; nothing else is. */
+    if (task->type != REDIS_REPLY_NIL && task->type != REDIS_REPLY_STRING &&
+        task->type != REDIS_REPLY_ARRAY)
+        return refuse(task->privdata, SHOAL_EDESYNC, "a length is negative");
+    return take_leaf(task, &leaf, 0);
+}
+
+static shoal_reply_type_t aggregate_type(int type)
+{
+    switch (type) {
+    case REDIS_REPLY_MAP:
+        return SHOAL_REPLY_MAP;
+    case REDIS_REPLY_SET:
+        return SHOAL_REPLY_SET;
+    case REDIS_REPLY_PUSH:
+        return SHOAL_REPLY_PUSH;
+    default:
+        return SHOAL_REPLY_ARRAY;
+    }
+}
+
+static void *begin_frame(shoal__decoder_t *decoder, int type, size_t elements)
+{
+    shoal__frame_kind_t kind = SHOAL__FRAME_REPLY;
+
+    if (type == REDIS_REPLY_PUSH)
+        kind = SHOAL__FRAME_PUSH;
+    else if (type == REDIS_REPLY_ATTR)
+        kind = SHOAL__FRAME_SKIPPED;
+    return shoal__frame_begin(&decoder->frame, kind, aggregate_type(type), elements);
+}
+
+/* `elements` are twice the pairs of a map. */
+static void *create_array(const redisReadTask *task, size_t elements)
+{
+    shoal__decoder_t *decoder = task->privdata;
+    void *object;
+
+    if (task->parent && !is_reply_type(task->type))
+        return refuse(decoder, SHOAL_EDESYNC, "a push or attribute inside a reply");
+    if (decoder->reader->ridx >= decoder->limits.depth_max)
+        return refuse(decoder, SHOAL_EDESYNC, "a reply is nested too deeply");
+    if (elements > decoder->limits.elements_max || elements > INT_MAX) /* task->idx */
+        return refuse(decoder, SHOAL_EDESYNC, "an aggregate has too many elements");
+
+    if (task->parent) {
+        shoal__place_t place = place_of(decoder, task);
+        object = shoal__frame_aggregate(&decoder->frame, &place,
+                                        aggregate_type(task->type), elements);
+    } else {
+        object = begin_frame(decoder, task->type, elements);
+    }
+    return object ? object : refuse(decoder, SHOAL_ENOMEM, out_of_memory);
+}
+
+/* The reader's interface takes no const. */
+static redisReplyObjectFunctions object_functions = {
+    .createString = create_string,
+    .createArray = create_array,
+    .createInteger = create_integer,
+    .createDouble = create_double,
+    .createNil = create_nil,
+    .createBool = create_bool,
+};
+
+/* Bytes of the string under way from its length on, or 0 if that is not there yet. */
+static uint64_t string_bytes(const redisReader *reader)
+{
+    const char *start = reader->buf + reader->pos;
+    size_t unread = reader->len - reader->pos;
+    uint64_t bytes = 0;
+
+    for (size_t i = 0; i + 1 < unread && i < LENGTH_BYTES_MAX; i++) {
+        if (start[i] == '\r')
+            return start[i + 1] == '\n' ? i + 2 + bytes + 2 : 0;
+        if (start[i] < '0' || start[i] > '9')
+            return 0;
+        bytes = bytes * 10 + (uint64_t)(start[i] - '0');
+    }
+    return 0;
+}
+
+/* The reader wants more.  How much, and may it? */
+static int check_unfinished(shoal__decoder_t *decoder)
+{
+    const redisReader *reader = decoder->reader;
+    uint64_t unread = reader->len - reader->pos, known_bytes = unread;
+
+    decoder->missing_bytes = 0;
+    decoder->awaits_line = false;
+    if (unread > 0) {
+        int type = reader->task[reader->ridx]->type;
+        if (type == REDIS_REPLY_STRING || type == REDIS_REPLY_VERB)
+            known_bytes = string_bytes(reader);
+        if (known_bytes > unread && known_bytes - unread <= SIZE_MAX)
+            decoder->missing_bytes = (size_t)(known_bytes - unread);
+        if (known_bytes <= unread) {
+            known_bytes = unread;
+            decoder->awaits_line = true;
+        }
+    }
+
+    uint64_t bytes_max = decoder->limits.bytes_max;
+    if (known_bytes > bytes_max || decoder->frame_bytes > bytes_max - known_bytes)
+        return fail(decoder, reply_too_large, is_mid_reply(reader));
+    if (decoder->awaits_line && unread >= LINE_BYTES_MAX + 2)
+        return fail(decoder, line_too_long, is_mid_reply(reader));
+    return 0;
+}
+
+static int finish_aggregate(shoal__decoder_t *decoder, const void *top)
+{
+    bool is_reply = is_reply_type(decoder->reader->task[0]->type);
+
+    if (decoder->frame_bytes > decoder->limits.bytes_max)
+        return fail(decoder, reply_too_large, is_reply);
+    shoal__frame_finish(&decoder->frame, top);
+    return 0;
+}
+
+/* Take every whole frame out of the reader. */
+static int drain(shoal__decoder_t *decoder)
+{
+    redisReader *reader = decoder->reader;
+
+    while (reader->pos < reader->len && !decoder->frame.is_stopped) {
+        size_t unread = reader->len - reader->pos;
+        void *object;
+
+        decoder->call_start = reader->pos;
+        if (redisReaderGetReply(reader, &object) != REDIS_OK)
+            return fail_with_reader(decoder, is_reply_type(reader->task[0]->type));
+        decoder->frame_bytes += unread - (reader->len - reader->pos);
+        if (!object)
+            return check_unfinished(decoder);
+        if (object != DELIVERED(decoder) && finish_aggregate(decoder, object) < 0)
+            return decoder->code;
+        decoder->frame_bytes = 0;
+    }
+    return 0;
+}
+
+/* Did a line end among the bytes from `start` on? */
+static bool has_line_end(const redisReader *reader, size_t start)
+{
+    const char *end = reader->buf + reader->len;
+    const char *at = reader->buf + start;
+
+    for (; (at = memchr(at, '\n', (size_t)(end - at))); at++)
+        if (at > reader->buf + reader->pos && at[-1] == '\r')
+            return true;
+    return false;
+}
+
+/* Decode what a slice completes.  A string or line that is still incomplete is not
+ * looked at from its start again, so that the work is linear in the bytes. */
+static int take_slice(shoal__decoder_t *decoder, size_t slice_bytes)
+{
+    const redisReader *reader = decoder->reader;
+
+    if (decoder->missing_bytes > slice_bytes) {
+        decoder->missing_bytes -= slice_bytes;
+        return 0;
+    }
+    if (decoder->awaits_line && !has_line_end(reader, reader->len - slice_bytes))
+        return check_unfinished(decoder);
+    decoder->missing_bytes = 0;
+    decoder->awaits_line = false;
+    return drain(decoder);
+}
+
+int shoal__decoder_feed(shoal__decoder_t *decoder, const char *data, size_t bytes)
+{
+    assert(!decoder->frame.is_delivering);
+    while (bytes > 0 && decoder->code == 0 && !decoder->frame.is_stopped) {
+        size_t wanted =
+            decoder->missing_bytes > SLICE_BYTES ? decoder->missing_bytes : SLICE_BYTES;
+        size_t slice_bytes = bytes < wanted ? bytes : wanted;
+        bool was_mid_reply = is_mid_reply(decoder->reader);
+
+        if (redisReaderFeed(decoder->reader, data, slice_bytes) != REDIS_OK)
+            return fail_with_reader(decoder, was_mid_reply);
+        data += slice_bytes;
+        bytes -= slice_bytes;
+        int rc = take_slice(decoder, slice_bytes);
+        if (rc < 0)
+            return rc;
+    }
+    return decoder->code;
+}
+
+static redisReader *new_reader(shoal__decoder_t *decoder)
+{
+    redisReader *reader = redisReaderCreateWithFunctions(&object_functions);
+
+    if (reader) {
+        reader->privdata = decoder;
+        reader->maxbuf = READER_KEEP_BYTES;
+    }
+    return reader;
+}
+
+int shoal__decoder_new(shoal__decoder_t **ret_decoder,
+                       const shoal__decoder_limits_t *limits,
+                       const shoal__decoder_hooks_t *hooks, void *owner)
+{
+    shoal__decoder_t *decoder = shoal__calloc(1, sizeof *decoder);
+    if (!decoder)
+        return SHOAL_ENOMEM;
+
+    decoder->limits = *limits;
+    decoder->error = "";
+    int rc = shoal__frame_init(&decoder->frame, hooks, owner);
+    if (rc < 0)
+        goto fail;
+    rc = SHOAL_ENOMEM;
+    decoder->reader = new_reader(decoder);
+    if (!decoder->reader)
+        goto fail;
+    *ret_decoder = decoder;
+    return 0;
+
+fail:
+    shoal__decoder_free(decoder);
+    return rc;
+}
+
+/* Accepts a half-built decoder as well. */
+void shoal__decoder_free(shoal__decoder_t *decoder)
+{
+    if (!decoder)
+        return;
+    redisReaderFree(decoder->reader);
+    shoal__frame_release(&decoder->frame);
+    shoal__free(decoder);
+}
+
+const char *shoal__decoder_error(const shoal__decoder_t *decoder)
+{
+    return decoder->error;
+}
+
+uint64_t shoal__decoder_attributes(const shoal__decoder_t *decoder)
+{
+    return decoder->frame.attributes;
+}
+
+bool shoal__decoder_is_mid_reply(const shoal__decoder_t *decoder)
+{
+    if (decoder->frame.is_stopped || decoder->frame.is_delivering)
+        return false;
+    return decoder->code < 0 ? decoder->was_mid_reply : is_mid_reply(decoder->reader);
+}
+
+void shoal__decoder_discard_current(shoal__decoder_t *decoder)
+{
+    /* Below the top level it is known where the reply goes. */
+    if (shoal__decoder_is_mid_reply(decoder))
+        shoal__frame_discard(&decoder->frame, decoder->reader->ridx > 0);
+}
+
+int shoal__decoder_reset(shoal__decoder_t *decoder)
+{
+    assert(!decoder->frame.is_delivering);
+    shoal__frame_reset(&decoder->frame);
+    decoder->frame_bytes = 0;
+    decoder->missing_bytes = 0;
+    decoder->awaits_line = false;
+    decoder->was_mid_reply = false;
+    decoder->code = 0;
+    decoder->error = "";
+
+    redisReader *reader = new_reader(decoder);
+    if (!reader) {
+        refuse(decoder, SHOAL_ENOMEM, out_of_memory);
+        return SHOAL_ENOMEM;
+    }
+    redisReaderFree(decoder->reader);
+    decoder->reader = reader;
+    return 0;
+}

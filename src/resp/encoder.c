@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT */
+#include "resp/encoder.h"
+
+#include <string.h>
+
+/* '*' or '$', and CR LF. */
+#define HEADER_BYTES 3
+
+static size_t decimal_digits(size_t value)
+{
+    size_t digits = 1;
+
+    for (; value >= 10000; value /= 10000)
+        digits += 4;
+    return digits + (value >= 10) + (value >= 100) + (value >= 1000);
+}
+
+static size_t argument_bytes(const shoal_command_t *command, size_t index)
+{
+    return command->argvlen ? command->argvlen[index] : strlen(command->argv[index]);
+}
+
+size_t shoal__encoder_bytes(const shoal_command_t *command)
+{
+    if (command->argc < 1 || command->argc > SHOAL_ARGC_MAX || !command->argv)
+        return 0;
+
+    size_t total = HEADER_BYTES + decimal_digits(command->argc);
+    for (size_t i = 0; i < command->argc; i++) {
+        if (!command->argv[i])
+            return 0;
+        size_t bytes = argument_bytes(command, i);
+        if (bytes > SHOAL_ARG_BYTES_MAX)
+            return 0;
+        bytes += HEADER_BYTES + decimal_digits(bytes) + 2;
+        if (bytes > SIZE_MAX - total) /* where size_t has 32 bits */
+            return 0;
+        total += bytes;
+    }
+    return total;
+}
+
+static char *write_header(char *at, char type, size_t value)
+{
+    *at++ = type;
+    if (value < 10) {
+        *at++ = (char)('0' + value);
+    } else {
+        char *end = at + decimal_digits(value);
+        for (char *digit = end; digit > at; value /= 10)
+            *--digit = (char)('0' + value % 10);
+        at = end;
+    }
+    *at++ = '\r';
+    *at++ = '\n';
+    return at;
+}
+
+char *shoal__encoder_write(const shoal_command_t *command, char *at)
+{
+    at = write_header(at, '*', command->argc);
+    for (size_t i = 0; i < command->argc; i++) {
+        size_t bytes = argument_bytes(command, i);
+        at = write_header(at, '$', bytes);
+        memcpy(at, command->argv[i], bytes);
+        at += bytes;
+        *at++ = '\r';
+        *at++ = '\n';
+    }
+    return at;
+}

@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: MIT */
+#include "sim/call.h"
+
+#include "base/alloc.h"
+#include "base/time_us.h"
+#include "sim/world.h"
+#include <shoal/errors.h>
+#include <string.h>
+
+#define LOOP_TICKET (UINT64_C(1) << 63)
+#define BIG_BYTES_MAX 20000
+#define DEPTH_MAX 3 /* of callbacks that cause callbacks */
+
+static const struct verb {
+    const char *name;
+    shoal__command_class_t command_class;
+} verbs[SIM_VERB_COUNT] = {
+    [SIM_VERB_ECHO] = {"ECHO", SHOAL__CLASS_RO},
+    [SIM_VERB_GET] = {"GET", SHOAL__CLASS_RO},
+    [SIM_VERB_LRANGE] = {"LRANGE", SHOAL__CLASS_RO},
+    [SIM_VERB_INCR] = {"INCR", SHOAL__CLASS_WRITE},
+    [SIM_VERB_APPEND] = {"APPEND", SHOAL__CLASS_WRITE},
+    [SIM_VERB_EVAL] = {"EVAL", SHOAL__CLASS_SCRIPT},
+    [SIM_VERB_BLPOP] = {"BLPOP", SHOAL__CLASS_BLOCK},
+    [SIM_VERB_MULTI] = {"MULTI", SHOAL__CLASS_WRITE},
+    [SIM_VERB_EXEC] = {"EXEC", SHOAL__CLASS_WRITE},
+};
+
+bool sim_call_is_repeatable(const sim_call_t *call)
+{
+    if (call->flags & SHOAL__REQUEST_ONCE)
+        return false;
+    return (call->flags & SHOAL__REQUEST_IDEMPOTENT) ||
+           (call->command_class == SHOAL__CLASS_RO && call->unit_first == 0);
+}
+
+/* ---- encoding ---- */
+
+static unsigned digits_of(uint32_t number)
+{
+    unsigned digits = 1;
+
+    while (number >= 10) {
+        number /= 10;
+        digits++;
+    }
+    return digits;
+}
+
+static size_t encoded_bytes(const sim_call_t *call)
+{
+    size_t bytes = 4 + 4 + strlen(verbs[call->verb].name) + 2 + 5 + SIM_ID_DIGITS + 2;
+
+    if (call->verb == SIM_VERB_APPEND)
+        bytes += 1 + digits_of(call->pad_bytes) + 2 + call->pad_bytes + 2;
+    return bytes;
+}
+
+static char *put(char *at, const char *text, size_t bytes)
+{
+    memcpy(at, text, bytes);
+    return at + bytes;
+}
+
+static char *put_number(char *at, uint32_t number, unsigned digits)
+{
+    for (unsigned i = digits; i > 0; i--) {
+        at[i - 1] = (char)('0' + number % 10);
+        number /= 10;
+    }
+    return at + digits;
+}
+
+static char *encode(const sim_call_t *call, uint32_t id, char *at)
+{
+    const char *name = verbs[call->verb].name;
+    size_t name_bytes = strlen(name);
+    bool has_pad = call->verb == SIM_VERB_APPEND;
+
+    at = put(at, has_pad ? "*3\r\n$" : "*2\r\n$", 5);
+    *at++ = (char)('0' + name_bytes);
+    at = put(at, "\r\n", 2);
+    at = put(at, name, name_bytes);
+    at = put(at, "\r\n$10\r\n", 7);
+    at = put_number(at, id, SIM_ID_DIGITS);
+    at = put(at, "\r\n", 2);
+    if (!has_pad)
+        return at;
+
+    *at++ = '$';
+    at = put_number(at, call->pad_bytes, digits_of(call->pad_bytes));
+    at = put(at, "\r\n", 2);
+    for (size_t left = call->pad_bytes; left > 0;) {
+        size_t bytes = left < SIM_PAD_BYTES ? left : SIM_PAD_BYTES;
+        at = put(at, SIM_PAD, bytes);
+        left -= bytes;
+    }
+    return put(at, "\r\n", 2);
+}
+
+/* ---- results ---- */
+
+static void act_in_callback(sim_world_t *world)
+{
+    if (world->is_closing || world->depth >= DEPTH_MAX || world->has_failed)
+        return;
+    world->depth++;
+    if (sim_dice_hits(&world->dice, world->swarm.resubmit_rate))
+        sim_calls_submit(world, 2, true);
+    if (sim_dice_hits(&world->dice, world->swarm.recancel_rate))
+        sim_calls_cancel(world);
+    world->depth--;
+}
+
+static void on_result(shoal_client_t *client, const shoal_result_t *result, void *data)
+{
+    sim_call_t *call = data;
+    sim_world_t *world = call->world;
+    uint32_t id = (uint32_t)(call - world->calls);
+
+    (void)client;
+    sim_world_note(world, "result", id, (uint64_t)(-result->status));
+    sim_oracle_result(world, call, result);
+    if (call->is_done)
+        return;
+    call->is_done = true;
+    call->status = result->status;
+    call->fate = (uint8_t)result->fate;
+    if (world->link)
+        call->given_up_link = world->link->serial;
+    uint32_t last = world->live[--world->live_count];
+    world->live[call->live_index] = last;
+    world->calls[last].live_index = call->live_index;
+    act_in_callback(world);
+}
+
+/* ---- submitting ---- */
+
+static uint16_t roll_flags(sim_world_t *world)
+{
+    const sim_swarm_t *swarm = &world->swarm;
+    uint16_t flags = 0;
+
+    if (sim_dice_hits(&world->dice, swarm->once_rate))
+        flags |= SHOAL__REQUEST_ONCE;
+    if (sim_dice_hits(&world->dice, swarm->idempotent_rate))
+        flags |= SHOAL__REQUEST_IDEMPOTENT;
+    if (sim_dice_hits(&world->dice, swarm->urgent_rate))
+        flags |= SHOAL__REQUEST_URGENT;
+    return flags;
+}
+
+static sim_verb_t roll_verb(sim_world_t *world)
+{
+    static const uint8_t reads[] = {SIM_VERB_ECHO, SIM_VERB_ECHO, SIM_VERB_GET,
+                                    SIM_VERB_LRANGE};
+    static const uint8_t writes[] = {SIM_VERB_INCR,   SIM_VERB_INCR,   SIM_VERB_INCR,
+                                     SIM_VERB_APPEND, SIM_VERB_APPEND, SIM_VERB_APPEND,
+                                     SIM_VERB_EVAL,   SIM_VERB_BLPOP};
+
+    if (sim_dice_hits(&world->dice, world->swarm.write_rate))
+        return (sim_verb_t)writes[sim_dice_below(&world->dice, sizeof writes)];
+    return (sim_verb_t)reads[sim_dice_below(&world->dice, sizeof reads)];
+}
+
+/* A new entry; it counts only once it was pushed. */
+static void write_entry(sim_world_t *world, uint32_t id, sim_verb_t verb,
+                        uint16_t flags, uint64_t deadline_us)
+{
+    bool is_big = sim_dice_hits(&world->dice, world->swarm.big_rate);
+
+    world->calls[id] = (sim_call_t){
+        .world = world,
+        .deadline_us = deadline_us,
+        .flags = flags,
+        .verb = (uint8_t)verb,
+        .command_class = (uint8_t)verbs[verb].command_class,
+        .pad_bytes = verb == SIM_VERB_APPEND || verb == SIM_VERB_GET
+                         ? sim_dice_below(&world->dice, is_big ? BIG_BYTES_MAX : 40)
+                         : 0,
+        .has_sink = sim_dice_hits(&world->dice, world->swarm.sink_rate)};
+}
+
+static bool push(sim_world_t *world, uint32_t first, uint32_t count, bool is_callback)
+{
+    size_t bytes = 0;
+
+    for (uint32_t id = first; id < first + count; id++)
+        bytes += encoded_bytes(&world->calls[id]);
+    char *at = shoal__pipe_reserve(&world->pipe, bytes, count);
+    if (!at) {
+        if (!world->is_short_of_memory)
+            sim_world_fail(world, "O6: a submission was refused for memory");
+        return false;
+    }
+
+    for (uint32_t id = first; id < first + count; id++) {
+        sim_call_t *call = &world->calls[id];
+        char *end = encode(call, id, at);
+        shoal__sink_ref_t *sink = call->has_sink ? shoal__malloc(sizeof *sink) : NULL;
+        shoal__request_t request = {
+            .on_result = on_result,
+            .data = call,
+            .tag = id,
+            .ticket = ++world->tickets[is_callback] | (is_callback ? LOOP_TICKET : 0),
+            .submitted_us = world->now_us,
+            .deadline_us = call->deadline_us,
+            .sink = sink,
+            .bytes = (uint32_t)(end - at),
+            .flags = call->flags,
+            .command_class = call->command_class};
+
+        call->has_sink = sink != NULL;
+        if (sink)
+            *sink = (shoal__sink_ref_t){&sim_sink, call};
+        call->ticket = request.ticket;
+        call->live_index = world->live_count;
+        world->live[world->live_count++] = id;
+        shoal__pipe_push(&world->pipe, &request, world->now_us);
+        at = end;
+    }
+    world->call_count += count;
+    shoal__stage_times_taken(&world->pipe.times, count, world->now_us);
+    sim_world_note(world, "submit", first, count);
+    return true;
+}
+
+/* MULTI, some commands, EXEC. */
+static uint32_t write_unit(sim_world_t *world, uint64_t deadline_us)
+{
+    uint32_t first = world->call_count, last = first + 1;
+    uint16_t flags = roll_flags(world) | SHOAL__REQUEST_UNIT;
+
+    last += sim_dice_below(&world->dice, 5);
+    for (uint32_t id = first; id <= last; id++) {
+        sim_verb_t verb = roll_verb(world);
+        if (id == first)
+            verb = SIM_VERB_MULTI;
+        else if (id == last)
+            verb = SIM_VERB_EXEC;
+        write_entry(world, id, verb, flags, deadline_us);
+        world->calls[id].unit_first = first;
+        world->calls[id].unit_last = last;
+    }
+    world->calls[first].flags |= SHOAL__REQUEST_UNIT_FIRST;
+    world->calls[last].flags |= SHOAL__REQUEST_UNIT_LAST;
+    return last - first + 1;
+}
+
+void sim_calls_submit(sim_world_t *world, uint32_t burst_max, bool is_callback)
+{
+    sim_dice_t *dice = &world->dice;
+    uint32_t count = 1 + sim_dice_below(dice, burst_max);
+    uint64_t deadline_us = SHOAL__NEVER_US;
+    uint16_t flags;
+
+    if (world->live_count >= world->swarm.outstanding_max ||
+        world->call_count + count + 8 > SIM_CALLS_MAX)
+        return;
+    if (sim_dice_hits(dice, world->swarm.deadline_rate))
+        deadline_us =
+            world->now_us + sim_dice_scale(dice, world->swarm.deadline_us_max);
+
+    if (sim_dice_hits(dice, world->swarm.unit_rate)) {
+        count = write_unit(world, deadline_us);
+    } else {
+        flags = roll_flags(world);
+        for (uint32_t i = 0; i < count; i++)
+            write_entry(world, world->call_count + i, roll_verb(world), flags,
+                        deadline_us);
+    }
+    push(world, world->call_count, count, is_callback);
+}
+
+void sim_calls_cancel(sim_world_t *world)
+{
+    sim_dice_t *dice = &world->dice;
+    uint32_t id;
+
+    if (world->live_count > 0 && !sim_dice_hits(dice, 64))
+        id = world->live[sim_dice_below(dice, world->live_count)];
+    else if (world->call_count > 1)
+        id = 1 + sim_dice_below(dice, world->call_count - 1);
+    else
+        return;
+
+    sim_call_t *call = &world->calls[id];
+    bool was_done = call->is_done;
+    sim_world_note(world, "cancel", id, was_done);
+    bool is_cancelled = shoal__pipe_cancel(&world->pipe, call->ticket, world->now_us);
+
+    if (is_cancelled == was_done)
+        sim_world_fail(world, "O3: cancel of %u, %s, gave %d", id,
+                       was_done ? "done" : "outstanding", is_cancelled);
+    if (!was_done && (!call->is_done || call->status != SHOAL_ECANCELLED))
+        sim_world_fail(world, "O3: %u was cancelled, but its result is %d", id,
+                       call->status);
+}

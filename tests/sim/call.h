@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SHOAL_TESTS_SIM_CALL_H
+#define SHOAL_TESTS_SIM_CALL_H
+
+/*
+ * The book of a world: one entry for each command that was ever submitted.  Callers
+ * write in it what they were told, the server what it did; the oracles compare.
+ */
+
+#include <shoal/result.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Commands that the server knows.  Those from ECHO on are of callers and carry the
+ * number of their entry, as ten digits, in their first argument. */
+typedef enum sim_verb {
+    SIM_VERB_HELLO,
+    SIM_VERB_AUTH,
+    SIM_VERB_SELECT,
+    SIM_VERB_CLIENT,
+    SIM_VERB_PING,
+    SIM_VERB_ECHO,   /* RO, a string */
+    SIM_VERB_GET,    /* RO, a string, at times long */
+    SIM_VERB_LRANGE, /* RO, an aggregate */
+    SIM_VERB_INCR,   /* WRITE */
+    SIM_VERB_APPEND, /* WRITE, the command is at times long */
+    SIM_VERB_EVAL,   /* SCRIPT */
+    SIM_VERB_BLPOP,  /* BLOCK */
+    SIM_VERB_MULTI,
+    SIM_VERB_EXEC,
+    SIM_VERB_COUNT
+} sim_verb_t;
+
+#define SIM_ID_DIGITS 10
+
+struct sim_world;
+
+typedef struct sim_call {
+    struct sim_world *world;
+    uint64_t ticket;
+    uint64_t deadline_us;
+    uint32_t unit_first, unit_last; /* of MULTI and of EXEC; 0: no unit */
+    uint32_t live_index;            /* in the list of those not done */
+    uint32_t pad_bytes;             /* of APPEND's value and of GET's reply */
+    uint32_t given_up_link;         /* timed out or cancelled on this connection */
+    int status;
+    uint16_t flags;        /* of enum shoal__request_flag */
+    uint8_t command_class; /* shoal__command_class_t */
+    uint8_t verb;
+    bool is_done;
+    uint8_t fate; /* shoal_fate_t, once it is done */
+
+    /* Of the server: */
+    uint8_t handed;   /* times that its last byte was accepted by a connection */
+    uint8_t executed; /* times */
+    uint8_t rejected; /* times, with an error that proves that it was not executed */
+
+    /* Of the sink: */
+    bool has_sink;
+    bool is_sink_wrong;
+    uint8_t sink_depth;
+    uint16_t sink_leaves;
+} sim_call_t;
+
+/* How many entries of LRANGE's reply and of EXEC's there are. */
+static inline size_t sim_call_items(const sim_call_t *call, uint32_t id)
+{
+    return call->verb == SIM_VERB_LRANGE ? id % 5
+                                         : call->unit_last - call->unit_first - 1;
+}
+
+/* What fills long values: bytes that a confused parser would take for framing. */
+#define SIM_PAD "\r\n$3\r\n+OK\r\n*2\r\n:1\r\n-ERR x\r\n>1\r\n_\r\n*0\r\n$-1\r\n#t\r\n,1.5\r\n"
+#define SIM_PAD_BYTES (sizeof SIM_PAD - 1)
+
+/* May it be executed more than once? */
+bool sim_call_is_repeatable(const sim_call_t *call);
+
+/* Submit a burst of up to `burst_max` commands, or a unit. */
+void sim_calls_submit(struct sim_world *world, uint32_t burst_max, bool is_callback);
+
+/* Cancel a random command, usually one that is outstanding. */
+void sim_calls_cancel(struct sim_world *world);
+
+#endif

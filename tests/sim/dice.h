@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SHOAL_TESTS_SIM_DICE_H
+#define SHOAL_TESTS_SIM_DICE_H
+
+/* The one source of chance in a simulated world: the same seed, the same world. */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef struct sim_dice {
+    uint64_t state;
+} sim_dice_t;
+
+static inline uint64_t sim_dice_next(sim_dice_t *dice)
+{
+    uint64_t z = dice->state += UINT64_C(0x9E3779B97F4A7C15);
+
+    z = (z ^ (z >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
+    z = (z ^ (z >> 27)) * UINT64_C(0x94D049BB133111EB);
+    return z ^ (z >> 31);
+}
+
+/* 0 .. bound - 1; bound 0 gives 0. */
+static inline uint32_t sim_dice_below(sim_dice_t *dice, uint32_t bound)
+{
+    return (uint32_t)(((sim_dice_next(dice) >> 32) * bound) >> 32);
+}
+
+/* True in `rate` of 1024 cases. */
+static inline bool sim_dice_hits(sim_dice_t *dice, uint32_t rate)
+{
+    return rate > 0 && (sim_dice_next(dice) >> 54) < rate;
+}
+
+/* 1 .. max with every order of magnitude alike. */
+static inline uint64_t sim_dice_scale(sim_dice_t *dice, uint64_t max)
+{
+    unsigned bits = 1;
+
+    while (bits < 63 && max >> bits)
+        bits++;
+    uint64_t value = (sim_dice_next(dice) >> 1) >> (63 - 1 - sim_dice_below(dice, bits));
+    return value == 0 ? 1 : value > max ? max : value;
+}
+
+#endif

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: MIT */
+#include "sim/swarm.h"
+
+/* Half of the seeds do without. */
+static uint32_t maybe(sim_dice_t *dice, uint64_t max)
+{
+    return sim_dice_hits(dice, 512) ? (uint32_t)sim_dice_scale(dice, max) : 0;
+}
+
+static uint32_t one_of(sim_dice_t *dice, const uint32_t *values, uint32_t count)
+{
+    return values[sim_dice_below(dice, count)];
+}
+#define ONE_OF(dice, ...)                                                              \
+    one_of(dice, (const uint32_t[]){__VA_ARGS__},                                      \
+           sizeof((const uint32_t[]){__VA_ARGS__}) / sizeof(uint32_t))
+
+static void roll_config(shoal__pipe_config_t *config, sim_dice_t *dice)
+{
+    *config = (shoal__pipe_config_t){
+        .flush = {.mode = (shoal_flush_mode_t)ONE_OF(dice, SHOAL_FLUSH_OFF,
+                                                     SHOAL_FLUSH_FIXED,
+                                                     SHOAL_FLUSH_AUTO),
+                  .pause_us = ONE_OF(dice, 0, 50, 200, 2000),
+                  .bytes_max = ONE_OF(dice, 64, 4096, 65536),
+                  .commands_max = ONE_OF(dice, 1, 16, 1024)},
+        .reply = {.bytes_max = 1 << 29, .elements_max = 1 << 24, .depth_max = 1024},
+        .greeting = {.protocol = (int)ONE_OF(dice, 2, 3, 3),
+                     .password = sim_dice_hits(dice, 256) ? "sesame" : NULL,
+                     .database = (int)ONE_OF(dice, 0, 0, 7),
+                     .client_name = sim_dice_hits(dice, 256) ? "sim" : NULL},
+        .inflight_max = ONE_OF(dice, 1, 2, 3, 8, 64, 16384, 16384, 16384),
+        .stall_us = ONE_OF(dice, 5000, 20000, 100000, 1000000),
+        .ping_idle_us = ONE_OF(dice, 0, 3000, 50000, 1000000),
+        .attempts_max = ONE_OF(dice, 1, 2, 3, 3),
+        .queue_offline = sim_dice_hits(dice, 768),
+    };
+}
+
+static void roll_faults(sim_swarm_t *swarm, sim_dice_t *dice)
+{
+    for (unsigned i = 0; i < SIM_FAULT_COUNT; i++)
+        swarm->faults[i] = maybe(dice, 100);
+    for (unsigned i = 0, any = 0; i < SIM_FAULT_COUNT; i++) {
+        any |= swarm->faults[i];
+        if (i == SIM_FAULT_COUNT - 1 && !any)
+            swarm->events[SIM_EVENT_FAULT] = 0;
+    }
+    swarm->error_rate = maybe(dice, 100);
+    swarm->push_rate = maybe(dice, 512);
+    swarm->attribute_rate = maybe(dice, 100);
+    swarm->resubmit_rate = maybe(dice, 700);
+    swarm->recancel_rate = maybe(dice, 200);
+    swarm->dial_fail_rate = maybe(dice, 400);
+    swarm->auth_fail_rate = maybe(dice, 200);
+    swarm->no_hello_rate = maybe(dice, 1024);
+    swarm->bare_rate = maybe(dice, 200);
+    swarm->partial_rate = maybe(dice, 1024);
+    swarm->late_us_max = maybe(dice, 10000);
+}
+
+void sim_swarm_roll(sim_swarm_t *swarm, shoal__pipe_config_t *config, sim_dice_t *dice)
+{
+    *swarm = (sim_swarm_t){
+        .events = {[SIM_EVENT_SUBMIT] = 20 + sim_dice_below(dice, 100),
+                   [SIM_EVENT_CANCEL] = maybe(dice, 30),
+                   [SIM_EVENT_TURN] = sim_dice_below(dice, 60),
+                   [SIM_EVENT_READ] = 20 + sim_dice_below(dice, 80),
+                   [SIM_EVENT_SERVER] = 20 + sim_dice_below(dice, 80),
+                   [SIM_EVENT_CLOCK] = 10 + sim_dice_below(dice, 60),
+                   [SIM_EVENT_GHOST] = 1 + sim_dice_below(dice, 3),
+                   [SIM_EVENT_FAULT] = maybe(dice, 8)},
+        .steps = 1000 + (uint32_t)sim_dice_scale(dice, 30000),
+        .outstanding_max = (uint32_t)sim_dice_scale(dice, 512),
+        .burst_max = (uint32_t)sim_dice_scale(dice, 32),
+        .unit_rate = maybe(dice, 200),
+        .sink_rate = maybe(dice, 300),
+        .once_rate = maybe(dice, 200),
+        .idempotent_rate = maybe(dice, 300),
+        .urgent_rate = maybe(dice, 300),
+        .big_rate = maybe(dice, 30),
+        .write_rate = sim_dice_below(dice, 1025),
+        .deadline_rate = maybe(dice, 1024),
+        .deadline_us_max = ONE_OF(dice, 100, 5000, 200000),
+        .dial_us_max = ONE_OF(dice, 1, 1000, 20000),
+        .handshake_us = ONE_OF(dice, 20000, 100000),
+        .stall_us_max = ONE_OF(dice, 20000, 300000, 3000000),
+        .clock_us_max = ONE_OF(dice, 50, 500, 5000),
+        .in_window_max = ONE_OF(dice, 8, 300, 4096, 65536),
+        .out_window_max = ONE_OF(dice, 8, 300, 4096, 65536),
+        .ends_with_abandon = sim_dice_hits(dice, 256),
+    };
+    roll_config(config, dice);
+    roll_faults(swarm, dice);
+}
+
+void sim_swarm_calm(sim_swarm_t *swarm)
+{
+    swarm->events[SIM_EVENT_SUBMIT] = 0;
+    swarm->events[SIM_EVENT_CANCEL] = 0;
+    swarm->events[SIM_EVENT_FAULT] = 0;
+    swarm->error_rate = 0;
+    swarm->resubmit_rate = 0;
+    swarm->recancel_rate = 0;
+    swarm->dial_fail_rate = 0;
+    swarm->auth_fail_rate = 0;
+    swarm->late_us_max = 0;
+    swarm->in_window_max = 65536;
+    swarm->out_window_max = 65536;
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SHOAL_TESTS_SIM_SWARM_H
+#define SHOAL_TESTS_SIM_SWARM_H
+
+/*
+ * What one seed is about: a random configuration of the pipe and a random subset of
+ * faults with random rates.  Faults that are left out matter as much as those that are
+ * in: many bugs hide behind a fault that comes too often.
+ */
+
+#include "core/pipe.h"
+#include "sim/dice.h"
+
+/* What happens next.  Relative weights, the sum is arbitrary. */
+typedef enum sim_event {
+    SIM_EVENT_SUBMIT,
+    SIM_EVENT_CANCEL,
+    SIM_EVENT_TURN,   /* tick and write, without need */
+    SIM_EVENT_READ,   /* the client reads */
+    SIM_EVENT_SERVER, /* the server reads, executes, answers */
+    SIM_EVENT_CLOCK,  /* time passes, to the next wake at most */
+    SIM_EVENT_GHOST,  /* a connection that was lost executes what it still holds */
+    SIM_EVENT_FAULT,
+    SIM_EVENT_COUNT
+} sim_event_t;
+
+typedef enum sim_fault {
+    SIM_FAULT_RESET,   /* the client sees the loss at once; in-flight bytes are lost */
+    SIM_FAULT_FIN,     /* the server closes; the client reads what is on its way */
+    SIM_FAULT_STALL,   /* the server does nothing for a while */
+    SIM_FAULT_LOADING, /* the server rejects everything for a while */
+    SIM_FAULT_DEMOTE,  /* the server rejects writes on this connection */
+    SIM_FAULT_GARBAGE, /* the server sends what is no RESP */
+    SIM_FAULT_MEMORY,  /* one of the next allocations fails */
+    SIM_FAULT_COUNT
+} sim_fault_t;
+
+/* Rates are of 1024. */
+typedef struct sim_swarm {
+    uint32_t events[SIM_EVENT_COUNT]; /* weights */
+    uint32_t faults[SIM_FAULT_COUNT]; /* weights */
+    uint32_t steps;
+    uint32_t outstanding_max; /* callers wait beyond */
+    uint32_t burst_max;       /* commands of one submission */
+    uint32_t unit_rate, sink_rate, once_rate, idempotent_rate, urgent_rate, big_rate;
+    uint32_t write_rate;     /* of the commands: not read-only */
+    uint32_t error_rate;     /* answered with an ordinary error */
+    uint32_t push_rate;      /* behind a reply, with RESP3 */
+    uint32_t attribute_rate; /* before a reply, with RESP3 */
+    uint32_t resubmit_rate, recancel_rate; /* from callbacks */
+    uint32_t dial_fail_rate, auth_fail_rate, no_hello_rate, bare_rate;
+    uint32_t partial_rate;  /* reads and writes that take less than they could */
+    uint32_t deadline_rate; /* of the commands: have one */
+    uint64_t deadline_us_max;
+    uint64_t dial_us_max, handshake_us, stall_us_max, late_us_max;
+    uint64_t clock_us_max; /* of one advance */
+    uint32_t in_window_max, out_window_max;
+    bool ends_with_abandon;
+} sim_swarm_t;
+
+void sim_swarm_roll(sim_swarm_t *swarm, shoal__pipe_config_t *config, sim_dice_t *dice);
+
+/* The faults stop: nothing but the healthy rest. */
+void sim_swarm_calm(sim_swarm_t *swarm);
+
+#endif

@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: MIT */
+#include "support/redis_process.h"
+
+#include "support/fake_bytes.h"
+#include "support/waiting.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define ARGUMENTS_MAX 48
+#define START_US_MAX 20000000u
+
+struct redis_process {
+    struct redis_process *next; /* of all, for the end of the program */
+    pid_t pid;                  /* 0: not running */
+    int port;
+    char folder[40], socket[64], port_text[12];
+    const char *const *arguments;
+};
+
+static redis_process_t *all;
+
+static void kill_all(void)
+{
+    for (redis_process_t *redis = all; redis; redis = redis->next) {
+        redis_process_kill(redis);
+        rmdir(redis->folder);
+    }
+}
+
+static struct sockaddr_in loopback(int port)
+{
+    return (struct sockaddr_in){.sin_family = AF_INET,
+                                .sin_port = htons((uint16_t)port),
+                                .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+}
+
+/* A port that was free a moment ago. */
+static int find_port(void)
+{
+    struct sockaddr_in address = loopback(0);
+    socklen_t bytes = sizeof address;
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+    if (fd < 0 || bind(fd, (struct sockaddr *)&address, sizeof address) != 0 ||
+        getsockname(fd, (struct sockaddr *)&address, &bytes) != 0)
+        abort();
+    close(fd);
+    return ntohs(address.sin_port);
+}
+
+/* Reads until a whole first line, and for a string its payload, is there. */
+static size_t read_answer(int fd, char *data, size_t room)
+{
+    size_t size = 0;
+
+    while (size < room - 1) {
+        ssize_t count = read(fd, data + size, room - 1 - size);
+        if (count <= 0)
+            return 0;
+        size += (size_t)count;
+        data[size] = '\0';
+        char *end = strstr(data, "\r\n");
+        if (end && (data[0] != '$' || data[1] == '-' || strstr(end + 2, "\r\n")))
+            return size;
+    }
+    return size;
+}
+
+bool redis_ask(int port, const char *command, char *answer, size_t answer_room)
+{
+    struct sockaddr_in address = loopback(port);
+    struct timeval patience = {10, 0};
+    char data[4096];
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    bool is_answered = false;
+
+    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+    if (connect(fd, (struct sockaddr *)&address, sizeof address) == 0 &&
+        dprintf(fd, "%s\r\n", command) > 0 && read_answer(fd, data, sizeof data) > 0) {
+        char *text = data[0] == '$' && data[1] != '-' ? strstr(data, "\r\n") + 2 : data;
+        text[strcspn(text, "\r\n")] = '\0';
+        if (answer)
+            snprintf(answer, answer_room, "%s", text);
+        is_answered = true;
+    }
+    close(fd);
+    return is_answered;
+}
+
+static void exec_server(const redis_process_t *redis, pid_t parent)
+{
+    const char *server = getenv("REDIS_SERVER");
+    const char *argv[ARGUMENTS_MAX] = {server ? server : "redis-server",
+                                       "--port",
+                                       redis->port_text,
+                                       "--bind",
+                                       "127.0.0.1",
+                                       "--unixsocket",
+                                       redis->socket,
+                                       "--dir",
+                                       redis->folder,
+                                       "--save",
+                                       "",
+                                       "--appendonly",
+                                       "no"};
+    size_t argc = 13;
+
+    for (size_t i = 0; redis->arguments && redis->arguments[i]; i++)
+        if (argc < ARGUMENTS_MAX - 1)
+            argv[argc++] = redis->arguments[i];
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent)
+        _exit(126);
+    int null = open("/dev/null", O_RDWR);
+    dup2(null, STDIN_FILENO);
+    dup2(null, STDOUT_FILENO);
+    execvp(argv[0], (char *const *)argv);
+    _exit(127);
+}
+
+/* Has it ended by itself? */
+static bool has_ended(redis_process_t *redis)
+{
+    if (waitpid(redis->pid, NULL, WNOHANG) != redis->pid)
+        return false;
+    redis->pid = 0;
+    return true;
+}
+
+static bool launch(redis_process_t *redis)
+{
+    uint64_t since_us = waiting_now_us();
+    pid_t parent = getpid();
+    char answer[64];
+
+    redis->pid = fork();
+    if (redis->pid == 0)
+        exec_server(redis, parent);
+    while (redis->pid > 0 && waiting_now_us() - since_us < START_US_MAX) {
+        if (has_ended(redis))
+            return false;
+        /* With --requirepass the answer is an error, which is an answer. */
+        if (redis_ask(redis->port, "PING", answer, sizeof answer) &&
+            access(redis->socket, F_OK) == 0 && !has_ended(redis))
+            return true;
+        waiting_sleep_us(2000);
+    }
+    redis_process_kill(redis);
+    return false;
+}
+
+redis_process_t *redis_process_start(const char *const *arguments)
+{
+    redis_process_t *redis = fake_must(calloc(1, sizeof *redis));
+
+    redis->arguments = arguments;
+    strcpy(redis->folder, "/tmp/shoal-redis.XXXXXX");
+    if (!mkdtemp(redis->folder))
+        abort();
+    snprintf(redis->socket, sizeof redis->socket, "%s/socket", redis->folder);
+    if (!all)
+        atexit(kill_all);
+    redis->next = all;
+    all = redis;
+    for (int attempt = 0; attempt < 5; attempt++) { /* a port may be taken meanwhile */
+        redis->port = find_port();
+        snprintf(redis->port_text, sizeof redis->port_text, "%d", redis->port);
+        if (launch(redis))
+            return redis;
+    }
+    redis_process_stop(redis);
+    return NULL;
+}
+
+void redis_process_stop(redis_process_t *redis)
+{
+    redis_process_t **link = &all;
+
+    if (!redis)
+        return;
+    redis_process_kill(redis);
+    while (*link != redis)
+        link = &(*link)->next;
+    *link = redis->next;
+    unlink(redis->socket);
+    rmdir(redis->folder);
+    free(redis);
+}
+
+int redis_process_port(const redis_process_t *redis)
+{
+    return redis->port;
+}
+
+const char *redis_process_socket(const redis_process_t *redis)
+{
+    return redis->socket;
+}
+
+pid_t redis_process_pid(const redis_process_t *redis)
+{
+    return redis->pid;
+}
+
+void redis_process_pause(redis_process_t *redis)
+{
+    int status;
+    kill(redis->pid, SIGSTOP);
+    (void)waitpid(redis->pid, &status, WUNTRACED);
+}
+
+void redis_process_resume(redis_process_t *redis)
+{
+    int status;
+    kill(redis->pid, SIGCONT);
+    (void)waitpid(redis->pid, &status, WCONTINUED);
+}
+
+void redis_process_kill(redis_process_t *redis)
+{
+    if (redis->pid <= 0)
+        return;
+    kill(redis->pid, SIGKILL);
+    while (waitpid(redis->pid, NULL, 0) < 0 && errno == EINTR)
+        continue;
+    redis->pid = 0;
+    unlink(redis->socket);
+}
+
+bool redis_process_restart(redis_process_t *redis)
+{
+    redis_process_kill(redis);
+    return launch(redis);
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SHOAL_TESTS_WAITING_H
+#define SHOAL_TESTS_WAITING_H
+
+/* Waiting for a condition, with a bound so generous that only a bug reaches it: a test
+ * passes as soon as the condition holds, however slow the machine is. */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <time.h>
+
+#include <cmocka.h>
+
+#define WAITING_US_MAX 30000000u
+
+static inline uint64_t waiting_now_us(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000u + (uint64_t)now.tv_nsec / 1000u;
+}
+
+static inline void waiting_sleep_us(uint64_t pause_us)
+{
+    struct timespec pause = {(time_t)(pause_us / 1000000u),
+                             (long)(pause_us % 1000000u) * 1000};
+    nanosleep(&pause, NULL);
+}
+
+/* A pause between two looks; ends the test when it waited too long. */
+static inline void waiting_pause(uint64_t since_us, const char *condition,
+                                 const char *file, int line)
+{
+    if (waiting_now_us() - since_us > WAITING_US_MAX) {
+        print_error("never came true: %s\n", condition);
+        _fail(file, line);
+    }
+    waiting_sleep_us(200);
+}
+
+/* Wait until the condition holds.  On the test's own thread only. */
+#define WAIT_FOR(condition)                                                            \
+    do {                                                                               \
+        uint64_t since_us_ = waiting_now_us();                                         \
+        while (!(condition))                                                           \
+            waiting_pause(since_us_, #condition, __FILE__, __LINE__);                  \
+    } while (0)
+
+#endif
