@@ -51,12 +51,6 @@ int machine_pin(uint64_t cpu)
     return sched_setaffinity(0, sizeof set, &set);
 }
 
-void machine_yield_to_others(void)
-{
-    const struct sched_param param = {0};
-    sched_setscheduler(0, SCHED_IDLE, &param);
-}
-
 void machine_sleep_precisely(void)
 {
     prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0);

@@ -27,9 +27,6 @@ size_t machine_cpus(void);
 /* Pins the calling thread and those that it starts.  Returns -1 with errno set. */
 int machine_pin(uint64_t cpu);
 
-/* Lets the calling thread run only while its CPU has nothing else to do. */
-void machine_yield_to_others(void);
-
 /* Lets the calling thread sleep with the precision of the clock. */
 void machine_sleep_precisely(void);
 

@@ -18,7 +18,6 @@
 
 #define EXIT_FAILED 1
 #define EXIT_USAGE 2
-#define EXIT_INTERRUPTED 130
 
 /* All that main() has to give back. */
 typedef struct bench {

@@ -99,6 +99,13 @@ static const char *set_resp(options_t *options, const char *text)
     return NULL;
 }
 
+static const char *set_arrivals(options_t *options, const char *text)
+{
+    options->is_random = strcmp(text, "random") == 0;
+    return options->is_random || strcmp(text, "even") == 0 ? NULL
+                                                           : "expected even or random";
+}
+
 static const char *set_profile(options_t *options, const char *text)
 {
     options->is_demo = strcmp(text, "demo") == 0;
@@ -128,8 +135,10 @@ static const rule_t rules[] = {
     {0, "rounds", "N", RULE_WHOLE, AT(rounds), 1, 1000, NULL,
      "measure so often; the table shows medians [1]"},
     {0, "rate", "N", RULE_WHOLE, AT(rate), 1, 100000000, NULL,
-     "open loop: N commands per second, evenly paced, however fast replies come;"
-     " latency counts from the intended moment"},
+     "open loop: N commands per second, however fast replies come; latency counts"
+     " from the intended moment"},
+    {0, "arrivals", "HOW", CALL(set_arrivals),
+     "of --rate: even, or random, a Poisson process [even]"},
     {'t', "threads", "N", RULE_WHOLE, AT(threads), 1, 64, NULL,
      "load threads of explicit, raw, and of --rate [1]"},
 

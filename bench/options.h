@@ -25,7 +25,8 @@ typedef struct options {
     uint64_t duration_us; /* of one round, without the warm-up */
     uint64_t warmup_us;
     uint64_t rounds;
-    uint64_t rate; /* commands per second; 0: closed loop */
+    uint64_t rate;  /* commands per second; 0: closed loop */
+    bool is_random; /* the rate's arrivals: a Poisson process, or even */
     uint64_t budget_us;
     uint64_t seed;
 

@@ -5,6 +5,7 @@
 #include "machine.h"
 
 #include <errno.h>
+#include <math.h>
 #include <sched.h>
 #include <stdlib.h>
 
@@ -51,8 +52,6 @@ static void *pace(void *member)
     machine_sleep_precisely();
     if (options->generator_cpu != MACHINE_NO_CPU)
         machine_pin(options->generator_cpu);
-    if (options->generator_cpu == options->client_cpu)
-        machine_yield_to_others();
 
     while (await(pacer->run, pacer_due_ns(pacer, number))) {
         uint64_t begin_ns = clock_thread_cpu_ns();
@@ -71,21 +70,40 @@ static void *pace(void *member)
     return NULL;
 }
 
+/* The moments of PACER_MOMENTS commands that come one per interval on average, the
+ * gaps distributed exponentially.  NULL if memory ran out. */
+static double *draw_moments(uint64_t seed)
+{
+    double *moments = malloc(PACER_MOMENTS * sizeof *moments);
+    unsigned short state[3] = {(unsigned short)seed, (unsigned short)(seed >> 16), 1};
+    double at = 0;
+
+    for (size_t i = 0; moments && i < PACER_MOMENTS; i++) {
+        moments[i] = at;
+        at -= log(1 - erand48(state));
+    }
+    for (size_t i = 0; moments && i < PACER_MOMENTS; i++)
+        moments[i] *= PACER_MOMENTS / at;
+    return moments;
+}
+
 int pacer_start(pacer_t *pacer, run_t *run, pacer_release_cb release, void *data)
 {
     uint64_t count = run->options->threads;
+    double *moments = run->options->is_random ? draw_moments(run->options->seed) : NULL;
 
     *pacer = (pacer_t){
         .run = run,
         .start_ns = clock_ns() + 1000000,
         .interval_ns = 1e9 / (double)run->options->rate,
+        .moments = moments,
         .release = release,
         .data = data,
         .threads_count = count,
         .threads = aligned_alloc(64, count * sizeof *pacer->threads),
     };
     sem_init(&pacer->due, 0, 0);
-    if (!pacer->threads) {
+    if (!pacer->threads || (run->options->is_random && !moments)) {
         run_fail(run, "out of memory");
         return -1;
     }
@@ -109,6 +127,7 @@ void pacer_stop(pacer_t *pacer, uint64_t takers)
 void pacer_release_memory(pacer_t *pacer)
 {
     free(pacer->threads);
+    free(pacer->moments);
     pacer->threads = NULL;
     sem_destroy(&pacer->due);
 }

@@ -3,13 +3,15 @@
 #define SHOAL_BENCH_PACER_H
 
 /*
- * The generator of an open loop: releases command k at start + k / rate, whether or
- * not earlier ones were answered.  What comes late is released at once, so the number
- * of commands does not depend on how fast the other side is.
+ * The generator of an open loop: releases every command at its intended moment, whether
+ * or not earlier ones were answered.  What comes late is released at once, so the number
+ * of commands does not depend on how fast the other side is.  The moments are evenly
+ * spaced, or as far apart at random as those of callers that know nothing of each other
+ * (a Poisson process).
  *
- * To be on time it spins, on a CPU of its own if there is one; else it runs only while
- * its CPU has nothing else to do.  CPU time spent waiting is reported apart; what
- * releasing costs counts as the client's.
+ * To be on time it spins, on a CPU of its own if there is one, and hands the CPU over
+ * to whoever else wants it.  CPU time spent waiting is reported apart; what releasing
+ * costs counts as the client's.
  */
 
 #include "crew.h"
@@ -19,6 +21,8 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
+
+#define PACER_MOMENTS 65536u /* random ones repeat after so many commands */
 
 typedef void (*pacer_release_cb)(void *data, uint64_t number);
 
@@ -34,6 +38,7 @@ struct pacer {
     run_t *run;
     uint64_t start_ns;
     double interval_ns;
+    double *moments; /* of PACER_MOMENTS commands, in intervals; NULL: even */
     pacer_release_cb release;
     void *data;
     uint64_t threads_count;
@@ -54,7 +59,11 @@ void pacer_release_memory(pacer_t *pacer);
 /* The intended moment of a command. */
 static inline uint64_t pacer_due_ns(const pacer_t *pacer, uint64_t number)
 {
-    return pacer->start_ns + (uint64_t)((double)number * pacer->interval_ns);
+    double intervals = (double)number;
+    if (pacer->moments)
+        intervals = (double)(number - number % PACER_MOMENTS) +
+                    pacer->moments[number % PACER_MOMENTS];
+    return pacer->start_ns + (uint64_t)(intervals * pacer->interval_ns);
 }
 
 /* Waits for the next command; false if there will be none. */

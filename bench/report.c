@@ -64,7 +64,8 @@ void report_heading(FILE *out, const options_t *options,
     if (options->keyspace > 1)
         fprintf(out, ", %llu keys", (unsigned long long)options->keyspace);
     if (options->rate)
-        fprintf(out, "; open loop, %llu/s", (unsigned long long)options->rate);
+        fprintf(out, "; open loop, %llu/s, %s", (unsigned long long)options->rate,
+                options->is_random ? "at random moments" : "evenly spaced");
     else
         fprintf(out, "; %llu callers", (unsigned long long)options->callers);
     if (options->requests)

@@ -176,6 +176,7 @@ static void put_config(json_t *json, const options_t *options, const series_t *s
     open_bracket(json, "config", '{');
     put_load(json, options, &series->strategy);
     put_whole(json, "rate", options->rate);
+    put_text(json, "arrivals", options->is_random ? "random" : "even");
     put_whole(json, "requests", options->requests);
     put_number(json, "duration_s", (double)options->duration_us / 1e6);
     put_number(json, "warmup_s", (double)options->warmup_us / 1e6);

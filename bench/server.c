@@ -193,5 +193,6 @@ void server_stop(server_t *server)
     close(server->leash);
     while (waitpid(server->guard, NULL, 0) < 0 && errno == EINTR) {
     }
+    remove_folder(server->folder); /* for a guard that was killed */
     server->guard = -1;
 }

@@ -61,7 +61,16 @@ HEAD = """\
 """
 
 
+def short_word(name: str) -> int:
+    """Up to 8 letters as one number, the case bit cleared; 0 for longer names."""
+    if len(name) > 8:
+        return 0
+    return int.from_bytes(bytes(byte & 0xDF for byte in name.encode()), "little")
+
+
 def command_hash(name: str) -> int:
+    if word := short_word(name):
+        return (word * 0x9E3779B97F4A7C15 & (1 << 64) - 1) >> 40
     h = len(name)
     for byte in name.encode():
         h = (h * 31 + byte) & 0xFFFFFFFF
@@ -135,7 +144,8 @@ def render(source, rows):
     for name, (arity, flags, *keys) in rows.items():
         flag = " | ".join(f"SHOAL__COMMAND_{f.upper()}" for f in FLAGS if f in flags)
         keys = ", ".join(map(str, keys))
-        lines.append(f'    {{"{name}", {len(name)}, {arity}, {flag or 0}, {keys}}},')
+        word = f"{short_word(name):#x}"
+        lines.append(f'    {{"{name}", {word}, {len(name)}, {arity}, {flag or 0}, {keys}}},')
     lines += ["};", "", "static const uint16_t command_slots[COMMAND_HASH_SIZE] = {"]
     for at in range(0, len(slots), 12):
         cells = ", ".join(f"{slot:#x}" for slot in slots[at : at + 12])

@@ -5,13 +5,15 @@
 #include "base/time_us.h"
 #include "net/clock.h"
 #include "net/entropy.h"
-#include "net/fork_guard.h"
 #include "net/quiet_thread.h"
 #include <shoal/errors.h>
 
 #define FLUSH_COMMANDS_MAX 4096
 
-static void on_delivered(void *owner) { shoal__client_delivered(owner); }
+static void on_delivered(void *owner)
+{
+    shoal__client_delivered(owner);
+}
 
 /* ---- the loop's hooks ---- */
 
@@ -257,17 +259,6 @@ int shoal_client_open_borrowed(const shoal_options_t *options,
     return shoal__client_open(SHOAL__DRIVE_STEPS, NULL, options, ret_client);
 }
 
-bool shoal__client_is_loop_thread(const shoal_client_t *client)
-{
-    return atomic_load_explicit(&client->loop_thread, memory_order_relaxed) ==
-           (uintptr_t)pthread_self();
-}
-
-bool shoal__client_is_foreign(const shoal_client_t *client)
-{
-    return client->fork_generation != shoal__fork_generation();
-}
-
 /* ---- stepping ---- */
 
 int shoal_client_fd(shoal_client_t *client)
@@ -283,7 +274,8 @@ int64_t shoal_client_wait_us(shoal_client_t *client)
 
     if (client->drive != SHOAL__DRIVE_STEPS || shoal__client_is_foreign(client))
         return -1;
-    if (client->loop.is_again || client->loop.is_poked || !client->is_open || client->loop.is_closing)
+    if (client->loop.is_again || client->loop.is_poked || !client->is_open ||
+        client->loop.is_closing)
         return 0;
     timeout_ms = uv_backend_timeout(client->loop.uv);
     return timeout_ms < 0 ? -1 : (int64_t)timeout_ms * 1000;

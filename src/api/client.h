@@ -7,6 +7,7 @@
 
 #include "api/options.h"
 #include "base/list.h"
+#include "net/fork_guard.h"
 #include "net/inbox.h"
 #include "net/loop.h"
 #include "net/parker.h"
@@ -31,8 +32,8 @@ struct shoal_client {
 
     uint64_t fork_generation; /* of the process that opened it */
     _Atomic uintptr_t loop_thread;
-    pthread_t thread;                 /* DRIVE_THREAD */
-    bool is_joined;                   /* somebody waits for the thread's end; set
+    pthread_t thread; /* DRIVE_THREAD */
+    bool is_joined;   /* somebody waits for the thread's end; set
                                          under the inbox's lock, before it closes */
 
     /* Loop thread only. */
@@ -41,12 +42,12 @@ struct shoal_client {
     uint64_t pushed;           /* commands that went into a pipe */
     uint64_t fresh;            /* of them, submitted here since the last turn */
     uint64_t drain_until_us;
-    unsigned depth;      /* of calls that may run callbacks; the pipe's time holds */
-    bool is_open;        /* the route was opened */
-    bool is_closing;     /* no new commands */
-    bool is_shut;        /* everything is settled, the loop closes */
-    bool is_gone;        /* every handle is closed */
-    bool is_stepping;    /* inside shoal_client_step */
+    unsigned depth;   /* of calls that may run callbacks; the pipe's time holds */
+    bool is_open;     /* the route was opened */
+    bool is_closing;  /* no new commands */
+    bool is_shut;     /* everything is settled, the loop closes */
+    bool is_gone;     /* every handle is closed */
+    bool is_stepping; /* inside shoal_client_step */
     shoal_closed_cb on_closed;
     void *closed_data;
     shoal__list_t parked;            /* callers whose result is there */
@@ -79,9 +80,17 @@ void shoal__client_take_over(shoal_client_t *client, uint64_t now_us);
 /* Loop thread: results were delivered; wake those who wait for them. */
 void shoal__client_delivered(shoal_client_t *client);
 
-bool shoal__client_is_loop_thread(const shoal_client_t *client);
+static inline bool shoal__client_is_loop_thread(const shoal_client_t *client)
+{
+    return atomic_load_explicit(&client->loop_thread, memory_order_relaxed) ==
+           (uintptr_t)pthread_self();
+}
+
 /* Opened by a process that this one was forked from? */
-bool shoal__client_is_foreign(const shoal_client_t *client);
+static inline bool shoal__client_is_foreign(const shoal_client_t *client)
+{
+    return client->fork_generation != shoal__fork_generation();
+}
 
 int shoal__client_open(shoal__drive_t drive, uv_loop_t *uv,
                        const shoal_options_t *options, shoal_client_t **ret_client);

@@ -70,7 +70,8 @@ int shoal_completions_new(size_t outstanding_max, shoal_completions_t **ret_comp
     completions = shoal__calloc(1, sizeof *completions);
     if (!completions)
         return SHOAL_ENOMEM;
-    completions->outstanding_max = outstanding_max ? outstanding_max : OUTSTANDING_DEFAULT;
+    completions->outstanding_max =
+        outstanding_max ? outstanding_max : OUTSTANDING_DEFAULT;
     atomic_init(&completions->references, 1);
     completions->arriving.arena = shoal__arena_new();
     completions->taking.arena = shoal__arena_new();

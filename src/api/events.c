@@ -11,15 +11,30 @@ struct shoal_event {
     uint64_t epoch;
 };
 
-shoal_event_kind_t shoal_event_kind(const shoal_event_t *event) { return event->kind; }
+shoal_event_kind_t shoal_event_kind(const shoal_event_t *event)
+{
+    return event->kind;
+}
 
-int shoal_event_status(const shoal_event_t *event) { return event->status; }
+int shoal_event_status(const shoal_event_t *event)
+{
+    return event->status;
+}
 
-const char *shoal_event_detail(const shoal_event_t *event) { return event->detail; }
+const char *shoal_event_detail(const shoal_event_t *event)
+{
+    return event->detail;
+}
 
-uint64_t shoal_event_delay_us(const shoal_event_t *event) { return event->delay_us; }
+uint64_t shoal_event_delay_us(const shoal_event_t *event)
+{
+    return event->delay_us;
+}
 
-uint64_t shoal_event_epoch(const shoal_event_t *event) { return event->epoch; }
+uint64_t shoal_event_epoch(const shoal_event_t *event)
+{
+    return event->epoch;
+}
 
 static void log_event(const shoal_options_t *options, const shoal_event_t *event)
 {

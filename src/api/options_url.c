@@ -146,17 +146,14 @@ static int read_database(shoal_options_t *options, const char *text)
     return shoal_options_set_database(options, (int)database);
 }
 
-/* [[user]:password@]rest, up to the first slash.  A second @ is ambiguous. */
+/* [[user]:password@]rest, up to the first slash.  A second @ would be ambiguous; what
+ * comes after the first must be a host, and no host holds one. */
 static int read_authority(shoal_options_t *options, char *authority, char **ret_rest)
 {
     char *rest = cut(authority, '@');
 
     *ret_rest = rest ? rest : authority;
-    if (!rest)
-        return 0;
-    if (strchr(rest, '@'))
-        return SHOAL_EURL;
-    return read_userinfo(options, authority);
+    return rest ? read_userinfo(options, authority) : 0;
 }
 
 static int read_tcp(shoal_options_t *options, char *text, query_t *query)

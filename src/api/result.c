@@ -5,18 +5,30 @@
 #include <shoal/errors.h>
 #include <stdio.h>
 
-int shoal_result_status(const shoal_result_t *result) { return result->status; }
+int shoal_result_status(const shoal_result_t *result)
+{
+    return result->status;
+}
 
-shoal_fate_t shoal_result_fate(const shoal_result_t *result) { return result->fate; }
+shoal_fate_t shoal_result_fate(const shoal_result_t *result)
+{
+    return result->fate;
+}
 
 const shoal_reply_t *shoal_result_reply(const shoal_result_t *result)
 {
     return result->reply;
 }
 
-const char *shoal_result_detail(const shoal_result_t *result) { return result->detail; }
+const char *shoal_result_detail(const shoal_result_t *result)
+{
+    return result->detail;
+}
 
-uint32_t shoal_result_attempts(const shoal_result_t *result) { return result->attempts; }
+uint32_t shoal_result_attempts(const shoal_result_t *result)
+{
+    return result->attempts;
+}
 
 const char *shoal_fate_name(shoal_fate_t fate)
 {

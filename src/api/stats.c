@@ -46,7 +46,8 @@ static void read_conn(shoal_stats_t *to, const shoal__conn_stats_t *from)
     to->desyncs = shoal__counter_get(&from->desyncs);
 }
 
-int shoal_stats_get(shoal_client_t *client, shoal_stats_t *ret_stats, size_t stats_bytes)
+int shoal_stats_get(shoal_client_t *client, shoal_stats_t *ret_stats,
+                    size_t stats_bytes)
 {
     shoal_stats_t stats = {0};
 

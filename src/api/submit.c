@@ -13,8 +13,8 @@
 #include <string.h>
 
 #define COMMANDS_MAX 65536
-#define CALL_FLAGS_ALL                                                                   \
-    (SHOAL_CALL_IDEMPOTENT | SHOAL_CALL_ONCE | SHOAL_CALL_URGENT |                       \
+#define CALL_FLAGS_ALL                                                                 \
+    (SHOAL_CALL_IDEMPOTENT | SHOAL_CALL_ONCE | SHOAL_CALL_URGENT |                     \
      SHOAL_CALL_WAIT_FOR_ROOM | SHOAL_CALL_MAY_BLOCK | SHOAL_CALL_CONTIGUOUS)
 /* Tickets of the loop thread, so that both kinds ascend by themselves. */
 #define LOOP_TICKET (UINT64_C(1) << 63)
@@ -22,11 +22,11 @@
 /* What was found out about a submission before anything is queued. */
 typedef struct plan {
     const shoal__submission_t *submission;
-    size_t bytes;      /* of all commands, encoded */
-    shoal__sink_ref_t *sink; /* NULL: none */
-    bool is_unit;      /* MULTI ... EXEC */
+    size_t bytes;                         /* of all commands, encoded */
+    shoal__sink_ref_t *sink;              /* NULL: none */
+    bool is_unit;                         /* MULTI ... EXEC */
     shoal__command_class_t command_class; /* of the only command */
-    uint16_t flags;    /* of every request */
+    uint16_t flags;                       /* of every request */
     uint64_t timeout_us;
 } plan_t;
 
@@ -46,14 +46,14 @@ static int admit(plan_t *plan)
         plan->sink = shoal__malloc(sizeof *plan->sink);
         if (!plan->sink)
             return SHOAL_ENOMEM;
-        *plan->sink = (shoal__sink_ref_t){submission->call.sink,
-                                          submission->call.sink_data, submission->count};
+        *plan->sink = (shoal__sink_ref_t){
+            submission->call.sink, submission->call.sink_data, submission->count};
     }
     return 0;
 }
 
-static int make_plan(const shoal_client_t *client, const shoal__submission_t *submission,
-                     plan_t *ret_plan)
+static int make_plan(const shoal_client_t *client,
+                     const shoal__submission_t *submission, plan_t *ret_plan)
 {
     const shoal_call_t *call = &submission->call;
     plan_t plan = {.submission = submission};
@@ -134,7 +134,8 @@ static int submit_here(shoal_client_t *client, const plan_t *plan, uint64_t *ret
 {
     const shoal__submission_t *submission = plan->submission;
     shoal__pipe_t *pipe = shoal__standalone_pick(&client->route);
-    uint64_t now_us = pipe->is_inside || client->depth ? pipe->now_us : shoal__clock_us();
+    uint64_t now_us =
+        pipe->is_inside || client->depth ? pipe->now_us : shoal__clock_us();
     uint64_t ticket = client->tickets + 1;
     shoal__request_t request;
     char *at;
@@ -157,9 +158,55 @@ static int submit_here(shoal_client_t *client, const plan_t *plan, uint64_t *ret
     client->pushed += submission->count;
     client->fresh += submission->count;
     shoal__counter_add(&client->commands, submission->count);
-    shoal__loop_poke(&client->loop);
+    shoal__loop_poke(&client->loop, pipe->is_inside);
     if (ret_ticket)
         *ret_ticket = LOOP_TICKET | ticket;
+    return 0;
+}
+
+/* One command without extras: what submit_here does, with each step done once. */
+static int submit_one_here(shoal_client_t *client, const shoal_command_t *command,
+                           shoal_result_cb on_result, void *data)
+{
+    shoal__pipe_t *pipe = shoal__standalone_pick(&client->route);
+    size_t bytes_max = shoal__encoder_bytes_max(command);
+    uint64_t now_us =
+        pipe->is_inside || client->depth ? pipe->now_us : shoal__clock_us();
+    const shoal_options_t *options = client->options;
+
+    if (bytes_max == 0)
+        return SHOAL_EINVAL;
+    if (bytes_max > options->bytes_max || bytes_max > UINT32_MAX)
+        return SHOAL_ETOOBIG;
+    if (client->is_closing ||
+        atomic_load_explicit(&client->inbox.is_closed, memory_order_relaxed))
+        return SHOAL_ECLOSED;
+    shoal__admission_t admission = shoal__refusal_check(command, 0);
+    if (admission.refused)
+        return SHOAL_EREFUSED;
+    if (shoal__request_ring_queued(&pipe->ring) >= options->queued_max ||
+        shoal__buffer_bytes(&pipe->log) + pipe->retries.bytes + bytes_max >
+            options->bytes_max)
+        return SHOAL_EFULL;
+    char *at = shoal__pipe_reserve(pipe, bytes_max, 1);
+    if (!at)
+        return SHOAL_ENOMEM;
+
+    shoal__request_t *request = shoal__pipe_claim(pipe);
+    *request = (shoal__request_t){
+        .on_result = on_result,
+        .data = data,
+        .ticket = LOOP_TICKET | ++client->tickets,
+        .submitted_us = now_us,
+        .deadline_us = shoal__time_after(now_us, options->timeout_us),
+        .bytes = (uint32_t)(shoal__encoder_write(command, at) - at),
+        .command_class = (uint8_t)admission.command_class,
+    };
+    shoal__pipe_pushed(pipe, request, now_us);
+    client->pushed++;
+    client->fresh++;
+    shoal__counter_add(&client->commands, 1);
+    shoal__loop_poke(&client->loop, pipe->is_inside);
     return 0;
 }
 
@@ -194,7 +241,8 @@ static int push_locked(shoal_client_t *client, const plan_t *plan, uint64_t now_
     return 0;
 }
 
-static int submit_there(shoal_client_t *client, const plan_t *plan, uint64_t *ret_ticket)
+static int submit_there(shoal_client_t *client, const plan_t *plan,
+                        uint64_t *ret_ticket)
 {
     shoal__inbox_t *inbox = &client->inbox;
     uint64_t now_us = shoal__clock_us(), ticket;
@@ -256,15 +304,23 @@ int shoal_client_submit(shoal_client_t *client, size_t argc, const char *const *
                         const size_t *argvlen, shoal_result_cb on_result, void *data)
 {
     const shoal_command_t command = {argc, argv, argvlen};
-    const shoal__submission_t submission = {
-        .commands = &command, .count = 1, .on_result = on_result, .data = data};
+    int rc;
 
-    return shoal__client_submit(client, &submission, NULL);
+    if (!shoal__client_is_loop_thread(client) || shoal__client_is_foreign(client)) {
+        const shoal__submission_t submission = {
+            .commands = &command, .count = 1, .on_result = on_result, .data = data};
+        return shoal__client_submit(client, &submission, NULL);
+    }
+    rc = submit_one_here(client, &command, on_result, data);
+    if (rc < 0)
+        atomic_fetch_add_explicit(&client->refused, 1, memory_order_relaxed);
+    return rc;
 }
 
 int shoal_client_submit_many(shoal_client_t *client, const shoal_command_t *commands,
                              size_t count, const shoal_call_t *call,
-                             shoal_result_cb on_result, void *data, uint64_t *ret_ticket)
+                             shoal_result_cb on_result, void *data,
+                             uint64_t *ret_ticket)
 {
     shoal__submission_t submission = {
         .commands = commands, .count = count, .on_result = on_result, .data = data};
@@ -286,7 +342,7 @@ int shoal_client_cancel(shoal_client_t *client, uint64_t ticket)
         return SHOAL_ENOENT;
     if (shoal__client_is_loop_thread(client)) {
         uint64_t now_us = shoal__clock_us();
-        shoal__loop_poke(&client->loop);
+        shoal__loop_poke(&client->loop, false);
         if (shoal__standalone_cancel(&client->route, ticket, now_us))
             return 0;
         if (ticket & LOOP_TICKET)
@@ -311,8 +367,8 @@ static void fail_taken(shoal_client_t *client, shoal__pipe_t *pipe)
     for (size_t i = 0; i < client->taken.count; i++) {
         shoal__request_t *request = &client->taken.requests[i];
         shoal__sink_ref_drop(request->sink);
-        shoal__pipe_deliver(pipe, request, SHOAL_ENOMEM, SHOAL_FATE_NOT_EXECUTED, NULL, 0,
-                            "no memory to queue the command");
+        shoal__pipe_deliver(pipe, request, SHOAL_ENOMEM, SHOAL_FATE_NOT_EXECUTED, NULL,
+                            0, "no memory to queue the command");
     }
 }
 
@@ -331,7 +387,8 @@ static void push_taken(shoal_client_t *client, uint64_t now_us)
         for (size_t i = 0; i < taken->count; i++) {
             const shoal__request_t *request = &taken->requests[i];
             shoal__stage_times_count(&pipe->times, SHOAL_STAGE_QUEUED,
-                                     shoal__time_since(request->submitted_us, now_us), 1);
+                                     shoal__time_since(request->submitted_us, now_us),
+                                     1);
             shoal__pipe_push(pipe, request, now_us);
         }
         shoal__stage_times_taken(&pipe->times, taken->count, now_us);
@@ -355,7 +412,8 @@ void shoal__client_take_over(shoal_client_t *client, uint64_t now_us)
     shoal__inbox_swap_locked(&client->inbox, &client->taken);
     /* Under the lock: a thread that looks for room counts each command once. */
     shoal__counter_add(&pipe->stats.queued_now, client->taken.count);
-    shoal__counter_add(&pipe->stats.bytes_now, shoal__buffer_bytes(&client->taken.bytes));
+    shoal__counter_add(&pipe->stats.bytes_now,
+                       shoal__buffer_bytes(&client->taken.bytes));
     shoal__inbox_unlock(&client->inbox);
 
     if (client->taken.count)

@@ -38,7 +38,7 @@ static char *grow(shoal__buffer_t *buffer, size_t live_bytes, size_t bytes)
     return memory + live_bytes;
 }
 
-char *shoal__buffer_reserve(shoal__buffer_t *buffer, size_t bytes)
+char *shoal__buffer_reserve_slowly(shoal__buffer_t *buffer, size_t bytes)
 {
     size_t live_bytes = shoal__buffer_bytes(buffer);
 

@@ -25,7 +25,13 @@ void shoal__buffer_release(shoal__buffer_t *buffer);
 
 /* Make room for `bytes` more.  Returns where they go, or NULL if memory ran out.
  * Existing pointers into the buffer die. */
-char *shoal__buffer_reserve(shoal__buffer_t *buffer, size_t bytes);
+char *shoal__buffer_reserve_slowly(shoal__buffer_t *buffer, size_t bytes);
+static inline char *shoal__buffer_reserve(shoal__buffer_t *buffer, size_t bytes)
+{
+    if (buffer->memory && bytes <= buffer->capacity - buffer->tail)
+        return buffer->memory + buffer->tail;
+    return shoal__buffer_reserve_slowly(buffer, bytes);
+}
 
 /* `bytes` of what was reserved were written. */
 static inline void shoal__buffer_commit(shoal__buffer_t *buffer, size_t bytes)

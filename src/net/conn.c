@@ -25,7 +25,8 @@ int shoal__conn_init(shoal__conn_t *conn, const shoal__conn_config_t *config,
     *conn = (shoal__conn_t){.config = config, .hooks = *hooks, .owner = owner};
     conn->due_us = SHOAL__NEVER_US;
     shoal__random_init(&conn->random, seed);
-    shoal__backoff_init(&conn->backoff, config->backoff_base_us, config->backoff_us_max);
+    shoal__backoff_init(&conn->backoff, config->backoff_base_us,
+                        config->backoff_us_max);
     conn->room = shoal__malloc(ROOM_BYTES);
     if (!conn->room)
         return SHOAL_ENOMEM;
@@ -171,7 +172,8 @@ static void dial_next(shoal__conn_t *conn)
     lose(conn, SHOAL_ECONN, conn->detail);
 }
 
-static void on_found(void *owner, const shoal__addresses_t *addresses, const char *error)
+static void on_found(void *owner, const shoal__addresses_t *addresses,
+                     const char *error)
 {
     shoal__conn_t *conn = owner;
 

@@ -15,7 +15,10 @@ static void on_fork_child(void)
     atomic_fetch_add_explicit(&generation, 1, memory_order_relaxed);
 }
 
-static void start(void) { start_error = pthread_atfork(NULL, NULL, on_fork_child); }
+static void start(void)
+{
+    start_error = pthread_atfork(NULL, NULL, on_fork_child);
+}
 
 int shoal__fork_guard_start(void)
 {

@@ -36,7 +36,10 @@ void shoal__inbox_release(shoal__inbox_t *inbox)
     uv_mutex_destroy(&inbox->lock);
 }
 
-void shoal__inbox_lock(shoal__inbox_t *inbox) { uv_mutex_lock(&inbox->lock); }
+void shoal__inbox_lock(shoal__inbox_t *inbox)
+{
+    uv_mutex_lock(&inbox->lock);
+}
 
 void shoal__inbox_unlock(shoal__inbox_t *inbox)
 {
@@ -64,8 +67,8 @@ void shoal__inbox_quiesce(shoal__inbox_t *inbox)
         is_quiet = inbox->waiting == 0;
         uv_cond_broadcast(&inbox->changed);
         uv_mutex_unlock(&inbox->lock);
-        is_quiet = is_quiet && atomic_load_explicit(&inbox->signalling,
-                                                    memory_order_acquire) == 0;
+        is_quiet = is_quiet &&
+                   atomic_load_explicit(&inbox->signalling, memory_order_acquire) == 0;
         if (!is_quiet)
             sched_yield();
     }

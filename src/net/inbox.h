@@ -31,19 +31,19 @@ typedef struct shoal__inbox_side {
 
 typedef struct shoal__inbox {
     uv_mutex_t lock;
-    uv_cond_t changed;       /* room was made, or the state below changed */
-    unsigned waiting;        /* threads in shoal__inbox_wait_locked */
+    uv_cond_t changed;           /* room was made, or the state below changed */
+    unsigned waiting;            /* threads in shoal__inbox_wait_locked */
     _Atomic unsigned signalling; /* threads that are about to wake the loop */
-    shoal__inbox_side_t side; /* that threads fill */
-    bool is_asleep;          /* the loop sleeps, or is about to */
-    bool is_signal_due;      /* set under the lock, acted on after it */
-    uint64_t tickets;        /* given out */
+    shoal__inbox_side_t side;    /* that threads fill */
+    bool is_asleep;              /* the loop sleeps, or is about to */
+    bool is_signal_due;          /* set under the lock, acted on after it */
+    uint64_t tickets;            /* given out */
     /* State that threads ask for, and the loop tells. */
-    _Atomic bool is_closed;  /* no more commands */
+    _Atomic bool is_closed; /* no more commands */
     bool is_close_wanted;
-    uint64_t drain_us;       /* with is_close_wanted */
-    bool is_ready;           /* the connection is */
-    int last_status;         /* of the last failed attempt; 0: none, or it worked since */
+    uint64_t drain_us; /* with is_close_wanted */
+    bool is_ready;     /* the connection is */
+    int last_status;   /* of the last failed attempt; 0: none, or it worked since */
     shoal__counter_t commands; /* taken in */
     shoal__counter_t wakeups;
     const shoal__notifier_t *notifier; /* the loop's */

@@ -5,7 +5,10 @@
 #include "net/clock.h"
 #include <shoal/errors.h>
 
-static void on_idle(uv_idle_t *idle) { (void)idle; /* it only keeps the poll short */ }
+static void on_idle(uv_idle_t *idle)
+{
+    (void)idle; /* it only keeps the poll short */
+}
 
 static void on_wakeup(uv_poll_t *handle, int status, int events)
 {
@@ -18,19 +21,12 @@ static void on_wakeup(uv_poll_t *handle, int status, int events)
 }
 
 /* Another turn must follow without blocking. */
-static void again(shoal__loop_t *loop)
+void shoal__loop_again(shoal__loop_t *loop)
 {
     if (!loop->is_again && !loop->is_closing) {
         loop->is_again = true;
         uv_idle_start(&loop->idle, on_idle);
     }
-}
-
-void shoal__loop_poke(shoal__loop_t *loop)
-{
-    loop->is_poked = true;
-    if (!loop->is_own && loop->is_past_turn)
-        again(loop);
 }
 
 static void on_prepare(uv_prepare_t *prepare)
@@ -48,7 +44,7 @@ static void on_prepare(uv_prepare_t *prepare)
         return;
     wake_us = shoal__time_min(wake_us, loop->until_us);
     if (wake_us <= now_us)
-        again(loop);
+        shoal__loop_again(loop);
     else
         shoal__waker_arm(&loop->waker, wake_us, now_us);
     loop->is_past_turn = true;
@@ -103,7 +99,7 @@ int shoal__loop_init(shoal__loop_t *loop, uv_loop_t *uv,
     loop->open_handles = 4;
     uv_prepare_start(&loop->prepare, on_prepare);
     uv_poll_start(&loop->wakeups, UV_READABLE, on_wakeup);
-    again(loop);
+    shoal__loop_again(loop);
     return 0;
 
 fail:
@@ -137,7 +133,10 @@ void shoal__loop_step(shoal__loop_t *loop, uint64_t timeout_us)
     loop->until_us = SHOAL__NEVER_US;
 }
 
-void shoal__loop_run(shoal__loop_t *loop) { uv_run(loop->uv, UV_RUN_DEFAULT); }
+void shoal__loop_run(shoal__loop_t *loop)
+{
+    uv_run(loop->uv, UV_RUN_DEFAULT);
+}
 
 void shoal__loop_release(shoal__loop_t *loop)
 {

@@ -27,18 +27,18 @@ typedef struct shoal__loop_hooks {
 } shoal__loop_hooks_t;
 
 typedef struct shoal__loop {
-    uv_loop_t *uv;      /* own, or the caller's */
-    uv_loop_t own;      /* if is_own */
+    uv_loop_t *uv; /* own, or the caller's */
+    uv_loop_t own; /* if is_own */
     bool is_own;
-    bool is_again;      /* the idle handle runs: do not block in the next poll */
-    bool is_poked;      /* something is to be done in the next turn */
-    bool is_past_turn;  /* the turn is over, the poll perhaps not begun */
+    bool is_again;     /* the idle handle runs: do not block in the next poll */
+    bool is_poked;     /* something is to be done in the next turn */
+    bool is_past_turn; /* the turn is over, the poll perhaps not begun */
     bool is_closing;
     unsigned open_handles;
-    uint64_t until_us;  /* a step must return by then */
+    uint64_t until_us; /* a step must return by then */
     uv_prepare_t prepare;
     uv_idle_t idle;
-    uv_poll_t wakeups;  /* of the notifier */
+    uv_poll_t wakeups; /* of the notifier */
     shoal__waker_t waker;
     shoal__notifier_t notifier;
     shoal__loop_hooks_t hooks;
@@ -51,9 +51,16 @@ typedef struct shoal__loop {
 int shoal__loop_init(shoal__loop_t *loop, uv_loop_t *uv,
                      const shoal__loop_hooks_t *hooks, void *owner);
 
-/* Loop thread: there is something for the next turn.  On our own loop a turn always
- * comes before the next poll; on the caller's, callbacks of theirs may run between. */
-void shoal__loop_poke(shoal__loop_t *loop);
+/* Loop thread: there is something for the next turn.  A turn comes before the next
+ * poll, unless on a loop of the caller's another prepare callback runs between the two;
+ * is_in_poll says that this is not the case. */
+void shoal__loop_again(shoal__loop_t *loop);
+static inline void shoal__loop_poke(shoal__loop_t *loop, bool is_in_poll)
+{
+    loop->is_poked = true;
+    if (!loop->is_own && loop->is_past_turn && !is_in_poll)
+        shoal__loop_again(loop);
+}
 
 /* Close every handle; on_closed follows from inside the loop. */
 void shoal__loop_close(shoal__loop_t *loop);

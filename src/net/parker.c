@@ -19,9 +19,15 @@ void shoal__parker_release(shoal__parker_t *parker)
     uv_sem_destroy(&parker->semaphore);
 }
 
-void shoal__parker_park(shoal__parker_t *parker) { uv_sem_wait(&parker->semaphore); }
+void shoal__parker_park(shoal__parker_t *parker)
+{
+    uv_sem_wait(&parker->semaphore);
+}
 
-void shoal__parker_unpark(shoal__parker_t *parker) { uv_sem_post(&parker->semaphore); }
+void shoal__parker_unpark(shoal__parker_t *parker)
+{
+    uv_sem_post(&parker->semaphore);
+}
 
 int shoal__parker_wait_readable(int fd, uint64_t until_us)
 {

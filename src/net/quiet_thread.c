@@ -19,7 +19,8 @@ static void *thread_main(void *data)
     return NULL;
 }
 
-int shoal__quiet_thread_start(pthread_t *ret_thread, void (*run)(void *data), void *data)
+int shoal__quiet_thread_start(pthread_t *ret_thread, void (*run)(void *data),
+                              void *data)
 {
     sigset_t blocked, before;
     start_t *start = shoal__malloc(sizeof *start);

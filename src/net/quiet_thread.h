@@ -8,7 +8,8 @@
 #include <pthread.h>
 
 /* 0 or SHOAL_ESYSTEM. */
-int shoal__quiet_thread_start(pthread_t *ret_thread, void (*run)(void *data), void *data);
+int shoal__quiet_thread_start(pthread_t *ret_thread, void (*run)(void *data),
+                              void *data);
 
 /* The same, and nobody waits for its end. */
 int shoal__quiet_thread_detached(void (*run)(void *data), void *data);

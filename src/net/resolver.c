@@ -34,7 +34,8 @@ static void drop_job(job_t *job)
     shoal__free(job);
 }
 
-static void take_addresses(const struct addrinfo *list, shoal__addresses_t *ret_addresses)
+static void take_addresses(const struct addrinfo *list,
+                           shoal__addresses_t *ret_addresses)
 {
     unsigned count = 0;
 
@@ -64,12 +65,14 @@ static int look_up(const char *host, const char *service, int flags,
     return error;
 }
 
-bool shoal__resolver_numeric(const char *host, int port, shoal__addresses_t *ret_addresses)
+bool shoal__resolver_numeric(const char *host, int port,
+                             shoal__addresses_t *ret_addresses)
 {
     char service[8];
 
     snprintf(service, sizeof service, "%d", port);
-    return look_up(host, service, AI_NUMERICHOST | AI_NUMERICSERV, ret_addresses) == 0 &&
+    return look_up(host, service, AI_NUMERICHOST | AI_NUMERICSERV, ret_addresses) ==
+               0 &&
            ret_addresses->count > 0;
 }
 
@@ -93,7 +96,10 @@ static void run_job(void *data)
     drop_job(job);
 }
 
-static void on_handle_closed(uv_handle_t *handle) { shoal__free(handle); }
+static void on_handle_closed(uv_handle_t *handle)
+{
+    shoal__free(handle);
+}
 
 void shoal__resolver_abandon(shoal__lookup_t *lookup)
 {

@@ -25,7 +25,8 @@ typedef void (*shoal__lookup_cb)(void *owner, const shoal__addresses_t *addresse
                                  const char *error);
 
 /* A numeric address: true and the address.  Else false. */
-bool shoal__resolver_numeric(const char *host, int port, shoal__addresses_t *ret_addresses);
+bool shoal__resolver_numeric(const char *host, int port,
+                             shoal__addresses_t *ret_addresses);
 
 /* A socket path of fitting length. */
 void shoal__resolver_unix(const char *path, shoal__addresses_t *ret_addresses);

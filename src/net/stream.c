@@ -177,7 +177,10 @@ void shoal__stream_want_write(shoal__stream_t *stream)
     watch(stream, UV_READABLE | UV_WRITABLE);
 }
 
-static void on_closed(uv_handle_t *handle) { shoal__free(handle); }
+static void on_closed(uv_handle_t *handle)
+{
+    shoal__free(handle);
+}
 
 void shoal__stream_close(shoal__stream_t *stream)
 {

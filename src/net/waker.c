@@ -50,7 +50,10 @@ void shoal__waker_arm(shoal__waker_t *waker, uint64_t wake_us, uint64_t now_us)
         waker->armed_us = wake_us;
 }
 
-bool shoal__waker_is_descriptor(void) { return true; }
+bool shoal__waker_is_descriptor(void)
+{
+    return true;
+}
 
 uv_handle_t *shoal__waker_handle(shoal__waker_t *waker)
 {
@@ -88,7 +91,10 @@ void shoal__waker_arm(shoal__waker_t *waker, uint64_t wake_us, uint64_t now_us)
         waker->armed_us = wake_us;
 }
 
-bool shoal__waker_is_descriptor(void) { return false; }
+bool shoal__waker_is_descriptor(void)
+{
+    return false;
+}
 
 uv_handle_t *shoal__waker_handle(shoal__waker_t *waker)
 {

@@ -10,6 +10,43 @@ static unsigned char upper(char c)
     return (unsigned char)(c >= 'a' && c <= 'z' ? c - 'a' + 'A' : c);
 }
 
+static uint64_t load_4(const char *at)
+{
+    return (uint64_t)(unsigned char)at[0] | (uint64_t)(unsigned char)at[1] << 8 |
+           (uint64_t)(unsigned char)at[2] << 16 | (uint64_t)(unsigned char)at[3] << 24;
+}
+
+/* 1 to 8 bytes as one number with the case bits cleared: for letters that is upper case,
+ * and no other byte becomes a letter. */
+static uint64_t short_word(shoal__bytes_t name)
+{
+    const char *at = name.data;
+    uint64_t word;
+
+    if (name.bytes >= 4) {
+        word = load_4(at) | load_4(at + name.bytes - 4) << (8 * (name.bytes - 4));
+    } else {
+        word = (unsigned char)at[0];
+        word |= (uint64_t)(unsigned char)at[name.bytes / 2] << (8 * (name.bytes / 2));
+        word |= (uint64_t)(unsigned char)at[name.bytes - 1] << (8 * (name.bytes - 1));
+    }
+    return word & UINT64_C(0xDFDFDFDFDFDFDFDF);
+}
+
+static const shoal__command_info_t *find_short(shoal__bytes_t name)
+{
+    uint64_t word = short_word(name);
+    uint32_t slot = (uint32_t)(word * UINT64_C(0x9E3779B97F4A7C15) >> 40);
+
+    for (slot &= COMMAND_HASH_SIZE - 1; command_slots[slot] != EMPTY_SLOT;
+         slot = (slot + 1) & (COMMAND_HASH_SIZE - 1)) {
+        const shoal__command_info_t *info = &command_rows[command_slots[slot]];
+        if (info->word == word && info->name_bytes == name.bytes)
+            return info;
+    }
+    return NULL;
+}
+
 static uint32_t name_hash(shoal__bytes_t name)
 {
     uint32_t h = (uint32_t)name.bytes;
@@ -21,8 +58,10 @@ static uint32_t name_hash(shoal__bytes_t name)
 
 const shoal__command_info_t *shoal__command_info_find(shoal__bytes_t name)
 {
-    if (name.bytes > UINT8_MAX)
+    if (name.bytes == 0 || name.bytes > UINT8_MAX)
         return NULL;
+    if (name.bytes <= 8)
+        return find_short(name);
 
     uint32_t slot = name_hash(name) & (COMMAND_HASH_SIZE - 1);
     while (command_slots[slot] != EMPTY_SLOT) {

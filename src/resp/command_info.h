@@ -25,6 +25,7 @@ enum shoal__command_flag {
 
 typedef struct shoal__command_info {
     const char *name; /* upper case */
+    uint64_t word;    /* a name of up to 8 letters as one number, else 0 */
     uint8_t name_bytes;
     int8_t arity;                     /* name included; negative: at least that many */
     uint16_t flags;                   /* of enum shoal__command_flag */

@@ -40,11 +40,55 @@ size_t shoal__encoder_bytes(const shoal_command_t *command)
     return total;
 }
 
+size_t shoal__encoder_bytes_max(const shoal_command_t *command)
+{
+    const size_t header_max = HEADER_BYTES + 10; /* SHOAL_ARG_BYTES_MAX has 9 digits */
+    size_t total = header_max;
+
+    if (command->argc < 1 || command->argc > SHOAL_ARGC_MAX || !command->argv)
+        return 0;
+    for (size_t i = 0; i < command->argc; i++) {
+        if (!command->argv[i])
+            return 0;
+        size_t bytes = argument_bytes(command, i);
+        if (bytes > SHOAL_ARG_BYTES_MAX || bytes > SIZE_MAX - total - header_max - 2)
+            return 0;
+        total += bytes + header_max + 2;
+    }
+    return total;
+}
+
+/* memcpy() without the call for the short strings that most arguments are. */
+static void copy(char *to, const char *from, size_t bytes)
+{
+    if (bytes > 16) {
+        memcpy(to, from, bytes);
+    } else if (bytes >= 8) {
+        char first[8], last[8];
+        memcpy(first, from, 8);
+        memcpy(last, from + bytes - 8, 8);
+        memcpy(to, first, 8);
+        memcpy(to + bytes - 8, last, 8);
+    } else if (bytes >= 4) {
+        char first[4], last[4];
+        memcpy(first, from, 4);
+        memcpy(last, from + bytes - 4, 4);
+        memcpy(to, first, 4);
+        memcpy(to + bytes - 4, last, 4);
+    } else {
+        for (size_t i = 0; i < bytes; i++)
+            to[i] = from[i];
+    }
+}
+
 static char *write_header(char *at, char type, size_t value)
 {
     *at++ = type;
     if (value < 10) {
         *at++ = (char)('0' + value);
+    } else if (value < 100) {
+        *at++ = (char)('0' + value / 10);
+        *at++ = (char)('0' + value % 10);
     } else {
         char *end = at + decimal_digits(value);
         for (char *digit = end; digit > at; value /= 10)
@@ -62,7 +106,7 @@ char *shoal__encoder_write(const shoal_command_t *command, char *at)
     for (size_t i = 0; i < command->argc; i++) {
         size_t bytes = argument_bytes(command, i);
         at = write_header(at, '$', bytes);
-        memcpy(at, command->argv[i], bytes);
+        copy(at, command->argv[i], bytes);
         at += bytes;
         *at++ = '\r';
         *at++ = '\n';

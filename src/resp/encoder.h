@@ -17,7 +17,10 @@
  * overflows. */
 size_t shoal__encoder_bytes(const shoal_command_t *command);
 
-/* Write the command to `at`, where shoal__encoder_bytes() fit.
+/* At least shoal__encoder_bytes(), for less work; 0 in the same cases. */
+size_t shoal__encoder_bytes_max(const shoal_command_t *command);
+
+/* Write the command to `at`, where as many bytes fit.
  * Returns one past the last byte. */
 char *shoal__encoder_write(const shoal_command_t *command, char *at);
 

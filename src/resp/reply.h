@@ -39,7 +39,7 @@ struct shoal_reply {
 /* Memory for one or many reply trees, freed as a whole, counted by reference. */
 shoal__arena_t *shoal__arena_new(void); /* one reference; NULL: no memory */
 void *shoal__arena_alloc(shoal__arena_t *arena,
-                         size_t bytes);           /* aligned to 8; or NULL */
+                         size_t bytes); /* aligned to 8; or NULL */
 /* An object of `bytes_before` bytes gets `bytes`, more than before; it may move.  NULL
  * if memory ran out: then the object is as it was. */
 void *shoal__arena_grow(shoal__arena_t *arena, void *memory, size_t bytes_before,

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "route/standalone.h"
 
-int shoal__standalone_init(shoal__standalone_t *route, const shoal__conn_config_t *config,
-                           shoal_client_t *client, uint64_t seed,
-                           const shoal__conn_hooks_t *hooks, void *owner)
+int shoal__standalone_init(shoal__standalone_t *route,
+                           const shoal__conn_config_t *config, shoal_client_t *client,
+                           uint64_t seed, const shoal__conn_hooks_t *hooks, void *owner)
 {
     return shoal__conn_init(&route->conn, config, client, seed, hooks, owner);
 }

@@ -12,9 +12,10 @@ typedef struct shoal__standalone {
 } shoal__standalone_t;
 
 /* 0 or SHOAL_ENOMEM; on failure nothing needs to be released. */
-int shoal__standalone_init(shoal__standalone_t *route, const shoal__conn_config_t *config,
-                           shoal_client_t *client, uint64_t seed,
-                           const shoal__conn_hooks_t *hooks, void *owner);
+int shoal__standalone_init(shoal__standalone_t *route,
+                           const shoal__conn_config_t *config, shoal_client_t *client,
+                           uint64_t seed, const shoal__conn_hooks_t *hooks,
+                           void *owner);
 void shoal__standalone_release(shoal__standalone_t *route);
 
 void shoal__standalone_open(shoal__standalone_t *route, shoal__loop_t *loop);

@@ -294,6 +294,7 @@ static void test_accept_then_close(void **state)
 {
     scene_t *scene = *state;
 
+    assert_int_equal(shoal_options_set_attempts_max(scene->options, 20), 0);
     for (fake_then_t then = FAKE_FIN; then <= FAKE_RESET; then++) {
         unsigned before = fake_server_accepted(scene->server);
         fake_server_rule(
@@ -359,7 +360,7 @@ static void test_cut_after_every_byte_of_the_answer(void **state)
 {
     scene_t *scene = *state;
 
-    for (size_t cut = 1; cut < 150; cut += 3) {
+    for (size_t cut = 1; cut < 150; cut += 7) {
         scene_serve(scene, NULL);
         fake_server_rule(scene->server,
                          &(fake_rule_t){.command = "HELLO",

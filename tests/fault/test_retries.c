@@ -79,6 +79,7 @@ static void check_lost(scene_t *scene, size_t cut)
                                 outcome.attempts == 2
                           : outcome.status == SHOAL_ECONN && outcome.fate == fate &&
                                 outcome.attempts == 1;
+        fake_server_forget_rules(scene->server);
         earn_retries(scene);
         size_t executed =
             fake_server_executed(scene->server, 0, c->words[0], NULL) - before;
@@ -171,7 +172,7 @@ static void test_maybe_is_sticky(void **state)
 typedef enum error_answer { SURFACE, AGAIN, REDIAL } error_answer_t;
 
 /* clang-format off */
-static const struct error_case {
+static const struct error_case { /* each with a client of its own */
     const char *error;
     const char *words[4];
     uint32_t flags;
@@ -207,9 +208,9 @@ static const struct error_case {
 static void check_error(scene_t *scene, const struct error_case *c)
 {
     shoal_call_t call = with(c->flags);
-    unsigned accepted = fake_server_accepted(scene->server);
 
-    fake_server_forget_rules(scene->server);
+    scene_open_ready(scene);
+    unsigned accepted = fake_server_accepted(scene->server);
     size_t rule = fake_server_rule(
         scene->server,
         &(fake_rule_t){.command = c->words[0], .times = 1, .reply = c->error});
@@ -236,7 +237,6 @@ static void test_error_replies(void **state)
 
     scene_serve(scene, &(fake_config_t){.identity = {FAKE_MODERN, NULL, "secret"}});
     assert_int_equal(shoal_options_set_auth(scene->options, NULL, "secret"), 0);
-    scene_open_ready(scene);
     for (size_t i = 0; i < sizeof error_cases / sizeof *error_cases; i++)
         check_error(scene, &error_cases[i]);
 }
@@ -244,10 +244,8 @@ static void test_error_replies(void **state)
 /* Without credentials of ours NOAUTH is no surprise. */
 static void test_noauth_without_credentials(void **state)
 {
-    scene_t *scene = *state;
-    scene_open_ready(scene);
-    check_error(scene, &(struct error_case){
-                           "-NOAUTH Authentication\r\n", {"INCR", "k"}, 0, SURFACE});
+    check_error(*state, &(struct error_case){
+                            "-NOAUTH Authentication\r\n", {"INCR", "k"}, 0, SURFACE});
 }
 
 static void test_an_error_that_never_goes_away(void **state)

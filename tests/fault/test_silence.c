@@ -54,7 +54,36 @@ static void test_writes_do_not_prolong_a_stall(void **state)
     scene_check(outcome, SHOAL_ECONN, SHOAL_FATE_UNKNOWN);
     scene_check_works(scene);
     assert_int_equal(fake_server_accepted(scene->server), 2);
-    assert_int_equal(scene_events(scene).lost_timeout, 1);
+    assert_int_equal(scene_events(scene).lost, 1);
+}
+
+/* Nothing is owed but the rest of a command, and the server does not take it. */
+static void test_a_stall_within_a_command(void **state)
+{
+    enum { BYTES = 12582912 };
+    scene_t *scene = *state;
+    outcome_t *outcome = scene_outcomes(scene, 1);
+    shoal_call_t patient = {.size = sizeof patient, .timeout_us = SHOAL_TIMEOUT_NEVER};
+    char *value = scene_alloc(scene, BYTES);
+
+    scene_serve(scene, &(fake_config_t){.buffer_bytes = 8192});
+    fake_server_rule(scene->server, &(fake_rule_t){.command = "ECHO",
+                                                   .argument = "stop",
+                                                   .then = FAKE_STOP_READING});
+    assert_int_equal(shoal_options_set_stall_timeout_us(scene->options, 200000), 0);
+    scene_open_ready(scene);
+    outcome_t stop = scene_call(scene, WORDS("ECHO", "stop"), NULL);
+    scene_check_text(&stop, "stop");
+    memset(value, 'v', BYTES);
+    shoal_command_t set = {3, (const char *const[]){"SET", "k", value},
+                           (const size_t[]){3, 1, BYTES}};
+    scene_submit(scene, set, &patient, outcome);
+    scene_check_text(outcome, "OK"); /* over the next connection */
+    assert_int_equal(outcome->attempts, 1);
+    assert_int_equal(fake_server_accepted(scene->server), 2);
+    fake_server_release(scene->server);
+    WAIT_FOR(fake_server_open_now(scene->server) == 1);
+    assert_int_equal(fake_server_executed(scene->server, 0, "SET", NULL), 1);
 }
 
 /* Bytes do: a slow server is not a dead one. */
@@ -218,6 +247,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         SCENE_TEST(test_writes_do_not_prolong_a_stall),
+        SCENE_TEST(test_a_stall_within_a_command),
         SCENE_TEST(test_bytes_prolong_a_stall),
         SCENE_TEST(test_a_stall_behind_a_zombie),
         SCENE_TEST(test_an_idle_connection_is_tested),

@@ -181,6 +181,17 @@ static void write_entry(sim_world_t *world, uint32_t id, sim_verb_t verb,
         .has_sink = sim_dice_hits(&world->dice, world->swarm.sink_rate)};
 }
 
+static void note_peaks(sim_world_t *world)
+{
+    size_t bytes = shoal__buffer_bytes(&world->pipe.log);
+    size_t commands = (size_t)shoal__request_ring_length(&world->pipe.ring);
+
+    if (bytes > world->bytes_peak)
+        world->bytes_peak = bytes;
+    if (commands > world->commands_peak)
+        world->commands_peak = commands;
+}
+
 static bool push(sim_world_t *world, uint32_t first, uint32_t count, bool is_callback)
 {
     size_t bytes = 0;
@@ -198,21 +209,21 @@ static bool push(sim_world_t *world, uint32_t first, uint32_t count, bool is_cal
         sim_call_t *call = &world->calls[id];
         char *end = encode(call, id, at);
         shoal__sink_ref_t *sink = call->has_sink ? shoal__malloc(sizeof *sink) : NULL;
-        shoal__request_t request = {
-            .on_result = on_result,
-            .data = call,
-            .tag = id,
-            .ticket = ++world->tickets[is_callback] | (is_callback ? LOOP_TICKET : 0),
-            .submitted_us = world->now_us,
-            .deadline_us = call->deadline_us,
-            .sink = sink,
-            .bytes = (uint32_t)(end - at),
-            .flags = call->flags,
-            .command_class = call->command_class};
+        shoal__request_t request = {.on_result = on_result,
+                                    .data = call,
+                                    .tag = id,
+                                    .ticket = ++world->tickets[is_callback] |
+                                              (is_callback ? LOOP_TICKET : 0),
+                                    .submitted_us = world->now_us,
+                                    .deadline_us = call->deadline_us,
+                                    .sink = sink,
+                                    .bytes = (uint32_t)(end - at),
+                                    .flags = call->flags,
+                                    .command_class = call->command_class};
 
         call->has_sink = sink != NULL;
         if (sink)
-            *sink = (shoal__sink_ref_t){&sim_sink, call};
+            *sink = (shoal__sink_ref_t){&sim_sink, call, 1};
         call->ticket = request.ticket;
         call->live_index = world->live_count;
         world->live[world->live_count++] = id;
@@ -220,6 +231,7 @@ static bool push(sim_world_t *world, uint32_t first, uint32_t count, bool is_cal
         at = end;
     }
     world->call_count += count;
+    note_peaks(world);
     shoal__stage_times_taken(&world->pipe.times, count, world->now_us);
     sim_world_note(world, "submit", first, count);
     return true;

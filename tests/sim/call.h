@@ -52,13 +52,14 @@ typedef struct sim_call {
     uint8_t fate; /* shoal_fate_t, once it is done */
 
     /* Of the server: */
+    uint32_t order;   /* of its last answer on that connection */
     uint8_t handed;   /* times that its last byte was accepted by a connection */
     uint8_t executed; /* times */
     uint8_t rejected; /* times, with an error that proves that it was not executed */
 
     /* Of the sink: */
     bool has_sink;
-    bool is_sink_wrong;
+    bool is_sink_wrong, has_sink_begun;
     uint8_t sink_depth;
     uint16_t sink_leaves;
 } sim_call_t;
@@ -71,7 +72,8 @@ static inline size_t sim_call_items(const sim_call_t *call, uint32_t id)
 }
 
 /* What fills long values: bytes that a confused parser would take for framing. */
-#define SIM_PAD "\r\n$3\r\n+OK\r\n*2\r\n:1\r\n-ERR x\r\n>1\r\n_\r\n*0\r\n$-1\r\n#t\r\n,1.5\r\n"
+#define SIM_PAD                                                                        \
+    "\r\n$3\r\n+OK\r\n*2\r\n:1\r\n-ERR x\r\n>1\r\n_\r\n*0\r\n$-1\r\n#t\r\n,1.5\r\n"
 #define SIM_PAD_BYTES (sizeof SIM_PAD - 1)
 
 /* May it be executed more than once? */

@@ -39,7 +39,8 @@ static inline uint64_t sim_dice_scale(sim_dice_t *dice, uint64_t max)
 
     while (bits < 63 && max >> bits)
         bits++;
-    uint64_t value = (sim_dice_next(dice) >> 1) >> (63 - 1 - sim_dice_below(dice, bits));
+    uint64_t value =
+        (sim_dice_next(dice) >> 1) >> (63 - 1 - sim_dice_below(dice, bits));
     return value == 0 ? 1 : value > max ? max : value;
 }
 

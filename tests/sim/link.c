@@ -54,8 +54,7 @@ void sim_link_open(sim_link_t *link, sim_world_t *world, shoal__greeting_style_t
         .user_from = SHOAL__NEVER_US,
         .is_known = !config->password,
         .knows_hello = !sim_dice_hits(dice, swarm->no_hello_rate),
-        .rejects_auth =
-            config->password && sim_dice_hits(dice, swarm->auth_fail_rate)};
+        .rejects_auth = config->password && sim_dice_hits(dice, swarm->auth_fail_rate)};
     bool says_hello = style == SHOAL__GREETING_FULL && config->protocol >= 3;
     if (!says_hello && link->is_known && link->setup_left == 0)
         link->greeting_end = link->user_from = 0;
@@ -175,8 +174,8 @@ static void hear(sim_link_t *link, sim_world_t *world, const words_t *words,
     sim_heard_t heard = {.end = end, .verb = (uint8_t)verb_of(words)};
 
     if (heard.verb == SIM_VERB_COUNT) {
-        sim_world_fail(world, "O1: the server does not know %.*s",
-                       (int)words->bytes[0], words->data[0]);
+        sim_world_fail(world, "O1: the server does not know %.*s", (int)words->bytes[0],
+                       words->data[0]);
         return;
     }
     if (heard.verb == SIM_VERB_HELLO)
@@ -196,7 +195,8 @@ static void hear(sim_link_t *link, sim_world_t *world, const words_t *words,
     }
     if (heard.verb >= SIM_VERB_PING)
         sim_oracle_handed(world, link, heard.id, begin);
-    link->heard[link->heard_tail++ & (SIM_HEARD_SLOTS - 1)] = heard;
+    if (!link->is_closed) /* else nobody will read it */
+        link->heard[link->heard_tail++ & (SIM_HEARD_SLOTS - 1)] = heard;
 }
 
 size_t sim_link_room(const sim_link_t *link)
@@ -277,7 +277,8 @@ void sim_link_produce(sim_link_t *link, const char *data, size_t bytes)
     if (link->is_ghost || link->is_mute)
         return;
     if (link->out_begin > 0 && link->out_end + bytes > link->out_capacity) {
-        memmove(link->out, link->out + link->out_begin, link->out_end - link->out_begin);
+        memmove(link->out, link->out + link->out_begin,
+                link->out_end - link->out_begin);
         link->out_end -= link->out_begin;
         link->out_begin = 0;
     }

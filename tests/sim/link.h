@@ -21,9 +21,9 @@
 #define SIM_HEARD_SLOTS 4096 /* power of two, more than fit a window */
 
 typedef struct sim_heard {
-    uint64_t end; /* offset behind its last byte */
-    uint32_t id;  /* of a caller's command */
-    uint8_t verb; /* sim_verb_t */
+    uint64_t end;  /* offset behind its last byte */
+    uint32_t id;   /* of a caller's command */
+    uint8_t verb;  /* sim_verb_t */
     bool is_right; /* HELLO, AUTH: with the right credentials */
 } sim_heard_t;
 
@@ -54,6 +54,7 @@ typedef struct sim_link {
     bool is_mute;    /* sent garbage: executes nothing more */
     bool is_ghost;   /* lost by the client: its answers go nowhere */
 
+    uint32_t answers;    /* to commands of callers */
     uint32_t fresh_id;   /* the last caller's command that had not been rejected */
     uint32_t unit_first; /* inside MULTI; 0: not */
     uint32_t unit_next;  /* the part that must come */

@@ -18,9 +18,8 @@ static uint32_t one_of(sim_dice_t *dice, const uint32_t *values, uint32_t count)
 static void roll_config(shoal__pipe_config_t *config, sim_dice_t *dice)
 {
     *config = (shoal__pipe_config_t){
-        .flush = {.mode = (shoal_flush_mode_t)ONE_OF(dice, SHOAL_FLUSH_OFF,
-                                                     SHOAL_FLUSH_FIXED,
-                                                     SHOAL_FLUSH_AUTO),
+        .flush = {.mode = (shoal_flush_mode_t)ONE_OF(
+                      dice, SHOAL_FLUSH_OFF, SHOAL_FLUSH_FIXED, SHOAL_FLUSH_AUTO),
                   .pause_us = ONE_OF(dice, 0, 50, 200, 2000),
                   .bytes_max = ONE_OF(dice, 64, 4096, 65536),
                   .commands_max = ONE_OF(dice, 1, 16, 1024)},

@@ -43,10 +43,10 @@ typedef struct sim_swarm {
     uint32_t outstanding_max; /* callers wait beyond */
     uint32_t burst_max;       /* commands of one submission */
     uint32_t unit_rate, sink_rate, once_rate, idempotent_rate, urgent_rate, big_rate;
-    uint32_t write_rate;     /* of the commands: not read-only */
-    uint32_t error_rate;     /* answered with an ordinary error */
-    uint32_t push_rate;      /* behind a reply, with RESP3 */
-    uint32_t attribute_rate; /* before a reply, with RESP3 */
+    uint32_t write_rate;                   /* of the commands: not read-only */
+    uint32_t error_rate;                   /* answered with an ordinary error */
+    uint32_t push_rate;                    /* behind a reply, with RESP3 */
+    uint32_t attribute_rate;               /* before a reply, with RESP3 */
     uint32_t resubmit_rate, recancel_rate; /* from callbacks */
     uint32_t dial_fail_rate, auth_fail_rate, no_hello_rate, bare_rate;
     uint32_t partial_rate;  /* reads and writes that take less than they could */

@@ -64,8 +64,10 @@ typedef struct sim_world {
     uint32_t call_count;
     uint32_t *live; /* entries that are not done */
     uint32_t live_count;
-    uint32_t replies_order; /* of the last reply on this connection */
-    uint64_t tickets[2];    /* given out, of both kinds */
+    uint64_t tickets[2]; /* given out, of both kinds */
+
+    uint64_t answered_order; /* of the last reply that was delivered; 0: none yet */
+    size_t bytes_peak, commands_peak; /* outstanding */
 
     uint64_t hash; /* of the whole history */
     bool has_failed;

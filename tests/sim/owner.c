@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: MIT */
+
+/* What a connection's owner does with its pipe: dial, write what may leave, feed what
+ * came, tick, and tell it of losses. */
+
+#include "base/alloc.h"
+#include "base/time_us.h"
+#include "sim/world.h"
+#include <shoal/errors.h>
+
+#define WRITES_PER_TURN 4
+
+/* A call that may fail for want of memory is over. */
+static void restore_memory(sim_world_t *world)
+{
+    if (!world->is_short_of_memory)
+        return;
+    world->is_short_of_memory = false;
+    shoal__test_fail_alloc_never();
+}
+
+static void plan_dial(sim_world_t *world)
+{
+    world->dial_us =
+        world->now_us + sim_dice_scale(&world->dice, world->swarm.dial_us_max);
+    world->flush_us = SHOAL__NEVER_US;
+}
+
+/* What was accepted and not read: all of it arrives, or some, or nothing. */
+static void make_ghost(sim_world_t *world, sim_link_t *link)
+{
+    uint64_t left = link->accepted_bytes - link->read_bytes;
+
+    if (world->ghost_count == SIM_GHOSTS)
+        sim_fault_bury(world);
+    link->is_ghost = true;
+    if (link->is_closed || sim_dice_hits(&world->dice, 300))
+        left = 0;
+    else if (sim_dice_hits(&world->dice, 400))
+        left = sim_dice_below(&world->dice, (uint32_t)left + 1);
+    link->accepted_bytes = link->read_bytes + left;
+    world->ghosts[world->ghost_count++] = link;
+}
+
+void sim_owner_lose(sim_world_t *world, int status, const char *detail)
+{
+    sim_link_t *link = world->link;
+
+    sim_world_note(world, "lose", (uint64_t)-status, link ? link->serial : 0);
+    restore_memory(world);
+    shoal__pipe_lost(&world->pipe, status, detail, world->now_us);
+    world->link = NULL;
+    world->style =
+        link ? shoal__greeting_next_style(&world->pipe.greeting) : SHOAL__GREETING_FULL;
+    if (link)
+        make_ghost(world, link);
+    plan_dial(world);
+}
+
+static sim_link_t *spare_link(sim_world_t *world)
+{
+    for (unsigned i = 0; i < 1 + SIM_GHOSTS; i++) {
+        bool is_used = &world->memory[i] == world->link;
+        for (unsigned j = 0; j < world->ghost_count; j++)
+            is_used |= &world->memory[i] == world->ghosts[j];
+        if (!is_used)
+            return &world->memory[i];
+    }
+    sim_fault_bury(world);
+    return spare_link(world);
+}
+
+static void dial(sim_world_t *world)
+{
+    if (sim_dice_hits(&world->dice, world->swarm.dial_fail_rate)) {
+        sim_owner_lose(world, SHOAL_ECONN, "connection refused");
+        return;
+    }
+    if (sim_dice_hits(&world->dice, world->swarm.bare_rate))
+        world->style = SHOAL__GREETING_BARE;
+
+    sim_link_t *link = spare_link(world);
+    sim_link_open(link, world, world->style);
+    world->link = link;
+    world->opened_us = world->heard_us = world->waits_from_us = world->now_us;
+    world->answered_order = 0;
+    sim_world_note(world, "dial", link->serial, (uint64_t)world->style);
+    int rc = shoal__pipe_begin(&world->pipe, world->style, world->now_us);
+    if (rc < 0)
+        sim_owner_lose(world, rc, "no memory");
+}
+
+static void write_some(sim_world_t *world)
+{
+    shoal__pipe_t *pipe = &world->pipe;
+    sim_dice_t *dice = &world->dice;
+
+    for (int i = 0; i < WRITES_PER_TURN && world->link; i++) {
+        shoal__bytes_t ready =
+            shoal__pipe_output(pipe, world->now_us, &world->flush_us);
+        size_t room = sim_link_room(world->link);
+        size_t bytes = ready.bytes < room ? ready.bytes : room;
+
+        if (ready.bytes > 0 && world->flush_us != SHOAL__NEVER_US)
+            sim_world_fail(world, "O5: bytes may leave and shall wait");
+        if (world->flush_us <= world->now_us)
+            sim_world_fail(world, "O5: the flush policy asks for the past");
+        if (bytes > 0 && sim_dice_hits(dice, world->swarm.partial_rate))
+            bytes = (size_t)sim_dice_scale(dice, bytes);
+        if (bytes == 0)
+            return;
+        bool was_quiet = shoal__request_ring_inflight(&pipe->ring) == 0;
+        sim_link_accept(world->link, world, ready.data, bytes);
+        shoal__pipe_written(pipe, bytes, 0, world->now_us);
+        if (was_quiet)
+            world->waits_from_us = world->now_us;
+        sim_world_note(world, "write", bytes, ready.bytes);
+    }
+}
+
+void sim_owner_turn(sim_world_t *world)
+{
+    if (!world->link && world->now_us >= world->dial_us && !world->is_closing)
+        dial(world);
+    if (shoal__pipe_tick(&world->pipe, world->now_us) < 0)
+        sim_owner_lose(world, world->pipe.fault, world->pipe.detail);
+    else if (world->link && world->pipe.phase == SHOAL__PIPE_GREETING &&
+             world->now_us - world->opened_us >= world->swarm.handshake_us)
+        sim_owner_lose(world, SHOAL_ECONN, "the greeting took too long");
+    write_some(world);
+    restore_memory(world);
+}
+
+void sim_owner_read(sim_world_t *world)
+{
+    sim_link_t *link = world->link;
+
+    if (!link)
+        return;
+    size_t bytes = sim_link_readable(link);
+    if (bytes == 0) {
+        if (link->is_closed)
+            sim_owner_lose(world, SHOAL_ECONN, "the server closed the connection");
+        return;
+    }
+    if (sim_dice_hits(&world->dice, world->swarm.partial_rate))
+        bytes = (size_t)sim_dice_scale(&world->dice, bytes);
+    sim_world_note(world, "read", bytes, 0);
+    world->heard_us = world->now_us;
+
+    /* The bytes leave the link first: the callbacks may look at it. */
+    const char *data = sim_link_data(link);
+    sim_link_take(link, bytes);
+    int rc = shoal__pipe_feed(&world->pipe, data, bytes, world->now_us);
+    restore_memory(world);
+    if (rc < 0)
+        sim_owner_lose(world, rc, world->pipe.detail);
+}
+
+uint64_t sim_owner_wake_us(const sim_world_t *world)
+{
+    uint64_t wake_us = shoal__pipe_next_wake_us(&world->pipe);
+
+    wake_us = shoal__time_min(wake_us, world->flush_us);
+    if (!world->link)
+        return shoal__time_min(wake_us, world->dial_us);
+    if (world->pipe.phase == SHOAL__PIPE_GREETING)
+        wake_us =
+            shoal__time_min(wake_us, world->opened_us + world->swarm.handshake_us);
+    return wake_us;
+}

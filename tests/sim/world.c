@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: MIT */
+#include "sim/world.h"
+
+#include "base/alloc.h"
+#include "base/time_us.h"
+#include <inttypes.h>
+#include <shoal/errors.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CALM_STEPS_MAX 400000
+#define CALM_US_MAX 10000000 /* the longest stall, the drain of a demoted server */
+#define STRUCTURE_STEPS 64   /* the thorough check is not made in each step */
+
+sim_world_t *sim_world_new(void)
+{
+    sim_world_t *world = calloc(1, sizeof *world);
+
+    if (!world)
+        return NULL;
+    world->calls = malloc(SIM_CALLS_MAX * sizeof *world->calls);
+    world->live = malloc(SIM_CALLS_MAX * sizeof *world->live);
+    for (unsigned i = 0; i < 1 + SIM_GHOSTS; i++)
+        sim_link_init(&world->memory[i]);
+    if (!world->calls || !world->live) {
+        sim_world_free(world);
+        return NULL;
+    }
+    return world;
+}
+
+void sim_world_free(sim_world_t *world)
+{
+    if (!world)
+        return;
+    for (unsigned i = 0; i < 1 + SIM_GHOSTS; i++)
+        sim_link_release(&world->memory[i]);
+    free(world->calls);
+    free(world->live);
+    free(world);
+}
+
+void sim_world_note(sim_world_t *world, const char *what, uint64_t a, uint64_t b)
+{
+    world->hash = (world->hash ^ (unsigned char)what[0]) * UINT64_C(0x100000001b3);
+    world->hash = (world->hash ^ a) * UINT64_C(0x100000001b3);
+    world->hash = (world->hash ^ b ^ world->now_us << 20) * UINT64_C(0x100000001b3);
+    world->hash ^= world->hash >> 29;
+    if (world->is_traced)
+        printf("%8" PRIu64 " %9" PRIu64 " us  %-8s %" PRIu64 " %" PRIu64 "\n",
+               world->step, world->now_us, what, a, b);
+}
+
+void sim_world_fail(sim_world_t *world, const char *format, ...)
+{
+    va_list args;
+
+    if (world->has_failed)
+        return;
+    world->has_failed = true;
+    va_start(args, format);
+    vsnprintf(world->failure, sizeof world->failure, format, args);
+    va_end(args);
+}
+
+static bool begin(sim_world_t *world, uint64_t seed)
+{
+    sim_world_t fresh = {.seed = seed,
+                         .is_traced = world->is_traced,
+                         .dice = {seed * UINT64_C(0xD1342543DE82EF95) + 1},
+                         .now_us = 1,
+                         .dial_us = 1,
+                         .flush_us = SHOAL__NEVER_US,
+                         .calls = world->calls,
+                         .call_count = 1,
+                         .live = world->live};
+
+    memcpy(fresh.memory, world->memory, sizeof fresh.memory);
+    *world = fresh;
+    memset(&world->calls[0], 0, sizeof world->calls[0]);
+    sim_swarm_roll(&world->swarm, &world->config, &world->dice);
+    shoal__random_init(&world->jitter, seed);
+    int rc = shoal__pipe_init(&world->pipe, &world->config, NULL, &world->jitter);
+    if (rc < 0)
+        sim_world_fail(world, "no memory for a pipe");
+    return rc == 0;
+}
+
+static void serve(sim_world_t *world)
+{
+    sim_link_t *link = world->link;
+
+    if (!link || link->is_closed || world->now_us < world->stalled_until_us)
+        return;
+    uint64_t bytes = link->accepted_bytes - link->read_bytes;
+    if (sim_dice_hits(&world->dice, world->swarm.partial_rate))
+        bytes = sim_dice_scale(&world->dice, bytes + 1);
+    sim_link_serve(link, world, bytes);
+}
+
+static void haunt(sim_world_t *world)
+{
+    if (world->ghost_count == 0)
+        return;
+    sim_link_t *ghost = world->ghosts[0];
+    uint64_t left = ghost->accepted_bytes - ghost->read_bytes;
+    sim_link_serve(ghost, world, sim_dice_scale(&world->dice, left + 1));
+    if (ghost->read_bytes == ghost->accepted_bytes)
+        sim_fault_bury(world);
+}
+
+/* The owner has done what it could: sleep until something is due, or came before. */
+static void pass_time(sim_world_t *world)
+{
+    sim_dice_t *dice = &world->dice;
+    bool was_short = world->is_short_of_memory;
+
+    sim_owner_turn(world);
+    if (!was_short)
+        sim_oracle_settled(world);
+    uint64_t wake_us = sim_owner_wake_us(world);
+    uint64_t then_us = world->now_us + sim_dice_scale(dice, world->swarm.clock_us_max);
+    if (then_us >= wake_us) {
+        then_us = wake_us;
+        if (world->swarm.late_us_max > 0)
+            then_us += sim_dice_below(dice, (uint32_t)world->swarm.late_us_max);
+    }
+    if (then_us > world->now_us)
+        world->now_us = then_us;
+}
+
+static void happen(sim_world_t *world, sim_event_t event)
+{
+    switch (event) {
+    case SIM_EVENT_SUBMIT:
+        sim_calls_submit(world, world->swarm.burst_max, false);
+        break;
+    case SIM_EVENT_CANCEL:
+        sim_calls_cancel(world);
+        break;
+    case SIM_EVENT_TURN:
+        sim_owner_turn(world);
+        break;
+    case SIM_EVENT_READ:
+        sim_owner_read(world);
+        break;
+    case SIM_EVENT_SERVER:
+        serve(world);
+        break;
+    case SIM_EVENT_CLOCK:
+        pass_time(world);
+        break;
+    case SIM_EVENT_GHOST:
+        haunt(world);
+        break;
+    case SIM_EVENT_FAULT:
+        sim_fault_strike(world);
+        break;
+    case SIM_EVENT_COUNT:
+        break;
+    }
+}
+
+static void live(sim_world_t *world)
+{
+    uint32_t sum = 0, event = 0;
+
+    for (unsigned i = 0; i < SIM_EVENT_COUNT; i++)
+        sum += world->swarm.events[i];
+    uint32_t drawn = sim_dice_below(&world->dice, sum);
+    while (drawn >= world->swarm.events[event])
+        drawn -= world->swarm.events[event++];
+    world->step++;
+    sim_world_note(world, "step", event, 0);
+    happen(world, (sim_event_t)event);
+    if (world->step % STRUCTURE_STEPS == 0)
+        sim_oracle_structure(world);
+}
+
+/* The faults stop and nobody submits any more: everything must complete. */
+static void calm_down(sim_world_t *world)
+{
+    uint64_t since_us = world->now_us, since = world->step;
+
+    sim_swarm_calm(&world->swarm);
+    world->stalled_until_us = world->loading_until_us = 0;
+    world->swarm.clock_us_max = 20000;
+    if (world->link) {
+        world->link->in_window = world->swarm.in_window_max;
+        world->link->out_window = world->swarm.out_window_max;
+    }
+    while (world->live_count > 0 && !world->has_failed) {
+        live(world);
+        if (world->step - since > CALM_STEPS_MAX ||
+            world->now_us - since_us > CALM_US_MAX)
+            sim_world_fail(world, "O3: %u commands do not complete without any fault",
+                           world->live_count);
+    }
+}
+
+static void abandon(sim_world_t *world)
+{
+    world->is_closing = true;
+    sim_world_note(world, "abandon", 0, 0);
+    shoal__pipe_abandon(&world->pipe, world->now_us);
+}
+
+bool sim_world_run(sim_world_t *world, uint64_t seed)
+{
+    if (!begin(world, seed))
+        return false;
+    while (world->step < world->swarm.steps && !world->has_failed)
+        live(world);
+    shoal__test_fail_alloc_never();
+    world->is_short_of_memory = false;
+    if (!world->has_failed && world->swarm.ends_with_abandon)
+        abandon(world);
+    else if (!world->has_failed)
+        calm_down(world);
+    if (world->link) {
+        world->link->is_ghost = true;
+        sim_link_serve(world->link, world, world->link->accepted_bytes);
+    }
+    while (world->ghost_count > 0 && !world->has_failed)
+        sim_fault_bury(world);
+    if (!world->has_failed)
+        sim_oracle_end(world);
+    /* After a failure the pipe may be in no state to be touched. */
+    if (!world->has_failed)
+        shoal__pipe_release(&world->pipe);
+    return !world->has_failed;
+}

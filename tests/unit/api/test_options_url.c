@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: MIT */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <shoal/errors.h>
+
+#include "api/options.h"
+#include "base/alloc.h"
+
+/* clang-format off */
+static const struct address_case {
+    const char *url;
+    const char *host; /* NULL: a Unix socket, of path */
+    int port;
+    const char *path, *user, *password;
+    int database;
+} addresses[] = {
+    {"redis://localhost", "localhost", 6379, NULL, NULL, NULL, 0},
+    {"valkey://localhost", "localhost", 6379, NULL, NULL, NULL, 0},
+    {"redis://localhost/", "localhost", 6379, NULL, NULL, NULL, 0},
+    {"redis://localhost:1", "localhost", 1, NULL, NULL, NULL, 0},
+    {"redis://localhost:65535/", "localhost", 65535, NULL, NULL, NULL, 0},
+    {"redis://10.0.0.4:6380/7", "10.0.0.4", 6380, NULL, NULL, NULL, 7},
+    {"redis://h/2147483647", "h", 6379, NULL, NULL, NULL, INT32_MAX},
+    {"redis://h?db=5", "h", 6379, NULL, NULL, NULL, 5},
+    {"redis://h/?db=5", "h", 6379, NULL, NULL, NULL, 5},
+    {"redis://my_host-1.example.org", "my_host-1.example.org", 6379, NULL, NULL, NULL, 0},
+    {"redis://[::1]", "::1", 6379, NULL, NULL, NULL, 0},
+    {"redis://[::1]:7/3", "::1", 7, NULL, NULL, NULL, 3},
+    {"redis://[2001:db8::7]:7", "2001:db8::7", 7, NULL, NULL, NULL, 0},
+    {"redis://[::ffff:10.0.0.1]", "::ffff:10.0.0.1", 6379, NULL, NULL, NULL, 0},
+    {"redis://[fe80::1%25eth0]:7", "fe80::1%eth0", 7, NULL, NULL, NULL, 0},
+    {"redis://:pw@h", "h", 6379, NULL, NULL, "pw", 0},
+    {"redis://u:pw@h:7/1", "h", 7, NULL, "u", "pw", 1},
+    {"redis://u:p:w@h", "h", 6379, NULL, "u", "p:w", 0},
+    {"redis://:pw@[::1]:7", "::1", 7, NULL, NULL, "pw", 0},
+    {"redis://u%3a:p%40%2F%3F%23%25%20@h", "h", 6379, NULL, "u:", "p@/?#% ", 0},
+    {"redis://u:%C3%a9\xc3\xa9@h", "h", 6379, NULL, "u", "\xc3\xa9\xc3\xa9", 0},
+    {"redis://:p%01%7f%0a@h", "h", 6379, NULL, NULL, "p\x01\x7f\n", 0},
+    {"unix:///run/redis.sock", NULL, 0, "/run/redis.sock", NULL, NULL, 0},
+    {"redis+unix:///s", NULL, 0, "/s", NULL, NULL, 0},
+    {"valkey+unix:///s", NULL, 0, "/s", NULL, NULL, 0},
+    {"unix:///s?db=3", NULL, 0, "/s", NULL, NULL, 3},
+    {"unix://:pw@/s", NULL, 0, "/s", NULL, "pw", 0},
+    {"unix://u:pw@/s?db=3", NULL, 0, "/s", "u", "pw", 3},
+    {"unix:///a%20b%2fc%3Fd@e:f", NULL, 0, "/a b/c?d@e:f", NULL, NULL, 0},
+};
+
+static const char *const malformed[] = {
+    /* schemes */
+    "", "redis", "redis:", "redis:/", "redis://", "redis:h", "redis:/h", "//h", "h:6379",
+    "://h", "http://h", "rediss://h", "valkeys://h", "redi://h", "redisx://h",
+    "redis+tcp://h", "unix+redis:///s", " redis://h", "REDIS://h", "redis%3a//h",
+    /* hosts */
+    "redis:///0", "redis://:6379", "redis://u:pw@", "redis://u:pw@/0", "redis://u:pw@:1",
+    "redis://a b", "redis://a%20b", "redis://h%41", "redis://a,b", "redis://h\\",
+    "redis://::1", "redis://1:2:3", "redis://[::1", "redis://::1]", "redis://[]",
+    "redis://[::1]x", "redis://[::1]7", "redis://[::1]:", "redis://[h]",
+    "redis://[10.0.0.1]", "redis://[::g]", "redis://[1::2::3]", "redis://[::1%25]",
+    "redis://[fe80::1%eth0]", "redis://[::1%2]", "redis://[::1%25a/b]", "redis://[[::1]]",
+    "redis://x[::1]", "redis://[::1%00]",
+    /* ports */
+    "redis://h:", "redis://h:/0", "redis://h:0", "redis://h:65536", "redis://h:-1",
+    "redis://h:+1", "redis://h:1x", "redis://h:x", "redis://h: 1", "redis://h:0x10",
+    "redis://h:99999999999999999999", "redis://h:%31",
+    /* credentials */
+    "redis://@h", "redis://u@h", "redis://u:@h", "redis://:@h", "redis://u:p@w@h",
+    "redis://u:p%@h", "redis://u:p%4@h", "redis://u:p%4g@h", "redis://u:p%g4@h",
+    "redis://u%00:p@h", "redis://u:p%00@h", "redis://u:p/w@h", "redis://u:p?w@h",
+    "redis://u:p#w@h", "redis://u:1?w@h", "redis://u:p w@h", "redis://u:p\nw@h",
+    "redis://:%00@h", "redis://u:p\x7f@h",
+    /* databases */
+    "redis://h/x", "redis://h/-1", "redis://h/+1", "redis://h/1x", "redis://h/1/",
+    "redis://h//", "redis://h//1", "redis://h/2147483648", "redis://h/ 1",
+    "redis://h/%31", "redis://h/99999999999999999999", "redis://h/1?db=1",
+    "redis://h?db=", "redis://h?db=-1", "redis://h?db=x", "redis://h?db=2147483648",
+    /* Unix sockets */
+    "unix://", "unix:///", "unix://s", "unix://h/s", "unix://h:1/s", "unix://u@/s",
+    "unix://u:p@h/s", "unix://u:p@", "unix:///s%00", "unix:///s%", "unix:///s%zz",
+    "unix:///s#x", "unix:/s", "unix:s", "unix:///a b",
+    /* queries */
+    "redis://h?", "redis://h/?", "redis://h?x", "redis://h?x=1", "redis://h?=1",
+    "redis://h?db=1&", "redis://h?&db=1", "redis://h?db=1&&protocol=2",
+    "redis://h?db=1&db=1", "redis://h?db", "redis://h?DB=1", "redis://h?d%62=1",
+    "redis://h?db=1?protocol=2", "redis://h?db=1;protocol=2", "redis://h?db=1#x",
+    "redis://h#", "redis://h?protocol=", "redis://h?protocol=1", "redis://h?protocol=4",
+    "redis://h?protocol=3.0", "redis://h?client_name=", "redis://h?client_name=a%20b",
+    "redis://h?client_name=%00", "redis://h?client_name=%", "redis://h?timeout_ms=0",
+    "redis://h?timeout_ms=86400001", "redis://h?timeout_ms=-1", "redis://h?timeout_ms=1.5",
+    "redis://h?timeout_ms=99999999999999999999", "redis://h?connect_timeout_ms=0",
+    "redis://h?connect_timeout_ms=600001", "redis://h?flush=", "redis://h?flush=on",
+    "redis://h?flush=AUTO", "redis://h?flush=fixed", "redis://h?flush=fixed:",
+    "redis://h?flush=fixed:0", "redis://h?flush=fixed:1000001", "redis://h?flush=fixed:x",
+    "redis://h?flush=off&budget_us=5", "redis://h?budget_us=5&flush=fixed:5",
+    "redis://h?budget_us=", "redis://h?budget_us=1000001", "redis://h?budget_us=x",
+    "redis://h?offline=", "redis://h?offline=drop", "redis://h?password=x",
+    "unix:///s?", "unix:///s?x=1", "unix:///s?db=1&db=2",
+};
+/* clang-format on */
+
+static void assert_text(const char *url, const char *got, const char *want)
+{
+    if (!!got != !!want || (got && strcmp(got, want) != 0))
+        fail_msg("%s: '%s', not '%s'", url, got ? got : "(none)",
+                 want ? want : "(none)");
+}
+
+static void test_addresses(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof addresses / sizeof *addresses; i++) {
+        const struct address_case *c = &addresses[i];
+        shoal_options_t *options = NULL;
+
+        int rc = shoal_options_from_url(c->url, &options);
+        if (rc != 0)
+            fail_msg("%s: %s", c->url, shoal_err_name(rc));
+        assert_text(c->url, options->host, c->host);
+        assert_text(c->url, options->unix_path, c->path);
+        assert_text(c->url, options->user, c->user);
+        assert_text(c->url, options->password, c->password);
+        if (c->host && options->port != c->port)
+            fail_msg("%s: port %d", c->url, options->port);
+        if (options->database != c->database)
+            fail_msg("%s: database %d", c->url, options->database);
+        shoal_options_free(options);
+    }
+}
+
+static void test_malformed_urls_are_refused(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof malformed / sizeof *malformed; i++) {
+        shoal_options_t *options = NULL;
+        int rc = shoal_options_from_url(malformed[i], &options);
+        if (rc != SHOAL_EURL)
+            fail_msg("%s: %s", malformed[i], shoal_err_name(rc));
+        assert_null(options);
+    }
+}
+
+static void test_missing_arguments(void **state)
+{
+    (void)state;
+    shoal_options_t *options = NULL;
+    assert_int_equal(shoal_options_from_url(NULL, &options), SHOAL_EINVAL);
+    assert_int_equal(shoal_options_from_url("redis://h", NULL), SHOAL_EINVAL);
+}
+
+static shoal_options_t *parse(const char *url)
+{
+    shoal_options_t *options = NULL;
+    int rc = shoal_options_from_url(url, &options);
+    if (rc != 0)
+        fail_msg("%s: %s", url, shoal_err_name(rc));
+    return options;
+}
+
+static void test_every_key_at_once(void **state)
+{
+    (void)state;
+    shoal_options_t *o =
+        parse("valkey://h?db=3&protocol=2&client_name=w%2B1&timeout_ms=1500"
+              "&connect_timeout_ms=250&flush=auto&budget_us=20&offline=fail");
+
+    assert_int_equal(o->database, 3);
+    assert_int_equal(o->protocol, 2);
+    assert_string_equal(o->client_name, "w+1");
+    assert_int_equal(o->timeout_us, 1500000);
+    assert_int_equal(o->connect_timeout_us, 250000);
+    assert_int_equal(o->handshake_timeout_us, 5000000);
+    assert_int_equal(o->flush_mode, SHOAL_FLUSH_AUTO);
+    assert_int_equal(o->flush_pause_us, 20);
+    assert_int_equal(o->offline_mode, SHOAL_OFFLINE_FAIL);
+    shoal_options_free(o);
+}
+
+/* clang-format off */
+static const struct flush_case {
+    const char *url;
+    shoal_flush_mode_t mode;
+    uint64_t pause_us;
+} flushes[] = {
+    {"redis://h",                          SHOAL_FLUSH_AUTO,  100},
+    {"redis://h?flush=auto",               SHOAL_FLUSH_AUTO,  100},
+    {"redis://h?budget_us=0",              SHOAL_FLUSH_AUTO,  100},
+    {"redis://h?budget_us=1",              SHOAL_FLUSH_AUTO,    1},
+    {"redis://h?budget_us=50&flush=auto",  SHOAL_FLUSH_AUTO,   50},
+    {"redis://h?flush=off",                SHOAL_FLUSH_OFF,     0},
+    {"redis://h?flush=fixed:150",          SHOAL_FLUSH_FIXED, 150},
+    {"redis://h?flush=fixed%3A150",        SHOAL_FLUSH_FIXED, 150},
+    {"unix:///s?flush=fixed:1000000",      SHOAL_FLUSH_FIXED, 1000000},
+};
+/* clang-format on */
+
+static void test_flush_modes(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof flushes / sizeof *flushes; i++) {
+        shoal_options_t *options = parse(flushes[i].url);
+        if (options->flush_mode != flushes[i].mode ||
+            options->flush_pause_us != flushes[i].pause_us)
+            fail_msg("%s: mode %u", flushes[i].url, options->flush_mode);
+        shoal_options_free(options);
+    }
+}
+
+static void test_a_path_has_the_length_that_the_system_takes(void **state)
+{
+    (void)state;
+    char url[256];
+
+    for (int bytes = 106; bytes <= 109; bytes++) {
+        shoal_options_t *options = NULL;
+        snprintf(url, sizeof url, "unix:///%0*d", bytes - 1, 7);
+        int rc = shoal_options_from_url(url, &options);
+        assert_int_equal(rc, bytes < 108 ? 0 : SHOAL_EURL);
+        shoal_options_free(options);
+    }
+}
+
+/* Any byte in any place: no crash, and nothing is taken for granted that is not. */
+static void test_mutated_urls_never_break_the_parser(void **state)
+{
+    (void)state;
+    static const char url[] =
+        "redis://u:p%40w@[fe80::1%25a]:7/3?flush=fixed:5&timeout_ms=9";
+
+    for (size_t at = 0; at < sizeof url - 1; at++)
+        for (int byte = 1; byte < 256; byte++) {
+            shoal_options_t *options = NULL;
+            char mutant[sizeof url];
+
+            memcpy(mutant, url, sizeof url);
+            mutant[at] = (char)byte;
+            int rc = shoal_options_from_url(mutant, &options);
+            if (rc == 0) {
+                assert_non_null(options->host);
+                assert_in_range(options->port, 1, 65535);
+                assert_non_null(options->password);
+            } else {
+                assert_int_equal(rc, SHOAL_EURL);
+                assert_null(options);
+            }
+            shoal_options_free(options);
+        }
+}
+
+static void test_from_url_survives_every_failed_allocation(void **state)
+{
+    (void)state;
+    const char *const urls[] = {"redis://u:p@h:1/2?client_name=n", "unix://:p@/s"};
+
+    for (size_t i = 0; i < sizeof urls / sizeof *urls; i++) {
+        for (size_t allowed = 0;; allowed++) {
+            shoal_options_t *options = NULL;
+
+            shoal__test_fail_alloc_after(allowed);
+            int rc = shoal_options_from_url(urls[i], &options);
+            shoal__test_fail_alloc_never();
+            if (rc == 0) {
+                assert_true(allowed > 3);
+                shoal_options_free(options);
+                break;
+            }
+            assert_int_equal(rc, SHOAL_ENOMEM);
+            assert_null(options);
+        }
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_addresses),
+        cmocka_unit_test(test_malformed_urls_are_refused),
+        cmocka_unit_test(test_missing_arguments),
+        cmocka_unit_test(test_every_key_at_once),
+        cmocka_unit_test(test_flush_modes),
+        cmocka_unit_test(test_a_path_has_the_length_that_the_system_takes),
+        cmocka_unit_test(test_mutated_urls_never_break_the_parser),
+        cmocka_unit_test(test_from_url_survives_every_failed_allocation),
+    };
+    return cmocka_run_group_tests_name("api/options_url", tests, NULL, NULL);
+}
