@@ -50,12 +50,7 @@ static void deliver(shoal__frame_t *frame, const shoal_reply_t *reply, bool is_p
 void shoal__frame_only_leaf(shoal__frame_t *frame, const shoal_reply_t *leaf)
 {
     ask_target(frame);
-    if (frame->mode == SHOAL__FRAME_SINK) {
-        frame->target.sink->on_leaf(leaf, frame->target.sink_data);
-        deliver(frame, NULL, false);
-    } else {
-        deliver(frame, frame->mode == SHOAL__FRAME_TREE ? leaf : &nil_leaf, false);
-    }
+    deliver(frame, frame->mode == SHOAL__FRAME_NOWHERE ? &nil_leaf : leaf, false);
 }
 
 /* More room for children.  Growing moves the nodes there are, which is harmless: only

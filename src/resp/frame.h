@@ -51,7 +51,8 @@ int shoal__frame_init(shoal__frame_t *frame, const shoal__decoder_hooks_t *hooks
                       void *owner);
 void shoal__frame_release(shoal__frame_t *frame);
 
-/* A reply that is no aggregate: all of its frame. */
+/* A reply that is no aggregate: all of its frame.  The owner gets it even if there is
+ * a sink, so that it can judge an error first. */
 void shoal__frame_only_leaf(shoal__frame_t *frame, const shoal_reply_t *leaf);
 
 /* The top-level aggregate begins.  Returns what stands for it in places below and in

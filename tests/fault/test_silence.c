@@ -74,6 +74,7 @@ static void test_a_stall_within_a_command(void **state)
     scene_open_ready(scene);
     outcome_t stop = scene_call(scene, WORDS("ECHO", "stop"), NULL);
     scene_check_text(&stop, "stop");
+    waiting_sleep_us(400000); /* no timer of an earlier command is left */
     memset(value, 'v', BYTES);
     shoal_command_t set = {3, (const char *const[]){"SET", "k", value},
                            (const size_t[]){3, 1, BYTES}};

@@ -33,28 +33,34 @@ static int setup_commands(const shoal__greeting_config_t *config,
     return count;
 }
 
+static uint32_t roll_window(sim_world_t *world, uint32_t max)
+{
+    return world->swarm.are_windows_wide ? max
+                                         : (uint32_t)sim_dice_scale(&world->dice, max);
+}
+
 void sim_link_open(sim_link_t *link, sim_world_t *world, shoal__greeting_style_t style)
 {
     const shoal__greeting_config_t *config = &world->config.greeting;
     sim_swarm_t *swarm = &world->swarm;
     sim_dice_t *dice = &world->dice;
 
-    *link = (sim_link_t){
-        .serial = ++world->links,
-        .in_window = (uint32_t)sim_dice_scale(dice, swarm->in_window_max),
-        .out_window = (uint32_t)sim_dice_scale(dice, swarm->out_window_max),
-        .tail = link->tail,
-        .tail_capacity = link->tail_capacity,
-        .heard = link->heard,
-        .out = link->out,
-        .out_capacity = link->out_capacity,
-        .style = style,
-        .setup_left = setup_commands(config, style),
-        .greeting_end = SHOAL__NEVER_US,
-        .user_from = SHOAL__NEVER_US,
-        .is_known = !config->password,
-        .knows_hello = !sim_dice_hits(dice, swarm->no_hello_rate),
-        .rejects_auth = config->password && sim_dice_hits(dice, swarm->auth_fail_rate)};
+    *link = (sim_link_t){.serial = ++world->links,
+                         .in_window = roll_window(world, swarm->in_window_max),
+                         .out_window = roll_window(world, swarm->out_window_max),
+                         .tail = link->tail,
+                         .tail_capacity = link->tail_capacity,
+                         .heard = link->heard,
+                         .out = link->out,
+                         .out_capacity = link->out_capacity,
+                         .style = style,
+                         .setup_left = setup_commands(config, style),
+                         .greeting_end = SHOAL__NEVER_US,
+                         .user_from = SHOAL__NEVER_US,
+                         .is_known = !config->password,
+                         .knows_hello = !sim_dice_hits(dice, swarm->no_hello_rate),
+                         .rejects_auth = config->password &&
+                                         sim_dice_hits(dice, swarm->auth_fail_rate)};
     bool says_hello = style == SHOAL__GREETING_FULL && config->protocol >= 3;
     if (!says_hello && link->is_known && link->setup_left == 0)
         link->greeting_end = link->user_from = 0;

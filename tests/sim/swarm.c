@@ -106,4 +106,5 @@ void sim_swarm_calm(sim_swarm_t *swarm)
     swarm->late_us_max = 0;
     swarm->in_window_max = 65536;
     swarm->out_window_max = 65536;
+    swarm->are_windows_wide = true;
 }

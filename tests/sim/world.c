@@ -12,7 +12,9 @@
 
 #define CALM_STEPS_MAX 400000
 #define CALM_US_MAX 10000000 /* the longest stall, the drain of a demoted server */
-#define STRUCTURE_STEPS 64   /* the thorough check is not made in each step */
+#define CALM_BUSY_US 20
+#define CALM_QUIET_US 20000
+#define STRUCTURE_STEPS 64 /* the thorough check is not made in each step */
 
 sim_world_t *sim_world_new(void)
 {
@@ -111,6 +113,19 @@ static void haunt(sim_world_t *world)
         sim_fault_bury(world);
 }
 
+/* How long the sleep may be.  Once there are no faults, nothing takes long either. */
+static uint64_t roll_sleep(sim_world_t *world)
+{
+    const sim_link_t *link = world->link;
+    bool is_busy = link && (sim_link_readable(link) > 0 ||
+                            link->read_bytes < link->accepted_bytes);
+    uint64_t max_us = world->swarm.clock_us_max;
+
+    if (world->is_calm)
+        max_us = is_busy ? CALM_BUSY_US : CALM_QUIET_US;
+    return sim_dice_scale(&world->dice, max_us);
+}
+
 /* The owner has done what it could: sleep until something is due, or came before. */
 static void pass_time(sim_world_t *world)
 {
@@ -121,7 +136,7 @@ static void pass_time(sim_world_t *world)
     if (!was_short)
         sim_oracle_settled(world);
     uint64_t wake_us = sim_owner_wake_us(world);
-    uint64_t then_us = world->now_us + sim_dice_scale(dice, world->swarm.clock_us_max);
+    uint64_t then_us = world->now_us + roll_sleep(world);
     if (then_us >= wake_us) {
         then_us = wake_us;
         if (world->swarm.late_us_max > 0)
@@ -186,7 +201,7 @@ static void calm_down(sim_world_t *world)
 
     sim_swarm_calm(&world->swarm);
     world->stalled_until_us = world->loading_until_us = 0;
-    world->swarm.clock_us_max = 20000;
+    world->is_calm = true;
     if (world->link) {
         world->link->in_window = world->swarm.in_window_max;
         world->link->out_window = world->swarm.out_window_max;

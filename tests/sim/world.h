@@ -50,6 +50,7 @@ typedef struct sim_world {
     uint64_t flush_us;      /* when the flush policy wants to be asked again */
     shoal__greeting_style_t style;
     bool is_closing;
+    bool is_calm;            /* the faults have stopped */
     bool is_short_of_memory; /* one of the next allocations fails */
     unsigned depth;          /* of callbacks that cause callbacks */
 

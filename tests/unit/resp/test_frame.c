@@ -111,7 +111,7 @@ static void test_a_sink_hears_as_it_comes(void **state)
     owner.target = (shoal__decoder_target_t){&transcript_sink, &owner.heard, false};
     give_all(SHOAL__FRAME_REPLY);
     shoal__frame_only_leaf(&frame, &leaf);
-    assert_string_equal(owner.heard.text, "BEGIN " ALL "REPLY BEGIN $text REPLY ");
+    assert_string_equal(owner.heard.text, "BEGIN " ALL "REPLY BEGIN REPLY $text ");
 }
 
 static void test_nowhere_is_told_of_ends_only(void **state)
@@ -184,7 +184,7 @@ static void test_a_sink_that_is_cut_off_is_told_once(void **state)
     shoal__frame_reset(&frame);
     shoal__frame_only_leaf(&frame, &leaf);
     shoal__frame_reset(&frame);
-    assert_string_equal(owner.heard.text, "BEGIN $text REPLY ");
+    assert_string_equal(owner.heard.text, "BEGIN REPLY $text ");
 }
 
 static void test_the_owner_may_stop(void **state)
