@@ -24,7 +24,7 @@ typedef struct caller {
     uint64_t submitted_ns; /* 0: this command is not timed */
     uint32_t untimed_left; /* until the next timed one */
     bool is_waiting;       /* for its result */
-    command_t command;
+    command_t *command;
 } caller_t;
 
 struct callback_load {
@@ -32,6 +32,8 @@ struct callback_load {
     shoal_client_t *client;
     caller_t *callers;
     size_t callers_count;
+    command_t *commands; /* one for all callers if it is fixed, else one for each */
+    size_t commands_count;
     uint32_t untimed; /* commands between two timed ones */
     crew_t crew;      /* borrowed: the thread that steps */
     sem_t opened;     /* borrowed: there is a client, or there will be none */
@@ -58,7 +60,7 @@ static void on_result(shoal_client_t *client, const shoal_result_t *result, void
         now_ns = clock_ns();
         record(caller, now_ns, phase);
     }
-    shoal_load_check(run, &caller->command, result);
+    shoal_load_check(run, caller->command, result);
     run_count(run, 1);
     if (phase != RUN_STOPPING)
         submit_next(caller, now_ns);
@@ -78,7 +80,7 @@ static void start_clock(caller_t *caller, uint64_t now_ns)
 static void submit(caller_t *caller, shoal_result_cb callback)
 {
     callback_load_t *load = caller->load;
-    const command_t *command = &caller->command;
+    const command_t *command = caller->command;
 
     int rc = shoal_client_submit(load->client, command->argc, command->argv,
                                  command->argvlen, callback, caller);
@@ -88,14 +90,28 @@ static void submit(caller_t *caller, shoal_result_cb callback)
 
 static void submit_next(caller_t *caller, uint64_t now_ns)
 {
-    command_next(&caller->command, caller->load->run->workload);
+    command_next(caller->command, caller->load->run->workload);
     start_clock(caller, now_ns);
     submit(caller, on_result);
+}
+
+static int make_commands(callback_load_t *load, size_t count)
+{
+    const run_t *run = load->run;
+
+    load->commands = calloc(count, sizeof *load->commands);
+    for (; load->commands && load->commands_count < count; load->commands_count++) {
+        if (command_init(&load->commands[load->commands_count], run->workload,
+                         run->options->seed + load->commands_count) < 0)
+            return -1;
+    }
+    return load->commands ? 0 : -1;
 }
 
 static callback_load_t *make_load(run_t *run)
 {
     size_t count = run->options->callers;
+    size_t commands = run->workload->is_fixed ? 1 : count;
     callback_load_t *load = calloc(1, sizeof *load);
     run->load = load;
     if (load) {
@@ -103,31 +119,30 @@ static callback_load_t *make_load(run_t *run)
         sem_init(&load->opened, 0, 0);
         load->callers = calloc(count, sizeof *load->callers);
     }
-    if (!load || !load->callers) {
+    if (!load || !load->callers || make_commands(load, commands) < 0) {
         run_fail(run, "out of memory");
         return NULL;
     }
 
+    load->callers_count = count;
     load->untimed = count > TIMED_ALL_MAX ? TIMED_SHARE - 1 : 0;
     run->sampling = load->untimed + 1;
     for (size_t i = 0; i < count; i++) {
-        caller_t *caller = &load->callers[i];
-        caller->load = load;
-        caller->untimed_left = (uint32_t)i % TIMED_SHARE & load->untimed;
-        if (command_init(&caller->command, run->workload, run->options->seed + i) < 0) {
-            run_fail(run, "out of memory");
-            return NULL;
-        }
-        load->callers_count++;
+        load->callers[i] = (caller_t){
+            .load = load,
+            .untimed_left = (uint32_t)i % TIMED_SHARE & load->untimed,
+            .command = &load->commands[i % commands],
+        };
     }
     return load;
 }
 
 static void free_load(callback_load_t *load)
 {
-    for (size_t i = 0; i < load->callers_count; i++)
-        command_release(&load->callers[i].command);
+    for (size_t i = 0; i < load->commands_count; i++)
+        command_release(&load->commands[i]);
     sem_destroy(&load->opened);
+    free(load->commands);
     free(load->callers);
     free(load);
 }
@@ -169,7 +184,7 @@ static void on_lone_result(shoal_client_t *client, const shoal_result_t *result,
     caller_t *caller = data;
 
     (void)client;
-    shoal_load_check(caller->load->run, &caller->command, result);
+    shoal_load_check(caller->load->run, caller->command, result);
     caller->is_waiting = false;
 }
 
@@ -187,7 +202,7 @@ static void drive_one(callback_load_t *load)
     caller_t *caller = &load->callers[0];
 
     while (run_phase(run) != RUN_STOPPING && !atomic_load(&run->has_failed)) {
-        command_next(&caller->command, run->workload);
+        command_next(caller->command, run->workload);
         caller->is_waiting = true;
         caller->submitted_ns = clock_ns();
         submit(caller, on_lone_result);

@@ -262,7 +262,8 @@ void sim_link_execute(sim_link_t *link, sim_world_t *world, const sim_heard_t *h
             sim_world_fail(world, "O8: %u came behind %u", id, link->fresh_id);
         link->fresh_id = id;
     }
-    world->calls[id].order = ++link->answers;
+    if (!link->is_ghost)
+        world->calls[id].order = ++link->answers;
     if (world->calls[id].unit_first)
         take_unit_part(link, world, id);
     else

@@ -181,10 +181,13 @@ static void write_entry(sim_world_t *world, uint32_t id, sim_verb_t verb,
         .has_sink = sim_dice_hits(&world->dice, world->swarm.sink_rate)};
 }
 
-static void note_peaks(sim_world_t *world)
+/* What is to be outstanding at once, those that wait to be sent again included. */
+static void note_peaks(sim_world_t *world, size_t more_bytes, uint32_t more)
 {
-    size_t bytes = shoal__buffer_bytes(&world->pipe.log);
-    size_t commands = (size_t)shoal__request_ring_length(&world->pipe.ring);
+    const shoal__pipe_t *pipe = &world->pipe;
+    size_t bytes = shoal__buffer_bytes(&pipe->log) + pipe->retries.bytes + more_bytes;
+    size_t commands =
+        (size_t)shoal__request_ring_length(&pipe->ring) + pipe->retries.count + more;
 
     if (bytes > world->bytes_peak)
         world->bytes_peak = bytes;
@@ -198,6 +201,7 @@ static bool push(sim_world_t *world, uint32_t first, uint32_t count, bool is_cal
 
     for (uint32_t id = first; id < first + count; id++)
         bytes += encoded_bytes(&world->calls[id]);
+    note_peaks(world, bytes, count);
     char *at = shoal__pipe_reserve(&world->pipe, bytes, count);
     if (!at) {
         if (!world->is_short_of_memory)
@@ -231,7 +235,6 @@ static bool push(sim_world_t *world, uint32_t first, uint32_t count, bool is_cal
         at = end;
     }
     world->call_count += count;
-    note_peaks(world);
     shoal__stage_times_taken(&world->pipe.times, count, world->now_us);
     sim_world_note(world, "submit", first, count);
     return true;

@@ -280,7 +280,7 @@ void sim_link_take(sim_link_t *link, size_t bytes)
 
 void sim_link_produce(sim_link_t *link, const char *data, size_t bytes)
 {
-    if (link->is_ghost || link->is_mute)
+    if (link->is_ghost || link->is_mute || link->is_closed)
         return;
     if (link->out_begin > 0 && link->out_end + bytes > link->out_capacity) {
         memmove(link->out, link->out + link->out_begin,

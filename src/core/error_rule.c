@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+#include "core/error_rule.h"
+
+/* The first word.  Servers write codes in upper case. */
+static shoal__bytes_t code_of(shoal__bytes_t text)
+{
+    size_t bytes = 0;
+
+    while (bytes < text.bytes && text.data[bytes] != ' ')
+        bytes += 1;
+    return (shoal__bytes_t){text.data, bytes};
+}
+
+static bool is_code(shoal__bytes_t code, const char *name)
+{
+    return shoal__bytes_equal(code, (shoal__bytes_t){name, strlen(name)});
+}
+
+shoal__error_verdict_t shoal__error_rule(const shoal__error_input_t *input)
+{
+    if (input->command_class == SHOAL__CLASS_SCRIPT || input->is_once ||
+        input->is_unit || !input->may_retry)
+        return SHOAL__ERROR_SURFACE;
+
+    shoal__bytes_t code = code_of(input->text);
+    if (is_code(code, "LOADING") || is_code(code, "TRYAGAIN") ||
+        is_code(code, "CLUSTERDOWN") || is_code(code, "MASTERDOWN"))
+        return SHOAL__ERROR_RETRY_LATER;
+    if (is_code(code, "READONLY"))
+        return SHOAL__ERROR_REDIAL;
+    if (is_code(code, "NOAUTH") && input->has_credentials)
+        return SHOAL__ERROR_REDIAL;
+    return SHOAL__ERROR_SURFACE;
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SHOAL_CORE_ERROR_RULE_H
+#define SHOAL_CORE_ERROR_RULE_H
+
+/*
+ * What an error reply at the top level means for a command: hand it to the caller, or
+ * send the command again.  Errors below the top level are never interpreted.
+ *
+ * Scripts' errors are always handed over: a script may have written before it failed.
+ */
+
+#include "base/bytes.h"
+#include "resp/command_info.h"
+#include <stdbool.h>
+
+typedef enum shoal__error_verdict {
+    SHOAL__ERROR_SURFACE,     /* the caller gets it */
+    SHOAL__ERROR_RETRY_LATER, /* proved not executed; the server will recover:
+                                 LOADING, TRYAGAIN, CLUSTERDOWN, MASTERDOWN */
+    SHOAL__ERROR_REDIAL       /* proved not executed, but not on this connection:
+                                 READONLY (a demoted primary), NOAUTH */
+} shoal__error_verdict_t;
+
+typedef struct shoal__error_input {
+    shoal__bytes_t text; /* the whole error text, without the dash */
+    shoal__command_class_t command_class;
+    bool is_once;
+    bool is_unit;         /* part of MULTI ... EXEC: surfaces */
+    bool has_credentials; /* the greeting authenticated: NOAUTH is a surprise */
+    bool may_retry;       /* attempts allow another one */
+} shoal__error_input_t;
+
+/* The code is the first word and must match whole: "LOADINGX" is not LOADING. */
+shoal__error_verdict_t shoal__error_rule(const shoal__error_input_t *input);
+
+#endif

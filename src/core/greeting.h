@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SHOAL_CORE_GREETING_H
+#define SHOAL_CORE_GREETING_H
+
+/*
+ * The first words on a new connection, and the judgement of each answer.
+ *
+ *   1. HELLO 3 [AUTH user password]   alone, awaited (some servers drop an AUTH
+ *      error when other replies are due)
+ *      if HELLO is unknown or protocol 3 is not supported: AUTH [user] password, alone,
+ *      awaited, and RESP2
+ *   2. SELECT db (if not 0), CLIENT SETNAME (if named), CLIENT SETINFO LIB-NAME shoal,
+ *      CLIENT SETINFO LIB-VER x.y.z       in one write; every answer is awaited
+ *
+ * A bare greeting leaves out HELLO and CLIENT: for proxies and small servers that hang
+ * up on what they do not know.
+ *
+ * Guarantee: DONE only after every answer came and each one that matters was good:
+ * no user command meets an unfinished greeting.  (I12)
+ * Answers to SETNAME and SETINFO may be errors; they may not be missing.
+ */
+
+#include "base/buffer.h"
+#include "base/bytes.h"
+#include <shoal/reply.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef struct shoal__greeting_config {
+    int protocol;         /* newest to ask for: 2 or 3 */
+    const char *user;     /* NULL: the default user */
+    const char *password; /* NULL: no authentication */
+    int database;
+    const char *client_name; /* NULL: none */
+} shoal__greeting_config_t;
+
+typedef enum shoal__greeting_style {
+    SHOAL__GREETING_FULL,
+    SHOAL__GREETING_BARE /* RESP2, no HELLO, no CLIENT */
+} shoal__greeting_style_t;
+
+typedef enum shoal__greeting_verdict {
+    SHOAL__GREETING_MORE, /* write what is in `outgoing`, go on reading */
+    SHOAL__GREETING_DONE,
+    SHOAL__GREETING_FAILED /* see status and detail */
+} shoal__greeting_verdict_t;
+
+typedef struct shoal__greeting {
+    const shoal__greeting_config_t *config; /* borrowed */
+    shoal__greeting_style_t style;
+    int step; /* see greeting.c */
+    unsigned answers_due;
+    shoal__buffer_t outgoing; /* bytes to write now; the owner consumes them */
+    int protocol;             /* agreed on: 2 or 3 */
+    int64_t connection_id;    /* as the server numbers it; 0 if unknown */
+    bool heard_anything;      /* an answer came on this connection */
+    int status;               /* after FAILED: SHOAL_EAUTH, SHOAL_ECONN, SHOAL_EDESYNC,
+                                 SHOAL_ENOMEM */
+    char detail[256];         /* after FAILED: one line, no credentials */
+    char server_version[32];  /* as HELLO said; "" if unknown */
+} shoal__greeting_t;
+
+void shoal__greeting_init(shoal__greeting_t *greeting,
+                          const shoal__greeting_config_t *config);
+void shoal__greeting_release(shoal__greeting_t *greeting); /* wipes `outgoing` */
+
+/* A new connection is up.  DONE if there is nothing to say. */
+shoal__greeting_verdict_t shoal__greeting_start(shoal__greeting_t *greeting,
+                                                shoal__greeting_style_t style);
+
+/* The next answer. */
+shoal__greeting_verdict_t shoal__greeting_reply(shoal__greeting_t *greeting,
+                                                const shoal_reply_t *reply);
+
+/* The bytes were handed over: overwrites them (they may hold a password). */
+void shoal__greeting_written(shoal__greeting_t *greeting, size_t bytes);
+
+/* The connection died during a greeting of this style.  With which one to try next:
+ * bare if a full one got no answer at all, full again if a bare one failed. */
+shoal__greeting_style_t shoal__greeting_next_style(const shoal__greeting_t *greeting);
+
+#endif

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+#include "core/inbound.h"
+
+shoal__inbound_verdict_t shoal__inbound(const shoal__inbound_frame_t *frame)
+{
+#ifdef SHOAL_MUTANT_PUSH_TAKES_SLOT
+    if (frame->is_push && !frame->is_greeting && frame->is_answer_due)
+        return SHOAL__INBOUND_REPLY;
+#endif
+    /* During the greeting HELLO may just have switched the protocol: let pushes be. */
+    if (frame->is_push)
+        return frame->is_resp3 || frame->is_greeting ? SHOAL__INBOUND_PUSH
+                                                     : SHOAL__INBOUND_VIOLATION;
+    if (!frame->is_answer_due)
+        return SHOAL__INBOUND_VIOLATION;
+    return frame->is_greeting ? SHOAL__INBOUND_GREETING : SHOAL__INBOUND_REPLY;
+}

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SHOAL_CORE_PIPE_H
+#define SHOAL_CORE_PIPE_H
+
+/*
+ * One connection without the socket: commands in, bytes out; bytes in, results out.
+ * It composes the units of this floor and decides nothing by itself.
+ *
+ * The owner calls, with the time:
+ *
+ *     submit   take in a command                  output   bytes that may leave now
+ *     begin    a transport is up                  written  so many of them left
+ *     feed     bytes arrived                      tick     deadlines, retries, PING
+ *     lost     the transport is gone              next_wake_us   when to tick again
+ *
+ * The bytes of all outstanding commands stand in one log, in the order of the registry;
+ * those of a command go when its reply came, so that it can be sent again.
+ *
+ *     log:  [ written, unanswered ][ part | authorised to leave ][ queued ]
+ *            ring head .. sent      ring sent ..
+ *
+ * Callbacks run inside feed, tick, lost, cancel and abandon.  From a callback submit
+ * and cancel may be called, nothing else.
+ */
+
+#include "base/buffer.h"
+#include "base/counter.h"
+#include "base/random.h"
+#include "core/deadlines.h"
+#include "core/flush_policy.h"
+#include "core/greeting.h"
+#include "core/request_ring.h"
+#include "core/result.h"
+#include "core/retries.h"
+#include "core/settle_rule.h"
+#include "core/stage_times.h"
+#include "resp/decoder.h"
+#include <stdbool.h>
+
+typedef struct shoal__pipe_config {
+    shoal__flush_config_t flush;
+    shoal__decoder_limits_t reply;
+    shoal__greeting_config_t greeting;
+    size_t inflight_max;
+    uint64_t stall_us;
+    uint64_t ping_idle_us; /* 0: never */
+    unsigned attempts_max;
+    bool queue_offline;
+} shoal__pipe_config_t;
+
+typedef enum shoal__pipe_phase {
+    SHOAL__PIPE_DOWN, /* no transport */
+    SHOAL__PIPE_GREETING,
+    SHOAL__PIPE_READY
+} shoal__pipe_phase_t;
+
+/* One writer, the loop thread; any thread may read. */
+typedef struct shoal__pipe_stats {
+    shoal__counter_t completed, replies, error_replies, timeouts, cancels, failures,
+        retries, zombies_dropped, pushes, flushes;
+    shoal__counter_t queued_now, inflight_now, bytes_now;
+    shoal__counter_t batch_histogram[SHOAL_STATS_BATCH_BUCKETS];
+    shoal__counter_t flush_reasons[SHOAL_FLUSH_REASONS];
+} shoal__pipe_stats_t;
+
+typedef struct shoal__pipe {
+    const shoal__pipe_config_t *config; /* borrowed */
+    shoal_client_t *client;             /* only handed to callbacks */
+    shoal__random_t *random;            /* borrowed */
+
+    shoal__request_ring_t ring;
+    shoal__buffer_t log;
+    size_t sent_bytes;       /* of the log, whole requests only */
+    size_t part_bytes;       /* of the request at ring.sent */
+    size_t authorised_bytes; /* may leave, beyond sent_bytes + part_bytes */
+    uint64_t authorised;     /* requests that these bytes end */
+    uint64_t
+        settled; /* while a loss is settled: so many from the head are queued again */
+
+    shoal__decoder_t *decoder;
+    shoal__greeting_t greeting;
+    shoal__flush_policy_t flush;
+    shoal__deadlines_t deadlines;
+    shoal__stage_times_t times;
+    shoal__retries_t retries;
+
+    shoal__pipe_phase_t phase;
+    bool is_resp3;
+    bool is_offline;           /* an attempt has failed and none has worked since */
+    uint64_t now_us;           /* of the call that is running */
+    bool is_inside;            /* such a call is running: now_us holds */
+    uint64_t answered;         /* requests that this call's bytes answered */
+    uint64_t heard_us;         /* when bytes last arrived */
+    uint64_t waiting_since_us; /* when the present silence of the server began */
+    uint64_t retire_us;        /* READY, but no more is sent; given up then; or NEVER */
+    uint64_t retired_us;       /* the former time */
+    int fault;                 /* why feed failed */
+    char detail[256];          /* the same in words */
+
+    shoal__pipe_stats_t stats;
+} shoal__pipe_t;
+
+/* 0 or SHOAL_ENOMEM; on failure nothing needs to be released. */
+int shoal__pipe_init(shoal__pipe_t *pipe, const shoal__pipe_config_t *config,
+                     shoal_client_t *client, shoal__random_t *random);
+/* Nothing may be outstanding. */
+void shoal__pipe_release(shoal__pipe_t *pipe);
+
+/* Take in commands in three steps: reserve room for their bytes (NULL: no memory) and
+ * write them there; claim a request and fill it; push it. */
+char *shoal__pipe_reserve(shoal__pipe_t *pipe, size_t bytes, size_t commands);
+
+static inline shoal__request_t *shoal__pipe_claim(shoal__pipe_t *pipe)
+{
+    return shoal__request_ring_push(&pipe->ring);
+}
+
+static inline void shoal__pipe_pushed(shoal__pipe_t *pipe,
+                                      const shoal__request_t *request, uint64_t now_us)
+{
+    shoal__buffer_commit(&pipe->log, request->bytes);
+    shoal__flush_policy_add(&pipe->flush, request->bytes,
+                            request->flags & SHOAL__REQUEST_URGENT, now_us);
+    shoal__deadlines_add(&pipe->deadlines, request->deadline_us);
+}
+
+/* Claim, copy, push. */
+void shoal__pipe_push(shoal__pipe_t *pipe, const shoal__request_t *request,
+                      uint64_t now_us);
+
+/* A transport is up: begin the greeting.  0, or SHOAL_ENOMEM: treat as lost. */
+int shoal__pipe_begin(shoal__pipe_t *pipe, shoal__greeting_style_t style,
+                      uint64_t now_us);
+
+/* The bytes that may leave now; none: ask again at ret_wake_us or when something
+ * happens. Valid until the next call. */
+shoal__bytes_t shoal__pipe_output(shoal__pipe_t *pipe, uint64_t now_us,
+                                  uint64_t *ret_wake_us);
+
+/* The first `bytes` of them left; the system call took write_us. */
+void shoal__pipe_written(shoal__pipe_t *pipe, size_t bytes, uint64_t write_us,
+                         uint64_t now_us);
+
+/* Bytes arrived.  Below 0: the connection must be given up, call lost with
+ * pipe->fault and pipe->detail. */
+int shoal__pipe_feed(shoal__pipe_t *pipe, const char *data, size_t bytes,
+                     uint64_t now_us);
+
+/* Time passed.  Below 0 as for feed: the server is silent for too long, or the
+ * connection is to be renewed. */
+int shoal__pipe_tick(shoal__pipe_t *pipe, uint64_t now_us);
+
+/* When to tick again, for whatever reason but the flush policy's. */
+uint64_t shoal__pipe_next_wake_us(const shoal__pipe_t *pipe);
+
+/* The transport is gone: settle what was under way; what is left waits for begin. */
+void shoal__pipe_lost(shoal__pipe_t *pipe, int status, const char *detail,
+                      uint64_t now_us);
+
+/* Give up on one command.  False if no such command is outstanding. */
+bool shoal__pipe_cancel(shoal__pipe_t *pipe, uint64_t ticket, uint64_t now_us);
+
+/* Close: settle everything that is outstanding, with SHOAL_ESHUTDOWN. */
+void shoal__pipe_abandon(shoal__pipe_t *pipe, uint64_t now_us);
+
+/* Commands not completed, our own PINGs and zombies not counted. */
+bool shoal__pipe_is_idle(const shoal__pipe_t *pipe);
+
+/* Results owed, for the endings below: hand `request` its result. */
+void shoal__pipe_deliver(shoal__pipe_t *pipe, const shoal__request_t *request,
+                         int status, shoal_fate_t fate, const shoal_reply_t *reply,
+                         uint32_t attempts, const char *detail);
+/* Fail the commands whose deadline has passed. */
+void shoal__pipe_expire(shoal__pipe_t *pipe);
+/* Drop the gone from ring and log, so that the log can be written again. */
+void shoal__pipe_sweep(shoal__pipe_t *pipe);
+/* Publish the momentary figures. */
+void shoal__pipe_publish(shoal__pipe_t *pipe);
+
+#endif

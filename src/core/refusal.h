@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SHOAL_CORE_REFUSAL_H
+#define SHOAL_CORE_REFUSAL_H
+
+/*
+ * Commands that may not travel on a connection that many callers share, because
+ * their replies are not "exactly one", they change the connection's state under other
+ * callers, or they hold up everything behind them.
+ *
+ * Refused:        SUBSCRIBE PSUBSCRIBE SSUBSCRIBE and UN-, MONITOR SYNC PSYNC
+ *                 REPLCONF, RESET QUIT, HELLO AUTH SELECT, READONLY READWRITE ASKING,
+ *                 WATCH UNWATCH, SCRIPT DEBUG, and CLIENT except for what leaves the
+ *                 connection as it is: GETNAME GETREDIR HELP ID INFO KILL LIST PAUSE
+ *                 TRACKINGINFO UNBLOCK UNPAUSE
+ * Only in units:  MULTI EXEC DISCARD, without arguments
+ * With MAY_BLOCK: commands flagged blocking, such as BLPOP and WAIT; XREAD and
+ *                 XREADGROUP only if they say BLOCK
+ *
+ * Commands must be well-formed: shoal__encoder_bytes() has looked at them.
+ */
+
+#include "resp/command_info.h"
+#include <shoal/client.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+typedef struct shoal__admission {
+    const char *refused;                  /* why not, as text; NULL if it may be sent */
+    shoal__command_class_t command_class; /* XREAD without BLOCK is RO */
+} shoal__admission_t;
+
+/* One command that is sent by itself.  `flags` are those of shoal_call_t. */
+shoal__admission_t shoal__refusal_check(const shoal_command_t *command, uint32_t flags);
+
+/* Commands that are to stay together.  ret_is_unit says whether they are a MULTI ...
+ * EXEC: MULTI only as the first, EXEC (or DISCARD) only as the last, no SUBSCRIBE, no
+ * blocking command without MAY_BLOCK; or no MULTI at all.  Returns why not, or NULL. */
+const char *shoal__refusal_check_group(const shoal_command_t *commands, size_t count,
+                                       uint32_t flags, bool *ret_is_unit);
+
+#endif

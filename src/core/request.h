@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SHOAL_CORE_REQUEST_H
+#define SHOAL_CORE_REQUEST_H
+
+/* A command that we owe a result: everything but its bytes, in one cache line. */
+
+#include "base/alloc.h"
+#include <shoal/client.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum shoal__request_flag {
+    SHOAL__REQUEST_IDEMPOTENT = 1 << 0, /* of the caller */
+    SHOAL__REQUEST_ONCE = 1 << 1,       /* of the caller */
+    SHOAL__REQUEST_URGENT = 1 << 2,     /* of the caller */
+    SHOAL__REQUEST_UNIT = 1 << 3,       /* part of MULTI ... EXEC */
+    SHOAL__REQUEST_UNIT_FIRST = 1 << 4,
+    SHOAL__REQUEST_UNIT_LAST = 1 << 5,
+    SHOAL__REQUEST_INTERNAL = 1 << 6, /* ours: PING; nobody gets its result */
+    SHOAL__REQUEST_MAYBE = 1 << 7,    /* an attempt was written and not answered */
+    SHOAL__REQUEST_ZOMBIE = 1 << 8,   /* given up; its bytes and its slot remain */
+    SHOAL__REQUEST_GONE = 1 << 9,     /* given up before any byte left: no slot */
+    SHOAL__REQUEST_RETRIED = 1 << 10  /* queued again: its ticket is out of order */
+};
+
+/* Where replies go that want no tree: one for all commands of a submission.  Allocated,
+ * because few commands have one. */
+typedef struct shoal__sink_ref {
+    const shoal_sink_t *sink;
+    void *data;
+    size_t owners; /* requests */
+} shoal__sink_ref_t;
+
+/* A request is done with its sink; NULL is allowed. */
+static inline void shoal__sink_ref_drop(shoal__sink_ref_t *ref)
+{
+    if (ref && --ref->owners == 0)
+        shoal__free(ref);
+}
+
+typedef struct shoal__request {
+    shoal_result_cb on_result; /* NULL: nobody wants the result */
+    void *data;
+    uint64_t tag;    /* of a completion queue */
+    uint64_t ticket; /* for cancelling; 0: none */
+    uint64_t submitted_us;
+    uint64_t deadline_us;
+    shoal__sink_ref_t *sink; /* NULL: a tree */
+    uint32_t bytes;          /* encoded */
+    uint16_t flags;          /* of enum shoal__request_flag */
+    uint8_t command_class;   /* shoal__command_class_t */
+    uint8_t attempts;        /* how often its last byte was handed over */
+} shoal__request_t;
+
+_Static_assert(sizeof(shoal__request_t) == 64, "one cache line");
+
+#endif

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SHOAL_CORE_RESULT_H
+#define SHOAL_CORE_RESULT_H
+
+/* What became of one command, as callbacks see it. */
+
+#include <shoal/result.h>
+
+struct shoal_result {
+    int status; /* 0 or SHOAL_E* */
+    shoal_fate_t fate;
+    const shoal_reply_t *reply; /* NULL: none, or a sink took it */
+    const char *detail;         /* never NULL */
+    uint32_t attempts;
+    uint64_t tag; /* as submitted */
+};
+
+#endif

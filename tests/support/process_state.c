@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: MIT */
+#include "support/process_state.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+size_t process_descriptors(void)
+{
+    DIR *folder = opendir("/proc/self/fd");
+    size_t count = 0;
+
+    if (!folder)
+        abort();
+    for (struct dirent *entry; (entry = readdir(folder)) != NULL;)
+        count += entry->d_name[0] != '.';
+    closedir(folder);
+    return count - 1;
+}
+
+uint64_t process_descriptor_set(void)
+{
+    uint64_t set = 0;
+
+    for (int fd = 0; fd < 64; fd++)
+        if (fcntl(fd, F_GETFD) >= 0)
+            set |= (uint64_t)1 << fd;
+    return set;
+}
+
+int process_inherited(uint64_t before)
+{
+    for (int fd = 3; fd < 1024; fd++) {
+        int flags = fcntl(fd, F_GETFD);
+        bool was_there = fd < 64 && (before >> fd & 1);
+        if (flags >= 0 && !(flags & FD_CLOEXEC) && !was_there)
+            return fd;
+    }
+    return -1;
+}
+
+size_t process_thread_ids(pid_t *ids, size_t room)
+{
+    DIR *folder = opendir("/proc/self/task");
+    size_t count = 0;
+
+    if (!folder)
+        abort();
+    for (struct dirent *entry; (entry = readdir(folder)) != NULL;) {
+        if (entry->d_name[0] == '.')
+            continue;
+        if (count < room)
+            ids[count] = (pid_t)strtol(entry->d_name, NULL, 10);
+        count++;
+    }
+    closedir(folder);
+    return count;
+}
+
+size_t process_threads(void)
+{
+    return process_thread_ids(NULL, 0);
+}
+
+uint64_t process_blocked_signals(pid_t thread)
+{
+    char path[64], line[256];
+    uint64_t mask = 0;
+
+    snprintf(path, sizeof path, "/proc/self/task/%d/status", (int)thread);
+    FILE *file = fopen(path, "re");
+    if (!file)
+        return 0;
+    while (fgets(line, sizeof line, file))
+        if (sscanf(line, "SigBlk: %" SCNx64, &mask) == 1)
+            break;
+    fclose(file);
+    return mask;
+}
+
+size_t process_resident_bytes(void)
+{
+    unsigned long pages = 0;
+    FILE *file = fopen("/proc/self/statm", "re");
+
+    if (!file)
+        abort();
+    if (fscanf(file, "%*u %lu", &pages) != 1)
+        pages = 0;
+    fclose(file);
+    return (size_t)pages * (size_t)sysconf(_SC_PAGESIZE);
+}

@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: MIT */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "core/refusal.h"
+
+#define WORDS_MAX 12
+#define GROUP_MAX 6
+
+/* Words separated by single blanks; the command borrows from `words`. */
+typedef struct line {
+    char text[128];
+    const char *argv[WORDS_MAX];
+    size_t argvlen[WORDS_MAX];
+    shoal_command_t command;
+} line_t;
+
+static const shoal_command_t *parse(line_t *line, const char *text)
+{
+    size_t argc = 0;
+
+    strncpy(line->text, text, sizeof line->text - 1);
+    line->text[sizeof line->text - 1] = '\0';
+    for (char *word = strtok(line->text, " "); word; word = strtok(NULL, " ")) {
+        line->argv[argc] = word;
+        line->argvlen[argc++] = strlen(word);
+    }
+    line->command = (shoal_command_t){argc, line->argv, line->argvlen};
+    return &line->command;
+}
+
+#define RO SHOAL__CLASS_RO
+#define WRITE SHOAL__CLASS_WRITE
+#define SCRIPT SHOAL__CLASS_SCRIPT
+#define BLOCK SHOAL__CLASS_BLOCK
+
+/* clang-format off */
+static const struct admitted_case {
+    const char *command;
+    shoal__command_class_t command_class;
+} admitted[] = {
+    {"GET k", RO}, {"get k", RO}, {"gEt k", RO}, {"SET k v", WRITE}, {"PING", RO},
+    {"MGET a b c", RO}, {"DEL k", WRITE}, {"INCR k", WRITE}, {"GETEX k", WRITE},
+    {"GETDEL k", WRITE}, {"SCAN 0", RO}, {"RANDOMKEY", RO}, {"PUBLISH c m", WRITE},
+    {"SPUBLISH c m", WRITE}, {"ECHO x", RO},
+    {"EVAL s 0", SCRIPT}, {"EVALSHA s 0", SCRIPT}, {"FCALL f 0", SCRIPT},
+    {"EVAL_RO s 0", RO}, {"EVALSHA_RO s 0", RO}, {"FCALL_RO f 0", RO},
+    {"NO.SUCH command", SCRIPT}, {"G k", SCRIPT}, {"GETT k", SCRIPT},
+    {"XREAD STREAMS s 0", RO}, {"XREAD COUNT 5 STREAMS s 0", RO},
+    {"XREADGROUP GROUP g c STREAMS s >", WRITE},
+    {"XREADGROUP GROUP BLOCK BLOCK STREAMS s >", WRITE}, /* odd names */
+    {"XREADGROUP GROUP STREAMS c COUNT 1 STREAMS s >", WRITE},
+    {"XREAD STREAMS BLOCK 0", RO},                       /* a stream called BLOCK */
+    {"SHUTDOWN NOSAVE", WRITE}, {"DEBUG SLEEP 0", WRITE},
+    {"SCRIPT LOAD s", WRITE}, {"SCRIPT FLUSH", WRITE}, {"SCRIPT", WRITE},
+    {"CLIENT ID", WRITE}, {"client id", WRITE}, {"CLIENT LIST", WRITE},
+    {"CLIENT INFO", WRITE}, {"CLIENT KILL ID 5", WRITE}, {"CLIENT PAUSE 100", WRITE},
+    {"CLIENT UNPAUSE", WRITE}, {"CLIENT UNBLOCK 5", WRITE}, {"CLIENT GETNAME", WRITE},
+    {"CLIENT GETREDIR", WRITE}, {"CLIENT TRACKINGINFO", WRITE}, {"CLIENT HELP", WRITE},
+    {"CLIENT", WRITE},
+};
+
+static const char *const refused[] = {
+    "SUBSCRIBE c", "PSUBSCRIBE p", "SSUBSCRIBE s", "UNSUBSCRIBE", "PUNSUBSCRIBE",
+    "SUNSUBSCRIBE", "subscribe c", "MONITOR", "SYNC", "PSYNC ? -1", "REPLCONF ACK 0",
+    "RESET", "QUIT", "HELLO 3", "HELLO", "AUTH p", "SELECT 1", "select 1", "READONLY",
+    "READWRITE", "ASKING", "WATCH k", "UNWATCH", "MULTI", "EXEC", "DISCARD", "multi",
+    "CLIENT REPLY OFF", "CLIENT REPLY SKIP", "client reply on", "CLIENT TRACKING on",
+    "CLIENT CACHING yes", "CLIENT SETNAME n", "CLIENT SETINFO LIB-NAME x",
+    "CLIENT NO-EVICT on", "CLIENT NO-TOUCH on", "CLIENT CAPA redirect",
+    "CLIENT IMPORT-SOURCE on", "CLIENT SOMETHING-NEW", "SCRIPT DEBUG YES",
+    "script debug sync",
+};
+
+static const char *const blocking[] = {
+    "BLPOP k 0", "blpop k 0", "BRPOP k 0", "BLMOVE a b LEFT LEFT 0", "BLMPOP 0 1 k LEFT",
+    "BRPOPLPUSH a b 0", "BZPOPMIN k 0", "BZPOPMAX k 0", "BZMPOP 0 1 k MIN", "WAIT 1 0",
+    "WAITAOF 1 0 0", "XREAD BLOCK 0 STREAMS s $", "xread count 1 block 0 streams s $",
+    "XREAD COUNT STREAMS BLOCK 0 STREAMS s",
+    "XREADGROUP GROUP g c BLOCK 0 STREAMS s >",
+};
+/* clang-format on */
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+static void test_admitted_commands_and_their_classes(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT(admitted); i++) {
+        line_t line;
+        shoal__admission_t admission =
+            shoal__refusal_check(parse(&line, admitted[i].command), 0);
+        if (admission.refused)
+            fail_msg("%s: %s", admitted[i].command, admission.refused);
+        if (admission.command_class != admitted[i].command_class)
+            fail_msg("%s: class %u", admitted[i].command, admission.command_class);
+    }
+}
+
+static void test_refused_whatever_the_flags(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT(refused); i++) {
+        line_t line;
+        const shoal_command_t *command = parse(&line, refused[i]);
+        if (!shoal__refusal_check(command, 0).refused ||
+            !shoal__refusal_check(command, UINT32_MAX).refused)
+            fail_msg("%s: admitted", refused[i]);
+    }
+}
+
+static void test_blocking_commands_need_the_flag(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT(blocking); i++) {
+        line_t line;
+        const shoal_command_t *command = parse(&line, blocking[i]);
+        shoal__admission_t allowed =
+            shoal__refusal_check(command, SHOAL_CALL_MAY_BLOCK);
+
+        if (!shoal__refusal_check(command, 0).refused ||
+            !shoal__refusal_check(command, ~(uint32_t)SHOAL_CALL_MAY_BLOCK).refused)
+            fail_msg("%s: admitted", blocking[i]);
+        if (allowed.refused || allowed.command_class != BLOCK)
+            fail_msg("%s: %s, class %u", blocking[i], allowed.refused,
+                     allowed.command_class);
+    }
+}
+
+/* Names are bytes: they need not be terminated, and may hold anything. */
+static void test_lengths_count_not_terminators(void **state)
+{
+    (void)state;
+    const char *argv[] = {"SELECTED", "1"};
+    shoal_command_t select = {2, argv, (const size_t[]){6, 1}};
+    shoal_command_t selected = {2, argv, (const size_t[]){8, 1}};
+    shoal_command_t zero = {2, (const char *const[]){"SELECT\0X", "1"},
+                            (const size_t[]){8, 1}};
+    shoal_command_t empty = {1, argv, (const size_t[]){0}};
+
+    assert_non_null(shoal__refusal_check(&select, 0).refused);
+    assert_null(shoal__refusal_check(&selected, 0).refused);
+    assert_null(shoal__refusal_check(&zero, 0).refused);
+    assert_null(shoal__refusal_check(&empty, 0).refused);
+
+    shoal_command_t terminated = {2, (const char *const[]){"SELECT", "1"}, NULL};
+    assert_non_null(shoal__refusal_check(&terminated, 0).refused);
+}
+
+/* clang-format off */
+static const struct group_case {
+    const char *name;
+    const char *commands[GROUP_MAX];
+    uint32_t flags;
+    bool is_refused, is_unit;
+} groups[] = {
+    {"no transaction", {"SET k v", "GET k"}, 0, false, false},
+    {"a single command", {"GET k"}, 0, false, false},
+    {"a transaction", {"MULTI", "SET k v", "EXEC"}, 0, false, true},
+    {"in lower case", {"multi", "set k v", "exec"}, 0, false, true},
+    {"an empty one", {"MULTI", "EXEC"}, 0, false, true},
+    {"a discarded one", {"MULTI", "SET k v", "DISCARD"}, 0, false, true},
+    {"MULTI without end", {"MULTI", "SET k v"}, 0, true, false},
+    {"MULTI alone", {"MULTI"}, 0, true, false},
+    {"EXEC alone", {"EXEC"}, 0, true, false},
+    {"DISCARD alone", {"DISCARD"}, 0, true, false},
+    {"EXEC without MULTI", {"SET k v", "EXEC"}, 0, true, false},
+    {"MULTI not first", {"GET k", "MULTI", "EXEC"}, 0, true, false},
+    {"MULTI nested", {"MULTI", "MULTI", "EXEC"}, 0, true, false},
+    {"EXEC before the end", {"MULTI", "EXEC", "GET k"}, 0, true, false},
+    {"two transactions", {"MULTI", "EXEC", "MULTI", "EXEC"}, 0, true, false},
+    {"EXEC and DISCARD", {"MULTI", "DISCARD", "EXEC"}, 0, true, false},
+    {"MULTI with an argument", {"MULTI x", "SET k v", "EXEC"}, 0, true, false},
+    {"EXEC with an argument", {"MULTI", "SET k v", "EXEC x"}, 0, true, false},
+    {"SUBSCRIBE inside", {"MULTI", "SUBSCRIBE c", "EXEC"}, 0, true, false},
+    {"SELECT inside", {"MULTI", "SELECT 1", "EXEC"}, 0, true, false},
+    {"WATCH before", {"WATCH k", "MULTI", "EXEC"}, 0, true, false},
+    {"WATCH in a group", {"WATCH k", "GET k"}, 0, true, false},
+    {"CLIENT REPLY in a group", {"GET k", "CLIENT REPLY SKIP"}, 0, true, false},
+    {"blocking inside", {"MULTI", "BLPOP k 0", "EXEC"}, 0, true, false},
+    {"blocking, allowed", {"MULTI", "BLPOP k 0", "EXEC"}, SHOAL_CALL_MAY_BLOCK, false, true},
+};
+/* clang-format on */
+
+static void test_groups(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT(groups); i++) {
+        const struct group_case *c = &groups[i];
+        line_t lines[GROUP_MAX];
+        shoal_command_t commands[GROUP_MAX];
+        size_t count = 0;
+        bool is_unit = !c->is_unit;
+
+        for (; count < GROUP_MAX && c->commands[count]; count++)
+            commands[count] = *parse(&lines[count], c->commands[count]);
+        const char *why =
+            shoal__refusal_check_group(commands, count, c->flags, &is_unit);
+        if (!!why != c->is_refused)
+            fail_msg("%s: %s", c->name, why ? why : "admitted");
+        if (!why && is_unit != c->is_unit)
+            fail_msg("%s: unit %d", c->name, is_unit);
+        if (why && is_unit == c->is_unit)
+            fail_msg("%s: ret_is_unit was touched", c->name);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_admitted_commands_and_their_classes),
+        cmocka_unit_test(test_refused_whatever_the_flags),
+        cmocka_unit_test(test_blocking_commands_need_the_flag),
+        cmocka_unit_test(test_lengths_count_not_terminators),
+        cmocka_unit_test(test_groups),
+    };
+    return cmocka_run_group_tests_name("core/refusal", tests, NULL, NULL);
+}
