@@ -159,8 +159,9 @@ static int run(bench_t *bench)
         code = open_server(bench);
     if (code != 0)
         return code;
-    if (!options->is_quiet && !options->is_csv && !options->is_demo)
-        report_heading(bench->out, options, &bench->context);
+    if (!options->is_quiet && !options->is_csv)
+        (options->is_demo ? demo_heading : report_heading)(bench->out, options,
+                                                           &bench->context);
     fflush(bench->out);
 
     int measured = measure_all(bench);

@@ -447,6 +447,10 @@ options_outcome_t options_parse(options_t *options, int argc, char **argv)
         complain("--user: needs a password, -a");
         return OPTIONS_WRONG;
     }
+    if (options->is_private && options->target.password) {
+        complain("-a: the private server has no password; name a server");
+        return OPTIONS_WRONG;
+    }
     return parse_against(options) && options_agree(options) && place(options)
                ? OPTIONS_RUN
                : OPTIONS_WRONG;

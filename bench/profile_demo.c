@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "profile_demo.h"
 
+#include "machine.h"
+
 #include <langinfo.h>
 #include <locale.h>
 #include <math.h>
@@ -8,7 +10,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#define DEMO_FEW 16u
 #define DEMO_RATE 50000u
+#define DEMO_RATE_TEXT "50 000"
 #define DEMO_PAUSE_US 100u
 #define BAR_CELLS 46
 
@@ -28,6 +32,12 @@ static const char *const row_names[ROWS] = {
     [ROW_RAW] = "raw batches",
 };
 
+typedef enum demo_part {
+    PART_MANY,
+    PART_FEW,
+    PART_PACED,
+} demo_part_t;
+
 /* How things are drawn on this terminal. */
 typedef struct pen {
     FILE *out;
@@ -36,31 +46,40 @@ typedef struct pen {
     const char *plain;  /* ends it */
 } pen_t;
 
-typedef enum demo_part {
-    PART_FAST,
-    PART_PACED,
-} demo_part_t;
+static void set_strategies(options_t *part)
+{
+    part->strategies[ROW_POOL] = (strategy_t){.mode = MODE_POOL};
+    part->strategies[ROW_OFF] = (strategy_t){.flush = SHOAL_FLUSH_OFF};
+    part->strategies[ROW_FIXED] =
+        (strategy_t){.flush = SHOAL_FLUSH_FIXED, .pause_us = DEMO_PAUSE_US};
+    part->strategies[ROW_AUTO] = (strategy_t){.flush = SHOAL_FLUSH_AUTO};
+    part->strategies[ROW_RAW] = (strategy_t){.mode = MODE_RAW, .depth = part->callers};
+    part->strategies_count = ROWS;
+}
 
 void demo_prepare(demo_t *demo, const options_t *options)
 {
     for (size_t i = 0; i < DEMO_PLANS; i++) {
         options_t *part = &demo->options[i];
         *part = *options;
-        part->strategies[ROW_POOL] = (strategy_t){.mode = MODE_POOL};
-        part->strategies[ROW_OFF] = (strategy_t){.flush = SHOAL_FLUSH_OFF};
-        part->strategies[ROW_FIXED] =
-            (strategy_t){.flush = SHOAL_FLUSH_FIXED, .pause_us = DEMO_PAUSE_US};
-        part->strategies[ROW_AUTO] = (strategy_t){.flush = SHOAL_FLUSH_AUTO};
-        part->strategies[ROW_RAW] =
-            (strategy_t){.mode = MODE_RAW, .depth = options->callers};
-        part->strategies_count = i == PART_PACED ? ROW_RAW : ROWS;
         part->requests = 0;
+        part->rate = 0;
         part->rounds = 3;
-        part->rate = i == PART_PACED ? DEMO_RATE : 0;
-        part->warmup_us = i == PART_PACED ? 500000 : 200000;
-        part->duration_us = i == PART_PACED ? 800000 : 700000;
+        part->warmup_us = 150000;
+        part->duration_us = 450000;
         part->is_verified = false;
+        if (i == PART_FEW)
+            part->callers = DEMO_FEW;
+        set_strategies(part);
     }
+
+    /* A rate takes a policy longer to find out about than callers do. */
+    options_t *paced = &demo->options[PART_PACED];
+    paced->rate = DEMO_RATE;
+    paced->is_random = true;
+    paced->strategies_count = ROW_RAW;
+    paced->warmup_us = 450000;
+    paced->duration_us = 500000;
 }
 
 /* The median of a figure; NaN if it was not measured. */
@@ -71,6 +90,11 @@ static double figure(const demo_t *demo, demo_part_t part, demo_row_t row,
     if (plan->series_count <= (size_t)row || plan->series[row].rounds_count == 0)
         return (double)NAN;
     return plan->series[row].median.value[which];
+}
+
+static double ops(const demo_t *demo, demo_part_t part, demo_row_t row)
+{
+    return figure(demo, part, row, FIGURE_OPS_PER_S);
 }
 
 /* CPU per command of client and server together. */
@@ -93,36 +117,38 @@ static void end_row(const pen_t *pen, demo_row_t row)
 static void print_cell(const pen_t *pen, int width, int decimals, double value)
 {
     if (isnan(value))
-        fprintf(pen->out, " %*s", width, "-");
+        fprintf(pen->out, "%*s", width, "-");
     else
-        fprintf(pen->out, " %*.*f", width, decimals, value);
+        fprintf(pen->out, "%*.*f", width, decimals, value);
 }
 
 static void print_table(const pen_t *pen, const demo_t *demo)
 {
-    static const figure_t shown[] = {FIGURE_LATENCY_P50, FIGURE_LATENCY_P99,
-                                     FIGURE_CLIENT_CPU_US, FIGURE_SERVER_CPU_US};
+    char heads[2][40];
 
-    fprintf(pen->out, "%-20s %-36s  %s\n", "", "  as fast as replies come",
-            "  at 50 000 commands/s");
-    fprintf(pen->out, "%-20s %8s %6s %6s %6s %6s  %6s %6s %6s %6s\n", "", "", "p50",
-            "p99", "client", "server", "p50", "p99", "client", "server");
-    fprintf(pen->out, "%-20s %8s %6s %6s %6s %6s  %6s %6s %6s %6s\n", "", "ops/s", "us",
-            "us", "CPU us", "CPU us", "us", "us", "CPU us", "CPU us");
-    for (int row = 0; row < ROWS; row++) {
-        begin_row(pen, (demo_row_t)row);
-        for (int part = PART_FAST; part <= PART_PACED; part++) {
-            if (part == PART_FAST)
-                print_cell(pen, 8, 0,
-                           figure(demo, PART_FAST, (demo_row_t)row, FIGURE_OPS_PER_S));
-            else
-                fputs(" ", pen->out);
-            for (size_t i = 0; i < sizeof shown / sizeof *shown; i++)
-                print_cell(pen, 6, i < 2 ? 0 : 2,
-                           figure(demo, (demo_part_t)part, (demo_row_t)row, shown[i]));
+    for (int part = PART_MANY; part <= PART_FEW; part++)
+        snprintf(heads[part], sizeof heads[part], "%llu callers",
+                 (unsigned long long)demo->options[part].callers);
+    fprintf(pen->out, "%20s %21s %21s %20s/s\n", "", heads[PART_MANY], heads[PART_FEW],
+            DEMO_RATE_TEXT);
+    fprintf(pen->out, "%20s %8s%6s%7s %8s%6s%7s %8s%7s%7s\n", "", "", "p99", "CPU", "",
+            "p99", "CPU", "p50", "p99", "CPU");
+    fprintf(pen->out, "%20s %8s%6s%7s %8s%6s%7s %8s%7s%7s\n", "", "per s", "us", "us",
+            "per s", "us", "us", "us", "us", "us");
+    for (demo_row_t row = 0; row < ROWS; row++) {
+        begin_row(pen, row);
+        for (demo_part_t part = PART_MANY; part <= PART_PACED; part++) {
+            bool is_paced = part == PART_PACED;
+            print_cell(pen, 9, 0,
+                       is_paced ? figure(demo, part, row, FIGURE_LATENCY_P50)
+                                : ops(demo, part, row));
+            print_cell(pen, is_paced ? 7 : 6, 0,
+                       figure(demo, part, row, FIGURE_LATENCY_P99));
+            print_cell(pen, 7, 2, both_ends_us(demo, part, row));
         }
-        end_row(pen, (demo_row_t)row);
+        end_row(pen, row);
     }
+    fputs("CPU: of client and server together, per command\n", pen->out);
 }
 
 static void repeat(const pen_t *pen, const char *cell, long times)
@@ -139,149 +165,155 @@ static double highest(const double *values)
     return result;
 }
 
-static void draw_throughput(const pen_t *pen, const demo_t *demo)
+static void draw_throughput(const pen_t *pen, const demo_t *demo, demo_part_t part)
 {
-    double ops[ROWS];
+    double values[ROWS];
 
-    for (int row = 0; row < ROWS; row++)
-        ops[row] = figure(demo, PART_FAST, (demo_row_t)row, FIGURE_OPS_PER_S);
-    fputs("\nThroughput, commands/s\n", pen->out);
-    for (int row = 0; row < ROWS; row++) {
-        if (isnan(ops[row]))
+    for (demo_row_t row = 0; row < ROWS; row++)
+        values[row] = ops(demo, part, row);
+    if (highest(values) <= 0)
+        return;
+    fprintf(pen->out, "\nThroughput, %llu callers, commands/s\n",
+            (unsigned long long)demo->options[part].callers);
+    for (demo_row_t row = 0; row < ROWS; row++) {
+        if (isnan(values[row]))
             continue;
-        begin_row(pen, (demo_row_t)row);
+        begin_row(pen, row);
         fputs(" ", pen->out);
         repeat(pen, pen->is_unicode ? "\u2588" : "#",
-               lround(ops[row] / highest(ops) * BAR_CELLS));
-        fprintf(pen->out, " %.0f", ops[row]);
-        end_row(pen, (demo_row_t)row);
+               lround(values[row] / highest(values) * BAR_CELLS));
+        fprintf(pen->out, " %.0f", values[row]);
+        end_row(pen, row);
     }
 }
 
-static void draw_cpu(const pen_t *pen, const demo_t *demo, demo_part_t part,
-                     const char *title)
+static void draw_cpu(const pen_t *pen, const demo_t *demo, demo_part_t part)
 {
     const char *client_cell = pen->is_unicode ? "\u2588" : "#";
     const char *server_cell = pen->is_unicode ? "\u2592" : ":";
     double sums[ROWS];
 
-    for (int row = 0; row < ROWS; row++)
-        sums[row] = both_ends_us(demo, part, (demo_row_t)row);
-    fprintf(pen->out, "\nCPU time per command, us, %s: %s client  %s server\n", title,
-            client_cell, server_cell);
-    for (int row = 0; row < ROWS; row++) {
+    for (demo_row_t row = 0; row < ROWS; row++)
+        sums[row] = both_ends_us(demo, part, row);
+    if (highest(sums) <= 0)
+        return;
+    fprintf(pen->out, "\nCPU per command at %u/s, us:  %s client  %s server\n",
+            DEMO_RATE, client_cell, server_cell);
+    for (demo_row_t row = 0; row < ROWS; row++) {
         if (isnan(sums[row]))
             continue;
-        double client = figure(demo, part, (demo_row_t)row, FIGURE_CLIENT_CPU_US);
         double cell_us = highest(sums) / BAR_CELLS;
-        long client_cells = lround(client / cell_us);
-        begin_row(pen, (demo_row_t)row);
+        long client_cells =
+            lround(figure(demo, part, row, FIGURE_CLIENT_CPU_US) / cell_us);
+        begin_row(pen, row);
         fputs(" ", pen->out);
         repeat(pen, client_cell, client_cells);
         repeat(pen, server_cell, lround(sums[row] / cell_us) - client_cells);
         fprintf(pen->out, " %.2f", sums[row]);
-        end_row(pen, (demo_row_t)row);
+        end_row(pen, row);
     }
 }
 
-/* "3.2 times", or "12 % less than": whichever reads better. */
-static void say_ratio(const pen_t *pen, double ratio, const char *unit)
+/* "3.2 times", "12 % less than", "about as much as": what the ratio is in words. */
+static const char *ratio_words(double ratio, char *text, size_t text_bytes)
 {
     if (ratio >= 1.5)
-        fprintf(pen->out, "%.1f times %s", ratio, unit);
-    else if (ratio >= 1.03)
-        fprintf(pen->out, "%.0f %% more than %s", (ratio - 1) * 100, unit);
-    else if (ratio > 0.97)
-        fprintf(pen->out, "as much as %s", unit);
+        snprintf(text, text_bytes, "%.1f times as much as", ratio);
+    else if (ratio >= 1.05)
+        snprintf(text, text_bytes, "%.0f %% more than", (ratio - 1) * 100);
+    else if (ratio > 0.95)
+        snprintf(text, text_bytes, "about as much as");
     else
-        fprintf(pen->out, "%.0f %% less than %s", (1 - ratio) * 100, unit);
+        snprintf(text, text_bytes, "%.0f %% less than", (1 - ratio) * 100);
+    return text;
 }
 
-static void explain_fast(const pen_t *pen, const demo_t *demo)
+/* Sharing a connection against having one each. */
+static void explain_sharing(const pen_t *pen, const demo_t *demo, demo_part_t part)
 {
-    unsigned long long callers = (unsigned long long)demo->options[0].callers;
-    double pool = figure(demo, PART_FAST, ROW_POOL, FIGURE_OPS_PER_S);
-    double fixed = figure(demo, PART_FAST, ROW_FIXED, FIGURE_OPS_PER_S);
-    double automatic = figure(demo, PART_FAST, ROW_AUTO, FIGURE_OPS_PER_S);
-    double raw = figure(demo, PART_FAST, ROW_RAW, FIGURE_OPS_PER_S);
-    double pool_us = both_ends_us(demo, PART_FAST, ROW_POOL);
-    double automatic_us = both_ends_us(demo, PART_FAST, ROW_AUTO);
+    char words[40];
+    double ratio = ops(demo, part, ROW_AUTO) / ops(demo, part, ROW_POOL);
 
-    if (!isnan(automatic / pool)) {
-        fprintf(
-            pen->out,
-            "- %llu callers that share one connection, with no pipeline in their code, "
-            "did\n  ",
-            callers);
-        say_ratio(pen, automatic / pool, "the work");
-        fprintf(pen->out, " of a pool of %llu connections", callers);
-        if (!isnan(pool_us / automatic_us))
-            fprintf(pen->out, ",\n  for %.2f us of CPU per command in place of %.2f",
-                    automatic_us, pool_us);
-        fputs(".\n", pen->out);
-    }
-    if (!isnan(automatic / raw))
-        fprintf(
-            pen->out,
-            "- That is %.0f %% of raw batches: one thread that writes %llu encoded "
-            "commands at\n  once, waits for all replies, and does nothing with them.\n",
-            automatic / raw * 100, callers);
-    if (!isnan(fixed / automatic)) {
-        fprintf(pen->out, "- A pause of %u us between flushes did ", DEMO_PAUSE_US);
-        say_ratio(pen, fixed / automatic, "auto");
-        fputs(".\n", pen->out);
-    }
-}
-
-/* Sums up one way of flushing at the fixed rate. */
-static void describe_paced(const pen_t *pen, const demo_t *demo, demo_row_t row)
-{
-    fprintf(pen->out,
-            "%.1f commands per write, %.2f us of CPU per command, p50 %.0f us",
-            figure(demo, PART_PACED, row, FIGURE_COMMANDS_PER_WRITE),
-            both_ends_us(demo, PART_PACED, row),
-            figure(demo, PART_PACED, row, FIGURE_LATENCY_P50));
-}
-
-static void explain_paced(const pen_t *pen, const demo_t *demo)
-{
-    double pool = both_ends_us(demo, PART_PACED, ROW_POOL);
-    double off = both_ends_us(demo, PART_PACED, ROW_OFF);
-    double automatic = both_ends_us(demo, PART_PACED, ROW_AUTO);
-
-    if (isnan(off / automatic))
+    if (isnan(ratio))
         return;
-    fprintf(pen->out, "- At %u commands/s, flushing at once (off) means ", DEMO_RATE);
-    describe_paced(pen, demo, ROW_OFF);
-    fputs(";\n  auto: ", pen->out);
-    describe_paced(pen, demo, ROW_AUTO);
-    fputs(".\n  The CPU of both ends is ", pen->out);
-    say_ratio(pen, automatic / off, "with off");
-    if (!isnan(pool)) {
-        fputs(", and ", pen->out);
-        say_ratio(pen, automatic / pool, "with the pool");
-    }
+    fprintf(pen->out,
+            "- %llu callers on one connection, with no pipeline in their code, do\n"
+            "  %s a pool of %llu connections",
+            (unsigned long long)demo->options[part].callers,
+            ratio_words(ratio, words, sizeof words),
+            (unsigned long long)demo->options[part].callers);
+    if (!isnan(both_ends_us(demo, part, ROW_AUTO)))
+        fprintf(pen->out, ", for %.2f us of CPU per\n  command instead of %.2f",
+                both_ends_us(demo, part, ROW_AUTO), both_ends_us(demo, part, ROW_POOL));
     fputs(".\n", pen->out);
 }
 
-/* What to make of the figures: how far the rounds differ, and what was not reached. */
+/* How much is left to gain, and what a fixed pause loses. */
+static void explain_flushing(const pen_t *pen, const demo_t *demo)
+{
+    char many[40];
+    char few[40];
+    double raw = ops(demo, PART_MANY, ROW_AUTO) / ops(demo, PART_MANY, ROW_RAW);
+    double fixed_many =
+        ops(demo, PART_MANY, ROW_FIXED) / ops(demo, PART_MANY, ROW_AUTO);
+    double fixed_few = ops(demo, PART_FEW, ROW_FIXED) / ops(demo, PART_FEW, ROW_AUTO);
+
+    if (!isnan(raw))
+        fprintf(
+            pen->out,
+            "- auto does %.0f %% of raw batches, a thread that writes %llu ready-made\n"
+            "  commands, waits for all replies and skips them.\n",
+            raw * 100, (unsigned long long)demo->options[PART_MANY].callers);
+    if (!isnan(fixed_few))
+        fprintf(pen->out,
+                "- A fixed pause of %u us between flushes does %s auto with %llu\n"
+                "  callers, and %s auto with %llu.\n",
+                DEMO_PAUSE_US, ratio_words(fixed_many, many, sizeof many),
+                (unsigned long long)demo->options[PART_MANY].callers,
+                ratio_words(fixed_few, few, sizeof few),
+                (unsigned long long)demo->options[PART_FEW].callers);
+}
+
+/* What gathering commands is worth when callers come at a rate. */
+static void explain_rate(const pen_t *pen, const demo_t *demo)
+{
+    char words[40];
+    const demo_part_t part = PART_PACED;
+    double off = both_ends_us(demo, part, ROW_OFF);
+    double automatic = both_ends_us(demo, part, ROW_AUTO);
+
+    if (isnan(off / automatic))
+        return;
+    fprintf(pen->out,
+            "- At " DEMO_RATE_TEXT
+            " commands/s auto sends %.1f commands per write and off "
+            "%.1f.  Of the\n  CPU of both ends it uses %s off; the median latency is\n"
+            "  %.0f us, and %.0f us with off.\n",
+            figure(demo, part, ROW_AUTO, FIGURE_COMMANDS_PER_WRITE),
+            figure(demo, part, ROW_OFF, FIGURE_COMMANDS_PER_WRITE),
+            ratio_words(automatic / off, words, sizeof words),
+            figure(demo, part, ROW_AUTO, FIGURE_LATENCY_P50),
+            figure(demo, part, ROW_OFF, FIGURE_LATENCY_P50));
+}
+
+/* What was not reached, and how far the rounds differ. */
 static void explain_limits(const pen_t *pen, const demo_t *demo)
 {
     double spread = 0;
 
-    for (size_t i = 0; i < demo->plans[PART_FAST].series_count; i++)
-        spread = fmax(
-            spread, series_spread(&demo->plans[PART_FAST].series[i], FIGURE_OPS_PER_S));
-    for (int row = 0; row < ROWS; row++) {
-        double rate = figure(demo, PART_PACED, (demo_row_t)row, FIGURE_OPS_PER_S);
+    for (demo_row_t row = 0; row < ROWS; row++) {
+        double rate = ops(demo, PART_PACED, row);
         if (rate < 0.98 * DEMO_RATE)
             fprintf(pen->out, "- %s could not keep up: %.0f commands/s.\n",
                     row_names[row], rate);
     }
+    for (size_t i = 0; i < demo->plans[PART_MANY].series_count; i++)
+        spread = fmax(
+            spread, series_spread(&demo->plans[PART_MANY].series[i], FIGURE_OPS_PER_S));
     fprintf(pen->out,
-            "- Medians of %llu interleaved rounds that differ by up to +-%.0f %%%s\n",
-            (unsigned long long)demo->options[0].rounds, spread * 100,
-            spread > 0.1 ? ": the machine\n  is busy with other things; trust ratios."
+            "- Medians of %llu interleaved rounds, which differ by up to +-%.0f %%%s\n",
+            (unsigned long long)demo->options[PART_MANY].rounds, spread * 100,
+            spread > 0.1 ? ":\n  the machine is busy with other things; trust ratios."
                          : ".");
 }
 
@@ -298,16 +330,29 @@ static pen_t choose_pen(FILE *out)
     };
 }
 
+void demo_heading(FILE *out, const options_t *options, const report_context_t *context)
+{
+    fprintf(
+        out,
+        "%s, %s%s; %s, %zu CPUs\n"
+        "The same commands (SET, %llu bytes) on their way by five strategies: half a "
+        "minute\n\n",
+        context->server_version, options->is_private ? "private" : context->url,
+        options->server_cpu != MACHINE_NO_CPU ? ", on a CPU of its own" : "",
+        context->cpu, context->cpus, (unsigned long long)options->value_bytes);
+}
+
 void demo_report(FILE *out, const demo_t *demo)
 {
     const pen_t pen = choose_pen(out);
 
     print_table(&pen, demo);
-    draw_throughput(&pen, demo);
-    draw_cpu(&pen, demo, PART_FAST, "at that throughput");
-    draw_cpu(&pen, demo, PART_PACED, "at 50 000 commands/s");
+    draw_throughput(&pen, demo, PART_MANY);
+    draw_throughput(&pen, demo, PART_FEW);
+    draw_cpu(&pen, demo, PART_PACED);
     fputs("\nWhat it means\n", out);
-    explain_fast(&pen, demo);
-    explain_paced(&pen, demo);
+    explain_sharing(&pen, demo, PART_MANY);
+    explain_flushing(&pen, demo);
+    explain_rate(&pen, demo);
     explain_limits(&pen, demo);
 }

@@ -9,15 +9,18 @@
 
 #include <stdio.h>
 
-#define DEMO_PLANS 2
+#define DEMO_PLANS 3
 
 typedef struct demo {
-    options_t options[DEMO_PLANS]; /* as fast as possible; at a fixed rate */
+    options_t options[DEMO_PLANS]; /* many callers; few; at a fixed rate */
     plan_t plans[DEMO_PLANS];
 } demo_t;
 
 /* Fills in what is measured, on top of what the command line says. */
 void demo_prepare(demo_t *demo, const options_t *options);
+
+/* What is about to happen. */
+void demo_heading(FILE *out, const options_t *options, const report_context_t *context);
 
 /* Table, picture and sentences, all from the figures of this run. */
 void demo_report(FILE *out, const demo_t *demo);

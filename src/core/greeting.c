@@ -208,6 +208,9 @@ static shoal__greeting_verdict_t say_setup(shoal__greeting_t *greeting)
             (const char *const[]){"CLIENT", "SETINFO", "LIB-VER",
                                   SHOAL_VERSION_STRING});
     }
+    /* A server that has not said a word may not be one. */
+    if (greeting->answers_due == 0 && !greeting->heard_anything)
+        say(greeting, 1, (const char *const[]){"PING"});
     if (greeting->answers_due > 0)
         return SHOAL__GREETING_MORE;
     greeting->step = STEP_OVER;
@@ -309,11 +312,13 @@ static shoal__greeting_verdict_t hear_hello(shoal__greeting_t *greeting,
     return fail_with_answer(greeting, SHOAL_ECONN, "HELLO", reply);
 }
 
-static bool is_ok(const shoal_reply_t *reply)
+static bool is_status(const shoal_reply_t *reply, const char *word)
 {
     return shoal_reply_type(reply) == SHOAL_REPLY_STATUS &&
-           shoal__bytes_equal(text_of(reply), (shoal__bytes_t){"OK", 2});
+           shoal__bytes_equal(text_of(reply), (shoal__bytes_t){word, strlen(word)});
 }
+
+static bool is_ok(const shoal_reply_t *reply) { return is_status(reply, "OK"); }
 
 static shoal__greeting_verdict_t hear_auth(shoal__greeting_t *greeting,
                                            const shoal_reply_t *reply)
@@ -328,7 +333,7 @@ static shoal__greeting_verdict_t hear_auth(shoal__greeting_t *greeting,
                             reply);
 }
 
-/* SELECT must succeed; CLIENT's answers must come, whatever they are. */
+/* SELECT must succeed; the answers to CLIENT and PING must come, whatever they are. */
 static shoal__greeting_verdict_t hear_setup(shoal__greeting_t *greeting,
                                             const shoal_reply_t *reply)
 {
@@ -341,7 +346,7 @@ static shoal__greeting_verdict_t hear_setup(shoal__greeting_t *greeting,
             return fail_unauthenticated(greeting, command, reply);
         if (is_select || is_turned_away(text))
             return fail_with_answer(greeting, SHOAL_ECONN, command, reply);
-    } else if (!is_ok(reply)) {
+    } else if (!is_ok(reply) && (is_select || !is_status(reply, "PONG"))) {
         return fail_with_shape(greeting, command);
     }
 

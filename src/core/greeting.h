@@ -13,7 +13,7 @@
  *      CLIENT SETINFO LIB-VER x.y.z       in one write; every answer is awaited
  *
  * A bare greeting leaves out HELLO and CLIENT: for proxies and small servers that hang
- * up on what they do not know.
+ * up on what they do not know.  If nothing is left to say, it says PING.
  *
  * Guarantee: DONE only after every answer came and each one that matters was good:
  * no user command meets an unfinished greeting.  (I12)

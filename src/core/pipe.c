@@ -467,8 +467,11 @@ static void take_retries(shoal__pipe_t *pipe)
            (retry = shoal__retries_take_due(&pipe->retries, pipe->now_us)) != NULL) {
         char *at = shoal__pipe_reserve(pipe, retry->request.bytes, 1);
         if (!at) {
-            shoal__pipe_deliver(pipe, &retry->request, SHOAL_ENOMEM,
-                                SHOAL_FATE_NOT_EXECUTED, NULL, retry->request.attempts,
+            shoal_fate_t fate = retry->request.flags & SHOAL__REQUEST_MAYBE
+                                    ? SHOAL_FATE_UNKNOWN
+                                    : SHOAL_FATE_NOT_EXECUTED;
+            shoal__pipe_deliver(pipe, &retry->request, SHOAL_ENOMEM, fate, NULL,
+                                retry->request.attempts,
                                 "no memory to send the command again");
             shoal__sink_ref_drop(retry->request.sink);
         } else {
@@ -495,8 +498,8 @@ int shoal__pipe_tick(shoal__pipe_t *pipe, uint64_t now_us)
         refuse(pipe, SHOAL_ECONN, "the server stopped answering");
         return pipe->fault;
     }
-    if (pipe->retire_us != SHOAL__NEVER_US && pipe->authorised_bytes == 0 &&
-        (inflight == 0 || now_us >= pipe->retire_us)) {
+    if (pipe->retire_us != SHOAL__NEVER_US &&
+        ((inflight == 0 && pipe->authorised_bytes == 0) || now_us >= pipe->retire_us)) {
         refuse(pipe, SHOAL_ECONN, "renewed, because the server's role changed");
         return pipe->fault;
     }

@@ -149,7 +149,8 @@ static void make_zombie(shoal__pipe_t *pipe, uint64_t at,
     slot->on_result = NULL;
     slot->sink = NULL;
     slot->ticket = 0;
-    if (settlement->fate == SHOAL_FATE_REPLY_LOST)
+    /* Even a reply that is none yet by the rules (EXEC is not written) has its sink. */
+    if (at == pipe->ring.head)
         shoal__decoder_discard_current(pipe->decoder);
 #ifdef SHOAL_MUTANT_POP_ON_CANCEL
     if (is_written && settlement->status == SHOAL_ECANCELLED) {

@@ -16,6 +16,7 @@
 
 static void handle(shoal__conn_t *conn, shoal__conn_event_t event, uint64_t now_us);
 static void lose(shoal__conn_t *conn, int status, const char *detail);
+static void greeted(shoal__conn_t *conn, uint64_t now_us);
 static void dial_next(shoal__conn_t *conn);
 
 int shoal__conn_init(shoal__conn_t *conn, const shoal__conn_config_t *config,
@@ -112,7 +113,7 @@ static void on_readable(void *owner)
     if (rc < 0)
         lose(conn, rc, conn->pipe.detail);
     else if (before == SHOAL__PIPE_GREETING && conn->pipe.phase == SHOAL__PIPE_READY)
-        handle(conn, SHOAL__CONN_ON_GREETED, now_us);
+        greeted(conn, now_us);
 }
 
 static void on_writable(void *owner)
@@ -221,11 +222,9 @@ static void greet(shoal__conn_t *conn, uint64_t now_us)
     conn->due_us = now_us + conn->config->handshake_us;
     describe(conn, server, sizeof server);
     report(conn, SHOAL_EVENT_CONNECTED, 0, server, 0);
-    rc = shoal__pipe_begin(&conn->pipe, conn->style, now_us);
+    rc = shoal__pipe_begin(&conn->pipe, shoal__hello_style(conn->doubt), now_us);
     if (rc < 0)
         lose(conn, rc, conn->pipe.greeting.detail);
-    else if (conn->pipe.phase == SHOAL__PIPE_READY)
-        handle(conn, SHOAL__CONN_ON_GREETED, now_us);
 }
 
 static void resume(shoal__conn_t *conn)
@@ -252,17 +251,13 @@ static void retry_later(shoal__conn_t *conn, int status, uint64_t now_us)
     report(conn, SHOAL_EVENT_RETRYING, 0, conn->detail, delay_us);
 }
 
-/* Any failure of the transport or of what was said over it. */
-static void lose(shoal__conn_t *conn, int status, const char *detail)
+static void give_up(shoal__conn_t *conn, int status, const char *detail)
 {
     uint64_t now_us = shoal__clock_us();
-    bool was_greeting = conn->state == SHOAL__CONN_GREETING;
 
     if (detail != conn->detail)
         snprintf(conn->detail, sizeof conn->detail, "%s", detail);
     drop_transport(conn);
-    if (was_greeting)
-        conn->style = shoal__greeting_next_style(&conn->pipe.greeting);
     shoal__counter_add(&conn->stats.losses, 1);
     if (status == SHOAL_EDESYNC)
         shoal__counter_add(&conn->stats.desyncs, 1);
@@ -271,6 +266,28 @@ static void lose(shoal__conn_t *conn, int status, const char *detail)
     handle(conn, SHOAL__CONN_ON_LOST, now_us);
     retry_later(conn, status, now_us);
     conn->hooks.on_delivered(conn->owner);
+}
+
+/* Any failure of the transport or of what was said over it. */
+static void lose(shoal__conn_t *conn, int status, const char *detail)
+{
+    bool is_hang_up = conn->state == SHOAL__CONN_GREETING && status == SHOAL_ECONN &&
+                      !conn->pipe.greeting.heard_anything;
+
+    conn->doubt = shoal__hello_next(conn->doubt, is_hang_up ? SHOAL__HELLO_HUNG_UP
+                                                            : SHOAL__HELLO_OTHERWISE);
+    give_up(conn, status, detail);
+}
+
+static void greeted(shoal__conn_t *conn, uint64_t now_us)
+{
+    bool is_test = shoal__hello_is_test(conn->doubt);
+
+    conn->doubt = shoal__hello_next(conn->doubt, SHOAL__HELLO_ANSWERED);
+    if (is_test)
+        give_up(conn, SHOAL_ECONN, "it hung up on HELLO: asking once more");
+    else
+        handle(conn, SHOAL__CONN_ON_GREETED, now_us);
 }
 
 static void shut(shoal__conn_t *conn, uint64_t now_us)

@@ -9,6 +9,7 @@
 
 #include "core/backoff.h"
 #include "core/conn_fsm.h"
+#include "core/hello_doubt.h"
 #include "core/pipe.h"
 #include "net/resolver.h"
 #include "net/stream.h"
@@ -53,7 +54,7 @@ typedef struct shoal__conn {
     uint64_t epoch;        /* connections dialed so far */
     uint64_t dialed_us;    /* when the last of them was begun */
     bool is_blocked;       /* the socket takes no more for now */
-    shoal__greeting_style_t style;
+    shoal__hello_doubt_t doubt; /* does the server hang up on HELLO? */
     shoal__backoff_t backoff;
     shoal__random_t random;
     char detail[256]; /* of the last failure */

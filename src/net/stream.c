@@ -58,9 +58,12 @@ static void on_events(uv_poll_t *handle, int status, int events)
         finish_connect(stream);
         return;
     }
-    /* An error shows itself in the read that follows. */
-    if (status < 0)
+    /* An error shows itself in a read, behind the bytes that came before it; libuv has
+     * stopped watching. */
+    if (status < 0) {
+        watch(stream, UV_READABLE);
         events = UV_READABLE;
+    }
     if (events & UV_WRITABLE) {
         watch(stream, UV_READABLE);
         stream->hooks.on_writable(stream->owner);

@@ -197,6 +197,7 @@ static void test_close_from_a_result(void **state)
             scene_submit(scene, WORDS("ECHO", "x"), NULL, &outcomes[i]);
         }
         scene->client = NULL;
+        WAIT_FOR(fake_server_received(scene->server, 0, "ECHO", "head") == round + 1);
         fake_server_release(scene->server); /* no call on the client from here */
         check_closer(closer);
         for (size_t i = 0; i < COUNT; i++) {
@@ -284,8 +285,14 @@ static void test_close_from_events(void **state)
         scene->client = NULL;
         check_closer(&closer->closer);
         assert_int_equal(closer->rc_submit, 0);
-        scene_check(closer->outcome, SHOAL_ESHUTDOWN, SHOAL_FATE_NOT_EXECUTED);
-        assert_int_equal(fake_server_received(scene->server, 0, "INCR", NULL), 0);
+        /* Once ready it may have been written before the close was seen to. */
+        if (kind != SHOAL_EVENT_READY || closer->outcome->attempts == 0) {
+            scene_check(closer->outcome, SHOAL_ESHUTDOWN, SHOAL_FATE_NOT_EXECUTED);
+            assert_int_equal(fake_server_received(scene->server, 0, "INCR", NULL), 0);
+        } else {
+            scene_check(closer->outcome, SHOAL_ESHUTDOWN, SHOAL_FATE_UNKNOWN);
+            scene_serve(scene, NULL);
+        }
     }
 }
 

@@ -22,19 +22,34 @@ __attribute__((format(printf, 2, 3))) static void say(sim_link_t *link,
     sim_link_produce(link, text, (size_t)bytes);
 }
 
-/* "<before><ten digits>\r\n", without the price of printf. */
-static void say_id(sim_link_t *link, const char *before, uint32_t id)
+/* Before, the number, CR LF, without the price of printf. */
+static void say_padded(sim_link_t *link, const char *before, uint32_t id, size_t digits)
 {
     char text[64];
     size_t bytes = strlen(before);
 
     memcpy(text, before, bytes);
-    for (size_t i = SIM_ID_DIGITS; i > 0; i--) {
+    for (size_t i = digits; i > 0; i--) {
         text[bytes + i - 1] = (char)('0' + id % 10);
         id /= 10;
     }
-    memcpy(text + bytes + SIM_ID_DIGITS, "\r\n", 2);
-    sim_link_produce(link, text, bytes + SIM_ID_DIGITS + 2);
+    memcpy(text + bytes + digits, "\r\n", 2);
+    sim_link_produce(link, text, bytes + digits + 2);
+}
+
+static void say_id(sim_link_t *link, const char *before, uint32_t id)
+{
+    say_padded(link, before, id, SIM_ID_DIGITS);
+}
+
+/* Servers write integers without leading zeros. */
+static void say_integer(sim_link_t *link, uint32_t id)
+{
+    size_t digits = 1;
+
+    for (uint32_t rest = id; rest >= 10; rest /= 10)
+        digits++;
+    say_padded(link, ":", id, digits);
 }
 
 /* ---- greeting ---- */
@@ -133,7 +148,10 @@ static void say_list(sim_link_t *link, const sim_call_t *call, uint32_t id)
     for (size_t i = 0; i < items; i++) {
         if (i % 3 == 2)
             say(link, "*2\r\n*0\r\n*1\r\n");
-        say_id(link, i % 2 ? ":" : "$10\r\n", id);
+        if (i % 2)
+            say_integer(link, id);
+        else
+            say_id(link, "$10\r\n", id);
     }
 }
 
@@ -148,7 +166,7 @@ static void say_value(sim_link_t *link, const sim_call_t *call, uint32_t id)
     else if (call->verb == SIM_VERB_BLPOP)
         say_id(link, "*2\r\n$3\r\nkey\r\n$10\r\n", id);
     else
-        say_id(link, ":", id);
+        say_integer(link, id);
 }
 
 /* The error that the server's state asks for; NULL: none. */
@@ -186,7 +204,7 @@ static void execute_unit(sim_link_t *link, sim_world_t *world, uint32_t id)
     say(link, "*%zu\r\n", sim_call_items(exec, id));
     for (uint32_t part = exec->unit_first + 1; part < id; part++) {
         execute(world, part);
-        say_id(link, ":", part);
+        say_integer(link, part);
     }
 }
 
@@ -252,6 +270,7 @@ void sim_link_execute(sim_link_t *link, sim_world_t *world, const sim_heard_t *h
     }
     if (id == 0) {
         say(link, "+PONG\r\n");
+        world->sights.pings++;
         return;
     }
 
@@ -262,7 +281,9 @@ void sim_link_execute(sim_link_t *link, sim_world_t *world, const sim_heard_t *h
             sim_world_fail(world, "O8: %u came behind %u", id, link->fresh_id);
         link->fresh_id = id;
     }
-    if (!link->is_ghost)
+    if (link->is_ghost)
+        world->sights.ghost_commands++;
+    else
         world->calls[id].order = ++link->answers;
     if (world->calls[id].unit_first)
         take_unit_part(link, world, id);

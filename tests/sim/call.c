@@ -121,6 +121,7 @@ static void on_result(shoal_client_t *client, const shoal_result_t *result, void
     (void)client;
     sim_world_note(world, "result", id, (uint64_t)(-result->status));
     sim_oracle_result(world, call, result);
+    sim_sights_note_result(world, call, result);
     if (call->is_done)
         return;
     call->is_done = true;

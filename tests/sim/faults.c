@@ -53,7 +53,11 @@ static sim_fault_t roll_fault(sim_world_t *world)
 
 static uint64_t for_a_while(sim_world_t *world)
 {
-    return world->now_us + sim_dice_scale(&world->dice, world->swarm.stall_us_max);
+    uint64_t max_us = world->swarm.trouble_us_max;
+
+    if (sim_dice_hits(&world->dice, 512))
+        return world->now_us + sim_dice_scale(&world->dice, max_us);
+    return world->now_us + sim_dice_below(&world->dice, (uint32_t)max_us);
 }
 
 void sim_fault_strike(sim_world_t *world)

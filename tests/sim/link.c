@@ -30,6 +30,8 @@ static int setup_commands(const shoal__greeting_config_t *config,
 
     if (style == SHOAL__GREETING_FULL)
         count += 2 + (config->client_name != NULL);
+    else if (count == 0 && !config->password)
+        count = 1; /* PING */
     return count;
 }
 

@@ -321,6 +321,8 @@ void sim_oracle_structure(sim_world_t *world)
         sim_world_fail(world, "O6: the flush policy counts %llu queued, not %llu",
                        (unsigned long long)pipe->flush.queued,
                        (unsigned long long)shoal__request_ring_queued(&pipe->ring));
+    if (shoal__request_ring_inflight(&pipe->ring) > world->config.inflight_max)
+        sim_world_fail(world, "O6: more is in flight than is allowed");
     if (pipe->ring.mask + 1 > slots_max)
         sim_world_fail(world, "O6: the ring has grown beyond what was outstanding");
     if (pipe->log.capacity > 4 * world->bytes_peak + 1024)

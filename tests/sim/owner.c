@@ -47,6 +47,7 @@ void sim_owner_lose(sim_world_t *world, int status, const char *detail)
     sim_link_t *link = world->link;
 
     sim_world_note(world, "lose", (uint64_t)-status, link ? link->serial : 0);
+    sim_sights_note_loss(world, status, detail);
     restore_memory(world);
     shoal__pipe_lost(&world->pipe, status, detail, world->now_us);
     world->link = NULL;

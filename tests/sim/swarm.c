@@ -1,10 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 #include "sim/swarm.h"
 
-/* Half of the seeds do without. */
-static uint32_t maybe(sim_dice_t *dice, uint64_t max)
+/* Half of the seeds do without, the others have little of it or more. */
+static uint32_t maybe(sim_dice_t *dice, uint32_t max)
 {
-    return sim_dice_hits(dice, 512) ? (uint32_t)sim_dice_scale(dice, max) : 0;
+    switch (sim_dice_below(dice, 4)) {
+    case 0:
+        return (uint32_t)sim_dice_scale(dice, max);
+    case 1:
+        return 1 + sim_dice_below(dice, max);
+    }
+    return 0;
 }
 
 static uint32_t one_of(sim_dice_t *dice, const uint32_t *values, uint32_t count)
@@ -29,22 +35,36 @@ static void roll_config(shoal__pipe_config_t *config, sim_dice_t *dice)
                      .database = (int)ONE_OF(dice, 0, 0, 7),
                      .client_name = sim_dice_hits(dice, 256) ? "sim" : NULL},
         .inflight_max = ONE_OF(dice, 1, 2, 3, 8, 64, 16384, 16384, 16384),
-        .stall_us = ONE_OF(dice, 5000, 20000, 100000, 1000000),
-        .ping_idle_us = ONE_OF(dice, 0, 3000, 50000, 1000000),
         .attempts_max = ONE_OF(dice, 1, 2, 3, 3),
         .queue_offline = sim_dice_hits(dice, 768),
     };
 }
 
+/* Times, in proportion to the one that decides how fast this world is. */
+static void roll_times(sim_swarm_t *swarm, shoal__pipe_config_t *config,
+                       sim_dice_t *dice)
+{
+    uint32_t stall_us = ONE_OF(dice, 2000, 10000, 100000, 1000000);
+
+    config->stall_us = stall_us;
+    config->ping_idle_us = ONE_OF(dice, 0, stall_us / 3, stall_us * 3);
+    swarm->clock_us_max = stall_us / ONE_OF(dice, 2, 8, 40);
+    swarm->deadline_us_max = stall_us / ONE_OF(dice, 1, 4, 20);
+    swarm->dial_us_max = stall_us / ONE_OF(dice, 1, 10, 100);
+    swarm->handshake_us = stall_us * ONE_OF(dice, 2, 10);
+    swarm->trouble_us_max = stall_us * ONE_OF(dice, 1, 3, 8);
+}
+
 static void roll_faults(sim_swarm_t *swarm, sim_dice_t *dice)
 {
+    uint32_t sum = 0;
+
     for (unsigned i = 0; i < SIM_FAULT_COUNT; i++)
-        swarm->faults[i] = maybe(dice, 100);
-    for (unsigned i = 0, any = 0; i < SIM_FAULT_COUNT; i++) {
-        any |= swarm->faults[i];
-        if (i == SIM_FAULT_COUNT - 1 && !any)
-            swarm->events[SIM_EVENT_FAULT] = 0;
-    }
+        swarm->faults[i] = maybe(dice, i == SIM_FAULT_GARBAGE ? 10 : 100);
+    for (unsigned i = 0; i < SIM_FAULT_COUNT; i++)
+        sum += swarm->faults[i];
+    if (sum == 0)
+        swarm->events[SIM_EVENT_FAULT] = 0;
     swarm->error_rate = maybe(dice, 100);
     swarm->push_rate = maybe(dice, 512);
     swarm->attribute_rate = maybe(dice, 100);
@@ -68,9 +88,9 @@ void sim_swarm_roll(sim_swarm_t *swarm, shoal__pipe_config_t *config, sim_dice_t
                    [SIM_EVENT_SERVER] = 20 + sim_dice_below(dice, 80),
                    [SIM_EVENT_CLOCK] = 10 + sim_dice_below(dice, 60),
                    [SIM_EVENT_GHOST] = 1 + sim_dice_below(dice, 3),
-                   [SIM_EVENT_FAULT] = maybe(dice, 8)},
+                   [SIM_EVENT_FAULT] = ONE_OF(dice, 0, 1, 2, 4, 10)},
         .steps = 1000 + (uint32_t)sim_dice_scale(dice, 30000),
-        .outstanding_max = (uint32_t)sim_dice_scale(dice, 512),
+        .outstanding_max = ONE_OF(dice, 1, 4, 20, 100, 500),
         .burst_max = (uint32_t)sim_dice_scale(dice, 32),
         .unit_rate = maybe(dice, 200),
         .sink_rate = maybe(dice, 300),
@@ -80,16 +100,12 @@ void sim_swarm_roll(sim_swarm_t *swarm, shoal__pipe_config_t *config, sim_dice_t
         .big_rate = maybe(dice, 30),
         .write_rate = sim_dice_below(dice, 1025),
         .deadline_rate = maybe(dice, 1024),
-        .deadline_us_max = ONE_OF(dice, 100, 5000, 200000),
-        .dial_us_max = ONE_OF(dice, 1, 1000, 20000),
-        .handshake_us = ONE_OF(dice, 20000, 100000),
-        .stall_us_max = ONE_OF(dice, 20000, 300000, 3000000),
-        .clock_us_max = ONE_OF(dice, 50, 500, 5000),
         .in_window_max = ONE_OF(dice, 8, 300, 4096, 65536),
         .out_window_max = ONE_OF(dice, 8, 300, 4096, 65536),
         .ends_with_abandon = sim_dice_hits(dice, 256),
     };
     roll_config(config, dice);
+    roll_times(swarm, config, dice);
     roll_faults(swarm, dice);
 }
 

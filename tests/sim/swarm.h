@@ -52,7 +52,8 @@ typedef struct sim_swarm {
     uint32_t partial_rate;  /* reads and writes that take less than they could */
     uint32_t deadline_rate; /* of the commands: have one */
     uint64_t deadline_us_max;
-    uint64_t dial_us_max, handshake_us, stall_us_max, late_us_max;
+    uint64_t dial_us_max, handshake_us, late_us_max;
+    uint64_t trouble_us_max;                /* of stalls and of LOADING */
     uint64_t clock_us_max;                  /* of one advance */
     uint32_t in_window_max, out_window_max; /* bytes */
     bool are_windows_wide;                  /* not random below the above */

@@ -103,6 +103,7 @@ int main(void)
     printf("%" PRIu64 " steps, %" PRIu64 " seeds, %" PRIu64
            " commands, %.2f million steps/s\n",
            steps, seeds, commands, (double)steps / took / 1e6);
+    sim_sights_print(&world->sights);
     sim_world_free(world);
     return EXIT_SUCCESS;
 }

@@ -71,6 +71,7 @@ static bool begin(sim_world_t *world, uint64_t seed)
 {
     sim_world_t fresh = {.seed = seed,
                          .is_traced = world->is_traced,
+                         .sights = world->sights,
                          .dice = {seed * UINT64_C(0xD1342543DE82EF95) + 1},
                          .now_us = 1,
                          .dial_us = 1,
@@ -123,7 +124,9 @@ static uint64_t roll_sleep(sim_world_t *world)
 
     if (world->is_calm)
         max_us = is_busy ? CALM_BUSY_US : CALM_QUIET_US;
-    return sim_dice_scale(&world->dice, max_us);
+    return sim_dice_hits(&world->dice, 512)
+               ? sim_dice_scale(&world->dice, max_us)
+               : 1 + sim_dice_below(&world->dice, (uint32_t)max_us);
 }
 
 /* The owner has done what it could: sleep until something is due, or came before. */
@@ -242,6 +245,7 @@ bool sim_world_run(sim_world_t *world, uint64_t seed)
         sim_fault_bury(world);
     if (!world->has_failed)
         sim_oracle_end(world);
+    sim_sights_note_end(world);
     /* After a failure the pipe may be in no state to be touched. */
     if (!world->has_failed)
         shoal__pipe_release(&world->pipe);

@@ -28,6 +28,14 @@
 #define SIM_GHOSTS 4
 #define SIM_LATE_US 50000 /* how long behind its deadline a result may come */
 
+/* What was seen in all seeds so far: a fault that never strikes proves nothing. */
+typedef struct sim_sights {
+    uint64_t fates[4]; /* shoal_fate_t */
+    uint64_t values, errors, sink_replies, retried, partly_written, timeouts, cancels,
+        shutdowns, desyncs, cut_units, ghost_commands, pushes, pings, silences,
+        renewals, links, ready_links;
+} sim_sights_t;
+
 typedef struct sim_world {
     uint64_t seed;
     uint64_t step;
@@ -70,6 +78,7 @@ typedef struct sim_world {
     uint64_t answered_order; /* of the last reply that was delivered; 0: none yet */
     size_t bytes_peak, commands_peak; /* outstanding */
 
+    sim_sights_t sights;
     uint64_t hash; /* of the whole history */
     bool has_failed;
     char failure[512];
@@ -109,5 +118,12 @@ void sim_oracle_settled(sim_world_t *world);   /* after a turn */
 void sim_oracle_structure(sim_world_t *world); /* now and then */
 void sim_oracle_end(sim_world_t *world);
 extern const shoal_sink_t sim_sink;
+
+/* Figures. (sights.c) */
+void sim_sights_note_result(sim_world_t *world, const sim_call_t *call,
+                            const shoal_result_t *result);
+void sim_sights_note_loss(sim_world_t *world, int status, const char *detail);
+void sim_sights_note_end(sim_world_t *world);
+void sim_sights_print(const sim_sights_t *sights);
 
 #endif

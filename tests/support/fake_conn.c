@@ -311,11 +311,16 @@ uint64_t fake_conn_due_us(const fake_conn_t *conn)
 
 void fake_conn_work(fake_conn_t *conn, bool is_readable, uint64_t now_us)
 {
+    size_t before;
+
     if (is_readable && may_read(conn))
         receive(conn);
-    serve(conn);
-    if (!conn->world->is_frozen)
-        perform(conn, now_us);
+    do { /* a stubborn server takes its commands one by one */
+        before = conn->in.size;
+        serve(conn);
+        if (!conn->world->is_frozen)
+            perform(conn, now_us);
+    } while (conn->in.size < before && conn->in.size > 0 && may_read(conn));
 }
 
 void fake_conn_release(fake_conn_t *conn)

@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 size_t process_descriptors(void)
@@ -19,6 +20,16 @@ size_t process_descriptors(void)
         count += entry->d_name[0] != '.';
     closedir(folder);
     return count - 1;
+}
+
+size_t process_sockets(void)
+{
+    size_t count = 0;
+    struct stat what;
+
+    for (int fd = 0; fd < 1024; fd++)
+        count += fstat(fd, &what) == 0 && S_ISSOCK(what.st_mode);
+    return count;
 }
 
 uint64_t process_descriptor_set(void)

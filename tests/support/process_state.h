@@ -11,6 +11,8 @@
 
 /* Open descriptors, but the one that this look needs. */
 size_t process_descriptors(void);
+/* Those of them that are sockets. */
+size_t process_sockets(void);
 /* The first open descriptor of this process, from 3 and not in `before`, that an exec
  * would inherit; -1 if there is none.  `before` as of process_descriptor_set(). */
 int process_inherited(uint64_t before);

@@ -137,7 +137,12 @@ static const struct script {
     {"RESP2 with credentials", FULL, {2, .user = "ann", .password = SECRET},
      {{"AUTH ann " SECRET, {"+OK"}}, {SETINFO, {"+OK", "+OK"}}}, DONE, 2, 0, NULL},
     {"bare, nothing to say", BARE, {.protocol = 3, .client_name = "me"},
-     {{NULL, {NULL}}}, DONE, 2, 0, NULL},
+     {{"PING", {"+PONG"}}}, DONE, 2, 0, NULL},
+    {"bare, PING refused", BARE, {.protocol = 3},
+     {{"PING", {"-ERR unknown command"}}}, DONE, 2, 0, NULL},
+    {"bare, credentials asked for", BARE, {.protocol = 3},
+     {{"PING", {"-NOAUTH Authentication required."}}},
+     FAILED, 0, SHOAL_EAUTH, "the server asks for credentials"},
     {"bare, with credentials and database", BARE,
      {.protocol = 3, .password = SECRET, .database = 1, .client_name = "me"},
      {{"AUTH " SECRET, {"+OK"}}, {"SELECT 1", {"+OK"}}}, DONE, 2, 0, NULL},
@@ -399,7 +404,9 @@ static void test_answers_to_nothing_fail(void **state)
     shoal__greeting_t greeting;
 
     shoal__greeting_init(&greeting, &config);
-    assert_int_equal(shoal__greeting_start(&greeting, BARE), DONE);
+    assert_int_equal(shoal__greeting_start(&greeting, BARE),
+                     SHOAL__GREETING_MORE);
+    assert_int_equal(answer(&greeting, "+PONG"), DONE);
     assert_int_equal(answer(&greeting, "+OK"), FAILED);
     assert_int_equal(greeting.status, SHOAL_EDESYNC);
     shoal__greeting_release(&greeting);
