@@ -300,6 +300,8 @@ static void check_mutual_blocking(scene_t *scene, bool is_unix)
     char *value = malloc(BYTES);
     outcome_t *outcomes = scene_outcomes(scene, 2 * ROUNDS);
 
+    assert_int_equal(shoal_options_set_timeout_us(scene->options, SHOAL_TIMEOUT_NEVER),
+                     0);
     scene_serve(scene, &(fake_config_t){.is_unix = is_unix,
                                         .buffer_bytes = 4096,
                                         .is_stubborn = true});

@@ -259,7 +259,7 @@ void sim_link_execute(sim_link_t *link, sim_world_t *world, const sim_heard_t *h
 
     say_around(link, world, world->swarm.push_rate, world->swarm.attribute_rate);
     sim_world_note(world, "execute", heard->verb, id);
-    if (heard->verb < SIM_VERB_PING) {
+    if (sim_link_greets(link, (sim_verb_t)heard->verb)) {
         greet(link, world, heard);
         return;
     }

@@ -201,7 +201,7 @@ static void hear(sim_link_t *link, sim_world_t *world, const words_t *words,
             return;
         }
     }
-    if (heard.verb >= SIM_VERB_PING)
+    if (!sim_link_greets(link, (sim_verb_t)heard.verb))
         sim_oracle_handed(world, link, heard.id, begin);
     if (!link->is_closed) /* else nobody will read it */
         link->heard[link->heard_tail++ & (SIM_HEARD_SLOTS - 1)] = heard;

@@ -88,4 +88,11 @@ void sim_link_produce(sim_link_t *link, const char *data, size_t bytes);
 void sim_link_execute(sim_link_t *link, struct sim_world *world,
                       const sim_heard_t *heard);
 
+/* Is a command of this verb part of the greeting?  A bare one may be a PING. */
+static inline bool sim_link_greets(const sim_link_t *link, sim_verb_t verb)
+{
+    return verb < SIM_VERB_PING ||
+           (verb == SIM_VERB_PING && link->greeting_end == UINT64_MAX);
+}
+
 #endif
