@@ -29,9 +29,8 @@ void shoal__loop_again(shoal__loop_t *loop)
     }
 }
 
-static void on_prepare(uv_prepare_t *prepare)
+static void turn(shoal__loop_t *loop)
 {
-    shoal__loop_t *loop = (shoal__loop_t *)prepare->data;
     uint64_t now_us = shoal__clock_us(), wake_us;
 
     if (loop->is_again) {
@@ -50,6 +49,8 @@ static void on_prepare(uv_prepare_t *prepare)
     loop->is_past_turn = true;
 }
 
+static void on_prepare(uv_prepare_t *prepare) { turn((shoal__loop_t *)prepare->data); }
+
 static void on_handle_closed(uv_handle_t *handle)
 {
     shoal__loop_t *loop = (shoal__loop_t *)handle->data;
@@ -57,7 +58,6 @@ static void on_handle_closed(uv_handle_t *handle)
     if (--loop->open_handles > 0)
         return;
     shoal__waker_release(&loop->waker);
-    shoal__notifier_release(&loop->notifier);
     loop->hooks.on_closed(loop->owner);
 }
 
@@ -71,6 +71,7 @@ static int fail_late(shoal__loop_t *loop)
     if (loop->is_own) {
         uv_run(loop->uv, UV_RUN_DEFAULT);
         uv_loop_close(loop->uv);
+        shoal__notifier_release(&loop->notifier);
     }
     return SHOAL_ESYSTEM;
 }
@@ -125,12 +126,16 @@ void shoal__loop_step(shoal__loop_t *loop, uint64_t timeout_us)
 {
     if (timeout_us == 0) {
         uv_run(loop->uv, UV_RUN_NOWAIT);
-        return;
+    } else {
+        if (timeout_us != SHOAL__NEVER_US)
+            loop->until_us = shoal__time_after(shoal__clock_us(), timeout_us);
+        uv_run(loop->uv, UV_RUN_ONCE);
+        loop->until_us = SHOAL__NEVER_US;
     }
-    if (timeout_us != SHOAL__NEVER_US)
-        loop->until_us = shoal__time_after(shoal__clock_us(), timeout_us);
-    uv_run(loop->uv, UV_RUN_ONCE);
-    loop->until_us = SHOAL__NEVER_US;
+    /* What was read may have left something to do, and the caller may now wait on the
+     * descriptor alone. */
+    if (!loop->is_closing)
+        turn(loop);
 }
 
 void shoal__loop_run(shoal__loop_t *loop)
@@ -140,6 +145,7 @@ void shoal__loop_run(shoal__loop_t *loop)
 
 void shoal__loop_release(shoal__loop_t *loop)
 {
+    shoal__notifier_release(&loop->notifier);
     if (loop->is_own)
         uv_loop_close(&loop->own);
 }

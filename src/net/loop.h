@@ -71,7 +71,7 @@ void shoal__loop_step(shoal__loop_t *loop, uint64_t timeout_us);
 /* Run an own loop until everything is closed. */
 void shoal__loop_run(shoal__loop_t *loop);
 
-/* After on_closed: free the own loop. */
+/* After on_closed, when no thread signals any more: free what is left. */
 void shoal__loop_release(shoal__loop_t *loop);
 
 /* In the child of a fork: close the descriptors, run nothing. */

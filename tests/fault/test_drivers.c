@@ -294,10 +294,10 @@ static void test_reconnect_on_a_uv_loop(void **state)
 
 /* The server reads nothing while it has something to write: a client that did not read
  * while its own writes are blocked would wait for ever. */
-static void check_mutual_blocking(scene_t *scene, bool is_unix)
+static void check_mutual_blocking(scene_t *scene, bool is_unix, size_t bytes)
 {
-    enum { BYTES = 16777216, ROUNDS = 2 };
-    char *value = malloc(BYTES);
+    enum { ROUNDS = 2 };
+    char *value = malloc(bytes);
     outcome_t *outcomes = scene_outcomes(scene, 2 * ROUNDS);
 
     assert_int_equal(shoal_options_set_timeout_us(scene->options, SHOAL_TIMEOUT_NEVER),
@@ -308,9 +308,9 @@ static void check_mutual_blocking(scene_t *scene, bool is_unix)
     assert_int_equal(
         shoal_options_set_outstanding_max(scene->options, 100, 100, 200000000), 0);
     scene_open_ready(scene);
-    memset(value, 'v', BYTES);
+    memset(value, 'v', bytes);
     shoal_command_t set = {3, (const char *const[]){"SET", "k", value},
-                           (const size_t[]){3, 1, BYTES}};
+                           (const size_t[]){3, 1, bytes}};
     for (int i = 0; i < ROUNDS; i++) {
         scene_submit(scene, set, NULL, &outcomes[2 * i]);
         scene_submit(scene, WORDS("GET", "k"), NULL, &outcomes[2 * i + 1]);
@@ -319,19 +319,19 @@ static void check_mutual_blocking(scene_t *scene, bool is_unix)
     for (int i = 0; i < ROUNDS; i++) {
         scene_check_text(&outcomes[2 * i], "OK");
         scene_check(&outcomes[2 * i + 1], 0, SHOAL_FATE_REPLIED);
-        assert_int_equal(outcomes[2 * i + 1].bytes, BYTES);
+        assert_int_equal(outcomes[2 * i + 1].bytes, bytes);
     }
     assert_int_equal(fake_server_accepted(scene->server), 1);
 }
 
 static void test_mutual_blocking_on_tcp(void **state)
 {
-    check_mutual_blocking(*state, false);
+    check_mutual_blocking(*state, false, 5 << 20);
 }
 
 static void test_mutual_blocking_on_a_unix_socket(void **state)
 {
-    check_mutual_blocking(*state, true);
+    check_mutual_blocking(*state, true, 16 << 20);
 }
 
 int main(void)

@@ -82,10 +82,12 @@ static void greet(sim_link_t *link, sim_world_t *world, const sim_heard_t *heard
             return;
     } else {
         if (!link->is_known || link->setup_left == 0)
-            sim_world_fail(world, "O7: an unexpected SELECT or CLIENT");
+            sim_world_fail(world, "O7: an unexpected SELECT, CLIENT or PING");
         link->setup_left--;
         if (heard->verb == SIM_VERB_CLIENT && sim_dice_hits(&world->dice, 64))
             say(link, "-ERR unknown subcommand 'SETINFO'\r\n");
+        else if (heard->verb == SIM_VERB_PING)
+            say(link, "+PONG\r\n");
         else
             say(link, "+OK\r\n");
     }
@@ -259,6 +261,8 @@ void sim_link_execute(sim_link_t *link, sim_world_t *world, const sim_heard_t *h
 
     say_around(link, world, world->swarm.push_rate, world->swarm.attribute_rate);
     sim_world_note(world, "execute", heard->verb, id);
+    if (heard->verb < SIM_VERB_PING && link->greeting_end != SHOAL__NEVER_US)
+        sim_world_fail(world, "O7: the greeting goes on behind its end");
     if (sim_link_greets(link, (sim_verb_t)heard->verb)) {
         greet(link, world, heard);
         return;

@@ -22,7 +22,8 @@ void sim_link_release(sim_link_t *link)
     *link = (sim_link_t){0};
 }
 
-/* SELECT, CLIENT SETNAME, CLIENT SETINFO twice: as the configuration asks for. */
+/* SELECT, CLIENT SETNAME, CLIENT SETINFO twice: as the configuration asks for.  A
+ * greeting that has nothing else to say says PING. */
 static int setup_commands(const shoal__greeting_config_t *config,
                           shoal__greeting_style_t style)
 {
@@ -30,9 +31,7 @@ static int setup_commands(const shoal__greeting_config_t *config,
 
     if (style == SHOAL__GREETING_FULL)
         count += 2 + (config->client_name != NULL);
-    else if (count == 0 && !config->password)
-        count = 1; /* PING */
-    return count;
+    return count == 0 && !config->password ? 1 : count;
 }
 
 static uint32_t roll_window(sim_world_t *world, uint32_t max)
@@ -63,9 +62,6 @@ void sim_link_open(sim_link_t *link, sim_world_t *world, shoal__greeting_style_t
                          .knows_hello = !sim_dice_hits(dice, swarm->no_hello_rate),
                          .rejects_auth = config->password &&
                                          sim_dice_hits(dice, swarm->auth_fail_rate)};
-    bool says_hello = style == SHOAL__GREETING_FULL && config->protocol >= 3;
-    if (!says_hello && link->is_known && link->setup_left == 0)
-        link->greeting_end = link->user_from = 0;
 }
 
 /* ---- what the client writes ---- */

@@ -44,9 +44,9 @@ uint64_t process_descriptor_set(void)
 
 int process_inherited(uint64_t before)
 {
-    for (int fd = 3; fd < 1024; fd++) {
+    for (int fd = 3; fd < 64; fd++) {
         int flags = fcntl(fd, F_GETFD);
-        bool was_there = fd < 64 && (before >> fd & 1);
+        bool was_there = before >> fd & 1;
         if (flags >= 0 && !(flags & FD_CLOEXEC) && !was_there)
             return fd;
     }

@@ -7,6 +7,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <ftw.h>
 #include <netinet/in.h>
 #include <signal.h>
 #include <stdio.h>
@@ -14,6 +15,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -30,11 +32,25 @@ struct redis_process {
 
 static redis_process_t *all;
 
+static int remove_one(const char *path, const struct stat *what, int kind,
+                      struct FTW *where)
+{
+    (void)what;
+    (void)kind;
+    (void)where;
+    return remove(path);
+}
+
+static void remove_folder(const redis_process_t *redis)
+{
+    (void)nftw(redis->folder, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+}
+
 static void kill_all(void)
 {
     for (redis_process_t *redis = all; redis; redis = redis->next) {
         redis_process_kill(redis);
-        rmdir(redis->folder);
+        remove_folder(redis);
     }
 }
 
@@ -193,8 +209,7 @@ void redis_process_stop(redis_process_t *redis)
     while (*link != redis)
         link = &(*link)->next;
     *link = redis->next;
-    unlink(redis->socket);
-    rmdir(redis->folder);
+    remove_folder(redis);
     free(redis);
 }
 

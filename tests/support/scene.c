@@ -144,9 +144,9 @@ shoal_stats_t scene_stats(const scene_t *scene)
 
 shoal_command_t scene_words(const char *first, ...)
 {
-    static _Thread_local const char *words[8][8];
+    static _Thread_local const char *words[32][8];
     static _Thread_local unsigned next;
-    const char **argv = words[next++ % 8];
+    const char **argv = words[next++ % 32];
     shoal_command_t command = {0, argv, NULL};
     va_list args;
 

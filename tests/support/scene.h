@@ -55,8 +55,8 @@ outcome_t *scene_outcomes(scene_t *scene, size_t count);
 scene_events_t scene_events(scene_t *scene);
 shoal_stats_t scene_stats(const scene_t *scene);
 
-/* Build a command of NUL-terminated words; a NULL ends them.  Static memory per
- * thread, 8 words at most. */
+/* Build a command of at most 8 NUL-terminated words; a NULL ends them.  It is good until
+ * the same thread built 32 more. */
 shoal_command_t scene_words(const char *first, ...);
 
 /* Submit one command of words; call may be NULL.  Returns the ticket. */

@@ -24,3 +24,12 @@ shoal_unit_test(api/options ALSO base/alloc)
 shoal_unit_test(api/options_url ALSO api/options api/errors base/alloc)
 shoal_unit_test(api/stats_math)
 shoal_unit_test(core/hello_doubt)
+shoal_unit_test(core/inbound)
+shoal_unit_test(core/request_ring ALSO base/alloc base/random)
+shoal_unit_test(core/retries ALSO base/alloc)
+set(pipe_units core/deadlines core/error_rule core/flush_auto core/flush_policy
+  core/greeting core/hello_doubt core/inbound core/request_ring core/retries
+  core/settle_rule core/stage_times resp/decoder resp/encoder resp/frame resp/reply
+  base/alloc base/buffer base/random)
+shoal_unit_test(core/pipe ALSO core/pipe_endings ${pipe_units} LIBS shoal_hiredis m)
+shoal_unit_test(core/pipe_endings ALSO core/pipe ${pipe_units} LIBS shoal_hiredis m)

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT */
+#include "support/live.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static const char *from_environment(const char *name)
+{
+    const char *value = getenv(name);
+    if (!value) {
+        fprintf(stderr, "%s is not set: run this by with_redis.sh\n", name);
+        exit(77);
+    }
+    return value;
+}
+
+const char *live_url(void)
+{
+    return from_environment("SHOAL_TEST_URL");
+}
+
+const char *live_socket(void)
+{
+    return from_environment("SHOAL_TEST_SOCKET");
+}
+
+int live_port(void)
+{
+    return (int)strtol(from_environment("SHOAL_TEST_PORT"), NULL, 10);
+}
+
+shoal_options_t *live_options(void)
+{
+    shoal_options_t *options = NULL;
+    assert_int_equal(shoal_options_from_url(live_url(), &options), 0);
+    return options;
+}
+
+shoal_options_t *live_options_of_port(int port)
+{
+    shoal_options_t *options = NULL;
+    assert_int_equal(shoal_options_new(&options), 0);
+    assert_int_equal(shoal_options_set_address(options, "127.0.0.1", port), 0);
+    return options;
+}
+
+shoal_client_t *live_open(shoal_options_t *options)
+{
+    shoal_client_t *client = NULL;
+    assert_int_equal(shoal_client_open(options, &client), 0);
+    shoal_options_free(options);
+    assert_int_equal(shoal_client_wait_ready(client, WAITING_US_MAX), 0);
+    return client;
+}
+
+size_t live_scaled(size_t count)
+{
+    const char *scale = getenv("SHOAL_TEST_SCALE");
+    double scaled = (double)count * (scale ? strtod(scale, NULL) : 1.0);
+    return scaled < 1.0 ? 1 : (size_t)scaled;
+}
+
+bool live_is_sanitized(void)
+{
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    return true;
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+    return true;
+#else
+    return false;
+#endif
+#else
+    return false;
+#endif
+}
+
+shoal_stats_t live_stats(shoal_client_t *client)
+{
+    shoal_stats_t stats = {0};
+    assert_int_equal(shoal_stats_get(client, &stats, sizeof stats), 0);
+    return stats;
+}

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef TESTS_UNIT_CORE_PIPE_RETRY_TESTS_H
+#define TESTS_UNIT_CORE_PIPE_RETRY_TESTS_H
+
+/* The tests of test_pipe.c on commands that are sent again because of their error
+ * reply.  Included after <cmocka.h>. */
+
+#include "unit/core/pipe_rig.h"
+
+/* ---- errors that prove that nothing was executed ---- */
+
+static void test_a_rejected_command_is_sent_again_later(void **state)
+{
+    (void)state;
+    rig_connect();
+    rig_submit('a', 0, WRITE);
+    rig_submit('b', 0, WRITE);
+    rig_write_all();
+    rig_feed("-LOADING x\r\n+b\r\n");
+    assert_heard("b=+b ");
+    assert_false(shoal__pipe_is_idle(&rig.pipe));
+
+    uint64_t due_us = shoal__pipe_next_wake_us(&rig.pipe);
+    assert_true(due_us >= rig.now_us && due_us <= rig.now_us + 8000);
+    rig_submit('c', 0, WRITE);
+    assert_string_equal(rig_write_all(), "c");
+    rig_tick(due_us);
+    assert_string_equal(rig_write_all(), "a");
+    rig_feed("+c\r\n+a\r\n");
+    assert_heard("c=+c a=+a ");
+    assert_int_equal(rig.attempts, 2);
+    assert_int_equal(counter(&rig.pipe.stats.retries), 1);
+}
+
+static void test_attempts_are_bounded(void **state)
+{
+    (void)state;
+    rig_connect();
+    rig_submit('a', 0, WRITE);
+    for (int attempt = 1; attempt <= 3; attempt++) {
+        assert_heard("");
+        assert_string_equal(rig_write_all(), "a");
+        rig_feed("-LOADING x\r\n");
+        rig_tick(rig.now_us + 1000000);
+    }
+    assert_heard("a=-LOADING x ");
+    assert_int_equal(rig.attempts, 3);
+}
+
+static void test_a_waiting_retry_can_be_given_up(void **state)
+{
+    (void)state;
+    shoal__request_t request = rig_request('a', 0, WRITE);
+
+    request.deadline_us = rig.now_us + 5;
+    rig_connect();
+    rig_push(&request);
+    rig_submit('b', 0, WRITE);
+    rig_write_all();
+    rig_feed("-LOADING x\r\n-LOADING x\r\n");
+    assert_true(rig_cancel('b'));
+    assert_false(rig_cancel('b'));
+    rig_tick(rig.now_us + 5);
+    assert_heard("b!ECANCELLED/no a!ETIMEOUT/no ");
+    assert_true(shoal__pipe_is_idle(&rig.pipe));
+}
+
+/* While it may not be sent anyway, its time is no reason to wake up. */
+static void test_a_waiting_retry_lets_the_loop_sleep(void **state)
+{
+    (void)state;
+    rig_connect();
+    rig_submit('a', 0, WRITE);
+    rig_write_all();
+    rig_feed("-LOADING x\r\n");
+    rig_lose();
+    rig_tick(rig.now_us + 1000000);
+    assert_int_equal(shoal__pipe_next_wake_us(&rig.pipe), SHOAL__NEVER_US);
+    rig_connect();
+    rig_tick(rig.now_us);
+    assert_string_equal(rig_write_all(), "a");
+    assert_heard("");
+}
+
+static void test_no_memory_for_a_retry(void **state)
+{
+    (void)state;
+    rig_connect();
+    rig_submit('a', 0, RO);
+    rig_write_all();
+    rig_lose(); /* it may have been executed */
+    rig_connect();
+    rig_write_all();
+    rig_feed("-LOADING x\r\n");
+    while (shoal__buffer_bytes(&rig.pipe.log) + COMMAND_BYTES <= rig.pipe.log.capacity)
+        rig_submit('b', 0, WRITE);
+    shoal__test_fail_alloc_after(0);
+    rig_tick(rig.now_us + 1000000);
+    shoal__test_fail_alloc_never();
+    assert_heard("a!ENOMEM/maybe ");
+    rig_lose();
+}
+
+/* ---- a demoted server ---- */
+
+static void test_a_demoted_server_is_drained(void **state)
+{
+    (void)state;
+    rig_connect();
+    for (const char *name = "ab"; *name; name++)
+        rig_submit(*name, 0, WRITE);
+    rig_write_all();
+    rig_feed("-READONLY x\r\n");
+    rig_submit('c', 0, WRITE);
+    assert_string_equal(rig_write_all(), ""); /* no more is sent there */
+    assert_int_equal(rig_tick(rig.now_us + 100), 0);
+    assert_int_equal(shoal__pipe_next_wake_us(&rig.pipe), 1000 + 1000000);
+    rig_feed("+b\r\n");
+    assert_int_equal(rig_tick(rig.now_us + 100), SHOAL_ECONN);
+    rig_lose();
+    rig_connect();
+    rig_tick(rig.now_us + 8000);
+    assert_string_equal(rig_write_all(), "ca");
+    rig_feed("+c\r\n+a\r\n");
+    assert_heard("b=+b c=+c a=+a ");
+}
+
+static void test_draining_has_an_end(void **state)
+{
+    (void)state;
+    rig_connect();
+    for (const char *name = "abc"; *name; name++)
+        rig_submit(*name, 0, WRITE);
+    rig_write(2 * COMMAND_BYTES + 1); /* and the socket takes no more */
+    rig_feed("-READONLY x\r\n");
+    assert_int_equal(rig_tick(rig.now_us + 999999), 0);
+    assert_int_equal(rig_tick(rig.now_us + 1), SHOAL_ECONN);
+    rig_lose();
+    assert_heard("b!ECONN/maybe ");
+}
+
+static void test_draining_is_spaced(void **state)
+{
+    (void)state;
+    rig_connect();
+    rig_submit('a', 0, WRITE);
+    rig_write_all();
+    rig_feed("-READONLY x\r\n");
+    assert_int_equal(rig_tick(rig.now_us), SHOAL_ECONN);
+    rig_lose();
+
+    /* Not so soon again, whatever the server says. */
+    rig_connect();
+    rig_tick(rig.now_us + 8000);
+    assert_string_equal(rig_write_all(), "a");
+    rig_feed("-READONLY x\r\n");
+    assert_int_equal(rig_tick(rig.now_us + 16000), 0);
+    assert_string_equal(rig_write_all(), "a");
+    rig_feed("-READONLY x\r\n");
+    assert_heard("a=-READONLY x ");
+}
+
+#endif
