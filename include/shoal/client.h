@@ -33,7 +33,6 @@ typedef void (*shoal_result_cb)(shoal_client_t *client, const shoal_result_t *re
 
 /**
  * The client is closed and gone: do not use it any more.
- *
  * Threads: runs on the loop thread; must not block.
  */
 typedef void (*shoal_closed_cb)(void *data);
@@ -192,9 +191,7 @@ SHOAL_EXTERN int shoal_client_wait_ready(shoal_client_t *client, uint64_t timeou
  * flush policy's decision; commands queued close together, from any threads, leave
  * in one write.
  *
- * @param argc      number of arguments, 1 .. SHOAL_ARGC_MAX
- * @param argv      argc byte strings; argv[0] names the command
- * @param argvlen   their lengths in bytes, or NULL if all are NUL-terminated
+ * @param argc, argv, argvlen as in shoal_command_t
  * @param on_result called exactly once if this call returns 0 and never otherwise;
  *                  never from inside this call.  NULL: the result is dropped
  * @param data      handed to on_result untouched
@@ -263,9 +260,7 @@ SHOAL_EXTERN int shoal_client_call(shoal_client_t *client, size_t argc,
 /**
  * shoal_client_call() with extras.
  *
- * @param command    one command
- * @param call       extras; NULL for none
- * @param ret_result as for shoal_client_call()
+ * @param call extras; NULL for none
  *
  * Threads:   any, but not the loop thread
  * Blocks:    until the result, at most to the deadline
@@ -282,15 +277,16 @@ SHOAL_EXTERN int shoal_client_call_with(shoal_client_t *client,
  * Give up on an outstanding command.
  *
  * A command that was not written yet is never sent.  One that was is not recalled: its
- * reply is dropped when it comes.  Either way its callback runs, with
- * SHOAL_ECANCELLED and the fate, unless its result was on its way already.
+ * reply is dropped when it comes.  Either way its callback runs, with SHOAL_ECANCELLED and
+ * the fate, unless its result was on its way already; on the loop thread before this
+ * call returns.
  *
  * @param ticket of shoal_client_submit_many() or shoal_completions_submit()
  *
  * Threads: any
  * Blocks:  never
- * Errors:  SHOAL_ENOENT  no such ticket was ever given out, or (seen from the loop
- *                        thread only) it is not outstanding any more
+ * Errors:  SHOAL_ENOENT  no such ticket was given out, or it is not outstanding any more
+ *                        (where that can be told without waiting for the loop)
  *          SHOAL_ECLOSED the client is closed
  *          SHOAL_EFORK   the client belongs to the parent process
  *          SHOAL_ENOMEM

@@ -57,7 +57,7 @@ typedef struct shoal__flush_policy {
     uint64_t oldest_us;  /* arrival of the oldest queued command */
     uint64_t flushed_us; /* the former flush; 0: none yet */
     uint64_t decided_us; /* the last verdict NOW; what it leaves behind is younger */
-    uint64_t answered;     /* in the present read */
+    uint64_t answered;   /* in the present read */
     bool is_urgent;      /* a queued command must not be held */
     shoal__flush_auto_t learned;
 } shoal__flush_policy_t;

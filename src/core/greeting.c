@@ -318,7 +318,10 @@ static bool is_status(const shoal_reply_t *reply, const char *word)
            shoal__bytes_equal(text_of(reply), (shoal__bytes_t){word, strlen(word)});
 }
 
-static bool is_ok(const shoal_reply_t *reply) { return is_status(reply, "OK"); }
+static bool is_ok(const shoal_reply_t *reply)
+{
+    return is_status(reply, "OK");
+}
 
 static shoal__greeting_verdict_t hear_auth(shoal__greeting_t *greeting,
                                            const shoal_reply_t *reply)

@@ -49,11 +49,11 @@ typedef struct shoal__conn {
     shoal__stream_t *stream; /* NULL: none */
     shoal__lookup_t *lookup; /* NULL: none */
     shoal__addresses_t addresses;
-    unsigned next_address; /* which of them to try next */
-    uint64_t due_us;       /* of the present state: give up, or dial again */
-    uint64_t epoch;        /* connections dialed so far */
-    uint64_t dialed_us;    /* when the last of them was begun */
-    bool is_blocked;       /* the socket takes no more for now */
+    unsigned next_address;      /* which of them to try next */
+    uint64_t due_us;            /* of the present state: give up, or dial again */
+    uint64_t epoch;             /* connections dialed so far */
+    uint64_t dialed_us;         /* when the last of them was begun */
+    bool is_blocked;            /* the socket takes no more for now */
     shoal__hello_doubt_t doubt; /* does the server hang up on HELLO? */
     shoal__backoff_t backoff;
     shoal__random_t random;

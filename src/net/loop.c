@@ -49,7 +49,10 @@ static void turn(shoal__loop_t *loop)
     loop->is_past_turn = true;
 }
 
-static void on_prepare(uv_prepare_t *prepare) { turn((shoal__loop_t *)prepare->data); }
+static void on_prepare(uv_prepare_t *prepare)
+{
+    turn((shoal__loop_t *)prepare->data);
+}
 
 static void on_handle_closed(uv_handle_t *handle)
 {

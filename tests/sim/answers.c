@@ -248,7 +248,10 @@ static void take_command(sim_link_t *link, sim_world_t *world, uint32_t id)
         call->rejected++;
         say_id(link, error, id);
     } else if (sim_dice_hits(&world->dice, world->swarm.error_rate)) {
-        say_id(link, "-WRONGTYPE ", id);
+        /* What a script did before its error stays done. */
+        if (call->verb == SIM_VERB_EVAL)
+            execute(world, id);
+        say_id(link, call->verb == SIM_VERB_EVAL ? "-READONLY " : "-WRONGTYPE ", id);
     } else {
         execute(world, id);
         say_value(link, call, id);

@@ -21,6 +21,7 @@
 #define REPEAT_EVERY 50 /* seeds: is the second time like the first? */
 
 static sim_world_t *world;
+static uint64_t steps, seeds, commands;
 
 static void print_replay(void)
 {
@@ -51,6 +52,7 @@ static bool run_seed(uint64_t seed)
         return true;
     fprintf(stderr, "seed %" PRIu64 ", step %" PRIu64 ", %" PRIu64 " us: %s\n", seed,
             world->step, world->now_us, world->failure);
+    fprintf(stderr, "found after %" PRIu64 " steps\n", steps + world->step);
     print_replay();
     return false;
 }
@@ -80,7 +82,6 @@ int main(void)
 {
     uint64_t steps_wanted = from_environment("SHOAL_SIM_STEPS", STEPS_DEFAULT);
     uint64_t seed = from_environment("SHOAL_SIM_SEED", 1);
-    uint64_t steps = 0, seeds = 0, commands = 0;
     double start = seconds();
 
     world = sim_world_new();

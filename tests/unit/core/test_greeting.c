@@ -404,8 +404,7 @@ static void test_answers_to_nothing_fail(void **state)
     shoal__greeting_t greeting;
 
     shoal__greeting_init(&greeting, &config);
-    assert_int_equal(shoal__greeting_start(&greeting, BARE),
-                     SHOAL__GREETING_MORE);
+    assert_int_equal(shoal__greeting_start(&greeting, BARE), SHOAL__GREETING_MORE);
     assert_int_equal(answer(&greeting, "+PONG"), DONE);
     assert_int_equal(answer(&greeting, "+OK"), FAILED);
     assert_int_equal(greeting.status, SHOAL_EDESYNC);
