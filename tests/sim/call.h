@@ -52,9 +52,13 @@ typedef struct sim_call {
     uint8_t fate; /* shoal_fate_t, once it is done */
 
     /* Of the server: */
-    uint32_t order;   /* of its last answer on that connection */
-    uint8_t handed;   /* times that its last byte was accepted by a connection */
-    uint8_t executed; /* times */
+    uint32_t order;        /* of its last answer on that connection */
+    uint32_t handed_link;  /* the last connection that accepted its last byte */
+    uint32_t answer_link;  /* the last connection that it was answered on */
+    uint64_t answer_begin; /* where the answer begins there */
+    bool was_touched;      /* a connection was lost inside its bytes */
+    uint8_t handed;        /* times that its last byte was accepted by a connection */
+    uint8_t executed;      /* times */
     uint8_t rejected; /* times, with an error that proves that it was not executed */
 
     /* Of the sink: */

@@ -3,6 +3,7 @@
 /* What the server, the network and the machine do wrong. */
 
 #include "base/alloc.h"
+#include "base/time_us.h"
 #include "sim/world.h"
 #include <shoal/errors.h>
 #include <string.h>
@@ -36,6 +37,23 @@ static void send_garbage(sim_link_t *link)
 
     sim_link_produce(link, garbage, sizeof garbage - 1);
     link->is_mute = true;
+}
+
+/* Only when every question was answered and heard: else nobody could tell. */
+static void answer_unasked(sim_world_t *world, sim_link_t *link)
+{
+    static const char *const answers[] = {"+OK\r\n", "-ERR idle\r\n", "*1\r\n:1\r\n"};
+    const char *answer = answers[sim_dice_below(&world->dice, 3)];
+
+    if (link->user_from == SHOAL__NEVER_US || link->out_begin != link->out_end ||
+        link->heard_head != link->heard_tail || link->is_closed || link->is_mute ||
+        world->pipe.part_bytes > 0)
+        return;
+    sim_link_produce(link, answer, strlen(answer));
+    while (world->link == link && sim_link_readable(link) > 0)
+        sim_owner_read(world);
+    if (world->link == link)
+        sim_world_fail(world, "O1: a reply that nobody waits for was accepted");
 }
 
 static sim_fault_t roll_fault(sim_world_t *world)
@@ -81,6 +99,7 @@ void sim_fault_strike(sim_world_t *world)
     case SIM_FAULT_FIN:
     case SIM_FAULT_DEMOTE:
     case SIM_FAULT_GARBAGE:
+    case SIM_FAULT_UNASKED:
     case SIM_FAULT_COUNT:
         break;
     }
@@ -94,4 +113,6 @@ void sim_fault_strike(sim_world_t *world)
         link->is_demoted = true;
     else if (fault == SIM_FAULT_GARBAGE)
         send_garbage(link);
+    else if (fault == SIM_FAULT_UNASKED)
+        answer_unasked(world, link);
 }

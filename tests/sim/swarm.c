@@ -55,12 +55,18 @@ static void roll_times(sim_swarm_t *swarm, shoal__pipe_config_t *config,
     swarm->trouble_us_max = stall_us * ONE_OF(dice, 1, 3, 8);
 }
 
+/* Too much of these and nothing else is seen. */
+static bool ends_links(unsigned fault)
+{
+    return fault == SIM_FAULT_GARBAGE || fault == SIM_FAULT_UNASKED;
+}
+
 static void roll_faults(sim_swarm_t *swarm, sim_dice_t *dice)
 {
     uint32_t sum = 0;
 
     for (unsigned i = 0; i < SIM_FAULT_COUNT; i++)
-        swarm->faults[i] = maybe(dice, i == SIM_FAULT_GARBAGE ? 10 : 100);
+        swarm->faults[i] = maybe(dice, ends_links(i) ? 10 : 100);
     for (unsigned i = 0; i < SIM_FAULT_COUNT; i++)
         sum += swarm->faults[i];
     if (sum == 0)
@@ -92,7 +98,7 @@ void sim_swarm_roll(sim_swarm_t *swarm, shoal__pipe_config_t *config, sim_dice_t
         .steps = 1000 + (uint32_t)sim_dice_scale(dice, 30000),
         .outstanding_max = ONE_OF(dice, 1, 4, 20, 100, 500),
         .burst_max = (uint32_t)sim_dice_scale(dice, 32),
-        .unit_rate = maybe(dice, 200),
+        .unit_rate = maybe(dice, 400),
         .sink_rate = maybe(dice, 300),
         .once_rate = maybe(dice, 200),
         .idempotent_rate = maybe(dice, 300),

@@ -31,6 +31,7 @@ typedef enum sim_fault {
     SIM_FAULT_LOADING, /* the server rejects everything for a while */
     SIM_FAULT_DEMOTE,  /* the server rejects writes on this connection */
     SIM_FAULT_GARBAGE, /* the server sends what is no RESP */
+    SIM_FAULT_UNASKED, /* the server answers when nothing was asked */
     SIM_FAULT_MEMORY,  /* one of the next allocations fails */
     SIM_FAULT_COUNT
 } sim_fault_t;

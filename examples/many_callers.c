@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+
+/* Many threads, each with one small command after another, over one connection.
+ * The statistics show how they travelled together.
+ *
+ *     many_callers [URL]                           default redis://127.0.0.1:6379 */
+
+#include <pthread.h>
+#include <shoal/shoal.h>
+#include <stdio.h>
+
+#define THREADS 64
+#define CALLS 500
+
+/* Each thread counts in a key of its own. */
+static void *count(void *data)
+{
+    shoal_client_t *client = data;
+    long long last = 0;
+
+    for (int i = 0; i < CALLS; i++) {
+        shoal_result_t *result;
+        int rc = shoal_client_callf(client, &result, "HINCRBY visits %llu 1",
+                                    (unsigned long long)pthread_self());
+        if (rc < 0) {
+            fprintf(stderr, "refused: %s\n", shoal_strerror(rc));
+            return NULL;
+        }
+        if (shoal_result_status(result) == 0)
+            last = shoal_reply_integer(shoal_result_reply(result));
+        else
+            fprintf(stderr, "failed: %s\n", shoal_result_detail(result));
+        shoal_result_release(result);
+    }
+    return last == CALLS ? data : NULL;
+}
+
+int main(int argc, char **argv)
+{
+    shoal_client_t *client;
+    pthread_t threads[THREADS];
+    shoal_result_t *result;
+    shoal_stats_t stats;
+    int good = 0;
+
+    if (shoal_client_open_url(argc > 1 ? argv[1] : "redis://127.0.0.1:6379", &client) <
+        0)
+        return 1;
+    if (shoal_client_callf(client, &result, "DEL visits") == 0)
+        shoal_result_release(result);
+    for (int i = 0; i < THREADS; i++)
+        pthread_create(&threads[i], NULL, count, client);
+    for (int i = 0; i < THREADS; i++) {
+        void *is_good;
+        pthread_join(threads[i], &is_good);
+        good += is_good != NULL;
+    }
+    shoal_stats_get(client, &stats, sizeof stats);
+    printf("%d of %d threads counted to %d\n", good, THREADS, CALLS);
+    printf(
+        "%llu commands in %llu writes: %.1f in each; half were answered in %llu us\n",
+        (unsigned long long)stats.commands, (unsigned long long)stats.writes,
+        (double)stats.commands / (double)stats.writes,
+        (unsigned long long)shoal_stats_latency_us(&stats, SHOAL_STAGE_TOTAL, 500));
+    return shoal_client_close_and_wait(client, 1000000) < 0 || good != THREADS;
+}

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: MIT */
+/* A server that stands still while commands keep coming: each completes at its deadline,
+ * memory stays within the bounds, and afterwards all is well.  (I5 I6; F5) */
+#include "support/live.h"
+#include "support/process_state.h"
+#include "support/redis_process.h"
+#include "support/tag.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define COMMANDS_PER_MS 200
+#define STILL_US 3000000
+#define TIMEOUT_US 1000000
+#define LATE_US_MAX 50000
+#define LATE_US_MAX_SANITIZED 500000
+#define QUEUED_MAX 400000
+#define BYTES_MAX 67108864
+#define RESIDENT_MAX 134217728 /* more than at the start: bytes and bookkeeping */
+
+typedef struct shot {
+    struct gallery *gallery;
+    uint64_t submitted_us;
+    _Atomic unsigned calls;
+} shot_t;
+
+typedef struct gallery {
+    shoal_client_t *client;
+    shot_t *shots;
+    size_t room, count;
+    uint64_t refused;
+    /* written on the loop thread */
+    _Atomic size_t completed;
+    uint64_t timeouts, replies, others, late_us_max, not_executed;
+} gallery_t;
+
+static void on_result(shoal_client_t *client, const shoal_result_t *result, void *data)
+{
+    shot_t *shot = data;
+    gallery_t *gallery = shot->gallery;
+    uint64_t age_us = waiting_now_us() - shot->submitted_us;
+    (void)client;
+
+    shot->calls++;
+    if (age_us > TIMEOUT_US && age_us - TIMEOUT_US > gallery->late_us_max)
+        gallery->late_us_max = age_us - TIMEOUT_US;
+    if (shoal_result_status(result) == 0)
+        gallery->replies++;
+    else if (shoal_result_status(result) == SHOAL_ETIMEOUT)
+        gallery->timeouts++;
+    else
+        gallery->others++;
+    gallery->not_executed += shoal_result_fate(result) == SHOAL_FATE_NOT_EXECUTED;
+    gallery->completed++;
+}
+
+/* A thousand bursts a second, whatever becomes of them. */
+static void shoot(gallery_t *gallery, uint64_t for_us)
+{
+    const char *const argv[] = {"INCR", "stopped"};
+    uint64_t begun_us = waiting_now_us(), now_us;
+
+    while ((now_us = waiting_now_us()) - begun_us < for_us) {
+        size_t due = (size_t)((now_us - begun_us) / 1000 + 1) * COMMANDS_PER_MS;
+        for (; gallery->count + gallery->refused < due &&
+               gallery->count < gallery->room;) {
+            shot_t *shot = &gallery->shots[gallery->count];
+            *shot = (shot_t){.gallery = gallery, .submitted_us = waiting_now_us()};
+            if (shoal_client_submit(gallery->client, 2, argv, NULL, on_result, shot) ==
+                0)
+                gallery->count++;
+            else
+                gallery->refused++;
+        }
+        waiting_sleep_us(500);
+    }
+}
+
+static shoal_client_t *open_client(int port)
+{
+    shoal_options_t *options = live_options_of_port(port);
+
+    assert_int_equal(shoal_options_set_timeout_us(options, TIMEOUT_US), 0);
+    assert_int_equal(shoal_options_set_stall_timeout_us(options, 20000000), 0);
+    assert_int_equal(
+        shoal_options_set_outstanding_max(options, QUEUED_MAX, 16384, BYTES_MAX), 0);
+    return live_open(options);
+}
+
+static void check_echoes(shoal_client_t *client)
+{
+    for (uint64_t seq = 0; seq < 1000; seq++) {
+        shoal_result_t *result = NULL;
+        char text[TAG_ROOM];
+        size_t bytes = 0;
+
+        (void)tag_make((tag_t){3, 0, seq}, text);
+        assert_int_equal(shoal_client_callf(client, &result, "ECHO %s", text), 0);
+        if (shoal_result_status(result) != 0)
+            fail_msg("echo %d: %s", (int)seq, shoal_result_detail(result));
+        const char *echo = shoal_reply_string(shoal_result_reply(result), &bytes);
+        assert_true(tag_matches((tag_t){3, 0, seq}, echo, bytes));
+        shoal_result_release(result);
+    }
+}
+
+static void check_gallery(const gallery_t *gallery)
+{
+    uint64_t late_us_max = live_is_sanitized() ? LATE_US_MAX_SANITIZED : LATE_US_MAX;
+
+    print_message(
+        "%zu commands, %llu refused: %llu timed out (%llu not executed), %llu "
+        "answered, %llu other; at most %llu us late\n",
+        gallery->count, (unsigned long long)gallery->refused,
+        (unsigned long long)gallery->timeouts,
+        (unsigned long long)gallery->not_executed, (unsigned long long)gallery->replies,
+        (unsigned long long)gallery->others, (unsigned long long)gallery->late_us_max);
+    for (size_t i = 0; i < gallery->count; i++)
+        assert_int_equal(gallery->shots[i].calls, 1);
+    assert_int_equal(gallery->replies + gallery->others, 0);
+    assert_int_equal(gallery->refused, 0); /* each deadline makes room again */
+    assert_true(gallery->late_us_max <= late_us_max);
+}
+
+/* What was not executed never is: the counter holds at most the others. */
+static void check_ledger(const gallery_t *gallery, int port)
+{
+    char answer[32] = "";
+    assert_true(redis_ask(port, "GET stopped", answer, sizeof answer));
+    uint64_t value = answer[0] == '$' ? 0 : strtoull(answer, NULL, 10);
+    assert_true(value <= gallery->count - gallery->not_executed);
+}
+
+static void test_a_server_that_stands_still(void **state)
+{
+    gallery_t gallery = {.room = STILL_US / 1000 * COMMANDS_PER_MS + 1000};
+    (void)state;
+
+    redis_process_t *redis = redis_process_start(NULL);
+    if (!redis)
+        skip();
+    gallery.client = open_client(redis_process_port(redis));
+    gallery.shots = calloc(gallery.room, sizeof *gallery.shots);
+    memset(gallery.shots, 1, gallery.room * sizeof *gallery.shots); /* resident now */
+    check_echoes(gallery.client);
+    size_t resident = process_resident_bytes();
+
+    redis_process_pause(redis);
+    shoot(&gallery, STILL_US);
+    shoal_stats_t stats = live_stats(gallery.client);
+    size_t grown = process_resident_bytes() - resident;
+    WAIT_FOR(gallery.completed == gallery.count);
+    redis_process_resume(redis);
+
+    assert_true(stats.queued_now <= QUEUED_MAX);
+    assert_true(stats.bytes_now <= BYTES_MAX);
+    assert_true(stats.queued_now + stats.inflight_now > COMMANDS_PER_MS * 500);
+    if (!live_is_sanitized())
+        assert_true(grown <= RESIDENT_MAX);
+    check_echoes(gallery.client);
+    stats = live_stats(gallery.client);
+    assert_int_equal(stats.connects, 1); /* nobody hung up */
+    assert_int_equal(stats.queued_now, 0);
+    assert_int_equal(stats.inflight_now, 0);
+    assert_int_equal(stats.bytes_now, 0);
+    check_gallery(&gallery);
+    check_ledger(&gallery, redis_process_port(redis));
+    assert_int_equal(shoal_client_close_and_wait(gallery.client, 0), 0);
+    redis_process_stop(redis);
+    free(gallery.shots);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_server_that_stands_still),
+    };
+    return cmocka_run_group_tests_name("integration/stopped_server", tests, NULL, NULL);
+}
