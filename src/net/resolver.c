@@ -12,6 +12,7 @@
 /* What the thread and the loop share: freed by whichever is the last. */
 typedef struct job {
     atomic_int owners;
+    atomic_bool is_done; /* what follows is filled in */
     shoal__notifier_t done;
     int error; /* of getaddrinfo */
     shoal__addresses_t addresses;
@@ -92,6 +93,7 @@ static void run_job(void *data)
     job_t *job = data;
 
     job->error = look_up(job->host, job->service, AI_NUMERICSERV, &job->addresses);
+    atomic_store_explicit(&job->is_done, true, memory_order_release);
     shoal__notifier_signal(&job->done);
     drop_job(job);
 }
@@ -105,10 +107,10 @@ void shoal__resolver_abandon(shoal__lookup_t *lookup)
 {
     if (!lookup)
         return;
-    uv_poll_stop(&lookup->poll);
+    /* In this order: libuv takes the descriptor out of its set by number. */
+    uv_close((uv_handle_t *)&lookup->poll, on_handle_closed);
     drop_job(lookup->job);
     lookup->job = NULL;
-    uv_close((uv_handle_t *)&lookup->poll, on_handle_closed);
 }
 
 static void on_done(uv_poll_t *handle, int status, int events)
@@ -116,11 +118,15 @@ static void on_done(uv_poll_t *handle, int status, int events)
     shoal__lookup_t *lookup = (shoal__lookup_t *)(void *)handle;
     shoal__lookup_cb on_found = lookup->on_found;
     void *owner = lookup->owner;
-    shoal__addresses_t addresses = lookup->job->addresses;
-    int error = lookup->job->error;
+    shoal__addresses_t addresses;
+    int error;
 
     (void)status;
     (void)events;
+    if (!atomic_load_explicit(&lookup->job->is_done, memory_order_acquire))
+        return;
+    addresses = lookup->job->addresses;
+    error = lookup->job->error;
     shoal__resolver_abandon(lookup);
     if (error)
         on_found(owner, NULL, gai_strerror(error));

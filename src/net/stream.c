@@ -190,9 +190,9 @@ void shoal__stream_close(shoal__stream_t *stream)
     if (!stream)
         return;
     stream->owner = NULL;
-    uv_poll_stop(&stream->poll);
-    close(stream->fd);
+    /* In this order: libuv takes the descriptor out of its set by number. */
     uv_close((uv_handle_t *)&stream->poll, on_closed);
+    close(stream->fd);
 }
 
 void shoal__stream_forget(shoal__stream_t *stream)

@@ -18,7 +18,8 @@
 #define RESTARTS 20
 #define WINDOW 100
 #define COMMANDS_MAX 2000000 /* of one thread */
-#define PROGRESS 300         /* commands that succeed between two kills */
+#define HURRY_US 20000
+#define PROGRESS 300 /* commands that succeed between two kills */
 
 static const char *const durable[] = {"--appendonly", "yes", "--appendfsync", "no",
                                       NULL};
@@ -66,27 +67,34 @@ static void on_result(shoal_client_t *client, const shoal_result_t *result, void
     writer->completed++;
 }
 
+/* Some are in a hurry: while there is no connection they end unexecuted. */
+static int submit(push_t *push)
+{
+    char text[TAG_ROOM];
+    const char *const rpush[] = {"RPUSH", "ids", text};
+    const char *const echo[] = {"ECHO", text};
+    bool is_echo = push->seq % 2;
+    shoal_command_t command = {is_echo ? 2 : 3, is_echo ? echo : rpush, NULL};
+    shoal_call_t call = {.size = sizeof call,
+                         .timeout_us = push->seq % 10 == 4 ? HURRY_US : 0};
+
+    (void)tag_make((tag_t){4, push->writer->number, push->seq}, text);
+    return shoal_client_submit_many(push->writer->client, &command, 1, &call, on_result,
+                                    push, NULL);
+}
+
 static void *write_ids(void *data)
 {
     writer_t *writer = data;
 
     for (; !writer->is_over && writer->count < COMMANDS_MAX; writer->count++) {
         push_t *push = &writer->pushes[writer->count];
-        char text[TAG_ROOM];
-        const char *const rpush[] = {"RPUSH", "ids", text};
-        const char *const echo[] = {"ECHO", text};
-        int rc;
 
         *push = (push_t){.writer = writer, .seq = (uint32_t)writer->count};
-        (void)tag_make((tag_t){4, writer->number, push->seq}, text);
         while (writer->count - writer->completed >= WINDOW)
             waiting_sleep_us(50);
-        do
-            rc = push->seq % 2 ? shoal_client_submit(writer->client, 2, echo, NULL,
-                                                     on_result, push)
-                               : shoal_client_submit(writer->client, 3, rpush, NULL,
-                                                     on_result, push);
-        while (rc != 0);
+        while (submit(push) != 0)
+            waiting_sleep_us(50);
     }
     return NULL;
 }

@@ -239,7 +239,7 @@ static void take_unit_part(sim_link_t *link, sim_world_t *world, uint32_t id)
     say_id(link, error ? error : "+QUEUED ", id);
 }
 
-static void take_command(sim_link_t *link, sim_world_t *world, uint32_t id)
+static void answer(sim_link_t *link, sim_world_t *world, uint32_t id)
 {
     sim_call_t *call = &world->calls[id];
     const char *error = rejection(link, world, call);
@@ -256,6 +256,19 @@ static void take_command(sim_link_t *link, sim_world_t *world, uint32_t id)
         execute(world, id);
         say_value(link, call, id);
     }
+}
+
+static void take_command(sim_link_t *link, sim_world_t *world, uint32_t id)
+{
+    sim_call_t *call = &world->calls[id];
+    uint64_t begin = link->produced_bytes;
+
+    answer(link, world, id);
+    if (link->is_ghost)
+        return;
+    call->answer_link = link->serial;
+    call->answer_begin = begin;
+    call->answer_end = link->produced_bytes;
 }
 
 void sim_link_execute(sim_link_t *link, sim_world_t *world, const sim_heard_t *heard)
@@ -278,6 +291,7 @@ void sim_link_execute(sim_link_t *link, sim_world_t *world, const sim_heard_t *h
     if (id == 0) {
         say(link, "+PONG\r\n");
         world->sights.pings++;
+        world->answers++;
         return;
     }
 
@@ -288,6 +302,7 @@ void sim_link_execute(sim_link_t *link, sim_world_t *world, const sim_heard_t *h
             sim_world_fail(world, "O8: %u came behind %u", id, link->fresh_id);
         link->fresh_id = id;
     }
+    world->answers++;
     if (link->is_ghost)
         world->sights.ghost_commands++;
     else

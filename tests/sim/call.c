@@ -127,7 +127,7 @@ static void on_result(shoal_client_t *client, const shoal_result_t *result, void
     call->is_done = true;
     call->status = result->status;
     call->fate = (uint8_t)result->fate;
-    if (world->link)
+    if (world->link && (call->unit_first || world->link->tail_bytes > 0))
         call->given_up_link = world->link->serial;
     uint32_t last = world->live[--world->live_count];
     world->live[call->live_index] = last;
@@ -236,6 +236,7 @@ static bool push(sim_world_t *world, uint32_t first, uint32_t count, bool is_cal
         at = end;
     }
     world->call_count += count;
+    world->has_submitted = true;
     shoal__stage_times_taken(&world->pipe.times, count, world->now_us);
     sim_world_note(world, "submit", first, count);
     return true;

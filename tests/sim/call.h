@@ -43,7 +43,7 @@ typedef struct sim_call {
     uint32_t unit_first, unit_last; /* of MULTI and of EXEC; 0: no unit */
     uint32_t live_index;            /* in the list of those not done */
     uint32_t pad_bytes;             /* of APPEND's value and of GET's reply */
-    uint32_t given_up_link;         /* timed out or cancelled on this connection */
+    uint32_t given_up_link; /* given up when this connection held a part of a command */
     int status;
     uint16_t flags;        /* of enum shoal__request_flag */
     uint8_t command_class; /* shoal__command_class_t */
@@ -52,13 +52,12 @@ typedef struct sim_call {
     uint8_t fate; /* shoal_fate_t, once it is done */
 
     /* Of the server: */
-    uint32_t order;        /* of its last answer on that connection */
-    uint32_t handed_link;  /* the last connection that accepted its last byte */
-    uint32_t answer_link;  /* the last connection that it was answered on */
-    uint64_t answer_begin; /* where the answer begins there */
-    bool was_touched;      /* a connection was lost inside its bytes */
-    uint8_t handed;        /* times that its last byte was accepted by a connection */
-    uint8_t executed;      /* times */
+    uint32_t order;                    /* of its last answer on that connection */
+    uint32_t answer_link;              /* the last connection that it was answered on */
+    uint64_t answer_begin, answer_end; /* where the answer is there */
+    bool was_touched;                  /* a connection was lost inside its bytes */
+    uint8_t handed;   /* times that its last byte was accepted by a connection */
+    uint8_t executed; /* times */
     uint8_t rejected; /* times, with an error that proves that it was not executed */
 
     /* Of the sink: */

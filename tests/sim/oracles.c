@@ -170,6 +170,16 @@ static uint8_t handed(const sim_world_t *world, const sim_call_t *call)
     return call->unit_first ? world->calls[call->unit_last].handed : call->handed;
 }
 
+/* Had the client read a part of its reply?  In the middle of a feed nobody knows. */
+static bool is_half_answered(const sim_world_t *world, const sim_call_t *call)
+{
+    const sim_link_t *link = world->link;
+
+    return link && call->answer_link == link->serial &&
+           link->taken_bytes > call->answer_begin &&
+           link->taken_bytes < call->answer_end;
+}
+
 static void check_fate(sim_world_t *world, const sim_call_t *call,
                        const shoal_result_t *result)
 {
@@ -198,10 +208,13 @@ static void check_fate(sim_world_t *world, const sim_call_t *call,
             !(is_given_up &&
               (call->unit_first || (world->link && world->link->tail_bytes > 0))))
             sim_world_fail(world, "O4: %u was not handed over, but \"unknown\"", id);
+        if (call->unit_first == 0 && is_half_answered(world, call) &&
+            !world->is_unclear)
+            sim_world_fail(world, "O4: the reply of %u had begun, but \"unknown\"", id);
         break;
     case SHOAL_FATE_REPLY_LOST:
-        if (call->handed == 0)
-            sim_world_fail(world, "O4: %u was not handed over, but answered", id);
+        if (call->unit_first == 0 && !is_half_answered(world, call))
+            sim_world_fail(world, "O4: %u was not answered, but \"reply lost\"", id);
         break;
     }
 }
@@ -251,31 +264,57 @@ void sim_oracle_handed(sim_world_t *world, sim_link_t *link, uint32_t id,
     call->handed++;
     if (call->is_done && !may_follow(call, link))
         sim_world_fail(world, "O4: %u was sent behind its result %d", id, call->status);
+    if ((call->flags & SHOAL__REQUEST_ONCE) && (call->handed > 1 || call->was_touched))
+        sim_world_fail(world, "O2: %u was sent again, but only one attempt is allowed",
+                       id);
     if (call->unit_first && call->verb != SIM_VERB_EXEC)
         return; /* parts may be sent often, as long as EXEC is not */
     if (call->handed > world->config.attempts_max)
         sim_world_fail(world, "O2: %u was sent %u times", id, call->handed);
-    if ((call->flags & SHOAL__REQUEST_ONCE) && call->handed > 1)
-        sim_world_fail(world, "O2: %u was sent again, but only one attempt is allowed",
-                       id);
-    if (call->handed > 1 + call->rejected && !sim_call_is_repeatable(call))
+    if (sim_call_is_repeatable(call) || call->handed == 1)
+        return;
+    if (call->handed > 1 + call->rejected)
         sim_world_fail(world, "O2: %u was sent again, but may have been executed", id);
+    /* Five at once, and one for each ten answers.  (I13) */
+    if (++world->paid_retries > 6 + world->answers / 10)
+        sim_world_fail(world, "O2: %llu commands were sent again, for %llu answers",
+                       (unsigned long long)world->paid_retries,
+                       (unsigned long long)world->answers);
 }
 
 /* ---- the pipe ---- */
 
+static uint64_t silent_since_us(const sim_world_t *world)
+{
+    return world->heard_us > world->waits_from_us ? world->heard_us
+                                                  : world->waits_from_us;
+}
+
+/* The converse of what follows: no server is given up too soon. */
+void sim_oracle_lost(sim_world_t *world, const char *detail)
+{
+    uint64_t silent_us = world->now_us - silent_since_us(world);
+
+    if (strstr(detail, "stopped answering") && silent_us < world->config.stall_us)
+        sim_world_fail(world, "O5: the server is given up after %llu us",
+                       (unsigned long long)silent_us);
+}
+
 void sim_oracle_settled(sim_world_t *world)
 {
     const shoal__pipe_t *pipe = &world->pipe;
-    uint64_t silent_since_us =
-        world->heard_us > world->waits_from_us ? world->heard_us : world->waits_from_us;
+    uint64_t silent_us = world->now_us - silent_since_us(world);
     bool is_owed =
         shoal__request_ring_inflight(&pipe->ring) > 0 || pipe->part_bytes > 0;
 
     if (world->link && world->link->user_from != SHOAL__NEVER_US && is_owed &&
-        world->now_us - silent_since_us >= world->config.stall_us)
+        silent_us >= world->config.stall_us)
         sim_world_fail(world, "O5: the server has been silent for %llu us",
-                       (unsigned long long)(world->now_us - silent_since_us));
+                       (unsigned long long)silent_us);
+    if (!world->config.queue_offline && !world->link && world->was_lost &&
+        !world->has_submitted && world->live_count > 0)
+        sim_world_fail(world, "O3: %u commands wait for a connection, but shall not",
+                       world->live_count);
     if (sim_owner_wake_us(world) <= world->now_us)
         sim_world_fail(world, "O5: the pipe has nothing to do and does not sleep");
 }

@@ -7,6 +7,7 @@
 #include "base/time_us.h"
 #include "sim/world.h"
 #include <shoal/errors.h>
+#include <string.h>
 
 #define WRITES_PER_TURN 4
 
@@ -17,6 +18,23 @@ static void restore_memory(sim_world_t *world)
         return;
     world->is_short_of_memory = false;
     shoal__test_fail_alloc_never();
+}
+
+/* The command that the connection holds the first bytes of, if they name it. */
+static void note_touched(sim_world_t *world, const sim_link_t *link)
+{
+    static const char before_id[] = "\r\n$10\r\n";
+    const char *at =
+        memmem(link->tail, link->tail_bytes, before_id, sizeof before_id - 1);
+    uint32_t id = 0;
+
+    if (!at ||
+        link->tail + link->tail_bytes < at + sizeof before_id - 1 + SIM_ID_DIGITS)
+        return;
+    for (size_t i = 0; i < SIM_ID_DIGITS; i++)
+        id = id * 10 + (uint32_t)(at[sizeof before_id - 1 + i] - '0');
+    if (id < world->call_count)
+        world->calls[id].was_touched = true;
 }
 
 static void plan_dial(sim_world_t *world)
@@ -31,6 +49,7 @@ static void make_ghost(sim_world_t *world, sim_link_t *link)
 {
     uint64_t left = link->accepted_bytes - link->read_bytes;
 
+    note_touched(world, link);
     if (world->ghost_count == SIM_GHOSTS)
         sim_fault_bury(world);
     link->is_ghost = true;
@@ -47,9 +66,13 @@ void sim_owner_lose(sim_world_t *world, int status, const char *detail)
     sim_link_t *link = world->link;
 
     sim_world_note(world, "lose", (uint64_t)-status, link ? link->serial : 0);
+    sim_oracle_lost(world, detail);
     sim_sights_note_loss(world, status, detail);
     restore_memory(world);
+    world->was_lost = true;
+    world->is_unclear = true; /* a callback may cancel what was to be sent again */
     shoal__pipe_lost(&world->pipe, status, detail, world->now_us);
+    world->is_unclear = false;
     world->link = NULL;
     world->style =
         link ? shoal__greeting_next_style(&world->pipe.greeting) : SHOAL__GREETING_FULL;
@@ -91,7 +114,7 @@ static void dial(sim_world_t *world)
         sim_owner_lose(world, rc, "no memory");
 }
 
-static void write_some(sim_world_t *world)
+void sim_owner_write(sim_world_t *world)
 {
     shoal__pipe_t *pipe = &world->pipe;
     sim_dice_t *dice = &world->dice;
@@ -121,6 +144,7 @@ static void write_some(sim_world_t *world)
 
 void sim_owner_turn(sim_world_t *world)
 {
+    world->has_submitted = false;
     if (!world->link && world->now_us >= world->dial_us && !world->is_closing)
         dial(world);
     if (shoal__pipe_tick(&world->pipe, world->now_us) < 0)
@@ -128,7 +152,7 @@ void sim_owner_turn(sim_world_t *world)
     else if (world->link && world->pipe.phase == SHOAL__PIPE_GREETING &&
              world->now_us - world->opened_us >= world->swarm.handshake_us)
         sim_owner_lose(world, SHOAL_ECONN, "the greeting took too long");
-    write_some(world);
+    sim_owner_write(world);
     restore_memory(world);
 }
 
@@ -148,11 +172,15 @@ void sim_owner_read(sim_world_t *world)
         bytes = (size_t)sim_dice_scale(&world->dice, bytes);
     sim_world_note(world, "read", bytes, 0);
     world->heard_us = world->now_us;
+    if (link->user_from != SHOAL__NEVER_US)
+        world->was_lost = false;
 
     /* The bytes leave the link first: the callbacks may look at it. */
     const char *data = sim_link_data(link);
     sim_link_take(link, bytes);
+    world->is_unclear = true;
     int rc = shoal__pipe_feed(&world->pipe, data, bytes, world->now_us);
+    world->is_unclear = false;
     restore_memory(world);
     if (rc < 0)
         sim_owner_lose(world, rc, world->pipe.detail);

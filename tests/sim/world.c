@@ -159,7 +159,10 @@ static void happen(sim_world_t *world, sim_event_t event)
         sim_calls_cancel(world);
         break;
     case SIM_EVENT_TURN:
-        sim_owner_turn(world);
+        if (sim_dice_hits(&world->dice, 512))
+            sim_owner_turn(world);
+        else
+            sim_owner_write(world);
         break;
     case SIM_EVENT_READ:
         sim_owner_read(world);

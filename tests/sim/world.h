@@ -58,8 +58,11 @@ typedef struct sim_world {
     uint64_t flush_us;      /* when the flush policy wants to be asked again */
     shoal__greeting_style_t style;
     bool is_closing;
-    bool is_calm;            /* the faults have stopped */
+    bool is_unclear; /* inside feed or loss: taken is not yet decoded, or settled */
+    bool was_lost;   /* the last attempt at a connection failed */
+    bool is_calm;    /* the faults have stopped */
     bool is_short_of_memory; /* one of the next allocations fails */
+    bool has_submitted;      /* since the last turn began, perhaps in its callbacks */
     unsigned depth;          /* of callbacks that cause callbacks */
 
     /* The server. */
@@ -75,6 +78,7 @@ typedef struct sim_world {
     uint32_t live_count;
     uint64_t tickets[2]; /* given out, of both kinds */
 
+    uint64_t answers, paid_retries; /* of the retry allowance */
     uint64_t answered_order; /* of the last reply that was delivered; 0: none yet */
     size_t bytes_peak, commands_peak; /* outstanding */
 
@@ -100,6 +104,7 @@ void sim_world_note(sim_world_t *world, const char *what, uint64_t a, uint64_t b
 
 /* The owner's part. (owner.c) */
 void sim_owner_turn(sim_world_t *world);
+void sim_owner_write(sim_world_t *world);
 void sim_owner_read(sim_world_t *world);
 void sim_owner_lose(sim_world_t *world, int status, const char *detail);
 uint64_t sim_owner_wake_us(const sim_world_t *world);
@@ -114,6 +119,7 @@ void sim_oracle_result(sim_world_t *world, sim_call_t *call,
                        const shoal_result_t *result);
 void sim_oracle_handed(sim_world_t *world, sim_link_t *link, uint32_t id,
                        uint64_t begin);
+void sim_oracle_lost(sim_world_t *world, const char *detail);
 void sim_oracle_settled(sim_world_t *world);   /* after a turn */
 void sim_oracle_structure(sim_world_t *world); /* now and then */
 void sim_oracle_end(sim_world_t *world);
