@@ -74,8 +74,7 @@ typedef struct shoal__pipe {
     size_t part_bytes;       /* of the request at ring.sent */
     size_t authorised_bytes; /* may leave, beyond sent_bytes + part_bytes */
     uint64_t authorised;     /* requests that these bytes end */
-    uint64_t
-        settled; /* while a loss is settled: so many from the head are queued again */
+    uint64_t settled;        /* while a loss is settled: so many are queued again */
 
     shoal__decoder_t *decoder;
     shoal__greeting_t greeting;

@@ -56,7 +56,7 @@ static void test_queue_before_the_first_connection(void **state)
     scene_open(scene);
     scene_submit(scene, WORDS("INCR", "k"), NULL, outcome);
     WAIT_FOR(scene_events(scene).lost >= 3);
-    assert_int_equal(outcome->calls, 0);
+    assert_false(outcome_is_done(outcome));
     fake_server_refuse(scene->server, false);
     scene_check(outcome, 0, SHOAL_FATE_REPLIED);
     assert_int_equal(outcome->attempts, 1);

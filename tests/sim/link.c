@@ -36,8 +36,9 @@ static int setup_commands(const shoal__greeting_config_t *config,
 
 static uint32_t roll_window(sim_world_t *world, uint32_t max)
 {
-    return world->swarm.are_windows_wide ? max
-                                         : (uint32_t)sim_dice_scale(&world->dice, max);
+    if (world->swarm.are_windows_wide || sim_dice_hits(&world->dice, 512))
+        return max;
+    return (uint32_t)sim_dice_scale(&world->dice, max);
 }
 
 void sim_link_open(sim_link_t *link, sim_world_t *world, shoal__greeting_style_t style)

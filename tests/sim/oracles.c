@@ -209,7 +209,7 @@ static void check_fate(sim_world_t *world, const sim_call_t *call,
               (call->unit_first || (world->link && world->link->tail_bytes > 0))))
             sim_world_fail(world, "O4: %u was not handed over, but \"unknown\"", id);
         if (call->unit_first == 0 && is_half_answered(world, call) &&
-            !world->is_unclear)
+            !(result->status == SHOAL_ECANCELLED && world->is_unclear))
             sim_world_fail(world, "O4: the reply of %u had begun, but \"unknown\"", id);
         break;
     case SHOAL_FATE_REPLY_LOST:

@@ -20,21 +20,14 @@ static void restore_memory(sim_world_t *world)
     shoal__test_fail_alloc_never();
 }
 
-/* The command that the connection holds the first bytes of, if they name it. */
-static void note_touched(sim_world_t *world, const sim_link_t *link)
+/* The command that the connection holds the first bytes of. */
+static void note_touched(sim_world_t *world)
 {
-    static const char before_id[] = "\r\n$10\r\n";
-    const char *at =
-        memmem(link->tail, link->tail_bytes, before_id, sizeof before_id - 1);
-    uint32_t id = 0;
+    const shoal__pipe_t *pipe = &world->pipe;
+    sim_call_t *call = shoal__request_ring_at(&pipe->ring, pipe->ring.sent)->data;
 
-    if (!at ||
-        link->tail + link->tail_bytes < at + sizeof before_id - 1 + SIM_ID_DIGITS)
-        return;
-    for (size_t i = 0; i < SIM_ID_DIGITS; i++)
-        id = id * 10 + (uint32_t)(at[sizeof before_id - 1 + i] - '0');
-    if (id < world->call_count)
-        world->calls[id].was_touched = true;
+    if (pipe->part_bytes > 0 && call)
+        call->was_touched = true;
 }
 
 static void plan_dial(sim_world_t *world)
@@ -49,7 +42,6 @@ static void make_ghost(sim_world_t *world, sim_link_t *link)
 {
     uint64_t left = link->accepted_bytes - link->read_bytes;
 
-    note_touched(world, link);
     if (world->ghost_count == SIM_GHOSTS)
         sim_fault_bury(world);
     link->is_ghost = true;
@@ -66,6 +58,7 @@ void sim_owner_lose(sim_world_t *world, int status, const char *detail)
     sim_link_t *link = world->link;
 
     sim_world_note(world, "lose", (uint64_t)-status, link ? link->serial : 0);
+    note_touched(world);
     sim_oracle_lost(world, detail);
     sim_sights_note_loss(world, status, detail);
     restore_memory(world);

@@ -51,7 +51,7 @@ static void roll_times(sim_swarm_t *swarm, shoal__pipe_config_t *config,
     swarm->clock_us_max = stall_us / ONE_OF(dice, 2, 8, 40);
     swarm->deadline_us_max = stall_us / ONE_OF(dice, 1, 4, 20);
     swarm->dial_us_max = stall_us / ONE_OF(dice, 1, 10, 100);
-    swarm->handshake_us = stall_us * ONE_OF(dice, 2, 10);
+    swarm->handshake_us = stall_us * ONE_OF(dice, 3, 20);
     swarm->trouble_us_max = stall_us * ONE_OF(dice, 1, 3, 8);
 }
 

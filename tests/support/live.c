@@ -60,21 +60,6 @@ size_t live_scaled(size_t count)
     return scaled < 1.0 ? 1 : (size_t)scaled;
 }
 
-bool live_is_sanitized(void)
-{
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-    return true;
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-    return true;
-#else
-    return false;
-#endif
-#else
-    return false;
-#endif
-}
-
 shoal_stats_t live_stats(shoal_client_t *client)
 {
     shoal_stats_t stats = {0};

@@ -2,8 +2,7 @@
 #ifndef SHOAL_TESTS_LIVE_H
 #define SHOAL_TESTS_LIVE_H
 
-/* The private server that with_redis.sh started for this program, and how the program
- * was built. */
+/* The private server that with_redis.sh started for this program. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,7 +13,6 @@
 
 #include "support/waiting.h"
 #include <shoal/shoal.h>
-#include <stdbool.h>
 
 /* From the environment; end the program with 77, "skipped", if there is no server. */
 const char *live_url(void);
@@ -29,9 +27,6 @@ shoal_client_t *live_open(shoal_options_t *options);
 
 /* SHOAL_TEST_SCALE, a factor for the number of commands; at least 1 is left of them. */
 size_t live_scaled(size_t count);
-
-/* Time runs differently under a sanitizer. */
-bool live_is_sanitized(void);
 
 shoal_stats_t live_stats(shoal_client_t *client);
 

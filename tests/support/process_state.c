@@ -92,6 +92,28 @@ uint64_t process_blocked_signals(pid_t thread)
     return mask;
 }
 
+#ifndef __has_feature
+#define __has_feature(feature) 0
+#endif
+
+bool process_is_thread_sanitized(void)
+{
+#if defined(__SANITIZE_THREAD__) || __has_feature(thread_sanitizer)
+    return true;
+#else
+    return false;
+#endif
+}
+
+bool process_is_sanitized(void)
+{
+#if defined(__SANITIZE_ADDRESS__) || __has_feature(address_sanitizer)
+    return true;
+#else
+    return process_is_thread_sanitized();
+#endif
+}
+
 size_t process_resident_bytes(void)
 {
     unsigned long pages = 0;

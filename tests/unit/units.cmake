@@ -28,7 +28,7 @@ shoal_unit_test(core/inbound)
 shoal_unit_test(core/request_ring ALSO base/alloc base/random)
 shoal_unit_test(core/retries ALSO base/alloc)
 set(pipe_units core/deadlines core/error_rule core/flush_auto core/flush_policy
-  core/greeting core/hello_doubt core/inbound core/request_ring core/retries
+  core/greeting core/inbound core/request_ring core/retries
   core/settle_rule core/stage_times resp/decoder resp/encoder resp/frame resp/reply
   base/alloc base/buffer base/random)
 shoal_unit_test(core/pipe ALSO core/pipe_endings ${pipe_units} LIBS shoal_hiredis m)
