@@ -69,7 +69,8 @@ if(SHOAL_HIREDIS_BUNDLED)
   foreach(name IN ITEMS alloc async hiredis net read sds sockcompat)
     target_sources(shoal_hiredis_objects PRIVATE "${include}/hiredis/${name}.c")
   endforeach()
-  target_compile_options(shoal_hiredis_objects PRIVATE -w)
+  # -fwrapv: an announced length near the largest number must not be undefined.
+  target_compile_options(shoal_hiredis_objects PRIVATE -w -fwrapv)
   target_link_libraries(shoal_hiredis_objects PRIVATE shoal_build)
   set_target_properties(shoal_hiredis_objects PROPERTIES
     C_STANDARD 11

@@ -18,8 +18,6 @@
 #define RETRY_DELAY_US_BASE 8000
 #define RETRY_DELAY_US_MAX 1000000
 
-static const char ping[] = "*1\r\n$4\r\nPING\r\n";
-
 static shoal__decoder_target_t on_begin(void *owner);
 static bool on_reply(void *owner, const shoal_reply_t *reply, bool is_push);
 
@@ -78,23 +76,6 @@ void shoal__pipe_push(shoal__pipe_t *pipe, const shoal__request_t *request,
     shoal__pipe_pushed(pipe, request, now_us);
     if (request->flags & SHOAL__REQUEST_RETRIED)
         pipe->ring.retried++;
-}
-
-static void push_ping(shoal__pipe_t *pipe)
-{
-    const size_t bytes = sizeof ping - 1;
-    char *at = shoal__pipe_reserve(pipe, bytes, 1);
-    shoal__request_t request = {.bytes = (uint32_t)bytes,
-                                .flags =
-                                    SHOAL__REQUEST_INTERNAL | SHOAL__REQUEST_URGENT,
-                                .command_class = SHOAL__CLASS_RO,
-                                .submitted_us = pipe->now_us,
-                                .deadline_us = SHOAL__NEVER_US};
-    if (!at)
-        return; /* the next tick tries again */
-    memcpy(at, ping, bytes);
-    shoal__pipe_push(pipe, &request, pipe->now_us);
-    shoal__stage_times_taken(&pipe->times, 1, pipe->now_us);
 }
 
 /* ---- bytes out ---- */
@@ -257,7 +238,7 @@ static shoal__decoder_target_t on_begin(void *owner)
     return target;
 }
 
-static bool refuse(shoal__pipe_t *pipe, int fault, const char *detail)
+bool shoal__pipe_refuse(shoal__pipe_t *pipe, int fault, const char *detail)
 {
     pipe->fault = fault;
     snprintf(pipe->detail, sizeof pipe->detail, "%s", detail);
@@ -277,7 +258,7 @@ static bool greeting_answer(shoal__pipe_t *pipe, const shoal_reply_t *reply)
     case SHOAL__GREETING_FAILED:
         break;
     }
-    return refuse(pipe, pipe->greeting.status, pipe->greeting.detail);
+    return shoal__pipe_refuse(pipe, pipe->greeting.status, pipe->greeting.detail);
 }
 
 /* The error proves that the command did not run: keep it for another attempt. */
@@ -413,7 +394,8 @@ static bool on_reply(void *owner, const shoal_reply_t *reply, bool is_push)
         pipe->fault = is_greeting ? SHOAL_ECONN : SHOAL_EDESYNC;
         return false;
     }
-    return refuse(pipe, SHOAL_EDESYNC, "the server sent a reply that nobody waits for");
+    return shoal__pipe_refuse(pipe, SHOAL_EDESYNC,
+                              "the server sent a reply that nobody waits for");
 }
 
 int shoal__pipe_feed(shoal__pipe_t *pipe, const char *data, size_t bytes,
@@ -432,96 +414,13 @@ int shoal__pipe_feed(shoal__pipe_t *pipe, const char *data, size_t bytes,
     pipe->is_inside = false;
     shoal__stage_times_answered(&pipe->times, pipe->answered, now_us);
     if (rc < 0 && pipe->fault == 0)
-        refuse(pipe, rc, shoal__decoder_error(pipe->decoder));
+        shoal__pipe_refuse(pipe, rc, shoal__decoder_error(pipe->decoder));
     if (shoal__buffer_bytes(&pipe->log) == 0)
         shoal__buffer_shrink(&pipe->log, LOG_BYTES_KEPT);
     return pipe->fault;
 }
 
-/* ---- time ---- */
-
-/* Does the server owe us something: a reply, or room for the rest of a command? */
-static bool is_waiting(const shoal__pipe_t *pipe)
-{
-    return pipe->phase == SHOAL__PIPE_READY &&
-           (pipe->ring.head != pipe->ring.sent || pipe->part_bytes > 0);
-}
-
-static bool ping_is_due(const shoal__pipe_t *pipe)
-{
-    return pipe->config->ping_idle_us && pipe->phase == SHOAL__PIPE_READY &&
-           pipe->ring.head == pipe->ring.tail &&
-           pipe->now_us - pipe->heard_us >= pipe->config->ping_idle_us;
-}
-
-static bool may_take_retries(const shoal__pipe_t *pipe)
-{
-    return pipe->phase == SHOAL__PIPE_READY && pipe->retire_us == SHOAL__NEVER_US;
-}
-
-static void take_retries(shoal__pipe_t *pipe)
-{
-    shoal__retry_t *retry;
-
-    while (may_take_retries(pipe) &&
-           (retry = shoal__retries_take_due(&pipe->retries, pipe->now_us)) != NULL) {
-        char *at = shoal__pipe_reserve(pipe, retry->request.bytes, 1);
-        if (!at) {
-            shoal_fate_t fate = retry->request.flags & SHOAL__REQUEST_MAYBE
-                                    ? SHOAL_FATE_UNKNOWN
-                                    : SHOAL_FATE_NOT_EXECUTED;
-            shoal__pipe_deliver(pipe, &retry->request, SHOAL_ENOMEM, fate, NULL,
-                                retry->request.attempts,
-                                "no memory to send the command again");
-            shoal__sink_ref_drop(retry->request.sink);
-        } else {
-            memcpy(at, retry->bytes, retry->request.bytes);
-            shoal__pipe_push(pipe, &retry->request, pipe->now_us);
-            shoal__stage_times_taken(&pipe->times, 1, pipe->now_us);
-        }
-        shoal__free(retry);
-    }
-}
-
-int shoal__pipe_tick(shoal__pipe_t *pipe, uint64_t now_us)
-{
-    uint64_t inflight;
-
-    pipe->now_us = now_us;
-    shoal__pipe_expire(pipe);
-    take_retries(pipe);
-    if (ping_is_due(pipe))
-        push_ping(pipe);
-
-    inflight = shoal__request_ring_inflight(&pipe->ring);
-    if (is_waiting(pipe) && now_us - pipe->waiting_since_us >= pipe->config->stall_us) {
-        refuse(pipe, SHOAL_ECONN, "the server stopped answering");
-        return pipe->fault;
-    }
-    if (pipe->retire_us != SHOAL__NEVER_US &&
-        ((inflight == 0 && pipe->authorised_bytes == 0) || now_us >= pipe->retire_us)) {
-        refuse(pipe, SHOAL_ECONN, "renewed, because the server's role changed");
-        return pipe->fault;
-    }
-    return 0;
-}
-
-uint64_t shoal__pipe_next_wake_us(const shoal__pipe_t *pipe)
-{
-    uint64_t wake_us = shoal__deadlines_next_us(&pipe->deadlines);
-
-    if (pipe->retries.count)
-        wake_us = shoal__time_min(
-            wake_us, shoal__retries_next_us(&pipe->retries, may_take_retries(pipe)));
-    if (pipe->phase != SHOAL__PIPE_READY)
-        return wake_us;
-    if (is_waiting(pipe))
-        wake_us =
-            shoal__time_min(wake_us, pipe->waiting_since_us + pipe->config->stall_us);
-    else if (pipe->config->ping_idle_us && pipe->ring.head == pipe->ring.tail)
-        wake_us = shoal__time_min(wake_us, pipe->heard_us + pipe->config->ping_idle_us);
-    return shoal__time_min(wake_us, pipe->retire_us);
-}
+/* ---- figures ---- */
 
 bool shoal__pipe_is_idle(const shoal__pipe_t *pipe)
 {

@@ -169,6 +169,8 @@ bool shoal__pipe_is_idle(const shoal__pipe_t *pipe);
 void shoal__pipe_deliver(shoal__pipe_t *pipe, const shoal__request_t *request,
                          int status, shoal_fate_t fate, const shoal_reply_t *reply,
                          uint32_t attempts, const char *detail);
+/* The connection must be given up, and why.  Returns false. */
+bool shoal__pipe_refuse(shoal__pipe_t *pipe, int fault, const char *detail);
 /* Fail the commands whose deadline has passed. */
 void shoal__pipe_expire(shoal__pipe_t *pipe);
 /* Drop the gone from ring and log, so that the log can be written again. */

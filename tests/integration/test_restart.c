@@ -46,6 +46,7 @@ struct writer {
     _Atomic bool is_over;
     _Atomic size_t completed, done;
     size_t mismatches;
+    char mismatch[64]; /* the last */
 };
 
 static void on_result(shoal_client_t *client, const shoal_result_t *result, void *data)
@@ -62,13 +63,16 @@ static void on_result(shoal_client_t *client, const shoal_result_t *result, void
         const shoal_reply_t *reply = shoal_result_reply(result);
         const char *text = shoal_reply_string(reply, &bytes);
         tag_t tag = {4, writer->number, push->seq};
+        bool is_right = is_echo ? tag_matches(tag, text, bytes)
+                                : shoal_reply_type(reply) == SHOAL_REPLY_INTEGER;
         if (shoal_reply_type(reply) == SHOAL_REPLY_ERROR && bytes > 8 &&
-            memcmp(text, "LOADING ", 8) == 0)
+            memcmp(text, "LOADING ", 8) == 0) {
             push->fate = REJECTED;
-        else if (is_echo)
-            writer->mismatches += !tag_matches(tag, text, bytes);
-        else
-            writer->mismatches += shoal_reply_type(reply) != SHOAL_REPLY_INTEGER;
+        } else if (!is_right) {
+            writer->mismatches++;
+            snprintf(writer->mismatch, sizeof writer->mismatch, "%.*s", (int)bytes,
+                     text ? text : "");
+        }
         writer->done++;
     }
     writer->completed++;
@@ -140,7 +144,9 @@ static void read_list(shoal_client_t *client, writer_t *writers)
 
 static void check_writer(const writer_t *writer, size_t fates[FATES])
 {
-    assert_int_equal(writer->mismatches, 0);
+    if (writer->mismatches)
+        fail_msg("%zu wrong replies, the last: %s", writer->mismatches,
+                 writer->mismatch);
     for (size_t i = 0; i < writer->count; i++) {
         const push_t *push = &writer->pushes[i];
         if (push->calls != 1)

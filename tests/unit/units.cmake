@@ -31,5 +31,9 @@ set(pipe_units core/deadlines core/error_rule core/flush_auto core/flush_policy
   core/greeting core/inbound core/request_ring core/retries
   core/settle_rule core/stage_times resp/decoder resp/encoder resp/frame resp/reply
   base/alloc base/buffer base/random)
-shoal_unit_test(core/pipe ALSO core/pipe_endings ${pipe_units} LIBS shoal_hiredis m)
-shoal_unit_test(core/pipe_endings ALSO core/pipe ${pipe_units} LIBS shoal_hiredis m)
+shoal_unit_test(core/pipe
+  ALSO core/pipe_endings core/pipe_time ${pipe_units} LIBS shoal_hiredis m)
+shoal_unit_test(core/pipe_endings
+  ALSO core/pipe core/pipe_time ${pipe_units} LIBS shoal_hiredis m)
+shoal_unit_test(core/pipe_time
+  ALSO core/pipe core/pipe_endings ${pipe_units} LIBS shoal_hiredis m)

@@ -1,11 +1,90 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef TESTS_UNIT_CORE_PIPE_RETRY_TESTS_H
-#define TESTS_UNIT_CORE_PIPE_RETRY_TESTS_H
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
 
-/* The tests of test_pipe.c on commands that are sent again because of their error
- * reply.  Included after <cmocka.h>. */
+#include <cmocka.h>
 
 #include "unit/core/pipe_rig.h"
+
+/* ---- silence ---- */
+
+static void test_a_silent_server_is_given_up(void **state)
+{
+    (void)state;
+    rig_connect();
+    rig_submit('a', 0, WRITE);
+    rig_write_all();
+    assert_int_equal(shoal__pipe_next_wake_us(&rig.pipe), 1000 + 5000000);
+    assert_int_equal(rig_tick(1000 + 4999999), 0);
+    rig_feed("+a\r\n");
+    assert_int_equal(rig_tick(rig.now_us + 5000000), 0); /* nothing is due */
+    rig_submit('b', 0, WRITE);
+    rig_write_all();
+    assert_int_equal(rig_tick(rig.now_us + 4999999), 0);
+    assert_int_equal(rig_tick(rig.now_us + 1), SHOAL_ECONN);
+    assert_string_equal(rig.pipe.detail, "the server stopped answering");
+}
+
+static void test_writing_does_not_hide_silence(void **state)
+{
+    (void)state;
+    uint64_t start_us = rig.now_us;
+    int rc = 0;
+
+    rig_connect();
+    for (uint64_t age_us = 0; rc == 0; age_us += 1000) {
+        assert_true(age_us <= rig.config.stall_us);
+        rc = rig_tick(start_us + age_us);
+        rig_submit('a', 0, WRITE);
+        rig_write_all();
+    }
+    assert_int_equal(rig.now_us - start_us, rig.config.stall_us);
+}
+
+static void test_a_server_that_takes_no_more_is_silent_too(void **state)
+{
+    (void)state;
+    rig_connect();
+    rig_submit('a', 0, WRITE);
+    rig_write(5);
+    assert_int_equal(shoal__pipe_next_wake_us(&rig.pipe), rig.now_us + 5000000);
+    rig_tick(rig.now_us + 4000000);
+    rig_write(1); /* it took something */
+    assert_int_equal(rig_tick(rig.now_us + 4999999), 0);
+    assert_int_equal(rig_tick(rig.now_us + 1), SHOAL_ECONN);
+}
+
+static void test_an_idle_connection_is_asked(void **state)
+{
+    (void)state;
+    rig.config.ping_idle_us = 3000;
+    rig_connect();
+    assert_int_equal(shoal__pipe_next_wake_us(&rig.pipe), 1000 + 3000);
+    rig_tick(1000 + 2999);
+    assert_int_equal(rig_output().bytes, 0);
+    rig_tick(1000 + 3000);
+    assert_memory_equal(rig_output().data, "*1\r\n$4\r\nPING\r\n", 14);
+    rig_write(14);
+    assert_true(shoal__pipe_is_idle(&rig.pipe));
+    assert_int_equal(rig_feed("-LOADING x\r\n"), 0); /* an answer is an answer */
+    assert_heard("");
+    assert_int_equal(shoal__pipe_next_wake_us(&rig.pipe), rig.now_us + 3000);
+    assert_int_equal(counter(&rig.pipe.stats.completed), 0);
+}
+
+static void test_a_ping_that_is_not_answered(void **state)
+{
+    (void)state;
+    rig.config.ping_idle_us = 3000;
+    rig_connect();
+    rig_tick(rig.now_us + 3000);
+    rig_write(14);
+    assert_int_equal(rig_tick(rig.now_us + 5000000), SHOAL_ECONN);
+    rig_lose();
+    assert_int_equal(shoal__request_ring_length(&rig.pipe.ring), 0);
+}
 
 /* ---- errors that prove that nothing was executed ---- */
 
@@ -160,4 +239,40 @@ static void test_draining_is_spaced(void **state)
     assert_heard("a=-READONLY x ");
 }
 
-#endif
+/* ---- offline ---- */
+
+static void test_what_may_not_wait_fails_in_the_next_tick(void **state)
+{
+    (void)state;
+    rig.config.queue_offline = false;
+    rig_connect();
+    rig_lose();
+    rig_submit('a', 0, WRITE);
+    assert_heard("");
+    assert_true(shoal__pipe_next_wake_us(&rig.pipe) <= rig.now_us + 1000);
+    rig_tick(rig.now_us);
+    assert_heard("a!ECONN/no ");
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, rig_set_up, rig_tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_a_silent_server_is_given_up),
+        TEST(test_writing_does_not_hide_silence),
+        TEST(test_a_server_that_takes_no_more_is_silent_too),
+        TEST(test_an_idle_connection_is_asked),
+        TEST(test_a_ping_that_is_not_answered),
+        TEST(test_a_rejected_command_is_sent_again_later),
+        TEST(test_attempts_are_bounded),
+        TEST(test_a_waiting_retry_can_be_given_up),
+        TEST(test_a_waiting_retry_lets_the_loop_sleep),
+        TEST(test_no_memory_for_a_retry),
+        TEST(test_a_demoted_server_is_drained),
+        TEST(test_draining_has_an_end),
+        TEST(test_draining_is_spaced),
+        TEST(test_what_may_not_wait_fails_in_the_next_tick),
+    };
+    return cmocka_run_group_tests_name("core/pipe_time", tests, NULL, NULL);
+}
