@@ -285,6 +285,21 @@ static void test_close_now(void **state)
     check_row(*state, NOW);
 }
 
+/* What may be attempted once only is not even taken back from a connection that died
+ * before the last byte. */
+static void test_once_is_not_taken_back(void **state)
+{
+    scene_t *scene = *state;
+    shoal_call_t once = {.size = sizeof once, .flags = SHOAL_CALL_ONCE};
+    play_t play = bring_to(scene, PARTLY, &once);
+
+    fake_server_cut(scene->server, FAKE_CUT_RESET);
+    scene_check(play.subject, SHOAL_ECONN, SHOAL_FATE_NOT_EXECUTED);
+    assert_int_equal(play.subject->attempts, 0);
+    scene_check_works(scene);
+    assert_int_equal(fake_server_received(scene->server, 0, "SET", NULL), 0);
+}
+
 /* A reply that was cut after any byte was begun: the command was processed. */
 static void test_reply_cut_after_every_byte(void **state)
 {
@@ -375,6 +390,7 @@ int main(void)
         SCENE_TEST(test_desync),
         SCENE_TEST(test_close_with_drain),
         SCENE_TEST(test_close_now),
+        SCENE_TEST(test_once_is_not_taken_back),
         SCENE_TEST(test_reply_cut_after_every_byte),
         SCENE_TEST(test_cancelled_among_others),
         SCENE_TEST(test_cancel_of_what_is_not_there),

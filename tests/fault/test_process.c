@@ -305,6 +305,7 @@ static void test_what_would_block_the_loop_is_refused(void **state)
 typedef struct waiter {
     shoal_client_t *client;
     int rc;
+    outcome_t outcome;
 } waiter_t;
 
 static void *wait_ready(void *data)
@@ -326,7 +327,7 @@ static void test_wait_ready(void **state)
     assert_int_equal(shoal_client_wait_ready(scene->client, 20000), SHOAL_ETIMEOUT);
     for (int round = 0; round < 2; round++) {
         for (int i = 0; i < WAITERS; i++) {
-            waiters[i] = (waiter_t){scene->client, 1};
+            waiters[i] = (waiter_t){.client = scene->client, .rc = 1};
             pthread_create(&threads[i], NULL, wait_ready, &waiters[i]);
         }
         waiting_sleep_us(20000);
@@ -337,6 +338,108 @@ static void test_wait_ready(void **state)
             assert_int_equal(waiters[i].rc, 0);
         }
     }
+}
+
+static void *call_and_wait(void *data)
+{
+    waiter_t *waiter = data;
+    const char *const argv[] = {"INCR", "k"};
+    shoal_result_t *result = NULL;
+
+    waiter->rc = shoal_client_call(waiter->client, 2, argv, NULL, &result);
+    if (waiter->rc == 0)
+        outcome_read(&waiter->outcome, result);
+    shoal_result_release(result);
+    return NULL;
+}
+
+/* Whoever waits is sent home. */
+static void test_closing_while_others_wait(void **state)
+{
+    enum { WAITERS = 6 };
+    scene_t *scene = *state;
+    waiter_t waiters[WAITERS];
+    pthread_t threads[WAITERS];
+
+    for (int round = 0; round < 10; round++) {
+        fake_server_freeze(scene->server);
+        scene_open(scene);
+        for (int i = 0; i < WAITERS; i++) {
+            waiters[i] = (waiter_t){.client = scene->client, .rc = 1};
+            pthread_create(&threads[i], NULL, i % 2 ? wait_ready : call_and_wait,
+                           &waiters[i]);
+        }
+        waiting_sleep_us(10000);
+        scene_close(scene, 0);
+        for (int i = 0; i < WAITERS; i++) {
+            pthread_join(threads[i], NULL);
+            if (i % 2) {
+                assert_int_equal(waiters[i].rc, SHOAL_ECLOSED);
+            } else {
+                assert_int_equal(waiters[i].rc, 0);
+                assert_int_equal(waiters[i].outcome.status, SHOAL_ESHUTDOWN);
+            }
+        }
+        fake_server_release(scene->server);
+    }
+}
+
+/* ---- what is told ---- */
+
+typedef struct listener {
+    pthread_mutex_t lock;
+    unsigned lines, secrets, line_feeds;
+} listener_t;
+
+static void on_log(shoal_log_level_t level, const char *line, void *data)
+{
+    listener_t *listener = data;
+    (void)level;
+
+    pthread_mutex_lock(&listener->lock);
+    listener->lines++;
+    listener->secrets += strstr(line, "canary") != NULL;
+    listener->line_feeds += strchr(line, '\n') != NULL;
+    pthread_mutex_unlock(&listener->lock);
+}
+
+/* Not even when the server repeats them. */
+static void test_no_secret_is_told(void **state)
+{
+    static const char *const errors[] = {
+        "-WRONGPASS not user-canary with pass-canary\r\n",
+        "-ERR what is\nHELLO 3 AUTH user-canary pass-canary\r\n",
+        "-ERR unknown command 'HELLO', with args beginning with: '3' 'AUTH' "
+        "'user-canary' 'pass-canary'\r\n",
+    };
+    scene_t *scene = *state;
+    listener_t *listener = scene_alloc(scene, sizeof *listener);
+    shoal_call_t hasty = {.size = sizeof hasty, .timeout_us = 200000};
+
+    pthread_mutex_init(&listener->lock, NULL);
+    assert_int_equal(
+        shoal_options_set_auth(scene->options, "user-canary", "pass-canary"), 0);
+    assert_int_equal(
+        shoal_options_set_on_log(scene->options, SHOAL_LOG_DEBUG, on_log, listener), 0);
+    for (size_t i = 0; i < sizeof errors / sizeof *errors; i++) {
+        scene_serve(scene, NULL);
+        fake_server_rule(scene->server,
+                         &(fake_rule_t){.command = "HELLO", .reply = errors[i]});
+        fake_server_rule(scene->server,
+                         &(fake_rule_t){.command = "AUTH", .reply = errors[i]});
+        scene_open(scene);
+        outcome_t outcome =
+            scene_call(scene, WORDS("SET", "k", "value-canary"), &hasty);
+        assert_true(outcome.status < 0);
+        assert_null(strstr(outcome.detail, "pass-canary"));
+        assert_null(strstr(outcome.detail, "value-canary"));
+        assert_null(strstr(scene_events(scene).detail, "pass-canary"));
+        scene_close(scene, 0);
+    }
+    assert_true(listener->lines > 0);
+    assert_int_equal(listener->secrets, 0);
+    assert_int_equal(listener->line_feeds, 0);
+    pthread_mutex_destroy(&listener->lock);
 }
 
 int main(void)
@@ -351,6 +454,8 @@ int main(void)
         SCENE_TEST(test_no_descriptor_is_inherited),
         SCENE_TEST(test_what_would_block_the_loop_is_refused),
         SCENE_TEST(test_wait_ready),
+        SCENE_TEST(test_closing_while_others_wait),
+        SCENE_TEST(test_no_secret_is_told),
     };
     return cmocka_run_group_tests_name("fault/process", tests, NULL, NULL);
 }
