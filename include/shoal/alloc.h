@@ -20,8 +20,8 @@ typedef struct shoal_allocator {
 /**
  * Use other allocation functions, in the whole process.
  *
- * The hook is process-wide because the parser below has only one as well.
- * Call it before anything else of this library.
+ * Call it before anything else of this library.  The parser's read buffer, which is
+ * hiredis', and libuv's own memory are not part of it.
  *
  * @param allocator all four functions; copied.  NULL restores the C library's.
  *
@@ -35,8 +35,9 @@ SHOAL_EXTERN int shoal_set_allocator(const shoal_allocator_t *allocator);
 /**
  * Allocations made by the library so far, in the whole process.
  *
- * Counts successful malloc, calloc and realloc calls.  The difference over a
- * period shows whether the steady state allocates (it does not).
+ * Counts successful malloc, calloc and realloc calls, without those of hiredis and
+ * libuv.  The difference over a period shows whether the steady state allocates (it does
+ * not).
  *
  * Threads: any
  * Since:   0.1

@@ -85,7 +85,7 @@ typedef struct shoal_call {
  *                   shoal_client_close_and_wait()
  *
  * Threads:   any
- * Blocks:    until the thread runs
+ * Blocks:    never
  * Ownership: nothing passed in is kept
  * Errors:    SHOAL_EINVAL  ret_client is NULL
  *            SHOAL_ESYSTEM no thread or descriptor to be had
@@ -99,7 +99,7 @@ SHOAL_EXTERN int shoal_client_open(const shoal_options_t *options,
  * shoal_client_open() with the options of a URL; see shoal_options_from_url().
  *
  * Threads:   any
- * Blocks:    until the thread runs
+ * Blocks:    never
  * Ownership: nothing passed in is kept
  * Errors:    SHOAL_EURL, and those of shoal_client_open()
  * Since:     0.1
@@ -259,7 +259,6 @@ SHOAL_EXTERN int shoal_client_call(shoal_client_t *client, size_t argc,
 
 /**
  * shoal_client_call() with extras.
- *
  * @param call extras; NULL for none
  *
  * Threads:   any, but not the loop thread
@@ -287,6 +286,7 @@ SHOAL_EXTERN int shoal_client_call_with(shoal_client_t *client,
  * Blocks:  never
  * Errors:  SHOAL_ENOENT  no such ticket was given out, or it is not outstanding any more
  *                        (where that can be told without waiting for the loop)
+ *          SHOAL_EFULL   more cancels wait for the loop than there can be commands
  *          SHOAL_ECLOSED the client is closed
  *          SHOAL_EFORK   the client belongs to the parent process
  *          SHOAL_ENOMEM
@@ -333,9 +333,9 @@ SHOAL_EXTERN int shoal_client_close_and_wait(shoal_client_t *client, uint64_t dr
 /**
  * In the child of a fork: give up a client of the parent.
  *
- * Closes the child's copies of the descriptors without a word to the server and
- * frees what can be freed; no callback runs.  The parent is not affected.  Every
- * other call on such a client returns SHOAL_EFORK.
+ * Closes the child's copies of the socket, timer and wake-up descriptors without a word
+ * to the server and wipes the credentials; no callback runs.  The parent is not
+ * affected.  Every other call on such a client returns SHOAL_EFORK.
  *
  * Threads: any
  * Errors:  SHOAL_EINVAL the client belongs to this process

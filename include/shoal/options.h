@@ -26,7 +26,8 @@ typedef enum shoal_flush_mode {
 /** What happens to commands while there is no connection. */
 typedef enum shoal_offline_mode {
     SHOAL_OFFLINE_QUEUE = 0, /**< they wait for it, until their deadline; the default */
-    SHOAL_OFFLINE_FAIL = 1   /**< they fail at once with SHOAL_ECONN, not executed */
+    SHOAL_OFFLINE_FAIL = 1   /**< once an attempt failed, until one works: they fail at
+                                once with SHOAL_ECONN, not executed */
 } shoal_offline_mode_t;
 
 /** Importance of a log line. */
@@ -96,7 +97,6 @@ SHOAL_EXTERN int shoal_options_from_url(const char *url, shoal_options_t **ret_o
 /**
  * Forget options, wiping the credentials.  NULL is allowed.  Clients that were
  * opened with them keep their own copy.
- *
  * Threads: any
  * Since:   0.1
  */
@@ -154,7 +154,6 @@ SHOAL_EXTERN int shoal_options_set_database(shoal_options_t *options, int databa
 
 /**
  * The connection's name, shown by CLIENT LIST.  Default: none.
- *
  * @param name printable ASCII without spaces, copied; NULL for none
  *
  * Threads: setup
@@ -205,7 +204,9 @@ SHOAL_EXTERN int shoal_options_set_connect_timeout_us(shoal_options_t *options,
 
 /**
  * When a silent connection is given up: the oldest unanswered command is older than
- * `stall_us` and no byte arrived in that time.  Writes do not prolong it.
+ * `stall_us` and no byte arrived in that time.  Writes do not prolong it.  A command that
+ * blocks on the server (SHOAL_CALL_MAY_BLOCK) may be silent up to its deadline; a
+ * slow script may not, so let this be no shorter than the longest timeout.
  *
  * @param stall_us 10 000 .. 3 600 000 000.  Default: 5 000 000
  *
@@ -306,7 +307,6 @@ SHOAL_EXTERN int shoal_options_set_flush(shoal_options_t *options,
 
 /**
  * How often a repeatable command is handed to a connection before it fails.
- *
  * @param attempts_max 1 .. 100.  Default: 3
  *
  * Threads: setup

@@ -26,8 +26,7 @@ typedef enum shoal_flush_reason {
     SHOAL_FLUSHED_BUDGET = 4,   /**< the pause or the latency budget was spent */
     SHOAL_FLUSHED_TURN = 5,     /**< policy off: the loop turn ended */
     SHOAL_FLUSHED_URGENT = 6,   /**< a command asked for it */
-    SHOAL_FLUSHED_DRAIN = 7,    /**< the socket took no more before; the rest follows */
-    SHOAL_FLUSH_REASONS = 8
+    SHOAL_FLUSH_REASONS = 7
 } shoal_flush_reason_t;
 
 /** The stages of a command's life, each with a latency histogram. */
@@ -58,7 +57,7 @@ typedef struct shoal_stats {
     uint64_t bytes_in;
     uint64_t flushes;      /**< batches */
     uint64_t wakeups;      /**< times another thread had to wake the loop */
-    uint64_t turns;        /**< loop turns that had something to do */
+    uint64_t turns;        /**< loop turns */
     uint64_t connects;     /**< connections that became ready */
     uint64_t losses;       /**< connections or attempts that failed */
     uint64_t desyncs;      /**< losses because the server broke the protocol */
@@ -113,7 +112,7 @@ SHOAL_EXTERN uint64_t shoal_stats_latency_us(const shoal_stats_t *stats,
 
 /**
  * The name of a flush reason: "lone", "full", "complete", "gate", "budget", "turn",
- * "urgent", "drain".
+ * "urgent".
  *
  * @return a static string
  *

@@ -55,6 +55,9 @@ static bool fall_asleep(shoal_client_t *client)
     bool is_empty = side->count == 0 && side->cancels_count == 0 &&
                     (client->is_closing || !client->inbox.is_close_wanted);
     client->inbox.is_asleep = is_empty;
+    /* The figures are fresh now: those who wait for room look again. */
+    if (client->inbox.waiting)
+        uv_cond_broadcast(&client->inbox.changed);
     shoal__inbox_unlock(&client->inbox);
     return is_empty;
 }
@@ -75,8 +78,9 @@ static uint64_t on_turn(void *owner, uint64_t now_us)
         client->is_open = true;
         shoal__standalone_open(&client->route, &client->loop);
     }
-    shoal__client_take_over(client, now_us);
+    /* In this order: what was accepted before the close is then taken over. */
     begin_close(client, now_us);
+    shoal__client_take_over(client, now_us);
     wake_us = shoal__standalone_turn(&client->route, now_us);
     shoal__client_delivered(client);
     if (client->is_closing) {

@@ -54,7 +54,9 @@ struct shoal_client {
     shoal_completions_t *touched[8]; /* queues that got results in this batch */
     unsigned touched_count;
 
-    shoal__counter_t commands, refused, turns;
+    shoal__counter_t commands, turns;
+    shoal__counter_t refused;      /* any thread */
+    shoal__counter_t refused_here; /* loop thread */
 };
 
 /* Extras of a submission, checked and with the defaults put in. */

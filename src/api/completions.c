@@ -27,7 +27,7 @@ typedef struct batch {
 } batch_t;
 
 struct shoal_completions {
-    uv_mutex_t lock; /* a leaf: nothing is called under it */
+    uv_mutex_t lock; /* a leaf: no callback and no other lock under it */
     shoal__notifier_t notifier;
     _Atomic size_t references; /* the owner, each result due, each announcement due */
     size_t outstanding_max;
@@ -184,11 +184,12 @@ void shoal__completions_announce(shoal_completions_t *completions)
 
     uv_mutex_lock(&completions->lock);
     is_due = completions->arriving.count > 0 && !completions->is_signalled;
-    if (is_due)
+    if (is_due) {
+        /* Under the lock, or the consumer could clear what is not yet set. */
         completions->is_signalled = true;
-    uv_mutex_unlock(&completions->lock);
-    if (is_due)
         shoal__notifier_signal(&completions->notifier);
+    }
+    uv_mutex_unlock(&completions->lock);
     drop_references(completions, 1);
 }
 
@@ -199,7 +200,8 @@ static int admit_locked(shoal_completions_t *completions, size_t count)
 {
     batch_t *batch = &completions->arriving;
 
-    if (completions->outstanding + count > completions->outstanding_max)
+    if (count > completions->outstanding_max ||
+        completions->outstanding + count > completions->outstanding_max)
         return SHOAL_EFULL;
     while (batch->capacity < completions->outstanding + count) {
         size_t kept = batch->count;
@@ -279,7 +281,6 @@ static void swap_batches(shoal_completions_t *completions)
     completions->taking = completions->arriving;
     completions->arriving = empty;
     completions->taken = 0;
-    completions->outstanding -= completions->taking.count;
     uv_mutex_unlock(&completions->lock);
 }
 
@@ -296,14 +297,14 @@ size_t shoal_completions_take(shoal_completions_t *completions,
         batch[count].result = &entry->result;
         count++;
     }
-    if (completions->taken == completions->taking.count) {
-        uv_mutex_lock(&completions->lock);
-        if (completions->arriving.count == 0 && completions->is_signalled) {
-            completions->is_signalled = false;
-            shoal__notifier_clear(&completions->notifier);
-        }
-        uv_mutex_unlock(&completions->lock);
+    uv_mutex_lock(&completions->lock);
+    completions->outstanding -= count;
+    if (completions->taken == completions->taking.count &&
+        completions->arriving.count == 0 && completions->is_signalled) {
+        completions->is_signalled = false;
+        shoal__notifier_clear(&completions->notifier);
     }
+    uv_mutex_unlock(&completions->lock);
     return count;
 }
 

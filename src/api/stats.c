@@ -59,7 +59,9 @@ int shoal_stats_get(shoal_client_t *client, shoal_stats_t *ret_stats,
     read_conn(&stats, &client->route.conn.stats);
     stats.commands = shoal__counter_get(&client->commands) +
                      shoal__counter_get(&client->inbox.commands);
-    stats.refused = shoal__counter_get(&client->refused);
+    stats.refused = shoal__counter_get(&client->refused) +
+                    shoal__counter_get(&client->refused_here) +
+                    shoal__counter_get(&client->inbox.refused);
     stats.turns = shoal__counter_get(&client->turns);
     stats.wakeups = shoal__counter_get(&client->inbox.wakeups);
 

@@ -63,8 +63,6 @@ const char *shoal_flush_reason_name(shoal_flush_reason_t reason)
         return "turn";
     case SHOAL_FLUSHED_URGENT:
         return "urgent";
-    case SHOAL_FLUSHED_DRAIN:
-        return "drain";
     case SHOAL_FLUSH_REASONS:
         break;
     }

@@ -120,14 +120,49 @@ static void fill_request(const plan_t *plan, size_t i, uint64_t now_us,
 
 /* ---- on the loop thread ---- */
 
-static bool has_room_here(const shoal_client_t *client, const plan_t *plan)
+/* What is queued, and the bytes of all that is outstanding, the inbox included. */
+static uint64_t queued_here(const shoal_client_t *client)
+{
+    return shoal__request_ring_queued(&client->route.conn.pipe.ring) +
+           shoal__counter_get(&client->inbox.queued_now);
+}
+
+static uint64_t bytes_here(const shoal_client_t *client)
 {
     const shoal__pipe_t *pipe = &client->route.conn.pipe;
-    size_t bytes = shoal__buffer_bytes(&pipe->log) + pipe->retries.bytes;
 
-    return shoal__request_ring_queued(&pipe->ring) + plan->submission->count <=
+    return shoal__buffer_bytes(&pipe->log) + pipe->retries.bytes +
+           shoal__counter_get(&client->inbox.bytes_now);
+}
+
+/* Other threads look at the published figures: let them see it before the turn. */
+static void publish_here(shoal_client_t *client, uint64_t commands, uint64_t bytes)
+{
+    shoal__pipe_stats_t *stats = &client->route.conn.pipe.stats;
+
+    client->pushed += commands;
+    client->fresh += commands;
+    shoal__counter_add(&client->commands, commands);
+    shoal__counter_add(&stats->queued_now, commands);
+    shoal__counter_add(&stats->bytes_now, bytes);
+}
+
+static bool has_room_here(const shoal_client_t *client, const plan_t *plan)
+{
+    return queued_here(client) + plan->submission->count <=
                client->options->queued_max &&
-           bytes + plan->bytes <= client->options->bytes_max;
+           bytes_here(client) + plan->bytes <= client->options->bytes_max;
+}
+
+static int may_submit_here(const shoal_client_t *client, const plan_t *plan)
+{
+    if (client->is_closing ||
+        atomic_load_explicit(&client->inbox.is_closed, memory_order_relaxed))
+        return SHOAL_ECLOSED;
+    if (has_room_here(client, plan))
+        return 0;
+    return plan->submission->call.flags & SHOAL_CALL_WAIT_FOR_ROOM ? SHOAL_ELOOP
+                                                                   : SHOAL_EFULL;
 }
 
 static int submit_here(shoal_client_t *client, const plan_t *plan, uint64_t *ret_ticket)
@@ -140,12 +175,11 @@ static int submit_here(shoal_client_t *client, const plan_t *plan, uint64_t *ret
     shoal__request_t request;
     char *at;
 
-    if (client->is_closing ||
-        atomic_load_explicit(&client->inbox.is_closed, memory_order_relaxed))
-        return SHOAL_ECLOSED;
-    if (!has_room_here(client, plan))
-        return submission->call.flags & SHOAL_CALL_WAIT_FOR_ROOM ? SHOAL_ELOOP
-                                                                 : SHOAL_EFULL;
+    int rc = may_submit_here(client, plan);
+    if (rc < 0) {
+        shoal__counter_add(&client->refused_here, 1);
+        return rc;
+    }
     at = shoal__pipe_reserve(pipe, plan->bytes, submission->count);
     if (!at)
         return SHOAL_ENOMEM;
@@ -155,9 +189,7 @@ static int submit_here(shoal_client_t *client, const plan_t *plan, uint64_t *ret
         at = shoal__encoder_write(&submission->commands[i], at);
         shoal__pipe_push(pipe, &request, now_us);
     }
-    client->pushed += submission->count;
-    client->fresh += submission->count;
-    shoal__counter_add(&client->commands, submission->count);
+    publish_here(client, submission->count, plan->bytes);
     shoal__loop_poke(&client->loop, pipe->is_inside);
     if (ret_ticket)
         *ret_ticket = LOOP_TICKET | ticket;
@@ -176,6 +208,9 @@ static int submit_one_here(shoal_client_t *client, const shoal_command_t *comman
 
     if (bytes_max == 0)
         return SHOAL_EINVAL;
+    /* The estimate is good enough unless it comes close to a bound. */
+    if (bytes_max + bytes_here(client) > options->bytes_max || bytes_max > UINT32_MAX)
+        bytes_max = shoal__encoder_bytes(command);
     if (bytes_max > options->bytes_max || bytes_max > UINT32_MAX)
         return SHOAL_ETOOBIG;
     if (client->is_closing ||
@@ -184,9 +219,8 @@ static int submit_one_here(shoal_client_t *client, const shoal_command_t *comman
     shoal__admission_t admission = shoal__refusal_check(command, 0);
     if (admission.refused)
         return SHOAL_EREFUSED;
-    if (shoal__request_ring_queued(&pipe->ring) >= options->queued_max ||
-        shoal__buffer_bytes(&pipe->log) + pipe->retries.bytes + bytes_max >
-            options->bytes_max)
+    if (queued_here(client) >= options->queued_max ||
+        bytes_here(client) + bytes_max > options->bytes_max)
         return SHOAL_EFULL;
     char *at = shoal__pipe_reserve(pipe, bytes_max, 1);
     if (!at)
@@ -203,9 +237,7 @@ static int submit_one_here(shoal_client_t *client, const shoal_command_t *comman
         .command_class = (uint8_t)admission.command_class,
     };
     shoal__pipe_pushed(pipe, request, now_us);
-    client->pushed++;
-    client->fresh++;
-    shoal__counter_add(&client->commands, 1);
+    publish_here(client, 1, request->bytes);
     shoal__loop_poke(&client->loop, pipe->is_inside);
     return 0;
 }
@@ -247,24 +279,34 @@ static int submit_there(shoal_client_t *client, const plan_t *plan,
     shoal__inbox_t *inbox = &client->inbox;
     uint64_t now_us = shoal__clock_us(), ticket;
     uint64_t until_us = shoal__time_after(now_us, plan->timeout_us);
-    int rc;
+    int rc = 0;
 
     shoal__inbox_lock(inbox);
     while (!inbox->is_closed && !has_room_locked(client, plan)) {
         if (!(plan->submission->call.flags & SHOAL_CALL_WAIT_FOR_ROOM) ||
             !shoal__inbox_wait_locked(inbox, until_us)) {
-            shoal__inbox_unlock(inbox);
-            return SHOAL_EFULL;
+            rc = SHOAL_EFULL;
+            break;
         }
     }
     ticket = inbox->tickets + 1;
-    rc = inbox->is_closed ? SHOAL_ECLOSED : push_locked(client, plan, now_us);
     if (rc == 0)
-        shoal__counter_add(&client->inbox.commands, plan->submission->count);
+        rc = inbox->is_closed ? SHOAL_ECLOSED : push_locked(client, plan, now_us);
+    if (rc == 0)
+        shoal__counter_add(&inbox->commands, plan->submission->count);
+    else
+        shoal__counter_add(&inbox->refused, 1);
     shoal__inbox_unlock(inbox);
+    /* A caller that waited may find the client gone from here on. */
     if (rc == 0 && ret_ticket)
         *ret_ticket = ticket;
     return rc;
+}
+
+/* Any thread, while the client is there for sure. */
+static void count_refusal(shoal_client_t *client)
+{
+    atomic_fetch_add_explicit(&client->refused, 1, memory_order_relaxed);
 }
 
 int shoal__client_submit(shoal_client_t *client, const shoal__submission_t *submission,
@@ -276,15 +318,14 @@ int shoal__client_submit(shoal_client_t *client, const shoal__submission_t *subm
     if (shoal__client_is_foreign(client))
         return SHOAL_EFORK;
     rc = make_plan(client, submission, &plan);
-    if (rc == 0) {
-        rc = shoal__client_is_loop_thread(client)
-                 ? submit_here(client, &plan, ret_ticket)
-                 : submit_there(client, &plan, ret_ticket);
-    }
-    if (rc < 0) {
+    if (rc < 0)
+        count_refusal(client);
+    else if (shoal__client_is_loop_thread(client))
+        rc = submit_here(client, &plan, ret_ticket);
+    else
+        rc = submit_there(client, &plan, ret_ticket);
+    if (rc < 0)
         shoal__free(plan.sink);
-        atomic_fetch_add_explicit(&client->refused, 1, memory_order_relaxed);
-    }
     return rc;
 }
 
@@ -313,7 +354,7 @@ int shoal_client_submit(shoal_client_t *client, size_t argc, const char *const *
     }
     rc = submit_one_here(client, &command, on_result, data);
     if (rc < 0)
-        atomic_fetch_add_explicit(&client->refused, 1, memory_order_relaxed);
+        count_refusal(client);
     return rc;
 }
 
@@ -354,6 +395,9 @@ int shoal_client_cancel(shoal_client_t *client, uint64_t ticket)
         rc = SHOAL_ECLOSED;
     else if (!(ticket & LOOP_TICKET) && ticket > client->inbox.tickets)
         rc = SHOAL_ENOENT;
+    else if (client->inbox.side.cancels_count >
+             client->options->queued_max + client->options->inflight_max)
+        rc = SHOAL_EFULL; /* more than there can be commands */
     else
         rc = shoal__inbox_cancel_locked(&client->inbox, ticket);
     shoal__inbox_unlock(&client->inbox);

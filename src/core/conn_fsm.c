@@ -41,14 +41,3 @@ shoal__conn_step_t shoal__conn_fsm_step(shoal__conn_state_t state,
     assert(event < SHOAL__CONN_EVENT_COUNT);
     return steps[state][event];
 }
-
-const char *shoal__conn_state_name(shoal__conn_state_t state)
-{
-    static const char *const names[SHOAL__CONN_STATE_COUNT] = {
-        [SHOAL__CONN_IDLE] = "idle",         [SHOAL__CONN_DIALING] = "dialing",
-        [SHOAL__CONN_GREETING] = "greeting", [SHOAL__CONN_READY] = "ready",
-        [SHOAL__CONN_BACKOFF] = "backoff",   [SHOAL__CONN_CLOSED] = "closed",
-    };
-    assert(state < SHOAL__CONN_STATE_COUNT);
-    return names[state];
-}

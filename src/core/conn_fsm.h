@@ -48,7 +48,4 @@ typedef struct shoal__conn_step {
 shoal__conn_step_t shoal__conn_fsm_step(shoal__conn_state_t state,
                                         shoal__conn_event_t event);
 
-/* "ready", "backoff", ... for logs. */
-const char *shoal__conn_state_name(shoal__conn_state_t state);
-
 #endif

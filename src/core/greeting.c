@@ -2,6 +2,7 @@
 #include "core/greeting.h"
 
 #include "base/alloc.h"
+#include "base/escape.h"
 #include "resp/encoder.h"
 
 #include <assert.h>
@@ -82,21 +83,6 @@ static bool may_hold_password(const shoal__greeting_t *greeting, shoal__bytes_t 
     return false;
 }
 
-/* Append what the server said, on one line and in plain ASCII. */
-static void append_escaped(char *at, size_t at_bytes, shoal__bytes_t text)
-{
-    size_t used = 0;
-
-    for (size_t i = 0; i < text.bytes && used + 5 <= at_bytes; i++) {
-        unsigned char c = (unsigned char)text.data[i];
-        if (c >= 0x20 && c < 0x7f)
-            at[used++] = (char)c;
-        else
-            used += (size_t)snprintf(at + used, 5, "\\x%02x", c);
-    }
-    at[used] = '\0';
-}
-
 static shoal__greeting_verdict_t fail_with_answer(shoal__greeting_t *greeting,
                                                   int status, const char *command,
                                                   const shoal_reply_t *reply)
@@ -107,7 +93,7 @@ static shoal__greeting_verdict_t fail_with_answer(shoal__greeting_t *greeting,
     if (may_hold_password(greeting, text))
         snprintf(words, sizeof words, "refused, in words that may repeat the password");
     else
-        append_escaped(words, sizeof words, text);
+        shoal__escape(words, sizeof words, text);
 
     char line[sizeof greeting->detail];
     snprintf(line, sizeof line, "%s: %s", command, words);
@@ -257,7 +243,7 @@ shoal__greeting_verdict_t shoal__greeting_start(shoal__greeting_t *greeting,
 
 static void note_version(shoal__greeting_t *greeting, shoal__bytes_t version)
 {
-    append_escaped(greeting->server_version, sizeof greeting->server_version, version);
+    shoal__escape(greeting->server_version, sizeof greeting->server_version, version);
 }
 
 /* HELLO's answer: a map, or the same as a flat array. */
@@ -374,11 +360,4 @@ shoal__greeting_verdict_t shoal__greeting_reply(shoal__greeting_t *greeting,
     if (greeting->step == STEP_AUTH)
         return hear_auth(greeting, reply);
     return hear_setup(greeting, reply);
-}
-
-shoal__greeting_style_t shoal__greeting_next_style(const shoal__greeting_t *greeting)
-{
-    if (greeting->style == SHOAL__GREETING_BARE || greeting->heard_anything)
-        return SHOAL__GREETING_FULL;
-    return SHOAL__GREETING_BARE;
 }

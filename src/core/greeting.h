@@ -75,8 +75,4 @@ shoal__greeting_verdict_t shoal__greeting_reply(shoal__greeting_t *greeting,
 /* The bytes were handed over: overwrites them (they may hold a password). */
 void shoal__greeting_written(shoal__greeting_t *greeting, size_t bytes);
 
-/* The connection died during a greeting of this style.  With which one to try next:
- * bare if a full one got no answer at all, full again if a bare one failed. */
-shoal__greeting_style_t shoal__greeting_next_style(const shoal__greeting_t *greeting);
-
 #endif

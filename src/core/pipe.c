@@ -2,6 +2,7 @@
 #include "core/pipe.h"
 
 #include "base/alloc.h"
+#include "base/escape.h"
 #include "base/time_us.h"
 #include "core/error_rule.h"
 #include "core/inbound.h"
@@ -388,9 +389,10 @@ static bool on_reply(void *owner, const shoal_reply_t *reply, bool is_push)
     }
     if (reply && reply->type == SHOAL_REPLY_ERROR) {
         /* Some servers say why they will not talk before anything was asked. */
-        snprintf(pipe->detail, sizeof pipe->detail, "the server said: %.*s",
-                 (int)(reply->as.text.bytes < 200 ? reply->as.text.bytes : 200),
-                 reply->as.text.data);
+        char words[200];
+        shoal__escape(words, sizeof words,
+                      (shoal__bytes_t){reply->as.text.data, reply->as.text.bytes});
+        snprintf(pipe->detail, sizeof pipe->detail, "the server said: %s", words);
         pipe->fault = is_greeting ? SHOAL_ECONN : SHOAL_EDESYNC;
         return false;
     }

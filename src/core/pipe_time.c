@@ -37,6 +37,19 @@ static bool is_waiting(const shoal__pipe_t *pipe)
            (pipe->ring.head != pipe->ring.sent || pipe->part_bytes > 0);
 }
 
+/* When the server has been silent for too long.  A command that blocks on the server may
+ * be silent up to its deadline. */
+static uint64_t silence_ends_us(const shoal__pipe_t *pipe)
+{
+    const shoal__request_t *head = shoal__request_ring_at(&pipe->ring, pipe->ring.head);
+    uint64_t end_us = shoal__time_after(pipe->waiting_since_us, pipe->config->stall_us);
+
+    if (pipe->ring.head != pipe->ring.sent &&
+        head->command_class == SHOAL__CLASS_BLOCK && head->deadline_us > end_us)
+        return head->deadline_us;
+    return end_us;
+}
+
 static bool ping_is_due(const shoal__pipe_t *pipe)
 {
     return pipe->config->ping_idle_us && pipe->phase == SHOAL__PIPE_READY &&
@@ -84,7 +97,7 @@ int shoal__pipe_tick(shoal__pipe_t *pipe, uint64_t now_us)
         push_ping(pipe);
 
     inflight = shoal__request_ring_inflight(&pipe->ring);
-    if (is_waiting(pipe) && now_us - pipe->waiting_since_us >= pipe->config->stall_us) {
+    if (is_waiting(pipe) && now_us >= silence_ends_us(pipe)) {
         shoal__pipe_refuse(pipe, SHOAL_ECONN, "the server stopped answering");
         return pipe->fault;
     }
@@ -113,8 +126,7 @@ uint64_t shoal__pipe_next_wake_us(const shoal__pipe_t *pipe)
     if (pipe->phase != SHOAL__PIPE_READY)
         return wake_us;
     if (is_waiting(pipe))
-        wake_us =
-            shoal__time_min(wake_us, pipe->waiting_since_us + pipe->config->stall_us);
+        wake_us = shoal__time_min(wake_us, silence_ends_us(pipe));
     else if (pipe->config->ping_idle_us && pipe->ring.head == pipe->ring.tail)
         wake_us = shoal__time_min(wake_us, pipe->heard_us + pipe->config->ping_idle_us);
     return shoal__time_min(wake_us, pipe->retire_us);

@@ -50,6 +50,7 @@ void shoal__request_ring_remove(shoal__request_ring_t *ring, uint64_t position)
     assert(!(request->flags & SHOAL__REQUEST_GONE));
     request->flags |= SHOAL__REQUEST_GONE;
     ring->gone++;
+    ring->gone_queued += position - ring->head >= ring->sent - ring->head;
 }
 
 void shoal__request_ring_sweep(shoal__request_ring_t *ring)
@@ -69,13 +70,14 @@ void shoal__request_ring_sweep(shoal__request_ring_t *ring)
     }
     if (ring->gone) {
         ring->tail = kept;
-        ring->gone = 0;
+        ring->gone = ring->gone_queued = 0;
     }
 }
 
 void shoal__request_ring_rewind(shoal__request_ring_t *ring)
 {
     ring->sent = ring->head;
+    ring->gone_queued = ring->gone;
 }
 
 void shoal__request_ring_unit(const shoal__request_ring_t *ring, uint64_t position,

@@ -28,13 +28,14 @@
 
 typedef struct shoal__request_ring {
     shoal__request_t *slots;
-    uint64_t room;    /* slots, a power of two; 0: none yet */
-    uint64_t mask;    /* room - 1 */
-    uint64_t head;    /* the oldest request */
-    uint64_t sent;    /* the oldest that is not wholly written */
-    uint64_t tail;    /* where the next one goes */
-    uint64_t gone;    /* how many in head .. tail are gone */
-    uint64_t retried; /* how many in head .. tail are RETRIED */
+    uint64_t room;        /* slots, a power of two; 0: none yet */
+    uint64_t mask;        /* room - 1 */
+    uint64_t head;        /* the oldest request */
+    uint64_t sent;        /* the oldest that is not wholly written */
+    uint64_t tail;        /* where the next one goes */
+    uint64_t gone;        /* how many in head .. tail are gone */
+    uint64_t gone_queued; /* how many of them in sent .. tail */
+    uint64_t retried;     /* how many in head .. tail are RETRIED */
 } shoal__request_ring_t;
 
 /* 0 or SHOAL_ENOMEM. */
@@ -70,7 +71,7 @@ static inline uint64_t shoal__request_ring_length(const shoal__request_ring_t *r
 /* Requests that will be written; the gone are not counted. */
 static inline uint64_t shoal__request_ring_queued(const shoal__request_ring_t *ring)
 {
-    return ring->tail - ring->sent - ring->gone;
+    return ring->tail - ring->sent - ring->gone_queued;
 }
 
 /* Slots whose replies are due. */

@@ -162,7 +162,12 @@ static void dial_next(shoal__conn_t *conn)
                                          .on_writable = on_writable};
 
     while (conn->next_address < conn->addresses.count) {
+        /* Each address has its share of what is left, so that one that never answers
+         * does not hide the others. */
+        uint64_t now_us = shoal__clock_us();
+        unsigned left = conn->addresses.count - conn->next_address;
         int error = 0;
+        conn->due_us = now_us + shoal__time_since(now_us, conn->dial_end_us) / left;
         conn->stream = shoal__stream_connect(
             conn->loop, &conn->addresses.items[conn->next_address++], &hooks, conn,
             &error);
@@ -194,8 +199,9 @@ static void dial(shoal__conn_t *conn, uint64_t now_us)
 
     conn->epoch++;
     conn->dialed_us = now_us;
-    conn->due_us = now_us + config->connect_us;
+    conn->due_us = conn->dial_end_us = now_us + config->connect_us;
     conn->next_address = 0;
+    conn->addresses.count = 0;
     note_failure(conn, "connect", "no address");
     if (!config->host) {
         shoal__resolver_unix(config->unix_path, &conn->addresses);
@@ -312,7 +318,7 @@ static void handle(shoal__conn_t *conn, shoal__conn_event_t event, uint64_t now_
     case SHOAL__CONN_DO_GREET:  greet(conn, now_us); break;
     case SHOAL__CONN_DO_RESUME: resume(conn);        break;
     case SHOAL__CONN_DO_SHUT:   shut(conn, now_us);  break;
-    case SHOAL__CONN_DO_RETRY: /* lose() arms the delay: it knows the cause */
+    case SHOAL__CONN_DO_RETRY: /* give_up() arms the delay: it knows the cause */
     case SHOAL__CONN_ILLEGAL:
         break;
     }
@@ -332,7 +338,12 @@ static void look_at_the_time(shoal__conn_t *conn, uint64_t now_us)
     switch (conn->state) {
     case SHOAL__CONN_DIALING:
         note_failure(conn, "connect", "timed out");
-        lose(conn, SHOAL_ETIMEOUT, conn->detail);
+        shoal__stream_close(conn->stream);
+        conn->stream = NULL;
+        if (conn->next_address < conn->addresses.count)
+            dial_next(conn);
+        else
+            lose(conn, SHOAL_ETIMEOUT, conn->detail);
         break;
     case SHOAL__CONN_GREETING:
         note_failure(conn, "greeting", "timed out");
@@ -370,5 +381,7 @@ void shoal__conn_close(shoal__conn_t *conn, uint64_t now_us)
 void shoal__conn_forget(shoal__conn_t *conn)
 {
     shoal__stream_forget(conn->stream);
+    shoal__resolver_forget(conn->lookup);
     conn->stream = NULL;
+    conn->lookup = NULL;
 }

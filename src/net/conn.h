@@ -53,6 +53,7 @@ typedef struct shoal__conn {
     uint64_t due_us;            /* of the present state: give up, or dial again */
     uint64_t epoch;             /* connections dialed so far */
     uint64_t dialed_us;         /* when the last of them was begun */
+    uint64_t dial_end_us;       /* when all its addresses must have been tried */
     bool is_blocked;            /* the socket takes no more for now */
     shoal__hello_doubt_t doubt; /* does the server hang up on HELLO? */
     shoal__backoff_t backoff;

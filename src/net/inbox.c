@@ -8,6 +8,8 @@
 #include <shoal/errors.h>
 #include <string.h>
 
+#define WAIT_US_MAX UINT64_C(3600000000)
+
 int shoal__inbox_init(shoal__inbox_t *inbox, const shoal__notifier_t *notifier)
 {
     *inbox = (shoal__inbox_t){.notifier = notifier};
@@ -117,6 +119,8 @@ void shoal__inbox_push_locked(shoal__inbox_t *inbox, const shoal__request_t *req
 
     side->requests[side->count++] = *request;
     shoal__buffer_commit(&side->bytes, request->bytes);
+    shoal__counter_set(&inbox->queued_now, side->count);
+    shoal__counter_set(&inbox->bytes_now, shoal__buffer_bytes(&side->bytes));
     shoal__inbox_poke_locked(inbox);
 }
 
@@ -136,18 +140,18 @@ int shoal__inbox_cancel_locked(shoal__inbox_t *inbox, uint64_t ticket)
 
 bool shoal__inbox_wait_locked(shoal__inbox_t *inbox, uint64_t until_us)
 {
-    bool is_in_time = true;
+    uint64_t left_us = shoal__time_since(shoal__clock_us(), until_us);
 
+    if (left_us == 0)
+        return false;
     inbox->waiting++;
-    if (until_us == SHOAL__NEVER_US) {
+    if (until_us == SHOAL__NEVER_US)
         uv_cond_wait(&inbox->changed, &inbox->lock);
-    } else {
-        uint64_t left_us = shoal__time_since(shoal__clock_us(), until_us);
-        is_in_time = left_us > 0 && uv_cond_timedwait(&inbox->changed, &inbox->lock,
-                                                      left_us * 1000) == 0;
-    }
+    else /* in pieces: nanoseconds must not overflow */
+        uv_cond_timedwait(&inbox->changed, &inbox->lock,
+                          shoal__time_min(left_us, WAIT_US_MAX) * 1000);
     inbox->waiting--;
-    return is_in_time;
+    return true;
 }
 
 void shoal__inbox_swap_locked(shoal__inbox_t *inbox, shoal__inbox_side_t *taken)
@@ -156,6 +160,6 @@ void shoal__inbox_swap_locked(shoal__inbox_t *inbox, shoal__inbox_side_t *taken)
 
     inbox->side = *taken;
     *taken = filled;
-    if (inbox->waiting)
-        uv_cond_broadcast(&inbox->changed);
+    shoal__counter_set(&inbox->queued_now, 0);
+    shoal__counter_set(&inbox->bytes_now, 0);
 }

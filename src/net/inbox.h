@@ -45,8 +45,10 @@ typedef struct shoal__inbox {
     bool is_ready;     /* the connection is */
     int last_status;   /* of the last failed attempt; 0: none, or it worked since */
     shoal__counter_t commands; /* taken in */
+    shoal__counter_t refused;  /* with the lock held: full or closed */
     shoal__counter_t wakeups;
-    const shoal__notifier_t *notifier; /* the loop's */
+    shoal__counter_t queued_now, bytes_now; /* of `side`, for the loop to read */
+    const shoal__notifier_t *notifier;      /* the loop's */
 } shoal__inbox_t;
 
 int shoal__inbox_init(shoal__inbox_t *inbox, const shoal__notifier_t *notifier);
@@ -66,7 +68,7 @@ int shoal__inbox_cancel_locked(shoal__inbox_t *inbox, uint64_t ticket);
 /* Something other than a command was left for the loop. */
 void shoal__inbox_poke_locked(shoal__inbox_t *inbox);
 
-/* Block until the inbox changes or until_us; false when the time is over. */
+/* Block until the inbox changes, or for a while; false, at once, if until_us is over. */
 bool shoal__inbox_wait_locked(shoal__inbox_t *inbox, uint64_t until_us);
 
 /* No thread calls any more: wait until those that were on their way out have left. */

@@ -139,6 +139,8 @@ void shoal__loop_step(shoal__loop_t *loop, uint64_t timeout_us)
      * descriptor alone. */
     if (!loop->is_closing)
         turn(loop);
+    if (loop->is_closing) /* the descriptor does not tell */
+        uv_run(loop->uv, UV_RUN_NOWAIT);
 }
 
 void shoal__loop_run(shoal__loop_t *loop)

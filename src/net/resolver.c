@@ -113,6 +113,12 @@ void shoal__resolver_abandon(shoal__lookup_t *lookup)
     lookup->job = NULL;
 }
 
+void shoal__resolver_forget(shoal__lookup_t *lookup)
+{
+    if (lookup)
+        shoal__notifier_release(&lookup->job->done);
+}
+
 static void on_done(uv_poll_t *handle, int status, int events)
 {
     shoal__lookup_t *lookup = (shoal__lookup_t *)(void *)handle;

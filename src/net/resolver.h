@@ -36,6 +36,10 @@ void shoal__resolver_unix(const char *path, shoal__addresses_t *ret_addresses);
 shoal__lookup_t *shoal__resolver_lookup(uv_loop_t *loop, const char *host, int port,
                                         shoal__lookup_cb on_found, void *owner);
 
+/* In the child of a fork, where its thread is not: close the descriptor only.  NULL is
+ * allowed. */
+void shoal__resolver_forget(shoal__lookup_t *lookup);
+
 /* Nobody wants the answer any more.  NULL is allowed. */
 void shoal__resolver_abandon(shoal__lookup_t *lookup);
 

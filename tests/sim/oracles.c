@@ -290,12 +290,24 @@ static uint64_t silent_since_us(const sim_world_t *world)
                                                   : world->waits_from_us;
 }
 
+/* The server has a right to be silent: the oldest command blocks on it. */
+static bool may_be_silent(const sim_world_t *world)
+{
+    const shoal__request_ring_t *ring = &world->pipe.ring;
+    const shoal__request_t *head = shoal__request_ring_at(ring, ring->head);
+
+    return shoal__request_ring_inflight(ring) > 0 &&
+           head->command_class == SHOAL__CLASS_BLOCK &&
+           world->now_us < head->deadline_us;
+}
+
 /* The converse of what follows: no server is given up too soon. */
 void sim_oracle_lost(sim_world_t *world, const char *detail)
 {
     uint64_t silent_us = world->now_us - silent_since_us(world);
 
-    if (strstr(detail, "stopped answering") && silent_us < world->config.stall_us)
+    if (strstr(detail, "stopped answering") &&
+        (silent_us < world->config.stall_us || may_be_silent(world)))
         sim_world_fail(world, "O5: the server is given up after %llu us",
                        (unsigned long long)silent_us);
 }
@@ -308,7 +320,7 @@ void sim_oracle_settled(sim_world_t *world)
         shoal__request_ring_inflight(&pipe->ring) > 0 || pipe->part_bytes > 0;
 
     if (world->link && world->link->user_from != SHOAL__NEVER_US && is_owed &&
-        silent_us >= world->config.stall_us)
+        silent_us >= world->config.stall_us && !may_be_silent(world))
         sim_world_fail(world, "O5: the server has been silent for %llu us",
                        (unsigned long long)silent_us);
     if (!world->config.queue_offline && !world->link && world->was_lost &&

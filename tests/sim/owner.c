@@ -67,8 +67,7 @@ void sim_owner_lose(sim_world_t *world, int status, const char *detail)
     shoal__pipe_lost(&world->pipe, status, detail, world->now_us);
     world->is_unclear = false;
     world->link = NULL;
-    world->style =
-        link ? shoal__greeting_next_style(&world->pipe.greeting) : SHOAL__GREETING_FULL;
+    world->style = SHOAL__GREETING_FULL;
     if (link)
         make_ghost(world, link);
     plan_dial(world);

@@ -2,6 +2,7 @@
 # LIBS shoal_hiredis for the units that stand on hiredis.
 shoal_unit_test(base/alloc)
 shoal_unit_test(base/buffer ALSO base/alloc base/random)
+shoal_unit_test(base/escape)
 shoal_unit_test(base/random)
 shoal_unit_test(resp/command_info)
 shoal_unit_test(resp/decoder ALSO resp/frame resp/reply base/alloc LIBS shoal_hiredis m)
@@ -15,7 +16,8 @@ shoal_unit_test(core/deadlines ALSO base/random)
 shoal_unit_test(core/error_rule)
 shoal_unit_test(core/flush_auto ALSO core/flush_policy base/random)
 shoal_unit_test(core/flush_policy ALSO core/flush_auto base/random)
-shoal_unit_test(core/greeting ALSO resp/encoder resp/reply base/alloc base/buffer)
+shoal_unit_test(core/greeting
+  ALSO resp/encoder resp/reply base/alloc base/buffer base/escape)
 shoal_unit_test(core/refusal ALSO resp/command_info)
 shoal_unit_test(core/settle_rule)
 shoal_unit_test(core/stage_times ALSO api/stats_math base/random)
@@ -30,7 +32,7 @@ shoal_unit_test(core/retries ALSO base/alloc)
 set(pipe_units core/deadlines core/error_rule core/flush_auto core/flush_policy
   core/greeting core/inbound core/request_ring core/retries
   core/settle_rule core/stage_times resp/decoder resp/encoder resp/frame resp/reply
-  base/alloc base/buffer base/random)
+  base/alloc base/buffer base/escape base/random)
 shoal_unit_test(core/pipe
   ALSO core/pipe_endings core/pipe_time ${pipe_units} LIBS shoal_hiredis m)
 shoal_unit_test(core/pipe_endings

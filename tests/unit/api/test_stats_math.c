@@ -100,7 +100,6 @@ static void test_reasons_have_distinct_names(void **state)
             assert_string_not_equal(shoal_flush_reason_name((shoal_flush_reason_t)a),
                                     shoal_flush_reason_name((shoal_flush_reason_t)b));
     assert_string_equal(shoal_flush_reason_name(SHOAL_FLUSHED_LONE), "lone");
-    assert_string_equal(shoal_flush_reason_name(SHOAL_FLUSHED_DRAIN), "drain");
     assert_string_equal(shoal_flush_reason_name((shoal_flush_reason_t)99), "unknown");
 }
 

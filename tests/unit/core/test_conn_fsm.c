@@ -88,26 +88,12 @@ static void test_ready_is_entered_from_the_greeting_only(void **state)
         }
 }
 
-static void test_names_are_distinct(void **state)
-{
-    (void)state;
-    for (int a = 0; a < SHOAL__CONN_STATE_COUNT; a++) {
-        const char *name = shoal__conn_state_name((shoal__conn_state_t)a);
-        assert_non_null(name);
-        for (int b = 0; b < a; b++)
-            assert_string_not_equal(name,
-                                    shoal__conn_state_name((shoal__conn_state_t)b));
-    }
-    assert_string_equal(shoal__conn_state_name(SHOAL__CONN_READY), "ready");
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_pair_of_state_and_event),
         cmocka_unit_test(test_close_ends_every_state_at_once),
         cmocka_unit_test(test_ready_is_entered_from_the_greeting_only),
-        cmocka_unit_test(test_names_are_distinct),
     };
     return cmocka_run_group_tests_name("core/conn_fsm", tests, NULL, NULL);
 }

@@ -411,24 +411,6 @@ static void test_answers_to_nothing_fail(void **state)
     shoal__greeting_release(&greeting);
 }
 
-static void test_styles_alternate(void **state)
-{
-    (void)state;
-    shoal__greeting_t greeting;
-
-    shoal__greeting_init(&greeting, &full_config);
-    shoal__greeting_start(&greeting, FULL);
-    assert_int_equal(shoal__greeting_next_style(&greeting), BARE);
-    answer(&greeting, "%3");
-    assert_int_equal(shoal__greeting_next_style(&greeting), FULL);
-
-    shoal__greeting_start(&greeting, BARE);
-    assert_int_equal(shoal__greeting_next_style(&greeting), FULL);
-    answer(&greeting, "+OK");
-    assert_int_equal(shoal__greeting_next_style(&greeting), FULL);
-    shoal__greeting_release(&greeting);
-}
-
 static void test_long_texts_are_cut(void **state)
 {
     (void)state;
@@ -497,7 +479,6 @@ int main(void)
         cmocka_unit_test(test_the_buffer_never_moves),
         cmocka_unit_test(test_a_new_connection_forgets_the_former),
         cmocka_unit_test(test_answers_to_nothing_fail),
-        cmocka_unit_test(test_styles_alternate),
         cmocka_unit_test(test_long_texts_are_cut),
         cmocka_unit_test(test_odd_answers_to_hello),
         cmocka_unit_test(test_start_survives_every_failed_allocation),

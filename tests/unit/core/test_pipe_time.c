@@ -239,6 +239,19 @@ static void test_draining_is_spaced(void **state)
     assert_heard("a=-READONLY x ");
 }
 
+static void test_a_blocking_command_may_be_silent(void **state)
+{
+    (void)state;
+    shoal__request_t request = rig_request('a', 0, SHOAL__CLASS_BLOCK);
+
+    request.deadline_us = rig.now_us + 9000000;
+    rig_connect();
+    rig_push(&request);
+    rig_write_all();
+    assert_int_equal(rig_tick(rig.now_us + 8999999), 0);
+    assert_int_equal(rig_tick(rig.now_us + 1), SHOAL_ECONN);
+}
+
 /* ---- offline ---- */
 
 static void test_what_may_not_wait_fails_in_the_next_tick(void **state)
@@ -272,6 +285,7 @@ int main(void)
         TEST(test_a_demoted_server_is_drained),
         TEST(test_draining_has_an_end),
         TEST(test_draining_is_spaced),
+        TEST(test_a_blocking_command_may_be_silent),
         TEST(test_what_may_not_wait_fails_in_the_next_tick),
     };
     return cmocka_run_group_tests_name("core/pipe_time", tests, NULL, NULL);
