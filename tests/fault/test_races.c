@@ -143,10 +143,9 @@ static void test_a_lost_command_is_submitted_again(void **state)
     retry_t *retry = scene_alloc(scene, sizeof *retry);
     const char *const argv[] = {"INCR", "k"};
 
-    fake_server_rule(scene->server, &(fake_rule_t){.command = "INCR",
-                                                   .times = COUNT,
-                                                   .is_executed = true,
-                                                   .is_cut = true});
+    fake_server_rule(
+        scene->server,
+        &(fake_rule_t){.command = "INCR", .times = COUNT, .is_swallowed = true});
     scene_open_ready(scene);
     for (int i = 0; i < COUNT; i++)
         assert_int_equal(
