@@ -409,8 +409,8 @@ static void test_no_secret_is_told(void **state)
     static const char *const errors[] = {
         "-WRONGPASS not user-canary with pass-canary\r\n",
         "-ERR what is\nHELLO 3 AUTH user-canary pass-canary\r\n",
-        "-ERR unknown command 'HELLO', with args beginning with: '3' 'AUTH' "
-        "'user-canary' 'pass-canary'\r\n",
+        ("-ERR unknown command 'HELLO', with args beginning with: '3' 'AUTH' "
+         "'user-canary' 'pass-canary'\r\n"),
     };
     scene_t *scene = *state;
     listener_t *listener = scene_alloc(scene, sizeof *listener);

@@ -16,24 +16,40 @@ static void count_cb(shoal_client_t *client, const shoal_result_t *result, void 
     atomic_fetch_add((atomic_uint *)data, 1);
 }
 
+static void spin_us(uint64_t duration_us)
+{
+    uint64_t since_us = waiting_now_us();
+
+    while (waiting_now_us() - since_us < duration_us)
+        continue;
+}
+
+/* Nobody listens: all are outstanding when the loop sees the close, at whatever moment
+ * of its turn. */
 static void test_close_right_behind_submissions(void **state)
 {
-    enum { ROUNDS = 400 };
+    enum { ROUNDS = 1000, BATCH = 200 };
     scene_t *scene = *state;
     const char *const argv[] = {"INCR", "k"};
     atomic_uint *results = scene_alloc(scene, sizeof *results);
     unsigned accepted = 0;
 
+    fake_server_freeze(scene->server);
     for (int round = 0; round < ROUNDS; round++) {
         scene_open(scene);
-        for (int i = 0; i <= round % 40; i++)
+        spin_us(50);
+        for (int i = 0; i <= BATCH; i++) {
+            if (i == BATCH)
+                spin_us((uint64_t)round % 40);
             accepted += shoal_client_submit(scene->client, 2, argv, NULL, count_cb,
                                             results) == 0;
+        }
         scene_close(scene, 0);
         if (atomic_load(results) != accepted)
             fail_msg("round %d: %u accepted, %u completed", round, accepted,
                      atomic_load(results));
     }
+    fake_server_release(scene->server);
 }
 
 /* ---- waiting for room ---- */
@@ -159,29 +175,31 @@ static void test_a_lost_command_is_submitted_again(void **state)
 
 /* ---- a completion queue is quiet when it is empty ---- */
 
+/* The consumer takes without waiting, to meet the producer in the act; what a late
+ * signal left behind shows when nothing is to come. */
 static void test_an_empty_queue_is_quiet(void **state)
 {
+    enum { ROUNDS = 2500 };
     scene_t *scene = *state;
     shoal_completions_t *queue = NULL;
     shoal_command_t command = scene_words("ECHO", "x", NULL);
 
     scene_open_ready(scene);
     assert_int_equal(shoal_completions_new(0, &queue), 0);
-    for (int round = 0; round < 3000; round++) {
+    for (int round = 0; round < ROUNDS; round++) {
         shoal_completion_t taken[4];
         struct pollfd waited = {.fd = shoal_completions_fd(queue), .events = POLLIN};
         size_t count = 0;
         assert_int_equal(shoal_completions_submit(queue, scene->client, &command, 1,
                                                   NULL, (uint64_t)round, NULL),
                          0);
-        while (count == 0) /* without waiting: to meet it in the act */
+        while (count == 0)
             count = shoal_completions_take(queue, taken, 4);
         assert_int_equal(count, 1);
         assert_int_equal(taken[0].tag, round);
-        if (round % 50 == 0)
-            waiting_sleep_us(2000); /* a late signal has landed by now */
+        waiting_sleep_us(300);
         assert_int_equal(shoal_completions_take(queue, taken, 4), 0);
-        if (round % 50 == 0 && poll(&waited, 1, 0) != 0)
+        if (poll(&waited, 1, 0) != 0)
             fail_msg("round %d: readable, and nothing to take", round);
     }
     shoal_completions_free(queue);
