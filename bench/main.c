@@ -65,10 +65,15 @@ static int open_server(bench_t *bench)
     char problem[400];
 
     if (options->is_private) {
-        if (server_start(&bench->server, options->server_cpu, problem, sizeof problem) <
-            0)
+        if (server_start(&bench->server, options->server_cpu, options->is_tcp, problem,
+                         sizeof problem) < 0)
             return fail(EXIT_FAILED, "%s", problem);
-        target_set_text(&options->target.socket_path, bench->server.socket_path);
+        if (options->is_tcp) {
+            target_set_text(&options->target.host, "127.0.0.1");
+            options->target.port = bench->server.port;
+        } else {
+            target_set_text(&options->target.socket_path, bench->server.socket_path);
+        }
     }
     if (options->client_cpu != MACHINE_NO_CPU && machine_pin(options->client_cpu) < 0)
         return fail(EXIT_FAILED, "CPU %llu: %s",

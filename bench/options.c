@@ -162,6 +162,8 @@ static const rule_t rules[] = {
     {0, "verify", NULL, RULE_SET, AT(is_verified), 0, 0, NULL,
      "compare every reply with what it must be (GET, ECHO, SET, PING)"},
 
+    {0, "tcp", NULL, RULE_SET, AT(is_tcp), 0, 0, NULL,
+     "reach the private server by TCP on 127.0.0.1, not by a Unix socket"},
     {0, "server-cpu", "N", RULE_WHOLE, AT(server_cpu), 0, 1023, NULL,
      "pin the private server [the last CPU, with two or more]"},
     {0, "client-cpu", "N", RULE_WHOLE, AT(client_cpu), 0, 1023, NULL,

@@ -40,6 +40,7 @@ typedef struct options {
     const char *const *argv;
 
     bool is_pinned;
+    bool is_tcp;         /* of the private server */
     uint64_t server_cpu; /* MACHINE_NO_CPU: the plan's */
     uint64_t client_cpu;
     uint64_t generator_cpu;

@@ -54,7 +54,9 @@ void report_heading(FILE *out, const options_t *options,
     report_command(options, command, sizeof command);
 
     fprintf(out, "%s, %s%s", context->server_version,
-            options->is_private ? "private, Unix socket" : context->url,
+            !options->is_private ? context->url
+            : options->is_tcp    ? "private, TCP"
+                                 : "private, Unix socket",
             options->is_private ? "" : ", not ours");
     describe_pinning(out, options);
     fprintf(out, "\n%s, %zu CPUs; %s\n", context->cpu, context->cpus, context->system);

@@ -6,6 +6,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <netinet/in.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -50,8 +51,9 @@ static void remove_folder(const char *path)
 /* In the server's process. */
 static void become_server(const server_t *server, uint64_t cpu, pid_t guard)
 {
-    char log[128];
+    char log[128], port[8];
     snprintf(log, sizeof log, "%s/log", server->folder);
+    snprintf(port, sizeof port, "%d", server->port);
 
     signal(SIGINT, SIG_DFL);
     signal(SIGTERM, SIG_DFL);
@@ -61,10 +63,10 @@ static void become_server(const server_t *server, uint64_t cpu, pid_t guard)
         _exit(1);
     if (cpu != MACHINE_NO_CPU)
         machine_pin(cpu);
-    execl(server->program, server->program, "--port", "0", "--unixsocket",
-          server->socket_path, "--dir", server->folder, "--save", "", "--appendonly",
-          "no", "--daemonize", "no", "--logfile", log, "--loglevel", "warning",
-          (char *)NULL);
+    execl(server->program, server->program, "--port", port, "--bind", "127.0.0.1",
+          "--unixsocket", server->socket_path, "--dir", server->folder, "--save", "",
+          "--appendonly", "no", "--daemonize", "no", "--logfile", log, "--loglevel",
+          "warning", (char *)NULL);
     _exit(127);
 }
 
@@ -153,11 +155,32 @@ static int make_folder(server_t *server)
     return 0;
 }
 
-int server_start(server_t *server, uint64_t cpu, char *problem, size_t problem_bytes)
+/* A port that was free a moment ago; 0 if there is none. */
+static int free_port(void)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET};
+    socklen_t bytes = sizeof address;
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    bool is_found;
+
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    is_found = fd >= 0 && bind(fd, (struct sockaddr *)&address, bytes) == 0 &&
+               getsockname(fd, (struct sockaddr *)&address, &bytes) == 0;
+    if (fd >= 0)
+        close(fd);
+    return is_found ? ntohs(address.sin_port) : 0;
+}
+
+int server_start(server_t *server, uint64_t cpu, bool has_port, char *problem,
+                 size_t problem_bytes)
 {
     int leash[2];
 
-    *server = (server_t){.guard = -1, .leash = -1};
+    *server = (server_t){.guard = -1, .leash = -1, .port = has_port ? free_port() : 0};
+    if (has_port && server->port == 0) {
+        snprintf(problem, problem_bytes, "no free port: %s", strerror(errno));
+        return -1;
+    }
     if (!find_program("redis-server", server->program, sizeof server->program) &&
         !find_program("valkey-server", server->program, sizeof server->program)) {
         snprintf(problem, problem_bytes,

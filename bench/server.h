@@ -3,13 +3,14 @@
 #define SHOAL_BENCH_SERVER_H
 
 /*
- * A private redis-server on a Unix socket in a folder of its own, without
- * persistence.  A small guard process holds it: the guard ends the server and
+ * A private redis-server on a Unix socket in a folder of its own, and on a TCP port of
+ * 127.0.0.1 if asked, without persistence.  A small guard process holds it: the guard ends the server and
  * removes the folder when server_stop() is called or when this process ends in
  * whatever way; if the guard itself is killed the system ends the server.
  */
 
 #include <limits.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -20,12 +21,14 @@ typedef struct server {
     char program[PATH_MAX];
     char folder[80];
     char socket_path[100];
+    int port; /* 0: none */
 } server_t;
 
-/* Starts one, before this process has any thread.
+/* Starts one, before this process has any thread.  `has_port`: listen on TCP, too.
  *
  * `cpu` may be MACHINE_NO_CPU.  Returns -1 with a line in `problem`. */
-int server_start(server_t *server, uint64_t cpu, char *problem, size_t problem_bytes);
+int server_start(server_t *server, uint64_t cpu, bool has_port, char *problem,
+                 size_t problem_bytes);
 
 void server_stop(server_t *server);
 
