@@ -55,8 +55,9 @@ static void test_close_right_behind_submissions(void **state)
 /* ---- waiting for room ---- */
 
 typedef struct waiter {
-    scene_t *scene;
+    shoal_client_t *client;
     atomic_uint refused;
+    atomic_bool has_begun;
 } waiter_t;
 
 static void *submit_with_patience(void *data)
@@ -67,8 +68,8 @@ static void *submit_with_patience(void *data)
     shoal_call_t call = {.size = sizeof call, .flags = SHOAL_CALL_WAIT_FOR_ROOM};
 
     for (int i = 0; i < 1000; i++)
-        if (shoal_client_submit_many(waiter->scene->client, &command, 1, &call, NULL,
-                                     NULL, NULL) != 0)
+        if (shoal_client_submit_many(waiter->client, &command, 1, &call, NULL, NULL,
+                                     NULL) != 0)
             atomic_fetch_add(&waiter->refused, 1);
     return NULL;
 }
@@ -84,8 +85,8 @@ static void test_room_is_announced(void **state)
     assert_int_equal(shoal_options_set_outstanding_max(scene->options, 100, 100, 1024),
                      0);
     assert_int_equal(shoal_options_set_timeout_us(scene->options, 1000000), 0);
-    waiter->scene = scene;
     scene_open_ready(scene);
+    waiter->client = scene->client;
     for (int i = 0; i < THREADS; i++)
         pthread_create(&threads[i], NULL, submit_with_patience, waiter);
     for (int i = 0; i < THREADS; i++)
@@ -96,10 +97,11 @@ static void test_room_is_announced(void **state)
 static void *wait_once(void *data)
 {
     waiter_t *waiter = data;
-    shoal_client_t *client = waiter->scene->client;
+    shoal_client_t *client = waiter->client;
     shoal_command_t command = scene_words("INCR", "k", NULL);
     shoal_call_t call = {.size = sizeof call, .flags = SHOAL_CALL_WAIT_FOR_ROOM};
 
+    atomic_store(&waiter->has_begun, true);
     return shoal_client_submit_many(client, &command, 1, &call, NULL, NULL, NULL) ==
                    SHOAL_ECLOSED
                ? NULL
@@ -113,17 +115,19 @@ static void test_closing_under_a_waiter(void **state)
     const char *const argv[] = {"INCR", "k"};
     waiter_t *waiter = scene_alloc(scene, sizeof *waiter);
 
-    waiter->scene = scene;
     assert_int_equal(shoal_options_set_outstanding_max(scene->options, 1, 1, 1024), 0);
     fake_server_freeze(scene->server);
-    for (int round = 0; round < 100; round++) {
+    for (int round = 0; round < 40; round++) {
         pthread_t thread;
         void *is_wrong;
         scene_open(scene);
         assert_int_equal(shoal_client_submit(scene->client, 2, argv, NULL, NULL, NULL),
                          0);
+        waiter->client = scene->client;
+        atomic_store(&waiter->has_begun, false);
         pthread_create(&thread, NULL, wait_once, waiter);
-        waiting_sleep_us(5000);
+        WAIT_FOR(atomic_load(&waiter->has_begun));
+        waiting_sleep_us(20000); /* it waits by now */
         scene_close(scene, 0);
         pthread_join(thread, &is_wrong);
         assert_null(is_wrong);

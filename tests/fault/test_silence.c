@@ -13,6 +13,7 @@
 /* Keeps the connection busy with writes until it is told to end. */
 typedef struct chatter {
     scene_t *scene;
+    size_t commands;
     _Atomic bool is_over;
     pthread_t thread;
 } chatter_t;
@@ -24,6 +25,7 @@ static void *chat(void *data)
 
     while (!chatter->is_over) {
         (void)shoal_client_submit(chatter->scene->client, 2, argv, NULL, NULL, NULL);
+        chatter->commands++;
         waiting_sleep_us(2000);
     }
     return NULL;
@@ -52,6 +54,8 @@ static void test_writes_do_not_prolong_a_stall(void **state)
     chatter->is_over = true;
     pthread_join(chatter->thread, NULL);
     scene_check(outcome, SHOAL_ECONN, SHOAL_FATE_UNKNOWN);
+    /* Long before the connection was full: 3000 of them are 30 times the bound. */
+    assert_true(chatter->commands < 3000);
     scene_check_works(scene);
     assert_int_equal(fake_server_accepted(scene->server), 2);
     assert_int_equal(scene_events(scene).lost, 1);
