@@ -89,9 +89,9 @@ void shoal__client_on_event(void *owner, shoal_event_kind_t kind, int status,
                                  .delay_us = delay_us,
                                  .epoch = client->route.conn.epoch};
 
-    publish(&client->inbox, &event);
     if (client->options->on_log)
         log_event(client->options, &event);
     if (client->options->on_event)
         client->options->on_event(client, &event, client->options->event_data);
+    publish(&client->inbox, &event); /* last: who waited finds the event reported */
 }
