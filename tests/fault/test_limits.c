@@ -286,6 +286,8 @@ static void test_waiting_for_room_on_the_loop_thread(void **state)
         shoal_client_submit(scene->client, 2, argv, NULL, submit_on_loop, loop), 0);
     WAIT_FOR(loop->is_done);
     assert_int_equal(loop->rc, SHOAL_ELOOP);
+    WAIT_FOR(scene_stats(scene).completed == scene_stats(scene).commands);
+    WAIT_FOR(scene_stats(scene).queued_now == 0);
     scene_check_works(scene);
 }
 
