@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "support/fake_server.h"
+#include "support/loopback_port.h"
 
 #include "support/fake_conn.h"
 #include "support/waiting.h"
@@ -65,18 +66,24 @@ static int listen_unix(fake_server_t *server)
 static int listen_tcp(fake_server_t *server)
 {
     struct sockaddr_in address = {.sin_family = AF_INET,
-                                  .sin_port = htons((uint16_t)server->port),
                                   .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    socklen_t bytes = sizeof address;
     int yes = 1;
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
     must(fd >= 0, "socket");
     setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
-    must(bind(fd, (struct sockaddr *)&address, sizeof address) == 0, "bind");
-    must(getsockname(fd, (struct sockaddr *)&address, &bytes) == 0, "getsockname");
-    server->port = ntohs(address.sin_port);
-    return fd;
+    /* The first time on any port, then on the same, where a connection that just ended
+     * may be in the way for a moment. */
+    for (unsigned attempt = 0;; attempt++) {
+        int port = server->port ? server->port : loopback_port(attempt);
+        address.sin_port = htons((uint16_t)port);
+        if (bind(fd, (struct sockaddr *)&address, sizeof address) == 0) {
+            server->port = port;
+            return fd;
+        }
+        must(attempt < 1000, "bind");
+        waiting_sleep_us(10000);
+    }
 }
 
 static void start_listening(fake_server_t *server)

@@ -2,6 +2,7 @@
 #include "support/redis_process.h"
 
 #include "support/fake_bytes.h"
+#include "support/loopback_port.h"
 #include "support/waiting.h"
 
 #include <arpa/inet.h>
@@ -64,15 +65,18 @@ static struct sockaddr_in loopback(int port)
 /* A port that was free a moment ago. */
 static int find_port(void)
 {
-    struct sockaddr_in address = loopback(0);
-    socklen_t bytes = sizeof address;
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-
-    if (fd < 0 || bind(fd, (struct sockaddr *)&address, sizeof address) != 0 ||
-        getsockname(fd, (struct sockaddr *)&address, &bytes) != 0)
-        abort();
-    close(fd);
-    return ntohs(address.sin_port);
+    for (unsigned attempt = 0; attempt < 1000; attempt++) {
+        int port = loopback_port(attempt);
+        struct sockaddr_in address = loopback(port);
+        int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        bool is_free =
+            fd >= 0 && bind(fd, (struct sockaddr *)&address, sizeof address) == 0;
+        if (fd >= 0)
+            close(fd);
+        if (is_free)
+            return port;
+    }
+    abort();
 }
 
 /* Reads until a whole first line, and for a string its payload, is there. */
