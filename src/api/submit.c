@@ -176,13 +176,11 @@ static int submit_here(shoal_client_t *client, const plan_t *plan, uint64_t *ret
     char *at;
 
     int rc = may_submit_here(client, plan);
-    if (rc < 0) {
+    at = rc == 0 ? shoal__pipe_reserve(pipe, plan->bytes, submission->count) : NULL;
+    if (!at) {
         shoal__counter_add(&client->refused_here, 1);
-        return rc;
+        return rc < 0 ? rc : SHOAL_ENOMEM;
     }
-    at = shoal__pipe_reserve(pipe, plan->bytes, submission->count);
-    if (!at)
-        return SHOAL_ENOMEM;
     for (size_t i = 0; i < submission->count; i++) {
         fill_request(plan, i, now_us, &request);
         request.ticket = LOOP_TICKET | ++client->tickets;
