@@ -26,7 +26,9 @@ typedef enum shoal_flush_reason {
     SHOAL_FLUSHED_BUDGET = 4,   /**< the pause or the latency budget was spent */
     SHOAL_FLUSHED_TURN = 5,     /**< policy off: the loop turn ended */
     SHOAL_FLUSHED_URGENT = 6,   /**< a command asked for it */
-    SHOAL_FLUSH_REASONS = 7
+    SHOAL_FLUSHED_DEADLINE = 7, /**< a command's deadline is near */
+    SHOAL_FLUSHED_BALANCE = 8,  /**< more waiting would cost more than a flush */
+    SHOAL_FLUSH_REASONS = 9
 } shoal_flush_reason_t;
 
 /** The stages of a command's life, each with a latency histogram. */
@@ -57,6 +59,10 @@ typedef struct shoal_stats {
     uint64_t bytes_in;
     uint64_t flushes;      /**< batches */
     uint64_t wakeups;      /**< times another thread had to wake the loop */
+    uint64_t caller_wakeups; /**< times the loop woke a blocked caller or announced
+                                  results to a completion queue */
+    uint64_t direct_calls; /**< blocking calls that drove the connection themselves */
+    uint64_t handovers;    /**< times the loop passed from one thread to another */
     uint64_t turns;        /**< loop turns */
     uint64_t connects;     /**< connections that became ready */
     uint64_t losses;       /**< connections or attempts that failed */
@@ -112,7 +118,7 @@ SHOAL_EXTERN uint64_t shoal_stats_latency_us(const shoal_stats_t *stats,
 
 /**
  * The name of a flush reason: "lone", "full", "complete", "gate", "budget", "turn",
- * "urgent".
+ * "urgent", "deadline", "balance".
  *
  * @return a static string
  *

@@ -63,6 +63,10 @@ const char *shoal_flush_reason_name(shoal_flush_reason_t reason)
         return "turn";
     case SHOAL_FLUSHED_URGENT:
         return "urgent";
+    case SHOAL_FLUSHED_DEADLINE:
+        return "deadline";
+    case SHOAL_FLUSHED_BALANCE:
+        return "balance";
     case SHOAL_FLUSH_REASONS:
         break;
     }
