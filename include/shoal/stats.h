@@ -27,7 +27,8 @@ typedef enum shoal_flush_reason {
     SHOAL_FLUSHED_TURN = 5,     /**< policy off: the loop turn ended */
     SHOAL_FLUSHED_URGENT = 6,   /**< a command asked for it */
     SHOAL_FLUSHED_DEADLINE = 7, /**< a command's deadline is near */
-    SHOAL_FLUSHED_BALANCE = 8,  /**< more waiting would cost more than a flush */
+    SHOAL_FLUSHED_STAGGER = 8,  /**< the second half of a batch that was split, so that
+                                     client and server work at the same time */
     SHOAL_FLUSH_REASONS = 9
 } shoal_flush_reason_t;
 
@@ -57,21 +58,30 @@ typedef struct shoal_stats {
     uint64_t reads;           /**< system calls that read at least a byte */
     uint64_t bytes_out;
     uint64_t bytes_in;
-    uint64_t flushes;      /**< batches */
-    uint64_t wakeups;      /**< times another thread had to wake the loop */
+    uint64_t flushes;        /**< batches */
+    uint64_t wakeups;        /**< times another thread had to wake the loop */
     uint64_t caller_wakeups; /**< times the loop woke a blocked caller or announced
                                   results to a completion queue */
-    uint64_t direct_calls; /**< blocking calls that drove the connection themselves */
-    uint64_t handovers;    /**< times the loop passed from one thread to another */
-    uint64_t turns;        /**< loop turns */
-    uint64_t connects;     /**< connections that became ready */
-    uint64_t losses;       /**< connections or attempts that failed */
-    uint64_t desyncs;      /**< losses because the server broke the protocol */
-    uint64_t queued_now;   /**< commands that wait to be written */
-    uint64_t inflight_now; /**< commands written and unanswered */
-    uint64_t bytes_now;    /**< encoded bytes of all outstanding commands */
+    uint64_t direct_calls;   /**< blocking calls that drove the connection themselves */
+    uint64_t handovers;      /**< times the loop passed from one thread to another */
+    uint64_t turns;          /**< loop turns */
+    uint64_t connects;       /**< connections that became ready */
+    uint64_t losses;         /**< connections or attempts that failed */
+    uint64_t desyncs;        /**< losses because the server broke the protocol */
+    uint64_t queued_now;     /**< commands that wait to be written */
+    uint64_t inflight_now;   /**< commands written and unanswered */
+    uint64_t bytes_now;      /**< encoded bytes of all outstanding commands */
     uint64_t batch_histogram[SHOAL_STATS_BATCH_BUCKETS]; /**< commands per flush */
     uint64_t flush_reasons[SHOAL_FLUSH_REASONS];
+    uint64_t holds;       /**< times the flush policy had queued commands wait */
+    uint64_t probes;      /**< holds of `auto` to find out whether more would come */
+    uint64_t trials;      /**< comparisons of throughput with and without holds */
+    uint64_t callers_now; /**< callers there are, as `auto` sees it */
+    uint64_t is_open_now; /**< 1: commands come whether or not replies do, as `auto`
+                                sees it, and are gathered for the latency budget */
+    uint64_t gap_ns_now;  /**< mean time between commands; 0: not known */
+    uint64_t rtt_us_now;  /**< mean time from a write to its first reply */
+    uint64_t late_us_now; /**< how late a wake-up comes */
     uint64_t latency[SHOAL_STAGES][SHOAL_STATS_LATENCY_BUCKETS];
 } shoal_stats_t;
 
@@ -118,7 +128,7 @@ SHOAL_EXTERN uint64_t shoal_stats_latency_us(const shoal_stats_t *stats,
 
 /**
  * The name of a flush reason: "lone", "full", "complete", "gate", "budget", "turn",
- * "urgent", "deadline", "balance".
+ * "urgent", "deadline", "stagger".
  *
  * @return a static string
  *

@@ -14,6 +14,7 @@ typedef struct waiter {
     shoal__list_t node; /* in client->parked, once the result is there */
     shoal__parker_t parker;
     shoal__owned_result_t *owned;
+    bool may_drive;
 } waiter_t;
 
 static void on_result(shoal_client_t *client, const shoal_result_t *result, void *data)
@@ -24,15 +25,36 @@ static void on_result(shoal_client_t *client, const shoal_result_t *result, void
     /* Woken after the whole read is delivered, so that callers who will submit
      * together wake together. */
     shoal__list_append(&client->parked, &waiter->node);
+    client->parked_count++;
+    client->drivers_count += waiter->may_drive;
+}
+
+void shoal__client_wake_callers(shoal__list_t *callers)
+{
+    while (!shoal__list_is_empty(callers)) {
+        waiter_t *waiter = SHOAL__LIST_ENTRY(callers->next, waiter_t, node);
+        shoal__list_remove(&waiter->node);
+        shoal__parker_unpark(&waiter->parker);
+    }
 }
 
 void shoal__client_delivered(shoal_client_t *client)
 {
-    while (!shoal__list_is_empty(&client->parked)) {
-        waiter_t *waiter = SHOAL__LIST_ENTRY(client->parked.next, waiter_t, node);
-        shoal__list_remove(&waiter->node);
-        shoal__parker_unpark(&waiter->parker);
+    if (client->is_direct) {
+        /* Whoever waits is the thread itself.  It returns after the events that ended
+         * its command were told. */
+        if (client->held_count == 0 && !shoal__list_is_empty(&client->parked)) {
+            shoal__list_remove(client->parked.next);
+            client->parked_count = client->drivers_count = 0;
+            client->is_answered = true;
+        }
+        return;
     }
+    shoal__counter_add(&client->caller_wakeups,
+                       client->parked_count + client->touched_count);
+    if (!shoal__driver_parks_next(client))
+        shoal__client_wake_callers(&client->parked);
+    client->parked_count = client->drivers_count = 0;
     for (unsigned i = 0; i < client->touched_count; i++)
         shoal__completions_announce(client->touched[i]);
     client->touched_count = 0;
@@ -44,6 +66,7 @@ int shoal_client_call_with(shoal_client_t *client, const shoal_command_t *comman
     waiter_t waiter;
     shoal__submission_t submission = {
         .commands = command, .count = 1, .on_result = on_result, .data = &waiter};
+    bool is_driving = false;
     int rc;
 
     if (!command || !ret_result || !shoal__call_read(call, &submission.call))
@@ -55,12 +78,16 @@ int shoal_client_call_with(shoal_client_t *client, const shoal_command_t *comman
     rc = shoal__parker_init(&waiter.parker);
     if (rc < 0)
         return rc;
+    /* A sink is a callback: not for a thread that may hold locks of its own. */
+    waiter.may_drive = submission.call.sink == NULL;
+    submission.is_driving = waiter.may_drive ? &is_driving : NULL;
     waiter.owned = shoal__calloc(1, sizeof *waiter.owned);
     rc = waiter.owned ? shoal__client_submit(client, &submission, NULL) : SHOAL_ENOMEM;
     if (rc < 0) {
         shoal__free(waiter.owned);
     } else {
-        shoal__parker_park(&waiter.parker);
+        if (!is_driving || !shoal__driver_drive(client))
+            shoal__parker_park(&waiter.parker);
         *ret_result = &waiter.owned->result;
     }
     shoal__parker_release(&waiter.parker);

@@ -46,20 +46,14 @@ static void close_if_drained(shoal_client_t *client, uint64_t now_us)
     shoal__loop_close(&client->loop);
 }
 
-/* May the loop sleep?  Threads signal from now on. */
-static bool fall_asleep(shoal_client_t *client)
+/* What other threads, or a direct driver, left to be done. */
+static void take_over(shoal_client_t *client, uint64_t now_us)
 {
-    const shoal__inbox_side_t *side = &client->inbox.side;
-
-    shoal__inbox_lock(&client->inbox);
-    bool is_empty = side->count == 0 && side->cancels_count == 0 &&
-                    (client->is_closing || !client->inbox.is_close_wanted);
-    client->inbox.is_asleep = is_empty;
-    /* The figures are fresh now: those who wait for room look again. */
-    if (client->inbox.waiting)
-        uv_cond_broadcast(&client->inbox.changed);
-    shoal__inbox_unlock(&client->inbox);
-    return is_empty;
+    shoal__client_tell_held(client);
+    /* In this order: what was accepted before the close is then taken over. */
+    begin_close(client, now_us);
+    shoal__client_note_fresh(client, now_us);
+    shoal__client_take_over(client, now_us);
 }
 
 static uint64_t on_turn(void *owner, uint64_t now_us)
@@ -70,6 +64,7 @@ static uint64_t on_turn(void *owner, uint64_t now_us)
     if (client->is_shut)
         return SHOAL__NEVER_US;
     client->depth++;
+    client->route.conn.pipe.now_us = now_us;
     shoal__counter_add(&client->turns, 1);
     if (client->drive == SHOAL__DRIVE_CALLER)
         atomic_store_explicit(&client->loop_thread, (uintptr_t)pthread_self(),
@@ -78,9 +73,10 @@ static uint64_t on_turn(void *owner, uint64_t now_us)
         client->is_open = true;
         shoal__standalone_open(&client->route, &client->loop);
     }
-    /* In this order: what was accepted before the close is then taken over. */
-    begin_close(client, now_us);
-    shoal__client_take_over(client, now_us);
+    if (client->is_direct)
+        shoal__client_note_fresh(client, now_us);
+    else
+        take_over(client, now_us);
     wake_us = shoal__standalone_turn(&client->route, now_us);
     shoal__client_delivered(client);
     if (client->is_closing) {
@@ -91,7 +87,8 @@ static uint64_t on_turn(void *owner, uint64_t now_us)
     if (client->is_shut)
         return SHOAL__NEVER_US;
     shoal__pipe_publish(shoal__standalone_pick(&client->route));
-    return fall_asleep(client) ? wake_us : now_us;
+    client->wake_us = wake_us;
+    return shoal__driver_may_sleep(client, wake_us) ? wake_us : now_us;
 }
 
 static void free_client(shoal_client_t *client)
@@ -120,9 +117,7 @@ static void run_thread(void *data)
 {
     shoal_client_t *client = data;
 
-    atomic_store_explicit(&client->loop_thread, (uintptr_t)pthread_self(),
-                          memory_order_relaxed);
-    shoal__loop_run(&client->loop);
+    shoal__driver_run(client);
     if (!client->is_joined)
         pthread_detach(pthread_self());
     free_client(client);
@@ -147,7 +142,8 @@ static void configure(shoal_client_t *client)
                 .flush = {.mode = options->flush_mode,
                           .pause_us = options->flush_pause_us,
                           .bytes_max = 65536,
-                          .commands_max = FLUSH_COMMANDS_MAX},
+                          .commands_max = FLUSH_COMMANDS_MAX,
+                          .has_fine_waker = shoal__waker_is_descriptor()},
                 .reply = {.bytes_max = options->reply_bytes_max,
                           .elements_max = options->reply_elements_max,
                           .depth_max = options->reply_depth_max},

@@ -22,6 +22,17 @@ typedef enum shoal__drive {
     SHOAL__DRIVE_CALLER  /* the caller runs a loop of theirs */
 } shoal__drive_t;
 
+/* An event that is told later, on another thread. */
+typedef struct shoal__held_event {
+    shoal_event_kind_t kind;
+    int status;
+    uint64_t delay_us, epoch;
+    char detail[256];
+} shoal__held_event_t;
+
+/* A direct driver holds no more: a loss, and what becomes of it. */
+#define SHOAL__HELD_EVENTS_MAX 2
+
 struct shoal_client {
     shoal_options_t *options;
     shoal__conn_config_t config; /* points into options */
@@ -36,7 +47,7 @@ struct shoal_client {
     bool is_joined;   /* somebody waits for the thread's end; set
                                          under the inbox's lock, before it closes */
 
-    /* Loop thread only. */
+    /* Loop thread only, whichever thread that is. */
     shoal__inbox_side_t taken; /* the inbox's other side */
     uint64_t tickets;          /* given out here */
     uint64_t pushed;           /* commands that went into a pipe */
@@ -50,11 +61,20 @@ struct shoal_client {
     bool is_stepping; /* inside shoal_client_step */
     shoal_closed_cb on_closed;
     void *closed_data;
-    shoal__list_t parked;            /* callers whose result is there */
-    shoal_completions_t *touched[8]; /* queues that got results in this batch */
+    uint64_t wake_us;    /* of the last turn: the next must come by then */
+    uint64_t seen;       /* completed, when results were last announced */
+    bool had_company;    /* since the last turn: others than lone callers */
+    bool is_direct;      /* the loop thread is in a blocking call of its own, */
+    bool is_answered;    /* and this is its result's presence */
+    uint64_t seen_turns; /* background thread: when it last napped */
+    shoal__held_event_t held[SHOAL__HELD_EVENTS_MAX];
+    unsigned held_count;
+    shoal__list_t parked;                 /* callers whose result is there */
+    unsigned parked_count, drivers_count; /* of them; and who could drive */
+    shoal_completions_t *touched[8];      /* queues that got results in this batch */
     unsigned touched_count;
 
-    shoal__counter_t commands, turns;
+    shoal__counter_t commands, turns, direct_calls, caller_wakeups;
     shoal__counter_t refused;      /* any thread */
     shoal__counter_t refused_here; /* loop thread */
 };
@@ -67,20 +87,43 @@ typedef struct shoal__submission {
     shoal_result_cb on_result;
     void *data;
     uint64_t first_tag;
+    bool *is_driving; /* of a blocking call that may drive: does it?  Else NULL */
 } shoal__submission_t;
 
 /* The caller's extras, or none; false if they make no sense. */
 bool shoal__call_read(const shoal_call_t *call, shoal_call_t *ret_call);
 
-/* The one way in: any thread.  0 or a refusal. */
+/* The one way in: any thread.  0 or a refusal.  If *is_driving is true afterwards, the
+ * thread is the loop thread, and shoal__driver_drive() must follow. */
 int shoal__client_submit(shoal_client_t *client, const shoal__submission_t *submission,
                          uint64_t *ret_ticket);
 
+/* Loop thread: what was submitted on it is now to be written. */
+void shoal__client_note_fresh(shoal_client_t *client, uint64_t now_us);
 /* Loop thread: take over what other threads left. */
 void shoal__client_take_over(shoal_client_t *client, uint64_t now_us);
 
 /* Loop thread: results were delivered; wake those who wait for them. */
 void shoal__client_delivered(shoal_client_t *client);
+
+/* ---- who runs the loop (api/driver.c) ---- */
+
+/* The background thread: run the loop while it is to, until the client is gone. */
+void shoal__driver_run(shoal_client_t *client);
+/* A blocking call begins: may this thread drive?  It is the loop thread then. */
+bool shoal__driver_take(shoal_client_t *client);
+/* It has nothing to drive for. */
+void shoal__driver_release(shoal_client_t *client);
+/* Run the loop until the caller's result is there.  False: the background thread took
+ * over, and delivers it. */
+bool shoal__driver_drive(shoal_client_t *client);
+/* The end of a turn: may the loop sleep until wake_us? */
+bool shoal__driver_may_sleep(shoal_client_t *client, uint64_t wake_us);
+/* Results were delivered.  True: the loop stops, to be parked, and those in
+ * client->parked are woken after that; else they would come too soon to drive. */
+bool shoal__driver_parks_next(shoal_client_t *client);
+/* Wake those callers; the list is empty then. */
+void shoal__client_wake_callers(shoal__list_t *callers);
 
 static inline bool shoal__client_is_loop_thread(const shoal_client_t *client)
 {
@@ -108,5 +151,7 @@ void shoal__completions_retain(shoal_completions_t *completions);
 /* Events. */
 void shoal__client_on_event(void *owner, shoal_event_kind_t kind, int status,
                             const char *detail, uint64_t delay_us);
+/* Loop thread, not in a direct call: tell what was held. */
+void shoal__client_tell_held(shoal_client_t *client);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "api/client.h"
 
+#include <assert.h>
 #include <stdio.h>
 
 struct shoal_event {
@@ -79,6 +80,46 @@ static void publish(shoal__inbox_t *inbox, const shoal_event_t *event)
     shoal__inbox_unlock(inbox);
 }
 
+static void tell(shoal_client_t *client, const shoal_event_t *event)
+{
+    if (client->options->on_log)
+        log_event(client->options, event);
+    if (client->options->on_event)
+        client->options->on_event(client, event, client->options->event_data);
+    publish(&client->inbox, event); /* last: who waited finds the event reported */
+}
+
+/* The thread of a direct call may hold locks of the user's: callbacks are not for it.
+ * It hands over when it holds an event, so that these are all. */
+static void hold(shoal_client_t *client, const shoal_event_t *event)
+{
+    shoal__held_event_t *held = &client->held[client->held_count];
+
+    assert(client->held_count < SHOAL__HELD_EVENTS_MAX);
+    *held = (shoal__held_event_t){.kind = event->kind,
+                                  .status = event->status,
+                                  .delay_us = event->delay_us,
+                                  .epoch = event->epoch};
+    snprintf(held->detail, sizeof held->detail, "%s", event->detail);
+    client->held_count++;
+}
+
+void shoal__client_tell_held(shoal_client_t *client)
+{
+    unsigned count = client->held_count;
+
+    client->held_count = 0;
+    for (unsigned i = 0; i < count; i++) {
+        const shoal__held_event_t *held = &client->held[i];
+        const shoal_event_t event = {.kind = held->kind,
+                                     .status = held->status,
+                                     .detail = held->detail,
+                                     .delay_us = held->delay_us,
+                                     .epoch = held->epoch};
+        tell(client, &event);
+    }
+}
+
 void shoal__client_on_event(void *owner, shoal_event_kind_t kind, int status,
                             const char *detail, uint64_t delay_us)
 {
@@ -89,9 +130,8 @@ void shoal__client_on_event(void *owner, shoal_event_kind_t kind, int status,
                                  .delay_us = delay_us,
                                  .epoch = client->route.conn.epoch};
 
-    if (client->options->on_log)
-        log_event(client->options, &event);
-    if (client->options->on_event)
-        client->options->on_event(client, &event, client->options->event_data);
-    publish(&client->inbox, &event); /* last: who waited finds the event reported */
+    if (client->is_direct)
+        hold(client, &event);
+    else
+        tell(client, &event);
 }

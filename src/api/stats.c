@@ -30,6 +30,14 @@ static void read_pipe(shoal_stats_t *to, const shoal__pipe_t *pipe)
     to->bytes_now = shoal__counter_get(&from->bytes_now);
     read_all(to->batch_histogram, from->batch_histogram, SHOAL_STATS_BATCH_BUCKETS);
     read_all(to->flush_reasons, from->flush_reasons, SHOAL_FLUSH_REASONS);
+    to->holds = shoal__counter_get(&from->holds);
+    to->probes = shoal__counter_get(&from->probes);
+    to->trials = shoal__counter_get(&from->trials);
+    to->callers_now = shoal__counter_get(&from->callers_now);
+    to->is_open_now = shoal__counter_get(&from->is_open_now);
+    to->gap_ns_now = shoal__counter_get(&from->gap_ns_now);
+    to->rtt_us_now = shoal__counter_get(&from->rtt_us_now);
+    to->late_us_now = shoal__counter_get(&from->late_us_now);
     for (size_t stage = 0; stage < SHOAL_STAGES; stage++)
         read_all(to->latency[stage], pipe->times.latency[stage],
                  SHOAL_STATS_LATENCY_BUCKETS);
@@ -64,6 +72,9 @@ int shoal_stats_get(shoal_client_t *client, shoal_stats_t *ret_stats,
                     shoal__counter_get(&client->inbox.refused);
     stats.turns = shoal__counter_get(&client->turns);
     stats.wakeups = shoal__counter_get(&client->inbox.wakeups);
+    stats.caller_wakeups = shoal__counter_get(&client->caller_wakeups);
+    stats.direct_calls = shoal__counter_get(&client->direct_calls);
+    stats.handovers = shoal__counter_get(&client->inbox.handovers);
 
     memset(ret_stats, 0, stats_bytes);
     memcpy(ret_stats, &stats, stats_bytes < sizeof stats ? stats_bytes : sizeof stats);

@@ -65,8 +65,8 @@ const char *shoal_flush_reason_name(shoal_flush_reason_t reason)
         return "urgent";
     case SHOAL_FLUSHED_DEADLINE:
         return "deadline";
-    case SHOAL_FLUSHED_BALANCE:
-        return "balance";
+    case SHOAL_FLUSHED_STAGGER:
+        return "stagger";
     case SHOAL_FLUSH_REASONS:
         break;
     }

@@ -185,7 +185,7 @@ static int submit_here(shoal_client_t *client, const plan_t *plan, uint64_t *ret
         fill_request(plan, i, now_us, &request);
         request.ticket = LOOP_TICKET | ++client->tickets;
         at = shoal__encoder_write(&submission->commands[i], at);
-        shoal__pipe_push(pipe, &request, now_us);
+        shoal__pipe_push(pipe, &request);
     }
     publish_here(client, submission->count, plan->bytes);
     shoal__loop_poke(&client->loop, pipe->is_inside);
@@ -234,7 +234,7 @@ static int submit_one_here(shoal_client_t *client, const shoal_command_t *comman
         .bytes = (uint32_t)(shoal__encoder_write(command, at) - at),
         .command_class = (uint8_t)admission.command_class,
     };
-    shoal__pipe_pushed(pipe, request, now_us);
+    shoal__pipe_pushed(pipe, request);
     publish_here(client, 1, request->bytes);
     shoal__loop_poke(&client->loop, pipe->is_inside);
     return 0;
@@ -271,6 +271,18 @@ static int push_locked(shoal_client_t *client, const plan_t *plan, uint64_t now_
     return 0;
 }
 
+/* The caller is the loop thread for this command. */
+static int submit_directly(shoal_client_t *client, const plan_t *plan,
+                           uint64_t *ret_ticket)
+{
+    int rc = submit_here(client, plan, ret_ticket);
+
+    *plan->submission->is_driving = rc == 0;
+    if (rc < 0)
+        shoal__driver_release(client);
+    return rc;
+}
+
 static int submit_there(shoal_client_t *client, const plan_t *plan,
                         uint64_t *ret_ticket)
 {
@@ -281,6 +293,9 @@ static int submit_there(shoal_client_t *client, const plan_t *plan,
 
     shoal__inbox_lock(inbox);
     while (!inbox->is_closed && !has_room_locked(client, plan)) {
+        /* The loop may hold back what would make room. */
+        if (!shoal__inbox_is_empty_locked(inbox))
+            shoal__inbox_poke_locked(inbox);
         if (!(plan->submission->call.flags & SHOAL_CALL_WAIT_FOR_ROOM) ||
             !shoal__inbox_wait_locked(inbox, until_us)) {
             rc = SHOAL_EFULL;
@@ -320,6 +335,8 @@ int shoal__client_submit(shoal_client_t *client, const shoal__submission_t *subm
         count_refusal(client);
     else if (shoal__client_is_loop_thread(client))
         rc = submit_here(client, &plan, ret_ticket);
+    else if (submission->is_driving && shoal__driver_take(client))
+        rc = submit_directly(client, &plan, ret_ticket);
     else
         rc = submit_there(client, &plan, ret_ticket);
     if (rc < 0)
@@ -431,7 +448,7 @@ static void push_taken(shoal_client_t *client, uint64_t now_us)
             shoal__stage_times_count(&pipe->times, SHOAL_STAGE_QUEUED,
                                      shoal__time_since(request->submitted_us, now_us),
                                      1);
-            shoal__pipe_push(pipe, request, now_us);
+            shoal__pipe_push(pipe, request);
         }
         shoal__stage_times_taken(&pipe->times, taken->count, now_us);
     }
@@ -440,16 +457,21 @@ static void push_taken(shoal_client_t *client, uint64_t now_us)
     shoal__buffer_shrink(&taken->bytes, 1 << 20);
 }
 
+void shoal__client_note_fresh(shoal_client_t *client, uint64_t now_us)
+{
+    shoal__pipe_t *pipe = shoal__standalone_pick(&client->route);
+
+    if (client->fresh == 0)
+        return;
+    shoal__stage_times_count(&pipe->times, SHOAL_STAGE_QUEUED, 0, client->fresh);
+    shoal__stage_times_taken(&pipe->times, client->fresh, now_us);
+    client->fresh = 0;
+}
+
 void shoal__client_take_over(shoal_client_t *client, uint64_t now_us)
 {
     shoal__pipe_t *pipe = shoal__standalone_pick(&client->route);
 
-    pipe->now_us = now_us;
-    if (client->fresh) {
-        shoal__stage_times_count(&pipe->times, SHOAL_STAGE_QUEUED, 0, client->fresh);
-        shoal__stage_times_taken(&pipe->times, client->fresh, now_us);
-        client->fresh = 0;
-    }
     shoal__inbox_lock(&client->inbox);
     shoal__inbox_swap_locked(&client->inbox, &client->taken);
     /* Under the lock: a thread that looks for room counts each command once. */

@@ -7,13 +7,18 @@
  * caller passes the time in, reports what happens, and acts on the verdict.
  *
  * The caller asks once per loop turn, after it has read everything and taken over
- * every new command; so "now" already means one write for the whole turn.
+ * every new command, and again after each write; so "now" already means one write for
+ * the whole turn.
  *
- * Guarantees: while a command is queued the verdict is never IDLE.  A lone caller
- * (queued + in flight = 1) is never held.  (P1)  No WAIT ends later than the oldest
- * queued command's arrival + the pause or the latency budget.
+ * Guarantees: while a command is queued the verdict is never IDLE.  A lone caller is
+ * never held (P1): the only one in the last cycles.  No WAIT ends later than the oldest
+ * queued command's submission + the pause or the latency budget, nor so late that a
+ * queued command misses its deadline.  An urgent command is never held.
  */
 
+#include "core/flush_census.h"
+#include "core/flush_guard.h"
+#include "core/flush_tempo.h"
 #include <shoal/options.h>
 #include <shoal/stats.h>
 #include <stdbool.h>
@@ -25,6 +30,7 @@ typedef struct shoal__flush_config {
     uint64_t pause_us;   /* FIXED: the pause; AUTO: the latency budget */
     size_t bytes_max;    /* flush once this many bytes are queued */
     size_t commands_max; /* flush once this many commands are queued */
+    bool has_fine_waker; /* can the caller be woken within some 10 us of a time? */
 } shoal__flush_config_t;
 
 typedef enum shoal__flush_verdict {
@@ -35,18 +41,30 @@ typedef enum shoal__flush_verdict {
 
 typedef struct shoal__flush_answer {
     shoal__flush_verdict_t verdict;
-    shoal_flush_reason_t reason; /* for NOW */
-    uint64_t wake_us; /* for WAIT; SHOAL__NEVER_US: a reply will come first */
+    shoal_flush_reason_t reason; /* NOW */
+    uint64_t commands;           /* NOW: so many of them; 0: all */
+    uint64_t wake_us;    /* IDLE, WAIT: ask again then; SHOAL__NEVER_US: no need to */
+    uint64_t wake_after; /* IDLE, WAIT: ask again after so many more commands */
 } shoal__flush_answer_t;
 
-/* How many callers there are, learned from what is outstanding; see flush_auto.c. */
-#define SHOAL__FLUSH_PEAKS 12
+/* What `auto` knows and intends; see flush_auto.h. */
 typedef struct shoal__flush_auto {
-    uint64_t peaks[SHOAL__FLUSH_PEAKS]; /* most outstanding, of the last cycles */
-    unsigned next_peak;
-    uint64_t peak;       /* of the present cycle */
-    uint64_t cycle_left; /* completions until the present cycle ends */
-    uint64_t last_us;    /* something was outstanding then, for the last time */
+    shoal__flush_census_t census;
+    shoal__flush_tempo_t tempo;
+    shoal__flush_guard_t guard;
+    uint64_t arrived;   /* commands queued so far */
+    uint64_t completed; /* commands answered or removed so far */
+
+    uint64_t hold_until_us;    /* 0: no hold */
+    uint64_t hold_from;        /* `arrived` when it began */
+    uint64_t hold_loosed_from; /* `completed` then */
+    uint64_t hold_free;        /* callers that did not wait then */
+
+    uint64_t stagger_us; /* the flush to come is a half: the other waits so long */
+    uint64_t stagger_until_us; /* 0: no half waits */
+    uint64_t stagger_inflight; /* when it began */
+
+    uint64_t asked_us; /* the wake-up of the last answer; SHOAL__NEVER_US: none */
 } shoal__flush_auto_t;
 
 typedef struct shoal__flush_policy {
@@ -54,9 +72,10 @@ typedef struct shoal__flush_policy {
     uint64_t queued; /* commands not written */
     uint64_t queued_bytes;
     uint64_t inflight;   /* written, unanswered */
-    uint64_t oldest_us;  /* arrival of the oldest queued command */
+    uint64_t oldest_us;  /* submission of the oldest queued command */
     uint64_t flushed_us; /* the former flush; 0: none yet */
     uint64_t decided_us; /* the last verdict NOW; what it leaves behind is younger */
+    uint64_t decided;    /* queued then and not written: as old as oldest_us */
     uint64_t answered;   /* in the present read */
     bool is_urgent;      /* a queued command must not be held */
     shoal__flush_auto_t learned;
@@ -65,24 +84,26 @@ typedef struct shoal__flush_policy {
 void shoal__flush_policy_init(shoal__flush_policy_t *policy,
                               const shoal__flush_config_t *config);
 
-/* A command of `bytes` encoded bytes was queued at now_us. */
+/* A command of `bytes` encoded bytes, submitted at submitted_us, was queued. */
 static inline void shoal__flush_policy_add(shoal__flush_policy_t *policy, size_t bytes,
-                                           bool is_urgent, uint64_t now_us)
+                                           bool is_urgent, uint64_t submitted_us)
 {
     if (policy->queued == 0)
-        policy->oldest_us = now_us;
+        policy->oldest_us = submitted_us;
     policy->queued += 1;
     policy->queued_bytes += bytes;
     policy->is_urgent |= is_urgent;
+    policy->learned.arrived++;
+    shoal__flush_tempo_arrived(&policy->learned.tempo, submitted_us);
 }
 
-/* Queued commands left for the socket; the call that wrote them took write_us. */
+/* Queued commands left for the socket. */
 void shoal__flush_policy_flushed(shoal__flush_policy_t *policy, uint64_t commands,
-                                 size_t bytes, uint64_t write_us, uint64_t now_us);
+                                 size_t bytes, uint64_t now_us);
 
 /* Queued commands went away unwritten: cancelled or expired. */
 void shoal__flush_policy_removed(shoal__flush_policy_t *policy, uint64_t commands,
-                                 size_t bytes);
+                                 size_t bytes, uint64_t now_us);
 
 /* Replies arrived: begin, one call for each reply before its callback runs (which may
  * add a command: it must not be counted beside the one it follows), end. */
@@ -92,7 +113,7 @@ static inline void shoal__flush_policy_answered(shoal__flush_policy_t *policy)
     policy->inflight -= 1;
     policy->answered += 1;
 }
-void shoal__flush_policy_read_end(shoal__flush_policy_t *policy);
+void shoal__flush_policy_read_end(shoal__flush_policy_t *policy, uint64_t now_us);
 
 /* `commands` replies were read at once. */
 void shoal__flush_policy_completed(shoal__flush_policy_t *policy, uint64_t commands,
@@ -103,7 +124,8 @@ void shoal__flush_policy_completed(shoal__flush_policy_t *policy, uint64_t comma
 void shoal__flush_policy_lost(shoal__flush_policy_t *policy, uint64_t queued,
                               size_t queued_bytes, uint64_t now_us);
 
+/* deadline_us: no queued command's deadline is before then. */
 shoal__flush_answer_t shoal__flush_policy_ask(shoal__flush_policy_t *policy,
-                                              uint64_t now_us);
+                                              uint64_t deadline_us, uint64_t now_us);
 
 #endif

@@ -70,11 +70,10 @@ char *shoal__pipe_reserve(shoal__pipe_t *pipe, size_t bytes, size_t commands)
     return shoal__buffer_reserve(&pipe->log, bytes);
 }
 
-void shoal__pipe_push(shoal__pipe_t *pipe, const shoal__request_t *request,
-                      uint64_t now_us)
+void shoal__pipe_push(shoal__pipe_t *pipe, const shoal__request_t *request)
 {
     *shoal__pipe_claim(pipe) = *request;
-    shoal__pipe_pushed(pipe, request, now_us);
+    shoal__pipe_pushed(pipe, request);
     if (request->flags & SHOAL__REQUEST_RETRIED)
         pipe->ring.retried++;
 }
@@ -107,8 +106,9 @@ int shoal__pipe_begin(shoal__pipe_t *pipe, shoal__greeting_style_t style,
     return 0;
 }
 
-/* Let everything that is queued leave, up to the bound of what may be in flight. */
-static void authorise(shoal__pipe_t *pipe)
+/* Let what is queued leave, up to so many commands (0: all) and to the bound of what
+ * may be in flight. */
+static void authorise(shoal__pipe_t *pipe, uint64_t commands)
 {
     uint64_t queued = shoal__request_ring_queued(&pipe->ring);
     uint64_t inflight = shoal__request_ring_inflight(&pipe->ring);
@@ -117,6 +117,8 @@ static void authorise(shoal__pipe_t *pipe)
                         : 0;
     size_t bytes = shoal__buffer_bytes(&pipe->log) - pipe->sent_bytes;
 
+    if (commands && commands < room)
+        room = commands;
     if (room < queued) {
         bytes = 0;
         for (uint64_t i = 0; i < room; i++)
@@ -152,6 +154,7 @@ shoal__bytes_t shoal__pipe_output(shoal__pipe_t *pipe, uint64_t now_us,
     const shoal__bytes_t nothing = {NULL, 0};
 
     *ret_wake_us = SHOAL__NEVER_US;
+    pipe->wake_after = 1;
     if (pipe->phase == SHOAL__PIPE_GREETING)
         return (shoal__bytes_t){shoal__buffer_data(&pipe->greeting.outgoing),
                                 shoal__buffer_bytes(&pipe->greeting.outgoing)};
@@ -161,17 +164,16 @@ shoal__bytes_t shoal__pipe_output(shoal__pipe_t *pipe, uint64_t now_us,
             return nothing;
         if (pipe->ring.gone)
             shoal__pipe_sweep(pipe);
-        shoal__flush_answer_t answer = shoal__flush_policy_ask(&pipe->flush, now_us);
-        switch (answer.verdict) {
-        case SHOAL__FLUSH_IDLE:
-            return nothing;
-        case SHOAL__FLUSH_WAIT:
+        shoal__flush_answer_t answer = shoal__flush_policy_ask(
+            &pipe->flush, shoal__deadlines_next_us(&pipe->deadlines), now_us);
+        if (answer.verdict != SHOAL__FLUSH_NOW) {
+            if (answer.verdict == SHOAL__FLUSH_WAIT)
+                shoal__counter_add(&pipe->stats.holds, 1);
             *ret_wake_us = answer.wake_us;
+            pipe->wake_after = answer.wake_after;
             return nothing;
-        case SHOAL__FLUSH_NOW:
-            break;
         }
-        authorise(pipe);
+        authorise(pipe, answer.commands);
         count_flush(pipe, answer.reason);
     }
 
@@ -181,8 +183,7 @@ shoal__bytes_t shoal__pipe_output(shoal__pipe_t *pipe, uint64_t now_us,
                             bytes < WRITE_BYTES_MAX ? bytes : WRITE_BYTES_MAX};
 }
 
-void shoal__pipe_written(shoal__pipe_t *pipe, size_t bytes, uint64_t write_us,
-                         uint64_t now_us)
+void shoal__pipe_written(shoal__pipe_t *pipe, size_t bytes, uint64_t now_us)
 {
     uint64_t commands = 0;
     size_t whole_bytes = 0;
@@ -216,7 +217,7 @@ void shoal__pipe_written(shoal__pipe_t *pipe, size_t bytes, uint64_t write_us,
     pipe->authorised_bytes -= bytes;
     pipe->sent_bytes += whole_bytes;
     shoal__request_ring_mark_sent(&pipe->ring, commands);
-    shoal__flush_policy_flushed(&pipe->flush, commands, whole_bytes, write_us, now_us);
+    shoal__flush_policy_flushed(&pipe->flush, commands, whole_bytes, now_us);
     shoal__stage_times_written(&pipe->times, commands, now_us);
 }
 
@@ -412,7 +413,7 @@ int shoal__pipe_feed(shoal__pipe_t *pipe, const char *data, size_t bytes,
     pipe->is_inside = true;
     shoal__flush_policy_read_begin(&pipe->flush, now_us);
     rc = shoal__decoder_feed(pipe->decoder, data, bytes);
-    shoal__flush_policy_read_end(&pipe->flush);
+    shoal__flush_policy_read_end(&pipe->flush, now_us);
     pipe->is_inside = false;
     shoal__stage_times_answered(&pipe->times, pipe->answered, now_us);
     if (rc < 0 && pipe->fault == 0)
@@ -437,6 +438,22 @@ bool shoal__pipe_is_idle(const shoal__pipe_t *pipe)
     return true;
 }
 
+static void publish_flushing(shoal__pipe_stats_t *stats,
+                             const shoal__flush_auto_t *learned)
+{
+    const shoal__flush_tempo_t *tempo = &learned->tempo;
+
+    shoal__counter_set(&stats->probes, learned->guard.probes);
+    shoal__counter_set(&stats->trials, learned->guard.trials);
+    shoal__counter_set(&stats->callers_now,
+                       shoal__flush_census_callers(&learned->census));
+    shoal__counter_set(&stats->is_open_now, learned->guard.state == SHOAL__GUARD_OPEN);
+    shoal__counter_set(&stats->gap_ns_now,
+                       tempo->gap_ns == SHOAL__NEVER_US ? 0 : tempo->gap_ns);
+    shoal__counter_set(&stats->rtt_us_now, tempo->rtt_us);
+    shoal__counter_set(&stats->late_us_now, tempo->late_us);
+}
+
 void shoal__pipe_publish(shoal__pipe_t *pipe)
 {
     shoal__counter_set(&pipe->stats.queued_now,
@@ -445,4 +462,5 @@ void shoal__pipe_publish(shoal__pipe_t *pipe)
                        shoal__request_ring_inflight(&pipe->ring));
     shoal__counter_set(&pipe->stats.bytes_now,
                        shoal__buffer_bytes(&pipe->log) + pipe->retries.bytes);
+    publish_flushing(&pipe->stats, &pipe->flush.learned);
 }

@@ -61,6 +61,8 @@ typedef struct shoal__pipe_stats {
     shoal__counter_t queued_now, inflight_now, bytes_now;
     shoal__counter_t batch_histogram[SHOAL_STATS_BATCH_BUCKETS];
     shoal__counter_t flush_reasons[SHOAL_FLUSH_REASONS];
+    shoal__counter_t holds, probes, trials;
+    shoal__counter_t callers_now, is_open_now, gap_ns_now, rtt_us_now, late_us_now;
 } shoal__pipe_stats_t;
 
 typedef struct shoal__pipe {
@@ -74,6 +76,7 @@ typedef struct shoal__pipe {
     size_t part_bytes;       /* of the request at ring.sent */
     size_t authorised_bytes; /* may leave, beyond sent_bytes + part_bytes */
     uint64_t authorised;     /* requests that these bytes end */
+    uint64_t wake_after;     /* see shoal__pipe_wake_after() */
     uint64_t settled;        /* while a loss is settled: so many are queued again */
 
     shoal__decoder_t *decoder;
@@ -115,17 +118,17 @@ static inline shoal__request_t *shoal__pipe_claim(shoal__pipe_t *pipe)
 }
 
 static inline void shoal__pipe_pushed(shoal__pipe_t *pipe,
-                                      const shoal__request_t *request, uint64_t now_us)
+                                      const shoal__request_t *request)
 {
     shoal__buffer_commit(&pipe->log, request->bytes);
     shoal__flush_policy_add(&pipe->flush, request->bytes,
-                            request->flags & SHOAL__REQUEST_URGENT, now_us);
+                            request->flags & SHOAL__REQUEST_URGENT,
+                            request->submitted_us);
     shoal__deadlines_add(&pipe->deadlines, request->deadline_us);
 }
 
 /* Claim, copy, push. */
-void shoal__pipe_push(shoal__pipe_t *pipe, const shoal__request_t *request,
-                      uint64_t now_us);
+void shoal__pipe_push(shoal__pipe_t *pipe, const shoal__request_t *request);
 
 /* A transport is up: begin the greeting.  0, or SHOAL_ENOMEM: treat as lost. */
 int shoal__pipe_begin(shoal__pipe_t *pipe, shoal__greeting_style_t style,
@@ -136,9 +139,15 @@ int shoal__pipe_begin(shoal__pipe_t *pipe, shoal__greeting_style_t style,
 shoal__bytes_t shoal__pipe_output(shoal__pipe_t *pipe, uint64_t now_us,
                                   uint64_t *ret_wake_us);
 
-/* The first `bytes` of them left; the system call took write_us. */
-void shoal__pipe_written(shoal__pipe_t *pipe, size_t bytes, uint64_t write_us,
-                         uint64_t now_us);
+/* How many more commands must be queued before it is worth asking for output sooner than
+ * at the time that the last output gave. */
+static inline uint64_t shoal__pipe_wake_after(const shoal__pipe_t *pipe)
+{
+    return pipe->wake_after;
+}
+
+/* The first `bytes` of them left. */
+void shoal__pipe_written(shoal__pipe_t *pipe, size_t bytes, uint64_t now_us);
 
 /* Bytes arrived.  Below 0: the connection must be given up, call lost with
  * pipe->fault and pipe->detail. */

@@ -130,7 +130,7 @@ static void remove_queued(shoal__pipe_t *pipe, uint64_t at,
     shoal__request_ring_at(&pipe->ring, at)->sink = NULL;
     if (pipe->settled == 0) {
         withdraw_authority(pipe);
-        shoal__flush_policy_removed(&pipe->flush, 1, request.bytes);
+        shoal__flush_policy_removed(&pipe->flush, 1, request.bytes, pipe->now_us);
     }
     shoal__sink_ref_drop(request.sink);
     shoal__pipe_deliver(pipe, &request, settlement->status, settlement->fate, NULL,

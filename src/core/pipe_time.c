@@ -26,7 +26,7 @@ static void push_ping(shoal__pipe_t *pipe)
     if (!at)
         return; /* the next tick tries again */
     memcpy(at, ping, bytes);
-    shoal__pipe_push(pipe, &request, pipe->now_us);
+    shoal__pipe_push(pipe, &request);
     shoal__stage_times_taken(&pipe->times, 1, pipe->now_us);
 }
 
@@ -79,7 +79,7 @@ static void take_retries(shoal__pipe_t *pipe)
             shoal__sink_ref_drop(retry->request.sink);
         } else {
             memcpy(at, retry->bytes, retry->request.bytes);
-            shoal__pipe_push(pipe, &retry->request, pipe->now_us);
+            shoal__pipe_push(pipe, &retry->request);
             shoal__stage_times_taken(&pipe->times, 1, pipe->now_us);
         }
         shoal__free(retry);

@@ -66,8 +66,8 @@ static void write_out(shoal__conn_t *conn, uint64_t *ret_wake_us)
 {
     *ret_wake_us = SHOAL__NEVER_US;
     while (conn->stream && !conn->is_blocked) {
-        uint64_t before_us = shoal__clock_us(), after_us;
-        shoal__bytes_t out = shoal__pipe_output(&conn->pipe, before_us, ret_wake_us);
+        shoal__bytes_t out =
+            shoal__pipe_output(&conn->pipe, shoal__clock_us(), ret_wake_us);
         if (out.bytes == 0)
             return;
         ptrdiff_t sent = shoal__stream_write(conn->stream, out.data, out.bytes);
@@ -82,10 +82,9 @@ static void write_out(shoal__conn_t *conn, uint64_t *ret_wake_us)
             lose(conn, SHOAL_ECONN, detail);
             return;
         }
-        after_us = shoal__clock_us();
         shoal__counter_add(&conn->stats.writes, 1);
         shoal__counter_add(&conn->stats.bytes_out, (uint64_t)sent);
-        shoal__pipe_written(&conn->pipe, (size_t)sent, after_us - before_us, after_us);
+        shoal__pipe_written(&conn->pipe, (size_t)sent, shoal__clock_us());
     }
 }
 

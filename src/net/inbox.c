@@ -3,7 +3,10 @@
 
 #include "base/alloc.h"
 #include "base/time_us.h"
+#include "core/settle_rule.h"
 #include "net/clock.h"
+#include <assert.h>
+#include <pthread.h>
 #include <sched.h>
 #include <shoal/errors.h>
 #include <string.h>
@@ -14,13 +17,20 @@ int shoal__inbox_init(shoal__inbox_t *inbox, const shoal__notifier_t *notifier)
 {
     *inbox = (shoal__inbox_t){.notifier = notifier};
     shoal__buffer_init(&inbox->side.bytes);
+    shoal__driver_token_init(&inbox->token);
     if (uv_mutex_init(&inbox->lock) < 0)
         return SHOAL_ESYSTEM;
-    if (uv_cond_init(&inbox->changed) < 0) {
-        uv_mutex_destroy(&inbox->lock);
-        return SHOAL_ESYSTEM;
-    }
+    if (uv_cond_init(&inbox->changed) < 0)
+        goto fail_changed;
+    if (uv_cond_init(&inbox->called) < 0)
+        goto fail_called;
     return 0;
+
+fail_called:
+    uv_cond_destroy(&inbox->changed);
+fail_changed:
+    uv_mutex_destroy(&inbox->lock);
+    return SHOAL_ESYSTEM;
 }
 
 void shoal__inbox_side_release(shoal__inbox_side_t *side)
@@ -34,6 +44,7 @@ void shoal__inbox_side_release(shoal__inbox_side_t *side)
 void shoal__inbox_release(shoal__inbox_t *inbox)
 {
     shoal__inbox_side_release(&inbox->side);
+    uv_cond_destroy(&inbox->called);
     uv_cond_destroy(&inbox->changed);
     uv_mutex_destroy(&inbox->lock);
 }
@@ -107,10 +118,25 @@ char *shoal__inbox_reserve_locked(shoal__inbox_t *inbox, size_t bytes, size_t co
 
 void shoal__inbox_poke_locked(shoal__inbox_t *inbox)
 {
-    if (inbox->is_asleep) {
+    if (inbox->token.driver == SHOAL__DRIVER_PARKED) {
+        shoal__inbox_drive_locked(inbox, SHOAL__DRIVER_ON_PUSH, false);
+        shoal__counter_add(&inbox->wakeups, 1);
+    } else if (inbox->is_asleep) {
         inbox->is_asleep = false;
         inbox->is_signal_due = true;
     }
+}
+
+/* May this command wait until the loop wakes by itself? */
+static bool may_wait_locked(shoal__inbox_t *inbox, const shoal__request_t *request)
+{
+    if (!inbox->is_asleep || inbox->wake_after <= 1 ||
+        (request->flags & SHOAL__REQUEST_URGENT) ||
+        request->command_class == SHOAL__CLASS_BLOCK ||
+        request->deadline_us < inbox->wake_us)
+        return false;
+    inbox->wake_after--;
+    return true;
 }
 
 void shoal__inbox_push_locked(shoal__inbox_t *inbox, const shoal__request_t *request)
@@ -121,7 +147,8 @@ void shoal__inbox_push_locked(shoal__inbox_t *inbox, const shoal__request_t *req
     shoal__buffer_commit(&side->bytes, request->bytes);
     shoal__counter_set(&inbox->queued_now, side->count);
     shoal__counter_set(&inbox->bytes_now, shoal__buffer_bytes(&side->bytes));
-    shoal__inbox_poke_locked(inbox);
+    if (!may_wait_locked(inbox, request))
+        shoal__inbox_poke_locked(inbox);
 }
 
 int shoal__inbox_cancel_locked(shoal__inbox_t *inbox, uint64_t ticket)
@@ -152,6 +179,57 @@ bool shoal__inbox_wait_locked(shoal__inbox_t *inbox, uint64_t until_us)
                           shoal__time_min(left_us, WAIT_US_MAX) * 1000);
     inbox->waiting--;
     return true;
+}
+
+/* ---- who runs the loop ---- */
+
+void shoal__inbox_sleep_locked(shoal__inbox_t *inbox, uint64_t wake_us,
+                               uint64_t wake_after)
+{
+    inbox->is_asleep = true;
+    inbox->wake_us = wake_us;
+    /* Who never wakes by itself has nothing to hold back. */
+    inbox->wake_after = wake_us == SHOAL__NEVER_US ? 1 : wake_after;
+}
+
+void shoal__inbox_call_locked(shoal__inbox_t *inbox)
+{
+    uv_cond_signal(&inbox->called);
+}
+
+shoal__driver_verdict_t shoal__inbox_drive_locked(shoal__inbox_t *inbox,
+                                                  shoal__driver_event_t event,
+                                                  bool is_quiet)
+{
+    shoal__driver_verdict_t verdict =
+        shoal__driver_token_step(&inbox->token, event, is_quiet);
+    bool is_parked = inbox->token.driver == SHOAL__DRIVER_PARKED;
+
+    assert(verdict != SHOAL__DRIVER_ILLEGAL);
+    if (verdict == SHOAL__DRIVER_WAKE || verdict == SHOAL__DRIVER_HAND_OVER)
+        shoal__inbox_call_locked(inbox);
+    atomic_store_explicit(&inbox->is_parked, is_parked, memory_order_relaxed);
+    return verdict;
+}
+
+void shoal__inbox_driven_locked(shoal__inbox_t *inbox)
+{
+    uintptr_t thread = (uintptr_t)pthread_self();
+
+    inbox->is_asleep = false;
+    if (inbox->last_thread && inbox->last_thread != thread)
+        shoal__counter_add(&inbox->handovers, 1);
+    inbox->last_thread = thread;
+}
+
+void shoal__inbox_nap_locked(shoal__inbox_t *inbox, uint64_t until_us)
+{
+    uint64_t left_us = shoal__time_since(shoal__clock_us(), until_us);
+
+    inbox->nap_until_us = until_us;
+    if (left_us > 0)
+        uv_cond_timedwait(&inbox->called, &inbox->lock,
+                          shoal__time_min(left_us, WAIT_US_MAX) * 1000);
 }
 
 void shoal__inbox_swap_locked(shoal__inbox_t *inbox, shoal__inbox_side_t *taken)

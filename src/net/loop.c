@@ -148,6 +148,16 @@ void shoal__loop_run(shoal__loop_t *loop)
     uv_run(loop->uv, UV_RUN_DEFAULT);
 }
 
+void shoal__loop_stop(shoal__loop_t *loop)
+{
+    uv_stop(loop->uv);
+}
+
+void shoal__loop_iterate(shoal__loop_t *loop)
+{
+    uv_run(loop->uv, UV_RUN_ONCE);
+}
+
 void shoal__loop_release(shoal__loop_t *loop)
 {
     shoal__notifier_release(&loop->notifier);

@@ -68,8 +68,12 @@ void shoal__loop_close(shoal__loop_t *loop);
 /* One iteration of an own loop; blocks until timeout_us at most (0: not at all). */
 void shoal__loop_step(shoal__loop_t *loop, uint64_t timeout_us);
 
-/* Run an own loop until everything is closed. */
+/* Run an own loop until everything is closed, or until a turn stops it. */
 void shoal__loop_run(shoal__loop_t *loop);
+/* In a turn: the poll does not block, and the run ends with it. */
+void shoal__loop_stop(shoal__loop_t *loop);
+/* An own loop, whoever ran it before: one turn, one poll, and what it brings. */
+void shoal__loop_iterate(shoal__loop_t *loop);
 
 /* After on_closed, when no thread signals any more: free what is left. */
 void shoal__loop_release(shoal__loop_t *loop);

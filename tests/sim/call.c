@@ -232,7 +232,7 @@ static bool push(sim_world_t *world, uint32_t first, uint32_t count, bool is_cal
         call->ticket = request.ticket;
         call->live_index = world->live_count;
         world->live[world->live_count++] = id;
-        shoal__pipe_push(&world->pipe, &request, world->now_us);
+        shoal__pipe_push(&world->pipe, &request);
         at = end;
     }
     world->call_count += count;

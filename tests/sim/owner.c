@@ -127,7 +127,7 @@ void sim_owner_write(sim_world_t *world)
             return;
         bool was_quiet = shoal__request_ring_inflight(&pipe->ring) == 0;
         sim_link_accept(world->link, world, ready.data, bytes);
-        shoal__pipe_written(pipe, bytes, 0, world->now_us);
+        shoal__pipe_written(pipe, bytes, world->now_us);
         if (was_quiet)
             world->waits_from_us = world->now_us;
         sim_world_note(world, "write", bytes, ready.bytes);

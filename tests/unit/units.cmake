@@ -13,9 +13,15 @@ shoal_unit_test(resp/reply ALSO base/alloc)
 shoal_unit_test(core/backoff ALSO base/random)
 shoal_unit_test(core/conn_fsm)
 shoal_unit_test(core/deadlines ALSO base/random)
+shoal_unit_test(core/driver_token)
 shoal_unit_test(core/error_rule)
-shoal_unit_test(core/flush_auto ALSO core/flush_policy base/random)
-shoal_unit_test(core/flush_policy ALSO core/flush_auto base/random)
+shoal_unit_test(core/flush_auto
+  ALSO core/flush_policy core/flush_census core/flush_guard core/flush_tempo)
+shoal_unit_test(core/flush_census ALSO base/random)
+shoal_unit_test(core/flush_guard)
+shoal_unit_test(core/flush_policy
+  ALSO core/flush_auto core/flush_census core/flush_guard core/flush_tempo base/random)
+shoal_unit_test(core/flush_tempo ALSO base/random)
 shoal_unit_test(core/greeting
   ALSO resp/encoder resp/reply base/alloc base/buffer base/escape)
 shoal_unit_test(core/refusal ALSO resp/command_info)
@@ -29,10 +35,10 @@ shoal_unit_test(core/hello_doubt)
 shoal_unit_test(core/inbound)
 shoal_unit_test(core/request_ring ALSO base/alloc base/random)
 shoal_unit_test(core/retries ALSO base/alloc)
-set(pipe_units core/deadlines core/error_rule core/flush_auto core/flush_policy
-  core/greeting core/inbound core/request_ring core/retries
-  core/settle_rule core/stage_times resp/decoder resp/encoder resp/frame resp/reply
-  base/alloc base/buffer base/escape base/random)
+set(pipe_units core/deadlines core/error_rule core/flush_auto core/flush_census
+  core/flush_guard core/flush_policy core/flush_tempo core/greeting core/inbound
+  core/request_ring core/retries core/settle_rule core/stage_times resp/decoder
+  resp/encoder resp/frame resp/reply base/alloc base/buffer base/escape base/random)
 shoal_unit_test(core/pipe
   ALSO core/pipe_endings core/pipe_time ${pipe_units} LIBS shoal_hiredis m)
 shoal_unit_test(core/pipe_endings

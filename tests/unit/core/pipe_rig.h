@@ -180,7 +180,7 @@ static inline void rig_push(const shoal__request_t *request)
     assert_non_null(at);
     snprintf(wire, sizeof wire, "*1\r\n$1\r\n%c\r\n", (char)request->tag);
     memcpy(at, wire, COMMAND_BYTES);
-    shoal__pipe_push(&rig.pipe, request, rig.now_us);
+    shoal__pipe_push(&rig.pipe, request);
     shoal__stage_times_taken(&rig.pipe.times, 1, rig.now_us);
 }
 
@@ -225,7 +225,7 @@ static inline shoal__bytes_t rig_output(void)
 static inline void rig_write(size_t bytes)
 {
     assert_true(rig_output().bytes >= bytes);
-    shoal__pipe_written(&rig.pipe, bytes, 0, rig.now_us);
+    shoal__pipe_written(&rig.pipe, bytes, rig.now_us);
 }
 
 /* Write everything that may leave; returns the letters in it. */
@@ -239,7 +239,7 @@ static inline const char *rig_write_all(void)
         for (size_t i = 0; i < out.bytes; i++)
             if (out.data[i] >= 'a' && out.data[i] <= 'z')
                 letters[count++] = out.data[i];
-        shoal__pipe_written(&rig.pipe, out.bytes, 0, rig.now_us);
+        shoal__pipe_written(&rig.pipe, out.bytes, rig.now_us);
     }
     assert_true(count < sizeof letters);
     letters[count] = '\0';

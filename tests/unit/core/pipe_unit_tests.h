@@ -128,7 +128,7 @@ static void test_a_long_unit_takes_linear_time(void **state)
     }
     shoal__bytes_t out;
     while ((out = rig_output()).bytes > 0)
-        shoal__pipe_written(&rig.pipe, out.bytes, 0, rig.now_us);
+        shoal__pipe_written(&rig.pipe, out.bytes, rig.now_us);
     rig_lose();
     assert_int_equal(shoal__request_ring_length(&rig.pipe.ring), parts);
     rig_connect();

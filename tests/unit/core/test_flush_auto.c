@@ -3,45 +3,54 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <string.h>
 
 #include <cmocka.h>
 
-#include "base/random.h"
 #include "base/time_us.h"
 #include "core/flush_auto.h"
 
+#define IDLE SHOAL__FLUSH_IDLE
 #define WAIT SHOAL__FLUSH_WAIT
 #define NOW SHOAL__FLUSH_NOW
+#define NEVER SHOAL__NEVER_US
 #define BUDGET_US 100
 
 static const shoal__flush_config_t config_auto = {.mode = SHOAL_FLUSH_AUTO,
                                                   .pause_us = BUDGET_US,
                                                   .bytes_max = 262144,
-                                                  .commands_max = 65536};
-
-/* --- the rules, one by one --- */
+                                                  .commands_max = 65536,
+                                                  .has_fine_waker = true};
 
 static void add(shoal__flush_policy_t *policy, uint64_t commands, uint64_t now_us)
 {
     for (uint64_t i = 0; i < commands; i++)
-        shoal__flush_policy_add(policy, 40, false, now_us);
+        shoal__flush_policy_add(policy, 20, false, now_us);
 }
 
-static void flush(shoal__flush_policy_t *policy, uint64_t now_us)
+static void write_out(shoal__flush_policy_t *policy, uint64_t commands, uint64_t now_us)
 {
-    shoal__flush_policy_flushed(policy, policy->queued, (size_t)policy->queued_bytes, 4,
-                                now_us);
+    shoal__flush_policy_flushed(policy, commands, (size_t)commands * 20, now_us);
 }
 
-/* A policy that knows of `callers`, of whom `inflight` wait for a reply at 1000. */
+static shoal__flush_answer_t ask(shoal__flush_policy_t *policy, uint64_t now_us)
+{
+    return shoal__flush_policy_ask(policy, NEVER, now_us);
+}
+
+/* ---- population and gate ---- */
+
+/* A policy that knows of `callers`, of whom `inflight` wait for a reply at 1000, and
+ * nothing of their pace. */
 static void prepare(shoal__flush_policy_t *policy, uint64_t callers, uint64_t inflight)
 {
     shoal__flush_policy_init(policy, &config_auto);
     add(policy, callers, 990);
-    shoal__flush_policy_ask(policy, 990);
-    flush(policy, 990);
+    shoal__flush_auto_note(policy, 990);
+    policy->decided_us = 990;
+    write_out(policy, callers, 990);
     shoal__flush_policy_completed(policy, callers - inflight, 1000);
+    shoal__flush_tempo_forget(&policy->learned.tempo);
+    policy->learned.guard.probe_us = NEVER;
     assert_int_equal(policy->inflight, inflight);
 }
 
@@ -68,6 +77,7 @@ static const struct rule_case {
     {"and at a square",                     1024,  900,  29,   0, WAIT, 0},
     {"the budget is nearly spent",            64,    9,   2,  99, WAIT, 0},
     {"the budget is spent",                   64,    9,   2, 100, NOW, SHOAL_FLUSHED_BUDGET},
+    {"the clock jumped by a second",          64,    9,   2, 1000000, NOW, SHOAL_FLUSHED_BUDGET},
 };
 /* clang-format on */
 
@@ -80,8 +90,7 @@ static void test_rules(void **state)
 
         prepare(&policy, c->callers, c->inflight);
         add(&policy, c->queued, 1000);
-        shoal__flush_answer_t answer =
-            shoal__flush_policy_ask(&policy, 1000 + c->age_us);
+        shoal__flush_answer_t answer = ask(&policy, 1000 + c->age_us);
         if (answer.verdict != c->verdict)
             fail_msg("%s: verdict %u", c->name, answer.verdict);
         if (answer.verdict == NOW && answer.reason != c->reason)
@@ -91,6 +100,44 @@ static void test_rules(void **state)
     }
 }
 
+/* So many more commands as a WAIT names are needed, and are enough. */
+static void test_a_wait_names_what_ends_it(void **state)
+{
+    (void)state;
+    const uint64_t inflight[] = {4, 9, 20, 50, 300, 900};
+
+    for (size_t i = 0; i < sizeof inflight / sizeof *inflight; i++) {
+        shoal__flush_policy_t policy;
+
+        prepare(&policy, 1024, inflight[i]);
+        add(&policy, 1, 1000);
+        shoal__flush_answer_t answer = ask(&policy, 1000);
+        assert_int_equal(answer.verdict, WAIT);
+        add(&policy, answer.wake_after - 1, 1001);
+        if (answer.wake_after > 1)
+            assert_int_equal(ask(&policy, 1001).verdict, WAIT);
+        add(&policy, 1, 1002);
+        assert_int_equal(ask(&policy, 1002).verdict, NOW);
+    }
+}
+
+/* The gate asks for no more than half of the budget brings. */
+static void test_the_gate_knows_the_pace(void **state)
+{
+    (void)state;
+    shoal__flush_policy_t policy;
+
+    prepare(&policy, 1024, 900);
+    add(&policy, 3, 1000);
+    assert_int_equal(ask(&policy, 1000).verdict, WAIT);
+    policy.learned.tempo.gap_ns = 40000;
+    assert_int_equal(ask(&policy, 1000).reason, SHOAL_FLUSHED_GATE);
+    policy.learned.tempo.gap_ns = 1000;
+    assert_int_equal(ask(&policy, 1000).verdict, WAIT);
+    policy.learned.tempo.gap_ns = 0;
+    assert_int_equal(ask(&policy, 1000).verdict, WAIT);
+}
+
 static void test_what_a_server_reads_at_once_is_enough(void **state)
 {
     (void)state;
@@ -98,56 +145,9 @@ static void test_what_a_server_reads_at_once_is_enough(void **state)
 
     prepare(&policy, 1024, 900);
     shoal__flush_policy_add(&policy, 16383, false, 1000);
-    assert_int_equal(shoal__flush_policy_ask(&policy, 1000).verdict, WAIT);
+    assert_int_equal(ask(&policy, 1000).verdict, WAIT);
     shoal__flush_policy_add(&policy, 1, false, 1000);
-
-    shoal__flush_answer_t answer = shoal__flush_policy_ask(&policy, 1000);
-    assert_int_equal(answer.verdict, NOW);
-    assert_int_equal(answer.reason, SHOAL_FLUSHED_FULL);
-}
-
-/* Twelve round trips without them, and callers that left are forgotten. */
-static void test_callers_that_left_are_forgotten(void **state)
-{
-    (void)state;
-    shoal__flush_policy_t policy;
-    uint64_t now_us = 1000, held = 0;
-
-    prepare(&policy, 1024, 0);
-    for (int round = 0; round < 40; round++) {
-        /* 16 callers: 15 on the wire, one comes back alone. */
-        add(&policy, 16, now_us);
-        shoal__flush_policy_ask(&policy, now_us);
-        flush(&policy, now_us);
-        shoal__flush_policy_completed(&policy, 1, now_us += 50);
-        add(&policy, 1, now_us);
-        if (shoal__flush_policy_ask(&policy, now_us).verdict == WAIT) {
-            assert_int_equal(held, round); /* not again once it has ended */
-            held++;
-        }
-        flush(&policy, now_us);
-        shoal__flush_policy_completed(&policy, 16, now_us += 50);
-    }
-    /* A round is a cycle or two. */
-    assert_in_range(held, SHOAL__FLUSH_PEAKS / 2, SHOAL__FLUSH_PEAKS);
-}
-
-static void test_silence_forgets_everything(void **state)
-{
-    (void)state;
-    shoal__flush_policy_t policy;
-
-    prepare(&policy, 1024, 0); /* the last reply came at 1000 */
-    add(&policy, 9, 3000);     /* 2 ms later: not yet silence */
-    shoal__flush_policy_ask(&policy, 3000);
-    assert_int_equal(policy.learned.peaks[0], 1024);
-    flush(&policy, 3000);
-    shoal__flush_policy_completed(&policy, 9, 3040);
-
-    add(&policy, 9, 5041);
-    assert_int_equal(shoal__flush_policy_ask(&policy, 5041).verdict, NOW);
-    assert_int_equal(policy.learned.peaks[0], 0);
-    assert_int_equal(policy.learned.peak, 9);
+    assert_int_equal(ask(&policy, 1000).reason, SHOAL_FLUSHED_FULL);
 }
 
 static void test_a_long_round_trip_is_no_silence(void **state)
@@ -157,248 +157,344 @@ static void test_a_long_round_trip_is_no_silence(void **state)
 
     prepare(&policy, 1024, 900);
     add(&policy, 1, 9000); /* 900 replies are still due */
-    assert_int_equal(shoal__flush_policy_ask(&policy, 9000).verdict, WAIT);
+    assert_int_equal(ask(&policy, 9000).verdict, WAIT);
 }
 
-/* --- a closed loop: callers that each wait for their reply --- */
-
-#define CALLERS_MAX 1024
-
-/* How soon a caller speaks again after its reply. */
-typedef enum manner {
-    AT_ONCE,  /* in the same turn, from the callback */
-    IN_A_ROW, /* threads that wake one after the other, 3 us apart */
-    AT_RANDOM /* threads that wake within 30 us */
-} manner_t;
-
-typedef struct world {
+static void test_replies_and_what_their_callbacks_add_are_one_caller(void **state)
+{
+    (void)state;
     shoal__flush_policy_t policy;
-    shoal__random_t random;
-    manner_t manner;
-    size_t callers;
-    uint64_t rtt_us;
-    uint64_t speaks_us[CALLERS_MAX]; /* NEVER: waits for a reply */
-    size_t queue[CALLERS_MAX];       /* callers in order of their commands */
-    size_t head, written, tail;      /* ring indices: replied, written, queued */
-    struct {
-        size_t commands;
-        uint64_t replied_us;
-    } batches[CALLERS_MAX];
-    size_t first_batch, next_batch;
-    uint64_t server_free_us;
-    uint64_t completed, flushes, held, held_alone;
-} world_t;
 
-static uint64_t next_event_us(const world_t *world, uint64_t wake_us)
-{
-    for (size_t i = 0; i < world->callers; i++)
-        wake_us = shoal__time_min(wake_us, world->speaks_us[i]);
-    if (world->first_batch != world->next_batch)
-        wake_us = shoal__time_min(
-            wake_us, world->batches[world->first_batch % CALLERS_MAX].replied_us);
-    return wake_us;
-}
-
-static uint64_t delay_us(world_t *world, size_t position)
-{
-    switch (world->manner) {
-    case IN_A_ROW:
-        return 3 * (position + 1);
-    case AT_RANDOM:
-        return 1 + shoal__random_below(&world->random, 30);
-    case AT_ONCE:
-        break;
-    }
-    return 0;
-}
-
-/* Read every reply that is there. */
-static void receive(world_t *world, uint64_t now_us)
-{
-    size_t replies = 0;
-
-    while (world->first_batch != world->next_batch) {
-        size_t at = world->first_batch % CALLERS_MAX;
-        if (world->batches[at].replied_us > now_us)
-            break;
-        replies += world->batches[at].commands;
-        world->first_batch++;
-    }
-    for (size_t i = 0; i < replies; i++) {
-        size_t caller = world->queue[world->head++ % CALLERS_MAX];
-        world->speaks_us[caller] =
-            caller < world->callers ? now_us + delay_us(world, i) : SHOAL__NEVER_US;
-    }
-    world->completed += replies;
-    shoal__flush_policy_completed(&world->policy, replies, now_us);
-}
-
-static void take_over(world_t *world, uint64_t now_us)
-{
-    for (size_t i = 0; i < world->callers; i++) {
-        if (world->speaks_us[i] > now_us)
-            continue;
-        world->speaks_us[i] = SHOAL__NEVER_US;
-        world->queue[world->tail++ % CALLERS_MAX] = i;
-        shoal__flush_policy_add(&world->policy, 40, false, now_us);
-    }
-}
-
-/* A write costs the loop 4 us; the server 10 us for a batch and 0.2 us for a command. */
-static uint64_t send(world_t *world, uint64_t now_us)
-{
-    size_t commands = world->tail - world->written;
-    uint64_t begin_us = now_us + 4 + world->rtt_us / 2;
-
-    if (begin_us < world->server_free_us)
-        begin_us = world->server_free_us;
-    world->server_free_us = begin_us + 10 + commands / 5;
-    world->batches[world->next_batch % CALLERS_MAX].commands = commands;
-    world->batches[world->next_batch++ % CALLERS_MAX].replied_us =
-        world->server_free_us + world->rtt_us - world->rtt_us / 2;
-    world->written = world->tail;
-    world->flushes++;
-    shoal__flush_policy_flushed(&world->policy, commands, commands * 40, 4, now_us + 4);
-    return now_us + 4;
-}
-
-static uint64_t run(world_t *world, uint64_t from_us, uint64_t until_us)
-{
-    uint64_t now_us = from_us, wake_us = SHOAL__NEVER_US;
-
-    for (;;) {
-        uint64_t event_us = next_event_us(world, wake_us);
-        if (event_us > now_us)
-            now_us = event_us;
-        if (now_us >= until_us)
-            return now_us;
-        receive(world, now_us);
-        take_over(world, now_us);
-
-        shoal__flush_answer_t answer = shoal__flush_policy_ask(&world->policy, now_us);
-        wake_us = SHOAL__NEVER_US;
-        if (answer.verdict == NOW) {
-            now_us = send(world, now_us);
-        } else if (answer.verdict == WAIT) {
-            wake_us = answer.wake_us;
-            world->held++;
-            world->held_alone += world->policy.queued + world->policy.inflight == 1;
+    prepare(&policy, 8, 8);
+    for (uint64_t now_us = 1050; now_us < 3000; now_us += 50) {
+        shoal__flush_policy_read_begin(&policy, now_us);
+        for (int i = 0; i < 8; i++) {
+            shoal__flush_policy_answered(&policy);
+            add(&policy, 1, now_us);
         }
+        shoal__flush_policy_read_end(&policy, now_us);
+        ask(&policy, now_us);
+        write_out(&policy, 8, now_us);
+        assert_int_equal(shoal__flush_census_callers(&policy.learned.census), 8);
     }
 }
 
-static void begin(world_t *world, shoal_flush_mode_t mode, manner_t manner,
-                  size_t callers, uint64_t rtt_us)
-{
-    shoal__flush_config_t config = config_auto;
+/* ---- staggering ---- */
 
-    config.mode = mode;
-    memset(world, 0, sizeof *world);
-    shoal__flush_policy_init(&world->policy, &config);
-    shoal__random_init(&world->random, 5);
-    world->manner = manner;
-    world->callers = callers;
-    world->rtt_us = rtt_us;
-    for (size_t i = 0; i < CALLERS_MAX; i++)
-        world->speaks_us[i] = i < callers ? 1000 : SHOAL__NEVER_US;
+/* `callers` that all wait at once, submitted at from_us; asked at 5000. */
+static shoal__flush_answer_t all_wait(shoal__flush_policy_t *policy, uint64_t callers,
+                                      uint64_t from_us)
+{
+    prepare(policy, callers, 0);
+    policy->learned.tempo.rtt_us = 60;
+    shoal__flush_auto_note(policy, from_us - 1000);
+    add(policy, callers, from_us);
+    policy->learned.census.seen_us = from_us; /* no silence before */
+    return ask(policy, 5000);
 }
 
-static const size_t populations[] = {1, 2, 8, 16, 128, 1024};
-static const uint64_t rtts_us[] = {40, 200, 5000};
-
-static void compare(manner_t manner, size_t callers, uint64_t rtt_us)
+static void begin_stagger(shoal__flush_policy_t *policy)
 {
-    static world_t world;
-    uint64_t completed[2], flushes[2];
-    uint64_t until_us = 20000 + 25 * rtt_us;
+    shoal__flush_answer_t answer = all_wait(policy, 512, 5000);
 
-    for (int is_auto = 0; is_auto < 2; is_auto++) {
-        begin(&world, is_auto ? SHOAL_FLUSH_AUTO : SHOAL_FLUSH_OFF, manner, callers,
-              rtt_us);
-        run(&world, 1000, until_us);
-        completed[is_auto] = world.completed;
-        flushes[is_auto] = world.flushes;
-    }
-    if (callers <= 2)
-        assert_int_equal(world.held, 0);
-    if (completed[1] * 100 < completed[0] * 95 || flushes[1] > flushes[0] * 105 / 100)
-        fail_msg("%d callers, rtt %d us, manner %u: %d commands in %d flushes, "
-                 "without holding %d in %d",
-                 (int)callers, (int)rtt_us, manner, (int)completed[1], (int)flushes[1],
-                 (int)completed[0], (int)flushes[0]);
+    assert_int_equal(answer.verdict, NOW);
+    assert_in_range(answer.commands, 128, 384);
+    write_out(policy, answer.commands, 5004);
 }
 
-static void test_holding_never_costs_throughput(void **state)
+static void test_many_who_wait_leave_in_two_parts(void **state)
 {
     (void)state;
-    for (manner_t manner = AT_ONCE; manner <= AT_RANDOM; manner++)
-        for (size_t i = 0; i < sizeof populations / sizeof *populations; i++)
-            for (size_t k = 0; k < sizeof rtts_us / sizeof *rtts_us; k++)
-                compare(manner, populations[i], rtts_us[k]);
+    shoal__flush_policy_t policy;
+
+    begin_stagger(&policy);
+    shoal__flush_answer_t answer = ask(&policy, 5004);
+    assert_int_equal(answer.verdict, WAIT);
+    assert_true(answer.wake_us > 5004 && answer.wake_us <= 5000 + BUDGET_US);
+
+    /* Either the time comes, ... */
+    answer = ask(&policy, answer.wake_us);
+    assert_int_equal(answer.verdict, NOW);
+    assert_int_equal(answer.reason, SHOAL_FLUSHED_STAGGER);
+    assert_int_equal(answer.commands, 0);
+
+    /* ... or a reply. */
+    begin_stagger(&policy);
+    assert_int_equal(ask(&policy, 5004).verdict, WAIT);
+    shoal__flush_policy_completed(&policy, 1, 5006);
+    answer = ask(&policy, 5006);
+    assert_int_equal(answer.reason, SHOAL_FLUSHED_STAGGER);
+    assert_int_equal(answer.commands, 0);
 }
 
-/* Callers that speak again at once travel in whole batches. */
-static void test_callbacks_make_whole_batches(void **state)
+/* clang-format off */
+static const struct whole_case {
+    const char *name;
+    uint64_t callers, budget_us, late_us;
+    bool has_fine_waker;
+} whole_cases[] = {
+    {"two are too few",              2,  100,    0, true},
+    {"eight, too",                   8,  100,    0, true},
+    {"the waker is coarse",       512,  100,    0, false},
+    {"it comes too late",         512,  100, 2000, true},
+    {"there is no budget",        512,    0,    0, true},
+};
+/* clang-format on */
+
+static void test_what_is_not_split(void **state)
 {
     (void)state;
-    static world_t world;
+    for (size_t i = 0; i < sizeof whole_cases / sizeof *whole_cases; i++) {
+        const struct whole_case *c = &whole_cases[i];
+        shoal__flush_policy_t policy;
 
-    for (size_t i = 0; i < sizeof populations / sizeof *populations; i++) {
-        begin(&world, SHOAL_FLUSH_AUTO, AT_ONCE, populations[i], 40);
-        run(&world, 1000, 20000);
-        assert_int_equal(world.held, 0);
-        assert_true(world.completed >= (world.flushes - 1) * populations[i]);
+        all_wait(&policy, c->callers, 5000);
+        policy.config.pause_us = c->budget_us;
+        policy.config.has_fine_waker = c->has_fine_waker;
+        policy.learned.tempo.late_us = c->late_us;
+        shoal__flush_answer_t answer = ask(&policy, 5000);
+        if (answer.verdict != NOW || answer.commands != 0)
+            fail_msg("%s: %d commands leave", c->name, (int)answer.commands);
     }
 }
 
-/* 1023 of 1024 callers leave: the one that stays is never held.  (P1) */
+static void test_the_second_half_waits_no_longer_than_the_budget(void **state)
+{
+    (void)state;
+    shoal__flush_policy_t policy;
+    shoal__flush_answer_t answer = all_wait(&policy, 512, 4910);
+
+    assert_int_equal(answer.verdict, NOW);
+    if (answer.commands)
+        write_out(&policy, answer.commands, 5004);
+    answer = ask(&policy, 5004);
+    if (answer.verdict == WAIT)
+        assert_in_range(answer.wake_us, 5004, 4910 + BUDGET_US);
+    assert_int_equal(ask(&policy, 4910 + BUDGET_US).verdict, NOW);
+}
+
+/* The second half was cancelled, or went down with the connection. */
+static void test_a_half_that_is_gone_is_forgotten(void **state)
+{
+    (void)state;
+    for (int lost = 0; lost < 2; lost++) {
+        shoal__flush_policy_t policy;
+
+        begin_stagger(&policy);
+        ask(&policy, 5004);
+        if (lost) {
+            shoal__flush_policy_lost(&policy, 0, 0, 5010);
+        } else {
+            shoal__flush_policy_removed(&policy, policy.queued,
+                                        (size_t)policy.queued_bytes, 5010);
+            shoal__flush_policy_completed(&policy, policy.inflight, 5060);
+        }
+        ask(&policy, 5060);
+        add(&policy, 8, 5070);
+        shoal__flush_answer_t answer = ask(&policy, 5070);
+        assert_int_equal(answer.verdict, NOW);
+        assert_int_not_equal(answer.reason, SHOAL_FLUSHED_STAGGER);
+    }
+}
+
+/* ---- holds ---- */
+
+typedef struct open_case {
+    const char *name;
+    uint64_t budget_us, gap_ns, rtt_us, late_us, callers;
+    bool has_fine_waker, holds;
+} open_case_t;
+
+/* Commands come whether or not replies do; one batch left at 5000. */
+static void prepare_open(shoal__flush_policy_t *policy, const open_case_t *c)
+{
+    prepare(policy, c->callers, 0);
+    policy->config.pause_us = c->budget_us;
+    policy->config.has_fine_waker = c->has_fine_waker;
+    policy->learned.tempo.rtt_us = c->rtt_us;
+    policy->learned.tempo.late_us = c->late_us;
+    policy->learned.tempo.gap_ns = c->gap_ns;
+    policy->learned.guard.state = SHOAL__GUARD_OPEN;
+    policy->learned.guard.judged_gap_ns = c->gap_ns;
+    policy->learned.guard.trust_left = 1000000;
+    add(policy, 1, 5000);
+    policy->learned.census.seen_us = 5000;
+    policy->decided_us = 5000;
+    write_out(policy, 1, 5000);
+}
+
+static const open_case_t open_flow = {"", 100, 10000, 45, 19, 20, true, true};
+
+/* clang-format off */
+static const open_case_t open_cases[] = {
+    /*                                budget  gap   rtt  late callers fine */
+    {"50 000 commands/s",                100, 20000,   45,  19, 20, true,  true},
+    {"all at once",                      100,     0,   45,  19, 20, true,  true},
+    {"none is expected meanwhile",       100, 900000,  45,  19, 20, true,  false},
+    {"who knows how many are expected",  100, NEVER,   45,  19, 20, true,  false},
+    {"the waker would come too late",    100, 20000,   45, 150, 20, true,  false},
+    {"the waker is coarse",              100, 20000,   45,  19, 20, false, false},
+    {"there is no budget",                 0, 20000,   45,  19, 20, true,  false},
+    {"a budget below the lateness",       10,   100,   45,  19, 20, true,  false},
+    {"long round trips: the gate does",  100, 20000, 5000,  19, 20, true,  false},
+    {"but for a larger budget",         1000, 20000, 5000,  19, 20, true,  true},
+    {"one caller is not held",           100, 20000,   45,  19,  1, true,  false},
+};
+/* clang-format on */
+
+static void test_what_is_held(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof open_cases / sizeof *open_cases; i++) {
+        const open_case_t *c = &open_cases[i];
+        shoal__flush_policy_t policy;
+
+        prepare_open(&policy, c);
+        shoal__flush_policy_completed(&policy, 1, 5045);
+        shoal__flush_answer_t answer = ask(&policy, 5045);
+        assert_int_equal(answer.verdict, IDLE);
+        bool lets_sleep = answer.wake_after > 1 && answer.wake_us != NEVER;
+        if (lets_sleep != (c->holds && answer.wake_us > 5045))
+            fail_msg("%s: nothing is queued, and it is wrong", c->name);
+        add(&policy, 1, 5050);
+        answer = ask(&policy, 5050);
+        if ((answer.verdict == WAIT) != c->holds)
+            fail_msg("%s: verdict %u", c->name, answer.verdict);
+        if (answer.verdict == WAIT)
+            assert_true(answer.wake_us <= 5050 + c->budget_us);
+    }
+}
+
+static void test_a_hold_ends(void **state)
+{
+    (void)state;
+    shoal__flush_policy_t policy;
+
+    prepare_open(&policy, &open_flow);
+    add(&policy, 1, 5020);
+    shoal__flush_answer_t answer = ask(&policy, 5020);
+    assert_int_equal(answer.verdict, WAIT);
+    assert_int_equal(ask(&policy, answer.wake_us - 1).verdict, WAIT);
+    answer = ask(&policy, answer.wake_us);
+    assert_int_equal(answer.reason, SHOAL_FLUSHED_BUDGET);
+    assert_int_equal(answer.commands, 0);
+}
+
+static void test_commands_go_away_during_a_hold(void **state)
+{
+    (void)state;
+    shoal__flush_policy_t policy;
+
+    prepare_open(&policy, &open_flow);
+    add(&policy, 3, 5020);
+    assert_int_equal(ask(&policy, 5020).verdict, WAIT);
+    shoal__flush_policy_removed(&policy, 2, 40, 5030);
+    assert_int_equal(ask(&policy, 5030).verdict, WAIT);
+    shoal__flush_policy_removed(&policy, 1, 20, 5030);
+    assert_int_equal(ask(&policy, 5030).verdict, IDLE);
+    add(&policy, 1, 5040);
+    shoal__flush_answer_t answer = ask(&policy, 5040);
+    assert_true(answer.verdict == NOW || answer.wake_us <= 5040 + BUDGET_US);
+
+    prepare_open(&policy, &open_flow);
+    add(&policy, 3, 5020);
+    assert_int_equal(ask(&policy, 5020).verdict, WAIT);
+    shoal__flush_policy_lost(&policy, 4, 80, 5030);
+    assert_int_equal(ask(&policy, 5030).verdict, NOW);
+}
+
+/* Wakers that are late now may be on time again later. */
+static void test_a_late_waker_is_tried_again(void **state)
+{
+    (void)state;
+    open_case_t late = open_flow;
+    shoal__flush_policy_t policy;
+    unsigned batches = 0;
+
+    late.late_us = 300;
+    prepare_open(&policy, &late);
+    for (uint64_t now_us = 5050;; now_us += 50) {
+        shoal__flush_policy_completed(&policy, policy.inflight, now_us);
+        add(&policy, 5, now_us);
+        policy.learned.guard.trust_left = 1000000;
+        if (ask(&policy, now_us).verdict == WAIT)
+            break;
+        write_out(&policy, policy.queued, now_us);
+        assert_in_range(++batches, 0, 100000); /* five seconds */
+    }
+}
+
+static void test_silence_forgets_everything(void **state)
+{
+    (void)state;
+    const uint64_t silence_us[] = {10000, 1000000, UINT64_C(1) << 62};
+
+    for (size_t i = 0; i < sizeof silence_us / sizeof *silence_us; i++) {
+        shoal__flush_policy_t policy;
+        uint64_t now_us = 5050 + silence_us[i];
+
+        prepare_open(&policy, &open_flow);
+        shoal__flush_policy_completed(&policy, 1, 5045);
+        ask(&policy, 5050);
+        add(&policy, 1, now_us);
+        shoal__flush_answer_t answer = ask(&policy, now_us);
+        assert_int_equal(answer.reason, SHOAL_FLUSHED_LONE);
+        assert_int_equal(shoal__flush_census_callers(&policy.learned.census), 1);
+        assert_int_equal(policy.learned.guard.state, SHOAL__GUARD_CLOSED);
+        assert_true(policy.learned.tempo.gap_ns == NEVER);
+        write_out(&policy, 1, now_us);
+        shoal__flush_policy_completed(&policy, 1, now_us + 45);
+        answer = ask(&policy, now_us + 45);
+        assert_int_equal(answer.verdict, IDLE);
+        assert_int_equal(answer.wake_after, 1);
+    }
+}
+
+/* 1023 of 1024 callers leave: the one that stays is soon not held any more.  (P1) */
 static void test_the_last_caller_is_not_held(void **state)
 {
     (void)state;
-    static world_t world;
-
-    for (manner_t manner = AT_ONCE; manner <= AT_RANDOM; manner++) {
-        begin(&world, SHOAL_FLUSH_AUTO, manner, CALLERS_MAX, 200);
-        uint64_t now_us = run(&world, 1000, 50000);
-        world.callers = 1;
-        for (size_t i = 1; i < CALLERS_MAX; i++)
-            world.speaks_us[i] = SHOAL__NEVER_US;
-        now_us = run(&world, now_us, now_us + 3000); /* their last replies */
-
-        uint64_t held = world.held, completed = world.completed;
-        run(&world, now_us, now_us + 50000);
-        assert_int_equal(world.held, held);
-        assert_int_equal(world.held_alone, 0);
-        assert_true(world.completed - completed > 50000 / 300);
-    }
-}
-
-/* A reply that does not come cannot hold a command back for longer than the budget. */
-static void test_a_stuck_reply_holds_nobody_beyond_the_budget(void **state)
-{
-    (void)state;
     shoal__flush_policy_t policy;
+    uint64_t now_us = 5000, held = 0;
 
-    prepare(&policy, 64, 20);
-    add(&policy, 2, 1000);
-    shoal__flush_answer_t answer = shoal__flush_policy_ask(&policy, 1000);
-    assert_int_equal(answer.verdict, WAIT);
-    assert_int_equal(answer.wake_us, 1000 + BUDGET_US);
-    assert_int_equal(shoal__flush_policy_ask(&policy, answer.wake_us).verdict, NOW);
+    prepare_open(&policy, &open_flow);
+    shoal__flush_policy_completed(&policy, 1, now_us);
+    for (int i = 0; i < 200; i++) {
+        shoal__flush_answer_t answer = ask(&policy, now_us);
+        bool is_deaf = answer.wake_after > 1; /* it would not be heard until then */
+        add(&policy, 1, now_us);
+        answer = ask(&policy, now_us);
+        if (is_deaf || answer.verdict == WAIT) {
+            held++;
+            assert_in_range(i, 0, 2 * SHOAL__CENSUS_CYCLES);
+            now_us += BUDGET_US;
+            ask(&policy, now_us);
+        }
+        write_out(&policy, 1, now_us);
+        shoal__flush_policy_completed(&policy, 1, now_us += 45);
+    }
+    assert_in_range(held, 0, 2 * SHOAL__CENSUS_CYCLES);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_rules),
+        cmocka_unit_test(test_a_wait_names_what_ends_it),
+        cmocka_unit_test(test_the_gate_knows_the_pace),
         cmocka_unit_test(test_what_a_server_reads_at_once_is_enough),
-        cmocka_unit_test(test_callers_that_left_are_forgotten),
-        cmocka_unit_test(test_silence_forgets_everything),
         cmocka_unit_test(test_a_long_round_trip_is_no_silence),
-        cmocka_unit_test(test_holding_never_costs_throughput),
-        cmocka_unit_test(test_callbacks_make_whole_batches),
+        cmocka_unit_test(test_replies_and_what_their_callbacks_add_are_one_caller),
+        cmocka_unit_test(test_many_who_wait_leave_in_two_parts),
+        cmocka_unit_test(test_what_is_not_split),
+        cmocka_unit_test(test_the_second_half_waits_no_longer_than_the_budget),
+        cmocka_unit_test(test_a_half_that_is_gone_is_forgotten),
+        cmocka_unit_test(test_what_is_held),
+        cmocka_unit_test(test_a_hold_ends),
+        cmocka_unit_test(test_commands_go_away_during_a_hold),
+        cmocka_unit_test(test_a_late_waker_is_tried_again),
+        cmocka_unit_test(test_silence_forgets_everything),
         cmocka_unit_test(test_the_last_caller_is_not_held),
-        cmocka_unit_test(test_a_stuck_reply_holds_nobody_beyond_the_budget),
     };
     return cmocka_run_group_tests_name("core/flush_auto", tests, NULL, NULL);
 }

@@ -82,7 +82,7 @@ static void test_every_partial_write(void **state)
                 assert_memory_equal(out.data, wire + at, out.bytes);
                 if (part > out.bytes)
                     part = out.bytes;
-                shoal__pipe_written(&rig.pipe, part, 0, rig.now_us);
+                shoal__pipe_written(&rig.pipe, part, rig.now_us);
                 at += part;
                 assert_int_equal(shoal__request_ring_inflight(&rig.pipe.ring),
                                  at / COMMAND_BYTES);

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SHOAL_CORE_DRIVER_TOKEN_H
+#define SHOAL_CORE_DRIVER_TOKEN_H
+
+/*
+ * Who may run a client's loop now.
+ *
+ *   BACKGROUND  the library's thread; it polls
+ *   PARKED      nobody; the library's thread naps, and looks in now and then
+ *   DIRECT      a thread in a blocking call drives the connection itself
+ *
+ * Events come in, verdicts go out.  It knows no lock, no clock and no thread: the owner
+ * serialises the events and does what the verdict says.
+ *
+ * Guarantees:
+ *   - One driver at most.  DIRECT begins in PARKED only, and only the driver's own
+ *     events end it; BACKGROUND ends by the background thread's own event only.
+ *   - Nobody is left behind.  Whatever is pushed while nobody drives calls the
+ *     background thread in the same step, and a direct driver that finds anything but
+ *     its own command hands over in the step in which it finds it.
+ *   - The loop is parked only after LONE_CALLS blocking calls in a row, each of which
+ *     was alone from its beginning to its end, and comes back from the parking place
+ *     when nobody called for LOOKS_MAX naps.
+ */
+
+#include <stdbool.h>
+
+#define SHOAL__DRIVER_LONE_CALLS 16
+#define SHOAL__DRIVER_LOOKS_MAX 50
+
+typedef enum shoal__driver {
+    SHOAL__DRIVER_BACKGROUND,
+    SHOAL__DRIVER_PARKED,
+    SHOAL__DRIVER_DIRECT,
+    SHOAL__DRIVER_COUNT
+} shoal__driver_t;
+
+/* "Quiet" is a fact that comes with each event. */
+typedef enum shoal__driver_event {
+    /* A thread begins a blocking call.  Quiet: nothing is queued or outstanding. */
+    SHOAL__DRIVER_ON_CALL,
+    /* Something was left in the inbox. */
+    SHOAL__DRIVER_ON_PUSH,
+    /* The driver ran one iteration.  Quiet: the connection is ready, and nothing is
+     * queued, outstanding or owed but the direct caller's own command. */
+    SHOAL__DRIVER_ON_TURNED,
+    /* The direct caller has its result.  Quiet: as before, and nothing is outstanding. */
+    SHOAL__DRIVER_ON_ANSWERED,
+    /* The background thread's nap is over.  Quiet: others drove meanwhile, and nothing
+     * is due. */
+    SHOAL__DRIVER_ON_NAPPED,
+    /* A blocking call completed that was alone. */
+    SHOAL__DRIVER_ON_LONE,
+    /* Anything else completed. */
+    SHOAL__DRIVER_ON_COMPANY,
+    SHOAL__DRIVER_EVENT_COUNT
+} shoal__driver_event_t;
+
+typedef enum shoal__driver_verdict {
+    SHOAL__DRIVER_ILLEGAL,   /* zero, so an empty cell is illegal */
+    SHOAL__DRIVER_KEEP,      /* go on as before */
+    SHOAL__DRIVER_QUEUE,     /* the caller goes through the inbox and waits */
+    SHOAL__DRIVER_DRIVE,     /* the caller drives */
+    SHOAL__DRIVER_SIGNAL,    /* wake the driver, if it sleeps in the poll */
+    SHOAL__DRIVER_WAKE,      /* wake the background thread: it is to drive */
+    SHOAL__DRIVER_HAND_OVER, /* the same; the driver drives no more */
+    SHOAL__DRIVER_PARK,      /* the driver drives no more, and nobody else does */
+    SHOAL__DRIVER_LOOK       /* the background thread drives, to see what there is */
+} shoal__driver_verdict_t;
+
+typedef struct shoal__driver_token {
+    shoal__driver_t driver;
+    unsigned lone;  /* blocking calls in a row that were alone */
+    unsigned looks; /* since the last direct call */
+} shoal__driver_token_t;
+
+/* BACKGROUND. */
+void shoal__driver_token_init(shoal__driver_token_t *token);
+
+shoal__driver_verdict_t shoal__driver_token_step(shoal__driver_token_t *token,
+                                                 shoal__driver_event_t event,
+                                                 bool is_quiet);
+
+/* Would ON_TURNED park the loop, if it is quiet? */
+bool shoal__driver_token_may_park(const shoal__driver_token_t *token);
+
+#endif

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SHOAL_CORE_FLUSH_CENSUS_H
+#define SHOAL_CORE_FLUSH_CENSUS_H
+
+/*
+ * How many callers are there?  As many as commands were outstanding at once, queued or
+ * in flight, in the last 12 cycles.  A cycle ends when every command that was
+ * outstanding at its start has completed: about a round trip.
+ *
+ * Guarantee: never less than what is outstanding now.  Callers that left are forgotten
+ * after 12 cycles, or after 2 ms with nothing outstanding.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define SHOAL__CENSUS_CYCLES 12
+
+typedef struct shoal__flush_census {
+    uint64_t peaks[SHOAL__CENSUS_CYCLES]; /* most outstanding, of the last cycles */
+    unsigned next_peak;
+    uint64_t peak;       /* of the present cycle */
+    uint64_t most;       /* of all of them */
+    uint64_t cycle_left; /* completions until the present cycle ends */
+    uint64_t seen_us;    /* something was outstanding then, for the last time */
+} shoal__flush_census_t;
+
+void shoal__flush_census_init(shoal__flush_census_t *census);
+
+/* `outstanding` commands are queued or in flight.  To be told before completions and
+ * before decisions, so that no peak is missed. */
+void shoal__flush_census_note(shoal__flush_census_t *census, uint64_t outstanding,
+                              uint64_t now_us);
+
+/* Commands come after nothing was outstanding.  True if it was silent for so long that
+ * everything is forgotten. */
+bool shoal__flush_census_resume(shoal__flush_census_t *census, uint64_t now_us);
+
+/* `commands` completed; `outstanding` are left. */
+void shoal__flush_census_completed(shoal__flush_census_t *census, uint64_t commands,
+                                   uint64_t outstanding);
+
+static inline uint64_t shoal__flush_census_callers(const shoal__flush_census_t *census)
+{
+    return census->most;
+}
+
+#endif

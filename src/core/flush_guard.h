@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SHOAL_CORE_FLUSH_GUARD_H
+#define SHOAL_CORE_FLUSH_GUARD_H
+
+/*
+ * May commands be held in the hope for company, although everybody that is known
+ * waits already?  Only callers that do not wait for replies (an open loop) will come,
+ * so that has to be found out, and to be doubted again:
+ *
+ *   CLOSED  no holds, but now and then one as a probe.  In a closed loop it dries up: no
+ *           more commands come than replies let loose.  Two probes that do not dry up
+ *           begin a trial; others make the next one rarer.
+ *   TRIAL   eight epochs with and without holds in an order that cancels drifts:
+ *           callers who think between commands do not dry up, but are slowed down.
+ *   OPEN    the trial showed no loss of throughput: hold.  Until holds dry up, or the
+ *           pace of commands has changed by much, or for a good while.
+ *
+ * Guarantee: a probe in a closed loop costs one hold; there are nine in the first two
+ * seconds, and then one in 640 ms.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define SHOAL__GUARD_EPOCHS 8
+
+typedef enum shoal__guard_state {
+    SHOAL__GUARD_CLOSED,
+    SHOAL__GUARD_TRIAL,
+    SHOAL__GUARD_OPEN,
+} shoal__guard_state_t;
+
+typedef enum shoal__hold_outcome {
+    SHOAL__HOLD_DRIED_UP, /* as in a closed loop */
+    SHOAL__HOLD_FLOWED,   /* commands kept coming that no reply let loose */
+} shoal__hold_outcome_t;
+
+typedef struct shoal__flush_guard {
+    shoal__guard_state_t state;
+    uint64_t probe_us;    /* CLOSED: no probe before then */
+    uint64_t interval_us; /* between probes that dry up */
+    unsigned flowed;      /* evidence from probes that did not */
+    unsigned dried_up;    /* OPEN: holds, less those that did not */
+
+    unsigned epoch; /* TRIAL: which, and since when */
+    uint64_t epoch_since_us;
+    uint64_t epoch_completed;
+    uint64_t epoch_ns[SHOAL__GUARD_EPOCHS]; /* time of one command */
+
+    uint64_t probes; /* so far */
+    uint64_t trials;
+
+    uint64_t judged_gap_ns; /* OPEN: the pace of commands when that was found */
+    uint64_t trust_left;    /* OPEN: completions until the next trial */
+} shoal__flush_guard_t;
+
+void shoal__flush_guard_init(shoal__flush_guard_t *guard, uint64_t now_us);
+
+/* The callers may be others from now on. */
+void shoal__flush_guard_forget(shoal__flush_guard_t *guard, uint64_t now_us);
+
+/* May commands be held now? */
+bool shoal__flush_guard_may_hold(const shoal__flush_guard_t *guard, uint64_t now_us);
+
+/* A hold has ended. */
+void shoal__flush_guard_held(shoal__flush_guard_t *guard, shoal__hold_outcome_t outcome,
+                             uint64_t now_us);
+
+/* `commands` completed; how long one takes with a hold, and the gap between them. */
+void shoal__flush_guard_completed(shoal__flush_guard_t *guard, uint64_t commands,
+                                  uint64_t cycle_us, uint64_t gap_ns, uint64_t now_us);
+
+#endif
