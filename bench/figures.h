@@ -4,6 +4,7 @@
 
 /* The numbers of one round, or the medians of several.  NaN: not measured. */
 
+#include "histogram.h"
 #include "strategy.h"
 
 #include <shoal/stats.h>
@@ -42,6 +43,12 @@
     X(WRITES, NULL, "writes")                                                          \
     X(READS, NULL, "reads")                                                            \
     X(WAKEUPS, NULL, "wakeups")                                                        \
+    X(CALLER_WAKEUPS, NULL, "caller_wakeups")                                          \
+    X(DIRECT_CALLS, NULL, "direct_calls")                                              \
+    X(HANDOVERS, NULL, "handovers")                                                    \
+    X(STEP_BASE, NULL, "step_base_us")                                                 \
+    X(STEP_SETTLED, NULL, "step_settled_ms")                                           \
+    X(STEP_SETTLED_MAX, NULL, "step_settled_ms_max")                                   \
     X(PEAK_RSS_BYTES, NULL, "peak_rss_bytes")                                          \
     X(ALLOCATIONS, NULL, "allocations_per_op")                                         \
     X(ERRORS, NULL, "errors")
@@ -66,6 +73,7 @@ typedef struct series {
     size_t rounds_count;
     figures_t *rounds;
     figures_t median;      /* of each number by itself; the two histograms are sums */
+    histogram_t *latency;  /* of all rounds together; NULL: nobody asked for it */
     uint64_t sampling;     /* one command in so many was timed */
     char first_error[160]; /* "" if there was none */
 } series_t;

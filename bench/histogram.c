@@ -3,8 +3,7 @@
 
 #include <math.h>
 
-/* The middle of a bucket. */
-static double bucket_us(uint32_t bucket)
+double histogram_bucket_us(uint32_t bucket)
 {
     if (bucket < HISTOGRAM_EXACT)
         return (double)bucket / 1e3;
@@ -24,6 +23,13 @@ void histogram_clear(histogram_t *histogram)
 {
     for (uint32_t i = 0; i < HISTOGRAM_BUCKETS; i++)
         atomic_store_explicit(&histogram->counts[i], 0, memory_order_relaxed);
+}
+
+void histogram_add(histogram_t *histogram, const histogram_t *other)
+{
+    for (uint32_t i = 0; i < HISTOGRAM_BUCKETS; i++)
+        atomic_fetch_add_explicit(&histogram->counts[i], count_of(other, i),
+                                  memory_order_relaxed);
 }
 
 uint64_t histogram_total(const histogram_t *histogram)
@@ -47,7 +53,7 @@ void histogram_quantiles_us(const histogram_t *histogram, const double *quantile
             continue;
         seen += here;
         while (next < count && (double)seen >= quantiles[next] * total)
-            ret_us[next++] = bucket_us(i);
+            ret_us[next++] = histogram_bucket_us(i);
     }
     while (next < count)
         ret_us[next++] = (double)NAN;
@@ -60,8 +66,25 @@ double histogram_mean_us(const histogram_t *histogram)
 
     for (uint32_t i = 0; i < HISTOGRAM_BUCKETS; i++) {
         uint64_t here = count_of(histogram, i);
-        sum += (double)here * bucket_us(i);
+        sum += (double)here * histogram_bucket_us(i);
         total += here;
     }
     return total == 0 ? (double)NAN : sum / (double)total;
+}
+
+double histogram_deviation_us(const histogram_t *histogram)
+{
+    double mean_us = histogram_mean_us(histogram);
+    double sum = 0;
+    uint64_t total = 0;
+
+    for (uint32_t i = 0; i < HISTOGRAM_BUCKETS; i++) {
+        uint64_t here = count_of(histogram, i);
+        double deviation = histogram_bucket_us(i) - mean_us;
+        if (here == 0)
+            continue;
+        sum += (double)here * deviation * deviation;
+        total += here;
+    }
+    return total == 0 ? (double)NAN : sqrt(sum / (double)total);
 }

@@ -10,6 +10,7 @@
 
 #include <stdatomic.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #define HISTOGRAM_EXACT 2048u     /* buckets of one nanosecond */
 #define HISTOGRAM_PER_POWER 1024u /* buckets per power of two above them */
@@ -49,6 +50,12 @@ static inline void histogram_record_shared(histogram_t *histogram, uint64_t ns)
 
 void histogram_clear(histogram_t *histogram);
 
+/* Adds the counts of another one that nobody writes. */
+void histogram_add(histogram_t *histogram, const histogram_t *other);
+
+/* The middle of a bucket. */
+double histogram_bucket_us(uint32_t bucket);
+
 uint64_t histogram_total(const histogram_t *histogram);
 
 /* For each of `count` ascending quantiles (0 .. 1) the value, in microseconds, that
@@ -58,5 +65,12 @@ void histogram_quantiles_us(const histogram_t *histogram, const double *quantile
 
 /* NaN if nothing was recorded. */
 double histogram_mean_us(const histogram_t *histogram);
+
+/* NaN if nothing was recorded. */
+double histogram_deviation_us(const histogram_t *histogram);
+
+/* Writes the distribution as HdrHistogram's tools print and read it (.hgrm), values in
+ * microseconds. */
+void histogram_write_hgrm(const histogram_t *histogram, FILE *out);
 
 #endif

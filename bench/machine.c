@@ -65,6 +65,12 @@ void machine_raise_descriptors(void)
     setrlimit(RLIMIT_NOFILE, &limit);
 }
 
+uint64_t machine_descriptors(void)
+{
+    struct rlimit limit;
+    return getrlimit(RLIMIT_NOFILE, &limit) < 0 ? 0 : (uint64_t)limit.rlim_max;
+}
+
 static uint64_t to_ns(const struct timeval *time)
 {
     return (uint64_t)time->tv_sec * 1000000000u + (uint64_t)time->tv_usec * 1000u;

@@ -33,6 +33,9 @@ void machine_sleep_precisely(void);
 /* As many descriptors as the system allows. */
 void machine_raise_descriptors(void);
 
+/* How many that are. */
+uint64_t machine_descriptors(void);
+
 /* User and system time of this process so far. */
 uint64_t machine_cpu_ns(void);
 

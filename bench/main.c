@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 
-/* shoal-bench: options, server, plans, reports; in this order. */
+/* shoal-bench: options, server, proxies, plans, reports; in this order. */
 
+#include "compare.h"
+#include "delay_proxy.h"
 #include "interrupt.h"
 #include "machine.h"
-#include "plan.h"
-#include "profile_demo.h"
-#include "report.h"
+#include "profile.h"
+#include "report_html.h"
 #include "server.h"
 #include "server_info.h"
 
@@ -19,16 +20,19 @@
 #define EXIT_FAILED 1
 #define EXIT_USAGE 2
 
+#define PROXIES_MAX OPTIONS_LIST_MAX
+
 /* All that main() has to give back. */
 typedef struct bench {
     options_t options;
     workload_t workload;
     server_t server;
+    delay_proxy_t proxies[PROXIES_MAX];
+    size_t proxies_count;
     redisContext *control;
     report_context_t context;
-    plan_t plans[DEMO_PLANS];
-    size_t plans_count;
-    demo_t demo;
+    plan_list_t list;
+    size_t verdicts_failed;
     FILE *out;
 } bench_t;
 
@@ -49,7 +53,11 @@ static int open_workload(bench_t *bench)
         .argc = bench->options.argc,
         .argv = bench->options.argv,
         .value_bytes = bench->options.value_bytes,
+        .value_bytes_max = bench->options.value_bytes_max,
+        .sets = bench->options.sets,
+        .gets = bench->options.gets,
         .keyspace = bench->options.keyspace,
+        .key_pattern = bench->options.key_pattern,
         .is_verified = bench->options.is_verified,
     };
     const char *problem;
@@ -59,22 +67,87 @@ static int open_workload(bench_t *bench)
     return 0;
 }
 
-static int open_server(bench_t *bench)
+/* The points of the profile, each checked like what the command line asks for. */
+static int prepare(bench_t *bench)
+{
+    bench->options.profile->prepare(&bench->list, &bench->options);
+    if (bench->list.has_failed)
+        return fail(EXIT_FAILED, "out of memory");
+    for (size_t i = 0; i < bench->list.count; i++) {
+        if (!options_agree(bench->list.options[i]))
+            return EXIT_USAGE;
+    }
+    return bench->list.count > 0 ? 0 : fail(EXIT_USAGE, "nothing is left to measure");
+}
+
+static int start_server(bench_t *bench)
 {
     options_t *options = &bench->options;
     char problem[400];
 
-    if (options->is_private) {
-        if (server_start(&bench->server, options->server_cpu, options->is_tcp, problem,
-                         sizeof problem) < 0)
-            return fail(EXIT_FAILED, "%s", problem);
-        if (options->is_tcp) {
-            target_set_text(&options->target.host, "127.0.0.1");
-            options->target.port = bench->server.port;
-        } else {
-            target_set_text(&options->target.socket_path, bench->server.socket_path);
-        }
+    if (!options->is_private)
+        return 0;
+    if (server_start(&bench->server, options->server_cpu, options->is_tcp, problem,
+                     sizeof problem) < 0)
+        return fail(EXIT_FAILED, "%s", problem);
+    if (options->is_tcp) {
+        target_set_text(&options->target.host, "127.0.0.1");
+        options->target.port = bench->server.port;
+    } else {
+        target_set_text(&options->target.socket_path, bench->server.socket_path);
     }
+    return 0;
+}
+
+/* The proxy of a round trip, started when it is asked for first; NULL: failed. */
+static delay_proxy_t *find_proxy(bench_t *bench, uint64_t rtt_us)
+{
+    char problem[400];
+    /* With two CPUs it keeps off the client's; with more it goes where there is room. */
+    uint64_t cpu = bench->context.cpus > 2 ? MACHINE_NO_CPU : bench->options.server_cpu;
+
+    for (size_t i = 0; i < bench->proxies_count; i++) {
+        if (bench->proxies[i].rtt_us == rtt_us)
+            return &bench->proxies[i];
+    }
+    if (bench->proxies_count == PROXIES_MAX)
+        return NULL;
+    delay_proxy_t *proxy = &bench->proxies[bench->proxies_count];
+    if (delay_proxy_start(proxy, &bench->options.target, rtt_us, cpu, problem,
+                          sizeof problem) < 0) {
+        fail(EXIT_FAILED, "%s", problem);
+        return NULL;
+    }
+    bench->proxies_count++;
+    return proxy;
+}
+
+/* Where the load of each plan goes; what controls the server always goes there directly. */
+static int set_targets(bench_t *bench)
+{
+    for (size_t i = 0; i < bench->list.count; i++) {
+        options_t *options = bench->list.options[i];
+        options->target = bench->options.target;
+        if (options->rtt_us == 0)
+            continue;
+        delay_proxy_t *proxy = find_proxy(bench, options->rtt_us);
+        if (!proxy)
+            return EXIT_FAILED;
+        options->target = delay_proxy_target(proxy, &bench->options.target);
+    }
+    return 0;
+}
+
+static int open_server(bench_t *bench)
+{
+    options_t *options = &bench->options;
+    char problem[400];
+    int code = start_server(bench);
+
+    if (code == 0)
+        code = set_targets(bench);
+    if (code != 0)
+        return code;
     if (options->client_cpu != MACHINE_NO_CPU && machine_pin(options->client_cpu) < 0)
         return fail(EXIT_FAILED, "CPU %llu: %s",
                     (unsigned long long)options->client_cpu, strerror(errno));
@@ -94,51 +167,72 @@ static int open_server(bench_t *bench)
     return 0;
 }
 
-/* Measures one plan.  Returns EXIT_FAILED if a round failed. */
-static int measure(bench_t *bench, size_t index, const options_t *options)
+/* Rounds of all plans, for what is shown live. */
+static void number_steps(bench_t *bench)
 {
-    char problem[400];
-    plan_t *plan = &bench->plans[index];
+    size_t steps = 0;
 
-    *plan = (plan_t){
-        .options = options,
-        .workload = &bench->workload,
-        .control = bench->control,
-        .shows_live = !options->is_quiet && isatty(STDERR_FILENO),
-    };
-    bench->plans_count = index + 1;
-    return plan_measure(plan, problem, sizeof problem) < 0
-               ? fail(EXIT_FAILED, "%s", problem)
-               : 0;
+    for (size_t i = 0; i < bench->list.count; i++) {
+        const options_t *options = bench->list.options[i];
+        bench->list.plans[i].steps_before = steps;
+        steps += options->rounds * options->strategies_count;
+    }
+    for (size_t i = 0; i < bench->list.count; i++)
+        bench->list.plans[i].steps = steps;
+}
+
+/* Measures one plan and shows it.  Returns EXIT_FAILED if a round failed. */
+static int measure(bench_t *bench, plan_t *plan)
+{
+    const profile_t *profile = bench->options.profile;
+    char problem[400];
+
+    plan->workload = &bench->workload;
+    plan->control = bench->control;
+    plan->shows_live = !plan->options->is_quiet && isatty(STDERR_FILENO);
+    int rc = plan_measure(plan, problem, sizeof problem);
+    if (bench->options.is_csv)
+        report_csv(bench->out, plan);
+    else if (profile->show)
+        bench->verdicts_failed += profile->show(bench->out, plan);
+    fflush(bench->out);
+    return rc < 0 ? fail(EXIT_FAILED, "%s", problem) : 0;
 }
 
 static int measure_all(bench_t *bench)
 {
-    if (!bench->options.is_demo)
-        return measure(bench, 0, &bench->options);
-
-    demo_prepare(&bench->demo, &bench->options);
     int code = 0;
-    for (size_t i = 0; i < DEMO_PLANS && code == 0 && !interrupt_happened(); i++)
-        code = measure(bench, i, &bench->demo.options[i]);
+
+    number_steps(bench);
+    if (bench->options.is_csv)
+        report_csv_head(bench->out);
+    for (size_t i = 0; i < bench->list.count && code == 0 && !interrupt_happened(); i++)
+        code = measure(bench, &bench->list.plans[i]);
+    if (!bench->options.is_csv && bench->options.profile->summarise)
+        bench->verdicts_failed +=
+            bench->options.profile->summarise(bench->out, &bench->list);
+    fflush(bench->out);
     return code;
 }
 
-static void show(bench_t *bench)
+/* Writes the files that were asked for, as far as plans were measured. */
+static int write_files(const bench_t *bench)
 {
     const options_t *options = &bench->options;
+    const plan_t *plans = bench->list.plans;
+    size_t count = 0;
 
-    if (options->is_csv) {
-        for (size_t i = 0; i < bench->plans_count; i++)
-            report_csv(bench->out, &bench->plans[i]);
-        return;
-    }
-    if (!options->is_demo) {
-        report_table(bench->out, &bench->plans[0]);
-        return;
-    }
-    memcpy(bench->demo.plans, bench->plans, sizeof bench->plans);
-    demo_report(bench->out, &bench->demo);
+    while (count < bench->list.count && plans[count].series_count > 0)
+        count++;
+    if (options->json_path &&
+        report_json(options->json_path, plans, count, &bench->context) < 0)
+        return fail(EXIT_FAILED, "%s: %s", options->json_path, strerror(errno));
+    if (options->html_path &&
+        report_html(options->html_path, plans, count, &bench->context) < 0)
+        return fail(EXIT_FAILED, "%s: %s", options->html_path, strerror(errno));
+    if (options->hdr_path && report_hdr(options->hdr_path, plans, count) < 0)
+        return fail(EXIT_FAILED, "%s: %s", options->hdr_path, strerror(errno));
+    return 0;
 }
 
 /* What the results are worth, as an exit code. */
@@ -146,12 +240,14 @@ static int judge(const bench_t *bench)
 {
     double errors = 0;
 
-    for (size_t i = 0; i < bench->plans_count; i++)
-        errors += plan_errors(&bench->plans[i]);
+    for (size_t i = 0; i < bench->list.count; i++)
+        errors += plan_errors(&bench->list.plans[i]);
     if (interrupt_happened())
         return fail(EXIT_INTERRUPTED, "interrupted; this is what was measured so far");
     if (errors > 0)
         return fail(EXIT_FAILED, "%.0f commands failed: these are not results", errors);
+    if (bench->options.is_strict && bench->verdicts_failed > 0)
+        return fail(EXIT_FAILED, "%zu verdicts failed", bench->verdicts_failed);
     return 0;
 }
 
@@ -161,42 +257,59 @@ static int run(bench_t *bench)
     int code = open_workload(bench);
 
     if (code == 0)
+        code = prepare(bench);
+    if (code == 0)
         code = open_server(bench);
     if (code != 0)
         return code;
     if (!options->is_quiet && !options->is_csv)
-        (options->is_demo ? demo_heading : report_heading)(bench->out, options,
-                                                           &bench->context);
+        options->profile->heading(bench->out, options, &bench->context, &bench->list);
     fflush(bench->out);
 
     int measured = measure_all(bench);
-    show(bench);
-    fflush(bench->out);
-    if (options->json_path && report_json(options->json_path, bench->plans,
-                                          bench->plans_count, &bench->context) < 0)
-        return fail(EXIT_FAILED, "%s: %s", options->json_path, strerror(errno));
+    int written = write_files(bench);
     code = judge(bench);
-    return measured != 0 ? measured : code;
+    if (measured != 0)
+        return measured;
+    return written != 0 ? written : code;
+}
+
+static void release(bench_t *bench)
+{
+    if (bench->control)
+        redisFree(bench->control);
+    for (size_t i = 0; i < bench->proxies_count; i++)
+        delay_proxy_stop(&bench->proxies[i]);
+    server_stop(&bench->server);
+    plan_list_release(&bench->list);
+    workload_release(&bench->workload);
+    options_release(&bench->options);
 }
 
 int main(int argc, char **argv)
 {
     static bench_t bench; /* too big for the stack of some systems */
+    options_t *options = &bench.options;
 
-    switch (options_parse(&bench.options, argc, argv)) {
+    switch (options_parse(options, argc, argv)) {
     case OPTIONS_SHOWN:
-        options_release(&bench.options);
+        options_release(options);
         return 0;
     case OPTIONS_WRONG:
-        options_release(&bench.options);
+        options_release(options);
         return EXIT_USAGE;
     case OPTIONS_RUN:
         break;
     }
     bench.server.guard = -1;
-    bench.out = bench.options.json_path && strcmp(bench.options.json_path, "-") == 0
-                    ? stderr
-                    : stdout;
+    if (options->compare_path[0]) {
+        int compared = compare_files(options->compare_path[0], options->compare_path[1],
+                                     options->is_strict);
+        options_release(options);
+        return compared;
+    }
+    bench.out =
+        options->json_path && strcmp(options->json_path, "-") == 0 ? stderr : stdout;
     machine_raise_descriptors();
     machine_describe(bench.context.system, bench.context.cpu,
                      sizeof bench.context.system);
@@ -205,13 +318,6 @@ int main(int argc, char **argv)
         return fail(EXIT_FAILED, "no descriptors left");
 
     int code = run(&bench);
-
-    if (bench.control)
-        redisFree(bench.control);
-    server_stop(&bench.server);
-    for (size_t i = 0; i < bench.plans_count; i++)
-        plan_release(&bench.plans[i]);
-    workload_release(&bench.workload);
-    options_release(&bench.options);
+    release(&bench);
     return code;
 }

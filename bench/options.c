@@ -2,6 +2,8 @@
 #include "options.h"
 
 #include "machine.h"
+#include "option_rules.h"
+#include "profile.h"
 
 #include <shoal/version.h>
 #include <stdarg.h>
@@ -9,180 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define DAY_US 86400000000u
-
-/* How an option's text becomes a value at its offset in options_t. */
-typedef enum rule_kind {
-    RULE_WHOLE,   /* uint64_t, min .. max */
-    RULE_SECONDS, /* decimal seconds to uint64_t microseconds, min .. max of those */
-    RULE_TEXT,    /* const char * */
-    RULE_SET,     /* bool, true */
-    RULE_CLEAR,   /* bool, false */
-    RULE_CALL,    /* apply() says what is wrong, or NULL */
-} rule_kind_t;
-
-typedef struct rule {
-    char letter;         /* 0: none */
-    const char *name;    /* NULL: none */
-    const char *operand; /* its name in the help; NULL: takes none */
-    rule_kind_t kind;
-    size_t offset;
-    uint64_t min;
-    uint64_t max;
-    const char *(*apply)(options_t *options, const char *text);
-    const char *help;
-} rule_t;
-
-static const char *set_url(options_t *options, const char *text)
-{
-    const char *problem;
-    options->is_private = false;
-    return target_set_url(&options->target, text, &problem) < 0 ? problem : NULL;
-}
-
-static const char *set_host(options_t *options, const char *text)
-{
-    options->is_private = false;
-    target_set_text(&options->target.socket_path, NULL);
-    return target_set_text(&options->target.host, text) < 0 ? "out of memory" : NULL;
-}
-
-static const char *set_port(options_t *options, const char *text)
-{
-    char *end;
-    long port = strtol(text, &end, 10);
-    if (*text == '\0' || *end != '\0' || port < 1 || port > 65535)
-        return "expected 1 .. 65535";
-    options->is_private = false;
-    target_set_text(&options->target.socket_path, NULL);
-    options->target.port = (int)port;
-    return NULL;
-}
-
-static const char *set_socket(options_t *options, const char *text)
-{
-    options->is_private = false;
-    return target_set_text(&options->target.socket_path, text) < 0 ? "out of memory"
-                                                                   : NULL;
-}
-
-static const char *set_password(options_t *options, const char *text)
-{
-    return target_set_text(&options->target.password, text) < 0 ? "out of memory"
-                                                                : NULL;
-}
-
-static const char *set_user(options_t *options, const char *text)
-{
-    return target_set_text(&options->target.user, text) < 0 ? "out of memory" : NULL;
-}
-
-static const char *set_mode(options_t *options, const char *text)
-{
-    return strategy_parse_mode(&options->strategies[0], text) < 0
-               ? "expected callback, sync, borrowed, pool, explicit:N or raw:N"
-               : NULL;
-}
-
-static const char *set_flush(options_t *options, const char *text)
-{
-    return strategy_parse_flush(&options->strategies[0], text) < 0
-               ? "expected auto, off or fixed:US with 1 .. 1000000 microseconds"
-               : NULL;
-}
-
-static const char *set_resp(options_t *options, const char *text)
-{
-    if (strcmp(text, "2") != 0 && strcmp(text, "3") != 0)
-        return "expected 2 or 3";
-    options->target.resp = text[0] - '0';
-    return NULL;
-}
-
-static const char *set_arrivals(options_t *options, const char *text)
-{
-    options->is_random = strcmp(text, "random") == 0;
-    return options->is_random || strcmp(text, "even") == 0 ? NULL
-                                                           : "expected even or random";
-}
-
-static const char *set_profile(options_t *options, const char *text)
-{
-    options->is_demo = strcmp(text, "demo") == 0;
-    return options->is_demo ? NULL : "expected demo";
-}
-
-/* clang-format off */
-#define AT(field) offsetof(options_t, field)
-#define CALL(apply) RULE_CALL, 0, 0, 0, apply
-
-static const rule_t rules[] = {
-    {'u', "url", "URL", CALL(set_url), "redis://[[user]:password@]host[:port][/db] or unix://..."},
-    {'h', "host", "HOST", CALL(set_host), "the server's name or address [127.0.0.1]"},
-    {'p', "port", "PORT", CALL(set_port), "its port [6379]"},
-    {'s', "socket", "PATH", CALL(set_socket), "its Unix socket"},
-    {'a', "password", "PASSWORD", CALL(set_password), "authenticate"},
-    {0, "user", "USER", CALL(set_user), "as this user [the default user]"},
-
-    {'c', "callers", "N", RULE_WHOLE, AT(callers), 1, OPTIONS_CALLERS_MAX, NULL,
-     "concurrent callers; each waits for its reply, then sends the next [128]"},
-    {'n', "requests", "N", RULE_WHOLE, AT(requests), 1, UINT64_MAX / 2, NULL,
-     "end a round after so many commands"},
-    {0, "duration", "SECONDS", RULE_SECONDS, AT(duration_us), 10000, DAY_US, NULL,
-     "end a round after so long, if there is no -n [5]"},
-    {0, "warmup", "SECONDS", RULE_SECONDS, AT(warmup_us), 0, DAY_US, NULL,
-     "load before each round that is not counted [1]"},
-    {0, "rounds", "N", RULE_WHOLE, AT(rounds), 1, 1000, NULL,
-     "measure so often; the table shows medians [1]"},
-    {0, "rate", "N", RULE_WHOLE, AT(rate), 1, 100000000, NULL,
-     "open loop: N commands per second, however fast replies come; latency counts"
-     " from the intended moment"},
-    {0, "arrivals", "HOW", CALL(set_arrivals),
-     "of --rate: even, or random, a Poisson process [even]"},
-    {'t', "threads", "N", RULE_WHOLE, AT(threads), 1, 64, NULL,
-     "load threads of explicit, raw, and of --rate [1]"},
-
-    {0, "mode", "MODE", CALL(set_mode),
-     "callback|sync|borrowed (shoal), pool|explicit:N (hiredis), raw:N (the limit)"
-     " [callback]"},
-    {0, "flush", "FLUSH", CALL(set_flush), "auto|off|fixed:US [auto]"},
-    {0, "budget", "US", RULE_WHOLE, AT(budget_us), 0, 1000000, NULL,
-     "latency budget of --flush auto; 0: the library's default [0]"},
-    {0, "against", "LIST", RULE_TEXT, AT(against), 0, 0, NULL,
-     "measure these too, interleaved round by round: modes, flush settings of the"
-     " mode above, or MODE+FLUSH; for example raw:128,pool,off,fixed:100"},
-    {0, "resp", "2|3", CALL(set_resp), "protocol [3]"},
-
-    {'d', "data", "BYTES", RULE_WHOLE, AT(value_bytes), 1, 536870912, NULL,
-     "size of __data__ [16]"},
-    {'r', "keyspace", "N", RULE_WHOLE, AT(keyspace), 1, 1000000000000, NULL,
-     "__key__ and __rand_int__ are random below N [always 0]"},
-    {0, "seed", "N", RULE_WHOLE, AT(seed), 0, UINT64_MAX / 2, NULL,
-     "of the random numbers [1]"},
-    {0, "verify", NULL, RULE_SET, AT(is_verified), 0, 0, NULL,
-     "compare every reply with what it must be (GET, ECHO, SET, PING)"},
-
-    {0, "tcp", NULL, RULE_SET, AT(is_tcp), 0, 0, NULL,
-     "reach the private server by TCP on 127.0.0.1, not by a Unix socket"},
-    {0, "server-cpu", "N", RULE_WHOLE, AT(server_cpu), 0, 1023, NULL,
-     "pin the private server [the last CPU, with two or more]"},
-    {0, "client-cpu", "N", RULE_WHOLE, AT(client_cpu), 0, 1023, NULL,
-     "pin ourselves [the first CPU, if the private server is pinned]"},
-    {0, "no-pin", NULL, RULE_CLEAR, AT(is_pinned), 0, 0, NULL, "pin nothing"},
-
-    {0, "profile", "demo", CALL(set_profile), "half a minute that shows what shoal is for"},
-    {0, "json", "FILE", RULE_TEXT, AT(json_path), 0, 0, NULL,
-     "write everything there; - is standard output"},
-    {0, "csv", NULL, RULE_SET, AT(is_csv), 0, 0, NULL, "lines of CSV instead of the table"},
-    {'q', "quiet", NULL, RULE_SET, AT(is_quiet), 0, 0, NULL, "the table alone"},
-    {0, "help", NULL, RULE_SET, AT(wants_help), 0, 0, NULL, "this text"},
-    {0, "version", NULL, RULE_SET, AT(wants_version), 0, 0, NULL, "the version"},
-};
-/* clang-format on */
-
-#define RULES (sizeof rules / sizeof *rules)
-
-static bool complain(const char *format, ...)
+bool options_complain(const char *format, ...)
 {
     va_list args;
     va_start(args, format);
@@ -197,6 +26,10 @@ static bool complain(const char *format, ...)
 static void print_rule(const rule_t *rule)
 {
     char head[40];
+    if (rule->kind == RULE_HEADING) {
+        printf("\n%s\n", rule->help);
+        return;
+    }
     const char *operand = rule->operand ? rule->operand : "";
     int column = 26;
 
@@ -226,14 +59,16 @@ static void print_help(void)
            "-p or\n"
            "-s it starts a private redis-server and stops it again.  The default "
            "command is\n"
-           "SET key:__key__ __data__; __rand_int__ is a place, too.\n\n");
-    for (size_t i = 0; i < RULES; i++)
-        print_rule(&rules[i]);
+           "SET key:__key__ __data__; __rand_int__ is a place, too.\n");
+    for (size_t i = 0; i < option_rules_count; i++)
+        print_rule(&option_rules[i]);
     printf("\nFor example\n"
            "  shoal-bench --profile demo\n"
            "  shoal-bench -c 128 --rounds 5 --against raw:128,pool,off,fixed:100\n"
            "  shoal-bench --rate 50000 --rounds 3 --against off,fixed:100\n"
-           "  shoal-bench --mode sync -c 8 -r 100000 --verify GET key:__key__\n");
+           "  shoal-bench --mode sync -c 8 -r 100000 --verify GET key:__key__\n"
+           "  shoal-bench --profile sweep --callers-list 1,128 --rtts 0,200\n"
+           "  shoal-bench --compare before.json after.json\n");
 }
 
 static bool read_whole(const rule_t *rule, const char *text, uint64_t *ret_value)
@@ -243,6 +78,24 @@ static bool read_whole(const rule_t *rule, const char *text, uint64_t *ret_value
         return false;
     *ret_value = strtoull(text, &end, 10);
     return *end == '\0' && *ret_value >= rule->min && *ret_value <= rule->max;
+}
+
+/* Whole numbers with commas between. */
+static bool read_numbers(const rule_t *rule, const char *text, number_list_t *ret_list)
+{
+    ret_list->count = 0;
+    for (;;) {
+        char element[24] = "";
+        size_t bytes = strcspn(text, ",");
+        if (bytes >= sizeof element || ret_list->count == OPTIONS_LIST_MAX)
+            return false;
+        memcpy(element, text, bytes);
+        if (!read_whole(rule, element, &ret_list->numbers[ret_list->count++]))
+            return false;
+        if (text[bytes] == '\0')
+            return true;
+        text += bytes + 1;
+    }
 }
 
 static bool read_seconds(const rule_t *rule, const char *text, uint64_t *ret_us)
@@ -257,28 +110,41 @@ static bool read_seconds(const rule_t *rule, const char *text, uint64_t *ret_us)
     return true;
 }
 
+static bool apply_number(char *field, const rule_t *rule, const char *shown,
+                         const char *text)
+{
+    uint64_t value;
+
+    if (rule->kind == RULE_WHOLE && !read_whole(rule, text, &value))
+        return options_complain("%s %s: expected a whole number of %llu .. %llu", shown,
+                                text, (unsigned long long)rule->min,
+                                (unsigned long long)rule->max);
+    if (rule->kind == RULE_SECONDS && !read_seconds(rule, text, &value))
+        return options_complain("%s %s: expected seconds, %g .. %g", shown, text,
+                                (double)rule->min / 1e6, (double)rule->max / 1e6);
+    memcpy(field, &value, sizeof value);
+    return true;
+}
+
 /* Says what is wrong and returns false, or applies the option. */
 static bool apply(options_t *options, const rule_t *rule, const char *shown,
                   const char *text)
 {
     char *field = (char *)options + rule->offset;
-    uint64_t value;
     const char *problem;
 
     switch (rule->kind) {
     case RULE_WHOLE:
-        if (!read_whole(rule, text, &value))
-            return complain("%s %s: expected a whole number of %llu .. %llu", shown,
-                            text, (unsigned long long)rule->min,
-                            (unsigned long long)rule->max);
-        memcpy(field, &value, sizeof value);
-        return true;
     case RULE_SECONDS:
-        if (!read_seconds(rule, text, &value))
-            return complain("%s %s: expected seconds, %g .. %g", shown, text,
-                            (double)rule->min / 1e6, (double)rule->max / 1e6);
-        memcpy(field, &value, sizeof value);
-        return true;
+        return apply_number(field, rule, shown, text);
+    case RULE_NUMBERS:
+        if (read_numbers(rule, text, (number_list_t *)(void *)field))
+            return true;
+        return options_complain("%s %s: expected at most %d whole numbers of %llu .. "
+                                "%llu, with commas between",
+                                shown, text, OPTIONS_LIST_MAX,
+                                (unsigned long long)rule->min,
+                                (unsigned long long)rule->max);
     case RULE_TEXT:
         memcpy(field, &text, sizeof text);
         return true;
@@ -288,15 +154,20 @@ static bool apply(options_t *options, const rule_t *rule, const char *shown,
         return true;
     case RULE_CALL:
         problem = rule->apply(options, text);
-        return problem ? complain("%s %s: %s", shown, text, problem) : true;
+        return problem ? options_complain("%s %s: %s", shown, text, problem) : true;
+    case RULE_COMPARE:
+    case RULE_HEADING:
+        break;
     }
     return false;
 }
 
 static const rule_t *find_rule(const char *argument, size_t name_bytes)
 {
-    for (size_t i = 0; i < RULES; i++) {
-        const rule_t *rule = &rules[i];
+    for (size_t i = 0; i < option_rules_count; i++) {
+        const rule_t *rule = &option_rules[i];
+        if (!rule->name)
+            continue;
         if (argument[1] != '-' && rule->letter == argument[1])
             return rule;
         if (argument[1] == '-' && strlen(rule->name) == name_bytes - 2 &&
@@ -315,19 +186,26 @@ static bool parse_one(options_t *options, int argc, char **argv, int *index)
     const rule_t *rule = find_rule(argument, name_bytes);
 
     if (!rule)
-        return complain("%s: unknown option; --help lists them", argument);
+        return options_complain("%s: unknown option; --help lists them", argument);
 
     const char *text = NULL;
     if (argument[name_bytes] != '\0')
         text = argument + name_bytes + (is_long ? 1 : 0);
     if (!rule->operand && text)
-        return complain("%s: takes no operand", argument);
+        return options_complain("%s: takes no operand", argument);
     if (rule->operand && !text) {
         if (*index + 1 >= argc)
-            return complain("%s: needs %s", argument, rule->operand);
+            return options_complain("%s: needs %s", argument, rule->operand);
         text = argv[++*index];
     }
     ++*index;
+    if (rule->kind == RULE_COMPARE) {
+        if (*index >= argc)
+            return options_complain("%s: needs two files, %s", argument, rule->operand);
+        options->compare_path[0] = text;
+        options->compare_path[1] = argv[(*index)++];
+        return true;
+    }
     char shown[40];
     snprintf(shown, sizeof shown, "%.*s", (int)name_bytes, argument);
     return apply(options, rule, shown, text);
@@ -342,12 +220,13 @@ static bool parse_against(options_t *options)
         size_t bytes = strcspn(text, ",");
         snprintf(element, sizeof element, "%.*s", (int)bytes, text);
         if (options->strategies_count == OPTIONS_STRATEGIES_MAX)
-            return complain("--against: more than %d", OPTIONS_STRATEGIES_MAX - 1);
+            return options_complain("--against: more than %d",
+                                    OPTIONS_STRATEGIES_MAX - 1);
         if (bytes >= sizeof element ||
             strategy_parse(&options->strategies[options->strategies_count],
                            &options->strategies[0], element, &problem) < 0)
-            return complain("--against %s: %s", element,
-                            bytes >= sizeof element ? "too long" : problem);
+            return options_complain("--against %s: %s", element,
+                                    bytes >= sizeof element ? "too long" : problem);
         options->strategies_count++;
         text += bytes + (text[bytes] == ',');
     }
@@ -361,7 +240,7 @@ static bool place(options_t *options)
     bool chose = options->server_cpu != MACHINE_NO_CPU;
 
     if (chose && !options->is_private)
-        return complain("--server-cpu: the server is not ours to pin");
+        return options_complain("--server-cpu: the server is not ours to pin");
     if (!options->is_pinned) {
         options->server_cpu = options->client_cpu = MACHINE_NO_CPU;
         return true;
@@ -385,12 +264,13 @@ bool options_agree(const options_t *options)
     for (size_t i = 0; i < options->strategies_count; i++) {
         const strategy_t *strategy = &options->strategies[i];
         strategy_mode_name(strategy, name, sizeof name);
-        if (options->rate != 0 && strategy->mode != MODE_CALLBACK &&
-            strategy->mode != MODE_SYNC && strategy->mode != MODE_POOL)
-            return complain("--rate: %s has no open loop; callback, sync and pool have",
-                            name);
+        if (options->rate != 0 && !strategy_has_open_loop(strategy))
+            return options_complain("--rate: %s has no open loop; callback, sync, pool "
+                                    "and collector have",
+                                    name);
         if (options->is_verified && strategy->mode == MODE_RAW)
-            return complain("--verify: raw skips the replies and cannot compare them");
+            return options_complain(
+                "--verify: raw skips the replies and cannot compare them");
     }
     return true;
 }
@@ -401,11 +281,12 @@ static void set_defaults(options_t *options)
 
     *options = (options_t){
         .is_private = true,
-        .callers = 128,
+        .callers = OPTIONS_UNSET,
         .threads = 1,
-        .duration_us = 5000000,
-        .warmup_us = 1000000,
-        .rounds = 1,
+        .connections = 1,
+        .duration_us = OPTIONS_UNSET,
+        .warmup_us = OPTIONS_UNSET,
+        .rounds = OPTIONS_UNSET,
         .seed = 1,
         .strategies_count = 1,
         .value_bytes = 16,
@@ -415,7 +296,38 @@ static void set_defaults(options_t *options)
         .server_cpu = MACHINE_NO_CPU,
         .client_cpu = MACHINE_NO_CPU,
         .generator_cpu = MACHINE_NO_CPU,
+        .profile = &profile_plain,
     };
+}
+
+/* What no single option can tell. */
+static bool check_together(options_t *options)
+{
+    if (options->target.user && !options->target.password)
+        return options_complain("--user: needs a password, -a");
+    if (options->is_private && options->target.password)
+        return options_complain(
+            "-a: the private server has no password; name a server");
+    if (options->value_bytes_max < options->value_bytes)
+        options->value_bytes_max = options->value_bytes;
+    if (options->profile->has_flushes && !strategy_is_shoal(&options->strategies[0]))
+        return options_complain("--mode: the profile %s needs callback, sync, borrowed "
+                                "or queue",
+                                options->profile->name);
+    if (options->profile == &profile_step &&
+        options->strategies[0].mode != MODE_CALLBACK)
+        return options_complain("--mode: the profile step needs callback");
+    if (options->profile != &profile_plain) {
+        if (options->against)
+            return options_complain("--against: the profile chooses what is measured");
+        if (options->requests != 0)
+            return options_complain("-n: a profile goes by --duration");
+        if (options->rate != 0)
+            return options_complain("--rate: the profile chooses it; --rates restricts "
+                                    "the profile rate");
+    }
+    options->profile->set_defaults(options);
+    return parse_against(options) && place(options);
 }
 
 options_outcome_t options_parse(options_t *options, int argc, char **argv)
@@ -444,18 +356,9 @@ options_outcome_t options_parse(options_t *options, int argc, char **argv)
     if (index < argc) {
         options->argc = (size_t)(argc - index);
         options->argv = (const char *const *)(argv + index);
+        options->has_command = true;
     }
-    if (options->target.user && !options->target.password) {
-        complain("--user: needs a password, -a");
-        return OPTIONS_WRONG;
-    }
-    if (options->is_private && options->target.password) {
-        complain("-a: the private server has no password; name a server");
-        return OPTIONS_WRONG;
-    }
-    return parse_against(options) && options_agree(options) && place(options)
-               ? OPTIONS_RUN
-               : OPTIONS_WRONG;
+    return check_together(options) ? OPTIONS_RUN : OPTIONS_WRONG;
 }
 
 void options_release(options_t *options)

@@ -33,12 +33,12 @@ static bool await(run_t *run, uint64_t due_ns)
     }
 }
 
-static void release_one(pacer_t *pacer, uint64_t number)
+static bool release_one(pacer_t *pacer, uint64_t number)
 {
     if (pacer->release)
-        pacer->release(pacer->data, number);
-    else
-        sem_post(&pacer->due);
+        return pacer->release(pacer->data, number);
+    sem_post(&pacer->due);
+    return true;
 }
 
 static void *pace(void *member)
@@ -56,8 +56,11 @@ static void *pace(void *member)
     while (await(pacer->run, pacer_due_ns(pacer, number))) {
         uint64_t begin_ns = clock_thread_cpu_ns();
         uint64_t now = clock_ns();
+        bool is_taken = true;
         for (int i = 0; i < BURST_MAX && pacer_due_ns(pacer, number) <= now; i++) {
-            release_one(pacer, number);
+            is_taken = release_one(pacer, number);
+            if (!is_taken)
+                break;
             number += pacer->threads_count;
         }
         uint64_t end_ns = clock_thread_cpu_ns();
@@ -66,6 +69,8 @@ static void *pace(void *member)
                               memory_order_relaxed);
         if (run_phase(pacer->run) == RUN_STOPPING)
             break;
+        if (!is_taken)
+            sched_yield();
     }
     return NULL;
 }

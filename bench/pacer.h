@@ -24,7 +24,8 @@
 
 #define PACER_MOMENTS 65536u /* random ones repeat after so many commands */
 
-typedef void (*pacer_release_cb)(void *data, uint64_t number);
+/* Returns false if nobody can take the command yet: it is offered again. */
+typedef bool (*pacer_release_cb)(void *data, uint64_t number);
 
 typedef struct pacer pacer_t;
 

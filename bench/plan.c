@@ -17,8 +17,8 @@ static int measure_one(plan_t *plan, run_t *run, series_t *series, size_t step,
     char name[64];
     strategy_name(&series->strategy, name, sizeof name);
     const live_t live = {
-        .step = step,
-        .steps = plan->series_count * plan->options->rounds,
+        .step = plan->steps_before + step,
+        .steps = plan->steps,
         .name = name,
     };
     char why[200] = "";
@@ -32,6 +32,8 @@ static int measure_one(plan_t *plan, run_t *run, series_t *series, size_t step,
         snprintf(problem, problem_bytes, "%s: %s", name, why);
     if (rc == 0)
         series->rounds_count++;
+    if (rc == 0 && series->latency)
+        histogram_add(series->latency, run->latency);
     series->sampling = run->sampling;
     if (series->first_error[0] == '\0')
         snprintf(series->first_error, sizeof series->first_error, "%s",
@@ -68,7 +70,9 @@ static int allocate_series(plan_t *plan)
         plan->series[i].strategy = options->strategies[i];
         plan->series[i].rounds =
             calloc(options->rounds, sizeof *plan->series[i].rounds);
-        if (!plan->series[i].rounds)
+        if (options->hdr_path)
+            plan->series[i].latency = calloc(1, sizeof *plan->series[i].latency);
+        if (!plan->series[i].rounds || (options->hdr_path && !plan->series[i].latency))
             return -1;
     }
     return 0;
@@ -98,8 +102,10 @@ int plan_measure(plan_t *plan, char *problem, size_t problem_bytes)
 
 void plan_release(plan_t *plan)
 {
-    for (size_t i = 0; i < plan->series_count; i++)
+    for (size_t i = 0; i < plan->series_count; i++) {
         free(plan->series[i].rounds);
+        free(plan->series[i].latency);
+    }
     free(plan->series);
     plan->series = NULL;
     plan->series_count = 0;

@@ -17,6 +17,8 @@ typedef struct plan {
     const workload_t *workload;
     redisContext *control;
     bool shows_live;
+    size_t steps_before; /* rounds of other plans, for what is shown live */
+    size_t steps;        /* rounds of all plans */
 
     series_t *series;
     size_t series_count;

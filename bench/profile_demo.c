@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "profile_demo.h"
+
+/* Half a minute that shows what shoal is for. */
 
 #include "machine.h"
+#include "profile.h"
 
 #include <langinfo.h>
 #include <locale.h>
@@ -57,51 +59,52 @@ static void set_strategies(options_t *part)
     part->strategies_count = ROWS;
 }
 
-void demo_prepare(demo_t *demo, const options_t *options)
+static void set_defaults(options_t *options)
 {
-    for (size_t i = 0; i < DEMO_PLANS; i++) {
-        options_t *part = &demo->options[i];
-        *part = *options;
-        part->requests = 0;
-        part->rate = 0;
-        part->rounds = 3;
-        part->warmup_us = 150000;
-        part->duration_us = 450000;
-        part->is_verified = false;
-        if (i == PART_FEW)
-            part->callers = DEMO_FEW;
-        set_strategies(part);
-    }
+    options_default(&options->callers, 128);
+    options_default(&options->rounds, 3);
+}
 
-    /* A rate takes a policy longer to find out about than callers do. */
-    options_t *paced = &demo->options[PART_PACED];
-    paced->rate = DEMO_RATE;
-    paced->is_random = true;
-    paced->strategies_count = ROW_RAW;
-    paced->warmup_us = 450000;
-    paced->duration_us = 500000;
+/* A rate takes a policy longer to find out about than callers do. */
+static void set_part(options_t *part, demo_part_t kind)
+{
+    bool is_paced = kind == PART_PACED;
+
+    part->is_verified = false;
+    options_default(&part->warmup_us, is_paced ? 450000 : 150000);
+    options_default(&part->duration_us, is_paced ? 500000 : 450000);
+    if (kind == PART_FEW)
+        part->callers = DEMO_FEW;
+    set_strategies(part);
+    if (is_paced) {
+        part->rate = DEMO_RATE;
+        part->is_random = true;
+        part->strategies_count = ROW_RAW;
+    }
+}
+
+static void prepare(plan_list_t *list, const options_t *options)
+{
+    for (demo_part_t part = PART_MANY; part <= PART_PACED; part++)
+        set_part(plan_list_add(list, options), part);
 }
 
 /* The median of a figure; NaN if it was not measured. */
-static double figure(const demo_t *demo, demo_part_t part, demo_row_t row,
+static double figure(const plan_list_t *demo, demo_part_t part, demo_row_t row,
                      figure_t which)
 {
-    const plan_t *plan = &demo->plans[part];
-    if (plan->series_count <= (size_t)row || plan->series[row].rounds_count == 0)
-        return (double)NAN;
-    return plan->series[row].median.value[which];
+    return profile_figure(&demo->plans[part], (size_t)row, which);
 }
 
-static double ops(const demo_t *demo, demo_part_t part, demo_row_t row)
+static double ops(const plan_list_t *demo, demo_part_t part, demo_row_t row)
 {
     return figure(demo, part, row, FIGURE_OPS_PER_S);
 }
 
 /* CPU per command of client and server together. */
-static double both_ends_us(const demo_t *demo, demo_part_t part, demo_row_t row)
+static double both_ends_us(const plan_list_t *demo, demo_part_t part, demo_row_t row)
 {
-    return figure(demo, part, row, FIGURE_CLIENT_CPU_US) +
-           figure(demo, part, row, FIGURE_SERVER_CPU_US);
+    return profile_cpu_us(&demo->plans[part], (size_t)row);
 }
 
 static void begin_row(const pen_t *pen, demo_row_t row)
@@ -122,13 +125,13 @@ static void print_cell(const pen_t *pen, int width, int decimals, double value)
         fprintf(pen->out, "%*.*f", width, decimals, value);
 }
 
-static void print_table(const pen_t *pen, const demo_t *demo)
+static void print_table(const pen_t *pen, const plan_list_t *demo)
 {
     char heads[2][40];
 
     for (int part = PART_MANY; part <= PART_FEW; part++)
         snprintf(heads[part], sizeof heads[part], "%llu callers",
-                 (unsigned long long)demo->options[part].callers);
+                 (unsigned long long)demo->options[part]->callers);
     fprintf(pen->out, "%20s %21s %21s %20s/s\n", "", heads[PART_MANY], heads[PART_FEW],
             DEMO_RATE_TEXT);
     fprintf(pen->out, "%20s %8s%6s%7s %8s%6s%7s %8s%7s%7s\n", "", "", "p99", "CPU", "",
@@ -165,7 +168,7 @@ static double highest(const double *values)
     return result;
 }
 
-static void draw_throughput(const pen_t *pen, const demo_t *demo, demo_part_t part)
+static void draw_throughput(const pen_t *pen, const plan_list_t *demo, demo_part_t part)
 {
     double values[ROWS];
 
@@ -174,7 +177,7 @@ static void draw_throughput(const pen_t *pen, const demo_t *demo, demo_part_t pa
     if (highest(values) <= 0)
         return;
     fprintf(pen->out, "\nThroughput, %llu callers, commands/s\n",
-            (unsigned long long)demo->options[part].callers);
+            (unsigned long long)demo->options[part]->callers);
     for (demo_row_t row = 0; row < ROWS; row++) {
         if (isnan(values[row]))
             continue;
@@ -187,7 +190,7 @@ static void draw_throughput(const pen_t *pen, const demo_t *demo, demo_part_t pa
     }
 }
 
-static void draw_cpu(const pen_t *pen, const demo_t *demo, demo_part_t part)
+static void draw_cpu(const pen_t *pen, const plan_list_t *demo, demo_part_t part)
 {
     const char *client_cell = pen->is_unicode ? "\u2588" : "#";
     const char *server_cell = pen->is_unicode ? "\u2592" : ":";
@@ -229,7 +232,7 @@ static const char *ratio_words(double ratio, char *text, size_t text_bytes)
 }
 
 /* Sharing a connection against having one each. */
-static void explain_sharing(const pen_t *pen, const demo_t *demo, demo_part_t part)
+static void explain_sharing(const pen_t *pen, const plan_list_t *demo, demo_part_t part)
 {
     char words[40];
     double ratio = ops(demo, part, ROW_AUTO) / ops(demo, part, ROW_POOL);
@@ -239,9 +242,9 @@ static void explain_sharing(const pen_t *pen, const demo_t *demo, demo_part_t pa
     fprintf(pen->out,
             "- %llu callers on one connection, with no pipeline in their code, do\n"
             "  %s a pool of %llu connections",
-            (unsigned long long)demo->options[part].callers,
+            (unsigned long long)demo->options[part]->callers,
             ratio_words(ratio, words, sizeof words),
-            (unsigned long long)demo->options[part].callers);
+            (unsigned long long)demo->options[part]->callers);
     if (!isnan(both_ends_us(demo, part, ROW_AUTO)))
         fprintf(pen->out, ", for %.2f us of CPU per\n  command instead of %.2f",
                 both_ends_us(demo, part, ROW_AUTO), both_ends_us(demo, part, ROW_POOL));
@@ -249,7 +252,7 @@ static void explain_sharing(const pen_t *pen, const demo_t *demo, demo_part_t pa
 }
 
 /* How much is left to gain, and what a fixed pause loses. */
-static void explain_flushing(const pen_t *pen, const demo_t *demo)
+static void explain_flushing(const pen_t *pen, const plan_list_t *demo)
 {
     char many[40];
     char few[40];
@@ -263,19 +266,19 @@ static void explain_flushing(const pen_t *pen, const demo_t *demo)
             pen->out,
             "- auto does %.0f %% of raw batches, a thread that writes %llu ready-made\n"
             "  commands, waits for all replies and skips them.\n",
-            raw * 100, (unsigned long long)demo->options[PART_MANY].callers);
+            raw * 100, (unsigned long long)demo->options[PART_MANY]->callers);
     if (!isnan(fixed_few))
         fprintf(pen->out,
                 "- A fixed pause of %u us between flushes does %s auto with %llu\n"
                 "  callers, and %s auto with %llu.\n",
                 DEMO_PAUSE_US, ratio_words(fixed_many, many, sizeof many),
-                (unsigned long long)demo->options[PART_MANY].callers,
+                (unsigned long long)demo->options[PART_MANY]->callers,
                 ratio_words(fixed_few, few, sizeof few),
-                (unsigned long long)demo->options[PART_FEW].callers);
+                (unsigned long long)demo->options[PART_FEW]->callers);
 }
 
 /* What gathering commands is worth when callers come at a rate. */
-static void explain_rate(const pen_t *pen, const demo_t *demo)
+static void explain_rate(const pen_t *pen, const plan_list_t *demo)
 {
     char words[40];
     const demo_part_t part = PART_PACED;
@@ -297,7 +300,7 @@ static void explain_rate(const pen_t *pen, const demo_t *demo)
 }
 
 /* What was not reached, and how far the rounds differ. */
-static void explain_limits(const pen_t *pen, const demo_t *demo)
+static void explain_limits(const pen_t *pen, const plan_list_t *demo)
 {
     double spread = 0;
 
@@ -312,7 +315,7 @@ static void explain_limits(const pen_t *pen, const demo_t *demo)
             spread, series_spread(&demo->plans[PART_MANY].series[i], FIGURE_OPS_PER_S));
     fprintf(pen->out,
             "- Medians of %llu interleaved rounds, which differ by up to +-%.0f %%%s\n",
-            (unsigned long long)demo->options[PART_MANY].rounds, spread * 100,
+            (unsigned long long)demo->options[PART_MANY]->rounds, spread * 100,
             spread > 0.1 ? ":\n  the machine is busy with other things; trust ratios."
                          : ".");
 }
@@ -330,8 +333,10 @@ static pen_t choose_pen(FILE *out)
     };
 }
 
-void demo_heading(FILE *out, const options_t *options, const report_context_t *context)
+static void heading(FILE *out, const options_t *options,
+                    const report_context_t *context, const plan_list_t *list)
 {
+    (void)list;
     fprintf(
         out,
         "%s, %s%s; %s, %zu CPUs\n"
@@ -342,7 +347,8 @@ void demo_heading(FILE *out, const options_t *options, const report_context_t *c
         context->cpu, context->cpus, (unsigned long long)options->value_bytes);
 }
 
-void demo_report(FILE *out, const demo_t *demo)
+/* Table, picture and sentences, all from the figures of this run. */
+static size_t summarise(FILE *out, const plan_list_t *demo)
 {
     const pen_t pen = choose_pen(out);
 
@@ -355,4 +361,8 @@ void demo_report(FILE *out, const demo_t *demo)
     explain_flushing(&pen, demo);
     explain_rate(&pen, demo);
     explain_limits(&pen, demo);
+    return 0;
 }
+
+const profile_t profile_demo = {"demo",  false, set_defaults, prepare,
+                                heading, NULL,  summarise};

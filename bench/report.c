@@ -16,8 +16,7 @@ void report_command(const options_t *options, char *text, size_t text_bytes)
                                options->argv[i]);
 }
 
-/* "1234", "12.3k", "1.23M": four characters that matter. */
-static void short_number(double number, char *text, size_t text_bytes)
+void report_number(double number, char *text, size_t text_bytes)
 {
     if (isnan(number))
         snprintf(text, text_bytes, "-");
@@ -47,11 +46,9 @@ static void describe_pinning(FILE *out, const options_t *options)
         fputs(" (--no-pin leaves both free)", out);
 }
 
-void report_heading(FILE *out, const options_t *options,
+void report_machine(FILE *out, const options_t *options,
                     const report_context_t *context)
 {
-    char command[200];
-    report_command(options, command, sizeof command);
 
     fprintf(out, "%s, %s%s", context->server_version,
             !options->is_private ? context->url
@@ -60,16 +57,44 @@ void report_heading(FILE *out, const options_t *options,
             options->is_private ? "" : ", not ours");
     describe_pinning(out, options);
     fprintf(out, "\n%s, %zu CPUs; %s\n", context->cpu, context->cpus, context->system);
+}
+
+static void describe_commands(FILE *out, const options_t *options)
+{
+    char command[200];
+    report_command(options, command, sizeof command);
+
     fprintf(out, "%s", command);
     if (strstr(command, "__data__"))
-        fprintf(out, ", %llu bytes", (unsigned long long)options->value_bytes);
+        fprintf(out, ", %llu", (unsigned long long)options->value_bytes);
+    if (strstr(command, "__data__") && options->value_bytes_max > options->value_bytes)
+        fprintf(out, " .. %llu", (unsigned long long)options->value_bytes_max);
+    if (strstr(command, "__data__"))
+        fputs(" bytes", out);
     if (options->keyspace > 1)
-        fprintf(out, ", %llu keys", (unsigned long long)options->keyspace);
+        fprintf(out, ", %llu keys, %s", (unsigned long long)options->keyspace,
+                key_pattern_name(options->key_pattern));
+    if (options->sets + options->gets > 0)
+        fprintf(out, ", %llu to %llu GET", (unsigned long long)options->sets,
+                (unsigned long long)options->gets);
+}
+
+void report_heading(FILE *out, const options_t *options,
+                    const report_context_t *context)
+{
+    report_machine(out, options, context);
+    describe_commands(out, options);
     if (options->rate)
-        fprintf(out, "; open loop, %llu/s, %s", (unsigned long long)options->rate,
+        fprintf(out, "; open loop, %llu/s, %s,", (unsigned long long)options->rate,
                 options->is_random ? "at random moments" : "evenly spaced");
     else
-        fprintf(out, "; %llu callers", (unsigned long long)options->callers);
+        fputs(";", out);
+    fprintf(out, " %llu callers", (unsigned long long)options->callers);
+    if (options->connections > 1)
+        fprintf(out, ", %llu connections", (unsigned long long)options->connections);
+    if (options->rtt_us > 0)
+        fprintf(out, "; %llu us of added round trip",
+                (unsigned long long)options->rtt_us);
     if (options->requests)
         fprintf(out, "; %llu commands", (unsigned long long)options->requests);
     else
@@ -111,12 +136,12 @@ static void print_row(FILE *out, const series_t *series, bool shows_spread)
         fputs(" not measured\n", out);
         return;
     }
-    short_number(value[FIGURE_OPS_PER_S], text, sizeof text);
+    report_number(value[FIGURE_OPS_PER_S], text, sizeof text);
     fprintf(out, " %7s", text);
     if (shows_spread)
         fprintf(out, " %4.0f%%", series_spread(series, FIGURE_OPS_PER_S) * 100);
     for (size_t i = 0; i < COLUMNS; i++) {
-        short_number(value[columns[i].figure], text, sizeof text);
+        report_number(value[columns[i].figure], text, sizeof text);
         fprintf(out, " %6s", text);
     }
     if (value[FIGURE_ERRORS] > 0)
@@ -147,9 +172,10 @@ static void print_csv_row(FILE *out, const plan_t *plan, const strategy_t *strat
 
     strategy_mode_name(strategy, mode, sizeof mode);
     strategy_flush_name(strategy, flush, sizeof flush);
-    fprintf(out, "%s,%s,%llu,%llu,%zu", mode, flush,
+    fprintf(out, "%s,%s,%llu,%llu,%llu,%zu", mode, flush,
             (unsigned long long)plan->options->callers,
-            (unsigned long long)plan->options->rate, round);
+            (unsigned long long)plan->options->rate,
+            (unsigned long long)plan->options->rtt_us, round);
     for (size_t i = 0; i < FIGURE_COUNT; i++) {
         if (isfinite(figures->value[i]))
             fprintf(out, ",%.6g", figures->value[i]);
@@ -159,15 +185,19 @@ static void print_csv_row(FILE *out, const plan_t *plan, const strategy_t *strat
     fputs("\n", out);
 }
 
-void report_csv(FILE *out, const plan_t *plan)
+void report_csv_head(FILE *out)
 {
-    fputs("mode,flush,callers,rate,round", out);
+    fputs("mode,flush,callers,rate,rtt_us,round", out);
     for (size_t i = 0; i < FIGURE_COUNT; i++) {
         const char *group = figure_group((figure_t)i);
         fprintf(out, ",%s%s%s", group ? group : "", group ? "_" : "",
                 figure_key((figure_t)i));
     }
     fputs("\n", out);
+}
+
+void report_csv(FILE *out, const plan_t *plan)
+{
     for (size_t i = 0; i < plan->series_count; i++) {
         const series_t *series = &plan->series[i];
         for (size_t round = 0; round < series->rounds_count; round++)

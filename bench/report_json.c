@@ -2,6 +2,7 @@
 #include "report.h"
 
 #include "machine.h"
+#include "profile.h"
 
 #include <errno.h>
 #include <math.h>
@@ -121,16 +122,33 @@ static void put_figures(json_t *json, const figures_t *figures, bool is_paced)
 /* How many connections, or how many threads, a strategy uses. */
 static uint64_t connections_of(const options_t *options, const strategy_t *strategy)
 {
-    if (strategy->mode == MODE_POOL)
+    switch (strategy->mode) {
+    case MODE_CALLBACK:
+    case MODE_SYNC:
+    case MODE_BORROWED:
+    case MODE_QUEUE:
+        return options->connections;
+    case MODE_EXPLICIT:
+        return options_explicit_connections(options);
+    case MODE_POOL:
         return options->callers;
-    return strategy_is_shoal(strategy) ? 1 : options->threads;
+    case MODE_COLLECTOR:
+        return 1;
+    case MODE_RAW:
+        break;
+    }
+    return options->threads;
 }
 
 static uint64_t threads_of(const options_t *options, const strategy_t *strategy)
 {
-    if (strategy->mode == MODE_POOL || strategy->mode == MODE_SYNC)
+    if (strategy->mode == MODE_POOL || strategy->mode == MODE_SYNC ||
+        strategy->mode == MODE_COLLECTOR)
         return options->callers;
-    return strategy->mode == MODE_CALLBACK && options->rate == 0 ? 1 : options->threads;
+    if (strategy->mode == MODE_BORROWED ||
+        (strategy->mode == MODE_CALLBACK && options->rate == 0))
+        return options->connections;
+    return options->threads;
 }
 
 static void put_versions(json_t *json, const report_context_t *context)
@@ -165,7 +183,11 @@ static void put_load(json_t *json, const options_t *options, const strategy_t *s
     report_command(options, text, sizeof text);
     put_text(json, "command", text);
     put_whole(json, "value_bytes", options->value_bytes);
+    put_whole(json, "value_bytes_max", options->value_bytes_max);
     put_whole(json, "keyspace", options->keyspace);
+    put_text(json, "key_pattern", key_pattern_name(options->key_pattern));
+    put_whole(json, "sets", options->sets);
+    put_whole(json, "gets", options->gets);
     put_bool(json, "verify", options->is_verified);
     put_whole(json, "resp", (uint64_t)options->target.resp);
 }
@@ -181,7 +203,7 @@ static void put_config(json_t *json, const options_t *options, const series_t *s
     put_number(json, "duration_s", (double)options->duration_us / 1e6);
     put_number(json, "warmup_s", (double)options->warmup_us / 1e6);
     put_whole(json, "rounds", options->rounds);
-    put_whole(json, "rtt_us", 0);
+    put_whole(json, "rtt_us", options->rtt_us);
     put_whole(json, "latency_sampling", series->sampling);
     put_text(json, "url", context->url);
     put_bool(json, "private_server", options->is_private);
@@ -233,6 +255,8 @@ int report_json(const char *path, const plan_t *plans, size_t plans_count,
     open_bracket(&json, NULL, '{');
     put_text(&json, "tool", "shoal-bench " SHOAL_VERSION_STRING);
     put_bool(&json, "interrupted", was_interrupted);
+    if (plans_count > 0)
+        put_text(&json, "profile", plans[0].options->profile->name);
     open_bracket(&json, "runs", '[');
     for (size_t i = 0; i < plans_count; i++) {
         for (size_t k = 0; k < plans[i].series_count; k++)

@@ -30,17 +30,27 @@ typedef struct snapshot {
 
 static const load_kind_t *kind_of(const run_t *run)
 {
+    const options_t *options = run->options;
+
     switch (run->strategy->mode) {
     case MODE_CALLBACK:
-        return run->options->rate != 0 ? &load_callback_paced : &load_callback;
+        if (options->is_step)
+            return &load_step;
+        return options->rate != 0 ? &load_callback_paced : &load_callback;
     case MODE_SYNC:
         return &load_sync;
     case MODE_BORROWED:
         return &load_borrowed;
+    case MODE_QUEUE:
+        return &load_queue;
     case MODE_EXPLICIT:
-        return &load_explicit;
+        return options_explicit_connections(options) > options->threads
+                   ? &load_pipelines
+                   : &load_explicit;
     case MODE_POOL:
         return &load_pool;
+    case MODE_COLLECTOR:
+        return &load_collector;
     case MODE_RAW:
         break;
     }
@@ -168,6 +178,10 @@ static void compute_counters(figures_t *figures, const load_counters_t *from,
     }
     if (!to->has_library)
         return;
+    value[FIGURE_CALLER_WAKEUPS] =
+        (double)(to->caller_wakeups - from->caller_wakeups) / ops;
+    value[FIGURE_DIRECT_CALLS] = (double)(to->direct_calls - from->direct_calls) / ops;
+    value[FIGURE_HANDOVERS] = (double)(to->handovers - from->handovers) / ops;
     value[FIGURE_ALLOCATIONS] = (double)(to->allocations - from->allocations) / ops;
     figures->has_batches = true;
     for (size_t i = 0; i < SHOAL_STATS_BATCH_BUCKETS; i++)
@@ -255,6 +269,7 @@ static void prepare(run_t *run)
     run->first_error[0] = '\0';
     run->sampling = 1;
     run->load = NULL;
+    run->step_base_us = run->step_settled_ms[0] = run->step_settled_ms[1] = (double)NAN;
     histogram_clear(run->latency);
     histogram_clear(run->service);
 }
@@ -275,6 +290,11 @@ int run_round(run_t *run, redisContext *control, const live_t *live,
         measured = measure(run, kind, control, live, ret_figures);
     atomic_store(&run->phase, RUN_STOPPING);
     kind->stop(run);
+    if (measured) {
+        ret_figures->value[FIGURE_STEP_BASE] = run->step_base_us;
+        ret_figures->value[FIGURE_STEP_SETTLED] = run->step_settled_ms[0];
+        ret_figures->value[FIGURE_STEP_SETTLED_MAX] = run->step_settled_ms[1];
+    }
     close(run->wake_fds[0]);
     close(run->wake_fds[1]);
 

@@ -31,7 +31,10 @@ typedef struct load_counters {
     uint64_t writes;
     uint64_t reads;
     uint64_t wakeups;
-    bool has_library; /* the three below were counted */
+    bool has_library; /* the ones below were counted */
+    uint64_t caller_wakeups;
+    uint64_t direct_calls;
+    uint64_t handovers;
     uint64_t allocations;
     uint64_t batch_histogram[SHOAL_STATS_BATCH_BUCKETS];
     uint64_t flush_reasons[SHOAL_FLUSH_REASONS];
@@ -42,11 +45,13 @@ typedef struct run {
     const options_t *options;
     const strategy_t *strategy;
     const workload_t *workload;
-    histogram_t *latency; /* recorded while measuring only */
-    histogram_t *service; /* open loop: from the moment of submission */
-    uint64_t sampling;    /* one command in so many is timed */
-    void *load;           /* the load's own */
-    int wake_fds[2];      /* a byte ends the coordinator's wait */
+    histogram_t *latency;      /* recorded while measuring only */
+    histogram_t *service;      /* open loop: from the moment of submission */
+    uint64_t sampling;         /* one command in so many is timed */
+    void *load;                /* the load's own */
+    int wake_fds[2];           /* a byte ends the coordinator's wait */
+    double step_base_us;       /* of load_step once it has stopped; else NaN */
+    double step_settled_ms[2]; /* the median and the maximum */
     atomic_bool has_failed;
     char failure[160]; /* valid once has_failed is read as true */
     atomic_bool has_error;
@@ -74,8 +79,12 @@ extern const load_kind_t load_callback;
 extern const load_kind_t load_sync;
 extern const load_kind_t load_borrowed;
 extern const load_kind_t load_callback_paced;
+extern const load_kind_t load_step;
+extern const load_kind_t load_queue;
 extern const load_kind_t load_pool;
+extern const load_kind_t load_collector;
 extern const load_kind_t load_explicit;
+extern const load_kind_t load_pipelines; /* explicit, many connections per thread */
 extern const load_kind_t load_raw;
 
 /* What is shown while rounds run; NULL for nothing. */

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 
 /* The open loop on the library: the pacer's threads submit, and results come as
- * callbacks on the client's own thread. */
+ * callbacks on the clients' own threads.  Arrivals are dealt to the callers in turn; one
+ * whose caller still waits for a reply waits, too, and its latency counts from its
+ * intended moment. */
 
 #include "clock.h"
 #include "pacer.h"
@@ -9,14 +11,12 @@
 
 #include <stdlib.h>
 
-#define SLOTS 16384u /* outstanding at most; a power of two */
-#define DRAIN_US 1000000u
-
 typedef struct paced_load paced_load_t;
 
-/* Command k is in slot k modulo SLOTS. */
+/* A caller: takes every slots_count-th command. */
 typedef struct slot {
     paced_load_t *load;
+    shoal_client_t *client;
     uint64_t due_ns;
     uint64_t submitted_ns;
     command_t *command;
@@ -25,72 +25,87 @@ typedef struct slot {
 
 struct paced_load {
     run_t *run;
-    shoal_client_t *client;
+    shoal_clients_t clients;
     slot_t *slots;
+    size_t slots_count;
     command_t *commands; /* one for all slots if it is fixed, else one for each */
     size_t commands_count;
     bool is_pacing;
     pacer_t pacer;
 };
 
+static void record(const paced_load_t *load, const slot_t *slot)
+{
+    run_t *run = load->run;
+    uint64_t now_ns = clock_ns();
+
+    if (load->clients.count == 1) {
+        histogram_record(run->latency, now_ns - slot->due_ns);
+        histogram_record(run->service, now_ns - slot->submitted_ns);
+    } else {
+        histogram_record_shared(run->latency, now_ns - slot->due_ns);
+        histogram_record_shared(run->service, now_ns - slot->submitted_ns);
+    }
+}
+
 static void on_result(shoal_client_t *client, const shoal_result_t *result, void *data)
 {
     slot_t *slot = data;
-    run_t *run = slot->load->run;
+    const paced_load_t *load = slot->load;
+    run_t *run = load->run;
 
     (void)client;
-    if (run_phase(run) == RUN_MEASURING) {
-        uint64_t now_ns = clock_ns();
-        histogram_record(run->latency, now_ns - slot->due_ns);
-        histogram_record(run->service, now_ns - slot->submitted_ns);
-    }
+    if (run_phase(run) == RUN_MEASURING)
+        record(load, slot);
     shoal_load_check(run, slot->command, result);
     atomic_store_explicit(&slot->is_busy, false, memory_order_release);
-    run_count(run, 1);
+    if (load->clients.count == 1)
+        run_count(run, 1);
+    else
+        run_count_shared(run, 1);
 }
 
 /* The intended moment of a command has come. */
-static void release(void *data, uint64_t number)
+static bool release(void *data, uint64_t number)
 {
-    const struct timespec pause = {.tv_nsec = 50000};
     paced_load_t *load = data;
     run_t *run = load->run;
-    slot_t *slot = &load->slots[number % SLOTS];
+    slot_t *slot = &load->slots[number % load->slots_count];
 
-    while (atomic_load_explicit(&slot->is_busy, memory_order_acquire)) {
-        if (run_phase(run) == RUN_STOPPING)
-            return;
-        nanosleep(&pause, NULL);
-    }
+    if (atomic_load_explicit(&slot->is_busy, memory_order_relaxed) ||
+        atomic_exchange_explicit(&slot->is_busy, true, memory_order_acquire))
+        return false;
 
     command_t *command = slot->command;
     command_next(command, run->workload);
     slot->due_ns = pacer_due_ns(&load->pacer, number);
     slot->submitted_ns = clock_ns();
-    atomic_store_explicit(&slot->is_busy, true, memory_order_relaxed);
-    int rc = shoal_client_submit(load->client, command->argc, command->argv,
+    int rc = shoal_client_submit(slot->client, command->argc, command->argv,
                                  command->argvlen, on_result, slot);
     if (rc != 0)
         run_fail(run, "%s", shoal_strerror(rc));
+    return true;
 }
 
 static int make_slots(paced_load_t *load)
 {
     run_t *run = load->run;
-    size_t count = run->workload->is_fixed ? 1 : SLOTS;
+    size_t slots = run->options->callers;
+    size_t commands = run->workload->is_fixed ? 1 : slots;
 
-    load->slots = calloc(SLOTS, sizeof *load->slots);
-    load->commands = calloc(count, sizeof *load->commands);
+    load->slots = calloc(slots, sizeof *load->slots);
+    load->commands = calloc(commands, sizeof *load->commands);
     if (!load->slots || !load->commands)
         return -1;
-    for (; load->commands_count < count; load->commands_count++) {
+    for (; load->commands_count < commands; load->commands_count++) {
         if (command_init(&load->commands[load->commands_count], run->workload,
                          run->options->seed + load->commands_count) < 0)
             return -1;
     }
-    for (size_t i = 0; i < SLOTS; i++) {
+    load->slots_count = slots;
+    for (size_t i = 0; i < slots; i++) {
         load->slots[i].load = load;
-        load->slots[i].command = &load->commands[i % count];
+        load->slots[i].command = &load->commands[i % commands];
     }
     return 0;
 }
@@ -105,9 +120,10 @@ static int start(run_t *run)
         run_fail(run, "out of memory");
         return -1;
     }
-    load->client = shoal_load_open(run);
-    if (!load->client)
+    if (shoal_load_open_all(run, &load->clients) < 0)
         return -1;
+    for (size_t i = 0; i < load->slots_count; i++)
+        load->slots[i].client = load->clients.clients[i % load->clients.count];
     load->is_pacing = true;
     return pacer_start(&load->pacer, run, release, load);
 }
@@ -115,7 +131,7 @@ static int start(run_t *run)
 static void count(const run_t *run, load_counters_t *ret_counters)
 {
     const paced_load_t *load = run->load;
-    shoal_load_count(load->client, ret_counters);
+    shoal_load_count_all(&load->clients, ret_counters);
     ret_counters->idle_cpu_ns = pacer_idle_cpu_ns(&load->pacer);
 }
 
@@ -124,12 +140,11 @@ static void stop(run_t *run)
     paced_load_t *load = run->load;
     if (!load)
         return;
-    if (load->is_pacing) {
+    if (load->is_pacing)
         pacer_stop(&load->pacer, 0);
+    shoal_load_close_all(&load->clients);
+    if (load->is_pacing)
         pacer_release_memory(&load->pacer);
-    }
-    if (load->client)
-        shoal_client_close_and_wait(load->client, DRAIN_US);
     for (size_t i = 0; i < load->commands_count; i++)
         command_release(&load->commands[i]);
     free(load->commands);

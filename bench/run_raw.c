@@ -96,22 +96,37 @@ static redisReplyObjectFunctions no_objects = {
     .freeObject = free_object,
 };
 
+/* Encodes the batch behind each other; with a NULL `ret_bytes` only counts. */
+static size_t encode_all(command_t *command, const workload_t *workload, uint64_t depth,
+                         char *ret_bytes)
+{
+    size_t at = 0;
+
+    for (uint64_t i = 0; i < depth; i++) {
+        command_next(command, workload);
+        at += command_encode(command, ret_bytes ? ret_bytes + at : NULL);
+    }
+    return at;
+}
+
 static int encode_batch(raw_thread_t *thread, uint64_t seed)
 {
     const workload_t *workload = thread->run->workload;
+    uint64_t depth = thread->run->strategy->depth;
     command_t command;
 
-    if (command_init(&command, workload, seed) < 0)
-        return -1;
-    size_t bytes = command_encode(&command, NULL);
-    thread->batch_bytes = bytes * thread->run->strategy->depth;
-    thread->batch = malloc(thread->batch_bytes);
-    for (size_t at = 0; thread->batch && at < thread->batch_bytes; at += bytes) {
-        command_next(&command, workload);
-        command_encode(&command, thread->batch + at);
+    /* The same commands twice: to count, and to write. */
+    for (int pass = 0; pass < 2; pass++) {
+        if (command_init(&command, workload, seed) < 0)
+            return -1;
+        thread->batch_bytes = encode_all(&command, workload, depth, thread->batch);
+        command_release(&command);
+        if (!thread->batch)
+            thread->batch = malloc(thread->batch_bytes);
+        if (!thread->batch)
+            return -1;
     }
-    command_release(&command);
-    return thread->batch ? 0 : -1;
+    return 0;
 }
 
 static bool write_batch(raw_thread_t *thread)

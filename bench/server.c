@@ -66,7 +66,7 @@ static void become_server(const server_t *server, uint64_t cpu, pid_t guard)
     execl(server->program, server->program, "--port", port, "--bind", "127.0.0.1",
           "--unixsocket", server->socket_path, "--dir", server->folder, "--save", "",
           "--appendonly", "no", "--daemonize", "no", "--logfile", log, "--loglevel",
-          "warning", (char *)NULL);
+          "warning", "--maxclients", "20000", (char *)NULL);
     _exit(127);
 }
 

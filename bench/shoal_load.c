@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "shoal_load.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #define READY_US 5000000u
@@ -76,23 +77,57 @@ shoal_client_t *shoal_load_open(run_t *run)
     return NULL;
 }
 
-void shoal_load_count(shoal_client_t *client, load_counters_t *ret_counters)
+int shoal_load_open_all(run_t *run, shoal_clients_t *clients)
+{
+    size_t count = run->options->connections;
+
+    *clients = (shoal_clients_t){.clients = calloc(count, sizeof *clients->clients)};
+    if (!clients->clients) {
+        run_fail(run, "out of memory");
+        return -1;
+    }
+    for (; clients->count < count; clients->count++) {
+        clients->clients[clients->count] = shoal_load_open(run);
+        if (!clients->clients[clients->count])
+            return -1;
+    }
+    return 0;
+}
+
+void shoal_load_close_all(shoal_clients_t *clients)
+{
+    for (size_t i = 0; i < clients->count; i++)
+        shoal_client_close_and_wait(clients->clients[i], SHOAL_LOAD_DRAIN_US);
+    free(clients->clients);
+    *clients = (shoal_clients_t){0};
+}
+
+void shoal_load_add(shoal_client_t *client, load_counters_t *counters)
 {
     shoal_stats_t stats;
 
-    *ret_counters = (load_counters_t){0};
     if (!client || shoal_stats_get(client, &stats, sizeof stats) != 0)
         return;
-    ret_counters->has_calls = true;
-    ret_counters->writes = stats.writes;
-    ret_counters->reads = stats.reads;
-    ret_counters->wakeups = stats.wakeups;
-    ret_counters->has_library = true;
-    ret_counters->allocations = shoal_allocations();
-    memcpy(ret_counters->batch_histogram, stats.batch_histogram,
-           sizeof stats.batch_histogram);
-    memcpy(ret_counters->flush_reasons, stats.flush_reasons,
-           sizeof stats.flush_reasons);
+    counters->has_calls = true;
+    counters->writes += stats.writes;
+    counters->reads += stats.reads;
+    counters->wakeups += stats.wakeups;
+    counters->has_library = true;
+    counters->caller_wakeups += stats.caller_wakeups;
+    counters->direct_calls += stats.direct_calls;
+    counters->handovers += stats.handovers;
+    counters->allocations = shoal_allocations(); /* of the whole process */
+    for (size_t i = 0; i < SHOAL_STATS_BATCH_BUCKETS; i++)
+        counters->batch_histogram[i] += stats.batch_histogram[i];
+    for (size_t i = 0; i < SHOAL_FLUSH_REASONS; i++)
+        counters->flush_reasons[i] += stats.flush_reasons[i];
+}
+
+void shoal_load_count_all(const shoal_clients_t *clients, load_counters_t *ret_counters)
+{
+    *ret_counters = (load_counters_t){0};
+    for (size_t i = 0; i < clients->count; i++)
+        shoal_load_add(clients->clients[i], ret_counters);
 }
 
 void shoal_load_check_slowly(run_t *run, const command_t *command,

@@ -4,6 +4,8 @@
 
 /* What all loads that use the library share. */
 
+#define SHOAL_LOAD_DRAIN_US 1000000u
+
 #include "run.h"
 
 #include <shoal/shoal.h>
@@ -14,8 +16,22 @@ shoal_options_t *shoal_load_options(run_t *run);
 /* A client on its own thread, connected.  Returns NULL after run_fail(). */
 shoal_client_t *shoal_load_open(run_t *run);
 
-/* The client's counters; nothing for a NULL client. */
-void shoal_load_count(shoal_client_t *client, load_counters_t *ret_counters);
+/* As many clients as there are connections, each on its own thread, connected. */
+typedef struct shoal_clients {
+    shoal_client_t **clients;
+    size_t count;
+} shoal_clients_t;
+
+/* Returns -1 after run_fail(); shoal_load_close_all() is needed in either case. */
+int shoal_load_open_all(run_t *run, shoal_clients_t *clients);
+void shoal_load_close_all(shoal_clients_t *clients);
+
+/* Adds the client's counters; nothing for a NULL client. */
+void shoal_load_add(shoal_client_t *client, load_counters_t *counters);
+
+/* The sum of the counters of all. */
+void shoal_load_count_all(const shoal_clients_t *clients,
+                          load_counters_t *ret_counters);
 
 /* Notes what is wrong with a result. */
 void shoal_load_check_slowly(run_t *run, const command_t *command,

@@ -9,8 +9,10 @@
 #define PAUSE_US_MAX 1000000u
 
 static const char *const mode_names[] = {
-    [MODE_CALLBACK] = "callback", [MODE_SYNC] = "sync", [MODE_BORROWED] = "borrowed",
-    [MODE_EXPLICIT] = "explicit", [MODE_POOL] = "pool", [MODE_RAW] = "raw",
+    [MODE_CALLBACK] = "callback",   [MODE_SYNC] = "sync",
+    [MODE_BORROWED] = "borrowed",   [MODE_QUEUE] = "queue",
+    [MODE_EXPLICIT] = "explicit",   [MODE_POOL] = "pool",
+    [MODE_COLLECTOR] = "collector", [MODE_RAW] = "raw",
 };
 
 static bool has_depth(bench_mode_t mode)
@@ -20,7 +22,13 @@ static bool has_depth(bench_mode_t mode)
 
 bool strategy_is_shoal(const strategy_t *strategy)
 {
-    return strategy->mode <= MODE_BORROWED;
+    return strategy->mode <= MODE_QUEUE;
+}
+
+bool strategy_has_open_loop(const strategy_t *strategy)
+{
+    return strategy->mode == MODE_CALLBACK || strategy->mode == MODE_SYNC ||
+           strategy->mode == MODE_POOL || strategy->mode == MODE_COLLECTOR;
 }
 
 /* A whole number of 1 .. max, and nothing behind it. */
@@ -80,8 +88,9 @@ int strategy_parse(strategy_t *strategy, const strategy_t *base, const char *tex
     const char *flush = text[bytes] == '+' ? text + bytes + 1 : NULL;
 
     *strategy = *base;
-    *ret_problem = "expected callback, sync, borrowed, pool, explicit:N, raw:N, auto, "
-                   "off, fixed:US or MODE+FLUSH";
+    *ret_problem =
+        "expected callback, sync, borrowed, queue, pool, collector, explicit:N, "
+        "raw:N, auto, off, fixed:US or MODE+FLUSH";
     if (bytes >= sizeof mode)
         return -1;
     memcpy(mode, text, bytes);
@@ -90,7 +99,7 @@ int strategy_parse(strategy_t *strategy, const strategy_t *base, const char *tex
     if (strategy_parse_mode(strategy, mode) < 0) {
         if (flush || strategy_parse_flush(strategy, mode) < 0)
             return -1;
-        *ret_problem = "a flush setting needs --mode callback, sync or borrowed";
+        *ret_problem = "a flush setting needs --mode callback, sync, borrowed or queue";
         return strategy_is_shoal(strategy) ? 0 : -1;
     }
     if (!flush)

@@ -11,12 +11,14 @@
 #include <stdint.h>
 
 typedef enum bench_mode {
-    MODE_CALLBACK, /* shoal: callers are callbacks on the client's own thread */
-    MODE_SYNC,     /* shoal: callers are threads in blocking calls */
-    MODE_BORROWED, /* shoal: one thread submits and steps */
-    MODE_EXPLICIT, /* hiredis: pipelines of `depth` by hand */
-    MODE_POOL,     /* hiredis: every caller is a thread with its own connection */
-    MODE_RAW,      /* the limit: `depth` encoded commands, one write, replies skipped */
+    MODE_CALLBACK,  /* shoal: callers are callbacks on the client's own thread */
+    MODE_SYNC,      /* shoal: callers are threads in blocking calls */
+    MODE_BORROWED,  /* shoal: one thread submits and steps */
+    MODE_QUEUE,     /* shoal: threads submit, and take results off completion queues */
+    MODE_EXPLICIT,  /* hiredis: pipelines of `depth` by hand */
+    MODE_POOL,      /* hiredis: every caller is a thread with its own connection */
+    MODE_COLLECTOR, /* hiredis: one thread gathers what callers have queued */
+    MODE_RAW, /* the limit: `depth` encoded commands, one write, replies skipped */
 } bench_mode_t;
 
 typedef struct strategy {
@@ -28,6 +30,9 @@ typedef struct strategy {
 
 /* True for the modes that use the library. */
 bool strategy_is_shoal(const strategy_t *strategy);
+
+/* True for the modes that can take commands at a rate. */
+bool strategy_has_open_loop(const strategy_t *strategy);
 
 /* "callback", "explicit:100", "raw:128" ...  Returns -1 if it is none. */
 int strategy_parse_mode(strategy_t *strategy, const char *text);

@@ -5,13 +5,16 @@
 /*
  * What is sent.  A workload is the command with its places; a command is one
  * caller's own copy with the places filled in.  Every place has a fixed width, so
- * that filling writes a few digits into a prepared buffer and lengths never change.
+ * that filling writes a few digits into a prepared buffer; only the length of a value
+ * may vary, and then the value is the end of its argument.
  *
  *     __key__       12 digits below the keyspace, the same in the whole command
  *     __rand_int__  12 digits below the keyspace, another one at each place
  *     __data__      the value; when replies are verified it begins with the digits
  *                   that the command was given, so that no two are mistaken
  */
+
+#include "key_pattern.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -44,11 +47,17 @@ typedef struct workload {
     size_t bytes_len;
     workload_place_t *places;
     size_t places_count;
-    size_t value_bytes; /* of __data__ */
-    uint64_t keyspace;  /* 1 or more */
-    uint64_t stamps;    /* numbers are drawn below this */
-    uint32_t digits;    /* that can differ from 0 */
-    bool is_fixed;      /* every command is the same */
+    size_t value_bytes;     /* of __data__ */
+    size_t value_bytes_max; /* above value_bytes: lengths vary between the two */
+    size_t value_argument;  /* then: the argument that ends with __data__ */
+    size_t value_head;      /* then: its bytes in front of __data__ */
+    uint64_t sets;          /* of this SET, for so many of its GET; 0 and 0: no mix */
+    uint64_t gets;
+    uint64_t keyspace; /* 1 or more */
+    uint64_t stamps;   /* numbers are drawn below this */
+    key_pattern_t pattern;
+    uint32_t digits; /* that can differ from 0 */
+    bool is_fixed;   /* every command is the same */
     bool is_verified;
     workload_check_t check;
     const char *text; /* for WORKLOAD_CHECK_TEXT */
@@ -57,17 +66,24 @@ typedef struct workload {
 typedef struct command {
     size_t argc;
     const char **argv;
-    const size_t *argvlen; /* the workload's */
+    size_t *argvlen;
     char *bytes;
-    char *expected;  /* value_bytes; NULL unless the check is for the value */
-    uint64_t random; /* state of the generator */
+    char *expected;     /* the value, for WORKLOAD_CHECK_VALUE */
+    size_t value_bytes; /* of this command */
+    bool is_get;        /* of a mix */
+    uint64_t numbers;   /* state of the generator of numbers */
+    uint64_t random;    /* and of everything else */
 } command_t;
 
 typedef struct workload_spec {
     size_t argc;
     const char *const *argv;
     size_t value_bytes;
+    size_t value_bytes_max; /* value_bytes, or more for lengths between the two */
+    uint64_t sets;          /* 0 and 0: no mix */
+    uint64_t gets;
     uint64_t keyspace; /* 0: no -r was given */
+    key_pattern_kind_t key_pattern;
     bool is_verified;
 } workload_spec_t;
 
@@ -76,11 +92,11 @@ int workload_init(workload_t *workload, const workload_spec_t *spec,
                   const char **ret_problem);
 void workload_release(workload_t *workload);
 
-/* True if the command reads keys that workload_prefill_command() writes. */
+/* True if commands read keys that those of workload_prefill_init() write. */
 bool workload_wants_prefill(const workload_t *workload);
 
-/* For a GET: makes `set` the SET of the value that belongs to `number`. */
-int workload_prefill_init(workload_t *set, const workload_t *get);
+/* For a GET or a mix: makes `set` the SET of the values that belong to the numbers. */
+int workload_prefill_init(workload_t *set, const workload_t *workload);
 void command_fill_number(command_t *command, const workload_t *workload,
                          uint64_t number);
 

@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: MIT */
+#include "option_rules.h"
+
+#include "profile.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define DAY_US 86400000000u
+#define VALUE_BYTES_MAX 536870912u
+
+static const char *set_url(options_t *options, const char *text)
+{
+    const char *problem;
+    options->is_private = false;
+    return target_set_url(&options->target, text, &problem) < 0 ? problem : NULL;
+}
+
+static const char *set_host(options_t *options, const char *text)
+{
+    options->is_private = false;
+    target_set_text(&options->target.socket_path, NULL);
+    return target_set_text(&options->target.host, text) < 0 ? "out of memory" : NULL;
+}
+
+static const char *set_port(options_t *options, const char *text)
+{
+    char *end;
+    long port = strtol(text, &end, 10);
+    if (*text == '\0' || *end != '\0' || port < 1 || port > 65535)
+        return "expected 1 .. 65535";
+    options->is_private = false;
+    target_set_text(&options->target.socket_path, NULL);
+    options->target.port = (int)port;
+    return NULL;
+}
+
+static const char *set_socket(options_t *options, const char *text)
+{
+    options->is_private = false;
+    return target_set_text(&options->target.socket_path, text) < 0 ? "out of memory"
+                                                                   : NULL;
+}
+
+static const char *set_password(options_t *options, const char *text)
+{
+    return target_set_text(&options->target.password, text) < 0 ? "out of memory"
+                                                                : NULL;
+}
+
+static const char *set_user(options_t *options, const char *text)
+{
+    return target_set_text(&options->target.user, text) < 0 ? "out of memory" : NULL;
+}
+
+static const char *set_mode(options_t *options, const char *text)
+{
+    return strategy_parse_mode(&options->strategies[0], text) < 0
+               ? "expected callback, sync, borrowed, queue, pool, collector, "
+                 "explicit:N or "
+                 "raw:N"
+               : NULL;
+}
+
+static const char *set_flush(options_t *options, const char *text)
+{
+    return strategy_parse_flush(&options->strategies[0], text) < 0
+               ? "expected auto, off or fixed:US with 1 .. 1000000 microseconds"
+               : NULL;
+}
+
+static const char *set_resp(options_t *options, const char *text)
+{
+    if (strcmp(text, "2") != 0 && strcmp(text, "3") != 0)
+        return "expected 2 or 3";
+    options->target.resp = text[0] - '0';
+    return NULL;
+}
+
+static const char *set_arrivals(options_t *options, const char *text)
+{
+    options->is_random = strcmp(text, "random") == 0;
+    options->has_arrivals = true;
+    return options->is_random || strcmp(text, "even") == 0 ? NULL
+                                                           : "expected even or random";
+}
+
+static const char *set_profile(options_t *options, const char *text)
+{
+    options->profile = profile_find(text);
+    return options->profile ? NULL
+                            : "expected demo, sweep, rate, latency, matrix or step";
+}
+
+static const char *set_flushes(options_t *options, const char *text)
+{
+    strategy_list_t *list = &options->flushes;
+
+    list->count = 0;
+    for (;;) {
+        char element[32] = "";
+        size_t bytes = strcspn(text, ",");
+        if (list->count == OPTIONS_LIST_MAX)
+            return "too many";
+        strategy_t *strategy = &list->strategies[list->count++];
+        *strategy = (strategy_t){0};
+        if (bytes < sizeof element)
+            memcpy(element, text, bytes);
+        if (strategy_parse_flush(strategy, element) < 0)
+            return "expected auto, off or fixed:US, with commas between";
+        if (text[bytes] == '\0')
+            return NULL;
+        text += bytes + 1;
+    }
+}
+
+/* Two whole numbers with `mark` between. */
+static bool read_pair(const char *text, char mark, uint64_t *ret_first,
+                      uint64_t *ret_second)
+{
+    char *end;
+    if (*text < '0' || *text > '9')
+        return false;
+    *ret_first = strtoull(text, &end, 10);
+    if (*end != mark || end[1] < '0' || end[1] > '9')
+        return false;
+    *ret_second = strtoull(end + 1, &end, 10);
+    return *end == '\0';
+}
+
+static const char *set_data_range(options_t *options, const char *text)
+{
+    uint64_t *least = &options->value_bytes;
+    uint64_t *most = &options->value_bytes_max;
+
+    return read_pair(text, '-', least, most) && *least >= 1 && *least <= *most &&
+                   *most <= VALUE_BYTES_MAX
+               ? NULL
+               : "expected A-B, 1 <= A <= B <= 536870912";
+}
+
+static const char *set_ratio(options_t *options, const char *text)
+{
+    return read_pair(text, ':', &options->sets, &options->gets) &&
+                   options->sets <= 1000000 && options->gets <= 1000000 &&
+                   options->sets + options->gets > 0
+               ? NULL
+               : "expected SETS:GETS, for example 1:10";
+}
+
+static const char *set_key_pattern(options_t *options, const char *text)
+{
+    return key_pattern_parse(text, &options->key_pattern) == 0
+               ? NULL
+               : "expected uniform, sequential, gaussian or zipf";
+}
+
+/* clang-format off */
+#define AT(field) offsetof(options_t, field)
+#define CALL(apply) RULE_CALL, 0, 0, 0, apply
+#define WHOLE(field, min, max) RULE_WHOLE, AT(field), min, max, NULL
+#define NUMBERS(field, min, max) RULE_NUMBERS, AT(field), min, max, NULL
+#define TEXT(field) RULE_TEXT, AT(field), 0, 0, NULL
+#define FLAG(field) RULE_SET, AT(field), 0, 0, NULL
+#define HEADING(text) {0, NULL, NULL, RULE_HEADING, 0, 0, 0, NULL, text}
+
+const rule_t option_rules[] = {
+    HEADING("The server"),
+    {'u', "url", "URL", CALL(set_url), "redis://[[user]:password@]host[:port][/db] or unix://..."},
+    {'h', "host", "HOST", CALL(set_host), "the server's name or address [127.0.0.1]"},
+    {'p', "port", "PORT", CALL(set_port), "its port [6379]"},
+    {'s', "socket", "PATH", CALL(set_socket), "its Unix socket"},
+    {'a', "password", "PASSWORD", CALL(set_password), "authenticate"},
+    {0, "user", "USER", CALL(set_user), "as this user [the default user]"},
+    {0, "resp", "2|3", CALL(set_resp), "protocol [3]"},
+    {0, "tcp", NULL, FLAG(is_tcp),
+     "reach the private server by TCP on 127.0.0.1, not by a Unix socket"},
+    {0, "rtt", "US", WHOLE(rtt_us, 0, 10000000),
+     "a delay proxy of ours adds this round trip, half each way [0]"},
+
+    HEADING("The load"),
+    {'c', "callers", "N", WHOLE(callers, 1, OPTIONS_CALLERS_MAX),
+     "concurrent callers; each waits for its reply, then sends the next; with --rate,"
+     " the most commands that can be under way [128]"},
+    {'n', "requests", "N", WHOLE(requests, 1, UINT64_MAX / 2),
+     "end a round after so many commands"},
+    {0, "duration", "SECONDS", RULE_SECONDS, AT(duration_us), 10000, DAY_US, NULL,
+     "end a round after so long, if there is no -n [5]"},
+    {0, "warmup", "SECONDS", RULE_SECONDS, AT(warmup_us), 0, DAY_US, NULL,
+     "load before each round that is not counted [1]"},
+    {0, "rounds", "N", WHOLE(rounds, 1, 1000),
+     "measure so often; the table shows medians [1]"},
+    {0, "rate", "N", WHOLE(rate, 1, 100000000),
+     "open loop: N commands per second, however fast replies come; latency counts"
+     " from the intended moment"},
+    {0, "arrivals", "HOW", CALL(set_arrivals),
+     "of --rate: even, or random, a Poisson process [even]"},
+    {'t', "threads", "N", WHOLE(threads, 1, 64),
+     "threads of queue, explicit, raw, and of the generator of --rate; sync, pool and"
+     " collector have one for each caller, callback and borrowed one for each connection"
+     " [1]"},
+    {0, "connections", "N", WHOLE(connections, 1, OPTIONS_CONNECTIONS_MAX),
+     "clients of shoal's modes, which share the callers; connections of explicit [1]"},
+
+    HEADING("How commands get there"),
+    {0, "mode", "MODE", CALL(set_mode),
+     "callback|sync|borrowed|queue (shoal), pool|collector|explicit:N (hiredis), raw:N"
+     " (the limit) [callback]"},
+    {0, "flush", "FLUSH", CALL(set_flush), "auto|off|fixed:US [auto]"},
+    {0, "budget", "US", WHOLE(budget_us, 0, 1000000),
+     "latency budget of --flush auto; 0: the library's default [0]"},
+    {0, "against", "LIST", TEXT(against),
+     "measure these too, interleaved round by round: modes, flush settings of the"
+     " mode above, or MODE+FLUSH; for example raw:128,pool,off,fixed:100"},
+
+    HEADING("The commands"),
+    {'d', "data", "BYTES", WHOLE(value_bytes, 1, VALUE_BYTES_MAX),
+     "size of __data__ [16]"},
+    {0, "data-range", "A-B", CALL(set_data_range), "a random size of __data__"},
+    {'r', "keyspace", "N", WHOLE(keyspace, 1, 1000000000000),
+     "__key__ and __rand_int__ are random below N [always 0]"},
+    {0, "key-pattern", "P", CALL(set_key_pattern),
+     "which: uniform, sequential, gaussian (around the middle) or zipf (low ones often)"
+     " [uniform]"},
+    {0, "ratio", "SETS:GETS", CALL(set_ratio),
+     "a random mix of the command, a SET, and the GET of such keys"},
+    {0, "seed", "N", WHOLE(seed, 0, UINT64_MAX / 2), "of the random numbers [1]"},
+    {0, "verify", NULL, FLAG(is_verified),
+     "compare every reply with what it must be (GET, ECHO, SET, PING)"},
+
+    HEADING("The machine"),
+    {0, "server-cpu", "N", WHOLE(server_cpu, 0, 1023),
+     "pin the private server [the last CPU, with two or more]"},
+    {0, "client-cpu", "N", WHOLE(client_cpu, 0, 1023),
+     "pin ourselves [the first CPU, if the private server is pinned]"},
+    {0, "no-pin", NULL, RULE_CLEAR, AT(is_pinned), 0, 0, NULL, "pin nothing"},
+
+    HEADING("Ready sets of measurements"),
+    {0, "profile", "NAME", CALL(set_profile),
+     "demo, half a minute that shows what shoal is for; sweep, callers x flush settings"
+     " x round trips; rate, open loops; latency, a lone caller; matrix, callers x"
+     " explicit pipelines; step, callers that come and go"},
+    {0, "callers-list", "LIST", NUMBERS(callers_list, 1, OPTIONS_CALLERS_MAX),
+     "restrict sweep and matrix to these"},
+    {0, "rates", "LIST", NUMBERS(rates, 1, 100000000), "restrict rate to these"},
+    {0, "rtts", "LIST", NUMBERS(rtts, 0, 10000000),
+     "the added round trips of sweep and latency, in microseconds"},
+    {0, "flushes", "LIST", CALL(set_flushes),
+     "the flush settings of sweep, rate and step, for example off,fixed:100,auto"},
+    {0, "batches", "LIST", NUMBERS(batches, 1, 100000), "restrict matrix to these"},
+    {0, "strict", NULL, FLAG(is_strict),
+     "exit code 1 if a verdict of the profile fails, or if --compare finds something"
+     " worse"},
+
+    HEADING("Results"),
+    {0, "json", "FILE", TEXT(json_path), "write everything there; - is standard output"},
+    {0, "html", "FILE", TEXT(html_path), "write a report with charts"},
+    {0, "hdr", "FILE", TEXT(hdr_path),
+     "write the distribution of the latency in microseconds, as HdrHistogram's tools"
+     " read it; with several runs, one FILE.N each"},
+    {0, "csv", NULL, FLAG(is_csv), "lines of CSV instead of the table"},
+    {0, "compare", "OLD NEW", RULE_COMPARE, 0, 0, 0, NULL,
+     "measure nothing; show what differs between two files of --json, and whether it is"
+     " beyond the noise"},
+    {'v', "verbose", NULL, FLAG(is_verbose), "profiles say why each batch left, too"},
+    {'q', "quiet", NULL, FLAG(is_quiet), "the table alone"},
+    {0, "help", NULL, FLAG(wants_help), "this text"},
+    {0, "version", NULL, FLAG(wants_version), "the version"},
+};
+/* clang-format on */
+
+const size_t option_rules_count = sizeof option_rules / sizeof *option_rules;

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+#include "async_link.h"
+
+#include "uv_attach.h"
+
+/* hiredis notes an error in one of two places. */
+static const char *error_of(const redisAsyncContext *connection)
+{
+    if (!connection)
+        return "out of memory";
+    if (connection->errstr && connection->errstr[0] != '\0')
+        return connection->errstr;
+    return connection->c.errstr[0] != '\0' ? connection->c.errstr : "no reason given";
+}
+
+static void on_connect(const redisAsyncContext *connection, int status)
+{
+    if (status != REDIS_OK)
+        peer_fail("cannot connect: %s", error_of(connection));
+}
+
+static void on_disconnect(const redisAsyncContext *connection, int status)
+{
+    if (status != REDIS_OK)
+        peer_fail("the connection was lost: %s", error_of(connection));
+}
+
+redisAsyncContext *async_link_open(const peer_t *peer, uv_loop_t *loop)
+{
+    const peer_options_t *options = peer->options;
+    redisAsyncContext *connection =
+        options->socket_path ? redisAsyncConnectUnix(options->socket_path)
+                             : redisAsyncConnect(options->host, options->port);
+
+    if (!connection || connection->err)
+        peer_fail("cannot connect: %s", error_of(connection));
+    if (uv_attach(connection, loop) < 0)
+        peer_fail("the connection cannot be watched");
+    redisAsyncSetConnectCallback(connection, on_connect);
+    redisAsyncSetDisconnectCallback(connection, on_disconnect);
+    return connection;
+}
+
+void async_link_send(const peer_t *peer, redisAsyncContext *connection,
+                     redisCallbackFn *on_reply, void *data)
+{
+    const char *argv[PEER_ARGUMENTS] = {peer->argv[0], peer->argv[1], peer->argv[2]};
+
+    if (redisAsyncCommandArgv(connection, on_reply, data, PEER_ARGUMENTS, argv,
+                              peer->argvlen) != REDIS_OK)
+        peer_fail("a command was refused: %s", error_of(connection));
+}
+
+void async_link_check(peer_t *peer, const redisReply *reply,
+                      const redisAsyncContext *connection)
+{
+    if (!reply)
+        peer_fail("a reply is missing: %s", error_of(connection));
+    if (reply->type == REDIS_REPLY_ERROR)
+        peer_note_error(peer, reply->str);
+}

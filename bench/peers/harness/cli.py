@@ -1,0 +1,220 @@
+# SPDX-License-Identifier: MIT
+"""The command line, and the rounds."""
+
+import argparse
+import os
+import signal
+import sys
+from pathlib import Path
+
+from .figures import summarize
+from .machine import describe, plan_cpus
+from .measure import Failed, Load, Place, measure, measure_generator
+from .programs import PEERS, Programs, Unavailable
+from .report import Report
+from .rows import ROWS, select
+from .server import Server
+
+ROOT = PEERS.parent.parent
+
+
+def whole_numbers(text):
+    numbers = [int(word) for word in text.split(",") if word.isdecimal()]
+    if len(numbers) != len(text.split(",")) or min(numbers) < 1:
+        raise argparse.ArgumentTypeError(
+            "expected whole numbers of 1 or more, with commas between them"
+        )
+    return numbers
+
+
+def words(text):
+    return [word for word in text.split(",") if word]
+
+
+def parse(arguments):
+    parser = argparse.ArgumentParser(
+        prog="bench/peers/run",
+        description="Measures shoal and other clients, interleaved round by round.",
+    )
+    add = parser.add_argument
+    add(
+        "--callers",
+        type=whole_numbers,
+        metavar="N,..",
+        help="concurrent callers [1,128,1024; 128 with --rate]",
+    )
+    add(
+        "--rate",
+        type=whole_numbers,
+        metavar="R,..",
+        help="open loop: so many commands per second",
+    )
+    add("--rounds", type=int, default=3, help="each row so often [3]")
+    add("--duration", type=float, default=2, help="seconds of one run [2]")
+    add("--warmup", type=float, default=1, help="seconds before it [1]")
+    add("--value-bytes", type=int, default=16, help="size of the value [16]")
+    add(
+        "--client-cpus",
+        type=int,
+        default=1,
+        metavar="N",
+        help="CPUs that a client may use; the server has the last one [1]",
+    )
+    add("--only", type=words, default=[], metavar="GLOB,..", help="these rows only")
+    add("--skip", type=words, default=[], metavar="GLOB,..", help="not these rows")
+    add(
+        "--out",
+        type=Path,
+        default=ROOT / "build" / "peers",
+        metavar="DIR",
+        help="where peers.md and peers.json go [build/peers]",
+    )
+    add(
+        "--build",
+        type=Path,
+        default=ROOT / "build" / "peers",
+        metavar="DIR",
+        help="where the Go and Python peers are built [build/peers]",
+    )
+    add(
+        "--shoal",
+        type=Path,
+        default=ROOT / "build" / "bin" / "shoal-bench",
+        metavar="PATH",
+        help="shoal-bench; peer-hiredis is expected beside it",
+    )
+    add("--list", action="store_true", help="show the rows and end")
+    options = parser.parse_args(arguments)
+    if min(options.rounds, options.client_cpus, options.value_bytes) < 1:
+        parser.error("--rounds, --client-cpus and --value-bytes must be 1 or more")
+    if options.duration <= 0 or options.warmup < 0:
+        parser.error("--duration must be more than 0, --warmup not less")
+    return options
+
+
+def loads_of(options):
+    callers = options.callers or ([128] if options.rate else [1, 128, 1024])
+    return [
+        Load(count, rate, options.value_bytes, options.duration, options.warmup)
+        for rate in options.rate or [0]
+        for count in callers
+    ]
+
+
+def progress(text):
+    """One line that is written over on a terminal, a line each elsewhere."""
+    if sys.stderr.isatty():
+        print(f"\r\033[K{text}", end="", file=sys.stderr, flush=True)
+    else:
+        print(text, file=sys.stderr, flush=True)
+
+
+def conditions_of(options, server, cpus):
+    client, last = (",".join(map(str, sorted(some))) for some in cpus)
+    pinning = "nothing is pinned: there are too few CPUs"
+    if client:
+        pinning = (
+            f"server on CPU {last}, client with all its threads on CPU {client} "
+            f"(GOMAXPROCS is therefore {len(cpus[0])})"
+        )
+    return {
+        **describe(),
+        "server": f"{server.version}, TCP on the loopback, flushed before each run",
+        "pinning": pinning,
+        "command": f"SET key:000000000000 with {options.value_bytes} bytes",
+        "rounds": f"{options.rounds} of {options.duration:g} s after "
+        f"{options.warmup:g} s of warm-up, interleaved; medians, +- half of the range",
+    }
+
+
+def find_commands(rows, programs, report, is_paced):
+    commands = {}
+    for row in rows:
+        try:
+            commands[row.name] = programs.command(row)
+            if is_paced and row.program != "shoal":
+                programs.need_pacer()
+        except Unavailable as problem:
+            commands.pop(row.name, None)
+            report.skip(row.name, str(problem))
+    return commands
+
+
+def measure_load(load, rounds, commands, report, place, results):
+    """Every row once, then every row again, beginning with another one."""
+    names = {row.name: row for row in report.rows if row.name in commands}
+    collected = {name: [] for name in names}
+    failed = set()
+    generators = {}
+    try:
+        for turn in range(rounds):
+            order = list(names)
+            order = order[turn % len(order) :] + order[: turn % len(order)]
+            for name in order:
+                if name in failed:
+                    continue
+                progress(f"{load.title()}: round {turn + 1}/{rounds}, {name}")
+                try:
+                    row = names[name]
+                    if load.rate and turn == 0 and row.program != "shoal":
+                        generators[name] = measure_generator(
+                            commands[name], load, place
+                        )
+                    collected[name].append(measure(row, commands[name], load, place))
+                except Failed as problem:
+                    failed.add(name)
+                    report.skip(name, f"{load.title()}: {problem}")
+    finally:
+        for name, rounds_of in collected.items():
+            if rounds_of and name not in failed:
+                results[name] = summarize(rounds_of)
+                if name in generators:
+                    results[name]["generator_cpu_us_per_op"] = generators[name]
+
+
+def run(options):
+    rows = select(ROWS, options.only, options.skip, bool(options.rate))
+    if options.list:
+        width = max((len(row.name) for row in rows), default=0)
+        for row in rows:
+            print(f"{row.name:{width}}  {row.setting:7}  {row.about}")
+        return 0
+    if not rows:
+        print("run: no row matches", file=sys.stderr)
+        return 2
+    cpus = plan_cpus(os.sched_getaffinity(0), options.client_cpus)
+    was_interrupted = False
+    with Server(cpus[1]) as server:
+        report = Report(rows, conditions_of(options, server, cpus))
+        try:
+            programs = Programs(options.shoal, options.build, progress)
+            commands = find_commands(rows, programs, report, bool(options.rate))
+            place = Place(server, cpus[0], str(programs.pacer))
+            for load in loads_of(options):
+                report.results.append((load, {}))
+                if not commands:
+                    break
+                measure_load(
+                    load, options.rounds, commands, report, place, report.results[-1][1]
+                )
+        except KeyboardInterrupt:
+            was_interrupted = True
+            report.conditions["interrupted"] = "yes; what was measured until then"
+    progress("")
+    print(report.write(options.out))
+    if was_interrupted:
+        return 130
+    return 0 if any(results for _, results in report.results) else 1
+
+
+def main(arguments):
+    # Ended from outside, we end our server and peers like after Ctrl-C.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        return run(parse(arguments))
+    except BrokenPipeError:  # whoever read the output wants no more of it
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except RuntimeError as problem:
+        print(f"run: {problem}", file=sys.stderr)
+        return 1

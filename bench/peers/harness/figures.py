@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: MIT
+"""Medians and spreads over the rounds."""
+
+from statistics import median
+
+
+def combine(values):
+    """One value out of the rounds': the median of numbers, key by key of objects, the
+    first of anything else. A number that a round lacks is left out."""
+    present = [value for value in values if value is not None]
+    if not present:
+        return None
+    if all(isinstance(value, dict) for value in present):
+        keys = dict.fromkeys(key for value in present for key in value)
+        return {key: combine([value.get(key) for value in present]) for key in keys}
+    if all(is_number(value) for value in present):
+        return median(present)
+    return present[0]
+
+
+def is_number(value):
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def spread(values):
+    """Half of the range, as a share of the median; None for a single value."""
+    if len(values) < 2 or not median(values):
+        return None
+    return (max(values) - min(values)) / 2 / median(values)
+
+
+def summarize(rounds):
+    """The result of a row: medians, the spread, the sum of the errors, the rounds."""
+    result = combine([{**one, "config": None} for one in rounds])
+    result["config"] = rounds[0].get("config")
+    result["ops_per_s_spread"] = spread([one["ops_per_s"] for one in rounds])
+    result["errors"] = sum(one.get("errors") or 0 for one in rounds)
+    result["rounds"] = rounds
+    return result
+
+
+def ratio(result, reference):
+    """The throughput, as a multiple of another row's; None if that was not measured."""
+    if not reference or not reference["ops_per_s"]:
+        return None
+    return result["ops_per_s"] / reference["ops_per_s"]

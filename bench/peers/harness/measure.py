@@ -1,0 +1,221 @@
+# SPDX-License-Identifier: MIT
+"""One run of one peer: starts it, watches for the window's ends, reads its result."""
+
+import json
+import os
+import subprocess
+import tempfile
+import threading
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from .programs import last_line
+from .server import HOST, pinned
+
+PATIENCE = 60  # seconds beyond the load's own, before a peer is ended
+
+
+class Failed(Exception):
+    """The peer ran and there is no result."""
+
+
+@dataclass(frozen=True)
+class Load:
+    """What every peer is asked to do."""
+
+    callers: int
+    rate: int
+    value_bytes: int
+    duration: float
+    warmup: float
+
+    def title(self):
+        if self.rate:
+            return f"{self.rate} commands/s, {self.callers} callers"
+        return f"{self.callers} caller{'s' if self.callers > 1 else ''}"
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a client runs, and against what."""
+
+    server: object
+    cpus: set
+    pacer: str = ""
+
+
+def peer_options(load, port, has_no_command=False):
+    options = [
+        "--host",
+        HOST,
+        "--port",
+        str(port),
+        "--callers",
+        str(load.callers),
+        "--duration",
+        str(load.duration),
+        "--warmup",
+        str(load.warmup),
+        "--rate",
+        str(load.rate),
+        "--value-bytes",
+        str(load.value_bytes),
+    ]
+    return [*options, "--no-command"] if has_no_command else options
+
+
+def shoal_options(load, port, json_path):
+    options = [
+        "-q",
+        "-h",
+        HOST,
+        "-p",
+        str(port),
+        "-c",
+        str(load.callers),
+        "--duration",
+        str(load.duration),
+        "--warmup",
+        str(load.warmup),
+        "-d",
+        str(load.value_bytes),
+        "--rounds",
+        "1",
+        "--json",
+        json_path,
+    ]
+    return [*options, "--rate", str(load.rate)] if load.rate else options
+
+
+def server_figures(begin, end):
+    """What the server spent between two moments, per command that it processed."""
+    commands = end.commands - begin.commands
+    reads = end.reads - begin.reads
+    return {
+        "server_cpu_us_per_op": (end.cpu_us - begin.cpu_us) / commands,
+        "commands_per_server_read": commands / reads if reads > 0 else None,
+    }
+
+
+@contextmanager
+def paced(pacer, load, cpus):
+    """What a peer reads: the pacer of an open loop, on the same CPUs, or nothing."""
+    if not load.rate:
+        yield subprocess.DEVNULL
+        return
+    process = subprocess.Popen(
+        [pacer, str(load.rate)],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        preexec_fn=pinned(cpus),
+    )
+    try:
+        yield process.stdout
+    finally:
+        process.kill()
+        process.wait()
+        process.stdout.close()
+
+
+def watch(command, place, timeout, on_line, source=subprocess.DEVNULL):
+    """Run a program at a place, giving each line of its standard error to `on_line` at
+    once; return what it printed."""
+    process = subprocess.Popen(
+        command,
+        stdin=source,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=pinned(place.cpus),
+    )
+    alarm = threading.Timer(timeout, process.kill)
+    alarm.start()
+    said = []
+    try:
+        for line in process.stderr:
+            on_line(line.strip())
+            said.append(line)
+        output = process.stdout.read()
+        process.wait()
+    finally:
+        alarm.cancel()
+        process.kill()  # no effect on one that has ended
+        process.wait()
+        process.stdout.close()
+        process.stderr.close()
+    if process.returncode < 0:
+        raise Failed(
+            f"ended by signal {-process.returncode}, or by us after {timeout:g} s"
+        )
+    if process.returncode > 0:
+        raise Failed(last_line("".join(said)))
+    return output
+
+
+def run_peer(command, load, place, on_line, has_no_command=False):
+    with paced(place.pacer, load, place.cpus) as source:
+        output = watch(
+            [*command, *peer_options(load, place.server.port, has_no_command)],
+            place,
+            load.warmup + load.duration + PATIENCE,
+            on_line,
+            source,
+        )
+    return read_result(output)
+
+
+def measure_peer(command, load, place):
+    """A peer says when its window begins and ends, and the server is asked then."""
+    moments = {}
+
+    def on_line(line):
+        if line in ("measuring", "measured"):
+            moments[line] = place.server.counters()
+
+    result = run_peer(command, load, place, on_line)
+    if len(moments) != 2:
+        raise Failed("it did not say when its window began and ended")
+    begin, end = moments["measuring"], moments["measured"]
+    result["connections"] = begin.connections  # at the end it may be closing them
+    return {**result, **server_figures(begin, end)}
+
+
+def measure_shoal(command, load, place):
+    """shoal-bench asks the server itself at its window's ends."""
+    with tempfile.TemporaryDirectory(prefix="shoal-peers.") as folder:
+        path = os.path.join(folder, "result.json")
+        watch(
+            [*command, *shoal_options(load, place.server.port, path)],
+            place,
+            load.warmup + load.duration + PATIENCE,
+            lambda line: None,
+        )
+        with open(path, encoding="utf-8") as file:
+            result = json.load(file)["runs"][0]
+    return {**result, "connections": result["config"]["connections"]}
+
+
+def measure(row, command, load, place):
+    """One result, with the server's figures of the whole run beside the window's."""
+    place.server.flush()
+    begin = place.server.counters()
+    run = measure_shoal if row.program == "shoal" else measure_peer
+    result = run(command, load, place)
+    result["whole_run"] = server_figures(begin, place.server.counters())
+    return result
+
+
+def measure_generator(command, load, place):
+    """What the generator of an open loop costs without any command, per command."""
+    result = run_peer(command, load, place, lambda line: None, has_no_command=True)
+    return result["client_cpu_us_per_op"]
+
+
+def read_result(output):
+    try:
+        result = json.loads(output)
+    except ValueError:
+        raise Failed(f"its result is not JSON: {last_line(output)[:100]}") from None
+    if not isinstance(result, dict) or "ops_per_s" not in result:
+        raise Failed("its result has no ops_per_s")
+    return result

@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: MIT
+"""Everything that was measured, and the two files it goes to."""
+
+import json
+from dataclasses import asdict, dataclass, field
+
+from .table import document
+
+
+@dataclass
+class Report:
+    rows: list
+    conditions: dict
+    results: list = field(default_factory=list)  # pairs of a load and its results
+    skipped: dict = field(default_factory=dict)  # row's name: why
+
+    def skip(self, name, reason):
+        self.skipped.setdefault(name, reason)
+
+    def as_json(self):
+        about = {row.name: row for row in self.rows}
+        runs = [
+            {"client": name, **asdict(about[name]), "load": asdict(load), **result}
+            for load, results in self.results
+            for name, result in results.items()
+        ]
+        return {
+            "tool": "bench/peers/run",
+            "conditions": self.conditions,
+            "runs": runs,
+            "skipped": self.skipped,
+        }
+
+    def write(self, folder):
+        """Write peers.md and peers.json; return the Markdown."""
+        text = document(self)
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "peers.md").write_text(text, encoding="utf-8")
+        with open(folder / "peers.json", "w", encoding="utf-8") as file:
+            json.dump(self.as_json(), file, indent=1)
+            file.write("\n")
+        return text

@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: MIT
+"""The Markdown table of one load."""
+
+from .figures import ratio
+from .rows import SHOAL_CALLBACK, SHOAL_SYNC
+
+
+def number(value, digits=0):
+    """A number with thousands apart; "-" for none."""
+    return "-" if value is None else f"{value:,.{digits}f}".replace(",", " ")
+
+
+def percent(share):
+    return "" if share is None else f" +-{share * 100:.0f} %"
+
+
+def times(value):
+    return "-" if value is None else f"{value:.2f}x"
+
+
+def cells(row, result, results):
+    latency = result["latency_us"]
+    client = number(result["client_cpu_us_per_op"], 2)
+    if result.get("generator_cpu_us_per_op") is not None:
+        client += f" ({number(result['generator_cpu_us_per_op'], 2)})"
+    return [
+        row.name,
+        row.callers,
+        number(result["ops_per_s"]) + percent(result["ops_per_s_spread"]),
+        times(ratio(result, results.get(SHOAL_CALLBACK))),
+        times(ratio(result, results.get(SHOAL_SYNC))),
+        number(latency["p50"]),
+        number(latency["p99"]),
+        number(latency["p99_9"]),
+        client,
+        number(result["server_cpu_us_per_op"], 2),
+        number(result["commands_per_server_read"], 1),
+        number(result["connections"]),
+        number(result["errors"]),
+    ]
+
+
+HEAD = [
+    "client",
+    "callers are",
+    "commands/s",
+    "of shoal/callback",
+    "of shoal/sync",
+    "p50 us",
+    "p99 us",
+    "p99.9 us",
+    "client CPU us/op",
+    "server CPU us/op",
+    "commands per read",
+    "connections",
+    "errors",
+]
+LEFT = 2  # columns of text
+RATE_KEPT = 0.98  # of the rate: less is a client that cannot keep it
+
+
+def order(load, result):
+    """The fastest row first. At a given rate: those that keep it, the cheapest first,
+    then the others."""
+    if not load.rate:
+        return (0, -result["ops_per_s"])
+    if result["ops_per_s"] >= RATE_KEPT * load.rate:
+        return (0, result["client_cpu_us_per_op"])
+    return (1, -result["ops_per_s"])
+
+
+def table(load, rows, results):
+    """The lines of the table."""
+    measured = [row for row in rows if row.name in results]
+    measured.sort(key=lambda row: order(load, results[row.name]))
+    lines = [HEAD] + [cells(row, results[row.name], results) for row in measured]
+    widths = [max(len(line[i]) for line in lines) for i in range(len(HEAD))]
+
+    def form(line):
+        padded = [
+            text.ljust(width) if i < LEFT else text.rjust(width)
+            for i, (text, width) in enumerate(zip(line, widths, strict=True))
+        ]
+        return "| " + " | ".join(padded) + " |"
+
+    rule = [
+        "-" * width if i < LEFT else "-" * (width - 1) + ":"
+        for i, width in enumerate(widths)
+    ]
+    return [form(lines[0]), form(rule), *(form(line) for line in lines[1:])]
+
+
+def versions(report):
+    """Of everything that was measured."""
+    found = {}
+    for _, results in report.results:
+        for result in results.values():
+            found.update((result["config"] or {}).get("versions") or {})
+    return ", ".join(f"{name} {version}" for name, version in sorted(found.items()))
+
+
+def document(report):
+    """The whole Markdown document."""
+    lines = ["# shoal and its peers", ""]
+    lines += [f"- {name}: {value}" for name, value in report.conditions.items()]
+    if versions(report):
+        lines.append(f"- versions: {versions(report)}")
+    for load, results in report.results:
+        lines += ["", f"## {load.title()}", "", *table(load, report.rows, results)]
+        if load.rate:
+            lines += [
+                "",
+                "Client CPU includes the load generator, whose own cost per "
+                "command is given in brackets; shoal-bench's spins, which "
+                "it leaves out. Rows that keep the rate come first, the cheapest "
+                "at the top.",
+            ]
+    if report.skipped:
+        lines += ["", "## Not measured", ""]
+        lines += [f"- {name}: {reason}" for name, reason in report.skipped.items()]
+    return "\n".join(lines) + "\n"

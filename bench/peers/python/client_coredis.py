@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: MIT
+"""coredis on asyncio."""
+
+import functools
+from contextlib import asynccontextmanager
+
+import coredis
+import tasks
+from workload import KEY
+
+DISTRIBUTIONS = {"coredis": "coredis"}
+
+
+class Client:
+    def __init__(self, client, options):
+        self.set = functools.partial(client.set, KEY, options.value)
+
+
+@asynccontextmanager
+async def connect(options, size):
+    place = {"host": options.host, "port": options.port}
+    if options.socket:
+        place = {"unix_socket_path": options.socket}
+    async with coredis.Redis(max_connections=size, **place) as client:
+        yield Client(client, options)
+
+
+def run(options, size=None, uses_uvloop=False):
+    new_loop = None
+    if uses_uvloop:
+        import uvloop
+
+        new_loop = uvloop.new_event_loop
+    return tasks.run(options, lambda options: connect(options, size), new_loop)
+
+
+CLIENTS = {
+    "coredis": run,
+    "coredis-one": functools.partial(run, size=1),
+    "coredis-one-uvloop": functools.partial(run, size=1, uses_uvloop=True),
+}

@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: MIT
+"""valkey-glide on asyncio: a core in Rust, one connection."""
+
+import functools
+from contextlib import asynccontextmanager
+
+import glide
+import tasks
+from workload import KEY
+
+DISTRIBUTIONS = {"valkey-glide": "valkey-glide"}
+
+
+class Client:
+    def __init__(self, client, options):
+        self.set = functools.partial(client.set, KEY, options.value)
+
+
+def configuration(options):
+    """The defaults, but for two limits that would turn commands into errors: 1000
+    requests at a time and 250 ms for each."""
+    if options.socket:
+        raise RuntimeError("valkey-glide does not know Unix sockets")
+    return glide.GlideClientConfiguration(
+        [glide.NodeAddress(options.host, options.port)],
+        request_timeout=30000,
+        inflight_requests_limit=max(1000, options.callers + 1),
+    )
+
+
+@asynccontextmanager
+async def connect(options):
+    client = await glide.GlideClient.create(configuration(options))
+    yield Client(client, options)
+    await client.close()
+
+
+def run(options, uses_uvloop=False):
+    new_loop = None
+    if uses_uvloop:
+        import uvloop
+
+        new_loop = uvloop.new_event_loop
+    return tasks.run(options, connect, new_loop)
+
+
+CLIENTS = {
+    "valkey-glide": run,
+    "valkey-glide-uvloop": functools.partial(run, uses_uvloop=True),
+}

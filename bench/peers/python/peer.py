@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: MIT
+"""The workload of shoal-bench on a Python client; see ../README.md."""
+
+import importlib
+import json
+import platform
+import sys
+from importlib.metadata import PackageNotFoundError, version
+
+from workload import parse_options
+
+# Which module knows a client. It is imported only then, so that a package that is not
+# installed stops its own clients only.
+MODULES = {
+    "redis-py-threads": "client_redis_py",
+    "redis-py-threads-16": "client_redis_py",
+    "redis-py-asyncio": "client_redis_py",
+    "redis-py-asyncio-16": "client_redis_py",
+    "coredis": "client_coredis",
+    "coredis-one": "client_coredis",
+    "coredis-one-uvloop": "client_coredis",
+    "valkey-glide": "client_glide",
+    "valkey-glide-uvloop": "client_glide",
+    "valkey-glide-sync": "client_glide_sync",
+}
+
+
+def versions_of(distributions):
+    versions = {"python": platform.python_version()}
+    for name, distribution in distributions.items():
+        try:
+            versions[name] = version(distribution)
+        except PackageNotFoundError:
+            versions[name] = None
+    return versions
+
+
+def main(arguments):
+    options = parse_options(arguments, MODULES)
+    module = importlib.import_module(MODULES[options.client])
+    if options.client.endswith("-uvloop"):
+        importlib.import_module("uvloop")
+    if options.check:
+        return
+    measurement = module.CLIENTS[options.client](options)
+    json.dump(measurement.result(versions_of(module.DISTRIBUTIONS)), sys.stdout)
+    print()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

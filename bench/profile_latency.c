@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT */
+
+/* A lone caller, in every way there is, against plain hiredis in blocking calls. */
+
+#include "profile.h"
+#include "report_flushes.h"
+
+/* The plain one comes first: the others are compared with it. */
+#define PLAIN 0u
+
+static void set_defaults(options_t *options)
+{
+    options_default(&options->callers, 1);
+    profile_set_times(options, 5, 300000, 700000);
+}
+
+static void prepare(plan_list_t *list, const options_t *options)
+{
+    static const uint64_t all_rtts[] = {0};
+    static const strategy_t strategies[] = {
+        {.mode = MODE_POOL},
+        {.mode = MODE_EXPLICIT, .depth = 1},
+        {.mode = MODE_SYNC, .flush = SHOAL_FLUSH_AUTO},
+        {.mode = MODE_CALLBACK, .flush = SHOAL_FLUSH_AUTO},
+        {.mode = MODE_BORROWED, .flush = SHOAL_FLUSH_AUTO},
+    };
+    number_list_t rtts = profile_rtts(options, all_rtts, 1);
+
+    for (size_t i = 0; i < rtts.count; i++) {
+        options_t *point = plan_list_add(list, options);
+        point->rtt_us = rtts.numbers[i];
+        point->strategies_count = sizeof strategies / sizeof *strategies;
+        for (size_t k = 0; k < point->strategies_count; k++)
+            point->strategies[k] = strategies[k];
+    }
+}
+
+static size_t show(FILE *out, const plan_t *plan)
+{
+    double p50_us[OPTIONS_STRATEGIES_MAX];
+    char name[64];
+    size_t failed = 0;
+
+    fprintf(out, "%llu %s, added round trip %llu us; pool is plain hiredis\n",
+            (unsigned long long)plan->options->callers,
+            plan->options->callers == 1 ? "caller" : "callers",
+            (unsigned long long)plan->options->rtt_us);
+    report_table(out, plan);
+    if (plan->options->is_verbose)
+        report_flushes(out, plan);
+    for (size_t i = 0; i < plan->series_count; i++)
+        p50_us[i] = profile_figure(plan, i, FIGURE_LATENCY_P50);
+    for (size_t i = 0; i < plan->series_count; i++) {
+        if (!strategy_is_shoal(&plan->series[i].strategy))
+            continue;
+        verdict_t verdict = verdict_latency(p50_us, i, PLAIN);
+        failed += profile_mark(out, &verdict);
+        fprintf(out, "p50: %s %.3f of plain hiredis (<= %.2f)\n",
+                profile_series_name(plan, i, name, sizeof name), verdict.ratio,
+                VERDICT_LONE_LATENCY_MAX);
+    }
+    fputs("\n", out);
+    return failed;
+}
+
+const profile_t profile_latency = {"latency",       false, set_defaults, prepare,
+                                   profile_heading, show,  NULL};

@@ -1,0 +1,376 @@
+#!/usr/bin/env python3
+"""shoal-bench as a whole, against a private redis-server: tiny rounds of everything.
+
+Nothing here asserts that something is fast; only lower bounds of times hold on a busy
+machine.  Exits with 77 where no server is installed.
+"""
+
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+BENCH = os.environ.get("SHOAL_BENCH", "shoal-bench")
+SERVER = shutil.which("redis-server") or shutil.which("valkey-server")
+TINY = ["-q", "--no-pin", "--duration", "0.05", "--warmup", "0.02"]
+
+
+def bench(*args, code=0, timeout=120):
+    """Run shoal-bench; return the finished process after a look at its exit code."""
+    done = subprocess.run(
+        [BENCH, *map(str, args)], capture_output=True, text=True, timeout=timeout
+    )
+    if done.returncode != code:
+        raise AssertionError(
+            f"{' '.join(map(str, args))}: exit code {done.returncode}, not {code}\n"
+            f"{done.stdout}\n{done.stderr}"
+        )
+    return done
+
+
+class Program(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory(prefix="shoal-bench-test.")
+        self.path = Path(self.folder.name)
+        self.addCleanup(self.folder.cleanup)
+
+    def measure(self, *args):
+        """Run with --json; return its runs."""
+        file = self.path / "result.json"
+        bench(*TINY, "--json", file, *args)
+        return json.loads(file.read_text())["runs"]
+
+
+class Runs(Program):
+    def test_every_mode_measures_without_errors(self):
+        modes = "sync,borrowed,queue,pool,collector,explicit:4,raw:4,off,fixed:100"
+        runs = self.measure("-c", 4, "--against", modes, "--rounds", 2)
+        self.assertEqual(len(runs), 10)
+        for run in runs:
+            with self.subTest(run["strategy"]):
+                self.assertGreater(run["ops_per_s"], 0)
+                self.assertGreater(run["latency_us"]["p50"], 0)
+                self.assertEqual(run["errors"], 0)
+                self.assertEqual(len(run["rounds"]), 2)
+
+    def test_shoal_explains_its_flushes(self):
+        (run,) = self.measure("-c", 4)
+        self.assertGreater(sum(run["flush_reasons"].values()), 0)
+        for key in ("wakeups", "caller_wakeups", "direct_calls", "handovers"):
+            self.assertGreaterEqual(run[key], 0)
+        done = bench(*[a for a in TINY if a != "-q"], "-c", 4)
+        self.assertIn("flushes by reason", done.stdout)
+
+    def test_replies_are_the_right_ones_in_a_mix(self):
+        modes = "sync,borrowed,queue,pool,collector,explicit:4"
+        mix = ["--verify", "--ratio", "1:3", "--data-range", "1-300", "-r", 500]
+        for pattern in ("uniform", "sequential", "gaussian", "zipf"):
+            with self.subTest(pattern):
+                self.measure("-c", 6, *mix, "--key-pattern", pattern, "--against", modes)
+
+    def test_connections_share_the_callers(self):
+        runs = self.measure(
+            "-c", 6, "--connections", 3, "-t", 2, "--verify", "-r", 100,
+            "--against", "sync,borrowed,queue,explicit:2", "--resp", 2,
+        )  # fmt: skip
+        for run in runs:
+            self.assertEqual(run["config"]["connections"], 3)
+            self.assertEqual(run["errors"], 0)
+
+    def test_open_loops_keep_their_configuration(self):
+        runs = self.measure(
+            "-c", 8, "--rate", 500, "--arrivals", "random", "--budget", 70, "-n", 20,
+            "--against", "sync,pool,collector",
+        )  # fmt: skip
+        for run in runs:
+            self.assertEqual(run["config"]["rate"], 500)
+            self.assertEqual(run["config"]["budget_us"], 70)
+            self.assertGreater(run["service_latency_us"]["p50"], 0)
+
+    def test_the_distribution_is_written(self):
+        file = self.path / "one.hgrm"
+        bench(*TINY, "-c", 2, "--hdr", file)
+        self.assertIn("1/(1-Percentile)", file.read_text())
+        bench(*TINY, "-c", 2, "--against", "off", "--hdr", self.path / "two")
+        for number in (1, 2):
+            text = (self.path / f"two.{number}").read_text()
+            self.assertRegex(text, r"#\[Max     = +[0-9.]+, Total count    = +[1-9]")
+
+    def test_csv_and_html_are_written(self):
+        file = self.path / "report.html"
+        done = bench(*TINY, "-c", 2, "--csv", "--html", file)
+        head, line = done.stdout.splitlines()
+        self.assertEqual(len(head.split(",")), len(line.split(",")))
+        self.assertIn("</html>", file.read_text())
+
+
+class RoundTrips(Program):
+    def test_the_proxy_adds_at_least_what_is_asked(self):
+        for server in ([], ["--tcp"]):
+            for rtt_us in (1000, 20000):
+                runs = self.measure(
+                    "-c", 1, "--rtt", rtt_us, "--against", "pool,sync",
+                    "--duration", 0.2, *server,
+                )  # fmt: skip
+                for run in runs:
+                    with self.subTest(run["strategy"], rtt_us=rtt_us, server=server):
+                        self.assertEqual(run["config"]["rtt_us"], rtt_us)
+                        # the histogram is exact to a thousandth
+                        self.assertGreaterEqual(run["latency_us"]["p0"], rtt_us * 0.999)
+
+    def test_nothing_is_lost_or_mixed_up_on_the_way(self):
+        self.measure(
+            "-c", 100, "--rtt", 500, "--verify", "-r", 1000, "--data-range", "1-20000",
+            "--duration", 0.3, "--against", "pool,explicit:16", "GET", "key:__key__",
+        )  # fmt: skip
+
+
+class Profiles(Program):
+    def check(self, profile, points, *args):
+        html = self.path / "report.html"
+        file = self.path / "result.json"
+        done = bench(
+            *TINY, "--rounds", 1, "--profile", profile, *args,
+            "--json", file, "--html", html,
+        )  # fmt: skip
+        result = json.loads(file.read_text())
+        self.assertEqual(result["profile"], profile)
+        self.assertEqual(len(result["runs"]), points)
+        self.assertIn("</html>", html.read_text())
+        return done.stdout, result["runs"]
+
+    def test_sweep(self):
+        text, runs = self.check(
+            "sweep", 2 * 2 * 3, "--callers-list", "1,4", "--rtts", "0,300",
+            "--flushes", "off,fixed:50,auto",
+        )  # fmt: skip
+        self.assertEqual(text.count("throughput: callback auto"), 4)
+        self.assertEqual(text.count("p50: auto"), 2)
+        self.assertEqual({r["config"]["rtt_us"] for r in runs}, {0, 300})
+        self.assertEqual({r["config"]["callers"] for r in runs}, {1, 4})
+
+    def test_sweep_of_blocking_callers(self):
+        text, _ = self.check(
+            "sweep", 7, "--mode", "sync", "--callers-list", 2, "--rtts", 0
+        )
+        self.assertIn("sync fixed:1000", text)
+
+    def test_rate(self):
+        text, _ = self.check("rate", 6, "--rates", "500,1000", "--flushes",
+                             "off,fixed:50,auto", "-v")  # fmt: skip
+        self.assertEqual(text.count("CPU of both ends"), 2)
+        self.assertIn("flushes by reason", text)
+
+    def test_latency(self):
+        text, _ = self.check("latency", 5)
+        self.assertEqual(text.count("of plain hiredis"), 3)
+
+    def test_matrix(self):
+        text, runs = self.check(
+            "matrix", 2 * 3, "--callers-list", "2,8", "--batches", "1,4"
+        )
+        self.assertEqual(text.count("throughput: callback auto"), 2)
+        explicit = [r for r in runs if r["strategy"] == "explicit:4"]
+        self.assertEqual([r["config"]["connections"] for r in explicit], [2, 8])
+
+    def test_step(self):
+        text, runs = self.check("step", 2, "-c", 16, "--duration", 0.3)
+        self.assertIn("each step down", text)
+        for run in runs:
+            self.assertGreater(run["step_base_us"], 0)
+
+    def test_demo(self):
+        text, _ = self.check("demo", 14, "-c", 4)
+        self.assertIn("What it means", text)
+
+    def test_strict_makes_a_failed_verdict_an_exit_code(self):
+        # 4 callers in batches of 128 beat shoal's 4 callers by far, on any machine
+        args = ["--profile", "matrix", "--callers-list", 4, "--batches", 128,
+                "--rounds", 1]  # fmt: skip
+        done = bench(*TINY, *args, "--strict", "--duration", 0.2, code=1)
+        self.assertIn("FAILS", done.stdout)
+        self.assertIn("verdicts failed", done.stderr)
+
+
+def figures(ops):
+    rounds = [{"ops_per_s": ops * share} for share in (0.999, 1, 1.001)]
+    config = {"mode": "callback", "flush": "auto", "callers": 8, "command": "PING"}
+    run = {"strategy": "callback auto", "ops_per_s": ops, "config": config}
+    return {"runs": [{**run, "rounds": rounds}]}
+
+
+class Comparisons(Program):
+    def files(self, *results):
+        names = []
+        for number, result in enumerate(results):
+            name = self.path / f"{number}.json"
+            name.write_text(result if isinstance(result, str) else json.dumps(result))
+            names.append(name)
+        return names
+
+    def test_real_files_belong_together(self):
+        first, second = self.path / "a.json", self.path / "b.json"
+        for file in (first, second):
+            bench(*TINY, "-c", 2, "--rounds", 2, "--against", "off", "--json", file)
+        text = bench("--compare", first, second).stdout
+        self.assertEqual(text.count("commands/s"), 2)
+        self.assertNotIn("belong together", text)
+
+    def test_worse_beyond_the_noise(self):
+        old, new = self.files(figures(100000), figures(90000))
+        self.assertIn("WORSE", bench("--compare", old, new).stdout)
+        bench("--compare", old, new, "--strict", code=1)
+        self.assertIn("BETTER", bench("--compare", new, old, "--strict").stdout)
+
+    def test_within_the_noise(self):
+        old, new = self.files(figures(100000), figures(99900))
+        text = bench("--compare", old, new, "--strict").stdout
+        self.assertIn("within the noise", text)
+
+    def test_what_cannot_be_compared(self):
+        other = figures(100000)
+        other["runs"][0]["config"]["callers"] = 9
+        good, different, broken, foreign = self.files(
+            figures(100000), other, "{", {"tool": "x"}
+        )
+        for file in (different, broken, foreign, self.path / "missing"):
+            self.assertTrue(bench("--compare", good, file, code=2).stderr)
+
+
+class Mistakes(Program):
+    def test_bad_options_are_named(self):
+        cases = [
+            ["--nonsense"], ["-c", "0"], ["-c", "x"], ["-c"], ["--flush", "fixed:0"],
+            ["--mode", "explicit"], ["--profile", "nothing"], ["--rtt", "-1"],
+            ["--rates", "1,,2"], ["--rates", ""], ["--callers-list", "0"],
+            ["--flushes", "auto,slow"], ["--data-range", "9-3"], ["--ratio", "0:0"],
+            ["--ratio", "1"], ["--key-pattern", "odd"], ["--compare", "one.json"],
+            ["--resp", "4"], ["--user", "u"], ["-a", "secret"], ["--arrivals", "odd"],
+            ["--profile", "sweep", "--against", "off"], ["--profile", "rate", "-n", "5"],
+            ["--profile", "rate", "--mode", "borrowed"],
+            ["--profile", "sweep", "--mode", "pool"],
+            ["--profile", "step", "--mode", "sync"],
+            ["--rate", "10", "--mode", "raw:4"], ["--ratio", "1:1", "PING"],
+            ["--data-range", "1-9", "SET", "k", "a__data__b"],
+            ["--verify", "--mode", "raw:4"],
+        ]  # fmt: skip
+        for args in cases:
+            with self.subTest(" ".join(args)):
+                done = bench(*args, code=2)
+                self.assertTrue(done.stderr.startswith("shoal-bench: "), done.stderr)
+                self.assertEqual(done.stdout, "")
+
+    def test_no_server_is_said(self):
+        for rtt in ([], ["--rtt", 100]):
+            done = bench("-s", self.path / "nobody", *rtt, code=1)
+            self.assertIn("no server at", done.stderr)
+
+    def test_a_file_that_cannot_be_written_is_said(self):
+        done = bench(*TINY, "-c", 1, "--json", self.path / "no" / "file", code=1)
+        self.assertIn("No such file", done.stderr)
+
+    def test_help_names_every_part(self):
+        text = bench("--help").stdout
+        for part in ("The server", "The load", "The commands", "Results", "--rtt US"):
+            self.assertIn(part, text)
+        self.assertLessEqual(max(map(len, text.splitlines())), 80)
+
+
+class Interrupts(Program):
+    def test_what_was_measured_is_shown_and_nothing_is_left_behind(self):
+        environment = {**os.environ, "TMPDIR": self.folder.name}
+        file = self.path / "result.json"
+        process = subprocess.Popen(
+            [BENCH, "--no-pin", "-c", "2", "--rtt", "200", "--duration", "60",
+             "--warmup", "0", "--json", str(file)],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            env=environment,
+        )  # fmt: skip
+        process.stdout.readline()  # it is under way
+        sockets = list(self.path.glob("shoal-bench.*/socket"))
+        self.assertEqual(len(sockets), 1)
+        wait_for_commands(Connection(sockets[0]), 50)
+        process.send_signal(signal.SIGINT)
+        text, errors = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 130, errors)
+        self.assertIn("callback auto", text)
+        self.assertTrue(json.loads(file.read_text())["interrupted"])
+        self.assertEqual(list(self.path.glob("shoal-bench.*")), [])
+
+
+class Connection:
+    """As much of a client as these tests need."""
+
+    def __init__(self, path):
+        self.socket = socket.socket(socket.AF_UNIX)
+        self.socket.connect(str(path))
+        self.file = self.socket.makefile("rb")
+
+    def ask(self, *words):
+        """Send one command; return its one-line or bulk reply."""
+        self.socket.sendall((" ".join(words) + "\r\n").encode())
+        line = self.file.readline().decode().strip()
+        if line.startswith("$"):
+            return self.file.read(int(line[1:]) + 2).decode()
+        return line
+
+
+def wait_for_commands(connection, count):
+    """Return once the server has processed so many of the bench's commands."""
+    while True:
+        for line in connection.ask("INFO", "commandstats").splitlines():
+            name, _, fields = line.partition(":")
+            calls = fields.partition(",")[0].removeprefix("calls=")
+            if name == "cmdstat_set" and int(calls) >= count:
+                return
+
+
+class Stalls(Program):
+    """Coordinated omission: a server that stands still costs every command that was
+    meant to be sent meanwhile, not one per caller."""
+
+    def test_a_stall_shows_in_the_tail(self):
+        path = self.path / "socket"
+        server = subprocess.Popen(
+            [SERVER, "--port", "0", "--unixsocket", str(path), "--save", "",
+             "--appendonly", "no", "--dir", self.folder.name,
+             "--enable-debug-command", "yes"],
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        )  # fmt: skip
+        self.addCleanup(server.wait)
+        self.addCleanup(server.kill)
+        while not path.exists():
+            self.assertIsNone(server.poll())
+        for mode in ("callback", "sync", "pool", "collector"):
+            with self.subTest(mode):
+                self.stall(path, mode)
+
+    def stall(self, path, mode):
+        connection = Connection(path)
+        connection.ask("CONFIG", "RESETSTAT")
+        file = self.path / f"{mode}.json"
+        process = subprocess.Popen(
+            [BENCH, "-q", "--no-pin", "-s", str(path), "-c", "4", "--rate", "1000",
+             "--duration", "3", "--warmup", "0", "--mode", mode, "--json", str(file)],
+            stdout=subprocess.DEVNULL,
+        )  # fmt: skip
+        wait_for_commands(connection, 200)  # it is in the middle of it
+        self.assertEqual(connection.ask("DEBUG", "SLEEP", "0.2"), "+OK")
+        self.assertEqual(process.wait(timeout=60), 0)
+        (run,) = json.loads(file.read_text())["runs"]
+        # 200 of 3000 commands were due in the 200 ms that nobody answered: the slowest
+        # percent of all waited for 170 ms or more.  Per caller there was only one.
+        self.assertGreater(run["latency_us"]["p99"], 100000)
+
+
+if __name__ == "__main__":
+    if not SERVER:
+        print("no redis-server and no valkey-server")
+        sys.exit(77)
+    unittest.main(verbosity=1)
