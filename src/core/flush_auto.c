@@ -9,8 +9,8 @@
 #define STAGGER_US_DEFAULT 30 /* while the round trip is not known */
 #define STAGGER_US_MAX 50
 
-/* A hold must be expected to bring so many commands. */
-#define HOLD_COMMANDS_MIN 2
+/* A hold must be expected to bring so many commands, in tenths. */
+#define HOLD_TENTHS_MIN 15
 /* Beyond so many budgets, round trips are long enough for the gate alone. */
 #define HOLD_RTTS_MAX 8
 /* A flow of commands stops for at most so many gaps. */
@@ -81,7 +81,7 @@ static bool is_worth_holding(shoal__flush_policy_t *policy)
     shoal__flush_tempo_t *tempo = &policy->learned.tempo;
 
     if (!policy->config.has_fine_waker || tempo->gap_ns == SHOAL__NEVER_US ||
-        tempo->gap_ns * HOLD_COMMANDS_MIN > hold_us(policy) * 1000 ||
+        tempo->gap_ns * HOLD_TENTHS_MIN > hold_us(policy) * 10000 ||
         tempo->rtt_us > hold_us(policy) * HOLD_RTTS_MAX)
         return false;
     if (tempo->late_us * 2 < hold_us(policy))
@@ -104,7 +104,7 @@ static void begin_hold(shoal__flush_policy_t *policy, uint64_t from_us)
 
 /* Did commands come that no reply let loose, and up to the end? */
 static shoal__hold_outcome_t judge_hold(const shoal__flush_auto_t *learned,
-                                        uint64_t now_us)
+                                        uint64_t hold_us, uint64_t now_us)
 {
     uint64_t arrived = learned->arrived - learned->hold_from;
     uint64_t loosed =
@@ -115,15 +115,19 @@ static shoal__hold_outcome_t judge_hold(const shoal__flush_auto_t *learned,
 
     if (is_dry)
         return SHOAL__HOLD_DRIED_UP;
-    if (learned->guard.state == SHOAL__GUARD_CLOSED && arrived <= loosed)
-        return SHOAL__HOLD_DRIED_UP;
-    return SHOAL__HOLD_FLOWED;
+    if (learned->guard.state != SHOAL__GUARD_CLOSED || arrived > loosed)
+        return SHOAL__HOLD_FLOWED;
+    /* In a round trip longer than the hold, as many replies come as commands. */
+    return learned->tempo.rtt_us > hold_us &&
+                   shoal__flush_census_is_varied(&learned->census)
+               ? SHOAL__HOLD_FLOWED
+               : SHOAL__HOLD_DRIED_UP;
 }
 
 static void end_hold(shoal__flush_policy_t *policy, uint64_t now_us)
 {
     shoal__flush_auto_t *learned = &policy->learned;
-    shoal__hold_outcome_t outcome = judge_hold(learned, now_us);
+    shoal__hold_outcome_t outcome = judge_hold(learned, hold_us(policy), now_us);
 
     learned->hold_until_us = 0;
     shoal__flush_guard_held(&learned->guard, outcome, now_us);

@@ -22,6 +22,7 @@ typedef struct shoal__flush_census {
     uint64_t peak;       /* of the present cycle */
     uint64_t most;       /* of all of them */
     uint64_t cycle_left; /* completions until the present cycle ends */
+    uint32_t records;    /* share of cycles that equalled the most, of 65536 */
     uint64_t seen_us;    /* something was outstanding then, for the last time */
 } shoal__flush_census_t;
 
@@ -39,6 +40,10 @@ bool shoal__flush_census_resume(shoal__flush_census_t *census, uint64_t now_us);
 /* `commands` completed; `outstanding` are left. */
 void shoal__flush_census_completed(shoal__flush_census_t *census, uint64_t commands,
                                    uint64_t outstanding);
+
+/* In a closed loop each cycle has the same peak: all callers.  Commands that come by
+ * themselves seldom reach the most of the last cycles. */
+bool shoal__flush_census_is_varied(const shoal__flush_census_t *census);
 
 static inline uint64_t shoal__flush_census_callers(const shoal__flush_census_t *census)
 {

@@ -21,8 +21,12 @@
  * about 3. */
 #define LOSS_MAX 6
 
-/* After so many commands it is tried again. */
-#define TRUST_COMMANDS (256 * EPOCH_COMMANDS)
+/* After so long it is tried again: longer after each trial with the same outcome. */
+#define TRUST_US_MIN 1000000
+#define TRUST_US_MAX 8000000
+
+/* A gap between commands that is so much longer or shorter, in percent, is another. */
+#define GAP_CHANGE 140
 
 /* Off, on, on, off, on, off, off, on: linear and quadratic drifts cancel. */
 static const bool epoch_holds[SHOAL__GUARD_EPOCHS] = {false, true,  true,  false,
@@ -103,6 +107,7 @@ void shoal__flush_guard_held(shoal__flush_guard_t *guard, shoal__hold_outcome_t 
             guard->dried_up--;
         if (guard->dried_up >= DRY_ENOUGH) {
             guard->flowed = 0;
+            guard->trust_us = 0;
             guard->interval_us = INTERVAL_US_MIN;
             close_for_now(guard, now_us);
         }
@@ -135,14 +140,18 @@ static void judge(shoal__flush_guard_t *guard, uint64_t gap_ns, uint64_t now_us)
 
     if (with_ns * (100 - LOSS_MAX) > without_ns * 100) {
         guard->flowed = 0;
+        guard->trust_us = 0;
         close_for_now(guard, now_us);
         return;
     }
     guard->state = SHOAL__GUARD_OPEN;
     guard->interval_us = INTERVAL_US_MIN;
     guard->dried_up = 0;
-    guard->judged_gap_ns = gap_ns;
-    guard->trust_left = TRUST_COMMANDS;
+    guard->judged_gap_ns = guard->gap_ns = gap_ns;
+    guard->trust_us = guard->trust_us == 0
+                          ? TRUST_US_MIN
+                          : shoal__time_min(guard->trust_us * 2, TRUST_US_MAX);
+    guard->trust_end_us = now_us + guard->trust_us;
 }
 
 static void end_epoch(shoal__flush_guard_t *guard, uint64_t gap_ns, uint64_t now_us)
@@ -155,11 +164,11 @@ static void end_epoch(shoal__flush_guard_t *guard, uint64_t gap_ns, uint64_t now
         judge(guard, gap_ns, now_us);
 }
 
-/* Is the verdict out of date? */
-static bool is_doubtful(const shoal__flush_guard_t *guard, uint64_t gap_ns)
+/* Is the verdict about other commands than these? */
+static bool is_outdated(const shoal__flush_guard_t *guard)
 {
-    return guard->trust_left == 0 || gap_ns > guard->judged_gap_ns * 2 ||
-           gap_ns * 2 < guard->judged_gap_ns;
+    return guard->gap_ns * 100 > guard->judged_gap_ns * GAP_CHANGE ||
+           guard->gap_ns * GAP_CHANGE < guard->judged_gap_ns * 100;
 }
 
 void shoal__flush_guard_completed(shoal__flush_guard_t *guard, uint64_t commands,
@@ -176,8 +185,10 @@ void shoal__flush_guard_completed(shoal__flush_guard_t *guard, uint64_t commands
             end_epoch(guard, gap_ns, now_us);
         break;
     case SHOAL__GUARD_OPEN:
-        guard->trust_left -= shoal__time_min(commands, guard->trust_left);
-        if (is_doubtful(guard, gap_ns))
+        guard->gap_ns += gap_ns / 16 - guard->gap_ns / 16;
+        if (is_outdated(guard))
+            guard->trust_us = 0;
+        if (is_outdated(guard) || now_us >= guard->trust_end_us)
             begin_trial(guard, now_us);
         break;
     }

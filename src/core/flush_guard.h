@@ -13,7 +13,7 @@
  *   TRIAL   eight epochs with and without holds in an order that cancels drifts:
  *           callers who think between commands do not dry up, but are slowed down.
  *   OPEN    the trial showed no loss of throughput: hold.  Until holds dry up, or the
- *           pace of commands has changed by much, or for a good while.
+ *           pace of commands has changed, or for a while; then it is tried again.
  *
  * Guarantee: a probe in a closed loop costs one hold; there are nine in the first two
  * seconds, and then one in 640 ms.
@@ -50,8 +50,10 @@ typedef struct shoal__flush_guard {
     uint64_t probes; /* so far */
     uint64_t trials;
 
-    uint64_t judged_gap_ns; /* OPEN: the pace of commands when that was found */
-    uint64_t trust_left;    /* OPEN: completions until the next trial */
+    uint64_t judged_gap_ns; /* OPEN: the gap between commands when that was found */
+    uint64_t gap_ns;        /* OPEN: the gap since then, smoothed */
+    uint64_t trust_us;      /* OPEN: until the next trial; grows with each */
+    uint64_t trust_end_us;
 } shoal__flush_guard_t;
 
 void shoal__flush_guard_init(shoal__flush_guard_t *guard, uint64_t now_us);

@@ -45,3 +45,6 @@ shoal_unit_test(core/pipe_endings
   ALSO core/pipe core/pipe_time ${pipe_units} LIBS shoal_hiredis m)
 shoal_unit_test(core/pipe_time
   ALSO core/pipe core/pipe_endings ${pipe_units} LIBS shoal_hiredis m)
+# The one unit above floor 2: who is woken by what.
+shoal_unit_test(net/inbox ALSO net/notifier net/parker core/driver_token base/alloc
+  base/buffer LIBS PkgConfig::SHOAL_LIBUV)

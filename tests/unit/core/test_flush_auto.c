@@ -214,7 +214,6 @@ static void test_many_who_wait_leave_in_two_parts(void **state)
 
     /* Either the time comes, ... */
     answer = ask(&policy, answer.wake_us);
-    assert_int_equal(answer.verdict, NOW);
     assert_int_equal(answer.reason, SHOAL_FLUSHED_STAGGER);
     assert_int_equal(answer.commands, 0);
 
@@ -253,6 +252,8 @@ static void test_what_is_not_split(void **state)
         policy.config.has_fine_waker = c->has_fine_waker;
         policy.learned.tempo.late_us = c->late_us;
         shoal__flush_answer_t answer = ask(&policy, 5000);
+        if (c->budget_us == 0)
+            assert_int_equal(answer.reason, SHOAL_FLUSHED_TURN);
         if (answer.verdict != NOW || answer.commands != 0)
             fail_msg("%s: %d commands leave", c->name, (int)answer.commands);
     }
@@ -316,16 +317,15 @@ static void prepare_open(shoal__flush_policy_t *policy, const open_case_t *c)
     policy->learned.tempo.gap_ns = c->gap_ns;
     policy->learned.guard.state = SHOAL__GUARD_OPEN;
     policy->learned.guard.judged_gap_ns = c->gap_ns;
-    policy->learned.guard.trust_left = 1000000;
+    policy->learned.guard.trust_end_us = UINT64_MAX;
     add(policy, 1, 5000);
     policy->learned.census.seen_us = 5000;
     policy->decided_us = 5000;
     write_out(policy, 1, 5000);
 }
 
-static const open_case_t open_flow = {"", 100, 10000, 45, 19, 20, true, true};
-
 /* clang-format off */
+static const open_case_t open_flow = {"", 100, 10000, 45, 19, 20, true, true};
 static const open_case_t open_cases[] = {
     /*                                budget  gap   rtt  late callers fine */
     {"50 000 commands/s",                100, 20000,   45,  19, 20, true,  true},
@@ -373,7 +373,6 @@ static void test_a_hold_ends(void **state)
     prepare_open(&policy, &open_flow);
     add(&policy, 1, 5020);
     shoal__flush_answer_t answer = ask(&policy, 5020);
-    assert_int_equal(answer.verdict, WAIT);
     assert_int_equal(ask(&policy, answer.wake_us - 1).verdict, WAIT);
     answer = ask(&policy, answer.wake_us);
     assert_int_equal(answer.reason, SHOAL_FLUSHED_BUDGET);
@@ -416,7 +415,7 @@ static void test_a_late_waker_is_tried_again(void **state)
     for (uint64_t now_us = 5050;; now_us += 50) {
         shoal__flush_policy_completed(&policy, policy.inflight, now_us);
         add(&policy, 5, now_us);
-        policy.learned.guard.trust_left = 1000000;
+        policy.learned.guard.trust_end_us = UINT64_MAX;
         if (ask(&policy, now_us).verdict == WAIT)
             break;
         write_out(&policy, policy.queued, now_us);

@@ -97,6 +97,15 @@ static void test_one_pause_does_not_make_the_gap_long(void **state)
     uint64_t now_us = arrive(&tempo, 1000, 10, 0);
     now_us = arrive(&tempo, 1000, 10, now_us + 1000000);
     assert_in_range(tempo.gap_ns, 10000, 11000);
+
+    /* What one window of arrivals says counts for less than those before it. */
+    uint64_t most_ns = 0;
+    now_us = arrive(&tempo, 1, 1600, now_us);
+    for (int i = 0; i < 100; i++) {
+        now_us = arrive(&tempo, 1, 10, now_us);
+        most_ns = tempo.gap_ns > most_ns ? tempo.gap_ns : most_ns;
+    }
+    assert_in_range(most_ns, 10001, 60000);
 }
 
 static void test_what_is_known_of_arrivals_is_forgotten(void **state)
