@@ -13,6 +13,9 @@
 #define HOLD_TENTHS_MIN 15
 /* Beyond so many budgets, round trips are long enough for the gate alone. */
 #define HOLD_RTTS_MAX 8
+/* So many more commands than replies let loose leave no doubt. */
+#define FLOOD 16
+
 /* A flow of commands stops for at most so many gaps. */
 #define TAIL_GAPS 4
 #define TAIL_US 20
@@ -49,7 +52,7 @@ void shoal__flush_auto_completed(shoal__flush_policy_t *policy, uint64_t command
                                   policy->queued + policy->inflight);
     shoal__flush_guard_completed(&learned->guard, commands,
                                  learned->tempo.rtt_us + policy->config.pause_us,
-                                 learned->tempo.gap_ns, now_us);
+                                 now_us);
 }
 
 void shoal__flush_auto_lost(shoal__flush_policy_t *policy, uint64_t commands,
@@ -113,6 +116,8 @@ static shoal__hold_outcome_t judge_hold(const shoal__flush_auto_t *learned,
         shoal__time_since(learned->tempo.arrived_us + TAIL_US, now_us) * 1000;
     bool is_dry = tail_ns > learned->tempo.gap_ns * TAIL_GAPS;
 
+    if (learned->guard.state == SHOAL__GUARD_CLOSED && arrived >= loosed + FLOOD)
+        return SHOAL__HOLD_FLOODED;
     if (is_dry)
         return SHOAL__HOLD_DRIED_UP;
     if (learned->guard.state != SHOAL__GUARD_CLOSED || arrived > loosed)

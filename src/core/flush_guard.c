@@ -25,8 +25,9 @@
 #define TRUST_US_MIN 1000000
 #define TRUST_US_MAX 8000000
 
-/* A gap between commands that is so much longer or shorter, in percent, is another. */
-#define GAP_CHANGE 140
+/* Commands that take so much longer or shorter, in percent, are others. */
+#define PACE_CHANGE 140
+#define STRANGE_ENOUGH 2
 
 /* Off, on, on, off, on, off, off, on: linear and quadratic drifts cancel. */
 static const bool epoch_holds[SHOAL__GUARD_EPOCHS] = {false, true,  true,  false,
@@ -88,7 +89,7 @@ static void probed(shoal__flush_guard_t *guard, shoal__hold_outcome_t outcome,
         return;
     }
     guard->probe_us = now_us + INTERVAL_US_MIN;
-    guard->flowed += FLOWED_WEIGHT;
+    guard->flowed += outcome == SHOAL__HOLD_FLOODED ? FLOWED_ENOUGH : FLOWED_WEIGHT;
     if (guard->flowed >= FLOWED_ENOUGH)
         begin_trial(guard, now_us);
 }
@@ -105,11 +106,10 @@ void shoal__flush_guard_held(shoal__flush_guard_t *guard, shoal__hold_outcome_t 
             guard->dried_up++;
         else if (guard->dried_up > 0)
             guard->dried_up--;
-        if (guard->dried_up >= DRY_ENOUGH) {
-            guard->flowed = 0;
-            guard->trust_us = 0;
-            guard->interval_us = INTERVAL_US_MIN;
-            close_for_now(guard, now_us);
+        if (guard->dried_up >= DRY_ENOUGH && now_us >= guard->dried_us) {
+            /* If it is found once more that nothing is lost, then that counts. */
+            guard->dried_us = now_us + TRUST_US_MIN;
+            begin_trial(guard, now_us);
         }
         break;
     case SHOAL__GUARD_TRIAL:
@@ -134,7 +134,7 @@ static uint64_t middle_ns(const shoal__flush_guard_t *guard, bool holds)
     return sum_ns - least_ns - most_ns;
 }
 
-static void judge(shoal__flush_guard_t *guard, uint64_t gap_ns, uint64_t now_us)
+static void judge(shoal__flush_guard_t *guard, uint64_t now_us)
 {
     uint64_t with_ns = middle_ns(guard, true), without_ns = middle_ns(guard, false);
 
@@ -147,49 +147,55 @@ static void judge(shoal__flush_guard_t *guard, uint64_t gap_ns, uint64_t now_us)
     guard->state = SHOAL__GUARD_OPEN;
     guard->interval_us = INTERVAL_US_MIN;
     guard->dried_up = 0;
-    guard->judged_gap_ns = guard->gap_ns = gap_ns;
+    guard->judged_ns = with_ns / 2; /* it is a sum of two */
+    guard->strange = 0;
     guard->trust_us = guard->trust_us == 0
                           ? TRUST_US_MIN
                           : shoal__time_min(guard->trust_us * 2, TRUST_US_MAX);
     guard->trust_end_us = now_us + guard->trust_us;
 }
 
-static void end_epoch(shoal__flush_guard_t *guard, uint64_t gap_ns, uint64_t now_us)
+/* The time of one command in the epoch that is over; the next one begins. */
+static uint64_t end_epoch(shoal__flush_guard_t *guard, uint64_t now_us)
 {
-    guard->epoch_ns[guard->epoch] =
-        (now_us - guard->epoch_since_us) * 1000 / guard->epoch_completed;
+    uint64_t ns = (now_us - guard->epoch_since_us) * 1000 / guard->epoch_completed;
+
     guard->epoch_since_us = now_us;
     guard->epoch_completed = 0;
-    if (++guard->epoch == SHOAL__GUARD_EPOCHS)
-        judge(guard, gap_ns, now_us);
+    return ns;
 }
 
-/* Is the verdict about other commands than these? */
-static bool is_outdated(const shoal__flush_guard_t *guard)
+/* OPEN: do commands still come at the pace of the trial?  One epoch may be an accident
+ * of the machine. */
+static void check_pace(shoal__flush_guard_t *guard, uint64_t ns, uint64_t now_us)
 {
-    return guard->gap_ns * 100 > guard->judged_gap_ns * GAP_CHANGE ||
-           guard->gap_ns * GAP_CHANGE < guard->judged_gap_ns * 100;
+    bool is_strange = ns * 100 > guard->judged_ns * PACE_CHANGE ||
+                      ns * PACE_CHANGE < guard->judged_ns * 100;
+
+    guard->strange = is_strange ? guard->strange + 1 : 0;
+    if (guard->strange >= STRANGE_ENOUGH)
+        guard->trust_us = 0;
+    if (guard->strange >= STRANGE_ENOUGH || now_us >= guard->trust_end_us)
+        begin_trial(guard, now_us);
 }
 
 void shoal__flush_guard_completed(shoal__flush_guard_t *guard, uint64_t commands,
-                                  uint64_t cycle_us, uint64_t gap_ns, uint64_t now_us)
+                                  uint64_t cycle_us, uint64_t now_us)
 {
-    switch (guard->state) {
-    case SHOAL__GUARD_CLOSED:
-        break;
-    case SHOAL__GUARD_TRIAL:
-        guard->epoch_completed += commands;
-        if (guard->epoch_completed >= EPOCH_COMMANDS &&
-            now_us - guard->epoch_since_us >= EPOCH_US &&
-            now_us - guard->epoch_since_us >= EPOCH_CYCLES * cycle_us)
-            end_epoch(guard, gap_ns, now_us);
-        break;
-    case SHOAL__GUARD_OPEN:
-        guard->gap_ns += gap_ns / 16 - guard->gap_ns / 16;
-        if (is_outdated(guard))
-            guard->trust_us = 0;
-        if (is_outdated(guard) || now_us >= guard->trust_end_us)
-            begin_trial(guard, now_us);
-        break;
+    uint64_t since_us = now_us - guard->epoch_since_us;
+    uint64_t ns;
+
+    guard->epoch_completed += commands;
+    if (guard->state == SHOAL__GUARD_CLOSED ||
+        guard->epoch_completed < EPOCH_COMMANDS || since_us < EPOCH_US ||
+        since_us < EPOCH_CYCLES * cycle_us)
+        return;
+    ns = end_epoch(guard, now_us);
+    if (guard->state == SHOAL__GUARD_OPEN) {
+        check_pace(guard, ns, now_us);
+    } else {
+        guard->epoch_ns[guard->epoch] = ns;
+        if (++guard->epoch == SHOAL__GUARD_EPOCHS)
+            judge(guard, now_us);
     }
 }

@@ -12,8 +12,8 @@
  *           begin a trial; others make the next one rarer.
  *   TRIAL   eight epochs with and without holds in an order that cancels drifts:
  *           callers who think between commands do not dry up, but are slowed down.
- *   OPEN    the trial showed no loss of throughput: hold.  Until holds dry up, or the
- *           pace of commands has changed, or for a while; then it is tried again.
+ *   OPEN    the trial showed no loss of throughput: hold.  When holds dry up, or the
+ *           pace of commands has changed, or after a while, it is tried again.
  *
  * Guarantee: a probe in a closed loop costs one hold; there are nine in the first two
  * seconds, and then one in 640 ms.
@@ -33,6 +33,7 @@ typedef enum shoal__guard_state {
 typedef enum shoal__hold_outcome {
     SHOAL__HOLD_DRIED_UP, /* as in a closed loop */
     SHOAL__HOLD_FLOWED,   /* commands kept coming that no reply let loose */
+    SHOAL__HOLD_FLOODED,  /* by far */
 } shoal__hold_outcome_t;
 
 typedef struct shoal__flush_guard {
@@ -41,8 +42,9 @@ typedef struct shoal__flush_guard {
     uint64_t interval_us; /* between probes that dry up */
     unsigned flowed;      /* evidence from probes that did not */
     unsigned dried_up;    /* OPEN: holds, less those that did not */
+    uint64_t dried_us;    /* OPEN: dry holds are borne with until then */
 
-    unsigned epoch; /* TRIAL: which, and since when */
+    unsigned epoch; /* TRIAL: which; TRIAL, OPEN: since when */
     uint64_t epoch_since_us;
     uint64_t epoch_completed;
     uint64_t epoch_ns[SHOAL__GUARD_EPOCHS]; /* time of one command */
@@ -50,9 +52,9 @@ typedef struct shoal__flush_guard {
     uint64_t probes; /* so far */
     uint64_t trials;
 
-    uint64_t judged_gap_ns; /* OPEN: the gap between commands when that was found */
-    uint64_t gap_ns;        /* OPEN: the gap since then, smoothed */
-    uint64_t trust_us;      /* OPEN: until the next trial; grows with each */
+    uint64_t judged_ns; /* OPEN: the time of one command in the trial */
+    unsigned strange;   /* OPEN: epochs in a row with another pace */
+    uint64_t trust_us;  /* OPEN: until the next trial; grows with each */
     uint64_t trust_end_us;
 } shoal__flush_guard_t;
 
@@ -68,8 +70,8 @@ bool shoal__flush_guard_may_hold(const shoal__flush_guard_t *guard, uint64_t now
 void shoal__flush_guard_held(shoal__flush_guard_t *guard, shoal__hold_outcome_t outcome,
                              uint64_t now_us);
 
-/* `commands` completed; how long one takes with a hold, and the gap between them. */
+/* `commands` completed; cycle_us: how long one takes with a hold. */
 void shoal__flush_guard_completed(shoal__flush_guard_t *guard, uint64_t commands,
-                                  uint64_t cycle_us, uint64_t gap_ns, uint64_t now_us);
+                                  uint64_t cycle_us, uint64_t now_us);
 
 #endif

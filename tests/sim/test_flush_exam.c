@@ -337,8 +337,9 @@ static void examine_stage(const stage_t *stage)
            now.rate, 0.95 * steady.rate);
     expect(now.cpu_us <= 1.10 * steady.cpu_us, point, "CPU of both ends, us",
            now.cpu_us, 1.10 * steady.cpu_us);
-    expect(now.p50_us <= 1.10 * steady.p50_us, point, "p50, us", now.p50_us,
-           1.10 * steady.p50_us);
+    /* A trial, with less holds, may fall into one of the two. */
+    expect(now.p50_us <= 1.20 * steady.p50_us, point, "p50, us", now.p50_us,
+           1.20 * steady.p50_us);
     expect(now.p99_us <= 1.15 * steady.p99_us, point, "p99, us", now.p99_us,
            1.15 * steady.p99_us);
 }

@@ -316,7 +316,7 @@ static void prepare_open(shoal__flush_policy_t *policy, const open_case_t *c)
     policy->learned.tempo.late_us = c->late_us;
     policy->learned.tempo.gap_ns = c->gap_ns;
     policy->learned.guard.state = SHOAL__GUARD_OPEN;
-    policy->learned.guard.judged_gap_ns = c->gap_ns;
+    policy->learned.guard.judged_ns = c->gap_ns;
     policy->learned.guard.trust_end_us = UINT64_MAX;
     add(policy, 1, 5000);
     policy->learned.census.seen_us = 5000;

@@ -14,6 +14,7 @@
 #define OPEN SHOAL__GUARD_OPEN
 #define DRY SHOAL__HOLD_DRIED_UP
 #define FLOWED SHOAL__HOLD_FLOWED
+#define FLOODED SHOAL__HOLD_FLOODED
 #define SECOND_US 1000000
 #define RTT_US 45
 #define GAP_NS 10000
@@ -31,7 +32,7 @@ static uint64_t live_epoch(shoal__flush_guard_t *guard, uint64_t ns_each,
     while (guard->state == TRIAL && guard->epoch == epoch) {
         assert_true(++commands < 10000000); /* it ends */
         now_us = since_us + commands * ns_each / 1000;
-        shoal__flush_guard_completed(guard, 1, rtt_us, GAP_NS, now_us);
+        shoal__flush_guard_completed(guard, 1, rtt_us, now_us);
     }
     return now_us;
 }
@@ -97,10 +98,11 @@ static const struct state_case {
     {"dry probes for ever",                 CLOSED, DRY,   1000, CLOSED},
     {"one probe that flowed may be chance", CLOSED, FLOWED,   1, CLOSED},
     {"several are evidence",                CLOSED, FLOWED,   4, TRIAL},
+    {"a flood is enough",                   CLOSED, FLOODED,  1, TRIAL},
     {"a trial minds the throughput alone",  TRIAL,  DRY,   1000, TRIAL},
     {"whatever its holds bring",            TRIAL,  FLOWED, 1000, TRIAL},
     {"open, and one hold dries up",         OPEN,   DRY,      1, OPEN},
-    {"open, and all of them do",            OPEN,   DRY,    100, CLOSED},
+    {"open, and all of them do",            OPEN,   DRY,    100, TRIAL},
     {"open, and none of them do",           OPEN,   FLOWED, 1000, OPEN},
 };
 /* clang-format on */
@@ -294,7 +296,7 @@ static void test_epochs_are_long_enough(void **state)
 
         /* Commands alone do not end one while the clock stands still. */
         for (int k = 0; k < 100; k++)
-            shoal__flush_guard_completed(&guard, 100000, rtts_us[i], GAP_NS, now_us);
+            shoal__flush_guard_completed(&guard, 100000, rtts_us[i], now_us);
         assert_int_equal(guard.epoch, 1);
     }
 }
@@ -306,7 +308,7 @@ static void test_time_alone_ends_no_epoch(void **state)
     uint64_t now_us = enter(&guard, TRIAL);
 
     for (int i = 0; i < 30; i++)
-        shoal__flush_guard_completed(&guard, 1, RTT_US, GAP_NS, now_us += SECOND_US);
+        shoal__flush_guard_completed(&guard, 1, RTT_US, now_us += SECOND_US);
     assert_int_equal(guard.epoch, 0);
 }
 
@@ -335,8 +337,12 @@ static void test_epochs_are_balanced(void **state)
 static uint64_t complete(shoal__flush_guard_t *guard, uint64_t commands,
                          uint64_t gap_ns, uint64_t now_us)
 {
-    for (uint64_t i = 0; i < commands && guard->state == OPEN; i++)
-        shoal__flush_guard_completed(guard, 1, RTT_US, gap_ns, now_us += 10);
+    uint64_t since_us = now_us;
+
+    for (uint64_t i = 1; i <= commands && guard->state == OPEN; i++) {
+        now_us = since_us + i * gap_ns / 1000;
+        shoal__flush_guard_completed(guard, 1, RTT_US, now_us);
+    }
     return now_us;
 }
 
@@ -347,18 +353,46 @@ static void test_another_pace_is_tried_anew(void **state)
         uint64_t gap_ns;
         shoal__guard_state_t next;
     } cases[] = {
-        {GAP_NS, OPEN},           {GAP_NS * 5 / 4, OPEN}, {GAP_NS * 4 / 5, OPEN},
-        {GAP_NS * 5, TRIAL},      {GAP_NS / 5, TRIAL},    {0, TRIAL},
-        {SHOAL__NEVER_US, TRIAL}, /* not known: nothing can be said for it */
+        {GAP_NS, OPEN},      {GAP_NS * 5 / 4, OPEN}, {GAP_NS * 4 / 5, OPEN},
+        {GAP_NS * 5, TRIAL}, {GAP_NS / 5, TRIAL},
     };
 
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         shoal__flush_guard_t guard;
         uint64_t now_us = enter(&guard, OPEN);
 
-        complete(&guard, 100, cases[i].gap_ns, now_us);
+        complete(&guard, 20000, cases[i].gap_ns, now_us);
         assert_int_equal(guard.state, cases[i].next);
     }
+}
+
+/* The machine was away for a while: that is not another pace. */
+static void test_one_strange_epoch_is_no_other_pace(void **state)
+{
+    (void)state;
+    shoal__flush_guard_t guard;
+    uint64_t now_us = enter(&guard, OPEN);
+
+    now_us = complete(&guard, 5000, GAP_NS, now_us);
+    now_us = complete(&guard, 5000, GAP_NS, now_us + 40000);
+    assert_int_equal(guard.state, OPEN);
+}
+
+/* Dry holds that cost nothing are borne with, for a while. */
+static void test_holds_that_dry_up_are_tried_once(void **state)
+{
+    (void)state;
+    shoal__flush_guard_t guard;
+    uint64_t now_us = enter(&guard, OPEN);
+
+    for (int i = 0; i < 1000 && guard.state == OPEN; i++)
+        shoal__flush_guard_held(&guard, DRY, now_us += 100);
+    assert_int_equal(guard.state, TRIAL);
+    now_us = live_trial(&guard, steady, now_us);
+    assert_int_equal(guard.state, OPEN);
+    for (int i = 0; i < 1000; i++)
+        shoal__flush_guard_held(&guard, DRY, now_us += 100);
+    assert_int_equal(guard.state, OPEN);
 }
 
 static void test_trust_wears_off(void **state)
@@ -416,6 +450,8 @@ int main(void)
         cmocka_unit_test(test_time_alone_ends_no_epoch),
         cmocka_unit_test(test_epochs_are_balanced),
         cmocka_unit_test(test_another_pace_is_tried_anew),
+        cmocka_unit_test(test_one_strange_epoch_is_no_other_pace),
+        cmocka_unit_test(test_holds_that_dry_up_are_tried_once),
         cmocka_unit_test(test_trust_wears_off),
         cmocka_unit_test(test_dry_holds_among_others_do_not_close),
         cmocka_unit_test(test_other_callers_start_over),
