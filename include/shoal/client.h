@@ -77,8 +77,9 @@ typedef struct shoal_call {
 /**
  * Open a client that runs on a thread of its own.
  *
- * Returns before there is a connection; commands may be submitted at once.  The
- * thread blocks all signals.
+ * Returns before there is a connection; commands may be submitted at once.  The thread
+ * blocks all signals.  Callbacks run on it and on no other, although a thread that is
+ * alone on the client drives the connection itself in its blocking calls.
  *
  * @param options    NULL for the defaults; copied
  * @param ret_client receives the client; close with shoal_client_close() or
@@ -296,9 +297,8 @@ SHOAL_EXTERN int shoal_client_cancel(shoal_client_t *client, uint64_t ticket);
 
 /**
  * Close: no new commands; those outstanding have `drain_us` to finish, then they
- * fail with SHOAL_ESHUTDOWN.  Every result is delivered before on_closed.
- *
- * The client's memory is released after on_closed returns.
+ * fail with SHOAL_ESHUTDOWN.  Every result is delivered before on_closed; when that
+ * returns, the client's memory is released.
  *
  * @param drain_us  0: do not wait for anything
  * @param on_closed called once, if this call returns 0; may be NULL

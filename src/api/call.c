@@ -29,13 +29,16 @@ static void on_result(shoal_client_t *client, const shoal_result_t *result, void
     client->drivers_count += waiter->may_drive;
 }
 
-void shoal__client_wake_callers(shoal__list_t *callers)
+void shoal__client_wake_callers(shoal_client_t *client, shoal__list_t *callers)
 {
+    uint32_t spots = 0;
+
     while (!shoal__list_is_empty(callers)) {
         waiter_t *waiter = SHOAL__LIST_ENTRY(callers->next, waiter_t, node);
         shoal__list_remove(&waiter->node);
-        shoal__parker_unpark(&waiter->parker);
+        spots |= shoal__parker_unpark(&waiter->parker);
     }
+    shoal__parking_wake(&client->inbox.parking, spots);
 }
 
 void shoal__client_delivered(shoal_client_t *client)
@@ -53,7 +56,7 @@ void shoal__client_delivered(shoal_client_t *client)
     shoal__counter_add(&client->caller_wakeups,
                        client->parked_count + client->touched_count);
     if (!shoal__driver_parks_next(client))
-        shoal__client_wake_callers(&client->parked);
+        shoal__client_wake_callers(client, &client->parked);
     client->parked_count = client->drivers_count = 0;
     for (unsigned i = 0; i < client->touched_count; i++)
         shoal__completions_announce(client->touched[i]);
@@ -67,6 +70,7 @@ int shoal_client_call_with(shoal_client_t *client, const shoal_command_t *comman
     shoal__submission_t submission = {
         .commands = command, .count = 1, .on_result = on_result, .data = &waiter};
     bool is_driving = false;
+    uint64_t ticket = 0;
     int rc;
 
     if (!command || !ret_result || !shoal__call_read(call, &submission.call))
@@ -81,13 +85,15 @@ int shoal_client_call_with(shoal_client_t *client, const shoal_command_t *comman
     /* A sink is a callback: not for a thread that may hold locks of its own. */
     waiter.may_drive = submission.call.sink == NULL;
     submission.is_driving = waiter.may_drive ? &is_driving : NULL;
-    waiter.owned = shoal__calloc(1, sizeof *waiter.owned);
-    rc = waiter.owned ? shoal__client_submit(client, &submission, NULL) : SHOAL_ENOMEM;
-    if (rc < 0) {
-        shoal__free(waiter.owned);
-    } else {
+    submission.is_blocking = true;
+    waiter.owned = shoal__result_new();
+    rc = waiter.owned ? shoal__client_submit(client, &submission, &ticket)
+                      : SHOAL_ENOMEM;
+    if (rc < 0 && waiter.owned) {
+        shoal_result_release(&waiter.owned->result);
+    } else if (rc == 0) {
         if (!is_driving || !shoal__driver_drive(client))
-            shoal__parker_park(&waiter.parker);
+            shoal__parker_park(&waiter.parker, &client->inbox.parking, ticket);
         *ret_result = &waiter.owned->result;
     }
     shoal__parker_release(&waiter.parker);

@@ -61,12 +61,12 @@ struct shoal_client {
     bool is_stepping; /* inside shoal_client_step */
     shoal_closed_cb on_closed;
     void *closed_data;
-    uint64_t wake_us;    /* of the last turn: the next must come by then */
+    uint64_t wake_us;    /* the next turn must come by then */
     uint64_t seen;       /* completed, when results were last announced */
-    bool had_company;    /* since the last turn: others than lone callers */
-    bool is_direct;      /* the loop thread is in a blocking call of its own, */
-    bool is_answered;    /* and this is its result's presence */
-    uint64_t seen_turns; /* background thread: when it last napped */
+    bool had_company;    /* since the last turn: others completed than lone callers */
+    bool is_direct;      /* the loop thread is in a blocking call of its own */
+    bool is_answered;    /* then: its result is there */
+    uint64_t seen_turns; /* when the background thread last napped */
     shoal__held_event_t held[SHOAL__HELD_EVENTS_MAX];
     unsigned held_count;
     shoal__list_t parked;                 /* callers whose result is there */
@@ -87,6 +87,7 @@ typedef struct shoal__submission {
     shoal_result_cb on_result;
     void *data;
     uint64_t first_tag;
+    bool is_blocking; /* the thread parks for its one result */
     bool *is_driving; /* of a blocking call that may drive: does it?  Else NULL */
 } shoal__submission_t;
 
@@ -123,7 +124,7 @@ bool shoal__driver_may_sleep(shoal_client_t *client, uint64_t wake_us);
  * client->parked are woken after that; else they would come too soon to drive. */
 bool shoal__driver_parks_next(shoal_client_t *client);
 /* Wake those callers; the list is empty then. */
-void shoal__client_wake_callers(shoal__list_t *callers);
+void shoal__client_wake_callers(shoal_client_t *client, shoal__list_t *callers);
 
 static inline bool shoal__client_is_loop_thread(const shoal_client_t *client)
 {

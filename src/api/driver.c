@@ -176,7 +176,7 @@ static void stop_running(shoal_client_t *client)
     }
     step_locked(client, SHOAL__DRIVER_ON_TURNED, is_quiet_locked(client));
     shoal__inbox_unlock(inbox);
-    shoal__client_wake_callers(&callers);
+    shoal__client_wake_callers(client, &callers);
 }
 
 void shoal__driver_run(shoal_client_t *client)
@@ -234,6 +234,8 @@ static bool has_left(shoal_client_t *client, bool is_answered)
     else
         verdict =
             step_locked(client, SHOAL__DRIVER_ON_TURNED, is_undisturbed_locked(client));
+    if (verdict == SHOAL__DRIVER_HAND_OVER && !is_answered)
+        inbox->parking.entered++; /* the caller becomes one of those who wait */
     if (verdict != SHOAL__DRIVER_KEEP) {
         client->is_direct = client->is_answered = false;
         client->seen = shoal__counter_get(&pipe_of(client)->stats.completed);
@@ -251,11 +253,15 @@ void shoal__driver_release(shoal_client_t *client)
 bool shoal__driver_drive(shoal_client_t *client)
 {
     bool is_answered;
+    int cancel_state;
 
+    /* A thread that is cancelled in the poll would take the loop with it. */
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
     shoal__counter_add(&client->direct_calls, 1);
     do {
         shoal__loop_iterate(&client->loop);
         is_answered = client->is_answered;
     } while (!has_left(client, is_answered));
+    pthread_setcancelstate(cancel_state, NULL);
     return is_answered;
 }

@@ -2,7 +2,9 @@
 #ifndef SHOAL_API_RESULT_H
 #define SHOAL_API_RESULT_H
 
-/* A result that outlives its callback: for callers who block. */
+/* A result that outlives its callback: for callers who block.  It lives in an arena,
+ * which the thread that waits allocates and which has room for a small reply: the loop
+ * thread allocates nothing then. */
 
 #include "core/result.h"
 #include "resp/reply.h"
@@ -10,13 +12,17 @@
 #define SHOAL__RESULT_DETAIL_BYTES 160
 
 typedef struct shoal__owned_result {
-    shoal_result_t result; /* first: what the caller holds */
-    const shoal_reply_t *kept;
+    shoal_result_t result;     /* first: what the caller holds */
+    shoal__arena_t *arena;     /* of this, and of the reply if it was copied */
+    const shoal_reply_t *kept; /* retained instead */
     char detail[SHOAL__RESULT_DETAIL_BYTES];
 } shoal__owned_result_t;
 
-/* Copy `from` into `to`, which is zero; the reply is retained.  If that fails, the
- * result says so: SHOAL_ENOMEM, the reply is lost. */
+/* NULL: no memory.  Given back with shoal_result_release(). */
+shoal__owned_result_t *shoal__result_new(void);
+
+/* Copy `from` into `to`, which is new, with its reply.  If that fails, the result says
+ * so: SHOAL_ENOMEM, the reply is lost. */
 void shoal__result_keep(shoal__owned_result_t *to, const shoal_result_t *from);
 
 #endif

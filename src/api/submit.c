@@ -268,6 +268,7 @@ static int push_locked(shoal_client_t *client, const plan_t *plan, uint64_t now_
         at = shoal__encoder_write(&submission->commands[i], at);
         shoal__inbox_push_locked(&client->inbox, &request);
     }
+    client->inbox.parking.entered += submission->is_blocking;
     return 0;
 }
 

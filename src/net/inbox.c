@@ -77,7 +77,7 @@ void shoal__inbox_quiesce(shoal__inbox_t *inbox)
 
     while (!is_quiet) {
         uv_mutex_lock(&inbox->lock);
-        is_quiet = inbox->waiting == 0;
+        is_quiet = inbox->waiting == 0 && shoal__parking_is_empty(&inbox->parking);
         uv_cond_broadcast(&inbox->changed);
         uv_mutex_unlock(&inbox->lock);
         is_quiet = is_quiet &&
@@ -208,6 +208,8 @@ shoal__driver_verdict_t shoal__inbox_drive_locked(shoal__inbox_t *inbox,
     assert(verdict != SHOAL__DRIVER_ILLEGAL);
     if (verdict == SHOAL__DRIVER_WAKE || verdict == SHOAL__DRIVER_HAND_OVER)
         shoal__inbox_call_locked(inbox);
+    if (verdict == SHOAL__DRIVER_PARK)
+        inbox->is_asleep = false; /* nobody polls the notifier */
     atomic_store_explicit(&inbox->is_parked, is_parked, memory_order_relaxed);
     return verdict;
 }

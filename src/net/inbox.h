@@ -22,6 +22,7 @@
 #include "core/driver_token.h"
 #include "core/request.h"
 #include "net/notifier.h"
+#include "net/parker.h"
 #include <stdbool.h>
 #include <uv.h>
 
@@ -38,6 +39,7 @@ typedef struct shoal__inbox {
     uv_cond_t changed;           /* room was made, or the state below changed */
     unsigned waiting;            /* threads in shoal__inbox_wait_locked */
     _Atomic unsigned signalling; /* threads that are about to wake the loop */
+    shoal__parking_t parking;    /* of blocked callers */
     shoal__inbox_side_t side;    /* that threads fill */
     bool is_asleep;              /* the loop sleeps, or is about to */
     uint64_t wake_us;            /* then: when it wakes by itself */

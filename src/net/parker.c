@@ -9,12 +9,30 @@
 
 #define WAIT_MS_MAX 3600000
 
+static void leave(shoal__parking_t *parking)
+{
+    /* The last look at it: it may be gone after this. */
+    atomic_fetch_add_explicit(&parking->left, 1, memory_order_release);
+}
+
 #if SHOAL_PARKER_FUTEX
+#include <limits.h>
 #include <linux/futex.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { AWAKE, ASLEEP, UNPARKED };
+#define SPOTS 32
+/* So many with consecutive numbers share a spot. */
+#define SPOT_THREADS 4
+
+enum { AWAKE, UNPARKED, ASLEEP }; /* ASLEEP + spot */
+
+static void futex(_Atomic uint32_t *word, int operation, uint32_t value, uint32_t spots)
+{
+    /* Each caller looks again, whatever the outcome. */
+    (void)syscall(SYS_futex, word, operation | FUTEX_PRIVATE_FLAG, value, NULL, NULL,
+                  spots);
+}
 
 int shoal__parker_init(shoal__parker_t *parker)
 {
@@ -27,29 +45,39 @@ void shoal__parker_release(shoal__parker_t *parker)
     (void)parker;
 }
 
-void shoal__parker_park(shoal__parker_t *parker)
+void shoal__parker_park(shoal__parker_t *parker, shoal__parking_t *parking,
+                        uint64_t number)
 {
-    uint32_t state = AWAKE;
+    uint32_t spot = (uint32_t)(number / SPOT_THREADS % SPOTS), state = AWAKE;
     int saved = errno;
 
-    if (atomic_compare_exchange_strong(&parker->state, &state, ASLEEP))
-        state = ASLEEP;
-    while (state != UNPARKED) {
-        /* Returns at once if the state is another one by now; signals end it, too. */
-        (void)syscall(SYS_futex, &parker->state, FUTEX_WAIT_PRIVATE, ASLEEP, NULL);
-        state = atomic_load_explicit(&parker->state, memory_order_acquire);
+    atomic_compare_exchange_strong(&parker->state, &state, ASLEEP + spot);
+    for (;;) {
+        /* In this order: who is unparked after the look finds another round. */
+        uint32_t rounds = atomic_load(&parking->rounds);
+        if (atomic_load(&parker->state) == UNPARKED)
+            break;
+        futex(&parking->rounds, FUTEX_WAIT_BITSET, rounds, UINT32_C(1) << spot);
     }
+    leave(parking);
     errno = saved;
 }
 
-void shoal__parker_unpark(shoal__parker_t *parker)
+uint32_t shoal__parker_unpark(shoal__parker_t *parker)
+{
+    uint32_t state = atomic_exchange(&parker->state, UNPARKED);
+
+    return state >= ASLEEP ? UINT32_C(1) << (state - ASLEEP) : 0;
+}
+
+void shoal__parking_wake(shoal__parking_t *parking, uint32_t spots)
 {
     int saved = errno;
 
-    /* The thread may be gone after the exchange, and with it the parker: the kernel
-     * only compares the address, and who else sleeps there looks again. */
-    if (atomic_exchange(&parker->state, UNPARKED) == ASLEEP)
-        (void)syscall(SYS_futex, &parker->state, FUTEX_WAKE_PRIVATE, 1);
+    if (spots == 0)
+        return;
+    atomic_fetch_add(&parking->rounds, 1);
+    futex(&parking->rounds, FUTEX_WAKE_BITSET, INT_MAX, spots);
     errno = saved;
 }
 
@@ -65,14 +93,24 @@ void shoal__parker_release(shoal__parker_t *parker)
     uv_sem_destroy(&parker->semaphore);
 }
 
-void shoal__parker_park(shoal__parker_t *parker)
+void shoal__parker_park(shoal__parker_t *parker, shoal__parking_t *parking,
+                        uint64_t number)
 {
+    (void)number;
     uv_sem_wait(&parker->semaphore);
+    leave(parking);
 }
 
-void shoal__parker_unpark(shoal__parker_t *parker)
+uint32_t shoal__parker_unpark(shoal__parker_t *parker)
 {
     uv_sem_post(&parker->semaphore);
+    return 0;
+}
+
+void shoal__parking_wake(shoal__parking_t *parking, uint32_t spots)
+{
+    (void)parking;
+    (void)spots;
 }
 
 #endif

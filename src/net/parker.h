@@ -2,11 +2,18 @@
 #ifndef SHOAL_NET_PARKER_H
 #define SHOAL_NET_PARKER_H
 
-/* A thread parks until another one unparks it, once.  On Linux a futex: nothing to set
- * up or to tear down, and no system call for a thread that does not sleep yet.  Else a
- * semaphore of libuv. */
+/*
+ * A thread parks until another one unparks it, once.
+ *
+ * Many park at one place, so that one system call wakes all whose time has come: on
+ * Linux a futex whose bits tell neighbours apart.  Elsewhere each has a semaphore.
+ *
+ * Guarantee: a parker may be gone as soon as it is unparked; the parking place must
+ * stay until everybody who entered it has left.
+ */
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <uv.h>
 
@@ -16,20 +23,40 @@
 #define SHOAL_PARKER_FUTEX 0
 #endif
 
+typedef struct shoal__parking {
+    _Atomic uint32_t rounds; /* of waking */
+    uint64_t entered;        /* threads that will park; under a lock of the owner's */
+    _Atomic uint64_t left;   /* of them */
+} shoal__parking_t;
+
 typedef struct shoal__parker {
 #if SHOAL_PARKER_FUTEX
-    _Atomic uint32_t state; /* awake, asleep or unparked */
+    _Atomic uint32_t state; /* awake, unparked, or asleep and where */
 #else
     uv_sem_t semaphore;
 #endif
 } shoal__parker_t;
 
+/* Has everybody left?  With the owner's lock. */
+static inline bool shoal__parking_is_empty(const shoal__parking_t *parking)
+{
+    return atomic_load_explicit(&parking->left, memory_order_acquire) ==
+           parking->entered;
+}
+
 /* 0 or SHOAL_ESYSTEM. */
 int shoal__parker_init(shoal__parker_t *parker);
 void shoal__parker_release(shoal__parker_t *parker);
-void shoal__parker_park(shoal__parker_t *parker);
-/* The parker may be gone when this returns. */
-void shoal__parker_unpark(shoal__parker_t *parker);
+
+/* Sleep until unparked, and leave.  Threads that are likely to be unparked together
+ * give numbers close to one another. */
+void shoal__parker_park(shoal__parker_t *parker, shoal__parking_t *parking,
+                        uint64_t number);
+
+/* The thread may go on.  Who sleeps learns of it from shoal__parking_wake(), which is
+ * due with all spots that were returned, ored; 0: none. */
+uint32_t shoal__parker_unpark(shoal__parker_t *parker);
+void shoal__parking_wake(shoal__parking_t *parking, uint32_t spots);
 
 /* Wait until `fd` is readable, until_us at most.  0, SHOAL_ETIMEOUT or SHOAL_EINTR. */
 int shoal__parker_wait_readable(int fd, uint64_t until_us);

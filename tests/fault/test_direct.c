@@ -224,11 +224,18 @@ static void test_a_push_wakes_a_parked_client(void **state)
     }
 }
 
+enum { PUSHES = 1500 };
+
+typedef struct stranger {
+    scene_t *scene;
+    pthread_t caller; /* who drives; no callback may run there */
+    unsigned wrong_thread;
+} stranger_t;
+
 /* Strangers push at any moment of parking, driving and handing over. */
 static void *push_now_and_then(void *data)
 {
-    enum { PUSHES = 1500 };
-    scene_t *scene = data;
+    stranger_t *stranger = data;
     const char *const argv[] = {"INCR", "k"};
     visit_t visit;
 
@@ -237,10 +244,12 @@ static void *push_now_and_then(void *data)
         while (waiting_now_us() - since_us < i * 7 % 1100)
             continue;
         atomic_store(&visit.is_done, false);
-        if (shoal_client_submit(scene->client, 2, argv, NULL, on_visit, &visit) != 0)
+        if (shoal_client_submit(stranger->scene->client, 2, argv, NULL, on_visit,
+                                &visit) != 0)
             return data;
         while (!atomic_load(&visit.is_done))
             waiting_sleep_us(20);
+        stranger->wrong_thread += pthread_equal(visit.thread, stranger->caller) != 0;
     }
     return NULL;
 }
@@ -248,17 +257,20 @@ static void *push_now_and_then(void *data)
 static void test_pushes_race_with_parking(void **state)
 {
     scene_t *scene = *state;
+    stranger_t *stranger = scene_alloc(scene, sizeof *stranger);
     pthread_t thread;
     void *is_wrong;
 
+    *stranger = (stranger_t){.scene = scene, .caller = pthread_self()};
     lone_caller_open(scene);
     uint64_t before = lone_caller_drives(scene);
-    pthread_create(&thread, NULL, push_now_and_then, scene);
+    pthread_create(&thread, NULL, push_now_and_then, stranger);
     for (int i = 0; i < 30000; i++)
         lone_caller_echo(scene, "x");
     pthread_join(thread, &is_wrong);
     assert_null(is_wrong);
-    assert_int_equal(fake_server_number(scene->server, 0, "k"), 1500);
+    assert_int_equal(stranger->wrong_thread, 0);
+    assert_int_equal(fake_server_number(scene->server, 0, "k"), PUSHES);
     shoal_stats_t stats = scene_stats(scene);
     assert_int_equal(stats.completed, stats.commands);
     assert_true(stats.direct_calls > before);

@@ -12,6 +12,23 @@
 
 #define WORDS(...) scene_words(__VA_ARGS__, NULL)
 
+/* A hasty call that nobody answers goes through the background thread. */
+static void check_does_not_drive(scene_t *scene, shoal_fate_t fate)
+{
+    const char *const argv[] = {"INCR", "k"};
+    const shoal_command_t command = {2, argv, NULL};
+    const shoal_call_t hasty = {.size = sizeof hasty, .timeout_us = 20000};
+    uint64_t before = lone_caller_drives(scene);
+    shoal_result_t *result = NULL;
+
+    assert_int_equal(shoal_client_call_with(scene->client, &command, &hasty, &result),
+                     0);
+    assert_int_equal(shoal_result_status(result), SHOAL_ETIMEOUT);
+    assert_int_equal(shoal_result_fate(result), fate);
+    shoal_result_release(result);
+    assert_int_equal(lone_caller_drives(scene), before);
+}
+
 /* ---- losses ---- */
 
 /* Called when the server is about to end the connection, or has. */
@@ -147,8 +164,11 @@ static void test_a_parked_client_notices_a_dead_connection(void **state)
     scene_t *scene = *state;
 
     lone_caller_open(scene);
+    fake_server_refuse(scene->server, true);
     fake_server_cut(scene->server, FAKE_CUT_FIN);
-    WAIT_FOR(scene_events(scene).lost == 1);
+    WAIT_FOR(scene_events(scene).lost > 0);
+    check_does_not_drive(scene, SHOAL_FATE_NOT_EXECUTED);
+    fake_server_refuse(scene->server, false);
     WAIT_FOR(scene_events(scene).ready == 2);
     lone_caller_become_direct(scene);
 }
@@ -174,10 +194,11 @@ static void test_deadline_in_a_direct_call(void **state)
     lone_caller_t *caller = lone_caller_begin(scene, WORDS("INCR", "k"), 30000);
     lone_caller_end(caller);
     scene_check(&caller->outcome, SHOAL_ETIMEOUT, SHOAL_FATE_UNKNOWN);
+    /* Its reply is still to come: the next one is not alone. */
+    check_does_not_drive(scene, SHOAL_FATE_UNKNOWN);
     fake_server_release(scene->server);
-    /* The late reply is nobody's. */
     lone_caller_echo(scene, "after");
-    WAIT_FOR(scene_stats(scene).zombies_dropped == 1);
+    WAIT_FOR(scene_stats(scene).zombies_dropped == 2);
     lone_caller_become_direct(scene);
     assert_int_equal(fake_server_accepted(scene->server), 1);
 }
