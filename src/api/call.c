@@ -31,14 +31,14 @@ static void on_result(shoal_client_t *client, const shoal_result_t *result, void
 
 void shoal__client_wake_callers(shoal_client_t *client, shoal__list_t *callers)
 {
-    uint32_t spots = 0;
+    shoal__parking_due_t due = {0};
 
     while (!shoal__list_is_empty(callers)) {
         waiter_t *waiter = SHOAL__LIST_ENTRY(callers->next, waiter_t, node);
         shoal__list_remove(&waiter->node);
-        spots |= shoal__parker_unpark(&waiter->parker);
+        shoal__parker_unpark(&waiter->parker, &due);
     }
-    shoal__parking_wake(&client->inbox.parking, spots);
+    shoal__parking_wake(&client->inbox.parking, &due);
 }
 
 void shoal__client_delivered(shoal_client_t *client)

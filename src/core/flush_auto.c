@@ -254,7 +254,7 @@ static shoal__flush_answer_t decide(shoal__flush_policy_t *policy, uint64_t now_
     /* Nobody is left to wait for, or nobody's reply is due whose arrival would ask
      * again. */
     if (queued + inflight >= callers || inflight == 0) {
-        split_us = stagger_us(policy);
+        split_us = queued >= callers ? stagger_us(policy) : 0;
         return split_us ? flush_half(policy, split_us)
                         : flush_or_probe(policy, SHOAL_FLUSHED_COMPLETE, now_us);
     }

@@ -21,7 +21,7 @@ static void leave(shoal__parking_t *parking)
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define SPOTS 32
+#define SPOTS 32 /* in a row */
 /* So many with consecutive numbers share a spot. */
 #define SPOT_THREADS 4
 
@@ -48,36 +48,41 @@ void shoal__parker_release(shoal__parker_t *parker)
 void shoal__parker_park(shoal__parker_t *parker, shoal__parking_t *parking,
                         uint64_t number)
 {
-    uint32_t spot = (uint32_t)(number / SPOT_THREADS % SPOTS), state = AWAKE;
+    uint32_t spot = (uint32_t)(number / SPOT_THREADS % (SPOTS * SHOAL__PARKING_ROWS));
+    _Atomic uint32_t *rounds = &parking->rounds[spot / SPOTS];
+    uint32_t state = AWAKE;
     int saved = errno;
 
     atomic_compare_exchange_strong(&parker->state, &state, ASLEEP + spot);
     for (;;) {
         /* In this order: who is unparked after the look finds another round. */
-        uint32_t rounds = atomic_load(&parking->rounds);
+        uint32_t round = atomic_load(rounds);
         if (atomic_load(&parker->state) == UNPARKED)
             break;
-        futex(&parking->rounds, FUTEX_WAIT_BITSET, rounds, UINT32_C(1) << spot);
+        futex(rounds, FUTEX_WAIT_BITSET, round, UINT32_C(1) << spot % SPOTS);
     }
     leave(parking);
     errno = saved;
 }
 
-uint32_t shoal__parker_unpark(shoal__parker_t *parker)
+void shoal__parker_unpark(shoal__parker_t *parker, shoal__parking_due_t *due)
 {
     uint32_t state = atomic_exchange(&parker->state, UNPARKED);
 
-    return state >= ASLEEP ? UINT32_C(1) << (state - ASLEEP) : 0;
+    if (state >= ASLEEP)
+        due->spots[(state - ASLEEP) / SPOTS] |= UINT32_C(1) << (state - ASLEEP) % SPOTS;
 }
 
-void shoal__parking_wake(shoal__parking_t *parking, uint32_t spots)
+void shoal__parking_wake(shoal__parking_t *parking, const shoal__parking_due_t *due)
 {
     int saved = errno;
 
-    if (spots == 0)
-        return;
-    atomic_fetch_add(&parking->rounds, 1);
-    futex(&parking->rounds, FUTEX_WAKE_BITSET, INT_MAX, spots);
+    for (unsigned row = 0; row < SHOAL__PARKING_ROWS; row++) {
+        if (due->spots[row] == 0)
+            continue;
+        atomic_fetch_add(&parking->rounds[row], 1);
+        futex(&parking->rounds[row], FUTEX_WAKE_BITSET, INT_MAX, due->spots[row]);
+    }
     errno = saved;
 }
 
@@ -101,16 +106,16 @@ void shoal__parker_park(shoal__parker_t *parker, shoal__parking_t *parking,
     leave(parking);
 }
 
-uint32_t shoal__parker_unpark(shoal__parker_t *parker)
+void shoal__parker_unpark(shoal__parker_t *parker, shoal__parking_due_t *due)
 {
+    (void)due;
     uv_sem_post(&parker->semaphore);
-    return 0;
 }
 
-void shoal__parking_wake(shoal__parking_t *parking, uint32_t spots)
+void shoal__parking_wake(shoal__parking_t *parking, const shoal__parking_due_t *due)
 {
     (void)parking;
-    (void)spots;
+    (void)due;
 }
 
 #endif

@@ -5,8 +5,8 @@
 /*
  * A thread parks until another one unparks it, once.
  *
- * Many park at one place, so that one system call wakes all whose time has come: on
- * Linux a futex whose bits tell neighbours apart.  Elsewhere each has a semaphore.
+ * Many park at one place, so that one system call wakes many whose time has come: on
+ * Linux a few futexes whose bits tell neighbours apart.  Elsewhere each has a semaphore.
  *
  * Guarantee: a parker may be gone as soon as it is unparked; the parking place must
  * stay until everybody who entered it has left.
@@ -23,11 +23,19 @@
 #define SHOAL_PARKER_FUTEX 0
 #endif
 
+/* A row of spots is one futex; its sleepers are looked through at each waking. */
+#define SHOAL__PARKING_ROWS 16
+
 typedef struct shoal__parking {
-    _Atomic uint32_t rounds; /* of waking */
-    uint64_t entered;        /* threads that will park; under a lock of the owner's */
-    _Atomic uint64_t left;   /* of them */
+    _Atomic uint32_t rounds[SHOAL__PARKING_ROWS]; /* of waking */
+    uint64_t entered;      /* threads that will park; under a lock of the owner's */
+    _Atomic uint64_t left; /* of them */
 } shoal__parking_t;
+
+/* The spots where sleepers are to be woken.  Zero: none. */
+typedef struct shoal__parking_due {
+    uint32_t spots[SHOAL__PARKING_ROWS];
+} shoal__parking_due_t;
 
 typedef struct shoal__parker {
 #if SHOAL_PARKER_FUTEX
@@ -53,10 +61,10 @@ void shoal__parker_release(shoal__parker_t *parker);
 void shoal__parker_park(shoal__parker_t *parker, shoal__parking_t *parking,
                         uint64_t number);
 
-/* The thread may go on.  Who sleeps learns of it from shoal__parking_wake(), which is
- * due with all spots that were returned, ored; 0: none. */
-uint32_t shoal__parker_unpark(shoal__parker_t *parker);
-void shoal__parking_wake(shoal__parking_t *parking, uint32_t spots);
+/* The thread may go on.  Who sleeps learns of it from shoal__parking_wake(), which takes
+ * what was added to `due`. */
+void shoal__parker_unpark(shoal__parker_t *parker, shoal__parking_due_t *due);
+void shoal__parking_wake(shoal__parking_t *parking, const shoal__parking_due_t *due);
 
 /* Wait until `fd` is readable, until_us at most.  0, SHOAL_ETIMEOUT or SHOAL_EINTR. */
 int shoal__parker_wait_readable(int fd, uint64_t until_us);
