@@ -121,8 +121,10 @@ static inline void shoal__pipe_pushed(shoal__pipe_t *pipe,
                                       const shoal__request_t *request)
 {
     shoal__buffer_commit(&pipe->log, request->bytes);
+    /* A command that blocks on the server keeps those behind it waiting in any case. */
     shoal__flush_policy_add(&pipe->flush, request->bytes,
-                            request->flags & SHOAL__REQUEST_URGENT,
+                            (request->flags & SHOAL__REQUEST_URGENT) ||
+                                request->command_class == SHOAL__CLASS_BLOCK,
                             request->submitted_us);
     shoal__deadlines_add(&pipe->deadlines, request->deadline_us);
 }

@@ -280,6 +280,75 @@ static void test_published_figures(void **state)
     assert_int_equal(counter(&rig.pipe.stats.flush_reasons[SHOAL_FLUSHED_TURN]), 1);
 }
 
+/* With a pause between flushes: what is held, and what ends the hold at once. */
+static void test_what_is_never_held(void **state)
+{
+    (void)state;
+    static const struct {
+        uint16_t flags;
+        shoal__command_class_t command_class;
+        uint64_t deadline_us;
+        const char *leaves;
+    } cases[] = {
+        {0, WRITE, SHOAL__NEVER_US, ""},
+        {0, WRITE, 90000, ""},
+        {SHOAL__REQUEST_URGENT, WRITE, SHOAL__NEVER_US, "bc"},
+        {0, SHOAL__CLASS_BLOCK, SHOAL__NEVER_US, "bc"},
+        {0, WRITE, 1400, "bc"}, /* before the pause is over */
+    };
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        rig_tear_down(state);
+        rig_set_up(state);
+        rig.config.flush.mode = SHOAL_FLUSH_FIXED;
+        rig.config.flush.pause_us = 500;
+        shoal__flush_policy_init(&rig.pipe.flush, &rig.config.flush);
+        rig_connect();
+        rig_submit('a', 0, WRITE);
+        assert_string_equal(rig_write_all(), "a");
+        rig_submit('b', 0, WRITE);
+        assert_string_equal(rig_write_all(), "");
+        assert_true(shoal__pipe_wake_after(&rig.pipe) > 1);
+        assert_int_equal(counter(&rig.pipe.stats.holds), 1);
+
+        shoal__request_t request =
+            rig_request('c', cases[i].flags, cases[i].command_class);
+        request.deadline_us = cases[i].deadline_us;
+        rig_push(&request);
+        assert_string_equal(rig_write_all(), cases[i].leaves);
+    }
+}
+
+/* All of many callers wait: half of them leave, and the rest when the reply comes. */
+static void test_a_batch_that_leaves_in_two_halves(void **state)
+{
+    (void)state;
+    const unsigned callers = 128;
+    char replies[128 * 5 + 1] = "";
+    uint64_t wake_us;
+
+    rig.config.flush.mode = SHOAL_FLUSH_AUTO;
+    rig.config.flush.pause_us = 100;
+    rig.config.flush.has_fine_waker = true;
+    shoal__flush_policy_init(&rig.pipe.flush, &rig.config.flush);
+    rig.is_deaf = true;
+    rig_connect();
+    for (unsigned i = 0; i < callers; i++)
+        rig_submit('a', 0, WRITE);
+    rig_write(rig_output().bytes);
+    assert_int_equal(rig.pipe.ring.sent - rig.pipe.ring.head, callers / 2);
+    assert_int_equal(shoal__pipe_output(&rig.pipe, rig.now_us, &wake_us).bytes, 0);
+    assert_in_range(wake_us, rig.now_us + 1, rig.now_us + 100);
+
+    for (unsigned i = 0; i < callers / 2; i++)
+        memcpy(replies + i * 5, "+OK\r\n", 6);
+    assert_int_equal(rig_feed(replies), 0);
+    rig_write(rig_output().bytes);
+    assert_int_equal(rig.pipe.ring.sent - rig.pipe.ring.head, callers / 2);
+    assert_int_equal(counter(&rig.pipe.stats.flush_reasons[SHOAL_FLUSHED_STAGGER]), 1);
+    assert_int_equal(rig_feed(replies), 0);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, rig_set_up, rig_tear_down)
 
 int main(void)
@@ -300,6 +369,8 @@ int main(void)
         TEST(test_sinks),
         TEST(test_a_sink_serves_many),
         TEST(test_published_figures),
+        TEST(test_what_is_never_held),
+        TEST(test_a_batch_that_leaves_in_two_halves),
     };
     return cmocka_run_group_tests_name("core/pipe", tests, NULL, NULL);
 }
