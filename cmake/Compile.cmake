@@ -62,6 +62,7 @@ endfunction()
 
 shoal_choose(SHOAL_WAKER timerfd uv SHOAL_WAKER_TIMERFD)
 shoal_choose(SHOAL_NOTIFIER eventfd pipe SHOAL_NOTIFIER_EVENTFD)
+shoal_choose(SHOAL_PARKER futex semaphore SHOAL_PARKER_FUTEX)
 
 if(SHOAL_MUTANT)
   string(TOUPPER "${SHOAL_MUTANT}" mutant)

@@ -63,7 +63,8 @@ run_tsan() {
 
 run_portable() {
     configure portable -DCMAKE_C_COMPILER=gcc -DCMAKE_BUILD_TYPE=RelWithDebInfo \
-        -DSHOAL_WAKER=uv -DSHOAL_NOTIFIER=pipe -DSHOAL_BUILD_BENCH=OFF \
+        -DSHOAL_WAKER=uv -DSHOAL_NOTIFIER=pipe -DSHOAL_PARKER=semaphore \
+        -DSHOAL_BUILD_BENCH=OFF \
         -DSHOAL_BUILD_EXAMPLES=OFF &&
         compile portable --target fault_tests integration_tests &&
         tests portable '^(fault|integration)$'

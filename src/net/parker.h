@@ -6,7 +6,8 @@
  * A thread parks until another one unparks it, once.
  *
  * Many park at one place, so that one system call wakes many whose time has come: on
- * Linux a few futexes whose bits tell neighbours apart.  Elsewhere each has a semaphore.
+ * Linux a few futexes whose bits tell neighbours apart.  Elsewhere each has a semaphore
+ * (SHOAL_PARKER chooses at build time).
  *
  * Guarantee: a parker may be gone as soon as it is unparked; the parking place must
  * stay until everybody who entered it has left.
@@ -16,12 +17,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <uv.h>
-
-#if defined(__linux__) && !defined(SHOAL_PARKER_PORTABLE)
-#define SHOAL_PARKER_FUTEX 1
-#else
-#define SHOAL_PARKER_FUTEX 0
-#endif
 
 /* A row of spots is one futex; its sleepers are looked through at each waking. */
 #define SHOAL__PARKING_ROWS 16
