@@ -297,8 +297,8 @@ SHOAL_EXTERN int shoal_client_cancel(shoal_client_t *client, uint64_t ticket);
 
 /**
  * Close: no new commands; those outstanding have `drain_us` to finish, then they
- * fail with SHOAL_ESHUTDOWN.  Every result is delivered before on_closed; when that
- * returns, the client's memory is released.
+ * fail with SHOAL_ESHUTDOWN.  Every result is delivered before on_closed; after that has
+ * returned, the client's memory is released.
  *
  * @param drain_us  0: do not wait for anything
  * @param on_closed called once, if this call returns 0; may be NULL

@@ -73,7 +73,8 @@ typedef struct shoal_stats {
     uint64_t bytes_now;      /**< encoded bytes of all outstanding commands */
     uint64_t batch_histogram[SHOAL_STATS_BATCH_BUCKETS]; /**< commands per flush */
     uint64_t flush_reasons[SHOAL_FLUSH_REASONS];
-    uint64_t holds;       /**< times the flush policy had queued commands wait */
+    uint64_t holds;       /**< times the flush policy, when asked, held back what
+                                     was queued: once or more for each batch */
     uint64_t probes;      /**< holds of `auto` to find out whether more would come */
     uint64_t trials;      /**< comparisons of throughput with and without holds */
     uint64_t callers_now; /**< callers there are, as `auto` sees it */

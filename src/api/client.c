@@ -73,6 +73,10 @@ static uint64_t on_turn(void *owner, uint64_t now_us)
         client->is_open = true;
         shoal__standalone_open(&client->route, &client->loop);
     }
+    if (client->was_parked) {
+        client->was_parked = false;
+        shoal__standalone_read_ahead(&client->route);
+    }
     if (client->is_direct)
         shoal__client_note_fresh(client, now_us);
     else

@@ -66,6 +66,7 @@ struct shoal_client {
     bool had_company;    /* since the last turn: others completed than lone callers */
     bool is_direct;      /* the loop thread is in a blocking call of its own */
     bool is_answered;    /* then: its result is there */
+    bool was_parked;     /* nobody has looked at the connection for a while */
     uint64_t seen_turns; /* when the background thread last napped */
     shoal__held_event_t held[SHOAL__HELD_EVENTS_MAX];
     unsigned held_count;

@@ -91,6 +91,8 @@ bool shoal__driver_may_sleep(shoal_client_t *client, uint64_t wake_us)
     uint64_t wake_after = client->route.conn.state == SHOAL__CONN_READY
                               ? shoal__pipe_wake_after(pipe_of(client))
                               : 1;
+    /* Who must leave before the wake-up to be answered in time wakes the loop. */
+    uint64_t rtt_us = pipe_of(client)->flush.learned.tempo.rtt_us;
 
     shoal__inbox_lock(inbox);
     bool may_sleep = shoal__inbox_is_empty_locked(inbox) &&
@@ -107,7 +109,8 @@ bool shoal__driver_may_sleep(shoal_client_t *client, uint64_t wake_us)
         }
     }
     if (may_sleep)
-        shoal__inbox_sleep_locked(inbox, wake_us, wake_after);
+        shoal__inbox_sleep_locked(inbox, shoal__time_after(wake_us, rtt_us),
+                                  wake_after);
     else
         inbox->is_asleep = false;
     /* The figures are fresh now: those who wait for room look again. */
@@ -141,6 +144,7 @@ static void park_locked(shoal_client_t *client)
 {
     shoal__pipe_t *pipe = pipe_of(client);
 
+    client->was_parked = true;
     /* No command is left, and no deadline either. */
     shoal__deadlines_walk(&pipe->deadlines, 0, pipe->now_us);
     client->wake_us = shoal__pipe_next_wake_us(pipe);
@@ -175,6 +179,7 @@ static void stop_running(shoal_client_t *client)
         shoal__list_append(&callers, node);
     }
     step_locked(client, SHOAL__DRIVER_ON_TURNED, is_quiet_locked(client));
+    client->seen_turns = shoal__counter_get(&client->turns); /* its own do not count */
     shoal__inbox_unlock(inbox);
     shoal__client_wake_callers(client, &callers);
 }

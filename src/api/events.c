@@ -96,6 +96,8 @@ static void hold(shoal_client_t *client, const shoal_event_t *event)
     shoal__held_event_t *held = &client->held[client->held_count];
 
     assert(client->held_count < SHOAL__HELD_EVENTS_MAX);
+    if (client->held_count == SHOAL__HELD_EVENTS_MAX)
+        return;
     *held = (shoal__held_event_t){.kind = event->kind,
                                   .status = event->status,
                                   .delay_us = event->delay_us,

@@ -62,6 +62,7 @@ void shoal__flush_auto_lost(shoal__flush_policy_t *policy, uint64_t commands,
 
     learned->hold_until_us = learned->stagger_until_us = learned->stagger_us = 0;
     learned->tempo.sample_us = 0;
+    learned->asked_us = SHOAL__NEVER_US;
     shoal__flush_auto_completed(policy, commands, now_us);
 }
 
@@ -264,7 +265,10 @@ static shoal__flush_answer_t decide(shoal__flush_policy_t *policy, uint64_t now_
         return flush_or_probe(policy, SHOAL_FLUSHED_GATE, now_us);
     if (now_us >= budget_end_us(policy))
         return shoal__flush_now(SHOAL_FLUSHED_BUDGET);
-    return shoal__flush_wait(budget_end_us(policy), commands_to_gate(policy, callers));
+    /* Without a fine waker the wake-up may come late: look at each command. */
+    return shoal__flush_wait(
+        budget_end_us(policy),
+        policy->config.has_fine_waker ? commands_to_gate(policy, callers) : 1);
 }
 
 static void remember_wake(shoal__flush_auto_t *learned,
@@ -321,6 +325,9 @@ void shoal__flush_auto_flushed(shoal__flush_policy_t *policy, uint64_t now_us)
 {
     shoal__flush_auto_t *learned = &policy->learned;
 
+    /* A probe that was cut short is a probe. */
+    if (learned->hold_until_us && learned->guard.state == SHOAL__GUARD_CLOSED)
+        end_hold(policy, now_us);
     learned->hold_until_us = learned->stagger_until_us = 0;
     if (learned->stagger_us && policy->queued) {
         uint64_t late_us = learned->tempo.late_us;

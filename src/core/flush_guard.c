@@ -158,7 +158,8 @@ static void judge(shoal__flush_guard_t *guard, uint64_t now_us)
 /* The time of one command in the epoch that is over; the next one begins. */
 static uint64_t end_epoch(shoal__flush_guard_t *guard, uint64_t now_us)
 {
-    uint64_t ns = (now_us - guard->epoch_since_us) * 1000 / guard->epoch_completed;
+    uint64_t ns = shoal__time_since(guard->epoch_since_us, now_us) * 1000 /
+                  guard->epoch_completed;
 
     guard->epoch_since_us = now_us;
     guard->epoch_completed = 0;
@@ -182,7 +183,7 @@ static void check_pace(shoal__flush_guard_t *guard, uint64_t ns, uint64_t now_us
 void shoal__flush_guard_completed(shoal__flush_guard_t *guard, uint64_t commands,
                                   uint64_t cycle_us, uint64_t now_us)
 {
-    uint64_t since_us = now_us - guard->epoch_since_us;
+    uint64_t since_us = shoal__time_since(guard->epoch_since_us, now_us);
     uint64_t ns;
 
     guard->epoch_completed += commands;

@@ -164,8 +164,8 @@ shoal__bytes_t shoal__pipe_output(shoal__pipe_t *pipe, uint64_t now_us,
             return nothing;
         if (pipe->ring.gone)
             shoal__pipe_sweep(pipe);
-        shoal__flush_answer_t answer = shoal__flush_policy_ask(
-            &pipe->flush, shoal__deadlines_next_us(&pipe->deadlines), now_us);
+        shoal__flush_answer_t answer =
+            shoal__flush_policy_ask(&pipe->flush, pipe->deadlines.earliest_us, now_us);
         if (answer.verdict != SHOAL__FLUSH_NOW) {
             if (answer.verdict == SHOAL__FLUSH_WAIT)
                 shoal__counter_add(&pipe->stats.holds, 1);

@@ -88,22 +88,22 @@ static void write_out(shoal__conn_t *conn, uint64_t *ret_wake_us)
     }
 }
 
-static void on_readable(void *owner)
+/* Take in what has arrived.  False if nothing had, or it was the end. */
+static bool receive(shoal__conn_t *conn)
 {
-    shoal__conn_t *conn = owner;
     ptrdiff_t got = shoal__stream_read(conn->stream, conn->room, ROOM_BYTES);
     uint64_t now_us = shoal__clock_us();
     shoal__pipe_phase_t before = conn->pipe.phase;
     int rc;
 
     if (got == -EAGAIN)
-        return;
+        return false;
     if (got <= 0) {
         char detail[128];
         snprintf(detail, sizeof detail, "%s",
                  got == 0 ? "the server closed the connection" : strerror((int)-got));
         lose(conn, SHOAL_ECONN, detail);
-        return;
+        return false;
     }
     shoal__counter_add(&conn->stats.reads, 1);
     shoal__counter_add(&conn->stats.bytes_in, (uint64_t)got);
@@ -113,6 +113,18 @@ static void on_readable(void *owner)
         lose(conn, rc, conn->pipe.detail);
     else if (before == SHOAL__PIPE_GREETING && conn->pipe.phase == SHOAL__PIPE_READY)
         greeted(conn, now_us);
+    return rc == 0;
+}
+
+static void on_readable(void *owner)
+{
+    receive(owner);
+}
+
+void shoal__conn_read_ahead(shoal__conn_t *conn)
+{
+    while (conn->state == SHOAL__CONN_READY && conn->stream && receive(conn))
+        continue;
 }
 
 static void on_writable(void *owner)

@@ -75,6 +75,10 @@ void shoal__conn_open(shoal__conn_t *conn, uv_loop_t *loop);
 /* What is due: time-outs, retries, writing.  Returns when to be called again. */
 uint64_t shoal__conn_turn(shoal__conn_t *conn, uint64_t now_us);
 
+/* Take in everything that has arrived.  For an owner that did not poll for a while and is
+ * about to write: what nobody asked for must not meet the command to come. */
+void shoal__conn_read_ahead(shoal__conn_t *conn);
+
 /* Settle what is outstanding, and be closed. */
 void shoal__conn_close(shoal__conn_t *conn, uint64_t now_us);
 

@@ -79,8 +79,9 @@ static inline bool shoal__inbox_is_empty_locked(const shoal__inbox_t *inbox)
 {
     return inbox->side.count == 0 && inbox->side.cancels_count == 0;
 }
-/* Loop: it goes to sleep.  It wakes by itself at wake_us, or sooner: when `wake_after`
- * commands were pushed (1 at least), or anything else. */
+/* Loop: it goes to sleep.  It wakes when `wake_after` commands were pushed (1 at least), or
+ * anything else, or a command whose deadline is before wake_us; and by itself in time
+ * for later deadlines. */
 void shoal__inbox_sleep_locked(shoal__inbox_t *inbox, uint64_t wake_us,
                                uint64_t wake_after);
 

@@ -23,6 +23,11 @@ uint64_t shoal__standalone_turn(shoal__standalone_t *route, uint64_t now_us)
     return shoal__conn_turn(&route->conn, now_us);
 }
 
+void shoal__standalone_read_ahead(shoal__standalone_t *route)
+{
+    shoal__conn_read_ahead(&route->conn);
+}
+
 void shoal__standalone_close(shoal__standalone_t *route, uint64_t now_us)
 {
     shoal__conn_close(&route->conn, now_us);

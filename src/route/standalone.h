@@ -21,6 +21,8 @@ void shoal__standalone_release(shoal__standalone_t *route);
 void shoal__standalone_open(shoal__standalone_t *route, shoal__loop_t *loop);
 /* Once per loop iteration; returns when to be called again. */
 uint64_t shoal__standalone_turn(shoal__standalone_t *route, uint64_t now_us);
+/* See shoal__conn_read_ahead(). */
+void shoal__standalone_read_ahead(shoal__standalone_t *route);
 /* Settle what is outstanding, and be closed. */
 void shoal__standalone_close(shoal__standalone_t *route, uint64_t now_us);
 /* In the child of a fork. */

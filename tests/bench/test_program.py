@@ -43,7 +43,8 @@ class Program(unittest.TestCase):
     def measure(self, *args):
         """Run with --json; return its runs."""
         file = self.path / "result.json"
-        bench(*TINY, "--json", file, *args)
+        # By count: on a busy machine a short time may pass without any command.
+        bench(*TINY, "-n", 40, "--json", file, *args)
         return json.loads(file.read_text())["runs"]
 
 
@@ -64,7 +65,7 @@ class Runs(Program):
         self.assertGreater(sum(run["flush_reasons"].values()), 0)
         for key in ("wakeups", "caller_wakeups", "direct_calls", "handovers"):
             self.assertGreaterEqual(run[key], 0)
-        done = bench(*[a for a in TINY if a != "-q"], "-c", 4)
+        done = bench(*[a for a in TINY if a != "-q"], "-n", 40, "-c", 4)
         self.assertIn("flushes by reason", done.stdout)
 
     def test_replies_are_the_right_ones_in_a_mix(self):
@@ -85,7 +86,7 @@ class Runs(Program):
 
     def test_open_loops_keep_their_configuration(self):
         runs = self.measure(
-            "-c", 8, "--rate", 500, "--arrivals", "random", "--budget", 70, "-n", 20,
+            "-c", 8, "--rate", 500, "--arrivals", "random", "--budget", 70,
             "--against", "sync,pool,collector",
         )  # fmt: skip
         for run in runs:
@@ -95,16 +96,16 @@ class Runs(Program):
 
     def test_the_distribution_is_written(self):
         file = self.path / "one.hgrm"
-        bench(*TINY, "-c", 2, "--hdr", file)
+        bench(*TINY, "-n", 40, "-c", 2, "--hdr", file)
         self.assertIn("1/(1-Percentile)", file.read_text())
-        bench(*TINY, "-c", 2, "--against", "off", "--hdr", self.path / "two")
+        bench(*TINY, "-n", 40, "-c", 2, "--against", "off", "--hdr", self.path / "two")
         for number in (1, 2):
             text = (self.path / f"two.{number}").read_text()
             self.assertRegex(text, r"#\[Max     = +[0-9.]+, Total count    = +[1-9]")
 
     def test_csv_and_html_are_written(self):
         file = self.path / "report.html"
-        done = bench(*TINY, "-c", 2, "--csv", "--html", file)
+        done = bench(*TINY, "-n", 40, "-c", 2, "--csv", "--html", file)
         head, line = done.stdout.splitlines()
         self.assertEqual(len(head.split(",")), len(line.split(",")))
         self.assertIn("</html>", file.read_text())
@@ -217,7 +218,9 @@ class Comparisons(Program):
     def test_real_files_belong_together(self):
         first, second = self.path / "a.json", self.path / "b.json"
         for file in (first, second):
-            bench(*TINY, "-c", 2, "--rounds", 2, "--against", "off", "--json", file)
+            bench(
+                *TINY, "-n", 40, "-c", 2, "--rounds", 2, "--against", "off", "--json", file
+            )
         text = bench("--compare", first, second).stdout
         self.assertEqual(text.count("commands/s"), 2)
         self.assertNotIn("belong together", text)

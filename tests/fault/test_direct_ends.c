@@ -173,6 +173,50 @@ static void test_a_parked_client_notices_a_dead_connection(void **state)
     lone_caller_become_direct(scene);
 }
 
+/* A reply that nobody waits for came while nobody looked.  It must not become the reply
+ * of the next call, nor shift those after it. */
+static void test_a_stray_reply_meets_no_call(void **state)
+{
+    scene_t *scene = *state;
+
+    lone_caller_open(scene);
+    for (unsigned i = 1; i <= 5; i++) {
+        fake_server_send(scene->server, "+STRAY\r\n");
+        WAIT_FOR(fake_server_is_done(scene->server));
+        lone_caller_echo(scene, "mine");
+        assert_int_equal(scene_events(scene).lost_desync, i);
+        lone_caller_become_direct(scene);
+    }
+}
+
+/* The connection ended while nobody looked: the call is not written to it, so that it
+ * may be made on the next one. */
+static void test_a_call_after_the_end_of_the_stream(void **state)
+{
+    scene_t *scene = *state;
+
+    lone_caller_open(scene);
+    for (unsigned i = 1; i <= 5; i++) {
+        const char *const argv[] = {"INCR", "k"};
+        const shoal_command_t command = {2, argv, NULL};
+        shoal_result_t *result = NULL;
+
+        fake_server_cut(scene->server, FAKE_CUT_FIN);
+        WAIT_FOR(fake_server_is_done(scene->server));
+        if (i % 2) { /* the call drives, or wakes the background thread */
+            assert_int_equal(
+                shoal_client_call_with(scene->client, &command, NULL, &result), 0);
+            assert_int_equal(shoal_result_status(result), 0);
+            assert_int_equal(shoal_reply_integer(shoal_result_reply(result)), i);
+            shoal_result_release(result);
+        } else {
+            outcome_t outcome = scene_call(scene, command, NULL);
+            scene_check(&outcome, 0, SHOAL_FATE_REPLIED);
+        }
+        lone_caller_become_direct(scene);
+    }
+}
+
 /* Its PING is sent in time, and answered. */
 static void test_a_parked_client_pings(void **state)
 {
@@ -311,6 +355,8 @@ int main(void)
         SCENE_TEST(test_a_broken_protocol_in_a_direct_call),
         SCENE_TEST(test_events_are_told_by_the_background_thread),
         SCENE_TEST(test_a_parked_client_notices_a_dead_connection),
+        SCENE_TEST(test_a_stray_reply_meets_no_call),
+        SCENE_TEST(test_a_call_after_the_end_of_the_stream),
         SCENE_TEST(test_a_parked_client_pings),
         SCENE_TEST(test_deadline_in_a_direct_call),
         SCENE_TEST(test_short_deadlines_one_after_the_other),

@@ -327,6 +327,17 @@ void fake_server_send(fake_server_t *server, const char *text)
     end(server);
 }
 
+bool fake_server_is_done(fake_server_t *server)
+{
+    bool is_done = true;
+
+    begin(server);
+    for (const fake_conn_t *conn = server->conns; conn; conn = conn->next)
+        is_done = is_done && (conn->fd < 0 || conn->acts == NULL);
+    end(server);
+    return is_done;
+}
+
 unsigned fake_server_accepted(fake_server_t *server)
 {
     begin(server);

@@ -96,6 +96,8 @@ void fake_server_refuse(fake_server_t *server, bool is_refusing);
 void fake_server_cut(fake_server_t *server, fake_cut_t how);
 /* Write text to every open connection, before everything that waits to be written. */
 void fake_server_send(fake_server_t *server, const char *text);
+/* Is everything done that was asked for by the last two? */
+bool fake_server_is_done(fake_server_t *server);
 
 /* Connections accepted so far, and those open now. */
 unsigned fake_server_accepted(fake_server_t *server);

@@ -402,6 +402,35 @@ static void test_commands_go_away_during_a_hold(void **state)
     assert_int_equal(ask(&policy, 5030).verdict, NOW);
 }
 
+/* A closed loop with large commands: a probe ends early because a batch is full.  It
+ * counts all the same, so that the next one does not follow at once. */
+static void test_a_probe_that_is_cut_short_counts(void **state)
+{
+    (void)state;
+    shoal__flush_policy_t policy;
+    uint64_t now_us = 2000;
+
+    prepare(&policy, 24, 0);
+    policy.learned.guard.probe_us = 0;
+    policy.learned.tempo.gap_ns = 4000;
+    for (int round = 0; round < 100; round++, now_us += 60) {
+        shoal__flush_answer_t answer;
+
+        add(&policy, 8, now_us);
+        answer = ask(&policy, now_us);
+        if (answer.verdict == WAIT) /* the probe */
+            shoal__flush_policy_add(&policy, 17000, false, now_us + 20);
+        answer = ask(&policy, now_us + 20);
+        assert_int_equal(answer.verdict, NOW);
+        shoal__flush_policy_flushed(&policy, policy.queued, (size_t)policy.queued_bytes,
+                                    now_us + 20);
+        shoal__flush_policy_completed(&policy, policy.inflight, now_us + 50);
+        if (policy.learned.guard.state != SHOAL__GUARD_CLOSED)
+            return; /* a trial: also an end of probing */
+    }
+    assert_in_range(policy.learned.guard.probes, 1, 4); /* in 6 ms */
+}
+
 /* Wakers that are late now may be on time again later. */
 static void test_a_late_waker_is_tried_again(void **state)
 {
@@ -491,6 +520,7 @@ int main(void)
         cmocka_unit_test(test_what_is_held),
         cmocka_unit_test(test_a_hold_ends),
         cmocka_unit_test(test_commands_go_away_during_a_hold),
+        cmocka_unit_test(test_a_probe_that_is_cut_short_counts),
         cmocka_unit_test(test_a_late_waker_is_tried_again),
         cmocka_unit_test(test_silence_forgets_everything),
         cmocka_unit_test(test_the_last_caller_is_not_held),
