@@ -249,7 +249,7 @@ SHOAL_EXTERN int shoal_client_submit_many(shoal_client_t *client,
  *         was refused and there is none
  *
  * Threads:   any, but not the loop thread
- * Blocks:    until the result, at most to the deadline
+ * Blocks:    until the result, at most to the deadline.  Needs 32 KiB of stack
  * Ownership: nothing passed in is kept; the caller releases the result
  * Errors:    those of shoal_client_submit(); SHOAL_ELOOP called on the loop thread
  * Since:     0.1

@@ -107,9 +107,10 @@ static void begin_hold(shoal__flush_policy_t *policy, uint64_t from_us)
 }
 
 /* Did commands come that no reply let loose, and up to the end? */
-static shoal__hold_outcome_t judge_hold(const shoal__flush_auto_t *learned,
-                                        uint64_t hold_us, uint64_t now_us)
+static shoal__hold_outcome_t judge_hold(const shoal__flush_policy_t *policy,
+                                        uint64_t now_us)
 {
+    const shoal__flush_auto_t *learned = &policy->learned;
     uint64_t arrived = learned->arrived - learned->hold_from;
     uint64_t loosed =
         learned->hold_free + (learned->completed - learned->hold_loosed_from);
@@ -124,7 +125,7 @@ static shoal__hold_outcome_t judge_hold(const shoal__flush_auto_t *learned,
     if (learned->guard.state != SHOAL__GUARD_CLOSED || arrived > loosed)
         return SHOAL__HOLD_FLOWED;
     /* In a round trip longer than the hold, as many replies come as commands. */
-    return learned->tempo.rtt_us > hold_us &&
+    return learned->tempo.rtt_us > hold_us(policy) &&
                    shoal__flush_census_is_varied(&learned->census)
                ? SHOAL__HOLD_FLOWED
                : SHOAL__HOLD_DRIED_UP;
@@ -133,7 +134,7 @@ static shoal__hold_outcome_t judge_hold(const shoal__flush_auto_t *learned,
 static void end_hold(shoal__flush_policy_t *policy, uint64_t now_us)
 {
     shoal__flush_auto_t *learned = &policy->learned;
-    shoal__hold_outcome_t outcome = judge_hold(learned, hold_us(policy), now_us);
+    shoal__hold_outcome_t outcome = judge_hold(policy, now_us);
 
     learned->hold_until_us = 0;
     shoal__flush_guard_held(&learned->guard, outcome, now_us);
@@ -271,12 +272,7 @@ static shoal__flush_answer_t decide(shoal__flush_policy_t *policy, uint64_t now_
         policy->config.has_fine_waker ? commands_to_gate(policy, callers) : 1);
 }
 
-static void remember_wake(shoal__flush_auto_t *learned,
-                          const shoal__flush_answer_t *answer)
-{
-    learned->asked_us = answer->wake_us;
-}
-
+/* How late did the wake-up of the last answer come, if it came? */
 static void notice_wake(shoal__flush_auto_t *learned, uint64_t now_us)
 {
     if (now_us >= learned->asked_us)
@@ -297,7 +293,7 @@ shoal__flush_answer_t shoal__flush_auto_ask(shoal__flush_policy_t *policy,
                                     ? SHOAL_FLUSHED_LONE
                                     : SHOAL_FLUSHED_TURN);
     answer = decide(policy, now_us);
-    remember_wake(learned, &answer);
+    learned->asked_us = answer.wake_us;
     return answer;
 }
 
@@ -317,7 +313,7 @@ shoal__flush_answer_t shoal__flush_auto_rest(shoal__flush_policy_t *policy,
         answer.wake_us = learned->hold_until_us;
         answer.wake_after = shoal__flush_commands_to(policy, BYTES_ENOUGH);
     }
-    remember_wake(learned, &answer);
+    learned->asked_us = answer.wake_us;
     return answer;
 }
 

@@ -78,6 +78,20 @@ static void test_a_wait_names_what_ends_it(void **state)
 }
 
 /* The gate asks for no more than half of the budget brings. */
+/* A wake-up that may come late is not relied on: each command is looked at. */
+static void test_a_coarse_waker_holds_nobody_back(void **state)
+{
+    (void)state;
+    shoal__flush_policy_t policy;
+
+    prepare(&policy, 1024, 900);
+    policy.config.has_fine_waker = false;
+    add(&policy, 1, 1000);
+    shoal__flush_answer_t answer = ask(&policy, 1000);
+    assert_int_equal(answer.verdict, WAIT);
+    assert_int_equal(answer.wake_after, 1);
+}
+
 static void test_the_gate_knows_the_pace(void **state)
 {
     (void)state;
@@ -465,6 +479,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_rules),
         cmocka_unit_test(test_a_wait_names_what_ends_it),
+        cmocka_unit_test(test_a_coarse_waker_holds_nobody_back),
         cmocka_unit_test(test_the_gate_knows_the_pace),
         cmocka_unit_test(test_what_a_server_reads_at_once_is_enough),
         cmocka_unit_test(test_a_long_round_trip_is_no_silence),

@@ -312,6 +312,18 @@ static void test_time_alone_ends_no_epoch(void **state)
     assert_int_equal(guard.epoch, 0);
 }
 
+/* Commands may be completed with the time of a moment ago. */
+static void test_a_step_back_ends_no_epoch(void **state)
+{
+    (void)state;
+    shoal__flush_guard_t guard;
+    uint64_t now_us = enter(&guard, TRIAL);
+
+    shoal__flush_guard_completed(&guard, 100000, RTT_US, now_us - 10);
+    assert_int_equal(guard.epoch, 0);
+    assert_int_equal(guard.state, TRIAL);
+}
+
 /* Half of the epochs hold, and neither kind comes first or last on the average. */
 static void test_epochs_are_balanced(void **state)
 {
@@ -448,6 +460,7 @@ int main(void)
         cmocka_unit_test(test_trials),
         cmocka_unit_test(test_epochs_are_long_enough),
         cmocka_unit_test(test_time_alone_ends_no_epoch),
+        cmocka_unit_test(test_a_step_back_ends_no_epoch),
         cmocka_unit_test(test_epochs_are_balanced),
         cmocka_unit_test(test_another_pace_is_tried_anew),
         cmocka_unit_test(test_one_strange_epoch_is_no_other_pace),

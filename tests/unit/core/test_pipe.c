@@ -346,7 +346,15 @@ static void test_a_batch_that_leaves_in_two_halves(void **state)
     rig_write(rig_output().bytes);
     assert_int_equal(rig.pipe.ring.sent - rig.pipe.ring.head, callers / 2);
     assert_int_equal(counter(&rig.pipe.stats.flush_reasons[SHOAL_FLUSHED_STAGGER]), 1);
+    rig.now_us += 40;
     assert_int_equal(rig_feed(replies), 0);
+
+    /* What auto knows of it is published. */
+    shoal__pipe_publish(&rig.pipe);
+    assert_int_equal(counter(&rig.pipe.stats.callers_now), callers);
+    assert_int_equal(counter(&rig.pipe.stats.is_open_now), 0);
+    assert_int_equal(counter(&rig.pipe.stats.holds), 1);
+    assert_int_equal(counter(&rig.pipe.stats.rtt_us_now), 40);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, rig_set_up, rig_tear_down)
