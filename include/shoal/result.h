@@ -4,6 +4,7 @@
 
 #include <shoal/reply.h>
 #include <shoal/version.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #ifdef __cplusplus
@@ -75,6 +76,24 @@ SHOAL_EXTERN const char *shoal_result_detail(const shoal_result_t *result);
  * Since:   0.1
  */
 SHOAL_EXTERN uint32_t shoal_result_attempts(const shoal_result_t *result);
+
+/**
+ * Can nothing that was sent over a former connection of this client run behind this
+ * command any more, on the server that answered it?
+ *
+ * After a loss the fate of a write may be SHOAL_FATE_UNKNOWN: it may even run later, when
+ * a server that had stalled goes on.  The client therefore ends its former connections on
+ * the server before it sends anything over a new one, and says here whether that is
+ * proved: what such a reply shows of a key is then final, as far as lost commands go.
+ *
+ * @return true if it is proved, or there were none; false if the status is not 0, the
+ *         server does not allow CLIENT KILL, CLIENT INFO or INFO, it is another server or
+ *         was restarted since, or shoal_options_set_settle() is off
+ *
+ * Threads: any
+ * Since:   0.1
+ */
+SHOAL_EXTERN bool shoal_result_is_settled(const shoal_result_t *result);
 
 /**
  * The name of a fate: "replied", "not executed", "unknown", "reply lost".

@@ -10,6 +10,7 @@
 #include <shoal/errors.h>
 #include <shoal/events.h>
 #include <shoal/format.h>
+#include <shoal/integrity.h>
 #include <shoal/options.h>
 #include <shoal/reply.h>
 #include <shoal/result.h>

@@ -84,6 +84,11 @@ typedef struct shoal_stats {
     uint64_t rtt_us_now;  /**< mean time from a write to its first reply */
     uint64_t late_us_now; /**< how late a wake-up comes */
     uint64_t latency[SHOAL_STAGES][SHOAL_STATS_LATENCY_BUCKETS];
+    uint64_t fences;         /**< ECHOs of our own, to stay in step with the server */
+    uint64_t fences_unclear; /**< answered with an error that proves nothing, as BUSY */
+    uint64_t settled;   /**< connections before which all former ones had ended, for
+                                  sure; see shoal_result_is_settled() */
+    uint64_t unsettled; /**< connections of which that is not known */
 } shoal_stats_t;
 
 /**

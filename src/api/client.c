@@ -155,12 +155,15 @@ static void configure(shoal_client_t *client)
                              .user = options->user,
                              .password = options->password,
                              .database = options->database,
-                             .client_name = options->client_name},
+                             .client_name = options->client_name,
+                             .integrity = options->integrity,
+                             .is_settling = options->is_settling},
                 .inflight_max = options->inflight_max,
                 .stall_us = options->stall_timeout_us,
                 .ping_idle_us = options->ping_idle_us,
                 .attempts_max = (unsigned)options->attempts_max,
                 .queue_offline = options->offline_mode == SHOAL_OFFLINE_QUEUE,
+                .entropy = shoal__entropy_fill,
             },
     };
 }

@@ -33,6 +33,8 @@ void shoal__options_defaults(shoal_options_t *options)
         .reply_elements_max = 16777216,
         .reply_depth_max = 1024,
         .attempts_max = 3,
+        .integrity = SHOAL_INTEGRITY_DETECT,
+        .is_settling = true,
         .flush_mode = SHOAL_FLUSH_AUTO,
         .flush_pause_us = SHOAL__FLUSH_BUDGET_US_DEFAULT,
         .log_level = SHOAL_LOG_ERROR,
@@ -304,6 +306,28 @@ int shoal_options_set_attempts_max(shoal_options_t *options, int attempts_max)
     if (!options)
         return SHOAL_EINVAL;
     return set_int(&options->attempts_max, attempts_max, 1, 100);
+}
+
+int shoal_options_set_integrity(shoal_options_t *options, shoal_integrity_t integrity)
+{
+    if (!options)
+        return SHOAL_EINVAL;
+    switch (integrity) {
+    case SHOAL_INTEGRITY_SHAPES:
+    case SHOAL_INTEGRITY_DETECT:
+    case SHOAL_INTEGRITY_STRICT:
+        options->integrity = integrity;
+        return 0;
+    }
+    return SHOAL_EINVAL;
+}
+
+int shoal_options_set_settle(shoal_options_t *options, bool is_settling)
+{
+    if (!options)
+        return SHOAL_EINVAL;
+    options->is_settling = is_settling;
+    return 0;
 }
 
 int shoal_options_set_on_event(shoal_options_t *options, shoal_event_cb on_event,

@@ -9,6 +9,7 @@
  * Guarantee: credentials are overwritten before their memory is given back.
  */
 
+#include <shoal/integrity.h>
 #include <shoal/options.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -44,6 +45,9 @@ struct shoal_options {
     uint64_t reply_elements_max; /* of one aggregate */
     int reply_depth_max;
     int attempts_max;
+
+    shoal_integrity_t integrity;
+    bool is_settling;
 
     shoal_flush_mode_t flush_mode;
     uint64_t flush_pause_us; /* FIXED: the pause; AUTO: the latency budget; OFF: 0 */

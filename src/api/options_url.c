@@ -265,6 +265,28 @@ static int read_offline(shoal_options_t *options, query_t *query, const char *va
     return SHOAL_EURL;
 }
 
+static int read_integrity(shoal_options_t *options, query_t *query, const char *value)
+{
+    (void)query;
+    if (strcmp(value, "shapes") == 0)
+        return shoal_options_set_integrity(options, SHOAL_INTEGRITY_SHAPES);
+    if (strcmp(value, "detect") == 0)
+        return shoal_options_set_integrity(options, SHOAL_INTEGRITY_DETECT);
+    if (strcmp(value, "strict") == 0)
+        return shoal_options_set_integrity(options, SHOAL_INTEGRITY_STRICT);
+    return SHOAL_EURL;
+}
+
+static int read_settle(shoal_options_t *options, query_t *query, const char *value)
+{
+    (void)query;
+    if (strcmp(value, "yes") == 0)
+        return shoal_options_set_settle(options, true);
+    if (strcmp(value, "no") == 0)
+        return shoal_options_set_settle(options, false);
+    return SHOAL_EURL;
+}
+
 static const struct key {
     const char *name;
     int (*read)(shoal_options_t *options, query_t *query, const char *value);
@@ -277,6 +299,8 @@ static const struct key {
     {"flush", read_flush},
     {"budget_us", read_budget},
     {"offline", read_offline},
+    {"integrity", read_integrity},
+    {"settle", read_settle},
 };
 
 /* One key=value.  A key said twice would be ignored once, so it is an error. */

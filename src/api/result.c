@@ -30,6 +30,11 @@ uint32_t shoal_result_attempts(const shoal_result_t *result)
     return result->attempts;
 }
 
+bool shoal_result_is_settled(const shoal_result_t *result)
+{
+    return result->is_settled;
+}
+
 const char *shoal_fate_name(shoal_fate_t fate)
 {
     switch (fate) {
@@ -82,6 +87,7 @@ void shoal__result_keep(shoal__owned_result_t *to, const shoal_result_t *from)
     to->result.reply = keep_reply(to, from->reply);
     if (!to->result.reply) {
         to->result.status = SHOAL_ENOMEM;
+        to->result.is_settled = false;
         to->result.fate = SHOAL_FATE_REPLY_LOST;
         snprintf(to->detail, sizeof to->detail, "no memory to keep the reply");
     }

@@ -25,6 +25,10 @@ static void read_pipe(shoal_stats_t *to, const shoal__pipe_t *pipe)
     to->zombies_dropped = shoal__counter_get(&from->zombies_dropped);
     to->pushes = shoal__counter_get(&from->pushes);
     to->flushes = shoal__counter_get(&from->flushes);
+    to->fences = shoal__counter_get(&from->fences);
+    to->fences_unclear = shoal__counter_get(&from->fences_unclear);
+    to->settled = shoal__counter_get(&from->settled);
+    to->unsettled = shoal__counter_get(&from->unsettled);
     to->queued_now = shoal__counter_get(&from->queued_now);
     to->inflight_now = shoal__counter_get(&from->inflight_now);
     to->bytes_now = shoal__counter_get(&from->bytes_now);

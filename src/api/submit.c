@@ -22,11 +22,11 @@
 /* What was found out about a submission before anything is queued. */
 typedef struct plan {
     const shoal__submission_t *submission;
-    size_t bytes;                         /* of all commands, encoded */
-    shoal__sink_ref_t *sink;              /* NULL: none */
-    bool is_unit;                         /* MULTI ... EXEC */
-    shoal__command_class_t command_class; /* of the only command */
-    uint16_t flags;                       /* of every request */
+    size_t bytes;                 /* of all commands, encoded */
+    shoal__sink_ref_t *sink;      /* NULL: none */
+    bool is_unit;                 /* MULTI ... EXEC */
+    shoal__admission_t admission; /* of the only command */
+    uint16_t flags;               /* of every request */
     uint64_t timeout_us;
 } plan_t;
 
@@ -40,7 +40,7 @@ static int admit(plan_t *plan)
             shoal__refusal_check(&submission->commands[i], submission->call.flags);
         if (admission.refused)
             return SHOAL_EREFUSED;
-        plan->command_class = admission.command_class;
+        plan->admission = admission;
     }
     if (submission->call.sink) {
         plan->sink = shoal__malloc(sizeof *plan->sink);
@@ -94,12 +94,14 @@ static void fill_request(const plan_t *plan, size_t i, uint64_t now_us,
 {
     const shoal__submission_t *submission = plan->submission;
     bool is_only = submission->count == 1;
-    shoal__command_class_t command_class = plan->command_class;
+    shoal__admission_t admission = plan->admission;
 
-    if (!is_only && !plan->is_unit)
-        command_class =
-            shoal__refusal_check(&submission->commands[i], submission->call.flags)
-                .command_class;
+    if (plan->is_unit)
+        admission.shape =
+            shoal__refusal_unit_shape(submission->commands, submission->count, i);
+    else if (!is_only)
+        admission =
+            shoal__refusal_check(&submission->commands[i], submission->call.flags);
     *ret_request = (shoal__request_t){
         .on_result = submission->on_result,
         .data = submission->data,
@@ -110,7 +112,8 @@ static void fill_request(const plan_t *plan, size_t i, uint64_t now_us,
         .bytes = (uint32_t)(is_only ? plan->bytes
                                     : shoal__encoder_bytes(&submission->commands[i])),
         .flags = plan->flags,
-        .command_class = (uint8_t)command_class,
+        .command_class = admission.command_class,
+        .shape = admission.shape & (SHOAL__SHAPE_LIMIT - 1u),
     };
     if (plan->is_unit && i == 0)
         ret_request->flags |= SHOAL__REQUEST_UNIT_FIRST;
@@ -123,7 +126,7 @@ static void fill_request(const plan_t *plan, size_t i, uint64_t now_us,
 /* What is queued, and the bytes of all that is outstanding, the inbox included. */
 static uint64_t queued_here(const shoal_client_t *client)
 {
-    return shoal__request_ring_queued(&client->route.conn.pipe.ring) +
+    return shoal__pipe_queued(&client->route.conn.pipe) +
            shoal__counter_get(&client->inbox.queued_now);
 }
 
@@ -232,7 +235,8 @@ static int submit_one_here(shoal_client_t *client, const shoal_command_t *comman
         .submitted_us = now_us,
         .deadline_us = shoal__time_after(now_us, options->timeout_us),
         .bytes = (uint32_t)(shoal__encoder_write(command, at) - at),
-        .command_class = (uint8_t)admission.command_class,
+        .command_class = admission.command_class,
+        .shape = admission.shape & (SHOAL__SHAPE_LIMIT - 1u),
     };
     shoal__pipe_pushed(pipe, request);
     publish_here(client, 1, request->bytes);

@@ -10,10 +10,21 @@
 #include <stdio.h>
 #include <string.h>
 
-enum step { STEP_SILENT, STEP_HELLO, STEP_AUTH, STEP_SELECT, STEP_CLIENT, STEP_OVER };
+enum step { STEP_SILENT, STEP_HELLO, STEP_AUTH, STEP_SETUP, STEP_OVER };
+
+/* Of the last step, in which many are asked at once. */
+enum question {
+    ASK_KILL, /* zero or more, first of all */
+    ASK_SELECT,
+    ASK_CLIENT, /* SETNAME, SETINFO */
+    ASK_IDENTITY,
+    ASK_PROCESS,
+    ASK_ECHO,
+    ASK_PING
+};
 
 /* Room for every word of a greeting but the texts of the configuration. */
-#define FIXED_BYTES 1024
+#define FIXED_BYTES 4096
 
 /* Of the server's own words in `detail`. */
 #define SERVER_TEXT_BYTES_MAX 200
@@ -22,6 +33,7 @@ void shoal__greeting_init(shoal__greeting_t *greeting,
                           const shoal__greeting_config_t *config)
 {
     *greeting = (shoal__greeting_t){.config = config, .protocol = 2};
+    shoal__former_init(&greeting->former);
     shoal__buffer_init(&greeting->outgoing);
 }
 
@@ -149,16 +161,20 @@ static size_t bytes_max(const shoal__greeting_config_t *config)
     return bytes;
 }
 
-static void say(shoal__greeting_t *greeting, size_t argc, const char *const *argv)
+static void say(shoal__greeting_t *greeting, const shoal_command_t *command)
 {
-    shoal_command_t command = {.argc = argc, .argv = argv};
-    size_t bytes = shoal__encoder_bytes(&command);
+    size_t bytes = shoal__encoder_bytes(command);
     char *at = shoal__buffer_reserve(&greeting->outgoing, bytes);
 
     assert(bytes > 0 && at); /* bytes_max() was reserved */
-    shoal__encoder_write(&command, at);
+    shoal__encoder_write(command, at);
     shoal__buffer_commit(&greeting->outgoing, bytes);
     greeting->answers_due += 1;
+}
+
+static void say_words(shoal__greeting_t *greeting, size_t argc, const char *const *argv)
+{
+    say(greeting, &(shoal_command_t){.argc = argc, .argv = argv});
 }
 
 static shoal__greeting_verdict_t say_hello(shoal__greeting_t *greeting)
@@ -169,38 +185,82 @@ static shoal__greeting_verdict_t say_hello(shoal__greeting_t *greeting)
                                 config->password};
 
     greeting->step = STEP_HELLO;
-    say(greeting, config->password ? 5 : 2, argv);
+    say_words(greeting, config->password ? 5 : 2, argv);
     return SHOAL__GREETING_MORE;
+}
+
+static void ask(shoal__greeting_t *greeting, enum question question, size_t argc,
+                const char *const *argv, const size_t *argvlen)
+{
+    const shoal_command_t command = {.argc = argc, .argv = argv, .argvlen = argvlen};
+
+    assert(greeting->questions_count < SHOAL__GREETING_QUESTIONS_MAX);
+    greeting->questions[greeting->questions_count++] = (uint8_t)question;
+    say(greeting, &command);
+}
+#define ASK(greeting, question, ...)                                                   \
+    ask(greeting, question,                                                            \
+        sizeof((const char *const[]){__VA_ARGS__}) / sizeof(char *),                   \
+        (const char *const[]){__VA_ARGS__}, NULL)
+
+/* The predecessors first: what they hold runs before this connection does anything. */
+static void ask_for_ends(shoal__greeting_t *greeting)
+{
+    for (unsigned i = 0; i < greeting->former.count; i++) {
+        const shoal__identity_t *identity = &greeting->former.entries[i].identity;
+        char id[24];
+
+        snprintf(id, sizeof id, "%lld", (long long)identity->id);
+        ASK(greeting, ASK_KILL, "CLIENT", "KILL", "ID", id, "ADDR", identity->address,
+            "SKIPME", "yes");
+    }
+}
+
+static void ask_client(shoal__greeting_t *greeting)
+{
+    const shoal__greeting_config_t *config = greeting->config;
+
+    if (config->client_name)
+        ASK(greeting, ASK_CLIENT, "CLIENT", "SETNAME", config->client_name);
+    ASK(greeting, ASK_CLIENT, "CLIENT", "SETINFO", "LIB-NAME", "shoal");
+    ASK(greeting, ASK_CLIENT, "CLIENT", "SETINFO", "LIB-VER", SHOAL_VERSION_STRING);
+    if (config->is_settling) {
+        ASK(greeting, ASK_IDENTITY, "CLIENT", "INFO");
+        ASK(greeting, ASK_PROCESS, "INFO", "server");
+    }
+}
+
+static shoal__greeting_verdict_t setup_done(shoal__greeting_t *greeting)
+{
+    greeting->step = STEP_OVER;
+    greeting->is_settled =
+        shoal__former_conclude(&greeting->former, greeting->identity.process);
+    return SHOAL__GREETING_DONE;
 }
 
 static shoal__greeting_verdict_t say_setup(shoal__greeting_t *greeting)
 {
     const shoal__greeting_config_t *config = greeting->config;
+    bool is_full = greeting->style == SHOAL__GREETING_FULL;
 
-    greeting->step = STEP_CLIENT;
+    greeting->step = STEP_SETUP;
+    if (is_full && config->is_settling)
+        ask_for_ends(greeting);
     if (config->database != 0) {
         char number[16];
-        greeting->step = STEP_SELECT;
         snprintf(number, sizeof number, "%d", config->database);
-        say(greeting, 2, (const char *const[]){"SELECT", number});
+        ASK(greeting, ASK_SELECT, "SELECT", number);
     }
-    if (greeting->style == SHOAL__GREETING_FULL) {
-        if (config->client_name)
-            say(greeting, 3,
-                (const char *const[]){"CLIENT", "SETNAME", config->client_name});
-        say(greeting, 4,
-            (const char *const[]){"CLIENT", "SETINFO", "LIB-NAME", "shoal"});
-        say(greeting, 4,
-            (const char *const[]){"CLIENT", "SETINFO", "LIB-VER",
-                                  SHOAL_VERSION_STRING});
-    }
+    if (is_full)
+        ask_client(greeting);
+    if (config->integrity == SHOAL_INTEGRITY_STRICT ||
+        (is_full && config->integrity == SHOAL_INTEGRITY_DETECT))
+        ask(greeting, ASK_ECHO, 2, (const char *const[]){"ECHO", greeting->nonce},
+            (const size_t[]){4, SHOAL__NONCE_BYTES});
     /* A server that has not said a word may not be one. */
     if (greeting->answers_due == 0 && !greeting->heard_anything)
-        say(greeting, 1, (const char *const[]){"PING"});
-    if (greeting->answers_due > 0)
-        return SHOAL__GREETING_MORE;
-    greeting->step = STEP_OVER;
-    return SHOAL__GREETING_DONE;
+        ASK(greeting, ASK_PING, "PING");
+    return greeting->answers_due > 0 ? SHOAL__GREETING_MORE : setup_done(greeting);
 }
 
 /* RESP2: AUTH alone, then the rest. */
@@ -213,20 +273,26 @@ static shoal__greeting_verdict_t say_auth(shoal__greeting_t *greeting)
 
     greeting->step = STEP_AUTH;
     if (config->user)
-        say(greeting, 3, (const char *const[]){"AUTH", config->user, config->password});
+        say_words(greeting, 3,
+                  (const char *const[]){"AUTH", config->user, config->password});
     else
-        say(greeting, 2, (const char *const[]){"AUTH", config->password});
+        say_words(greeting, 2, (const char *const[]){"AUTH", config->password});
     return SHOAL__GREETING_MORE;
 }
 
 shoal__greeting_verdict_t shoal__greeting_start(shoal__greeting_t *greeting,
-                                                shoal__greeting_style_t style)
+                                                shoal__greeting_style_t style,
+                                                shoal__nonce_t *nonce)
 {
     wipe_outgoing(greeting);
+    shoal__former_begin(&greeting->former);
+    if (greeting->config->integrity != SHOAL_INTEGRITY_SHAPES)
+        shoal__nonce_write(nonce, greeting->nonce);
+    greeting->identity = (shoal__identity_t){0};
+    greeting->may_echo = greeting->is_settled = false;
     greeting->style = style;
-    greeting->answers_due = 0;
+    greeting->answers_due = greeting->questions_count = greeting->killed = 0;
     greeting->protocol = 2;
-    greeting->connection_id = 0;
     greeting->heard_anything = false;
     greeting->status = 0;
     greeting->detail[0] = '\0';
@@ -237,6 +303,11 @@ shoal__greeting_verdict_t shoal__greeting_start(shoal__greeting_t *greeting,
     if (style == SHOAL__GREETING_FULL && greeting->config->protocol >= 3)
         return say_hello(greeting);
     return say_auth(greeting);
+}
+
+void shoal__greeting_left_writes(shoal__greeting_t *greeting)
+{
+    shoal__former_add(&greeting->former, &greeting->identity);
 }
 
 /* --- listening --- */
@@ -261,8 +332,6 @@ static bool note_server(shoal__greeting_t *greeting, const shoal_reply_t *reply)
         if (shoal__bytes_is_word(key, "PROTO"))
             is_agreed = shoal_reply_type(value) == SHOAL_REPLY_INTEGER &&
                         shoal_reply_integer(value) == 3;
-        else if (shoal__bytes_is_word(key, "ID"))
-            greeting->connection_id = shoal_reply_integer(value);
         else if (shoal__bytes_is_word(key, "VERSION"))
             note_version(greeting, text_of(value));
     }
@@ -322,28 +391,100 @@ static shoal__greeting_verdict_t hear_auth(shoal__greeting_t *greeting,
                             reply);
 }
 
-/* SELECT must succeed; the answers to CLIENT and PING must come, whatever they are. */
+static shoal__greeting_verdict_t go_on(shoal__greeting_t *greeting)
+{
+    return greeting->answers_due > 0 ? SHOAL__GREETING_MORE : setup_done(greeting);
+}
+
+static const char *name_of(enum question question)
+{
+    switch (question) {
+    case ASK_SELECT:
+        return "SELECT";
+    case ASK_PROCESS:
+        return "INFO";
+    case ASK_ECHO:
+        return "ECHO";
+    case ASK_PING:
+        return "PING";
+    case ASK_KILL:
+    case ASK_CLIENT:
+    case ASK_IDENTITY:
+        break;
+    }
+    return "CLIENT";
+}
+
+/* SELECT must succeed, and ECHO where every batch needs it; the answers to the others
+ * must come, whatever they are. */
+static shoal__greeting_verdict_t hear_setup_error(shoal__greeting_t *greeting,
+                                                  enum question question,
+                                                  const shoal_reply_t *reply)
+{
+    shoal__bytes_t text = text_of(reply);
+    const char *command = name_of(question);
+    bool is_needed =
+        question == ASK_SELECT ||
+        (question == ASK_ECHO && greeting->config->integrity == SHOAL_INTEGRITY_STRICT);
+
+    if (shoal__bytes_start(text, "NOAUTH"))
+        return fail_unauthenticated(greeting, command, reply);
+    if (is_needed || is_turned_away(text))
+        return fail_with_answer(greeting, SHOAL_ECONN, command, reply);
+    if (question == ASK_KILL)
+        shoal__former_answer(&greeting->former, greeting->killed++, -1);
+    return go_on(greeting);
+}
+
+/* Take in what the answer says.  False: it is no answer to this question. */
+static bool hear_setup_answer(shoal__greeting_t *greeting, enum question question,
+                              const shoal_reply_t *reply)
+{
+    shoal_reply_type_t type = shoal_reply_type(reply);
+    bool is_text = type == SHOAL_REPLY_STRING || type == SHOAL_REPLY_VERBATIM;
+    shoal__bytes_t text = text_of(reply);
+
+    switch (question) {
+    case ASK_KILL:
+        if (type != SHOAL_REPLY_INTEGER || shoal_reply_integer(reply) < 0)
+            return false;
+        shoal__former_answer(&greeting->former, greeting->killed++,
+                             shoal_reply_integer(reply));
+        return true;
+    case ASK_IDENTITY:
+        if (is_text)
+            shoal__identity_read(&greeting->identity, text.data, text.bytes);
+        return is_text;
+    case ASK_PROCESS:
+        if (is_text)
+            shoal__identity_read_process(&greeting->identity, text.data, text.bytes);
+        return is_text;
+    case ASK_ECHO:
+        greeting->may_echo =
+            type == SHOAL_REPLY_STRING &&
+            shoal__bytes_equal(text,
+                               (shoal__bytes_t){greeting->nonce, SHOAL__NONCE_BYTES});
+        return greeting->may_echo;
+    case ASK_PING:
+        return is_status(reply, "PONG");
+    case ASK_SELECT:
+    case ASK_CLIENT:
+        break;
+    }
+    return is_ok(reply);
+}
+
 static shoal__greeting_verdict_t hear_setup(shoal__greeting_t *greeting,
                                             const shoal_reply_t *reply)
 {
-    bool is_select = greeting->step == STEP_SELECT;
-    const char *command = is_select ? "SELECT" : "CLIENT";
+    unsigned index = greeting->questions_count - greeting->answers_due - 1;
+    enum question question = (enum question)greeting->questions[index];
 
-    if (shoal_reply_type(reply) == SHOAL_REPLY_ERROR) {
-        shoal__bytes_t text = text_of(reply);
-        if (shoal__bytes_start(text, "NOAUTH"))
-            return fail_unauthenticated(greeting, command, reply);
-        if (is_select || is_turned_away(text))
-            return fail_with_answer(greeting, SHOAL_ECONN, command, reply);
-    } else if (!is_ok(reply) && (is_select || !is_status(reply, "PONG"))) {
-        return fail_with_shape(greeting, command);
-    }
-
-    greeting->step = STEP_CLIENT;
-    if (greeting->answers_due > 0)
-        return SHOAL__GREETING_MORE;
-    greeting->step = STEP_OVER;
-    return SHOAL__GREETING_DONE;
+    if (shoal_reply_type(reply) == SHOAL_REPLY_ERROR)
+        return hear_setup_error(greeting, question, reply);
+    if (!hear_setup_answer(greeting, question, reply))
+        return fail_with_shape(greeting, name_of(question));
+    return go_on(greeting);
 }
 
 shoal__greeting_verdict_t shoal__greeting_reply(shoal__greeting_t *greeting,

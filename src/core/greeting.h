@@ -9,11 +9,20 @@
  *      error when other replies are due)
  *      if HELLO is unknown or protocol 3 is not supported: AUTH [user] password, alone,
  *      awaited, and RESP2
- *   2. SELECT db (if not 0), CLIENT SETNAME (if named), CLIENT SETINFO LIB-NAME shoal,
- *      CLIENT SETINFO LIB-VER x.y.z       in one write; every answer is awaited
+ *   2. in one write, every answer is awaited:
+ *      CLIENT KILL ID id ADDR address SKIPME yes   for each former connection that must
+ *                                                  not run anything any more (former.h)
+ *      SELECT db                                   if not 0
+ *      CLIENT SETNAME name                         if named
+ *      CLIENT SETINFO LIB-NAME shoal, CLIENT SETINFO LIB-VER x.y.z
+ *      CLIENT INFO, INFO server                    so that this connection can be ended
+ *                                                  by its successor
+ *      ECHO number                                 unless INTEGRITY_SHAPES: may we send
+ *                                                  fences, and are we in step?
  *
- * A bare greeting leaves out HELLO and CLIENT: for proxies and small servers that hang
- * up on what they do not know.  If nothing is left to say, it says PING.
+ * A bare greeting leaves out HELLO, CLIENT, INFO and, if it need not be, ECHO: for proxies
+ * and small servers that hang up on what they do not know.  If nothing is left to say, it
+ * says PING.
  *
  * Guarantee: DONE only after every answer came and each one that matters was good:
  * no user command meets an unfinished greeting.  (I12)
@@ -22,6 +31,9 @@
 
 #include "base/buffer.h"
 #include "base/bytes.h"
+#include "core/former.h"
+#include "core/nonce.h"
+#include <shoal/integrity.h>
 #include <shoal/reply.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -32,6 +44,8 @@ typedef struct shoal__greeting_config {
     const char *password; /* NULL: no authentication */
     int database;
     const char *client_name; /* NULL: none */
+    shoal_integrity_t integrity;
+    bool is_settling; /* end former connections, and let ours be ended */
 } shoal__greeting_config_t;
 
 typedef enum shoal__greeting_style {
@@ -45,19 +59,28 @@ typedef enum shoal__greeting_verdict {
     SHOAL__GREETING_FAILED /* see status and detail */
 } shoal__greeting_verdict_t;
 
+/* What is asked after HELLO and AUTH. */
+#define SHOAL__GREETING_QUESTIONS_MAX (SHOAL__FORMER_MAX + 8)
+
 typedef struct shoal__greeting {
     const shoal__greeting_config_t *config; /* borrowed */
     shoal__greeting_style_t style;
     int step; /* see greeting.c */
     unsigned answers_due;
-    shoal__buffer_t outgoing; /* bytes to write now; the owner consumes them */
-    int protocol;             /* agreed on: 2 or 3 */
-    int64_t connection_id;    /* as the server numbers it; 0 if unknown */
-    bool heard_anything;      /* an answer came on this connection */
-    int status;               /* after FAILED: SHOAL_EAUTH, SHOAL_ECONN, SHOAL_EDESYNC,
+    uint8_t questions[SHOAL__GREETING_QUESTIONS_MAX]; /* of the second step */
+    unsigned questions_count, killed;
+    char nonce[SHOAL__NONCE_BYTES]; /* to be echoed */
+    shoal__former_t former;         /* kept from one connection to the next */
+    shoal__identity_t identity;     /* of this connection */
+    bool may_echo;                  /* after DONE: the server echoes */
+    bool is_settled;                /* after DONE: see former.h */
+    shoal__buffer_t outgoing;       /* bytes to write now; the owner consumes them */
+    int protocol;                   /* agreed on: 2 or 3 */
+    bool heard_anything;            /* an answer came on this connection */
+    int status;              /* after FAILED: SHOAL_EAUTH, SHOAL_ECONN, SHOAL_EDESYNC,
                                  SHOAL_ENOMEM */
-    char detail[256];         /* after FAILED: one line, no credentials */
-    char server_version[32];  /* as HELLO said; "" if unknown */
+    char detail[256];        /* after FAILED: one line, no credentials */
+    char server_version[32]; /* as HELLO said; "" if unknown */
 } shoal__greeting_t;
 
 void shoal__greeting_init(shoal__greeting_t *greeting,
@@ -66,7 +89,11 @@ void shoal__greeting_release(shoal__greeting_t *greeting); /* wipes `outgoing` *
 
 /* A new connection is up.  DONE if there is nothing to say. */
 shoal__greeting_verdict_t shoal__greeting_start(shoal__greeting_t *greeting,
-                                                shoal__greeting_style_t style);
+                                                shoal__greeting_style_t style,
+                                                shoal__nonce_t *nonce);
+
+/* The connection is gone, with writes unanswered. */
+void shoal__greeting_left_writes(shoal__greeting_t *greeting);
 
 /* The next answer. */
 shoal__greeting_verdict_t shoal__greeting_reply(shoal__greeting_t *greeting,

@@ -6,6 +6,7 @@
 #include "base/time_us.h"
 #include "core/error_rule.h"
 #include "core/inbound.h"
+#include "resp/reply_shape.h"
 #include <assert.h>
 #include <shoal/errors.h>
 #include <stdio.h>
@@ -18,8 +19,10 @@
 #define RETIRE_SPACING_US 1000000
 #define RETRY_DELAY_US_BASE 8000
 #define RETRY_DELAY_US_MAX 1000000
+#define NO_MEMORY_DELAY_US 1000
+#define STRICT_ROOM_PART 4
 
-static shoal__decoder_target_t on_begin(void *owner);
+static shoal__decoder_target_t on_begin(void *owner, shoal_reply_type_t type);
 static bool on_reply(void *owner, const shoal_reply_t *reply, bool is_push);
 
 int shoal__pipe_init(shoal__pipe_t *pipe, const shoal__pipe_config_t *config,
@@ -31,6 +34,8 @@ int shoal__pipe_init(shoal__pipe_t *pipe, const shoal__pipe_config_t *config,
     *pipe = (shoal__pipe_t){.config = config, .client = client, .random = random};
     pipe->retire_us = SHOAL__NEVER_US;
     shoal__buffer_init(&pipe->log);
+    shoal__buffer_init(&pipe->held.bytes);
+    shoal__nonce_init(&pipe->nonce, config->entropy);
     shoal__deadlines_init(&pipe->deadlines);
     shoal__stage_times_init(&pipe->times);
     shoal__retries_init(&pipe->retries);
@@ -58,6 +63,7 @@ void shoal__pipe_release(shoal__pipe_t *pipe)
     shoal__greeting_release(&pipe->greeting);
     shoal__retries_release(&pipe->retries);
     shoal__request_ring_release(&pipe->ring);
+    shoal__buffer_release(&pipe->held.bytes);
     shoal__buffer_release(&pipe->log);
 }
 
@@ -65,9 +71,10 @@ void shoal__pipe_release(shoal__pipe_t *pipe)
 
 char *shoal__pipe_reserve(shoal__pipe_t *pipe, size_t bytes, size_t commands)
 {
-    if (shoal__request_ring_reserve(&pipe->ring, commands) < 0)
+    /* With room for a fence, so that none makes them grow.  (P2) */
+    if (shoal__request_ring_reserve(&pipe->ring, commands + 1) < 0)
         return NULL;
-    return shoal__buffer_reserve(&pipe->log, bytes);
+    return shoal__buffer_reserve(&pipe->log, bytes + SHOAL__FENCE_BYTES);
 }
 
 void shoal__pipe_push(shoal__pipe_t *pipe, const shoal__request_t *request)
@@ -80,6 +87,16 @@ void shoal__pipe_push(shoal__pipe_t *pipe, const shoal__request_t *request)
 
 /* ---- bytes out ---- */
 
+static void greeted(shoal__pipe_t *pipe)
+{
+    pipe->phase = SHOAL__PIPE_READY;
+    pipe->is_resp3 = pipe->greeting.protocol == 3;
+    pipe->is_offline = false;
+    pipe->fences.put_us = pipe->now_us; /* the greeting was one, where it matters */
+    shoal__counter_add(
+        pipe->greeting.is_settled ? &pipe->stats.settled : &pipe->stats.unsettled, 1);
+}
+
 int shoal__pipe_begin(shoal__pipe_t *pipe, shoal__greeting_style_t style,
                       uint64_t now_us)
 {
@@ -91,14 +108,13 @@ int shoal__pipe_begin(shoal__pipe_t *pipe, shoal__greeting_style_t style,
     if (shoal__decoder_reset(pipe->decoder) < 0)
         return SHOAL_ENOMEM;
 
+    shoal__pipe_fence_reset(pipe);
     pipe->phase = SHOAL__PIPE_GREETING;
-    switch (shoal__greeting_start(&pipe->greeting, style)) {
+    switch (shoal__greeting_start(&pipe->greeting, style, &pipe->nonce)) {
     case SHOAL__GREETING_MORE:
         break;
     case SHOAL__GREETING_DONE:
-        pipe->phase = SHOAL__PIPE_READY;
-        pipe->is_resp3 = false;
-        pipe->is_offline = false;
+        greeted(pipe);
         break;
     case SHOAL__GREETING_FAILED:
         return pipe->greeting.status;
@@ -106,26 +122,37 @@ int shoal__pipe_begin(shoal__pipe_t *pipe, shoal__greeting_style_t style,
     return 0;
 }
 
-/* Let what is queued leave, up to so many commands (0: all) and to the bound of what
- * may be in flight. */
-static void authorise(shoal__pipe_t *pipe, uint64_t commands)
+/* How many more may be in flight. */
+static uint64_t room_in_flight(const shoal__pipe_t *pipe)
 {
-    uint64_t queued = shoal__request_ring_queued(&pipe->ring);
-    uint64_t inflight = shoal__request_ring_inflight(&pipe->ring);
-    uint64_t room = pipe->config->inflight_max > inflight
-                        ? pipe->config->inflight_max - inflight
-                        : 0;
-    size_t bytes = shoal__buffer_bytes(&pipe->log) - pipe->sent_bytes;
+    uint64_t inflight = shoal__pipe_inflight(pipe);
+
+    return pipe->config->inflight_max > inflight ? pipe->config->inflight_max - inflight
+                                                 : 0;
+}
+
+/* How many of the queued requests make up the next batch: up to so many (0: all), and to
+ * the bound of what may be in flight. */
+static uint64_t batch_of(const shoal__pipe_t *pipe, uint64_t commands)
+{
+    uint64_t room = room_in_flight(pipe);
 
     if (commands && commands < room)
         room = commands;
-    if (room < queued) {
+    return shoal__time_min(room, shoal__request_ring_queued(&pipe->ring));
+}
+
+/* Let the first `count` queued requests leave. */
+static void authorise(shoal__pipe_t *pipe, uint64_t count)
+{
+    size_t bytes = shoal__buffer_bytes(&pipe->log) - pipe->sent_bytes;
+
+    if (count < shoal__request_ring_queued(&pipe->ring)) {
         bytes = 0;
-        for (uint64_t i = 0; i < room; i++)
+        for (uint64_t i = 0; i < count; i++)
             bytes += shoal__request_ring_at(&pipe->ring, pipe->ring.sent + i)->bytes;
-        queued = room;
     }
-    pipe->authorised = queued;
+    pipe->authorised = count;
     pipe->authorised_bytes = bytes ? bytes - pipe->part_bytes : 0;
 }
 
@@ -144,8 +171,50 @@ static void count_flush(shoal__pipe_t *pipe, shoal_flush_reason_t reason)
 
 static bool may_send(const shoal__pipe_t *pipe)
 {
-    return pipe->phase == SHOAL__PIPE_READY && pipe->retire_us == SHOAL__NEVER_US &&
-           shoal__request_ring_inflight(&pipe->ring) < pipe->config->inflight_max;
+    uint64_t room = room_in_flight(pipe);
+    uint64_t wanted = 1;
+
+    /* A fence amid a long queue moves what is behind it: not for a few commands. */
+    if (pipe->config->greeting.integrity == SHOAL_INTEGRITY_STRICT)
+        wanted = shoal__time_min(shoal__pipe_queued(pipe),
+                                 pipe->config->inflight_max / STRICT_ROOM_PART);
+    return pipe->retire_us == SHOAL__NEVER_US && room > 0 && room >= wanted;
+}
+
+/* A fence that was left from a batch whose commands were withdrawn, or that has to be
+ * asked again: it keeps nobody waiting, and others may wait for it. */
+static bool starts_with_fence(const shoal__pipe_t *pipe)
+{
+    const shoal__request_t *first =
+        shoal__request_ring_at(&pipe->ring, pipe->ring.sent);
+
+    return pipe->fences.queued > 0 && (first->flags & SHOAL__REQUEST_FENCE);
+}
+
+/* Ask the policy, and prepare the batch that it lets go.  False: nothing leaves now. */
+static bool prepare_batch(shoal__pipe_t *pipe, uint64_t *ret_wake_us)
+{
+    shoal__flush_answer_t answer = shoal__flush_policy_ask(
+        &pipe->flush, pipe->deadlines.earliest_us, pipe->now_us);
+    uint64_t count;
+
+    if (answer.verdict != SHOAL__FLUSH_NOW) {
+        if (answer.verdict == SHOAL__FLUSH_WAIT)
+            shoal__counter_add(&pipe->stats.holds, 1);
+        *ret_wake_us = answer.wake_us;
+        pipe->wake_after = answer.wake_after;
+        return false;
+    }
+    count = batch_of(pipe, answer.commands);
+    if (!shoal__pipe_fence_batch(pipe, &count)) {
+        /* For want of memory; or of replies, which come by themselves. */
+        if (count > 0)
+            *ret_wake_us = pipe->now_us + NO_MEMORY_DELAY_US;
+        return false;
+    }
+    authorise(pipe, count);
+    count_flush(pipe, answer.reason);
+    return true;
 }
 
 shoal__bytes_t shoal__pipe_output(shoal__pipe_t *pipe, uint64_t now_us,
@@ -160,27 +229,48 @@ shoal__bytes_t shoal__pipe_output(shoal__pipe_t *pipe, uint64_t now_us,
                                 shoal__buffer_bytes(&pipe->greeting.outgoing)};
 
     if (pipe->authorised_bytes == 0) {
-        if (!may_send(pipe))
+        pipe->now_us = now_us;
+        if (pipe->phase != SHOAL__PIPE_READY)
             return nothing;
         if (pipe->ring.gone)
             shoal__pipe_sweep(pipe);
-        shoal__flush_answer_t answer =
-            shoal__flush_policy_ask(&pipe->flush, pipe->deadlines.earliest_us, now_us);
-        if (answer.verdict != SHOAL__FLUSH_NOW) {
-            if (answer.verdict == SHOAL__FLUSH_WAIT)
-                shoal__counter_add(&pipe->stats.holds, 1);
-            *ret_wake_us = answer.wake_us;
-            pipe->wake_after = answer.wake_after;
+        if (starts_with_fence(pipe))
+            authorise(pipe, 1);
+        else if (!may_send(pipe) || !prepare_batch(pipe, ret_wake_us))
             return nothing;
-        }
-        authorise(pipe, answer.commands);
-        count_flush(pipe, answer.reason);
     }
 
     size_t bytes = pipe->authorised_bytes;
     return (shoal__bytes_t){shoal__buffer_data(&pipe->log) + pipe->sent_bytes +
                                 pipe->part_bytes,
                             bytes < WRITE_BYTES_MAX ? bytes : WRITE_BYTES_MAX};
+}
+
+/* How many of the next `count` requests are fences. */
+static uint64_t fences_among(const shoal__pipe_t *pipe, uint64_t count)
+{
+    uint64_t fences = 0;
+
+    for (uint64_t i = 0; i < count && fences < pipe->fences.queued; i++)
+        if (shoal__request_ring_at(&pipe->ring, pipe->ring.sent + i)->flags &
+            SHOAL__REQUEST_FENCE)
+            fences++;
+    return fences;
+}
+
+static void note_written(shoal__pipe_t *pipe, uint64_t requests, size_t bytes,
+                         uint64_t now_us)
+{
+    uint64_t fences = fences_among(pipe, requests);
+
+    pipe->fences.queued -= fences;
+    pipe->fences.inflight += fences;
+    pipe->authorised -= requests;
+    pipe->sent_bytes += bytes;
+    shoal__request_ring_mark_sent(&pipe->ring, requests);
+    shoal__flush_policy_flushed(&pipe->flush, requests - fences,
+                                bytes - fences * SHOAL__FENCE_BYTES, now_us);
+    shoal__stage_times_written(&pipe->times, requests - fences, now_us);
 }
 
 void shoal__pipe_written(shoal__pipe_t *pipe, size_t bytes, uint64_t now_us)
@@ -213,26 +303,34 @@ void shoal__pipe_written(shoal__pipe_t *pipe, size_t bytes, uint64_t now_us)
         whole_bytes = pipe->part_bytes + bytes - left;
         pipe->part_bytes = left;
     }
-    pipe->authorised -= commands;
     pipe->authorised_bytes -= bytes;
-    pipe->sent_bytes += whole_bytes;
-    shoal__request_ring_mark_sent(&pipe->ring, commands);
-    shoal__flush_policy_flushed(&pipe->flush, commands, whole_bytes, now_us);
-    shoal__stage_times_written(&pipe->times, commands, now_us);
+    note_written(pipe, commands, whole_bytes, now_us);
 }
 
 /* ---- bytes in ---- */
 
-static shoal__decoder_target_t on_begin(void *owner)
+/* What is behind a MULTI that was rejected runs by itself. */
+static shoal__reply_shape_t shape_of(const shoal__pipe_t *pipe,
+                                     const shoal__request_t *request)
+{
+    if ((request->flags & SHOAL__REQUEST_UNIT) && pipe->is_unit_rejected &&
+        !(request->flags & SHOAL__REQUEST_UNIT_FIRST))
+        return SHOAL__SHAPE_ANY;
+    return (shoal__reply_shape_t)request->shape;
+}
+
+static shoal__decoder_target_t on_begin(void *owner, shoal_reply_type_t type)
 {
     shoal__pipe_t *pipe = owner;
     shoal__decoder_target_t target = {0};
     shoal__request_t *head;
 
+    pipe->is_misshapen = false;
     if (pipe->phase != SHOAL__PIPE_READY || pipe->ring.head == pipe->ring.sent)
         return target;
     head = shoal__request_ring_at(&pipe->ring, pipe->ring.head);
-    target.discard = (head->flags & SHOAL__REQUEST_ZOMBIE) != 0;
+    pipe->is_misshapen = !shoal__reply_shape_allows(shape_of(pipe, head), type);
+    target.discard = pipe->is_misshapen || (head->flags & SHOAL__REQUEST_ZOMBIE);
     if (head->sink) {
         target.sink = head->sink->sink;
         target.sink_data = head->sink->data;
@@ -253,9 +351,7 @@ static bool greeting_answer(shoal__pipe_t *pipe, const shoal_reply_t *reply)
     case SHOAL__GREETING_MORE:
         return true;
     case SHOAL__GREETING_DONE:
-        pipe->phase = SHOAL__PIPE_READY;
-        pipe->is_resp3 = pipe->greeting.protocol == 3;
-        pipe->is_offline = false;
+        greeted(pipe);
         return true;
     case SHOAL__GREETING_FAILED:
         break;
@@ -269,7 +365,7 @@ static bool send_again(shoal__pipe_t *pipe, const shoal__request_t *request,
 {
     shoal__error_input_t input = {
         .text = {reply->as.text.data, reply->as.text.bytes},
-        .command_class = (shoal__command_class_t)request->command_class,
+        .command_class = request->command_class,
         .is_once = (request->flags & SHOAL__REQUEST_ONCE) != 0,
         .is_unit = (request->flags & SHOAL__REQUEST_UNIT) != 0,
         .has_credentials = pipe->config->greeting.password != NULL,
@@ -310,6 +406,7 @@ void shoal__pipe_deliver(shoal__pipe_t *pipe, const shoal__request_t *request,
                              .reply = reply,
                              .detail = detail,
                              .attempts = attempts,
+                             .is_settled = status == 0 && pipe->greeting.is_settled,
                              .tag = request->tag};
 
     if (request->flags & SHOAL__REQUEST_INTERNAL)
@@ -330,6 +427,17 @@ void shoal__pipe_deliver(shoal__pipe_t *pipe, const shoal__request_t *request,
         request->on_result(pipe->client, &result, request->data);
 }
 
+static bool fence_answered(shoal__pipe_t *pipe, const shoal_reply_t *reply)
+{
+    if (!shoal__pipe_fence_answered(pipe, reply))
+        return false;
+    shoal__request_ring_pop(&pipe->ring);
+    shoal__buffer_consume(&pipe->log, SHOAL__FENCE_BYTES);
+    pipe->sent_bytes -= SHOAL__FENCE_BYTES;
+    pipe->fences.inflight--;
+    return true;
+}
+
 /* The reply that the head of the registry waits for. */
 static void head_answered(shoal__pipe_t *pipe, const shoal_reply_t *reply)
 {
@@ -337,6 +445,8 @@ static void head_answered(shoal__pipe_t *pipe, const shoal_reply_t *reply)
     bool is_error = reply && reply->type == SHOAL_REPLY_ERROR;
     bool is_sent_again = false;
 
+    if (request.flags & SHOAL__REQUEST_UNIT_FIRST)
+        pipe->is_unit_rejected = is_error;
     if (is_error &&
         !(request.flags & (SHOAL__REQUEST_ZOMBIE | SHOAL__REQUEST_INTERNAL)))
         is_sent_again =
@@ -378,6 +488,12 @@ static bool on_reply(void *owner, const shoal_reply_t *reply, bool is_push)
 
     switch (shoal__inbound(&frame)) {
     case SHOAL__INBOUND_REPLY:
+        if (pipe->is_misshapen)
+            return shoal__pipe_refuse(
+                pipe, SHOAL_EDESYNC, "a reply is of a type that its command never has");
+        if (shoal__request_ring_at(&pipe->ring, pipe->ring.head)->flags &
+            SHOAL__REQUEST_FENCE)
+            return fence_answered(pipe, reply);
         head_answered(pipe, reply);
         return true;
     case SHOAL__INBOUND_GREETING:
@@ -401,26 +517,35 @@ static bool on_reply(void *owner, const shoal_reply_t *reply, bool is_push)
                               "the server sent a reply that nobody waits for");
 }
 
-int shoal__pipe_feed(shoal__pipe_t *pipe, const char *data, size_t bytes,
-                     uint64_t now_us)
+int shoal__pipe_decode(shoal__pipe_t *pipe, const char *data, size_t bytes)
 {
     int rc;
 
-    pipe->now_us = now_us;
     pipe->answered = 0;
-    pipe->heard_us = pipe->waiting_since_us = now_us;
-    pipe->greeting.heard_anything = true;
     pipe->is_inside = true;
-    shoal__flush_policy_read_begin(&pipe->flush, now_us);
+    shoal__flush_policy_read_begin(&pipe->flush, pipe->now_us);
     rc = shoal__decoder_feed(pipe->decoder, data, bytes);
-    shoal__flush_policy_read_end(&pipe->flush, now_us);
+    shoal__flush_policy_read_end(&pipe->flush, pipe->now_us);
     pipe->is_inside = false;
-    shoal__stage_times_answered(&pipe->times, pipe->answered, now_us);
+    shoal__stage_times_answered(&pipe->times, pipe->answered, pipe->now_us);
     if (rc < 0 && pipe->fault == 0)
         shoal__pipe_refuse(pipe, rc, shoal__decoder_error(pipe->decoder));
     if (shoal__buffer_bytes(&pipe->log) == 0)
         shoal__buffer_shrink(&pipe->log, LOG_BYTES_KEPT);
     return pipe->fault;
+}
+
+int shoal__pipe_feed(shoal__pipe_t *pipe, const char *data, size_t bytes,
+                     uint64_t now_us)
+{
+    bool is_held = pipe->phase == SHOAL__PIPE_READY &&
+                   pipe->config->greeting.integrity == SHOAL_INTEGRITY_STRICT;
+
+    pipe->now_us = now_us;
+    pipe->heard_us = pipe->waiting_since_us = now_us;
+    pipe->greeting.heard_anything = true;
+    return is_held ? shoal__pipe_hold(pipe, data, bytes)
+                   : shoal__pipe_decode(pipe, data, bytes);
 }
 
 /* ---- figures ---- */
@@ -456,10 +581,8 @@ static void publish_flushing(shoal__pipe_stats_t *stats,
 
 void shoal__pipe_publish(shoal__pipe_t *pipe)
 {
-    shoal__counter_set(&pipe->stats.queued_now,
-                       shoal__request_ring_queued(&pipe->ring));
-    shoal__counter_set(&pipe->stats.inflight_now,
-                       shoal__request_ring_inflight(&pipe->ring));
+    shoal__counter_set(&pipe->stats.queued_now, shoal__pipe_queued(pipe));
+    shoal__counter_set(&pipe->stats.inflight_now, shoal__pipe_inflight(pipe));
     shoal__counter_set(&pipe->stats.bytes_now,
                        shoal__buffer_bytes(&pipe->log) + pipe->retries.bytes);
     publish_flushing(&pipe->stats, &pipe->flush.learned);

@@ -29,12 +29,14 @@
 #include "core/deadlines.h"
 #include "core/flush_policy.h"
 #include "core/greeting.h"
+#include "core/nonce.h"
 #include "core/request_ring.h"
 #include "core/result.h"
 #include "core/retries.h"
 #include "core/settle_rule.h"
 #include "core/stage_times.h"
 #include "resp/decoder.h"
+#include "resp/scanner.h"
 #include <stdbool.h>
 
 typedef struct shoal__pipe_config {
@@ -46,6 +48,7 @@ typedef struct shoal__pipe_config {
     uint64_t ping_idle_us; /* 0: never */
     unsigned attempts_max;
     bool queue_offline;
+    shoal__entropy_fn entropy;
 } shoal__pipe_config_t;
 
 typedef enum shoal__pipe_phase {
@@ -58,12 +61,32 @@ typedef enum shoal__pipe_phase {
 typedef struct shoal__pipe_stats {
     shoal__counter_t completed, replies, error_replies, timeouts, cancels, failures,
         retries, zombies_dropped, pushes, flushes;
+    shoal__counter_t fences, fences_unclear, settled, unsettled;
     shoal__counter_t queued_now, inflight_now, bytes_now;
     shoal__counter_t batch_histogram[SHOAL_STATS_BATCH_BUCKETS];
     shoal__counter_t flush_reasons[SHOAL_FLUSH_REASONS];
     shoal__counter_t holds, probes, trials;
     shoal__counter_t callers_now, is_open_now, gap_ns_now, rtt_us_now, late_us_now;
 } shoal__pipe_stats_t;
+
+#define SHOAL__FENCE_BYTES 37 /* encoded */
+
+/* Fences in the registry.  The flush policy, and the bounds of what callers may have
+ * outstanding, do not count them. */
+typedef struct shoal__fences {
+    uint64_t queued, inflight;
+    uint64_t put_us; /* when the last one was put into the queue */
+    bool has_doubt;  /* see fence_rule.h */
+} shoal__fences_t;
+
+/* INTEGRITY_STRICT: replies that no fence has proved yet, as bytes. */
+typedef struct shoal__held {
+    shoal__buffer_t bytes;
+    shoal__scanner_t scanner;
+    uint64_t replies; /* whole ones among them: of the requests from head on */
+    uint64_t fences;  /* answers to fences among those */
+    size_t log_bytes; /* of those requests */
+} shoal__held_t;
 
 typedef struct shoal__pipe {
     const shoal__pipe_config_t *config; /* borrowed */
@@ -85,14 +108,19 @@ typedef struct shoal__pipe {
     shoal__deadlines_t deadlines;
     shoal__stage_times_t times;
     shoal__retries_t retries;
+    shoal__nonce_t nonce;
+    shoal__fences_t fences;
+    shoal__held_t held;
 
     shoal__pipe_phase_t phase;
     bool is_resp3;
-    bool is_offline;           /* an attempt has failed and none has worked since */
-    uint64_t now_us;           /* of the call that is running */
-    bool is_inside;            /* such a call is running: now_us holds */
-    uint64_t answered;         /* requests that this call's bytes answered */
-    uint64_t heard_us;         /* when bytes last arrived */
+    bool is_offline;       /* an attempt has failed and none has worked since */
+    uint64_t now_us;       /* of the call that is running */
+    bool is_inside;        /* such a call is running: now_us holds */
+    bool is_unit_rejected; /* the MULTI that was answered last got an error */
+    bool is_misshapen;     /* the frame under way is none that its command can have */
+    uint64_t answered;     /* requests that this call's bytes answered */
+    uint64_t heard_us;     /* when bytes last arrived */
     uint64_t waiting_since_us; /* when the present silence of the server began */
     uint64_t retire_us;        /* READY, but no more is sent; given up then; or NEVER */
     uint64_t retired_us;       /* the former time */
@@ -176,6 +204,18 @@ void shoal__pipe_abandon(shoal__pipe_t *pipe, uint64_t now_us);
 /* Commands not completed, our own PINGs and zombies not counted. */
 bool shoal__pipe_is_idle(const shoal__pipe_t *pipe);
 
+/* Commands that wait to be written, and those written and unanswered. */
+static inline uint64_t shoal__pipe_queued(const shoal__pipe_t *pipe)
+{
+    return shoal__request_ring_queued(&pipe->ring) - pipe->fences.queued;
+}
+static inline uint64_t shoal__pipe_inflight(const shoal__pipe_t *pipe)
+{
+    return shoal__request_ring_inflight(&pipe->ring) - pipe->fences.inflight;
+}
+
+/* ---- for the other files of the pipe ---- */
+
 /* Results owed, for the endings below: hand `request` its result. */
 void shoal__pipe_deliver(shoal__pipe_t *pipe, const shoal__request_t *request,
                          int status, shoal_fate_t fate, const shoal_reply_t *reply,
@@ -188,5 +228,22 @@ void shoal__pipe_expire(shoal__pipe_t *pipe);
 void shoal__pipe_sweep(shoal__pipe_t *pipe);
 /* Publish the momentary figures. */
 void shoal__pipe_publish(shoal__pipe_t *pipe);
+/* Hand bytes of the server to the decoder.  0 or pipe->fault. */
+int shoal__pipe_decode(shoal__pipe_t *pipe, const char *data, size_t bytes);
+
+/* The `count` requests from `sent` on are to leave: put the fence that is due before or
+ * behind them, and count it.  Behind them it parts no unit: count then changes.  False:
+ * nothing may leave for now, for want of memory or (count 0) before more replies came. */
+bool shoal__pipe_fence_batch(shoal__pipe_t *pipe, uint64_t *count);
+/* The head of the registry is a fence, and this is its answer.  False: see pipe->fault. */
+bool shoal__pipe_fence_answered(shoal__pipe_t *pipe, const shoal_reply_t *reply);
+/* INTEGRITY_STRICT: take bytes in, and hand to the decoder what is proved.  0 or
+ * pipe->fault. */
+int shoal__pipe_hold(shoal__pipe_t *pipe, const char *data, size_t bytes);
+/* Put the fence that must follow one that proved nothing; and when. */
+void shoal__pipe_fence_tick(shoal__pipe_t *pipe);
+uint64_t shoal__pipe_fence_wake_us(const shoal__pipe_t *pipe);
+/* A connection begins or is gone: there are no fences, and no held replies. */
+void shoal__pipe_fence_reset(shoal__pipe_t *pipe);
 
 #endif

@@ -71,7 +71,7 @@ static shoal__settlement_t settle(const shoal__pipe_t *pipe, uint64_t at,
     shoal__settle_input_t input = {
         .ending = ending,
         .progress = progress_of(pipe, at, extent),
-        .command_class = (shoal__command_class_t)request->command_class,
+        .command_class = request->command_class,
         .is_idempotent = (request->flags & SHOAL__REQUEST_IDEMPOTENT) != 0,
         .is_once = (request->flags & SHOAL__REQUEST_ONCE) != 0,
         .is_unit = (request->flags & SHOAL__REQUEST_UNIT) != 0,
@@ -145,6 +145,7 @@ static void make_zombie(shoal__pipe_t *pipe, uint64_t at,
     shoal__request_t request = *slot;
     bool is_written = at - pipe->ring.head < pipe->ring.sent - pipe->ring.head;
 
+    pipe->fences.has_doubt = true;
     slot->flags |= SHOAL__REQUEST_ZOMBIE;
     slot->on_result = NULL;
     slot->sink = NULL;
@@ -317,9 +318,22 @@ static void start_over(shoal__pipe_t *pipe)
     pipe->authorised = 0;
     pipe->authorised_bytes = 0;
     pipe->retire_us = SHOAL__NEVER_US;
+    shoal__pipe_fence_reset(pipe);
     shoal__pipe_sweep(pipe);
-    shoal__flush_policy_lost(&pipe->flush, shoal__request_ring_queued(&pipe->ring),
+    shoal__flush_policy_lost(&pipe->flush, shoal__pipe_queued(pipe),
                              shoal__buffer_bytes(&pipe->log), pipe->now_us);
+}
+
+/* Could what is written and unanswered still change anything on the server? */
+static bool has_written_writes(const shoal__pipe_t *pipe)
+{
+    for (uint64_t at = pipe->ring.head; at != pipe->ring.sent; at++) {
+        const shoal__request_t *request = shoal__request_ring_at(&pipe->ring, at);
+        if (request->command_class != SHOAL__CLASS_RO ||
+            (request->flags & SHOAL__REQUEST_UNIT))
+            return true;
+    }
+    return false;
 }
 
 void shoal__pipe_lost(shoal__pipe_t *pipe, int status, const char *detail,
@@ -331,6 +345,8 @@ void shoal__pipe_lost(shoal__pipe_t *pipe, int status, const char *detail,
     snprintf(kept_detail, sizeof kept_detail, "%s", detail);
     pipe->now_us = now_us;
     pipe->is_offline = true;
+    if (has_written_writes(pipe))
+        shoal__greeting_left_writes(&pipe->greeting);
     shoal__retry_t *retry;
     while ((status == SHOAL_EAUTH || !pipe->config->queue_offline) &&
            (retry = shoal__retries_take_any(&pipe->retries)) != NULL)
@@ -376,6 +392,6 @@ void shoal__pipe_sweep(shoal__pipe_t *pipe)
     if (shoal__buffer_bytes(&pipe->log) == 0)
         shoal__buffer_clear(&pipe->log);
     shoal__request_ring_sweep(ring);
-    shoal__stage_times_resync(&pipe->times, shoal__request_ring_queued(ring),
-                              shoal__request_ring_inflight(ring), pipe->now_us);
+    shoal__stage_times_resync(&pipe->times, shoal__pipe_queued(pipe),
+                              shoal__pipe_inflight(pipe), pipe->now_us);
 }

@@ -95,6 +95,7 @@ int shoal__pipe_tick(shoal__pipe_t *pipe, uint64_t now_us)
     take_retries(pipe);
     if (ping_is_due(pipe))
         push_ping(pipe);
+    shoal__pipe_fence_tick(pipe);
 
     inflight = shoal__request_ring_inflight(&pipe->ring);
     if (is_waiting(pipe) && now_us >= silence_ends_us(pipe)) {
@@ -129,5 +130,6 @@ uint64_t shoal__pipe_next_wake_us(const shoal__pipe_t *pipe)
         wake_us = shoal__time_min(wake_us, silence_ends_us(pipe));
     else if (pipe->config->ping_idle_us && pipe->ring.head == pipe->ring.tail)
         wake_us = shoal__time_min(wake_us, pipe->heard_us + pipe->config->ping_idle_us);
+    wake_us = shoal__time_min(wake_us, shoal__pipe_fence_wake_us(pipe));
     return shoal__time_min(wake_us, pipe->retire_us);
 }

@@ -112,7 +112,10 @@ static shoal__admission_t admit(const shoal_command_t *command, uint32_t flags,
 {
     const shoal__command_info_t *info = shoal__command_info_find(argument(command, 0));
     const struct special *special = *ret_special = find_special(info);
-    shoal__admission_t admission = {NULL, shoal__command_info_class(info)};
+    shoal__admission_t admission = {
+        .command_class = shoal__command_info_class(info),
+        .shape = info ? info->shape : SHOAL__SHAPE_ANY,
+    };
     bool is_blocking = info && (info->flags & SHOAL__COMMAND_BLOCKING);
 
     if (special) {
@@ -187,4 +190,14 @@ const char *shoal__refusal_check_group(const shoal_command_t *commands, size_t c
         return "MULTI needs an EXEC or DISCARD as the last command";
     *ret_is_unit = is_unit;
     return NULL;
+}
+
+shoal__reply_shape_t shoal__refusal_unit_shape(const shoal_command_t *commands,
+                                               size_t count, size_t index)
+{
+    /* The last one is EXEC or DISCARD, whose reply is a status like QUEUED. */
+    bool is_exec =
+        index + 1 == count && argument(&commands[index], 0).bytes == sizeof "EXEC" - 1;
+
+    return is_exec ? SHOAL__SHAPE_EXEC : SHOAL__SHAPE_QUEUED;
 }

@@ -27,6 +27,7 @@
 typedef struct shoal__admission {
     const char *refused;                  /* why not, as text; NULL if it may be sent */
     shoal__command_class_t command_class; /* XREAD without BLOCK is RO */
+    shoal__reply_shape_t shape;           /* of its reply, if it is sent by itself */
 } shoal__admission_t;
 
 /* One command that is sent by itself.  `flags` are those of shoal_call_t. */
@@ -37,5 +38,11 @@ shoal__admission_t shoal__refusal_check(const shoal_command_t *command, uint32_t
  * blocking command without MAY_BLOCK; or no MULTI at all.  Returns why not, or NULL. */
 const char *shoal__refusal_check_group(const shoal_command_t *commands, size_t count,
                                        uint32_t flags, bool *ret_is_unit);
+
+/* The shape of the reply to one command of a unit that was not refused: QUEUED for all
+ * up to EXEC or DISCARD.  Holds while the unit's MULTI was answered with OK: if that was
+ * an error, the server runs the commands behind it one by one. */
+shoal__reply_shape_t shoal__refusal_unit_shape(const shoal_command_t *commands,
+                                               size_t count, size_t index);
 
 #endif

@@ -5,6 +5,7 @@
 /* A command that we owe a result: everything but its bytes, in one cache line. */
 
 #include "base/alloc.h"
+#include "resp/command_info.h"
 #include <shoal/client.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -16,11 +17,12 @@ enum shoal__request_flag {
     SHOAL__REQUEST_UNIT = 1 << 3,       /* part of MULTI ... EXEC */
     SHOAL__REQUEST_UNIT_FIRST = 1 << 4,
     SHOAL__REQUEST_UNIT_LAST = 1 << 5,
-    SHOAL__REQUEST_INTERNAL = 1 << 6, /* ours: PING; nobody gets its result */
+    SHOAL__REQUEST_INTERNAL = 1 << 6, /* ours; nobody gets its result */
     SHOAL__REQUEST_MAYBE = 1 << 7,    /* an attempt was written and not answered */
     SHOAL__REQUEST_ZOMBIE = 1 << 8,   /* given up; its bytes and its slot remain */
     SHOAL__REQUEST_GONE = 1 << 9,     /* given up before any byte left: no slot */
-    SHOAL__REQUEST_RETRIED = 1 << 10  /* queued again: its ticket is out of order */
+    SHOAL__REQUEST_RETRIED = 1 << 10, /* queued again: its ticket is out of order */
+    SHOAL__REQUEST_FENCE = 1 << 11    /* ours too: see pipe_fence.c */
 };
 
 /* Where replies go that want no tree: one for all commands of a submission.  Allocated,
@@ -48,8 +50,9 @@ typedef struct shoal__request {
     shoal__sink_ref_t *sink; /* NULL: a tree */
     uint32_t bytes;          /* encoded */
     uint16_t flags;          /* of enum shoal__request_flag */
-    uint8_t command_class;   /* shoal__command_class_t */
-    uint8_t attempts;        /* how often its last byte was handed over */
+    shoal__command_class_t command_class : 2;
+    unsigned shape : 6; /* shoal__reply_shape_t: what its reply may be */
+    uint8_t attempts;   /* how often its last byte was handed over */
 } shoal__request_t;
 
 _Static_assert(sizeof(shoal__request_t) == 64, "one cache line");

@@ -42,6 +42,15 @@ int shoal__request_ring_grow(shoal__request_ring_t *ring, size_t count)
     return 0;
 }
 
+shoal__request_t *shoal__request_ring_insert(shoal__request_ring_t *ring,
+                                             uint64_t position)
+{
+    assert(position - ring->sent <= ring->tail - ring->sent);
+    for (uint64_t at = ring->tail++; at != position; at--)
+        *shoal__request_ring_at(ring, at) = *shoal__request_ring_at(ring, at - 1);
+    return shoal__request_ring_at(ring, position);
+}
+
 void shoal__request_ring_remove(shoal__request_ring_t *ring, uint64_t position)
 {
     shoal__request_t *request = shoal__request_ring_at(ring, position);

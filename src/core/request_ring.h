@@ -16,7 +16,7 @@
  *
  * The gone are swept out before anything is written, so no slot between head and sent
  * is without a reply to come.  Positions are 64 bits that only count up; they hold
- * until the next sweep.
+ * until the next sweep or insertion.
  *
  * Guarantee: the n-th pop returns the n-th request that was pushed and is not gone.
  * (I1)  No allocation once the ring has grown to the working set.  (P2)
@@ -94,6 +94,11 @@ static inline void shoal__request_ring_pop(shoal__request_ring_t *ring)
         ring->retried--;
     ring->head++;
 }
+
+/* Make a slot at `position`, which is in sent .. tail; the requests from there on move up
+ * by one.  Room was reserved.  Fill it. */
+shoal__request_t *shoal__request_ring_insert(shoal__request_ring_t *ring,
+                                             uint64_t position);
 
 /* A request is given up and no reply will come for it: it becomes gone.  Its bytes stay
  * in `bytes` until the sweep. */

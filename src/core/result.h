@@ -5,6 +5,7 @@
 /* What became of one command, as callbacks see it. */
 
 #include <shoal/result.h>
+#include <stdbool.h>
 
 struct shoal_result {
     int status; /* 0 or SHOAL_E* */
@@ -12,7 +13,8 @@ struct shoal_result {
     const shoal_reply_t *reply; /* NULL: none, or a sink took it */
     const char *detail;         /* never NULL */
     uint32_t attempts;
-    uint64_t tag; /* as submitted */
+    bool is_settled; /* the reply comes from a connection whose predecessors ended */
+    uint64_t tag;    /* as submitted */
 };
 
 #endif

@@ -4,10 +4,12 @@
 
 /*
  * What is known about a command by its name: the table of tools/gen_command_table.py,
- * made from the server's own metadata.  Names compare without case.
+ * made from the server's own metadata and tools/reply_shapes.txt.  Names compare
+ * without case.
  */
 
 #include "base/bytes.h"
+#include "resp/reply_shape.h"
 #include <stdint.h>
 
 enum shoal__command_flag {
@@ -30,6 +32,7 @@ typedef struct shoal__command_info {
     int8_t arity;                     /* name included; negative: at least that many */
     uint16_t flags;                   /* of enum shoal__command_flag */
     int8_t first_key, last_key, step; /* as COMMAND gives them; 0: none */
+    shoal__reply_shape_t shape;       /* of its replies, outside of MULTI ... EXEC */
 } shoal__command_info_t;
 
 /* NULL for a name that is not in the table. */

@@ -29,9 +29,9 @@ void shoal__frame_release(shoal__frame_t *frame)
 }
 
 /* The first value of a reply is known: where does it go? */
-static void ask_target(shoal__frame_t *frame)
+static void ask_target(shoal__frame_t *frame, shoal_reply_type_t type)
 {
-    frame->target = frame->hooks.on_begin(frame->owner);
+    frame->target = frame->hooks.on_begin(frame->owner, type);
     if (frame->target.discard || frame->discard_next)
         frame->mode = SHOAL__FRAME_NOWHERE;
     else
@@ -49,7 +49,7 @@ static void deliver(shoal__frame_t *frame, const shoal_reply_t *reply, bool is_p
 
 void shoal__frame_only_leaf(shoal__frame_t *frame, const shoal_reply_t *leaf)
 {
-    ask_target(frame);
+    ask_target(frame, shoal_reply_type(leaf));
     deliver(frame, frame->mode == SHOAL__FRAME_NOWHERE ? &nil_leaf : leaf, false);
 }
 
@@ -123,7 +123,7 @@ void *shoal__frame_begin(shoal__frame_t *frame, shoal__frame_kind_t kind,
                          shoal_reply_type_t type, size_t count)
 {
     if (kind == SHOAL__FRAME_REPLY)
-        ask_target(frame);
+        ask_target(frame, type);
     else
         frame->mode =
             kind == SHOAL__FRAME_PUSH ? SHOAL__FRAME_TREE : SHOAL__FRAME_ATTRIBUTE;

@@ -118,14 +118,14 @@ static void answer_subject_partly(play_t *play, const shoal_call_t *call)
     uint64_t before = scene_stats(scene).bytes_in;
 
     fake_server_rule(scene->server,
-                     &(fake_rule_t){.command = "INCR",
+                     &(fake_rule_t){.command = "EVAL",
                                     .connection = 1,
                                     .reply = "*2\r\n$1\r\na\r\n$1\r\nb\r\n",
                                     .is_executed = true,
                                     .is_cut = true,
                                     .cut_bytes = 11,
                                     .then = FAKE_HOLD});
-    play->ticket = scene_submit(scene, WORDS("INCR", "k"), call, play->subject);
+    play->ticket = scene_submit(scene, WORDS("EVAL", "k", "0"), call, play->subject);
     WAIT_FOR(scene_stats(scene).bytes_in >= before + 11);
 }
 
@@ -153,6 +153,7 @@ static play_t bring_to(scene_t *scene, progress_t progress, const shoal_call_t *
         break;
     case REPLYING:
     case PROGRESSES:
+        play.command = "EVAL"; /* may answer with anything */
         answer_subject_partly(&play, call);
         break;
     }

@@ -69,7 +69,7 @@ static void check_lost(scene_t *scene, size_t cut)
                                                        .cut_bytes = cut,
                                                        .then = FAKE_RESET});
         fake_server_rule(scene->server, &(fake_rule_t){.command = c->words[0],
-                                                       .reply = "+again\r\n",
+                                                       .reply = "-again\r\n",
                                                        .is_executed = true});
         size_t before = fake_server_executed(scene->server, 0, c->words[0], NULL);
         outcome_t outcome = scene_call(scene, command_of(c->words), &call);
@@ -215,7 +215,7 @@ static void check_error(scene_t *scene, const struct error_case *c)
         scene->server,
         &(fake_rule_t){.command = c->words[0], .times = 1, .reply = c->error});
     fake_server_rule(scene->server, &(fake_rule_t){.command = c->words[0],
-                                                   .reply = "+again\r\n",
+                                                   .reply = "-again\r\n",
                                                    .is_executed = true});
     outcome_t outcome = scene_call(scene, command_of(c->words), &call);
     assert_int_equal(outcome.status, 0);
@@ -269,13 +269,13 @@ static void test_nested_errors_are_data(void **state)
     scene_t *scene = *state;
 
     fake_server_rule(scene->server,
-                     &(fake_rule_t){.command = "GET",
+                     &(fake_rule_t){.command = "LRANGE",
                                     .reply = "*2\r\n-LOADING no\r\n-READONLY no\r\n"});
     scene_open_ready(scene);
-    outcome_t outcome = scene_call(scene, WORDS("GET", "k"), NULL);
+    outcome_t outcome = scene_call(scene, WORDS("LRANGE", "k", "0", "-1"), NULL);
     scene_check(&outcome, 0, SHOAL_FATE_REPLIED);
     assert_int_equal(outcome.type, SHOAL_REPLY_ARRAY);
-    assert_int_equal(fake_server_received(scene->server, 0, "GET", NULL), 1);
+    assert_int_equal(fake_server_received(scene->server, 0, "LRANGE", NULL), 1);
     assert_int_equal(fake_server_accepted(scene->server), 1);
 }
 

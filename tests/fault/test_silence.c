@@ -232,11 +232,11 @@ static void test_bounds_of_a_reply(void **state)
         scene->events = (scene_events_t){0};
         fake_server_rule(
             scene->server,
-            &(fake_rule_t){.command = "INCR", .reply = reply, .is_executed = true});
+            &(fake_rule_t){.command = "EVAL", .reply = reply, .is_executed = true});
         /* HELLO's answer has more elements than the bound allows: RESP2 has none. */
         assert_int_equal(shoal_options_set_protocol(scene->options, 2), 0);
         scene_open_ready(scene);
-        outcome_t outcome = scene_call(scene, WORDS("INCR", "k"), NULL);
+        outcome_t outcome = scene_call(scene, WORDS("EVAL", "k", "0"), NULL);
         scene_check_works(scene);
         bool is_as_wanted = c->is_good ? outcome.status == 0
                                        : outcome.status == SHOAL_EDESYNC &&
@@ -244,7 +244,7 @@ static void test_bounds_of_a_reply(void **state)
                                              scene_events(scene).lost_desync == 1;
         if (!is_as_wanted)
             fail_msg("%s: %s", c->name, outcome_describe(&outcome));
-        assert_int_equal(fake_server_executed(scene->server, 0, "INCR", NULL), 1);
+        assert_int_equal(fake_server_executed(scene->server, 0, "EVAL", NULL), 1);
         scene_close(scene, 0);
     }
 }

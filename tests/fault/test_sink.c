@@ -124,8 +124,8 @@ static void check_shapes(scene_t *scene)
         heard_t *heard = scene_alloc(scene, sizeof *heard);
         fake_server_forget_rules(scene->server);
         fake_server_rule(scene->server,
-                         &(fake_rule_t){.command = "GET", .reply = shapes[i].reply});
-        submit(scene, WORDS("GET", "k"), 0, heard);
+                         &(fake_rule_t){.command = "EVAL", .reply = shapes[i].reply});
+        submit(scene, WORDS("EVAL", "k", "0"), 0, heard);
         check(heard, 0, shapes[i].heard);
         scene_check_works(scene);
     }
@@ -149,9 +149,9 @@ static void test_an_error_is_a_reply(void **state)
     heard_t *heard = scene_alloc(scene, sizeof *heard);
 
     fake_server_rule(scene->server,
-                     &(fake_rule_t){.command = "GET", .reply = "-WRONGTYPE no\r\n"});
+                     &(fake_rule_t){.command = "EVAL", .reply = "-WRONGTYPE no\r\n"});
     scene_open_ready(scene);
-    submit(scene, WORDS("GET", "k"), 0, heard);
+    submit(scene, WORDS("EVAL", "k", "0"), 0, heard);
     scene_check_error(&heard->outcome, "WRONGTYPE no");
     assert_string_equal(heard->text, "");
 }
@@ -162,13 +162,13 @@ static void test_cut(void **state)
     scene_t *scene = *state;
     heard_t *heard = scene_alloc(scene, sizeof *heard);
 
-    fake_server_rule(scene->server, &(fake_rule_t){.command = "INCR",
+    fake_server_rule(scene->server, &(fake_rule_t){.command = "EVAL",
                                                    .reply = "*3\r\n:1\r\n:2\r\n:3\r\n",
                                                    .is_cut = true,
                                                    .cut_bytes = 12,
                                                    .then = FAKE_FIN});
     scene_open_ready(scene);
-    submit(scene, WORDS("INCR", "k"), 0, heard);
+    submit(scene, WORDS("EVAL", "k", "0"), 0, heard);
     check(heard, SHOAL_ECONN, "A3( 1 2 ! ");
     assert_int_equal(heard->outcome.fate, SHOAL_FATE_REPLY_LOST);
 }
@@ -179,7 +179,7 @@ static void test_retry_delivers_anew(void **state)
     scene_t *scene = *state;
     heard_t *heard = scene_alloc(scene, sizeof *heard);
 
-    fake_server_rule(scene->server, &(fake_rule_t){.command = "GET",
+    fake_server_rule(scene->server, &(fake_rule_t){.command = "LRANGE",
                                                    .connection = 1,
                                                    .reply = "*3\r\n:1\r\n:2\r\n:3\r\n",
                                                    .is_cut = true,
@@ -187,9 +187,9 @@ static void test_retry_delivers_anew(void **state)
                                                    .then = FAKE_FIN});
     fake_server_rule(
         scene->server,
-        &(fake_rule_t){.command = "GET", .reply = "*2\r\n$3\r\nnew\r\n:4\r\n"});
+        &(fake_rule_t){.command = "LRANGE", .reply = "*2\r\n$3\r\nnew\r\n:4\r\n"});
     scene_open_ready(scene);
-    submit(scene, WORDS("GET", "k"), 0, heard);
+    submit(scene, WORDS("LRANGE", "k", "0", "-1"), 0, heard);
     check(heard, 0, "A3( 1 2 ! A2( new 4 ) ");
     assert_int_equal(heard->resets, 1);
     assert_int_equal(heard->outcome.attempts, 2);
@@ -201,7 +201,7 @@ static void check_given_up(scene_t *scene, bool is_cancelled)
     heard_t *heard = scene_alloc(scene, sizeof *heard);
 
     scene_serve(scene, NULL);
-    fake_server_rule(scene->server, &(fake_rule_t){.command = "INCR",
+    fake_server_rule(scene->server, &(fake_rule_t){.command = "EVAL",
                                                    .reply = "*3\r\n:1\r\n:2\r\n:3\r\n",
                                                    .is_cut = true,
                                                    .cut_bytes = 12,
@@ -209,7 +209,7 @@ static void check_given_up(scene_t *scene, bool is_cancelled)
     scene_open_ready(scene);
     uint64_t before = scene_stats(scene).bytes_in;
     uint64_t ticket =
-        submit(scene, WORDS("INCR", "k"), is_cancelled ? 0 : 800000, heard);
+        submit(scene, WORDS("EVAL", "k", "0"), is_cancelled ? 0 : 800000, heard);
     WAIT_FOR(scene_stats(scene).bytes_in == before + 12);
     if (is_cancelled)
         assert_int_equal(shoal_client_cancel(scene->client, ticket), 0);
@@ -235,9 +235,9 @@ static void test_desync(void **state)
     heard_t *heard = scene_alloc(scene, sizeof *heard);
 
     fake_server_rule(scene->server,
-                     &(fake_rule_t){.command = "INCR", .reply = "*3\r\n:1\r\n?\r\n"});
+                     &(fake_rule_t){.command = "EVAL", .reply = "*3\r\n:1\r\n?\r\n"});
     scene_open_ready(scene);
-    submit(scene, WORDS("INCR", "k"), 0, heard);
+    submit(scene, WORDS("EVAL", "k", "0"), 0, heard);
     check(heard, SHOAL_EDESYNC, "A3( 1 ! ");
     scene_check_works(scene);
 }
@@ -247,14 +247,14 @@ static void test_close_in_the_middle(void **state)
     scene_t *scene = *state;
     heard_t *heard = scene_alloc(scene, sizeof *heard);
 
-    fake_server_rule(scene->server, &(fake_rule_t){.command = "INCR",
+    fake_server_rule(scene->server, &(fake_rule_t){.command = "EVAL",
                                                    .reply = "*3\r\n:1\r\n:2\r\n:3\r\n",
                                                    .is_cut = true,
                                                    .cut_bytes = 8,
                                                    .then = FAKE_HOLD});
     scene_open_ready(scene);
     uint64_t before = scene_stats(scene).bytes_in;
-    submit(scene, WORDS("INCR", "k"), 0, heard);
+    submit(scene, WORDS("EVAL", "k", "0"), 0, heard);
     WAIT_FOR(scene_stats(scene).bytes_in == before + 8);
     scene_close(scene, 0);
     check(heard, SHOAL_ESHUTDOWN, "A3( 1 ! ");
@@ -268,7 +268,7 @@ static void test_nothing_to_reset(void **state)
 
     fake_server_freeze(scene->server);
     scene_open(scene);
-    submit(scene, WORDS("INCR", "k"), 20000, heard);
+    submit(scene, WORDS("EVAL", "k", "0"), 20000, heard);
     check(heard, SHOAL_ETIMEOUT, "");
 }
 

@@ -175,7 +175,7 @@ static void write_entry(sim_world_t *world, uint32_t id, sim_verb_t verb,
         .deadline_us = deadline_us,
         .flags = flags,
         .verb = (uint8_t)verb,
-        .command_class = (uint8_t)verbs[verb].command_class,
+        .command_class = verbs[verb].command_class,
         .pad_bytes = verb == SIM_VERB_APPEND || verb == SIM_VERB_GET
                          ? sim_dice_below(&world->dice, is_big ? BIG_BYTES_MAX : 40)
                          : 0,

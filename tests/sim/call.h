@@ -7,6 +7,7 @@
  * write in it what they were told, the server what it did; the oracles compare.
  */
 
+#include "resp/command_info.h"
 #include <shoal/result.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -45,8 +46,8 @@ typedef struct sim_call {
     uint32_t pad_bytes;             /* of APPEND's value and of GET's reply */
     uint32_t given_up_link; /* given up when this connection held a part of a command */
     int status;
-    uint16_t flags;        /* of enum shoal__request_flag */
-    uint8_t command_class; /* shoal__command_class_t */
+    uint16_t flags; /* of enum shoal__request_flag */
+    shoal__command_class_t command_class;
     uint8_t verb;
     bool is_done;
     uint8_t fate; /* shoal_fate_t, once it is done */

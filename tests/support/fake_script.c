@@ -15,6 +15,29 @@ size_t fake_script_add(fake_script_t *script, const fake_rule_t *rule)
     return script->rules_count++;
 }
 
+/* Is this the ECHO by which a client checks whether it is in step? */
+static bool is_fence(const char *command, size_t command_bytes, const char *argument,
+                     size_t argument_bytes)
+{
+    bool is_echo = command_bytes == 4 && strncasecmp(command, "ECHO", 4) == 0;
+
+    for (size_t i = 0; is_echo && i < argument_bytes; i++)
+        is_echo = strchr("0123456789abcdef", argument[i]) && argument[i];
+    return is_echo && argument_bytes == 16;
+}
+
+static bool is_fence_entry(const fake_entry_t *entry)
+{
+    return entry->argc == 2 && is_fence(entry->args[0], strlen(entry->args[0]),
+                                        entry->args[1], strlen(entry->args[1]));
+}
+
+static bool is_fence_request(const fake_request_t *request)
+{
+    return request->argc == 2 && is_fence(request->argv[0].data, request->argv[0].size,
+                                          request->argv[1].data, request->argv[1].size);
+}
+
 static bool applies(const fake_rule_t *rule, unsigned connection,
                     const fake_request_t *request)
 {
@@ -24,6 +47,8 @@ static bool applies(const fake_rule_t *rule, unsigned connection,
         return false;
     if (!request || on_accept)
         return !request && on_accept;
+    if (rule->command && is_fence_request(request))
+        return strcmp(rule->command, FAKE_FENCE) == 0;
     if (rule->command && !fake_request_is(request, 0, rule->command))
         return false;
     return !rule->argument || fake_request_is(request, 1, rule->argument);
@@ -78,6 +103,10 @@ size_t fake_script_count(const fake_script_t *script, unsigned connection,
             continue;
         if (executed_only && !entry->is_executed)
             continue;
+        if (is_fence_entry(entry)) {
+            count += strcmp(command, FAKE_FENCE) == 0;
+            continue;
+        }
         if (strcasecmp(entry->args[0], command) == 0 &&
             (!argument || (entry->argc > 1 && strcmp(entry->args[1], argument) == 0)))
             count++;
@@ -87,12 +116,12 @@ size_t fake_script_count(const fake_script_t *script, unsigned connection,
 
 size_t fake_script_user_commands(const fake_script_t *script, unsigned connection)
 {
-    static const char *const greeting[] = {"HELLO", "AUTH", "SELECT", "CLIENT"};
+    static const char *const greeting[] = {"HELLO", "AUTH", "SELECT", "CLIENT", "INFO"};
     size_t count = 0;
 
     for (size_t i = 0; i < script->entries_count; i++) {
         const fake_entry_t *entry = &script->entries[i];
-        bool is_greeting = false;
+        bool is_greeting = is_fence_entry(entry);
 
         if (connection && entry->connection != connection)
             continue;

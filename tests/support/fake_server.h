@@ -26,6 +26,10 @@ typedef struct fake_config {
 /* Matches what happens when a connection is accepted, instead of a command. */
 #define FAKE_ON_ACCEPT "@accept"
 
+/* Matches, in rules and counts, the ECHO of 16 hexadecimal digits by which a client checks
+ * whether it is in step.  "ECHO" does not. */
+#define FAKE_FENCE "@fence"
+
 /* What follows the answer. */
 typedef enum fake_then {
     FAKE_STAY,
@@ -114,7 +118,8 @@ size_t fake_server_executed(fake_server_t *server, unsigned connection,
 /* The same for commands that came, executed or not. */
 size_t fake_server_received(fake_server_t *server, unsigned connection,
                             const char *command, const char *argument);
-/* How many commands of the connection (0: all) are not of a client's greeting. */
+/* How many commands of the connection (0: all) are neither of a client's greeting nor its
+ * fences. */
 size_t fake_server_user_commands(fake_server_t *server, unsigned connection);
 /* Entries of the ledger, and one of them, from 0. */
 size_t fake_server_ledger_size(fake_server_t *server);

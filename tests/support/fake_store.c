@@ -188,10 +188,29 @@ static fake_verdict_t answer_select(const call_t *call)
 
 static fake_verdict_t answer_client(const call_t *call)
 {
-    if (fake_request_is(call->request, 1, "ID"))
+    char line[96];
+
+    if (fake_request_is(call->request, 1, "ID")) {
         fake_bytes_number(call->reply, ':', call->session->connection);
-    else
+    } else if (fake_request_is(call->request, 1, "INFO")) {
+        int length = snprintf(
+            line, sizeof line, "id=%u addr=127.0.0.1:%u laddr=127.0.0.1:6379 name=\n",
+            call->session->connection, 10000 + call->session->connection);
+        fake_bytes_bulk(call->reply, line, (size_t)length);
+    } else if (fake_request_is(call->request, 1, "KILL")) {
+        fake_bytes_number(call->reply, ':',
+                          0); /* what was lost is not served any more */
+    } else {
         fake_bytes_text(call->reply, "+OK\r\n");
+    }
+    return FAKE_EXECUTED;
+}
+
+static fake_verdict_t answer_info(const call_t *call)
+{
+    static const char text[] = "# Server\r\nredis_version:7.0.15\r\nrun_id:fa4e\r\n";
+
+    fake_bytes_bulk(call->reply, text, sizeof text - 1);
     return FAKE_EXECUTED;
 }
 
@@ -287,6 +306,7 @@ static const struct answer {
     {"SET", 3, answer_set},       {"GET", 2, answer_get},
     {"INCR", 2, answer_count},    {"RPUSH", 3, answer_count},
     {"EXEC", 1, answer_exec},     {"MULTI", 1, answer_multi},
+    {"INFO", 1, answer_info},
 };
 
 static fake_verdict_t answer_one(const call_t *call)

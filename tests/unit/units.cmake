@@ -4,17 +4,22 @@ shoal_unit_test(base/alloc)
 shoal_unit_test(base/buffer ALSO base/alloc base/random)
 shoal_unit_test(base/escape)
 shoal_unit_test(base/random)
-shoal_unit_test(resp/command_info)
+shoal_unit_test(resp/command_info ALSO resp/reply_shape)
 shoal_unit_test(resp/decoder ALSO resp/frame resp/reply base/alloc LIBS shoal_hiredis m)
 shoal_unit_test(resp/encoder)
 shoal_unit_test(resp/format ALSO base/alloc LIBS shoal_hiredis)
 shoal_unit_test(resp/frame ALSO resp/reply base/alloc)
 shoal_unit_test(resp/reply ALSO base/alloc)
+shoal_unit_test(resp/reply_shape ALSO resp/command_info)
 shoal_unit_test(core/backoff ALSO base/random)
 shoal_unit_test(core/conn_fsm)
 shoal_unit_test(core/deadlines ALSO base/random)
 shoal_unit_test(core/driver_token)
 shoal_unit_test(core/error_rule)
+shoal_unit_test(core/fence_rule)
+shoal_unit_test(core/former)
+shoal_unit_test(core/nonce)
+shoal_unit_test(resp/scanner)
 shoal_unit_test(core/flush_auto
   ALSO core/flush_policy core/flush_census core/flush_guard core/flush_tempo)
 shoal_unit_test(core/flush_census ALSO base/random)
@@ -23,8 +28,9 @@ shoal_unit_test(core/flush_policy
   ALSO core/flush_auto core/flush_census core/flush_guard core/flush_tempo base/random)
 shoal_unit_test(core/flush_tempo ALSO base/random)
 shoal_unit_test(core/greeting
-  ALSO resp/encoder resp/reply base/alloc base/buffer base/escape)
-shoal_unit_test(core/refusal ALSO resp/command_info)
+  ALSO core/former core/nonce resp/encoder resp/reply base/alloc base/buffer
+  base/escape)
+shoal_unit_test(core/refusal ALSO resp/command_info resp/reply_shape)
 shoal_unit_test(core/settle_rule)
 shoal_unit_test(core/stage_times ALSO api/stats_math base/random)
 shoal_unit_test(api/errors)
@@ -35,16 +41,19 @@ shoal_unit_test(core/hello_doubt)
 shoal_unit_test(core/inbound)
 shoal_unit_test(core/request_ring ALSO base/alloc base/random)
 shoal_unit_test(core/retries ALSO base/alloc)
-set(pipe_units core/deadlines core/error_rule core/flush_auto core/flush_census
-  core/flush_guard core/flush_policy core/flush_tempo core/greeting core/inbound
-  core/request_ring core/retries core/settle_rule core/stage_times resp/decoder
-  resp/encoder resp/frame resp/reply base/alloc base/buffer base/escape base/random)
-shoal_unit_test(core/pipe
-  ALSO core/pipe_endings core/pipe_time ${pipe_units} LIBS shoal_hiredis m)
-shoal_unit_test(core/pipe_endings
-  ALSO core/pipe core/pipe_time ${pipe_units} LIBS shoal_hiredis m)
-shoal_unit_test(core/pipe_time
-  ALSO core/pipe core/pipe_endings ${pipe_units} LIBS shoal_hiredis m)
+set(pipe_units core/deadlines core/error_rule core/fence_rule core/flush_auto
+  core/flush_census core/flush_guard core/flush_policy core/flush_tempo core/former
+  core/greeting core/inbound core/nonce core/request_ring core/retries core/settle_rule
+  core/stage_times resp/decoder resp/encoder resp/frame resp/reply resp/reply_shape
+  resp/scanner base/alloc base/buffer base/escape base/random)
+shoal_unit_test(core/pipe ALSO core/pipe_endings core/pipe_fence core/pipe_time
+  ${pipe_units} LIBS shoal_hiredis m)
+shoal_unit_test(core/pipe_endings ALSO core/pipe core/pipe_fence core/pipe_time
+  ${pipe_units} LIBS shoal_hiredis m)
+shoal_unit_test(core/pipe_fence ALSO core/pipe core/pipe_endings core/pipe_time
+  ${pipe_units} LIBS shoal_hiredis m)
+shoal_unit_test(core/pipe_time ALSO core/pipe core/pipe_endings core/pipe_fence
+  ${pipe_units} LIBS shoal_hiredis m)
 # The one unit above floor 2: who is woken by what.
 shoal_unit_test(net/inbox ALSO net/notifier net/parker core/driver_token base/alloc
   base/buffer LIBS PkgConfig::SHOAL_LIBUV)

@@ -168,7 +168,7 @@ static inline shoal__request_t rig_request(char name, uint16_t flags,
                               .deadline_us = SHOAL__NEVER_US,
                               .bytes = COMMAND_BYTES,
                               .flags = flags,
-                              .command_class = (uint8_t)command_class};
+                              .command_class = command_class};
 }
 
 /* Submit what rig_request() made, perhaps changed. */

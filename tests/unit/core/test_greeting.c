@@ -126,7 +126,7 @@ static const struct script {
      {{"HELLO 3", {"%3"}}, {SETINFO, {"+OK", "+OK"}}}, DONE, 3, 0, NULL},
     {"HELLO answered as an array", FULL, {.protocol = 3},
      {{"HELLO 3", {"*3"}}, {SETINFO, {"+OK", "+OK"}}}, DONE, 3, 0, NULL},
-    {"RESP3, everything configured", FULL, {3, "ann", SECRET, 5, "me"},
+    {"RESP3, everything configured", FULL, {3, "ann", SECRET, 5, "me", 0, false},
      {{"HELLO 3 AUTH ann " SECRET, {"%3"}},
       {"SELECT 5|CLIENT SETNAME me|" SETINFO, {"+OK", "+OK", "+OK", "+OK"}}},
      DONE, 3, 0, NULL},
@@ -261,7 +261,8 @@ static void play(const struct script *s)
     shoal__greeting_t greeting;
 
     shoal__greeting_init(&greeting, &s->config);
-    shoal__greeting_verdict_t verdict = shoal__greeting_start(&greeting, s->style);
+    shoal__greeting_verdict_t verdict =
+        shoal__greeting_start(&greeting, s->style, NULL);
     for (int i = 0; i < EXCHANGES_MAX && s->exchanges[i].says; i++) {
         char words[512];
         if (verdict != MORE)
@@ -282,7 +283,6 @@ static void play(const struct script *s)
     if (verdict == DONE && greeting.protocol != s->protocol)
         fail_msg("%s: protocol %d", s->name, greeting.protocol);
     if (verdict == DONE && greeting.protocol == 3) {
-        assert_int_equal(greeting.connection_id, 42);
         assert_string_equal(greeting.server_version, "7.0.15");
     }
     if (verdict == FAILED && greeting.status != s->status)
@@ -318,8 +318,8 @@ static bool holds_secret(const shoal__greeting_t *greeting)
 static void start(shoal__greeting_t *greeting, const shoal__greeting_config_t *config)
 {
     shoal__greeting_init(greeting, config);
-    memset(shoal__buffer_reserve(&greeting->outgoing, 4096), 0, 4096);
-    assert_int_equal(shoal__greeting_start(greeting, FULL), MORE);
+    memset(shoal__buffer_reserve(&greeting->outgoing, 8192), 0, 8192);
+    assert_int_equal(shoal__greeting_start(greeting, FULL, NULL), MORE);
     memset(greeting->outgoing.memory + greeting->outgoing.tail, 0,
            greeting->outgoing.capacity - greeting->outgoing.tail);
 }
@@ -352,7 +352,7 @@ static void test_a_restart_wipes_what_was_not_written(void **state)
     start(&greeting, &config);
     assert_true(holds_secret(&greeting));
     config.password = config.user = NULL;
-    assert_int_equal(shoal__greeting_start(&greeting, FULL), MORE);
+    assert_int_equal(shoal__greeting_start(&greeting, FULL, NULL), MORE);
     assert_false(holds_secret(&greeting));
     shoal__greeting_release(&greeting);
 }
@@ -368,7 +368,7 @@ static void test_the_buffer_never_moves(void **state)
 
     config.password = memset(password, 'p', sizeof password - 1);
     shoal__greeting_init(&greeting, &config);
-    assert_int_equal(shoal__greeting_start(&greeting, FULL), MORE);
+    assert_int_equal(shoal__greeting_start(&greeting, FULL, NULL), MORE);
     const char *memory = greeting.outgoing.memory;
     assert_int_equal(answer(&greeting, "-NOPROTO"), MORE);
     assert_int_equal(answer(&greeting, "+OK"), MORE);
@@ -382,13 +382,12 @@ static void test_a_new_connection_forgets_the_former(void **state)
     shoal__greeting_t greeting;
 
     shoal__greeting_init(&greeting, &full_config);
-    shoal__greeting_start(&greeting, FULL);
+    shoal__greeting_start(&greeting, FULL, NULL);
     answer(&greeting, "%3");
     assert_int_equal(answer(&greeting, "-ERR DB index is out of range"), FAILED);
 
-    assert_int_equal(shoal__greeting_start(&greeting, FULL), MORE);
+    assert_int_equal(shoal__greeting_start(&greeting, FULL, NULL), MORE);
     assert_int_equal(greeting.protocol, 2);
-    assert_int_equal(greeting.connection_id, 0);
     assert_int_equal(greeting.status, 0);
     assert_int_equal(greeting.answers_due, 1);
     assert_false(greeting.heard_anything);
@@ -404,7 +403,8 @@ static void test_answers_to_nothing_fail(void **state)
     shoal__greeting_t greeting;
 
     shoal__greeting_init(&greeting, &config);
-    assert_int_equal(shoal__greeting_start(&greeting, BARE), SHOAL__GREETING_MORE);
+    assert_int_equal(shoal__greeting_start(&greeting, BARE, NULL),
+                     SHOAL__GREETING_MORE);
     assert_int_equal(answer(&greeting, "+PONG"), DONE);
     assert_int_equal(answer(&greeting, "+OK"), FAILED);
     assert_int_equal(greeting.status, SHOAL_EDESYNC);
@@ -422,7 +422,7 @@ static void test_long_texts_are_cut(void **state)
         memcpy(text, "-ERR ", 5);
         text[sizeof text - 1] = '\0';
         shoal__greeting_init(&greeting, &full_config);
-        shoal__greeting_start(&greeting, FULL);
+        shoal__greeting_start(&greeting, FULL, NULL);
         assert_int_equal(answer(&greeting, text), FAILED);
         assert_in_range(strlen(greeting.detail), 190, 7 + 200);
         shoal__greeting_release(&greeting);
@@ -443,7 +443,7 @@ static void test_odd_answers_to_hello(void **state)
         shoal__greeting_t greeting;
         reply.as.children.count = reply.as.children.capacity = count;
         shoal__greeting_init(&greeting, &config);
-        shoal__greeting_start(&greeting, FULL);
+        shoal__greeting_start(&greeting, FULL, NULL);
         assert_int_equal(shoal__greeting_reply(&greeting, &reply), FAILED);
         assert_int_equal(greeting.status, SHOAL_EDESYNC);
         shoal__greeting_release(&greeting);
@@ -458,7 +458,8 @@ static void test_start_survives_every_failed_allocation(void **state)
 
         shoal__greeting_init(&greeting, &full_config);
         shoal__test_fail_alloc_after(allowed);
-        shoal__greeting_verdict_t verdict = shoal__greeting_start(&greeting, FULL);
+        shoal__greeting_verdict_t verdict =
+            shoal__greeting_start(&greeting, FULL, NULL);
         shoal__test_fail_alloc_never();
 
         int status = greeting.status;

@@ -171,7 +171,8 @@ static void test_no_memory_for_a_retry(void **state)
     rig_connect();
     rig_write_all();
     rig_feed("-LOADING x\r\n");
-    while (shoal__buffer_bytes(&rig.pipe.log) + COMMAND_BYTES <= rig.pipe.log.capacity)
+    while (shoal__buffer_bytes(&rig.pipe.log) + COMMAND_BYTES + SHOAL__FENCE_BYTES <=
+           rig.pipe.log.capacity)
         rig_submit('b', 0, WRITE);
     shoal__test_fail_alloc_after(0);
     rig_tick(rig.now_us + 1000000);

@@ -210,6 +210,78 @@ static void test_groups(void **state)
     }
 }
 
+/* clang-format off */
+static const struct shape_case {
+    const char *command;
+    shoal_reply_type_t allowed, denied;
+} shapes[] = {
+    {"GET k",            SHOAL_REPLY_NIL,     SHOAL_REPLY_STATUS},
+    {"get k",            SHOAL_REPLY_STRING,  SHOAL_REPLY_INTEGER},
+    {"SET k v",          SHOAL_REPLY_STATUS,  SHOAL_REPLY_INTEGER},
+    {"incr k",           SHOAL_REPLY_INTEGER, SHOAL_REPLY_STRING},
+    {"HGETALL k",        SHOAL_REPLY_MAP,     SHOAL_REPLY_NIL},
+    {"SINTERSTORE a b",  SHOAL_REPLY_INTEGER, SHOAL_REPLY_SET},
+    {"CONFIG GET *",     SHOAL_REPLY_MAP,     SHOAL_REPLY_INTEGER},
+    {"XREAD STREAMS s 0", SHOAL_REPLY_NIL,    SHOAL_REPLY_STRING},
+    {"XREAD BLOCK 0 STREAMS s 0", SHOAL_REPLY_MAP, SHOAL_REPLY_STATUS},
+    {"BLPOP k 0",        SHOAL_REPLY_ARRAY,   SHOAL_REPLY_STRING},
+};
+/* clang-format on */
+
+static void test_a_command_has_the_shape_of_its_row(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT(shapes); i++) {
+        line_t line;
+        shoal__reply_shape_t shape =
+            shoal__refusal_check(parse(&line, shapes[i].command), SHOAL_CALL_MAY_BLOCK)
+                .shape;
+        if (!shoal__reply_shape_allows(shape, shapes[i].allowed) ||
+            shoal__reply_shape_allows(shape, shapes[i].denied))
+            fail_msg("%s: shape %u", shapes[i].command, shape);
+    }
+}
+
+static void test_nothing_is_expected_of_scripts_and_strangers(void **state)
+{
+    (void)state;
+    static const char *const commands[] = {"EVAL s 0", "FCALL f 0", "FCALL_RO f 0",
+                                           "NO.SUCH command", "G k"};
+
+    for (size_t i = 0; i < COUNT(commands); i++) {
+        line_t line;
+        assert_int_equal(shoal__refusal_check(parse(&line, commands[i]), 0).shape,
+                         SHOAL__SHAPE_ANY);
+    }
+}
+
+static void check_unit_shapes(const char *const *texts, size_t count,
+                              shoal__reply_shape_t last)
+{
+    line_t lines[GROUP_MAX];
+    shoal_command_t commands[GROUP_MAX] = {0};
+    bool is_unit = false;
+
+    for (size_t i = 0; i < count; i++)
+        commands[i] = *parse(&lines[i], texts[i]);
+    assert_null(shoal__refusal_check_group(commands, count, 0, &is_unit));
+    assert_true(is_unit);
+    for (size_t i = 0; i + 1 < count; i++)
+        assert_int_equal(shoal__refusal_unit_shape(commands, count, i),
+                         SHOAL__SHAPE_QUEUED);
+    assert_int_equal(shoal__refusal_unit_shape(commands, count, count - 1), last);
+}
+
+static void test_commands_of_a_unit_are_queued_until_its_end(void **state)
+{
+    (void)state;
+    check_unit_shapes((const char *const[]){"MULTI", "GET k", "DUMP k", "EXEC"}, 4,
+                      SHOAL__SHAPE_EXEC);
+    check_unit_shapes((const char *const[]){"multi", "exec"}, 2, SHOAL__SHAPE_EXEC);
+    check_unit_shapes((const char *const[]){"MULTI", "INCR k", "DISCARD"}, 3,
+                      SHOAL__SHAPE_QUEUED);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -218,6 +290,9 @@ int main(void)
         cmocka_unit_test(test_blocking_commands_need_the_flag),
         cmocka_unit_test(test_lengths_count_not_terminators),
         cmocka_unit_test(test_groups),
+        cmocka_unit_test(test_a_command_has_the_shape_of_its_row),
+        cmocka_unit_test(test_nothing_is_expected_of_scripts_and_strangers),
+        cmocka_unit_test(test_commands_of_a_unit_are_queued_until_its_end),
     };
     return cmocka_run_group_tests_name("core/refusal", tests, NULL, NULL);
 }

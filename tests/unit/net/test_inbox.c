@@ -95,7 +95,8 @@ static const struct push_case {
 static void check_pushes(rig_t *rig, const struct push_case *c)
 {
     const shoal__request_t request = {.flags = c->flags,
-                                      .command_class = c->command_class,
+                                      .command_class =
+                                          (shoal__command_class_t)c->command_class,
                                       .deadline_us = c->deadline_us,
                                       .bytes = 10};
     uint64_t wakeups = shoal__counter_get(&rig->inbox.wakeups);

@@ -17,8 +17,9 @@ typedef struct owner {
     transcript_t heard;
     shoal__decoder_target_t target;
     size_t replies, begins;
-    size_t stop_at; /* returns false at this reply; 0: never */
-    bool is_quiet;  /* counts only */
+    shoal_reply_type_t begun; /* what on_begin was told last */
+    size_t stop_at;           /* returns false at this reply; 0: never */
+    bool is_quiet;            /* counts only */
     bool keeps;
     const shoal_reply_t *kept[64];
     size_t kept_count;
@@ -30,11 +31,12 @@ static shoal__decoder_t *decoder;
 static const shoal__decoder_limits_t limits = {
     .bytes_max = 512 << 20, .elements_max = 16777216, .depth_max = 1024};
 
-static shoal__decoder_target_t on_begin(void *data)
+static shoal__decoder_target_t on_begin(void *data, shoal_reply_type_t type)
 {
     owner_t *self = data;
 
     self->begins++;
+    self->begun = type;
     return self->target;
 }
 

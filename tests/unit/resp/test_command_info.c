@@ -65,6 +65,43 @@ static void test_a_row_is_what_the_server_says(void **state)
     assert_int_equal(get->step, 1);
 }
 
+static void test_a_row_stays_small(void **state)
+{
+    (void)state;
+    assert_true(sizeof(shoal__command_info_t) <= 24);
+}
+
+static void test_every_shape_is_one_of_the_masks(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COMMAND_COUNT; i++)
+        if (command_rows[i].shape >= SHOAL__SHAPE_LIMIT ||
+            shoal__reply_shape_masks[command_rows[i].shape] == 0)
+            fail_msg("%s: shape %u", command_rows[i].name, command_rows[i].shape);
+}
+
+/* A row is ANY only for a reason: a new command does not get there by omission. */
+static void test_few_commands_may_answer_anything(void **state)
+{
+    (void)state;
+    static const char *const any[] = {
+        "ACL",          "CLIENT",      "CLUSTER",    "DEBUG",      "EVAL",
+        "EVALSHA",      "EVALSHA_RO",  "EVAL_RO",    "FCALL",      "FCALL_RO",
+        "MEMORY",       "MONITOR",     "PFDEBUG",    "PSUBSCRIBE", "PSYNC",
+        "PUNSUBSCRIBE", "REPLCONF",    "SSUBSCRIBE", "SUBSCRIBE",  "SUNSUBSCRIBE",
+        "SYNC",         "UNSUBSCRIBE", "VADD",       "VCARD",      "VDIM",
+        "VEMB",         "VREM",        "VSIM"};
+    size_t at = 0;
+
+    for (size_t i = 0; i < COMMAND_COUNT; i++) {
+        if (command_rows[i].shape != SHOAL__SHAPE_ANY)
+            continue;
+        assert_true(at < sizeof any / sizeof *any);
+        assert_string_equal(command_rows[i].name, any[at++]);
+    }
+    assert_int_equal(at, sizeof any / sizeof *any);
+}
+
 /* clang-format off */
 static const struct class_case {
     const char *name;
@@ -131,6 +168,9 @@ int main(void)
         cmocka_unit_test(test_every_command_is_found_in_any_case),
         cmocka_unit_test(test_other_names_are_not_found),
         cmocka_unit_test(test_a_row_is_what_the_server_says),
+        cmocka_unit_test(test_a_row_stays_small),
+        cmocka_unit_test(test_every_shape_is_one_of_the_masks),
+        cmocka_unit_test(test_few_commands_may_answer_anything),
         cmocka_unit_test(test_classes),
         cmocka_unit_test(test_no_writing_command_is_readonly),
     };

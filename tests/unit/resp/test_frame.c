@@ -16,6 +16,7 @@ typedef struct owner {
     transcript_t heard;
     shoal__decoder_target_t target;
     bool stops;
+    shoal_reply_type_t begun;  /* what on_begin was told last */
     const shoal_reply_t *kept; /* retained if keeps */
     bool keeps;
 } owner_t;
@@ -23,10 +24,11 @@ typedef struct owner {
 static owner_t owner;
 static shoal__frame_t frame;
 
-static shoal__decoder_target_t on_begin(void *data)
+static shoal__decoder_target_t on_begin(void *data, shoal_reply_type_t type)
 {
     owner_t *self = data;
 
+    self->begun = type;
     transcript_print(&self->heard, "BEGIN ");
     return self->target;
 }

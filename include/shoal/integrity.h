@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SHOAL_INTEGRITY_H
+#define SHOAL_INTEGRITY_H
+
+/* How a client makes sure that each reply belongs to its command, and that nothing of a
+ * lost connection runs late. */
+
+#include <shoal/options.h>
+#include <shoal/version.h>
+#include <stdbool.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** How much is done to notice a server, or a network, that loses, repeats or adds
+ * replies. */
+typedef enum shoal_integrity {
+    /** What is malformed, unasked for or of a type that its command never has ends the
+     * connection. */
+    SHOAL_INTEGRITY_SHAPES = 0,
+    /** The same, and now and then an ECHO of a random number travels along whose answer
+     * must be that number: at most ten a second, and one behind each command that was
+     * given up.  A shift by one is noticed within 100 ms and a round trip. */
+    SHOAL_INTEGRITY_DETECT = 1,
+    /** Every batch ends with such an ECHO, and its replies are handed out only once that
+     * was answered right: a shift costs errors, never a wrong value.  Costs one
+     * small command per batch, and the bytes of a batch's replies in memory. */
+    SHOAL_INTEGRITY_STRICT = 2
+} shoal_integrity_t;
+
+/**
+ * How much is done to notice lost, repeated or added replies.
+ * Default: SHOAL_INTEGRITY_DETECT.
+ *
+ * A server that does not allow ECHO: STRICT does not connect, DETECT goes on as SHAPES.
+ * In a URL: integrity=shapes, detect or strict.
+ *
+ * Threads: setup
+ * Errors:  SHOAL_EINVAL not a shoal_integrity_t
+ * Since:   0.1
+ */
+SHOAL_EXTERN int shoal_options_set_integrity(shoal_options_t *options,
+                                             shoal_integrity_t integrity);
+
+/**
+ * Whether a new connection first ends its predecessors on the server (CLIENT KILL), if
+ * they were lost with writes unanswered: what they still hold then runs before, or never.
+ * See shoal_result_is_settled().  Default: true.
+ *
+ * A server that does not allow it is served all the same.  In a URL: settle=yes or no.
+ *
+ * Threads: setup
+ * Errors:  SHOAL_EINVAL options is NULL
+ * Since:   0.1
+ */
+SHOAL_EXTERN int shoal_options_set_settle(shoal_options_t *options, bool is_settling);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

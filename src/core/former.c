@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: MIT */
+#include "core/former.h"
+
+#include "base/bytes.h"
+#include <string.h>
+
+void shoal__former_init(shoal__former_t *former)
+{
+    *former = (shoal__former_t){0};
+}
+
+/* ---- identities ---- */
+
+/* The value behind `key` in words or lines that `separators` part.  The key stands at the
+ * beginning of one, so that "laddr=" is not "addr=". */
+static shoal__bytes_t value_of(const char *text, uint64_t bytes, const char *key,
+                               const char *separators)
+{
+    const char *end = text + bytes;
+    size_t key_bytes = strlen(key);
+
+    for (const char *word = text; word < end;) {
+        const char *stop = word;
+        while (stop < end && !strchr(separators, *stop))
+            stop++;
+        if ((size_t)(stop - word) > key_bytes && memcmp(word, key, key_bytes) == 0)
+            return (shoal__bytes_t){word + key_bytes,
+                                    (size_t)(stop - word) - key_bytes};
+        word = stop < end ? stop + 1 : end;
+    }
+    return (shoal__bytes_t){"", 0};
+}
+
+/* Text that is sent back to the server: printable, and it fits. */
+static bool keep(char *to, size_t room, shoal__bytes_t value)
+{
+    to[0] = '\0';
+    if (value.bytes == 0 || value.bytes >= room)
+        return false;
+    for (size_t i = 0; i < value.bytes; i++)
+        if (value.data[i] <= ' ' || value.data[i] > '~')
+            return false;
+    memcpy(to, value.data, value.bytes);
+    to[value.bytes] = '\0';
+    return true;
+}
+
+bool shoal__identity_read(shoal__identity_t *identity, const char *text, uint64_t bytes)
+{
+    shoal__bytes_t id = value_of(text, bytes, "id=", " \r\n");
+    int64_t number = 0;
+
+    identity->id = 0;
+    identity->address[0] = '\0';
+    if (id.bytes == 0 || id.bytes > 18)
+        return false;
+    for (size_t i = 0; i < id.bytes; i++) {
+        if (id.data[i] < '0' || id.data[i] > '9')
+            return false;
+        number = number * 10 + (id.data[i] - '0');
+    }
+    if (!keep(identity->address, sizeof identity->address,
+              value_of(text, bytes, "addr=", " \r\n")))
+        return false;
+    identity->id = number;
+    return number > 0;
+}
+
+bool shoal__identity_read_process(shoal__identity_t *identity, const char *text,
+                                  uint64_t bytes)
+{
+    return keep(identity->process, sizeof identity->process,
+                value_of(text, bytes, "run_id:", "\r\n"));
+}
+
+/* ---- the list ---- */
+
+static void drop(shoal__former_t *former, unsigned index)
+{
+    former->count--;
+    memmove(&former->entries[index], &former->entries[index + 1],
+            (former->count - index) * sizeof former->entries[0]);
+}
+
+void shoal__former_add(shoal__former_t *former, const shoal__identity_t *identity)
+{
+    if (identity->id == 0 || identity->address[0] == '\0') {
+        former->has_lost_track = true;
+        return;
+    }
+    if (former->count == SHOAL__FORMER_MAX) {
+        former->has_lost_track = true;
+        drop(former, 0);
+    }
+    former->entries[former->count++] =
+        (struct shoal__former_entry){.identity = *identity};
+}
+
+void shoal__former_begin(shoal__former_t *former)
+{
+    for (unsigned i = 0; i < former->count; i++)
+        former->entries[i].verdict = SHOAL__FORMER_UNPROVED;
+}
+
+void shoal__former_answer(shoal__former_t *former, unsigned index, int64_t killed)
+{
+    if (killed >= 0 && index < former->count)
+        former->entries[index].verdict =
+            killed > 0 ? SHOAL__FORMER_KILLED : SHOAL__FORMER_ABSENT;
+}
+
+bool shoal__former_conclude(shoal__former_t *former, const char *process)
+{
+    bool is_settled = !former->has_lost_track;
+
+    for (unsigned i = 0; i < former->count;) {
+        const struct shoal__former_entry *entry = &former->entries[i];
+        bool is_known = process[0] && entry->identity.process[0];
+        bool is_same = is_known && strcmp(process, entry->identity.process) == 0;
+        bool is_proved = entry->verdict == SHOAL__FORMER_KILLED ||
+                         (entry->verdict == SHOAL__FORMER_ABSENT && is_same);
+        /* It cannot run anything on this process: no reason to doubt the next
+         * connection to it. */
+        bool is_elsewhere =
+            entry->verdict == SHOAL__FORMER_ABSENT && is_known && !is_same;
+
+        is_settled = is_settled && is_proved;
+        if (is_proved || is_elsewhere)
+            drop(former, i);
+        else
+            i++;
+    }
+    return is_settled;
+}

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "core/fence_rule.h"
+
+#define SHAPES SHOAL_INTEGRITY_SHAPES
+#define DETECT SHOAL_INTEGRITY_DETECT
+#define STRICT SHOAL_INTEGRITY_STRICT
+#define NONE SHOAL__FENCE_NONE
+#define BEFORE SHOAL__FENCE_BEFORE
+#define BEHIND SHOAL__FENCE_BEHIND
+
+/* clang-format off */
+static const struct rule_case {
+    shoal_integrity_t integrity;
+    bool is_allowed, has_doubt, is_awaited;
+    uint64_t since_us;
+    shoal__fence_place_t place;
+} rule_cases[] = {
+    /*        allowed doubt  awaited since   place */
+    {SHAPES,  true,   true,  false,  1000000, NONE},
+    {DETECT,  true,   false, false,       0, NONE},
+    {DETECT,  true,   false, false,   99999, NONE},
+    {DETECT,  true,   false, false,  100000, BEFORE},
+    {DETECT,  true,   true,  false,       0, BEFORE},
+    {DETECT,  true,   true,  true,        0, NONE},
+    {DETECT,  true,   false, true,  1000000, NONE},
+    {DETECT,  false,  true,  false, 1000000, NONE},
+    {STRICT,  true,   false, false,       0, BEHIND},
+    {STRICT,  true,   false, true,        0, BEHIND},
+    {STRICT,  true,   true,  true,   100000, BEHIND},
+    {STRICT,  false,  true,  true,   100000, NONE},
+};
+
+static const struct error_case {
+    const char *text;
+    bool is_unclear, is_forbidden;
+} error_cases[] = {
+    {"BUSY Redis is busy running a script", true,  false},
+    {"LOADING Redis is loading",            true,  false},
+    {"MASTERDOWN Link with MASTER is down", true,  false},
+    {"NOAUTH Authentication required.",     true,  false},
+    {"NOPERM this user has no permissions", true,  true},
+    {"BUSY",                                true,  false},
+    {"BUSYKEY Target key name exists",      false, false},
+    {"BUSYGROUP Consumer Group",            false, false},
+    {"NOPERMX",                             false, false},
+    {"busy",                                false, false},
+    {"ERR unknown command 'ECHO'",          false, false},
+    {"WRONGTYPE Operation",                 false, false},
+    {"",                                    false, false},
+};
+/* clang-format on */
+
+static void test_places(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof rule_cases / sizeof *rule_cases; i++) {
+        const struct rule_case *c = &rule_cases[i];
+        const shoal__fence_input_t input = {c->integrity, c->is_allowed, c->has_doubt,
+                                            c->is_awaited, c->since_us};
+        if (shoal__fence_rule(&input) != c->place)
+            fail_msg("row %zu: place %u", i, shoal__fence_rule(&input));
+    }
+}
+
+static void test_errors(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof error_cases / sizeof *error_cases; i++) {
+        const struct error_case *c = &error_cases[i];
+        shoal__bytes_t text = {c->text, strlen(c->text)};
+        if (shoal__fence_is_unclear(text) != c->is_unclear ||
+            shoal__fence_is_forbidden(text) != c->is_forbidden)
+            fail_msg("'%s'", c->text);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_places),
+        cmocka_unit_test(test_errors),
+    };
+    return cmocka_run_group_tests_name("core/fence_rule", tests, NULL, NULL);
+}

@@ -1,0 +1,1 @@
+"""The parts of tools/gen_command_table.py."""
