@@ -89,6 +89,8 @@ int shoal_client_call_with(shoal_client_t *client, const shoal_command_t *comman
     waiter.owned = shoal__result_new();
     rc = waiter.owned ? shoal__client_submit(client, &submission, &ticket)
                       : SHOAL_ENOMEM;
+    if (!waiter.owned)
+        atomic_fetch_add_explicit(&client->refused, 1, memory_order_relaxed);
     if (rc < 0 && waiter.owned) {
         shoal_result_release(&waiter.owned->result);
     } else if (rc == 0) {

@@ -355,7 +355,8 @@ bool shoal__call_read(const shoal_call_t *call, shoal_call_t *ret_call)
     if (!call)
         return true;
     /* A caller compiled with another version knows fewer fields, or more. */
-    if (call->size < offsetof(shoal_call_t, sink) || call->reserved)
+    if (call->reserved ||
+        (call->size != offsetof(shoal_call_t, sink) && call->size < sizeof *call))
         return false;
     memcpy(ret_call, call, call->size < sizeof *call ? call->size : sizeof *call);
     return true;

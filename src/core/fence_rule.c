@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "core/fence_rule.h"
 
+#include "base/mutant.h"
 shoal__fence_place_t shoal__fence_rule(const shoal__fence_input_t *input)
 {
-    if (!input->is_allowed)
+    if (!input->is_allowed || SHOAL__MUTANT(FENCE_OMITTED))
         return SHOAL__FENCE_NONE;
     switch (input->integrity) {
     case SHOAL_INTEGRITY_SHAPES:

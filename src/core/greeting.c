@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/escape.h"
+#include "base/mutant.h"
 #include "resp/encoder.h"
 
 #include <assert.h>
@@ -77,7 +78,8 @@ static shoal__bytes_t text_of(const shoal_reply_t *reply)
 /* Some servers repeat the arguments of a command that they reject, perhaps cut: look
  * for the beginning of the password.  They may also have rewritten control characters,
  * so a password with any is taken as repeated. */
-static bool may_hold_password(const shoal__greeting_t *greeting, shoal__bytes_t text)
+bool shoal__greeting_may_hold_password(const shoal__greeting_t *greeting,
+                                       shoal__bytes_t text)
 {
     const char *password = greeting->config->password;
     size_t bytes = password ? strlen(password) : 0;
@@ -102,7 +104,7 @@ static shoal__greeting_verdict_t fail_with_answer(shoal__greeting_t *greeting,
     shoal__bytes_t text = text_of(reply);
     char words[SERVER_TEXT_BYTES_MAX + 1];
 
-    if (may_hold_password(greeting, text))
+    if (shoal__greeting_may_hold_password(greeting, text))
         snprintf(words, sizeof words, "refused, in words that may repeat the password");
     else
         shoal__escape(words, sizeof words, text);
@@ -210,6 +212,10 @@ static void ask_for_ends(shoal__greeting_t *greeting)
         const shoal__identity_t *identity = &greeting->former.entries[i].identity;
         char id[24];
 
+        if (SHOAL__MUTANT(SETTLED_WITHOUT_KILL)) {
+            shoal__former_answer(&greeting->former, i, 1);
+            continue;
+        }
         snprintf(id, sizeof id, "%lld", (long long)identity->id);
         ASK(greeting, ASK_KILL, "CLIENT", "KILL", "ID", id, "ADDR", identity->address,
             "SKIPME", "yes");
@@ -246,7 +252,8 @@ static shoal__greeting_verdict_t say_setup(shoal__greeting_t *greeting)
     greeting->step = STEP_SETUP;
     if (is_full && config->is_settling)
         ask_for_ends(greeting);
-    if (config->database != 0) {
+    if (config->database != 0 &&
+        !(SHOAL__MUTANT(NO_RESELECT) && greeting->protocol == 3)) {
         char number[16];
         snprintf(number, sizeof number, "%d", config->database);
         ASK(greeting, ASK_SELECT, "SELECT", number);
@@ -393,6 +400,8 @@ static shoal__greeting_verdict_t hear_auth(shoal__greeting_t *greeting,
 
 static shoal__greeting_verdict_t go_on(shoal__greeting_t *greeting)
 {
+    if (SHOAL__MUTANT(SETINFO_NOT_AWAITED))
+        return setup_done(greeting);
     return greeting->answers_due > 0 ? SHOAL__GREETING_MORE : setup_done(greeting);
 }
 
@@ -495,6 +504,8 @@ shoal__greeting_verdict_t shoal__greeting_reply(shoal__greeting_t *greeting,
         return fail(greeting, SHOAL_EDESYNC,
                     "the server answered nothing that was said");
     greeting->answers_due -= 1;
+    if (greeting->answers_due == 0 && shoal__buffer_bytes(&greeting->outgoing) > 0)
+        return fail(greeting, SHOAL_EDESYNC, "the server answered before it was asked");
 
     if (greeting->step == STEP_HELLO)
         return hear_hello(greeting, reply);

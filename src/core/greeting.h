@@ -99,6 +99,10 @@ void shoal__greeting_left_writes(shoal__greeting_t *greeting);
 shoal__greeting_verdict_t shoal__greeting_reply(shoal__greeting_t *greeting,
                                                 const shoal_reply_t *reply);
 
+/* Could these words of the server repeat the password? */
+bool shoal__greeting_may_hold_password(const shoal__greeting_t *greeting,
+                                       shoal__bytes_t text);
+
 /* The bytes were handed over: overwrites them (they may hold a password). */
 void shoal__greeting_written(shoal__greeting_t *greeting, size_t bytes);
 

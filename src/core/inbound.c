@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "core/inbound.h"
 
+#include "base/mutant.h"
+
 shoal__inbound_verdict_t shoal__inbound(const shoal__inbound_frame_t *frame)
 {
-#ifdef SHOAL_MUTANT_PUSH_TAKES_SLOT
-    if (frame->is_push && !frame->is_greeting && frame->is_answer_due)
+    if (SHOAL__MUTANT(PUSH_TAKES_SLOT) && frame->is_answer_due && !frame->is_greeting)
         return SHOAL__INBOUND_REPLY;
-#endif
     /* During the greeting HELLO may just have switched the protocol: let pushes be. */
     if (frame->is_push)
         return frame->is_resp3 || frame->is_greeting ? SHOAL__INBOUND_PUSH

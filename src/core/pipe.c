@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/escape.h"
+#include "base/mutant.h"
 #include "base/time_us.h"
 #include "core/error_rule.h"
 #include "core/inbound.h"
@@ -14,13 +15,10 @@
 
 #define RING_SLOTS_FIRST 64
 #define LOG_BYTES_KEPT 262144
-#define WRITE_BYTES_MAX 262144
 #define RETIRE_US 1000000 /* a demoted primary is drained for so long */
 #define RETIRE_SPACING_US 1000000
 #define RETRY_DELAY_US_BASE 8000
 #define RETRY_DELAY_US_MAX 1000000
-#define NO_MEMORY_DELAY_US 1000
-#define STRICT_ROOM_PART 4
 
 static shoal__decoder_target_t on_begin(void *owner, shoal_reply_type_t type);
 static bool on_reply(void *owner, const shoal_reply_t *reply, bool is_push);
@@ -85,7 +83,7 @@ void shoal__pipe_push(shoal__pipe_t *pipe, const shoal__request_t *request)
         pipe->ring.retried++;
 }
 
-/* ---- bytes out ---- */
+/* ---- the greeting ---- */
 
 static void greeted(shoal__pipe_t *pipe)
 {
@@ -122,191 +120,6 @@ int shoal__pipe_begin(shoal__pipe_t *pipe, shoal__greeting_style_t style,
     return 0;
 }
 
-/* How many more may be in flight. */
-static uint64_t room_in_flight(const shoal__pipe_t *pipe)
-{
-    uint64_t inflight = shoal__pipe_inflight(pipe);
-
-    return pipe->config->inflight_max > inflight ? pipe->config->inflight_max - inflight
-                                                 : 0;
-}
-
-/* How many of the queued requests make up the next batch: up to so many (0: all), and to
- * the bound of what may be in flight. */
-static uint64_t batch_of(const shoal__pipe_t *pipe, uint64_t commands)
-{
-    uint64_t room = room_in_flight(pipe);
-
-    if (commands && commands < room)
-        room = commands;
-    return shoal__time_min(room, shoal__request_ring_queued(&pipe->ring));
-}
-
-/* Let the first `count` queued requests leave. */
-static void authorise(shoal__pipe_t *pipe, uint64_t count)
-{
-    size_t bytes = shoal__buffer_bytes(&pipe->log) - pipe->sent_bytes;
-
-    if (count < shoal__request_ring_queued(&pipe->ring)) {
-        bytes = 0;
-        for (uint64_t i = 0; i < count; i++)
-            bytes += shoal__request_ring_at(&pipe->ring, pipe->ring.sent + i)->bytes;
-    }
-    pipe->authorised = count;
-    pipe->authorised_bytes = bytes ? bytes - pipe->part_bytes : 0;
-}
-
-static void count_flush(shoal__pipe_t *pipe, shoal_flush_reason_t reason)
-{
-    unsigned bucket = 0;
-
-    for (uint64_t left = pipe->authorised; left > 1; left /= 2)
-        bucket++;
-    if (bucket >= SHOAL_STATS_BATCH_BUCKETS)
-        bucket = SHOAL_STATS_BATCH_BUCKETS - 1;
-    shoal__counter_add(&pipe->stats.flushes, 1);
-    shoal__counter_add(&pipe->stats.batch_histogram[bucket], 1);
-    shoal__counter_add(&pipe->stats.flush_reasons[reason], 1);
-}
-
-static bool may_send(const shoal__pipe_t *pipe)
-{
-    uint64_t room = room_in_flight(pipe);
-    uint64_t wanted = 1;
-
-    /* A fence amid a long queue moves what is behind it: not for a few commands. */
-    if (pipe->config->greeting.integrity == SHOAL_INTEGRITY_STRICT)
-        wanted = shoal__time_min(shoal__pipe_queued(pipe),
-                                 pipe->config->inflight_max / STRICT_ROOM_PART);
-    return pipe->retire_us == SHOAL__NEVER_US && room > 0 && room >= wanted;
-}
-
-/* A fence that was left from a batch whose commands were withdrawn, or that has to be
- * asked again: it keeps nobody waiting, and others may wait for it. */
-static bool starts_with_fence(const shoal__pipe_t *pipe)
-{
-    const shoal__request_t *first =
-        shoal__request_ring_at(&pipe->ring, pipe->ring.sent);
-
-    return pipe->fences.queued > 0 && (first->flags & SHOAL__REQUEST_FENCE);
-}
-
-/* Ask the policy, and prepare the batch that it lets go.  False: nothing leaves now. */
-static bool prepare_batch(shoal__pipe_t *pipe, uint64_t *ret_wake_us)
-{
-    shoal__flush_answer_t answer = shoal__flush_policy_ask(
-        &pipe->flush, pipe->deadlines.earliest_us, pipe->now_us);
-    uint64_t count;
-
-    if (answer.verdict != SHOAL__FLUSH_NOW) {
-        if (answer.verdict == SHOAL__FLUSH_WAIT)
-            shoal__counter_add(&pipe->stats.holds, 1);
-        *ret_wake_us = answer.wake_us;
-        pipe->wake_after = answer.wake_after;
-        return false;
-    }
-    count = batch_of(pipe, answer.commands);
-    if (!shoal__pipe_fence_batch(pipe, &count)) {
-        /* For want of memory; or of replies, which come by themselves. */
-        if (count > 0)
-            *ret_wake_us = pipe->now_us + NO_MEMORY_DELAY_US;
-        return false;
-    }
-    authorise(pipe, count);
-    count_flush(pipe, answer.reason);
-    return true;
-}
-
-shoal__bytes_t shoal__pipe_output(shoal__pipe_t *pipe, uint64_t now_us,
-                                  uint64_t *ret_wake_us)
-{
-    const shoal__bytes_t nothing = {NULL, 0};
-
-    *ret_wake_us = SHOAL__NEVER_US;
-    pipe->wake_after = 1;
-    if (pipe->phase == SHOAL__PIPE_GREETING)
-        return (shoal__bytes_t){shoal__buffer_data(&pipe->greeting.outgoing),
-                                shoal__buffer_bytes(&pipe->greeting.outgoing)};
-
-    if (pipe->authorised_bytes == 0) {
-        pipe->now_us = now_us;
-        if (pipe->phase != SHOAL__PIPE_READY)
-            return nothing;
-        if (pipe->ring.gone)
-            shoal__pipe_sweep(pipe);
-        if (starts_with_fence(pipe))
-            authorise(pipe, 1);
-        else if (!may_send(pipe) || !prepare_batch(pipe, ret_wake_us))
-            return nothing;
-    }
-
-    size_t bytes = pipe->authorised_bytes;
-    return (shoal__bytes_t){shoal__buffer_data(&pipe->log) + pipe->sent_bytes +
-                                pipe->part_bytes,
-                            bytes < WRITE_BYTES_MAX ? bytes : WRITE_BYTES_MAX};
-}
-
-/* How many of the next `count` requests are fences. */
-static uint64_t fences_among(const shoal__pipe_t *pipe, uint64_t count)
-{
-    uint64_t fences = 0;
-
-    for (uint64_t i = 0; i < count && fences < pipe->fences.queued; i++)
-        if (shoal__request_ring_at(&pipe->ring, pipe->ring.sent + i)->flags &
-            SHOAL__REQUEST_FENCE)
-            fences++;
-    return fences;
-}
-
-static void note_written(shoal__pipe_t *pipe, uint64_t requests, size_t bytes,
-                         uint64_t now_us)
-{
-    uint64_t fences = fences_among(pipe, requests);
-
-    pipe->fences.queued -= fences;
-    pipe->fences.inflight += fences;
-    pipe->authorised -= requests;
-    pipe->sent_bytes += bytes;
-    shoal__request_ring_mark_sent(&pipe->ring, requests);
-    shoal__flush_policy_flushed(&pipe->flush, requests - fences,
-                                bytes - fences * SHOAL__FENCE_BYTES, now_us);
-    shoal__stage_times_written(&pipe->times, requests - fences, now_us);
-}
-
-void shoal__pipe_written(shoal__pipe_t *pipe, size_t bytes, uint64_t now_us)
-{
-    uint64_t commands = 0;
-    size_t whole_bytes = 0;
-
-    if (pipe->phase == SHOAL__PIPE_GREETING) {
-        shoal__greeting_written(&pipe->greeting, bytes);
-        return;
-    }
-    assert(bytes <= pipe->authorised_bytes);
-    if (shoal__request_ring_inflight(&pipe->ring) == 0)
-        pipe->waiting_since_us = now_us;
-#ifdef SHOAL_MUTANT_WRITE_RESTARTS_STALL
-    pipe->waiting_since_us = now_us;
-#endif
-    if (bytes == pipe->authorised_bytes) {
-        commands = pipe->authorised;
-        whole_bytes = pipe->part_bytes + bytes;
-        pipe->part_bytes = 0;
-    } else {
-        size_t left = pipe->part_bytes + bytes;
-        uint64_t at = pipe->ring.sent;
-        while (left >= shoal__request_ring_at(&pipe->ring, at)->bytes) {
-            left -= shoal__request_ring_at(&pipe->ring, at)->bytes;
-            at++;
-        }
-        commands = at - pipe->ring.sent;
-        whole_bytes = pipe->part_bytes + bytes - left;
-        pipe->part_bytes = left;
-    }
-    pipe->authorised_bytes -= bytes;
-    note_written(pipe, commands, whole_bytes, now_us);
-}
-
 /* ---- bytes in ---- */
 
 /* What is behind a MULTI that was rejected runs by itself. */
@@ -329,7 +142,8 @@ static shoal__decoder_target_t on_begin(void *owner, shoal_reply_type_t type)
     if (pipe->phase != SHOAL__PIPE_READY || pipe->ring.head == pipe->ring.sent)
         return target;
     head = shoal__request_ring_at(&pipe->ring, pipe->ring.head);
-    pipe->is_misshapen = !shoal__reply_shape_allows(shape_of(pipe, head), type);
+    pipe->is_misshapen = !SHOAL__MUTANT(SHAPE_NOT_CHECKED) &&
+                         !shoal__reply_shape_allows(shape_of(pipe, head), type);
     target.discard = pipe->is_misshapen || (head->flags & SHOAL__REQUEST_ZOMBIE);
     if (head->sink) {
         target.sink = head->sink->sink;
@@ -349,6 +163,8 @@ static bool greeting_answer(shoal__pipe_t *pipe, const shoal_reply_t *reply)
 {
     switch (shoal__greeting_reply(&pipe->greeting, reply)) {
     case SHOAL__GREETING_MORE:
+        if (SHOAL__MUTANT(READY_TOO_EARLY))
+            pipe->phase = SHOAL__PIPE_READY;
         return true;
     case SHOAL__GREETING_DONE:
         greeted(pipe);
@@ -472,6 +288,28 @@ static void head_answered(shoal__pipe_t *pipe, const shoal_reply_t *reply)
     }
     shoal__pipe_deliver(pipe, &request, 0, SHOAL_FATE_REPLIED, reply,
                         request.attempts + 1u, "");
+    if (SHOAL__MUTANT(ERROR_ENDS_BATCH) && is_error &&
+        pipe->ring.head != pipe->ring.sent)
+        head_answered(pipe, reply);
+}
+
+static bool refuse_unasked(shoal__pipe_t *pipe)
+{
+    return shoal__pipe_refuse(pipe, SHOAL_EDESYNC,
+                              "the server sent a reply that nobody waits for");
+}
+
+/* Some servers say why they will not talk before anything was asked. */
+static bool refuse_unasked_error(shoal__pipe_t *pipe, shoal__bytes_t text)
+{
+    char words[200];
+
+    if (shoal__greeting_may_hold_password(&pipe->greeting, text))
+        return refuse_unasked(pipe);
+    shoal__escape(words, sizeof words, text);
+    snprintf(pipe->detail, sizeof pipe->detail, "the server said: %s", words);
+    pipe->fault = pipe->phase == SHOAL__PIPE_GREETING ? SHOAL_ECONN : SHOAL_EDESYNC;
+    return false;
 }
 
 static bool on_reply(void *owner, const shoal_reply_t *reply, bool is_push)
@@ -502,19 +340,14 @@ static bool on_reply(void *owner, const shoal_reply_t *reply, bool is_push)
         shoal__counter_add(&pipe->stats.pushes, 1);
         return true;
     case SHOAL__INBOUND_VIOLATION:
+        if (SHOAL__MUTANT(UNASKED_IGNORED))
+            return true;
         break;
     }
-    if (reply && reply->type == SHOAL_REPLY_ERROR) {
-        /* Some servers say why they will not talk before anything was asked. */
-        char words[200];
-        shoal__escape(words, sizeof words,
-                      (shoal__bytes_t){reply->as.text.data, reply->as.text.bytes});
-        snprintf(pipe->detail, sizeof pipe->detail, "the server said: %s", words);
-        pipe->fault = is_greeting ? SHOAL_ECONN : SHOAL_EDESYNC;
-        return false;
-    }
-    return shoal__pipe_refuse(pipe, SHOAL_EDESYNC,
-                              "the server sent a reply that nobody waits for");
+    if (reply && reply->type == SHOAL_REPLY_ERROR)
+        return refuse_unasked_error(
+            pipe, (shoal__bytes_t){reply->as.text.data, reply->as.text.bytes});
+    return refuse_unasked(pipe);
 }
 
 int shoal__pipe_decode(shoal__pipe_t *pipe, const char *data, size_t bytes)
@@ -527,9 +360,16 @@ int shoal__pipe_decode(shoal__pipe_t *pipe, const char *data, size_t bytes)
     rc = shoal__decoder_feed(pipe->decoder, data, bytes);
     shoal__flush_policy_read_end(&pipe->flush, pipe->now_us);
     pipe->is_inside = false;
+    if (SHOAL__MUTANT(SWALLOW_FRAME_FAILURE) && rc == SHOAL_ENOMEM)
+        rc = 0;
     shoal__stage_times_answered(&pipe->times, pipe->answered, pipe->now_us);
     if (rc < 0 && pipe->fault == 0)
         shoal__pipe_refuse(pipe, rc, shoal__decoder_error(pipe->decoder));
+    /* What begins before a command was written is no reply to it. */
+    if (pipe->fault == 0 && pipe->phase == SHOAL__PIPE_READY &&
+        pipe->ring.head == pipe->ring.sent &&
+        shoal__decoder_is_mid_reply(pipe->decoder))
+        refuse_unasked(pipe);
     if (shoal__buffer_bytes(&pipe->log) == 0)
         shoal__buffer_shrink(&pipe->log, LOG_BYTES_KEPT);
     return pipe->fault;
@@ -538,8 +378,7 @@ int shoal__pipe_decode(shoal__pipe_t *pipe, const char *data, size_t bytes)
 int shoal__pipe_feed(shoal__pipe_t *pipe, const char *data, size_t bytes,
                      uint64_t now_us)
 {
-    bool is_held = pipe->phase == SHOAL__PIPE_READY &&
-                   pipe->config->greeting.integrity == SHOAL_INTEGRITY_STRICT;
+    bool is_held = pipe->config->greeting.integrity == SHOAL_INTEGRITY_STRICT;
 
     pipe->now_us = now_us;
     pipe->heard_us = pipe->waiting_since_us = now_us;

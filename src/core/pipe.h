@@ -75,8 +75,10 @@ typedef struct shoal__pipe_stats {
  * outstanding, do not count them. */
 typedef struct shoal__fences {
     uint64_t queued, inflight;
-    uint64_t put_us; /* when the last one was put into the queue */
-    bool has_doubt;  /* see fence_rule.h */
+    uint64_t put_us;           /* when the last one was put into the queue */
+    uint64_t unclear_since_us; /* the first answer that proved nothing ... */
+    unsigned unclear;          /* ... of so many since the last proof */
+    bool has_doubt;            /* see fence_rule.h */
 } shoal__fences_t;
 
 /* INTEGRITY_STRICT: replies that no fence has proved yet, as bytes. */
@@ -240,8 +242,9 @@ bool shoal__pipe_fence_answered(shoal__pipe_t *pipe, const shoal_reply_t *reply)
 /* INTEGRITY_STRICT: take bytes in, and hand to the decoder what is proved.  0 or
  * pipe->fault. */
 int shoal__pipe_hold(shoal__pipe_t *pipe, const char *data, size_t bytes);
-/* Put the fence that must follow one that proved nothing; and when. */
-void shoal__pipe_fence_tick(shoal__pipe_t *pipe);
+/* Put the fence that must follow one that proved nothing; and when.  False: see
+ * pipe->fault. */
+bool shoal__pipe_fence_tick(shoal__pipe_t *pipe);
 uint64_t shoal__pipe_fence_wake_us(const shoal__pipe_t *pipe);
 /* A connection begins or is gone: there are no fences, and no held replies. */
 void shoal__pipe_fence_reset(shoal__pipe_t *pipe);

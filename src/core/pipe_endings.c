@@ -4,6 +4,7 @@
  * connection, close.  What each means is settle_rule.c's decision. */
 
 #include "base/alloc.h"
+#include "base/mutant.h"
 #include "base/time_us.h"
 #include "core/pipe.h"
 
@@ -80,10 +81,12 @@ static shoal__settlement_t settle(const shoal__pipe_t *pipe, uint64_t at,
                      request->attempts + 1u < pipe->config->attempts_max,
         .queue_offline = pipe->config->queue_offline && extent->is_whole,
     };
-#ifdef SHOAL_MUTANT_RESEND_WRITTEN
-    if (input.ending == SHOAL__ENDING_LOST)
+    if (SHOAL__MUTANT(RESEND_WRITTEN) && input.ending == SHOAL__ENDING_LOST)
         input.command_class = SHOAL__CLASS_RO;
-#endif
+    if (SHOAL__MUTANT(RESEND_TAIL_OF_UNIT))
+        input.queue_offline = pipe->config->queue_offline;
+    if (SHOAL__MUTANT(ATTEMPTS_UNBOUNDED))
+        input.may_retry = may_retry && extent->is_whole;
     return shoal__settle(&input);
 }
 
@@ -129,7 +132,8 @@ static void remove_queued(shoal__pipe_t *pipe, uint64_t at,
     shoal__request_ring_remove(&pipe->ring, at);
     shoal__request_ring_at(&pipe->ring, at)->sink = NULL;
     if (pipe->settled == 0) {
-        withdraw_authority(pipe);
+        if (!SHOAL__MUTANT(STALE_AUTHORITY))
+            withdraw_authority(pipe);
         shoal__flush_policy_removed(&pipe->flush, 1, request.bytes, pipe->now_us);
     }
     shoal__sink_ref_drop(request.sink);
@@ -151,10 +155,13 @@ static void make_zombie(shoal__pipe_t *pipe, uint64_t at,
     slot->sink = NULL;
     slot->ticket = 0;
     /* Even a reply that is none yet by the rules (EXEC is not written) has its sink. */
-    if (at == pipe->ring.head)
+    if (at == pipe->ring.head && !SHOAL__MUTANT(SINK_OUTLIVES_RESULT))
         shoal__decoder_discard_current(pipe->decoder);
-#ifdef SHOAL_MUTANT_POP_ON_CANCEL
-    if (is_written && settlement->status == SHOAL_ECANCELLED) {
+    if (SHOAL__MUTANT(RECYCLE_AT_TIMEOUT) && at == pipe->ring.sent)
+        memset(shoal__buffer_data(&pipe->log) + pipe->sent_bytes + pipe->part_bytes,
+               0xDD, request.bytes - pipe->part_bytes);
+    if (SHOAL__MUTANT(POP_ON_CANCEL) && is_written &&
+        settlement->status == SHOAL_ECANCELLED) {
         for (uint64_t i = at; i != pipe->ring.head; i--)
             *shoal__request_ring_at(&pipe->ring, i) =
                 *shoal__request_ring_at(&pipe->ring, i - 1);
@@ -162,7 +169,6 @@ static void make_zombie(shoal__pipe_t *pipe, uint64_t at,
         shoal__buffer_consume(&pipe->log, request.bytes);
         pipe->sent_bytes -= request.bytes;
     }
-#endif
     shoal__sink_ref_drop(request.sink);
     shoal__pipe_deliver(pipe, &request, settlement->status, settlement->fate, NULL,
                         request.attempts + (is_written ? 1u : 0u), detail);
@@ -177,6 +183,10 @@ static void end_one(shoal__pipe_t *pipe, uint64_t at, const extent_t *extent,
 
     if (settlement.action == SHOAL__SETTLE_ZOMBIE) {
         make_zombie(pipe, at, &settlement, detail);
+        return;
+    }
+    if (SHOAL__MUTANT(CANCEL_SPLITS_UNIT)) {
+        remove_queued(pipe, at, &settlement, detail);
         return;
     }
     /* A unit goes as a whole: nothing of it has left. */
@@ -240,7 +250,8 @@ void shoal__pipe_expire(shoal__pipe_t *pipe)
             if (request->flags & NOT_WANTED)
                 continue;
             if (request->deadline_us > pipe->now_us) {
-                shoal__deadlines_add(&pipe->deadlines, request->deadline_us);
+                if (!SHOAL__MUTANT(DEADLINES_FORGOTTEN))
+                    shoal__deadlines_add(&pipe->deadlines, request->deadline_us);
                 continue;
             }
             follow_extent(&pipe->ring, at, &extent);
@@ -286,7 +297,8 @@ static void settle_all(shoal__pipe_t *pipe, shoal__ending_t ending, int status,
             break;
         case SHOAL__SETTLE_RETRY:
             slot->attempts++;
-            slot->flags |= SHOAL__REQUEST_MAYBE;
+            if (!SHOAL__MUTANT(MAYBE_FORGOTTEN))
+                slot->flags |= SHOAL__REQUEST_MAYBE;
             shoal__counter_add(&pipe->stats.retries, 1);
             if (!is_spent)
                 shoal__retries_spend(&pipe->retries);
@@ -312,11 +324,12 @@ static void start_over(shoal__pipe_t *pipe)
     pipe->settled = 0;
     shoal__request_ring_rewind(&pipe->ring);
     pipe->sent_bytes = 0;
-#ifndef SHOAL_MUTANT_KEEP_TX
-    pipe->part_bytes = 0;
-#endif
-    pipe->authorised = 0;
-    pipe->authorised_bytes = 0;
+    if (!SHOAL__MUTANT(KEEP_TX))
+        pipe->part_bytes = 0;
+    if (!SHOAL__MUTANT(AUTHORITY_OUTLIVES_LOSS)) {
+        pipe->authorised = 0;
+        pipe->authorised_bytes = 0;
+    }
     pipe->retire_us = SHOAL__NEVER_US;
     shoal__pipe_fence_reset(pipe);
     shoal__pipe_sweep(pipe);

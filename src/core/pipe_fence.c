@@ -6,6 +6,8 @@
 
 #include "base/time_us.h"
 #include "core/fence_rule.h"
+
+#include "base/mutant.h"
 #include "core/pipe.h"
 
 #include <shoal/errors.h>
@@ -18,7 +20,9 @@ static const char fence_head[] = "*2\r\n$4\r\nECHO\r\n$16\r\n";
 #define ANSWER_BYTES (SHOAL__FENCE_BYTES - ANSWER_AT)
 _Static_assert(NONCE_AT + SHOAL__NONCE_BYTES + 2 == SHOAL__FENCE_BYTES, "all of it");
 
-#define UNCLEAR_US 10000 /* STRICT: another fence follows one that proved nothing */
+/* STRICT: another fence follows one that proved nothing; each time it takes longer. */
+#define UNCLEAR_US 10000
+#define UNCLEAR_DOUBLINGS_MAX 7
 #define HELD_BYTES_KEPT 65536
 
 static bool is_strict(const shoal__pipe_t *pipe)
@@ -129,6 +133,8 @@ static bool take_unclear(shoal__pipe_t *pipe, shoal__bytes_t error)
                                   "own: replies and commands are out of step");
     shoal__counter_add(&pipe->stats.fences_unclear, 1);
     pipe->fences.has_doubt = true;
+    if (pipe->fences.unclear++ == 0)
+        pipe->fences.unclear_since_us = pipe->now_us;
     if (!shoal__fence_is_forbidden(error))
         return true;
     if (is_strict(pipe))
@@ -152,6 +158,8 @@ bool shoal__pipe_fence_answered(shoal__pipe_t *pipe, const shoal_reply_t *reply)
     size_t bytes = 0;
     const char *text = shoal_reply_string(reply, &bytes);
 
+    if (SHOAL__MUTANT(FENCE_NOT_COMPARED))
+        return true;
     if (is_strict(pipe)) /* judged when it was held */
         return true;
     if (shoal_reply_type(reply) == SHOAL_REPLY_ERROR)
@@ -179,13 +187,23 @@ static proof_t judge_frame(shoal__pipe_t *pipe, const char *frame, size_t bytes)
     if (!(request->flags & SHOAL__REQUEST_FENCE))
         return PROOF_NONE;
     held->fences++;
-    if (bytes == ANSWER_BYTES && memcmp(frame, command + ANSWER_AT, bytes) == 0)
+    if (SHOAL__MUTANT(FENCE_NOT_COMPARED))
         return PROOF_GIVEN;
+    if (bytes == ANSWER_BYTES && memcmp(frame, command + ANSWER_AT, bytes) == 0) {
+        pipe->fences.unclear = 0;
+        return PROOF_GIVEN;
+    }
     if (frame[0] == '-' && take_unclear(pipe, (shoal__bytes_t){frame + 1, bytes - 3}))
         return PROOF_NONE;
     if (pipe->fault == 0)
         refuse_answer(pipe);
     return PROOF_REFUTED;
+}
+
+static bool refuse_unasked(shoal__pipe_t *pipe)
+{
+    return shoal__pipe_refuse(pipe, SHOAL_EDESYNC,
+                              "the server sent a reply that nobody waits for");
 }
 
 /* Look at the frames that became whole.  ret_bytes: so many may be handed out. */
@@ -209,13 +227,11 @@ static bool look_at_held(shoal__pipe_t *pipe, size_t *ret_bytes)
                 judge_frame(pipe, data + frame->begin, frame->end - frame->begin);
             if (proof == PROOF_REFUTED)
                 return false;
-            if (proof == PROOF_NONE)
+            if (proof == PROOF_NONE && !SHOAL__MUTANT(HELD_BATCH_RELEASED))
                 continue;
         } else if (held->replies > proved) {
             if (is_reply)
-                return shoal__pipe_refuse(
-                    pipe, SHOAL_EDESYNC,
-                    "the server sent a reply that nobody waits for");
+                return refuse_unasked(pipe);
             continue; /* a push amid held replies waits with them */
         }
         /* Also what nobody waits for, and pushes between batches: the decoder's owner
@@ -225,6 +241,11 @@ static bool look_at_held(shoal__pipe_t *pipe, size_t *ret_bytes)
         proved_log_bytes = held->log_bytes;
         held->fences = 0;
     }
+    if (scan == SHOAL__SCAN_MORE && pipe->phase == SHOAL__PIPE_READY &&
+        held->replies == shoal__request_ring_inflight(&pipe->ring) &&
+        shoal__scanner_is_mid_reply(&held->scanner))
+        return refuse_unasked(
+            pipe); /* it began before the command that it would meet */
     held->replies -= proved;
     held->log_bytes -= proved_log_bytes;
     if (scan == SHOAL__SCAN_BROKEN)
@@ -263,21 +284,44 @@ int shoal__pipe_hold(shoal__pipe_t *pipe, const char *data, size_t bytes)
 }
 
 /* When to ask again, because all fences there are proved nothing; or never. */
-uint64_t shoal__pipe_fence_wake_us(const shoal__pipe_t *pipe)
+static uint64_t again_us(const shoal__pipe_t *pipe)
 {
-    bool is_due = is_strict(pipe) && pipe->authorised_bytes == 0 &&
-                  !parts_unit(pipe, pipe->ring.sent) &&
-                  pipe->phase == SHOAL__PIPE_READY && pipe->fences.has_doubt &&
-                  pipe->held.fences > 0 &&
-                  pipe->fences.queued + pipe->fences.inflight == pipe->held.fences;
+    const shoal__fences_t *fences = &pipe->fences;
+    unsigned doublings = fences->unclear < UNCLEAR_DOUBLINGS_MAX
+                             ? fences->unclear
+                             : UNCLEAR_DOUBLINGS_MAX;
 
-    return is_due ? pipe->fences.put_us + UNCLEAR_US : SHOAL__NEVER_US;
+    if (!is_strict(pipe) || pipe->phase != SHOAL__PIPE_READY || !fences->has_doubt ||
+        pipe->held.fences == 0 ||
+        fences->queued + fences->inflight != pipe->held.fences ||
+        pipe->authorised_bytes > 0 || parts_unit(pipe, pipe->ring.sent))
+        return SHOAL__NEVER_US;
+    return fences->put_us + ((uint64_t)UNCLEAR_US << doublings) / 2;
 }
 
-void shoal__pipe_fence_tick(shoal__pipe_t *pipe)
+/* When replies have been held for as long as a server may be silent, for want of a
+ * proof. */
+static uint64_t held_end_us(const shoal__pipe_t *pipe)
 {
-    if (pipe->now_us >= shoal__pipe_fence_wake_us(pipe))
+    if (pipe->held.fences == 0 || pipe->fences.unclear == 0)
+        return SHOAL__NEVER_US;
+    return shoal__time_after(pipe->fences.unclear_since_us, pipe->config->stall_us);
+}
+
+uint64_t shoal__pipe_fence_wake_us(const shoal__pipe_t *pipe)
+{
+    return shoal__time_min(again_us(pipe), held_end_us(pipe));
+}
+
+bool shoal__pipe_fence_tick(shoal__pipe_t *pipe)
+{
+    if (pipe->now_us >= held_end_us(pipe))
+        return shoal__pipe_refuse(pipe, SHOAL_ECONN,
+                                  "the server answers everything with errors, so that "
+                                  "no reply can be proved");
+    if (pipe->now_us >= again_us(pipe))
         put_fence(pipe, pipe->ring.sent);
+    return true;
 }
 
 void shoal__pipe_fence_reset(shoal__pipe_t *pipe)

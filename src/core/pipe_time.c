@@ -3,6 +3,7 @@
 /* What a pipe does because time passes: retries, PING, giving up a silent server. */
 
 #include "base/alloc.h"
+#include "base/mutant.h"
 #include "base/time_us.h"
 #include "core/pipe.h"
 
@@ -91,14 +92,17 @@ int shoal__pipe_tick(shoal__pipe_t *pipe, uint64_t now_us)
     uint64_t inflight;
 
     pipe->now_us = now_us;
-    shoal__pipe_expire(pipe);
+    if (!SHOAL__MUTANT(OFFLINE_DEADLINE_IGNORED) || pipe->phase == SHOAL__PIPE_READY)
+        shoal__pipe_expire(pipe);
     take_retries(pipe);
     if (ping_is_due(pipe))
         push_ping(pipe);
-    shoal__pipe_fence_tick(pipe);
+    if (!shoal__pipe_fence_tick(pipe))
+        return pipe->fault;
 
     inflight = shoal__request_ring_inflight(&pipe->ring);
-    if (is_waiting(pipe) && now_us >= silence_ends_us(pipe)) {
+    if (is_waiting(pipe) && now_us >= silence_ends_us(pipe) &&
+        !SHOAL__MUTANT(STALL_NEVER_CHECKED)) {
         shoal__pipe_refuse(pipe, SHOAL_ECONN, "the server stopped answering");
         return pipe->fault;
     }

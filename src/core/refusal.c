@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "core/refusal.h"
 
+#include <assert.h>
 #include <string.h>
 
 static const char many_replies[] = "its replies are not exactly one";
@@ -134,6 +135,7 @@ static shoal__admission_t admit(const shoal_command_t *command, uint32_t flags,
                 admission.refused = special->refused;
             break;
         case ROLE_XREAD:
+            assert(info); /* found by its name */
             is_blocking = xread_blocks(command);
             if (is_blocking)
                 admission.command_class = SHOAL__CLASS_BLOCK;

@@ -2,6 +2,7 @@
 #include "core/request_ring.h"
 
 #include "base/alloc.h"
+#include "base/mutant.h"
 #include <assert.h>
 #include <shoal/errors.h>
 #include <string.h>
@@ -78,7 +79,7 @@ void shoal__request_ring_sweep(shoal__request_ring_t *ring)
         kept++;
     }
     if (ring->gone) {
-        ring->tail = kept;
+        ring->tail = kept + SHOAL__MUTANT(SWEEP_OFF_BY_ONE);
         ring->gone = ring->gone_queued = 0;
     }
 }

@@ -2,6 +2,7 @@
 #include "core/retries.h"
 
 #include "base/alloc.h"
+#include "base/mutant.h"
 #include "base/time_us.h"
 #include <shoal/errors.h>
 #include <string.h>
@@ -29,7 +30,8 @@ void shoal__retries_release(shoal__retries_t *retries)
 
 bool shoal__retries_allowed(const shoal__retries_t *retries)
 {
-    return retries->tokens_10 > TOKENS_10_RESERVE;
+    return retries->tokens_10 > TOKENS_10_RESERVE ||
+           SHOAL__MUTANT(RETRY_WITHOUT_BUDGET);
 }
 
 void shoal__retries_spend(shoal__retries_t *retries)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "core/settle_rule.h"
 
+#include "base/mutant.h"
 #include <shoal/errors.h>
 
 static bool is_sent(const shoal__settle_input_t *input)
@@ -12,7 +13,7 @@ static bool is_sent(const shoal__settle_input_t *input)
 /* May it be executed twice? */
 static bool is_repeatable(const shoal__settle_input_t *input)
 {
-    if (input->is_once)
+    if (input->is_once && !SHOAL__MUTANT(ONCE_RESENT))
         return false;
     return input->is_idempotent ||
            (input->command_class == SHOAL__CLASS_RO && !input->is_unit);
@@ -22,6 +23,8 @@ static shoal_fate_t fate_of(const shoal__settle_input_t *input)
 {
     if (input->progress == SHOAL__PROGRESS_REPLYING)
         return SHOAL_FATE_REPLY_LOST;
+    if (SHOAL__MUTANT(NO_FOR_WRITTEN))
+        return SHOAL_FATE_NOT_EXECUTED;
     if (input->progress == SHOAL__PROGRESS_WRITTEN || input->was_written)
         return SHOAL_FATE_UNKNOWN;
     return SHOAL_FATE_NOT_EXECUTED;
@@ -40,7 +43,7 @@ static shoal__settlement_t give_up(const shoal__settle_input_t *input, int statu
 
     shoal_fate_t fate = fate_of(input);
     /* The rest must still be written to keep the framing, and then it may run. */
-    if (input->progress == SHOAL__PROGRESS_PARTLY)
+    if (input->progress == SHOAL__PROGRESS_PARTLY && !SHOAL__MUTANT(NO_FOR_PARTLY))
         fate = SHOAL_FATE_UNKNOWN;
     return (shoal__settlement_t){SHOAL__SETTLE_ZOMBIE, status, fate};
 }

@@ -2,6 +2,7 @@
 #include "resp/decoder.h"
 
 #include "base/alloc.h"
+#include "base/mutant.h"
 #include "resp/frame.h"
 #include <assert.h>
 #include <hiredis/read.h>
@@ -16,7 +17,7 @@
 /* Digits of a length, and CR. */
 #define LENGTH_BYTES_MAX 20
 /* Memory of the reader beyond this is given back when it is idle. */
-#define READER_KEEP_BYTES (1024 * 1024)
+#define READER_KEEP_BYTES ((size_t)1024 * 1024)
 
 struct shoal__decoder {
     redisReader *reader;
@@ -165,6 +166,7 @@ static void *create_bool(const redisReadTask *task, int value)
     return take_leaf(task, &leaf, 0);
 }
 
+/* hiredis says char *. NOLINTNEXTLINE(readability-non-const-parameter) */
 static void *create_double(const redisReadTask *task, double value, char *text,
                            size_t bytes)
 {
@@ -351,6 +353,8 @@ static int take_slice(shoal__decoder_t *decoder, size_t slice_bytes)
 int shoal__decoder_feed(shoal__decoder_t *decoder, const char *data, size_t bytes)
 {
     assert(!decoder->frame.is_delivering);
+    if (SHOAL__MUTANT(SWALLOW_FRAME_FAILURE) && decoder->code == SHOAL_ENOMEM)
+        shoal__decoder_reset(decoder);
     while (bytes > 0 && decoder->code == 0 && !decoder->frame.is_stopped) {
         size_t wanted =
             decoder->missing_bytes > SLICE_BYTES ? decoder->missing_bytes : SLICE_BYTES;
@@ -449,11 +453,18 @@ int shoal__decoder_reset(shoal__decoder_t *decoder)
     decoder->code = 0;
     decoder->error = "";
 
+    if (SHOAL__MUTANT(KEEP_PARSER)) { /* the bytes go, what they were part of stays */
+        decoder->reader->pos = decoder->reader->len;
+        return 0;
+    }
     redisReader *reader = new_reader(decoder);
     if (!reader) {
         refuse(decoder, SHOAL_ENOMEM, out_of_memory);
         return SHOAL_ENOMEM;
     }
+    if (SHOAL__MUTANT(KEEP_RX))
+        redisReaderFeed(reader, decoder->reader->buf + decoder->reader->pos,
+                        decoder->reader->len - decoder->reader->pos);
     redisReaderFree(decoder->reader);
     decoder->reader = reader;
     return 0;

@@ -6,7 +6,7 @@
 
 /* An announced count is believed while the tree stays below this, so that an ordinary
  * array is allocated once.  Beyond, it grows as the children come. */
-#define TRUST_BYTES (256 * 1024)
+#define TRUST_BYTES ((size_t)256 * 1024)
 #define TRUST_PER_RECEIVED_BYTE 8
 
 static const shoal_reply_t nil_leaf = {.type = SHOAL_REPLY_NIL};

@@ -6,11 +6,11 @@
 #include <stdatomic.h>
 #include <string.h>
 
-#define FIRST_BYTES 1024
-#define BLOCK_BYTES_MAX (256 * 1024)
-#define KEEP_BYTES_MAX (64 * 1024)
+#define FIRST_BYTES ((size_t)1024)
+#define BLOCK_BYTES_MAX ((size_t)256 * 1024)
+#define KEEP_BYTES_MAX ((size_t)64 * 1024)
 /* Larger objects get a block of their own, which can grow where it is. */
-#define OBJECT_BYTES_MAX (32 * 1024)
+#define OBJECT_BYTES_MAX ((size_t)32 * 1024)
 /* A decoder builds no deeper trees: shoal_options_set_reply_max(). */
 #define DEPTH_MAX 1024
 

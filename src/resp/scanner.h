@@ -39,6 +39,13 @@ void shoal__scanner_init(shoal__scanner_t *scanner, uint64_t bytes_max);
 shoal__scan_t shoal__scanner_next(shoal__scanner_t *scanner, const char *data,
                                   size_t bytes);
 
+/* Has a frame begun and not ended that is a reply, no push and no attribute? */
+static inline bool shoal__scanner_is_mid_reply(const shoal__scanner_t *scanner)
+{
+    return (scanner->pending > 0 || scanner->skip > 0) && scanner->type != '>' &&
+           scanner->type != '|';
+}
+
 /* The first `bytes` bytes are dropped; they end with a frame. */
 void shoal__scanner_drop(shoal__scanner_t *scanner, size_t bytes);
 

@@ -46,14 +46,17 @@ set(pipe_units core/deadlines core/error_rule core/fence_rule core/flush_auto
   core/greeting core/inbound core/nonce core/request_ring core/retries core/settle_rule
   core/stage_times resp/decoder resp/encoder resp/frame resp/reply resp/reply_shape
   resp/scanner base/alloc base/buffer base/escape base/random)
-shoal_unit_test(core/pipe ALSO core/pipe_endings core/pipe_fence core/pipe_time
+shoal_unit_test(core/pipe ALSO core/pipe_endings core/pipe_fence core/pipe_output core/pipe_time
   ${pipe_units} LIBS shoal_hiredis m)
-shoal_unit_test(core/pipe_endings ALSO core/pipe core/pipe_fence core/pipe_time
+shoal_unit_test(core/pipe_endings ALSO core/pipe core/pipe_fence core/pipe_output core/pipe_time
   ${pipe_units} LIBS shoal_hiredis m)
-shoal_unit_test(core/pipe_fence ALSO core/pipe core/pipe_endings core/pipe_time
+shoal_unit_test(core/pipe_fence ALSO core/pipe core/pipe_endings core/pipe_output core/pipe_time
   ${pipe_units} LIBS shoal_hiredis m)
-shoal_unit_test(core/pipe_time ALSO core/pipe core/pipe_endings core/pipe_fence
+shoal_unit_test(core/pipe_output ALSO core/pipe core/pipe_endings core/pipe_fence core/pipe_time
   ${pipe_units} LIBS shoal_hiredis m)
-# The one unit above floor 2: who is woken by what.
+shoal_unit_test(core/pipe_time ALSO core/pipe core/pipe_endings core/pipe_fence core/pipe_output
+  ${pipe_units} LIBS shoal_hiredis m)
+# Above floor 2: what no server can provoke, and who is woken by what.
+shoal_unit_test(net/entropy ALSO base/random LIBS PkgConfig::SHOAL_LIBUV)
 shoal_unit_test(net/inbox ALSO net/notifier net/parker core/driver_token base/alloc
   base/buffer LIBS PkgConfig::SHOAL_LIBUV)

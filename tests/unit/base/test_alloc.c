@@ -102,10 +102,15 @@ static void test_the_hook_replaces_all_four(void **state)
 {
     (void)state;
     const shoal_allocator_t hook = {hook_malloc, hook_calloc, hook_realloc, hook_free};
-    shoal_allocator_t incomplete = hook;
+    const shoal_allocator_t incomplete[] = {
+        {NULL, hook_calloc, hook_realloc, hook_free},
+        {hook_malloc, NULL, hook_realloc, hook_free},
+        {hook_malloc, hook_calloc, NULL, hook_free},
+        {hook_malloc, hook_calloc, hook_realloc, NULL},
+    };
 
-    incomplete.realloc_fn = NULL;
-    assert_int_equal(shoal_set_allocator(&incomplete), SHOAL_EINVAL);
+    for (size_t i = 0; i < sizeof incomplete / sizeof *incomplete; i++)
+        assert_int_equal(shoal_set_allocator(&incomplete[i]), SHOAL_EINVAL);
     assert_int_equal(shoal_set_allocator(&hook), 0);
     void *a = shoal__realloc(shoal__malloc(1), 2), *b = shoal__calloc(1, 1);
     shoal__free(a);

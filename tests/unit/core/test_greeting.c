@@ -13,256 +13,35 @@
 #include "base/alloc.h"
 #include "core/greeting.h"
 #include "resp/reply.h"
+#include "unit/core/greeting_scripts.h"
 
-#define MORE SHOAL__GREETING_MORE
-#define DONE SHOAL__GREETING_DONE
-#define FAILED SHOAL__GREETING_FAILED
-#define FULL SHOAL__GREETING_FULL
-#define BARE SHOAL__GREETING_BARE
-
-#define SECRET "s3cret-p4ssword"
-#define SETINFO                                                                        \
-    "CLIENT SETINFO LIB-NAME shoal|CLIENT SETINFO LIB-VER " SHOAL_VERSION_STRING
-
-/* --- replies by hand --- */
-
-static shoal_reply_t text_reply(shoal_reply_type_t type, const char *text)
-{
-    shoal_reply_t reply = {.type = (uint8_t)type};
-    reply.as.text.data = text;
-    reply.as.text.bytes = strlen(text);
-    return reply;
-}
-
-static shoal_reply_t integer_reply(int64_t integer)
-{
-    shoal_reply_t reply = {.type = SHOAL_REPLY_INTEGER};
-    reply.as.integer = integer;
-    return reply;
-}
-
-/* HELLO's answer with these keys; `type` is MAP or ARRAY. */
-static shoal_reply_t server_reply(shoal_reply_type_t type, int64_t protocol)
-{
-    static shoal_reply_t items[8];
-    shoal_reply_t reply = {.type = (uint8_t)type};
-
-    items[0] = text_reply(SHOAL_REPLY_STRING, "server");
-    items[1] = text_reply(SHOAL_REPLY_STRING, "redis");
-    items[2] = text_reply(SHOAL_REPLY_STRING, "version");
-    items[3] = text_reply(SHOAL_REPLY_STRING, "7.0.15");
-    items[4] = text_reply(SHOAL_REPLY_STRING, "proto");
-    items[5] = integer_reply(protocol);
-    items[6] = text_reply(SHOAL_REPLY_STRING, "id");
-    items[7] = integer_reply(42);
-    reply.as.children.items = items;
-    reply.as.children.count = reply.as.children.capacity = 8;
-    return reply;
-}
-
-/* A script's reply: "+text", "-text", "%proto" a map, "*proto" an array, ":n", "_". */
-static shoal_reply_t reply_of(const char *text)
-{
-    switch (*text) {
-    case '+':
-        return text_reply(SHOAL_REPLY_STATUS, text + 1);
-    case '-':
-        return text_reply(SHOAL_REPLY_ERROR, text + 1);
-    case '%':
-        return server_reply(SHOAL_REPLY_MAP, text[1] - '0');
-    case '*':
-        return server_reply(SHOAL_REPLY_ARRAY, text[1] - '0');
-    case ':':
-        return integer_reply(text[1] - '0');
-    default:
-        return (shoal_reply_t){.type = SHOAL_REPLY_NIL};
-    }
-}
-
-/* What is to be written, as words with blanks, commands separated by '|'. */
-static void spell(const shoal__greeting_t *greeting, char *words, size_t words_bytes)
-{
-    const char *at = greeting->outgoing.memory + greeting->outgoing.head;
-    const char *end = greeting->outgoing.memory + greeting->outgoing.tail;
-    size_t used = 0;
-
-    while (at < end) {
-        int argc, bytes, skipped;
-        assert_int_equal(sscanf(at, "*%d\r\n%n", &argc, &skipped), 1);
-        at += skipped;
-        used += (size_t)snprintf(words + used, words_bytes - used, used ? "|" : "");
-        for (int i = 0; i < argc; i++) {
-            assert_int_equal(sscanf(at, "$%d\r\n%n", &bytes, &skipped), 1);
-            at += skipped;
-            used += (size_t)snprintf(words + used, words_bytes - used, "%s%.*s",
-                                     i ? " " : "", bytes, at);
-            at += bytes + 2;
-        }
-    }
-    words[used] = '\0';
-}
-
-/* --- scripts --- */
-
-#define EXCHANGES_MAX 4
-#define SHAPE "the answer has an unexpected shape"
-#define HIDDEN "refused, in words that may repeat the password"
-
-/* clang-format off */
-static const struct script {
-    const char *name;
-    shoal__greeting_style_t style;
-    shoal__greeting_config_t config;
-    struct {
-        const char *says;     /* what is written, then ... */
-        const char *hears[5]; /* ... the answers, in order */
-    } exchanges[EXCHANGES_MAX];
-    shoal__greeting_verdict_t verdict; /* of the last answer */
-    int protocol;                      /* after DONE */
-    int status;                        /* after FAILED */
-    const char *detail;                /* after FAILED: all of it */
-} scripts[] = {
-    {"RESP3, nothing configured", FULL, {.protocol = 3},
-     {{"HELLO 3", {"%3"}}, {SETINFO, {"+OK", "+OK"}}}, DONE, 3, 0, NULL},
-    {"HELLO answered as an array", FULL, {.protocol = 3},
-     {{"HELLO 3", {"*3"}}, {SETINFO, {"+OK", "+OK"}}}, DONE, 3, 0, NULL},
-    {"RESP3, everything configured", FULL, {3, "ann", SECRET, 5, "me", 0, false},
-     {{"HELLO 3 AUTH ann " SECRET, {"%3"}},
-      {"SELECT 5|CLIENT SETNAME me|" SETINFO, {"+OK", "+OK", "+OK", "+OK"}}},
-     DONE, 3, 0, NULL},
-    {"password only: the default user", FULL, {.protocol = 3, .password = SECRET},
-     {{"HELLO 3 AUTH default " SECRET, {"%3"}}, {SETINFO, {"+OK", "+OK"}}},
-     DONE, 3, 0, NULL},
-    {"RESP2", FULL, {.protocol = 2}, {{SETINFO, {"+OK", "+OK"}}}, DONE, 2, 0, NULL},
-    {"RESP2 with credentials", FULL, {2, .user = "ann", .password = SECRET},
-     {{"AUTH ann " SECRET, {"+OK"}}, {SETINFO, {"+OK", "+OK"}}}, DONE, 2, 0, NULL},
-    {"bare, nothing to say", BARE, {.protocol = 3, .client_name = "me"},
-     {{"PING", {"+PONG"}}}, DONE, 2, 0, NULL},
-    {"bare, PING refused", BARE, {.protocol = 3},
-     {{"PING", {"-ERR unknown command"}}}, DONE, 2, 0, NULL},
-    {"bare, credentials asked for", BARE, {.protocol = 3},
-     {{"PING", {"-NOAUTH Authentication required."}}},
-     FAILED, 0, SHOAL_EAUTH, "the server asks for credentials"},
-    {"bare, with credentials and database", BARE,
-     {.protocol = 3, .password = SECRET, .database = 1, .client_name = "me"},
-     {{"AUTH " SECRET, {"+OK"}}, {"SELECT 1", {"+OK"}}}, DONE, 2, 0, NULL},
-    {"the largest database", BARE, {.protocol = 2, .database = INT32_MAX},
-     {{"SELECT 2147483647", {"+OK"}}}, DONE, 2, 0, NULL},
-
-    /* falling back */
-    {"HELLO unknown", FULL, {.protocol = 3},
-     {{"HELLO 3", {"-ERR unknown command 'HELLO'"}}, {SETINFO, {"-ERR", "-ERR"}}},
-     DONE, 2, 0, NULL},
-    {"HELLO unknown, with credentials", FULL, {.protocol = 3, .password = SECRET},
-     {{"HELLO 3 AUTH default " SECRET,
-       {"-ERR unknown command `HELLO`, with args: `" SECRET "`"}},
-      {"AUTH " SECRET, {"+OK"}}, {SETINFO, {"+OK", "+OK"}}}, DONE, 2, 0, NULL},
-    {"protocol 3 not supported", FULL, {.protocol = 3},
-     {{"HELLO 3", {"-NOPROTO no"}}, {SETINFO, {"+OK", "+OK"}}}, DONE, 2, 0, NULL},
-    {"HELLO not permitted", FULL, {.protocol = 3, .password = SECRET},
-     {{"HELLO 3 AUTH default " SECRET, {"-NOPERM this user has no permissions"}},
-      {"AUTH " SECRET, {"+OK"}}, {SETINFO, {"+OK", "+OK"}}}, DONE, 2, 0, NULL},
-    {"HELLO without arguments", FULL, {.protocol = 3},
-     {{"HELLO 3", {"-ERR wrong number"}}, {SETINFO, {"+OK", "+OK"}}}, DONE, 2, 0, NULL},
-    {"SETINFO may fail after SELECT", FULL, {.protocol = 2, .database = 1},
-     {{"SELECT 1|" SETINFO, {"+OK", "-ERR no", "-ERR no"}}}, DONE, 2, 0, NULL},
-    {"SETNAME and SETINFO may fail", FULL, {.protocol = 3, .client_name = "me"},
-     {{"HELLO 3", {"%3"}},
-      {"CLIENT SETNAME me|" SETINFO, {"-ERR no", "-ERR unknown", "-NOPERM"}}},
-     DONE, 3, 0, NULL},
-
-    /* credentials */
-    {"wrong password", FULL, {.protocol = 3, .password = SECRET},
-     {{"HELLO 3 AUTH default " SECRET, {"-WRONGPASS invalid username-password pair"}}},
-     FAILED, 0, SHOAL_EAUTH, "HELLO: WRONGPASS invalid username-password pair"},
-    {"wrong password, RESP2", FULL, {.protocol = 2, .password = SECRET},
-     {{"AUTH " SECRET, {"-WRONGPASS invalid username-password pair"}}},
-     FAILED, 0, SHOAL_EAUTH, "AUTH: WRONGPASS invalid username-password pair"},
-    {"no password where one is asked for", FULL, {.protocol = 3},
-     {{"HELLO 3", {"-NOAUTH HELLO must be called after authentication"}}},
-     FAILED, 0, SHOAL_EAUTH, "the server asks for credentials"},
-    {"the same, seen at SELECT", BARE, {.protocol = 2, .database = 1},
-     {{"SELECT 1", {"-NOAUTH Authentication required."}}},
-     FAILED, 0, SHOAL_EAUTH, "the server asks for credentials"},
-    {"the same, seen at SETINFO", FULL, {.protocol = 2},
-     {{SETINFO, {"-NOAUTH Authentication required."}}},
-     FAILED, 0, SHOAL_EAUTH, "the server asks for credentials"},
-    {"NOAUTH in spite of a password", FULL, {.protocol = 3, .password = SECRET},
-     {{"HELLO 3 AUTH default " SECRET, {"-NOAUTH no"}}},
-     FAILED, 0, SHOAL_EAUTH, "HELLO: NOAUTH no"},
-    {"a password where none is set", FULL, {.protocol = 2, .password = SECRET},
-     {{"AUTH " SECRET, {"-ERR Client sent AUTH, but no password is set"}}},
-     FAILED, 0, SHOAL_EAUTH, "AUTH: ERR Client sent AUTH, but no password is set"},
-    {"the same, newer words", FULL, {.protocol = 3, .password = SECRET},
-     {{"HELLO 3 AUTH default " SECRET, {"-ERR AUTH <password> called without any"}}},
-     FAILED, 0, SHOAL_EAUTH, "HELLO: ERR AUTH <password> called without any"},
-    {"AUTH unknown", BARE, {.protocol = 2, .password = SECRET},
-     {{"AUTH " SECRET, {"-ERR unknown command 'AUTH'"}}},
-     FAILED, 0, SHOAL_EAUTH, "AUTH: ERR unknown command 'AUTH'"},
-    {"a user where there are none", BARE, {2, .user = "u", .password = SECRET},
-     {{"AUTH u " SECRET, {"-ERR wrong number of arguments for 'auth' command"}}},
-     FAILED, 0, SHOAL_EAUTH, "AUTH: ERR wrong number of arguments for 'auth' command"},
-    {"the answer repeats the password", FULL, {.protocol = 3, .password = SECRET},
-     {{"HELLO 3 AUTH default " SECRET, {"-WRONGPASS default:" SECRET}}},
-     FAILED, 0, SHOAL_EAUTH, "HELLO: " HIDDEN},
-    {"or its beginning", FULL, {.protocol = 2, .password = SECRET},
-     {{"AUTH " SECRET, {"-ERR no such word: s3cr"}}},
-     FAILED, 0, SHOAL_ECONN, "AUTH: " HIDDEN},
-    {"a short password", FULL, {.protocol = 2, .password = "xy"},
-     {{"AUTH xy", {"-WRONGPASS xy"}}}, FAILED, 0, SHOAL_EAUTH, "AUTH: " HIDDEN},
-    {"a password with control characters", FULL, {.protocol = 2, .password = "a\nb"},
-     {{"AUTH a\nb", {"-WRONGPASS a b"}}}, FAILED, 0, SHOAL_EAUTH, "AUTH: " HIDDEN},
-
-    /* other refusals */
-    {"too many clients", FULL, {.protocol = 3},
-     {{"HELLO 3", {"-ERR max number of clients reached"}}},
-     FAILED, 0, SHOAL_ECONN, "HELLO: ERR max number of clients reached"},
-    {"too many clients, said to SETINFO", FULL, {.protocol = 2},
-     {{SETINFO, {"-ERR max number of clients reached"}}},
-     FAILED, 0, SHOAL_ECONN, "CLIENT: ERR max number of clients reached"},
-    {"protected mode", FULL, {.protocol = 3},
-     {{"HELLO 3", {"-DENIED Redis is running in protected mode"}}},
-     FAILED, 0, SHOAL_ECONN, "HELLO: DENIED Redis is running in protected mode"},
-    {"loading", FULL, {.protocol = 2, .password = SECRET},
-     {{"AUTH " SECRET, {"-LOADING data"}}},
-     FAILED, 0, SHOAL_ECONN, "AUTH: LOADING data"},
-    {"no such database", FULL, {.protocol = 3, .database = 99},
-     {{"HELLO 3", {"%3"}}, {"SELECT 99|" SETINFO, {"-ERR DB index is out of range"}}},
-     FAILED, 0, SHOAL_ECONN, "SELECT: ERR DB index is out of range"},
-
-    /* nonsense */
-    {"HELLO agrees on another protocol", FULL, {.protocol = 3},
-     {{"HELLO 3", {"%2"}}}, FAILED, 0, SHOAL_EDESYNC, "HELLO: " SHAPE},
-    {"HELLO answered with OK", FULL, {.protocol = 3},
-     {{"HELLO 3", {"+OK"}}}, FAILED, 0, SHOAL_EDESYNC, "HELLO: " SHAPE},
-    {"AUTH answered with a number", BARE, {.protocol = 2, .password = SECRET},
-     {{"AUTH " SECRET, {":1"}}}, FAILED, 0, SHOAL_EDESYNC, "AUTH: " SHAPE},
-    {"AUTH answered with another status", BARE, {.protocol = 2, .password = SECRET},
-     {{"AUTH " SECRET, {"+QUEUED"}}}, FAILED, 0, SHOAL_EDESYNC, "AUTH: " SHAPE},
-    {"SELECT answered with nil", BARE, {.protocol = 2, .database = 1},
-     {{"SELECT 1", {"_"}}}, FAILED, 0, SHOAL_EDESYNC, "SELECT: " SHAPE},
-    {"SETINFO answered with a map", FULL, {.protocol = 2},
-     {{SETINFO, {"+OK", "%3"}}}, FAILED, 0, SHOAL_EDESYNC, "CLIENT: " SHAPE},
-    {"control characters are escaped", FULL, {.protocol = 3},
-     {{"HELLO 3", {"-ERR a\r\nb\x1b[2J\xff"}}},
-     FAILED, 0, SHOAL_ECONN, "HELLO: ERR a\\x0d\\x0ab\\x1b[2J\\xff"},
-};
-/* clang-format on */
-
+/* To what has been written by now. */
 static shoal__greeting_verdict_t answer(shoal__greeting_t *greeting, const char *text)
 {
     shoal_reply_t reply = reply_of(text);
+
+    shoal__greeting_written(greeting, shoal__buffer_bytes(&greeting->outgoing));
     return shoal__greeting_reply(greeting, &reply);
+}
+
+static void fill_nonces(void *memory, size_t bytes)
+{
+    uint64_t *words = memory;
+
+    for (size_t i = 0; i < bytes / sizeof *words; i++)
+        words[i] = 0xb7;
 }
 
 /* Nothing but DONE or FAILED may come before the last answer.  (I12) */
 static void play(const struct script *s)
 {
     shoal__greeting_t greeting;
+    shoal__nonce_t nonce;
 
+    shoal__nonce_init(&nonce, fill_nonces);
     shoal__greeting_init(&greeting, &s->config);
     shoal__greeting_verdict_t verdict =
-        shoal__greeting_start(&greeting, s->style, NULL);
+        shoal__greeting_start(&greeting, s->style, &nonce);
     for (int i = 0; i < EXCHANGES_MAX && s->exchanges[i].says; i++) {
         char words[512];
         if (verdict != MORE)
@@ -450,6 +229,131 @@ static void test_odd_answers_to_hello(void **state)
     }
 }
 
+/* ---- former connections ---- */
+
+/* Greet as far as the answers go, of which the first is HELLO's. */
+static shoal__greeting_verdict_t greet(shoal__greeting_t *greeting, const char *says,
+                                       const char *const *answers)
+{
+    shoal__greeting_verdict_t verdict = shoal__greeting_start(greeting, FULL, NULL);
+    char words[1024];
+
+    for (size_t i = 0; answers[i]; i++) {
+        if (i == 1) {
+            spell(greeting, words, sizeof words);
+            assert_string_equal(words, says);
+        }
+        assert_int_equal(verdict, MORE);
+        shoal__greeting_written(greeting, shoal__buffer_bytes(&greeting->outgoing));
+        verdict = answer(greeting, answers[i]);
+    }
+    return verdict;
+}
+
+#define QUESTIONS SETINFO "|CLIENT INFO|INFO server"
+#define KILL_42 "CLIENT KILL ID 42 ADDR 127.0.0.1:4000 SKIPME yes|"
+
+static const shoal__greeting_config_t settling = {.protocol = 3, .is_settling = true};
+
+static void test_a_lost_connection_is_ended_first(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *kill;
+        shoal__greeting_verdict_t verdict;
+        bool is_settled;
+    } cases[] = {{":1", DONE, true},          {":0", DONE, true}, /* the same process */
+                 {"-NOPERM no", DONE, false}, {"-ERR unknown subcommand", DONE, false},
+                 {"+OK", FAILED, false},      {":-1", FAILED, false}};
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        shoal__greeting_t greeting;
+        shoal__greeting_init(&greeting, &settling);
+        assert_int_equal(
+            greet(&greeting, QUESTIONS,
+                  (const char *const[]){"%3", "+OK", "+OK", IDENTITY, PROCESS, NULL}),
+            DONE);
+        assert_true(greeting.is_settled); /* nothing was lost yet */
+        shoal__greeting_left_writes(&greeting);
+        shoal__greeting_verdict_t verdict =
+            greet(&greeting, KILL_42 QUESTIONS,
+                  (const char *const[]){"%3", cases[i].kill, NULL});
+        if (verdict == MORE) {
+            answer(&greeting, "+OK");
+            answer(&greeting, "+OK");
+            answer(&greeting, IDENTITY);
+            verdict = answer(&greeting, PROCESS);
+        }
+        assert_int_equal(verdict, cases[i].verdict);
+        assert_int_equal(greeting.is_settled, cases[i].is_settled);
+        shoal__greeting_release(&greeting);
+    }
+}
+
+/* Lost in the greeting: the former ones are asked for again. */
+static void test_they_are_remembered_until_they_ended(void **state)
+{
+    (void)state;
+    shoal__greeting_t greeting;
+
+    shoal__greeting_init(&greeting, &settling);
+    greet(&greeting, QUESTIONS,
+          (const char *const[]){"%3", "+OK", "+OK", IDENTITY, PROCESS, NULL});
+    shoal__greeting_left_writes(&greeting);
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(greet(&greeting, KILL_42 QUESTIONS,
+                               (const char *const[]){"%3", ":1", "+OK", NULL}),
+                         MORE);
+    assert_int_equal(
+        greet(&greeting, KILL_42 QUESTIONS,
+              (const char *const[]){"%3", ":0", "+OK", "+OK", IDENTITY, PROCESS, NULL}),
+        DONE);
+    assert_true(greeting.is_settled);
+    assert_int_equal(
+        greet(&greeting, QUESTIONS,
+              (const char *const[]){"%3", "+OK", "+OK", IDENTITY, PROCESS, NULL}),
+        DONE);
+    shoal__greeting_release(&greeting);
+}
+
+/* Every text has room, however many have to be ended. */
+static void test_as_many_as_are_remembered(void **state)
+{
+    (void)state;
+    shoal__identity_t identity = {.id = INT64_MAX};
+    shoal__greeting_t greeting;
+
+    memset(identity.address, 'a', sizeof identity.address - 1);
+    shoal__greeting_init(&greeting, &settling);
+    for (int i = 0; i < SHOAL__FORMER_MAX + 3; i++) {
+        greeting.identity = identity;
+        shoal__greeting_left_writes(&greeting);
+    }
+    shoal__greeting_start(&greeting, FULL, NULL);
+    const char *memory = greeting.outgoing.memory;
+    answer(&greeting, "%3");
+    assert_int_equal(greeting.answers_due, SHOAL__FORMER_MAX + 4);
+    assert_ptr_equal(greeting.outgoing.memory, memory);
+    shoal__greeting_release(&greeting);
+}
+
+/* Who answers before the question's last byte has left answers something else. */
+static void test_answers_that_come_too_early(void **state)
+{
+    (void)state;
+    shoal__greeting_t greeting;
+    shoal_reply_t ok = reply_of("+OK");
+
+    shoal__greeting_init(&greeting, &(shoal__greeting_config_t){.protocol = 2});
+    assert_int_equal(shoal__greeting_start(&greeting, FULL, NULL), MORE);
+    size_t bytes = shoal__buffer_bytes(&greeting.outgoing);
+    shoal__greeting_written(&greeting, bytes - 1);
+    assert_int_equal(shoal__greeting_reply(&greeting, &ok), MORE); /* to the first */
+    assert_int_equal(shoal__greeting_reply(&greeting, &ok), FAILED);
+    assert_int_equal(greeting.status, SHOAL_EDESYNC);
+    shoal__greeting_release(&greeting);
+}
+
 static void test_start_survives_every_failed_allocation(void **state)
 {
     (void)state;
@@ -482,6 +386,10 @@ int main(void)
         cmocka_unit_test(test_answers_to_nothing_fail),
         cmocka_unit_test(test_long_texts_are_cut),
         cmocka_unit_test(test_odd_answers_to_hello),
+        cmocka_unit_test(test_a_lost_connection_is_ended_first),
+        cmocka_unit_test(test_they_are_remembered_until_they_ended),
+        cmocka_unit_test(test_as_many_as_are_remembered),
+        cmocka_unit_test(test_answers_that_come_too_early),
         cmocka_unit_test(test_start_survives_every_failed_allocation),
     };
     return cmocka_run_group_tests_name("core/greeting", tests, NULL, NULL);

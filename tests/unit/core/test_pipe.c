@@ -64,36 +64,6 @@ static void test_commands_get_their_replies_in_order(void **state)
     assert_int_equal(counter(&rig.pipe.stats.flushes), 2);
 }
 
-static void test_every_partial_write(void **state)
-{
-    (void)state;
-    static const char wire[] = "*1\r\n$1\r\na\r\n*1\r\n$1\r\nb\r\n*1\r\n$1\r\nc\r\n";
-    const size_t bytes = sizeof wire - 1;
-
-    rig_connect();
-    for (size_t first = 1; first <= bytes; first++) {
-        for (size_t second = 0; first + second <= bytes; second++) {
-            size_t at = 0;
-            for (const char *name = "abc"; *name; name++)
-                rig_submit(*name, 0, WRITE);
-            for (size_t part = first; at < bytes; part = second ? second : bytes) {
-                shoal__bytes_t out = rig_output();
-                assert_int_equal(out.bytes, bytes - at);
-                assert_memory_equal(out.data, wire + at, out.bytes);
-                if (part > out.bytes)
-                    part = out.bytes;
-                shoal__pipe_written(&rig.pipe, part, rig.now_us);
-                at += part;
-                assert_int_equal(shoal__request_ring_inflight(&rig.pipe.ring),
-                                 at / COMMAND_BYTES);
-            }
-            assert_int_equal(rig_output().bytes, 0);
-            rig_feed("+1\r\n+2\r\n+3\r\n");
-            assert_heard("a=+1 b=+2 c=+3 ");
-        }
-    }
-}
-
 static void test_replies_byte_by_byte(void **state)
 {
     (void)state;
@@ -106,40 +76,6 @@ static void test_replies_byte_by_byte(void **state)
     for (size_t i = 0; replies[i]; i++)
         assert_int_equal(shoal__pipe_feed(&rig.pipe, &replies[i], 1, rig.now_us), 0);
     assert_heard("a=$x\r\n b=*2 c=-ERR no ");
-}
-
-static void test_replies_may_come_while_a_command_is_partly_written(void **state)
-{
-    (void)state;
-    rig_connect();
-    rig_submit('a', 0, WRITE);
-    rig_submit('b', 0, WRITE);
-    rig_write(COMMAND_BYTES + 3);
-    rig_feed("+a\r\n");
-    rig_submit('c', 0, WRITE);
-    assert_int_equal(rig_output().bytes, COMMAND_BYTES - 3);
-    rig_write(COMMAND_BYTES - 3);
-    assert_string_equal(rig_write_all(), "c");
-    rig_feed("+b\r\n+c\r\n");
-    assert_heard("a=+a b=+b c=+c ");
-}
-
-static void test_no_more_is_in_flight_than_allowed(void **state)
-{
-    (void)state;
-    rig.config.inflight_max = 2;
-    rig_connect();
-    for (const char *name = "abcde"; *name; name++)
-        rig_submit(*name, 0, WRITE);
-    assert_string_equal(rig_write_all(), "ab");
-    rig_feed("+a\r\n");
-    assert_string_equal(rig_write_all(), "c");
-    rig_cancel('b'); /* a zombie counts: its reply is due */
-    assert_string_equal(rig_write_all(), "");
-    rig_feed("+b\r\n+c\r\n");
-    assert_string_equal(rig_write_all(), "de");
-    assert_heard("a=+a b!ECANCELLED/maybe c=+c ");
-    assert_int_equal(counter(&rig.pipe.stats.zombies_dropped), 1);
 }
 
 static void test_the_steady_state_allocates_nothing(void **state)
@@ -215,6 +151,39 @@ static void test_nothing_is_delivered_behind_a_violation(void **state)
     assert_heard("a=+a ");
 }
 
+/* Its first byte is enough: a command that is written now is not what it answers. */
+static void test_a_reply_that_begins_before_its_command(void **state)
+{
+    static const char *const beginnings[] = {"+", "*2\r\n:1\r\n", "$5\r\nhel", ":",
+                                             "%1\r\n"};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof beginnings / sizeof *beginnings; i++) {
+        rig_connect();
+        rig_submit('a', 0, WRITE);
+        rig_write_all();
+        char wire[32];
+        snprintf(wire, sizeof wire, "+a\r\n%s", beginnings[i]);
+        assert_int_equal(rig_feed(wire), SHOAL_EDESYNC);
+        assert_heard("a=+a ");
+        shoal__pipe_lost(&rig.pipe, rig.pipe.fault, rig.pipe.detail, rig.now_us);
+    }
+    /* A push may begin whenever it likes. */
+    rig_connect();
+    rig.pipe.is_resp3 = true;
+    assert_int_equal(rig_feed(">1\r\n"), 0);
+    assert_int_equal(rig_feed("+x\r\n"), 0);
+}
+
+static void test_an_error_with_the_password_is_not_repeated(void **state)
+{
+    (void)state;
+    rig_connect();
+    rig.config.greeting.password = "s3cret";
+    assert_int_equal(rig_feed("-ERR no s3cret here\r\n"), SHOAL_EDESYNC);
+    assert_null(strstr(rig.pipe.detail, "s3c"));
+}
+
 static void test_an_error_before_any_question_has_its_text(void **state)
 {
     (void)state;
@@ -280,83 +249,6 @@ static void test_published_figures(void **state)
     assert_int_equal(counter(&rig.pipe.stats.flush_reasons[SHOAL_FLUSHED_TURN]), 1);
 }
 
-/* With a pause between flushes: what is held, and what ends the hold at once. */
-static void test_what_is_never_held(void **state)
-{
-    (void)state;
-    static const struct {
-        uint16_t flags;
-        shoal__command_class_t command_class;
-        uint64_t deadline_us;
-        const char *leaves;
-    } cases[] = {
-        {0, WRITE, SHOAL__NEVER_US, ""},
-        {0, WRITE, 90000, ""},
-        {SHOAL__REQUEST_URGENT, WRITE, SHOAL__NEVER_US, "bc"},
-        {0, SHOAL__CLASS_BLOCK, SHOAL__NEVER_US, "bc"},
-        {0, WRITE, 1400, "bc"}, /* before the pause is over */
-    };
-
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        rig_tear_down(state);
-        rig_set_up(state);
-        rig.config.flush.mode = SHOAL_FLUSH_FIXED;
-        rig.config.flush.pause_us = 500;
-        shoal__flush_policy_init(&rig.pipe.flush, &rig.config.flush);
-        rig_connect();
-        rig_submit('a', 0, WRITE);
-        assert_string_equal(rig_write_all(), "a");
-        rig_submit('b', 0, WRITE);
-        assert_string_equal(rig_write_all(), "");
-        assert_true(shoal__pipe_wake_after(&rig.pipe) > 1);
-        assert_int_equal(counter(&rig.pipe.stats.holds), 1);
-
-        shoal__request_t request =
-            rig_request('c', cases[i].flags, cases[i].command_class);
-        request.deadline_us = cases[i].deadline_us;
-        rig_push(&request);
-        assert_string_equal(rig_write_all(), cases[i].leaves);
-    }
-}
-
-/* All of many callers wait: half of them leave, and the rest when the reply comes. */
-static void test_a_batch_that_leaves_in_two_halves(void **state)
-{
-    (void)state;
-    const unsigned callers = 128;
-    char replies[128 * 5 + 1] = "";
-    uint64_t wake_us;
-
-    rig.config.flush.mode = SHOAL_FLUSH_AUTO;
-    rig.config.flush.pause_us = 100;
-    rig.config.flush.has_fine_waker = true;
-    shoal__flush_policy_init(&rig.pipe.flush, &rig.config.flush);
-    rig.is_deaf = true;
-    rig_connect();
-    for (unsigned i = 0; i < callers; i++)
-        rig_submit('a', 0, WRITE);
-    rig_write(rig_output().bytes);
-    assert_int_equal(rig.pipe.ring.sent - rig.pipe.ring.head, callers / 2);
-    assert_int_equal(shoal__pipe_output(&rig.pipe, rig.now_us, &wake_us).bytes, 0);
-    assert_in_range(wake_us, rig.now_us + 1, rig.now_us + 100);
-
-    for (unsigned i = 0; i < callers / 2; i++)
-        memcpy(replies + i * 5, "+OK\r\n", 6);
-    assert_int_equal(rig_feed(replies), 0);
-    rig_write(rig_output().bytes);
-    assert_int_equal(rig.pipe.ring.sent - rig.pipe.ring.head, callers / 2);
-    assert_int_equal(counter(&rig.pipe.stats.flush_reasons[SHOAL_FLUSHED_STAGGER]), 1);
-    rig.now_us += 40;
-    assert_int_equal(rig_feed(replies), 0);
-
-    /* What auto knows of it is published. */
-    shoal__pipe_publish(&rig.pipe);
-    assert_int_equal(counter(&rig.pipe.stats.callers_now), callers);
-    assert_int_equal(counter(&rig.pipe.stats.is_open_now), 0);
-    assert_int_equal(counter(&rig.pipe.stats.holds), 1);
-    assert_int_equal(counter(&rig.pipe.stats.rtt_us_now), 40);
-}
-
 #define TEST(name) cmocka_unit_test_setup_teardown(name, rig_set_up, rig_tear_down)
 
 int main(void)
@@ -365,20 +257,17 @@ int main(void)
         TEST(test_init_survives_every_failed_allocation),
         TEST(test_a_failed_reservation_changes_nothing),
         TEST(test_commands_get_their_replies_in_order),
-        TEST(test_every_partial_write),
         TEST(test_replies_byte_by_byte),
-        TEST(test_replies_may_come_while_a_command_is_partly_written),
-        TEST(test_no_more_is_in_flight_than_allowed),
         TEST(test_the_steady_state_allocates_nothing),
         TEST(test_nothing_precedes_the_end_of_the_greeting),
         TEST(test_what_nobody_waits_for_is_the_end),
         TEST(test_nothing_is_delivered_behind_a_violation),
+        TEST(test_a_reply_that_begins_before_its_command),
+        TEST(test_an_error_with_the_password_is_not_repeated),
         TEST(test_an_error_before_any_question_has_its_text),
         TEST(test_sinks),
         TEST(test_a_sink_serves_many),
         TEST(test_published_figures),
-        TEST(test_what_is_never_held),
-        TEST(test_a_batch_that_leaves_in_two_halves),
     };
     return cmocka_run_group_tests_name("core/pipe", tests, NULL, NULL);
 }

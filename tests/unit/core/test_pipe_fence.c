@@ -7,8 +7,8 @@
 
 #include <cmocka.h>
 
-#include "pipe_rig.h"
 #include "resp/reply_shape.h"
+#include "unit/core/pipe_rig.h"
 
 #define DETECT SHOAL_INTEGRITY_DETECT
 #define STRICT SHOAL_INTEGRITY_STRICT
@@ -396,6 +396,74 @@ static void test_a_server_that_forbids_echo_is_left(void **state)
     assert_heard("");
 }
 
+/* Errors for ever: held replies must not wait for ever. */
+static void test_a_server_that_never_proves_anything(void **state)
+{
+    uint64_t begun_us;
+    unsigned asked = 0;
+
+    (void)state;
+    rig.config.stall_us = 100000;
+    connect_with(STRICT, true);
+    rig_submit('a', 0, WRITE);
+    assert_written("aF");
+    begun_us = rig.now_us;
+    assert_int_equal(answer(":1\r\n-NOAUTH no\r\n"), 0);
+    while (rig_tick(shoal__pipe_next_wake_us(&rig.pipe)) == 0) {
+        assert_written("F");
+        assert_int_equal(answer("-NOAUTH no\r\n"), 0);
+        assert_true(++asked < 20);
+    }
+    assert_int_equal(rig.pipe.fault, SHOAL_ECONN);
+    assert_int_equal(rig.now_us, begun_us + 100000);
+    assert_heard("");
+}
+
+/* The last read of the greeting brings the beginning of a push. */
+static void test_a_push_cut_by_the_end_of_the_greeting(void **state)
+{
+    (void)state;
+    rig.config.entropy = next_number;
+    rig.config.greeting.integrity = STRICT;
+    shoal__pipe_release(&rig.pipe);
+    fences_count = 0;
+    written[0] = '\0';
+    assert_int_equal(shoal__pipe_init(&rig.pipe, &rig.config, NULL, &rig.random), 0);
+    assert_int_equal(shoal__pipe_begin(&rig.pipe, SHOAL__GREETING_FULL, rig.now_us), 0);
+    write_all(); /* HELLO */
+    assert_int_equal(answer("%1\r\n+proto\r\n:3\r\n"), 0);
+    write_all();
+    assert_int_equal(answer("+OK\r\n+OK\r\nF>2\r\n+invali"), 0);
+    assert_int_equal(rig.pipe.phase, SHOAL__PIPE_READY);
+    assert_int_equal(answer("date\r\n_\r\n"), 0);
+    assert_int_equal(counter(&rig.pipe.stats.pushes), 1);
+    written[0] = '\0';
+    rig_submit('a', 0, RO);
+    assert_written("aF");
+    assert_int_equal(answer(":1\r\nF"), 0);
+    assert_heard("a=:1 ");
+}
+
+/* What is cut short while nothing is asked must not meet the next command's reply. */
+static void test_a_reply_that_begins_before_its_command(void **state)
+{
+    static const char *const beginnings[] = {"+", "$5\r\nhel", "*2\r\n:1\r\n", "@"};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof beginnings / sizeof *beginnings; i++) {
+        connect_with(STRICT, true);
+        assert_int_equal(answer(beginnings[i]), SHOAL_EDESYNC);
+    }
+    connect_with(STRICT, true);
+    rig_submit('a', 0, WRITE);
+    assert_written("aF");
+    assert_int_equal(answer(":1\r\nF:"), SHOAL_EDESYNC);
+    connect_with(STRICT, true);
+    rig.pipe.is_resp3 = true;
+    assert_int_equal(answer(">1\r\n+"), 0);
+    assert_int_equal(answer("x\r\n"), 0);
+}
+
 /* Pushes are not counted, and wait with the replies around them. */
 static void test_pushes_among_held_replies(void **state)
 {
@@ -561,6 +629,9 @@ int main(void)
         RIG_TEST(test_held_replies_do_not_cross_connections),
         RIG_TEST(test_unclear_fences_are_asked_again),
         RIG_TEST(test_a_server_that_forbids_echo_is_left),
+        RIG_TEST(test_a_server_that_never_proves_anything),
+        RIG_TEST(test_a_push_cut_by_the_end_of_the_greeting),
+        RIG_TEST(test_a_reply_that_begins_before_its_command),
         RIG_TEST(test_pushes_among_held_replies),
         RIG_TEST(test_what_nobody_asked_for),
         RIG_TEST(test_batches_of_whole_units),

@@ -67,6 +67,11 @@ static const struct refused_case {
     bool is_mid_reply; /* had the reply begun? */
 } refused_cases[] = {
     {"no type",                WIRE("+OK\r\nx\r\n"),              "+OK | ", false},
+    {"a string that ends in CR", WIRE("$3\r\nabc\rx+OK\r\n"),      "", true},
+    {"a line feed in a line",  WIRE("+\n\r\n"),                  "", true},
+    {"a line feed in a text",  WIRE("+a\n\r\n"),                 "", true},
+    {"CR in a length",         WIRE("$5\rX\r\n"),                "", true},
+    {"a length of 25 digits",  WIRE("$1234567890123456789012345\r\n"), "", true},
     {"a blank line",           WIRE("\r\n"),                      "", false},
     {"streamed string",        WIRE("$?\r\n"),                    "", true},
     {"streamed array",         WIRE("*?\r\n"),                    "", true},

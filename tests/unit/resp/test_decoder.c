@@ -10,6 +10,7 @@
 #include "resp/decoder.h"
 #include "unit/resp/decoder_cases.h"
 #include "unit/resp/decoder_owner.h"
+#include "unit/resp/scarce_hiredis.h"
 #include "unit/resp/transcript.h"
 #include <shoal/alloc.h>
 #include <shoal/errors.h>
@@ -412,6 +413,64 @@ static void test_feeding_survives_every_failed_allocation(void **state)
     }
 }
 
+static void test_the_readers_memory_may_run_out(void **state)
+{
+    (void)state;
+    static const shoal__decoder_hooks_t hooks = {on_begin, on_reply};
+    static char large[100000];
+    size_t failed_news = 0, failed_feeds = 0, failed_resets = 0;
+    bool is_enough = false;
+    for (size_t allowed = 0; !is_enough; allowed++) {
+        owner = (owner_t){.is_quiet = true};
+        allow_hiredis(allowed);
+        int rc = shoal__decoder_new(&decoder, &limits, &hooks, &owner);
+        if (rc < 0) {
+            assert_int_equal(rc, SHOAL_ENOMEM);
+            failed_news++;
+            continue;
+        }
+        rc = feed("$100000\r\n");
+        for (int half = 0; half < 2 && rc == 0; half++)
+            rc = shoal__decoder_feed(decoder, large, sizeof large / 2);
+        if (rc < 0) {
+            assert_int_equal(rc, SHOAL_ENOMEM);
+            assert_string_not_equal(shoal__decoder_error(decoder), "");
+            assert_int_equal(feed("\r\n"), SHOAL_ENOMEM); /* it is final */
+            failed_feeds++;
+        }
+        assert_int_equal(owner.replies, 0);
+        rc = shoal__decoder_reset(decoder);
+        if (rc < 0) {
+            assert_int_equal(rc, SHOAL_ENOMEM);
+            assert_int_equal(feed("+OK\r\n"), SHOAL_ENOMEM);
+            failed_resets++;
+        }
+        allow_hiredis(SIZE_MAX);
+        assert_int_equal(shoal__decoder_reset(decoder), 0);
+        assert_int_equal(feed("+OK\r\n"), 0);
+        assert_int_equal(owner.replies, 1);
+        is_enough = rc == 0;
+        shoal__decoder_free(decoder);
+    }
+    assert_true(failed_news > 0 && failed_feeds > 0 && failed_resets > 0);
+}
+
+static void test_counts_have_31_bits_whatever_the_limit(void **state)
+{
+    (void)state;
+    static const shoal__decoder_limits_t none = {
+        .bytes_max = SIZE_MAX, .elements_max = SIZE_MAX, .depth_max = 1024};
+
+    for (size_t piece = 1; piece <= 13; piece += 12) {
+        open_decoder(&none);
+        assert_int_equal(feed_many("*2147483647\r\n", "", 0, "", piece), 0);
+        assert_true(shoal__decoder_is_mid_reply(decoder));
+        assert_int_equal(shoal__decoder_reset(decoder), 0);
+        assert_int_equal(feed_many("*2147483648\r\n", "", 0, "", piece), SHOAL_EDESYNC);
+        close_decoder();
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -433,6 +492,9 @@ int main(void)
         TEST(test_the_steady_state_does_not_allocate),
         cmocka_unit_test(test_new_survives_every_failed_allocation),
         TEST(test_feeding_survives_every_failed_allocation),
+        cmocka_unit_test_teardown(test_the_readers_memory_may_run_out,
+                                  hiredis_tear_down),
+        cmocka_unit_test(test_counts_have_31_bits_whatever_the_limit),
     };
     return cmocka_run_group_tests_name("resp/decoder", tests, NULL, NULL);
 }

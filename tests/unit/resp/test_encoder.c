@@ -113,12 +113,15 @@ static void test_what_cannot_be_encoded(void **state)
     };
     /* clang-format on */
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        if (shoal__encoder_bytes(&cases[i].command) != 0)
+        if (shoal__encoder_bytes(&cases[i].command) != 0 ||
+            shoal__encoder_bytes_max(&cases[i].command) != 0)
             fail_msg("%s: accepted", cases[i].name);
 
     assert_int_equal(shoal__encoder_bytes(&(shoal_command_t){2, argv, most}),
                      strlen("*2\r\n$3\r\nSET\r\n$536870912\r\n\r\n") +
                          SHOAL_ARG_BYTES_MAX);
+    assert_in_range(shoal__encoder_bytes_max(&(shoal_command_t){2, argv, most}),
+                    SHOAL_ARG_BYTES_MAX + 30, SHOAL_ARG_BYTES_MAX + 60);
 }
 
 int main(void)

@@ -8,6 +8,7 @@
 
 #include "base/alloc.h"
 #include "resp/format.h"
+#include "unit/resp/scarce_hiredis.h"
 #include <shoal/errors.h>
 #include <string.h>
 
@@ -75,12 +76,35 @@ static void test_what_is_no_command(void **state)
     assert_ptr_equal(formatted.memory, &formatted);
 }
 
+static void test_the_formatters_memory_may_run_out(void **state)
+{
+    (void)state;
+    shoal__formatted_t formatted;
+    size_t allowed = 0, failures = 0;
+
+    for (int rc = SHOAL_ENOMEM; rc < 0; allowed++) {
+        formatted = (shoal__formatted_t){.memory = &formatted};
+        allow_hiredis(allowed);
+        rc = format(&formatted, "SET key:%d %s", 7, "value");
+        if (rc < 0) {
+            assert_int_equal(rc, SHOAL_ENOMEM);
+            assert_ptr_equal(formatted.memory, &formatted);
+            failures++;
+        }
+    }
+    assert_true(failures > 3);
+    check_argument(&formatted, 1, "key:7", 5);
+    shoal__formatted_release(&formatted);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_words_are_split_in_the_format_only),
         cmocka_unit_test(test_numbers_and_empty_arguments),
         cmocka_unit_test(test_what_is_no_command),
+        cmocka_unit_test_teardown(test_the_formatters_memory_may_run_out,
+                                  hiredis_tear_down),
     };
     return cmocka_run_group_tests_name("resp/format", tests, NULL, NULL);
 }

@@ -242,6 +242,16 @@ static void test_failed_allocations_are_reported(void **state)
     assert_null(shoal__frame_aggregate(&frame, &at, SHOAL_REPLY_ARRAY, 2));
     shoal__test_fail_alloc_never();
 
+    /* Room for the child, but none for its text. */
+    static const char text[100000];
+    const shoal_reply_t large = {.type = SHOAL_REPLY_STRING, .as.text.data = text};
+    shoal__frame_reset(&frame);
+    top = shoal__frame_begin(&frame, SHOAL__FRAME_REPLY, SHOAL_REPLY_ARRAY, 1);
+    at = place(top, 0, 0);
+    shoal__test_fail_alloc_after(0);
+    assert_false(shoal__frame_leaf(&frame, &at, &large, sizeof text));
+    shoal__test_fail_alloc_never();
+
     shoal__frame_reset(&frame);
     transcript_clear(&owner.heard);
     give_all(SHOAL__FRAME_REPLY);

@@ -35,7 +35,8 @@ static inline void transcript_add(transcript_t *transcript, const char *data,
     transcript->text[transcript->bytes] = '\0';
 }
 
-static inline void transcript_print(transcript_t *transcript, const char *format, ...)
+__attribute__((format(printf, 2, 3))) static inline void
+transcript_print(transcript_t *transcript, const char *format, ...)
 {
     char text[100];
     va_list args;

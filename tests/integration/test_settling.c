@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: MIT */
+
+/* A connection is given up while its writes are under way: in the buffers of a server that
+ * stands still, or in a network that holds them back.  They would run later, behind what
+ * came over the next connection; the client ends the former one first, and says so. */
+#include "support/fault_proxy.h"
+#include "support/live.h"
+#include "support/redis_process.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define WRITES 16000 /* many reads' worth for the server */
+#define LOOKS 20
+#define STALL_US 200000
+#define HOLD_US 600000 /* the network's */
+
+typedef struct scene {
+    redis_process_t *redis;
+    fault_proxy_t *proxy;
+    shoal_client_t *client;
+    _Atomic size_t completed, unknown, other;
+    _Atomic bool is_answered, is_settled;
+    _Atomic int64_t value;
+} scene_t;
+
+static void on_write(shoal_client_t *client, const shoal_result_t *result, void *data)
+{
+    scene_t *scene = data;
+    (void)client;
+
+    if (shoal_result_fate(result) == SHOAL_FATE_UNKNOWN)
+        scene->unknown++;
+    else if (shoal_result_fate(result) != SHOAL_FATE_NOT_EXECUTED)
+        scene->other++;
+    assert_false(shoal_result_is_settled(result));
+    scene->completed++;
+}
+
+static void on_value(shoal_client_t *client, const shoal_result_t *result, void *data)
+{
+    scene_t *scene = data;
+    size_t bytes = 0;
+    const char *text = NULL;
+    (void)client;
+
+    if (shoal_result_status(result) == 0)
+        text = shoal_reply_string(shoal_result_reply(result), &bytes);
+    scene->value = text ? atoll(text) : 0;
+    scene->is_settled = shoal_result_is_settled(result);
+    scene->is_answered = true;
+}
+
+/* The network holds back what it has, and nothing that comes from now on. */
+static void on_event(shoal_client_t *client, const shoal_event_t *event, void *data)
+{
+    scene_t *scene = data;
+    (void)client;
+
+    if (shoal_event_kind(event) == SHOAL_EVENT_LOST)
+        fault_proxy_carry(scene->proxy, FAULT_TO_SERVER, &(fault_carriage_t){0});
+}
+
+static void set_up(scene_t *scene, bool is_settling)
+{
+    memset(scene, 0, sizeof *scene);
+    scene->redis = redis_process_start(NULL);
+    assert_non_null(scene->redis);
+    scene->proxy = fault_proxy_start(
+        &(fault_proxy_config_t){.server_port = redis_process_port(scene->redis)});
+    assert_non_null(scene->proxy);
+    shoal_options_t *options = live_options_of_port(fault_proxy_port(scene->proxy));
+    assert_int_equal(shoal_options_set_on_event(options, on_event, scene), 0);
+    assert_int_equal(shoal_options_set_stall_timeout_us(options, STALL_US), 0);
+    assert_int_equal(shoal_options_set_timeout_us(options, 60000000), 0);
+    assert_int_equal(shoal_options_set_connect_timeout_us(options, 30000000, 30000000),
+                     0);
+    assert_int_equal(shoal_options_set_settle(options, is_settling), 0);
+    scene->client = live_open(options);
+}
+
+static void tear_down(scene_t *scene)
+{
+    assert_int_equal(shoal_client_close_and_wait(scene->client, 0), 0);
+    fault_proxy_stop(scene->proxy);
+    redis_process_stop(scene->redis);
+}
+
+static void submit(scene_t *scene, const char *command, shoal_result_cb on_result)
+{
+    const char *const argv[] = {command, "k"};
+
+    assert_int_equal(
+        shoal_client_submit(scene->client, 2, argv, NULL, on_result, scene), 0);
+}
+
+static int64_t ask_value(const scene_t *scene)
+{
+    char answer[64];
+
+    assert_true(
+        redis_ask(redis_process_port(scene->redis), "GET k", answer, sizeof answer));
+    return atoll(answer);
+}
+
+typedef enum trouble { SERVER_STANDS_STILL, NETWORK_HOLDS_BACK } trouble_t;
+
+/* Lose a connection whose writes are under way, and read over the next one.  Returns
+ * whether the value changed after it was read. */
+static bool play(scene_t *scene, trouble_t trouble)
+{
+    uint64_t since_us = waiting_now_us();
+
+    scene->completed = scene->unknown = scene->other = 0;
+    scene->is_answered = false;
+    if (trouble == SERVER_STANDS_STILL)
+        redis_process_pause(scene->redis);
+    else
+        fault_proxy_carry(scene->proxy, FAULT_TO_SERVER,
+                          &(fault_carriage_t){.delay_us = HOLD_US});
+    for (size_t i = 0; i < WRITES; i++)
+        submit(scene, "INCR", on_write);
+    WAIT_FOR(scene->completed == WRITES);
+    assert_int_equal(scene->other, 0);
+    assert_true(scene->unknown > WRITES / 2);
+    submit(scene, "GET", on_value);
+    if (trouble == SERVER_STANDS_STILL)
+        redis_process_resume(scene->redis);
+    WAIT_FOR(scene->is_answered);
+
+    bool has_moved = false;
+    uint64_t until_us = since_us + HOLD_US + 100000;
+    for (int i = 0; i < LOOKS || waiting_now_us() < until_us; i++) {
+        waiting_sleep_us(2000);
+        has_moved = has_moved || ask_value(scene) != scene->value;
+    }
+    return has_moved;
+}
+
+static void check_settling(trouble_t trouble, size_t rounds)
+{
+    scene_t scene;
+
+    set_up(&scene, true);
+    for (size_t i = 0; i < rounds; i++) {
+        bool has_moved = play(&scene, trouble);
+        assert_true(scene.is_settled);
+        assert_false(has_moved);
+    }
+    shoal_stats_t stats = live_stats(scene.client);
+    assert_int_equal(stats.unsettled, 0);
+    assert_int_equal(stats.settled, rounds + 1);
+    printf("%zu rounds, no value changed after it was read; %" PRId64 " of %zu ran\n",
+           rounds, scene.value, rounds * WRITES);
+    tear_down(&scene);
+}
+
+static void test_a_server_that_stood_still(void **state)
+{
+    (void)state;
+    check_settling(SERVER_STANDS_STILL, live_scaled(3));
+}
+
+static void test_a_network_that_held_back(void **state)
+{
+    (void)state;
+    check_settling(NETWORK_HOLDS_BACK, live_scaled(3));
+}
+
+/* The same without: values do change, and nothing else is claimed. */
+static void test_without_settling_nothing_is_claimed(void **state)
+{
+    size_t rounds = live_scaled(3), moved = 0;
+    scene_t scene;
+
+    (void)state;
+    set_up(&scene, false);
+    for (size_t i = 0; i < rounds; i++) {
+        moved += play(&scene, NETWORK_HOLDS_BACK);
+        assert_false(scene.is_settled);
+    }
+    printf("without: the value changed in %zu of %zu rounds\n", moved, rounds);
+    assert_int_equal(live_stats(scene.client).settled, 1); /* the first connection */
+    tear_down(&scene);
+}
+
+/* Without the right to, commands flow all the same. */
+static void test_a_user_that_may_not(void **state)
+{
+    char answer[64];
+    scene_t scene;
+
+    (void)state;
+    set_up(&scene, true);
+    int port = redis_process_port(scene.redis);
+    assert_true(redis_ask(port,
+                          "ACL SETUSER default resetkeys ~* -@all +@read +@write "
+                          "+acl +ping +hello",
+                          answer, sizeof answer));
+    assert_string_equal(answer, "+OK");
+    play(&scene, SERVER_STANDS_STILL);
+    assert_true(scene.is_answered);
+    assert_false(scene.is_settled);
+    assert_int_equal(live_stats(scene.client).unsettled, 1);
+    tear_down(&scene);
+}
+
+/* A server that was started anew is another one: what became of the first one's commands
+ * is not known there. */
+static void test_another_process(void **state)
+{
+    scene_t scene;
+
+    (void)state;
+    set_up(&scene, true);
+    redis_process_pause(scene.redis);
+    for (size_t i = 0; i < 100; i++)
+        submit(&scene, "INCR", on_write);
+    WAIT_FOR(scene.completed == 100);
+    redis_process_kill(scene.redis);
+    assert_true(redis_process_restart(scene.redis));
+    submit(&scene, "GET", on_value);
+    WAIT_FOR(scene.is_answered);
+    assert_false(scene.is_settled);
+    tear_down(&scene);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_server_that_stood_still),
+        cmocka_unit_test(test_a_network_that_held_back),
+        cmocka_unit_test(test_without_settling_nothing_is_claimed),
+        cmocka_unit_test(test_a_user_that_may_not),
+        cmocka_unit_test(test_another_process),
+    };
+    return cmocka_run_group_tests_name("integration/settling", tests, NULL, NULL);
+}
