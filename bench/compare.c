@@ -39,6 +39,7 @@ static const char *const config_keys[] = {
     "budget_us", "command",  "value_bytes",     "keyspace", "key_pattern",
     "sets",      "gets",     "value_bytes_max", "verify",   "resp",
     "rate",      "arrivals", "rtt_us",          "requests", "private_server",
+    "link",
 };
 
 typedef struct tally {

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#define STACK_BYTES (256u * 1024u)
+#define STACK_BYTES ((size_t)256 * 1024)
 
 int crew_start(crew_t *crew, size_t count, void *(*work)(void *member), void *members,
                size_t member_bytes)

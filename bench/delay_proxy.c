@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "delay_proxy.h"
 
-#include "delay_relay.h"
 #include "machine.h"
+#include "support/fault_relay.h"
 
 #include <errno.h>
 #include <netdb.h>
@@ -12,25 +12,27 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/signalfd.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #define BACKLOG 4096
+#define HELD_BYTES_MAX 67108864u /* of one direction of one connection */
 
-static int find_server(const target_t *server, delay_relay_spec_t *spec, char *problem,
-                       size_t problem_bytes)
+static int find_server(const target_t *server, fault_relay_config_t *engine,
+                       char *problem, size_t problem_bytes)
 {
     char port[8];
     const struct addrinfo hints = {.ai_socktype = SOCK_STREAM};
     struct addrinfo *found = NULL;
 
     if (server->socket_path) {
-        struct sockaddr_un *address = (struct sockaddr_un *)(void *)&spec->server;
+        struct sockaddr_un *address = (struct sockaddr_un *)(void *)&engine->server;
         address->sun_family = AF_UNIX;
         snprintf(address->sun_path, sizeof address->sun_path, "%s",
                  server->socket_path);
-        spec->server_bytes = sizeof *address;
+        engine->server_bytes = sizeof *address;
         return 0;
     }
     snprintf(port, sizeof port, "%d", server->port);
@@ -39,8 +41,8 @@ static int find_server(const target_t *server, delay_relay_spec_t *spec, char *p
         snprintf(problem, problem_bytes, "%s: %s", server->host, gai_strerror(rc));
         return -1;
     }
-    memcpy(&spec->server, found->ai_addr, found->ai_addrlen);
-    spec->server_bytes = found->ai_addrlen;
+    memcpy(&engine->server, found->ai_addr, found->ai_addrlen);
+    engine->server_bytes = found->ai_addrlen;
     freeaddrinfo(found);
     return 0;
 }
@@ -90,9 +92,36 @@ static void remove_folder(const delay_proxy_t *proxy)
     rmdir(proxy->folder);
 }
 
+/* Half of the round trip each way, whatever the link adds. */
+static void set_ways(fault_relay_config_t *engine, const delay_proxy_spec_t *spec)
+{
+    engine->ways[FAULT_TO_SERVER] = spec->link;
+    engine->ways[FAULT_TO_CLIENT] = spec->link;
+    engine->ways[FAULT_TO_SERVER].delay_us += spec->rtt_us / 2;
+    engine->ways[FAULT_TO_CLIENT].delay_us += spec->rtt_us - spec->rtt_us / 2;
+}
+
+/* Until SIGTERM, which is blocked.  Returns -1 if it cannot begin. */
+static int run_engine(fault_relay_config_t *engine)
+{
+    sigset_t terminate;
+
+    sigemptyset(&terminate);
+    sigaddset(&terminate, SIGTERM);
+    engine->stopper = signalfd(-1, &terminate, SFD_CLOEXEC | SFD_NONBLOCK);
+    fault_relay_t *relay = engine->stopper < 0 ? NULL : fault_relay_new(engine);
+    if (!relay)
+        return -1;
+    do
+        fault_relay_wait(relay);
+    while (fault_relay_work(relay));
+    fault_relay_free(relay);
+    return 0;
+}
+
 /* In the child: it holds nothing but the listener, above all not what others wait for to
  * be closed, and outlives nobody. */
-static void become_proxy(const delay_proxy_t *proxy, delay_relay_spec_t *spec,
+static void become_proxy(const delay_proxy_t *proxy, fault_relay_config_t *engine,
                          uint64_t cpu, pid_t parent)
 {
     setsid(); /* Ctrl-C is for the bench alone */
@@ -103,27 +132,31 @@ static void become_proxy(const delay_proxy_t *proxy, delay_relay_spec_t *spec,
     if (getppid() != parent)
         raise(SIGTERM);
 
-    if (spec->listener != STDERR_FILENO + 1)
-        spec->listener = dup2(spec->listener, STDERR_FILENO + 1);
+    if (engine->listener != STDERR_FILENO + 1)
+        engine->listener = dup2(engine->listener, STDERR_FILENO + 1);
     close_range(STDERR_FILENO + 2, ~0u, 0);
     if (cpu != MACHINE_NO_CPU)
         machine_pin(cpu);
-    int rc = delay_relay_run(spec);
+    int rc = run_engine(engine);
     remove_folder(proxy);
     _exit(rc < 0);
 }
 
-int delay_proxy_start(delay_proxy_t *proxy, const target_t *server, uint64_t rtt_us,
-                      uint64_t cpu, char *problem, size_t problem_bytes)
+int delay_proxy_start(delay_proxy_t *proxy, const target_t *server,
+                      const delay_proxy_spec_t *spec, char *problem,
+                      size_t problem_bytes)
 {
-    delay_relay_spec_t spec = {.delay_ns = rtt_us * 500};
+    fault_relay_config_t engine = {.held_bytes_max = HELD_BYTES_MAX,
+                                   .seed = spec->seed};
     pid_t parent = getpid();
 
-    *proxy = (delay_proxy_t){.rtt_us = rtt_us};
-    if (find_server(server, &spec, problem, problem_bytes) < 0)
+    *proxy = (delay_proxy_t){.rtt_us = spec->rtt_us};
+    set_ways(&engine, spec);
+    if (find_server(server, &engine, problem, problem_bytes) < 0)
         return -1;
-    spec.listener = server->socket_path ? listen_on_path(proxy) : listen_on_port(proxy);
-    if (spec.listener < 0) {
+    engine.listener =
+        server->socket_path ? listen_on_path(proxy) : listen_on_port(proxy);
+    if (engine.listener < 0) {
         snprintf(problem, problem_bytes, "the delay proxy cannot listen: %s",
                  strerror(errno));
         remove_folder(proxy);
@@ -138,9 +171,9 @@ int delay_proxy_start(delay_proxy_t *proxy, const target_t *server, uint64_t rtt
     sigprocmask(SIG_BLOCK, &terminate, &former);
     proxy->pid = fork();
     if (proxy->pid == 0)
-        become_proxy(proxy, &spec, cpu, parent);
+        become_proxy(proxy, &engine, spec->cpu, parent);
     sigprocmask(SIG_SETMASK, &former, NULL);
-    close(spec.listener);
+    close(engine.listener);
     if (proxy->pid < 0) {
         snprintf(problem, problem_bytes, "fork: %s", strerror(errno));
         remove_folder(proxy);

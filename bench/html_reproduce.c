@@ -47,6 +47,10 @@ static void put_server(FILE *out, const options_t *options,
     if (options->target.resp == 2)
         fputs(" --resp 2", out);
     put_number(out, "--rtt", options->rtt_us, 0);
+    if (options->link_text) {
+        fputs(" --link", out);
+        put_argument(out, options->link_text);
+    }
 }
 
 /* The first strategy by --mode and --flush, the others by --against. */

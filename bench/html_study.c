@@ -3,6 +3,7 @@
 
 #include "chart_scale.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -219,6 +220,7 @@ static void add_point(study_group_t *group, uint64_t value)
         if (group->axis[i] == value)
             return;
     }
+    assert(group->axis); /* as of every group that is counted */
     for (; at > 0 && group->axis[at - 1] > value; at--)
         group->axis[at] = group->axis[at - 1];
     group->axis[at] = value;

@@ -4,6 +4,7 @@
 #include <malloc.h>
 #include <sched.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -116,12 +117,10 @@ static bool find_line(const char *path, const char *name, char *text, size_t byt
 uint64_t machine_peak_rss_bytes(void)
 {
     char text[64];
-    unsigned long long kib;
     struct rusage usage;
 
-    if (find_line("/proc/self/status", "VmHWM", text, sizeof text) &&
-        sscanf(text, "%llu kB", &kib) == 1)
-        return kib * 1024;
+    if (find_line("/proc/self/status", "VmHWM", text, sizeof text))
+        return strtoull(text, NULL, 10) * 1024; /* in kB */
     getrusage(RUSAGE_SELF, &usage);
     return (uint64_t)usage.ru_maxrss * 1024;
 }

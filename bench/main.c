@@ -36,7 +36,7 @@ typedef struct bench {
     FILE *out;
 } bench_t;
 
-static int fail(int code, const char *format, ...)
+__attribute__((format(printf, 2, 3))) static int fail(int code, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
@@ -104,7 +104,11 @@ static delay_proxy_t *find_proxy(bench_t *bench, uint64_t rtt_us)
 {
     char problem[400];
     /* With two CPUs it keeps off the client's; with more it goes where there is room. */
-    uint64_t cpu = bench->context.cpus > 2 ? MACHINE_NO_CPU : bench->options.server_cpu;
+    const delay_proxy_spec_t spec = {
+        .rtt_us = rtt_us,
+        .link = bench->options.link,
+        .seed = bench->options.seed,
+        .cpu = bench->context.cpus > 2 ? MACHINE_NO_CPU : bench->options.server_cpu};
 
     for (size_t i = 0; i < bench->proxies_count; i++) {
         if (bench->proxies[i].rtt_us == rtt_us)
@@ -113,7 +117,7 @@ static delay_proxy_t *find_proxy(bench_t *bench, uint64_t rtt_us)
     if (bench->proxies_count == PROXIES_MAX)
         return NULL;
     delay_proxy_t *proxy = &bench->proxies[bench->proxies_count];
-    if (delay_proxy_start(proxy, &bench->options.target, rtt_us, cpu, problem,
+    if (delay_proxy_start(proxy, &bench->options.target, &spec, problem,
                           sizeof problem) < 0) {
         fail(EXIT_FAILED, "%s", problem);
         return NULL;
@@ -128,7 +132,7 @@ static int set_targets(bench_t *bench)
     for (size_t i = 0; i < bench->list.count; i++) {
         options_t *options = bench->list.options[i];
         options->target = bench->options.target;
-        if (options->rtt_us == 0)
+        if (!options_have_proxy(options))
             continue;
         delay_proxy_t *proxy = find_proxy(bench, options->rtt_us);
         if (!proxy)

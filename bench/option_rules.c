@@ -2,6 +2,7 @@
 #include "option_rules.h"
 
 #include "profile.h"
+#include "support/fault_spec.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -75,6 +76,16 @@ static const char *set_resp(options_t *options, const char *text)
         return "expected 2 or 3";
     options->target.resp = text[0] - '0';
     return NULL;
+}
+
+static const char *set_link(options_t *options, const char *text)
+{
+    const char *problem = fault_spec_parse(text, &options->link);
+
+    if (!problem && !fault_spec_is_lossless(&options->link))
+        problem = "expected nothing but delay_us, jitter_us, bytes_per_s and chunk";
+    options->link_text = text;
+    return problem;
 }
 
 static const char *set_arrivals(options_t *options, const char *text)
@@ -177,6 +188,9 @@ const rule_t option_rules[] = {
      "reach the private server by TCP on 127.0.0.1, not by a Unix socket"},
     {0, "rtt", "US", WHOLE(rtt_us, 0, 10000000),
      "a delay proxy of ours adds this round trip, half each way [0]"},
+    {0, "link", "SPEC", CALL(set_link),
+     "the proxy is a link that is slow or uneven, each way: KEY=NUMBER,... with"
+     " bytes_per_s, delay_us, jitter_us (up to so much longer) and chunk (bytes of a write)"},
 
     HEADING("The load"),
     {'c', "callers", "N", WHOLE(callers, 1, OPTIONS_CALLERS_MAX),

@@ -208,7 +208,7 @@ static bool parse_one(options_t *options, int argc, char **argv, int *index)
     }
     char shown[40];
     snprintf(shown, sizeof shown, "%.*s", (int)name_bytes, argument);
-    return apply(options, rule, shown, text);
+    return apply(options, rule, shown, text ? text : "");
 }
 
 static bool parse_against(options_t *options)

@@ -6,6 +6,7 @@
 
 #include "key_pattern.h"
 #include "strategy.h"
+#include "support/fault_carriage.h"
 #include "target.h"
 #include "workload.h"
 
@@ -32,8 +33,10 @@ typedef struct strategy_list {
 
 typedef struct options {
     target_t target;
-    bool is_private; /* no server was named: start one */
-    uint64_t rtt_us; /* added between client and server; 0: no proxy */
+    bool is_private;       /* no server was named: start one */
+    uint64_t rtt_us;       /* added between client and server */
+    fault_carriage_t link; /* what lies between them otherwise, each way */
+    const char *link_text; /* the same as it was given; NULL: nothing does */
 
     uint64_t callers;
     uint64_t threads;     /* of explicit, raw, and of the open loop's generator */
@@ -110,6 +113,12 @@ static inline void options_default(uint64_t *field, uint64_t value)
 {
     if (*field == OPTIONS_UNSET)
         *field = value;
+}
+
+/* Does anything lie between client and server? */
+static inline bool options_have_proxy(const options_t *options)
+{
+    return options->rtt_us != 0 || options->link_text != NULL;
 }
 
 /* How many connections explicit pipelines have. */

@@ -95,6 +95,8 @@ void report_heading(FILE *out, const options_t *options,
     if (options->rtt_us > 0)
         fprintf(out, "; %llu us of added round trip",
                 (unsigned long long)options->rtt_us);
+    if (options->link_text)
+        fprintf(out, "; a link of %s", options->link_text);
     if (options->requests)
         fprintf(out, "; %llu commands", (unsigned long long)options->requests);
     else

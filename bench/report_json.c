@@ -204,6 +204,7 @@ static void put_config(json_t *json, const options_t *options, const series_t *s
     put_number(json, "warmup_s", (double)options->warmup_us / 1e6);
     put_whole(json, "rounds", options->rounds);
     put_whole(json, "rtt_us", options->rtt_us);
+    put_text(json, "link", options->link_text ? options->link_text : "");
     put_whole(json, "latency_sampling", series->sampling);
     put_text(json, "url", context->url);
     put_bool(json, "private_server", options->is_private);

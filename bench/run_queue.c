@@ -8,6 +8,7 @@
 #include "crew.h"
 #include "shoal_load.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #define TAKE_MAX 256u
@@ -66,6 +67,7 @@ static void settle(queue_thread_t *thread, const shoal_completion_t *batch,
     bool is_measuring = run_phase(run) == RUN_MEASURING;
     uint64_t now_ns = clock_ns();
 
+    assert(thread->callers_count > 0); /* else nothing was submitted */
     for (size_t i = 0; i < count; i++) {
         size_t slot = batch[i].tag % thread->callers_count;
         shoal_load_check(run, &thread->commands[slot], batch[i].result);

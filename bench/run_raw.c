@@ -8,6 +8,7 @@
 #include "crew.h"
 #include "run.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -58,6 +59,7 @@ static void *create_integer(const redisReadTask *task, long long value)
     return nothing;
 }
 
+/* hiredis says char *. NOLINTNEXTLINE(readability-non-const-parameter) */
 static void *create_double(const redisReadTask *task, double value, char *text,
                            size_t bytes)
 {
@@ -114,6 +116,8 @@ static int encode_batch(raw_thread_t *thread, uint64_t seed)
     const workload_t *workload = thread->run->workload;
     uint64_t depth = thread->run->strategy->depth;
     command_t command;
+
+    assert(depth > 0); /* strategy_parse_mode() takes no other */
 
     /* The same commands twice: to count, and to write. */
     for (int pass = 0; pass < 2; pass++) {

@@ -26,7 +26,11 @@ static int set_flush(shoal_options_t *options, const run_t *run)
     const strategy_t *strategy = run->strategy;
     uint64_t us = strategy->flush == SHOAL_FLUSH_AUTO ? run->options->budget_us
                                                       : strategy->pause_us;
-    return shoal_options_set_flush(options, strategy->flush, us);
+    int rc = shoal_options_set_flush(options, strategy->flush, us);
+
+    if (rc == 0 && strategy->has_integrity)
+        rc = shoal_options_set_integrity(options, strategy->integrity);
+    return rc;
 }
 
 /* Room for every caller, and for the commands' bytes. */

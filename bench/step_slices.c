@@ -16,9 +16,8 @@ double step_median_ns(step_sample_t *samples, size_t count)
     if (count == 0)
         return (double)NAN;
     qsort(samples, count, sizeof *samples, compare);
-    return (double)(samples[(count - 1) / 2].latency_ns +
-                    samples[count / 2].latency_ns) /
-           2;
+    size_t low = (count - 1) / 2, high = count / 2;
+    return (double)(samples[low].latency_ns + samples[high].latency_ns) / 2;
 }
 
 double step_settled_ms(step_sample_t *samples, size_t count, double base_ns)

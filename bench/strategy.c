@@ -63,8 +63,35 @@ int strategy_parse_mode(strategy_t *strategy, const char *text)
     return -1;
 }
 
+static int parse_integrity(strategy_t *strategy, const char *text)
+{
+    static const char *const names[] = {[SHOAL_INTEGRITY_SHAPES] = "shapes",
+                                        [SHOAL_INTEGRITY_DETECT] = "detect",
+                                        [SHOAL_INTEGRITY_STRICT] = "strict"};
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        if (strcmp(names[i], text) != 0)
+            continue;
+        strategy->integrity = (shoal_integrity_t)i;
+        strategy->has_integrity = strategy->integrity != SHOAL_INTEGRITY_DETECT;
+        return 0;
+    }
+    return -1;
+}
+
 int strategy_parse_flush(strategy_t *strategy, const char *text)
 {
+    char flush[32];
+    size_t bytes = strcspn(text, "/");
+
+    if (parse_integrity(strategy, text) == 0)
+        return 0;
+    if (bytes >= sizeof flush ||
+        (text[bytes] && parse_integrity(strategy, text + bytes + 1) < 0))
+        return -1;
+    memcpy(flush, text, bytes);
+    flush[bytes] = '\0';
+    text = flush;
     if (strcmp(text, "auto") == 0) {
         strategy->flush = SHOAL_FLUSH_AUTO;
         return 0;
@@ -90,7 +117,8 @@ int strategy_parse(strategy_t *strategy, const strategy_t *base, const char *tex
     *strategy = *base;
     *ret_problem =
         "expected callback, sync, borrowed, queue, pool, collector, explicit:N, "
-        "raw:N, auto, off, fixed:US or MODE+FLUSH";
+        "raw:N, auto, off, fixed:US, shapes, detect, strict, FLUSH/INTEGRITY or "
+        "MODE+FLUSH";
     if (bytes >= sizeof mode)
         return -1;
     memcpy(mode, text, bytes);
@@ -125,16 +153,20 @@ void strategy_flush_name(const strategy_t *strategy, char *text, size_t text_byt
         snprintf(text, text_bytes, "%s", "");
         return;
     }
+    const char *integrity = "";
+    if (strategy->has_integrity)
+        integrity =
+            strategy->integrity == SHOAL_INTEGRITY_STRICT ? "/strict" : "/shapes";
     switch (strategy->flush) {
     case SHOAL_FLUSH_AUTO:
-        snprintf(text, text_bytes, "auto");
+        snprintf(text, text_bytes, "auto%s", integrity);
         break;
     case SHOAL_FLUSH_OFF:
-        snprintf(text, text_bytes, "off");
+        snprintf(text, text_bytes, "off%s", integrity);
         break;
     case SHOAL_FLUSH_FIXED:
-        snprintf(text, text_bytes, "fixed:%llu",
-                 (unsigned long long)strategy->pause_us);
+        snprintf(text, text_bytes, "fixed:%llu%s",
+                 (unsigned long long)strategy->pause_us, integrity);
         break;
     }
 }

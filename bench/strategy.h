@@ -5,6 +5,7 @@
 /* One way of getting commands to the server: a mode and, for the modes of shoal, a
  * flush setting. */
 
+#include <shoal/integrity.h>
 #include <shoal/options.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -25,7 +26,9 @@ typedef struct strategy {
     bench_mode_t mode;
     uint64_t depth; /* commands per batch, for MODE_EXPLICIT and MODE_RAW */
     shoal_flush_mode_t flush;
-    uint64_t pause_us; /* for SHOAL_FLUSH_FIXED */
+    uint64_t pause_us;  /* for SHOAL_FLUSH_FIXED */
+    bool has_integrity; /* another than the library's default */
+    shoal_integrity_t integrity;
 } strategy_t;
 
 /* True for the modes that use the library. */
@@ -37,7 +40,8 @@ bool strategy_has_open_loop(const strategy_t *strategy);
 /* "callback", "explicit:100", "raw:128" ...  Returns -1 if it is none. */
 int strategy_parse_mode(strategy_t *strategy, const char *text);
 
-/* "auto", "off", "fixed:100".  Returns -1 if it is none. */
+/* "auto", "off", "fixed:100", or "shapes", "detect", "strict", or both as in "off/strict".
+ * Returns -1 if it is none. */
 int strategy_parse_flush(strategy_t *strategy, const char *text);
 
 /* A mode, a flush setting for `base`'s mode, or MODE+FLUSH.  What the text leaves open
@@ -48,7 +52,7 @@ int strategy_parse(strategy_t *strategy, const strategy_t *base, const char *tex
 /* The mode with its depth: "raw:128". */
 void strategy_mode_name(const strategy_t *strategy, char *text, size_t text_bytes);
 
-/* "fixed:100"; "" for modes without a flush setting. */
+/* "fixed:100", "auto/strict"; "" for modes without a flush setting. */
 void strategy_flush_name(const strategy_t *strategy, char *text, size_t text_bytes);
 
 /* Both, as a row is headed: "callback auto". */

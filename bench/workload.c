@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "workload.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -89,23 +90,26 @@ static bool is_named(const workload_t *workload, const char *name)
            strncasecmp(workload->bytes, name, workload->argvlen[0]) == 0;
 }
 
+static bool is_echo_of_data(const workload_t *workload)
+{
+    return is_named(workload, "ECHO") && workload->argc == 2 &&
+           workload->places_count == 1 && has_place(workload, WORKLOAD_DATA) &&
+           workload->argvlen[1] == workload->value_bytes_max;
+}
+
 static int choose_check(workload_t *workload, const char **ret_problem)
 {
     workload->check = WORKLOAD_CHECK_ERRORS;
     if (!workload->is_verified)
         return 0;
 
-    if (is_mix(workload)) {
+    if (is_mix(workload) || is_echo_of_data(workload)) {
         workload->check = WORKLOAD_CHECK_VALUE;
     } else if (is_named(workload, "GET") && workload->argc == 2) {
         if (has_place(workload, WORKLOAD_RANDOM)) {
             *ret_problem = "--verify with GET needs __key__ in place of __rand_int__";
             return -1;
         }
-        workload->check = WORKLOAD_CHECK_VALUE;
-    } else if (is_named(workload, "ECHO") && workload->argc == 2 &&
-               workload->places_count == 1 && has_place(workload, WORKLOAD_DATA) &&
-               workload->argvlen[1] == workload->value_bytes_max) {
         workload->check = WORKLOAD_CHECK_VALUE;
     } else if (is_named(workload, "SET") && workload->argc == 3) {
         workload->check = WORKLOAD_CHECK_TEXT;
@@ -186,6 +190,7 @@ static void choose_numbers(workload_t *workload, key_pattern_kind_t pattern)
 int workload_init(workload_t *workload, const workload_spec_t *spec,
                   const char **ret_problem)
 {
+    assert(spec->argc > 0); /* there is a default command */
     *workload = (workload_t){
         .argc = spec->argc,
         .value_bytes = spec->value_bytes,

@@ -132,6 +132,22 @@ class RoundTrips(Program):
         )  # fmt: skip
 
 
+    def test_a_link_is_slow_and_loses_nothing(self):
+        slow = "bytes_per_s=50000,jitter_us=300,chunk=7"
+        for server in ([], ["--tcp"]):
+            for rtt in ([], ["--rtt", 500]):
+                runs = self.measure(
+                    "-c", 4, "--link", slow, *rtt, *server, "--verify", "-r", 10,
+                    "--duration", 0.2, "--against", "pool",
+                )  # fmt: skip
+                for run in runs:
+                    with self.subTest(run["strategy"], rtt=rtt, server=server):
+                        self.assertEqual(run["config"]["link"], slow)
+                        self.assertEqual(run["errors"], 0)
+                        # 59 bytes there and 5 back
+                        self.assertGreaterEqual(run["latency_us"]["p0"], 64 * 20 * 0.999)
+
+
 class Profiles(Program):
     def check(self, profile, points, *args):
         html = self.path / "report.html"
@@ -251,6 +267,7 @@ class Mistakes(Program):
         cases = [
             ["--nonsense"], ["-c", "0"], ["-c", "x"], ["-c"], ["--flush", "fixed:0"],
             ["--mode", "explicit"], ["--profile", "nothing"], ["--rtt", "-1"],
+            ["--link", "flip=1"], ["--link", "speed=1"],
             ["--rates", "1,,2"], ["--rates", ""], ["--callers-list", "0"],
             ["--flushes", "auto,slow"], ["--data-range", "9-3"], ["--ratio", "0:0"],
             ["--ratio", "1"], ["--key-pattern", "odd"], ["--compare", "one.json"],

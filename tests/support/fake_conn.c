@@ -167,7 +167,7 @@ static void serve(fake_conn_t *conn)
     fake_request_t request = {0};
     size_t at = 0, used;
 
-    while (may_read(conn) && !conn->is_deaf) {
+    while (conn->in.size > at && may_read(conn) && !conn->is_deaf) {
         if (!fake_request_parse(&request, conn->in.data + at, conn->in.size - at,
                                 &used)) {
             conn->world->broken++;
@@ -311,16 +311,19 @@ uint64_t fake_conn_due_us(const fake_conn_t *conn)
 
 void fake_conn_work(fake_conn_t *conn, bool is_readable, uint64_t now_us)
 {
+    bool was_busy;
     size_t before;
 
     if (is_readable && may_read(conn))
         receive(conn);
     do { /* a stubborn server takes its commands one by one */
         before = conn->in.size;
+        was_busy = conn->acts != NULL;
         serve(conn);
         if (!conn->world->is_frozen)
             perform(conn, now_us);
-    } while (conn->in.size < before && conn->in.size > 0 && may_read(conn));
+    } while ((conn->in.size < before || (was_busy && !conn->acts)) &&
+             conn->in.size > 0 && may_read(conn));
 }
 
 void fake_conn_release(fake_conn_t *conn)

@@ -47,8 +47,9 @@ static bool tick(void)
 
 int main(int argc, char **argv)
 {
-    char *end = NULL;
-    double rate = argc == 2 ? strtod(argv[1], &end) : 0;
+    const char *text = argc == 2 ? argv[1] : "";
+    char *end;
+    double rate = strtod(text, &end);
     uint64_t start_ns = clock_ns() + START_NS;
 
     if (!(rate > 0) || *end != '\0') {
