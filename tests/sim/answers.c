@@ -54,50 +54,92 @@ static void say_integer(sim_link_t *link, uint32_t id)
 
 /* ---- greeting ---- */
 
-/* HELLO or AUTH: false if the client is turned away. */
-static bool authenticate(sim_link_t *link, const sim_heard_t *heard)
+/* HELLO or AUTH. */
+static void authenticate(sim_link_t *link, const sim_heard_t *heard)
 {
     bool is_hello = heard->verb == SIM_VERB_HELLO;
 
     if (is_hello && !link->knows_hello) {
         say(link, "-ERR unknown command 'HELLO'\r\n");
-        return true;
+        return;
     }
     if (link->rejects_auth || !heard->is_right) {
         say(link, "-WRONGPASS invalid username-password pair\r\n");
-        return false;
+        return;
     }
     link->is_known = true;
     link->is_resp3 = is_hello;
-    say(link, is_hello ? "%%2\r\n+version\r\n+7.0.15\r\n+proto\r\n:3\r\n" : "+OK\r\n");
-    return true;
+    if (is_hello)
+        say(link, "%%3\r\n+version\r\n+7.0.15\r\n+proto\r\n:3\r\n+id\r\n:%u\r\n",
+            link->serial);
+    else
+        say(link, "+OK\r\n");
+}
+
+static void say_text(sim_link_t *link, const char *text)
+{
+    say(link, "$%zu\r\n%s\r\n", strlen(text), text);
+}
+
+static void say_process(sim_link_t *link, const sim_world_t *world)
+{
+    char text[64];
+
+    snprintf(text, sizeof text, "# Server\r\nrun_id:%" PRIu32 "\r\ntcp_port:6379",
+             world->restarts);
+    say_text(link, text);
+}
+
+/* CLIENT INFO, CLIENT KILL ID number ..., or what is answered with OK. */
+static void answer_client(sim_link_t *link, sim_world_t *world,
+                          const sim_heard_t *heard)
+{
+    char text[64];
+
+    if (sim_dice_hits(&world->dice, 64)) {
+        say(link, "-ERR unknown subcommand\r\n");
+    } else if (heard->is_info) {
+        snprintf(text, sizeof text, "id=%" PRIu32 " addr=" SIM_ADDRESS "\n",
+                 link->serial, link->serial);
+        say_text(link, text);
+    } else if (heard->is_kill) {
+        unsigned count = heard->killed ? sim_ghosts_kill(world, heard->killed) : 0;
+        say(link, ":%u\r\n", count);
+    } else {
+        say(link, "+OK\r\n");
+    }
 }
 
 static void greet(sim_link_t *link, sim_world_t *world, const sim_heard_t *heard)
 {
-    if (heard->verb == SIM_VERB_HELLO || heard->verb == SIM_VERB_AUTH) {
-        if (link->heard_head != link->heard_tail || heard->end != link->accepted_bytes)
-            sim_world_fail(world, "O7: something was sent behind HELLO or AUTH");
-        if (!authenticate(link, heard))
-            return;
-    } else {
-        if (!link->is_known || link->setup_left == 0)
-            sim_world_fail(world, "O7: an unexpected SELECT, CLIENT or PING");
-        link->setup_left--;
-        if (heard->verb == SIM_VERB_CLIENT && sim_dice_hits(&world->dice, 64))
-            say(link, "-ERR unknown subcommand 'SETINFO'\r\n");
-        else if (heard->verb == SIM_VERB_PING)
-            say(link, "+PONG\r\n");
-        else
-            say(link, "+OK\r\n");
-    }
-    if (link->is_known && link->setup_left == 0)
-        link->greeting_end = link->produced_bytes;
+    bool is_who = heard->verb == SIM_VERB_HELLO || heard->verb == SIM_VERB_AUTH;
+
+    if (is_who &&
+        (link->heard_head != link->heard_tail || heard->end != link->accepted_bytes))
+        sim_world_fail(world, "O7: something was sent behind HELLO or AUTH");
+    if (!is_who && !link->is_known)
+        sim_world_fail(world, "O7: something was sent before HELLO or AUTH");
+    if (is_who)
+        authenticate(link, heard);
+    else if (heard->verb == SIM_VERB_PING)
+        say(link, "+PONG\r\n");
+    else if (heard->verb == SIM_VERB_INFO)
+        say_process(link, world);
+    else if (heard->verb == SIM_VERB_FENCE)
+        say(link, "$16\r\n%.16s\r\n", heard->nonce);
+    else if (heard->verb == SIM_VERB_CLIENT)
+        answer_client(link, world, heard);
+    else
+        say(link, heard->is_right ? "+OK\r\n" : "-ERR DB index is out of range\r\n");
+    if (heard->verb == SIM_VERB_SELECT)
+        link->is_selected = heard->is_right;
+    link->greetings_answered++;
+    link->greeting_end = link->produced_bytes;
 }
 
 /* ---- unasked ---- */
 
-static void say_push(sim_link_t *link, sim_dice_t *dice)
+void sim_link_push(sim_link_t *link, sim_dice_t *dice)
 {
     switch (sim_dice_below(dice, 4)) {
     case 0:
@@ -121,7 +163,7 @@ static void say_around(sim_link_t *link, sim_world_t *world, uint32_t push_rate,
     if (!link->is_resp3 || link->is_ghost)
         return;
     while (sim_dice_hits(&world->dice, push_rate < 900 ? push_rate : 900))
-        say_push(link, &world->dice);
+        sim_link_push(link, &world->dice);
     if (sim_dice_hits(&world->dice, attribute_rate))
         say(link, "|1\r\n+ttl\r\n:%u\r\n", sim_dice_below(&world->dice, 100));
 }
@@ -175,8 +217,10 @@ static void say_value(sim_link_t *link, const sim_call_t *call, uint32_t id)
 static const char *rejection(const sim_link_t *link, const sim_world_t *world,
                              const sim_call_t *call)
 {
-    if (world->now_us < world->loading_until_us)
-        return "-LOADING ";
+    if (world->now_us < world->trouble_until_us)
+        return world->trouble;
+    if (link->is_forgotten)
+        return "-NOAUTH ";
     if (link->is_demoted && call->command_class != SHOAL__CLASS_RO)
         return "-READONLY ";
     return NULL;
@@ -188,9 +232,10 @@ static void execute(sim_world_t *world, uint32_t id)
 
     call->executed++;
     if (call->executed > 1 && !sim_call_is_repeatable(call))
-        sim_world_fail(world, "O2: %u was executed twice", id);
+        sim_oracle_blame(world, call, "O2: %u was executed twice", id);
     if (call->is_done && call->fate == SHOAL_FATE_NOT_EXECUTED)
-        sim_world_fail(world, "O4: %u was executed, but reported not to be", id);
+        sim_oracle_blame(world, call, "O4: %u was executed, but reported not to be",
+                         id);
 }
 
 static void execute_unit(sim_link_t *link, sim_world_t *world, uint32_t id)
@@ -220,8 +265,9 @@ static void take_unit_part(sim_link_t *link, sim_world_t *world, uint32_t id)
         link->is_unit_rejected = false;
     }
     if (link->unit_first != call->unit_first || link->unit_next != id) {
-        sim_world_fail(world, "O8: %u of unit %u came, but %u of unit %u was due", id,
-                       call->unit_first, link->unit_next, link->unit_first);
+        sim_oracle_blame(world, call,
+                         "O8: %u of unit %u came, but %u of unit %u was due", id,
+                         call->unit_first, link->unit_next, link->unit_first);
         return;
     }
     link->unit_next = id + 1;
@@ -245,7 +291,11 @@ static void answer(sim_link_t *link, sim_world_t *world, uint32_t id)
     const char *error = rejection(link, world, call);
 
     if (error) {
-        call->rejected++;
+        /* With these it may be sent again. */
+        bool is_proof = world->now_us >= world->trouble_until_us
+                            ? !link->is_forgotten || world->config.greeting.password
+                            : world->is_trouble_passing;
+        call->rejected += is_proof;
         say_id(link, error, id);
     } else if (sim_dice_hits(&world->dice, world->swarm.error_rate)) {
         /* What a script did before its error stays done. */
@@ -269,6 +319,26 @@ static void take_command(sim_link_t *link, sim_world_t *world, uint32_t id)
     call->answer_link = link->serial;
     call->answer_begin = begin;
     call->answer_end = link->produced_bytes;
+    sim_oracle_answered(world, link, id);
+    sim_desync_answered(world, link, begin, false);
+}
+
+/* ECHO needs no key: only what is wrong with the whole server keeps it from answering. */
+static void answer_fence(sim_link_t *link, sim_world_t *world, const sim_heard_t *heard)
+{
+    static const char *const errors[] = {"-LOADING ", "-BUSY ", "-MASTERDOWN "};
+    bool is_in_trouble = world->now_us < world->trouble_until_us;
+
+    for (size_t i = 0; i < 3; i++) {
+        if (is_in_trouble && strcmp(world->trouble, errors[i]) == 0) {
+            say(link, "%sfor now\r\n", errors[i]);
+            return;
+        }
+    }
+    if (link->is_forgotten)
+        say(link, "-NOAUTH Authentication required.\r\n");
+    else
+        say(link, "$16\r\n%.16s\r\n", heard->nonce);
 }
 
 void sim_link_execute(sim_link_t *link, sim_world_t *world, const sim_heard_t *heard)
@@ -277,15 +347,20 @@ void sim_link_execute(sim_link_t *link, sim_world_t *world, const sim_heard_t *h
 
     say_around(link, world, world->swarm.push_rate, world->swarm.attribute_rate);
     sim_world_note(world, "execute", heard->verb, id);
-    if (heard->verb < SIM_VERB_PING && link->greeting_end != SHOAL__NEVER_US)
-        sim_world_fail(world, "O7: the greeting goes on behind its end");
-    if (sim_link_greets(link, (sim_verb_t)heard->verb)) {
+    if (heard->is_greeting) {
         greet(link, world, heard);
         return;
     }
     if (link->unit_first &&
         (id == 0 || world->calls[id].unit_first != link->unit_first)) {
-        sim_world_fail(world, "O8: %u came inside unit %u", id, link->unit_first);
+        sim_oracle_blame(world, &world->calls[id], "O8: %u came inside unit %u", id,
+                         link->unit_first);
+        return;
+    }
+    if (heard->verb == SIM_VERB_FENCE) {
+        uint64_t begin = link->produced_bytes;
+        answer_fence(link, world, heard);
+        sim_desync_answered(world, link, begin, true);
         return;
     }
     if (id == 0) {
@@ -298,11 +373,17 @@ void sim_link_execute(sim_link_t *link, sim_world_t *world, const sim_heard_t *h
     /* What was rejected may be sent again behind younger commands; the rest is in
      * order. */
     if (world->calls[id].rejected == 0) {
-        if (id <= link->fresh_id)
-            sim_world_fail(world, "O8: %u came behind %u", id, link->fresh_id);
-        link->fresh_id = id;
+        uint32_t *fresh_id = &link->fresh_id[world->calls[id].thread];
+        if (id <= *fresh_id)
+            sim_oracle_blame(world, &world->calls[id], "O8: %u came behind %u", id,
+                             *fresh_id);
+        *fresh_id = id;
     }
     world->answers++;
+    if (link->is_ghost && link->serial < world->settled_link &&
+        (world->calls[id].command_class != SHOAL__CLASS_RO ||
+         world->calls[id].unit_first))
+        sim_world_fail(world, "O8: %u runs late, but its connection is settled", id);
     if (link->is_ghost)
         world->sights.ghost_commands++;
     else

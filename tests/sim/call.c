@@ -3,13 +3,13 @@
 
 #include "base/alloc.h"
 #include "base/time_us.h"
+#include "resp/command_info.h"
+#include "resp/reply_shape.h"
 #include "sim/world.h"
 #include <shoal/errors.h>
 #include <string.h>
 
-#define LOOP_TICKET (UINT64_C(1) << 63)
 #define BIG_BYTES_MAX 20000
-#define DEPTH_MAX 3 /* of callbacks that cause callbacks */
 
 static const struct verb {
     const char *name;
@@ -100,18 +100,6 @@ static char *encode(const sim_call_t *call, uint32_t id, char *at)
 
 /* ---- results ---- */
 
-static void act_in_callback(sim_world_t *world)
-{
-    if (world->is_closing || world->depth >= DEPTH_MAX || world->has_failed)
-        return;
-    world->depth++;
-    if (sim_dice_hits(&world->dice, world->swarm.resubmit_rate))
-        sim_calls_submit(world, 2, true);
-    if (sim_dice_hits(&world->dice, world->swarm.recancel_rate))
-        sim_calls_cancel(world);
-    world->depth--;
-}
-
 static void on_result(shoal_client_t *client, const shoal_result_t *result, void *data)
 {
     sim_call_t *call = data;
@@ -132,7 +120,7 @@ static void on_result(shoal_client_t *client, const shoal_result_t *result, void
     uint32_t last = world->live[--world->live_count];
     world->live[call->live_index] = last;
     world->calls[last].live_index = call->live_index;
-    act_in_callback(world);
+    sim_callers_called_back(world);
 }
 
 /* ---- submitting ---- */
@@ -153,7 +141,7 @@ static uint16_t roll_flags(sim_world_t *world)
 
 static sim_verb_t roll_verb(sim_world_t *world)
 {
-    static const uint8_t reads[] = {SIM_VERB_ECHO, SIM_VERB_ECHO, SIM_VERB_GET,
+    static const uint8_t reads[] = {SIM_VERB_ECHO, SIM_VERB_GET, SIM_VERB_LRANGE,
                                     SIM_VERB_LRANGE};
     static const uint8_t writes[] = {SIM_VERB_INCR,   SIM_VERB_INCR,   SIM_VERB_INCR,
                                      SIM_VERB_APPEND, SIM_VERB_APPEND, SIM_VERB_APPEND,
@@ -165,17 +153,18 @@ static sim_verb_t roll_verb(sim_world_t *world)
 }
 
 /* A new entry; it counts only once it was pushed. */
-static void write_entry(sim_world_t *world, uint32_t id, sim_verb_t verb,
-                        uint16_t flags, uint64_t deadline_us)
+static void write_entry(sim_world_t *world, uint32_t id, unsigned thread,
+                        sim_verb_t verb, uint16_t flags)
 {
     bool is_big = sim_dice_hits(&world->dice, world->swarm.big_rate);
 
     world->calls[id] = (sim_call_t){
         .world = world,
-        .deadline_us = deadline_us,
+        .deadline_us = SHOAL__NEVER_US,
         .flags = flags,
         .verb = (uint8_t)verb,
-        .command_class = verbs[verb].command_class,
+        .thread = (uint8_t)thread,
+        .command_class = (uint8_t)verbs[verb].command_class,
         .pad_bytes = verb == SIM_VERB_APPEND || verb == SIM_VERB_GET
                          ? sim_dice_below(&world->dice, is_big ? BIG_BYTES_MAX : 40)
                          : 0,
@@ -196,7 +185,51 @@ static void note_peaks(sim_world_t *world, size_t more_bytes, uint32_t more)
         world->commands_peak = commands;
 }
 
-static bool push(sim_world_t *world, uint32_t first, uint32_t count, bool is_callback)
+void sim_calls_accept(sim_world_t *world, uint32_t first, uint32_t count,
+                      uint64_t ticket_kind)
+{
+    for (uint32_t id = first; id < first + count; id++) {
+        sim_call_t *call = &world->calls[id];
+
+        call->ticket = ++world->tickets[ticket_kind != 0] | ticket_kind;
+        call->deadline_us = shoal__time_after(world->now_us, call->delay_us);
+        call->live_index = world->live_count;
+        world->live[world->live_count++] = id;
+    }
+    sim_world_note(world, "accept", first, count);
+}
+
+static shoal__reply_shape_t shape_of(const sim_call_t *call)
+{
+    const char *name = verbs[call->verb].name;
+
+    if (call->unit_first)
+        return call->verb == SIM_VERB_EXEC ? SHOAL__SHAPE_EXEC : SHOAL__SHAPE_QUEUED;
+    return shoal__command_info_find((shoal__bytes_t){name, strlen(name)})->shape;
+}
+
+static shoal__request_t request_of(sim_world_t *world, uint32_t id)
+{
+    sim_call_t *call = &world->calls[id];
+    shoal__sink_ref_t *sink = call->has_sink ? shoal__malloc(sizeof *sink) : NULL;
+
+    call->has_sink = sink != NULL;
+    if (sink)
+        *sink = (shoal__sink_ref_t){&sim_sink, call, 1};
+    return (shoal__request_t){.on_result = on_result,
+                              .data = call,
+                              .tag = id,
+                              .ticket = call->ticket,
+                              .submitted_us = world->now_us,
+                              .deadline_us = call->deadline_us,
+                              .sink = sink,
+                              .bytes = (uint32_t)encoded_bytes(call),
+                              .flags = call->flags,
+                              .command_class = verbs[call->verb].command_class,
+                              .shape = shape_of(call) & 63u};
+}
+
+bool sim_calls_push(sim_world_t *world, uint32_t first, uint32_t count)
 {
     size_t bytes = 0;
 
@@ -209,41 +242,32 @@ static bool push(sim_world_t *world, uint32_t first, uint32_t count, bool is_cal
             sim_world_fail(world, "O6: a submission was refused for memory");
         return false;
     }
-
     for (uint32_t id = first; id < first + count; id++) {
-        sim_call_t *call = &world->calls[id];
-        char *end = encode(call, id, at);
-        shoal__sink_ref_t *sink = call->has_sink ? shoal__malloc(sizeof *sink) : NULL;
-        shoal__request_t request = {.on_result = on_result,
-                                    .data = call,
-                                    .tag = id,
-                                    .ticket = ++world->tickets[is_callback] |
-                                              (is_callback ? LOOP_TICKET : 0),
-                                    .submitted_us = world->now_us,
-                                    .deadline_us = call->deadline_us,
-                                    .sink = sink,
-                                    .bytes = (uint32_t)(end - at),
-                                    .flags = call->flags,
-                                    .command_class = call->command_class};
+        shoal__request_t request = request_of(world, id);
 
-        call->has_sink = sink != NULL;
-        if (sink)
-            *sink = (shoal__sink_ref_t){&sim_sink, call, 1};
-        call->ticket = request.ticket;
-        call->live_index = world->live_count;
-        world->live[world->live_count++] = id;
+        at = encode(&world->calls[id], id, at);
+        world->calls[id].is_taken = true;
         shoal__pipe_push(&world->pipe, &request);
-        at = end;
     }
-    world->call_count += count;
     world->has_submitted = true;
     shoal__stage_times_taken(&world->pipe.times, count, world->now_us);
-    sim_world_note(world, "submit", first, count);
+    sim_world_note(world, "push", first, count);
     return true;
 }
 
+void sim_calls_refuse(sim_world_t *world, uint32_t first, uint32_t count)
+{
+    for (uint32_t id = first; id < first + count; id++) {
+        shoal__request_t request = {
+            .on_result = on_result, .data = &world->calls[id], .tag = id};
+
+        shoal__pipe_deliver(&world->pipe, &request, SHOAL_ENOMEM,
+                            SHOAL_FATE_NOT_EXECUTED, NULL, 0, "no memory");
+    }
+}
+
 /* MULTI, some commands, EXEC. */
-static uint32_t write_unit(sim_world_t *world, uint64_t deadline_us)
+static uint32_t write_unit(sim_world_t *world, unsigned thread)
 {
     uint32_t first = world->call_count, last = first + 1;
     uint16_t flags = roll_flags(world) | SHOAL__REQUEST_UNIT;
@@ -255,7 +279,7 @@ static uint32_t write_unit(sim_world_t *world, uint64_t deadline_us)
             verb = SIM_VERB_MULTI;
         else if (id == last)
             verb = SIM_VERB_EXEC;
-        write_entry(world, id, verb, flags, deadline_us);
+        write_entry(world, id, thread, verb, flags);
         world->calls[id].unit_first = first;
         world->calls[id].unit_last = last;
     }
@@ -264,52 +288,61 @@ static uint32_t write_unit(sim_world_t *world, uint64_t deadline_us)
     return last - first + 1;
 }
 
-void sim_calls_submit(sim_world_t *world, uint32_t burst_max, bool is_callback)
+uint32_t sim_calls_write(sim_world_t *world, unsigned thread, uint32_t burst_max)
 {
     sim_dice_t *dice = &world->dice;
     uint32_t count = 1 + sim_dice_below(dice, burst_max);
-    uint64_t deadline_us = SHOAL__NEVER_US;
-    uint16_t flags;
+    uint64_t delay_us = SHOAL__NEVER_US;
 
     if (world->live_count >= world->swarm.outstanding_max ||
         world->call_count + count + 8 > SIM_CALLS_MAX)
-        return;
+        return 0;
     if (sim_dice_hits(dice, world->swarm.deadline_rate))
-        deadline_us =
-            world->now_us + sim_dice_scale(dice, world->swarm.deadline_us_max);
-
+        delay_us = sim_dice_scale(dice, world->swarm.deadline_us_max);
     if (sim_dice_hits(dice, world->swarm.unit_rate)) {
-        count = write_unit(world, deadline_us);
+        count = write_unit(world, thread);
     } else {
-        flags = roll_flags(world);
+        uint16_t flags = roll_flags(world);
         for (uint32_t i = 0; i < count; i++)
-            write_entry(world, world->call_count + i, roll_verb(world), flags,
-                        deadline_us);
+            write_entry(world, world->call_count + i, thread, roll_verb(world), flags);
     }
-    push(world, world->call_count, count, is_callback);
+    for (uint32_t i = 0; i < count; i++)
+        world->calls[world->call_count + i].delay_us = delay_us;
+    world->call_count += count;
+    return count;
 }
 
-void sim_calls_cancel(sim_world_t *world)
+/* ---- cancelling ---- */
+
+uint32_t sim_calls_pick(sim_world_t *world)
 {
+    const shoal__request_ring_t *ring = &world->pipe.ring;
     sim_dice_t *dice = &world->dice;
-    uint32_t id;
 
+    /* The one whose reply may be under way is worth more than chance gives it. */
+    if (ring->head != ring->sent && sim_dice_hits(dice, 400)) {
+        const sim_call_t *call = shoal__request_ring_at(ring, ring->head)->data;
+        return call ? sim_call_id(call) : 0;
+    }
     if (world->live_count > 0 && !sim_dice_hits(dice, 64))
-        id = world->live[sim_dice_below(dice, world->live_count)];
-    else if (world->call_count > 1)
-        id = 1 + sim_dice_below(dice, world->call_count - 1);
-    else
-        return;
+        return world->live[sim_dice_below(dice, world->live_count)];
+    if (world->call_count > 1)
+        return 1 + sim_dice_below(dice, world->call_count - 1);
+    return 0;
+}
 
+bool sim_calls_cancel(sim_world_t *world, uint32_t id)
+{
     sim_call_t *call = &world->calls[id];
-    bool was_done = call->is_done;
-    sim_world_note(world, "cancel", id, was_done);
+    bool was_done = call->is_done, is_there = call->is_taken && !was_done;
     bool is_cancelled = shoal__pipe_cancel(&world->pipe, call->ticket, world->now_us);
 
-    if (is_cancelled == was_done)
+    sim_world_note(world, "cancel", id, is_cancelled);
+    if (is_cancelled != is_there)
         sim_world_fail(world, "O3: cancel of %u, %s, gave %d", id,
                        was_done ? "done" : "outstanding", is_cancelled);
-    if (!was_done && (!call->is_done || call->status != SHOAL_ECANCELLED))
+    if (is_there && (!call->is_done || call->status != SHOAL_ECANCELLED))
         sim_world_fail(world, "O3: %u was cancelled, but its result is %d", id,
                        call->status);
+    return is_cancelled;
 }

@@ -7,7 +7,6 @@
  * write in it what they were told, the server what it did; the oracles compare.
  */
 
-#include "resp/command_info.h"
 #include <shoal/result.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -20,7 +19,9 @@ typedef enum sim_verb {
     SIM_VERB_AUTH,
     SIM_VERB_SELECT,
     SIM_VERB_CLIENT,
+    SIM_VERB_INFO,
     SIM_VERB_PING,
+    SIM_VERB_FENCE,  /* ECHO of a nonce, not of an entry's number */
     SIM_VERB_ECHO,   /* RO, a string */
     SIM_VERB_GET,    /* RO, a string, at times long */
     SIM_VERB_LRANGE, /* RO, an aggregate */
@@ -34,20 +35,22 @@ typedef enum sim_verb {
 } sim_verb_t;
 
 #define SIM_ID_DIGITS 10
+#define SIM_THREADS_MAX 9 /* the loop's own is 0 */
 
 struct sim_world;
 
 typedef struct sim_call {
     struct sim_world *world;
     uint64_t ticket;
-    uint64_t deadline_us;
+    uint64_t delay_us;              /* of the deadline, from the submission on */
+    uint64_t deadline_us;           /* from then on */
     uint32_t unit_first, unit_last; /* of MULTI and of EXEC; 0: no unit */
     uint32_t live_index;            /* in the list of those not done */
     uint32_t pad_bytes;             /* of APPEND's value and of GET's reply */
     uint32_t given_up_link; /* given up when this connection held a part of a command */
     int status;
-    uint16_t flags; /* of enum shoal__request_flag */
-    shoal__command_class_t command_class;
+    uint16_t flags;        /* of enum shoal__request_flag */
+    uint8_t command_class; /* shoal__command_class_t */
     uint8_t verb;
     bool is_done;
     uint8_t fate; /* shoal_fate_t, once it is done */
@@ -56,7 +59,10 @@ typedef struct sim_call {
     uint32_t order;                    /* of its last answer on that connection */
     uint32_t answer_link;              /* the last connection that it was answered on */
     uint64_t answer_begin, answer_end; /* where the answer is there */
-    bool was_touched;                  /* a connection was lost inside its bytes */
+    bool is_tainted;  /* the server spoilt its connection: anything may be wrong */
+    bool is_taken;    /* the pipe has it */
+    uint8_t thread;   /* that submitted it */
+    bool was_touched; /* a connection was lost inside its bytes */
     uint8_t handed;   /* times that its last byte was accepted by a connection */
     uint8_t executed; /* times */
     uint8_t rejected; /* times, with an error that proves that it was not executed */
@@ -71,8 +77,9 @@ typedef struct sim_call {
 /* How many entries of LRANGE's reply and of EXEC's there are. */
 static inline size_t sim_call_items(const sim_call_t *call, uint32_t id)
 {
-    return call->verb == SIM_VERB_LRANGE ? id % 5
-                                         : call->unit_last - call->unit_first - 1;
+    if (call->verb != SIM_VERB_LRANGE)
+        return call->unit_last - call->unit_first - 1;
+    return id % 8 == 7 ? 60 : id % 5;
 }
 
 /* What fills long values: bytes that a confused parser would take for framing. */
@@ -83,10 +90,21 @@ static inline size_t sim_call_items(const sim_call_t *call, uint32_t id)
 /* May it be executed more than once? */
 bool sim_call_is_repeatable(const sim_call_t *call);
 
-/* Submit a burst of up to `burst_max` commands, or a unit. */
-void sim_calls_submit(struct sim_world *world, uint32_t burst_max, bool is_callback);
+/* Write down `count` new commands of a thread, or a unit; returns how many there are now,
+ * from world->call_count on; 0: no more room. */
+uint32_t sim_calls_write(struct sim_world *world, unsigned thread, uint32_t burst_max);
+/* They were accepted: tickets of one kind, and a result is owed for each. */
+void sim_calls_accept(struct sim_world *world, uint32_t first, uint32_t count,
+                      uint64_t ticket_kind);
+/* Encode them into the pipe; false: it has no memory. */
+bool sim_calls_push(struct sim_world *world, uint32_t first, uint32_t count);
 
-/* Cancel a random command, usually one that is outstanding. */
-void sim_calls_cancel(struct sim_world *world);
+/* The loop had no memory to take them: they fail. */
+void sim_calls_refuse(struct sim_world *world, uint32_t first, uint32_t count);
+
+/* A random command, usually one that is outstanding; 0: there is none. */
+uint32_t sim_calls_pick(struct sim_world *world);
+/* Cancel it on the loop's thread.  False: the pipe knows no such command. */
+bool sim_calls_cancel(struct sim_world *world, uint32_t id);
 
 #endif

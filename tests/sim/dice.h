@@ -20,6 +20,16 @@ static inline uint64_t sim_dice_next(sim_dice_t *dice)
     return z ^ (z >> 31);
 }
 
+/* The chance of one step alone: leaving out other steps does not change it. */
+static inline sim_dice_t sim_dice_of_step(uint64_t seed, uint64_t step)
+{
+    sim_dice_t dice = {seed * UINT64_C(0xD1342543DE82EF95) +
+                       step * UINT64_C(0xDA942042E4DD58B5) + 1};
+
+    dice.state = sim_dice_next(&dice);
+    return dice;
+}
+
 /* 0 .. bound - 1; bound 0 gives 0. */
 static inline uint32_t sim_dice_below(sim_dice_t *dice, uint32_t bound)
 {

@@ -8,6 +8,40 @@
 #include <shoal/errors.h>
 #include <string.h>
 
+#define SUSPEND_US_MAX 60000000
+
+static const char *const names[SIM_FAULT_COUNT] = {
+    [SIM_FAULT_RESET] = "reset",     [SIM_FAULT_FIN] = "fin",
+    [SIM_FAULT_DEAF] = "deaf",       [SIM_FAULT_REFUSE] = "refuse",
+    [SIM_FAULT_RESTART] = "restart", [SIM_FAULT_STALL] = "stall",
+    [SIM_FAULT_DRIP] = "drip",       [SIM_FAULT_TROUBLE] = "trouble",
+    [SIM_FAULT_DEMOTE] = "demote",   [SIM_FAULT_NOAUTH] = "noauth",
+    [SIM_FAULT_SUSPEND] = "suspend", [SIM_FAULT_PUSHES] = "pushes",
+    [SIM_FAULT_GARBAGE] = "garbage", [SIM_FAULT_UNASKED] = "unasked",
+    [SIM_FAULT_DESYNC] = "desync",   [SIM_FAULT_MEMORY] = "memory"};
+
+const char *sim_fault_name(unsigned fault)
+{
+    return names[fault];
+}
+
+unsigned sim_ghosts_kill(sim_world_t *world, uint32_t serial)
+{
+    unsigned kept = 0, killed;
+
+    for (unsigned i = 0; i < world->ghost_count; i++)
+        if (serial != 0 && world->ghosts[i]->serial != serial)
+            world->ghosts[kept++] = world->ghosts[i];
+    killed = world->ghost_count - kept;
+    world->ghost_count = kept;
+    return killed;
+}
+
+void sim_ghosts_forget(sim_world_t *world)
+{
+    sim_ghosts_kill(world, 0);
+}
+
 void sim_fault_bury(sim_world_t *world)
 {
     sim_link_t *ghost = world->ghosts[0];
@@ -36,7 +70,7 @@ static void send_garbage(sim_link_t *link)
     static const char garbage[] = "@what\r\n";
 
     sim_link_produce(link, garbage, sizeof garbage - 1);
-    link->is_mute = true;
+    link->is_mute = link->is_hostile = true;
 }
 
 /* Only when every question was answered and heard: else nobody could tell. */
@@ -45,10 +79,11 @@ static void answer_unasked(sim_world_t *world, sim_link_t *link)
     static const char *const answers[] = {"+OK\r\n", "-ERR idle\r\n", "*1\r\n:1\r\n"};
     const char *answer = answers[sim_dice_below(&world->dice, 3)];
 
-    if (link->user_from == SHOAL__NEVER_US || link->out_begin != link->out_end ||
+    if (world->pipe.phase != SHOAL__PIPE_READY || link->out_begin != link->out_end ||
         link->heard_head != link->heard_tail || link->is_closed || link->is_mute ||
-        world->pipe.part_bytes > 0)
+        link->is_spoilt || link->drip_us > 0 || world->pipe.part_bytes > 0)
         return;
+    link->is_hostile = true;
     sim_link_produce(link, answer, strlen(answer));
     while (world->link == link && sim_link_readable(link) > 0)
         sim_owner_read(world);
@@ -78,41 +113,105 @@ static uint64_t for_a_while(sim_world_t *world)
     return world->now_us + sim_dice_below(&world->dice, (uint32_t)max_us);
 }
 
-void sim_fault_strike(sim_world_t *world)
+/* What a server says to everything while something is wrong with it, and whether that
+ * proves that nothing was done, and is worth another try. */
+static void begin_trouble(sim_world_t *world)
 {
-    sim_fault_t fault = roll_fault(world);
-    sim_link_t *link = world->link;
+    static const struct trouble {
+        const char *error;
+        bool is_passing;
+    } troubles[] = {{"-LOADING ", true},     {"-TRYAGAIN ", true},
+                    {"-CLUSTERDOWN ", true}, {"-MASTERDOWN ", true},
+                    {"-BUSY ", false},       {"-OOM ", false},
+                    {"-MISCONF ", false},    {"-LOADINGX ", false}};
+    const struct trouble *trouble = &troubles[sim_dice_below(
+        &world->dice, sim_dice_hits(&world->dice, 512) ? 1 : 8)];
 
-    sim_world_note(world, "fault", (uint64_t)fault, 0);
-    switch (fault) {
-    case SIM_FAULT_STALL:
+    world->trouble = trouble->error;
+    world->is_trouble_passing = trouble->is_passing;
+    world->trouble_until_us = for_a_while(world);
+}
+
+/* Every session is gone, and all that was read and not executed. */
+static void restart(sim_world_t *world)
+{
+    world->restarts++;
+    sim_ghosts_forget(world);
+    if (world->link)
+        close_by_server(world, world->link);
+    if (sim_dice_hits(&world->dice, 512))
+        world->refused_until_us = for_a_while(world);
+    if (sim_dice_hits(&world->dice, 512))
+        begin_trouble(world);
+}
+
+static void push_many(sim_world_t *world, sim_link_t *link)
+{
+    uint32_t count = (uint32_t)sim_dice_scale(&world->dice, 200);
+
+    if (!link->is_resp3)
+        return;
+    for (uint32_t i = 0; i < count; i++)
+        sim_link_push(link, &world->dice);
+}
+
+static void strike_world(sim_world_t *world, sim_fault_t fault)
+{
+    if (fault == SIM_FAULT_STALL)
         world->stalled_until_us = for_a_while(world);
-        return;
-    case SIM_FAULT_LOADING:
-        world->loading_until_us = for_a_while(world);
-        return;
-    case SIM_FAULT_MEMORY:
+    else if (fault == SIM_FAULT_TROUBLE)
+        begin_trouble(world);
+    else if (fault == SIM_FAULT_REFUSE)
+        world->refused_until_us = for_a_while(world);
+    else if (fault == SIM_FAULT_RESTART)
+        restart(world);
+    else if (fault == SIM_FAULT_SUSPEND)
+        world->resumed_us = world->now_us +=
+            sim_dice_scale(&world->dice, SUSPEND_US_MAX);
+    else if (fault == SIM_FAULT_MEMORY && !world->is_short_of_memory) {
         world->is_short_of_memory = true;
-        shoal__test_fail_alloc_after(sim_dice_below(&world->dice, 3));
-        return;
-    case SIM_FAULT_RESET:
-    case SIM_FAULT_FIN:
-    case SIM_FAULT_DEMOTE:
-    case SIM_FAULT_GARBAGE:
-    case SIM_FAULT_UNASKED:
-    case SIM_FAULT_COUNT:
-        break;
+        uint32_t allowed = sim_dice_below(&world->dice, 6);
+        shoal__test_fail_alloc_after(allowed < 4 ? allowed : 0);
+        uint32_t next = sim_dice_below(&world->dice, 4);
+        if (next < 2)
+            sim_owner_read(world);
+        else if (next == 2)
+            sim_owner_turn(world);
     }
-    if (!link)
-        return;
+}
+
+static void strike_link(sim_world_t *world, sim_link_t *link, sim_fault_t fault)
+{
     if (fault == SIM_FAULT_RESET)
         sim_owner_lose(world, SHOAL_ECONN, "connection reset by peer");
     else if (fault == SIM_FAULT_FIN)
         close_by_server(world, link);
+    else if (fault == SIM_FAULT_DEAF)
+        link->is_deaf = true;
+    else if (fault == SIM_FAULT_DRIP)
+        link->drip_us =
+            1 + sim_dice_below(&world->dice, (uint32_t)world->config.stall_us * 3 / 4);
     else if (fault == SIM_FAULT_DEMOTE)
         link->is_demoted = true;
+    else if (fault == SIM_FAULT_NOAUTH)
+        link->is_forgotten = true;
+    else if (fault == SIM_FAULT_PUSHES)
+        push_many(world, link);
     else if (fault == SIM_FAULT_GARBAGE)
         send_garbage(link);
     else if (fault == SIM_FAULT_UNASKED)
         answer_unasked(world, link);
+    else if (fault == SIM_FAULT_DESYNC)
+        sim_desync_strike(world, link);
+}
+
+void sim_fault_strike(sim_world_t *world)
+{
+    sim_fault_t fault = roll_fault(world);
+
+    sim_world_note(world, names[fault], 0, 0);
+    world->sights.faults[fault]++;
+    strike_world(world, fault);
+    if (world->link)
+        strike_link(world, world->link, fault);
 }

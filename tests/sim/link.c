@@ -3,11 +3,12 @@
 
 #include "base/time_us.h"
 #include "sim/world.h"
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define ARGC_MAX 5
-#define OUT_BYTES_MAX 262144 /* the server stops executing while so much is unread */
+#define ARGC_MAX 8
 
 void sim_link_init(sim_link_t *link)
 {
@@ -19,19 +20,8 @@ void sim_link_release(sim_link_t *link)
     free(link->heard);
     free(link->tail);
     free(link->out);
+    free(link->held);
     *link = (sim_link_t){0};
-}
-
-/* SELECT, CLIENT SETNAME, CLIENT SETINFO twice: as the configuration asks for.  A
- * greeting that has nothing else to say says PING. */
-static int setup_commands(const shoal__greeting_config_t *config,
-                          shoal__greeting_style_t style)
-{
-    int count = config->database != 0;
-
-    if (style == SHOAL__GREETING_FULL)
-        count += 2 + (config->client_name != NULL);
-    return count == 0 && !config->password ? 1 : count;
 }
 
 static uint32_t roll_window(sim_world_t *world, uint32_t max)
@@ -41,7 +31,7 @@ static uint32_t roll_window(sim_world_t *world, uint32_t max)
     return (uint32_t)sim_dice_scale(&world->dice, max);
 }
 
-void sim_link_open(sim_link_t *link, sim_world_t *world, shoal__greeting_style_t style)
+void sim_link_open(sim_link_t *link, sim_world_t *world)
 {
     const shoal__greeting_config_t *config = &world->config.greeting;
     sim_swarm_t *swarm = &world->swarm;
@@ -55,11 +45,13 @@ void sim_link_open(sim_link_t *link, sim_world_t *world, shoal__greeting_style_t
                          .heard = link->heard,
                          .out = link->out,
                          .out_capacity = link->out_capacity,
-                         .style = style,
-                         .setup_left = setup_commands(config, style),
-                         .greeting_end = SHOAL__NEVER_US,
-                         .user_from = SHOAL__NEVER_US,
+                         .held = link->held,
+                         .held_capacity = link->held_capacity,
                          .is_known = !config->password,
+                         .is_selected = config->database == 0,
+                         .renew_by_us = SHOAL__NEVER_US,
+                         .fence_us = SHOAL__NEVER_US,
+                         .doom_end = SHOAL__NEVER_US,
                          .knows_hello = !sim_dice_hits(dice, swarm->no_hello_rate),
                          .rejects_auth = config->password &&
                                          sim_dice_hits(dice, swarm->auth_fail_rate)};
@@ -136,12 +128,16 @@ static sim_verb_t verb_of(const words_t *words)
     static const char *const names[SIM_VERB_COUNT] = {
         [SIM_VERB_HELLO] = "HELLO",   [SIM_VERB_AUTH] = "AUTH",
         [SIM_VERB_SELECT] = "SELECT", [SIM_VERB_CLIENT] = "CLIENT",
-        [SIM_VERB_PING] = "PING",     [SIM_VERB_ECHO] = "ECHO",
+        [SIM_VERB_INFO] = "INFO",     [SIM_VERB_PING] = "PING",
+        [SIM_VERB_FENCE] = "",        [SIM_VERB_ECHO] = "ECHO",
         [SIM_VERB_GET] = "GET",       [SIM_VERB_LRANGE] = "LRANGE",
         [SIM_VERB_INCR] = "INCR",     [SIM_VERB_APPEND] = "APPEND",
         [SIM_VERB_EVAL] = "EVAL",     [SIM_VERB_BLPOP] = "BLPOP",
         [SIM_VERB_MULTI] = "MULTI",   [SIM_VERB_EXEC] = "EXEC"};
 
+    if (is_word(words, 0, "ECHO") && words->count == 2 &&
+        words->bytes[1] == SIM_NONCE_DIGITS)
+        return SIM_VERB_FENCE;
     for (int verb = 0; verb < SIM_VERB_COUNT; verb++)
         if (is_word(words, 0, names[verb]))
             return (sim_verb_t)verb;
@@ -172,9 +168,19 @@ static uint32_t id_of(const sim_world_t *world, const words_t *words, sim_verb_t
     return id;
 }
 
+/* CLIENT KILL ID 7 ADDR 10.0.0.1:7 ...: the connection that both are of, or 0. */
+static uint32_t killed_link(const words_t *words)
+{
+    uint32_t serial = (uint32_t)strtoul(words->data[3], NULL, 10);
+    char address[32];
+
+    snprintf(address, sizeof address, SIM_ADDRESS, serial);
+    return is_word(words, 4, "ADDR") && is_word(words, 5, address) ? serial : 0;
+}
+
 /* A whole command was accepted. */
 static void hear(sim_link_t *link, sim_world_t *world, const words_t *words,
-                 uint64_t begin, uint64_t end)
+                 uint64_t end)
 {
     sim_heard_t heard = {.end = end, .verb = (uint8_t)verb_of(words)};
 
@@ -189,6 +195,16 @@ static void hear(sim_link_t *link, sim_world_t *world, const words_t *words,
                           is_word(words, 4, "sesame"));
     if (heard.verb == SIM_VERB_AUTH)
         heard.is_right = is_word(words, 1, "sesame");
+    if (heard.verb == SIM_VERB_SELECT)
+        heard.is_right = world->config.greeting.database == 7 && is_word(words, 1, "7");
+    if (heard.verb == SIM_VERB_CLIENT) {
+        heard.is_info = is_word(words, 1, "INFO");
+        if (is_word(words, 1, "KILL") && is_word(words, 2, "ID"))
+            heard.killed = killed_link(words);
+        heard.is_kill = is_word(words, 1, "KILL");
+    }
+    if (heard.verb == SIM_VERB_FENCE)
+        memcpy(heard.nonce, words->data[1], sizeof heard.nonce);
     if (heard.verb >= SIM_VERB_ECHO) {
         heard.id = id_of(world, words, (sim_verb_t)heard.verb);
         if (heard.id == 0) {
@@ -198,8 +214,19 @@ static void hear(sim_link_t *link, sim_world_t *world, const words_t *words,
             return;
         }
     }
-    if (!sim_link_greets(link, (sim_verb_t)heard.verb))
-        sim_oracle_handed(world, link, heard.id, begin);
+    heard.is_greeting = heard.verb < SIM_VERB_PING || link->greetings_heard == 0 ||
+                        (heard.verb == SIM_VERB_FENCE &&
+                         link->greetings_heard > link->greetings_answered);
+    link->is_echoing |= heard.is_greeting && heard.verb == SIM_VERB_FENCE;
+    if (heard.is_greeting && link->has_callers)
+        sim_world_fail(world, "O7: the greeting goes on behind its end");
+    link->greetings_heard += heard.is_greeting;
+    if (heard.id) {
+        sim_oracle_handed(world, link, heard.id);
+        sim_integrity_handed(world, link);
+    } else if (heard.verb == SIM_VERB_FENCE && !heard.is_greeting) {
+        sim_integrity_fenced(world, link);
+    }
     if (!link->is_closed) /* else nobody will read it */
         link->heard[link->heard_tail++ & (SIM_HEARD_SLOTS - 1)] = heard;
 }
@@ -244,7 +271,7 @@ void sim_link_accept(sim_link_t *link, sim_world_t *world, const char *data,
         if (used <= 0)
             break;
         uint64_t begin = link->accepted_bytes - (link->tail_bytes - done);
-        hear(link, world, &words, begin, begin + (uint64_t)used);
+        hear(link, world, &words, begin + (uint64_t)used);
         done += (size_t)used;
         link->tail_needed = 1;
     }
@@ -273,8 +300,6 @@ void sim_link_take(sim_link_t *link, size_t bytes)
     link->taken_bytes += bytes;
     if (link->out_begin == link->out_end)
         link->out_begin = link->out_end = 0;
-    if (link->user_from == SHOAL__NEVER_US && link->taken_bytes >= link->greeting_end)
-        link->user_from = link->accepted_bytes;
 }
 
 void sim_link_produce(sim_link_t *link, const char *data, size_t bytes)
@@ -298,7 +323,9 @@ void sim_link_serve(sim_link_t *link, sim_world_t *world, uint64_t bytes)
 {
     uint64_t left = link->accepted_bytes - link->read_bytes;
 
-    if (link->out_end - link->out_begin > OUT_BYTES_MAX)
+    /* It does nothing, not even read, while too much of what it said is unread. */
+    if (!link->is_ghost &&
+        link->out_end - link->out_begin > world->swarm.unread_bytes_max)
         return;
     link->read_bytes += bytes < left ? bytes : left;
     while (link->heard_head != link->heard_tail && !world->has_failed) {

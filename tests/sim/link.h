@@ -17,14 +17,22 @@
 
 #include "core/greeting.h"
 #include "sim/call.h"
+#include "sim/dice.h"
 
 #define SIM_HEARD_SLOTS 4096 /* power of two, more than fit a window */
+#define SIM_NONCE_DIGITS 16
+#define SIM_ADDRESS "10.0.0.1:%" PRIu32 /* of the client, by the connection's number */
 
 typedef struct sim_heard {
-    uint64_t end;  /* offset behind its last byte */
-    uint32_t id;   /* of a caller's command */
-    uint8_t verb;  /* sim_verb_t */
-    bool is_right; /* HELLO, AUTH: with the right credentials */
+    uint64_t end; /* offset behind its last byte */
+    uint32_t id;  /* of a caller's command */
+    uint8_t verb; /* sim_verb_t */
+    bool is_greeting;
+    bool is_info;    /* CLIENT INFO */
+    bool is_kill;    /* CLIENT KILL */
+    uint32_t killed; /* the connection that it means; 0: none */
+    bool is_right;   /* HELLO, AUTH: with the right credentials; SELECT: the database */
+    char nonce[SIM_NONCE_DIGITS]; /* of FENCE */
 } sim_heard_t;
 
 typedef struct sim_link {
@@ -42,22 +50,43 @@ typedef struct sim_link {
     uint64_t produced_bytes, taken_bytes;
     uint32_t out_window;
 
-    shoal__greeting_style_t style;
-    int setup_left;        /* answers of SELECT and CLIENT that are due */
-    uint64_t greeting_end; /* offset behind its last answer; SHOAL__NEVER_US: not yet */
-    uint64_t user_from;    /* in bytes accepted: the client had read that answer */
-    bool is_resp3, is_known;
+    /* The greeting: whatever comes before the first command of a caller. */
+    uint32_t greetings_heard, greetings_answered;
+    uint64_t greeting_end; /* offset behind the last of these answers */
+    bool has_callers;      /* such a command was accepted: no greeting any more */
+    bool is_resp3, is_known, is_selected;
     bool knows_hello, rejects_auth;
 
-    bool is_demoted; /* writes are rejected */
-    bool is_closed;  /* by the server: nothing follows what was produced */
-    bool is_mute;    /* sent garbage: executes nothing more */
-    bool is_ghost;   /* lost by the client: its answers go nowhere */
+    bool is_demoted;                  /* writes are rejected */
+    bool is_forgotten;                /* everything is: who are you? */
+    uint64_t redial_end, renew_by_us; /* see sim_oracle_heard() */
+    uint32_t redial_id;
+    bool is_closed;   /* by the server: nothing follows what was produced */
+    bool is_deaf;     /* what the client writes next fails */
+    bool is_mute;     /* sent garbage: executes nothing more */
+    bool is_ghost;    /* lost by the client: its answers go nowhere */
+    uint64_t drip_us; /* between two bytes that the client gets; 0: no matter */
+    uint64_t drip_next_us;
 
-    uint32_t answers;    /* to commands of callers */
-    uint32_t fresh_id;   /* the last caller's command that had not been rejected */
-    uint32_t unit_first; /* inside MULTI; 0: not */
-    uint32_t unit_next;  /* the part that must come */
+    bool is_hostile; /* it has broken the protocol in some way */
+    uint8_t desync; /* what is to become of the next answer, see desync.c; 0: nothing */
+    bool is_spoilt; /* it has: answers do not belong to their commands any more */
+    uint64_t fence_us;  /* the last one, or the first command; SHOAL__NEVER_US: none */
+    uint64_t handed_us; /* the last command of a caller was accepted */
+    bool is_echoing;    /* the greeting has asked whether there is ECHO */
+    uint64_t fences_heard, fences_answered;
+    uint64_t fence_end; /* offset behind the last answer to one */
+    bool was_troubled;  /* since it is spoilt: errors may stand for a fence's answer */
+    bool has_fence_behind; /* the spoilt answer: one was answered */
+    uint64_t doom_end;     /* see sim_integrity_answered(); SHOAL__NEVER_US: not yet */
+    char *held;            /* an answer that is overtaken by the next */
+    size_t held_bytes, held_capacity;
+
+    uint32_t answers;                   /* to commands of callers */
+    uint32_t fresh_id[SIM_THREADS_MAX]; /* the last command of each thread that had not
+                                           been rejected */
+    uint32_t unit_first;                /* inside MULTI; 0: not */
+    uint32_t unit_next;                 /* the part that must come */
     bool is_unit_rejected;
 } sim_link_t;
 
@@ -65,8 +94,7 @@ void sim_link_init(sim_link_t *link);
 void sim_link_release(sim_link_t *link);
 
 /* A new connection, in the memory of an old one. */
-void sim_link_open(sim_link_t *link, struct sim_world *world,
-                   shoal__greeting_style_t style);
+void sim_link_open(sim_link_t *link, struct sim_world *world);
 
 /* Bytes that the network would accept now. */
 size_t sim_link_room(const sim_link_t *link);
@@ -84,15 +112,19 @@ void sim_link_serve(sim_link_t *link, struct sim_world *world, uint64_t bytes);
 /* Put bytes on the way to the client. */
 void sim_link_produce(sim_link_t *link, const char *data, size_t bytes);
 
+/* One RESP3 push. (answers.c) */
+void sim_link_push(sim_link_t *link, sim_dice_t *dice);
+
 /* Execute one command. (answers.c) */
 void sim_link_execute(sim_link_t *link, struct sim_world *world,
                       const sim_heard_t *heard);
 
-/* Is a command of this verb part of the greeting?  A bare one may be a PING. */
-static inline bool sim_link_greets(const sim_link_t *link, sim_verb_t verb)
+/* Every command of the greeting was answered, and the client has read that.  (I12) */
+static inline bool sim_link_is_greeted(const sim_link_t *link)
 {
-    return verb < SIM_VERB_PING ||
-           (verb == SIM_VERB_PING && link->greeting_end == UINT64_MAX);
+    return link->greetings_heard > 0 &&
+           link->greetings_heard == link->greetings_answered && link->is_known &&
+           link->is_selected && link->taken_bytes >= link->greeting_end;
 }
 
 #endif

@@ -5,161 +5,27 @@
 #include "base/time_us.h"
 #include "sim/world.h"
 #include <shoal/errors.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
+
+#define RENEWAL_US 1000000 /* a demoted server is left within so long, and as often */
 
 #define GIVEN_UP (SHOAL__REQUEST_ZOMBIE | SHOAL__REQUEST_GONE | SHOAL__REQUEST_INTERNAL)
 
-/* ---- what a reply says: the same for trees and for sinks ---- */
-
-static uint32_t id_of(const sim_call_t *call)
+void sim_oracle_blame(sim_world_t *world, const sim_call_t *call, const char *format,
+                      ...)
 {
-    return (uint32_t)(call - call->world->calls);
-}
+    char text[sizeof world->failure];
+    va_list args;
 
-static bool ends_with_id(const char *text, size_t bytes, uint32_t id)
-{
-    if (bytes < SIM_ID_DIGITS)
-        return false;
-    for (size_t i = 1; i <= SIM_ID_DIGITS; i++, id /= 10)
-        if (text[bytes - i] != (char)('0' + id % 10))
-            return false;
-    return true;
-}
-
-static bool is_long_value(const sim_call_t *call, const char *text, size_t bytes)
-{
-    if (bytes != SIM_ID_DIGITS + call->pad_bytes ||
-        !ends_with_id(text, SIM_ID_DIGITS, id_of(call)))
-        return false;
-    for (size_t i = SIM_ID_DIGITS; i < bytes; i += SIM_PAD_BYTES)
-        if (memcmp(text + i, SIM_PAD,
-                   bytes - i < SIM_PAD_BYTES ? bytes - i : SIM_PAD_BYTES) != 0)
-            return false;
-    return true;
-}
-
-static bool is_leaf_right(const sim_call_t *call, const shoal_reply_t *leaf)
-{
-    uint32_t id = id_of(call);
-    size_t bytes = 0;
-    const char *text = shoal_reply_string(leaf, &bytes);
-
-    if (call->verb == SIM_VERB_EXEC)
-        id = call->unit_first + 1 + call->sink_leaves;
-    if (shoal_reply_type(leaf) == SHOAL_REPLY_INTEGER)
-        return shoal_reply_integer(leaf) == (int64_t)id;
-    if (!text)
-        return false;
-    if (call->verb == SIM_VERB_BLPOP && call->sink_leaves == 0 && call->sink_depth == 1)
-        return bytes == 3;
-    if (call->verb == SIM_VERB_GET && call->unit_first == 0)
-        return is_long_value(call, text, bytes);
-    return ends_with_id(text, bytes, id);
-}
-
-static void check_sink(sim_call_t *call)
-{
-    if (call->is_done)
-        sim_world_fail(call->world, "O1: the sink of %u is fed behind its result",
-                       id_of(call));
-}
-
-static void on_leaf(const shoal_reply_t *leaf, void *data)
-{
-    sim_call_t *call = data;
-
-    check_sink(call);
-    if (!is_leaf_right(call, leaf))
-        call->is_sink_wrong = true;
-    call->sink_leaves++;
-    call->has_sink_begun = true;
-}
-
-static void on_begin(shoal_reply_type_t type, size_t count, void *data)
-{
-    sim_call_t *call = data;
-
-    (void)count;
-    check_sink(call);
-    if (type != SHOAL_REPLY_ARRAY)
-        call->is_sink_wrong = true;
-    call->sink_depth++;
-    call->has_sink_begun = true;
-}
-
-static void on_end(void *data)
-{
-    sim_call_t *call = data;
-
-    check_sink(call);
-    if (call->sink_depth-- == 0)
-        call->is_sink_wrong = true;
-}
-
-static void on_reset(void *data)
-{
-    sim_call_t *call = data;
-
-    check_sink(call);
-    call->has_sink_begun = call->is_sink_wrong = false;
-    call->sink_depth = 0;
-    call->sink_leaves = 0;
-}
-
-const shoal_sink_t sim_sink = {on_leaf, on_begin, on_end, on_reset};
-
-static void visit(sim_call_t *call, const shoal_reply_t *reply)
-{
-    if (shoal_reply_type(reply) != SHOAL_REPLY_ARRAY) {
-        on_leaf(reply, call);
+    if (call->is_tainted || world->has_failed)
         return;
-    }
-    on_begin(SHOAL_REPLY_ARRAY, shoal_reply_count(reply), call);
-    for (size_t i = 0; i < shoal_reply_count(reply); i++)
-        visit(call, shoal_reply_at(reply, i));
-    on_end(call);
-}
-
-static size_t leaves_of(const sim_call_t *call)
-{
-    if (call->verb == SIM_VERB_EXEC)
-        return sim_call_items(call, id_of(call));
-    if (call->unit_first)
-        return 1;
-    if (call->verb == SIM_VERB_LRANGE)
-        return sim_call_items(call, id_of(call));
-    return call->verb == SIM_VERB_BLPOP ? 2 : 1;
-}
-
-static bool is_error_right(const sim_call_t *call, const shoal_reply_t *reply)
-{
-    size_t bytes = 0;
-    const char *text = shoal_reply_string(reply, &bytes);
-
-    return !call->has_sink_begun && ends_with_id(text, bytes, id_of(call));
-}
-
-/* O1 */
-static void check_reply(sim_world_t *world, sim_call_t *call,
-                        const shoal_reply_t *reply)
-{
-    uint32_t id = id_of(call);
-
-    if (reply && shoal_reply_type(reply) == SHOAL_REPLY_ERROR) {
-        if (!is_error_right(call, reply))
-            sim_world_fail(world, "O1: %u got another command's error", id);
-        return;
-    }
-    if (!reply != call->has_sink)
-        sim_world_fail(world, "O1: %u got its reply the wrong way", id);
-    else if (reply)
-        visit(call, reply);
-    if (call->is_sink_wrong || call->sink_depth != 0 ||
-        call->sink_leaves != leaves_of(call))
-        sim_world_fail(world, "O1: %u (verb %d) got a reply that is not its own", id,
-                       call->verb);
-    if (call->unit_first == 0 && call->executed == 0)
-        sim_world_fail(world, "O1: %u got a value without being executed", id);
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    sim_world_fail(world, "%s", text);
+    world->objection = format;
 }
 
 /* ---- results ---- */
@@ -180,49 +46,76 @@ static bool is_half_answered(const sim_world_t *world, const sim_call_t *call)
            link->taken_bytes < call->answer_end;
 }
 
-static void check_fate(sim_world_t *world, const sim_call_t *call,
+/* Nothing can be said of positions: bytes were lost for want of memory, replies are not
+ * where they belong, or are held until a fence. */
+static bool is_position_known(const sim_world_t *world)
+{
+    return world->lost_status != SHOAL_ENOMEM && !sim_integrity_is_strict(world) &&
+           !(world->link && world->link->is_spoilt);
+}
+
+static void check_fate(sim_world_t *world, sim_call_t *call,
                        const shoal_result_t *result)
 {
-    uint32_t id = id_of(call);
+    uint32_t id = sim_call_id(call);
     bool is_given_up =
         result->status == SHOAL_ETIMEOUT || result->status == SHOAL_ECANCELLED;
 
     if ((result->fate == SHOAL_FATE_REPLIED) != (result->status == 0))
-        sim_world_fail(world, "O3: %u has fate %d and status %d", id, (int)result->fate,
-                       result->status);
+        sim_oracle_blame(world, call, "O3: %u has fate %d and status %d", id,
+                         (int)result->fate, result->status);
     if (call->unit_first == 0 && result->attempts != call->handed)
-        sim_world_fail(world, "O3: %u was handed over %u times, not %u", id,
-                       call->handed, result->attempts);
+        sim_oracle_blame(world, call, "O3: %u was handed over %u times, not %u", id,
+                         call->handed, result->attempts);
     switch (result->fate) {
     case SHOAL_FATE_REPLIED:
         if (call->order <= world->answered_order)
-            sim_world_fail(world, "O8: the reply of %u is late", id);
+            sim_oracle_blame(world, call, "O8: the reply of %u is late", id);
         world->answered_order = call->order;
         break;
     case SHOAL_FATE_NOT_EXECUTED:
         if (handed(world, call) > call->rejected)
-            sim_world_fail(world, "O4: %u was handed over, but \"not executed\"", id);
+            sim_oracle_blame(world, call,
+                             "O4: %u was handed over, but \"not executed\"", id);
         break;
     case SHOAL_FATE_UNKNOWN:
         if (handed(world, call) == 0 &&
             !(is_given_up &&
               (call->unit_first || (world->link && world->link->tail_bytes > 0))))
-            sim_world_fail(world, "O4: %u was not handed over, but \"unknown\"", id);
+            sim_oracle_blame(world, call, "O4: %u was not handed over, but \"unknown\"",
+                             id);
         if (call->unit_first == 0 && is_half_answered(world, call) &&
+            is_position_known(world) &&
             !(result->status == SHOAL_ECANCELLED && world->is_unclear))
-            sim_world_fail(world, "O4: the reply of %u had begun, but \"unknown\"", id);
+            sim_oracle_blame(world, call,
+                             "O4: the reply of %u had begun, but \"unknown\"", id);
         break;
     case SHOAL_FATE_REPLY_LOST:
-        if (call->unit_first == 0 && !is_half_answered(world, call))
-            sim_world_fail(world, "O4: %u was not answered, but \"reply lost\"", id);
+        if (is_half_answered(world, call))
+            world->sights.cuts |=
+                UINT64_C(1) << (world->link->taken_bytes - call->answer_begin) % 64;
+        if (call->unit_first == 0 && !is_half_answered(world, call) &&
+            is_position_known(world))
+            sim_oracle_blame(world, call, "O4: %u was not answered, but \"reply lost\"",
+                             id);
         break;
     }
+}
+
+/* Also from a server that spoils its answers. */
+static bool may_have_type(const sim_call_t *call, const shoal_reply_t *reply)
+{
+    bool is_number = call->unit_first == 0 &&
+                     (call->verb == SIM_VERB_INCR || call->verb == SIM_VERB_APPEND);
+
+    return !is_number || !reply || shoal_reply_type(reply) == SHOAL_REPLY_ERROR ||
+           shoal_reply_type(reply) == SHOAL_REPLY_INTEGER;
 }
 
 void sim_oracle_result(sim_world_t *world, sim_call_t *call,
                        const shoal_result_t *result)
 {
-    uint32_t id = id_of(call);
+    uint32_t id = sim_call_id(call);
 
     if (call->is_done) {
         sim_world_fail(world, "O3: %u completes twice", id);
@@ -230,14 +123,20 @@ void sim_oracle_result(sim_world_t *world, sim_call_t *call,
     }
     if (result->tag != id)
         sim_world_fail(world, "O3: %u has another command's tag", id);
-    if (shoal__time_after(call->deadline_us, SIM_LATE_US) < world->now_us)
+    uint64_t due_us =
+        call->deadline_us > world->resumed_us ? call->deadline_us : world->resumed_us;
+    if (shoal__time_after(due_us, SIM_LATE_US) < world->now_us)
         sim_world_fail(world, "O5: %u completes %llu us behind its deadline", id,
-                       (unsigned long long)(world->now_us - call->deadline_us));
+                       (unsigned long long)(world->now_us - due_us));
     if (result->status == SHOAL_ETIMEOUT && world->now_us < call->deadline_us)
         sim_world_fail(world, "O5: %u timed out before its deadline", id);
+    if (result->is_settled && world->link)
+        world->settled_link = world->link->serial;
+    if (!may_have_type(call, result->reply))
+        sim_world_fail(world, "O1: %u got a reply of a type that it never has", id);
     check_fate(world, call, result);
     if (result->status == 0)
-        check_reply(world, call, result->reply);
+        sim_oracle_reply(world, call, result->reply);
     else if (result->reply || call->has_sink_begun)
         sim_world_fail(world, "O1: %u failed, but something of a reply is there", id);
 }
@@ -252,34 +151,70 @@ static bool may_follow(const sim_call_t *call, const sim_link_t *link)
            (call->status == SHOAL_ETIMEOUT || call->status == SHOAL_ECANCELLED);
 }
 
-void sim_oracle_handed(sim_world_t *world, sim_link_t *link, uint32_t id,
-                       uint64_t begin)
+void sim_oracle_handed(sim_world_t *world, sim_link_t *link, uint32_t id)
 {
     sim_call_t *call = &world->calls[id];
 
-    if (link->user_from == SHOAL__NEVER_US || begin < link->user_from)
+    link->has_callers = true;
+    call->is_tainted |= link->is_spoilt && !sim_integrity_is_strict(world);
+    if (!sim_link_is_greeted(link))
         sim_world_fail(world, "O7: %u was sent before the greeting ended", id);
-    if (id == 0)
-        return;
     call->handed++;
     if (call->is_done && !may_follow(call, link))
-        sim_world_fail(world, "O4: %u was sent behind its result %d", id, call->status);
+        sim_oracle_blame(world, call, "O4: %u was sent behind its result %d", id,
+                         call->status);
     if ((call->flags & SHOAL__REQUEST_ONCE) && (call->handed > 1 || call->was_touched))
-        sim_world_fail(world, "O2: %u was sent again, but only one attempt is allowed",
-                       id);
+        sim_oracle_blame(world, call,
+                         "O2: %u was sent again, but only one attempt is allowed", id);
     if (call->unit_first && call->verb != SIM_VERB_EXEC)
         return; /* parts may be sent often, as long as EXEC is not */
     if (call->handed > world->config.attempts_max)
-        sim_world_fail(world, "O2: %u was sent %u times", id, call->handed);
+        sim_oracle_blame(world, call, "O2: %u was sent %u times", id, call->handed);
     if (sim_call_is_repeatable(call) || call->handed == 1)
         return;
     if (call->handed > 1 + call->rejected)
-        sim_world_fail(world, "O2: %u was sent again, but may have been executed", id);
+        sim_oracle_blame(world, call,
+                         "O2: %u was sent again, but may have been executed", id);
     /* Five at once, and one for each ten answers.  (I13) */
     if (++world->paid_retries > 6 + world->answers / 10)
-        sim_world_fail(world, "O2: %llu commands were sent again, for %llu answers",
-                       (unsigned long long)world->paid_retries,
-                       (unsigned long long)world->answers);
+        sim_oracle_blame(world, call,
+                         "O2: %llu commands were sent again, for %llu answers",
+                         (unsigned long long)world->paid_retries,
+                         (unsigned long long)world->answers);
+}
+
+/* ---- the server's role ---- */
+
+void sim_oracle_answered(sim_world_t *world, sim_link_t *link, uint32_t id)
+{
+    bool is_redial = world->now_us >= world->trouble_until_us &&
+                     ((link->is_forgotten && world->config.greeting.password) ||
+                      (!link->is_forgotten && link->is_demoted &&
+                       world->calls[id].command_class != SHOAL__CLASS_RO));
+
+    if (is_redial && link->redial_end < link->taken_bytes) {
+        link->redial_end = link->produced_bytes;
+        link->redial_id = id;
+    }
+}
+
+/* A command waits to be sent again, because the server is not the one for it any more: the
+ * connection must be renewed. */
+void sim_oracle_heard(sim_world_t *world, sim_link_t *link)
+{
+    bool is_soon_again = world->renewed_us > 0 && world->now_us - world->renewed_us <=
+                                                      2 * RENEWAL_US + SIM_LATE_US;
+
+    if (link->redial_id == 0 || link->taken_bytes < link->redial_end ||
+        sim_integrity_is_strict(world)) /* it is held, nobody knows for how long */
+        return;
+    if (!world->calls[link->redial_id].is_done && !is_soon_again && !link->is_spoilt) {
+        link->renew_by_us =
+            shoal__time_min(link->renew_by_us, world->now_us + RENEWAL_US);
+        if (world->pipe.retire_us > link->renew_by_us)
+            sim_world_fail(world, "O5: a demoted server is not to be left");
+    }
+    link->redial_id = 0;
 }
 
 /* ---- the pipe ---- */
@@ -302,14 +237,32 @@ static bool may_be_silent(const sim_world_t *world)
 }
 
 /* The converse of what follows: no server is given up too soon. */
-void sim_oracle_lost(sim_world_t *world, const char *detail)
+void sim_oracle_lost(sim_world_t *world, int status, const char *detail)
 {
     uint64_t silent_us = world->now_us - silent_since_us(world);
 
+    if (status == SHOAL_EDESYNC && world->link && !world->link->is_hostile)
+        sim_world_fail(world, "O1: what a healthy server said is refused: %s", detail);
+    if (strstr(detail, "stopped answering") && sim_link_readable(world->link) > 0 &&
+        world->link->drip_us == 0)
+        sim_world_fail(world, "O5: the server is given up, but it was not listened to");
     if (strstr(detail, "stopped answering") &&
         (silent_us < world->config.stall_us || may_be_silent(world)))
         sim_world_fail(world, "O5: the server is given up after %llu us",
                        (unsigned long long)silent_us);
+}
+
+/* Commands are queued that could leave, but did not. */
+static bool is_held(const sim_world_t *world)
+{
+    const shoal__pipe_t *pipe = &world->pipe;
+
+    /* Where every batch needs room for its fence, replies make it. */
+    if (sim_integrity_is_strict(world) && shoal__request_ring_inflight(&pipe->ring) > 0)
+        return false;
+    return world->link && world->is_written_out && pipe->phase == SHOAL__PIPE_READY &&
+           pipe->retire_us == SHOAL__NEVER_US && shoal__pipe_queued(pipe) > 0 &&
+           shoal__pipe_inflight(pipe) < world->config.inflight_max;
 }
 
 void sim_oracle_settled(sim_world_t *world)
@@ -319,7 +272,9 @@ void sim_oracle_settled(sim_world_t *world)
     bool is_owed =
         shoal__request_ring_inflight(&pipe->ring) > 0 || pipe->part_bytes > 0;
 
-    if (world->link && world->link->user_from != SHOAL__NEVER_US && is_owed &&
+    if (world->link && world->now_us >= world->link->renew_by_us)
+        sim_world_fail(world, "O5: a demoted server is kept");
+    if (world->link && pipe->phase == SHOAL__PIPE_READY && is_owed &&
         silent_us >= world->config.stall_us && !may_be_silent(world))
         sim_world_fail(world, "O5: the server has been silent for %llu us",
                        (unsigned long long)silent_us);
@@ -327,6 +282,8 @@ void sim_oracle_settled(sim_world_t *world)
         !world->has_submitted && world->live_count > 0)
         sim_world_fail(world, "O3: %u commands wait for a connection, but shall not",
                        world->live_count);
+    if (is_held(world) && world->flush_us == SHOAL__NEVER_US)
+        sim_world_fail(world, "O5: commands are held back for ever");
     if (sim_owner_wake_us(world) <= world->now_us)
         sim_world_fail(world, "O5: the pipe has nothing to do and does not sleep");
 }
@@ -335,7 +292,8 @@ static void check_ring(sim_world_t *world)
 {
     const shoal__request_ring_t *ring = &world->pipe.ring;
     size_t bytes = 0, sent_bytes = 0;
-    uint64_t gone = 0, retried = 0, owed = world->pipe.retries.count;
+    uint64_t gone = 0, retried = 0,
+             owed = world->pipe.retries.count + world->inbox.command_count;
 
     for (uint64_t at = ring->head; at != ring->tail; at++) {
         const shoal__request_t *request = shoal__request_ring_at(ring, at);
@@ -364,19 +322,25 @@ static void check_ring(sim_world_t *world)
 void sim_oracle_structure(sim_world_t *world)
 {
     const shoal__pipe_t *pipe = &world->pipe;
-    size_t slots_max = world->commands_peak < 32 ? 64 : 2 * world->commands_peak;
+    /* A unit may be longer than what may be in flight, and is one batch. */
+    size_t inflight_max =
+        sim_integrity_is_strict(world) && world->config.inflight_max < 8
+            ? 8
+            : world->config.inflight_max;
+    /* Each batch may have a fence. */
+    size_t peak = 2 * world->commands_peak;
+    size_t bytes_peak = world->bytes_peak + SHOAL__FENCE_BYTES * world->commands_peak;
+    size_t slots_max = peak < 32 ? 64 : 2 * peak;
 
     check_ring(world);
-    if (pipe->flush.queued != shoal__request_ring_queued(&pipe->ring) ||
-        pipe->flush.inflight != shoal__request_ring_inflight(&pipe->ring))
-        sim_world_fail(world, "O6: the flush policy counts %llu queued, not %llu",
-                       (unsigned long long)pipe->flush.queued,
-                       (unsigned long long)shoal__request_ring_queued(&pipe->ring));
-    if (shoal__request_ring_inflight(&pipe->ring) > world->config.inflight_max)
+    if (pipe->flush.queued != shoal__pipe_queued(pipe) ||
+        pipe->flush.inflight != shoal__pipe_inflight(pipe))
+        sim_world_fail(world, "O6: the flush policy counts its commands wrong");
+    if (shoal__pipe_inflight(pipe) > inflight_max)
         sim_world_fail(world, "O6: more is in flight than is allowed");
     if (pipe->ring.mask + 1 > slots_max)
         sim_world_fail(world, "O6: the ring has grown beyond what was outstanding");
-    if (pipe->log.capacity > 4 * world->bytes_peak + 1024)
+    if (pipe->log.capacity > 4 * bytes_peak + 1024)
         sim_world_fail(world, "O6: the log has grown beyond what was outstanding");
 }
 
@@ -384,7 +348,8 @@ static void check_unit(sim_world_t *world, const sim_call_t *exec)
 {
     for (uint32_t id = exec->unit_first + 1; id < exec->unit_last; id++)
         if (world->calls[id].executed != exec->executed)
-            sim_world_fail(world, "O8: unit %u was executed in part", exec->unit_first);
+            sim_oracle_blame(world, exec, "O8: unit %u was executed in part",
+                             exec->unit_first);
 }
 
 void sim_oracle_end(sim_world_t *world)
@@ -397,9 +362,11 @@ void sim_oracle_end(sim_world_t *world)
         const sim_call_t *call = &world->calls[id];
 
         if (call->fate == SHOAL_FATE_NOT_EXECUTED && call->executed > 0)
-            sim_world_fail(world, "O4: %u was executed, but reported not to be", id);
+            sim_oracle_blame(world, call, "O4: %u was executed, but reported not to be",
+                             id);
         if (call->executed > 1 && !sim_call_is_repeatable(call))
-            sim_world_fail(world, "O2: %u was executed %u times", id, call->executed);
+            sim_oracle_blame(world, call, "O2: %u was executed %u times", id,
+                             call->executed);
         if (call->executed > world->config.attempts_max)
             sim_world_fail(world, "O2: %u was executed %u times", id, call->executed);
         if (call->verb == SIM_VERB_EXEC)

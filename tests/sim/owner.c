@@ -4,6 +4,7 @@
  * came, tick, and tell it of losses. */
 
 #include "base/alloc.h"
+#include "base/mutant.h"
 #include "base/time_us.h"
 #include "sim/world.h"
 #include <shoal/errors.h>
@@ -59,13 +60,19 @@ void sim_owner_lose(sim_world_t *world, int status, const char *detail)
 
     sim_world_note(world, "lose", (uint64_t)-status, link ? link->serial : 0);
     note_touched(world);
-    sim_oracle_lost(world, detail);
+    sim_oracle_lost(world, status, detail);
     sim_sights_note_loss(world, status, detail);
-    restore_memory(world);
+    if (sim_dice_hits(&world->dice, 512))
+        restore_memory(world);
+    if (link && link->redial_end)
+        world->renewed_us = world->now_us;
     world->was_lost = true;
     world->is_unclear = true; /* a callback may cancel what was to be sent again */
+    world->lost_status = status;
     shoal__pipe_lost(&world->pipe, status, detail, world->now_us);
+    world->lost_status = 0;
     world->is_unclear = false;
+    restore_memory(world);
     world->link = NULL;
     world->style = SHOAL__GREETING_FULL;
     if (link)
@@ -88,7 +95,8 @@ static sim_link_t *spare_link(sim_world_t *world)
 
 static void dial(sim_world_t *world)
 {
-    if (sim_dice_hits(&world->dice, world->swarm.dial_fail_rate)) {
+    if (sim_dice_hits(&world->dice, world->swarm.dial_fail_rate) ||
+        world->now_us < world->refused_until_us) {
         sim_owner_lose(world, SHOAL_ECONN, "connection refused");
         return;
     }
@@ -96,7 +104,7 @@ static void dial(sim_world_t *world)
         world->style = SHOAL__GREETING_BARE;
 
     sim_link_t *link = spare_link(world);
-    sim_link_open(link, world, world->style);
+    sim_link_open(link, world);
     world->link = link;
     world->opened_us = world->heard_us = world->waits_from_us = world->now_us;
     world->answered_order = 0;
@@ -106,25 +114,43 @@ static void dial(sim_world_t *world)
         sim_owner_lose(world, rc, "no memory");
 }
 
+/* The next batch goes on with a unit, which nothing may part. */
+static bool is_inside_unit(const shoal__pipe_t *pipe)
+{
+    const shoal__request_ring_t *ring = &pipe->ring;
+    const shoal__request_t *next = shoal__request_ring_at(ring, ring->sent);
+
+    return ring->sent != ring->tail && (next->flags & SHOAL__REQUEST_UNIT) &&
+           !(next->flags & SHOAL__REQUEST_UNIT_FIRST);
+}
+
 void sim_owner_write(sim_world_t *world)
 {
     shoal__pipe_t *pipe = &world->pipe;
     sim_dice_t *dice = &world->dice;
 
+    world->is_fresh_batch = pipe->authorised_bytes == 0 && !is_inside_unit(pipe);
     for (int i = 0; i < WRITES_PER_TURN && world->link; i++) {
         shoal__bytes_t ready =
             shoal__pipe_output(pipe, world->now_us, &world->flush_us);
         size_t room = sim_link_room(world->link);
         size_t bytes = ready.bytes < room ? ready.bytes : room;
 
+        world->is_written_out = ready.bytes == 0;
         if (ready.bytes > 0 && world->flush_us != SHOAL__NEVER_US)
             sim_world_fail(world, "O5: bytes may leave and shall wait");
         if (world->flush_us <= world->now_us)
             sim_world_fail(world, "O5: the flush policy asks for the past");
         if (bytes > 0 && sim_dice_hits(dice, world->swarm.partial_rate))
             bytes = (size_t)sim_dice_scale(dice, bytes);
+        if (ready.bytes == 0 && i > 0)
+            sim_integrity_written(world, world->link);
         if (bytes == 0)
             return;
+        if (world->link->is_deaf) {
+            sim_owner_lose(world, SHOAL_ECONN, "write: broken pipe");
+            return;
+        }
         bool was_quiet = shoal__request_ring_inflight(&pipe->ring) == 0;
         sim_link_accept(world->link, world, ready.data, bytes);
         shoal__pipe_written(pipe, bytes, world->now_us);
@@ -134,8 +160,20 @@ void sim_owner_write(sim_world_t *world)
     }
 }
 
+/* Poll reports what is there to be read before the turn looks at the time. */
+static void read_at_last(sim_world_t *world)
+{
+    const sim_link_t *link = world->link;
+
+    if (link && sim_link_readable(link) > 0 && world->pipe.phase == SHOAL__PIPE_READY &&
+        world->now_us - world->heard_us >= world->config.stall_us)
+        sim_owner_read(world);
+}
+
 void sim_owner_turn(sim_world_t *world)
 {
+    read_at_last(world);
+    sim_callers_take_over(world);
     world->has_submitted = false;
     if (!world->link && world->now_us >= world->dial_us && !world->is_closing)
         dial(world);
@@ -152,7 +190,9 @@ void sim_owner_read(sim_world_t *world)
 {
     sim_link_t *link = world->link;
 
-    if (!link)
+    if (!link || (link->drip_us > 0 && world->now_us < link->drip_next_us))
+        return;
+    if (SHOAL__MUTANT(NO_READ_WHILE_BLOCKED) && sim_link_room(link) == 0)
         return;
     size_t bytes = sim_link_readable(link);
     if (bytes == 0) {
@@ -162,10 +202,12 @@ void sim_owner_read(sim_world_t *world)
     }
     if (sim_dice_hits(&world->dice, world->swarm.partial_rate))
         bytes = (size_t)sim_dice_scale(&world->dice, bytes);
+    if (link->drip_us > 0) {
+        bytes = 1;
+        link->drip_next_us = world->now_us + link->drip_us;
+    }
     sim_world_note(world, "read", bytes, 0);
     world->heard_us = world->now_us;
-    if (link->user_from != SHOAL__NEVER_US)
-        world->was_lost = false;
 
     /* The bytes leave the link first: the callbacks may look at it. */
     const char *data = sim_link_data(link);
@@ -174,8 +216,14 @@ void sim_owner_read(sim_world_t *world)
     int rc = shoal__pipe_feed(&world->pipe, data, bytes, world->now_us);
     world->is_unclear = false;
     restore_memory(world);
+    if (world->pipe.phase == SHOAL__PIPE_READY)
+        world->was_lost = false;
+    if (rc == 0)
+        sim_oracle_heard(world, link);
     if (rc < 0)
         sim_owner_lose(world, rc, world->pipe.detail);
+    else
+        sim_integrity_heard(world, link);
 }
 
 uint64_t sim_owner_wake_us(const sim_world_t *world)

@@ -39,7 +39,7 @@ void sim_sights_note_loss(sim_world_t *world, int status, const char *detail)
     sights->desyncs += status == SHOAL_EDESYNC;
     sights->silences += strstr(detail, "stopped answering") != NULL;
     sights->renewals += strstr(detail, "renewed") != NULL;
-    sights->ready_links += link && link->user_from != SHOAL__NEVER_US;
+    sights->ready_links += link && world->pipe.phase == SHOAL__PIPE_READY;
 }
 
 void sim_sights_note_end(sim_world_t *world)
@@ -65,6 +65,12 @@ void sim_sights_print(const sim_sights_t *sights)
            " renewals\n",
            sights->links, sights->ready_links, sights->partly_written, sights->silences,
            sights->desyncs, sights->renewals);
+    printf("faults   ");
+    for (unsigned i = 0; i < SIM_FAULT_COUNT; i++)
+        printf(" %" PRIu64 " %s,", sights->faults[i], sim_fault_name(i));
+    printf(" %" PRIu64 " links spoilt\n", sights->spoilt_links);
+    printf("cuts      replies cut behind %d of their first 64 bytes\n",
+           __builtin_popcountll(sights->cuts));
     printf("others    %" PRIu64 " pushes, %" PRIu64 " pings, %" PRIu64
            " commands executed after the loss\n",
            sights->pushes, sights->pings, sights->ghost_commands);

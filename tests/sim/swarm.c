@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "sim/swarm.h"
 
+#include <stddef.h>
+
 /* Half of the seeds do without, the others have little of it or more. */
 static uint32_t maybe(sim_dice_t *dice, uint32_t max)
 {
@@ -33,7 +35,11 @@ static void roll_config(shoal__pipe_config_t *config, sim_dice_t *dice)
         .greeting = {.protocol = (int)ONE_OF(dice, 2, 3, 3),
                      .password = sim_dice_hits(dice, 256) ? "sesame" : NULL,
                      .database = (int)ONE_OF(dice, 0, 0, 7),
-                     .client_name = sim_dice_hits(dice, 256) ? "sim" : NULL},
+                     .client_name = sim_dice_hits(dice, 256) ? "sim" : NULL,
+                     .integrity = (shoal_integrity_t)ONE_OF(
+                         dice, SHOAL_INTEGRITY_SHAPES, SHOAL_INTEGRITY_DETECT,
+                         SHOAL_INTEGRITY_STRICT),
+                     .is_settling = sim_dice_hits(dice, 768)},
         .inflight_max = ONE_OF(dice, 1, 2, 3, 8, 64, 16384, 16384, 16384),
         .attempts_max = ONE_OF(dice, 1, 2, 3, 3),
         .queue_offline = sim_dice_hits(dice, 768),
@@ -58,15 +64,19 @@ static void roll_times(sim_swarm_t *swarm, shoal__pipe_config_t *config,
 /* Too much of these and nothing else is seen. */
 static bool ends_links(unsigned fault)
 {
-    return fault == SIM_FAULT_GARBAGE || fault == SIM_FAULT_UNASKED;
+    return fault == SIM_FAULT_GARBAGE || fault == SIM_FAULT_UNASKED ||
+           fault == SIM_FAULT_DESYNC || fault == SIM_FAULT_SUSPEND;
 }
 
-static void roll_faults(sim_swarm_t *swarm, sim_dice_t *dice)
+static void roll_faults(sim_swarm_t *swarm, const shoal__pipe_config_t *config,
+                        sim_dice_t *dice)
 {
     uint32_t sum = 0;
 
     for (unsigned i = 0; i < SIM_FAULT_COUNT; i++)
-        swarm->faults[i] = maybe(dice, ends_links(i) ? 10 : 100);
+        swarm->faults[i] = maybe(dice, ends_links(i) ? 20 : 100);
+    if (config->greeting.integrity != SHOAL_INTEGRITY_SHAPES)
+        swarm->faults[SIM_FAULT_DESYNC] = 10 + 4 * swarm->faults[SIM_FAULT_DESYNC];
     for (unsigned i = 0; i < SIM_FAULT_COUNT; i++)
         sum += swarm->faults[i];
     if (sum == 0)
@@ -98,27 +108,55 @@ void sim_swarm_roll(sim_swarm_t *swarm, shoal__pipe_config_t *config, sim_dice_t
         .steps = 1000 + (uint32_t)sim_dice_scale(dice, 30000),
         .outstanding_max = ONE_OF(dice, 1, 4, 20, 100, 500),
         .burst_max = (uint32_t)sim_dice_scale(dice, 32),
-        .unit_rate = maybe(dice, 400),
-        .sink_rate = maybe(dice, 300),
+        .unit_rate = maybe(dice, 600),
+        .sink_rate = maybe(dice, 700),
         .once_rate = maybe(dice, 200),
         .idempotent_rate = maybe(dice, 300),
         .urgent_rate = maybe(dice, 300),
         .big_rate = maybe(dice, 30),
         .write_rate = sim_dice_below(dice, 1025),
         .deadline_rate = maybe(dice, 1024),
-        .in_window_max = ONE_OF(dice, 8, 300, 4096, 65536),
-        .out_window_max = ONE_OF(dice, 8, 300, 4096, 65536),
+        .threads = ONE_OF(dice, 0, 0, 1, 2, SIM_THREADS_MAX - 1),
+        .in_window_max = ONE_OF(dice, 1, 8, 300, 4096, 65536),
+        .out_window_max = ONE_OF(dice, 1, 8, 300, 4096, 65536),
+        .unread_bytes_max = ONE_OF(dice, 100, 4096, 262144, 262144),
         .ends_with_abandon = sim_dice_hits(dice, 256),
     };
     roll_config(config, dice);
     roll_times(swarm, config, dice);
-    roll_faults(swarm, dice);
+    roll_faults(swarm, config, dice);
+}
+
+/* clang-format off */
+#define KNOB(name) {#name, offsetof(sim_swarm_t, name##_rate)}
+static const struct knob {
+    const char *name;
+    size_t offset;
+} knobs[] = {
+    KNOB(unit), KNOB(sink), KNOB(once), KNOB(idempotent), KNOB(urgent), KNOB(big),
+    KNOB(write), KNOB(error), KNOB(push), KNOB(attribute), KNOB(resubmit),
+    KNOB(recancel), KNOB(dial_fail), KNOB(auth_fail), KNOB(no_hello), KNOB(bare),
+    KNOB(partial), KNOB(deadline)};
+/* clang-format on */
+#define KNOBS (sizeof knobs / sizeof *knobs)
+
+const char *sim_swarm_knob(unsigned number)
+{
+    return number < KNOBS ? knobs[number].name : NULL;
+}
+
+void sim_swarm_turn_off(sim_swarm_t *swarm, uint32_t off)
+{
+    for (unsigned i = 0; i < KNOBS; i++)
+        if (off >> i & 1)
+            *(uint32_t *)((char *)swarm + knobs[i].offset) = 0;
 }
 
 void sim_swarm_calm(sim_swarm_t *swarm)
 {
     swarm->events[SIM_EVENT_SUBMIT] = 0;
     swarm->events[SIM_EVENT_CANCEL] = 0;
+    swarm->events[SIM_EVENT_TURN] = 0;
     swarm->events[SIM_EVENT_FAULT] = 0;
     swarm->error_rate = 0;
     swarm->resubmit_rate = 0;
@@ -128,5 +166,6 @@ void sim_swarm_calm(sim_swarm_t *swarm)
     swarm->late_us_max = 0;
     swarm->in_window_max = 65536;
     swarm->out_window_max = 65536;
+    swarm->unread_bytes_max = 262144;
     swarm->are_windows_wide = true;
 }

@@ -2,6 +2,7 @@
 #include "sim/world.h"
 
 #include "base/alloc.h"
+#include "base/mutant.h"
 #include "base/time_us.h"
 #include <inttypes.h>
 #include <shoal/errors.h>
@@ -13,8 +14,11 @@
 #define CALM_STEPS_MAX 400000
 #define CALM_US_MAX 10000000 /* the longest stall, the drain of a demoted server */
 #define CALM_BUSY_US 20
-#define CALM_QUIET_US 20000
 #define STRUCTURE_STEPS 64 /* the thorough check is not made in each step */
+
+#ifdef SHOAL_MUTANT_ALL
+const char *shoal__mutant = "";
+#endif
 
 sim_world_t *sim_world_new(void)
 {
@@ -62,9 +66,25 @@ void sim_world_fail(sim_world_t *world, const char *format, ...)
     if (world->has_failed)
         return;
     world->has_failed = true;
+    world->objection = format;
     va_start(args, format);
     vsnprintf(world->failure, sizeof world->failure, format, args);
     va_end(args);
+}
+
+static const char *const event_names[SIM_EVENT_COUNT] = {
+    [SIM_EVENT_SUBMIT] = "Submit", [SIM_EVENT_CANCEL] = "Cancel",
+    [SIM_EVENT_TURN] = "Turn",     [SIM_EVENT_READ] = "Read",
+    [SIM_EVENT_SERVER] = "Serve",  [SIM_EVENT_CLOCK] = "Clock",
+    [SIM_EVENT_GHOST] = "Haunt",   [SIM_EVENT_FAULT] = "Fault"};
+
+/* Unforeseeable for the server, but not for us. */
+static sim_dice_t entropy_dice;
+
+static void fill_with_entropy(void *memory, size_t bytes)
+{
+    for (size_t i = 0; i < bytes; i++)
+        ((unsigned char *)memory)[i] = (unsigned char)sim_dice_next(&entropy_dice);
 }
 
 static bool begin(sim_world_t *world, uint64_t seed)
@@ -72,7 +92,8 @@ static bool begin(sim_world_t *world, uint64_t seed)
     sim_world_t fresh = {.seed = seed,
                          .is_traced = world->is_traced,
                          .sights = world->sights,
-                         .dice = {seed * UINT64_C(0xD1342543DE82EF95) + 1},
+                         .cut = world->cut,
+                         .dice = sim_dice_of_step(seed, 0),
                          .now_us = 1,
                          .dial_us = 1,
                          .flush_us = SHOAL__NEVER_US,
@@ -84,7 +105,11 @@ static bool begin(sim_world_t *world, uint64_t seed)
     *world = fresh;
     memset(&world->calls[0], 0, sizeof world->calls[0]);
     sim_swarm_roll(&world->swarm, &world->config, &world->dice);
+    if (world->cut)
+        sim_swarm_turn_off(&world->swarm, world->cut->knobs_off);
     shoal__random_init(&world->jitter, seed);
+    entropy_dice = sim_dice_of_step(seed, UINT64_MAX);
+    world->config.entropy = fill_with_entropy;
     int rc = shoal__pipe_init(&world->pipe, &world->config, NULL, &world->jitter);
     if (rc < 0)
         sim_world_fail(world, "no memory for a pipe");
@@ -114,16 +139,21 @@ static void haunt(sim_world_t *world)
         sim_fault_bury(world);
 }
 
+/* Something is under way that wakes the loop by itself: poll reports it. */
+static bool is_busy(const sim_world_t *world)
+{
+    const sim_link_t *link = world->link;
+
+    return link && (link->is_closed || sim_link_readable(link) > 0 ||
+                    link->read_bytes < link->accepted_bytes ||
+                    world->pipe.authorised_bytes > 0);
+}
+
 /* How long the sleep may be.  Once there are no faults, nothing takes long either. */
 static uint64_t roll_sleep(sim_world_t *world)
 {
-    const sim_link_t *link = world->link;
-    bool is_busy = link && (sim_link_readable(link) > 0 ||
-                            link->read_bytes < link->accepted_bytes);
-    uint64_t max_us = world->swarm.clock_us_max;
+    uint64_t max_us = world->is_calm ? CALM_BUSY_US : world->swarm.clock_us_max;
 
-    if (world->is_calm)
-        max_us = is_busy ? CALM_BUSY_US : CALM_QUIET_US;
     return sim_dice_hits(&world->dice, 512)
                ? sim_dice_scale(&world->dice, max_us)
                : 1 + sim_dice_below(&world->dice, (uint32_t)max_us);
@@ -140,6 +170,15 @@ static void pass_time(sim_world_t *world)
         sim_oracle_settled(world);
     uint64_t wake_us = sim_owner_wake_us(world);
     uint64_t then_us = world->now_us + roll_sleep(world);
+    /* Without faults nothing wakes it but what it asked for. */
+    if (world->is_calm && !is_busy(world))
+        then_us = wake_us;
+    if (then_us == SHOAL__NEVER_US) {
+        if (world->live_count > 0)
+            sim_world_fail(world, "O5: it sleeps for ever, but %u results are owed",
+                           world->live_count);
+        return;
+    }
     if (then_us >= wake_us) {
         then_us = wake_us;
         if (world->swarm.late_us_max > 0)
@@ -153,10 +192,10 @@ static void happen(sim_world_t *world, sim_event_t event)
 {
     switch (event) {
     case SIM_EVENT_SUBMIT:
-        sim_calls_submit(world, world->swarm.burst_max, false);
+        sim_callers_submit(world);
         break;
     case SIM_EVENT_CANCEL:
-        sim_calls_cancel(world);
+        sim_callers_cancel(world);
         break;
     case SIM_EVENT_TURN:
         if (sim_dice_hits(&world->dice, 512))
@@ -188,13 +227,16 @@ static void live(sim_world_t *world)
 {
     uint32_t sum = 0, event = 0;
 
+    world->step++;
+    if (world->cut && !world->is_calm && world->cut->is_left_out[world->step])
+        return;
+    world->dice = sim_dice_of_step(world->seed, world->step);
     for (unsigned i = 0; i < SIM_EVENT_COUNT; i++)
         sum += world->swarm.events[i];
     uint32_t drawn = sim_dice_below(&world->dice, sum);
     while (drawn >= world->swarm.events[event])
         drawn -= world->swarm.events[event++];
-    world->step++;
-    sim_world_note(world, "step", event, 0);
+    sim_world_note(world, event_names[event], 0, 0);
     happen(world, (sim_event_t)event);
     if (world->step % STRUCTURE_STEPS == 0)
         sim_oracle_structure(world);
@@ -206,9 +248,14 @@ static void calm_down(sim_world_t *world)
     uint64_t since_us = world->now_us, since = world->step;
 
     sim_swarm_calm(&world->swarm);
-    world->stalled_until_us = world->loading_until_us = 0;
+    world->stalled_until_us = world->trouble_until_us = world->refused_until_us = 0;
     world->is_calm = true;
+    /* A lost reply to a command that blocks may be waited for for ever. */
+    if (world->link && world->link->is_spoilt)
+        sim_owner_lose(world, SHOAL_ECONN, "connection reset by peer");
     if (world->link) {
+        world->link->drip_us = 0;
+        world->link->desync = 0;
         world->link->in_window = world->swarm.in_window_max;
         world->link->out_window = world->swarm.out_window_max;
     }
@@ -225,6 +272,7 @@ static void abandon(sim_world_t *world)
 {
     world->is_closing = true;
     sim_world_note(world, "abandon", 0, 0);
+    sim_callers_take_over(world);
     shoal__pipe_abandon(&world->pipe, world->now_us);
 }
 

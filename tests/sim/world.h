@@ -15,25 +15,37 @@
  *   O6  memory returns to nothing; ring and log agree               (I6)
  *   O7  nothing crosses from one connection to the next, no command of a caller
  *       precedes the end of the greeting                            (I7, I12)
- *   O8  commands keep their order, units stay together              (I15)
+ *   O8  commands of a thread keep their order, units stay together  (I15),
+ *       what is said to be settled is
  */
 
 #include "core/pipe.h"
-#include "sim/call.h"
+#include "sim/callers.h"
 #include "sim/dice.h"
 #include "sim/link.h"
 #include "sim/swarm.h"
 
 #define SIM_CALLS_MAX 65536
+#define SIM_STEPS_MAX 32768 /* of a seed, without its calm end */
 #define SIM_GHOSTS 4
 #define SIM_LATE_US 50000 /* how long behind its deadline a result may come */
+
+/* What a replay leaves out of a seed.  A step's chance depends on its number alone, so
+ * the others stay what they were. */
+typedef struct sim_cut {
+    uint8_t is_left_out[SIM_STEPS_MAX + 1]; /* by number; the first is 1 */
+    uint32_t knobs_off;                     /* see sim_swarm_knob() */
+} sim_cut_t;
 
 /* What was seen in all seeds so far: a fault that never strikes proves nothing. */
 typedef struct sim_sights {
     uint64_t fates[4]; /* shoal_fate_t */
     uint64_t values, errors, sink_replies, retried, partly_written, timeouts, cancels,
         shutdowns, desyncs, cut_units, ghost_commands, pushes, pings, silences,
-        renewals, links, ready_links;
+        renewals, links, ready_links, spoilt_links;
+    uint64_t faults[SIM_FAULT_COUNT];
+    uint64_t
+        cuts; /* a bit for each of the first bytes of a reply behind which it was cut */
 } sim_sights_t;
 
 typedef struct sim_world {
@@ -42,6 +54,7 @@ typedef struct sim_world {
     uint64_t now_us;
     sim_dice_t dice;
     sim_swarm_t swarm;
+    const sim_cut_t *cut; /* NULL: nothing is left out */
     bool is_traced;
 
     shoal__pipe_config_t config;
@@ -56,12 +69,17 @@ typedef struct sim_world {
     uint64_t heard_us;      /* bytes came */
     uint64_t waits_from_us; /* something was written and nothing else was unanswered */
     uint64_t flush_us;      /* when the flush policy wants to be asked again */
+    bool is_fresh_batch;    /* the bytes that leave were let go now */
+    bool is_written_out;    /* it has just said that nothing may leave */
     shoal__greeting_style_t style;
     bool is_closing;
     bool is_unclear; /* inside feed or loss: taken is not yet decoded, or settled */
+    int lost_status; /* why, inside loss; else 0 */
     bool was_lost;   /* the last attempt at a connection failed */
     bool is_calm;    /* the faults have stopped */
     bool is_short_of_memory; /* one of the next allocations fails */
+    uint64_t resumed_us;     /* the end of the last sleep of the machine */
+    uint64_t renewed_us;     /* when the last connection ended that was to be renewed */
     bool has_submitted;      /* since the last turn began, perhaps in its callbacks */
     unsigned depth;          /* of callbacks that cause callbacks */
 
@@ -69,7 +87,9 @@ typedef struct sim_world {
     sim_link_t memory[1 + SIM_GHOSTS];
     sim_link_t *ghosts[SIM_GHOSTS];
     unsigned ghost_count;
-    uint64_t stalled_until_us, loading_until_us;
+    uint64_t stalled_until_us, trouble_until_us, refused_until_us;
+    const char *trouble;     /* the error that it says meanwhile */
+    bool is_trouble_passing; /* one that proves that nothing was done, and passes */
 
     /* The book.  Entry 0 is nobody's. */
     sim_call_t *calls;
@@ -77,7 +97,10 @@ typedef struct sim_world {
     uint32_t *live; /* entries that are not done */
     uint32_t live_count;
     uint64_t tickets[2]; /* given out, of both kinds */
+    sim_inbox_t inbox;
 
+    uint32_t settled_link; /* nothing of its predecessors runs any more, it was said */
+    uint32_t restarts;     /* of the server */
     uint64_t answers, paid_retries; /* of the retry allowance */
     uint64_t answered_order; /* of the last reply that was delivered; 0: none yet */
     size_t bytes_peak, commands_peak; /* outstanding */
@@ -85,6 +108,7 @@ typedef struct sim_world {
     sim_sights_t sights;
     uint64_t hash; /* of the whole history */
     bool has_failed;
+    const char *objection; /* the format of the failure: which oracle it was */
     char failure[512];
 } sim_world_t;
 
@@ -113,17 +137,49 @@ uint64_t sim_owner_wake_us(const sim_world_t *world);
 void sim_fault_strike(sim_world_t *world);
 /* Run the oldest ghost to its end. */
 void sim_fault_bury(sim_world_t *world);
+const char *sim_fault_name(unsigned fault);
+/* End a former connection; what it has not executed yet never is.  How many there were. */
+unsigned sim_ghosts_kill(sim_world_t *world, uint32_t serial);
+/* The server restarts: this is the end of all of them. */
+void sim_ghosts_forget(sim_world_t *world);
 
-/* Checks. (oracles.c) */
+/* The next answer on this connection is lost, repeated ... (desync.c) */
+void sim_desync_strike(sim_world_t *world, sim_link_t *link);
+/* An answer was produced from `begin` on: spoil it, if it is its turn. */
+void sim_desync_answered(sim_world_t *world, sim_link_t *link, uint64_t begin,
+                         bool is_fence);
+
+static inline uint32_t sim_call_id(const sim_call_t *call)
+{
+    return (uint32_t)(call - call->world->calls);
+}
+
+/* Checks. (oracles.c, replies.c) */
+void sim_oracle_reply(sim_world_t *world, sim_call_t *call, const shoal_reply_t *reply);
 void sim_oracle_result(sim_world_t *world, sim_call_t *call,
                        const shoal_result_t *result);
-void sim_oracle_handed(sim_world_t *world, sim_link_t *link, uint32_t id,
-                       uint64_t begin);
-void sim_oracle_lost(sim_world_t *world, const char *detail);
+void sim_oracle_handed(sim_world_t *world, sim_link_t *link, uint32_t id);
+/* An answer was produced, or heard by the client: must the connection be renewed? */
+void sim_oracle_answered(sim_world_t *world, sim_link_t *link, uint32_t id);
+void sim_oracle_heard(sim_world_t *world, sim_link_t *link);
+void sim_oracle_lost(sim_world_t *world, int status, const char *detail);
 void sim_oracle_settled(sim_world_t *world);   /* after a turn */
 void sim_oracle_structure(sim_world_t *world); /* now and then */
 void sim_oracle_end(sim_world_t *world);
 extern const shoal_sink_t sim_sink;
+
+/* Of the promises of <shoal/integrity.h>. (integrity.c) */
+bool sim_integrity_is_strict(const sim_world_t *world);
+void sim_integrity_handed(sim_world_t *world, sim_link_t *link);
+void sim_integrity_fenced(sim_world_t *world, sim_link_t *link);
+void sim_integrity_written(sim_world_t *world, const sim_link_t *link);
+void sim_integrity_answered(sim_world_t *world, sim_link_t *link, bool is_fence,
+                            bool was_spoilt);
+void sim_integrity_heard(sim_world_t *world, const sim_link_t *link);
+
+/* An oracle objects to what became of a command, unless the server spoilt it. */
+void sim_oracle_blame(sim_world_t *world, const sim_call_t *call, const char *format,
+                      ...) __attribute__((format(printf, 3, 4)));
 
 /* Figures. (sights.c) */
 void sim_sights_note_result(sim_world_t *world, const sim_call_t *call,
