@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT */
+/* Counts the cells of the fault matrix and prints it: each fault in each column exactly
+ * once, as a test or with the reason why not. */
+#include "matrix/matrix.h"
+
+#include <stdio.h>
+#include <string.h>
+
+typedef struct tally {
+    unsigned tests, excused, bad;
+} tally_t;
+
+/* The cells that a fault has in a column: how many, and the last of them. */
+static unsigned find_cells(const matrix_fault_t *fault, matrix_column_t column,
+                           const matrix_cell_t **ret_cell)
+{
+    unsigned count = 0;
+
+    for (const matrix_cell_t *cell = fault->cells; cell && cell->is_there; cell++) {
+        if (cell->column == column) {
+            *ret_cell = cell;
+            count++;
+        }
+    }
+    return count;
+}
+
+static const char *judge(const matrix_fault_t *fault, matrix_column_t column,
+                         tally_t *tally)
+{
+    const matrix_cell_t *cell = NULL;
+    unsigned count = find_cells(fault, column, &cell);
+
+    if (count == 1 && cell->run && !cell->reason) {
+        tally->tests++;
+        return "test";
+    }
+    if (count == 1 && !cell->run && cell->reason && strlen(cell->reason) >= 10) {
+        tally->excused++;
+        return "n/a";
+    }
+    tally->bad++;
+    return count == 0 ? "MISSING" : count > 1 ? "DOUBLED" : "NO REASON";
+}
+
+static void print_reasons(const matrix_fault_t *fault)
+{
+    for (const matrix_cell_t *cell = fault->cells; cell && cell->is_there; cell++)
+        if (cell->reason && cell->column < MATRIX_COLUMN_COUNT)
+            printf("     n/a in %s: %s\n", matrix_modes[cell->column].name,
+                   cell->reason);
+}
+
+int main(void)
+{
+    tally_t tally = {0};
+
+    printf("%-4s", "");
+    for (int column = 0; column < MATRIX_COLUMN_COUNT; column++)
+        printf(" %-14s", matrix_modes[column].name);
+    printf("\n");
+    for (size_t i = 0; i < matrix_faults_count; i++) {
+        const matrix_fault_t *fault = &matrix_faults[i];
+        tally.bad += i > 0 && fault->number <= matrix_faults[i - 1].number;
+        printf("F%-3u", fault->number);
+        for (int column = 0; column < MATRIX_COLUMN_COUNT; column++)
+            printf(" %-14s", judge(fault, (matrix_column_t)column, &tally));
+        printf(" %s\n", fault->name);
+        print_reasons(fault);
+    }
+    printf("%u tests, %u not applicable, %u wrong, of %zu cells\n", tally.tests,
+           tally.excused, tally.bad, matrix_faults_count * MATRIX_COLUMN_COUNT);
+    bool is_complete = tally.bad == 0 && tally.tests + tally.excused ==
+                                             matrix_faults_count * MATRIX_COLUMN_COUNT;
+    return is_complete ? 0 : 1;
+}
