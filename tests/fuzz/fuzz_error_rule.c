@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT */
+
+/* Error texts of any kind: only a whole code in the first word makes a command go again,
+ * and never one whose error proves nothing. */
+
+#include "core/error_rule.h"
+#include "fuzz_input.h"
+
+static const struct code {
+    const char *name;
+    shoal__error_verdict_t verdict;
+} codes[] = {
+    {"LOADING", SHOAL__ERROR_RETRY_LATER},     {"TRYAGAIN", SHOAL__ERROR_RETRY_LATER},
+    {"CLUSTERDOWN", SHOAL__ERROR_RETRY_LATER}, {"MASTERDOWN", SHOAL__ERROR_RETRY_LATER},
+    {"READONLY", SHOAL__ERROR_REDIAL},         {"NOAUTH", SHOAL__ERROR_REDIAL},
+};
+
+/* The same rule, told from the codes' side. */
+static shoal__error_verdict_t expected(const shoal__error_input_t *input)
+{
+    const char *text = input->text.data;
+
+    if (input->is_once || input->is_unit || !input->may_retry ||
+        input->command_class == SHOAL__CLASS_SCRIPT)
+        return SHOAL__ERROR_SURFACE;
+    for (size_t i = 0; i < sizeof codes / sizeof *codes; i++) {
+        size_t bytes = strlen(codes[i].name);
+
+        if (input->text.bytes < bytes || memcmp(text, codes[i].name, bytes) != 0 ||
+            (input->text.bytes > bytes && text[bytes] != ' '))
+            continue;
+        if (strcmp(codes[i].name, "NOAUTH") == 0 && !input->has_credentials)
+            continue;
+        return codes[i].verdict;
+    }
+    return SHOAL__ERROR_SURFACE;
+}
+
+/* What comes behind the first blank changes nothing; a letter before it does. */
+static void check_variants(shoal__error_input_t input, shoal__error_verdict_t verdict)
+{
+    const char *blank = memchr(input.text.data, ' ', input.text.bytes);
+    size_t code_bytes = blank ? (size_t)(blank - input.text.data) : input.text.bytes;
+    char *longer = malloc(code_bytes + 1);
+
+    FUZZ_CHECK(longer, "no memory");
+    memcpy(longer, input.text.data, code_bytes);
+    input.text = (shoal__bytes_t){longer, code_bytes};
+    FUZZ_CHECK(shoal__error_rule(&input) == verdict, "the rest of the text matters");
+    longer[code_bytes] = 'X';
+    input.text.bytes++;
+    if (verdict != SHOAL__ERROR_SURFACE)
+        FUZZ_CHECK(shoal__error_rule(&input) == SHOAL__ERROR_SURFACE,
+                   "a longer word is taken for a code");
+    free(longer);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
+{
+    fuzz_input_t in = {data, data + bytes};
+    uint8_t flags = fuzz_byte(&in);
+    size_t text_bytes;
+    char *text = fuzz_take(&in, SIZE_MAX, &text_bytes);
+    shoal__error_input_t input = {
+        .text = {text, text_bytes},
+        .command_class = (shoal__command_class_t)(flags & 3),
+        .is_once = (flags & 4) != 0,
+        .is_unit = (flags & 8) != 0,
+        .has_credentials = (flags & 16) != 0,
+        .may_retry = (flags & 32) != 0,
+    };
+    shoal__error_verdict_t verdict = shoal__error_rule(&input);
+
+    FUZZ_CHECK(verdict == expected(&input), "verdict %d, not %d", (int)verdict,
+               (int)expected(&input));
+    check_variants(input, verdict);
+    free(text);
+    return 0;
+}

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef TESTS_FUZZ_PIPE_WORLD_H
+#define TESTS_FUZZ_PIPE_WORLD_H
+
+/*
+ * A pipe, the calls that are made through it, and a model of a server that executes what
+ * was written to it.  fuzz_pipe.c drives the three by the fuzzer's bytes.
+ *
+ *   pipe_calls.c   submits commands and judges their results
+ *   pipe_server.c  reads what the pipe writes, judges that, and answers it
+ *
+ * Every command carries its number ("call:0001") and every honest answer repeats it, so
+ * that an answer that reaches another command is seen.
+ */
+
+#include "core/pipe.h"
+#include "fuzz_input.h"
+#include "support/fake_bytes.h"
+#include "support/fake_request.h"
+
+#define CALLS_MAX 160
+#define UNIT_CALLS_MAX 6
+#define CALL_ID_BYTES 9 /* call:0001 */
+#define PASSWORD "s3cr3t-pw"
+
+typedef enum verb {
+    VERB_ECHO, /* read-only */
+    VERB_LRANGE,
+    VERB_INCR, /* writes */
+    VERB_EVAL,
+    VERB_BLPOP,
+    VERB_MULTI, /* of units, whose other parts are INCR */
+    VERB_EXEC,
+    VERB_COUNT
+} verb_t;
+
+typedef struct world world_t;
+
+typedef struct call {
+    world_t *world;
+    verb_t verb;
+    shoal__command_class_t command_class;
+    uint16_t flags;
+    uint32_t unit_first, unit_last; /* ids; 0: no unit */
+    uint64_t ticket, deadline_us;
+    bool is_cancel_asked;
+
+    /* What the server saw. */
+    unsigned handed;   /* how often its last byte came */
+    unsigned rejected; /* how often it answered that it did not execute it */
+    bool is_excused;   /* a lie may have said the same */
+
+    /* What the caller heard. */
+    bool is_done;
+    int status;
+    shoal_fate_t fate;
+    uint32_t done_link; /* the connection of that time */
+    bool has_sink;
+    bool is_wrong; /* a value that is not its own came */
+    size_t depth, leaves;
+} call_t;
+
+/* How the server takes the next commands. */
+typedef enum mood {
+    MOOD_KIND,
+    MOOD_LOADING,
+    MOOD_READONLY,
+    MOOD_NOAUTH,
+    MOOD_ERR
+} mood_t;
+
+struct world {
+    fuzz_input_t *in;
+    shoal__pipe_config_t config;
+    shoal__pipe_t pipe;
+    shoal__random_t random;
+    uint64_t now_us;
+    call_t calls[CALLS_MAX]; /* by id; 0 is none */
+    uint32_t call_count;
+    unsigned callback_depth;
+    bool is_closing;
+
+    /* The connection; 0: there is none. */
+    uint32_t link, links;
+    fake_bytes_t received; /* not parsed yet */
+    fake_bytes_t answers;  /* not read yet by the client */
+    fake_bytes_t heard;    /* what the client read on this connection */
+    fake_request_t request;
+    size_t greeting_bytes; /* of the answers, up to the end of the greeting's last */
+    uint32_t unit_next;    /* the call that must come next; 0: any */
+    uint32_t unit_first;
+    bool is_unit_refused;
+    bool has_said_hello;
+    bool is_lying; /* bytes that are no answers were fed */
+    bool has_lied; /* the same, on any connection */
+    unsigned answered, paid_retries;
+    mood_t mood;
+    bool knows_hello;
+};
+
+/* ---- pipe_calls.c ---- */
+
+/* One command, or MULTI, `parts` commands, EXEC. */
+void calls_submit(world_t *world, verb_t verb, uint16_t flags, uint64_t timeout_us,
+                  bool has_sink, unsigned parts);
+void calls_cancel(world_t *world, uint32_t id);
+/* Nothing is outstanding behind its deadline.  (I5) */
+void calls_check_deadlines(const world_t *world);
+uint32_t calls_outstanding(const world_t *world);
+/* No text for users repeats the password, whatever a server said in the greeting.
+ * (I14) */
+void calls_check_detail(const world_t *world, const char *detail);
+
+static inline uint32_t call_id(const call_t *call)
+{
+    return (uint32_t)(call - call->world->calls);
+}
+
+static inline const char *verb_name(verb_t verb)
+{
+    static const char *const names[VERB_COUNT] = {"ECHO",  "LRANGE", "INCR", "EVAL",
+                                                  "BLPOP", "MULTI",  "EXEC"};
+    return names[verb];
+}
+
+/* May it be executed twice? */
+static inline bool call_is_repeatable(const call_t *call)
+{
+    if (call->flags & SHOAL__REQUEST_ONCE)
+        return false;
+    return (call->flags & SHOAL__REQUEST_IDEMPOTENT) ||
+           (call->command_class == SHOAL__CLASS_RO && call->unit_first == 0);
+}
+
+/* ---- pipe_server.c ---- */
+
+/* A new connection: nothing of the former one remains. */
+void server_begin(world_t *world);
+void server_release(world_t *world);
+/* Bytes that the pipe handed over. */
+void server_receive(world_t *world, const char *data, size_t bytes);
+/* A push, if that is allowed now. */
+void server_push(world_t *world, uint8_t kind);
+/* The client is about to read these bytes: what may they make it believe? */
+void server_tell(world_t *world, const char *data, size_t bytes);
+
+#endif
