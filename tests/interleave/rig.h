@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef TESTS_INTERLEAVE_RIG_H
+#define TESTS_INTERLEAVE_RIG_H
+
+/*
+ * A whole client on explored threads: what is above the connection is the real code
+ * (api/, net/loop.c, net/inbox.c, net/parker.c, the token); below it a server that
+ * answers in order, and libuv's loop reduced to what the library uses of it.
+ *
+ * Checked on the way: one thread at a time runs the loop, and no callback of a user
+ * comes on a thread in a blocking call.
+ */
+
+#include <shoal/client.h>
+#include <stdbool.h>
+
+typedef struct rig_options {
+    bool is_parked;      /* nobody drives at the beginning */
+    bool is_about_to;    /* the next lone call parks the loop */
+    unsigned queued_max; /* 0: plenty */
+    bool answers_slowly; /* the server is a thread of its own */
+    bool hangs_up;       /* it does, once, instead of its first answer */
+    bool breaks;         /* the connection does, once, at the first send */
+    bool is_silent;      /* it never answers */
+    bool is_stalled;     /* nothing can be written */
+} rig_options_t;
+
+/* The client's own thread. */
+#define RIG_BACKGROUND 0
+
+/* In a scenario's `begin`, before any thread is started: open the client. */
+shoal_client_t *rig_begin(const rig_options_t *options);
+/* In `end`: the client must be gone. */
+void rig_end(void);
+
+/* In a thread: wait until so many commands were written, in all. */
+void rig_wait_written(unsigned commands);
+
+#endif
