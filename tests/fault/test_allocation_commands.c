@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: MIT */
+/* Memory runs out at each point of what a connected client does.  (F32: I1 to I4) */
+#include "support/failing_trial.h"
+
+#include <shoal/format.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define BIG_BYTES 200000
+
+/* ---- commands in ---- */
+
+static void one_command(trial_t *trial)
+{
+    trial_submit(trial, "INCR", NULL);
+    trial_settle(trial);
+}
+
+static void large_command(trial_t *trial)
+{
+    char *value = scene_alloc(trial->scene, BIG_BYTES);
+    trial_command_t *set = trial_new_command(trial, "SET", NULL);
+    const char *const argv[] = {"SET", set->key, value};
+
+    memset(value, 'v', BIG_BYTES - 1);
+    trial_submit(trial, "INCR", NULL);
+    trial_submit_argv(trial, set, 3, argv, NULL);
+    trial_submit(trial, "INCR", NULL);
+    trial_settle(trial);
+}
+
+static void many_commands(trial_t *trial)
+{
+    for (int i = 0; i < 300; i++)
+        trial_submit(trial, "INCR", NULL);
+    trial_settle(trial);
+}
+
+static void commands_at_once(trial_t *trial)
+{
+    trial_submit(trial, "INCR", NULL);
+    trial_submit_many(trial, "INCR", 100, NULL);
+    trial_settle(trial);
+}
+
+static void formatted_command(trial_t *trial)
+{
+    trial_command_t *command = trial_new_command(trial, "ECHO", NULL);
+
+    command->rc = shoal_client_submitf(trial->scene->client, outcome_cb,
+                                       &command->outcome, "ECHO %s", command->key);
+    assert_true(command->rc == 0 || command->rc == SHOAL_ENOMEM);
+    trial_settle(trial);
+}
+
+/* The members' fates are one: that of EXEC. */
+static void unit(trial_t *trial)
+{
+    const shoal_call_t call = {.size = sizeof call, .flags = SHOAL_CALL_CONTIGUOUS};
+    const shoal_command_t commands[] = {
+        scene_words("MULTI", NULL), scene_words("INCR", "unit", NULL),
+        scene_words("INCR", "unit", NULL), scene_words("EXEC", NULL)};
+    outcome_series_t *series = scene_alloc(trial->scene, sizeof *series);
+
+    *series = (outcome_series_t){scene_outcomes(trial->scene, 4), 0, 4};
+    int rc = shoal_client_submit_many(trial->scene->client, commands, 4, &call,
+                                      outcome_series_cb, series, NULL);
+    assert_true(rc == 0 || rc == SHOAL_ENOMEM);
+    if (rc == 0)
+        TRIAL_WAIT(trial, outcome_series_count(series) == 4);
+    size_t executed = fake_server_executed(trial->scene->server, 0, "EXEC", NULL);
+    if (rc != 0 || series->outcomes[3].fate == SHOAL_FATE_NOT_EXECUTED)
+        assert_int_equal(executed, 0);
+    else if (series->outcomes[3].fate == SHOAL_FATE_REPLIED)
+        assert_int_equal(executed, 1);
+    assert_int_equal(fake_server_number(trial->scene->server, 0, "unit"), 2 * executed);
+}
+
+static void prepare_ready(trial_t *trial)
+{
+    trial_open_ready(trial, true);
+}
+
+/* Replies wait for the proof that they are right. */
+static void prepare_strict(trial_t *trial)
+{
+    assert_int_equal(
+        shoal_options_set_integrity(trial->scene->options, SHOAL_INTEGRITY_STRICT), 0);
+    prepare_ready(trial);
+}
+
+/* ---- giving up ---- */
+
+static void prepare_held(trial_t *trial)
+{
+    trial_hold_answer(trial, "ECHO", 0);
+    assert_int_equal(
+        shoal_options_set_outstanding_max(trial->scene->options, 400, 2, 1000000), 0);
+    prepare_ready(trial);
+}
+
+static void cancelled(trial_t *trial)
+{
+    trial_command_t *held = trial_submit(trial, "ECHO", NULL);
+    trial_command_t *written = trial_submit(trial, "INCR", NULL);
+    trial_command_t *queued = trial_submit(trial, "INCR", NULL);
+    trial_command_t *last = trial_submit(trial, "INCR", NULL);
+
+    TRIAL_WAIT(trial, trial_has_come(trial, held));
+    if (written->rc == 0)
+        (void)shoal_client_cancel(trial->scene->client, written->ticket);
+    if (queued->rc == 0)
+        (void)shoal_client_cancel(trial->scene->client, queued->ticket);
+    if (held->rc == 0)
+        (void)shoal_client_cancel(trial->scene->client, held->ticket);
+    fake_server_release(trial->scene->server);
+    if (last->rc == 0)
+        trial_settle(trial);
+}
+
+static void expired(trial_t *trial)
+{
+    const shoal_call_t soon = {.size = sizeof soon, .timeout_us = 2000000};
+    trial_command_t *held = trial_submit(trial, "ECHO", NULL);
+
+    for (int i = 0; i < 5; i++)
+        trial_submit(trial, "INCR", &soon);
+    TRIAL_WAIT(trial, trial_has_come(trial, held));
+    failing_calls_jump(2000000);
+    trial_pause(trial, waiting_now_us(), "");
+    fake_server_release(trial->scene->server);
+    trial_settle(trial);
+}
+
+/* ---- what the server says besides ---- */
+
+static void prepare_loading(trial_t *trial)
+{
+    static const char *const names[] = {"INCR", "SET"};
+
+    for (size_t i = 0; i < 2; i++)
+        fake_server_rule(
+            trial->scene->server,
+            &(fake_rule_t){.command = names[i],
+                           .times = 3 - (unsigned)i,
+                           .reply = "-LOADING the dataset is loading\r\n"});
+    prepare_ready(trial);
+}
+
+static void loading(trial_t *trial)
+{
+    for (int i = 0; i < 4; i++)
+        trial_submit(trial, "INCR", NULL)->is_scripted = true;
+    trial_settle(trial);
+}
+
+/* Larger than what the log keeps, so that it needs memory to be sent again. */
+static void large_and_loading(trial_t *trial)
+{
+    enum { BYTES = 400000 };
+    char *value = scene_alloc(trial->scene, BYTES);
+    trial_command_t *set = trial_new_command(trial, "SET", NULL);
+    const char *const argv[] = {"SET", set->key, value};
+
+    set->is_scripted = true;
+    memset(value, 'v', BYTES - 1);
+    trial_submit_argv(trial, set, 3, argv, NULL);
+    trial_settle(trial);
+}
+
+static void prepare_asides(trial_t *trial)
+{
+    fake_server_rule(trial->scene->server,
+                     &(fake_rule_t){.command = "ECHO",
+                                    .before =
+                                        ">2\r\n$10\r\ninvalidate\r\n*1\r\n$1\r\na\r\n"
+                                        "|1\r\n$3\r\nttl\r\n:3600\r\n"});
+    prepare_ready(trial);
+}
+
+static void asides(trial_t *trial)
+{
+    for (int i = 0; i < 3; i++)
+        trial_submit(trial, "ECHO", NULL);
+    trial_settle(trial);
+}
+
+static void prepare_idle(trial_t *trial)
+{
+    assert_int_equal(shoal_options_set_ping_idle_us(trial->scene->options, 1000000), 0);
+    prepare_ready(trial);
+}
+
+static void idle(trial_t *trial)
+{
+    size_t before = fake_server_received(trial->scene->server, 0, "PING", NULL);
+
+    failing_calls_jump(1000000);
+    TRIAL_WAIT(trial,
+               fake_server_received(trial->scene->server, 0, "PING", NULL) > before);
+}
+
+static void statistics(trial_t *trial)
+{
+    shoal_stats_t stats = {0};
+
+    trial_submit(trial, "INCR", NULL);
+    assert_int_equal(shoal_stats_get(trial->scene->client, &stats, sizeof stats), 0);
+    trial_settle(trial);
+}
+
+static void closed_with_drain(trial_t *trial)
+{
+    shoal_client_t *client = trial->scene->client;
+
+    for (int i = 0; i < 20; i++)
+        trial_submit(trial, "INCR", NULL);
+    trial->scene->client = NULL;
+    assert_int_equal(shoal_client_close_and_wait(client, 20000000), 0);
+    for (size_t i = 0; i < trial->count; i++)
+        assert_true(trial->commands[i].rc != 0 ||
+                    outcome_is_done(&trial->commands[i].outcome));
+}
+
+static const failing_scenario_t scenarios[] = {
+    {"one command", NULL, one_command},
+    {"a large command", NULL, large_command},
+    {"many commands", NULL, many_commands},
+    {"commands at once", NULL, commands_at_once},
+    {"a formatted command", NULL, formatted_command},
+    {"a unit", NULL, unit},
+    {"cancel, written and queued", prepare_held, cancelled},
+    {"deadlines, written and queued", prepare_held, expired},
+    {"LOADING, sent again", prepare_loading, loading},
+    {"LOADING, a large command sent again", prepare_loading, large_and_loading},
+    {"push and attribute", prepare_asides, asides},
+    {"a PING in idleness", prepare_idle, idle},
+    {"statistics", NULL, statistics},
+    {"close with drain", NULL, closed_with_drain},
+    {"strict: many commands", prepare_strict, many_commands},
+    {"strict: a unit", prepare_strict, unit},
+};
+
+static void test_each_scenario(void **state)
+{
+    for (size_t i = 0; i < sizeof scenarios / sizeof *scenarios; i++)
+        failing_sweep(&scenarios[i], *state);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {TRIAL_TEST(test_each_scenario)};
+
+    failing_memory_install();
+    return cmocka_run_group_tests_name("fault/allocation_commands", tests, NULL, NULL);
+}
