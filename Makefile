@@ -5,7 +5,7 @@ JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 GENERATOR = $(if $(shell command -v ninja),-G Ninja,)
 CMAKE_OPTIONS ?=
 
-.PHONY: all build configure demo test quick lint format install uninstall clean setup
+.PHONY: all build configure demo test quick mutants lint fuzz format install uninstall clean setup
 
 all: build
 
@@ -32,8 +32,17 @@ quick: configure
 	@cmake --build $(BUILD) -j $(JOBS) --target unit_tests
 	@ctest --test-dir $(BUILD) -L unit -j $(JOBS) --output-on-failure
 
+mutants: setup
+	@tools/run_mutants.sh
+
 lint:
 	@tools/lint.sh
+
+# make fuzz SECONDS=60 runs each target of tests/fuzz for a minute.
+SECONDS ?= 10
+fuzz:
+	@tools/setup.sh --tests
+	@tools/fuzz.sh $(SECONDS)
 
 format:
 	@find include src tests bench examples -name '*.[ch]' -print0 | xargs -0 clang-format -i

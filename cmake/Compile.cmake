@@ -3,17 +3,33 @@
 #   shoal_dev    shoal_build, plus the warnings and the standard
 include(CheckCCompilerFlag)
 include(CheckLinkerFlag)
+include(CMakeDependentOption)
+cmake_dependent_option(SHOAL_HARDEN "Harden optimised builds" ON "NOT SHOAL_SANITIZE" OFF)
 
 add_library(shoal_build INTERFACE)
 add_library(shoal_dev INTERFACE)
 target_link_libraries(shoal_dev INTERFACE shoal_build)
 target_compile_features(shoal_dev INTERFACE c_std_11)
 target_compile_definitions(shoal_dev INTERFACE _GNU_SOURCE) # accept4, eventfd, timerfd
-target_compile_options(shoal_dev INTERFACE
-  -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wswitch-enum -Wmissing-prototypes -Wvla)
+# The feature above is content with a compiler that defaults to a later standard.
+target_compile_options(shoal_dev INTERFACE -std=c11
+  -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wswitch-enum -Wmissing-prototypes
+  -Wstrict-prototypes -Wold-style-definition -Wredundant-decls -Wundef -Wwrite-strings
+  -Wpointer-arith -Wcast-align -Wformat=2 -Wimplicit-fallthrough -Wvla -Walloca)
 if(SHOAL_WERROR)
   target_compile_options(shoal_dev INTERFACE -Werror)
 endif()
+
+# Those of the flags that the compiler knows, in optimised builds only.
+function(shoal_harden)
+  foreach(flag IN LISTS ARGN)
+    string(MAKE_C_IDENTIFIER "SHOAL_HAS${flag}" has)
+    check_c_compiler_flag(${flag} ${has})
+    if(${has})
+      target_compile_options(shoal_build INTERFACE $<$<NOT:$<CONFIG:Debug,>>:${flag}>)
+    endif()
+  endforeach()
+endfunction()
 
 if(SHOAL_SANITIZE)
   set(flags -fsanitize=${SHOAL_SANITIZE} -fno-omit-frame-pointer)
@@ -22,21 +38,16 @@ if(SHOAL_SANITIZE)
   endif()
   target_compile_options(shoal_build INTERFACE ${flags} -O1)
   target_link_options(shoal_build INTERFACE ${flags})
-else()
-  foreach(flag IN ITEMS -fstack-protector-strong -fstack-clash-protection -fcf-protection)
-    string(MAKE_C_IDENTIFIER "SHOAL_HAS${flag}" has)
-    check_c_compiler_flag(${flag} ${has})
-    if(${has})
-      target_compile_options(shoal_build INTERFACE ${flag})
-    endif()
-  endforeach()
-  # Fortifying needs an optimising build.
+elseif(SHOAL_HARDEN)
+  shoal_harden(-fstack-protector-strong -fstack-clash-protection -fcf-protection
+    -ftrivial-auto-var-init=zero)
   target_compile_options(shoal_build INTERFACE
     $<$<NOT:$<CONFIG:Debug,>>:-U_FORTIFY_SOURCE>
     $<$<NOT:$<CONFIG:Debug,>>:-D_FORTIFY_SOURCE=3>)
-  check_linker_flag(C -Wl,-z,relro,-z,now SHOAL_HAS_RELRO)
+  set(flags -Wl,-z,relro,-z,now,-z,noexecstack)
+  check_linker_flag(C ${flags} SHOAL_HAS_RELRO)
   if(SHOAL_HAS_RELRO)
-    target_link_options(shoal_build INTERFACE -Wl,-z,relro,-z,now)
+    target_link_options(shoal_build INTERFACE ${flags})
   endif()
 endif()
 

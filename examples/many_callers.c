@@ -41,16 +41,17 @@ int main(int argc, char **argv)
     pthread_t threads[THREADS];
     shoal_result_t *result;
     shoal_stats_t stats;
-    int good = 0;
+    int started = 0, good = 0;
 
     if (shoal_client_open_url(argc > 1 ? argv[1] : "redis://127.0.0.1:6379", &client) <
         0)
         return 1;
     if (shoal_client_callf(client, &result, "DEL visits") == 0)
         shoal_result_release(result);
-    for (int i = 0; i < THREADS; i++)
-        pthread_create(&threads[i], NULL, count, client);
-    for (int i = 0; i < THREADS; i++) {
+    while (started < THREADS &&
+           pthread_create(&threads[started], NULL, count, client) == 0)
+        started++;
+    for (int i = 0; i < started; i++) {
         void *is_good;
         pthread_join(threads[i], &is_good);
         good += is_good != NULL;

@@ -6,7 +6,7 @@ cd "$(dirname "$0")/.." || exit 1
 
 jobs=$(nproc 2>/dev/null || echo 2)
 logs=build/ci
-stages=(lint gcc clang asan tsan portable mutants)
+stages=(lint analysis gcc clang asan tsan portable mutants fuzz coverage)
 summary=()
 started=$SECONDS
 mkdir -p "$logs"
@@ -41,12 +41,12 @@ run_gcc() { # also the lint, abi, headers and package tests
 
 run_clang() {
     configure clang -DCMAKE_C_COMPILER=clang -DCMAKE_BUILD_TYPE=RelWithDebInfo &&
-        compile clang && tests clang '^(unit|sim)$'
+        compile clang && tests clang '^(unit|sim|fuzz)$'
 }
 
 run_asan() {
     configure asan -DCMAKE_C_COMPILER=gcc -DSHOAL_SANITIZE=address,undefined &&
-        compile asan && tests asan '^(unit|sim|fault|integration|example|bench)$'
+        compile asan && tests asan '^(unit|sim|fuzz|fault|integration|example|bench)$'
 }
 
 # Some kernels place memory where ThreadSanitizer cannot follow; without
@@ -55,9 +55,9 @@ run_tsan() {
     configure tsan -DCMAKE_C_COMPILER=clang -DSHOAL_SANITIZE=thread &&
         compile tsan || return 1
     if setarch "$(uname -m)" -R true 2>/dev/null; then
-        setarch "$(uname -m)" -R tools/ci.sh --tests tsan '^(unit|fault|integration|example)$'
+        setarch "$(uname -m)" -R tools/ci.sh --tests tsan '^(unit|fuzz|fault|integration|example)$'
     else
-        tests tsan '^(unit|fault|integration|example)$'
+        tests tsan '^(unit|fuzz|fault|integration|example)$'
     fi
 }
 
@@ -70,7 +70,17 @@ run_portable() {
         tests portable '^(fault|integration)$'
 }
 
-run_mutants() { tools/run_mutants.sh "$logs/mutants"; }
+run_mutants() { tools/run_mutants.sh --quick "$logs/mutants"; } # make mutants: all
+
+run_fuzz() { # a few seconds each; without clang there is nothing to run
+    tools/fuzz.sh 5
+    local rc=$?
+    [ "$rc" = 77 ] || return "$rc"
+}
+
+run_analysis() { tools/analysis.sh "$logs/analysis"; }
+
+run_coverage() { tools/coverage.sh "$logs/coverage"; }
 
 describe() {
     case $1 in
@@ -81,6 +91,9 @@ describe() {
     tsan) echo "ThreadSanitizer: unit, fault, integration, examples" ;;
     portable) echo "without timerfd and eventfd: fault and integration" ;;
     mutants) echo "the simulation finds every seeded bug" ;;
+    fuzz) echo "libFuzzer: each target for a few seconds" ;;
+    analysis) echo "clang-tidy, gcc -fanalyzer, cppcheck: no findings" ;;
+    coverage) echo "lines and branches of src/ that the tests reach" ;;
     *) return 1 ;;
     esac
 }
@@ -101,7 +114,7 @@ run_stage() {
         "run_$stage" >"$logs/$stage.log" 2>&1
         rc=$?
         if [ "$rc" = 0 ]; then
-            grep -E '^[0-9]+% tests passed|^[0-9]+ mutants|killed by' "$logs/$stage.log"
+            grep -E '^[0-9]+% tests passed|^[0-9]+ mutants|killed by|^[0-9]+ targets|^fuzz: |^[a-z-]+ +0 findings|^all ' "$logs/$stage.log"
         else
             tail -n 60 "$logs/$stage.log"
         fi

@@ -27,6 +27,10 @@ if [ "${1:-}" = --tests ]; then
         "g++                g++ --version"
         "clang              clang --version"
         "clang-format       clang-format --version"
+        "clang-tidy         clang-tidy --version"
+        "cppcheck           cppcheck --version"
+        "gcovr              gcovr --version"
+        "spin               spin -V"
         "python3-venv       python3 -c 'import ensurepip'"
         "libclang-rt-14-dev clang_has_sanitizers"
     )

@@ -4,6 +4,7 @@
 #include "base/time_us.h"
 #include "net/clock.h"
 #include <shoal/errors.h>
+#include <unistd.h>
 
 static void on_idle(uv_idle_t *idle)
 {
@@ -79,6 +80,24 @@ static int fail_late(shoal__loop_t *loop)
     return SHOAL_ESYSTEM;
 }
 
+/* Where there are too few descriptors for the first loop of a process, libuv ends the
+ * process: it has no other answer to a pipe of its own that fails.  So look before. */
+static int init_own(uv_loop_t *own)
+{
+    int pipes[2][2];
+
+    if (uv_pipe(pipes[0], 0, 0) < 0)
+        return SHOAL_ESYSTEM;
+    int rc = uv_pipe(pipes[1], 0, 0);
+    if (rc == 0) {
+        close(pipes[1][0]);
+        close(pipes[1][1]);
+    }
+    close(pipes[0][0]);
+    close(pipes[0][1]);
+    return rc < 0 || uv_loop_init(own) < 0 ? SHOAL_ESYSTEM : 0;
+}
+
 int shoal__loop_init(shoal__loop_t *loop, uv_loop_t *uv,
                      const shoal__loop_hooks_t *hooks, void *owner)
 {
@@ -87,7 +106,7 @@ int shoal__loop_init(shoal__loop_t *loop, uv_loop_t *uv,
     loop->is_own = uv == NULL;
     loop->notifier.read_fd = loop->notifier.write_fd = -1;
     if (loop->is_own) {
-        if (uv_loop_init(&loop->own) < 0)
+        if (init_own(&loop->own) < 0)
             return SHOAL_ESYSTEM;
         loop->uv = &loop->own;
     }

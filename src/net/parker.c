@@ -48,7 +48,8 @@ void shoal__parker_release(shoal__parker_t *parker)
 void shoal__parker_park(shoal__parker_t *parker, shoal__parking_t *parking,
                         uint64_t number)
 {
-    uint32_t spot = (uint32_t)(number / SPOT_THREADS % (SPOTS * SHOAL__PARKING_ROWS));
+    const uint64_t spots = (uint64_t)SPOTS * SHOAL__PARKING_ROWS;
+    uint32_t spot = (uint32_t)(number / SPOT_THREADS % spots);
     _Atomic uint32_t *rounds = &parking->rounds[spot / SPOTS];
     uint32_t state = AWAKE;
     int saved = errno;

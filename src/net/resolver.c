@@ -146,12 +146,13 @@ shoal__lookup_t *shoal__resolver_lookup(uv_loop_t *loop, const char *host, int p
                                         shoal__lookup_cb on_found, void *owner)
 {
     shoal__lookup_t *lookup = shoal__calloc(1, sizeof *lookup);
-    job_t *job = shoal__calloc(1, sizeof *job + strlen(host) + 1);
+    size_t host_bytes = strlen(host) + 1;
+    job_t *job = shoal__calloc(1, sizeof *job + host_bytes);
 
     if (!lookup || !job)
         goto fail;
     atomic_init(&job->owners, 2);
-    strcpy(job->host, host);
+    memcpy(job->host, host, host_bytes);
     snprintf(job->service, sizeof job->service, "%d", port);
     if (shoal__notifier_init(&job->done) < 0)
         goto fail;

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: MIT */
+
+/* Hostile arguments of the public functions: refused with the promised error, nothing
+ * executed, nothing changed.  (I2 S1) */
+
+#include "support/scene.h"
+
+#include <shoal/uv.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define WORDS(...) scene_words(__VA_ARGS__, NULL)
+
+/* Refused by everything that takes a call's extras, on every thread. */
+static void check_call(scene_t *scene, const shoal_command_t *command,
+                       const shoal_call_t *call, int rc)
+{
+    shoal_completions_t *queue;
+    shoal_result_t *result = NULL;
+    outcome_t *outcome = scene_outcomes(scene, 1);
+    uint64_t ticket = 77;
+
+    assert_int_equal(shoal_completions_new(0, &queue), 0);
+    assert_int_equal(shoal_client_submit_many(scene->client, command, 1, call,
+                                              outcome_cb, outcome, &ticket),
+                     rc);
+    assert_int_equal(
+        shoal_completions_submit(queue, scene->client, command, 1, call, 1, &ticket),
+        rc);
+    assert_int_equal(shoal_client_call_with(scene->client, command, call, &result), rc);
+    assert_int_equal(ticket, 77);
+    assert_null(result);
+    assert_int_equal(outcome->calls, 0);
+    shoal_completions_free(queue);
+}
+
+static void test_extras_of_a_call(void **state)
+{
+    scene_t *scene = *state;
+    const shoal_command_t incr = WORDS("INCR", "k");
+    const shoal_call_t whole = {.size = sizeof whole};
+    shoal_call_t call = whole;
+
+    scene_open_ready(scene);
+    call.size = offsetof(shoal_call_t, sink) - 1;
+    check_call(scene, &incr, &call, SHOAL_EINVAL);
+    call.size = 0;
+    check_call(scene, &incr, &call, SHOAL_EINVAL);
+    call = whole;
+    call.reserved = 1;
+    check_call(scene, &incr, &call, SHOAL_EINVAL);
+    call = whole;
+    call.flags = SHOAL_CALL_CONTIGUOUS << 1;
+    check_call(scene, &incr, &call, SHOAL_EINVAL);
+    check_call(scene, NULL, &whole, SHOAL_EINVAL);
+
+    /* Of another version: without the sink, or with fields we do not know. */
+    struct {
+        shoal_call_t known;
+        char more[64];
+    } larger = {.known = {.size = sizeof larger}};
+    memset(larger.more, 0x55, sizeof larger.more);
+    outcome_t outcome = scene_call(scene, incr, &larger.known);
+    scene_check(&outcome, 0, SHOAL_FATE_REPLIED);
+    call = whole;
+    call.size = offsetof(shoal_call_t, sink);
+    call.sink = (const shoal_sink_t *)(const void *)&call; /* not to be looked at */
+    outcome = scene_call(scene, incr, &call);
+    scene_check(&outcome, 0, SHOAL_FATE_REPLIED);
+    assert_int_equal(fake_server_received(scene->server, 0, "INCR", NULL), 2);
+}
+
+static void test_out_parameters_are_needed(void **state)
+{
+    scene_t *scene = *state;
+    const char *const ping[] = {"PING"};
+    const shoal_command_t command = {1, ping, NULL};
+    shoal_stats_t stats;
+    uv_loop_t loop;
+
+    scene_open_ready(scene);
+    assert_int_equal(shoal_client_open(scene->options, NULL), SHOAL_EINVAL);
+    assert_int_equal(shoal_client_open_borrowed(scene->options, NULL), SHOAL_EINVAL);
+    assert_int_equal(shoal_client_open_url("redis://127.0.0.1", NULL), SHOAL_EINVAL);
+    assert_int_equal(uv_loop_init(&loop), 0);
+    assert_int_equal(shoal_client_open_uv(&loop, scene->options, NULL), SHOAL_EINVAL);
+    assert_int_equal(uv_loop_close(&loop), 0);
+    shoal_client_t *client = NULL;
+    assert_int_equal(shoal_client_open_uv(NULL, scene->options, &client), SHOAL_EINVAL);
+    assert_null(client);
+    assert_int_equal(shoal_completions_new(0, NULL), SHOAL_EINVAL);
+    assert_int_equal(shoal_client_call(scene->client, 1, ping, NULL, NULL),
+                     SHOAL_EINVAL);
+    assert_int_equal(shoal_client_call_with(scene->client, &command, NULL, NULL),
+                     SHOAL_EINVAL);
+    assert_int_equal(shoal_stats_get(scene->client, NULL, sizeof stats), SHOAL_EINVAL);
+    shoal_result_release(NULL);
+    assert_int_equal(fake_server_received(scene->server, 0, "PING", NULL), 0);
+}
+
+static void test_formats(void **state)
+{
+    scene_t *scene = *state;
+    outcome_t *outcome = scene_outcomes(scene, 1);
+    shoal_result_t *result = NULL;
+
+    scene_open_ready(scene);
+    static const char *const bad[] = {"", "   ", "INCR %y"};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        assert_int_equal(
+            shoal_client_submitf(scene->client, outcome_cb, outcome, bad[i], 1),
+            SHOAL_EINVAL);
+        assert_int_equal(shoal_client_callf(scene->client, &result, bad[i], 1),
+                         SHOAL_EINVAL);
+    }
+    assert_int_equal(shoal_client_submitf(scene->client, outcome_cb, outcome, NULL),
+                     SHOAL_EINVAL);
+    assert_int_equal(shoal_client_callf(scene->client, &result, NULL), SHOAL_EINVAL);
+    assert_int_equal(shoal_client_callf(scene->client, NULL, "PING"), SHOAL_EINVAL);
+    assert_null(result);
+    assert_int_equal(outcome->calls, 0);
+
+    /* A blank, a line end or a NUL in an argument begin no other argument. */
+    assert_int_equal(shoal_client_submitf(scene->client, outcome_cb, outcome, "ECHO %b",
+                                          "a b\r\n*1\0c", (size_t)9),
+                     0);
+    scene_await(outcome);
+    assert_int_equal(outcome->bytes, 9);
+    assert_memory_equal(outcome->text, "a b\r\n*1\0c", 9);
+    assert_int_equal(shoal_client_callf(scene->client, &result, "ECHO key:%d", 7), 0);
+    size_t bytes;
+    assert_string_equal(shoal_reply_string(shoal_result_reply(result), &bytes),
+                        "key:7");
+    shoal_result_release(result);
+    assert_int_equal(fake_server_received(scene->server, 0, "ECHO", NULL), 2);
+}
+
+static void test_tickets_that_were_never_given(void **state)
+{
+    scene_t *scene = *state;
+    outcome_t outcome;
+
+    scene_open_ready(scene);
+    outcome = scene_call(scene, WORDS("ECHO", "x"), NULL);
+    scene_check_text(&outcome, "x");
+    assert_int_equal(shoal_client_cancel(scene->client, 0), SHOAL_ENOENT);
+    assert_int_equal(shoal_client_cancel(scene->client, UINT64_C(1) << 63),
+                     SHOAL_ENOENT);
+    assert_int_equal(shoal_client_cancel(scene->client, UINT64_MAX >> 1), SHOAL_ENOENT);
+    scene_check_works(scene);
+}
+
+/* From its own thread: a command is gone before it was written, and then unknown. */
+static void test_cancelling_on_the_loop_thread(void **state)
+{
+    scene_t *scene = *state;
+    outcome_t *outcome = scene_outcomes(scene, 1);
+    const shoal_command_t incr = WORDS("INCR", "k");
+    uint64_t ticket = 0;
+
+    assert_int_equal(shoal_client_open_borrowed(scene->options, &scene->client), 0);
+    assert_int_equal(shoal_client_submit_many(scene->client, &incr, 1, NULL, outcome_cb,
+                                              outcome, &ticket),
+                     0);
+    assert_int_equal(shoal_client_cancel(scene->client, ticket), 0);
+    while (!outcome_is_done(outcome))
+        assert_true(shoal_client_step(scene->client, 1000000) >= 0);
+    scene_check(outcome, SHOAL_ECANCELLED, SHOAL_FATE_NOT_EXECUTED);
+    assert_int_equal(shoal_client_cancel(scene->client, ticket), SHOAL_ENOENT);
+    assert_int_equal(shoal_client_close_and_wait(scene->client, 0), 0);
+    scene->client = NULL;
+    assert_int_equal(fake_server_received(scene->server, 0, "INCR", NULL), 0);
+}
+
+static void test_what_only_a_stepped_client_has(void **state)
+{
+    scene_t *scene = *state;
+
+    scene_open_ready(scene);
+    assert_int_equal(shoal_client_fd(scene->client), -1);
+    assert_int_equal(shoal_client_wait_us(scene->client), -1);
+    assert_true(shoal_client_step(scene->client, 0) < 0);
+    scene_check_works(scene);
+}
+
+static void test_every_fate_has_a_name(void **state)
+{
+    (void)state;
+    assert_string_equal(shoal_fate_name(SHOAL_FATE_REPLIED), "replied");
+    assert_string_equal(shoal_fate_name(SHOAL_FATE_NOT_EXECUTED), "not executed");
+    assert_string_equal(shoal_fate_name(SHOAL_FATE_UNKNOWN), "unknown");
+    assert_string_equal(shoal_fate_name(SHOAL_FATE_REPLY_LOST), "reply lost");
+    assert_string_equal(shoal_fate_name((shoal_fate_t)99), "?");
+    assert_string_equal(shoal_version(), SHOAL_VERSION_STRING);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        SCENE_TEST(test_extras_of_a_call),
+        SCENE_TEST(test_out_parameters_are_needed),
+        SCENE_TEST(test_formats),
+        SCENE_TEST(test_tickets_that_were_never_given),
+        SCENE_TEST(test_cancelling_on_the_loop_thread),
+        SCENE_TEST(test_what_only_a_stepped_client_has),
+        cmocka_unit_test(test_every_fate_has_a_name),
+    };
+    return cmocka_run_group_tests_name("fault/arguments", tests, NULL, NULL);
+}

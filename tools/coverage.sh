@@ -1,0 +1,62 @@
+#!/usr/bin/env bash
+# coverage.sh [build folder]: lines and branches of src/ that the tests reach, per file.
+#
+# Not counted as branches: what assert() adds, and the line of a switch, whose cases are
+# lines themselves.  A line that no test can reach says GCOVR_EXCL_LINE and why.
+# --report: only the figures, of what has run in the build folder already.
+set -uo pipefail
+cd "$(dirname "$0")/.." || exit 1
+
+lines_min=95
+branches_min=88
+# Every branch of those that decide what a caller is told.
+whole=(core/conn_fsm.c core/inbound.c core/settle_rule.c resp/frame.c)
+
+report_only=no
+if [ "${1:-}" = --report ]; then
+    report_only=yes
+    shift
+fi
+build=$(realpath -m "${1:-build/coverage}")
+jobs=$(nproc 2>/dev/null || echo 2)
+generator=()
+if command -v ninja >/dev/null; then
+    generator=(-G Ninja)
+fi
+
+# A forked child that ends by _exit() writes down what it reached, too.
+wrap_exit() {
+    mkdir -p "$build"
+    printf '%s\n' 'void __gcov_dump(void);' '_Noreturn void __real__exit(int code);' \
+        '_Noreturn void __wrap__exit(int code);' \
+        'void __wrap__exit(int code) { __gcov_dump(); __real__exit(code); }' |
+        gcc -x c -c -o "$build/wrap_exit.o" -
+}
+
+run_tests() {
+    rm -rf "$build/tree"
+    wrap_exit || return 1
+    cmake -S . -B "$build/tree" "${generator[@]}" -DCMAKE_C_COMPILER=gcc -DSHOAL_WERROR=OFF \
+        -DCMAKE_BUILD_TYPE=Debug -DSHOAL_BUILD_BENCH=OFF -DSHOAL_BUILD_EXAMPLES=OFF \
+        -DCMAKE_C_FLAGS="-O0 --coverage -fprofile-update=atomic" \
+        -DCMAKE_EXE_LINKER_FLAGS="-Wl,--wrap=_exit $build/wrap_exit.o" >/dev/null ||
+        return 1
+    cmake --build "$build/tree" -j "$jobs" --target \
+        unit_tests sim_tests fault_tests integration_tests fuzz_tests >"$build/log" 2>&1 ||
+        { tail -n 40 "$build/log"; return 1; }
+    # Most of them wait, hence twice the jobs; not the one that needs the machine to itself.
+    ctest --test-dir "$build/tree" -j $((2 * jobs)) --output-on-failure --no-tests=error \
+        -L '^(unit|sim|fault|integration|fuzz)$' -E stopped_server |
+        grep -vE '^ *(Start|[0-9]+/[0-9]+ .* Passed)'
+}
+
+command -v gcovr >/dev/null || { echo "coverage: no gcovr (tools/setup.sh --tests)"; exit 1; }
+if [ "$report_only" = no ]; then
+    run_tests || { echo "coverage: the tests failed"; exit 1; }
+fi
+gcovr -r . --object-directory "$build/tree" -f src/ -j "$jobs" \
+    --exclude-branches-by-pattern '^\s*(assert|switch) ?\(.*' \
+    --json-summary "$build/summary.json" "$build/tree" 2>"$build/gcovr.log" ||
+    { cat "$build/gcovr.log"; exit 1; }
+exec python3 tools/check_coverage.py "$build/summary.json" "$lines_min" "$branches_min" \
+    "${whole[@]}"
