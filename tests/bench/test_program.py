@@ -341,6 +341,14 @@ class Connection:
         return line
 
 
+def listens(path):
+    try:
+        Connection(path).socket.close()
+    except OSError:
+        return False
+    return True
+
+
 def wait_for_commands(connection, count):
     """Return once the server has processed so many of the bench's commands."""
     while True:
@@ -365,7 +373,7 @@ class Stalls(Program):
         )  # fmt: skip
         self.addCleanup(server.wait)
         self.addCleanup(server.kill)
-        while not path.exists():
+        while not listens(path):
             self.assertIsNone(server.poll())
         for mode in ("callback", "sync", "pool", "collector"):
             with self.subTest(mode):

@@ -2,6 +2,7 @@
 #include "sim/swarm.h"
 
 #include <stddef.h>
+#include <string.h>
 
 /* Half of the seeds do without, the others have little of it or more. */
 static uint32_t maybe(sim_dice_t *dice, uint32_t max)
@@ -147,9 +148,11 @@ const char *sim_swarm_knob(unsigned number)
 
 void sim_swarm_turn_off(sim_swarm_t *swarm, uint32_t off)
 {
+    static const uint32_t nothing;
+
     for (unsigned i = 0; i < KNOBS; i++)
         if (off >> i & 1)
-            *(uint32_t *)((char *)swarm + knobs[i].offset) = 0;
+            memcpy((char *)swarm + knobs[i].offset, &nothing, sizeof nothing);
 }
 
 void sim_swarm_calm(sim_swarm_t *swarm)
