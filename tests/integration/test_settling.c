@@ -12,10 +12,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define WRITES 16000 /* many reads' worth for the server */
+#define WRITES 2000 /* a few reads' worth for the server */
 #define LOOKS 20
-#define STALL_US 200000
-#define HOLD_US 600000 /* the network's */
+#define STALL_US 500000
+#define HOLD_US 1200000 /* the network's */
 
 typedef struct scene {
     redis_process_t *redis;
@@ -124,7 +124,7 @@ static bool play(scene_t *scene, trouble_t trouble)
         submit(scene, "INCR", on_write);
     WAIT_FOR(scene->completed == WRITES);
     assert_int_equal(scene->other, 0);
-    assert_true(scene->unknown > WRITES / 2);
+    assert_int_equal(scene->unknown, WRITES); /* all had left in time */
     submit(scene, "GET", on_value);
     if (trouble == SERVER_STANDS_STILL)
         redis_process_resume(scene->redis);
@@ -141,7 +141,7 @@ static bool play(scene_t *scene, trouble_t trouble)
 
 static void check_settling(trouble_t trouble, size_t rounds)
 {
-    scene_t scene;
+    static scene_t scene; /* outlives a test that fails */
 
     set_up(&scene, true);
     for (size_t i = 0; i < rounds; i++) {
@@ -173,7 +173,7 @@ static void test_a_network_that_held_back(void **state)
 static void test_without_settling_nothing_is_claimed(void **state)
 {
     size_t rounds = live_scaled(3), moved = 0;
-    scene_t scene;
+    static scene_t scene; /* outlives a test that fails */
 
     (void)state;
     set_up(&scene, false);
@@ -190,7 +190,7 @@ static void test_without_settling_nothing_is_claimed(void **state)
 static void test_a_user_that_may_not(void **state)
 {
     char answer[64];
-    scene_t scene;
+    static scene_t scene; /* outlives a test that fails */
 
     (void)state;
     set_up(&scene, true);
@@ -211,7 +211,7 @@ static void test_a_user_that_may_not(void **state)
  * is not known there. */
 static void test_another_process(void **state)
 {
-    scene_t scene;
+    static scene_t scene; /* outlives a test that fails */
 
     (void)state;
     set_up(&scene, true);

@@ -411,3 +411,15 @@ WRAPPED(int, timerfd_settime, int fd, int flags, const struct itimerspec *when,
         add_us(&real.it_value, -(int64_t)atomic_load(&ahead_us));
     return __real_timerfd_settime(fd, flags, &real, ret_before);
 }
+
+/* Without timerfd.  The delay may count from before a jump: wake early and look again. */
+WRAPPED(int, uv_timer_start, uv_timer_t *timer, uv_timer_cb on_due, uint64_t delay_ms,
+        uint64_t repeat_ms)
+{
+    static _Atomic uint64_t ahead_before_us;
+    uint64_t now_ahead_us = atomic_load(&ahead_us);
+
+    if (atomic_exchange(&ahead_before_us, now_ahead_us) != now_ahead_us)
+        delay_ms = 0;
+    return __real_uv_timer_start(timer, on_due, delay_ms, repeat_ms);
+}

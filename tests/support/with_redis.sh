@@ -57,7 +57,7 @@ start() {
         --save '' --appendonly no --daemonize no >"$folder/log" 2>&1 &
     server_pid=$!
     for _ in {1..1000}; do
-        if grep -q 'eady to accept connections' "$folder/log" &&
+        if grep -qs 'eady to accept connections' "$folder/log" &&
             [ -S "$folder/socket" ]; then
             return 0
         fi
