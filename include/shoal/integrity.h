@@ -20,12 +20,17 @@ typedef enum shoal_integrity {
      * connection. */
     SHOAL_INTEGRITY_SHAPES = 0,
     /** The same, and now and then an ECHO of a random number travels along whose answer
-     * must be that number: at most ten a second, and one behind each command that was
-     * given up.  A shift by one is noticed within 100 ms and a round trip. */
+     * must be that number: before a batch that leaves 100 ms or more after the last one, or
+     * after a command was given up; one at a time.  A shift is noticed by the next of
+     * them, before anything of its batch is handed out. */
     SHOAL_INTEGRITY_DETECT = 1,
     /** Every batch ends with such an ECHO, and its replies are handed out only once that
-     * was answered right: a shift costs errors, never a wrong value.  Costs one
-     * small command per batch, and the bytes of a batch's replies in memory. */
+     * was answered right: a shift costs errors, never a wrong value; two replies of one
+     * batch that change places are not noticed.  Costs one small command per batch, and
+     * the bytes of a batch's replies in memory, at most those of shoal_options_set_reply_max()
+     * together.  While a server answers everything with BUSY or LOADING, callers see
+     * their deadlines instead.  With few commands in flight allowed and many queued,
+     * each batch moves the queue. */
     SHOAL_INTEGRITY_STRICT = 2
 } shoal_integrity_t;
 
@@ -48,7 +53,10 @@ SHOAL_EXTERN int shoal_options_set_integrity(shoal_options_t *options,
  * they were lost with writes unanswered: what they still hold then runs before, or never.
  * See shoal_result_is_settled().  Default: true.
  *
- * A server that does not allow it is served all the same.  In a URL: settle=yes or no.
+ * Asks for CLIENT INFO, CLIENT KILL and INFO; a server that does not allow them (each
+ * refusal may stand in its ACL LOG) is served all the same.  Turn it off behind a proxy
+ * that spreads one connection over several servers or shares one among several clients:
+ * who it is for them is not who it is for the server.  In a URL: settle=yes or no.
  *
  * Threads: setup
  * Errors:  SHOAL_EINVAL options is NULL

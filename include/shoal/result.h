@@ -86,9 +86,11 @@ SHOAL_EXTERN uint32_t shoal_result_attempts(const shoal_result_t *result);
  * the server before it sends anything over a new one, and says here whether that is
  * proved: what such a reply shows of a key is then final, as far as lost commands go.
  *
- * @return true if it is proved, or there were none; false if the status is not 0, the
- *         server does not allow CLIENT KILL, CLIENT INFO or INFO, it is another server or
- *         was restarted since, or shoal_options_set_settle() is off
+ * @return true if it is proved, or nothing was lost with writes unanswered; false if the
+ *         status is not 0, or it is not proved: the server does not allow CLIENT KILL,
+ *         CLIENT INFO or INFO, it is another server or was restarted since, or
+ *         shoal_options_set_settle() is off.  No proof counts behind a proxy that
+ *         answers these commands itself
  *
  * Threads: any
  * Since:   0.1

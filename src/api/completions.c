@@ -81,15 +81,20 @@ int shoal_completions_new(size_t outstanding_max, shoal_completions_t **ret_comp
         shoal__free(completions);
         return SHOAL_ENOMEM;
     }
-    if (uv_mutex_init(&completions->lock) < 0 ||
-        shoal__notifier_init(&completions->notifier) < 0) {
-        release_batch(&completions->arriving);
-        release_batch(&completions->taking);
-        shoal__free(completions);
-        return SHOAL_ESYSTEM;
+    if (uv_mutex_init(&completions->lock) < 0)
+        goto fail;
+    if (shoal__notifier_init(&completions->notifier) < 0) {
+        uv_mutex_destroy(&completions->lock);
+        goto fail;
     }
     *ret_completions = completions;
     return 0;
+
+fail:
+    release_batch(&completions->arriving);
+    release_batch(&completions->taking);
+    shoal__free(completions);
+    return SHOAL_ESYSTEM;
 }
 
 void shoal_completions_free(shoal_completions_t *completions)

@@ -109,26 +109,51 @@ void shoal__former_answer(shoal__former_t *former, unsigned index, int64_t kille
             killed > 0 ? SHOAL__FORMER_KILLED : SHOAL__FORMER_ABSENT;
 }
 
+static bool is_other_process(const shoal__identity_t *identity, const char *process)
+{
+    return process[0] && identity->process[0] &&
+           strcmp(process, identity->process) != 0;
+}
+
+/* All connections to a Unix socket have the same address, so that only the id, which is
+ * given out again after a restart, tells them apart. */
+static bool has_own_address(const shoal__identity_t *identity)
+{
+    size_t bytes = strlen(identity->address);
+
+    return bytes < 2 || strcmp(identity->address + bytes - 2, ":0") != 0;
+}
+
+bool shoal__former_may_be_on(const shoal__former_t *former, unsigned index,
+                             const char *process)
+{
+    const shoal__identity_t *identity = &former->entries[index].identity;
+    bool is_known = process[0] && identity->process[0];
+
+    return is_known ? !is_other_process(identity, process) : has_own_address(identity);
+}
+
 bool shoal__former_conclude(shoal__former_t *former, const char *process)
 {
     bool is_settled = !former->has_lost_track;
 
     for (unsigned i = 0; i < former->count;) {
-        const struct shoal__former_entry *entry = &former->entries[i];
+        struct shoal__former_entry *entry = &former->entries[i];
         bool is_known = process[0] && entry->identity.process[0];
-        bool is_same = is_known && strcmp(process, entry->identity.process) == 0;
-        bool is_proved = entry->verdict == SHOAL__FORMER_KILLED ||
-                         (entry->verdict == SHOAL__FORMER_ABSENT && is_same);
-        /* It cannot run anything on this process: no reason to doubt the next
-         * connection to it. */
-        bool is_elsewhere =
-            entry->verdict == SHOAL__FORMER_ABSENT && is_known && !is_same;
 
-        is_settled = is_settled && is_proved;
-        if (is_proved || is_elsewhere)
-            drop(former, i);
-        else
+        if (is_other_process(&entry->identity, process)) {
+            /* It cannot run anything here: one connection is told, the next ones need
+             * not doubt.  Its own process may be met again. */
+            is_settled = is_settled && strcmp(entry->missed_on, process) == 0;
+            memcpy(entry->missed_on, process, strlen(process) + 1);
             i++;
+        } else if (entry->verdict == SHOAL__FORMER_KILLED ||
+                   (entry->verdict == SHOAL__FORMER_ABSENT && is_known)) {
+            drop(former, i);
+        } else {
+            is_settled = false;
+            i++;
+        }
     }
     return is_settled;
 }

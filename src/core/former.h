@@ -11,7 +11,9 @@
  *
  *   killed one                      it was there, now it runs nothing more    settled
  *   none, the same server process   it had ended already                      settled
- *   none, another process           its commands, if any, are elsewhere       not now
+ *   another process: not asked      its commands, if any, are elsewhere: the first
+ *                                   connection to that process is not settled, later
+ *                                   ones need not doubt; remembered for the way back
  *   an error, or no answer          nothing is known                          not settled
  *
  * Guarantee: settled only if it is proved for every former connection that the present
@@ -47,15 +49,23 @@ typedef struct shoal__former {
     struct shoal__former_entry {
         shoal__identity_t identity;
         shoal__former_verdict_t verdict; /* on the present connection */
+        char missed_on[48]; /* the process that said last that it has no such one */
     } entries[SHOAL__FORMER_MAX];
     unsigned count;
-    bool has_lost_track; /* one was lost whose identity was not known, or too many */
+    bool
+        has_lost_track; /* one was lost whose identity was not known, or too many: there
+                            are no proofs any more */
 } shoal__former_t;
 
 void shoal__former_init(shoal__former_t *former);
 
 /* A connection was lost with writes unanswered. */
 void shoal__former_add(shoal__former_t *former, const shoal__identity_t *identity);
+
+/* May it be a connection of this process?  Else its id, and on a Unix socket its address
+ * too, may be a stranger's, who is not to be ended. */
+bool shoal__former_may_be_on(const shoal__former_t *former, unsigned index,
+                             const char *process);
 
 /* A new connection begins: nothing is proved on it yet. */
 void shoal__former_begin(shoal__former_t *former);

@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "base/escape.h"
 #include "base/mutant.h"
+#include "core/fence_rule.h"
 #include "resp/encoder.h"
 
 #include <assert.h>
@@ -11,7 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum step { STEP_SILENT, STEP_HELLO, STEP_AUTH, STEP_SETUP, STEP_OVER };
+enum step { STEP_SILENT, STEP_HELLO, STEP_AUTH, STEP_SETUP, STEP_ENDS, STEP_OVER };
 
 /* Of the last step, in which many are asked at once. */
 enum question {
@@ -205,21 +206,27 @@ static void ask(shoal__greeting_t *greeting, enum question question, size_t argc
         sizeof((const char *const[]){__VA_ARGS__}) / sizeof(char *),                   \
         (const char *const[]){__VA_ARGS__}, NULL)
 
-/* The predecessors first: what they hold runs before this connection does anything. */
-static void ask_for_ends(shoal__greeting_t *greeting)
+/* False: nothing to ask. */
+static bool ask_for_ends(shoal__greeting_t *greeting)
 {
+    greeting->step = STEP_ENDS;
+    greeting->questions_count = 0;
     for (unsigned i = 0; i < greeting->former.count; i++) {
         const shoal__identity_t *identity = &greeting->former.entries[i].identity;
         char id[24];
 
+        if (!shoal__former_may_be_on(&greeting->former, i, greeting->identity.process))
+            continue;
         if (SHOAL__MUTANT(SETTLED_WITHOUT_KILL)) {
             shoal__former_answer(&greeting->former, i, 1);
             continue;
         }
+        greeting->asked[greeting->questions_count] = (uint8_t)i;
         snprintf(id, sizeof id, "%lld", (long long)identity->id);
         ASK(greeting, ASK_KILL, "CLIENT", "KILL", "ID", id, "ADDR", identity->address,
             "SKIPME", "yes");
     }
+    return greeting->questions_count > 0;
 }
 
 static void ask_client(shoal__greeting_t *greeting)
@@ -250,8 +257,6 @@ static shoal__greeting_verdict_t say_setup(shoal__greeting_t *greeting)
     bool is_full = greeting->style == SHOAL__GREETING_FULL;
 
     greeting->step = STEP_SETUP;
-    if (is_full && config->is_settling)
-        ask_for_ends(greeting);
     if (config->database != 0 &&
         !(SHOAL__MUTANT(NO_RESELECT) && greeting->protocol == 3)) {
         char number[16];
@@ -400,9 +405,14 @@ static shoal__greeting_verdict_t hear_auth(shoal__greeting_t *greeting,
 
 static shoal__greeting_verdict_t go_on(shoal__greeting_t *greeting)
 {
+    bool is_settling = greeting->style == SHOAL__GREETING_FULL &&
+                       greeting->config->is_settling && greeting->step == STEP_SETUP;
+
     if (SHOAL__MUTANT(SETINFO_NOT_AWAITED))
         return setup_done(greeting);
-    return greeting->answers_due > 0 ? SHOAL__GREETING_MORE : setup_done(greeting);
+    if (greeting->answers_due > 0 || (is_settling && ask_for_ends(greeting)))
+        return SHOAL__GREETING_MORE;
+    return setup_done(greeting);
 }
 
 static const char *name_of(enum question question)
@@ -440,8 +450,12 @@ static shoal__greeting_verdict_t hear_setup_error(shoal__greeting_t *greeting,
         return fail_unauthenticated(greeting, command, reply);
     if (is_needed || is_turned_away(text))
         return fail_with_answer(greeting, SHOAL_ECONN, command, reply);
+    if (question == ASK_ECHO) /* "not now" is not "never" */
+        greeting->may_echo =
+            shoal__fence_is_unclear(text) && !shoal__fence_is_forbidden(text);
     if (question == ASK_KILL)
-        shoal__former_answer(&greeting->former, greeting->killed++, -1);
+        shoal__former_answer(&greeting->former, greeting->asked[greeting->killed++],
+                             -1);
     return go_on(greeting);
 }
 
@@ -457,17 +471,18 @@ static bool hear_setup_answer(shoal__greeting_t *greeting, enum question questio
     case ASK_KILL:
         if (type != SHOAL_REPLY_INTEGER || shoal_reply_integer(reply) < 0)
             return false;
-        shoal__former_answer(&greeting->former, greeting->killed++,
+        shoal__former_answer(&greeting->former, greeting->asked[greeting->killed++],
                              shoal_reply_integer(reply));
         return true;
     case ASK_IDENTITY:
         if (is_text)
             shoal__identity_read(&greeting->identity, text.data, text.bytes);
-        return is_text;
+        return is_text ||
+               type == SHOAL_REPLY_STATUS; /* some proxies say OK to CLIENT */
     case ASK_PROCESS:
         if (is_text)
             shoal__identity_read_process(&greeting->identity, text.data, text.bytes);
-        return is_text;
+        return is_text || type == SHOAL_REPLY_STATUS;
     case ASK_ECHO:
         greeting->may_echo =
             type == SHOAL_REPLY_STRING &&

@@ -10,8 +10,6 @@
  *      if HELLO is unknown or protocol 3 is not supported: AUTH [user] password, alone,
  *      awaited, and RESP2
  *   2. in one write, every answer is awaited:
- *      CLIENT KILL ID id ADDR address SKIPME yes   for each former connection that must
- *                                                  not run anything any more (former.h)
  *      SELECT db                                   if not 0
  *      CLIENT SETNAME name                         if named
  *      CLIENT SETINFO LIB-NAME shoal, CLIENT SETINFO LIB-VER x.y.z
@@ -19,6 +17,9 @@
  *                                                  by its successor
  *      ECHO number                                 unless INTEGRITY_SHAPES: may we send
  *                                                  fences, and are we in step?
+ *   3. CLIENT KILL ID id ADDR address SKIPME yes   for each former connection that could
+ *                                                  run anything on this server process
+ *                                                  any more (former.h)
  *
  * A bare greeting leaves out HELLO, CLIENT, INFO and, if it need not be, ECHO: for proxies
  * and small servers that hang up on what they do not know.  If nothing is left to say, it
@@ -59,15 +60,18 @@ typedef enum shoal__greeting_verdict {
     SHOAL__GREETING_FAILED /* see status and detail */
 } shoal__greeting_verdict_t;
 
-/* What is asked after HELLO and AUTH. */
-#define SHOAL__GREETING_QUESTIONS_MAX (SHOAL__FORMER_MAX + 8)
+/* What is asked in one write. */
+#define SHOAL__GREETING_QUESTIONS_MAX 8
+_Static_assert(SHOAL__FORMER_MAX <= SHOAL__GREETING_QUESTIONS_MAX, "they fit");
 
 typedef struct shoal__greeting {
     const shoal__greeting_config_t *config; /* borrowed */
     shoal__greeting_style_t style;
     int step; /* see greeting.c */
     unsigned answers_due;
-    uint8_t questions[SHOAL__GREETING_QUESTIONS_MAX]; /* of the second step */
+    uint8_t questions[SHOAL__GREETING_QUESTIONS_MAX]; /* of this step */
+    uint8_t
+        asked[SHOAL__FORMER_MAX]; /* the entries of `former` whose end is asked for */
     unsigned questions_count, killed;
     char nonce[SHOAL__NONCE_BYTES]; /* to be echoed */
     shoal__former_t former;         /* kept from one connection to the next */

@@ -103,8 +103,10 @@ int shoal__pipe_begin(shoal__pipe_t *pipe, shoal__greeting_style_t style,
     pipe->detail[0] = '\0';
     pipe->heard_us = pipe->waiting_since_us = now_us;
     pipe->retire_us = SHOAL__NEVER_US;
-    if (shoal__decoder_reset(pipe->decoder) < 0)
-        return SHOAL_ENOMEM;
+    if (shoal__decoder_reset(pipe->decoder) < 0) {
+        shoal__pipe_refuse(pipe, SHOAL_ENOMEM, "no memory for the greeting");
+        return pipe->fault;
+    }
 
     shoal__pipe_fence_reset(pipe);
     pipe->phase = SHOAL__PIPE_GREETING;
@@ -115,7 +117,8 @@ int shoal__pipe_begin(shoal__pipe_t *pipe, shoal__greeting_style_t style,
         greeted(pipe);
         break;
     case SHOAL__GREETING_FAILED:
-        return pipe->greeting.status;
+        shoal__pipe_refuse(pipe, pipe->greeting.status, pipe->greeting.detail);
+        return pipe->fault;
     }
     return 0;
 }
@@ -142,6 +145,9 @@ static shoal__decoder_target_t on_begin(void *owner, shoal_reply_type_t type)
     if (pipe->phase != SHOAL__PIPE_READY || pipe->ring.head == pipe->ring.sent)
         return target;
     head = shoal__request_ring_at(&pipe->ring, pipe->ring.head);
+    if (head->flags &
+        SHOAL__REQUEST_UNIT_FIRST) /* here: a zombie's error is not seen later */
+        pipe->is_unit_rejected = type == SHOAL_REPLY_ERROR;
     pipe->is_misshapen = !SHOAL__MUTANT(SHAPE_NOT_CHECKED) &&
                          !shoal__reply_shape_allows(shape_of(pipe, head), type);
     target.discard = pipe->is_misshapen || (head->flags & SHOAL__REQUEST_ZOMBIE);
@@ -261,8 +267,6 @@ static void head_answered(shoal__pipe_t *pipe, const shoal_reply_t *reply)
     bool is_error = reply && reply->type == SHOAL_REPLY_ERROR;
     bool is_sent_again = false;
 
-    if (request.flags & SHOAL__REQUEST_UNIT_FIRST)
-        pipe->is_unit_rejected = is_error;
     if (is_error &&
         !(request.flags & (SHOAL__REQUEST_ZOMBIE | SHOAL__REQUEST_INTERNAL)))
         is_sent_again =

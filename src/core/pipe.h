@@ -78,6 +78,7 @@ typedef struct shoal__fences {
     uint64_t put_us;           /* when the last one was put into the queue */
     uint64_t unclear_since_us; /* the first answer that proved nothing ... */
     unsigned unclear;          /* ... of so many since the last proof */
+    unsigned forbidden;        /* the last so many were answered with NOPERM */
     bool has_doubt;            /* see fence_rule.h */
 } shoal__fences_t;
 
@@ -237,6 +238,11 @@ int shoal__pipe_decode(shoal__pipe_t *pipe, const char *data, size_t bytes);
  * behind them, and count it.  Behind them it parts no unit: count then changes.  False:
  * nothing may leave for now, for want of memory or (count 0) before more replies came. */
 bool shoal__pipe_fence_batch(shoal__pipe_t *pipe, uint64_t *count);
+/* INTEGRITY_STRICT: what was written last is no fence, because what stood between was
+ * withdrawn.  Have one put, behind the rest of the unit that is under way: so many requests
+ * may leave, whatever else waits.  0: no memory. */
+bool shoal__pipe_fence_is_owed(const shoal__pipe_t *pipe);
+uint64_t shoal__pipe_fence_debt(shoal__pipe_t *pipe);
 /* The head of the registry is a fence, and this is its answer.  False: see pipe->fault. */
 bool shoal__pipe_fence_answered(shoal__pipe_t *pipe, const shoal_reply_t *reply);
 /* INTEGRITY_STRICT: take bytes in, and hand to the decoder what is proved.  0 or

@@ -281,6 +281,8 @@ static void settle_all(shoal__pipe_t *pipe, shoal__ending_t ending, int status,
         if (request.flags & SHOAL__REQUEST_GONE)
             continue;
         if (request.flags & NOT_WANTED) {
+            if ((request.flags & SHOAL__REQUEST_FENCE) && !is_written)
+                pipe->fences.queued--; /* callbacks look at what is queued */
             shoal__request_ring_remove(&pipe->ring, at);
             continue;
         }

@@ -23,6 +23,8 @@ _Static_assert(NONCE_AT + SHOAL__NONCE_BYTES + 2 == SHOAL__FENCE_BYTES, "all of 
 /* STRICT: another fence follows one that proved nothing; each time it takes longer. */
 #define UNCLEAR_US 10000
 #define UNCLEAR_DOUBLINGS_MAX 7
+/* DETECT: so many refusals in a row, and no more is asked. */
+#define FORBIDDEN_MAX 3
 #define HELD_BYTES_KEPT 65536
 
 static bool is_strict(const shoal__pipe_t *pipe)
@@ -122,6 +124,29 @@ bool shoal__pipe_fence_batch(shoal__pipe_t *pipe, uint64_t *count)
     return true;
 }
 
+bool shoal__pipe_fence_is_owed(const shoal__pipe_t *pipe)
+{
+    const shoal__request_ring_t *ring = &pipe->ring;
+
+    return is_strict(pipe) && ring->sent != ring->head &&
+           !(shoal__request_ring_at(ring, ring->sent - 1)->flags &
+             SHOAL__REQUEST_FENCE);
+}
+
+uint64_t shoal__pipe_fence_debt(shoal__pipe_t *pipe)
+{
+    const shoal__request_ring_t *ring = &pipe->ring;
+    uint64_t first, last = ring->sent - 1;
+
+    if (parts_unit(pipe, ring->sent))
+        shoal__request_ring_unit(ring, ring->sent, &first, &last);
+
+    uint64_t end = last + 1;
+    bool is_there = end != ring->tail &&
+                    (shoal__request_ring_at(ring, end)->flags & SHOAL__REQUEST_FENCE);
+    return is_there || put_fence(pipe, end) ? end + 1 - ring->sent : 0;
+}
+
 /* ---- answers ---- */
 
 /* An error that the server gives to everything for now. */
@@ -141,7 +166,9 @@ static bool take_unclear(shoal__pipe_t *pipe, shoal__bytes_t error)
         return shoal__pipe_refuse(pipe, SHOAL_ECONN,
                                   "the server does not allow ECHO any more, without "
                                   "which no reply can be trusted");
-    pipe->greeting.may_echo = false;
+    /* Once, it may be the answer to something else. */
+    if (++pipe->fences.forbidden == FORBIDDEN_MAX)
+        pipe->greeting.may_echo = false;
     return true;
 }
 
@@ -167,6 +194,7 @@ bool shoal__pipe_fence_answered(shoal__pipe_t *pipe, const shoal_reply_t *reply)
     if (shoal_reply_type(reply) != SHOAL_REPLY_STRING || bytes != SHOAL__NONCE_BYTES ||
         memcmp(text, nonce, SHOAL__NONCE_BYTES) != 0)
         return refuse_answer(pipe);
+    pipe->fences.forbidden = 0;
     return true;
 }
 
@@ -241,11 +269,6 @@ static bool look_at_held(shoal__pipe_t *pipe, size_t *ret_bytes)
         proved_log_bytes = held->log_bytes;
         held->fences = 0;
     }
-    if (scan == SHOAL__SCAN_MORE && pipe->phase == SHOAL__PIPE_READY &&
-        held->replies == shoal__request_ring_inflight(&pipe->ring) &&
-        shoal__scanner_is_mid_reply(&held->scanner))
-        return refuse_unasked(
-            pipe); /* it began before the command that it would meet */
     held->replies -= proved;
     held->log_bytes -= proved_log_bytes;
     if (scan == SHOAL__SCAN_BROKEN)
@@ -260,11 +283,6 @@ int shoal__pipe_hold(shoal__pipe_t *pipe, const char *data, size_t bytes)
     shoal__held_t *held = &pipe->held;
     size_t proved_bytes;
 
-    if (shoal__buffer_bytes(&held->bytes) + bytes > pipe->config->reply.bytes_max) {
-        shoal__pipe_refuse(pipe, SHOAL_EDESYNC,
-                           "the replies of one batch have too many bytes to be held");
-        return pipe->fault;
-    }
     if (shoal__buffer_append(&held->bytes, data, bytes) < 0) {
         shoal__pipe_refuse(pipe, SHOAL_ENOMEM, "no memory to hold replies");
         return pipe->fault;
@@ -280,7 +298,16 @@ int shoal__pipe_hold(shoal__pipe_t *pipe, const char *data, size_t bytes)
         shoal__scanner_drop(&held->scanner, proved_bytes);
         shoal__buffer_shrink(&held->bytes, HELD_BYTES_KEPT);
     }
-    return 0;
+    /* Also behind the end of the greeting: it began before the command that it would
+     * meet. */
+    if (pipe->phase == SHOAL__PIPE_READY &&
+        held->replies == shoal__request_ring_inflight(&pipe->ring) &&
+        shoal__scanner_is_mid_reply(&held->scanner))
+        refuse_unasked(pipe);
+    else if (shoal__buffer_bytes(&held->bytes) > pipe->config->reply.bytes_max)
+        shoal__pipe_refuse(pipe, SHOAL_ECONN,
+                           "the replies of one batch have too many bytes to be held");
+    return pipe->fault;
 }
 
 /* When to ask again, because all fences there are proved nothing; or never. */
@@ -319,8 +346,10 @@ bool shoal__pipe_fence_tick(shoal__pipe_t *pipe)
         return shoal__pipe_refuse(pipe, SHOAL_ECONN,
                                   "the server answers everything with errors, so that "
                                   "no reply can be proved");
-    if (pipe->now_us >= again_us(pipe))
+    if (pipe->now_us >= again_us(pipe)) {
+        pipe->fences.put_us = pipe->now_us; /* also without memory: not at once again */
         put_fence(pipe, pipe->ring.sent);
+    }
     return true;
 }
 

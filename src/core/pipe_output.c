@@ -111,6 +111,19 @@ static bool prepare_batch(shoal__pipe_t *pipe, uint64_t *ret_wake_us)
     return true;
 }
 
+/* What was written waits for its fence, whatever else may or may not leave. */
+static bool pay_fence(shoal__pipe_t *pipe, uint64_t *ret_wake_us)
+{
+    uint64_t count = shoal__pipe_fence_debt(pipe);
+
+    if (count == 0) {
+        *ret_wake_us = pipe->now_us + NO_MEMORY_DELAY_US;
+        return false;
+    }
+    authorise(pipe, count);
+    return true;
+}
+
 shoal__bytes_t shoal__pipe_output(shoal__pipe_t *pipe, uint64_t now_us,
                                   uint64_t *ret_wake_us)
 {
@@ -128,10 +141,14 @@ shoal__bytes_t shoal__pipe_output(shoal__pipe_t *pipe, uint64_t now_us,
             return nothing;
         if (pipe->ring.gone && !SHOAL__MUTANT(GONE_NOT_SWEPT))
             shoal__pipe_sweep(pipe);
-        if (starts_with_fence(pipe))
+        if (starts_with_fence(pipe)) {
             authorise(pipe, 1);
-        else if (!may_send(pipe) || !prepare_batch(pipe, ret_wake_us))
+        } else if (shoal__pipe_fence_is_owed(pipe)) {
+            if (!pay_fence(pipe, ret_wake_us))
+                return nothing;
+        } else if (!may_send(pipe) || !prepare_batch(pipe, ret_wake_us)) {
             return nothing;
+        }
     }
 
     size_t bytes = pipe->authorised_bytes;

@@ -42,12 +42,14 @@ static bool is_waiting(const shoal__pipe_t *pipe)
  * be silent up to its deadline. */
 static uint64_t silence_ends_us(const shoal__pipe_t *pipe)
 {
-    const shoal__request_t *head = shoal__request_ring_at(&pipe->ring, pipe->ring.head);
+    /* Replies that are held were given: the server is at what is behind them. */
+    uint64_t at = pipe->ring.head + pipe->held.replies;
+    const shoal__request_t *next = shoal__request_ring_at(&pipe->ring, at);
     uint64_t end_us = shoal__time_after(pipe->waiting_since_us, pipe->config->stall_us);
 
-    if (pipe->ring.head != pipe->ring.sent &&
-        head->command_class == SHOAL__CLASS_BLOCK && head->deadline_us > end_us)
-        return head->deadline_us;
+    if (at != pipe->ring.sent && next->command_class == SHOAL__CLASS_BLOCK &&
+        next->deadline_us > end_us)
+        return next->deadline_us;
     return end_us;
 }
 

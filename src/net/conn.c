@@ -241,7 +241,7 @@ static void greet(shoal__conn_t *conn, uint64_t now_us)
     report(conn, SHOAL_EVENT_CONNECTED, 0, server, 0);
     rc = shoal__pipe_begin(&conn->pipe, shoal__hello_style(conn->doubt), now_us);
     if (rc < 0)
-        lose(conn, rc, conn->pipe.greeting.detail);
+        lose(conn, rc, conn->pipe.detail);
 }
 
 static void resume(shoal__conn_t *conn)

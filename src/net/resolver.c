@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "net/notifier.h"
 #include "net/quiet_thread.h"
+#include <errno.h>
 #include <netdb.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -14,7 +15,8 @@ typedef struct job {
     atomic_int owners;
     atomic_bool is_done; /* what follows is filled in */
     shoal__notifier_t done;
-    int error; /* of getaddrinfo */
+    int error;        /* of getaddrinfo */
+    int system_error; /* EAI_SYSTEM: errno */
     shoal__addresses_t addresses;
     char service[8];
     char host[];
@@ -93,6 +95,7 @@ static void run_job(void *data)
     job_t *job = data;
 
     job->error = look_up(job->host, job->service, AI_NUMERICSERV, &job->addresses);
+    job->system_error = errno;
     atomic_store_explicit(&job->is_done, true, memory_order_release);
     shoal__notifier_signal(&job->done);
     drop_job(job);
@@ -125,7 +128,7 @@ static void on_done(uv_poll_t *handle, int status, int events)
     shoal__lookup_cb on_found = lookup->on_found;
     void *owner = lookup->owner;
     shoal__addresses_t addresses;
-    int error;
+    int error, system_error;
 
     (void)status;
     (void)events;
@@ -133,9 +136,11 @@ static void on_done(uv_poll_t *handle, int status, int events)
         return;
     addresses = lookup->job->addresses;
     error = lookup->job->error;
+    system_error = lookup->job->system_error;
     shoal__resolver_abandon(lookup);
     if (error)
-        on_found(owner, NULL, gai_strerror(error));
+        on_found(owner, NULL,
+                 error == EAI_SYSTEM ? strerror(system_error) : gai_strerror(error));
     else if (addresses.count == 0)
         on_found(owner, NULL, "the name has no address");
     else

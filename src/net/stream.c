@@ -128,10 +128,9 @@ shoal__stream_t *shoal__stream_connect(uv_loop_t *loop, const shoal__address_t *
     if (stream->fd < 0)
         goto fail;
     tune(stream->fd, address->at.ss_family);
-    do
-        rc = connect(stream->fd, (const struct sockaddr *)&address->at, address->bytes);
-    while (rc < 0 && errno == EINTR);
-    if (rc < 0 && errno != EINPROGRESS)
+    rc = connect(stream->fd, (const struct sockaddr *)&address->at, address->bytes);
+    /* Interrupted, it goes on by itself; calling again would fail with EALREADY. */
+    if (rc < 0 && errno != EINPROGRESS && errno != EINTR)
         goto fail;
     rc = uv_poll_init(loop, &stream->poll, stream->fd);
     if (rc < 0) {

@@ -229,9 +229,10 @@ static uint64_t silent_since_us(const sim_world_t *world)
 static bool may_be_silent(const sim_world_t *world)
 {
     const shoal__request_ring_t *ring = &world->pipe.ring;
-    const shoal__request_t *head = shoal__request_ring_at(ring, ring->head);
+    const shoal__request_t *head =
+        shoal__request_ring_at(ring, ring->head + world->pipe.held.replies);
 
-    return shoal__request_ring_inflight(ring) > 0 &&
+    return shoal__request_ring_inflight(ring) > world->pipe.held.replies &&
            head->command_class == SHOAL__CLASS_BLOCK &&
            world->now_us < head->deadline_us;
 }

@@ -25,6 +25,7 @@ static void on_event(shoal_client_t *client, const shoal_event_t *event, void *d
         break;
     case SHOAL_EVENT_LOST:
         snprintf(trial->detail, sizeof trial->detail, "%s", shoal_event_detail(event));
+        assert_true(trial->detail[0] != '\0'); /* there is always a cause */
         trial->desyncs += shoal_event_status(event) == SHOAL_EDESYNC;
         trial->is_up = false;
         trial->lost++;
@@ -53,22 +54,22 @@ void trial_begin(trial_t *trial)
 int trial_open(trial_t *trial, bool is_stepped)
 {
     scene_t *scene = trial->scene;
+    int rc = is_stepped ? shoal_client_open_borrowed(scene->options, &scene->client)
+                        : shoal_client_open(scene->options, &scene->client);
 
     trial->is_stepped = is_stepped;
-    trial->last_rc = is_stepped
-                         ? shoal_client_open_borrowed(scene->options, &scene->client)
-                         : shoal_client_open(scene->options, &scene->client);
-    if (trial->last_rc != 0)
+    if (rc != 0)
         assert_null(scene->client);
-    return trial->last_rc;
+    return rc;
 }
 
 void trial_open_ready(trial_t *trial, bool is_stepped)
 {
-    for (unsigned i = 0; trial_open(trial, is_stepped) != 0; i++) {
-        if (i == OPENINGS_MAX ||
-            (trial->last_rc != SHOAL_ENOMEM && trial->last_rc != SHOAL_ESYSTEM))
-            fail_msg("open: %s", shoal_err_name(trial->last_rc));
+    int rc;
+
+    for (unsigned i = 0; (rc = trial_open(trial, is_stepped)) != 0; i++) {
+        if (i == OPENINGS_MAX || (rc != SHOAL_ENOMEM && rc != SHOAL_ESYSTEM))
+            fail_msg("open: %s", shoal_err_name(rc));
     }
     TRIAL_WAIT(trial, trial->ready > 0);
 }
@@ -103,7 +104,7 @@ void trial_submit_argv(trial_t *trial, trial_command_t *command, size_t argc,
     const shoal_command_t words = {argc, argv, NULL};
 
     command->is_sunk = call && call->sink;
-    command->rc = trial->last_rc =
+    command->rc =
         shoal_client_submit_many(trial->scene->client, &words, 1, call, outcome_cb,
                                  &command->outcome, &command->ticket);
 }
@@ -145,7 +146,6 @@ void trial_submit_many(trial_t *trial, const char *name, size_t count,
         first[i].ticket = ticket + i;
         first[i].outcome = series->outcomes[i];
     }
-    trial->last_rc = rc;
 }
 
 trial_command_t *trial_call(trial_t *trial, const char *name)
@@ -154,8 +154,7 @@ trial_command_t *trial_call(trial_t *trial, const char *name)
     const char *const argv[] = {name, command->key};
     shoal_result_t *result = NULL;
 
-    command->rc = trial->last_rc =
-        shoal_client_call(trial->scene->client, 2, argv, NULL, &result);
+    command->rc = shoal_client_call(trial->scene->client, 2, argv, NULL, &result);
     if (command->rc == 0) {
         outcome_read(&command->outcome, result);
         command->outcome.calls = 1;
@@ -245,7 +244,8 @@ static bool is_truth(const trial_command_t *command, size_t received, size_t exe
     const outcome_t *outcome = &command->outcome;
 
     if (command->rc != 0)
-        return outcome->calls == 0 && received == 0;
+        return (command->rc == SHOAL_ENOMEM || command->rc == SHOAL_EFULL) &&
+               outcome->calls == 0 && received == 0;
     if (outcome->has_reply != (outcome->status == 0 && !command->is_sunk))
         return false;
     if (outcome->calls != 1 || (outcome->status == 0) != (outcome->fate == 0) ||

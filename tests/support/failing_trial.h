@@ -39,7 +39,6 @@ typedef struct trial {
     atomic_uint ready, lost, desyncs; /* events; desyncs: of the losses */
     atomic_bool is_up;
     char detail[256]; /* of the last loss */
-    int last_rc;      /* of trial_open() or trial_submit() */
     size_t live;      /* blocks and descriptors before */
     size_t descriptors;
 } trial_t;
@@ -54,10 +53,11 @@ int trial_open(trial_t *trial, bool is_stepped);
 /* Open it, and wait until it is ready. */
 void trial_open_ready(trial_t *trial, bool is_stepped);
 
-/* Submit NAME <key>, or what is given, whose first argument must be the key.  It may be
- * refused: see rc. */
+/* Submit NAME <key>.  It may be refused: see rc. */
 trial_command_t *trial_submit(trial_t *trial, const char *name,
                               const shoal_call_t *call);
+/* The same in two steps, for a command of more words: the first argument must be the key
+ * that the first step gives. */
 trial_command_t *trial_new_command(trial_t *trial, const char *name,
                                    const shoal_call_t *call);
 void trial_submit_argv(trial_t *trial, trial_command_t *command, size_t argc,

@@ -28,7 +28,7 @@ shoal_unit_test(core/flush_policy
   ALSO core/flush_auto core/flush_census core/flush_guard core/flush_tempo base/random)
 shoal_unit_test(core/flush_tempo ALSO base/random)
 shoal_unit_test(core/greeting
-  ALSO core/former core/nonce resp/encoder resp/reply base/alloc base/buffer
+  ALSO core/fence_rule core/former core/nonce resp/encoder resp/reply base/alloc base/buffer
   base/escape)
 shoal_unit_test(core/refusal ALSO resp/command_info resp/reply_shape)
 shoal_unit_test(core/settle_rule)

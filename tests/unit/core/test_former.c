@@ -97,11 +97,11 @@ static const struct proof_case {
     unsigned left; /* to be asked for again */
 } proof_cases[] = {
     {1,       "a", "a", true,  0},
-    {1,       "a", "b", true,  0},
+    {1,       "a", "b", false, 1}, /* a stranger: not to be asked for */
     {1,       "a", "",  true,  0},
     {2,       "a", "a", true,  0},
     {0,       "a", "a", true,  0},
-    {0,       "a", "b", false, 0},
+    {0,       "a", "b", false, 1}, /* it may be met again */
     {0,       "a", "",  false, 1},
     {0,       "",  "a", false, 1},
     {0,       "",  "",  false, 1},
@@ -217,6 +217,54 @@ static void test_losing_track(void **state)
     assert_int_equal(former.count, 0);
 }
 
+/* Another process settles nothing for the first connection to it, and has nothing to do
+ * with it after; but the first process may be met again. */
+static void test_there_and_back(void **state)
+{
+    shoal__identity_t identity = identity_of(1, "a");
+    shoal__former_t former;
+
+    (void)state;
+    shoal__former_init(&former);
+    shoal__former_add(&former, &identity);
+    for (int connection = 0; connection < 3; connection++) {
+        shoal__former_begin(&former);
+        assert_false(shoal__former_may_be_on(&former, 0, "b"));
+        assert_int_equal(shoal__former_conclude(&former, "b"), connection > 0);
+    }
+    shoal__former_begin(&former);
+    assert_true(shoal__former_may_be_on(&former, 0, "a"));
+    assert_false(shoal__former_conclude(&former, "a"));
+    shoal__former_begin(&former);
+    shoal__former_answer(&former, 0, 1);
+    assert_true(shoal__former_conclude(&former, "a"));
+    assert_int_equal(former.count, 0);
+}
+
+/* All connections to a Unix socket have one address. */
+static void test_whom_to_ask_for(void **state)
+{
+    static const struct {
+        const char *address, *then, *now;
+        bool is_asked_for;
+    } cases[] = {{"a:1", "p", "p", true},  {"a:1", "p", "q", false},
+                 {"a:1", "p", "", true},   {"a:1", "", "p", true},
+                 {"/s:0", "p", "p", true}, {"/s:0", "p", "q", false},
+                 {"/s:0", "p", "", false}, {"/s:0", "", "p", false},
+                 {"a:10", "", "", true},   {"0", "", "", true}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        shoal__identity_t identity = identity_of(1, cases[i].then);
+        shoal__former_t former;
+        shoal__former_init(&former);
+        snprintf(identity.address, sizeof identity.address, "%s", cases[i].address);
+        shoal__former_add(&former, &identity);
+        if (shoal__former_may_be_on(&former, 0, cases[i].now) != cases[i].is_asked_for)
+            fail_msg("row %zu", i);
+    }
+}
+
 static void test_an_answer_too_many(void **state)
 {
     shoal__former_t former;
@@ -238,6 +286,8 @@ int main(void)
         cmocka_unit_test(test_several),
         cmocka_unit_test(test_each_connection_begins_anew),
         cmocka_unit_test(test_losing_track),
+        cmocka_unit_test(test_there_and_back),
+        cmocka_unit_test(test_whom_to_ask_for),
         cmocka_unit_test(test_an_answer_too_many),
     };
     return cmocka_run_group_tests_name("core/former", tests, NULL, NULL);

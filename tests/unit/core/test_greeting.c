@@ -231,29 +231,30 @@ static void test_odd_answers_to_hello(void **state)
 
 /* ---- former connections ---- */
 
-/* Greet as far as the answers go, of which the first is HELLO's. */
-static shoal__greeting_verdict_t greet(shoal__greeting_t *greeting, const char *says,
-                                       const char *const *answers)
-{
-    shoal__greeting_verdict_t verdict = shoal__greeting_start(greeting, FULL, NULL);
-    char words[1024];
-
-    for (size_t i = 0; answers[i]; i++) {
-        if (i == 1) {
-            spell(greeting, words, sizeof words);
-            assert_string_equal(words, says);
-        }
-        assert_int_equal(verdict, MORE);
-        shoal__greeting_written(greeting, shoal__buffer_bytes(&greeting->outgoing));
-        verdict = answer(greeting, answers[i]);
-    }
-    return verdict;
-}
-
 #define QUESTIONS SETINFO "|CLIENT INFO|INFO server"
-#define KILL_42 "CLIENT KILL ID 42 ADDR 127.0.0.1:4000 SKIPME yes|"
+#define KILL_42 "CLIENT KILL ID 42 ADDR 127.0.0.1:4000 SKIPME yes"
 
 static const shoal__greeting_config_t settling = {.protocol = 3, .is_settling = true};
+
+/* HELLO and the second step; what the third asks must be `kills`. */
+static shoal__greeting_verdict_t greet(shoal__greeting_t *greeting, const char *process,
+                                       const char *kills)
+{
+    char words[1024] = "";
+
+    assert_int_equal(shoal__greeting_start(greeting, FULL, NULL), MORE);
+    assert_int_equal(answer(greeting, "%3"), MORE);
+    spell(greeting, words, sizeof words);
+    assert_string_equal(words, QUESTIONS);
+    answer(greeting, "+OK");
+    answer(greeting, "+OK");
+    answer(greeting, IDENTITY);
+    shoal__greeting_verdict_t verdict = answer(greeting, process);
+    words[0] = '\0';
+    spell(greeting, words, sizeof words);
+    assert_string_equal(words, kills);
+    return verdict;
+}
 
 static void test_a_lost_connection_is_ended_first(void **state)
 {
@@ -269,22 +270,11 @@ static void test_a_lost_connection_is_ended_first(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         shoal__greeting_t greeting;
         shoal__greeting_init(&greeting, &settling);
-        assert_int_equal(
-            greet(&greeting, QUESTIONS,
-                  (const char *const[]){"%3", "+OK", "+OK", IDENTITY, PROCESS, NULL}),
-            DONE);
+        assert_int_equal(greet(&greeting, PROCESS, ""), DONE);
         assert_true(greeting.is_settled); /* nothing was lost yet */
         shoal__greeting_left_writes(&greeting);
-        shoal__greeting_verdict_t verdict =
-            greet(&greeting, KILL_42 QUESTIONS,
-                  (const char *const[]){"%3", cases[i].kill, NULL});
-        if (verdict == MORE) {
-            answer(&greeting, "+OK");
-            answer(&greeting, "+OK");
-            answer(&greeting, IDENTITY);
-            verdict = answer(&greeting, PROCESS);
-        }
-        assert_int_equal(verdict, cases[i].verdict);
+        assert_int_equal(greet(&greeting, PROCESS, KILL_42), MORE);
+        assert_int_equal(answer(&greeting, cases[i].kill), cases[i].verdict);
         assert_int_equal(greeting.is_settled, cases[i].is_settled);
         shoal__greeting_release(&greeting);
     }
@@ -297,22 +287,28 @@ static void test_they_are_remembered_until_they_ended(void **state)
     shoal__greeting_t greeting;
 
     shoal__greeting_init(&greeting, &settling);
-    greet(&greeting, QUESTIONS,
-          (const char *const[]){"%3", "+OK", "+OK", IDENTITY, PROCESS, NULL});
+    greet(&greeting, PROCESS, "");
     shoal__greeting_left_writes(&greeting);
     for (int i = 0; i < 3; i++)
-        assert_int_equal(greet(&greeting, KILL_42 QUESTIONS,
-                               (const char *const[]){"%3", ":1", "+OK", NULL}),
-                         MORE);
-    assert_int_equal(
-        greet(&greeting, KILL_42 QUESTIONS,
-              (const char *const[]){"%3", ":0", "+OK", "+OK", IDENTITY, PROCESS, NULL}),
-        DONE);
+        assert_int_equal(greet(&greeting, PROCESS, KILL_42), MORE);
+    assert_int_equal(answer(&greeting, ":0"), DONE);
     assert_true(greeting.is_settled);
-    assert_int_equal(
-        greet(&greeting, QUESTIONS,
-              (const char *const[]){"%3", "+OK", "+OK", IDENTITY, PROCESS, NULL}),
-        DONE);
+    assert_int_equal(greet(&greeting, PROCESS, ""), DONE);
+    shoal__greeting_release(&greeting);
+}
+
+/* On another process the id would be a stranger's. */
+static void test_nobody_is_ended_on_another_process(void **state)
+{
+    (void)state;
+    shoal__greeting_t greeting;
+
+    shoal__greeting_init(&greeting, &settling);
+    greet(&greeting, PROCESS, "");
+    shoal__greeting_left_writes(&greeting);
+    assert_int_equal(greet(&greeting, "$run_id:other\r\n", ""), DONE);
+    assert_false(greeting.is_settled);
+    assert_int_equal(greet(&greeting, PROCESS, KILL_42), MORE);
     shoal__greeting_release(&greeting);
 }
 
@@ -320,7 +316,7 @@ static void test_they_are_remembered_until_they_ended(void **state)
 static void test_as_many_as_are_remembered(void **state)
 {
     (void)state;
-    shoal__identity_t identity = {.id = INT64_MAX};
+    shoal__identity_t identity = {.id = INT64_MAX, .process = "abc"};
     shoal__greeting_t greeting;
 
     memset(identity.address, 'a', sizeof identity.address - 1);
@@ -332,7 +328,11 @@ static void test_as_many_as_are_remembered(void **state)
     shoal__greeting_start(&greeting, FULL, NULL);
     const char *memory = greeting.outgoing.memory;
     answer(&greeting, "%3");
-    assert_int_equal(greeting.answers_due, SHOAL__FORMER_MAX + 4);
+    answer(&greeting, "+OK");
+    answer(&greeting, "+OK");
+    answer(&greeting, IDENTITY);
+    answer(&greeting, PROCESS);
+    assert_int_equal(greeting.answers_due, SHOAL__FORMER_MAX);
     assert_ptr_equal(greeting.outgoing.memory, memory);
     shoal__greeting_release(&greeting);
 }
@@ -388,6 +388,7 @@ int main(void)
         cmocka_unit_test(test_odd_answers_to_hello),
         cmocka_unit_test(test_a_lost_connection_is_ended_first),
         cmocka_unit_test(test_they_are_remembered_until_they_ended),
+        cmocka_unit_test(test_nobody_is_ended_on_another_process),
         cmocka_unit_test(test_as_many_as_are_remembered),
         cmocka_unit_test(test_answers_that_come_too_early),
         cmocka_unit_test(test_start_survives_every_failed_allocation),

@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "unit/core/pipe_rig.h"
+#include "unit/resp/scarce_hiredis.h"
 
 /* ---- construction ---- */
 
@@ -43,6 +44,31 @@ static void test_a_failed_reservation_changes_nothing(void **state)
     assert_heard("a=+OK ");
 }
 
+/* The greeting's bytes, or the decoder's new reader: the next attempt has them. */
+static void test_no_memory_to_begin(void **state)
+{
+    (void)state;
+    rig_submit('a', 0, WRITE);
+    shoal__test_fail_alloc_after(0);
+    int rc = shoal__pipe_begin(&rig.pipe, SHOAL__GREETING_FULL, rig.now_us);
+    shoal__test_fail_alloc_never();
+    assert_int_equal(rc, SHOAL_ENOMEM);
+    shoal__pipe_lost(&rig.pipe, rc, "out of memory", rig.now_us);
+
+    allow_hiredis(0);
+    rc = shoal__pipe_begin(&rig.pipe, SHOAL__GREETING_FULL, rig.now_us);
+    hiredisResetAllocators();
+    assert_int_equal(rc, SHOAL_ENOMEM);
+    assert_int_equal(rig_output().bytes, 0);
+    shoal__pipe_lost(&rig.pipe, rc, "out of memory", rig.now_us);
+    assert_heard("");
+
+    rig_connect();
+    assert_string_equal(rig_write_all(), "a");
+    assert_int_equal(rig_feed("+OK\r\n"), 0);
+    assert_heard("a=+OK ");
+}
+
 /* ---- the way of a command ---- */
 
 static void test_commands_get_their_replies_in_order(void **state)
@@ -54,6 +80,7 @@ static void test_commands_get_their_replies_in_order(void **state)
     assert_string_equal(rig_write_all(), "ab");
     rig_submit('c', 0, RO);
     assert_string_equal(rig_write_all(), "c");
+    assert_false(shoal__pipe_is_idle(&rig.pipe));
     assert_int_equal(rig_feed(":1\r\n$3\r\ntwo\r\n-ERR three\r\n"), 0);
     assert_heard("a=:1 b=$two c=-ERR three ");
     assert_int_equal(rig.attempts, 1);
@@ -62,6 +89,26 @@ static void test_commands_get_their_replies_in_order(void **state)
     assert_int_equal(counter(&rig.pipe.stats.replies), 3);
     assert_int_equal(counter(&rig.pipe.stats.error_replies), 1);
     assert_int_equal(counter(&rig.pipe.stats.flushes), 2);
+}
+
+/* It has its slot, and counts. */
+static void test_a_command_whose_result_nobody_wants(void **state)
+{
+    (void)state;
+    shoal__request_t request = rig_request('a', 0, WRITE);
+
+    request.on_result = NULL;
+    rig_connect();
+    rig_push(&request);
+    rig_submit('b', 0, WRITE);
+    rig_write_all();
+    assert_int_equal(rig_feed("+a\r\n+b\r\n"), 0);
+    assert_heard("b=+b ");
+    assert_int_equal(counter(&rig.pipe.stats.completed), 2);
+    rig_push(&request);
+    rig_write_all();
+    rig_lose();
+    assert_int_equal(counter(&rig.pipe.stats.failures), 1);
 }
 
 static void test_replies_byte_by_byte(void **state)
@@ -136,6 +183,24 @@ static void test_what_nobody_waits_for_is_the_end(void **state)
         rig_connect();
         assert_int_equal(rig_feed(cases[i].wire), SHOAL_EDESYNC);
         assert_non_null(strstr(rig.pipe.detail, cases[i].detail));
+        shoal__pipe_lost(&rig.pipe, rig.pipe.fault, rig.pipe.detail, rig.now_us);
+    }
+}
+
+/* What else arrives before the owner gives up adds nothing. */
+static void test_the_first_reason_stays(void **state)
+{
+    static const char *const violations[] = {"@\r\n", "-ERR go away\r\n"};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof violations / sizeof *violations; i++) {
+        rig_connect();
+        assert_int_equal(rig_feed(violations[i]), SHOAL_EDESYNC);
+        char detail[sizeof rig.pipe.detail];
+        memcpy(detail, rig.pipe.detail, sizeof detail);
+        assert_true(detail[0] != '\0');
+        assert_int_equal(rig_feed("+OK\r\n-ERR no\r\n"), SHOAL_EDESYNC);
+        assert_string_equal(rig.pipe.detail, detail);
         shoal__pipe_lost(&rig.pipe, rig.pipe.fault, rig.pipe.detail, rig.now_us);
     }
 }
@@ -249,6 +314,12 @@ static void test_published_figures(void **state)
     assert_int_equal(counter(&rig.pipe.stats.flush_reasons[SHOAL_FLUSHED_TURN]), 1);
 }
 
+static int tear_down_with_memory(void **state)
+{
+    hiredis_tear_down(state);
+    return rig_tear_down(state);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, rig_set_up, rig_tear_down)
 
 int main(void)
@@ -256,11 +327,15 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(test_init_survives_every_failed_allocation),
         TEST(test_a_failed_reservation_changes_nothing),
+        cmocka_unit_test_setup_teardown(test_no_memory_to_begin, rig_set_up,
+                                        tear_down_with_memory),
         TEST(test_commands_get_their_replies_in_order),
+        TEST(test_a_command_whose_result_nobody_wants),
         TEST(test_replies_byte_by_byte),
         TEST(test_the_steady_state_allocates_nothing),
         TEST(test_nothing_precedes_the_end_of_the_greeting),
         TEST(test_what_nobody_waits_for_is_the_end),
+        TEST(test_the_first_reason_stays),
         TEST(test_nothing_is_delivered_behind_a_violation),
         TEST(test_a_reply_that_begins_before_its_command),
         TEST(test_an_error_with_the_password_is_not_repeated),

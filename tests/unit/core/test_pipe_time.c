@@ -74,6 +74,36 @@ static void test_an_idle_connection_is_asked(void **state)
     assert_int_equal(counter(&rig.pipe.stats.completed), 0);
 }
 
+static void test_only_an_idle_connection_is_asked(void **state)
+{
+    (void)state;
+    rig.config.ping_idle_us = 3000;
+    rig_connect();
+    rig_submit('a', 0, WRITE); /* about to be written */
+    assert_int_equal(shoal__pipe_next_wake_us(&rig.pipe), SHOAL__NEVER_US);
+    assert_int_equal(rig_tick(rig.now_us + 3000), 0);
+    assert_string_equal(rig_write_all(), "a");
+    rig_feed("+a\r\n");
+    assert_heard("a=+a ");
+    rig_lose();
+    assert_int_equal(rig_tick(rig.now_us + 3000), 0);
+    assert_int_equal(shoal__request_ring_length(&rig.pipe.ring), 0);
+}
+
+static void test_no_memory_for_a_ping(void **state)
+{
+    (void)state;
+    rig.config.ping_idle_us = 3000;
+    rig_connect();
+    shoal__test_fail_alloc_after(0);
+    int rc = rig_tick(rig.now_us + 3000);
+    shoal__test_fail_alloc_never();
+    assert_int_equal(rc, 0);
+    assert_int_equal(rig_output().bytes, 0);
+    assert_int_equal(rig_tick(rig.now_us), 0);
+    assert_int_equal(rig_output().bytes, 14);
+}
+
 static void test_a_ping_that_is_not_answered(void **state)
 {
     (void)state;
@@ -126,6 +156,34 @@ static void test_attempts_are_bounded(void **state)
     assert_int_equal(rig.attempts, 3);
 }
 
+/* The allowance is for five more than are answered: the others hear the error. */
+static void test_retries_are_bounded(void **state)
+{
+    (void)state;
+    rig_connect();
+    for (const char *name = "abcdefg"; *name; name++)
+        rig_submit(*name, 0, WRITE);
+    rig_write_all();
+    for (int i = 0; i < 7; i++)
+        rig_feed("-LOADING x\r\n");
+    assert_heard("f=-LOADING x g=-LOADING x ");
+    assert_int_equal(counter(&rig.pipe.stats.retries), 5);
+}
+
+static void test_no_memory_to_keep_a_command(void **state)
+{
+    (void)state;
+    rig_connect();
+    rig_submit('a', 0, WRITE);
+    rig_write_all();
+    shoal__test_fail_alloc_after(0);
+    int rc = rig_feed("-LOADING x\r\n");
+    shoal__test_fail_alloc_never();
+    assert_int_equal(rc, 0);
+    assert_heard("a=-LOADING x ");
+    assert_int_equal(counter(&rig.pipe.stats.retries), 0);
+}
+
 static void test_a_waiting_retry_can_be_given_up(void **state)
 {
     (void)state;
@@ -142,6 +200,16 @@ static void test_a_waiting_retry_can_be_given_up(void **state)
     rig_tick(rig.now_us + 5);
     assert_heard("b!ECANCELLED/no a!ETIMEOUT/no ");
     assert_true(shoal__pipe_is_idle(&rig.pipe));
+
+    /* The attempt before the last may have been executed. */
+    rig_submit('c', 0, RO);
+    rig_write_all();
+    rig_lose();
+    rig_connect();
+    rig_write_all();
+    rig_feed("-LOADING x\r\n");
+    assert_true(rig_cancel('c'));
+    assert_heard("c!ECANCELLED/maybe ");
 }
 
 /* While it may not be sent anyway, its time is no reason to wake up. */
@@ -163,22 +231,28 @@ static void test_a_waiting_retry_lets_the_loop_sleep(void **state)
 
 static void test_no_memory_for_a_retry(void **state)
 {
-    (void)state;
-    rig_connect();
-    rig_submit('a', 0, RO);
-    rig_write_all();
-    rig_lose(); /* it may have been executed */
-    rig_connect();
-    rig_write_all();
-    rig_feed("-LOADING x\r\n");
-    while (shoal__buffer_bytes(&rig.pipe.log) + COMMAND_BYTES + SHOAL__FENCE_BYTES <=
-           rig.pipe.log.capacity)
-        rig_submit('b', 0, WRITE);
-    shoal__test_fail_alloc_after(0);
-    rig_tick(rig.now_us + 1000000);
-    shoal__test_fail_alloc_never();
-    assert_heard("a!ENOMEM/maybe ");
-    rig_lose();
+    for (unsigned losses = 0; losses < 2; losses++) {
+        rig_tear_down(state);
+        rig_set_up(state);
+        rig_connect();
+        rig_submit('a', 0, RO);
+        if (losses > 0) {
+            rig_write_all();
+            rig_lose(); /* it may have been executed */
+            rig_connect();
+        }
+        rig_write_all();
+        rig_feed("-LOADING x\r\n");
+        while (shoal__buffer_bytes(&rig.pipe.log) + COMMAND_BYTES +
+                   SHOAL__FENCE_BYTES <=
+               rig.pipe.log.capacity)
+            rig_submit('b', 0, WRITE);
+        shoal__test_fail_alloc_after(0);
+        rig_tick(rig.now_us + 1000000);
+        shoal__test_fail_alloc_never();
+        assert_heard(losses > 0 ? "a!ENOMEM/maybe " : "a!ENOMEM/no ");
+        rig_lose();
+    }
 }
 
 /* ---- a demoted server ---- */
@@ -238,6 +312,46 @@ static void test_draining_is_spaced(void **state)
     assert_string_equal(rig_write_all(), "a");
     rig_feed("-READONLY x\r\n");
     assert_heard("a=-READONLY x ");
+
+    /* A second later it is believed again. */
+    rig_tick(rig.now_us + 1000001);
+    rig_submit('b', 0, WRITE);
+    rig_write_all();
+    rig_feed("-READONLY x\r\n");
+    assert_int_equal(rig_tick(rig.now_us), SHOAL_ECONN);
+    assert_heard("");
+}
+
+/* Nor is the end put off by others that are turned away meanwhile. */
+static void test_draining_begins_once(void **state)
+{
+    (void)state;
+    rig_connect();
+    for (const char *name = "abc"; *name; name++)
+        rig_submit(*name, 0, WRITE);
+    rig_write_all();
+    rig_feed("-READONLY x\r\n");
+    assert_int_equal(rig_tick(rig.now_us + 500000), 0);
+    rig_feed("-READONLY x\r\n");
+    assert_int_equal(shoal__pipe_next_wake_us(&rig.pipe), 1000 + 1000000);
+    assert_int_equal(rig_tick(1000 + 1000000), SHOAL_ECONN);
+}
+
+/* With nothing in flight, what was begun to be written still has to leave. */
+static void test_draining_waits_for_what_was_begun(void **state)
+{
+    (void)state;
+    rig_connect();
+    rig_submit('a', 0, WRITE);
+    rig_submit('b', 0, WRITE);
+    rig_write(COMMAND_BYTES + 1);
+    rig_feed("-READONLY x\r\n");
+    assert_int_equal(shoal__pipe_inflight(&rig.pipe), 0);
+    assert_int_equal(rig_tick(rig.now_us + 100), 0);
+    rig_write(COMMAND_BYTES - 1);
+    rig_feed("+b\r\n");
+    assert_heard("b=+b ");
+    assert_int_equal(rig_tick(rig.now_us + 100), SHOAL_ECONN);
 }
 
 static void test_a_blocking_command_may_be_silent(void **state)
@@ -261,6 +375,7 @@ static void test_what_may_not_wait_fails_in_the_next_tick(void **state)
     rig.config.queue_offline = false;
     rig_connect();
     rig_lose();
+    assert_int_equal(shoal__pipe_next_wake_us(&rig.pipe), SHOAL__NEVER_US);
     rig_submit('a', 0, WRITE);
     assert_heard("");
     assert_true(shoal__pipe_next_wake_us(&rig.pipe) <= rig.now_us + 1000);
@@ -277,15 +392,21 @@ int main(void)
         TEST(test_writing_does_not_hide_silence),
         TEST(test_a_server_that_takes_no_more_is_silent_too),
         TEST(test_an_idle_connection_is_asked),
+        TEST(test_only_an_idle_connection_is_asked),
+        TEST(test_no_memory_for_a_ping),
         TEST(test_a_ping_that_is_not_answered),
         TEST(test_a_rejected_command_is_sent_again_later),
         TEST(test_attempts_are_bounded),
+        TEST(test_retries_are_bounded),
+        TEST(test_no_memory_to_keep_a_command),
         TEST(test_a_waiting_retry_can_be_given_up),
         TEST(test_a_waiting_retry_lets_the_loop_sleep),
         TEST(test_no_memory_for_a_retry),
         TEST(test_a_demoted_server_is_drained),
         TEST(test_draining_has_an_end),
         TEST(test_draining_is_spaced),
+        TEST(test_draining_begins_once),
+        TEST(test_draining_waits_for_what_was_begun),
         TEST(test_a_blocking_command_may_be_silent),
         TEST(test_what_may_not_wait_fails_in_the_next_tick),
     };
