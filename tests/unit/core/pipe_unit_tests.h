@@ -138,6 +138,27 @@ static void test_a_long_unit_takes_linear_time(void **state)
     assert_true((double)(clock() - start) / CLOCKS_PER_SEC < 2.0);
 }
 
+/* What was written of a unit may change something, whatever the class of its commands. */
+static void test_a_unit_leaves_doubts_behind(void **state)
+{
+    static const uint16_t flags[] = {
+        0, SHOAL__REQUEST_UNIT | SHOAL__REQUEST_UNIT_FIRST | SHOAL__REQUEST_UNIT_LAST};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof flags / sizeof *flags; i++) {
+        rig_connect();
+        assert_true(rig.pipe.greeting.is_settled);
+        rig_submit('a', flags[i], RO);
+        rig_write_all();
+        rig_lose();
+        rig_connect();
+        assert_int_equal(rig.pipe.greeting.is_settled, flags[i] == 0);
+        rig_write_all();
+        shoal__pipe_abandon(&rig.pipe, rig.now_us);
+    }
+    rig.heard[0] = '\0';
+}
+
 /* ---- calls from callbacks ---- */
 
 static void cancel_a_and_d(void)
@@ -145,6 +166,25 @@ static void cancel_a_and_d(void)
     assert_true(rig_cancel('a'));
     assert_true(rig_cancel('d'));
     assert_false(rig_cancel('b'));
+}
+
+static void cancel_e(void)
+{
+    assert_true(rig_cancel('e'));
+}
+
+/* Each part is told once. */
+static void test_cancelling_a_unit_while_it_is_cancelled(void **state)
+{
+    (void)state;
+    rig.acting = 'm';
+    rig.act = cancel_e;
+    rig_connect();
+    rig_submit_unit("mxe", 0, SHOAL__NEVER_US);
+    rig_submit('z', 0, WRITE);
+    assert_true(rig_cancel('x'));
+    assert_heard("m!ECANCELLED/no x!ECANCELLED/no e!ECANCELLED/no ");
+    assert_string_equal(rig_write_all(), "z");
 }
 
 /* In the middle of a loss those before are queued again, those behind are not. */

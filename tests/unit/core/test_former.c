@@ -31,6 +31,7 @@ static const struct identity_case {
     {"id=0 addr=a:1",                       false, 0, "a:1"},
     {"id=7 addr=a\x01:1",                   false, 0, ""},
     {"id=7 addr=a\xc3:1",                   false, 0, ""},
+    {"id=7 addr=a\x7f:1",                   false, 0, ""},
     {"",                                    false, 0, ""},
 };
 

@@ -211,6 +211,33 @@ static void test_without_a_connection_all_fails_at_once(void **state)
     assert_heard("");
 }
 
+/* Also what waits for its retry; and after that there is nothing to fail. */
+static void test_without_a_connection_retries_fail_too(void **state)
+{
+    (void)state;
+    rig.config.queue_offline = false;
+    rig_connect();
+    rig_submit('a', 0, WRITE);
+    rig_write_all();
+    rig_feed("-LOADING x\r\n");
+    rig_lose();
+    assert_heard("a!ECONN/no ");
+    assert_int_equal(rig.attempts, 1);
+    rig_tick(rig.now_us);
+    assert_int_equal(counter(&rig.pipe.stats.completed), 1);
+}
+
+/* Where nothing waits for a connection, all losses are alike. */
+static void test_rejected_credentials_and_no_queue(void **state)
+{
+    (void)state;
+    rig.config.queue_offline = false;
+    rig_submit('a', 0, WRITE);
+    shoal__pipe_lost(&rig.pipe, SHOAL_EAUTH, "WRONGPASS", rig.now_us);
+    assert_heard("a!ECONN/no ");
+    assert_string_equal(rig.detail, "WRONGPASS");
+}
+
 static void test_rejected_credentials_fail_the_queue(void **state)
 {
     (void)state;
@@ -249,6 +276,28 @@ static void test_deadlines_are_met_in_every_phase(void **state)
     rig_push(&request);
     rig_tick(shoal__pipe_next_wake_us(&rig.pipe));
     assert_heard("b!ETIMEOUT/no ");
+}
+
+/* Of many only those whose time has come, and nobody twice. */
+static void test_each_has_its_own_deadline(void **state)
+{
+    (void)state;
+    rig_connect();
+    for (const char *name = "abcd"; *name; name++) {
+        shoal__request_t request = rig_request(*name, 0, WRITE);
+        request.deadline_us = rig.now_us + (*name == 'c' ? 1000 : 100);
+        rig_push(&request);
+    }
+    rig_write(3 * COMMAND_BYTES);
+    assert_true(rig_cancel('b')); /* a zombie */
+    assert_true(rig_cancel('d')); /* gone */
+    assert_heard("b!ECANCELLED/maybe d!ECANCELLED/no ");
+    rig_tick(rig.now_us + 100);
+    assert_heard("a!ETIMEOUT/maybe ");
+    assert_int_equal(shoal__pipe_next_wake_us(&rig.pipe), rig.now_us + 900);
+    rig_tick(rig.now_us + 900);
+    assert_heard("c!ETIMEOUT/maybe ");
+    assert_int_equal(counter(&rig.pipe.stats.completed), 4);
 }
 
 /* ---- gone requests and a partly written one ---- */
@@ -393,8 +442,11 @@ int main(void)
         TEST(test_attempts_have_an_end),
         TEST(test_order_is_kept_across_a_loss),
         TEST(test_without_a_connection_all_fails_at_once),
+        TEST(test_without_a_connection_retries_fail_too),
+        TEST(test_rejected_credentials_and_no_queue),
         TEST(test_rejected_credentials_fail_the_queue),
         TEST(test_deadlines_are_met_in_every_phase),
+        TEST(test_each_has_its_own_deadline),
         TEST(test_a_sweep_leaves_the_partly_written_command_alone),
         TEST(test_cancel_of_what_is_over),
         TEST(test_a_unit_that_is_queued_goes_as_a_whole),
@@ -404,9 +456,11 @@ int main(void)
         TEST(test_a_unit_of_which_a_part_was_given_up),
         TEST(test_deadline_of_a_unit),
         TEST(test_a_long_unit_takes_linear_time),
+        TEST(test_a_unit_leaves_doubts_behind),
         TEST(test_a_sink_hears_of_the_cut_before_the_result),
         TEST(test_a_sink_of_a_unit_hears_nothing_behind_the_result),
         TEST(test_submitting_from_every_callback),
+        TEST(test_cancelling_a_unit_while_it_is_cancelled),
         TEST(test_cancelling_while_a_loss_is_settled),
         TEST(test_cancelling_a_unit_while_a_loss_is_settled),
         TEST(test_cancelling_while_replies_are_read),

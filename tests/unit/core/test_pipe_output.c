@@ -54,6 +54,22 @@ static void test_replies_may_come_while_a_command_is_partly_written(void **state
     assert_heard("a=+a b=+b c=+c ");
 }
 
+static void test_nothing_leaves_without_a_connection(void **state)
+{
+    uint64_t wake_us = 0;
+
+    (void)state;
+    rig_submit('a', 0, WRITE);
+    assert_int_equal(shoal__pipe_output(&rig.pipe, rig.now_us, &wake_us).bytes, 0);
+    assert_int_equal(wake_us, SHOAL__NEVER_US);
+    rig_connect();
+    assert_string_equal(rig_write_all(), "a");
+    rig_lose();
+    rig_submit('b', 0, WRITE);
+    assert_int_equal(shoal__pipe_output(&rig.pipe, rig.now_us, &wake_us).bytes, 0);
+    assert_heard("a!ECONN/maybe ");
+}
+
 static void test_no_more_is_in_flight_than_allowed(void **state)
 {
     (void)state;
@@ -111,14 +127,9 @@ static void test_what_is_never_held(void **state)
     }
 }
 
-/* All of many callers wait: half of them leave, and the rest when the reply comes. */
-static void test_a_batch_that_leaves_in_two_halves(void **state)
+/* Many callers, whose first commands wait. */
+static void begin_auto(unsigned callers)
 {
-    (void)state;
-    const unsigned callers = 128;
-    char replies[128 * 5 + 1] = "";
-    uint64_t wake_us;
-
     rig.config.flush.mode = SHOAL_FLUSH_AUTO;
     rig.config.flush.pause_us = 100;
     rig.config.flush.has_fine_waker = true;
@@ -127,6 +138,17 @@ static void test_a_batch_that_leaves_in_two_halves(void **state)
     rig_connect();
     for (unsigned i = 0; i < callers; i++)
         rig_submit('a', 0, WRITE);
+}
+
+/* Half of them leave, and the rest when the reply comes. */
+static void test_a_batch_that_leaves_in_two_halves(void **state)
+{
+    (void)state;
+    const unsigned callers = 128;
+    char replies[128 * 5 + 1] = "";
+    uint64_t wake_us;
+
+    begin_auto(callers);
     rig_write(rig_output().bytes);
     assert_int_equal(rig.pipe.ring.sent - rig.pipe.ring.head, callers / 2);
     assert_int_equal(shoal__pipe_output(&rig.pipe, rig.now_us, &wake_us).bytes, 0);
@@ -149,6 +171,43 @@ static void test_a_batch_that_leaves_in_two_halves(void **state)
     assert_int_equal(counter(&rig.pipe.stats.rtt_us_now), 40);
 }
 
+/* The half is more than may be in flight. */
+static void test_a_half_that_is_too_large(void **state)
+{
+    (void)state;
+    rig.config.inflight_max = 40;
+    begin_auto(128);
+    assert_int_equal(rig_output().bytes, 40 * COMMAND_BYTES);
+    rig_write(40 * COMMAND_BYTES);
+    assert_int_equal(rig_output().bytes, 0);
+}
+
+/* A flush of more commands than the histogram has classes for counts in the last. */
+static void test_the_largest_batch(void **state)
+{
+    const uint64_t commands = UINT64_C(1) << SHOAL_STATS_BATCH_BUCKETS;
+
+    (void)state;
+    rig.config.inflight_max = commands;
+    rig.config.flush.commands_max = commands;
+    rig.config.flush.bytes_max = SIZE_MAX;
+    shoal__flush_policy_init(&rig.pipe.flush, &rig.config.flush);
+    rig.is_deaf = true;
+    rig_connect();
+    shoal__request_t request = rig_request('a', 0, WRITE);
+    request.bytes = 1;
+    for (uint64_t i = 0; i < commands; i++) {
+        char *at = shoal__pipe_reserve(&rig.pipe, 1, 1);
+        assert_non_null(at);
+        *at = 'a';
+        shoal__pipe_push(&rig.pipe, &request);
+    }
+    assert_int_not_equal(rig_output().bytes, 0);
+    assert_int_equal(rig.pipe.authorised, commands);
+    assert_int_equal(
+        counter(&rig.pipe.stats.batch_histogram[SHOAL_STATS_BATCH_BUCKETS - 1]), 1);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, rig_set_up, rig_tear_down)
 
 int main(void)
@@ -156,9 +215,12 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(test_every_partial_write),
         TEST(test_replies_may_come_while_a_command_is_partly_written),
+        TEST(test_nothing_leaves_without_a_connection),
         TEST(test_no_more_is_in_flight_than_allowed),
         TEST(test_what_is_never_held),
         TEST(test_a_batch_that_leaves_in_two_halves),
+        TEST(test_a_half_that_is_too_large),
+        TEST(test_the_largest_batch),
     };
     return cmocka_run_group_tests_name("core/pipe_output", tests, NULL, NULL);
 }

@@ -136,6 +136,35 @@ static void test_a_line_has_a_bound(void **state)
            shoal__scanner_next(&scanner, wire, bytes) == SHOAL__SCAN_MORE)
         bytes += 100;
     assert_in_range(bytes, 65536, 65800);
+
+    /* The bound of a frame holds for one that is not whole, too. */
+    shoal__scanner_init(&scanner, BYTES_MAX);
+    assert_int_equal(shoal__scanner_next(&scanner, wire, BYTES_MAX), SHOAL__SCAN_MORE);
+    assert_int_equal(shoal__scanner_next(&scanner, wire, BYTES_MAX + 1),
+                     SHOAL__SCAN_BROKEN);
+}
+
+static void test_what_is_a_reply_under_way(void **state)
+{
+    static const struct {
+        const char *wire;
+        bool is_mid_reply;
+    } cases[] = {{"", false},         {"+OK\r\n", false}, {"+", true},
+                 {"$5\r\nhel", true}, {"*1\r\n", true},   {"*1\r\n$5\r\nhel", true},
+                 {"+OK\r\n:1", true}, {">1\r\n", false},  {">1\r\n$5\r\nhel", false},
+                 {"|1\r\n+k", false}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        shoal__scanner_t scanner;
+        size_t bytes = strlen(cases[i].wire);
+
+        shoal__scanner_init(&scanner, BYTES_MAX);
+        while (shoal__scanner_next(&scanner, cases[i].wire, bytes) == SHOAL__SCAN_FRAME)
+            continue;
+        if (shoal__scanner_is_mid_reply(&scanner) != cases[i].is_mid_reply)
+            fail_msg("'%s'", cases[i].wire);
+    }
 }
 
 /* What is before a frame can be dropped while the frame is under way. */
@@ -179,6 +208,7 @@ int main(void)
         cmocka_unit_test(test_frames_are_found_however_they_come),
         cmocka_unit_test(test_what_is_no_resp_is_broken),
         cmocka_unit_test(test_a_line_has_a_bound),
+        cmocka_unit_test(test_what_is_a_reply_under_way),
         cmocka_unit_test(test_dropping_keeps_the_frame_under_way),
         cmocka_unit_test(test_huge_counts),
     };
