@@ -339,9 +339,12 @@ static void start_over(shoal__pipe_t *pipe)
                              shoal__buffer_bytes(&pipe->log), pipe->now_us);
 }
 
-/* Could what is written and unanswered still change anything on the server? */
-static bool has_written_writes(const shoal__pipe_t *pipe)
+/* Could what is written and unanswered still change anything on the server?  Out of step,
+ * nobody knows what is unanswered. */
+static bool may_run_late(const shoal__pipe_t *pipe, int status)
 {
+    if (pipe->phase == SHOAL__PIPE_READY && status == SHOAL_EDESYNC)
+        return true;
     for (uint64_t at = pipe->ring.head; at != pipe->ring.sent; at++) {
         const shoal__request_t *request = shoal__request_ring_at(&pipe->ring, at);
         if (request->command_class != SHOAL__CLASS_RO ||
@@ -360,7 +363,7 @@ void shoal__pipe_lost(shoal__pipe_t *pipe, int status, const char *detail,
     snprintf(kept_detail, sizeof kept_detail, "%s", detail);
     pipe->now_us = now_us;
     pipe->is_offline = true;
-    if (has_written_writes(pipe))
+    if (may_run_late(pipe, status))
         shoal__greeting_left_writes(&pipe->greeting);
     shoal__retry_t *retry;
     while ((status == SHOAL_EAUTH || !pipe->config->queue_offline) &&

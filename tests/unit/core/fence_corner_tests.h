@@ -169,6 +169,29 @@ static void test_the_queue_as_callbacks_of_a_loss_see_it(void **state)
     assert_int_equal(seen_queued, 0);
 }
 
+/* Out of step, a reply proves nothing: any command may still run. */
+static void test_what_may_run_late(void **state)
+{
+    (void)state;
+    for (int status = SHOAL_ECONN; status >= SHOAL_EDESYNC; status--) {
+        connect_with(DETECT, true);
+        rig_submit('a', 0, WRITE);
+        assert_written("a");
+        assert_int_equal(answer(":1\r\n"), 0);
+        shoal__pipe_lost(&rig.pipe, status, "cut", rig.now_us);
+        /* Who the connection was is not known here: so nothing can be proved. */
+        assert_int_equal(rig.pipe.greeting.former.has_lost_track,
+                         status == SHOAL_EDESYNC);
+    }
+    greet_again(); /* out of step before any command */
+    fences_count = 0;
+    assert_int_equal(answer(":1\r\n"), SHOAL_EDESYNC);
+    rig.pipe.greeting.former.has_lost_track = false;
+    shoal__pipe_lost(&rig.pipe, SHOAL_EDESYNC, "cut", rig.now_us);
+    assert_false(rig.pipe.greeting.former.has_lost_track);
+    rig.heard[0] = '\0';
+}
+
 /* Not now is not never. */
 static void test_a_server_that_is_busy_in_the_greeting(void **state)
 {
@@ -229,6 +252,7 @@ static void test_a_rejected_unit_that_was_given_up(void **state)
         RIG_TEST(test_the_bound_is_of_what_stays_held),                                \
         RIG_TEST(test_want_of_memory_when_asking_again),                               \
         RIG_TEST(test_the_queue_as_callbacks_of_a_loss_see_it),                        \
+        RIG_TEST(test_what_may_run_late),                                              \
         RIG_TEST(test_a_server_that_is_busy_in_the_greeting),                          \
         RIG_TEST(test_a_shift_that_looks_like_a_refusal),                              \
         RIG_TEST(test_a_rejected_unit_that_was_given_up)
