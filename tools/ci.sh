@@ -46,7 +46,7 @@ run_clang() {
 
 run_asan() {
     configure asan -DCMAKE_C_COMPILER=gcc -DSHOAL_SANITIZE=address,undefined &&
-        compile asan && tests asan '^(unit|sim|fuzz|fault|integration|example|bench)$'
+        compile asan && tests asan '^(unit|sim|fuzz|fault|matrix|integration|example|bench)$'
 }
 
 # Some kernels place memory where ThreadSanitizer cannot follow; without

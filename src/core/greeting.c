@@ -12,19 +12,6 @@
 #include <stdio.h>
 #include <string.h>
 
-enum step { STEP_SILENT, STEP_HELLO, STEP_AUTH, STEP_SETUP, STEP_ENDS, STEP_OVER };
-
-/* Of the last step, in which many are asked at once. */
-enum question {
-    ASK_KILL, /* zero or more, first of all */
-    ASK_SELECT,
-    ASK_CLIENT, /* SETNAME, SETINFO */
-    ASK_IDENTITY,
-    ASK_PROCESS,
-    ASK_ECHO,
-    ASK_PING
-};
-
 /* Room for every word of a greeting but the texts of the configuration. */
 #define FIXED_BYTES 4096
 
@@ -63,7 +50,7 @@ void shoal__greeting_written(shoal__greeting_t *greeting, size_t bytes)
 static shoal__greeting_verdict_t fail(shoal__greeting_t *greeting, int status,
                                       const char *text)
 {
-    greeting->step = STEP_OVER;
+    greeting->step = SHOAL__GREETING_AT_OVER;
     greeting->status = status;
     snprintf(greeting->detail, sizeof greeting->detail, "%s", text);
     return SHOAL__GREETING_FAILED;
@@ -98,9 +85,10 @@ bool shoal__greeting_may_hold_password(const shoal__greeting_t *greeting,
     return false;
 }
 
-static shoal__greeting_verdict_t fail_with_answer(shoal__greeting_t *greeting,
-                                                  int status, const char *command,
-                                                  const shoal_reply_t *reply)
+shoal__greeting_verdict_t shoal__greeting_fail_with_answer(shoal__greeting_t *greeting,
+                                                           int status,
+                                                           const char *command,
+                                                           const shoal_reply_t *reply)
 {
     shoal__bytes_t text = text_of(reply);
     char words[SERVER_TEXT_BYTES_MAX + 1];
@@ -115,8 +103,8 @@ static shoal__greeting_verdict_t fail_with_answer(shoal__greeting_t *greeting,
     return fail(greeting, status, line);
 }
 
-static shoal__greeting_verdict_t fail_with_shape(shoal__greeting_t *greeting,
-                                                 const char *command)
+shoal__greeting_verdict_t shoal__greeting_fail_with_shape(shoal__greeting_t *greeting,
+                                                          const char *command)
 {
     char line[sizeof greeting->detail];
     snprintf(line, sizeof line, "%s: the answer has an unexpected shape", command);
@@ -131,20 +119,13 @@ static bool starts_with_any(shoal__bytes_t text, const char *const *prefixes)
     return false;
 }
 
-/* An error that is not about the one command that it answers. */
-static bool is_turned_away(shoal__bytes_t text)
-{
-    static const char *const prefixes[] = {"ERR max number of clients", "DENIED", NULL};
-    return starts_with_any(text, prefixes);
-}
-
-static shoal__greeting_verdict_t fail_unauthenticated(shoal__greeting_t *greeting,
-                                                      const char *command,
-                                                      const shoal_reply_t *reply)
+shoal__greeting_verdict_t
+shoal__greeting_fail_unauthenticated(shoal__greeting_t *greeting, const char *command,
+                                     const shoal_reply_t *reply)
 {
     if (!greeting->config->password)
         return fail(greeting, SHOAL_EAUTH, "the server asks for credentials");
-    return fail_with_answer(greeting, SHOAL_EAUTH, command, reply);
+    return shoal__greeting_fail_with_answer(greeting, SHOAL_EAUTH, command, reply);
 }
 
 /* --- speaking --- */
@@ -164,7 +145,7 @@ static size_t bytes_max(const shoal__greeting_config_t *config)
     return bytes;
 }
 
-static void say(shoal__greeting_t *greeting, const shoal_command_t *command)
+void shoal__greeting_say(shoal__greeting_t *greeting, const shoal_command_t *command)
 {
     size_t bytes = shoal__encoder_bytes(command);
     char *at = shoal__buffer_reserve(&greeting->outgoing, bytes);
@@ -177,7 +158,7 @@ static void say(shoal__greeting_t *greeting, const shoal_command_t *command)
 
 static void say_words(shoal__greeting_t *greeting, size_t argc, const char *const *argv)
 {
-    say(greeting, &(shoal_command_t){.argc = argc, .argv = argv});
+    shoal__greeting_say(greeting, &(shoal_command_t){.argc = argc, .argv = argv});
 }
 
 static shoal__greeting_verdict_t say_hello(shoal__greeting_t *greeting)
@@ -187,92 +168,9 @@ static shoal__greeting_verdict_t say_hello(shoal__greeting_t *greeting)
                                 config->user ? config->user : "default",
                                 config->password};
 
-    greeting->step = STEP_HELLO;
+    greeting->step = SHOAL__GREETING_AT_HELLO;
     say_words(greeting, config->password ? 5 : 2, argv);
     return SHOAL__GREETING_MORE;
-}
-
-static void ask(shoal__greeting_t *greeting, enum question question, size_t argc,
-                const char *const *argv, const size_t *argvlen)
-{
-    const shoal_command_t command = {.argc = argc, .argv = argv, .argvlen = argvlen};
-
-    assert(greeting->questions_count < SHOAL__GREETING_QUESTIONS_MAX);
-    greeting->questions[greeting->questions_count++] = (uint8_t)question;
-    say(greeting, &command);
-}
-#define ASK(greeting, question, ...)                                                   \
-    ask(greeting, question,                                                            \
-        sizeof((const char *const[]){__VA_ARGS__}) / sizeof(char *),                   \
-        (const char *const[]){__VA_ARGS__}, NULL)
-
-/* False: nothing to ask. */
-static bool ask_for_ends(shoal__greeting_t *greeting)
-{
-    greeting->step = STEP_ENDS;
-    greeting->questions_count = 0;
-    for (unsigned i = 0; i < greeting->former.count; i++) {
-        const shoal__identity_t *identity = &greeting->former.entries[i].identity;
-        char id[24];
-
-        if (!shoal__former_may_be_on(&greeting->former, i, greeting->identity.process))
-            continue;
-        if (SHOAL__MUTANT(SETTLED_WITHOUT_KILL)) {
-            shoal__former_answer(&greeting->former, i, 1);
-            continue;
-        }
-        greeting->asked[greeting->questions_count] = (uint8_t)i;
-        snprintf(id, sizeof id, "%lld", (long long)identity->id);
-        ASK(greeting, ASK_KILL, "CLIENT", "KILL", "ID", id, "ADDR", identity->address,
-            "SKIPME", "yes");
-    }
-    return greeting->questions_count > 0;
-}
-
-static void ask_client(shoal__greeting_t *greeting)
-{
-    const shoal__greeting_config_t *config = greeting->config;
-
-    if (config->client_name)
-        ASK(greeting, ASK_CLIENT, "CLIENT", "SETNAME", config->client_name);
-    ASK(greeting, ASK_CLIENT, "CLIENT", "SETINFO", "LIB-NAME", "shoal");
-    ASK(greeting, ASK_CLIENT, "CLIENT", "SETINFO", "LIB-VER", SHOAL_VERSION_STRING);
-    if (config->is_settling) {
-        ASK(greeting, ASK_IDENTITY, "CLIENT", "INFO");
-        ASK(greeting, ASK_PROCESS, "INFO", "server");
-    }
-}
-
-static shoal__greeting_verdict_t setup_done(shoal__greeting_t *greeting)
-{
-    greeting->step = STEP_OVER;
-    greeting->is_settled =
-        shoal__former_conclude(&greeting->former, greeting->identity.process);
-    return SHOAL__GREETING_DONE;
-}
-
-static shoal__greeting_verdict_t say_setup(shoal__greeting_t *greeting)
-{
-    const shoal__greeting_config_t *config = greeting->config;
-    bool is_full = greeting->style == SHOAL__GREETING_FULL;
-
-    greeting->step = STEP_SETUP;
-    if (config->database != 0 &&
-        !(SHOAL__MUTANT(NO_RESELECT) && greeting->protocol == 3)) {
-        char number[16];
-        snprintf(number, sizeof number, "%d", config->database);
-        ASK(greeting, ASK_SELECT, "SELECT", number);
-    }
-    if (is_full)
-        ask_client(greeting);
-    if (config->integrity == SHOAL_INTEGRITY_STRICT ||
-        (is_full && config->integrity == SHOAL_INTEGRITY_DETECT))
-        ask(greeting, ASK_ECHO, 2, (const char *const[]){"ECHO", greeting->nonce},
-            (const size_t[]){4, SHOAL__NONCE_BYTES});
-    /* A server that has not said a word may not be one. */
-    if (greeting->answers_due == 0 && !greeting->heard_anything)
-        ASK(greeting, ASK_PING, "PING");
-    return greeting->answers_due > 0 ? SHOAL__GREETING_MORE : setup_done(greeting);
 }
 
 /* RESP2: AUTH alone, then the rest. */
@@ -281,9 +179,9 @@ static shoal__greeting_verdict_t say_auth(shoal__greeting_t *greeting)
     const shoal__greeting_config_t *config = greeting->config;
 
     if (!config->password)
-        return say_setup(greeting);
+        return shoal__greeting_say_setup(greeting);
 
-    greeting->step = STEP_AUTH;
+    greeting->step = SHOAL__GREETING_AT_AUTH;
     if (config->user)
         say_words(greeting, 3,
                   (const char *const[]){"AUTH", config->user, config->password});
@@ -366,149 +264,36 @@ static shoal__greeting_verdict_t hear_hello(shoal__greeting_t *greeting,
 {
     if (shoal_reply_type(reply) != SHOAL_REPLY_ERROR) {
         if (!note_server(greeting, reply))
-            return fail_with_shape(greeting, "HELLO");
+            return shoal__greeting_fail_with_shape(greeting, "HELLO");
         greeting->protocol = 3;
-        return say_setup(greeting);
+        return shoal__greeting_say_setup(greeting);
     }
 
     shoal__bytes_t text = text_of(reply);
     if (starts_with_any(text, hello_unknown))
         return say_auth(greeting);
     if (starts_with_any(text, hello_rejected))
-        return fail_unauthenticated(greeting, "HELLO", reply);
-    return fail_with_answer(greeting, SHOAL_ECONN, "HELLO", reply);
-}
-
-static bool is_status(const shoal_reply_t *reply, const char *word)
-{
-    return shoal_reply_type(reply) == SHOAL_REPLY_STATUS &&
-           shoal__bytes_equal(text_of(reply), (shoal__bytes_t){word, strlen(word)});
+        return shoal__greeting_fail_unauthenticated(greeting, "HELLO", reply);
+    return shoal__greeting_fail_with_answer(greeting, SHOAL_ECONN, "HELLO", reply);
 }
 
 static bool is_ok(const shoal_reply_t *reply)
 {
-    return is_status(reply, "OK");
+    return shoal_reply_type(reply) == SHOAL_REPLY_STATUS &&
+           shoal__bytes_equal(text_of(reply), (shoal__bytes_t){"OK", 2});
 }
 
 static shoal__greeting_verdict_t hear_auth(shoal__greeting_t *greeting,
                                            const shoal_reply_t *reply)
 {
     if (is_ok(reply))
-        return say_setup(greeting);
+        return shoal__greeting_say_setup(greeting);
     if (shoal_reply_type(reply) != SHOAL_REPLY_ERROR)
-        return fail_with_shape(greeting, "AUTH");
+        return shoal__greeting_fail_with_shape(greeting, "AUTH");
 
     bool is_rejected = starts_with_any(text_of(reply), auth_rejected);
-    return fail_with_answer(greeting, is_rejected ? SHOAL_EAUTH : SHOAL_ECONN, "AUTH",
-                            reply);
-}
-
-static shoal__greeting_verdict_t go_on(shoal__greeting_t *greeting)
-{
-    bool is_settling = greeting->style == SHOAL__GREETING_FULL &&
-                       greeting->config->is_settling && greeting->step == STEP_SETUP;
-
-    if (SHOAL__MUTANT(SETINFO_NOT_AWAITED))
-        return setup_done(greeting);
-    if (greeting->answers_due > 0 || (is_settling && ask_for_ends(greeting)))
-        return SHOAL__GREETING_MORE;
-    return setup_done(greeting);
-}
-
-static const char *name_of(enum question question)
-{
-    switch (question) {
-    case ASK_SELECT:
-        return "SELECT";
-    case ASK_PROCESS:
-        return "INFO";
-    case ASK_ECHO:
-        return "ECHO";
-    case ASK_PING:
-        return "PING";
-    case ASK_KILL:
-    case ASK_CLIENT:
-    case ASK_IDENTITY:
-        break;
-    }
-    return "CLIENT";
-}
-
-/* SELECT must succeed, and ECHO where every batch needs it; the answers to the others
- * must come, whatever they are. */
-static shoal__greeting_verdict_t hear_setup_error(shoal__greeting_t *greeting,
-                                                  enum question question,
-                                                  const shoal_reply_t *reply)
-{
-    shoal__bytes_t text = text_of(reply);
-    const char *command = name_of(question);
-    bool is_needed =
-        question == ASK_SELECT ||
-        (question == ASK_ECHO && greeting->config->integrity == SHOAL_INTEGRITY_STRICT);
-
-    if (shoal__bytes_start(text, "NOAUTH"))
-        return fail_unauthenticated(greeting, command, reply);
-    if (is_needed || is_turned_away(text))
-        return fail_with_answer(greeting, SHOAL_ECONN, command, reply);
-    if (question == ASK_ECHO) /* "not now" is not "never" */
-        greeting->may_echo =
-            shoal__fence_is_unclear(text) && !shoal__fence_is_forbidden(text);
-    if (question == ASK_KILL)
-        shoal__former_answer(&greeting->former, greeting->asked[greeting->killed++],
-                             -1);
-    return go_on(greeting);
-}
-
-/* Take in what the answer says.  False: it is no answer to this question. */
-static bool hear_setup_answer(shoal__greeting_t *greeting, enum question question,
-                              const shoal_reply_t *reply)
-{
-    shoal_reply_type_t type = shoal_reply_type(reply);
-    bool is_text = type == SHOAL_REPLY_STRING || type == SHOAL_REPLY_VERBATIM;
-    shoal__bytes_t text = text_of(reply);
-
-    switch (question) {
-    case ASK_KILL:
-        if (type != SHOAL_REPLY_INTEGER || shoal_reply_integer(reply) < 0)
-            return false;
-        shoal__former_answer(&greeting->former, greeting->asked[greeting->killed++],
-                             shoal_reply_integer(reply));
-        return true;
-    case ASK_IDENTITY:
-        if (is_text)
-            shoal__identity_read(&greeting->identity, text.data, text.bytes);
-        return is_text ||
-               type == SHOAL_REPLY_STATUS; /* some proxies say OK to CLIENT */
-    case ASK_PROCESS:
-        if (is_text)
-            shoal__identity_read_process(&greeting->identity, text.data, text.bytes);
-        return is_text || type == SHOAL_REPLY_STATUS;
-    case ASK_ECHO:
-        greeting->may_echo =
-            type == SHOAL_REPLY_STRING &&
-            shoal__bytes_equal(text,
-                               (shoal__bytes_t){greeting->nonce, SHOAL__NONCE_BYTES});
-        return greeting->may_echo;
-    case ASK_PING:
-        return is_status(reply, "PONG");
-    case ASK_SELECT:
-    case ASK_CLIENT:
-        break;
-    }
-    return is_ok(reply);
-}
-
-static shoal__greeting_verdict_t hear_setup(shoal__greeting_t *greeting,
-                                            const shoal_reply_t *reply)
-{
-    unsigned index = greeting->questions_count - greeting->answers_due - 1;
-    enum question question = (enum question)greeting->questions[index];
-
-    if (shoal_reply_type(reply) == SHOAL_REPLY_ERROR)
-        return hear_setup_error(greeting, question, reply);
-    if (!hear_setup_answer(greeting, question, reply))
-        return fail_with_shape(greeting, name_of(question));
-    return go_on(greeting);
+    return shoal__greeting_fail_with_answer(
+        greeting, is_rejected ? SHOAL_EAUTH : SHOAL_ECONN, "AUTH", reply);
 }
 
 shoal__greeting_verdict_t shoal__greeting_reply(shoal__greeting_t *greeting,
@@ -522,9 +307,9 @@ shoal__greeting_verdict_t shoal__greeting_reply(shoal__greeting_t *greeting,
     if (greeting->answers_due == 0 && shoal__buffer_bytes(&greeting->outgoing) > 0)
         return fail(greeting, SHOAL_EDESYNC, "the server answered before it was asked");
 
-    if (greeting->step == STEP_HELLO)
+    if (greeting->step == SHOAL__GREETING_AT_HELLO)
         return hear_hello(greeting, reply);
-    if (greeting->step == STEP_AUTH)
+    if (greeting->step == SHOAL__GREETING_AT_AUTH)
         return hear_auth(greeting, reply);
-    return hear_setup(greeting, reply);
+    return shoal__greeting_hear_setup(greeting, reply);
 }

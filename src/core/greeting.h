@@ -34,6 +34,7 @@
 #include "base/bytes.h"
 #include "core/former.h"
 #include "core/nonce.h"
+#include <shoal/client.h>
 #include <shoal/integrity.h>
 #include <shoal/reply.h>
 #include <stdbool.h>
@@ -60,6 +61,15 @@ typedef enum shoal__greeting_verdict {
     SHOAL__GREETING_FAILED /* see status and detail */
 } shoal__greeting_verdict_t;
 
+typedef enum shoal__greeting_step {
+    SHOAL__GREETING_AT_SILENT,
+    SHOAL__GREETING_AT_HELLO,
+    SHOAL__GREETING_AT_AUTH,
+    SHOAL__GREETING_AT_SETUP,
+    SHOAL__GREETING_AT_ENDS, /* of former connections */
+    SHOAL__GREETING_AT_OVER
+} shoal__greeting_step_t;
+
 /* What is asked in one write. */
 #define SHOAL__GREETING_QUESTIONS_MAX 8
 _Static_assert(SHOAL__FORMER_MAX <= SHOAL__GREETING_QUESTIONS_MAX, "they fit");
@@ -67,7 +77,7 @@ _Static_assert(SHOAL__FORMER_MAX <= SHOAL__GREETING_QUESTIONS_MAX, "they fit");
 typedef struct shoal__greeting {
     const shoal__greeting_config_t *config; /* borrowed */
     shoal__greeting_style_t style;
-    int step; /* see greeting.c */
+    shoal__greeting_step_t step;
     unsigned answers_due;
     uint8_t questions[SHOAL__GREETING_QUESTIONS_MAX]; /* of this step */
     uint8_t
@@ -109,5 +119,26 @@ bool shoal__greeting_may_hold_password(const shoal__greeting_t *greeting,
 
 /* The bytes were handed over: overwrites them (they may hold a password). */
 void shoal__greeting_written(shoal__greeting_t *greeting, size_t bytes);
+
+/* ---- between greeting.c and greeting_setup.c ---- */
+
+/* Everything behind HELLO and AUTH. */
+shoal__greeting_verdict_t shoal__greeting_say_setup(shoal__greeting_t *greeting);
+shoal__greeting_verdict_t shoal__greeting_hear_setup(shoal__greeting_t *greeting,
+                                                     const shoal_reply_t *reply);
+
+void shoal__greeting_say(shoal__greeting_t *greeting, const shoal_command_t *command);
+
+/* FAILED, because of an error, a reply of the wrong shape, or of what may be missing
+ * credentials. */
+shoal__greeting_verdict_t shoal__greeting_fail_with_answer(shoal__greeting_t *greeting,
+                                                           int status,
+                                                           const char *command,
+                                                           const shoal_reply_t *reply);
+shoal__greeting_verdict_t shoal__greeting_fail_with_shape(shoal__greeting_t *greeting,
+                                                          const char *command);
+shoal__greeting_verdict_t
+shoal__greeting_fail_unauthenticated(shoal__greeting_t *greeting, const char *command,
+                                     const shoal_reply_t *reply);
 
 #endif

@@ -27,9 +27,10 @@ shoal_unit_test(core/flush_guard)
 shoal_unit_test(core/flush_policy
   ALSO core/flush_auto core/flush_census core/flush_guard core/flush_tempo base/random)
 shoal_unit_test(core/flush_tempo ALSO base/random)
-shoal_unit_test(core/greeting
-  ALSO core/fence_rule core/former core/nonce resp/encoder resp/reply base/alloc base/buffer
-  base/escape)
+shoal_unit_test(core/greeting ALSO core/greeting_setup core/fence_rule core/former
+  core/nonce resp/encoder resp/reply base/alloc base/buffer base/escape)
+shoal_unit_test(core/greeting_setup ALSO core/greeting core/fence_rule core/former
+  core/nonce resp/encoder resp/reply base/alloc base/buffer base/escape)
 shoal_unit_test(core/refusal ALSO resp/command_info resp/reply_shape)
 shoal_unit_test(core/settle_rule)
 shoal_unit_test(core/stage_times ALSO api/stats_math base/random)
@@ -43,8 +44,8 @@ shoal_unit_test(core/request_ring ALSO base/alloc base/random)
 shoal_unit_test(core/retries ALSO base/alloc)
 set(pipe_units core/deadlines core/error_rule core/fence_rule core/flush_auto
   core/flush_census core/flush_guard core/flush_policy core/flush_tempo core/former
-  core/greeting core/inbound core/nonce core/request_ring core/retries core/settle_rule
-  core/stage_times resp/decoder resp/encoder resp/frame resp/reply resp/reply_shape
+  core/greeting core/greeting_setup core/inbound core/nonce core/request_ring
+  core/retries core/settle_rule core/stage_times resp/decoder resp/encoder resp/frame resp/reply resp/reply_shape
   resp/scanner base/alloc base/buffer base/escape base/random)
 shoal_unit_test(core/pipe ALSO core/pipe_endings core/pipe_fence core/pipe_output core/pipe_time
   ${pipe_units} LIBS shoal_hiredis m)
