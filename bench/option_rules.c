@@ -66,7 +66,9 @@ static const char *set_mode(options_t *options, const char *text)
 static const char *set_flush(options_t *options, const char *text)
 {
     return strategy_parse_flush(&options->strategies[0], text) < 0
-               ? "expected auto, off or fixed:US with 1 .. 1000000 microseconds"
+               ? "expected auto, off or fixed:US with 1 .. 1000000 microseconds, "
+                 "perhaps "
+                 "with /shapes, /detect or /strict"
                : NULL;
 }
 
@@ -220,7 +222,7 @@ const rule_t option_rules[] = {
     {0, "mode", "MODE", CALL(set_mode),
      "callback|sync|borrowed|queue (shoal), pool|collector|explicit:N (hiredis), raw:N"
      " (the limit) [callback]"},
-    {0, "flush", "FLUSH", CALL(set_flush), "auto|off|fixed:US [auto]"},
+    {0, "flush", "FLUSH", CALL(set_flush), "auto|off|fixed:US [auto], perhaps with /shapes|/detect|/strict [/detect]"},
     {0, "budget", "US", WHOLE(budget_us, 0, 1000000),
      "latency budget of --flush auto; 0: the library's default [0]"},
     {0, "against", "LIST", TEXT(against),
