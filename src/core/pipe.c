@@ -125,12 +125,15 @@ int shoal__pipe_begin(shoal__pipe_t *pipe, shoal__greeting_style_t style,
 
 /* ---- bytes in ---- */
 
-/* What is behind a MULTI that was rejected runs by itself. */
-static shoal__reply_shape_t shape_of(const shoal__pipe_t *pipe,
-                                     const shoal__request_t *request)
+/* What is behind a MULTI that was rejected runs by itself.  Noted here, because a reply to
+ * one that was given up is not seen later. */
+static shoal__reply_shape_t shape_in_unit(shoal__pipe_t *pipe,
+                                          const shoal__request_t *request,
+                                          shoal_reply_type_t type)
 {
-    if ((request->flags & SHOAL__REQUEST_UNIT) && pipe->is_unit_rejected &&
-        !(request->flags & SHOAL__REQUEST_UNIT_FIRST))
+    if (request->flags & SHOAL__REQUEST_UNIT_FIRST)
+        pipe->is_unit_rejected = type == SHOAL_REPLY_ERROR;
+    else if (pipe->is_unit_rejected)
         return SHOAL__SHAPE_ANY;
     return (shoal__reply_shape_t)request->shape;
 }
@@ -139,17 +142,18 @@ static shoal__decoder_target_t on_begin(void *owner, shoal_reply_type_t type)
 {
     shoal__pipe_t *pipe = owner;
     shoal__decoder_target_t target = {0};
-    shoal__request_t *head;
+    const shoal__request_t *head;
+    shoal__reply_shape_t shape;
 
     pipe->is_misshapen = false;
     if (pipe->phase != SHOAL__PIPE_READY || pipe->ring.head == pipe->ring.sent)
         return target;
     head = shoal__request_ring_at(&pipe->ring, pipe->ring.head);
-    if (head->flags &
-        SHOAL__REQUEST_UNIT_FIRST) /* here: a zombie's error is not seen later */
-        pipe->is_unit_rejected = type == SHOAL_REPLY_ERROR;
-    pipe->is_misshapen = !SHOAL__MUTANT(SHAPE_NOT_CHECKED) &&
-                         !shoal__reply_shape_allows(shape_of(pipe, head), type);
+    shape = (shoal__reply_shape_t)head->shape;
+    if (head->flags & SHOAL__REQUEST_UNIT)
+        shape = shape_in_unit(pipe, head, type);
+    pipe->is_misshapen =
+        !SHOAL__MUTANT(SHAPE_NOT_CHECKED) && !shoal__reply_shape_allows(shape, type);
     target.discard = pipe->is_misshapen || (head->flags & SHOAL__REQUEST_ZOMBIE);
     if (head->sink) {
         target.sink = head->sink->sink;
