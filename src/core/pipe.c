@@ -110,17 +110,11 @@ int shoal__pipe_begin(shoal__pipe_t *pipe, shoal__greeting_style_t style,
 
     shoal__pipe_fence_reset(pipe);
     pipe->phase = SHOAL__PIPE_GREETING;
-    switch (shoal__greeting_start(&pipe->greeting, style, &pipe->nonce)) {
-    case SHOAL__GREETING_MORE:
-        break;
-    case SHOAL__GREETING_DONE:
-        greeted(pipe);
-        break;
-    case SHOAL__GREETING_FAILED:
+    /* It says something in any case: it is not done yet. */
+    if (shoal__greeting_start(&pipe->greeting, style, &pipe->nonce) ==
+        SHOAL__GREETING_FAILED)
         shoal__pipe_refuse(pipe, pipe->greeting.status, pipe->greeting.detail);
-        return pipe->fault;
-    }
-    return 0;
+    return pipe->fault;
 }
 
 /* ---- bytes in ---- */
@@ -308,7 +302,7 @@ static bool refuse_unasked(shoal__pipe_t *pipe)
                               "the server sent a reply that nobody waits for");
 }
 
-/* Some servers say why they will not talk before anything was asked. */
+/* Some servers say why they will not talk without being asked. */
 static bool refuse_unasked_error(shoal__pipe_t *pipe, shoal__bytes_t text)
 {
     char words[200];
@@ -317,7 +311,7 @@ static bool refuse_unasked_error(shoal__pipe_t *pipe, shoal__bytes_t text)
         return refuse_unasked(pipe);
     shoal__escape(words, sizeof words, text);
     snprintf(pipe->detail, sizeof pipe->detail, "the server said: %s", words);
-    pipe->fault = pipe->phase == SHOAL__PIPE_GREETING ? SHOAL_ECONN : SHOAL_EDESYNC;
+    pipe->fault = SHOAL_EDESYNC;
     return false;
 }
 
@@ -353,7 +347,8 @@ static bool on_reply(void *owner, const shoal_reply_t *reply, bool is_push)
             return true;
         break;
     }
-    if (reply && reply->type == SHOAL_REPLY_ERROR)
+    /* What nobody waits for has no sink: it is a tree. */
+    if (reply->type == SHOAL_REPLY_ERROR)
         return refuse_unasked_error(
             pipe, (shoal__bytes_t){reply->as.text.data, reply->as.text.bytes});
     return refuse_unasked(pipe);

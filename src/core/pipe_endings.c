@@ -54,8 +54,8 @@ static shoal__progress_t progress_of(const shoal__pipe_t *pipe, uint64_t at,
     if (at - ring->head < pipe->settled)
         return SHOAL__PROGRESS_QUEUED;
     if (extent->last - ring->head < ring->sent - ring->head) {
-        bool is_replying = at == ring->head && pipe->phase == SHOAL__PIPE_READY &&
-                           shoal__decoder_is_mid_reply(pipe->decoder);
+        bool is_replying =
+            at == ring->head && shoal__decoder_is_mid_reply(pipe->decoder);
         return is_replying ? SHOAL__PROGRESS_REPLYING : SHOAL__PROGRESS_WRITTEN;
     }
     if (!extent->is_whole || extent->first - ring->head < ring->sent - ring->head ||
@@ -92,21 +92,12 @@ static shoal__settlement_t settle(const shoal__pipe_t *pipe, uint64_t at,
 
 /* ---- one command ---- */
 
-static const char *ending_text(shoal__ending_t ending)
-{
-    switch (ending) {
-    case SHOAL__ENDING_TIMEOUT:
-        return "the deadline passed";
-    case SHOAL__ENDING_CANCEL:
-        return "cancelled";
-    case SHOAL__ENDING_SHUTDOWN:
-        return "the client was closed";
-    case SHOAL__ENDING_LOST:
-    case SHOAL__ENDING_DESYNC:
-        break;
-    }
-    return "the connection was lost";
-}
+/* A loss brings its own words. */
+static const char *const ending_text[] = {
+    [SHOAL__ENDING_TIMEOUT] = "the deadline passed",
+    [SHOAL__ENDING_CANCEL] = "cancelled",
+    [SHOAL__ENDING_SHUTDOWN] = "the client was closed",
+};
 
 /* Only what was begun to be written stays authorised: the bytes behind it change. */
 static void withdraw_authority(shoal__pipe_t *pipe)
@@ -178,7 +169,7 @@ static void make_zombie(shoal__pipe_t *pipe, uint64_t at,
 static void end_one(shoal__pipe_t *pipe, uint64_t at, const extent_t *extent,
                     shoal__ending_t ending)
 {
-    const char *detail = ending_text(ending);
+    const char *detail = ending_text[ending];
     shoal__settlement_t settlement = settle(pipe, at, extent, ending, false);
 
     if (settlement.action == SHOAL__SETTLE_ZOMBIE) {
@@ -225,7 +216,7 @@ bool shoal__pipe_cancel(shoal__pipe_t *pipe, uint64_t ticket, uint64_t now_us)
     shoal__retry_t *retry = shoal__retries_take_ticket(&pipe->retries, ticket);
     if (!retry)
         return false;
-    end_retry(pipe, retry, SHOAL_ECANCELLED, ending_text(SHOAL__ENDING_CANCEL));
+    end_retry(pipe, retry, SHOAL_ECANCELLED, ending_text[SHOAL__ENDING_CANCEL]);
     return true;
 }
 
@@ -237,7 +228,7 @@ void shoal__pipe_expire(shoal__pipe_t *pipe)
 
     while (pipe->retries.count &&
            (retry = shoal__retries_take_expired(&pipe->retries, pipe->now_us)) != NULL)
-        end_retry(pipe, retry, SHOAL_ETIMEOUT, ending_text(SHOAL__ENDING_TIMEOUT));
+        end_retry(pipe, retry, SHOAL_ETIMEOUT, ending_text[SHOAL__ENDING_TIMEOUT]);
     if (shoal__deadlines_due(&pipe->deadlines, pipe->now_us)) {
         shoal__deadlines_walk(&pipe->deadlines,
                               (size_t)shoal__request_ring_length(&pipe->ring),
@@ -384,10 +375,10 @@ void shoal__pipe_abandon(shoal__pipe_t *pipe, uint64_t now_us)
 
     pipe->now_us = now_us;
     while ((retry = shoal__retries_take_any(&pipe->retries)) != NULL)
-        end_retry(pipe, retry, SHOAL_ESHUTDOWN, ending_text(SHOAL__ENDING_SHUTDOWN));
+        end_retry(pipe, retry, SHOAL_ESHUTDOWN, ending_text[SHOAL__ENDING_SHUTDOWN]);
     shoal__decoder_discard_current(pipe->decoder);
     settle_all(pipe, SHOAL__ENDING_SHUTDOWN, SHOAL_ESHUTDOWN,
-               ending_text(SHOAL__ENDING_SHUTDOWN));
+               ending_text[SHOAL__ENDING_SHUTDOWN]);
     start_over(pipe);
 }
 

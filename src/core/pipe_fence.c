@@ -10,6 +10,7 @@
 #include "base/mutant.h"
 #include "core/pipe.h"
 
+#include <assert.h>
 #include <shoal/errors.h>
 #include <string.h>
 
@@ -320,8 +321,7 @@ static uint64_t again_us(const shoal__pipe_t *pipe)
 
     if (!is_strict(pipe) || pipe->phase != SHOAL__PIPE_READY || !fences->has_doubt ||
         pipe->held.fences == 0 ||
-        fences->queued + fences->inflight != pipe->held.fences ||
-        pipe->authorised_bytes > 0 || parts_unit(pipe, pipe->ring.sent))
+        fences->queued + fences->inflight != pipe->held.fences)
         return SHOAL__NEVER_US;
     return fences->put_us + ((uint64_t)UNCLEAR_US << doublings) / 2;
 }
@@ -330,7 +330,7 @@ static uint64_t again_us(const shoal__pipe_t *pipe)
  * proof. */
 static uint64_t held_end_us(const shoal__pipe_t *pipe)
 {
-    if (pipe->held.fences == 0 || pipe->fences.unclear == 0)
+    if (pipe->held.fences == 0)
         return SHOAL__NEVER_US;
     return shoal__time_after(pipe->fences.unclear_since_us, pipe->config->stall_us);
 }
@@ -347,6 +347,8 @@ bool shoal__pipe_fence_tick(shoal__pipe_t *pipe)
                                   "the server answers everything with errors, so that "
                                   "no reply can be proved");
     if (pipe->now_us >= again_us(pipe)) {
+        /* What was authorised or begun would have a fence behind it, unanswered. */
+        assert(pipe->authorised_bytes == 0 && !parts_unit(pipe, pipe->ring.sent));
         pipe->fences.put_us = pipe->now_us; /* also without memory: not at once again */
         put_fence(pipe, pipe->ring.sent);
     }

@@ -46,7 +46,7 @@ static void authorise(shoal__pipe_t *pipe, uint64_t count)
             bytes += shoal__request_ring_at(&pipe->ring, pipe->ring.sent + i)->bytes;
     }
     pipe->authorised = count;
-    pipe->authorised_bytes = bytes ? bytes - pipe->part_bytes : 0;
+    pipe->authorised_bytes = bytes - pipe->part_bytes;
 }
 
 static void count_flush(shoal__pipe_t *pipe, shoal_flush_reason_t reason)

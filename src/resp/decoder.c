@@ -327,8 +327,9 @@ static bool has_line_end(const redisReader *reader, size_t start)
     const char *end = reader->buf + reader->len;
     const char *at = reader->buf + start;
 
+    assert(start > reader->pos); /* the line began before */
     for (; (at = memchr(at, '\n', (size_t)(end - at))); at++)
-        if (at > reader->buf + reader->pos && at[-1] == '\r')
+        if (at[-1] == '\r')
             return true;
     return false;
 }

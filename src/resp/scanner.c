@@ -23,17 +23,19 @@ void shoal__scanner_drop(shoal__scanner_t *scanner, size_t bytes)
 static size_t line_end(shoal__scanner_t *scanner, const char *data, size_t bytes)
 {
     size_t from = scanner->searched > scanner->at ? scanner->searched : scanner->at;
-    const char *cr = NULL;
+    const char *cr;
 
     while (from < bytes && (cr = memchr(data + from, '\r', bytes - from)) != NULL) {
         from = (size_t)(cr - data);
-        if (from + 1 == bytes)
-            break;
+        if (from + 1 == bytes) {
+            scanner->searched = from;
+            return 0;
+        }
         if (cr[1] == '\n')
             return from + 2;
         from++;
     }
-    scanner->searched = cr && from + 1 == bytes ? from : bytes;
+    scanner->searched = bytes;
     return 0;
 }
 

@@ -335,6 +335,8 @@ static void test_what_is_no_reason_to_ask_again(void **state)
     pass_us(50000);
     assert_written("");
     assert_int_equal(answer(":1\r\nF"), 0);
+    pass_us(50000);
+    assert_written("");
 
     /* One proved nothing, but another one is under way. */
     rig_submit('b', 0, RO);

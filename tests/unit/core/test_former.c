@@ -242,6 +242,27 @@ static void test_there_and_back(void **state)
     assert_int_equal(former.count, 0);
 }
 
+/* What is doubtful about one, no other one settles. */
+static void test_one_that_is_never_proved(void **state)
+{
+    const shoal__identity_t unknown = identity_of(1, ""), other = identity_of(2, "a");
+    shoal__former_t former;
+
+    (void)state;
+    shoal__former_init(&former);
+    shoal__former_add(&former, &unknown);
+    shoal__former_add(&former, &other);
+    for (int connection = 0; connection < 2; connection++) {
+        shoal__former_begin(&former);
+        assert_false(shoal__former_conclude(&former, "b"));
+    }
+    assert_int_equal(former.count, 2);
+    shoal__former_begin(&former);
+    shoal__former_answer(&former, 0, 1);
+    assert_true(shoal__former_conclude(&former, "b"));
+    assert_int_equal(former.count, 1);
+}
+
 /* All connections to a Unix socket have one address. */
 static void test_whom_to_ask_for(void **state)
 {
@@ -288,6 +309,7 @@ int main(void)
         cmocka_unit_test(test_each_connection_begins_anew),
         cmocka_unit_test(test_losing_track),
         cmocka_unit_test(test_there_and_back),
+        cmocka_unit_test(test_one_that_is_never_proved),
         cmocka_unit_test(test_whom_to_ask_for),
         cmocka_unit_test(test_an_answer_too_many),
     };

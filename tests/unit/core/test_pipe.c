@@ -53,14 +53,16 @@ static void test_no_memory_to_begin(void **state)
     int rc = shoal__pipe_begin(&rig.pipe, SHOAL__GREETING_FULL, rig.now_us);
     shoal__test_fail_alloc_never();
     assert_int_equal(rc, SHOAL_ENOMEM);
-    shoal__pipe_lost(&rig.pipe, rc, "out of memory", rig.now_us);
+    assert_string_equal(rig.pipe.detail, "out of memory");
+    shoal__pipe_lost(&rig.pipe, rc, rig.pipe.detail, rig.now_us);
 
     allow_hiredis(0);
     rc = shoal__pipe_begin(&rig.pipe, SHOAL__GREETING_FULL, rig.now_us);
     hiredisResetAllocators();
     assert_int_equal(rc, SHOAL_ENOMEM);
     assert_int_equal(rig_output().bytes, 0);
-    shoal__pipe_lost(&rig.pipe, rc, "out of memory", rig.now_us);
+    assert_non_null(strstr(rig.pipe.detail, "no memory"));
+    shoal__pipe_lost(&rig.pipe, rc, rig.pipe.detail, rig.now_us);
     assert_heard("");
 
     rig_connect();

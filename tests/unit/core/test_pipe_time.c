@@ -82,6 +82,7 @@ static void test_only_an_idle_connection_is_asked(void **state)
     rig_submit('a', 0, WRITE); /* about to be written */
     assert_int_equal(shoal__pipe_next_wake_us(&rig.pipe), SHOAL__NEVER_US);
     assert_int_equal(rig_tick(rig.now_us + 3000), 0);
+    assert_int_equal(rig_output().bytes, COMMAND_BYTES);
     assert_string_equal(rig_write_all(), "a");
     rig_feed("+a\r\n");
     assert_heard("a=+a ");
