@@ -64,7 +64,8 @@ void sim_owner_lose(sim_world_t *world, int status, const char *detail)
     sim_sights_note_loss(world, status, detail);
     if (sim_dice_hits(&world->dice, 512))
         restore_memory(world);
-    if (link && link->redial_end)
+    /* On a link that is out of step nobody can say whose error it was. */
+    if (link && (link->redial_end || world->pipe.retire_us != SHOAL__NEVER_US))
         world->renewed_us = world->now_us;
     world->was_lost = true;
     world->is_unclear = true; /* a callback may cancel what was to be sent again */
