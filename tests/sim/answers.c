@@ -366,7 +366,7 @@ void sim_link_execute(sim_link_t *link, sim_world_t *world, const sim_heard_t *h
     if (id == 0) {
         say(link, "+PONG\r\n");
         world->sights.pings++;
-        world->answers++;
+        sim_oracle_earned(world);
         return;
     }
 
@@ -379,7 +379,7 @@ void sim_link_execute(sim_link_t *link, sim_world_t *world, const sim_heard_t *h
                              *fresh_id);
         *fresh_id = id;
     }
-    world->answers++;
+    sim_oracle_earned(world);
     if (link->is_ghost && link->serial < world->settled_link &&
         (world->calls[id].command_class != SHOAL__CLASS_RO ||
          world->calls[id].unit_first))

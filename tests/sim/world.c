@@ -99,6 +99,7 @@ static bool begin(sim_world_t *world, uint64_t seed)
                          .flush_us = SHOAL__NEVER_US,
                          .calls = world->calls,
                          .call_count = 1,
+                         .allowance_10 = 100,
                          .live = world->live};
 
     memcpy(fresh.memory, world->memory, sizeof fresh.memory);

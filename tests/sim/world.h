@@ -101,7 +101,7 @@ typedef struct sim_world {
 
     uint32_t settled_link; /* nothing of its predecessors runs any more, it was said */
     uint32_t restarts;     /* of the server */
-    uint64_t answers, paid_retries; /* of the retry allowance */
+    uint64_t allowance_10; /* of retries, in tenths */
     uint64_t answered_order; /* of the last reply that was delivered; 0: none yet */
     size_t bytes_peak, commands_peak; /* outstanding */
 
@@ -158,6 +158,7 @@ static inline uint32_t sim_call_id(const sim_call_t *call)
 void sim_oracle_reply(sim_world_t *world, sim_call_t *call, const shoal_reply_t *reply);
 void sim_oracle_result(sim_world_t *world, sim_call_t *call,
                        const shoal_result_t *result);
+void sim_oracle_earned(sim_world_t *world); /* a command was answered */
 void sim_oracle_handed(sim_world_t *world, sim_link_t *link, uint32_t id);
 /* An answer was produced, or heard by the client: must the connection be renewed? */
 void sim_oracle_answered(sim_world_t *world, sim_link_t *link, uint32_t id);
