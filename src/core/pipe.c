@@ -89,6 +89,7 @@ static void greeted(shoal__pipe_t *pipe)
 {
     pipe->phase = SHOAL__PIPE_READY;
     pipe->is_resp3 = pipe->greeting.protocol == 3;
+    pipe->is_settled = pipe->greeting.is_settled;
     pipe->is_offline = false;
     pipe->fences.put_us = pipe->now_us; /* the greeting was one, where it matters */
     shoal__counter_add(
@@ -226,7 +227,7 @@ void shoal__pipe_deliver(shoal__pipe_t *pipe, const shoal__request_t *request,
                              .reply = reply,
                              .detail = detail,
                              .attempts = attempts,
-                             .is_settled = status == 0 && pipe->greeting.is_settled,
+                             .is_settled = status == 0 && pipe->is_settled,
                              .tag = request->tag};
 
     if (request->flags & SHOAL__REQUEST_INTERNAL)

@@ -117,6 +117,7 @@ typedef struct shoal__pipe {
 
     shoal__pipe_phase_t phase;
     bool is_resp3;
+    bool is_settled;       /* see former.h; here, beside what each result needs */
     bool is_offline;       /* an attempt has failed and none has worked since */
     uint64_t now_us;       /* of the call that is running */
     bool is_inside;        /* such a call is running: now_us holds */
