@@ -4,12 +4,10 @@
  * batch must prove itself, holding its replies until it has.  When a fence is due is
  * fence_rule.c's decision; where frames end, scanner.c's. */
 
+#include "base/mutant.h"
 #include "base/time_us.h"
 #include "core/fence_rule.h"
-
-#include "base/mutant.h"
 #include "core/pipe.h"
-
 #include <assert.h>
 #include <shoal/errors.h>
 #include <string.h>

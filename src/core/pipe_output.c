@@ -3,10 +3,9 @@
 /* The bytes of a pipe that leave: which requests make up the next batch, and what it means
  * that so many bytes of it were written.  When it leaves is flush_policy.c's decision. */
 
+#include "base/mutant.h"
 #include "base/time_us.h"
 #include "core/pipe.h"
-
-#include "base/mutant.h"
 #include <assert.h>
 
 #define WRITE_BYTES_MAX 262144

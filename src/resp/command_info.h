@@ -38,7 +38,7 @@ typedef struct shoal__command_info {
 /* NULL for a name that is not in the table. */
 const shoal__command_info_t *shoal__command_info_find(shoal__bytes_t name);
 
-/* How an outcome without a reply is treated (GUARANTEES 2.4). */
+/* How an outcome without a reply is treated (core/settle_rule.h). */
 typedef enum shoal__command_class {
     SHOAL__CLASS_WRITE,  /* zero: the default for everything unknown */
     SHOAL__CLASS_RO,     /* may be sent again */

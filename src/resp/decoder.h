@@ -62,7 +62,7 @@ int shoal__decoder_feed(shoal__decoder_t *decoder, const char *data, size_t byte
 const char *shoal__decoder_error(const shoal__decoder_t *decoder);
 
 /* Has a frame other than a push or an attribute begun and not ended?  If so the head's
- * reply was cut (GUARANTEES 2.2, state R).  Holds its value after an error. */
+ * reply was cut (SHOAL__PROGRESS_REPLYING).  Holds its value after an error. */
 bool shoal__decoder_is_mid_reply(const shoal__decoder_t *decoder);
 
 /* Attributes skipped so far, over all connections. */

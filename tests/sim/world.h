@@ -6,7 +6,7 @@
  * One pipe, its callers, the network and the server, on a virtual clock.  Everything
  * that happens is drawn from one seeded generator, so a seed is a whole history.
  *
- * The oracles (see GUARANTEES for the invariants):
+ * The oracles (the invariants are in docs/ARCHITECTURE.md):
  *   O1  a reply belongs to its command                              (I1)
  *   O2  what may not be repeated is executed at most once           (I3)
  *   O3  each accepted command completes once, and all do at the end (I2)
