@@ -142,6 +142,15 @@ shoal_stats_t scene_stats(const scene_t *scene)
     return stats;
 }
 
+shoal_stats_t scene_idle_stats(const scene_t *scene)
+{
+    shoal_stats_t stats;
+
+    WAIT_FOR((stats = scene_stats(scene),
+              stats.queued_now + stats.inflight_now + stats.bytes_now == 0));
+    return stats;
+}
+
 shoal_command_t scene_words(const char *first, ...)
 {
     static _Thread_local const char *words[32][8];

@@ -54,6 +54,9 @@ outcome_t *scene_outcomes(scene_t *scene, size_t count);
 
 scene_events_t scene_events(scene_t *scene);
 shoal_stats_t scene_stats(const scene_t *scene);
+/* The same, once nothing is outstanding: who was answered may look before the turn that
+ * answered has told its figures. */
+shoal_stats_t scene_idle_stats(const scene_t *scene);
 
 /* Build a command of at most 8 NUL-terminated words; a NULL ends them.  It is good until
  * the same thread built 32 more. */
