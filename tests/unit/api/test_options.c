@@ -47,6 +47,8 @@ static void test_defaults(void **state)
     assert_int_equal(o->backoff_base_us, 50000);
     assert_int_equal(o->backoff_max_us, 10000000);
     assert_int_equal(o->offline_mode, SHOAL_OFFLINE_QUEUE);
+    assert_int_equal(o->integrity, SHOAL_INTEGRITY_DETECT);
+    assert_true(o->is_settling);
     assert_int_equal(o->queued_max, 65536);
     assert_int_equal(o->inflight_max, 16384);
     assert_int_equal(o->bytes_max, 67108864);
@@ -76,6 +78,7 @@ SETTER(ping_idle,     shoal_options_set_ping_idle_us(o, v))
 SETTER(backoff_base,  shoal_options_set_backoff_us(o, v, TEN_MINUTES_US))
 SETTER(backoff_max,   shoal_options_set_backoff_us(o, 5000, v))
 SETTER(offline,       shoal_options_set_offline_mode(o, (shoal_offline_mode_t)v))
+SETTER(integrity,     shoal_options_set_integrity(o, (shoal_integrity_t)v))
 SETTER(queued,        shoal_options_set_outstanding_max(o, (size_t)v, 1, 1024))
 SETTER(inflight,      shoal_options_set_outstanding_max(o, 1, (size_t)v, 1024))
 SETTER(bytes,         shoal_options_set_outstanding_max(o, 1, 1, v))
@@ -107,6 +110,7 @@ static const struct range_case {
     {"ping_idle",    ping_idle,    {0, 10000, HOUR_US},            {1, 9999, HOUR_US + 1}},
     {"backoff base", backoff_base, {1000, 50000, 60000000},        {0, 999, 60000001}},
     {"backoff max",  backoff_max,  {5000, 50000, TEN_MINUTES_US},  {0, 4999, TEN_MINUTES_US + 1}},
+    {"integrity",    integrity,    {0, 1, 2},                      {3, 99, MINUS_ONE}},
     {"offline",      offline,      {0, 1, 1},                      {2, 99, MINUS_ONE}},
     {"queued",       queued,       {1, 65536, 16777216},           {0, 16777217, MINUS_ONE}},
     {"inflight",     inflight,     {1, 16384, 1048576},            {0, 1048577, MINUS_ONE}},

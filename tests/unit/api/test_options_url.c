@@ -100,6 +100,8 @@ static const char *const malformed[] = {
     "redis://h?flush=off&budget_us=5", "redis://h?budget_us=5&flush=fixed:5",
     "redis://h?budget_us=", "redis://h?budget_us=1000001", "redis://h?budget_us=x",
     "redis://h?offline=", "redis://h?offline=drop", "redis://h?password=x",
+    "redis://h?integrity=", "redis://h?integrity=STRICT", "redis://h?integrity=off",
+    "redis://h?settle=", "redis://h?settle=1", "redis://h?settle=yes&settle=yes",
     "unix:///s?", "unix:///s?x=1", "unix:///s?db=1&db=2",
 };
 /* clang-format on */
@@ -179,6 +181,31 @@ static void test_every_key_at_once(void **state)
     assert_int_equal(o->flush_pause_us, 20);
     assert_int_equal(o->offline_mode, SHOAL_OFFLINE_FAIL);
     shoal_options_free(o);
+}
+
+/* clang-format off */
+static const struct integrity_case {
+    const char *url;
+    shoal_integrity_t integrity;
+    bool is_settling;
+} integrities[] = {
+    {"redis://h",                            SHOAL_INTEGRITY_DETECT, true},
+    {"redis://h?integrity=shapes",           SHOAL_INTEGRITY_SHAPES, true},
+    {"redis://h?integrity=detect&settle=no", SHOAL_INTEGRITY_DETECT, false},
+    {"unix:///s?settle=yes&integrity=strict", SHOAL_INTEGRITY_STRICT, true},
+};
+/* clang-format on */
+
+static void test_integrity(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof integrities / sizeof *integrities; i++) {
+        shoal_options_t *o = parse(integrities[i].url);
+
+        assert_int_equal(o->integrity, integrities[i].integrity);
+        assert_int_equal(o->is_settling, integrities[i].is_settling);
+        shoal_options_free(o);
+    }
 }
 
 /* clang-format off */
@@ -282,6 +309,7 @@ int main(void)
         cmocka_unit_test(test_malformed_urls_are_refused),
         cmocka_unit_test(test_missing_arguments),
         cmocka_unit_test(test_every_key_at_once),
+        cmocka_unit_test(test_integrity),
         cmocka_unit_test(test_flush_modes),
         cmocka_unit_test(test_a_path_has_the_length_that_the_system_takes),
         cmocka_unit_test(test_mutated_urls_never_break_the_parser),
