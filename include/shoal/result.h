@@ -78,6 +78,15 @@ SHOAL_EXTERN const char *shoal_result_detail(const shoal_result_t *result);
 SHOAL_EXTERN uint32_t shoal_result_attempts(const shoal_result_t *result);
 
 /**
+ * The ticket of the command, as shoal_client_submit_many() gave it out: tells the
+ * results of one submission apart.
+ *
+ * Threads: any
+ * Since:   0.1
+ */
+SHOAL_EXTERN uint64_t shoal_result_ticket(const shoal_result_t *result);
+
+/**
  * Can nothing that was sent over a former connection of this client run behind this
  * command any more, on the server that answered it?
  *

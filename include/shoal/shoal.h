@@ -12,6 +12,7 @@
 #include <shoal/format.h>
 #include <shoal/integrity.h>
 #include <shoal/options.h>
+#include <shoal/pending.h>
 #include <shoal/reply.h>
 #include <shoal/result.h>
 #include <shoal/stats.h>

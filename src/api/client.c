@@ -9,6 +9,8 @@
 #include <shoal/errors.h>
 
 #define FLUSH_COMMANDS_MAX 4096
+/* A loop that was not run for so long is late. */
+#define LATE_US 10000
 
 static void on_delivered(void *owner)
 {
@@ -56,13 +58,25 @@ static void take_over(shoal_client_t *client, uint64_t now_us)
     shoal__client_take_over(client, now_us);
 }
 
+/* Has the caller's own loop stood still with replies due?  They may have come in time: look
+ * at them before the clock. */
+static bool is_late(const shoal_client_t *client, uint64_t now_us)
+{
+    const shoal__pipe_t *pipe = &client->route.conn.pipe;
+
+    return client->drive != SHOAL__DRIVE_THREAD && shoal__pipe_inflight(pipe) > 0 &&
+           shoal__time_since(pipe->now_us, now_us) > LATE_US;
+}
+
 static uint64_t on_turn(void *owner, uint64_t now_us)
 {
     shoal_client_t *client = owner;
     uint64_t wake_us;
+    bool is_behind;
 
     if (client->is_shut)
         return SHOAL__NEVER_US;
+    is_behind = client->was_parked || is_late(client, now_us);
     client->depth++;
     client->route.conn.pipe.now_us = now_us;
     shoal__counter_add(&client->turns, 1);
@@ -73,10 +87,9 @@ static uint64_t on_turn(void *owner, uint64_t now_us)
         client->is_open = true;
         shoal__standalone_open(&client->route, &client->loop);
     }
-    if (client->was_parked) {
-        client->was_parked = false;
+    client->was_parked = false;
+    if (is_behind)
         shoal__standalone_read_ahead(&client->route);
-    }
     if (client->is_direct)
         shoal__client_note_fresh(client, now_us);
     else

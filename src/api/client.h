@@ -116,9 +116,9 @@ void shoal__driver_run(shoal_client_t *client);
 bool shoal__driver_take(shoal_client_t *client);
 /* It has nothing to drive for. */
 void shoal__driver_release(shoal_client_t *client);
-/* Run the loop until the caller's result is there.  False: the background thread took
- * over, and delivers it. */
-bool shoal__driver_drive(shoal_client_t *client);
+/* Run the loop until the caller's result is there, until_us at most.  False: the background
+ * thread took over, and delivers it. */
+bool shoal__driver_drive(shoal_client_t *client, uint64_t until_us);
 /* The end of a turn: may the loop sleep until wake_us? */
 bool shoal__driver_may_sleep(shoal_client_t *client, uint64_t wake_us);
 /* Results were delivered.  True: the loop stops, to be parked, and those in

@@ -226,8 +226,8 @@ bool shoal__driver_take(shoal_client_t *client)
     return is_taken;
 }
 
-/* The drive goes on, or is over. */
-static bool has_left(shoal_client_t *client, bool is_answered)
+/* The drive goes on, or is over: the result is there, or something else is to be done. */
+static bool has_left(shoal_client_t *client, bool is_answered, bool is_in_time)
 {
     shoal__inbox_t *inbox = &client->inbox;
     shoal__driver_verdict_t verdict;
@@ -237,8 +237,8 @@ static bool has_left(shoal_client_t *client, bool is_answered)
         verdict =
             step_locked(client, SHOAL__DRIVER_ON_ANSWERED, is_quiet_locked(client));
     else
-        verdict =
-            step_locked(client, SHOAL__DRIVER_ON_TURNED, is_undisturbed_locked(client));
+        verdict = step_locked(client, SHOAL__DRIVER_ON_TURNED,
+                              is_in_time && is_undisturbed_locked(client));
     if (verdict == SHOAL__DRIVER_HAND_OVER && !is_answered)
         inbox->parking.entered++; /* the caller becomes one of those who wait */
     if (verdict != SHOAL__DRIVER_KEEP) {
@@ -252,21 +252,22 @@ static bool has_left(shoal_client_t *client, bool is_answered)
 
 void shoal__driver_release(shoal_client_t *client)
 {
-    has_left(client, true);
+    has_left(client, true, true);
 }
 
-bool shoal__driver_drive(shoal_client_t *client)
+bool shoal__driver_drive(shoal_client_t *client, uint64_t until_us)
 {
-    bool is_answered;
+    bool is_answered, is_in_time;
     int cancel_state;
 
     /* A thread that is cancelled in the poll would take the loop with it. */
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
     shoal__counter_add(&client->direct_calls, 1);
     do {
-        shoal__loop_iterate(&client->loop);
+        shoal__loop_iterate(&client->loop, until_us);
         is_answered = client->is_answered;
-    } while (!has_left(client, is_answered));
+        is_in_time = until_us == SHOAL__NEVER_US || shoal__clock_us() < until_us;
+    } while (!has_left(client, is_answered, is_in_time));
     pthread_setcancelstate(cancel_state, NULL);
     return is_answered;
 }

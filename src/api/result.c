@@ -30,6 +30,11 @@ uint32_t shoal_result_attempts(const shoal_result_t *result)
     return result->attempts;
 }
 
+uint64_t shoal_result_ticket(const shoal_result_t *result)
+{
+    return result->ticket;
+}
+
 bool shoal_result_is_settled(const shoal_result_t *result)
 {
     return result->is_settled;

@@ -228,7 +228,8 @@ void shoal__pipe_deliver(shoal__pipe_t *pipe, const shoal__request_t *request,
                              .detail = detail,
                              .attempts = attempts,
                              .is_settled = status == 0 && pipe->is_settled,
-                             .tag = request->tag};
+                             .tag = request->tag,
+                             .ticket = request->ticket};
 
     if (request->flags & SHOAL__REQUEST_INTERNAL)
         return;

@@ -15,6 +15,7 @@ struct shoal_result {
     uint32_t attempts;
     bool is_settled; /* the reply comes from a connection whose predecessors ended */
     uint64_t tag;    /* as submitted */
+    uint64_t ticket; /* 0: none was given out */
 };
 
 #endif

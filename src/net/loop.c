@@ -149,10 +149,7 @@ void shoal__loop_step(shoal__loop_t *loop, uint64_t timeout_us)
     if (timeout_us == 0) {
         uv_run(loop->uv, UV_RUN_NOWAIT);
     } else {
-        if (timeout_us != SHOAL__NEVER_US)
-            loop->until_us = shoal__time_after(shoal__clock_us(), timeout_us);
-        uv_run(loop->uv, UV_RUN_ONCE);
-        loop->until_us = SHOAL__NEVER_US;
+        shoal__loop_iterate(loop, shoal__time_after(shoal__clock_us(), timeout_us));
     }
     /* What was read may have left something to do, and the caller may now wait on the
      * descriptor alone. */
@@ -172,9 +169,11 @@ void shoal__loop_stop(shoal__loop_t *loop)
     uv_stop(loop->uv);
 }
 
-void shoal__loop_iterate(shoal__loop_t *loop)
+void shoal__loop_iterate(shoal__loop_t *loop, uint64_t until_us)
 {
+    loop->until_us = until_us;
     uv_run(loop->uv, UV_RUN_ONCE);
+    loop->until_us = SHOAL__NEVER_US;
 }
 
 void shoal__loop_release(shoal__loop_t *loop)

@@ -35,7 +35,7 @@ typedef struct shoal__loop {
     bool is_past_turn; /* the turn is over, the poll perhaps not begun */
     bool is_closing;
     unsigned open_handles;
-    uint64_t until_us; /* a step must return by then */
+    uint64_t until_us; /* a step or an iteration must return by then */
     uv_prepare_t prepare;
     uv_idle_t idle;
     uv_poll_t wakeups; /* of the notifier */
@@ -72,8 +72,9 @@ void shoal__loop_step(shoal__loop_t *loop, uint64_t timeout_us);
 void shoal__loop_run(shoal__loop_t *loop);
 /* In a turn: the poll does not block, and the run ends with it. */
 void shoal__loop_stop(shoal__loop_t *loop);
-/* An own loop, whoever ran it before: one turn, one poll, and what it brings. */
-void shoal__loop_iterate(shoal__loop_t *loop);
+/* An own loop, whoever ran it before: one turn, one poll until until_us at most, and what
+ * it brings. */
+void shoal__loop_iterate(shoal__loop_t *loop, uint64_t until_us);
 
 /* After on_closed, when no thread signals any more: free what is left. */
 void shoal__loop_release(shoal__loop_t *loop);

@@ -19,6 +19,7 @@ static void leave(shoal__parking_t *parking)
 #include <limits.h>
 #include <linux/futex.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #define SPOTS 32 /* in a row */
@@ -27,11 +28,12 @@ static void leave(shoal__parking_t *parking)
 
 enum { AWAKE, UNPARKED, ASLEEP }; /* ASLEEP + spot */
 
-static void futex(_Atomic uint32_t *word, int operation, uint32_t value, uint32_t spots)
+/* 0 or -1 and errno.  Each caller looks again, whatever the outcome. */
+static long futex(_Atomic uint32_t *word, int operation, uint32_t value,
+                  const struct timespec *until, uint32_t spots)
 {
-    /* Each caller looks again, whatever the outcome. */
-    (void)syscall(SYS_futex, word, operation | FUTEX_PRIVATE_FLAG, value, NULL, NULL,
-                  spots);
+    return syscall(SYS_futex, word, operation | FUTEX_PRIVATE_FLAG, value, until, NULL,
+                   spots);
 }
 
 int shoal__parker_init(shoal__parker_t *parker)
@@ -45,10 +47,13 @@ void shoal__parker_release(shoal__parker_t *parker)
     (void)parker;
 }
 
-void shoal__parker_park(shoal__parker_t *parker, shoal__parking_t *parking,
-                        uint64_t number)
+bool shoal__parker_park(shoal__parker_t *parker, shoal__parking_t *parking,
+                        uint64_t number, uint64_t until_us)
 {
     const uint64_t spots = (uint64_t)SPOTS * SHOAL__PARKING_ROWS;
+    const struct timespec until = {(time_t)(until_us / 1000000),
+                                   (long)(until_us % 1000000) * 1000};
+    bool is_timed = until_us != SHOAL__NEVER_US, is_over = false;
     uint32_t spot = (uint32_t)(number / SPOT_THREADS % spots);
     _Atomic uint32_t *rounds = &parking->rounds[spot / SPOTS];
     uint32_t state = AWAKE;
@@ -60,10 +65,18 @@ void shoal__parker_park(shoal__parker_t *parker, shoal__parking_t *parking,
         uint32_t round = atomic_load(rounds);
         if (atomic_load(&parker->state) == UNPARKED)
             break;
-        futex(rounds, FUTEX_WAIT_BITSET, round, UINT32_C(1) << spot % SPOTS);
+        if (is_over) {
+            errno = saved;
+            return false;
+        }
+        /* The bit set waits for a moment of the monotonic clock. */
+        if (futex(rounds, FUTEX_WAIT_BITSET, round, is_timed ? &until : NULL,
+                  UINT32_C(1) << spot % SPOTS) < 0)
+            is_over = is_timed && (errno == ETIMEDOUT || errno == EINTR);
     }
     leave(parking);
     errno = saved;
+    return true;
 }
 
 void shoal__parker_unpark(shoal__parker_t *parker, shoal__parking_due_t *due)
@@ -82,12 +95,16 @@ void shoal__parking_wake(shoal__parking_t *parking, const shoal__parking_due_t *
         if (due->spots[row] == 0)
             continue;
         atomic_fetch_add(&parking->rounds[row], 1);
-        futex(&parking->rounds[row], FUTEX_WAKE_BITSET, INT_MAX, due->spots[row]);
+        (void)futex(&parking->rounds[row], FUTEX_WAKE_BITSET, INT_MAX, NULL,
+                    due->spots[row]);
     }
     errno = saved;
 }
 
 #else
+#include <time.h>
+
+#define NAP_NS 200000
 
 int shoal__parker_init(shoal__parker_t *parker)
 {
@@ -99,12 +116,21 @@ void shoal__parker_release(shoal__parker_t *parker)
     uv_sem_destroy(&parker->semaphore);
 }
 
-void shoal__parker_park(shoal__parker_t *parker, shoal__parking_t *parking,
-                        uint64_t number)
+bool shoal__parker_park(shoal__parker_t *parker, shoal__parking_t *parking,
+                        uint64_t number, uint64_t until_us)
 {
+    const struct timespec nap = {.tv_nsec = NAP_NS};
+
     (void)number;
-    uv_sem_wait(&parker->semaphore);
+    if (until_us == SHOAL__NEVER_US)
+        uv_sem_wait(&parker->semaphore);
+    /* Not every system has semaphores that wait until a moment. */
+    else
+        while (uv_sem_trywait(&parker->semaphore) != 0)
+            if (nanosleep(&nap, NULL) < 0 || shoal__clock_us() >= until_us)
+                return false;
     leave(parking);
+    return true;
 }
 
 void shoal__parker_unpark(shoal__parker_t *parker, shoal__parking_due_t *due)

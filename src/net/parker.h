@@ -51,10 +51,11 @@ static inline bool shoal__parking_is_empty(const shoal__parking_t *parking)
 int shoal__parker_init(shoal__parker_t *parker);
 void shoal__parker_release(shoal__parker_t *parker);
 
-/* Sleep until unparked, and leave.  Threads that are likely to be unparked together
- * give numbers close to one another. */
-void shoal__parker_park(shoal__parker_t *parker, shoal__parking_t *parking,
-                        uint64_t number);
+/* Sleep until unparked, and leave: true.  Or until_us is over, or a signal came: false; the
+ * thread has not left, and parks again with the same number, or is unparked and does.
+ * Threads that are likely to be unparked together give numbers close to one another. */
+bool shoal__parker_park(shoal__parker_t *parker, shoal__parking_t *parking,
+                        uint64_t number, uint64_t until_us);
 
 /* The thread may go on.  Who sleeps learns of it from shoal__parking_wake(), which takes
  * what was added to `due`. */

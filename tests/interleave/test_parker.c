@@ -14,6 +14,7 @@
 #define SHIM_IMPLEMENTATION
 #include "base/alloc.h"
 #include "interleave/shim.h"
+#include "base/time_us.h"
 #include "net/parker.h"
 #include <string.h>
 
@@ -44,7 +45,8 @@ static void call(void *data)
     caller_t *caller = data;
     unsigned number = caller->number;
 
-    shoal__parker_park(&caller->parker, parking, now->numbers[number]);
+    explore_check(shoal__parker_park(&caller->parker, parking, now->numbers[number],
+                                     SHOAL__NEVER_US));
     explore_check(has_result[number]);
     shoal__parker_release(&caller->parker);
     shoal__free(caller);
