@@ -1,5 +1,5 @@
 # Finds libuv and hiredis.  Defines
-#   PkgConfig::SHOAL_LIBUV  libuv
+#   PkgConfig::SHOAL_LIBUV  libuv; bundled and static in the Python extension
 #   shoal_hiredis           hiredis, reachable as <hiredis/...>
 #   SHOAL_HIREDIS_BUNDLED   true when its objects go into our own libraries
 set(SHOAL_DEPS auto CACHE STRING "Where hiredis comes from: auto, system or bundled")
@@ -15,8 +15,30 @@ endif()
 set(SHOAL_DEPS_CACHE "${deps_cache}" CACHE PATH "Downloaded sources, shared by build folders")
 
 find_package(Threads REQUIRED)
-find_package(PkgConfig REQUIRED)
-pkg_check_modules(SHOAL_LIBUV REQUIRED IMPORTED_TARGET libuv>=1.44)
+
+# Puts the sources of a dependency into a folder, unless they are there already.
+function(shoal_fetch name folder)
+  string(TOUPPER ${name} option)
+  if(SKBUILD AND NOT DEFINED ENV{PYTHON}) # an isolated build has a pip of its own
+    set(ENV{PYTHON} "${Python_EXECUTABLE}")
+  endif()
+  file(MAKE_DIRECTORY "${SHOAL_DEPS_CACHE}")
+  file(LOCK "${SHOAL_DEPS_CACHE}/lock" GUARD FUNCTION TIMEOUT 300)
+  execute_process(
+    COMMAND "${PROJECT_SOURCE_DIR}/tools/fetch_${name}.sh" "${folder}"
+    RESULT_VARIABLE rc)
+  if(NOT rc EQUAL 0)
+    message(FATAL_ERROR "${name} could not be fetched (see above).  Without a network, "
+      "pass -DSHOAL_${option}_SRC=<folder of ${name} sources>, or use a system ${name}")
+  endif()
+endfunction()
+
+if(SKBUILD AND SHOAL_PYTHON_LIBUV STREQUAL "bundled")
+  include(cmake/Libuv.cmake)
+else()
+  find_package(PkgConfig REQUIRED)
+  pkg_check_modules(SHOAL_LIBUV REQUIRED IMPORTED_TARGET libuv>=1.44)
+endif()
 
 if(NOT SHOAL_DEPS MATCHES "^(auto|system|bundled)$")
   message(FATAL_ERROR "SHOAL_DEPS must be auto, system or bundled, not '${SHOAL_DEPS}'")
@@ -24,6 +46,7 @@ endif()
 
 set(SHOAL_HIREDIS_BUNDLED TRUE)
 if(NOT SHOAL_DEPS STREQUAL "bundled" AND NOT SHOAL_HIREDIS_SRC)
+  find_package(PkgConfig REQUIRED)
   pkg_check_modules(SHOAL_HIREDIS QUIET IMPORTED_TARGET hiredis>=1.1)
   if(SHOAL_HIREDIS_FOUND)
     set(SHOAL_HIREDIS_BUNDLED FALSE)
@@ -45,15 +68,7 @@ function(shoal_obtain_hiredis ret_include)
     file(CREATE_LINK "${from}" "${include}/hiredis" SYMBOLIC)
   else()
     set(include "${SHOAL_DEPS_CACHE}/include")
-    file(MAKE_DIRECTORY "${SHOAL_DEPS_CACHE}")
-    file(LOCK "${SHOAL_DEPS_CACHE}/lock" GUARD FUNCTION TIMEOUT 300)
-    execute_process(
-      COMMAND "${PROJECT_SOURCE_DIR}/tools/fetch_hiredis.sh" "${include}/hiredis"
-      RESULT_VARIABLE rc)
-    if(NOT rc EQUAL 0)
-      message(FATAL_ERROR "hiredis could not be fetched (see above).  Without a network, "
-        "pass -DSHOAL_HIREDIS_SRC=<folder of hiredis sources>, or install hiredis >= 1.1")
-    endif()
+    shoal_fetch(hiredis "${include}/hiredis")
   endif()
 
   file(STRINGS "${include}/hiredis/hiredis.h" major REGEX "#define HIREDIS_MAJOR [1-9]")
@@ -79,6 +94,7 @@ if(SHOAL_HIREDIS_BUNDLED)
   add_library(shoal_hiredis STATIC $<TARGET_OBJECTS:shoal_hiredis_objects>)
   set_target_properties(shoal_hiredis PROPERTIES LINKER_LANGUAGE C)
   target_include_directories(shoal_hiredis SYSTEM INTERFACE "${include}")
+  set(SHOAL_HIREDIS_LICENSES "${include}/hiredis/COPYING")
   message(STATUS "hiredis: bundled, from ${include}/hiredis")
 else()
   # hiredis.pc adds <prefix>/include/hiredis; we say <hiredis/...>, so step up.

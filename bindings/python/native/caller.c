@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: MIT */
+#include "caller.h"
+
+#include "moment.h"
+#include <stdlib.h>
+
+/* So often the interpreter looks at its signals. */
+#define SLICE_US 100000
+
+/* The results of many commands, filled by the loop thread. */
+struct shoalpy_collection {
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    bool is_done;     /* under the lock */
+    size_t remaining; /* loop thread, once submitted */
+    unsigned reply_flags;
+    shoalpy_results_t *results; /* the loop thread's until is_done */
+};
+
+shoalpy_caller_t *shoalpy_caller_new(void)
+{
+    return calloc(1, sizeof(shoalpy_caller_t));
+}
+
+void shoalpy_caller_free(shoalpy_caller_t *caller)
+{
+    if (!caller)
+        return;
+    shoalpy_requests_release(&caller->requests);
+    shoalpy_stream_release(&caller->stream);
+    shoalpy_walk_release(&caller->walk);
+    shoalpy_results_release(&caller->results);
+    free(caller);
+}
+
+/* Commands are read, and the core will last.  0 or an error. */
+static int begin(shoalpy_caller_t *caller, shoalpy_core_t *core, const char *stream,
+                 size_t bytes)
+{
+    int rc;
+
+    if (caller->core) /* a signal handler calls while the call that it cut waits */
+        return SHOAL_ELOOP;
+    rc = shoalpy_requests_read(&caller->requests, stream, bytes);
+    caller->refused_at = caller->requests.count;
+    if (rc == 0)
+        rc = shoalpy_core_enter(core);
+    if (rc == 0)
+        caller->core = core;
+    return rc;
+}
+
+static void end(shoalpy_caller_t *caller)
+{
+    shoalpy_core_leave(caller->core);
+    caller->core = NULL;
+}
+
+static int64_t tell(const shoalpy_stream_t *stream, enum shoalpy_kind kind)
+{
+    return (int64_t)stream->bytes * 8 + kind;
+}
+
+/* ---- one command ---- */
+
+static int64_t take_result(shoalpy_caller_t *caller, shoal_result_t *result)
+{
+    enum shoalpy_kind kind = shoalpy_result_write(result, caller->reply_flags,
+                                                  &caller->walk, &caller->stream);
+    bool is_whole = shoalpy_stream_end(&caller->stream);
+
+    shoal_result_release(result);
+    caller->pending = NULL;
+    end(caller);
+    if (!is_whole)
+        return SHOAL_ENOMEM;
+    caller->data = caller->stream.data;
+    return tell(&caller->stream, kind);
+}
+
+int64_t shoalpy_caller_call(shoalpy_caller_t *caller, shoalpy_core_t *core,
+                            const char *stream, size_t bytes, uint32_t call_flags,
+                            uint64_t timeout_us, unsigned reply_flags)
+{
+    const shoal_call_t call = {
+        .size = sizeof call, .flags = call_flags, .timeout_us = timeout_us};
+    shoal_result_t *result = NULL;
+    int rc = begin(caller, core, stream, bytes);
+
+    if (rc < 0)
+        return rc;
+    caller->reply_flags = reply_flags;
+    rc = caller->requests.count == 1
+             ? shoal_client_call_begin(core->client, caller->requests.commands, &call,
+                                       SLICE_US, &caller->pending, &result)
+             : SHOAL_EINVAL;
+    if (rc == 0)
+        return take_result(caller, result);
+    if (rc != SHOAL_EINTR)
+        end(caller);
+    return rc;
+}
+
+/* ---- many commands ---- */
+
+static void on_result(shoal_client_t *client, const shoal_result_t *result, void *data)
+{
+    shoalpy_collection_t *collection = data;
+
+    (void)client;
+    shoalpy_results_add(collection->results, result, collection->reply_flags);
+    if (--collection->remaining > 0)
+        return;
+    pthread_mutex_lock(&collection->lock);
+    collection->is_done = true;
+    pthread_cond_signal(&collection->changed);
+    pthread_mutex_unlock(&collection->lock);
+}
+
+static shoalpy_collection_t *new_collection(shoalpy_caller_t *caller)
+{
+    shoalpy_collection_t *collection = calloc(1, sizeof *collection);
+
+    if (!collection)
+        return NULL;
+    if (pthread_mutex_init(&collection->lock, NULL) != 0)
+        goto fail_lock;
+    if (shoalpy_condition_init(&collection->changed) < 0)
+        goto fail_changed;
+    collection->remaining = caller->requests.count;
+    collection->reply_flags = caller->reply_flags;
+    collection->results = &caller->results;
+    shoalpy_results_clear(&caller->results);
+    return collection;
+
+fail_changed:
+    pthread_mutex_destroy(&collection->lock);
+fail_lock:
+    free(collection);
+    return NULL;
+}
+
+static void free_collection(shoalpy_collection_t *collection)
+{
+    pthread_cond_destroy(&collection->changed);
+    pthread_mutex_destroy(&collection->lock);
+    free(collection);
+}
+
+static int64_t wait_for_many(shoalpy_caller_t *caller, uint64_t wait_us)
+{
+    shoalpy_collection_t *collection = caller->collection;
+    const struct timespec until = shoalpy_moment(wait_us);
+    bool is_done;
+    int64_t bytes;
+
+    pthread_mutex_lock(&collection->lock);
+    while (!collection->is_done &&
+           pthread_cond_timedwait(&collection->changed, &collection->lock, &until) == 0)
+        continue;
+    is_done = collection->is_done;
+    pthread_mutex_unlock(&collection->lock);
+    if (!is_done)
+        return SHOAL_EINTR;
+
+    free_collection(collection);
+    caller->collection = NULL;
+    end(caller);
+    bytes = shoalpy_results_end(&caller->results);
+    if (bytes < 0)
+        return bytes;
+    caller->data = caller->results.stream.data;
+    return tell(&caller->results.stream, SHOALPY_PLAIN);
+}
+
+int64_t shoalpy_caller_call_many(shoalpy_caller_t *caller, shoalpy_core_t *core,
+                                 const char *stream, size_t bytes, uint32_t call_flags,
+                                 uint64_t timeout_us, unsigned reply_flags)
+{
+    const shoal_call_t call = {
+        .size = sizeof call, .flags = call_flags, .timeout_us = timeout_us};
+    uint64_t ticket = 0;
+    int rc = begin(caller, core, stream, bytes);
+
+    if (rc < 0)
+        return rc;
+    caller->reply_flags = reply_flags;
+    caller->collection = new_collection(caller);
+    rc = caller->collection
+             ? shoal_client_submit_many(core->client, caller->requests.commands,
+                                        caller->requests.count, &call, on_result,
+                                        caller->collection, &ticket)
+             : SHOAL_ENOMEM;
+    if (rc == 0) {
+        caller->first = shoalpy_number(ticket);
+        return wait_for_many(caller, SLICE_US);
+    }
+    if (caller->collection)
+        free_collection(caller->collection);
+    caller->collection = NULL;
+    end(caller);
+    return rc;
+}
+
+/* ---- later ---- */
+
+int64_t shoalpy_caller_resume(shoalpy_caller_t *caller)
+{
+    shoal_result_t *result = NULL;
+    int rc;
+
+    if (!caller->core)
+        return SHOAL_EINVAL;
+    if (caller->collection)
+        return wait_for_many(caller, SLICE_US);
+    rc = shoal_pending_wait(caller->pending, SLICE_US, &result);
+    return rc == 0 ? take_result(caller, result) : rc;
+}
+
+int64_t shoalpy_caller_give_up(shoalpy_caller_t *caller)
+{
+    shoal_result_t *result = NULL;
+    int64_t outcome;
+    int rc;
+
+    if (!caller->core)
+        return SHOAL_EINVAL;
+    if (caller->pending) {
+        rc = shoal_pending_give_up(caller->pending, &result);
+        return rc == 0 ? take_result(caller, result) : rc;
+    }
+    /* Those that have their result already are not found, which is as good. */
+    for (size_t i = 0; i < caller->requests.count; i++)
+        (void)shoal_client_cancel(caller->core->client, caller->first + i);
+    do
+        outcome = wait_for_many(caller, SLICE_US);
+    while (outcome == SHOAL_EINTR);
+    return outcome;
+}

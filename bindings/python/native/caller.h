@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SHOAL_PYTHON_CALLER_H
+#define SHOAL_PYTHON_CALLER_H
+
+/*
+ * One thread's blocking calls.  They come back every now and then without a result, so
+ * that the interpreter can look at its signals.
+ *
+ * A call returns
+ *   below 0      SHOAL_EINTR: no result yet, come back with shoalpy_caller_resume() or
+ *                shoalpy_caller_give_up(); else refused, there is none
+ *   otherwise    the kind of the result (shoalpy_kind) and 8 times the bytes of its
+ *                stream, which stands at `data` until the next call
+ */
+
+#include "core.h"
+#include "requests.h"
+#include "results.h"
+#include <shoal/pending.h>
+
+typedef struct shoalpy_collection shoalpy_collection_t;
+
+typedef struct shoalpy_caller {
+    const char *data;     /* the last call's stream */
+    size_t refused_at;    /* SHOAL_EINVAL: which command */
+    uint64_t first;       /* number of the first of many commands */
+    shoalpy_core_t *core; /* with a call under way; else NULL */
+    shoalpy_requests_t requests;
+    shoalpy_stream_t stream;
+    shoalpy_walk_t walk;
+    unsigned reply_flags;             /* of the call under way */
+    shoal_pending_t *pending;         /* one command is under way */
+    shoalpy_collection_t *collection; /* many are */
+    shoalpy_results_t results;        /* of many */
+} shoalpy_caller_t;
+
+/* NULL: no memory. */
+shoalpy_caller_t *shoalpy_caller_new(void);
+/* Not with a call under way.  NULL is allowed. */
+void shoalpy_caller_free(shoalpy_caller_t *caller);
+
+/* One command, given as a pickled tuple; its stream is the value or the tuple of its
+ * kind. */
+int64_t shoalpy_caller_call(shoalpy_caller_t *caller, shoalpy_core_t *core,
+                            const char *stream, size_t bytes, uint32_t call_flags,
+                            uint64_t timeout_us, unsigned reply_flags);
+/* Many, given as a pickled list of tuples; the stream is that of shoalpy_results_t, the
+ * kind is SHOALPY_PLAIN. */
+int64_t shoalpy_caller_call_many(shoalpy_caller_t *caller, shoalpy_core_t *core,
+                                 const char *stream, size_t bytes, uint32_t call_flags,
+                                 uint64_t timeout_us, unsigned reply_flags);
+
+int64_t shoalpy_caller_resume(shoalpy_caller_t *caller);
+/* Cancel what is under way, and wait for what became of it. */
+int64_t shoalpy_caller_give_up(shoalpy_caller_t *caller);
+
+#endif

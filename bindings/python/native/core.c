@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: MIT */
+#include "core.h"
+
+#include "moment.h"
+#include "port.h"
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define LEAVING_NAP_NS 20000
+
+/* ---- events: on the loop thread ---- */
+
+static void on_event(shoal_client_t *client, const shoal_event_t *event, void *data)
+{
+    shoalpy_core_t *core = data;
+    shoalpy_event_t *kept;
+
+    (void)client;
+    pthread_mutex_lock(&core->lock);
+    kept = &core->events[core->events_seen++ % SHOALPY_EVENTS];
+    kept->kind = (int)shoal_event_kind(event);
+    kept->status = shoal_event_status(event);
+    kept->delay_us = shoal_event_delay_us(event);
+    kept->epoch = shoal_event_epoch(event);
+    strncpy(kept->detail, shoal_event_detail(event), sizeof kept->detail - 1);
+    pthread_mutex_unlock(&core->lock);
+}
+
+size_t shoalpy_core_events(shoalpy_core_t *core, shoalpy_event_t *events,
+                           size_t count_max, uint64_t *ret_lost)
+{
+    size_t count = 0;
+
+    *ret_lost = 0;
+    pthread_mutex_lock(&core->lock);
+    if (core->events_seen - core->events_told > SHOALPY_EVENTS) {
+        *ret_lost = core->events_seen - core->events_told - SHOALPY_EVENTS;
+        core->events_told += *ret_lost;
+    }
+    while (count < count_max && core->events_told < core->events_seen)
+        events[count++] = core->events[core->events_told++ % SHOALPY_EVENTS];
+    pthread_mutex_unlock(&core->lock);
+    return count;
+}
+
+/* ---- its life ---- */
+
+int shoalpy_core_open(shoal_options_t *options, bool is_borrowed,
+                      shoalpy_core_t **ret_core)
+{
+    shoalpy_core_t *core = calloc(1, sizeof *core);
+    int rc;
+
+    if (!core)
+        return SHOAL_ENOMEM;
+    core->is_borrowed = is_borrowed;
+    if (pthread_mutex_init(&core->lock, NULL) != 0) {
+        free(core);
+        return SHOAL_ESYSTEM;
+    }
+    rc = shoalpy_condition_init(&core->changed);
+    if (rc < 0)
+        goto fail_changed;
+    rc = shoal_options_set_on_event(options, on_event, core);
+    if (rc == 0)
+        rc = is_borrowed ? shoal_client_open_borrowed(options, &core->client)
+                         : shoal_client_open(options, &core->client);
+    if (rc < 0)
+        goto fail_client;
+    *ret_core = core;
+    return 0;
+
+fail_client:
+    pthread_cond_destroy(&core->changed);
+fail_changed:
+    pthread_mutex_destroy(&core->lock);
+    free(core);
+    return rc;
+}
+
+void shoalpy_core_free(shoalpy_core_t *core)
+{
+    if (!core)
+        return;
+    shoalpy_port_free(core->port);
+    pthread_cond_destroy(&core->changed);
+    pthread_mutex_destroy(&core->lock);
+    free(core);
+}
+
+int shoalpy_core_enter(shoalpy_core_t *core)
+{
+    atomic_fetch_add(&core->users, 1);
+    if (!atomic_load(&core->is_closing))
+        return 0;
+    shoalpy_core_leave(core);
+    return SHOAL_ECLOSED;
+}
+
+void shoalpy_core_leave(shoalpy_core_t *core)
+{
+    atomic_fetch_sub(&core->users, 1);
+}
+
+static void note_gone(shoalpy_core_t *core)
+{
+    pthread_mutex_lock(&core->lock);
+    core->is_gone = true;
+    pthread_cond_broadcast(&core->changed);
+    pthread_mutex_unlock(&core->lock);
+}
+
+/* Every result was delivered.  Whoever still is in a call is on the way out, or is about
+ * to be refused; the client must last until then. */
+static void on_closed(void *data)
+{
+    const struct timespec nap = {.tv_nsec = LEAVING_NAP_NS};
+    shoalpy_core_t *core = data;
+
+    while (atomic_load(&core->users) > 0)
+        nanosleep(&nap, NULL);
+    note_gone(core);
+}
+
+int shoalpy_core_close(shoalpy_core_t *core, uint64_t drain_us)
+{
+    if (atomic_exchange(&core->is_closing, true))
+        return SHOAL_ECLOSED;
+    return shoal_client_close(core->client, drain_us, on_closed, core);
+}
+
+bool shoalpy_core_wait_gone(shoalpy_core_t *core, uint64_t wait_us)
+{
+    const struct timespec until = shoalpy_moment(wait_us);
+    bool is_gone;
+
+    pthread_mutex_lock(&core->lock);
+    while (!core->is_gone &&
+           pthread_cond_timedwait(&core->changed, &core->lock, &until) == 0)
+        continue;
+    is_gone = core->is_gone;
+    pthread_mutex_unlock(&core->lock);
+    return is_gone;
+}
+
+bool shoalpy_core_step(shoalpy_core_t *core, uint64_t wait_us)
+{
+    return core->is_gone || shoal_client_step(core->client, wait_us) == 1;
+}
+
+int shoalpy_core_wait_ready(shoalpy_core_t *core, uint64_t wait_us)
+{
+    int rc = shoalpy_core_enter(core);
+
+    if (rc < 0)
+        return rc;
+    rc = shoal_client_wait_ready(core->client, wait_us);
+    shoalpy_core_leave(core);
+    return rc;
+}
+
+int shoalpy_core_stats(shoalpy_core_t *core, shoal_stats_t *ret_stats)
+{
+    int rc = shoalpy_core_enter(core);
+
+    if (rc < 0)
+        return rc;
+    rc = shoal_stats_get(core->client, ret_stats, sizeof *ret_stats);
+    shoalpy_core_leave(core);
+    return rc;
+}
+
+void shoalpy_core_forget(shoalpy_core_t *core)
+{
+    /* Its locks may be held by threads that are not here: nothing else is touched. */
+    if (!core->is_gone)
+        shoal_after_fork_child(core->client);
+}

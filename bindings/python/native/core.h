@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SHOAL_PYTHON_CORE_H
+#define SHOAL_PYTHON_CORE_H
+
+/*
+ * A client as Python holds it: may be closed while other threads are in calls on it, and
+ * keeps the connection's events until somebody asks.
+ *
+ * Guarantee: a call that begins after the close is refused, one that began before gets
+ * its result, and the client's memory outlives both.
+ */
+
+#include <pthread.h>
+#include <shoal/shoal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#define SHOALPY_EVENTS 128
+#define SHOALPY_DETAIL_BYTES 160
+
+/* What happened to the connection; shoal_event_t, kept. */
+typedef struct shoalpy_event {
+    int kind, status;
+    uint64_t delay_us, epoch;
+    char detail[SHOALPY_DETAIL_BYTES];
+} shoalpy_event_t;
+
+typedef struct shoalpy_port shoalpy_port_t;
+
+typedef struct shoalpy_core {
+    shoal_client_t *client;
+    shoalpy_port_t *port;    /* of a borrowed one: ends with it */
+    bool is_borrowed;        /* the caller's thread drives it */
+    _Atomic unsigned users;  /* threads in calls */
+    _Atomic bool is_closing; /* no more calls */
+    pthread_mutex_t lock;    /* of what follows */
+    pthread_cond_t changed;  /* it is gone */
+    bool is_gone;
+    uint64_t events_seen, events_told; /* the last SHOALPY_EVENTS are kept */
+    shoalpy_event_t events[SHOALPY_EVENTS];
+} shoalpy_core_t;
+
+/* 0 or an error of shoal_client_open(). */
+int shoalpy_core_open(shoal_options_t *options, bool is_borrowed,
+                      shoalpy_core_t **ret_core);
+/* Only after it is gone, or in the child of a fork. */
+void shoalpy_core_free(shoalpy_core_t *core);
+
+/* A call begins: 0 or SHOAL_ECLOSED.  If 0, shoalpy_core_leave() follows. */
+int shoalpy_core_enter(shoalpy_core_t *core);
+void shoalpy_core_leave(shoalpy_core_t *core);
+
+/* Begin to close.  A borrowed one is stepped until it is gone. */
+int shoalpy_core_close(shoalpy_core_t *core, uint64_t drain_us);
+/* Has it gone?  Waits for wait_us at most. */
+bool shoalpy_core_wait_gone(shoalpy_core_t *core, uint64_t wait_us);
+/* A borrowed one: one step.  True: it is gone. */
+bool shoalpy_core_step(shoalpy_core_t *core, uint64_t wait_us);
+
+/* Block until the connection is ready, wait_us at most; not for a borrowed one. */
+int shoalpy_core_wait_ready(shoalpy_core_t *core, uint64_t wait_us);
+int shoalpy_core_stats(shoalpy_core_t *core, shoal_stats_t *ret_stats);
+
+/* Take up to count_max events, oldest first.  Those that were lost for lack of room are
+ * counted in ret_lost. */
+size_t shoalpy_core_events(shoalpy_core_t *core, shoalpy_event_t *events,
+                           size_t count_max, uint64_t *ret_lost);
+
+/* In the child of a fork: give up the parent's connection. */
+void shoalpy_core_forget(shoalpy_core_t *core);
+
+#endif

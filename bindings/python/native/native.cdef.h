@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: MIT */
+/* What Python sees.  bindings/python/tools/check_cdef.py holds it against the headers. */
+
+typedef struct shoal_options shoal_options_t;
+typedef enum shoal_flush_mode { SHOAL_FLUSH_AUTO, SHOAL_FLUSH_OFF, SHOAL_FLUSH_FIXED, ... } shoal_flush_mode_t;
+typedef enum shoal_offline_mode { SHOAL_OFFLINE_QUEUE, SHOAL_OFFLINE_FAIL, ... } shoal_offline_mode_t;
+typedef enum shoal_integrity { SHOAL_INTEGRITY_SHAPES, SHOAL_INTEGRITY_DETECT, SHOAL_INTEGRITY_STRICT, ... } shoal_integrity_t;
+
+int shoal_options_new(shoal_options_t **ret_options);
+int shoal_options_from_url(const char *url, shoal_options_t **ret_options);
+void shoal_options_free(shoal_options_t *options);
+int shoal_options_set_address(shoal_options_t *options, const char *host, int port);
+int shoal_options_set_unix_path(shoal_options_t *options, const char *path);
+int shoal_options_set_auth(shoal_options_t *options, const char *user, const char *password);
+int shoal_options_set_database(shoal_options_t *options, int database);
+int shoal_options_set_client_name(shoal_options_t *options, const char *name);
+int shoal_options_set_protocol(shoal_options_t *options, int version);
+int shoal_options_set_timeout_us(shoal_options_t *options, uint64_t timeout_us);
+int shoal_options_set_connect_timeout_us(shoal_options_t *options, uint64_t connect_us, uint64_t handshake_us);
+int shoal_options_set_stall_timeout_us(shoal_options_t *options, uint64_t stall_us);
+int shoal_options_set_ping_idle_us(shoal_options_t *options, uint64_t idle_us);
+int shoal_options_set_backoff_us(shoal_options_t *options, uint64_t base_us, uint64_t max_us);
+int shoal_options_set_offline_mode(shoal_options_t *options, shoal_offline_mode_t mode);
+int shoal_options_set_outstanding_max(shoal_options_t *options, size_t queued_max, size_t inflight_max, uint64_t bytes_max);
+int shoal_options_set_reply_max(shoal_options_t *options, uint64_t bytes_max, uint64_t elements_max, int depth_max);
+int shoal_options_set_flush(shoal_options_t *options, shoal_flush_mode_t mode, uint64_t pause_us);
+int shoal_options_set_attempts_max(shoal_options_t *options, int attempts_max);
+int shoal_options_set_integrity(shoal_options_t *options, shoal_integrity_t integrity);
+int shoal_options_set_settle(shoal_options_t *options, bool is_settling);
+
+const char *shoal_version(void);
+const char *shoal_strerror(int code);
+const char *shoal_err_name(int code);
+
+typedef struct shoal_stats {
+    uint64_t commands;
+    uint64_t completed;
+    uint64_t refused;
+    uint64_t replies;
+    uint64_t error_replies;
+    uint64_t timeouts;
+    uint64_t cancels;
+    uint64_t failures;
+    uint64_t retries;
+    uint64_t zombies_dropped;
+    uint64_t pushes;
+    uint64_t writes;
+    uint64_t reads;
+    uint64_t bytes_out;
+    uint64_t bytes_in;
+    uint64_t flushes;
+    uint64_t wakeups;
+    uint64_t caller_wakeups;
+    uint64_t direct_calls;
+    uint64_t handovers;
+    uint64_t turns;
+    uint64_t connects;
+    uint64_t losses;
+    uint64_t desyncs;
+    uint64_t queued_now;
+    uint64_t inflight_now;
+    uint64_t bytes_now;
+    uint64_t batch_histogram[20];
+    uint64_t flush_reasons[9];
+    uint64_t holds;
+    uint64_t probes;
+    uint64_t trials;
+    uint64_t callers_now;
+    uint64_t is_open_now;
+    uint64_t gap_ns_now;
+    uint64_t rtt_us_now;
+    uint64_t late_us_now;
+    uint64_t latency[4][128];
+    uint64_t fences;
+    uint64_t fences_unclear;
+    uint64_t settled;
+    uint64_t unsettled;
+    ...;
+} shoal_stats_t;
+typedef enum shoal_stage { SHOAL_STAGE_QUEUED, SHOAL_STAGE_BATCHED, SHOAL_STAGE_WIRE, SHOAL_STAGE_TOTAL, ... } shoal_stage_t;
+typedef enum shoal_flush_reason { SHOAL_FLUSHED_LONE, ... } shoal_flush_reason_t;
+uint64_t shoal_stats_latency_us(const shoal_stats_t *stats, shoal_stage_t stage, unsigned permille);
+const char *shoal_flush_reason_name(shoal_flush_reason_t reason);
+
+enum shoal_call_flag { SHOAL_CALL_IDEMPOTENT, SHOAL_CALL_ONCE, SHOAL_CALL_URGENT, SHOAL_CALL_WAIT_FOR_ROOM, SHOAL_CALL_MAY_BLOCK, SHOAL_CALL_CONTIGUOUS, ... };
+enum shoal_error {
+    SHOAL_EINVAL, SHOAL_ENOMEM, SHOAL_EFULL, SHOAL_ETOOBIG, SHOAL_ECLOSED, SHOAL_EREFUSED, SHOAL_EFORK, SHOAL_ELOOP, SHOAL_EURL, SHOAL_EINTR, SHOAL_ENOENT, SHOAL_ESYSTEM, SHOAL_ETIMEOUT, SHOAL_ECANCELLED, SHOAL_ECONN, SHOAL_EDESYNC, SHOAL_EAUTH, SHOAL_ESHUTDOWN, ...
+};
+enum shoalpy_reply_flag { SHOALPY_AS_TEXT, SHOALPY_CLASSIC, ... };
+enum shoalpy_kind { SHOALPY_PLAIN, SHOALPY_HELP, SHOALPY_ERROR, SHOALPY_FAILURE, ... };
+
+typedef struct shoalpy_core shoalpy_core_t;
+typedef struct shoalpy_event {
+    int kind, status;
+    uint64_t delay_us, epoch;
+    char detail[160];
+} shoalpy_event_t;
+int shoalpy_core_open(shoal_options_t *options, bool is_borrowed, shoalpy_core_t **ret_core);
+void shoalpy_core_free(shoalpy_core_t *core);
+int shoalpy_core_close(shoalpy_core_t *core, uint64_t drain_us);
+bool shoalpy_core_wait_gone(shoalpy_core_t *core, uint64_t wait_us);
+bool shoalpy_core_step(shoalpy_core_t *core, uint64_t wait_us);
+int shoalpy_core_wait_ready(shoalpy_core_t *core, uint64_t wait_us);
+int shoalpy_core_stats(shoalpy_core_t *core, shoal_stats_t *ret_stats);
+size_t shoalpy_core_events(shoalpy_core_t *core, shoalpy_event_t *events, size_t count_max, uint64_t *ret_lost);
+void shoalpy_core_forget(shoalpy_core_t *core);
+
+typedef struct shoalpy_caller {
+    const char *data;
+    size_t refused_at;
+    uint64_t first;
+    ...;
+} shoalpy_caller_t;
+shoalpy_caller_t *shoalpy_caller_new(void);
+void shoalpy_caller_free(shoalpy_caller_t *caller);
+int64_t shoalpy_caller_call(shoalpy_caller_t *caller, shoalpy_core_t *core, const char *stream, size_t bytes, uint32_t call_flags, uint64_t timeout_us, unsigned reply_flags);
+int64_t shoalpy_caller_call_many(shoalpy_caller_t *caller, shoalpy_core_t *core, const char *stream, size_t bytes, uint32_t call_flags, uint64_t timeout_us, unsigned reply_flags);
+int64_t shoalpy_caller_resume(shoalpy_caller_t *caller);
+int64_t shoalpy_caller_give_up(shoalpy_caller_t *caller);
+
+typedef struct shoalpy_port shoalpy_port_t;
+typedef struct shoalpy_port_view {
+    const char *data;
+    uint64_t first;
+    size_t refused_at;
+    int fd;
+} shoalpy_port_view_t;
+int shoalpy_port_new(shoalpy_core_t *core, size_t outstanding_max, shoalpy_port_t **ret_port);
+void shoalpy_port_free(shoalpy_port_t *port);
+const shoalpy_port_view_t *shoalpy_port_view(const shoalpy_port_t *port);
+int64_t shoalpy_port_submit(shoalpy_port_t *port, const char *stream, size_t bytes, uint32_t call_flags, uint64_t timeout_us, unsigned reply_flags);
+int64_t shoalpy_port_pump(shoalpy_port_t *port);
+int shoalpy_port_cancel(shoalpy_port_t *port, uint64_t number);

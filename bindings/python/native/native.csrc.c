@@ -1,0 +1,5 @@
+/* SPDX-License-Identifier: MIT */
+#include "caller.h"
+#include "core.h"
+#include "port.h"
+#include <shoal/shoal.h>

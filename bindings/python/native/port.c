@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: MIT */
+#include "port.h"
+
+#include <stdlib.h>
+
+/* A pump that finds more and more to do lets the event loop go on after so many. */
+#define STEPS_MAX 4
+#define RESULTS_MAX 4096
+#define TAKEN_MAX 256
+/* A tag is a number with the reply's flags on top. */
+#define FLAGS_SHIFT 60
+#define REPLY_FLAGS 4
+#define LOOP_TICKET (UINT64_C(1) << 63)
+
+/* The results of borrowed cores come with the flags they were asked for. */
+typedef struct context {
+    shoalpy_port_t *port;
+    unsigned reply_flags;
+} context_t;
+
+struct shoalpy_port {
+    shoalpy_port_view_t view;
+    shoalpy_core_t *core;
+    shoal_completions_t *completions; /* NULL: the core is borrowed */
+    shoalpy_requests_t requests;
+    shoalpy_results_t results;
+    context_t contexts[REPLY_FLAGS];
+    uint64_t submitted; /* tags of the completion queue */
+};
+
+int shoalpy_port_new(shoalpy_core_t *core, size_t outstanding_max,
+                     shoalpy_port_t **ret_port)
+{
+    shoalpy_port_t *port = calloc(1, sizeof *port);
+    int rc = 0;
+
+    if (!port)
+        return SHOAL_ENOMEM;
+    if (core->port) {
+        free(port);
+        return SHOAL_EINVAL;
+    }
+    port->core = core;
+    for (unsigned i = 0; i < REPLY_FLAGS; i++)
+        port->contexts[i] = (context_t){port, i};
+    if (core->is_borrowed) {
+        port->view.fd = shoal_client_fd(core->client);
+        core->port = port;
+    } else {
+        rc = shoal_completions_new(outstanding_max, &port->completions);
+        if (rc == 0)
+            port->view.fd = shoal_completions_fd(port->completions);
+    }
+    if (rc < 0) {
+        free(port);
+        return rc;
+    }
+    *ret_port = port;
+    return 0;
+}
+
+void shoalpy_port_free(shoalpy_port_t *port)
+{
+    if (!port)
+        return;
+    shoal_completions_free(port->completions);
+    shoalpy_requests_release(&port->requests);
+    shoalpy_results_release(&port->results);
+    free(port);
+}
+
+const shoalpy_port_view_t *shoalpy_port_view(const shoalpy_port_t *port)
+{
+    return &port->view;
+}
+
+/* ---- results ---- */
+
+static void on_result(shoal_client_t *client, const shoal_result_t *result, void *data)
+{
+    const context_t *context = data;
+
+    (void)client;
+    shoalpy_results_add(&context->port->results, result, context->reply_flags);
+}
+
+/* Step the connection.  1: again soon. */
+static int64_t step(shoalpy_port_t *port)
+{
+    int64_t wait_us = 0;
+
+    for (int i = 0; i < STEPS_MAX && wait_us == 0; i++) {
+        if (shoalpy_core_step(port->core, 0))
+            return SHOAL_ECLOSED;
+        wait_us = shoal_client_wait_us(port->core->client);
+    }
+    return wait_us == 0;
+}
+
+/* Take what the thread left.  1: there is more. */
+static int64_t take(shoalpy_port_t *port)
+{
+    shoal_completion_t taken[TAKEN_MAX];
+    size_t count, total = 0;
+
+    do {
+        count = shoal_completions_take(port->completions, taken, TAKEN_MAX);
+        for (size_t i = 0; i < count; i++)
+            shoalpy_results_add(&port->results, taken[i].result,
+                                (unsigned)(taken[i].tag >> FLAGS_SHIFT));
+        total += count;
+    } while (count == TAKEN_MAX && total < RESULTS_MAX);
+    return count == TAKEN_MAX;
+}
+
+int64_t shoalpy_port_pump(shoalpy_port_t *port)
+{
+    int64_t again = port->completions ? take(port) : step(port);
+    int64_t bytes = shoalpy_results_end(&port->results);
+
+    if (bytes < 0 || (again < 0 && bytes == 0))
+        return bytes < 0 ? bytes : again;
+    port->view.data = port->results.stream.data;
+    return bytes * 2 + (again != 0);
+}
+
+/* ---- commands ---- */
+
+static int submit(shoalpy_port_t *port, const shoal_call_t *call, unsigned reply_flags,
+                  uint64_t *ret_ticket)
+{
+    shoal_client_t *client = port->core->client;
+    const shoalpy_requests_t *requests = &port->requests;
+    uint64_t tag = (uint64_t)reply_flags << FLAGS_SHIFT;
+
+    if (port->completions)
+        return shoal_completions_submit(port->completions, client, requests->commands,
+                                        requests->count, call, tag + port->submitted,
+                                        ret_ticket);
+    return shoal_client_submit_many(client, requests->commands, requests->count, call,
+                                    on_result, &port->contexts[reply_flags],
+                                    ret_ticket);
+}
+
+int64_t shoalpy_port_submit(shoalpy_port_t *port, const char *stream, size_t bytes,
+                            uint32_t call_flags, uint64_t timeout_us,
+                            unsigned reply_flags)
+{
+    const shoal_call_t call = {
+        .size = sizeof call, .flags = call_flags, .timeout_us = timeout_us};
+    uint64_t ticket = 0;
+    int rc = shoalpy_requests_read(&port->requests, stream, bytes);
+
+    port->view.refused_at = port->requests.count;
+    if (rc == 0)
+        rc = shoalpy_core_enter(port->core);
+    if (rc < 0)
+        return rc;
+    rc = reply_flags < REPLY_FLAGS ? submit(port, &call, reply_flags, &ticket)
+                                   : SHOAL_EINVAL;
+    shoalpy_core_leave(port->core);
+    if (rc < 0)
+        return rc;
+    port->submitted += port->requests.count;
+    port->view.first = shoalpy_number(ticket);
+    return port->completions ? 0 : shoalpy_port_pump(port);
+}
+
+int shoalpy_port_cancel(shoalpy_port_t *port, uint64_t number)
+{
+    int rc = shoalpy_core_enter(port->core);
+
+    if (rc < 0)
+        return rc;
+    rc = shoal_client_cancel(port->core->client,
+                             port->completions ? number : number | LOOP_TICKET);
+    shoalpy_core_leave(port->core);
+    return rc;
+}

@@ -1,0 +1,353 @@
+/* SPDX-License-Identifier: MIT */
+#include "requests.h"
+
+#include "number_text.h"
+#include "opcodes.h"
+#include <shoal/errors.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define BLOCK_NUMBERS 126
+#define COMMANDS_FIRST 16
+
+/* Texts of numbers, which must not move. */
+struct shoalpy_block {
+    shoalpy_block_t *next; /* the one before, which is full */
+    size_t used;
+    char texts[BLOCK_NUMBERS][SHOALPY_NUMBER_BYTES];
+};
+
+typedef struct stream {
+    const unsigned char *at, *end;
+} stream_t;
+
+/* Where the reader is in the structure. */
+typedef struct reader {
+    shoalpy_requests_t *requests;
+    stream_t stream;
+    size_t first; /* argument of the command under way */
+    int marks;    /* open: of the list, and of a tuple */
+} reader_t;
+
+void shoalpy_requests_release(shoalpy_requests_t *requests)
+{
+    while (requests->numbers) {
+        shoalpy_block_t *next = requests->numbers->next;
+        free(requests->numbers);
+        requests->numbers = next;
+    }
+    free(requests->commands);
+    free(requests->argv);
+    free(requests->argvlen);
+    *requests = (shoalpy_requests_t){0};
+}
+
+/* Keep one block for the next stream. */
+static void clear(shoalpy_requests_t *requests)
+{
+    while (requests->numbers && requests->numbers->next) {
+        shoalpy_block_t *next = requests->numbers->next;
+        free(requests->numbers);
+        requests->numbers = next;
+    }
+    if (requests->numbers)
+        requests->numbers->used = 0;
+    requests->count = requests->arguments = 0;
+}
+
+static bool grow_arguments(shoalpy_requests_t *requests)
+{
+    size_t grown = requests->arguments_capacity ? requests->arguments_capacity * 2
+                                                : (size_t)COMMANDS_FIRST * 4;
+    const char **argv = realloc(requests->argv, grown * sizeof *argv);
+    size_t *argvlen;
+
+    if (!argv)
+        return false;
+    requests->argv = argv;
+    argvlen = realloc(requests->argvlen, grown * sizeof *argvlen);
+    if (!argvlen)
+        return false;
+    requests->argvlen = argvlen;
+    requests->arguments_capacity = grown;
+    return true;
+}
+
+static int add_argument(shoalpy_requests_t *requests, const void *data, size_t bytes)
+{
+    if (requests->arguments == requests->arguments_capacity &&
+        !grow_arguments(requests))
+        return SHOAL_ENOMEM;
+    requests->argv[requests->arguments] = data;
+    requests->argvlen[requests->arguments++] = bytes;
+    return 0;
+}
+
+/* Room for the text of a number; it counts once it is used. */
+static char *number_room(shoalpy_requests_t *requests)
+{
+    shoalpy_block_t *block = requests->numbers;
+
+    if (!block || block->used == BLOCK_NUMBERS) {
+        block = malloc(sizeof *block);
+        if (!block)
+            return NULL;
+        block->next = requests->numbers;
+        block->used = 0;
+        requests->numbers = block;
+    }
+    return block->texts[block->used++];
+}
+
+static int add_integer(shoalpy_requests_t *requests, int64_t value)
+{
+    char *text = number_room(requests);
+
+    return text ? add_argument(requests, text, shoalpy_integer_text(value, text))
+                : SHOAL_ENOMEM;
+}
+
+static int add_float(shoalpy_requests_t *requests, uint64_t bits)
+{
+    char *text = number_room(requests);
+    double value;
+
+    memcpy(&value, &bits, sizeof value);
+    return text ? add_argument(requests, text, shoalpy_float_text(value, text))
+                : SHOAL_ENOMEM;
+}
+
+/* ---- the stream ---- */
+
+static bool has(const stream_t *stream, size_t bytes)
+{
+    return (size_t)(stream->end - stream->at) >= bytes;
+}
+
+/* The next `bytes` bytes, 8 at most, as a number, little end first. */
+static bool take_number(stream_t *stream, size_t bytes, uint64_t *ret_value)
+{
+    uint64_t value = 0;
+
+    if (!has(stream, bytes))
+        return false;
+    for (size_t i = 0; i < bytes; i++)
+        value |= (uint64_t)stream->at[i] << 8 * i;
+    stream->at += bytes;
+    *ret_value = value;
+    return true;
+}
+
+static int64_t sign_extend(uint64_t value, size_t bytes)
+{
+    unsigned unused = (unsigned)(8 - bytes) * 8;
+
+    return bytes == 0 ? 0 : (int64_t)(value << unused) >> unused;
+}
+
+/* Python pickles surrogates, which are no characters, like any other: ED A0 .. ED BF. */
+static bool has_surrogate(const unsigned char *text, size_t bytes)
+{
+    const unsigned char *end = text + bytes, *at = text;
+
+    while ((at = memchr(at, 0xED, (size_t)(end - at))) && at + 1 < end)
+        if (*++at >= 0xA0)
+            return true;
+    return false;
+}
+
+static int read_string(reader_t *reader, size_t length_bytes, bool is_text)
+{
+    uint64_t bytes;
+    const unsigned char *data;
+
+    if (!take_number(&reader->stream, length_bytes, &bytes) ||
+        !has(&reader->stream, bytes))
+        return SHOAL_EINVAL;
+    data = reader->stream.at;
+    reader->stream.at += bytes;
+    if (is_text && has_surrogate(data, bytes))
+        return SHOAL_EINVAL;
+    return add_argument(reader->requests, data, bytes);
+}
+
+static int read_integer(reader_t *reader, size_t bytes, bool is_signed)
+{
+    uint64_t value;
+
+    if (bytes > 8 || !take_number(&reader->stream, bytes, &value))
+        return SHOAL_EINVAL;
+    return add_integer(reader->requests,
+                       is_signed ? sign_extend(value, bytes) : (int64_t)value);
+}
+
+static int read_long(reader_t *reader)
+{
+    uint64_t bytes;
+
+    if (!take_number(&reader->stream, 1, &bytes))
+        return SHOAL_EINVAL;
+    return read_integer(reader, bytes, true);
+}
+
+static int read_float(reader_t *reader)
+{
+    uint64_t bits = 0;
+
+    if (!has(&reader->stream, 8))
+        return SHOAL_EINVAL;
+    for (size_t i = 0; i < 8; i++) /* the only number with its big end first */
+        bits = bits << 8 | *reader->stream.at++;
+    return add_float(reader->requests, bits);
+}
+
+static int skip(reader_t *reader, size_t bytes)
+{
+    if (!has(&reader->stream, bytes))
+        return SHOAL_EINVAL;
+    reader->stream.at += bytes;
+    return 0;
+}
+
+/* ---- the structure ---- */
+
+static size_t loose(const reader_t *reader)
+{
+    return reader->requests->arguments - reader->first;
+}
+
+static bool grow_commands(shoalpy_requests_t *requests)
+{
+    size_t grown = requests->commands_capacity ? requests->commands_capacity * 2
+                                               : (size_t)COMMANDS_FIRST;
+    shoal_command_t *commands = realloc(requests->commands, grown * sizeof *commands);
+
+    if (!commands)
+        return false;
+    requests->commands = commands;
+    requests->commands_capacity = grown;
+    return true;
+}
+
+/* The arguments since the last command are a command: all of them, or the stream holds a
+ * tuple in a tuple. */
+static int end_command(reader_t *reader, size_t arguments)
+{
+    shoalpy_requests_t *requests = reader->requests;
+
+    if (arguments == 0 || loose(reader) != arguments)
+        return SHOAL_EINVAL;
+    if (requests->count == requests->commands_capacity && !grow_commands(requests))
+        return SHOAL_ENOMEM;
+    requests->commands[requests->count++] = (shoal_command_t){.argc = arguments};
+    reader->first = requests->arguments;
+    return 0;
+}
+
+/* A mark opens the list, once it was announced, or a tuple of more than three.  Which one
+ * shows at its end. */
+static int open_mark(reader_t *reader)
+{
+    if (loose(reader) > 0 || reader->marks == 2)
+        return SHOAL_EINVAL;
+    reader->marks++;
+    return 0;
+}
+
+static int close_mark(reader_t *reader, bool is_tuple)
+{
+    if (reader->marks == 0)
+        return SHOAL_EINVAL;
+    reader->marks--;
+    if (is_tuple)
+        return end_command(reader, loose(reader));
+    return loose(reader) == 0 ? 0 : SHOAL_EINVAL;
+}
+
+static int read_one(reader_t *reader, unsigned char opcode)
+{
+    switch (opcode) {
+    case OP_PROTO:
+        return skip(reader, 1);
+    case OP_FRAME:
+        return skip(reader, 8);
+    case OP_EMPTY_LIST: /* the only one: before all commands */
+        return reader->requests->count == 0 && loose(reader) == 0 && reader->marks == 0
+                   ? 0
+                   : SHOAL_EINVAL;
+    case OP_APPEND:
+        return loose(reader) == 0 ? 0 : SHOAL_EINVAL;
+    case OP_MARK:
+        return open_mark(reader);
+    case OP_APPENDS:
+        return close_mark(reader, false);
+    case OP_TUPLE:
+        return close_mark(reader, true);
+    case OP_TUPLE1:
+    case OP_TUPLE2:
+    case OP_TUPLE3:
+        return end_command(reader, (size_t)opcode - OP_TUPLE1 + 1);
+    case OP_SHORT_BINUNICODE:
+        return read_string(reader, 1, true);
+    case OP_BINUNICODE:
+        return read_string(reader, 4, true);
+    case OP_BINUNICODE8:
+        return read_string(reader, 8, true);
+    case OP_SHORT_BINBYTES:
+        return read_string(reader, 1, false);
+    case OP_BINBYTES:
+        return read_string(reader, 4, false);
+    case OP_BINBYTES8:
+    case OP_BYTEARRAY8:
+        return read_string(reader, 8, false);
+    case OP_BININT:
+        return read_integer(reader, 4, true);
+    case OP_BININT1:
+        return read_integer(reader, 1, false);
+    case OP_BININT2:
+        return read_integer(reader, 2, false);
+    case OP_LONG1:
+        return read_long(reader);
+    case OP_BINFLOAT:
+        return read_float(reader);
+    default: /* None, True, a set, an object ... */
+        return SHOAL_EINVAL;
+    }
+}
+
+/* The arguments do not move any more: say where each command's begin. */
+static void place(shoalpy_requests_t *requests)
+{
+    size_t at = 0;
+
+    for (size_t i = 0; i < requests->count; i++) {
+        requests->commands[i].argv = requests->argv + at;
+        requests->commands[i].argvlen = requests->argvlen + at;
+        at += requests->commands[i].argc;
+    }
+}
+
+int shoalpy_requests_read(shoalpy_requests_t *requests, const char *stream,
+                          size_t bytes)
+{
+    const unsigned char *data = (const unsigned char *)stream;
+    reader_t reader = {.requests = requests, .stream = {data, data + bytes}};
+    int rc = 0;
+
+    clear(requests);
+    while (rc == 0) {
+        unsigned char opcode;
+        if (!has(&reader.stream, 1))
+            return SHOAL_EINVAL;
+        opcode = *reader.stream.at++;
+        if (opcode == OP_STOP)
+            break;
+        rc = read_one(&reader, opcode);
+    }
+    if (rc == 0 && (loose(&reader) > 0 || reader.marks > 0))
+        rc = SHOAL_EINVAL;
+    if (rc == 0)
+        place(requests);
+    return rc;
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SHOAL_PYTHON_REQUESTS_H
+#define SHOAL_PYTHON_REQUESTS_H
+
+/*
+ * Commands from Python: a pickled tuple of arguments, or a pickled list of such tuples,
+ * becomes an array of commands.  Strings are not copied.  Knows no client and no
+ * interpreter.
+ *
+ * Guarantee: accepts bytes, bytearray, str, int of 64 bits and float, which is what the
+ * server can be sent without a doubt, and nothing else; str must be UTF-8 without
+ * surrogates.  Any bytes may come in.
+ */
+
+#include <shoal/client.h>
+#include <stddef.h>
+
+typedef struct shoalpy_block shoalpy_block_t;
+
+typedef struct shoalpy_requests {
+    shoal_command_t *commands; /* into argv and argvlen; strings into the stream */
+    size_t count, commands_capacity;
+    const char **argv;
+    size_t *argvlen;
+    size_t arguments, arguments_capacity;
+    shoalpy_block_t *numbers; /* as text */
+} shoalpy_requests_t;
+
+/* Zeroed memory is an empty one. */
+void shoalpy_requests_release(shoalpy_requests_t *requests);
+
+/* Read a whole stream, which must outlive the commands.  0; SHOAL_EINVAL: command number
+ * `count` is not acceptable; SHOAL_ENOMEM. */
+int shoalpy_requests_read(shoalpy_requests_t *requests, const char *stream,
+                          size_t bytes);
+
+#endif

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SHOAL_PYTHON_STREAM_H
+#define SHOAL_PYTHON_STREAM_H
+
+/* A pickle stream that is being written: plain values in, bytes for pickle.loads() out.
+ *
+ * Guarantee: once memory runs out the stream stays broken, and says so at its end; until
+ * then nothing has to be checked. */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct shoalpy_stream {
+    char *data;
+    size_t bytes, capacity;
+    bool is_broken; /* memory ran out */
+} shoalpy_stream_t;
+
+/* Zeroed memory is an empty one. */
+void shoalpy_stream_release(shoalpy_stream_t *stream);
+
+/* Begin anew.  What one large reply took is given back. */
+void shoalpy_stream_begin(shoalpy_stream_t *stream);
+/* The stream is complete: false if memory ran out. */
+bool shoalpy_stream_end(shoalpy_stream_t *stream);
+
+void shoalpy_stream_opcode(shoalpy_stream_t *stream, unsigned char opcode);
+void shoalpy_stream_integer(shoalpy_stream_t *stream, int64_t value);
+void shoalpy_stream_float(shoalpy_stream_t *stream, double value);
+void shoalpy_stream_bytes(shoalpy_stream_t *stream, const char *data, size_t bytes);
+void shoalpy_stream_bytearray(shoalpy_stream_t *stream, const char *data, size_t bytes);
+/* A str; the data must be UTF-8, see shoalpy_is_text(). */
+void shoalpy_stream_text(shoalpy_stream_t *stream, const char *data, size_t bytes);
+
+/* Is it UTF-8, as Python decodes it? */
+bool shoalpy_is_text(const char *data, size_t bytes);
+
+#endif

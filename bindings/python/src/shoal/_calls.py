@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: MIT
+"""Blocking calls: each thread has a caller of its own in C."""
+
+from __future__ import annotations
+
+import pickle
+import threading
+from collections.abc import Sequence
+from typing import Any
+
+from ._native import ffi, lib
+from ._requests import Packer, new_packer
+
+EINTR: int = lib.SHOAL_EINTR
+
+_call = lib.shoalpy_caller_call
+_call_many = lib.shoalpy_caller_call_many
+_resume = lib.shoalpy_caller_resume
+_give_up = lib.shoalpy_caller_give_up
+_loads = pickle.loads
+_buffer = ffi.buffer
+
+
+class Unpackable(Exception):
+    """C does not accept an argument; `at` is the number of its command."""
+
+    def __init__(self, at: int) -> None:
+        super().__init__(at)
+        self.at = at
+
+
+class Refused(Exception):
+    """Nothing was queued; `status` is the C library's code."""
+
+    def __init__(self, status: int) -> None:
+        super().__init__(status)
+        self.status = status
+
+
+class _Caller:
+    """What one thread needs for one call at a time."""
+
+    __slots__ = ("native", "pack")
+
+    def __init__(self) -> None:
+        self.native: Any = ffi.gc(lib.shoalpy_caller_new(), lib.shoalpy_caller_free)
+        if self.native == ffi.NULL:
+            raise MemoryError
+        self.pack: Packer = new_packer()
+
+
+class _Thread(threading.local):
+    """The caller of each thread; None while it is in a call. A signal handler may
+    interrupt a call and begin another: that one gets a caller of its own."""
+
+    caller: _Caller | None = None
+
+
+_thread = _Thread()
+
+
+def _refuse(native: Any, status: int) -> Exception:
+    return (
+        Unpackable(native.refused_at) if status == lib.SHOAL_EINVAL else Refused(status)
+    )
+
+
+def call(
+    core: Any,
+    command: Sequence[Any],
+    call_flags: int,
+    timeout_us: int,
+    reply_flags: int,
+) -> tuple[int, Any]:
+    """One command: the kind of its result, and the value. Raises Unpackable or
+    Refused."""
+    caller = _thread.caller or _Caller()
+    _thread.caller = None
+    native = caller.native
+    try:
+        try:
+            stream = caller.pack(command)
+        except Exception as error:
+            raise Unpackable(0) from error
+        status = _call(
+            native, core, stream, len(stream), call_flags, timeout_us, reply_flags
+        )
+        while status == EINTR:
+            status = _resume(native)
+        if status < 0:
+            raise _refuse(native, status)
+        return status & 7, _loads(_buffer(native.data, status >> 3))
+    except BaseException:
+        _give_up(native)
+        raise
+    finally:
+        _thread.caller = caller
+
+
+def call_many(
+    core: Any,
+    commands: Sequence[Any],
+    call_flags: int,
+    timeout_us: int,
+    reply_flags: int,
+) -> tuple[int, list[Any]]:
+    """Many commands: the number of the first, and the list [number, what, ...]."""
+    caller = _thread.caller or _Caller()
+    _thread.caller = None
+    native = caller.native
+    try:
+        try:
+            stream = caller.pack(commands)
+        except Exception as error:
+            raise Unpackable(0) from error
+        status = _call_many(
+            native, core, stream, len(stream), call_flags, timeout_us, reply_flags
+        )
+        while status == EINTR:
+            status = _resume(native)
+        if status < 0:
+            raise _refuse(native, status)
+        return native.first, _loads(_buffer(native.data, status >> 3))
+    except BaseException:
+        _give_up(native)
+        raise
+    finally:
+        _thread.caller = caller

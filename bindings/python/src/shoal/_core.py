@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: MIT
+"""A client of the C library, held by Python: opened, closed, given up after a fork."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import time
+import weakref
+from typing import Any, NamedTuple
+
+from ._native import ffi, lib
+from ._options import Options
+from ._outcomes import error_of
+
+_EVENT_KINDS = ("connected", "ready", "lost", "retrying")
+_EVENTS_MAX = 128
+_WAIT_US = 100_000
+#: How long the end of the interpreter waits for connections to close.
+_EXIT_SECONDS = 1.0
+
+
+class Event(NamedTuple):
+    """What happened to a connection."""
+
+    kind: str  #: connected, ready, lost, retrying; or dropped: events were lost
+    detail: str  #: address and cause, without credentials
+    delay: float  #: of retrying: seconds until the next attempt
+    epoch: int  #: number of the connection, from 1
+    status: int  #: of lost: the C library's code
+
+
+class Core:
+    """One connection. `borrowed`: the event loop that uses it drives it."""
+
+    __slots__ = ("__weakref__", "handle", "is_borrowed", "is_closed", "pid")
+
+    def __init__(self, options: Options, *, borrowed: bool) -> None:
+        native = options.native()
+        holder = ffi.new("shoalpy_core_t **")
+        try:
+            status = lib.shoalpy_core_open(native, borrowed, holder)
+        finally:
+            lib.shoal_options_free(native)
+        if status < 0:
+            raise error_of(status)
+        self.handle: Any = holder[0]
+        self.is_borrowed = borrowed
+        self.is_closed = False
+        self.pid = os.getpid()
+        _open_cores.add(self)
+
+    def is_foreign(self) -> bool:
+        """Was it opened by the process that this one was forked from?"""
+        return self.pid != os.getpid()
+
+    def begin_close(self, drain_us: int) -> None:
+        """Refuse new commands; those outstanding have drain_us to finish."""
+        if not self.is_closed:
+            self.is_closed = True
+            lib.shoalpy_core_close(self.handle, drain_us)
+
+    def has_gone(self, wait_us: int) -> bool:
+        """Wait for the end of the close; true when it has come. A borrowed one is
+        driven on."""
+        if self.is_borrowed:
+            return bool(lib.shoalpy_core_step(self.handle, wait_us))
+        return bool(lib.shoalpy_core_wait_gone(self.handle, wait_us))
+
+    def release(self) -> None:
+        """It has gone: its memory goes, too."""
+        _open_cores.discard(self)
+        handle, self.handle = self.handle, ffi.NULL
+        lib.shoalpy_core_free(handle)
+
+    def close(self, drain: float, seconds: float | None = None) -> bool:
+        """Close, and wait for it. False: not in `seconds`."""
+        self.begin_close(round(drain * 1e6))
+        until = None if seconds is None else time.monotonic() + seconds
+        while not self.has_gone(_WAIT_US):
+            if until is not None and time.monotonic() > until:
+                return False
+        self.release()
+        return True
+
+    def events(self) -> list[Event]:
+        """What happened since the last call."""
+        taken = ffi.new("shoalpy_event_t[]", _EVENTS_MAX)
+        lost = ffi.new("uint64_t *")
+        count = lib.shoalpy_core_events(self.handle, taken, _EVENTS_MAX, lost)
+        events = [Event("dropped", f"{lost[0]} events", 0.0, 0, 0)] if lost[0] else []
+        for i in range(count):
+            event = taken[i]
+            detail = ffi.string(event.detail).decode("utf-8", "replace")
+            events.append(
+                Event(
+                    _EVENT_KINDS[event.kind],
+                    detail,
+                    event.delay_us / 1e6,
+                    event.epoch,
+                    event.status,
+                )
+            )
+        return events
+
+
+_open_cores: weakref.WeakSet[Core] = weakref.WeakSet()
+
+
+def _close_all() -> None:
+    """At the end of the interpreter, while threads can still be waited for."""
+    cores = [core for core in _open_cores if core.pid == os.getpid()]
+    for core in cores:
+        core.begin_close(0)
+    for core in cores:
+        core.close(0.0, _EXIT_SECONDS)
+
+
+def _forget_all() -> None:
+    """In the child of a fork: the parent's connections are not ours."""
+    for core in list(_open_cores):
+        core.is_closed = True
+        lib.shoalpy_core_forget(core.handle)
+    _open_cores.clear()
+
+
+atexit.register(_close_all)
+os.register_at_fork(after_in_child=_forget_all)

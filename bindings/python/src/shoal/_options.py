@@ -1,0 +1,257 @@
+# SPDX-License-Identifier: MIT
+"""The options of a client: what users say, checked, and as the C library wants it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, TypedDict
+from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
+
+from ._native import ffi, lib
+from ._outcomes import text_of
+from ._replies import Conversion, Decoding
+from ._requests import encoded
+
+NEVER: int = (1 << 64) - 1
+_TIMEOUT = 5.0
+DEFAULT_URL = "redis://127.0.0.1:6379"
+_PYTHON_KEYS = ("decode_responses", "encoding", "encoding_errors")
+_INTEGRITY = {
+    "shapes": lib.SHOAL_INTEGRITY_SHAPES,
+    "detect": lib.SHOAL_INTEGRITY_DETECT,
+    "strict": lib.SHOAL_INTEGRITY_STRICT,
+}
+_OFFLINE = {"queue": lib.SHOAL_OFFLINE_QUEUE, "fail": lib.SHOAL_OFFLINE_FAIL}
+
+
+class ClientOptions(TypedDict, total=False):
+    """Keyword options of `Client`; each overrides what the URL says. Times are in
+    seconds unless the name ends in `_us`."""
+
+    host: str
+    port: int
+    unix_path: str
+    username: str | None
+    password: str | None
+    db: int
+    client_name: str | None
+    protocol: int
+    timeout: float | None
+    connect_timeout: float
+    handshake_timeout: float
+    stall_timeout: float
+    ping_interval: float
+    backoff: tuple[float, float]
+    attempts_max: int
+    offline: str
+    flush: str
+    budget_us: int
+    integrity: str
+    settle: bool
+    queued_max: int
+    inflight_max: int
+    outstanding_bytes_max: int
+    reply_bytes_max: int
+    decode_responses: bool
+    encoding: str
+    encoding_errors: str
+
+
+def microseconds(seconds: float | None) -> int:
+    """A time for the C library; None and infinity mean never."""
+    if seconds is None or seconds == math.inf:
+        return NEVER
+    if not seconds > 0:
+        raise ValueError(f"a timeout must be more than 0 seconds, not {seconds!r}")
+    return max(1, round(seconds * 1e6))
+
+
+def _take_python_keys(url: str, options: dict[str, Any]) -> str:
+    """Keys of the query that mean nothing to C move to the options."""
+    parts = urlsplit(url)
+    rest = []
+    for key, value in parse_qsl(parts.query, keep_blank_values=True):
+        if key not in _PYTHON_KEYS:
+            rest.append((key, value))
+        elif key == "decode_responses":
+            if value.lower() not in ("true", "false", "yes", "no", "1", "0"):
+                raise ValueError(f"decode_responses={value}: neither yes nor no")
+            options.setdefault(key, value.lower() in ("true", "yes", "1"))
+        else:
+            options.setdefault(key, value)
+    return urlunsplit(parts._replace(query=urlencode(rest)))
+
+
+class Options:
+    """Checked options. `native()` makes the C library's, for each connection anew."""
+
+    def __init__(self, url: str, options: ClientOptions) -> None:
+        given: dict[str, Any] = dict(options)
+        unknown = given.keys() - ClientOptions.__annotations__.keys()
+        if unknown:
+            raise TypeError(f"no such option: {', '.join(sorted(unknown))}")
+        self.url = _take_python_keys(url, given) if "?" in url else url
+        self.decode_responses: bool = given.pop("decode_responses", False)
+        self.decoding = Decoding(
+            given.pop("encoding", "utf-8"), given.pop("encoding_errors", "strict")
+        )
+        #: C takes str as UTF-8: any other encoding is applied before.
+        self.encodes = not (self.decoding.is_utf8 and self.decoding.errors == "strict")
+        self.timeout_us = microseconds(given.get("timeout", _TIMEOUT))
+        self.shown_url = _without_password(self.url)
+        self._given = given
+        self.set_conversions(Conversion(None), Conversion(self.decoding))
+        lib.shoal_options_free(self.native())  # what is wrong shows now
+
+    def set_conversions(self, raw: Conversion, decoded: Conversion) -> None:
+        """How replies become values, without and with decoding."""
+        self.raw, self.decoded = raw, decoded
+        self.default = decoded if self.decode_responses else raw
+
+    def conversion(self, decode: bool | None) -> Conversion:
+        """The one for a call's choice; None: the client's."""
+        if decode is None:
+            return self.default
+        return self.decoded if decode else self.raw
+
+    def encoded(self, command: Sequence[object]) -> tuple[bytes, ...]:
+        """The command with every argument as bytes; DataError if one cannot be."""
+        return encoded(command, self.decoding.encoding, self.decoding.errors)
+
+    def native(self) -> Any:
+        """A new shoal_options_t; whoever asks frees it."""
+        holder = ffi.new("shoal_options_t **")
+        status = lib.shoal_options_from_url(self.url.encode(), holder)
+        if status < 0:
+            raise ValueError(f"{text_of(status)}: {self.shown_url}")
+        try:
+            for setter in (_set_server, _set_times, _set_limits, _set_behaviour):
+                setter(holder[0], self._given)
+        except BaseException:
+            lib.shoal_options_free(holder[0])
+            raise
+        return holder[0]
+
+
+def _without_password(url: str) -> str:
+    parts = urlsplit(url)
+    if "@" not in parts.netloc:
+        return url
+    return urlunsplit(parts._replace(netloc="***@" + parts.netloc.rpartition("@")[2]))
+
+
+def _check(status: int, *names: str) -> None:
+    if status < 0:
+        raise ValueError(f"{' and '.join(names)}: {text_of(status)}")
+
+
+def _text(value: str | None) -> Any:
+    return ffi.NULL if value is None else ffi.new("char[]", value.encode())
+
+
+def _chosen(given: dict[str, Any], name: str, choices: dict[str, int]) -> int:
+    if given[name] not in choices:
+        raise ValueError(f"{name} must be one of {', '.join(choices)}")
+    return choices[given[name]]
+
+
+def _set_server(options: Any, given: dict[str, Any]) -> None:
+    if "unix_path" in given:
+        if "host" in given or "port" in given:
+            raise ValueError("either unix_path, or host and port")
+        _check(
+            lib.shoal_options_set_unix_path(options, given["unix_path"].encode()),
+            "unix_path",
+        )
+    elif "host" in given or "port" in given:
+        host = given.get("host", "127.0.0.1").encode()
+        port = given.get("port", 6379)
+        _check(lib.shoal_options_set_address(options, host, port), "host", "port")
+    if "username" in given or "password" in given:
+        user, password = _text(given.get("username")), _text(given.get("password"))
+        _check(
+            lib.shoal_options_set_auth(options, user, password), "username", "password"
+        )
+    if "db" in given:
+        _check(lib.shoal_options_set_database(options, given["db"]), "db")
+    if "client_name" in given:
+        name = _text(given["client_name"])
+        _check(lib.shoal_options_set_client_name(options, name), "client_name")
+    if "protocol" in given:
+        _check(lib.shoal_options_set_protocol(options, given["protocol"]), "protocol")
+
+
+def _set_times(options: Any, given: dict[str, Any]) -> None:
+    single: dict[str, Callable[[Any, int], int]] = {
+        "timeout": lib.shoal_options_set_timeout_us,
+        "stall_timeout": lib.shoal_options_set_stall_timeout_us,
+        "ping_interval": lib.shoal_options_set_ping_idle_us,
+    }
+    for name, setter in single.items():
+        if name in given:
+            _check(setter(options, microseconds(given[name])), name)
+    if "connect_timeout" in given or "handshake_timeout" in given:
+        connect = microseconds(given.get("connect_timeout", 2.0))
+        handshake = microseconds(given.get("handshake_timeout", 5.0))
+        _check(
+            lib.shoal_options_set_connect_timeout_us(options, connect, handshake),
+            "connect_timeout",
+            "handshake_timeout",
+        )
+    if "backoff" in given:
+        base, longest = map(microseconds, given["backoff"])
+        _check(lib.shoal_options_set_backoff_us(options, base, longest), "backoff")
+
+
+def _set_limits(options: Any, given: dict[str, Any]) -> None:
+    names = ("queued_max", "inflight_max", "outstanding_bytes_max")
+    if any(name in given for name in names):
+        _check(
+            lib.shoal_options_set_outstanding_max(
+                options,
+                given.get("queued_max", 65536),
+                given.get("inflight_max", 16384),
+                given.get("outstanding_bytes_max", 64 << 20),
+            ),
+            *names,
+        )
+    if "reply_bytes_max" in given:
+        _check(
+            lib.shoal_options_set_reply_max(
+                options, given["reply_bytes_max"], 16777216, 1024
+            ),
+            "reply_bytes_max",
+        )
+    if "attempts_max" in given:
+        _check(
+            lib.shoal_options_set_attempts_max(options, given["attempts_max"]),
+            "attempts_max",
+        )
+
+
+def _set_behaviour(options: Any, given: dict[str, Any]) -> None:
+    if "offline" in given:
+        mode = _chosen(given, "offline", _OFFLINE)
+        _check(lib.shoal_options_set_offline_mode(options, mode), "offline")
+    if "flush" in given or "budget_us" in given:
+        mode, pause = _flush(given.get("flush", "auto"), given.get("budget_us", 0))
+        _check(lib.shoal_options_set_flush(options, mode, pause), "flush", "budget_us")
+    if "integrity" in given:
+        level = _chosen(given, "integrity", _INTEGRITY)
+        _check(lib.shoal_options_set_integrity(options, level), "integrity")
+    if "settle" in given:
+        _check(lib.shoal_options_set_settle(options, bool(given["settle"])), "settle")
+
+
+def _flush(flush: str, budget_us: int) -> tuple[int, int]:
+    name, _, pause = flush.partition(":")
+    if name == "auto" and not pause:
+        return lib.SHOAL_FLUSH_AUTO, budget_us
+    if budget_us:
+        raise ValueError("budget_us is for flush='auto'")
+    if name == "off" and not pause:
+        return lib.SHOAL_FLUSH_OFF, 0
+    if name == "fixed" and pause.isdecimal():
+        return lib.SHOAL_FLUSH_FIXED, int(pause)
+    raise ValueError(f"flush must be auto, off or fixed:MICROSECONDS, not {flush!r}")

@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: MIT
+"""From the codes of the C library to exceptions."""
+
+from __future__ import annotations
+
+from . import exceptions as errors
+from ._native import ffi, lib
+from .exceptions import Fate, RedisError
+
+_BY_STATUS: dict[int, type[RedisError]] = {
+    lib.SHOAL_EFULL: errors.FullError,
+    lib.SHOAL_ETOOBIG: errors.DataError,
+    lib.SHOAL_EINVAL: errors.DataError,
+    lib.SHOAL_EREFUSED: errors.RefusedError,
+    lib.SHOAL_ECLOSED: errors.ClosedError,
+    lib.SHOAL_ESHUTDOWN: errors.ClosedError,
+    lib.SHOAL_EFORK: errors.ForkError,
+    lib.SHOAL_ETIMEOUT: errors.TimeoutError,
+    lib.SHOAL_ECONN: errors.ConnectionError,
+    lib.SHOAL_EDESYNC: errors.DesyncError,
+    lib.SHOAL_EAUTH: errors.AuthenticationError,
+    lib.SHOAL_ESYSTEM: errors.ConnectionError,
+    lib.SHOAL_EURL: ValueError,  # type: ignore[dict-item]
+}
+
+
+def text_of(status: int) -> str:
+    """One line of English for a code of the C library."""
+    return str(ffi.string(lib.shoal_strerror(status)).decode())
+
+
+def error_of(status: int, detail: str = "") -> BaseException:
+    """The exception for a code of the C library; nothing was sent."""
+    if status == lib.SHOAL_ENOMEM:
+        return MemoryError(text_of(status))
+    return _BY_STATUS.get(status, RedisError)(detail or text_of(status))
+
+
+def failure(status: int, fate: int, detail: bytes, attempts: int) -> BaseException:
+    """The exception for a command that the server did not answer."""
+    text = detail.decode("utf-8", "replace") or text_of(status)
+    error = error_of(status, text)
+    if isinstance(error, RedisError):
+        error.fate = Fate(fate)
+        if attempts > 1:
+            error.args = (f"{text} (attempt {attempts})",)
+    return error

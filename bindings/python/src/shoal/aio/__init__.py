@@ -1,0 +1,9 @@
+# SPDX-License-Identifier: MIT
+"""The asyncio face: `shoal.aio.Client` has `shoal.Client`'s methods, as coroutines.
+
+Commands of all tasks that run in one tick of the event loop leave in one write.
+"""
+
+from .client import Client, Pipeline
+
+__all__ = ["Client", "Pipeline"]

@@ -1,0 +1,348 @@
+# SPDX-License-Identifier: MIT
+"""The asyncio client."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import weakref
+from asyncio import get_running_loop
+from collections.abc import Iterable, Sequence
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+from .. import stats
+from .._core import Core, Event
+from .._native import lib
+from .._options import DEFAULT_URL, ClientOptions, Options, microseconds
+from .._pipeline import Gathered, without_exceptions
+from .._requests import Argument
+from ..exceptions import ClosedError
+from ..stats import Stats
+from ._port import Future, Port
+
+if TYPE_CHECKING:
+    from typing_extensions import Self, Unpack
+
+    from ..client import Client as SyncClient
+
+#: Commands of one tick that cross into C together at most, so that the server begins
+#: while the tick goes on.
+BATCH = 512
+_CancelledError = asyncio.CancelledError
+
+
+class Client:
+    """A client for asyncio and uvloop, with the methods of `shoal.Client`.
+
+    Commands of all tasks that run in one tick of the event loop leave in one write. The
+    connection is made at the first command. Close the client, or use it as an
+    asynchronous context manager.
+
+    Several event loops, each in a thread of its own, may share a client. By default
+    each loop drives a connection of its own, which costs no thread and no hand-over;
+    with `thread=True` a thread of the library drives one connection for all of them,
+    which goes on while a loop is held up.
+
+    `url` and the other options are those of `shoal.Client`.
+    """
+
+    def __init__(
+        self,
+        url: str = DEFAULT_URL,
+        *,
+        thread: bool = False,
+        **options: Unpack[ClientOptions],
+    ) -> None:
+        self._options = Options(url, options)
+        self._is_threaded = thread
+        self._shared: SyncClient | None = None
+        self._core: Core | None = None  # of thread=True
+        self._port: Port | None = None  # of the loop that was here last
+        self._ports: dict[asyncio.AbstractEventLoop, Port] = {}
+        self._is_closed = False
+        _clients.add(self)
+
+    @classmethod
+    def from_url(
+        cls, url: str, *, thread: bool = False, **options: Unpack[ClientOptions]
+    ) -> Self:
+        """The same as the constructor, for those who look for it."""
+        return cls(url, thread=thread, **options)
+
+    @classmethod
+    def _over(cls, shared: SyncClient) -> Self:
+        """The face of a blocking client's connection."""
+        client = cls.__new__(cls)
+        client._options = shared._options
+        client._is_threaded = True
+        client._shared = shared
+        client._core = client._port = None
+        client._ports = {}
+        client._is_closed = False
+        _clients.add(client)
+        return client
+
+    # ---- commands ----
+
+    async def execute(
+        self,
+        *args: Argument,
+        timeout: float | None = None,
+        decode: bool | None = None,
+        may_block: bool = False,
+    ) -> Any:
+        """Send one command and wait for its reply; as `shoal.Client.execute`.
+
+        If the task is cancelled, a command that was not written yet is never sent, and
+        the reply to one that was is dropped. A bytearray or memoryview must not change
+        until then.
+        """
+        if timeout is not None or decode is not None or may_block:
+            future = self._submit_one(args, timeout, decode, may_block)
+        else:
+            port = self._port
+            if port is None or port.loop is not get_running_loop():
+                port = self._find_port()
+            future = port.create_future()
+            port.futures.append(future)
+            commands = port.commands
+            commands.append(args)
+            if len(commands) == 1:
+                port.begin()
+            elif len(commands) == BATCH:
+                port.flush()
+        try:
+            return await future
+        except _CancelledError:
+            self._give_up([future])
+            raise
+
+    def submit(
+        self,
+        *args: Argument,
+        timeout: float | None = None,
+        decode: bool | None = None,
+        may_block: bool = False,
+    ) -> Future:
+        """Send one command and return the future of its reply: what `execute` awaits,
+        without a coroutine. A future that is cancelled drops its reply."""
+        if timeout is not None or decode is not None or may_block:
+            return self._submit_one(args, timeout, decode, may_block)
+        port = self._port
+        if port is None or port.loop is not get_running_loop():
+            port = self._find_port()
+        future = port.create_future()
+        port.futures.append(future)
+        commands = port.commands
+        commands.append(args)
+        if len(commands) == 1:
+            port.begin()
+        elif len(commands) == BATCH:
+            port.flush()
+        return future
+
+    def _submit_one(
+        self,
+        args: tuple[Argument, ...],
+        timeout: float | None,
+        decode: bool | None,
+        may_block: bool,
+    ) -> Future:
+        return self._find_port().submit(
+            [args],
+            lib.SHOAL_CALL_MAY_BLOCK if may_block else 0,
+            0 if timeout is None else microseconds(timeout),
+            self._options.conversion(decode),
+        )[0]
+
+    async def execute_many(
+        self,
+        commands: Iterable[Sequence[Argument]],
+        *,
+        timeout: float | None = None,
+        decode: bool | None = None,
+        contiguous: bool = False,
+        return_exceptions: bool = False,
+        may_block: bool = False,
+        wait_for_room: bool = True,
+    ) -> list[Any]:
+        """Send many commands together and wait for all their replies, in order; as
+        `shoal.Client.execute_many`."""
+        rows: list[Sequence[Any]] = [
+            c if type(c) is tuple else tuple(c) for c in commands
+        ]
+        flags = (lib.SHOAL_CALL_MAY_BLOCK if may_block else 0) | (
+            lib.SHOAL_CALL_CONTIGUOUS if contiguous else 0
+        )
+        if not rows:
+            return []
+        futures = self._find_port().submit(
+            rows,
+            flags,
+            0 if timeout is None else microseconds(timeout),
+            self._options.conversion(decode),
+            waits_for_room=wait_for_room,
+        )
+        try:
+            # The last one first: the others are done then, as a rule.
+            for future in reversed(futures):
+                if not future.done():
+                    await _ended(future)
+        except _CancelledError:
+            self._give_up(futures)
+            for future in futures:
+                future.cancel()
+            raise
+        outcomes = [future.exception() or future.result() for future in futures]
+        return outcomes if return_exceptions else without_exceptions(outcomes)
+
+    def pipeline(self) -> Pipeline:
+        """Commands to be gathered, and sent together by `run()`."""
+        return Pipeline(self, is_unit=False)
+
+    def transaction(self) -> Pipeline:
+        """The same as one atomic unit, MULTI ... EXEC; `run()` gives EXEC's list."""
+        return Pipeline(self, is_unit=True)
+
+    def _give_up(self, futures: list[Future]) -> None:
+        port = self._port
+        if port is None or port.loop is not futures[0].get_loop():
+            port = self._ports.get(futures[0].get_loop())
+        if port is not None:
+            port.give_up(futures)
+
+    # ---- the connection ----
+
+    def _find_port(self) -> Port:
+        """The running loop's."""
+        loop = get_running_loop()
+        port = self._ports.get(loop)
+        if port is None:
+            if self._is_closed:
+                raise ClosedError("the client is closed")
+            self._drop_closed_loops()
+            port = self._ports[loop] = Port(loop, self._core_for_port(), self._options)
+        self._port = port
+        return port
+
+    def _core_for_port(self) -> Core:
+        if self._shared is not None:
+            return self._shared._core or self._shared._open()
+        if not self._is_threaded:
+            return Core(self._options, borrowed=True)
+        if self._core is None:
+            self._core = Core(self._options, borrowed=False)
+        return self._core
+
+    def _drop_closed_loops(self) -> None:
+        """Loops that were closed without closing the client before."""
+        for loop in [loop for loop in list(self._ports) if loop.is_closed()]:
+            port = self._ports.pop(loop)
+            port.detach()
+            if port.core.is_borrowed:
+                port.core.close(0.0)
+
+    def _forget(self) -> None:
+        """In the child of a fork: nothing of this is ours."""
+        for port in self._ports.values():
+            port.is_open = False
+        self._ports.clear()
+        self._core = self._port = None
+
+    async def wait_ready(self, timeout: float | None = None) -> None:
+        """Connect, and wait until commands can flow. Raises TimeoutError, or
+        AuthenticationError."""
+        await self._submit_one(("PING",), timeout, None, False)
+
+    def stats(self) -> Stats:
+        """A snapshot of the counters of the running loop's connection."""
+        return stats.take(self._find_port().core)
+
+    def events(self) -> list[Event]:
+        """What happened to the running loop's connection since the last call; the last
+        128 are kept."""
+        return self._find_port().core.events()
+
+    async def close(self, drain: float = 0.0) -> None:
+        """Close the connections; outstanding commands have `drain` seconds to finish,
+        then they fail with ClosedError. More calls do nothing."""
+        self._is_closed = True
+        self._port = None
+        self._drop_closed_loops()
+        ports, self._ports = self._ports, {}
+        here = get_running_loop()
+        owns = self._shared is None
+        for loop, port in ports.items():
+            closing = port.close(drain, owns)
+            if loop is here:
+                await closing
+            else:
+                handed = asyncio.run_coroutine_threadsafe(closing, loop)
+                await asyncio.wrap_future(handed)
+
+    async def aclose(self) -> None:
+        """The same as `close()`."""
+        await self.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        await self.close()
+
+    def __repr__(self) -> str:
+        return f"<shoal.aio.Client {self._options.shown_url}>"
+
+
+class Pipeline(Gathered):
+    """Commands for one `run()`."""
+
+    def __init__(self, client: Client, *, is_unit: bool) -> None:
+        super().__init__(is_unit=is_unit)
+        self._client = client
+
+    async def run(
+        self,
+        *,
+        timeout: float | None = None,
+        decode: bool | None = None,
+        return_exceptions: bool = False,
+    ) -> list[Any]:
+        """Send what was added, and wait for the replies; the pipeline is empty then.
+        Parameters as for `Client.execute_many`."""
+        outcomes = await self._client.execute_many(
+            self._taken(),
+            timeout=timeout,
+            decode=decode,
+            contiguous=self._is_unit,
+            return_exceptions=True,
+        )
+        return self._replies(outcomes, not return_exceptions)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self.clear()
+
+
+async def _ended(future: Future) -> None:
+    """Wait for the end of it, whatever that is; our own cancellation goes through."""
+    await asyncio.wait([future])
+
+
+_clients: weakref.WeakSet[Client] = weakref.WeakSet()
+
+
+def _forget_all() -> None:
+    for client in list(_clients):
+        client._forget()
+
+
+os.register_at_fork(after_in_child=_forget_all)

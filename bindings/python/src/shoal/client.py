@@ -1,0 +1,286 @@
+# SPDX-License-Identifier: MIT
+"""The blocking client."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterable, Sequence
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+from . import _calls, stats
+from ._core import Core, Event
+from ._native import lib
+from ._options import DEFAULT_URL, ClientOptions, Options, microseconds
+from ._outcomes import error_of
+from ._pipeline import Gathered, without_exceptions
+from ._requests import Argument
+from .exceptions import ClosedError
+from .stats import Stats
+
+if TYPE_CHECKING:
+    from typing_extensions import Self, Unpack
+
+    from .aio import Client as AsyncClient
+
+_call = _calls.call
+_MAY_BLOCK: int = lib.SHOAL_CALL_MAY_BLOCK
+_ROOM_NAP = 0.001
+_SLICE_US = 100_000
+#: Commands that cross into C together; more are cut into pieces.
+_MANY = 8192
+
+
+class Client:
+    """A client for any number of threads, over one connection.
+
+    Commands of different threads that come close together leave in one write. The
+    connection is made in the background, at the first command. Close the client, or use
+    it as a context manager.
+
+    `url` is `redis://[[user]:password@]host[:port][/db][?key=value...]`, `valkey://...`
+    or `unix://...`; see `ClientOptions` for the keyword options.
+    """
+
+    def __init__(
+        self, url: str = DEFAULT_URL, **options: Unpack[ClientOptions]
+    ) -> None:
+        self._options = Options(url, options)
+        self._core: Core | None = None
+        self._lock = threading.Lock()
+        self._is_closed = False
+        self._async: AsyncClient | None = None
+
+    @classmethod
+    def from_url(cls, url: str, **options: Unpack[ClientOptions]) -> Self:
+        """The same as the constructor, for those who look for it."""
+        return cls(url, **options)
+
+    # ---- commands ----
+
+    def execute(
+        self,
+        *args: Argument,
+        timeout: float | None = None,
+        decode: bool | None = None,
+        may_block: bool = False,
+    ) -> Any:
+        """Send one command and wait for its reply.
+
+        `timeout`: seconds for this call, infinity for never; None: the client's.
+        `decode`: str instead of bytes; None: the client's `decode_responses`.
+        `may_block`: allow a command that blocks on the server, such as BLPOP; all
+        other commands of this client wait behind it.
+
+        If a bound of outstanding commands is reached, waits for room. Raises
+        ResponseError for an error reply, DataError for what cannot be sent,
+        TimeoutError, ConnectionError and FullError; `fate` says what is known.
+        """
+        core = self._core or self._open()
+        options = self._options
+        conversion = options.default if decode is None else options.conversion(decode)
+        timeout_us = 0 if timeout is None else microseconds(timeout)
+        flags = _MAY_BLOCK if may_block else 0
+        try:
+            if options.encodes:
+                raise _calls.Unpackable(0)
+            kind, value = _call(core.handle, args, flags, timeout_us, conversion.flags)
+        except (_calls.Unpackable, _calls.Refused) as problem:
+
+            def attempt(core: Core, commands: list[Any]) -> tuple[int, Any]:
+                return _call(
+                    core.handle, commands[0], flags, timeout_us, conversion.flags
+                )
+
+            kind, value = self._insist(problem, attempt, [args], timeout_us, True)
+        if kind == 0 and not conversion.mends_all:
+            return value
+        return conversion.value_of(kind, value)
+
+    def execute_many(
+        self,
+        commands: Iterable[Sequence[Argument]],
+        *,
+        timeout: float | None = None,
+        decode: bool | None = None,
+        contiguous: bool = False,
+        return_exceptions: bool = False,
+        may_block: bool = False,
+        wait_for_room: bool = True,
+    ) -> list[Any]:
+        """Send many commands together and wait for all their replies, in order.
+
+        `contiguous`: nothing of other callers comes between them; needed for commands
+        that begin with MULTI and end with EXEC or DISCARD.
+        `return_exceptions`: exceptions stand in the list; else the first one is raised
+        after all are done. `wait_for_room`: else FullError, and nothing was queued.
+        The other parameters are those of `execute`.
+        """
+        rows = [c if type(c) is tuple else tuple(c) for c in commands]
+        conversion = self._options.conversion(decode)
+        timeout_us = 0 if timeout is None else microseconds(timeout)
+        flags = (lib.SHOAL_CALL_MAY_BLOCK if may_block else 0) | (
+            lib.SHOAL_CALL_CONTIGUOUS if contiguous else 0
+        )
+        outcomes: list[Any] = []
+        size = len(rows) if contiguous else _MANY
+
+        def attempt(core: Core, commands: list[Any]) -> tuple[int, list[Any]]:
+            return _calls.call_many(
+                core.handle, commands, flags, timeout_us, conversion.flags
+            )
+
+        for at in range(0, len(rows), max(1, size)):
+            piece = rows[at : at + size]
+            try:
+                if self._options.encodes:
+                    raise _calls.Unpackable(0)
+                first, items = attempt(self._core or self._open(), piece)
+            except (_calls.Unpackable, _calls.Refused) as problem:
+                first, items = self._insist(
+                    problem, attempt, piece, timeout_us, wait_for_room
+                )
+            outcomes += conversion.arrange(first, items, len(piece))
+        return outcomes if return_exceptions else without_exceptions(outcomes)
+
+    def pipeline(self) -> Pipeline:
+        """Commands to be gathered, and sent together by `run()`."""
+        return Pipeline(self, is_unit=False)
+
+    def transaction(self) -> Pipeline:
+        """The same as one atomic unit, MULTI ... EXEC; `run()` gives EXEC's list."""
+        return Pipeline(self, is_unit=True)
+
+    # ---- what goes wrong before anything is queued ----
+
+    def _insist(
+        self,
+        problem: Exception,
+        attempt: Callable[[Core, list[Any]], tuple[int, Any]],
+        commands: list[Any],
+        timeout_us: int,
+        waits_for_room: bool,
+    ) -> tuple[int, Any]:
+        """Try again: other arguments, another connection, or when there is room."""
+        until = time.monotonic() + (timeout_us or self._options.timeout_us) / 1e6
+        is_encoded = False
+        while True:
+            if isinstance(problem, _calls.Refused):
+                core = self._core
+                if core is not None and core.is_foreign():
+                    self._core = None
+                elif (
+                    problem.status == lib.SHOAL_EFULL
+                    and waits_for_room
+                    and time.monotonic() < until
+                ):
+                    time.sleep(_ROOM_NAP)
+                else:
+                    raise error_of(problem.status) from None
+            elif is_encoded:
+                raise error_of(lib.SHOAL_EINVAL) from problem
+            else:
+                is_encoded = True
+                commands = [self._options.encoded(command) for command in commands]
+            try:
+                return attempt(self._core or self._open(), commands)
+            except (_calls.Unpackable, _calls.Refused) as again:
+                problem = again
+
+    # ---- the connection ----
+
+    def _open(self) -> Core:
+        with self._lock:
+            if self._is_closed:
+                raise ClosedError("the client is closed")
+            if self._core is None:
+                self._core = Core(self._options, borrowed=False)
+            return self._core
+
+    def wait_ready(self, timeout: float | None = None) -> None:
+        """Connect, and wait until commands can flow: `timeout` seconds at most, None:
+        the client's timeout. Raises TimeoutError or AuthenticationError."""
+        core = self._core or self._open()
+        wait_us = self._options.timeout_us if timeout is None else microseconds(timeout)
+        until = time.monotonic() + wait_us / 1e6
+        while True:
+            left_us = max(0, round((until - time.monotonic()) * 1e6))
+            status = lib.shoalpy_core_wait_ready(core.handle, min(left_us, _SLICE_US))
+            if status == 0:
+                return
+            if status != lib.SHOAL_ETIMEOUT or left_us == 0:
+                raise error_of(status)
+
+    def stats(self) -> Stats:
+        """A snapshot of the connection's counters."""
+        return stats.take(self._core or self._open())
+
+    def events(self) -> list[Event]:
+        """What happened to the connection since the last call: the last 128."""
+        core = self._core
+        return core.events() if core is not None and not core.is_closed else []
+
+    def aio(self) -> AsyncClient:
+        """The asyncio face of the same connection. It ends with this client."""
+        from .aio import Client as AsyncClient
+
+        with self._lock:
+            if self._async is None:
+                self._async = AsyncClient._over(self)
+            return self._async
+
+    def close(self, drain: float = 0.0) -> None:
+        """Close the connection; outstanding commands have `drain` seconds to finish,
+        then they fail with ClosedError. More calls do nothing."""
+        with self._lock:
+            self._is_closed = True
+            core, self._core = self._core, None
+        if core is not None and not core.is_foreign():
+            core.close(drain)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<shoal.Client {self._options.shown_url}>"
+
+
+class Pipeline(Gathered):
+    """Commands for one `run()`. Not for several threads at a time."""
+
+    def __init__(self, client: Client, *, is_unit: bool) -> None:
+        super().__init__(is_unit=is_unit)
+        self._client = client
+
+    def run(
+        self,
+        *,
+        timeout: float | None = None,
+        decode: bool | None = None,
+        return_exceptions: bool = False,
+    ) -> list[Any]:
+        """Send what was added, and wait for the replies; the pipeline is empty then.
+        Parameters as for `Client.execute_many`."""
+        outcomes = self._client.execute_many(
+            self._taken(),
+            timeout=timeout,
+            decode=decode,
+            contiguous=self._is_unit,
+            return_exceptions=True,
+        )
+        return self._replies(outcomes, not return_exceptions)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.clear()

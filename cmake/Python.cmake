@@ -1,0 +1,28 @@
+# What pip builds: the Python extension and what it is linked with, nothing else.
+set(SHOAL_PYTHON_LIBSHOAL bundled CACHE STRING
+  "The library in the Python extension: bundled, or system for an installed one")
+set(SHOAL_PYTHON_LIBUV bundled CACHE STRING "libuv in it: bundled or system")
+option(SHOAL_PYTHON_LTO "Optimise the Python extension as a whole" ON)
+set_property(CACHE SHOAL_PYTHON_LIBSHOAL SHOAL_PYTHON_LIBUV PROPERTY STRINGS bundled system)
+foreach(option IN ITEMS SHOAL_PYTHON_LIBSHOAL SHOAL_PYTHON_LIBUV)
+  if(NOT ${option} MATCHES "^(bundled|system)$")
+    message(FATAL_ERROR "${option} must be bundled or system, not '${${option}}'")
+  endif()
+endforeach()
+
+if(SHOAL_PYTHON_LTO AND NOT SHOAL_SANITIZE)
+  include(CheckIPOSupported)
+  check_ipo_supported(RESULT CMAKE_INTERPROCEDURAL_OPTIMIZATION LANGUAGES C)
+endif()
+
+if(SHOAL_PYTHON_LIBSHOAL STREQUAL "bundled")
+  if(NOT DEFINED SHOAL_DEPS)
+    set(SHOAL_DEPS bundled) # a wheel needs nothing that is not in it
+  endif()
+  include(cmake/Deps.cmake)
+  add_subdirectory(src EXCLUDE_FROM_ALL)
+else()
+  find_package(PkgConfig REQUIRED)
+  pkg_check_modules(SHOAL REQUIRED IMPORTED_TARGET shoal>=${PROJECT_VERSION})
+endif()
+add_subdirectory(bindings/python)
