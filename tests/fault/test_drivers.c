@@ -84,6 +84,27 @@ static void test_borrowed_by_poll(void **state)
     scene_close(scene, 0);
 }
 
+/* The loop stands still beyond deadline and stall time, but the reply came in time: it
+ * counts. */
+static void test_a_loop_that_stood_still(void **state)
+{
+    scene_t *scene = *state;
+    outcome_t *outcomes = scene_outcomes(scene, 2);
+    const shoal_call_t call = {.size = sizeof call, .timeout_us = 50000};
+
+    assert_int_equal(shoal_options_set_stall_timeout_us(scene->options, 50000), 0);
+    open_borrowed(scene);
+    scene_submit(scene, WORDS("ECHO", "first"), NULL, &outcomes[0]);
+    await_by_turns(scene, &outcomes[0]);
+    scene_submit(scene, WORDS("ECHO", "second"), &call, &outcomes[1]);
+    assert_int_equal(shoal_client_step(scene->client, 0), 0);
+    waiting_sleep_us(200000);
+    await_by_turns(scene, &outcomes[1]);
+    scene_check_text(&outcomes[1], "second");
+    assert_int_equal(scene_stats(scene).losses, 0);
+    scene_close(scene, 0);
+}
+
 static void test_borrowed_by_blocking_steps(void **state)
 {
     scene_t *scene = *state;
@@ -338,6 +359,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         SCENE_TEST(test_borrowed_by_poll),
+        SCENE_TEST(test_a_loop_that_stood_still),
         SCENE_TEST(test_borrowed_by_blocking_steps),
         SCENE_TEST(test_borrowed_timers),
         SCENE_TEST(test_borrowed_is_woken_by_other_threads),

@@ -13,8 +13,8 @@
 
 #define SHIM_IMPLEMENTATION
 #include "base/alloc.h"
-#include "interleave/shim.h"
 #include "base/time_us.h"
+#include "interleave/shim.h"
 #include "net/parker.h"
 #include <string.h>
 

@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: MIT */
+
+/* Blocking calls that come back before their result, alone on the client and not. */
+
+#include "support/lone_caller.h"
+#include <pthread.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/time.h>
+
+#define WORDS(...) scene_words(__VA_ARGS__, NULL)
+#define SLICE_US 20000
+
+static size_t hold_echo(scene_t *scene)
+{
+    return fake_server_rule(scene->server, &(fake_rule_t){.command = "ECHO",
+                                                          .argument = "held",
+                                                          .times = 1,
+                                                          .is_cut = true,
+                                                          .then = FAKE_HOLD});
+}
+
+/* ECHO held, which the server answers not before it is released. */
+static shoal_pending_t *begin_held(scene_t *scene, const shoal_call_t *call)
+{
+    shoal_command_t command = WORDS("ECHO", "held");
+    shoal_pending_t *pending = NULL;
+    shoal_result_t *result = NULL;
+    uint64_t since_us = waiting_now_us();
+
+    hold_echo(scene);
+    assert_int_equal(shoal_client_call_begin(scene->client, &command, call, SLICE_US,
+                                             &pending, &result),
+                     SHOAL_EINTR);
+    assert_true(waiting_now_us() - since_us >= SLICE_US);
+    assert_non_null(pending);
+    assert_null(result);
+    return pending;
+}
+
+static outcome_t finish(shoal_result_t *result)
+{
+    outcome_t outcome = {0};
+
+    outcome_read(&outcome, result);
+    shoal_result_release(result);
+    return outcome;
+}
+
+static void come_back(scene_t *scene, shoal_pending_t *pending)
+{
+    shoal_result_t *result = NULL;
+    outcome_t outcome;
+
+    assert_int_equal(shoal_pending_wait(pending, SLICE_US, &result), SHOAL_EINTR);
+    assert_null(result);
+    fake_server_release(scene->server);
+    assert_int_equal(shoal_pending_wait(pending, SHOAL_TIMEOUT_NEVER, &result), 0);
+    outcome = finish(result);
+    assert_int_equal(outcome.status, 0);
+    assert_string_equal(outcome.text, "held");
+    lone_caller_echo(scene, "next");
+}
+
+static void test_with_the_background_thread(void **state)
+{
+    scene_t *scene = *state;
+
+    scene_open_ready(scene);
+    come_back(scene, begin_held(scene, NULL));
+}
+
+/* The thread that drove hands the loop over before it comes back. */
+static void test_while_driving(void **state)
+{
+    scene_t *scene = *state;
+
+    lone_caller_open(scene);
+    uint64_t before = lone_caller_drives(scene);
+    shoal_pending_t *pending = begin_held(scene, NULL);
+    assert_int_equal(lone_caller_drives(scene), before + 1);
+    come_back(scene, pending);
+}
+
+static void test_a_result_in_time(void **state)
+{
+    scene_t *scene = *state;
+    shoal_command_t command = WORDS("ECHO", "x");
+    shoal_pending_t *pending = NULL;
+    shoal_result_t *result = NULL;
+
+    scene_open_ready(scene);
+    for (int i = 0; i < 100; i++) { /* by the thread, then directly */
+        assert_int_equal(shoal_client_call_begin(scene->client, &command, NULL, 5000000,
+                                                 &pending, &result),
+                         0);
+        assert_string_equal(finish(result).text, "x");
+    }
+    assert_null(pending);
+}
+
+static void give_up(scene_t *scene, shoal_pending_t *pending)
+{
+    shoal_result_t *result = NULL;
+
+    assert_int_equal(shoal_pending_give_up(pending, &result), 0);
+    outcome_t outcome = finish(result);
+    assert_int_equal(outcome.status, SHOAL_ECANCELLED);
+    assert_int_equal(outcome.fate, SHOAL_FATE_UNKNOWN);
+    fake_server_release(scene->server);
+    lone_caller_echo(scene, "next"); /* its reply, not the one that was given up */
+}
+
+static void test_giving_up(void **state)
+{
+    scene_t *scene = *state;
+
+    scene_open_ready(scene);
+    give_up(scene, begin_held(scene, NULL));
+}
+
+static void test_giving_up_what_was_driven(void **state)
+{
+    scene_t *scene = *state;
+
+    lone_caller_open(scene);
+    give_up(scene, begin_held(scene, NULL));
+}
+
+/* The deadline is the command's, however often its caller comes back. */
+static void test_a_deadline_between_two_waits(void **state)
+{
+    scene_t *scene = *state;
+    shoal_call_t call = {.size = sizeof call, .timeout_us = 2 * SLICE_US};
+    shoal_result_t *result = NULL;
+    int rc;
+
+    scene_open_ready(scene);
+    shoal_pending_t *pending = begin_held(scene, &call);
+    do
+        rc = shoal_pending_wait(pending, SLICE_US, &result);
+    while (rc == SHOAL_EINTR);
+    assert_int_equal(rc, 0);
+    assert_int_equal(finish(result).status, SHOAL_ETIMEOUT);
+    fake_server_release(scene->server);
+    lone_caller_echo(scene, "next");
+}
+
+static void *close_client(void *data)
+{
+    scene_t *scene = data;
+
+    scene_close(scene, 0);
+    return NULL;
+}
+
+/* The client lasts until its last caller has come back. */
+static void test_a_close_waits_for_it(void **state)
+{
+    scene_t *scene = *state;
+    shoal_result_t *result = NULL;
+    pthread_t closer;
+
+    scene_open_ready(scene);
+    shoal_pending_t *pending = begin_held(scene, NULL);
+    assert_int_equal(pthread_create(&closer, NULL, close_client, scene), 0);
+    waiting_sleep_us(2 * SLICE_US);
+    assert_int_equal(shoal_pending_wait(pending, SHOAL_TIMEOUT_NEVER, &result), 0);
+    assert_int_equal(finish(result).status, SHOAL_ESHUTDOWN);
+    pthread_join(closer, NULL);
+}
+
+static void ignore_signal(int number)
+{
+    (void)number;
+}
+
+/* A signal brings the caller back long before its time. */
+static void test_a_signal(void **state)
+{
+    scene_t *scene = *state;
+    shoal_command_t command = WORDS("ECHO", "held");
+    struct sigaction action = {.sa_handler = ignore_signal}, former;
+    struct itimerval soon = {.it_value.tv_usec = 50000}, never = {.it_value = {0}};
+    shoal_pending_t *pending = NULL;
+    shoal_result_t *result = NULL;
+
+    scene_open_ready(scene);
+    hold_echo(scene);
+    sigaction(SIGALRM, &action, &former);
+    setitimer(ITIMER_REAL, &soon, NULL);
+    int rc = shoal_client_call_begin(scene->client, &command, NULL, 30000000, &pending,
+                                     &result);
+    setitimer(ITIMER_REAL, &never, NULL);
+    sigaction(SIGALRM, &former, NULL);
+    assert_int_equal(rc, SHOAL_EINTR);
+    fake_server_release(scene->server);
+    assert_int_equal(shoal_pending_wait(pending, SHOAL_TIMEOUT_NEVER, &result), 0);
+    assert_string_equal(finish(result).text, "held");
+}
+
+static void test_arguments(void **state)
+{
+    scene_t *scene = *state;
+    shoal_command_t command = WORDS("ECHO", "x"), refused = WORDS("SUBSCRIBE", "c");
+    shoal_pending_t *pending = NULL;
+    shoal_result_t *result = NULL;
+
+    scene_open_ready(scene);
+    shoal_client_t *client = scene->client;
+    assert_int_equal(shoal_client_call_begin(client, NULL, NULL, 1, &pending, &result),
+                     SHOAL_EINVAL);
+    assert_int_equal(shoal_client_call_begin(client, &command, NULL, 1, NULL, &result),
+                     SHOAL_EINVAL);
+    assert_int_equal(shoal_client_call_begin(client, &command, NULL, 1, &pending, NULL),
+                     SHOAL_EINVAL);
+    assert_int_equal(
+        shoal_client_call_begin(client, &refused, NULL, 1, &pending, &result),
+        SHOAL_EREFUSED);
+    assert_int_equal(shoal_pending_wait(NULL, 1, &result), SHOAL_EINVAL);
+    assert_int_equal(shoal_pending_give_up(NULL, &result), SHOAL_EINVAL);
+    assert_null(pending);
+    assert_null(result);
+}
+
+/* ---- tickets ---- */
+
+typedef struct tickets {
+    uint64_t seen[8];
+    _Atomic unsigned count;
+} tickets_t;
+
+static void on_ticket(shoal_client_t *client, const shoal_result_t *result, void *data)
+{
+    tickets_t *tickets = data;
+
+    (void)client;
+    tickets->seen[tickets->count] = shoal_result_ticket(result);
+    tickets->count++;
+}
+
+static void test_results_know_their_ticket(void **state)
+{
+    enum { COMMANDS = 4 };
+    scene_t *scene = *state;
+    tickets_t *tickets = scene_alloc(scene, sizeof *tickets);
+    const shoal_command_t commands[COMMANDS] = {WORDS("ECHO", "1"), WORDS("NOPE"),
+                                                WORDS("ECHO", "3"), WORDS("ECHO", "4")};
+    uint64_t first = 0;
+
+    scene_open_ready(scene);
+    assert_int_equal(shoal_client_submit_many(scene->client, commands, COMMANDS, NULL,
+                                              on_ticket, tickets, &first),
+                     0);
+    WAIT_FOR(tickets->count == COMMANDS);
+    for (unsigned i = 0; i < COMMANDS; i++)
+        assert_int_equal(tickets->seen[i], first + i);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        SCENE_TEST(test_with_the_background_thread),
+        SCENE_TEST(test_while_driving),
+        SCENE_TEST(test_a_result_in_time),
+        SCENE_TEST(test_giving_up),
+        SCENE_TEST(test_giving_up_what_was_driven),
+        SCENE_TEST(test_a_deadline_between_two_waits),
+        SCENE_TEST(test_a_close_waits_for_it),
+        SCENE_TEST(test_a_signal),
+        SCENE_TEST(test_arguments),
+        SCENE_TEST(test_results_know_their_ticket),
+    };
+    return cmocka_run_group_tests_name("fault/pending", tests, NULL, NULL);
+}
