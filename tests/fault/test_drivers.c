@@ -96,8 +96,13 @@ static void test_a_loop_that_stood_still(void **state)
     open_borrowed(scene);
     scene_submit(scene, WORDS("ECHO", "first"), NULL, &outcomes[0]);
     await_by_turns(scene, &outcomes[0]);
+    fake_server_rule(scene->server, &(fake_rule_t){.command = "ECHO",
+                                                   .argument = "second",
+                                                   .times = 1,
+                                                   .delay_us = 20000});
     scene_submit(scene, WORDS("ECHO", "second"), &call, &outcomes[1]);
     assert_int_equal(shoal_client_step(scene->client, 0), 0);
+    assert_false(outcome_is_done(&outcomes[1]));
     waiting_sleep_us(200000);
     await_by_turns(scene, &outcomes[1]);
     scene_check_text(&outcomes[1], "second");
