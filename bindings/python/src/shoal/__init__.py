@@ -5,6 +5,7 @@
 that come close together leave in one write, without being told to.
 """
 
+from . import _interpreter as _interpreter  # first: it may refuse
 from . import exceptions
 from ._core import Event
 from ._native import ffi, lib

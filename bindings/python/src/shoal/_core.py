@@ -36,6 +36,7 @@ class Core:
     __slots__ = ("__weakref__", "handle", "is_borrowed", "is_closed", "pid")
 
     def __init__(self, options: Options, *, borrowed: bool) -> None:
+        self.handle: Any = None
         native = options.native()
         holder = ffi.new("shoalpy_core_t **")
         try:
@@ -44,11 +45,16 @@ class Core:
             lib.shoal_options_free(native)
         if status < 0:
             raise error_of(status)
-        self.handle: Any = holder[0]
+        self.handle = holder[0]
         self.is_borrowed = borrowed
         self.is_closed = False
         self.pid = os.getpid()
         _open_cores.add(self)
+
+    def __del__(self) -> None:
+        """Collected without a close: nobody waits for its results any more."""
+        if self.handle and not self.is_closed and not self.is_foreign():
+            self.close(0.0, _EXIT_SECONDS)
 
     def is_foreign(self) -> bool:
         """Was it opened by the process that this one was forked from?"""
@@ -70,7 +76,7 @@ class Core:
     def release(self) -> None:
         """It has gone: its memory goes, too."""
         _open_cores.discard(self)
-        handle, self.handle = self.handle, ffi.NULL
+        handle, self.handle = self.handle, None
         lib.shoalpy_core_free(handle)
 
     def close(self, drain: float, seconds: float | None = None) -> bool:

@@ -83,6 +83,14 @@ def _take_python_keys(url: str, options: dict[str, Any]) -> str:
     return urlunsplit(parts._replace(query=urlencode(rest)))
 
 
+def _url_timeout(url: str) -> float:
+    """Seconds; a number that makes no sense is C's to refuse."""
+    for key, value in parse_qsl(urlsplit(url).query):
+        if key == "timeout_ms" and value.isdecimal() and int(value) > 0:
+            return int(value) / 1e3
+    return _TIMEOUT
+
+
 class Options:
     """Checked options. `native()` makes the C library's, for each connection anew."""
 
@@ -98,7 +106,7 @@ class Options:
         )
         #: C takes str as UTF-8: any other encoding is applied before.
         self.encodes = not (self.decoding.is_utf8 and self.decoding.errors == "strict")
-        self.timeout_us = microseconds(given.get("timeout", _TIMEOUT))
+        self.timeout_us = microseconds(given.get("timeout", _url_timeout(self.url)))
         self.shown_url = _without_password(self.url)
         self._given = given
         self.set_conversions(Conversion(None), Conversion(self.decoding))

@@ -8,9 +8,11 @@ wake-up brings all results that were read, decoded at once. Python never runs in
 from __future__ import annotations
 
 import asyncio
+import functools
 import pickle
+import sys
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from .._core import Core
@@ -60,8 +62,11 @@ class Port:
         self.futures: list[Future] = []
         #: By number: the futures that C owes a result.
         self.waiting: dict[int, Future] = {}
-        self.create_future = loop.create_future
         self._set_result = type(loop.create_future()).set_result
+        self.create_future = _future_maker(loop)
+        #: Asking for the running loop costs a system call until CPython 3.12; the
+        #: loop's own note of its thread costs none.
+        self.knows_thread = sys.version_info < (3, 12) and hasattr(loop, "_thread_id")
         #: Results that are converted in another way than the client's, by number.
         self._conversions: dict[int, Conversion] = {}
         self._is_quick = not options.default.mends_all
@@ -310,6 +315,17 @@ class Port:
             await asyncio.sleep(_CLOSING_NAP)
         self._on_readable()
         self.core.release()
+
+
+def _future_maker(loop: asyncio.AbstractEventLoop) -> Callable[[], Future]:
+    """The loop's create_future(), without a call in between where that is the usual
+    one."""
+    if getattr(type(loop), "create_future", None) is _usual_create_future:
+        return functools.partial(asyncio.Future, loop=loop)
+    return loop.create_future
+
+
+_usual_create_future = asyncio.BaseEventLoop.create_future
 
 
 def _without_done(

@@ -8,6 +8,7 @@ import os
 import weakref
 from asyncio import get_running_loop
 from collections.abc import Iterable, Sequence
+from threading import get_ident
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
@@ -102,15 +103,20 @@ class Client:
             future = self._submit_one(args, timeout, decode, may_block)
         else:
             port = self._port
-            if port is None or port.loop is not get_running_loop():
+            if port is None or (
+                port.loop._thread_id != get_ident()  # type: ignore[attr-defined]
+                if port.knows_thread
+                else port.loop is not get_running_loop()
+            ):
                 port = self._find_port()
             future = port.create_future()
             port.futures.append(future)
             commands = port.commands
             commands.append(args)
-            if len(commands) == 1:
+            count = len(commands)
+            if count == 1:
                 port.begin()
-            elif len(commands) == BATCH:
+            elif count == BATCH:
                 port.flush()
         try:
             return await future
@@ -130,15 +136,20 @@ class Client:
         if timeout is not None or decode is not None or may_block:
             return self._submit_one(args, timeout, decode, may_block)
         port = self._port
-        if port is None or port.loop is not get_running_loop():
+        if port is None or (
+            port.loop._thread_id != get_ident()  # type: ignore[attr-defined]
+            if port.knows_thread
+            else port.loop is not get_running_loop()
+        ):
             port = self._find_port()
         future = port.create_future()
         port.futures.append(future)
         commands = port.commands
         commands.append(args)
-        if len(commands) == 1:
+        count = len(commands)
+        if count == 1:
             port.begin()
-        elif len(commands) == BATCH:
+        elif count == BATCH:
             port.flush()
         return future
 

@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: MIT
+"""Which interpreter of the process is this?
+
+The library's thread, its at-exit and at-fork hooks belong to the main interpreter: a
+second one would close or lose connections of the first.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+
+def _is_main() -> bool:
+    for name in ("_interpreters", "_xxsubinterpreters"):
+        try:
+            interpreters: Any = importlib.import_module(name)
+        except ImportError:
+            continue
+        current, main = interpreters.get_current(), interpreters.get_main()
+        # Newer versions give a pair of the number and where it comes from.
+        return bool(current == main)
+    return True  # an interpreter without others
+
+
+if not _is_main():
+    raise ImportError("shoal works in the main interpreter of a process only")
