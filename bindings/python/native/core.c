@@ -23,6 +23,11 @@ static void on_event(shoal_client_t *client, const shoal_event_t *event, void *d
     kept->status = shoal_event_status(event);
     kept->delay_us = shoal_event_delay_us(event);
     kept->epoch = shoal_event_epoch(event);
+    core->is_ready = kept->kind == SHOAL_EVENT_READY;
+    if (core->is_ready)
+        core->last_status = 0;
+    else if (kept->kind == SHOAL_EVENT_LOST)
+        core->last_status = kept->status;
     strncpy(kept->detail, shoal_event_detail(event), sizeof kept->detail - 1);
     pthread_mutex_unlock(&core->lock);
 }
@@ -147,6 +152,19 @@ bool shoalpy_core_wait_gone(shoalpy_core_t *core, uint64_t wait_us)
 bool shoalpy_core_step(shoalpy_core_t *core, uint64_t wait_us)
 {
     return core->is_gone || shoal_client_step(core->client, wait_us) == 1;
+}
+
+int shoalpy_core_is_ready(shoalpy_core_t *core)
+{
+    int rc = SHOAL_ETIMEOUT;
+
+    pthread_mutex_lock(&core->lock);
+    if (core->is_ready)
+        rc = 0;
+    else if (core->last_status == SHOAL_EAUTH)
+        rc = SHOAL_EAUTH;
+    pthread_mutex_unlock(&core->lock);
+    return rc;
 }
 
 int shoalpy_core_wait_ready(shoalpy_core_t *core, uint64_t wait_us)

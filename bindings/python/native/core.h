@@ -36,6 +36,8 @@ typedef struct shoalpy_core {
     pthread_mutex_t lock;    /* of what follows */
     pthread_cond_t changed;  /* it is gone */
     bool is_gone;
+    bool is_ready;   /* by the last event */
+    int last_status; /* of the last loss; 0: none since it was ready */
     uint64_t events_seen, events_told; /* the last SHOALPY_EVENTS are kept */
     shoalpy_event_t events[SHOALPY_EVENTS];
 } shoalpy_core_t;
@@ -57,6 +59,8 @@ bool shoalpy_core_wait_gone(shoalpy_core_t *core, uint64_t wait_us);
 /* A borrowed one: one step.  True: it is gone. */
 bool shoalpy_core_step(shoalpy_core_t *core, uint64_t wait_us);
 
+/* Is the connection ready?  0, SHOAL_EAUTH, or SHOAL_ETIMEOUT for not yet. */
+int shoalpy_core_is_ready(shoalpy_core_t *core);
 /* Block until the connection is ready, wait_us at most; not for a borrowed one. */
 int shoalpy_core_wait_ready(shoalpy_core_t *core, uint64_t wait_us);
 int shoalpy_core_stats(shoalpy_core_t *core, shoal_stats_t *ret_stats);

@@ -100,6 +100,7 @@ void shoalpy_core_free(shoalpy_core_t *core);
 int shoalpy_core_close(shoalpy_core_t *core, uint64_t drain_us);
 bool shoalpy_core_wait_gone(shoalpy_core_t *core, uint64_t wait_us);
 bool shoalpy_core_step(shoalpy_core_t *core, uint64_t wait_us);
+int shoalpy_core_is_ready(shoalpy_core_t *core);
 int shoalpy_core_wait_ready(shoalpy_core_t *core, uint64_t wait_us);
 int shoalpy_core_stats(shoalpy_core_t *core, shoal_stats_t *ret_stats);
 size_t shoalpy_core_events(shoalpy_core_t *core, shoalpy_event_t *events, size_t count_max, uint64_t *ret_lost);

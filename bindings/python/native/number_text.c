@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "number_text.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -10,7 +11,7 @@
 /* Beyond these, repr() writes an exponent. */
 #define EXPONENT_MIN (-4)
 #define EXPONENT_MAX 16
-#define DIGITS_MIN 15 /* that every double has */
+#define DIGITS_MIN 15 /* that every normal double has */
 #define DIGITS_MAX 17 /* that tell any two apart */
 
 size_t shoalpy_integer_text(int64_t value, char *text)
@@ -30,18 +31,47 @@ size_t shoalpy_integer_text(int64_t value, char *text)
     return bytes;
 }
 
-/* value = 0.digits * 10^(exponent + 1), without zeros at the end.  The number of digits.  The
- * decimal point may be a comma, by the locale: it is skipped, and strtod() knows it. */
+/* Round the digits of "d.ddde+x" up by one unit of the last place.  False: all are 9. */
+static bool round_up(char *text)
+{
+    char *at = strchr(text, 'e');
+
+    while (at-- > text) {
+        if (*at >= '0' && *at < '9') {
+            ++*at;
+            return true;
+        }
+        if (*at == '9')
+            *at = '0';
+    }
+    return false;
+}
+
+/* Write the value with so many digits.  Does the text read back as the value?  Above a
+ * power of two the doubles are twice as far apart as below: there the text that reads back
+ * may be not the nearest, but the next above. */
+static bool is_exact(double value, int digits, char *text, size_t bytes_max)
+{
+    int exponent;
+
+    snprintf(text, bytes_max, "%.*e", digits - 1, value);
+    if (strtod(text, NULL) == value)
+        return true;
+    return frexp(value, &exponent) == 0.5 && round_up(text) &&
+           strtod(text, NULL) == value;
+}
+
+/* value = 0.digits * 10^(exponent + 1), without zeros at the end.  The number of digits.
+ * The decimal point may be a comma, by the locale: it is skipped, and strtod() knows it.
+ */
 static size_t split(double value, char digits[DIGITS_MAX], int *ret_exponent)
 {
     char text[48];
     size_t count = 0;
-    int wanted = DIGITS_MIN;
+    int wanted = value < DBL_MIN ? 1 : DIGITS_MIN;
 
-    do
-        snprintf(text, sizeof text, "%.*e", wanted - 1, value);
-    while (strtod(text, NULL) != value && ++wanted <= DIGITS_MAX);
-
+    while (!is_exact(value, wanted, text, sizeof text) && wanted < DIGITS_MAX)
+        wanted++;
     for (const char *at = text; *at != 'e'; at++)
         if (*at >= '0' && *at <= '9')
             digits[count++] = *at;

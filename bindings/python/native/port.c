@@ -25,6 +25,7 @@ struct shoalpy_port {
     shoalpy_requests_t requests;
     shoalpy_results_t results;
     context_t contexts[REPLY_FLAGS];
+    bool has_lost; /* memory ran out: results are lost, and the port is of no use */
     uint64_t submitted; /* tags of the completion queue */
 };
 
@@ -118,8 +119,12 @@ int64_t shoalpy_port_pump(shoalpy_port_t *port)
     int64_t again = port->completions ? take(port) : step(port);
     int64_t bytes = shoalpy_results_end(&port->results);
 
-    if (bytes < 0 || (again < 0 && bytes == 0))
-        return bytes < 0 ? bytes : again;
+    if (bytes < 0)
+        port->has_lost = true;
+    if (port->has_lost)
+        return SHOAL_ENOMEM;
+    if (again < 0 && bytes == 0)
+        return again;
     port->view.data = port->results.stream.data;
     return bytes * 2 + (again != 0);
 }
@@ -140,6 +145,14 @@ static int submit(shoalpy_port_t *port, const shoal_call_t *call, unsigned reply
     return shoal_client_submit_many(client, requests->commands, requests->count, call,
                                     on_result, &port->contexts[reply_flags],
                                     ret_ticket);
+}
+
+/* The commands are queued, whatever becomes of the pump: it is asked again. */
+static int64_t pump_after_submitting(shoalpy_port_t *port)
+{
+    int64_t outcome = shoalpy_port_pump(port);
+
+    return outcome < 0 ? 1 : outcome;
 }
 
 int64_t shoalpy_port_submit(shoalpy_port_t *port, const char *stream, size_t bytes,
@@ -163,7 +176,7 @@ int64_t shoalpy_port_submit(shoalpy_port_t *port, const char *stream, size_t byt
         return rc;
     port->submitted += port->requests.count;
     port->view.first = shoalpy_number(ticket);
-    return port->completions ? 0 : shoalpy_port_pump(port);
+    return port->completions ? 0 : pump_after_submitting(port);
 }
 
 int shoalpy_port_cancel(shoalpy_port_t *port, uint64_t number)

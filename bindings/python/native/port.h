@@ -11,7 +11,7 @@
  * time uses a port: the event loop's.
  *
  * Submitting and pumping return
- *   below 0      an error
+ *   below 0      an error; if it is submitting that returns it, nothing was queued
  *   otherwise    the bytes of the results' stream (shoalpy_results_t) at `data`, which lasts
  *                until the next call; times 2, plus 1 if the port is to be pumped again
  *                without waiting for the descriptor

@@ -10,6 +10,8 @@
 
 #define BLOCK_NUMBERS 126
 #define COMMANDS_FIRST 16
+/* What more arguments than these took is given back. */
+#define ARGUMENTS_KEPT 65536
 
 /* Texts of numbers, which must not move. */
 struct shoalpy_block {
@@ -26,8 +28,11 @@ typedef struct stream {
 typedef struct reader {
     shoalpy_requests_t *requests;
     stream_t stream;
-    size_t first; /* argument of the command under way */
-    int marks;    /* open: of the list, and of a tuple */
+    size_t first;  /* argument of the command under way */
+    size_t listed; /* commands that are in the list */
+    bool is_list;
+    int marks;       /* open: of the list, and of a tuple */
+    size_t begun[2]; /* by mark: commands before it */
 } reader_t;
 
 void shoalpy_requests_release(shoalpy_requests_t *requests)
@@ -46,6 +51,10 @@ void shoalpy_requests_release(shoalpy_requests_t *requests)
 /* Keep one block for the next stream. */
 static void clear(shoalpy_requests_t *requests)
 {
+    if (requests->arguments_capacity > ARGUMENTS_KEPT) {
+        shoalpy_requests_release(requests);
+        return;
+    }
     while (requests->numbers && requests->numbers->next) {
         shoalpy_block_t *next = requests->numbers->next;
         free(requests->numbers);
@@ -231,12 +240,13 @@ static bool grow_commands(shoalpy_requests_t *requests)
 }
 
 /* The arguments since the last command are a command: all of them, or the stream holds a
- * tuple in a tuple. */
+ * tuple in a tuple.  Outside the list's mark each command joins the list by itself. */
 static int end_command(reader_t *reader, size_t arguments)
 {
     shoalpy_requests_t *requests = reader->requests;
 
-    if (arguments == 0 || loose(reader) != arguments)
+    if (arguments == 0 || loose(reader) != arguments ||
+        (reader->marks == 0 && requests->count > reader->listed))
         return SHOAL_EINVAL;
     if (requests->count == requests->commands_capacity && !grow_commands(requests))
         return SHOAL_ENOMEM;
@@ -245,13 +255,33 @@ static int end_command(reader_t *reader, size_t arguments)
     return 0;
 }
 
+/* Only before all commands. */
+static int begin_list(reader_t *reader)
+{
+    if (reader->is_list || reader->requests->count > 0 || loose(reader) > 0 ||
+        reader->marks > 0)
+        return SHOAL_EINVAL;
+    reader->is_list = true;
+    return 0;
+}
+
+/* The commands so far are in the list. */
+static int extend_list(reader_t *reader)
+{
+    if (!reader->is_list || reader->marks > 0 || loose(reader) > 0)
+        return SHOAL_EINVAL;
+    reader->listed = reader->requests->count;
+    return 0;
+}
+
 /* A mark opens the list, once it was announced, or a tuple of more than three.  Which one
  * shows at its end. */
 static int open_mark(reader_t *reader)
 {
-    if (loose(reader) > 0 || reader->marks == 2)
+    if (loose(reader) > 0 || reader->marks == 2 ||
+        (reader->marks == 0 && reader->requests->count > reader->listed))
         return SHOAL_EINVAL;
-    reader->marks++;
+    reader->begun[reader->marks++] = reader->requests->count;
     return 0;
 }
 
@@ -260,9 +290,20 @@ static int close_mark(reader_t *reader, bool is_tuple)
     if (reader->marks == 0)
         return SHOAL_EINVAL;
     reader->marks--;
-    if (is_tuple)
-        return end_command(reader, loose(reader));
-    return loose(reader) == 0 ? 0 : SHOAL_EINVAL;
+    if (!is_tuple)
+        return extend_list(reader);
+    /* Were there commands since the mark, they would be tuples in this tuple. */
+    return reader->begun[reader->marks] == reader->requests->count
+               ? end_command(reader, loose(reader))
+               : SHOAL_EINVAL;
+}
+
+static bool is_whole(const reader_t *reader)
+{
+    size_t count = reader->requests->count;
+
+    return loose(reader) == 0 && reader->marks == 0 &&
+           (reader->is_list ? count == reader->listed : count == 1);
 }
 
 static int read_one(reader_t *reader, unsigned char opcode)
@@ -272,12 +313,11 @@ static int read_one(reader_t *reader, unsigned char opcode)
         return skip(reader, 1);
     case OP_FRAME:
         return skip(reader, 8);
-    case OP_EMPTY_LIST: /* the only one: before all commands */
-        return reader->requests->count == 0 && loose(reader) == 0 && reader->marks == 0
-                   ? 0
-                   : SHOAL_EINVAL;
-    case OP_APPEND:
-        return loose(reader) == 0 ? 0 : SHOAL_EINVAL;
+    case OP_EMPTY_LIST:
+        return begin_list(reader);
+    case OP_APPEND: /* of one command */
+        return reader->requests->count > reader->listed ? extend_list(reader)
+                                                        : SHOAL_EINVAL;
     case OP_MARK:
         return open_mark(reader);
     case OP_APPENDS:
@@ -345,7 +385,7 @@ int shoalpy_requests_read(shoalpy_requests_t *requests, const char *stream,
             break;
         rc = read_one(&reader, opcode);
     }
-    if (rc == 0 && (loose(&reader) > 0 || reader.marks > 0))
+    if (rc == 0 && !is_whole(&reader))
         rc = SHOAL_EINVAL;
     if (rc == 0)
         place(requests);

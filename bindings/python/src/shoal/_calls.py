@@ -54,9 +54,20 @@ class _Thread(threading.local):
     interrupt a call and begin another: that one gets a caller of its own."""
 
     caller: _Caller | None = None
+    has_called = False
 
 
 _thread = _Thread()
+
+
+def _new_caller() -> _Caller:
+    _thread.has_called = True
+    return _Caller()
+
+
+def is_in_call() -> bool:
+    """Does this thread run a signal handler that interrupted a call of its own?"""
+    return _thread.caller is None and _thread.has_called
 
 
 def _refuse(native: Any, status: int) -> Exception:
@@ -74,7 +85,7 @@ def call(
 ) -> tuple[int, Any]:
     """One command: the kind of its result, and the value. Raises Unpackable or
     Refused."""
-    caller = _thread.caller or _Caller()
+    caller = _thread.caller or _new_caller()
     _thread.caller = None
     native = caller.native
     try:
@@ -105,7 +116,7 @@ def call_many(
     reply_flags: int,
 ) -> tuple[int, list[Any]]:
     """Many commands: the number of the first, and the list [number, what, ...]."""
-    caller = _thread.caller or _Caller()
+    caller = _thread.caller or _new_caller()
     _thread.caller = None
     native = caller.native
     try:

@@ -33,7 +33,7 @@ class Event(NamedTuple):
 class Core:
     """One connection. `borrowed`: the event loop that uses it drives it."""
 
-    __slots__ = ("__weakref__", "handle", "is_borrowed", "is_closed", "pid")
+    __slots__ = ("__weakref__", "handle", "is_borrowed", "is_closed", "is_gone", "pid")
 
     def __init__(self, options: Options, *, borrowed: bool) -> None:
         self.handle: Any = None
@@ -47,14 +47,19 @@ class Core:
             raise error_of(status)
         self.handle = holder[0]
         self.is_borrowed = borrowed
-        self.is_closed = False
+        self.is_closed = self.is_gone = False
         self.pid = os.getpid()
         _open_cores.add(self)
 
     def __del__(self) -> None:
-        """Collected without a close: nobody waits for its results any more."""
-        if self.handle and not self.is_closed and not self.is_foreign():
+        """Nobody holds it any more, so no thread is in a call on it. If it was not
+        closed, nobody waits for its results either."""
+        if not self.handle or self.is_foreign():
+            return
+        if not self.is_closed:
             self.close(0.0, _EXIT_SECONDS)
+        if self.is_gone or self.has_gone(0):
+            lib.shoalpy_core_free(self.handle)
 
     def is_foreign(self) -> bool:
         """Was it opened by the process that this one was forked from?"""
@@ -69,15 +74,17 @@ class Core:
     def has_gone(self, wait_us: int) -> bool:
         """Wait for the end of the close; true when it has come. A borrowed one is
         driven on."""
+        if self.is_gone:
+            return True
         if self.is_borrowed:
             return bool(lib.shoalpy_core_step(self.handle, wait_us))
         return bool(lib.shoalpy_core_wait_gone(self.handle, wait_us))
 
-    def release(self) -> None:
-        """It has gone: its memory goes, too."""
+    def note_gone(self) -> None:
+        """It has gone. Its handle refuses calls, and is freed with this object: other
+        threads may be about to use it."""
         _open_cores.discard(self)
-        handle, self.handle = self.handle, None
-        lib.shoalpy_core_free(handle)
+        self.is_gone = True
 
     def close(self, drain: float, seconds: float | None = None) -> bool:
         """Close, and wait for it. False: not in `seconds`."""
@@ -86,7 +93,7 @@ class Core:
         while not self.has_gone(_WAIT_US):
             if until is not None and time.monotonic() > until:
                 return False
-        self.release()
+        self.note_gone()
         return True
 
     def events(self) -> list[Event]:

@@ -8,10 +8,10 @@ argument at a time.
 
 from __future__ import annotations
 
-import io
 import pickle
+import struct
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from typing import Any, NoReturn, Protocol
 
 from .exceptions import DataError
 
@@ -41,52 +41,72 @@ class Packer(Protocol):
         ...
 
 
+class _NoReducers(dict[type, Any]):
+    """How to pickle objects of other types: not at all. None of their code runs."""
+
+    def __missing__(self, kind: type) -> NoReturn:
+        raise TypeError(f"cannot pack {kind.__name__}")
+
+
+class _Parts:
+    """A file for the pickler, which writes what is large by itself."""
+
+    __slots__ = ("write",)
+
+    def __init__(self, write: Callable[[bytes], object]) -> None:
+        self.write = write
+
+
 def _new_fast_packer() -> Packer:
     """A packer of the interpreter's own pickler, without its memo."""
-    file = io.BytesIO()
-    pickler = pickle.Pickler(file, PROTOCOL)
+    parts: list[bytes] = []
+    pickler = pickle.Pickler(_Parts(parts.append), PROTOCOL)
     pickler.fast = True
-    dump, seek, truncate, getvalue = (
-        pickler.dump,
-        file.seek,
-        file.truncate,
-        file.getvalue,
-    )
+    pickler.dispatch_table = _NoReducers()
+    dump, pop, clear, join = pickler.dump, parts.pop, parts.clear, b"".join
 
     def pack(commands: Sequence[Any] | Command) -> bytes:
-        seek(0)
-        truncate()
-        dump(commands)
-        return getvalue()
+        try:
+            dump(commands)
+        except BaseException:
+            clear()
+            raise
+        if len(parts) == 1:
+            return pop()
+        stream = join(parts)
+        clear()
+        return stream
 
     return pack
 
 
-def _pack_argument(argument: Any) -> bytes:
+def _pack_argument(argument: object) -> bytes:
     kind = type(argument)
     if kind is str:
-        data: bytes = argument.encode("utf-8", "surrogatepass")
-        return b"X" + len(data).to_bytes(4, "little") + data
+        data = argument.encode("utf-8", "surrogatepass")  # type: ignore[attr-defined]
+        return b"\x8d" + len(data).to_bytes(8, "little") + data
     if kind is bytes or kind is bytearray:
-        data = bytes(argument)
-        return b"B" + len(data).to_bytes(4, "little") + data
+        data = bytes(argument)  # type: ignore[call-overload]
+        return b"\x8e" + len(data).to_bytes(8, "little") + data
     if kind is int:
-        data = argument.to_bytes(9, "little", signed=True)
-        if data[8] == (data[7] >> 7) * 0xFF:
-            data = data[:8]
-        return b"\x8a" + bytes([len(data)]) + data
+        data = argument.to_bytes(8, "little", signed=True)  # type: ignore[attr-defined]
+        return b"\x8a\x08" + data
+    if kind is float:
+        return struct.pack(">cd", b"G", argument)
     raise TypeError(f"cannot pack {kind.__name__}")
 
 
 def _pack_slowly(commands: Sequence[Any] | Command) -> bytes:
-    """The same stream in plain Python, for interpreters whose pickler differs."""
-    rows = commands if type(commands) is list else [commands]
-    parts = [b"\x80\x05]("]
-    for row in rows:
+    """An equivalent stream in plain Python, for interpreters whose pickler differs."""
+    is_list = type(commands) is list
+    parts = [b"\x80\x05"]
+    if is_list:
+        parts.append(b"](")
+    for row in commands if is_list else [commands]:
         parts.append(b"(")
         parts.extend(map(_pack_argument, row))
         parts.append(b"t")
-    parts.append(b"e.")
+    parts.append(b"e." if is_list else b".")
     return b"".join(parts)
 
 
@@ -108,7 +128,7 @@ def new_packer() -> Packer:
     return _new_fast_packer() if IS_FAST else _pack_slowly
 
 
-def _encode(argument: object, encode: Callable[[str], bytes]) -> bytes:
+def _encode(argument: object, encoding: str, errors: str) -> bytes:
     if isinstance(argument, (bytes, bytearray, memoryview)):
         return bytes(argument)
     if isinstance(argument, bool):
@@ -118,7 +138,7 @@ def _encode(argument: object, encode: Callable[[str], bytes]) -> bytes:
     elif isinstance(argument, float):
         return float.__repr__(argument).encode()
     elif isinstance(argument, str):
-        return encode(argument)
+        return str.encode(argument, encoding, errors)
     raise DataError(
         f"Invalid input of type: '{type(argument).__name__}'. "
         "Convert to a bytes, string, int or float first."
@@ -129,13 +149,10 @@ def encoded(
     command: Sequence[object], encoding: str = "utf-8", errors: str = "strict"
 ) -> tuple[bytes, ...]:
     """The command with every argument as bytes; DataError for one that cannot be."""
-
-    def encode(text: str) -> bytes:
-        try:
-            return str.encode(text, encoding, errors)
-        except UnicodeEncodeError as error:
-            raise DataError(f"Invalid input: {error}") from error
-
     if not command:
         raise DataError("Invalid input: a command without a name")
-    return tuple(_encode(argument, encode) for argument in command)
+    try:
+        return tuple(_encode(argument, encoding, errors) for argument in command)
+    except ValueError as error:
+        # No character of the encoding, an int of too many digits, a released view.
+        raise DataError(f"Invalid input: {error}") from error

@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import time
+import weakref
 from collections.abc import Callable, Iterable, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -51,6 +53,7 @@ class Client:
         self._lock = threading.Lock()
         self._is_closed = False
         self._async: AsyncClient | None = None
+        _clients.add(self)
 
     @classmethod
     def from_url(cls, url: str, **options: Unpack[ClientOptions]) -> Self:
@@ -167,10 +170,7 @@ class Client:
         is_encoded = False
         while True:
             if isinstance(problem, _calls.Refused):
-                core = self._core
-                if core is not None and core.is_foreign():
-                    self._core = None
-                elif (
+                if (
                     problem.status == lib.SHOAL_EFULL
                     and waits_for_room
                     and time.monotonic() < until
@@ -197,6 +197,12 @@ class Client:
             if self._core is None:
                 self._core = Core(self._options, borrowed=False)
             return self._core
+
+    def _forget(self) -> None:
+        """In the child of a fork: the connection is the parent's, and a thread that is
+        not here may hold the lock."""
+        self._core = None
+        self._lock = threading.Lock()
 
     def wait_ready(self, timeout: float | None = None) -> None:
         """Connect, and wait until commands can flow: `timeout` seconds at most, None:
@@ -236,7 +242,11 @@ class Client:
         with self._lock:
             self._is_closed = True
             core, self._core = self._core, None
-        if core is not None and not core.is_foreign():
+        if core is None:
+            return
+        if _calls.is_in_call():  # it ends by itself, once the call has returned
+            core.begin_close(round(drain * 1e6))
+        else:
             core.close(drain)
 
     def __enter__(self) -> Self:
@@ -252,6 +262,17 @@ class Client:
 
     def __repr__(self) -> str:
         return f"<shoal.Client {self._options.shown_url}>"
+
+
+_clients: weakref.WeakSet[Client] = weakref.WeakSet()
+
+
+def _forget_all() -> None:
+    for client in list(_clients):
+        client._forget()
+
+
+os.register_at_fork(after_in_child=_forget_all)
 
 
 class Pipeline(Gathered):

@@ -286,6 +286,12 @@ class Port:
             self.loop.remove_reader(self._view.fd)
         self._backlog.fail_all(ClosedError("the client is closed"))
 
+    def abandon(self) -> None:
+        """The loop runs no more: nobody waits for anything."""
+        self.detach()
+        if self.core.is_borrowed:
+            self.core.close(0.0)
+
     async def close(self, drain: float, owns_core: bool) -> None:
         """Finish what is outstanding in `drain` seconds, and end."""
         if not self.is_open:
@@ -307,14 +313,14 @@ class Port:
                 self._take(status)
             await asyncio.sleep(_CLOSING_NAP)
         self.is_open = False
-        self.core.release()
+        self.core.note_gone()
 
     async def _close_shared(self) -> None:
         while not self.core.has_gone(0):
             self._on_readable()
             await asyncio.sleep(_CLOSING_NAP)
         self._on_readable()
-        self.core.release()
+        self.core.note_gone()
 
 
 def _future_maker(loop: asyncio.AbstractEventLoop) -> Callable[[], Future]:

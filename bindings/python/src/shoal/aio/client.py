@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import time
 import weakref
 from asyncio import get_running_loop
 from collections.abc import Iterable, Sequence
@@ -16,6 +17,7 @@ from .. import stats
 from .._core import Core, Event
 from .._native import lib
 from .._options import DEFAULT_URL, ClientOptions, Options, microseconds
+from .._outcomes import error_of
 from .._pipeline import Gathered, without_exceptions
 from .._requests import Argument
 from ..exceptions import ClosedError
@@ -31,6 +33,8 @@ if TYPE_CHECKING:
 #: while the tick goes on.
 BATCH = 512
 _CancelledError = asyncio.CancelledError
+#: How often wait_ready() looks, in seconds.
+_READY_NAP = 0.002
 
 
 class Client:
@@ -249,10 +253,7 @@ class Client:
     def _drop_closed_loops(self) -> None:
         """Loops that were closed without closing the client before."""
         for loop in [loop for loop in list(self._ports) if loop.is_closed()]:
-            port = self._ports.pop(loop)
-            port.detach()
-            if port.core.is_borrowed:
-                port.core.close(0.0)
+            self._ports.pop(loop).abandon()
 
     def _forget(self) -> None:
         """In the child of a fork: nothing of this is ours."""
@@ -262,9 +263,17 @@ class Client:
         self._core = self._port = None
 
     async def wait_ready(self, timeout: float | None = None) -> None:
-        """Connect, and wait until commands can flow. Raises TimeoutError, or
-        AuthenticationError."""
-        await self._submit_one(("PING",), timeout, None, False)
+        """Connect, and wait until commands can flow: `timeout` seconds at most, None:
+        the client's timeout. Raises TimeoutError or AuthenticationError."""
+        core = self._find_port().core
+        wait_us = self._options.timeout_us if timeout is None else microseconds(timeout)
+        until = time.monotonic() + wait_us / 1e6
+        while (status := lib.shoalpy_core_is_ready(core.handle)) != 0:
+            if core.is_closed:
+                raise ClosedError("the client is closed")
+            if status != lib.SHOAL_ETIMEOUT or time.monotonic() >= until:
+                raise error_of(status)
+            await asyncio.sleep(_READY_NAP)
 
     def stats(self) -> Stats:
         """A snapshot of the counters of the running loop's connection."""
@@ -282,15 +291,19 @@ class Client:
         self._port = None
         self._drop_closed_loops()
         ports, self._ports = self._ports, {}
-        here = get_running_loop()
+        core, self._core = self._core, None
         owns = self._shared is None
         for loop, port in ports.items():
-            closing = port.close(drain, owns)
-            if loop is here:
-                await closing
-            else:
+            if loop is get_running_loop():
+                await port.close(drain, owns)
+            elif loop.is_running():  # in another thread
+                closing = port.close(drain, owns)
                 handed = asyncio.run_coroutine_threadsafe(closing, loop)
                 await asyncio.wrap_future(handed)
+            else:
+                port.abandon()
+        if core is not None:
+            await asyncio.to_thread(core.close, drain)
 
     async def aclose(self) -> None:
         """The same as `close()`."""
