@@ -60,9 +60,13 @@ class _Thread(threading.local):
 _thread = _Thread()
 
 
-def _new_caller() -> _Caller:
+def _new_caller() -> tuple[_Caller, _Caller | None]:
+    """A caller for a thread that has none at hand, and what it is left with after the
+    call: it, or nothing if the call below this one has the thread's own."""
+    caller = _Caller()
+    kept = None if _thread.has_called else caller
     _thread.has_called = True
-    return _Caller()
+    return caller, kept
 
 
 def is_in_call() -> bool:
@@ -85,7 +89,9 @@ def call(
 ) -> tuple[int, Any]:
     """One command: the kind of its result, and the value. Raises Unpackable or
     Refused."""
-    caller = _thread.caller or _new_caller()
+    caller = kept = _thread.caller
+    if caller is None:
+        caller, kept = _new_caller()
     _thread.caller = None
     native = caller.native
     try:
@@ -105,7 +111,7 @@ def call(
         _give_up(native)
         raise
     finally:
-        _thread.caller = caller
+        _thread.caller = kept
 
 
 def call_many(
@@ -116,7 +122,9 @@ def call_many(
     reply_flags: int,
 ) -> tuple[int, list[Any]]:
     """Many commands: the number of the first, and the list [number, what, ...]."""
-    caller = _thread.caller or _new_caller()
+    caller = kept = _thread.caller
+    if caller is None:
+        caller, kept = _new_caller()
     _thread.caller = None
     native = caller.native
     try:
@@ -136,4 +144,4 @@ def call_many(
         _give_up(native)
         raise
     finally:
-        _thread.caller = caller
+        _thread.caller = kept
