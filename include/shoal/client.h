@@ -53,15 +53,15 @@ enum shoal_call_flag {
     SHOAL_CALL_ONCE = 1 << 1,
     /** Do not hold it back to gather company. */
     SHOAL_CALL_URGENT = 1 << 2,
-    /** If the client is full, wait for room until the deadline instead of failing
-     *  with SHOAL_EFULL.  Not on the loop thread. */
+    /** If the client is full, wait for room until the deadline.  Not on the loop thread. */
     SHOAL_CALL_WAIT_FOR_ROOM = 1 << 3,
-    /** Allow a command that blocks on the server (BLPOP, WAIT, ...).  Every command
-     *  behind it on the connection waits as well. */
+    /** Allow a command that blocks on the server (BLPOP, ...): those behind it wait, too. */
     SHOAL_CALL_MAY_BLOCK = 1 << 4,
     /** Commands of one shoal_client_submit_many() stay together: nothing of other
      *  callers comes between them on the wire.  Needed for MULTI ... EXEC. */
-    SHOAL_CALL_CONTIGUOUS = 1 << 5
+    SHOAL_CALL_CONTIGUOUS = 1 << 5,
+    /** The sink of a blocking call may run on its thread, which must hold no lock of it. */
+    SHOAL_CALL_SINK_HERE = 1 << 6
 };
 
 /** Extras of one call.  Zero means default; initialise with {.size = sizeof it}. */

@@ -136,8 +136,8 @@ SHOAL_EXTERN void shoal_reply_release(const shoal_reply_t *reply);
  * result callback follows last, with a NULL reply.  An error reply does not go to the
  * sink: the result has it.
  *
- * Every function is required.  They run on the loop thread, must not block, and
- * must not call into the client.
+ * Every function is required.  They run on the loop thread (see also
+ * SHOAL_CALL_SINK_HERE), must not block, and must not call into the client.
  */
 typedef struct shoal_sink {
     /** A value without children; borrowed until the call returns. */
@@ -149,6 +149,19 @@ typedef struct shoal_sink {
     /** What was delivered for this reply so far is void. */
     void (*on_reset)(void *data);
 } shoal_sink_t;
+
+/**
+ * Hand a reply that is there already to a sink, as if it were decoded just now.
+ *
+ * @param sink on_reset is not called; errors are leaves like any other
+ * @param data handed to the sink untouched
+ *
+ * Threads:   any; the sink's functions run before this call returns
+ * Ownership: nothing passed in is kept
+ * Since:     0.1
+ */
+SHOAL_EXTERN void shoal_reply_visit(const shoal_reply_t *reply,
+                                    const shoal_sink_t *sink, void *data);
 
 #ifdef __cplusplus
 }

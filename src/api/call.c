@@ -128,7 +128,8 @@ int shoal_client_call_begin(shoal_client_t *client, const shoal_command_t *comma
         return rc;
     }
     /* A sink is a callback: not for a thread that may hold locks of its own. */
-    waiter->may_drive = submission.call.sink == NULL;
+    waiter->may_drive =
+        !submission.call.sink || submission.call.flags & SHOAL_CALL_SINK_HERE;
     submission.is_driving = waiter->may_drive ? &is_driving : NULL;
     submission.data = waiter;
     if (wait_us != SHOAL_TIMEOUT_NEVER)

@@ -15,7 +15,8 @@
 #define COMMANDS_MAX 65536
 #define CALL_FLAGS_ALL                                                                 \
     (SHOAL_CALL_IDEMPOTENT | SHOAL_CALL_ONCE | SHOAL_CALL_URGENT |                     \
-     SHOAL_CALL_WAIT_FOR_ROOM | SHOAL_CALL_MAY_BLOCK | SHOAL_CALL_CONTIGUOUS)
+     SHOAL_CALL_WAIT_FOR_ROOM | SHOAL_CALL_MAY_BLOCK | SHOAL_CALL_CONTIGUOUS |         \
+     SHOAL_CALL_SINK_HERE)
 /* Tickets of the loop thread, so that both kinds ascend by themselves. */
 #define LOOP_TICKET (UINT64_C(1) << 63)
 

@@ -440,3 +440,8 @@ void shoal__reply_to_sink(const shoal_reply_t *reply, const shoal_sink_t *sink,
         reply++;
     }
 }
+
+void shoal_reply_visit(const shoal_reply_t *reply, const shoal_sink_t *sink, void *data)
+{
+    shoal__reply_to_sink(reply, sink, data);
+}

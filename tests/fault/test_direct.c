@@ -105,6 +105,30 @@ static void test_a_call_with_a_sink_does_not_drive(void **state)
     assert_false(pthread_equal(thread, pthread_self()));
 }
 
+/* Unless the caller says that it may run there. */
+static void test_a_call_with_a_sink_of_its_own_drives(void **state)
+{
+    scene_t *scene = *state;
+    pthread_t thread = {0};
+    const shoal_sink_t sink = {.on_leaf = ignore_leaf};
+    shoal_command_t command = WORDS("ECHO", "x");
+    shoal_call_t extras = {.size = sizeof extras,
+                           .flags = SHOAL_CALL_SINK_HERE,
+                           .sink = &sink,
+                           .sink_data = &thread};
+    shoal_result_t *result = NULL;
+
+    lone_caller_open(scene);
+    uint64_t before = lone_caller_drives(scene);
+    assert_int_equal(shoal_client_call_with(scene->client, &command, &extras, &result),
+                     0);
+    assert_int_equal(shoal_result_status(result), 0);
+    assert_null(shoal_result_reply(result));
+    shoal_result_release(result);
+    assert_int_equal(lone_caller_drives(scene), before + 1);
+    assert_true(pthread_equal(thread, pthread_self()));
+}
+
 /* ---- company ---- */
 
 typedef struct visit {
@@ -283,6 +307,7 @@ int main(void)
         SCENE_TEST(test_retried_error_replies),
         SCENE_TEST(test_refused_in_a_direct_call),
         SCENE_TEST(test_a_call_with_a_sink_does_not_drive),
+        SCENE_TEST(test_a_call_with_a_sink_of_its_own_drives),
         SCENE_TEST(test_a_callback_runs_elsewhere),
         SCENE_TEST(test_a_second_blocking_call),
         SCENE_TEST(test_a_completion_queue_is_announced),

@@ -11,15 +11,18 @@
 struct shoalpy_collection {
     pthread_mutex_t lock;
     pthread_cond_t changed;
-    bool is_done;     /* under the lock */
-    size_t remaining; /* loop thread, once submitted */
-    unsigned reply_flags;
-    shoalpy_results_t *results; /* the loop thread's until is_done */
+    bool is_done;       /* under the lock */
+    size_t remaining;   /* loop thread, once submitted */
+    shoalpy_way_t *way; /* its results are the loop thread's until is_done */
 };
 
 shoalpy_caller_t *shoalpy_caller_new(void)
 {
-    return calloc(1, sizeof(shoalpy_caller_t));
+    shoalpy_caller_t *caller = calloc(1, sizeof *caller);
+
+    if (caller)
+        shoalpy_results_init(&caller->results);
+    return caller;
 }
 
 void shoalpy_caller_free(shoalpy_caller_t *caller)
@@ -28,7 +31,7 @@ void shoalpy_caller_free(shoalpy_caller_t *caller)
         return;
     shoalpy_requests_release(&caller->requests);
     shoalpy_stream_release(&caller->stream);
-    shoalpy_walk_release(&caller->walk);
+    shoalpy_writer_release(&caller->writer);
     shoalpy_results_release(&caller->results);
     free(caller);
 }
@@ -65,8 +68,8 @@ static int64_t tell(const shoalpy_stream_t *stream, enum shoalpy_kind kind)
 
 static int64_t take_result(shoalpy_caller_t *caller, shoal_result_t *result)
 {
-    enum shoalpy_kind kind = shoalpy_result_write(result, caller->reply_flags,
-                                                  &caller->walk, &caller->stream);
+    enum shoalpy_kind kind =
+        shoalpy_result_write(result, &caller->writer, &caller->stream);
     bool is_whole = shoalpy_stream_end(&caller->stream);
 
     shoal_result_release(result);
@@ -82,14 +85,18 @@ int64_t shoalpy_caller_call(shoalpy_caller_t *caller, shoalpy_core_t *core,
                             const char *stream, size_t bytes, uint32_t call_flags,
                             uint64_t timeout_us, unsigned reply_flags)
 {
-    const shoal_call_t call = {
-        .size = sizeof call, .flags = call_flags, .timeout_us = timeout_us};
+    const shoal_call_t call = {.size = sizeof call,
+                               .flags = call_flags | SHOAL_CALL_SINK_HERE,
+                               .timeout_us = timeout_us,
+                               .sink = &shoalpy_writer_sink,
+                               .sink_data = &caller->writer};
     shoal_result_t *result = NULL;
     int rc = begin(caller, core, stream, bytes);
 
     if (rc < 0)
         return rc;
-    caller->reply_flags = reply_flags;
+    shoalpy_stream_begin(&caller->stream);
+    shoalpy_writer_begin(&caller->writer, reply_flags, &caller->stream);
     rc = caller->requests.count == 1
              ? shoal_client_call_begin(core->client, caller->requests.commands, &call,
                                        SLICE_US, &caller->pending, &result)
@@ -108,7 +115,7 @@ static void on_result(shoal_client_t *client, const shoal_result_t *result, void
     shoalpy_collection_t *collection = data;
 
     (void)client;
-    shoalpy_results_add(collection->results, result, collection->reply_flags);
+    shoalpy_results_add(collection->way->results, result, collection->way->reply_flags);
     if (--collection->remaining > 0)
         return;
     pthread_mutex_lock(&collection->lock);
@@ -117,7 +124,8 @@ static void on_result(shoal_client_t *client, const shoal_result_t *result, void
     pthread_mutex_unlock(&collection->lock);
 }
 
-static shoalpy_collection_t *new_collection(shoalpy_caller_t *caller)
+static shoalpy_collection_t *new_collection(shoalpy_caller_t *caller,
+                                            unsigned reply_flags)
 {
     shoalpy_collection_t *collection = calloc(1, sizeof *collection);
 
@@ -128,8 +136,7 @@ static shoalpy_collection_t *new_collection(shoalpy_caller_t *caller)
     if (shoalpy_condition_init(&collection->changed) < 0)
         goto fail_changed;
     collection->remaining = caller->requests.count;
-    collection->reply_flags = caller->reply_flags;
-    collection->results = &caller->results;
+    collection->way = &caller->results.ways[reply_flags];
     shoalpy_results_clear(&caller->results);
     return collection;
 
@@ -177,15 +184,17 @@ int64_t shoalpy_caller_call_many(shoalpy_caller_t *caller, shoalpy_core_t *core,
                                  const char *stream, size_t bytes, uint32_t call_flags,
                                  uint64_t timeout_us, unsigned reply_flags)
 {
-    const shoal_call_t call = {
-        .size = sizeof call, .flags = call_flags, .timeout_us = timeout_us};
+    const shoal_call_t call = {.size = sizeof call,
+                               .flags = call_flags,
+                               .timeout_us = timeout_us,
+                               .sink = &shoalpy_results_sink,
+                               .sink_data = &caller->results.ways[reply_flags]};
     uint64_t ticket = 0;
     int rc = begin(caller, core, stream, bytes);
 
     if (rc < 0)
         return rc;
-    caller->reply_flags = reply_flags;
-    caller->collection = new_collection(caller);
+    caller->collection = new_collection(caller, reply_flags);
     rc = caller->collection
              ? shoal_client_submit_many(core->client, caller->requests.commands,
                                         caller->requests.count, &call, on_result,

@@ -27,8 +27,7 @@ typedef struct shoalpy_caller {
     shoalpy_core_t *core; /* with a call under way; else NULL */
     shoalpy_requests_t requests;
     shoalpy_stream_t stream;
-    shoalpy_walk_t walk;
-    unsigned reply_flags;             /* of the call under way */
+    shoalpy_writer_t writer;
     shoal_pending_t *pending;         /* one command is under way */
     shoalpy_collection_t *collection; /* many are */
     shoalpy_results_t results;        /* of many */

@@ -9,14 +9,7 @@
 #define TAKEN_MAX 256
 /* A tag is a number with the reply's flags on top. */
 #define FLAGS_SHIFT 60
-#define REPLY_FLAGS 4
 #define LOOP_TICKET (UINT64_C(1) << 63)
-
-/* The results of borrowed cores come with the flags they were asked for. */
-typedef struct context {
-    shoalpy_port_t *port;
-    unsigned reply_flags;
-} context_t;
 
 struct shoalpy_port {
     shoalpy_port_view_t view;
@@ -24,7 +17,6 @@ struct shoalpy_port {
     shoal_completions_t *completions; /* NULL: the core is borrowed */
     shoalpy_requests_t requests;
     shoalpy_results_t results;
-    context_t contexts[REPLY_FLAGS];
     bool has_lost; /* memory ran out: results are lost, and the port is of no use */
     uint64_t submitted; /* tags of the completion queue */
 };
@@ -42,8 +34,7 @@ int shoalpy_port_new(shoalpy_core_t *core, size_t outstanding_max,
         return SHOAL_EINVAL;
     }
     port->core = core;
-    for (unsigned i = 0; i < REPLY_FLAGS; i++)
-        port->contexts[i] = (context_t){port, i};
+    shoalpy_results_init(&port->results);
     if (core->is_borrowed) {
         port->view.fd = shoal_client_fd(core->client);
         core->port = port;
@@ -79,10 +70,10 @@ const shoalpy_port_view_t *shoalpy_port_view(const shoalpy_port_t *port)
 
 static void on_result(shoal_client_t *client, const shoal_result_t *result, void *data)
 {
-    const context_t *context = data;
+    const shoalpy_way_t *way = data;
 
     (void)client;
-    shoalpy_results_add(&context->port->results, result, context->reply_flags);
+    shoalpy_results_add(way->results, result, way->reply_flags);
 }
 
 /* Step the connection.  1: again soon. */
@@ -143,7 +134,7 @@ static int submit(shoalpy_port_t *port, const shoal_call_t *call, unsigned reply
                                         requests->count, call, tag + port->submitted,
                                         ret_ticket);
     return shoal_client_submit_many(client, requests->commands, requests->count, call,
-                                    on_result, &port->contexts[reply_flags],
+                                    on_result, &port->results.ways[reply_flags],
                                     ret_ticket);
 }
 
@@ -159,7 +150,7 @@ int64_t shoalpy_port_submit(shoalpy_port_t *port, const char *stream, size_t byt
                             uint32_t call_flags, uint64_t timeout_us,
                             unsigned reply_flags)
 {
-    const shoal_call_t call = {
+    shoal_call_t call = {
         .size = sizeof call, .flags = call_flags, .timeout_us = timeout_us};
     uint64_t ticket = 0;
     int rc = shoalpy_requests_read(&port->requests, stream, bytes);
@@ -169,8 +160,15 @@ int64_t shoalpy_port_submit(shoalpy_port_t *port, const char *stream, size_t byt
         rc = shoalpy_core_enter(port->core);
     if (rc < 0)
         return rc;
-    rc = reply_flags < REPLY_FLAGS ? submit(port, &call, reply_flags, &ticket)
-                                   : SHOAL_EINVAL;
+    if (reply_flags >= SHOALPY_REPLY_FLAGS) {
+        rc = SHOAL_EINVAL;
+    } else {
+        if (!port->completions) {
+            call.sink = &shoalpy_results_sink;
+            call.sink_data = &port->results.ways[reply_flags];
+        }
+        rc = submit(port, &call, reply_flags, &ticket);
+    }
     shoalpy_core_leave(port->core);
     if (rc < 0)
         return rc;

@@ -8,31 +8,54 @@
 #define DIGITS_MAX 18 /* of a number that surely has 64 bits */
 
 struct shoalpy_level {
-    const shoal_reply_t *reply;
-    size_t next, count;    /* children */
+    size_t children;       /* so far */
     bool is_hashable;      /* stands where Python wants a hashable value */
+    bool has_keys;         /* every other child is one */
+    bool has_members;      /* every child is one */
     unsigned char closing; /* opcode at the end; 0: none */
 };
 
-typedef struct writer {
-    shoalpy_walk_t *walk;
-    shoalpy_stream_t *stream;
-    unsigned flags;
-    bool needs_help;
-} writer_t;
-
-void shoalpy_walk_release(shoalpy_walk_t *walk)
+void shoalpy_writer_release(shoalpy_writer_t *writer)
 {
-    free(walk->levels);
-    *walk = (shoalpy_walk_t){0};
+    free(writer->levels);
+    *writer = (shoalpy_writer_t){0};
+}
+
+void shoalpy_writer_begin(shoalpy_writer_t *writer, unsigned flags,
+                          shoalpy_stream_t *stream)
+{
+    writer->stream = stream;
+    writer->flags = flags;
+    writer->from = stream->bytes;
+    writer->depth = 0;
+    writer->needs_help = false;
+    writer->is_under_way = true;
+}
+
+/* Does Python want the next value hashable? */
+static bool wants_hashable(const shoalpy_writer_t *writer)
+{
+    const shoalpy_level_t *level;
+
+    if (writer->depth == 0)
+        return false;
+    level = &writer->levels[writer->depth - 1];
+    return level->is_hashable || level->has_members ||
+           (level->has_keys && level->children % 2 == 0);
+}
+
+static void count_child(shoalpy_writer_t *writer)
+{
+    if (writer->depth > 0)
+        writer->levels[writer->depth - 1].children++;
 }
 
 /* ---- values without children ---- */
 
-static void write_string(writer_t *writer, const shoal_reply_t *reply)
+static void write_string(shoalpy_writer_t *writer, const shoal_reply_t *leaf)
 {
     size_t bytes;
-    const char *data = shoal_reply_string(reply, &bytes);
+    const char *data = shoal_reply_string(leaf, &bytes);
 
     if (!(writer->flags & SHOALPY_AS_TEXT)) {
         shoalpy_stream_bytes(writer->stream, data, bytes);
@@ -45,13 +68,13 @@ static void write_string(writer_t *writer, const shoal_reply_t *reply)
 }
 
 /* Where the value has to be hashable, the help of Python comes too late: text it is. */
-static void write_error(writer_t *writer, const shoal_reply_t *reply, bool is_hashable)
+static void write_error(shoalpy_writer_t *writer, const shoal_reply_t *leaf)
 {
     size_t bytes;
-    const char *data = shoal_reply_string(reply, &bytes);
+    const char *data = shoal_reply_string(leaf, &bytes);
 
-    if (is_hashable) {
-        write_string(writer, reply);
+    if (wants_hashable(writer)) {
+        write_string(writer, leaf);
         return;
     }
     shoalpy_stream_bytearray(writer->stream, data, bytes);
@@ -59,14 +82,13 @@ static void write_error(writer_t *writer, const shoal_reply_t *reply, bool is_ha
     writer->needs_help = true;
 }
 
-static void write_big_number(writer_t *writer, const shoal_reply_t *reply,
-                             bool is_hashable)
+static void write_big_number(shoalpy_writer_t *writer, const shoal_reply_t *leaf)
 {
     size_t bytes;
-    const char *data = shoal_reply_string(reply, &bytes);
+    const char *data = shoal_reply_string(leaf, &bytes);
 
-    if (is_hashable || writer->flags & SHOALPY_CLASSIC) {
-        write_string(writer, reply);
+    if (writer->flags & SHOALPY_CLASSIC || wants_hashable(writer)) {
+        write_string(writer, leaf);
         return;
     }
     if (bytes <= DIGITS_MAX) {
@@ -80,6 +102,43 @@ static void write_big_number(writer_t *writer, const shoal_reply_t *reply,
     shoalpy_stream_opcode(writer->stream, OP_NONE);
     shoalpy_stream_opcode(writer->stream, OP_TUPLE2);
     writer->needs_help = true;
+}
+
+void shoalpy_writer_leaf(shoalpy_writer_t *writer, const shoal_reply_t *leaf)
+{
+    shoalpy_stream_t *stream = writer->stream;
+
+    switch (shoal_reply_type(leaf)) {
+    case SHOAL_REPLY_STRING:
+    case SHOAL_REPLY_STATUS:
+    case SHOAL_REPLY_VERBATIM:
+        write_string(writer, leaf);
+        break;
+    case SHOAL_REPLY_INTEGER:
+        shoalpy_stream_integer(stream, shoal_reply_integer(leaf));
+        break;
+    case SHOAL_REPLY_BOOL:
+        shoalpy_stream_opcode(stream,
+                              shoal_reply_bool(leaf) ? OP_NEWTRUE : OP_NEWFALSE);
+        break;
+    case SHOAL_REPLY_DOUBLE:
+        shoalpy_stream_float(stream, shoal_reply_double(leaf));
+        break;
+    case SHOAL_REPLY_BIGNUM:
+        write_big_number(writer, leaf);
+        break;
+    case SHOAL_REPLY_ERROR:
+        write_error(writer, leaf);
+        break;
+    case SHOAL_REPLY_NIL:
+    case SHOAL_REPLY_ARRAY: /* no leaves */
+    case SHOAL_REPLY_MAP:
+    case SHOAL_REPLY_SET:
+    case SHOAL_REPLY_PUSH:
+        shoalpy_stream_opcode(stream, OP_NONE);
+        break;
+    }
+    count_child(writer);
 }
 
 /* ---- values with children ---- */
@@ -100,109 +159,103 @@ static unsigned char closing_of(shoal_reply_type_t type, bool is_hashable)
                                      : OP_APPENDS;
 }
 
-static shoalpy_level_t *push_level(writer_t *writer)
+static shoalpy_level_t *push_level(shoalpy_writer_t *writer)
 {
-    shoalpy_walk_t *walk = writer->walk;
-    size_t grown = walk->capacity ? walk->capacity * 2 : LEVELS_FIRST;
+    size_t grown = writer->capacity ? writer->capacity * 2 : LEVELS_FIRST;
     shoalpy_level_t *levels;
 
-    if (walk->depth == walk->capacity) {
-        levels = realloc(walk->levels, grown * sizeof *levels);
-        if (!levels) {
-            writer->stream->is_broken = true;
+    if (writer->depth == writer->capacity) {
+        levels = realloc(writer->levels, grown * sizeof *levels);
+        if (!levels)
             return NULL;
-        }
-        walk->levels = levels;
-        walk->capacity = grown;
+        writer->levels = levels;
+        writer->capacity = grown;
     }
-    return &walk->levels[walk->depth++];
+    return &writer->levels[writer->depth++];
 }
 
-static void open_level(writer_t *writer, const shoal_reply_t *reply, bool is_hashable)
+void shoalpy_writer_open(shoalpy_writer_t *writer, shoal_reply_type_t type,
+                         size_t count)
 {
-    shoal_reply_type_t type = shoal_reply_type(reply);
-    shoalpy_level_t *level = push_level(writer);
+    bool is_hashable = wants_hashable(writer);
+    shoalpy_level_t *level;
 
-    if (!level)
-        return;
-    if (type == SHOAL_REPLY_SET && (writer->flags & SHOALPY_CLASSIC))
+    if (type == SHOAL_REPLY_SET && writer->flags & SHOALPY_CLASSIC)
         type = SHOAL_REPLY_ARRAY;
-    *level = (shoalpy_level_t){.reply = reply,
-                               .count = shoal_reply_count(reply),
-                               .is_hashable = is_hashable,
+    count_child(writer);
+    level = push_level(writer);
+    if (!level) { /* nothing more is written, and nothing is counted on levels */
+        writer->stream->is_broken = true;
+        return;
+    }
+    *level = (shoalpy_level_t){.is_hashable = is_hashable,
+                               .has_keys = type == SHOAL_REPLY_MAP,
+                               .has_members = type == SHOAL_REPLY_SET,
                                .closing = closing_of(type, is_hashable)};
     if (!is_hashable)
         shoalpy_stream_opcode(writer->stream, opening_of(type));
-    if (level->count > 0 || is_hashable)
+    if (count > 0 || is_hashable)
         shoalpy_stream_opcode(writer->stream, OP_MARK);
     else
         level->closing = 0;
 }
 
-static void write_value(writer_t *writer, const shoal_reply_t *reply, bool is_hashable)
+void shoalpy_writer_close(shoalpy_writer_t *writer)
 {
-    switch (shoal_reply_type(reply)) {
-    case SHOAL_REPLY_NIL:
-        shoalpy_stream_opcode(writer->stream, OP_NONE);
-        break;
-    case SHOAL_REPLY_STRING:
-    case SHOAL_REPLY_STATUS:
-    case SHOAL_REPLY_VERBATIM:
-        write_string(writer, reply);
-        break;
-    case SHOAL_REPLY_INTEGER:
-        shoalpy_stream_integer(writer->stream, shoal_reply_integer(reply));
-        break;
-    case SHOAL_REPLY_BOOL:
-        shoalpy_stream_opcode(writer->stream,
-                              shoal_reply_bool(reply) ? OP_NEWTRUE : OP_NEWFALSE);
-        break;
-    case SHOAL_REPLY_DOUBLE:
-        shoalpy_stream_float(writer->stream, shoal_reply_double(reply));
-        break;
-    case SHOAL_REPLY_BIGNUM:
-        write_big_number(writer, reply, is_hashable);
-        break;
-    case SHOAL_REPLY_ERROR:
-        write_error(writer, reply, is_hashable);
-        break;
-    case SHOAL_REPLY_ARRAY:
-    case SHOAL_REPLY_MAP:
-    case SHOAL_REPLY_SET:
-    case SHOAL_REPLY_PUSH:
-        open_level(writer, reply, is_hashable);
-        break;
-    }
+    if (writer->depth == 0) /* one that memory did not suffice for */
+        return;
+    writer->depth--;
+    if (writer->levels[writer->depth].closing)
+        shoalpy_stream_opcode(writer->stream, writer->levels[writer->depth].closing);
 }
 
-/* Does child `index` of this level have to be hashable? */
-static bool wants_hashable(const writer_t *writer, const shoalpy_level_t *level,
-                           size_t index)
+void shoalpy_writer_reset(shoalpy_writer_t *writer)
 {
-    shoal_reply_type_t type = shoal_reply_type(level->reply);
-
-    return level->is_hashable || (type == SHOAL_REPLY_MAP && index % 2 == 0) ||
-           (type == SHOAL_REPLY_SET && !(writer->flags & SHOALPY_CLASSIC));
+    if (!writer->is_under_way)
+        return;
+    writer->stream->bytes = writer->from;
+    writer->is_under_way = false;
 }
 
-bool shoalpy_reply_write(shoalpy_walk_t *walk, const shoal_reply_t *reply,
+/* ---- as a sink ---- */
+
+static shoalpy_writer_t *begun(void *data)
+{
+    shoalpy_writer_t *writer = data;
+
+    if (!writer->is_under_way)
+        shoalpy_writer_begin(writer, writer->flags, writer->stream);
+    return writer;
+}
+
+static void on_leaf(const shoal_reply_t *leaf, void *data)
+{
+    shoalpy_writer_leaf(begun(data), leaf);
+}
+
+static void on_begin(shoal_reply_type_t type, size_t count, void *data)
+{
+    shoalpy_writer_open(begun(data), type, count);
+}
+
+static void on_end(void *data)
+{
+    shoalpy_writer_close(data);
+}
+
+static void on_reset(void *data)
+{
+    shoalpy_writer_reset(data);
+}
+
+const shoal_sink_t shoalpy_writer_sink = {
+    .on_leaf = on_leaf, .on_begin = on_begin, .on_end = on_end, .on_reset = on_reset};
+
+bool shoalpy_reply_write(shoalpy_writer_t *writer, const shoal_reply_t *reply,
                          unsigned flags, shoalpy_stream_t *stream)
 {
-    writer_t writer = {.walk = walk, .stream = stream, .flags = flags};
-
-    walk->depth = 0;
-    write_value(&writer, reply, false);
-    while (walk->depth > 0 && !stream->is_broken) {
-        shoalpy_level_t *level = &walk->levels[walk->depth - 1];
-        if (level->next < level->count) {
-            size_t index = level->next++;
-            write_value(&writer, shoal_reply_at(level->reply, index),
-                        wants_hashable(&writer, level, index));
-        } else {
-            if (level->closing)
-                shoalpy_stream_opcode(stream, level->closing);
-            walk->depth--;
-        }
-    }
-    return writer.needs_help;
+    shoalpy_writer_begin(writer, flags, stream);
+    shoal_reply_visit(reply, &shoalpy_writer_sink, writer);
+    writer->is_under_way = false;
+    return writer->needs_help;
 }

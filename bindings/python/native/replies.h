@@ -3,7 +3,7 @@
 #define SHOAL_PYTHON_REPLIES_H
 
 /*
- * Replies become pickled Python values:
+ * Replies become pickled Python values, while they are decoded:
  *
  *   nil None, boolean bool, integer int, double float, string, status and verbatim bytes,
  *   or str if asked for; array and push list, map dict, set set.  As the key of a map or a
@@ -25,17 +25,37 @@ enum shoalpy_reply_flag {
 
 typedef struct shoalpy_level shoalpy_level_t;
 
-/* Memory for the nesting of replies. */
-typedef struct shoalpy_walk {
-    shoalpy_level_t *levels;
+/* One reply at a time, at the end of a stream. */
+typedef struct shoalpy_writer {
+    shoalpy_stream_t *stream;
+    unsigned flags;
+    bool needs_help; /* of Python, so far */
+    bool is_under_way;
+    size_t from;             /* where in the stream the reply begins */
+    shoalpy_level_t *levels; /* open aggregates */
     size_t depth, capacity;
-} shoalpy_walk_t;
+} shoalpy_writer_t;
 
-/* Zeroed memory is an empty one. */
-void shoalpy_walk_release(shoalpy_walk_t *walk);
+/* Zeroed memory is a writer that was never used. */
+void shoalpy_writer_release(shoalpy_writer_t *writer);
 
-/* Write a reply.  True: it needs Python's help. */
-bool shoalpy_reply_write(shoalpy_walk_t *walk, const shoal_reply_t *reply,
+/* The next reply stands at the end of `stream`, which must not move as a whole. */
+void shoalpy_writer_begin(shoalpy_writer_t *writer, unsigned flags,
+                          shoalpy_stream_t *stream);
+
+/* What a shoal_sink_t does; the writer was begun. */
+void shoalpy_writer_leaf(shoalpy_writer_t *writer, const shoal_reply_t *leaf);
+void shoalpy_writer_open(shoalpy_writer_t *writer, shoal_reply_type_t type,
+                         size_t count);
+void shoalpy_writer_close(shoalpy_writer_t *writer);
+/* What was written of the reply is void. */
+void shoalpy_writer_reset(shoalpy_writer_t *writer);
+
+/* The same as a sink: begins by itself with the flags and the stream of the last begin. */
+extern const shoal_sink_t shoalpy_writer_sink;
+
+/* Write a reply that is there as a whole.  True: it needs Python's help. */
+bool shoalpy_reply_write(shoalpy_writer_t *writer, const shoal_reply_t *reply,
                          unsigned flags, shoalpy_stream_t *stream);
 
 #endif

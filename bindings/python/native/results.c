@@ -10,17 +10,6 @@ uint64_t shoalpy_number(uint64_t ticket)
     return ticket & ~(UINT64_C(1) << 63);
 }
 
-void shoalpy_results_release(shoalpy_results_t *results)
-{
-    shoalpy_stream_release(&results->stream);
-    shoalpy_walk_release(&results->walk);
-}
-
-void shoalpy_results_clear(shoalpy_results_t *results)
-{
-    results->is_begun = results->in_list = false;
-}
-
 /* ---- one value ---- */
 
 static void write_failure(const shoal_result_t *result, shoalpy_stream_t *stream)
@@ -46,32 +35,66 @@ static void write_error(const shoal_reply_t *reply, shoalpy_stream_t *stream)
     shoalpy_stream_opcode(stream, OP_TUPLE2);
 }
 
+/* Without a reply but answered: a sink took it. */
 static enum shoalpy_kind kind_of(const shoal_result_t *result)
 {
     const shoal_reply_t *reply = shoal_result_reply(result);
 
-    if (!reply)
+    if (shoal_result_status(result) < 0)
         return SHOALPY_FAILURE;
-    return shoal_reply_type(reply) == SHOAL_REPLY_ERROR ? SHOALPY_ERROR : SHOALPY_PLAIN;
+    return reply && shoal_reply_type(reply) == SHOAL_REPLY_ERROR ? SHOALPY_ERROR
+                                                                 : SHOALPY_PLAIN;
 }
 
 enum shoalpy_kind shoalpy_result_write(const shoal_result_t *result,
-                                       unsigned reply_flags, shoalpy_walk_t *walk,
+                                       shoalpy_writer_t *writer,
                                        shoalpy_stream_t *stream)
 {
     enum shoalpy_kind kind = kind_of(result);
 
+    if (kind == SHOALPY_PLAIN) {
+        writer->is_under_way = false;
+        return writer->needs_help ? SHOALPY_HELP : SHOALPY_PLAIN;
+    }
     shoalpy_stream_begin(stream);
     if (kind == SHOALPY_FAILURE)
         write_failure(result, stream);
-    else if (kind == SHOALPY_ERROR)
+    else
         write_error(shoal_result_reply(result), stream);
-    else if (shoalpy_reply_write(walk, shoal_result_reply(result), reply_flags, stream))
-        kind = SHOALPY_HELP;
     return kind;
 }
 
-/* ---- many ---- */
+/* ---- the list ---- */
+
+void shoalpy_results_init(shoalpy_results_t *results)
+{
+    for (unsigned i = 0; i < SHOALPY_REPLY_FLAGS; i++)
+        results->ways[i] = (shoalpy_way_t){results, i};
+}
+
+void shoalpy_results_release(shoalpy_results_t *results)
+{
+    shoalpy_stream_release(&results->stream);
+    shoalpy_stream_release(&results->aside);
+    shoalpy_writer_release(&results->writer);
+}
+
+void shoalpy_results_clear(shoalpy_results_t *results)
+{
+    results->is_begun = results->in_list = results->is_aside = false;
+    results->writer.is_under_way = false;
+    results->count = 0;
+}
+
+static void begin(shoalpy_results_t *results)
+{
+    if (results->is_begun)
+        return;
+    results->is_begun = true;
+    shoalpy_stream_begin(&results->stream);
+    shoalpy_stream_opcode(&results->stream, OP_EMPTY_LIST);
+    shoalpy_stream_opcode(&results->stream, OP_MARK);
+}
 
 static void close_list(shoalpy_results_t *results)
 {
@@ -80,33 +103,122 @@ static void close_list(shoalpy_results_t *results)
     results->in_list = false;
 }
 
+/* Replies that follow are those of command `number` and the next ones. */
 static void open_list(shoalpy_results_t *results, uint64_t number)
 {
+    begin(results);
+    if (results->in_list && results->next == number)
+        return;
     close_list(results);
     shoalpy_stream_integer(&results->stream, (int64_t)number);
     shoalpy_stream_opcode(&results->stream, OP_EMPTY_LIST);
     shoalpy_stream_opcode(&results->stream, OP_MARK);
     results->in_list = true;
+    results->next = number;
 }
 
-/* A value that does not belong to a list of replies. */
-static void add_alone(shoalpy_results_t *results, const shoal_result_t *result,
-                      uint64_t number, enum shoalpy_kind kind, unsigned reply_flags)
+/* ---- the reply under way ---- */
+
+/* What is written of it leaves the stream's end to others. */
+static void put_aside(shoalpy_results_t *results)
+{
+    shoalpy_stream_t *stream = &results->stream;
+    size_t from = results->writer.from;
+
+    if (!results->writer.is_under_way || results->is_aside)
+        return;
+    results->aside.bytes = 0;
+    results->aside.is_broken = stream->is_broken;
+    if (!stream->is_broken)
+        shoalpy_stream_raw(&results->aside, stream->data + from, stream->bytes - from);
+    stream->bytes = from;
+    results->is_aside = true;
+}
+
+/* It stands at the stream's end again. */
+static void put_back(shoalpy_results_t *results)
 {
     shoalpy_stream_t *stream = &results->stream;
 
-    close_list(results);
-    shoalpy_stream_integer(stream, (int64_t)number);
-    if (kind == SHOALPY_FAILURE) {
-        write_failure(result, stream);
-    } else if (kind == SHOALPY_ERROR) {
-        write_error(shoal_result_reply(result), stream);
-    } else {
-        shoalpy_stream_integer(stream, kind);
-        shoalpy_reply_write(&results->walk, shoal_result_reply(result), reply_flags,
-                            stream);
-        shoalpy_stream_opcode(stream, OP_TUPLE2);
+    if (!results->is_aside)
+        return;
+    results->is_aside = false;
+    results->writer.from = stream->bytes;
+    shoalpy_stream_raw(stream, results->aside.data, results->aside.bytes);
+    stream->is_broken |= results->aside.is_broken;
+    if (results->aside.capacity > SHOALPY_STREAM_KEPT)
+        shoalpy_stream_release(&results->aside);
+}
+
+static shoalpy_writer_t *writer_of(const shoalpy_way_t *way)
+{
+    shoalpy_results_t *results = way->results;
+
+    if (results->writer.is_under_way && !results->is_aside)
+        return &results->writer;
+    open_list(results, results->next);
+    if (results->is_aside)
+        put_back(results);
+    else
+        shoalpy_writer_begin(&results->writer, way->reply_flags, &results->stream);
+    return &results->writer;
+}
+
+static void on_leaf(const shoal_reply_t *leaf, void *data)
+{
+    shoalpy_writer_leaf(writer_of(data), leaf);
+}
+
+static void on_begin(shoal_reply_type_t type, size_t count, void *data)
+{
+    shoalpy_writer_open(writer_of(data), type, count);
+}
+
+static void on_end(void *data)
+{
+    shoalpy_writer_close(writer_of(data));
+}
+
+static void on_reset(void *data)
+{
+    shoalpy_results_t *results = ((const shoalpy_way_t *)data)->results;
+
+    if (!results->is_aside)
+        shoalpy_writer_reset(&results->writer);
+    results->writer.is_under_way = results->is_aside = false;
+}
+
+const shoal_sink_t shoalpy_results_sink = {
+    .on_leaf = on_leaf, .on_begin = on_begin, .on_end = on_end, .on_reset = on_reset};
+
+/* ---- results ---- */
+
+/* The reply under way, or the one given, is the command's. */
+static void add_reply(shoalpy_results_t *results, const shoal_reply_t *reply,
+                      uint64_t number, unsigned reply_flags)
+{
+    shoalpy_writer_t *writer = &results->writer;
+
+    if (reply) {
+        open_list(results, number);
+        shoalpy_writer_begin(writer, reply_flags, &results->stream);
+        shoal_reply_visit(reply, &shoalpy_results_sink, &results->ways[reply_flags]);
     }
+    if (writer->needs_help || number != results->next || results->is_aside) {
+        put_aside(results);
+        if (writer->needs_help) {
+            close_list(results);
+            shoalpy_stream_integer(&results->stream, (int64_t)number);
+            shoalpy_stream_integer(&results->stream, SHOALPY_HELP);
+        } else {
+            open_list(results, number);
+        }
+        put_back(results);
+        if (writer->needs_help)
+            shoalpy_stream_opcode(&results->stream, OP_TUPLE2);
+    }
+    writer->is_under_way = false;
+    results->next = number + 1;
 }
 
 void shoalpy_results_add(shoalpy_results_t *results, const shoal_result_t *result,
@@ -116,35 +228,32 @@ void shoalpy_results_add(shoalpy_results_t *results, const shoal_result_t *resul
     uint64_t number = shoalpy_number(shoal_result_ticket(result));
     enum shoalpy_kind kind = kind_of(result);
 
-    if (!results->is_begun) {
-        results->is_begun = true;
-        shoalpy_stream_begin(stream);
-        shoalpy_stream_opcode(stream, OP_EMPTY_LIST);
-        shoalpy_stream_opcode(stream, OP_MARK);
-    }
+    begin(results);
+    results->count++;
     if (kind == SHOALPY_PLAIN) {
-        size_t before;
-        if (!results->in_list || number != results->next)
-            open_list(results, number);
-        results->next = number + 1;
-        before = stream->bytes;
-        if (!shoalpy_reply_write(&results->walk, shoal_result_reply(result),
-                                 reply_flags, stream))
-            return;
-        /* Not one of the list, after all. */
-        stream->bytes = before;
-        kind = SHOALPY_HELP;
+        add_reply(results, shoal_result_reply(result), number, reply_flags);
+        return;
     }
-    add_alone(results, result, number, kind, reply_flags);
+    put_aside(results);
+    close_list(results);
+    shoalpy_stream_integer(stream, (int64_t)number);
+    if (kind == SHOALPY_FAILURE)
+        write_failure(result, stream);
+    else
+        write_error(shoal_result_reply(result), stream);
+    if (number == results->next)
+        results->next = number + 1;
 }
 
 int64_t shoalpy_results_end(shoalpy_results_t *results)
 {
-    if (!results->is_begun)
+    if (results->count == 0)
         return 0;
+    put_aside(results);
     close_list(results);
     shoalpy_stream_opcode(&results->stream, OP_APPENDS);
     results->is_begun = false;
+    results->count = 0;
     if (!shoalpy_stream_end(&results->stream))
         return SHOAL_ENOMEM;
     return (int64_t)results->stream.bytes;

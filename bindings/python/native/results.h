@@ -10,6 +10,9 @@
  * `what` is a list of replies that need no help, of the commands `number`, `number` + 1,
  * ...; or a tuple on the one command `number`: see shoalpy_kind.  Numbers are tickets
  * without the bit that tells which thread submitted.
+ *
+ * Replies are written while they are decoded, by the sink, before it is known whose they
+ * are: as a rule, the next one's.  Else they move.
  */
 
 #include "replies.h"
@@ -23,28 +26,48 @@ enum shoalpy_kind {
     SHOALPY_FAILURE = 3 /* (3, status, fate, detail as bytes, attempts) */
 };
 
-typedef struct shoalpy_results {
-    shoalpy_stream_t stream;
-    shoalpy_walk_t walk;
-    uint64_t next; /* number that continues the list of replies */
-    bool is_begun; /* there are results */
-    bool in_list;
-} shoalpy_results_t;
+/* Combinations of shoalpy_reply_flag. */
+#define SHOALPY_REPLY_FLAGS 4
 
-/* Zeroed memory is an empty one. */
+typedef struct shoalpy_results shoalpy_results_t;
+
+/* For the sink: whose results, and how replies are written. */
+typedef struct shoalpy_way {
+    shoalpy_results_t *results;
+    unsigned reply_flags;
+} shoalpy_way_t;
+
+struct shoalpy_results {
+    shoalpy_stream_t stream;
+    shoalpy_stream_t aside; /* a reply that does not stand where it belongs */
+    shoalpy_writer_t writer;
+    uint64_t next; /* number that continues the list of replies */
+    bool is_begun; /* there is a stream */
+    bool in_list;
+    bool is_aside; /* the reply under way is */
+    size_t count;  /* results in the stream */
+    shoalpy_way_t ways[SHOALPY_REPLY_FLAGS];
+};
+
+/* Of zeroed memory.  Afterwards it must stay where it is. */
+void shoalpy_results_init(shoalpy_results_t *results);
 void shoalpy_results_release(shoalpy_results_t *results);
 
 /* Forget the results, begin anew. */
 void shoalpy_results_clear(shoalpy_results_t *results);
+/* Takes the replies; its data is one of `ways`. */
+extern const shoal_sink_t shoalpy_results_sink;
+/* A result, whose reply the sink took, or that has one or none. */
 void shoalpy_results_add(shoalpy_results_t *results, const shoal_result_t *result,
                          unsigned reply_flags);
 /* The stream is complete; what was added is in it.  Its length, 0 if there is nothing, or
  * SHOAL_ENOMEM: the results are lost. */
 int64_t shoalpy_results_end(shoalpy_results_t *results);
 
-/* One result by itself, without its number: a whole stream of the value.  Its kind. */
+/* One result by itself, without its number: a whole stream of the value.  If a sink took
+ * the reply, the stream has it already.  Its kind. */
 enum shoalpy_kind shoalpy_result_write(const shoal_result_t *result,
-                                       unsigned reply_flags, shoalpy_walk_t *walk,
+                                       shoalpy_writer_t *writer,
                                        shoalpy_stream_t *stream);
 
 /* The number of a ticket. */

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #define CAPACITY_FIRST 4096
-#define CAPACITY_KEPT (4u << 20)
 #define HEADER_BYTES 9 /* at most: opcode and length */
 
 void shoalpy_stream_release(shoalpy_stream_t *stream)
@@ -15,14 +14,11 @@ void shoalpy_stream_release(shoalpy_stream_t *stream)
     *stream = (shoalpy_stream_t){0};
 }
 
-/* Room for so many more bytes; NULL: the stream is broken. */
-static char *reserve(shoalpy_stream_t *stream, size_t bytes)
+static char *grow(shoalpy_stream_t *stream, size_t bytes)
 {
     size_t grown = stream->capacity ? stream->capacity : CAPACITY_FIRST;
     char *data;
 
-    if (bytes <= stream->capacity - stream->bytes && !stream->is_broken)
-        return stream->data + stream->bytes;
     if (stream->is_broken || bytes > SIZE_MAX / 4 - stream->bytes)
         goto fail;
     while (grown - stream->bytes < bytes)
@@ -39,9 +35,17 @@ fail:
     return NULL;
 }
 
+/* Room for so many more bytes; NULL: the stream is broken. */
+static inline char *reserve(shoalpy_stream_t *stream, size_t bytes)
+{
+    if (bytes <= stream->capacity - stream->bytes && !stream->is_broken)
+        return stream->data + stream->bytes;
+    return grow(stream, bytes);
+}
+
 void shoalpy_stream_begin(shoalpy_stream_t *stream)
 {
-    if (stream->capacity > CAPACITY_KEPT)
+    if (stream->capacity > SHOALPY_STREAM_KEPT)
         shoalpy_stream_release(stream);
     stream->bytes = 0;
     stream->is_broken = false;
@@ -63,6 +67,16 @@ void shoalpy_stream_opcode(shoalpy_stream_t *stream, unsigned char opcode)
         return;
     *at = (char)opcode;
     stream->bytes++;
+}
+
+void shoalpy_stream_raw(shoalpy_stream_t *stream, const char *data, size_t bytes)
+{
+    char *at = reserve(stream, bytes);
+
+    if (!at || bytes == 0)
+        return;
+    memcpy(at, data, bytes);
+    stream->bytes += bytes;
 }
 
 static char *put_number(char *at, uint64_t value, size_t bytes)

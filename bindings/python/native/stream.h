@@ -20,11 +20,16 @@ typedef struct shoalpy_stream {
 /* Zeroed memory is an empty one. */
 void shoalpy_stream_release(shoalpy_stream_t *stream);
 
+/* More memory than that is not kept for the next stream. */
+#define SHOALPY_STREAM_KEPT ((size_t)4 << 20)
+
 /* Begin anew.  What one large reply took is given back. */
 void shoalpy_stream_begin(shoalpy_stream_t *stream);
 /* The stream is complete: false if memory ran out. */
 bool shoalpy_stream_end(shoalpy_stream_t *stream);
 
+/* Bytes of another stream. */
+void shoalpy_stream_raw(shoalpy_stream_t *stream, const char *data, size_t bytes);
 void shoalpy_stream_opcode(shoalpy_stream_t *stream, unsigned char opcode);
 void shoalpy_stream_integer(shoalpy_stream_t *stream, int64_t value);
 void shoalpy_stream_float(shoalpy_stream_t *stream, double value);
