@@ -1,8 +1,21 @@
 # SPDX-License-Identifier: MIT
 """Redis and Valkey with implicit pipelining.
 
-`Client` blocks, for any number of threads; `shoal.aio.Client` is for asyncio. Commands
-that come close together leave in one write, without being told to.
+`Client` blocks, for any number of threads; `shoal.aio.Client` is for asyncio, and
+`shoal.redis` has redis-py's classes. Commands that come close together, from any
+threads or tasks, leave in one write over one connection, without being told to.
+
+Example:
+
+    import shoal
+
+    with shoal.Client("redis://127.0.0.1:6379") as client:
+        client.execute("SET", "color", "teal", "EX", 60)
+        client.execute("GET", "color")               # b"teal"
+        client.execute("GET", "color", decode=True)  # "teal"
+
+Every exception is a `RedisError` and has a `fate`: what is known about the command's
+execution. docs/PYTHON.md is the manual.
 """
 
 from . import _interpreter as _interpreter  # first: it may refuse

@@ -37,7 +37,7 @@ class Core:
 
     def __init__(self, options: Options, *, borrowed: bool) -> None:
         self.handle: Any = None
-        native = options.native()
+        native = options.native(borrowed=borrowed)
         holder = ffi.new("shoalpy_core_t **")
         try:
             status = lib.shoalpy_core_open(native, borrowed, holder)

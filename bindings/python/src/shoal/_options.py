@@ -27,7 +27,7 @@ _OFFLINE = {"queue": lib.SHOAL_OFFLINE_QUEUE, "fail": lib.SHOAL_OFFLINE_FAIL}
 
 class ClientOptions(TypedDict, total=False):
     """Keyword options of `Client`; each overrides what the URL says. Times are in
-    seconds unless the name ends in `_us`."""
+    seconds unless the name ends in `_us`. Ranges and defaults: docs/PYTHON.md."""
 
     host: str
     port: int
@@ -127,13 +127,19 @@ class Options:
         """The command with every argument as bytes; DataError if one cannot be."""
         return encoded(command, self.decoding.encoding, self.decoding.errors)
 
-    def native(self) -> Any:
-        """A new shoal_options_t; whoever asks frees it."""
+    def native(self, *, borrowed: bool = False) -> Any:
+        """A new shoal_options_t; whoever asks frees it.
+
+        `borrowed`: an event loop drives the connection. Each of its ticks is a batch
+        already: unless the user says how, nothing is held back to gather more.
+        """
         holder = ffi.new("shoal_options_t **")
         status = lib.shoal_options_from_url(self.url.encode(), holder)
         if status < 0:
             raise ValueError(f"{text_of(status)}: {self.shown_url}")
         try:
+            if borrowed:
+                _flush_each_tick(holder[0], self.url)
             for setter in (_set_server, _set_times, _set_limits, _set_behaviour):
                 setter(holder[0], self._given)
         except BaseException:
@@ -162,6 +168,12 @@ def _chosen(given: dict[str, Any], name: str, choices: dict[str, int]) -> int:
     if given[name] not in choices:
         raise ValueError(f"{name} must be one of {', '.join(choices)}")
     return choices[given[name]]
+
+
+def _flush_each_tick(options: Any, url: str) -> None:
+    keys = {key for key, _ in parse_qsl(urlsplit(url).query)}
+    if not keys & {"flush", "budget_us"}:
+        lib.shoal_options_set_flush(options, lib.SHOAL_FLUSH_OFF, 0)
 
 
 def _set_server(options: Any, given: dict[str, Any]) -> None:

@@ -3,7 +3,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import codecs
+import pickle
+from collections.abc import Callable, Iterator
+from itertools import chain
+from struct import Struct
 from typing import Any
 
 from ._native import lib
@@ -15,13 +19,104 @@ HELP: int = lib.SHOALPY_HELP
 ERROR: int = lib.SHOALPY_ERROR
 
 
+#: What C writes: every opcode of native/opcodes.h that replies need, and its value.
+_SELF_TEST = (
+    b"\x80\x05](NK\x01J\xff\xff\xff\xff\x8a\x08\0\0\0\0\1\0\0\0G?\xf8\0\0\0\0\0\0"
+    b"C\1\xffB\1\0\0\0b\x8e\1\0\0\0\0\0\0\0b\x8c\2\xc3\xa9X\2\0\0\0\xc3\xa9"
+    b"\x8d\2\0\0\0\0\0\0\0\xc3\xa9\x96\1\0\0\0\0\0\0\0e\x85"
+    b"\x96\1\0\0\0\0\0\0\x007N\x86]}\x8f}((C\1kK\2t\x88(K\3\x91\x89u\x8f(K\4\x90e."
+)
+_SELF_TEST_VALUE: list[Any] = [
+    *(None, 1, -1, 1 << 32, 1.5, b"\xff", b"b", b"b", "\u00e9", "\u00e9", "\u00e9"),
+    *((bytearray(b"e"),), (bytearray(b"7"), None)),
+    *([], {}, set(), {(b"k", 2): True, frozenset((3,)): False}, {4}),
+]
+
+_CONSTANTS = {0x4E: None, 0x88: True, 0x89: False}
+_OPENERS: dict[int, type] = {0x5D: list, 0x7D: dict, 0x8F: set}
+_NUMBERS = {0x4B: Struct("<B"), 0x4A: Struct("<i"), 0x47: Struct(">d")}
+#: The bytes of the length, and what becomes of the data.
+_STRINGS: dict[int, tuple[int, Callable[[bytes], Any]]] = {
+    0x43: (1, bytes),
+    0x42: (4, bytes),
+    0x8E: (8, bytes),
+    0x8C: (1, bytes.decode),
+    0x58: (4, bytes.decode),
+    0x8D: (8, bytes.decode),
+    0x96: (8, bytearray),
+    0x8A: (1, lambda data: int.from_bytes(data, "little", signed=True)),
+}
+_SMALL_TUPLES = {0x85: 1, 0x86: 2}
+_HASHABLES: dict[int, type] = {0x74: tuple, 0x91: frozenset}
+_FILLERS: dict[int, Callable[[Any, list[Any]], None]] = {
+    0x65: list.extend,
+    0x75: lambda opened, items: opened.update(
+        zip(items[::2], items[1::2], strict=True)
+    ),
+    0x90: set.update,
+}
+
+
+def _load_slowly(stream: Any) -> Any:
+    """The value of a stream of C's, in plain Python: nothing but plain data."""
+    data = bytes(stream)
+    stack: list[Any] = []
+    marks: list[int] = []
+    at = 2  # behind the protocol
+    while (opcode := data[at]) != 0x2E:
+        at += 1
+        if opcode in _CONSTANTS:
+            stack.append(_CONSTANTS[opcode])
+        elif opcode in _OPENERS:
+            stack.append(_OPENERS[opcode]())
+        elif opcode in _NUMBERS:
+            number = _NUMBERS[opcode]
+            stack += number.unpack_from(data, at)
+            at += number.size
+        elif opcode in _STRINGS:
+            width, convert = _STRINGS[opcode]
+            begin = at + width
+            at = begin + int.from_bytes(data[at:begin], "little")
+            stack.append(convert(data[begin:at]))
+        elif opcode in _SMALL_TUPLES:
+            count = _SMALL_TUPLES[opcode]
+            stack[-count:] = [tuple(stack[-count:])]
+        elif opcode == 0x28:
+            marks.append(len(stack))
+        else:
+            begin = marks.pop()
+            items = stack[begin:]
+            del stack[begin:]
+            if opcode in _HASHABLES:
+                stack.append(_HASHABLES[opcode](items))
+            else:
+                _FILLERS[opcode](stack[-1], items)
+    return stack.pop()
+
+
+def _is_fast_loader_sound() -> bool:
+    """Does this interpreter's unpickler read what C writes?"""
+    try:
+        value = pickle.loads(_SELF_TEST)
+    except Exception:
+        return False
+    return bool(value == _SELF_TEST_VALUE) and [*map(type, value)] == [
+        *map(type, _SELF_TEST_VALUE)
+    ]
+
+
+#: The value of a stream of C's.
+loads: Callable[[Any], Any] = pickle.loads if _is_fast_loader_sound() else _load_slowly
+
+
 class Decoding:
     """How the strings of replies become str."""
 
     __slots__ = ("encoding", "errors", "is_utf8")
 
     def __init__(self, encoding: str, errors: str) -> None:
-        "".encode(encoding, errors)  # an unknown encoding shows now
+        "".encode(encoding)  # what is unknown shows now
+        codecs.lookup_error(errors)
         self.encoding = encoding
         self.errors = errors
         #: C decodes UTF-8; any other encoding is decoded here.
@@ -30,6 +125,38 @@ class Decoding:
     def decode(self, data: bytes) -> str:
         """Raises UnicodeDecodeError if `errors` says so."""
         return data.decode(self.encoding, self.errors)
+
+
+_AGGREGATES = frozenset((list, dict, set, frozenset, tuple))
+_DIGITS = 512  # that int() reads whatever sys.set_int_max_str_digits() was told
+
+
+class _Whole:
+    """The kind of what is no part of another value."""
+
+
+def _children(value: Any) -> Iterator[Any]:
+    if type(value) is dict:
+        return chain.from_iterable(value.items())
+    return iter(value)
+
+
+def _aggregate(kind: type, items: list[Any]) -> Any:
+    if kind is list:
+        return items
+    if kind is dict:
+        return dict(zip(items[::2], items[1::2], strict=True))
+    return kind(items)
+
+
+def _integer(text: str) -> int:
+    """Of any number of digits: the decoder bounds them, to those of one line."""
+    digits = text.lstrip("-")
+    number = 0
+    for at in range(0, len(digits), _DIGITS):
+        piece = digits[at : at + _DIGITS]
+        number = number * 10 ** len(piece) + int(piece)
+    return -number if len(digits) < len(text) else number
 
 
 class Conversion:
@@ -62,22 +189,37 @@ class Conversion:
                 self.mends_all = True
 
     def mend(self, value: Any) -> Any:
-        """Replace what C could only mark: errors, big numbers, undecoded text."""
-        kind = type(value)
-        if kind is bytes:
-            return self.decoding.decode(value) if self.decoding else value
-        if kind is list:
-            return [self.mend(item) for item in value]
-        if kind is dict:
-            return {self.mend(key): self.mend(item) for key, item in value.items()}
-        if kind is set or kind is frozenset:
-            return kind(self.mend(item) for item in value)
-        if kind is tuple:
-            if value and type(value[0]) is bytearray:
-                text = value[0].decode("utf-8", "replace")
-                return self.error(text) if len(value) == 1 else int(text)
-            return tuple(self.mend(item) for item in value)
-        return value
+        """Replace what C could only mark: errors, big numbers, undecoded text.
+
+        Replies are nested as deep as the server likes: nothing here is recursive.
+        """
+        levels: list[tuple[type, Iterator[Any], list[Any]]] = []
+        kind: type = _Whole
+        items: Iterator[Any] = iter((value,))
+        done: list[Any] = []
+        while True:
+            for item in items:
+                inner = type(item)
+                if inner is bytes:
+                    done.append(self.decoding.decode(item) if self.decoding else item)
+                elif inner not in _AGGREGATES:
+                    done.append(item)
+                elif inner is tuple and item and type(item[0]) is bytearray:
+                    done.append(self._help(item))
+                else:
+                    levels.append((kind, items, done))
+                    kind, items, done = inner, _children(item), []
+                    break
+            else:
+                if kind is _Whole:
+                    return done[0]
+                closed = _aggregate(kind, done)
+                kind, items, done = levels.pop()
+                done.append(closed)
+
+    def _help(self, marked: tuple[Any, ...]) -> Any:
+        text = marked[0].decode("utf-8", "replace")
+        return self.error(text) if len(marked) == 1 else _integer(text)
 
     def value_of(self, kind: int, what: Any) -> Any:
         """The value of a result of that kind; raises what it means. `what` is the

@@ -82,6 +82,7 @@ def _new_fast_packer() -> Packer:
 
 def _pack_argument(argument: object) -> bytes:
     kind = type(argument)
+    data: bytes
     if kind is str:
         data = argument.encode("utf-8", "surrogatepass")  # type: ignore[attr-defined]
         return b"\x8d" + len(data).to_bytes(8, "little") + data
@@ -99,10 +100,11 @@ def _pack_argument(argument: object) -> bytes:
 def _pack_slowly(commands: Sequence[Any] | Command) -> bytes:
     """An equivalent stream in plain Python, for interpreters whose pickler differs."""
     is_list = type(commands) is list
+    rows: Sequence[Any] = commands if is_list else [commands]
     parts = [b"\x80\x05"]
     if is_list:
         parts.append(b"](")
-    for row in commands if is_list else [commands]:
+    for row in rows:
         parts.append(b"(")
         parts.extend(map(_pack_argument, row))
         parts.append(b"t")

@@ -38,8 +38,8 @@ class Client:
     """A client for any number of threads, over one connection.
 
     Commands of different threads that come close together leave in one write. The
-    connection is made in the background, at the first command. Close the client, or use
-    it as a context manager.
+    connection is made in the background, at the first command, and again after a loss.
+    Make one and share it. Close the client, or use it as a context manager.
 
     `url` is `redis://[[user]:password@]host[:port][/db][?key=value...]`, `valkey://...`
     or `unix://...`; see `ClientOptions` for the keyword options.
@@ -57,7 +57,7 @@ class Client:
 
     @classmethod
     def from_url(cls, url: str, **options: Unpack[ClientOptions]) -> Self:
-        """The same as the constructor, for those who look for it."""
+        """The same as the constructor, under the name that redis-py has."""
         return cls(url, **options)
 
     # ---- commands ----
@@ -219,11 +219,12 @@ class Client:
                 raise error_of(status)
 
     def stats(self) -> Stats:
-        """A snapshot of the connection's counters."""
+        """A snapshot of the connection's counters. Any thread."""
         return stats.take(self._core or self._open())
 
     def events(self) -> list[Event]:
-        """What happened to the connection since the last call: the last 128."""
+        """What happened to the connection since the last call, oldest first; the last
+        128 are kept. Any thread; each event is told once."""
         core = self._core
         return core.events() if core is not None and not core.is_closed else []
 

@@ -102,7 +102,7 @@ class OutOfMemoryError(ResponseError):
 
 
 class BusyLoadingError(ResponseError, ConnectionError):
-    """LOADING: the server reads its data set, and did so until the deadline."""
+    """LOADING: the server reads its data set, and did so at each attempt."""
 
 
 class AuthenticationRequiredError(ResponseError, AuthenticationError):

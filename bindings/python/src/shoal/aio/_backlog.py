@@ -58,6 +58,12 @@ class Batch:
         """May others' commands come between its own?"""
         return len(self.commands) > 1 and not self.flags & lib.SHOAL_CALL_CONTIGUOUS
 
+    def pieces(self, size: int) -> list[Batch]:
+        """Batches of that size at most, if it may be split."""
+        if len(self.commands) <= size or not self.may_be_split():
+            return [self]
+        return [self._part(i, i + size) for i in range(0, len(self.commands), size)]
+
     def halves(self) -> tuple[Batch, Batch]:
         """Two batches instead of this one."""
         middle = len(self.commands) // 2

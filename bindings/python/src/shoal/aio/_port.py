@@ -33,6 +33,10 @@ _buffer = ffi.buffer
 
 #: Results that may wait in the completion queue of a shared connection.
 _OUTSTANDING_MAX = 1 << 20
+#: Commands that cross into C together at most.
+_BATCH_MAX = 4096
+#: Fewer callers are not worth a second write in a tick.
+_EARLY_MIN = 64
 #: A part of a batch may be accepted although the whole was not.
 _OF_A_PART = (lib.SHOAL_EFULL, lib.SHOAL_ETOOBIG, lib.SHOAL_EREFUSED)
 #: While a connection closes, it is looked at so often, in seconds.
@@ -73,6 +77,9 @@ class Port:
         self._cancelled: list[Future] = []
         self._backlog = Backlog(loop, self._retry)
         self._was_lone = False
+        self._is_scheduled = False
+        #: So many commands in one tick are handed over before its end; 0: never.
+        self.early = 0
         self._ready = getattr(loop, "_ready", None)
         self.is_open = True
         loop.add_reader(self._view.fd, self._on_readable)
@@ -83,6 +90,8 @@ class Port:
     def begin(self) -> None:
         """The first command of this tick was queued: see that it leaves. At once if no
         other can follow in this tick, else when the tick is over."""
+        if self._is_scheduled:
+            return
         if self._ready is None:
             is_last = self._was_lone and not self.waiting
         else:
@@ -90,10 +99,23 @@ class Port:
         if is_last:
             self.flush()
         else:
+            self._is_scheduled = True
             self.loop.call_soon(self.flush)
 
     def flush(self) -> None:
-        """Hand the commands of this tick to C."""
+        """The tick is over: hand its commands to C."""
+        self._is_scheduled = False
+        self._hand_over()
+        outstanding = len(self.waiting)
+        self.early = outstanding // 2 if outstanding >= _EARLY_MIN else 0
+
+    def flush_early(self) -> None:
+        """Half of all callers have queued: hand over what there is, so that the server
+        works while the other half goes on. Once in a tick."""
+        self.early = 0
+        self._hand_over()
+
+    def _hand_over(self) -> None:
         commands, futures = self.commands, self.futures
         if not commands:
             return
@@ -113,7 +135,7 @@ class Port:
         waits_for_room: bool = True,
     ) -> list[Future]:
         """Queue commands with extras, behind those of this tick."""
-        self.flush()
+        self._hand_over()
         futures = [self.create_future() for _ in commands]
         batch = Batch(commands, futures, self._options)
         batch.flags = flags
@@ -124,9 +146,10 @@ class Port:
         return futures
 
     def _enqueue(self, batch: Batch) -> None:
-        kept = [batch] if self._backlog else self._send(batch)
-        if kept:
-            self._backlog.append(kept)
+        for piece in batch.pieces(_BATCH_MAX):
+            kept = [piece] if self._backlog else self._send(piece)
+            if kept:
+                self._backlog.append(kept)
 
     def _retry(self) -> None:
         """There may be room for what was kept back."""
@@ -296,7 +319,7 @@ class Port:
         """Finish what is outstanding in `drain` seconds, and end."""
         if not self.is_open:
             return
-        self.flush()
+        self._hand_over()
         self.loop.remove_reader(self._view.fd)
         if owns_core:
             self.core.begin_close(round(drain * 1e6))

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import threading
 import time
 import weakref
 from asyncio import get_running_loop
@@ -29,9 +30,6 @@ if TYPE_CHECKING:
 
     from ..client import Client as SyncClient
 
-#: Commands of one tick that cross into C together at most, so that the server begins
-#: while the tick goes on.
-BATCH = 512
 _CancelledError = asyncio.CancelledError
 #: How often wait_ready() looks, in seconds.
 _READY_NAP = 0.002
@@ -66,13 +64,14 @@ class Client:
         self._port: Port | None = None  # of the loop that was here last
         self._ports: dict[asyncio.AbstractEventLoop, Port] = {}
         self._is_closed = False
+        self._lock = threading.Lock()
         _clients.add(self)
 
     @classmethod
     def from_url(
         cls, url: str, *, thread: bool = False, **options: Unpack[ClientOptions]
     ) -> Self:
-        """The same as the constructor, for those who look for it."""
+        """The same as the constructor, under the name that redis-py has."""
         return cls(url, thread=thread, **options)
 
     @classmethod
@@ -85,6 +84,7 @@ class Client:
         client._core = client._port = None
         client._ports = {}
         client._is_closed = False
+        client._lock = threading.Lock()
         _clients.add(client)
         return client
 
@@ -100,8 +100,8 @@ class Client:
         """Send one command and wait for its reply; as `shoal.Client.execute`.
 
         If the task is cancelled, a command that was not written yet is never sent, and
-        the reply to one that was is dropped. A bytearray or memoryview must not change
-        until then.
+        the reply to one that was is dropped. A bytearray or memoryview among the
+        arguments must not change before the reply is there.
         """
         if timeout is not None or decode is not None or may_block:
             future = self._submit_one(args, timeout, decode, may_block)
@@ -120,8 +120,8 @@ class Client:
             count = len(commands)
             if count == 1:
                 port.begin()
-            elif count == BATCH:
-                port.flush()
+            elif count == port.early:
+                port.flush_early()
         try:
             return await future
         except _CancelledError:
@@ -136,7 +136,8 @@ class Client:
         may_block: bool = False,
     ) -> Future:
         """Send one command and return the future of its reply: what `execute` awaits,
-        without a coroutine. A future that is cancelled drops its reply."""
+        without a coroutine. A future that is cancelled drops its reply; its command is
+        not taken back."""
         if timeout is not None or decode is not None or may_block:
             return self._submit_one(args, timeout, decode, may_block)
         port = self._port
@@ -153,8 +154,8 @@ class Client:
         count = len(commands)
         if count == 1:
             port.begin()
-        elif count == BATCH:
-            port.flush()
+        elif count == port.early:
+            port.flush_early()
         return future
 
     def _submit_one(
@@ -183,7 +184,8 @@ class Client:
         wait_for_room: bool = True,
     ) -> list[Any]:
         """Send many commands together and wait for all their replies, in order; as
-        `shoal.Client.execute_many`."""
+        `shoal.Client.execute_many`. Without room for all, a part of commands that are
+        not `contiguous` may be queued first."""
         rows: list[Sequence[Any]] = [
             c if type(c) is tuple else tuple(c) for c in commands
         ]
@@ -246,9 +248,10 @@ class Client:
             return self._shared._core or self._shared._open()
         if not self._is_threaded:
             return Core(self._options, borrowed=True)
-        if self._core is None:
-            self._core = Core(self._options, borrowed=False)
-        return self._core
+        with self._lock:  # loops of other threads
+            if self._core is None:
+                self._core = Core(self._options, borrowed=False)
+            return self._core
 
     def _drop_closed_loops(self) -> None:
         """Loops that were closed without closing the client before."""
@@ -261,6 +264,7 @@ class Client:
             port.is_open = False
         self._ports.clear()
         self._core = self._port = None
+        self._lock = threading.Lock()
 
     async def wait_ready(self, timeout: float | None = None) -> None:
         """Connect, and wait until commands can flow: `timeout` seconds at most, None:
@@ -325,7 +329,7 @@ class Client:
 
 
 class Pipeline(Gathered):
-    """Commands for one `run()`."""
+    """Commands for one `run()`. Not for several tasks at a time."""
 
     def __init__(self, client: Client, *, is_unit: bool) -> None:
         super().__init__(is_unit=is_unit)
