@@ -3,12 +3,12 @@
 
 from __future__ import annotations
 
-import pickle
 import threading
 from collections.abc import Sequence
 from typing import Any
 
 from ._native import ffi, lib
+from ._replies import loads
 from ._requests import Packer, new_packer
 
 EINTR: int = lib.SHOAL_EINTR
@@ -17,7 +17,7 @@ _call = lib.shoalpy_caller_call
 _call_many = lib.shoalpy_caller_call_many
 _resume = lib.shoalpy_caller_resume
 _give_up = lib.shoalpy_caller_give_up
-_loads = pickle.loads
+_loads = loads
 _buffer = ffi.buffer
 
 

@@ -18,7 +18,7 @@ from ._options import DEFAULT_URL, ClientOptions, Options, microseconds
 from ._outcomes import error_of
 from ._pipeline import Gathered, without_exceptions
 from ._requests import Argument
-from .exceptions import ClosedError
+from .exceptions import ClosedError, RefusedError
 from .stats import Stats
 
 if TYPE_CHECKING:
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 _call = _calls.call
 _MAY_BLOCK: int = lib.SHOAL_CALL_MAY_BLOCK
+#: A part of many commands may be accepted although the whole was not.
+_OF_A_PART = (lib.SHOAL_ETOOBIG, lib.SHOAL_EREFUSED)
 _ROOM_NAP = 0.001
 _SLICE_US = 100_000
 #: Commands that cross into C together; more are cut into pieces.
@@ -118,7 +120,8 @@ class Client:
         that begin with MULTI and end with EXEC or DISCARD.
         `return_exceptions`: exceptions stand in the list; else the first one is raised
         after all are done. `wait_for_room`: else FullError, and nothing was queued.
-        The other parameters are those of `execute`.
+        The other parameters are those of `execute`. An argument that cannot be sent
+        raises DataError, and none of the commands are sent.
         """
         rows = [c if type(c) is tuple else tuple(c) for c in commands]
         conversion = self._options.conversion(decode)
@@ -127,24 +130,37 @@ class Client:
             lib.SHOAL_CALL_CONTIGUOUS if contiguous else 0
         )
         outcomes: list[Any] = []
-        size = len(rows) if contiguous else _MANY
 
         def attempt(core: Core, commands: list[Any]) -> tuple[int, list[Any]]:
             return _calls.call_many(
                 core.handle, commands, flags, timeout_us, conversion.flags
             )
 
-        for at in range(0, len(rows), max(1, size)):
-            piece = rows[at : at + size]
+        def run(piece: list[Any]) -> None:
             try:
                 if self._options.encodes:
                     raise _calls.Unpackable(0)
                 first, items = attempt(self._core or self._open(), piece)
             except (_calls.Unpackable, _calls.Refused) as problem:
-                first, items = self._insist(
-                    problem, attempt, piece, timeout_us, wait_for_room
-                )
-            outcomes += conversion.arrange(first, items, len(piece))
+                is_divisible = len(piece) > 1 and not contiguous
+                if is_divisible and getattr(problem, "status", 0) in _OF_A_PART:
+                    run(piece[: len(piece) // 2])
+                    run(piece[len(piece) // 2 :])
+                    return
+                try:
+                    first, items = self._insist(
+                        problem, attempt, piece, timeout_us, wait_for_room
+                    )
+                except RefusedError as refusal:
+                    if contiguous:
+                        raise
+                    outcomes.append(refusal)
+                    return
+            outcomes.extend(conversion.arrange(first, items, len(piece)))
+
+        size = max(1, len(rows)) if contiguous else _MANY
+        for at in range(0, len(rows), size):
+            run(rows[at : at + size])
         return outcomes if return_exceptions else without_exceptions(outcomes)
 
     def pipeline(self) -> Pipeline:

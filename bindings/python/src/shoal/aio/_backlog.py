@@ -25,6 +25,7 @@ class Batch:
         "flags",
         "futures",
         "is_encoded",
+        "is_of_one",
         "timeout_us",
         "until",
         "waits_for_room",
@@ -40,6 +41,7 @@ class Batch:
         self.flags = 0
         self.timeout_us = 0
         self.is_encoded = False
+        self.is_of_one = False  # one caller's
         self.waits_for_room = True
         #: When it is too late, in the loop's time; None: it was never kept back.
         self.until: float | None = None
@@ -50,6 +52,7 @@ class Batch:
         part.flags = self.flags
         part.timeout_us = self.timeout_us
         part.is_encoded = self.is_encoded
+        part.is_of_one = self.is_of_one
         part.waits_for_room = self.waits_for_room
         part.until = self.until
         return part
@@ -70,8 +73,8 @@ class Batch:
         return self._part(0, middle), self._part(middle, None)
 
     def encode(self) -> None:
-        """Every argument to bytes; commands that cannot be fail, and are left out. A
-        contiguous batch fails as a whole."""
+        """Every argument to bytes. Commands that cannot be fail, and are left out; what
+        one caller gave together fails together."""
         self.is_encoded = True
         commands: list[Sequence[Any]] = []
         futures: list[Future] = []
@@ -80,7 +83,7 @@ class Batch:
                 commands.append(self._options.encoded(command))
                 futures.append(future)
             except Exception as error:
-                if self.flags & lib.SHOAL_CALL_CONTIGUOUS:
+                if self.is_of_one:
                     self.fail(error)
                     commands, futures = [], []
                     break

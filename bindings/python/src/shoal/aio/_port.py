@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import functools
-import pickle
 import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
@@ -19,7 +18,7 @@ from .._core import Core
 from .._native import ffi, lib
 from .._options import Options
 from .._outcomes import error_of
-from .._replies import PLAIN, Conversion
+from .._replies import PLAIN, Conversion, loads
 from .._requests import new_packer
 from ..exceptions import ClosedError
 from ._backlog import Backlog, Batch
@@ -28,7 +27,7 @@ Future = asyncio.Future[Any]
 
 _submit = lib.shoalpy_port_submit
 _pump = lib.shoalpy_port_pump
-_loads = pickle.loads
+_loads = loads
 _buffer = ffi.buffer
 
 #: Results that may wait in the completion queue of a shared connection.
@@ -67,6 +66,7 @@ class Port:
         #: By number: the futures that C owes a result.
         self.waiting: dict[int, Future] = {}
         self._set_result = type(loop.create_future()).set_result
+        self._is_done = type(loop.create_future()).done
         self.create_future = _future_maker(loop)
         #: Asking for the running loop costs a system call until CPython 3.12; the
         #: loop's own note of its thread costs none.
@@ -120,7 +120,7 @@ class Port:
         if not commands:
             return
         self.commands, self.futures = [], []
-        if self._cancelled:
+        if True in map(self._is_done, futures):  # cancelled in the same tick
             commands, futures = _without_done(commands, futures)
         self._was_lone = len(commands) == 1
         self._enqueue(Batch(commands, futures, self._options))
@@ -142,6 +142,7 @@ class Port:
         batch.timeout_us = timeout_us
         batch.conversion = conversion
         batch.waits_for_room = waits_for_room
+        batch.is_of_one = True
         self._enqueue(batch)
         return futures
 
