@@ -79,8 +79,8 @@ SHOAL_EXTERN int shoal_options_new(shoal_options_t **ret_options);
  * `valkey://` means `redis://`; `redis+unix://` and `valkey+unix://` mean `unix://`.
  * User and password are percent-decoded.  An IPv6 address stands in brackets.  Keys:
  * `db`, `protocol` (2 or 3), `client_name`, `timeout_ms`, `connect_timeout_ms`,
- * `flush` (auto, off, fixed:US), `budget_us`, `offline` (queue, fail).  An unknown
- * key or a value out of range is an error; nothing is ignored.
+ * `flush` (auto, off, fixed:US), `budget_us`, `offline` (queue, fail), `integrity`,
+ * `settle`.  An unknown key or a value out of range is an error; nothing is ignored.
  *
  * @param url         NUL-terminated
  * @param ret_options receives the options; free with shoal_options_free()

@@ -78,17 +78,23 @@ static int fail_with_reader(shoal__decoder_t *decoder, bool was_mid_reply)
     return decoder->code;
 }
 
-static shoal__place_t place_of(const shoal__decoder_t *decoder,
-                               const redisReadTask *task)
+/* Aggregates that are whole with this value, if it is none. */
+static size_t ends_with(const redisReadTask *task)
 {
     size_t ends = 0;
 
     for (const redisReadTask *t = task; t->parent && t->idx == t->parent->elements - 1;
          t = t->parent)
         ends++;
+    return ends;
+}
+
+static shoal__place_t place_of(const shoal__decoder_t *decoder,
+                               const redisReadTask *task)
+{
     return (shoal__place_t){.parent = task->parent->obj,
                             .index = (size_t)task->idx,
-                            .ends = ends,
+                            .ends = ends_with(task),
                             .received_bytes = decoder->frame_bytes +
                                               decoder->reader->pos -
                                               decoder->call_start};
@@ -106,6 +112,10 @@ static void *take_leaf(const redisReadTask *task, const shoal_reply_t *leaf,
         return DELIVERED(decoder);
     }
 
+    if (decoder->frame.mode == SHOAL__FRAME_SINK) { /* needs no place */
+        shoal__frame_leaf_to_sink(&decoder->frame, leaf, ends_with(task));
+        return TAKEN(decoder);
+    }
     shoal__place_t place = place_of(decoder, task);
     if (!shoal__frame_leaf(&decoder->frame, &place, leaf, text_bytes))
         return refuse(decoder, SHOAL_ENOMEM, out_of_memory);

@@ -166,8 +166,7 @@ bool shoal__frame_leaf(shoal__frame_t *frame, const shoal__place_t *place,
     case SHOAL__FRAME_TREE:
         return add_leaf(frame, place, leaf, text_bytes);
     case SHOAL__FRAME_SINK:
-        frame->target.sink->on_leaf(leaf, frame->target.sink_data);
-        end_aggregates(frame, place->ends);
+        shoal__frame_leaf_to_sink(frame, leaf, place->ends);
         break;
     case SHOAL__FRAME_NOWHERE:
     case SHOAL__FRAME_ATTRIBUTE:

@@ -64,6 +64,17 @@ void *shoal__frame_begin(shoal__frame_t *frame, shoal__frame_kind_t kind,
 bool shoal__frame_leaf(shoal__frame_t *frame, const shoal__place_t *place,
                        const shoal_reply_t *leaf, size_t text_bytes);
 
+/* The same for SHOAL__FRAME_SINK; `ends` as in a place. */
+static inline void shoal__frame_leaf_to_sink(shoal__frame_t *frame,
+                                             const shoal_reply_t *leaf, size_t ends)
+{
+    const shoal_sink_t *sink = frame->target.sink;
+
+    sink->on_leaf(leaf, frame->target.sink_data);
+    for (; ends > 0; ends--)
+        sink->on_end(frame->target.sink_data);
+}
+
 /* An aggregate below it, possibly empty.  Returns as _begin does. */
 void *shoal__frame_aggregate(shoal__frame_t *frame, const shoal__place_t *place,
                              shoal_reply_type_t type, size_t count);

@@ -5,20 +5,21 @@ import argparse
 import os
 import signal
 import sys
+from argparse import Namespace
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from .figures import summarize
 from .machine import describe, plan_cpus
-from .measure import Failed, Load, Place, measure, measure_generator
-from .programs import PEERS, Programs, Unavailable
+from .measure import Failed, Load, Place, Result, measure, measure_generator
+from .programs import ROOT, Programs, Unavailable
 from .report import Report
-from .rows import ROWS, select
+from .rows import ROWS, Row, select
 from .server import Server
 
-ROOT = PEERS.parent.parent
 
-
-def whole_numbers(text):
+def whole_numbers(text: str) -> list[int]:
     numbers = [int(word) for word in text.split(",") if word.isdecimal()]
     if len(numbers) != len(text.split(",")) or min(numbers) < 1:
         raise argparse.ArgumentTypeError(
@@ -27,11 +28,11 @@ def whole_numbers(text):
     return numbers
 
 
-def words(text):
+def words(text: str) -> list[str]:
     return [word for word in text.split(",") if word]
 
 
-def parse(arguments):
+def parse(arguments: Sequence[str]) -> Namespace:
     parser = argparse.ArgumentParser(
         prog="bench/peers/run",
         description="Measures shoal and other clients, interleaved round by round.",
@@ -92,7 +93,7 @@ def parse(arguments):
     return options
 
 
-def loads_of(options):
+def loads_of(options: Namespace) -> list[Load]:
     callers = options.callers or ([128] if options.rate else [1, 128, 1024])
     return [
         Load(count, rate, options.value_bytes, options.duration, options.warmup)
@@ -101,7 +102,7 @@ def loads_of(options):
     ]
 
 
-def progress(text):
+def progress(text: str) -> None:
     """One line that is written over on a terminal, a line each elsewhere."""
     if sys.stderr.isatty():
         print(f"\r\033[K{text}", end="", file=sys.stderr, flush=True)
@@ -109,7 +110,9 @@ def progress(text):
         print(text, file=sys.stderr, flush=True)
 
 
-def conditions_of(options, server, cpus):
+def conditions_of(
+    options: Namespace, server: Server, cpus: tuple[set[int], set[int]]
+) -> dict[str, Any]:
     client, last = (",".join(map(str, sorted(some))) for some in cpus)
     pinning = "nothing is pinned: there are too few CPUs"
     if client:
@@ -127,7 +130,9 @@ def conditions_of(options, server, cpus):
     }
 
 
-def find_commands(rows, programs, report, is_paced):
+def find_commands(
+    rows: list[Row], programs: Programs, report: Report, is_paced: bool
+) -> dict[str, list[str]]:
     commands = {}
     for row in rows:
         try:
@@ -140,12 +145,19 @@ def find_commands(rows, programs, report, is_paced):
     return commands
 
 
-def measure_load(load, rounds, commands, report, place, results):
+def measure_load(
+    load: Load,
+    rounds: int,
+    commands: dict[str, list[str]],
+    report: Report,
+    place: Place,
+    results: dict[str, Result],
+) -> None:
     """Every row once, then every row again, beginning with another one."""
     names = {row.name: row for row in report.rows if row.name in commands}
-    collected = {name: [] for name in names}
-    failed = set()
-    generators = {}
+    collected: dict[str, list[Result]] = {name: [] for name in names}
+    failed: set[str] = set()
+    generators: dict[str, float] = {}
     try:
         for turn in range(rounds):
             order = list(names)
@@ -172,7 +184,7 @@ def measure_load(load, rounds, commands, report, place, results):
                     results[name]["generator_cpu_us_per_op"] = generators[name]
 
 
-def run(options):
+def run(options: Namespace) -> int:
     rows = select(ROWS, options.only, options.skip, bool(options.rate))
     if options.list:
         width = max((len(row.name) for row in rows), default=0)
@@ -207,7 +219,7 @@ def run(options):
     return 0 if any(results for _, results in report.results) else 1
 
 
-def main(arguments):
+def main(arguments: Sequence[str]) -> int:
     # Ended from outside, we end our server and peers like after Ctrl-C.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: MIT
 """Medians and spreads over the rounds."""
 
+from collections.abc import Sequence
 from statistics import median
+from typing import Any
 
 
-def combine(values):
+def combine(values: Sequence[Any]) -> Any:
     """One value out of the rounds': the median of numbers, key by key of objects, the
     first of anything else. A number that a round lacks is left out."""
     present = [value for value in values if value is not None]
@@ -18,20 +20,20 @@ def combine(values):
     return present[0]
 
 
-def is_number(value):
+def is_number(value: object) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
-def spread(values):
+def spread(values: Sequence[float]) -> float | None:
     """Half of the range, as a share of the median; None for a single value."""
     if len(values) < 2 or not median(values):
         return None
     return (max(values) - min(values)) / 2 / median(values)
 
 
-def summarize(rounds):
+def summarize(rounds: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """The result of a row: medians, the spread, the sum of the errors, the rounds."""
-    result = combine([{**one, "config": None} for one in rounds])
+    result: dict[str, Any] = combine([{**one, "config": None} for one in rounds])
     result["config"] = rounds[0].get("config")
     result["ops_per_s_spread"] = spread([one["ops_per_s"] for one in rounds])
     result["errors"] = sum(one.get("errors") or 0 for one in rounds)
@@ -39,8 +41,8 @@ def summarize(rounds):
     return result
 
 
-def ratio(result, reference):
+def ratio(result: dict[str, Any], reference: dict[str, Any] | None) -> float | None:
     """The throughput, as a multiple of another row's; None if that was not measured."""
     if not reference or not reference["ops_per_s"]:
         return None
-    return result["ops_per_s"] / reference["ops_per_s"]
+    return float(result["ops_per_s"] / reference["ops_per_s"])

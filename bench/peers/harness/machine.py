@@ -5,7 +5,7 @@ import os
 import platform
 
 
-def plan_cpus(allowed, client_count):
+def plan_cpus(allowed: set[int], client_count: int) -> tuple[set[int], set[int]]:
     """The client's CPUs and the server's: the first ones and the last; none of either
     where there are too few to keep the two apart."""
     if len(allowed) <= client_count:
@@ -14,7 +14,7 @@ def plan_cpus(allowed, client_count):
     return set(ordered[:client_count]), {ordered[-1]}
 
 
-def find_field(path, name, separator):
+def find_field(path: str, name: str, separator: str) -> str:
     try:
         with open(path, encoding="utf-8") as file:
             for line in file:
@@ -26,7 +26,7 @@ def find_field(path, name, separator):
     return "unknown"
 
 
-def describe():
+def describe() -> dict[str, str | int]:
     system = platform.uname()
     return {
         "system": find_field("/etc/os-release", "PRETTY_NAME", "="),

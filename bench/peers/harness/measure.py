@@ -6,13 +6,18 @@ import os
 import subprocess
 import tempfile
 import threading
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import IO, Any
 
 from .programs import last_line
-from .server import HOST, pinned
+from .rows import Row
+from .server import HOST, Server, ServerCounters, pinned
 
 PATIENCE = 60  # seconds beyond the load's own, before a peer is ended
+
+Result = dict[str, Any]  # with the keys of shoal-bench
 
 
 class Failed(Exception):
@@ -29,7 +34,7 @@ class Load:
     duration: float
     warmup: float
 
-    def title(self):
+    def title(self) -> str:
         if self.rate:
             return f"{self.rate} commands/s, {self.callers} callers"
         return f"{self.callers} caller{'s' if self.callers > 1 else ''}"
@@ -39,12 +44,12 @@ class Load:
 class Place:
     """Where a client runs, and against what."""
 
-    server: object
-    cpus: set
+    server: Server
+    cpus: set[int]
     pacer: str = ""
 
 
-def peer_options(load, port, has_no_command=False):
+def peer_options(load: Load, port: int, has_no_command: bool = False) -> list[str]:
     options = [
         "--host",
         HOST,
@@ -64,7 +69,7 @@ def peer_options(load, port, has_no_command=False):
     return [*options, "--no-command"] if has_no_command else options
 
 
-def shoal_options(load, port, json_path):
+def shoal_options(load: Load, port: int, json_path: str) -> list[str]:
     options = [
         "-q",
         "-h",
@@ -87,7 +92,7 @@ def shoal_options(load, port, json_path):
     return [*options, "--rate", str(load.rate)] if load.rate else options
 
 
-def server_figures(begin, end):
+def server_figures(begin: ServerCounters, end: ServerCounters) -> Result:
     """What the server spent between two moments, per command that it processed."""
     commands = end.commands - begin.commands
     reads = end.reads - begin.reads
@@ -98,7 +103,7 @@ def server_figures(begin, end):
 
 
 @contextmanager
-def paced(pacer, load, cpus):
+def paced(pacer: str, load: Load, cpus: set[int]) -> Iterator[int | IO[bytes]]:
     """What a peer reads: the pacer of an open loop, on the same CPUs, or nothing."""
     if not load.rate:
         yield subprocess.DEVNULL
@@ -109,6 +114,7 @@ def paced(pacer, load, cpus):
         stdout=subprocess.PIPE,
         preexec_fn=pinned(cpus),
     )
+    assert process.stdout
     try:
         yield process.stdout
     finally:
@@ -117,17 +123,24 @@ def paced(pacer, load, cpus):
         process.stdout.close()
 
 
-def watch(command, place, timeout, on_line, source=subprocess.DEVNULL):
-    """Run a program at a place, giving each line of its standard error to `on_line` at
-    once; return what it printed."""
+def watch(
+    command: Sequence[str],
+    cpus: set[int],
+    timeout: float,
+    on_line: Callable[[str], None],
+    source: int | IO[bytes] = subprocess.DEVNULL,
+) -> str:
+    """Run a program on some CPUs, giving each line of its standard error to `on_line`
+    at once; return what it printed."""
     process = subprocess.Popen(
         command,
         stdin=source,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        preexec_fn=pinned(place.cpus),
+        preexec_fn=pinned(cpus),
     )
+    assert process.stdout and process.stderr
     alarm = threading.Timer(timeout, process.kill)
     alarm.start()
     said = []
@@ -152,11 +165,17 @@ def watch(command, place, timeout, on_line, source=subprocess.DEVNULL):
     return output
 
 
-def run_peer(command, load, place, on_line, has_no_command=False):
+def run_peer(
+    command: Sequence[str],
+    load: Load,
+    place: Place,
+    on_line: Callable[[str], None],
+    has_no_command: bool = False,
+) -> Result:
     with paced(place.pacer, load, place.cpus) as source:
         output = watch(
             [*command, *peer_options(load, place.server.port, has_no_command)],
-            place,
+            place.cpus,
             load.warmup + load.duration + PATIENCE,
             on_line,
             source,
@@ -164,29 +183,38 @@ def run_peer(command, load, place, on_line, has_no_command=False):
     return read_result(output)
 
 
-def measure_peer(command, load, place):
+class ServerWatch:
     """A peer says when its window begins and ends, and the server is asked then."""
-    moments = {}
 
-    def on_line(line):
+    def __init__(self, server: Server) -> None:
+        self._server = server
+        self._moments: dict[str, ServerCounters] = {}
+
+    def on_line(self, line: str) -> None:
         if line in ("measuring", "measured"):
-            moments[line] = place.server.counters()
+            self._moments[line] = self._server.counters()
 
-    result = run_peer(command, load, place, on_line)
-    if len(moments) != 2:
-        raise Failed("it did not say when its window began and ended")
-    begin, end = moments["measuring"], moments["measured"]
-    result["connections"] = begin.connections  # at the end it may be closing them
-    return {**result, **server_figures(begin, end)}
+    def figures(self) -> Result:
+        if len(self._moments) != 2:
+            raise Failed("it did not say when its window began and ended")
+        begin, end = self._moments["measuring"], self._moments["measured"]
+        connections = begin.connections  # at the end it may be closing them
+        return {"connections": connections, **server_figures(begin, end)}
 
 
-def measure_shoal(command, load, place):
+def measure_peer(command: Sequence[str], load: Load, place: Place) -> Result:
+    observed = ServerWatch(place.server)
+    result = run_peer(command, load, place, observed.on_line)
+    return {**result, **observed.figures()}
+
+
+def measure_shoal(command: Sequence[str], load: Load, place: Place) -> Result:
     """shoal-bench asks the server itself at its window's ends."""
     with tempfile.TemporaryDirectory(prefix="shoal-peers.") as folder:
         path = os.path.join(folder, "result.json")
         watch(
             [*command, *shoal_options(load, place.server.port, path)],
-            place,
+            place.cpus,
             load.warmup + load.duration + PATIENCE,
             lambda line: None,
         )
@@ -195,7 +223,7 @@ def measure_shoal(command, load, place):
     return {**result, "connections": result["config"]["connections"]}
 
 
-def measure(row, command, load, place):
+def measure(row: Row, command: Sequence[str], load: Load, place: Place) -> Result:
     """One result, with the server's figures of the whole run beside the window's."""
     place.server.flush()
     begin = place.server.counters()
@@ -205,13 +233,13 @@ def measure(row, command, load, place):
     return result
 
 
-def measure_generator(command, load, place):
+def measure_generator(command: Sequence[str], load: Load, place: Place) -> float:
     """What the generator of an open loop costs without any command, per command."""
     result = run_peer(command, load, place, lambda line: None, has_no_command=True)
-    return result["client_cpu_us_per_op"]
+    return float(result["client_cpu_us_per_op"])
 
 
-def read_result(output):
+def read_result(output: str) -> Result:
     try:
         result = json.loads(output)
     except ValueError:

@@ -3,21 +3,28 @@
 
 import json
 from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
 
+from .measure import Load, Result
+from .rows import Row
 from .table import document
 
 
 @dataclass
 class Report:
-    rows: list
-    conditions: dict
-    results: list = field(default_factory=list)  # pairs of a load and its results
-    skipped: dict = field(default_factory=dict)  # row's name: why
+    """results: pairs of a load and its results by row's name; skipped: row's name to
+    why."""
 
-    def skip(self, name, reason):
+    rows: list[Row]
+    conditions: dict[str, Any]
+    results: list[tuple[Load, dict[str, Result]]] = field(default_factory=list)
+    skipped: dict[str, str] = field(default_factory=dict)
+
+    def skip(self, name: str, reason: str) -> None:
         self.skipped.setdefault(name, reason)
 
-    def as_json(self):
+    def as_json(self) -> dict[str, Any]:
         about = {row.name: row for row in self.rows}
         runs = [
             {"client": name, **asdict(about[name]), "load": asdict(load), **result}
@@ -31,7 +38,7 @@ class Report:
             "skipped": self.skipped,
         }
 
-    def write(self, folder):
+    def write(self, folder: Path) -> str:
         """Write peers.md and peers.json; return the Markdown."""
         text = document(self)
         folder.mkdir(parents=True, exist_ok=True)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The rows of the table: every client, and the ways of using it."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fnmatch import fnmatch
 
@@ -10,7 +11,7 @@ class Row:
     """One way of using one client.
 
     name: what --only and --skip match, and the table shows
-    program: shoal, hiredis, go:FOLDER or python
+    program: shoal, hiredis, go:FOLDER, python, or python:shoal for shoal's own package
     client: the operand of --client; for shoal-bench its own options
     callers: what a caller is: callback, thread, goroutine or task
     setting: "default", or "tuned" for one that its documentation offers
@@ -89,6 +90,21 @@ ROWS = [Row(*row) for row in (
     ("go/redigo-collector", "go:redigo", "collector", "goroutine",
      "tuned", "a channel, a goroutine that pipelines what is queued on redigo"),
 
+    ("py/shoal-threads", "python:shoal", "shoal-threads", "thread",
+     "default", "shoal.Client, threads"),
+    ("py/shoal-asyncio", "python:shoal", "shoal-asyncio", "task",
+     "default", "shoal.aio.Client on asyncio"),
+    ("py/shoal-asyncio-thread", "python:shoal", "shoal-asyncio-thread", "task",
+     "tuned", "shoal.aio.Client on asyncio, thread=True"),
+    ("py/shoal-uvloop", "python:shoal", "shoal-uvloop", "task",
+     "tuned", "shoal.aio.Client on uvloop"),
+    ("py/shoal-redis-threads", "python:shoal", "shoal-redis-threads", "thread",
+     "default", "shoal.redis.Redis in the program of py/redis-py-threads"),
+    ("py/shoal-redis-asyncio", "python:shoal", "shoal-redis-asyncio", "task",
+     "default", "shoal.redis.asyncio.Redis in that of py/redis-py-asyncio"),
+    ("py/shoal-redis-uvloop", "python:shoal", "shoal-redis-uvloop", "task",
+     "tuned", "the same on uvloop"),
+
     ("py/redis-py-threads", "python", "redis-py-threads", "thread",
      "default", "redis-py, a connection per thread"),
     ("py/redis-py-threads-16", "python", "redis-py-threads-16", "thread",
@@ -97,6 +113,10 @@ ROWS = [Row(*row) for row in (
      "default", "redis-py on asyncio, a connection per task"),
     ("py/redis-py-asyncio-16", "python", "redis-py-asyncio-16", "task",
      "tuned", "redis-py on asyncio, a blocking pool of 16 connections"),
+    ("py/redis-py-uvloop", "python", "redis-py-uvloop", "task",
+     "tuned", "redis-py on uvloop, a connection per task"),
+    ("py/redis-py-uvloop-16", "python", "redis-py-uvloop-16", "task",
+     "tuned", "redis-py on uvloop, a blocking pool of 16 connections"),
     ("py/coredis", "python", "coredis", "task",
      "default", "coredis on asyncio, its pool"),
     ("py/coredis-one", "python", "coredis-one", "task",
@@ -113,7 +133,9 @@ ROWS = [Row(*row) for row in (
 # fmt: on
 
 
-def select(rows, only, skip, is_paced):
+def select(
+    rows: Iterable[Row], only: list[str], skip: list[str], is_paced: bool
+) -> list[Row]:
     """The rows whose names match a pattern of `only`, if any, and none of `skip`."""
     return [
         row

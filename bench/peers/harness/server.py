@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The private server: on a free port of the loopback, pinned, stopped by pid."""
+"""The private server: on a free port of the loopback and on a Unix socket, pinned,
+stopped by pid."""
 
 import ctypes
 import os
@@ -9,7 +10,9 @@ import socket
 import subprocess
 import tempfile
 import time
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from types import TracebackType
 
 from .resp import Control, parse_info
 
@@ -17,12 +20,12 @@ HOST = "127.0.0.1"
 PR_SET_PDEATHSIG = 1
 
 
-def pinned(cpus):
+def pinned(cpus: set[int]) -> Callable[[], None]:
     """What a child does before it becomes another program: pin itself to these CPUs, if
     any, and ask to be ended when we are."""
     libc = ctypes.CDLL(None)
 
-    def prepare():
+    def prepare() -> None:
         libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
         if cpus:
             os.sched_setaffinity(0, cpus)
@@ -40,7 +43,7 @@ class ServerCounters:
     connections: int  # but for our own
 
 
-def counters_of(info):
+def counters_of(info: Mapping[str, str]) -> ServerCounters:
     return ServerCounters(
         cpu_us=1e6 * (float(info["used_cpu_user"]) + float(info["used_cpu_sys"])),
         commands=int(info["total_commands_processed"]),
@@ -49,7 +52,7 @@ def counters_of(info):
     )
 
 
-def find_server():
+def find_server() -> str:
     for name in ("redis-server", "valkey-server"):
         path = shutil.which(name)
         if path:
@@ -58,27 +61,30 @@ def find_server():
 
 
 class Server:
-    """A context: the server runs inside of it."""
+    """A context: the server runs inside of it. `port`, `socket` (a path) and `version`
+    are known then."""
 
-    def __init__(self, cpus):
+    def __init__(self, cpus: set[int]) -> None:
         self._cpus = cpus
-        self._process = None
-        self._folder = None
-        self._control = None
-        self.port = None
-        self.version = None
+        self._process: subprocess.Popen[bytes] | None = None
+        self._folder = ""
+        self._control: Control | None = None
+        self.port = 0
+        self.socket = ""
+        self.version = ""
 
-    def __enter__(self):
+    def __enter__(self) -> "Server":
         program = find_server()
         self._folder = tempfile.mkdtemp(prefix="shoal-peers.")
+        self.socket = os.path.join(self._folder, "socket")
         try:
             self._start(program)
         except BaseException:
-            self.__exit__()
+            self._stop()
             raise
         return self
 
-    def _start(self, program):
+    def _start(self, program: str) -> None:
         with socket.create_server((HOST, 0)) as probe:
             self.port = probe.getsockname()[1]
         arguments = [
@@ -86,6 +92,8 @@ class Server:
             HOST,
             "--port",
             str(self.port),
+            "--unixsocket",
+            self.socket,
             "--save",
             "",
             "--appendonly",
@@ -101,24 +109,32 @@ class Server:
             stdout=subprocess.DEVNULL,
             preexec_fn=pinned(self._cpus),
         )
-        self._control = self._await()
-        info = parse_info(self._control.ask("INFO"))
+        self._control = self._await(self._process)
+        info = parse_info(self.ask("INFO"))
         name = "valkey" if "valkey_version" in info else "redis"
         self.version = f"{name} {info[name + '_version']}"
 
-    def _await(self):
+    def _await(self, process: subprocess.Popen[bytes]) -> Control:
         give_up = time.monotonic() + 10
         while True:
             try:
                 return Control(HOST, self.port)
             except OSError:
-                if self._process.poll() is not None:
+                if process.poll() is not None:
                     raise RuntimeError("the server ended at once") from None
                 if time.monotonic() > give_up:
                     raise RuntimeError("the server does not answer") from None
                 time.sleep(0.01)
 
-    def __exit__(self, *_):
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._stop()
+
+    def _stop(self) -> None:
         if self._control:
             self._control.close()
         if self._process:
@@ -130,8 +146,14 @@ class Server:
                 self._process.wait()
         shutil.rmtree(self._folder, ignore_errors=True)
 
-    def flush(self):
-        self._control.ask("FLUSHALL")
+    def ask(self, *words: str) -> str:
+        """One command over a connection of our own, and its reply as text."""
+        if self._control is None:
+            raise RuntimeError("the server is not running")
+        return self._control.ask(*words)
 
-    def counters(self):
-        return counters_of(parse_info(self._control.ask("INFO")))
+    def flush(self) -> None:
+        self.ask("FLUSHALL")
+
+    def counters(self) -> ServerCounters:
+        return counters_of(parse_info(self.ask("INFO")))

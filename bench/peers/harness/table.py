@@ -1,24 +1,24 @@
 # SPDX-License-Identifier: MIT
 """The Markdown table of one load."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from .figures import ratio
-from .rows import SHOAL_CALLBACK, SHOAL_SYNC
+from .markdown import grid, number, percent
+from .measure import Load, Result
+from .rows import SHOAL_CALLBACK, SHOAL_SYNC, Row
+
+if TYPE_CHECKING:
+    from .report import Report
 
 
-def number(value, digits=0):
-    """A number with thousands apart; "-" for none."""
-    return "-" if value is None else f"{value:,.{digits}f}".replace(",", " ")
-
-
-def percent(share):
-    return "" if share is None else f" +-{share * 100:.0f} %"
-
-
-def times(value):
+def times(value: float | None) -> str:
     return "-" if value is None else f"{value:.2f}x"
 
 
-def cells(row, result, results):
+def cells(row: Row, result: Result, results: dict[str, Result]) -> list[str]:
     latency = result["latency_us"]
     client = number(result["client_cpu_us_per_op"], 2)
     if result.get("generator_cpu_us_per_op") is not None:
@@ -59,7 +59,7 @@ LEFT = 2  # columns of text
 RATE_KEPT = 0.98  # of the rate: less is a client that cannot keep it
 
 
-def order(load, result):
+def order(load: Load, result: Result) -> tuple[int, float]:
     """The fastest row first. At a given rate: those that keep it, the cheapest first,
     then the others."""
     if not load.rate:
@@ -69,37 +69,24 @@ def order(load, result):
     return (1, -result["ops_per_s"])
 
 
-def table(load, rows, results):
+def table(load: Load, rows: list[Row], results: dict[str, Result]) -> list[str]:
     """The lines of the table."""
     measured = [row for row in rows if row.name in results]
     measured.sort(key=lambda row: order(load, results[row.name]))
-    lines = [HEAD] + [cells(row, results[row.name], results) for row in measured]
-    widths = [max(len(line[i]) for line in lines) for i in range(len(HEAD))]
-
-    def form(line):
-        padded = [
-            text.ljust(width) if i < LEFT else text.rjust(width)
-            for i, (text, width) in enumerate(zip(line, widths, strict=True))
-        ]
-        return "| " + " | ".join(padded) + " |"
-
-    rule = [
-        "-" * width if i < LEFT else "-" * (width - 1) + ":"
-        for i, width in enumerate(widths)
-    ]
-    return [form(lines[0]), form(rule), *(form(line) for line in lines[1:])]
+    lines = [cells(row, results[row.name], results) for row in measured]
+    return grid(HEAD, lines, LEFT)
 
 
-def versions(report):
+def versions(report: Report) -> str:
     """Of everything that was measured."""
-    found = {}
+    found: dict[str, str] = {}
     for _, results in report.results:
         for result in results.values():
             found.update((result["config"] or {}).get("versions") or {})
     return ", ".join(f"{name} {version}" for name, version in sorted(found.items()))
 
 
-def document(report):
+def document(report: Report) -> str:
     """The whole Markdown document."""
     lines = ["# shoal and its peers", ""]
     lines += [f"- {name}: {value}" for name, value in report.conditions.items()]

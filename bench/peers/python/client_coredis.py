@@ -26,12 +26,7 @@ async def connect(options, size):
 
 
 def run(options, size=None, uses_uvloop=False):
-    new_loop = None
-    if uses_uvloop:
-        import uvloop
-
-        new_loop = uvloop.new_event_loop
-    return tasks.run(options, lambda options: connect(options, size), new_loop)
+    return tasks.run(options, lambda options: connect(options, size), uses_uvloop)
 
 
 CLIENTS = {

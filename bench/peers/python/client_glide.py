@@ -19,10 +19,11 @@ class Client:
 def configuration(options):
     """The defaults, but for two limits that would turn commands into errors: 1000
     requests at a time and 250 ms for each."""
+    address = glide.NodeAddress(options.host, options.port)
     if options.socket:
-        raise RuntimeError("valkey-glide does not know Unix sockets")
+        address = glide.NodeAddress(unix_socket_path=options.socket)
     return glide.GlideClientConfiguration(
-        [glide.NodeAddress(options.host, options.port)],
+        [address],
         request_timeout=30000,
         inflight_requests_limit=max(1000, options.callers + 1),
     )
@@ -36,12 +37,7 @@ async def connect(options):
 
 
 def run(options, uses_uvloop=False):
-    new_loop = None
-    if uses_uvloop:
-        import uvloop
-
-        new_loop = uvloop.new_event_loop
-    return tasks.run(options, connect, new_loop)
+    return tasks.run(options, connect, uses_uvloop)
 
 
 CLIENTS = {

@@ -12,11 +12,12 @@ DISTRIBUTIONS = {"valkey-glide-sync": "valkey-glide-sync"}
 
 class Client:
     def __init__(self, options):
+        address = glide_sync.NodeAddress(options.host, options.port)
         if options.socket:
-            raise RuntimeError("valkey-glide does not know Unix sockets")
+            address = glide_sync.NodeAddress(unix_socket_path=options.socket)
         self._client = glide_sync.GlideClient.create(
             glide_sync.GlideClientConfiguration(
-                [glide_sync.NodeAddress(options.host, options.port)],
+                [address],
                 request_timeout=30000,
                 inflight_requests_limit=max(1000, options.callers + 1),
             )

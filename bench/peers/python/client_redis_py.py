@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""redis-py, with hiredis as its parser if that is installed."""
+"""redis-py, with hiredis as its parser if that is installed; and whatever has its
+names."""
 
 import functools
 from contextlib import asynccontextmanager
@@ -33,8 +34,8 @@ def make_pool(module, options, size):
 
 
 class Threaded:
-    def __init__(self, options, size):
-        self._client = redis.Redis(connection_pool=make_pool(redis, options, size))
+    def __init__(self, options, size, module):
+        self._client = module.Redis(connection_pool=make_pool(module, options, size))
         self.set = functools.partial(self._client.set, KEY, options.value)
 
     def close(self):
@@ -47,19 +48,21 @@ class Asynchronous:
 
 
 @asynccontextmanager
-async def connect_async(options, size):
-    pool = make_pool(redis.asyncio, options, size)
-    client = redis.asyncio.Redis(connection_pool=pool)
+async def connect_async(options, size, module):
+    pool = make_pool(module, options, size)
+    client = module.Redis(connection_pool=pool)
     yield Asynchronous(client, options)
     await pool.disconnect()
 
 
-def run_threads(options, size=None):
-    return threads.run(options, lambda options: Threaded(options, size))
+def run_threads(options, size=None, module=redis):
+    return threads.run(options, lambda options: Threaded(options, size, module))
 
 
-def run_asyncio(options, size=None):
-    return tasks.run(options, lambda options: connect_async(options, size))
+def run_asyncio(options, size=None, module=redis.asyncio, uses_uvloop=False):
+    return tasks.run(
+        options, lambda options: connect_async(options, size, module), uses_uvloop
+    )
 
 
 CLIENTS = {
@@ -67,4 +70,6 @@ CLIENTS = {
     "redis-py-threads-16": functools.partial(run_threads, size=16),
     "redis-py-asyncio": run_asyncio,
     "redis-py-asyncio-16": functools.partial(run_asyncio, size=16),
+    "redis-py-uvloop": functools.partial(run_asyncio, uses_uvloop=True),
+    "redis-py-uvloop-16": functools.partial(run_asyncio, size=16, uses_uvloop=True),
 }

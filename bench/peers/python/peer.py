@@ -12,10 +12,19 @@ from workload import parse_options
 # Which module knows a client. It is imported only then, so that a package that is not
 # installed stops its own clients only.
 MODULES = {
+    "shoal-threads": "client_shoal",
+    "shoal-asyncio": "client_shoal",
+    "shoal-asyncio-thread": "client_shoal",
+    "shoal-uvloop": "client_shoal",
+    "shoal-redis-threads": "client_shoal_redis",
+    "shoal-redis-asyncio": "client_shoal_redis",
+    "shoal-redis-uvloop": "client_shoal_redis",
     "redis-py-threads": "client_redis_py",
     "redis-py-threads-16": "client_redis_py",
     "redis-py-asyncio": "client_redis_py",
     "redis-py-asyncio-16": "client_redis_py",
+    "redis-py-uvloop": "client_redis_py",
+    "redis-py-uvloop-16": "client_redis_py",
     "coredis": "client_coredis",
     "coredis-one": "client_coredis",
     "coredis-one-uvloop": "client_coredis",
@@ -25,8 +34,8 @@ MODULES = {
 }
 
 
-def versions_of(distributions):
-    versions = {"python": platform.python_version()}
+def versions_of(distributions: dict[str, str]) -> dict[str, str | None]:
+    versions: dict[str, str | None] = {"python": platform.python_version()}
     for name, distribution in distributions.items():
         try:
             versions[name] = version(distribution)
@@ -35,10 +44,10 @@ def versions_of(distributions):
     return versions
 
 
-def main(arguments):
+def main(arguments: list[str]) -> None:
     options = parse_options(arguments, MODULES)
     module = importlib.import_module(MODULES[options.client])
-    if options.client.endswith("-uvloop"):
+    if "-uvloop" in options.client:
         importlib.import_module("uvloop")
     if options.check:
         return

@@ -4,14 +4,18 @@
 import asyncio
 import time
 
+import pacer
 from workload import MEASURING, STOPPING, Measurement, Schedule
 
-import pacer
 
-
-def run(options, connect, new_loop=None):
+def run(options, connect, uses_uvloop=False):
     """Measure. `connect(options)` is an asynchronous context with a client, which has
-    an asynchronous set(); `new_loop` makes another kind of event loop."""
+    an asynchronous set()."""
+    new_loop = None
+    if uses_uvloop:
+        import uvloop
+
+        new_loop = uvloop.new_event_loop
     with asyncio.Runner(loop_factory=new_loop) as runner:
         return runner.run(measure(options, connect))
 

@@ -5,9 +5,8 @@ import threading
 import time
 from queue import SimpleQueue
 
-from workload import MEASURING, STOPPING, Measurement, Schedule
-
 import pacer
+from workload import MEASURING, STOPPING, Measurement, Schedule
 
 
 def run(options, connect):

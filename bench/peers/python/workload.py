@@ -7,6 +7,8 @@ import resource
 import sys
 import time
 from array import array
+from collections.abc import Collection, Iterable, Sequence
+from typing import Any, Protocol
 
 KEY = "key:000000000000"
 CALLERS_ALL_TIMED = 64  # beyond these a closed loop is sampled, as in shoal-bench
@@ -15,7 +17,20 @@ SAMPLING = 8
 WARMING, MEASURING, STOPPING = range(3)
 
 
-def parse_options(arguments, clients):
+class Options(Protocol):
+    """What a measurement is asked for; `rate` 0 is the closed loop."""
+
+    client: str
+    callers: int
+    rate: int
+    value_bytes: int
+    duration: float
+    warmup: float
+
+
+def parse_options(
+    arguments: Sequence[str], clients: Collection[str]
+) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="peer.py")
     add = parser.add_argument
     add("--client", required=True, choices=sorted(clients))
@@ -41,14 +56,14 @@ def parse_options(arguments, clients):
 class Recorder:
     """One caller's own figures; only its thread or loop writes them."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.ops = 0
         self.errors = 0
-        self.first_error = None
+        self.first_error: str | None = None
         self.latency_ns = array("q")
         self.service_ns = array("q")
 
-    def note_error(self, error):
+    def note_error(self, error: Exception) -> None:
         self.errors += 1
         self.first_error = self.first_error or f"{type(error).__name__}: {error}"
 
@@ -56,15 +71,15 @@ class Recorder:
 class Measurement:
     """The phases, the recorders of all callers, the moments at the window's ends."""
 
-    def __init__(self, options):
+    def __init__(self, options: Options) -> None:
         self.options = options
         self.phase = WARMING
         is_sampled = not options.rate and options.callers > CALLERS_ALL_TIMED
         self.sampling = SAMPLING if is_sampled else 1
         self.recorders = [Recorder() for _ in range(options.callers)]
-        self._from = self._to = None
+        self._from = self._to = self._moment()
 
-    def _moment(self):
+    def _moment(self) -> tuple[float, float, int]:
         usage = resource.getrusage(resource.RUSAGE_SELF)
         return (
             time.perf_counter(),
@@ -72,26 +87,32 @@ class Measurement:
             sum(recorder.ops for recorder in self.recorders),
         )
 
-    def begin(self):
+    def begin(self) -> None:
         print("measuring", file=sys.stderr, flush=True)
         self.phase = MEASURING
         self._from = self._moment()
 
-    def end(self):
+    def end(self) -> None:
         self._to = self._moment()
         self.phase = STOPPING
         print("measured", file=sys.stderr, flush=True)
 
-    def result(self, versions):
+    def result(self, versions: dict[str, str | None]) -> dict[str, Any]:
         """The result with the keys of shoal-bench."""
+        (begin_s, begin_cpu_s, begin_ops), (end_s, end_cpu_s, end_ops) = (
+            self._from,
+            self._to,
+        )
         seconds, cpu_s, ops = (
-            end - begin for begin, end in zip(self._from, self._to, strict=True)
+            end_s - begin_s,
+            end_cpu_s - begin_cpu_s,
+            end_ops - begin_ops,
         )
         if ops == 0:
             raise RuntimeError(f"no command finished; {self._first_error()}")
         options = self.options
         usage = resource.getrusage(resource.RUSAGE_SELF)
-        result = {
+        result: dict[str, Any] = {
             "client": options.client,
             "commands": ops,
             "errors": sum(recorder.errors for recorder in self.recorders),
@@ -118,11 +139,11 @@ class Measurement:
         }
         return result
 
-    def _first_error(self):
+    def _first_error(self) -> str | None:
         return next((r.first_error for r in self.recorders if r.first_error), None)
 
 
-def summarize(arrays):
+def summarize(arrays: Iterable[Iterable[int]]) -> dict[str, float | None]:
     """Quantiles and the mean, in microseconds, under the keys of the JSON."""
     durations = sorted(ns for one in arrays for ns in one)
     shares = {
@@ -136,9 +157,9 @@ def summarize(arrays):
         "p100": 1,
     }
     if not durations:
-        return {**dict.fromkeys(shares), "mean": None}
+        return dict.fromkeys([*shares, "mean"])
     last = len(durations) - 1
-    summary = {
+    summary: dict[str, float | None] = {
         name: durations[min(last, int(share * len(durations)))] / 1e3
         for name, share in shares.items()
     }
@@ -150,16 +171,16 @@ class Schedule:
     """When the commands of an open loop are due, in nanoseconds of perf_counter. Those
     that were due before are nobody's."""
 
-    def __init__(self, rate, start_ns):
+    def __init__(self, rate: int, start_ns: int) -> None:
         self.interval_ns = 1e9 / rate
         self.start_ns = start_ns
         past_ns = max(0, time.perf_counter_ns() - start_ns)
         self.released = math.ceil(past_ns / self.interval_ns)
 
-    def due_ns(self, number):
+    def due_ns(self, number: int) -> int:
         return self.start_ns + int(number * self.interval_ns)
 
-    def take_due(self):
+    def take_due(self) -> list[int]:
         """The moments that have come since the last call."""
         now = time.perf_counter_ns()
         due = []

@@ -66,7 +66,8 @@ class Info(unittest.TestCase):
     def test_replies(self):
         self.assertEqual(read_reply(io.BytesIO(b"+OK\r\n")), "OK")
         self.assertEqual(read_reply(io.BytesIO(b"$5\r\na\r\nbc\r\n")), "a\r\nbc")
-        for reply in (b"-ERR no\r\n", b"", b":1\r\n"):
+        self.assertEqual(read_reply(io.BytesIO(b":12\r\n")), "12")
+        for reply in (b"-ERR no\r\n", b"", b"*1\r\n"):
             with self.subTest(reply), self.assertRaises(RuntimeError):
                 read_reply(io.BytesIO(reply))
 

@@ -92,6 +92,9 @@ class Workload(unittest.TestCase):
             ["--client", "a", "--callers", "0"],
         )
         for arguments in wrong:
-            with self.subTest(arguments), self.assertRaises(SystemExit):
-                with contextlib.redirect_stderr(io.StringIO()):
-                    parse_options(arguments, ["a"])
+            with (
+                self.subTest(arguments),
+                self.assertRaises(SystemExit),
+                contextlib.redirect_stderr(io.StringIO()),
+            ):
+                parse_options(arguments, ["a"])

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: MIT
 import unittest
 
+from harness.markdown import grid, number, percent
 from harness.measure import Load
 from harness.report import Report
 from harness.rows import SHOAL_CALLBACK, Row
-from harness.table import HEAD, document, number, percent, table, times
+from harness.table import HEAD, document, table, times
 
 ROWS = [
     Row(SHOAL_CALLBACK, "shoal", "--mode callback", "callback", "default", "a"),
@@ -47,6 +48,12 @@ class Table(unittest.TestCase):
         self.assertEqual(percent(None), "")
         self.assertEqual(times(1.234), "1.23x")
         self.assertEqual(times(None), "-")
+
+    def test_grid(self):
+        self.assertEqual(
+            grid(["a", "bc"], [["def", "1"]], 1),
+            ["| a   | bc |", "| --- | -: |", "| def |  1 |"],
+        )
 
     def test_rows_are_sorted_and_compared(self):
         lines = table(CLOSED, ROWS, self.results)

@@ -58,7 +58,7 @@ static void write_string(shoalpy_writer_t *writer, const shoal_reply_t *leaf)
     const char *data = shoal_reply_string(leaf, &bytes);
 
     if (!(writer->flags & SHOALPY_AS_TEXT)) {
-        shoalpy_stream_bytes(writer->stream, data, bytes);
+        shoalpy_stream_short_bytes(writer->stream, data, bytes);
     } else if (shoalpy_is_text(data, bytes)) {
         shoalpy_stream_text(writer->stream, data, bytes);
     } else {
@@ -107,8 +107,14 @@ static void write_big_number(shoalpy_writer_t *writer, const shoal_reply_t *leaf
 void shoalpy_writer_leaf(shoalpy_writer_t *writer, const shoal_reply_t *leaf)
 {
     shoalpy_stream_t *stream = writer->stream;
+    shoal_reply_type_t type = shoal_reply_type(leaf);
 
-    switch (shoal_reply_type(leaf)) {
+    if (type == SHOAL_REPLY_STRING) { /* nearly always */
+        write_string(writer, leaf);
+        count_child(writer);
+        return;
+    }
+    switch (type) {
     case SHOAL_REPLY_STRING:
     case SHOAL_REPLY_STATUS:
     case SHOAL_REPLY_VERBATIM:

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "stream.h"
 
-#include "opcodes.h"
 #include <stdlib.h>
-#include <string.h>
 
 #define CAPACITY_FIRST 4096
 #define HEADER_BYTES 9 /* at most: opcode and length */

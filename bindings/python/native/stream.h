@@ -7,9 +7,11 @@
  * Guarantee: once memory runs out the stream stays broken, and says so at its end; until
  * then nothing has to be checked. */
 
+#include "opcodes.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 typedef struct shoalpy_stream {
     char *data;
@@ -37,6 +39,24 @@ void shoalpy_stream_bytes(shoalpy_stream_t *stream, const char *data, size_t byt
 void shoalpy_stream_bytearray(shoalpy_stream_t *stream, const char *data, size_t bytes);
 /* A str; the data must be UTF-8, see shoalpy_is_text(). */
 void shoalpy_stream_text(shoalpy_stream_t *stream, const char *data, size_t bytes);
+
+/* The same as _bytes: most strings are short, and most streams have room for them. */
+static inline void shoalpy_stream_short_bytes(shoalpy_stream_t *stream,
+                                              const char *data, size_t bytes)
+{
+    char *at = stream->data + stream->bytes;
+
+    if (bytes > UINT8_MAX || stream->capacity - stream->bytes < bytes + 2 ||
+        stream->is_broken) {
+        shoalpy_stream_bytes(stream, data, bytes);
+        return;
+    }
+    at[0] = OP_SHORT_BINBYTES;
+    at[1] = (char)bytes;
+    /* A call: what compilers put in place of memcpy() for short strings is slow. */
+    memmove(at + 2, data, bytes);
+    stream->bytes += bytes + 2;
+}
 
 /* Is it UTF-8, as Python decodes it? */
 bool shoalpy_is_text(const char *data, size_t bytes);

@@ -25,7 +25,6 @@ from ._native import ffi, lib
 from ._options import ClientOptions
 from .client import Client, Pipeline
 from .exceptions import *  # noqa: F403
-from .exceptions import Fate
 from .stats import Stats
 
 __version__: str = ffi.string(lib.shoal_version()).decode()
@@ -34,8 +33,7 @@ __all__ = [
     "Client",
     "ClientOptions",
     "Event",
-    "Fate",
     "Pipeline",
     "Stats",
-    *exceptions.__all__,
 ]
+__all__ += exceptions.__all__

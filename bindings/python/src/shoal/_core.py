@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import atexit
 import os
+import sys
 import time
 import weakref
 from typing import Any, NamedTuple
@@ -36,6 +37,7 @@ class Core:
     __slots__ = ("__weakref__", "handle", "is_borrowed", "is_closed", "is_gone", "pid")
 
     def __init__(self, options: Options, *, borrowed: bool) -> None:
+        self.pid = os.getpid()
         self.handle: Any = None
         native = options.native(borrowed=borrowed)
         holder = ffi.new("shoalpy_core_t **")
@@ -48,13 +50,14 @@ class Core:
         self.handle = holder[0]
         self.is_borrowed = borrowed
         self.is_closed = self.is_gone = False
-        self.pid = os.getpid()
         _open_cores.add(self)
 
     def __del__(self) -> None:
         """Nobody holds it any more, so no thread is in a call on it. If it was not
         closed, nobody waits for its results either."""
-        if not self.handle or self.is_foreign():
+        if not getattr(self, "handle", None) or self.is_foreign():
+            return
+        if sys.is_finalizing():  # another thread may be in a call, for ever
             return
         if not self.is_closed:
             self.close(0.0, _EXIT_SECONDS)
@@ -121,8 +124,9 @@ _open_cores: weakref.WeakSet[Core] = weakref.WeakSet()
 
 
 def _close_all() -> None:
-    """At the end of the interpreter, while threads can still be waited for."""
-    cores = [core for core in _open_cores if core.pid == os.getpid()]
+    """At the end of the interpreter, while threads can still be waited for. What an
+    event loop drives is left to the system: its thread may be in the midst of it."""
+    cores = [core for core in _open_cores if not core.is_borrowed]
     for core in cores:
         core.begin_close(0)
     for core in cores:

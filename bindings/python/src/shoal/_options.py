@@ -3,10 +3,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Callable, Sequence
 from typing import Any, TypedDict
-from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
+from urllib.parse import parse_qsl, unquote, urlencode, urlsplit, urlunsplit
 
 from ._native import ffi, lib
 from ._outcomes import text_of
@@ -16,6 +17,13 @@ from ._requests import encoded
 NEVER: int = (1 << 64) - 1
 _TIMEOUT = 5.0
 DEFAULT_URL = "redis://127.0.0.1:6379"
+#: C sets these together.
+_PAIRS: tuple[set[str], ...] = (
+    {"host", "port"},
+    {"username", "password"},
+    {"connect_timeout", "handshake_timeout"},
+    {"flush", "budget_us"},
+)
 _PYTHON_KEYS = ("decode_responses", "encoding", "encoding_errors")
 _INTEGRITY = {
     "shapes": lib.SHOAL_INTEGRITY_SHAPES,
@@ -83,12 +91,27 @@ def _take_python_keys(url: str, options: dict[str, Any]) -> str:
     return urlunsplit(parts._replace(query=urlencode(rest)))
 
 
-def _url_timeout(url: str) -> float:
-    """Seconds; a number that makes no sense is C's to refuse."""
-    for key, value in parse_qsl(urlsplit(url).query):
-        if key == "timeout_ms" and value.isdecimal() and int(value) > 0:
-            return int(value) / 1e3
-    return _TIMEOUT
+def _in_url(url: str) -> dict[str, Any]:
+    """What a URL says of those options that C sets in pairs: an option that overrides
+    one of a pair leaves the other as it is. What makes no sense is C's to refuse."""
+    parts = urlsplit(url)
+    said: dict[str, Any] = {}
+    with contextlib.suppress(ValueError):
+        said = {
+            "host": parts.hostname,
+            "port": parts.port,
+            "username": unquote(parts.username or ""),
+            "password": unquote(parts.password or ""),
+        }
+    for key, value in parse_qsl(parts.query):
+        if value.isdecimal():
+            if key in ("timeout_ms", "connect_timeout_ms"):
+                said[key.removesuffix("_ms")] = int(value) / 1e3
+            elif key == "budget_us":
+                said[key] = int(value)
+        elif key == "flush":
+            said[key] = value
+    return {key: value for key, value in said.items() if value}
 
 
 class Options:
@@ -100,13 +123,20 @@ class Options:
         if unknown:
             raise TypeError(f"no such option: {', '.join(sorted(unknown))}")
         self.url = _take_python_keys(url, given) if "?" in url else url
+        said = _in_url(self.url)
         self.decode_responses: bool = given.pop("decode_responses", False)
         self.decoding = Decoding(
             given.pop("encoding", "utf-8"), given.pop("encoding_errors", "strict")
         )
         #: C takes str as UTF-8: any other encoding is applied before.
         self.encodes = not (self.decoding.is_utf8 and self.decoding.errors == "strict")
-        self.timeout_us = microseconds(given.get("timeout", _url_timeout(self.url)))
+        for pair in _PAIRS:
+            if given.keys() & pair and "unix_path" not in given:
+                for key in pair & said.keys():
+                    given.setdefault(key, said[key])
+        self.timeout_us = microseconds(
+            given.get("timeout", said.get("timeout", _TIMEOUT))
+        )
         self.shown_url = _without_password(self.url)
         self._given = given
         self.set_conversions(Conversion(None), Conversion(self.decoding))
@@ -206,11 +236,13 @@ def _set_times(options: Any, given: dict[str, Any]) -> None:
     single: dict[str, Callable[[Any, int], int]] = {
         "timeout": lib.shoal_options_set_timeout_us,
         "stall_timeout": lib.shoal_options_set_stall_timeout_us,
-        "ping_interval": lib.shoal_options_set_ping_idle_us,
     }
     for name, setter in single.items():
         if name in given:
             _check(setter(options, microseconds(given[name])), name)
+    if "ping_interval" in given:
+        idle_us = microseconds(given["ping_interval"]) if given["ping_interval"] else 0
+        _check(lib.shoal_options_set_ping_idle_us(options, idle_us), "ping_interval")
     if "connect_timeout" in given or "handshake_timeout" in given:
         connect = microseconds(given.get("connect_timeout", 2.0))
         handshake = microseconds(given.get("handshake_timeout", 5.0))

@@ -23,6 +23,8 @@ _BY_STATUS: dict[int, type[RedisError]] = {
     lib.SHOAL_EURL: ValueError,  # type: ignore[dict-item]
 }
 
+NO_ROOM = "the deadline passed before there was room"
+
 
 def text_of(status: int) -> str:
     """One line of English for a code of the C library."""

@@ -130,6 +130,19 @@ def new_packer() -> Packer:
     return _new_fast_packer() if IS_FAST else _pack_slowly
 
 
+_PLAIN = frozenset((bytes, int, float, bytearray, memoryview))
+
+
+def are_plain(commands: Sequence[Sequence[Any]]) -> bool:
+    """Can all of these be sent for sure? For commands that cross into C in pieces, of
+    which none may be sent if one cannot."""
+    return all(commands) and all(
+        type(argument) in _PLAIN or (type(argument) is str and argument.isascii())
+        for command in commands
+        for argument in command
+    )
+
+
 def _encode(argument: object, encoding: str, errors: str) -> bytes:
     if isinstance(argument, (bytes, bytearray, memoryview)):
         return bytes(argument)

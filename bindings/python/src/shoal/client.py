@@ -15,9 +15,9 @@ from . import _calls, stats
 from ._core import Core, Event
 from ._native import lib
 from ._options import DEFAULT_URL, ClientOptions, Options, microseconds
-from ._outcomes import error_of
+from ._outcomes import NO_ROOM, error_of
 from ._pipeline import Gathered, without_exceptions
-from ._requests import Argument
+from ._requests import Argument, are_plain
 from .exceptions import ClosedError, RefusedError
 from .stats import Stats
 
@@ -52,7 +52,7 @@ class Client:
     ) -> None:
         self._options = Options(url, options)
         self._core: Core | None = None
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # a signal handler may interrupt its holder
         self._is_closed = False
         self._async: AsyncClient | None = None
         _clients.add(self)
@@ -159,6 +159,8 @@ class Client:
             outcomes.extend(conversion.arrange(first, items, len(piece)))
 
         size = max(1, len(rows)) if contiguous else _MANY
+        if len(rows) > size and not are_plain(rows):
+            rows = [self._options.encoded(row) for row in rows]
         for at in range(0, len(rows), size):
             run(rows[at : at + size])
         return outcomes if return_exceptions else without_exceptions(outcomes)
@@ -186,14 +188,11 @@ class Client:
         is_encoded = False
         while True:
             if isinstance(problem, _calls.Refused):
-                if (
-                    problem.status == lib.SHOAL_EFULL
-                    and waits_for_room
-                    and time.monotonic() < until
-                ):
-                    time.sleep(_ROOM_NAP)
-                else:
+                if problem.status != lib.SHOAL_EFULL or not waits_for_room:
                     raise error_of(problem.status) from None
+                if time.monotonic() >= until:
+                    raise error_of(lib.SHOAL_ETIMEOUT, NO_ROOM) from None
+                time.sleep(_ROOM_NAP)
             elif is_encoded:
                 raise error_of(lib.SHOAL_EINVAL) from problem
             else:
@@ -208,17 +207,20 @@ class Client:
 
     def _open(self) -> Core:
         with self._lock:
-            if self._is_closed:
-                raise ClosedError("the client is closed")
+            if self._core is None and not self._is_closed:
+                core = Core(self._options, borrowed=False)
+                # A signal handler may have been here meanwhile.
+                if self._core is None and not self._is_closed:
+                    self._core = core
             if self._core is None:
-                self._core = Core(self._options, borrowed=False)
+                raise ClosedError("the client is closed")
             return self._core
 
     def _forget(self) -> None:
         """In the child of a fork: the connection is the parent's, and a thread that is
         not here may hold the lock."""
         self._core = None
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
 
     def wait_ready(self, timeout: float | None = None) -> None:
         """Connect, and wait until commands can flow: `timeout` seconds at most, None:

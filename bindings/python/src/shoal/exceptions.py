@@ -172,10 +172,35 @@ def from_reply(text: str) -> ResponseError:
     return _BY_CODE.get(code, ResponseError)(text)
 
 
-__all__ = sorted(
-    name
-    for name, value in globals().items()
-    if isinstance(value, type)
-    and (value is Fate or issubclass(value, RedisError))
-    and not name.startswith("_")
-) + ["from_reply"]
+__all__ = [
+    "AskError",
+    "AuthenticationError",
+    "AuthenticationRequiredError",
+    "BusyGroupError",
+    "BusyLoadingError",
+    "BusyScriptError",
+    "ClosedError",
+    "ClusterCrossSlotError",
+    "ClusterDownError",
+    "ClusterError",
+    "ConnectionError",
+    "DataError",
+    "DesyncError",
+    "ExecAbortError",
+    "Fate",
+    "ForkError",
+    "FullError",
+    "MisconfiguredError",
+    "MovedError",
+    "NoPermissionError",
+    "NoScriptError",
+    "OutOfMemoryError",
+    "ReadOnlyError",
+    "RedisError",
+    "RefusedError",
+    "ResponseError",
+    "TimeoutError",
+    "TryAgainError",
+    "WrongTypeError",
+    "from_reply",
+]

@@ -26,8 +26,8 @@ _SCALARS = [
 class Stats:
     """A snapshot of the counters of one connection.
 
-    Attributes are integers, for example `commands`, `writes`, `flushes`, `inflight_now`;
-    dir() has all, docs/PYTHON.md what they mean. `batch_histogram[b]` counts flushes of
+    Attributes are integers, for example `commands`, `writes`, `flushes`; dir() has all,
+    docs/PYTHON.md what they mean. `batch_histogram[b]` counts flushes of
     2^b to 2^(b+1) - 1 commands, `flush_reasons` why they left.
     """
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from .._native import lib
 from .._options import NEVER, Options
+from .._outcomes import NO_ROOM
 from ..exceptions import TimeoutError
 
 Future = asyncio.Future[Any]
@@ -103,7 +104,7 @@ class Batch:
             return True
         if self.until is None or now < self.until:
             return False
-        self.fail(TimeoutError("the deadline passed before there was room"))
+        self.fail(TimeoutError(NO_ROOM))
         return True
 
     def set_deadline(self, now: float) -> None:
@@ -160,10 +161,15 @@ class Backlog:
         if self._batches and self._timer is None:
             self._watch([self._batches[0]])
 
-    def fail_all(self, error: BaseException) -> None:
-        """The end."""
+    def end(self, error: BaseException) -> None:
+        """Everything in it fails, and nothing is retried."""
         while self._batches:
             self._batches.popleft().fail(error)
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
+        self._retry = _nothing
+
+
+def _nothing() -> None:
+    """In place of what would keep a port alive."""

@@ -33,7 +33,7 @@ _buffer = ffi.buffer
 #: Results that may wait in the completion queue of a shared connection.
 _OUTSTANDING_MAX = 1 << 20
 #: Commands that cross into C together at most.
-_BATCH_MAX = 4096
+BATCH_MAX = 4096
 #: Fewer callers are not worth a second write in a tick.
 _EARLY_MIN = 64
 #: A part of a batch may be accepted although the whole was not.
@@ -82,6 +82,7 @@ class Port:
         self.early = 0
         self._ready = getattr(loop, "_ready", None)
         self.is_open = True
+        self._closing: asyncio.Task[None] | None = None
         loop.add_reader(self._view.fd, self._on_readable)
         self._pump_soon()  # a borrowed connection begins with its first step
 
@@ -147,7 +148,7 @@ class Port:
         return futures
 
     def _enqueue(self, batch: Batch) -> None:
-        for piece in batch.pieces(_BATCH_MAX):
+        for piece in batch.pieces(BATCH_MAX):
             kept = [piece] if self._backlog else self._send(piece)
             if kept:
                 self._backlog.append(kept)
@@ -204,7 +205,8 @@ class Port:
         """Nothing of the batch was queued."""
         if status == lib.SHOAL_EINVAL and not batch.is_encoded:
             return self._send_encoded(batch)
-        if batch.may_be_split() and status in _OF_A_PART:
+        may_be_split = batch.may_be_split() and status in _OF_A_PART
+        if may_be_split and (batch.waits_for_room or status != lib.SHOAL_EFULL):
             front, back = batch.halves()
             kept = self._send(front)
             return [*kept, back] if kept else self._send(back)
@@ -308,13 +310,20 @@ class Port:
         self.is_open = False
         if not self.loop.is_closed():
             self.loop.remove_reader(self._view.fd)
-        self._backlog.fail_all(ClosedError("the client is closed"))
+        self._backlog.end(ClosedError("the client is closed"))
+        if not self.core.is_borrowed:
+            ffi.release(self._native)
 
     def abandon(self) -> None:
         """The loop runs no more: nobody waits for anything."""
         self.detach()
         if self.core.is_borrowed:
             self.core.close(0.0)
+
+    def begin_close(self, drain: float) -> None:
+        """For other threads' close(): on this port's loop, end by itself."""
+        if self.is_open:
+            self._closing = self.loop.create_task(self.close(drain, True))
 
     async def close(self, drain: float, owns_core: bool) -> None:
         """Finish what is outstanding in `drain` seconds, and end."""

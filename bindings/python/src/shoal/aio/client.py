@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import threading
 import time
@@ -20,10 +21,10 @@ from .._native import lib
 from .._options import DEFAULT_URL, ClientOptions, Options, microseconds
 from .._outcomes import error_of
 from .._pipeline import Gathered, without_exceptions
-from .._requests import Argument
+from .._requests import Argument, are_plain
 from ..exceptions import ClosedError
 from ..stats import Stats
-from ._port import Future, Port
+from ._port import BATCH_MAX, Future, Port
 
 if TYPE_CHECKING:
     from typing_extensions import Self, Unpack
@@ -31,8 +32,10 @@ if TYPE_CHECKING:
     from ..client import Client as SyncClient
 
 _CancelledError = asyncio.CancelledError
-#: How often wait_ready() looks, in seconds.
-_READY_NAP = 0.002
+#: How often a wait for others looks, in seconds.
+_NAP = 0.002
+#: So long another loop may take to close its connection, beyond the drain time.
+_CLOSE_SECONDS = 1.0
 
 
 class Client:
@@ -136,8 +139,8 @@ class Client:
         may_block: bool = False,
     ) -> Future:
         """Send one command and return the future of its reply: what `execute` awaits,
-        without a coroutine. A future that is cancelled drops its reply; its command is
-        not taken back."""
+        without a coroutine. If the future is cancelled in the same tick, the command is
+        not sent; later, its reply is dropped."""
         if timeout is not None or decode is not None or may_block:
             return self._submit_one(args, timeout, decode, may_block)
         port = self._port
@@ -194,6 +197,8 @@ class Client:
         )
         if not rows:
             return []
+        if len(rows) > BATCH_MAX and not are_plain(rows):
+            rows = [self._options.encoded(row) for row in rows]
         futures = self._find_port().submit(
             rows,
             flags,
@@ -277,7 +282,7 @@ class Client:
                 raise ClosedError("the client is closed")
             if status != lib.SHOAL_ETIMEOUT or time.monotonic() >= until:
                 raise error_of(status)
-            await asyncio.sleep(_READY_NAP)
+            await asyncio.sleep(_NAP)
 
     def stats(self) -> Stats:
         """A snapshot of the counters of the running loop's connection."""
@@ -300,12 +305,9 @@ class Client:
         for loop, port in ports.items():
             if loop is get_running_loop():
                 await port.close(drain, owns)
-            elif loop.is_running():  # in another thread
-                closing = port.close(drain, owns)
-                handed = asyncio.run_coroutine_threadsafe(closing, loop)
-                await asyncio.wrap_future(handed)
-            else:
-                port.abandon()
+            elif port.core.is_borrowed:
+                await _close_elsewhere(port, drain)
+            # Else its results, which say that the client was closed, reach it anyway.
         if core is not None:
             await asyncio.to_thread(core.close, drain)
 
@@ -358,6 +360,17 @@ class Pipeline(Gathered):
 
     async def __aexit__(self, *_: object) -> None:
         self.clear()
+
+
+async def _close_elsewhere(port: Port, drain: float) -> None:
+    """The port of a loop that is not the running one: another thread's, or nobody's."""
+    until = time.monotonic() + drain + _CLOSE_SECONDS
+    with contextlib.suppress(RuntimeError):  # the loop has ended
+        port.loop.call_soon_threadsafe(port.begin_close, drain)
+    while port.is_open and port.loop.is_running() and time.monotonic() < until:
+        await asyncio.sleep(_NAP)
+    if port.is_open and not port.loop.is_running():
+        port.abandon()
 
 
 async def _ended(future: Future) -> None:

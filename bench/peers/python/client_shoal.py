@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: MIT
+"""shoal's own two faces, one connection."""
+
+import functools
+from contextlib import asynccontextmanager
+
+import shoal
+import shoal.aio
+import tasks
+import threads
+from workload import KEY
+
+DISTRIBUTIONS = {"shoal-python": "shoal"}
+
+
+def place_of(options):
+    if options.socket:
+        return {"unix_path": options.socket}
+    return {"host": options.host, "port": options.port}
+
+
+class Threaded:
+    def __init__(self, options):
+        self._client = shoal.Client(**place_of(options))
+        self.set = functools.partial(self._client.execute, "SET", KEY, options.value)
+        self.close = self._client.close
+
+
+class Asynchronous:
+    def __init__(self, client, options):
+        self.set = functools.partial(client.execute, "SET", KEY, options.value)
+
+
+@asynccontextmanager
+async def connect_async(options, has_thread):
+    async with shoal.aio.Client(thread=has_thread, **place_of(options)) as client:
+        yield Asynchronous(client, options)
+
+
+def run_threads(options):
+    return threads.run(options, Threaded)
+
+
+def run_asyncio(options, has_thread=False, uses_uvloop=False):
+    return tasks.run(
+        options, lambda options: connect_async(options, has_thread), uses_uvloop
+    )
+
+
+CLIENTS = {
+    "shoal-threads": run_threads,
+    "shoal-asyncio": run_asyncio,
+    "shoal-asyncio-thread": functools.partial(run_asyncio, has_thread=True),
+    "shoal-uvloop": functools.partial(run_asyncio, uses_uvloop=True),
+}

@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: MIT
+"""The figures that the Python package must show; see ../README.md."""
