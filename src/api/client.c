@@ -80,7 +80,7 @@ static uint64_t on_turn(void *owner, uint64_t now_us)
     client->depth++;
     client->route.conn.pipe.now_us = now_us;
     shoal__counter_add(&client->turns, 1);
-    if (client->drive == SHOAL__DRIVE_CALLER)
+    if (client->drive != SHOAL__DRIVE_THREAD)
         atomic_store_explicit(&client->loop_thread, (uintptr_t)pthread_self(),
                               memory_order_relaxed);
     if (!client->is_open) {

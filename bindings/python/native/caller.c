@@ -3,6 +3,7 @@
 
 #include "moment.h"
 #include <stdlib.h>
+#include <unistd.h>
 
 /* So often the interpreter looks at its signals. */
 #define SLICE_US 100000
@@ -11,7 +12,8 @@
 struct shoalpy_collection {
     pthread_mutex_t lock;
     pthread_cond_t changed;
-    bool is_done;       /* under the lock */
+    bool is_done; /* under the lock */
+    pid_t process;
     size_t remaining;   /* loop thread, once submitted */
     shoalpy_way_t *way; /* its results are the loop thread's until is_done */
 };
@@ -21,7 +23,7 @@ shoalpy_caller_t *shoalpy_caller_new(void)
     shoalpy_caller_t *caller = calloc(1, sizeof *caller);
 
     if (caller)
-        shoalpy_results_init(&caller->results);
+        shoalpy_results_init(&caller->results, false);
     return caller;
 }
 
@@ -136,6 +138,7 @@ static shoalpy_collection_t *new_collection(shoalpy_caller_t *caller,
     if (shoalpy_condition_init(&collection->changed) < 0)
         goto fail_changed;
     collection->remaining = caller->requests.count;
+    collection->process = getpid();
     collection->way = &caller->results.ways[reply_flags];
     shoalpy_results_clear(&caller->results);
     return collection;
@@ -161,6 +164,8 @@ static int64_t wait_for_many(shoalpy_caller_t *caller, uint64_t wait_us)
     bool is_done;
     int64_t bytes;
 
+    if (collection->process != getpid()) /* forked in the midst: nobody will answer */
+        return SHOAL_EFORK;
     pthread_mutex_lock(&collection->lock);
     while (!collection->is_done &&
            pthread_cond_timedwait(&collection->changed, &collection->lock, &until) == 0)
@@ -201,7 +206,7 @@ int64_t shoalpy_caller_call_many(shoalpy_caller_t *caller, shoalpy_core_t *core,
                                         caller->collection, &ticket)
              : SHOAL_ENOMEM;
     if (rc == 0) {
-        caller->first = shoalpy_number(ticket);
+        caller->first = shoalpy_number(ticket, false);
         return wait_for_many(caller, SLICE_US);
     }
     if (caller->collection)
@@ -238,6 +243,8 @@ int64_t shoalpy_caller_give_up(shoalpy_caller_t *caller)
         rc = shoal_pending_give_up(caller->pending, &result);
         return rc == 0 ? take_result(caller, result) : rc;
     }
+    if (caller->collection->process != getpid())
+        return SHOAL_EFORK;
     /* Those that have their result already are not found, which is as good. */
     for (size_t i = 0; i < caller->requests.count; i++)
         (void)shoal_client_cancel(caller->core->client, caller->first + i);

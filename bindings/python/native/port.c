@@ -9,7 +9,6 @@
 #define TAKEN_MAX 256
 /* A tag is a number with the reply's flags on top. */
 #define FLAGS_SHIFT 60
-#define LOOP_TICKET (UINT64_C(1) << 63)
 
 struct shoalpy_port {
     shoalpy_port_view_t view;
@@ -17,7 +16,8 @@ struct shoalpy_port {
     shoal_completions_t *completions; /* NULL: the core is borrowed */
     shoalpy_requests_t requests;
     shoalpy_results_t results;
-    bool has_lost; /* memory ran out: results are lost, and the port is of no use */
+    pthread_t thread; /* that pumped last */
+    bool has_lost;    /* memory ran out: results are lost, and the port is of no use */
     uint64_t submitted; /* tags of the completion queue */
 };
 
@@ -34,7 +34,8 @@ int shoalpy_port_new(shoalpy_core_t *core, size_t outstanding_max,
         return SHOAL_EINVAL;
     }
     port->core = core;
-    shoalpy_results_init(&port->results);
+    shoalpy_results_init(&port->results, core->is_borrowed);
+    port->thread = pthread_self();
     if (core->is_borrowed) {
         port->view.fd = shoal_client_fd(core->client);
         core->port = port;
@@ -105,8 +106,19 @@ static int64_t take(shoalpy_port_t *port)
     return count == TAKEN_MAX;
 }
 
+/* The event loop may go on in another thread: a step makes it the connection's, which a
+ * submission must find. */
+static void adopt(shoalpy_port_t *port)
+{
+    if (port->completions || pthread_equal(port->thread, pthread_self()))
+        return;
+    port->thread = pthread_self();
+    (void)shoalpy_core_step(port->core, 0);
+}
+
 int64_t shoalpy_port_pump(shoalpy_port_t *port)
 {
+    port->thread = pthread_self();
     int64_t again = port->completions ? take(port) : step(port);
     int64_t bytes = shoalpy_results_end(&port->results);
 
@@ -148,7 +160,7 @@ static int64_t pump_after_submitting(shoalpy_port_t *port)
 
 int64_t shoalpy_port_submit(shoalpy_port_t *port, const char *stream, size_t bytes,
                             uint32_t call_flags, uint64_t timeout_us,
-                            unsigned reply_flags)
+                            unsigned reply_flags, bool more_follow)
 {
     shoal_call_t call = {
         .size = sizeof call, .flags = call_flags, .timeout_us = timeout_us};
@@ -160,6 +172,7 @@ int64_t shoalpy_port_submit(shoalpy_port_t *port, const char *stream, size_t byt
         rc = shoalpy_core_enter(port->core);
     if (rc < 0)
         return rc;
+    adopt(port);
     if (reply_flags >= SHOALPY_REPLY_FLAGS) {
         rc = SHOAL_EINVAL;
     } else {
@@ -173,8 +186,8 @@ int64_t shoalpy_port_submit(shoalpy_port_t *port, const char *stream, size_t byt
     if (rc < 0)
         return rc;
     port->submitted += port->requests.count;
-    port->view.first = shoalpy_number(ticket);
-    return port->completions ? 0 : pump_after_submitting(port);
+    port->view.first = shoalpy_number(ticket, port->core->is_borrowed);
+    return port->completions || more_follow ? 0 : pump_after_submitting(port);
 }
 
 int shoalpy_port_cancel(shoalpy_port_t *port, uint64_t number)
@@ -183,8 +196,9 @@ int shoalpy_port_cancel(shoalpy_port_t *port, uint64_t number)
 
     if (rc < 0)
         return rc;
+    adopt(port);
     rc = shoal_client_cancel(port->core->client,
-                             port->completions ? number : number | LOOP_TICKET);
+                             shoalpy_ticket(number, port->core->is_borrowed));
     shoalpy_core_leave(port->core);
     return rc;
 }

@@ -302,7 +302,8 @@ static bool is_whole(const reader_t *reader)
 {
     size_t count = reader->requests->count;
 
-    return loose(reader) == 0 && reader->marks == 0 &&
+    return reader->stream.at == reader->stream.end && loose(reader) == 0 &&
+           reader->marks == 0 &&
            (reader->is_list ? count == reader->listed : count == 1);
 }
 

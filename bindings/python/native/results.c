@@ -5,9 +5,21 @@
 #include <shoal/errors.h>
 #include <string.h>
 
-uint64_t shoalpy_number(uint64_t ticket)
+#define LOOP_TICKET (UINT64_C(1) << 63)
+#define UNUSUAL (UINT64_C(1) << 62)
+
+uint64_t shoalpy_number(uint64_t ticket, bool is_borrowed)
 {
-    return ticket & ~(UINT64_C(1) << 63);
+    bool is_loops = (ticket & LOOP_TICKET) != 0;
+
+    return (ticket & ~LOOP_TICKET) | (is_loops == is_borrowed ? 0 : UNUSUAL);
+}
+
+uint64_t shoalpy_ticket(uint64_t number, bool is_borrowed)
+{
+    bool is_usual = (number & UNUSUAL) == 0;
+
+    return (number & ~UNUSUAL) | (is_usual == is_borrowed ? LOOP_TICKET : 0);
 }
 
 /* ---- one value ---- */
@@ -66,8 +78,9 @@ enum shoalpy_kind shoalpy_result_write(const shoal_result_t *result,
 
 /* ---- the list ---- */
 
-void shoalpy_results_init(shoalpy_results_t *results)
+void shoalpy_results_init(shoalpy_results_t *results, bool is_borrowed)
 {
+    results->is_borrowed = is_borrowed;
     for (unsigned i = 0; i < SHOALPY_REPLY_FLAGS; i++)
         results->ways[i] = (shoalpy_way_t){results, i};
 }
@@ -225,7 +238,7 @@ void shoalpy_results_add(shoalpy_results_t *results, const shoal_result_t *resul
                          unsigned reply_flags)
 {
     shoalpy_stream_t *stream = &results->stream;
-    uint64_t number = shoalpy_number(shoal_result_ticket(result));
+    uint64_t number = shoalpy_number(shoal_result_ticket(result), results->is_borrowed);
     enum shoalpy_kind kind = kind_of(result);
 
     begin(results);

@@ -8,8 +8,8 @@
  *     [number, what, number, what, ...]
  *
  * `what` is a list of replies that need no help, of the commands `number`, `number` + 1,
- * ...; or a tuple on the one command `number`: see shoalpy_kind.  Numbers are tickets
- * without the bit that tells which thread submitted.
+ * ...; or a tuple on the one command `number`: see shoalpy_kind.  Numbers stand for
+ * tickets, see shoalpy_number().
  *
  * Replies are written while they are decoded, by the sink, before it is known whose they
  * are: as a rule, the next one's.  Else they move.
@@ -41,8 +41,9 @@ struct shoalpy_results {
     shoalpy_stream_t stream;
     shoalpy_stream_t aside; /* a reply that does not stand where it belongs */
     shoalpy_writer_t writer;
-    uint64_t next; /* number that continues the list of replies */
-    bool is_begun; /* there is a stream */
+    uint64_t next;    /* number that continues the list of replies */
+    bool is_borrowed; /* for numbers */
+    bool is_begun;    /* there is a stream */
     bool in_list;
     bool is_aside; /* the reply under way is */
     size_t count;  /* results in the stream */
@@ -50,7 +51,7 @@ struct shoalpy_results {
 };
 
 /* Of zeroed memory.  Afterwards it must stay where it is. */
-void shoalpy_results_init(shoalpy_results_t *results);
+void shoalpy_results_init(shoalpy_results_t *results, bool is_borrowed);
 void shoalpy_results_release(shoalpy_results_t *results);
 
 /* Forget the results, begin anew. */
@@ -70,7 +71,10 @@ enum shoalpy_kind shoalpy_result_write(const shoal_result_t *result,
                                        shoalpy_writer_t *writer,
                                        shoalpy_stream_t *stream);
 
-/* The number of a ticket. */
-uint64_t shoalpy_number(uint64_t ticket);
+/* Tickets of the loop thread have their highest bit set, others not; each kind counts by
+ * itself.  A client has one of them as a rule (is_borrowed: the first), and its numbers are
+ * small; those of the other kind are large, so that no two are the same. */
+uint64_t shoalpy_number(uint64_t ticket, bool is_borrowed);
+uint64_t shoalpy_ticket(uint64_t number, bool is_borrowed);
 
 #endif

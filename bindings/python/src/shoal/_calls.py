@@ -10,8 +10,10 @@ from typing import Any
 from ._native import ffi, lib
 from ._replies import loads
 from ._requests import Packer, new_packer
+from .exceptions import Fate, ForkError
 
 EINTR: int = lib.SHOAL_EINTR
+_EFORK: int = lib.SHOAL_EFORK
 
 _call = lib.shoalpy_caller_call
 _call_many = lib.shoalpy_caller_call_many
@@ -69,6 +71,14 @@ def _new_caller() -> tuple[_Caller, _Caller | None]:
     return caller, kept
 
 
+def _forked() -> ForkError:
+    """This is the child of a process that forked in a signal handler, below a call."""
+    _thread.has_called = False  # the caller is lost with the call
+    error = ForkError("the command belongs to the parent process")
+    error.fate = Fate.UNKNOWN
+    return error
+
+
 def is_in_call() -> bool:
     """Does this thread run a signal handler that interrupted a call of its own?"""
     return _thread.caller is None and _thread.has_called
@@ -102,8 +112,12 @@ def call(
         status = _call(
             native, core, stream, len(stream), call_flags, timeout_us, reply_flags
         )
-        while status == EINTR:
-            status = _resume(native)
+        if status == EINTR:
+            while status == EINTR:
+                status = _resume(native)
+            if status == _EFORK:
+                kept = None
+                raise _forked()
         if status < 0:
             raise _refuse(native, status)
         return status & 7, _loads(_buffer(native.data, status >> 3))
@@ -135,8 +149,12 @@ def call_many(
         status = _call_many(
             native, core, stream, len(stream), call_flags, timeout_us, reply_flags
         )
-        while status == EINTR:
-            status = _resume(native)
+        if status == EINTR:
+            while status == EINTR:
+                status = _resume(native)
+            if status == _EFORK:
+                kept = None
+                raise _forked()
         if status < 0:
             raise _refuse(native, status)
         return native.first, _loads(_buffer(native.data, status >> 3))

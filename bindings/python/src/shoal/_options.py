@@ -16,6 +16,7 @@ from ._requests import encoded
 
 NEVER: int = (1 << 64) - 1
 _TIMEOUT = 5.0
+_SECONDS_MAX = 86_400
 DEFAULT_URL = "redis://127.0.0.1:6379"
 #: C sets these together.
 _PAIRS: tuple[set[str], ...] = (
@@ -24,6 +25,7 @@ _PAIRS: tuple[set[str], ...] = (
     {"connect_timeout", "handshake_timeout"},
     {"flush", "budget_us"},
 )
+_MAY_BE_NONE = ("timeout", "ping_interval")
 _PYTHON_KEYS = ("decode_responses", "encoding", "encoding_errors")
 _INTEGRITY = {
     "shapes": lib.SHOAL_INTEGRITY_SHAPES,
@@ -70,8 +72,11 @@ def microseconds(seconds: float | None) -> int:
     """A time for the C library; None and infinity mean never."""
     if seconds is None or seconds == math.inf:
         return NEVER
-    if not seconds > 0:
-        raise ValueError(f"a timeout must be more than 0 seconds, not {seconds!r}")
+    if not 0 < seconds <= _SECONDS_MAX:
+        raise ValueError(
+            f"a time must be more than 0 and at most {_SECONDS_MAX} seconds, "
+            f"not {seconds!r}"
+        )
     return max(1, round(seconds * 1e6))
 
 
@@ -118,7 +123,11 @@ class Options:
     """Checked options. `native()` makes the C library's, for each connection anew."""
 
     def __init__(self, url: str, options: ClientOptions) -> None:
-        given: dict[str, Any] = dict(options)
+        given: dict[str, Any] = {
+            name: value
+            for name, value in options.items()
+            if value is not None or name in _MAY_BE_NONE
+        }
         unknown = given.keys() - ClientOptions.__annotations__.keys()
         if unknown:
             raise TypeError(f"no such option: {', '.join(sorted(unknown))}")
@@ -170,19 +179,31 @@ class Options:
         try:
             if borrowed:
                 _flush_each_tick(holder[0], self.url)
-            for setter in (_set_server, _set_times, _set_limits, _set_behaviour):
-                setter(holder[0], self._given)
+            _set_all(holder[0], self._given)
         except BaseException:
             lib.shoal_options_free(holder[0])
             raise
         return holder[0]
 
 
+def _set_all(options: Any, given: dict[str, Any]) -> None:
+    try:
+        for setter in (_set_server, _set_times, _set_limits, _set_behaviour):
+            setter(options, given)
+    except TypeError as error:
+        kinds = {name: type(value).__name__ for name, value in given.items()}
+        raise TypeError(f"{error}, in {kinds}") from error
+    except OverflowError as error:
+        raise ValueError(f"a number is out of range: {error}") from error
+
+
 def _without_password(url: str) -> str:
     parts = urlsplit(url)
-    if "@" not in parts.netloc:
-        return url
-    return urlunsplit(parts._replace(netloc="***@" + parts.netloc.rpartition("@")[2]))
+    if "@" in parts.netloc:
+        parts = parts._replace(netloc="***@" + parts.netloc.rpartition("@")[2])
+    if "pass" in parts.query:  # where others have it
+        parts = parts._replace(query="***")
+    return urlunsplit(parts)
 
 
 def _check(status: int, *names: str) -> None:
@@ -191,7 +212,13 @@ def _check(status: int, *names: str) -> None:
 
 
 def _text(value: str | None) -> Any:
-    return ffi.NULL if value is None else ffi.new("char[]", value.encode())
+    if value is None:
+        return ffi.NULL
+    if not isinstance(value, str):
+        raise TypeError(f"a str is wanted, not {type(value).__name__}")
+    if "\0" in value:
+        raise ValueError("a text with a NUL character")
+    return ffi.new("char[]", value.encode())
 
 
 def _chosen(given: dict[str, Any], name: str, choices: dict[str, int]) -> int:
@@ -211,11 +238,11 @@ def _set_server(options: Any, given: dict[str, Any]) -> None:
         if "host" in given or "port" in given:
             raise ValueError("either unix_path, or host and port")
         _check(
-            lib.shoal_options_set_unix_path(options, given["unix_path"].encode()),
+            lib.shoal_options_set_unix_path(options, _text(given["unix_path"])),
             "unix_path",
         )
     elif "host" in given or "port" in given:
-        host = given.get("host", "127.0.0.1").encode()
+        host = _text(given.get("host", "127.0.0.1"))
         port = given.get("port", 6379)
         _check(lib.shoal_options_set_address(options, host, port), "host", "port")
     if "username" in given or "password" in given:
@@ -293,7 +320,9 @@ def _set_behaviour(options: Any, given: dict[str, Any]) -> None:
         level = _chosen(given, "integrity", _INTEGRITY)
         _check(lib.shoal_options_set_integrity(options, level), "integrity")
     if "settle" in given:
-        _check(lib.shoal_options_set_settle(options, bool(given["settle"])), "settle")
+        if not isinstance(given["settle"], bool):
+            raise TypeError("settle must be a bool")
+        _check(lib.shoal_options_set_settle(options, given["settle"]), "settle")
 
 
 def _flush(flush: str, budget_us: int) -> tuple[int, int]:

@@ -14,6 +14,7 @@ _BY_STATUS: dict[int, type[RedisError]] = {
     lib.SHOAL_EREFUSED: errors.RefusedError,
     lib.SHOAL_ECLOSED: errors.ClosedError,
     lib.SHOAL_ESHUTDOWN: errors.ClosedError,
+    lib.SHOAL_ECANCELLED: errors.ClosedError,  # by the close of an asyncio face
     lib.SHOAL_EFORK: errors.ForkError,
     lib.SHOAL_ETIMEOUT: errors.TimeoutError,
     lib.SHOAL_ECONN: errors.ConnectionError,
@@ -35,7 +36,11 @@ def error_of(status: int, detail: str = "") -> BaseException:
     """The exception for a code of the C library; nothing was sent."""
     if status == lib.SHOAL_ENOMEM:
         return MemoryError(text_of(status))
-    return _BY_STATUS.get(status, RedisError)(detail or text_of(status))
+    error = _BY_STATUS.get(status, RedisError)(detail or text_of(status))
+    if isinstance(error, RedisError):
+        error.fate = Fate.NOT_EXECUTED
+        error.status = status
+    return error
 
 
 def failure(status: int, fate: int, detail: bytes, attempts: int) -> BaseException:

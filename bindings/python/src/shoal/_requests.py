@@ -66,11 +66,8 @@ def _new_fast_packer() -> Packer:
     dump, pop, clear, join = pickler.dump, parts.pop, parts.clear, b"".join
 
     def pack(commands: Sequence[Any] | Command) -> bytes:
-        try:
-            dump(commands)
-        except BaseException:
-            clear()
-            raise
+        clear()  # an interrupt may have left what was never sent
+        dump(commands)
         if len(parts) == 1:
             return pop()
         stream = join(parts)

@@ -18,7 +18,7 @@ from ._options import DEFAULT_URL, ClientOptions, Options, microseconds
 from ._outcomes import NO_ROOM, error_of
 from ._pipeline import Gathered, without_exceptions
 from ._requests import Argument, are_plain
-from .exceptions import ClosedError, RefusedError
+from .exceptions import DataError, RedisError
 from .stats import Stats
 
 if TYPE_CHECKING:
@@ -31,6 +31,8 @@ _MAY_BLOCK: int = lib.SHOAL_CALL_MAY_BLOCK
 #: A part of many commands may be accepted although the whole was not.
 _OF_A_PART = (lib.SHOAL_ETOOBIG, lib.SHOAL_EREFUSED)
 _ROOM_NAP = 0.001
+#: So long a close may take beyond its drain time.
+_CLOSE_SECONDS = 1.0
 _SLICE_US = 100_000
 #: Commands that cross into C together; more are cut into pieces.
 _MANY = 8192
@@ -136,27 +138,30 @@ class Client:
                 core.handle, commands, flags, timeout_us, conversion.flags
             )
 
-        def run(piece: list[Any]) -> None:
+        def send(piece: list[Any]) -> tuple[int, list[Any]]:
             try:
                 if self._options.encodes:
                     raise _calls.Unpackable(0)
-                first, items = attempt(self._core or self._open(), piece)
+                return attempt(self._core or self._open(), piece)
             except (_calls.Unpackable, _calls.Refused) as problem:
-                is_divisible = len(piece) > 1 and not contiguous
-                if is_divisible and getattr(problem, "status", 0) in _OF_A_PART:
+                status = problem.status if isinstance(problem, _calls.Refused) else 0
+                if status in _OF_A_PART and len(piece) > 1:
+                    raise error_of(status) from None
+                return self._insist(problem, attempt, piece, timeout_us, wait_for_room)
+
+        def run(piece: list[Any]) -> None:
+            try:
+                first, items = send(piece)
+                outcomes.extend(conversion.arrange(first, items, len(piece)))
+            except RedisError as refusal:
+                if not contiguous and len(piece) > 1 and _is_of_a_part(refusal):
                     run(piece[: len(piece) // 2])
                     run(piece[len(piece) // 2 :])
-                    return
-                try:
-                    first, items = self._insist(
-                        problem, attempt, piece, timeout_us, wait_for_room
-                    )
-                except RefusedError as refusal:
-                    if contiguous:
-                        raise
-                    outcomes.append(refusal)
-                    return
-            outcomes.extend(conversion.arrange(first, items, len(piece)))
+                elif not contiguous and (outcomes or _is_of_a_part(refusal)):
+                    # Once something was sent, its outcomes must come back.
+                    outcomes.extend([refusal] * len(piece))
+                else:
+                    raise
 
         size = max(1, len(rows)) if contiguous else _MANY
         if len(rows) > size and not are_plain(rows):
@@ -213,7 +218,7 @@ class Client:
                 if self._core is None and not self._is_closed:
                     self._core = core
             if self._core is None:
-                raise ClosedError("the client is closed")
+                raise error_of(lib.SHOAL_ECLOSED)
             return self._core
 
     def _forget(self) -> None:
@@ -251,7 +256,7 @@ class Client:
         from .aio import Client as AsyncClient
 
         with self._lock:
-            if self._async is None:
+            if self._async is None or self._async._is_closed:
                 self._async = AsyncClient._over(self)
             return self._async
 
@@ -265,8 +270,8 @@ class Client:
             return
         if _calls.is_in_call():  # it ends by itself, once the call has returned
             core.begin_close(round(drain * 1e6))
-        else:
-            core.close(drain)
+        else:  # a thread that is in a call may be held up by a signal handler
+            core.close(drain, drain + _CLOSE_SECONDS)
 
     def __enter__(self) -> Self:
         return self
@@ -281,6 +286,11 @@ class Client:
 
     def __repr__(self) -> str:
         return f"<shoal.Client {self._options.shown_url}>"
+
+
+def _is_of_a_part(refusal: RedisError) -> bool:
+    """Was a command refused, or their number, so that others may be accepted?"""
+    return isinstance(refusal, DataError) and refusal.status in _OF_A_PART
 
 
 _clients: weakref.WeakSet[Client] = weakref.WeakSet()

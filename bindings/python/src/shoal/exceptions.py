@@ -24,7 +24,9 @@ class RedisError(Exception):
     """The root of all errors of this package."""
 
     #: What is known about the command's execution.
-    fate: Fate = Fate.NOT_EXECUTED
+    fate: Fate = Fate.UNKNOWN
+    #: The C library's code, a number below 0; 0: it has none.
+    status: int = 0
 
 
 class ConnectionError(RedisError, builtins.ConnectionError):
@@ -57,6 +59,8 @@ class FullError(RedisError):
 
 class DataError(RedisError):
     """An argument cannot be sent: nothing was."""
+
+    fate = Fate.NOT_EXECUTED
 
 
 class RefusedError(DataError):

@@ -10,8 +10,8 @@ from typing import Any
 
 from .._native import lib
 from .._options import NEVER, Options
-from .._outcomes import NO_ROOM
-from ..exceptions import TimeoutError
+from .._outcomes import NO_ROOM, error_of
+from .._replies import Conversion
 
 Future = asyncio.Future[Any]
 
@@ -46,6 +46,10 @@ class Batch:
         self.waits_for_room = True
         #: When it is too late, in the loop's time; None: it was never kept back.
         self.until: float | None = None
+
+    def extras(self) -> tuple[int, int, Conversion]:
+        """What commands of one batch have in common."""
+        return self.flags, self.timeout_us, self.conversion
 
     def _part(self, begin: int, end: int | None) -> Batch:
         part = Batch(self.commands[begin:end], self.futures[begin:end], self._options)
@@ -98,13 +102,22 @@ class Batch:
             if not future.done():
                 future.set_exception(error)
 
+    def leave_out_done(self) -> None:
+        """Nobody waits for some of these any more; a contiguous batch stays whole."""
+        if self.flags & lib.SHOAL_CALL_CONTIGUOUS:
+            return
+        pairs = zip(self.commands, self.futures, strict=True)
+        kept = [(command, future) for command, future in pairs if not future.done()]
+        self.commands = [command for command, _ in kept]
+        self.futures = [future for _, future in kept]
+
     def is_over(self, now: float) -> bool:
         """Its time has passed, and it failed; or nobody waits any more."""
         if all(future.done() for future in self.futures):
             return True
         if self.until is None or now < self.until:
             return False
-        self.fail(TimeoutError(NO_ROOM))
+        self.fail(error_of(lib.SHOAL_ETIMEOUT, NO_ROOM))
         return True
 
     def set_deadline(self, now: float) -> None:

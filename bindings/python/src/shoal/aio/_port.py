@@ -20,7 +20,7 @@ from .._options import Options
 from .._outcomes import error_of
 from .._replies import PLAIN, Conversion, loads
 from .._requests import new_packer
-from ..exceptions import ClosedError
+from ..exceptions import ClosedError, DesyncError
 from ._backlog import Backlog, Batch
 
 Future = asyncio.Future[Any]
@@ -40,6 +40,8 @@ _EARLY_MIN = 64
 _OF_A_PART = (lib.SHOAL_EFULL, lib.SHOAL_ETOOBIG, lib.SHOAL_EREFUSED)
 #: While a connection closes, it is looked at so often, in seconds.
 _CLOSING_NAP = 0.001
+#: So long the end of a connection, or the outcome of a cancel, may take.
+_CANCEL_SECONDS = 1.0
 
 
 class Port:
@@ -60,9 +62,12 @@ class Port:
             self._native = ffi.gc(holder[0], lib.shoalpy_port_free)
         self._view = lib.shoalpy_port_view(holder[0])
         self._pack = new_packer()
-        #: Of this tick, in order: commands, and the futures that wait for them.
-        self.commands: list[Sequence[Any]] = []
-        self.futures: list[Future] = []
+        #: Of this tick, in order: a command, its future, a command ... Always the same
+        #: list, and a pair enters it at once: finalizers and signal handlers may run
+        #: between any two steps, and submit.
+        self.queued: list[Any] = []
+        #: Before them in this tick: commands with extras, and what came between.
+        self._runs: list[Batch] = []
         #: By number: the futures that C owes a result.
         self.waiting: dict[int, Future] = {}
         self._set_result = type(loop.create_future()).set_result
@@ -77,9 +82,13 @@ class Port:
         self._cancelled: list[Future] = []
         self._backlog = Backlog(loop, self._retry)
         self._was_lone = False
-        self._is_scheduled = False
-        #: So many commands in one tick are handed over before its end; 0: never.
+        #: flush() will be called when this tick is over.
+        self.is_scheduled = False
+        #: So long a queue is handed over before the end of the tick; 0: never.
         self.early = 0
+        #: C's memory is being read, or results may come that nobody is registered for:
+        #: no other call into C.
+        self._is_busy = False
         self._ready = getattr(loop, "_ready", None)
         self.is_open = True
         self._closing: asyncio.Task[None] | None = None
@@ -89,42 +98,80 @@ class Port:
     # ---- commands ----
 
     def begin(self) -> None:
-        """The first command of this tick was queued: see that it leaves. At once if no
-        other can follow in this tick, else when the tick is over."""
-        if self._is_scheduled:
-            return
+        """A command was queued, and nothing is scheduled: see that it leaves. At once
+        if no other can follow in this tick, else when the tick is over."""
         if self._ready is None:
             is_last = self._was_lone and not self.waiting
         else:
             is_last = not self._ready
-        if is_last:
+        if is_last and not self._is_busy:
             self.flush()
         else:
-            self._is_scheduled = True
+            self.schedule()
+
+    def schedule(self) -> None:
+        """Flush when this tick is over."""
+        if not self.is_scheduled:
+            self.is_scheduled = True
             self.loop.call_soon(self.flush)
 
     def flush(self) -> None:
         """The tick is over: hand its commands to C."""
-        self._is_scheduled = False
+        self.is_scheduled = False
+        if self._is_busy:
+            self.begin()
+            return
         self._hand_over()
         outstanding = len(self.waiting)
-        self.early = outstanding // 2 if outstanding >= _EARLY_MIN else 0
+        self.early = outstanding // 2 * 2 if outstanding >= _EARLY_MIN else 0
 
     def flush_early(self) -> None:
         """Half of all callers have queued: hand over what there is, so that the server
         works while the other half goes on. Once in a tick."""
         self.early = 0
-        self._hand_over()
+        if not self._is_busy:
+            self._hand_over()
 
     def _hand_over(self) -> None:
-        commands, futures = self.commands, self.futures
-        if not commands:
+        self._end_run()
+        runs, self._runs = self._runs, []
+        if runs:
+            self._was_lone = len(runs) == 1 and len(runs[0].commands) == 1
+            for run in runs[:-1]:
+                self._enqueue(run, more_follow=True)
+            self._enqueue(runs[-1])
+            if len(runs) > 1:
+                self._pump_soon()  # the last one may have been refused, with its step
+
+    def _end_run(self) -> None:
+        """What is queued becomes a run of its own."""
+        queued = self.queued
+        taken = queued[:]
+        if not taken:
             return
-        self.commands, self.futures = [], []
-        if True in map(self._is_done, futures):  # cancelled in the same tick
-            commands, futures = _without_done(commands, futures)
-        self._was_lone = len(commands) == 1
-        self._enqueue(Batch(commands, futures, self._options))
+        del queued[: len(taken)]
+        self._runs.append(Batch(taken[::2], taken[1::2], self._options))
+
+    def submit_one(
+        self,
+        command: Sequence[Any],
+        flags: int,
+        timeout_us: int,
+        conversion: Conversion,
+    ) -> Future:
+        """Queue a command with extras; neighbours with the same ones cross together."""
+        future = self.create_future()
+        self._end_run()
+        last = self._runs[-1] if self._runs else None
+        if last is None or last.extras() != (flags, timeout_us, conversion):
+            last = Batch([], [], self._options)
+            last.flags, last.timeout_us, last.conversion = flags, timeout_us, conversion
+            self._runs.append(last)
+        last.commands.append(command)
+        last.futures.append(future)
+        if not self.is_scheduled:
+            self.begin()
+        return future
 
     def submit(
         self,
@@ -135,40 +182,53 @@ class Port:
         *,
         waits_for_room: bool = True,
     ) -> list[Future]:
-        """Queue commands with extras, behind those of this tick."""
-        self._hand_over()
+        """Queue one caller's commands behind those of this tick; hand all over."""
         futures = [self.create_future() for _ in commands]
         batch = Batch(commands, futures, self._options)
-        batch.flags = flags
-        batch.timeout_us = timeout_us
-        batch.conversion = conversion
+        batch.flags, batch.timeout_us, batch.conversion = flags, timeout_us, conversion
         batch.waits_for_room = waits_for_room
         batch.is_of_one = True
-        self._enqueue(batch)
+        self._end_run()
+        self._runs.append(batch)
+        if self._is_busy:
+            self.schedule()
+        else:
+            self._hand_over()
         return futures
 
-    def _enqueue(self, batch: Batch) -> None:
+    def _enqueue(self, batch: Batch, *, more_follow: bool = False) -> None:
+        if True in map(self._is_done, batch.futures):  # cancelled in the same tick
+            batch.leave_out_done()
+        if not batch.commands:
+            return
         for piece in batch.pieces(BATCH_MAX):
-            kept = [piece] if self._backlog else self._send(piece)
+            must_wait = self._is_busy or self._backlog
+            kept = [piece] if must_wait else self._send(piece, more_follow)
             if kept:
                 self._backlog.append(kept)
+        if self._is_busy:
+            self.loop.call_soon(self._retry)
 
     def _retry(self) -> None:
         """There may be room for what was kept back."""
+        if self._is_busy:
+            self.loop.call_soon(self._retry)
+            return
         while self._backlog:
             batch = self._backlog.popleft()
             if batch.is_over(self.loop.time()):
                 continue
+            batch.leave_out_done()
             kept = self._send(batch)
             if kept:
                 self._backlog.put_back(kept)
                 return
 
-    def _send(self, batch: Batch) -> list[Batch]:
+    def _send(self, batch: Batch, more_follow: bool = False) -> list[Batch]:
         """Hand a batch to C: whole, or in halves if there is no room for the whole.
         Returns what there was no room for."""
         if not self.is_open:
-            batch.fail(ClosedError("the client is closed"))
+            batch.fail(error_of(lib.SHOAL_ECLOSED))
             return []
         try:
             if self._options.encodes and not batch.is_encoded:
@@ -176,26 +236,38 @@ class Port:
             stream = self._pack(batch.commands)
         except Exception:
             return self._send_encoded(batch)
-        conversion = batch.conversion
-        status = _submit(
-            self._native,
-            stream,
-            len(stream),
-            batch.flags,
-            batch.timeout_us,
-            conversion.flags,
-        )
-        if status >= 0:
-            first = self._view.first
-            numbers = range(first, first + len(batch.futures))
-            self.waiting.update(zip(numbers, batch.futures, strict=True))
-            if conversion is not self._options.default:
-                self._conversions.update(dict.fromkeys(numbers, conversion))
-                self._is_quick = False
-            if status:
-                self._take(status)
-            return []
-        return self._send_otherwise(batch, status)
+        self._is_busy = True
+        try:
+            status = _submit(
+                self._native,
+                stream,
+                len(stream),
+                batch.flags,
+                batch.timeout_us,
+                batch.conversion.flags,
+                more_follow,
+            )
+            if status >= 0:
+                self._register(batch)
+                items = self._read(status)
+        finally:
+            self._is_busy = False
+        if status < 0:
+            return self._send_otherwise(batch, status)
+        self._complete(items)
+        return []
+
+    def _register(self, batch: Batch) -> None:
+        """C owes these a result."""
+        waiting, first, count = self.waiting, self._view.first, len(batch.futures)
+        numbers = range(first, first + count)
+        total = len(waiting) + count
+        waiting.update(zip(numbers, batch.futures, strict=True))
+        if len(waiting) != total:
+            self._doubt()
+        if batch.conversion is not self._options.default:
+            self._conversions.update(dict.fromkeys(numbers, batch.conversion))
+            self._is_quick = False
 
     def _send_encoded(self, batch: Batch) -> list[Batch]:
         batch.encode()
@@ -223,24 +295,41 @@ class Port:
     def _on_readable(self) -> None:
         if not self.is_open:
             return
-        status = _pump(self._native)
-        if status:
-            self._take(status)
-
-    def _take(self, status: int) -> None:
-        """C has results, or wants another pump."""
-        if status < 0:
-            self._fail_all(error_of(status))
-            return
-        count = status >> 1
-        if count:
-            self._complete(_loads(_buffer(self._view.data, count)))
-            if self._backlog:
-                self._retry()
-        if status & 1:
+        if self._is_busy:
             self._pump_soon()
+        else:
+            self._pump()
+
+    def _pump(self) -> int:
+        """Let C work, and complete what it has. Its status."""
+        self._is_busy = True
+        try:
+            status = int(_pump(self._native))
+            items = self._read(status)
+        finally:
+            self._is_busy = False
+        self._complete(items)
+        if items and self._backlog:
+            self._retry()
+        return status
+
+    def _read(self, status: int) -> list[Any]:
+        """C's results, copied out of its memory."""
+        if status & 1 and status > 0:
+            self._pump_soon()
+        if status == lib.SHOAL_ENOMEM:
+            self._fail_all(lambda: MemoryError("results were lost"))
+        if status < 2:
+            return []
+        return list(_loads(_buffer(self._view.data, status >> 1)))
 
     def _complete(self, items: list[Any]) -> None:
+        try:
+            self._complete_all(items)
+        except KeyError:  # a result of nobody
+            self._doubt()
+
+    def _complete_all(self, items: list[Any]) -> None:
         pop = self.waiting.pop
         pairs = iter(items)
         for first, what in zip(pairs, pairs, strict=True):
@@ -281,6 +370,9 @@ class Port:
         self._cancelled.extend(futures)
 
     def _cancel_given_up(self) -> None:
+        if self._is_busy:
+            self.loop.call_soon(self._cancel_given_up)
+            return
         gone = {id(future) for future in self._cancelled}
         self._cancelled.clear()
         for future in self._backlog.futures():
@@ -288,20 +380,29 @@ class Port:
                 future.cancel()
         if not self.is_open:
             return
-        numbers = [n for n, future in self.waiting.items() if id(future) in gone]
+        self._cancel([n for n, f in self.waiting.items() if id(f) in gone])
+
+    def _cancel(self, numbers: list[int]) -> None:
         for number in numbers:
             lib.shoalpy_port_cancel(self._native, number)
         if numbers:
-            self._on_readable()
+            self._pump()
 
     # ---- the end ----
 
-    def _fail_all(self, error: BaseException) -> None:
-        waiting, self.waiting = self.waiting, {}
+    def _fail_all(self, make_error: Callable[[], BaseException]) -> None:
+        """Nothing is known of what C owes a result."""
+        waiting = list(self.waiting.values())
+        self.waiting.clear()
         self._conversions.clear()
-        for future in waiting.values():
+        for future in waiting:
             if not future.done():
-                future.set_exception(error)
+                future.set_exception(make_error())
+
+    def _doubt(self) -> None:
+        """The results do not fit the commands: none may be believed any more."""
+        self._fail_all(lambda: DesyncError("results do not fit the commands"))
+        self.detach()
 
     def detach(self) -> None:
         """No more commands; results still due are dropped with their futures."""
@@ -310,7 +411,7 @@ class Port:
         self.is_open = False
         if not self.loop.is_closed():
             self.loop.remove_reader(self._view.fd)
-        self._backlog.end(ClosedError("the client is closed"))
+        self._backlog.end(error_of(lib.SHOAL_ECLOSED))
         if not self.core.is_borrowed:
             ffi.release(self._native)
 
@@ -322,38 +423,56 @@ class Port:
 
     def begin_close(self, drain: float) -> None:
         """For other threads' close(): on this port's loop, end by itself."""
-        if self.is_open:
-            self._closing = self.loop.create_task(self.close(drain, True))
+        self._close_task(drain, owns_core=True)
 
     async def close(self, drain: float, owns_core: bool) -> None:
-        """Finish what is outstanding in `drain` seconds, and end."""
+        """Finish what is outstanding in `drain` seconds, and end. Who is cancelled here
+        leaves early; the close goes on."""
+        await asyncio.shield(self._close_task(drain, owns_core))
+
+    def _close_task(self, drain: float, owns_core: bool) -> asyncio.Task[None]:
+        if self._closing is None:
+            self._closing = self.loop.create_task(self._close(drain, owns_core))
+        return self._closing
+
+    async def _close(self, drain: float, owns_core: bool) -> None:
         if not self.is_open:
             return
-        self._hand_over()
+        self.flush()
         self.loop.remove_reader(self._view.fd)
-        if owns_core:
-            self.core.begin_close(round(drain * 1e6))
-            if self.core.is_borrowed:
-                await self._close_borrowed()
+        try:
+            if owns_core:
+                self.core.begin_close(round(drain * 1e6))
+                while not self._has_ended():
+                    await asyncio.sleep(_CLOSING_NAP)
             else:
-                await self._close_shared()
-        self.detach()
-        self._fail_all(ClosedError("the client was closed"))
+                until = self.loop.time() + drain
+                while self.waiting and self.loop.time() < until:
+                    self._pump()
+                    await asyncio.sleep(_CLOSING_NAP)
+                self._cancel(list(self.waiting))
+                until = self.loop.time() + _CANCEL_SECONDS
+                while self.waiting and self.loop.time() < until:
+                    self._pump()
+                    await asyncio.sleep(_CLOSING_NAP)
+        finally:  # the loop may end in the midst of it
+            if owns_core and not self.core.is_gone:
+                self.core.close(0.0, _CANCEL_SECONDS)
+            if self.is_open:
+                self._pump()
+                self.detach()
+            self._fail_all(lambda: ClosedError("the client was closed"))
 
-    async def _close_borrowed(self) -> None:
-        while (status := _pump(self._native)) != lib.SHOAL_ECLOSED:
-            if status:
-                self._take(status)
-            await asyncio.sleep(_CLOSING_NAP)
-        self.is_open = False
-        self.core.note_gone()
-
-    async def _close_shared(self) -> None:
-        while not self.core.has_gone(0):
-            self._on_readable()
-            await asyncio.sleep(_CLOSING_NAP)
-        self._on_readable()
-        self.core.note_gone()
+    def _has_ended(self) -> bool:
+        """Go on with the close of the core."""
+        if not self.core.is_borrowed:
+            has_gone = self.core.has_gone(0)
+            self._pump()
+        else:
+            has_gone = self._pump() == lib.SHOAL_ECLOSED
+        if has_gone:
+            self.core.note_gone()
+        return has_gone
 
 
 def _future_maker(loop: asyncio.AbstractEventLoop) -> Callable[[], Future]:
@@ -365,11 +484,3 @@ def _future_maker(loop: asyncio.AbstractEventLoop) -> Callable[[], Future]:
 
 
 _usual_create_future = asyncio.BaseEventLoop.create_future
-
-
-def _without_done(
-    commands: list[Sequence[Any]], futures: list[Future]
-) -> tuple[list[Sequence[Any]], list[Future]]:
-    """Leave out those that nobody waits for any more."""
-    kept = [(c, f) for c, f in zip(commands, futures, strict=True) if not f.done()]
-    return [c for c, _ in kept], [f for _, f in kept]

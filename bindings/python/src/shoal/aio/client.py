@@ -22,7 +22,6 @@ from .._options import DEFAULT_URL, ClientOptions, Options, microseconds
 from .._outcomes import error_of
 from .._pipeline import Gathered, without_exceptions
 from .._requests import Argument, are_plain
-from ..exceptions import ClosedError
 from ..stats import Stats
 from ._port import BATCH_MAX, Future, Port
 
@@ -117,13 +116,11 @@ class Client:
             ):
                 port = self._find_port()
             future = port.create_future()
-            port.futures.append(future)
-            commands = port.commands
-            commands.append(args)
-            count = len(commands)
-            if count == 1:
+            queued = port.queued
+            queued += (args, future)
+            if not port.is_scheduled:
                 port.begin()
-            elif count == port.early:
+            elif len(queued) == port.early:
                 port.flush_early()
         try:
             return await future
@@ -151,13 +148,11 @@ class Client:
         ):
             port = self._find_port()
         future = port.create_future()
-        port.futures.append(future)
-        commands = port.commands
-        commands.append(args)
-        count = len(commands)
-        if count == 1:
-            port.begin()
-        elif count == port.early:
+        queued = port.queued
+        queued += (args, future)
+        if not port.is_scheduled:
+            port.schedule()  # the caller may go on, and submit more
+        elif len(queued) == port.early:
             port.flush_early()
         return future
 
@@ -168,12 +163,12 @@ class Client:
         decode: bool | None,
         may_block: bool,
     ) -> Future:
-        return self._find_port().submit(
-            [args],
+        return self._find_port().submit_one(
+            args,
             lib.SHOAL_CALL_MAY_BLOCK if may_block else 0,
             0 if timeout is None else microseconds(timeout),
             self._options.conversion(decode),
-        )[0]
+        )
 
     async def execute_many(
         self,
@@ -242,7 +237,7 @@ class Client:
         port = self._ports.get(loop)
         if port is None:
             if self._is_closed:
-                raise ClosedError("the client is closed")
+                raise error_of(lib.SHOAL_ECLOSED)
             self._drop_closed_loops()
             port = self._ports[loop] = Port(loop, self._core_for_port(), self._options)
         self._port = port
@@ -279,7 +274,7 @@ class Client:
         until = time.monotonic() + wait_us / 1e6
         while (status := lib.shoalpy_core_is_ready(core.handle)) != 0:
             if core.is_closed:
-                raise ClosedError("the client is closed")
+                raise error_of(lib.SHOAL_ECLOSED)
             if status != lib.SHOAL_ETIMEOUT or time.monotonic() >= until:
                 raise error_of(status)
             await asyncio.sleep(_NAP)
