@@ -30,6 +30,7 @@ void shoalpy_writer_begin(shoalpy_writer_t *writer, unsigned flags,
     writer->depth = 0;
     writer->needs_help = false;
     writer->is_under_way = true;
+    writer->was_broken = stream->is_broken;
 }
 
 /* Does Python want the next value hashable? */

@@ -31,6 +31,7 @@ typedef struct shoalpy_writer {
     unsigned flags;
     bool needs_help; /* of Python, so far */
     bool is_under_way;
+    bool was_broken;         /* the stream, before the reply */
     size_t from;             /* where in the stream the reply begins */
     shoalpy_level_t *levels; /* open aggregates */
     size_t depth, capacity;

@@ -24,17 +24,22 @@ uint64_t shoalpy_ticket(uint64_t number, bool is_borrowed)
 
 /* ---- one value ---- */
 
-static void write_failure(const shoal_result_t *result, shoalpy_stream_t *stream)
+static void write_outcome(int status, shoal_fate_t fate, const char *detail,
+                          uint32_t attempts, shoalpy_stream_t *stream)
 {
-    const char *detail = shoal_result_detail(result);
-
     shoalpy_stream_opcode(stream, OP_MARK);
     shoalpy_stream_integer(stream, SHOALPY_FAILURE);
-    shoalpy_stream_integer(stream, shoal_result_status(result));
-    shoalpy_stream_integer(stream, (int64_t)shoal_result_fate(result));
+    shoalpy_stream_integer(stream, status);
+    shoalpy_stream_integer(stream, (int64_t)fate);
     shoalpy_stream_bytes(stream, detail, strlen(detail));
-    shoalpy_stream_integer(stream, shoal_result_attempts(result));
+    shoalpy_stream_integer(stream, attempts);
     shoalpy_stream_opcode(stream, OP_TUPLE);
+}
+
+static void write_failure(const shoal_result_t *result, shoalpy_stream_t *stream)
+{
+    write_outcome(shoal_result_status(result), shoal_result_fate(result),
+                  shoal_result_detail(result), shoal_result_attempts(result), stream);
 }
 
 static void write_error(const shoal_reply_t *reply, shoalpy_stream_t *stream)
@@ -206,6 +211,21 @@ const shoal_sink_t shoalpy_results_sink = {
 
 /* ---- results ---- */
 
+/* The stream has no room for the reply: cut it off, the rest is sound.  False: the reply
+ * is there. */
+static bool cut_off(shoalpy_results_t *results)
+{
+    shoalpy_writer_t *writer = &results->writer;
+    shoalpy_stream_t *stream = &results->stream;
+
+    if (!writer->is_under_way || results->is_aside || !stream->is_broken ||
+        writer->was_broken)
+        return false;
+    stream->bytes = writer->from;
+    stream->is_broken = writer->is_under_way = false;
+    return true;
+}
+
 /* The reply under way, or the one given, is the command's. */
 static void add_reply(shoalpy_results_t *results, const shoal_reply_t *reply,
                       uint64_t number, unsigned reply_flags)
@@ -216,6 +236,14 @@ static void add_reply(shoalpy_results_t *results, const shoal_reply_t *reply,
         open_list(results, number);
         shoalpy_writer_begin(writer, reply_flags, &results->stream);
         shoal_reply_visit(reply, &shoalpy_results_sink, &results->ways[reply_flags]);
+    }
+    if (cut_off(results)) {
+        close_list(results);
+        shoalpy_stream_integer(&results->stream, (int64_t)number);
+        write_outcome(SHOAL_ENOMEM, SHOAL_FATE_REPLY_LOST, "no memory for the reply", 1,
+                      &results->stream);
+        results->next = number + 1;
+        return;
     }
     if (writer->needs_help || number != results->next || results->is_aside) {
         put_aside(results);

@@ -16,6 +16,7 @@ from ._requests import encoded
 
 NEVER: int = (1 << 64) - 1
 _TIMEOUT = 5.0
+_QUEUED_MAX = 65_536
 _SECONDS_MAX = 86_400
 DEFAULT_URL = "redis://127.0.0.1:6379"
 #: C sets these together.
@@ -289,7 +290,7 @@ def _set_limits(options: Any, given: dict[str, Any]) -> None:
         _check(
             lib.shoal_options_set_outstanding_max(
                 options,
-                given.get("queued_max", 65536),
+                given.get("queued_max", _QUEUED_MAX),
                 given.get("inflight_max", 16384),
                 given.get("outstanding_bytes_max", 64 << 20),
             ),

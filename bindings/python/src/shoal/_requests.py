@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import pickle
 import struct
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NoReturn, Protocol
 
 from .exceptions import DataError
@@ -125,6 +125,17 @@ IS_FAST = _is_fast_packer_sound()
 def new_packer() -> Packer:
     """A packer for one thread."""
     return _new_fast_packer() if IS_FAST else _pack_slowly
+
+
+def as_tuples(commands: Iterable[Sequence[Any]]) -> list[Any]:
+    """The commands as C reads them. A text is no sequence of arguments."""
+    return [c if type(c) is tuple else _as_tuple(c) for c in commands]
+
+
+def _as_tuple(command: Any) -> tuple[Any, ...]:
+    if isinstance(command, (str, bytes, bytearray, memoryview)):
+        raise DataError("a command is a sequence of its arguments, not a text")
+    return tuple(command)
 
 
 _PLAIN = frozenset((bytes, int, float, bytearray, memoryview))

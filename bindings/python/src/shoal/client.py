@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import threading
 import time
@@ -14,10 +15,10 @@ from typing import TYPE_CHECKING, Any
 from . import _calls, stats
 from ._core import Core, Event
 from ._native import lib
-from ._options import DEFAULT_URL, ClientOptions, Options, microseconds
+from ._options import DEFAULT_URL, NEVER, ClientOptions, Options, microseconds
 from ._outcomes import NO_ROOM, error_of
 from ._pipeline import Gathered, without_exceptions
-from ._requests import Argument, are_plain
+from ._requests import Argument, are_plain, as_tuples
 from .exceptions import DataError, RedisError
 from .stats import Stats
 
@@ -95,12 +96,13 @@ class Client:
             kind, value = _call(core.handle, args, flags, timeout_us, conversion.flags)
         except (_calls.Unpackable, _calls.Refused) as problem:
 
-            def attempt(core: Core, commands: list[Any]) -> tuple[int, Any]:
-                return _call(
-                    core.handle, commands[0], flags, timeout_us, conversion.flags
-                )
+            def attempt(
+                core: Core, commands: list[Any], left_us: int
+            ) -> tuple[int, Any]:
+                return _call(core.handle, commands[0], flags, left_us, conversion.flags)
 
-            kind, value = self._insist(problem, attempt, [args], timeout_us, True)
+            until = self._until(timeout_us)
+            kind, value = self._insist(problem, attempt, [args], until, True)
         if kind == 0 and not conversion.mends_all:
             return value
         return conversion.value_of(kind, value)
@@ -125,7 +127,7 @@ class Client:
         The other parameters are those of `execute`. An argument that cannot be sent
         raises DataError, and none of the commands are sent.
         """
-        rows = [c if type(c) is tuple else tuple(c) for c in commands]
+        rows = as_tuples(commands)
         conversion = self._options.conversion(decode)
         timeout_us = 0 if timeout is None else microseconds(timeout)
         flags = (lib.SHOAL_CALL_MAY_BLOCK if may_block else 0) | (
@@ -133,21 +135,26 @@ class Client:
         )
         outcomes: list[Any] = []
 
-        def attempt(core: Core, commands: list[Any]) -> tuple[int, list[Any]]:
+        until = self._until(timeout_us)
+
+        def attempt(
+            core: Core, commands: list[Any], left_us: int
+        ) -> tuple[int, list[Any]]:
             return _calls.call_many(
-                core.handle, commands, flags, timeout_us, conversion.flags
+                core.handle, commands, flags, left_us, conversion.flags
             )
 
         def send(piece: list[Any]) -> tuple[int, list[Any]]:
             try:
                 if self._options.encodes:
                     raise _calls.Unpackable(0)
-                return attempt(self._core or self._open(), piece)
+                left_us = _left_us(until) if outcomes else timeout_us
+                return attempt(self._core or self._open(), piece, left_us)
             except (_calls.Unpackable, _calls.Refused) as problem:
                 status = problem.status if isinstance(problem, _calls.Refused) else 0
                 if status in _OF_A_PART and len(piece) > 1:
                     raise error_of(status) from None
-                return self._insist(problem, attempt, piece, timeout_us, wait_for_room)
+                return self._insist(problem, attempt, piece, until, wait_for_room)
 
         def run(piece: list[Any]) -> None:
             try:
@@ -178,18 +185,22 @@ class Client:
         """The same as one atomic unit, MULTI ... EXEC; `run()` gives EXEC's list."""
         return Pipeline(self, is_unit=True)
 
+    def _until(self, timeout_us: int) -> float:
+        """The deadline of a call that begins now, on the monotonic clock."""
+        timeout_us = timeout_us or self._options.timeout_us
+        return math.inf if timeout_us == NEVER else time.monotonic() + timeout_us / 1e6
+
     # ---- what goes wrong before anything is queued ----
 
     def _insist(
         self,
         problem: Exception,
-        attempt: Callable[[Core, list[Any]], tuple[int, Any]],
+        attempt: Callable[[Core, list[Any], int], tuple[int, Any]],
         commands: list[Any],
-        timeout_us: int,
+        until: float,
         waits_for_room: bool,
     ) -> tuple[int, Any]:
         """Try again: other arguments, another connection, or when there is room."""
-        until = time.monotonic() + (timeout_us or self._options.timeout_us) / 1e6
         is_encoded = False
         while True:
             if isinstance(problem, _calls.Refused):
@@ -204,7 +215,7 @@ class Client:
                 is_encoded = True
                 commands = [self._options.encoded(command) for command in commands]
             try:
-                return attempt(self._core or self._open(), commands)
+                return attempt(self._core or self._open(), commands, _left_us(until))
             except (_calls.Unpackable, _calls.Refused) as again:
                 problem = again
 
@@ -286,6 +297,13 @@ class Client:
 
     def __repr__(self) -> str:
         return f"<shoal.Client {self._options.shown_url}>"
+
+
+def _left_us(until: float) -> int:
+    """What is left of a call's time, for C."""
+    if until == math.inf:
+        return NEVER
+    return max(1, round((until - time.monotonic()) * 1e6))
 
 
 def _is_of_a_part(refusal: RedisError) -> bool:

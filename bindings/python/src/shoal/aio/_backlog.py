@@ -89,18 +89,29 @@ class Batch:
                 futures.append(future)
             except Exception as error:
                 if self.is_of_one:
-                    self.fail(error)
+                    self._fail_encoding(error)
                     commands, futures = [], []
                     break
                 if not future.done():
                     future.set_exception(error)
         self.commands, self.futures = commands, futures
 
-    def fail(self, error: BaseException) -> None:
-        """None of it was queued."""
+    def _fail_encoding(self, error: Exception) -> None:
         for future in self.futures:
             if not future.done():
-                future.set_exception(error)
+                future.set_exception(type(error)(*error.args))
+
+    def fail(self, status: int, detail: str = "") -> None:
+        """None of it was queued, for this reason."""
+        for future in self.futures:
+            if not future.done():
+                future.set_exception(error_of(status, detail))
+
+    def left_us(self, now: float) -> int:
+        """What is left of its time, for C; 0: the client's own, whole."""
+        if self.until is None or self.until == float("inf"):
+            return self.timeout_us
+        return max(1, round((self.until - now) * 1e6))
 
     def leave_out_done(self) -> None:
         """Nobody waits for some of these any more; a contiguous batch stays whole."""
@@ -117,7 +128,7 @@ class Batch:
             return True
         if self.until is None or now < self.until:
             return False
-        self.fail(error_of(lib.SHOAL_ETIMEOUT, NO_ROOM))
+        self.fail(lib.SHOAL_ETIMEOUT, NO_ROOM)
         return True
 
     def set_deadline(self, now: float) -> None:
@@ -130,11 +141,10 @@ class Batch:
 class Backlog:
     """Batches in their order, retried when results make room, or are overdue."""
 
-    def __init__(
-        self, loop: asyncio.AbstractEventLoop, retry: Callable[[], None]
-    ) -> None:
+    def __init__(self, loop: asyncio.AbstractEventLoop, commands_max: int) -> None:
         self._loop = loop
-        self._retry = retry
+        self._commands_max = commands_max
+        self._commands = 0
         self._batches: deque[Batch] = deque()
         self._timer: asyncio.TimerHandle | None = None
 
@@ -145,44 +155,47 @@ class Backlog:
         """Of all commands in it."""
         return (future for batch in self._batches for future in batch.futures)
 
-    def append(self, batches: list[Batch]) -> None:
-        """Keep batches back, behind the others."""
-        self._batches.extend(batches)
-        self._watch(batches)
+    def append(self, batches: list[Batch], retry: Callable[[], None]) -> None:
+        """Keep batches back, behind the others; `retry` is called when time is over."""
+        for batch in batches:
+            if self._commands + len(batch.commands) > self._commands_max:
+                batch.fail(lib.SHOAL_EFULL)
+            else:
+                self._commands += len(batch.commands)
+                self._batches.append(batch)
+        self._watch(batches, retry)
 
     def popleft(self) -> Batch:
         """The oldest batch."""
-        return self._batches.popleft()
+        batch = self._batches.popleft()
+        self._commands -= len(batch.commands)
+        return batch
 
-    def put_back(self, batches: list[Batch]) -> None:
+    def put_back(self, batches: list[Batch], retry: Callable[[], None]) -> None:
         """There still is no room for what was in front."""
         self._batches.extendleft(reversed(batches))
-        self._watch(batches)
+        self._commands += sum(len(batch.commands) for batch in batches)
+        self._watch(batches, retry)
 
-    def _watch(self, batches: list[Batch]) -> None:
+    def _watch(self, batches: list[Batch], retry: Callable[[], None]) -> None:
         """If no result comes to make room, time passes all the same."""
         now = self._loop.time()
         for batch in batches:
             batch.set_deadline(now)
         until = batches[0].until
         if self._timer is None and until is not None and until != float("inf"):
-            self._timer = self._loop.call_at(until, self._on_time)
+            self._timer = self._loop.call_at(until, self._on_time, retry)
 
-    def _on_time(self) -> None:
+    def _on_time(self, retry: Callable[[], None]) -> None:
         self._timer = None
-        self._retry()
+        retry()
         if self._batches and self._timer is None:
-            self._watch([self._batches[0]])
+            self._watch([self._batches[0]], retry)
 
-    def end(self, error: BaseException) -> None:
+    def end(self, status: int) -> None:
         """Everything in it fails, and nothing is retried."""
         while self._batches:
-            self._batches.popleft().fail(error)
+            self.popleft().fail(status)
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-        self._retry = _nothing
-
-
-def _nothing() -> None:
-    """In place of what would keep a port alive."""

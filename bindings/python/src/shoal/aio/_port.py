@@ -8,8 +8,10 @@ wake-up brings all results that were read, decoded at once. Python never runs in
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import functools
 import sys
+import weakref
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
@@ -32,6 +34,10 @@ _buffer = ffi.buffer
 
 #: Results that may wait in the completion queue of a shared connection.
 _OUTSTANDING_MAX = 1 << 20
+#: Commands that may wait for room in the connection.
+_BACKLOG_MAX = 1 << 20
+#: A status of C's that has results: their bytes stand above the lowest bit.
+_ONE_BYTE = 2
 #: Commands that cross into C together at most.
 BATCH_MAX = 4096
 #: Fewer callers are not worth a second write in a tick.
@@ -48,7 +54,11 @@ class Port:
     """One event loop's way to one connection; used on that loop's thread only."""
 
     def __init__(
-        self, loop: asyncio.AbstractEventLoop, core: Core, options: Options
+        self,
+        loop: asyncio.AbstractEventLoop,
+        core: Core,
+        options: Options,
+        on_end: weakref.WeakMethod[Callable[[Port], None]],
     ) -> None:
         holder = ffi.new("shoalpy_port_t **")
         status = lib.shoalpy_port_new(core.handle, _OUTSTANDING_MAX, holder)
@@ -57,6 +67,7 @@ class Port:
         self.loop = loop
         self.core = core
         self._options = options
+        self._on_end = on_end
         self._native: Any = holder[0]
         if not core.is_borrowed:
             self._native = ffi.gc(holder[0], lib.shoalpy_port_free)
@@ -80,7 +91,7 @@ class Port:
         self._conversions: dict[int, Conversion] = {}
         self._is_quick = not options.default.mends_all
         self._cancelled: list[Future] = []
-        self._backlog = Backlog(loop, self._retry)
+        self._backlog = Backlog(loop, _BACKLOG_MAX)
         self._was_lone = False
         #: flush() will be called when this tick is over.
         self.is_scheduled = False
@@ -92,7 +103,8 @@ class Port:
         self._ready = getattr(loop, "_ready", None)
         self.is_open = True
         self._closing: asyncio.Task[None] | None = None
-        loop.add_reader(self._view.fd, self._on_readable)
+        # Who drops the client without a close drops the port, unless it has work.
+        loop.add_reader(self._view.fd, _on_readable_of, weakref.ref(self))
         self._pump_soon()  # a borrowed connection begins with its first step
 
     # ---- commands ----
@@ -205,7 +217,7 @@ class Port:
             must_wait = self._is_busy or self._backlog
             kept = [piece] if must_wait else self._send(piece, more_follow)
             if kept:
-                self._backlog.append(kept)
+                self._backlog.append(kept, self._retry)
         if self._is_busy:
             self.loop.call_soon(self._retry)
 
@@ -221,14 +233,14 @@ class Port:
             batch.leave_out_done()
             kept = self._send(batch)
             if kept:
-                self._backlog.put_back(kept)
+                self._backlog.put_back(kept, self._retry)
                 return
 
     def _send(self, batch: Batch, more_follow: bool = False) -> list[Batch]:
         """Hand a batch to C: whole, or in halves if there is no room for the whole.
         Returns what there was no room for."""
         if not self.is_open:
-            batch.fail(error_of(lib.SHOAL_ECLOSED))
+            batch.fail(lib.SHOAL_ECLOSED)
             return []
         try:
             if self._options.encodes and not batch.is_encoded:
@@ -243,7 +255,7 @@ class Port:
                 stream,
                 len(stream),
                 batch.flags,
-                batch.timeout_us,
+                batch.left_us(self.loop.time()) if batch.until else batch.timeout_us,
                 batch.conversion.flags,
                 more_follow,
             )
@@ -263,6 +275,7 @@ class Port:
         numbers = range(first, first + count)
         total = len(waiting) + count
         waiting.update(zip(numbers, batch.futures, strict=True))
+        _working.add(self)
         if len(waiting) != total:
             self._doubt()
         if batch.conversion is not self._options.default:
@@ -284,7 +297,7 @@ class Port:
             return [*kept, back] if kept else self._send(back)
         if status == lib.SHOAL_EFULL and batch.waits_for_room:
             return [batch]
-        batch.fail(error_of(status))
+        batch.fail(status)
         return []
 
     # ---- results ----
@@ -317,17 +330,23 @@ class Port:
         """C's results, copied out of its memory."""
         if status & 1 and status > 0:
             self._pump_soon()
-        if status == lib.SHOAL_ENOMEM:
-            self._fail_all(lambda: MemoryError("results were lost"))
-        if status < 2:
-            return []
-        return list(_loads(_buffer(self._view.data, status >> 1)))
+        try:
+            if status == lib.SHOAL_ENOMEM:
+                raise MemoryError
+            if status >= _ONE_BYTE:
+                return list(_loads(_buffer(self._view.data, status >> 1)))
+        except MemoryError:  # results are lost, and so is what they belong to
+            self._fail_all(lambda: MemoryError("no memory for replies"))
+            self.detach()
+        return []
 
     def _complete(self, items: list[Any]) -> None:
         try:
             self._complete_all(items)
         except KeyError:  # a result of nobody
             self._doubt()
+        if not self.waiting:
+            _working.discard(self)
 
     def _complete_all(self, items: list[Any]) -> None:
         pop = self.waiting.pop
@@ -395,6 +414,7 @@ class Port:
         waiting = list(self.waiting.values())
         self.waiting.clear()
         self._conversions.clear()
+        _working.discard(self)
         for future in waiting:
             if not future.done():
                 future.set_exception(make_error())
@@ -409,17 +429,41 @@ class Port:
         if not self.is_open:
             return
         self.is_open = False
+        on_end = self._on_end()
+        if on_end is not None:
+            on_end(self)
         if not self.loop.is_closed():
             self.loop.remove_reader(self._view.fd)
-        self._backlog.end(error_of(lib.SHOAL_ECLOSED))
+        self._backlog.end(lib.SHOAL_ECLOSED)
         if not self.core.is_borrowed:
             ffi.release(self._native)
 
     def abandon(self) -> None:
-        """The loop runs no more: nobody waits for anything."""
+        """The loop does not run: nobody drives the connection. If it goes on, its tasks
+        hear of the end."""
         self.detach()
         if self.core.is_borrowed:
-            self.core.close(0.0)
+            self.core.close(0.0, _CANCEL_SECONDS)
+        if not self.loop.is_closed():
+            self.loop.call_soon_threadsafe(
+                self._fail_all, lambda: ClosedError("the client was closed")
+            )
+
+    def __del__(self) -> None:
+        """Dropped without a close, with nothing outstanding."""
+        if not getattr(self, "is_open", False) or sys.is_finalizing():
+            return
+        loop, fd = self.loop, self._view.fd
+        if loop.is_closed():
+            return
+        if loop.is_running() and asyncio._get_running_loop() is not loop:
+            # Another thread's: the descriptor lives until that has forgotten it.
+            with contextlib.suppress(RuntimeError):
+                loop.call_soon_threadsafe(
+                    _forget_reader, loop, fd, (self.core, self._native)
+                )
+        else:
+            loop.remove_reader(fd)
 
     def begin_close(self, drain: float) -> None:
         """For other threads' close(): on this port's loop, end by itself."""
@@ -473,6 +517,23 @@ class Port:
         if has_gone:
             self.core.note_gone()
         return has_gone
+
+
+#: Ports that C owes results: their futures wait, whoever else is gone.
+_working: set[Port] = set()
+
+
+def _on_readable_of(reference: weakref.ref[Port]) -> None:
+    port = reference()
+    if port is not None:
+        port._on_readable()
+
+
+def _forget_reader(
+    loop: asyncio.AbstractEventLoop, fd: int, owners: tuple[Any, ...]
+) -> None:
+    """The owners of the descriptor are kept until here."""
+    loop.remove_reader(fd)
 
 
 def _future_maker(loop: asyncio.AbstractEventLoop) -> Callable[[], Future]:

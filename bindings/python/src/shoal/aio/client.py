@@ -21,7 +21,7 @@ from .._native import lib
 from .._options import DEFAULT_URL, ClientOptions, Options, microseconds
 from .._outcomes import error_of
 from .._pipeline import Gathered, without_exceptions
-from .._requests import Argument, are_plain
+from .._requests import Argument, are_plain, as_tuples
 from ..stats import Stats
 from ._port import BATCH_MAX, Future, Port
 
@@ -66,7 +66,7 @@ class Client:
         self._port: Port | None = None  # of the loop that was here last
         self._ports: dict[asyncio.AbstractEventLoop, Port] = {}
         self._is_closed = False
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         _clients.add(self)
 
     @classmethod
@@ -86,7 +86,7 @@ class Client:
         client._core = client._port = None
         client._ports = {}
         client._is_closed = False
-        client._lock = threading.Lock()
+        client._lock = threading.RLock()
         _clients.add(client)
         return client
 
@@ -156,6 +156,32 @@ class Client:
             port.flush_early()
         return future
 
+    def _submit_awaited(
+        self,
+        *args: Argument,
+        timeout: float | None = None,
+        decode: bool | None = None,
+        may_block: bool = False,
+    ) -> Future:
+        """As submit(), for a caller who awaits it next: it may leave at once."""
+        if timeout is not None or decode is not None or may_block:
+            return self._submit_one(args, timeout, decode, may_block)
+        port = self._port
+        if port is None or (
+            port.loop._thread_id != get_ident()  # type: ignore[attr-defined]
+            if port.knows_thread
+            else port.loop is not get_running_loop()
+        ):
+            port = self._find_port()
+        future = port.create_future()
+        queued = port.queued
+        queued += (args, future)
+        if not port.is_scheduled:
+            port.begin()
+        elif len(queued) == port.early:
+            port.flush_early()
+        return future
+
     def _submit_one(
         self,
         args: tuple[Argument, ...],
@@ -184,9 +210,7 @@ class Client:
         """Send many commands together and wait for all their replies, in order; as
         `shoal.Client.execute_many`. Without room for all, a part of commands that are
         not `contiguous` may be queued first."""
-        rows: list[Sequence[Any]] = [
-            c if type(c) is tuple else tuple(c) for c in commands
-        ]
+        rows: list[Sequence[Any]] = as_tuples(commands)
         flags = (lib.SHOAL_CALL_MAY_BLOCK if may_block else 0) | (
             lib.SHOAL_CALL_CONTIGUOUS if contiguous else 0
         )
@@ -236,12 +260,28 @@ class Client:
         loop = get_running_loop()
         port = self._ports.get(loop)
         if port is None:
-            if self._is_closed:
-                raise error_of(lib.SHOAL_ECLOSED)
+            with self._lock:  # a close in another thread finds all ports there are
+                if self._is_closed:
+                    raise error_of(lib.SHOAL_ECLOSED)
+            core = self._core_for_port()
             self._drop_closed_loops()
-            port = self._ports[loop] = Port(loop, self._core_for_port(), self._options)
+            port = Port(loop, core, self._options, weakref.WeakMethod(self._port_ended))
+            with self._lock:
+                is_closed = self._is_closed
+                if not is_closed:
+                    self._ports[loop] = port
+            if is_closed:
+                port.abandon()
+                raise error_of(lib.SHOAL_ECLOSED)
         self._port = port
         return port
+
+    def _port_ended(self, port: Port) -> None:
+        """The next command of its loop gets another one."""
+        if self._port is port:
+            self._port = None
+        if self._ports.get(port.loop) is port:
+            del self._ports[port.loop]
 
     def _core_for_port(self) -> Core:
         if self._shared is not None:
@@ -256,7 +296,9 @@ class Client:
     def _drop_closed_loops(self) -> None:
         """Loops that were closed without closing the client before."""
         for loop in [loop for loop in list(self._ports) if loop.is_closed()]:
-            self._ports.pop(loop).abandon()
+            port = self._ports.pop(loop, None)
+            if port is not None:
+                port.abandon()
 
     def _forget(self) -> None:
         """In the child of a fork: nothing of this is ours."""
@@ -264,7 +306,7 @@ class Client:
             port.is_open = False
         self._ports.clear()
         self._core = self._port = None
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
 
     async def wait_ready(self, timeout: float | None = None) -> None:
         """Connect, and wait until commands can flow: `timeout` seconds at most, None:
@@ -291,11 +333,11 @@ class Client:
     async def close(self, drain: float = 0.0) -> None:
         """Close the connections; outstanding commands have `drain` seconds to finish,
         then they fail with ClosedError. More calls do nothing."""
-        self._is_closed = True
+        with self._lock:
+            self._is_closed = True
+            ports, self._ports = self._ports, {}
+            core, self._core = self._core, None
         self._port = None
-        self._drop_closed_loops()
-        ports, self._ports = self._ports, {}
-        core, self._core = self._core, None
         owns = self._shared is None
         for loop, port in ports.items():
             if loop is get_running_loop():
