@@ -5,7 +5,8 @@ JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 GENERATOR = $(if $(shell command -v ninja),-G Ninja,)
 CMAKE_OPTIONS ?=
 
-.PHONY: all build configure demo test quick mutants lint fuzz format install uninstall clean setup
+.PHONY: all build configure demo test quick mutants lint fuzz format install uninstall clean \
+    setup wheel test-python
 
 all: build
 
@@ -32,6 +33,16 @@ quick: configure
 	@cmake --build $(BUILD) -j $(JOBS) --target unit_tests
 	@ctest --test-dir $(BUILD) -L unit -j $(JOBS) --output-on-failure
 
+# dist/*.whl, for the Python of PYTHON and all that are newer.
+PYTHON ?= python3
+wheel:
+	@tools/setup.sh --python
+	@$(PYTHON) -m pip wheel --no-deps --wheel-dir dist .
+
+test-python:
+	@tools/setup.sh --tests
+	@tools/ci.sh python
+
 mutants: setup
 	@tools/run_mutants.sh
 
@@ -45,7 +56,8 @@ fuzz:
 	@tools/fuzz.sh $(SECONDS)
 
 format:
-	@find include src tests bench examples -name '*.[ch]' -print0 | xargs -0 clang-format -i
+	@find include src tests bench examples bindings -name '*.[ch]' ! -name native.cdef.h \
+	    -print0 | xargs -0 clang-format -i
 
 install: build
 	@cmake --install $(BUILD)

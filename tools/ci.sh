@@ -6,7 +6,7 @@ cd "$(dirname "$0")/.." || exit 1
 
 jobs=$(nproc 2>/dev/null || echo 2)
 logs=build/ci
-stages=(lint analysis gcc clang asan tsan portable mutants fuzz coverage)
+stages=(lint analysis gcc clang asan tsan portable python mutants fuzz coverage)
 summary=()
 started=$SECONDS
 mkdir -p "$logs"
@@ -70,6 +70,8 @@ run_portable() {
         tests portable '^(fault|integration)$'
 }
 
+run_python() { bindings/python/tools/ci.sh "$logs/python"; }
+
 run_mutants() { tools/run_mutants.sh --quick "$logs/mutants"; } # make mutants: all
 
 run_fuzz() { # a few seconds each; without clang there is nothing to run
@@ -90,6 +92,7 @@ describe() {
     asan) echo "AddressSanitizer, UBSan, leaks: all but packaging" ;;
     tsan) echo "ThreadSanitizer: unit, fault, integration, examples" ;;
     portable) echo "without timerfd and eventfd: fault and integration" ;;
+    python) echo "wheels, types, the binding from a clean environment" ;;
     mutants) echo "the simulation finds every seeded bug" ;;
     fuzz) echo "libFuzzer: each target for a few seconds" ;;
     analysis) echo "clang-tidy, gcc -fanalyzer, cppcheck: no findings" ;;

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# setup.sh [--tests]: install the packages that are missing, by apt.
+# setup.sh [--python | --tests]: install the packages that are missing, by apt.
 #
-# Without --tests, what building and the demo need; with it, also what tools/ci.sh
-# needs.  Installs nothing, and asks no server, when all is there.
+# Without an option, what building and the demo need; with --python, also what the
+# Python extension needs; with --tests, also what tools/ci.sh needs.  Installs nothing,
+# and asks no server, when all is there.
 set -euo pipefail
 
 # package and a probe that succeeds when it is there
@@ -22,6 +23,11 @@ needs=(
 wanted=( # speed or reach only: not missed where apt is not used
     "ninja-build        ninja --version"
 )
+if [ "${1:-}" = --python ] || [ "${1:-}" = --tests ]; then
+    needs+=(
+        "python3-dev        python_has_headers"
+    )
+fi
 if [ "${1:-}" = --tests ]; then
     needs+=(
         "g++                g++ --version"
@@ -40,6 +46,10 @@ clang_has_sanitizers() {
     [ -e "$(clang -print-file-name=libclang_rt.asan-x86_64.a)" ] ||
         [ -e "$(clang -print-file-name=libclang_rt.asan-$(uname -m).a)" ] ||
         [ -e "$(clang -print-resource-dir)/lib/linux/libclang_rt.asan-$(uname -m).a" ]
+}
+
+python_has_headers() {
+    [ -e "$(python3 -c 'import sysconfig; print(sysconfig.get_path("include"))')/Python.h" ]
 }
 
 missing_of() {

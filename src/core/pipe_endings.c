@@ -353,9 +353,7 @@ void shoal__pipe_lost(shoal__pipe_t *pipe, int status, const char *detail,
     /* The caller's text may be pipe->detail, and callbacks run below. */
     snprintf(kept_detail, sizeof kept_detail, "%s", detail);
     pipe->now_us = now_us;
-    /* A connection that worked is lost; what fails is an attempt. */
-    if (pipe->phase != SHOAL__PIPE_READY)
-        pipe->is_offline = true;
+    pipe->is_offline = true;
     if (may_run_late(pipe, status))
         shoal__greeting_left_writes(&pipe->greeting);
     shoal__retry_t *retry;

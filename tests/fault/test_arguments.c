@@ -50,7 +50,7 @@ static void test_extras_of_a_call(void **state)
     call.reserved = 1;
     check_call(scene, &incr, &call, SHOAL_EINVAL);
     call = whole;
-    call.flags = SHOAL_CALL_CONTIGUOUS << 1;
+    call.flags = SHOAL_CALL_SINK_HERE << 1;
     check_call(scene, &incr, &call, SHOAL_EINVAL);
     check_call(scene, NULL, &whole, SHOAL_EINVAL);
 

@@ -168,11 +168,12 @@ int64_t shoalpy_port_submit(shoalpy_port_t *port, const char *stream, size_t byt
     int rc = shoalpy_requests_read(&port->requests, stream, bytes);
 
     port->view.refused_at = port->requests.count;
-    if (rc == 0)
+    if (rc == 0) {
+        adopt(port);
         rc = shoalpy_core_enter(port->core);
+    }
     if (rc < 0)
         return rc;
-    adopt(port);
     if (reply_flags >= SHOALPY_REPLY_FLAGS) {
         rc = SHOAL_EINVAL;
     } else {
@@ -192,11 +193,12 @@ int64_t shoalpy_port_submit(shoalpy_port_t *port, const char *stream, size_t byt
 
 int shoalpy_port_cancel(shoalpy_port_t *port, uint64_t number)
 {
-    int rc = shoalpy_core_enter(port->core);
+    int rc;
 
+    adopt(port);
+    rc = shoalpy_core_enter(port->core);
     if (rc < 0)
         return rc;
-    adopt(port);
     rc = shoal_client_cancel(port->core->client,
                              shoalpy_ticket(number, port->core->is_borrowed));
     shoalpy_core_leave(port->core);

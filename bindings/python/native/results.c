@@ -114,9 +114,12 @@ static void begin(shoalpy_results_t *results)
     shoalpy_stream_opcode(&results->stream, OP_MARK);
 }
 
+/* A list that was opened for a reply which turned out to be another's goes. */
 static void close_list(shoalpy_results_t *results)
 {
-    if (results->in_list)
+    if (results->in_list && results->is_list_empty)
+        results->stream.bytes = results->list_from;
+    else if (results->in_list)
         shoalpy_stream_opcode(&results->stream, OP_APPENDS);
     results->in_list = false;
 }
@@ -128,6 +131,8 @@ static void open_list(shoalpy_results_t *results, uint64_t number)
     if (results->in_list && results->next == number)
         return;
     close_list(results);
+    results->list_from = results->stream.bytes;
+    results->is_list_empty = true;
     shoalpy_stream_integer(&results->stream, (int64_t)number);
     shoalpy_stream_opcode(&results->stream, OP_EMPTY_LIST);
     shoalpy_stream_opcode(&results->stream, OP_MARK);

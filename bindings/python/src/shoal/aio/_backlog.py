@@ -11,7 +11,6 @@ from typing import Any
 from .._native import lib
 from .._options import NEVER, Options
 from .._outcomes import NO_ROOM, error_of
-from .._replies import Conversion
 
 Future = asyncio.Future[Any]
 
@@ -46,10 +45,6 @@ class Batch:
         self.waits_for_room = True
         #: When it is too late, in the loop's time; None: it was never kept back.
         self.until: float | None = None
-
-    def extras(self) -> tuple[int, int, Conversion]:
-        """What commands of one batch have in common."""
-        return self.flags, self.timeout_us, self.conversion
 
     def _part(self, begin: int, end: int | None) -> Batch:
         part = Batch(self.commands[begin:end], self.futures[begin:end], self._options)

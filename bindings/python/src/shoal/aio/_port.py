@@ -10,11 +10,12 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import functools
+import itertools
 import sys
 import weakref
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
 
 from .._core import Core
 from .._native import ffi, lib
@@ -50,6 +51,17 @@ _CLOSING_NAP = 0.001
 _CANCEL_SECONDS = 1.0
 
 
+class WithExtras(NamedTuple):
+    """A command in the queue that wants something else than the others."""
+
+    command: Sequence[Any]
+    extras: tuple[int, int, Conversion]  #: flags, timeout in us, conversion
+
+
+def _extras_of(command: Any) -> tuple[int, int, Conversion] | None:
+    return command.extras if type(command) is WithExtras else None
+
+
 class Port:
     """One event loop's way to one connection; used on that loop's thread only."""
 
@@ -77,8 +89,6 @@ class Port:
         #: list, and a pair enters it at once: finalizers and signal handlers may run
         #: between any two steps, and submit.
         self.queued: list[Any] = []
-        #: Before them in this tick: commands with extras, and what came between.
-        self._runs: list[Batch] = []
         #: By number: the futures that C owes a result.
         self.waiting: dict[int, Future] = {}
         self._set_result = type(loop.create_future()).set_result
@@ -145,24 +155,33 @@ class Port:
             self._hand_over()
 
     def _hand_over(self) -> None:
-        self._end_run()
-        runs, self._runs = self._runs, []
-        if runs:
-            self._was_lone = len(runs) == 1 and len(runs[0].commands) == 1
-            for run in runs[:-1]:
-                self._enqueue(run, more_follow=True)
-            self._enqueue(runs[-1])
-            if len(runs) > 1:
-                self._pump_soon()  # the last one may have been refused, with its step
-
-    def _end_run(self) -> None:
-        """What is queued becomes a run of its own."""
         queued = self.queued
         taken = queued[:]
         if not taken:
             return
         del queued[: len(taken)]
-        self._runs.append(Batch(taken[::2], taken[1::2], self._options))
+        commands, futures = taken[::2], taken[1::2]
+        self._was_lone = len(commands) == 1
+        if WithExtras not in map(type, commands):
+            self._enqueue(Batch(commands, futures, self._options))
+            return
+        runs = list(self._runs(commands, futures))
+        for run in runs[:-1]:
+            self._enqueue(run, more_follow=True)
+        self._enqueue(runs[-1])
+        if len(runs) > 1:
+            self._pump_soon()  # the last one may have been refused, with its step
+
+    def _runs(self, commands: list[Any], futures: list[Future]) -> Iterator[Batch]:
+        """Neighbours with the same extras cross together."""
+        pairs = zip(commands, futures, strict=True)
+        for extras, run in itertools.groupby(pairs, lambda pair: _extras_of(pair[0])):
+            rows = list(run)
+            plain = [c.command if type(c) is WithExtras else c for c, _ in rows]
+            batch = Batch(plain, [future for _, future in rows], self._options)
+            if extras is not None:
+                batch.flags, batch.timeout_us, batch.conversion = extras
+            yield batch
 
     def submit_one(
         self,
@@ -173,14 +192,8 @@ class Port:
     ) -> Future:
         """Queue a command with extras; neighbours with the same ones cross together."""
         future = self.create_future()
-        self._end_run()
-        last = self._runs[-1] if self._runs else None
-        if last is None or last.extras() != (flags, timeout_us, conversion):
-            last = Batch([], [], self._options)
-            last.flags, last.timeout_us, last.conversion = flags, timeout_us, conversion
-            self._runs.append(last)
-        last.commands.append(command)
-        last.futures.append(future)
+        queued = self.queued
+        queued += (WithExtras(command, (flags, timeout_us, conversion)), future)
         if not self.is_scheduled:
             self.begin()
         return future
@@ -200,12 +213,9 @@ class Port:
         batch.flags, batch.timeout_us, batch.conversion = flags, timeout_us, conversion
         batch.waits_for_room = waits_for_room
         batch.is_of_one = True
-        self._end_run()
-        self._runs.append(batch)
-        if self._is_busy:
-            self.schedule()
-        else:
+        if not self._is_busy:
             self._hand_over()
+        self._enqueue(batch)
         return futures
 
     def _enqueue(self, batch: Batch, *, more_follow: bool = False) -> None:

@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: MIT
+"""The shared connection that belongs to one of redis-py's pools.
+
+All Redis objects over one pool share one lane, whose core connects at the first
+command.  It is found by an attribute of the pool, so that it lives as long, and it is
+closed when the pool is told to disconnect; the next command opens another.  A pool that
+the core cannot stand in for has a lane too, which refuses every command: the refusal
+leads to redis-py's own connections, as it does for single commands.
+"""
+
+import asyncio
+import weakref
+from collections.abc import Awaitable, Callable
+from types import MethodType
+from typing import Any, Final, NoReturn
+
+import redis
+import redis.asyncio
+from redis.retry import AbstractRetry
+
+import shoal
+import shoal.aio
+from shoal._options import Options
+from shoal._replies import Conversion
+from shoal.exceptions import RedisError, RefusedError
+
+from ._errors import error_reply
+from ._settings import Family, NotCarried, check_pool, core_options
+
+# Double underscores, because pools that are mocks have every other attribute.
+_NAME: Final = "__shoal_lane__"
+
+_BLOCKING: Final = Family(
+    redis.ConnectionPool,
+    redis.BlockingConnectionPool,
+    redis.Connection,
+    redis.UnixDomainSocketConnection,
+)
+_ASYNCIO: Final = Family(
+    redis.asyncio.ConnectionPool,
+    redis.asyncio.BlockingConnectionPool,
+    redis.asyncio.Connection,
+    redis.asyncio.UnixDomainSocketConnection,
+)
+
+
+def _convert_as_redis_py(options: Options) -> None:
+    """Replies in the types that redis-py's callbacks know, and its exceptions."""
+    options.set_conversions(
+        *(
+            Conversion(decoding, is_classic=True, error=error_reply)
+            for decoding in (None, options.decoding)
+        )
+    )
+
+
+def _refuse(*args: Any, **options: Any) -> NoReturn:
+    raise RefusedError("this pool's commands go over its own connections")
+
+
+class Lane:
+    """What carries the commands of one pool.
+
+    template  a connection of redis-py's that is never connected: host, port, db, retry
+    core      the client, or None
+    bypass    why there is no core, or None
+    """
+
+    def __init__(self, pool: Any, family: Family, open_core: Callable[..., Any]):
+        self.template: Any = None
+        self.core: Any = None
+        self.bypass: str | None = None
+        self._retry_asked: Any = None
+        try:
+            check_pool(pool, family)
+            self.template = self._make_template(pool)
+            core = open_core(**core_options(self.template))
+            _convert_as_redis_py(core._options)
+            self.core = core
+        except NotCarried as reason:
+            self.bypass = str(reason)
+        except (redis.RedisError, RedisError, TypeError, ValueError) as error:
+            # One of both does not accept a value: redis-py says so to the caller.
+            self.bypass = f"{type(error).__name__}: {error}"
+
+    def _make_template(self, pool: Any) -> Any:
+        self._retry_asked = pool.connection_kwargs.get("retry")
+        return pool.connection_class(**pool.connection_kwargs)
+
+    def retry(self, pool: Any) -> AbstractRetry[Any]:
+        """redis-py's Retry object as a connection made now would have it."""
+        if pool.connection_kwargs.get("retry") is not self._retry_asked:
+            self.template = self._make_template(pool)
+        retry: AbstractRetry[Any] = self.template.retry
+        return retry
+
+
+class BlockingLane(Lane):
+    """The lane of a `redis.ConnectionPool`.  Threads: any."""
+
+    def __init__(self, pool: Any):
+        super().__init__(pool, _BLOCKING, shoal.Client)
+        self.execute: Callable[..., Any] = _refuse
+        self.execute_many: Callable[..., list[Any]] = _refuse
+        if self.core is not None:
+            self.execute = self.core.execute
+            self.execute_many = self.core.execute_many
+
+
+class AsyncLane(Lane):
+    """The lane of a `redis.asyncio.ConnectionPool`.  Threads: an event loop's."""
+
+    def __init__(self, pool: Any):
+        super().__init__(pool, _ASYNCIO, shoal.aio.Client)
+        self.submit: Callable[..., Awaitable[Any]] = _refuse
+        self.execute_many: Callable[..., Awaitable[list[Any]]] = _refuse
+        if self.core is not None:
+            self.submit = self.core._submit_awaited
+            self.execute_many = self.core.execute_many
+
+
+def blocking_lane(pool: Any) -> BlockingLane:
+    """The pool's lane, which is made if there is none.  Threads: any."""
+    lane = vars(pool).get(_NAME)
+    if lane is None:
+        lane = vars(pool).setdefault(_NAME, BlockingLane(pool))
+        if lane.core is not None:
+            pool.disconnect = MethodType(_disconnect, pool)
+            weakref.finalize(pool, lane.core.close).atexit = False
+    return lane  # type: ignore[no-any-return]
+
+
+def async_lane(pool: Any) -> AsyncLane:
+    """The asyncio pool's lane, which is made if there is none.  Threads: its loop's."""
+    lane = vars(pool).get(_NAME)
+    if lane is None:
+        lane = vars(pool).setdefault(_NAME, AsyncLane(pool))
+        if lane.core is not None:
+            pool.disconnect = MethodType(_async_disconnect, pool)
+            weakref.finalize(pool, _abandon, lane.core).atexit = False
+    return lane  # type: ignore[no-any-return]
+
+
+def _disconnect(pool: Any, inuse_connections: bool = True) -> Any:
+    """The disconnect() of a pool with a lane: the core's connection is in use."""
+    lane = vars(pool).pop(_NAME, None) if inuse_connections else None
+    if lane is not None:
+        lane.core.close()
+    return type(pool).disconnect(pool, inuse_connections)
+
+
+async def _async_disconnect(pool: Any, inuse_connections: bool = True) -> Any:
+    """The same for asyncio."""
+    lane = vars(pool).pop(_NAME, None) if inuse_connections else None
+    if lane is not None:
+        await lane.core.close()
+    return await type(pool).disconnect(pool, inuse_connections)
+
+
+def _abandon(core: shoal.aio.Client) -> None:
+    """Its pool is gone, without being closed: an event loop that uses it ends it."""
+    core._drop_closed_loops()
+    running = [loop for loop in core._ports if loop.is_running()]
+    if running:
+        asyncio.run_coroutine_threadsafe(core.close(), running[0])

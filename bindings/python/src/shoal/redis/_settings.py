@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: MIT
+"""What redis-py's pool was told, in the core's words; or why the core cannot do it."""
+
+from typing import Any, Final, NamedTuple
+
+from redis.credentials import UsernamePasswordCredentialProvider
+
+_DAY_S: Final = 86_400.0
+_HOUR_S: Final = 3_600.0
+_STALL_S: Final = 5.0
+
+# Delays between attempts to connect, as redis-py's default Retry has them: who asked
+# for retries expects a server that is back to be found within them.
+_BACKOFF_S: Final = (0.01, 1.0)
+
+# Parameters of redis-py's connections that the core has too.
+_CARRIED: Final = frozenset(
+    "client_name db decode_responses encoding encoding_errors health_check_interval"
+    " host password path port protocol socket_connect_timeout socket_timeout"
+    " username".split()
+)
+
+# Those that mean nothing to the core, or that redis-py's own code still looks after.
+_IRRELEVANT: Final = frozenset(
+    "driver_info event_dispatcher himport_registry legacy_responses lib_name"
+    " lib_version maint_notifications_config maint_notifications_pool_handler"
+    " orig_host_address orig_socket_connect_timeout orig_socket_timeout parser_class"
+    " retry retry_on_error retry_on_timeout socket_keepalive socket_keepalive_options"
+    " socket_read_size".split()
+)
+
+
+# What redis-py could send and receive, the core shall: a value has 512 MiB at most.
+_ROOM: Final = {"outstanding_bytes_max": 1 << 30, "reply_bytes_max": 1 << 34}
+
+
+class Family(NamedTuple):
+    """The classes of one of redis-py's faces, blocking or asyncio."""
+
+    pool: type[Any]
+    blocking_pool: type[Any]
+    tcp: type[Any]
+    unix: type[Any]
+
+
+class NotCarried(Exception):
+    """The core cannot do what a pool was told; the text says what."""
+
+
+def check_pool(pool: Any, family: Family) -> None:
+    """Raise NotCarried if `pool` does more than to make plain connections."""
+    for name in ("get_connection", "make_connection"):
+        known = [getattr(cls, name) for cls in (family.pool, family.blocking_pool)]
+        if getattr(type(pool), name, None) not in known:
+            raise NotCarried(f"{type(pool).__name__} has its own {name}()")
+    if pool.connection_class not in (family.tcp, family.unix):
+        raise NotCarried(f"connections are {pool.connection_class.__name__}")
+    if getattr(pool, "cache", None) is not None:
+        raise NotCarried("a client-side cache")
+    for name, value in pool.connection_kwargs.items():
+        if value is None or name in _CARRIED or name in _IRRELEVANT:
+            continue
+        if name != "credential_provider" or not _is_fixed(value):
+            raise NotCarried(f"the parameter {name}")
+    notifications = pool.connection_kwargs.get("maint_notifications_config")
+    if notifications is not None and notifications.enabled is True:
+        raise NotCarried("maintenance notifications")
+    parser = pool.connection_kwargs.get("parser_class")
+    if parser is not None and not parser.__module__.startswith("redis."):
+        raise NotCarried("the parameter parser_class")
+
+
+def core_options(template: Any) -> dict[str, Any]:
+    """Options of a client that does what `template`, a redis-py connection, would do.
+
+    Raises NotCarried for values that the core has no words for.
+    """
+    username, password = _credentials(template)
+    options: dict[str, Any] = {
+        "username": username,
+        "password": password,
+        "db": int(template.db or 0),
+        "client_name": template.client_name,
+        "protocol": int(template.protocol),
+        "decode_responses": bool(template.encoder.decode_responses),
+        "encoding": template.encoder.encoding,
+        "encoding_errors": template.encoder.encoding_errors,
+        "offline": "fail",
+        "backoff": _BACKOFF_S,
+        **_ROOM,
+        **_times(template),
+    }
+    if hasattr(template, "path"):
+        options["unix_path"] = template.path
+    else:
+        options["host"] = template.host
+        options["port"] = int(template.port)
+    return options
+
+
+def _is_fixed(provider: object) -> bool:
+    return type(provider) is UsernamePasswordCredentialProvider
+
+
+def _credentials(template: Any) -> tuple[str | None, str | None]:
+    provider = template.credential_provider
+    if provider is None:
+        if not (template.username or template.password):
+            return None, None
+        provider = UsernamePasswordCredentialProvider(
+            template.username, template.password
+        )
+    *username, password = provider.get_credentials()
+    return (username[0] if username else None), password
+
+
+def _times(template: Any) -> dict[str, Any]:
+    timeout = template.socket_timeout
+    if timeout is not None and not 0 < timeout <= _DAY_S:
+        raise NotCarried(f"socket_timeout={timeout!r}")
+    # A silence that redis-py would wait out must not end the connection.
+    times: dict[str, Any] = {
+        "timeout": None if timeout is None else float(timeout),
+        "stall_timeout": _HOUR_S if timeout is None else max(_STALL_S, float(timeout)),
+    }
+    times["stall_timeout"] = min(times["stall_timeout"], _HOUR_S)
+    connect_timeout = template.socket_connect_timeout
+    if connect_timeout is not None:
+        times["connect_timeout"] = max(0.001, float(connect_timeout))
+    if template.health_check_interval:
+        times["ping_interval"] = float(template.health_check_interval)
+    return times

@@ -1,0 +1,263 @@
+# SPDX-License-Identifier: MIT
+# mypy: disable-error-code="no-untyped-call"
+"""`redis.asyncio.Redis` whose commands share one pipelined connection.
+
+    from shoal.redis.asyncio import Redis
+
+Every other name of `redis.asyncio` can be had from here too.
+"""
+
+from __future__ import annotations
+
+import time
+from inspect import isawaitable
+from typing import TYPE_CHECKING, Any, Final
+
+import redis.asyncio
+import redis.asyncio.client as theirs
+from redis.asyncio.observability.recorder import (
+    record_error_count,
+    record_operation_duration,
+)
+from redis.client import EMPTY_RESPONSE, NEVER_DECODE
+from redis.observability.providers import get_observability_instance
+
+import shoal
+import shoal.aio
+from shoal.exceptions import FullError, RefusedError
+
+from ._batch import find_callback, read_batch
+from ._connection import AsyncCoreConnection, is_offline
+from ._errors import FAILURES, translate
+from ._lane import AsyncLane, async_lane
+from ._routes import plain_names
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+__all__ = ["Pipeline", "Redis", "StrictRedis", "from_url"]
+
+# What callbacks return nearly always; asking whether such a thing is awaitable is
+# slower than the callback.
+_VALUES: Final = frozenset(
+    {bool, int, float, str, bytes, list, dict, set, tuple, type(None)}
+)
+
+_measuring = get_observability_instance().get_provider_manager
+
+
+class Redis(theirs.Redis):
+    """redis-py's asyncio client; its commands are carried by a `shoal.aio.Client`.
+
+    Everything but the transport of commands is redis-py's: methods, callbacks,
+    retries, pub/sub, locks, scripts.  All objects over one connection pool share one
+    connection; what tasks ask for in one turn of the event loop leaves in one write.
+    What cannot share a connection goes over the pool's own: blocking commands, WATCH,
+    pub/sub, MONITOR, CLIENT and the like, clients with `single_connection_client`, and
+    every command of a pool that the core cannot stand in for; `shoal_bypass` says why.
+
+    Errors are redis-py's, with an attribute `fate` (`shoal.Fate`): what is known about
+    the execution of the command.
+    """
+
+    shoal_repeats_unknown: bool = False
+    """After a lost connection or a timeout, redis-py's Retry also sends again what may
+    have been executed already.  False: only what was provably not executed."""
+
+    @classmethod
+    def from_url(cls, url: str, **options: Any) -> Self:  # type: ignore[override]
+        """As redis-py's; the client closes its pool."""
+        client: Any = super().from_url(url, **options)
+        return client  # type: ignore[no-any-return]
+
+    @classmethod
+    def from_pool(cls, connection_pool: Any) -> Self:
+        """As redis-py's; the client closes the pool."""
+        client: Any = super().from_pool(connection_pool)
+        return client  # type: ignore[no-any-return]
+
+    @property
+    def shoal_client(self) -> shoal.aio.Client | None:
+        """The client that carries the commands, shared by all objects over the pool.
+
+        None if nothing is carried.  It belongs to the pool: do not close it.
+        """
+        if self.connection is not None or self.single_connection_client:
+            return None
+        core: shoal.aio.Client | None = async_lane(self.connection_pool).core
+        return core
+
+    @property
+    def shoal_bypass(self) -> str | None:
+        """Why commands go over redis-py's own connections; None if they are carried."""
+        if self.connection is not None or self.single_connection_client:
+            return "the object has a connection of its own"
+        return async_lane(self.connection_pool).bypass
+
+    async def execute_command(self, *args: Any, **options: Any) -> Any:
+        """Run a command; returns its reply as redis-py's callbacks make it."""
+        name = args[0]
+        if (
+            name not in plain_names
+            or self.connection is not None
+            or self.single_connection_client
+            or NEVER_DECODE in options
+            or _measuring() is not None
+        ):
+            return await self._shoal_run(args, options)
+        try:
+            lane = self.connection_pool.__shoal_lane__  # type: ignore[attr-defined]
+        except AttributeError:
+            lane = async_lane(self.connection_pool)
+        try:
+            reply = await lane.submit(*args)
+        except FAILURES as error:
+            return await self._shoal_recover(error, args, options)
+        callback = find_callback(self.response_callbacks, name)
+        if callback is None:
+            return reply
+        options.pop("keys", None)
+        options.pop(EMPTY_RESPONSE, None)
+        result = callback(reply, **options)
+        if type(result) not in _VALUES and isawaitable(result):
+            return await result
+        return result
+
+    def pipeline(
+        self, transaction: bool = True, shard_hint: str | None = None
+    ) -> Pipeline:
+        """A pipeline, whose batch leaves as one block over the shared connection.
+
+        With WATCH, or with a command that cannot share, all of it goes over one of
+        redis-py's own connections.
+        """
+        pipeline = Pipeline(
+            self.connection_pool, self.response_callbacks, transaction, shard_hint
+        )
+        pipeline.shoal_repeats_unknown = self.shoal_repeats_unknown
+        return pipeline
+
+    async def _shoal_recover(
+        self, error: Exception, args: tuple[Any, ...], options: dict[str, Any]
+    ) -> Any:
+        """What follows a first failure: another way, or what redis-py makes of it."""
+        if isinstance(error, RefusedError):
+            return await super().execute_command(*args, **options)
+        failed = None if is_offline(error) else translate(error)
+        return await self._shoal_run(args, options, failed)
+
+    async def _shoal_run(
+        self,
+        args: tuple[Any, ...],
+        options: dict[str, Any],
+        failed: Exception | None = None,
+    ) -> Any:
+        """Run a command with redis-py's retries and measurements.
+
+        `failed` is how the first attempt ended, if there was one.
+        """
+        pool = self.connection_pool
+        lane = async_lane(pool)
+        if (
+            self.connection is not None
+            or self.single_connection_client
+            or lane.core is None
+        ):
+            return await super().execute_command(*args, **options)
+        conn: Any = AsyncCoreConnection(pool, lane, self.shoal_repeats_unknown, failed)
+        name, start, failures = args[0], time.monotonic(), 0
+
+        async def on_failure(error: Exception, count: int) -> None:
+            nonlocal failures
+            failures = count
+            await self._close_connection(conn, error, count, start, name)
+
+        try:
+            result = await conn.retry.call_with_retry(
+                lambda: self._send_command_parse_response(conn, name, *args, **options),
+                on_failure,
+                with_failure_count=True,
+            )
+        except RefusedError:
+            return await super().execute_command(*args, **options)
+        except Exception as error:
+            await record_error_count(
+                server_address=conn.host,
+                server_port=conn.port,
+                network_peer_address=conn.host,
+                network_peer_port=conn.port,
+                error_type=error,
+                retry_attempts=failures,
+                is_internal=False,
+            )
+            raise
+        await record_operation_duration(
+            command_name=name,
+            duration_seconds=time.monotonic() - start,
+            server_address=conn.host,
+            server_port=conn.port,
+            db_namespace=str(conn.db),
+        )
+        return result
+
+
+StrictRedis = Redis
+
+
+class Pipeline(theirs.Pipeline, Redis):  # type: ignore[misc]
+    """redis-py's pipeline; its batch is carried by a `shoal.aio.Client`."""
+
+    async def execute(self, raise_on_error: bool = True) -> list[Any]:
+        """Run the batch; returns the replies as redis-py's callbacks make them."""
+        pool = self.connection_pool
+        lane = async_lane(pool)
+        if self.connection is not None or lane.core is None or self._keeps_bytes(lane):
+            return await super().execute(raise_on_error)
+        batch = self.command_stack, self.scripts, self.explicit_transaction
+        stand_in: Any = AsyncCoreConnection(pool, lane, self.shoal_repeats_unknown)
+        self.connection = stand_in
+        try:
+            return await super().execute(raise_on_error)
+        except (RefusedError, FullError):
+            # Nothing was sent: all of it takes a connection of its own.
+            self.command_stack, self.scripts, self.explicit_transaction = batch
+            return await super().execute(raise_on_error)
+
+    async def _execute_pipeline(
+        self, connection: Any, commands: list[Any], raise_on_error: bool
+    ) -> list[Any]:
+        """What redis-py's execute() runs and repeats, for a batch without MULTI."""
+        if not isinstance(connection, AsyncCoreConnection):
+            values: list[Any] = await super()._execute_pipeline(
+                connection, commands, raise_on_error
+            )
+            return values
+        await connection.send_packed_command([args for args, _ in commands])
+        values = read_batch(commands, connection.take_all(), self.response_callbacks)
+        for at, value in enumerate(values):
+            if type(value) not in _VALUES and isawaitable(value):
+                values[at] = await value
+        if raise_on_error:
+            self.raise_first_error(commands, values)
+        return values
+
+    async def reset(self) -> None:  # type: ignore[override]
+        """Forget the batch, and what was watched."""
+        if isinstance(self.connection, AsyncCoreConnection):
+            self.connection = None  # the pool has not lent it
+        await super().reset()
+
+    def _keeps_bytes(self, lane: AsyncLane) -> bool:
+        """Whether a batch that is decoded holds commands whose replies are not."""
+        return lane.template.encoder.decode_responses and any(
+            NEVER_DECODE in options for _, options in self.command_stack
+        )
+
+
+def from_url(url: str, **options: Any) -> Redis:
+    """As `redis.asyncio.from_url`, with the class of this module."""
+    return Redis.from_url(url, **options)
+
+
+def __getattr__(name: str) -> Any:
+    return getattr(redis.asyncio, name)

@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: MIT
+"""pytest plugin: our classes in place of redis-py's, and one line of result per test.
+
+Environment: SHOAL_CONFORMANCE_STOCK=1 leaves redis-py's classes where they are;
+SHOAL_CONFORMANCE_RESULTS names the file of results.
+"""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import redis
+import redis.asyncio
+
+_SEVERITY = ("passed", "skipped", "xfailed", "xpassed", "failed")
+
+
+def _put_ours_in_place() -> None:
+    import shoal.redis
+    from shoal.redis._routes import wire_form
+
+    class Redis(shoal.redis.Redis):
+        """Carries commands for a client with a connection of its own, too.
+
+        The blocking fixtures make only such clients.  What needs their connection,
+        AUTH for example, goes over it; the rest as if they had none.
+        """
+
+        def execute_command(self, *args: Any, **options: Any) -> Any:
+            if type(self.connection) is redis.Connection and wire_form(args):
+                return self._sibling().execute_command(*args, **options)
+            return super().execute_command(*args, **options)
+
+        def _sibling(self) -> shoal.redis.Redis:
+            found: shoal.redis.Redis | None = vars(self).get("sibling")
+            if found is None:
+                found = shoal.redis.Redis(connection_pool=self.connection_pool)
+                found.response_callbacks = self.response_callbacks
+                # A test may replace it on the object it was given.
+                found.parse_response = lambda *args, **options: (  # type: ignore
+                    self.parse_response(*args, **options)
+                )
+                vars(self)["sibling"] = found
+            return found
+
+    shoal.redis.install()
+    redis.Redis = redis.StrictRedis = Redis  # type: ignore[misc]
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if os.environ.get("SHOAL_CONFORMANCE_STOCK") != "1":
+        _put_ours_in_place()
+    config.pluginmanager.register(_Results(), "shoal-results")
+
+
+def pytest_collection_modifyitems(
+    config: pytest.Config, items: list[pytest.Item]
+) -> None:
+    """Leave out the asyncio clients with a connection of their own: not carried."""
+    kept, left = [], []
+    for item in items:
+        own = item.nodeid.partition("[")[2].rstrip("]").split("-")
+        (left if "single" in own else kept).append(item)
+    config.hook.pytest_deselected(items=left)
+    items[:] = kept
+
+
+class _Results:
+    """The worst outcome of each test's phases."""
+
+    def __init__(self) -> None:
+        self._outcomes: dict[str, str] = {}
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        outcome: str = report.outcome
+        if hasattr(report, "wasxfail"):
+            outcome = {"skipped": "xfailed", "passed": "xpassed"}.get(outcome, outcome)
+        former = self._outcomes.get(report.nodeid, "passed")
+        self._outcomes[report.nodeid] = max(former, outcome, key=_SEVERITY.index)
+
+    def lines(self) -> Iterator[str]:
+        for test, outcome in sorted(self._outcomes.items()):
+            yield f"{outcome} {test}\n"
+
+    def pytest_sessionfinish(self) -> None:
+        Path(os.environ["SHOAL_CONFORMANCE_RESULTS"]).write_text("".join(self.lines()))

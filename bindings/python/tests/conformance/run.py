@@ -1,0 +1,237 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Run redis-py's own tests with our classes in place of redis-py's.
+
+    run.py [--all] [--stock] [--protocol 2|3] [--face sync|asyncio] [--folder PATH]
+           [pytest argument ...]
+
+The tests come from redis-py's source distribution, hash-checked (redis_py.txt), into a
+scratch folder; they are never part of this repository.  Each face and protocol runs
+against a redis-server of its own.  The failures are compared with
+expected_failures.txt: one that is not there is an error, and one that is there and does
+not happen is an error too.
+
+Without --all a subset that takes less than a minute is run, with RESP3; with --all
+every file, with both protocols.  --stock runs plain redis-py, of which only the lines
+marked `stock` are expected.  Needs pytest, pytest-asyncio, pytest-timeout, and redis
+and hiredis in the versions of the tests.  Exits with 77 if there is no server.
+"""
+
+import argparse
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[3]
+WITH_REDIS = ROOT / "tests" / "support" / "with_redis.sh"
+EXPECTED = HERE / "expected_failures.txt"
+NO_SERVER = 77
+
+QUICK = "commands client encoding pipeline scripting lock hash".split()
+WHOLE = {
+    "sync": [*QUICK, "pubsub", "monitor", "retry", "multiprocessing"],
+    "asyncio": [*QUICK, "pubsub", "monitor", "retry", "usage_counter", "cwe_404"],
+}
+FOLDERS = {"sync": "tests", "asyncio": "tests/test_asyncio"}
+
+# They wait for seconds, and over redis-py's own connections.
+SLOW = (
+    "test_sync test_psync test_blpop test_brpop test_bzpop test_blmpop test_bzmpop"
+    " test_blmove test_client_pause"
+).split()
+
+SETTINGS = """[pytest]
+addopts = --strict-markers
+asyncio_default_fixture_loop_scope = function
+asyncio_mode = auto
+timeout = 60
+markers =
+    cp_integration
+    experimental
+    fixed_client
+    multidb_integration
+    no_mock_connections
+    onlycluster
+    onlynoncluster
+    pipeline
+    redismod
+    replica
+    ssl
+"""
+
+
+@dataclass(frozen=True)
+class Run:
+    """One pytest process: a face of the library and a protocol."""
+
+    face: str
+    protocol: str
+
+    def __str__(self) -> str:
+        return f"{self.face} RESP{self.protocol}"
+
+    def arguments(self, everything: bool) -> list[str]:
+        names = WHOLE[self.face] if everything else QUICK
+        files = [f"{FOLDERS[self.face]}/test_{name}.py" for name in names]
+        chosen = [] if everything else ["-k", f"not ({' or '.join(SLOW)})"]
+        return ["--protocol", self.protocol, *chosen, *files]
+
+
+class Expected(NamedTuple):
+    """A line of expected_failures.txt.
+
+    kind  stock: plain redis-py fails as well; shoal: only our classes do;
+          out: not run, because its failure would spoil the server for all others
+    """
+
+    test: str
+    kind: str
+    protocols: str
+    reason: str
+
+
+class Job(NamedTuple):
+    """A run that was started."""
+
+    run: Run
+    process: subprocess.Popen[bytes]
+    log: Path
+    results: Path
+
+
+def read_expected() -> list[Expected]:
+    found = []
+    for line in EXPECTED.read_text().splitlines():
+        if line and not line.startswith("#"):
+            match = re.fullmatch(r"(\S+) (stock|shoal|out) (2|3|23) (.+)", line)
+            if not match:
+                sys.exit(f"conformance: not understood: {line}")
+            found.append(Expected(*match.groups()))
+    return found
+
+
+def fetch_tests(folder: Path) -> Path:
+    """The folder that holds redis-py's `tests`, fetched if they are not there."""
+    source = folder / "redis-py"
+    if not (source / "tests").is_dir():
+        source.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=folder) as download:
+            pip = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps"]
+            pip += ["--no-binary", "redis", "--require-hashes", "--dest", download]
+            subprocess.run([*pip, "-r", str(HERE / "redis_py.txt")], check=True)
+            (archive,) = Path(download).glob("redis-*.tar.gz")
+            # Without the package beside them: the installed one is what is tested.
+            tar = ["tar", "xzf", str(archive), "-C", str(source)]
+            tar += ["--strip-components=1", "--wildcards", "*/tests/*"]
+            subprocess.run(tar, check=True)
+    (source / "pytest.ini").write_text(SETTINGS)
+    return source
+
+
+def start(
+    run: Run,
+    source: Path,
+    scratch: Path,
+    expected: list[Expected],
+    options: argparse.Namespace,
+) -> Job:
+    """Start pytest beside a server of its own."""
+    name = str(run).replace(" ", "-")
+    log, results = scratch / f"{name}.log", scratch / f"{name}.results"
+    pytest = [sys.executable, "-m", "pytest", "-q", "--tb=short", "-p", "plugin"]
+    pytest += ["-p", "no:cacheprovider", "-m", "not onlycluster"]
+    if not options.stock:
+        pytest += [f"--deselect={e.test}" for e in expected if e.kind == "out"]
+    pytest += [*run.arguments(options.all), *options.pytest]
+    script = 'exec "$@" --redis-url "$SHOAL_TEST_URL/9"'
+    paths = [str(HERE), os.environ.get("PYTHONPATH", "")]
+    environment = {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join(filter(None, paths)),
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "SHOAL_CONFORMANCE_RESULTS": str(results),
+        "SHOAL_CONFORMANCE_STOCK": "1" if options.stock else "0",
+    }
+    with log.open("wb") as output:
+        process = subprocess.Popen(
+            [str(WITH_REDIS), "bash", "-c", script, "pytest", *pytest],
+            cwd=source,
+            env=environment,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+        )
+    return Job(run, process, log, results)
+
+
+def judge(job: Job, expected: list[Expected], options: argparse.Namespace) -> bool:
+    """Wait for a run and compare it with what is expected; says what differs."""
+    status = job.process.wait()
+    if status not in (0, 1) or not job.results.is_file():
+        print(job.log.read_text(errors="replace")[-4000:])
+        print(f"conformance: {job.run}: pytest ended with {status}")
+        return False
+    lines = job.results.read_text().splitlines()
+    outcomes = {test: outcome for outcome, _, test in (x.partition(" ") for x in lines)}
+    failed = {test for test, outcome in outcomes.items() if outcome == "failed"}
+    known = {
+        entry.test
+        for entry in expected
+        if job.run.protocol in entry.protocols
+        and entry.kind in (("stock",) if options.stock else ("stock", "shoal"))
+    }
+    surprises = sorted(failed - known)
+    vanished = sorted((known & outcomes.keys()) - failed)
+    passed = sum(outcome == "passed" for outcome in outcomes.values())
+    print(f"conformance: {job.run}: {passed} passed, {len(failed)} failed", end="")
+    print(f" ({len(failed & known)} expected), {len(outcomes)} tests")
+    for test in surprises:
+        print(f"  fails: {test}")
+    for test in vanished:
+        print(f"  expected to fail, does not ({outcomes[test]}): {test}")
+    if surprises:
+        print(job.log.read_text(errors="replace")[-20000:])
+    return not surprises and not vanished
+
+
+def parse_options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description="redis-py's tests over our classes")
+    parser.add_argument("--all", action="store_true", help="every file, RESP2 and 3")
+    parser.add_argument("--stock", action="store_true", help="plain redis-py")
+    parser.add_argument("--protocol", choices=("2", "3"))
+    parser.add_argument("--face", choices=tuple(WHOLE))
+    parser.add_argument("--folder", type=Path, help="where redis-py's tests are kept")
+    parser.add_argument("pytest", nargs="*", help="further arguments of pytest")
+    return parser.parse_args()
+
+
+def main() -> int:
+    options = parse_options()
+    server = os.environ.get("REDIS_SERVER", "redis-server")
+    if subprocess.run(["sh", "-c", f"command -v {server}"], stdout=-3).returncode:
+        print(f"conformance: {server} is not installed")
+        return NO_SERVER
+    faces = [options.face] if options.face else list(WHOLE)
+    protocols = ["3", "2"] if options.all else ["3"]
+    if options.protocol:
+        protocols = [options.protocol]
+    expected = read_expected()
+    source = fetch_tests(options.folder or ROOT / "build" / "conformance")
+    good = True
+    with tempfile.TemporaryDirectory() as scratch:
+        for protocol in protocols:
+            jobs = [
+                start(Run(face, protocol), source, Path(scratch), expected, options)
+                for face in faces
+            ]
+            good = all([judge(job, expected, options) for job in jobs]) and good
+    return 0 if good else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: MIT
+"""Interpreters that end, fork or get signals: they run apart from the tests."""
+
+import subprocess
+import sys
+import textwrap
+import time
+from dataclasses import dataclass
+
+from .scale import SCALE
+
+#: Longer than this is a hang.
+_PATIENCE_S = 15.0 + 3.0 * SCALE
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a child ended."""
+
+    code: int
+    output: str
+    errors: str
+    seconds: float  #: since it said that it was about to end, or since it was started
+
+
+def spawn(script: str, *args: str, loop: str = "asyncio") -> subprocess.Popen[str]:
+    """A child that runs the script, whose sys.argv[1:] are the arguments. `run(main)`
+    runs a coroutine on the named kind of event loop."""
+    prologue = f"""
+        import asyncio, os, signal, sys, threading, time
+        import shoal, shoal.aio
+        if {loop!r} == "uvloop":
+            import uvloop
+            run = uvloop.run
+        else:
+            run = asyncio.run
+        url = sys.argv[1]
+    """
+    # -I: nothing of the place where the tests happen to run.
+    return subprocess.Popen(
+        [
+            sys.executable, "-I", "-X", "faulthandler", "-c",
+            textwrap.dedent(prologue) + textwrap.dedent(script), *args,
+        ],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )  # fmt: skip
+
+
+def ended(child: subprocess.Popen[str], since: float | None = None) -> Ended:
+    """Wait for its end. A child that does not end is killed, with code -9."""
+    begun = time.monotonic() if since is None else since
+    try:
+        output, errors = child.communicate(timeout=_PATIENCE_S)
+    except subprocess.TimeoutExpired:
+        child.kill()
+        output, errors = child.communicate()
+    return Ended(child.returncode, output, errors, time.monotonic() - begun)
+
+
+def run_child(script: str, *args: str, loop: str = "asyncio") -> Ended:
+    """Run a script to its end."""
+    begun = time.monotonic()
+    return ended(spawn(script, *args, loop=loop), begun)

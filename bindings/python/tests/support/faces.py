@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: MIT
+"""All ways to use a client behind one set of words, so that one test body fits all."""
+
+import asyncio
+import inspect
+import time
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeVar
+
+import shoal
+import shoal.aio
+
+from .scale import SCALE
+from .wire import PATIENCE_S
+
+_T = TypeVar("_T")
+
+LOOPS = ("asyncio", "uvloop")
+DRIVERS = ("borrowed", "thread", "shared")
+ASYNC_MODES = tuple(f"{loop}-{driver}" for loop in LOOPS for driver in DRIVERS)
+#: CI leaves out two that differ from others in nothing but their combination.
+MODES = (
+    ("sync", *ASYNC_MODES)
+    if SCALE > 1
+    else (
+        "sync", "asyncio-borrowed", "asyncio-shared", "uvloop-borrowed",
+        "uvloop-thread",
+    )
+)  # fmt: skip
+
+
+def new_loop(name: str) -> asyncio.AbstractEventLoop:
+    """An event loop of that kind."""
+    if name == "uvloop":
+        import uvloop
+
+        loop: asyncio.AbstractEventLoop = uvloop.new_event_loop()
+        return loop
+    return asyncio.new_event_loop()
+
+
+class Face:
+    """A client of either kind, to be called from synchronous code.
+
+    `client` is the client itself; with asyncio its coroutines run on `loop`.
+    """
+
+    def __init__(self, mode: str, url: str, **options: Any) -> None:
+        self.mode = mode
+        self.is_async = mode != "sync"
+        self._sync: shoal.Client | None = None
+        self.client: Any
+        if not self.is_async:
+            self._sync = self.client = shoal.Client(url, **options)
+            return
+        name, driver = mode.split("-")
+        self.loop = new_loop(name)
+        if driver == "shared":
+            self._sync = shoal.Client(url, **options)
+            self.client = self._sync.aio()
+        else:
+            self.client = shoal.aio.Client(url, thread=driver == "thread", **options)
+
+    def run(self, main: Callable[[Any], Awaitable[_T]]) -> _T:
+        """Run a coroutine function with the client, on the loop."""
+
+        async def whole() -> _T:
+            return await main(self.client)
+
+        return self.loop.run_until_complete(whole())
+
+    def _do(self, name: str, *args: Any, **options: Any) -> Any:
+        if not self.is_async:
+            return getattr(self.client, name)(*args, **options)
+
+        async def act(client: Any) -> Any:
+            outcome = getattr(client, name)(*args, **options)
+            return await outcome if inspect.isawaitable(outcome) else outcome
+
+        return self.run(act)
+
+    def execute(self, *args: Any, **options: Any) -> Any:
+        """As the client's."""
+        return self._do("execute", *args, **options)
+
+    def execute_many(self, commands: Any, **options: Any) -> list[Any]:
+        """As the client's."""
+        replies: list[Any] = self._do("execute_many", commands, **options)
+        return replies
+
+    def wait_ready(self, timeout: float | None = None) -> None:
+        """As the client's."""
+        self._do("wait_ready", timeout)
+
+    def stats(self) -> shoal.Stats:
+        """As the client's."""
+        stats: shoal.Stats = self._do("stats")
+        return stats
+
+    def events(self) -> list[shoal.Event]:
+        """As the client's."""
+        events: list[shoal.Event] = self._do("events")
+        return events
+
+    def pass_time(self, seconds: float) -> None:
+        """Let things happen; a borrowed connection lives while its loop runs."""
+        if self.is_async:
+            self.loop.run_until_complete(asyncio.sleep(seconds))
+        else:
+            time.sleep(seconds)
+
+    def until(self, is_so: Callable[[], bool]) -> None:
+        """Wait for what happens beside the calls, for example that a gauge sinks."""
+        end = time.monotonic() + PATIENCE_S
+        while not is_so():
+            assert time.monotonic() < end
+            self.pass_time(0.001)
+
+    def run_pipeline(self, pipeline: Any, **options: Any) -> list[Any]:
+        """`pipeline.run()`, awaited if it has to be."""
+        if not self.is_async:
+            replies: list[Any] = pipeline.run(**options)
+            return replies
+
+        async def act(_: Any) -> list[Any]:
+            replies: list[Any] = await pipeline.run(**options)
+            return replies
+
+        return self.run(act)
+
+    def close(self, drain: float = 0.0) -> None:
+        """Close the client; it may be used on, as a closed one."""
+        self._do("close", drain)
+        if self._sync is not None and self.is_async:
+            self._sync.close()
+
+    def end(self) -> None:
+        """Close all, the loop too."""
+        if self.is_async and self.loop.is_closed():
+            if self._sync is not None:
+                self._sync.close()
+            return
+        self.close()
+        if self.is_async:
+            self.loop.run_until_complete(self.loop.shutdown_asyncgens())
+            self.loop.close()

@@ -1,0 +1,11 @@
+# SPDX-License-Identifier: MIT
+"""Sizes: SHOAL_TEST_SCALE=1 is for CI, more is for an hour nobody waits."""
+
+import os
+
+SCALE = int(os.environ.get("SHOAL_TEST_SCALE", "1"))
+
+
+def scaled(count: int, most: int | None = None) -> int:
+    """`count` at CI's size, in proportion otherwise, `most` at most."""
+    return min(count * SCALE, most) if most is not None else count * SCALE

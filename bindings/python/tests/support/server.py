@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: MIT
+"""A redis-server of the tests' own."""
+
+import os
+import shutil
+import socket
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from .wire import PATIENCE_S, Wire
+
+_TRIES = 5
+
+
+class NotInstalled(Exception):
+    """There is no server to start."""
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+class Server:
+    """On a Unix socket and a loopback port; ends by `stop()`, or with this process."""
+
+    def __init__(self, *options: str) -> None:
+        self._options = options
+        self._folder = Path(tempfile.mkdtemp(prefix="shoal-python."))
+        self.path = str(self._folder / "socket")
+        for attempt in range(_TRIES):
+            self.port = _free_port()
+            if self.start():
+                break
+            if attempt == _TRIES - 1:
+                raise RuntimeError(self._log())
+        self.url = f"redis://127.0.0.1:{self.port}"
+
+    def _log(self) -> str:
+        return (self._folder / "log").read_text()
+
+    def start(self) -> bool:
+        """Start it (again, on the same port). False: the port was taken."""
+        program = shutil.which(os.environ.get("REDIS_SERVER", "redis-server"))
+        if program is None:
+            raise NotInstalled
+        # The kernel ends it even if this process is killed.
+        guard = ["setpriv", "--pdeathsig", "KILL"] if shutil.which("setpriv") else []
+        with open(self._folder / "log", "wb") as log:
+            self.process = subprocess.Popen(
+                [
+                    *guard, program, "--port", str(self.port), "--bind", "127.0.0.1",
+                    "--unixsocket", self.path, "--dir", str(self._folder),
+                    "--save", "", "--appendonly", "no", "--daemonize", "no",
+                    *self._options,
+                ],
+                stdout=log,
+                stderr=log,
+            )  # fmt: skip
+        return self._comes_up()
+
+    def _comes_up(self) -> bool:
+        until = time.monotonic() + PATIENCE_S
+        while self.process.poll() is None and time.monotonic() < until:
+            try:
+                with Wire(self.path) as wire:
+                    if wire.ask("PING") == b"PONG":
+                        return True
+            except OSError:
+                time.sleep(0.01)
+        self.kill()
+        return False
+
+    def kill(self) -> None:
+        """As if the machine had lost power."""
+        self.process.kill()
+        self.process.wait()
+
+    def stop(self) -> None:
+        """End it, and forget its files."""
+        self.kill()
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    def ask(self, *args: str | bytes | int) -> Any:
+        """One command on a connection of its own."""
+        with Wire(self.path) as wire:
+            return wire.ask(*args)
+
+    def calls(self, command: str) -> int:
+        """How often it has run the command since it began."""
+        for line in self.ask("INFO", "commandstats").decode().splitlines():
+            name, _, rest = line.partition(":")
+            if name == f"cmdstat_{command.lower()}":
+                return int(rest.split("=")[1].split(",")[0])
+        return 0
+
+    def connections(self) -> int:
+        """Clients that are connected, but this one."""
+        return len(self.ask("CLIENT", "LIST").decode().splitlines()) - 1

@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: MIT
+"""What the connection counts, and what it tells."""
+
+import pytest
+import shoal
+from conftest import Connect
+from support.faces import Face
+from support.server import Server
+
+#: ECHOs that compare nothing but themselves: `integrity` adds commands of its own.
+QUIET = {"integrity": "shapes"}
+
+
+def test_counters_count(connect: Connect) -> None:
+    face = connect(**QUIET)
+    face.wait_ready()
+    before = face.stats().as_dict()
+    face.execute("SET", "text", "x" * 1000)
+    face.execute_many([("GET", "text")] * 9)
+    with pytest.raises(shoal.WrongTypeError):
+        face.execute("LPUSH", "text", 1)
+    with pytest.raises(shoal.RefusedError):
+        face.execute("MONITOR")
+    after = face.stats()
+    gained = {name: value - before[name] for name, value in after.as_dict().items()}
+    assert gained["commands"] == gained["completed"] == gained["replies"] == 11
+    assert gained["error_replies"] == 1
+    assert gained["refused"] == 1
+    assert gained["bytes_out"] > 1000
+    assert gained["bytes_in"] > 9000
+    assert 1 <= gained["writes"] <= 11
+    assert (after.connects, after.losses) == (1, 0)
+    face.until(lambda: face.stats().inflight_now == face.stats().queued_now == 0)
+    assert sum(after.batch_histogram) > 0
+    assert sum(after.flush_reasons.values()) > 0
+
+
+def test_the_interface_of_stats(connect: Connect) -> None:
+    face = connect()
+    face.execute("PING")
+    stats = face.stats()
+    assert {"commands", "writes", "latency_us", "as_dict"} <= set(dir(stats))
+    assert f"connects={stats.connects}" in repr(stats)
+    with pytest.raises(AttributeError):
+        _ = stats.nonsense
+    half = stats.latency_us(500)
+    assert 0 < half <= stats.latency_us(1000)
+    for stage in ("queued", "batched", "wire", "total"):
+        assert stats.latency_us(999, stage) >= 0
+    with pytest.raises(ValueError, match="stage"):
+        stats.latency_us(500, "nonsense")
+
+
+def test_a_snapshot_does_not_change(connect: Connect) -> None:
+    face = connect()
+    face.execute("PING")
+    stats = face.stats()
+    commands = stats.commands
+    face.execute("PING")
+    assert stats.commands == commands < face.stats().commands
+
+
+def test_events_tell_the_connections_life(connect: Connect, server: Server) -> None:
+    face = connect(client_name="victim", backoff=(0.01, 0.02))
+    face.execute("PING")
+    kinds = [event.kind for event in face.events()]
+    assert kinds == ["connected", "ready"]
+    assert face.events() == []
+    number = face.execute("CLIENT", "ID")
+    server.ask("CLIENT", "KILL", "ID", number)
+    assert face.execute("PING") == b"PONG"
+    events = face.events()
+    kinds = [event.kind for event in events]
+    assert kinds[0] == "lost" and kinds[-2:] == ["connected", "ready"]
+    assert events[0].status < 0 and events[0].detail
+    assert events[-1].epoch == events[0].epoch + 1
+    assert str(server.port) in events[-1].detail
+    assert face.stats().losses == 1
+
+
+def test_events_are_bounded(connect: Connect) -> None:
+    face = connect(url="redis://127.0.0.1:1", backoff=(0.001, 0.001), timeout=5)
+    with pytest.raises(shoal.TimeoutError):
+        face.execute("PING", timeout=0.3)
+    events = face.events()
+    assert 1 < len(events) <= 129
+    assert {event.kind for event in events[1:]} == {"lost", "retrying"}
+    assert all(0 <= event.delay < 1 for event in events[1:])
+    assert (events[0].kind == "dropped") == (len(events) == 129)
+
+
+def test_events_after_the_close(server: Server) -> None:
+    client = shoal.Client(server.url)
+    client.execute("PING")
+    client.close()
+    assert client.events() == []
+    with pytest.raises(shoal.ClosedError):
+        client.stats()
+
+
+def test_stats_before_the_first_command(connect: Connect) -> None:
+    face: Face = connect()
+    assert face.stats().commands == 0
+    assert [event.kind for event in face.events()] in (
+        [], ["connected"], ["connected", "ready"],
+    )  # fmt: skip

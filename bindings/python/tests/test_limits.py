@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: MIT
+"""Bounds of what is outstanding, and what is large."""
+
+import asyncio
+import threading
+import time
+from typing import Any
+
+import pytest
+import shoal
+from conftest import Connect
+from shoal import Fate
+from shoal.aio import Client
+from support.faces import Face
+from support.scale import scaled
+from support.server import Server
+
+#: Nothing listens there: what is queued stays.
+NOWHERE = "redis://127.0.0.1:1"
+
+
+def test_wait_for_room_or_not(connect: Connect) -> None:
+    face = connect(queued_max=16, inflight_max=8)
+    for wait in (True, False):
+        assert face.execute_many([("PING",)] * 8, wait_for_room=wait) == [b"PONG"] * 8
+
+
+def test_full(connect: Connect) -> None:
+    """Refused as a whole: nothing of it was queued."""
+    face = connect(url=NOWHERE, queued_max=4, timeout=0.3)
+    if face.is_async:
+
+        async def fill(client: Client) -> None:
+            kept = [client.submit("PING") for _ in range(3)]
+            await asyncio.sleep(0)
+            with pytest.raises(shoal.FullError) as caught:
+                await client.execute_many(
+                    [("PING",)] * 2, contiguous=True, wait_for_room=False
+                )
+            assert caught.value.fate is Fate.NOT_EXECUTED
+            assert client.stats().commands == 3
+            for end in await asyncio.gather(*kept, return_exceptions=True):
+                assert type(end) is shoal.TimeoutError
+
+        face.run(fill)
+        return
+    thread = threading.Thread(
+        target=lambda: face.execute_many([("PING",)] * 3, return_exceptions=True)
+    )
+    thread.start()
+    while face.stats().queued_now < 3:
+        time.sleep(0.001)
+    with pytest.raises(shoal.FullError) as caught:
+        face.execute_many([("PING",)] * 2, wait_for_room=False)
+    assert caught.value.fate is Fate.NOT_EXECUTED
+    assert face.stats().commands == 3
+    thread.join()
+
+
+def test_waiting_for_room_ends_at_the_deadline(connect: Connect) -> None:
+    face = connect(url=NOWHERE, queued_max=2, timeout=5)
+
+    def late(error: BaseException) -> bool:
+        return isinstance(error, (shoal.TimeoutError, shoal.FullError))
+
+    begun = time.monotonic()
+    if face.is_async:
+
+        async def main(client: Client) -> list[Any]:
+            return await asyncio.gather(
+                *[client.execute("PING", timeout=0.1) for _ in range(10)],
+                return_exceptions=True,
+            )
+
+        ends = face.run(main)
+        assert len(ends) == 10 and all(late(end) for end in ends)
+        assert all(end.fate is Fate.NOT_EXECUTED for end in ends)
+    else:
+        errors: list[shoal.RedisError] = []
+
+        def work() -> None:
+            try:
+                face.execute("PING", timeout=0.1)
+            except shoal.RedisError as error:
+                errors.append(error)
+
+        threads = [threading.Thread(target=work) for _ in range(10)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert len(errors) == 10 and all(late(error) for error in errors)
+    assert time.monotonic() - begun < 3
+
+
+def test_a_small_queue_passes_everything(connect: Connect) -> None:
+    face = connect(queued_max=8, inflight_max=4, timeout=30)
+    count = 2000
+    if face.is_async:
+
+        async def main(client: Client) -> list[bytes]:
+            tasks = [client.execute("ECHO", i) for i in range(count)]
+            return list(await asyncio.gather(*tasks))
+
+        assert face.run(main) == [b"%d" % i for i in range(count)]
+        return
+    wrong: list[object] = []
+
+    def work(me: int) -> None:
+        for i in range(count // 20):
+            tag = b"%d.%d" % (me, i)
+            if face.execute("ECHO", tag) != tag:
+                wrong.append(tag)
+
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(20)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert wrong == []
+
+
+def test_more_than_the_queue_holds(connect: Connect) -> None:
+    face = connect(queued_max=16, timeout=30)
+    tags = [b"%d" % i for i in range(500)]
+    assert face.execute_many([("ECHO", tag) for tag in tags]) == tags
+
+
+def test_a_unit_that_can_never_fit(connect: Connect) -> None:
+    face = connect(queued_max=4)
+    with pytest.raises(shoal.DataError, match="never fit"):
+        face.execute_many([("PING",)] * 5, contiguous=True)
+    assert face.execute("PING") == b"PONG"
+
+
+def test_bytes_have_a_bound(connect: Connect) -> None:
+    face = connect(outstanding_bytes_max=100_000)
+    with pytest.raises(shoal.DataError, match="never fit") as caught:
+        face.execute("ECHO", "x" * 200_000)
+    assert caught.value.fate is Fate.NOT_EXECUTED
+    replies = face.execute_many([("STRLEN", "x" * 30_000)] * 3)
+    assert replies == [0] * 3
+    assert face.execute("ECHO", "y" * 90_000) == b"y" * 90_000
+
+
+@pytest.mark.parametrize("size", [1 << 20, 8 << 20])
+def test_big_values(connect: Connect, size: int) -> None:
+    face = connect(timeout=30)
+    value = bytes(range(256)) * (size // 256)
+    assert face.execute("SET", "big", value) == b"OK"
+    assert face.execute("GET", "big") == value
+    assert face.execute_many([("GET", "big"), ("PING",)]) == [value, b"PONG"]
+
+
+@pytest.mark.parametrize("mode", ["sync", "asyncio-borrowed"])
+def test_64_mebibytes(connect: Connect, server: Server) -> None:
+    face = connect(timeout=60, outstanding_bytes_max=1 << 30)
+    value = b"v" * (64 << 20)
+    assert face.execute("SET", "big", value) == b"OK"
+    reply = face.execute("GET", "big")
+    assert len(reply) == len(value) and reply == value
+    server.ask("FLUSHALL")
+
+
+def test_many_arguments(face: Face) -> None:
+    values = [b"%d" % i for i in range(20_000)]
+    assert face.execute("RPUSH", "list", *values) == len(values)
+    assert face.execute("LRANGE", "list", 0, -1) == values
+    assert face.execute("LRANGE", "list", 0, -1, decode=True)[-1] == "19999"
+
+
+@pytest.mark.parametrize("mode", ["sync", "asyncio-borrowed"])
+def test_too_many_arguments(connect: Connect) -> None:
+    face = connect()
+    with pytest.raises(shoal.DataError):
+        face.execute("DEL", *["k"] * 1_100_000)
+    assert face.execute("PING") == b"PONG"
+
+
+def test_a_large_gather(async_connect: Connect) -> None:
+    """More than is ever in flight."""
+    count = scaled(20_000, 300_000)
+    face = async_connect(timeout=60)
+
+    async def main(client: Client) -> int:
+        replies = await asyncio.gather(
+            *[client.submit("ECHO", i) for i in range(count)]
+        )
+        return sum(reply == b"%d" % i for i, reply in enumerate(replies))
+
+    assert face.run(main) == count

@@ -1,0 +1,239 @@
+# SPDX-License-Identifier: MIT
+"""Signals while a call is under way: what the handler does, the call survives."""
+
+import signal
+import subprocess
+import time
+
+import pytest
+from support.children import ended, run_child, spawn
+from support.server import Server
+
+#: Tells the parent that the signal may come.
+BEGIN = "print('ready', flush=True)"
+
+
+def interrupt(child: "subprocess.Popen[str]", number: signal.Signals) -> float:
+    """Wait until the child is in its call, send the signal; when that was."""
+    assert child.stdout is not None
+    assert child.stdout.readline() == "ready\n"
+    time.sleep(0.15)  # from the print into the call
+    child.send_signal(number)
+    return time.monotonic()
+
+
+CALLS = {
+    "execute": "client.execute('BLPOP', 'no list', 0.8, may_block=True)",
+    "execute_many": "client.execute_many([('BLPOP', 'no list', 0.8)], may_block=True)",
+    "wait_ready": "shoal.Client('redis://127.0.0.1:1').wait_ready(5)",
+    "wait for room": "full.execute('PING')",
+}
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_keyboard_interrupt(server: Server, call: str) -> None:
+    child = spawn(
+        f"""
+        client = shoal.Client(url, timeout=20)
+        client.execute("PING")
+        full = shoal.Client("redis://127.0.0.1:1", queued_max=1, timeout=20)
+        def fill():
+            try:
+                full.execute("PING")
+            except shoal.ClosedError:
+                pass
+        threading.Thread(target=fill, daemon=True).start()
+        while full.stats().queued_now == 0:
+            time.sleep(0.001)
+        {BEGIN}
+        try:
+            {CALLS[call]}
+        except KeyboardInterrupt:
+            print("interrupted", flush=True)
+            assert client.execute("ECHO", "whose?") == b"whose?"
+            assert client.execute_many([("ECHO", 1), ("ECHO", 2)]) == [b"1", b"2"]
+            sys.exit(7)
+        """,
+        server.url,
+    )
+    since = interrupt(child, signal.SIGINT)
+    assert child.stdout is not None
+    assert child.stdout.readline() == "interrupted\n"
+    assert time.monotonic() - since < 0.5
+    end = ended(child)
+    assert (end.code, end.errors) == (7, ""), end.errors
+
+
+def test_keyboard_interrupt_in_asyncio(server: Server) -> None:
+    child = spawn(
+        f"""
+        async def main():
+            client = shoal.aio.Client(url, thread=sys.argv[2] == "thread")
+            {BEGIN}
+            try:
+                await client.execute("BLPOP", "no list", 5, may_block=True)
+            finally:
+                await client.close()
+        try:
+            asyncio.run(main())
+        except KeyboardInterrupt:
+            sys.exit(7)
+        """,
+        server.url,
+        "borrowed",
+    )
+    end = ended(child, interrupt(child, signal.SIGINT))
+    assert (end.code, end.errors) == (7, ""), end.errors
+    assert end.seconds < 2
+
+
+@pytest.mark.parametrize("call", ["execute", "execute_many"])
+def test_a_handler_may_call(server: Server, call: str) -> None:
+    child = spawn(
+        f"""
+        client = shoal.Client(url, timeout=20)
+        other = shoal.Client(url, timeout=20)
+        def handler(*_):
+            assert other.execute("ECHO", "inside") == b"inside"
+            assert other.execute_many([("ECHO", "in")]) == [b"in"]
+            other.execute("RPUSH", "list", "v")
+            assert client.execute("ECHO", "behind") == b"behind"
+            print("handled", flush=True)
+        signal.signal(signal.SIGUSR1, handler)
+        {BEGIN}
+        if {call!r} == "execute":
+            reply = client.execute("BLPOP", "list", 9, may_block=True)
+        else:
+            reply, = client.execute_many([("BLPOP", "list", 9)], may_block=True)
+        assert reply == [b"list", b"v"], reply
+        assert client.execute("ECHO", "after") == b"after"
+        """,
+        server.url,
+    )
+    end = ended(child, interrupt(child, signal.SIGUSR1))
+    assert (end.code, end.output, end.errors) == (0, "handled\n", ""), end.errors
+    assert end.seconds < 2
+
+
+@pytest.mark.parametrize("call", ["execute", "execute_many"])
+def test_a_handler_may_raise(server: Server, call: str) -> None:
+    child = spawn(
+        f"""
+        client = shoal.Client(url, timeout=20)
+        class Stop(Exception):
+            pass
+        def handler(*_):
+            raise Stop
+        signal.signal(signal.SIGUSR1, handler)
+        {BEGIN}
+        try:
+            {CALLS[call]}
+        except Stop:
+            assert client.execute("ECHO", "after") == b"after"
+            sys.exit(3)
+        """,
+        server.url,
+    )
+    end = ended(child, interrupt(child, signal.SIGUSR1))
+    assert (end.code, end.errors) == (3, ""), end.errors
+
+
+@pytest.mark.parametrize("call", ["execute", "execute_many"])
+def test_a_handler_may_close(server: Server, call: str) -> None:
+    child = spawn(
+        f"""
+        client = shoal.Client(url, timeout=20)
+        signal.signal(signal.SIGTERM, lambda *_: client.close())
+        {BEGIN}
+        try:
+            {CALLS[call].replace("0.8", "9")}
+        except shoal.ClosedError as error:
+            assert error.fate is shoal.Fate.UNKNOWN
+            sys.exit(5)
+        """,
+        server.url,
+    )
+    end = ended(child, interrupt(child, signal.SIGTERM))
+    assert (end.code, end.errors) == (5, ""), end.errors
+    assert end.seconds < 2
+
+
+def test_a_storm_of_signals(server: Server) -> None:
+    end = run_child(
+        """
+        client = shoal.Client(url, timeout=20)
+        handled = 0
+        def handler(*_):
+            global handled
+            handled += 1
+            tag = f"inner {handled}"
+            assert client.execute("ECHO", tag, decode=True) == tag
+        client.wait_ready()
+        signal.signal(signal.SIGALRM, handler)
+        signal.setitimer(signal.ITIMER_REAL, 0.001, 0.0005)
+        for number in range(5000):
+            assert client.execute("ECHO", number) == str(number).encode()
+            if number % 100 == 0:
+                tags = [str(number + i).encode() for i in range(50)]
+                assert client.execute_many([("ECHO", tag) for tag in tags]) == tags
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        assert handled > 10, handled
+        client.close()
+        """,
+        server.url,
+    )
+    assert (end.code, end.output, end.errors) == (0, "", ""), end.errors
+
+
+def test_a_handler_during_the_first_call(server: Server) -> None:
+    """The call that opens the connection is a call like any other."""
+    end = run_child(
+        """
+        def handler(*_):
+            assert client.execute("ECHO", "inside") == b"inside"
+        signal.signal(signal.SIGALRM, handler)
+        for number in range(300):
+            client = shoal.Client(url, timeout=20)
+            signal.setitimer(signal.ITIMER_REAL, 0.00002 + number % 60 * 0.000005)
+            assert client.execute("ECHO", "outside") == b"outside"
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            assert client.stats().connects == 1
+            client.close()
+        """,
+        server.url,
+    )
+    assert (end.code, end.output, end.errors) == (0, "", ""), end.errors
+
+
+def test_a_storm_of_interrupts(server: Server) -> None:
+    end = run_child(
+        """
+        client = shoal.Client(url, timeout=20)
+        class Stop(Exception):
+            pass
+        def handler(*_):
+            raise Stop
+        ok = stopped = 0
+        signal.signal(signal.SIGALRM, handler)
+        for number in range(1500):
+            try:
+                signal.setitimer(signal.ITIMER_REAL, 0.00002 + number % 50 * 0.000004)
+                tag = str(number).encode()
+                if number % 5:
+                    client.execute("INCR", "ledger")
+                    ok += 1
+                else:
+                    assert client.execute_many([("ECHO", tag)] * 3) == [tag] * 3
+                signal.setitimer(signal.ITIMER_REAL, 0)
+            except Stop:
+                stopped += 1
+        signal.signal(signal.SIGALRM, signal.SIG_IGN)
+        assert client.execute("ECHO", "whose?") == b"whose?"
+        value = int(client.execute("GET", "ledger") or 0)
+        assert ok <= value <= ok + stopped, (ok, value, stopped)
+        print(stopped)
+        """,
+        server.url,
+    )
+    assert (end.code, end.errors) == (0, ""), end.errors
+    assert int(end.output) > 0

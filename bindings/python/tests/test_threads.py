@@ -1,0 +1,196 @@
+# SPDX-License-Identifier: MIT
+"""Many threads over one client: whose reply it is, who closes, who comes and goes."""
+
+import asyncio
+import random
+import threading
+import time
+from collections.abc import Callable
+
+import pytest
+import shoal
+from support.children import run_child
+from support.scale import scaled
+from support.server import Server
+
+THREADS = 16
+
+
+def run_all(work: Callable[[int], None], count: int = THREADS) -> None:
+    """The same work in so many threads; what one raised is raised here."""
+    errors: list[BaseException] = []
+
+    def guarded(me: int) -> None:
+        try:
+            work(me)
+        except BaseException as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=guarded, args=(i,)) for i in range(count)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if errors:
+        raise errors[0]
+
+
+def test_each_gets_its_own_replies(server: Server) -> None:
+    with shoal.Client(server.url) as client:
+
+        def work(me: int) -> None:
+            rng = random.Random(me)
+            for number in range(scaled(300)):
+                tag = f"{me}.{number}".encode()
+                if rng.random() < 0.2:
+                    tags = [tag + b".%d" % i for i in range(rng.randrange(1, 20))]
+                    commands = [("ECHO", t) for t in tags]
+                    assert client.execute_many(commands) == tags
+                elif rng.random() < 0.1:
+                    with pytest.raises(shoal.ResponseError):
+                        client.execute("NONSENSE", tag)
+                else:
+                    assert client.execute("ECHO", tag) == tag
+
+        run_all(work)
+        assert client.stats().connects == 1
+
+
+def test_they_share_writes(server: Server) -> None:
+    with shoal.Client(server.url) as client:
+        client.wait_ready()
+        before = client.stats()
+
+        def work(_: int) -> None:
+            for _ in range(200):
+                client.execute("PING")
+
+        run_all(work)
+        after = client.stats()
+        commands = after.commands - before.commands
+        assert commands == 200 * THREADS
+        assert after.writes - before.writes < commands
+
+
+def test_deadlines_of_some_do_not_disturb_others(server: Server) -> None:
+    with shoal.Client(server.url) as client:
+
+        def work(me: int) -> None:
+            for number in range(150):
+                tag = f"{me}.{number}".encode()
+                timeout = 0.0002 if number % 5 == 0 else 20
+                try:
+                    assert client.execute("ECHO", tag, timeout=timeout) == tag
+                except shoal.TimeoutError:
+                    assert number % 5 == 0
+
+        run_all(work)
+
+
+CLOSE_RACE = """
+    rounds = int(sys.argv[2])
+    for number in range(rounds):
+        client = shoal.Client(url, timeout=20)
+        client.execute("PING")
+        def work():
+            try:
+                while True:
+                    client.execute("PING")
+                    client.execute_many([("PING",)] * 2)
+                    client.stats()
+                    client.events()
+            except shoal.ClosedError:
+                pass
+        threads = [threading.Thread(target=work) for _ in range(8)]
+        for thread in threads:
+            thread.start()
+        time.sleep(number % 5 * 0.001)
+        closers = [threading.Thread(target=client.close) for _ in range(2)]
+        for closer in closers:
+            closer.start()
+        for thread in threads + closers:
+            thread.join()
+"""
+
+
+def test_close_under_load(server: Server) -> None:
+    rounds = scaled(150, 10_000)
+    end = run_child(CLOSE_RACE, server.url, str(rounds))
+    assert (end.code, end.output, end.errors) == (0, "", ""), end.errors
+
+
+def test_close_with_a_drain(server: Server) -> None:
+    client = shoal.Client(server.url)
+    client.wait_ready()
+    replies: list[object] = []
+    thread = threading.Thread(
+        target=lambda: replies.append(client.execute("BLPOP", "l", 9, may_block=True))
+    )
+    thread.start()
+    while client.stats().inflight_now == 0:
+        time.sleep(0.001)
+    threading.Timer(0.1, lambda: server.ask("RPUSH", "l", "v")).start()
+    client.close(drain=5)
+    thread.join()
+    assert replies == [[b"l", b"v"]]
+
+
+def test_close_without_a_drain(server: Server) -> None:
+    client = shoal.Client(server.url)
+    client.wait_ready()
+    fates: list[shoal.Fate] = []
+
+    def work() -> None:
+        try:
+            client.execute("BLPOP", "l", 9, may_block=True)
+        except shoal.ClosedError as error:
+            fates.append(error.fate)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    while client.stats().inflight_now == 0:
+        time.sleep(0.001)
+    client.close()
+    thread.join()
+    assert fates == [shoal.Fate.UNKNOWN]
+
+
+def test_threads_come_and_go(server: Server) -> None:
+    with shoal.Client(server.url) as client:
+        for number in range(scaled(200)):
+            thread = threading.Thread(
+                target=lambda: client.execute_many([("PING",), ("PING",)])
+            )
+            thread.start()
+            thread.join()
+            assert client.execute("ECHO", number) == str(number).encode()
+
+
+def test_threads_and_a_loop_over_one_client(server: Server) -> None:
+    with shoal.Client(server.url) as client:
+        is_over = threading.Event()
+
+        async def main() -> None:
+            face = client.aio()
+            number = 0
+            while not is_over.is_set():
+                tags = [b"aio %d.%d" % (number, i) for i in range(20)]
+                assert (
+                    await asyncio.gather(*[face.execute("ECHO", tag) for tag in tags])
+                    == tags
+                )
+                number += 1
+            assert number > 0
+
+        def work(me: int) -> None:
+            if me == 0:
+                asyncio.run(main())
+                return
+            for number in range(300):
+                tag = f"{me}.{number}".encode()
+                assert client.execute("ECHO", tag) == tag
+            if me == 1:
+                is_over.set()
+
+        run_all(work, 5)
+        assert client.stats().connects == 1

@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: MIT
+"""smoke.py <url>: does the installed package work at all?"""
+
+import asyncio
+import shutil
+import sys
+
+import shoal
+import shoal.aio
+
+
+async def ask_asyncio(url: str) -> object:
+    async with shoal.aio.Client(url) as client:
+        return await client.execute("GET", "smoke")
+
+
+def main() -> None:
+    found = [tool for tool in ("cc", "gcc", "clang", "cmake") if shutil.which(tool)]
+    if found:
+        sys.exit(f"smoke: this environment can compile: {found}")
+    url = sys.argv[1]
+    with shoal.Client(url) as client:
+        client.execute("SET", "smoke", shoal.__version__)
+    reply = asyncio.run(ask_asyncio(url))
+    if reply != shoal.__version__.encode():
+        sys.exit(f"smoke: SET {shoal.__version__!r}, but GET {reply!r}")
+    print(f"smoke ok: shoal {shoal.__version__}, Python {sys.version.split()[0]}")
+
+
+if __name__ == "__main__":
+    main()
