@@ -263,7 +263,7 @@ static void add_reply(shoalpy_results_t *results, const shoal_reply_t *reply,
         if (writer->needs_help)
             shoalpy_stream_opcode(&results->stream, OP_TUPLE2);
     }
-    writer->is_under_way = false;
+    writer->is_under_way = results->is_list_empty = false;
     results->next = number + 1;
 }
 

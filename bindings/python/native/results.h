@@ -47,8 +47,8 @@ struct shoalpy_results {
     bool in_list;
     bool is_list_empty;
     size_t list_from; /* where in the stream the list begins */
-    bool is_aside; /* the reply under way is */
-    size_t count;  /* results in the stream */
+    bool is_aside;    /* the reply under way is */
+    size_t count;     /* results in the stream */
     shoalpy_way_t ways[SHOALPY_REPLY_FLAGS];
 };
 

@@ -228,6 +228,19 @@ def test_the_self_test_has_every_opcode(scripted: str, streams: list[bytes]) -> 
     assert known - used <= {"BINBYTES8", "BINUNICODE8"}
 
 
+@pytest.mark.parametrize("first", [b"+a\r\n", b"*1\r\n+a\r\n", b"$-1\r\n"])
+def test_replies_of_one_batch_are_one_run(
+    scripted_face: Face, streams: list[bytes], first: bytes
+) -> None:
+    """Whatever was called before: that the list is used as it is."""
+    for calls in range(3):
+        for _ in range(calls):
+            scripted_face.execute("ECHO", "a")
+        scripted_face.execute_many([("WIRE", first), ("ECHO", "b")])
+        number, run = _replies.loads(streams[-1])
+        assert (type(number), type(run), len(run)) == (int, list, 2)
+
+
 @SETTINGS
 @given(nodes=st.lists(replies, min_size=1, max_size=5))
 def test_both_loaders_say_the_same(

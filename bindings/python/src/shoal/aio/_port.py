@@ -10,23 +10,21 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import functools
-import itertools
 import sys
 import weakref
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
 from .._core import Core
 from .._native import ffi, lib
 from .._options import Options
 from .._outcomes import error_of
-from .._replies import PLAIN, Conversion, loads
+from .._replies import Conversion, loads
 from .._requests import new_packer
 from ..exceptions import ClosedError, DesyncError
-from ._backlog import Backlog, Batch
-
-Future = asyncio.Future[Any]
+from ._backlog import Backlog
+from ._batch import Batch, Future, WithExtras, runs_of
+from ._owed import Owed
 
 _submit = lib.shoalpy_port_submit
 _pump = lib.shoalpy_port_pump
@@ -49,17 +47,6 @@ _OF_A_PART = (lib.SHOAL_EFULL, lib.SHOAL_ETOOBIG, lib.SHOAL_EREFUSED)
 _CLOSING_NAP = 0.001
 #: So long the end of a connection, or the outcome of a cancel, may take.
 _CANCEL_SECONDS = 1.0
-
-
-class WithExtras(NamedTuple):
-    """A command in the queue that wants something else than the others."""
-
-    command: Sequence[Any]
-    extras: tuple[int, int, Conversion]  #: flags, timeout in us, conversion
-
-
-def _extras_of(command: Any) -> tuple[int, int, Conversion] | None:
-    return command.extras if type(command) is WithExtras else None
 
 
 class Port:
@@ -89,17 +76,13 @@ class Port:
         #: list, and a pair enters it at once: finalizers and signal handlers may run
         #: between any two steps, and submit.
         self.queued: list[Any] = []
-        #: By number: the futures that C owes a result.
-        self.waiting: dict[int, Future] = {}
-        self._set_result = type(loop.create_future()).set_result
+        self._owed = Owed(loop, options.default)
+        self.waiting = self._owed.waiting
         self._is_done = type(loop.create_future()).done
         self.create_future = _future_maker(loop)
         #: Asking for the running loop costs a system call until CPython 3.12; the
         #: loop's own note of its thread costs none.
         self.knows_thread = sys.version_info < (3, 12) and hasattr(loop, "_thread_id")
-        #: Results that are converted in another way than the client's, by number.
-        self._conversions: dict[int, Conversion] = {}
-        self._is_quick = not options.default.mends_all
         self._cancelled: list[Future] = []
         self._backlog = Backlog(loop, _BACKLOG_MAX)
         self._was_lone = False
@@ -165,23 +148,12 @@ class Port:
         if WithExtras not in map(type, commands):
             self._enqueue(Batch(commands, futures, self._options))
             return
-        runs = list(self._runs(commands, futures))
+        runs = list(runs_of(commands, futures, self._options))
         for run in runs[:-1]:
             self._enqueue(run, more_follow=True)
         self._enqueue(runs[-1])
         if len(runs) > 1:
             self._pump_soon()  # the last one may have been refused, with its step
-
-    def _runs(self, commands: list[Any], futures: list[Future]) -> Iterator[Batch]:
-        """Neighbours with the same extras cross together."""
-        pairs = zip(commands, futures, strict=True)
-        for extras, run in itertools.groupby(pairs, lambda pair: _extras_of(pair[0])):
-            rows = list(run)
-            plain = [c.command if type(c) is WithExtras else c for c, _ in rows]
-            batch = Batch(plain, [future for _, future in rows], self._options)
-            if extras is not None:
-                batch.flags, batch.timeout_us, batch.conversion = extras
-            yield batch
 
     def submit_one(
         self,
@@ -270,7 +242,11 @@ class Port:
                 more_follow,
             )
             if status >= 0:
-                self._register(batch)
+                if not self._owed.register(
+                    self._view.first, batch.futures, batch.conversion
+                ):
+                    self._doubt()
+                _working.add(self)
                 items = self._read(status)
         finally:
             self._is_busy = False
@@ -278,19 +254,6 @@ class Port:
             return self._send_otherwise(batch, status)
         self._complete(items)
         return []
-
-    def _register(self, batch: Batch) -> None:
-        """C owes these a result."""
-        waiting, first, count = self.waiting, self._view.first, len(batch.futures)
-        numbers = range(first, first + count)
-        total = len(waiting) + count
-        waiting.update(zip(numbers, batch.futures, strict=True))
-        _working.add(self)
-        if len(waiting) != total:
-            self._doubt()
-        if batch.conversion is not self._options.default:
-            self._conversions.update(dict.fromkeys(numbers, batch.conversion))
-            self._is_quick = False
 
     def _send_encoded(self, batch: Batch) -> list[Batch]:
         batch.encode()
@@ -352,43 +315,11 @@ class Port:
 
     def _complete(self, items: list[Any]) -> None:
         try:
-            self._complete_all(items)
+            self._owed.complete(items)
         except KeyError:  # a result of nobody
             self._doubt()
         if not self.waiting:
             _working.discard(self)
-
-    def _complete_all(self, items: list[Any]) -> None:
-        pop = self.waiting.pop
-        pairs = iter(items)
-        for first, what in zip(pairs, pairs, strict=True):
-            if type(what) is list and self._is_quick:
-                numbers = range(first, first + len(what))
-                done = map(self._set_result, map(pop, numbers), what)
-                while True:
-                    try:
-                        deque(done, 0)
-                        break
-                    except asyncio.InvalidStateError:
-                        continue  # it was cancelled: its reply goes nowhere
-            elif type(what) is list:
-                for number, reply in enumerate(what, first):
-                    self._complete_one(number, PLAIN, reply)
-            else:
-                reply = what[1] if what[0] == lib.SHOALPY_HELP else what
-                self._complete_one(first, what[0], reply)
-
-    def _complete_one(self, number: int, kind: int, what: Any) -> None:
-        future = self.waiting.pop(number)
-        conversion = self._conversions.pop(number, self._options.default)
-        if not self._conversions:
-            self._is_quick = not self._options.default.mends_all
-        if future.done():
-            return
-        try:
-            future.set_result(conversion.value_of(kind, what))
-        except Exception as error:
-            future.set_exception(error)
 
     # ---- cancelling ----
 
@@ -421,13 +352,8 @@ class Port:
 
     def _fail_all(self, make_error: Callable[[], BaseException]) -> None:
         """Nothing is known of what C owes a result."""
-        waiting = list(self.waiting.values())
-        self.waiting.clear()
-        self._conversions.clear()
         _working.discard(self)
-        for future in waiting:
-            if not future.done():
-                future.set_exception(make_error())
+        self._owed.fail_all(make_error)
 
     def _doubt(self) -> None:
         """The results do not fit the commands: none may be believed any more."""

@@ -23,7 +23,8 @@ from .._outcomes import error_of
 from .._pipeline import Gathered, without_exceptions
 from .._requests import Argument, are_plain, as_tuples
 from ..stats import Stats
-from ._port import BATCH_MAX, Future, Port
+from ._batch import Future
+from ._port import BATCH_MAX, Port
 
 if TYPE_CHECKING:
     from typing_extensions import Self, Unpack
