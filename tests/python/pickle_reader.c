@@ -235,9 +235,8 @@ static void fill(reader_t *reader, kind_t kind, const char *opening, char closin
         fail(reader, "a key or a member that is not hashable");
     if (kind == DICT && children % 2 == 1)
         fail(reader, "a key without a value");
-    if (children == 0) { /* stays empty */
-        if (kind != LIST)
-            fail(reader, "a mark too many");
+    if (children == 0) {
+        fail(reader, "a mark too many");
         return;
     }
     pickle_text_print(&text, "%s", opening);

@@ -141,7 +141,6 @@ def test_undocumented_names_are_noticed() -> None:
     assert _undocumented(Bare, "Bare") == ["Bare", "Bare", "Bare.method"]
 
 
-@pytest.mark.xfail(strict=True, reason="shoal.__all__ has Fate twice")
 def test_names_are_said_once_and_exist() -> None:
     for name in MODULES:
         module = importlib.import_module(name)

@@ -88,6 +88,14 @@ make_clean() {
         env -i PATH="$clean/bin" "$clean/bin/python" -I "$here/tools/smoke.py"
 }
 
+make_proxy() { # for the tests of faults
+    cmake -S . -B "$folder/proxy" -DSHOAL_BUILD_BENCH=OFF -DSHOAL_BUILD_EXAMPLES=OFF \
+        >"$folder/proxy.log" &&
+        cmake --build "$folder/proxy" --target shoal-fault-proxy >>"$folder/proxy.log" ||
+        { cat "$folder/proxy.log"; return 1; }
+    export SHOAL_FAULT_PROXY=$folder/proxy/tests/fault/shoal-fault-proxy
+}
+
 run_tests() {
     "$clean/bin/pip" install --quiet --only-binary :all: \
         hypothesis pytest pytest-timeout redis uvloop
@@ -95,7 +103,7 @@ run_tests() {
 }
 
 run_conformance() { # redis-py's own tests, over our classes
-    "$clean/bin/pip" install --quiet --only-binary :all: hiredis numpy pytest-asyncio
+    "$clean/bin/pip" install --quiet --only-binary :all: hiredis pytest-asyncio
     "$clean/bin/python" "$here/tests/conformance/run.py" --folder "$folder"
 }
 
@@ -122,6 +130,7 @@ check_wheels
 step "install and smoke"
 make_clean
 step "tests"
+make_proxy
 run_tests
 step "redis-py's tests"
 run_conformance

@@ -75,7 +75,7 @@ def microseconds(seconds: float | None) -> int:
         return NEVER
     if not 0 < seconds <= _SECONDS_MAX:
         raise ValueError(
-            f"a time must be more than 0 and at most {_SECONDS_MAX} seconds, "
+            f"a timeout must be more than 0 and at most {_SECONDS_MAX} seconds, "
             f"not {seconds!r}"
         )
     return max(1, round(seconds * 1e6))

@@ -23,11 +23,15 @@ class Ended:
     seconds: float  #: since it said that it was about to end, or since it was started
 
 
-def spawn(script: str, *args: str, loop: str = "asyncio") -> subprocess.Popen[str]:
+def spawn(
+    script: str, *args: str, loop: str = "asyncio", before: str = ""
+) -> subprocess.Popen[str]:
     """A child that runs the script, whose sys.argv[1:] are the arguments. `run(main)`
-    runs a coroutine on the named kind of event loop."""
+    runs a coroutine on the named kind of event loop; `before` comes before all else."""
     prologue = f"""
         import asyncio, os, signal, sys, threading, time
+        # A shell that runs tests in the background ignores it, and so would this child.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
         import shoal, shoal.aio
         if {loop!r} == "uvloop":
             import uvloop
@@ -40,7 +44,7 @@ def spawn(script: str, *args: str, loop: str = "asyncio") -> subprocess.Popen[st
     return subprocess.Popen(
         [
             sys.executable, "-I", "-X", "faulthandler", "-c",
-            textwrap.dedent(prologue) + textwrap.dedent(script), *args,
+            before + textwrap.dedent(prologue) + textwrap.dedent(script), *args,
         ],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
@@ -60,7 +64,9 @@ def ended(child: subprocess.Popen[str], since: float | None = None) -> Ended:
     return Ended(child.returncode, output, errors, time.monotonic() - begun)
 
 
-def run_child(script: str, *args: str, loop: str = "asyncio") -> Ended:
+def run_child(
+    script: str, *args: str, loop: str = "asyncio", before: str = ""
+) -> Ended:
     """Run a script to its end."""
     begun = time.monotonic()
-    return ended(spawn(script, *args, loop=loop), begun)
+    return ended(spawn(script, *args, loop=loop, before=before), begun)
