@@ -24,7 +24,8 @@ extern "C" {
 typedef struct shoal_pending shoal_pending_t;
 
 /**
- * shoal_client_call_with(), but come back after wait_us, or sooner if a signal arrives.
+ * shoal_client_call_with(), but come back after wait_us, or sooner if a signal arrives
+ * while the thread sleeps.
  *
  * @param wait_us     how long to wait for the result; the command's own deadline is in
  *                    `call`.  SHOAL_TIMEOUT_NEVER: until the result

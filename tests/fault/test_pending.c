@@ -181,7 +181,9 @@ static void test_a_signal(void **state)
     scene_t *scene = *state;
     shoal_command_t command = WORDS("ECHO", "held");
     struct sigaction action = {.sa_handler = ignore_signal}, former;
-    struct itimerval soon = {.it_value.tv_usec = 50000}, never = {.it_value = {0}};
+    /* Again and again: one that arrives while the thread does not sleep is missed. */
+    struct itimerval soon = {.it_value.tv_usec = 50000, .it_interval.tv_usec = 10100};
+    struct itimerval never = {.it_value = {0}};
     shoal_pending_t *pending = NULL;
     shoal_result_t *result = NULL;
 
