@@ -161,12 +161,17 @@ class Port:
         flags: int,
         timeout_us: int,
         conversion: Conversion,
+        *,
+        is_awaited: bool,
     ) -> Future:
-        """Queue a command with extras; neighbours with the same ones cross together."""
+        """Queue a command with extras; neighbours with the same ones cross together.
+        `is_awaited`: the caller awaits it next."""
         future = self.create_future()
         queued = self.queued
         queued += (WithExtras(command, (flags, timeout_us, conversion)), future)
-        if not self.is_scheduled:
+        if not is_awaited:
+            self.schedule()  # the caller may go on, and submit more
+        elif not self.is_scheduled:
             self.begin()
         return future
 

@@ -107,7 +107,7 @@ class Client:
         arguments must not change before the reply is there.
         """
         if timeout is not None or decode is not None or may_block:
-            future = self._submit_one(args, timeout, decode, may_block)
+            future = self._submit_one(args, timeout, decode, may_block, True)
         else:
             port = self._port
             if port is None or (
@@ -140,7 +140,7 @@ class Client:
         without a coroutine. If the future is cancelled in the same tick, the command is
         not sent; later, its reply is dropped."""
         if timeout is not None or decode is not None or may_block:
-            return self._submit_one(args, timeout, decode, may_block)
+            return self._submit_one(args, timeout, decode, may_block, False)
         port = self._port
         if port is None or (
             port.loop._thread_id != get_ident()  # type: ignore[attr-defined]
@@ -166,7 +166,7 @@ class Client:
     ) -> Future:
         """As submit(), for a caller who awaits it next: it may leave at once."""
         if timeout is not None or decode is not None or may_block:
-            return self._submit_one(args, timeout, decode, may_block)
+            return self._submit_one(args, timeout, decode, may_block, True)
         port = self._port
         if port is None or (
             port.loop._thread_id != get_ident()  # type: ignore[attr-defined]
@@ -189,12 +189,14 @@ class Client:
         timeout: float | None,
         decode: bool | None,
         may_block: bool,
+        is_awaited: bool,
     ) -> Future:
         return self._find_port().submit_one(
             args,
             lib.SHOAL_CALL_MAY_BLOCK if may_block else 0,
             0 if timeout is None else microseconds(timeout),
             self._options.conversion(decode),
+            is_awaited=is_awaited,
         )
 
     async def execute_many(
