@@ -3,19 +3,19 @@
 
 import asyncio
 import threading
-from typing import Any
+import time
 
 import pytest
 import shoal
 import shoal.aio
 from support.children import run_child
-from support.faces import DRIVERS, LOOPS, new_loop
+from support.faces import LOOPS, new_loop
 from support.server import Server
 
 CLIENTS = {
-    "borrowed": "shoal.aio.Client(url, timeout=20)",
-    "thread": "shoal.aio.Client(url, thread=True, timeout=20)",
-    "shared": "shoal.Client(url, timeout=20).aio()",
+    "borrowed": "shoal.aio.Client(url, timeout=20, client_name='counted')",
+    "thread": "shoal.aio.Client(url, thread=True, timeout=20, client_name='counted')",
+    "shared": "shoal.Client(url, timeout=20, client_name='counted').aio()",
 }
 
 on_each_loop = pytest.mark.parametrize("loop", LOOPS)
@@ -186,22 +186,49 @@ def test_the_blocking_client_closes_under_a_loop(server: Server, loop: str) -> N
     own.close()
 
 
-@pytest.mark.parametrize("driver", DRIVERS)
-def test_closing_from_another_thread_needs_no_loop_of_ours(
-    server: Server, driver: str
+@on_each_loop
+def test_how_many_connections(server: Server, loop: str) -> None:
+    """One for each loop that drives its own, else one for all."""
+    script = """
+    begin, may_end = threading.Barrier(5), threading.Event()
+    async def main():
+        begin.wait()
+        await client.execute("PING")
+        begin.wait()
+        while not may_end.is_set():
+            await asyncio.sleep(0.001)
+    threads = [threading.Thread(target=lambda: run(main())) for _ in range(4)]
+    for thread in threads: thread.start()
+    begin.wait()
+    begin.wait()
+    with shoal.Client(url) as other:
+        listed = other.execute("CLIENT", "LIST", decode=True).count(" name=counted ")
+        assert listed == (4 if driver == "borrowed" else 1), listed
+        may_end.set()
+        for thread in threads: thread.join()
+        run(client.close())
+    """
+    passes(server, script, loop)
+
+
+@pytest.mark.parametrize("loop", LOOPS)
+@pytest.mark.parametrize("driver", ["borrowed", "thread"])
+def test_a_close_ends_what_other_loops_wait_for(
+    server: Server, driver: str, loop: str
 ) -> None:
-    """close() on one loop ends the ports of the others, each on its own."""
-    clients: dict[str, Any] = {
-        "borrowed": lambda: shoal.aio.Client(server.url),
-        "thread": lambda: shoal.aio.Client(server.url, thread=True),
-        "shared": lambda: shoal.Client(server.url).aio(),
-    }
-    client = clients[driver]()
+    """Each on its own thread; and no connection is left while they run on."""
+    name = f"closed-{driver}"
+    client = shoal.aio.Client(
+        server.url, thread=driver == "thread", client_name=name, timeout=20
+    )
     is_used, may_end = threading.Event(), threading.Event()
+    ends: list[object] = []
 
     async def other() -> None:
         await client.execute("PING")
+        blocked = client.submit("BLPOP", "nothing", 9, may_block=True)
         is_used.set()
+        ends.extend(await asyncio.gather(blocked, return_exceptions=True))
         while not may_end.is_set():
             await asyncio.sleep(0.001)
 
@@ -210,11 +237,19 @@ def test_closing_from_another_thread_needs_no_loop_of_ours(
     is_used.wait()
 
     async def main() -> None:
-        await client.execute("PING")
+        client.submit("ECHO", "waits behind the other loop's, if there is one line")
+        await asyncio.sleep(0.01)
         await client.close()
         with pytest.raises(shoal.ClosedError):
             await client.execute("PING")
 
-    asyncio.run(main())
+    own = new_loop(loop)
+    own.run_until_complete(main())
+    own.close()
+    until = time.monotonic() + 5
+    while not ends or f" name={name} ".encode() in server.ask("CLIENT", "LIST"):
+        assert time.monotonic() < until
+        time.sleep(0.001)
     may_end.set()
     thread.join()
+    assert [type(end) for end in ends] == [shoal.ClosedError]

@@ -11,6 +11,7 @@ from conftest import Connect
 from shoal.aio import Client
 from support.faces import Face
 from support.scale import scaled
+from support.server import Server
 
 
 def test_a_tick_leaves_in_one_write(async_face: Face) -> None:
@@ -23,6 +24,39 @@ def test_a_tick_leaves_in_one_write(async_face: Face) -> None:
         after = client.stats()
         assert after.commands - before.commands == 1000
         # A thread may write what it finds while the rest is on its way.
+        assert after.writes - before.writes <= 40
+
+    async_face.run(main)
+
+
+@pytest.mark.parametrize(
+    "extras", [{"timeout": 20}, {"decode": True, "may_block": True}], ids=str
+)
+def test_a_tick_with_extras_leaves_in_one_write(
+    async_face: Face, extras: dict[str, Any]
+) -> None:
+    async def main(client: Client) -> None:
+        await client.wait_ready()
+        await asyncio.gather(*[client.execute("PING") for _ in range(100)])
+        before = client.stats()
+        for _ in range(10):
+            calls = [client.execute("PING", **extras) for _ in range(100)]
+            assert set(await asyncio.gather(*calls)) <= {b"PONG", "PONG"}
+        after = client.stats()
+        assert after.commands - before.commands == 1000
+        assert after.writes - before.writes <= 40
+
+    async_face.run(main)
+
+
+def test_a_lone_task_that_submits_many(async_face: Face) -> None:
+    async def main(client: Client) -> None:
+        await client.execute("PING")
+        before = client.stats()
+        for _ in range(10):
+            await asyncio.gather(*[client.submit("PING") for _ in range(100)])
+        after = client.stats()
+        assert after.commands - before.commands == 1000
         assert after.writes - before.writes <= 40
 
     async_face.run(main)
@@ -179,6 +213,39 @@ def test_close_fails_what_is_outstanding(async_face: Face) -> None:
             await client.execute("PING")
 
     async_face.run(main)
+
+
+def test_a_close_disproves_nothing(async_face: Face, server: Server) -> None:
+    """What was written has been executed, whatever the closed client hears of it."""
+
+    async def main(client: Client) -> None:
+        await client.wait_ready()
+        futures = [client.submit("INCR", "n") for _ in range(100)]
+        await asyncio.sleep(0)
+        await client.close()
+        ends = await asyncio.gather(*futures, return_exceptions=True)
+        executed = int(server.ask("GET", "n") or 0)
+        fates = [getattr(end, "fate", shoal.Fate.REPLIED) for end in ends]
+        assert fates.count(shoal.Fate.REPLIED) <= executed
+        assert executed <= 100 - fates.count(shoal.Fate.NOT_EXECUTED)
+        errors = [end for end in ends if isinstance(end, BaseException)]
+        assert {type(error) for error in errors} <= {shoal.ClosedError}
+        assert len({id(error) for error in errors}) == len(errors)
+
+    async_face.run(main)
+
+
+def test_a_face_after_the_other(server: Server) -> None:
+    """Its end is not the end of the client."""
+    with shoal.Client(server.url) as client:
+
+        async def main() -> None:
+            for _ in range(2):
+                async with client.aio() as face:
+                    assert await face.execute("PING") == b"PONG"
+
+        asyncio.run(main())
+        assert client.execute("PING") == b"PONG"
 
 
 @pytest.mark.parametrize("drain", [5.0, 0.05])

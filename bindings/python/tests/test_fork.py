@@ -108,6 +108,38 @@ def test_a_child_ends_by_itself(server: Server, last: str) -> None:
     assert (end.code, end.output, end.errors) == (0, "", ""), end.errors
 
 
+def test_a_child_does_not_keep_the_parents_connection(server: Server) -> None:
+    """Its copies of the descriptors are closed, used or not."""
+    end = run_child(
+        """
+        def sockets():
+            names = os.listdir("/proc/self/fd")
+            return sum("socket:" in os.readlink(f"/proc/self/fd/{name}")
+                       for name in names if os.path.exists(f"/proc/self/fd/{name}"))
+        client = shoal.Client(url)
+        client.execute("PING")
+        owner = shoal.aio.Client(url, thread=True)
+        async def main():
+            await owner.execute("PING")
+            assert sockets() == 2 + nothing
+            if os.fork() == 0:
+                os._exit(40 + sockets() - nothing)
+            code = os.waitstatus_to_exitcode(os.wait()[1])
+            assert code == 40, code
+            await owner.close()
+        loop = asyncio.new_event_loop()
+        client.close()
+        nothing = sockets()
+        client = shoal.Client(url)
+        client.execute("PING")
+        loop.run_until_complete(main())
+        loop.close()
+        """,
+        server.url,
+    )
+    assert (end.code, end.output, end.errors) == (0, "", ""), end.errors
+
+
 def test_exec(server: Server) -> None:
     """No descriptor of ours is inherited."""
     end = run_child(

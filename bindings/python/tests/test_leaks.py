@@ -6,6 +6,7 @@ import contextlib
 import gc
 import os
 import sys
+import textwrap
 import threading
 import time
 from collections.abc import Callable
@@ -25,6 +26,11 @@ from support.server import Server
 SLACK_OBJECTS = 50
 #: What an allocator that is warm may still take.
 MEMORY_SLACK = 3 << 20
+RESIDENT = """
+    def resident():
+        with open("/proc/self/statm") as statm:
+            return int(statm.read().split()[1]) * os.sysconf("SC_PAGESIZE")
+"""
 
 
 def descriptors() -> int:
@@ -122,6 +128,32 @@ def test_clients_come_and_go(mode: str, server: Server) -> None:
     assert objects_gained(act, 10) < SLACK_OBJECTS
 
 
+@pytest.mark.parametrize("kind", ["sync", "borrowed", "thread"])
+def test_clients_give_back_their_memory(server: Server, kind: str) -> None:
+    """10 KiB lost with each would show."""
+    script = f"""
+        def act():
+            if {kind!r} == "sync":
+                with shoal.Client(url) as client:
+                    client.execute("PING")
+                return
+            async def main():
+                async with shoal.aio.Client(url, thread={kind!r} == "thread") as client:
+                    await client.execute("PING")
+            loop.run_until_complete(main())
+        loop = asyncio.new_event_loop()
+        for _ in range(100):
+            act()
+        before = resident()
+        for _ in range(300):
+            act()
+        print(resident() - before)
+    """
+    end = run_child(textwrap.dedent(RESIDENT) + textwrap.dedent(script), server.url)
+    assert (end.code, end.errors) == (0, ""), end.errors
+    assert int(end.output) < MEMORY_SLACK
+
+
 def test_clients_that_are_not_closed_hold_nothing_up(server: Server) -> None:
     """They are a mistake; the end of the interpreter forgives it."""
     end = run_child(
@@ -157,9 +189,6 @@ def test_threads_give_back_what_they_had(server: Server) -> None:
 
 MEMORY = """
     commands = int(sys.argv[2])
-    def resident():
-        with open("/proc/self/statm") as statm:
-            return int(statm.read().split()[1]) * os.sysconf("SC_PAGESIZE")
     def sync_rounds(count):
         client = shoal.Client(url, timeout=20)
         for number in range(count // 100):
@@ -206,6 +235,6 @@ MEMORY = """
 def test_memory(server: Server, kind: str, loop: str) -> None:
     """100 bytes lost per command show; at scale 330, with 10^7 commands, 1 byte."""
     commands = scaled(30_000, 10**7)
-    end = run_child(MEMORY, server.url, str(commands), kind, loop=loop)
+    end = run_child(RESIDENT + MEMORY, server.url, str(commands), kind, loop=loop)
     assert (end.code, end.errors) == (0, ""), end.errors
     assert int(end.output) < MEMORY_SLACK

@@ -2,6 +2,7 @@
 """Many commands at once: order, errors among them, contiguity, pipelines."""
 
 import threading
+import time
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ import shoal
 from conftest import Connect
 from support.faces import Face
 from support.server import Server
+from support.wire import PATIENCE_S
 
 
 @pytest.mark.parametrize("count", [0, 1, 2, 511, 512, 513, 8192, 8193, 20000])
@@ -58,6 +60,55 @@ def test_one_that_cannot_be_sent(face: Face) -> None:
         with pytest.raises(shoal.DataError):
             face.execute_many(commands)
     assert face.execute("ECHO", "next") == b"next"
+
+
+@pytest.mark.parametrize("text", ["PING", b"PING", bytearray(b"PING")], ids=repr)
+def test_a_text_is_no_command(connect: Connect, text: Any) -> None:
+    """Though it is a sequence, of what would be arguments."""
+    face = connect()
+    before = face.stats().commands
+    with pytest.raises(shoal.DataError, match="sequence of its arguments"):
+        face.execute_many([("PING",), text])
+    assert face.stats().commands == before
+
+
+@pytest.mark.parametrize("wrong", [("SET", "x", None), ()])
+def test_one_that_cannot_be_sent_behind_very_many(
+    connect: Connect, wrong: tuple[Any, ...]
+) -> None:
+    """They cross into C in pieces; none of these may be sent."""
+    face = connect()
+    with pytest.raises(shoal.DataError) as caught:
+        face.execute_many([("INCR", "n")] * 9000 + [wrong])
+    assert caught.value.fate is shoal.Fate.NOT_EXECUTED
+    assert face.execute("EXISTS", "n") == 0
+
+
+def test_closed_in_the_midst_of_very_many(server: Server) -> None:
+    """The outcomes of the first pieces come back all the same."""
+    client = shoal.Client(server.url, timeout=20)
+    rows: list[tuple[Any, ...]] = [("INCR", "n")] * 10_000
+    rows += [("BLPOP", "gate", 10), *[("INCR", "n")] * 10_000]
+    outcomes: list[Any] = []
+
+    def work() -> None:
+        outcomes.extend(
+            client.execute_many(rows, return_exceptions=True, may_block=True)
+        )
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    until = time.monotonic() + PATIENCE_S
+    while server.ask("GET", "n") != b"10000" and time.monotonic() < until:
+        time.sleep(0.005)
+    client.close()
+    thread.join()
+    assert len(outcomes) == len(rows)
+    assert outcomes[:8192] == list(range(1, 8193))
+    for outcome in outcomes[10_000:]:
+        assert type(outcome) is shoal.ClosedError
+    assert outcomes[-1].fate is shoal.Fate.NOT_EXECUTED
+    assert outcomes[10_000].fate is shoal.Fate.UNKNOWN
 
 
 def test_slow_arguments_beside_quick_ones(face: Face) -> None:

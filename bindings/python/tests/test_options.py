@@ -48,6 +48,45 @@ def test_the_password_of_a_wrong_url_is_not_said() -> None:
     assert "secret" not in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    "query", ["password=secret", "nonsense=1&password=secret", "db=x&password=secret"]
+)
+def test_a_password_in_the_query_is_not_said(query: str) -> None:
+    """Others have it there."""
+    with pytest.raises(ValueError) as caught:
+        shoal.Client(f"redis://host?{query}")
+    assert "secret" not in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["host", "unix_path", "password", "client_name"])
+def test_a_text_is_not_cut(name: str) -> None:
+    """C would end it at the NUL."""
+    options: dict[str, Any] = {name: "before\0behind"}
+    with pytest.raises(ValueError, match="NUL"):
+        shoal.Client(**options)
+
+
+@pytest.mark.parametrize(
+    "options", [{"password": b"x"}, {"port": "6379"}, {"settle": "no"}], ids=str
+)
+def test_wrong_types(options: dict[str, Any]) -> None:
+    [name] = options
+    with pytest.raises(TypeError, match=name):
+        shoal.Client(**options)
+
+
+@pytest.mark.parametrize("name", ["host", "port", "unix_path", "username", "password"])
+def test_none_means_the_default(name: str) -> None:
+    options: dict[str, Any] = {name: None}
+    assert repr(shoal.Client(**options)) == repr(shoal.Client())
+
+
+@pytest.mark.parametrize("timeout", [1e300, 10**400])
+def test_times_beyond_all_numbers(timeout: float) -> None:
+    with pytest.raises(ValueError):
+        shoal.Client(timeout=timeout)
+
+
 def test_unknown_names() -> None:
     with pytest.raises(TypeError, match="max_connections"):
         shoal.Client(max_connections=3)  # type: ignore[call-arg]

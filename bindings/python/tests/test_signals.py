@@ -237,3 +237,62 @@ def test_a_storm_of_interrupts(server: Server) -> None:
     )
     assert (end.code, end.errors) == (0, ""), end.errors
     assert int(end.output) > 0
+
+
+@pytest.mark.parametrize("call", ["execute", "execute_many"])
+def test_a_handler_may_fork(server: Server, call: str) -> None:
+    """The command is the parent's; the child hears that, and has its own connection."""
+    end = run_child(
+        f"""
+        import warnings
+        warnings.simplefilter("ignore", DeprecationWarning)  # fork() beside threads
+        client = shoal.Client(url, timeout=20)
+        client.execute("PING")
+        pids = []
+        signal.signal(signal.SIGALRM, lambda *_: pids.append(os.fork()))
+        signal.setitimer(signal.ITIMER_REAL, 0.05)
+        try:
+            if {call!r} == "execute":
+                reply = client.execute("BLPOP", "gate", 20, may_block=True)
+            else:
+                reply, = client.execute_many([("BLPOP", "gate", 20)], may_block=True)
+        except shoal.ForkError as error:
+            assert pids == [0] and error.fate is shoal.Fate.UNKNOWN
+            assert client.execute("RPUSH", "gate", "child") == 1
+            assert client.execute_many([("ECHO", "next")]) == [b"next"]
+            os._exit(42)
+        assert pids[0] > 0 and reply == [b"gate", b"child"], reply
+        assert os.waitstatus_to_exitcode(os.waitpid(pids[0], 0)[1]) == 42
+        """,
+        server.url,
+    )
+    assert (end.code, end.output, end.errors) == (0, "", ""), end.errors
+
+
+def test_a_close_does_not_wait_for_a_handler(server: Server) -> None:
+    """The handler holds its own thread up, below a call; and may wait for the close."""
+    end = run_child(
+        """
+        client = shoal.Client(url, timeout=20)
+        client.execute("PING")
+        begun = threading.Event()
+        def close():
+            begun.wait()
+            client.close()
+        closer = threading.Thread(target=close)
+        closer.start()
+        def handler(*_):
+            begun.set()
+            closer.join(10)
+            assert not closer.is_alive()
+        signal.signal(signal.SIGALRM, handler)
+        signal.setitimer(signal.ITIMER_REAL, 0.05)
+        try:
+            client.execute("BLPOP", "gate", 15, may_block=True)
+        except shoal.ClosedError as error:
+            assert error.fate is shoal.Fate.UNKNOWN
+            sys.exit(5)
+        """,
+        server.url,
+    )
+    assert (end.code, end.output, end.errors) == (5, "", ""), end.errors

@@ -5,34 +5,15 @@ import asyncio
 import random
 import threading
 import time
-from collections.abc import Callable
 
 import pytest
 import shoal
 from support.children import run_child
 from support.scale import scaled
 from support.server import Server
+from support.threads import run_all
 
 THREADS = 16
-
-
-def run_all(work: Callable[[int], None], count: int = THREADS) -> None:
-    """The same work in so many threads; what one raised is raised here."""
-    errors: list[BaseException] = []
-
-    def guarded(me: int) -> None:
-        try:
-            work(me)
-        except BaseException as error:
-            errors.append(error)
-
-    threads = [threading.Thread(target=guarded, args=(i,)) for i in range(count)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    if errors:
-        raise errors[0]
 
 
 def test_each_gets_its_own_replies(server: Server) -> None:
@@ -52,7 +33,7 @@ def test_each_gets_its_own_replies(server: Server) -> None:
                 else:
                     assert client.execute("ECHO", tag) == tag
 
-        run_all(work)
+        run_all(work, THREADS)
         assert client.stats().connects == 1
 
 
@@ -65,7 +46,7 @@ def test_they_share_writes(server: Server) -> None:
             for _ in range(200):
                 client.execute("PING")
 
-        run_all(work)
+        run_all(work, THREADS)
         after = client.stats()
         commands = after.commands - before.commands
         assert commands == 200 * THREADS
@@ -84,7 +65,7 @@ def test_deadlines_of_some_do_not_disturb_others(server: Server) -> None:
                 except shoal.TimeoutError:
                     assert number % 5 == 0
 
-        run_all(work)
+        run_all(work, THREADS)
 
 
 CLOSE_RACE = """

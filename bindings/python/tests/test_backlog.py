@@ -1,0 +1,190 @@
+# SPDX-License-Identifier: MIT
+"""A connection without room: what waits for it keeps its order and its deadline, can be
+cancelled, and has a bound."""
+
+import asyncio
+import random
+import threading
+import time
+from typing import Any
+
+import pytest
+import shoal
+import shoal.aio._port
+from conftest import Connect
+from shoal import Fate
+from shoal.aio import Client
+from support.faces import Face
+from support.server import Server
+from support.wire import PATIENCE_S
+
+#: Nothing listens there: what is queued stays.
+NOWHERE = "redis://127.0.0.1:1"
+
+
+@pytest.fixture(
+    params=["asyncio-borrowed", "asyncio-thread", "uvloop-borrowed", "uvloop-shared"]
+)
+def mode(request: pytest.FixtureRequest) -> str:
+    """Each loop and each driver; all combinations would tell no more."""
+    return str(request.param)
+
+
+async def all_done(futures: list["asyncio.Future[Any]"]) -> None:
+    """None of them waits for ever."""
+    _, left = await asyncio.wait(futures, timeout=PATIENCE_S / 3)
+    assert len(left) == 0, f"{len(left)} of {len(futures)} are left alone"
+
+
+def test_what_is_cancelled_while_it_waits_is_not_sent(
+    connect: Connect, server: Server
+) -> None:
+    face = connect(queued_max=4, inflight_max=4, timeout=20)
+
+    async def main(client: Client) -> None:
+        gate = asyncio.ensure_future(
+            client.execute("BLPOP", "gate", 10, may_block=True)
+        )
+        while client.stats().inflight_now == 0:
+            await asyncio.sleep(0.001)
+        tasks = [asyncio.ensure_future(client.execute("INCR", "n")) for _ in range(100)]
+        await asyncio.sleep(0.01)
+        for task in tasks[1::2]:
+            task.cancel()
+        await asyncio.sleep(0.01)
+        server.ask("RPUSH", "gate", "open")
+        await all_done([gate, *tasks])
+        assert [task.cancelled() for task in tasks] == [False, True] * 50
+        await client.execute("PING")  # behind all that was sent
+
+    face.run(main)
+    # Some were cancelled when they were written already.
+    assert 50 <= int(server.ask("GET", "n")) < 50 + 4
+
+
+@pytest.mark.parametrize("mode", ["sync", "asyncio-borrowed"])
+def test_the_wait_for_room_is_part_of_the_deadline(
+    connect: Connect, server: Server
+) -> None:
+    """There is room shortly before the deadline, but no reply."""
+    full_s, deadline_s, late_s = 0.45, 0.5, 0.9
+    face = connect(queued_max=1, inflight_max=1, timeout=20)
+    gates = ["first", "second"]
+    ends: list[object] = []
+
+    def free_one() -> None:
+        server.ask("RPUSH", "first", "open")
+
+    async def blocked(client: Client) -> None:
+        futures = []
+        for gate in gates:
+            futures.append(client.submit("BLPOP", gate, 10, may_block=True))
+            await asyncio.sleep(0.02)
+        asyncio.get_running_loop().call_later(full_s, free_one)
+        await late_for(lambda: client.execute("PING", timeout=deadline_s))
+        server.ask("RPUSH", "second", "open")
+        await asyncio.gather(*futures)
+
+    async def late_for(call: Any) -> None:
+        begun = time.monotonic()
+        with pytest.raises(shoal.TimeoutError):
+            await call()
+        assert deadline_s <= time.monotonic() - begun < late_s
+
+    if face.is_async:
+        face.run(blocked)
+        return
+    threads = []
+    for gate in gates:
+        args = ("BLPOP", gate, 10)
+        threads.append(
+            threading.Thread(
+                target=lambda a=args: ends.append(face.execute(*a, may_block=True))
+            )
+        )
+        threads[-1].start()
+        face.until(lambda: outstanding(face) == len(threads))
+    timer = threading.Timer(full_s, free_one)
+    timer.start()
+    begun = time.monotonic()
+    with pytest.raises(shoal.TimeoutError):
+        face.execute("PING", timeout=deadline_s)
+    assert deadline_s <= time.monotonic() - begun < late_s
+    server.ask("RPUSH", "second", "open")
+    for thread in [timer, *threads]:
+        thread.join()
+    assert ends == [[gate.encode(), b"open"] for gate in gates]
+
+
+def outstanding(face: Face) -> int:
+    """Commands that are queued or written."""
+    stats = face.stats()
+    return stats.queued_now + stats.inflight_now
+
+
+@pytest.mark.parametrize("room", [8, 64])
+def test_many_that_cross_one_by_one(connect: Connect, room: int) -> None:
+    """More of them than Python calls may be nested; all have other extras."""
+    face = connect(queued_max=room, inflight_max=room)
+    count = 3000
+
+    async def main(client: Client) -> list[Any]:
+        futures = [
+            client.submit("RPUSH", "list", i, timeout=20 + i / 1000)
+            for i in range(count)
+        ]
+        await all_done(futures)
+        return [future.result() for future in futures]
+
+    assert face.run(main) == list(range(1, count + 1))
+    numbers = [b"%d" % i for i in range(count)]
+    assert face.execute("LRANGE", "list", 0, -1) == numbers
+
+
+def test_order_without_room(connect: Connect) -> None:
+    """Single commands and lists of one thread, halved as room is there."""
+    face = connect(queued_max=64, inflight_max=64, timeout=20)
+    rng = random.Random(5)
+
+    async def one_round(client: Client) -> None:
+        await client.execute("DEL", "list")
+        futures: list[asyncio.Future[Any]] = []
+        total = 0
+        for _ in range(100):
+            size = rng.choice((1, 1, 1, 50, 300))
+            rows = [("RPUSH", "list", total + i) for i in range(size)]
+            total += size
+            if size == 1:
+                futures.append(client.submit(*rows[0], timeout=10))
+            else:
+                futures.append(asyncio.ensure_future(client.execute_many(rows)))
+                await asyncio.sleep(0)
+        await all_done(futures)
+        found = await client.execute("LRANGE", "list", 0, -1)
+        assert [int(item) for item in found] == list(range(total))
+
+    for _ in range(6):
+        face.run(one_round)
+
+
+def test_a_bound(connect: Connect, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who never awaits hears that it is too much, at once."""
+    monkeypatch.setattr(shoal.aio._port, "_BACKLOG_MAX", 1000)
+    face = connect(url=NOWHERE, queued_max=100, timeout=20)
+
+    async def main(client: Client) -> None:
+        futures: list[asyncio.Future[Any]] = []
+        for _ in range(40):
+            futures += [client.submit("PING") for _ in range(100)]
+            await asyncio.sleep(0)
+        await asyncio.sleep(0.01)
+        refused = [future for future in futures if future.done()]
+        assert 2500 <= len(refused) <= 3000
+        for future in refused:
+            error = future.exception()
+            assert isinstance(error, shoal.FullError)
+            assert error.fate is Fate.NOT_EXECUTED
+        for future in futures:
+            future.cancel()
+
+    face.run(main)
