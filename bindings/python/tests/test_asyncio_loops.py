@@ -237,9 +237,12 @@ def test_a_close_ends_what_other_loops_wait_for(
     is_used.wait()
 
     async def main() -> None:
-        client.submit("ECHO", "waits behind the other loop's, if there is one line")
+        behind = client.submit("ECHO", "waits, if there is one connection for both")
         await asyncio.sleep(0.01)
         await client.close()
+        await asyncio.wait([behind])
+        if not behind.exception():
+            assert driver == "borrowed"
         with pytest.raises(shoal.ClosedError):
             await client.execute("PING")
 

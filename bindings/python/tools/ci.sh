@@ -98,12 +98,12 @@ make_proxy() { # for the tests of faults
 
 run_tests() {
     "$clean/bin/pip" install --quiet --only-binary :all: \
-        hypothesis pytest pytest-timeout redis uvloop
+        hiredis hypothesis pytest pytest-timeout redis uvloop
     tests/support/with_redis.sh "$clean/bin/python" -m pytest -q "$here/tests"
 }
 
 run_conformance() { # redis-py's own tests, over our classes
-    "$clean/bin/pip" install --quiet --only-binary :all: hiredis pytest-asyncio
+    "$clean/bin/pip" install --quiet --only-binary :all: pytest-asyncio
     "$clean/bin/python" "$here/tests/conformance/run.py" --folder "$folder"
 }
 
