@@ -240,19 +240,19 @@ def test_a_close_ends_what_other_loops_wait_for(
         behind = client.submit("ECHO", "waits, if there is one connection for both")
         await asyncio.sleep(0.01)
         await client.close()
-        await asyncio.wait([behind])
-        if not behind.exception():
-            assert driver == "borrowed"
+        await asyncio.gather(behind, return_exceptions=True)
         with pytest.raises(shoal.ClosedError):
             await client.execute("PING")
 
     own = new_loop(loop)
-    own.run_until_complete(main())
-    own.close()
-    until = time.monotonic() + 5
-    while not ends or f" name={name} ".encode() in server.ask("CLIENT", "LIST"):
-        assert time.monotonic() < until
-        time.sleep(0.001)
-    may_end.set()
-    thread.join()
+    try:
+        own.run_until_complete(main())
+        until = time.monotonic() + 5
+        while not ends or f" name={name} ".encode() in server.ask("CLIENT", "LIST"):
+            assert time.monotonic() < until
+            time.sleep(0.001)
+    finally:
+        own.close()
+        may_end.set()
+        thread.join()
     assert [type(end) for end in ends] == [shoal.ClosedError]
