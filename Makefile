@@ -5,8 +5,8 @@ JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 GENERATOR = $(if $(shell command -v ninja),-G Ninja,)
 CMAKE_OPTIONS ?=
 
-.PHONY: all build configure demo test quick mutants lint fuzz format install uninstall clean \
-    setup wheel test-python
+.PHONY: all build configure demo test test-deep quick mutants lint fuzz format install \
+    uninstall clean setup wheel test-python
 
 all: build
 
@@ -23,15 +23,22 @@ build: configure
 
 demo: configure
 	@cmake --build $(BUILD) -j $(JOBS) --target shoal-bench
-	@$(BUILD)/bin/shoal-bench --profile demo
+	@$(BUILD)/bin/shoal-bench --profile demo --json $(BUILD)/demo.json
+	@echo "results: $(BUILD)/demo.json"
+	@bench/report/report.py $(BUILD)/demo.json || [ $$? -eq 3 ] # 3: no matplotlib
 
+# Every suite once, in minutes; what else CI runs takes half an hour.
 test:
 	@tools/setup.sh --tests
-	@tools/ci.sh
+	@tools/ci.sh test
+
+test-deep:
+	@tools/setup.sh --tests
+	@tools/ci.sh deep
 
 quick: configure
 	@cmake --build $(BUILD) -j $(JOBS) --target unit_tests
-	@ctest --test-dir $(BUILD) -L unit -j $(JOBS) --output-on-failure
+	@ctest --test-dir $(BUILD) -L '^unit$$' -j $(JOBS) --output-on-failure
 
 # dist/*.whl, for the Python of PYTHON and all that are newer.
 PYTHON ?= python3
@@ -44,7 +51,7 @@ test-python:
 	@tools/ci.sh python
 
 mutants: setup
-	@tools/run_mutants.sh
+	@tools/run_mutants.py
 
 lint:
 	@tools/lint.sh
@@ -56,7 +63,7 @@ fuzz:
 	@tools/fuzz.sh $(SECONDS)
 
 format:
-	@find include src tests bench examples bindings -name '*.[ch]' ! -name native.cdef.h \
+	@find include src tests tools bench examples bindings -name '*.[ch]' ! -name native.cdef.h \
 	    -print0 | xargs -0 clang-format -i
 
 install: build

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "interrupt.h"
 
-#include "clock.h"
+#include "load/clock.h"
 
 #include <errno.h>
 #include <fcntl.h>

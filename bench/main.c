@@ -2,14 +2,12 @@
 
 /* shoal-bench: options, server, proxies, plans, reports; in this order. */
 
-#include "compare.h"
-#include "delay_proxy.h"
 #include "interrupt.h"
-#include "machine.h"
-#include "profile.h"
-#include "report_html.h"
-#include "server.h"
-#include "server_info.h"
+#include "profile/profile.h"
+#include "server/delay_proxy.h"
+#include "server/machine.h"
+#include "server/server.h"
+#include "server/server_info.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -32,7 +30,7 @@ typedef struct bench {
     redisContext *control;
     report_context_t context;
     plan_list_t list;
-    size_t verdicts_failed;
+    findings_t findings;
     FILE *out;
 } bench_t;
 
@@ -104,11 +102,12 @@ static delay_proxy_t *find_proxy(bench_t *bench, uint64_t rtt_us)
 {
     char problem[400];
     /* With two CPUs it keeps off the client's; with more it goes where there is room. */
-    const delay_proxy_spec_t spec = {
-        .rtt_us = rtt_us,
-        .link = bench->options.link,
-        .seed = bench->options.seed,
-        .cpu = bench->context.cpus > 2 ? MACHINE_NO_CPU : bench->options.server_cpu};
+    const delay_proxy_spec_t spec = {.rtt_us = rtt_us,
+                                     .link = bench->options.link,
+                                     .seed = bench->options.seed,
+                                     .cpu = bench->context.machine.cpus > 2
+                                                ? MACHINE_NO_CPU
+                                                : bench->options.server_cpu};
 
     for (size_t i = 0; i < bench->proxies_count; i++) {
         if (bench->proxies[i].rtt_us == rtt_us)
@@ -198,7 +197,7 @@ static int measure(bench_t *bench, plan_t *plan)
     if (bench->options.is_csv)
         report_csv(bench->out, plan);
     else if (profile->show)
-        bench->verdicts_failed += profile->show(bench->out, plan);
+        profile->show(&bench->findings, plan);
     fflush(bench->out);
     return rc < 0 ? fail(EXIT_FAILED, "%s", problem) : 0;
 }
@@ -213,8 +212,7 @@ static int measure_all(bench_t *bench)
     for (size_t i = 0; i < bench->list.count && code == 0 && !interrupt_happened(); i++)
         code = measure(bench, &bench->list.plans[i]);
     if (!bench->options.is_csv && bench->options.profile->summarise)
-        bench->verdicts_failed +=
-            bench->options.profile->summarise(bench->out, &bench->list);
+        bench->options.profile->summarise(&bench->findings, &bench->list);
     fflush(bench->out);
     return code;
 }
@@ -228,12 +226,9 @@ static int write_files(const bench_t *bench)
 
     while (count < bench->list.count && plans[count].series_count > 0)
         count++;
-    if (options->json_path &&
-        report_json(options->json_path, plans, count, &bench->context) < 0)
+    if (options->json_path && report_json(options->json_path, plans, count,
+                                          &bench->context, &bench->findings) < 0)
         return fail(EXIT_FAILED, "%s: %s", options->json_path, strerror(errno));
-    if (options->html_path &&
-        report_html(options->html_path, plans, count, &bench->context) < 0)
-        return fail(EXIT_FAILED, "%s: %s", options->html_path, strerror(errno));
     if (options->hdr_path && report_hdr(options->hdr_path, plans, count) < 0)
         return fail(EXIT_FAILED, "%s: %s", options->hdr_path, strerror(errno));
     return 0;
@@ -250,8 +245,8 @@ static int judge(const bench_t *bench)
         return fail(EXIT_INTERRUPTED, "interrupted; this is what was measured so far");
     if (errors > 0)
         return fail(EXIT_FAILED, "%.0f commands failed: these are not results", errors);
-    if (bench->options.is_strict && bench->verdicts_failed > 0)
-        return fail(EXIT_FAILED, "%zu verdicts failed", bench->verdicts_failed);
+    if (bench->options.is_strict && bench->findings.failed > 0)
+        return fail(EXIT_FAILED, "%zu verdicts failed", bench->findings.failed);
     return 0;
 }
 
@@ -285,6 +280,7 @@ static void release(bench_t *bench)
     for (size_t i = 0; i < bench->proxies_count; i++)
         delay_proxy_stop(&bench->proxies[i]);
     server_stop(&bench->server);
+    findings_release(&bench->findings);
     plan_list_release(&bench->list);
     workload_release(&bench->workload);
     options_release(&bench->options);
@@ -306,18 +302,11 @@ int main(int argc, char **argv)
         break;
     }
     bench.server.guard = -1;
-    if (options->compare_path[0]) {
-        int compared = compare_files(options->compare_path[0], options->compare_path[1],
-                                     options->is_strict);
-        options_release(options);
-        return compared;
-    }
     bench.out =
         options->json_path && strcmp(options->json_path, "-") == 0 ? stderr : stdout;
+    bench.findings.out = bench.out;
     machine_raise_descriptors();
-    machine_describe(bench.context.system, bench.context.cpu,
-                     sizeof bench.context.system);
-    bench.context.cpus = machine_cpus();
+    bench.context.machine = machine_describe();
     if (interrupt_catch() < 0)
         return fail(EXIT_FAILED, "no descriptors left");
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "option_rules.h"
 
-#include "profile.h"
-#include "support/fault_spec.h"
+#include "fault_proxy/fault_spec.h"
+#include "profile/profile.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -41,17 +41,6 @@ static const char *set_socket(options_t *options, const char *text)
     options->is_private = false;
     return target_set_text(&options->target.socket_path, text) < 0 ? "out of memory"
                                                                    : NULL;
-}
-
-static const char *set_password(options_t *options, const char *text)
-{
-    return target_set_text(&options->target.password, text) < 0 ? "out of memory"
-                                                                : NULL;
-}
-
-static const char *set_user(options_t *options, const char *text)
-{
-    return target_set_text(&options->target.user, text) < 0 ? "out of memory" : NULL;
 }
 
 static const char *set_mode(options_t *options, const char *text)
@@ -174,6 +163,7 @@ static const char *set_key_pattern(options_t *options, const char *text)
 #define WHOLE(field, min, max) RULE_WHOLE, AT(field), min, max, NULL
 #define NUMBERS(field, min, max) RULE_NUMBERS, AT(field), min, max, NULL
 #define TEXT(field) RULE_TEXT, AT(field), 0, 0, NULL
+#define COPY(field) RULE_COPY, AT(field), 0, 0, NULL
 #define FLAG(field) RULE_SET, AT(field), 0, 0, NULL
 #define HEADING(text) {0, NULL, NULL, RULE_HEADING, 0, 0, 0, NULL, text}
 
@@ -183,8 +173,8 @@ const rule_t option_rules[] = {
     {'h', "host", "HOST", CALL(set_host), "the server's name or address [127.0.0.1]"},
     {'p', "port", "PORT", CALL(set_port), "its port [6379]"},
     {'s', "socket", "PATH", CALL(set_socket), "its Unix socket"},
-    {'a', "password", "PASSWORD", CALL(set_password), "authenticate"},
-    {0, "user", "USER", CALL(set_user), "as this user [the default user]"},
+    {'a', "password", "PASSWORD", COPY(target.password), "authenticate"},
+    {0, "user", "USER", COPY(target.user), "as this user [the default user]"},
     {0, "resp", "2|3", CALL(set_resp), "protocol [3]"},
     {0, "tcp", NULL, FLAG(is_tcp),
      "reach the private server by TCP on 127.0.0.1, not by a Unix socket"},
@@ -265,19 +255,16 @@ const rule_t option_rules[] = {
      "the flush settings of sweep, rate and step, for example off,fixed:100,auto"},
     {0, "batches", "LIST", NUMBERS(batches, 1, 100000), "restrict matrix to these"},
     {0, "strict", NULL, FLAG(is_strict),
-     "exit code 1 if a verdict of the profile fails, or if --compare finds something"
-     " worse"},
+     "exit code 1 if a verdict of the profile fails"},
 
     HEADING("Results"),
-    {0, "json", "FILE", TEXT(json_path), "write everything there; - is standard output"},
-    {0, "html", "FILE", TEXT(html_path), "write a report with charts"},
+    {0, "json", "FILE", TEXT(json_path),
+     "write everything there, for bench/report/report.py and compare.py; - is standard"
+     " output"},
     {0, "hdr", "FILE", TEXT(hdr_path),
      "write the distribution of the latency in microseconds, as HdrHistogram's tools"
      " read it; with several runs, one FILE.N each"},
     {0, "csv", NULL, FLAG(is_csv), "lines of CSV instead of the table"},
-    {0, "compare", "OLD NEW", RULE_COMPARE, 0, 0, 0, NULL,
-     "measure nothing; show what differs between two files of --json, and whether it is"
-     " beyond the noise"},
     {'v', "verbose", NULL, FLAG(is_verbose), "profiles say why each batch left, too"},
     {'q', "quiet", NULL, FLAG(is_quiet), "the table alone"},
     {0, "help", NULL, FLAG(wants_help), "this text"},

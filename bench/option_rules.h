@@ -13,10 +13,10 @@ typedef enum rule_kind {
     RULE_NUMBERS, /* number_list_t, each min .. max */
     RULE_SECONDS, /* decimal seconds to uint64_t microseconds, min .. max of those */
     RULE_TEXT,    /* const char * */
+    RULE_COPY,    /* char *, a copy of its own */
     RULE_SET,     /* bool, true */
     RULE_CLEAR,   /* bool, false */
     RULE_CALL,    /* apply() says what is wrong, or NULL */
-    RULE_COMPARE, /* two texts */
 } rule_kind_t;
 
 typedef struct rule {

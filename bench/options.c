@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "options.h"
 
-#include "machine.h"
 #include "option_rules.h"
-#include "profile.h"
+#include "profile/profile.h"
+#include "server/machine.h"
 
 #include <shoal/version.h>
 #include <stdarg.h>
@@ -31,25 +31,13 @@ static void print_rule(const rule_t *rule)
         return;
     }
     const char *operand = rule->operand ? rule->operand : "";
-    int column = 26;
 
     if (rule->letter)
         snprintf(head, sizeof head, "-%c, --%s %s", rule->letter, rule->name, operand);
     else
         snprintf(head, sizeof head, "    --%s %s", rule->name, operand);
     printf("  %-23s", head);
-    for (const char *word = rule->help; *word != '\0';) {
-        int bytes = (int)strcspn(word, " ");
-        if (column + bytes > 80) {
-            printf("\n%25s", "");
-            column = 26;
-        }
-        printf(" %.*s", bytes, word);
-        column += bytes + 1;
-        word += bytes;
-        word += strspn(word, " ");
-    }
-    printf("\n");
+    report_wrapped(stdout, rule->help, 25, 80);
 }
 
 static void print_help(void)
@@ -67,8 +55,7 @@ static void print_help(void)
            "  shoal-bench -c 128 --rounds 5 --against raw:128,pool,off,fixed:100\n"
            "  shoal-bench --rate 50000 --rounds 3 --against off,fixed:100\n"
            "  shoal-bench --mode sync -c 8 -r 100000 --verify GET key:__key__\n"
-           "  shoal-bench --profile sweep --callers-list 1,128 --rtts 0,200\n"
-           "  shoal-bench --compare before.json after.json\n");
+           "  shoal-bench --profile sweep --callers-list 1,128 --rtts 0,200\n");
 }
 
 static bool read_whole(const rule_t *rule, const char *text, uint64_t *ret_value)
@@ -148,6 +135,10 @@ static bool apply(options_t *options, const rule_t *rule, const char *shown,
     case RULE_TEXT:
         memcpy(field, &text, sizeof text);
         return true;
+    case RULE_COPY:
+        if (target_set_text((char **)(void *)field, text) == 0)
+            return true;
+        return options_complain("%s: out of memory", shown);
     case RULE_SET:
     case RULE_CLEAR:
         *(bool *)field = rule->kind == RULE_SET;
@@ -155,7 +146,6 @@ static bool apply(options_t *options, const rule_t *rule, const char *shown,
     case RULE_CALL:
         problem = rule->apply(options, text);
         return problem ? options_complain("%s %s: %s", shown, text, problem) : true;
-    case RULE_COMPARE:
     case RULE_HEADING:
         break;
     }
@@ -199,13 +189,6 @@ static bool parse_one(options_t *options, int argc, char **argv, int *index)
         text = argv[++*index];
     }
     ++*index;
-    if (rule->kind == RULE_COMPARE) {
-        if (*index >= argc)
-            return options_complain("%s: needs two files, %s", argument, rule->operand);
-        options->compare_path[0] = text;
-        options->compare_path[1] = argv[(*index)++];
-        return true;
-    }
     char shown[40];
     snprintf(shown, sizeof shown, "%.*s", (int)name_bytes, argument);
     return apply(options, rule, shown, text ? text : "");

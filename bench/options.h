@@ -4,11 +4,11 @@
 
 /* What the command line asks for. */
 
-#include "key_pattern.h"
-#include "strategy.h"
-#include "support/fault_carriage.h"
-#include "target.h"
-#include "workload.h"
+#include "fault_proxy/fault_carriage.h"
+#include "load/key_pattern.h"
+#include "load/strategy.h"
+#include "load/target.h"
+#include "load/workload.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -81,11 +81,9 @@ typedef struct options {
     strategy_list_t flushes;
     bool is_strict;
 
-    const char *against;         /* LIST; options_parse() turns it into strategies */
-    const char *compare_path[2]; /* old and new; NULL: measure */
-    const char *json_path;       /* NULL: no; "-": standard output */
-    const char *html_path;       /* NULL: no */
-    const char *hdr_path;        /* NULL: no */
+    const char *against;   /* LIST; options_parse() turns it into strategies */
+    const char *json_path; /* NULL: no; "-": standard output */
+    const char *hdr_path;  /* NULL: no */
     bool is_csv;
     bool is_quiet;
     bool is_verbose;

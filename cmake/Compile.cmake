@@ -6,6 +6,15 @@ include(CheckLinkerFlag)
 include(CMakeDependentOption)
 cmake_dependent_option(SHOAL_HARDEN "Harden optimised builds" ON "NOT SHOAL_SANITIZE" OFF)
 
+# clang's objects for this hold no machine code: libshoal.a would be of no use without it.
+include(CheckIPOSupported)
+check_ipo_supported(RESULT has_lto OUTPUT no_lto LANGUAGES C)
+if(SHOAL_SANITIZE OR CMAKE_BUILD_TYPE MATCHES "^(Debug)?$" OR
+    NOT CMAKE_C_COMPILER_ID STREQUAL "GNU")
+  set(has_lto OFF)
+endif()
+cmake_dependent_option(SHOAL_LTO "Optimise the library as a whole" ON has_lto OFF)
+
 add_library(shoal_build INTERFACE)
 add_library(shoal_dev INTERFACE)
 target_link_libraries(shoal_dev INTERFACE shoal_build)
@@ -74,10 +83,3 @@ endfunction()
 shoal_choose(SHOAL_WAKER timerfd uv SHOAL_WAKER_TIMERFD)
 shoal_choose(SHOAL_NOTIFIER eventfd pipe SHOAL_NOTIFIER_EVENTFD)
 shoal_choose(SHOAL_PARKER futex semaphore SHOAL_PARKER_FUTEX)
-
-if(SHOAL_MUTANT)
-  string(TOUPPER "${SHOAL_MUTANT}" mutant)
-  string(MAKE_C_IDENTIFIER "SHOAL_MUTANT_${mutant}" mutant)
-  target_compile_definitions(shoal_dev INTERFACE ${mutant}=1)
-  message(WARNING "This build contains a deliberate bug: ${mutant}")
-endif()

@@ -58,7 +58,7 @@ run_gcc() {
 
 run_tidy() {
     configure "$build/clang" -DCMAKE_C_COMPILER=clang &&
-        find src bench examples -name '*.c' -print0 |
+        find src bench examples tools -name '*.c' -print0 |
         xargs -0 -P "$jobs" -n 4 clang-tidy --quiet -p "$build/clang"
 }
 
@@ -70,9 +70,9 @@ run_cppcheck() {
         --suppress=missingIncludeSystem --suppress=nullPointerRedundantCheck \
         --template='{file}:{line}: {severity}: {message} [{id}]' \
         -D_GNU_SOURCE -DSHOAL_NOTIFIER_EVENTFD=1 -DSHOAL_PARKER_FUTEX=1 \
-        -DSHOAL_WAKER_TIMERFD=1 -D__linux__ -I include -I src -I tests -I bench \
+        -DSHOAL_WAKER_TIMERFD=1 -D__linux__ -I include -I src -I tests -I tools -I bench \
         -I bench/peers/c \
-        include src bench examples tests
+        include src bench examples tests tools
 }
 
 for tool in gcc clang-tidy cppcheck; do

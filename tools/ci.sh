@@ -1,13 +1,19 @@
 #!/usr/bin/env bash
-# ci.sh [stage ...]: everything CI runs, or the named stages only.
+# ci.sh [test | deep | stage ...]: what CI runs, in two tiers.
+#
+#   test   every suite once, without sanitizers (the default)
+#   deep   the suites again in other builds, and what looks at the sources and at the suites
+#
 # Logs are in build/ci/<stage>.log; the first stage that fails ends the run.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 1
 
 jobs=$(nproc 2>/dev/null || echo 2)
 logs=build/ci
-stages=(lint analysis gcc clang asan tsan portable python mutants fuzz coverage)
-summary=()
+first=(lint gcc python)
+deep=(analysis clang asan tsan portable wheels mutants fuzz coverage)
+summary=() cpu=0
+said=() # by the runners, at their ends
 started=$SECONDS
 mkdir -p "$logs"
 
@@ -26,17 +32,19 @@ configure() {
 
 compile() { cmake --build "$logs/$1" -j "$jobs" "${@:2}"; }
 
-# tests <stage> <labels, as a regular expression; empty: all>
+# tests <stage> <labels, as a regular expression> [option of ctest ...]
+# Most of them wait, for servers and deadlines: hence three times the jobs.
 tests() {
-    ctest --test-dir "$logs/$1" --output-on-failure --no-tests=error -j "$jobs" \
-        ${2:+-L "$2"}
+    ctest --test-dir "$logs/$1" --output-on-failure --no-tests=error \
+        -j $((3 * jobs)) -L "$2" "${@:3}"
 }
 
 run_lint() { tools/lint.sh; }
 
-run_gcc() { # also the lint, abi, headers and package tests
+# The lint, abi, headers and package tests as well, but those that tools/lint.sh runs.
+run_gcc() {
     configure gcc -DCMAKE_C_COMPILER=gcc -DCMAKE_BUILD_TYPE=RelWithDebInfo &&
-        compile gcc && tests gcc ""
+        compile gcc && tests gcc . -E '^lint/(layers|mirror|header_docs|command_table)$'
 }
 
 run_clang() {
@@ -52,7 +60,8 @@ run_asan() {
 # Some kernels place memory where ThreadSanitizer cannot follow; without
 # randomisation they do not.
 run_tsan() {
-    configure tsan -DCMAKE_C_COMPILER=clang -DSHOAL_SANITIZE=thread &&
+    configure tsan -DCMAKE_C_COMPILER=clang -DSHOAL_SANITIZE=thread \
+        -DSHOAL_BUILD_BENCH=OFF &&
         compile tsan || return 1
     if setarch "$(uname -m)" -R true 2>/dev/null; then
         setarch "$(uname -m)" -R tools/ci.sh --tests tsan '^(unit|fuzz|fault|integration|example)$'
@@ -70,9 +79,16 @@ run_portable() {
         tests portable '^(fault|integration)$'
 }
 
-run_python() { bindings/python/tools/ci.sh "$logs/python"; }
+run_python() {
+    configure gcc -DCMAKE_C_COMPILER=gcc -DCMAKE_BUILD_TYPE=RelWithDebInfo >/dev/null &&
+        compile gcc --target shoal-fault-proxy >/dev/null || return 1
+    SHOAL_FAULT_PROXY=$PWD/$logs/gcc/bin/shoal-fault-proxy \
+        bindings/python/tools/ci.sh "$logs/python"
+}
 
-run_mutants() { tools/run_mutants.sh --quick "$logs/mutants"; } # make mutants: all
+run_wheels() { bindings/python/tools/ci.sh "$logs/python" wheels; }
+
+run_mutants() { tools/run_mutants.py --quick "$logs/mutants"; } # make mutants: all
 
 run_fuzz() { # a few seconds each; without clang there is nothing to run
     tools/fuzz.sh 5
@@ -87,12 +103,13 @@ run_coverage() { tools/coverage.sh "$logs/coverage"; }
 describe() {
     case $1 in
     lint) echo "layers, mirror, header docs, command table, format" ;;
-    gcc) echo "release build, gcc -Werror, every test" ;;
+    gcc) echo "release build, gcc -Werror, every test of the C code" ;;
     clang) echo "release build, clang -Werror, unit and sim" ;;
     asan) echo "AddressSanitizer, UBSan, leaks: all but packaging" ;;
     tsan) echo "ThreadSanitizer: unit, fault, integration, examples" ;;
     portable) echo "without timerfd and eventfd: fault and integration" ;;
-    python) echo "wheels, types, the binding from a clean environment" ;;
+    python) echo "types, a wheel, the binding in a clean environment, every test" ;;
+    wheels) echo "the wheel from the tree has what that from the archive has" ;;
     mutants) echo "the simulation finds every seeded bug" ;;
     fuzz) echo "libFuzzer: each target for a few seconds" ;;
     analysis) echo "clang-tidy, gcc -fanalyzer, cppcheck: no findings" ;;
@@ -101,45 +118,61 @@ describe() {
     esac
 }
 
+# The runners' own words: of ctest, pytest, and the tools of the deep stages.
+runners='^[0-9]+% tests passed|^Total Test time|^The following tests FAILED|^[[:space:]]+[0-9]+ - '
+runners+='|^[0-9]+ (passed|failed).* in [0-9.]+s|^conformance: '
+runners+='|^[0-9]+ mutants|killed by|^[0-9]+ targets|^fuzz: |^[a-z-]+ +0 findings|^all '
+runners+='|^wheels ok'
+
 print_summary() {
-    printf '\n%-10s %-8s %6s  %s\n' stage result seconds what
+    printf '\n'
+    printf '%s\n' "${said[@]}"
+    printf '\n%-10s %-8s %7s %7s  %s\n' stage result seconds cpu what
     printf '%s\n' "${summary[@]}"
     printf '%d s in all\n' $((SECONDS - started))
 }
 
+# Sets `cpu` to the seconds of processor that this script's children have used.
+count_cpu() {
+    times >"$logs/times" # in this shell: another one has other children
+    cpu=$(awk -F'[ms ]+' 'NR == 2 { printf "%d", $1 * 60 + $2 + $3 * 60 + $4 }' \
+        "$logs/times")
+}
+
+# finish <stage> <result> <begun> <cpu at its begin>
+finish() {
+    count_cpu
+    summary+=("$(printf '%-10s %-8s %7d %7d  %s' "$1" "$2" $((SECONDS - $3)) \
+        $((cpu - $4)) "$(describe "$1")")")
+    said+=("--- $1" "$(grep -E "$runners" "$logs/$1.log")")
+}
+
 run_stage() {
-    local stage=$1 begun=$SECONDS rc
+    local stage=$1 begun=$SECONDS cpu_begun
+    count_cpu
+    cpu_begun=$cpu
     printf '\n=== %s: %s\n' "$stage" "$(describe "$stage")"
-    if [ "$stage" = gcc ] || [ "$stage" = lint ]; then
-        "run_$stage" 2>&1 | tee "$logs/$stage.log"
-        rc=${PIPESTATUS[0]}
-    else
-        "run_$stage" >"$logs/$stage.log" 2>&1
-        rc=$?
-        if [ "$rc" = 0 ]; then
-            grep -E '^[0-9]+% tests passed|^[0-9]+ mutants|killed by|^[0-9]+ targets|^fuzz: |^[a-z-]+ +0 findings|^all ' "$logs/$stage.log"
-        else
-            tail -n 60 "$logs/$stage.log"
-        fi
+    if "run_$stage" >"$logs/$stage.log" 2>&1; then
+        finish "$stage" ok "$begun" "$cpu_begun"
+        printf 'ok, %d s\n' $((SECONDS - begun))
+        return
     fi
-    if [ "$rc" != 0 ]; then
-        summary+=("$(printf '%-10s %-8s %6d  %s' "$stage" FAILED $((SECONDS - begun)) \
-            "$(describe "$stage")")")
-        print_summary
-        echo "FAILED: $stage; the log is $logs/$stage.log"
-        exit 1
-    fi
-    summary+=("$(printf '%-10s %-8s %6d  %s' "$stage" ok $((SECONDS - begun)) \
-        "$(describe "$stage")")")
+    tail -n 80 "$logs/$stage.log"
+    finish "$stage" FAILED "$begun" "$cpu_begun"
+    print_summary
+    echo "FAILED: $stage; the log is $logs/$stage.log"
+    exit 1
 }
 
 if [ "${1:-}" = --tests ]; then
     tests "$2" "$3"
     exit
 fi
-if [ $# -gt 0 ]; then
-    stages=("$@")
-fi
+case ${1:-test} in
+test) stages=("${first[@]}") ;;
+deep) stages=("${deep[@]}") ;;
+*) stages=("$@") ;;
+esac
 for stage in "${stages[@]}"; do
     describe "$stage" >/dev/null || { echo "ci: no stage '$stage'" >&2; exit 2; }
 done

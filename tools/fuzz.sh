@@ -2,14 +2,20 @@
 # fuzz.sh [seconds [target ...]]: run each fuzz target of tests/fuzz for so many seconds
 # (default 10), with libFuzzer, ASan and UBSan.  Needs clang.
 #
-# Starts from the corpus of the repository and from what earlier runs found; new entries
-# go to build/fuzz/corpus/<target>, findings to build/fuzz/findings/<target>.
+# A run starts from the corpus of the repository and from what earlier runs found.  It
+# writes new inputs to build/fuzz/corpus/<target> and findings to
+# build/fuzz/findings/<target>, and nothing into the repository.
+#
+# fuzz.sh --minimise [target ...]: rewrite the corpora of the repository.  Of their inputs,
+# of those that the runs found, and of pairs of them in a row, libFuzzer keeps few that
+# together reach every edge.  Seeds and regressions stay, whatever they reach.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 1
 
 seconds=${1:-10}
 targets=("${@:2}")
 build=build/fuzz
+input_bytes_max=2048
 jobs=$(nproc 2>/dev/null || echo 2)
 failed=0
 
@@ -17,10 +23,14 @@ command -v clang >/dev/null || {
     echo "fuzz: skipped, there is no clang"
     exit 77
 }
-[[ $seconds =~ ^[1-9][0-9]*$ ]] || {
-    echo "usage: tools/fuzz.sh [seconds [target ...]]" >&2
+[[ $seconds =~ ^([1-9][0-9]*|--minimise)$ ]] || {
+    echo "usage: tools/fuzz.sh [seconds | --minimise [target ...]]" >&2
     exit 2
 }
+
+# corpus_of <target>: the scanner reads the streams of the decoder.
+corpus_of() { echo "tests/fuzz/corpus/${1/#scanner/decoder}"; }
+
 make_targets() {
     local options=()
     if [ ! -f "$build/CMakeCache.txt" ] && command -v ninja >/dev/null; then
@@ -43,10 +53,10 @@ run() {
     mkdir -p "$build/corpus/$target" "$build/findings/$target"
     ASAN_OPTIONS=detect_leaks=1:detect_stack_use_after_return=1 \
         UBSAN_OPTIONS=print_stacktrace=1 \
-        "$build/tests/fuzz/fuzz/fuzz_$target" -max_total_time="$seconds" -max_len=2048 \
-        -timeout=20 -rss_limit_mb=2048 -print_final_stats=1 -dict="$dictionary" \
+        "$build/tests/fuzz/fuzz/fuzz_$target" -max_total_time="$seconds" \
+        -max_len=$input_bytes_max -timeout=20 -rss_limit_mb=2048 -print_final_stats=1 -dict="$dictionary" \
         -artifact_prefix="$build/findings/$target/" "$build/corpus/$target" \
-        "tests/fuzz/corpus/$target" >"$build/$target.log" 2>&1
+        "$(corpus_of "$target")" >"$build/$target.log" 2>&1
     echo $? >"$build/$target.rc"
 }
 
@@ -71,7 +81,65 @@ explain() {
     grep -vE '^(#[0-9]+[[:space:]]|INFO:|stat::|Dictionary)|NEW_FUNC|fuzzer::' \
         "$build/$target.log" | head -n 20
     echo "the log is $build/$target.log; to replay:"
-    echo "    $build/tests/fuzz/fuzz/fuzz_$target ${input:-tests/fuzz/corpus/$target/*}"
+    echo "    $build/tests/fuzz/fuzz/fuzz_$target ${input:-$(corpus_of "$target")/*}"
+}
+
+# join <folder> <joined>: writes inputs that are two of the folder in a row, the second one
+# often without its first bytes, which configure the target.
+join() {
+    python3 - "$@" <<'EOF'
+import itertools, pathlib, random, sys
+folder, joined = map(pathlib.Path, sys.argv[1:])
+random.seed(1)
+inputs = [path.read_bytes() for path in sorted(folder.iterdir())]
+pairs = list(itertools.permutations(inputs, 2))
+for number, (first, second) in enumerate(random.sample(pairs, min(len(pairs), 3000))):
+    (joined / str(number)).write_bytes(first + second[random.randrange(6) :])
+EOF
+}
+
+# reach_all <corpus> <kept> <folder ...>: copies inputs of the folders to <kept>, until it
+# reaches all edges that they reach, in every target that reads this corpus.
+reach_all() {
+    local corpus=$1 kept=$2 target
+    for target in "${all[@]}"; do
+        [ "$(corpus_of "$target")" = "$corpus" ] || continue
+        "$build/tests/fuzz/fuzz/fuzz_$target" -set_cover_merge=1 -use_counters=0 \
+            -max_len=$input_bytes_max "$kept" "${@:3}" >"$build/$target.log" 2>&1 || {
+            tail -n 20 "$build/$target.log"
+            return 1
+        }
+    done
+}
+
+# minimise <corpus>: an input that stays keeps its name.
+minimise() {
+    local corpus=$1 work=$build/minimised sources=("$1") target file number=1
+    for target in "${all[@]}"; do
+        [ "$(corpus_of "$target")" = "$corpus" ] && [ -d "$build/corpus/$target" ] &&
+            sources+=("$build/corpus/$target")
+    done
+    rm -rf "$work"
+    mkdir -p "$work"/{first,joined,kept}
+    find "$corpus" \( -name 'seed_*' -o -name 'regression_*' \) \
+        -exec cp -t "$work/kept" {} +
+    reach_all "$corpus" "$work/first" "${sources[@]}" &&
+        join "$work/first" "$work/joined" &&
+        reach_all "$corpus" "$work/kept" "$work/first" "$work/joined" || return 1
+
+    # libFuzzer names the inputs by the SHA-1 of their content.
+    for file in "$corpus"/cover_*; do
+        [ -e "$file" ] || continue
+        rm "$work/kept/$(sha1sum "$file" | cut -c 1-40)" 2>/dev/null || rm "$file"
+    done
+    for file in "$work"/kept/*; do
+        case ${file##*/} in seed_* | regression_*) continue ;; esac
+        while [ -e "$corpus/cover_$(printf %02d $number)" ]; do
+            number=$((number + 1))
+        done
+        mv "$file" "$corpus/cover_$(printf %02d $number)"
+    done
+    printf '%-16s %d inputs\n' "${corpus##*/}" "$(find "$corpus" -type f | wc -l)"
 }
 
 mkdir -p "$build"
@@ -92,6 +160,14 @@ for target in "${targets[@]}"; do
         exit 2
     }
 done
+
+if [ "$seconds" = --minimise ]; then
+    mapfile -t corpora < <(for target in "${targets[@]}"; do corpus_of "$target"; done | sort -u)
+    for corpus in "${corpora[@]}"; do
+        minimise "$corpus" || exit 1
+    done
+    exec python3 tools/check_corpus.py
+fi
 
 for target in "${targets[@]}"; do
     while [ "$(jobs -pr | wc -l)" -ge "$jobs" ]; do

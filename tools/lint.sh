@@ -20,7 +20,7 @@ step() {
 formatted() {
     command -v clang-format >/dev/null || { echo "no clang-format"; return 77; }
     local bad
-    bad=$(find include src tests bench examples bindings -name '*.[ch]' \
+    bad=$(find include src tests tools bench examples bindings -name '*.[ch]' \
         ! -name native.cdef.h -print0 | # cffi's "..." is not C
         xargs -0 -r clang-format --dry-run 2>&1 |
         sed -n 's/^\([^:]*\):[0-9]*:[0-9]*: .*/\1/p' | sort | uniq -c)
@@ -50,6 +50,8 @@ plain_sources() {
 step "layers" python3 tools/check_layers.py
 step "mirror" python3 tools/check_mirror.py
 step "header docs" python3 tools/check_header_docs.py
+step "mutants" python3 tools/run_mutants.py --check
+step "fuzz corpora" python3 tools/check_corpus.py
 step "command table" python3 tools/gen_command_table.py --check
 step "cdef" python3 bindings/python/tools/check_cdef.py
 step "sources" plain_sources

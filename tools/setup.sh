@@ -36,7 +36,9 @@ if [ "${1:-}" = --tests ]; then
         "clang-tidy         clang-tidy --version"
         "cppcheck           cppcheck --version"
         "gcovr              gcovr --version"
+        "iproute2           ip -V"
         "spin               spin -V"
+        "python3-matplotlib has_matplotlib"
         "python3-venv       python3 -c 'import ensurepip'"
         "libclang-rt-14-dev clang_has_sanitizers"
     )
@@ -46,6 +48,11 @@ clang_has_sanitizers() {
     [ -e "$(clang -print-file-name=libclang_rt.asan-x86_64.a)" ] ||
         [ -e "$(clang -print-file-name=libclang_rt.asan-$(uname -m).a)" ] ||
         [ -e "$(clang -print-resource-dir)/lib/linux/libclang_rt.asan-$(uname -m).a" ]
+}
+
+# The package is for the system's Python; report.py goes to that one by itself.
+has_matplotlib() {
+    python3 -c 'import matplotlib' || /usr/bin/python3 -c 'import matplotlib'
 }
 
 python_has_headers() {

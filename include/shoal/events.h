@@ -56,12 +56,34 @@ SHOAL_EXTERN const char *shoal_event_detail(const shoal_event_t *event);
 SHOAL_EXTERN uint64_t shoal_event_delay_us(const shoal_event_t *event);
 
 /**
- * Number of the connection: 1 for the first that was dialed, then upwards.
+ * Number of the attempt to connect: 1 for the first time that this connection was
+ * dialed, then upwards.
  *
  * Threads: loop
  * Since:   0.1
  */
 SHOAL_EXTERN uint64_t shoal_event_epoch(const shoal_event_t *event);
+
+/**
+ * Which of the client's connections it happened to: a number from 1 upwards that stays
+ * with the connection however often it is dialed anew; see
+ * shoal_stats_get_connection().
+ *
+ * Threads: loop
+ * Errors:  none
+ * Since:   0.1
+ */
+SHOAL_EXTERN uint64_t shoal_event_connection(const shoal_event_t *event);
+
+/**
+ * The server that this connection leads to: "host:port", "[::1]:6379", or the path of a
+ * Unix socket.  Never NULL; lives until the callback returns.
+ *
+ * Threads: loop
+ * Errors:  none
+ * Since:   0.1
+ */
+SHOAL_EXTERN const char *shoal_event_server(const shoal_event_t *event);
 
 #ifdef __cplusplus
 }

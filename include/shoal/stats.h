@@ -108,6 +108,26 @@ SHOAL_EXTERN int shoal_stats_get(shoal_client_t *client, shoal_stats_t *ret_stat
                                  size_t stats_bytes);
 
 /**
+ * The same for one connection of the client.  Fields that are the client's as a whole
+ * are 0: commands, refused, wakeups, caller_wakeups, direct_calls, handovers, turns,
+ * latency.
+ *
+ * @param connection  number of the connection, from 1; shoal_event_connection() tells it
+ * @param ret_stats   receives the figures; untouched on failure
+ * @param stats_bytes sizeof(shoal_stats_t) of the caller, as for shoal_stats_get()
+ *
+ * Threads: any
+ * Blocks:  never
+ * Errors:  SHOAL_EINVAL ret_stats is NULL
+ *          SHOAL_ENOENT the client has no such connection
+ *          SHOAL_EFORK  the client belongs to the parent process
+ * Since:   0.1
+ */
+SHOAL_EXTERN int shoal_stats_get_connection(shoal_client_t *client, uint64_t connection,
+                                            shoal_stats_t *ret_stats,
+                                            size_t stats_bytes);
+
+/**
  * The smallest latency, in microseconds, that falls into a bucket of the latency
  * histograms.  Buckets 0 .. 7 are 1 us wide; after them each power of two has 4.
  *

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "api/options.h"
+#include <shoal/options.h>
 
 #include "base/alloc.h"
-
+#include "core/options.h"
 #include <shoal/errors.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -13,34 +13,6 @@
 #define MINUTE_US UINT64_C(60000000)
 #define GIB (UINT64_C(1) << 30)
 
-void shoal__options_defaults(shoal_options_t *options)
-{
-    *options = (shoal_options_t){
-        .port = 6379,
-        .protocol = 3,
-        .timeout_us = 5000000,
-        .connect_timeout_us = 2000000,
-        .handshake_timeout_us = 5000000,
-        .stall_timeout_us = 5000000,
-        .ping_idle_us = 10000000,
-        .backoff_base_us = 50000,
-        .backoff_max_us = 10000000,
-        .offline_mode = SHOAL_OFFLINE_QUEUE,
-        .queued_max = 65536,
-        .inflight_max = 16384,
-        .bytes_max = 67108864,
-        .reply_bytes_max = 536870912,
-        .reply_elements_max = 16777216,
-        .reply_depth_max = 1024,
-        .attempts_max = 3,
-        .integrity = SHOAL_INTEGRITY_DETECT,
-        .is_settling = true,
-        .flush_mode = SHOAL_FLUSH_AUTO,
-        .flush_pause_us = SHOAL__FLUSH_BUDGET_US_DEFAULT,
-        .log_level = SHOAL_LOG_ERROR,
-    };
-}
-
 /* --- life --- */
 
 int shoal_options_new(shoal_options_t **ret_options)
@@ -50,62 +22,9 @@ int shoal_options_new(shoal_options_t **ret_options)
     return shoal__options_copy(NULL, ret_options);
 }
 
-static void free_secret(char *text)
-{
-    if (text)
-        shoal__wipe_free(text, strlen(text));
-}
-
 void shoal_options_free(shoal_options_t *options)
 {
-    if (!options)
-        return;
-    shoal__free(options->host);
-    shoal__free(options->unix_path);
-    free_secret(options->user);
-    free_secret(options->password);
-    shoal__free(options->client_name);
-    shoal__free(options);
-}
-
-/* *ret_copy becomes a copy of `text`, NULL stays NULL. */
-static int copy_text(const char *text, char **ret_copy)
-{
-    char *copy = NULL;
-
-    if (text && !(copy = shoal__strdup(text)))
-        return SHOAL_ENOMEM;
-    *ret_copy = copy;
-    return 0;
-}
-
-int shoal__options_copy(const shoal_options_t *from, shoal_options_t **ret)
-{
-    char localhost[] = "127.0.0.1";
-    shoal_options_t defaults;
-    shoal_options_t *copy = shoal__malloc(sizeof *copy);
-    if (!copy)
-        return SHOAL_ENOMEM;
-
-    if (!from) {
-        shoal__options_defaults(&defaults);
-        defaults.host = localhost;
-        from = &defaults;
-    }
-    *copy = *from;
-    copy->host = copy->unix_path = copy->user = copy->password = copy->client_name =
-        NULL;
-
-    if (copy_text(from->host, &copy->host) < 0 ||
-        copy_text(from->unix_path, &copy->unix_path) < 0 ||
-        copy_text(from->user, &copy->user) < 0 ||
-        copy_text(from->password, &copy->password) < 0 ||
-        copy_text(from->client_name, &copy->client_name) < 0) {
-        shoal_options_free(copy);
-        return SHOAL_ENOMEM;
-    }
-    *ret = copy;
-    return 0;
+    shoal__options_free(options);
 }
 
 /* --- setters --- */
@@ -135,7 +54,7 @@ static int set_int(int *field, int value, int min, int max)
 static int set_text(char **field, const char *text)
 {
     char *copy;
-    if (copy_text(text, &copy) < 0)
+    if (shoal__options_copy_text(text, &copy) < 0)
         return SHOAL_ENOMEM;
     shoal__free(*field);
     *field = copy;
@@ -170,12 +89,13 @@ int shoal_options_set_auth(shoal_options_t *options, const char *user,
 
     if (!options || (user && !password))
         return SHOAL_EINVAL;
-    if (copy_text(user, &user_copy) < 0 || copy_text(password, &password_copy) < 0) {
-        free_secret(user_copy);
+    if (shoal__options_copy_text(user, &user_copy) < 0 ||
+        shoal__options_copy_text(password, &password_copy) < 0) {
+        shoal__options_free_secret(user_copy);
         return SHOAL_ENOMEM;
     }
-    free_secret(options->user);
-    free_secret(options->password);
+    shoal__options_free_secret(options->user);
+    shoal__options_free_secret(options->password);
     options->user = user_copy;
     options->password = password_copy;
     return 0;

@@ -4,8 +4,8 @@
  * decodes in place, and that is wiped in the end.  Whatever it does not understand is
  * an error: a misread URL could send credentials to the wrong host.
  */
-#include "api/options.h"
 #include "base/alloc.h"
+#include "core/options.h"
 
 #include <arpa/inet.h>
 #include <shoal/errors.h>

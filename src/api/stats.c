@@ -1,86 +1,45 @@
 /* SPDX-License-Identifier: MIT */
 #include <shoal/stats.h>
 
-#include "api/client.h"
+#include "client/client.h"
+#include "client/stats.h"
 #include <shoal/errors.h>
 #include <string.h>
 
-static void read_all(uint64_t *to, const shoal__counter_t *from, size_t count)
+/* The caller may have been compiled with another version, and know other fields. */
+static void hand_over(const shoal_stats_t *stats, shoal_stats_t *ret_stats,
+                      size_t stats_bytes)
 {
-    for (size_t i = 0; i < count; i++)
-        to[i] = shoal__counter_get(&from[i]);
-}
-
-static void read_pipe(shoal_stats_t *to, const shoal__pipe_t *pipe)
-{
-    const shoal__pipe_stats_t *from = &pipe->stats;
-
-    to->completed = shoal__counter_get(&from->completed);
-    to->replies = shoal__counter_get(&from->replies);
-    to->error_replies = shoal__counter_get(&from->error_replies);
-    to->timeouts = shoal__counter_get(&from->timeouts);
-    to->cancels = shoal__counter_get(&from->cancels);
-    to->failures = shoal__counter_get(&from->failures);
-    to->retries = shoal__counter_get(&from->retries);
-    to->zombies_dropped = shoal__counter_get(&from->zombies_dropped);
-    to->pushes = shoal__counter_get(&from->pushes);
-    to->flushes = shoal__counter_get(&from->flushes);
-    to->fences = shoal__counter_get(&from->fences);
-    to->fences_unclear = shoal__counter_get(&from->fences_unclear);
-    to->settled = shoal__counter_get(&from->settled);
-    to->unsettled = shoal__counter_get(&from->unsettled);
-    to->queued_now = shoal__counter_get(&from->queued_now);
-    to->inflight_now = shoal__counter_get(&from->inflight_now);
-    to->bytes_now = shoal__counter_get(&from->bytes_now);
-    read_all(to->batch_histogram, from->batch_histogram, SHOAL_STATS_BATCH_BUCKETS);
-    read_all(to->flush_reasons, from->flush_reasons, SHOAL_FLUSH_REASONS);
-    to->holds = shoal__counter_get(&from->holds);
-    to->probes = shoal__counter_get(&from->probes);
-    to->trials = shoal__counter_get(&from->trials);
-    to->callers_now = shoal__counter_get(&from->callers_now);
-    to->is_open_now = shoal__counter_get(&from->is_open_now);
-    to->gap_ns_now = shoal__counter_get(&from->gap_ns_now);
-    to->rtt_us_now = shoal__counter_get(&from->rtt_us_now);
-    to->late_us_now = shoal__counter_get(&from->late_us_now);
-    for (size_t stage = 0; stage < SHOAL_STAGES; stage++)
-        read_all(to->latency[stage], pipe->times.latency[stage],
-                 SHOAL_STATS_LATENCY_BUCKETS);
-}
-
-static void read_conn(shoal_stats_t *to, const shoal__conn_stats_t *from)
-{
-    to->writes = shoal__counter_get(&from->writes);
-    to->reads = shoal__counter_get(&from->reads);
-    to->bytes_out = shoal__counter_get(&from->bytes_out);
-    to->bytes_in = shoal__counter_get(&from->bytes_in);
-    to->connects = shoal__counter_get(&from->connects);
-    to->losses = shoal__counter_get(&from->losses);
-    to->desyncs = shoal__counter_get(&from->desyncs);
+    memset(ret_stats, 0, stats_bytes);
+    memcpy(ret_stats, stats, stats_bytes < sizeof *stats ? stats_bytes : sizeof *stats);
 }
 
 int shoal_stats_get(shoal_client_t *client, shoal_stats_t *ret_stats,
                     size_t stats_bytes)
 {
-    shoal_stats_t stats = {0};
+    shoal_stats_t stats;
 
     if (!ret_stats)
         return SHOAL_EINVAL;
     if (shoal__client_is_foreign(client))
         return SHOAL_EFORK;
-    read_pipe(&stats, &client->route.conn.pipe);
-    read_conn(&stats, &client->route.conn.stats);
-    stats.commands = shoal__counter_get(&client->commands) +
-                     shoal__counter_get(&client->inbox.commands);
-    stats.refused = shoal__counter_get(&client->refused) +
-                    shoal__counter_get(&client->refused_here) +
-                    shoal__counter_get(&client->inbox.refused);
-    stats.turns = shoal__counter_get(&client->turns);
-    stats.wakeups = shoal__counter_get(&client->inbox.wakeups);
-    stats.caller_wakeups = shoal__counter_get(&client->caller_wakeups);
-    stats.direct_calls = shoal__counter_get(&client->direct_calls);
-    stats.handovers = shoal__counter_get(&client->inbox.handovers);
-
-    memset(ret_stats, 0, stats_bytes);
-    memcpy(ret_stats, &stats, stats_bytes < sizeof stats ? stats_bytes : sizeof stats);
+    shoal__stats_read(client, &stats);
+    hand_over(&stats, ret_stats, stats_bytes);
     return 0;
+}
+
+int shoal_stats_get_connection(shoal_client_t *client, uint64_t connection,
+                               shoal_stats_t *ret_stats, size_t stats_bytes)
+{
+    shoal_stats_t stats;
+    int rc;
+
+    if (!ret_stats)
+        return SHOAL_EINVAL;
+    if (shoal__client_is_foreign(client))
+        return SHOAL_EFORK;
+    rc = shoal__stats_read_connection(client, connection, &stats);
+    if (rc == 0)
+        hand_over(&stats, ret_stats, stats_bytes);
+    return rc;
 }

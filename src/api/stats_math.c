@@ -7,7 +7,7 @@ static uint64_t edge_us(size_t bucket)
     if (bucket < 8)
         return bucket;
 
-    /* Four to each power of two from 8 = 4 << 1 on; core/stage_times.c is the inverse. */
+    /* Four to each power of two from 8 = 4 << 1 on; core/pipe/stage_times.c is the inverse. */
     size_t power = (bucket - 8) / 4, quarter = (bucket - 8) % 4;
     return (uint64_t)(4 + quarter) << (power + 1);
 }

@@ -33,6 +33,17 @@ static inline void shoal__list_append(shoal__list_t *list, shoal__list_t *node)
     list->previous = node;
 }
 
+/* Move all nodes of `from` into `to`, which is uninitialised. */
+static inline void shoal__list_move(shoal__list_t *from, shoal__list_t *to)
+{
+    shoal__list_init(to);
+    if (shoal__list_is_empty(from))
+        return;
+    *to = *from;
+    to->next->previous = to->previous->next = to;
+    shoal__list_init(from);
+}
+
 static inline void shoal__list_remove(shoal__list_t *node)
 {
     node->next->previous = node->previous;

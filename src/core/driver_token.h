@@ -39,7 +39,7 @@ typedef enum shoal__driver {
 typedef enum shoal__driver_event {
     /* A thread begins a blocking call.  Quiet: nothing is queued or outstanding. */
     SHOAL__DRIVER_ON_CALL,
-    /* Something was left in the inbox. */
+    /* Something was left in the mailbox. */
     SHOAL__DRIVER_ON_PUSH,
     /* The driver ran one iteration.  Quiet: the connection is ready, and nothing is
      * queued, outstanding or owed but the direct caller's own command. */
@@ -59,7 +59,7 @@ typedef enum shoal__driver_event {
 typedef enum shoal__driver_verdict {
     SHOAL__DRIVER_ILLEGAL,   /* zero, so an empty cell is illegal */
     SHOAL__DRIVER_KEEP,      /* go on as before */
-    SHOAL__DRIVER_QUEUE,     /* the caller goes through the inbox and waits */
+    SHOAL__DRIVER_QUEUE,     /* the caller goes through the mailbox and waits */
     SHOAL__DRIVER_DRIVE,     /* the caller drives */
     SHOAL__DRIVER_SIGNAL,    /* wake the driver, if it sleeps in the poll */
     SHOAL__DRIVER_WAKE,      /* wake the background thread: it is to drive */

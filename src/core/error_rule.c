@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "core/error_rule.h"
 
-#include "base/mutant.h"
-
 /* The first word.  Servers write codes in upper case. */
 static shoal__bytes_t code_of(shoal__bytes_t text)
 {
@@ -20,18 +18,14 @@ static bool is_code(shoal__bytes_t code, const char *name)
 
 shoal__error_verdict_t shoal__error_rule(const shoal__error_input_t *input)
 {
-    bool is_script = input->command_class == SHOAL__CLASS_SCRIPT &&
-                     !SHOAL__MUTANT(SCRIPT_ERROR_RETRIED);
-    bool is_unit = input->is_unit && !SHOAL__MUTANT(UNIT_PART_RETRIED);
+    bool is_script = input->command_class == SHOAL__CLASS_SCRIPT;
 
-    if (is_script || is_unit || input->is_once || !input->may_retry)
+    if (is_script || input->is_unit || input->is_once || !input->may_retry)
         return SHOAL__ERROR_SURFACE;
 
     shoal__bytes_t code = code_of(input->text);
     if (is_code(code, "LOADING") || is_code(code, "TRYAGAIN") ||
         is_code(code, "CLUSTERDOWN") || is_code(code, "MASTERDOWN"))
-        return SHOAL__ERROR_RETRY_LATER;
-    if (is_code(code, "READONLY") && SHOAL__MUTANT(READONLY_NOT_RENEWED))
         return SHOAL__ERROR_RETRY_LATER;
     if (is_code(code, "READONLY"))
         return SHOAL__ERROR_REDIAL;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "core/settle_rule.h"
 
-#include "base/mutant.h"
 #include <shoal/errors.h>
 
 static bool is_sent(const shoal__settle_input_t *input)
@@ -13,7 +12,7 @@ static bool is_sent(const shoal__settle_input_t *input)
 /* May it be executed twice? */
 static bool is_repeatable(const shoal__settle_input_t *input)
 {
-    if (input->is_once && !SHOAL__MUTANT(ONCE_RESENT))
+    if (input->is_once)
         return false;
     return input->is_idempotent ||
            (input->command_class == SHOAL__CLASS_RO && !input->is_unit);
@@ -23,8 +22,6 @@ static shoal_fate_t fate_of(const shoal__settle_input_t *input)
 {
     if (input->progress == SHOAL__PROGRESS_REPLYING)
         return SHOAL_FATE_REPLY_LOST;
-    if (SHOAL__MUTANT(NO_FOR_WRITTEN))
-        return SHOAL_FATE_NOT_EXECUTED;
     if (input->progress == SHOAL__PROGRESS_WRITTEN || input->was_written)
         return SHOAL_FATE_UNKNOWN;
     return SHOAL_FATE_NOT_EXECUTED;
@@ -43,7 +40,7 @@ static shoal__settlement_t give_up(const shoal__settle_input_t *input, int statu
 
     shoal_fate_t fate = fate_of(input);
     /* The rest must still be written to keep the framing, and then it may run. */
-    if (input->progress == SHOAL__PROGRESS_PARTLY && !SHOAL__MUTANT(NO_FOR_PARTLY))
+    if (input->progress == SHOAL__PROGRESS_PARTLY)
         fate = SHOAL_FATE_UNKNOWN;
     return (shoal__settlement_t){SHOAL__SETTLE_ZOMBIE, status, fate};
 }
@@ -61,6 +58,8 @@ static shoal__settlement_t survive(const shoal__settle_input_t *input, int sent_
     bool may_have_run = input->was_written && !is_repeatable(input);
     if (!input->queue_offline || had_its_attempt || may_have_run)
         return fail(input, SHOAL_ECONN);
+    if (input->ending == SHOAL__ENDING_AUTH)
+        return fail(input, SHOAL_EAUTH);
     return (shoal__settlement_t){.action = SHOAL__SETTLE_KEEP};
 }
 
@@ -72,6 +71,7 @@ shoal__settlement_t shoal__settle(const shoal__settle_input_t *input)
     case SHOAL__ENDING_CANCEL:
         return give_up(input, SHOAL_ECANCELLED);
     case SHOAL__ENDING_LOST:
+    case SHOAL__ENDING_AUTH:
         return survive(input, SHOAL_ECONN);
     case SHOAL__ENDING_DESYNC:
         return survive(input, SHOAL_EDESYNC);

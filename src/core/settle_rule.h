@@ -26,6 +26,7 @@ typedef enum shoal__ending {
     SHOAL__ENDING_TIMEOUT,
     SHOAL__ENDING_CANCEL,
     SHOAL__ENDING_LOST,    /* the connection is gone */
+    SHOAL__ENDING_AUTH,    /* there is none, because the credentials were rejected */
     SHOAL__ENDING_DESYNC,  /* given up because the server broke the protocol */
     SHOAL__ENDING_SHUTDOWN /* closing, the drain time is over */
 } shoal__ending_t;
@@ -66,6 +67,7 @@ typedef struct shoal__settlement {
  * LOST       KEEP, or FAIL NO  KEEP; once: FAIL    RO, idempotent and as WRITTEN, fate
  *            if not offline    NO; not offline:    may_retry: RETRY;  REPLY_LOST
  *            queueing          FAIL NO             else FAIL MAYBE
+ * AUTH       as LOST, but FAIL NO with status SHOAL_EAUTH for KEEP
  * DESYNC     as LOST with status SHOAL_EDESYNC for WRITTEN and REPLYING
  * SHUTDOWN   FAIL NO           FAIL NO             FAIL MAYBE         FAIL LOST
  *

@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#define ROOM_BYTES 65536
 #define AUTH_DELAY_US_MIN 1000000 /* rejected credentials are not tried in a hurry */
 #define DIAL_SPACING_US 100000    /* at most ten connections a second */
 
@@ -19,43 +18,98 @@ static void lose(shoal__conn_t *conn, int status, const char *detail);
 static void greeted(shoal__conn_t *conn, uint64_t now_us);
 static void dial_next(shoal__conn_t *conn);
 
-int shoal__conn_init(shoal__conn_t *conn, const shoal__conn_config_t *config,
-                     shoal_client_t *client, uint64_t seed,
-                     const shoal__conn_hooks_t *hooks, void *owner)
+static shoal__pipe_verdict_t on_error(void *owner, shoal__pipe_t *pipe,
+                                      const shoal__request_t *request,
+                                      const char *bytes, shoal__bytes_t error)
 {
-    *conn = (shoal__conn_t){.config = config, .hooks = *hooks, .owner = owner};
-    conn->due_us = SHOAL__NEVER_US;
-    shoal__random_init(&conn->random, seed);
+    (void)owner;
+    return shoal__pipe_send_again(pipe, request, bytes, error);
+}
+
+int shoal__conn_init(shoal__conn_t *conn, const shoal__conn_plan_t *plan)
+{
+    const shoal__conn_config_t *config = plan->config;
+    const shoal__pipe_parts_t parts = {
+        .config = &config->pipe, .target = plan->target, .shared = &plan->set->shared};
+    const shoal__pipe_hooks_t pipe_hooks = {.on_result = plan->hooks->on_result,
+                                            .on_error = on_error};
+
+    *conn = (shoal__conn_t){.config = config,
+                            .target = plan->target,
+                            .id = plan->id,
+                            .set = plan->set,
+                            .hooks = *plan->hooks,
+                            .owner = plan->owner,
+                            .due_us = SHOAL__NEVER_US};
+    shoal__list_init(&conn->touched);
     shoal__backoff_init(&conn->backoff, config->backoff_base_us,
                         config->backoff_us_max);
-    conn->room = shoal__malloc(ROOM_BYTES);
-    if (!conn->room)
+    if (shoal__due_times_join(&plan->set->due) < 0)
         return SHOAL_ENOMEM;
-    if (shoal__pipe_init(&conn->pipe, &config->pipe, client, &conn->random) < 0) {
-        shoal__free(conn->room);
+    if (shoal__pipe_init(&conn->pipe, &parts, &pipe_hooks, plan->owner) < 0) {
+        shoal__due_times_leave(&plan->set->due);
         return SHOAL_ENOMEM;
     }
     return 0;
 }
 
+static void forget_addresses(shoal__conn_t *conn)
+{
+    shoal__free(conn->addresses);
+    conn->addresses = NULL;
+}
+
+/* Its share leaves the account with it. */
+static void leave_set(shoal__conn_t *conn)
+{
+    shoal__conn_set_t *set = conn->set;
+
+    shoal__list_remove(&conn->touched);
+    shoal__due_times_set(&set->due, &conn->due, SHOAL__NEVER_US);
+    shoal__due_times_leave(&set->due);
+    set->queued -= shoal__counter_get(&conn->pipe.stats.queued_now);
+    set->inflight -= shoal__counter_get(&conn->pipe.stats.inflight_now);
+    set->bytes -= shoal__counter_get(&conn->pipe.stats.bytes_now);
+}
+
 void shoal__conn_release(shoal__conn_t *conn)
 {
+    leave_set(conn);
     shoal__pipe_release(&conn->pipe);
-    shoal__free(conn->room);
-    conn->room = NULL;
+    forget_addresses(conn);
 }
 
 static void report(shoal__conn_t *conn, shoal_event_kind_t kind, int status,
                    const char *detail, uint64_t delay_us)
 {
-    conn->hooks.on_event(conn->owner, kind, status, detail, delay_us);
+    const shoal_event_t event = {.kind = kind,
+                                 .status = status,
+                                 .detail = detail,
+                                 .delay_us = delay_us,
+                                 .epoch = conn->epoch,
+                                 .connection = conn->id,
+                                 .server = conn->target->name};
+
+    conn->hooks.on_event(conn->owner, &event);
+}
+
+static void drop_stream(shoal__conn_t *conn)
+{
+    if (conn->stream)
+        conn->stream->kind->close(conn->stream);
+    conn->stream = NULL;
+}
+
+static const char *stream_error(const shoal__conn_t *conn, ptrdiff_t error)
+{
+    return conn->config->stream->error_text(conn->stream, (int)error);
 }
 
 static void drop_transport(shoal__conn_t *conn)
 {
-    shoal__stream_close(conn->stream);
+    drop_stream(conn);
+    forget_addresses(conn);
     shoal__resolver_abandon(conn->lookup);
-    conn->stream = NULL;
     conn->lookup = NULL;
     conn->is_blocked = false;
 }
@@ -70,15 +124,15 @@ static void write_out(shoal__conn_t *conn, uint64_t *ret_wake_us)
             shoal__pipe_output(&conn->pipe, shoal__clock_us(), ret_wake_us);
         if (out.bytes == 0)
             return;
-        ptrdiff_t sent = shoal__stream_write(conn->stream, out.data, out.bytes);
+        ptrdiff_t sent = conn->stream->kind->write(conn->stream, out.data, out.bytes);
         if (sent == -EAGAIN) {
             conn->is_blocked = true;
-            shoal__stream_want_write(conn->stream);
+            conn->stream->kind->want_write(conn->stream);
             return;
         }
         if (sent < 0) {
             char detail[128];
-            snprintf(detail, sizeof detail, "write: %s", strerror((int)-sent));
+            snprintf(detail, sizeof detail, "write: %s", stream_error(conn, sent));
             lose(conn, SHOAL_ECONN, detail);
             return;
         }
@@ -88,26 +142,27 @@ static void write_out(shoal__conn_t *conn, uint64_t *ret_wake_us)
     }
 }
 
-/* Take in what has arrived.  False if nothing had, or it was the end. */
-static bool receive(shoal__conn_t *conn)
+static void end_of_stream(shoal__conn_t *conn, ptrdiff_t got)
 {
-    ptrdiff_t got = shoal__stream_read(conn->stream, conn->room, ROOM_BYTES);
+    char detail[128];
+
+    snprintf(detail, sizeof detail, "%s",
+             got == 0 ? "the server closed the connection" : stream_error(conn, got));
+    lose(conn, SHOAL_ECONN, detail);
+}
+
+/* Hand bytes to the pipe.  False: the connection was given up. */
+static bool take_in(shoal__conn_t *conn, size_t bytes)
+{
     uint64_t now_us = shoal__clock_us();
     shoal__pipe_phase_t before = conn->pipe.phase;
     int rc;
 
-    if (got == -EAGAIN)
-        return false;
-    if (got <= 0) {
-        char detail[128];
-        snprintf(detail, sizeof detail, "%s",
-                 got == 0 ? "the server closed the connection" : strerror((int)-got));
-        lose(conn, SHOAL_ECONN, detail);
-        return false;
-    }
     shoal__counter_add(&conn->stats.reads, 1);
-    shoal__counter_add(&conn->stats.bytes_in, (uint64_t)got);
-    rc = shoal__pipe_feed(&conn->pipe, conn->room, (size_t)got, now_us);
+    shoal__counter_add(&conn->stats.bytes_in, bytes);
+    shoal__conn_touch(conn);
+    conn->hooks.on_reading(conn->owner, now_us);
+    rc = shoal__pipe_feed(&conn->pipe, conn->set->room, bytes, now_us);
     conn->hooks.on_delivered(conn->owner);
     if (rc < 0)
         lose(conn, rc, conn->pipe.detail);
@@ -116,14 +171,34 @@ static bool receive(shoal__conn_t *conn)
     return rc == 0;
 }
 
+/* One read.  *ret_is_dry: the loop will tell when there is more.  False if nothing had
+ * arrived, or it was the end. */
+static bool receive(shoal__conn_t *conn, bool *ret_is_dry)
+{
+    ptrdiff_t got = conn->stream->kind->read(conn->stream, conn->set->room,
+                                             SHOAL__CONN_ROOM_BYTES, ret_is_dry);
+
+    if (got > 0)
+        return take_in(conn, (size_t)got);
+    if (got != -EAGAIN)
+        end_of_stream(conn, got);
+    return false;
+}
+
 static void on_readable(void *owner)
 {
-    receive(owner);
+    shoal__conn_t *conn = owner;
+    bool is_dry = false;
+
+    while (!is_dry && conn->stream && receive(conn, &is_dry))
+        continue;
 }
 
 void shoal__conn_read_ahead(shoal__conn_t *conn)
 {
-    while (conn->state == SHOAL__CONN_READY && conn->stream && receive(conn))
+    bool is_dry;
+
+    while (conn->state == SHOAL__CONN_READY && conn->stream && receive(conn, &is_dry))
         continue;
 }
 
@@ -131,23 +206,14 @@ static void on_writable(void *owner)
 {
     shoal__conn_t *conn = owner;
 
-    conn->is_blocked = false; /* the turn that follows writes */
-}
-
-static void describe(const shoal__conn_t *conn, char *text, size_t bytes)
-{
-    if (conn->config->host)
-        snprintf(text, bytes, "%s:%d", conn->config->host, conn->config->port);
-    else
-        snprintf(text, bytes, "%s", conn->config->unix_path);
+    conn->is_blocked = false;
+    shoal__conn_touch(conn); /* the turn that follows writes */
 }
 
 static void note_failure(shoal__conn_t *conn, const char *what, const char *why)
 {
-    char server[128];
-
-    describe(conn, server, sizeof server);
-    snprintf(conn->detail, sizeof conn->detail, "%s %s: %s", what, server, why);
+    snprintf(conn->detail, sizeof conn->detail, "%s %.127s: %s", what,
+             conn->target->name, why);
 }
 
 static void on_connected(void *owner, int error)
@@ -155,9 +221,8 @@ static void on_connected(void *owner, int error)
     shoal__conn_t *conn = owner;
 
     if (error) {
-        note_failure(conn, "connect", strerror(error));
-        shoal__stream_close(conn->stream);
-        conn->stream = NULL;
+        note_failure(conn, "connect", stream_error(conn, error));
+        drop_stream(conn);
         dial_next(conn);
         return;
     }
@@ -172,19 +237,25 @@ static void dial_next(shoal__conn_t *conn)
                                          .on_readable = on_readable,
                                          .on_writable = on_writable};
 
-    while (conn->next_address < conn->addresses.count) {
+    shoal__conn_touch(conn);
+    while (conn->next_address < conn->addresses->count) {
         /* Each address has its share of what is left, so that one that never answers
          * does not hide the others. */
         uint64_t now_us = shoal__clock_us();
-        unsigned left = conn->addresses.count - conn->next_address;
+        unsigned left = conn->addresses->count - conn->next_address;
         int error = 0;
         conn->due_us = now_us + shoal__time_since(now_us, conn->dial_end_us) / left;
-        conn->stream = shoal__stream_connect(
-            conn->loop, &conn->addresses.items[conn->next_address++], &hooks, conn,
-            &error);
+        const shoal__stream_request_t request = {
+            .loop = conn->set->loop,
+            .address = &conn->addresses->items[conn->next_address++],
+            .target = conn->target,
+            .hooks = &hooks,
+            .owner = conn};
+        conn->stream =
+            conn->config->stream->open(conn->config->stream, &request, &error);
         if (conn->stream)
             return;
-        note_failure(conn, "connect", strerror(error));
+        note_failure(conn, "connect", stream_error(conn, error));
     }
     lose(conn, SHOAL_ECONN, conn->detail);
 }
@@ -200,28 +271,33 @@ static void on_found(void *owner, const shoal__addresses_t *addresses,
         lose(conn, SHOAL_ECONN, conn->detail);
         return;
     }
-    conn->addresses = *addresses;
+    *conn->addresses = *addresses;
     dial_next(conn);
 }
 
 static void dial(shoal__conn_t *conn, uint64_t now_us)
 {
-    const shoal__conn_config_t *config = conn->config;
+    const shoal__target_t *target = conn->target;
 
     conn->epoch++;
     conn->dialed_us = now_us;
-    conn->due_us = conn->dial_end_us = now_us + config->connect_us;
+    conn->due_us = conn->dial_end_us = now_us + conn->config->connect_us;
     conn->next_address = 0;
-    conn->addresses.count = 0;
+    conn->addresses = shoal__calloc(1, sizeof *conn->addresses);
+    if (!conn->addresses) {
+        note_failure(conn, "connect", "no memory");
+        lose(conn, SHOAL_ENOMEM, conn->detail);
+        return;
+    }
     note_failure(conn, "connect", "no address");
-    if (!config->host) {
-        shoal__resolver_unix(config->unix_path, &conn->addresses);
+    if (!target->host) {
+        shoal__resolver_unix(target->unix_path, conn->addresses);
         dial_next(conn);
-    } else if (shoal__resolver_numeric(config->host, config->port, &conn->addresses)) {
+    } else if (shoal__resolver_numeric(target->host, target->port, conn->addresses)) {
         dial_next(conn);
     } else {
-        conn->lookup = shoal__resolver_lookup(conn->loop, config->host, config->port,
-                                              on_found, conn);
+        conn->lookup = shoal__resolver_lookup(conn->set->loop, target->host,
+                                              target->port, on_found, conn);
         if (!conn->lookup) {
             note_failure(conn, "look up", "no thread, descriptor or memory to be had");
             lose(conn, SHOAL_ECONN, conn->detail);
@@ -233,12 +309,11 @@ static void dial(shoal__conn_t *conn, uint64_t now_us)
 
 static void greet(shoal__conn_t *conn, uint64_t now_us)
 {
-    char server[128];
     int rc;
 
+    forget_addresses(conn);
     conn->due_us = now_us + conn->config->handshake_us;
-    describe(conn, server, sizeof server);
-    report(conn, SHOAL_EVENT_CONNECTED, 0, server, 0);
+    report(conn, SHOAL_EVENT_CONNECTED, 0, conn->target->name, 0);
     rc = shoal__pipe_begin(&conn->pipe, shoal__hello_style(conn->doubt), now_us);
     if (rc < 0)
         lose(conn, rc, conn->pipe.detail);
@@ -246,20 +321,17 @@ static void greet(shoal__conn_t *conn, uint64_t now_us)
 
 static void resume(shoal__conn_t *conn)
 {
-    char server[128];
-
     conn->due_us = SHOAL__NEVER_US;
     shoal__backoff_succeeded(&conn->backoff);
     shoal__counter_add(&conn->stats.connects, 1);
-    describe(conn, server, sizeof server);
-    report(conn, SHOAL_EVENT_READY, 0, server, 0);
+    report(conn, SHOAL_EVENT_READY, 0, conn->target->name, 0);
 }
 
 static void retry_later(shoal__conn_t *conn, int status, uint64_t now_us)
 {
     uint64_t delay_us_min = status == SHOAL_EAUTH ? AUTH_DELAY_US_MIN : 0;
     uint64_t delay_us =
-        shoal__backoff_next(&conn->backoff, &conn->random, delay_us_min);
+        shoal__backoff_next(&conn->backoff, &conn->set->random, delay_us_min);
     uint64_t spaced_us = shoal__time_since(now_us, conn->dialed_us + DIAL_SPACING_US);
 
     if (delay_us < spaced_us)
@@ -272,6 +344,7 @@ static void give_up(shoal__conn_t *conn, int status, const char *detail)
 {
     uint64_t now_us = shoal__clock_us();
 
+    shoal__conn_touch(conn); /* callbacks may ask for room */
     if (detail != conn->detail)
         snprintf(conn->detail, sizeof conn->detail, "%s", detail);
     drop_transport(conn);
@@ -279,8 +352,8 @@ static void give_up(shoal__conn_t *conn, int status, const char *detail)
     if (status == SHOAL_EDESYNC)
         shoal__counter_add(&conn->stats.desyncs, 1);
     shoal__pipe_lost(&conn->pipe, status, conn->detail, now_us);
-    report(conn, SHOAL_EVENT_LOST, status, conn->detail, 0);
     handle(conn, SHOAL__CONN_ON_LOST, now_us);
+    report(conn, SHOAL_EVENT_LOST, status, conn->detail, 0);
     retry_later(conn, status, now_us);
     conn->hooks.on_delivered(conn->owner);
 }
@@ -322,6 +395,7 @@ static void handle(shoal__conn_t *conn, shoal__conn_event_t event, uint64_t now_
 
     assert(step.action != SHOAL__CONN_ILLEGAL);
     conn->state = step.next;
+    shoal__conn_touch(conn);
 
     /* clang-format off */
     switch (step.action) {
@@ -336,9 +410,8 @@ static void handle(shoal__conn_t *conn, shoal__conn_event_t event, uint64_t now_
     /* clang-format on */
 }
 
-void shoal__conn_open(shoal__conn_t *conn, uv_loop_t *loop)
+void shoal__conn_open(shoal__conn_t *conn)
 {
-    conn->loop = loop;
     handle(conn, SHOAL__CONN_ON_OPEN, shoal__clock_us());
 }
 
@@ -349,9 +422,8 @@ static void look_at_the_time(shoal__conn_t *conn, uint64_t now_us)
     switch (conn->state) {
     case SHOAL__CONN_DIALING:
         note_failure(conn, "connect", "timed out");
-        shoal__stream_close(conn->stream);
-        conn->stream = NULL;
-        if (conn->next_address < conn->addresses.count)
+        drop_stream(conn);
+        if (conn->next_address < conn->addresses->count)
             dial_next(conn);
         else
             lose(conn, SHOAL_ETIMEOUT, conn->detail);
@@ -391,7 +463,8 @@ void shoal__conn_close(shoal__conn_t *conn, uint64_t now_us)
 
 void shoal__conn_forget(shoal__conn_t *conn)
 {
-    shoal__stream_forget(conn->stream);
+    if (conn->stream)
+        conn->stream->kind->forget(conn->stream);
     shoal__resolver_forget(conn->lookup);
     conn->stream = NULL;
     conn->lookup = NULL;

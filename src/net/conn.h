@@ -4,34 +4,39 @@
 
 /*
  * Drives one pipe over one stream after another: dials, greets, carries bytes, backs
- * off, dials again.  core/conn_fsm.c says what comes next, core/pipe.c what is said.
+ * off, dials again.  core/conn_fsm.c says what comes next, core/pipe/pipe.c what is said.
  */
 
 #include "core/backoff.h"
 #include "core/conn_fsm.h"
-#include "core/hello_doubt.h"
-#include "core/pipe.h"
+#include "core/event.h"
+#include "core/greeting/hello_doubt.h"
+#include "core/pipe/pipe.h"
+#include "core/target.h"
+#include "net/conn_shared.h"
 #include "net/resolver.h"
 #include "net/stream.h"
-#include <shoal/events.h>
 #include <stdbool.h>
 
+/* How a connection behaves, whatever server it leads to. */
 typedef struct shoal__conn_config {
-    const char *host; /* NULL: unix_path counts */
-    int port;
-    const char *unix_path;
-    uint64_t connect_us;
-    uint64_t handshake_us;
-    uint64_t backoff_base_us;
-    uint64_t backoff_us_max;
+    const shoal__stream_kind_t *stream; /* what carries the bytes */
+    uint64_t connect_us;                /* to be connected, all addresses together */
+    uint64_t handshake_us;              /* for the greeting */
+    uint64_t backoff_base_us;           /* between attempts, at first ... */
+    uint64_t backoff_us_max;            /* ... and at most */
     shoal__pipe_config_t pipe;
 } shoal__conn_config_t;
 
 typedef struct shoal__conn_hooks {
-    /* Something happened to the connection.  `detail` dies with the call. */
-    void (*on_event)(void *owner, shoal_event_kind_t kind, int status,
-                     const char *detail, uint64_t delay_us);
-    /* A batch of replies was read and delivered. */
+    /* A command got its result.  Both die with the call. */
+    void (*on_result)(void *owner, const shoal__request_t *request,
+                      const shoal_result_t *result);
+    /* Something happened to the connection.  The event dies with the call. */
+    void (*on_event)(void *owner, const shoal_event_t *event);
+    /* Bytes were read at now_us; the results in them follow, then on_delivered. */
+    void (*on_reading)(void *owner, uint64_t now_us);
+    /* The results of one read, or of a loss, were delivered. */
     void (*on_delivered)(void *owner);
 } shoal__conn_hooks_t;
 
@@ -41,38 +46,57 @@ typedef struct shoal__conn_stats {
 
 typedef struct shoal__conn {
     const shoal__conn_config_t *config; /* borrowed */
+    const shoal__target_t *target;      /* borrowed */
+    uint64_t id;                        /* in its client, from 1 */
     shoal__conn_hooks_t hooks;
     void *owner;
-    uv_loop_t *loop;
+    shoal__conn_set_t *set; /* borrowed: whose member it is */
+    shoal__list_t touched;  /* in set->touched */
+    shoal__due_t due;       /* in set->due */
     shoal__conn_state_t state;
     shoal__pipe_t pipe;
-    shoal__stream_t *stream; /* NULL: none */
-    shoal__lookup_t *lookup; /* NULL: none */
-    shoal__addresses_t addresses;
-    unsigned next_address;      /* which of them to try next */
-    uint64_t due_us;            /* of the present state: give up, or dial again */
-    uint64_t epoch;             /* connections dialed so far */
-    uint64_t dialed_us;         /* when the last of them was begun */
-    uint64_t dial_end_us;       /* when all its addresses must have been tried */
-    bool is_blocked;            /* the socket takes no more for now */
-    shoal__hello_doubt_t doubt; /* does the server hang up on HELLO? */
+    shoal__stream_t *stream;       /* NULL: none */
+    shoal__lookup_t *lookup;       /* NULL: none */
+    shoal__addresses_t *addresses; /* while it dials, else NULL */
+    unsigned next_address;         /* which of them to try next */
+    uint64_t due_us;               /* of the present state: give up, or dial again */
+    uint64_t epoch;                /* connections dialed so far */
+    uint64_t dialed_us;            /* when the last of them was begun */
+    uint64_t dial_end_us;          /* when all its addresses must have been tried */
+    bool is_blocked;               /* the socket takes no more for now */
+    shoal__hello_doubt_t doubt;    /* does the server hang up on HELLO? */
     shoal__backoff_t backoff;
-    shoal__random_t random;
     char detail[256]; /* of the last failure */
-    char *room;       /* read buffer, kept */
     shoal__conn_stats_t stats;
 } shoal__conn_t;
 
+/* What a connection is given at its beginning. */
+typedef struct shoal__conn_plan {
+    const shoal__conn_config_t *config; /* borrowed */
+    const shoal__target_t *target;      /* borrowed */
+    shoal__conn_set_t *set;             /* borrowed: it becomes a member */
+    uint64_t id;                        /* in its client, from 1 */
+    const shoal__conn_hooks_t *hooks;   /* copied */
+    void *owner;                        /* of the hooks */
+} shoal__conn_plan_t;
+
 /* 0 or SHOAL_ENOMEM; on failure nothing needs to be released. */
-int shoal__conn_init(shoal__conn_t *conn, const shoal__conn_config_t *config,
-                     shoal_client_t *client, uint64_t seed,
-                     const shoal__conn_hooks_t *hooks, void *owner);
+int shoal__conn_init(shoal__conn_t *conn, const shoal__conn_plan_t *plan);
+/* Not from a hook, and not during a turn of the set. */
 void shoal__conn_release(shoal__conn_t *conn);
 
-/* Begin.  From now on turn must be called once per loop iteration. */
-void shoal__conn_open(shoal__conn_t *conn, uv_loop_t *loop);
+/* Begin.  From now on the set's turn must be called once per loop iteration. */
+void shoal__conn_open(shoal__conn_t *conn);
 
-/* What is due: time-outs, retries, writing.  Returns when to be called again. */
+/* Something happened to it, or was left for it: the next turn of the set looks at it. */
+static inline void shoal__conn_touch(shoal__conn_t *conn)
+{
+    if (shoal__list_is_empty(&conn->touched))
+        shoal__list_append(&conn->set->touched, &conn->touched);
+}
+
+/* For the set.  What is due: time-outs, retries, writing.  Returns when to be called
+ * again, if nothing touches it. */
 uint64_t shoal__conn_turn(shoal__conn_t *conn, uint64_t now_us);
 
 /* Take in everything that has arrived.  For an owner that did not poll for a while and is

@@ -3,16 +3,15 @@
 
 #include <pthread.h>
 #include <shoal/errors.h>
-#include <stdatomic.h>
 
 /* Process-wide by nature: the process is what it counts. */
-static _Atomic uint64_t generation;
+_Atomic uint64_t shoal__fork_count;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static int start_error;
 
 static void on_fork_child(void)
 {
-    atomic_fetch_add_explicit(&generation, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&shoal__fork_count, 1, memory_order_relaxed);
 }
 
 static void start(void)
@@ -24,9 +23,4 @@ int shoal__fork_guard_start(void)
 {
     pthread_once(&once, start);
     return start_error ? SHOAL_ESYSTEM : 0;
-}
-
-uint64_t shoal__fork_generation(void)
-{
-    return atomic_load_explicit(&generation, memory_order_relaxed);
 }

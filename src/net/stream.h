@@ -3,13 +3,17 @@
 #define SHOAL_NET_STREAM_H
 
 /*
- * A byte stream over TCP or a Unix socket.  Reads and writes are plain non-blocking
- * system calls; the loop only tells when they can go on.  Writability is watched
- * while a connect or a write is stuck, not otherwise.
+ * A byte stream to a server, as an interface: whoever owns a connection calls through the
+ * table, and does not know what is behind it.
  *
- * Writing to a dead peer is an error, never a signal.
+ * Reads and writes never block; the hooks tell when they can go on.  A stream may hold bytes
+ * that it has read and not handed out (what a decrypted record is longer than the room):
+ * the loop does not tell of those, so the owner reads until the stream is dry.
+ *
+ * Threads: the loop thread.  Writing to a dead peer is an error, never a signal.
  */
 
+#include "core/target.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <sys/socket.h>
@@ -22,32 +26,55 @@ typedef struct shoal__address {
     socklen_t bytes;
 } shoal__address_t;
 
-typedef struct shoal__stream shoal__stream_t;
-
 typedef struct shoal__stream_hooks {
-    void (*on_connected)(void *owner, int error); /* 0 or an errno */
+    void (*on_connected)(void *owner, int error); /* 0, or see error_text */
     void (*on_readable)(void *owner);
-    void (*on_writable)(void *owner); /* after shoal__stream_want_write() */
+    void (*on_writable)(void *owner); /* after want_write */
 } shoal__stream_hooks_t;
 
-/* Begin to connect.  On failure returns NULL and an errno in ret_error.  No hook runs
- * from inside this call. */
-shoal__stream_t *shoal__stream_connect(uv_loop_t *loop, const shoal__address_t *address,
-                                       const shoal__stream_hooks_t *hooks, void *owner,
-                                       int *ret_error);
+typedef struct shoal__stream_kind shoal__stream_kind_t;
 
-/* Bytes written or read; -EAGAIN if it would block; -errno; for a read 0 at the end of
- * the stream. */
-ptrdiff_t shoal__stream_write(shoal__stream_t *stream, const char *data, size_t bytes);
-ptrdiff_t shoal__stream_read(shoal__stream_t *stream, char *room, size_t bytes);
+/* What every stream begins with. */
+typedef struct shoal__stream {
+    const shoal__stream_kind_t *kind;
+} shoal__stream_t;
 
-/* Call on_writable when writing can go on; once. */
-void shoal__stream_want_write(shoal__stream_t *stream);
+typedef struct shoal__stream_request {
+    uv_loop_t *loop;
+    const shoal__address_t *address;
+    const shoal__target_t *target; /* the server's name, for those that check it */
+    const shoal__stream_hooks_t *hooks;
+    void *owner; /* of the hooks */
+} shoal__stream_request_t;
 
-/* No hook runs any more; memory goes later.  NULL is allowed. */
-void shoal__stream_close(shoal__stream_t *stream);
+struct shoal__stream_kind {
+    /* Begin to connect.  On failure returns NULL and an error in ret_error.  No hook runs
+     * from inside this call. */
+    shoal__stream_t *(*open)(const shoal__stream_kind_t *kind,
+                             const shoal__stream_request_t *request, int *ret_error);
 
-/* In the child of a fork: close the descriptor only.  NULL is allowed. */
-void shoal__stream_forget(shoal__stream_t *stream);
+    /* Bytes written; -EAGAIN if the stream takes none for now; else an error below 0. */
+    ptrdiff_t (*write)(shoal__stream_t *stream, const char *data, size_t bytes);
+    /* Bytes read; 0 at the end of the stream; -EAGAIN if there are none; else an error
+     * below 0.  *ret_is_dry: the loop will tell when there is more; if false, read again
+     * before the loop sleeps. */
+    ptrdiff_t (*read)(shoal__stream_t *stream, char *room, size_t bytes,
+                      bool *ret_is_dry);
+    /* Call on_writable when writing can go on; once. */
+    void (*want_write)(shoal__stream_t *stream);
+
+    /* An error in words, its sign does not matter; lives until the next call.  `stream` is
+     * NULL if it was never opened. */
+    const char *(*error_text)(const shoal__stream_t *stream, int error);
+
+    /* No hook runs any more; memory goes later. */
+    void (*close)(shoal__stream_t *stream);
+    /* In the child of a fork: close the descriptor, tell the peer nothing. */
+    void (*forget)(shoal__stream_t *stream);
+};
+
+/* TCP or a Unix socket, in the clear.  Reads and writes are plain system calls; writability
+ * is watched while a connect or a write is stuck, not otherwise.  Errors are errno's. */
+extern const shoal__stream_kind_t shoal__stream_socket;
 
 #endif

@@ -2,7 +2,6 @@
 #include "resp/decoder.h"
 
 #include "base/alloc.h"
-#include "base/mutant.h"
 #include "resp/frame.h"
 #include <assert.h>
 #include <hiredis/read.h>
@@ -48,7 +47,7 @@ static bool is_reply_type(int type)
 
 static bool is_mid_reply(const redisReader *reader)
 {
-    return reader->ridx >= 0 && is_reply_type(reader->task[0]->type);
+    return reader && reader->ridx >= 0 && is_reply_type(reader->task[0]->type);
 }
 
 /* For object functions: NULL makes the reader stop. */
@@ -361,11 +360,32 @@ static int take_slice(shoal__decoder_t *decoder, size_t slice_bytes)
     return drain(decoder);
 }
 
+static redisReader *new_reader(shoal__decoder_t *decoder)
+{
+    redisReader *reader = redisReaderCreateWithFunctions(&object_functions);
+
+    if (reader) {
+        reader->privdata = decoder;
+        reader->maxbuf = READER_KEEP_BYTES;
+    }
+    return reader;
+}
+
+/* After a rest there is none. */
+static bool has_reader(shoal__decoder_t *decoder)
+{
+    if (!decoder->reader)
+        decoder->reader = new_reader(decoder);
+    return decoder->reader != NULL;
+}
+
 int shoal__decoder_feed(shoal__decoder_t *decoder, const char *data, size_t bytes)
 {
     assert(!decoder->frame.is_delivering);
-    if (SHOAL__MUTANT(SWALLOW_FRAME_FAILURE) && decoder->code == SHOAL_ENOMEM)
-        shoal__decoder_reset(decoder);
+    if (!has_reader(decoder)) {
+        refuse(decoder, SHOAL_ENOMEM, out_of_memory);
+        return SHOAL_ENOMEM;
+    }
     while (bytes > 0 && decoder->code == 0 && !decoder->frame.is_stopped) {
         size_t wanted =
             decoder->missing_bytes > SLICE_BYTES ? decoder->missing_bytes : SLICE_BYTES;
@@ -381,17 +401,6 @@ int shoal__decoder_feed(shoal__decoder_t *decoder, const char *data, size_t byte
             return rc;
     }
     return decoder->code;
-}
-
-static redisReader *new_reader(shoal__decoder_t *decoder)
-{
-    redisReader *reader = redisReaderCreateWithFunctions(&object_functions);
-
-    if (reader) {
-        reader->privdata = decoder;
-        reader->maxbuf = READER_KEEP_BYTES;
-    }
-    return reader;
 }
 
 int shoal__decoder_new(shoal__decoder_t **ret_decoder,
@@ -464,19 +473,23 @@ int shoal__decoder_reset(shoal__decoder_t *decoder)
     decoder->code = 0;
     decoder->error = "";
 
-    if (SHOAL__MUTANT(KEEP_PARSER)) { /* the bytes go, what they were part of stays */
-        decoder->reader->pos = decoder->reader->len;
-        return 0;
-    }
     redisReader *reader = new_reader(decoder);
     if (!reader) {
         refuse(decoder, SHOAL_ENOMEM, out_of_memory);
         return SHOAL_ENOMEM;
     }
-    if (SHOAL__MUTANT(KEEP_RX))
-        redisReaderFeed(reader, decoder->reader->buf + decoder->reader->pos,
-                        decoder->reader->len - decoder->reader->pos);
     redisReaderFree(decoder->reader);
     decoder->reader = reader;
     return 0;
+}
+
+void shoal__decoder_rest(shoal__decoder_t *decoder)
+{
+    const redisReader *reader = decoder->reader;
+
+    if (!reader || reader->ridx >= 0 || decoder->code < 0)
+        return;
+    redisReaderFree(decoder->reader);
+    decoder->reader = NULL;
+    shoal__frame_release(&decoder->frame);
 }

@@ -16,7 +16,7 @@
  * Top-level attributes are skipped and counted.
  */
 
-#include "resp/reply.h"
+#include "resp/decoder_hooks.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -28,26 +28,6 @@ typedef struct shoal__decoder_limits {
     uint64_t elements_max; /* of one aggregate; a map of n pairs has 2n */
     int depth_max;         /* 1: no aggregate inside an aggregate */
 } shoal__decoder_limits_t;
-
-/* Where the next reply goes. */
-typedef struct shoal__decoder_target {
-    const shoal_sink_t *sink; /* NULL: a tree. For aggregates only: a top-level leaf
-                                 goes to on_reply as ever, so that its owner can judge
-                                 an error first */
-    void *sink_data;
-    bool discard; /* to nowhere: nothing is built, on_reply gets an unspecified leaf */
-} shoal__decoder_target_t;
-
-typedef struct shoal__decoder_hooks {
-    /* A frame of this type begins and is not a push: where does it go?  Called once per
-     * frame, as late as its first value is known.  Pushes always become trees. */
-    shoal__decoder_target_t (*on_begin)(void *owner, shoal_reply_type_t type);
-    /* A frame is whole.  `reply` is borrowed until the return; NULL if a sink took
-     * it.  is_push tells RESP3 pushes apart.  Return false to stop decoding: feed then
-     * returns at once and drops the rest, and all bytes until the next reset.  May
-     * not feed, reset or free the decoder. */
-    bool (*on_reply)(void *owner, const shoal_reply_t *reply, bool is_push);
-} shoal__decoder_hooks_t;
 
 /* 0 or SHOAL_ENOMEM; ret_decoder is untouched on failure. */
 int shoal__decoder_new(shoal__decoder_t **ret_decoder,
@@ -76,5 +56,8 @@ void shoal__decoder_discard_current(shoal__decoder_t *decoder);
  * limits, hooks and memory stay.  A sink with a frame under way gets on_reset.
  * 0 or SHOAL_ENOMEM. */
 int shoal__decoder_reset(shoal__decoder_t *decoder);
+
+/* Give memory back, if no frame is under way; the next bytes take memory again. */
+void shoal__decoder_rest(shoal__decoder_t *decoder);
 
 #endif

@@ -10,7 +10,9 @@
  * a tree's memory grows with the bytes received, not with the counts announced.
  */
 
-#include "resp/decoder.h"
+#include "resp/decoder_hooks.h"
+#include <stddef.h>
+#include <stdint.h>
 
 typedef enum shoal__frame_mode {
     SHOAL__FRAME_TREE,

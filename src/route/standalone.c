@@ -1,45 +1,229 @@
 /* SPDX-License-Identifier: MIT */
 #include "route/standalone.h"
 
-int shoal__standalone_init(shoal__standalone_t *route,
-                           const shoal__conn_config_t *config, shoal_client_t *client,
-                           uint64_t seed, const shoal__conn_hooks_t *hooks, void *owner)
+#include "base/alloc.h"
+#include "base/time_us.h"
+#include "net/conn_set.h"
+#include "route/config.h"
+#include "route/figures.h"
+#include <shoal/errors.h>
+#include <string.h>
+
+typedef struct standalone {
+    shoal__route_t route; /* first: what the client holds */
+    shoal__conn_config_t config;
+    shoal__target_t target;
+    char name[SHOAL__TARGET_NAME_BYTES]; /* of the target */
+    shoal__conn_set_t set;
+    shoal__conn_t conn; /* the only member */
+    uint64_t fresh;     /* commands of the loop thread, pushed since the last turn */
+} standalone_t;
+
+static standalone_t *of(shoal__route_t *route)
 {
-    return shoal__conn_init(&route->conn, config, client, seed, hooks, owner);
+    return (standalone_t *)route;
 }
 
-void shoal__standalone_release(shoal__standalone_t *route)
+static const standalone_t *of_const(const shoal__route_t *route)
 {
-    shoal__conn_release(&route->conn);
+    return (const standalone_t *)route;
 }
 
-void shoal__standalone_open(shoal__standalone_t *route, shoal__loop_t *loop)
+static void open_route(shoal__route_t *route, shoal__loop_t *loop)
 {
-    shoal__conn_open(&route->conn, loop->uv);
+    of(route)->set.loop = loop->uv;
+    shoal__conn_open(&of(route)->conn);
 }
 
-uint64_t shoal__standalone_turn(shoal__standalone_t *route, uint64_t now_us)
+/* ---- commands in ---- */
+
+static shoal__request_t *reserve(shoal__route_t *route, size_t bytes, size_t count,
+                                 char **ret_bytes)
 {
-    return shoal__conn_turn(&route->conn, now_us);
+    shoal__pipe_t *pipe = &of(route)->conn.pipe;
+
+    *ret_bytes = shoal__pipe_reserve(pipe, bytes, count);
+    return *ret_bytes ? shoal__pipe_next(pipe) : NULL;
 }
 
-void shoal__standalone_read_ahead(shoal__standalone_t *route)
+static shoal__request_t *push(shoal__route_t *route)
 {
-    shoal__conn_read_ahead(&route->conn);
+    shoal__pipe_t *pipe = &of(route)->conn.pipe;
+
+    shoal__pipe_pushed(pipe, shoal__pipe_claim(pipe));
+    of(route)->fresh++;
+    shoal__conn_touch(&of(route)->conn);
+    return shoal__pipe_next(pipe);
 }
 
-void shoal__standalone_close(shoal__standalone_t *route, uint64_t now_us)
+static bool place(shoal__route_t *route, const shoal__mailbox_side_t *side,
+                  uint64_t now_us)
 {
-    shoal__conn_close(&route->conn, now_us);
+    shoal__conn_t *conn = &of(route)->conn;
+    size_t bytes = shoal__buffer_bytes(&side->bytes);
+    char *at = shoal__pipe_reserve(&conn->pipe, bytes, side->count);
+
+    if (!at)
+        return false;
+    memcpy(at, shoal__buffer_data(&side->bytes), bytes);
+    for (size_t i = 0; i < side->count; i++) {
+        const shoal__request_t *request = &side->requests[i];
+        shoal__stage_times_count(&conn->pipe.times, SHOAL_STAGE_QUEUED,
+                                 shoal__time_since(request->submitted_us, now_us), 1);
+        shoal__pipe_push(&conn->pipe, request);
+    }
+    shoal__stage_times_taken(&conn->pipe.times, side->count, now_us);
+    shoal__conn_touch(conn);
+    return true;
 }
 
-void shoal__standalone_forget(shoal__standalone_t *route)
+/* Commands of the loop thread wait for no intake. */
+static void note_fresh(standalone_t *standalone, uint64_t now_us)
 {
-    shoal__conn_forget(&route->conn);
+    shoal__stage_times_t *times = &standalone->conn.pipe.times;
+
+    if (standalone->fresh == 0)
+        return;
+    shoal__stage_times_count(times, SHOAL_STAGE_QUEUED, 0, standalone->fresh);
+    shoal__stage_times_taken(times, standalone->fresh, now_us);
+    standalone->fresh = 0;
 }
 
-bool shoal__standalone_cancel(shoal__standalone_t *route, uint64_t ticket,
-                              uint64_t now_us)
+/* ---- the loop ---- */
+
+static uint64_t turn(shoal__route_t *route, uint64_t now_us)
 {
-    return shoal__pipe_cancel(&route->conn.pipe, ticket, now_us);
+    note_fresh(of(route), now_us);
+    return shoal__conn_set_turn(&of(route)->set, now_us);
+}
+
+static void read_ahead(shoal__route_t *route)
+{
+    shoal__conn_read_ahead(&of(route)->conn);
+}
+
+static bool cancel(shoal__route_t *route, uint64_t ticket, uint64_t now_us)
+{
+    shoal__conn_touch(&of(route)->conn);
+    return shoal__pipe_cancel(&of(route)->conn.pipe, ticket, now_us);
+}
+
+/* ---- what others see ---- */
+
+static bool is_idle(const shoal__pipe_t *pipe)
+{
+    return pipe->ring.head == pipe->ring.tail && pipe->retries.count == 0 &&
+           !shoal__renewal_is_under_way(&pipe->renewal);
+}
+
+static void view(const shoal__route_t *route, shoal__route_view_t *ret_view)
+{
+    const shoal__conn_t *conn = &of_const(route)->conn;
+    bool is_ready = conn->state == SHOAL__CONN_READY;
+
+    *ret_view = (shoal__route_view_t){
+        .is_ready = is_ready,
+        .is_idle = is_idle(&conn->pipe),
+        .wake_after = is_ready ? shoal__pipe_wake_after(&conn->pipe) : 1,
+        .rtt_us = conn->pipe.flush.learned.tempo.rtt_us,
+    };
+}
+
+static uint64_t next_wake_us(const shoal__route_t *route)
+{
+    return shoal__pipe_next_wake_us(&of_const(route)->conn.pipe);
+}
+
+static void publish(shoal__route_t *route)
+{
+    shoal__conn_set_publish(&of(route)->set);
+}
+
+static void shared_figures(const shoal__route_t *route, shoal_stats_t *ret_stats)
+{
+    shoal__figures_read_shared(&of_const(route)->set, ret_stats);
+}
+
+static void each(const shoal__route_t *route, shoal__route_visit_fn visit, void *data)
+{
+    const shoal__conn_t *conn = &of_const(route)->conn;
+    shoal_stats_t stats = {0};
+
+    shoal__figures_read(conn, &stats);
+    visit(data, conn->id, conn->target->name, &stats);
+}
+
+/* ---- the end ---- */
+
+static void shut(shoal__route_t *route, uint64_t now_us)
+{
+    shoal__conn_close(&of(route)->conn, now_us);
+}
+
+static void forget(shoal__route_t *route)
+{
+    shoal__conn_forget(&of(route)->conn);
+}
+
+static void free_route(shoal__route_t *route)
+{
+    shoal__conn_release(&of(route)->conn);
+    shoal__conn_set_release(&of(route)->set);
+    shoal__free(route);
+}
+
+static const shoal__route_ops_t ops = {
+    .open = open_route,
+    .reserve = reserve,
+    .push = push,
+    .place = place,
+    .turn = turn,
+    .read_ahead = read_ahead,
+    .cancel = cancel,
+    .view = view,
+    .next_wake_us = next_wake_us,
+    .publish = publish,
+    .shared_figures = shared_figures,
+    .each = each,
+    .shut = shut,
+    .forget = forget,
+    .free = free_route,
+};
+
+int shoal__standalone_new(const shoal_options_t *options, uint64_t seed,
+                          const shoal__route_hooks_t *hooks, void *owner,
+                          shoal__route_t **ret_route)
+{
+    const shoal__conn_hooks_t conn_hooks = {.on_result = hooks->on_result,
+                                            .on_event = hooks->on_event,
+                                            .on_reading = hooks->on_reading,
+                                            .on_delivered = hooks->on_delivered};
+    standalone_t *standalone = shoal__calloc(1, sizeof *standalone);
+    int rc;
+
+    if (!standalone)
+        return SHOAL_ENOMEM;
+    standalone->route = (shoal__route_t){.ops = &ops};
+    shoal__config_read(options, &standalone->config);
+    shoal__target_read(options, standalone->name, &standalone->target);
+    rc = shoal__conn_set_init(&standalone->set, seed, &standalone->route.account);
+    if (rc < 0)
+        goto fail_set;
+    rc = shoal__conn_init(&standalone->conn,
+                          &(shoal__conn_plan_t){.config = &standalone->config,
+                                                .target = &standalone->target,
+                                                .set = &standalone->set,
+                                                .id = 1,
+                                                .hooks = &conn_hooks,
+                                                .owner = owner});
+    if (rc < 0)
+        goto fail_conn;
+    *ret_route = &standalone->route;
+    return 0;
+
+fail_conn:
+    shoal__conn_set_release(&standalone->set);
+fail_set:
+    shoal__free(standalone);
+    return rc;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Memory runs out at each point of what a connected client does.  (F32: I1 to I4) */
-#include "support/failing_trial.h"
+#include "support/failing/failing_trial.h"
 
 #include <shoal/format.h>
 #include <stdio.h>

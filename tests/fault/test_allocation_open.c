@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Memory runs out at each point of options, opening and the greeting.  (F32: I2 I12) */
-#include "support/failing_trial.h"
+#include "support/failing/failing_trial.h"
 
 #include <shoal/uv.h>
 #include <stdio.h>

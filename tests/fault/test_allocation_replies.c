@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Memory runs out at each point of a reply: on its way into a tree, a sink, a queue or
  * the hands of who keeps it.  (F32: I1 to I4) */
-#include "support/failing_trial.h"
+#include "support/failing/failing_trial.h"
 
 #include <stdio.h>
 #include <string.h>

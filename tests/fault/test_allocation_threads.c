@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Memory runs out at each point of what goes from thread to thread: the inbox, blocking
+/* Memory runs out at each point of what goes from thread to thread: the mailbox, blocking
  * calls, the direct path, completion queues, a fork.  (F32: I1 to I4, I14) */
-#include "support/failing_trial.h"
+#include "support/failing/failing_trial.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -15,7 +15,7 @@ static void prepare_ready(trial_t *trial)
     trial_open_ready(trial, false);
 }
 
-/* ---- the inbox ---- */
+/* ---- the mailbox ---- */
 
 static void one_command(trial_t *trial)
 {

@@ -103,6 +103,7 @@ static void test_a_loop_that_stood_still(void **state)
     scene_submit(scene, WORDS("ECHO", "second"), &call, &outcomes[1]);
     assert_int_equal(shoal_client_step(scene->client, 0), 0);
     assert_false(outcome_is_done(&outcomes[1]));
+    WAIT_FOR(fake_server_received(scene->server, 1, "ECHO", "second") == 1);
     waiting_sleep_us(200000);
     await_by_turns(scene, &outcomes[1]);
     scene_check_text(&outcomes[1], "second");

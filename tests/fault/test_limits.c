@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Bounds of what is outstanding and of what is received; refused commands; the silent
  * server.  (I5 I6) */
+#include "support/process_state.h"
 #include "support/scene.h"
 
 #include <pthread.h>
@@ -8,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define WORDS(...) scene_words(__VA_ARGS__, NULL)
 
@@ -107,7 +109,7 @@ static void test_full_by_bytes(void **state)
     assert_int_equal(try_submit(scene, WORDS("SET", "k", value), NULL, &outcomes[10]),
                      0);
     scene_check_text(&outcomes[10], "OK");
-    assert_int_equal(scene_stats(scene).bytes_now, 0);
+    assert_int_equal(scene_idle_stats(scene).bytes_now, 0);
 }
 
 static void test_too_big(void **state)
@@ -163,11 +165,14 @@ typedef struct waiter {
     outcome_t *outcome;
     int rc;
     _Atomic bool has_returned;
+    _Atomic pid_t thread;
 } waiter_t;
 
 static void *submit_patiently(void *data)
 {
     waiter_t *waiter = data;
+
+    waiter->thread = gettid();
     waiter->rc =
         try_submit(waiter->scene, WORDS("INCR", "k"), &waiter->call, waiter->outcome);
     waiter->has_returned = true;
@@ -193,7 +198,8 @@ static void test_waiting_for_room(void **state)
         waiters[i].outcome = &outcomes[2 + i];
         pthread_create(&threads[i], NULL, submit_patiently, &waiters[i]);
     }
-    waiting_sleep_us(50000);
+    for (size_t i = 0; i < WAITERS; i++)
+        process_await_sleep(&waiters[i].thread);
     for (size_t i = 0; i < WAITERS; i++)
         assert_false(waiters[i].has_returned);
     fake_server_release(scene->server);
@@ -237,7 +243,7 @@ static void test_waiting_for_room_of_a_closed_client(void **state)
     waiter->call = with(SHOAL_CALL_WAIT_FOR_ROOM, SHOAL_TIMEOUT_NEVER);
     waiter->outcome = &outcomes[1];
     pthread_create(&thread, NULL, submit_patiently, waiter);
-    waiting_sleep_us(30000);
+    process_await_sleep(&waiter->thread);
     shoal_client_t *client = scene->client;
     assert_int_equal(shoal_client_close(client, 20000, NULL, NULL), 0);
     pthread_join(thread, NULL);

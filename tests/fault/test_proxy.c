@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What the fault proxy does to bytes on their way, seen where they arrive. */
-#include "support/fault_rig.h"
+#include "support/fault/fault_rig.h"
 #include "support/waiting.h"
 
 #include <errno.h>
@@ -411,7 +411,7 @@ static void test_called_from_many_threads(void **state)
         close(talkers[i].rig.server);
     }
     rig->client = rig->server = -1;
-    assert_int_equal(fault_proxy_counts(rig->proxy).open_now, 0);
+    WAIT_FOR(fault_proxy_counts(rig->proxy).open_now == 0);
 }
 
 int main(void)

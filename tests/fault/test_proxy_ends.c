@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* How the fault proxy ends connections, seen by both peers. */
-#include "support/fault_rig.h"
+#include "support/fault/fault_rig.h"
 #include "support/waiting.h"
 
 #include <stdlib.h>
@@ -208,7 +208,7 @@ static void test_turned_away(void **state)
     assert_int_equal(fault_rig_sight(rig->client), FAULT_SIGHT_FIN);
     close(rig->client);
     assert_int_equal(fault_proxy_counts(rig->proxy).accepted, 1);
-    assert_int_equal(fault_proxy_counts(rig->proxy).open_now, 0);
+    WAIT_FOR(fault_proxy_counts(rig->proxy).open_now == 0);
     assert_false(fault_rig_has_come(rig->listener));
 
     fault_proxy_turn_away(rig->proxy, false);

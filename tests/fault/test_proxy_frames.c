@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Faults of whole replies: found however they are split, and harmed as a whole. */
-#include "support/fault_frames.h"
-#include "support/fault_harm.h"
-#include "support/fault_rig.h"
+#include "fault_proxy/fault_frames.h"
+#include "fault_proxy/fault_harm.h"
+#include "support/fault/fault_rig.h"
 #include "support/waiting.h"
 
 #include <stdio.h>

@@ -8,10 +8,10 @@
 
 #include <cmocka.h>
 
-#include "support/fault_clock.h"
-#include "support/fault_link.h"
-#include "support/fault_rig.h"
-#include "support/fault_spec.h"
+#include "fault_proxy/fault_clock.h"
+#include "fault_proxy/fault_link.h"
+#include "fault_proxy/fault_spec.h"
+#include "support/fault/fault_rig.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -135,14 +135,14 @@ static void test_the_agenda_knows_what_is_first(void **state)
     enum { ENTRIES = 300 };
     static fault_agenda_entry_t entries[ENTRIES];
     fault_agenda_t agenda = {0};
-    sim_dice_t dice = {1};
+    shoal__random_t dice = {1};
 
     (void)state;
     for (int step = 0; step < 20000; step++) {
-        fault_agenda_entry_t *moved = &entries[sim_dice_below(&dice, ENTRIES)];
-        bool is_in = sim_dice_below(&dice, 3) > 0;
+        fault_agenda_entry_t *moved = &entries[shoal__random_below(&dice, ENTRIES)];
+        bool is_in = shoal__random_below(&dice, 3) > 0;
         fault_agenda_set(&agenda, moved,
-                         is_in ? sim_dice_below(&dice, 1000) : UINT64_MAX);
+                         is_in ? shoal__random_below(&dice, 1000) : UINT64_MAX);
         assert_int_equal(moved->place > 0, is_in);
         uint64_t least = UINT64_MAX;
         for (int i = 0; i < ENTRIES; i++)

@@ -2,10 +2,12 @@
 
 /* Moments that are easy to get wrong: each test here has caught a bug. */
 
+#include "support/process_state.h"
 #include "support/scene.h"
 #include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <unistd.h>
 
 /* ---- I2: what was accepted right before a close completes ---- */
 
@@ -57,7 +59,7 @@ static void test_close_right_behind_submissions(void **state)
 typedef struct waiter {
     shoal_client_t *client;
     atomic_uint refused;
-    atomic_bool has_begun;
+    _Atomic pid_t thread;
 } waiter_t;
 
 static void *submit_with_patience(void *data)
@@ -101,7 +103,7 @@ static void *wait_once(void *data)
     shoal_command_t command = scene_words("INCR", "k", NULL);
     shoal_call_t call = {.size = sizeof call, .flags = SHOAL_CALL_WAIT_FOR_ROOM};
 
-    atomic_store(&waiter->has_begun, true);
+    waiter->thread = gettid();
     return shoal_client_submit_many(client, &command, 1, &call, NULL, NULL, NULL) ==
                    SHOAL_ECLOSED
                ? NULL
@@ -124,10 +126,9 @@ static void test_closing_under_a_waiter(void **state)
         assert_int_equal(shoal_client_submit(scene->client, 2, argv, NULL, NULL, NULL),
                          0);
         waiter->client = scene->client;
-        atomic_store(&waiter->has_begun, false);
+        waiter->thread = 0;
         pthread_create(&thread, NULL, wait_once, waiter);
-        WAIT_FOR(atomic_load(&waiter->has_begun));
-        waiting_sleep_us(20000); /* it waits by now */
+        process_await_sleep(&waiter->thread);
         scene_close(scene, 0);
         pthread_join(thread, &is_wrong);
         assert_null(is_wrong);

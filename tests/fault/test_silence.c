@@ -136,7 +136,7 @@ static void test_an_idle_connection_is_tested(void **state)
     scene_t *scene = *state;
 
     assert_int_equal(shoal_options_set_ping_idle_us(scene->options, 20000), 0);
-    assert_int_equal(shoal_options_set_stall_timeout_us(scene->options, 300000), 0);
+    assert_int_equal(shoal_options_set_stall_timeout_us(scene->options, 1000000), 0);
     scene_open_ready(scene);
     WAIT_FOR(fake_server_received(scene->server, 1, "PING", NULL) >= 3);
     scene_check_works(scene);

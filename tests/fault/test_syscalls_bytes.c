@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Reads and writes that stop after each number of bytes there is: short, interrupted,
  * without effect, or the end of the connection.  (F33: I1 to I4, I7, I8, I12) */
-#include "support/failing_trial.h"
+#include "support/failing/failing_trial.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Everything between a name and a connection fails, in each way it can: the reason is
  * told, nothing is lost by it, and once it is over the client works.  (F33: I2 I3 I13) */
-#include "support/failing_trial.h"
+#include "support/failing/failing_trial.h"
 
 #include <errno.h>
 #include <netdb.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Opening fails at each call that asks the system for something: one clear code, and
  * nothing is left behind.  (F33) */
-#include "support/failing_trial.h"
+#include "support/failing/failing_trial.h"
 
 #include <errno.h>
 #include <shoal/uv.h>

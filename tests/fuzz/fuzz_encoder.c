@@ -7,7 +7,7 @@
 #include "core/refusal.h"
 #include "fuzz_input.h"
 #include "resp/encoder.h"
-#include "support/fake_request.h"
+#include "support/fake/fake_request.h"
 
 #define ARGS_MAX 12
 #define COMMANDS_MAX 4

@@ -5,10 +5,10 @@
  * what is refused changes nothing; the URL that says the same as an options object gives
  * the same object; and no credential stays behind in freed memory.  (I14)
  *
- * The first byte decides: a URL follows, or a series of calls.
+ * The first byte decides: URLs follow, with a NUL between them, or a series of calls.
  */
 
-#include "api/options.h"
+#include "core/options.h"
 #include "fuzz_input.h"
 #include "memory_meter.h"
 #include <shoal/errors.h>
@@ -224,15 +224,19 @@ static char *find_decoded(const shoal_options_t *options, const char *url)
     return strdup(password);
 }
 
+/* A NUL ends the URL; the rest of the input stays for the next one. */
 static void try_url(fuzz_input_t *in)
 {
     size_t bytes;
     char *text = fuzz_take(in, URL_BYTES_MAX - 1, &bytes);
+    const char *nul = memchr(text, '\0', bytes);
     char *url = strndup(text, bytes);
     char *secret = url ? find_secret(url) : NULL;
     shoal_options_t *options = NULL, *copy = NULL;
 
     FUZZ_CHECK(url, "no memory");
+    if (nul)
+        in->at -= bytes - (size_t)(nul + 1 - text);
     memory_meter.secret = secret;
     int rc = shoal_options_from_url(url, &options);
     FUZZ_CHECK(rc == 0 || rc == SHOAL_EURL, "error %d", rc);
@@ -359,7 +363,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
     if (fuzz_byte(&in) & 1)
         try_setters(&in);
     else
-        try_url(&in);
+        do
+            try_url(&in);
+        while (fuzz_left(&in) > 0);
     memory_meter_off();
     return 0;
 }

@@ -39,8 +39,6 @@ static void read_config(fuzz_input_t *in)
                   .has_fine_waker = (more & 4) != 0},
         .reply = {.bytes_max = 1 << 20, .elements_max = 1 << 16, .depth_max = 100},
         .greeting = {.protocol = style & 1 ? 3 : 2,
-                     .user = style & 2 && sizes & 1 ? "user" : NULL,
-                     .password = style & 2 ? PASSWORD : NULL,
                      .database = style & 4 ? 2 : 0,
                      .client_name = style & 8 ? "name" : NULL,
                      .integrity = (shoal_integrity_t)((more >> 5) % 3),
@@ -50,12 +48,31 @@ static void read_config(fuzz_input_t *in)
         .ping_idle_us = more & 1 ? 15000 : 0,
         .attempts_max = 1 + (unsigned)(more >> 3) % 4,
         .queue_offline = (style & 16) != 0,
-        .entropy = entropy,
     };
+    world.target = (shoal__target_t){.user = style & 2 && sizes & 1 ? "user" : NULL,
+                                     .password = style & 2 ? PASSWORD : NULL};
     world.knows_hello = (style & 32) == 0;
 }
 
 /* ---- the owner's part ---- */
+
+static void on_result(void *owner, const shoal__request_t *request,
+                      const shoal_result_t *result)
+{
+    (void)owner;
+    request->on_result(NULL, result, request->data);
+}
+
+static shoal__pipe_verdict_t on_error(void *owner, shoal__pipe_t *pipe,
+                                      const shoal__request_t *request,
+                                      const char *bytes, shoal__bytes_t error)
+{
+    FUZZ_CHECK(owner == &world, "somebody else's error");
+    calls_check_bytes(&world, request, bytes);
+    return shoal__pipe_send_again(pipe, request, bytes, error);
+}
+
+static const shoal__pipe_hooks_t hooks = {.on_result = on_result, .on_error = on_error};
 
 static void lose(int status, const char *detail)
 {
@@ -248,8 +265,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
     bool settles = fuzz_byte(&in) & 1;
     shoal__random_init(&world.random, 1);
     shoal__random_init(&entropy_source, 2);
-    FUZZ_CHECK(shoal__pipe_init(&world.pipe, &world.config, NULL, &world.random) == 0,
-               "no memory");
+    shoal__pipe_shared_init(&world.shared, entropy, &world.random);
+    const shoal__pipe_parts_t parts = {&world.config, &world.target, &world.shared};
+    FUZZ_CHECK(shoal__pipe_init(&world.pipe, &parts, &hooks, &world) == 0, "no memory");
     for (unsigned i = 0; i < OPERATIONS_MAX && fuzz_left(&in) > 0; i++)
         operate(&in);
     if (settles)

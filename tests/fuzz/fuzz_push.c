@@ -2,17 +2,16 @@
 
 /*
  * Pushes of every kind and size between, before and behind honest replies: each reply
- * still reaches its command, pushes are counted and otherwise ignored, and one where none
- * may be, or a broken one, ends the connection before another reply is delivered.  (I1,
- * I8)
+ * still reaches its command, each push the owner, and one where none may be, or a broken
+ * one, ends the connection before another reply is delivered.  (I1, I8)
  *
  * The input says how many commands there are, what the server sends, and how it is split.
  */
 
-#include "core/pipe.h"
+#include "core/pipe/pipe.h"
+#include "fault_proxy/fake_bytes.h"
 #include "fuzz_input.h"
 #include "memory_meter.h"
-#include "support/fake_bytes.h"
 #include <shoal/errors.h>
 
 #define COMMANDS_MAX 24
@@ -41,6 +40,7 @@ typedef struct scene {
     unsigned given_up;  /* the command that was cancelled; COMMANDS_MAX: none */
     unsigned answered;  /* replies on the wire, before anything wrong */
     unsigned pushes;    /* the same of pushes */
+    unsigned heard;     /* pushes that the owner was handed */
     bool is_wrong;      /* something wrong follows */
     unsigned delivered; /* the next result must be this one's, or a later one's */
     bool is_ending;     /* results are no replies any more */
@@ -70,11 +70,12 @@ static bool is_number(const shoal_reply_t *reply, unsigned number)
            shoal_reply_integer(reply) == (int64_t)number;
 }
 
-static void on_result(shoal_client_t *client, const shoal_result_t *result, void *data)
+static void on_result(void *owner, const shoal__request_t *request,
+                      const shoal_result_t *result)
 {
-    const unsigned *number = data;
+    const unsigned *number = request->data;
 
-    (void)client;
+    (void)owner;
     FUZZ_CHECK(result->tag == *number, "another's tag");
     if (result->status == SHOAL_ECANCELLED) {
         FUZZ_CHECK(*number == scene.given_up, "%u was not given up", *number);
@@ -118,6 +119,15 @@ static void on_reset(void *data)
     (void)data;
     scene.has_sink_seen = false;
 }
+
+static void on_push(void *owner, const shoal_reply_t *push)
+{
+    (void)owner;
+    FUZZ_CHECK(shoal_reply_type(push) == SHOAL_REPLY_PUSH, "no push");
+    scene.heard++;
+}
+
+static const shoal__pipe_hooks_t hooks = {.on_result = on_result, .on_push = on_push};
 
 static const shoal_sink_t sink = {on_leaf, on_begin, on_end, on_reset};
 
@@ -297,8 +307,7 @@ static void submit(unsigned *number, bool has_sink)
 {
     static const char wire[] = "*1\r\n$4\r\nEVAL\r\n";
     char *at = shoal__pipe_reserve(&scene.pipe, sizeof wire - 1, 1);
-    shoal__request_t request = {.on_result = on_result,
-                                .data = number,
+    shoal__request_t request = {.data = number,
                                 .tag = *number,
                                 .ticket = *number + 1u,
                                 .submitted_us = 1,
@@ -357,12 +366,14 @@ static void feed_wire(size_t piece_bytes)
         "%u of %u replies", scene.delivered, scene.answered);
     FUZZ_CHECK(shoal__counter_get(&scene.pipe.stats.pushes) == scene.pushes,
                "%u pushes", scene.pushes);
+    FUZZ_CHECK(scene.heard == scene.pushes, "%u pushes heard", scene.heard);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {
     fuzz_input_t in = {data, data + bytes};
     shoal__random_t random;
+    shoal__pipe_shared_t shared;
 
     memory_meter_on();
     scene = (scene_t){
@@ -378,8 +389,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
             .queue_offline = true,
         }};
     shoal__random_init(&random, 1);
-    FUZZ_CHECK(shoal__pipe_init(&scene.pipe, &scene.config, NULL, &random) == 0,
-               "init");
+    static const shoal__target_t target;
+    shoal__pipe_shared_init(&shared, NULL, &random);
+    const shoal__pipe_parts_t parts = {&scene.config, &target, &shared};
+    FUZZ_CHECK(shoal__pipe_init(&scene.pipe, &parts, &hooks, &scene) == 0, "init");
     scene.is_resp3 = fuzz_byte(&in) % 8 != 0;
     scene.commands = 1 + fuzz_byte(&in) % COMMANDS_MAX;
     size_t piece_bytes = fuzz_byte(&in);

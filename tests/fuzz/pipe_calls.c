@@ -178,7 +178,7 @@ static void act_in_callback(world_t *world)
 
 void calls_check_detail(const world_t *world, const char *detail)
 {
-    bool has_password = world->config.greeting.password != NULL;
+    bool has_password = world->target.password != NULL;
 
     /* Of a longer text there may be the beginning only. */
     FUZZ_CHECK(!has_password || !memmem(detail, strlen(detail), PASSWORD, 4),
@@ -220,6 +220,18 @@ static size_t encode(const call_t *call, char *at)
     return (size_t)snprintf(at, WIRE_BYTES_MAX,
                             "*2\r\n$%zu\r\n%s\r\n$%d\r\ncall:%04u\r\n", strlen(name),
                             name, CALL_ID_BYTES, (unsigned)call_id(call) % 10000);
+}
+
+void calls_check_bytes(const world_t *world, const shoal__request_t *request,
+                       const char *bytes)
+{
+    char wire[WIRE_BYTES_MAX];
+    const call_t *call = request->data;
+
+    FUZZ_CHECK(call == &world->calls[request->tag], "not the call's own request");
+    FUZZ_CHECK(encode(call, wire) == request->bytes &&
+                   memcmp(wire, bytes, request->bytes) == 0,
+               "I1: the log does not begin with %u", call_id(call));
 }
 
 /* What the reply may be, as the library says. */

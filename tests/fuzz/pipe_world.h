@@ -13,10 +13,10 @@
  * that an answer that reaches another command is seen.
  */
 
-#include "core/pipe.h"
+#include "core/pipe/pipe.h"
+#include "fault_proxy/fake_bytes.h"
 #include "fuzz_input.h"
-#include "support/fake_bytes.h"
-#include "support/fake_request.h"
+#include "support/fake/fake_request.h"
 
 #define CALLS_MAX 160
 #define UNIT_CALLS_MAX 6
@@ -72,8 +72,10 @@ typedef enum mood {
 struct world {
     fuzz_input_t *in;
     shoal__pipe_config_t config;
+    shoal__target_t target;
     shoal__pipe_t pipe;
     shoal__random_t random;
+    shoal__pipe_shared_t shared;
     uint64_t now_us;
     call_t calls[CALLS_MAX]; /* by id; 0 is none */
     uint32_t call_count;
@@ -104,6 +106,9 @@ struct world {
 void calls_submit(world_t *world, verb_t verb, uint16_t flags, uint64_t timeout_us,
                   bool has_sink, unsigned parts);
 void calls_cancel(world_t *world, uint32_t id);
+/* These are the bytes that the request was submitted with. */
+void calls_check_bytes(const world_t *world, const shoal__request_t *request,
+                       const char *bytes);
 /* Nothing is outstanding behind its deadline.  (I5) */
 void calls_check_deadlines(const world_t *world);
 uint32_t calls_outstanding(const world_t *world);

@@ -3,7 +3,7 @@
 /* A connection is given up while its writes are under way: in the buffers of a server that
  * stands still, or in a network that holds them back.  They would run later, behind what
  * came over the next connection; the client ends the former one first, and says so. */
-#include "support/fault_proxy.h"
+#include "fault_proxy/fault_proxy.h"
 #include "support/live.h"
 #include "support/redis_process.h"
 

@@ -5,14 +5,16 @@
 #define SHIM_IMPLEMENTATION
 #include "interleave/shim.h"
 
-#include "api/client.h"
 #include "base/alloc.h"
 #include "base/time_us.h"
+#include "client/life.h"
+#include "core/pipe/request_ring.h"
 #include "core/result.h"
 #include "interleave/rig.h"
 #include "interleave/rig_parts.h"
 #include "net/entropy.h"
 #include "net/quiet_thread.h"
+#include "route/standalone.h"
 #include <shoal/errors.h>
 #include <string.h>
 
@@ -89,137 +91,140 @@ void rig_wait_written(unsigned commands)
                                     .data = &commands});
 }
 
-/* ---- the connection ---- */
+/* ---- the route ---- */
 
-int shoal__standalone_init(shoal__standalone_t *route,
-                           const shoal__conn_config_t *config, shoal_client_t *client,
-                           uint64_t seed, const shoal__conn_hooks_t *hooks, void *owner)
+static struct {
+    shoal__route_t route;
+    shoal__route_hooks_t hooks;
+    void *owner; /* of the hooks */
+    shoal__request_ring_t ring;
+    bool is_ready;
+} line;
+
+static void open_line(shoal__route_t *route, shoal__loop_t *loop)
 {
-    (void)seed;
-    route->conn = (shoal__conn_t){.config = config, .hooks = *hooks, .owner = owner};
-    route->conn.state = SHOAL__CONN_READY;
-    route->conn.pipe.client = client;
-    route->conn.pipe.retire_us = SHOAL__NEVER_US;
-    route->conn.pipe.wake_after = 1;
-    return shoal__request_ring_init(&route->conn.pipe.ring, 8);
+    (void)route;
+    (void)loop;
+    explore_check(line.is_ready);
 }
 
-void shoal__standalone_release(shoal__standalone_t *route)
+static void free_line(shoal__route_t *route)
 {
-    shoal__request_ring_release(&route->conn.pipe.ring);
+    (void)route;
+    shoal__request_ring_release(&line.ring);
     rig.is_gone = true;
 }
 
-void shoal__standalone_open(shoal__standalone_t *route, shoal__loop_t *loop)
+static void tell(shoal_event_kind_t kind, int status)
 {
-    (void)loop;
-    explore_check(route->conn.state == SHOAL__CONN_READY);
+    const shoal_event_t event = {
+        .kind = kind, .status = status, .detail = "", .server = ""};
+
+    line.hooks.on_event(line.owner, &event);
 }
 
-static void lose(shoal__conn_t *conn)
+static void lose(void)
 {
-    conn->state = SHOAL__CONN_BACKOFF;
-    shoal__request_ring_rewind(&conn->pipe.ring);
-    conn->hooks.on_event(conn->owner, SHOAL_EVENT_LOST, SHOAL_ECONN, "", 0);
+    line.is_ready = false;
+    shoal__request_ring_rewind(&line.ring);
+    tell(SHOAL_EVENT_LOST, SHOAL_ECONN);
 }
 
-static void write_out(shoal__conn_t *conn)
+static void write_out(void)
 {
-    shoal__pipe_t *pipe = &conn->pipe;
-    unsigned count = (unsigned)shoal__request_ring_queued(&pipe->ring);
+    unsigned count = (unsigned)shoal__request_ring_queued(&line.ring);
 
     explore_check(count <= rig.client->options->queued_max);
     if (count == 0 || rig.options.is_stalled)
         return;
     if (rig.options.breaks && !rig.has_hung_up) {
         rig.has_hung_up = true;
-        lose(conn);
+        lose();
         return;
     }
     explore_point(&(explore_step_t){.what = "send",
                                     .objects = {&rig.sent, &rig.answers, &rig.written},
                                     .is_write = true});
-    shoal__request_ring_mark_sent(&pipe->ring, count);
+    shoal__request_ring_mark_sent(&line.ring, count);
     rig.written += count;
     rig.sent += count;
     if (!rig.options.answers_slowly)
         serve();
 }
 
-uint64_t shoal__standalone_turn(shoal__standalone_t *route, uint64_t now_us)
+static uint64_t turn(shoal__route_t *route, uint64_t now_us)
 {
-    shoal__conn_t *conn = &route->conn;
-
-    if (conn->state == SHOAL__CONN_BACKOFF) {
+    (void)route;
+    if (!line.is_ready) {
         /* A direct driver hands over first. */
         explore_check(!rig.client->is_direct);
-        conn->state = SHOAL__CONN_READY;
-        conn->hooks.on_event(conn->owner, SHOAL_EVENT_READY, 0, "", 0);
+        line.is_ready = true;
+        tell(SHOAL_EVENT_READY, 0);
     }
-    conn->pipe.now_us = now_us;
-    write_out(conn);
+    write_out();
     /* The background thread tries again at once; a direct driver is not to wait for it. */
-    return conn->state == SHOAL__CONN_BACKOFF && !rig.client->is_direct
-               ? now_us
-               : SHOAL__NEVER_US;
+    return !line.is_ready && !rig.client->is_direct ? now_us : SHOAL__NEVER_US;
 }
 
-static void answer(shoal__conn_t *conn, int status)
+static void answer(int status)
 {
-    shoal__pipe_t *pipe = &conn->pipe;
-    shoal__request_t request = *shoal__request_ring_at(&pipe->ring, pipe->ring.head);
+    shoal__request_t request = *shoal__request_ring_at(&line.ring, line.ring.head);
+    const shoal_result_t result = {.status = status,
+                                   .fate =
+                                       status ? SHOAL_FATE_UNKNOWN : SHOAL_FATE_REPLIED,
+                                   .detail = "",
+                                   .attempts = 1,
+                                   .tag = request.tag};
 
-    shoal__request_ring_pop(&pipe->ring);
-    if (pipe->ring.sent < pipe->ring.head)
-        pipe->ring.sent = pipe->ring.head;
-    shoal__pipe_deliver(pipe, &request, status,
-                        status ? SHOAL_FATE_UNKNOWN : SHOAL_FATE_REPLIED, NULL, 1, "");
+    shoal__request_ring_pop(&line.ring);
+    if (line.ring.sent < line.ring.head)
+        line.ring.sent = line.ring.head;
+    line.hooks.on_result(line.owner, &request, &result);
 }
 
 void rig_socket_read(void)
 {
-    shoal__conn_t *conn = &rig.client->route.conn;
     unsigned count;
 
     explore_touch("receive", &rig.answers, true);
     count = rig.answers;
     rig.answers = 0;
-    conn->pipe.is_inside = true;
+    line.hooks.on_reading(line.owner, shoal__clock_us());
     while (count-- > 0)
-        answer(conn, 0);
-    conn->pipe.is_inside = false;
+        answer(0);
+    line.hooks.on_delivered(line.owner);
     if (rig.is_hung_up) {
         rig.is_hung_up = false;
-        lose(conn);
+        lose();
+        line.hooks.on_delivered(line.owner);
     }
-    conn->hooks.on_delivered(conn->owner);
 }
 
-void shoal__standalone_read_ahead(shoal__standalone_t *route)
+static void read_ahead(shoal__route_t *route)
 {
     (void)route;
     if (rig_socket_is_readable())
         rig_socket_read();
 }
 
-void shoal__standalone_close(shoal__standalone_t *route, uint64_t now_us)
+static void shut_line(shoal__route_t *route, uint64_t now_us)
 {
+    (void)route;
     (void)now_us;
-    while (shoal__request_ring_length(&route->conn.pipe.ring) > 0)
-        answer(&route->conn, SHOAL_ESHUTDOWN);
-    route->conn.state = SHOAL__CONN_CLOSED;
+    while (shoal__request_ring_length(&line.ring) > 0)
+        answer(SHOAL_ESHUTDOWN);
+    line.is_ready = false;
     explore_point(&(explore_step_t){
         .what = "hang up", .objects = {&rig.sent, &rig.answers}, .is_write = true});
     rig.is_closed = true;
 }
 
-void shoal__standalone_forget(shoal__standalone_t *route)
+static void forget(shoal__route_t *route)
 {
     (void)route;
 }
 
-bool shoal__standalone_cancel(shoal__standalone_t *route, uint64_t ticket,
-                              uint64_t now_us)
+static bool cancel(shoal__route_t *route, uint64_t ticket, uint64_t now_us)
 {
     (void)route;
     (void)ticket;
@@ -227,49 +232,116 @@ bool shoal__standalone_cancel(shoal__standalone_t *route, uint64_t ticket,
     return false;
 }
 
-/* ---- the pipe ---- */
+static shoal__request_t *next(void)
+{
+    return shoal__request_ring_at(&line.ring, line.ring.tail);
+}
 
-char *shoal__pipe_reserve(shoal__pipe_t *pipe, size_t bytes, size_t commands)
+static shoal__request_t *reserve(shoal__route_t *route, size_t bytes, size_t count,
+                                 char **ret_bytes)
 {
     static char room[COMMAND_BYTES_MAX * 8];
 
+    (void)route;
     explore_check(bytes <= sizeof room);
-    return shoal__request_ring_reserve(&pipe->ring, commands) == 0 ? room : NULL;
+    *ret_bytes = room;
+    return shoal__request_ring_reserve(&line.ring, count + 1) == 0 ? next() : NULL;
 }
 
-void shoal__pipe_push(shoal__pipe_t *pipe, const shoal__request_t *request)
+static shoal__request_t *push(shoal__route_t *route)
 {
-    *shoal__pipe_claim(pipe) = *request;
+    (void)route;
+    shoal__request_ring_push(&line.ring);
+    return next();
 }
 
-void shoal__pipe_deliver(shoal__pipe_t *pipe, const shoal__request_t *request,
-                         int status, shoal_fate_t fate, const shoal_reply_t *reply,
-                         uint32_t attempts, const char *detail)
+static bool place(shoal__route_t *route, const shoal__mailbox_side_t *side,
+                  uint64_t now_us)
 {
-    const shoal_result_t result = {.status = status,
-                                   .fate = fate,
-                                   .reply = reply,
-                                   .detail = detail,
-                                   .attempts = attempts,
-                                   .tag = request->tag};
+    char *at;
 
-    shoal__counter_add(&pipe->stats.completed, 1);
-    request->on_result(pipe->client, &result, request->data);
+    (void)now_us;
+    if (!reserve(route, shoal__buffer_bytes(&side->bytes), side->count, &at))
+        return false;
+    for (size_t i = 0; i < side->count; i++)
+        *shoal__request_ring_push(&line.ring) = side->requests[i];
+    return true;
 }
 
-void shoal__pipe_publish(shoal__pipe_t *pipe)
+static void view(const shoal__route_t *route, shoal__route_view_t *ret_view)
 {
-    uint64_t queued = shoal__request_ring_queued(&pipe->ring);
-
-    /* Whoever waits for room looks at it, with the lock. */
-    explore_touch("publish", &rig.client->inbox.lock, true);
-    shoal__counter_set(&pipe->stats.queued_now, queued);
+    (void)route;
+    *ret_view = (shoal__route_view_t){.is_ready = line.is_ready,
+                                      .is_idle = line.ring.head == line.ring.tail,
+                                      .wake_after = 1};
 }
 
-uint64_t shoal__pipe_next_wake_us(const shoal__pipe_t *pipe)
+static uint64_t next_wake_us(const shoal__route_t *route)
 {
-    (void)pipe;
+    (void)route;
     return SHOAL__NEVER_US;
+}
+
+static void publish(shoal__route_t *route)
+{
+    /* A thread that waits for room looks at it, with the lock. */
+    explore_touch("publish", &rig.client->seat.lock, true);
+    shoal__account_set(&route->account, shoal__request_ring_queued(&line.ring),
+                       shoal__request_ring_inflight(&line.ring), 0);
+}
+
+static void shared_figures(const shoal__route_t *route, shoal_stats_t *ret_stats)
+{
+    (void)route;
+    (void)ret_stats;
+}
+
+static void each(const shoal__route_t *route, shoal__route_visit_fn visit, void *data)
+{
+    (void)route;
+    (void)visit;
+    (void)data;
+}
+
+static const shoal__route_ops_t ops = {
+    .open = open_line,
+    .reserve = reserve,
+    .push = push,
+    .place = place,
+    .turn = turn,
+    .read_ahead = read_ahead,
+    .cancel = cancel,
+    .view = view,
+    .next_wake_us = next_wake_us,
+    .publish = publish,
+    .shared_figures = shared_figures,
+    .each = each,
+    .shut = shut_line,
+    .forget = forget,
+    .free = free_line,
+};
+
+static int new_line(const shoal_options_t *options, uint64_t seed,
+                    const shoal__route_hooks_t *hooks, void *owner,
+                    shoal__route_t **ret_route)
+{
+    (void)options;
+    (void)seed;
+    memset(&line, 0, sizeof line);
+    line.route = (shoal__route_t){.ops = &ops};
+    line.hooks = *hooks;
+    line.owner = owner;
+    line.is_ready = true;
+    *ret_route = &line.route;
+    return shoal__request_ring_init(&line.ring, 8);
+}
+
+/* What the public functions open: not called here. */
+int shoal__standalone_new(const shoal_options_t *options, uint64_t seed,
+                          const shoal__route_hooks_t *hooks, void *owner,
+                          shoal__route_t **ret_route)
+{
+    return new_line(options, seed, hooks, owner, ret_route);
 }
 
 /* ---- the rest of what a client stands on ---- */
@@ -279,20 +351,12 @@ uint64_t shoal__entropy(void)
     return 1;
 }
 
-void shoal__entropy_fill(void *memory, size_t bytes)
-{
-    memset(memory, 1, bytes);
-}
-
 int shoal__fork_guard_start(void)
 {
     return 0;
 }
 
-uint64_t shoal__fork_generation(void)
-{
-    return 0;
-}
+_Atomic uint64_t shoal__fork_count;
 
 int shoal__quiet_thread_start(pthread_t *ret_thread, void (*run)(void *data),
                               void *data)
@@ -332,19 +396,21 @@ shoal_client_t *rig_begin(const rig_options_t *options)
     if (options->queued_max)
         client_options->queued_max = options->queued_max;
     client_options->timeout_us = SHOAL_TIMEOUT_NEVER;
-    explore_check(shoal__client_open(SHOAL__DRIVE_THREAD, NULL, client_options,
-                                     &rig.client) == 0);
-    shoal_options_free(client_options);
+    explore_check(
+        shoal__client_open(&(shoal__client_plan_t){.drive = SHOAL__DRIVE_THREAD,
+                                                   .new_route = new_line},
+                           client_options, &rig.client) == 0);
+    shoal__options_free(client_options);
 
     /* As if calls had come before; the client's thread has not begun yet. */
-    rig.client->inbox.is_ready = true;
+    rig.client->gate.is_ready = true;
     rig.client->is_open = true;
     if (options->is_about_to)
-        rig.client->inbox.token.lone = SHOAL__DRIVER_LONE_CALLS - 1;
+        rig.client->seat.token.lone = SHOAL__DRIVER_LONE_CALLS - 1;
     if (options->is_parked) {
-        rig.client->inbox.token.lone = SHOAL__DRIVER_LONE_CALLS;
-        rig.client->inbox.token.driver = SHOAL__DRIVER_PARKED;
-        rig.client->inbox.is_parked = true;
+        rig.client->seat.token.lone = SHOAL__DRIVER_LONE_CALLS;
+        rig.client->seat.token.driver = SHOAL__DRIVER_PARKED;
+        rig.client->seat.is_parked = true;
         rig.client->wake_us = SHOAL__NEVER_US;
         rig.client->was_parked = true;
     }

@@ -3,9 +3,9 @@
 #define TESTS_INTERLEAVE_RIG_H
 
 /*
- * A whole client on explored threads: what is above the connection is the real code
- * (api/, net/loop.c, net/inbox.c, net/parker.c, the token); below it a server that
- * answers in order, and libuv's loop reduced to what the library uses of it.
+ * A whole client on explored threads: what is above the route is the real code
+ * (api/, client/, net/loop.c, net/mailbox.c, net/parker.c, the token); below it a server
+ * that answers in order, and libuv's loop reduced to what the library uses of it.
  *
  * Checked on the way: one thread at a time runs the loop, and no callback of a user
  * comes on a thread in a blocking call.

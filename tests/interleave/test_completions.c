@@ -12,9 +12,11 @@
 #include <cmocka.h>
 
 #define SHIM_IMPLEMENTATION
-#include "api/client.h"
 #include "base/alloc.h"
+#include "client/client.h"
+#include "client/submit.h"
 #include "interleave/shim.h"
+#include "net/fork_guard.h"
 #include <shoal/completions.h>
 #include <shoal/errors.h>
 #include <string.h>
@@ -48,10 +50,7 @@ bool shoal__call_read(const shoal_call_t *call, shoal_call_t *ret_call)
     return call == NULL;
 }
 
-uint64_t shoal__fork_generation(void)
-{
-    return 0;
-}
+_Atomic uint64_t shoal__fork_count;
 
 int shoal__client_submit(shoal_client_t *client, const shoal__submission_t *submission,
                          uint64_t *ret_ticket)
@@ -69,9 +68,7 @@ int shoal__client_submit(shoal_client_t *client, const shoal__submission_t *subm
 /* As the loop does at the end of a read. */
 static void announce(shoal_client_t *client)
 {
-    for (unsigned i = 0; i < client->touched_count; i++)
-        shoal__completions_announce(client->touched[i]);
-    client->touched_count = 0;
+    shoal__waiters_announce(&client->waiters);
 }
 
 static void complete(void *data)

@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #define SHIM_IMPLEMENTATION
-#include "api/client.h"
+#include "client/client.h"
 #include "interleave/rig.h"
 #include "interleave/shim.h"
 #include <shoal/errors.h>
@@ -93,9 +93,9 @@ static void wait_for_the_others(void)
             shim_join((pthread_t)first_thread + i + 1, NULL);
     } else if (now->waits_for_room) {
         explore_point(&(explore_step_t){.what = "wait for one that waits",
-                                        .objects = {&client->inbox.lock},
+                                        .objects = {&client->seat.lock},
                                         .ways = ways_when_waiting,
-                                        .data = &client->inbox.waiting});
+                                        .data = &client->gate.waiting});
     } else {
         rig_wait_written(1);
     }

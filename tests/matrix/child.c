@@ -2,7 +2,7 @@
 #include "matrix/child.h"
 
 #include "matrix/rig_parts.h"
-#include "matrix/world.h"
+#include "support/lone_fork.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -17,7 +17,6 @@ static void run_child(pid_t parent, void (*run)(void *data), void *data)
     if (getppid() != parent)
         _exit(126);
     setenv("CMOCKA_TEST_ABORT", "1", 1); /* do not go on with the parent's tests */
-    matrix_world_start();                /* its sleeping thread stayed behind */
     run(data);
     _exit(0);
 }
@@ -27,10 +26,9 @@ pid_t matrix_child_start(void (*run)(void *data), void *data)
     pid_t parent = getpid();
 
     assert_null(matrix_current);
-    pid_t child = fork();
+    pid_t child = lone_fork();
     if (child == 0)
         run_child(parent, run, data);
-    assert_true(child > 0);
     return child;
 }
 

@@ -7,7 +7,8 @@
 
 #include <sys/types.h>
 
-/* Fork and run; no rig may be under way.  The child dies with this process. */
+/* Fork and run; no rig may be under way, and no other thread (support/lone_fork.h).  The
+ * child dies with this process. */
 pid_t matrix_child_start(void (*run)(void *data), void *data);
 /* Wait for its end; a failure unless it ran to the end of `run`. */
 void matrix_child_end(pid_t child);

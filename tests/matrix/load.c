@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "matrix/load.h"
 
-#include "support/fake_bytes.h"
+#include "fault_proxy/fake_bytes.h"
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>

@@ -7,7 +7,7 @@
  * in each mode where the fault can happen; where it cannot, the cell says why.  The
  * program matrix_cells fails if a cell is missing, doubled or has an empty reason.
  *
- * To add a fault: a line in MATRIX_FAULTS, and a file matrix_f<number>.c like this:
+ * To add a fault: a line in MATRIX_FAULTS, and a file f<number>_<fault>.c like this:
  *
  *     #include "matrix/matrix.h"
  *

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "matrix/rig.h"
 
+#include "fault_proxy/fake_bytes.h"
 #include "matrix/rig_parts.h"
 #include "matrix/world.h"
-#include "support/fake_bytes.h"
 #include "support/process_state.h"
+#include "support/sleeper.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -66,8 +67,9 @@ matrix_t *matrix_begin(const matrix_mode_t *mode)
     matrix_world_reset();
     m->parts->number = ++rigs;
     m->parts->memory = matrix_memory_now();
-    m->parts->descriptors = process_descriptors();
     m->parts->threads = process_threads();
+    sleeper_start();
+    m->parts->descriptors = process_descriptors();
     m->mode = mode;
     m->callers = 8;
     m->late_us_max = process_is_sanitized() ? LATE_US_MAX_SANITIZED : LATE_US_MAX;
@@ -178,6 +180,7 @@ static void end_all(matrix_t *m)
         free(deferred);
     }
     shoal_options_free(m->options);
+    sleeper_stop();
 }
 
 static void free_rig(matrix_t *m)
@@ -203,6 +206,14 @@ void matrix_abandon(void)
     free_rig(m);
 }
 
+/* The loop, and behind it the caller that is woken, wait for a processor. */
+bool matrix_is_prompt(const matrix_t *m, uint64_t due_us, uint64_t then_us,
+                      uint64_t late_us)
+{
+    return sleeper_is_prompt(due_us, then_us,
+                             late_us + m->late_us_max + 2 * sleeper_late_us_max());
+}
+
 /* O3 and O5 of one command. */
 static void check_command(const matrix_t *m, const matrix_command_t *c)
 {
@@ -214,12 +225,11 @@ static void check_command(const matrix_t *m, const matrix_command_t *c)
     if (c->rc != 0 || timeout_us == SHOAL_TIMEOUT_NEVER)
         return;
     uint64_t due_us = c->submitted_us + timeout_us;
-    /* The loop, and behind it the caller that is woken, wait for a processor. */
-    uint64_t excused_us = 2 * matrix_oversleep_us();
-    if (c->completed_us > due_us + m->late_us_max + excused_us)
-        fail_msg("O5: %llu us late, a sleeper %llu: %s",
+    if (!matrix_is_prompt(m, due_us, c->completed_us, 0))
+        fail_msg("O5: %llu us late, of which %llu count; a sleeper %llu: %s",
                  (unsigned long long)(c->completed_us - due_us),
-                 (unsigned long long)matrix_oversleep_us(), matrix_describe(c));
+                 (unsigned long long)sleeper_us(due_us, c->completed_us),
+                 (unsigned long long)sleeper_late_us_max(), matrix_describe(c));
     if (c->status == SHOAL_ETIMEOUT && c->completed_us < due_us)
         fail_msg("O5: %llu us too early: %s",
                  (unsigned long long)(due_us - c->completed_us), matrix_describe(c));

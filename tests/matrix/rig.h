@@ -26,7 +26,7 @@
 
 #include <cmocka.h>
 
-#include "support/fake_server.h"
+#include "support/fake/fake_server.h"
 #include "support/redis_process.h"
 #include "support/waiting.h"
 #include <shoal/shoal.h>
@@ -123,8 +123,8 @@ struct matrix {
     unsigned callers;     /* threads of the blocking mode, at most 64; 8 unless changed
                          before the first command */
     uint64_t timeout_us;  /* of commands that name none; by matrix_set_timeout() */
-    uint64_t late_us_max; /* O5: 50 ms unless changed; what the machine was seen to take
-                             from a sleeping thread comes on top */
+    uint64_t late_us_max; /* O5: 50 ms unless changed, by the clock or by the naps of a
+                             sleeping thread; see matrix_is_prompt() */
     bool may_be_wrong;    /* O1: wrong values are counted, and do not fail the test */
 
     /* Totals; read them when nothing is under way, or with care. */
@@ -219,9 +219,11 @@ shoal_stats_t matrix_stats(const matrix_t *m);
 /* Bytes that the library holds by the allocator hook; the most since matrix_begin(). */
 size_t matrix_memory_now(void);
 size_t matrix_memory_peak(void);
-/* The longest that this machine kept a thread waiting that was due to run, since
- * matrix_begin(). */
-uint64_t matrix_oversleep_us(void);
+/* Was what was due at due_us, and happened at then_us, late by no more than late_us and
+ * what O5 allows?  Time that the machine kept threads waiting does not count
+ * (support/sleeper.h).  Asked before the rig ends. */
+bool matrix_is_prompt(const matrix_t *m, uint64_t due_us, uint64_t then_us,
+                      uint64_t late_us);
 /* SHOAL_TEST_SCALE (1 if it is not set) times a number, at least 1. */
 size_t matrix_scaled(size_t count);
 double matrix_scale(void);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+#include "fault_proxy/fake_bytes.h"
 #include "matrix/rig_parts.h"
-#include "support/fake_bytes.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

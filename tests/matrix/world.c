@@ -4,12 +4,9 @@
 #include "matrix/rig.h"
 
 #include <malloc.h>
-#include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 
 static _Atomic size_t held, held_max;
-static _Atomic uint64_t oversleep_us_max;
 
 static void *count_in(void *memory)
 {
@@ -56,18 +53,6 @@ static void counted_free(void *memory)
     free(memory);
 }
 
-static void *sleep_and_look(void *data)
-{
-    for (;;) {
-        uint64_t before_us = waiting_now_us();
-        waiting_sleep_us(1000);
-        uint64_t late_us = waiting_now_us() - before_us - 1000;
-        if (late_us > oversleep_us_max)
-            oversleep_us_max = late_us;
-    }
-    return data;
-}
-
 /* The first loop of a process brings a pipe of libuv's that stays. */
 static void warm_up(void)
 {
@@ -86,23 +71,15 @@ void matrix_world_start(void)
 {
     static const shoal_allocator_t counted = {counted_malloc, counted_calloc,
                                               counted_realloc, counted_free};
-    pthread_t sleeper;
-    sigset_t every, before;
 
-    sigfillset(&every);
-    pthread_sigmask(SIG_SETMASK, &every, &before);
-    if (shoal_set_allocator(&counted) != 0 ||
-        pthread_create(&sleeper, NULL, sleep_and_look, NULL) != 0)
+    if (shoal_set_allocator(&counted) != 0)
         abort();
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    pthread_detach(sleeper); /* to the end of the program */
     warm_up();
 }
 
 void matrix_world_reset(void)
 {
     held_max = held;
-    oversleep_us_max = 0;
 }
 
 size_t matrix_memory_now(void)
@@ -113,11 +90,6 @@ size_t matrix_memory_now(void)
 size_t matrix_memory_peak(void)
 {
     return held_max;
-}
-
-uint64_t matrix_oversleep_us(void)
-{
-    return oversleep_us_max;
 }
 
 double matrix_scale(void)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 
-/* Who runs the loop (core/driver_token.c, api/driver.c): the background thread, or a
- * thread in a blocking call, or nobody.  Callers that do not drive push into the inbox
+/* Who runs the loop (core/driver_token.c, client/driver.c): the background thread, or a
+ * thread in a blocking call, or nobody.  Callers that do not drive push into the mailbox
  * and sleep until the loop answers them.  Naps never end by themselves here, so nobody
  * is saved by the time.
  *

@@ -6,6 +6,7 @@
 
 #include <cmocka.h>
 
+#include "pickle_reader.h"
 #include "replies.h"
 #include "reply_rig.h"
 #include "scarce_memory.h"

@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "core/result.h"
+#include "pickle_reader.h"
 #include "reply_rig.h"
 #include "results.h"
 #include "scarce_memory.h"

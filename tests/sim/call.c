@@ -7,6 +7,7 @@
 #include "resp/reply_shape.h"
 #include "sim/world.h"
 #include <shoal/errors.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define BIG_BYTES_MAX 20000
@@ -96,6 +97,19 @@ static char *encode(const sim_call_t *call, uint32_t id, char *at)
         left -= bytes;
     }
     return put(at, "\r\n", 2);
+}
+
+bool sim_call_has_bytes(const sim_call_t *call, const char *bytes, size_t count)
+{
+    char *wire = malloc(encoded_bytes(call));
+    bool has = wire && count == encoded_bytes(call);
+
+    if (has) {
+        encode(call, sim_call_id(call), wire);
+        has = memcmp(wire, bytes, count) == 0;
+    }
+    free(wire);
+    return has;
 }
 
 /* ---- results ---- */

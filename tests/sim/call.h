@@ -99,6 +99,9 @@ void sim_calls_accept(struct sim_world *world, uint32_t first, uint32_t count,
 /* Encode them into the pipe; false: it has no memory. */
 bool sim_calls_push(struct sim_world *world, uint32_t first, uint32_t count);
 
+/* Are these the bytes that the command was encoded to?  False also without memory. */
+bool sim_call_has_bytes(const sim_call_t *call, const char *bytes, size_t count);
+
 /* The loop had no memory to take them: they fail. */
 void sim_calls_refuse(struct sim_world *world, uint32_t first, uint32_t count);
 

@@ -12,7 +12,7 @@
  * a tail.  CPUs are not scarce here: client, server and callers have their own.
  */
 
-#include "core/flush_policy.h"
+#include "core/flush/flush_policy.h"
 #include "sim/dice.h"
 #include <stdbool.h>
 #include <stddef.h>

@@ -47,13 +47,13 @@ void sim_link_open(sim_link_t *link, sim_world_t *world)
                          .out_capacity = link->out_capacity,
                          .held = link->held,
                          .held_capacity = link->held_capacity,
-                         .is_known = !config->password,
+                         .is_known = !world->target.password,
                          .is_selected = config->database == 0,
                          .renew_by_us = SHOAL__NEVER_US,
                          .fence_us = SHOAL__NEVER_US,
                          .doom_end = SHOAL__NEVER_US,
                          .knows_hello = !sim_dice_hits(dice, swarm->no_hello_rate),
-                         .rejects_auth = config->password &&
+                         .rejects_auth = world->target.password &&
                                          sim_dice_hits(dice, swarm->auth_fail_rate)};
 }
 
@@ -190,7 +190,7 @@ static void hear(sim_link_t *link, sim_world_t *world, const words_t *words,
         return;
     }
     if (heard.verb == SIM_VERB_HELLO)
-        heard.is_right = !world->config.greeting.password ||
+        heard.is_right = !world->target.password ||
                          (is_word(words, 2, "AUTH") && is_word(words, 3, "default") &&
                           is_word(words, 4, "sesame"));
     if (heard.verb == SIM_VERB_AUTH)

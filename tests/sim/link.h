@@ -15,7 +15,7 @@
  * executed at some later time.
  */
 
-#include "core/greeting.h"
+#include "core/greeting/greeting.h"
 #include "sim/call.h"
 #include "sim/dice.h"
 

@@ -199,7 +199,7 @@ void sim_oracle_earned(sim_world_t *world)
 void sim_oracle_answered(sim_world_t *world, sim_link_t *link, uint32_t id)
 {
     bool is_redial = world->now_us >= world->trouble_until_us &&
-                     ((link->is_forgotten && world->config.greeting.password) ||
+                     ((link->is_forgotten && world->target.password) ||
                       (!link->is_forgotten && link->is_demoted &&
                        world->calls[id].command_class != SHOAL__CLASS_RO));
 
@@ -222,7 +222,7 @@ void sim_oracle_heard(sim_world_t *world, sim_link_t *link)
     if (!world->calls[link->redial_id].is_done && !is_soon_again && !link->is_spoilt) {
         link->renew_by_us =
             shoal__time_min(link->renew_by_us, world->now_us + RENEWAL_US);
-        if (world->pipe.retire_us > link->renew_by_us)
+        if (world->pipe.renewal.end_us > link->renew_by_us)
             sim_world_fail(world, "O5: a demoted server is not to be left");
     }
     link->redial_id = 0;
@@ -273,7 +273,8 @@ static bool is_held(const sim_world_t *world)
     if (sim_integrity_is_strict(world) && shoal__request_ring_inflight(&pipe->ring) > 0)
         return false;
     return world->link && world->is_written_out && pipe->phase == SHOAL__PIPE_READY &&
-           pipe->retire_us == SHOAL__NEVER_US && shoal__pipe_queued(pipe) > 0 &&
+           !shoal__renewal_is_under_way(&pipe->renewal) &&
+           shoal__pipe_queued(pipe) > 0 &&
            shoal__pipe_inflight(pipe) < world->config.inflight_max;
 }
 
@@ -370,6 +371,9 @@ void sim_oracle_end(sim_world_t *world)
 
     if (world->live_count > 0 || !shoal__pipe_is_idle(pipe))
         sim_world_fail(world, "O3: %u commands never complete", world->live_count);
+    if (world->pushes_heard != shoal__counter_get(&pipe->stats.pushes))
+        sim_world_fail(world, "O1: %llu pushes were handed out",
+                       (unsigned long long)world->pushes_heard);
     for (uint32_t id = 1; id < world->call_count; id++) {
         const sim_call_t *call = &world->calls[id];
 

@@ -4,13 +4,47 @@
  * came, tick, and tell it of losses. */
 
 #include "base/alloc.h"
-#include "base/mutant.h"
 #include "base/time_us.h"
 #include "sim/world.h"
 #include <shoal/errors.h>
 #include <string.h>
 
 #define WRITES_PER_TURN 4
+
+/* ---- what it hears of its pipe ---- */
+
+static void on_result(void *owner, const shoal__request_t *request,
+                      const shoal_result_t *result)
+{
+    (void)owner;
+    request->on_result(NULL, result, request->data);
+}
+
+static void on_push(void *owner, const shoal_reply_t *push)
+{
+    sim_world_t *world = owner;
+
+    world->pushes_heard++;
+    if (shoal_reply_type(push) != SHOAL_REPLY_PUSH)
+        sim_world_fail(world, "O1: what is no push is handed out as one");
+}
+
+static shoal__pipe_verdict_t on_error(void *owner, shoal__pipe_t *pipe,
+                                      const shoal__request_t *request,
+                                      const char *bytes, shoal__bytes_t error)
+{
+    sim_world_t *world = owner;
+
+    if (!sim_call_has_bytes(request->data, bytes, request->bytes))
+        sim_world_fail(world, "O6: the log does not begin with %llu",
+                       (unsigned long long)request->tag);
+    return shoal__pipe_send_again(pipe, request, bytes, error);
+}
+
+const shoal__pipe_hooks_t sim_owner_hooks = {
+    .on_result = on_result, .on_push = on_push, .on_error = on_error};
+
+/* ---- what it does ---- */
 
 /* A call that may fail for want of memory is over. */
 static void restore_memory(sim_world_t *world)
@@ -65,7 +99,7 @@ void sim_owner_lose(sim_world_t *world, int status, const char *detail)
     if (sim_dice_hits(&world->dice, 512))
         restore_memory(world);
     /* On a link that is out of step nobody can say whose error it was. */
-    if (link && (link->redial_end || world->pipe.retire_us != SHOAL__NEVER_US))
+    if (link && (link->redial_end || shoal__renewal_is_under_way(&world->pipe.renewal)))
         world->renewed_us = world->now_us;
     world->was_lost = true;
     world->is_unclear = true; /* a callback may cancel what was to be sent again */
@@ -178,7 +212,10 @@ void sim_owner_turn(sim_world_t *world)
     world->has_submitted = false;
     if (!world->link && world->now_us >= world->dial_us && !world->is_closing)
         dial(world);
-    if (shoal__pipe_tick(&world->pipe, world->now_us) < 0)
+    bool was_warm = world->pipe.is_warm;
+    int rc = shoal__pipe_tick(&world->pipe, world->now_us);
+    world->sights.rests += was_warm && !world->pipe.is_warm;
+    if (rc < 0)
         sim_owner_lose(world, world->pipe.fault, world->pipe.detail);
     else if (world->link && world->pipe.phase == SHOAL__PIPE_GREETING &&
              world->now_us - world->opened_us >= world->swarm.handshake_us)
@@ -192,8 +229,6 @@ void sim_owner_read(sim_world_t *world)
     sim_link_t *link = world->link;
 
     if (!link || (link->drip_us > 0 && world->now_us < link->drip_next_us))
-        return;
-    if (SHOAL__MUTANT(NO_READ_WHILE_BLOCKED) && sim_link_room(link) == 0)
         return;
     size_t bytes = sim_link_readable(link);
     if (bytes == 0) {

@@ -72,6 +72,6 @@ void sim_sights_print(const sim_sights_t *sights)
     printf("cuts      replies cut behind %d of their first 64 bytes\n",
            __builtin_popcountll(sights->cuts));
     printf("others    %" PRIu64 " pushes, %" PRIu64 " pings, %" PRIu64
-           " commands executed after the loss\n",
-           sights->pushes, sights->pings, sights->ghost_commands);
+           " commands executed after the loss; %" PRIu64 " rests\n",
+           sights->pushes, sights->pings, sights->ghost_commands, sights->rests);
 }

@@ -34,7 +34,6 @@ static void roll_config(shoal__pipe_config_t *config, sim_dice_t *dice)
                   .commands_max = ONE_OF(dice, 1, 16, 1024)},
         .reply = {.bytes_max = 1 << 29, .elements_max = 1 << 24, .depth_max = 1024},
         .greeting = {.protocol = (int)ONE_OF(dice, 2, 3, 3),
-                     .password = sim_dice_hits(dice, 256) ? "sesame" : NULL,
                      .database = (int)ONE_OF(dice, 0, 0, 7),
                      .client_name = sim_dice_hits(dice, 256) ? "sim" : NULL,
                      .integrity = (shoal_integrity_t)ONE_OF(
@@ -93,6 +92,7 @@ static void roll_faults(sim_swarm_t *swarm, const shoal__pipe_config_t *config,
     swarm->bare_rate = maybe(dice, 200);
     swarm->partial_rate = maybe(dice, 1024);
     swarm->late_us_max = maybe(dice, 10000);
+    swarm->lull_rate = maybe(dice, 64);
 }
 
 void sim_swarm_roll(sim_swarm_t *swarm, shoal__pipe_config_t *config, sim_dice_t *dice)
@@ -122,6 +122,7 @@ void sim_swarm_roll(sim_swarm_t *swarm, shoal__pipe_config_t *config, sim_dice_t
         .out_window_max = ONE_OF(dice, 1, 8, 300, 4096, 65536),
         .unread_bytes_max = ONE_OF(dice, 100, 4096, 262144, 262144),
         .ends_with_abandon = sim_dice_hits(dice, 256),
+        .password = sim_dice_hits(dice, 256) ? "sesame" : NULL,
     };
     roll_config(config, dice);
     roll_times(swarm, config, dice);
@@ -137,7 +138,7 @@ static const struct knob {
     KNOB(unit), KNOB(sink), KNOB(once), KNOB(idempotent), KNOB(urgent), KNOB(big),
     KNOB(write), KNOB(error), KNOB(push), KNOB(attribute), KNOB(resubmit),
     KNOB(recancel), KNOB(dial_fail), KNOB(auth_fail), KNOB(no_hello), KNOB(bare),
-    KNOB(partial), KNOB(deadline)};
+    KNOB(partial), KNOB(deadline), KNOB(lull)};
 /* clang-format on */
 #define KNOBS (sizeof knobs / sizeof *knobs)
 
@@ -167,6 +168,7 @@ void sim_swarm_calm(sim_swarm_t *swarm)
     swarm->dial_fail_rate = 0;
     swarm->auth_fail_rate = 0;
     swarm->late_us_max = 0;
+    swarm->lull_rate = 0;
     swarm->in_window_max = 65536;
     swarm->out_window_max = 65536;
     swarm->unread_bytes_max = 262144;

@@ -8,12 +8,12 @@
  * in: many bugs hide behind a fault that comes too often.
  */
 
-#include "core/pipe.h"
+#include "core/pipe/pipe.h"
 #include "sim/call.h"
 #include "sim/dice.h"
 
 /* Seeds mean another history whenever this changes. */
-#define SIM_SWARM_VERSION 3
+#define SIM_SWARM_VERSION 4
 
 /* What happens next.  Relative weights, the sum is arbitrary. */
 typedef enum sim_event {
@@ -65,6 +65,7 @@ typedef struct sim_swarm {
     uint32_t dial_fail_rate, auth_fail_rate, no_hello_rate, bare_rate;
     uint32_t partial_rate;  /* reads and writes that take less than they could */
     uint32_t deadline_rate; /* of the commands: have one */
+    uint32_t lull_rate;     /* of the submissions: begin a time without any */
     uint64_t deadline_us_max;
     uint64_t dial_us_max, handshake_us, late_us_max;
     uint64_t trouble_us_max;                /* of stalls, of LOADING and the like */
@@ -73,6 +74,7 @@ typedef struct sim_swarm {
     uint32_t unread_bytes_max; /* the server does nothing while more is unread */
     bool are_windows_wide;     /* not random below the above */
     bool ends_with_abandon;
+    const char *password; /* of the target; NULL: none */
 } sim_swarm_t;
 
 void sim_swarm_roll(sim_swarm_t *swarm, shoal__pipe_config_t *config, sim_dice_t *dice);

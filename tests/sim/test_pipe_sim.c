@@ -10,11 +10,9 @@
  *   SHOAL_SIM_SHRINK  0: not
  *   SHOAL_SIM_KEEP    of each seed only these steps: 3-7,12
  *   SHOAL_SIM_OFF     and these rates are 0: push,partial
- *   SHOAL_SIM_MUTANT  the bug to run with, see mutants.txt; needs a build that holds them
  */
 
 #include "base/alloc.h"
-#include "base/mutant.h"
 #include "sim/shrink.h"
 #include <hiredis/alloc.h>
 #include <inttypes.h>
@@ -123,31 +121,13 @@ static void hook_hiredis(void)
     hiredisSetAllocators(&hooks);
 }
 
-static bool choose_mutant(const char *name)
-{
-    if (!name || !*name)
-        return true;
-#ifdef SHOAL_MUTANT_ALL
-    static char upper[64];
-    for (size_t i = 0; name[i] && i < sizeof upper - 1; i++)
-        upper[i] = (char)(name[i] == '-'                     ? '_'
-                          : name[i] >= 'a' && name[i] <= 'z' ? name[i] - 'a' + 'A'
-                                                             : name[i]);
-    shoal__mutant = upper;
-    return true;
-#else
-    fprintf(stderr, "this build holds no mutants: configure with SHOAL_MUTANT=all\n");
-    return false;
-#endif
-}
-
 int main(void)
 {
     const char *kept = getenv("SHOAL_SIM_KEEP");
     sim_report_t *report = sim_report_new();
 
     world = sim_world_new();
-    if (!world || !report || !choose_mutant(getenv("SHOAL_SIM_MUTANT")))
+    if (!world || !report)
         return EXIT_FAILURE;
     hook_hiredis();
     world->is_traced = getenv("SHOAL_SIM_TRACE") != NULL;

@@ -2,7 +2,6 @@
 #include "sim/world.h"
 
 #include "base/alloc.h"
-#include "base/mutant.h"
 #include "base/time_us.h"
 #include <inttypes.h>
 #include <shoal/errors.h>
@@ -14,11 +13,8 @@
 #define CALM_STEPS_MAX 400000
 #define CALM_US_MAX 10000000 /* the longest stall, the drain of a demoted server */
 #define CALM_BUSY_US 20
+#define LULL_STEPS 200
 #define STRUCTURE_STEPS 64 /* the thorough check is not made in each step */
-
-#ifdef SHOAL_MUTANT_ALL
-const char *shoal__mutant = "";
-#endif
 
 sim_world_t *sim_world_new(void)
 {
@@ -110,8 +106,10 @@ static bool begin(sim_world_t *world, uint64_t seed)
         sim_swarm_turn_off(&world->swarm, world->cut->knobs_off);
     shoal__random_init(&world->jitter, seed);
     entropy_dice = sim_dice_of_step(seed, UINT64_MAX);
-    world->config.entropy = fill_with_entropy;
-    int rc = shoal__pipe_init(&world->pipe, &world->config, NULL, &world->jitter);
+    shoal__pipe_shared_init(&world->shared, fill_with_entropy, &world->jitter);
+    world->target = (shoal__target_t){.password = world->swarm.password};
+    const shoal__pipe_parts_t parts = {&world->config, &world->target, &world->shared};
+    int rc = shoal__pipe_init(&world->pipe, &parts, &sim_owner_hooks, world);
     if (rc < 0)
         sim_world_fail(world, "no memory for a pipe");
     return rc == 0;
@@ -189,11 +187,58 @@ static void pass_time(sim_world_t *world)
         world->now_us = then_us;
 }
 
+/* Now and then nobody submits until the connection rests, or for so many steps. */
+static bool is_lull(sim_world_t *world)
+{
+    if (world->step < world->lull_end && !world->pipe.is_warm)
+        world->lull_end = 0;
+    else if (world->step >= world->lull_end &&
+             sim_dice_hits(&world->dice, world->swarm.lull_rate))
+        world->lull_end = world->step + LULL_STEPS;
+    return world->step < world->lull_end;
+}
+
+static bool is_idle(const sim_world_t *world)
+{
+    return world->live_count == 0 && world->pipe.phase == SHOAL__PIPE_READY &&
+           shoal__request_ring_length(&world->pipe.ring) == 0;
+}
+
+/* What is owed is given.  After that time passes until the pipe wakes up by itself, and
+ * the network brings nothing meanwhile: perhaps not even the other half of a push. */
+static void bring_to_rest(sim_world_t *world)
+{
+    sim_owner_turn(world);
+    if (!is_idle(world)) {
+        serve(world);
+        sim_owner_read(world);
+        return;
+    }
+
+    sim_link_t *link = world->link;
+    uint32_t window = link->out_window;
+    if (link->is_resp3 && sim_dice_hits(&world->dice, 256)) {
+        sim_link_push(link, &world->dice);
+        link->out_window = (uint32_t)sim_dice_scale(&world->dice, window);
+    }
+    sim_owner_read(world);
+    uint64_t wake_us = sim_owner_wake_us(world);
+    if (is_idle(world) && wake_us != SHOAL__NEVER_US && wake_us > world->now_us) {
+        link->out_window = 0;
+        world->now_us = wake_us;
+        sim_owner_turn(world);
+    }
+    link->out_window = window;
+}
+
 static void happen(sim_world_t *world, sim_event_t event)
 {
     switch (event) {
     case SIM_EVENT_SUBMIT:
-        sim_callers_submit(world);
+        if (is_lull(world))
+            bring_to_rest(world);
+        else
+            sim_callers_submit(world);
         break;
     case SIM_EVENT_CANCEL:
         sim_callers_cancel(world);

@@ -19,7 +19,7 @@
  *       what is said to be settled is
  */
 
-#include "core/pipe.h"
+#include "core/pipe/pipe.h"
 #include "sim/callers.h"
 #include "sim/dice.h"
 #include "sim/link.h"
@@ -42,7 +42,7 @@ typedef struct sim_sights {
     uint64_t fates[4]; /* shoal_fate_t */
     uint64_t values, errors, sink_replies, retried, partly_written, timeouts, cancels,
         shutdowns, desyncs, cut_units, ghost_commands, pushes, pings, silences,
-        renewals, links, ready_links, spoilt_links;
+        renewals, links, ready_links, spoilt_links, rests;
     uint64_t faults[SIM_FAULT_COUNT];
     uint64_t
         cuts; /* a bit for each of the first bytes of a reply behind which it was cut */
@@ -58,8 +58,10 @@ typedef struct sim_world {
     bool is_traced;
 
     shoal__pipe_config_t config;
+    shoal__target_t target;
     shoal__pipe_t pipe;
     shoal__random_t jitter; /* the pipe's own chance */
+    shoal__pipe_shared_t shared;
 
     /* The client's side of the connection. */
     sim_link_t *link; /* NULL: down */
@@ -78,6 +80,7 @@ typedef struct sim_world {
     bool was_lost;   /* the last attempt at a connection failed */
     bool is_calm;    /* the faults have stopped */
     bool is_short_of_memory; /* one of the next allocations fails */
+    uint64_t lull_end;       /* nobody submits before this step */
     uint64_t resumed_us;     /* the end of the last sleep of the machine */
     uint64_t renewed_us;     /* when the last connection ended that was to be renewed */
     bool has_submitted;      /* since the last turn began, perhaps in its callbacks */
@@ -99,6 +102,7 @@ typedef struct sim_world {
     uint64_t tickets[2]; /* given out, of both kinds */
     sim_inbox_t inbox;
 
+    uint64_t pushes_heard; /* by the owner */
     uint32_t settled_link; /* nothing of its predecessors runs any more, it was said */
     uint32_t restarts;     /* of the server */
     uint64_t allowance_10; /* of retries, in tenths */
@@ -127,6 +131,7 @@ void sim_world_fail(sim_world_t *world, const char *format, ...)
 void sim_world_note(sim_world_t *world, const char *what, uint64_t a, uint64_t b);
 
 /* The owner's part. (owner.c) */
+extern const shoal__pipe_hooks_t sim_owner_hooks; /* for the world */
 void sim_owner_turn(sim_world_t *world);
 void sim_owner_write(sim_world_t *world);
 void sim_owner_read(sim_world_t *world);

@@ -2,25 +2,21 @@
 #ifndef SHOAL_TESTS_LOOPBACK_PORT_H
 #define SHOAL_TESTS_LOOPBACK_PORT_H
 
-/* Ports for servers that may be restarted: below those that the system gives to
- * connections, so that no connection of another test takes the port in between. */
+/* Ports for servers of tests that run at the same time.  A server may be down for a while,
+ * and its client tries again meanwhile: until the port is released no other test's server
+ * gets it, and no connection, since it is below the ports that the system gives to those.
+ *
+ * The claim is a name in the abstract namespace of Unix sockets, which the kernel takes
+ * back when the process ends; bindings/python/tests/support/server.py uses the same. */
 
-#include <stdint.h>
-#include <time.h>
-#include <unistd.h>
+typedef struct loopback_port {
+    int number; /* 0: none is claimed */
+    int claim;  /* a descriptor */
+} loopback_port_t;
 
-#define LOOPBACK_PORT_FIRST 20000
-#define LOOPBACK_PORTS 12000
-
-/* Another port to try; attempts count up from 0. */
-static inline int loopback_port(unsigned attempt)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    uint64_t mixed = (uint64_t)getpid() * 2654435761u + (uint64_t)now.tv_nsec / 64 +
-                     (uint64_t)attempt * 7919u;
-    return LOOPBACK_PORT_FIRST + (int)(mixed % LOOPBACK_PORTS);
-}
+/* Claim a port that is free. */
+loopback_port_t loopback_port_claim(void);
+/* Accepts one that is not claimed. */
+void loopback_port_release(loopback_port_t *port);
 
 #endif

@@ -1,13 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 #include "support/process_state.h"
 
+#include "support/waiting.h"
+
 #include <dirent.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#define LOOKS 3
+#define LOOK_US 1000
 
 size_t process_descriptors(void)
 {
@@ -90,6 +96,31 @@ uint64_t process_blocked_signals(pid_t thread)
             break;
     fclose(file);
     return mask;
+}
+
+/* The state stands behind the name, which may have any byte in it. */
+static bool is_asleep(pid_t thread)
+{
+    char path[64], line[256] = "";
+
+    snprintf(path, sizeof path, "/proc/self/task/%d/stat", (int)thread);
+    FILE *file = fopen(path, "re");
+    if (!file)
+        return false;
+    const char *end = fgets(line, sizeof line, file) ? strrchr(line, ')') : NULL;
+    fclose(file);
+    return end && end[1] == ' ' && end[2] == 'S';
+}
+
+void process_await_sleep(const _Atomic pid_t *thread)
+{
+    WAIT_FOR(*thread != 0);
+    for (int looks = 0; looks < LOOKS; looks++) {
+        WAIT_FOR(is_asleep(*thread));
+        waiting_sleep_us(LOOK_US);
+        if (!is_asleep(*thread))
+            looks = -1;
+    }
 }
 
 #ifndef __has_feature

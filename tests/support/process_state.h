@@ -25,6 +25,10 @@ size_t process_thread_ids(pid_t *ids, size_t room);
 /* The mask of blocked signals of a thread: bit n - 1 for signal n. */
 uint64_t process_blocked_signals(pid_t thread);
 
+/* Wait until the thread is known (not 0), and sleeps in several looks in a row: it waits
+ * for something, and not for a processor. */
+void process_await_sleep(const _Atomic pid_t *thread);
+
 /* Time and memory are not what they are otherwise: built with a sanitizer. */
 bool process_is_sanitized(void);
 bool process_is_thread_sanitized(void);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "support/redis_process.h"
 
-#include "support/fake_bytes.h"
+#include "fault_proxy/fake_bytes.h"
 #include "support/loopback_port.h"
 #include "support/waiting.h"
 
@@ -17,6 +17,7 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -26,7 +27,7 @@
 struct redis_process {
     struct redis_process *next; /* of all, for the end of the program */
     pid_t pid;                  /* 0: not running */
-    int port;
+    loopback_port_t port;
     char folder[40], socket[64], port_text[12];
     const char *const *arguments;
 };
@@ -62,23 +63,6 @@ static struct sockaddr_in loopback(int port)
                                 .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
 }
 
-/* A port that was free a moment ago. */
-static int find_port(void)
-{
-    for (unsigned attempt = 0; attempt < 1000; attempt++) {
-        int port = loopback_port(attempt);
-        struct sockaddr_in address = loopback(port);
-        int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-        bool is_free =
-            fd >= 0 && bind(fd, (struct sockaddr *)&address, sizeof address) == 0;
-        if (fd >= 0)
-            close(fd);
-        if (is_free)
-            return port;
-    }
-    abort();
-}
-
 /* Reads until a whole first line, and for a string its payload, is there. */
 static size_t read_answer(int fd, char *data, size_t room)
 {
@@ -97,16 +81,16 @@ static size_t read_answer(int fd, char *data, size_t room)
     return size;
 }
 
-bool redis_ask(int port, const char *command, char *answer, size_t answer_room)
+static bool ask(const struct sockaddr *address, socklen_t address_bytes,
+                const char *command, char *answer, size_t answer_room)
 {
-    struct sockaddr_in address = loopback(port);
     struct timeval patience = {10, 0};
     char data[4096];
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    int fd = socket(address->sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
     bool is_answered = false;
 
     setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
-    if (connect(fd, (struct sockaddr *)&address, sizeof address) == 0 &&
+    if (connect(fd, address, address_bytes) == 0 &&
         dprintf(fd, "%s\r\n", command) > 0 && read_answer(fd, data, sizeof data) > 0) {
         char *text = data[0] == '$' && data[1] != '-' ? strstr(data, "\r\n") + 2 : data;
         text[strcspn(text, "\r\n")] = '\0';
@@ -118,7 +102,45 @@ bool redis_ask(int port, const char *command, char *answer, size_t answer_room)
     return is_answered;
 }
 
-static void exec_server(const redis_process_t *redis, pid_t parent)
+bool redis_ask(int port, const char *command, char *answer, size_t answer_room)
+{
+    struct sockaddr_in address = loopback(port);
+
+    return ask((struct sockaddr *)&address, sizeof address, command, answer,
+               answer_room);
+}
+
+/* Over its socket, where no other server can answer: it is made behind the port. */
+static bool is_up(const redis_process_t *redis)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+
+    snprintf(address.sun_path, sizeof address.sun_path, "%s", redis->socket);
+    /* With --requirepass the answer is an error, which is an answer. */
+    return ask((struct sockaddr *)&address, sizeof address, "PING", NULL, 0);
+}
+
+/* vfork(): a copy of the tables of a large process would hold up all its threads, for as
+ * long as a second, while they keep to deadlines.  Until its exec the child shares this
+ * memory: it changes nothing in it. */
+static pid_t spawn(const char *const *argv)
+{
+    pid_t parent = getpid();
+    pid_t child = vfork();
+
+    if (child != 0)
+        return child;
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent)
+        _exit(126);
+    int null = open("/dev/null", O_RDWR);
+    dup2(null, STDIN_FILENO);
+    dup2(null, STDOUT_FILENO);
+    execvp(argv[0], (char *const *)argv);
+    _exit(127);
+}
+
+static pid_t spawn_server(const redis_process_t *redis)
 {
     const char *server = getenv("REDIS_SERVER");
     const char *argv[ARGUMENTS_MAX] = {server ? server : "redis-server",
@@ -139,14 +161,7 @@ static void exec_server(const redis_process_t *redis, pid_t parent)
     for (size_t i = 0; redis->arguments && redis->arguments[i]; i++)
         if (argc < ARGUMENTS_MAX - 1)
             argv[argc++] = redis->arguments[i];
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != parent)
-        _exit(126);
-    int null = open("/dev/null", O_RDWR);
-    dup2(null, STDIN_FILENO);
-    dup2(null, STDOUT_FILENO);
-    execvp(argv[0], (char *const *)argv);
-    _exit(127);
+    return spawn(argv);
 }
 
 /* Has it ended by itself? */
@@ -161,18 +176,13 @@ static bool has_ended(redis_process_t *redis)
 static bool launch(redis_process_t *redis)
 {
     uint64_t since_us = waiting_now_us();
-    pid_t parent = getpid();
-    char answer[64];
 
-    redis->pid = fork();
-    if (redis->pid == 0)
-        exec_server(redis, parent);
+    (void)unlink(redis->socket); /* of one that was killed */
+    redis->pid = spawn_server(redis);
     while (redis->pid > 0 && waiting_now_us() - since_us < START_US_MAX) {
         if (has_ended(redis))
             return false;
-        /* With --requirepass the answer is an error, which is an answer. */
-        if (redis_ask(redis->port, "PING", answer, sizeof answer) &&
-            access(redis->socket, F_OK) == 0 && !has_ended(redis))
+        if (is_up(redis) && !has_ended(redis))
             return true;
         waiting_sleep_us(2000);
     }
@@ -193,9 +203,10 @@ redis_process_t *redis_process_start(const char *const *arguments)
         atexit(kill_all);
     redis->next = all;
     all = redis;
-    for (int attempt = 0; attempt < 5; attempt++) { /* a port may be taken meanwhile */
-        redis->port = find_port();
-        snprintf(redis->port_text, sizeof redis->port_text, "%d", redis->port);
+    for (int attempt = 0; attempt < 5; attempt++) { /* others make no claims */
+        loopback_port_release(&redis->port);
+        redis->port = loopback_port_claim();
+        snprintf(redis->port_text, sizeof redis->port_text, "%d", redis->port.number);
         if (launch(redis))
             return redis;
     }
@@ -214,12 +225,13 @@ void redis_process_stop(redis_process_t *redis)
         link = &(*link)->next;
     *link = redis->next;
     remove_folder(redis);
+    loopback_port_release(&redis->port);
     free(redis);
 }
 
 int redis_process_port(const redis_process_t *redis)
 {
-    return redis->port;
+    return redis->port.number;
 }
 
 const char *redis_process_socket(const redis_process_t *redis)

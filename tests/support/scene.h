@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "support/fake_server.h"
+#include "support/fake/fake_server.h"
 #include "support/outcome.h"
 #include "support/waiting.h"
 #include <shoal/shoal.h>

@@ -51,7 +51,7 @@ fi
 
 # The server says which port was taken: try others until one is free.
 start() {
-    port=$((20000 + (RANDOM * 32768 + RANDOM) % 12000))
+    port=$((18000 + RANDOM % 2000)) # below those of tests/support/loopback_port.h
     "${deathsig[@]}" "$server" --port "$port" --bind 127.0.0.1 \
         --unixsocket "$folder/socket" --unixsocketperm 700 --dir "$folder" \
         --save '' --appendonly no --daemonize no >"$folder/log" 2>&1 &

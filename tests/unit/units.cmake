@@ -1,63 +1,88 @@
 # One line per unit: shoal_unit_test(<floor>/<file> [ALSO <floor>/<file> ...] [LIBS ...])
-# LIBS shoal_hiredis for the units that stand on hiredis.
+# WITH names further sources of tests/unit; LIBS shoal_hiredis is for the units that stand on
+# hiredis.
 shoal_unit_test(base/alloc)
 shoal_unit_test(base/buffer ALSO base/alloc base/random)
 shoal_unit_test(base/escape)
 shoal_unit_test(base/random)
 shoal_unit_test(resp/command_info ALSO resp/reply_shape)
-shoal_unit_test(resp/decoder ALSO resp/frame resp/reply base/alloc LIBS shoal_hiredis m)
+shoal_unit_test(resp/decoder ALSO resp/frame resp/reply base/alloc
+  WITH resp/decoder_cases resp/decoder_owner resp/transcript LIBS shoal_hiredis m)
+shoal_unit_test(resp/decoder.rest ALSO resp/frame resp/reply base/alloc
+  WITH resp/decoder_cases resp/decoder_owner resp/transcript LIBS shoal_hiredis m)
 shoal_unit_test(resp/encoder)
 shoal_unit_test(resp/format ALSO base/alloc LIBS shoal_hiredis)
-shoal_unit_test(resp/frame ALSO resp/reply base/alloc)
-shoal_unit_test(resp/reply ALSO base/alloc)
+shoal_unit_test(resp/frame ALSO resp/reply base/alloc WITH resp/transcript)
+shoal_unit_test(resp/reply ALSO base/alloc WITH resp/transcript)
 shoal_unit_test(resp/reply_shape ALSO resp/command_info)
 shoal_unit_test(core/backoff ALSO base/random)
 shoal_unit_test(core/conn_fsm)
-shoal_unit_test(core/deadlines ALSO base/random)
+shoal_unit_test(core/pipe/deadlines ALSO base/random)
 shoal_unit_test(core/driver_token)
+shoal_unit_test(core/due_times ALSO base/alloc base/random)
 shoal_unit_test(core/error_rule)
-shoal_unit_test(core/fence_rule)
-shoal_unit_test(core/former)
-shoal_unit_test(core/nonce)
+shoal_unit_test(core/fence/fence_rule)
+shoal_unit_test(core/greeting/former ALSO base/alloc)
+shoal_unit_test(core/fence/nonce)
 shoal_unit_test(resp/scanner)
-shoal_unit_test(core/flush_auto
-  ALSO core/flush_policy core/flush_census core/flush_guard core/flush_tempo)
-shoal_unit_test(core/flush_census ALSO base/random)
-shoal_unit_test(core/flush_guard)
-shoal_unit_test(core/flush_policy
-  ALSO core/flush_auto core/flush_census core/flush_guard core/flush_tempo base/random)
-shoal_unit_test(core/flush_tempo ALSO base/random)
-shoal_unit_test(core/greeting ALSO core/greeting_setup core/fence_rule core/former
-  core/nonce resp/encoder resp/reply base/alloc base/buffer base/escape)
-shoal_unit_test(core/greeting_setup ALSO core/greeting core/fence_rule core/former
-  core/nonce resp/encoder resp/reply base/alloc base/buffer base/escape)
+shoal_unit_test(core/flush/flush_auto
+  ALSO core/flush/flush_policy core/flush/flush_census core/flush/flush_guard core/flush/flush_tempo)
+shoal_unit_test(core/flush/flush_census ALSO base/random)
+shoal_unit_test(core/flush/flush_guard)
+shoal_unit_test(core/flush/flush_policy
+  ALSO core/flush/flush_auto core/flush/flush_census core/flush/flush_guard core/flush/flush_tempo base/random)
+shoal_unit_test(core/flush/flush_tempo ALSO base/random)
+shoal_unit_test(core/greeting/greeting ALSO core/greeting/greeting_setup core/fence/fence_rule core/greeting/former
+  core/fence/nonce resp/encoder resp/reply base/alloc base/buffer base/escape)
+shoal_unit_test(core/greeting/greeting_setup ALSO core/greeting/greeting core/fence/fence_rule core/greeting/former
+  core/fence/nonce resp/encoder resp/reply base/alloc base/buffer base/escape)
 shoal_unit_test(core/refusal ALSO resp/command_info resp/reply_shape)
 shoal_unit_test(core/settle_rule)
-shoal_unit_test(core/stage_times ALSO api/stats_math base/random)
+shoal_unit_test(core/pipe/stage_times ALSO base/alloc api/stats_math base/random)
 shoal_unit_test(api/errors)
-shoal_unit_test(api/options ALSO base/alloc)
-shoal_unit_test(api/options_url ALSO api/options api/errors base/alloc)
+shoal_unit_test(core/options ALSO base/alloc)
+shoal_unit_test(api/options ALSO core/options base/alloc)
+shoal_unit_test(api/options_url ALSO api/options core/options api/errors base/alloc)
+shoal_unit_test(client/ledger ALSO base/alloc)
+shoal_unit_test(client/plan ALSO core/refusal resp/command_info resp/encoder resp/reply_shape
+  base/alloc)
+shoal_unit_test(client/stats_sum)
 shoal_unit_test(api/stats_math)
-shoal_unit_test(core/hello_doubt)
-shoal_unit_test(core/inbound)
-shoal_unit_test(core/request_ring ALSO base/alloc base/random)
-shoal_unit_test(core/retries ALSO base/alloc)
-set(pipe_units core/deadlines core/error_rule core/fence_rule core/flush_auto
-  core/flush_census core/flush_guard core/flush_policy core/flush_tempo core/former
-  core/greeting core/greeting_setup core/inbound core/nonce core/request_ring
-  core/retries core/settle_rule core/stage_times resp/decoder resp/encoder resp/frame resp/reply resp/reply_shape
-  resp/scanner base/alloc base/buffer base/escape base/random)
-shoal_unit_test(core/pipe ALSO core/pipe_endings core/pipe_fence core/pipe_output core/pipe_time
-  ${pipe_units} LIBS shoal_hiredis m)
-shoal_unit_test(core/pipe_endings ALSO core/pipe core/pipe_fence core/pipe_output core/pipe_time
-  ${pipe_units} LIBS shoal_hiredis m)
-shoal_unit_test(core/pipe_fence ALSO core/pipe core/pipe_endings core/pipe_output core/pipe_time
-  ${pipe_units} LIBS shoal_hiredis m)
-shoal_unit_test(core/pipe_output ALSO core/pipe core/pipe_endings core/pipe_fence core/pipe_time
-  ${pipe_units} LIBS shoal_hiredis m)
-shoal_unit_test(core/pipe_time ALSO core/pipe core/pipe_endings core/pipe_fence core/pipe_output
-  ${pipe_units} LIBS shoal_hiredis m)
+shoal_unit_test(core/greeting/hello_doubt)
+shoal_unit_test(core/pipe/inbound)
+shoal_unit_test(core/pipe/request_ring ALSO base/alloc base/random)
+shoal_unit_test(core/pipe/renewal)
+shoal_unit_test(core/pipe/retries ALSO core/backoff base/alloc base/random)
+set(pipe_units core/pipe/pipe core/pipe/pipe_endings core/pipe/pipe_fence core/pipe/pipe_output
+  core/pipe/pipe_replies core/pipe/pipe_retry core/pipe/pipe_time core/pipe/deadlines
+  core/pipe/inbound core/pipe/renewal core/pipe/request_ring core/pipe/retries
+  core/pipe/stage_times core/backoff core/error_rule core/settle_rule core/fence/fence_rule
+  core/fence/nonce core/flush/flush_auto core/flush/flush_census core/flush/flush_guard
+  core/flush/flush_policy core/flush/flush_tempo core/greeting/former core/greeting/greeting
+  core/greeting/greeting_setup resp/decoder resp/encoder resp/frame resp/reply
+  resp/reply_shape resp/scanner base/alloc base/buffer base/escape base/random)
+shoal_unit_test(core/pipe/pipe ALSO ${pipe_units} LIBS shoal_hiredis m)
+shoal_unit_test(core/pipe/pipe_endings ALSO ${pipe_units} LIBS shoal_hiredis m)
+shoal_unit_test(core/pipe/pipe_endings.units ALSO ${pipe_units} LIBS shoal_hiredis m)
+shoal_unit_test(core/pipe/pipe_fence ALSO ${pipe_units} LIBS shoal_hiredis m)
+shoal_unit_test(core/pipe/pipe_fence.corners ALSO ${pipe_units} LIBS shoal_hiredis m)
+shoal_unit_test(core/pipe/pipe_fence.strict ALSO ${pipe_units} LIBS shoal_hiredis m)
+shoal_unit_test(core/pipe/pipe_output ALSO ${pipe_units} LIBS shoal_hiredis m)
+shoal_unit_test(core/pipe/pipe_replies ALSO ${pipe_units} LIBS shoal_hiredis m)
+shoal_unit_test(core/pipe/pipe_retry ALSO ${pipe_units} LIBS shoal_hiredis m)
+shoal_unit_test(core/pipe/pipe_time ALSO ${pipe_units} LIBS shoal_hiredis m)
+shoal_unit_test(core/pipe/pipe_time.rest ALSO ${pipe_units} LIBS shoal_hiredis m)
 # Above floor 2: what no server can provoke, and who is woken by what.
+shoal_unit_test(net/conn_set ALSO net/entropy core/due_times core/fence/nonce base/alloc
+  base/random LIBS PkgConfig::SHOAL_LIBUV)
 shoal_unit_test(net/entropy ALSO base/random LIBS PkgConfig::SHOAL_LIBUV)
-shoal_unit_test(net/inbox ALSO net/notifier net/parker core/driver_token base/alloc
+shoal_unit_test(net/driver_seat ALSO net/notifier core/driver_token
+  LIBS PkgConfig::SHOAL_LIBUV)
+shoal_unit_test(net/gate ALSO net/driver_seat net/notifier core/driver_token
+  LIBS PkgConfig::SHOAL_LIBUV)
+shoal_unit_test(client/events ALSO net/gate net/driver_seat net/notifier core/driver_token
+  base/alloc LIBS PkgConfig::SHOAL_LIBUV)
+shoal_unit_test(net/mailbox ALSO net/driver_seat net/notifier core/driver_token base/alloc
   base/buffer LIBS PkgConfig::SHOAL_LIBUV)
+shoal_unit_test(route/config ALSO net/stream_socket net/waker base/alloc
+  LIBS PkgConfig::SHOAL_LIBUV)

@@ -6,8 +6,8 @@
 #include "peer_json.h"
 #include "ticker.h"
 
-#include "../../clock.h"
-#include "../../machine.h"
+#include "load/clock.h"
+#include "server/machine.h"
 
 #include <stdio.h>
 #include <stdlib.h>

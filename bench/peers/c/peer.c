@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "peer.h"
 
-#include "../../clock.h"
+#include "load/clock.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -10,7 +10,7 @@
 
 #include "options.h"
 
-#include "../../histogram.h"
+#include "judge/histogram.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>

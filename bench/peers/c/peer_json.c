@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "peer_json.h"
 
-#include "../../machine.h"
+#include "server/machine.h"
 
 #include <hiredis/hiredis.h>
 #include <math.h>

@@ -10,8 +10,8 @@
  * than what is measured, and hands the CPU over to whoever else wants it.
  */
 
-#include "../../clock.h"
-#include "../../machine.h"
+#include "load/clock.h"
+#include "server/machine.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -11,6 +11,12 @@
 
 /* ---- events: on the loop thread ---- */
 
+/* `to` has room for `bytes`, and its last byte is 0. */
+static void keep_text(char *to, const char *text, size_t bytes)
+{
+    strncpy(to, text, bytes - 1);
+}
+
 static void on_event(shoal_client_t *client, const shoal_event_t *event, void *data)
 {
     shoalpy_core_t *core = data;
@@ -23,12 +29,14 @@ static void on_event(shoal_client_t *client, const shoal_event_t *event, void *d
     kept->status = shoal_event_status(event);
     kept->delay_us = shoal_event_delay_us(event);
     kept->epoch = shoal_event_epoch(event);
+    kept->connection = shoal_event_connection(event);
     core->is_ready = kept->kind == SHOAL_EVENT_READY;
     if (core->is_ready)
         core->last_status = 0;
     else if (kept->kind == SHOAL_EVENT_LOST)
         core->last_status = kept->status;
-    strncpy(kept->detail, shoal_event_detail(event), sizeof kept->detail - 1);
+    keep_text(kept->detail, shoal_event_detail(event), sizeof kept->detail);
+    keep_text(kept->server, shoal_event_server(event), sizeof kept->server);
     pthread_mutex_unlock(&core->lock);
 }
 
@@ -185,6 +193,19 @@ int shoalpy_core_stats(shoalpy_core_t *core, shoal_stats_t *ret_stats)
     if (rc < 0)
         return rc;
     rc = shoal_stats_get(core->client, ret_stats, sizeof *ret_stats);
+    shoalpy_core_leave(core);
+    return rc;
+}
+
+int shoalpy_core_connection_stats(shoalpy_core_t *core, uint64_t connection,
+                                  shoal_stats_t *ret_stats)
+{
+    int rc = shoalpy_core_enter(core);
+
+    if (rc < 0)
+        return rc;
+    rc = shoal_stats_get_connection(core->client, connection, ret_stats,
+                                    sizeof *ret_stats);
     shoalpy_core_leave(core);
     return rc;
 }

@@ -17,12 +17,14 @@
 
 #define SHOALPY_EVENTS 128
 #define SHOALPY_DETAIL_BYTES 160
+#define SHOALPY_SERVER_BYTES 272 /* a host name, a colon and a port */
 
 /* What happened to the connection; shoal_event_t, kept. */
 typedef struct shoalpy_event {
     int kind, status;
-    uint64_t delay_us, epoch;
+    uint64_t delay_us, epoch, connection;
     char detail[SHOALPY_DETAIL_BYTES];
+    char server[SHOALPY_SERVER_BYTES];
 } shoalpy_event_t;
 
 typedef struct shoalpy_port shoalpy_port_t;
@@ -64,6 +66,9 @@ int shoalpy_core_is_ready(shoalpy_core_t *core);
 /* Block until the connection is ready, wait_us at most; not for a borrowed one. */
 int shoalpy_core_wait_ready(shoalpy_core_t *core, uint64_t wait_us);
 int shoalpy_core_stats(shoalpy_core_t *core, shoal_stats_t *ret_stats);
+/* Those of one connection; SHOAL_ENOENT if there is none of that number. */
+int shoalpy_core_connection_stats(shoalpy_core_t *core, uint64_t connection,
+                                  shoal_stats_t *ret_stats);
 
 /* Take up to count_max events, oldest first.  Those that were lost for lack of room are
  * counted in ret_lost. */

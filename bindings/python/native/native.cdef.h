@@ -92,8 +92,9 @@ enum shoalpy_kind { SHOALPY_PLAIN, SHOALPY_HELP, SHOALPY_ERROR, SHOALPY_FAILURE,
 typedef struct shoalpy_core shoalpy_core_t;
 typedef struct shoalpy_event {
     int kind, status;
-    uint64_t delay_us, epoch;
+    uint64_t delay_us, epoch, connection;
     char detail[160];
+    char server[272];
 } shoalpy_event_t;
 int shoalpy_core_open(shoal_options_t *options, bool is_borrowed, shoalpy_core_t **ret_core);
 void shoalpy_core_free(shoalpy_core_t *core);
@@ -103,6 +104,7 @@ bool shoalpy_core_step(shoalpy_core_t *core, uint64_t wait_us);
 int shoalpy_core_is_ready(shoalpy_core_t *core);
 int shoalpy_core_wait_ready(shoalpy_core_t *core, uint64_t wait_us);
 int shoalpy_core_stats(shoalpy_core_t *core, shoal_stats_t *ret_stats);
+int shoalpy_core_connection_stats(shoalpy_core_t *core, uint64_t connection, shoal_stats_t *ret_stats);
 size_t shoalpy_core_events(shoalpy_core_t *core, shoalpy_event_t *events, size_t count_max, uint64_t *ret_lost);
 void shoalpy_core_forget(shoalpy_core_t *core);
 

@@ -11,6 +11,7 @@ import shoal.aio
 from support.children import run_child
 from support.faces import LOOPS, new_loop
 from support.server import Server
+from support.wire import PATIENCE_S
 
 CLIENTS = {
     "borrowed": "shoal.aio.Client(url, timeout=20, client_name='counted')",
@@ -247,7 +248,7 @@ def test_a_close_ends_what_other_loops_wait_for(
     own = new_loop(loop)
     try:
         own.run_until_complete(main())
-        until = time.monotonic() + 5
+        until = time.monotonic() + PATIENCE_S
         while not ends or f" name={name} ".encode() in server.ask("CLIENT", "LIST"):
             assert time.monotonic() < until
             time.sleep(0.001)

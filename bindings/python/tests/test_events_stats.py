@@ -61,6 +61,67 @@ def test_a_snapshot_does_not_change(connect: Connect) -> None:
     assert stats.commands == commands < face.stats().commands
 
 
+#: What is counted for the client as a whole, and for no connection.
+OF_THE_CLIENT = (
+    "commands", "refused", "wakeups", "caller_wakeups", "direct_calls", "handovers",
+    "turns",
+)  # fmt: skip
+#: What may change at any moment, in a client that does nothing.
+RESTLESS = ("holds", "probes", "trials", "callers_now", "is_open_now", "gap_ns_now",
+            "rtt_us_now", "late_us_now")  # fmt: skip
+
+
+def test_one_connection_has_its_share(connect: Connect) -> None:
+    face = connect(**QUIET)
+    face.execute_many([("SET", "a", "b"), ("GET", "a")])
+    with pytest.raises(shoal.RefusedError):
+        face.execute("MONITOR")
+    face.until(lambda: face.stats().inflight_now == face.stats().queued_now == 0)
+    share, whole = face.stats(connection=1).as_dict(), face.stats().as_dict()
+    for name, value in share.items():
+        if name in OF_THE_CLIENT:
+            assert value == 0, name
+        elif name not in RESTLESS:
+            assert value == whole[name], name
+    assert whole["commands"] == share["completed"] == 2
+    assert whole["refused"] == share["connects"] == 1
+    stats = face.stats(1)
+    assert sum(stats.batch_histogram) == stats.flushes > 0
+    assert stats.latency_us(1000) == 0 < face.stats().latency_us(1000)
+
+
+@pytest.mark.parametrize("connection", [0, 2, -1, 1 << 64])
+def test_a_connection_that_is_not_there(connect: Connect, connection: int) -> None:
+    face = connect()
+    face.execute("PING")
+    with pytest.raises(ValueError, match=f"no connection {connection}"):
+        face.stats(connection=connection)
+
+
+def test_a_connection_is_a_number(connect: Connect) -> None:
+    face = connect()
+    with pytest.raises(TypeError):
+        face.stats(connection="1")  # type: ignore[arg-type]
+
+
+def test_events_name_connection_and_server(connect: Connect, server: Server) -> None:
+    face = connect(backoff=(0.01, 0.02))
+    number = face.execute("CLIENT", "ID")
+    server.ask("CLIENT", "KILL", "ID", number)
+    assert face.execute("PING") == b"PONG"
+    events = face.events()
+    assert {event.epoch for event in events} >= {1, 2}
+    assert {event.connection for event in events} == {1}
+    assert {event.server for event in events} == {f"127.0.0.1:{server.port}"}
+    assert face.stats(events[-1].connection).losses == 1
+
+
+def test_events_name_the_socket(connect: Connect, server: Server) -> None:
+    face = connect(url=f"unix://{server.path}")
+    face.execute("PING")
+    assert {event.server for event in face.events()} == {server.path}
+
+
 def test_events_tell_the_connections_life(connect: Connect, server: Server) -> None:
     face = connect(client_name="victim", backoff=(0.01, 0.02))
     face.execute("PING")
@@ -88,6 +149,8 @@ def test_events_are_bounded(connect: Connect) -> None:
     assert {event.kind for event in events[1:]} == {"lost", "retrying"}
     assert all(0 <= event.delay < 1 for event in events[1:])
     assert (events[0].kind == "dropped") == (len(events) == 129) == (SCALE > 50)
+    if events[0].kind == "dropped":  # no connection's
+        assert (events[0].connection, events[0].server) == (0, "")
 
 
 def test_events_after_the_close(server: Server) -> None:

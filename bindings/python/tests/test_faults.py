@@ -23,6 +23,7 @@ from support.faces import Face
 from support.proxy import Proxy
 from support.scale import scaled
 from support.server import Server
+from support.wire import PATIENCE_S
 
 #: Reconnect at once, find the dead soon.
 BRISK: dict[str, Any] = {
@@ -203,7 +204,7 @@ def test_offline_fail(connect: Connect, proxy: Proxy) -> None:
     face.wait_ready()
     proxy.tell("turn-away on")
     proxy.tell("cut to-client reset")
-    until = time.monotonic() + 5
+    until = time.monotonic() + PATIENCE_S
     while time.monotonic() < until:
         try:
             face.execute("PING")
@@ -253,9 +254,12 @@ def test_half_written_is_not_unwritten(
     face.wait_ready()
     proxy.tell("carry to-server stopped=1")
     value = b"v" * (16 << 20)  # more than sockets take
-    with pytest.raises(shoal.TimeoutError) as caught:
-        face.execute("SET", "big", value, timeout=0.2)
-    assert caught.value.fate is Fate.UNKNOWN
+    fate, timeout = Fate.NOT_EXECUTED, 0.2
+    while fate is Fate.NOT_EXECUTED:  # a busy machine has not begun to write it
+        with pytest.raises(shoal.TimeoutError) as caught:
+            face.execute("SET", "big", value, timeout=timeout)
+        fate, timeout = caught.value.fate, timeout * 2
+    assert fate is Fate.UNKNOWN
     proxy.tell("carry to-server")
     assert face.execute("ECHO", "behind") == b"behind"
     assert server.ask("STRLEN", "big") == len(value)
@@ -316,7 +320,9 @@ def test_strict_gives_no_wrong_reply(connect: Connect, proxy: Proxy, harm: str) 
     face.wait_ready(10)
     wrong: list[tuple[bytes, object]] = []
     proxy.tell(f"carry to-client {harm}={RATES[harm]}")
-    for number in range(scaled(3)):
+    for number in itertools.count():
+        if number >= scaled(3) and proxy.counts()["harmed"] > 0:
+            break
         tags = [b"0123456789 %d.%d" % (number, i) for i in range(60)]
         rows = [("ECHO", tag) for tag in tags]
         outcomes = face.execute_many(rows, return_exceptions=True)
@@ -325,7 +331,6 @@ def test_strict_gives_no_wrong_reply(connect: Connect, proxy: Proxy, harm: str) 
                 wrong.append((tag, outcome))
     proxy.tell("carry to-client")
     assert wrong == []
-    assert proxy.counts()["harmed"] > 0
     assert face.execute("ECHO", "well again", timeout=10) == b"well again"
 
 
@@ -360,7 +365,9 @@ def test_a_server_that_dies(connect: Connect, own_server: Server) -> None:
     late.fates = {n: fate for n, fate in ledger.fates.items() if n >= 20}
     late.wrong = ledger.wrong
     late.compare(own_server)
-    assert face.stats().losses == 1
+    # One connection was lost; an attempt may fail while no server listens.
+    stats = face.stats()
+    assert stats.connects == 2 and stats.losses >= 1
 
 
 def test_events_tell_of_the_faults(face: Face, proxy: Proxy) -> None:

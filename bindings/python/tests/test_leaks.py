@@ -21,6 +21,7 @@ from support.children import run_child
 from support.faces import Face
 from support.scale import scaled
 from support.server import Server
+from support.wire import PATIENCE_S
 
 #: What the interpreter's own caches may keep.
 SLACK_OBJECTS = 50
@@ -120,11 +121,13 @@ def test_clients_come_and_go(mode: str, server: Server) -> None:
     for _ in range(scaled(30)):  # in each of 7 modes
         act()
     gc.collect()
-    until = time.monotonic() + 5  # a thread that has said goodbye needs time to go
+    # A thread that has said goodbye needs time to go.
+    until = time.monotonic() + PATIENCE_S
     while native_threads() > before[1] and time.monotonic() < until:
         time.sleep(0.001)
     after = (descriptors(), native_threads(), threading.active_count())
-    assert after == before
+    # What others left behind may have gone meanwhile.
+    assert all(now <= then for now, then in zip(after, before, strict=True))
     assert objects_gained(act, 10) < SLACK_OBJECTS
 
 

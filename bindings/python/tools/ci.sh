@@ -1,12 +1,15 @@
 #!/usr/bin/env bash
-# ci.sh <folder>: build, check, install and test the Python binding; all is made there.
+# ci.sh <folder> [wheels]: build, check, install and test the Python binding; all is made
+# in the folder.
 #
-# The wheel is built from the tree and from the source archive. The first, repaired, is
-# installed where no compiler is in reach, and tested there. PYTHON names the interpreter.
+# A wheel is built from the source archive, repaired, installed where no compiler is in
+# reach, and tested there.  `wheels`: instead, build one from the tree, as users do, and
+# compare what is in both.  PYTHON names the interpreter, SHOAL_FAULT_PROXY the program
+# for the tests of faults.
 set -euo pipefail
 
-if [ $# -ne 1 ]; then
-    echo "usage: $0 <folder>" >&2
+if [ $# -lt 1 ] || [ $# -gt 2 ] || [ "${2:-wheels}" != wheels ]; then
+    echo "usage: $0 <folder> [wheels]" >&2
     exit 2
 fi
 mkdir -p "$1"
@@ -22,6 +25,7 @@ export SHOAL_DEPS_CACHE=${SHOAL_DEPS_CACHE:-$PWD/build/_deps}
 if command -v ccache >/dev/null; then
     export CMAKE_C_COMPILER_LAUNCHER=ccache
 fi
+jobs=$(nproc 2>/dev/null || echo 2)
 export CI=1 # what a test needs and does not find is an error
 # Others' settings must not decide what is tested.
 unset PYTHONPATH PYTHONHOME
@@ -53,13 +57,19 @@ lint() {
         "$here/src" "$here/tools" "$here/tests" "${examples[@]}"
 }
 
-build_wheels() {
-    rm -rf "$folder"/{wheel,archive,repaired}
-    # As users do, in isolation; but a warning in our C is an error here.
-    "$tools/bin/pip" wheel --quiet --no-deps -w "$folder/wheel" \
-        --config-settings=cmake.define.SHOAL_WERROR=ON .
-    "$tools/bin/python" -m build --no-isolation --outdir "$folder/archive" . \
+build_archive() { # and the wheel from it; a warning in our C is an error here
+    rm -rf "$folder"/{archive,repaired}
+    "$tools/bin/python" -m build --no-isolation --outdir "$folder/archive" \
+        --config-setting=cmake.define.SHOAL_WERROR=ON . \
         >"$folder/archive.log" 2>&1 || { cat "$folder/archive.log"; return 1; }
+}
+
+compare_wheels() {
+    [ -d "$folder/archive" ] || build_archive
+    rm -rf "$folder/wheel"
+    "$tools/bin/pip" wheel --quiet --no-deps -w "$folder/wheel" .
+    same_files "$(only "$folder"/wheel/*.whl)" "$(only "$folder"/archive/*.whl)"
+    echo "wheels ok"
 }
 
 same_files() { # in both wheels; else the archive lacks something
@@ -67,10 +77,9 @@ same_files() { # in both wheels; else the archive lacks something
         <("$tools/bin/python" -m zipfile -l "$2" | awk 'NR > 1 {print $1}' | sort)
 }
 
-check_wheels() {
+check_wheel() {
     local wheel
-    wheel=$(only "$folder"/wheel/*.whl)
-    same_files "$wheel" "$(only "$folder"/archive/*.whl)"
+    wheel=$(only "$folder"/archive/*.whl)
     PATH=$tools/bin:$PATH "$tools/bin/auditwheel" repair -w "$folder/repaired" "$wheel" \
         2>&1 | tail -n 1
     wheel=$(only "$folder"/repaired/*.whl)
@@ -88,18 +97,10 @@ make_clean() {
         env -i PATH="$clean/bin" "$clean/bin/python" -I "$here/tools/smoke.py"
 }
 
-make_proxy() { # for the tests of faults
-    cmake -S . -B "$folder/proxy" -DSHOAL_BUILD_BENCH=OFF -DSHOAL_BUILD_EXAMPLES=OFF \
-        >"$folder/proxy.log" &&
-        cmake --build "$folder/proxy" --target shoal-fault-proxy >>"$folder/proxy.log" ||
-        { cat "$folder/proxy.log"; return 1; }
-    export SHOAL_FAULT_PROXY=$folder/proxy/tests/fault/shoal-fault-proxy
-}
-
-run_tests() {
+run_tests() { # most of them wait, hence twice the jobs
     "$clean/bin/pip" install --quiet --only-binary :all: \
-        hiredis hypothesis pytest pytest-timeout redis uvloop
-    tests/support/with_redis.sh "$clean/bin/python" -m pytest -q "$here/tests"
+        hiredis hypothesis pytest pytest-timeout pytest-xdist redis uvloop
+    "$clean/bin/python" -m pytest -q -n $((2 * jobs)) --dist worksteal "$here/tests"
 }
 
 run_conformance() { # redis-py's own tests, over our classes
@@ -121,16 +122,19 @@ examples=(examples/python/*.py)
 [ ${#examples[@]} -gt 0 ] || { echo "ci: no examples" >&2; exit 1; }
 step "tools"
 make_tools
-step "cdef, ruff, mypy"
-"$tools/bin/python" "$here/tools/check_cdef.py"
+if [ "${2:-}" = wheels ]; then
+    step "wheels"
+    compare_wheels
+    exit
+fi
+step "ruff, mypy"
 lint
-step "wheels"
-build_wheels
-check_wheels
+step "wheel"
+build_archive
+check_wheel
 step "install and smoke"
 make_clean
 step "tests"
-make_proxy
 run_tests
 step "redis-py's tests"
 run_conformance

@@ -9,8 +9,8 @@
 
 #include <shoal/errors.h>
 
-#include "api/options.h"
 #include "base/alloc.h"
+#include "core/options.h"
 
 #define DAY_US UINT64_C(86400000000)
 #define HOUR_US UINT64_C(3600000000)
@@ -283,62 +283,24 @@ static shoal_options_t *new_full_options(void)
     return o;
 }
 
-static void test_a_copy_is_deep(void **state)
+static void test_new_survives_every_failed_allocation(void **state)
 {
     (void)state;
-    shoal_options_t *o = new_full_options(), *copy = NULL;
+    for (size_t allowed = 0;; allowed++) {
+        shoal_options_t *made = NULL;
 
-    assert_int_equal(shoal__options_copy(o, &copy), 0);
-    shoal_options_set_address(o, "other", 2);
-    shoal_options_set_auth(o, "other", "other");
-    shoal_options_set_client_name(o, "other");
-    shoal_options_free(o);
-
-    assert_string_equal(copy->host, "h");
-    assert_string_equal(copy->user, "u");
-    assert_string_equal(copy->password, "p");
-    assert_string_equal(copy->client_name, "n");
-    assert_int_equal(copy->port, 1);
-    assert_int_equal(copy->database, 9);
-    assert_true(copy->on_event == on_event && copy->on_log == on_log);
-    assert_non_null(copy->event_data);
-    assert_ptr_equal(copy->event_data, copy->log_data);
-    assert_int_equal(copy->log_level, SHOAL_LOG_DEBUG);
-
-    /* A Unix path too, which no object has beside a host. */
-    shoal_options_t *local = NULL;
-    shoal_options_set_unix_path(copy, "/s");
-    assert_int_equal(shoal__options_copy(copy, &local), 0);
-    assert_string_equal(local->unix_path, "/s");
-    assert_null(local->host);
-    shoal_options_free(copy);
-    shoal_options_free(local);
-}
-
-static void test_constructors_survive_every_failed_allocation(void **state)
-{
-    (void)state;
-    shoal_options_t *full = new_full_options();
-
-    for (int kind = 0; kind < 2; kind++) {
-        for (size_t allowed = 0;; allowed++) {
-            shoal_options_t *made = NULL;
-
-            shoal__test_fail_alloc_after(allowed);
-            int rc =
-                kind == 0 ? shoal_options_new(&made) : shoal__options_copy(full, &made);
-            shoal__test_fail_alloc_never();
-            if (rc == 0) {
-                assert_int_equal(allowed, kind == 0 ? 2 : 5);
-                shoal_options_free(made);
-                break;
-            }
-            assert_int_equal(rc, SHOAL_ENOMEM);
-            assert_null(made);
+        shoal__test_fail_alloc_after(allowed);
+        int rc = shoal_options_new(&made);
+        shoal__test_fail_alloc_never();
+        if (rc == 0) {
+            assert_int_equal(allowed, 2);
+            shoal_options_free(made);
+            break;
         }
+        assert_int_equal(rc, SHOAL_ENOMEM);
+        assert_null(made);
     }
     assert_int_equal(shoal_options_new(NULL), BAD);
-    shoal_options_free(full);
 }
 
 /* A setter that runs out of memory leaves what was there. */
@@ -376,8 +338,7 @@ int main(void)
         cmocka_unit_test(test_addresses_replace_each_other),
         cmocka_unit_test(test_credentials),
         cmocka_unit_test(test_client_names),
-        cmocka_unit_test(test_a_copy_is_deep),
-        cmocka_unit_test(test_constructors_survive_every_failed_allocation),
+        cmocka_unit_test(test_new_survives_every_failed_allocation),
         cmocka_unit_test(test_setters_survive_every_failed_allocation),
     };
     return cmocka_run_group_tests_name("api/options", tests, NULL, NULL);

@@ -10,8 +10,8 @@
 
 #include <shoal/errors.h>
 
-#include "api/options.h"
 #include "base/alloc.h"
+#include "core/options.h"
 
 /* clang-format off */
 static const struct address_case {

@@ -15,6 +15,7 @@
 #include <shoal/alloc.h>
 #include <shoal/errors.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* What the owner hears of a tree it writes down itself, of a sink the sink does. */
 static const shoal__decoder_target_t targets[] = {
@@ -41,7 +42,7 @@ static void check_stream(const stream_t *s, size_t first_bytes, size_t piece_byt
 static void test_every_type_however_it_is_split(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof streams / sizeof *streams; i++) {
+    for (size_t i = 0; i < streams_count; i++) {
         for (size_t split = 0; split <= streams[i].wire_bytes; split++)
             check_stream(&streams[i], split, WHOLE);
         check_stream(&streams[i], 0, 1);
@@ -100,7 +101,7 @@ static void check_refused(const struct refused_case *c, size_t first_bytes,
 static void test_what_is_no_resp_is_refused_however_it_is_split(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof refused_cases / sizeof *refused_cases; i++) {
+    for (size_t i = 0; i < refused_cases_count; i++) {
         for (size_t split = 0; split <= refused_cases[i].wire_bytes; split++)
             check_refused(&refused_cases[i], split, WHOLE);
         check_refused(&refused_cases[i], 0, 1);
@@ -203,7 +204,7 @@ static void test_memory_grows_with_the_bytes_received(void **state)
                                      meter_free};
 
     assert_int_equal(shoal_set_allocator(&meter), 0);
-    for (size_t i = 0; i < sizeof greedy_cases / sizeof *greedy_cases; i++) {
+    for (size_t i = 0; i < greedy_cases_count; i++) {
         const struct greedy_case *c = &greedy_cases[i];
         size_t received = strlen(c->head) + c->count * strlen(c->body);
 
@@ -341,6 +342,7 @@ static void test_retained_replies_survive(void **state)
     assert_int_equal(
         feed_many("", "*2\r\n+overwritten\r\n+overwritten\r\n", 500, "", 1000), 0);
     assert_int_equal(shoal__decoder_reset(decoder), 0);
+    shoal__decoder_rest(decoder);
 
     for (size_t i = 0; i < owner.kept_count; i++) {
         transcript_clear(&owner.heard);
@@ -371,13 +373,12 @@ static void test_the_steady_state_does_not_allocate(void **state)
 static void test_new_survives_every_failed_allocation(void **state)
 {
     (void)state;
-    static const shoal__decoder_hooks_t hooks = {on_begin, on_reply};
 
     for (size_t allowed = 0;; allowed++) {
         shoal__decoder_t *other = NULL;
 
         shoal__test_fail_alloc_after(allowed);
-        int rc = shoal__decoder_new(&other, &limits, &hooks, &owner);
+        int rc = shoal__decoder_new(&other, &limits, &owner_hooks, &owner);
         shoal__test_fail_alloc_never();
         if (rc == 0) {
             shoal__decoder_free(other);
@@ -416,14 +417,13 @@ static void test_feeding_survives_every_failed_allocation(void **state)
 static void test_the_readers_memory_may_run_out(void **state)
 {
     (void)state;
-    static const shoal__decoder_hooks_t hooks = {on_begin, on_reply};
     static char large[100000];
     size_t failed_news = 0, failed_feeds = 0, failed_resets = 0;
     bool is_enough = false;
     for (size_t allowed = 0; !is_enough; allowed++) {
         owner = (owner_t){.is_quiet = true};
         allow_hiredis(allowed);
-        int rc = shoal__decoder_new(&decoder, &limits, &hooks, &owner);
+        int rc = shoal__decoder_new(&decoder, &limits, &owner_hooks, &owner);
         if (rc < 0) {
             assert_int_equal(rc, SHOAL_ENOMEM);
             failed_news++;

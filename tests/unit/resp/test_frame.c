@@ -10,6 +10,7 @@
 #include "resp/frame.h"
 #include "unit/resp/transcript.h"
 #include <shoal/errors.h>
+#include <string.h>
 
 /* The owner of the frames: writes down what it gets. */
 typedef struct owner {

@@ -9,6 +9,7 @@
 #include "base/alloc.h"
 #include "resp/reply.h"
 #include "unit/resp/transcript.h"
+#include <string.h>
 
 #define TEXT(kind, string)                                                             \
     {                                                                                  \

@@ -27,8 +27,14 @@ class Event(NamedTuple):
     kind: str  #: connected, ready, lost, retrying; or dropped: events were lost
     detail: str  #: address and cause, without credentials
     delay: float  #: of retrying: seconds until the next attempt
-    epoch: int  #: number of the connection, from 1
+    epoch: int  #: how often this connection was dialed, this time included
     status: int  #: of lost: the C library's code
+    connection: int  #: number of the connection in its client, from 1; it stays
+    server: str  #: "host:port", "[::1]:port", or the path of a Unix socket
+
+
+def _text(bytes_: Any) -> str:
+    return str(ffi.string(bytes_).decode("utf-8", "replace"))
 
 
 class Core:
@@ -104,17 +110,20 @@ class Core:
         taken = ffi.new("shoalpy_event_t[]", _EVENTS_MAX)
         lost = ffi.new("uint64_t *")
         count = lib.shoalpy_core_events(self.handle, taken, _EVENTS_MAX, lost)
-        events = [Event("dropped", f"{lost[0]} events", 0.0, 0, 0)] if lost[0] else []
+        events: list[Event] = []
+        if lost[0]:
+            events.append(Event("dropped", f"{lost[0]} events", 0.0, 0, 0, 0, ""))
         for i in range(count):
             event = taken[i]
-            detail = ffi.string(event.detail).decode("utf-8", "replace")
             events.append(
                 Event(
                     _EVENT_KINDS[event.kind],
-                    detail,
+                    _text(event.detail),
                     event.delay_us / 1e6,
                     event.epoch,
                     event.status,
+                    event.connection,
+                    _text(event.server),
                 )
             )
         return events

@@ -252,9 +252,10 @@ class Client:
             if status != lib.SHOAL_ETIMEOUT or left_us == 0:
                 raise error_of(status)
 
-    def stats(self) -> Stats:
-        """A snapshot of the connection's counters. Any thread."""
-        return stats.take(self._core or self._open())
+    def stats(self, connection: int | None = None) -> Stats:
+        """A snapshot of the client's counters, or of those of one connection: its
+        number is `Event.connection`. ValueError: there is none. Any thread."""
+        return stats.take(self._core or self._open(), connection)
 
     def events(self) -> list[Event]:
         """What happened to the connection since the last call, oldest first; the last

@@ -24,7 +24,7 @@ _SCALARS = [
 
 
 class Stats:
-    """A snapshot of the counters of one connection.
+    """A snapshot of the counters of a client, or of one of its connections.
 
     Attributes are integers, for example `commands`, `writes`, `flushes`; dir() has all,
     docs/PYTHON.md what they mean. `batch_histogram[b]` counts flushes of
@@ -66,10 +66,17 @@ class Stats:
         return f"Stats({', '.join(f'{k}={v}' for k, v in self.as_dict().items())})"
 
 
-def take(core: Core) -> Stats:
-    """A snapshot, now."""
+def take(core: Core, connection: int | None = None) -> Stats:
+    """A snapshot, now: of all connections, or of the one with that number."""
     native = ffi.new("shoal_stats_t *")
-    status = lib.shoalpy_core_stats(core.handle, native)
+    if connection is None:
+        status = lib.shoalpy_core_stats(core.handle, native)
+    elif 0 < connection < 1 << 64:
+        status = lib.shoalpy_core_connection_stats(core.handle, connection, native)
+    else:
+        status = lib.SHOAL_ENOENT
+    if status == lib.SHOAL_ENOENT:
+        raise ValueError(f"there is no connection {connection}")
     if status < 0:
         raise error_of(status)
     return Stats(native)

@@ -92,9 +92,9 @@ class Face:
         """As the client's."""
         self._do("wait_ready", timeout)
 
-    def stats(self) -> shoal.Stats:
+    def stats(self, connection: int | None = None) -> shoal.Stats:
         """As the client's."""
-        stats: shoal.Stats = self._do("stats")
+        stats: shoal.Stats = self._do("stats", connection)
         return stats
 
     def events(self) -> list[shoal.Event]:

@@ -2,6 +2,7 @@
 """A redis-server of the tests' own."""
 
 import os
+import random
 import shutil
 import socket
 import subprocess
@@ -19,11 +20,20 @@ class NotInstalled(Exception):
     """There is no server to start."""
 
 
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
+def _claim_port() -> tuple[int, socket.socket]:
+    """A port that no other test gets until the claim is closed, although the server may
+    be down for a while: as tests/support/loopback_port.h."""
+    while True:
+        port = random.randrange(20000, 32000)
+        claim = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        try:
+            claim.bind(f"\0shoal-port-{port}")
+            with socket.socket() as probe:
+                probe.bind(("127.0.0.1", port))
+        except OSError:
+            claim.close()
+            continue
+        return port, claim
 
 
 class Server:
@@ -34,9 +44,10 @@ class Server:
         self._folder = Path(tempfile.mkdtemp(prefix="shoal-python."))
         self.path = str(self._folder / "socket")
         for attempt in range(_TRIES):
-            self.port = _free_port()
+            self.port, self._claim = _claim_port()
             if self.start():
                 break
+            self._claim.close()
             if attempt == _TRIES - 1:
                 raise RuntimeError(self._log())
         self.url = f"redis://127.0.0.1:{self.port}"
@@ -84,6 +95,7 @@ class Server:
     def stop(self) -> None:
         """End it, and forget its files."""
         self.kill()
+        self._claim.close()
         shutil.rmtree(self._folder, ignore_errors=True)
 
     def ask(self, *args: str | bytes | int) -> Any:

@@ -45,6 +45,8 @@ _EARLY_MIN = 64
 _OF_A_PART = (lib.SHOAL_EFULL, lib.SHOAL_ETOOBIG, lib.SHOAL_EREFUSED)
 #: While a connection closes, it is looked at so often, in seconds.
 _CLOSING_NAP = 0.001
+#: So long a port to which nothing is due waits before it asks for room again.
+_ROOM_NAP = 0.001
 #: So long the end of a connection, or the outcome of a cancel, may take.
 _CANCEL_SECONDS = 1.0
 
@@ -85,6 +87,8 @@ class Port:
         self.knows_thread = sys.version_info < (3, 12) and hasattr(loop, "_thread_id")
         self._cancelled: list[Future] = []
         self._backlog = Backlog(loop, _BACKLOG_MAX)
+        #: The backlog is looked at again soon, without a result.
+        self._is_looking = False
         self._was_lone = False
         #: flush() will be called when this tick is over.
         self.is_scheduled = False
@@ -205,6 +209,7 @@ class Port:
             kept = [piece] if must_wait else self._send(piece, more_follow)
             if kept:
                 self._backlog.append(kept, self._retry)
+                self._look_again()
         if self._is_busy:
             self.loop.call_soon(self._retry)
 
@@ -221,7 +226,20 @@ class Port:
             kept = self._send(batch)
             if kept:
                 self._backlog.put_back(kept, self._retry)
+                self._look_again()
                 return
+
+    def _look_again(self) -> None:
+        """If no result of this port is due, none tells it that there is room: the
+        commands of others make it, or a turn of the connection that answered its last
+        command and has not counted yet what that leaves."""
+        if not self.waiting and not self._is_looking:
+            self._is_looking = True
+            self.loop.call_later(_ROOM_NAP, self._on_look)
+
+    def _on_look(self) -> None:
+        self._is_looking = False
+        self._retry()
 
     def _send(self, batch: Batch, more_follow: bool = False) -> list[Batch]:
         """Hand a batch to C: whole, or in halves if there is no room for the whole.

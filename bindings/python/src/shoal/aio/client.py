@@ -324,9 +324,10 @@ class Client:
                 raise error_of(status)
             await asyncio.sleep(_NAP)
 
-    def stats(self) -> Stats:
-        """A snapshot of the counters of the running loop's connection."""
-        return stats.take(self._find_port().core)
+    def stats(self, connection: int | None = None) -> Stats:
+        """A snapshot of the running loop's counters, or of those of one of its
+        connections: its number is `Event.connection`. ValueError: there is none."""
+        return stats.take(self._find_port().core, connection)
 
     def events(self) -> list[Event]:
         """What happened to the running loop's connection since the last call; the last

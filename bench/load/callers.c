@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT */
+#include "load/callers.h"
+
+#include "load/clock.h"
+
+#include <stdlib.h>
+
+int callers_init(callers_t *callers, run_t *run, const caller_way_t *way, size_t count,
+                 size_t commands_each)
+{
+    *callers = (callers_t){.run = run, .way = way};
+    callers->list = calloc(count, sizeof *callers->list);
+    if (!callers->list)
+        return run_fail(run, "out of memory");
+    while (callers->count < count) {
+        caller_t *caller = &callers->list[callers->count];
+        uint64_t seed = run->options->seed + callers->count * commands_each;
+        *caller = (caller_t){.callers = callers, .run = run};
+        callers->count++;
+        if (commands_init(&caller->commands, run->workload, seed, commands_each) < 0)
+            return run_fail(run, "out of memory");
+    }
+    return 0;
+}
+
+/* Waits for the caller's next turn; false if the round is over. */
+static bool await_turn(callers_t *callers, uint64_t *ret_intended_ns)
+{
+    if (callers->is_paced)
+        return pacer_take(&callers->pacer, ret_intended_ns);
+    *ret_intended_ns = clock_ns();
+    return run_phase(callers->run) != RUN_STOPPING;
+}
+
+static void *work(void *member)
+{
+    caller_t *caller = member;
+    callers_t *callers = caller->callers;
+    const caller_way_t *way = callers->way;
+    run_t *run = caller->run;
+    uint64_t intended_ns;
+
+    while (await_turn(callers, &intended_ns)) {
+        uint64_t begin_ns = callers->is_paced ? clock_ns() : intended_ns;
+        for (size_t i = 0; i < caller->commands.count; i++)
+            command_next(&caller->commands.list[i], run->workload);
+        void *reply = way->call(caller);
+        uint64_t end_ns = clock_ns();
+        if (!reply)
+            break;
+        if (way->settle)
+            way->settle(caller, reply);
+        if (run_phase(run) == RUN_MEASURING) {
+            histogram_record_shared(run->latency, end_ns - intended_ns);
+            if (callers->is_paced)
+                histogram_record_shared(run->service, end_ns - begin_ns);
+        }
+        run_count_shared(run, caller->commands.count);
+    }
+    return NULL;
+}
+
+int callers_start(callers_t *callers)
+{
+    run_t *run = callers->run;
+
+    callers->is_paced = run->options->rate != 0;
+    if (callers->is_paced && pacer_start(&callers->pacer, run, NULL, NULL) < 0)
+        return -1;
+    return crew_start(&callers->crew, run, callers->count, work, callers->list,
+                      sizeof *callers->list);
+}
+
+void callers_join(callers_t *callers)
+{
+    if (callers->is_paced)
+        pacer_stop(&callers->pacer, callers->count);
+    crew_join(&callers->crew);
+    if (callers->is_paced)
+        pacer_release_memory(&callers->pacer);
+    callers->is_paced = false;
+}
+
+void callers_release(callers_t *callers)
+{
+    for (size_t i = 0; i < callers->count; i++)
+        commands_release(&callers->list[i].commands);
+    free(callers->list);
+}
+
+uint64_t callers_idle_cpu_ns(const callers_t *callers)
+{
+    return callers->is_paced ? pacer_idle_cpu_ns(&callers->pacer) : 0;
+}

@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: MIT */
+#include "load/run.h"
+
+#include "interrupt.h"
+#include "load/clock.h"
+#include "server/machine.h"
+#include "server/server_info.h"
+
+#include <fcntl.h>
+#include <math.h>
+#include <poll.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define LIVE_NS 250000000u
+#define FIRST_COMMAND_NS UINT64_C(30000000000) /* a window may wait so long for one */
+
+/* Every counter at one moment. */
+typedef struct snapshot {
+    uint64_t at_ns;
+    uint64_t ops;
+    uint64_t errors;
+    uint64_t cpu_ns;
+    load_counters_t counters;
+    server_info_t server;
+    uint64_t server_at_ns; /* when the server was asked */
+    uint64_t server_ops;
+} snapshot_t;
+
+static const load_kind_t *kind_of(const run_t *run)
+{
+    const options_t *options = run->options;
+
+    switch (run->strategy->mode) {
+    case MODE_CALLBACK:
+        if (options->is_step)
+            return &load_step;
+        return options->rate != 0 ? &load_callback_paced : &load_callback;
+    case MODE_SYNC:
+        return &load_sync;
+    case MODE_BORROWED:
+        return &load_borrowed;
+    case MODE_QUEUE:
+        return &load_queue;
+    case MODE_EXPLICIT:
+        return options_explicit_connections(options) > options->threads
+                   ? &load_pipelines
+                   : &load_explicit;
+    case MODE_POOL:
+        return &load_pool;
+    case MODE_COLLECTOR:
+        return &load_collector;
+    case MODE_RAW:
+        break;
+    }
+    return &load_raw;
+}
+
+static void wake(run_t *run)
+{
+    if (write(run->wake_fds[1], "", 1) < 0) {
+        /* The pipe is full: the coordinator is awake anyway. */
+    }
+}
+
+int run_fail(run_t *run, const char *format, ...)
+{
+    static atomic_flag lock = ATOMIC_FLAG_INIT;
+
+    while (atomic_flag_test_and_set(&lock)) {
+    }
+    if (!atomic_load(&run->has_failed)) {
+        va_list args;
+        va_start(args, format);
+        vsnprintf(run->failure, sizeof run->failure, format, args);
+        va_end(args);
+        atomic_store(&run->has_failed, true);
+    }
+    atomic_flag_clear(&lock);
+    wake(run);
+    return -1;
+}
+
+void run_note_error(run_t *run, const char *text, size_t bytes)
+{
+    atomic_fetch_add_explicit(&run->errors, 1, memory_order_relaxed);
+    if (atomic_load_explicit(&run->has_error, memory_order_relaxed) ||
+        atomic_exchange(&run->has_error, true))
+        return;
+    snprintf(run->first_error, sizeof run->first_error, "%.*s",
+             (int)(bytes > 150 ? 150 : bytes), text);
+}
+
+void run_check_reply(run_t *run, const command_t *command, const redisReply *reply)
+{
+    if (reply->type == REDIS_REPLY_ERROR)
+        run_note_error(run, reply->str, reply->len);
+    else if (!command_accepts(command, run->workload, reply->str, reply->len))
+        run_note_error(run, "wrong reply", 11);
+}
+
+void run_end_window(run_t *run)
+{
+    atomic_store_explicit(&run->ops_limit, UINT64_MAX, memory_order_relaxed);
+    wake(run);
+}
+
+static void show_live(const run_t *run, const live_t *live, uint64_t ops, uint64_t ns)
+{
+    static const double quantiles[] = {0.5, 0.99};
+    double us[2];
+
+    histogram_quantiles_us(run->latency, quantiles, 2, us);
+    fprintf(stderr, "\r\033[K%zu/%zu  %-20s %10.0f ops/s", live->step, live->steps,
+            live->name, ns == 0 ? 0.0 : (double)ops * 1e9 / (double)ns);
+    if (!isnan(us[0]))
+        fprintf(stderr, "   p50 %.0f us   p99 %.0f us", us[0], us[1]);
+    else
+        fputs("   warming up", stderr);
+}
+
+/* Sleeps until then, or until the round ends before. */
+static void wait_until(run_t *run, const live_t *live, uint64_t until_ns)
+{
+    struct pollfd fds[] = {
+        {.fd = run->wake_fds[0], .events = POLLIN},
+        {.fd = interrupt_fd(), .events = POLLIN},
+    };
+    uint64_t shown_ops = atomic_load(&run->ops);
+    uint64_t shown_ns = clock_ns();
+
+    for (uint64_t now = shown_ns; now < until_ns && !interrupt_happened();
+         now = clock_ns()) {
+        uint64_t left_ns = until_ns - now;
+        if (left_ns > LIVE_NS)
+            left_ns = LIVE_NS;
+        const struct timespec timeout = {.tv_sec = (time_t)(left_ns / 1000000000u),
+                                         .tv_nsec = (long)(left_ns % 1000000000u)};
+        if (ppoll(fds, 2, &timeout, NULL) > 0)
+            return;
+        now = clock_ns();
+        if (live && now - shown_ns >= LIVE_NS) {
+            uint64_t ops = atomic_load(&run->ops);
+            show_live(run, live, ops - shown_ops, now - shown_ns);
+            shown_ops = ops;
+            shown_ns = now;
+        }
+    }
+}
+
+static void ask_server(run_t *run, redisContext *control, snapshot_t *snapshot)
+{
+    server_info_get(control, &snapshot->server);
+    snapshot->server_at_ns = clock_ns();
+    snapshot->server_ops = atomic_load(&run->ops);
+}
+
+static void take_snapshot(run_t *run, const load_kind_t *kind, snapshot_t *snapshot)
+{
+    kind->count(run, &snapshot->counters);
+    snapshot->errors = atomic_load(&run->errors);
+    snapshot->cpu_ns = machine_cpu_ns();
+    snapshot->ops = atomic_load(&run->ops);
+    snapshot->at_ns = clock_ns();
+}
+
+static void compute_latency(double *value, const histogram_t *histogram)
+{
+    static const double quantiles[] = {0, 0.5, 0.9, 0.95, 0.99, 0.999, 0.9999, 1};
+
+    histogram_quantiles_us(histogram, quantiles, sizeof quantiles / sizeof *quantiles,
+                           value);
+    value[sizeof quantiles / sizeof *quantiles] = histogram_mean_us(histogram);
+}
+
+static void compute_counters(figures_t *figures, const load_counters_t *from,
+                             const load_counters_t *to, double ops)
+{
+    double *value = figures->value;
+
+    if (to->has_calls) {
+        value[FIGURE_WRITES] = (double)(to->writes - from->writes) / ops;
+        value[FIGURE_READS] = (double)(to->reads - from->reads) / ops;
+        value[FIGURE_WAKEUPS] = (double)(to->wakeups - from->wakeups) / ops;
+        value[FIGURE_COMMANDS_PER_WRITE] = 1 / value[FIGURE_WRITES];
+    }
+    if (!to->has_library)
+        return;
+    value[FIGURE_CALLER_WAKEUPS] =
+        (double)(to->caller_wakeups - from->caller_wakeups) / ops;
+    value[FIGURE_DIRECT_CALLS] = (double)(to->direct_calls - from->direct_calls) / ops;
+    value[FIGURE_HANDOVERS] = (double)(to->handovers - from->handovers) / ops;
+    value[FIGURE_ALLOCATIONS] = (double)(to->allocations - from->allocations) / ops;
+    figures->has_batches = true;
+    for (size_t i = 0; i < SHOAL_STATS_BATCH_BUCKETS; i++)
+        figures->batch_histogram[i] = to->batch_histogram[i] - from->batch_histogram[i];
+    for (size_t i = 0; i < SHOAL_FLUSH_REASONS; i++)
+        figures->flush_reasons[i] = to->flush_reasons[i] - from->flush_reasons[i];
+}
+
+static void compute_server(double *value, const snapshot_t *from, const snapshot_t *to)
+{
+    double ops = (double)(to->server_ops - from->server_ops);
+    double cpu_ns = (double)(to->server.cpu_ns - from->server.cpu_ns);
+
+    if (from->server.has_cpu && to->server.has_cpu) {
+        value[FIGURE_SERVER_CPU_US] = cpu_ns / 1e3 / ops;
+        value[FIGURE_SERVER_CPU_PERCENT] =
+            cpu_ns * 100 / (double)(to->server_at_ns - from->server_at_ns);
+    }
+    if (from->server.has_reads && to->server.has_reads)
+        value[FIGURE_COMMANDS_PER_SERVER_READ] =
+            ops / (double)(to->server.reads - from->server.reads);
+}
+
+static void compute(const run_t *run, const snapshot_t *from, const snapshot_t *to,
+                    figures_t *figures)
+{
+    double *value = figures->value;
+    double ops = (double)(to->ops - from->ops);
+    double ns = (double)(to->at_ns - from->at_ns);
+    double idle_ns = (double)(to->counters.idle_cpu_ns - from->counters.idle_cpu_ns);
+    double cpu_ns = (double)(to->cpu_ns - from->cpu_ns) - idle_ns;
+
+    figures_clear(figures);
+    value[FIGURE_COMMANDS] = ops;
+    value[FIGURE_SECONDS] = ns / 1e9;
+    value[FIGURE_OPS_PER_S] = ops * 1e9 / ns;
+    value[FIGURE_CLIENT_CPU_US] = cpu_ns / 1e3 / ops;
+    value[FIGURE_CLIENT_CPU_PERCENT] = cpu_ns * 100 / ns;
+    value[FIGURE_PEAK_RSS_BYTES] = (double)machine_peak_rss_bytes();
+    value[FIGURE_ERRORS] = (double)to->errors; /* of the warm-up, too */
+    compute_latency(&value[FIGURE_LATENCY_P0], run->latency);
+    if (run->options->rate != 0)
+        compute_latency(&value[FIGURE_SERVICE_P0], run->service);
+    compute_counters(figures, &from->counters, &to->counters, ops);
+    compute_server(value, from, to);
+}
+
+/* Warm-up and window; true if there was a window worth a figure. */
+static bool measure(run_t *run, const load_kind_t *kind, redisContext *control,
+                    const live_t *live, figures_t *ret_figures)
+{
+    snapshot_t from = {0};
+    snapshot_t to = {0};
+    const options_t *options = run->options;
+
+    wait_until(run, live, clock_ns() + options->warmup_us * 1000);
+    if (interrupt_happened() || atomic_load(&run->has_failed))
+        return false;
+
+    ask_server(run, control, &from);
+    atomic_store(&run->phase, RUN_MEASURING);
+    take_snapshot(run, kind, &from);
+    if (options->requests != 0)
+        atomic_store(&run->ops_limit, from.ops + options->requests);
+
+    wait_until(run, live,
+               options->requests != 0 ? UINT64_MAX
+                                      : from.at_ns + options->duration_us * 1000);
+    if (atomic_load(&run->ops) == from.ops) {
+        /* A short window on a busy machine: it lasts until the first command. */
+        atomic_store(&run->ops_limit, from.ops + 1);
+        wait_until(run, live, clock_ns() + FIRST_COMMAND_NS);
+    }
+    take_snapshot(run, kind, &to);
+    ask_server(run, control, &to);
+    if (to.ops == from.ops)
+        return false;
+    compute(run, &from, &to, ret_figures);
+    return true;
+}
+
+static void prepare(run_t *run)
+{
+    atomic_store(&run->phase, RUN_WARMING);
+    atomic_store(&run->ops, 0);
+    atomic_store(&run->errors, 0);
+    atomic_store(&run->ops_limit, UINT64_MAX);
+    atomic_store(&run->has_failed, false);
+    atomic_store(&run->has_error, false);
+    run->first_error[0] = '\0';
+    run->sampling = 1;
+    run->load = NULL;
+    run->step_base_us = run->step_settled_ms[0] = run->step_settled_ms[1] = (double)NAN;
+    histogram_clear(run->latency);
+    histogram_clear(run->service);
+}
+
+int run_round(run_t *run, redisContext *control, const live_t *live,
+              figures_t *ret_figures, char *problem, size_t problem_bytes)
+{
+    const load_kind_t *kind = kind_of(run);
+    bool measured = false;
+
+    prepare(run);
+    if (pipe2(run->wake_fds, O_CLOEXEC | O_NONBLOCK) < 0) {
+        snprintf(problem, problem_bytes, "no descriptors left");
+        return -1;
+    }
+    machine_reset_peak_rss();
+    if (kind->start(run) == 0)
+        measured = measure(run, kind, control, live, ret_figures);
+    atomic_store(&run->phase, RUN_STOPPING);
+    kind->stop(run);
+    if (measured) {
+        ret_figures->value[FIGURE_STEP_BASE] = run->step_base_us;
+        ret_figures->value[FIGURE_STEP_SETTLED] = run->step_settled_ms[0];
+        ret_figures->value[FIGURE_STEP_SETTLED_MAX] = run->step_settled_ms[1];
+    }
+    close(run->wake_fds[0]);
+    close(run->wake_fds[1]);
+
+    if (atomic_load(&run->has_failed)) {
+        snprintf(problem, problem_bytes, "%s", run->failure);
+        return -1;
+    }
+    if (measured)
+        return 0;
+    if (interrupt_happened())
+        return 1;
+    snprintf(problem, problem_bytes, "no command finished");
+    return -1;
+}

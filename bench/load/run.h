@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SHOAL_BENCH_LOAD_RUN_H
+#define SHOAL_BENCH_LOAD_RUN_H
+
+/*
+ * One round of one strategy.  A load makes commands in threads of its own; the
+ * coordinator, the main thread, decides what is warm-up and what is measured, and
+ * takes the differences of all counters over the measured window.
+ */
+
+#include "judge/figures.h"
+#include "judge/histogram.h"
+#include "load/workload.h"
+#include "options.h"
+
+#include <hiredis/hiredis.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef enum run_phase {
+    RUN_WARMING,
+    RUN_MEASURING,
+    RUN_STOPPING, /* finish what is under way, send nothing new */
+} run_phase_t;
+
+/* What a load has counted so far. */
+typedef struct load_counters {
+    bool has_calls; /* the three below were counted */
+    uint64_t writes;
+    uint64_t reads;
+    uint64_t wakeups;
+    bool has_library; /* the ones below were counted */
+    uint64_t caller_wakeups;
+    uint64_t direct_calls;
+    uint64_t handovers;
+    uint64_t allocations;
+    uint64_t batch_histogram[SHOAL_STATS_BATCH_BUCKETS];
+    uint64_t flush_reasons[SHOAL_FLUSH_REASONS];
+    uint64_t idle_cpu_ns; /* spent waiting for the next intended moment */
+} load_counters_t;
+
+typedef struct run {
+    const options_t *options;
+    const strategy_t *strategy;
+    const workload_t *workload;
+    histogram_t *latency;      /* recorded while measuring only */
+    histogram_t *service;      /* open loop: from the moment of submission */
+    uint64_t sampling;         /* one command in so many is timed */
+    void *load;                /* the load's own */
+    int wake_fds[2];           /* a byte ends the coordinator's wait */
+    double step_base_us;       /* of load_step once it has stopped; else NaN */
+    double step_settled_ms[2]; /* the median and the maximum */
+    atomic_bool has_failed;
+    char failure[160]; /* valid once has_failed is read as true */
+    atomic_bool has_error;
+    char first_error[160];
+
+    /* Read for every command. */
+    _Alignas(64) atomic_int phase;
+    _Atomic uint64_t ops_limit; /* of ops: end of the round */
+
+    /* Written for every command. */
+    _Alignas(64) _Atomic uint64_t ops;
+    _Atomic uint64_t errors;
+} run_t;
+
+/* One way to make load. */
+typedef struct load_kind {
+    /* Connects and begins.  Returns -1 after run_fail(). */
+    int (*start)(run_t *run);
+    void (*count)(const run_t *run, load_counters_t *ret_counters);
+    /* The phase is RUN_STOPPING, or start() failed half-way: ends and frees. */
+    void (*stop)(run_t *run);
+} load_kind_t;
+
+extern const load_kind_t load_callback;
+extern const load_kind_t load_sync;
+extern const load_kind_t load_borrowed;
+extern const load_kind_t load_callback_paced;
+extern const load_kind_t load_step;
+extern const load_kind_t load_queue;
+extern const load_kind_t load_pool;
+extern const load_kind_t load_collector;
+extern const load_kind_t load_explicit;
+extern const load_kind_t load_pipelines; /* explicit, many connections per thread */
+extern const load_kind_t load_raw;
+
+/* What is shown while rounds run; NULL for nothing. */
+typedef struct live {
+    size_t step; /* 1 .. steps */
+    size_t steps;
+    const char *name;
+} live_t;
+
+/* Measures.  `control` asks for INFO and may be NULL.
+ *
+ * Returns 0 with figures; 1 if it was interrupted before there were any; -1 with a
+ * line in `problem`. */
+int run_round(run_t *run, redisContext *control, const live_t *live,
+              figures_t *ret_figures, char *problem, size_t problem_bytes);
+
+/* The connection is gone or the like: the round is over.  The first text stays.
+ * Returns -1. */
+__attribute__((format(printf, 2, 3))) int run_fail(run_t *run, const char *format, ...);
+
+/* A command failed, or its reply was wrong.  The first text stays. */
+void run_note_error(run_t *run, const char *text, size_t bytes);
+
+/* Notes what is wrong with a reply that hiredis has built. */
+void run_check_reply(run_t *run, const command_t *command, const redisReply *reply);
+
+/* The limit of commands is reached. */
+void run_end_window(run_t *run);
+
+static inline run_phase_t run_phase(run_t *run)
+{
+    return (run_phase_t)atomic_load_explicit(&run->phase, memory_order_relaxed);
+}
+
+/* Counts finished commands, for a load that counts in one thread only. */
+static inline void run_count(run_t *run, uint64_t commands)
+{
+    uint64_t ops = atomic_load_explicit(&run->ops, memory_order_relaxed) + commands;
+    atomic_store_explicit(&run->ops, ops, memory_order_relaxed);
+    if (ops >= atomic_load_explicit(&run->ops_limit, memory_order_relaxed))
+        run_end_window(run);
+}
+
+/* Counts finished commands, from any thread. */
+static inline void run_count_shared(run_t *run, uint64_t commands)
+{
+    uint64_t ops =
+        atomic_fetch_add_explicit(&run->ops, commands, memory_order_relaxed) + commands;
+    if (ops >= atomic_load_explicit(&run->ops_limit, memory_order_relaxed))
+        run_end_window(run);
+}
+
+#endif

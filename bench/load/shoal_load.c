@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: MIT */
+#include "load/shoal_load.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define READY_US 5000000u
+
+static int set_target(shoal_options_t *options, const target_t *target)
+{
+    int rc = target->socket_path
+                 ? shoal_options_set_unix_path(options, target->socket_path)
+                 : shoal_options_set_address(options, target->host, target->port);
+
+    if (rc == 0 && target->password)
+        rc = shoal_options_set_auth(options, target->user, target->password);
+    if (rc == 0)
+        rc = shoal_options_set_database(options, target->database);
+    if (rc == 0)
+        rc = shoal_options_set_protocol(options, target->resp);
+    return rc;
+}
+
+static int set_flush(shoal_options_t *options, const run_t *run)
+{
+    const strategy_t *strategy = run->strategy;
+    uint64_t us = strategy->flush == SHOAL_FLUSH_AUTO ? run->options->budget_us
+                                                      : strategy->pause_us;
+    int rc = shoal_options_set_flush(options, strategy->flush, us);
+
+    if (rc == 0 && strategy->has_integrity)
+        rc = shoal_options_set_integrity(options, strategy->integrity);
+    return rc;
+}
+
+/* Room for every caller, and for the commands' bytes. */
+static int set_room(shoal_options_t *options, const run_t *run)
+{
+    uint64_t callers = run->options->callers;
+    uint64_t bytes = (run->workload->bytes_len + 1024) * (callers + 65536);
+
+    return shoal_options_set_outstanding_max(options, callers > 65536 ? callers : 65536,
+                                             16384,
+                                             bytes > 67108864 ? bytes : 67108864);
+}
+
+shoal_options_t *shoal_load_options(run_t *run)
+{
+    shoal_options_t *options = NULL;
+    int rc = shoal_options_new(&options);
+
+    if (rc == 0)
+        rc = set_target(options, &run->options->target);
+    if (rc == 0)
+        rc = set_flush(options, run);
+    if (rc == 0)
+        rc = set_room(options, run);
+    if (rc == 0)
+        return options;
+    run_fail(run, "%s", shoal_strerror(rc));
+    shoal_options_free(options);
+    return NULL;
+}
+
+shoal_client_t *shoal_load_open(run_t *run)
+{
+    shoal_client_t *client = NULL;
+    shoal_options_t *options = shoal_load_options(run);
+    if (!options)
+        return NULL;
+
+    int rc = shoal_client_open(options, &client);
+    shoal_options_free(options);
+    if (rc == 0)
+        rc = shoal_client_wait_ready(client, READY_US);
+    if (rc == 0)
+        return client;
+    run_fail(run, "%s", shoal_strerror(rc));
+    if (client)
+        shoal_client_close_and_wait(client, 0);
+    return NULL;
+}
+
+int shoal_load_open_all(run_t *run, shoal_clients_t *clients)
+{
+    size_t count = run->options->connections;
+
+    *clients = (shoal_clients_t){.clients = calloc(count, sizeof *clients->clients)};
+    if (!clients->clients)
+        return run_fail(run, "out of memory");
+    for (; clients->count < count; clients->count++) {
+        clients->clients[clients->count] = shoal_load_open(run);
+        if (!clients->clients[clients->count])
+            return -1;
+    }
+    return 0;
+}
+
+void shoal_load_close_all(shoal_clients_t *clients)
+{
+    for (size_t i = 0; i < clients->count; i++)
+        shoal_client_close_and_wait(clients->clients[i], SHOAL_LOAD_DRAIN_US);
+    free(clients->clients);
+    *clients = (shoal_clients_t){0};
+}
+
+void shoal_load_add(shoal_client_t *client, load_counters_t *counters)
+{
+    shoal_stats_t stats;
+
+    if (!client || shoal_stats_get(client, &stats, sizeof stats) != 0)
+        return;
+    counters->has_calls = true;
+    counters->writes += stats.writes;
+    counters->reads += stats.reads;
+    counters->wakeups += stats.wakeups;
+    counters->has_library = true;
+    counters->caller_wakeups += stats.caller_wakeups;
+    counters->direct_calls += stats.direct_calls;
+    counters->handovers += stats.handovers;
+    counters->allocations = shoal_allocations(); /* of the whole process */
+    for (size_t i = 0; i < SHOAL_STATS_BATCH_BUCKETS; i++)
+        counters->batch_histogram[i] += stats.batch_histogram[i];
+    for (size_t i = 0; i < SHOAL_FLUSH_REASONS; i++)
+        counters->flush_reasons[i] += stats.flush_reasons[i];
+}
+
+void shoal_load_count_all(const shoal_clients_t *clients, load_counters_t *ret_counters)
+{
+    *ret_counters = (load_counters_t){0};
+    for (size_t i = 0; i < clients->count; i++)
+        shoal_load_add(clients->clients[i], ret_counters);
+}
+
+void shoal_load_check_slowly(run_t *run, const command_t *command,
+                             const shoal_result_t *result, const shoal_reply_t *reply)
+{
+    size_t bytes = 0;
+
+    if (!reply) {
+        const char *detail = shoal_result_detail(result);
+        const char *text =
+            *detail != '\0' ? detail : shoal_strerror(shoal_result_status(result));
+        run_note_error(run, text, strlen(text));
+        return;
+    }
+    const char *text = shoal_reply_string(reply, &bytes);
+    if (shoal_reply_type(reply) == SHOAL_REPLY_ERROR)
+        run_note_error(run, text, bytes);
+    else if (!command_accepts(command, run->workload, text, bytes))
+        run_note_error(run, "wrong reply", 11);
+}

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: MIT */
+#include "load/strategy.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define DEPTH_MAX 1000000u
+#define PAUSE_US_MAX 1000000u
+
+static const char *const mode_names[] = {
+    [MODE_CALLBACK] = "callback",   [MODE_SYNC] = "sync",
+    [MODE_BORROWED] = "borrowed",   [MODE_QUEUE] = "queue",
+    [MODE_EXPLICIT] = "explicit",   [MODE_POOL] = "pool",
+    [MODE_COLLECTOR] = "collector", [MODE_RAW] = "raw",
+};
+
+static bool has_depth(bench_mode_t mode)
+{
+    return mode == MODE_EXPLICIT || mode == MODE_RAW;
+}
+
+bool strategy_is_shoal(const strategy_t *strategy)
+{
+    return strategy->mode <= MODE_QUEUE;
+}
+
+bool strategy_has_open_loop(const strategy_t *strategy)
+{
+    return strategy->mode == MODE_CALLBACK || strategy->mode == MODE_SYNC ||
+           strategy->mode == MODE_POOL || strategy->mode == MODE_COLLECTOR;
+}
+
+/* A whole number of 1 .. max, and nothing behind it. */
+static int parse_number(const char *text, uint64_t max, uint64_t *ret_number)
+{
+    char *end;
+    if (*text < '0' || *text > '9')
+        return -1;
+    unsigned long long number = strtoull(text, &end, 10);
+    if (*end != '\0' || number == 0 || number > max)
+        return -1;
+    *ret_number = number;
+    return 0;
+}
+
+int strategy_parse_mode(strategy_t *strategy, const char *text)
+{
+    size_t bytes = strcspn(text, ":");
+    const char *depth = text[bytes] == ':' ? text + bytes + 1 : NULL;
+
+    for (size_t i = 0; i < sizeof mode_names / sizeof *mode_names; i++) {
+        if (strlen(mode_names[i]) != bytes || memcmp(text, mode_names[i], bytes) != 0)
+            continue;
+        bench_mode_t mode = (bench_mode_t)i;
+        if (has_depth(mode) != (depth != NULL))
+            return -1;
+        if (depth && parse_number(depth, DEPTH_MAX, &strategy->depth) < 0)
+            return -1;
+        strategy->mode = mode;
+        return 0;
+    }
+    return -1;
+}
+
+static int parse_integrity(strategy_t *strategy, const char *text)
+{
+    static const char *const names[] = {[SHOAL_INTEGRITY_SHAPES] = "shapes",
+                                        [SHOAL_INTEGRITY_DETECT] = "detect",
+                                        [SHOAL_INTEGRITY_STRICT] = "strict"};
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        if (strcmp(names[i], text) != 0)
+            continue;
+        strategy->integrity = (shoal_integrity_t)i;
+        strategy->has_integrity = strategy->integrity != SHOAL_INTEGRITY_DETECT;
+        return 0;
+    }
+    return -1;
+}
+
+int strategy_parse_flush(strategy_t *strategy, const char *text)
+{
+    char flush[32];
+    size_t bytes = strcspn(text, "/");
+
+    if (parse_integrity(strategy, text) == 0)
+        return 0;
+    if (bytes >= sizeof flush ||
+        (text[bytes] && parse_integrity(strategy, text + bytes + 1) < 0))
+        return -1;
+    memcpy(flush, text, bytes);
+    flush[bytes] = '\0';
+    text = flush;
+    if (strcmp(text, "auto") == 0) {
+        strategy->flush = SHOAL_FLUSH_AUTO;
+        return 0;
+    }
+    if (strcmp(text, "off") == 0) {
+        strategy->flush = SHOAL_FLUSH_OFF;
+        return 0;
+    }
+    if (strncmp(text, "fixed:", 6) != 0 ||
+        parse_number(text + 6, PAUSE_US_MAX, &strategy->pause_us) < 0)
+        return -1;
+    strategy->flush = SHOAL_FLUSH_FIXED;
+    return 0;
+}
+
+int strategy_parse(strategy_t *strategy, const strategy_t *base, const char *text,
+                   const char **ret_problem)
+{
+    char mode[32];
+    size_t bytes = strcspn(text, "+");
+    const char *flush = text[bytes] == '+' ? text + bytes + 1 : NULL;
+
+    *strategy = *base;
+    *ret_problem =
+        "expected callback, sync, borrowed, queue, pool, collector, explicit:N, "
+        "raw:N, auto, off, fixed:US, shapes, detect, strict, FLUSH/INTEGRITY or "
+        "MODE+FLUSH";
+    if (bytes >= sizeof mode)
+        return -1;
+    memcpy(mode, text, bytes);
+    mode[bytes] = '\0';
+
+    if (strategy_parse_mode(strategy, mode) < 0) {
+        if (flush || strategy_parse_flush(strategy, mode) < 0)
+            return -1;
+        *ret_problem = "a flush setting needs --mode callback, sync, borrowed or queue";
+        return strategy_is_shoal(strategy) ? 0 : -1;
+    }
+    if (!flush)
+        return 0;
+    if (!strategy_is_shoal(strategy))
+        return -1;
+    return strategy_parse_flush(strategy, flush);
+}
+
+void strategy_mode_name(const strategy_t *strategy, char *text, size_t text_bytes)
+{
+    const char *name = mode_names[strategy->mode];
+    if (has_depth(strategy->mode))
+        snprintf(text, text_bytes, "%s:%llu", name,
+                 (unsigned long long)strategy->depth);
+    else
+        snprintf(text, text_bytes, "%s", name);
+}
+
+void strategy_flush_name(const strategy_t *strategy, char *text, size_t text_bytes)
+{
+    if (!strategy_is_shoal(strategy)) {
+        snprintf(text, text_bytes, "%s", "");
+        return;
+    }
+    const char *integrity = "";
+    if (strategy->has_integrity)
+        integrity =
+            strategy->integrity == SHOAL_INTEGRITY_STRICT ? "/strict" : "/shapes";
+    switch (strategy->flush) {
+    case SHOAL_FLUSH_AUTO:
+        snprintf(text, text_bytes, "auto%s", integrity);
+        break;
+    case SHOAL_FLUSH_OFF:
+        snprintf(text, text_bytes, "off%s", integrity);
+        break;
+    case SHOAL_FLUSH_FIXED:
+        snprintf(text, text_bytes, "fixed:%llu%s",
+                 (unsigned long long)strategy->pause_us, integrity);
+        break;
+    }
+}
+
+void strategy_name(const strategy_t *strategy, char *text, size_t text_bytes)
+{
+    char mode[40];
+    char flush[40];
+
+    strategy_mode_name(strategy, mode, sizeof mode);
+    strategy_flush_name(strategy, flush, sizeof flush);
+    snprintf(text, text_bytes, "%s%s%s", mode, *flush ? " " : "", flush);
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SHOAL_BENCH_LOAD_STRATEGY_H
+#define SHOAL_BENCH_LOAD_STRATEGY_H
+
+/* One way of getting commands to the server: a mode and, for the modes of shoal, a
+ * flush setting. */
+
+#include <shoal/integrity.h>
+#include <shoal/options.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef enum bench_mode {
+    MODE_CALLBACK,  /* shoal: callers are callbacks on the client's own thread */
+    MODE_SYNC,      /* shoal: callers are threads in blocking calls */
+    MODE_BORROWED,  /* shoal: one thread submits and steps */
+    MODE_QUEUE,     /* shoal: threads submit, and take results off completion queues */
+    MODE_EXPLICIT,  /* hiredis: pipelines of `depth` by hand */
+    MODE_POOL,      /* hiredis: every caller is a thread with its own connection */
+    MODE_COLLECTOR, /* hiredis: one thread gathers what callers have queued */
+    MODE_RAW, /* the limit: `depth` encoded commands, one write, replies skipped */
+} bench_mode_t;
+
+typedef struct strategy {
+    bench_mode_t mode;
+    uint64_t depth; /* commands per batch, for MODE_EXPLICIT and MODE_RAW */
+    shoal_flush_mode_t flush;
+    uint64_t pause_us;  /* for SHOAL_FLUSH_FIXED */
+    bool has_integrity; /* another than the library's default */
+    shoal_integrity_t integrity;
+} strategy_t;
+
+/* True for the modes that use the library. */
+bool strategy_is_shoal(const strategy_t *strategy);
+
+/* True for the modes that can take commands at a rate. */
+bool strategy_has_open_loop(const strategy_t *strategy);
+
+/* "callback", "explicit:100", "raw:128" ...  Returns -1 if it is none. */
+int strategy_parse_mode(strategy_t *strategy, const char *text);
+
+/* "auto", "off", "fixed:100", or "shapes", "detect", "strict", or both as in "off/strict".
+ * Returns -1 if it is none. */
+int strategy_parse_flush(strategy_t *strategy, const char *text);
+
+/* A mode, a flush setting for `base`'s mode, or MODE+FLUSH.  What the text leaves open
+ * is as in `base`.  Returns -1 with a line in ret_problem. */
+int strategy_parse(strategy_t *strategy, const strategy_t *base, const char *text,
+                   const char **ret_problem);
+
+/* The mode with its depth: "raw:128". */
+void strategy_mode_name(const strategy_t *strategy, char *text, size_t text_bytes);
+
+/* "fixed:100", "auto/strict"; "" for modes without a flush setting. */
+void strategy_flush_name(const strategy_t *strategy, char *text, size_t text_bytes);
+
+/* Both, as a row is headed: "callback auto". */
+void strategy_name(const strategy_t *strategy, char *text, size_t text_bytes);
+
+#endif

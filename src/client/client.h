@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SHOAL_CLIENT_CLIENT_H
+#define SHOAL_CLIENT_CLIENT_H
+
+/* What is behind shoal_client_t: the parts, and which thread may touch which.  It is a
+ * definition only; what happens is in the other files of this floor. */
+
+#include "client/events.h"
+#include "client/ledger.h"
+#include "client/waiters.h"
+#include "core/options.h"
+#include "net/clock.h"
+#include "net/driver_seat.h"
+#include "net/fork_guard.h"
+#include "net/gate.h"
+#include "net/loop.h"
+#include "net/mailbox.h"
+#include "route/route.h"
+#include <pthread.h>
+#include <stdatomic.h>
+
+typedef enum shoal__drive {
+    SHOAL__DRIVE_THREAD, /* a thread of our own runs our loop */
+    SHOAL__DRIVE_STEPS,  /* the caller steps our loop */
+    SHOAL__DRIVE_CALLER  /* the caller runs a loop of theirs */
+} shoal__drive_t;
+
+struct shoal_client {
+    shoal_options_t *options;
+    shoal__drive_t drive;
+    uint64_t fork_generation; /* of the process that opened it */
+
+    /* Any thread. */
+    _Atomic uintptr_t loop_thread; /* the thread that runs the loop; 0: none */
+    shoal__driver_seat_t seat;     /* the lock, and who drives */
+    shoal__mailbox_t mailbox;      /* under that lock */
+    shoal__gate_t gate;            /* under that lock */
+    shoal__waiters_t waiters;
+    shoal__ledger_t ledger;
+    pthread_t thread; /* DRIVE_THREAD */
+    bool is_joined; /* a thread waits for that thread's end; set under the lock, before
+                         the gate closes */
+
+    /* Loop thread only, whichever thread that is. */
+    shoal__loop_t loop;
+    shoal__route_t *route;
+    shoal__events_t events;
+    shoal__mailbox_side_t taken; /* the mailbox's other side */
+    uint64_t tickets;            /* given out on the loop thread */
+    uint64_t drain_until_us;     /* while is_closing: what is outstanding ends then */
+    bool is_open;                /* the route was opened */
+    bool is_closing;             /* no new commands */
+    bool is_shut;                /* everything is settled, the loop closes */
+    bool is_gone;                /* every handle is closed */
+    bool is_stepping;            /* inside shoal_client_step */
+    shoal_closed_cb on_closed;
+    void *closed_data;
+    uint64_t wake_us;      /* the next turn must come by then */
+    uint64_t seen_settled; /* ledger.settled, when results were last announced */
+    uint64_t seen_turns;   /* turns, when the background thread last napped */
+    bool had_company;      /* since the last turn: others completed than lone callers */
+    bool is_direct;        /* the loop thread is in a blocking call of its own */
+    bool is_answered;      /* in that call: its result is there */
+    bool was_parked;       /* no thread has looked at the connections for a while */
+
+    shoal__counter_t turns, direct_calls, caller_wakeups;
+};
+
+/* Tickets of the loop thread have this bit, so that both kinds ascend by themselves. */
+#define SHOAL__LOOP_TICKET (UINT64_C(1) << 63)
+
+static inline bool shoal__client_is_loop_thread(const shoal_client_t *client)
+{
+    return atomic_load_explicit(&client->loop_thread, memory_order_relaxed) ==
+           (uintptr_t)pthread_self();
+}
+
+/* Was it opened by a process that this one was forked from? */
+static inline bool shoal__client_is_foreign(const shoal_client_t *client)
+{
+    return client->fork_generation != shoal__fork_generation();
+}
+
+static inline void shoal__client_lock(shoal_client_t *client)
+{
+    shoal__driver_seat_lock(&client->seat);
+}
+
+static inline void shoal__client_unlock(shoal_client_t *client)
+{
+    shoal__driver_seat_unlock(&client->seat);
+}
+
+/* Loop thread: the time. */
+static inline uint64_t shoal__client_now_us(const shoal_client_t *client)
+{
+    return client->ledger.depth ? client->ledger.now_us : shoal__clock_us();
+}
+
+#endif

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SHOAL_CLIENT_COMPLETION_QUEUE_H
+#define SHOAL_CLIENT_COMPLETION_QUEUE_H
+
+/*
+ * What is behind shoal_completions_t: results that loops of any clients leave for one
+ * consumer.  Results arrive in one batch while the consumer takes from the other; the two
+ * swap.
+ *
+ * Guarantees: a result that was admitted finds room.  The queue lives until its owner, each
+ * result that is due and each announcement that is due have let go of it.
+ */
+
+#include <shoal/completions.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* outstanding_max 0: the default.  0, SHOAL_ENOMEM or SHOAL_ESYSTEM. */
+int shoal__completions_new(size_t outstanding_max,
+                           shoal_completions_t **ret_completions);
+/* The owner lets go: nobody takes results any more. */
+void shoal__completions_free(shoal_completions_t *completions);
+int shoal__completions_fd(const shoal_completions_t *completions);
+
+/* Any thread: make room for `count` more results, and keep the queue until each of them was
+ * kept and dropped.  0, SHOAL_EFULL or SHOAL_ENOMEM. */
+int shoal__completions_admit(shoal_completions_t *completions, size_t count);
+/* They were not submitted. */
+void shoal__completions_refund(shoal_completions_t *completions, size_t count);
+
+/* Loop thread: copy a result that was admitted.  False: no consumer takes results. */
+bool shoal__completions_keep(shoal_completions_t *completions,
+                             const shoal_result_t *result);
+/* Loop thread: tell the consumer, and let go once. */
+void shoal__completions_announce(shoal_completions_t *completions);
+void shoal__completions_retain(shoal_completions_t *completions);
+void shoal__completions_drop(shoal_completions_t *completions, size_t count);
+
+/* The consumer: take up to count_max results; wait for one.  0, SHOAL_ETIMEOUT or
+ * SHOAL_EINTR. */
+size_t shoal__completions_take(shoal_completions_t *completions,
+                               shoal_completion_t *batch, size_t count_max);
+int shoal__completions_wait(shoal_completions_t *completions, uint64_t until_us);
+
+#endif

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+#include "client/intake.h"
+
+#include "client/client.h"
+#include <shoal/errors.h>
+
+#define SIDE_BYTES_KEPT 1048576
+
+static void fail_taken(shoal_client_t *client)
+{
+    for (size_t i = 0; i < client->taken.count; i++)
+        shoal__ledger_fail_unplaced(&client->ledger, client, &client->taken.requests[i],
+                                    SHOAL_ENOMEM, "no memory to queue the command");
+}
+
+static void place_taken(shoal_client_t *client, uint64_t now_us)
+{
+    shoal__mailbox_side_t *taken = &client->taken;
+    bool is_placed = client->route->ops->place(client->route, taken, now_us);
+
+    if (!is_placed)
+        fail_taken(client);
+    taken->count = 0;
+    shoal__buffer_clear(&taken->bytes);
+    shoal__buffer_shrink(&taken->bytes, SIDE_BYTES_KEPT);
+}
+
+void shoal__intake_run(shoal_client_t *client, uint64_t now_us)
+{
+    shoal__mailbox_side_t *taken = &client->taken;
+
+    shoal__client_lock(client);
+    shoal__mailbox_swap_locked(&client->mailbox, taken);
+    shoal__ledger_enter_locked(&client->ledger, taken->count,
+                               shoal__buffer_bytes(&taken->bytes));
+    shoal__client_unlock(client);
+
+    if (taken->count)
+        place_taken(client, now_us);
+    /* Behind the commands: a cancel may be for one of them. */
+    for (size_t i = 0; i < taken->cancels_count; i++)
+        client->route->ops->cancel(client->route, taken->cancels[i], now_us);
+    taken->cancels_count = 0;
+}

@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: MIT */
+#include "client/life.h"
+
+#include "base/alloc.h"
+#include "client/driver.h"
+#include "client/turn.h"
+#include "net/entropy.h"
+#include "net/quiet_thread.h"
+#include <shoal/errors.h>
+
+/* ---- the end ---- */
+
+/* Accepts a half-built client: what was not begun is zero. */
+static void free_parts(shoal_client_t *client)
+{
+    if (client->route)
+        client->route->ops->free(client->route);
+    shoal__events_release(&client->events);
+    shoal__mailbox_release(&client->mailbox);
+    shoal__mailbox_side_release(&client->taken);
+    shoal__options_free(client->options);
+    shoal__free(client);
+}
+
+static void free_client(shoal_client_t *client)
+{
+    shoal__gate_quiesce(&client->gate, &client->waiters.parking);
+    shoal__loop_release(&client->loop);
+    shoal__gate_release(&client->gate);
+    shoal__driver_seat_release(&client->seat);
+    free_parts(client);
+}
+
+static void on_loop_closed(void *owner)
+{
+    shoal_client_t *client = owner;
+
+    client->is_gone = true;
+    if (client->on_closed)
+        client->on_closed(client->closed_data);
+    if (client->drive == SHOAL__DRIVE_CALLER)
+        free_client(client);
+}
+
+int shoal__client_close(shoal_client_t *client, uint64_t drain_us,
+                        shoal_closed_cb on_closed, void *data, bool is_joined)
+{
+    int rc = SHOAL_ECLOSED;
+
+    shoal__client_lock(client);
+    if (!client->gate.is_closed) {
+        client->on_closed = on_closed;
+        client->closed_data = data;
+        client->is_joined = is_joined;
+        shoal__gate_close_locked(&client->gate, drain_us);
+        rc = 0;
+    }
+    shoal__client_unlock(client);
+    return rc;
+}
+
+void shoal__client_forget(shoal_client_t *client)
+{
+    /* The parent's loop thread is not here; a lock may be held by nobody.  So only
+     * descriptors are closed, and credentials wiped. */
+    client->route->ops->forget(client->route);
+    shoal__loop_forget(&client->loop);
+    shoal__options_free(client->options);
+    client->options = NULL;
+}
+
+/* ---- the beginning ---- */
+
+static void run_thread(void *data)
+{
+    shoal_client_t *client = data;
+
+    shoal__driver_run(client);
+    if (!client->is_joined)
+        pthread_detach(pthread_self());
+    free_client(client);
+}
+
+/* On failure the parts that are there are released, unless the loop still has handles:
+ * on_loop_closed frees the client then. */
+static int init_threads_parts(shoal_client_t *client, uv_loop_t *uv)
+{
+    const shoal__loop_hooks_t hooks = {.on_turn = shoal__turn_run,
+                                       .on_closed = on_loop_closed};
+    int rc = shoal__driver_seat_init(&client->seat, &client->loop.notifier);
+
+    if (rc < 0)
+        return rc;
+    rc = shoal__gate_init(&client->gate, &client->seat);
+    if (rc < 0)
+        goto fail_gate;
+    rc = shoal__loop_init(&client->loop, uv, &hooks, client);
+    if (rc < 0)
+        goto fail_loop;
+    return 0;
+
+fail_loop:
+    if (client->loop.open_handles > 0)
+        return rc;
+    shoal__gate_release(&client->gate);
+fail_gate:
+    shoal__driver_seat_release(&client->seat);
+    return rc;
+}
+
+static int init_parts(shoal_client_t *client, const shoal__client_plan_t *plan,
+                      const shoal_options_t *options)
+{
+    int rc = shoal__options_copy(options, &client->options);
+
+    if (rc < 0)
+        return rc;
+    shoal__waiters_init(&client->waiters);
+    shoal__mailbox_init(&client->mailbox, &client->seat);
+    shoal__events_init(&client->events, client, client->options, &client->gate);
+    rc = plan->new_route(client->options, shoal__entropy(), &shoal__turn_route_hooks,
+                         client, &client->route);
+    if (rc < 0)
+        return rc;
+    shoal__ledger_init(&client->ledger, &client->route->account,
+                       client->options->queued_max, client->options->bytes_max);
+    return init_threads_parts(client, plan->uv);
+}
+
+static int start_driving(shoal_client_t *client)
+{
+    if (client->drive == SHOAL__DRIVE_THREAD)
+        return shoal__quiet_thread_start(&client->thread, run_thread, client);
+    atomic_store_explicit(&client->loop_thread, (uintptr_t)pthread_self(),
+                          memory_order_relaxed);
+    return 0;
+}
+
+int shoal__client_open(const shoal__client_plan_t *plan, const shoal_options_t *options,
+                       shoal_client_t **ret_client)
+{
+    shoal_client_t *client;
+    int rc = shoal__fork_guard_start();
+
+    if (rc < 0)
+        return rc;
+    client = shoal__calloc(1, sizeof *client);
+    if (!client)
+        return SHOAL_ENOMEM;
+    client->drive = plan->drive;
+    client->fork_generation = shoal__fork_generation();
+    rc = init_parts(client, plan, options);
+    if (rc < 0 && client->loop.open_handles == 0)
+        free_parts(client);
+    if (rc < 0)
+        return rc;
+    rc = start_driving(client);
+    if (rc < 0) {
+        shoal__loop_close(&client->loop);
+        shoal__loop_run(&client->loop);
+        free_client(client);
+        return rc;
+    }
+    *ret_client = client;
+    return 0;
+}
+
+/* ---- stepping ---- */
+
+int64_t shoal__client_wait_us(const shoal_client_t *client)
+{
+    const shoal__loop_t *loop = &client->loop;
+    int timeout_ms;
+
+    if (loop->is_again || loop->is_poked || !client->is_open || loop->is_closing)
+        return 0;
+    timeout_ms = uv_backend_timeout(loop->uv);
+    return timeout_ms < 0 ? -1 : (int64_t)timeout_ms * 1000;
+}
+
+int shoal__client_step(shoal_client_t *client, uint64_t timeout_us)
+{
+    client->is_stepping = true;
+    shoal__loop_step(&client->loop, timeout_us);
+    client->is_stepping = false;
+    if (!client->is_gone)
+        return 0;
+    free_client(client);
+    return 1;
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SHOAL_CLIENT_OWNED_RESULT_H
+#define SHOAL_CLIENT_OWNED_RESULT_H
+
+/* A result that outlives its callback: for callers who block.  It lives in an arena,
+ * which the thread that waits allocates and which has room for a small reply: the loop
+ * thread allocates nothing then. */
+
+#include "core/result.h"
+#include "resp/reply.h"
+
+#define SHOAL__RESULT_DETAIL_BYTES 160
+
+typedef struct shoal__owned_result {
+    shoal_result_t result;     /* first: what the caller holds */
+    shoal__arena_t *arena;     /* of this, and of the reply if it was copied */
+    const shoal_reply_t *kept; /* retained instead */
+    char detail[SHOAL__RESULT_DETAIL_BYTES];
+} shoal__owned_result_t;
+
+/* NULL: no memory.  Given back with shoal__result_release(). */
+shoal__owned_result_t *shoal__result_new(void);
+void shoal__result_release(shoal__owned_result_t *owned); /* NULL is allowed */
+
+/* Copy `from` into `to`, which is new, with its reply.  If that fails, the result says
+ * so: SHOAL_ENOMEM, the reply is lost. */
+void shoal__result_keep(shoal__owned_result_t *to, const shoal_result_t *from);
+
+#endif

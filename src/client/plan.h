@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SHOAL_CLIENT_PLAN_H
+#define SHOAL_CLIENT_PLAN_H
+
+/*
+ * Decides whether commands may be sent and how, before any of them is queued: their sizes,
+ * the flags and times of their caller, the refused commands, MULTI ... EXEC.  Then it
+ * writes the request of each command.
+ *
+ * It knows no lock, no clock and no client.
+ *
+ * Guarantee: a submission is accepted or refused as a whole, and a refused one leaves
+ * nothing behind.
+ */
+
+#include "core/options.h"
+#include "core/refusal.h"
+#include "core/request.h"
+#include <shoal/client.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Commands, and what their caller asks for. */
+typedef struct shoal__submission {
+    const shoal_command_t *commands;
+    size_t count;
+    shoal_call_t call; /* as shoal__call_read() wrote it */
+    shoal_result_cb on_result;
+    void *data;
+    uint64_t first_tag; /* of a completion queue: that of the first command */
+    bool is_blocking;   /* the thread parks for its one result */
+    bool *is_driving;   /* of a blocking call that may drive: does it?  Else NULL */
+} shoal__submission_t;
+
+/* A submission that was accepted. */
+typedef struct shoal__plan {
+    const shoal__submission_t *submission; /* borrowed */
+    size_t bytes;                          /* of all commands, encoded */
+    shoal__sink_ref_t *sink;               /* one for all requests; NULL: none */
+    bool is_unit;                          /* the commands are a MULTI ... EXEC */
+    shoal__admission_t admission;          /* of the command, if it is the only one */
+    uint16_t flags;      /* of every request: enum shoal__request_flag */
+    uint64_t timeout_us; /* of every command; SHOAL_TIMEOUT_NEVER: none */
+} shoal__plan_t;
+
+/* The extras of a caller, who may have been compiled with another version of the library;
+ * NULL: no extras.  False if they make no sense. */
+bool shoal__call_read(const shoal_call_t *call, shoal_call_t *ret_call);
+
+/* May the commands be sent?  0, SHOAL_EINVAL, SHOAL_ETOOBIG, SHOAL_EREFUSED or
+ * SHOAL_ENOMEM; on failure *ret_plan is untouched.  The sink belongs to the requests; if
+ * none of them is queued, the caller frees it. */
+int shoal__plan_make(const shoal__submission_t *submission,
+                     const shoal_options_t *options, shoal__plan_t *ret_plan);
+
+/* The request of command i, without its ticket. */
+void shoal__plan_request(const shoal__plan_t *plan, size_t i, uint64_t now_us,
+                         shoal__request_t *ret_request);
+
+#endif

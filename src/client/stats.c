@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT */
+#include "client/stats.h"
+
+#include "client/client.h"
+#include "client/stats_sum.h"
+#include <shoal/errors.h>
+
+static void add(void *data, uint64_t connection, const char *server,
+                const shoal_stats_t *stats)
+{
+    (void)connection;
+    (void)server;
+    shoal__stats_sum_add(data, stats);
+}
+
+void shoal__stats_read(const shoal_client_t *client, shoal_stats_t *ret_stats)
+{
+    const shoal__ledger_t *ledger = &client->ledger;
+    shoal_stats_t stats = {0};
+    uint64_t unplaced = shoal__counter_get(&ledger->unplaced);
+
+    client->route->ops->shared_figures(client->route, &stats);
+    client->route->ops->each(client->route, add, &stats);
+    stats.completed += unplaced;
+    stats.failures += unplaced;
+    stats.commands = shoal__counter_get(&ledger->commands_here) +
+                     shoal__counter_get(&ledger->commands_there);
+    stats.refused = shoal__counter_get(&ledger->refused) +
+                    shoal__counter_get(&ledger->refused_here) +
+                    shoal__counter_get(&ledger->refused_there);
+    stats.turns = shoal__counter_get(&client->turns);
+    stats.wakeups = shoal__counter_get(&client->seat.wakeups);
+    stats.caller_wakeups = shoal__counter_get(&client->caller_wakeups);
+    stats.direct_calls = shoal__counter_get(&client->direct_calls);
+    stats.handovers = shoal__counter_get(&client->seat.handovers);
+    *ret_stats = stats;
+}
+
+typedef struct search {
+    uint64_t connection;
+    shoal_stats_t *ret_stats;
+    int rc;
+} search_t;
+
+static void find(void *data, uint64_t connection, const char *server,
+                 const shoal_stats_t *stats)
+{
+    search_t *search = data;
+
+    (void)server;
+    if (connection != search->connection)
+        return;
+    *search->ret_stats = *stats;
+    search->rc = 0;
+}
+
+int shoal__stats_read_connection(const shoal_client_t *client, uint64_t connection,
+                                 shoal_stats_t *ret_stats)
+{
+    search_t search = {connection, ret_stats, SHOAL_ENOENT};
+
+    client->route->ops->each(client->route, find, &search);
+    return search.rc;
+}

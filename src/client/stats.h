@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SHOAL_CLIENT_STATS_H
+#define SHOAL_CLIENT_STATS_H
+
+/* The figures of a client: its own, and those of its connections, summed.  Any thread. */
+
+#include <shoal/stats.h>
+
+void shoal__stats_read(const shoal_client_t *client, shoal_stats_t *ret_stats);
+/* Those of one connection.  0 or SHOAL_ENOENT. */
+int shoal__stats_read_connection(const shoal_client_t *client, uint64_t connection,
+                                 shoal_stats_t *ret_stats);
+
+#endif

@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: MIT */
+#include "client/submit.h"
+
+#include "base/alloc.h"
+#include "base/time_us.h"
+#include "client/client.h"
+#include "client/driver.h"
+#include "client/plan.h"
+#include "core/refusal.h"
+#include "resp/encoder.h"
+#include <shoal/errors.h>
+
+/* ---- on the loop thread ---- */
+
+static bool has_room_by_ledger(const shoal_client_t *client, uint64_t commands,
+                               uint64_t bytes)
+{
+    return shoal__ledger_has_room(
+        &client->ledger, shoal__counter_get(&client->mailbox.queued_now),
+        shoal__counter_get(&client->mailbox.bytes_now), commands, bytes);
+}
+
+/* The ledger is not exact in the middle of a turn: look again before a refusal. */
+static bool has_room_here(shoal_client_t *client, uint64_t commands, uint64_t bytes)
+{
+    if (has_room_by_ledger(client, commands, bytes))
+        return true;
+    client->route->ops->publish(client->route);
+    shoal__ledger_published(&client->ledger);
+    return has_room_by_ledger(client, commands, bytes);
+}
+
+static bool is_closed_here(const shoal_client_t *client)
+{
+    return client->is_closing || shoal__gate_is_closed(&client->gate);
+}
+
+static int may_submit_here(shoal_client_t *client, const shoal__plan_t *plan)
+{
+    if (is_closed_here(client))
+        return SHOAL_ECLOSED;
+    if (has_room_here(client, plan->submission->count, plan->bytes))
+        return 0;
+    return plan->submission->call.flags & SHOAL_CALL_WAIT_FOR_ROOM ? SHOAL_ELOOP
+                                                                   : SHOAL_EFULL;
+}
+
+/* The commands were pushed: the books, and the turn that writes them. */
+static void pushed_here(shoal_client_t *client, uint64_t commands, uint64_t bytes)
+{
+    shoal__ledger_enter_here(&client->ledger, commands, bytes);
+    shoal__loop_poke(&client->loop, client->ledger.is_reading);
+}
+
+static int submit_here(shoal_client_t *client, const shoal__plan_t *plan,
+                       uint64_t *ret_ticket)
+{
+    const shoal__submission_t *submission = plan->submission;
+    shoal__route_t *route = client->route;
+    uint64_t now_us = shoal__client_now_us(client);
+    uint64_t ticket = client->tickets + 1;
+    shoal__request_t *request = NULL;
+    char *at;
+
+    int rc = may_submit_here(client, plan);
+    if (rc == 0)
+        request = route->ops->reserve(route, plan->bytes, submission->count, &at);
+    if (!request) {
+        shoal__counter_add(&client->ledger.refused_here, 1);
+        return rc < 0 ? rc : SHOAL_ENOMEM;
+    }
+    for (size_t i = 0; i < submission->count; i++) {
+        shoal__plan_request(plan, i, now_us, request);
+        request->ticket = SHOAL__LOOP_TICKET | ++client->tickets;
+        at = shoal__encoder_write(&submission->commands[i], at);
+        request = route->ops->push(route);
+    }
+    pushed_here(client, submission->count, plan->bytes);
+    if (ret_ticket)
+        *ret_ticket = SHOAL__LOOP_TICKET | ticket;
+    return 0;
+}
+
+static int submit_one_here(shoal_client_t *client, const shoal_command_t *command,
+                           shoal_result_cb on_result, void *data)
+{
+    const shoal_options_t *options = client->options;
+    shoal__route_t *route = client->route;
+    size_t bytes_max = shoal__encoder_bytes_max(command);
+    uint64_t now_us = shoal__client_now_us(client);
+    bool has_room;
+
+    if (bytes_max == 0)
+        return SHOAL_EINVAL;
+    /* The estimate is good enough unless it comes close to a bound. */
+    has_room = bytes_max <= UINT32_MAX && has_room_by_ledger(client, 1, bytes_max);
+    if (!has_room)
+        bytes_max = shoal__encoder_bytes(command);
+    if (bytes_max > options->bytes_max || bytes_max > UINT32_MAX)
+        return SHOAL_ETOOBIG;
+    if (is_closed_here(client))
+        return SHOAL_ECLOSED;
+    shoal__admission_t admission = shoal__refusal_check(command, 0);
+    if (admission.refused)
+        return SHOAL_EREFUSED;
+    if (!has_room && !has_room_here(client, 1, bytes_max))
+        return SHOAL_EFULL;
+    char *at;
+    shoal__request_t *request = route->ops->reserve(route, bytes_max, 1, &at);
+    if (!request)
+        return SHOAL_ENOMEM;
+
+    size_t bytes = (size_t)(shoal__encoder_write(command, at) - at);
+    *request = (shoal__request_t){
+        .on_result = on_result,
+        .data = data,
+        .ticket = SHOAL__LOOP_TICKET | ++client->tickets,
+        .submitted_us = now_us,
+        .deadline_us = shoal__time_after(now_us, options->timeout_us),
+        .bytes = (uint32_t)bytes,
+        .command_class = admission.command_class,
+        .shape = admission.shape & (SHOAL__SHAPE_LIMIT - 1u),
+    };
+    route->ops->push(route);
+    pushed_here(client, 1, bytes);
+    return 0;
+}
+
+/* ---- on any other thread ---- */
+
+static bool has_room_locked(const shoal_client_t *client, const shoal__plan_t *plan)
+{
+    const shoal__mailbox_side_t *side = &client->mailbox.side;
+
+    return shoal__ledger_has_room(&client->ledger, side->count,
+                                  shoal__buffer_bytes(&side->bytes),
+                                  plan->submission->count, plan->bytes);
+}
+
+static int push_locked(shoal_client_t *client, const shoal__plan_t *plan,
+                       uint64_t now_us)
+{
+    const shoal__submission_t *submission = plan->submission;
+    shoal__request_t request;
+    char *at =
+        shoal__mailbox_reserve_locked(&client->mailbox, plan->bytes, submission->count);
+
+    if (!at)
+        return SHOAL_ENOMEM;
+    for (size_t i = 0; i < submission->count; i++) {
+        shoal__plan_request(plan, i, now_us, &request);
+        request.ticket = ++client->mailbox.tickets;
+        at = shoal__encoder_write(&submission->commands[i], at);
+        shoal__mailbox_push_locked(&client->mailbox, &request);
+    }
+    client->waiters.parking.entered += submission->is_blocking;
+    return 0;
+}
+
+/* 0, or SHOAL_EFULL: there is no room, or none by the deadline. */
+static int wait_for_room_locked(shoal_client_t *client, const shoal__plan_t *plan,
+                                uint64_t until_us)
+{
+    bool may_wait = (plan->submission->call.flags & SHOAL_CALL_WAIT_FOR_ROOM) != 0;
+
+    while (!client->gate.is_closed && !has_room_locked(client, plan)) {
+        /* The loop may hold back what would make room. */
+        if (!shoal__mailbox_is_empty_locked(&client->mailbox))
+            shoal__driver_seat_poke_locked(&client->seat);
+        if (!may_wait || !shoal__gate_wait_locked(&client->gate, until_us))
+            return SHOAL_EFULL;
+    }
+    return 0;
+}
+
+static int submit_there(shoal_client_t *client, const shoal__plan_t *plan,
+                        uint64_t *ret_ticket)
+{
+    shoal__ledger_t *ledger = &client->ledger;
+    uint64_t now_us = shoal__clock_us(), ticket;
+    int rc;
+
+    shoal__client_lock(client);
+    rc =
+        wait_for_room_locked(client, plan, shoal__time_after(now_us, plan->timeout_us));
+    ticket = client->mailbox.tickets + 1;
+    if (rc == 0)
+        rc = client->gate.is_closed ? SHOAL_ECLOSED : push_locked(client, plan, now_us);
+    if (rc == 0)
+        shoal__counter_add(&ledger->commands_there, plan->submission->count);
+    else
+        shoal__counter_add(&ledger->refused_there, 1);
+    shoal__client_unlock(client);
+    /* A caller that waited may find the client gone from here on. */
+    if (rc == 0 && ret_ticket)
+        *ret_ticket = ticket;
+    return rc;
+}
+
+/* ---- the way in ---- */
+
+/* The caller is the loop thread for this command. */
+static int submit_directly(shoal_client_t *client, const shoal__plan_t *plan,
+                           uint64_t *ret_ticket)
+{
+    int rc = submit_here(client, plan, ret_ticket);
+
+    *plan->submission->is_driving = rc == 0;
+    if (rc < 0)
+        shoal__driver_release(client);
+    return rc;
+}
+
+/* Any thread, while the client is there for sure. */
+static void count_refusal(shoal_client_t *client)
+{
+    atomic_fetch_add_explicit(&client->ledger.refused, 1, memory_order_relaxed);
+}
+
+int shoal__client_submit(shoal_client_t *client, const shoal__submission_t *submission,
+                         uint64_t *ret_ticket)
+{
+    shoal__plan_t plan = {0};
+    int rc;
+
+    if (shoal__client_is_foreign(client))
+        return SHOAL_EFORK;
+    rc = shoal__plan_make(submission, client->options, &plan);
+    if (rc < 0)
+        count_refusal(client);
+    else if (shoal__client_is_loop_thread(client))
+        rc = submit_here(client, &plan, ret_ticket);
+    else if (submission->is_driving && shoal__driver_take(client))
+        rc = submit_directly(client, &plan, ret_ticket);
+    else
+        rc = submit_there(client, &plan, ret_ticket);
+    if (rc < 0)
+        shoal__free(plan.sink);
+    return rc;
+}
+
+int shoal__client_submit_one(shoal_client_t *client, size_t argc,
+                             const char *const *argv, const size_t *argvlen,
+                             shoal_result_cb on_result, void *data)
+{
+    const shoal_command_t command = {argc, argv, argvlen};
+    int rc;
+
+    if (!shoal__client_is_loop_thread(client) || shoal__client_is_foreign(client)) {
+        const shoal__submission_t submission = {
+            .commands = &command, .count = 1, .on_result = on_result, .data = data};
+        return shoal__client_submit(client, &submission, NULL);
+    }
+    rc = submit_one_here(client, &command, on_result, data);
+    if (rc < 0)
+        count_refusal(client);
+    return rc;
+}
+
+/* ---- cancelling ---- */
+
+static int cancel_there(shoal_client_t *client, uint64_t ticket)
+{
+    const shoal_options_t *options = client->options;
+    shoal__mailbox_t *mailbox = &client->mailbox;
+    int rc;
+
+    shoal__client_lock(client);
+    if (client->gate.is_closed)
+        rc = SHOAL_ECLOSED;
+    else if (!(ticket & SHOAL__LOOP_TICKET) && ticket > mailbox->tickets)
+        rc = SHOAL_ENOENT;
+    else if (mailbox->side.cancels_count > options->queued_max + options->inflight_max)
+        rc = SHOAL_EFULL; /* more than there can be commands */
+    else
+        rc = shoal__mailbox_cancel_locked(mailbox, ticket);
+    shoal__client_unlock(client);
+    return rc;
+}
+
+int shoal__client_cancel(shoal_client_t *client, uint64_t ticket)
+{
+    if (ticket == 0 || ticket == SHOAL__LOOP_TICKET)
+        return SHOAL_ENOENT;
+    if (shoal__client_is_loop_thread(client)) {
+        shoal__loop_poke(&client->loop, false);
+        if (client->route->ops->cancel(client->route, ticket, shoal__clock_us()))
+            return 0;
+        if (ticket & SHOAL__LOOP_TICKET)
+            return SHOAL_ENOENT;
+        /* Another thread's: it may still be in the mailbox.  Go behind it. */
+    }
+    return cancel_there(client, ticket);
+}

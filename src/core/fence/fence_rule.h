@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SHOAL_CORE_FENCE_RULE_H
+#define SHOAL_CORE_FENCE_RULE_H
+
+/*
+ * When a fence travels along: an ECHO of a number that nobody can foresee.  Its answer
+ * proves that as many replies came as commands went.
+ *
+ * DETECT puts it before a batch, so that a shift that happened earlier is noticed before
+ * anything of the batch is handed out; STRICT puts it behind every batch, and hands out
+ * nothing before its answer.
+ */
+
+#include "base/bytes.h"
+#include <shoal/integrity.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/* DETECT: a fence is at least so far from the one before, unless there is doubt. */
+#define SHOAL__FENCE_SPACING_US 100000
+
+typedef enum shoal__fence_place {
+    SHOAL__FENCE_NONE,
+    SHOAL__FENCE_BEFORE, /* the batch */
+    SHOAL__FENCE_BEHIND
+} shoal__fence_place_t;
+
+typedef struct shoal__fence_input {
+    shoal_integrity_t integrity;
+    bool is_allowed;   /* the server answers ECHO */
+    bool has_doubt;    /* since the last fence: a command was given up, whose reply will
+                          perhaps never come, or a fence's answer proved nothing */
+    bool is_awaited;   /* a fence is queued or unanswered */
+    uint64_t since_us; /* the last fence was put so long ago */
+} shoal__fence_input_t;
+
+shoal__fence_place_t shoal__fence_rule(const shoal__fence_input_t *input);
+
+/* How many more commands may be in flight before a batch leaves, of so many queued?  Where
+ * each batch has a fence behind it, putting it moves the rest of the queue: not for a few
+ * commands.  At least 1. */
+uint64_t shoal__fence_room_min(shoal_integrity_t integrity, uint64_t queued,
+                               uint64_t inflight_max);
+
+/* STRICT: replies that are held, because their fences were answered with errors. */
+typedef struct shoal__fence_plight {
+    uint64_t fences;           /* answered so, with replies before them */
+    bool is_awaited;           /* another fence is queued or unanswered */
+    unsigned unclear;          /* answers in a row that proved nothing */
+    uint64_t unclear_since_us; /* when the first of them came */
+    uint64_t put_us;           /* when the last fence was put into the queue */
+    uint64_t stall_us;         /* how long a server may be silent */
+} shoal__fence_plight_t;
+
+/* When to ask again; each time it takes longer.  SHOAL__NEVER_US: not. */
+uint64_t shoal__fence_again_us(const shoal__fence_plight_t *plight);
+/* When the replies have been held for too long; or SHOAL__NEVER_US. */
+uint64_t shoal__fence_end_us(const shoal__fence_plight_t *plight);
+
+/* An error in the place of a fence's answer: is it one that the server gives to
+ * everything for now, so that it proves nothing?  Any other means that replies and
+ * commands are out of step. */
+bool shoal__fence_is_unclear(shoal__bytes_t error);
+/* ... and is it that the server does not let us ECHO any more? */
+bool shoal__fence_is_forbidden(shoal__bytes_t error);
+
+#endif

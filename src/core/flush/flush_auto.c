@@ -1,0 +1,339 @@
+/* SPDX-License-Identifier: MIT */
+#include "core/flush/flush_auto.h"
+
+/* Servers read 16 KiB at a time: a longer batch saves them nothing. */
+#define BYTES_ENOUGH 16384
+
+/* Half of so many commands keep a server busy for longer than it takes to wake up. */
+#define STAGGER_COMMANDS_MIN 64
+#define STAGGER_US_DEFAULT 30 /* while the round trip is not known */
+#define STAGGER_US_MAX 50
+
+/* A hold must be expected to bring so many commands, in tenths. */
+#define HOLD_TENTHS_MIN 15
+/* Beyond so many budgets, round trips are long enough for the gate alone. */
+#define HOLD_RTTS_MAX 8
+/* So many more commands than replies let loose leave no doubt. */
+#define FLOOD 16
+
+/* A flow of commands stops for at most so many gaps. */
+#define TAIL_GAPS 4
+#define TAIL_US 20
+
+void shoal__flush_auto_init(shoal__flush_auto_t *learned)
+{
+    *learned = (shoal__flush_auto_t){.asked_us = SHOAL__NEVER_US};
+    shoal__flush_census_init(&learned->census);
+    shoal__flush_tempo_init(&learned->tempo);
+    shoal__flush_guard_init(&learned->guard, 0);
+}
+
+void shoal__flush_auto_note(shoal__flush_policy_t *policy, uint64_t now_us)
+{
+    shoal__flush_auto_t *learned = &policy->learned;
+    uint64_t outstanding = policy->queued + policy->inflight;
+
+    if (outstanding > 0 && policy->inflight == 0 &&
+        shoal__flush_census_resume(&learned->census, policy->oldest_us)) {
+        shoal__flush_tempo_forget(&learned->tempo);
+        shoal__flush_guard_forget(&learned->guard, now_us);
+        learned->hold_until_us = 0;
+    }
+    shoal__flush_census_note(&learned->census, outstanding, now_us);
+}
+
+void shoal__flush_auto_completed(shoal__flush_policy_t *policy, uint64_t commands,
+                                 uint64_t now_us)
+{
+    shoal__flush_auto_t *learned = &policy->learned;
+
+    learned->completed += commands;
+    shoal__flush_census_completed(&learned->census, commands,
+                                  policy->queued + policy->inflight);
+    shoal__flush_guard_completed(&learned->guard, commands,
+                                 learned->tempo.rtt_us + policy->config.pause_us,
+                                 now_us);
+}
+
+void shoal__flush_auto_lost(shoal__flush_policy_t *policy, uint64_t commands,
+                            uint64_t now_us)
+{
+    shoal__flush_auto_t *learned = &policy->learned;
+
+    learned->hold_until_us = learned->stagger_until_us = learned->stagger_us = 0;
+    learned->tempo.sample_us = 0;
+    learned->asked_us = SHOAL__NEVER_US;
+    shoal__flush_auto_completed(policy, commands, now_us);
+}
+
+/* ---- holds ---- */
+
+static uint64_t hold_us(const shoal__flush_policy_t *policy)
+{
+    return policy->config.pause_us;
+}
+
+/* No command waits longer than that. */
+static uint64_t budget_end_us(const shoal__flush_policy_t *policy)
+{
+    return shoal__time_after(policy->oldest_us, policy->config.pause_us);
+}
+
+/* Could a hold gather company at all, and be ended in time? */
+static bool is_worth_holding(shoal__flush_policy_t *policy)
+{
+    shoal__flush_tempo_t *tempo = &policy->learned.tempo;
+
+    if (!policy->config.has_fine_waker || tempo->gap_ns == SHOAL__NEVER_US ||
+        tempo->gap_ns * HOLD_TENTHS_MIN > hold_us(policy) * 10000 ||
+        tempo->rtt_us > hold_us(policy) * HOLD_RTTS_MAX)
+        return false;
+    if (tempo->late_us * 2 < hold_us(policy))
+        return true;
+    shoal__flush_tempo_doubt(tempo);
+    return false;
+}
+
+static void begin_hold(shoal__flush_policy_t *policy, uint64_t from_us)
+{
+    shoal__flush_auto_t *learned = &policy->learned;
+    uint64_t callers = shoal__flush_census_callers(&learned->census);
+    uint64_t outstanding = policy->queued + policy->inflight;
+
+    learned->hold_until_us = shoal__time_after(from_us, hold_us(policy));
+    learned->hold_from = learned->arrived;
+    learned->hold_loosed_from = learned->completed;
+    learned->hold_free = callers > outstanding ? callers - outstanding : 0;
+}
+
+/* Did commands come that no reply let loose, and up to the end? */
+static shoal__hold_outcome_t judge_hold(const shoal__flush_policy_t *policy,
+                                        uint64_t now_us)
+{
+    const shoal__flush_auto_t *learned = &policy->learned;
+    uint64_t arrived = learned->arrived - learned->hold_from;
+    uint64_t loosed =
+        learned->hold_free + (learned->completed - learned->hold_loosed_from);
+    uint64_t tail_ns =
+        shoal__time_since(learned->tempo.arrived_us + TAIL_US, now_us) * 1000;
+    bool is_dry = tail_ns > learned->tempo.gap_ns * TAIL_GAPS;
+
+    if (learned->guard.state == SHOAL__GUARD_CLOSED && arrived >= loosed + FLOOD)
+        return SHOAL__HOLD_FLOODED;
+    if (is_dry)
+        return SHOAL__HOLD_DRIED_UP;
+    if (learned->guard.state != SHOAL__GUARD_CLOSED || arrived > loosed)
+        return SHOAL__HOLD_FLOWED;
+    /* In a round trip longer than the hold, as many replies come as commands. */
+    return learned->tempo.rtt_us > hold_us(policy) &&
+                   shoal__flush_census_is_varied(&learned->census)
+               ? SHOAL__HOLD_FLOWED
+               : SHOAL__HOLD_DRIED_UP;
+}
+
+static void end_hold(shoal__flush_policy_t *policy, uint64_t now_us)
+{
+    shoal__flush_auto_t *learned = &policy->learned;
+    shoal__hold_outcome_t outcome = judge_hold(policy, now_us);
+
+    learned->hold_until_us = 0;
+    shoal__flush_guard_held(&learned->guard, outcome, now_us);
+}
+
+/* Nothing more is known to come.  Flush; or, to find out, hold. */
+static shoal__flush_answer_t flush_or_probe(shoal__flush_policy_t *policy,
+                                            shoal_flush_reason_t reason,
+                                            uint64_t now_us)
+{
+    shoal__flush_auto_t *learned = &policy->learned;
+
+    if (learned->guard.state != SHOAL__GUARD_CLOSED || !is_worth_holding(policy) ||
+        !shoal__flush_guard_may_hold(&learned->guard, now_us))
+        return shoal__flush_now(reason);
+    begin_hold(policy, policy->oldest_us);
+    if (learned->hold_until_us <= now_us) {
+        learned->hold_until_us = 0;
+        return shoal__flush_now(reason);
+    }
+    return shoal__flush_wait(learned->hold_until_us,
+                             shoal__flush_commands_to(policy, BYTES_ENOUGH));
+}
+
+/* ---- staggering ---- */
+
+/* How long the second half is to wait: until the server, woken by the first, has read
+ * it.  0: there is nothing to be gained. */
+static uint64_t stagger_us(shoal__flush_policy_t *policy)
+{
+    shoal__flush_tempo_t *tempo = &policy->learned.tempo;
+    uint64_t us = tempo->rtt_us ? tempo->rtt_us / 2 : STAGGER_US_DEFAULT;
+
+    us = shoal__time_min(us, STAGGER_US_MAX);
+    us = shoal__time_min(us, policy->config.pause_us);
+    if (!policy->config.has_fine_waker || policy->inflight ||
+        policy->queued < STAGGER_COMMANDS_MIN)
+        return 0;
+    if (us > tempo->late_us)
+        return us;
+    shoal__flush_tempo_doubt(tempo);
+    return 0;
+}
+
+static shoal__flush_answer_t flush_half(shoal__flush_policy_t *policy, uint64_t us)
+{
+    shoal__flush_answer_t answer = shoal__flush_now(SHOAL_FLUSHED_COMPLETE);
+
+    policy->learned.stagger_us = us;
+    answer.commands = policy->queued / 2;
+    return answer;
+}
+
+static shoal__flush_answer_t ask_staggered(shoal__flush_policy_t *policy,
+                                           uint64_t now_us)
+{
+    shoal__flush_auto_t *learned = &policy->learned;
+    uint64_t until_us =
+        shoal__time_min(learned->stagger_until_us, budget_end_us(policy));
+
+    if (now_us < until_us && policy->inflight >= learned->stagger_inflight)
+        return shoal__flush_wait(until_us,
+                                 shoal__flush_commands_to(policy, BYTES_ENOUGH));
+    learned->stagger_until_us = 0;
+    return shoal__flush_now(SHOAL_FLUSHED_STAGGER);
+}
+
+static shoal__flush_answer_t ask_held(shoal__flush_policy_t *policy, uint64_t now_us)
+{
+    uint64_t until_us =
+        shoal__time_min(policy->learned.hold_until_us, budget_end_us(policy));
+
+    if (now_us < until_us)
+        return shoal__flush_wait(until_us,
+                                 shoal__flush_commands_to(policy, BYTES_ENOUGH));
+    end_hold(policy, now_us);
+    return shoal__flush_now(SHOAL_FLUSHED_BUDGET);
+}
+
+/* ---- the decision ---- */
+
+/* What a half of the budget can bring. */
+static uint64_t reach(const shoal__flush_policy_t *policy)
+{
+    uint64_t gap_ns = policy->learned.tempo.gap_ns;
+
+    if (gap_ns == SHOAL__NEVER_US || gap_ns == 0)
+        return UINT64_MAX;
+    return 1 + policy->config.pause_us * 1000 / (2 * gap_ns);
+}
+
+/* So many more commands end a hold of the gate. */
+static uint64_t commands_to_gate(const shoal__flush_policy_t *policy, uint64_t callers)
+{
+    uint64_t queued = policy->queued, more = 1;
+
+    while ((queued + more + 1) * (queued + more + 1) <= policy->inflight &&
+           queued + more + policy->inflight < callers)
+        more++;
+    return more;
+}
+
+static shoal__flush_answer_t decide(shoal__flush_policy_t *policy, uint64_t now_us)
+{
+    shoal__flush_auto_t *learned = &policy->learned;
+    uint64_t queued = policy->queued, inflight = policy->inflight;
+    uint64_t callers = shoal__flush_census_callers(&learned->census);
+    uint64_t split_us;
+
+    if (policy->queued_bytes >= BYTES_ENOUGH)
+        return shoal__flush_now(SHOAL_FLUSHED_FULL);
+    if (callers <= 1)
+        return shoal__flush_now(SHOAL_FLUSHED_LONE);
+    if (learned->stagger_until_us)
+        return ask_staggered(policy, now_us);
+    if (learned->hold_until_us)
+        return ask_held(policy, now_us);
+
+    /* Nobody is left to wait for, or nobody's reply is due whose arrival would ask
+     * again. */
+    if (queued + inflight >= callers || inflight == 0) {
+        split_us = queued >= callers ? stagger_us(policy) : 0;
+        return split_us ? flush_half(policy, split_us)
+                        : flush_or_probe(policy, SHOAL_FLUSHED_COMPLETE, now_us);
+    }
+
+    /* queued >= floor(sqrt(inflight)) */
+    if ((queued + 1) * (queued + 1) > inflight || queued >= reach(policy))
+        return flush_or_probe(policy, SHOAL_FLUSHED_GATE, now_us);
+    if (now_us >= budget_end_us(policy))
+        return shoal__flush_now(SHOAL_FLUSHED_BUDGET);
+    /* Without a fine waker the wake-up may come late: look at each command. */
+    return shoal__flush_wait(
+        budget_end_us(policy),
+        policy->config.has_fine_waker ? commands_to_gate(policy, callers) : 1);
+}
+
+/* How late did the wake-up of the last answer come, if it came? */
+static void notice_wake(shoal__flush_auto_t *learned, uint64_t now_us)
+{
+    if (now_us >= learned->asked_us)
+        shoal__flush_tempo_woke(&learned->tempo, learned->asked_us, now_us);
+    learned->asked_us = SHOAL__NEVER_US;
+}
+
+shoal__flush_answer_t shoal__flush_auto_ask(shoal__flush_policy_t *policy,
+                                            uint64_t now_us)
+{
+    shoal__flush_auto_t *learned = &policy->learned;
+    shoal__flush_answer_t answer;
+
+    notice_wake(learned, now_us);
+    shoal__flush_tempo_look(&learned->tempo, now_us);
+    if (policy->config.pause_us == 0)
+        return shoal__flush_now(policy->queued + policy->inflight == 1
+                                    ? SHOAL_FLUSHED_LONE
+                                    : SHOAL_FLUSHED_TURN);
+    answer = decide(policy, now_us);
+    learned->asked_us = answer.wake_us;
+    return answer;
+}
+
+shoal__flush_answer_t shoal__flush_auto_rest(shoal__flush_policy_t *policy,
+                                             uint64_t now_us)
+{
+    shoal__flush_auto_t *learned = &policy->learned;
+    shoal__flush_answer_t answer = {
+        .verdict = SHOAL__FLUSH_IDLE, .wake_us = SHOAL__NEVER_US, .wake_after = 1};
+
+    notice_wake(learned, now_us);
+    learned->stagger_until_us = 0;
+    if (learned->hold_until_us && now_us >= learned->hold_until_us)
+        end_hold(policy, now_us);
+    if (learned->hold_until_us) {
+        /* Let those who come meanwhile not wake anybody. */
+        answer.wake_us = learned->hold_until_us;
+        answer.wake_after = shoal__flush_commands_to(policy, BYTES_ENOUGH);
+    }
+    learned->asked_us = answer.wake_us;
+    return answer;
+}
+
+void shoal__flush_auto_flushed(shoal__flush_policy_t *policy, uint64_t now_us)
+{
+    shoal__flush_auto_t *learned = &policy->learned;
+
+    /* A probe that was cut short is a probe. */
+    if (learned->hold_until_us && learned->guard.state == SHOAL__GUARD_CLOSED)
+        end_hold(policy, now_us);
+    learned->hold_until_us = learned->stagger_until_us = 0;
+    if (learned->stagger_us && policy->queued) {
+        uint64_t late_us = learned->tempo.late_us;
+        learned->stagger_until_us = now_us + learned->stagger_us - late_us;
+        learned->stagger_inflight = policy->inflight;
+    } else if (learned->guard.state != SHOAL__GUARD_CLOSED &&
+               shoal__flush_guard_may_hold(&learned->guard, now_us) &&
+               shoal__flush_census_callers(&learned->census) > 1 &&
+               is_worth_holding(policy)) {
+        begin_hold(policy, now_us);
+    }
+    learned->stagger_us = 0;
+}

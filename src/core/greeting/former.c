@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: MIT */
+#include "core/greeting/former.h"
+
+#include "base/alloc.h"
+#include "base/bytes.h"
+#include <string.h>
+
+void shoal__former_init(shoal__former_t *former)
+{
+    *former = (shoal__former_t){0};
+}
+
+/* ---- identities ---- */
+
+/* The value behind `key` in words or lines that `separators` part.  The key stands at the
+ * beginning of one, so that "laddr=" is not "addr=". */
+static shoal__bytes_t value_of(const char *text, uint64_t bytes, const char *key,
+                               const char *separators)
+{
+    const char *end = text + bytes;
+    size_t key_bytes = strlen(key);
+
+    for (const char *word = text; word < end;) {
+        const char *stop = word;
+        while (stop < end && !strchr(separators, *stop))
+            stop++;
+        if ((size_t)(stop - word) > key_bytes && memcmp(word, key, key_bytes) == 0)
+            return (shoal__bytes_t){word + key_bytes,
+                                    (size_t)(stop - word) - key_bytes};
+        word = stop < end ? stop + 1 : end;
+    }
+    return (shoal__bytes_t){"", 0};
+}
+
+/* Text that is sent back to the server: printable, and it fits. */
+static bool keep(char *to, size_t room, shoal__bytes_t value)
+{
+    to[0] = '\0';
+    if (value.bytes == 0 || value.bytes >= room)
+        return false;
+    for (size_t i = 0; i < value.bytes; i++)
+        if (value.data[i] <= ' ' || value.data[i] > '~')
+            return false;
+    memcpy(to, value.data, value.bytes);
+    to[value.bytes] = '\0';
+    return true;
+}
+
+bool shoal__identity_read(shoal__identity_t *identity, const char *text, uint64_t bytes)
+{
+    shoal__bytes_t id = value_of(text, bytes, "id=", " \r\n");
+    int64_t number = 0;
+
+    identity->id = 0;
+    identity->address[0] = '\0';
+    if (id.bytes == 0 || id.bytes > 18)
+        return false;
+    for (size_t i = 0; i < id.bytes; i++) {
+        if (id.data[i] < '0' || id.data[i] > '9')
+            return false;
+        number = number * 10 + (id.data[i] - '0');
+    }
+    if (!keep(identity->address, sizeof identity->address,
+              value_of(text, bytes, "addr=", " \r\n")))
+        return false;
+    identity->id = number;
+    return number > 0;
+}
+
+bool shoal__identity_read_process(shoal__identity_t *identity, const char *text,
+                                  uint64_t bytes)
+{
+    return keep(identity->process, sizeof identity->process,
+                value_of(text, bytes, "run_id:", "\r\n"));
+}
+
+/* ---- the list ---- */
+
+static void give_back(shoal__former_t *former)
+{
+    shoal__free(former->entries);
+    former->entries = NULL;
+}
+
+void shoal__former_release(shoal__former_t *former)
+{
+    give_back(former);
+    former->count = 0;
+}
+
+static void drop(shoal__former_t *former, unsigned index)
+{
+    former->count--;
+    memmove(&former->entries[index], &former->entries[index + 1],
+            (former->count - index) * sizeof former->entries[0]);
+}
+
+void shoal__former_add(shoal__former_t *former, const shoal__identity_t *identity)
+{
+    if (identity->id == 0 || identity->address[0] == '\0') {
+        former->has_lost_track = true;
+        return;
+    }
+    if (!former->entries)
+        former->entries = shoal__calloc(SHOAL__FORMER_MAX, sizeof *former->entries);
+    if (!former->entries) {
+        former->has_lost_track = true;
+        return;
+    }
+    if (former->count == SHOAL__FORMER_MAX) {
+        former->has_lost_track = true;
+        drop(former, 0);
+    }
+    former->entries[former->count++] = (shoal__former_entry_t){.identity = *identity};
+}
+
+void shoal__former_begin(shoal__former_t *former)
+{
+    for (unsigned i = 0; i < former->count; i++)
+        former->entries[i].verdict = SHOAL__FORMER_UNPROVED;
+}
+
+void shoal__former_answer(shoal__former_t *former, unsigned index, int64_t killed)
+{
+    if (killed >= 0 && index < former->count)
+        former->entries[index].verdict =
+            killed > 0 ? SHOAL__FORMER_KILLED : SHOAL__FORMER_ABSENT;
+}
+
+static bool is_other_process(const shoal__identity_t *identity, const char *process)
+{
+    return process[0] && identity->process[0] &&
+           strcmp(process, identity->process) != 0;
+}
+
+/* All connections to a Unix socket have the same address, so that only the id, which is
+ * given out again after a restart, tells them apart. */
+static bool has_own_address(const shoal__identity_t *identity)
+{
+    size_t bytes = strlen(identity->address);
+
+    return bytes < 2 || strcmp(identity->address + bytes - 2, ":0") != 0;
+}
+
+bool shoal__former_may_be_on(const shoal__former_t *former, unsigned index,
+                             const char *process)
+{
+    const shoal__identity_t *identity = &former->entries[index].identity;
+    bool is_known = process[0] && identity->process[0];
+
+    return is_known ? !is_other_process(identity, process) : has_own_address(identity);
+}
+
+bool shoal__former_conclude(shoal__former_t *former, const char *process)
+{
+    bool is_settled = !former->has_lost_track;
+
+    for (unsigned i = 0; i < former->count;) {
+        shoal__former_entry_t *entry = &former->entries[i];
+        bool is_known = process[0] && entry->identity.process[0];
+
+        if (is_other_process(&entry->identity, process)) {
+            /* It cannot run anything here: one connection is told, the next ones need
+             * not doubt.  Its own process may be met again. */
+            is_settled = is_settled && strcmp(entry->missed_on, process) == 0;
+            memcpy(entry->missed_on, process, strlen(process) + 1);
+            i++;
+        } else if (entry->verdict == SHOAL__FORMER_KILLED ||
+                   (entry->verdict == SHOAL__FORMER_ABSENT && is_known)) {
+            drop(former, i);
+        } else {
+            is_settled = false;
+            i++;
+        }
+    }
+    if (former->count == 0)
+        give_back(former);
+    return is_settled;
+}

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SHOAL_CORE_FORMER_H
+#define SHOAL_CORE_FORMER_H
+
+/*
+ * Former connections that were lost with writes unanswered: what they still hold on the
+ * server may run late, behind commands of their successors.  A new connection therefore
+ * ends them first, by CLIENT KILL ID <id> ADDR <address>, and this list says what the
+ * answers prove.  Id and address together: an id may be given out again by a server that
+ * was restarted, an address is of one connection.
+ *
+ *   killed one                      it was there, now it runs nothing more    settled
+ *   none, the same server process   it had ended already                      settled
+ *   another process: not asked      its commands, if any, are elsewhere: the first
+ *                                   connection to that process is not settled, later
+ *                                   ones need not doubt; remembered for the way back
+ *   an error, or no answer          nothing is known                          not settled
+ *
+ * Guarantee: settled only if it is proved for every former connection that the present
+ * server process could still run a command of.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define SHOAL__FORMER_MAX 8
+
+/* Who a connection is on which server process; as CLIENT INFO and INFO tell.  */
+typedef struct shoal__identity {
+    int64_t id;        /* 0: not known */
+    char address[128]; /* as the server sees it; "": not known */
+    char process[48];  /* run id of the server; "": not known */
+} shoal__identity_t;
+
+/* Take "id=7 addr=127.0.0.1:1234 ..." in; false if either is missing or too long. */
+bool shoal__identity_read(shoal__identity_t *identity, const char *text,
+                          uint64_t bytes);
+/* Take "run_id:<hex>" out of the lines of INFO; false if there is none. */
+bool shoal__identity_read_process(shoal__identity_t *identity, const char *text,
+                                  uint64_t bytes);
+
+typedef enum shoal__former_verdict {
+    SHOAL__FORMER_UNPROVED, /* zero */
+    SHOAL__FORMER_KILLED,
+    SHOAL__FORMER_ABSENT
+} shoal__former_verdict_t;
+
+typedef struct shoal__former_entry {
+    shoal__identity_t identity;
+    shoal__former_verdict_t verdict; /* on the present connection */
+    char missed_on[48]; /* the process that said last that it has no such one */
+} shoal__former_entry_t;
+
+typedef struct shoal__former {
+    shoal__former_entry_t *entries; /* SHOAL__FORMER_MAX of them; NULL: count is 0 */
+    unsigned count;
+    bool
+        has_lost_track; /* one was lost whose identity was not known, or too many: there
+                            are no proofs any more */
+} shoal__former_t;
+
+void shoal__former_init(shoal__former_t *former);
+void shoal__former_release(shoal__former_t *former);
+
+/* A connection was lost with writes unanswered.  Without memory for it the track is lost. */
+void shoal__former_add(shoal__former_t *former, const shoal__identity_t *identity);
+
+/* May it be a connection of this process?  Else its id, and on a Unix socket its address
+ * too, may be a stranger's, who is not to be ended. */
+bool shoal__former_may_be_on(const shoal__former_t *former, unsigned index,
+                             const char *process);
+
+/* A new connection begins: nothing is proved on it yet. */
+void shoal__former_begin(shoal__former_t *former);
+/* What the server answered for entry `index`: how many it killed, or below 0: an error. */
+void shoal__former_answer(shoal__former_t *former, unsigned index, int64_t killed);
+
+/* All answers are in: is everything settled?  Forgets those that need not be asked for
+ * again. */
+bool shoal__former_conclude(shoal__former_t *former, const char *process);
+
+#endif

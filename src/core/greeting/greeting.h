@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SHOAL_CORE_GREETING_H
+#define SHOAL_CORE_GREETING_H
+
+/*
+ * The first words on a new connection, and the judgement of each answer.
+ *
+ *   1. HELLO 3 [AUTH user password]   alone, awaited (some servers drop an AUTH
+ *      error when other replies are due)
+ *      if HELLO is unknown or protocol 3 is not supported: AUTH [user] password, alone,
+ *      awaited, and RESP2
+ *   2. in one write, every answer is awaited:
+ *      SELECT db                                   if not 0
+ *      CLIENT SETNAME name                         if named
+ *      CLIENT SETINFO LIB-NAME shoal, CLIENT SETINFO LIB-VER x.y.z
+ *      CLIENT INFO, INFO server                    so that this connection can be ended
+ *                                                  by its successor
+ *      ECHO number                                 unless INTEGRITY_SHAPES: may we send
+ *                                                  fences, and are we in step?
+ *   3. CLIENT KILL ID id ADDR address SKIPME yes   for each former connection that could
+ *                                                  run anything on this server process
+ *                                                  any more (former.h)
+ *
+ * A bare greeting leaves out HELLO, CLIENT, INFO and, if it need not be, ECHO: for proxies
+ * and small servers that hang up on what they do not know.  If nothing is left to say, it
+ * says PING.
+ *
+ * Guarantee: DONE only after every answer came and each one that matters was good:
+ * no user command meets an unfinished greeting.  (I12)
+ * Answers to SETNAME and SETINFO may be errors; they may not be missing.
+ */
+
+#include "base/buffer.h"
+#include "base/bytes.h"
+#include "core/fence/nonce.h"
+#include "core/greeting/former.h"
+#include "core/target.h"
+#include <shoal/client.h>
+#include <shoal/integrity.h>
+#include <shoal/reply.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/* What to ask for.  As whom, the target says. */
+typedef struct shoal__greeting_config {
+    int protocol; /* newest to ask for: 2 or 3 */
+    int database;
+    const char *client_name; /* NULL: none */
+    shoal_integrity_t integrity;
+    bool is_settling; /* end former connections, and let ours be ended */
+} shoal__greeting_config_t;
+
+/* Each batch of commands must prove itself; so must the greeting. */
+static inline bool shoal__greeting_is_strict(const shoal__greeting_config_t *config)
+{
+    return config->integrity == SHOAL_INTEGRITY_STRICT;
+}
+
+typedef enum shoal__greeting_style {
+    SHOAL__GREETING_FULL,
+    SHOAL__GREETING_BARE /* RESP2, no HELLO, no CLIENT */
+} shoal__greeting_style_t;
+
+typedef enum shoal__greeting_verdict {
+    SHOAL__GREETING_MORE, /* write what is in `outgoing`, go on reading */
+    SHOAL__GREETING_DONE,
+    SHOAL__GREETING_FAILED /* see status and detail */
+} shoal__greeting_verdict_t;
+
+typedef enum shoal__greeting_step {
+    SHOAL__GREETING_AT_SILENT,
+    SHOAL__GREETING_AT_HELLO,
+    SHOAL__GREETING_AT_AUTH,
+    SHOAL__GREETING_AT_SETUP,
+    SHOAL__GREETING_AT_ENDS, /* of former connections */
+    SHOAL__GREETING_AT_OVER
+} shoal__greeting_step_t;
+
+/* What is asked in one write. */
+#define SHOAL__GREETING_QUESTIONS_MAX 8
+_Static_assert(SHOAL__FORMER_MAX <= SHOAL__GREETING_QUESTIONS_MAX, "they fit");
+
+typedef struct shoal__greeting {
+    const shoal__greeting_config_t *config; /* borrowed */
+    const shoal__target_t *target;          /* borrowed: the credentials */
+    shoal__greeting_style_t style;
+    shoal__greeting_step_t step;
+    unsigned answers_due;
+    uint8_t questions[SHOAL__GREETING_QUESTIONS_MAX]; /* of this step */
+    uint8_t
+        asked[SHOAL__FORMER_MAX]; /* the entries of `former` whose end is asked for */
+    unsigned questions_count, killed;
+    char nonce[SHOAL__NONCE_BYTES]; /* to be echoed */
+    shoal__former_t former;         /* kept from one connection to the next */
+    shoal__identity_t identity;     /* of this connection */
+    bool may_echo;                  /* after DONE: the server echoes */
+    bool is_settled;                /* after DONE: see former.h */
+    shoal__buffer_t outgoing;       /* bytes to write now; the owner consumes them */
+    int protocol;                   /* agreed on: 2 or 3 */
+    bool heard_anything;            /* an answer came on this connection */
+    int status;              /* after FAILED: SHOAL_EAUTH, SHOAL_ECONN, SHOAL_EDESYNC,
+                                 SHOAL_ENOMEM */
+    char detail[256];        /* after FAILED: one line, no credentials */
+    char server_version[32]; /* as HELLO said; "" if unknown */
+} shoal__greeting_t;
+
+void shoal__greeting_init(shoal__greeting_t *greeting,
+                          const shoal__greeting_config_t *config,
+                          const shoal__target_t *target);
+void shoal__greeting_release(shoal__greeting_t *greeting); /* wipes `outgoing` */
+
+/* A new connection is up.  DONE if there is nothing to say. */
+shoal__greeting_verdict_t shoal__greeting_start(shoal__greeting_t *greeting,
+                                                shoal__greeting_style_t style,
+                                                shoal__nonce_t *nonce);
+
+/* The connection is gone, with writes unanswered. */
+void shoal__greeting_left_writes(shoal__greeting_t *greeting);
+
+/* The next answer. */
+shoal__greeting_verdict_t shoal__greeting_reply(shoal__greeting_t *greeting,
+                                                const shoal_reply_t *reply);
+
+/* Could these words of the server repeat the password? */
+bool shoal__greeting_may_hold_password(const shoal__greeting_t *greeting,
+                                       shoal__bytes_t text);
+
+/* The bytes were handed over: overwrites them (they may hold a password). */
+void shoal__greeting_written(shoal__greeting_t *greeting, size_t bytes);
+
+/* ---- between greeting.c and greeting_setup.c ---- */
+
+/* Everything behind HELLO and AUTH. */
+shoal__greeting_verdict_t shoal__greeting_say_setup(shoal__greeting_t *greeting);
+shoal__greeting_verdict_t shoal__greeting_hear_setup(shoal__greeting_t *greeting,
+                                                     const shoal_reply_t *reply);
+
+void shoal__greeting_say(shoal__greeting_t *greeting, const shoal_command_t *command);
+
+/* FAILED, because of an error, a reply of the wrong shape, or of what may be missing
+ * credentials. */
+shoal__greeting_verdict_t shoal__greeting_fail_with_answer(shoal__greeting_t *greeting,
+                                                           int status,
+                                                           const char *command,
+                                                           const shoal_reply_t *reply);
+shoal__greeting_verdict_t shoal__greeting_fail_with_shape(shoal__greeting_t *greeting,
+                                                          const char *command);
+shoal__greeting_verdict_t
+shoal__greeting_fail_unauthenticated(shoal__greeting_t *greeting, const char *command,
+                                     const shoal_reply_t *reply);
+
+#endif

@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: MIT */
+
+/* The questions of a greeting behind HELLO and AUTH, asked in one write, and what their
+ * answers mean. */
+
+#include "core/fence/fence_rule.h"
+#include "core/greeting/greeting.h"
+
+#include <assert.h>
+#include <shoal/errors.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Of the last step, in which many are asked at once. */
+enum question {
+    ASK_KILL, /* zero or more, first of all */
+    ASK_SELECT,
+    ASK_CLIENT, /* SETNAME, SETINFO */
+    ASK_IDENTITY,
+    ASK_PROCESS,
+    ASK_ECHO,
+    ASK_PING
+};
+
+static shoal__bytes_t text_of(const shoal_reply_t *reply)
+{
+    size_t bytes = 0;
+    const char *data = shoal_reply_string(reply, &bytes);
+    return (shoal__bytes_t){data, data ? bytes : 0};
+}
+
+static bool is_status(const shoal_reply_t *reply, const char *word)
+{
+    return shoal_reply_type(reply) == SHOAL_REPLY_STATUS &&
+           shoal__bytes_equal(text_of(reply), (shoal__bytes_t){word, strlen(word)});
+}
+
+/* An error that is not about the one command that it answers. */
+static bool is_turned_away(shoal__bytes_t text)
+{
+    return shoal__bytes_start(text, "ERR max number of clients") ||
+           shoal__bytes_start(text, "DENIED");
+}
+
+/* --- asking --- */
+
+static void ask(shoal__greeting_t *greeting, enum question question, size_t argc,
+                const char *const *argv, const size_t *argvlen)
+{
+    const shoal_command_t command = {.argc = argc, .argv = argv, .argvlen = argvlen};
+
+    assert(greeting->questions_count < SHOAL__GREETING_QUESTIONS_MAX);
+    greeting->questions[greeting->questions_count++] = (uint8_t)question;
+    shoal__greeting_say(greeting, &command);
+}
+#define ASK(greeting, question, ...)                                                   \
+    ask(greeting, question,                                                            \
+        sizeof((const char *const[]){__VA_ARGS__}) / sizeof(char *),                   \
+        (const char *const[]){__VA_ARGS__}, NULL)
+
+/* False: nothing to ask. */
+static bool ask_for_ends(shoal__greeting_t *greeting)
+{
+    greeting->step = SHOAL__GREETING_AT_ENDS;
+    greeting->questions_count = 0;
+    for (unsigned i = 0; i < greeting->former.count; i++) {
+        const shoal__identity_t *identity = &greeting->former.entries[i].identity;
+        char id[24];
+
+        if (!shoal__former_may_be_on(&greeting->former, i, greeting->identity.process))
+            continue;
+        greeting->asked[greeting->questions_count] = (uint8_t)i;
+        snprintf(id, sizeof id, "%lld", (long long)identity->id);
+        ASK(greeting, ASK_KILL, "CLIENT", "KILL", "ID", id, "ADDR", identity->address,
+            "SKIPME", "yes");
+    }
+    return greeting->questions_count > 0;
+}
+
+static void ask_client(shoal__greeting_t *greeting)
+{
+    const shoal__greeting_config_t *config = greeting->config;
+
+    if (config->client_name)
+        ASK(greeting, ASK_CLIENT, "CLIENT", "SETNAME", config->client_name);
+    ASK(greeting, ASK_CLIENT, "CLIENT", "SETINFO", "LIB-NAME", "shoal");
+    ASK(greeting, ASK_CLIENT, "CLIENT", "SETINFO", "LIB-VER", SHOAL_VERSION_STRING);
+    if (config->is_settling) {
+        ASK(greeting, ASK_IDENTITY, "CLIENT", "INFO");
+        ASK(greeting, ASK_PROCESS, "INFO", "server");
+    }
+}
+
+static shoal__greeting_verdict_t setup_done(shoal__greeting_t *greeting)
+{
+    greeting->step = SHOAL__GREETING_AT_OVER;
+    greeting->is_settled =
+        shoal__former_conclude(&greeting->former, greeting->identity.process);
+    return SHOAL__GREETING_DONE;
+}
+
+shoal__greeting_verdict_t shoal__greeting_say_setup(shoal__greeting_t *greeting)
+{
+    const shoal__greeting_config_t *config = greeting->config;
+    bool is_full = greeting->style == SHOAL__GREETING_FULL;
+
+    greeting->step = SHOAL__GREETING_AT_SETUP;
+    if (config->database != 0) {
+        char number[16];
+        snprintf(number, sizeof number, "%d", config->database);
+        ASK(greeting, ASK_SELECT, "SELECT", number);
+    }
+    if (is_full)
+        ask_client(greeting);
+    if (shoal__greeting_is_strict(config) ||
+        (is_full && config->integrity == SHOAL_INTEGRITY_DETECT))
+        ask(greeting, ASK_ECHO, 2, (const char *const[]){"ECHO", greeting->nonce},
+            (const size_t[]){4, SHOAL__NONCE_BYTES});
+    /* A server that has not said a word may not be one. */
+    if (greeting->answers_due == 0 && !greeting->heard_anything)
+        ASK(greeting, ASK_PING, "PING");
+    return greeting->answers_due > 0 ? SHOAL__GREETING_MORE : setup_done(greeting);
+}
+
+/* --- hearing --- */
+
+static shoal__greeting_verdict_t go_on(shoal__greeting_t *greeting)
+{
+    bool is_settling = greeting->style == SHOAL__GREETING_FULL &&
+                       greeting->config->is_settling &&
+                       greeting->step == SHOAL__GREETING_AT_SETUP;
+
+    if (greeting->answers_due > 0 || (is_settling && ask_for_ends(greeting)))
+        return SHOAL__GREETING_MORE;
+    return setup_done(greeting);
+}
+
+static const char *name_of(enum question question)
+{
+    switch (question) {
+    case ASK_SELECT:
+        return "SELECT";
+    case ASK_PROCESS:
+        return "INFO";
+    case ASK_ECHO:
+        return "ECHO";
+    case ASK_PING:
+        return "PING";
+    case ASK_KILL:
+    case ASK_CLIENT:
+    case ASK_IDENTITY:
+        break;
+    }
+    return "CLIENT";
+}
+
+/* SELECT must succeed, and ECHO where every batch needs it; the answers to the others
+ * must come, whatever they are. */
+static shoal__greeting_verdict_t hear_setup_error(shoal__greeting_t *greeting,
+                                                  enum question question,
+                                                  const shoal_reply_t *reply)
+{
+    shoal__bytes_t text = text_of(reply);
+    const char *command = name_of(question);
+    bool is_needed =
+        question == ASK_SELECT ||
+        (question == ASK_ECHO && shoal__greeting_is_strict(greeting->config));
+
+    if (shoal__bytes_start(text, "NOAUTH"))
+        return shoal__greeting_fail_unauthenticated(greeting, command, reply);
+    if (is_needed || is_turned_away(text))
+        return shoal__greeting_fail_with_answer(greeting, SHOAL_ECONN, command, reply);
+    if (question == ASK_ECHO) /* "not now" is not "never" */
+        greeting->may_echo =
+            shoal__fence_is_unclear(text) && !shoal__fence_is_forbidden(text);
+    if (question == ASK_KILL)
+        shoal__former_answer(&greeting->former, greeting->asked[greeting->killed++],
+                             -1);
+    return go_on(greeting);
+}
+
+/* Take in what the answer says.  False: it is no answer to this question. */
+static bool hear_setup_answer(shoal__greeting_t *greeting, enum question question,
+                              const shoal_reply_t *reply)
+{
+    shoal_reply_type_t type = shoal_reply_type(reply);
+    bool is_text = type == SHOAL_REPLY_STRING || type == SHOAL_REPLY_VERBATIM;
+    shoal__bytes_t text = text_of(reply);
+
+    switch (question) {
+    case ASK_KILL:
+        if (type != SHOAL_REPLY_INTEGER || shoal_reply_integer(reply) < 0)
+            return false;
+        shoal__former_answer(&greeting->former, greeting->asked[greeting->killed++],
+                             shoal_reply_integer(reply));
+        return true;
+    case ASK_IDENTITY:
+        if (is_text)
+            shoal__identity_read(&greeting->identity, text.data, text.bytes);
+        return is_text ||
+               type == SHOAL_REPLY_STATUS; /* some proxies say OK to CLIENT */
+    case ASK_PROCESS:
+        if (is_text)
+            shoal__identity_read_process(&greeting->identity, text.data, text.bytes);
+        return is_text || type == SHOAL_REPLY_STATUS;
+    case ASK_ECHO:
+        greeting->may_echo =
+            type == SHOAL_REPLY_STRING &&
+            shoal__bytes_equal(text,
+                               (shoal__bytes_t){greeting->nonce, SHOAL__NONCE_BYTES});
+        return greeting->may_echo;
+    case ASK_PING:
+        return is_status(reply, "PONG");
+    case ASK_SELECT:
+    case ASK_CLIENT:
+        break;
+    }
+    return is_status(reply, "OK");
+}
+
+shoal__greeting_verdict_t shoal__greeting_hear_setup(shoal__greeting_t *greeting,
+                                                     const shoal_reply_t *reply)
+{
+    unsigned index = greeting->questions_count - greeting->answers_due - 1;
+    enum question question = (enum question)greeting->questions[index];
+
+    if (shoal_reply_type(reply) == SHOAL_REPLY_ERROR)
+        return hear_setup_error(greeting, question, reply);
+    if (!hear_setup_answer(greeting, question, reply))
+        return shoal__greeting_fail_with_shape(greeting, name_of(question));
+    return go_on(greeting);
+}

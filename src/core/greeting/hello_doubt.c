@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+#include "core/greeting/hello_doubt.h"
+
+shoal__greeting_style_t shoal__hello_style(shoal__hello_doubt_t doubt)
+{
+    return doubt == SHOAL__HELLO_SUSPECTED || doubt == SHOAL__HELLO_REFUSED
+               ? SHOAL__GREETING_BARE
+               : SHOAL__GREETING_FULL;
+}
+
+/* clang-format off */
+static const shoal__hello_doubt_t next[][SHOAL__HELLO_OUTCOME_COUNT] = {
+    /*                           ANSWERED                HUNG_UP                 OTHERWISE */
+    [SHOAL__HELLO_TRUSTED]   = {SHOAL__HELLO_TRUSTED,  SHOAL__HELLO_SUSPECTED, SHOAL__HELLO_TRUSTED},
+    [SHOAL__HELLO_SUSPECTED] = {SHOAL__HELLO_RETESTED, SHOAL__HELLO_TRUSTED,   SHOAL__HELLO_TRUSTED},
+    [SHOAL__HELLO_RETESTED]  = {SHOAL__HELLO_TRUSTED,  SHOAL__HELLO_REFUSED,   SHOAL__HELLO_TRUSTED},
+    [SHOAL__HELLO_REFUSED]   = {SHOAL__HELLO_REFUSED,  SHOAL__HELLO_TRUSTED,   SHOAL__HELLO_RETESTED},
+};
+/* clang-format on */
+
+shoal__hello_doubt_t shoal__hello_next(shoal__hello_doubt_t doubt,
+                                       shoal__hello_outcome_t outcome)
+{
+    return next[doubt][outcome];
+}
+
+bool shoal__hello_is_test(shoal__hello_doubt_t doubt)
+{
+    return doubt == SHOAL__HELLO_SUSPECTED;
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SHOAL_CORE_HELLO_DOUBT_H
+#define SHOAL_CORE_HELLO_DOUBT_H
+
+/*
+ * Does this server hang up on HELLO?  A connection that ends right after HELLO may be the
+ * sign of a small server or proxy, or of one that just died.  RESP2 for good on a
+ * mere suspicion would change the types of replies, so the suspicion is tested:
+ *
+ *   HELLO, hung up  ->  bare greeting, answered  ->  HELLO again, hung up  ->  bare
+ *
+ * Any other course leads back to HELLO.
+ */
+
+#include "core/greeting/greeting.h"
+
+typedef enum shoal__hello_doubt {
+    SHOAL__HELLO_TRUSTED,   /* zero: say HELLO */
+    SHOAL__HELLO_SUSPECTED, /* it hung up once: is it there at all? */
+    SHOAL__HELLO_RETESTED,  /* it answers a bare greeting: say HELLO again */
+    SHOAL__HELLO_REFUSED    /* it hung up again: bare */
+} shoal__hello_doubt_t;
+
+typedef enum shoal__hello_outcome {
+    SHOAL__HELLO_ANSWERED,  /* the greeting is done */
+    SHOAL__HELLO_HUNG_UP,   /* closed before a byte of an answer */
+    SHOAL__HELLO_OTHERWISE, /* lost in any other way, during the greeting or later */
+    SHOAL__HELLO_OUTCOME_COUNT
+} shoal__hello_outcome_t;
+
+/* How to greet. */
+shoal__greeting_style_t shoal__hello_style(shoal__hello_doubt_t doubt);
+
+/* What is thought after an outcome. */
+shoal__hello_doubt_t shoal__hello_next(shoal__hello_doubt_t doubt,
+                                       shoal__hello_outcome_t outcome);
+
+/* Is a greeting that was just done only a test, so that the connection is to be given up
+ * for another HELLO?  Asked with the doubt before shoal__hello_next(). */
+bool shoal__hello_is_test(shoal__hello_doubt_t doubt);
+
+#endif

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: MIT */
+#include "core/options.h"
+
+#include "base/alloc.h"
+#include <shoal/errors.h>
+#include <string.h>
+
+void shoal__options_defaults(shoal_options_t *options)
+{
+    *options = (shoal_options_t){
+        .port = 6379,
+        .protocol = 3,
+        .timeout_us = 5000000,
+        .connect_timeout_us = 2000000,
+        .handshake_timeout_us = 5000000,
+        .stall_timeout_us = 5000000,
+        .ping_idle_us = 10000000,
+        .backoff_base_us = 50000,
+        .backoff_max_us = 10000000,
+        .offline_mode = SHOAL_OFFLINE_QUEUE,
+        .queued_max = 65536,
+        .inflight_max = 16384,
+        .bytes_max = 67108864,
+        .reply_bytes_max = 536870912,
+        .reply_elements_max = 16777216,
+        .reply_depth_max = 1024,
+        .attempts_max = 3,
+        .integrity = SHOAL_INTEGRITY_DETECT,
+        .is_settling = true,
+        .flush_mode = SHOAL_FLUSH_AUTO,
+        .flush_pause_us = SHOAL__FLUSH_BUDGET_US_DEFAULT,
+        .log_level = SHOAL_LOG_ERROR,
+    };
+}
+
+void shoal__options_free_secret(char *text)
+{
+    if (text)
+        shoal__wipe_free(text, strlen(text));
+}
+
+void shoal__options_free(shoal_options_t *options)
+{
+    if (!options)
+        return;
+    shoal__free(options->host);
+    shoal__free(options->unix_path);
+    shoal__options_free_secret(options->user);
+    shoal__options_free_secret(options->password);
+    shoal__free(options->client_name);
+    shoal__free(options);
+}
+
+int shoal__options_copy_text(const char *text, char **ret_copy)
+{
+    char *copy = NULL;
+
+    if (text && !(copy = shoal__strdup(text)))
+        return SHOAL_ENOMEM;
+    *ret_copy = copy;
+    return 0;
+}
+
+int shoal__options_copy(const shoal_options_t *from, shoal_options_t **ret)
+{
+    char localhost[] = "127.0.0.1";
+    shoal_options_t defaults;
+    shoal_options_t *copy = shoal__malloc(sizeof *copy);
+    if (!copy)
+        return SHOAL_ENOMEM;
+
+    if (!from) {
+        shoal__options_defaults(&defaults);
+        defaults.host = localhost;
+        from = &defaults;
+    }
+    *copy = *from;
+    copy->host = copy->unix_path = copy->user = copy->password = copy->client_name =
+        NULL;
+
+    if (shoal__options_copy_text(from->host, &copy->host) < 0 ||
+        shoal__options_copy_text(from->unix_path, &copy->unix_path) < 0 ||
+        shoal__options_copy_text(from->user, &copy->user) < 0 ||
+        shoal__options_copy_text(from->password, &copy->password) < 0 ||
+        shoal__options_copy_text(from->client_name, &copy->client_name) < 0) {
+        shoal__options_free(copy);
+        return SHOAL_ENOMEM;
+    }
+    *ret = copy;
+    return 0;
+}

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SHOAL_CORE_OPTIONS_H
+#define SHOAL_CORE_OPTIONS_H
+
+/*
+ * What is behind shoal_options_t.  Setters check every value, so that whoever reads an
+ * options object finds it in range and consistent.
+ *
+ * Guarantee: credentials are overwritten before their memory is given back.
+ */
+
+#include <shoal/integrity.h>
+#include <shoal/options.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* The latency budget of SHOAL_FLUSH_AUTO. */
+#define SHOAL__FLUSH_BUDGET_US_DEFAULT 100
+
+struct shoal_options {
+    char *host; /* NULL if there is a Unix path */
+    int port;
+    char *unix_path; /* NULL: TCP */
+
+    char *user;     /* NULL: the server's default user */
+    char *password; /* NULL: no authentication */
+    int database;
+    char *client_name; /* NULL: none */
+    int protocol;      /* newest to ask for: 2 or 3 */
+
+    uint64_t timeout_us; /* of a command; SHOAL_TIMEOUT_NEVER: none */
+    uint64_t connect_timeout_us;
+    uint64_t handshake_timeout_us;
+    uint64_t stall_timeout_us;
+    uint64_t ping_idle_us; /* 0: never */
+    uint64_t backoff_base_us;
+    uint64_t backoff_max_us;
+
+    shoal_offline_mode_t offline_mode;
+    size_t queued_max;           /* commands not written */
+    size_t inflight_max;         /* commands written, unanswered */
+    uint64_t bytes_max;          /* encoded bytes of all outstanding commands */
+    uint64_t reply_bytes_max;    /* of one reply */
+    uint64_t reply_elements_max; /* of one aggregate */
+    int reply_depth_max;
+    int attempts_max;
+
+    shoal_integrity_t integrity;
+    bool is_settling;
+
+    shoal_flush_mode_t flush_mode;
+    uint64_t flush_pause_us; /* FIXED: the pause; AUTO: the latency budget; OFF: 0 */
+
+    shoal_event_cb on_event; /* NULL: none */
+    void *event_data;
+    shoal_log_cb on_log; /* NULL: none */
+    void *log_data;
+    shoal_log_level_t log_level;
+};
+
+/* Every default that needs no memory; the address and the texts are NULL. */
+void shoal__options_defaults(shoal_options_t *options);
+
+/* A deep copy, or the defaults if `from` is NULL.  0 or SHOAL_ENOMEM; ret is untouched
+ * on failure. */
+int shoal__options_copy(const shoal_options_t *from, shoal_options_t **ret);
+void shoal__options_free(shoal_options_t *options); /* NULL is allowed */
+
+/* *ret_copy becomes a copy of `text`; NULL stays NULL.  0 or SHOAL_ENOMEM. */
+int shoal__options_copy_text(const char *text, char **ret_copy);
+/* Overwrite a text and give its memory back; NULL is allowed. */
+void shoal__options_free_secret(char *text);
+
+#endif

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT */
+#include "core/pipe/inbound.h"
+
+shoal__inbound_verdict_t shoal__inbound(const shoal__inbound_frame_t *frame)
+{
+    /* During the greeting HELLO may just have switched the protocol: let pushes be. */
+    if (frame->is_push)
+        return frame->is_resp3 || frame->is_greeting ? SHOAL__INBOUND_PUSH
+                                                     : SHOAL__INBOUND_VIOLATION;
+    if (!frame->is_answer_due)
+        return SHOAL__INBOUND_VIOLATION;
+    return frame->is_greeting ? SHOAL__INBOUND_GREETING : SHOAL__INBOUND_REPLY;
+}

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: MIT */
+#include "core/pipe/pipe.h"
+
+#include "base/time_us.h"
+#include <shoal/errors.h>
+#include <stdio.h>
+
+int shoal__pipe_init(shoal__pipe_t *pipe, const shoal__pipe_parts_t *parts,
+                     const shoal__pipe_hooks_t *hooks, void *owner)
+{
+    const shoal__pipe_config_t *config = parts->config;
+    int rc;
+
+    *pipe = (shoal__pipe_t){
+        .config = config, .shared = parts->shared, .hooks = *hooks, .owner = owner};
+    shoal__renewal_init(&pipe->renewal);
+    shoal__buffer_init(&pipe->log);
+    shoal__buffer_init(&pipe->held.bytes);
+    shoal__deadlines_init(&pipe->deadlines);
+    shoal__stage_times_init(&pipe->times, &parts->shared->latencies);
+    shoal__retries_init(&pipe->retries);
+    shoal__greeting_init(&pipe->greeting, &config->greeting, parts->target);
+    shoal__flush_policy_init(&pipe->flush, &config->flush);
+    (void)shoal__request_ring_init(&pipe->ring, 0); /* without slots it cannot fail */
+    rc = shoal__decoder_new(&pipe->decoder, &config->reply, &shoal__pipe_decoder_hooks,
+                            pipe);
+    if (rc < 0)
+        shoal__pipe_release(pipe);
+    return rc;
+}
+
+void shoal__pipe_release(shoal__pipe_t *pipe)
+{
+    for (uint64_t at = pipe->ring.head; at != pipe->ring.tail; at++)
+        shoal__sink_ref_drop(shoal__request_ring_at(&pipe->ring, at)->sink);
+    shoal__decoder_free(pipe->decoder);
+    pipe->decoder = NULL;
+    shoal__greeting_release(&pipe->greeting);
+    shoal__retries_release(&pipe->retries);
+    shoal__stage_times_rest(&pipe->times);
+    shoal__request_ring_release(&pipe->ring);
+    shoal__buffer_release(&pipe->held.bytes);
+    shoal__buffer_release(&pipe->log);
+}
+
+/* ---- commands in ---- */
+
+void shoal__pipe_push(shoal__pipe_t *pipe, const shoal__request_t *request)
+{
+    *shoal__pipe_claim(pipe) = *request;
+    shoal__pipe_pushed(pipe, request);
+    if (request->flags & SHOAL__REQUEST_RETRIED)
+        pipe->ring.retried++;
+}
+
+/* ---- the greeting ---- */
+
+static void greeted(shoal__pipe_t *pipe)
+{
+    pipe->phase = SHOAL__PIPE_READY;
+    pipe->is_resp3 = pipe->greeting.protocol == 3;
+    pipe->is_settled = pipe->greeting.is_settled;
+    pipe->is_offline = false;
+    pipe->fences.put_us = pipe->now_us; /* the greeting was one, where it matters */
+    shoal__counter_add(
+        pipe->greeting.is_settled ? &pipe->stats.settled : &pipe->stats.unsettled, 1);
+}
+
+int shoal__pipe_begin(shoal__pipe_t *pipe, shoal__greeting_style_t style,
+                      uint64_t now_us)
+{
+    pipe->is_warm = true;
+    pipe->now_us = now_us;
+    pipe->fault = 0;
+    pipe->detail[0] = '\0';
+    pipe->heard_us = pipe->waiting_since_us = now_us;
+    shoal__renewal_over(&pipe->renewal);
+    if (shoal__decoder_reset(pipe->decoder) < 0) {
+        shoal__pipe_refuse(pipe, SHOAL_ENOMEM, "no memory for the greeting");
+        return pipe->fault;
+    }
+
+    shoal__pipe_fence_reset(pipe);
+    pipe->phase = SHOAL__PIPE_GREETING;
+    /* It says something in any case: it is not done yet. */
+    if (shoal__greeting_start(&pipe->greeting, style, &pipe->shared->nonce) ==
+        SHOAL__GREETING_FAILED)
+        shoal__pipe_refuse(pipe, pipe->greeting.status, pipe->greeting.detail);
+    return pipe->fault;
+}
+
+bool shoal__pipe_greeting_answered(shoal__pipe_t *pipe, const shoal_reply_t *reply)
+{
+    switch (shoal__greeting_reply(&pipe->greeting, reply)) {
+    case SHOAL__GREETING_MORE:
+        return true;
+    case SHOAL__GREETING_DONE:
+        greeted(pipe);
+        return true;
+    case SHOAL__GREETING_FAILED:
+        break;
+    }
+    return shoal__pipe_refuse(pipe, pipe->greeting.status, pipe->greeting.detail);
+}
+
+/* ---- giving up ---- */
+
+bool shoal__pipe_refuse(shoal__pipe_t *pipe, int fault, const char *detail)
+{
+    pipe->fault = fault;
+    snprintf(pipe->detail, sizeof pipe->detail, "%s", detail);
+    return false;
+}
+
+bool shoal__pipe_refuse_unasked(shoal__pipe_t *pipe)
+{
+    return shoal__pipe_refuse(pipe, SHOAL_EDESYNC,
+                              "the server sent a reply that nobody waits for");
+}
+
+/* ---- figures ---- */
+
+bool shoal__pipe_is_idle(const shoal__pipe_t *pipe)
+{
+    if (pipe->retries.count)
+        return false;
+    for (uint64_t at = pipe->ring.head; at != pipe->ring.tail; at++) {
+        uint16_t flags = shoal__request_ring_at(&pipe->ring, at)->flags;
+        if (!(flags &
+              (SHOAL__REQUEST_ZOMBIE | SHOAL__REQUEST_GONE | SHOAL__REQUEST_INTERNAL)))
+            return false;
+    }
+    return true;
+}
+
+static void publish_flushing(shoal__pipe_stats_t *stats,
+                             const shoal__flush_auto_t *learned)
+{
+    const shoal__flush_tempo_t *tempo = &learned->tempo;
+
+    shoal__counter_set(&stats->probes, learned->guard.probes);
+    shoal__counter_set(&stats->trials, learned->guard.trials);
+    shoal__counter_set(&stats->callers_now,
+                       shoal__flush_census_callers(&learned->census));
+    shoal__counter_set(&stats->is_open_now, learned->guard.state == SHOAL__GUARD_OPEN);
+    shoal__counter_set(&stats->gap_ns_now,
+                       tempo->gap_ns == SHOAL__NEVER_US ? 0 : tempo->gap_ns);
+    shoal__counter_set(&stats->rtt_us_now, tempo->rtt_us);
+    shoal__counter_set(&stats->late_us_now, tempo->late_us);
+}
+
+void shoal__pipe_publish(shoal__pipe_t *pipe)
+{
+    shoal__counter_set(&pipe->stats.queued_now, shoal__pipe_queued(pipe));
+    shoal__counter_set(&pipe->stats.inflight_now, shoal__pipe_inflight(pipe));
+    shoal__counter_set(&pipe->stats.bytes_now,
+                       shoal__buffer_bytes(&pipe->log) + pipe->retries.bytes);
+    publish_flushing(&pipe->stats, &pipe->flush.learned);
+}

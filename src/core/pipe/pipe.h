@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SHOAL_CORE_PIPE_H
+#define SHOAL_CORE_PIPE_H
+
+/*
+ * One connection without the socket: commands in, bytes out; bytes in, results out.
+ * It composes the units of this floor and decides nothing by itself.
+ *
+ * The owner calls, with the time:
+ *
+ *     submit   take in a command                  output   bytes that may leave now
+ *     begin    a transport is up                  written  so many of them left
+ *     feed     bytes arrived                      tick     deadlines, retries, PING
+ *     lost     the transport is gone              next_wake_us   when to tick again
+ *
+ * The bytes of all outstanding commands stand in one log, in the order of the registry;
+ * those of a command go when its reply came, so that it can be sent again.
+ *
+ *     log:  [ written, unanswered ][ part | authorised to leave ][ queued ]
+ *            ring head .. sent      ring sent ..
+ *
+ * The owner's hooks run inside feed, tick, lost, cancel and abandon.  From on_result
+ * submit and cancel may be called; from the other hooks nothing but what they name.
+ */
+
+#include "base/buffer.h"
+#include "base/counter.h"
+#include "base/random.h"
+#include "core/fence/nonce.h"
+#include "core/flush/flush_policy.h"
+#include "core/greeting/greeting.h"
+#include "core/pipe/deadlines.h"
+#include "core/pipe/pipe_shared.h"
+#include "core/pipe/renewal.h"
+#include "core/pipe/request_ring.h"
+#include "core/pipe/retries.h"
+#include "core/pipe/stage_times.h"
+#include "core/result.h"
+#include "core/settle_rule.h"
+#include "resp/decoder.h"
+#include "resp/scanner.h"
+#include <stdbool.h>
+
+typedef struct shoal__pipe_config {
+    shoal__flush_config_t flush;
+    shoal__decoder_limits_t reply;
+    shoal__greeting_config_t greeting;
+    size_t inflight_max;
+    uint64_t stall_us;
+    uint64_t ping_idle_us; /* 0: never */
+    unsigned attempts_max;
+    bool queue_offline;
+} shoal__pipe_config_t;
+
+/* What a pipe is made from, all of it borrowed. */
+typedef struct shoal__pipe_parts {
+    const shoal__pipe_config_t *config; /* how it behaves */
+    const shoal__target_t *target;      /* as whom it greets */
+    shoal__pipe_shared_t *shared;
+} shoal__pipe_parts_t;
+
+typedef enum shoal__pipe_verdict {
+    SHOAL__PIPE_SURFACE, /* the error is the command's result */
+    SHOAL__PIPE_TAKEN /* the owner keeps the command: it is popped, without a result */
+} shoal__pipe_verdict_t;
+
+typedef struct shoal__pipe shoal__pipe_t;
+
+/* What the owner hears of.  Requests and texts die with the call. */
+typedef struct shoal__pipe_hooks {
+    /* A command, none of our own, got its result. */
+    void (*on_result)(void *owner, const shoal__request_t *request,
+                      const shoal_result_t *result);
+    /* A push came, perhaps during the greeting.  NULL: it is dropped. */
+    void (*on_push)(void *owner, const shoal_reply_t *push);
+    /* A command that is still wanted was answered with an error.  Its request->bytes
+     * `bytes` are the first of the log.  TAKEN: the request's sink is the owner's as well.
+     * shoal__pipe_send_again() is the standard answer; nothing else may be submitted to
+     * this pipe meanwhile.  NULL: SURFACE. */
+    shoal__pipe_verdict_t (*on_error)(void *owner, shoal__pipe_t *pipe,
+                                      const shoal__request_t *request,
+                                      const char *bytes, shoal__bytes_t error);
+} shoal__pipe_hooks_t;
+
+typedef enum shoal__pipe_phase {
+    SHOAL__PIPE_DOWN, /* no transport */
+    SHOAL__PIPE_GREETING,
+    SHOAL__PIPE_READY
+} shoal__pipe_phase_t;
+
+/* One writer, the loop thread; any thread may read. */
+typedef struct shoal__pipe_stats {
+    shoal__counter_t completed, replies, error_replies, timeouts, cancels, failures,
+        retries, zombies_dropped, pushes, flushes;
+    shoal__counter_t fences, fences_unclear, settled, unsettled;
+    shoal__counter_t queued_now, inflight_now, bytes_now;
+    shoal__counter_t batch_histogram[SHOAL_STATS_BATCH_BUCKETS];
+    shoal__counter_t flush_reasons[SHOAL_FLUSH_REASONS];
+    shoal__counter_t holds, probes, trials;
+    shoal__counter_t callers_now, is_open_now, gap_ns_now, rtt_us_now, late_us_now;
+} shoal__pipe_stats_t;
+
+#define SHOAL__FENCE_BYTES 37 /* encoded */
+
+/* Fences in the registry.  The flush policy, and the bounds of what callers may have
+ * outstanding, do not count them. */
+typedef struct shoal__fences {
+    uint64_t queued, inflight;
+    uint64_t put_us;           /* when the last one was put into the queue */
+    uint64_t unclear_since_us; /* the first answer that proved nothing ... */
+    unsigned unclear;          /* ... of so many since the last proof */
+    unsigned forbidden;        /* the last so many were answered with NOPERM */
+    bool has_doubt;            /* see fence_rule.h */
+} shoal__fences_t;
+
+/* INTEGRITY_STRICT: replies that no fence has proved yet, as bytes. */
+typedef struct shoal__held {
+    shoal__buffer_t bytes;
+    shoal__scanner_t scanner;
+    uint64_t replies; /* whole ones among them: of the requests from head on */
+    uint64_t fences;  /* answers to fences among those */
+    size_t log_bytes; /* of those requests */
+} shoal__held_t;
+
+struct shoal__pipe {
+    const shoal__pipe_config_t *config; /* borrowed */
+    shoal__pipe_hooks_t hooks;
+    void *owner;                  /* handed to the hooks */
+    shoal__pipe_shared_t *shared; /* borrowed */
+
+    shoal__request_ring_t ring;
+    shoal__buffer_t log;
+    size_t sent_bytes;       /* of the log, whole requests only */
+    size_t part_bytes;       /* of the request at ring.sent */
+    size_t authorised_bytes; /* may leave, beyond sent_bytes + part_bytes */
+    uint64_t authorised;     /* requests that these bytes end */
+    uint64_t wake_after;     /* see shoal__pipe_wake_after() */
+    uint64_t settled;        /* while a loss is settled: so many are queued again */
+
+    shoal__decoder_t *decoder;
+    shoal__greeting_t greeting;
+    shoal__flush_policy_t flush;
+    shoal__deadlines_t deadlines;
+    shoal__stage_times_t times;
+    shoal__retries_t retries;
+    shoal__fences_t fences;
+    shoal__held_t held;
+
+    shoal__pipe_phase_t phase;
+    bool is_warm; /* it may hold memory that it does not need at rest */
+    bool is_resp3;
+    bool is_settled;       /* see former.h; here, beside what each result needs */
+    bool is_offline;       /* an attempt has failed and none has worked since */
+    uint64_t now_us;       /* of the call that is running */
+    bool is_unit_rejected; /* the MULTI that was answered last got an error */
+    bool is_misshapen;     /* the frame under way is none that its command can have */
+    uint64_t answered;     /* requests that this call's bytes answered */
+    uint64_t heard_us;     /* when bytes last arrived */
+    uint64_t waiting_since_us; /* when the present silence of the server began */
+    shoal__renewal_t renewal;  /* under way: READY, but no more is sent */
+    int fault;                 /* why feed failed */
+    char detail[256];          /* the same in words */
+
+    shoal__pipe_stats_t stats;
+};
+
+/* 0 or SHOAL_ENOMEM; on failure nothing needs to be released.  `parts` and `hooks` are
+ * copied. */
+int shoal__pipe_init(shoal__pipe_t *pipe, const shoal__pipe_parts_t *parts,
+                     const shoal__pipe_hooks_t *hooks, void *owner);
+/* Nothing may be outstanding. */
+void shoal__pipe_release(shoal__pipe_t *pipe);
+
+/* Take in commands in three steps: reserve room for their bytes (NULL: no memory) and
+ * write them there; claim a request and fill it; push it. */
+static inline char *shoal__pipe_reserve(shoal__pipe_t *pipe, size_t bytes,
+                                        size_t commands)
+{
+    pipe->is_warm = true;
+    /* With room for a fence, so that none makes them grow.  (P2) */
+    if (shoal__request_ring_reserve(&pipe->ring, commands + 1) < 0)
+        return NULL;
+    return shoal__buffer_reserve(&pipe->log, bytes + SHOAL__FENCE_BYTES);
+}
+
+static inline shoal__request_t *shoal__pipe_claim(shoal__pipe_t *pipe)
+{
+    return shoal__request_ring_push(&pipe->ring);
+}
+/* What the next claim will return: it may be filled before. */
+static inline shoal__request_t *shoal__pipe_next(const shoal__pipe_t *pipe)
+{
+    return shoal__request_ring_at(&pipe->ring, pipe->ring.tail);
+}
+
+static inline void shoal__pipe_pushed(shoal__pipe_t *pipe,
+                                      const shoal__request_t *request)
+{
+    shoal__buffer_commit(&pipe->log, request->bytes);
+    /* A command that blocks on the server keeps those behind it waiting in any case. */
+    shoal__flush_policy_add(&pipe->flush, request->bytes,
+                            (request->flags & SHOAL__REQUEST_URGENT) ||
+                                request->command_class == SHOAL__CLASS_BLOCK,
+                            request->submitted_us);
+    shoal__deadlines_add(&pipe->deadlines, request->deadline_us);
+}
+
+/* Claim, copy, push. */
+void shoal__pipe_push(shoal__pipe_t *pipe, const shoal__request_t *request);
+
+/* A transport is up: begin the greeting.  0, or SHOAL_ENOMEM: treat as lost. */
+int shoal__pipe_begin(shoal__pipe_t *pipe, shoal__greeting_style_t style,
+                      uint64_t now_us);
+
+/* The bytes that may leave now; none: ask again at ret_wake_us or when something
+ * happens. Valid until the next call. */
+shoal__bytes_t shoal__pipe_output(shoal__pipe_t *pipe, uint64_t now_us,
+                                  uint64_t *ret_wake_us);
+
+/* How many more commands must be queued before it is worth asking for output sooner than
+ * at the time that the last output gave. */
+static inline uint64_t shoal__pipe_wake_after(const shoal__pipe_t *pipe)
+{
+    return pipe->wake_after;
+}
+
+/* The first `bytes` of them left. */
+void shoal__pipe_written(shoal__pipe_t *pipe, size_t bytes, uint64_t now_us);
+
+/* Bytes arrived.  Below 0: the connection must be given up, call lost with
+ * pipe->fault and pipe->detail. */
+int shoal__pipe_feed(shoal__pipe_t *pipe, const char *data, size_t bytes,
+                     uint64_t now_us);
+
+/* Time passed.  Below 0 as for feed: the server is silent for too long, or the
+ * connection is to be renewed. */
+int shoal__pipe_tick(shoal__pipe_t *pipe, uint64_t now_us);
+
+/* When to tick again, for whatever reason but the flush policy's. */
+uint64_t shoal__pipe_next_wake_us(const shoal__pipe_t *pipe);
+
+/* The transport is gone: settle what was under way; what is left waits for begin. */
+void shoal__pipe_lost(shoal__pipe_t *pipe, int status, const char *detail,
+                      uint64_t now_us);
+
+/* Give up on one command.  False if no such command is outstanding. */
+bool shoal__pipe_cancel(shoal__pipe_t *pipe, uint64_t ticket, uint64_t now_us);
+
+/* Close: settle everything that is outstanding, with SHOAL_ESHUTDOWN. */
+void shoal__pipe_abandon(shoal__pipe_t *pipe, uint64_t now_us);
+
+/* For on_error: does the error prove that the command was not executed, and may it be
+ * sent again?  Then it is TAKEN: the pipe itself sends it again after a while, or on the
+ * next connection, which it asks for if this one leads to the wrong server. */
+shoal__pipe_verdict_t shoal__pipe_send_again(shoal__pipe_t *pipe,
+                                             const shoal__request_t *request,
+                                             const char *bytes, shoal__bytes_t error);
+
+/* Commands not completed, our own PINGs and zombies not counted. */
+bool shoal__pipe_is_idle(const shoal__pipe_t *pipe);
+
+/* Commands that wait to be written, and those written and unanswered. */
+static inline uint64_t shoal__pipe_queued(const shoal__pipe_t *pipe)
+{
+    return shoal__request_ring_queued(&pipe->ring) - pipe->fences.queued;
+}
+static inline uint64_t shoal__pipe_inflight(const shoal__pipe_t *pipe)
+{
+    return shoal__request_ring_inflight(&pipe->ring) - pipe->fences.inflight;
+}
+
+/* ---- for the other files of the pipe ---- */
+
+/* Each batch must prove itself, and its replies are held until it has. */
+static inline bool shoal__pipe_is_strict(const shoal__pipe_t *pipe)
+{
+    return shoal__greeting_is_strict(&pipe->config->greeting);
+}
+
+/* What the decoder calls, with the pipe for its owner. */
+extern const shoal__decoder_hooks_t shoal__pipe_decoder_hooks;
+/* An answer to the greeting.  False: see pipe->fault. */
+bool shoal__pipe_greeting_answered(shoal__pipe_t *pipe, const shoal_reply_t *reply);
+/* Hand `request` its result. */
+void shoal__pipe_deliver(shoal__pipe_t *pipe, const shoal__request_t *request,
+                         int status, shoal_fate_t fate, const shoal_reply_t *reply,
+                         uint32_t attempts, const char *detail);
+/* The connection must be given up, and why.  Returns false. */
+bool shoal__pipe_refuse(shoal__pipe_t *pipe, int fault, const char *detail);
+/* ... because of a reply that nobody waits for. */
+bool shoal__pipe_refuse_unasked(shoal__pipe_t *pipe);
+/* Fail the commands whose deadline has passed. */
+void shoal__pipe_expire(shoal__pipe_t *pipe);
+/* Drop the gone from ring and log, so that the log can be written again. */
+void shoal__pipe_sweep(shoal__pipe_t *pipe);
+/* Of the commands that wait to be sent again: send those that are due, fail those whose
+ * deadline has passed, fail the one with this ticket (false: there is none), fail those
+ * that do not survive such an ending of the connection; and when the next is due. */
+void shoal__pipe_take_retries(shoal__pipe_t *pipe);
+void shoal__pipe_expire_retries(shoal__pipe_t *pipe, const char *detail);
+bool shoal__pipe_cancel_retry(shoal__pipe_t *pipe, uint64_t ticket, const char *detail);
+void shoal__pipe_end_retries(shoal__pipe_t *pipe, shoal__ending_t ending,
+                             const char *detail);
+uint64_t shoal__pipe_retry_wake_us(const shoal__pipe_t *pipe);
+/* Publish the momentary figures. */
+void shoal__pipe_publish(shoal__pipe_t *pipe);
+/* Hand bytes of the server to the decoder.  0 or pipe->fault. */
+int shoal__pipe_decode(shoal__pipe_t *pipe, const char *data, size_t bytes);
+
+/* The `count` requests from `sent` on are to leave: put the fence that is due before or
+ * behind them, and count it.  Behind them it parts no unit: count then changes.  False:
+ * nothing may leave for now, for want of memory or (count 0) before more replies came. */
+bool shoal__pipe_fence_batch(shoal__pipe_t *pipe, uint64_t *count);
+/* INTEGRITY_STRICT: what was written last is no fence, because what stood between was
+ * withdrawn.  Have one put, behind the rest of the unit that is under way: so many requests
+ * may leave, whatever else waits.  0: no memory. */
+bool shoal__pipe_fence_is_owed(const shoal__pipe_t *pipe);
+uint64_t shoal__pipe_fence_debt(shoal__pipe_t *pipe);
+/* The head of the registry is a fence, and this is its answer.  False: see pipe->fault. */
+bool shoal__pipe_fence_answered(shoal__pipe_t *pipe, const shoal_reply_t *reply);
+/* INTEGRITY_STRICT: take bytes in, and hand to the decoder what is proved.  0 or
+ * pipe->fault. */
+int shoal__pipe_hold(shoal__pipe_t *pipe, const char *data, size_t bytes);
+/* Put the fence that must follow one that proved nothing; and when.  False: see
+ * pipe->fault. */
+bool shoal__pipe_fence_tick(shoal__pipe_t *pipe);
+uint64_t shoal__pipe_fence_wake_us(const shoal__pipe_t *pipe);
+/* A connection begins or is gone: there are no fences, and no held replies. */
+void shoal__pipe_fence_reset(shoal__pipe_t *pipe);
+
+#endif

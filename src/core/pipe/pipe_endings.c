@@ -1,0 +1,366 @@
+/* SPDX-License-Identifier: MIT */
+
+/* The endings of a command other than its reply: deadline, cancel, loss of the
+ * connection, close.  What each means is settle_rule.c's decision. */
+
+#include "core/pipe/pipe.h"
+#include <shoal/errors.h>
+#include <stdio.h>
+#include <string.h>
+
+#define NOT_WANTED                                                                     \
+    (SHOAL__REQUEST_ZOMBIE | SHOAL__REQUEST_GONE | SHOAL__REQUEST_INTERNAL)
+
+/* What is sent and given up together: a unit, or one command. */
+typedef struct extent {
+    uint64_t first, last;
+    bool is_whole; /* no part was answered or given up: it can be sent again */
+} extent_t;
+
+static void find_extent(const shoal__request_ring_t *ring, uint64_t at,
+                        extent_t *ret_extent)
+{
+    extent_t extent = {.first = at, .last = at, .is_whole = true};
+
+    if (shoal__request_ring_at(ring, at)->flags & SHOAL__REQUEST_UNIT) {
+        shoal__request_ring_unit(ring, at, &extent.first, &extent.last);
+        extent.is_whole = shoal__request_ring_at(ring, extent.first)->flags &
+                          SHOAL__REQUEST_UNIT_FIRST;
+        for (uint64_t i = extent.first; i != extent.last + 1 && extent.is_whole; i++)
+            extent.is_whole =
+                !(shoal__request_ring_at(ring, i)->flags & SHOAL__REQUEST_ZOMBIE);
+    }
+    *ret_extent = extent;
+}
+
+/* The same for requests in turn: a long unit is walked once, not once for each part. */
+static void follow_extent(const shoal__request_ring_t *ring, uint64_t at,
+                          extent_t *extent)
+{
+    if (at - extent->first > extent->last - extent->first)
+        find_extent(ring, at, extent);
+}
+
+static bool is_written(const shoal__pipe_t *pipe, uint64_t at)
+{
+    return at - pipe->ring.head < pipe->ring.sent - pipe->ring.head;
+}
+
+/* How far the request at `at` got. */
+static shoal__progress_t progress_of(const shoal__pipe_t *pipe, uint64_t at,
+                                     const extent_t *extent)
+{
+    const shoal__request_ring_t *ring = &pipe->ring;
+
+    if (at - ring->head < pipe->settled)
+        return SHOAL__PROGRESS_QUEUED;
+    if (is_written(pipe, extent->last)) {
+        bool is_replying =
+            at == ring->head && shoal__decoder_is_mid_reply(pipe->decoder);
+        return is_replying ? SHOAL__PROGRESS_REPLYING : SHOAL__PROGRESS_WRITTEN;
+    }
+    if (!extent->is_whole || is_written(pipe, extent->first) ||
+        (extent->first == ring->sent && pipe->part_bytes > 0))
+        return SHOAL__PROGRESS_PARTLY;
+    return SHOAL__PROGRESS_QUEUED;
+}
+
+static shoal__settlement_t settle(const shoal__pipe_t *pipe, uint64_t at,
+                                  const extent_t *extent, shoal__ending_t ending,
+                                  bool may_retry)
+{
+    const shoal__request_t *request = shoal__request_ring_at(&pipe->ring, at);
+    const shoal__settle_input_t input = {
+        .ending = ending,
+        .progress = progress_of(pipe, at, extent),
+        .command_class = request->command_class,
+        .is_idempotent = (request->flags & SHOAL__REQUEST_IDEMPOTENT) != 0,
+        .is_once = (request->flags & SHOAL__REQUEST_ONCE) != 0,
+        .is_unit = (request->flags & SHOAL__REQUEST_UNIT) != 0,
+        .was_written = (request->flags & SHOAL__REQUEST_MAYBE) != 0,
+        .may_retry = may_retry && extent->is_whole &&
+                     request->attempts + 1u < pipe->config->attempts_max,
+        .queue_offline = pipe->config->queue_offline && extent->is_whole,
+    };
+    return shoal__settle(&input);
+}
+
+/* ---- one command ---- */
+
+/* A loss brings its own words. */
+static const char *const ending_text[] = {
+    [SHOAL__ENDING_TIMEOUT] = "the deadline passed",
+    [SHOAL__ENDING_CANCEL] = "cancelled",
+    [SHOAL__ENDING_SHUTDOWN] = "the client was closed",
+};
+
+/* Only what was begun to be written stays authorised: the bytes behind it change. */
+static void withdraw_authority(shoal__pipe_t *pipe)
+{
+    if (pipe->part_bytes == 0) {
+        pipe->authorised = 0;
+        pipe->authorised_bytes = 0;
+    } else {
+        pipe->authorised = 1;
+        pipe->authorised_bytes =
+            shoal__request_ring_at(&pipe->ring, pipe->ring.sent)->bytes -
+            pipe->part_bytes;
+    }
+}
+
+/* Take the request out; nothing of it is on the wire.  While a loss is settled, others
+ * look after log and policy. */
+static void remove_queued(shoal__pipe_t *pipe, uint64_t at,
+                          const shoal__settlement_t *settlement, const char *detail)
+{
+    shoal__request_t request = *shoal__request_ring_at(&pipe->ring, at);
+
+    shoal__request_ring_remove(&pipe->ring, at);
+    shoal__request_ring_at(&pipe->ring, at)->sink = NULL;
+    if (pipe->settled == 0) {
+        withdraw_authority(pipe);
+        shoal__flush_policy_removed(&pipe->flush, 1, request.bytes, pipe->now_us);
+    }
+    shoal__sink_ref_drop(request.sink);
+    shoal__pipe_deliver(pipe, &request, settlement->status, settlement->fate, NULL,
+                        request.attempts, detail);
+}
+
+/* Deliver now; the bytes and the slot stay. */
+static void make_zombie(shoal__pipe_t *pipe, uint64_t at,
+                        const shoal__settlement_t *settlement, const char *detail)
+{
+    shoal__request_t *slot = shoal__request_ring_at(&pipe->ring, at);
+    shoal__request_t request = *slot;
+
+    pipe->fences.has_doubt = true;
+    slot->flags |= SHOAL__REQUEST_ZOMBIE;
+    slot->on_result = NULL;
+    slot->sink = NULL;
+    slot->ticket = 0;
+    /* Even a reply that is none yet by the rules (EXEC is not written) has its sink. */
+    if (at == pipe->ring.head)
+        shoal__decoder_discard_current(pipe->decoder);
+    shoal__sink_ref_drop(request.sink);
+    shoal__pipe_deliver(pipe, &request, settlement->status, settlement->fate, NULL,
+                        request.attempts + (is_written(pipe, at) ? 1u : 0u), detail);
+}
+
+/* Deadline or cancel. */
+static void end_one(shoal__pipe_t *pipe, uint64_t at, const extent_t *extent,
+                    shoal__ending_t ending)
+{
+    const char *detail = ending_text[ending];
+    shoal__settlement_t settlement = settle(pipe, at, extent, ending, false);
+
+    if (settlement.action == SHOAL__SETTLE_ZOMBIE) {
+        make_zombie(pipe, at, &settlement, detail);
+        return;
+    }
+    /* A unit goes as a whole: nothing of it has left. */
+    for (uint64_t i = extent->first; i != extent->last + 1; i++) {
+        if (!(shoal__request_ring_at(&pipe->ring, i)->flags & NOT_WANTED))
+            remove_queued(pipe, i, &settlement, detail);
+    }
+}
+
+bool shoal__pipe_cancel(shoal__pipe_t *pipe, uint64_t ticket, uint64_t now_us)
+{
+    uint64_t at;
+    extent_t extent;
+
+    pipe->now_us = now_us;
+    if (shoal__request_ring_find(&pipe->ring, ticket, &at)) {
+        if (shoal__request_ring_at(&pipe->ring, at)->flags & NOT_WANTED)
+            return false;
+        find_extent(&pipe->ring, at, &extent);
+        end_one(pipe, at, &extent, SHOAL__ENDING_CANCEL);
+        return true;
+    }
+    return shoal__pipe_cancel_retry(pipe, ticket, ending_text[SHOAL__ENDING_CANCEL]);
+}
+
+/* ---- all commands ---- */
+
+void shoal__pipe_expire(shoal__pipe_t *pipe)
+{
+    shoal__pipe_expire_retries(pipe, ending_text[SHOAL__ENDING_TIMEOUT]);
+    if (shoal__deadlines_due(&pipe->deadlines, pipe->now_us)) {
+        shoal__deadlines_walk(&pipe->deadlines,
+                              (size_t)shoal__request_ring_length(&pipe->ring),
+                              pipe->now_us);
+        /* Callbacks may append meanwhile; what they append reports itself. */
+        uint64_t end = pipe->ring.tail;
+        extent_t extent = {.first = end, .last = end};
+        for (uint64_t at = pipe->ring.head; at != end; at++) {
+            const shoal__request_t *request = shoal__request_ring_at(&pipe->ring, at);
+            if (request->flags & NOT_WANTED)
+                continue;
+            if (request->deadline_us > pipe->now_us) {
+                shoal__deadlines_add(&pipe->deadlines, request->deadline_us);
+                continue;
+            }
+            follow_extent(&pipe->ring, at, &extent);
+            end_one(pipe, at, &extent, SHOAL__ENDING_TIMEOUT);
+        }
+    }
+    if (pipe->phase == SHOAL__PIPE_DOWN && pipe->is_offline &&
+        !pipe->config->queue_offline && pipe->ring.head != pipe->ring.tail)
+        shoal__pipe_lost(pipe, SHOAL_ECONN, "there is no connection", pipe->now_us);
+    if (pipe->ring.gone)
+        shoal__pipe_sweep(pipe);
+}
+
+/* One for which nobody waits. */
+static void drop_unwanted(shoal__pipe_t *pipe, uint64_t at)
+{
+    uint16_t flags = shoal__request_ring_at(&pipe->ring, at)->flags;
+
+    if (flags & SHOAL__REQUEST_GONE)
+        return;
+    if ((flags & SHOAL__REQUEST_FENCE) && !is_written(pipe, at))
+        pipe->fences.queued--; /* callbacks look at what is queued */
+    shoal__request_ring_remove(&pipe->ring, at);
+}
+
+/* One that stays in the ring, or becomes gone. */
+static void end_or_keep(shoal__pipe_t *pipe, uint64_t at,
+                        const shoal__settlement_t *settlement, const char *detail)
+{
+    shoal__request_t *slot = shoal__request_ring_at(&pipe->ring, at);
+    shoal__request_t request = *slot;
+
+    switch (settlement->action) {
+    case SHOAL__SETTLE_KEEP:
+        break;
+    case SHOAL__SETTLE_RETRY:
+        slot->attempts++;
+        slot->flags |= SHOAL__REQUEST_MAYBE;
+        shoal__counter_add(&pipe->stats.retries, 1);
+        break;
+    case SHOAL__SETTLE_FAIL:
+    case SHOAL__SETTLE_ZOMBIE: /* not asked for by these endings */
+        slot->sink = NULL;
+        shoal__request_ring_remove(&pipe->ring, at);
+        shoal__sink_ref_drop(request.sink);
+        shoal__pipe_deliver(pipe, &request, settlement->status, settlement->fate, NULL,
+                            request.attempts + (is_written(pipe, at) ? 1u : 0u),
+                            detail);
+        break;
+    }
+}
+
+/* Settle every request.  However many are sent again, one retry was made. */
+static void settle_all(shoal__pipe_t *pipe, shoal__ending_t ending, const char *detail)
+{
+    bool is_allowed = shoal__retries_allowed(&pipe->retries), is_spent = false;
+    uint64_t end = pipe->ring.tail;
+    extent_t extent = {.first = end, .last = end};
+
+    for (uint64_t at = pipe->ring.head; at != end; at++) {
+        if (shoal__request_ring_at(&pipe->ring, at)->flags & NOT_WANTED) {
+            drop_unwanted(pipe, at);
+            continue;
+        }
+        follow_extent(&pipe->ring, at, &extent);
+        shoal__settlement_t settlement = settle(pipe, at, &extent, ending, is_allowed);
+        pipe->settled = at + 1 - pipe->ring.head;
+        if (settlement.action == SHOAL__SETTLE_RETRY && !is_spent) {
+            shoal__retries_spend(&pipe->retries);
+            is_spent = true;
+        }
+        end_or_keep(pipe, at, &settlement, detail);
+    }
+}
+
+/* The log holds unwritten commands only, all of them. */
+static void start_over(shoal__pipe_t *pipe)
+{
+    pipe->phase = SHOAL__PIPE_DOWN;
+    pipe->settled = 0;
+    shoal__request_ring_rewind(&pipe->ring);
+    pipe->sent_bytes = 0;
+    pipe->part_bytes = 0;
+    pipe->authorised = 0;
+    pipe->authorised_bytes = 0;
+    shoal__renewal_over(&pipe->renewal);
+    shoal__pipe_fence_reset(pipe);
+    shoal__pipe_sweep(pipe);
+    shoal__flush_policy_lost(&pipe->flush, shoal__pipe_queued(pipe),
+                             shoal__buffer_bytes(&pipe->log), pipe->now_us);
+}
+
+/* All commands, those that wait to be sent again first. */
+static void end_all(shoal__pipe_t *pipe, shoal__ending_t ending, const char *detail)
+{
+    shoal__pipe_end_retries(pipe, ending, detail);
+    /* A sink hears of the cut before its command's result. */
+    shoal__decoder_discard_current(pipe->decoder);
+    settle_all(pipe, ending, detail);
+    start_over(pipe);
+}
+
+static shoal__ending_t ending_of(int status)
+{
+    if (status == SHOAL_EDESYNC)
+        return SHOAL__ENDING_DESYNC;
+    return status == SHOAL_EAUTH ? SHOAL__ENDING_AUTH : SHOAL__ENDING_LOST;
+}
+
+/* Could what is written and unanswered still change anything on the server?  Out of step,
+ * nobody knows what is unanswered. */
+static bool may_run_late(const shoal__pipe_t *pipe, int status)
+{
+    if (pipe->phase == SHOAL__PIPE_READY && status == SHOAL_EDESYNC)
+        return true;
+    for (uint64_t at = pipe->ring.head; at != pipe->ring.sent; at++) {
+        const shoal__request_t *request = shoal__request_ring_at(&pipe->ring, at);
+        if (request->command_class != SHOAL__CLASS_RO ||
+            (request->flags & SHOAL__REQUEST_UNIT))
+            return true;
+    }
+    return false;
+}
+
+void shoal__pipe_lost(shoal__pipe_t *pipe, int status, const char *detail,
+                      uint64_t now_us)
+{
+    char kept_detail[sizeof pipe->detail];
+
+    /* The caller's text may be pipe->detail, and callbacks run below. */
+    snprintf(kept_detail, sizeof kept_detail, "%s", detail);
+    pipe->now_us = now_us;
+    pipe->is_offline = true;
+    if (may_run_late(pipe, status))
+        shoal__greeting_left_writes(&pipe->greeting);
+    end_all(pipe, ending_of(status), kept_detail);
+}
+
+void shoal__pipe_abandon(shoal__pipe_t *pipe, uint64_t now_us)
+{
+    pipe->now_us = now_us;
+    end_all(pipe, SHOAL__ENDING_SHUTDOWN, ending_text[SHOAL__ENDING_SHUTDOWN]);
+}
+
+void shoal__pipe_sweep(shoal__pipe_t *pipe)
+{
+    shoal__request_ring_t *ring = &pipe->ring;
+    char *log = shoal__buffer_data(&pipe->log);
+    size_t from = pipe->sent_bytes, to = pipe->sent_bytes;
+
+    for (uint64_t at = ring->sent; ring->gone && at != ring->tail; at++) {
+        const shoal__request_t *request = shoal__request_ring_at(ring, at);
+        if (!(request->flags & SHOAL__REQUEST_GONE)) {
+            if (from != to)
+                memmove(log + to, log + from, request->bytes);
+            to += request->bytes;
+        }
+        from += request->bytes;
+    }
+    pipe->log.tail -= from - to;
+    if (shoal__buffer_bytes(&pipe->log) == 0)
+        shoal__buffer_clear(&pipe->log);
+    shoal__request_ring_sweep(ring);
+    shoal__stage_times_resync(&pipe->times, shoal__pipe_queued(pipe),
+                              shoal__pipe_inflight(pipe), pipe->now_us);
+}

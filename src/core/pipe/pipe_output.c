@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: MIT */
+
+/* The bytes of a pipe that leave: which requests make up the next batch, and what it means
+ * that so many bytes of it were written.  When it leaves is flush_policy.c's decision. */
+
+#include "base/time_us.h"
+#include "core/fence/fence_rule.h"
+#include "core/pipe/pipe.h"
+#include <assert.h>
+
+#define WRITE_BYTES_MAX 262144
+#define NO_MEMORY_DELAY_US 1000
+
+/* How many more may be in flight. */
+static uint64_t room_in_flight(const shoal__pipe_t *pipe)
+{
+    uint64_t inflight = shoal__pipe_inflight(pipe);
+
+    return pipe->config->inflight_max > inflight ? pipe->config->inflight_max - inflight
+                                                 : 0;
+}
+
+/* How many of the queued requests make up the next batch: up to so many (0: all), and to
+ * the bound of what may be in flight. */
+static uint64_t batch_of(const shoal__pipe_t *pipe, uint64_t commands)
+{
+    uint64_t room = room_in_flight(pipe);
+
+    if (commands && commands < room)
+        room = commands;
+    return shoal__time_min(room, shoal__request_ring_queued(&pipe->ring));
+}
+
+/* Let the first `count` queued requests leave. */
+static void authorise(shoal__pipe_t *pipe, uint64_t count)
+{
+    size_t bytes = shoal__buffer_bytes(&pipe->log) - pipe->sent_bytes;
+
+    if (count < shoal__request_ring_queued(&pipe->ring)) {
+        bytes = 0;
+        for (uint64_t i = 0; i < count; i++)
+            bytes += shoal__request_ring_at(&pipe->ring, pipe->ring.sent + i)->bytes;
+    }
+    pipe->authorised = count;
+    pipe->authorised_bytes = bytes - pipe->part_bytes;
+}
+
+static void count_flush(shoal__pipe_t *pipe, shoal_flush_reason_t reason)
+{
+    unsigned bucket = 0;
+
+    for (uint64_t left = pipe->authorised; left > 1; left /= 2)
+        bucket++;
+    if (bucket >= SHOAL_STATS_BATCH_BUCKETS)
+        bucket = SHOAL_STATS_BATCH_BUCKETS - 1;
+    shoal__counter_add(&pipe->stats.flushes, 1);
+    shoal__counter_add(&pipe->stats.batch_histogram[bucket], 1);
+    shoal__counter_add(&pipe->stats.flush_reasons[reason], 1);
+}
+
+static bool may_send(const shoal__pipe_t *pipe)
+{
+    uint64_t room_min =
+        shoal__fence_room_min(pipe->config->greeting.integrity,
+                              shoal__pipe_queued(pipe), pipe->config->inflight_max);
+
+    return !shoal__renewal_is_under_way(&pipe->renewal) &&
+           room_in_flight(pipe) >= room_min;
+}
+
+/* A fence that was left from a batch whose commands were withdrawn, or that has to be
+ * asked again: it keeps nobody waiting, and others may wait for it. */
+static bool starts_with_fence(const shoal__pipe_t *pipe)
+{
+    const shoal__request_t *first =
+        shoal__request_ring_at(&pipe->ring, pipe->ring.sent);
+
+    return pipe->fences.queued > 0 && (first->flags & SHOAL__REQUEST_FENCE);
+}
+
+/* Ask the policy, and prepare the batch that it lets go.  False: nothing leaves now. */
+static bool prepare_batch(shoal__pipe_t *pipe, uint64_t *ret_wake_us)
+{
+    shoal__flush_answer_t answer = shoal__flush_policy_ask(
+        &pipe->flush, pipe->deadlines.earliest_us, pipe->now_us);
+    uint64_t count;
+
+    if (answer.verdict != SHOAL__FLUSH_NOW) {
+        if (answer.verdict == SHOAL__FLUSH_WAIT)
+            shoal__counter_add(&pipe->stats.holds, 1);
+        *ret_wake_us = answer.wake_us;
+        pipe->wake_after = answer.wake_after;
+        return false;
+    }
+    count = batch_of(pipe, answer.commands);
+    if (!shoal__pipe_fence_batch(pipe, &count)) {
+        /* For want of memory; or of replies, which come by themselves. */
+        if (count > 0)
+            *ret_wake_us = pipe->now_us + NO_MEMORY_DELAY_US;
+        return false;
+    }
+    authorise(pipe, count);
+    count_flush(pipe, answer.reason);
+    return true;
+}
+
+/* What was written waits for its fence, whatever else may or may not leave. */
+static bool pay_fence(shoal__pipe_t *pipe, uint64_t *ret_wake_us)
+{
+    uint64_t count = shoal__pipe_fence_debt(pipe);
+
+    if (count == 0) {
+        *ret_wake_us = pipe->now_us + NO_MEMORY_DELAY_US;
+        return false;
+    }
+    authorise(pipe, count);
+    return true;
+}
+
+shoal__bytes_t shoal__pipe_output(shoal__pipe_t *pipe, uint64_t now_us,
+                                  uint64_t *ret_wake_us)
+{
+    const shoal__bytes_t nothing = {NULL, 0};
+
+    *ret_wake_us = SHOAL__NEVER_US;
+    pipe->wake_after = 1;
+    if (pipe->phase == SHOAL__PIPE_GREETING)
+        return (shoal__bytes_t){shoal__buffer_data(&pipe->greeting.outgoing),
+                                shoal__buffer_bytes(&pipe->greeting.outgoing)};
+
+    if (pipe->authorised_bytes == 0) {
+        pipe->now_us = now_us;
+        if (pipe->phase != SHOAL__PIPE_READY)
+            return nothing;
+        if (pipe->ring.gone)
+            shoal__pipe_sweep(pipe);
+        if (starts_with_fence(pipe)) {
+            authorise(pipe, 1);
+        } else if (shoal__pipe_fence_is_owed(pipe)) {
+            if (!pay_fence(pipe, ret_wake_us))
+                return nothing;
+        } else if (!may_send(pipe) || !prepare_batch(pipe, ret_wake_us)) {
+            return nothing;
+        }
+    }
+
+    size_t bytes = pipe->authorised_bytes;
+    return (shoal__bytes_t){shoal__buffer_data(&pipe->log) + pipe->sent_bytes +
+                                pipe->part_bytes,
+                            bytes < WRITE_BYTES_MAX ? bytes : WRITE_BYTES_MAX};
+}
+
+/* How many of the next `count` requests are fences. */
+static uint64_t fences_among(const shoal__pipe_t *pipe, uint64_t count)
+{
+    uint64_t fences = 0;
+
+    for (uint64_t i = 0; i < count && fences < pipe->fences.queued; i++)
+        if (shoal__request_ring_at(&pipe->ring, pipe->ring.sent + i)->flags &
+            SHOAL__REQUEST_FENCE)
+            fences++;
+    return fences;
+}
+
+static void note_written(shoal__pipe_t *pipe, uint64_t requests, size_t bytes,
+                         uint64_t now_us)
+{
+    uint64_t fences = fences_among(pipe, requests);
+
+    pipe->fences.queued -= fences;
+    pipe->fences.inflight += fences;
+    pipe->authorised -= requests;
+    pipe->sent_bytes += bytes;
+    shoal__request_ring_mark_sent(&pipe->ring, requests);
+    shoal__flush_policy_flushed(&pipe->flush, requests - fences,
+                                bytes - fences * SHOAL__FENCE_BYTES, now_us);
+    shoal__stage_times_written(&pipe->times, requests - fences, now_us);
+}
+
+void shoal__pipe_written(shoal__pipe_t *pipe, size_t bytes, uint64_t now_us)
+{
+    uint64_t commands = 0;
+    size_t whole_bytes = 0;
+
+    if (pipe->phase == SHOAL__PIPE_GREETING) {
+        shoal__greeting_written(&pipe->greeting, bytes);
+        return;
+    }
+    assert(bytes <= pipe->authorised_bytes);
+    if (shoal__request_ring_inflight(&pipe->ring) == 0)
+        pipe->waiting_since_us = now_us;
+    if (bytes == pipe->authorised_bytes) {
+        commands = pipe->authorised;
+        whole_bytes = pipe->part_bytes + bytes;
+        pipe->part_bytes = 0;
+    } else {
+        size_t left = pipe->part_bytes + bytes;
+        uint64_t at = pipe->ring.sent;
+        while (left >= shoal__request_ring_at(&pipe->ring, at)->bytes) {
+            left -= shoal__request_ring_at(&pipe->ring, at)->bytes;
+            at++;
+        }
+        commands = at - pipe->ring.sent;
+        whole_bytes = pipe->part_bytes + bytes - left;
+        pipe->part_bytes = left;
+    }
+    pipe->authorised_bytes -= bytes;
+    note_written(pipe, commands, whole_bytes, now_us);
+}

@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: MIT */
+
+/* The bytes that a pipe reads: whose each reply is, and what its owner hears of it.  What
+ * a frame is, decoder.c says; whether anybody waits for it, inbound.c. */
+
+#include "base/escape.h"
+#include "core/pipe/inbound.h"
+#include "core/pipe/pipe.h"
+#include "resp/reply_shape.h"
+#include <shoal/errors.h>
+#include <stdio.h>
+
+#define LOG_BYTES_KEPT 262144
+
+/* ---- where a reply goes ---- */
+
+/* What is behind a MULTI that was rejected runs by itself.  Noted here, because a reply to
+ * one that was given up is not seen later. */
+static shoal__reply_shape_t shape_in_unit(shoal__pipe_t *pipe,
+                                          const shoal__request_t *request,
+                                          shoal_reply_type_t type)
+{
+    if (request->flags & SHOAL__REQUEST_UNIT_FIRST)
+        pipe->is_unit_rejected = type == SHOAL_REPLY_ERROR;
+    else if (pipe->is_unit_rejected)
+        return SHOAL__SHAPE_ANY;
+    return (shoal__reply_shape_t)request->shape;
+}
+
+static shoal__decoder_target_t on_begin(void *owner, shoal_reply_type_t type)
+{
+    shoal__pipe_t *pipe = owner;
+    shoal__decoder_target_t target = {0};
+    const shoal__request_t *head;
+    shoal__reply_shape_t shape;
+
+    pipe->is_misshapen = false;
+    if (pipe->phase != SHOAL__PIPE_READY || pipe->ring.head == pipe->ring.sent)
+        return target;
+    head = shoal__request_ring_at(&pipe->ring, pipe->ring.head);
+    shape = (shoal__reply_shape_t)head->shape;
+    if (head->flags & SHOAL__REQUEST_UNIT)
+        shape = shape_in_unit(pipe, head, type);
+    pipe->is_misshapen = !shoal__reply_shape_allows(shape, type);
+    target.discard = pipe->is_misshapen || (head->flags & SHOAL__REQUEST_ZOMBIE);
+    if (head->sink) {
+        target.sink = head->sink->sink;
+        target.sink_data = head->sink->data;
+    }
+    return target;
+}
+
+/* ---- replies ---- */
+
+void shoal__pipe_deliver(shoal__pipe_t *pipe, const shoal__request_t *request,
+                         int status, shoal_fate_t fate, const shoal_reply_t *reply,
+                         uint32_t attempts, const char *detail)
+{
+    shoal_result_t result = {.status = status,
+                             .fate = fate,
+                             .reply = reply,
+                             .detail = detail,
+                             .attempts = attempts,
+                             .is_settled = status == 0 && pipe->is_settled,
+                             .tag = request->tag,
+                             .ticket = request->ticket};
+
+    if (request->flags & SHOAL__REQUEST_INTERNAL)
+        return;
+    shoal__counter_add(&pipe->stats.completed, 1);
+    if (status == 0) {
+        shoal__counter_add(&pipe->stats.replies, 1);
+        if (reply && reply->type == SHOAL_REPLY_ERROR)
+            shoal__counter_add(&pipe->stats.error_replies, 1);
+    } else if (status == SHOAL_ETIMEOUT) {
+        shoal__counter_add(&pipe->stats.timeouts, 1);
+    } else if (status == SHOAL_ECANCELLED) {
+        shoal__counter_add(&pipe->stats.cancels, 1);
+    } else {
+        shoal__counter_add(&pipe->stats.failures, 1);
+    }
+    pipe->hooks.on_result(pipe->owner, request, &result);
+}
+
+static bool fence_answered(shoal__pipe_t *pipe, const shoal_reply_t *reply)
+{
+    if (!shoal__pipe_fence_answered(pipe, reply))
+        return false;
+    shoal__request_ring_pop(&pipe->ring);
+    shoal__buffer_consume(&pipe->log, SHOAL__FENCE_BYTES);
+    pipe->sent_bytes -= SHOAL__FENCE_BYTES;
+    pipe->fences.inflight--;
+    return true;
+}
+
+/* The command was answered with an error: whose is it now? */
+static shoal__pipe_verdict_t ask_owner(shoal__pipe_t *pipe,
+                                       const shoal__request_t *request,
+                                       const shoal_reply_t *reply)
+{
+    const shoal__bytes_t error = {reply->as.text.data, reply->as.text.bytes};
+
+    if (!pipe->hooks.on_error ||
+        (request->flags & (SHOAL__REQUEST_ZOMBIE | SHOAL__REQUEST_INTERNAL)))
+        return SHOAL__PIPE_SURFACE;
+    return pipe->hooks.on_error(pipe->owner, pipe, request,
+                                shoal__buffer_data(&pipe->log), error);
+}
+
+/* The reply that the head of the registry waits for. */
+static void head_answered(shoal__pipe_t *pipe, const shoal_reply_t *reply)
+{
+    shoal__request_t request = *shoal__request_ring_at(&pipe->ring, pipe->ring.head);
+    bool is_error = reply && reply->type == SHOAL_REPLY_ERROR;
+    bool is_taken = is_error && ask_owner(pipe, &request, reply) == SHOAL__PIPE_TAKEN;
+
+    shoal__request_ring_pop(&pipe->ring);
+    shoal__buffer_consume(&pipe->log, request.bytes);
+    pipe->sent_bytes -= request.bytes;
+    pipe->answered++;
+    shoal__flush_policy_answered(&pipe->flush);
+    if (is_taken)
+        return;
+    shoal__retries_earn(&pipe->retries);
+    if (request.flags & SHOAL__REQUEST_ZOMBIE) {
+        shoal__counter_add(&pipe->stats.zombies_dropped, 1);
+        return;
+    }
+    shoal__stage_times_total(&pipe->times, request.submitted_us, pipe->now_us);
+    if (request.sink) {
+        if (reply && !is_error)
+            request.sink->sink->on_leaf(reply, request.sink->data);
+        shoal__sink_ref_drop(request.sink);
+        reply = is_error ? reply : NULL;
+    }
+    shoal__pipe_deliver(pipe, &request, 0, SHOAL_FATE_REPLIED, reply,
+                        request.attempts + 1u, "");
+}
+
+/* Some servers say why they will not talk without being asked. */
+static bool refuse_unasked_error(shoal__pipe_t *pipe, shoal__bytes_t text)
+{
+    char words[200];
+
+    if (shoal__greeting_may_hold_password(&pipe->greeting, text))
+        return shoal__pipe_refuse_unasked(pipe);
+    shoal__escape(words, sizeof words, text);
+    snprintf(pipe->detail, sizeof pipe->detail, "the server said: %s", words);
+    pipe->fault = SHOAL_EDESYNC;
+    return false;
+}
+
+static bool on_reply(void *owner, const shoal_reply_t *reply, bool is_push)
+{
+    shoal__pipe_t *pipe = owner;
+    bool is_greeting = pipe->phase == SHOAL__PIPE_GREETING;
+    shoal__inbound_frame_t frame = {
+        .is_push = is_push,
+        .is_greeting = is_greeting,
+        .is_resp3 = pipe->is_resp3,
+        .is_answer_due = is_greeting ? pipe->greeting.answers_due > 0
+                                     : pipe->ring.head != pipe->ring.sent,
+    };
+
+    switch (shoal__inbound(&frame)) {
+    case SHOAL__INBOUND_REPLY:
+        if (pipe->is_misshapen)
+            return shoal__pipe_refuse(
+                pipe, SHOAL_EDESYNC, "a reply is of a type that its command never has");
+        if (shoal__request_ring_at(&pipe->ring, pipe->ring.head)->flags &
+            SHOAL__REQUEST_FENCE)
+            return fence_answered(pipe, reply);
+        head_answered(pipe, reply);
+        return true;
+    case SHOAL__INBOUND_GREETING:
+        return shoal__pipe_greeting_answered(pipe, reply);
+    case SHOAL__INBOUND_PUSH:
+        shoal__counter_add(&pipe->stats.pushes, 1);
+        if (pipe->hooks.on_push)
+            pipe->hooks.on_push(pipe->owner, reply);
+        return true;
+    case SHOAL__INBOUND_VIOLATION:
+        break;
+    }
+    /* What nobody waits for has no sink: it is a tree. */
+    if (reply->type == SHOAL_REPLY_ERROR)
+        return refuse_unasked_error(
+            pipe, (shoal__bytes_t){reply->as.text.data, reply->as.text.bytes});
+    return shoal__pipe_refuse_unasked(pipe);
+}
+
+const shoal__decoder_hooks_t shoal__pipe_decoder_hooks = {.on_begin = on_begin,
+                                                          .on_reply = on_reply};
+
+/* ---- bytes ---- */
+
+int shoal__pipe_decode(shoal__pipe_t *pipe, const char *data, size_t bytes)
+{
+    int rc;
+
+    pipe->answered = 0;
+    shoal__flush_policy_read_begin(&pipe->flush, pipe->now_us);
+    rc = shoal__decoder_feed(pipe->decoder, data, bytes);
+    shoal__flush_policy_read_end(&pipe->flush, pipe->now_us);
+    shoal__stage_times_answered(&pipe->times, pipe->answered, pipe->now_us);
+    if (rc < 0 && pipe->fault == 0)
+        shoal__pipe_refuse(pipe, rc, shoal__decoder_error(pipe->decoder));
+    /* What begins before a command was written is no reply to it. */
+    if (pipe->fault == 0 && pipe->phase == SHOAL__PIPE_READY &&
+        pipe->ring.head == pipe->ring.sent &&
+        shoal__decoder_is_mid_reply(pipe->decoder))
+        shoal__pipe_refuse_unasked(pipe);
+    if (shoal__buffer_bytes(&pipe->log) == 0)
+        shoal__buffer_shrink(&pipe->log, LOG_BYTES_KEPT);
+    return pipe->fault;
+}
+
+int shoal__pipe_feed(shoal__pipe_t *pipe, const char *data, size_t bytes,
+                     uint64_t now_us)
+{
+    pipe->now_us = now_us;
+    pipe->is_warm = true;
+    pipe->heard_us = pipe->waiting_since_us = now_us;
+    pipe->greeting.heard_anything = true;
+    return shoal__pipe_is_strict(pipe) ? shoal__pipe_hold(pipe, data, bytes)
+                                       : shoal__pipe_decode(pipe, data, bytes);
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SHOAL_CORE_PIPE_PIPE_SHARED_H
+#define SHOAL_CORE_PIPE_PIPE_SHARED_H
+
+/* What all pipes of one loop share, so that a pipe that rests costs little: they run on one
+ * thread, one after the other. */
+
+#include "base/random.h"
+#include "core/fence/nonce.h"
+#include "core/pipe/stage_times.h"
+
+typedef struct shoal__pipe_shared {
+    shoal__random_t *random;      /* borrowed */
+    shoal__nonce_t nonce;         /* of fences */
+    shoal__latencies_t latencies; /* any thread reads */
+} shoal__pipe_shared_t;
+
+static inline void shoal__pipe_shared_init(shoal__pipe_shared_t *shared,
+                                           shoal__entropy_fn entropy,
+                                           shoal__random_t *random)
+{
+    *shared = (shoal__pipe_shared_t){.random = random};
+    shoal__nonce_init(&shared->nonce, entropy);
+}
+
+#endif

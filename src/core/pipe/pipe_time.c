@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: MIT */
+
+/* What a pipe does because time passes: deadlines, retries, PING, giving up a server that
+ * is silent or the wrong one. */
+
+#include "base/time_us.h"
+#include "core/pipe/pipe.h"
+#include <shoal/errors.h>
+#include <string.h>
+
+#define OFFLINE_DELAY_US 1000
+#define REST_AFTER_US 1000000
+
+static const char ping[] = "*1\r\n$4\r\nPING\r\n";
+
+static void push_ping(shoal__pipe_t *pipe)
+{
+    const size_t bytes = sizeof ping - 1;
+    char *at = shoal__pipe_reserve(pipe, bytes, 1);
+    shoal__request_t request = {.bytes = (uint32_t)bytes,
+                                .flags =
+                                    SHOAL__REQUEST_INTERNAL | SHOAL__REQUEST_URGENT,
+                                .command_class = SHOAL__CLASS_RO,
+                                .submitted_us = pipe->now_us,
+                                .deadline_us = SHOAL__NEVER_US};
+    if (!at)
+        return; /* the next tick tries again */
+    memcpy(at, ping, bytes);
+    shoal__pipe_push(pipe, &request);
+    shoal__stage_times_taken(&pipe->times, 1, pipe->now_us);
+}
+
+/* Does the server owe us something: a reply, or room for the rest of a command? */
+static bool is_waiting(const shoal__pipe_t *pipe)
+{
+    return pipe->phase == SHOAL__PIPE_READY &&
+           (pipe->ring.head != pipe->ring.sent || pipe->part_bytes > 0);
+}
+
+/* When the server has been silent for too long.  A command that blocks on the server may
+ * be silent up to its deadline. */
+static uint64_t silence_ends_us(const shoal__pipe_t *pipe)
+{
+    /* Replies that are held were given: the server is at what is behind them. */
+    uint64_t at = pipe->ring.head + pipe->held.replies;
+    const shoal__request_t *next = shoal__request_ring_at(&pipe->ring, at);
+    uint64_t end_us = shoal__time_after(pipe->waiting_since_us, pipe->config->stall_us);
+
+    if (at != pipe->ring.sent && next->command_class == SHOAL__CLASS_BLOCK &&
+        next->deadline_us > end_us)
+        return next->deadline_us;
+    return end_us;
+}
+
+static bool ping_is_due(const shoal__pipe_t *pipe)
+{
+    return pipe->config->ping_idle_us && pipe->phase == SHOAL__PIPE_READY &&
+           pipe->ring.head == pipe->ring.tail &&
+           shoal__time_since(pipe->heard_us, pipe->now_us) >=
+               pipe->config->ping_idle_us;
+}
+
+/* Ready, and with nothing to do: when it rests. */
+static uint64_t rest_us(const shoal__pipe_t *pipe)
+{
+    if (!pipe->is_warm || pipe->phase != SHOAL__PIPE_READY ||
+        pipe->ring.head != pipe->ring.tail || pipe->retries.count > 0)
+        return SHOAL__NEVER_US;
+    return shoal__time_after(pipe->heard_us, REST_AFTER_US);
+}
+
+/* Give back what an idle connection does not need. */
+static void rest(shoal__pipe_t *pipe)
+{
+    pipe->is_warm = false;
+    shoal__request_ring_rest(&pipe->ring);
+    shoal__stage_times_rest(&pipe->times);
+    shoal__decoder_rest(pipe->decoder);
+    shoal__buffer_shrink(&pipe->log, 0);
+    shoal__buffer_shrink(&pipe->held.bytes, 0);
+    shoal__buffer_shrink(&pipe->greeting.outgoing, 0);
+}
+
+int shoal__pipe_tick(shoal__pipe_t *pipe, uint64_t now_us)
+{
+    pipe->now_us = now_us;
+    shoal__pipe_expire(pipe);
+    shoal__pipe_take_retries(pipe);
+    if (ping_is_due(pipe))
+        push_ping(pipe);
+    if (now_us >= rest_us(pipe))
+        rest(pipe);
+    if (!shoal__pipe_fence_tick(pipe))
+        return pipe->fault;
+
+    if (is_waiting(pipe) && now_us >= silence_ends_us(pipe)) {
+        shoal__pipe_refuse(pipe, SHOAL_ECONN, "the server stopped answering");
+        return pipe->fault;
+    }
+    bool is_drained =
+        shoal__request_ring_inflight(&pipe->ring) == 0 && pipe->authorised_bytes == 0;
+    if (shoal__renewal_is_due(&pipe->renewal, is_drained, now_us)) {
+        shoal__pipe_refuse(pipe, SHOAL_ECONN,
+                           "renewed, because the server's role changed");
+        return pipe->fault;
+    }
+    return 0;
+}
+
+uint64_t shoal__pipe_next_wake_us(const shoal__pipe_t *pipe)
+{
+    uint64_t wake_us = shoal__pipe_retry_wake_us(pipe);
+
+    /* The bound outlives the last command. */
+    if (pipe->ring.head != pipe->ring.tail)
+        wake_us = shoal__time_min(wake_us, shoal__deadlines_next_us(&pipe->deadlines));
+
+    /* Commands that came while offline and are not to wait fail in the next tick.  Those
+     * that come from the callbacks of others wait a little: callers who try again at
+     * once must not spin. */
+    if (pipe->phase == SHOAL__PIPE_DOWN && pipe->is_offline &&
+        !pipe->config->queue_offline && pipe->ring.head != pipe->ring.tail)
+        return pipe->now_us + OFFLINE_DELAY_US;
+    if (pipe->phase != SHOAL__PIPE_READY)
+        return wake_us;
+    if (is_waiting(pipe))
+        wake_us = shoal__time_min(wake_us, silence_ends_us(pipe));
+    else if (pipe->config->ping_idle_us && pipe->ring.head == pipe->ring.tail)
+        wake_us = shoal__time_min(wake_us, pipe->heard_us + pipe->config->ping_idle_us);
+    wake_us = shoal__time_min(wake_us, rest_us(pipe));
+    wake_us = shoal__time_min(wake_us, shoal__pipe_fence_wake_us(pipe));
+    return shoal__time_min(wake_us, pipe->renewal.end_us);
+}

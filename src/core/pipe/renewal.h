@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SHOAL_CORE_RENEWAL_H
+#define SHOAL_CORE_RENEWAL_H
+
+/*
+ * Leaving a connection that works but leads to the wrong server, such as a primary that
+ * was demoted: it is drained, then given up.  A server that asks for it again and again
+ * gets no more than one renewal a second.  (I13)
+ */
+
+#include "base/time_us.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef struct shoal__renewal {
+    uint64_t end_us;  /* under way: drained or not, given up then; else NEVER */
+    uint64_t next_us; /* no other begins before */
+} shoal__renewal_t;
+
+void shoal__renewal_init(shoal__renewal_t *renewal);
+
+/* There is a reason to renew the connection: begin, unless one is under way or the last
+ * one was begun a short while ago. */
+void shoal__renewal_ask(shoal__renewal_t *renewal, uint64_t now_us);
+
+/* Under way: nothing more is sent. */
+static inline bool shoal__renewal_is_under_way(const shoal__renewal_t *renewal)
+{
+    return renewal->end_us != SHOAL__NEVER_US;
+}
+
+/* Is the connection to be given up?  is_drained: nothing is unanswered or about to leave. */
+bool shoal__renewal_is_due(const shoal__renewal_t *renewal, bool is_drained,
+                           uint64_t now_us);
+
+/* The connection is gone. */
+static inline void shoal__renewal_over(shoal__renewal_t *renewal)
+{
+    renewal->end_us = SHOAL__NEVER_US;
+}
+
+#endif

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SHOAL_CORE_RETRIES_H
+#define SHOAL_CORE_RETRIES_H
+
+/*
+ * Commands whose error reply proved that they were not executed (LOADING, READONLY ...),
+ * waiting to be sent again; for how long; and how many retries are allowed at all.
+ *
+ * The allowance is a bucket of tokens: a retry takes one, an answered command gives back
+ * a tenth, and only the upper half may be spent, so that a server in trouble gets at
+ * most a tenth more load.  (I13)
+ */
+
+#include "base/list.h"
+#include "base/random.h"
+#include "core/request.h"
+#include <stdbool.h>
+#include <stddef.h>
+
+typedef struct shoal__retry {
+    shoal__list_t node;
+    uint64_t due_us;
+    shoal__request_t request;
+    char bytes[]; /* request.bytes of them: the encoded command */
+} shoal__retry_t;
+
+typedef struct shoal__retries {
+    shoal__list_t waiting;
+    size_t count;
+    size_t bytes;       /* of all waiting commands */
+    unsigned tokens_10; /* tenths of a token */
+} shoal__retries_t;
+
+void shoal__retries_init(shoal__retries_t *retries);
+void shoal__retries_release(shoal__retries_t *retries);
+
+/* Is another retry allowed? */
+bool shoal__retries_allowed(const shoal__retries_t *retries);
+/* One retry was made. */
+void shoal__retries_spend(shoal__retries_t *retries);
+/* A command was answered. */
+static inline void shoal__retries_earn(shoal__retries_t *retries)
+{
+    if (retries->tokens_10 < 100)
+        retries->tokens_10++;
+}
+
+/* How long a command waits that was sent `attempts` times before: with full jitter, so
+ * that those that one server turned away do not return together. */
+uint64_t shoal__retries_delay_us(unsigned attempts, shoal__random_t *random);
+
+/* Keep a command until due_us.  0 or SHOAL_ENOMEM. */
+int shoal__retries_add(shoal__retries_t *retries, const shoal__request_t *request,
+                       const char *bytes, uint64_t due_us);
+
+/* Take out a command that is due, the earliest first; NULL if there is none.
+ * The caller frees it with shoal__free(). */
+shoal__retry_t *shoal__retries_take_due(shoal__retries_t *retries, uint64_t now_us);
+/* Take out any one whose deadline has passed; NULL if there is none. */
+shoal__retry_t *shoal__retries_take_expired(shoal__retries_t *retries, uint64_t now_us);
+/* Take out the one with this ticket; NULL if there is none. */
+shoal__retry_t *shoal__retries_take_ticket(shoal__retries_t *retries, uint64_t ticket);
+/* Take out any one; NULL if there is none. */
+shoal__retry_t *shoal__retries_take_any(shoal__retries_t *retries);
+
+/* When the next expires or, if any may be sent, is due; SHOAL__NEVER_US if there is
+ * none. */
+uint64_t shoal__retries_next_us(const shoal__retries_t *retries, bool may_send);
+
+#endif

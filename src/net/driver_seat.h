@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SHOAL_NET_DRIVER_SEAT_H
+#define SHOAL_NET_DRIVER_SEAT_H
+
+/*
+ * The seat of the thread that runs a client's loop, and the one lock between that thread
+ * and all others.  core/driver_token.c says which thread may sit here; this file keeps the
+ * token, wakes a driver that sleeps in the poll, and lets the background thread nap.
+ *
+ * The lock also guards the mailbox and the gate.  It is a leaf: no callback runs under it.
+ * (I10)
+ *
+ * Guarantee: what was left before an unlock is seen by the loop without another push.
+ * (I11)  The driver announces its sleep under the lock, and a thread that pokes the seat
+ * after that wakes it.
+ */
+
+#include "base/counter.h"
+#include "core/driver_token.h"
+#include "net/notifier.h"
+#include <stdbool.h>
+#include <uv.h>
+
+typedef struct shoal__driver_seat {
+    uv_mutex_t lock;
+    uv_cond_t called; /* the background thread is to look at the token */
+    shoal__driver_token_t token;
+    _Atomic bool is_parked;      /* as the token says, for a look without the lock */
+    uint64_t nap_until_us;       /* when the background thread's nap ends by itself */
+    uintptr_t last_thread;       /* the thread that drove last; 0: none */
+    bool is_asleep;              /* the driver sleeps in the poll, or is about to */
+    bool is_signal_due;          /* set under the lock, acted on by the unlock */
+    _Atomic unsigned signalling; /* threads that are about to wake the driver */
+    shoal__counter_t wakeups;    /* of the loop, by other threads */
+    shoal__counter_t handovers;  /* times another thread than before began to drive */
+    const shoal__notifier_t *notifier; /* the loop's */
+} shoal__driver_seat_t;
+
+/* 0 or SHOAL_ESYSTEM. */
+int shoal__driver_seat_init(shoal__driver_seat_t *seat,
+                            const shoal__notifier_t *notifier);
+void shoal__driver_seat_release(shoal__driver_seat_t *seat);
+
+void shoal__driver_seat_lock(shoal__driver_seat_t *seat);
+/* Also wakes the driver, if it was poked while it slept. */
+void shoal__driver_seat_unlock(shoal__driver_seat_t *seat);
+
+/* Something was left for the loop: whoever is to see it is woken. */
+void shoal__driver_seat_poke_locked(shoal__driver_seat_t *seat);
+
+/* Something happened to the driver: step the token, and wake the background thread if it
+ * is to drive. */
+shoal__driver_verdict_t shoal__driver_seat_step_locked(shoal__driver_seat_t *seat,
+                                                       shoal__driver_event_t event,
+                                                       bool is_quiet);
+/* The calling thread drives from now on. */
+void shoal__driver_seat_taken_locked(shoal__driver_seat_t *seat);
+
+/* Wake the background thread from its nap. */
+void shoal__driver_seat_call_locked(shoal__driver_seat_t *seat);
+/* The background thread sleeps until it is called, until_us at most. */
+void shoal__driver_seat_nap_locked(shoal__driver_seat_t *seat, uint64_t until_us);
+
+/* Is no thread on its way out any more, that still looks at the notifier? */
+bool shoal__driver_seat_is_quiet(const shoal__driver_seat_t *seat);
+
+#endif

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT */
+#include "net/gate.h"
+
+#include "base/time_us.h"
+#include "net/clock.h"
+#include <assert.h>
+#include <sched.h>
+#include <shoal/errors.h>
+
+/* libuv counts in nanoseconds: longer waits are cut, and begun again by the caller. */
+#define WAIT_US_MAX UINT64_C(3600000000)
+
+int shoal__gate_init(shoal__gate_t *gate, shoal__driver_seat_t *seat)
+{
+    *gate = (shoal__gate_t){.seat = seat};
+    return uv_cond_init(&gate->changed) < 0 ? SHOAL_ESYSTEM : 0;
+}
+
+void shoal__gate_release(shoal__gate_t *gate)
+{
+    uv_cond_destroy(&gate->changed);
+}
+
+void shoal__gate_tell_locked(shoal__gate_t *gate)
+{
+    if (gate->waiting)
+        uv_cond_broadcast(&gate->changed);
+}
+
+void shoal__gate_close_locked(shoal__gate_t *gate, uint64_t drain_us)
+{
+    assert(!gate->is_closed);
+    gate->is_closed = true;
+    gate->is_close_wanted = true;
+    gate->drain_us = drain_us;
+    shoal__gate_tell_locked(gate);
+    shoal__driver_seat_poke_locked(gate->seat);
+}
+
+bool shoal__gate_wait_locked(shoal__gate_t *gate, uint64_t until_us)
+{
+    uint64_t left_us = shoal__time_since(shoal__clock_us(), until_us);
+
+    if (left_us == 0)
+        return false;
+    gate->waiting++;
+    if (until_us == SHOAL__NEVER_US)
+        uv_cond_wait(&gate->changed, &gate->seat->lock);
+    else
+        uv_cond_timedwait(&gate->changed, &gate->seat->lock,
+                          shoal__time_min(left_us, WAIT_US_MAX) * 1000);
+    gate->waiting--;
+    return true;
+}
+
+void shoal__gate_quiesce(shoal__gate_t *gate, const shoal__parking_t *parking)
+{
+    bool is_quiet = false;
+
+    while (!is_quiet) {
+        shoal__driver_seat_lock(gate->seat);
+        is_quiet = gate->waiting == 0 && shoal__parking_is_empty(parking);
+        shoal__gate_tell_locked(gate);
+        shoal__driver_seat_unlock(gate->seat);
+        is_quiet = is_quiet && shoal__driver_seat_is_quiet(gate->seat);
+        if (!is_quiet)
+            sched_yield();
+    }
+}

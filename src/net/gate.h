@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SHOAL_NET_GATE_H
+#define SHOAL_NET_GATE_H
+
+/*
+ * The gate that commands pass on their way in: open, or closed for good; and the threads
+ * that wait in front of it, for room or for the connection to be ready.
+ *
+ * The driver seat's lock guards it.
+ */
+
+#include "net/driver_seat.h"
+#include "net/parker.h"
+#include <stdbool.h>
+
+typedef struct shoal__gate {
+    shoal__driver_seat_t *seat; /* borrowed */
+    uv_cond_t changed;          /* room was made, or the state below changed */
+    unsigned waiting;           /* threads in shoal__gate_wait_locked */
+    _Atomic bool is_closed;     /* no more commands are taken in */
+    bool is_close_wanted;       /* the loop is to settle what is left, and end */
+    uint64_t drain_us;          /* with is_close_wanted: time for what is outstanding */
+    bool is_ready;              /* commands flow */
+    int last_status;            /* of the last failed attempt to connect; 0: none, or an
+                                   attempt worked since */
+} shoal__gate_t;
+
+/* 0 or SHOAL_ESYSTEM. */
+int shoal__gate_init(shoal__gate_t *gate, shoal__driver_seat_t *seat);
+void shoal__gate_release(shoal__gate_t *gate);
+
+static inline bool shoal__gate_is_closed(const shoal__gate_t *gate)
+{
+    return atomic_load_explicit(&gate->is_closed, memory_order_relaxed);
+}
+
+/* The state changed, or room was made: the threads that wait look again. */
+void shoal__gate_tell_locked(shoal__gate_t *gate);
+
+/* Close it, which it is not yet, and ask the loop to end. */
+void shoal__gate_close_locked(shoal__gate_t *gate, uint64_t drain_us);
+
+/* Block until shoal__gate_tell_locked(), or for a while; false, at once, if until_us is
+ * over. */
+bool shoal__gate_wait_locked(shoal__gate_t *gate, uint64_t until_us);
+
+/* No thread comes any more: wait until those that are on their way out have left the gate,
+ * the parking and the seat, so that their memory can go. */
+void shoal__gate_quiesce(shoal__gate_t *gate, const shoal__parking_t *parking);
+
+#endif

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: MIT */
+#include "net/mailbox.h"
+
+#include "base/alloc.h"
+#include "base/time_us.h"
+#include <shoal/errors.h>
+
+void shoal__mailbox_init(shoal__mailbox_t *mailbox, shoal__driver_seat_t *seat)
+{
+    *mailbox = (shoal__mailbox_t){.seat = seat};
+    shoal__buffer_init(&mailbox->side.bytes);
+}
+
+void shoal__mailbox_side_release(shoal__mailbox_side_t *side)
+{
+    shoal__free(side->requests);
+    shoal__free(side->cancels);
+    shoal__buffer_release(&side->bytes);
+    *side = (shoal__mailbox_side_t){0};
+}
+
+void shoal__mailbox_release(shoal__mailbox_t *mailbox)
+{
+    shoal__mailbox_side_release(&mailbox->side);
+}
+
+/* Make room for `count` items; false: no memory. */
+static bool grow(void **items, size_t *capacity, size_t count, size_t item_bytes)
+{
+    size_t grown = *capacity ? *capacity : 64;
+    void *memory;
+
+    if (count <= *capacity)
+        return true;
+    while (grown < count)
+        grown *= 2;
+    memory = shoal__realloc(*items, grown * item_bytes);
+    if (!memory)
+        return false;
+    *items = memory;
+    *capacity = grown;
+    return true;
+}
+
+char *shoal__mailbox_reserve_locked(shoal__mailbox_t *mailbox, size_t bytes,
+                                    size_t count)
+{
+    shoal__mailbox_side_t *side = &mailbox->side;
+    void *requests = side->requests;
+
+    if (!grow(&requests, &side->capacity, side->count + count, sizeof *side->requests))
+        return NULL;
+    side->requests = requests;
+    return shoal__buffer_reserve(&side->bytes, bytes);
+}
+
+void shoal__mailbox_sleep_locked(shoal__mailbox_t *mailbox, uint64_t wake_us,
+                                 uint64_t wake_after)
+{
+    mailbox->seat->is_asleep = true;
+    mailbox->wake_us = wake_us;
+    /* A loop that never wakes by itself holds nothing back. */
+    mailbox->wake_after = wake_us == SHOAL__NEVER_US ? 1 : wake_after;
+}
+
+/* May this command wait until the loop wakes by itself? */
+static bool may_wait_locked(shoal__mailbox_t *mailbox, const shoal__request_t *request)
+{
+    if (!mailbox->seat->is_asleep || mailbox->wake_after <= 1 ||
+        (request->flags & SHOAL__REQUEST_URGENT) ||
+        request->command_class == SHOAL__CLASS_BLOCK ||
+        request->deadline_us < mailbox->wake_us)
+        return false;
+    mailbox->wake_after--;
+    return true;
+}
+
+void shoal__mailbox_push_locked(shoal__mailbox_t *mailbox,
+                                const shoal__request_t *request)
+{
+    shoal__mailbox_side_t *side = &mailbox->side;
+
+    side->requests[side->count++] = *request;
+    shoal__buffer_commit(&side->bytes, request->bytes);
+    shoal__counter_set(&mailbox->queued_now, side->count);
+    shoal__counter_set(&mailbox->bytes_now, shoal__buffer_bytes(&side->bytes));
+    if (!may_wait_locked(mailbox, request))
+        shoal__driver_seat_poke_locked(mailbox->seat);
+}
+
+int shoal__mailbox_cancel_locked(shoal__mailbox_t *mailbox, uint64_t ticket)
+{
+    shoal__mailbox_side_t *side = &mailbox->side;
+    void *cancels = side->cancels;
+
+    if (!grow(&cancels, &side->cancels_capacity, side->cancels_count + 1,
+              sizeof *side->cancels))
+        return SHOAL_ENOMEM;
+    side->cancels = cancels;
+    side->cancels[side->cancels_count++] = ticket;
+    shoal__driver_seat_poke_locked(mailbox->seat);
+    return 0;
+}
+
+void shoal__mailbox_swap_locked(shoal__mailbox_t *mailbox, shoal__mailbox_side_t *taken)
+{
+    shoal__mailbox_side_t filled = mailbox->side;
+
+    mailbox->side = *taken;
+    *taken = filled;
+    shoal__counter_set(&mailbox->queued_now, 0);
+    shoal__counter_set(&mailbox->bytes_now, 0);
+}

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SHOAL_NET_MAILBOX_H
+#define SHOAL_NET_MAILBOX_H
+
+/*
+ * Many threads -> the loop: commands and cancels, under the driver seat's lock.
+ *
+ * Two sides swap: threads fill one while the loop works through the other, so that in
+ * steady state nothing is allocated.  A thread wakes the loop only if the loop said that
+ * it is about to sleep, so a batch costs one wake-up.  A loop that holds commands back
+ * says when it wakes by itself, and how many commands are worth waking it sooner.
+ *
+ * Guarantee: an urgent command, and one that would be overdue when the loop wakes by
+ * itself, wakes the loop at once.
+ */
+
+#include "base/buffer.h"
+#include "base/counter.h"
+#include "core/request.h"
+#include "net/driver_seat.h"
+#include <stdbool.h>
+
+/* What threads left for one turn of the loop. */
+typedef struct shoal__mailbox_side {
+    shoal__request_t *requests;
+    size_t count, capacity;
+    shoal__buffer_t bytes; /* of the requests, in their order */
+    uint64_t *cancels;     /* tickets */
+    size_t cancels_count, cancels_capacity;
+} shoal__mailbox_side_t;
+
+typedef struct shoal__mailbox {
+    shoal__driver_seat_t *seat; /* borrowed: its lock guards the mailbox */
+    shoal__mailbox_side_t side; /* that threads fill */
+    uint64_t tickets;           /* given out */
+    uint64_t wake_us;           /* while the loop sleeps: when it wakes by itself */
+    uint64_t wake_after;        /* while it sleeps: so many pushes wake it sooner */
+    shoal__counter_t queued_now, bytes_now; /* of `side`, for the loop to read */
+} shoal__mailbox_t;
+
+void shoal__mailbox_init(shoal__mailbox_t *mailbox, shoal__driver_seat_t *seat);
+void shoal__mailbox_release(shoal__mailbox_t *mailbox);
+void shoal__mailbox_side_release(shoal__mailbox_side_t *side);
+
+/* Is nothing there for the loop? */
+static inline bool shoal__mailbox_is_empty_locked(const shoal__mailbox_t *mailbox)
+{
+    return mailbox->side.count == 0 && mailbox->side.cancels_count == 0;
+}
+
+/* The loop goes to sleep.  It wakes when `wake_after` commands were pushed (1 at least),
+ * or anything else was left, or a command whose deadline is before wake_us; and by itself
+ * in time for later deadlines. */
+void shoal__mailbox_sleep_locked(shoal__mailbox_t *mailbox, uint64_t wake_us,
+                                 uint64_t wake_after);
+
+/* Room for the bytes of `count` commands; NULL: no memory, nothing changed. */
+char *shoal__mailbox_reserve_locked(shoal__mailbox_t *mailbox, size_t bytes,
+                                    size_t count);
+/* Their bytes were written there: push each of them, in order. */
+void shoal__mailbox_push_locked(shoal__mailbox_t *mailbox,
+                                const shoal__request_t *request);
+/* 0 or SHOAL_ENOMEM. */
+int shoal__mailbox_cancel_locked(shoal__mailbox_t *mailbox, uint64_t ticket);
+
+/* The loop swaps the sides.  `taken` must be empty and becomes what threads have left. */
+void shoal__mailbox_swap_locked(shoal__mailbox_t *mailbox,
+                                shoal__mailbox_side_t *taken);
+
+#endif

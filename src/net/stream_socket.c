@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: MIT */
+#include "net/stream.h"
+
+#include "base/alloc.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#ifndef MSG_NOSIGNAL
+#define MSG_NOSIGNAL 0 /* SO_NOSIGPIPE takes its place below */
+#endif
+
+#define KEEPALIVE_IDLE_S 15
+#define KEEPALIVE_INTERVAL_S 5
+#define KEEPALIVE_PROBES 3
+#define UNACKED_MS_MAX 10000
+
+typedef struct socket_stream {
+    shoal__stream_t stream; /* first: what the owner holds */
+    uv_poll_t poll;
+    int fd;
+    bool is_connected;
+    shoal__stream_hooks_t hooks;
+    void *owner; /* NULL: closed, no hook may run */
+} socket_stream_t;
+
+static socket_stream_t *of(shoal__stream_t *stream)
+{
+    return (socket_stream_t *)stream;
+}
+
+static void on_events(uv_poll_t *handle, int status, int events);
+
+static void watch(socket_stream_t *stream, int events)
+{
+    uv_poll_start(&stream->poll, events, on_events);
+}
+
+static void finish_connect(socket_stream_t *stream)
+{
+    int error = 0;
+    socklen_t bytes = sizeof error;
+
+    if (getsockopt(stream->fd, SOL_SOCKET, SO_ERROR, &error, &bytes) < 0)
+        error = errno;
+    if (error == 0) {
+        stream->is_connected = true;
+        watch(stream, UV_READABLE);
+    } else {
+        uv_poll_stop(&stream->poll);
+    }
+    stream->hooks.on_connected(stream->owner, error);
+}
+
+static void on_events(uv_poll_t *handle, int status, int events)
+{
+    socket_stream_t *stream = handle->data;
+
+    if (!stream->owner)
+        return;
+    if (!stream->is_connected) {
+        finish_connect(stream);
+        return;
+    }
+    /* An error shows itself in a read, behind the bytes that came before it; libuv has
+     * stopped watching. */
+    if (status < 0) {
+        watch(stream, UV_READABLE);
+        events = UV_READABLE;
+    }
+    if (events & UV_WRITABLE) {
+        watch(stream, UV_READABLE);
+        stream->hooks.on_writable(stream->owner);
+    }
+    if ((events & UV_READABLE) && stream->owner)
+        stream->hooks.on_readable(stream->owner);
+}
+
+static void set_int(int fd, int level, int name, int value)
+{
+    /* Each is an improvement, none is a need. */
+    (void)setsockopt(fd, level, name, &value, sizeof value);
+}
+
+static void tune(int fd, int family)
+{
+#ifdef SO_NOSIGPIPE
+    set_int(fd, SOL_SOCKET, SO_NOSIGPIPE, 1);
+#endif
+    if (family == AF_UNIX)
+        return;
+    set_int(fd, IPPROTO_TCP, TCP_NODELAY, 1);
+    set_int(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
+#ifdef TCP_KEEPIDLE
+    set_int(fd, IPPROTO_TCP, TCP_KEEPIDLE, KEEPALIVE_IDLE_S);
+    set_int(fd, IPPROTO_TCP, TCP_KEEPINTVL, KEEPALIVE_INTERVAL_S);
+    set_int(fd, IPPROTO_TCP, TCP_KEEPCNT, KEEPALIVE_PROBES);
+#endif
+#ifdef TCP_USER_TIMEOUT
+    set_int(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, UNACKED_MS_MAX);
+#endif
+}
+
+static int new_socket(int family)
+{
+#ifdef SOCK_NONBLOCK
+    return socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+#else
+    int fd = socket(family, SOCK_STREAM, 0);
+    if (fd >= 0) {
+        fcntl(fd, F_SETFD, FD_CLOEXEC);
+        fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
+    }
+    return fd;
+#endif
+}
+
+/* 0, or an errno; the descriptor stays with the stream. */
+static int begin_connect(socket_stream_t *stream, const shoal__address_t *address)
+{
+    stream->fd = new_socket(address->at.ss_family);
+    if (stream->fd < 0)
+        return errno;
+    tune(stream->fd, address->at.ss_family);
+    /* Interrupted, it goes on by itself; calling again would fail with EALREADY. */
+    if (connect(stream->fd, (const struct sockaddr *)&address->at, address->bytes) <
+            0 &&
+        errno != EINPROGRESS && errno != EINTR)
+        return errno;
+    return 0;
+}
+
+static shoal__stream_t *open_socket(const shoal__stream_kind_t *kind,
+                                    const shoal__stream_request_t *request,
+                                    int *ret_error)
+{
+    socket_stream_t *stream = shoal__calloc(1, sizeof *stream);
+
+    if (!stream) {
+        *ret_error = ENOMEM;
+        return NULL;
+    }
+    stream->stream.kind = kind;
+    stream->hooks = *request->hooks;
+    stream->owner = request->owner;
+    *ret_error = begin_connect(stream, request->address);
+    if (*ret_error == 0)
+        *ret_error = -uv_poll_init(request->loop, &stream->poll, stream->fd);
+    if (*ret_error == 0) {
+        stream->poll.data = stream;
+        /* Also when it is connected already: the hook must not run from in here. */
+        watch(stream, UV_WRITABLE);
+        return &stream->stream;
+    }
+    if (stream->fd >= 0)
+        close(stream->fd);
+    shoal__free(stream);
+    return NULL;
+}
+
+static ptrdiff_t write_socket(shoal__stream_t *stream, const char *data, size_t bytes)
+{
+    ssize_t sent;
+
+    do
+        sent = send(of(stream)->fd, data, bytes, MSG_NOSIGNAL);
+    while (sent < 0 && errno == EINTR);
+    if (sent >= 0)
+        return sent;
+    return errno == EWOULDBLOCK ? -EAGAIN : -errno;
+}
+
+static ptrdiff_t read_socket(shoal__stream_t *stream, char *room, size_t bytes,
+                             bool *ret_is_dry)
+{
+    ssize_t got;
+
+    /* What it leaves in the kernel the loop tells of. */
+    *ret_is_dry = true;
+    do
+        got = recv(of(stream)->fd, room, bytes, 0);
+    while (got < 0 && errno == EINTR);
+    if (got >= 0)
+        return got;
+    return errno == EWOULDBLOCK ? -EAGAIN : -errno;
+}
+
+static void want_write(shoal__stream_t *stream)
+{
+    /* Reading goes on: a server that is blocked on writing to us would never read. */
+    watch(of(stream), UV_READABLE | UV_WRITABLE);
+}
+
+static const char *error_text(const shoal__stream_t *stream, int error)
+{
+    (void)stream;
+    return strerror(abs(error));
+}
+
+static void on_closed(uv_handle_t *handle)
+{
+    shoal__free(handle->data);
+}
+
+static void close_socket(shoal__stream_t *stream)
+{
+    of(stream)->owner = NULL;
+    /* In this order: libuv takes the descriptor out of its set by number. */
+    uv_close((uv_handle_t *)&of(stream)->poll, on_closed);
+    close(of(stream)->fd);
+}
+
+static void forget_socket(shoal__stream_t *stream)
+{
+    close(of(stream)->fd);
+    shoal__free(stream);
+}
+
+const shoal__stream_kind_t shoal__stream_socket = {
+    .open = open_socket,
+    .write = write_socket,
+    .read = read_socket,
+    .want_write = want_write,
+    .error_text = error_text,
+    .close = close_socket,
+    .forget = forget_socket,
+};

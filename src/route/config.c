@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT */
+#include "route/config.h"
+
+#include "net/waker.h"
+#include <stdio.h>
+#include <string.h>
+
+#define FLUSH_BYTES_MAX 65536
+#define FLUSH_COMMANDS_MAX 4096
+
+static shoal__pipe_config_t read_pipe_config(const shoal_options_t *options)
+{
+    return (shoal__pipe_config_t){
+        .flush = {.mode = options->flush_mode,
+                  .pause_us = options->flush_pause_us,
+                  .bytes_max = FLUSH_BYTES_MAX,
+                  .commands_max = FLUSH_COMMANDS_MAX,
+                  .has_fine_waker = shoal__waker_is_descriptor()},
+        .reply = {.bytes_max = options->reply_bytes_max,
+                  .elements_max = options->reply_elements_max,
+                  .depth_max = options->reply_depth_max},
+        .greeting = {.protocol = options->protocol,
+                     .database = options->database,
+                     .client_name = options->client_name,
+                     .integrity = options->integrity,
+                     .is_settling = options->is_settling},
+        .inflight_max = options->inflight_max,
+        .stall_us = options->stall_timeout_us,
+        .ping_idle_us = options->ping_idle_us,
+        .attempts_max = (unsigned)options->attempts_max,
+        .queue_offline = options->offline_mode == SHOAL_OFFLINE_QUEUE,
+    };
+}
+
+void shoal__config_read(const shoal_options_t *options,
+                        shoal__conn_config_t *ret_config)
+{
+    *ret_config = (shoal__conn_config_t){
+        .stream = &shoal__stream_socket,
+        .connect_us = options->connect_timeout_us,
+        .handshake_us = options->handshake_timeout_us,
+        .backoff_base_us = options->backoff_base_us,
+        .backoff_us_max = options->backoff_max_us,
+        .pipe = read_pipe_config(options),
+    };
+}
+
+void shoal__target_read(const shoal_options_t *options,
+                        char name[SHOAL__TARGET_NAME_BYTES],
+                        shoal__target_t *ret_target)
+{
+    if (options->unix_path)
+        snprintf(name, SHOAL__TARGET_NAME_BYTES, "%s", options->unix_path);
+    else if (strchr(options->host, ':')) /* as in a URL: which colon is the port's? */
+        snprintf(name, SHOAL__TARGET_NAME_BYTES, "[%s]:%d", options->host,
+                 options->port);
+    else
+        snprintf(name, SHOAL__TARGET_NAME_BYTES, "%s:%d", options->host, options->port);
+    *ret_target = (shoal__target_t){
+        .name = name,
+        .host = options->unix_path ? NULL : options->host,
+        .port = options->port,
+        .unix_path = options->unix_path,
+        .user = options->user,
+        .password = options->password,
+    };
+}

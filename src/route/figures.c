@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT */
+#include "route/figures.h"
+
+static void read_all(uint64_t *to, const shoal__counter_t *from, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        to[i] = shoal__counter_get(&from[i]);
+}
+
+static void read_pipe(shoal_stats_t *to, const shoal__pipe_t *pipe)
+{
+    const shoal__pipe_stats_t *from = &pipe->stats;
+
+    to->completed = shoal__counter_get(&from->completed);
+    to->replies = shoal__counter_get(&from->replies);
+    to->error_replies = shoal__counter_get(&from->error_replies);
+    to->timeouts = shoal__counter_get(&from->timeouts);
+    to->cancels = shoal__counter_get(&from->cancels);
+    to->failures = shoal__counter_get(&from->failures);
+    to->retries = shoal__counter_get(&from->retries);
+    to->zombies_dropped = shoal__counter_get(&from->zombies_dropped);
+    to->pushes = shoal__counter_get(&from->pushes);
+    to->flushes = shoal__counter_get(&from->flushes);
+    to->fences = shoal__counter_get(&from->fences);
+    to->fences_unclear = shoal__counter_get(&from->fences_unclear);
+    to->settled = shoal__counter_get(&from->settled);
+    to->unsettled = shoal__counter_get(&from->unsettled);
+    to->queued_now = shoal__counter_get(&from->queued_now);
+    to->inflight_now = shoal__counter_get(&from->inflight_now);
+    to->bytes_now = shoal__counter_get(&from->bytes_now);
+    read_all(to->batch_histogram, from->batch_histogram, SHOAL_STATS_BATCH_BUCKETS);
+    read_all(to->flush_reasons, from->flush_reasons, SHOAL_FLUSH_REASONS);
+    to->holds = shoal__counter_get(&from->holds);
+    to->probes = shoal__counter_get(&from->probes);
+    to->trials = shoal__counter_get(&from->trials);
+    to->callers_now = shoal__counter_get(&from->callers_now);
+    to->is_open_now = shoal__counter_get(&from->is_open_now);
+    to->gap_ns_now = shoal__counter_get(&from->gap_ns_now);
+    to->rtt_us_now = shoal__counter_get(&from->rtt_us_now);
+    to->late_us_now = shoal__counter_get(&from->late_us_now);
+}
+
+static void read_conn(shoal_stats_t *to, const shoal__conn_stats_t *from)
+{
+    to->writes = shoal__counter_get(&from->writes);
+    to->reads = shoal__counter_get(&from->reads);
+    to->bytes_out = shoal__counter_get(&from->bytes_out);
+    to->bytes_in = shoal__counter_get(&from->bytes_in);
+    to->connects = shoal__counter_get(&from->connects);
+    to->losses = shoal__counter_get(&from->losses);
+    to->desyncs = shoal__counter_get(&from->desyncs);
+}
+
+void shoal__figures_read(const shoal__conn_t *conn, shoal_stats_t *to)
+{
+    read_pipe(to, &conn->pipe);
+    read_conn(to, &conn->stats);
+}
+
+void shoal__figures_read_shared(const shoal__conn_set_t *set, shoal_stats_t *to)
+{
+    for (size_t stage = 0; stage < SHOAL_STAGES; stage++)
+        read_all(to->latency[stage], set->shared.latencies.of[stage],
+                 SHOAL_STATS_LATENCY_BUCKETS);
+}

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SHOAL_ROUTE_ROUTE_H
+#define SHOAL_ROUTE_ROUTE_H
+
+/*
+ * Which connection takes a command?  A route answers, and owns the connections.
+ *
+ * It is a table of functions, chosen when the client is opened: above this header nothing
+ * names a connection or a pipe.  A new topology is a new table.
+ *
+ * Threads: the loop thread, unless a function says otherwise.
+ */
+
+#include "core/account.h"
+#include "core/event.h"
+#include "core/options.h"
+#include "core/request.h"
+#include "core/result.h"
+#include "net/loop.h"
+#include "net/mailbox.h"
+#include <shoal/stats.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct shoal__route shoal__route_t;
+
+/* What a route tells its client. */
+typedef struct shoal__route_hooks {
+    /* A command got its result.  Both die with the call. */
+    void (*on_result)(void *owner, const shoal__request_t *request,
+                      const shoal_result_t *result);
+    /* Something happened to a connection.  The event dies with the call. */
+    void (*on_event)(void *owner, const shoal_event_t *event);
+    /* Bytes of a server were read at now_us; the results in them follow, and after them
+     * on_delivered. */
+    void (*on_reading)(void *owner, uint64_t now_us);
+    /* The results of one read, or of a loss, were delivered. */
+    void (*on_delivered)(void *owner);
+} shoal__route_hooks_t;
+
+/* The state of a route as its client sees it. */
+typedef struct shoal__route_view {
+    bool is_ready; /* a command that is placed now can leave now; waiting for
+                              readiness ends when this is true after an event */
+    bool is_idle;  /* nothing is outstanding, and no connection is renewed */
+    uint64_t
+        wake_after;  /* so many more commands are worth an earlier turn; 1 at least */
+    uint64_t rtt_us; /* a round trip; 0: not known */
+} shoal__route_view_t;
+
+/* Receives one connection's figures.  `stats` holds that connection's share: fields that
+ * are the client's, or that connections have together, are 0.  The text dies with the
+ * call. */
+typedef void (*shoal__route_visit_fn)(void *data, uint64_t connection,
+                                      const char *server, const shoal_stats_t *stats);
+
+typedef struct shoal__route_ops {
+    /* Dial.  From now on `turn` is called once per loop iteration. */
+    void (*open)(shoal__route_t *route, shoal__loop_t *loop);
+
+    /* Commands of the loop thread, without a copy.  Reserve room for `count` of them, of
+     * `bytes` encoded bytes in all: ret_bytes is where the bytes go, the request returned is
+     * the first one's (NULL: no memory, nothing changed).  Fill the request, write its
+     * bytes, and push it: that returns the next one's. */
+    shoal__request_t *(*reserve)(shoal__route_t *route, size_t bytes, size_t count,
+                                 char **ret_bytes);
+    shoal__request_t *(*push)(shoal__route_t *route);
+    /* Commands of other threads: take all of them in order, or none (false: no memory).
+     * The route counts what each waited until now as SHOAL_STAGE_QUEUED; commands that were
+     * pushed waited for nothing. */
+    bool (*place)(shoal__route_t *route, const shoal__mailbox_side_t *side,
+                  uint64_t now_us);
+
+    /* What is due: time-outs, retries, writing.  Returns when to be called again. */
+    uint64_t (*turn)(shoal__route_t *route, uint64_t now_us);
+    /* Take in everything that has arrived.  For a client that did not poll for a while and
+     * is about to write: what nobody asked for must not meet the command to come. */
+    void (*read_ahead)(shoal__route_t *route);
+    /* Give up one command; false if it is not outstanding. */
+    bool (*cancel)(shoal__route_t *route, uint64_t ticket, uint64_t now_us);
+
+    void (*view)(const shoal__route_t *route, shoal__route_view_t *ret_view);
+    /* When a turn is due if nothing but time passes. */
+    uint64_t (*next_wake_us)(const shoal__route_t *route);
+    /* Bring route->account up to date: it then counts exactly what was pushed and placed
+     * and has no result yet, wherever it is, also in the middle of a turn.  The client
+     * forgets its own count of what entered. */
+    void (*publish)(shoal__route_t *route);
+    /* The figures that the connections have together: the latencies.  Any thread: what
+     * these two functions walk stays until `free`, and so do the figures of a connection
+     * that is gone. */
+    void (*shared_figures)(const shoal__route_t *route, shoal_stats_t *ret_stats);
+    /* Visit the figures of every connection. */
+    void (*each)(const shoal__route_t *route, shoal__route_visit_fn visit, void *data);
+
+    /* Settle what is outstanding with SHOAL_ESHUTDOWN, and hang up. */
+    void (*shut)(shoal__route_t *route, uint64_t now_us);
+    /* In the child of a fork: drop the descriptors, call nobody. */
+    void (*forget)(shoal__route_t *route);
+    /* After shut, or before open. */
+    void (*free)(shoal__route_t *route);
+} shoal__route_ops_t;
+
+struct shoal__route {
+    const shoal__route_ops_t *ops;
+    shoal__account_t account; /* of all connections; any thread reads */
+};
+
+/* How a client gets its route.  `options` is borrowed until the route is freed; `owner` is
+ * that of the hooks.  0 or SHOAL_E*; *ret_route is untouched on failure. */
+typedef int (*shoal__route_new_fn)(const shoal_options_t *options, uint64_t seed,
+                                   const shoal__route_hooks_t *hooks, void *owner,
+                                   shoal__route_t **ret_route);
+
+#endif

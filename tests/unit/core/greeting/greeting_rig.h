@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef TESTS_UNIT_CORE_GREETING_RIG_H
+#define TESTS_UNIT_CORE_GREETING_RIG_H
+
+/* Replies by hand, and what a greeting says as words.  Included after <cmocka.h>. */
+
+#include "core/greeting/greeting.h"
+#include "resp/reply.h"
+#include <shoal/errors.h>
+#include <stdio.h>
+#include <string.h>
+
+#define MORE SHOAL__GREETING_MORE
+#define DONE SHOAL__GREETING_DONE
+#define FAILED SHOAL__GREETING_FAILED
+#define FULL SHOAL__GREETING_FULL
+#define BARE SHOAL__GREETING_BARE
+
+#define SECRET "s3cret-p4ssword"
+#define SETINFO                                                                        \
+    "CLIENT SETINFO LIB-NAME shoal|CLIENT SETINFO LIB-VER " SHOAL_VERSION_STRING
+
+#define IDENTITY "$id=42 addr=127.0.0.1:4000 laddr=127.0.0.1:6379"
+#define PROCESS "$# Server\r\nrun_id:abc\r\n"
+
+/* --- replies by hand --- */
+
+static inline shoal_reply_t text_reply(shoal_reply_type_t type, const char *text)
+{
+    shoal_reply_t reply = {.type = (uint8_t)type};
+    reply.as.text.data = text;
+    reply.as.text.bytes = strlen(text);
+    return reply;
+}
+
+static inline shoal_reply_t integer_reply(int64_t integer)
+{
+    shoal_reply_t reply = {.type = SHOAL_REPLY_INTEGER};
+    reply.as.integer = integer;
+    return reply;
+}
+
+/* HELLO's answer with these keys; `type` is MAP or ARRAY. */
+static inline shoal_reply_t server_reply(shoal_reply_type_t type, int64_t protocol)
+{
+    static shoal_reply_t items[8];
+    shoal_reply_t reply = {.type = (uint8_t)type};
+
+    items[0] = text_reply(SHOAL_REPLY_STRING, "server");
+    items[1] = text_reply(SHOAL_REPLY_STRING, "redis");
+    items[2] = text_reply(SHOAL_REPLY_STRING, "version");
+    items[3] = text_reply(SHOAL_REPLY_STRING, "7.0.15");
+    items[4] = text_reply(SHOAL_REPLY_STRING, "proto");
+    items[5] = integer_reply(protocol);
+    items[6] = text_reply(SHOAL_REPLY_STRING, "id");
+    items[7] = integer_reply(42);
+    reply.as.children.items = items;
+    reply.as.children.count = reply.as.children.capacity = 8;
+    return reply;
+}
+
+/* A script's reply: "+text", "-text", "$text", "%proto" a map, "*proto" an array, ":n", "_". */
+static inline shoal_reply_t reply_of(const char *text)
+{
+    switch (*text) {
+    case '+':
+        return text_reply(SHOAL_REPLY_STATUS, text + 1);
+    case '-':
+        return text_reply(SHOAL_REPLY_ERROR, text + 1);
+    case '$':
+        return text_reply(SHOAL_REPLY_STRING, text + 1);
+    case '%':
+        return server_reply(SHOAL_REPLY_MAP, text[1] - '0');
+    case '*':
+        return server_reply(SHOAL_REPLY_ARRAY, text[1] - '0');
+    case ':':
+        return integer_reply(text[1] - '0');
+    default:
+        return (shoal_reply_t){.type = SHOAL_REPLY_NIL};
+    }
+}
+
+/* What is to be written, as words with blanks, commands separated by '|'. */
+static inline void spell(const shoal__greeting_t *greeting, char *words,
+                         size_t words_bytes)
+{
+    const char *at = greeting->outgoing.memory + greeting->outgoing.head;
+    const char *end = greeting->outgoing.memory + greeting->outgoing.tail;
+    size_t used = 0;
+
+    while (at < end) {
+        int argc, bytes, skipped;
+        assert_int_equal(sscanf(at, "*%d\r\n%n", &argc, &skipped), 1);
+        at += skipped;
+        used += (size_t)snprintf(words + used, words_bytes - used, used ? "|" : "");
+        for (int i = 0; i < argc; i++) {
+            assert_int_equal(sscanf(at, "$%d\r\n%n", &bytes, &skipped), 1);
+            at += skipped;
+            used += (size_t)snprintf(words + used, words_bytes - used, "%s%.*s",
+                                     i ? " " : "", bytes, at);
+            at += bytes + 2;
+        }
+    }
+    words[used] = '\0';
+}
+
+/* To what has been written by now. */
+static inline shoal__greeting_verdict_t answer(shoal__greeting_t *greeting,
+                                               const char *text)
+{
+    shoal_reply_t reply = reply_of(text);
+
+    shoal__greeting_written(greeting, shoal__buffer_bytes(&greeting->outgoing));
+    return shoal__greeting_reply(greeting, &reply);
+}
+
+#endif

@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: MIT */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/alloc.h"
+#include "core/greeting/former.h"
+
+/* clang-format off */
+static const struct identity_case {
+    const char *text;
+    bool is_read;
+    int64_t id;
+    const char *address;
+} identity_cases[] = {
+    {"id=7 addr=127.0.0.1:4000 laddr=127.0.0.1:6379 fd=8 name= age=0\n", true, 7, "127.0.0.1:4000"},
+    {"laddr=1.2.3.4:6379 id=12 addr=[::1]:4000 name=addr=x",             true, 12, "[::1]:4000"},
+    {"id=3 addr=/run/redis.sock:0 laddr=/run/redis.sock:0",              true, 3, "/run/redis.sock:0"},
+    {"id=999999999999999999 addr=a:1",      true, 999999999999999999, "a:1"},
+    {"addr=127.0.0.1:4000",                 false, 0, ""},
+    {"id=7 laddr=127.0.0.1:6379",           false, 0, ""},
+    {"id=7 addr= name=x",                   false, 0, ""},
+    {"id= addr=a:1",                        false, 0, ""},
+    {"id=7x addr=a:1",                      false, 0, ""},
+    {"id=-7 addr=a:1",                      false, 0, ""},
+    {"id=1000000000000000000 addr=a:1",     false, 0, ""},
+    {"id=0 addr=a:1",                       false, 0, "a:1"},
+    {"id=7 addr=a\x01:1",                   false, 0, ""},
+    {"id=7 addr=a\xc3:1",                   false, 0, ""},
+    {"id=7 addr=a\x7f:1",                   false, 0, ""},
+    {"",                                    false, 0, ""},
+};
+
+static const struct process_case {
+    const char *text;
+    bool is_read;
+    const char *process;
+} process_cases[] = {
+    {"# Server\r\nredis_version:7.0.15\r\nrun_id:abc123\r\ntcp_port:1\r\n", true, "abc123"},
+    {"run_id:abc",                                 true,  "abc"},
+    {"server_name:valkey\nrun_id:abc\n",           true,  "abc"},
+    {"my_run_id:abc\r\n",                          false, ""},
+    {"run_id:\r\n",                                false, ""},
+    {"run_id:ab cd\r\n",                           false, ""},
+    {"run_id:012345678901234567890123456789012345678901234567\r\n", false, ""}, /* 48 */
+    {"run_id:01234567890123456789012345678901234567890123456\r\n",  true,
+     "01234567890123456789012345678901234567890123456"},
+    {"",                                           false, ""},
+};
+/* clang-format on */
+
+static void test_identities(void **state)
+{
+    char long_address[200] = "id=7 addr=";
+    shoal__identity_t identity;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof identity_cases / sizeof *identity_cases; i++) {
+        const struct identity_case *c = &identity_cases[i];
+        identity = (shoal__identity_t){.id = 99, .address = "old"};
+        if (shoal__identity_read(&identity, c->text, strlen(c->text)) != c->is_read ||
+            identity.id != c->id || strcmp(identity.address, c->address) != 0)
+            fail_msg("'%s': %lld '%s'", c->text, (long long)identity.id,
+                     identity.address);
+    }
+    memset(long_address + 10, 'a', 128);
+    assert_false(shoal__identity_read(&identity, long_address, strlen(long_address)));
+    long_address[137] = '\0';
+    assert_true(shoal__identity_read(&identity, long_address, strlen(long_address)));
+}
+
+static void test_processes(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof process_cases / sizeof *process_cases; i++) {
+        const struct process_case *c = &process_cases[i];
+        shoal__identity_t identity = {.process = "old"};
+        if (shoal__identity_read_process(&identity, c->text, strlen(c->text)) !=
+                c->is_read ||
+            strcmp(identity.process, c->process) != 0)
+            fail_msg("'%s': '%s'", c->text, identity.process);
+    }
+}
+
+#define ERROR (-1)
+#define SILENCE (-2)
+
+/* One former connection on process "a", one answer, and what it proves. */
+/* clang-format off */
+static const struct proof_case {
+    int64_t answer;
+    const char *then, *now; /* processes */
+    bool is_settled;
+    unsigned left; /* to be asked for again */
+} proof_cases[] = {
+    {1,       "a", "a", true,  0},
+    {1,       "a", "b", false, 1}, /* a stranger: not to be asked for */
+    {1,       "a", "",  true,  0},
+    {2,       "a", "a", true,  0},
+    {0,       "a", "a", true,  0},
+    {0,       "a", "b", false, 1}, /* it may be met again */
+    {0,       "a", "",  false, 1},
+    {0,       "",  "a", false, 1},
+    {0,       "",  "",  false, 1},
+    {ERROR,   "a", "a", false, 1},
+    {SILENCE, "a", "a", false, 1},
+};
+/* clang-format on */
+
+static shoal__identity_t identity_of(int64_t id, const char *process)
+{
+    shoal__identity_t identity = {.id = id, .address = "a:1"};
+
+    snprintf(identity.process, sizeof identity.process, "%s", process);
+    return identity;
+}
+
+static void test_proofs(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof proof_cases / sizeof *proof_cases; i++) {
+        const struct proof_case *c = &proof_cases[i];
+        shoal__identity_t identity = identity_of(1, c->then);
+        shoal__former_t former;
+
+        shoal__former_init(&former);
+        shoal__former_add(&former, &identity);
+        shoal__former_begin(&former);
+        if (c->answer != SILENCE)
+            shoal__former_answer(&former, 0, c->answer);
+        bool is_settled = shoal__former_conclude(&former, c->now);
+        if (is_settled != c->is_settled || former.count != c->left)
+            fail_msg("row %zu: settled %d, %u left", i, is_settled, former.count);
+        shoal__former_release(&former);
+    }
+}
+
+static void test_nothing_to_settle(void **state)
+{
+    shoal__former_t former;
+
+    (void)state;
+    shoal__former_init(&former);
+    shoal__former_begin(&former);
+    assert_true(shoal__former_conclude(&former, ""));
+    shoal__former_release(&former);
+}
+
+/* All of them count, and those that are proved go whatever the others do. */
+static void test_several(void **state)
+{
+    shoal__former_t former;
+
+    (void)state;
+    shoal__former_init(&former);
+    for (int64_t id = 1; id <= 3; id++) {
+        shoal__identity_t identity = identity_of(id, "a");
+        shoal__former_add(&former, &identity);
+    }
+    shoal__former_begin(&former);
+    shoal__former_answer(&former, 0, 1);
+    shoal__former_answer(&former, 1, -1);
+    shoal__former_answer(&former, 2, 0);
+    assert_false(shoal__former_conclude(&former, "a"));
+    assert_int_equal(former.count, 1);
+    assert_int_equal(former.entries[0].identity.id, 2);
+
+    shoal__former_begin(&former);
+    shoal__former_answer(&former, 0, 0);
+    assert_true(shoal__former_conclude(&former, "a"));
+    assert_int_equal(former.count, 0);
+    shoal__former_release(&former);
+}
+
+/* What an earlier connection proved is no proof on another server. */
+static void test_each_connection_begins_anew(void **state)
+{
+    shoal__identity_t identity = identity_of(1, "a");
+    shoal__former_t former;
+
+    (void)state;
+    shoal__former_init(&former);
+    shoal__former_add(&former, &identity);
+    shoal__former_begin(&former);
+    shoal__former_answer(&former, 0,
+                         1); /* and the connection is lost in its greeting */
+    shoal__former_begin(&former);
+    assert_false(shoal__former_conclude(&former, "b"));
+    shoal__former_release(&former);
+}
+
+static void test_losing_track(void **state)
+{
+    shoal__identity_t unknown = {0}, nowhere = {.id = 7};
+    shoal__former_t former;
+
+    (void)state;
+    shoal__former_init(&former);
+    shoal__former_add(&former, &unknown);
+    assert_int_equal(former.count, 0);
+    assert_false(shoal__former_conclude(&former, "a"));
+
+    shoal__former_init(&former);
+    shoal__former_add(&former, &nowhere);
+    assert_false(shoal__former_conclude(&former, "a"));
+
+    shoal__former_init(&former);
+    for (int64_t id = 1; id <= SHOAL__FORMER_MAX + 1; id++) {
+        shoal__identity_t identity = identity_of(id, "a");
+        shoal__former_add(&former, &identity);
+    }
+    assert_int_equal(former.count, SHOAL__FORMER_MAX);
+    assert_int_equal(former.entries[0].identity.id, 2);
+    shoal__former_begin(&former);
+    for (unsigned i = 0; i < SHOAL__FORMER_MAX; i++)
+        shoal__former_answer(&former, i, 1);
+    assert_false(shoal__former_conclude(&former, "a"));
+    assert_int_equal(former.count, 0);
+    shoal__former_release(&former);
+}
+
+/* Another process settles nothing for the first connection to it, and has nothing to do
+ * with it after; but the first process may be met again. */
+static void test_there_and_back(void **state)
+{
+    shoal__identity_t identity = identity_of(1, "a");
+    shoal__former_t former;
+
+    (void)state;
+    shoal__former_init(&former);
+    shoal__former_add(&former, &identity);
+    for (int connection = 0; connection < 3; connection++) {
+        shoal__former_begin(&former);
+        assert_false(shoal__former_may_be_on(&former, 0, "b"));
+        assert_int_equal(shoal__former_conclude(&former, "b"), connection > 0);
+    }
+    shoal__former_begin(&former);
+    assert_true(shoal__former_may_be_on(&former, 0, "a"));
+    assert_false(shoal__former_conclude(&former, "a"));
+    shoal__former_begin(&former);
+    shoal__former_answer(&former, 0, 1);
+    assert_true(shoal__former_conclude(&former, "a"));
+    assert_int_equal(former.count, 0);
+    shoal__former_release(&former);
+}
+
+/* What is doubtful about one, no other one settles. */
+static void test_one_that_is_never_proved(void **state)
+{
+    const shoal__identity_t unknown = identity_of(1, ""), other = identity_of(2, "a");
+    shoal__former_t former;
+
+    (void)state;
+    shoal__former_init(&former);
+    shoal__former_add(&former, &unknown);
+    shoal__former_add(&former, &other);
+    for (int connection = 0; connection < 2; connection++) {
+        shoal__former_begin(&former);
+        assert_false(shoal__former_conclude(&former, "b"));
+    }
+    assert_int_equal(former.count, 2);
+    shoal__former_begin(&former);
+    shoal__former_answer(&former, 0, 1);
+    assert_true(shoal__former_conclude(&former, "b"));
+    assert_int_equal(former.count, 1);
+    shoal__former_release(&former);
+}
+
+/* All connections to a Unix socket have one address. */
+static void test_whom_to_ask_for(void **state)
+{
+    static const struct {
+        const char *address, *then, *now;
+        bool is_asked_for;
+    } cases[] = {{"a:1", "p", "p", true},  {"a:1", "p", "q", false},
+                 {"a:1", "p", "", true},   {"a:1", "", "p", true},
+                 {"/s:0", "p", "p", true}, {"/s:0", "p", "q", false},
+                 {"/s:0", "p", "", false}, {"/s:0", "", "p", false},
+                 {"a:10", "", "", true},   {"0", "", "", true}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        shoal__identity_t identity = identity_of(1, cases[i].then);
+        shoal__former_t former;
+        shoal__former_init(&former);
+        snprintf(identity.address, sizeof identity.address, "%s", cases[i].address);
+        shoal__former_add(&former, &identity);
+        if (shoal__former_may_be_on(&former, 0, cases[i].now) != cases[i].is_asked_for)
+            fail_msg("row %zu", i);
+        shoal__former_release(&former);
+    }
+}
+
+static void test_an_answer_too_many(void **state)
+{
+    shoal__former_t former;
+
+    (void)state;
+    shoal__former_init(&former);
+    shoal__former_answer(&former, 0, 1);
+    shoal__former_answer(&former, SHOAL__FORMER_MAX, 1);
+    assert_true(shoal__former_conclude(&former, "a"));
+    shoal__former_release(&former);
+}
+
+/* A connection that there is no memory to remember may run anything. */
+static void test_without_memory_the_track_is_lost(void **state)
+{
+    shoal__identity_t identity = identity_of(1, "a");
+    shoal__former_t former;
+
+    (void)state;
+    shoal__former_init(&former);
+    shoal__test_fail_alloc_after(0);
+    shoal__former_add(&former, &identity);
+    shoal__test_fail_alloc_never();
+    assert_int_equal(former.count, 0);
+    assert_false(shoal__former_conclude(&former, "a"));
+    shoal__former_release(&former);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_identities),
+        cmocka_unit_test(test_processes),
+        cmocka_unit_test(test_proofs),
+        cmocka_unit_test(test_nothing_to_settle),
+        cmocka_unit_test(test_several),
+        cmocka_unit_test(test_each_connection_begins_anew),
+        cmocka_unit_test(test_losing_track),
+        cmocka_unit_test(test_there_and_back),
+        cmocka_unit_test(test_one_that_is_never_proved),
+        cmocka_unit_test(test_whom_to_ask_for),
+        cmocka_unit_test(test_an_answer_too_many),
+        cmocka_unit_test(test_without_memory_the_track_is_lost),
+    };
+    return cmocka_run_group_tests_name("core/greeting/former", tests, NULL, NULL);
+}

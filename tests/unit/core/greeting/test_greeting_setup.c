@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: MIT */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "unit/core/greeting/greeting_rig.h"
+
+/* Former connections and who ends them; the other questions are rows of
+ * greeting_scripts.h. */
+
+#define QUESTIONS SETINFO "|CLIENT INFO|INFO server"
+#define KILL_42 "CLIENT KILL ID 42 ADDR 127.0.0.1:4000 SKIPME yes"
+
+static const shoal__greeting_config_t settling = {.protocol = 3, .is_settling = true};
+static const shoal__target_t nobody;
+
+/* HELLO and the second step; what the third asks must be `kills`. */
+static shoal__greeting_verdict_t greet(shoal__greeting_t *greeting, const char *process,
+                                       const char *kills)
+{
+    char words[1024] = "";
+
+    assert_int_equal(shoal__greeting_start(greeting, FULL, NULL), MORE);
+    assert_int_equal(answer(greeting, "%3"), MORE);
+    spell(greeting, words, sizeof words);
+    assert_string_equal(words, QUESTIONS);
+    answer(greeting, "+OK");
+    answer(greeting, "+OK");
+    answer(greeting, IDENTITY);
+    shoal__greeting_verdict_t verdict = answer(greeting, process);
+    words[0] = '\0';
+    spell(greeting, words, sizeof words);
+    assert_string_equal(words, kills);
+    return verdict;
+}
+
+static void test_a_lost_connection_is_ended_first(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *kill;
+        shoal__greeting_verdict_t verdict;
+        bool is_settled;
+    } cases[] = {{":1", DONE, true},          {":0", DONE, true}, /* the same process */
+                 {"-NOPERM no", DONE, false}, {"-ERR unknown subcommand", DONE, false},
+                 {"+OK", FAILED, false},      {":-1", FAILED, false}};
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        shoal__greeting_t greeting;
+        shoal__greeting_init(&greeting, &settling, &nobody);
+        assert_int_equal(greet(&greeting, PROCESS, ""), DONE);
+        assert_true(greeting.is_settled); /* nothing was lost yet */
+        shoal__greeting_left_writes(&greeting);
+        assert_int_equal(greet(&greeting, PROCESS, KILL_42), MORE);
+        assert_int_equal(answer(&greeting, cases[i].kill), cases[i].verdict);
+        assert_int_equal(greeting.is_settled, cases[i].is_settled);
+        shoal__greeting_release(&greeting);
+    }
+}
+
+/* Lost in the greeting: the former ones are asked for again. */
+static void test_they_are_remembered_until_they_ended(void **state)
+{
+    (void)state;
+    shoal__greeting_t greeting;
+
+    shoal__greeting_init(&greeting, &settling, &nobody);
+    greet(&greeting, PROCESS, "");
+    shoal__greeting_left_writes(&greeting);
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(greet(&greeting, PROCESS, KILL_42), MORE);
+    assert_int_equal(answer(&greeting, ":0"), DONE);
+    assert_true(greeting.is_settled);
+    assert_int_equal(greet(&greeting, PROCESS, ""), DONE);
+    shoal__greeting_release(&greeting);
+}
+
+/* On another process the id would be a stranger's. */
+static void test_nobody_is_ended_on_another_process(void **state)
+{
+    (void)state;
+    shoal__greeting_t greeting;
+
+    shoal__greeting_init(&greeting, &settling, &nobody);
+    greet(&greeting, PROCESS, "");
+    shoal__greeting_left_writes(&greeting);
+    assert_int_equal(greet(&greeting, "$run_id:other\r\n", ""), DONE);
+    assert_false(greeting.is_settled);
+    assert_int_equal(greet(&greeting, PROCESS, KILL_42), MORE);
+    shoal__greeting_release(&greeting);
+}
+
+/* Every text has room, however many have to be ended. */
+static void test_as_many_as_are_remembered(void **state)
+{
+    (void)state;
+    shoal__identity_t identity = {.id = INT64_MAX, .process = "abc"};
+    shoal__greeting_t greeting;
+
+    memset(identity.address, 'a', sizeof identity.address - 1);
+    shoal__greeting_init(&greeting, &settling, &nobody);
+    for (int i = 0; i < SHOAL__FORMER_MAX + 3; i++) {
+        greeting.identity = identity;
+        shoal__greeting_left_writes(&greeting);
+    }
+    shoal__greeting_start(&greeting, FULL, NULL);
+    const char *memory = greeting.outgoing.memory;
+    answer(&greeting, "%3");
+    answer(&greeting, "+OK");
+    answer(&greeting, "+OK");
+    answer(&greeting, IDENTITY);
+    answer(&greeting, PROCESS);
+    assert_int_equal(greeting.answers_due, SHOAL__FORMER_MAX);
+    assert_ptr_equal(greeting.outgoing.memory, memory);
+    shoal__greeting_release(&greeting);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_lost_connection_is_ended_first),
+        cmocka_unit_test(test_they_are_remembered_until_they_ended),
+        cmocka_unit_test(test_nobody_is_ended_on_another_process),
+        cmocka_unit_test(test_as_many_as_are_remembered),
+    };
+    return cmocka_run_group_tests_name("core/greeting/greeting_setup", tests, NULL,
+                                       NULL);
+}

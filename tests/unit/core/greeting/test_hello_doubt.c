@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "core/greeting/hello_doubt.h"
+
+#define TRUSTED SHOAL__HELLO_TRUSTED
+#define REFUSED SHOAL__HELLO_REFUSED
+#define FULL SHOAL__GREETING_FULL
+#define BARE SHOAL__GREETING_BARE
+
+/* clang-format off */
+static const struct course {
+    const char *name;
+    const char *outcomes; /* a answered, h hung up, o otherwise */
+    shoal__greeting_style_t style; /* of the connection that follows */
+    bool is_trusted;
+} courses[] = {
+    {"the first connection",                        "",      FULL, true},
+    {"a good one",                                  "a",     FULL, true},
+    {"good, then lost",                             "ao",    FULL, true},
+    {"refused, timed out, garbage",                 "ooo",   FULL, true},
+    {"hung up once",                                "h",     BARE, false},
+    {"nobody there",                                "hh",    FULL, true},
+    {"nobody there, for long",                      "hhhh",  FULL, true},
+    {"hung up, answered bare",                      "ha",    FULL, false},
+    {"it had only just died",                       "haa",   FULL, true},
+    {"it really hangs up on HELLO",                 "hah",   BARE, false},
+    {"and is served bare",                          "haha",  BARE, false},
+    {"that connection is lost: ask again",          "hahao", FULL, false},
+    {"it still hangs up",                           "hahaoh", BARE, false},
+    {"it was replaced by a newer one",              "hahaoa", FULL, true},
+    {"it does not even answer bare any more",       "hahh",  FULL, true},
+    {"lost in the test",                            "ho",    FULL, true},
+    {"lost in the second test",                     "hao",   FULL, true},
+};
+/* clang-format on */
+
+static void test_courses(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof courses / sizeof *courses; i++) {
+        const struct course *c = &courses[i];
+        shoal__hello_doubt_t doubt = TRUSTED;
+
+        for (const char *at = c->outcomes; *at; at++)
+            doubt = shoal__hello_next(doubt, *at == 'a'   ? SHOAL__HELLO_ANSWERED
+                                             : *at == 'h' ? SHOAL__HELLO_HUNG_UP
+                                                          : SHOAL__HELLO_OTHERWISE);
+        if (shoal__hello_style(doubt) != c->style)
+            fail_msg("%s: style %d", c->name, (int)shoal__hello_style(doubt));
+        if ((doubt == TRUSTED) != c->is_trusted)
+            fail_msg("%s: doubt %d", c->name, (int)doubt);
+    }
+}
+
+/* A bare connection carries commands only when the suspicion has been tested. */
+static void test_only_the_first_bare_greeting_is_a_test(void **state)
+{
+    (void)state;
+    assert_true(shoal__hello_is_test(SHOAL__HELLO_SUSPECTED));
+    assert_false(shoal__hello_is_test(REFUSED));
+    assert_false(shoal__hello_is_test(TRUSTED));
+    assert_false(shoal__hello_is_test(SHOAL__HELLO_RETESTED));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_courses),
+        cmocka_unit_test(test_only_the_first_bare_greeting_is_a_test),
+    };
+    return cmocka_run_group_tests_name("core/greeting/hello_doubt", tests, NULL, NULL);
+}

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: MIT */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "route/config.h"
+#include <string.h>
+
+static char host[300], unix_path[] = "/run/redis.sock", user[] = "ann",
+                       password[] = "pw";
+
+static void test_names(void **state)
+{
+    static const struct {
+        const char *host;
+        int port;
+        const char *name;
+    } cases[] = {
+        {"127.0.0.1", 6379, "127.0.0.1:6379"},
+        {"localhost", 1, "localhost:1"},
+        {"::1", 6379, "[::1]:6379"},
+        {"fe80::1%eth0", 65535, "[fe80::1%eth0]:65535"},
+        {"::ffff:10.0.0.1", 6380, "[::ffff:10.0.0.1]:6380"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        shoal_options_t options = {.host = host, .port = cases[i].port};
+        char name[SHOAL__TARGET_NAME_BYTES];
+        shoal__target_t target;
+
+        strcpy(host, cases[i].host);
+        shoal__target_read(&options, name, &target);
+        assert_string_equal(target.name, cases[i].name);
+        assert_string_equal(target.host,
+                            cases[i].host); /* what is dialed: no brackets */
+        assert_int_equal(target.port, cases[i].port);
+        assert_null(target.unix_path);
+        assert_null(target.password);
+    }
+}
+
+static void test_a_unix_socket(void **state)
+{
+    shoal_options_t options = {.host = host, .port = 6379, .unix_path = unix_path};
+    char name[SHOAL__TARGET_NAME_BYTES];
+    shoal__target_t target;
+
+    (void)state;
+    shoal__target_read(&options, name, &target);
+    assert_string_equal(target.name, unix_path);
+    assert_string_equal(target.unix_path, unix_path);
+    assert_null(target.host);
+}
+
+/* Longer than any host name may be. */
+static void test_a_long_name_is_cut(void **state)
+{
+    shoal_options_t options = {.host = host, .port = 65535};
+    char name[SHOAL__TARGET_NAME_BYTES];
+    shoal__target_t target;
+
+    (void)state;
+    memset(host, 'h', sizeof host - 1);
+    host[sizeof host - 1] = '\0';
+    for (int is_ipv6 = 0; is_ipv6 < 2; is_ipv6++) {
+        shoal__target_read(&options, name, &target);
+        assert_int_equal(strlen(target.name), SHOAL__TARGET_NAME_BYTES - 1);
+        host[2] = ':';
+    }
+}
+
+static void test_credentials_are_the_targets(void **state)
+{
+    shoal_options_t options = {
+        .host = host, .port = 6379, .user = user, .password = password};
+    char name[SHOAL__TARGET_NAME_BYTES];
+    shoal__target_t target;
+
+    (void)state;
+    shoal__target_read(&options, name, &target);
+    assert_string_equal(target.user, "ann");
+    assert_string_equal(target.password, "pw");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_names),
+        cmocka_unit_test(test_a_unix_socket),
+        cmocka_unit_test(test_a_long_name_is_cut),
+        cmocka_unit_test(test_credentials_are_the_targets),
+    };
+    return cmocka_run_group_tests_name("route/config", tests, NULL, NULL);
+}
