@@ -211,10 +211,11 @@ class Profiles(Program):
         self.assertIn("4 callers on one connection", self.findings[0]["text"])
 
     def test_strict_makes_a_failed_verdict_an_exit_code(self):
-        # 4 callers in batches of 128 beat shoal's 4 callers by far, on any machine
+        # A round trip of 20 ms leaves shoal's 4 callers 200 commands a second at most,
+        # on any machine; those that send 128 at once need one round trip for 512.
         args = ["--profile", "matrix", "--callers-list", 4, "--batches", 128,
-                "--rounds", 1]  # fmt: skip
-        done = bench(*TINY, *args, "--strict", "--duration", 0.2, code=1)
+                "--rounds", 1, "--rtt", 20000]  # fmt: skip
+        done = bench(*TINY, *args, "--strict", "--duration", 0.5, code=1)
         self.assertIn("FAILS", done.stdout)
         self.assertIn("verdicts failed", done.stderr)
 
