@@ -14,8 +14,8 @@ static int show(const char *what, const shoal_result_t *result)
     size_t bytes = 0;
     const char *text;
 
-    if (shoal_result_status(result) < 0) {
-        fprintf(stderr, "%s: %s; %s\n", what, shoal_result_detail(result),
+    if (shoal_result_error(result)) { /* no reply came, or it is an error */
+        fprintf(stderr, "%s: %s (%s)\n", what, shoal_result_error(result),
                 shoal_fate_name(shoal_result_fate(result)));
         return 1;
     }
@@ -24,8 +24,7 @@ static int show(const char *what, const shoal_result_t *result)
         printf("%s: %.*s\n", what, (int)bytes, text);
     else
         printf("%s: %lld\n", what, (long long)shoal_reply_integer(reply));
-    /* An error such as WRONGTYPE is an answer, too. */
-    return shoal_reply_type(reply) == SHOAL_REPLY_ERROR;
+    return 0;
 }
 
 int main(int argc, char **argv)

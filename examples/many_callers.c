@@ -26,10 +26,10 @@ static void *count(void *data)
             fprintf(stderr, "refused: %s\n", shoal_strerror(rc));
             return NULL;
         }
-        if (shoal_result_status(result) == 0)
-            last = shoal_reply_integer(shoal_result_reply(result));
+        if (shoal_result_error(result))
+            fprintf(stderr, "failed: %s\n", shoal_result_error(result));
         else
-            fprintf(stderr, "failed: %s\n", shoal_result_detail(result));
+            last = shoal_reply_integer(shoal_result_reply(result));
         shoal_result_release(result);
     }
     return last == CALLS ? data : NULL;

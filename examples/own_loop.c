@@ -19,8 +19,8 @@ static void on_result(shoal_client_t *client, const shoal_result_t *result, void
     (void)client;
     (void)data;
     outstanding--;
-    if (shoal_result_status(result) < 0) {
-        fprintf(stderr, "%s\n", shoal_result_detail(result));
+    if (shoal_result_error(result)) {
+        fprintf(stderr, "%s\n", shoal_result_error(result));
         failures++;
     }
 }

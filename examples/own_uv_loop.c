@@ -28,7 +28,7 @@ static void on_result(shoal_client_t *client, const shoal_result_t *result, void
     app_t *app = data;
 
     app->answers++;
-    app->failures += shoal_result_status(result) < 0;
+    app->failures += shoal_result_error(result) != NULL;
     if (app->answers == TICKS * TOGETHER) /* the last one: leave */
         shoal_client_close(client, 0, on_closed, app);
 }

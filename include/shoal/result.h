@@ -70,6 +70,18 @@ SHOAL_EXTERN const shoal_reply_t *shoal_result_reply(const shoal_result_t *resul
 SHOAL_EXTERN const char *shoal_result_detail(const shoal_result_t *result);
 
 /**
+ * Why the command has no value: shoal_result_detail() if the status is below 0, and the
+ * server's words if its reply is an error: "WRONGTYPE Operation against a key ...".
+ *
+ * @return a line of text, or NULL if the command worked.  Lives as long as the result
+ *
+ * Threads: any
+ * Errors:  none
+ * Since:   0.2
+ */
+SHOAL_EXTERN const char *shoal_result_error(const shoal_result_t *result);
+
+/**
  * How often the command was handed whole to a connection, 0 if never.
  *
  * Threads: any

@@ -2,6 +2,7 @@
 #include <shoal/result.h>
 
 #include "client/owned_result.h"
+#include <shoal/errors.h>
 
 int shoal_result_status(const shoal_result_t *result)
 {
@@ -21,6 +22,15 @@ const shoal_reply_t *shoal_result_reply(const shoal_result_t *result)
 const char *shoal_result_detail(const shoal_result_t *result)
 {
     return result->detail;
+}
+
+const char *shoal_result_error(const shoal_result_t *result)
+{
+    const shoal_reply_t *reply = result->reply;
+
+    if (result->status < 0)
+        return result->detail[0] ? result->detail : shoal_strerror(result->status);
+    return reply && reply->type == SHOAL_REPLY_ERROR ? reply->as.text.data : NULL;
 }
 
 uint32_t shoal_result_attempts(const shoal_result_t *result)

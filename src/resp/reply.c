@@ -337,7 +337,7 @@ const shoal_reply_t *shoal_reply_retain(const shoal_reply_t *reply)
         return reply;
     }
 
-    size_t text_bytes = has_text(reply) ? reply->as.text.bytes : 0;
+    size_t text_bytes = has_text(reply) ? reply->as.text.bytes + 1 : 0;
     shoal__arena_t *arena =
         arena_new_sized(aligned(sizeof *reply) + aligned(text_bytes));
     /* The arena's one reference is the caller's from here on. */
@@ -363,10 +363,12 @@ static bool own_contents(shoal_reply_t *node, shoal__arena_t *arena,
 {
     node->arena = arena;
     if (has_text(node) && node->as.text.bytes > 0) {
-        char *text = shoal__arena_alloc(arena, node->as.text.bytes);
+        size_t bytes = node->as.text.bytes;
+        char *text = shoal__arena_alloc(arena, bytes + 1);
         if (!text)
             return false;
-        node->as.text.data = memcpy(text, node->as.text.data, node->as.text.bytes);
+        text[bytes] = '\0';
+        node->as.text.data = memcpy(text, node->as.text.data, bytes);
     } else if (has_text(node)) {
         node->as.text.data = "";
     } else if (shoal_reply_count(node) > 0) {

@@ -8,6 +8,8 @@
  * A top-level leaf is a node on the decoder's side whose bytes are a view into the read
  * buffer: no copy, no allocation.  Anything nested lives in an arena that the decoder
  * reuses for the next reply, unless somebody retained it.
+ *
+ * The text of a top-level error, and every text of a copy, ends with a NUL.
  */
 
 #include <shoal/reply.h>

@@ -18,6 +18,10 @@ void outcome_read(outcome_t *outcome, const shoal_result_t *result)
     outcome->attempts = shoal_result_attempts(result);
     snprintf(outcome->detail, sizeof outcome->detail, "%s",
              shoal_result_detail(result));
+    outcome->has_error = shoal_result_error(result) != NULL;
+    if (outcome->has_error)
+        snprintf(outcome->error, sizeof outcome->error, "%s",
+                 shoal_result_error(result));
     outcome->has_reply = reply != NULL;
     if (!reply)
         return;
@@ -82,7 +86,7 @@ size_t outcome_series_count(const outcome_series_t *series)
 
 const char *outcome_describe(const outcome_t *outcome)
 {
-    static char text[320];
+    static char text[448];
     snprintf(text, sizeof text, "calls %u, status %s, fate %s, attempts %u, '%s' '%s'",
              outcome->calls, shoal_err_name(outcome->status),
              shoal_fate_name(outcome->fate), outcome->attempts, outcome->text,

@@ -23,7 +23,9 @@ typedef struct outcome {
     int64_t integer;
     size_t bytes;                 /* of the text */
     char text[OUTCOME_TEXT_ROOM]; /* of a string reply: cut, terminated */
-    char detail[128];             /* cut, terminated */
+    char detail[256];             /* cut, terminated */
+    bool has_error;               /* shoal_result_error() is not NULL */
+    char error[256];              /* it, cut, terminated */
     const void *sender;           /* the client as the callback saw it */
 } outcome_t;
 

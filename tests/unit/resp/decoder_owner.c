@@ -32,6 +32,11 @@ static bool on_reply(void *data, const shoal_reply_t *reply, bool is_push)
 
     assert_false(shoal__decoder_is_mid_reply(decoder));
     self->replies++;
+    if (reply && shoal_reply_type(reply) == SHOAL_REPLY_ERROR) {
+        size_t bytes;
+        const char *text = shoal_reply_string(reply, &bytes);
+        assert_int_equal(text[bytes], '\0');
+    }
     if (self->keeps)
         self->kept[self->kept_count++] = shoal_reply_retain(reply);
     if (!self->is_quiet) {

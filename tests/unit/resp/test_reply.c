@@ -183,7 +183,10 @@ static void test_retaining_a_view_copies_it(void **state)
         assert_ptr_not_equal(kept, &leaves[i]);
         assert_int_equal(shoal_reply_type(kept), shoal_reply_type(&leaves[i]));
         size_t bytes;
-        if (shoal_reply_string(&leaves[i], &bytes) && bytes > 0)
+        const char *text = shoal_reply_string(kept, &bytes);
+        if (text)
+            assert_int_equal(text[bytes], '\0');
+        if (text && bytes > 0)
             assert_ptr_not_equal(shoal_reply_string(kept, NULL),
                                  shoal_reply_string(&leaves[i], NULL));
         shoal_reply_release(kept);
