@@ -8,6 +8,7 @@
 #include <time.h>
 
 #define LEAVING_NAP_NS 20000
+#define IDLE_NAP_US 1000
 
 /* ---- events: on the loop thread ---- */
 
@@ -102,13 +103,25 @@ void shoalpy_core_free(shoalpy_core_t *core)
     free(core);
 }
 
-int shoalpy_core_enter(shoalpy_core_t *core)
+static int enter_unless(shoalpy_core_t *core, const _Atomic bool *is_late)
 {
+    if (atomic_load(is_late)) /* those that are refused do not look like users */
+        return SHOAL_ECLOSED;
     atomic_fetch_add(&core->users, 1);
-    if (!atomic_load(&core->is_closing))
+    if (!atomic_load(is_late))
         return 0;
     shoalpy_core_leave(core);
     return SHOAL_ECLOSED;
+}
+
+int shoalpy_core_enter(shoalpy_core_t *core)
+{
+    return enter_unless(core, &core->is_refusing);
+}
+
+int shoalpy_core_enter_late(shoalpy_core_t *core)
+{
+    return enter_unless(core, &core->is_closing);
 }
 
 void shoalpy_core_leave(shoalpy_core_t *core)
@@ -136,8 +149,39 @@ static void on_closed(void *data)
     note_gone(core);
 }
 
+void shoalpy_core_refuse(shoalpy_core_t *core)
+{
+    atomic_store(&core->is_refusing, true);
+}
+
+/* Each command that was accepted has its result, and no thread is in a call that would
+ * submit another one. */
+static bool is_idle(shoalpy_core_t *core)
+{
+    shoal_stats_t stats;
+
+    if (atomic_load(&core->users) > 0)
+        return false;
+    if (shoalpy_core_stats(core, &stats) < 0)
+        return true; /* closed: nothing is outstanding */
+    return stats.commands == stats.completed;
+}
+
+bool shoalpy_core_wait_idle(shoalpy_core_t *core, uint64_t wait_us)
+{
+    const struct timespec nap = {.tv_nsec = IDLE_NAP_US * 1000};
+
+    for (uint64_t waited_us = 0; !is_idle(core); waited_us += IDLE_NAP_US) {
+        if (waited_us >= wait_us)
+            return false;
+        nanosleep(&nap, NULL);
+    }
+    return true;
+}
+
 int shoalpy_core_close(shoalpy_core_t *core, uint64_t drain_us)
 {
+    shoalpy_core_refuse(core);
     if (atomic_exchange(&core->is_closing, true))
         return SHOAL_ECLOSED;
     return shoal_client_close(core->client, drain_us, on_closed, core);
@@ -188,7 +232,7 @@ int shoalpy_core_wait_ready(shoalpy_core_t *core, uint64_t wait_us)
 
 int shoalpy_core_stats(shoalpy_core_t *core, shoal_stats_t *ret_stats)
 {
-    int rc = shoalpy_core_enter(core);
+    int rc = shoalpy_core_enter_late(core);
 
     if (rc < 0)
         return rc;
@@ -200,7 +244,7 @@ int shoalpy_core_stats(shoalpy_core_t *core, shoal_stats_t *ret_stats)
 int shoalpy_core_connection_stats(shoalpy_core_t *core, uint64_t connection,
                                   shoal_stats_t *ret_stats)
 {
-    int rc = shoalpy_core_enter(core);
+    int rc = shoalpy_core_enter_late(core);
 
     if (rc < 0)
         return rc;

@@ -31,12 +31,13 @@ typedef struct shoalpy_port shoalpy_port_t;
 
 typedef struct shoalpy_core {
     shoal_client_t *client;
-    shoalpy_port_t *port;    /* of a borrowed one: ends with it */
-    bool is_borrowed;        /* the caller's thread drives it */
-    _Atomic unsigned users;  /* threads in calls */
-    _Atomic bool is_closing; /* no more calls */
-    pthread_mutex_t lock;    /* of what follows */
-    pthread_cond_t changed;  /* it is gone */
+    shoalpy_port_t *port;     /* of a borrowed one: ends with it */
+    bool is_borrowed;         /* the caller's thread drives it */
+    _Atomic unsigned users;   /* threads in calls */
+    _Atomic bool is_refusing; /* no more commands; what is outstanding goes on */
+    _Atomic bool is_closing;  /* no more calls at all */
+    pthread_mutex_t lock;     /* of what follows */
+    pthread_cond_t changed;   /* it is gone */
     bool is_gone;
     bool is_ready;   /* by the last event */
     int last_status; /* of the last loss; 0: none since it was ready */
@@ -52,8 +53,15 @@ void shoalpy_core_free(shoalpy_core_t *core);
 
 /* A call begins: 0 or SHOAL_ECLOSED.  If 0, shoalpy_core_leave() follows. */
 int shoalpy_core_enter(shoalpy_core_t *core);
+/* The same for a call that adds no command: it may begin until the close begins. */
+int shoalpy_core_enter_late(shoalpy_core_t *core);
 void shoalpy_core_leave(shoalpy_core_t *core);
 
+/* From now on commands are refused.  The close comes later: until then the caller may
+ * wait for what is outstanding, and stop waiting at any time. */
+void shoalpy_core_refuse(shoalpy_core_t *core);
+/* Is nothing outstanding?  Waits for wait_us at most. */
+bool shoalpy_core_wait_idle(shoalpy_core_t *core, uint64_t wait_us);
 /* Begin to close.  A borrowed one is stepped until it is gone. */
 int shoalpy_core_close(shoalpy_core_t *core, uint64_t drain_us);
 /* Has it gone?  Waits for wait_us at most. */

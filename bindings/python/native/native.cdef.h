@@ -98,6 +98,8 @@ typedef struct shoalpy_event {
 } shoalpy_event_t;
 int shoalpy_core_open(shoal_options_t *options, bool is_borrowed, shoalpy_core_t **ret_core);
 void shoalpy_core_free(shoalpy_core_t *core);
+void shoalpy_core_refuse(shoalpy_core_t *core);
+bool shoalpy_core_wait_idle(shoalpy_core_t *core, uint64_t wait_us);
 int shoalpy_core_close(shoalpy_core_t *core, uint64_t drain_us);
 bool shoalpy_core_wait_gone(shoalpy_core_t *core, uint64_t wait_us);
 bool shoalpy_core_step(shoalpy_core_t *core, uint64_t wait_us);

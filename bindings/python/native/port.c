@@ -196,7 +196,7 @@ int shoalpy_port_cancel(shoalpy_port_t *port, uint64_t number)
     int rc;
 
     adopt(port);
-    rc = shoalpy_core_enter(port->core);
+    rc = shoalpy_core_enter_late(port->core);
     if (rc < 0)
         return rc;
     rc = shoal_client_cancel(port->core->client,

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from support.children import ended, run_child, spawn
+from support.faces import DRIVERS, LOOPS
 from support.server import Server
 
 #: Tells the parent that the signal may come.
@@ -41,6 +42,13 @@ CALLS = {
     "execute_many": "client.execute_many([('BLPOP', 'no list', 0)], may_block=True)",
     "wait_ready": "shoal.Client('redis://127.0.0.1:1').wait_ready(1000)",
     "wait for room": "full.execute('PING')",
+}
+
+
+CLIENTS = {
+    "borrowed": "shoal.aio.Client(url)",
+    "thread": "shoal.aio.Client(url, thread=True)",
+    "shared": "shoal.Client(url).aio()",
 }
 
 
@@ -95,6 +103,62 @@ def test_keyboard_interrupt_in_asyncio(server: Server) -> None:
         """,
         server.url,
         "borrowed",
+    )
+    interrupt(child, signal.SIGINT)
+    end = ended(child)
+    assert (end.code, end.errors) == (7, ""), end.errors
+
+
+@pytest.mark.parametrize("call", ["execute", "execute_many"])
+def test_keyboard_interrupt_in_a_drain(server: Server, call: str) -> None:
+    """It ends the drain, too: what is outstanding fails, and the interpreter ends."""
+    child = spawn(
+        f"""
+        client = shoal.Client(url, timeout=2000)
+        def work():
+            try:
+                {CALLS[call]}
+            except shoal.ClosedError as error:
+                assert error.fate is shoal.Fate.UNKNOWN
+                print("ended", flush=True)
+        threading.Thread(target=work).start()
+        while client.stats().inflight_now == 0:
+            time.sleep(0.001)
+        {BEGIN}
+        try:
+            client.close(drain=1000)
+        except KeyboardInterrupt:
+            sys.exit(7)
+        """,
+        server.url,
+    )
+    interrupt(child, signal.SIGINT)
+    end = ended(child)
+    assert (end.code, end.output, end.errors) == (7, "ended\n", ""), end.errors
+
+
+@pytest.mark.parametrize("driver", DRIVERS)
+@pytest.mark.parametrize("loop", LOOPS)
+def test_keyboard_interrupt_in_a_drain_of_asyncio(
+    server: Server, loop: str, driver: str
+) -> None:
+    child = spawn(
+        f"""
+        async def main():
+            client = {CLIENTS[driver]}
+            future = client.submit("BLPOP", "no list", 0, may_block=True, timeout=2000)
+            future.add_done_callback(lambda future: future.exception())
+            while client.stats().inflight_now == 0:
+                await asyncio.sleep(0.001)
+            {BEGIN}
+            await client.close(drain=1000)
+        try:
+            run(main())
+        except KeyboardInterrupt:
+            sys.exit(7)
+        """,
+        server.url,
+        loop=loop,
     )
     interrupt(child, signal.SIGINT)
     end = ended(child)

@@ -66,7 +66,7 @@ class Core:
         if sys.is_finalizing():  # another thread may be in a call, for ever
             return
         if not self.is_closed:
-            self.close(0.0, _EXIT_SECONDS)
+            self.close(_EXIT_SECONDS)
         if self.is_gone or self.has_gone(0):
             lib.shoalpy_core_free(self.handle)
 
@@ -95,12 +95,30 @@ class Core:
         _open_cores.discard(self)
         self.is_gone = True
 
-    def close(self, drain: float, seconds: float | None = None) -> bool:
-        """Close, and wait for it. False: not in `seconds`."""
-        self.begin_close(round(drain * 1e6))
-        until = None if seconds is None else time.monotonic() + seconds
+    def refuse(self) -> None:
+        """Refuse new commands. Those outstanding go on until the close begins."""
+        lib.shoalpy_core_refuse(self.handle)
+
+    def is_idle(self, wait_us: int) -> bool:
+        """Has everything its result? Waits for `wait_us` at most. Not for a borrowed
+        one."""
+        return self.is_closed or bool(lib.shoalpy_core_wait_idle(self.handle, wait_us))
+
+    def drain(self, seconds: float) -> None:
+        """Refuse new commands, and wait for those outstanding. An exception from a
+        signal handler ends the wait; the close that follows ends what is left."""
+        self.refuse()
+        until = time.monotonic() + seconds
+        while (left := until - time.monotonic()) > 0:
+            if self.is_idle(min(_WAIT_US, round(left * 1e6))):
+                return
+
+    def close(self, seconds: float) -> bool:
+        """Close without a drain, and wait for it. False: not in `seconds`."""
+        self.begin_close(0)
+        until = time.monotonic() + seconds
         while not self.has_gone(_WAIT_US):
-            if until is not None and time.monotonic() > until:
+            if time.monotonic() > until:
                 return False
         self.note_gone()
         return True
@@ -139,7 +157,7 @@ def _close_all() -> None:
     for core in cores:
         core.begin_close(0)
     for core in cores:
-        core.close(0.0, _EXIT_SECONDS)
+        core.close(_EXIT_SECONDS)
 
 
 def _forget_all() -> None:

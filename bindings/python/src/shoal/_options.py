@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import contextlib
-import math
 from collections.abc import Callable, Sequence
 from typing import Any, TypedDict
 from urllib.parse import parse_qsl, unquote, urlencode, urlsplit, urlunsplit
@@ -13,11 +12,10 @@ from ._native import ffi, lib
 from ._outcomes import text_of
 from ._replies import Conversion, Decoding
 from ._requests import encoded
+from ._seconds import microseconds
 
-NEVER: int = (1 << 64) - 1
 _TIMEOUT = 5.0
 _QUEUED_MAX = 65_536
-_SECONDS_MAX = 86_400
 DEFAULT_URL = "redis://127.0.0.1:6379"
 #: C sets these together.
 _PAIRS: tuple[set[str], ...] = (
@@ -67,18 +65,6 @@ class ClientOptions(TypedDict, total=False):
     decode_responses: bool
     encoding: str
     encoding_errors: str
-
-
-def microseconds(seconds: float | None) -> int:
-    """A time for the C library; None and infinity mean never."""
-    if seconds is None or seconds == math.inf:
-        return NEVER
-    if not 0 < seconds <= _SECONDS_MAX:
-        raise ValueError(
-            f"a timeout must be more than 0 and at most {_SECONDS_MAX} seconds, "
-            f"not {seconds!r}"
-        )
-    return max(1, round(seconds * 1e6))
 
 
 def _take_python_keys(url: str, options: dict[str, Any]) -> str:
@@ -267,21 +253,39 @@ def _set_times(options: Any, given: dict[str, Any]) -> None:
     }
     for name, setter in single.items():
         if name in given:
-            _check(setter(options, microseconds(given[name])), name)
+            _check(setter(options, microseconds(given[name], name)), name)
     if "ping_interval" in given:
-        idle_us = microseconds(given["ping_interval"]) if given["ping_interval"] else 0
+        idle = given["ping_interval"]
+        idle_us = 0 if _is_zero(idle) else microseconds(idle, "ping_interval")
         _check(lib.shoal_options_set_ping_idle_us(options, idle_us), "ping_interval")
     if "connect_timeout" in given or "handshake_timeout" in given:
-        connect = microseconds(given.get("connect_timeout", 2.0))
-        handshake = microseconds(given.get("handshake_timeout", 5.0))
+        connect, handshake = (
+            microseconds(given.get(name, usual), name)
+            for name, usual in (("connect_timeout", 2.0), ("handshake_timeout", 5.0))
+        )
         _check(
             lib.shoal_options_set_connect_timeout_us(options, connect, handshake),
             "connect_timeout",
             "handshake_timeout",
         )
     if "backoff" in given:
-        base, longest = map(microseconds, given["backoff"])
-        _check(lib.shoal_options_set_backoff_us(options, base, longest), "backoff")
+        base, longest = _pair(given["backoff"], "backoff")
+        _check(
+            lib.shoal_options_set_backoff_us(
+                options, microseconds(base, "backoff"), microseconds(longest, "backoff")
+            ),
+            "backoff",
+        )
+
+
+def _is_zero(seconds: object) -> bool:
+    return seconds is None or (type(seconds) in (int, float) and seconds == 0)
+
+
+def _pair(value: object, name: str) -> tuple[Any, Any]:
+    if not isinstance(value, Sequence) or isinstance(value, str) or len(value) != 2:
+        raise TypeError(f"{name} must be a pair of numbers of seconds")
+    return value[0], value[1]
 
 
 def _set_limits(options: Any, given: dict[str, Any]) -> None:

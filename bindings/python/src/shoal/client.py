@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING, Any
 from . import _calls, stats
 from ._core import Core, Event
 from ._native import lib
-from ._options import DEFAULT_URL, NEVER, ClientOptions, Options, microseconds
+from ._options import DEFAULT_URL, ClientOptions, Options
 from ._outcomes import NO_ROOM, error_of
 from ._pipeline import Gathered, without_exceptions
 from ._requests import Argument, are_plain, as_tuples
+from ._seconds import NEVER, drain_seconds, microseconds
 from .exceptions import DataError, RedisError
 from .stats import Stats
 
@@ -274,7 +275,9 @@ class Client:
 
     def close(self, drain: float = 0.0) -> None:
         """Close the connection; outstanding commands have `drain` seconds to finish,
-        then they fail with ClosedError. More calls do nothing."""
+        then they fail with ClosedError. Ctrl-C ends the wait: they fail then. More
+        calls do nothing. `drain` is at most 86400."""
+        drain = drain_seconds(drain)
         with self._lock:
             self._is_closed = True
             core, self._core = self._core, None
@@ -282,8 +285,13 @@ class Client:
             return
         if _calls.is_in_call():  # it ends by itself, once the call has returned
             core.begin_close(round(drain * 1e6))
-        else:  # a thread that is in a call may be held up by a signal handler
-            core.close(drain, drain + _CLOSE_SECONDS)
+            return
+        try:
+            if drain > 0:
+                core.drain(drain)
+        finally:
+            core.begin_close(0)
+        core.close(_CLOSE_SECONDS)  # a thread in a call may be held up by a handler
 
     def __enter__(self) -> Self:
         return self

@@ -9,9 +9,10 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from .._native import lib
-from .._options import NEVER, Options
+from .._options import Options
 from .._outcomes import NO_ROOM, error_of
 from .._replies import Conversion
+from .._seconds import NEVER
 
 Future = asyncio.Future[Any]
 Extras = tuple[int, int, Conversion]  # flags, timeout in us, conversion

@@ -402,7 +402,7 @@ class Port:
         hear of the end."""
         self.detach()
         if self.core.is_borrowed:
-            self.core.close(0.0, _CANCEL_SECONDS)
+            self.core.close(_CANCEL_SECONDS)
         if not self.loop.is_closed():
             self.loop.call_soon_threadsafe(
                 self._fail_all, lambda: ClosedError("the client was closed")
@@ -444,27 +444,33 @@ class Port:
         self.flush()
         self.loop.remove_reader(self._view.fd)
         try:
+            await self._pump_while(lambda: self._is_owed(owns_core), drain)
             if owns_core:
-                self.core.begin_close(round(drain * 1e6))
+                self.core.begin_close(0)
                 while not self._has_ended():
                     await asyncio.sleep(_CLOSING_NAP)
             else:
-                until = self.loop.time() + drain
-                while self.waiting and self.loop.time() < until:
-                    self._pump()
-                    await asyncio.sleep(_CLOSING_NAP)
                 self._cancel(list(self.waiting))
-                until = self.loop.time() + _CANCEL_SECONDS
-                while self.waiting and self.loop.time() < until:
-                    self._pump()
-                    await asyncio.sleep(_CLOSING_NAP)
+                await self._pump_while(lambda: bool(self.waiting), _CANCEL_SECONDS)
         finally:  # the loop may end in the midst of it
             if owns_core and not self.core.is_gone:
-                self.core.close(0.0, _CANCEL_SECONDS)
+                self.core.close(_CANCEL_SECONDS)
             if self.is_open:
                 self._pump()
                 self.detach()
             self._fail_all(lambda: ClosedError("the client was closed"))
+
+    def _is_owed(self, owns_core: bool) -> bool:
+        """Are results outstanding, those of other loops of the core included?"""
+        if self.waiting or self._backlog:
+            return True
+        return owns_core and not self.core.is_borrowed and not self.core.is_idle(0)
+
+    async def _pump_while(self, is_so: Callable[[], bool], seconds: float) -> None:
+        until = self.loop.time() + seconds
+        while is_so() and self.loop.time() < until:
+            self._pump()
+            await asyncio.sleep(_CLOSING_NAP)
 
     def _has_ended(self) -> bool:
         """Go on with the close of the core."""

@@ -18,10 +18,11 @@ from typing import TYPE_CHECKING, Any
 from .. import stats
 from .._core import Core, Event
 from .._native import lib
-from .._options import DEFAULT_URL, ClientOptions, Options, microseconds
+from .._options import DEFAULT_URL, ClientOptions, Options
 from .._outcomes import error_of
 from .._pipeline import Gathered, without_exceptions
 from .._requests import Argument, are_plain, as_tuples
+from .._seconds import drain_seconds, microseconds
 from ..stats import Stats
 from ._batch import Future
 from ._port import BATCH_MAX, Port
@@ -336,12 +337,15 @@ class Client:
 
     async def close(self, drain: float = 0.0) -> None:
         """Close the connections; outstanding commands have `drain` seconds to finish,
-        then they fail with ClosedError. More calls do nothing."""
+        then they fail with ClosedError. More calls do nothing. `drain` is at most
+        86400."""
+        drain = drain_seconds(drain)
         with self._lock:
             self._is_closed = True
             ports, self._ports = self._ports, {}
             core, self._core = self._core, None
         self._port = None
+        until = time.monotonic() + drain
         owns = self._shared is None
         for loop, port in ports.items():
             if loop is get_running_loop():
@@ -350,11 +354,11 @@ class Client:
                 await _close_elsewhere(port, drain)
             # Else its results, which say that the client was closed, reach it anyway.
         if core is not None:
-            await asyncio.to_thread(core.close, drain)
+            await _close_shared(core, until)
 
-    async def aclose(self) -> None:
+    async def aclose(self, drain: float = 0.0) -> None:
         """The same as `close()`."""
-        await self.close()
+        await self.close(drain)
 
     async def __aenter__(self) -> Self:
         return self
@@ -412,6 +416,18 @@ async def _close_elsewhere(port: Port, drain: float) -> None:
         await asyncio.sleep(_NAP)
     if port.is_open and not port.loop.is_running():
         port.abandon()
+
+
+async def _close_shared(core: Core, until: float) -> None:
+    """The core of all loops. Who is cancelled here ends what is outstanding."""
+    try:
+        while not core.is_idle(0) and time.monotonic() < until:
+            await asyncio.sleep(_NAP)
+    finally:
+        core.begin_close(0)
+    while not core.has_gone(0):
+        await asyncio.sleep(_NAP)
+    core.note_gone()
 
 
 async def _ended(future: Future) -> None:
