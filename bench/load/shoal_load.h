@@ -39,7 +39,7 @@ static inline void shoal_load_submit(run_t *run, shoal_client_t *client,
                                      shoal_result_cb on_result, void *data)
 {
     int rc = shoal_client_submit(client, command->argc, command->argv, command->argvlen,
-                                 on_result, data);
+                                 on_result, data, NULL);
     if (rc != 0 && rc != SHOAL_ECLOSED)
         run_fail(run, "%s", shoal_strerror(rc));
 }

@@ -62,7 +62,7 @@ static void on_result(shoal_client_t *client, const shoal_result_t *result, void
     if (load.left == 0)
         return;
     load.left--;
-    if (shoal_client_submit(client, 3, words, NULL, on_result, NULL) < 0)
+    if (shoal_client_submit(client, 3, words, NULL, on_result, NULL, NULL) < 0)
         fail("submit", "refused");
 }
 
@@ -74,7 +74,7 @@ static void run_load(shoal_client_t *client, unsigned callers, unsigned commands
     load.left = commands - callers;
     load.answered = 0;
     for (unsigned i = 0; i < callers; i++)
-        if (shoal_client_submit(client, 1, words, NULL, on_result, NULL) < 0)
+        if (shoal_client_submit(client, 1, words, NULL, on_result, NULL, NULL) < 0)
             fail("submit", "refused");
     while (load.answered < commands)
         shoal_client_step(client, SHOAL_TIMEOUT_NEVER);

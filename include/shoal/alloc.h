@@ -9,7 +9,8 @@
 extern "C" {
 #endif
 
-/** Replacements for the four functions of the C library, with their contracts. */
+/** Replacements for the four functions of the C library, with their contracts.  The
+ * structure is closed: the C library has no fifth that the library needs. */
 typedef struct shoal_allocator {
     void *(*malloc_fn)(size_t bytes);
     void *(*calloc_fn)(size_t count, size_t bytes);

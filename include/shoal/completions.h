@@ -6,7 +6,7 @@
  * not run code of theirs on the loop thread.  One wake-up per batch: the descriptor
  * becomes readable once, however many results follow before the consumer drains. */
 
-#include <shoal/client.h>
+#include <shoal/command.h>
 #include <shoal/result.h>
 #include <shoal/version.h>
 #include <stddef.h>
@@ -19,7 +19,8 @@ extern "C" {
 /** A queue of results with one consumer.  Opaque. */
 typedef struct shoal_completions shoal_completions_t;
 
-/** One finished command. */
+/** One finished command.  The structure is closed, because it stands in arrays; what is
+ * known of a command beyond its tag is asked of the result. */
 typedef struct shoal_completion {
     uint64_t tag;                 /**< as given at submission */
     const shoal_result_t *result; /**< borrowed until the next take */

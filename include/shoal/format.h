@@ -9,7 +9,7 @@
  * Words are split at the format's spaces only, so an argument never becomes two.
  * %s takes a string, %b a pointer and a size_t, %d %i %u %lld ... a number. */
 
-#include <shoal/client.h>
+#include <shoal/command.h>
 #include <shoal/version.h>
 #include <stdarg.h>
 

@@ -11,7 +11,7 @@
  *                              : shoal_pending_wait(pending, 100000, &result);
  */
 
-#include <shoal/client.h>
+#include <shoal/command.h>
 #include <shoal/result.h>
 #include <shoal/version.h>
 #include <stdint.h>

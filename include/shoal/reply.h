@@ -136,7 +136,8 @@ SHOAL_EXTERN void shoal_reply_release(const shoal_reply_t *reply);
  * result callback follows last, with a NULL reply.  An error reply does not go to the
  * sink: the result has it.
  *
- * Every function is required.  They run on the loop thread (see also
+ * Every function is required, else the call is refused with SHOAL_EINVAL.  The structure
+ * is closed: another way to deliver would be another field of shoal_call_t.  They run on the loop thread (see also
  * SHOAL_CALL_SINK_HERE), must not block, and must not call into the client.
  */
 typedef struct shoal_sink {

@@ -6,6 +6,7 @@
 
 #include <shoal/alloc.h>
 #include <shoal/client.h>
+#include <shoal/command.h>
 #include <shoal/completions.h>
 #include <shoal/errors.h>
 #include <shoal/events.h>

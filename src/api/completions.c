@@ -48,6 +48,8 @@ int shoal_completions_submit(shoal_completions_t *completions, shoal_client_t *c
                                       .first_tag = first_tag};
     int rc;
 
+    if (ret_ticket)
+        *ret_ticket = 0;
     if (!completions || !commands || !shoal__call_read(call, &submission.call))
         return SHOAL_EINVAL;
     if (shoal__client_is_foreign(client))

@@ -16,7 +16,7 @@ int shoal_client_vsubmitf(shoal_client_t *client, shoal_result_cb on_result, voi
     if (rc < 0)
         return rc;
     rc = shoal_client_submit(client, formatted.command.argc, formatted.command.argv,
-                             formatted.command.argvlen, on_result, data);
+                             formatted.command.argvlen, on_result, data, NULL);
     shoal__formatted_release(&formatted);
     return rc;
 }

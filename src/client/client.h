@@ -17,6 +17,7 @@
 #include "net/mailbox.h"
 #include "route/route.h"
 #include <pthread.h>
+#include <shoal/client.h>
 #include <stdatomic.h>
 
 typedef enum shoal__drive {

@@ -8,21 +8,34 @@
 #include <string.h>
 
 #define COMMANDS_MAX 65536
+/* No version will be as large: the size was never set. */
+#define CALL_BYTES_MAX 1024
 #define CALL_FLAGS_ALL                                                                 \
     (SHOAL_CALL_IDEMPOTENT | SHOAL_CALL_ONCE | SHOAL_CALL_URGENT |                     \
      SHOAL_CALL_WAIT_FOR_ROOM | SHOAL_CALL_MAY_BLOCK | SHOAL_CALL_CONTIGUOUS |         \
      SHOAL_CALL_SINK_HERE)
 
+static bool is_whole(const shoal_sink_t *sink)
+{
+    return sink->on_leaf && sink->on_begin && sink->on_end && sink->on_reset;
+}
+
 bool shoal__call_read(const shoal_call_t *call, shoal_call_t *ret_call)
 {
-    *ret_call = (shoal_call_t){0};
+    const unsigned char *bytes = (const unsigned char *)call;
+
+    *ret_call = (shoal_call_t)SHOAL_CALL_INIT;
     if (!call)
         return true;
-    /* A caller compiled with another version knows fewer fields, or more. */
-    if (call->reserved ||
-        (call->size != offsetof(shoal_call_t, sink) && call->size < sizeof *call))
+    if (call->size < sizeof *call || call->size > CALL_BYTES_MAX || call->reserved ||
+        (call->flags & ~(uint32_t)CALL_FLAGS_ALL) ||
+        (call->sink && !is_whole(call->sink)))
         return false;
-    memcpy(ret_call, call, call->size < sizeof *call ? call->size : sizeof *call);
+    /* What a newer caller asks for there is not known here. */
+    for (size_t i = sizeof *call; i < call->size; i++)
+        if (bytes[i] != 0)
+            return false;
+    *ret_call = *call;
     return true;
 }
 
@@ -99,8 +112,7 @@ int shoal__plan_make(const shoal__submission_t *submission,
     shoal__plan_t plan = {.submission = submission};
     int rc;
 
-    if (submission->count == 0 || submission->count > COMMANDS_MAX ||
-        (call->flags & ~(uint32_t)CALL_FLAGS_ALL))
+    if (submission->count == 0 || submission->count > COMMANDS_MAX)
         return SHOAL_EINVAL;
     rc = measure(submission, options, &plan.bytes);
     if (rc == 0)

@@ -16,7 +16,7 @@
 #include "core/options.h"
 #include "core/refusal.h"
 #include "core/request.h"
-#include <shoal/client.h>
+#include <shoal/command.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -44,8 +44,8 @@ typedef struct shoal__plan {
     uint64_t timeout_us; /* of every command; SHOAL_TIMEOUT_NEVER: none */
 } shoal__plan_t;
 
-/* The extras of a caller, who may have been compiled with another version of the library;
- * NULL: no extras.  False if they make no sense. */
+/* The extras of a caller, who may have been compiled for a newer version of the library;
+ * NULL: no extras.  False if they make no sense, or ask for what is not known here. */
 bool shoal__call_read(const shoal_call_t *call, shoal_call_t *ret_call);
 
 /* May the commands be sent?  0, SHOAL_EINVAL, SHOAL_ETOOBIG, SHOAL_EREFUSED or

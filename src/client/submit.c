@@ -82,7 +82,7 @@ static int submit_here(shoal_client_t *client, const shoal__plan_t *plan,
 }
 
 static int submit_one_here(shoal_client_t *client, const shoal_command_t *command,
-                           shoal_result_cb on_result, void *data)
+                           shoal_result_cb on_result, void *data, uint64_t *ret_ticket)
 {
     const shoal_options_t *options = client->options;
     shoal__route_t *route = client->route;
@@ -123,6 +123,8 @@ static int submit_one_here(shoal_client_t *client, const shoal_command_t *comman
     };
     route->ops->push(route);
     pushed_here(client, 1, bytes);
+    if (ret_ticket)
+        *ret_ticket = SHOAL__LOOP_TICKET | client->tickets;
     return 0;
 }
 
@@ -241,7 +243,8 @@ int shoal__client_submit(shoal_client_t *client, const shoal__submission_t *subm
 
 int shoal__client_submit_one(shoal_client_t *client, size_t argc,
                              const char *const *argv, const size_t *argvlen,
-                             shoal_result_cb on_result, void *data)
+                             shoal_result_cb on_result, void *data,
+                             uint64_t *ret_ticket)
 {
     const shoal_command_t command = {argc, argv, argvlen};
     int rc;
@@ -249,9 +252,9 @@ int shoal__client_submit_one(shoal_client_t *client, size_t argc,
     if (!shoal__client_is_loop_thread(client) || shoal__client_is_foreign(client)) {
         const shoal__submission_t submission = {
             .commands = &command, .count = 1, .on_result = on_result, .data = data};
-        return shoal__client_submit(client, &submission, NULL);
+        return shoal__client_submit(client, &submission, ret_ticket);
     }
-    rc = submit_one_here(client, &command, on_result, data);
+    rc = submit_one_here(client, &command, on_result, data, ret_ticket);
     if (rc < 0)
         count_refusal(client);
     return rc;

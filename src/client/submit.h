@@ -6,7 +6,7 @@
  * mailbox from any other. */
 
 #include "client/plan.h"
-#include <shoal/client.h>
+#include <shoal/command.h>
 #include <stdint.h>
 
 /* Any thread.  0 or a refusal.  If *is_driving is true afterwards, the thread is the loop
@@ -17,7 +17,8 @@ int shoal__client_submit(shoal_client_t *client, const shoal__submission_t *subm
 /* One command without extras: the same, with each step done once. */
 int shoal__client_submit_one(shoal_client_t *client, size_t argc,
                              const char *const *argv, const size_t *argvlen,
-                             shoal_result_cb on_result, void *data);
+                             shoal_result_cb on_result, void *data,
+                             uint64_t *ret_ticket);
 
 /* Any thread: give up one command.  0, SHOAL_ENOENT, SHOAL_ECLOSED, SHOAL_EFULL or
  * SHOAL_ENOMEM. */

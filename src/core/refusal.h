@@ -20,7 +20,7 @@
  */
 
 #include "resp/command_info.h"
-#include <shoal/client.h>
+#include <shoal/command.h>
 #include <stdbool.h>
 #include <stddef.h>
 

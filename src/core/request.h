@@ -6,7 +6,7 @@
 
 #include "base/alloc.h"
 #include "resp/command_info.h"
-#include <shoal/client.h>
+#include <shoal/command.h>
 #include <stddef.h>
 #include <stdint.h>
 

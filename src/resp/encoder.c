@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "resp/encoder.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 /* '*' or '$', and CR LF. */
@@ -15,6 +16,12 @@ static size_t decimal_digits(size_t value)
     return digits + (value >= 10) + (value >= 100) + (value >= 1000);
 }
 
+/* Without bytes an argument may be NULL, as an empty string view of C++ is. */
+static bool is_argument(const shoal_command_t *command, size_t index)
+{
+    return command->argv[index] || (command->argvlen && command->argvlen[index] == 0);
+}
+
 static size_t argument_bytes(const shoal_command_t *command, size_t index)
 {
     return command->argvlen ? command->argvlen[index] : strlen(command->argv[index]);
@@ -27,7 +34,7 @@ size_t shoal__encoder_bytes(const shoal_command_t *command)
 
     size_t total = HEADER_BYTES + decimal_digits(command->argc);
     for (size_t i = 0; i < command->argc; i++) {
-        if (!command->argv[i])
+        if (!is_argument(command, i))
             return 0;
         size_t bytes = argument_bytes(command, i);
         if (bytes > SHOAL_ARG_BYTES_MAX)
@@ -48,7 +55,7 @@ size_t shoal__encoder_bytes_max(const shoal_command_t *command)
     if (command->argc < 1 || command->argc > SHOAL_ARGC_MAX || !command->argv)
         return 0;
     for (size_t i = 0; i < command->argc; i++) {
-        if (!command->argv[i])
+        if (!is_argument(command, i))
             return 0;
         size_t bytes = argument_bytes(command, i);
         if (bytes > SHOAL_ARG_BYTES_MAX || bytes > SIZE_MAX - total - header_max - 2)

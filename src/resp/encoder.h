@@ -8,13 +8,13 @@
  * The exact size first, then one write: the caller reserves between the two.
  */
 
-#include <shoal/client.h>
+#include <shoal/command.h>
 #include <stddef.h>
 #include <stdint.h>
 
 /* Encoded bytes of the command, or 0 if argc or a length is out of range
- * (SHOAL_ARGC_MAX, SHOAL_ARG_BYTES_MAX), argv or an argument is NULL, or the sum
- * overflows. */
+ * (SHOAL_ARGC_MAX, SHOAL_ARG_BYTES_MAX), argv is NULL, an argument is NULL and not of 0
+ * bytes by argvlen, or the sum overflows. */
 size_t shoal__encoder_bytes(const shoal_command_t *command);
 
 /* At least shoal__encoder_bytes(), for less work; 0 in the same cases. */

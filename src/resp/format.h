@@ -4,7 +4,7 @@
 
 /* "SET %s %b" -> an argument vector, by hiredis' own formatter. */
 
-#include <shoal/client.h>
+#include <shoal/command.h>
 #include <stdarg.h>
 
 /* A command whose argv points into one allocation. */

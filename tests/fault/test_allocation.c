@@ -72,14 +72,14 @@ static void test_submitting(void **state)
     for (size_t i = 0; i < COUNT; i++) {
         shoal__test_fail_alloc_after(0);
         int rc = shoal_client_submit(scene->client, 2, argv, NULL, outcome_cb,
-                                     &outcomes[accepted]);
+                                     &outcomes[accepted], NULL);
         shoal__test_fail_alloc_never();
         assert_true(rc == 0 || rc == SHOAL_ENOMEM);
         accepted += rc == 0;
         refused += rc != 0;
         if (rc != 0) /* make room with memory, then fail again */
             accepted += shoal_client_submit(scene->client, 2, argv, NULL, outcome_cb,
-                                            &outcomes[accepted]) == 0;
+                                            &outcomes[accepted], NULL) == 0;
     }
     assert_true(refused > 0);
     for (unsigned i = 0; i < accepted; i++) {

@@ -150,8 +150,9 @@ static void retained_replies(trial_t *trial)
     keeper_t *keepers = scene_alloc(trial->scene, COUNT * sizeof *keepers);
 
     for (int i = 0; i < COUNT; i++) {
-        int rc = shoal_client_submit(trial->scene->client, i % 2 ? 4 : 2,
-                                     i % 2 ? range : echo, NULL, on_keep, &keepers[i]);
+        int rc =
+            shoal_client_submit(trial->scene->client, i % 2 ? 4 : 2,
+                                i % 2 ? range : echo, NULL, on_keep, &keepers[i], NULL);
         if (rc == 0)
             TRIAL_WAIT(trial, outcome_is_done(&keepers[i].outcome));
         assert_int_equal(keepers[i].outcome.calls, rc == 0);

@@ -256,7 +256,8 @@ static void forked(trial_t *trial)
     pid_t child = fork();
     if (child == 0) {
         const char *const argv[] = {"INCR", "child"};
-        int rc = shoal_client_submit(trial->scene->client, 2, argv, NULL, NULL, NULL);
+        int rc =
+            shoal_client_submit(trial->scene->client, 2, argv, NULL, NULL, NULL, NULL);
         _exit(rc == SHOAL_EFORK && shoal_after_fork_child(trial->scene->client) == 0
                   ? 0
                   : 1);

@@ -192,7 +192,7 @@ static void test_close_from_a_result(void **state)
         for (size_t i = 0; i < COUNT; i++) {
             if (i == round * 10)
                 assert_int_equal(shoal_client_submit(scene->client, 2, argv, NULL,
-                                                     close_on_result, closer),
+                                                     close_on_result, closer, NULL),
                                  0);
             scene_submit(scene, WORDS("ECHO", "x"), NULL, &outcomes[i]);
         }
@@ -219,7 +219,7 @@ static void submit_on_result(shoal_client_t *client, const shoal_result_t *resul
     (void)result;
 
     closer->calls++;
-    closer->rc = shoal_client_submit(client, 2, argv, NULL, NULL, NULL);
+    closer->rc = shoal_client_submit(client, 2, argv, NULL, NULL, NULL, NULL);
     closer->rc_again = shoal_client_close(client, 0, on_closed, closer->ending);
     closer->rc_and_wait = shoal_client_close_and_wait(client, 0);
 }
@@ -234,9 +234,9 @@ static void test_calls_from_the_last_results(void **state)
     fake_server_freeze(scene->server);
     scene_open(scene);
     for (int i = 0; i < 10; i++)
-        assert_int_equal(
-            shoal_client_submit(scene->client, 2, argv, NULL, submit_on_result, closer),
-            0);
+        assert_int_equal(shoal_client_submit(scene->client, 2, argv, NULL,
+                                             submit_on_result, closer, NULL),
+                         0);
     assert_int_equal(start_close(scene, 0, closer->ending), 0);
     WAIT_FOR(closer->ending->closed);
     assert_int_equal(closer->calls, 10);
@@ -263,7 +263,7 @@ static void close_on_event(shoal_client_t *client, const shoal_event_t *event,
     if (shoal_event_kind(event) != closer->kind || closer->closer.calls > 0)
         return;
     closer->rc_submit =
-        shoal_client_submit(client, 2, argv, NULL, outcome_cb, closer->outcome);
+        shoal_client_submit(client, 2, argv, NULL, outcome_cb, closer->outcome, NULL);
     close_here(&closer->closer, client);
 }
 

@@ -186,8 +186,9 @@ static void test_a_connection_has_its_share(void **state)
     fake_server_cut(scene->server, FAKE_CUT_RESET);
     WAIT_FOR(scene_events(scene).ready == 2);
     scene_check_works(scene);
-    assert_int_equal(shoal_client_submit(scene->client, 0, NULL, NULL, NULL, NULL),
-                     SHOAL_EINVAL);
+    assert_int_equal(
+        shoal_client_submit(scene->client, 0, NULL, NULL, NULL, NULL, NULL),
+        SHOAL_EINVAL);
     WAIT_FOR(is_the_whole(scene));
 
     whole = scene_stats(scene);

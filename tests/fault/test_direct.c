@@ -161,7 +161,8 @@ static void test_a_callback_runs_elsewhere(void **state)
         lone_caller_t *caller = lone_caller_begin(scene, WORDS("ECHO", "direct"), 0);
         uint64_t handovers = scene_stats(scene).handovers;
         assert_int_equal(
-            shoal_client_submit(scene->client, 2, argv, NULL, on_visit, visit), 0);
+            shoal_client_submit(scene->client, 2, argv, NULL, on_visit, visit, NULL),
+            0);
         WAIT_FOR(scene_stats(scene).handovers > handovers);
         fake_server_release(scene->server);
         WAIT_FOR(atomic_load(&visit->is_done));
@@ -268,7 +269,7 @@ static void *push_now_and_then(void *data)
             continue;
         atomic_store(&visit.is_done, false);
         if (shoal_client_submit(stranger->scene->client, 2, argv, NULL, on_visit,
-                                &visit) != 0)
+                                &visit, NULL) != 0)
             return data;
         while (!atomic_load(&visit.is_done))
             waiting_sleep_us(20);

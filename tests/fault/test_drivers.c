@@ -69,9 +69,9 @@ static void test_borrowed_by_poll(void **state)
     for (int round = 0; round < 20; round++) {
         driven->calls = 0;
         for (int i = 0; i < COUNT; i++)
-            assert_int_equal(
-                shoal_client_submit(scene->client, 2, argv, NULL, on_driven, driven),
-                0);
+            assert_int_equal(shoal_client_submit(scene->client, 2, argv, NULL,
+                                                 on_driven, driven, NULL),
+                             0);
         assert_int_equal(driven->calls, 0); /* never from inside submit */
         assert_int_equal(shoal_client_step(scene->client, 0), 0);
         while (driven->calls < COUNT)
@@ -249,7 +249,7 @@ static void on_uv_result(shoal_client_t *client, const shoal_result_t *result,
     play->wrong += shoal_result_status(result) != 0;
     if (--play->left > 0) {
         play->wrong +=
-            shoal_client_submit(client, 2, argv, NULL, on_uv_result, play) != 0;
+            shoal_client_submit(client, 2, argv, NULL, on_uv_result, play, NULL) != 0;
         return;
     }
     play->rc_and_wait = shoal_client_close_and_wait(client, 0);
@@ -266,7 +266,8 @@ static void test_on_a_uv_loop(void **state)
     play->left = 1000;
     assert_int_equal(uv_loop_init(&play->loop), 0);
     assert_int_equal(shoal_client_open_uv(&play->loop, scene->options, &client), 0);
-    assert_int_equal(shoal_client_submit(client, 2, argv, NULL, on_uv_result, play), 0);
+    assert_int_equal(
+        shoal_client_submit(client, 2, argv, NULL, on_uv_result, play, NULL), 0);
     uv_run(&play->loop, UV_RUN_DEFAULT); /* ends when the client is gone */
     assert_int_equal(play->left, 0);
     assert_int_equal(play->wrong, 0);
@@ -293,7 +294,7 @@ static void count_down(shoal_client_t *client, const shoal_result_t *result, voi
         play->wrong += shoal_client_close(client, 0, on_uv_closed, play) != 0;
     else
         play->wrong +=
-            shoal_client_submit(client, 2, argv, NULL, count_down, play) != 0;
+            shoal_client_submit(client, 2, argv, NULL, count_down, play, NULL) != 0;
 }
 
 /* Other handles of the loop run beside it; a reconnect needs its timers. */
@@ -310,7 +311,8 @@ static void test_reconnect_on_a_uv_loop(void **state)
     play->timer.data = play;
     uv_timer_start(&play->timer, cut_and_go_on, 50, 0);
     assert_int_equal(shoal_client_open_uv(&play->loop, scene->options, &client), 0);
-    assert_int_equal(shoal_client_submit(client, 2, argv, NULL, count_down, play), 0);
+    assert_int_equal(shoal_client_submit(client, 2, argv, NULL, count_down, play, NULL),
+                     0);
     uv_run(&play->loop, UV_RUN_DEFAULT);
     assert_int_equal(play->wrong, 0);
     assert_int_equal(play->closed, 1);

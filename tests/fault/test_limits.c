@@ -286,7 +286,8 @@ static void test_waiting_for_room_on_the_loop_thread(void **state)
                      0);
     scene_open_ready(scene);
     assert_int_equal(
-        shoal_client_submit(scene->client, 2, argv, NULL, submit_on_loop, loop), 0);
+        shoal_client_submit(scene->client, 2, argv, NULL, submit_on_loop, loop, NULL),
+        0);
     WAIT_FOR(loop->is_done);
     assert_int_equal(loop->rc, SHOAL_ELOOP);
     WAIT_FOR(scene_stats(scene).completed == scene_stats(scene).commands);
@@ -378,10 +379,10 @@ static void test_bad_arguments(void **state)
 
     scene_open_ready(scene);
     shoal_client_t *client = scene->client;
-    assert_int_equal(shoal_client_submit(client, 0, argv, NULL, NULL, NULL),
+    assert_int_equal(shoal_client_submit(client, 0, argv, NULL, NULL, NULL, NULL),
                      SHOAL_EINVAL);
     assert_int_equal(
-        shoal_client_submit(client, SHOAL_ARGC_MAX + 1, argv, NULL, NULL, NULL),
+        shoal_client_submit(client, SHOAL_ARGC_MAX + 1, argv, NULL, NULL, NULL, NULL),
         SHOAL_EINVAL);
     assert_int_equal(
         shoal_client_submit_many(client, &command, 0, NULL, NULL, NULL, NULL),

@@ -262,7 +262,8 @@ static void test_dropped_results_keep_their_place(void **state)
         const char *const argv[2] = {"ECHO", text};
         snprintf(text, sizeof text, "%u", i);
         assert_int_equal(shoal_client_submit(scene->client, 2, argv, NULL,
-                                             i % 3 ? outcome_cb : NULL, &outcomes[i]),
+                                             i % 3 ? outcome_cb : NULL, &outcomes[i],
+                                             NULL),
                          0);
     }
     uint64_t order = 0;

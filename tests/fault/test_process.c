@@ -32,7 +32,7 @@ static int check_calls_in_child(shoal_client_t *client,
         if ((call) != (code))                                                          \
             return number;                                                             \
     } while (0)
-    EXPECT(shoal_client_submit(client, 2, argv, NULL, NULL, NULL), SHOAL_EFORK);
+    EXPECT(shoal_client_submit(client, 2, argv, NULL, NULL, NULL, NULL), SHOAL_EFORK);
     EXPECT(shoal_client_submit_many(client, &command, 1, &patient, NULL, NULL, NULL),
            SHOAL_EFORK);
     EXPECT(shoal_client_call(client, 2, argv, NULL, &result), SHOAL_EFORK);
@@ -109,8 +109,8 @@ static void *make_load(void *data)
     const char *const argv[] = {"INCR", "parent"};
 
     while (!load->is_over) {
-        if (shoal_client_submit(load->scene->client, 2, argv, NULL, count_result,
-                                load) == 0)
+        if (shoal_client_submit(load->scene->client, 2, argv, NULL, count_result, load,
+                                NULL) == 0)
             load->accepted++;
         else
             waiting_sleep_us(100);
@@ -296,7 +296,8 @@ static void test_what_would_block_the_loop_is_refused(void **state)
 
     scene_open_ready(scene);
     assert_int_equal(
-        shoal_client_submit(scene->client, 2, argv, NULL, call_on_loop, codes), 0);
+        shoal_client_submit(scene->client, 2, argv, NULL, call_on_loop, codes, NULL),
+        0);
     WAIT_FOR(codes[2]);
     assert_int_equal(codes[0], SHOAL_ELOOP);
     assert_int_equal(codes[1], SHOAL_ELOOP);

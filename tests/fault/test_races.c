@@ -44,7 +44,7 @@ static void test_close_right_behind_submissions(void **state)
             if (i == BATCH)
                 spin_us((uint64_t)round % 40);
             accepted += shoal_client_submit(scene->client, 2, argv, NULL, count_cb,
-                                            results) == 0;
+                                            results, NULL) == 0;
         }
         scene_close(scene, 0);
         if (atomic_load(results) != accepted)
@@ -123,8 +123,8 @@ static void test_closing_under_a_waiter(void **state)
         pthread_t thread;
         void *is_wrong;
         scene_open(scene);
-        assert_int_equal(shoal_client_submit(scene->client, 2, argv, NULL, NULL, NULL),
-                         0);
+        assert_int_equal(
+            shoal_client_submit(scene->client, 2, argv, NULL, NULL, NULL, NULL), 0);
         waiter->client = scene->client;
         waiter->thread = 0;
         pthread_create(&thread, NULL, wait_once, waiter);
@@ -148,7 +148,7 @@ static void retry_cb(shoal_client_t *client, const shoal_result_t *result, void 
     const char *const argv[] = {"ECHO", "again"};
 
     if (shoal_result_status(result) == SHOAL_ECONN) {
-        int rc = shoal_client_submit(client, 2, argv, NULL, retry_cb, retry);
+        int rc = shoal_client_submit(client, 2, argv, NULL, retry_cb, retry, NULL);
         if (rc < 0)
             atomic_store(&retry->rc, rc);
     } else if (shoal_result_status(result) == 0) {
@@ -170,7 +170,8 @@ static void test_a_lost_command_is_submitted_again(void **state)
     scene_open_ready(scene);
     for (int i = 0; i < COUNT; i++)
         assert_int_equal(
-            shoal_client_submit(scene->client, 2, argv, NULL, retry_cb, retry), 0);
+            shoal_client_submit(scene->client, 2, argv, NULL, retry_cb, retry, NULL),
+            0);
     WAIT_FOR(fake_server_received(scene->server, 0, "INCR", NULL) == COUNT);
     fake_server_cut(scene->server, FAKE_CUT_RESET);
     WAIT_FOR(atomic_load(&retry->calls) == 2 * COUNT);
@@ -224,10 +225,11 @@ static void test_bounds_are_exact_on_the_loop_thread(void **state)
                      0);
     assert_int_equal(shoal_client_open_borrowed(scene->options, &scene->client), 0);
     /* 5 + 9 + 79 * 7 bytes fit 1024, though a rough estimate does not. */
-    assert_int_equal(shoal_client_submit(scene->client, ARGC, argv, NULL, NULL, NULL),
-                     0);
-    assert_int_equal(shoal_client_submit(scene->client, ARGC, argv, NULL, NULL, NULL),
-                     SHOAL_EFULL);
+    assert_int_equal(
+        shoal_client_submit(scene->client, ARGC, argv, NULL, NULL, NULL, NULL), 0);
+    assert_int_equal(
+        shoal_client_submit(scene->client, ARGC, argv, NULL, NULL, NULL, NULL),
+        SHOAL_EFULL);
     assert_int_equal(shoal_client_close_and_wait(scene->client, 0), 0);
     scene->client = NULL;
 }

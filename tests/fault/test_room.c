@@ -29,7 +29,7 @@ static void submit_again(shoal_client_t *client, const shoal_result_t *result,
 
     again->results++;
     for (size_t i = 0; i < again->tries && rc == 0; i++) {
-        rc = shoal_client_submit(client, 2, get, NULL, NULL, NULL);
+        rc = shoal_client_submit(client, 2, get, NULL, NULL, NULL, NULL);
         again->accepted += rc == 0;
     }
     if (rc != 0) {
@@ -102,8 +102,8 @@ static void test_those_that_expire_make_no_more_room(void **state)
     open_borrowed(scene, 100);
     submit_hastily(scene, HASTY, again);
     for (size_t i = HASTY; i < QUEUED_MAX; i++)
-        assert_int_equal(shoal_client_submit(scene->client, 2, get, NULL, NULL, NULL),
-                         0);
+        assert_int_equal(
+            shoal_client_submit(scene->client, 2, get, NULL, NULL, NULL, NULL), 0);
     let_them_expire(scene, again, HASTY);
     assert_int_equal(again->accepted, HASTY);
     assert_int_equal(again->refused, HASTY);
@@ -128,7 +128,8 @@ static void test_those_that_are_lost_make_room(void **state)
     fake_server_freeze(scene->server);
     for (size_t i = 0; i <= QUEUED_MAX; i++) {
         assert_int_equal(
-            shoal_client_submit(scene->client, 2, get, NULL, submit_again, again), 0);
+            shoal_client_submit(scene->client, 2, get, NULL, submit_again, again, NULL),
+            0);
         WAIT_FOR((step(scene), scene_stats(scene).inflight_now == 1));
     }
     assert_int_equal(scene_stats(scene).queued_now, QUEUED_MAX);

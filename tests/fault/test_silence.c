@@ -24,7 +24,8 @@ static void *chat(void *data)
     const char *const argv[] = {"ECHO", "chatter"};
 
     while (!chatter->is_over) {
-        (void)shoal_client_submit(chatter->scene->client, 2, argv, NULL, NULL, NULL);
+        (void)shoal_client_submit(chatter->scene->client, 2, argv, NULL, NULL, NULL,
+                                  NULL);
         chatter->commands++;
         waiting_sleep_us(2000);
     }

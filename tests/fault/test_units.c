@@ -89,7 +89,7 @@ static void *submit_singles(void *data)
     const char *const argv[] = {"INCR", "single"};
 
     for (int i = 0; i < 2000; i++)
-        while (shoal_client_submit(scene->client, 2, argv, NULL, NULL, NULL) != 0)
+        while (shoal_client_submit(scene->client, 2, argv, NULL, NULL, NULL, NULL) != 0)
             waiting_sleep_us(100);
     return NULL;
 }

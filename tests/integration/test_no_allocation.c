@@ -38,11 +38,11 @@ static int submit(shoal_client_t *client, size_t number, shoal_result_cb on_resu
 
     switch (number % 3) {
     case 0:
-        return shoal_client_submit(client, 3, set, NULL, on_result, chain);
+        return shoal_client_submit(client, 3, set, NULL, on_result, chain, NULL);
     case 1:
-        return shoal_client_submit(client, 2, get, NULL, on_result, chain);
+        return shoal_client_submit(client, 2, get, NULL, on_result, chain, NULL);
     default:
-        return shoal_client_submit(client, 2, incr, NULL, on_result, chain);
+        return shoal_client_submit(client, 2, incr, NULL, on_result, chain, NULL);
     }
 }
 

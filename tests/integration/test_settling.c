@@ -93,7 +93,7 @@ static void submit(scene_t *scene, const char *command, shoal_result_cb on_resul
     const char *const argv[] = {command, "k"};
 
     assert_int_equal(
-        shoal_client_submit(scene->client, 2, argv, NULL, on_result, scene), 0);
+        shoal_client_submit(scene->client, 2, argv, NULL, on_result, scene, NULL), 0);
 }
 
 static int64_t ask_value(const scene_t *scene)

@@ -81,8 +81,8 @@ static void shoot(gallery_t *gallery, uint64_t for_us)
                gallery->count < gallery->room;) {
             shot_t *shot = &gallery->shots[gallery->count];
             *shot = (shot_t){.gallery = gallery, .submitted_us = waiting_now_us()};
-            if (shoal_client_submit(gallery->client, 2, argv, NULL, on_result, shot) ==
-                0)
+            if (shoal_client_submit(gallery->client, 2, argv, NULL, on_result, shot,
+                                    NULL) == 0)
                 gallery->count++;
             else
                 gallery->refused++;

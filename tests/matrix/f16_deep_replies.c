@@ -79,7 +79,7 @@ static void *step(void *data)
     snprintf(depth, sizeof depth, "%u", stepper->depth);
     if (shoal_client_open_borrowed(stepper->options, &client) != 0)
         return NULL;
-    if (shoal_client_submit(client, 4, argv, NULL, on_result, stepper) == 0)
+    if (shoal_client_submit(client, 4, argv, NULL, on_result, stepper, NULL) == 0)
         while (!stepper->is_done)
             (void)shoal_client_step(client, SHOAL_TIMEOUT_NEVER);
     (void)shoal_client_close_and_wait(client, 0);

@@ -70,7 +70,8 @@ static void make_up_for_refusals(matrix_t *m)
     static const char *const ping[] = {"PING"};
 
     for (uint64_t i = 0; m->mode->caller == MATRIX_BY_BLOCKING && i < m->refused; i++)
-        assert_int_equal(shoal_client_submit(m->client, 1, ping, NULL, NULL, NULL), 0);
+        assert_int_equal(
+            shoal_client_submit(m->client, 1, ping, NULL, NULL, NULL, NULL), 0);
 }
 
 static void f32(const matrix_mode_t *mode)

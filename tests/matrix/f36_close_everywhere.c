@@ -212,7 +212,7 @@ static void by_two_threads(const matrix_mode_t *mode)
     matrix_open_ready(m);
     fake_server_freeze(server);
     assert_int_equal(
-        shoal_client_submit(m->client, 2, echo, NULL, count_result, &ending), 0);
+        shoal_client_submit(m->client, 2, echo, NULL, count_result, &ending, NULL), 0);
     MATRIX_WAIT_FOR(m, matrix_stats(m).inflight_now > 0);
     pthread_barrier_init(&barrier, NULL, 2);
     for (int i = 0; i < 2; i++) {

@@ -22,7 +22,7 @@ static int use(const matrix_mode_t *mode, shoal_client_t *client)
     shoal_result_t *result = NULL;
     shoal_stats_t stats;
     const int codes[] = {
-        shoal_client_submit(client, 3, argv, NULL, NULL, NULL),
+        shoal_client_submit(client, 3, argv, NULL, NULL, NULL, NULL),
         shoal_client_submit_many(client, &command, 1, &patient, NULL, NULL, NULL),
         shoal_client_call(client, 3, argv, NULL, &result),
         shoal_client_cancel(client, 1),

@@ -74,8 +74,8 @@ static void fill(meanwhile_t *meanwhile)
     static const char *const argv[] = {"ECHO", "more"};
 
     for (int i = 0; i < 4 * QUEUED_MAX; i++) {
-        if (shoal_client_submit(meanwhile->sleeper, 2, argv, NULL, on_result,
-                                meanwhile) == 0)
+        if (shoal_client_submit(meanwhile->sleeper, 2, argv, NULL, on_result, meanwhile,
+                                NULL) == 0)
             meanwhile->accepted++;
         else
             meanwhile->refused++;

@@ -143,7 +143,7 @@ static void count_up(matrix_t *m, neighbour_t *neighbours, killer_t *killer)
             for (; under_way(&neighbour->ledger) < WINDOW; made++) {
                 neighbour->ledger.submitted++;
                 if (shoal_client_submit(neighbour->client, 2, incr, NULL, on_result,
-                                        &neighbour->ledger) != 0)
+                                        &neighbour->ledger, NULL) != 0)
                     neighbour->ledger.not_executed++;
             }
         }

@@ -12,7 +12,7 @@
  * surrogates.  Any bytes may come in.
  */
 
-#include <shoal/client.h>
+#include <shoal/command.h>
 #include <stddef.h>
 
 typedef struct shoalpy_block shoalpy_block_t;

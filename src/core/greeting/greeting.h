@@ -35,7 +35,7 @@
 #include "core/fence/nonce.h"
 #include "core/greeting/former.h"
 #include "core/target.h"
-#include <shoal/client.h>
+#include <shoal/command.h>
 #include <shoal/integrity.h>
 #include <shoal/reply.h>
 #include <stdbool.h>

@@ -28,11 +28,14 @@ static void check(const shoal_command_t *command, const char *wire, size_t wire_
 static void test_commands_become_arrays_of_strings(void **state)
 {
     (void)state;
-    const char *const set[] = {"SET", "key", "0123456789"}, *const empty[] = {""};
+    const char *const set[] = {"SET", "key", "0123456789"}, *const empty[] = {""},
+                      *const views[] = {"SET", NULL, "v"};
+    const size_t view_bytes[] = {3, 0, 1};
 
     CHECK(1, set, NULL, "*1\r\n$3\r\nSET\r\n");
     CHECK(3, set, NULL, "*3\r\n$3\r\nSET\r\n$3\r\nkey\r\n$10\r\n0123456789\r\n");
     CHECK(1, empty, NULL, "*1\r\n$0\r\n\r\n");
+    CHECK(3, views, view_bytes, "*3\r\n$3\r\nSET\r\n$0\r\n\r\n$1\r\nv\r\n");
 }
 
 static void test_lengths_make_any_byte_safe(void **state)
@@ -95,7 +98,7 @@ static void test_what_cannot_be_encoded(void **state)
     const char *const argv[] = {"SET", "key"}, *const hole[] = {"SET", NULL};
     const size_t most[] = {3, SHOAL_ARG_BYTES_MAX},
                  more[] = {3, SHOAL_ARG_BYTES_MAX + 1}, all[] = {SIZE_MAX, SIZE_MAX},
-                 wrap[] = {SIZE_MAX - 20, 40}, none[] = {3, 0};
+                 wrap[] = {SIZE_MAX - 20, 40}, one[] = {3, 1};
 
     /* clang-format off */
     const struct refused_case {
@@ -106,7 +109,7 @@ static void test_what_cannot_be_encoded(void **state)
         {"argc is beyond all bounds",      {SIZE_MAX, argv, NULL}},
         {"no argv",                        {2, NULL, NULL}},
         {"an argument is NULL",            {2, hole, NULL}},
-        {"NULL, though of no bytes",       {2, hole, none}},
+        {"NULL and of a byte",             {2, hole, one}},
         {"one byte too many",              {2, argv, more}},
         {"the largest lengths",            {2, argv, all}},
         {"lengths that wrap around",       {2, argv, wrap}},

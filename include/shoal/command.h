@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SHOAL_COMMAND_H
+#define SHOAL_COMMAND_H
+
+/* Commands: submitting them, calling and waiting, giving them up by their tickets. */
+
+#include <shoal/options.h>
+#include <shoal/reply.h>
+#include <shoal/result.h>
+#include <shoal/version.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** Most arguments of one command, the name included. */
+#define SHOAL_ARGC_MAX 1048576
+/** Most bytes of one argument. */
+#define SHOAL_ARG_BYTES_MAX 536870912
+
+/**
+ * Receives what became of one command.
+ *
+ * `result` is borrowed: it and everything reached from it die when the callback
+ * returns.  Keep a reply for longer with shoal_reply_retain().  From the callback
+ * one may submit, cancel and start a close; one may not block.
+ *
+ * Threads: runs on the loop thread; must not block.
+ */
+typedef void (*shoal_result_cb)(shoal_client_t *client, const shoal_result_t *result,
+                                void *data);
+
+/**
+ * One command: argc byte strings; argv[0] names it.
+ *
+ * The structure is closed: it never gets another field, because it stands in arrays.
+ * What one call asks for beyond its words is in shoal_call_t.
+ */
+typedef struct shoal_command {
+    size_t argc;             /**< 1 .. SHOAL_ARGC_MAX */
+    const char *const *argv; /**< argc strings, any bytes; NULL is an empty one if
+                                  argvlen says 0 bytes */
+    const size_t *argvlen;   /**< their bytes; NULL if all are NUL-terminated */
+} shoal_command_t;
+
+/** Flags of shoal_call_t. */
+enum shoal_call_flag {
+    /** Harmless if applied again at any moment before the deadline, even after other
+     *  clients' writes: may be retried when its fate is unknown. */
+    SHOAL_CALL_IDEMPOTENT = 1 << 0,
+    /** One attempt only: never retried, not even when that is proved harmless. */
+    SHOAL_CALL_ONCE = 1 << 1,
+    /** Do not hold it back to gather company. */
+    SHOAL_CALL_URGENT = 1 << 2,
+    /** If the client is full, wait for room until the deadline.  Not on the loop thread. */
+    SHOAL_CALL_WAIT_FOR_ROOM = 1 << 3,
+    /** Allow a command that blocks on the server (BLPOP, ...): those behind it wait, too. */
+    SHOAL_CALL_MAY_BLOCK = 1 << 4,
+    /** Commands of one shoal_client_submit_many() stay together: nothing of other
+     *  callers comes between them on the wire.  Needed for MULTI ... EXEC. */
+    SHOAL_CALL_CONTIGUOUS = 1 << 5,
+    /** The sink of a blocking call may run on its thread, which must hold no lock of it. */
+    SHOAL_CALL_SINK_HERE = 1 << 6
+};
+
+/**
+ * Extras of one call.  Zero means default; begin with SHOAL_CALL_INIT.
+ *
+ * Newer versions append fields.  A program that was compiled for a newer version is
+ * served as long as it leaves the fields that this library does not know at zero; else,
+ * and for unknown flags, the call is refused with SHOAL_EINVAL: nothing that was asked for
+ * is ignored.
+ */
+typedef struct shoal_call {
+    size_t size;              /**< sizeof(shoal_call_t) */
+    uint32_t flags;           /**< of enum shoal_call_flag */
+    uint32_t reserved;        /**< 0 */
+    uint64_t timeout_us;      /**< 0: the client's; SHOAL_TIMEOUT_NEVER: none */
+    const shoal_sink_t *sink; /**< NULL: a tree.  Must live until the result */
+    void *sink_data;          /**< handed to the sink untouched */
+} shoal_call_t;
+
+/** No extras: `shoal_call_t call = SHOAL_CALL_INIT;`, then set what differs. */
+#define SHOAL_CALL_INIT                                                                \
+    {                                                                                  \
+        sizeof(shoal_call_t), 0, 0, 0, NULL, NULL                                      \
+    }
+
+/**
+ * Queue one command and return at once.
+ *
+ * The command is copied before this call returns.  When it reaches the socket is the
+ * flush policy's decision; commands queued close together, from any threads, leave
+ * in one write.
+ *
+ * @param argc, argv, argvlen as in shoal_command_t
+ * @param on_result called exactly once if this call returns 0 and never otherwise;
+ *                  never from inside this call.  NULL: the result is dropped
+ * @param data      handed to on_result untouched
+ * @param ret_ticket receives the command's ticket, for shoal_client_cancel(); 0 if the
+ *                  command was refused.  May be NULL
+ *
+ * Threads:   any
+ * Blocks:    never
+ * Ownership: nothing passed in is kept
+ * Errors:    SHOAL_EINVAL   argc out of range, or the lengths overflow
+ *            SHOAL_EREFUSED the command would break a shared connection (SUBSCRIBE,
+ *                           MULTI, SELECT, BLPOP, CLIENT REPLY, ...)
+ *            SHOAL_EFULL    a bound of shoal_options_set_outstanding_max() is reached
+ *            SHOAL_ETOOBIG  the command alone exceeds the bound of bytes
+ *            SHOAL_ECLOSED  shoal_client_close() has been called
+ *            SHOAL_EFORK    the client belongs to the parent process
+ *            SHOAL_ENOMEM   nothing was queued
+ * Since:     0.1
+ */
+SHOAL_EXTERN int shoal_client_submit(shoal_client_t *client, size_t argc,
+                                     const char *const *argv, const size_t *argvlen,
+                                     shoal_result_cb on_result, void *data,
+                                     uint64_t *ret_ticket);
+
+/**
+ * Queue `count` commands at once, in order, with extras.  All are queued or none.
+ *
+ * @param commands   count commands, copied before this call returns
+ * @param count      1 .. 65 536
+ * @param call       extras for each of them; NULL for none
+ * @param on_result  called once for each command, in order
+ * @param data       handed to on_result untouched
+ * @param ret_ticket receives the ticket of the first command; the others' follow
+ *                   in steps of 1.  May be NULL
+ *
+ * Threads:   any
+ * Blocks:    never, unless SHOAL_CALL_WAIT_FOR_ROOM asks for it
+ * Ownership: nothing passed in is kept; a sink must live until its results
+ * Errors:    those of shoal_client_submit();
+ *            SHOAL_ELOOP SHOAL_CALL_WAIT_FOR_ROOM on the loop thread while full
+ * Since:     0.1
+ */
+SHOAL_EXTERN int shoal_client_submit_many(shoal_client_t *client,
+                                          const shoal_command_t *commands, size_t count,
+                                          const shoal_call_t *call,
+                                          shoal_result_cb on_result, void *data,
+                                          uint64_t *ret_ticket);
+
+/**
+ * Send one command and wait for its result.
+ *
+ * @param argc, argv, argvlen as for shoal_client_submit()
+ * @param ret_result receives the result, also when the command failed; give it back
+ *                   with shoal_result_release()
+ *
+ * @return 0: there is a result; look at shoal_result_status().  Below 0: the command
+ *         was refused and there is none
+ *
+ * Threads:   any, but not the loop thread
+ * Blocks:    until the result, at most to the deadline.  Needs 32 KiB of stack
+ * Ownership: nothing passed in is kept; the caller releases the result
+ * Errors:    those of shoal_client_submit(); SHOAL_ELOOP called on the loop thread
+ * Since:     0.1
+ */
+SHOAL_EXTERN int shoal_client_call(shoal_client_t *client, size_t argc,
+                                   const char *const *argv, const size_t *argvlen,
+                                   shoal_result_t **ret_result);
+
+/**
+ * shoal_client_call() with extras.
+ * @param call extras; NULL for none
+ *
+ * Threads:   any, but not the loop thread
+ * Blocks:    until the result, at most to the deadline
+ * Ownership: nothing passed in is kept; the caller releases the result
+ * Errors:    those of shoal_client_call()
+ * Since:     0.1
+ */
+SHOAL_EXTERN int shoal_client_call_with(shoal_client_t *client,
+                                        const shoal_command_t *command,
+                                        const shoal_call_t *call,
+                                        shoal_result_t **ret_result);
+
+/**
+ * Give up on an outstanding command.
+ *
+ * A command that was not written yet is never sent.  One that was is not recalled: its
+ * reply is dropped when it comes.  Either way its callback runs, with SHOAL_ECANCELLED and
+ * the fate, unless its result was on its way already; on the loop thread before this
+ * call returns.
+ *
+ * @param ticket of shoal_client_submit(), shoal_client_submit_many() or
+ *               shoal_completions_submit()
+ *
+ * Threads: any
+ * Blocks:  never
+ * Errors:  SHOAL_ENOENT  no such ticket was given out, or it is not outstanding any more
+ *                        (where that can be told without waiting for the loop)
+ *          SHOAL_EFULL   more cancels wait for the loop than there can be commands
+ *          SHOAL_ECLOSED the client is closed
+ *          SHOAL_EFORK   the client belongs to the parent process
+ *          SHOAL_ENOMEM
+ * Since:   0.1
+ */
+SHOAL_EXTERN int shoal_client_cancel(shoal_client_t *client, uint64_t ticket);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
