@@ -85,12 +85,25 @@ static void ignore_leaf(const shoal_reply_t *leaf, void *data)
     *(pthread_t *)data = pthread_self();
 }
 
+static void ignore_begin(shoal_reply_type_t type, size_t count, void *data)
+{
+    (void)type;
+    (void)count;
+    (void)data;
+}
+
+static void ignore_mark(void *data)
+{
+    (void)data;
+}
+
+static const shoal_sink_t sink = {ignore_leaf, ignore_begin, ignore_mark, ignore_mark};
+
 /* A sink is a callback, and callbacks are not for the caller's thread. */
 static void test_a_call_with_a_sink_does_not_drive(void **state)
 {
     scene_t *scene = *state;
     pthread_t thread = pthread_self();
-    const shoal_sink_t sink = {.on_leaf = ignore_leaf};
     shoal_command_t command = WORDS("ECHO", "x");
     shoal_call_t extras = {.size = sizeof extras, .sink = &sink, .sink_data = &thread};
     shoal_result_t *result = NULL;
@@ -110,7 +123,6 @@ static void test_a_call_with_a_sink_of_its_own_drives(void **state)
 {
     scene_t *scene = *state;
     pthread_t thread = {0};
-    const shoal_sink_t sink = {.on_leaf = ignore_leaf};
     shoal_command_t command = WORDS("ECHO", "x");
     shoal_call_t extras = {.size = sizeof extras,
                            .flags = SHOAL_CALL_SINK_HERE,
