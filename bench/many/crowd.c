@@ -160,10 +160,16 @@ static void shared_figures(const shoal__route_t *route, shoal_stats_t *ret_stats
 static void each(const shoal__route_t *route, shoal__route_visit_fn visit, void *data)
 {
     for (unsigned i = 0; i < of(route)->count; i++) {
-        shoal_stats_t stats = {0};
-        shoal__figures_read(&of(route)->conns[i], &stats);
-        visit(data, of(route)->conns[i].id, of(route)->name, &stats);
+        shoal__route_member_t member;
+        shoal__figures_read(&of(route)->conns[i], &member);
+        visit(data, &member);
     }
+}
+
+static void reconnect(shoal__route_t *route, uint64_t now_us)
+{
+    for (unsigned i = 0; i < of(route)->count; i++)
+        shoal__conn_reconnect(&of(route)->conns[i], now_us);
 }
 
 static void shut(shoal__route_t *route, uint64_t now_us)
@@ -198,6 +204,7 @@ static const shoal__route_ops_t ops = {
     .turn = turn,
     .read_ahead = read_ahead,
     .cancel = cancel,
+    .reconnect = reconnect,
     .view = view,
     .next_wake_us = next_wake_us,
     .publish = publish,

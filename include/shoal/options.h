@@ -78,9 +78,14 @@ SHOAL_EXTERN int shoal_options_new(shoal_options_t **ret_options);
  *
  * `valkey://` means `redis://`; `redis+unix://` and `valkey+unix://` mean `unix://`.
  * User and password are percent-decoded.  An IPv6 address stands in brackets.  Keys:
- * `db`, `protocol` (2 or 3), `client_name`, `timeout_ms`, `connect_timeout_ms`,
- * `flush` (auto, off, fixed:US), `budget_us`, `offline` (queue, fail), `integrity`,
- * `settle`.  An unknown key or a value out of range is an error; nothing is ignored.
+ * `db`, `protocol` (2 or 3), `client_name`, `timeout_ms` (or `never`),
+ * `connect_timeout_ms`, `handshake_timeout_ms`, `stall_timeout_ms`, `ping_idle_ms`,
+ * `backoff_base_ms`, `backoff_max_ms`, `keepalive_ms`, `source_address`, `queued_max`,
+ * `inflight_max`, `bytes_max`, `reply_bytes_max`, `reply_elements_max`,
+ * `reply_depth_max`, `attempts_max`, `flush` (auto, off, fixed:US), `budget_us`,
+ * `offline` (queue, fail), `integrity` (shapes, detect, strict), `settle` (yes, no).
+ * Each means the setter of that name.  An unknown key or a value out of range is an
+ * error; nothing is ignored.
  *
  * @param url         NUL-terminated
  * @param ret_options receives the options; free with shoal_options_free()
@@ -228,20 +233,6 @@ SHOAL_EXTERN int shoal_options_set_stall_timeout_us(shoal_options_t *options,
  */
 SHOAL_EXTERN int shoal_options_set_ping_idle_us(shoal_options_t *options,
                                                 uint64_t idle_us);
-
-/**
- * Delay before connection attempt n: at random between 0 and
- * min(max_us, base_us * 2^n).
- *
- * @param base_us 1000 .. 60 000 000.  Default: 50 000
- * @param max_us  base_us .. 600 000 000.  Default: 10 000 000
- *
- * Threads: setup
- * Errors:  SHOAL_EINVAL out of range
- * Since:   0.1
- */
-SHOAL_EXTERN int shoal_options_set_backoff_us(shoal_options_t *options,
-                                              uint64_t base_us, uint64_t max_us);
 
 /**
  * What happens to commands while there is no connection.

@@ -8,6 +8,7 @@
 #include <shoal/client.h>
 #include <shoal/command.h>
 #include <shoal/completions.h>
+#include <shoal/connection.h>
 #include <shoal/errors.h>
 #include <shoal/events.h>
 #include <shoal/format.h>

@@ -3,6 +3,8 @@
 
 #include "base/alloc.h"
 #include "core/options.h"
+#include <arpa/inet.h>
+#include <shoal/connection.h>
 #include <shoal/errors.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -116,6 +118,23 @@ int shoal_options_set_client_name(shoal_options_t *options, const char *name)
         if (*c < '!' || *c > '~')
             return SHOAL_EINVAL;
     return set_text(&options->client_name, name);
+}
+
+int shoal_options_set_source_address(shoal_options_t *options, const char *address)
+{
+    unsigned char bytes[sizeof(struct in6_addr)];
+
+    if (!options || (address && inet_pton(AF_INET, address, bytes) != 1 &&
+                     inet_pton(AF_INET6, address, bytes) != 1))
+        return SHOAL_EINVAL;
+    return set_text(&options->source_address, address);
+}
+
+int shoal_options_set_keepalive_us(shoal_options_t *options, uint64_t idle_us)
+{
+    if (!options)
+        return SHOAL_EINVAL;
+    return set_u64(&options->keepalive_us, idle_us, idle_us ? 1000000 : 0, HOUR_US);
 }
 
 int shoal_options_set_protocol(shoal_options_t *options, int version)

@@ -4,22 +4,13 @@
  * decodes in place, and that is wiped in the end.  Whatever it does not understand is
  * an error: a misread URL could send credentials to the wrong host.
  */
+#include "api/options_keys.h"
 #include "base/alloc.h"
 #include "core/options.h"
 
 #include <arpa/inet.h>
 #include <shoal/errors.h>
 #include <string.h>
-
-/* What the query said about things that are set together in the end. */
-typedef struct query {
-    unsigned seen; /* bits of enum key */
-    bool has_path_database;
-    bool has_budget;
-    uint64_t budget_us;
-    shoal_flush_mode_t flush_mode;
-    uint64_t pause_us;
-} query_t;
 
 /* --- pieces --- */
 
@@ -61,25 +52,6 @@ static bool decode(char *text)
         from += 2;
     }
     *to = '\0';
-    return true;
-}
-
-/* Decimal digits only: no sign, no space, not empty. */
-static bool read_number(const char *text, uint64_t max, uint64_t *ret_number)
-{
-    uint64_t number = 0;
-
-    if (!*text)
-        return false;
-    for (; *text; text++) {
-        if (*text < '0' || *text > '9')
-            return false;
-        uint64_t digit = (uint64_t)(*text - '0');
-        if (number > (max - digit) / 10)
-            return false;
-        number = number * 10 + digit;
-    }
-    *ret_number = number;
     return true;
 }
 
@@ -133,17 +105,9 @@ static int read_host_and_port(shoal_options_t *options, char *text)
         if (!is_host_name(host))
             return SHOAL_EURL;
     }
-    if (port_text && !read_number(port_text, 65535, &port))
+    if (port_text && !shoal__options_read_number(port_text, 65535, &port))
         return SHOAL_EURL;
     return shoal_options_set_address(options, host, (int)port);
-}
-
-static int read_database(shoal_options_t *options, const char *text)
-{
-    uint64_t database;
-    if (!read_number(text, INT32_MAX, &database))
-        return SHOAL_EURL;
-    return shoal_options_set_database(options, (int)database);
 }
 
 /* [[user]:password@]rest, up to the first slash.  A second @ would be ambiguous; what
@@ -156,7 +120,7 @@ static int read_authority(shoal_options_t *options, char *authority, char **ret_
     return rest ? read_userinfo(options, authority) : 0;
 }
 
-static int read_tcp(shoal_options_t *options, char *text, query_t *query)
+static int read_tcp(shoal_options_t *options, char *text, shoal__options_keys_t *keys)
 {
     char *host, *path = cut(text, '/');
     int rc = read_authority(options, text, &host);
@@ -165,8 +129,7 @@ static int read_tcp(shoal_options_t *options, char *text, query_t *query)
         rc = read_host_and_port(options, host);
     if (rc < 0 || !path || !*path)
         return rc;
-    query->has_path_database = true;
-    return read_database(options, path);
+    return shoal__options_keys_set(keys, options, "db", path);
 }
 
 static int read_unix(shoal_options_t *options, char *text)
@@ -191,149 +154,25 @@ static int read_unix(shoal_options_t *options, char *text)
 
 /* --- query --- */
 
-static int read_db(shoal_options_t *options, query_t *query, const char *value)
-{
-    if (query->has_path_database)
-        return SHOAL_EURL;
-    return read_database(options, value);
-}
-
-static int read_protocol(shoal_options_t *options, query_t *query, const char *value)
-{
-    uint64_t version;
-    (void)query;
-    if (!read_number(value, 3, &version))
-        return SHOAL_EURL;
-    return shoal_options_set_protocol(options, (int)version);
-}
-
-static int read_client_name(shoal_options_t *options, query_t *query, const char *value)
-{
-    (void)query;
-    return shoal_options_set_client_name(options, value);
-}
-
-static int read_timeout(shoal_options_t *options, query_t *query, const char *value)
-{
-    uint64_t timeout_ms;
-    (void)query;
-    if (!read_number(value, UINT32_MAX, &timeout_ms))
-        return SHOAL_EURL;
-    return shoal_options_set_timeout_us(options, timeout_ms * 1000);
-}
-
-static int read_connect_timeout(shoal_options_t *options, query_t *query,
-                                const char *value)
-{
-    uint64_t timeout_ms;
-    (void)query;
-    if (!read_number(value, UINT32_MAX, &timeout_ms))
-        return SHOAL_EURL;
-    return shoal_options_set_connect_timeout_us(options, timeout_ms * 1000,
-                                                options->handshake_timeout_us);
-}
-
-static int read_flush(shoal_options_t *options, query_t *query, const char *value)
-{
-    (void)options;
-    if (strcmp(value, "auto") == 0)
-        query->flush_mode = SHOAL_FLUSH_AUTO;
-    else if (strcmp(value, "off") == 0)
-        query->flush_mode = SHOAL_FLUSH_OFF;
-    else if (strncmp(value, "fixed:", 6) == 0 &&
-             read_number(value + 6, UINT32_MAX, &query->pause_us))
-        query->flush_mode = SHOAL_FLUSH_FIXED;
-    else
-        return SHOAL_EURL;
-    return 0;
-}
-
-static int read_budget(shoal_options_t *options, query_t *query, const char *value)
-{
-    (void)options;
-    query->has_budget = true;
-    return read_number(value, UINT32_MAX, &query->budget_us) ? 0 : SHOAL_EURL;
-}
-
-static int read_offline(shoal_options_t *options, query_t *query, const char *value)
-{
-    (void)query;
-    if (strcmp(value, "queue") == 0)
-        return shoal_options_set_offline_mode(options, SHOAL_OFFLINE_QUEUE);
-    if (strcmp(value, "fail") == 0)
-        return shoal_options_set_offline_mode(options, SHOAL_OFFLINE_FAIL);
-    return SHOAL_EURL;
-}
-
-static int read_integrity(shoal_options_t *options, query_t *query, const char *value)
-{
-    (void)query;
-    if (strcmp(value, "shapes") == 0)
-        return shoal_options_set_integrity(options, SHOAL_INTEGRITY_SHAPES);
-    if (strcmp(value, "detect") == 0)
-        return shoal_options_set_integrity(options, SHOAL_INTEGRITY_DETECT);
-    if (strcmp(value, "strict") == 0)
-        return shoal_options_set_integrity(options, SHOAL_INTEGRITY_STRICT);
-    return SHOAL_EURL;
-}
-
-static int read_settle(shoal_options_t *options, query_t *query, const char *value)
-{
-    (void)query;
-    if (strcmp(value, "yes") == 0)
-        return shoal_options_set_settle(options, true);
-    if (strcmp(value, "no") == 0)
-        return shoal_options_set_settle(options, false);
-    return SHOAL_EURL;
-}
-
-static const struct key {
-    const char *name;
-    int (*read)(shoal_options_t *options, query_t *query, const char *value);
-} keys[] = {
-    {"db", read_db},
-    {"protocol", read_protocol},
-    {"client_name", read_client_name},
-    {"timeout_ms", read_timeout},
-    {"connect_timeout_ms", read_connect_timeout},
-    {"flush", read_flush},
-    {"budget_us", read_budget},
-    {"offline", read_offline},
-    {"integrity", read_integrity},
-    {"settle", read_settle},
-};
-
-/* One key=value.  A key said twice would be ignored once, so it is an error. */
-static int read_pair(shoal_options_t *options, query_t *query, char *name)
+/* One key=value. */
+static int read_pair(shoal_options_t *options, shoal__options_keys_t *keys, char *name)
 {
     char *value = cut(name, '=');
 
     if (!value || !decode(value))
         return SHOAL_EURL;
-    for (unsigned i = 0; i < sizeof keys / sizeof *keys; i++) {
-        if (strcmp(keys[i].name, name) != 0)
-            continue;
-        if (query->seen & 1u << i)
-            return SHOAL_EURL;
-        query->seen |= 1u << i;
-        return keys[i].read(options, query, value);
-    }
-    return SHOAL_EURL;
+    return shoal__options_keys_set(keys, options, name, value);
 }
 
-static int read_query(shoal_options_t *options, query_t *query, char *text)
+static int read_query(shoal_options_t *options, shoal__options_keys_t *keys, char *text)
 {
     for (char *next; text; text = next) {
         next = cut(text, '&');
-        int rc = read_pair(options, query, text);
+        int rc = read_pair(options, keys, text);
         if (rc < 0)
             return rc;
     }
-    if (query->flush_mode == SHOAL_FLUSH_AUTO)
-        query->pause_us = query->budget_us;
-    else if (query->has_budget)
-        return SHOAL_EURL;
-    return shoal_options_set_flush(options, query->flush_mode, query->pause_us);
+    return shoal__options_keys_finish(keys, options);
 }
 
 /* --- whole --- */
@@ -369,7 +208,7 @@ static bool has_stray(const char *url)
 
 static int read_url(shoal_options_t *options, char *url)
 {
-    query_t query = {.flush_mode = SHOAL_FLUSH_AUTO};
+    shoal__options_keys_t keys = {0};
     bool is_unix;
 
     char *text = cut(url, ':');
@@ -378,8 +217,8 @@ static int read_url(shoal_options_t *options, char *url)
     text += 2;
     char *query_text = cut(text, '?');
 
-    int rc = is_unix ? read_unix(options, text) : read_tcp(options, text, &query);
-    return rc < 0 ? rc : read_query(options, &query, query_text);
+    int rc = is_unix ? read_unix(options, text) : read_tcp(options, text, &keys);
+    return rc < 0 ? rc : read_query(options, &keys, query_text);
 }
 
 int shoal_options_from_url(const char *url, shoal_options_t **ret_options)

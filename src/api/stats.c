@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <shoal/stats.h>
 
-#include "client/client.h"
+#include "client/connections.h"
 #include "client/stats.h"
 #include <shoal/errors.h>
 #include <string.h>
@@ -31,15 +31,15 @@ int shoal_stats_get(shoal_client_t *client, shoal_stats_t *ret_stats,
 int shoal_stats_get_connection(shoal_client_t *client, uint64_t connection,
                                shoal_stats_t *ret_stats, size_t stats_bytes)
 {
-    shoal_stats_t stats;
+    shoal__route_member_t member;
     int rc;
 
     if (!ret_stats)
         return SHOAL_EINVAL;
     if (shoal__client_is_foreign(client))
         return SHOAL_EFORK;
-    rc = shoal__stats_read_connection(client, connection, &stats);
+    rc = shoal__connections_find(client, connection, &member);
     if (rc == 0)
-        hand_over(&stats, ret_stats, stats_bytes);
+        hand_over(&member.stats, ret_stats, stats_bytes);
     return rc;
 }

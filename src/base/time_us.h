@@ -15,6 +15,11 @@ static inline uint64_t shoal__time_after(uint64_t now_us, uint64_t delay_us)
     return delay_us >= SHOAL__NEVER_US - now_us ? SHOAL__NEVER_US : now_us + delay_us;
 }
 
+static inline uint64_t shoal__time_max(uint64_t a_us, uint64_t b_us)
+{
+    return a_us > b_us ? a_us : b_us;
+}
+
 static inline uint64_t shoal__time_min(uint64_t a_us, uint64_t b_us)
 {
     return a_us < b_us ? a_us : b_us;

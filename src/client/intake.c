@@ -41,4 +41,7 @@ void shoal__intake_run(shoal_client_t *client, uint64_t now_us)
     for (size_t i = 0; i < taken->cancels_count; i++)
         client->route->ops->cancel(client->route, taken->cancels[i], now_us);
     taken->cancels_count = 0;
+    if (taken->wants_reconnect)
+        client->route->ops->reconnect(client->route, now_us);
+    taken->wants_reconnect = false;
 }

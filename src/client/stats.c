@@ -5,12 +5,9 @@
 #include "client/stats_sum.h"
 #include <shoal/errors.h>
 
-static void add(void *data, uint64_t connection, const char *server,
-                const shoal_stats_t *stats)
+static void add(void *data, const shoal__route_member_t *member)
 {
-    (void)connection;
-    (void)server;
-    shoal__stats_sum_add(data, stats);
+    shoal__stats_sum_add(data, &member->stats);
 }
 
 void shoal__stats_read(const shoal_client_t *client, shoal_stats_t *ret_stats)
@@ -34,31 +31,4 @@ void shoal__stats_read(const shoal_client_t *client, shoal_stats_t *ret_stats)
     stats.direct_calls = shoal__counter_get(&client->direct_calls);
     stats.handovers = shoal__counter_get(&client->seat.handovers);
     *ret_stats = stats;
-}
-
-typedef struct search {
-    uint64_t connection;
-    shoal_stats_t *ret_stats;
-    int rc;
-} search_t;
-
-static void find(void *data, uint64_t connection, const char *server,
-                 const shoal_stats_t *stats)
-{
-    search_t *search = data;
-
-    (void)server;
-    if (connection != search->connection)
-        return;
-    *search->ret_stats = *stats;
-    search->rc = 0;
-}
-
-int shoal__stats_read_connection(const shoal_client_t *client, uint64_t connection,
-                                 shoal_stats_t *ret_stats)
-{
-    search_t search = {connection, ret_stats, SHOAL_ENOENT};
-
-    client->route->ops->each(client->route, find, &search);
-    return search.rc;
 }

@@ -7,8 +7,5 @@
 #include <shoal/stats.h>
 
 void shoal__stats_read(const shoal_client_t *client, shoal_stats_t *ret_stats);
-/* Those of one connection.  0 or SHOAL_ENOENT. */
-int shoal__stats_read_connection(const shoal_client_t *client, uint64_t connection,
-                                 shoal_stats_t *ret_stats);
 
 #endif

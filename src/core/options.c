@@ -10,6 +10,7 @@ void shoal__options_defaults(shoal_options_t *options)
     *options = (shoal_options_t){
         .port = 6379,
         .protocol = 3,
+        .keepalive_us = 15000000,
         .timeout_us = 5000000,
         .connect_timeout_us = 2000000,
         .handshake_timeout_us = 5000000,
@@ -48,6 +49,7 @@ void shoal__options_free(shoal_options_t *options)
     shoal__options_free_secret(options->user);
     shoal__options_free_secret(options->password);
     shoal__free(options->client_name);
+    shoal__free(options->source_address);
     shoal__free(options);
 }
 
@@ -76,13 +78,14 @@ int shoal__options_copy(const shoal_options_t *from, shoal_options_t **ret)
     }
     *copy = *from;
     copy->host = copy->unix_path = copy->user = copy->password = copy->client_name =
-        NULL;
+        copy->source_address = NULL;
 
     if (shoal__options_copy_text(from->host, &copy->host) < 0 ||
         shoal__options_copy_text(from->unix_path, &copy->unix_path) < 0 ||
         shoal__options_copy_text(from->user, &copy->user) < 0 ||
         shoal__options_copy_text(from->password, &copy->password) < 0 ||
-        shoal__options_copy_text(from->client_name, &copy->client_name) < 0) {
+        shoal__options_copy_text(from->client_name, &copy->client_name) < 0 ||
+        shoal__options_copy_text(from->source_address, &copy->source_address) < 0) {
         shoal__options_free(copy);
         return SHOAL_ENOMEM;
     }

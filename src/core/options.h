@@ -29,6 +29,10 @@ struct shoal_options {
     char *client_name; /* NULL: none */
     int protocol;      /* newest to ask for: 2 or 3 */
 
+    char *source_address; /* numeric; NULL: the system chooses */
+    uint64_t
+        keepalive_us; /* silence before the system tests the connection; 0: never */
+
     uint64_t timeout_us; /* of a command; SHOAL_TIMEOUT_NEVER: none */
     uint64_t connect_timeout_us;
     uint64_t handshake_timeout_us;

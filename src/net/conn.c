@@ -86,7 +86,7 @@ static void report(shoal__conn_t *conn, shoal_event_kind_t kind, int status,
                                  .status = status,
                                  .detail = detail,
                                  .delay_us = delay_us,
-                                 .epoch = conn->epoch,
+                                 .epoch = shoal__counter_get(&conn->stats.epoch),
                                  .connection = conn->id,
                                  .server = conn->target->name};
 
@@ -248,6 +248,8 @@ static void dial_next(shoal__conn_t *conn)
         const shoal__stream_request_t request = {
             .loop = conn->set->loop,
             .address = &conn->addresses->items[conn->next_address++],
+            .source = conn->config->source.bytes > 0 ? &conn->config->source : NULL,
+            .keepalive_us = conn->config->keepalive_us,
             .target = conn->target,
             .hooks = &hooks,
             .owner = conn};
@@ -279,7 +281,7 @@ static void dial(shoal__conn_t *conn, uint64_t now_us)
 {
     const shoal__target_t *target = conn->target;
 
-    conn->epoch++;
+    shoal__counter_add(&conn->stats.epoch, 1);
     conn->dialed_us = now_us;
     conn->due_us = conn->dial_end_us = now_us + conn->config->connect_us;
     conn->next_address = 0;
@@ -324,6 +326,9 @@ static void resume(shoal__conn_t *conn)
     conn->due_us = SHOAL__NEVER_US;
     shoal__backoff_succeeded(&conn->backoff);
     shoal__counter_add(&conn->stats.connects, 1);
+    shoal__counter_set(&conn->stats.protocol, (uint64_t)conn->pipe.greeting.protocol);
+    shoal__counter_set(&conn->stats.server_id,
+                       (uint64_t)conn->pipe.greeting.identity.id);
     report(conn, SHOAL_EVENT_READY, 0, conn->target->name, 0);
 }
 
@@ -332,12 +337,10 @@ static void retry_later(shoal__conn_t *conn, int status, uint64_t now_us)
     uint64_t delay_us_min = status == SHOAL_EAUTH ? AUTH_DELAY_US_MIN : 0;
     uint64_t delay_us =
         shoal__backoff_next(&conn->backoff, &conn->set->random, delay_us_min);
-    uint64_t spaced_us = shoal__time_since(now_us, conn->dialed_us + DIAL_SPACING_US);
 
-    if (delay_us < spaced_us)
-        delay_us = spaced_us;
-    conn->due_us = now_us + delay_us;
-    report(conn, SHOAL_EVENT_RETRYING, 0, conn->detail, delay_us);
+    conn->due_us =
+        shoal__time_max(now_us + delay_us, conn->dialed_us + DIAL_SPACING_US);
+    report(conn, SHOAL_EVENT_RETRYING, 0, conn->detail, conn->due_us - now_us);
 }
 
 static void give_up(shoal__conn_t *conn, int status, const char *detail)
@@ -395,6 +398,7 @@ static void handle(shoal__conn_t *conn, shoal__conn_event_t event, uint64_t now_
 
     assert(step.action != SHOAL__CONN_ILLEGAL);
     conn->state = step.next;
+    shoal__counter_set(&conn->stats.state, conn->state);
     shoal__conn_touch(conn);
 
     /* clang-format off */
@@ -453,6 +457,16 @@ uint64_t shoal__conn_turn(shoal__conn_t *conn, uint64_t now_us)
     write_out(conn, &wake_us);
     wake_us = shoal__time_min(wake_us, conn->due_us);
     return shoal__time_min(wake_us, shoal__pipe_next_wake_us(&conn->pipe));
+}
+
+void shoal__conn_reconnect(shoal__conn_t *conn, uint64_t now_us)
+{
+    shoal__conn_touch(conn);
+    if (conn->state == SHOAL__CONN_BACKOFF)
+        conn->due_us = shoal__time_max(now_us, conn->dialed_us + DIAL_SPACING_US);
+    else if (conn->state == SHOAL__CONN_READY)
+        shoal__renewal_ask(&conn->pipe.renewal,
+                           "renewed, because the program asked for it", now_us);
 }
 
 void shoal__conn_close(shoal__conn_t *conn, uint64_t now_us)

@@ -21,6 +21,8 @@
 /* How a connection behaves, whatever server it leads to. */
 typedef struct shoal__conn_config {
     const shoal__stream_kind_t *stream; /* what carries the bytes */
+    shoal__address_t source;            /* to connect from; bytes == 0: any */
+    uint64_t keepalive_us;              /* see net/stream.h */
     uint64_t connect_us;                /* to be connected, all addresses together */
     uint64_t handshake_us;              /* for the greeting */
     uint64_t backoff_base_us;           /* between attempts, at first ... */
@@ -42,6 +44,9 @@ typedef struct shoal__conn_hooks {
 
 typedef struct shoal__conn_stats {
     shoal__counter_t writes, reads, bytes_out, bytes_in, connects, losses, desyncs;
+    shoal__counter_t epoch;               /* connections dialed so far */
+    shoal__counter_t state;               /* the state, for other threads */
+    shoal__counter_t protocol, server_id; /* of the last greeting; 0: none yet */
 } shoal__conn_stats_t;
 
 typedef struct shoal__conn {
@@ -60,7 +65,6 @@ typedef struct shoal__conn {
     shoal__addresses_t *addresses; /* while it dials, else NULL */
     unsigned next_address;         /* which of them to try next */
     uint64_t due_us;               /* of the present state: give up, or dial again */
-    uint64_t epoch;                /* connections dialed so far */
     uint64_t dialed_us;            /* when the last of them was begun */
     uint64_t dial_end_us;          /* when all its addresses must have been tried */
     bool is_blocked;               /* the socket takes no more for now */
@@ -102,6 +106,10 @@ uint64_t shoal__conn_turn(shoal__conn_t *conn, uint64_t now_us);
 /* Take in everything that has arrived.  For an owner that did not poll for a while and is
  * about to write: what nobody asked for must not meet the command to come. */
 void shoal__conn_read_ahead(shoal__conn_t *conn);
+
+/* Replace the connection, or end the wait before the next attempt, as
+ * shoal_client_reconnect() says. */
+void shoal__conn_reconnect(shoal__conn_t *conn, uint64_t now_us);
 
 /* Settle what is outstanding, and be closed. */
 void shoal__conn_close(shoal__conn_t *conn, uint64_t now_us);

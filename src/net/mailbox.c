@@ -102,6 +102,12 @@ int shoal__mailbox_cancel_locked(shoal__mailbox_t *mailbox, uint64_t ticket)
     return 0;
 }
 
+void shoal__mailbox_reconnect_locked(shoal__mailbox_t *mailbox)
+{
+    mailbox->side.wants_reconnect = true;
+    shoal__driver_seat_poke_locked(mailbox->seat);
+}
+
 void shoal__mailbox_swap_locked(shoal__mailbox_t *mailbox, shoal__mailbox_side_t *taken)
 {
     shoal__mailbox_side_t filled = mailbox->side;

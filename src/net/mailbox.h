@@ -3,7 +3,7 @@
 #define SHOAL_NET_MAILBOX_H
 
 /*
- * Many threads -> the loop: commands and cancels, under the driver seat's lock.
+ * Many threads -> the loop: commands, cancels and wishes, under the driver seat's lock.
  *
  * Two sides swap: threads fill one while the loop works through the other, so that in
  * steady state nothing is allocated.  A thread wakes the loop only if the loop said that
@@ -27,6 +27,7 @@ typedef struct shoal__mailbox_side {
     shoal__buffer_t bytes; /* of the requests, in their order */
     uint64_t *cancels;     /* tickets */
     size_t cancels_count, cancels_capacity;
+    bool wants_reconnect; /* a thread asked for new connections */
 } shoal__mailbox_side_t;
 
 typedef struct shoal__mailbox {
@@ -45,7 +46,8 @@ void shoal__mailbox_side_release(shoal__mailbox_side_t *side);
 /* Is nothing there for the loop? */
 static inline bool shoal__mailbox_is_empty_locked(const shoal__mailbox_t *mailbox)
 {
-    return mailbox->side.count == 0 && mailbox->side.cancels_count == 0;
+    return mailbox->side.count == 0 && mailbox->side.cancels_count == 0 &&
+           !mailbox->side.wants_reconnect;
 }
 
 /* The loop goes to sleep.  It wakes when `wake_after` commands were pushed (1 at least),
@@ -62,6 +64,8 @@ void shoal__mailbox_push_locked(shoal__mailbox_t *mailbox,
                                 const shoal__request_t *request);
 /* 0 or SHOAL_ENOMEM. */
 int shoal__mailbox_cancel_locked(shoal__mailbox_t *mailbox, uint64_t ticket);
+
+void shoal__mailbox_reconnect_locked(shoal__mailbox_t *mailbox);
 
 /* The loop swaps the sides.  `taken` must be empty and becomes what threads have left. */
 void shoal__mailbox_swap_locked(shoal__mailbox_t *mailbox,

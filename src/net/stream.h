@@ -42,7 +42,9 @@ typedef struct shoal__stream {
 typedef struct shoal__stream_request {
     uv_loop_t *loop;
     const shoal__address_t *address;
-    const shoal__target_t *target; /* the server's name, for those that check it */
+    const shoal__address_t *source; /* to connect from; NULL: the system chooses */
+    uint64_t keepalive_us;          /* silence before the system tests it; 0: never */
+    const shoal__target_t *target;  /* the server's name, for those that check it */
     const shoal__stream_hooks_t *hooks;
     void *owner; /* of the hooks */
 } shoal__stream_request_t;

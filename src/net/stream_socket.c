@@ -14,9 +14,8 @@
 #define MSG_NOSIGNAL 0 /* SO_NOSIGPIPE takes its place below */
 #endif
 
-#define KEEPALIVE_IDLE_S 15
-#define KEEPALIVE_INTERVAL_S 5
 #define KEEPALIVE_PROBES 3
+#define SECOND_US 1000000
 #define UNACKED_MS_MAX 10000
 
 typedef struct socket_stream {
@@ -86,7 +85,22 @@ static void set_int(int fd, int level, int name, int value)
     (void)setsockopt(fd, level, name, &value, sizeof value);
 }
 
-static void tune(int fd, int family)
+static void keep_alive(int fd, uint64_t idle_us)
+{
+    int idle_s = (int)((idle_us + SECOND_US - 1) / SECOND_US);
+
+    set_int(fd, SOL_SOCKET, SO_KEEPALIVE, idle_s > 0);
+    if (idle_s == 0)
+        return;
+#ifdef TCP_KEEPIDLE
+    set_int(fd, IPPROTO_TCP, TCP_KEEPIDLE, idle_s);
+    set_int(fd, IPPROTO_TCP, TCP_KEEPINTVL,
+            (idle_s + KEEPALIVE_PROBES - 1) / KEEPALIVE_PROBES);
+    set_int(fd, IPPROTO_TCP, TCP_KEEPCNT, KEEPALIVE_PROBES);
+#endif
+}
+
+static void tune(int fd, int family, uint64_t keepalive_us)
 {
 #ifdef SO_NOSIGPIPE
     set_int(fd, SOL_SOCKET, SO_NOSIGPIPE, 1);
@@ -94,12 +108,7 @@ static void tune(int fd, int family)
     if (family == AF_UNIX)
         return;
     set_int(fd, IPPROTO_TCP, TCP_NODELAY, 1);
-    set_int(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
-#ifdef TCP_KEEPIDLE
-    set_int(fd, IPPROTO_TCP, TCP_KEEPIDLE, KEEPALIVE_IDLE_S);
-    set_int(fd, IPPROTO_TCP, TCP_KEEPINTVL, KEEPALIVE_INTERVAL_S);
-    set_int(fd, IPPROTO_TCP, TCP_KEEPCNT, KEEPALIVE_PROBES);
-#endif
+    keep_alive(fd, keepalive_us);
 #ifdef TCP_USER_TIMEOUT
     set_int(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, UNACKED_MS_MAX);
 #endif
@@ -119,13 +128,34 @@ static int new_socket(int family)
 #endif
 }
 
-/* 0, or an errno; the descriptor stays with the stream. */
-static int begin_connect(socket_stream_t *stream, const shoal__address_t *address)
+/* 0 or an errno. */
+static int bind_to(int fd, const shoal__address_t *source, int family)
 {
-    stream->fd = new_socket(address->at.ss_family);
+    if (!source || family == AF_UNIX)
+        return 0;
+    if (source->at.ss_family != family)
+        return EAFNOSUPPORT;
+#ifdef IP_BIND_ADDRESS_NO_PORT
+    set_int(fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, 1); /* connect() picks the port */
+#endif
+    return bind(fd, (const struct sockaddr *)&source->at, source->bytes) < 0 ? errno
+                                                                             : 0;
+}
+
+/* 0, or an errno; the descriptor stays with the stream. */
+static int begin_connect(socket_stream_t *stream,
+                         const shoal__stream_request_t *request)
+{
+    const shoal__address_t *address = request->address;
+    int family = address->at.ss_family, error;
+
+    stream->fd = new_socket(family);
     if (stream->fd < 0)
         return errno;
-    tune(stream->fd, address->at.ss_family);
+    tune(stream->fd, family, request->keepalive_us);
+    error = bind_to(stream->fd, request->source, family);
+    if (error)
+        return error;
     /* Interrupted, it goes on by itself; calling again would fail with EALREADY. */
     if (connect(stream->fd, (const struct sockaddr *)&address->at, address->bytes) <
             0 &&
@@ -147,7 +177,7 @@ static shoal__stream_t *open_socket(const shoal__stream_kind_t *kind,
     stream->stream.kind = kind;
     stream->hooks = *request->hooks;
     stream->owner = request->owner;
-    *ret_error = begin_connect(stream, request->address);
+    *ret_error = begin_connect(stream, request);
     if (*ret_error == 0)
         *ret_error = -uv_poll_init(request->loop, &stream->poll, stream->fd);
     if (*ret_error == 0) {

@@ -32,11 +32,24 @@ static shoal__pipe_config_t read_pipe_config(const shoal_options_t *options)
     };
 }
 
+/* The setter let nothing but a numeric address in. */
+static shoal__address_t read_source(const shoal_options_t *options)
+{
+    shoal__addresses_t found;
+
+    if (!options->source_address ||
+        !shoal__resolver_numeric(options->source_address, 0, &found))
+        return (shoal__address_t){0};
+    return found.items[0];
+}
+
 void shoal__config_read(const shoal_options_t *options,
                         shoal__conn_config_t *ret_config)
 {
     *ret_config = (shoal__conn_config_t){
         .stream = &shoal__stream_socket,
+        .source = read_source(options),
+        .keepalive_us = options->keepalive_us,
         .connect_us = options->connect_timeout_us,
         .handshake_us = options->handshake_timeout_us,
         .backoff_base_us = options->backoff_base_us,

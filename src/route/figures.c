@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "route/figures.h"
 
+#include <stdio.h>
+
 static void read_all(uint64_t *to, const shoal__counter_t *from, size_t count)
 {
     for (size_t i = 0; i < count; i++)
@@ -51,10 +53,32 @@ static void read_conn(shoal_stats_t *to, const shoal__conn_stats_t *from)
     to->desyncs = shoal__counter_get(&from->desyncs);
 }
 
-void shoal__figures_read(const shoal__conn_t *conn, shoal_stats_t *to)
+static void read_info(shoal_connection_info_t *to, const shoal__conn_t *conn)
 {
-    read_pipe(to, &conn->pipe);
-    read_conn(to, &conn->stats);
+    static const shoal_connection_state_t states[SHOAL__CONN_STATE_COUNT] = {
+        [SHOAL__CONN_IDLE] = SHOAL_CONNECTION_IDLE,
+        [SHOAL__CONN_DIALING] = SHOAL_CONNECTION_DIALING,
+        [SHOAL__CONN_GREETING] = SHOAL_CONNECTION_GREETING,
+        [SHOAL__CONN_READY] = SHOAL_CONNECTION_READY,
+        [SHOAL__CONN_BACKOFF] = SHOAL_CONNECTION_WAITING,
+        [SHOAL__CONN_CLOSED] = SHOAL_CONNECTION_CLOSED,
+    };
+    const shoal__conn_stats_t *from = &conn->stats;
+
+    to->connection = conn->id;
+    to->state = states[shoal__counter_get(&from->state)];
+    to->protocol = (int)shoal__counter_get(&from->protocol);
+    to->server_id = shoal__counter_get(&from->server_id);
+    to->epoch = shoal__counter_get(&from->epoch);
+    snprintf(to->server, sizeof to->server, "%s", conn->target->name);
+}
+
+void shoal__figures_read(const shoal__conn_t *conn, shoal__route_member_t *ret_member)
+{
+    *ret_member = (shoal__route_member_t){.info = SHOAL_CONNECTION_INFO_INIT};
+    read_info(&ret_member->info, conn);
+    read_pipe(&ret_member->stats, &conn->pipe);
+    read_conn(&ret_member->stats, &conn->stats);
 }
 
 void shoal__figures_read_shared(const shoal__conn_set_t *set, shoal_stats_t *to)

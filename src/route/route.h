@@ -18,6 +18,7 @@
 #include "core/result.h"
 #include "net/loop.h"
 #include "net/mailbox.h"
+#include <shoal/connection.h>
 #include <shoal/stats.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -49,11 +50,14 @@ typedef struct shoal__route_view {
     uint64_t rtt_us; /* a round trip; 0: not known */
 } shoal__route_view_t;
 
-/* Receives one connection's figures.  `stats` holds that connection's share: fields that
- * are the client's, or that connections have together, are 0.  The text dies with the
- * call. */
-typedef void (*shoal__route_visit_fn)(void *data, uint64_t connection,
-                                      const char *server, const shoal_stats_t *stats);
+/* One connection, as any thread sees it. */
+typedef struct shoal__route_member {
+    shoal_connection_info_t info;
+    shoal_stats_t stats; /* its share: fields that are the client's, or that connections
+                            have together, are 0 */
+} shoal__route_member_t;
+
+typedef void (*shoal__route_visit_fn)(void *data, const shoal__route_member_t *member);
 
 typedef struct shoal__route_ops {
     /* Dial.  From now on `turn` is called once per loop iteration. */
@@ -79,6 +83,8 @@ typedef struct shoal__route_ops {
     void (*read_ahead)(shoal__route_t *route);
     /* Give up one command; false if it is not outstanding. */
     bool (*cancel)(shoal__route_t *route, uint64_t ticket, uint64_t now_us);
+    /* Connect anew, as shoal_client_reconnect() says. */
+    void (*reconnect)(shoal__route_t *route, uint64_t now_us);
 
     void (*view)(const shoal__route_t *route, shoal__route_view_t *ret_view);
     /* When a turn is due if nothing but time passes. */
@@ -91,7 +97,7 @@ typedef struct shoal__route_ops {
      * these two functions walk stays until `free`, and so do the figures of a connection
      * that is gone. */
     void (*shared_figures)(const shoal__route_t *route, shoal_stats_t *ret_stats);
-    /* Visit the figures of every connection. */
+    /* Visit every connection. */
     void (*each)(const shoal__route_t *route, shoal__route_visit_fn visit, void *data);
 
     /* Settle what is outstanding with SHOAL_ESHUTDOWN, and hang up. */

@@ -108,6 +108,11 @@ static bool cancel(shoal__route_t *route, uint64_t ticket, uint64_t now_us)
     return shoal__pipe_cancel(&of(route)->conn.pipe, ticket, now_us);
 }
 
+static void reconnect(shoal__route_t *route, uint64_t now_us)
+{
+    shoal__conn_reconnect(&of(route)->conn, now_us);
+}
+
 /* ---- what others see ---- */
 
 static bool is_idle(const shoal__pipe_t *pipe)
@@ -146,11 +151,10 @@ static void shared_figures(const shoal__route_t *route, shoal_stats_t *ret_stats
 
 static void each(const shoal__route_t *route, shoal__route_visit_fn visit, void *data)
 {
-    const shoal__conn_t *conn = &of_const(route)->conn;
-    shoal_stats_t stats = {0};
+    shoal__route_member_t member;
 
-    shoal__figures_read(conn, &stats);
-    visit(data, conn->id, conn->target->name, &stats);
+    shoal__figures_read(&of_const(route)->conn, &member);
+    visit(data, &member);
 }
 
 /* ---- the end ---- */
@@ -180,6 +184,7 @@ static const shoal__route_ops_t ops = {
     .turn = turn,
     .read_ahead = read_ahead,
     .cancel = cancel,
+    .reconnect = reconnect,
     .view = view,
     .next_wake_us = next_wake_us,
     .publish = publish,

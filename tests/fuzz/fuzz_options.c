@@ -11,6 +11,7 @@
 #include "core/options.h"
 #include "fuzz_input.h"
 #include "memory_meter.h"
+#include <shoal/connection.h>
 #include <shoal/errors.h>
 
 #define URL_BYTES_MAX 4096

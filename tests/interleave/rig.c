@@ -303,6 +303,12 @@ static void each(const shoal__route_t *route, shoal__route_visit_fn visit, void 
     (void)data;
 }
 
+static void reconnect(shoal__route_t *route, uint64_t now_us)
+{
+    (void)route;
+    (void)now_us;
+}
+
 static const shoal__route_ops_t ops = {
     .open = open_line,
     .reserve = reserve,
@@ -311,6 +317,7 @@ static const shoal__route_ops_t ops = {
     .turn = turn,
     .read_ahead = read_ahead,
     .cancel = cancel,
+    .reconnect = reconnect,
     .view = view,
     .next_wake_us = next_wake_us,
     .publish = publish,

@@ -42,7 +42,8 @@ shoal_unit_test(core/pipe/stage_times ALSO base/alloc api/stats_math base/random
 shoal_unit_test(api/errors)
 shoal_unit_test(core/options ALSO base/alloc)
 shoal_unit_test(api/options ALSO core/options base/alloc)
-shoal_unit_test(api/options_url ALSO api/options core/options api/errors base/alloc)
+shoal_unit_test(api/options_url ALSO api/options api/options_keys core/options api/errors
+  base/alloc)
 shoal_unit_test(client/ledger ALSO base/alloc)
 shoal_unit_test(client/plan ALSO core/refusal resp/command_info resp/encoder resp/reply_shape
   base/alloc)
@@ -84,5 +85,6 @@ shoal_unit_test(client/events ALSO net/gate net/driver_seat net/notifier core/dr
   base/alloc LIBS PkgConfig::SHOAL_LIBUV)
 shoal_unit_test(net/mailbox ALSO net/driver_seat net/notifier core/driver_token base/alloc
   base/buffer LIBS PkgConfig::SHOAL_LIBUV)
-shoal_unit_test(route/config ALSO net/stream_socket net/waker base/alloc
+shoal_unit_test(route/config ALSO net/stream_socket net/resolver net/notifier net/quiet_thread
+  net/waker base/alloc
   LIBS PkgConfig::SHOAL_LIBUV)

@@ -40,7 +40,8 @@ shoal__pipe_verdict_t shoal__pipe_send_again(shoal__pipe_t *pipe,
     shoal__retries_spend(&pipe->retries);
     shoal__counter_add(&pipe->stats.retries, 1);
     if (verdict == SHOAL__ERROR_REDIAL)
-        shoal__renewal_ask(&pipe->renewal, pipe->now_us);
+        shoal__renewal_ask(&pipe->renewal, "renewed, because the server's role changed",
+                           pipe->now_us);
     return SHOAL__PIPE_TAKEN;
 }
 

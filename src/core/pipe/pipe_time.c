@@ -100,8 +100,7 @@ int shoal__pipe_tick(shoal__pipe_t *pipe, uint64_t now_us)
     bool is_drained =
         shoal__request_ring_inflight(&pipe->ring) == 0 && pipe->authorised_bytes == 0;
     if (shoal__renewal_is_due(&pipe->renewal, is_drained, now_us)) {
-        shoal__pipe_refuse(pipe, SHOAL_ECONN,
-                           "renewed, because the server's role changed");
+        shoal__pipe_refuse(pipe, SHOAL_ECONN, pipe->renewal.reason);
         return pipe->fault;
     }
     return 0;

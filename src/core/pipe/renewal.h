@@ -13,15 +13,16 @@
 #include <stdint.h>
 
 typedef struct shoal__renewal {
-    uint64_t end_us;  /* under way: drained or not, given up then; else NEVER */
-    uint64_t next_us; /* no other begins before */
+    uint64_t end_us;    /* under way: drained or not, given up then; else NEVER */
+    uint64_t next_us;   /* no other begins before */
+    const char *reason; /* of the last one, in words; static */
 } shoal__renewal_t;
 
 void shoal__renewal_init(shoal__renewal_t *renewal);
 
 /* There is a reason to renew the connection: begin, unless one is under way or the last
- * one was begun a short while ago. */
-void shoal__renewal_ask(shoal__renewal_t *renewal, uint64_t now_us);
+ * one was begun a short while ago.  `reason` is static. */
+void shoal__renewal_ask(shoal__renewal_t *renewal, const char *reason, uint64_t now_us);
 
 /* Under way: nothing more is sent. */
 static inline bool shoal__renewal_is_under_way(const shoal__renewal_t *renewal)

@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include <shoal/connection.h>
 #include <shoal/errors.h>
 
 #include "base/alloc.h"
@@ -39,6 +40,8 @@ static void test_defaults(void **state)
     assert_int_equal(o->database, 0);
     assert_null(o->client_name);
     assert_int_equal(o->protocol, 3);
+    assert_null(o->source_address);
+    assert_int_equal(o->keepalive_us, 15000000);
     assert_int_equal(o->timeout_us, 5000000);
     assert_int_equal(o->connect_timeout_us, 2000000);
     assert_int_equal(o->handshake_timeout_us, 5000000);
@@ -92,6 +95,8 @@ SETTER(off,           shoal_options_set_flush(o, SHOAL_FLUSH_OFF, v))
 SETTER(attempts,      shoal_options_set_attempts_max(o, (int)v))
 SETTER(log_level,     shoal_options_set_on_log(o, (shoal_log_level_t)v, NULL, NULL))
 
+SETTER(keepalive,     shoal_options_set_keepalive_us(o, v))
+
 #define MINUS_ONE ((uint64_t)-1)
 
 static const struct range_case {
@@ -108,6 +113,7 @@ static const struct range_case {
     {"handshake",    handshake,    {1000, 2000000, TEN_MINUTES_US}, {0, 999, TEN_MINUTES_US + 1}},
     {"stall",        stall,        {10000, 5000000, HOUR_US},      {0, 9999, HOUR_US + 1}},
     {"ping_idle",    ping_idle,    {0, 10000, HOUR_US},            {1, 9999, HOUR_US + 1}},
+    {"keepalive",    keepalive,    {0, 1000000, HOUR_US},          {1, 999999, HOUR_US + 1}},
     {"backoff base", backoff_base, {1000, 50000, 60000000},        {0, 999, 60000001}},
     {"backoff max",  backoff_max,  {5000, 50000, TEN_MINUTES_US},  {0, 4999, TEN_MINUTES_US + 1}},
     {"integrity",    integrity,    {0, 1, 2},                      {3, 99, MINUS_ONE}},

@@ -101,6 +101,20 @@ static const char *const malformed[] = {
     "redis://h?budget_us=", "redis://h?budget_us=1000001", "redis://h?budget_us=x",
     "redis://h?offline=", "redis://h?offline=drop", "redis://h?password=x",
     "redis://h?integrity=", "redis://h?integrity=STRICT", "redis://h?integrity=off",
+    "redis://h?timeout_ms=NEVER", "redis://h?connect_timeout_ms=never",
+    "redis://h?handshake_timeout_ms=0", "redis://h?stall_timeout_ms=9",
+    "redis://h?ping_idle_ms=9", "redis://h?ping_idle_ms=3600001",
+    "redis://h?backoff_base_ms=0", "redis://h?backoff_base_ms=20000", /* above max */
+    "redis://h?backoff_max_ms=49", "redis://h?keepalive_ms=999",
+    "redis://h?keepalive_ms=3600001", "redis://h?keepalive_ms=9223372036854775807",
+    "redis://h?source_address=", "redis://h?source_address=localhost",
+    "redis://h?source_address=[::1]", "redis://h?source_address=1.2.3.4:5",
+    "redis://h?queued_max=0", "redis://h?queued_max=16777217",
+    "redis://h?queued_max=4294967297", "redis://h?inflight_max=0",
+    "redis://h?bytes_max=1023", "redis://h?reply_bytes_max=1023",
+    "redis://h?reply_elements_max=0", "redis://h?reply_depth_max=1025",
+    "redis://h?attempts_max=0", "redis://h?attempts_max=101",
+    "redis://h?attempts_max=4294967297",
     "redis://h?settle=", "redis://h?settle=1", "redis://h?settle=yes&settle=yes",
     "unix:///s?", "unix:///s?x=1", "unix:///s?db=1&db=2",
 };
@@ -169,17 +183,43 @@ static void test_every_key_at_once(void **state)
     (void)state;
     shoal_options_t *o =
         parse("valkey://h?db=3&protocol=2&client_name=w%2B1&timeout_ms=1500"
-              "&connect_timeout_ms=250&flush=auto&budget_us=20&offline=fail");
+              "&connect_timeout_ms=250&handshake_timeout_ms=251&stall_timeout_ms=252"
+              "&ping_idle_ms=253&backoff_base_ms=254&backoff_max_ms=255"
+              "&keepalive_ms=7000&source_address=127.0.0.2&queued_max=11"
+              "&inflight_max=12&bytes_max=1300&reply_bytes_max=1400"
+              "&reply_elements_max=15&reply_depth_max=16&attempts_max=17"
+              "&flush=auto&budget_us=20&offline=fail");
 
     assert_int_equal(o->database, 3);
     assert_int_equal(o->protocol, 2);
     assert_string_equal(o->client_name, "w+1");
     assert_int_equal(o->timeout_us, 1500000);
     assert_int_equal(o->connect_timeout_us, 250000);
-    assert_int_equal(o->handshake_timeout_us, 5000000);
+    assert_int_equal(o->handshake_timeout_us, 251000);
+    assert_int_equal(o->stall_timeout_us, 252000);
+    assert_int_equal(o->ping_idle_us, 253000);
+    assert_int_equal(o->backoff_base_us, 254000);
+    assert_int_equal(o->backoff_max_us, 255000);
+    assert_int_equal(o->keepalive_us, 7000000);
+    assert_string_equal(o->source_address, "127.0.0.2");
+    assert_int_equal(o->queued_max, 11);
+    assert_int_equal(o->inflight_max, 12);
+    assert_int_equal(o->bytes_max, 1300);
+    assert_int_equal(o->reply_bytes_max, 1400);
+    assert_int_equal(o->reply_elements_max, 15);
+    assert_int_equal(o->reply_depth_max, 16);
+    assert_int_equal(o->attempts_max, 17);
     assert_int_equal(o->flush_mode, SHOAL_FLUSH_AUTO);
     assert_int_equal(o->flush_pause_us, 20);
     assert_int_equal(o->offline_mode, SHOAL_OFFLINE_FAIL);
+    shoal_options_free(o);
+
+    o = parse("unix:///s?timeout_ms=never&ping_idle_ms=0&keepalive_ms=0"
+              "&source_address=2001:db8::7");
+    assert_int_equal(o->timeout_us, SHOAL_TIMEOUT_NEVER);
+    assert_int_equal(o->ping_idle_us, 0);
+    assert_int_equal(o->keepalive_us, 0);
+    assert_string_equal(o->source_address, "2001:db8::7");
     shoal_options_free(o);
 }
 
@@ -282,7 +322,8 @@ static void test_mutated_urls_never_break_the_parser(void **state)
 static void test_from_url_survives_every_failed_allocation(void **state)
 {
     (void)state;
-    const char *const urls[] = {"redis://u:p@h:1/2?client_name=n", "unix://:p@/s"};
+    const char *const urls[] = {"redis://u:p@h:1/2?client_name=n&source_address=::1",
+                                "unix://:p@/s"};
 
     for (size_t i = 0; i < sizeof urls / sizeof *urls; i++) {
         for (size_t allowed = 0;; allowed++) {

@@ -47,7 +47,7 @@ static void test_every_row(void **state)
         const struct row *row = &rows[i];
 
         if (row->event == ASK)
-            shoal__renewal_ask(&renewal, row->now_us);
+            shoal__renewal_ask(&renewal, "a reason", row->now_us);
         if (row->event == OVER)
             shoal__renewal_over(&renewal);
         bool is_due =
@@ -69,7 +69,7 @@ static void test_renewals_are_spaced(void **state)
     (void)state;
     shoal__renewal_init(&renewal);
     for (uint64_t now_us = 1; now_us < 10 * (uint64_t)SECOND_US; now_us += 1000) {
-        shoal__renewal_ask(&renewal, now_us);
+        shoal__renewal_ask(&renewal, "again", now_us);
         begun += shoal__renewal_is_under_way(&renewal);
         if (shoal__renewal_is_due(&renewal, true, now_us))
             shoal__renewal_over(&renewal);

@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: MIT */
+#include "api/options_keys.h"
+
+#include <shoal/connection.h>
+#include <shoal/errors.h>
+#include <stddef.h>
+#include <string.h>
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+bool shoal__options_read_number(const char *text, uint64_t max, uint64_t *ret_number)
+{
+    uint64_t number = 0;
+
+    if (!*text)
+        return false;
+    for (; *text; text++) {
+        if (*text < '0' || *text > '9')
+            return false;
+        uint64_t digit = (uint64_t)(*text - '0');
+        if (number > (max - digit) / 10)
+            return false;
+        number = number * 10 + digit;
+    }
+    *ret_number = number;
+    return true;
+}
+
+/* The row of `value` in `words`, or -1. */
+static int find_word(const char *value, const char *const *words, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(words[i], value) == 0)
+            return (int)i;
+    return -1;
+}
+
+/* ---- keys with words ---- */
+
+static int read_client_name(shoal__options_keys_t *keys, shoal_options_t *options,
+                            const char *value)
+{
+    (void)keys;
+    return shoal_options_set_client_name(options, value);
+}
+
+static int read_source_address(shoal__options_keys_t *keys, shoal_options_t *options,
+                               const char *value)
+{
+    (void)keys;
+    return shoal_options_set_source_address(options, value);
+}
+
+static int read_flush(shoal__options_keys_t *keys, shoal_options_t *options,
+                      const char *value)
+{
+    static const char *const words[] = {
+        [SHOAL_FLUSH_AUTO] = "auto", [SHOAL_FLUSH_OFF] = "off", "fixed"};
+    int mode = find_word(value, words, SHOAL_FLUSH_FIXED);
+    (void)options;
+
+    if (strncmp(value, "fixed:", 6) == 0 &&
+        shoal__options_read_number(value + 6, UINT32_MAX, &keys->pause_us))
+        mode = SHOAL_FLUSH_FIXED;
+    keys->flush_mode = (shoal_flush_mode_t)mode;
+    return mode < 0 ? SHOAL_EURL : 0;
+}
+
+static int read_budget(shoal__options_keys_t *keys, shoal_options_t *options,
+                       const char *value)
+{
+    (void)options;
+    keys->has_budget = true;
+    return shoal__options_read_number(value, UINT32_MAX, &keys->budget_us) ? 0
+                                                                           : SHOAL_EURL;
+}
+
+static int read_offline(shoal__options_keys_t *keys, shoal_options_t *options,
+                        const char *value)
+{
+    static const char *const words[] = {
+        [SHOAL_OFFLINE_QUEUE] = "queue", [SHOAL_OFFLINE_FAIL] = "fail"};
+    (void)keys;
+    return shoal_options_set_offline_mode(
+        options, (shoal_offline_mode_t)find_word(value, words, COUNT(words)));
+}
+
+static int read_integrity(shoal__options_keys_t *keys, shoal_options_t *options,
+                          const char *value)
+{
+    static const char *const words[] = {[SHOAL_INTEGRITY_SHAPES] = "shapes",
+                                        [SHOAL_INTEGRITY_DETECT] = "detect",
+                                        [SHOAL_INTEGRITY_STRICT] = "strict"};
+    (void)keys;
+    return shoal_options_set_integrity(
+        options, (shoal_integrity_t)find_word(value, words, COUNT(words)));
+}
+
+static int read_settle(shoal__options_keys_t *keys, shoal_options_t *options,
+                       const char *value)
+{
+    static const char *const words[] = {"no", "yes"};
+    int word = find_word(value, words, COUNT(words));
+    (void)keys;
+
+    return word < 0 ? SHOAL_EURL : shoal_options_set_settle(options, word == 1);
+}
+
+static int read_timeout(shoal__options_keys_t *keys, shoal_options_t *options,
+                        const char *value)
+{
+    uint64_t timeout_ms;
+    (void)keys;
+
+    if (strcmp(value, "never") == 0)
+        return shoal_options_set_timeout_us(options, SHOAL_TIMEOUT_NEVER);
+    if (!shoal__options_read_number(value, UINT32_MAX, &timeout_ms))
+        return SHOAL_EURL;
+    return shoal_options_set_timeout_us(options, timeout_ms * 1000);
+}
+
+/* ---- keys with a number ---- */
+
+typedef enum field_type { IS_U64, IS_SIZE, IS_INT } field_type_t;
+
+typedef int (*read_fn)(shoal__options_keys_t *keys, shoal_options_t *options,
+                       const char *value);
+
+#define NUMBER(name, field, type, unit)                                                \
+    {                                                                                  \
+        name, NULL, offsetof(shoal_options_t, field), IS_##type, unit                  \
+    }
+#define WORD(name, read)                                                               \
+    {                                                                                  \
+        name, read, 0, IS_U64, 0                                                       \
+    }
+
+/* clang-format off */
+static const struct key {
+    const char *name;
+    read_fn read;      /* NULL: a number, for the field below */
+    size_t offset;     /* of the field in the options */
+    field_type_t type; /* of the field */
+    uint64_t unit;     /* the field counts so many for each 1 of the key */
+} table[] = {
+    NUMBER("db", database, INT, 1),
+    NUMBER("protocol", protocol, INT, 1),
+    WORD("client_name", read_client_name),
+    WORD("timeout_ms", read_timeout),
+    NUMBER("connect_timeout_ms", connect_timeout_us, U64, 1000),
+    NUMBER("handshake_timeout_ms", handshake_timeout_us, U64, 1000),
+    NUMBER("stall_timeout_ms", stall_timeout_us, U64, 1000),
+    NUMBER("ping_idle_ms", ping_idle_us, U64, 1000),
+    NUMBER("backoff_base_ms", backoff_base_us, U64, 1000),
+    NUMBER("backoff_max_ms", backoff_max_us, U64, 1000),
+    NUMBER("keepalive_ms", keepalive_us, U64, 1000),
+    WORD("source_address", read_source_address),
+    NUMBER("queued_max", queued_max, SIZE, 1),
+    NUMBER("inflight_max", inflight_max, SIZE, 1),
+    NUMBER("bytes_max", bytes_max, U64, 1),
+    NUMBER("reply_bytes_max", reply_bytes_max, U64, 1),
+    NUMBER("reply_elements_max", reply_elements_max, U64, 1),
+    NUMBER("reply_depth_max", reply_depth_max, INT, 1),
+    NUMBER("attempts_max", attempts_max, INT, 1),
+    WORD("flush", read_flush),
+    WORD("budget_us", read_budget),
+    WORD("offline", read_offline),
+    WORD("integrity", read_integrity),
+    WORD("settle", read_settle),
+};
+/* clang-format on */
+_Static_assert(COUNT(table) <= 64, "a bit for each row");
+
+/* Put the number into its field.  Its setter checks it in the end, beside its
+ * neighbours. */
+static int set_number(const struct key *key, shoal_options_t *options,
+                      const char *value)
+{
+    char *field = (char *)options + key->offset;
+    uint64_t number;
+
+    if (!shoal__options_read_number(
+            value, key->type == IS_U64 ? INT64_MAX / 1000 : INT32_MAX, &number))
+        return SHOAL_EURL;
+    number *= key->unit;
+    switch (key->type) {
+    case IS_U64:
+        memcpy(field, &number, sizeof number);
+        break;
+    case IS_SIZE:
+        memcpy(field, &(size_t){(size_t)number}, sizeof(size_t));
+        break;
+    case IS_INT:
+        memcpy(field, &(int){(int)number}, sizeof(int));
+        break;
+    }
+    return 0;
+}
+
+int shoal__options_keys_set(shoal__options_keys_t *keys, shoal_options_t *options,
+                            const char *name, const char *value)
+{
+    for (size_t i = 0; i < COUNT(table); i++) {
+        if (strcmp(table[i].name, name) != 0)
+            continue;
+        if (keys->seen & UINT64_C(1) << i)
+            return SHOAL_EURL;
+        keys->seen |= UINT64_C(1) << i;
+        return table[i].read ? table[i].read(keys, options, value)
+                             : set_number(&table[i], options, value);
+    }
+    return SHOAL_EURL;
+}
+
+static int finish_flush(const shoal__options_keys_t *keys, shoal_options_t *options)
+{
+    uint64_t pause_us = keys->pause_us;
+
+    if (keys->flush_mode == SHOAL_FLUSH_AUTO)
+        pause_us = keys->budget_us;
+    else if (keys->has_budget)
+        return SHOAL_EURL;
+    return shoal_options_set_flush(options, keys->flush_mode, pause_us);
+}
+
+int shoal__options_keys_finish(const shoal__options_keys_t *keys,
+                               shoal_options_t *options)
+{
+    /* What the keys put in is set once more, by those who know the ranges. */
+    const shoal_options_t o = *options;
+    const int checks[] = {
+        shoal_options_set_database(options, o.database),
+        shoal_options_set_protocol(options, o.protocol),
+        shoal_options_set_connect_timeout_us(options, o.connect_timeout_us,
+                                             o.handshake_timeout_us),
+        shoal_options_set_stall_timeout_us(options, o.stall_timeout_us),
+        shoal_options_set_ping_idle_us(options, o.ping_idle_us),
+        shoal_options_set_backoff_us(options, o.backoff_base_us, o.backoff_max_us),
+        shoal_options_set_keepalive_us(options, o.keepalive_us),
+        shoal_options_set_outstanding_max(options, o.queued_max, o.inflight_max,
+                                          o.bytes_max),
+        shoal_options_set_reply_max(options, o.reply_bytes_max, o.reply_elements_max,
+                                    o.reply_depth_max),
+        shoal_options_set_attempts_max(options, o.attempts_max),
+        finish_flush(keys, options),
+    };
+
+    for (size_t i = 0; i < COUNT(checks); i++)
+        if (checks[i] < 0)
+            return checks[i];
+    return 0;
+}

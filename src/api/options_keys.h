@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SHOAL_API_OPTIONS_KEYS_H
+#define SHOAL_API_OPTIONS_KEYS_H
+
+/*
+ * The keys of a URL's query: which option each of them names, and in which unit.
+ *
+ * A key that is said twice, an unknown key, and a value out of range are errors: nothing is
+ * ignored.
+ */
+
+#include "core/options.h"
+#include <stdbool.h>
+
+/* What the keys of one URL said.  All zero at first. */
+typedef struct shoal__options_keys {
+    uint64_t seen; /* bits: keys by their row in the table */
+    shoal_flush_mode_t flush_mode;
+    uint64_t pause_us, budget_us;
+    bool has_budget;
+} shoal__options_keys_t;
+
+/* One key, with its decoded value.  0, SHOAL_EURL, SHOAL_EINVAL or SHOAL_ENOMEM. */
+int shoal__options_keys_set(shoal__options_keys_t *keys, shoal_options_t *options,
+                            const char *name, const char *value);
+
+/* After the last key: what several keys say together.  0, SHOAL_EURL or SHOAL_EINVAL. */
+int shoal__options_keys_finish(const shoal__options_keys_t *keys,
+                               shoal_options_t *options);
+
+/* Decimal digits only: no sign, no space, not empty, at most `max`. */
+bool shoal__options_read_number(const char *text, uint64_t max, uint64_t *ret_number);
+
+#endif

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+#include "client/connections.h"
+
+#include <shoal/errors.h>
+
+typedef struct search {
+    uint64_t connection;
+    shoal__route_member_t *ret_member;
+    int rc;
+} search_t;
+
+static void compare(void *data, const shoal__route_member_t *member)
+{
+    search_t *search = data;
+
+    if (member->info.connection != search->connection)
+        return;
+    *search->ret_member = *member;
+    search->rc = 0;
+}
+
+int shoal__connections_find(const shoal_client_t *client, uint64_t connection,
+                            shoal__route_member_t *ret_member)
+{
+    search_t search = {connection, ret_member, SHOAL_ENOENT};
+
+    client->route->ops->each(client->route, compare, &search);
+    return search.rc;
+}
+
+int shoal__connections_renew(shoal_client_t *client)
+{
+    int rc = SHOAL_ECLOSED;
+
+    shoal__client_lock(client);
+    if (!client->gate.is_closed) {
+        shoal__mailbox_reconnect_locked(&client->mailbox);
+        rc = 0;
+    }
+    shoal__client_unlock(client);
+    return rc;
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SHOAL_CLIENT_CONNECTIONS_H
+#define SHOAL_CLIENT_CONNECTIONS_H
+
+/* The client's connections, one by one.  Any thread. */
+
+#include "client/client.h"
+#include "route/route.h"
+
+/* The connection with this number.  0 or SHOAL_ENOENT. */
+int shoal__connections_find(const shoal_client_t *client, uint64_t connection,
+                            shoal__route_member_t *ret_member);
+
+/* Ask the loop to connect anew.  0 or SHOAL_ECLOSED. */
+int shoal__connections_renew(shoal_client_t *client);
+
+#endif
