@@ -15,7 +15,7 @@ setup:
 
 # An existing build folder keeps its generator.
 configure: setup
-	@cmake -B $(BUILD) $(if $(wildcard $(BUILD)/CMakeCache.txt),,$(GENERATOR)) \
+	@cmake -C cmake/developer.cmake -B $(BUILD) $(if $(wildcard $(BUILD)/CMakeCache.txt),,$(GENERATOR)) \
 	    -DCMAKE_INSTALL_PREFIX=$(PREFIX) $(CMAKE_OPTIONS)
 
 build: configure

@@ -1,10 +1,14 @@
-# Finds libuv and hiredis.  Defines
-#   PkgConfig::SHOAL_LIBUV  libuv; bundled and static in the Python extension
+# Finds libuv and hiredis.  Downloads only what it is told to bundle.  Defines
+#   shoal::libuv            libuv
 #   shoal_hiredis           hiredis, reachable as <hiredis/...>
 #   SHOAL_HIREDIS_BUNDLED   true when its objects go into our own libraries
-set(SHOAL_DEPS auto CACHE STRING "Where hiredis comes from: auto, system or bundled")
-set_property(CACHE SHOAL_DEPS PROPERTY STRINGS auto system bundled)
-set(SHOAL_HIREDIS_SRC "" CACHE PATH "A hiredis >= 1.1 source folder, for offline builds")
+#   SHOAL_LIBUV_BUNDLED     true when libuv is built here, and static
+include(cmake/shoalSystem.cmake)
+set(SHOAL_DEPS system CACHE STRING "Where hiredis comes from: system or bundled")
+set(SHOAL_LIBUV system CACHE STRING "Where libuv comes from: system or bundled")
+set_property(CACHE SHOAL_DEPS SHOAL_LIBUV PROPERTY STRINGS system bundled)
+set(SHOAL_HIREDIS_SRC "" CACHE PATH "A hiredis >= 1.1 source folder to bundle")
+set(SHOAL_LIBUV_SRC "" CACHE PATH "A libuv >= 1.44 source folder to bundle")
 if(DEFINED ENV{SHOAL_DEPS_CACHE})
   get_filename_component(deps_cache "$ENV{SHOAL_DEPS_CACHE}" ABSOLUTE)
 elseif(NOT PROJECT_IS_TOP_LEVEL)
@@ -15,6 +19,12 @@ endif()
 set(SHOAL_DEPS_CACHE "${deps_cache}" CACHE PATH "Downloaded sources, shared by build folders")
 
 find_package(Threads REQUIRED)
+foreach(option IN ITEMS SHOAL_DEPS SHOAL_LIBUV)
+  if(NOT ${option} MATCHES "^(system|bundled)$")
+    message(FATAL_ERROR "${option} must be system or bundled, not '${${option}}'.\n"
+      "Work on shoal itself begins with: cmake -C cmake/developer.cmake -B build")
+  endif()
+endforeach()
 
 # Puts the sources of a dependency into a folder, unless they are there already.
 function(shoal_fetch name folder)
@@ -33,80 +43,37 @@ function(shoal_fetch name folder)
   endif()
 endfunction()
 
-if(SKBUILD AND SHOAL_PYTHON_LIBUV STREQUAL "bundled")
-  include(cmake/Libuv.cmake)
-else()
-  find_package(PkgConfig REQUIRED)
-  pkg_check_modules(SHOAL_LIBUV REQUIRED IMPORTED_TARGET libuv>=1.44)
-endif()
-
-if(NOT SHOAL_DEPS MATCHES "^(auto|system|bundled)$")
-  message(FATAL_ERROR "SHOAL_DEPS must be auto, system or bundled, not '${SHOAL_DEPS}'")
-endif()
-
-set(SHOAL_HIREDIS_BUNDLED TRUE)
-if(NOT SHOAL_DEPS STREQUAL "bundled" AND NOT SHOAL_HIREDIS_SRC)
-  find_package(PkgConfig REQUIRED)
-  pkg_check_modules(SHOAL_HIREDIS QUIET IMPORTED_TARGET hiredis>=1.1)
-  if(SHOAL_HIREDIS_FOUND)
-    set(SHOAL_HIREDIS_BUNDLED FALSE)
-  elseif(SHOAL_DEPS STREQUAL "system")
-    message(FATAL_ERROR "SHOAL_DEPS=system, but pkg-config knows no hiredis >= 1.1")
+# A dependency of the system that is missing ends the configuration.
+function(shoal_require name least debian option)
+  string(TOUPPER ${name} upper)
+  if(SHOAL_${upper}_VERSION)
+    message(STATUS "${name}: system ${SHOAL_${upper}_VERSION}")
+    return()
   endif()
-endif()
-
-# Sources and headers end up in a folder named hiredis, as a system's would.
-function(shoal_obtain_hiredis ret_include)
-  if(SHOAL_HIREDIS_SRC)
-    set(include "${CMAKE_CURRENT_BINARY_DIR}/_deps/local/include")
-    get_filename_component(from "${SHOAL_HIREDIS_SRC}" ABSOLUTE)
-    if(NOT EXISTS "${from}/read.c")
-      message(FATAL_ERROR "SHOAL_HIREDIS_SRC=${from} holds no hiredis sources (no read.c)")
-    endif()
-    file(MAKE_DIRECTORY "${include}")
-    file(REMOVE "${include}/hiredis")
-    file(CREATE_LINK "${from}" "${include}/hiredis" SYMBOLIC)
-  else()
-    set(include "${SHOAL_DEPS_CACHE}/include")
-    shoal_fetch(hiredis "${include}/hiredis")
-  endif()
-
-  file(STRINGS "${include}/hiredis/hiredis.h" major REGEX "#define HIREDIS_MAJOR [1-9]")
-  if(NOT major)
-    message(FATAL_ERROR "${include}/hiredis is older than hiredis 1.0")
-  endif()
-  set(${ret_include} "${include}" PARENT_SCOPE)
+  message(FATAL_ERROR "The system has no ${name} >= ${least}.  There are two ways on:\n"
+    "  1. Install it (Debian 13: apt-get install ${debian}); CMAKE_PREFIX_PATH or "
+    "PKG_CONFIG_PATH says where it is.\n"
+    "  2. Bundle it: -D${option}=bundled downloads the pinned sources, "
+    "-DSHOAL_${upper}_SRC=<folder> takes sources that are there.\n"
+    "Work on shoal itself begins with: cmake -C cmake/developer.cmake -B build")
 endfunction()
 
-if(SHOAL_HIREDIS_BUNDLED)
-  shoal_obtain_hiredis(include)
-  add_library(shoal_hiredis_objects OBJECT)
-  foreach(name IN ITEMS alloc async hiredis net read sds sockcompat)
-    target_sources(shoal_hiredis_objects PRIVATE "${include}/hiredis/${name}.c")
-  endforeach()
-  # -fwrapv: an announced length near the largest number must not be undefined.
-  target_compile_options(shoal_hiredis_objects PRIVATE -w -fwrapv)
-  target_link_libraries(shoal_hiredis_objects PRIVATE shoal_build)
-  set_target_properties(shoal_hiredis_objects PROPERTIES
-    C_STANDARD 11
-    C_VISIBILITY_PRESET hidden # an application may load another hiredis beside ours
-    POSITION_INDEPENDENT_CODE ON)
-  add_library(shoal_hiredis STATIC $<TARGET_OBJECTS:shoal_hiredis_objects>)
-  set_target_properties(shoal_hiredis PROPERTIES LINKER_LANGUAGE C)
-  target_include_directories(shoal_hiredis SYSTEM INTERFACE "${include}")
-  set(SHOAL_HIREDIS_LICENSES "${include}/hiredis/COPYING")
-  message(STATUS "hiredis: bundled, from ${include}/hiredis")
+set(SHOAL_LIBUV_BUNDLED FALSE)
+if(SHOAL_LIBUV STREQUAL "bundled" OR SHOAL_LIBUV_SRC)
+  set(SHOAL_LIBUV_BUNDLED TRUE)
+  include(cmake/Libuv.cmake)
 else()
-  # hiredis.pc adds <prefix>/include/hiredis; we say <hiredis/...>, so step up.
-  set(include "")
-  foreach(folder IN LISTS SHOAL_HIREDIS_INCLUDE_DIRS)
-    if(folder MATCHES "/hiredis/?$")
-      get_filename_component(folder "${folder}" DIRECTORY)
-      list(APPEND include "${folder}")
-    endif()
-  endforeach()
+  shoal_find_libuv()
+  shoal_require(libuv 1.44 libuv1-dev SHOAL_LIBUV)
+endif()
+
+set(SHOAL_HIREDIS_BUNDLED FALSE)
+if(SHOAL_DEPS STREQUAL "bundled" OR SHOAL_HIREDIS_SRC)
+  set(SHOAL_HIREDIS_BUNDLED TRUE)
+  include(cmake/Hiredis.cmake)
+else()
+  shoal_find_hiredis()
+  shoal_require(hiredis 1.1 libhiredis-dev SHOAL_DEPS)
   add_library(shoal_hiredis INTERFACE)
-  target_link_libraries(shoal_hiredis INTERFACE PkgConfig::SHOAL_HIREDIS)
-  target_include_directories(shoal_hiredis SYSTEM INTERFACE ${include})
-  message(STATUS "hiredis: system ${SHOAL_HIREDIS_VERSION}")
+  target_link_libraries(shoal_hiredis INTERFACE shoal::hiredis)
 endif()

@@ -1,10 +1,17 @@
-# Headers, libraries, pkg-config file, CMake package, bench; and how to remove them.
+# Headers, libraries, licences, pkg-config file, CMake package, bench; and how to remove
+# them.
 install(DIRECTORY include/shoal TYPE INCLUDE COMPONENT devel FILES_MATCHING PATTERN "*.h")
-install(TARGETS shoal shoal_static EXPORT shoal
+install(TARGETS ${SHOAL_LIBRARIES} EXPORT shoal
   LIBRARY COMPONENT runtime NAMELINK_COMPONENT devel
   ARCHIVE COMPONENT devel)
 if(TARGET shoal-bench)
   install(TARGETS shoal-bench RUNTIME COMPONENT tools)
+endif()
+
+install(FILES LICENSE TYPE DOC COMPONENT devel)
+if(SHOAL_HIREDIS_BUNDLED)
+  install(FILES ${SHOAL_HIREDIS_LICENSES} DESTINATION ${CMAKE_INSTALL_DOCDIR}/hiredis
+    COMPONENT devel)
 endif()
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/shoal)
@@ -17,6 +24,7 @@ install(EXPORT shoal FILE shoalTargets.cmake NAMESPACE shoal::
 install(FILES
   ${CMAKE_CURRENT_BINARY_DIR}/shoalConfig.cmake
   ${CMAKE_CURRENT_BINARY_DIR}/shoalConfigVersion.cmake
+  cmake/shoalSystem.cmake
   DESTINATION ${package_dir} COMPONENT devel)
 
 # Written while installing: the prefix may still change, and the paths in it are absolute.

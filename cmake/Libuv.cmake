@@ -1,7 +1,6 @@
-# A static libuv for the Python extension: a distribution's archive is not position
-# independent, and its shared library would have to travel with each wheel.
-set(SHOAL_LIBUV_SRC "" CACHE PATH "A libuv >= 1.44 source folder, for offline builds")
-
+# A static libuv from its sources.  For the Python extension: a distribution's archive is
+# not position independent, and its shared library would have to travel with each wheel.
+# And for another C library than the system's.
 if(SHOAL_LIBUV_SRC)
   get_filename_component(from "${SHOAL_LIBUV_SRC}" ABSOLUTE)
 else()
@@ -20,6 +19,7 @@ target_compile_options(uv_a PRIVATE
   -w $<TARGET_PROPERTY:shoal_build,INTERFACE_COMPILE_OPTIONS>)
 set(SHOAL_LIBUV_LICENSES "${from}/LICENSE" "${from}/LICENSE-extra")
 
-add_library(PkgConfig::SHOAL_LIBUV INTERFACE IMPORTED GLOBAL)
-target_link_libraries(PkgConfig::SHOAL_LIBUV INTERFACE uv_a)
+add_library(shoal::libuv INTERFACE IMPORTED GLOBAL)
+target_link_libraries(shoal::libuv INTERFACE uv_a)
+target_include_directories(shoal::libuv INTERFACE "${from}/include")
 message(STATUS "libuv: bundled, from ${from}")

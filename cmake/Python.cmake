@@ -1,14 +1,12 @@
 # What pip builds: the Python extension and what it is linked with, nothing else.
 set(SHOAL_PYTHON_LIBSHOAL bundled CACHE STRING
   "The library in the Python extension: bundled, or system for an installed one")
-set(SHOAL_PYTHON_LIBUV bundled CACHE STRING "libuv in it: bundled or system")
 option(SHOAL_PYTHON_LTO "Optimise the Python extension as a whole" ON)
-set_property(CACHE SHOAL_PYTHON_LIBSHOAL SHOAL_PYTHON_LIBUV PROPERTY STRINGS bundled system)
-foreach(option IN ITEMS SHOAL_PYTHON_LIBSHOAL SHOAL_PYTHON_LIBUV)
-  if(NOT ${option} MATCHES "^(bundled|system)$")
-    message(FATAL_ERROR "${option} must be bundled or system, not '${${option}}'")
-  endif()
-endforeach()
+set_property(CACHE SHOAL_PYTHON_LIBSHOAL PROPERTY STRINGS bundled system)
+if(NOT SHOAL_PYTHON_LIBSHOAL MATCHES "^(bundled|system)$")
+  message(FATAL_ERROR
+    "SHOAL_PYTHON_LIBSHOAL must be bundled or system, not '${SHOAL_PYTHON_LIBSHOAL}'")
+endif()
 
 if(SHOAL_PYTHON_LTO AND NOT SHOAL_SANITIZE)
   include(CheckIPOSupported)
@@ -16,9 +14,11 @@ if(SHOAL_PYTHON_LTO AND NOT SHOAL_SANITIZE)
 endif()
 
 if(SHOAL_PYTHON_LIBSHOAL STREQUAL "bundled")
-  if(NOT DEFINED SHOAL_DEPS)
-    set(SHOAL_DEPS bundled) # a wheel needs nothing that is not in it
-  endif()
+  foreach(option IN ITEMS SHOAL_DEPS SHOAL_LIBUV)
+    if(NOT DEFINED ${option})
+      set(${option} bundled) # a wheel needs nothing that is not in it
+    endif()
+  endforeach()
   include(cmake/Deps.cmake)
   add_subdirectory(src EXCLUDE_FROM_ALL)
 else()

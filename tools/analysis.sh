@@ -24,7 +24,8 @@ configure() {
     local folder=$1
     shift
     rm -rf "$folder"
-    cmake -S . -B "$folder" "${generator[@]}" -DCMAKE_BUILD_TYPE=Debug -DSHOAL_WERROR=OFF \
+    cmake -C cmake/developer.cmake -S . -B "$folder" "${generator[@]}" \
+        -DCMAKE_BUILD_TYPE=Debug -DSHOAL_WERROR=OFF \
         -DSHOAL_BUILD_TESTS=OFF -DCMAKE_EXPORT_COMPILE_COMMANDS=ON "$@" \
         >"$folder.log" 2>&1 || { cat "$folder.log"; return 1; }
 }

@@ -15,7 +15,7 @@ if [ $# -ne 1 ]; then
 fi
 list=$(cd "$(dirname "$0")/.." && pwd)/tests/abi/exported_symbols.txt
 
-# The version node shoal_0 is an absolute symbol itself: not part of the list.
+# The version node is an absolute symbol itself: not part of the list.
 symbols=$(nm -D --defined-only "$1" | awk '$2 != "A" {sub(/@.*/, "", $3); print $3}' | sort)
 
 if [ "$update" = yes ]; then

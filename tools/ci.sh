@@ -27,7 +27,7 @@ configure() {
     if command -v ccache >/dev/null; then
         options+=(-DCMAKE_C_COMPILER_LAUNCHER=ccache)
     fi
-    cmake -S . -B "$logs/$stage" -DSHOAL_WERROR=ON "${options[@]}" "$@"
+    cmake -C cmake/developer.cmake -S . -B "$logs/$stage" "${options[@]}" "$@"
 }
 
 compile() { cmake --build "$logs/$1" -j "$jobs" "${@:2}"; }

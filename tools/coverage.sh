@@ -39,7 +39,8 @@ wrap_exit() {
 run_tests() {
     rm -rf "$build/tree"
     wrap_exit || return 1
-    cmake -S . -B "$build/tree" "${generator[@]}" -DCMAKE_C_COMPILER=gcc -DSHOAL_WERROR=OFF \
+    cmake -C cmake/developer.cmake -S . -B "$build/tree" "${generator[@]}" \
+        -DCMAKE_C_COMPILER=gcc -DSHOAL_WERROR=OFF \
         -DCMAKE_BUILD_TYPE=Debug -DSHOAL_BUILD_BENCH=OFF -DSHOAL_BUILD_EXAMPLES=OFF \
         -DCMAKE_C_FLAGS="-O0 --coverage -fprofile-update=atomic" \
         -DCMAKE_EXE_LINKER_FLAGS="-Wl,--wrap=_exit $build/wrap_exit.o" >/dev/null ||

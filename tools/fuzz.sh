@@ -39,8 +39,9 @@ make_targets() {
     if command -v ccache >/dev/null; then
         options+=(-DCMAKE_C_COMPILER_LAUNCHER=ccache)
     fi
-    cmake -S . -B "$build" "${options[@]}" -DCMAKE_C_COMPILER=clang \
-        -DCMAKE_BUILD_TYPE=Debug -DCMAKE_C_FLAGS=-fsanitize=fuzzer-no-link \
+    cmake -C cmake/developer.cmake -S . -B "$build" "${options[@]}" \
+        -DCMAKE_C_COMPILER=clang -DCMAKE_BUILD_TYPE=Debug \
+        -DCMAKE_C_FLAGS=-fsanitize=fuzzer-no-link \
         -DSHOAL_SANITIZE=address,undefined -DSHOAL_FUZZ=ON -DSHOAL_BUILD_BENCH=OFF \
         -DSHOAL_BUILD_EXAMPLES=OFF &&
         cmake --build "$build" -j "$jobs" --target fuzz_tests

@@ -137,7 +137,8 @@ def configure(tree: Path, objects: Path) -> None:
     generator = ["-G", "Ninja"] if is_new and shutil.which("ninja") else []
     options = "BUILD_BENCH=OFF BUILD_EXAMPLES=OFF WERROR=OFF".split()
     run(
-        *("cmake", "-S", tree, "-B", objects, *generator, "-Wno-dev"),
+        *("cmake", "-C", tree / "cmake" / "developer.cmake", "-Wno-dev"),
+        *("-S", tree, "-B", objects, *generator),
         *("-DCMAKE_BUILD_TYPE=Debug", "-DCMAKE_C_FLAGS_DEBUG=-O1"),
         *(f"-DSHOAL_{option}" for option in options),
     )

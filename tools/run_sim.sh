@@ -16,7 +16,8 @@ generator=()
 if [ ! -f "$build/CMakeCache.txt" ] && command -v ninja >/dev/null; then
     generator=(-G Ninja)
 fi
-if ! { cmake -B "$build" "${generator[@]}" -DCMAKE_BUILD_TYPE=RelWithDebInfo \
+if ! { cmake -C cmake/developer.cmake -B "$build" "${generator[@]}" \
+    -DCMAKE_BUILD_TYPE=RelWithDebInfo \
     -DSHOAL_BUILD_BENCH=OFF -DSHOAL_BUILD_EXAMPLES=OFF &&
     cmake --build "$build" -j "$jobs" --target sim_pipe_sim; } >"$build/log" 2>&1; then
     tail -n 40 "$build/log"

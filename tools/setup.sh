@@ -37,6 +37,7 @@ if [ "${1:-}" = --tests ]; then
         "cppcheck           cppcheck --version"
         "gcovr              gcovr --version"
         "iproute2           ip -V"
+        "libhiredis-dev     test -e $(gcc -print-file-name=libhiredis.a)"
         "spin               spin -V"
         "python3-matplotlib has_matplotlib"
         "python3-venv       python3 -c 'import ensurepip'"

@@ -35,7 +35,8 @@ run() {
 
 quietly cmake --install "$build" --prefix "$prefix"
 libdir=$(dirname "$(find "$prefix" -name libshoal.a)")
-for file in "$prefix/include/shoal/shoal.h" "$libdir/libshoal.so" \
+for file in "$prefix/include/shoal/shoal.h" "$prefix/share/doc/shoal/LICENSE" \
+    "$libdir/libshoal.so" \
     "$libdir/pkgconfig/shoal.pc" "$libdir/cmake/shoal/shoalConfigVersion.cmake"; do
     [ -e "$file" ] || { echo "not installed: $file"; exit 1; }
 done

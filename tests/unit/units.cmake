@@ -75,16 +75,16 @@ shoal_unit_test(core/pipe/pipe_time ALSO ${pipe_units} LIBS shoal_hiredis m)
 shoal_unit_test(core/pipe/pipe_time.rest ALSO ${pipe_units} LIBS shoal_hiredis m)
 # Above floor 2: what no server can provoke, and who is woken by what.
 shoal_unit_test(net/conn_set ALSO net/entropy core/due_times core/fence/nonce base/alloc
-  base/random LIBS PkgConfig::SHOAL_LIBUV)
-shoal_unit_test(net/entropy ALSO base/random LIBS PkgConfig::SHOAL_LIBUV)
+  base/random LIBS shoal::libuv)
+shoal_unit_test(net/entropy ALSO base/random LIBS shoal::libuv)
 shoal_unit_test(net/driver_seat ALSO net/notifier core/driver_token
-  LIBS PkgConfig::SHOAL_LIBUV)
+  LIBS shoal::libuv)
 shoal_unit_test(net/gate ALSO net/driver_seat net/notifier core/driver_token
-  LIBS PkgConfig::SHOAL_LIBUV)
+  LIBS shoal::libuv)
 shoal_unit_test(client/events ALSO net/gate net/driver_seat net/notifier core/driver_token
-  base/alloc LIBS PkgConfig::SHOAL_LIBUV)
+  base/alloc LIBS shoal::libuv)
 shoal_unit_test(net/mailbox ALSO net/driver_seat net/notifier core/driver_token base/alloc
-  base/buffer LIBS PkgConfig::SHOAL_LIBUV)
+  base/buffer LIBS shoal::libuv)
 shoal_unit_test(route/config ALSO net/stream_socket net/resolver net/notifier net/quiet_thread
   net/waker base/alloc
-  LIBS PkgConfig::SHOAL_LIBUV)
+  LIBS shoal::libuv)
