@@ -52,5 +52,6 @@ int main(int argc, char **argv)
         shoal_result_release(result);
     }
     rc = shoal_client_close_and_wait(client, 1000000);
+    shoal_client_release(client);
     return failures > 0 || rc < 0;
 }

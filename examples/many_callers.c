@@ -41,7 +41,7 @@ int main(int argc, char **argv)
     pthread_t threads[THREADS];
     shoal_result_t *result;
     shoal_stats_t stats;
-    int started = 0, good = 0;
+    int started = 0, good = 0, rc;
 
     if (shoal_client_open_url(argc > 1 ? argv[1] : "redis://127.0.0.1:6379", &client) <
         0)
@@ -63,5 +63,7 @@ int main(int argc, char **argv)
         (unsigned long long)stats.commands, (unsigned long long)stats.writes,
         (double)stats.commands / (double)stats.writes,
         (unsigned long long)shoal_stats_latency_us(&stats, SHOAL_STAGE_TOTAL, 500));
-    return shoal_client_close_and_wait(client, 1000000) < 0 || good != THREADS;
+    rc = shoal_client_close_and_wait(client, 1000000);
+    shoal_client_release(client);
+    return rc < 0 || good != THREADS;
 }

@@ -41,6 +41,7 @@ int main(int argc, char **argv)
     shoal_options_t *options;
     shoal_client_t *client;
     shoal_stats_t stats;
+    int rc;
 
     if (shoal_options_from_url(argc > 1 ? argv[1] : "redis://127.0.0.1:6379",
                                &options) < 0)
@@ -62,5 +63,7 @@ int main(int argc, char **argv)
     printf("%llu commands, %llu writes, %d failures\n",
            (unsigned long long)stats.completed, (unsigned long long)stats.writes,
            failures);
-    return shoal_client_close_and_wait(client, 1000000) < 0 || failures > 0;
+    rc = shoal_client_close_and_wait(client, 1000000);
+    shoal_client_release(client);
+    return rc < 0 || failures > 0;
 }

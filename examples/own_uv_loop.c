@@ -60,5 +60,6 @@ int main(int argc, char **argv)
     app.timer.data = &app;
     uv_timer_start(&app.timer, on_tick, 0, 10);
     uv_run(loop, UV_RUN_DEFAULT);
+    shoal_client_release(app.client);
     return uv_loop_close(loop) != 0 || app.failures > 0;
 }

@@ -198,6 +198,7 @@ static void stop_callback(run_t *run)
     for (size_t i = 0; i < load->lanes_count; i++) {
         if (load->lanes[i].client)
             shoal_client_close_and_wait(load->lanes[i].client, SHOAL_LOAD_DRAIN_US);
+        shoal_client_release(load->lanes[i].client);
     }
     free_load(load);
 }
@@ -277,6 +278,7 @@ static void *work_borrowed(void *member)
     while (run_phase(run) != RUN_STOPPING)
         nanosleep(&pause, NULL);
     shoal_client_close_and_wait(lane->client, SHOAL_LOAD_DRAIN_US);
+    shoal_client_release(lane->client);
     return NULL;
 }
 

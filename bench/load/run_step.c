@@ -202,6 +202,7 @@ static void stop(run_t *run)
         return;
     if (load->client) {
         shoal_client_close_and_wait(load->client, SHOAL_LOAD_DRAIN_US);
+        shoal_client_release(load->client);
         report(load);
     }
     commands_release(&load->commands);

@@ -78,6 +78,7 @@ shoal_client_t *shoal_load_open(run_t *run)
     run_fail(run, "%s", shoal_strerror(rc));
     if (client)
         shoal_client_close_and_wait(client, 0);
+    shoal_client_release(client);
     return NULL;
 }
 
@@ -98,8 +99,10 @@ int shoal_load_open_all(run_t *run, shoal_clients_t *clients)
 
 void shoal_load_close_all(shoal_clients_t *clients)
 {
-    for (size_t i = 0; i < clients->count; i++)
+    for (size_t i = 0; i < clients->count; i++) {
         shoal_client_close_and_wait(clients->clients[i], SHOAL_LOAD_DRAIN_US);
+        shoal_client_release(clients->clients[i]);
+    }
     free(clients->clients);
     *clients = (shoal_clients_t){0};
 }

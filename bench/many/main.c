@@ -130,6 +130,7 @@ static size_t allocated_with(const char *path, unsigned connections)
     use_all(client, connections);
     size_t bytes = allocated() - before;
     shoal_client_close_and_wait(client, 0);
+    shoal_client_release(client);
     return bytes;
 }
 
@@ -171,7 +172,9 @@ static void compare_turns(const char *path, unsigned connections, unsigned round
            median(alone_ns, rounds), connections, median(beside_ns, rounds),
            median(ratio, rounds));
     shoal_client_close_and_wait(alone, 0);
+    shoal_client_release(alone);
     shoal_client_close_and_wait(beside, 0);
+    shoal_client_release(beside);
 }
 
 int main(int argc, char **argv)

@@ -15,7 +15,7 @@ extern "C" {
 #endif
 
 /**
- * The client is closed and gone: do not use it any more.
+ * The client is closed: every result was delivered, and no other callback follows.
  * Threads: runs on the loop thread; must not block.
  */
 typedef void (*shoal_closed_cb)(void *data);
@@ -28,8 +28,8 @@ typedef void (*shoal_closed_cb)(void *data);
  * alone on the client drives the connection itself in its blocking calls.
  *
  * @param options    NULL for the defaults; copied
- * @param ret_client receives the client; close with shoal_client_close() or
- *                   shoal_client_close_and_wait()
+ * @param ret_client receives the client; close it, and give it back with
+ *                   shoal_client_release()
  *
  * Threads:   any
  * Blocks:    never
@@ -104,12 +104,12 @@ SHOAL_EXTERN int64_t shoal_client_wait_us(shoal_client_t *client);
  *                   most this long, rounded up to milliseconds;
  *                   SHOAL_TIMEOUT_NEVER: as long as it takes
  *
- * @return 0, or 1 when the close that was asked for is complete: the client
- *         is gone
+ * @return 0, or 1 when the close that was asked for is complete
  *
  * Threads: loop
  * Blocks:  as timeout_us says
- * Errors:  SHOAL_EINVAL not a borrowed client, or called from a callback
+ * Errors:  SHOAL_EINVAL not a borrowed client, or a step is under way: called from a
+ *                       callback, or on another thread beside it
  *          SHOAL_EFORK  the client belongs to the parent process
  * Since:   0.1
  */
@@ -133,8 +133,8 @@ SHOAL_EXTERN int shoal_client_wait_ready(shoal_client_t *client, uint64_t timeou
 
 /**
  * Close: no new commands; those outstanding have `drain_us` to finish, then they
- * fail with SHOAL_ESHUTDOWN.  Every result is delivered before on_closed; after that has
- * returned, the client's memory is released.
+ * fail with SHOAL_ESHUTDOWN.  Every result is delivered before on_closed.  The client's
+ * memory stays until shoal_client_release().
  *
  * @param drain_us  0: do not wait for anything
  * @param on_closed called once, if this call returns 0; may be NULL
@@ -150,21 +150,53 @@ SHOAL_EXTERN int shoal_client_close(shoal_client_t *client, uint64_t drain_us,
                                     shoal_closed_cb on_closed, void *data);
 
 /**
- * Close and wait until the client is gone, with its thread.
- *
- * On a borrowed client it steps until that is so.
+ * Close and wait until the work is done: every result is delivered, and the client's
+ * thread has ended.  A borrowed client is stepped until then.
  *
  * @param drain_us as for shoal_client_close()
  *
  * Threads: any, but not from a callback
  * Blocks:  drain_us and at most a second
- * Errors:  SHOAL_ELOOP   called from a callback, or the loop is the caller's own
+ * Errors:  SHOAL_ELOOP   called from a callback; or the client is borrowed, and another
+ *                        thread stepped it last; or the loop is the caller's own
  *                        uv_loop_t: use shoal_client_close()
  *          SHOAL_ECLOSED closed before
  *          SHOAL_EFORK   the client belongs to the parent process
  * Since:   0.1
  */
 SHOAL_EXTERN int shoal_client_close_and_wait(shoal_client_t *client, uint64_t drain_us);
+
+/**
+ * Take one more reference to a client.
+ *
+ * A reference keeps the client in memory: opening a client gives the first one, this
+ * function gives another one, and a pending call holds one of its own.  A thread that can
+ * rely on a reference may call any function on the client, and is told SHOAL_ECLOSED once
+ * another thread has closed it.  Closing ends the work but gives no reference back: each
+ * client that was opened needs its shoal_client_release().
+ *
+ * @return the client; NULL if it is NULL
+ *
+ * Threads: any
+ * Errors:  none
+ * Since:   0.2
+ */
+SHOAL_EXTERN shoal_client_t *shoal_client_retain(shoal_client_t *client);
+
+/**
+ * Give one reference back.  NULL is allowed.
+ *
+ * The last one frees the client when its work has ended.  If nobody closed it, it is
+ * closed first, as by shoal_client_close() without drain.  A borrowed client is then
+ * stepped to its end in this call, or, in a callback, in the step that is under way.  A
+ * client on a uv_loop_t ends while that loop runs on.
+ *
+ * Threads: any, also in a callback
+ * Blocks:  never; the last one of a borrowed client until its close is complete
+ * Errors:  none.  In the child of a fork it does nothing
+ * Since:   0.2
+ */
+SHOAL_EXTERN void shoal_client_release(shoal_client_t *client);
 
 /**
  * In the child of a fork: give up a client of the parent.

@@ -195,7 +195,7 @@ SHOAL_EXTERN int shoal_client_call_with(shoal_client_t *client,
  * Errors:  SHOAL_ENOENT  no such ticket was given out, or it is not outstanding any more
  *                        (where that can be told without waiting for the loop)
  *          SHOAL_EFULL   more cancels wait for the loop than there can be commands
- *          SHOAL_ECLOSED the client is closed
+ *          SHOAL_ECLOSED the client is closed, and each command has its result
  *          SHOAL_EFORK   the client belongs to the parent process
  *          SHOAL_ENOMEM
  * Since:   0.1

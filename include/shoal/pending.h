@@ -37,7 +37,7 @@ typedef struct shoal_pending shoal_pending_t;
  * Blocks:    as wait_us says.  Needs 32 KiB of stack
  * Ownership: the pending call goes with its result: come back to it, on any thread but
  *            one at a time, until shoal_pending_wait() or shoal_pending_give_up()
- *            returns one.  Closing the client waits for that
+ *            returns one.  It holds a reference to the client until then
  * Errors:    SHOAL_EINTR no result yet, *ret_pending is set; and those of
  *            shoal_client_call_with()
  * Since:     0.1

@@ -100,8 +100,9 @@ typedef struct shoal_stats {
  *
  * Threads: any
  * Blocks:  never; values of one loop turn may be split between two snapshots
- * Errors:  SHOAL_EINVAL ret_stats is NULL
- *          SHOAL_EFORK  the client belongs to the parent process
+ * Errors:  SHOAL_EINVAL  ret_stats is NULL
+ *          SHOAL_ECLOSED the client is closed, and each command has its result
+ *          SHOAL_EFORK   the client belongs to the parent process
  * Since:   0.1
  */
 SHOAL_EXTERN int shoal_stats_get(shoal_client_t *client, shoal_stats_t *ret_stats,
@@ -118,9 +119,10 @@ SHOAL_EXTERN int shoal_stats_get(shoal_client_t *client, shoal_stats_t *ret_stat
  *
  * Threads: any
  * Blocks:  never
- * Errors:  SHOAL_EINVAL ret_stats is NULL
- *          SHOAL_ENOENT the client has no such connection
- *          SHOAL_EFORK  the client belongs to the parent process
+ * Errors:  SHOAL_EINVAL  ret_stats is NULL
+ *          SHOAL_ENOENT  the client has no such connection
+ *          SHOAL_ECLOSED the client is closed, and each command has its result
+ *          SHOAL_EFORK   the client belongs to the parent process
  * Since:   0.1
  */
 SHOAL_EXTERN int shoal_stats_get_connection(shoal_client_t *client, uint64_t connection,

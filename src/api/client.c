@@ -52,7 +52,7 @@ static bool is_stepped(const shoal_client_t *client)
 
 int shoal_client_fd(shoal_client_t *client)
 {
-    return is_stepped(client) ? uv_backend_fd(client->loop.uv) : -1;
+    return is_stepped(client) && !client->is_gone ? uv_backend_fd(client->loop.uv) : -1;
 }
 
 int64_t shoal_client_wait_us(shoal_client_t *client)
@@ -64,7 +64,7 @@ int shoal_client_step(shoal_client_t *client, uint64_t timeout_us)
 {
     if (shoal__client_is_foreign(client))
         return SHOAL_EFORK;
-    if (client->drive != SHOAL__DRIVE_STEPS || client->is_stepping)
+    if (client->drive != SHOAL__DRIVE_STEPS)
         return SHOAL_EINVAL;
     return shoal__client_step(client, timeout_us);
 }
@@ -93,23 +93,38 @@ int shoal_client_close(shoal_client_t *client, uint64_t drain_us,
 
 int shoal_client_close_and_wait(shoal_client_t *client, uint64_t drain_us)
 {
-    pthread_t thread = client->thread;
-    bool is_own_step = client->drive == SHOAL__DRIVE_STEPS;
+    bool is_stepped = client->drive == SHOAL__DRIVE_STEPS;
     int rc;
 
     if (shoal__client_is_foreign(client))
         return SHOAL_EFORK;
+    if (shoal__gate_is_closed(&client->gate))
+        return SHOAL_ECLOSED;
+    /* Stepping is for the loop thread; waiting is for every other. */
     if (client->drive == SHOAL__DRIVE_CALLER || client->is_stepping ||
-        (!is_own_step && shoal__client_is_loop_thread(client)))
+        shoal__client_is_loop_thread(client) != is_stepped)
         return SHOAL_ELOOP;
     rc = shoal__client_close(client, drain_us, NULL, NULL, true);
     if (rc < 0)
         return rc;
-    if (!is_own_step)
-        pthread_join(thread, NULL);
-    while (is_own_step && shoal__client_step(client, SHOAL_TIMEOUT_NEVER) == 0)
+    if (!is_stepped)
+        pthread_join(client->thread, NULL);
+    while (is_stepped && shoal__client_step(client, SHOAL_TIMEOUT_NEVER) == 0)
         continue;
     return 0;
+}
+
+shoal_client_t *shoal_client_retain(shoal_client_t *client)
+{
+    if (client)
+        shoal__client_retain(client);
+    return client;
+}
+
+void shoal_client_release(shoal_client_t *client)
+{
+    if (client && !shoal__client_is_foreign(client))
+        shoal__client_release(client);
 }
 
 int shoal_after_fork_child(shoal_client_t *client)

@@ -23,6 +23,8 @@ int shoal_stats_get(shoal_client_t *client, shoal_stats_t *ret_stats,
         return SHOAL_EINVAL;
     if (shoal__client_is_foreign(client))
         return SHOAL_EFORK;
+    if (shoal__gate_is_over(&client->gate))
+        return SHOAL_ECLOSED;
     shoal__stats_read(client, &stats);
     hand_over(&stats, ret_stats, stats_bytes);
     return 0;
@@ -38,6 +40,8 @@ int shoal_stats_get_connection(shoal_client_t *client, uint64_t connection,
         return SHOAL_EINVAL;
     if (shoal__client_is_foreign(client))
         return SHOAL_EFORK;
+    if (shoal__gate_is_over(&client->gate))
+        return SHOAL_ECLOSED;
     rc = shoal__connections_find(client, connection, &member);
     if (rc == 0)
         hand_over(&member.stats, ret_stats, stats_bytes);

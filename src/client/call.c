@@ -4,11 +4,13 @@
 #include "base/time_us.h"
 #include "client/client.h"
 #include "client/driver.h"
+#include "client/life.h"
 #include "client/owned_result.h"
 #include "client/submit.h"
 #include <shoal/errors.h>
 
-/* A caller that waits: in the arena of its result. */
+/* A caller that waits: in the arena of its result.  Once its thread has come back without
+ * the result, it holds a reference to the client. */
 struct shoal_pending {
     shoal__waiter_t waiter;
     shoal__owned_result_t *owned;
@@ -54,14 +56,25 @@ shoal_client_t *shoal__call_client(const shoal_pending_t *pending)
     return pending->client;
 }
 
-int shoal__call_wait(shoal_pending_t *pending, uint64_t until_us,
-                     shoal_result_t **ret_result)
+static int wait_for_result(shoal_pending_t *pending, uint64_t until_us,
+                           shoal_result_t **ret_result)
 {
     if (!shoal__parker_park(&pending->waiter.parker, &pending->client->waiters.parking,
                             pending->ticket, until_us))
         return SHOAL_EINTR;
     take_result(pending, ret_result);
     return 0;
+}
+
+int shoal__call_wait(shoal_pending_t *pending, uint64_t until_us,
+                     shoal_result_t **ret_result)
+{
+    shoal_client_t *client = pending->client;
+    int rc = wait_for_result(pending, until_us, ret_result);
+
+    if (rc == 0)
+        shoal__client_release(client);
+    return rc;
 }
 
 int shoal__call_begin(shoal_client_t *client, const shoal_command_t *command,
@@ -94,9 +107,11 @@ int shoal__call_begin(shoal_client_t *client, const shoal_command_t *command,
     if (is_driving && shoal__driver_drive(client, until_us))
         take_result(pending, ret_result);
     else
-        rc = shoal__call_wait(pending, until_us, ret_result);
-    if (rc < 0)
-        *ret_pending = pending;
+        rc = wait_for_result(pending, until_us, ret_result);
+    if (rc == 0)
+        return 0;
+    shoal__client_retain(client);
+    *ret_pending = pending;
     return rc;
 }
 

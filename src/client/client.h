@@ -30,12 +30,17 @@ struct shoal_client {
     shoal_options_t *options;
     shoal__drive_t drive;
     uint64_t fork_generation; /* of the process that opened it */
+    /* One for each shoal_client_retain(), the open and each pending call, and one for the
+     * work: the thread, or the loop's handles.  The memory goes with the last. */
+    _Atomic uint32_t references;
 
     /* Any thread. */
     _Atomic uintptr_t loop_thread; /* the thread that runs the loop; 0: none */
-    shoal__driver_seat_t seat;     /* the lock, and who drives */
-    shoal__mailbox_t mailbox;      /* under that lock */
-    shoal__gate_t gate;            /* under that lock */
+    _Atomic uint32_t
+        is_stepping;           /* DRIVE_STEPS: 1 while a thread is in a step, else 0 */
+    shoal__driver_seat_t seat; /* the lock, and who drives */
+    shoal__mailbox_t mailbox;  /* under that lock */
+    shoal__gate_t gate;        /* under that lock */
     shoal__waiters_t waiters;
     shoal__ledger_t ledger;
     pthread_t thread; /* DRIVE_THREAD */
@@ -53,7 +58,6 @@ struct shoal_client {
     bool is_closing;             /* no new commands */
     bool is_shut;                /* everything is settled, the loop closes */
     bool is_gone;                /* every handle is closed */
-    bool is_stepping;            /* inside shoal_client_step */
     shoal_closed_cb on_closed;
     void *closed_data;
     uint64_t wake_us;      /* the next turn must come by then */

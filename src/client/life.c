@@ -31,15 +31,23 @@ static void free_client(shoal_client_t *client)
     free_parts(client);
 }
 
+/* Give one reference back, whoever has the others. */
+static void drop(shoal_client_t *client)
+{
+    if (atomic_fetch_sub(&client->references, 1) == 1)
+        free_client(client);
+}
+
 static void on_loop_closed(void *owner)
 {
     shoal_client_t *client = owner;
 
     client->is_gone = true;
+    atomic_store_explicit(&client->loop_thread, 0, memory_order_relaxed);
     if (client->on_closed)
         client->on_closed(client->closed_data);
     if (client->drive == SHOAL__DRIVE_CALLER)
-        free_client(client);
+        drop(client);
 }
 
 int shoal__client_close(shoal_client_t *client, uint64_t drain_us,
@@ -57,6 +65,38 @@ int shoal__client_close(shoal_client_t *client, uint64_t drain_us,
     }
     shoal__client_unlock(client);
     return rc;
+}
+
+/* The caller of shoal_client_step() gave the last reference back, in a callback. */
+static bool is_abandoned(shoal_client_t *client)
+{
+    return atomic_load(&client->references) == 1;
+}
+
+void shoal__client_retain(shoal_client_t *client)
+{
+    atomic_fetch_add_explicit(&client->references, 1, memory_order_relaxed);
+}
+
+void shoal__client_release(shoal_client_t *client)
+{
+    uint32_t references = atomic_load(&client->references);
+
+    /* Of two the other one may be the work's, which then has to end.  If it is a user's,
+     * the work has ended, and is not ended again. */
+    while (references != 2 && !atomic_compare_exchange_strong(
+                                  &client->references, &references, references - 1))
+        continue;
+    if (references == 1)
+        free_client(client);
+    if (references != 2)
+        return;
+    shoal__client_close(client, 0, NULL, NULL, false);
+    /* In a callback it fails: the step that is under way goes on until the end. */
+    if (client->drive == SHOAL__DRIVE_STEPS)
+        while (shoal__client_step(client, SHOAL_TIMEOUT_NEVER) == 0)
+            continue;
+    drop(client);
 }
 
 void shoal__client_forget(shoal_client_t *client)
@@ -78,7 +118,7 @@ static void run_thread(void *data)
     shoal__driver_run(client);
     if (!client->is_joined)
         pthread_detach(pthread_self());
-    free_client(client);
+    drop(client);
 }
 
 /* On failure the parts that are there are released, unless the loop still has handles:
@@ -148,12 +188,14 @@ int shoal__client_open(const shoal__client_plan_t *plan, const shoal_options_t *
     if (!client)
         return SHOAL_ENOMEM;
     client->drive = plan->drive;
+    client->references = 1; /* the work's */
     client->fork_generation = shoal__fork_generation();
     rc = init_parts(client, plan, options);
     if (rc < 0 && client->loop.open_handles == 0)
         free_parts(client);
     if (rc < 0)
         return rc;
+    client->references = 2; /* the opener's, and the work's */
     rc = start_driving(client);
     if (rc < 0) {
         shoal__loop_close(&client->loop);
@@ -172,7 +214,8 @@ int64_t shoal__client_wait_us(const shoal_client_t *client)
     const shoal__loop_t *loop = &client->loop;
     int timeout_ms;
 
-    if (loop->is_again || loop->is_poked || !client->is_open || loop->is_closing)
+    if (client->is_gone || loop->is_again || loop->is_poked || !client->is_open ||
+        loop->is_closing)
         return 0;
     timeout_ms = uv_backend_timeout(loop->uv);
     return timeout_ms < 0 ? -1 : (int64_t)timeout_ms * 1000;
@@ -180,11 +223,19 @@ int64_t shoal__client_wait_us(const shoal_client_t *client)
 
 int shoal__client_step(shoal_client_t *client, uint64_t timeout_us)
 {
-    client->is_stepping = true;
-    shoal__loop_step(&client->loop, timeout_us);
-    client->is_stepping = false;
-    if (!client->is_gone)
-        return 0;
-    free_client(client);
-    return 1;
+    bool is_over = false, is_gone;
+
+    if (atomic_exchange(&client->is_stepping, 1))
+        return SHOAL_EINVAL;
+    if (!client->is_gone) {
+        shoal__loop_step(&client->loop, timeout_us);
+        while (!client->is_gone && is_abandoned(client))
+            shoal__loop_step(&client->loop, SHOAL_TIMEOUT_NEVER);
+        is_over = client->is_gone;
+    }
+    is_gone = client->is_gone;
+    atomic_store_explicit(&client->is_stepping, 0, memory_order_release);
+    if (is_over)
+        drop(client);
+    return is_gone;
 }

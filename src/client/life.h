@@ -18,7 +18,8 @@ typedef struct shoal__client_plan {
 int shoal__client_open(const shoal__client_plan_t *plan, const shoal_options_t *options,
                        shoal_client_t **ret_client);
 
-/* DRIVE_STEPS: one iteration; blocks until timeout_us at most.  1: the client is gone. */
+/* DRIVE_STEPS: one iteration; blocks until timeout_us at most.  0; 1: the close is
+ * complete; SHOAL_EINVAL: a step is under way, on this thread or another. */
 int shoal__client_step(shoal_client_t *client, uint64_t timeout_us);
 /* DRIVE_STEPS: how long a step may be put off; -1: until the descriptor is readable. */
 int64_t shoal__client_wait_us(const shoal_client_t *client);
@@ -27,6 +28,11 @@ int64_t shoal__client_wait_us(const shoal_client_t *client);
  * is_joined: the caller waits for the thread's end.  0 or SHOAL_ECLOSED. */
 int shoal__client_close(shoal_client_t *client, uint64_t drain_us,
                         shoal_closed_cb on_closed, void *data, bool is_joined);
+
+/* Any thread that has a reference: have one more, or give one back.  The last one ends the
+ * work of a client that is not closed; on DRIVE_STEPS it steps until that is done. */
+void shoal__client_retain(shoal_client_t *client);
+void shoal__client_release(shoal_client_t *client);
 
 /* In the child of a fork: close descriptors, wipe credentials, call nobody. */
 void shoal__client_forget(shoal_client_t *client);

@@ -269,7 +269,7 @@ static int cancel_there(shoal_client_t *client, uint64_t ticket)
     int rc;
 
     shoal__client_lock(client);
-    if (client->gate.is_closed)
+    if (client->gate.is_over)
         rc = SHOAL_ECLOSED;
     else if (!(ticket & SHOAL__LOOP_TICKET) && ticket > mailbox->tickets)
         rc = SHOAL_ENOENT;
@@ -285,7 +285,7 @@ int shoal__client_cancel(shoal_client_t *client, uint64_t ticket)
 {
     if (ticket == 0 || ticket == SHOAL__LOOP_TICKET)
         return SHOAL_ENOENT;
-    if (shoal__client_is_loop_thread(client)) {
+    if (shoal__client_is_loop_thread(client) && !client->is_shut) {
         shoal__loop_poke(&client->loop, false);
         if (client->route->ops->cancel(client->route, ticket, shoal__clock_us()))
             return 0;

@@ -81,6 +81,7 @@ static void close_if_drained(shoal_client_t *client, uint64_t now_us)
     if (shoal__ledger_owed(&client->ledger) > 0 && now_us < client->drain_until_us)
         return;
     client->is_shut = true;
+    shoal__gate_end(&client->gate);
     client->route->ops->shut(client->route, now_us);
     shoal__driver_delivered(client);
     shoal__loop_close(&client->loop);

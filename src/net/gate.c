@@ -37,6 +37,13 @@ void shoal__gate_close_locked(shoal__gate_t *gate, uint64_t drain_us)
     shoal__driver_seat_poke_locked(gate->seat);
 }
 
+void shoal__gate_end(shoal__gate_t *gate)
+{
+    shoal__driver_seat_lock(gate->seat);
+    gate->is_over = true;
+    shoal__driver_seat_unlock(gate->seat);
+}
+
 bool shoal__gate_wait_locked(shoal__gate_t *gate, uint64_t until_us)
 {
     uint64_t left_us = shoal__time_since(shoal__clock_us(), until_us);

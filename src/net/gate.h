@@ -20,6 +20,7 @@ typedef struct shoal__gate {
     _Atomic bool is_closed;     /* no more commands are taken in */
     bool is_close_wanted;       /* the loop is to settle what is left, and end */
     uint64_t drain_us;          /* with is_close_wanted: time for what is outstanding */
+    _Atomic bool is_over;       /* nothing is outstanding any more, for good */
     bool is_ready;              /* commands flow */
     int last_status;            /* of the last failed attempt to connect; 0: none, or an
                                    attempt worked since */
@@ -34,11 +35,19 @@ static inline bool shoal__gate_is_closed(const shoal__gate_t *gate)
     return atomic_load_explicit(&gate->is_closed, memory_order_relaxed);
 }
 
+static inline bool shoal__gate_is_over(const shoal__gate_t *gate)
+{
+    return atomic_load_explicit(&gate->is_over, memory_order_relaxed);
+}
+
 /* The state changed, or room was made: the threads that wait look again. */
 void shoal__gate_tell_locked(shoal__gate_t *gate);
 
 /* Close it, which it is not yet, and ask the loop to end. */
 void shoal__gate_close_locked(shoal__gate_t *gate, uint64_t drain_us);
+
+/* It was closed, and what was outstanding gets its results now. */
+void shoal__gate_end(shoal__gate_t *gate);
 
 /* Block until shoal__gate_tell_locked(), or for a while; false, at once, if until_us is
  * over. */

@@ -21,6 +21,7 @@ static void sweep_open(scene_t *scene, open_fn open)
         if (rc == 0) {
             assert_true(allowed > 5); /* it did need memory */
             assert_int_equal(shoal_client_close_and_wait(client, 0), 0);
+            shoal_client_release(client);
             break;
         }
         assert_true(rc == SHOAL_ENOMEM || rc == SHOAL_ESYSTEM);

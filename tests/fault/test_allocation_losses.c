@@ -226,6 +226,7 @@ static void closed_at_once(trial_t *trial)
         trial_submit(trial, "INCR", NULL);
     trial->scene->client = NULL;
     assert_int_equal(shoal_client_close_and_wait(client, 0), 0);
+    shoal_client_release(client);
 }
 
 static const failing_scenario_t scenarios[] = {

@@ -72,6 +72,7 @@ static void open_by_url(trial_t *trial)
         assert_null(client);
     else
         assert_int_equal(shoal_client_close_and_wait(client, 0), 0);
+    shoal_client_release(client);
 }
 
 static void on_closed(void *data)
@@ -95,6 +96,7 @@ static void open_on_a_loop(trial_t *trial)
             trial_pause(trial, since_us, "ready");
         }
         assert_int_equal(shoal_client_close(client, 0, on_closed, &is_closed), 0);
+        shoal_client_release(client);
     }
     uv_run(&loop, UV_RUN_DEFAULT);
     assert_int_equal(uv_loop_close(&loop), 0);

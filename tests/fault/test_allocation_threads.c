@@ -244,6 +244,7 @@ static void closed_with_drain(trial_t *trial)
         trial_submit(trial, "INCR", NULL);
     trial->scene->client = NULL;
     assert_int_equal(shoal_client_close_and_wait(client, 20000000), 0);
+    shoal_client_release(client);
     for (size_t i = 0; i < trial->count; i++)
         assert_true(trial->commands[i].rc != 0 ||
                     outcome_is_done(&trial->commands[i].outcome));

@@ -216,6 +216,7 @@ static void test_cancelling_on_the_loop_thread(void **state)
     scene_check(outcome, SHOAL_ECANCELLED, SHOAL_FATE_NOT_EXECUTED);
     assert_int_equal(shoal_client_cancel(scene->client, ticket), SHOAL_ENOENT);
     assert_int_equal(shoal_client_close_and_wait(scene->client, 0), 0);
+    shoal_client_release(scene->client);
     scene->client = NULL;
     assert_int_equal(fake_server_received(scene->server, 0, "INCR", NULL), 0);
 }

@@ -34,12 +34,18 @@ static ending_t *ending_new(scene_t *scene, const outcome_t *outcomes, size_t co
     return ending;
 }
 
+static void release(scene_t *scene)
+{
+    shoal_client_release(scene->client);
+    scene->client = NULL;
+}
+
 /* Start to close; the client is the library's from now on. */
 static int start_close(scene_t *scene, uint64_t drain_us, ending_t *ending)
 {
-    shoal_client_t *client = scene->client;
-    scene->client = NULL;
-    return shoal_client_close(client, drain_us, on_closed, ending);
+    int rc = shoal_client_close(scene->client, drain_us, on_closed, ending);
+    release(scene);
+    return rc;
 }
 
 static void test_drain_lets_everything_finish(void **state)
@@ -118,23 +124,25 @@ static void test_submit_after_close(void **state)
         scene->server,
         &(fake_rule_t){.command = "INCR", .is_cut = true, .then = FAKE_HOLD});
     scene_open_ready(scene);
-    shoal_client_t *client = scene->client;
+    shoal_client_t *client = shoal_client_retain(scene->client);
     scene_submit(scene, WORDS("INCR", "k"), NULL, &outcomes[0]);
     WAIT_FOR(fake_server_received(scene->server, 0, "INCR", NULL) == 1);
-    /* The held reply keeps the client there while it drains. */
+    /* The held reply: it drains all the time. */
     assert_int_equal(start_close(scene, 20000000, ending), 0);
     shoal_command_t command = WORDS("INCR", "k");
     assert_int_equal(shoal_client_submit_many(client, &command, 1, NULL, outcome_cb,
                                               &outcomes[1], NULL),
                      SHOAL_ECLOSED);
     assert_int_equal(shoal_client_close(client, 0, on_closed, ending), SHOAL_ECLOSED);
-    assert_int_equal(shoal_client_cancel(client, 1), SHOAL_ECLOSED);
     assert_int_equal(shoal_client_wait_ready(client, 1000), SHOAL_ECLOSED);
+    assert_int_equal(shoal_client_cancel(client, 999), SHOAL_ENOENT);
     fake_server_release(scene->server);
     WAIT_FOR(ending->closed);
+    assert_int_equal(shoal_client_cancel(client, 999), SHOAL_ECLOSED);
     scene_check(&outcomes[0], 0, SHOAL_FATE_REPLIED);
     assert_false(outcome_is_done(&outcomes[1]));
     assert_int_equal(ending->closed, 1);
+    shoal_client_release(client);
 }
 
 /* ---- from callbacks ---- */
@@ -196,10 +204,10 @@ static void test_close_from_a_result(void **state)
                                  0);
             scene_submit(scene, WORDS("ECHO", "x"), NULL, &outcomes[i]);
         }
-        scene->client = NULL;
         WAIT_FOR(fake_server_received(scene->server, 0, "ECHO", "head") == round + 1);
-        fake_server_release(scene->server); /* no call on the client from here */
+        fake_server_release(scene->server);
         check_closer(closer);
+        release(scene);
         for (size_t i = 0; i < COUNT; i++) {
             assert_int_equal(outcomes[i].calls, 1);
             assert_true(outcomes[i].status == 0 ||
@@ -282,8 +290,8 @@ static void test_close_from_events(void **state)
         assert_int_equal(
             shoal_options_set_on_event(scene->options, close_on_event, closer), 0);
         scene_open(scene);
-        scene->client = NULL;
         check_closer(&closer->closer);
+        release(scene);
         assert_int_equal(closer->rc_submit, 0);
         /* Once ready it may have been written before the close was seen to. */
         if (kind != SHOAL_EVENT_READY || closer->outcome->attempts == 0) {
@@ -319,7 +327,7 @@ static void test_open_another_on_closed(void **state)
     reopener->scene = scene;
     scene_open_ready(scene);
     assert_int_equal(shoal_client_close(scene->client, 0, open_another, reopener), 0);
-    scene->client = NULL;
+    release(scene);
     WAIT_FOR(reopener->is_done);
     assert_int_equal(reopener->rc, 0);
     scene->client = reopener->next;
@@ -353,6 +361,7 @@ static void test_cycles_with_traffic_leave_nothing_behind(void **state)
         scene->client = NULL;
         assert_int_equal(
             shoal_client_close_and_wait(client, cycle % 4 == 3 ? 20000000 : 0), 0);
+        shoal_client_release(client);
         assert_int_equal(series.count, COUNT); /* after the call no callback runs */
         if (cycle == 10) {                     /* whatever is made once has been made */
             WAIT_FOR(fake_server_open_now(scene->server) == 0);
@@ -379,7 +388,7 @@ static void *close_at_once(void *data)
     return NULL;
 }
 
-/* The held reply keeps the client alive, so that the loser may still ask. */
+/* The held reply: the loser asks while the client drains. */
 static void test_two_threads_close(void **state)
 {
     scene_t *scene = *state;
@@ -405,7 +414,7 @@ static void test_two_threads_close(void **state)
         }
         for (int i = 0; i < 2; i++)
             pthread_join(threads[i], NULL);
-        scene->client = NULL;
+        release(scene);
         pthread_barrier_destroy(&barrier);
         assert_int_equal(rivals[0].rc + rivals[1].rc, SHOAL_ECLOSED); /* and 0 */
         scene_check(outcome, SHOAL_ESHUTDOWN, SHOAL_FATE_UNKNOWN);

@@ -134,6 +134,7 @@ static void test_two_clients_share_a_queue(void **state)
         left -= taken;
     }
     assert_int_equal(shoal_client_close_and_wait(other, 0), 0);
+    shoal_client_release(other);
     shoal_completions_free(queue->completions);
 }
 

@@ -50,6 +50,7 @@ static void sweep_open(scene_t *scene, open_fn open)
     /* What libuv keeps for good, it has from here on. */
     assert_int_equal(open(scene->options, &client), 0);
     assert_int_equal(shoal_client_close_and_wait(client, 0), 0);
+    shoal_client_release(client);
     client = NULL;
     uint64_t before = process_descriptor_set();
 
@@ -62,6 +63,7 @@ static void sweep_open(scene_t *scene, open_fn open)
             assert_non_null(client);
             assert_true(allowed > 3); /* it did need descriptors */
             assert_int_equal(shoal_client_close_and_wait(client, 0), 0);
+            shoal_client_release(client);
         } else {
             assert_int_equal(rc, SHOAL_ESYSTEM);
             assert_null(client);

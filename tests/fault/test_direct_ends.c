@@ -299,9 +299,10 @@ static void test_close_waits_for_a_direct_call(void **state)
     lone_caller_open(scene);
     lone_caller_t *caller = lone_caller_begin(scene, WORDS("ECHO", "drained"), 0);
     assert_int_equal(shoal_client_close(scene->client, WAITING_US_MAX, NULL, NULL), 0);
-    scene->client = NULL;
     fake_server_release(scene->server);
     lone_caller_end(caller);
+    shoal_client_release(scene->client);
+    scene->client = NULL;
     scene_check_text(&caller->outcome, "drained");
 }
 

@@ -197,6 +197,9 @@ static void test_borrowed_is_closed_by_steps(void **state)
     while (turn(client) == 0)
         assert_int_equal(*closed, 0);
     assert_int_equal(*closed, 1);
+    assert_int_equal(shoal_client_fd(client), -1);
+    assert_int_equal(shoal_client_step(client, 0), 1);
+    shoal_client_release(client);
     for (size_t i = 0; i < 10; i++)
         scene_check(&outcomes[i], 0, SHOAL_FATE_REPLIED);
 }
@@ -254,6 +257,7 @@ static void on_uv_result(shoal_client_t *client, const shoal_result_t *result,
     }
     play->rc_and_wait = shoal_client_close_and_wait(client, 0);
     play->wrong += shoal_client_close(client, 1000000, on_uv_closed, play) != 0;
+    shoal_client_release(client);
 }
 
 static void test_on_a_uv_loop(void **state)
@@ -290,11 +294,13 @@ static void count_down(shoal_client_t *client, const shoal_result_t *result, voi
     const char *const argv[] = {"GET", "k"};
 
     play->wrong += shoal_result_status(result) != 0;
-    if (scene_events(play->scene).ready >= 2)
-        play->wrong += shoal_client_close(client, 0, on_uv_closed, play) != 0;
-    else
+    if (scene_events(play->scene).ready < 2) {
         play->wrong +=
             shoal_client_submit(client, 2, argv, NULL, count_down, play, NULL) != 0;
+        return;
+    }
+    play->wrong += shoal_client_close(client, 0, on_uv_closed, play) != 0;
+    shoal_client_release(client);
 }
 
 /* Other handles of the loop run beside it; a reconnect needs its timers. */

@@ -247,6 +247,7 @@ static void test_waiting_for_room_of_a_closed_client(void **state)
     shoal_client_t *client = scene->client;
     assert_int_equal(shoal_client_close(client, 20000, NULL, NULL), 0);
     pthread_join(thread, NULL);
+    shoal_client_release(client);
     scene->client = NULL;
     assert_int_equal(waiter->rc, SHOAL_ECLOSED);
     scene_check(&outcomes[0], SHOAL_ESHUTDOWN, SHOAL_FATE_NOT_EXECUTED);

@@ -173,7 +173,10 @@ static void test_the_child_may_open_its_own(void **state)
             shoal_result_status(result) != 0)
             _exit(3);
         shoal_result_release(result);
-        _exit(shoal_client_close_and_wait(client, 0) == 0 ? 0 : 4);
+        int rc = shoal_client_close_and_wait(client, 0);
+        shoal_client_release(client);
+        shoal_client_release(scene->client); /* does nothing here */
+        _exit(rc == 0 ? 0 : 4);
     }
     assert_int_equal(wait_for_child(child), 0);
     scene_check_works(scene);
@@ -270,6 +273,7 @@ static void test_no_descriptor_is_inherited(void **state)
         (void)shoal_client_step(borrowed, 1000);
     assert_int_equal(process_inherited(before), -1);
     assert_int_equal(shoal_client_close_and_wait(borrowed, 0), 0);
+    shoal_client_release(borrowed);
     shoal_completions_free(completions);
 }
 

@@ -231,6 +231,7 @@ static void test_bounds_are_exact_on_the_loop_thread(void **state)
         shoal_client_submit(scene->client, ARGC, argv, NULL, NULL, NULL, NULL),
         SHOAL_EFULL);
     assert_int_equal(shoal_client_close_and_wait(scene->client, 0), 0);
+    shoal_client_release(scene->client);
     scene->client = NULL;
 }
 

@@ -232,6 +232,7 @@ static void test_closed_while_looking_up(void **state)
         shoal_client_t *client = trial->scene->client;
         trial->scene->client = NULL;
         assert_int_equal(shoal_client_close_and_wait(client, 0), 0);
+        shoal_client_release(client);
         scene_check(&trial->commands[0].outcome, SHOAL_ESHUTDOWN,
                     SHOAL_FATE_NOT_EXECUTED);
         trial_end(trial); /* lets the look-up go, and counts what it leaves */

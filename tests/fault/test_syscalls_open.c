@@ -41,6 +41,7 @@ static int open_on_a_loop(trial_t *trial)
         assert_int_equal(shoal_client_close(client, 0, NULL, NULL), 0);
     else
         assert_null(client);
+    shoal_client_release(client);
     uv_run(loop, UV_RUN_DEFAULT);
     assert_int_equal(uv_loop_close(loop), 0);
     return rc;

@@ -78,6 +78,7 @@ static void test_tcp(void **state)
     shoal_client_t *client = live_open(live_options());
     check_everyday(client);
     assert_int_equal(shoal_client_close_and_wait(client, 0), 0);
+    shoal_client_release(client);
 }
 
 static void test_unix_socket(void **state)
@@ -88,6 +89,7 @@ static void test_unix_socket(void **state)
     shoal_client_t *client = live_open(options);
     check_everyday(client);
     assert_int_equal(shoal_client_close_and_wait(client, 0), 0);
+    shoal_client_release(client);
 }
 
 static void test_localhost_by_name(void **state)
@@ -98,6 +100,7 @@ static void test_localhost_by_name(void **state)
     shoal_client_t *client = live_open(options);
     check_everyday(client);
     assert_int_equal(shoal_client_close_and_wait(client, 0), 0);
+    shoal_client_release(client);
 }
 
 static const shoal_reply_t *eval(shoal_client_t *client, const char *script)
@@ -148,6 +151,7 @@ static void test_every_type(void **state)
     assert_memory_equal(shoal_reply_string(shoal_reply_at(reply, 1), NULL), "deep", 4);
     release();
     assert_int_equal(shoal_client_close_and_wait(client, 0), 0);
+    shoal_client_release(client);
 }
 
 static void test_protocol_2_has_plain_types(void **state)
@@ -165,12 +169,14 @@ static void test_protocol_2_has_plain_types(void **state)
     assert_int_equal(shoal_reply_count(reply), 2);
     release();
     assert_int_equal(shoal_client_close_and_wait(client, 0), 0);
+    shoal_client_release(client);
 
     client = live_open(live_options());
     reply = take(shoal_client_callf(client, &held, "HGETALL hash"));
     assert_int_equal(shoal_reply_type(reply), SHOAL_REPLY_MAP);
     release();
     assert_int_equal(shoal_client_close_and_wait(client, 0), 0);
+    shoal_client_release(client);
 }
 
 static void check_binary(shoal_client_t *client, const char *value, size_t bytes)
@@ -209,6 +215,7 @@ static void test_any_bytes_of_any_length(void **state)
     check_binary(client, "*1\r\n$4\r\nPING\r\n", 14);
     free(value);
     assert_int_equal(shoal_client_close_and_wait(client, 0), 0);
+    shoal_client_release(client);
 }
 
 static void test_the_database(void **state)
@@ -229,7 +236,9 @@ static void test_the_database(void **state)
     check_text(shoal_client_callf(five, &held, "CLIENT GETNAME"), SHOAL_REPLY_STRING,
                "fish");
     assert_int_equal(shoal_client_close_and_wait(zero, 0), 0);
+    shoal_client_release(zero);
     assert_int_equal(shoal_client_close_and_wait(five, 0), 0);
+    shoal_client_release(five);
 }
 
 static void test_credentials(void **state)
@@ -247,6 +256,7 @@ static void test_credentials(void **state)
     assert_int_equal(shoal_client_open_url(url, &client), 0);
     check_text(shoal_client_callf(client, &held, "ECHO in"), SHOAL_REPLY_STRING, "in");
     assert_int_equal(shoal_client_close_and_wait(client, 0), 0);
+    shoal_client_release(client);
     snprintf(url, sizeof url, "redis://default:wrong@127.0.0.1:%d", port);
     assert_int_equal(shoal_client_open_url(url, &client), 0);
     assert_int_equal(shoal_client_callf(client, &held, "ECHO in"), 0);
@@ -255,6 +265,7 @@ static void test_credentials(void **state)
     assert_null(strstr(shoal_result_detail(held), "wrong@"));
     release();
     assert_int_equal(shoal_client_close_and_wait(client, 0), 0);
+    shoal_client_release(client);
     redis_process_stop(redis);
 }
 
@@ -314,6 +325,7 @@ static void test_many_callers_share_writes(void **state)
         batches += stats.batch_histogram[i];
     assert_int_equal(batches, stats.flushes);
     assert_int_equal(shoal_client_close_and_wait(client, 0), 0);
+    shoal_client_release(client);
 }
 
 int main(void)

@@ -93,6 +93,7 @@ static shoal_stats_t run(unsigned threads, size_t flips)
     WAIT_FOR((stats = live_stats(stage.client),
               stats.queued_now + stats.inflight_now + stats.bytes_now == 0));
     assert_int_equal(shoal_client_close_and_wait(stage.client, 0), 0);
+    shoal_client_release(stage.client);
     pthread_barrier_destroy(&stage.raised);
     pthread_barrier_destroy(&stage.lowered);
     assert_int_equal(failed, 0);

@@ -111,6 +111,7 @@ static void check(usage_t (*run)(shoal_client_t *client, size_t commands))
     usage_t before = run(client, commands), after = usage_now();
 
     assert_int_equal(shoal_client_close_and_wait(client, 0), 0);
+    shoal_client_release(client);
     assert_true(before.allocations > 0); /* they are counted */
     assert_true(after.allocations == before.allocations);
     if (!process_is_sanitized())

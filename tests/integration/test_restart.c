@@ -222,6 +222,7 @@ static void test_restarts_under_load(void **state)
     shoal_stats_t stats = live_stats(client);
     assert_int_equal(stats.commands, stats.completed);
     assert_int_equal(shoal_client_close_and_wait(client, 0), 0);
+    shoal_client_release(client);
     for (size_t i = 0; i < THREADS; i++)
         free(writers[i].pushes);
     free(writers);

@@ -84,6 +84,7 @@ static void set_up(scene_t *scene, bool is_settling)
 static void tear_down(scene_t *scene)
 {
     assert_int_equal(shoal_client_close_and_wait(scene->client, 0), 0);
+    shoal_client_release(scene->client);
     fault_proxy_stop(scene->proxy);
     redis_process_stop(scene->redis);
 }

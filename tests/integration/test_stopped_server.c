@@ -218,6 +218,7 @@ static void test_a_server_that_stands_still(void **state)
     check_gallery(&gallery);
     check_ledger(&gallery, redis_process_port(redis));
     assert_int_equal(shoal_client_close_and_wait(gallery.client, 0), 0);
+    shoal_client_release(gallery.client);
     redis_process_stop(redis);
     free(gallery.shots);
 }

@@ -231,6 +231,7 @@ static void test_tagged_echo_under_fire(void **state)
     WAIT_FOR(live_stats(client).connects > KILLS);
     shoal_stats_t stats = live_stats(client);
     assert_int_equal(shoal_client_close_and_wait(client, 1000000), 0);
+    shoal_client_release(client);
 
     totals_t totals = add_up(workers);
     uint64_t value = read_ledger();

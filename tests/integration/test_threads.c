@@ -77,6 +77,7 @@ static void run(size_t threads, shoal_flush_mode_t mode)
     }
     shoal_stats_t stats = live_stats(client);
     assert_int_equal(shoal_client_close_and_wait(client, 0), 0);
+    shoal_client_release(client);
     assert_int_equal(failed, 0);
     assert_int_equal(mismatches, 0);
     assert_int_equal(stats.commands, 3 * calls * threads);
@@ -128,6 +129,7 @@ static void test_short_lived_threads(void **state)
         assert_int_equal(caller.failed + caller.mismatches, 0);
     }
     assert_int_equal(shoal_client_close_and_wait(client, 0), 0);
+    shoal_client_release(client);
 }
 
 int main(void)

@@ -83,6 +83,7 @@ static void *step(void *data)
         while (!stepper->is_done)
             (void)shoal_client_step(client, SHOAL_TIMEOUT_NEVER);
     (void)shoal_client_close_and_wait(client, 0);
+    shoal_client_release(client);
     return NULL;
 }
 

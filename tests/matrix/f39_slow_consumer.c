@@ -101,6 +101,7 @@ static void live_on(void *data)
 static void close_neighbour(void *client)
 {
     (void)shoal_client_close_and_wait(client, 0);
+    shoal_client_release(client);
 }
 
 static shoal_client_t *open_neighbour(matrix_t *m)

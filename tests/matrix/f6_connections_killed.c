@@ -119,6 +119,7 @@ static void kill_at_random(void *data)
         waiting_sleep_us(1000000 / KILLS_PER_S);
     }
     (void)shoal_client_close_and_wait(client, 0);
+    shoal_client_release(client);
 }
 
 /* Increments by the mode's own client, and by its neighbours, until all were made and
@@ -192,6 +193,7 @@ static void f6(const matrix_mode_t *mode)
     for (size_t i = 0; i < CLIENTS; i++) {
         ledger_t *ledger = &neighbours[i].ledger;
         int rc = shoal_client_close_and_wait(neighbours[i].client, WAITING_US_MAX);
+        shoal_client_release(neighbours[i].client);
         assert_int_equal(rc, 0);
         assert_int_equal(under_way(ledger), 0); /* O3 */
         total.ok += ledger->ok;

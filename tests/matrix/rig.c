@@ -163,6 +163,7 @@ void matrix_close(matrix_t *m, uint64_t drain_us)
     shoal_client_t *client = m->client;
     m->client = NULL;
     assert_int_equal(shoal_client_close_and_wait(client, drain_us), 0);
+    shoal_client_release(client);
     matrix_callers_end(m);
 }
 
@@ -277,10 +278,14 @@ shoal_stats_t matrix_stats(const matrix_t *m)
 
 void matrix_idle(matrix_t *m)
 {
-    if (m->mode->caller != MATRIX_BY_STEPPING || !m->client)
+    if (m->mode->caller != MATRIX_BY_STEPPING || !m->client) {
         waiting_sleep_us(200);
-    else if (shoal_client_step(m->client, 1000) == 1)
+        return;
+    }
+    if (shoal_client_step(m->client, 1000) == 1) {
+        shoal_client_release(m->client);
         m->client = NULL;
+    }
 }
 
 void matrix_pause(matrix_t *m, uint64_t pause_us)

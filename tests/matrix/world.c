@@ -64,6 +64,7 @@ static void warm_up(void)
         shoal_client_open_borrowed(options, &client) != 0 ||
         shoal_client_close_and_wait(client, 0) != 0)
         abort();
+    shoal_client_release(client);
     shoal_options_free(options);
 }
 

@@ -28,5 +28,6 @@ int main(int argc, char **argv)
         shoal_result_release(result);
     }
     shoal_client_close_and_wait(client, 0);
+    shoal_client_release(client);
     return rc == 0 ? 0 : 1;
 }

@@ -76,6 +76,7 @@ int scene_teardown(void **state)
 
     if (scene->client)
         rc = shoal_client_close_and_wait(scene->client, 0);
+    shoal_client_release(scene->client);
     shoal_options_free(scene->options);
     unsigned broken = fake_server_broken(scene->server);
     fake_server_stop(scene->server);
@@ -112,6 +113,7 @@ void scene_close(scene_t *scene, uint64_t drain_us)
     shoal_client_t *client = scene->client;
     scene->client = NULL;
     assert_int_equal(shoal_client_close_and_wait(client, drain_us), 0);
+    shoal_client_release(client);
 }
 
 void *scene_alloc(scene_t *scene, size_t bytes)

@@ -7,7 +7,6 @@
 #include <string.h>
 #include <time.h>
 
-#define LEAVING_NAP_NS 20000
 #define IDLE_NAP_US 1000
 
 /* ---- events: on the loop thread ---- */
@@ -98,30 +97,21 @@ void shoalpy_core_free(shoalpy_core_t *core)
     if (!core)
         return;
     shoalpy_port_free(core->port);
+    shoal_client_release(core->client);
     pthread_cond_destroy(&core->changed);
     pthread_mutex_destroy(&core->lock);
     free(core);
 }
 
-static int enter_unless(shoalpy_core_t *core, const _Atomic bool *is_late)
+int shoalpy_core_enter(shoalpy_core_t *core)
 {
-    if (atomic_load(is_late)) /* those that are refused do not look like users */
+    if (atomic_load(&core->is_refusing)) /* a refused call does not look like a user */
         return SHOAL_ECLOSED;
     atomic_fetch_add(&core->users, 1);
-    if (!atomic_load(is_late))
+    if (!atomic_load(&core->is_refusing))
         return 0;
     shoalpy_core_leave(core);
     return SHOAL_ECLOSED;
-}
-
-int shoalpy_core_enter(shoalpy_core_t *core)
-{
-    return enter_unless(core, &core->is_refusing);
-}
-
-int shoalpy_core_enter_late(shoalpy_core_t *core)
-{
-    return enter_unless(core, &core->is_closing);
 }
 
 void shoalpy_core_leave(shoalpy_core_t *core)
@@ -129,24 +119,14 @@ void shoalpy_core_leave(shoalpy_core_t *core)
     atomic_fetch_sub(&core->users, 1);
 }
 
-static void note_gone(shoalpy_core_t *core)
+static void on_closed(void *data)
 {
+    shoalpy_core_t *core = data;
+
     pthread_mutex_lock(&core->lock);
     core->is_gone = true;
     pthread_cond_broadcast(&core->changed);
     pthread_mutex_unlock(&core->lock);
-}
-
-/* Every result was delivered.  Whoever still is in a call is on the way out, or is about
- * to be refused; the client must last until then. */
-static void on_closed(void *data)
-{
-    const struct timespec nap = {.tv_nsec = LEAVING_NAP_NS};
-    shoalpy_core_t *core = data;
-
-    while (atomic_load(&core->users) > 0)
-        nanosleep(&nap, NULL);
-    note_gone(core);
 }
 
 void shoalpy_core_refuse(shoalpy_core_t *core)
@@ -182,8 +162,6 @@ bool shoalpy_core_wait_idle(shoalpy_core_t *core, uint64_t wait_us)
 int shoalpy_core_close(shoalpy_core_t *core, uint64_t drain_us)
 {
     shoalpy_core_refuse(core);
-    if (atomic_exchange(&core->is_closing, true))
-        return SHOAL_ECLOSED;
     return shoal_client_close(core->client, drain_us, on_closed, core);
 }
 
@@ -203,7 +181,7 @@ bool shoalpy_core_wait_gone(shoalpy_core_t *core, uint64_t wait_us)
 
 bool shoalpy_core_step(shoalpy_core_t *core, uint64_t wait_us)
 {
-    return core->is_gone || shoal_client_step(core->client, wait_us) == 1;
+    return shoal_client_step(core->client, wait_us) == 1;
 }
 
 int shoalpy_core_is_ready(shoalpy_core_t *core)
@@ -221,37 +199,19 @@ int shoalpy_core_is_ready(shoalpy_core_t *core)
 
 int shoalpy_core_wait_ready(shoalpy_core_t *core, uint64_t wait_us)
 {
-    int rc = shoalpy_core_enter(core);
-
-    if (rc < 0)
-        return rc;
-    rc = shoal_client_wait_ready(core->client, wait_us);
-    shoalpy_core_leave(core);
-    return rc;
+    return shoal_client_wait_ready(core->client, wait_us);
 }
 
 int shoalpy_core_stats(shoalpy_core_t *core, shoal_stats_t *ret_stats)
 {
-    int rc = shoalpy_core_enter_late(core);
-
-    if (rc < 0)
-        return rc;
-    rc = shoal_stats_get(core->client, ret_stats, sizeof *ret_stats);
-    shoalpy_core_leave(core);
-    return rc;
+    return shoal_stats_get(core->client, ret_stats, sizeof *ret_stats);
 }
 
 int shoalpy_core_connection_stats(shoalpy_core_t *core, uint64_t connection,
                                   shoal_stats_t *ret_stats)
 {
-    int rc = shoalpy_core_enter_late(core);
-
-    if (rc < 0)
-        return rc;
-    rc = shoal_stats_get_connection(core->client, connection, ret_stats,
-                                    sizeof *ret_stats);
-    shoalpy_core_leave(core);
-    return rc;
+    return shoal_stats_get_connection(core->client, connection, ret_stats,
+                                      sizeof *ret_stats);
 }
 
 void shoalpy_core_forget(shoalpy_core_t *core)

@@ -3,11 +3,8 @@
 #define SHOAL_PYTHON_CORE_H
 
 /*
- * A client as Python holds it: may be closed while other threads are in calls on it, and
- * keeps the connection's events until somebody asks.
- *
- * Guarantee: a call that begins after the close is refused, one that began before gets
- * its result, and the client's memory outlives both.
+ * A client as Python holds it: it keeps the connection's events until somebody asks, waits
+ * for what is outstanding, and says when a close is complete.
  */
 
 #include <pthread.h>
@@ -33,9 +30,8 @@ typedef struct shoalpy_core {
     shoal_client_t *client;
     shoalpy_port_t *port;     /* of a borrowed one: ends with it */
     bool is_borrowed;         /* the caller's thread drives it */
-    _Atomic unsigned users;   /* threads in calls */
+    _Atomic unsigned users;   /* threads in calls that submit */
     _Atomic bool is_refusing; /* no more commands; what is outstanding goes on */
-    _Atomic bool is_closing;  /* no more calls at all */
     pthread_mutex_t lock;     /* of what follows */
     pthread_cond_t changed;   /* it is gone */
     bool is_gone;
@@ -51,10 +47,8 @@ int shoalpy_core_open(shoal_options_t *options, bool is_borrowed,
 /* Only after it is gone, or in the child of a fork. */
 void shoalpy_core_free(shoalpy_core_t *core);
 
-/* A call begins: 0 or SHOAL_ECLOSED.  If 0, shoalpy_core_leave() follows. */
+/* A call that submits begins: 0 or SHOAL_ECLOSED.  If 0, shoalpy_core_leave() follows. */
 int shoalpy_core_enter(shoalpy_core_t *core);
-/* The same for a call that adds no command: it may begin until the close begins. */
-int shoalpy_core_enter_late(shoalpy_core_t *core);
 void shoalpy_core_leave(shoalpy_core_t *core);
 
 /* From now on commands are refused.  The close comes later: until then the caller may

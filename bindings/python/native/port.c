@@ -193,14 +193,7 @@ int64_t shoalpy_port_submit(shoalpy_port_t *port, const char *stream, size_t byt
 
 int shoalpy_port_cancel(shoalpy_port_t *port, uint64_t number)
 {
-    int rc;
-
     adopt(port);
-    rc = shoalpy_core_enter_late(port->core);
-    if (rc < 0)
-        return rc;
-    rc = shoal_client_cancel(port->core->client,
-                             shoalpy_ticket(number, port->core->is_borrowed));
-    shoalpy_core_leave(port->core);
-    return rc;
+    return shoal_client_cancel(port->core->client,
+                               shoalpy_ticket(number, port->core->is_borrowed));
 }

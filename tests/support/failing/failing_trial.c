@@ -287,6 +287,7 @@ void trial_end(trial_t *trial)
         shoal_client_t *client = scene->client;
         scene->client = NULL;
         assert_int_equal(shoal_client_close_and_wait(client, 0), 0);
+        shoal_client_release(client);
     }
     /* What was sent is executed by then. */
     WAIT_FOR(fake_server_open_now(scene->server) == 0);
