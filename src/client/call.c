@@ -81,11 +81,8 @@ int shoal__call_begin(shoal_client_t *client, const shoal_command_t *command,
                       const shoal_call_t *call, uint64_t until_us,
                       shoal_pending_t **ret_pending, shoal_result_t **ret_result)
 {
-    shoal__submission_t submission = {.commands = command,
-                                      .count = 1,
-                                      .call = *call,
-                                      .on_result = on_result,
-                                      .is_blocking = true};
+    shoal__submission_t submission = {
+        .commands = command, .count = 1, .call = *call, .on_result = on_result};
     shoal_pending_t *pending = NULL;
     bool is_driving = false;
     int rc = new_pending(client, &pending);

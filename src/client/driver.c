@@ -278,8 +278,6 @@ static bool has_left(shoal_client_t *client, bool is_answered, bool is_in_time)
     else
         verdict = step_locked(client, SHOAL__DRIVER_ON_TURNED,
                               is_in_time && is_undisturbed_locked(client, &view));
-    if (verdict == SHOAL__DRIVER_HAND_OVER && !is_answered)
-        client->waiters.parking.entered++; /* the caller becomes one that waits */
     if (verdict != SHOAL__DRIVER_KEEP) {
         client->is_direct = client->is_answered = false;
         client->seen_settled = client->ledger.settled;

@@ -24,7 +24,6 @@ static void free_parts(shoal_client_t *client)
 
 static void free_client(shoal_client_t *client)
 {
-    shoal__gate_quiesce(&client->gate, &client->waiters.parking);
     shoal__loop_release(&client->loop);
     shoal__gate_release(&client->gate);
     shoal__driver_seat_release(&client->seat);

@@ -29,7 +29,6 @@ typedef struct shoal__submission {
     shoal_result_cb on_result;
     void *data;
     uint64_t first_tag; /* of a completion queue: that of the first command */
-    bool is_blocking;   /* the thread parks for its one result */
     bool *is_driving;   /* of a blocking call that may drive: does it?  Else NULL */
 } shoal__submission_t;
 

@@ -155,7 +155,6 @@ static int push_locked(shoal_client_t *client, const shoal__plan_t *plan,
         at = shoal__encoder_write(&submission->commands[i], at);
         shoal__mailbox_push_locked(&client->mailbox, &request);
     }
-    client->waiters.parking.entered += submission->is_blocking;
     return 0;
 }
 
@@ -193,7 +192,6 @@ static int submit_there(shoal_client_t *client, const shoal__plan_t *plan,
     else
         shoal__counter_add(&ledger->refused_there, 1);
     shoal__client_unlock(client);
-    /* A caller that waited may find the client gone from here on. */
     if (rc == 0 && ret_ticket)
         *ret_ticket = ticket;
     return rc;
@@ -213,7 +211,7 @@ static int submit_directly(shoal_client_t *client, const shoal__plan_t *plan,
     return rc;
 }
 
-/* Any thread, while the client is there for sure. */
+/* Any thread. */
 static void count_refusal(shoal_client_t *client)
 {
     atomic_fetch_add_explicit(&client->ledger.refused, 1, memory_order_relaxed);

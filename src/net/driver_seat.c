@@ -40,21 +40,11 @@ void shoal__driver_seat_unlock(shoal__driver_seat_t *seat)
     bool is_signal_due = seat->is_signal_due;
 
     seat->is_signal_due = false;
-    if (is_signal_due) {
+    if (is_signal_due)
         shoal__counter_add(&seat->wakeups, 1);
-        atomic_fetch_add_explicit(&seat->signalling, 1, memory_order_relaxed);
-    }
     uv_mutex_unlock(&seat->lock);
-    if (is_signal_due) {
+    if (is_signal_due)
         shoal__notifier_signal(seat->notifier);
-        /* The last look at the seat: the client may be gone after this. */
-        atomic_fetch_sub_explicit(&seat->signalling, 1, memory_order_release);
-    }
-}
-
-bool shoal__driver_seat_is_quiet(const shoal__driver_seat_t *seat)
-{
-    return atomic_load_explicit(&seat->signalling, memory_order_acquire) == 0;
 }
 
 void shoal__driver_seat_poke_locked(shoal__driver_seat_t *seat)

@@ -25,14 +25,13 @@ typedef struct shoal__driver_seat {
     uv_mutex_t lock;
     uv_cond_t called; /* the background thread is to look at the token */
     shoal__driver_token_t token;
-    _Atomic bool is_parked;      /* as the token says, for a look without the lock */
-    uint64_t nap_until_us;       /* when the background thread's nap ends by itself */
-    uintptr_t last_thread;       /* the thread that drove last; 0: none */
-    bool is_asleep;              /* the driver sleeps in the poll, or is about to */
-    bool is_signal_due;          /* set under the lock, acted on by the unlock */
-    _Atomic unsigned signalling; /* threads that are about to wake the driver */
-    shoal__counter_t wakeups;    /* of the loop, by other threads */
-    shoal__counter_t handovers;  /* times another thread than before began to drive */
+    _Atomic bool is_parked;     /* as the token says, for a look without the lock */
+    uint64_t nap_until_us;      /* when the background thread's nap ends by itself */
+    uintptr_t last_thread;      /* the thread that drove last; 0: none */
+    bool is_asleep;             /* the driver sleeps in the poll, or is about to */
+    bool is_signal_due;         /* set under the lock, acted on by the unlock */
+    shoal__counter_t wakeups;   /* of the loop, by other threads */
+    shoal__counter_t handovers; /* times another thread than before began to drive */
     const shoal__notifier_t *notifier; /* the loop's */
 } shoal__driver_seat_t;
 
@@ -60,8 +59,5 @@ void shoal__driver_seat_taken_locked(shoal__driver_seat_t *seat);
 void shoal__driver_seat_call_locked(shoal__driver_seat_t *seat);
 /* The background thread sleeps until it is called, until_us at most. */
 void shoal__driver_seat_nap_locked(shoal__driver_seat_t *seat, uint64_t until_us);
-
-/* Is no thread on its way out any more, that still looks at the notifier? */
-bool shoal__driver_seat_is_quiet(const shoal__driver_seat_t *seat);
 
 #endif

@@ -4,7 +4,6 @@
 #include "base/time_us.h"
 #include "net/clock.h"
 #include <assert.h>
-#include <sched.h>
 #include <shoal/errors.h>
 
 /* libuv counts in nanoseconds: longer waits are cut, and begun again by the caller. */
@@ -58,19 +57,4 @@ bool shoal__gate_wait_locked(shoal__gate_t *gate, uint64_t until_us)
                           shoal__time_min(left_us, WAIT_US_MAX) * 1000);
     gate->waiting--;
     return true;
-}
-
-void shoal__gate_quiesce(shoal__gate_t *gate, const shoal__parking_t *parking)
-{
-    bool is_quiet = false;
-
-    while (!is_quiet) {
-        shoal__driver_seat_lock(gate->seat);
-        is_quiet = gate->waiting == 0 && shoal__parking_is_empty(parking);
-        shoal__gate_tell_locked(gate);
-        shoal__driver_seat_unlock(gate->seat);
-        is_quiet = is_quiet && shoal__driver_seat_is_quiet(gate->seat);
-        if (!is_quiet)
-            sched_yield();
-    }
 }

@@ -10,7 +10,6 @@
  */
 
 #include "net/driver_seat.h"
-#include "net/parker.h"
 #include <stdbool.h>
 
 typedef struct shoal__gate {
@@ -52,9 +51,5 @@ void shoal__gate_end(shoal__gate_t *gate);
 /* Block until shoal__gate_tell_locked(), or for a while; false, at once, if until_us is
  * over. */
 bool shoal__gate_wait_locked(shoal__gate_t *gate, uint64_t until_us);
-
-/* No thread comes any more: wait until those that are on their way out have left the gate,
- * the parking and the seat, so that their memory can go. */
-void shoal__gate_quiesce(shoal__gate_t *gate, const shoal__parking_t *parking);
 
 #endif

@@ -9,12 +9,6 @@
 
 #define WAIT_MS_MAX 3600000
 
-static void leave(shoal__parking_t *parking)
-{
-    /* The last look at it: it may be gone after this. */
-    atomic_fetch_add_explicit(&parking->left, 1, memory_order_release);
-}
-
 #if SHOAL_PARKER_FUTEX
 #include <limits.h>
 #include <linux/futex.h>
@@ -74,7 +68,6 @@ bool shoal__parker_park(shoal__parker_t *parker, shoal__parking_t *parking,
                   UINT32_C(1) << spot % SPOTS) < 0)
             is_over = is_timed && (errno == ETIMEDOUT || errno == EINTR);
     }
-    leave(parking);
     errno = saved;
     return true;
 }
@@ -121,6 +114,7 @@ bool shoal__parker_park(shoal__parker_t *parker, shoal__parking_t *parking,
 {
     const struct timespec nap = {.tv_nsec = NAP_NS};
 
+    (void)parking;
     (void)number;
     if (until_us == SHOAL__NEVER_US)
         uv_sem_wait(&parker->semaphore);
@@ -129,7 +123,6 @@ bool shoal__parker_park(shoal__parker_t *parker, shoal__parking_t *parking,
         while (uv_sem_trywait(&parker->semaphore) != 0)
             if (nanosleep(&nap, NULL) < 0 || shoal__clock_us() >= until_us)
                 return false;
-    leave(parking);
     return true;
 }
 

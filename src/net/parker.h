@@ -9,8 +9,8 @@
  * Linux a few futexes whose bits tell neighbours apart.  Elsewhere each has a semaphore
  * (SHOAL_PARKER chooses at build time).
  *
- * Guarantee: a parker may be gone as soon as it is unparked; the parking place must
- * stay until everybody who entered it has left.
+ * Guarantee: a parker may be gone as soon as it is unparked.  The parking place must stay
+ * while a thread parks there: each of them holds a reference to what it is part of.
  */
 
 #include <stdatomic.h>
@@ -23,8 +23,6 @@
 
 typedef struct shoal__parking {
     _Atomic uint32_t rounds[SHOAL__PARKING_ROWS]; /* of waking */
-    uint64_t entered;      /* threads that will park; under a lock of the owner's */
-    _Atomic uint64_t left; /* of them */
 } shoal__parking_t;
 
 /* The spots where sleepers are to be woken.  Zero: none. */
@@ -40,19 +38,12 @@ typedef struct shoal__parker {
 #endif
 } shoal__parker_t;
 
-/* Has everybody left?  With the owner's lock. */
-static inline bool shoal__parking_is_empty(const shoal__parking_t *parking)
-{
-    return atomic_load_explicit(&parking->left, memory_order_acquire) ==
-           parking->entered;
-}
-
 /* 0 or SHOAL_ESYSTEM. */
 int shoal__parker_init(shoal__parker_t *parker);
 void shoal__parker_release(shoal__parker_t *parker);
 
-/* Sleep until unparked, and leave: true.  Or until_us is over, or a signal came: false; the
- * thread has not left, and parks again with the same number, or is unparked and does.
+/* Sleep until unparked: true.  Or until_us is over, or a signal came: false; the thread
+ * may park again, with the same number.
  * Threads that are likely to be unparked together give numbers close to one another. */
 bool shoal__parker_park(shoal__parker_t *parker, shoal__parking_t *parking,
                         uint64_t number, uint64_t until_us);

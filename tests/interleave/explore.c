@@ -48,8 +48,7 @@ unsigned explore_start(const char *name, void (*body)(void *data), void *data)
     thread->name = name;
     thread->body = body;
     thread->data = data;
-    thread->has_ended = thread->is_stirred = false;
-    memset(thread->looked, 0, sizeof thread->looked);
+    thread->has_ended = false;
     if (!coroutine_start(&thread->coroutine, enter, thread))
         abort();
     world.running = number;
@@ -105,49 +104,6 @@ void explore_touch(const char *what, const void *object, bool is_write)
 {
     explore_point(
         &(explore_step_t){.what = what, .objects = {object}, .is_write = is_write});
-}
-
-static unsigned ways_when_stirred(const explore_step_t *step)
-{
-    const explore_thread_t *self = step->data;
-
-    return self->is_stirred ? 1U << EXPLORE_DONE : 0;
-}
-
-void explore_yield(void)
-{
-    explore_thread_t *self = &world.threads[world.running];
-    explore_step_t step = {.what = "yield", .ways = ways_when_stirred, .data = self};
-
-    memcpy(step.objects, self->looked, sizeof step.objects);
-    explore_point(&step);
-    memset(self->looked, 0, sizeof self->looked);
-    self->is_stirred = false;
-}
-
-/* A thread that goes round and round has to see one of the last objects change. */
-static void look_at(explore_thread_t *thread, const void *object)
-{
-    const void *next = object;
-
-    for (unsigned i = 0; next && i < EXPLORE_OBJECTS_MAX; i++) {
-        const void *former = thread->looked[i];
-        thread->looked[i] = next;
-        next = former == object ? NULL : former;
-    }
-}
-
-/* Tell the threads that have looked at what this step writes to. */
-static void stir(const explore_step_t *step)
-{
-    for (unsigned i = 0; step->is_write && i < world.count; i++) {
-        explore_thread_t *thread = &world.threads[i];
-        for (unsigned j = 0; i != world.running && j < EXPLORE_OBJECTS_MAX; j++) {
-            for (unsigned k = 0; k < EXPLORE_OBJECTS_MAX; k++)
-                thread->is_stirred |=
-                    step->objects[j] && step->objects[j] == thread->looked[k];
-        }
-    }
 }
 
 void explore_fail_at(const char *file, int line, const char *format, ...)
@@ -254,8 +210,7 @@ static uint32_t first_of(explore_moves_t moves)
 /* Would it be one to let another thread go on now? */
 static bool is_preemption(explore_moves_t open)
 {
-    return world.depth > 0 && (open & moves_of(world.running)) &&
-           world.threads[world.running].step.ways != ways_when_stirred;
+    return world.depth > 0 && (open & moves_of(world.running));
 }
 
 /* What may be tried here, of what is open. */
@@ -302,9 +257,6 @@ static void take(uint32_t move)
     world.choices[world.depth].what = thread->step.what;
     world.running = move / EXPLORE_WAY_BITS;
     world.depth++;
-    stir(&thread->step);
-    for (unsigned i = 0; i < EXPLORE_OBJECTS_MAX; i++)
-        look_at(thread, thread->step.objects[i]);
     world.report.steps++;
     world.is_inside = true;
     coroutine_resume(&thread->coroutine);

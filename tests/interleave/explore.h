@@ -80,9 +80,6 @@ bool explore_has_ended(unsigned thread);
 unsigned explore_point(const explore_step_t *step);
 /* The same for one object. */
 void explore_touch(const char *what, const void *object, bool is_write);
-/* For a thread that goes round until something changes: go on only after another wrote to
- * what this one touched in the present round, EXPLORE_OBJECTS_MAX objects at most. */
-void explore_yield(void);
 
 /* In a thread. */
 uint64_t explore_now_us(void);

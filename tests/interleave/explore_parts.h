@@ -20,9 +20,6 @@ typedef struct explore_thread {
     explore_step_t step; /* it is about to take */
     unsigned way;
     bool has_ended;
-    /* What it touched last, newest first, and whether others wrote to that since. */
-    const void *looked[EXPLORE_OBJECTS_MAX];
-    bool is_stirred;
 } explore_thread_t;
 
 /* The choice made at one depth of the schedule. */

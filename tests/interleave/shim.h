@@ -23,7 +23,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
-#include <sched.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -122,7 +121,6 @@ bool shim_compare_exchange(_Atomic uint32_t *word, uint32_t *expected, uint32_t 
 #define pthread_join shim_join
 #define pthread_detach(thread) ((void)(thread))
 #define pthread_setcancelstate shim_setcancelstate
-#define sched_yield() explore_yield()
 
 /* An access to an _Atomic object is an atomic one by itself, and nobody is beside it. */
 #undef atomic_load

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 
 /* Blocked callers, in every schedule: nobody sleeps on when its result is there, nobody
- * goes on without it, a caller may be gone as soon as it is unparked, and the parking
- * place as soon as all have left. */
+ * goes on without it, and a caller may be gone as soon as it is unparked. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -53,19 +52,6 @@ static void call(void *data)
     returned++;
 }
 
-static unsigned ways_when_all_left(const explore_step_t *step)
-{
-    return shoal__parking_is_empty(step->data) ? 1U << EXPLORE_DONE : 0;
-}
-
-static void wait_until_all_left(void)
-{
-    explore_point(&(explore_step_t){.what = "wait for all",
-                                    .objects = {&parking->left},
-                                    .ways = ways_when_all_left,
-                                    .data = parking});
-}
-
 static void deliver(void *data)
 {
     shoal__parking_due_t due = {0};
@@ -81,8 +67,6 @@ static void deliver(void *data)
         }
     }
     shoal__parking_wake(parking, &due);
-    wait_until_all_left();
-    shoal__free(parking);
 }
 
 static void begin(const void *data)
@@ -94,7 +78,6 @@ static void begin(const void *data)
     returned = 0;
     memset(has_result, 0, sizeof has_result);
     parking = shoal__calloc(1, sizeof *parking);
-    parking->entered = now->callers;
     for (unsigned i = 0; i < now->callers; i++) {
         callers[i] = shoal__malloc(sizeof *callers[i]);
         callers[i]->number = i;
@@ -108,6 +91,7 @@ static void begin(const void *data)
 static void end(void)
 {
     explore_check(returned == now->callers);
+    shoal__free(parking);
     shim_end();
 }
 
