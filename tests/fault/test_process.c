@@ -374,15 +374,17 @@ static void test_closing_while_others_wait(void **state)
         fake_server_freeze(scene->server);
         scene_open(scene);
         for (int i = 0; i < WAITERS; i++) {
-            waiters[i] = (waiter_t){.client = scene->client, .rc = 1};
+            waiters[i] =
+                (waiter_t){.client = shoal_client_retain(scene->client), .rc = 1};
             pthread_create(&threads[i], NULL, i % 2 ? wait_ready : call_and_wait,
                            &waiters[i]);
         }
-        for (int i = 0; i < WAITERS; i++) /* else the client is gone before they come */
+        for (int i = 0; i < WAITERS; i++) /* else they come too late to wait */
             process_await_sleep(&waiters[i].thread);
         scene_close(scene, 0);
         for (int i = 0; i < WAITERS; i++) {
             pthread_join(threads[i], NULL);
+            shoal_client_release(waiters[i].client);
             if (i % 2) {
                 assert_int_equal(waiters[i].rc, SHOAL_ECLOSED);
             } else {

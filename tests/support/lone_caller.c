@@ -60,7 +60,7 @@ static lone_caller_t *start(scene_t *scene, shoal_command_t command,
 
     *caller = (lone_caller_t){
         .scene = scene,
-        .client = scene->client,
+        .client = shoal_client_retain(scene->client), /* the scene may close */
         .command = command,
         .call = {.size = sizeof caller->call, .timeout_us = timeout_us}};
     assert_int_equal(pthread_create(&caller->thread, NULL, call, caller), 0);
@@ -86,5 +86,6 @@ lone_caller_t *lone_caller_begin(scene_t *scene, shoal_command_t command,
 void lone_caller_end(lone_caller_t *caller)
 {
     pthread_join(caller->thread, NULL);
+    shoal_client_release(caller->client);
     assert_int_equal(caller->rc, 0);
 }
