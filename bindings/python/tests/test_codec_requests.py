@@ -179,12 +179,87 @@ def test_subclasses(face: Face, argument: Any, wanted: bytes) -> None:
     assert many == [b"a", wanted, b"1"]
 
 
+class Loud:
+    """Methods of arguments that would run if somebody asked the object itself."""
+
+    def _shout(self, *_: Any) -> Any:
+        raise AssertionError("code of an argument ran")
+
+    __bytes__ = __buffer__ = __str__ = __repr__ = __index__ = __int__ = _shout
+    __float__ = __len__ = __iter__ = __getitem__ = __format__ = encode = _shout
+    __reduce_ex__ = __reduce__ = __getstate__ = _shout
+
+
+class LoudBytes(Loud, bytes):
+    pass
+
+
+class LoudRoom(Loud, bytearray):
+    pass
+
+
+class LoudText(Loud, str):
+    pass
+
+
+class LoudNumber(Loud, int):
+    pass
+
+
+class LoudReal(Loud, float):
+    pass
+
+
+#: Made in the test, for pytest shows its parameters if it fails.
+LOUD: list[tuple[Any, Any, bytes]] = [
+    (LoudBytes, b"x", b"x"),
+    (LoudRoom, b"x", b"x"),
+    (LoudText, "x", b"x"),
+    (LoudNumber, 5, b"5"),
+    (LoudReal, 0.5, b"0.5"),
+]
+
+
+@pytest.mark.parametrize(("kind", "value", "wanted"), LOUD)
+def test_code_of_arguments_does_not_run(
+    face: Face, kind: Any, value: Any, wanted: bytes
+) -> None:
+    assert face.execute("ECHO", kind(value)) == wanted
+    assert face.execute_many([("ECHO", kind(value)), ("ECHO", 1)]) == [wanted, b"1"]
+
+
+class Index:
+    """An integer of another library."""
+
+    def __init__(self, number: Any) -> None:
+        self.number = number
+
+    def __index__(self) -> Any:
+        return self.number
+
+
+@pytest.mark.parametrize("number", [0, -7, 2**63, -(2**200)])
+def test_integers_of_others(face: Face, number: int) -> None:
+    assert face.execute("ECHO", Index(number)) == b"%d" % number
+    assert face.execute_many([("ECHO", Index(number))]) == [b"%d" % number]
+
+
+def test_what_only_looks_like_an_integer(face: Face) -> None:
+    for no_number in (Index("1"), Index(1.5), Index(None), Index):
+        with pytest.raises(shoal.DataError, match="Invalid input of type"):
+            face.execute("ECHO", no_number)
+
+
 def test_scalars_of_numpy(face: Face) -> None:
     numpy = pytest.importorskip("numpy")
-    row = (numpy.float64(0.1), numpy.str_("\u00e9"), numpy.bytes_(b"\xff"))
-    wanted = [b"0.1", "\u00e9".encode(), b"\xff"]
+    row = (
+        numpy.float64(0.1), numpy.str_("\u00e9"), numpy.bytes_(b"\xff"),
+        numpy.int64(-5), numpy.uint8(255),
+    )  # fmt: skip
+    wanted = [b"0.1", "\u00e9".encode(), b"\xff", b"-5", b"255"]
     assert face.execute("EVAL", "return ARGV", 0, *row) == wanted
-    for refused in (numpy.int64(1), numpy.bool_(True), numpy.float32(1.5)):
+    # A shorter float has two decimal texts, its own and that of its value.
+    for refused in (numpy.bool_(True), numpy.float32(1.5)):
         with pytest.raises(shoal.DataError):
             face.execute("ECHO", refused)
     # An array has a buffer, but is no bytes.

@@ -4,6 +4,7 @@ Each caller gets its own reply, and nobody waits for ever."""
 
 import asyncio
 import threading
+import time
 from collections.abc import Awaitable, Callable, Iterator
 from typing import Any, TypeVar
 
@@ -13,8 +14,9 @@ import shoal.aio
 from conftest import Connect
 from shoal import Fate
 from shoal.aio import Client
-from support.faces import LOOPS, new_loop
+from support.faces import DRIVERS, LOOPS, new_loop
 from support.server import Server
+from support.wire import PATIENCE_S
 
 _T = TypeVar("_T")
 
@@ -125,6 +127,66 @@ def test_closed_elsewhere_while_the_loop_stands(server: Server, loop: str) -> No
         assert isinstance(error, shoal.ClosedError)
         assert error.fate is Fate.UNKNOWN
     standing.close()
+
+
+@pytest.mark.parametrize("driver", DRIVERS)
+@pytest.mark.parametrize("name", LOOPS)
+def test_the_loop_is_closed_before_the_client(
+    server: Server, name: str, driver: str
+) -> None:
+    """Its futures end with it: those that C owes, that wait for room, and that were
+    about to leave. Another loop goes on with the client."""
+    options: dict[str, Any] = {"timeout": 60, "inflight_max": 4, "queued_max": 4}
+    blocking = shoal.Client(server.url, **options)
+    client = (
+        blocking.aio()
+        if driver == "shared"
+        else shoal.aio.Client(server.url, thread=driver == "thread", **options)
+    )
+    loop = new_loop(name)
+
+    async def begin_all() -> list["asyncio.Future[Any]"]:
+        futures = [client.submit("BLPOP", "gate", 30, may_block=True)]
+        futures += [client.submit("ECHO", number) for number in range(20)]
+        while client.stats().inflight_now == 0:
+            await asyncio.sleep(0.001)
+        return [*futures, client.submit("ECHO", "not even queued")]
+
+    futures = loop.run_until_complete(begin_all())
+    futures[0].add_done_callback(lambda future: None)  # whom nobody can call any more
+    loop.close()
+    for future in futures:
+        error = future.exception()
+        assert type(error) is shoal.ClosedError
+        assert "loop" in str(error) or error.fate is Fate.NOT_EXECUTED
+    server.ask("RPUSH", "gate", "open")
+    other = new_loop(name)
+    assert other.run_until_complete(client.execute("ECHO", "on")) == b"on"
+    other.run_until_complete(client.close())
+    other.close()
+    blocking.close()
+
+
+@pytest.mark.parametrize("name", LOOPS)
+def test_a_dropped_client_ends_with_its_loop(server: Server, name: str) -> None:
+    """Although it is owed results."""
+
+    async def begin_one() -> None:
+        client = shoal.aio.Client(server.url, client_name="lost-with-its-loop")
+        client.submit("BLPOP", "nothing", 0, may_block=True, timeout=60).cancel()
+        client.submit("BLPOP", "nothing", 0, may_block=True, timeout=60)
+        while client.stats().inflight_now == 0:
+            await asyncio.sleep(0.001)
+
+    loop = new_loop(name)
+    loop.set_exception_handler(lambda loop, context: None)
+    loop.run_until_complete(begin_one())
+    assert b"lost-with-its-loop" in server.ask("CLIENT", "LIST")
+    loop.close()
+    end = time.monotonic() + PATIENCE_S
+    while b"lost-with-its-loop" in server.ask("CLIENT", "LIST"):
+        assert time.monotonic() < end
+        time.sleep(0.01)
 
 
 #: Ticks of the loop, and seconds, between the begin of a close and its cancellation.

@@ -58,6 +58,28 @@ def test_a_password_in_the_query_is_not_said(query: str) -> None:
     assert "secret" not in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    "url",
+    [
+        "user:secret@host", "redis:user:secret@host", "redis://:se/secret@host",
+        "redis://:secret#1@host", "redis://:secret?x@host", "redis://:secret@[host",
+        "http://user:secret@host",
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("kind", [shoal.Client, shoal.aio.Client])
+def test_the_password_of_what_is_no_url_is_not_said(kind: Any, url: str) -> None:
+    with pytest.raises(ValueError) as caught:
+        kind(url)
+    assert "secret" not in str(caught.value)
+
+
+@pytest.mark.parametrize("kind", [shoal.Client, shoal.aio.Client])
+@pytest.mark.parametrize("url", [None, 6379, b"redis://host", ["redis://host"]])
+def test_what_is_no_url_at_all(kind: Any, url: Any) -> None:
+    with pytest.raises(TypeError, match="the URL must be a str"):
+        kind(url)
+
+
 @pytest.mark.parametrize("name", ["host", "unix_path", "password", "client_name"])
 def test_a_text_is_not_cut(name: str) -> None:
     """C would end it at the NUL."""
@@ -67,12 +89,32 @@ def test_a_text_is_not_cut(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "options", [{"password": b"x"}, {"port": "6379"}, {"settle": "no"}], ids=str
-)
-def test_wrong_types(options: dict[str, Any]) -> None:
+    "options",
+    [
+        {"password": b"x"}, {"port": "6379"}, {"settle": "no"}, {"port": True},
+        {"db": False}, {"queued_max": 1.5}, {"decode_responses": "no"}, {"host": 5},
+        {"decode_responses": 1}, {"flush": 3}, {"offline": []}, {"encoding": 3},
+    ],
+    ids=str,
+)  # fmt: skip
+@pytest.mark.parametrize("kind", [shoal.Client, shoal.aio.Client])
+def test_wrong_types(kind: Any, options: dict[str, Any]) -> None:
     [name] = options
-    with pytest.raises(TypeError, match=name):
-        shoal.Client(**options)
+    with pytest.raises(TypeError, match=f"{name} must be"):
+        kind(**options)
+
+
+def test_integers_of_others() -> None:
+    class Port:
+        def __index__(self) -> int:
+            return 1234
+
+    assert ":1234" in repr(shoal.Client(port=Port()))  # type: ignore[arg-type]
+
+
+def test_a_user_without_a_password() -> None:
+    with pytest.raises(ValueError, match="a username needs a password"):
+        shoal.Client(username="reader")
 
 
 @pytest.mark.parametrize("name", ["host", "port", "unix_path", "username", "password"])
@@ -120,6 +162,8 @@ def test_protocol(connect: Connect, protocol: int) -> None:
 def test_unix_socket(connect: Connect, server: Server) -> None:
     assert connect(unix_path=server.path).execute("PING") == b"PONG"
     assert connect(url=f"unix://{server.path}").execute("PING") == b"PONG"
+    queried = connect(url=f"unix://{server.path}?db=3&decode_responses=yes")
+    assert " db=3 " in queried.execute("CLIENT", "INFO")
     info = connect(unix_path=server.path).execute("CLIENT", "INFO", decode=True)
     assert server.path in info
 

@@ -99,7 +99,8 @@ make_clean() {
 
 run_tests() { # most of them wait, hence twice the jobs
     "$clean/bin/pip" install --quiet --only-binary :all: \
-        hiredis hypothesis pytest pytest-timeout pytest-xdist redis uvloop
+        gevent hiredis hypothesis numpy pytest pytest-timeout pytest-xdist redis trio \
+        uvloop
     "$clean/bin/python" -m pytest -q -n $((2 * jobs)) --dist worksteal "$here/tests"
 }
 

@@ -7,6 +7,7 @@ import atexit
 import os
 import sys
 import time
+import warnings
 import weakref
 from typing import Any, NamedTuple
 
@@ -40,10 +41,13 @@ def _text(bytes_: Any) -> str:
 class Core:
     """One connection. `borrowed`: the event loop that uses it drives it."""
 
-    __slots__ = ("__weakref__", "handle", "is_borrowed", "is_closed", "is_gone", "pid")
+    __slots__ = (
+        "__weakref__", "handle", "is_borrowed", "is_closed", "is_gone", "pid", "server"
+    )  # fmt: skip
 
     def __init__(self, options: Options, *, borrowed: bool) -> None:
         self.pid = os.getpid()
+        self.server = options.server
         self.handle: Any = None
         native = options.native(borrowed=borrowed)
         holder = ffi.new("shoalpy_core_t **")
@@ -65,14 +69,31 @@ class Core:
             return
         if sys.is_finalizing():  # another thread may be in a call, for ever
             return
-        if not self.is_closed:
+        was_closed = self.is_closed
+        if not was_closed:
             self.close(_EXIT_SECONDS)
         if self.is_gone or self.has_gone(0):
             lib.shoalpy_core_free(self.handle)
+        if not was_closed:  # last of all, because the warning may be an exception
+            warnings.warn(
+                f"unclosed connection of a shoal client to {self.server}",
+                ResourceWarning,
+                source=self,
+                stacklevel=1,
+            )
 
     def is_foreign(self) -> bool:
         """Was it opened by the process that this one was forked from?"""
         return self.pid != os.getpid()
+
+    def state(self) -> str:
+        """Of the connection, in a word or two."""
+        if self.is_closed:
+            return "closed"
+        status = lib.shoalpy_core_is_ready(self.handle)
+        if status == lib.SHOAL_EAUTH:
+            return "credentials rejected"
+        return "ready" if status == 0 else "connecting"
 
     def begin_close(self, drain_us: int) -> None:
         """Refuse new commands; those outstanding have drain_us to finish."""

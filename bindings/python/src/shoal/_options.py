@@ -3,16 +3,17 @@
 
 from __future__ import annotations
 
-import contextlib
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any, TypedDict
-from urllib.parse import parse_qsl, unquote, urlencode, urlsplit, urlunsplit
+from urllib.parse import parse_qsl, urlsplit
 
 from ._native import ffi, lib
 from ._outcomes import text_of
 from ._replies import Conversion, Decoding
-from ._requests import encoded
+from ._requests import encoded, is_integer
 from ._seconds import microseconds
+from ._url import in_url, server_of, take_python_keys, without_secrets
 
 _TIMEOUT = 5.0
 _QUEUED_MAX = 65_536
@@ -25,7 +26,6 @@ _PAIRS: tuple[set[str], ...] = (
     {"flush", "budget_us"},
 )
 _MAY_BE_NONE = ("timeout", "ping_interval")
-_PYTHON_KEYS = ("decode_responses", "encoding", "encoding_errors")
 _INTEGRITY = {
     "shapes": lib.SHOAL_INTEGRITY_SHAPES,
     "detect": lib.SHOAL_INTEGRITY_DETECT,
@@ -67,43 +67,30 @@ class ClientOptions(TypedDict, total=False):
     encoding_errors: str
 
 
-def _take_python_keys(url: str, options: dict[str, Any]) -> str:
-    """Keys of the query that mean nothing to C move to the options."""
-    parts = urlsplit(url)
-    rest = []
-    for key, value in parse_qsl(parts.query, keep_blank_values=True):
-        if key not in _PYTHON_KEYS:
-            rest.append((key, value))
-        elif key == "decode_responses":
-            if value.lower() not in ("true", "false", "yes", "no", "1", "0"):
-                raise ValueError(f"decode_responses={value}: neither yes nor no")
-            options.setdefault(key, value.lower() in ("true", "yes", "1"))
-        else:
-            options.setdefault(key, value)
-    return urlunsplit(parts._replace(query=urlencode(rest)))
+_INTEGERS = (
+    *("port", "db", "protocol", "attempts_max", "budget_us"),
+    *("queued_max", "inflight_max", "outstanding_bytes_max", "reply_bytes_max"),
+)
+_TEXTS = (
+    *("host", "unix_path", "username", "password", "client_name"),
+    *("offline", "flush", "integrity", "encoding", "encoding_errors"),
+)
+_FLAGS = ("settle", "decode_responses")
 
 
-def _in_url(url: str) -> dict[str, Any]:
-    """What a URL says of those options that C sets in pairs: an option that overrides
-    one of a pair leaves the other as it is. What makes no sense is C's to refuse."""
-    parts = urlsplit(url)
-    said: dict[str, Any] = {}
-    with contextlib.suppress(ValueError):
-        said = {
-            "host": parts.hostname,
-            "port": parts.port,
-            "username": unquote(parts.username or ""),
-            "password": unquote(parts.password or ""),
-        }
-    for key, value in parse_qsl(parts.query):
-        if value.isdecimal():
-            if key in ("timeout_ms", "connect_timeout_ms"):
-                said[key.removesuffix("_ms")] = int(value) / 1e3
-            elif key == "budget_us":
-                said[key] = int(value)
-        elif key == "flush":
-            said[key] = value
-    return {key: value for key, value in said.items() if value}
+def _check_types(given: dict[str, Any]) -> None:
+    """TypeError for an option of another type; integers of other types become int."""
+    for name, value in given.items():
+        kind, wanted = type(value), ""
+        if name in _INTEGERS:
+            wanted = "" if is_integer(kind) else "an int"
+            given[name] = value if wanted else operator.index(value)
+        elif name in _TEXTS and not issubclass(kind, str):
+            wanted = "a str"
+        elif name in _FLAGS and kind is not bool:
+            wanted = "a bool"
+        if wanted:
+            raise TypeError(f"{name} must be {wanted}, not {kind.__name__}")
 
 
 class Options:
@@ -118,8 +105,11 @@ class Options:
         unknown = given.keys() - ClientOptions.__annotations__.keys()
         if unknown:
             raise TypeError(f"no such option: {', '.join(sorted(unknown))}")
-        self.url = _take_python_keys(url, given) if "?" in url else url
-        said = _in_url(self.url)
+        if not isinstance(url, str):
+            raise TypeError(f"the URL must be a str, not {type(url).__name__}")
+        _check_types(given)
+        self.url = take_python_keys(url, given) if "?" in url else url
+        said = in_url(self.url)
         self.decode_responses: bool = given.pop("decode_responses", False)
         self.decoding = Decoding(
             given.pop("encoding", "utf-8"), given.pop("encoding_errors", "strict")
@@ -133,10 +123,12 @@ class Options:
         self.timeout_us = microseconds(
             given.get("timeout", said.get("timeout", _TIMEOUT))
         )
-        self.shown_url = _without_password(self.url)
+        self.shown_url = without_secrets(self.url)
         self._given = given
         self.set_conversions(Conversion(None), Conversion(self.decoding))
         lib.shoal_options_free(self.native())  # what is wrong shows now
+        #: For people: without credentials.
+        self.server = server_of(self.url, given)
 
     def set_conversions(self, raw: Conversion, decoded: Conversion) -> None:
         """How replies become values, without and with decoding."""
@@ -177,20 +169,8 @@ def _set_all(options: Any, given: dict[str, Any]) -> None:
     try:
         for setter in (_set_server, _set_times, _set_limits, _set_behaviour):
             setter(options, given)
-    except TypeError as error:
-        kinds = {name: type(value).__name__ for name, value in given.items()}
-        raise TypeError(f"{error}, in {kinds}") from error
     except OverflowError as error:
         raise ValueError(f"a number is out of range: {error}") from error
-
-
-def _without_password(url: str) -> str:
-    parts = urlsplit(url)
-    if "@" in parts.netloc:
-        parts = parts._replace(netloc="***@" + parts.netloc.rpartition("@")[2])
-    if "pass" in parts.query:  # where others have it
-        parts = parts._replace(query="***")
-    return urlunsplit(parts)
 
 
 def _check(status: int, *names: str) -> None:
@@ -201,8 +181,6 @@ def _check(status: int, *names: str) -> None:
 def _text(value: str | None) -> Any:
     if value is None:
         return ffi.NULL
-    if not isinstance(value, str):
-        raise TypeError(f"a str is wanted, not {type(value).__name__}")
     if "\0" in value:
         raise ValueError("a text with a NUL character")
     return ffi.new("char[]", value.encode())
@@ -233,7 +211,9 @@ def _set_server(options: Any, given: dict[str, Any]) -> None:
         port = given.get("port", 6379)
         _check(lib.shoal_options_set_address(options, host, port), "host", "port")
     if "username" in given or "password" in given:
-        user, password = _text(given.get("username")), _text(given.get("password"))
+        if "password" not in given:
+            raise ValueError("a username needs a password")
+        user, password = _text(given.get("username")), _text(given["password"])
         _check(
             lib.shoal_options_set_auth(options, user, password), "username", "password"
         )
@@ -325,8 +305,6 @@ def _set_behaviour(options: Any, given: dict[str, Any]) -> None:
         level = _chosen(given, "integrity", _INTEGRITY)
         _check(lib.shoal_options_set_integrity(options, level), "integrity")
     if "settle" in given:
-        if not isinstance(given["settle"], bool):
-            raise TypeError("settle must be a bool")
         _check(lib.shoal_options_set_settle(options, given["settle"]), "settle")
 
 

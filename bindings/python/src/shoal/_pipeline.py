@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ._requests import Argument
+from ._unique import Unique
 from .exceptions import DataError, ExecAbortError, ResponseError
 
 if TYPE_CHECKING:
@@ -15,7 +16,7 @@ _MULTI = ("MULTI",)
 _EXEC = ("EXEC",)
 
 
-class Gathered:
+class Gathered(Unique):
     """Commands that wait to be run together."""
 
     def __init__(self, *, is_unit: bool) -> None:
@@ -31,6 +32,10 @@ class Gathered:
 
     def __len__(self) -> int:
         return len(self._commands)
+
+    def __repr__(self) -> str:
+        kind = "transaction" if self._is_unit else "pipeline"
+        return f"<{kind} of {len(self)} commands>"
 
     def clear(self) -> None:
         """Forget the commands that were not run."""

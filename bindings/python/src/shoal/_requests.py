@@ -8,14 +8,16 @@ argument at a time.
 
 from __future__ import annotations
 
+import contextlib
+import operator
 import pickle
 import struct
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, NoReturn, Protocol
+from typing import Any, NoReturn, Protocol, SupportsIndex
 
 from .exceptions import DataError
 
-Argument = bytes | bytearray | memoryview | str | int | float
+Argument = bytes | bytearray | memoryview | str | int | float | SupportsIndex
 Command = tuple[Argument, ...]
 
 PROTOCOL = 5
@@ -132,9 +134,14 @@ def as_tuples(commands: Iterable[Sequence[Any]]) -> list[Any]:
     return [c if type(c) is tuple else _as_tuple(c) for c in commands]
 
 
+#: What could be iterated, but is no sequence of arguments.
+_NO_COMMANDS = (str, bytes, bytearray, memoryview, dict, set, frozenset)
+
+
 def _as_tuple(command: Any) -> tuple[Any, ...]:
-    if isinstance(command, (str, bytes, bytearray, memoryview)):
-        raise DataError("a command is a sequence of its arguments, not a text")
+    if isinstance(command, _NO_COMMANDS) or not isinstance(command, Iterable):
+        kind = type(command).__name__
+        raise DataError(f"a command is a sequence of its arguments, not a {kind}")
     return tuple(command)
 
 
@@ -151,19 +158,35 @@ def are_plain(commands: Sequence[Sequence[Any]]) -> bool:
     )
 
 
-def _encode(argument: object, encoding: str, errors: str) -> bytes:
-    if isinstance(argument, (bytes, bytearray, memoryview)):
-        return bytes(argument)
-    if isinstance(argument, bool):
-        pass
-    elif isinstance(argument, int):
-        return int.__repr__(argument).encode()
-    elif isinstance(argument, float):
-        return float.__repr__(argument).encode()
-    elif isinstance(argument, str):
+_ALL = slice(None)
+
+
+def is_integer(kind: type) -> bool:
+    """Do objects of this type stand for an int? A bool does not: neither Python's nor
+    numpy's, which is no subclass of it."""
+    return kind.__name__ not in ("bool", "bool_") and hasattr(kind, "__index__")
+
+
+def _encode(argument: Any, encoding: str, errors: str) -> bytes:
+    """Of a subclass, the base's data is sent: its own methods have no say."""
+    kind = type(argument)
+    if issubclass(kind, bytes):
+        return bytes.__getitem__(argument, _ALL)
+    if issubclass(kind, bytearray):
+        return bytes(bytearray.__getitem__(argument, _ALL))
+    if issubclass(kind, str):
         return str.encode(argument, encoding, errors)
+    if issubclass(kind, float):
+        return float.__repr__(argument).encode()
+    if issubclass(kind, int) and kind is not bool:
+        return int.__repr__(argument).encode()
+    if kind is memoryview:
+        return bytes(argument)
+    if is_integer(kind):
+        with contextlib.suppress(TypeError):  # of an array, for example
+            return int.__repr__(operator.index(argument)).encode()
     raise DataError(
-        f"Invalid input of type: '{type(argument).__name__}'. "
+        f"Invalid input of type: '{kind.__name__}'. "
         "Convert to a bytes, string, int or float first."
     )
 

@@ -14,12 +14,14 @@ from typing import TYPE_CHECKING, Any
 
 from . import _calls, stats
 from ._core import Core, Event
+from ._greenlets import warn_of_greenlets
 from ._native import lib
 from ._options import DEFAULT_URL, ClientOptions, Options
 from ._outcomes import NO_ROOM, error_of
 from ._pipeline import Gathered, without_exceptions
 from ._requests import Argument, are_plain, as_tuples
 from ._seconds import NEVER, drain_seconds, microseconds
+from ._unique import Unique
 from .exceptions import DataError, RedisError
 from .stats import Stats
 
@@ -40,7 +42,7 @@ _SLICE_US = 100_000
 _MANY = 8192
 
 
-class Client:
+class Client(Unique):
     """A client for any number of threads, over one connection.
 
     Commands of different threads that come close together leave in one write. The
@@ -60,6 +62,7 @@ class Client:
         self._is_closed = False
         self._async: AsyncClient | None = None
         _clients.add(self)
+        warn_of_greenlets()
 
     @classmethod
     def from_url(cls, url: str, **options: Unpack[ClientOptions]) -> Self:
@@ -305,7 +308,13 @@ class Client:
         self.close()
 
     def __repr__(self) -> str:
-        return f"<shoal.Client {self._options.shown_url}>"
+        return f"<shoal.Client {self._options.server}, {self._state()}>"
+
+    def _state(self) -> str:
+        core = self._core
+        if core is None:
+            return "closed" if self._is_closed else "not connected"
+        return core.state()
 
 
 def _left_us(until: float) -> int:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import itertools
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
@@ -16,6 +17,14 @@ from .._seconds import NEVER
 
 Future = asyncio.Future[Any]
 Extras = tuple[int, int, Conversion]  # flags, timeout in us, conversion
+
+
+def fail_future(future: Future, error: BaseException) -> None:
+    """If its loop is closed, nobody who waits for it is told; it has ended all the
+    same."""
+    if not future.done():
+        with contextlib.suppress(RuntimeError):
+            future.set_exception(error)
 
 
 class WithExtras(NamedTuple):
@@ -116,20 +125,17 @@ class Batch:
                     self._fail_encoding(error)
                     commands, futures = [], []
                     break
-                if not future.done():
-                    future.set_exception(error)
+                fail_future(future, error)
         self.commands, self.futures = commands, futures
 
     def _fail_encoding(self, error: Exception) -> None:
         for future in self.futures:
-            if not future.done():
-                future.set_exception(type(error)(*error.args))
+            fail_future(future, type(error)(*error.args))
 
     def fail(self, status: int, detail: str = "") -> None:
         """None of it was queued, for this reason."""
         for future in self.futures:
-            if not future.done():
-                future.set_exception(error_of(status, detail))
+            fail_future(future, error_of(status, detail))
 
     def left_us(self, now: float) -> int:
         """What is left of its time, for C; 0: the client's own, whole."""

@@ -10,8 +10,7 @@ from typing import Any
 
 from .._native import lib
 from .._replies import PLAIN, Conversion
-
-Future = asyncio.Future[Any]
+from ._batch import Future, fail_future
 
 
 class Owed:
@@ -76,5 +75,4 @@ class Owed:
         self.waiting.clear()
         self._conversions.clear()
         for future in futures:
-            if not future.done():
-                future.set_exception(make_error())
+            fail_future(future, make_error())

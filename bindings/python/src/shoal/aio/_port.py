@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import functools
 import sys
 import weakref
 from collections.abc import Callable, Iterable, Sequence
@@ -24,6 +23,7 @@ from .._requests import new_packer
 from ..exceptions import ClosedError, DesyncError
 from ._backlog import Backlog
 from ._batch import Batch, Future, WithExtras, runs_of
+from ._loop import Reader, forget_reader, future_maker
 from ._owed import Owed
 
 _submit = lib.shoalpy_port_submit
@@ -81,7 +81,7 @@ class Port:
         self._owed = Owed(loop, options.default)
         self.waiting = self._owed.waiting
         self._is_done = type(loop.create_future()).done
-        self.create_future = _future_maker(loop)
+        self.create_future = future_maker(loop)
         #: Asking for the running loop costs a system call until CPython 3.12; the
         #: loop's own note of its thread costs none.
         self.knows_thread = sys.version_info < (3, 12) and hasattr(loop, "_thread_id")
@@ -101,7 +101,7 @@ class Port:
         self.is_open = True
         self._closing: asyncio.Task[None] | None = None
         # Who drops the client without a close drops the port, unless it has work.
-        loop.add_reader(self._view.fd, _on_readable_of, weakref.ref(self))
+        loop.add_reader(self._view.fd, Reader(self))
         self._pump_soon()  # a borrowed connection begins with its first step
 
     # ---- commands ----
@@ -299,9 +299,10 @@ class Port:
     # ---- results ----
 
     def _pump_soon(self) -> None:
-        self.loop.call_soon(self._on_readable)
+        self.loop.call_soon(self.read)
 
-    def _on_readable(self) -> None:
+    def read(self) -> None:
+        """There may be results, or work for C."""
         if not self.is_open:
             return
         if self._is_busy:
@@ -399,14 +400,22 @@ class Port:
 
     def abandon(self) -> None:
         """The loop does not run: nobody drives the connection. If it goes on, its tasks
-        hear of the end."""
+        hear of the end; if it was closed, its futures end here."""
         self.detach()
         if self.core.is_borrowed:
             self.core.close(_CANCEL_SECONDS)
-        if not self.loop.is_closed():
+        if self.loop.is_closed():
+            self._hand_over()  # what was queued fails
+            self._fail_all(lambda: ClosedError("the event loop was closed"))
+        else:
             self.loop.call_soon_threadsafe(
                 self._fail_all, lambda: ClosedError("the client was closed")
             )
+
+    def lose_loop(self) -> None:
+        """The loop was closed before the client."""
+        if self.is_open:
+            self.abandon()
 
     def __del__(self) -> None:
         """Dropped without a close, with nothing outstanding."""
@@ -419,7 +428,7 @@ class Port:
             # Another thread's: the descriptor lives until that has forgotten it.
             with contextlib.suppress(RuntimeError):
                 loop.call_soon_threadsafe(
-                    _forget_reader, loop, fd, (self.core, self._native)
+                    forget_reader, loop, fd, (self.core, self._native)
                 )
         else:
             loop.remove_reader(fd)
@@ -486,27 +495,3 @@ class Port:
 
 #: Ports that C owes results: their futures wait, whoever else is gone.
 _working: set[Port] = set()
-
-
-def _on_readable_of(reference: weakref.ref[Port]) -> None:
-    port = reference()
-    if port is not None:
-        port._on_readable()
-
-
-def _forget_reader(
-    loop: asyncio.AbstractEventLoop, fd: int, owners: tuple[Any, ...]
-) -> None:
-    """The owners of the descriptor are kept until here."""
-    loop.remove_reader(fd)
-
-
-def _future_maker(loop: asyncio.AbstractEventLoop) -> Callable[[], Future]:
-    """The loop's create_future(), without a call in between where that is the usual
-    one."""
-    if getattr(type(loop), "create_future", None) is _usual_create_future:
-        return functools.partial(asyncio.Future, loop=loop)
-    return loop.create_future
-
-
-_usual_create_future = asyncio.BaseEventLoop.create_future

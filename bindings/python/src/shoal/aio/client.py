@@ -9,7 +9,7 @@ import os
 import threading
 import time
 import weakref
-from asyncio import get_running_loop
+from asyncio import _get_running_loop
 from collections.abc import Iterable, Sequence
 from threading import get_ident
 from types import TracebackType
@@ -23,8 +23,10 @@ from .._outcomes import error_of
 from .._pipeline import Gathered, without_exceptions
 from .._requests import Argument, are_plain, as_tuples
 from .._seconds import drain_seconds, microseconds
+from .._unique import Unique
 from ..stats import Stats
 from ._batch import Future
+from ._loop import running_loop
 from ._port import BATCH_MAX, Port
 
 if TYPE_CHECKING:
@@ -39,7 +41,7 @@ _NAP = 0.002
 _CLOSE_SECONDS = 1.0
 
 
-class Client:
+class Client(Unique):
     """A client for asyncio and uvloop, with the methods of `shoal.Client`.
 
     Commands of all tasks that run in one tick of the event loop leave in one write. The
@@ -114,7 +116,7 @@ class Client:
             if port is None or (
                 port.loop._thread_id != get_ident()  # type: ignore[attr-defined]
                 if port.knows_thread
-                else port.loop is not get_running_loop()
+                else port.loop is not _get_running_loop()
             ):
                 port = self._find_port()
             future = port.create_future()
@@ -146,7 +148,7 @@ class Client:
         if port is None or (
             port.loop._thread_id != get_ident()  # type: ignore[attr-defined]
             if port.knows_thread
-            else port.loop is not get_running_loop()
+            else port.loop is not _get_running_loop()
         ):
             port = self._find_port()
         future = port.create_future()
@@ -172,7 +174,7 @@ class Client:
         if port is None or (
             port.loop._thread_id != get_ident()  # type: ignore[attr-defined]
             if port.knows_thread
-            else port.loop is not get_running_loop()
+            else port.loop is not _get_running_loop()
         ):
             port = self._find_port()
         future = port.create_future()
@@ -261,14 +263,13 @@ class Client:
 
     def _find_port(self) -> Port:
         """The running loop's."""
-        loop = get_running_loop()
+        loop = running_loop()
         port = self._ports.get(loop)
         if port is None:
             with self._lock:  # a close in another thread finds all ports there are
                 if self._is_closed:
                     raise error_of(lib.SHOAL_ECLOSED)
             core = self._core_for_port()
-            self._drop_closed_loops()
             port = Port(loop, core, self._options, weakref.WeakMethod(self._port_ended))
             with self._lock:
                 is_closed = self._is_closed
@@ -296,13 +297,6 @@ class Client:
             if self._core is None:
                 self._core = Core(self._options, borrowed=False)
             return self._core
-
-    def _drop_closed_loops(self) -> None:
-        """Loops that were closed without closing the client before."""
-        for loop in [loop for loop in list(self._ports) if loop.is_closed()]:
-            port = self._ports.pop(loop, None)
-            if port is not None:
-                port.abandon()
 
     def _forget(self) -> None:
         """In the child of a fork: nothing of this is ours."""
@@ -348,7 +342,7 @@ class Client:
         until = time.monotonic() + drain
         owns = self._shared is None
         for loop, port in ports.items():
-            if loop is get_running_loop():
+            if loop is _get_running_loop():
                 await port.close(drain, owns)
             elif port.core.is_borrowed:
                 await _close_elsewhere(port, drain)
@@ -372,7 +366,18 @@ class Client:
         await self.close()
 
     def __repr__(self) -> str:
-        return f"<shoal.aio.Client {self._options.shown_url}>"
+        return f"<shoal.aio.Client {self._options.server}, {self._state()}>"
+
+    def _state(self) -> str:
+        """Of the running loop's connection; or of the one of all loops."""
+        if self._is_closed:
+            return "closed"
+        if self._shared is not None:
+            return self._shared._state()
+        loop = _get_running_loop()
+        port = None if loop is None else self._ports.get(loop)
+        core = self._core if port is None else port.core
+        return "not connected" if core is None else core.state()
 
 
 class Pipeline(Gathered):

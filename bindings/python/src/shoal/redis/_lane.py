@@ -20,6 +20,7 @@ from redis.retry import AbstractRetry
 
 import shoal
 import shoal.aio
+from shoal._greenlets import is_gevent_patched
 from shoal._options import Options
 from shoal._replies import Conversion
 from shoal.exceptions import RedisError, RefusedError
@@ -52,6 +53,12 @@ def _convert_as_redis_py(options: Options) -> None:
             for decoding in (None, options.decoding)
         )
     )
+
+
+def _open_blocking(**options: Any) -> shoal.Client:
+    if is_gevent_patched():
+        raise NotCarried("gevent has patched the sockets; ours would hold up greenlets")
+    return shoal.Client(**options)
 
 
 def _refuse(*args: Any, **options: Any) -> NoReturn:
@@ -99,7 +106,7 @@ class BlockingLane(Lane):
     """The lane of a `redis.ConnectionPool`.  Threads: any."""
 
     def __init__(self, pool: Any):
-        super().__init__(pool, _BLOCKING, shoal.Client)
+        super().__init__(pool, _BLOCKING, _open_blocking)
         self.execute: Callable[..., Any] = _refuse
         self.execute_many: Callable[..., list[Any]] = _refuse
         if self.core is not None:
@@ -159,7 +166,6 @@ async def _async_disconnect(pool: Any, inuse_connections: bool = True) -> Any:
 
 def _abandon(core: shoal.aio.Client) -> None:
     """Its pool is gone, without being closed: an event loop that uses it ends it."""
-    core._drop_closed_loops()
     running = [loop for loop in core._ports if loop.is_running()]
     if running:
         asyncio.run_coroutine_threadsafe(core.close(), running[0])

@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: MIT
+"""What a port needs of its event loop; and which loop runs here, or why none."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import sys
+import weakref
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from ._batch import Future
+
+_INSTEAD = {
+    "trio": "trio.to_thread.run_sync()",
+    "curio": "curio.run_in_thread()",
+}
+
+
+def running_loop() -> asyncio.AbstractEventLoop:
+    """asyncio's, of this thread. RuntimeError: there is none."""
+    try:
+        return asyncio.get_running_loop()
+    except RuntimeError:
+        raise RuntimeError(_why_none(_library())) from None
+
+
+def _library() -> str:
+    """Whose task this is, as sniffio says; it is loaded where others than asyncio
+    run."""
+    sniffio = sys.modules.get("sniffio")
+    try:
+        return str(sniffio.current_async_library()) if sniffio else ""
+    except Exception:  # it is no task
+        return ""
+
+
+def _why_none(library: str) -> str:
+    if library in _INSTEAD:
+        return (
+            f"shoal.aio is for asyncio and uvloop, and this is a task of {library}: "
+            f"call a shoal.Client by {_INSTEAD[library]}"
+        )
+    return (
+        "shoal.aio needs a running event loop of asyncio: call it in a coroutine that "
+        "asyncio.run() runs; without an event loop use shoal.Client"
+    )
+
+
+class Reading(Protocol):
+    """A port, as its loop knows it."""
+
+    loop: asyncio.AbstractEventLoop
+
+    def read(self) -> None:
+        """There is something to read."""
+        ...
+
+    def lose_loop(self) -> None:
+        """The loop was closed, and the client was not."""
+        ...
+
+
+class Reader:
+    """What a loop calls when there is something to read. A loop that is closed drops
+    it: so the port learns of the end."""
+
+    __slots__ = ("_port",)
+
+    def __init__(self, port: Reading) -> None:
+        self._port = weakref.ref(port)
+
+    def __call__(self) -> None:
+        port = self._port()
+        if port is not None:
+            port.read()
+
+    def __del__(self) -> None:
+        port = self._port()
+        if port is not None and not sys.is_finalizing() and port.loop.is_closed():
+            port.lose_loop()
+
+
+def forget_reader(
+    loop: asyncio.AbstractEventLoop, fd: int, owners: tuple[Any, ...]
+) -> None:
+    """The owners of the descriptor are kept until here."""
+    loop.remove_reader(fd)
+
+
+def future_maker(loop: asyncio.AbstractEventLoop) -> Callable[[], Future]:
+    """The loop's create_future(), without a call in between where that is the usual
+    one."""
+    if getattr(type(loop), "create_future", None) is _usual_create_future:
+        return functools.partial(asyncio.Future, loop=loop)
+    return loop.create_future
+
+
+_usual_create_future = asyncio.BaseEventLoop.create_future
