@@ -298,6 +298,11 @@ SHOAL_EXTERN int shoal_options_set_flush(shoal_options_t *options,
 
 /**
  * How often a repeatable command is handed to a connection before it fails.
+ *
+ * Two bounds are narrower.  A command fails when a second connection ends inside its bytes
+ * or inside its reply.  It fails at once when the server refuses it while it is being
+ * written, or when its reply is over shoal_options_set_reply_max().
+ *
  * @param attempts_max 1 .. 100.  Default: 3
  *
  * Threads: setup

@@ -22,7 +22,9 @@ enum shoal__request_flag {
     SHOAL__REQUEST_ZOMBIE = 1 << 8,   /* given up; its bytes and its slot remain */
     SHOAL__REQUEST_GONE = 1 << 9,     /* given up before any byte left: no slot */
     SHOAL__REQUEST_RETRIED = 1 << 10, /* queued again: its ticket is out of order */
-    SHOAL__REQUEST_FENCE = 1 << 11    /* ours too: see pipe_fence.c */
+    SHOAL__REQUEST_FENCE = 1 << 11,   /* ours too: see pipe_fence.c */
+    SHOAL__REQUEST_CUT = 1 << 12,     /* a connection ended inside it: see blame.h */
+    SHOAL__REQUEST_ALONE = 1 << 13    /* it travels alone: see blame.h */
 };
 
 /* Where replies go that want no tree: one for all commands of a submission.  Allocated,

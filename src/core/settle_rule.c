@@ -49,14 +49,15 @@ static shoal__settlement_t give_up(const shoal__settle_input_t *input, int statu
 static shoal__settlement_t survive(const shoal__settle_input_t *input, int sent_status)
 {
     if (is_sent(input)) {
-        if (is_repeatable(input) && input->may_retry && input->queue_offline)
+        if (is_repeatable(input) && input->may_retry && input->queue_offline &&
+            !input->is_guilty)
             return (shoal__settlement_t){.action = SHOAL__SETTLE_RETRY};
         return fail(input, sent_status);
     }
 
     bool had_its_attempt = input->is_once && input->progress != SHOAL__PROGRESS_QUEUED;
     bool may_have_run = input->was_written && !is_repeatable(input);
-    if (!input->queue_offline || had_its_attempt || may_have_run)
+    if (!input->queue_offline || had_its_attempt || may_have_run || input->is_guilty)
         return fail(input, SHOAL_ECONN);
     if (input->ending == SHOAL__ENDING_AUTH)
         return fail(input, SHOAL_EAUTH);

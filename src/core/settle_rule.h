@@ -41,6 +41,7 @@ typedef struct shoal__settle_input {
     bool was_written;   /* an earlier attempt was written and stayed unanswered */
     bool may_retry;     /* attempts and retry budget allow another one */
     bool queue_offline; /* options: keep commands while disconnected */
+    bool is_guilty;     /* of the loss: see blame.h */
 } shoal__settle_input_t;
 
 typedef enum shoal__settle_action {
@@ -71,7 +72,7 @@ typedef struct shoal__settlement {
  * DESYNC     as LOST with status SHOAL_EDESYNC for WRITTEN and REPLYING
  * SHUTDOWN   FAIL NO           FAIL NO             FAIL MAYBE         FAIL LOST
  *
- * RETRY needs offline queueing as well.
+ * RETRY needs offline queueing as well.  is_guilty: KEEP and RETRY become FAIL.
  * NO becomes MAYBE if was_written, and KEEP becomes FAIL MAYBE if what was written may
  * not be repeated.  once: never RETRY.  BLOCK and SCRIPT classes
  * are retried only if idempotent. */

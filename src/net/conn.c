@@ -16,6 +16,7 @@
 static void handle(shoal__conn_t *conn, shoal__conn_event_t event, uint64_t now_us);
 static void lose(shoal__conn_t *conn, int status, const char *detail);
 static void greeted(shoal__conn_t *conn, uint64_t now_us);
+static bool receive(shoal__conn_t *conn, bool *ret_is_dry);
 static void dial_next(shoal__conn_t *conn);
 
 static shoal__pipe_verdict_t on_error(void *owner, shoal__pipe_t *pipe,
@@ -116,6 +117,20 @@ static void drop_transport(shoal__conn_t *conn)
 
 /* ---- the stream's events ---- */
 
+/* A write failed: the server has hung up.  What it said before may wait to be read: replies,
+ * perhaps the reason. */
+static void lose_with_write(shoal__conn_t *conn, ptrdiff_t error)
+{
+    char detail[128];
+    bool is_dry;
+
+    snprintf(detail, sizeof detail, "write: %s", stream_error(conn, error));
+    while (conn->stream && receive(conn, &is_dry))
+        continue;
+    if (conn->stream)
+        lose(conn, SHOAL_ECONN, detail);
+}
+
 static void write_out(shoal__conn_t *conn, uint64_t *ret_wake_us)
 {
     *ret_wake_us = SHOAL__NEVER_US;
@@ -131,9 +146,7 @@ static void write_out(shoal__conn_t *conn, uint64_t *ret_wake_us)
             return;
         }
         if (sent < 0) {
-            char detail[128];
-            snprintf(detail, sizeof detail, "write: %s", stream_error(conn, sent));
-            lose(conn, SHOAL_ECONN, detail);
+            lose_with_write(conn, sent);
             return;
         }
         shoal__counter_add(&conn->stats.writes, 1);

@@ -39,6 +39,8 @@ struct shoal__decoder {
 static const char out_of_memory[] = "out of memory";
 static const char reply_too_large[] = "a reply has too many bytes";
 static const char line_too_long[] = "a line is over 64 KiB";
+static const char nested_too_deeply[] = "a reply is nested too deeply";
+static const char too_many_elements[] = "an aggregate has too many elements";
 
 static bool is_reply_type(int type)
 {
@@ -232,9 +234,9 @@ static void *create_array(const redisReadTask *task, size_t elements)
     if (task->parent && !is_reply_type(task->type))
         return refuse(decoder, SHOAL_EDESYNC, "a push or attribute inside a reply");
     if (decoder->reader->ridx >= decoder->limits.depth_max)
-        return refuse(decoder, SHOAL_EDESYNC, "a reply is nested too deeply");
+        return refuse(decoder, SHOAL_EDESYNC, nested_too_deeply);
     if (elements > decoder->limits.elements_max || elements > INT_MAX) /* task->idx */
-        return refuse(decoder, SHOAL_EDESYNC, "an aggregate has too many elements");
+        return refuse(decoder, SHOAL_EDESYNC, too_many_elements);
 
     if (task->parent) {
         shoal__place_t place = place_of(decoder, task);
@@ -444,6 +446,14 @@ void shoal__decoder_free(shoal__decoder_t *decoder)
 const char *shoal__decoder_error(const shoal__decoder_t *decoder)
 {
     return decoder->error;
+}
+
+bool shoal__decoder_is_over_limit(const shoal__decoder_t *decoder)
+{
+    const char *error = decoder->error;
+
+    return error == reply_too_large || error == line_too_long ||
+           error == nested_too_deeply || error == too_many_elements;
 }
 
 uint64_t shoal__decoder_attributes(const shoal__decoder_t *decoder)

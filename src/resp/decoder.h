@@ -45,6 +45,9 @@ const char *shoal__decoder_error(const shoal__decoder_t *decoder);
  * reply was cut (SHOAL__PROGRESS_REPLYING).  Holds its value after an error. */
 bool shoal__decoder_is_mid_reply(const shoal__decoder_t *decoder);
 
+/* Is the error that a frame is over a bound? */
+bool shoal__decoder_is_over_limit(const shoal__decoder_t *decoder);
+
 /* Attributes skipped so far, over all connections. */
 uint64_t shoal__decoder_attributes(const shoal__decoder_t *decoder);
 

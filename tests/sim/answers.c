@@ -321,6 +321,7 @@ static void take_command(sim_link_t *link, sim_world_t *world, uint32_t id)
     call->answer_end = link->produced_bytes;
     sim_oracle_answered(world, link, id);
     sim_desync_answered(world, link, begin, false);
+    sim_poison_answered(world, link, id);
 }
 
 /* ECHO needs no key: only what is wrong with the whole server keeps it from answering. */

@@ -65,6 +65,7 @@ typedef struct sim_call {
     bool was_touched; /* a connection was lost inside its bytes */
     uint8_t handed;   /* times that its last byte was accepted by a connection */
     uint8_t executed; /* times */
+    uint8_t cuts;     /* connections that ended inside it, or inside its answer */
     uint8_t rejected; /* times, with an error that proves that it was not executed */
 
     /* Of the sink: */

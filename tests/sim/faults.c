@@ -18,7 +18,8 @@ static const char *const names[SIM_FAULT_COUNT] = {
     [SIM_FAULT_DEMOTE] = "demote",   [SIM_FAULT_NOAUTH] = "noauth",
     [SIM_FAULT_SUSPEND] = "suspend", [SIM_FAULT_PUSHES] = "pushes",
     [SIM_FAULT_GARBAGE] = "garbage", [SIM_FAULT_UNASKED] = "unasked",
-    [SIM_FAULT_DESYNC] = "desync",   [SIM_FAULT_MEMORY] = "memory"};
+    [SIM_FAULT_DESYNC] = "desync",   [SIM_FAULT_POISON] = "poison",
+    [SIM_FAULT_MEMORY] = "memory"};
 
 const char *sim_fault_name(unsigned fault)
 {
@@ -203,6 +204,8 @@ static void strike_link(sim_world_t *world, sim_link_t *link, sim_fault_t fault)
         answer_unasked(world, link);
     else if (fault == SIM_FAULT_DESYNC)
         sim_desync_strike(world, link);
+    else if (fault == SIM_FAULT_POISON)
+        sim_poison_strike(world);
 }
 
 void sim_fault_strike(sim_world_t *world)

@@ -337,4 +337,6 @@ void sim_link_serve(sim_link_t *link, sim_world_t *world, uint64_t bytes)
         if (!link->is_mute)
             sim_link_execute(link, world, heard);
     }
+    if (link->heard_head == link->heard_tail)
+        sim_poison_read(world, link);
 }

@@ -275,7 +275,8 @@ static bool is_held(const sim_world_t *world)
     return world->link && world->is_written_out && pipe->phase == SHOAL__PIPE_READY &&
            !shoal__renewal_is_under_way(&pipe->renewal) &&
            shoal__pipe_queued(pipe) > 0 &&
-           shoal__pipe_inflight(pipe) < world->config.inflight_max;
+           shoal__pipe_inflight(pipe) < world->config.inflight_max &&
+           !sim_poison_is_waited_for(world);
 }
 
 void sim_oracle_settled(sim_world_t *world)
@@ -346,6 +347,7 @@ void sim_oracle_structure(sim_world_t *world)
     size_t slots_max = peak < 32 ? 64 : 2 * peak;
 
     check_ring(world);
+    sim_poison_check_company(world);
     if (pipe->flush.queued != shoal__pipe_queued(pipe) ||
         pipe->flush.inflight != shoal__pipe_inflight(pipe))
         sim_world_fail(world, "O6: the flush policy counts its commands wrong");

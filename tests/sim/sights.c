@@ -68,7 +68,8 @@ void sim_sights_print(const sim_sights_t *sights)
     printf("faults   ");
     for (unsigned i = 0; i < SIM_FAULT_COUNT; i++)
         printf(" %" PRIu64 " %s,", sights->faults[i], sim_fault_name(i));
-    printf(" %" PRIu64 " links spoilt\n", sights->spoilt_links);
+    printf(" %" PRIu64 " links spoilt, %" PRIu64 " poisoned\n", sights->spoilt_links,
+           sights->poisoned);
     printf("cuts      replies cut behind %d of their first 64 bytes\n",
            __builtin_popcountll(sights->cuts));
     printf("others    %" PRIu64 " pushes, %" PRIu64 " pings, %" PRIu64

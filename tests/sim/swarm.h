@@ -13,7 +13,7 @@
 #include "sim/dice.h"
 
 /* Seeds mean another history whenever this changes. */
-#define SIM_SWARM_VERSION 4
+#define SIM_SWARM_VERSION 5
 
 /* What happens next.  Relative weights, the sum is arbitrary. */
 typedef enum sim_event {
@@ -44,6 +44,7 @@ typedef enum sim_fault {
     SIM_FAULT_GARBAGE, /* the server sends what is no RESP */
     SIM_FAULT_UNASKED, /* the server answers when nothing was asked */
     SIM_FAULT_DESYNC,  /* it loses, repeats or adds replies, see desync.c */
+    SIM_FAULT_POISON,  /* a command ends each connection it travels on, see poison.c */
     SIM_FAULT_MEMORY,  /* one of the next allocations fails */
     SIM_FAULT_COUNT
 } sim_fault_t;

@@ -17,6 +17,7 @@
  *       precedes the end of the greeting                            (I7, I12)
  *   O8  commands of a thread keep their order, units stay together  (I15),
  *       what is said to be settled is
+ *   O9  no command ends connections again and again, or in company  (I13)
  */
 
 #include "core/pipe/pipe.h"
@@ -42,11 +43,18 @@ typedef struct sim_sights {
     uint64_t fates[4]; /* shoal_fate_t */
     uint64_t values, errors, sink_replies, retried, partly_written, timeouts, cancels,
         shutdowns, desyncs, cut_units, ghost_commands, pushes, pings, silences,
-        renewals, links, ready_links, spoilt_links, rests;
+        renewals, links, ready_links, spoilt_links, rests, poisoned;
     uint64_t faults[SIM_FAULT_COUNT];
     uint64_t
         cuts; /* a bit for each of the first bytes of a reply behind which it was cut */
 } sim_sights_t;
+
+/* A command that ends the connections it travels on. */
+typedef struct sim_poison {
+    uint32_t id; /* 0: none */
+    uint8_t kind;
+    bool has_words;
+} sim_poison_t;
 
 typedef struct sim_world {
     uint64_t seed;
@@ -91,7 +99,8 @@ typedef struct sim_world {
     sim_link_t *ghosts[SIM_GHOSTS];
     unsigned ghost_count;
     uint64_t stalled_until_us, trouble_until_us, refused_until_us;
-    const char *trouble;     /* the error that it says meanwhile */
+    const char *trouble; /* the error that it says meanwhile */
+    sim_poison_t poison;
     bool is_trouble_passing; /* one that proves that nothing was done, and passes */
 
     /* The book.  Entry 0 is nobody's. */
@@ -153,6 +162,16 @@ void sim_desync_strike(sim_world_t *world, sim_link_t *link);
 /* An answer was produced from `begin` on: spoil it, if it is its turn. */
 void sim_desync_answered(sim_world_t *world, sim_link_t *link, uint64_t begin,
                          bool is_fence);
+
+/* An outstanding command becomes poison; the server has read to the end of what came; it
+ * has answered a command. (poison.c) */
+void sim_poison_strike(sim_world_t *world);
+void sim_poison_read(sim_world_t *world, sim_link_t *link);
+void sim_poison_answered(sim_world_t *world, sim_link_t *link, uint32_t id);
+/* O9: the connection is about to be lost; now and then; nothing leaves, and rightly. */
+void sim_poison_lost(sim_world_t *world);
+void sim_poison_check_company(sim_world_t *world);
+bool sim_poison_is_waited_for(const sim_world_t *world);
 
 static inline uint32_t sim_call_id(const sim_call_t *call)
 {

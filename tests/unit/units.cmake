@@ -37,6 +37,7 @@ shoal_unit_test(core/greeting/greeting ALSO core/greeting/greeting_setup core/fe
 shoal_unit_test(core/greeting/greeting_setup ALSO core/greeting/greeting core/fence/fence_rule core/greeting/former
   core/fence/nonce resp/encoder resp/reply base/alloc base/buffer base/escape)
 shoal_unit_test(core/refusal ALSO resp/command_info resp/reply_shape)
+shoal_unit_test(core/blame)
 shoal_unit_test(core/settle_rule)
 shoal_unit_test(core/pipe/stage_times ALSO base/alloc api/stats_math base/random)
 shoal_unit_test(api/errors)
@@ -49,7 +50,6 @@ shoal_unit_test(client/plan ALSO core/refusal resp/command_info resp/encoder res
   base/alloc)
 shoal_unit_test(client/stats_sum)
 shoal_unit_test(api/stats_math)
-shoal_unit_test(api/version)
 shoal_unit_test(core/greeting/hello_doubt)
 shoal_unit_test(core/pipe/inbound)
 shoal_unit_test(core/pipe/request_ring ALSO base/alloc base/random)
@@ -58,13 +58,14 @@ shoal_unit_test(core/pipe/retries ALSO core/backoff base/alloc base/random)
 set(pipe_units core/pipe/pipe core/pipe/pipe_endings core/pipe/pipe_fence core/pipe/pipe_output
   core/pipe/pipe_replies core/pipe/pipe_retry core/pipe/pipe_time core/pipe/deadlines
   core/pipe/inbound core/pipe/renewal core/pipe/request_ring core/pipe/retries
-  core/pipe/stage_times core/backoff core/error_rule core/settle_rule core/fence/fence_rule
+  core/pipe/stage_times core/backoff core/blame core/error_rule core/settle_rule core/fence/fence_rule
   core/fence/nonce core/flush/flush_auto core/flush/flush_census core/flush/flush_guard
   core/flush/flush_policy core/flush/flush_tempo core/greeting/former core/greeting/greeting
   core/greeting/greeting_setup resp/decoder resp/encoder resp/frame resp/reply
   resp/reply_shape resp/scanner base/alloc base/buffer base/escape base/random)
 shoal_unit_test(core/pipe/pipe ALSO ${pipe_units} LIBS shoal_hiredis m)
 shoal_unit_test(core/pipe/pipe_endings ALSO ${pipe_units} LIBS shoal_hiredis m)
+shoal_unit_test(core/pipe/pipe_endings.blame ALSO ${pipe_units} LIBS shoal_hiredis m)
 shoal_unit_test(core/pipe/pipe_endings.units ALSO ${pipe_units} LIBS shoal_hiredis m)
 shoal_unit_test(core/pipe/pipe_fence ALSO ${pipe_units} LIBS shoal_hiredis m)
 shoal_unit_test(core/pipe/pipe_fence.corners ALSO ${pipe_units} LIBS shoal_hiredis m)

@@ -51,6 +51,8 @@ void shoal__pipe_push(shoal__pipe_t *pipe, const shoal__request_t *request)
     shoal__pipe_pushed(pipe, request);
     if (request->flags & SHOAL__REQUEST_RETRIED)
         pipe->ring.retried++;
+    if (request->flags & SHOAL__REQUEST_ALONE)
+        shoal__request_ring_note_alone(&pipe->ring, pipe->ring.tail - 1);
 }
 
 /* ---- the greeting ---- */
@@ -73,6 +75,7 @@ int shoal__pipe_begin(shoal__pipe_t *pipe, shoal__greeting_style_t style,
     pipe->now_us = now_us;
     pipe->fault = 0;
     pipe->detail[0] = '\0';
+    pipe->is_part_refused = pipe->is_reply_refused = false;
     pipe->heard_us = pipe->waiting_since_us = now_us;
     shoal__renewal_over(&pipe->renewal);
     if (shoal__decoder_reset(pipe->decoder) < 0) {

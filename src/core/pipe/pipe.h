@@ -160,6 +160,9 @@ struct shoal__pipe {
     shoal__renewal_t renewal;  /* under way: READY, but no more is sent */
     int fault;                 /* why feed failed */
     char detail[256];          /* the same in words */
+    bool is_part_refused;      /* ... because of the command that is partly written */
+    bool is_reply_refused;     /* ... because of the reply to the head, which is over a
+                                  bound */
 
     shoal__pipe_stats_t stats;
 };

@@ -3,6 +3,7 @@
 /* The endings of a command other than its reply: deadline, cancel, loss of the
  * connection, close.  What each means is settle_rule.c's decision. */
 
+#include "core/blame.h"
 #include "core/pipe/pipe.h"
 #include <shoal/errors.h>
 #include <stdio.h>
@@ -65,9 +66,28 @@ static shoal__progress_t progress_of(const shoal__pipe_t *pipe, uint64_t at,
     return SHOAL__PROGRESS_QUEUED;
 }
 
+/* What the request at `at` has to do with the loss of the connection. */
+static shoal__blame_t blame(const shoal__pipe_t *pipe, uint64_t at,
+                            const extent_t *extent, uint64_t oldest)
+{
+    const shoal__request_t *request = shoal__request_ring_at(&pipe->ring, at);
+    shoal__progress_t progress = progress_of(pipe, at, extent);
+    const shoal__blame_input_t input = {
+        .progress = progress,
+        .is_unit = (request->flags & SHOAL__REQUEST_UNIT) != 0,
+        .is_refused = (pipe->is_part_refused && progress == SHOAL__PROGRESS_PARTLY) ||
+                      (pipe->is_reply_refused && progress == SHOAL__PROGRESS_REPLYING),
+        .is_oldest = at == oldest,
+        .was_cut = (request->flags & SHOAL__REQUEST_CUT) != 0,
+        .was_alone = (request->flags & SHOAL__REQUEST_ALONE) != 0,
+        .was_lost = (request->flags & SHOAL__REQUEST_MAYBE) != 0,
+    };
+    return shoal__blame(&input);
+}
+
 static shoal__settlement_t settle(const shoal__pipe_t *pipe, uint64_t at,
                                   const extent_t *extent, shoal__ending_t ending,
-                                  bool may_retry)
+                                  bool may_retry, bool is_guilty)
 {
     const shoal__request_t *request = shoal__request_ring_at(&pipe->ring, at);
     const shoal__settle_input_t input = {
@@ -81,6 +101,7 @@ static shoal__settlement_t settle(const shoal__pipe_t *pipe, uint64_t at,
         .may_retry = may_retry && extent->is_whole &&
                      request->attempts + 1u < pipe->config->attempts_max,
         .queue_offline = pipe->config->queue_offline && extent->is_whole,
+        .is_guilty = is_guilty,
     };
     return shoal__settle(&input);
 }
@@ -151,7 +172,7 @@ static void end_one(shoal__pipe_t *pipe, uint64_t at, const extent_t *extent,
                     shoal__ending_t ending)
 {
     const char *detail = ending_text[ending];
-    shoal__settlement_t settlement = settle(pipe, at, extent, ending, false);
+    shoal__settlement_t settlement = settle(pipe, at, extent, ending, false, false);
 
     if (settlement.action == SHOAL__SETTLE_ZOMBIE) {
         make_zombie(pipe, at, &settlement, detail);
@@ -223,38 +244,62 @@ static void drop_unwanted(shoal__pipe_t *pipe, uint64_t at)
     shoal__request_ring_remove(&pipe->ring, at);
 }
 
-/* One that stays in the ring, or becomes gone. */
-static void end_or_keep(shoal__pipe_t *pipe, uint64_t at,
-                        const shoal__settlement_t *settlement, const char *detail)
+static void fail(shoal__pipe_t *pipe, uint64_t at,
+                 const shoal__settlement_t *settlement, const char *words,
+                 const char *detail)
 {
     shoal__request_t *slot = shoal__request_ring_at(&pipe->ring, at);
     shoal__request_t request = *slot;
+    char text[sizeof pipe->detail];
 
-    switch (settlement->action) {
-    case SHOAL__SETTLE_KEEP:
-        break;
-    case SHOAL__SETTLE_RETRY:
-        slot->attempts++;
-        slot->flags |= SHOAL__REQUEST_MAYBE;
-        shoal__counter_add(&pipe->stats.retries, 1);
-        break;
-    case SHOAL__SETTLE_FAIL:
-    case SHOAL__SETTLE_ZOMBIE: /* not asked for by these endings */
-        slot->sink = NULL;
-        shoal__request_ring_remove(&pipe->ring, at);
-        shoal__sink_ref_drop(request.sink);
-        shoal__pipe_deliver(pipe, &request, settlement->status, settlement->fate, NULL,
-                            request.attempts + (is_written(pipe, at) ? 1u : 0u),
-                            detail);
-        break;
+    if (words) {
+        snprintf(text, sizeof text, "%s: %s", words, detail);
+        detail = text;
     }
+    slot->sink = NULL;
+    shoal__request_ring_remove(&pipe->ring, at);
+    shoal__sink_ref_drop(request.sink);
+    shoal__pipe_deliver(pipe, &request, settlement->status, settlement->fate, NULL,
+                        request.attempts + (is_written(pipe, at) ? 1u : 0u), detail);
+}
+
+/* It stays in the ring, for the next connection. */
+static void keep(shoal__pipe_t *pipe, uint64_t at, bool is_written_whole,
+                 const shoal__blame_t *blamed)
+{
+    shoal__request_t *request = shoal__request_ring_at(&pipe->ring, at);
+
+    if (is_written_whole) {
+        request->attempts++;
+        request->flags |= SHOAL__REQUEST_MAYBE;
+    }
+    if (is_written_whole || blamed->is_cut)
+        shoal__counter_add(&pipe->stats.retries, 1);
+    if (blamed->is_cut)
+        request->flags |= SHOAL__REQUEST_CUT;
+    if (blamed->travels_alone) {
+        request->flags |= SHOAL__REQUEST_ALONE;
+        shoal__request_ring_note_alone(&pipe->ring, at);
+    }
+}
+
+/* The first command whose reply is missing.  A fence before it is answered with it. */
+static uint64_t oldest_unanswered(const shoal__pipe_t *pipe)
+{
+    const shoal__request_ring_t *ring = &pipe->ring;
+    uint64_t at = ring->head + pipe->held.replies;
+
+    while (at != ring->sent &&
+           (shoal__request_ring_at(ring, at)->flags & SHOAL__REQUEST_FENCE))
+        at++;
+    return at;
 }
 
 /* Settle every request.  However many are sent again, one retry was made. */
 static void settle_all(shoal__pipe_t *pipe, shoal__ending_t ending, const char *detail)
 {
     bool is_allowed = shoal__retries_allowed(&pipe->retries), is_spent = false;
-    uint64_t end = pipe->ring.tail;
+    uint64_t end = pipe->ring.tail, oldest = oldest_unanswered(pipe);
     extent_t extent = {.first = end, .last = end};
 
     for (uint64_t at = pipe->ring.head; at != end; at++) {
@@ -263,13 +308,21 @@ static void settle_all(shoal__pipe_t *pipe, shoal__ending_t ending, const char *
             continue;
         }
         follow_extent(&pipe->ring, at, &extent);
-        shoal__settlement_t settlement = settle(pipe, at, &extent, ending, is_allowed);
+        shoal__blame_t blamed = {.is_guilty = false};
+        if (ending != SHOAL__ENDING_SHUTDOWN)
+            blamed = blame(pipe, at, &extent, oldest);
+        shoal__settlement_t settlement =
+            settle(pipe, at, &extent, ending, is_allowed, blamed.is_guilty);
+        bool is_retry = settlement.action == SHOAL__SETTLE_RETRY;
         pipe->settled = at + 1 - pipe->ring.head;
-        if (settlement.action == SHOAL__SETTLE_RETRY && !is_spent) {
+        if (is_retry && !is_spent) {
             shoal__retries_spend(&pipe->retries);
             is_spent = true;
         }
-        end_or_keep(pipe, at, &settlement, detail);
+        if (is_retry || settlement.action == SHOAL__SETTLE_KEEP)
+            keep(pipe, at, is_retry, &blamed);
+        else
+            fail(pipe, at, &settlement, blamed.words, detail);
     }
 }
 

@@ -20,6 +20,25 @@ static uint64_t room_in_flight(const shoal__pipe_t *pipe)
                                                  : 0;
 }
 
+/* Of the next `count` requests, so many may leave now, as far as those go that travel alone
+ * (blame.h): one leaves when nothing is in flight, and is answered before anything else
+ * leaves.  0: replies come first. */
+static uint64_t company(const shoal__pipe_t *pipe, uint64_t count)
+{
+    const shoal__request_ring_t *ring = &pipe->ring;
+
+    for (uint64_t at = ring->head; at < ring->alone_end && at != ring->sent + count;
+         at++)
+        if (shoal__request_ring_at(ring, at)->flags & SHOAL__REQUEST_ALONE) {
+            if (at < ring->sent)
+                return 0;
+            if (at > ring->sent)
+                return at - ring->sent;
+            return shoal__pipe_inflight(pipe) == 0 ? 1 : 0;
+        }
+    return count;
+}
+
 /* How many of the queued requests make up the next batch: up to so many (0: all), and to
  * the bound of what may be in flight. */
 static uint64_t batch_of(const shoal__pipe_t *pipe, uint64_t commands)
@@ -28,7 +47,8 @@ static uint64_t batch_of(const shoal__pipe_t *pipe, uint64_t commands)
 
     if (commands && commands < room)
         room = commands;
-    return shoal__time_min(room, shoal__request_ring_queued(&pipe->ring));
+    return company(pipe,
+                   shoal__time_min(room, shoal__request_ring_queued(&pipe->ring)));
 }
 
 /* Let the first `count` queued requests leave. */
@@ -65,7 +85,8 @@ static bool may_send(const shoal__pipe_t *pipe)
                               shoal__pipe_queued(pipe), pipe->config->inflight_max);
 
     return !shoal__renewal_is_under_way(&pipe->renewal) &&
-           room_in_flight(pipe) >= room_min;
+           room_in_flight(pipe) >= room_min &&
+           (pipe->ring.sent == pipe->ring.tail || company(pipe, 1) > 0);
 }
 
 /* A fence that was left from a batch whose commands were withdrawn, or that has to be

@@ -146,7 +146,9 @@ static bool refuse_unasked_error(shoal__pipe_t *pipe, shoal__bytes_t text)
         return shoal__pipe_refuse_unasked(pipe);
     shoal__escape(words, sizeof words, text);
     snprintf(pipe->detail, sizeof pipe->detail, "the server said: %s", words);
-    pipe->fault = SHOAL_EDESYNC;
+    /* Everything else was answered: it is about what is being written. */
+    pipe->is_part_refused = pipe->part_bytes > 0;
+    pipe->fault = pipe->is_part_refused ? SHOAL_ECONN : SHOAL_EDESYNC;
     return false;
 }
 
@@ -203,8 +205,10 @@ int shoal__pipe_decode(shoal__pipe_t *pipe, const char *data, size_t bytes)
     rc = shoal__decoder_feed(pipe->decoder, data, bytes);
     shoal__flush_policy_read_end(&pipe->flush, pipe->now_us);
     shoal__stage_times_answered(&pipe->times, pipe->answered, pipe->now_us);
-    if (rc < 0 && pipe->fault == 0)
+    if (rc < 0 && pipe->fault == 0) {
+        pipe->is_reply_refused = shoal__decoder_is_over_limit(pipe->decoder);
         shoal__pipe_refuse(pipe, rc, shoal__decoder_error(pipe->decoder));
+    }
     /* What begins before a command was written is no reply to it. */
     if (pipe->fault == 0 && pipe->phase == SHOAL__PIPE_READY &&
         pipe->ring.head == pipe->ring.sent &&

@@ -64,6 +64,8 @@ shoal__request_t *shoal__request_ring_insert(shoal__request_ring_t *ring,
                                              uint64_t position)
 {
     assert(position - ring->sent <= ring->tail - ring->sent);
+    if (position < ring->alone_end)
+        ring->alone_end++;
     for (uint64_t at = ring->tail++; at != position; at--)
         *shoal__request_ring_at(ring, at) = *shoal__request_ring_at(ring, at - 1);
     return shoal__request_ring_at(ring, position);

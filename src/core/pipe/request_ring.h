@@ -36,6 +36,7 @@ typedef struct shoal__request_ring {
     uint64_t gone;        /* how many in head .. tail are gone */
     uint64_t gone_queued; /* how many of them in sent .. tail */
     uint64_t retried;     /* how many in head .. tail are RETRIED */
+    uint64_t alone_end;   /* none from here on is ALONE */
 } shoal__request_ring_t;
 
 /* 0 or SHOAL_ENOMEM. */
@@ -106,6 +107,14 @@ shoal__request_t *shoal__request_ring_insert(shoal__request_ring_t *ring,
 /* A request is given up and no reply will come for it: it becomes gone.  Its bytes stay
  * in `bytes` until the sweep. */
 void shoal__request_ring_remove(shoal__request_ring_t *ring, uint64_t position);
+
+/* The request at `position` is ALONE. */
+static inline void shoal__request_ring_note_alone(shoal__request_ring_t *ring,
+                                                  uint64_t position)
+{
+    if (ring->alone_end <= position)
+        ring->alone_end = position + 1;
+}
 
 /* Drop the gone from `sent` on; the others close up and keep their order. */
 void shoal__request_ring_sweep(shoal__request_ring_t *ring);

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: MIT */
+/* A command that ends each connection it travels on: it fails after few losses and says why;
+ * what others sent is answered.  (I13) */
+#include "support/scene.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define WORDS(...) scene_words(__VA_ARGS__, NULL)
+#define BIG_BYTES 4194304
+
+static void check_words(const outcome_t *outcome, const char *words)
+{
+    if (!strstr(outcome->detail, words))
+        fail_msg("%s: not %s", outcome_describe(outcome), words);
+}
+
+/* The poison, and another command behind it in the same write. */
+static void call_both(scene_t *scene, outcome_t *outcomes)
+{
+    const shoal_command_t commands[] = {WORDS("GET", "poison"), WORDS("GET", "k")};
+    const shoal_call_t call = {.size = sizeof call, .flags = SHOAL_CALL_CONTIGUOUS};
+
+    scene_call_many(scene, commands, 2, &call, outcomes);
+}
+
+static void test_a_reply_that_is_cut_again(void **state)
+{
+    scene_t *scene = *state;
+    outcome_t *outcomes = scene_outcomes(scene, 2);
+
+    assert_int_equal(shoal_options_set_attempts_max(scene->options, 100), 0);
+    fake_server_rule(scene->server, &(fake_rule_t){.command = "GET",
+                                                   .argument = "poison",
+                                                   .reply = "$5\r\nabcde\r\n",
+                                                   .is_cut = true,
+                                                   .cut_bytes = 6,
+                                                   .then = FAKE_FIN});
+    scene_open_ready(scene);
+    call_both(scene, outcomes);
+    scene_check(&outcomes[0], SHOAL_ECONN, SHOAL_FATE_REPLY_LOST);
+    check_words(&outcomes[0], "the connection ended within the reply to this command");
+    assert_int_equal(outcomes[0].attempts, 2);
+    scene_check(&outcomes[1], 0, SHOAL_FATE_REPLIED);
+    assert_int_equal(scene_idle_stats(scene).losses, 2);
+}
+
+static void test_a_reply_over_each_bound(void **state)
+{
+    static const char *const replies[] = {
+        "$4096\r\n", "*65\r\n", "*1\r\n*1\r\n*1\r\n*1\r\n:1\r\n", "*1\r\n$4096\r\n"};
+    scene_t *scene = *state;
+
+    assert_int_equal(shoal_options_set_reply_max(scene->options, 4000, 64, 3), 0);
+    for (size_t i = 0; i < sizeof replies / sizeof *replies; i++) {
+        outcome_t *outcomes = scene_outcomes(scene, 2);
+
+        scene_serve(scene, NULL);
+        fake_server_rule(scene->server, &(fake_rule_t){.command = "GET",
+                                                       .argument = "poison",
+                                                       .reply = replies[i]});
+        scene_open_ready(scene);
+        call_both(scene, outcomes);
+        scene_check(&outcomes[0], SHOAL_EDESYNC, SHOAL_FATE_REPLY_LOST);
+        check_words(&outcomes[0], "the reply to this command ended the connection: a");
+        assert_int_equal(outcomes[0].attempts, 1);
+        scene_check(&outcomes[1], 0, SHOAL_FATE_REPLIED);
+        assert_int_equal(scene_idle_stats(scene).losses, 1);
+        scene_close(scene, 0);
+    }
+}
+
+/* A server that finds a command too large says so at once, and reads no further. */
+static void test_a_command_that_is_refused_midway(void **state)
+{
+    scene_t *scene = *state;
+    char *value = malloc(BIG_BYTES);
+    const char *const words[] = {"SET", "poison", value};
+    const size_t lengths[] = {3, 6, BIG_BYTES};
+    outcome_t *outcomes = scene_outcomes(scene, 3);
+
+    assert_non_null(value);
+    memset(value, 'x', BIG_BYTES);
+    scene_serve(scene, &(fake_config_t){.buffer_bytes = 8192});
+    fake_server_rule(scene->server, &(fake_rule_t){.command = "ECHO",
+                                                   .argument = "stop",
+                                                   .then = FAKE_STOP_READING});
+    scene_open_ready(scene);
+    scene_submit(scene, WORDS("ECHO", "stop"), NULL, &outcomes[0]);
+    scene_await(&outcomes[0]);
+    scene_submit(scene, (shoal_command_t){3, words, lengths}, NULL, &outcomes[1]);
+    scene_submit(scene, WORDS("INCR", "k"), NULL, &outcomes[2]);
+    WAIT_FOR(fake_server_unread(scene->server) > 0);
+    fake_server_send(scene->server, "-ERR Protocol error: invalid bulk length\r\n");
+    scene_await(&outcomes[1]);
+    scene_check(&outcomes[1], SHOAL_ECONN, SHOAL_FATE_NOT_EXECUTED);
+    check_words(&outcomes[1], "this command ended the connection: the server said: ERR "
+                              "Protocol error: invalid bulk length");
+    scene_await(&outcomes[2]);
+    scene_check(&outcomes[2], 0, SHOAL_FATE_REPLIED);
+    assert_int_equal(scene_idle_stats(scene).losses, 1);
+    assert_int_equal(fake_server_received(scene->server, 0, "SET", NULL), 0);
+    free(value);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        SCENE_TEST(test_a_reply_that_is_cut_again),
+        SCENE_TEST(test_a_reply_over_each_bound),
+        SCENE_TEST(test_a_command_that_is_refused_midway),
+    };
+    return cmocka_run_group_tests_name("fault/poison", tests, NULL, NULL);
+}
