@@ -48,9 +48,9 @@ typedef struct shoal_command {
 /** Flags of shoal_call_t. */
 enum shoal_call_flag {
     /** Harmless if applied again at any moment before the deadline, even after other
-     *  clients' writes: may be retried when its fate is unknown. */
+     *  clients' writes: may be sent again when its fate is unknown; see <shoal/retry.h>. */
     SHOAL_CALL_IDEMPOTENT = 1 << 0,
-    /** One attempt only: never retried, not even when that is proved harmless. */
+    /** One attempt only: never sent again, not even when that is proved harmless. */
     SHOAL_CALL_ONCE = 1 << 1,
     /** Do not hold it back to gather company. */
     SHOAL_CALL_URGENT = 1 << 2,

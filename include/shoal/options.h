@@ -297,22 +297,6 @@ SHOAL_EXTERN int shoal_options_set_flush(shoal_options_t *options,
                                          shoal_flush_mode_t mode, uint64_t pause_us);
 
 /**
- * How often a repeatable command is handed to a connection before it fails.
- *
- * Two bounds are narrower.  A command fails when a second connection ends inside its bytes
- * or inside its reply.  It fails at once when the server refuses it while it is being
- * written, or when its reply is over shoal_options_set_reply_max().
- *
- * @param attempts_max 1 .. 100.  Default: 3
- *
- * Threads: setup
- * Errors:  SHOAL_EINVAL out of range
- * Since:   0.1
- */
-SHOAL_EXTERN int shoal_options_set_attempts_max(shoal_options_t *options,
-                                                int attempts_max);
-
-/**
  * Receive connection events.  Default: none.
  *
  * @param on_event NULL for none

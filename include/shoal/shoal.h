@@ -17,6 +17,7 @@
 #include <shoal/pending.h>
 #include <shoal/reply.h>
 #include <shoal/result.h>
+#include <shoal/retry.h>
 #include <shoal/stats.h>
 #include <shoal/version.h>
 

@@ -6,6 +6,7 @@
 #include <arpa/inet.h>
 #include <shoal/connection.h>
 #include <shoal/errors.h>
+#include <shoal/retry.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>

@@ -3,6 +3,7 @@
 
 #include <shoal/connection.h>
 #include <shoal/errors.h>
+#include <shoal/retry.h>
 #include <stddef.h>
 #include <string.h>
 

@@ -13,6 +13,7 @@
 #include "memory_meter.h"
 #include <shoal/connection.h>
 #include <shoal/errors.h>
+#include <shoal/retry.h>
 
 #define URL_BYTES_MAX 4096
 #define SECRET_BYTES_MIN 8 /* shorter ones may be in other memory by chance */

@@ -9,6 +9,7 @@
 
 #include <shoal/connection.h>
 #include <shoal/errors.h>
+#include <shoal/retry.h>
 
 #include "base/alloc.h"
 #include "core/options.h"
