@@ -14,11 +14,10 @@ if(SHOAL_PYTHON_LTO AND NOT SHOAL_SANITIZE)
 endif()
 
 if(SHOAL_PYTHON_LIBSHOAL STREQUAL "bundled")
-  foreach(option IN ITEMS SHOAL_DEPS SHOAL_LIBUV)
-    if(NOT DEFINED ${option})
-      set(${option} bundled) # a wheel needs nothing that is not in it
-    endif()
-  endforeach()
+  # A wheel needs nothing that is not in it.  In the cache, so that it holds when an
+  # editable installation configures again.
+  set(SHOAL_DEPS bundled CACHE STRING "Where hiredis comes from: system or bundled")
+  set(SHOAL_LIBUV bundled CACHE STRING "Where libuv comes from: system or bundled")
   include(cmake/Deps.cmake)
   add_subdirectory(src EXCLUDE_FROM_ALL)
 else()
