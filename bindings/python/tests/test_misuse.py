@@ -81,6 +81,33 @@ def test_asyncio_outside_of_a_loop(server: Server, driver: str) -> None:
     blocking.close()
 
 
+def test_what_was_not_imported() -> None:
+    """`import shoal` is enough; but who needs no asyncio does not pay for it."""
+    end = run_child(
+        """
+        assert shoal.aio.Client
+        try:
+            shoal.nonsense
+        except AttributeError as error:
+            print(error)
+        """,
+        before="import sys, shoal\nassert 'asyncio' not in sys.modules\nshoal.aio\n",
+    )
+    wanted = "module 'shoal' has no attribute 'nonsense'\n"
+    assert (end.code, end.output, end.errors) == (0, wanted, ""), end.errors
+
+
+def test_events_of_no_connection(connect: Connect) -> None:
+    """Asking makes none."""
+    face = connect()
+    assert face.events() == []
+    assert ", not connected>" in repr(face.client)
+    face.wait_ready()
+    assert [event.kind for event in face.events()] == ["connected", "ready"]
+    face.close()
+    assert face.events() == []
+
+
 def test_asyncio_in_trio(server: Server) -> None:
     trio = pytest.importorskip("trio")
     client = shoal.aio.Client(server.url)

@@ -18,6 +18,9 @@ Every exception is a `RedisError` and has a `fate`: what is known about the comm
 execution. docs/PYTHON.md is the manual.
 """
 
+import importlib
+from typing import TYPE_CHECKING
+
 from . import _interpreter as _interpreter  # first: it may refuse
 from . import exceptions
 from ._core import Event
@@ -26,6 +29,9 @@ from ._options import ClientOptions
 from .client import Client, Pipeline
 from .exceptions import *  # noqa: F403
 from .stats import Stats
+
+if TYPE_CHECKING:
+    from . import aio as aio
 
 __version__: str = ffi.string(lib.shoal_version()).decode()
 
@@ -37,3 +43,10 @@ __all__ = [
     "Stats",
 ]
 __all__ += exceptions.__all__
+
+
+def __getattr__(name: str) -> object:
+    """`shoal.aio` is imported by who uses it: others need no asyncio."""
+    if name == "aio":
+        return importlib.import_module("shoal.aio")
+    raise AttributeError(f"module 'shoal' has no attribute {name!r}")

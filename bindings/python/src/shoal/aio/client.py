@@ -326,8 +326,9 @@ class Client(Unique):
 
     def events(self) -> list[Event]:
         """What happened to the running loop's connection since the last call; the last
-        128 are kept."""
-        return self._find_port().core.events()
+        128 are kept. None yet, or none any more: an empty list."""
+        port = self._ports.get(running_loop())
+        return [] if port is None else port.core.events()
 
     async def close(self, drain: float = 0.0) -> None:
         """Close the connections; outstanding commands have `drain` seconds to finish,
