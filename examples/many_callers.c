@@ -40,7 +40,7 @@ int main(int argc, char **argv)
     shoal_client_t *client;
     pthread_t threads[THREADS];
     shoal_result_t *result;
-    shoal_stats_t stats;
+    shoal_stats_t stats = SHOAL_STATS_INIT;
     int started = 0, good = 0, rc;
 
     if (shoal_client_open_url(argc > 1 ? argv[1] : "redis://127.0.0.1:6379", &client) <
@@ -56,7 +56,7 @@ int main(int argc, char **argv)
         pthread_join(threads[i], &is_good);
         good += is_good != NULL;
     }
-    shoal_stats_get(client, &stats, sizeof stats);
+    shoal_stats_get(client, &stats);
     printf("%d of %d threads counted to %d\n", good, THREADS, CALLS);
     printf(
         "%llu commands in %llu writes: %.1f in each; half were answered in %llu us\n",

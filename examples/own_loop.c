@@ -40,7 +40,7 @@ int main(int argc, char **argv)
 {
     shoal_options_t *options;
     shoal_client_t *client;
-    shoal_stats_t stats;
+    shoal_stats_t stats = SHOAL_STATS_INIT;
     int rc;
 
     if (shoal_options_from_url(argc > 1 ? argv[1] : "redis://127.0.0.1:6379",
@@ -59,7 +59,7 @@ int main(int argc, char **argv)
         shoal_client_step(client, 0); /* after submitting, before waiting */
         run_until_done(client);
     }
-    shoal_stats_get(client, &stats, sizeof stats);
+    shoal_stats_get(client, &stats);
     printf("%llu commands, %llu writes, %d failures\n",
            (unsigned long long)stats.completed, (unsigned long long)stats.writes,
            failures);

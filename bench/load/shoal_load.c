@@ -109,9 +109,9 @@ void shoal_load_close_all(shoal_clients_t *clients)
 
 void shoal_load_add(shoal_client_t *client, load_counters_t *counters)
 {
-    shoal_stats_t stats;
+    shoal_stats_t stats = SHOAL_STATS_INIT;
 
-    if (!client || shoal_stats_get(client, &stats, sizeof stats) != 0)
+    if (!client || shoal_stats_get(client, &stats) != 0)
         return;
     counters->has_calls = true;
     counters->writes += stats.writes;

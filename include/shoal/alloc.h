@@ -31,7 +31,7 @@ typedef struct shoal_allocator {
  * Errors:    SHOAL_EINVAL a function is missing
  * Since:     0.1
  */
-SHOAL_EXTERN int shoal_set_allocator(const shoal_allocator_t *allocator);
+SHOAL_EXTERN int shoal_allocator_set(const shoal_allocator_t *allocator);
 
 /**
  * Allocations made by the library so far, in the whole process.

@@ -209,7 +209,7 @@ SHOAL_EXTERN void shoal_client_release(shoal_client_t *client);
  * Errors:  SHOAL_EINVAL the client belongs to this process
  * Since:   0.1
  */
-SHOAL_EXTERN int shoal_after_fork_child(shoal_client_t *client);
+SHOAL_EXTERN int shoal_client_after_fork_child(shoal_client_t *client);
 
 #ifdef __cplusplus
 }

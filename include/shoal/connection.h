@@ -43,7 +43,7 @@ typedef struct shoal_connection_info {
 /** Initial value of a shoal_connection_info_t. */
 #define SHOAL_CONNECTION_INFO_INIT                                                     \
     {                                                                                  \
-        .size = sizeof(shoal_connection_info_t)                                        \
+        sizeof(shoal_connection_info_t), 0, SHOAL_CONNECTION_IDLE, 0, 0, 0, ""         \
     }
 
 /**

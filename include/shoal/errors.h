@@ -24,6 +24,7 @@ extern "C" {
     X(EINTR, -7010, "interrupted by a signal")                                         \
     X(ENOENT, -7011, "no such outstanding command")                                    \
     X(ESYSTEM, -7012, "the operating system refused a resource")                       \
+    X(EAGAIN, -7013, "the result is not there yet")                                    \
     X(ETIMEOUT, -7020, "the deadline passed")                                          \
     X(ECANCELLED, -7021, "cancelled by the caller")                                    \
     X(ECONN, -7022, "the connection could not be made or was lost")                    \
@@ -59,7 +60,7 @@ SHOAL_EXTERN const char *shoal_strerror(int code);
  * Threads: any
  * Since:   0.1
  */
-SHOAL_EXTERN const char *shoal_err_name(int code);
+SHOAL_EXTERN const char *shoal_error_name(int code);
 
 #ifdef __cplusplus
 }

@@ -6,7 +6,7 @@
  * else while they wait, as an interpreter at its signals.
  *
  *     rc = shoal_client_call_begin(client, &command, NULL, 100000, &pending, &result);
- *     while (rc == SHOAL_EINTR)
+ *     while (rc == SHOAL_EAGAIN)
  *         rc = wants_to_stop() ? shoal_pending_give_up(pending, &result)
  *                              : shoal_pending_wait(pending, 100000, &result);
  */
@@ -29,7 +29,7 @@ typedef struct shoal_pending shoal_pending_t;
  *
  * @param wait_us     how long to wait for the result; the command's own deadline is in
  *                    `call`.  SHOAL_TIMEOUT_NEVER: until the result
- * @param ret_pending receives the call if SHOAL_EINTR is returned
+ * @param ret_pending receives the call if SHOAL_EAGAIN is returned
  * @param ret_result  receives the result if 0 is returned; give it back with
  *                    shoal_result_release()
  *
@@ -38,7 +38,7 @@ typedef struct shoal_pending shoal_pending_t;
  * Ownership: the pending call goes with its result: come back to it, on any thread but
  *            one at a time, until shoal_pending_wait() or shoal_pending_give_up()
  *            returns one.  It holds a reference to the client until then
- * Errors:    SHOAL_EINTR no result yet, *ret_pending is set; and those of
+ * Errors:    SHOAL_EAGAIN no result yet, *ret_pending is set; and those of
  *            shoal_client_call_with()
  * Since:     0.1
  */
@@ -56,7 +56,7 @@ SHOAL_EXTERN int shoal_client_call_begin(shoal_client_t *client,
  *
  * Threads: any, but not the loop thread
  * Blocks:  as wait_us says
- * Errors:  SHOAL_EINTR  no result yet
+ * Errors:  SHOAL_EAGAIN  no result yet
  *          SHOAL_EFORK  the client belongs to the parent process
  *          SHOAL_EINVAL an argument is NULL
  * Since:   0.1

@@ -11,11 +11,16 @@
 extern "C" {
 #endif
 
-/** Bucket b of a size histogram counts values v with 2^b <= v < 2^(b+1). */
+/** Bucket b of a size histogram counts values v with 2^b <= v < 2^(b+1), the last one all
+ * that are larger.  Never grows. */
 #define SHOAL_STATS_BATCH_BUCKETS 20
 
-/** Buckets of a latency histogram; see shoal_stats_bucket_us(). */
+/** Buckets of a latency histogram; see shoal_stats_bucket_us().  Never grows. */
 #define SHOAL_STATS_LATENCY_BUCKETS 128
+
+/** Room in shoal_stats_t for the reasons and stages of this version and of later ones. */
+#define SHOAL_STATS_REASONS_ROOM 16
+#define SHOAL_STATS_STAGES_ROOM 6
 
 /** Why a flush happened. */
 typedef enum shoal_flush_reason {
@@ -41,8 +46,12 @@ typedef enum shoal_stage {
     SHOAL_STAGES = 4
 } shoal_stage_t;
 
-/** Counters since the client was opened; those with "now" are momentary. */
+/**
+ * Counters since the client was opened; those with "now" are momentary.  Begin with
+ * SHOAL_STATS_INIT.  Newer versions append fields and never move one.
+ */
 typedef struct shoal_stats {
+    size_t size;              /**< sizeof(shoal_stats_t) */
     uint64_t commands;        /**< accepted */
     uint64_t completed;       /**< results delivered, whatever they are */
     uint64_t refused;         /**< submissions that returned an error */
@@ -72,7 +81,7 @@ typedef struct shoal_stats {
     uint64_t inflight_now;   /**< commands written and unanswered */
     uint64_t bytes_now;      /**< encoded bytes of all outstanding commands */
     uint64_t batch_histogram[SHOAL_STATS_BATCH_BUCKETS]; /**< commands per flush */
-    uint64_t flush_reasons[SHOAL_FLUSH_REASONS];
+    uint64_t flush_reasons[SHOAL_STATS_REASONS_ROOM];    /**< flushes, by reason */
     uint64_t holds;       /**< times the flush policy, when asked, held back what
                                      was queued: once or more for each batch */
     uint64_t probes;      /**< holds of `auto` to find out whether more would come */
@@ -83,7 +92,8 @@ typedef struct shoal_stats {
     uint64_t gap_ns_now;  /**< mean time between commands; 0: not known */
     uint64_t rtt_us_now;  /**< mean time from a write to its first reply */
     uint64_t late_us_now; /**< how late a wake-up comes */
-    uint64_t latency[SHOAL_STAGES][SHOAL_STATS_LATENCY_BUCKETS];
+    uint64_t latency[SHOAL_STATS_STAGES_ROOM]
+                    [SHOAL_STATS_LATENCY_BUCKETS]; /**< commands, by stage */
     uint64_t fences;         /**< ECHOs of our own, to stay in step with the server */
     uint64_t fences_unclear; /**< answered with an error that proves nothing, as BUSY */
     uint64_t settled;   /**< connections before which all former ones had ended, for
@@ -91,22 +101,36 @@ typedef struct shoal_stats {
     uint64_t unsettled; /**< connections of which that is not known */
 } shoal_stats_t;
 
+/** Nothing counted: `shoal_stats_t stats = SHOAL_STATS_INIT;`. */
+#ifdef __cplusplus
+#define SHOAL_STATS_INIT                                                               \
+    [] {                                                                               \
+        shoal_stats_t init{};                                                          \
+        init.size = sizeof init;                                                       \
+        return init;                                                                   \
+    }()
+#else
+#define SHOAL_STATS_INIT                                                               \
+    {                                                                                  \
+        .size = sizeof(shoal_stats_t)                                                  \
+    }
+#endif
+
 /**
  * Take a snapshot.
  *
- * @param ret_stats   receives it
- * @param stats_bytes sizeof(shoal_stats_t) of the caller; fields that one side does
- *                    not know are left out or zero
+ * @param ret_stats   its size is read, and says what the caller knows; then it receives
+ *                    the figures.  Fields that one side does not know are left out or
+ *                    zero; after a failure all are zero, but the size
  *
  * Threads: any
  * Blocks:  never; values of one loop turn may be split between two snapshots
- * Errors:  SHOAL_EINVAL  ret_stats is NULL
+ * Errors:  SHOAL_EINVAL  client or ret_stats is NULL, or its size was never set
  *          SHOAL_ECLOSED the client is closed, and each command has its result
  *          SHOAL_EFORK   the client belongs to the parent process
  * Since:   0.1
  */
-SHOAL_EXTERN int shoal_stats_get(shoal_client_t *client, shoal_stats_t *ret_stats,
-                                 size_t stats_bytes);
+SHOAL_EXTERN int shoal_stats_get(shoal_client_t *client, shoal_stats_t *ret_stats);
 
 /**
  * The same for one connection of the client.  Fields that are the client's as a whole
@@ -114,20 +138,18 @@ SHOAL_EXTERN int shoal_stats_get(shoal_client_t *client, shoal_stats_t *ret_stat
  * latency.
  *
  * @param connection  number of the connection, from 1; shoal_event_connection() tells it
- * @param ret_stats   receives the figures; untouched on failure
- * @param stats_bytes sizeof(shoal_stats_t) of the caller, as for shoal_stats_get()
+ * @param ret_stats   as for shoal_stats_get()
  *
  * Threads: any
  * Blocks:  never
- * Errors:  SHOAL_EINVAL  ret_stats is NULL
+ * Errors:  SHOAL_EINVAL  client or ret_stats is NULL, or its size was never set
  *          SHOAL_ENOENT  the client has no such connection
  *          SHOAL_ECLOSED the client is closed, and each command has its result
  *          SHOAL_EFORK   the client belongs to the parent process
  * Since:   0.1
  */
 SHOAL_EXTERN int shoal_stats_get_connection(shoal_client_t *client, uint64_t connection,
-                                            shoal_stats_t *ret_stats,
-                                            size_t stats_bytes);
+                                            shoal_stats_t *ret_stats);
 
 /**
  * The smallest latency, in microseconds, that falls into a bucket of the latency

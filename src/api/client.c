@@ -127,7 +127,7 @@ void shoal_client_release(shoal_client_t *client)
         shoal__client_release(client);
 }
 
-int shoal_after_fork_child(shoal_client_t *client)
+int shoal_client_after_fork_child(shoal_client_t *client)
 {
     if (!shoal__client_is_foreign(client))
         return SHOAL_EINVAL;

@@ -16,7 +16,7 @@ const char *shoal_strerror(int code)
     }
 }
 
-const char *shoal_err_name(int code)
+const char *shoal_error_name(int code)
 {
     switch (code) {
     case 0:

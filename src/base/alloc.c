@@ -15,7 +15,7 @@ static shoal_allocator_t allocator = {malloc, calloc, realloc, free};
 static _Atomic uint64_t allocations;
 static _Atomic size_t allowed_left = NEVER;
 
-int shoal_set_allocator(const shoal_allocator_t *hook)
+int shoal_allocator_set(const shoal_allocator_t *hook)
 {
     if (!hook) {
         allocator = (shoal_allocator_t){malloc, calloc, realloc, free};

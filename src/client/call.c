@@ -61,7 +61,7 @@ static int wait_for_result(shoal_pending_t *pending, uint64_t until_us,
 {
     if (!shoal__parker_park(&pending->waiter.parker, &pending->client->waiters.parking,
                             pending->ticket, until_us))
-        return SHOAL_EINTR;
+        return SHOAL_EAGAIN;
     take_result(pending, ret_result);
     return 0;
 }

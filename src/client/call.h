@@ -7,13 +7,13 @@
 #include <shoal/pending.h>
 #include <stdint.h>
 
-/* Submit, and wait until until_us.  0 and a result; SHOAL_EINTR and a pending call; or why
+/* Submit, and wait until until_us.  0 and a result; SHOAL_EAGAIN and a pending call; or why
  * the command was refused. */
 int shoal__call_begin(shoal_client_t *client, const shoal_command_t *command,
                       const shoal_call_t *call, uint64_t until_us,
                       shoal_pending_t **ret_pending, shoal_result_t **ret_result);
 
-/* Wait on, until until_us.  0 or SHOAL_EINTR. */
+/* Wait on, until until_us.  0 or SHOAL_EAGAIN. */
 int shoal__call_wait(shoal_pending_t *pending, uint64_t until_us,
                      shoal_result_t **ret_result);
 /* Cancel the command, and wait for its result, which says what became of it. */

@@ -203,10 +203,10 @@ static void idle(trial_t *trial)
 
 static void statistics(trial_t *trial)
 {
-    shoal_stats_t stats = {0};
+    shoal_stats_t stats = SHOAL_STATS_INIT;
 
     trial_submit(trial, "INCR", NULL);
-    assert_int_equal(shoal_stats_get(trial->scene->client, &stats, sizeof stats), 0);
+    assert_int_equal(shoal_stats_get(trial->scene->client, &stats), 0);
     trial_settle(trial);
 }
 

@@ -146,9 +146,9 @@ static void call_for_a_string(trial_t *trial)
 
 static uint64_t drives(const trial_t *trial)
 {
-    shoal_stats_t stats = {0};
+    shoal_stats_t stats = SHOAL_STATS_INIT;
 
-    assert_int_equal(shoal_stats_get(trial->scene->client, &stats, sizeof stats), 0);
+    assert_int_equal(shoal_stats_get(trial->scene->client, &stats), 0);
     return stats.direct_calls;
 }
 
@@ -259,7 +259,8 @@ static void forked(trial_t *trial)
         const char *const argv[] = {"INCR", "child"};
         int rc =
             shoal_client_submit(trial->scene->client, 2, argv, NULL, NULL, NULL, NULL);
-        _exit(rc == SHOAL_EFORK && shoal_after_fork_child(trial->scene->client) == 0
+        _exit(rc == SHOAL_EFORK &&
+                      shoal_client_after_fork_child(trial->scene->client) == 0
                   ? 0
                   : 1);
     }

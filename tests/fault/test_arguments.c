@@ -122,7 +122,6 @@ static void test_out_parameters_are_needed(void **state)
     scene_t *scene = *state;
     const char *const ping[] = {"PING"};
     const shoal_command_t command = {1, ping, NULL};
-    shoal_stats_t stats;
     uv_loop_t loop;
 
     scene_open_ready(scene);
@@ -140,7 +139,7 @@ static void test_out_parameters_are_needed(void **state)
                      SHOAL_EINVAL);
     assert_int_equal(shoal_client_call_with(scene->client, &command, NULL, NULL),
                      SHOAL_EINVAL);
-    assert_int_equal(shoal_stats_get(scene->client, NULL, sizeof stats), SHOAL_EINVAL);
+    assert_int_equal(shoal_stats_get(scene->client, NULL), SHOAL_EINVAL);
     shoal_result_release(NULL);
     assert_int_equal(fake_server_received(scene->server, 0, "PING", NULL), 0);
 }
@@ -240,7 +239,6 @@ static void test_every_fate_has_a_name(void **state)
     assert_string_equal(shoal_fate_name(SHOAL_FATE_UNKNOWN), "unknown");
     assert_string_equal(shoal_fate_name(SHOAL_FATE_REPLY_LOST), "reply lost");
     assert_string_equal(shoal_fate_name((shoal_fate_t)99), "?");
-    assert_string_equal(shoal_version(), SHOAL_VERSION_STRING);
 }
 
 int main(void)

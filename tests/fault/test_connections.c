@@ -150,7 +150,9 @@ static void test_a_held_event_keeps_its_words(void **state)
 
 static int read_share(scene_t *scene, uint64_t connection, shoal_stats_t *stats)
 {
-    return shoal_stats_get_connection(scene->client, connection, stats, sizeof *stats);
+    if (stats)
+        stats->size = sizeof *stats;
+    return shoal_stats_get_connection(scene->client, connection, stats);
 }
 
 /* What is counted for the client as a whole, and for no connection. */
@@ -219,14 +221,14 @@ static void test_connections_that_are_not_there(void **state)
 {
     static const uint64_t numbers[] = {0, 2, UINT64_MAX};
     scene_t *scene = *state;
-    shoal_stats_t share, before;
+    const shoal_stats_t nothing = SHOAL_STATS_INIT;
+    shoal_stats_t share;
 
     scene_open_ready(scene);
-    memset(&share, 0x5a, sizeof share);
-    memcpy(&before, &share, sizeof share);
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        memset(&share, 0x5a, sizeof share);
         assert_int_equal(read_share(scene, numbers[i], &share), SHOAL_ENOENT);
-        assert_memory_equal(&share, &before, sizeof share);
+        assert_memory_equal(&share, &nothing, sizeof share);
     }
     assert_int_equal(read_share(scene, 1, NULL), SHOAL_EINVAL);
     assert_int_equal(read_share(scene, 2, NULL), SHOAL_EINVAL);
@@ -235,12 +237,12 @@ static void test_connections_that_are_not_there(void **state)
 /* A caller of another version knows fewer fields, or more. */
 static void test_callers_of_other_versions(void **state)
 {
-    static const char untouched[sizeof(shoal_stats_t)];
+    static const size_t no_sizes[] = {0, offsetof(shoal_stats_t, commands), 65537,
+                                      SIZE_MAX};
     struct {
         shoal_stats_t known;
         uint64_t later[4];
-    } stats;
-    char *bytes = (char *)&stats;
+    } stats, before;
     const size_t fewer = offsetof(shoal_stats_t, replies);
     scene_t *scene = *state;
 
@@ -248,19 +250,31 @@ static void test_callers_of_other_versions(void **state)
     scene_check_works(scene);
     WAIT_FOR(scene_idle_stats(scene).completed == 1);
 
-    memset(&stats, 0, sizeof stats);
-    assert_int_equal(shoal_stats_get_connection(scene->client, 1, &stats.known, fewer),
-                     0);
-    assert_int_equal(stats.known.completed, 1);
-    assert_memory_equal(bytes + fewer, untouched, sizeof stats.known - fewer);
-
     memset(&stats, 0x5a, sizeof stats);
-    assert_int_equal(
-        shoal_stats_get_connection(scene->client, 1, &stats.known, sizeof stats), 0);
+    memcpy(&before, &stats, sizeof stats);
+    stats.known.size = fewer;
+    assert_int_equal(shoal_stats_get_connection(scene->client, 1, &stats.known), 0);
+    assert_int_equal(stats.known.size, fewer);
+    assert_int_equal(stats.known.completed, 1);
+    assert_memory_equal((char *)&stats + fewer, (char *)&before + fewer,
+                        sizeof stats - fewer);
+
+    stats.known.size = sizeof stats;
+    assert_int_equal(shoal_stats_get_connection(scene->client, 1, &stats.known), 0);
+    assert_int_equal(stats.known.size, sizeof stats);
     assert_int_equal(stats.known.commands, 0);
     assert_int_equal(stats.known.connects, 1);
     for (size_t i = 0; i < sizeof stats.later / sizeof *stats.later; i++)
         assert_int_equal(stats.later[i], 0);
+
+    for (size_t i = 0; i < sizeof no_sizes / sizeof *no_sizes; i++) {
+        stats.known.size = no_sizes[i];
+        memcpy(&before, &stats, sizeof stats);
+        assert_int_equal(shoal_stats_get(scene->client, &stats.known), SHOAL_EINVAL);
+        assert_int_equal(shoal_stats_get_connection(scene->client, 1, &stats.known),
+                         SHOAL_EINVAL);
+        assert_memory_equal(&stats, &before, sizeof stats);
+    }
 }
 
 /* ---- readiness ---- */

@@ -326,7 +326,7 @@ static int run_child(scene_t *scene)
 
     if (shoal_client_call(scene->client, 2, argv, NULL, &result) != SHOAL_EFORK)
         return 1;
-    return shoal_after_fork_child(scene->client) == 0 ? 0 : 2;
+    return shoal_client_after_fork_child(scene->client) == 0 ? 0 : 2;
 }
 
 static void test_fork_in_a_direct_call(void **state)

@@ -358,7 +358,7 @@ static void test_refused_commands(void **state)
         int rc = try_submit(scene, command, &call, &outcomes[i]);
         if (rc != c->rc)
             fail_msg("%s %s: %s", c->words[0], c->words[1] ? c->words[1] : "",
-                     shoal_err_name(rc));
+                     shoal_error_name(rc));
         if (rc == 0)
             scene_check(&outcomes[i], 0, SHOAL_FATE_REPLIED);
         refused += rc != 0;

@@ -223,7 +223,7 @@ static void check_cell(scene_t *scene, progress_t progress, ending_t ending)
     if (subject->calls != 1 || subject->status != verdict->status ||
         subject->fate != verdict->fate)
         fail_msg("%s, %s: want %s, %s; got: %s", progress_names[progress],
-                 ending_names[ending], shoal_err_name(verdict->status),
+                 ending_names[ending], shoal_error_name(verdict->status),
                  shoal_fate_name(verdict->fate), outcome_describe(subject));
     if (verdict->status < 0)
         assert_int_equal(subject->attempts, progress >= WRITTEN);

@@ -31,7 +31,7 @@ static shoal_pending_t *begin_held(scene_t *scene, const shoal_call_t *call)
     hold_echo(scene);
     assert_int_equal(shoal_client_call_begin(scene->client, &command, call, SLICE_US,
                                              &pending, &result),
-                     SHOAL_EINTR);
+                     SHOAL_EAGAIN);
     assert_true(waiting_now_us() - since_us >= SLICE_US);
     assert_non_null(pending);
     assert_null(result);
@@ -52,7 +52,7 @@ static void come_back(scene_t *scene, shoal_pending_t *pending)
     shoal_result_t *result = NULL;
     outcome_t outcome;
 
-    assert_int_equal(shoal_pending_wait(pending, SLICE_US, &result), SHOAL_EINTR);
+    assert_int_equal(shoal_pending_wait(pending, SLICE_US, &result), SHOAL_EAGAIN);
     assert_null(result);
     fake_server_release(scene->server);
     assert_int_equal(shoal_pending_wait(pending, SHOAL_TIMEOUT_NEVER, &result), 0);
@@ -139,7 +139,7 @@ static void test_a_deadline_between_two_waits(void **state)
     shoal_pending_t *pending = begin_held(scene, &call);
     do
         rc = shoal_pending_wait(pending, SLICE_US, &result);
-    while (rc == SHOAL_EINTR);
+    while (rc == SHOAL_EAGAIN);
     assert_int_equal(rc, 0);
     assert_int_equal(finish(result).status, SHOAL_ETIMEOUT);
     fake_server_release(scene->server);
@@ -185,7 +185,7 @@ static void test_a_signal(void **state)
                                      &result);
     setitimer(ITIMER_REAL, &never, NULL);
     sigaction(SIGALRM, &former, NULL);
-    assert_int_equal(rc, SHOAL_EINTR);
+    assert_int_equal(rc, SHOAL_EAGAIN);
     fake_server_release(scene->server);
     assert_int_equal(shoal_pending_wait(pending, SHOAL_TIMEOUT_NEVER, &result), 0);
     assert_string_equal(finish(result).text, "held");

@@ -23,7 +23,7 @@ static int check_calls_in_child(shoal_client_t *client,
     shoal_command_t command = {2, argv, NULL};
     shoal_call_t patient = {.size = sizeof patient, .flags = SHOAL_CALL_WAIT_FOR_ROOM};
     shoal_result_t *result = NULL;
-    shoal_stats_t stats;
+    shoal_stats_t stats = SHOAL_STATS_INIT;
     int number = 0;
 
 #define EXPECT(call, code)                                                             \
@@ -38,14 +38,14 @@ static int check_calls_in_child(shoal_client_t *client,
     EXPECT(shoal_client_call(client, 2, argv, NULL, &result), SHOAL_EFORK);
     EXPECT(shoal_client_cancel(client, 1), SHOAL_EFORK);
     EXPECT(shoal_client_wait_ready(client, 1000), SHOAL_EFORK);
-    EXPECT(shoal_stats_get(client, &stats, sizeof stats), SHOAL_EFORK);
+    EXPECT(shoal_stats_get(client, &stats), SHOAL_EFORK);
     EXPECT(shoal_client_close(client, 0, NULL, NULL), SHOAL_EFORK);
     EXPECT(shoal_client_close_and_wait(client, 0), SHOAL_EFORK);
     if (completions)
         EXPECT(
             shoal_completions_submit(completions, client, &command, 1, NULL, 0, NULL),
             SHOAL_EFORK);
-    EXPECT(shoal_after_fork_child(client), 0);
+    EXPECT(shoal_client_after_fork_child(client), 0);
 #undef EXPECT
     return 0;
 }
@@ -67,7 +67,7 @@ static void test_child_of_a_quiet_client(void **state)
     assert_int_equal(shoal_completions_new(0, &completions), 0);
     size_t before = process_sockets();
     scene_open_ready(scene);
-    assert_int_equal(shoal_after_fork_child(scene->client), SHOAL_EINVAL);
+    assert_int_equal(shoal_client_after_fork_child(scene->client), SHOAL_EINVAL);
     pid_t child = fork();
     assert_true(child >= 0);
     if (child == 0) {
@@ -165,7 +165,7 @@ static void test_the_child_may_open_its_own(void **state)
         shoal_client_t *client = NULL;
         shoal_result_t *result = NULL;
         alarm(20);
-        if (shoal_after_fork_child(scene->client) != 0)
+        if (shoal_client_after_fork_child(scene->client) != 0)
             _exit(1);
         if (shoal_client_open(scene->options, &client) != 0)
             _exit(2);

@@ -44,7 +44,7 @@ static void check_member(const unit_t *unit, size_t index, int status,
 {
     const outcome_t *outcome = &unit->outcomes[index];
     if (outcome->status != status || outcome->fate != fate)
-        fail_msg("member %zu: want %s, %s; got: %s", index, shoal_err_name(status),
+        fail_msg("member %zu: want %s, %s; got: %s", index, shoal_error_name(status),
                  shoal_fate_name(fate), outcome_describe(outcome));
 }
 
@@ -156,7 +156,7 @@ static void test_malformed_units_are_refused(void **state)
         int rc = shoal_client_submit_many(scene->client, commands, count, &call, NULL,
                                           NULL, NULL);
         if (rc != SHOAL_EREFUSED)
-            fail_msg("unit %zu: %s", i, shoal_err_name(rc));
+            fail_msg("unit %zu: %s", i, shoal_error_name(rc));
     }
     scene_check_works(scene);
     assert_int_equal(fake_server_received(scene->server, 0, "MULTI", NULL), 0);

@@ -65,11 +65,11 @@ void memory_meter_on(void)
                                     meter_free};
 
     memory_meter = (memory_meter_t){0};
-    FUZZ_CHECK(shoal_set_allocator(&hook) == 0, "the hook is refused");
+    FUZZ_CHECK(shoal_allocator_set(&hook) == 0, "the hook is refused");
 }
 
 void memory_meter_off(void)
 {
     FUZZ_CHECK(memory_meter.live_bytes == 0, "%zu bytes leak", memory_meter.live_bytes);
-    FUZZ_CHECK(shoal_set_allocator(NULL) == 0, "the hook stays");
+    FUZZ_CHECK(shoal_allocator_set(NULL) == 0, "the hook stays");
 }

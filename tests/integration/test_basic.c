@@ -16,7 +16,7 @@ static const shoal_reply_t *take(int rc)
 {
     assert_int_equal(rc, 0);
     if (shoal_result_status(held) != 0)
-        fail_msg("%s: %s", shoal_err_name(shoal_result_status(held)),
+        fail_msg("%s: %s", shoal_error_name(shoal_result_status(held)),
                  shoal_result_detail(held));
     return shoal_result_reply(held);
 }

@@ -20,14 +20,14 @@ static int use(const matrix_mode_t *mode, shoal_client_t *client)
     const shoal_call_t patient = {.size = sizeof patient,
                                   .flags = SHOAL_CALL_WAIT_FOR_ROOM};
     shoal_result_t *result = NULL;
-    shoal_stats_t stats;
+    shoal_stats_t stats = SHOAL_STATS_INIT;
     const int codes[] = {
         shoal_client_submit(client, 3, argv, NULL, NULL, NULL, NULL),
         shoal_client_submit_many(client, &command, 1, &patient, NULL, NULL, NULL),
         shoal_client_call(client, 3, argv, NULL, &result),
         shoal_client_cancel(client, 1),
         shoal_client_wait_ready(client, 1000),
-        shoal_stats_get(client, &stats, sizeof stats),
+        shoal_stats_get(client, &stats),
         shoal_client_close(client, 0, NULL, NULL),
         shoal_client_close_and_wait(client, 0),
         mode->caller == MATRIX_BY_STEPPING ? shoal_client_step(client, 0) : SHOAL_EFORK,
@@ -36,7 +36,7 @@ static int use(const matrix_mode_t *mode, shoal_client_t *client)
     for (size_t i = 0; i < sizeof codes / sizeof *codes; i++)
         if (codes[i] != SHOAL_EFORK)
             return (int)i + 1;
-    return shoal_after_fork_child(client) == 0 ? 0 : 100;
+    return shoal_client_after_fork_child(client) == 0 ? 0 : 100;
 }
 
 /* The child: 0 uses the client, 1 leaves at once, 2 becomes another program. */

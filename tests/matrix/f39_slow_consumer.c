@@ -92,8 +92,8 @@ static void live_on(void *data)
         fill(meanwhile);
     for (int i = 0; i < NEIGHBOUR_CALLS; i++)
         meanwhile->calls += calls_back(meanwhile->neighbour);
-    (void)shoal_stats_get(meanwhile->sleeper, &meanwhile->stats,
-                          sizeof meanwhile->stats);
+    meanwhile->stats.size = sizeof meanwhile->stats;
+    (void)shoal_stats_get(meanwhile->sleeper, &meanwhile->stats);
     meanwhile->was_asleep = !meanwhile->nap->is_over;
     meanwhile->nap->may_end = true;
 }

@@ -270,9 +270,9 @@ void matrix_end(matrix_t *m)
 
 shoal_stats_t matrix_stats(const matrix_t *m)
 {
-    shoal_stats_t stats = {0};
+    shoal_stats_t stats = SHOAL_STATS_INIT;
 
-    assert_int_equal(shoal_stats_get(m->client, &stats, sizeof stats), 0);
+    assert_int_equal(shoal_stats_get(m->client, &stats), 0);
     return stats;
 }
 

@@ -22,8 +22,8 @@ const char *matrix_describe(const matrix_command_t *c)
              "%s %" PRIu64 " (flags %x) in %s: %s, rc %s, status %s, fate %s, attempts "
              "%u, %s%s%s integer %" PRId64 ", executed %u, '%s'",
              kinds[c->spec.kind], c->seq, c->spec.flags, c->rig->mode->name,
-             c->is_done ? "done" : "not done", shoal_err_name(c->rc),
-             shoal_err_name(c->status), shoal_fate_name(c->fate), c->attempts,
+             c->is_done ? "done" : "not done", shoal_error_name(c->rc),
+             shoal_error_name(c->status), shoal_fate_name(c->fate), c->attempts,
              c->has_reply ? "reply," : "", c->is_error ? " error " : "", c->error,
              c->integer, c->executed, c->detail);
     return text;
@@ -163,7 +163,7 @@ void matrix_expect(matrix_t *m, const matrix_command_t *command, int status,
 {
     matrix_await(m, command);
     if (command->rc != 0 || command->status != status || command->fate != fate)
-        fail_msg("want %s, %s: %s", shoal_err_name(status), shoal_fate_name(fate),
+        fail_msg("want %s, %s: %s", shoal_error_name(status), shoal_fate_name(fate),
                  matrix_describe(command));
 }
 

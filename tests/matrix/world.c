@@ -73,7 +73,7 @@ void matrix_world_start(void)
     static const shoal_allocator_t counted = {counted_malloc, counted_calloc,
                                               counted_realloc, counted_free};
 
-    if (shoal_set_allocator(&counted) != 0)
+    if (shoal_allocator_set(&counted) != 0)
         abort();
     warm_up();
 }

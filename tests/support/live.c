@@ -62,7 +62,7 @@ size_t live_scaled(size_t count)
 
 shoal_stats_t live_stats(shoal_client_t *client)
 {
-    shoal_stats_t stats = {0};
-    assert_int_equal(shoal_stats_get(client, &stats, sizeof stats), 0);
+    shoal_stats_t stats = SHOAL_STATS_INIT;
+    assert_int_equal(shoal_stats_get(client, &stats), 0);
     return stats;
 }

@@ -88,7 +88,7 @@ const char *outcome_describe(const outcome_t *outcome)
 {
     static char text[448];
     snprintf(text, sizeof text, "calls %u, status %s, fate %s, attempts %u, '%s' '%s'",
-             outcome->calls, shoal_err_name(outcome->status),
+             outcome->calls, shoal_error_name(outcome->status),
              shoal_fate_name(outcome->fate), outcome->attempts, outcome->text,
              outcome->detail);
     return text;

@@ -139,14 +139,14 @@ scene_events_t scene_events(scene_t *scene)
 
 shoal_stats_t scene_stats(const scene_t *scene)
 {
-    shoal_stats_t stats = {0};
-    assert_int_equal(shoal_stats_get(scene->client, &stats, sizeof stats), 0);
+    shoal_stats_t stats = SHOAL_STATS_INIT;
+    assert_int_equal(shoal_stats_get(scene->client, &stats), 0);
     return stats;
 }
 
 shoal_stats_t scene_idle_stats(const scene_t *scene)
 {
-    shoal_stats_t stats;
+    shoal_stats_t stats = SHOAL_STATS_INIT;
 
     WAIT_FOR((stats = scene_stats(scene),
               stats.queued_now + stats.inflight_now + stats.bytes_now == 0));
@@ -178,7 +178,7 @@ uint64_t scene_submit(scene_t *scene, shoal_command_t command, const shoal_call_
     int rc = shoal_client_submit_many(scene->client, &command, 1, call, outcome_cb,
                                       outcome, &ticket);
     if (rc != 0)
-        fail_msg("submit %s: %s", command.argv[0], shoal_err_name(rc));
+        fail_msg("submit %s: %s", command.argv[0], shoal_error_name(rc));
     return ticket;
 }
 
@@ -205,7 +205,7 @@ void scene_call_many(scene_t *scene, const shoal_command_t *commands, size_t cou
     int rc = shoal_client_submit_many(scene->client, commands, count, call,
                                       outcome_series_cb, series, NULL);
     if (rc != 0)
-        fail_msg("submit_many of %zu: %s", count, shoal_err_name(rc));
+        fail_msg("submit_many of %zu: %s", count, shoal_error_name(rc));
     WAIT_FOR(outcome_series_count(series) == count);
 }
 
@@ -213,8 +213,8 @@ void scene_check(const outcome_t *outcome, int status, shoal_fate_t fate)
 {
     scene_await(outcome);
     if (outcome->calls != 1 || outcome->status != status || outcome->fate != fate)
-        fail_msg("want %s, %s; got: %s", shoal_err_name(status), shoal_fate_name(fate),
-                 outcome_describe(outcome));
+        fail_msg("want %s, %s; got: %s", shoal_error_name(status),
+                 shoal_fate_name(fate), outcome_describe(outcome));
     assert_true(outcome->has_reply == (status == 0));
 }
 

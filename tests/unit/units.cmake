@@ -50,6 +50,7 @@ shoal_unit_test(client/plan ALSO core/refusal resp/command_info resp/encoder res
   base/alloc)
 shoal_unit_test(client/stats_sum)
 shoal_unit_test(api/stats_math)
+shoal_unit_test(api/version)
 shoal_unit_test(core/greeting/hello_doubt)
 shoal_unit_test(core/pipe/inbound)
 shoal_unit_test(core/pipe/request_ring ALSO base/alloc base/random)

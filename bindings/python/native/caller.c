@@ -105,7 +105,7 @@ int64_t shoalpy_caller_call(shoalpy_caller_t *caller, shoalpy_core_t *core,
              : SHOAL_EINVAL;
     if (rc == 0)
         return take_result(caller, result);
-    if (rc != SHOAL_EINTR)
+    if (rc != SHOAL_EAGAIN)
         end(caller);
     return rc;
 }
@@ -173,7 +173,7 @@ static int64_t wait_for_many(shoalpy_caller_t *caller, uint64_t wait_us)
     is_done = collection->is_done;
     pthread_mutex_unlock(&collection->lock);
     if (!is_done)
-        return SHOAL_EINTR;
+        return SHOAL_EAGAIN;
 
     free_collection(collection);
     caller->collection = NULL;
@@ -250,6 +250,6 @@ int64_t shoalpy_caller_give_up(shoalpy_caller_t *caller)
         (void)shoal_client_cancel(caller->core->client, caller->first + i);
     do
         outcome = wait_for_many(caller, SLICE_US);
-    while (outcome == SHOAL_EINTR);
+    while (outcome == SHOAL_EAGAIN);
     return outcome;
 }

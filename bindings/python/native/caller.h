@@ -7,7 +7,7 @@
  * that the interpreter can look at its signals.
  *
  * A call returns
- *   below 0      SHOAL_EINTR: no result yet, come back with shoalpy_caller_resume() or
+ *   below 0      SHOAL_EAGAIN: no result yet, come back with shoalpy_caller_resume() or
  *                shoalpy_caller_give_up(); else refused, there is none
  *   otherwise    the kind of the result (shoalpy_kind) and 8 times the bytes of its
  *                stream, which stands at `data` until the next call

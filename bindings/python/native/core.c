@@ -138,7 +138,7 @@ void shoalpy_core_refuse(shoalpy_core_t *core)
  * submit another one. */
 static bool is_idle(shoalpy_core_t *core)
 {
-    shoal_stats_t stats;
+    shoal_stats_t stats = SHOAL_STATS_INIT;
 
     if (atomic_load(&core->users) > 0)
         return false;
@@ -204,19 +204,20 @@ int shoalpy_core_wait_ready(shoalpy_core_t *core, uint64_t wait_us)
 
 int shoalpy_core_stats(shoalpy_core_t *core, shoal_stats_t *ret_stats)
 {
-    return shoal_stats_get(core->client, ret_stats, sizeof *ret_stats);
+    ret_stats->size = sizeof *ret_stats;
+    return shoal_stats_get(core->client, ret_stats);
 }
 
 int shoalpy_core_connection_stats(shoalpy_core_t *core, uint64_t connection,
                                   shoal_stats_t *ret_stats)
 {
-    return shoal_stats_get_connection(core->client, connection, ret_stats,
-                                      sizeof *ret_stats);
+    ret_stats->size = sizeof *ret_stats;
+    return shoal_stats_get_connection(core->client, connection, ret_stats);
 }
 
 void shoalpy_core_forget(shoalpy_core_t *core)
 {
     /* Its locks may be held by threads that are not here: nothing else is touched. */
     if (!core->is_gone)
-        shoal_after_fork_child(core->client);
+        shoal_client_after_fork_child(core->client);
 }

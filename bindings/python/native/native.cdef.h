@@ -30,9 +30,10 @@ int shoal_options_set_settle(shoal_options_t *options, bool is_settling);
 
 const char *shoal_version(void);
 const char *shoal_strerror(int code);
-const char *shoal_err_name(int code);
+const char *shoal_error_name(int code);
 
 typedef struct shoal_stats {
+    size_t size;
     uint64_t commands;
     uint64_t completed;
     uint64_t refused;
@@ -61,7 +62,7 @@ typedef struct shoal_stats {
     uint64_t inflight_now;
     uint64_t bytes_now;
     uint64_t batch_histogram[20];
-    uint64_t flush_reasons[9];
+    uint64_t flush_reasons[16];
     uint64_t holds;
     uint64_t probes;
     uint64_t trials;
@@ -70,7 +71,7 @@ typedef struct shoal_stats {
     uint64_t gap_ns_now;
     uint64_t rtt_us_now;
     uint64_t late_us_now;
-    uint64_t latency[4][128];
+    uint64_t latency[6][128];
     uint64_t fences;
     uint64_t fences_unclear;
     uint64_t settled;
@@ -84,7 +85,7 @@ const char *shoal_flush_reason_name(shoal_flush_reason_t reason);
 
 enum shoal_call_flag { SHOAL_CALL_IDEMPOTENT, SHOAL_CALL_ONCE, SHOAL_CALL_URGENT, SHOAL_CALL_WAIT_FOR_ROOM, SHOAL_CALL_MAY_BLOCK, SHOAL_CALL_CONTIGUOUS, ... };
 enum shoal_error {
-    SHOAL_EINVAL, SHOAL_ENOMEM, SHOAL_EFULL, SHOAL_ETOOBIG, SHOAL_ECLOSED, SHOAL_EREFUSED, SHOAL_EFORK, SHOAL_ELOOP, SHOAL_EURL, SHOAL_EINTR, SHOAL_ENOENT, SHOAL_ESYSTEM, SHOAL_ETIMEOUT, SHOAL_ECANCELLED, SHOAL_ECONN, SHOAL_EDESYNC, SHOAL_EAUTH, SHOAL_ESHUTDOWN, ...
+    SHOAL_EINVAL, SHOAL_ENOMEM, SHOAL_EFULL, SHOAL_ETOOBIG, SHOAL_ECLOSED, SHOAL_EREFUSED, SHOAL_EFORK, SHOAL_ELOOP, SHOAL_EURL, SHOAL_EINTR, SHOAL_EAGAIN, SHOAL_ENOENT, SHOAL_ESYSTEM, SHOAL_ETIMEOUT, SHOAL_ECANCELLED, SHOAL_ECONN, SHOAL_EDESYNC, SHOAL_EAUTH, SHOAL_ESHUTDOWN, ...
 };
 enum shoalpy_reply_flag { SHOALPY_AS_TEXT, SHOALPY_CLASSIC, ... };
 enum shoalpy_kind { SHOALPY_PLAIN, SHOALPY_HELP, SHOALPY_ERROR, SHOALPY_FAILURE, ... };

@@ -93,7 +93,7 @@ void failing_memory_install(void)
                                 count_free};
 
     (void)hiredisSetAllocators(&theirs);
-    if (shoal_set_allocator(&ours) != 0 ||
+    if (shoal_allocator_set(&ours) != 0 ||
         uv_replace_allocator(count_malloc, count_realloc, count_calloc, count_free) !=
             0) {
         fprintf(stderr, "no allocator can be set\n");

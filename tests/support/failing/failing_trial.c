@@ -69,7 +69,7 @@ void trial_open_ready(trial_t *trial, bool is_stepped)
 
     for (unsigned i = 0; (rc = trial_open(trial, is_stepped)) != 0; i++) {
         if (i == OPENINGS_MAX || (rc != SHOAL_ENOMEM && rc != SHOAL_ESYSTEM))
-            fail_msg("open: %s", shoal_err_name(rc));
+            fail_msg("open: %s", shoal_error_name(rc));
     }
     TRIAL_WAIT(trial, trial->ready > 0);
 }
@@ -273,7 +273,7 @@ static void check_command(const trial_t *trial, const trial_command_t *command)
     if (!is_truth(command, received, executed))
         fail_msg("%s %s, submitted with %s: came %zu times, executed %zu times; %s",
                  command->name, command->key,
-                 command->rc ? shoal_err_name(command->rc) : "0", received, executed,
+                 command->rc ? shoal_error_name(command->rc) : "0", received, executed,
                  outcome_describe(&command->outcome));
     check_reply(command);
 }

@@ -25,7 +25,7 @@ static void test_every_code_has_its_name_and_text(void **state)
     (void)state;
     for (size_t i = 0; i < COUNT; i++) {
         assert_int_equal(rows[i].code, rows[i].value);
-        assert_string_equal(shoal_err_name(rows[i].code), rows[i].name);
+        assert_string_equal(shoal_error_name(rows[i].code), rows[i].name);
         assert_string_equal(shoal_strerror(rows[i].code), rows[i].text);
     }
 }
@@ -36,6 +36,7 @@ static void test_values_are_those_of_the_first_release(void **state)
     (void)state;
     assert_int_equal(SHOAL_EINVAL, -7001);
     assert_int_equal(SHOAL_ESYSTEM, -7012);
+    assert_int_equal(SHOAL_EAGAIN, -7013);
     assert_int_equal(SHOAL_ETIMEOUT, -7020);
     assert_int_equal(SHOAL_ESHUTDOWN, -7025);
 }
@@ -65,15 +66,15 @@ static void test_texts_are_one_line_without_a_full_stop(void **state)
 static void test_every_other_int_is_known_to_be_unknown(void **state)
 {
     (void)state;
-    const int others[] = {1,     -1,    -7000, -7013,     -7019,     -7026,
+    const int others[] = {1,     -1,    -7000, -7014,     -7019,     -7026,
                           -7099, -7100, 7001,  INT32_MIN, INT32_MAX, -110};
 
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
         assert_string_equal(shoal_strerror(others[i]), "unknown error");
-        assert_string_equal(shoal_err_name(others[i]), "UNKNOWN");
+        assert_string_equal(shoal_error_name(others[i]), "UNKNOWN");
     }
     assert_string_equal(shoal_strerror(0), "success");
-    assert_string_equal(shoal_err_name(0), "OK");
+    assert_string_equal(shoal_error_name(0), "OK");
 }
 
 int main(void)

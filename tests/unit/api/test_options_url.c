@@ -136,7 +136,7 @@ static void test_addresses(void **state)
 
         int rc = shoal_options_from_url(c->url, &options);
         if (rc != 0)
-            fail_msg("%s: %s", c->url, shoal_err_name(rc));
+            fail_msg("%s: %s", c->url, shoal_error_name(rc));
         assert_text(c->url, options->host, c->host);
         assert_text(c->url, options->unix_path, c->path);
         assert_text(c->url, options->user, c->user);
@@ -156,7 +156,7 @@ static void test_malformed_urls_are_refused(void **state)
         shoal_options_t *options = NULL;
         int rc = shoal_options_from_url(malformed[i], &options);
         if (rc != SHOAL_EURL)
-            fail_msg("%s: %s", malformed[i], shoal_err_name(rc));
+            fail_msg("%s: %s", malformed[i], shoal_error_name(rc));
         assert_null(options);
     }
 }
@@ -174,7 +174,7 @@ static shoal_options_t *parse(const char *url)
     shoal_options_t *options = NULL;
     int rc = shoal_options_from_url(url, &options);
     if (rc != 0)
-        fail_msg("%s: %s", url, shoal_err_name(rc));
+        fail_msg("%s: %s", url, shoal_error_name(rc));
     return options;
 }
 

@@ -110,14 +110,14 @@ static void test_the_hook_replaces_all_four(void **state)
     };
 
     for (size_t i = 0; i < sizeof incomplete / sizeof *incomplete; i++)
-        assert_int_equal(shoal_set_allocator(&incomplete[i]), SHOAL_EINVAL);
-    assert_int_equal(shoal_set_allocator(&hook), 0);
+        assert_int_equal(shoal_allocator_set(&incomplete[i]), SHOAL_EINVAL);
+    assert_int_equal(shoal_allocator_set(&hook), 0);
     void *a = shoal__realloc(shoal__malloc(1), 2), *b = shoal__calloc(1, 1);
     shoal__free(a);
     shoal__free(b);
     assert_int_equal(calls, 5);
 
-    assert_int_equal(shoal_set_allocator(NULL), 0);
+    assert_int_equal(shoal_allocator_set(NULL), 0);
     shoal__free(shoal__malloc(1));
     assert_int_equal(calls, 5);
 }
@@ -136,12 +136,12 @@ static void test_credentials_are_overwritten(void **state)
     const shoal_allocator_t hook = {malloc, calloc, realloc, keep_what_was_freed};
     static const char zeros[sizeof wiped];
 
-    assert_int_equal(shoal_set_allocator(&hook), 0);
+    assert_int_equal(shoal_allocator_set(&hook), 0);
     char *secret = shoal__strdup("hunter2");
     memset(wiped, 1, sizeof wiped);
     shoal__wipe_free(secret, sizeof "hunter2");
     shoal__wipe_free(NULL, 8);
-    assert_int_equal(shoal_set_allocator(NULL), 0);
+    assert_int_equal(shoal_allocator_set(NULL), 0);
     assert_memory_equal(wiped, zeros, sizeof wiped);
 
     char text[] = "hunter2";

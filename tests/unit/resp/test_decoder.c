@@ -203,7 +203,7 @@ static void test_memory_grows_with_the_bytes_received(void **state)
     const shoal_allocator_t meter = {meter_malloc, meter_calloc, meter_realloc,
                                      meter_free};
 
-    assert_int_equal(shoal_set_allocator(&meter), 0);
+    assert_int_equal(shoal_allocator_set(&meter), 0);
     for (size_t i = 0; i < greedy_cases_count; i++) {
         const struct greedy_case *c = &greedy_cases[i];
         size_t received = strlen(c->head) + c->count * strlen(c->body);
@@ -216,7 +216,7 @@ static void test_memory_grows_with_the_bytes_received(void **state)
         if (live_bytes_max > 16 * received + (1 << 20))
             fail_msg("%s: %zu bytes for %zu", c->name, live_bytes_max, received);
     }
-    assert_int_equal(shoal_set_allocator(NULL), 0);
+    assert_int_equal(shoal_allocator_set(NULL), 0);
 }
 
 static void test_depth_is_bounded(void **state)

@@ -60,7 +60,7 @@ static void test_rest_gives_memory_back(void **state)
                                      meter_free};
     size_t resting_bytes = 0;
 
-    assert_int_equal(shoal_set_allocator(&meter), 0);
+    assert_int_equal(shoal_allocator_set(&meter), 0);
     allow_hiredis(SIZE_MAX);
     open_decoder(&limits);
     for (int i = 0; i < 3; i++) {
@@ -78,7 +78,7 @@ static void test_rest_gives_memory_back(void **state)
     }
     close_decoder();
     assert_int_equal(live_bytes, 0);
-    assert_int_equal(shoal_set_allocator(NULL), 0);
+    assert_int_equal(shoal_allocator_set(NULL), 0);
 }
 
 static void test_memory_runs_out_when_it_wakes(void **state)

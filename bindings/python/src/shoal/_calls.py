@@ -12,7 +12,7 @@ from ._replies import loads
 from ._requests import Packer, new_packer
 from .exceptions import Fate, ForkError
 
-EINTR: int = lib.SHOAL_EINTR
+EAGAIN: int = lib.SHOAL_EAGAIN
 _EFORK: int = lib.SHOAL_EFORK
 
 _call = lib.shoalpy_caller_call
@@ -112,8 +112,8 @@ def call(
         status = _call(
             native, core, stream, len(stream), call_flags, timeout_us, reply_flags
         )
-        if status == EINTR:
-            while status == EINTR:
+        if status == EAGAIN:
+            while status == EAGAIN:
                 status = _resume(native)
             if status == _EFORK:
                 kept = None
@@ -149,8 +149,8 @@ def call_many(
         status = _call_many(
             native, core, stream, len(stream), call_flags, timeout_us, reply_flags
         )
-        if status == EINTR:
-            while status == EINTR:
+        if status == EAGAIN:
+            while status == EAGAIN:
                 status = _resume(native)
             if status == _EFORK:
                 kept = None

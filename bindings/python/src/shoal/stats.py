@@ -19,7 +19,7 @@ _REASONS = 9
 _SCALARS = [
     name
     for name, field in ffi.typeof("shoal_stats_t").fields
-    if field.type.kind == "primitive"
+    if field.type.kind == "primitive" and name != "size"
 ]
 
 
