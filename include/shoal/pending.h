@@ -56,7 +56,8 @@ SHOAL_EXTERN int shoal_client_call_begin(shoal_client_t *client,
  *
  * Threads: any, but not the loop thread
  * Blocks:  as wait_us says
- * Errors:  SHOAL_EAGAIN  no result yet
+ * Errors:  SHOAL_EAGAIN no result yet
+ *          SHOAL_ELOOP  called on the loop thread
  *          SHOAL_EFORK  the client belongs to the parent process
  *          SHOAL_EINVAL an argument is NULL
  * Since:   0.1
@@ -72,7 +73,8 @@ SHOAL_EXTERN int shoal_pending_wait(shoal_pending_t *pending, uint64_t wait_us,
  *
  * Threads: any, but not the loop thread
  * Blocks:  until the loop looks at it, which is soon
- * Errors:  SHOAL_EFORK  the client belongs to the parent process
+ * Errors:  SHOAL_ELOOP  called on the loop thread
+ *          SHOAL_EFORK  the client belongs to the parent process
  *          SHOAL_EINVAL an argument is NULL
  * Since:   0.1
  */

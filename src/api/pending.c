@@ -31,21 +31,31 @@ int shoal_client_call_begin(shoal_client_t *client, const shoal_command_t *comma
                              ret_result);
 }
 
-int shoal_pending_wait(shoal_pending_t *pending, uint64_t wait_us,
-                       shoal_result_t **ret_result)
+/* May the calling thread wait for it?  0 or an error. */
+static int check(const shoal_pending_t *pending, shoal_result_t **ret_result)
 {
     if (!pending || !ret_result)
         return SHOAL_EINVAL;
     if (shoal__client_is_foreign(shoal__call_client(pending)))
         return SHOAL_EFORK;
+    return shoal__client_is_loop_thread(shoal__call_client(pending)) ? SHOAL_ELOOP : 0;
+}
+
+int shoal_pending_wait(shoal_pending_t *pending, uint64_t wait_us,
+                       shoal_result_t **ret_result)
+{
+    int rc = check(pending, ret_result);
+
+    if (rc < 0)
+        return rc;
     return shoal__call_wait(pending, end_of(wait_us), ret_result);
 }
 
 int shoal_pending_give_up(shoal_pending_t *pending, shoal_result_t **ret_result)
 {
-    if (!pending || !ret_result)
-        return SHOAL_EINVAL;
-    if (shoal__client_is_foreign(shoal__call_client(pending)))
-        return SHOAL_EFORK;
+    int rc = check(pending, ret_result);
+
+    if (rc < 0)
+        return rc;
     return shoal__call_give_up(pending, ret_result);
 }

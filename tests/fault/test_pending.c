@@ -99,6 +99,11 @@ static void test_a_result_in_time(void **state)
     assert_null(pending);
 }
 
+static void note_closed(void *data)
+{
+    *(_Atomic bool *)data = true;
+}
+
 static void give_up(scene_t *scene, shoal_pending_t *pending)
 {
     shoal_result_t *result = NULL;
@@ -158,6 +163,66 @@ static void test_a_close_does_not_wait_for_it(void **state)
     scene_close(scene, 0);
     assert_int_equal(shoal_pending_wait(pending, SHOAL_TIMEOUT_NEVER, &result), 0);
     assert_int_equal(finish(result).status, SHOAL_ESHUTDOWN);
+}
+
+/* While the client drains, a command is given up at once. */
+static void test_giving_up_while_the_client_drains(void **state)
+{
+    scene_t *scene = *state;
+    shoal_result_t *result = NULL;
+    _Atomic bool *is_closed = scene_alloc(scene, sizeof *is_closed);
+
+    scene_open_ready(scene);
+    shoal_pending_t *pending = begin_held(scene, NULL);
+    assert_int_equal(
+        shoal_client_close(scene->client, SHOAL_TIMEOUT_NEVER, note_closed, is_closed),
+        0);
+    assert_int_equal(shoal_pending_give_up(pending, &result), 0);
+    outcome_t outcome = finish(result);
+    assert_int_equal(outcome.status, SHOAL_ECANCELLED);
+    assert_int_equal(outcome.fate, SHOAL_FATE_UNKNOWN);
+    WAIT_FOR(*is_closed); /* nothing else was outstanding */
+    shoal_client_release(scene->client);
+    scene->client = NULL;
+}
+
+/* ---- inside a callback ---- */
+
+typedef struct intruder {
+    shoal_pending_t *pending;
+    _Atomic int rc_wait, rc_give_up;
+} intruder_t;
+
+static void wait_here(shoal_client_t *client, const shoal_result_t *result, void *data)
+{
+    intruder_t *intruder = data;
+    shoal_result_t *other = NULL;
+
+    (void)client;
+    (void)result;
+    intruder->rc_wait = shoal_pending_wait(intruder->pending, SLICE_US, &other);
+    intruder->rc_give_up = shoal_pending_give_up(intruder->pending, &other);
+}
+
+static void test_waiting_inside_a_callback(void **state)
+{
+    scene_t *scene = *state;
+    intruder_t *intruder = scene_alloc(scene, sizeof *intruder);
+    const char *const argv[] = {"INCR", "k"};
+
+    scene_open_ready(scene);
+    /* Its result and that of the INCR come in one read. */
+    shoal_pending_t *pending = intruder->pending = begin_held(scene, NULL);
+    assert_int_equal(
+        shoal_client_submit(scene->client, 2, argv, NULL, wait_here, intruder, NULL),
+        0);
+    fake_server_release(scene->server);
+    WAIT_FOR(intruder->rc_give_up);
+    assert_int_equal(intruder->rc_wait, SHOAL_ELOOP);
+    assert_int_equal(intruder->rc_give_up, SHOAL_ELOOP);
+    shoal_result_t *result = NULL;
+    assert_int_equal(shoal_pending_wait(pending, SHOAL_TIMEOUT_NEVER, &result), 0);
+    assert_int_equal(finish(result).status, 0);
 }
 
 static void ignore_signal(int number)
@@ -259,6 +324,8 @@ int main(void)
         SCENE_TEST(test_giving_up_what_was_driven),
         SCENE_TEST(test_a_deadline_between_two_waits),
         SCENE_TEST(test_a_close_does_not_wait_for_it),
+        SCENE_TEST(test_giving_up_while_the_client_drains),
+        SCENE_TEST(test_waiting_inside_a_callback),
         SCENE_TEST(test_a_signal),
         SCENE_TEST(test_arguments),
         SCENE_TEST(test_results_know_their_ticket),
