@@ -11,7 +11,7 @@ cd "$(dirname "$0")/.." || exit 1
 jobs=$(nproc 2>/dev/null || echo 2)
 logs=build/ci
 first=(lint gcc python)
-deep=(analysis clang asan tsan portable wheels mutants fuzz coverage)
+deep=(analysis clang asan tsan portable musl wheels mutants fuzz coverage)
 summary=() cpu=0
 said=() # by the runners, at their ends
 started=$SECONDS
@@ -79,6 +79,23 @@ run_portable() {
         tests portable '^(fault|integration)$'
 }
 
+# Another C library, and a libuv, hiredis and cmocka made for it.  It has no headers of the
+# kernel's of its own.
+run_musl() {
+    local headers=$PWD/$logs/musl-headers
+    local cmocka=${SHOAL_DEPS_CACHE:-$PWD/build/_deps}/cmocka
+    mkdir -p "$headers"
+    ln -sfn /usr/include/linux /usr/include/asm-generic "$headers"
+    ln -sfn "/usr/include/$(gcc -print-multiarch)/asm" "$headers"
+    tools/fetch_cmocka.sh "$cmocka" &&
+        configure musl -DCMAKE_C_COMPILER=musl-gcc -DCMAKE_BUILD_TYPE=RelWithDebInfo \
+            -DCMAKE_C_FLAGS="-idirafter $headers" -DSHOAL_LIBUV=bundled \
+            -DSHOAL_CMOCKA_SRC="$cmocka" -DSHOAL_LTO=OFF \
+            -DSHOAL_BUILD_BENCH=OFF -DSHOAL_BUILD_EXAMPLES=OFF &&
+        compile musl --target unit_tests sim_tests fault_tests integration_tests &&
+        tests musl '^(unit|sim|fault|integration)$'
+}
+
 run_python() {
     configure gcc -DCMAKE_C_COMPILER=gcc -DCMAKE_BUILD_TYPE=RelWithDebInfo >/dev/null &&
         compile gcc --target shoal-fault-proxy >/dev/null || return 1
@@ -108,6 +125,7 @@ describe() {
     asan) echo "AddressSanitizer, UBSan, leaks: all but packaging" ;;
     tsan) echo "ThreadSanitizer: unit, fault, integration, examples" ;;
     portable) echo "without timerfd and eventfd: fault and integration" ;;
+    musl) echo "musl, bundled libuv: unit, sim, fault and integration" ;;
     python) echo "types, a wheel, the binding in a clean environment, every test" ;;
     wheels) echo "the wheel from the tree has what that from the archive has" ;;
     mutants) echo "the simulation finds every seeded bug" ;;

@@ -37,6 +37,8 @@ if [ "${1:-}" = --tests ]; then
         "cppcheck           cppcheck --version"
         "gcovr              gcovr --version"
         "iproute2           ip -V"
+        "musl-tools         musl-gcc --version"
+        "xz-utils           xz --version"
         "libhiredis-dev     test -e $(gcc -print-file-name=libhiredis.a)"
         "spin               spin -V"
         "python3-matplotlib has_matplotlib"
