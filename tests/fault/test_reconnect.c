@@ -51,6 +51,7 @@ static void test_a_connection_tells_its_state(void **state)
     fake_server_refuse(scene->server, false);
     reconnect(scene);
     WAIT_FOR(look(scene).state == SHOAL_CONNECTION_GREETING);
+    WAIT_FOR(fake_server_hits(scene->server, 0) > 0);
     fake_server_release(scene->server);
     WAIT_FOR(look(scene).state == SHOAL_CONNECTION_READY);
     info = look(scene);
