@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Sequence
-from typing import Any, TypedDict
+from typing import Any, Literal, TypedDict
 from urllib.parse import parse_qsl, urlsplit
 
 from ._native import ffi, lib
@@ -53,10 +53,10 @@ class ClientOptions(TypedDict, total=False):
     ping_interval: float
     backoff: tuple[float, float]
     attempts_max: int
-    offline: str
+    offline: Literal["queue", "fail"]
     flush: str
     budget_us: int
-    integrity: str
+    integrity: Literal["shapes", "detect", "strict"]
     settle: bool
     queued_max: int
     inflight_max: int

@@ -20,11 +20,14 @@ Extras = tuple[int, int, Conversion]  # flags, timeout in us, conversion
 
 
 def fail_future(future: Future, error: BaseException) -> None:
-    """If its loop is closed, nobody who waits for it is told; it has ended all the
-    same."""
-    if not future.done():
-        with contextlib.suppress(RuntimeError):
-            future.set_exception(error)
+    """If its loop is closed, those who wait for it cannot be told; it has ended all the
+    same. asyncio logs nothing of it then, for thousands may end with their loop."""
+    if future.done():
+        return
+    with contextlib.suppress(RuntimeError):
+        future.set_exception(error)
+    if future.get_loop().is_closed():
+        future.exception()
 
 
 class WithExtras(NamedTuple):

@@ -6,6 +6,7 @@ from __future__ import annotations
 import asyncio
 import functools
 import sys
+import warnings
 import weakref
 from collections.abc import Callable
 from typing import Any, Protocol
@@ -57,8 +58,8 @@ class Reading(Protocol):
         """There is something to read."""
         ...
 
-    def lose_loop(self) -> None:
-        """The loop was closed, and the client was not."""
+    def lose_loop(self) -> int:
+        """The loop was closed before the client. How many commands end here?"""
         ...
 
 
@@ -78,8 +79,17 @@ class Reader:
 
     def __del__(self) -> None:
         port = self._port()
-        if port is not None and not sys.is_finalizing() and port.loop.is_closed():
-            port.lose_loop()
+        if port is None or sys.is_finalizing() or not port.loop.is_closed():
+            return
+        lost = port.lose_loop()
+        if lost:
+            warnings.warn(
+                f"{lost} commands of a shoal client were outstanding when their event "
+                "loop was closed",
+                ResourceWarning,
+                source=port,
+                stacklevel=1,
+            )
 
 
 def forget_reader(

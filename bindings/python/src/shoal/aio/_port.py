@@ -412,10 +412,14 @@ class Port:
                 self._fail_all, lambda: ClosedError("the client was closed")
             )
 
-    def lose_loop(self) -> None:
-        """The loop was closed before the client."""
-        if self.is_open:
-            self.abandon()
+    def lose_loop(self) -> int:
+        """The loop was closed before the client. How many commands end here?"""
+        if not self.is_open:
+            return 0
+        futures = [*self.waiting.values(), *self._backlog.futures(), *self.queued[1::2]]
+        lost = sum(not future.done() for future in futures)
+        self.abandon()
+        return lost
 
     def __del__(self) -> None:
         """Dropped without a close, with nothing outstanding."""
