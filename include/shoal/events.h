@@ -16,8 +16,10 @@ extern "C" {
 typedef enum shoal_event_kind {
     SHOAL_EVENT_CONNECTED = 0, /**< the transport is up, the greeting begins */
     SHOAL_EVENT_READY = 1,     /**< commands flow */
-    SHOAL_EVENT_LOST = 2,      /**< an attempt or a connection failed; see status */
-    SHOAL_EVENT_RETRYING = 3   /**< the next attempt follows after delay_us */
+    SHOAL_EVENT_LOST = 2,      /**< a connection that was ready is gone; see status */
+    SHOAL_EVENT_RETRYING = 3,  /**< the next attempt follows after delay_us */
+    SHOAL_EVENT_ATTEMPT_FAILED = 4 /**< an attempt to connect ended before the
+                                        connection was ready; see status */
 } shoal_event_kind_t;
 
 /**
@@ -29,7 +31,7 @@ typedef enum shoal_event_kind {
 SHOAL_EXTERN shoal_event_kind_t shoal_event_kind(const shoal_event_t *event);
 
 /**
- * For SHOAL_EVENT_LOST why: SHOAL_ECONN, SHOAL_ETIMEOUT, SHOAL_EDESYNC,
+ * For SHOAL_EVENT_LOST and SHOAL_EVENT_ATTEMPT_FAILED why: SHOAL_ECONN, SHOAL_ETIMEOUT, SHOAL_EDESYNC,
  * SHOAL_EAUTH or SHOAL_ENOMEM; else 0.
  *
  * Threads: loop

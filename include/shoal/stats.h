@@ -75,8 +75,9 @@ typedef struct shoal_stats {
     uint64_t handovers;      /**< times the loop passed from one thread to another */
     uint64_t turns;          /**< loop turns */
     uint64_t connects;       /**< connections that became ready */
-    uint64_t losses;         /**< connections or attempts that failed */
-    uint64_t desyncs;        /**< losses because the server broke the protocol */
+    uint64_t losses;         /**< ready connections that were lost */
+    uint64_t desyncs;        /**< connections that ended, ready or not, because the
+                                  server broke the protocol */
     uint64_t queued_now;     /**< commands that wait to be written */
     uint64_t inflight_now;   /**< commands written and unanswered */
     uint64_t bytes_now;      /**< encoded bytes of all outstanding commands */
@@ -99,6 +100,8 @@ typedef struct shoal_stats {
     uint64_t settled;   /**< connections before which all former ones had ended, for
                                   sure; see shoal_result_is_settled() */
     uint64_t unsettled; /**< connections of which that is not known */
+    uint64_t attempts_failed; /**< attempts to connect that ended before the connection
+                                   was ready */
 } shoal_stats_t;
 
 /** Nothing counted: `shoal_stats_t stats = SHOAL_STATS_INIT;`. */

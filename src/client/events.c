@@ -27,6 +27,10 @@ static void log_event(const shoal_options_t *options, const shoal_event_t *event
         level = SHOAL_LOG_WARN;
         snprintf(line, sizeof line, "lost: %s", event->detail);
         break;
+    case SHOAL_EVENT_ATTEMPT_FAILED:
+        level = SHOAL_LOG_WARN;
+        snprintf(line, sizeof line, "no connection: %s", event->detail);
+        break;
     case SHOAL_EVENT_RETRYING:
         level = SHOAL_LOG_DEBUG;
         snprintf(line, sizeof line, "next attempt in %llu us",

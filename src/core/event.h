@@ -8,7 +8,7 @@
 
 struct shoal_event {
     shoal_event_kind_t kind;
-    int status;         /* LOST: why; else 0 */
+    int status;         /* LOST, ATTEMPT_FAILED: why; else 0 */
     const char *detail; /* a line of text, never NULL; dies with the callback */
     uint64_t delay_us;  /* RETRYING: until the next attempt; else 0 */
     uint64_t epoch;     /* number of the attempt among all of this connection, from 1 */

@@ -359,17 +359,20 @@ static void retry_later(shoal__conn_t *conn, int status, uint64_t now_us)
 static void give_up(shoal__conn_t *conn, int status, const char *detail)
 {
     uint64_t now_us = shoal__clock_us();
+    bool was_ready = conn->state == SHOAL__CONN_READY;
 
     shoal__conn_touch(conn); /* callbacks may ask for room */
     if (detail != conn->detail)
         snprintf(conn->detail, sizeof conn->detail, "%s", detail);
     drop_transport(conn);
-    shoal__counter_add(&conn->stats.losses, 1);
+    shoal__counter_add(was_ready ? &conn->stats.losses : &conn->stats.attempts_failed,
+                       1);
     if (status == SHOAL_EDESYNC)
         shoal__counter_add(&conn->stats.desyncs, 1);
     shoal__pipe_lost(&conn->pipe, status, conn->detail, now_us);
     handle(conn, SHOAL__CONN_ON_LOST, now_us);
-    report(conn, SHOAL_EVENT_LOST, status, conn->detail, 0);
+    report(conn, was_ready ? SHOAL_EVENT_LOST : SHOAL_EVENT_ATTEMPT_FAILED, status,
+           conn->detail, 0);
     retry_later(conn, status, now_us);
     conn->hooks.on_delivered(conn->owner);
 }

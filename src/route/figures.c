@@ -50,6 +50,7 @@ static void read_conn(shoal_stats_t *to, const shoal__conn_stats_t *from)
     to->bytes_in = shoal__counter_get(&from->bytes_in);
     to->connects = shoal__counter_get(&from->connects);
     to->losses = shoal__counter_get(&from->losses);
+    to->attempts_failed = shoal__counter_get(&from->attempts_failed);
     to->desyncs = shoal__counter_get(&from->desyncs);
 }
 

@@ -279,17 +279,23 @@ static void test_close_from_events(void **state)
 {
     scene_t *scene = *state;
 
-    for (int kind = SHOAL_EVENT_CONNECTED; kind <= SHOAL_EVENT_RETRYING; kind++) {
+    for (int kind = SHOAL_EVENT_CONNECTED; kind <= SHOAL_EVENT_ATTEMPT_FAILED; kind++) {
         event_closer_t *closer = scene_alloc(scene, sizeof *closer);
-        bool needs_loss = kind == SHOAL_EVENT_LOST || kind == SHOAL_EVENT_RETRYING;
+        bool is_refusing =
+            kind == SHOAL_EVENT_RETRYING || kind == SHOAL_EVENT_ATTEMPT_FAILED;
 
         closer->kind = (shoal_event_kind_t)kind;
         closer->outcome = scene_outcomes(scene, 1);
         closer->closer.ending = ending_new(scene, closer->outcome, 1);
-        fake_server_refuse(scene->server, needs_loss);
+        fake_server_refuse(scene->server, is_refusing);
         assert_int_equal(
             shoal_options_set_on_event(scene->options, close_on_event, closer), 0);
         scene_open(scene);
+        if (kind == SHOAL_EVENT_LOST) {
+            assert_int_equal(
+                shoal_client_wait_ready(scene->client, SHOAL_TIMEOUT_NEVER), 0);
+            fake_server_cut(scene->server, FAKE_CUT_RESET);
+        }
         check_closer(&closer->closer);
         release(scene);
         assert_int_equal(closer->rc_submit, 0);

@@ -228,7 +228,7 @@ static void on_event(void *owner, const shoal_event_t *event)
 {
     assert_ptr_equal(owner, &rig);
     rig.ready += event->kind == SHOAL_EVENT_READY;
-    if (event->kind != SHOAL_EVENT_LOST)
+    if (event->kind != SHOAL_EVENT_LOST && event->kind != SHOAL_EVENT_ATTEMPT_FAILED)
         return;
     rig.lost++;
     rig.lost_status = event->status;

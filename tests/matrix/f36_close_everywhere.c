@@ -176,8 +176,8 @@ static void from_an_event(const matrix_mode_t *mode, shoal_event_kind_t kind)
     fake_server_t *server = matrix_fake(m, NULL);
 
     matrix_to_fake(m, server);
-    fake_server_refuse(server,
-                       kind == SHOAL_EVENT_LOST || kind == SHOAL_EVENT_RETRYING);
+    fake_server_refuse(server, kind == SHOAL_EVENT_ATTEMPT_FAILED ||
+                                   kind == SHOAL_EVENT_RETRYING);
     ending = (ending_t){.kind = kind, .memory = matrix_memory_now()};
     assert_int_equal(shoal_options_set_on_event(m->options, close_on_event, &ending),
                      0);
@@ -254,13 +254,16 @@ static void with_a_loop_at_rest(const matrix_mode_t *mode)
 static void f36(const matrix_mode_t *mode)
 {
     size_t share = mode->column == MATRIX_RESP3_CALLBACK ? 1 : 10;
+    static const shoal_event_kind_t kinds[] = {SHOAL_EVENT_CONNECTED, SHOAL_EVENT_READY,
+                                               SHOAL_EVENT_ATTEMPT_FAILED,
+                                               SHOAL_EVENT_RETRYING};
     size_t cycles = matrix_scaled(CYCLES) / share;
 
     for (size_t i = 0; i < (cycles > 3 ? cycles : 4); i++) {
         with_full_queues(mode);
         while_connecting(mode, (unsigned)i % 4);
         from_a_result(mode);
-        from_an_event(mode, (shoal_event_kind_t)(i % 4));
+        from_an_event(mode, kinds[i % 4]);
         if (i < 4) /* each keeps a client for 50 ms */
             by_two_threads(mode);
         with_a_loop_at_rest(mode);

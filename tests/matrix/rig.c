@@ -31,6 +31,7 @@ static void on_event(shoal_client_t *client, const shoal_event_t *event, void *d
         events->ready++;
         break;
     case SHOAL_EVENT_LOST:
+    case SHOAL_EVENT_ATTEMPT_FAILED:
         events->lost_auth += status == SHOAL_EAUTH;
         events->lost_desync += status == SHOAL_EDESYNC;
         events->lost_timeout += status == SHOAL_ETIMEOUT;

@@ -30,7 +30,10 @@ static void on_event(shoal_client_t *client, const shoal_event_t *event, void *d
         events->retrying++;
         break;
     case SHOAL_EVENT_LOST:
+    case SHOAL_EVENT_ATTEMPT_FAILED:
         events->lost++;
+        events->attempts_failed +=
+            shoal_event_kind(event) == SHOAL_EVENT_ATTEMPT_FAILED;
         events->lost_auth += shoal_event_status(event) == SHOAL_EAUTH;
         events->lost_desync += shoal_event_status(event) == SHOAL_EDESYNC;
         events->lost_timeout += shoal_event_status(event) == SHOAL_ETIMEOUT;

@@ -19,7 +19,8 @@
 
 /* Events heard so far. */
 typedef struct scene_events {
-    unsigned connected, ready, lost, retrying;
+    unsigned connected, ready, lost, retrying; /* lost: connections and attempts */
+    unsigned attempts_failed;                  /* of the lost: never ready */
     unsigned lost_auth, lost_desync, lost_timeout, lost_conn; /* lost, by status */
     char detail[256];                                         /* of the last loss */
 } scene_events_t;

@@ -33,7 +33,7 @@ static void on_event(shoal_client_t *client, const shoal_event_t *event, void *d
     core->is_ready = kept->kind == SHOAL_EVENT_READY;
     if (core->is_ready)
         core->last_status = 0;
-    else if (kept->kind == SHOAL_EVENT_LOST)
+    else if (kept->status < 0)
         core->last_status = kept->status;
     keep_text(kept->detail, shoal_event_detail(event), sizeof kept->detail);
     keep_text(kept->server, shoal_event_server(event), sizeof kept->server);

@@ -76,6 +76,7 @@ typedef struct shoal_stats {
     uint64_t fences_unclear;
     uint64_t settled;
     uint64_t unsettled;
+    uint64_t attempts_failed;
     ...;
 } shoal_stats_t;
 typedef enum shoal_stage { SHOAL_STAGE_QUEUED, SHOAL_STAGE_BATCHED, SHOAL_STAGE_WIRE, SHOAL_STAGE_TOTAL, ... } shoal_stage_t;

@@ -24,6 +24,7 @@ static void on_event(shoal_client_t *client, const shoal_event_t *event, void *d
         trial->is_up = true;
         break;
     case SHOAL_EVENT_LOST:
+    case SHOAL_EVENT_ATTEMPT_FAILED:
         snprintf(trial->detail, sizeof trial->detail, "%s", shoal_event_detail(event));
         assert_true(trial->detail[0] != '\0'); /* there is always a cause */
         trial->desyncs += shoal_event_status(event) == SHOAL_EDESYNC;

@@ -15,7 +15,7 @@ from ._native import ffi, lib
 from ._options import Options
 from ._outcomes import error_of
 
-_EVENT_KINDS = ("connected", "ready", "lost", "retrying")
+_EVENT_KINDS = ("connected", "ready", "lost", "retrying", "attempt_failed")
 _EVENTS_MAX = 128
 _WAIT_US = 100_000
 #: How long the end of the interpreter waits for connections to close.
@@ -25,11 +25,13 @@ _EXIT_SECONDS = 1.0
 class Event(NamedTuple):
     """What happened to a connection."""
 
-    kind: str  #: connected, ready, lost, retrying; or dropped: events were lost
+    #: connected, ready, lost (it was ready), attempt_failed (it was not yet), retrying;
+    #: or dropped: events were lost
+    kind: str
     detail: str  #: address and cause, without credentials
     delay: float  #: of retrying: seconds until the next attempt
     epoch: int  #: how often this connection was dialed, this time included
-    status: int  #: of lost: the C library's code
+    status: int  #: of lost and attempt_failed: the C library's code
     connection: int  #: number of the connection in its client, from 1; it stays
     server: str  #: "host:port", "[::1]:port", or the path of a Unix socket
 
