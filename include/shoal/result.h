@@ -60,9 +60,13 @@ SHOAL_EXTERN shoal_fate_t shoal_result_fate(const shoal_result_t *result);
 SHOAL_EXTERN const shoal_reply_t *shoal_result_reply(const shoal_result_t *result);
 
 /**
- * A line of text that explains a status below 0: "connect 10.0.0.4:6379:
- * connection refused".  Never NULL; empty for status 0.  Lives as long as the
- * result.  Contains no argument of any command and no credentials.
+ * A line of text that explains a status below 0.  For SHOAL_ETIMEOUT it names the stage
+ * that took the time, and why: "no connection to 10.0.0.4:6379 for 5.0 s: Connection
+ * refused (12 attempts); the command was never sent".  For programs there are the status,
+ * the fate and shoal_result_is_offline().
+ *
+ * Never NULL; empty for status 0.  Lives as long as the result.  Contains no argument of
+ * any command and no credentials.
  *
  * Threads: any
  * Since:   0.1
@@ -80,6 +84,18 @@ SHOAL_EXTERN const char *shoal_result_detail(const shoal_result_t *result);
  * Since:   0.2
  */
 SHOAL_EXTERN const char *shoal_result_error(const shoal_result_t *result);
+
+/**
+ * Was there no connection when the command's deadline passed?  Tells such a
+ * SHOAL_ETIMEOUT from a server that is slow.
+ *
+ * @return false for every other status
+ *
+ * Threads: any
+ * Errors:  none
+ * Since:   0.2
+ */
+SHOAL_EXTERN bool shoal_result_is_offline(const shoal_result_t *result);
 
 /**
  * How often the command was handed whole to a connection, 0 if never.

@@ -33,6 +33,11 @@ const char *shoal_result_error(const shoal_result_t *result)
     return reply && reply->type == SHOAL_REPLY_ERROR ? reply->as.text.data : NULL;
 }
 
+bool shoal_result_is_offline(const shoal_result_t *result)
+{
+    return result->is_offline;
+}
+
 uint32_t shoal_result_attempts(const shoal_result_t *result)
 {
     return result->attempts;

@@ -2,7 +2,7 @@
 #include "client/owned_result.h"
 
 #include <shoal/errors.h>
-#include <stdio.h>
+#include <string.h>
 
 shoal__owned_result_t *shoal__result_new(void)
 {
@@ -29,13 +29,19 @@ static const shoal_reply_t *keep_reply(shoal__owned_result_t *to,
     return to->kept;
 }
 
+/* Without memory for the words, the code says what it can. */
+static const char *keep_detail(shoal__owned_result_t *to, const char *detail)
+{
+    size_t bytes = strlen(detail) + 1;
+    char *copy = bytes > 1 ? shoal__arena_alloc(to->arena, bytes) : NULL;
+
+    return copy ? memcpy(copy, detail, bytes) : "";
+}
+
 void shoal__result_keep(shoal__owned_result_t *to, const shoal_result_t *from)
 {
     to->result = *from;
-    to->result.detail = to->detail;
-    to->detail[0] = '\0';
-    if (from->detail[0])
-        snprintf(to->detail, sizeof to->detail, "%s", from->detail);
+    to->result.detail = keep_detail(to, from->detail);
     if (!from->reply)
         return;
     to->result.reply = keep_reply(to, from->reply);
@@ -43,7 +49,7 @@ void shoal__result_keep(shoal__owned_result_t *to, const shoal_result_t *from)
         to->result.status = SHOAL_ENOMEM;
         to->result.is_settled = false;
         to->result.fate = SHOAL_FATE_REPLY_LOST;
-        snprintf(to->detail, sizeof to->detail, "no memory to keep the reply");
+        to->result.detail = "no memory to keep the reply";
     }
 }
 

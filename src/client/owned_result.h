@@ -9,13 +9,10 @@
 #include "core/result.h"
 #include "resp/reply.h"
 
-#define SHOAL__RESULT_DETAIL_BYTES 160
-
 typedef struct shoal__owned_result {
     shoal_result_t result;     /* first: what the caller holds */
     shoal__arena_t *arena;     /* of this, and of the reply if it was copied */
     const shoal_reply_t *kept; /* retained instead */
-    char detail[SHOAL__RESULT_DETAIL_BYTES];
 } shoal__owned_result_t;
 
 /* NULL: no memory.  Given back with shoal__result_release(). */

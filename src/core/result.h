@@ -14,6 +14,7 @@ struct shoal_result {
     const char *detail;         /* never NULL */
     uint32_t attempts;
     bool is_settled; /* the reply comes from a connection whose predecessors ended */
+    bool is_offline; /* it waited for a connection when its deadline passed */
     uint64_t tag;    /* as submitted */
     uint64_t ticket; /* 0: none was given out */
 };

@@ -304,7 +304,6 @@ static void dial(shoal__conn_t *conn, uint64_t now_us)
         lose(conn, SHOAL_ENOMEM, conn->detail);
         return;
     }
-    note_failure(conn, "connect", "no address");
     if (!target->host) {
         shoal__resolver_unix(target->unix_path, conn->addresses);
         dial_next(conn);
@@ -432,7 +431,10 @@ static void handle(shoal__conn_t *conn, shoal__conn_event_t event, uint64_t now_
 
 void shoal__conn_open(shoal__conn_t *conn)
 {
-    handle(conn, SHOAL__CONN_ON_OPEN, shoal__clock_us());
+    uint64_t now_us = shoal__clock_us();
+
+    shoal__pipe_open(&conn->pipe, now_us);
+    handle(conn, SHOAL__CONN_ON_OPEN, now_us);
 }
 
 static void look_at_the_time(shoal__conn_t *conn, uint64_t now_us)
@@ -449,7 +451,7 @@ static void look_at_the_time(shoal__conn_t *conn, uint64_t now_us)
             lose(conn, SHOAL_ETIMEOUT, conn->detail);
         break;
     case SHOAL__CONN_GREETING:
-        note_failure(conn, "greeting", "timed out");
+        note_failure(conn, "greeting", "not answered in time");
         lose(conn, SHOAL_ETIMEOUT, conn->detail);
         break;
     case SHOAL__CONN_BACKOFF:

@@ -49,7 +49,8 @@ static void read_config(fuzz_input_t *in)
         .attempts_max = 1 + (unsigned)(more >> 3) % 4,
         .queue_offline = (style & 16) != 0,
     };
-    world.target = (shoal__target_t){.user = style & 2 && sizes & 1 ? "user" : NULL,
+    world.target = (shoal__target_t){.name = "server",
+                                     .user = style & 2 && sizes & 1 ? "user" : NULL,
                                      .password = style & 2 ? PASSWORD : NULL};
     world.knows_hello = (style & 32) == 0;
 }

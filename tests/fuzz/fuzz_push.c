@@ -389,7 +389,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
             .queue_offline = true,
         }};
     shoal__random_init(&random, 1);
-    static const shoal__target_t target;
+    static const shoal__target_t target = {.name = "server"};
     shoal__pipe_shared_init(&shared, NULL, &random);
     const shoal__pipe_parts_t parts = {&scene.config, &target, &shared};
     FUZZ_CHECK(shoal__pipe_init(&scene.pipe, &parts, &hooks, &scene) == 0, "init");

@@ -263,7 +263,7 @@ static void check_pieces(run_t *run)
     FUZZ_CHECK(shoal__decoder_new(&decoder, &limits, &hooks, run) == 0, "no memory");
     (void)shoal__decoder_feed(decoder, run->wire, run->bytes);
     shoal__decoder_free(decoder);
-    snprintf(failure, sizeof failure, "(3, %d, 2, b'late', 1)", SHOAL_ETIMEOUT);
+    snprintf(failure, sizeof failure, "(3, %d, 2, b'late', 1, 0)", SHOAL_ETIMEOUT);
     expect(run, run->replied, "%", failure);
 
     run->replied = 0;

@@ -132,8 +132,8 @@ static void test_errors_and_failures_stand_alone(void **state)
     add(&results, replied(5, NUMBER), 0);
     add(&results, failed(6, SHOAL_ETIMEOUT, SHOAL_FATE_NOT_EXECUTED), 0);
     snprintf(expected, sizeof expected,
-             "[1, (2, b'ERR no'), 2, [7], 3, (3, %d, 2, b'why', 2), 4, [7, 7], "
-             "6, (3, %d, 1, b'why', 2)]",
+             "[1, (2, b'ERR no'), 2, [7], 3, (3, %d, 2, b'why', 2, 0), 4, [7, 7], "
+             "6, (3, %d, 1, b'why', 2, 0)]",
              SHOAL_ECONN, SHOAL_ETIMEOUT);
     check_end(&results, expected);
     shoalpy_results_release(&results);
@@ -290,7 +290,7 @@ static void test_a_reply_of_the_sink_is_cut(void **state)
     add(&results, replied(4, NUMBER), 0);
     begin_list(&results, 0);
     snprintf(expected, sizeof expected,
-             "[1, [7, [1, 2]], 9, (2, b'ERR no'), 3, (3, %d, 3, b'why', 2), 4, [7]]",
+             "[1, [7, [1, 2]], 9, (2, b'ERR no'), 3, (3, %d, 3, b'why', 2, 0), 4, [7]]",
              SHOAL_ECONN);
     check_end(&results, expected);
     shoalpy_results_clear(&results);
@@ -310,7 +310,7 @@ static void test_one_by_itself(void **state)
     check_one(replied(1, BAD_TEXT), SHOALPY_AS_TEXT, SHOALPY_HELP, "b'\\xff'");
     check_one(replied(1, NESTED_ERROR), 0, SHOALPY_HELP, "[(bytearray(b'ERR in'),)]");
     check_one(replied(1, ERROR), 0, SHOALPY_ERROR, "(2, b'ERR no')");
-    snprintf(expected, sizeof expected, "(3, %d, 3, b'why', 2)", SHOAL_EDESYNC);
+    snprintf(expected, sizeof expected, "(3, %d, 3, b'why', 2, 0)", SHOAL_EDESYNC);
     check_one(failed(1, SHOAL_EDESYNC, SHOAL_FATE_REPLY_LOST), 0, SHOALPY_FAILURE,
               expected);
 }
@@ -406,7 +406,7 @@ static void test_no_memory_for_a_reply_put_aside(void **state)
     add(&results, taken(2), 0);
     add(&results, replied(3, NUMBER), 0);
     snprintf(expected, sizeof expected,
-             "[2, (3, %d, 3, b'no memory for the reply', 1), 3, [7]]", SHOAL_ENOMEM);
+             "[2, (3, %d, 3, b'no memory for the reply', 1, 0), 3, [7]]", SHOAL_ENOMEM);
     check_end(&results, expected);
     shoalpy_results_release(&results);
 }
@@ -424,7 +424,7 @@ static void test_after_a_failure_comes_the_next(void **state)
     take(&results, LIST, 0);
     add(&results, taken(3), 0);
     snprintf(expected, sizeof expected,
-             "[1, [7], 2, (3, %d, 2, b'why', 2), 3, [[1, 2]]]", SHOAL_ECONN);
+             "[1, [7], 2, (3, %d, 2, b'why', 2, 0), 3, [[1, 2]]]", SHOAL_ECONN);
     check_end(&results, expected);
     shoalpy_results_release(&results);
 }

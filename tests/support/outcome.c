@@ -16,6 +16,7 @@ void outcome_read(outcome_t *outcome, const shoal_result_t *result)
     outcome->status = shoal_result_status(result);
     outcome->fate = shoal_result_fate(result);
     outcome->attempts = shoal_result_attempts(result);
+    outcome->is_offline = shoal_result_is_offline(result);
     snprintf(outcome->detail, sizeof outcome->detail, "%s",
              shoal_result_detail(result));
     outcome->has_error = shoal_result_error(result) != NULL;

@@ -18,6 +18,7 @@ typedef struct outcome {
     int status;
     shoal_fate_t fate;
     uint32_t attempts;
+    bool is_offline;
     bool has_reply;
     shoal_reply_type_t type;
     int64_t integer;

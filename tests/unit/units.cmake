@@ -36,6 +36,7 @@ shoal_unit_test(core/greeting/greeting ALSO core/greeting/greeting_setup core/fe
   core/fence/nonce resp/encoder resp/reply base/alloc base/buffer base/escape)
 shoal_unit_test(core/greeting/greeting_setup ALSO core/greeting/greeting core/fence/fence_rule core/greeting/former
   core/fence/nonce resp/encoder resp/reply base/alloc base/buffer base/escape)
+shoal_unit_test(core/overdue)
 shoal_unit_test(core/refusal ALSO resp/command_info resp/reply_shape)
 shoal_unit_test(core/blame)
 shoal_unit_test(core/settle_rule)
@@ -57,7 +58,7 @@ shoal_unit_test(core/pipe/request_ring ALSO base/alloc base/random)
 shoal_unit_test(core/pipe/renewal)
 shoal_unit_test(core/pipe/retries ALSO core/backoff base/alloc base/random)
 set(pipe_units core/pipe/pipe core/pipe/pipe_endings core/pipe/pipe_fence core/pipe/pipe_output
-  core/pipe/pipe_replies core/pipe/pipe_retry core/pipe/pipe_time core/pipe/deadlines
+  core/pipe/pipe_overdue core/overdue core/pipe/pipe_replies core/pipe/pipe_retry core/pipe/pipe_time core/pipe/deadlines
   core/pipe/inbound core/pipe/renewal core/pipe/request_ring core/pipe/retries
   core/pipe/stage_times core/backoff core/blame core/error_rule core/settle_rule core/fence/fence_rule
   core/fence/nonce core/flush/flush_auto core/flush/flush_census core/flush/flush_guard
@@ -72,6 +73,7 @@ shoal_unit_test(core/pipe/pipe_fence ALSO ${pipe_units} LIBS shoal_hiredis m)
 shoal_unit_test(core/pipe/pipe_fence.corners ALSO ${pipe_units} LIBS shoal_hiredis m)
 shoal_unit_test(core/pipe/pipe_fence.strict ALSO ${pipe_units} LIBS shoal_hiredis m)
 shoal_unit_test(core/pipe/pipe_output ALSO ${pipe_units} LIBS shoal_hiredis m)
+shoal_unit_test(core/pipe/pipe_overdue ALSO ${pipe_units} LIBS shoal_hiredis m)
 shoal_unit_test(core/pipe/pipe_replies ALSO ${pipe_units} LIBS shoal_hiredis m)
 shoal_unit_test(core/pipe/pipe_retry ALSO ${pipe_units} LIBS shoal_hiredis m)
 shoal_unit_test(core/pipe/pipe_time ALSO ${pipe_units} LIBS shoal_hiredis m)

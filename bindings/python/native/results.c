@@ -25,7 +25,7 @@ uint64_t shoalpy_ticket(uint64_t number, bool is_borrowed)
 /* ---- one value ---- */
 
 static void write_outcome(int status, shoal_fate_t fate, const char *detail,
-                          uint32_t attempts, shoalpy_stream_t *stream)
+                          uint32_t attempts, bool is_offline, shoalpy_stream_t *stream)
 {
     shoalpy_stream_opcode(stream, OP_MARK);
     shoalpy_stream_integer(stream, SHOALPY_FAILURE);
@@ -33,13 +33,15 @@ static void write_outcome(int status, shoal_fate_t fate, const char *detail,
     shoalpy_stream_integer(stream, (int64_t)fate);
     shoalpy_stream_bytes(stream, detail, strlen(detail));
     shoalpy_stream_integer(stream, attempts);
+    shoalpy_stream_integer(stream, is_offline);
     shoalpy_stream_opcode(stream, OP_TUPLE);
 }
 
 static void write_failure(const shoal_result_t *result, shoalpy_stream_t *stream)
 {
     write_outcome(shoal_result_status(result), shoal_result_fate(result),
-                  shoal_result_detail(result), shoal_result_attempts(result), stream);
+                  shoal_result_detail(result), shoal_result_attempts(result),
+                  shoal_result_is_offline(result), stream);
 }
 
 static void write_error(const shoal_reply_t *reply, shoalpy_stream_t *stream)
@@ -246,7 +248,7 @@ static void add_reply(shoalpy_results_t *results, const shoal_reply_t *reply,
         close_list(results);
         shoalpy_stream_integer(&results->stream, (int64_t)number);
         write_outcome(SHOAL_ENOMEM, SHOAL_FATE_REPLY_LOST, "no memory for the reply", 1,
-                      &results->stream);
+                      false, &results->stream);
         results->next = number + 1;
         return;
     }

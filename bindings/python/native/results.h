@@ -23,7 +23,7 @@ enum shoalpy_kind {
     SHOALPY_PLAIN = 0,  /* a reply that needs no help */
     SHOALPY_HELP = 1,   /* (1, reply) */
     SHOALPY_ERROR = 2,  /* (2, text of an error reply, as bytes) */
-    SHOALPY_FAILURE = 3 /* (3, status, fate, detail as bytes, attempts) */
+    SHOALPY_FAILURE = 3 /* (3, status, fate, detail as bytes, attempts, is_offline) */
 };
 
 /* Combinations of shoalpy_reply_flag. */

@@ -184,6 +184,15 @@ def test_timeout(url: str, direct: Any) -> None:
         direct.client_unpause()
 
 
+def test_no_connection() -> None:
+    settings = {"socket_timeout": 1, "retry": no_retry()}
+    with shoal.redis.Redis(host="127.0.0.1", port=1, **settings) as r:
+        for kind in (redis.ConnectionError, redis.TimeoutError):
+            with pytest.raises(kind, match="Connection refused") as caught:
+                r.ping()
+            assert caught.value.fate is shoal.Fate.NOT_EXECUTED
+
+
 def test_close_and_go_on(url: str, direct: Any) -> None:
     r = shoal.redis.Redis.from_url(url)
     first = r.shoal_client

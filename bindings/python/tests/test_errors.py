@@ -4,6 +4,7 @@
 import asyncio
 import builtins
 import pickle
+import re
 
 import pytest
 import shoal
@@ -71,6 +72,8 @@ def test_text_of_the_server_is_not_trusted(face: Face) -> None:
         (shoal.ConnectionError, [builtins.ConnectionError, OSError]),
         (shoal.TimeoutError, [builtins.TimeoutError]),
         (shoal.AuthenticationError, [shoal.ConnectionError]),
+        (shoal.NoConnectionError, [shoal.ConnectionError, shoal.TimeoutError]),
+        (shoal.NoConnectionError, [builtins.ConnectionError, builtins.TimeoutError]),
         (shoal.BusyLoadingError, [shoal.ConnectionError, shoal.ResponseError]),
         (shoal.DesyncError, [shoal.ConnectionError]),
         (shoal.ClosedError, [shoal.ConnectionError]),
@@ -104,9 +107,15 @@ def test_exceptions_can_be_sent_to_other_processes() -> None:
 
 
 def test_refused_connection(connect: Connect) -> None:
-    face = connect(url="redis://127.0.0.1:1", timeout=0.1)
+    face = connect(url="redis://127.0.0.1:1", timeout=1)
     with pytest.raises(shoal.TimeoutError) as caught:
         face.execute("PING")
+    assert isinstance(caught.value, shoal.ConnectionError)
+    assert re.fullmatch(
+        r"no connection to 127\.0\.0\.1:1 for \d+(\.\d)? m?s: Connection refused"
+        r" \(\d+ attempts?\); the command was never sent.*",
+        str(caught.value),
+    )
     assert caught.value.fate is shoal.Fate.NOT_EXECUTED
     failing = connect(url="redis://127.0.0.1:1", offline="fail")
     with pytest.raises(shoal.ConnectionError) as lost:

@@ -298,6 +298,17 @@ static shoal__greeting_verdict_t hear_auth(shoal__greeting_t *greeting,
         greeting, is_rejected ? SHOAL_EAUTH : SHOAL_ECONN, "AUTH", reply);
 }
 
+/* Some servers say why they will not talk as soon as they accept: "ERR max number of
+ * clients reached". */
+static shoal__greeting_verdict_t answered_too_soon(shoal__greeting_t *greeting,
+                                                   const shoal_reply_t *reply)
+{
+    if (shoal_reply_type(reply) == SHOAL_REPLY_ERROR)
+        return shoal__greeting_fail_with_answer(greeting, SHOAL_EDESYNC,
+                                                "the server said", reply);
+    return fail(greeting, SHOAL_EDESYNC, "the server answered before it was asked");
+}
+
 shoal__greeting_verdict_t shoal__greeting_reply(shoal__greeting_t *greeting,
                                                 const shoal_reply_t *reply)
 {
@@ -307,7 +318,7 @@ shoal__greeting_verdict_t shoal__greeting_reply(shoal__greeting_t *greeting,
                     "the server answered nothing that was said");
     greeting->answers_due -= 1;
     if (greeting->answers_due == 0 && shoal__buffer_bytes(&greeting->outgoing) > 0)
-        return fail(greeting, SHOAL_EDESYNC, "the server answered before it was asked");
+        return answered_too_soon(greeting, reply);
 
     if (greeting->step == SHOAL__GREETING_AT_HELLO)
         return hear_hello(greeting, reply);

@@ -74,7 +74,6 @@ int shoal__pipe_begin(shoal__pipe_t *pipe, shoal__greeting_style_t style,
     pipe->is_warm = true;
     pipe->now_us = now_us;
     pipe->fault = 0;
-    pipe->detail[0] = '\0';
     pipe->is_part_refused = pipe->is_reply_refused = false;
     pipe->heard_us = pipe->waiting_since_us = now_us;
     shoal__renewal_over(&pipe->renewal);

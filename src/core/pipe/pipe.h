@@ -29,6 +29,7 @@
 #include "core/fence/nonce.h"
 #include "core/flush/flush_policy.h"
 #include "core/greeting/greeting.h"
+#include "core/overdue.h"
 #include "core/pipe/deadlines.h"
 #include "core/pipe/pipe_shared.h"
 #include "core/pipe/renewal.h"
@@ -149,19 +150,24 @@ struct shoal__pipe {
     shoal__pipe_phase_t phase;
     bool is_warm; /* it may hold memory that it does not need at rest */
     bool is_resp3;
-    bool is_settled;       /* see former.h; here, beside what each result needs */
-    bool is_offline;       /* an attempt has failed and none has worked since */
-    uint64_t now_us;       /* of the call that is running */
-    bool is_unit_rejected; /* the MULTI that was answered last got an error */
-    bool is_misshapen;     /* the frame under way is none that its command can have */
-    uint64_t answered;     /* requests that this call's bytes answered */
-    uint64_t heard_us;     /* when bytes last arrived */
+    bool is_settled;           /* see former.h; here, beside what each result needs */
+    bool is_offline;           /* an attempt has failed and none has worked since */
+    uint64_t offline_since_us; /* not READY: since then */
+    uint64_t attempts_failed;  /* not READY: attempts to connect that failed since */
+    uint64_t looked_at;        /* where the ring ended at the end of the last tick */
+    char turned_away[96];      /* the last error after which a command was kept to be
+                                  sent again */
+    uint64_t now_us;           /* of the call that is running */
+    bool is_unit_rejected;     /* the MULTI that was answered last got an error */
+    bool is_misshapen; /* the frame under way is none that its command can have */
+    uint64_t answered; /* requests that this call's bytes answered */
+    uint64_t heard_us; /* when bytes last arrived */
     uint64_t waiting_since_us; /* when the present silence of the server began */
     shoal__renewal_t renewal;  /* under way: READY, but no more is sent */
     int fault;                 /* why feed failed */
-    char detail[256];          /* the same in words */
-    bool is_part_refused;      /* ... because of the command that is partly written */
-    bool is_reply_refused;     /* ... because of the reply to the head, which is over a
+    char detail[256];      /* why the last connection, or attempt, ended; "": none */
+    bool is_part_refused;  /* ... because of the command that is partly written */
+    bool is_reply_refused; /* ... because of the reply to the head, which is over a
                                   bound */
 
     shoal__pipe_stats_t stats;
@@ -173,6 +179,12 @@ int shoal__pipe_init(shoal__pipe_t *pipe, const shoal__pipe_parts_t *parts,
                      const shoal__pipe_hooks_t *hooks, void *owner);
 /* Nothing may be outstanding. */
 void shoal__pipe_release(shoal__pipe_t *pipe);
+
+/* The owner begins to connect, for the first time. */
+static inline void shoal__pipe_open(shoal__pipe_t *pipe, uint64_t now_us)
+{
+    pipe->offline_since_us = now_us;
+}
 
 /* Take in commands in three steps: reserve room for their bytes (NULL: no memory) and
  * write them there; claim a request and fill it; push it. */
@@ -300,11 +312,29 @@ void shoal__pipe_sweep(shoal__pipe_t *pipe);
  * deadline has passed, fail the one with this ticket (false: there is none), fail those
  * that do not survive such an ending of the connection; and when the next is due. */
 void shoal__pipe_take_retries(shoal__pipe_t *pipe);
-void shoal__pipe_expire_retries(shoal__pipe_t *pipe, const char *detail);
+void shoal__pipe_expire_retries(shoal__pipe_t *pipe);
 bool shoal__pipe_cancel_retry(shoal__pipe_t *pipe, uint64_t ticket, const char *detail);
 void shoal__pipe_end_retries(shoal__pipe_t *pipe, shoal__ending_t ending,
                              const char *detail);
 uint64_t shoal__pipe_retry_wake_us(const shoal__pipe_t *pipe);
+/* The text of one deadline, which the next ones share if it would be the same.  Start
+ * from is_written = false. */
+typedef struct shoal__overdue_words {
+    bool is_written;
+    shoal__overdue_t facts;
+    char text[SHOAL__OVERDUE_BYTES];
+} shoal__overdue_words_t;
+/* Why the deadline passed of the request at `at`, or of one that waits to be sent again.
+ * The text lives in `words`. */
+const char *shoal__pipe_overdue(const shoal__pipe_t *pipe, uint64_t at,
+                                shoal__progress_t progress,
+                                shoal__overdue_words_t *words);
+const char *shoal__pipe_overdue_retry(const shoal__pipe_t *pipe,
+                                      const shoal__request_t *request,
+                                      shoal__overdue_words_t *words);
+/* Why there is no connection. */
+const char *shoal__pipe_offline(const shoal__pipe_t *pipe,
+                                shoal__overdue_words_t *words);
 /* Publish the momentary figures. */
 void shoal__pipe_publish(shoal__pipe_t *pipe);
 /* Hand bytes of the server to the decoder.  0 or pipe->fault. */

@@ -108,12 +108,8 @@ static shoal__settlement_t settle(const shoal__pipe_t *pipe, uint64_t at,
 
 /* ---- one command ---- */
 
-/* A loss brings its own words. */
-static const char *const ending_text[] = {
-    [SHOAL__ENDING_TIMEOUT] = "the deadline passed",
-    [SHOAL__ENDING_CANCEL] = "cancelled",
-    [SHOAL__ENDING_SHUTDOWN] = "the client was closed",
-};
+static const char cancelled[] = "cancelled";
+static const char closed[] = "the client was closed";
 
 /* Only what was begun to be written stays authorised: the bytes behind it change. */
 static void withdraw_authority(shoal__pipe_t *pipe)
@@ -169,9 +165,8 @@ static void make_zombie(shoal__pipe_t *pipe, uint64_t at,
 
 /* Deadline or cancel. */
 static void end_one(shoal__pipe_t *pipe, uint64_t at, const extent_t *extent,
-                    shoal__ending_t ending)
+                    shoal__ending_t ending, const char *detail)
 {
-    const char *detail = ending_text[ending];
     shoal__settlement_t settlement = settle(pipe, at, extent, ending, false, false);
 
     if (settlement.action == SHOAL__SETTLE_ZOMBIE) {
@@ -195,42 +190,13 @@ bool shoal__pipe_cancel(shoal__pipe_t *pipe, uint64_t ticket, uint64_t now_us)
         if (shoal__request_ring_at(&pipe->ring, at)->flags & NOT_WANTED)
             return false;
         find_extent(&pipe->ring, at, &extent);
-        end_one(pipe, at, &extent, SHOAL__ENDING_CANCEL);
+        end_one(pipe, at, &extent, SHOAL__ENDING_CANCEL, cancelled);
         return true;
     }
-    return shoal__pipe_cancel_retry(pipe, ticket, ending_text[SHOAL__ENDING_CANCEL]);
+    return shoal__pipe_cancel_retry(pipe, ticket, cancelled);
 }
 
 /* ---- all commands ---- */
-
-void shoal__pipe_expire(shoal__pipe_t *pipe)
-{
-    shoal__pipe_expire_retries(pipe, ending_text[SHOAL__ENDING_TIMEOUT]);
-    if (shoal__deadlines_due(&pipe->deadlines, pipe->now_us)) {
-        shoal__deadlines_walk(&pipe->deadlines,
-                              (size_t)shoal__request_ring_length(&pipe->ring),
-                              pipe->now_us);
-        /* Callbacks may append meanwhile; what they append reports itself. */
-        uint64_t end = pipe->ring.tail;
-        extent_t extent = {.first = end, .last = end};
-        for (uint64_t at = pipe->ring.head; at != end; at++) {
-            const shoal__request_t *request = shoal__request_ring_at(&pipe->ring, at);
-            if (request->flags & NOT_WANTED)
-                continue;
-            if (request->deadline_us > pipe->now_us) {
-                shoal__deadlines_add(&pipe->deadlines, request->deadline_us);
-                continue;
-            }
-            follow_extent(&pipe->ring, at, &extent);
-            end_one(pipe, at, &extent, SHOAL__ENDING_TIMEOUT);
-        }
-    }
-    if (pipe->phase == SHOAL__PIPE_DOWN && pipe->is_offline &&
-        !pipe->config->queue_offline && pipe->ring.head != pipe->ring.tail)
-        shoal__pipe_lost(pipe, SHOAL_ECONN, "there is no connection", pipe->now_us);
-    if (pipe->ring.gone)
-        shoal__pipe_sweep(pipe);
-}
 
 /* One for which nobody waits. */
 static void drop_unwanted(shoal__pipe_t *pipe, uint64_t at)
@@ -353,6 +319,52 @@ static void end_all(shoal__pipe_t *pipe, shoal__ending_t ending, const char *det
     start_over(pipe);
 }
 
+static void expire_due(shoal__pipe_t *pipe)
+{
+    shoal__overdue_words_t words;
+
+    words.is_written = false;
+    shoal__deadlines_walk(&pipe->deadlines,
+                          (size_t)shoal__request_ring_length(&pipe->ring),
+                          pipe->now_us);
+    /* Callbacks may append meanwhile; what they append reports itself. */
+    uint64_t end = pipe->ring.tail;
+    extent_t extent = {.first = end, .last = end};
+    for (uint64_t at = pipe->ring.head; at != end; at++) {
+        const shoal__request_t *request = shoal__request_ring_at(&pipe->ring, at);
+        if (request->flags & NOT_WANTED)
+            continue;
+        if (request->deadline_us > pipe->now_us) {
+            shoal__deadlines_add(&pipe->deadlines, request->deadline_us);
+            continue;
+        }
+        follow_extent(&pipe->ring, at, &extent);
+        end_one(pipe, at, &extent, SHOAL__ENDING_TIMEOUT,
+                shoal__pipe_overdue(pipe, at, progress_of(pipe, at, &extent), &words));
+    }
+}
+
+/* Nothing may wait for a connection. */
+static void end_offline(shoal__pipe_t *pipe)
+{
+    shoal__overdue_words_t words;
+
+    words.is_written = false;
+    end_all(pipe, SHOAL__ENDING_LOST, shoal__pipe_offline(pipe, &words));
+}
+
+void shoal__pipe_expire(shoal__pipe_t *pipe)
+{
+    shoal__pipe_expire_retries(pipe);
+    if (shoal__deadlines_due(&pipe->deadlines, pipe->now_us))
+        expire_due(pipe);
+    if (pipe->phase == SHOAL__PIPE_DOWN && pipe->is_offline &&
+        !pipe->config->queue_offline && pipe->ring.head != pipe->ring.tail)
+        end_offline(pipe);
+    if (pipe->ring.gone)
+        shoal__pipe_sweep(pipe);
+}
+
 static shoal__ending_t ending_of(int status)
 {
     if (status == SHOAL_EDESYNC)
@@ -378,21 +390,24 @@ static bool may_run_late(const shoal__pipe_t *pipe, int status)
 void shoal__pipe_lost(shoal__pipe_t *pipe, int status, const char *detail,
                       uint64_t now_us)
 {
-    char kept_detail[sizeof pipe->detail];
+    bool was_ready = pipe->phase == SHOAL__PIPE_READY;
 
-    /* The caller's text may be pipe->detail, and callbacks run below. */
-    snprintf(kept_detail, sizeof kept_detail, "%s", detail);
+    if (detail != pipe->detail)
+        snprintf(pipe->detail, sizeof pipe->detail, "%s", detail);
     pipe->now_us = now_us;
     pipe->is_offline = true;
+    if (was_ready)
+        pipe->offline_since_us = now_us;
+    pipe->attempts_failed = was_ready ? 0 : pipe->attempts_failed + 1;
     if (may_run_late(pipe, status))
         shoal__greeting_left_writes(&pipe->greeting);
-    end_all(pipe, ending_of(status), kept_detail);
+    end_all(pipe, ending_of(status), pipe->detail);
 }
 
 void shoal__pipe_abandon(shoal__pipe_t *pipe, uint64_t now_us)
 {
     pipe->now_us = now_us;
-    end_all(pipe, SHOAL__ENDING_SHUTDOWN, ending_text[SHOAL__ENDING_SHUTDOWN]);
+    end_all(pipe, SHOAL__ENDING_SHUTDOWN, closed);
 }
 
 void shoal__pipe_sweep(shoal__pipe_t *pipe)
@@ -414,6 +429,8 @@ void shoal__pipe_sweep(shoal__pipe_t *pipe)
     if (shoal__buffer_bytes(&pipe->log) == 0)
         shoal__buffer_clear(&pipe->log);
     shoal__request_ring_sweep(ring);
+    if (pipe->looked_at > ring->tail)
+        pipe->looked_at = ring->tail;
     shoal__stage_times_resync(&pipe->times, shoal__pipe_queued(pipe),
                               shoal__pipe_inflight(pipe), pipe->now_us);
 }

@@ -62,6 +62,8 @@ void shoal__pipe_deliver(shoal__pipe_t *pipe, const shoal__request_t *request,
                              .detail = detail,
                              .attempts = attempts,
                              .is_settled = status == 0 && pipe->is_settled,
+                             .is_offline = status == SHOAL_ETIMEOUT &&
+                                           pipe->phase != SHOAL__PIPE_READY,
                              .tag = request->tag,
                              .ticket = request->ticket};
 

@@ -4,6 +4,7 @@
  * up.  Which they are is error_rule.c's decision; how many, and when, retries.c's. */
 
 #include "base/alloc.h"
+#include "base/escape.h"
 #include "base/time_us.h"
 #include "core/error_rule.h"
 #include "core/pipe/pipe.h"
@@ -11,6 +12,13 @@
 #include <string.h>
 
 /* ---- in ---- */
+
+static void note_words(shoal__pipe_t *pipe, shoal__bytes_t error)
+{
+    if (shoal__greeting_may_hold_password(&pipe->greeting, error))
+        error = (shoal__bytes_t){"an error", sizeof "an error" - 1};
+    shoal__escape(pipe->turned_away, sizeof pipe->turned_away, error);
+}
 
 shoal__pipe_verdict_t shoal__pipe_send_again(shoal__pipe_t *pipe,
                                              const shoal__request_t *request,
@@ -37,6 +45,7 @@ shoal__pipe_verdict_t shoal__pipe_send_again(shoal__pipe_t *pipe,
     again.flags |= SHOAL__REQUEST_RETRIED;
     if (shoal__retries_add(&pipe->retries, &again, bytes, due_us) < 0)
         return SHOAL__PIPE_SURFACE;
+    note_words(pipe, error);
     shoal__retries_spend(&pipe->retries);
     shoal__counter_add(&pipe->stats.retries, 1);
     if (verdict == SHOAL__ERROR_REDIAL)
@@ -60,13 +69,21 @@ static void end_retry(shoal__pipe_t *pipe, shoal__retry_t *retry, int status,
     shoal__free(retry);
 }
 
-void shoal__pipe_expire_retries(shoal__pipe_t *pipe, const char *detail)
+static void expire_due(shoal__pipe_t *pipe)
 {
+    shoal__overdue_words_t words;
     shoal__retry_t *retry;
 
-    while (pipe->retries.count &&
-           (retry = shoal__retries_take_expired(&pipe->retries, pipe->now_us)) != NULL)
-        end_retry(pipe, retry, SHOAL_ETIMEOUT, detail);
+    words.is_written = false;
+    while ((retry = shoal__retries_take_expired(&pipe->retries, pipe->now_us)) != NULL)
+        end_retry(pipe, retry, SHOAL_ETIMEOUT,
+                  shoal__pipe_overdue_retry(pipe, &retry->request, &words));
+}
+
+void shoal__pipe_expire_retries(shoal__pipe_t *pipe)
+{
+    if (pipe->retries.count)
+        expire_due(pipe);
 }
 
 bool shoal__pipe_cancel_retry(shoal__pipe_t *pipe, uint64_t ticket, const char *detail)

@@ -88,6 +88,7 @@ int shoal__pipe_tick(shoal__pipe_t *pipe, uint64_t now_us)
     shoal__pipe_take_retries(pipe);
     if (ping_is_due(pipe))
         push_ping(pipe);
+    pipe->looked_at = pipe->ring.tail;
     if (now_us >= rest_us(pipe))
         rest(pipe);
     if (!shoal__pipe_fence_tick(pipe))

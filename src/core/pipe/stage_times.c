@@ -139,6 +139,21 @@ void shoal__stage_times_answered(shoal__stage_times_t *times, uint64_t commands,
         pass(times, &times->queues->wire, SHOAL_STAGE_WIRE, commands, now_us);
 }
 
+uint64_t shoal__stage_times_unanswered_us(const shoal__stage_times_t *times,
+                                          uint64_t before, uint64_t now_us)
+{
+    const shoal__stage_queue_t *wire = times->queues ? &times->queues->wire : NULL;
+    uint64_t since_us = now_us;
+
+    for (unsigned i = 0; wire && i < wire->count; i++) {
+        since_us = GROUP(wire, i).since_us;
+        if (before < GROUP(wire, i).commands)
+            break;
+        before -= GROUP(wire, i).commands;
+    }
+    return shoal__time_since(since_us, now_us);
+}
+
 static uint64_t total(const shoal__stage_queue_t *queue)
 {
     uint64_t commands = 0;

@@ -76,6 +76,11 @@ static inline void shoal__stage_times_total(shoal__stage_times_t *times,
         shoal__stage_times_total_run(times, since_us, now_us);
 }
 
+/* How long ago the command was written, about, that has `before` unanswered ones before
+ * it; 0: not known. */
+uint64_t shoal__stage_times_unanswered_us(const shoal__stage_times_t *times,
+                                          uint64_t before, uint64_t now_us);
+
 /* Commands left the queues some other way: `batching` and `wire` of them remain. */
 void shoal__stage_times_resync(shoal__stage_times_t *times, uint64_t batching,
                                uint64_t wire, uint64_t now_us);

@@ -43,10 +43,15 @@ def error_of(status: int, detail: str = "") -> BaseException:
     return error
 
 
-def failure(status: int, fate: int, detail: bytes, attempts: int) -> BaseException:
+def failure(
+    status: int, fate: int, detail: bytes, attempts: int, is_offline: int = 0
+) -> BaseException:
     """The exception for a command that the server did not answer."""
     text = detail.decode("utf-8", "replace") or text_of(status)
     error = error_of(status, text)
+    if is_offline:
+        error = errors.NoConnectionError(text)
+        error.status = status
     if isinstance(error, RedisError):
         error.fate = Fate(fate)
         if attempts > 1:

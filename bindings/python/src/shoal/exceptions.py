@@ -53,6 +53,10 @@ class TimeoutError(RedisError, builtins.TimeoutError):
     """The command's deadline passed; `fate` says whether it was sent."""
 
 
+class NoConnectionError(ConnectionError, TimeoutError):
+    """The command's deadline passed while there was no connection; the text says why."""
+
+
 class FullError(RedisError):
     """A bound of outstanding commands or bytes is reached."""
 
@@ -196,6 +200,7 @@ __all__ = [
     "FullError",
     "MisconfiguredError",
     "MovedError",
+    "NoConnectionError",
     "NoPermissionError",
     "NoScriptError",
     "OutOfMemoryError",

@@ -37,8 +37,9 @@ typedef struct rig {
     uint64_t tickets[26]; /* by name */
     uint64_t tickets_given;
     char heard[4096];
-    uint32_t attempts; /* of the last result */
-    char detail[128];  /* of the last result */
+    uint32_t attempts;                 /* of the last result */
+    bool is_offline;                   /* of the last result */
+    char detail[SHOAL__OVERDUE_BYTES]; /* of the last result */
     bool is_deaf;
     /* What the callback of the command with this name does. */
     char acting;
@@ -91,6 +92,7 @@ static inline void rig_on_result(shoal_client_t *client, const shoal_result_t *r
     assert_null(client);
     assert_int_equal(result->tag, (uint64_t)*name);
     rig.attempts = result->attempts;
+    rig.is_offline = result->is_offline;
     snprintf(rig.detail, sizeof rig.detail, "%s", result->detail);
     if (result->status == 0) {
         assert_int_equal(result->fate, SHOAL_FATE_REPLIED);
@@ -134,6 +136,7 @@ static const shoal__pipe_hooks_t rig_hooks = {.on_result = rig_hear_result,
 static inline int rig_init(shoal__pipe_t *pipe)
 {
     shoal__pipe_shared_init(&rig.shared, rig.entropy, &rig.random);
+    rig.target.name = "server:6379";
     const shoal__pipe_parts_t parts = {&rig.config, &rig.target, &rig.shared};
     return shoal__pipe_init(pipe, &parts, &rig_hooks, &rig);
 }

@@ -9,8 +9,14 @@ from redis._parsers import BaseParser
 
 from shoal import exceptions as ours
 
+
+class NoConnectionError(theirs.ConnectionError, theirs.TimeoutError):
+    """The command's deadline passed while there was no connection."""
+
+
 # The first that fits; redis-py's words for the same thing.
 _CLASSES: tuple[tuple[type[ours.RedisError], type[theirs.RedisError]], ...] = (
+    (ours.NoConnectionError, NoConnectionError),
     (ours.AuthenticationError, theirs.AuthenticationError),
     (ours.ConnectionError, theirs.ConnectionError),
     (ours.TimeoutError, theirs.TimeoutError),

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SHOAL_CORE_OVERDUE_H
+#define SHOAL_CORE_OVERDUE_H
+
+/*
+ * Why a command's deadline passed, in words: facts in, one line of text out.
+ *
+ * It reads no clock and writes no argument of a command.  `words` are the last failure or
+ * the last error of the server, which the caller has cleaned of credentials.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Room for every text. */
+#define SHOAL__OVERDUE_BYTES 512
+
+/* Where the command was when its deadline passed. */
+typedef enum shoal__overdue_stage {
+    SHOAL__OVERDUE_NOT_TAKEN,   /* the loop thread had not looked at it yet */
+    SHOAL__OVERDUE_OFFLINE,     /* it waited for a connection */
+    SHOAL__OVERDUE_GREETING,    /* the same: connected, the greeting is not over */
+    SHOAL__OVERDUE_TURNED_AWAY, /* it waited to be sent again after an error such as
+                                    LOADING */
+    SHOAL__OVERDUE_WINDOW,  /* as many commands before it were unanswered as may be */
+    SHOAL__OVERDUE_UNREAD,  /* the socket took no more bytes */
+    SHOAL__OVERDUE_QUEUED,  /* it was not written for another reason */
+    SHOAL__OVERDUE_SENT,    /* written, and no reply came */
+    SHOAL__OVERDUE_REPLYING /* written, and only a part of the reply came */
+} shoal__overdue_stage_t;
+
+typedef struct shoal__overdue {
+    shoal__overdue_stage_t stage;
+    bool is_partly_sent; /* a part of its bytes was written */
+    bool was_sent;       /* an earlier connection was lost while it was unanswered */
+    uint64_t waited_us;  /* since its submission */
+    uint64_t late_us;    /* since its deadline */
+    uint64_t since_us;   /* OFFLINE, GREETING: since there is no connection.  SENT,
+                             REPLYING: since it was written */
+    uint64_t
+        silent_us;  /* WINDOW, UNREAD, SENT: since the server's last bytes; NEVER: the
+                             server has sent none */
+    uint64_t count; /* OFFLINE: attempts that failed since then.  TURNED_AWAY: errors.
+                             WINDOW, SENT: commands that are unanswered */
+    const char *server; /* its name */
+    const char *words; /* OFFLINE, TURNED_AWAY: the last failure, or error; "": none.  A
+                             pointer that stays the same has the same text */
+} shoal__overdue_t;
+
+/* Would the two give the same text? */
+bool shoal__overdue_is_like(const shoal__overdue_t *one, const shoal__overdue_t *other);
+
+void shoal__overdue_write(const shoal__overdue_t *facts,
+                          char text[SHOAL__OVERDUE_BYTES]);
+
+#endif

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT */
+
+/* The facts behind a deadline that passed: where its command was, and what the connection
+ * was doing.  overdue.c finds the words. */
+
+#include "base/time_us.h"
+#include "core/pipe/pipe.h"
+
+static bool is_offline(const shoal__pipe_t *pipe)
+{
+    return pipe->phase != SHOAL__PIPE_READY;
+}
+
+/* Of a command that waits to be written, on a connection that is ready. */
+static shoal__overdue_stage_t queued_stage(const shoal__pipe_t *pipe, uint64_t at)
+{
+    uint64_t head = pipe->ring.head;
+
+    if (at - head >= pipe->looked_at - head)
+        return SHOAL__OVERDUE_NOT_TAKEN;
+    if (pipe->authorised_bytes > 0)
+        return SHOAL__OVERDUE_UNREAD;
+    return shoal__pipe_inflight(pipe) >= pipe->config->inflight_max
+               ? SHOAL__OVERDUE_WINDOW
+               : SHOAL__OVERDUE_QUEUED;
+}
+
+static shoal__overdue_stage_t stage_of(const shoal__pipe_t *pipe, uint64_t at,
+                                       shoal__progress_t progress)
+{
+    switch (progress) {
+    case SHOAL__PROGRESS_QUEUED:
+        return queued_stage(pipe, at);
+    case SHOAL__PROGRESS_PARTLY:
+        return SHOAL__OVERDUE_UNREAD;
+    case SHOAL__PROGRESS_WRITTEN:
+        return SHOAL__OVERDUE_SENT;
+    case SHOAL__PROGRESS_REPLYING:
+        break;
+    }
+    return SHOAL__OVERDUE_REPLYING;
+}
+
+/* What holds for every command of the pipe.  NULL: no command. */
+static shoal__overdue_t facts_of(const shoal__pipe_t *pipe,
+                                 const shoal__request_t *request)
+{
+    shoal__overdue_t facts = {
+        .stage = pipe->phase == SHOAL__PIPE_GREETING ? SHOAL__OVERDUE_GREETING
+                                                     : SHOAL__OVERDUE_OFFLINE,
+        .silent_us = shoal__time_since(pipe->heard_us, pipe->now_us),
+        .server = pipe->greeting.target->name,
+        .words = ""};
+
+    if (is_offline(pipe)) {
+        facts.since_us = shoal__time_since(pipe->offline_since_us, pipe->now_us);
+        facts.count = pipe->attempts_failed;
+        facts.words = pipe->detail;
+    }
+    if (request) {
+        facts.was_sent = (request->flags & SHOAL__REQUEST_MAYBE) != 0;
+        facts.waited_us = shoal__time_since(request->submitted_us, pipe->now_us);
+        facts.late_us = shoal__time_since(request->deadline_us, pipe->now_us);
+    }
+    return facts;
+}
+
+static const char *write_once(shoal__overdue_words_t *words,
+                              const shoal__overdue_t *facts)
+{
+    if (!words->is_written || !shoal__overdue_is_like(&words->facts, facts))
+        shoal__overdue_write(facts, words->text);
+    words->is_written = true;
+    words->facts = *facts;
+    return words->text;
+}
+
+const char *shoal__pipe_overdue(const shoal__pipe_t *pipe, uint64_t at,
+                                shoal__progress_t progress,
+                                shoal__overdue_words_t *words)
+{
+    shoal__overdue_t facts = facts_of(pipe, shoal__request_ring_at(&pipe->ring, at));
+
+    if (!is_offline(pipe)) {
+        uint64_t before = at - pipe->ring.head, fences = pipe->fences.inflight;
+
+        facts.stage = stage_of(pipe, at, progress);
+        facts.is_partly_sent = progress == SHOAL__PROGRESS_PARTLY;
+        facts.count = shoal__pipe_inflight(pipe);
+        if (progress == SHOAL__PROGRESS_WRITTEN || progress == SHOAL__PROGRESS_REPLYING)
+            facts.since_us = shoal__stage_times_unanswered_us(
+                &pipe->times, before > fences ? before - fences : 0, pipe->now_us);
+    }
+    return write_once(words, &facts);
+}
+
+const char *shoal__pipe_overdue_retry(const shoal__pipe_t *pipe,
+                                      const shoal__request_t *request,
+                                      shoal__overdue_words_t *words)
+{
+    shoal__overdue_t facts = facts_of(pipe, request);
+
+    if (!is_offline(pipe)) {
+        facts.stage = SHOAL__OVERDUE_TURNED_AWAY;
+        facts.count = request->attempts;
+        facts.words = pipe->turned_away;
+    }
+    return write_once(words, &facts);
+}
+
+const char *shoal__pipe_offline(const shoal__pipe_t *pipe,
+                                shoal__overdue_words_t *words)
+{
+    shoal__overdue_t facts = facts_of(pipe, NULL);
+
+    return write_once(words, &facts);
+}
