@@ -31,13 +31,14 @@ int main(int argc, char **argv)
 {
     const char *const commands[] = {"SET greeting hello", "GET greeting",
                                     "INCR visits"};
+    const char *url = argc > 1 ? argv[1] : "redis://127.0.0.1:6379";
+    shoal_error_t error = SHOAL_ERROR_INIT;
     shoal_client_t *client;
     int failures = 0;
-    int rc =
-        shoal_client_open_url(argc > 1 ? argv[1] : "redis://127.0.0.1:6379", &client);
+    int rc = shoal_client_open_url(url, &client, &error);
 
     if (rc < 0) {
-        fprintf(stderr, "open: %s\n", shoal_strerror(rc));
+        fprintf(stderr, "open: %s\n", error.text);
         return 1;
     }
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {

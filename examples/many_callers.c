@@ -37,15 +37,18 @@ static void *count(void *data)
 
 int main(int argc, char **argv)
 {
+    const char *url = argc > 1 ? argv[1] : "redis://127.0.0.1:6379";
+    shoal_error_t error = SHOAL_ERROR_INIT;
     shoal_client_t *client;
     pthread_t threads[THREADS];
     shoal_result_t *result;
     shoal_stats_t stats = SHOAL_STATS_INIT;
     int started = 0, good = 0, rc;
 
-    if (shoal_client_open_url(argc > 1 ? argv[1] : "redis://127.0.0.1:6379", &client) <
-        0)
+    if (shoal_client_open_url(url, &client, &error) < 0) {
+        fprintf(stderr, "open: %s\n", error.text);
         return 1;
+    }
     if (shoal_client_callf(client, &result, "DEL visits") == 0)
         shoal_result_release(result);
     while (started < THREADS &&

@@ -38,16 +38,18 @@ static void run_until_done(shoal_client_t *client)
 
 int main(int argc, char **argv)
 {
+    const char *url = argc > 1 ? argv[1] : "redis://127.0.0.1:6379";
+    shoal_error_t error = SHOAL_ERROR_INIT;
     shoal_options_t *options;
     shoal_client_t *client;
     shoal_stats_t stats = SHOAL_STATS_INIT;
     int rc;
 
-    if (shoal_options_from_url(argc > 1 ? argv[1] : "redis://127.0.0.1:6379",
-                               &options) < 0)
+    if (shoal_options_from_url(url, &options, &error) < 0 ||
+        shoal_client_open_borrowed(options, &client, &error) < 0) {
+        fprintf(stderr, "open: %s\n", error.text);
         return 1;
-    if (shoal_client_open_borrowed(options, &client) < 0)
-        return 1;
+    }
     shoal_options_free(options);
 
     for (int round = 0; round < ROUNDS; round++) {

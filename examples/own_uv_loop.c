@@ -47,14 +47,16 @@ static void on_tick(uv_timer_t *timer)
 int main(int argc, char **argv)
 {
     app_t app = {0};
+    const char *url = argc > 1 ? argv[1] : "redis://127.0.0.1:6379";
+    shoal_error_t error = SHOAL_ERROR_INIT;
     shoal_options_t *options;
     uv_loop_t *loop = uv_default_loop();
 
-    if (shoal_options_from_url(argc > 1 ? argv[1] : "redis://127.0.0.1:6379",
-                               &options) < 0)
+    if (shoal_options_from_url(url, &options, &error) < 0 ||
+        shoal_client_open_uv(loop, options, &app.client, &error) < 0) {
+        fprintf(stderr, "open: %s\n", error.text);
         return 1;
-    if (shoal_client_open_uv(loop, options, &app.client) < 0)
-        return 1;
+    }
     shoal_options_free(options);
     uv_timer_init(loop, &app.timer);
     app.timer.data = &app;

@@ -261,7 +261,7 @@ static void *work_borrowed(void *member)
     shoal_options_t *options = shoal_load_options(run);
 
     if (options) {
-        int rc = shoal_client_open_borrowed(options, &lane->client);
+        int rc = shoal_client_open_borrowed(options, &lane->client, NULL);
         if (rc != 0)
             run_fail(run, "%s", shoal_strerror(rc));
     }

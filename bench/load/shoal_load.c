@@ -69,7 +69,7 @@ shoal_client_t *shoal_load_open(run_t *run)
     if (!options)
         return NULL;
 
-    int rc = shoal_client_open(options, &client);
+    int rc = shoal_client_open(options, &client, NULL);
     shoal_options_free(options);
     if (rc == 0)
         rc = shoal_client_wait_ready(client, READY_US);

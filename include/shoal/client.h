@@ -5,6 +5,7 @@
 /* The life of a client: opening, driving and closing it.  What it does is in
  * <shoal/command.h>. */
 
+#include <shoal/errors.h>
 #include <shoal/events.h>
 #include <shoal/options.h>
 #include <shoal/version.h>
@@ -30,17 +31,19 @@ typedef void (*shoal_closed_cb)(void *data);
  * @param options    NULL for the defaults; copied
  * @param ret_client receives the client; close it, and give it back with
  *                   shoal_client_release()
+ * @param ret_error  receives the reason of a failure; may be NULL
  *
  * Threads:   any
  * Blocks:    never
  * Ownership: nothing passed in is kept
- * Errors:    SHOAL_EINVAL  ret_client is NULL
+ * Errors:    SHOAL_EINVAL  ret_client is NULL, or ret_error has no size
  *            SHOAL_ESYSTEM no thread or descriptor to be had
  *            SHOAL_ENOMEM
  * Since:     0.1
  */
 SHOAL_EXTERN int shoal_client_open(const shoal_options_t *options,
-                                   shoal_client_t **ret_client);
+                                   shoal_client_t **ret_client,
+                                   shoal_error_t *ret_error);
 
 /**
  * shoal_client_open() with the options of a URL; see shoal_options_from_url().
@@ -51,7 +54,8 @@ SHOAL_EXTERN int shoal_client_open(const shoal_options_t *options,
  * Errors:    SHOAL_EURL, and those of shoal_client_open()
  * Since:     0.1
  */
-SHOAL_EXTERN int shoal_client_open_url(const char *url, shoal_client_t **ret_client);
+SHOAL_EXTERN int shoal_client_open_url(const char *url, shoal_client_t **ret_client,
+                                       shoal_error_t *ret_error);
 
 /**
  * Open a client without a thread: the calling thread drives it with
@@ -69,7 +73,8 @@ SHOAL_EXTERN int shoal_client_open_url(const char *url, shoal_client_t **ret_cli
  * Since:     0.1
  */
 SHOAL_EXTERN int shoal_client_open_borrowed(const shoal_options_t *options,
-                                            shoal_client_t **ret_client);
+                                            shoal_client_t **ret_client,
+                                            shoal_error_t *ret_error);
 
 /**
  * A descriptor that is readable when shoal_client_step() has work.

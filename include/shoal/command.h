@@ -4,6 +4,7 @@
 
 /* Commands: submitting them, calling and waiting, giving them up by their tickets. */
 
+#include <shoal/errors.h>
 #include <shoal/options.h>
 #include <shoal/reply.h>
 #include <shoal/result.h>
@@ -80,12 +81,14 @@ typedef struct shoal_call {
     uint64_t timeout_us;      /**< 0: the client's; SHOAL_TIMEOUT_NEVER: none */
     const shoal_sink_t *sink; /**< NULL: a tree.  Must live until the result */
     void *sink_data;          /**< handed to the sink untouched */
+    shoal_error_t *error; /**< receives the reason if the call is refused; begin with
+                                   SHOAL_ERROR_INIT.  NULL: nobody asks for it */
 } shoal_call_t;
 
 /** No extras: `shoal_call_t call = SHOAL_CALL_INIT;`, then set what differs. */
 #define SHOAL_CALL_INIT                                                                \
     {                                                                                  \
-        sizeof(shoal_call_t), 0, 0, 0, NULL, NULL                                      \
+        sizeof(shoal_call_t), 0, 0, 0, NULL, NULL, NULL                                \
     }
 
 /**

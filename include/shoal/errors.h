@@ -3,6 +3,7 @@
 #define SHOAL_ERRORS_H
 
 #include <shoal/version.h>
+#include <stddef.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -32,11 +33,37 @@ extern "C" {
     X(EAUTH, -7024, "the server rejected the credentials")                             \
     X(ESHUTDOWN, -7025, "the client was closed before the reply came")
 
-enum shoal_error {
+enum shoal_error_code {
 #define SHOAL_ERROR_VALUE(name, value, text) SHOAL_##name = value,
     SHOAL_ERROR_MAP(SHOAL_ERROR_VALUE)
 #undef SHOAL_ERROR_VALUE
 };
+
+/**
+ * Why a call was refused, in words.  The caller owns it, hands it to the call, and finds
+ * the reason of that one call in it afterwards: there is no "last error" elsewhere.
+ *
+ *     shoal_error_t error = SHOAL_ERROR_INIT;
+ *     if (shoal_client_open_url(url, &client, &error) < 0)
+ *         fprintf(stderr, "%s\n", error.text);
+ *
+ * Newer versions append fields; the library writes those that `size` covers.  A size that
+ * is too small is SHOAL_EINVAL, and nothing is written.
+ */
+typedef struct shoal_error {
+    size_t size;      /**< sizeof(shoal_error_t) */
+    int code;         /**< what the call returned: 0, or one of the codes above */
+    int system_errno; /**< for SHOAL_ESYSTEM the system's errno; else 0 */
+    char
+        text[240]; /**< one line of English without a full stop; "" after a success.  It
+                           holds no credentials and no argument of a command */
+} shoal_error_t;
+
+/** Begin with `shoal_error_t error = SHOAL_ERROR_INIT;`. */
+#define SHOAL_ERROR_INIT                                                               \
+    {                                                                                  \
+        sizeof(shoal_error_t), 0, 0, ""                                                \
+    }
 
 /**
  * One line of English for a code, without a full stop.

@@ -2,6 +2,7 @@
 #ifndef SHOAL_OPTIONS_H
 #define SHOAL_OPTIONS_H
 
+#include <shoal/errors.h>
 #include <shoal/version.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -89,15 +90,18 @@ SHOAL_EXTERN int shoal_options_new(shoal_options_t **ret_options);
  *
  * @param url         NUL-terminated
  * @param ret_options receives the options; free with shoal_options_free()
+ * @param ret_error   receives the reason of a failure, which names the key and its value;
+ *                    may be NULL.  What may be a part of the password is not quoted
  *
  * Threads:   any
  * Ownership: nothing passed in is kept
  * Errors:    SHOAL_EURL   not of the form above
- *            SHOAL_EINVAL url or ret_options is NULL
+ *            SHOAL_EINVAL url or ret_options is NULL, or ret_error has no size
  *            SHOAL_ENOMEM
  * Since:     0.1
  */
-SHOAL_EXTERN int shoal_options_from_url(const char *url, shoal_options_t **ret_options);
+SHOAL_EXTERN int shoal_options_from_url(const char *url, shoal_options_t **ret_options,
+                                        shoal_error_t *ret_error);
 
 /**
  * Forget options, wiping the credentials.  NULL is allowed.  Clients that were

@@ -23,6 +23,7 @@ extern "C" {
  *                   its callback ran, then the loop may be closed
  * @param options    NULL for the defaults; copied
  * @param ret_client receives the client
+ * @param ret_error  receives the reason of a failure; may be NULL
  *
  * Threads:   any; the caller is taken for the thread that runs the loop
  * Ownership: the loop stays the caller's
@@ -30,7 +31,8 @@ extern "C" {
  * Since:     0.1
  */
 SHOAL_EXTERN int shoal_client_open_uv(uv_loop_t *loop, const shoal_options_t *options,
-                                      shoal_client_t **ret_client);
+                                      shoal_client_t **ret_client,
+                                      shoal_error_t *ret_error);
 
 #ifdef __cplusplus
 }

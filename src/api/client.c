@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <shoal/client.h>
 
+#include "api/open.h"
 #include "base/time_us.h"
 #include "client/call.h"
 #include "client/life.h"
@@ -10,37 +11,37 @@
 
 /* ---- opening ---- */
 
-int shoal_client_open(const shoal_options_t *options, shoal_client_t **ret_client)
+int shoal_client_open(const shoal_options_t *options, shoal_client_t **ret_client,
+                      shoal_error_t *ret_error)
 {
     const shoal__client_plan_t plan = {.drive = SHOAL__DRIVE_THREAD,
                                        .new_route = shoal__standalone_new};
 
-    if (!ret_client)
-        return SHOAL_EINVAL;
-    return shoal__client_open(&plan, options, ret_client);
+    return shoal__open(&plan, options, ret_client, ret_error);
 }
 
-int shoal_client_open_url(const char *url, shoal_client_t **ret_client)
+int shoal_client_open_url(const char *url, shoal_client_t **ret_client,
+                          shoal_error_t *ret_error)
 {
     shoal_options_t *options;
-    int rc = shoal_options_from_url(url, &options);
+    int rc = shoal_options_from_url(url, &options, ret_error);
 
+    if (ret_client)
+        *ret_client = NULL;
     if (rc < 0)
         return rc;
-    rc = shoal_client_open(options, ret_client);
+    rc = shoal_client_open(options, ret_client, ret_error);
     shoal_options_free(options);
     return rc;
 }
 
 int shoal_client_open_borrowed(const shoal_options_t *options,
-                               shoal_client_t **ret_client)
+                               shoal_client_t **ret_client, shoal_error_t *ret_error)
 {
     const shoal__client_plan_t plan = {.drive = SHOAL__DRIVE_STEPS,
                                        .new_route = shoal__standalone_new};
 
-    if (!ret_client)
-        return SHOAL_EINVAL;
-    return shoal__client_open(&plan, options, ret_client);
+    return shoal__open(&plan, options, ret_client, ret_error);
 }
 
 /* ---- stepping ---- */

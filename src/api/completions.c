@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <shoal/completions.h>
 
+#include "base/error.h"
 #include "base/time_us.h"
 #include "client/client.h"
 #include "client/completion_queue.h"
@@ -53,10 +54,15 @@ int shoal_completions_submit(shoal_completions_t *completions, shoal_client_t *c
     if (!completions || !commands || !shoal__call_read(call, &submission.call))
         return SHOAL_EINVAL;
     if (shoal__client_is_foreign(client))
-        return SHOAL_EFORK;
+        return shoal__error_plain(submission.call.error, SHOAL_EFORK);
     rc = shoal__completions_admit(completions, count);
+    if (rc == SHOAL_EFULL)
+        shoal__error_say(submission.call.error, rc,
+                         "the completion queue has no room for %zu more results "
+                         "(outstanding_max of shoal_completions_new())",
+                         count);
     if (rc < 0)
-        return rc;
+        return shoal__error_plain(submission.call.error, rc);
     rc = shoal__client_submit(client, &submission, ret_ticket);
     if (rc < 0)
         shoal__completions_refund(completions, count);

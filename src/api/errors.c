@@ -1,19 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include <shoal/errors.h>
 
+#include "base/error.h"
+
 const char *shoal_strerror(int code)
 {
-    switch (code) {
-    case 0:
-        return "success";
-#define SHOAL_ERROR_TEXT(name, value, text)                                            \
-    case value:                                                                        \
-        return text;
-        SHOAL_ERROR_MAP(SHOAL_ERROR_TEXT)
-#undef SHOAL_ERROR_TEXT
-    default:
-        return "unknown error";
-    }
+    return shoal__error_text(code);
 }
 
 const char *shoal_error_name(int code)

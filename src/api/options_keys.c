@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "api/options_keys.h"
 
+#include "base/error.h"
+#include "base/escape.h"
 #include <shoal/connection.h>
 #include <shoal/errors.h>
 #include <shoal/retry.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
@@ -26,6 +29,34 @@ bool shoal__options_read_number(const char *text, uint64_t max, uint64_t *ret_nu
     *ret_number = number;
     return true;
 }
+
+/* ---- reasons ---- */
+
+#define QUOTE_BYTES 48
+
+/* A piece of the URL, for a text: " 'piece'", or "" if a part of the password may be in
+ * it. */
+static const char *quote(const shoal__options_keys_t *keys, const char *piece,
+                         char room[QUOTE_BYTES])
+{
+    if (piece < keys->secret_end)
+        return "";
+    room[0] = ' ';
+    room[1] = '\'';
+    shoal__escape(room + 2, QUOTE_BYTES - 4, (shoal__bytes_t){piece, strlen(piece)});
+    return strcat(room, "'");
+}
+
+int shoal__options_refuse(const shoal__options_keys_t *keys, const char *what,
+                          const char *piece, const char *why)
+{
+    char room[QUOTE_BYTES];
+
+    return shoal__error_say(keys->error, SHOAL_EURL, "%s%s %s", what,
+                            quote(keys, piece, room), why);
+}
+
+/* ---- words and numbers ---- */
 
 /* The row of `value` in `words`, or -1. */
 static int find_word(const char *value, const char *const *words, size_t count)
@@ -170,7 +201,7 @@ static const struct key {
     WORD("settle", read_settle),
 };
 /* clang-format on */
-_Static_assert(COUNT(table) <= 64, "a bit for each row");
+_Static_assert(COUNT(table) <= SHOAL__OPTIONS_KEYS_MAX, "a value for each row");
 
 /* Put the number into its field.  Its setter checks it in the end, beside its
  * neighbours. */
@@ -198,19 +229,31 @@ static int set_number(const struct key *key, shoal_options_t *options,
     return 0;
 }
 
+static int refuse_value(const shoal__options_keys_t *keys, const char *name,
+                        const char *value)
+{
+    char what[40];
+
+    snprintf(what, sizeof what, "%s:", name);
+    return shoal__options_refuse(keys, what, value,
+                                 "is not a value that it can have (shoal/options.h)");
+}
+
 int shoal__options_keys_set(shoal__options_keys_t *keys, shoal_options_t *options,
                             const char *name, const char *value)
 {
     for (size_t i = 0; i < COUNT(table); i++) {
         if (strcmp(table[i].name, name) != 0)
             continue;
-        if (keys->seen & UINT64_C(1) << i)
-            return SHOAL_EURL;
-        keys->seen |= UINT64_C(1) << i;
-        return table[i].read ? table[i].read(keys, options, value)
-                             : set_number(&table[i], options, value);
+        if (keys->values[i])
+            return shoal__options_refuse(keys, "the key", name, "is said twice");
+        keys->values[i] = value;
+        int rc = table[i].read ? table[i].read(keys, options, value)
+                               : set_number(&table[i], options, value);
+        return rc == SHOAL_EURL || rc == SHOAL_EINVAL ? refuse_value(keys, name, value)
+                                                      : rc;
     }
-    return SHOAL_EURL;
+    return shoal__options_refuse(keys, "the key", name, "is not known");
 }
 
 static int finish_flush(const shoal__options_keys_t *keys, shoal_options_t *options)
@@ -224,30 +267,61 @@ static int finish_flush(const shoal__options_keys_t *keys, shoal_options_t *opti
     return shoal_options_set_flush(options, keys->flush_mode, pause_us);
 }
 
+/* Keys that are checked together, separated by blanks: name those that were said. */
+static int refuse_together(const shoal__options_keys_t *keys, const char *names)
+{
+    char text[160] = "", room[QUOTE_BYTES];
+    size_t said = 0;
+
+    for (size_t i = 0; i < COUNT(table); i++) {
+        const char *at = keys->values[i] ? strstr(names, table[i].name) : NULL;
+        size_t bytes = strlen(text);
+        if (!at || (at > names && at[-1] != ' ') ||
+            (at[strlen(table[i].name)] & ~' ') != 0)
+            continue;
+        snprintf(text + bytes, sizeof text - bytes, "%s%s:%s", said++ ? ", " : "",
+                 table[i].name, quote(keys, keys->values[i], room));
+    }
+    return shoal__error_say(keys->error, SHOAL_EURL,
+                            said > 1 ? "%s do not go together, or are out of range"
+                                     : "%s is out of range",
+                            text);
+}
+
 int shoal__options_keys_finish(const shoal__options_keys_t *keys,
                                shoal_options_t *options)
 {
     /* What the keys put in is set once more, by those who know the ranges. */
     const shoal_options_t o = *options;
-    const int checks[] = {
-        shoal_options_set_database(options, o.database),
-        shoal_options_set_protocol(options, o.protocol),
-        shoal_options_set_connect_timeout_us(options, o.connect_timeout_us,
-                                             o.handshake_timeout_us),
-        shoal_options_set_stall_timeout_us(options, o.stall_timeout_us),
-        shoal_options_set_ping_idle_us(options, o.ping_idle_us),
-        shoal_options_set_backoff_us(options, o.backoff_base_us, o.backoff_max_us),
-        shoal_options_set_keepalive_us(options, o.keepalive_us),
-        shoal_options_set_outstanding_max(options, o.queued_max, o.inflight_max,
-                                          o.bytes_max),
-        shoal_options_set_reply_max(options, o.reply_bytes_max, o.reply_elements_max,
-                                    o.reply_depth_max),
-        shoal_options_set_attempts_max(options, o.attempts_max),
-        finish_flush(keys, options),
+    const struct check {
+        int rc;
+        const char *names;
+    } checks[] = {
+        {shoal_options_set_database(options, o.database), "db"},
+        {shoal_options_set_protocol(options, o.protocol), "protocol"},
+        {shoal_options_set_connect_timeout_us(options, o.connect_timeout_us,
+                                              o.handshake_timeout_us),
+         "connect_timeout_ms handshake_timeout_ms"},
+        {shoal_options_set_stall_timeout_us(options, o.stall_timeout_us),
+         "stall_timeout_ms"},
+        {shoal_options_set_ping_idle_us(options, o.ping_idle_us), "ping_idle_ms"},
+        {shoal_options_set_backoff_us(options, o.backoff_base_us, o.backoff_max_us),
+         "backoff_base_ms backoff_max_ms"},
+        {shoal_options_set_keepalive_us(options, o.keepalive_us), "keepalive_ms"},
+        {shoal_options_set_outstanding_max(options, o.queued_max, o.inflight_max,
+                                           o.bytes_max),
+         "queued_max inflight_max bytes_max"},
+        {shoal_options_set_reply_max(options, o.reply_bytes_max, o.reply_elements_max,
+                                     o.reply_depth_max),
+         "reply_bytes_max reply_elements_max reply_depth_max"},
+        {shoal_options_set_attempts_max(options, o.attempts_max), "attempts_max"},
+        {finish_flush(keys, options), "flush budget_us"},
     };
 
     for (size_t i = 0; i < COUNT(checks); i++)
-        if (checks[i] < 0)
-            return checks[i];
+        if (checks[i].rc < 0)
+            return checks[i].rc == SHOAL_ENOMEM
+                       ? SHOAL_ENOMEM
+                       : refuse_together(keys, checks[i].names);
     return 0;
 }

@@ -10,11 +10,20 @@
  */
 
 #include "core/options.h"
+#include <shoal/errors.h>
 #include <stdbool.h>
 
-/* What the keys of one URL said.  All zero at first. */
+/* Most keys there are. */
+#define SHOAL__OPTIONS_KEYS_MAX 32
+
+/* What the keys of one URL said.  All zero at first, but for the first two fields. */
 typedef struct shoal__options_keys {
-    uint64_t seen; /* bits: keys by their row in the table */
+    shoal_error_t *error; /* receives the reason; NULL: nobody asks for it */
+    const char
+        *secret_end; /* in the URL: a piece that begins before it may be a part of
+                               the password and is not quoted */
+    const char *values[SHOAL__OPTIONS_KEYS_MAX]; /* by the row in the table; NULL: not
+                                                    said.  They live as long as the URL */
     shoal_flush_mode_t flush_mode;
     uint64_t pause_us, budget_us;
     bool has_budget;
@@ -23,6 +32,11 @@ typedef struct shoal__options_keys {
 /* One key, with its decoded value.  0, SHOAL_EURL, SHOAL_EINVAL or SHOAL_ENOMEM. */
 int shoal__options_keys_set(shoal__options_keys_t *keys, shoal_options_t *options,
                             const char *name, const char *value);
+
+/* The URL cannot be understood because of one piece of it: "the port 'x' is ...".  Fills
+ * keys->error and returns SHOAL_EURL. */
+int shoal__options_refuse(const shoal__options_keys_t *keys, const char *what,
+                          const char *piece, const char *why);
 
 /* After the last key: what several keys say together.  0, SHOAL_EURL or SHOAL_EINVAL. */
 int shoal__options_keys_finish(const shoal__options_keys_t *keys,

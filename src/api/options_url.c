@@ -6,6 +6,7 @@
  */
 #include "api/options_keys.h"
 #include "base/alloc.h"
+#include "base/error.h"
 #include "core/options.h"
 
 #include <arpa/inet.h>
@@ -57,12 +58,15 @@ static bool decode(char *text)
 
 /* --- address --- */
 
-static int read_userinfo(shoal_options_t *options, char *userinfo)
+static int read_userinfo(shoal_options_t *options, const shoal__options_keys_t *keys,
+                         char *userinfo)
 {
     char *password = cut(userinfo, ':');
 
     if (!password || !*password || !decode(userinfo) || !decode(password))
-        return SHOAL_EURL;
+        return shoal__error_say(keys->error, SHOAL_EURL,
+                                "what stands before the @ is not [user]:password with "
+                                "special characters written as %%XX");
     return shoal_options_set_auth(options, *userinfo ? userinfo : NULL, password);
 }
 
@@ -89,7 +93,8 @@ static bool is_ipv6(char *host)
     return is_address;
 }
 
-static int read_host_and_port(shoal_options_t *options, char *text)
+static int read_host_and_port(shoal_options_t *options,
+                              const shoal__options_keys_t *keys, char *text)
 {
     uint64_t port = (uint64_t)options->port;
     char *host = text, *port_text;
@@ -98,57 +103,67 @@ static int read_host_and_port(shoal_options_t *options, char *text)
         host = text + 1;
         char *end = cut(host, ']');
         if (!end || (*end && *end != ':') || !decode(host) || !is_ipv6(host))
-            return SHOAL_EURL;
+            return shoal__options_refuse(keys, "the address", host,
+                                         "is no IPv6 address in brackets");
         port_text = *end ? end + 1 : NULL;
     } else {
         port_text = cut(text, ':');
         if (!is_host_name(host))
-            return SHOAL_EURL;
+            return shoal__options_refuse(keys, "the host", host,
+                                         "is neither a name nor an address");
     }
-    if (port_text && !shoal__options_read_number(port_text, 65535, &port))
-        return SHOAL_EURL;
+    if (port_text &&
+        (!shoal__options_read_number(port_text, 65535, &port) || port == 0))
+        return shoal__options_refuse(keys, "the port", port_text,
+                                     "is not a number from 1 to 65535");
     return shoal_options_set_address(options, host, (int)port);
 }
 
 /* [[user]:password@]rest, up to the first slash.  A second @ would be ambiguous; what
  * comes after the first must be a host, and no host holds one. */
-static int read_authority(shoal_options_t *options, char *authority, char **ret_rest)
+static int read_authority(shoal_options_t *options, const shoal__options_keys_t *keys,
+                          char *authority, char **ret_rest)
 {
     char *rest = cut(authority, '@');
 
     *ret_rest = rest ? rest : authority;
-    return rest ? read_userinfo(options, authority) : 0;
+    return rest ? read_userinfo(options, keys, authority) : 0;
 }
 
 static int read_tcp(shoal_options_t *options, char *text, shoal__options_keys_t *keys)
 {
     char *host, *path = cut(text, '/');
-    int rc = read_authority(options, text, &host);
+    int rc = read_authority(options, keys, text, &host);
 
     if (rc == 0)
-        rc = read_host_and_port(options, host);
+        rc = read_host_and_port(options, keys, host);
     if (rc < 0 || !path || !*path)
         return rc;
     return shoal__options_keys_set(keys, options, "db", path);
 }
 
-static int read_unix(shoal_options_t *options, char *text)
+static int read_unix(shoal_options_t *options, const shoal__options_keys_t *keys,
+                     char *text)
 {
     char *rest, *slash = strchr(text, '/');
 
     if (!slash || !slash[1])
-        return SHOAL_EURL;
+        return shoal__error_say(keys->error, SHOAL_EURL,
+                                "the path of the socket is missing: "
+                                "unix:///path/of/socket");
 
     /* The slash belongs to the path: take it away for a moment. */
     *slash = '\0';
-    int rc = read_authority(options, text, &rest);
+    int rc = read_authority(options, keys, text, &rest);
     if (rc < 0)
         return rc;
     if (*rest)
-        return SHOAL_EURL;
+        return shoal__error_say(keys->error, SHOAL_EURL,
+                                "a Unix socket has a path and no host: "
+                                "unix:///path/of/socket");
     *slash = '/';
     if (!decode(slash))
-        return SHOAL_EURL;
+        return shoal__options_refuse(keys, "the path", slash, "has a wrong %XX");
     return shoal_options_set_unix_path(options, slash);
 }
 
@@ -160,7 +175,7 @@ static int read_pair(shoal_options_t *options, shoal__options_keys_t *keys, char
     char *value = cut(name, '=');
 
     if (!value || !decode(value))
-        return SHOAL_EURL;
+        return shoal__options_refuse(keys, "the setting", name, "is not key=value");
     return shoal__options_keys_set(keys, options, name, value);
 }
 
@@ -206,27 +221,42 @@ static bool has_stray(const char *url)
     return false;
 }
 
-static int read_url(shoal_options_t *options, char *url)
+static int read_url(shoal_options_t *options, char *url, shoal_error_t *error)
 {
-    shoal__options_keys_t keys = {0};
+    const char *last_at = strrchr(url, '@');
+    shoal__options_keys_t keys = {.error = error,
+                                  .secret_end = last_at ? last_at : url};
     bool is_unix;
 
     char *text = cut(url, ':');
-    if (!text || strncmp(text, "//", 2) != 0 || !find_scheme(url, &is_unix))
-        return SHOAL_EURL;
+    if (!text || strncmp(text, "//", 2) != 0)
+        return shoal__error_say(
+            error, SHOAL_EURL, "it does not begin with redis://, valkey:// or unix://");
+    if (!find_scheme(url, &is_unix))
+        return shoal__options_refuse(
+            &keys, "the scheme", url,
+            "is not known: redis, valkey, unix, redis+unix and valkey+unix are");
     text += 2;
     char *query_text = cut(text, '?');
 
-    int rc = is_unix ? read_unix(options, text) : read_tcp(options, text, &keys);
+    int rc = is_unix ? read_unix(options, &keys, text) : read_tcp(options, text, &keys);
     return rc < 0 ? rc : read_query(options, &keys, query_text);
 }
 
-int shoal_options_from_url(const char *url, shoal_options_t **ret_options)
+int shoal_options_from_url(const char *url, shoal_options_t **ret_options,
+                           shoal_error_t *ret_error)
 {
-    if (!url || !ret_options)
+    if (ret_options)
+        *ret_options = NULL;
+    if (!shoal__error_begin(ret_error))
         return SHOAL_EINVAL;
+    if (!url || !ret_options)
+        return shoal__error_say(ret_error, SHOAL_EINVAL, "url or ret_options is NULL");
     if (has_stray(url))
-        return SHOAL_EURL;
+        return shoal__error_say(
+            ret_error, SHOAL_EURL,
+            "a blank, a control character or a # stands in the URL: "
+            "write it as %%XX");
 
     size_t url_bytes = strlen(url);
     shoal_options_t *options = NULL;
@@ -234,12 +264,12 @@ int shoal_options_from_url(const char *url, shoal_options_t **ret_options)
     int rc = copy ? shoal_options_new(&options) : SHOAL_ENOMEM;
 
     if (rc == 0)
-        rc = read_url(options, copy);
+        rc = read_url(options, copy, ret_error);
     if (copy)
         shoal__wipe_free(copy, url_bytes);
     if (rc < 0) {
         shoal_options_free(options);
-        return rc == SHOAL_EINVAL ? SHOAL_EURL : rc;
+        return shoal__error_plain(ret_error, rc == SHOAL_EINVAL ? SHOAL_EURL : rc);
     }
     *ret_options = options;
     return 0;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <shoal/pending.h>
 
+#include "base/error.h"
 #include "base/time_us.h"
 #include "client/call.h"
 #include "client/client.h"
@@ -24,9 +25,9 @@ int shoal_client_call_begin(shoal_client_t *client, const shoal_command_t *comma
     if (!command || !ret_pending || !ret_result || !shoal__call_read(call, &extras))
         return SHOAL_EINVAL;
     if (shoal__client_is_foreign(client))
-        return SHOAL_EFORK;
+        return shoal__error_plain(extras.error, SHOAL_EFORK);
     if (shoal__client_is_loop_thread(client))
-        return SHOAL_ELOOP;
+        return shoal__error_plain(extras.error, SHOAL_ELOOP);
     return shoal__call_begin(client, command, &extras, end_of(wait_us), ret_pending,
                              ret_result);
 }

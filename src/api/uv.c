@@ -1,17 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 #include <shoal/uv.h>
 
-#include "client/life.h"
+#include "api/open.h"
+#include "base/error.h"
 #include "route/standalone.h"
-#include <shoal/errors.h>
 
 int shoal_client_open_uv(uv_loop_t *loop, const shoal_options_t *options,
-                         shoal_client_t **ret_client)
+                         shoal_client_t **ret_client, shoal_error_t *ret_error)
 {
     const shoal__client_plan_t plan = {
         .drive = SHOAL__DRIVE_CALLER, .uv = loop, .new_route = shoal__standalone_new};
 
-    if (!loop || !ret_client)
+    if (loop)
+        return shoal__open(&plan, options, ret_client, ret_error);
+    if (ret_client)
+        *ret_client = NULL;
+    if (!shoal__error_begin(ret_error))
         return SHOAL_EINVAL;
-    return shoal__client_open(&plan, options, ret_client);
+    return shoal__error_say(ret_error, SHOAL_EINVAL, "loop is NULL");
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "client/call.h"
 
+#include "base/error.h"
 #include "base/time_us.h"
 #include "client/client.h"
 #include "client/driver.h"
@@ -36,7 +37,7 @@ static int new_pending(shoal_client_t *client, shoal_pending_t **ret_pending)
 
     if (rc < 0) {
         shoal__result_release(owned);
-        return rc;
+        return shoal__error_system(NULL, rc, "");
     }
     pending->owned = owned;
     pending->client = client;

@@ -2,6 +2,7 @@
 #include "client/completion_queue.h"
 
 #include "base/alloc.h"
+#include "base/error.h"
 #include "core/result.h"
 #include "net/notifier.h"
 #include "net/parker.h"
@@ -63,6 +64,7 @@ int shoal__completions_new(size_t outstanding_max,
                            shoal_completions_t **ret_completions)
 {
     shoal_completions_t *completions;
+    int rc;
 
     completions = shoal__calloc(1, sizeof *completions);
     if (!completions)
@@ -78,9 +80,11 @@ int shoal__completions_new(size_t outstanding_max,
         shoal__free(completions);
         return SHOAL_ENOMEM;
     }
-    if (uv_mutex_init(&completions->lock) < 0)
+    rc = uv_mutex_init(&completions->lock);
+    if (rc < 0)
         goto fail;
-    if (shoal__notifier_init(&completions->notifier) < 0) {
+    rc = shoal__notifier_init(&completions->notifier);
+    if (rc < 0) {
         uv_mutex_destroy(&completions->lock);
         goto fail;
     }
@@ -91,7 +95,7 @@ fail:
     release_batch(&completions->arriving);
     release_batch(&completions->taking);
     shoal__free(completions);
-    return SHOAL_ESYSTEM;
+    return shoal__error_system(NULL, rc, "");
 }
 
 void shoal__completions_free(shoal_completions_t *completions)

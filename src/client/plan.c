@@ -2,12 +2,12 @@
 #include "client/plan.h"
 
 #include "base/alloc.h"
+#include "base/error.h"
 #include "base/time_us.h"
 #include "resp/encoder.h"
 #include <shoal/errors.h>
 #include <string.h>
 
-#define COMMANDS_MAX 65536
 /* No version will be as large: the size was never set. */
 #define CALL_BYTES_MAX 1024
 #define CALL_FLAGS_ALL                                                                 \
@@ -20,6 +20,12 @@ static bool is_whole(const shoal_sink_t *sink)
     return sink->on_leaf && sink->on_begin && sink->on_end && sink->on_reset;
 }
 
+static bool refuse(const shoal_call_t *call, const char *why)
+{
+    shoal__error_say(call->error, SHOAL_EINVAL, "%s", why);
+    return false;
+}
+
 bool shoal__call_read(const shoal_call_t *call, shoal_call_t *ret_call)
 {
     const unsigned char *bytes = (const unsigned char *)call;
@@ -27,14 +33,17 @@ bool shoal__call_read(const shoal_call_t *call, shoal_call_t *ret_call)
     *ret_call = (shoal_call_t)SHOAL_CALL_INIT;
     if (!call)
         return true;
-    if (call->size < sizeof *call || call->size > CALL_BYTES_MAX || call->reserved ||
-        (call->flags & ~(uint32_t)CALL_FLAGS_ALL) ||
-        (call->sink && !is_whole(call->sink)))
+    if (call->size < sizeof *call || call->size > CALL_BYTES_MAX ||
+        !shoal__error_begin(call->error))
         return false;
+    if (call->reserved || (call->flags & ~(uint32_t)CALL_FLAGS_ALL))
+        return refuse(call, "a flag is not known, or reserved is not 0");
+    if (call->sink && !is_whole(call->sink))
+        return refuse(call, "the sink lacks a function");
     /* What a newer caller asks for there is not known here. */
     for (size_t i = sizeof *call; i < call->size; i++)
         if (bytes[i] != 0)
-            return false;
+            return refuse(call, "a field is used that this version does not know");
     *ret_call = *call;
     return true;
 }
@@ -112,7 +121,7 @@ int shoal__plan_make(const shoal__submission_t *submission,
     shoal__plan_t plan = {.submission = submission};
     int rc;
 
-    if (submission->count == 0 || submission->count > COMMANDS_MAX)
+    if (submission->count == 0 || submission->count > SHOAL__PLAN_COMMANDS_MAX)
         return SHOAL_EINVAL;
     rc = measure(submission, options, &plan.bytes);
     if (rc == 0)

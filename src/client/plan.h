@@ -21,6 +21,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Most commands of one submission. */
+#define SHOAL__PLAN_COMMANDS_MAX 65536
+
 /* Commands, and what their caller asks for. */
 typedef struct shoal__submission {
     const shoal_command_t *commands;

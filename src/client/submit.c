@@ -2,10 +2,12 @@
 #include "client/submit.h"
 
 #include "base/alloc.h"
+#include "base/error.h"
 #include "base/time_us.h"
 #include "client/client.h"
 #include "client/driver.h"
 #include "client/plan.h"
+#include "client/reason.h"
 #include "core/refusal.h"
 #include "resp/encoder.h"
 #include <shoal/errors.h>
@@ -217,6 +219,22 @@ static void count_refusal(shoal_client_t *client)
     atomic_fetch_add_explicit(&client->ledger.refused, 1, memory_order_relaxed);
 }
 
+static int explain(const shoal_client_t *client, const shoal__submission_t *submission,
+                   int code)
+{
+    const shoal__ledger_t *ledger = &client->ledger;
+    const shoal__mailbox_t *mailbox = &client->mailbox;
+    const shoal__reason_load_t load = {
+        .queued = shoal__counter_get(&ledger->route->queued) +
+                  shoal__counter_get(&ledger->entered_commands) +
+                  shoal__counter_get(&mailbox->queued_now),
+        .bytes = shoal__counter_get(&ledger->route->bytes) +
+                 shoal__counter_get(&ledger->entered_bytes) +
+                 shoal__counter_get(&mailbox->bytes_now)};
+
+    return shoal__reason_say(submission, client->options, &load, code);
+}
+
 int shoal__client_submit(shoal_client_t *client, const shoal__submission_t *submission,
                          uint64_t *ret_ticket)
 {
@@ -224,7 +242,7 @@ int shoal__client_submit(shoal_client_t *client, const shoal__submission_t *subm
     int rc;
 
     if (shoal__client_is_foreign(client))
-        return SHOAL_EFORK;
+        return shoal__error_plain(submission->call.error, SHOAL_EFORK);
     rc = shoal__plan_make(submission, client->options, &plan);
     if (rc < 0)
         count_refusal(client);
@@ -234,9 +252,10 @@ int shoal__client_submit(shoal_client_t *client, const shoal__submission_t *subm
         rc = submit_directly(client, &plan, ret_ticket);
     else
         rc = submit_there(client, &plan, ret_ticket);
-    if (rc < 0)
-        shoal__free(plan.sink);
-    return rc;
+    if (rc == 0)
+        return 0;
+    shoal__free(plan.sink);
+    return explain(client, submission, rc);
 }
 
 int shoal__client_submit_one(shoal_client_t *client, size_t argc,

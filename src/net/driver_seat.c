@@ -5,7 +5,6 @@
 #include "net/clock.h"
 #include <assert.h>
 #include <pthread.h>
-#include <shoal/errors.h>
 
 /* libuv counts in nanoseconds: longer waits are cut, and begun again by the caller. */
 #define WAIT_US_MAX UINT64_C(3600000000)
@@ -15,13 +14,13 @@ int shoal__driver_seat_init(shoal__driver_seat_t *seat,
 {
     *seat = (shoal__driver_seat_t){.notifier = notifier};
     shoal__driver_token_init(&seat->token);
-    if (uv_mutex_init(&seat->lock) < 0)
-        return SHOAL_ESYSTEM;
-    if (uv_cond_init(&seat->called) < 0) {
+    int rc = uv_mutex_init(&seat->lock);
+    if (rc < 0)
+        return rc;
+    rc = uv_cond_init(&seat->called);
+    if (rc < 0)
         uv_mutex_destroy(&seat->lock);
-        return SHOAL_ESYSTEM;
-    }
-    return 0;
+    return rc;
 }
 
 void shoal__driver_seat_release(shoal__driver_seat_t *seat)

@@ -35,7 +35,7 @@ typedef struct shoal__driver_seat {
     const shoal__notifier_t *notifier; /* the loop's */
 } shoal__driver_seat_t;
 
-/* 0 or SHOAL_ESYSTEM. */
+/* 0 or an errno, negated. */
 int shoal__driver_seat_init(shoal__driver_seat_t *seat,
                             const shoal__notifier_t *notifier);
 void shoal__driver_seat_release(shoal__driver_seat_t *seat);

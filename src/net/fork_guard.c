@@ -2,7 +2,6 @@
 #include "net/fork_guard.h"
 
 #include <pthread.h>
-#include <shoal/errors.h>
 
 /* Process-wide by nature: the process is what it counts. */
 _Atomic uint64_t shoal__fork_count;
@@ -22,5 +21,5 @@ static void start(void)
 int shoal__fork_guard_start(void)
 {
     pthread_once(&once, start);
-    return start_error ? SHOAL_ESYSTEM : 0;
+    return -start_error;
 }

@@ -16,7 +16,7 @@ static inline uint64_t shoal__fork_generation(void)
     return atomic_load_explicit(&shoal__fork_count, memory_order_relaxed);
 }
 
-/* Begin to count; before the first client.  0 or SHOAL_ESYSTEM. */
+/* Begin to count; before the first client.  0 or an errno, negated. */
 int shoal__fork_guard_start(void);
 
 #endif

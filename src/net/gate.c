@@ -4,7 +4,6 @@
 #include "base/time_us.h"
 #include "net/clock.h"
 #include <assert.h>
-#include <shoal/errors.h>
 
 /* libuv counts in nanoseconds: longer waits are cut, and begun again by the caller. */
 #define WAIT_US_MAX UINT64_C(3600000000)
@@ -12,7 +11,7 @@
 int shoal__gate_init(shoal__gate_t *gate, shoal__driver_seat_t *seat)
 {
     *gate = (shoal__gate_t){.seat = seat};
-    return uv_cond_init(&gate->changed) < 0 ? SHOAL_ESYSTEM : 0;
+    return uv_cond_init(&gate->changed);
 }
 
 void shoal__gate_release(shoal__gate_t *gate)

@@ -25,7 +25,7 @@ typedef struct shoal__gate {
                                    attempt worked since */
 } shoal__gate_t;
 
-/* 0 or SHOAL_ESYSTEM. */
+/* 0 or an errno, negated. */
 int shoal__gate_init(shoal__gate_t *gate, shoal__driver_seat_t *seat);
 void shoal__gate_release(shoal__gate_t *gate);
 

@@ -3,7 +3,6 @@
 
 #include "base/time_us.h"
 #include "net/clock.h"
-#include <shoal/errors.h>
 #include <unistd.h>
 
 static void on_idle(uv_idle_t *idle)
@@ -66,7 +65,7 @@ static void on_handle_closed(uv_handle_t *handle)
 }
 
 /* The waker is part of the loop already: it has to be closed by the loop. */
-static int fail_late(shoal__loop_t *loop)
+static int fail_late(shoal__loop_t *loop, int rc)
 {
     loop->is_closing = true;
     loop->open_handles = 1;
@@ -77,7 +76,7 @@ static int fail_late(shoal__loop_t *loop)
         uv_loop_close(loop->uv);
         shoal__notifier_release(&loop->notifier);
     }
-    return SHOAL_ESYSTEM;
+    return rc;
 }
 
 /* Where there are too few descriptors for the first loop of a process, libuv ends the
@@ -85,37 +84,44 @@ static int fail_late(shoal__loop_t *loop)
 static int init_own(uv_loop_t *own)
 {
     int pipes[2][2];
+    int rc = uv_pipe(pipes[0], 0, 0);
 
-    if (uv_pipe(pipes[0], 0, 0) < 0)
-        return SHOAL_ESYSTEM;
-    int rc = uv_pipe(pipes[1], 0, 0);
+    if (rc < 0)
+        return rc;
+    rc = uv_pipe(pipes[1], 0, 0);
     if (rc == 0) {
         close(pipes[1][0]);
         close(pipes[1][1]);
     }
     close(pipes[0][0]);
     close(pipes[0][1]);
-    return rc < 0 || uv_loop_init(own) < 0 ? SHOAL_ESYSTEM : 0;
+    return rc < 0 ? rc : uv_loop_init(own);
 }
 
 int shoal__loop_init(shoal__loop_t *loop, uv_loop_t *uv,
                      const shoal__loop_hooks_t *hooks, void *owner)
 {
+    int rc;
+
     *loop = (shoal__loop_t){.uv = uv, .hooks = *hooks, .owner = owner};
     loop->until_us = SHOAL__NEVER_US;
     loop->is_own = uv == NULL;
     loop->notifier.read_fd = loop->notifier.write_fd = -1;
     if (loop->is_own) {
-        if (init_own(&loop->own) < 0)
-            return SHOAL_ESYSTEM;
+        rc = init_own(&loop->own);
+        if (rc < 0)
+            return rc;
         loop->uv = &loop->own;
     }
-    if (shoal__notifier_init(&loop->notifier) < 0)
+    rc = shoal__notifier_init(&loop->notifier);
+    if (rc < 0)
         goto fail;
-    if (shoal__waker_init(&loop->waker, loop->uv) < 0)
+    rc = shoal__waker_init(&loop->waker, loop->uv);
+    if (rc < 0)
         goto fail;
-    if (uv_poll_init(loop->uv, &loop->wakeups, loop->notifier.read_fd) < 0)
-        return fail_late(loop);
+    rc = uv_poll_init(loop->uv, &loop->wakeups, loop->notifier.read_fd);
+    if (rc < 0)
+        return fail_late(loop, rc);
     uv_prepare_init(loop->uv, &loop->prepare);
     uv_idle_init(loop->uv, &loop->idle);
     loop->prepare.data = loop->idle.data = loop->wakeups.data = loop;
@@ -129,7 +135,7 @@ fail:
     shoal__notifier_release(&loop->notifier);
     if (loop->is_own)
         uv_loop_close(&loop->own);
-    return SHOAL_ESYSTEM;
+    return rc;
 }
 
 void shoal__loop_close(shoal__loop_t *loop)

@@ -46,7 +46,7 @@ typedef struct shoal__loop {
 } shoal__loop_t;
 
 /* `uv`: the caller's loop, or NULL for one of our own.
- * 0 or SHOAL_ESYSTEM.  If it fails with open_handles > 0, then the memory of `loop` must
+ * 0 or an errno, negated.  If it fails with open_handles > 0, then the memory of `loop` must
  * stay until on_closed. */
 int shoal__loop_init(shoal__loop_t *loop, uv_loop_t *uv,
                      const shoal__loop_hooks_t *hooks, void *owner);

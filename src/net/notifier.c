@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <shoal/errors.h>
 #include <stdint.h>
 #include <unistd.h>
 
@@ -15,7 +14,7 @@ int shoal__notifier_init(shoal__notifier_t *notifier)
     int fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
 
     notifier->read_fd = notifier->write_fd = fd;
-    return fd < 0 ? SHOAL_ESYSTEM : 0;
+    return fd < 0 ? -errno : 0;
 }
 
 void shoal__notifier_signal(const shoal__notifier_t *notifier)
@@ -44,7 +43,7 @@ int shoal__notifier_init(shoal__notifier_t *notifier)
 
     notifier->read_fd = notifier->write_fd = -1;
     if (pipe(fds) < 0)
-        return SHOAL_ESYSTEM;
+        return -errno;
     for (int i = 0; i < 2; i++) {
         fcntl(fds[i], F_SETFD, FD_CLOEXEC);
         fcntl(fds[i], F_SETFL, fcntl(fds[i], F_GETFL) | O_NONBLOCK);

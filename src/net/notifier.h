@@ -12,7 +12,7 @@ typedef struct shoal__notifier {
     int read_fd, write_fd; /* the same for an eventfd; -1: none */
 } shoal__notifier_t;
 
-/* 0 or SHOAL_ESYSTEM.  Descriptors are non-blocking and close on exec. */
+/* 0 or an errno, negated.  Descriptors are non-blocking and close on exec. */
 int shoal__notifier_init(shoal__notifier_t *notifier);
 void shoal__notifier_release(shoal__notifier_t *notifier);
 

@@ -101,7 +101,7 @@ void shoal__parking_wake(shoal__parking_t *parking, const shoal__parking_due_t *
 
 int shoal__parker_init(shoal__parker_t *parker)
 {
-    return uv_sem_init(&parker->semaphore, 0) < 0 ? SHOAL_ESYSTEM : 0;
+    return uv_sem_init(&parker->semaphore, 0);
 }
 
 void shoal__parker_release(shoal__parker_t *parker)

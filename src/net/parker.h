@@ -38,7 +38,7 @@ typedef struct shoal__parker {
 #endif
 } shoal__parker_t;
 
-/* 0 or SHOAL_ESYSTEM. */
+/* 0 or an errno, negated. */
 int shoal__parker_init(shoal__parker_t *parker);
 void shoal__parker_release(shoal__parker_t *parker);
 

@@ -2,7 +2,7 @@
 #include "net/quiet_thread.h"
 
 #include "base/alloc.h"
-#include <shoal/errors.h>
+#include <errno.h>
 #include <signal.h>
 
 typedef struct start {
@@ -27,7 +27,7 @@ int shoal__quiet_thread_start(pthread_t *ret_thread, void (*run)(void *data),
     int error;
 
     if (!start)
-        return SHOAL_ESYSTEM;
+        return -ENOMEM;
     start->run = run;
     start->data = data;
     /* The new thread inherits the mask; faults of its own stay deliverable. */
@@ -40,11 +40,9 @@ int shoal__quiet_thread_start(pthread_t *ret_thread, void (*run)(void *data),
     pthread_sigmask(SIG_SETMASK, &blocked, &before);
     error = pthread_create(ret_thread, NULL, thread_main, start);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (error) {
+    if (error)
         shoal__free(start);
-        return SHOAL_ESYSTEM;
-    }
-    return 0;
+    return -error;
 }
 
 int shoal__quiet_thread_detached(void (*run)(void *data), void *data)

@@ -7,7 +7,7 @@
 
 #include <pthread.h>
 
-/* 0 or SHOAL_ESYSTEM. */
+/* 0 or an errno, negated. */
 int shoal__quiet_thread_start(pthread_t *ret_thread, void (*run)(void *data),
                               void *data);
 

@@ -2,7 +2,7 @@
 #include "net/waker.h"
 
 #include "base/time_us.h"
-#include <shoal/errors.h>
+#include <errno.h>
 #include <unistd.h>
 
 #if SHOAL_WAKER_TIMERFD
@@ -25,10 +25,11 @@ int shoal__waker_init(shoal__waker_t *waker, uv_loop_t *loop)
     waker->armed_us = SHOAL__NEVER_US;
     waker->fd = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
     if (waker->fd < 0)
-        return SHOAL_ESYSTEM;
-    if (uv_poll_init(loop, &waker->handle.poll, waker->fd) < 0) {
+        return -errno;
+    int rc = uv_poll_init(loop, &waker->handle.poll, waker->fd);
+    if (rc < 0) {
         shoal__waker_release(waker);
-        return SHOAL_ESYSTEM;
+        return rc;
     }
     waker->handle.poll.data = waker;
     uv_poll_start(&waker->handle.poll, UV_READABLE, on_due);

@@ -23,7 +23,7 @@ typedef struct shoal__waker {
     uint64_t armed_us; /* SHOAL__NEVER_US: not armed */
 } shoal__waker_t;
 
-/* 0, SHOAL_ESYSTEM or SHOAL_ENOMEM. */
+/* 0 or an errno, negated. */
 int shoal__waker_init(shoal__waker_t *waker, uv_loop_t *loop);
 
 /* Wake at wake_us at the latest; SHOAL__NEVER_US: no need to. */

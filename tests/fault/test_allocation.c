@@ -7,16 +7,18 @@
 #include "support/process_state.h"
 #include "support/scene.h"
 
-typedef int (*open_fn)(const shoal_options_t *options, shoal_client_t **ret_client);
+typedef int (*open_fn)(const shoal_options_t *options, shoal_client_t **ret_client,
+                       shoal_error_t *ret_error);
 
 static void sweep_open(scene_t *scene, open_fn open)
 {
     uint64_t descriptors = process_descriptor_set();
 
     for (size_t allowed = 0;; allowed++) {
+        shoal_error_t error = SHOAL_ERROR_INIT;
         shoal_client_t *client = NULL;
         shoal__test_fail_alloc_after(allowed);
-        int rc = open(scene->options, &client);
+        int rc = open(scene->options, &client, &error);
         shoal__test_fail_alloc_never();
         if (rc == 0) {
             assert_true(allowed > 5); /* it did need memory */
@@ -26,6 +28,8 @@ static void sweep_open(scene_t *scene, open_fn open)
         }
         assert_true(rc == SHOAL_ENOMEM || rc == SHOAL_ESYSTEM);
         assert_null(client);
+        assert_int_equal(error.code, rc);
+        assert_string_not_equal(error.text, "");
         assert_true(process_descriptor_set() == descriptors);
     }
 }
@@ -69,7 +73,8 @@ static void test_submitting(void **state)
     const char *const argv[] = {"INCR", "k"};
     unsigned accepted = 0, refused = 0;
 
-    assert_int_equal(shoal_client_open_borrowed(scene->options, &scene->client), 0);
+    assert_int_equal(shoal_client_open_borrowed(scene->options, &scene->client, NULL),
+                     0);
     for (size_t i = 0; i < COUNT; i++) {
         shoal__test_fail_alloc_after(0);
         int rc = shoal_client_submit(scene->client, 2, argv, NULL, outcome_cb,

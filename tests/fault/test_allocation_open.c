@@ -41,7 +41,7 @@ static void url(trial_t *trial)
 
     for (size_t i = 0; i < sizeof urls / sizeof *urls; i++) {
         shoal_options_t *made = NULL;
-        int rc = shoal_options_from_url(urls[i], &made);
+        int rc = shoal_options_from_url(urls[i], &made, NULL);
         assert_true(rc == 0 || (rc == SHOAL_ENOMEM && !made));
         shoal_options_free(made);
     }
@@ -66,7 +66,7 @@ static void open_by_url(trial_t *trial)
 
     snprintf(text, sizeof text, "redis://127.0.0.1:%d",
              fake_server_port(trial->scene->server));
-    int rc = shoal_client_open_url(text, &client);
+    int rc = shoal_client_open_url(text, &client, NULL);
     assert_true(rc == 0 || rc == SHOAL_ENOMEM || rc == SHOAL_ESYSTEM);
     if (rc != 0)
         assert_null(client);
@@ -87,7 +87,7 @@ static void open_on_a_loop(trial_t *trial)
     bool is_closed = false;
 
     assert_int_equal(uv_loop_init(&loop), 0);
-    int rc = shoal_client_open_uv(&loop, trial->scene->options, &client);
+    int rc = shoal_client_open_uv(&loop, trial->scene->options, &client, NULL);
     assert_true(rc == 0 || (rc == SHOAL_ENOMEM && !client));
     if (rc == 0) {
         uint64_t since_us = waiting_now_us();

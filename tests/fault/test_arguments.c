@@ -125,14 +125,18 @@ static void test_out_parameters_are_needed(void **state)
     uv_loop_t loop;
 
     scene_open_ready(scene);
-    assert_int_equal(shoal_client_open(scene->options, NULL), SHOAL_EINVAL);
-    assert_int_equal(shoal_client_open_borrowed(scene->options, NULL), SHOAL_EINVAL);
-    assert_int_equal(shoal_client_open_url("redis://127.0.0.1", NULL), SHOAL_EINVAL);
+    assert_int_equal(shoal_client_open(scene->options, NULL, NULL), SHOAL_EINVAL);
+    assert_int_equal(shoal_client_open_borrowed(scene->options, NULL, NULL),
+                     SHOAL_EINVAL);
+    assert_int_equal(shoal_client_open_url("redis://127.0.0.1", NULL, NULL),
+                     SHOAL_EINVAL);
     assert_int_equal(uv_loop_init(&loop), 0);
-    assert_int_equal(shoal_client_open_uv(&loop, scene->options, NULL), SHOAL_EINVAL);
+    assert_int_equal(shoal_client_open_uv(&loop, scene->options, NULL, NULL),
+                     SHOAL_EINVAL);
     assert_int_equal(uv_loop_close(&loop), 0);
     shoal_client_t *client = NULL;
-    assert_int_equal(shoal_client_open_uv(NULL, scene->options, &client), SHOAL_EINVAL);
+    assert_int_equal(shoal_client_open_uv(NULL, scene->options, &client, NULL),
+                     SHOAL_EINVAL);
     assert_null(client);
     assert_int_equal(shoal_completions_new(0, NULL), SHOAL_EINVAL);
     assert_int_equal(shoal_client_call(scene->client, 1, ping, NULL, NULL),
@@ -205,7 +209,8 @@ static void test_cancelling_on_the_loop_thread(void **state)
     const shoal_command_t incr = WORDS("INCR", "k");
     uint64_t ticket = 0;
 
-    assert_int_equal(shoal_client_open_borrowed(scene->options, &scene->client), 0);
+    assert_int_equal(shoal_client_open_borrowed(scene->options, &scene->client, NULL),
+                     0);
     assert_int_equal(shoal_client_submit_many(scene->client, &incr, 1, NULL, outcome_cb,
                                               outcome, &ticket),
                      0);

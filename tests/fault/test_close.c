@@ -321,7 +321,7 @@ typedef struct reopener {
 static void open_another(void *data)
 {
     reopener_t *reopener = data;
-    reopener->rc = shoal_client_open(reopener->scene->options, &reopener->next);
+    reopener->rc = shoal_client_open(reopener->scene->options, &reopener->next, NULL);
     reopener->is_done = true;
 }
 

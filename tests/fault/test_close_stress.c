@@ -213,7 +213,8 @@ static void test_a_borrowed_client(void **state)
     limit(scene);
     for (uint64_t round = 0; round < live_scaled(ROUNDS); round++) {
         *stress = (stress_t){0};
-        assert_int_equal(shoal_client_open_borrowed(scene->options, &scene->client), 0);
+        assert_int_equal(
+            shoal_client_open_borrowed(scene->options, &scene->client, NULL), 0);
         start(scene, stress, round);
         for (uint64_t i = 0; i < round % 50 || stress->begun < THREADS; i++)
             assert_int_equal(shoal_client_step(scene->client, 1000), 0);

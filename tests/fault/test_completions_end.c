@@ -116,7 +116,7 @@ static void test_two_clients_share_a_queue(void **state)
     bool seen[200] = {false};
 
     scene_open_ready(scene);
-    assert_int_equal(shoal_client_open(scene->options, &other), 0);
+    assert_int_equal(shoal_client_open(scene->options, &other, NULL), 0);
     result_queue_submit_numbers(queue, 0, 100);
     for (uint64_t tag = 100; tag < 200; tag++) {
         shoal_command_t command = WORDS("INCR", "k");

@@ -13,7 +13,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-typedef int (*open_fn)(const shoal_options_t *options, shoal_client_t **ret_client);
+typedef int (*open_fn)(const shoal_options_t *options, shoal_client_t **ret_client,
+                       shoal_error_t *ret_error);
 
 static struct rlimit usual;
 
@@ -48,7 +49,7 @@ static void sweep_open(scene_t *scene, open_fn open)
     /* Nobody is there: the server of this process would have descriptors, too. */
     assert_int_equal(shoal_options_set_unix_path(scene->options, "/dev/null/none"), 0);
     /* What libuv keeps for good, it has from here on. */
-    assert_int_equal(open(scene->options, &client), 0);
+    assert_int_equal(open(scene->options, &client, NULL), 0);
     assert_int_equal(shoal_client_close_and_wait(client, 0), 0);
     shoal_client_release(client);
     client = NULL;
@@ -56,8 +57,9 @@ static void sweep_open(scene_t *scene, open_fn open)
 
     for (unsigned allowed = 0; !client; allowed++) {
         assert_true(allowed < 40);
+        shoal_error_t error = SHOAL_ERROR_INIT;
         allow_descriptors(allowed);
-        int rc = open(scene->options, &client);
+        int rc = open(scene->options, &client, &error);
         allow_all_descriptors();
         if (rc == 0) {
             assert_non_null(client);
@@ -67,6 +69,11 @@ static void sweep_open(scene_t *scene, open_fn open)
         } else {
             assert_int_equal(rc, SHOAL_ESYSTEM);
             assert_null(client);
+            assert_int_equal(error.code, SHOAL_ESYSTEM);
+            assert_int_equal(error.system_errno, EMFILE);
+            assert_string_equal(error.text,
+                                "no thread or descriptor for the client: Too "
+                                "many open files");
         }
         assert_true(process_descriptor_set() == before);
     }
@@ -108,7 +115,7 @@ static void test_the_first_client_of_a_process(void **state)
         if (child == 0) {
             shoal_client_t *client;
             allow_descriptors(allowed);
-            int rc = shoal_client_open_borrowed(options, &client);
+            int rc = shoal_client_open_borrowed(options, &client, NULL);
             _exit(rc == SHOAL_ESYSTEM ? 0 : 1);
         }
         assert_int_equal(waitpid(child, &status, 0), child);

@@ -46,7 +46,8 @@ static int turn(shoal_client_t *client)
 
 static void open_borrowed(scene_t *scene)
 {
-    assert_int_equal(shoal_client_open_borrowed(scene->options, &scene->client), 0);
+    assert_int_equal(shoal_client_open_borrowed(scene->options, &scene->client, NULL),
+                     0);
     assert_int_equal(shoal_client_step(scene->client, 0), 0);
 }
 
@@ -376,7 +377,8 @@ static void test_on_a_uv_loop(void **state)
 
     play->left = 1000;
     assert_int_equal(uv_loop_init(&play->loop), 0);
-    assert_int_equal(shoal_client_open_uv(&play->loop, scene->options, &client), 0);
+    assert_int_equal(shoal_client_open_uv(&play->loop, scene->options, &client, NULL),
+                     0);
     assert_int_equal(
         shoal_client_submit(client, 2, argv, NULL, on_uv_result, play, NULL), 0);
     uv_run(&play->loop, UV_RUN_DEFAULT); /* ends when the client is gone */
@@ -423,7 +425,8 @@ static void test_reconnect_on_a_uv_loop(void **state)
     uv_timer_init(&play->loop, &play->timer);
     play->timer.data = play;
     uv_timer_start(&play->timer, cut_and_go_on, 50, 0);
-    assert_int_equal(shoal_client_open_uv(&play->loop, scene->options, &client), 0);
+    assert_int_equal(shoal_client_open_uv(&play->loop, scene->options, &client, NULL),
+                     0);
     assert_int_equal(shoal_client_submit(client, 2, argv, NULL, count_down, play, NULL),
                      0);
     uv_run(&play->loop, UV_RUN_DEFAULT);

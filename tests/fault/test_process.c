@@ -167,7 +167,7 @@ static void test_the_child_may_open_its_own(void **state)
         alarm(20);
         if (shoal_client_after_fork_child(scene->client) != 0)
             _exit(1);
-        if (shoal_client_open(scene->options, &client) != 0)
+        if (shoal_client_open(scene->options, &client, NULL) != 0)
             _exit(2);
         if (shoal_client_callf(client, &result, "INCR own") != 0 ||
             shoal_result_status(result) != 0)
@@ -239,7 +239,8 @@ static void test_writing_to_a_dead_peer(void **state)
     signal(SIGPIPE, SIG_DFL);
     for (int is_unix = 0; is_unix <= 1; is_unix++) {
         scene_serve(scene, &(fake_config_t){.is_unix = is_unix});
-        assert_int_equal(shoal_client_open_borrowed(scene->options, &scene->client), 0);
+        assert_int_equal(
+            shoal_client_open_borrowed(scene->options, &scene->client, NULL), 0);
         for (int round = 0; round < 10; round++) {
             outcome_t *outcomes = scene_outcomes(scene, 50);
             unsigned ready = scene_events(scene).ready;
@@ -268,7 +269,7 @@ static void test_no_descriptor_is_inherited(void **state)
 
     assert_int_equal(shoal_completions_new(0, &completions), 0);
     scene_open_ready(scene);
-    assert_int_equal(shoal_client_open_borrowed(scene->options, &borrowed), 0);
+    assert_int_equal(shoal_client_open_borrowed(scene->options, &borrowed, NULL), 0);
     for (int i = 0; i < 20; i++)
         (void)shoal_client_step(borrowed, 1000);
     assert_int_equal(process_inherited(before), -1);

@@ -224,7 +224,8 @@ static void test_bounds_are_exact_on_the_loop_thread(void **state)
         argv[i] = "k";
     assert_int_equal(shoal_options_set_outstanding_max(scene->options, 10, 10, 1024),
                      0);
-    assert_int_equal(shoal_client_open_borrowed(scene->options, &scene->client), 0);
+    assert_int_equal(shoal_client_open_borrowed(scene->options, &scene->client, NULL),
+                     0);
     /* 5 + 9 + 79 * 7 bytes fit 1024, though a rough estimate does not. */
     assert_int_equal(
         shoal_client_submit(scene->client, ARGC, argv, NULL, NULL, NULL, NULL), 0);

@@ -236,7 +236,8 @@ static void test_a_closed_client_does_not_reconnect(void **state)
     scene_t *scene = *state;
 
     assert_int_equal(shoal_client_reconnect(NULL), SHOAL_EINVAL);
-    assert_int_equal(shoal_client_open_borrowed(scene->options, &scene->client), 0);
+    assert_int_equal(shoal_client_open_borrowed(scene->options, &scene->client, NULL),
+                     0);
     assert_int_equal(shoal_client_close(scene->client, 0, NULL, NULL), 0);
     assert_int_equal(shoal_client_reconnect(scene->client), SHOAL_ECLOSED);
     while (shoal_client_step(scene->client, SHOAL_TIMEOUT_NEVER) == 0)

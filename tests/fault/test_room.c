@@ -59,7 +59,8 @@ static void open_borrowed(scene_t *scene, size_t inflight_max)
     assert_int_equal(shoal_options_set_outstanding_max(scene->options, QUEUED_MAX,
                                                        inflight_max, 1000000),
                      0);
-    assert_int_equal(shoal_client_open_borrowed(scene->options, &scene->client), 0);
+    assert_int_equal(shoal_client_open_borrowed(scene->options, &scene->client, NULL),
+                     0);
     step(scene);
 }
 

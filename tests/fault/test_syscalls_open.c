@@ -36,7 +36,7 @@ static int open_on_a_loop(trial_t *trial)
 
     if (uv_loop_init(loop) < 0) /* the test's own */
         return SHOAL_ESYSTEM;
-    int rc = shoal_client_open_uv(loop, trial->scene->options, &client);
+    int rc = shoal_client_open_uv(loop, trial->scene->options, &client, NULL);
     if (rc == 0)
         assert_int_equal(shoal_client_close(client, 0, NULL, NULL), 0);
     else

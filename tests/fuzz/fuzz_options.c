@@ -186,7 +186,7 @@ static void check_round_trip(const shoal_options_t *options)
 
     FUZZ_CHECK(url, "no memory");
     write_url(options, url);
-    FUZZ_CHECK(shoal_options_from_url(url, &again) == 0, "%s is refused", url);
+    FUZZ_CHECK(shoal_options_from_url(url, &again, NULL) == 0, "%s is refused", url);
     FUZZ_CHECK(is_same(options, again), "%s means something else", url);
     shoal_options_free(again);
     free(url);
@@ -240,7 +240,7 @@ static void try_url(fuzz_input_t *in)
     if (nul)
         in->at -= bytes - (size_t)(nul + 1 - text);
     memory_meter.secret = secret;
-    int rc = shoal_options_from_url(url, &options);
+    int rc = shoal_options_from_url(url, &options, NULL);
     FUZZ_CHECK(rc == 0 || rc == SHOAL_EURL, "error %d", rc);
     FUZZ_CHECK((rc == 0) == (options != NULL), "an object for a URL that is refused");
     if (options) {

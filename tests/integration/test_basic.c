@@ -226,7 +226,7 @@ static void test_the_database(void **state)
     shoal_client_t *zero = live_open(live_options());
     snprintf(url, sizeof url, "%s/5?client_name=fish", live_url());
     shoal_options_t *options = NULL;
-    assert_int_equal(shoal_options_from_url(url, &options), 0);
+    assert_int_equal(shoal_options_from_url(url, &options, NULL), 0);
     shoal_client_t *five = live_open(options);
     check_text(shoal_client_callf(five, &held, "SET where five"), SHOAL_REPLY_STATUS,
                "OK");
@@ -253,12 +253,12 @@ static void test_credentials(void **state)
         skip();
     int port = redis_process_port(redis);
     snprintf(url, sizeof url, "redis://:s3cret@127.0.0.1:%d", port);
-    assert_int_equal(shoal_client_open_url(url, &client), 0);
+    assert_int_equal(shoal_client_open_url(url, &client, NULL), 0);
     check_text(shoal_client_callf(client, &held, "ECHO in"), SHOAL_REPLY_STRING, "in");
     assert_int_equal(shoal_client_close_and_wait(client, 0), 0);
     shoal_client_release(client);
     snprintf(url, sizeof url, "redis://default:wrong@127.0.0.1:%d", port);
-    assert_int_equal(shoal_client_open_url(url, &client), 0);
+    assert_int_equal(shoal_client_open_url(url, &client, NULL), 0);
     assert_int_equal(shoal_client_callf(client, &held, "ECHO in"), 0);
     assert_int_equal(shoal_result_status(held), SHOAL_EAUTH);
     assert_int_equal(shoal_result_fate(held), SHOAL_FATE_NOT_EXECUTED);

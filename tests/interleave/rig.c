@@ -372,10 +372,12 @@ int shoal__quiet_thread_start(pthread_t *ret_thread, void (*run)(void *data),
     return 0;
 }
 
-int shoal_options_from_url(const char *url, shoal_options_t **ret_options)
+int shoal_options_from_url(const char *url, shoal_options_t **ret_options,
+                           shoal_error_t *ret_error)
 {
     (void)url;
     (void)ret_options;
+    (void)ret_error;
     return SHOAL_EURL;
 }
 

@@ -77,7 +77,7 @@ static void *step(void *data)
     const char *const argv[] = {"EVAL_RO", script, "0", depth};
 
     snprintf(depth, sizeof depth, "%u", stepper->depth);
-    if (shoal_client_open_borrowed(stepper->options, &client) != 0)
+    if (shoal_client_open_borrowed(stepper->options, &client, NULL) != 0)
         return NULL;
     if (shoal_client_submit(client, 4, argv, NULL, on_result, stepper, NULL) == 0)
         while (!stepper->is_done)

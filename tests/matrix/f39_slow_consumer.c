@@ -109,7 +109,7 @@ static shoal_client_t *open_neighbour(matrix_t *m)
     shoal_client_t *client = NULL;
 
     assert_int_equal(shoal_options_set_on_event(m->options, NULL, NULL), 0);
-    assert_int_equal(shoal_client_open(m->options, &client), 0);
+    assert_int_equal(shoal_client_open(m->options, &client, NULL), 0);
     matrix_defer(m, close_neighbour, client);
     return client;
 }

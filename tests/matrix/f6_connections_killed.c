@@ -107,7 +107,7 @@ static void kill_at_random(void *data)
 
     if (shoal_options_new(&options) != 0 ||
         shoal_options_set_address(options, "127.0.0.1", killer->port) != 0 ||
-        shoal_client_open(options, &client) != 0)
+        shoal_client_open(options, &client, NULL) != 0)
         abort();
     shoal_options_free(options);
     while (!killer->is_over && ask(client, own, sizeof own, "ID", NULL, NULL) &&
@@ -169,7 +169,7 @@ static void open_neighbours(matrix_t *m, neighbour_t *neighbours)
 
     assert_int_equal(shoal_options_set_on_event(m->options, none, NULL), 0);
     for (size_t i = 0; i < CLIENTS; i++)
-        assert_int_equal(shoal_client_open(m->options, &neighbours[i].client), 0);
+        assert_int_equal(shoal_client_open(m->options, &neighbours[i].client, NULL), 0);
 }
 
 static void f6(const matrix_mode_t *mode)

@@ -143,8 +143,8 @@ void matrix_to_path(matrix_t *m, const char *path)
 void matrix_open(matrix_t *m)
 {
     int rc = m->mode->caller == MATRIX_BY_STEPPING
-                 ? shoal_client_open_borrowed(m->options, &m->client)
-                 : shoal_client_open(m->options, &m->client);
+                 ? shoal_client_open_borrowed(m->options, &m->client, NULL)
+                 : shoal_client_open(m->options, &m->client, NULL);
     assert_int_equal(rc, 0);
 }
 

@@ -61,7 +61,7 @@ static void warm_up(void)
 
     if (shoal_options_new(&options) != 0 ||
         shoal_options_set_unix_path(options, "/dev/null") != 0 || /* nobody there */
-        shoal_client_open_borrowed(options, &client) != 0 ||
+        shoal_client_open_borrowed(options, &client, NULL) != 0 ||
         shoal_client_close_and_wait(client, 0) != 0)
         abort();
     shoal_client_release(client);

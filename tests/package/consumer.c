@@ -11,7 +11,7 @@ int main(int argc, char **argv)
 
     if (argc != 2)
         return 2;
-    int rc = shoal_client_open_url(argv[1], &client);
+    int rc = shoal_client_open_url(argv[1], &client, NULL);
     if (rc < 0) {
         fprintf(stderr, "open: %s\n", shoal_strerror(rc));
         return 1;

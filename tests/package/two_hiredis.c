@@ -45,7 +45,7 @@ int main(int argc, char **argv)
 {
     shoal_client_t *client;
     REQUIRE(argc == 3);
-    REQUIRE(shoal_client_open_url(argv[1], &client) == 0);
+    REQUIRE(shoal_client_open_url(argv[1], &client, NULL) == 0);
     redisContext *context = redisConnectUnix(argv[2]);
     REQUIRE(context && !context->err);
 

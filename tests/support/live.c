@@ -32,7 +32,7 @@ int live_port(void)
 shoal_options_t *live_options(void)
 {
     shoal_options_t *options = NULL;
-    assert_int_equal(shoal_options_from_url(live_url(), &options), 0);
+    assert_int_equal(shoal_options_from_url(live_url(), &options, NULL), 0);
     return options;
 }
 
@@ -47,7 +47,7 @@ shoal_options_t *live_options_of_port(int port)
 shoal_client_t *live_open(shoal_options_t *options)
 {
     shoal_client_t *client = NULL;
-    assert_int_equal(shoal_client_open(options, &client), 0);
+    assert_int_equal(shoal_client_open(options, &client, NULL), 0);
     shoal_options_free(options);
     assert_int_equal(shoal_client_wait_ready(client, WAITING_US_MAX), 0);
     return client;

@@ -102,7 +102,7 @@ void scene_serve(scene_t *scene, const fake_config_t *config)
 
 void scene_open(scene_t *scene)
 {
-    assert_int_equal(shoal_client_open(scene->options, &scene->client), 0);
+    assert_int_equal(shoal_client_open(scene->options, &scene->client, NULL), 0);
 }
 
 void scene_open_ready(scene_t *scene)

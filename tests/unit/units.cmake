@@ -3,6 +3,7 @@
 # hiredis.
 shoal_unit_test(base/alloc)
 shoal_unit_test(base/buffer ALSO base/alloc base/random)
+shoal_unit_test(base/error)
 shoal_unit_test(base/escape)
 shoal_unit_test(base/random)
 shoal_unit_test(resp/command_info ALSO resp/reply_shape)
@@ -41,14 +42,16 @@ shoal_unit_test(core/refusal ALSO resp/command_info resp/reply_shape)
 shoal_unit_test(core/blame)
 shoal_unit_test(core/settle_rule)
 shoal_unit_test(core/pipe/stage_times ALSO base/alloc api/stats_math base/random)
-shoal_unit_test(api/errors)
+shoal_unit_test(api/errors ALSO base/error)
 shoal_unit_test(core/options ALSO base/alloc)
 shoal_unit_test(api/options ALSO core/options base/alloc)
-shoal_unit_test(api/options_url ALSO api/options api/options_keys core/options api/errors
+shoal_unit_test(api/options_url ALSO api/options api/options_keys core/options api/errors base/error base/escape
   base/alloc)
 shoal_unit_test(client/ledger ALSO base/alloc)
-shoal_unit_test(client/plan ALSO core/refusal resp/command_info resp/encoder resp/reply_shape
+shoal_unit_test(client/plan ALSO base/error core/refusal resp/command_info resp/encoder resp/reply_shape
   base/alloc)
+shoal_unit_test(client/reason ALSO base/error core/refusal resp/command_info resp/encoder
+  resp/reply_shape)
 shoal_unit_test(client/stats_sum)
 shoal_unit_test(api/stats_math)
 shoal_unit_test(api/version)

@@ -22,8 +22,10 @@ shoalpy_caller_t *shoalpy_caller_new(void)
 {
     shoalpy_caller_t *caller = calloc(1, sizeof *caller);
 
-    if (caller)
+    if (caller) {
+        caller->error.size = sizeof caller->error;
         shoalpy_results_init(&caller->results, false);
+    }
     return caller;
 }
 
@@ -46,6 +48,7 @@ static int begin(shoalpy_caller_t *caller, shoalpy_core_t *core, const char *str
 
     if (caller->core) /* a signal handler calls while the call that it cut waits */
         return SHOAL_ELOOP;
+    caller->error.text[0] = '\0';
     rc = shoalpy_requests_read(&caller->requests, stream, bytes);
     caller->refused_at = caller->requests.count;
     if (rc == 0)
@@ -91,7 +94,8 @@ int64_t shoalpy_caller_call(shoalpy_caller_t *caller, shoalpy_core_t *core,
                                .flags = call_flags | SHOAL_CALL_SINK_HERE,
                                .timeout_us = timeout_us,
                                .sink = &shoalpy_writer_sink,
-                               .sink_data = &caller->writer};
+                               .sink_data = &caller->writer,
+                               .error = &caller->error};
     shoal_result_t *result = NULL;
     int rc = begin(caller, core, stream, bytes);
 
@@ -193,7 +197,8 @@ int64_t shoalpy_caller_call_many(shoalpy_caller_t *caller, shoalpy_core_t *core,
                                .flags = call_flags,
                                .timeout_us = timeout_us,
                                .sink = &shoalpy_results_sink,
-                               .sink_data = &caller->results.ways[reply_flags]};
+                               .sink_data = &caller->results.ways[reply_flags],
+                               .error = &caller->error};
     uint64_t ticket = 0;
     int rc = begin(caller, core, stream, bytes);
 

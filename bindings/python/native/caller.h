@@ -24,6 +24,7 @@ typedef struct shoalpy_caller {
     const char *data;     /* the last call's stream */
     size_t refused_at;    /* SHOAL_EINVAL: which command */
     uint64_t first;       /* number of the first of many commands */
+    shoal_error_t error;  /* why the last call was refused */
     shoalpy_core_t *core; /* with a call under way; else NULL */
     shoalpy_requests_t requests;
     shoalpy_stream_t stream;

@@ -60,7 +60,7 @@ size_t shoalpy_core_events(shoalpy_core_t *core, shoalpy_event_t *events,
 /* ---- its life ---- */
 
 int shoalpy_core_open(shoal_options_t *options, bool is_borrowed,
-                      shoalpy_core_t **ret_core)
+                      shoalpy_core_t **ret_core, shoal_error_t *ret_error)
 {
     shoalpy_core_t *core = calloc(1, sizeof *core);
     int rc;
@@ -77,8 +77,8 @@ int shoalpy_core_open(shoal_options_t *options, bool is_borrowed,
         goto fail_changed;
     rc = shoal_options_set_on_event(options, on_event, core);
     if (rc == 0)
-        rc = is_borrowed ? shoal_client_open_borrowed(options, &core->client)
-                         : shoal_client_open(options, &core->client);
+        rc = is_borrowed ? shoal_client_open_borrowed(options, &core->client, ret_error)
+                         : shoal_client_open(options, &core->client, ret_error);
     if (rc < 0)
         goto fail_client;
     *ret_core = core;

@@ -43,7 +43,7 @@ typedef struct shoalpy_core {
 
 /* 0 or an error of shoal_client_open(). */
 int shoalpy_core_open(shoal_options_t *options, bool is_borrowed,
-                      shoalpy_core_t **ret_core);
+                      shoalpy_core_t **ret_core, shoal_error_t *ret_error);
 /* Only after it is gone, or in the child of a fork. */
 void shoalpy_core_free(shoalpy_core_t *core);
 

@@ -2,12 +2,18 @@
 /* What Python sees.  bindings/python/tools/check_cdef.py holds it against the headers. */
 
 typedef struct shoal_options shoal_options_t;
+typedef struct shoal_error {
+    size_t size;
+    int code;
+    int system_errno;
+    char text[240];
+} shoal_error_t;
 typedef enum shoal_flush_mode { SHOAL_FLUSH_AUTO, SHOAL_FLUSH_OFF, SHOAL_FLUSH_FIXED, ... } shoal_flush_mode_t;
 typedef enum shoal_offline_mode { SHOAL_OFFLINE_QUEUE, SHOAL_OFFLINE_FAIL, ... } shoal_offline_mode_t;
 typedef enum shoal_integrity { SHOAL_INTEGRITY_SHAPES, SHOAL_INTEGRITY_DETECT, SHOAL_INTEGRITY_STRICT, ... } shoal_integrity_t;
 
 int shoal_options_new(shoal_options_t **ret_options);
-int shoal_options_from_url(const char *url, shoal_options_t **ret_options);
+int shoal_options_from_url(const char *url, shoal_options_t **ret_options, shoal_error_t *ret_error);
 void shoal_options_free(shoal_options_t *options);
 int shoal_options_set_address(shoal_options_t *options, const char *host, int port);
 int shoal_options_set_unix_path(shoal_options_t *options, const char *path);
@@ -85,7 +91,7 @@ uint64_t shoal_stats_latency_us(const shoal_stats_t *stats, shoal_stage_t stage,
 const char *shoal_flush_reason_name(shoal_flush_reason_t reason);
 
 enum shoal_call_flag { SHOAL_CALL_IDEMPOTENT, SHOAL_CALL_ONCE, SHOAL_CALL_URGENT, SHOAL_CALL_WAIT_FOR_ROOM, SHOAL_CALL_MAY_BLOCK, SHOAL_CALL_CONTIGUOUS, ... };
-enum shoal_error {
+enum shoal_error_code {
     SHOAL_EINVAL, SHOAL_ENOMEM, SHOAL_EFULL, SHOAL_ETOOBIG, SHOAL_ECLOSED, SHOAL_EREFUSED, SHOAL_EFORK, SHOAL_ELOOP, SHOAL_EURL, SHOAL_EINTR, SHOAL_EAGAIN, SHOAL_ENOENT, SHOAL_ESYSTEM, SHOAL_ETIMEOUT, SHOAL_ECANCELLED, SHOAL_ECONN, SHOAL_EDESYNC, SHOAL_EAUTH, SHOAL_ESHUTDOWN, ...
 };
 enum shoalpy_reply_flag { SHOALPY_AS_TEXT, SHOALPY_CLASSIC, ... };
@@ -98,7 +104,7 @@ typedef struct shoalpy_event {
     char detail[160];
     char server[272];
 } shoalpy_event_t;
-int shoalpy_core_open(shoal_options_t *options, bool is_borrowed, shoalpy_core_t **ret_core);
+int shoalpy_core_open(shoal_options_t *options, bool is_borrowed, shoalpy_core_t **ret_core, shoal_error_t *ret_error);
 void shoalpy_core_free(shoalpy_core_t *core);
 void shoalpy_core_refuse(shoalpy_core_t *core);
 bool shoalpy_core_wait_idle(shoalpy_core_t *core, uint64_t wait_us);
@@ -116,6 +122,7 @@ typedef struct shoalpy_caller {
     const char *data;
     size_t refused_at;
     uint64_t first;
+    shoal_error_t error;
     ...;
 } shoalpy_caller_t;
 shoalpy_caller_t *shoalpy_caller_new(void);
@@ -130,6 +137,7 @@ typedef struct shoalpy_port_view {
     const char *data;
     uint64_t first;
     size_t refused_at;
+    shoal_error_t error;
     int fd;
 } shoalpy_port_view_t;
 int shoalpy_port_new(shoalpy_core_t *core, size_t outstanding_max, shoalpy_port_t **ret_port);

@@ -34,6 +34,7 @@ int shoalpy_port_new(shoalpy_core_t *core, size_t outstanding_max,
         return SHOAL_EINVAL;
     }
     port->core = core;
+    port->view.error.size = sizeof port->view.error;
     shoalpy_results_init(&port->results, core->is_borrowed);
     port->thread = pthread_self();
     if (core->is_borrowed) {
@@ -162,11 +163,14 @@ int64_t shoalpy_port_submit(shoalpy_port_t *port, const char *stream, size_t byt
                             uint32_t call_flags, uint64_t timeout_us,
                             unsigned reply_flags, bool more_follow)
 {
-    shoal_call_t call = {
-        .size = sizeof call, .flags = call_flags, .timeout_us = timeout_us};
+    shoal_call_t call = {.size = sizeof call,
+                         .flags = call_flags,
+                         .timeout_us = timeout_us,
+                         .error = &port->view.error};
     uint64_t ticket = 0;
     int rc = shoalpy_requests_read(&port->requests, stream, bytes);
 
+    port->view.error.text[0] = '\0';
     port->view.refused_at = port->requests.count;
     if (rc == 0) {
         adopt(port);

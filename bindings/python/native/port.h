@@ -24,8 +24,9 @@
 /* What Python reads of a port. */
 typedef struct shoalpy_port_view {
     const char *data;
-    uint64_t first;    /* number of the first command of the last submission */
-    size_t refused_at; /* SHOAL_EINVAL: which command */
+    uint64_t first;      /* number of the first command of the last submission */
+    size_t refused_at;   /* SHOAL_EINVAL: which command */
+    shoal_error_t error; /* why the last submission was refused */
     int fd;
 } shoalpy_port_view_t;
 

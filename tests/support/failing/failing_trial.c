@@ -55,8 +55,9 @@ void trial_begin(trial_t *trial)
 int trial_open(trial_t *trial, bool is_stepped)
 {
     scene_t *scene = trial->scene;
-    int rc = is_stepped ? shoal_client_open_borrowed(scene->options, &scene->client)
-                        : shoal_client_open(scene->options, &scene->client);
+    int rc = is_stepped
+                 ? shoal_client_open_borrowed(scene->options, &scene->client, NULL)
+                 : shoal_client_open(scene->options, &scene->client, NULL);
 
     trial->is_stepped = is_stepped;
     if (rc != 0)

@@ -134,7 +134,7 @@ static void test_addresses(void **state)
         const struct address_case *c = &addresses[i];
         shoal_options_t *options = NULL;
 
-        int rc = shoal_options_from_url(c->url, &options);
+        int rc = shoal_options_from_url(c->url, &options, NULL);
         if (rc != 0)
             fail_msg("%s: %s", c->url, shoal_error_name(rc));
         assert_text(c->url, options->host, c->host);
@@ -154,25 +154,124 @@ static void test_malformed_urls_are_refused(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof malformed / sizeof *malformed; i++) {
         shoal_options_t *options = NULL;
-        int rc = shoal_options_from_url(malformed[i], &options);
+        int rc = shoal_options_from_url(malformed[i], &options, NULL);
         if (rc != SHOAL_EURL)
             fail_msg("%s: %s", malformed[i], shoal_error_name(rc));
         assert_null(options);
     }
 }
 
+/* clang-format off */
+static const struct reason_case {
+    const char *url, *reason;
+} reasons[] = {
+    {"h:6379", "it does not begin with redis://, valkey:// or unix://"},
+    {"http://h",
+     "the scheme 'http' is not known: redis, valkey, unix, redis+unix and valkey+unix are"},
+    {"redis://h h",
+     "a blank, a control character or a # stands in the URL: write it as %XX"},
+    {"redis://a,b", "the host 'a,b' is neither a name nor an address"},
+    {"redis://u:pw@a,b", "the host 'a,b' is neither a name nor an address"},
+    {"redis://[::g]", "the address '::g' is no IPv6 address in brackets"},
+    {"redis://h:65536", "the port '65536' is not a number from 1 to 65535"},
+    {"redis://u@h",
+     "what stands before the @ is not [user]:password with special characters written as "
+     "%XX"},
+    {"redis://h/x", "db: 'x' is not a value that it can have (shoal/options.h)"},
+    {"redis://h/1?db=2", "the key 'db' is said twice"},
+    {"unix://", "the path of the socket is missing: unix:///path/of/socket"},
+    {"unix://h/s", "a Unix socket has a path and no host: unix:///path/of/socket"},
+    {"unix:///s%zz", "the path '/s%zz' has a wrong %XX"},
+    {"redis://h?x", "the setting 'x' is not key=value"},
+    {"redis://h?tiemout_ms=1", "the key 'tiemout_ms' is not known"},
+    {"redis://h?password=x", "the key 'password' is not known"},
+    {"redis://h?timeout_ms=1.5",
+     "timeout_ms: '1.5' is not a value that it can have (shoal/options.h)"},
+    {"redis://u:pw@h?timeout_ms=1.5",
+     "timeout_ms: '1.5' is not a value that it can have (shoal/options.h)"},
+    {"redis://h?client_name=a%0ab",
+     "client_name: 'a\\x0ab' is not a value that it can have (shoal/options.h)"},
+    {"redis://h?attempts_max=101", "attempts_max: '101' is out of range"},
+    {"redis://h?bytes_max=1023", "bytes_max: '1023' is out of range"},
+    {"redis://h?reply_bytes_max=1023", "reply_bytes_max: '1023' is out of range"},
+    {"redis://h?backoff_base_ms=90&backoff_max_ms=50",
+     "backoff_base_ms: '90', backoff_max_ms: '50' do not go together, or are out of range"},
+    {"redis://h?flush=off&budget_us=5",
+     "flush: 'off', budget_us: '5' do not go together, or are out of range"},
+    {"redis://h?offline=a@b", "offline: is not a value that it can have (shoal/options.h)"},
+};
+/* clang-format on */
+
+static void test_reasons(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++) {
+        shoal_error_t error = SHOAL_ERROR_INIT;
+        shoal_options_t *options;
+
+        assert_int_equal(shoal_options_from_url(reasons[i].url, &options, &error),
+                         SHOAL_EURL);
+        assert_int_equal(error.code, SHOAL_EURL);
+        assert_string_equal(error.text, reasons[i].reason);
+    }
+    for (size_t i = 0; i < sizeof malformed / sizeof *malformed; i++) {
+        shoal_error_t error = SHOAL_ERROR_INIT;
+        shoal_options_t *options;
+
+        assert_int_equal(shoal_options_from_url(malformed[i], &options, &error),
+                         SHOAL_EURL);
+        if (!error.text[0] || strcmp(error.text, shoal_strerror(SHOAL_EURL)) == 0)
+            fail_msg("%s: '%s'", malformed[i], error.text);
+    }
+}
+
+/* A special character in a password that was not written as %XX cuts the URL anywhere. */
+static void test_no_reason_quotes_a_password(void **state)
+{
+    static const char secret[] = "q7zk9xj4vw", special[] = ":/?#[]@!&=%+;, ";
+    (void)state;
+
+    for (size_t at = 0; at < sizeof secret; at++) {
+        for (const char *c = special; *c; c++) {
+            shoal_error_t error = SHOAL_ERROR_INIT;
+            shoal_options_t *options = NULL;
+            char url[128];
+
+            snprintf(url, sizeof url, "redis://u:%.*s%c%s@h,?x=1", (int)at, secret, *c,
+                     secret + at);
+            assert_int_equal(shoal_options_from_url(url, &options, &error), SHOAL_EURL);
+            for (size_t i = 0; i + 3 < sizeof secret; i++)
+                if (strstr(error.text,
+                           (char[]){secret[i], secret[i + 1], secret[i + 2], '\0'}))
+                    fail_msg("%s: %s", url, error.text);
+        }
+    }
+}
+
+static void test_an_error_without_a_size(void **state)
+{
+    shoal_error_t error = {.size = 0, .text = "untouched"};
+    shoal_options_t *options;
+    (void)state;
+
+    assert_int_equal(shoal_options_from_url("redis://h", &options, &error),
+                     SHOAL_EINVAL);
+    assert_string_equal(error.text, "untouched");
+    assert_null(options);
+}
+
 static void test_missing_arguments(void **state)
 {
     (void)state;
     shoal_options_t *options = NULL;
-    assert_int_equal(shoal_options_from_url(NULL, &options), SHOAL_EINVAL);
-    assert_int_equal(shoal_options_from_url("redis://h", NULL), SHOAL_EINVAL);
+    assert_int_equal(shoal_options_from_url(NULL, &options, NULL), SHOAL_EINVAL);
+    assert_int_equal(shoal_options_from_url("redis://h", NULL, NULL), SHOAL_EINVAL);
 }
 
 static shoal_options_t *parse(const char *url)
 {
     shoal_options_t *options = NULL;
-    int rc = shoal_options_from_url(url, &options);
+    int rc = shoal_options_from_url(url, &options, NULL);
     if (rc != 0)
         fail_msg("%s: %s", url, shoal_error_name(rc));
     return options;
@@ -286,7 +385,7 @@ static void test_a_path_has_the_length_that_the_system_takes(void **state)
     for (int bytes = 106; bytes <= 109; bytes++) {
         shoal_options_t *options = NULL;
         snprintf(url, sizeof url, "unix:///%0*d", bytes - 1, 7);
-        int rc = shoal_options_from_url(url, &options);
+        int rc = shoal_options_from_url(url, &options, NULL);
         assert_int_equal(rc, bytes < 108 ? 0 : SHOAL_EURL);
         shoal_options_free(options);
     }
@@ -306,7 +405,7 @@ static void test_mutated_urls_never_break_the_parser(void **state)
 
             memcpy(mutant, url, sizeof url);
             mutant[at] = (char)byte;
-            int rc = shoal_options_from_url(mutant, &options);
+            int rc = shoal_options_from_url(mutant, &options, NULL);
             if (rc == 0) {
                 assert_non_null(options->host);
                 assert_in_range(options->port, 1, 65535);
@@ -330,7 +429,7 @@ static void test_from_url_survives_every_failed_allocation(void **state)
             shoal_options_t *options = NULL;
 
             shoal__test_fail_alloc_after(allowed);
-            int rc = shoal_options_from_url(urls[i], &options);
+            int rc = shoal_options_from_url(urls[i], &options, NULL);
             shoal__test_fail_alloc_never();
             if (rc == 0) {
                 assert_true(allowed > 3);
@@ -348,6 +447,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_addresses),
         cmocka_unit_test(test_malformed_urls_are_refused),
+        cmocka_unit_test(test_reasons),
+        cmocka_unit_test(test_no_reason_quotes_a_password),
+        cmocka_unit_test(test_an_error_without_a_size),
         cmocka_unit_test(test_missing_arguments),
         cmocka_unit_test(test_every_key_at_once),
         cmocka_unit_test(test_integrity),

@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from ._native import ffi, lib
+from ._outcomes import reason_of
+from ._outcomes import reason_of
 from ._replies import loads
 from ._requests import Packer, new_packer
 from .exceptions import Fate, ForkError
@@ -32,11 +34,12 @@ class Unpackable(Exception):
 
 
 class Refused(Exception):
-    """Nothing was queued; `status` is the C library's code."""
+    """Nothing was queued; `status` is the C library's code, `reason` its words."""
 
-    def __init__(self, status: int) -> None:
-        super().__init__(status)
+    def __init__(self, status: int, reason: str) -> None:
+        super().__init__(status, reason)
         self.status = status
+        self.reason = reason
 
 
 class _Caller:
@@ -85,9 +88,9 @@ def is_in_call() -> bool:
 
 
 def _refuse(native: Any, status: int) -> Exception:
-    return (
-        Unpackable(native.refused_at) if status == lib.SHOAL_EINVAL else Refused(status)
-    )
+    if status == lib.SHOAL_EINVAL:
+        return Unpackable(native.refused_at)
+    return Refused(status, reason_of(native.error))
 
 
 def call(

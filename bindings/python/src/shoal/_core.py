@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from ._native import ffi, lib
 from ._options import Options
-from ._outcomes import error_of
+from ._outcomes import error_of, new_reason, reason_of
 
 _EVENT_KINDS = ("connected", "ready", "lost", "retrying", "attempt_failed")
 _EVENTS_MAX = 128
@@ -53,12 +53,13 @@ class Core:
         self.handle: Any = None
         native = options.native(borrowed=borrowed)
         holder = ffi.new("shoalpy_core_t **")
+        reason = new_reason()
         try:
-            status = lib.shoalpy_core_open(native, borrowed, holder)
+            status = lib.shoalpy_core_open(native, borrowed, holder, reason)
         finally:
             lib.shoal_options_free(native)
         if status < 0:
-            raise error_of(status)
+            raise error_of(status, reason_of(reason))
         self.handle = holder[0]
         self.is_borrowed = borrowed
         self.is_closed = self.is_gone = False

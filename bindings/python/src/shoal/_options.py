@@ -9,7 +9,7 @@ from typing import Any, Literal, TypedDict
 from urllib.parse import parse_qsl, urlsplit
 
 from ._native import ffi, lib
-from ._outcomes import text_of
+from ._outcomes import new_reason, reason_of, text_of
 from ._replies import Conversion, Decoding
 from ._requests import encoded, is_integer
 from ._seconds import microseconds
@@ -152,9 +152,12 @@ class Options:
         already: unless the user says how, nothing is held back to gather more.
         """
         holder = ffi.new("shoal_options_t **")
-        status = lib.shoal_options_from_url(self.url.encode(), holder)
+        reason = new_reason()
+        status = lib.shoal_options_from_url(self.url.encode(), holder, reason)
         if status < 0:
-            raise ValueError(f"{text_of(status)}: {self.shown_url}")
+            raise ValueError(
+                f"{text_of(status)}: {self.shown_url}: {reason_of(reason)}"
+            )
         try:
             if borrowed:
                 _flush_each_tick(holder[0], self.url)

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from . import exceptions as errors
 from ._native import ffi, lib
 from .exceptions import Fate, RedisError
@@ -30,6 +32,16 @@ NO_ROOM = "the deadline passed before there was room"
 def text_of(status: int) -> str:
     """One line of English for a code of the C library."""
     return str(ffi.string(lib.shoal_strerror(status)).decode())
+
+
+def new_reason() -> Any:
+    """A shoal_error_t, for a function of the C library that says why it refuses."""
+    return ffi.new("shoal_error_t *", {"size": ffi.sizeof("shoal_error_t")})
+
+
+def reason_of(error: Any) -> str:
+    """The words in a shoal_error_t; empty if there are none."""
+    return str(ffi.string(error.text).decode("utf-8", "replace"))
 
 
 def error_of(status: int, detail: str = "") -> BaseException:

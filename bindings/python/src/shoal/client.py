@@ -155,9 +155,9 @@ class Client(Unique):
                 left_us = _left_us(until) if outcomes else timeout_us
                 return attempt(self._core or self._open(), piece, left_us)
             except (_calls.Unpackable, _calls.Refused) as problem:
-                status = problem.status if isinstance(problem, _calls.Refused) else 0
-                if status in _OF_A_PART and len(piece) > 1:
-                    raise error_of(status) from None
+                is_refused = isinstance(problem, _calls.Refused)
+                if is_refused and problem.status in _OF_A_PART and len(piece) > 1:
+                    raise error_of(problem.status, problem.reason) from None
                 return self._insist(problem, attempt, piece, until, wait_for_room)
 
         def run(piece: list[Any]) -> None:
@@ -209,9 +209,10 @@ class Client(Unique):
         while True:
             if isinstance(problem, _calls.Refused):
                 if problem.status != lib.SHOAL_EFULL or not waits_for_room:
-                    raise error_of(problem.status) from None
+                    raise error_of(problem.status, problem.reason) from None
                 if time.monotonic() >= until:
-                    raise error_of(lib.SHOAL_ETIMEOUT, NO_ROOM) from None
+                    text = f"{NO_ROOM}: {problem.reason}"
+                    raise error_of(lib.SHOAL_ETIMEOUT, text) from None
                 time.sleep(_ROOM_NAP)
             elif is_encoded:
                 raise error_of(lib.SHOAL_EINVAL) from problem

@@ -17,7 +17,7 @@ from typing import Any
 from .._core import Core
 from .._native import ffi, lib
 from .._options import Options
-from .._outcomes import error_of
+from .._outcomes import error_of, reason_of
 from .._replies import Conversion, loads
 from .._requests import new_packer
 from ..exceptions import ClosedError, DesyncError
@@ -293,7 +293,7 @@ class Port:
             return [*kept, back] if kept else self._send(back)
         if status == lib.SHOAL_EFULL and batch.waits_for_room:
             return [batch]
-        batch.fail(status)
+        batch.fail(status, reason_of(self._view.error))
         return []
 
     # ---- results ----

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+#include "api/open.h"
+
+#include "base/error.h"
+
+int shoal__open(const shoal__client_plan_t *plan, const shoal_options_t *options,
+                shoal_client_t **ret_client, shoal_error_t *ret_error)
+{
+    int rc;
+
+    if (ret_client)
+        *ret_client = NULL;
+    if (!shoal__error_begin(ret_error))
+        return SHOAL_EINVAL;
+    if (!ret_client)
+        return shoal__error_say(ret_error, SHOAL_EINVAL, "ret_client is NULL");
+    rc = shoal__client_open(plan, options, ret_client);
+    return shoal__error_system(ret_error, rc, "no thread or descriptor for the client");
+}

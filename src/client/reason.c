@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: MIT */
+#include "client/reason.h"
+
+#include "base/error.h"
+#include "core/refusal.h"
+#include "resp/command_info.h"
+#include "resp/encoder.h"
+#include <inttypes.h>
+
+/* Says what is wrong with one argument.  False: nothing. */
+static bool say_argument(shoal_error_t *error, const shoal_command_t *command,
+                         size_t at)
+{
+    const char *argument = command->argv[at];
+    size_t bytes = command->argvlen ? command->argvlen[at]
+                   : argument       ? strlen(argument)
+                                    : 1;
+
+    if (!argument && bytes > 0)
+        shoal__error_say(error, SHOAL_EINVAL, "argument %zu is NULL", at);
+    else if (bytes > SHOAL_ARG_BYTES_MAX)
+        shoal__error_say(error, SHOAL_EINVAL,
+                         "argument %zu has %zu bytes; at most %d are possible", at,
+                         bytes, SHOAL_ARG_BYTES_MAX);
+    else
+        return false;
+    return true;
+}
+
+static bool say_command(shoal_error_t *error, const shoal_command_t *command)
+{
+    if (command->argc == 0 || command->argc > SHOAL_ARGC_MAX) {
+        shoal__error_say(error, SHOAL_EINVAL,
+                         "a command of %zu words; 1 to %d are possible", command->argc,
+                         SHOAL_ARGC_MAX);
+        return true;
+    }
+    if (!command->argv) {
+        shoal__error_say(error, SHOAL_EINVAL, "argv is NULL");
+        return true;
+    }
+    for (size_t i = 0; i < command->argc; i++)
+        if (say_argument(error, command, i))
+            return true;
+    return false;
+}
+
+static void say_invalid(const shoal__submission_t *submission)
+{
+    shoal_error_t *error = submission->call.error;
+
+    if (submission->count == 0 || submission->count > SHOAL__PLAN_COMMANDS_MAX) {
+        shoal__error_say(error, SHOAL_EINVAL,
+                         "%zu commands at once; 1 to %d are possible",
+                         submission->count, SHOAL__PLAN_COMMANDS_MAX);
+        return;
+    }
+    for (size_t i = 0; i < submission->count; i++)
+        if (shoal__encoder_bytes(&submission->commands[i]) == 0 &&
+            say_command(error, &submission->commands[i]))
+            return;
+}
+
+static void say_too_big(const shoal__submission_t *submission,
+                        const shoal_options_t *options)
+{
+    shoal_error_t *error = submission->call.error;
+    uint64_t sum_bytes = 0, bytes_max = options->bytes_max;
+
+    for (size_t i = 0; i < submission->count; i++) {
+        size_t bytes = shoal__encoder_bytes(&submission->commands[i]);
+        if (bytes > UINT32_MAX) { /* whatever the bound is */
+            shoal__error_say(error, SHOAL_ETOOBIG,
+                             "a command of %zu bytes; one may have %" PRIu32, bytes,
+                             UINT32_MAX);
+            return;
+        }
+        sum_bytes += bytes;
+    }
+    if (sum_bytes > bytes_max)
+        shoal__error_say(error, SHOAL_ETOOBIG,
+                         "%" PRIu64 " bytes as they are sent; at most %" PRIu64
+                         " may be outstanding (bytes_max)",
+                         sum_bytes, bytes_max);
+    else
+        shoal__error_say(error, SHOAL_ETOOBIG,
+                         "%zu commands at once; at most %zu may be queued (queued_max)",
+                         submission->count, options->queued_max);
+}
+
+static const char *name_of(const shoal_command_t *command)
+{
+    size_t bytes = command->argvlen ? command->argvlen[0] : strlen(command->argv[0]);
+    const shoal__command_info_t *info =
+        shoal__command_info_find((shoal__bytes_t){command->argv[0], bytes});
+
+    return info ? info->name : "the command";
+}
+
+static void say_refused(const shoal__submission_t *submission)
+{
+    shoal_error_t *error = submission->call.error;
+    uint32_t flags = submission->call.flags;
+    const char *refused = NULL;
+    bool is_unit;
+
+    for (size_t i = 0; i < submission->count && !(flags & SHOAL_CALL_CONTIGUOUS); i++) {
+        const shoal_command_t *command = &submission->commands[i];
+        refused = shoal__refusal_check(command, flags).refused;
+        if (refused) {
+            shoal__error_say(error, SHOAL_EREFUSED, "%s: %s", name_of(command),
+                             refused);
+            return;
+        }
+    }
+    refused = shoal__refusal_check_group(submission->commands, submission->count, flags,
+                                         &is_unit);
+    if (refused)
+        shoal__error_say(error, SHOAL_EREFUSED, "%s", refused);
+}
+
+/* By now there may be room again: then both bounds are named. */
+static void say_full(const shoal__submission_t *submission,
+                     const shoal_options_t *options, const shoal__reason_load_t *load)
+{
+    const char *when = submission->call.flags & SHOAL_CALL_WAIT_FOR_ROOM
+                           ? "no room before the deadline: "
+                           : "";
+    shoal_error_t *error = submission->call.error;
+
+    if (load->queued + submission->count > options->queued_max)
+        shoal__error_say(error, SHOAL_EFULL,
+                         "%s%" PRIu64 " commands wait to be written; at most %zu may "
+                         "(queued_max)",
+                         when, load->queued, options->queued_max);
+    else
+        shoal__error_say(error, SHOAL_EFULL,
+                         "%s%" PRIu64 " bytes are outstanding; at most %" PRIu64
+                         " may be (bytes_max)",
+                         when, load->bytes, options->bytes_max);
+}
+
+int shoal__reason_say(const shoal__submission_t *submission,
+                      const shoal_options_t *options, const shoal__reason_load_t *load,
+                      int code)
+{
+    shoal_error_t *error = submission->call.error;
+
+    if (!error)
+        return code;
+    if (code == SHOAL_EINVAL)
+        say_invalid(submission);
+    else if (code == SHOAL_ETOOBIG)
+        say_too_big(submission, options);
+    else if (code == SHOAL_EREFUSED)
+        say_refused(submission);
+    else if (code == SHOAL_EFULL)
+        say_full(submission, options, load);
+    return shoal__error_plain(error, code);
+}
