@@ -53,6 +53,7 @@ step "header docs" python3 tools/check_header_docs.py
 step "mutants" python3 tools/run_mutants.py --check
 step "fuzz corpora" python3 tools/check_corpus.py
 step "command table" python3 tools/gen_command_table.py --check
+step "packaging" python3 packaging/check.py
 step "cdef" python3 bindings/python/tools/check_cdef.py
 step "sources" plain_sources
 step "format" formatted

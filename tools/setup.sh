@@ -36,6 +36,7 @@ if [ "${1:-}" = --tests ]; then
         "clang-tidy         clang-tidy --version"
         "cppcheck           cppcheck --version"
         "gcovr              gcovr --version"
+        "abigail-tools      abidiff --version"
         "iproute2           ip -V"
         "musl-tools         musl-gcc --version"
         "xz-utils           xz --version"

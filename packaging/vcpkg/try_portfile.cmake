@@ -1,0 +1,30 @@
+# Runs the portfile with stand-ins for vcpkg's functions: each option must be one of shoal's,
+# and each file that it names must be there.  cmake -P packaging/vcpkg/try_portfile.cmake
+cmake_minimum_required(VERSION 3.21)
+
+function(vcpkg_cmake_configure)
+  cmake_parse_arguments(PARSE_ARGV 0 arg "" "SOURCE_PATH" "OPTIONS")
+  file(READ "${arg_SOURCE_PATH}/cmake/Deps.cmake" known)
+  foreach(option IN LISTS arg_OPTIONS)
+    string(REGEX REPLACE "^-D([A-Z_]+)=.*" "\\1" name "${option}")
+    if(NOT known MATCHES "set\\(${name} ")
+      message(FATAL_ERROR "shoal has no option ${name}")
+    endif()
+  endforeach()
+endfunction()
+
+function(vcpkg_install_copyright)
+  cmake_parse_arguments(PARSE_ARGV 0 arg "" "" "FILE_LIST")
+  foreach(file IN LISTS arg_FILE_LIST)
+    if(NOT EXISTS "${file}")
+      message(FATAL_ERROR "${file} is missing")
+    endif()
+  endforeach()
+endfunction()
+
+foreach(name IN ITEMS vcpkg_cmake_install vcpkg_cmake_config_fixup vcpkg_fixup_pkgconfig)
+  function(${name})
+  endfunction()
+endforeach()
+set(CURRENT_PACKAGES_DIR "${CMAKE_CURRENT_LIST_DIR}/there_is_none")
+include("${CMAKE_CURRENT_LIST_DIR}/portfile.cmake")
