@@ -150,6 +150,13 @@ SHOAL_EXTERN int shoal_client_submit_many(shoal_client_t *client,
 /**
  * Send one command and wait for its result.
  *
+ * If the program itself runs the loop (shoal_client_open_borrowed(), shoal_client_open_uv()),
+ * the loop thread may be busy with other things when the deadline passes.  The call then
+ * takes a command back that the loop thread has not taken over, with SHOAL_ETIMEOUT and
+ * SHOAL_FATE_NOT_EXECUTED.  For any other command it waits a tenth of a second more, and
+ * returns with SHOAL_ETIMEOUT and SHOAL_FATE_UNKNOWN.  A call with a sink that was taken
+ * over waits for the loop thread, which may be using the sink.
+ *
  * @param argc, argv, argvlen as for shoal_client_submit()
  * @param ret_result receives the result, also when the command failed; give it back
  *                   with shoal_result_release()
@@ -158,7 +165,7 @@ SHOAL_EXTERN int shoal_client_submit_many(shoal_client_t *client,
  *         was refused and there is none
  *
  * Threads:   any, but not the loop thread
- * Blocks:    until the result, at most to the deadline.  Needs 32 KiB of stack
+ * Blocks:    until the result, at most to the deadline; see above.  Needs 32 KiB of stack
  * Ownership: nothing passed in is kept; the caller releases the result
  * Errors:    those of shoal_client_submit(); SHOAL_ELOOP called on the loop thread
  * Since:     0.1

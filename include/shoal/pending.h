@@ -55,7 +55,7 @@ SHOAL_EXTERN int shoal_client_call_begin(shoal_client_t *client,
  * @param ret_result receives the result if 0 is returned; `pending` is gone then
  *
  * Threads: any, but not the loop thread
- * Blocks:  as wait_us says
+ * Blocks:  as wait_us says; at the deadline as shoal_client_call()
  * Errors:  SHOAL_EAGAIN no result yet
  *          SHOAL_ELOOP  called on the loop thread
  *          SHOAL_EFORK  the client belongs to the parent process
@@ -72,7 +72,8 @@ SHOAL_EXTERN int shoal_pending_wait(shoal_pending_t *pending, uint64_t wait_us,
  * @param ret_result receives the result; `pending` is gone then
  *
  * Threads: any, but not the loop thread
- * Blocks:  until the loop looks at it, which is soon
+ * Blocks:  not at all if the loop has not taken the command over; else until the loop looks
+ *          at it, at most to the deadline, as shoal_client_call()
  * Errors:  SHOAL_ELOOP  called on the loop thread
  *          SHOAL_EFORK  the client belongs to the parent process
  *          SHOAL_EINVAL an argument is NULL

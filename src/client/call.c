@@ -10,20 +10,28 @@
 #include "client/submit.h"
 #include <shoal/errors.h>
 
+/* A thread that the loop does not answer by its deadline naps so often, so that a loop that
+ * is only late, on a machine that is busy, says what became of the command. */
+#define NAPS_MAX 10
+#define NAP_US 10000
+
 /* A caller that waits: in the arena of its result.  Once its thread has come back without
  * the result, it holds a reference to the client. */
 struct shoal_pending {
     shoal__waiter_t waiter;
-    shoal__owned_result_t *owned;
     shoal_client_t *client;
     uint64_t ticket;
+    uint64_t patience_us; /* the thread goes on without the loop from then on; NEVER: it
+                             never does */
+    unsigned naps;        /* after the deadline */
+    bool has_sink;
 };
 
 static void on_result(shoal_client_t *client, const shoal_result_t *result, void *data)
 {
     shoal_pending_t *pending = data;
 
-    shoal__result_keep(pending->owned, result);
+    shoal__result_keep(pending->waiter.owned, result);
     shoal__waiters_answer(&client->waiters, &pending->waiter);
 }
 
@@ -33,15 +41,19 @@ static int new_pending(shoal_client_t *client, shoal_pending_t **ret_pending)
     shoal__owned_result_t *owned = shoal__result_new();
     shoal_pending_t *pending =
         owned ? shoal__arena_alloc(owned->arena, sizeof *pending) : NULL;
-    int rc = pending ? shoal__parker_init(&pending->waiter.parker) : SHOAL_ENOMEM;
+    int rc;
 
+    if (!pending) {
+        shoal__result_release(owned);
+        return SHOAL_ENOMEM;
+    }
+    *pending = (shoal_pending_t){
+        .waiter.owned = owned, .client = client, .patience_us = SHOAL__NEVER_US};
+    rc = shoal__parker_init(&pending->waiter.parker);
     if (rc < 0) {
         shoal__result_release(owned);
         return shoal__error_system(NULL, rc, "");
     }
-    pending->owned = owned;
-    pending->client = client;
-    pending->ticket = 0;
     *ret_pending = pending;
     return 0;
 }
@@ -49,7 +61,7 @@ static int new_pending(shoal_client_t *client, shoal_pending_t **ret_pending)
 static void take_result(shoal_pending_t *pending, shoal_result_t **ret_result)
 {
     shoal__parker_release(&pending->waiter.parker);
-    *ret_result = &pending->owned->result;
+    *ret_result = &pending->waiter.owned->result;
 }
 
 shoal_client_t *shoal__call_client(const shoal_pending_t *pending)
@@ -57,12 +69,89 @@ shoal_client_t *shoal__call_client(const shoal_pending_t *pending)
     return pending->client;
 }
 
+/* ---- without the loop ---- */
+
+/* The result that the thread gives itself. */
+static void make_result(shoal__owned_result_t *owned, int status, shoal_fate_t fate,
+                        uint64_t ticket, const char *detail)
+{
+    const shoal_result_t result = {
+        .status = status, .fate = fate, .detail = detail, .ticket = ticket};
+
+    shoal__result_keep(owned, &result);
+}
+
+/* The loop has not taken the command over: it never will.  False: it has. */
+static bool take_back(shoal_pending_t *pending, int status, const char *detail,
+                      shoal_result_t **ret_result)
+{
+    shoal_client_t *client = pending->client;
+    bool is_back;
+
+    shoal__client_lock(client);
+    is_back = shoal__mailbox_take_back_locked(&client->mailbox, pending->ticket);
+    shoal__client_unlock(client);
+    if (!is_back)
+        return false;
+    make_result(pending->waiter.owned, status, SHOAL_FATE_NOT_EXECUTED, pending->ticket,
+                detail);
+    take_result(pending, ret_result);
+    return true;
+}
+
+/* The loop has it, and may be at it: leave it the record.  False: the result is there, or
+ * there is no memory for another one. */
+static bool leave(shoal_pending_t *pending, shoal_result_t **ret_result)
+{
+    shoal__owned_result_t *owned = shoal__result_new();
+    uint64_t ticket = pending->ticket;
+
+    if (!owned)
+        return false;
+    if (!shoal__parker_leave(&pending->waiter.parker)) {
+        shoal__result_release(owned);
+        return false;
+    }
+    make_result(
+        owned, SHOAL_ETIMEOUT, SHOAL_FATE_UNKNOWN, ticket,
+        "the deadline passed; the loop thread was busy, and the command may have "
+        "been sent");
+    *ret_result = &owned->result;
+    return true;
+}
+
+/* The deadline passed and the loop did not say so.  True: the thread has a result. */
+static bool come_back(shoal_pending_t *pending, shoal_result_t **ret_result)
+{
+    if (take_back(pending, SHOAL_ETIMEOUT,
+                  "the deadline passed; the loop thread was busy, and the command was "
+                  "never sent",
+                  ret_result))
+        return true;
+    if (pending->has_sink) { /* it is in use, perhaps just now */
+        pending->patience_us = SHOAL__NEVER_US;
+        return false;
+    }
+    pending->patience_us = shoal__clock_us() + NAP_US;
+    return ++pending->naps > NAPS_MAX && leave(pending, ret_result);
+}
+
+/* ---- waiting ---- */
+
 static int wait_for_result(shoal_pending_t *pending, uint64_t until_us,
                            shoal_result_t **ret_result)
 {
-    if (!shoal__parker_park(&pending->waiter.parker, &pending->client->waiters.parking,
-                            pending->ticket, until_us))
-        return SHOAL_EAGAIN;
+    while (!shoal__parker_park(&pending->waiter.parker,
+                               &pending->client->waiters.parking, pending->ticket,
+                               shoal__time_min(until_us, pending->patience_us))) {
+        uint64_t now_us = shoal__clock_us();
+        if (now_us >= pending->patience_us) {
+            if (come_back(pending, ret_result))
+                return 0;
+        } else if (until_us != SHOAL__NEVER_US) {
+            return SHOAL_EAGAIN; /* the time is over, or a signal came */
+        }
+    }
     take_result(pending, ret_result);
     return 0;
 }
@@ -76,6 +165,18 @@ int shoal__call_wait(shoal_pending_t *pending, uint64_t until_us,
     if (rc == 0)
         shoal__client_release(client);
     return rc;
+}
+
+/* A loop of the user's may be busy with other things: its callers come back without it. */
+static void prepare(shoal_pending_t *pending, const shoal_call_t *call)
+{
+    const shoal_client_t *client = pending->client;
+    uint64_t timeout_us =
+        call->timeout_us ? call->timeout_us : client->options->timeout_us;
+
+    pending->has_sink = call->sink != NULL;
+    if (client->drive != SHOAL__DRIVE_THREAD)
+        pending->patience_us = shoal__time_after(shoal__clock_us(), timeout_us);
 }
 
 int shoal__call_begin(shoal_client_t *client, const shoal_command_t *command,
@@ -93,13 +194,14 @@ int shoal__call_begin(shoal_client_t *client, const shoal_command_t *command,
         return rc;
     }
     /* A sink is a callback: not for a thread that may hold locks of its own. */
+    prepare(pending, call);
     pending->waiter.may_drive = !call->sink || call->flags & SHOAL_CALL_SINK_HERE;
     submission.is_driving = pending->waiter.may_drive ? &is_driving : NULL;
     submission.data = pending;
     rc = shoal__client_submit(client, &submission, &pending->ticket);
     if (rc < 0) {
         shoal__parker_release(&pending->waiter.parker);
-        shoal__result_release(pending->owned);
+        shoal__result_release(pending->waiter.owned);
         return rc;
     }
     if (is_driving && shoal__driver_drive(client, until_us))
@@ -115,9 +217,15 @@ int shoal__call_begin(shoal_client_t *client, const shoal_command_t *command,
 
 int shoal__call_give_up(shoal_pending_t *pending, shoal_result_t **ret_result)
 {
-    /* Where it cannot be cancelled, its result is on its way. */
-    int rc = shoal__client_cancel(pending->client, pending->ticket);
+    shoal_client_t *client = pending->client;
+    int rc;
 
+    if (take_back(pending, SHOAL_ECANCELLED, "cancelled", ret_result)) {
+        shoal__client_release(client);
+        return 0;
+    }
+    /* Where it cannot be cancelled, its result is on its way. */
+    rc = shoal__client_cancel(client, pending->ticket);
     (void)rc;
     return shoal__call_wait(pending, SHOAL__NEVER_US, ret_result);
 }

@@ -38,6 +38,13 @@ void shoal__waiters_take(shoal__waiters_t *waiters, shoal__list_t *callers)
     waiters->answered_count = waiters->drivers_count = 0;
 }
 
+/* Its thread has left. */
+static void drop(shoal__waiter_t *waiter)
+{
+    shoal__parker_release(&waiter->parker);
+    shoal__result_release(waiter->owned);
+}
+
 void shoal__waiters_wake(shoal__waiters_t *waiters, shoal__list_t *callers)
 {
     shoal__parking_due_t due = {0};
@@ -46,7 +53,8 @@ void shoal__waiters_wake(shoal__waiters_t *waiters, shoal__list_t *callers)
         shoal__waiter_t *waiter =
             SHOAL__LIST_ENTRY(callers->next, shoal__waiter_t, node);
         shoal__list_remove(&waiter->node);
-        shoal__parker_unpark(&waiter->parker, &due);
+        if (!shoal__parker_unpark(&waiter->parker, &due))
+            drop(waiter);
     }
     shoal__parking_wake(&waiters->parking, &due);
 }

@@ -11,16 +11,19 @@
  */
 
 #include "base/list.h"
+#include "client/owned_result.h"
 #include "net/parker.h"
 #include <shoal/completions.h>
 #include <stdbool.h>
 
 #define SHOAL__WAITERS_TOUCHED_MAX 8
 
-/* A thread that blocks for one result. */
+/* A thread that blocks for one result.  It lives in the arena of that result, which is the
+ * thread's; if the thread left before it was woken, the loop's. */
 typedef struct shoal__waiter {
     shoal__list_t node; /* in waiters->answered, once the result is there */
     shoal__parker_t parker;
+    shoal__owned_result_t *owned;
     bool may_drive; /* the thread may run the loop in its next call */
 } shoal__waiter_t;
 

@@ -108,6 +108,23 @@ void shoal__mailbox_reconnect_locked(shoal__mailbox_t *mailbox)
     shoal__driver_seat_poke_locked(mailbox->seat);
 }
 
+bool shoal__mailbox_take_back_locked(shoal__mailbox_t *mailbox, uint64_t ticket)
+{
+    shoal__mailbox_side_t *side = &mailbox->side;
+    /* Tickets are consecutive. */
+    uint64_t at = side->count ? ticket - side->requests[0].ticket : 0;
+    shoal__request_t *request;
+
+    if (at >= side->count || shoal__mailbox_cancel_locked(mailbox, ticket) < 0)
+        return false;
+    request = &side->requests[at];
+    request->on_result = NULL;
+    request->data = NULL;
+    shoal__sink_ref_drop(request->sink);
+    request->sink = NULL;
+    return true;
+}
+
 void shoal__mailbox_swap_locked(shoal__mailbox_t *mailbox, shoal__mailbox_side_t *taken)
 {
     shoal__mailbox_side_t filled = mailbox->side;

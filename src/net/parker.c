@@ -9,6 +9,17 @@
 
 #define WAIT_MS_MAX 3600000
 
+enum { AWAKE, UNPARKED, LEFT, ASLEEP }; /* ASLEEP + spot */
+
+bool shoal__parker_leave(shoal__parker_t *parker)
+{
+    uint32_t state = atomic_load(&parker->state);
+
+    /* The other thread does nothing but unpark. */
+    return state != UNPARKED &&
+           atomic_compare_exchange_strong(&parker->state, &state, LEFT);
+}
+
 #if SHOAL_PARKER_FUTEX
 #include <limits.h>
 #include <linux/futex.h>
@@ -19,8 +30,6 @@
 #define SPOTS 32 /* in a row */
 /* So many with consecutive numbers share a spot. */
 #define SPOT_THREADS 4
-
-enum { AWAKE, UNPARKED, ASLEEP }; /* ASLEEP + spot */
 
 /* 0 or -1 and errno.  Each caller looks again, whatever the outcome. */
 static long futex(_Atomic uint32_t *word, int operation, uint32_t value,
@@ -72,12 +81,13 @@ bool shoal__parker_park(shoal__parker_t *parker, shoal__parking_t *parking,
     return true;
 }
 
-void shoal__parker_unpark(shoal__parker_t *parker, shoal__parking_due_t *due)
+bool shoal__parker_unpark(shoal__parker_t *parker, shoal__parking_due_t *due)
 {
     uint32_t state = atomic_exchange(&parker->state, UNPARKED);
 
     if (state >= ASLEEP)
         due->spots[(state - ASLEEP) / SPOTS] |= UINT32_C(1) << (state - ASLEEP) % SPOTS;
+    return state != LEFT;
 }
 
 void shoal__parking_wake(shoal__parking_t *parking, const shoal__parking_due_t *due)
@@ -101,6 +111,7 @@ void shoal__parking_wake(shoal__parking_t *parking, const shoal__parking_due_t *
 
 int shoal__parker_init(shoal__parker_t *parker)
 {
+    atomic_init(&parker->state, AWAKE);
     return uv_sem_init(&parker->semaphore, 0);
 }
 
@@ -126,10 +137,13 @@ bool shoal__parker_park(shoal__parker_t *parker, shoal__parking_t *parking,
     return true;
 }
 
-void shoal__parker_unpark(shoal__parker_t *parker, shoal__parking_due_t *due)
+bool shoal__parker_unpark(shoal__parker_t *parker, shoal__parking_due_t *due)
 {
     (void)due;
+    if (atomic_exchange(&parker->state, UNPARKED) == LEFT)
+        return false;
     uv_sem_post(&parker->semaphore);
+    return true;
 }
 
 void shoal__parking_wake(shoal__parking_t *parking, const shoal__parking_due_t *due)

@@ -9,7 +9,8 @@
  * Linux a few futexes whose bits tell neighbours apart.  Elsewhere each has a semaphore
  * (SHOAL_PARKER chooses at build time).
  *
- * Guarantee: a parker may be gone as soon as it is unparked.  The parking place must stay
+ * Guarantee: a thread is unparked, or it has left, never both.  A parker may be gone as
+ * soon as it is unparked; one whose thread left is the unparker's.  The parking place must stay
  * while a thread parks there: each of them holds a reference to what it is part of.
  */
 
@@ -31,9 +32,8 @@ typedef struct shoal__parking_due {
 } shoal__parking_due_t;
 
 typedef struct shoal__parker {
-#if SHOAL_PARKER_FUTEX
-    _Atomic uint32_t state; /* awake, unparked, or asleep and where */
-#else
+    _Atomic uint32_t state; /* awake, unparked, left, or asleep and where */
+#if !SHOAL_PARKER_FUTEX
     uv_sem_t semaphore;
 #endif
 } shoal__parker_t;
@@ -48,9 +48,13 @@ void shoal__parker_release(shoal__parker_t *parker);
 bool shoal__parker_park(shoal__parker_t *parker, shoal__parking_t *parking,
                         uint64_t number, uint64_t until_us);
 
-/* The thread may go on.  Who sleeps learns of it from shoal__parking_wake(), which takes
- * what was added to `due`. */
-void shoal__parker_unpark(shoal__parker_t *parker, shoal__parking_due_t *due);
+/* The thread does not wait any more, and does not look at the parker again.  False: it was
+ * unparked already. */
+bool shoal__parker_leave(shoal__parker_t *parker);
+
+/* The thread may go on; false: it has left.  A thread that sleeps learns of it from
+ * shoal__parking_wake(), which takes what was added to `due`. */
+bool shoal__parker_unpark(shoal__parker_t *parker, shoal__parking_due_t *due);
 void shoal__parking_wake(shoal__parking_t *parking, const shoal__parking_due_t *due);
 
 /* Wait until `fd` is readable, until_us at most.  0, SHOAL_ETIMEOUT or SHOAL_EINTR. */

@@ -222,6 +222,13 @@ static const driver_case_t ending_cases[] = {
     {.name = "a close just before the answer",
      .callers = 1, .calls = 1, .rig = {.is_parked = true, .answers_slowly = true},
      .closes_early = true, .preemptions = 2},
+    {.name = "a call that may come too late",
+     .callers = 2, .calls = 2, .rig = {.is_silent = true},
+     .closes_early = true, .preemptions = 1},
+    {.name = "a submission that may come too late",
+     .callers = 1, .calls = 1, .submitters = 1, .submits = 2,
+     .rig = {.is_parked = true, .is_silent = true},
+     .closes_early = true, .preemptions = 1},
 };
 
 static const driver_case_t room_cases[] = {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 
 /* Blocked callers, in every schedule: nobody sleeps on when its result is there, nobody
- * goes on without it, and a caller may be gone as soon as it is unparked. */
+ * goes on without it, and a caller may be gone as soon as it is unparked.  One that leaves
+ * is freed by the loop, which may be about to wake it. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -25,6 +26,7 @@ typedef struct parker_case {
     uint64_t numbers[CALLERS_MAX];
     bool in_one_batch; /* else each result wakes on its own */
     bool is_backwards; /* results come in the other order */
+    unsigned leaving;  /* so many callers do not wait; the first ones */
     unsigned spurious, preemptions;
 } parker_case_t;
 
@@ -37,13 +39,17 @@ static const parker_case_t *now;
 static shoal__parking_t *parking;
 static caller_t *callers[CALLERS_MAX];
 static bool has_result[CALLERS_MAX];
-static unsigned returned;
+static unsigned returned, left;
 
 static void call(void *data)
 {
     caller_t *caller = data;
     unsigned number = caller->number;
 
+    if (number < now->leaving && shoal__parker_leave(&caller->parker)) {
+        left++;
+        return;
+    }
     explore_check(shoal__parker_park(&caller->parker, parking, now->numbers[number],
                                      SHOAL__NEVER_US));
     explore_check(has_result[number]);
@@ -60,7 +66,10 @@ static void deliver(void *data)
     for (unsigned i = 0; i < now->callers; i++) {
         unsigned number = now->is_backwards ? now->callers - 1 - i : i;
         has_result[number] = true;
-        shoal__parker_unpark(&callers[number]->parker, &due);
+        if (!shoal__parker_unpark(&callers[number]->parker, &due)) {
+            shoal__parker_release(&callers[number]->parker);
+            shoal__free(callers[number]);
+        }
         if (!now->in_one_batch) {
             shoal__parking_wake(parking, &due);
             due = (shoal__parking_due_t){0};
@@ -75,7 +84,7 @@ static void begin(const void *data)
 
     now = data;
     shim_begin();
-    returned = 0;
+    returned = left = 0;
     memset(has_result, 0, sizeof has_result);
     parking = shoal__calloc(1, sizeof *parking);
     for (unsigned i = 0; i < now->callers; i++) {
@@ -90,7 +99,7 @@ static void begin(const void *data)
 
 static void end(void)
 {
-    explore_check(returned == now->callers);
+    explore_check(returned + left == now->callers);
     shoal__free(parking);
     shim_end();
 }
@@ -125,6 +134,17 @@ static const parker_case_t cases[] = {
      .is_backwards = true,
      .spurious = 1,
      .preemptions = 2},
+    {.name = "one leaves", .callers = 1, .leaving = 1},
+    {.name = "two share a bit, one leaves",
+     .callers = 2,
+     .numbers = {0, 1},
+     .leaving = 1,
+     .spurious = 1},
+    {.name = "two leave, woken at once",
+     .callers = 2,
+     .numbers = {0, 1},
+     .in_one_batch = true,
+     .leaving = 2},
     {.name = "three with one bit, woken at once",
      .callers = 3,
      .numbers = {0, 1, 2},

@@ -182,6 +182,51 @@ static void test_a_push_calls_the_background_thread(void **state)
     assert_int_equal(shoal__counter_get(&rig->seat.wakeups), 1);
 }
 
+/* ---- taking back ---- */
+
+static void nobody(shoal_client_t *client, const shoal_result_t *result, void *data)
+{
+    (void)client;
+    (void)result;
+    (void)data;
+}
+
+static bool take_back(rig_t *rig, uint64_t ticket)
+{
+    shoal__driver_seat_lock(&rig->seat);
+    bool is_back = shoal__mailbox_take_back_locked(&rig->mailbox, ticket);
+    shoal__driver_seat_unlock(&rig->seat);
+    return is_back;
+}
+
+/* What is taken back stays where it is, cancelled: the loop drops it. */
+static void test_only_what_is_there_is_taken_back(void **state)
+{
+    rig_t *rig = *state;
+    shoal__mailbox_side_t taken = {0};
+    shoal__request_t request = {
+        .on_result = nobody, .data = rig, .bytes = 1, .deadline_us = NEVER};
+
+    assert_false(take_back(rig, 1));
+    for (request.ticket = 7; request.ticket <= 9; request.ticket++)
+        push(rig, &request);
+    assert_false(take_back(rig, 6));
+    assert_false(take_back(rig, 10));
+    assert_true(take_back(rig, 8));
+    shoal__driver_seat_lock(&rig->seat);
+    shoal__mailbox_swap_locked(&rig->mailbox, &taken);
+    shoal__driver_seat_unlock(&rig->seat);
+    assert_int_equal(taken.count, 3);
+    assert_int_equal(taken.cancels_count, 1);
+    assert_int_equal(taken.cancels[0], 8);
+    for (size_t i = 0; i < taken.count; i++) {
+        assert_true((taken.requests[i].on_result == NULL) == (i == 1));
+        assert_true((taken.requests[i].data == NULL) == (i == 1));
+    }
+    assert_false(take_back(rig, 9)); /* the loop has it */
+    shoal__mailbox_side_release(&taken);
+}
+
 #define RIG_TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
 
 int main(void)
@@ -192,6 +237,7 @@ int main(void)
         RIG_TEST(test_cancels_end_a_hold),
         RIG_TEST(test_a_poke_ends_a_hold),
         RIG_TEST(test_a_push_calls_the_background_thread),
+        RIG_TEST(test_only_what_is_there_is_taken_back),
     };
     return cmocka_run_group_tests_name("net/mailbox", tests, NULL, NULL);
 }
