@@ -28,6 +28,9 @@ make_root() {
         tar -C "$1" -xf "$kept"
     fi
     cp /etc/resolv.conf "$1/etc/resolv.conf"
+    if [ -d /usr/local/share/ca-certificates ]; then # whom this machine trusts besides
+        cp -r /usr/local/share/ca-certificates "$1/usr/local/share"
+    fi
     mount -t proc proc "$1/proc"
     mount --rbind /dev "$1/dev"
 }
