@@ -40,7 +40,7 @@ if [ "${1:-}" = --tests ]; then
         "iproute2           ip -V"
         "musl-tools         musl-gcc --version"
         "xz-utils           xz --version"
-        "libhiredis-dev     test -e $(gcc -print-file-name=libhiredis.a)"
+        "libhiredis-dev     has_static_hiredis"
         "spin               spin -V"
         "python3-matplotlib has_matplotlib"
         "python3-venv       python3 -c 'import ensurepip'"
@@ -53,6 +53,8 @@ clang_has_sanitizers() {
         [ -e "$(clang -print-file-name=libclang_rt.asan-$(uname -m).a)" ] ||
         [ -e "$(clang -print-resource-dir)/lib/linux/libclang_rt.asan-$(uname -m).a" ]
 }
+
+has_static_hiredis() { [ -e "$(gcc -print-file-name=libhiredis.a)" ]; }
 
 # The package is for the system's Python; report.py goes to that one by itself.
 has_matplotlib() {
