@@ -5,7 +5,7 @@ JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 GENERATOR = $(if $(shell command -v ninja),-G Ninja,)
 CMAKE_OPTIONS ?=
 
-.PHONY: all build configure demo test test-deep quick mutants lint fuzz format install \
+.PHONY: all build configure demo test test-deep quick mutants lint fuzz format docs install \
     uninstall clean setup wheel test-python
 
 all: build
@@ -65,6 +65,12 @@ fuzz:
 format:
 	@find include src tests tools bench examples bindings -name '*.[ch]' ! -name native.cdef.h \
 	    -print0 | xargs -0 clang-format -i
+
+# The API reference: build/docs/html/index.html
+docs:
+	@tools/setup.sh --docs
+	@tools/docs.sh $(BUILD)/docs
+	@echo "the API reference: $(BUILD)/docs/html/index.html"
 
 install: build
 	@cmake --install $(BUILD)

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# setup.sh [--python | --tests]: install the packages that are missing, by apt.
+# setup.sh [--python | --docs | --tests]: install the packages that are missing, by apt.
 #
 # Without an option, what building and the demo need; with --python, also what the
-# Python extension needs; with --tests, also what tools/ci.sh needs.  Installs nothing,
+# Python extension needs; with --docs, also what the API reference needs; with --tests,
+# also what tools/ci.sh needs.  Installs nothing,
 # and asks no server, when all is there.
 set -euo pipefail
 
@@ -26,6 +27,11 @@ wanted=( # speed or reach only: not missed where apt is not used
 if [ "${1:-}" = --python ] || [ "${1:-}" = --tests ]; then
     needs+=(
         "python3-dev        python_has_headers"
+    )
+fi
+if [ "${1:-}" = --docs ] || [ "${1:-}" = --tests ]; then
+    needs+=(
+        "doxygen            doxygen --version"
     )
 fi
 if [ "${1:-}" = --tests ]; then
