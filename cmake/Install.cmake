@@ -1,12 +1,15 @@
-# Headers, libraries, licences, pkg-config file, CMake package, bench; and how to remove
-# them.
+# Headers, libraries, licences, manual pages, pkg-config file, CMake package, bench; and
+# how to remove them.
 install(DIRECTORY include/shoal TYPE INCLUDE COMPONENT devel FILES_MATCHING PATTERN "*.h")
 install(TARGETS ${SHOAL_LIBRARIES} EXPORT shoal
   LIBRARY COMPONENT runtime NAMELINK_COMPONENT devel
   ARCHIVE COMPONENT devel)
 if(TARGET shoal-bench)
   install(TARGETS shoal-bench RUNTIME COMPONENT tools)
+  install(FILES docs/man/shoal-bench.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1
+    COMPONENT tools)
 endif()
+install(FILES docs/man/shoal.7 DESTINATION ${CMAKE_INSTALL_MANDIR}/man7 COMPONENT devel)
 
 install(FILES LICENSE TYPE DOC COMPONENT devel)
 if(SHOAL_HIREDIS_BUNDLED)

@@ -35,4 +35,4 @@ if __name__ == "__main__":
     path = sys.argv[1]
     with open(path, encoding="utf-8") as file:
         text = file.read().splitlines()
-    print("\n".join(convert(text) if path.endswith(".h") else text))
+    print("\n".join(convert(text)))

@@ -47,9 +47,22 @@ plain_sources() {
     [ "$found" = 0 ] && echo "sources ok"
 }
 
+# The public headers as Doxygen reads them.
+reference() {
+    command -v doxygen >/dev/null || { echo "no doxygen"; return 77; }
+    local folder
+    folder=$(mktemp -d)
+    tools/docs.sh "$folder"
+    local rc=$?
+    rm -rf "$folder"
+    [ "$rc" = 0 ] && echo "reference ok"
+}
+
 step "layers" python3 tools/check_layers.py
 step "mirror" python3 tools/check_mirror.py
 step "header docs" python3 tools/check_header_docs.py
+step "code in docs" python3 tools/check_docs_code.py
+step "reference" reference
 step "mutants" python3 tools/run_mutants.py --check
 step "fuzz corpora" python3 tools/check_corpus.py
 step "command table" python3 tools/gen_command_table.py --check

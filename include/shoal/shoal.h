@@ -2,7 +2,26 @@
 #ifndef SHOAL_SHOAL_H
 #define SHOAL_SHOAL_H
 
-/* Everything but <shoal/uv.h>. */
+/**
+ * @mainpage
+ *
+ * Everything but <shoal/uv.h>.  The header that a program needs for:
+ *
+ * - client.h: opening, driving and closing a client; its references
+ * - command.h: sending commands: with a callback, blocking, many at once; cancelling
+ * - format.h: the same with a format, as "SET %s %b"
+ * - pending.h: blocking calls that come back before their result
+ * - completions.h: results in a queue instead of callbacks
+ * - result.h, reply.h: what became of a command, and what the server answered
+ * - errors.h: the codes, in words
+ * - options.h: server, credentials, timeouts, bounds; a URL for all of them
+ * - connection.h: sockets and dialing; the state of a connection; connecting anew
+ * - integrity.h: how client and server are kept in step
+ * - events.h: what happens to connections, as it happens
+ * - stats.h: counters and latencies
+ * - alloc.h, version.h: allocation functions of the program's own; versions
+ * - uv.h: a client on a uv_loop_t of the program's own
+ */
 
 #include <shoal/alloc.h>
 #include <shoal/client.h>
