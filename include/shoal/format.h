@@ -67,6 +67,71 @@ SHOAL_EXTERN int shoal_client_vcallf(shoal_client_t *client,
                                      shoal_result_t **ret_result, const char *format,
                                      va_list args);
 
+/**
+ * shoal_client_submitf() with extras.
+ *
+ * @param call       extras; NULL for none
+ * @param on_result, data as for shoal_client_submit()
+ * @param ret_ticket receives the command's ticket, for shoal_client_cancel(); 0 if the
+ *                   command was refused.  May be NULL
+ *
+ * Threads:   any
+ * Blocks:    never, unless SHOAL_CALL_WAIT_FOR_ROOM asks for it
+ * Ownership: nothing passed in is kept; a sink must live until the result
+ * Errors:    those of shoal_client_submit_many(); SHOAL_EINVAL also for a bad format
+ * Since:     0.2
+ */
+SHOAL_EXTERN int shoal_client_submitf_with(shoal_client_t *client,
+                                           const shoal_call_t *call,
+                                           shoal_result_cb on_result, void *data,
+                                           uint64_t *ret_ticket, const char *format,
+                                           ...);
+
+/**
+ * shoal_client_submitf_with() with a va_list.
+ *
+ * Threads:   any
+ * Blocks:    never, unless SHOAL_CALL_WAIT_FOR_ROOM asks for it
+ * Ownership: nothing passed in is kept; a sink must live until the result
+ * Errors:    those of shoal_client_submitf_with()
+ * Since:     0.2
+ */
+SHOAL_EXTERN int shoal_client_vsubmitf_with(shoal_client_t *client,
+                                            const shoal_call_t *call,
+                                            shoal_result_cb on_result, void *data,
+                                            uint64_t *ret_ticket, const char *format,
+                                            va_list args);
+
+/**
+ * shoal_client_callf() with extras.
+ *
+ * @param call extras; NULL for none
+ *
+ * Threads:   any, but not the loop thread
+ * Blocks:    until the result, at most to the deadline
+ * Ownership: nothing passed in is kept; the caller releases the result
+ * Errors:    those of shoal_client_call_with(); SHOAL_EINVAL also for a bad format
+ * Since:     0.2
+ */
+SHOAL_EXTERN int shoal_client_callf_with(shoal_client_t *client,
+                                         const shoal_call_t *call,
+                                         shoal_result_t **ret_result,
+                                         const char *format, ...);
+
+/**
+ * shoal_client_callf_with() with a va_list.
+ *
+ * Threads:   any, but not the loop thread
+ * Blocks:    until the result, at most to the deadline
+ * Ownership: nothing passed in is kept; the caller releases the result
+ * Errors:    those of shoal_client_callf_with()
+ * Since:     0.2
+ */
+SHOAL_EXTERN int shoal_client_vcallf_with(shoal_client_t *client,
+                                          const shoal_call_t *call,
+                                          shoal_result_t **ret_result,
+                                          const char *format, va_list args);
+
 #ifdef __cplusplus
 }
 #endif

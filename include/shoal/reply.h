@@ -32,7 +32,8 @@ typedef enum shoal_reply_type {
 } shoal_reply_type_t;
 
 /**
- * The type of a value.
+ * The type of a value.  Here and below a NULL reply, as shoal_result_reply() may return
+ * it, counts as nil.
  *
  * Threads: any
  * Since:   0.1
@@ -110,7 +111,7 @@ SHOAL_EXTERN const char *shoal_reply_verbatim_format(const shoal_reply_t *reply)
  * Returns a reply of the same content that lives until it is released.  It may be
  * the same object or a copy: use the returned pointer.
  *
- * @return the kept reply, or NULL if memory ran out
+ * @return the kept reply, or NULL if memory ran out or `reply` is NULL
  *
  * Threads:   any
  * Ownership: release the returned reply once with shoal_reply_release()
@@ -154,7 +155,8 @@ typedef struct shoal_sink {
 /**
  * Hand a reply that is there already to a sink, as if it were decoded just now.
  *
- * @param sink on_reset is not called; errors are leaves like any other
+ * @param sink on_reset is not called; errors are leaves like any other.  Without one of
+ *             the other three functions nothing is called
  * @param data handed to the sink untouched
  *
  * Threads:   any; the sink's functions run before this call returns

@@ -11,7 +11,10 @@
 extern "C" {
 #endif
 
-/** What became of one command.  Opaque. */
+/** What became of one command.  Opaque.
+ *
+ * A NULL result, which a refused call leaves, has the status SHOAL_EINVAL, an unknown fate
+ * and no reply. */
 typedef struct shoal_result shoal_result_t;
 
 /** What is known about the execution of a command on the server. */

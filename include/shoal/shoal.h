@@ -14,6 +14,7 @@
  * - completions.h: results in a queue instead of callbacks
  * - result.h, reply.h: what became of a command, and what the server answered
  * - errors.h: the codes, in words
+ * - retry.h: which commands are sent again, after what, how often
  * - options.h: server, credentials, timeouts, bounds; a URL for all of them
  * - connection.h: sockets and dialing; the state of a connection; connecting anew
  * - integrity.h: how client and server are kept in step
@@ -21,6 +22,11 @@
  * - stats.h: counters and latencies
  * - alloc.h, version.h: allocation functions of the program's own; versions
  * - uv.h: a client on a uv_loop_t of the program's own
+ *
+ * Three rules hold for every function.  A pointer that is NULL where the function needs one
+ * gives SHOAL_EINVAL; what only looks at something answers 0, NULL or -1 instead, and a
+ * NULL reply counts as nil.  After every failure each out-parameter is NULL or 0.  What is
+ * given back or freed may be NULL.
  */
 
 #include <shoal/alloc.h>

@@ -48,7 +48,8 @@ int shoal_client_open_borrowed(const shoal_options_t *options,
 
 static bool is_stepped(const shoal_client_t *client)
 {
-    return client->drive == SHOAL__DRIVE_STEPS && !shoal__client_is_foreign(client);
+    return client && client->drive == SHOAL__DRIVE_STEPS &&
+           !shoal__client_is_foreign(client);
 }
 
 int shoal_client_fd(shoal_client_t *client)
@@ -63,8 +64,10 @@ int64_t shoal_client_wait_us(shoal_client_t *client)
 
 int shoal_client_step(shoal_client_t *client, uint64_t timeout_us)
 {
-    if (shoal__client_is_foreign(client))
-        return SHOAL_EFORK;
+    int rc = shoal__client_check(client);
+
+    if (rc < 0)
+        return rc;
     if (client->drive != SHOAL__DRIVE_STEPS)
         return SHOAL_EINVAL;
     return shoal__client_step(client, timeout_us);
@@ -74,8 +77,10 @@ int shoal_client_step(shoal_client_t *client, uint64_t timeout_us)
 
 int shoal_client_wait_ready(shoal_client_t *client, uint64_t timeout_us)
 {
-    if (shoal__client_is_foreign(client))
-        return SHOAL_EFORK;
+    int rc = shoal__client_check(client);
+
+    if (rc < 0)
+        return rc;
     if (shoal__client_is_loop_thread(client))
         return SHOAL_ELOOP;
     return shoal__call_wait_ready(client,
@@ -87,18 +92,18 @@ int shoal_client_wait_ready(shoal_client_t *client, uint64_t timeout_us)
 int shoal_client_close(shoal_client_t *client, uint64_t drain_us,
                        shoal_closed_cb on_closed, void *data)
 {
-    if (shoal__client_is_foreign(client))
-        return SHOAL_EFORK;
-    return shoal__client_close(client, drain_us, on_closed, data, false);
+    int rc = shoal__client_check(client);
+
+    return rc < 0 ? rc : shoal__client_close(client, drain_us, on_closed, data, false);
 }
 
 int shoal_client_close_and_wait(shoal_client_t *client, uint64_t drain_us)
 {
-    bool is_stepped = client->drive == SHOAL__DRIVE_STEPS;
-    int rc;
+    int rc = shoal__client_check(client);
+    bool is_stepped = rc == 0 && client->drive == SHOAL__DRIVE_STEPS;
 
-    if (shoal__client_is_foreign(client))
-        return SHOAL_EFORK;
+    if (rc < 0)
+        return rc;
     if (shoal__gate_is_closed(&client->gate))
         return SHOAL_ECLOSED;
     /* Stepping is for the loop thread; waiting is for every other. */
@@ -130,7 +135,7 @@ void shoal_client_release(shoal_client_t *client)
 
 int shoal_client_after_fork_child(shoal_client_t *client)
 {
-    if (!shoal__client_is_foreign(client))
+    if (!client || !shoal__client_is_foreign(client))
         return SHOAL_EINVAL;
     shoal__client_forget(client);
     return 0;

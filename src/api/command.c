@@ -13,6 +13,8 @@ int shoal_client_submit(shoal_client_t *client, size_t argc, const char *const *
 {
     if (ret_ticket)
         *ret_ticket = 0;
+    if (!client)
+        return SHOAL_EINVAL;
     return shoal__client_submit_one(client, argc, argv, argvlen, on_result, data,
                                     ret_ticket);
 }
@@ -51,7 +53,7 @@ int shoal_client_call(shoal_client_t *client, size_t argc, const char *const *ar
 
 int shoal_client_cancel(shoal_client_t *client, uint64_t ticket)
 {
-    if (shoal__client_is_foreign(client))
-        return SHOAL_EFORK;
-    return shoal__client_cancel(client, ticket);
+    int rc = shoal__client_check(client);
+
+    return rc < 0 ? rc : shoal__client_cancel(client, ticket);
 }

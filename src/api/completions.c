@@ -12,6 +12,8 @@
 
 int shoal_completions_new(size_t outstanding_max, shoal_completions_t **ret_completions)
 {
+    if (ret_completions)
+        *ret_completions = NULL;
     if (!ret_completions || outstanding_max > OUTSTANDING_MAX)
         return SHOAL_EINVAL;
     return shoal__completions_new(outstanding_max, ret_completions);
@@ -25,7 +27,7 @@ void shoal_completions_free(shoal_completions_t *completions)
 
 int shoal_completions_fd(const shoal_completions_t *completions)
 {
-    return shoal__completions_fd(completions);
+    return completions ? shoal__completions_fd(completions) : -1;
 }
 
 static void on_result(shoal_client_t *client, const shoal_result_t *result, void *data)
@@ -53,9 +55,9 @@ int shoal_completions_submit(shoal_completions_t *completions, shoal_client_t *c
         *ret_ticket = 0;
     if (!completions || !commands || !shoal__call_read(call, &submission.call))
         return SHOAL_EINVAL;
-    if (shoal__client_is_foreign(client))
-        return shoal__error_plain(submission.call.error, SHOAL_EFORK);
-    rc = shoal__completions_admit(completions, count);
+    rc = shoal__client_check(client);
+    if (rc == 0)
+        rc = shoal__completions_admit(completions, count);
     if (rc == SHOAL_EFULL)
         shoal__error_say(submission.call.error, rc,
                          "the completion queue has no room for %zu more results "
@@ -72,11 +74,15 @@ int shoal_completions_submit(shoal_completions_t *completions, shoal_client_t *c
 size_t shoal_completions_take(shoal_completions_t *completions,
                               shoal_completion_t *batch, size_t count_max)
 {
+    if (!completions || !batch)
+        return 0;
     return shoal__completions_take(completions, batch, count_max);
 }
 
 int shoal_completions_wait(shoal_completions_t *completions, uint64_t timeout_us)
 {
+    if (!completions)
+        return SHOAL_EINVAL;
     return shoal__completions_wait(completions,
                                    shoal__time_after(shoal__clock_us(), timeout_us));
 }

@@ -9,6 +9,9 @@
 #define INFO_BYTES_MIN                                                                 \
     (offsetof(shoal_connection_info_t, connection) + sizeof(uint64_t))
 
+/* No version will be as large: the size was never set. */
+#define INFO_BYTES_MAX 65536
+
 int shoal_connection_get(shoal_client_t *client, uint64_t connection,
                          shoal_connection_info_t *ret_info)
 {
@@ -16,15 +19,13 @@ int shoal_connection_get(shoal_client_t *client, uint64_t connection,
     size_t bytes = ret_info ? ret_info->size : 0;
     int rc;
 
-    if (bytes < INFO_BYTES_MIN)
+    if (bytes < INFO_BYTES_MIN || bytes > INFO_BYTES_MAX)
         return SHOAL_EINVAL;
     memset(ret_info, 0, bytes);
     ret_info->size = bytes;
-    if (!client)
-        return SHOAL_EINVAL;
-    if (shoal__client_is_foreign(client))
-        return SHOAL_EFORK;
-    rc = shoal__connections_find(client, connection, &member);
+    rc = shoal__client_check(client);
+    if (rc == 0)
+        rc = shoal__connections_find(client, connection, &member);
     if (rc < 0)
         return rc;
     memcpy(ret_info, &member.info,
@@ -49,9 +50,7 @@ const char *shoal_connection_state_name(shoal_connection_state_t state)
 
 int shoal_client_reconnect(shoal_client_t *client)
 {
-    if (!client)
-        return SHOAL_EINVAL;
-    if (shoal__client_is_foreign(client))
-        return SHOAL_EFORK;
-    return shoal__connections_renew(client);
+    int rc = shoal__client_check(client);
+
+    return rc < 0 ? rc : shoal__connections_renew(client);
 }

@@ -4,21 +4,47 @@
 #include "resp/format.h"
 #include <shoal/errors.h>
 
-int shoal_client_vsubmitf(shoal_client_t *client, shoal_result_cb on_result, void *data,
-                          const char *format, va_list args)
+/* ---- submitting ---- */
+
+int shoal_client_vsubmitf_with(shoal_client_t *client, const shoal_call_t *call,
+                               shoal_result_cb on_result, void *data,
+                               uint64_t *ret_ticket, const char *format, va_list args)
 {
     shoal__formatted_t formatted;
     int rc;
 
+    if (ret_ticket)
+        *ret_ticket = 0;
     if (!format)
         return SHOAL_EINVAL;
     rc = shoal__format(&formatted, format, args);
     if (rc < 0)
         return rc;
-    rc = shoal_client_submit(client, formatted.command.argc, formatted.command.argv,
-                             formatted.command.argvlen, on_result, data, NULL);
+    rc = shoal_client_submit_many(client, &formatted.command, 1, call, on_result, data,
+                                  ret_ticket);
     shoal__formatted_release(&formatted);
     return rc;
+}
+
+int shoal_client_submitf_with(shoal_client_t *client, const shoal_call_t *call,
+                              shoal_result_cb on_result, void *data,
+                              uint64_t *ret_ticket, const char *format, ...)
+{
+    va_list args;
+    int rc;
+
+    va_start(args, format);
+    rc = shoal_client_vsubmitf_with(client, call, on_result, data, ret_ticket, format,
+                                    args);
+    va_end(args);
+    return rc;
+}
+
+int shoal_client_vsubmitf(shoal_client_t *client, shoal_result_cb on_result, void *data,
+                          const char *format, va_list args)
+{
+    return shoal_client_vsubmitf_with(client, NULL, on_result, data, NULL, format,
+                                      args);
 }
 
 int shoal_client_submitf(shoal_client_t *client, shoal_result_cb on_result, void *data,
@@ -33,20 +59,43 @@ int shoal_client_submitf(shoal_client_t *client, shoal_result_cb on_result, void
     return rc;
 }
 
-int shoal_client_vcallf(shoal_client_t *client, shoal_result_t **ret_result,
-                        const char *format, va_list args)
+/* ---- calling ---- */
+
+int shoal_client_vcallf_with(shoal_client_t *client, const shoal_call_t *call,
+                             shoal_result_t **ret_result, const char *format,
+                             va_list args)
 {
     shoal__formatted_t formatted;
     int rc;
 
-    if (!format || !ret_result)
+    if (ret_result)
+        *ret_result = NULL;
+    if (!format)
         return SHOAL_EINVAL;
     rc = shoal__format(&formatted, format, args);
     if (rc < 0)
         return rc;
-    rc = shoal_client_call_with(client, &formatted.command, NULL, ret_result);
+    rc = shoal_client_call_with(client, &formatted.command, call, ret_result);
     shoal__formatted_release(&formatted);
     return rc;
+}
+
+int shoal_client_callf_with(shoal_client_t *client, const shoal_call_t *call,
+                            shoal_result_t **ret_result, const char *format, ...)
+{
+    va_list args;
+    int rc;
+
+    va_start(args, format);
+    rc = shoal_client_vcallf_with(client, call, ret_result, format, args);
+    va_end(args);
+    return rc;
+}
+
+int shoal_client_vcallf(shoal_client_t *client, shoal_result_t **ret_result,
+                        const char *format, va_list args)
+{
+    return shoal_client_vcallf_with(client, NULL, ret_result, format, args);
 }
 
 int shoal_client_callf(shoal_client_t *client, shoal_result_t **ret_result,

@@ -22,6 +22,7 @@ int shoal_options_new(shoal_options_t **ret_options)
 {
     if (!ret_options)
         return SHOAL_EINVAL;
+    *ret_options = NULL;
     return shoal__options_copy(NULL, ret_options);
 }
 

@@ -21,11 +21,17 @@ int shoal_client_call_begin(shoal_client_t *client, const shoal_command_t *comma
                             shoal_pending_t **ret_pending, shoal_result_t **ret_result)
 {
     shoal_call_t extras;
+    int rc;
 
+    if (ret_pending)
+        *ret_pending = NULL;
+    if (ret_result)
+        *ret_result = NULL;
     if (!command || !ret_pending || !ret_result || !shoal__call_read(call, &extras))
         return SHOAL_EINVAL;
-    if (shoal__client_is_foreign(client))
-        return shoal__error_plain(extras.error, SHOAL_EFORK);
+    rc = shoal__client_check(client);
+    if (rc < 0)
+        return shoal__error_plain(extras.error, rc);
     if (shoal__client_is_loop_thread(client))
         return shoal__error_plain(extras.error, SHOAL_ELOOP);
     return shoal__call_begin(client, command, &extras, end_of(wait_us), ret_pending,
@@ -35,6 +41,8 @@ int shoal_client_call_begin(shoal_client_t *client, const shoal_command_t *comma
 /* May the calling thread wait for it?  0 or an error. */
 static int check(const shoal_pending_t *pending, shoal_result_t **ret_result)
 {
+    if (ret_result)
+        *ret_result = NULL;
     if (!pending || !ret_result)
         return SHOAL_EINVAL;
     if (shoal__client_is_foreign(shoal__call_client(pending)))

@@ -4,30 +4,35 @@
 #include "client/owned_result.h"
 #include <shoal/errors.h>
 
+/* A call that was refused, or is pending, left none. */
+static const char no_result[] = "there is no result";
+
 int shoal_result_status(const shoal_result_t *result)
 {
-    return result->status;
+    return result ? result->status : SHOAL_EINVAL;
 }
 
 shoal_fate_t shoal_result_fate(const shoal_result_t *result)
 {
-    return result->fate;
+    return result ? result->fate : SHOAL_FATE_UNKNOWN;
 }
 
 const shoal_reply_t *shoal_result_reply(const shoal_result_t *result)
 {
-    return result->reply;
+    return result ? result->reply : NULL;
 }
 
 const char *shoal_result_detail(const shoal_result_t *result)
 {
-    return result->detail;
+    return result ? result->detail : no_result;
 }
 
 const char *shoal_result_error(const shoal_result_t *result)
 {
-    const shoal_reply_t *reply = result->reply;
+    const shoal_reply_t *reply = shoal_result_reply(result);
 
+    if (!result)
+        return no_result;
     if (result->status < 0)
         return result->detail[0] ? result->detail : shoal_strerror(result->status);
     return reply && reply->type == SHOAL_REPLY_ERROR ? reply->as.text.data : NULL;
@@ -35,22 +40,22 @@ const char *shoal_result_error(const shoal_result_t *result)
 
 bool shoal_result_is_offline(const shoal_result_t *result)
 {
-    return result->is_offline;
+    return result && result->is_offline;
 }
 
 uint32_t shoal_result_attempts(const shoal_result_t *result)
 {
-    return result->attempts;
+    return result ? result->attempts : 0;
 }
 
 uint64_t shoal_result_ticket(const shoal_result_t *result)
 {
-    return result->ticket;
+    return result ? result->ticket : 0;
 }
 
 bool shoal_result_is_settled(const shoal_result_t *result)
 {
-    return result->is_settled;
+    return result && result->is_settled;
 }
 
 const char *shoal_fate_name(shoal_fate_t fate)

@@ -27,10 +27,10 @@ static void hand_over(const shoal_stats_t *stats, shoal_stats_t *ret_stats)
 
 static int may_read(const shoal_client_t *client)
 {
-    if (!client)
-        return SHOAL_EINVAL;
-    if (shoal__client_is_foreign(client))
-        return SHOAL_EFORK;
+    int rc = shoal__client_check(client);
+
+    if (rc < 0)
+        return rc;
     return shoal__gate_is_over(&client->gate) ? SHOAL_ECLOSED : 0;
 }
 

@@ -18,6 +18,7 @@
 #include "route/route.h"
 #include <pthread.h>
 #include <shoal/client.h>
+#include <shoal/errors.h>
 #include <stdatomic.h>
 
 typedef enum shoal__drive {
@@ -84,6 +85,14 @@ static inline bool shoal__client_is_loop_thread(const shoal_client_t *client)
 static inline bool shoal__client_is_foreign(const shoal_client_t *client)
 {
     return client->fork_generation != shoal__fork_generation();
+}
+
+/* May this process use it?  0, SHOAL_EINVAL: there is none, or SHOAL_EFORK. */
+static inline int shoal__client_check(const shoal_client_t *client)
+{
+    if (!client)
+        return SHOAL_EINVAL;
+    return shoal__client_is_foreign(client) ? SHOAL_EFORK : 0;
 }
 
 static inline void shoal__client_lock(shoal_client_t *client)

@@ -239,10 +239,10 @@ int shoal__client_submit(shoal_client_t *client, const shoal__submission_t *subm
                          uint64_t *ret_ticket)
 {
     shoal__plan_t plan = {0};
-    int rc;
+    int rc = shoal__client_check(client);
 
-    if (shoal__client_is_foreign(client))
-        return shoal__error_plain(submission->call.error, SHOAL_EFORK);
+    if (rc < 0)
+        return shoal__error_plain(submission->call.error, rc);
     rc = shoal__plan_make(submission, client->options, &plan);
     if (rc < 0)
         count_refusal(client);

@@ -282,14 +282,22 @@ static bool has_text(const shoal_reply_t *reply)
     return false;
 }
 
+/* What a NULL reply is taken for. */
+static const shoal_reply_t nil;
+
+static const shoal_reply_t *or_nil(const shoal_reply_t *reply)
+{
+    return reply ? reply : &nil;
+}
+
 shoal_reply_type_t shoal_reply_type(const shoal_reply_t *reply)
 {
-    return (shoal_reply_type_t)reply->type;
+    return (shoal_reply_type_t)or_nil(reply)->type;
 }
 
 const char *shoal_reply_string(const shoal_reply_t *reply, size_t *ret_bytes)
 {
-    bool is_text = has_text(reply);
+    bool is_text = has_text(or_nil(reply));
 
     if (ret_bytes)
         *ret_bytes = is_text ? reply->as.text.bytes : 0;
@@ -298,16 +306,19 @@ const char *shoal_reply_string(const shoal_reply_t *reply, size_t *ret_bytes)
 
 int64_t shoal_reply_integer(const shoal_reply_t *reply)
 {
-    bool is_integer =
-        reply->type == SHOAL_REPLY_INTEGER || reply->type == SHOAL_REPLY_BOOL;
+    shoal_reply_type_t type = shoal_reply_type(reply);
+    bool is_integer = type == SHOAL_REPLY_INTEGER || type == SHOAL_REPLY_BOOL;
+
     return is_integer ? reply->as.integer : 0;
 }
 
 double shoal_reply_double(const shoal_reply_t *reply)
 {
-    if (reply->type == SHOAL_REPLY_DOUBLE)
+    shoal_reply_type_t type = shoal_reply_type(reply);
+
+    if (type == SHOAL_REPLY_DOUBLE)
         return reply->as.text.number;
-    return reply->type == SHOAL_REPLY_INTEGER ? (double)reply->as.integer : 0;
+    return type == SHOAL_REPLY_INTEGER ? (double)reply->as.integer : 0;
 }
 
 bool shoal_reply_bool(const shoal_reply_t *reply)
@@ -317,7 +328,7 @@ bool shoal_reply_bool(const shoal_reply_t *reply)
 
 size_t shoal_reply_count(const shoal_reply_t *reply)
 {
-    return is_aggregate(reply) ? reply->as.children.count : 0;
+    return is_aggregate(or_nil(reply)) ? reply->as.children.count : 0;
 }
 
 const shoal_reply_t *shoal_reply_at(const shoal_reply_t *reply, size_t index)
@@ -327,11 +338,13 @@ const shoal_reply_t *shoal_reply_at(const shoal_reply_t *reply, size_t index)
 
 const char *shoal_reply_verbatim_format(const shoal_reply_t *reply)
 {
-    return reply->type == SHOAL_REPLY_VERBATIM ? reply->verbatim : "";
+    return or_nil(reply)->type == SHOAL_REPLY_VERBATIM ? reply->verbatim : "";
 }
 
 const shoal_reply_t *shoal_reply_retain(const shoal_reply_t *reply)
 {
+    if (!reply)
+        return NULL;
     if (reply->arena) {
         shoal__arena_retain(reply->arena);
         return reply;
@@ -445,5 +458,6 @@ void shoal__reply_to_sink(const shoal_reply_t *reply, const shoal_sink_t *sink,
 
 void shoal_reply_visit(const shoal_reply_t *reply, const shoal_sink_t *sink, void *data)
 {
-    shoal__reply_to_sink(reply, sink, data);
+    if (sink && sink->on_leaf && sink->on_begin && sink->on_end)
+        shoal__reply_to_sink(or_nil(reply), sink, data);
 }
