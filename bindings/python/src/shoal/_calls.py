@@ -9,7 +9,6 @@ from typing import Any
 
 from ._native import ffi, lib
 from ._outcomes import reason_of
-from ._outcomes import reason_of
 from ._replies import loads
 from ._requests import Packer, new_packer
 from .exceptions import Fate, ForkError

@@ -155,8 +155,11 @@ class Client(Unique):
                 left_us = _left_us(until) if outcomes else timeout_us
                 return attempt(self._core or self._open(), piece, left_us)
             except (_calls.Unpackable, _calls.Refused) as problem:
-                is_refused = isinstance(problem, _calls.Refused)
-                if is_refused and problem.status in _OF_A_PART and len(piece) > 1:
+                if (
+                    isinstance(problem, _calls.Refused)
+                    and problem.status in _OF_A_PART
+                    and len(piece) > 1
+                ):
                     raise error_of(problem.status, problem.reason) from None
                 return self._insist(problem, attempt, piece, until, wait_for_room)
 

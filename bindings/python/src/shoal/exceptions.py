@@ -54,7 +54,7 @@ class TimeoutError(RedisError, builtins.TimeoutError):
 
 
 class NoConnectionError(ConnectionError, TimeoutError):
-    """The command's deadline passed while there was no connection; the text says why."""
+    """There was no connection by the command's deadline; the text says why."""
 
 
 class FullError(RedisError):

@@ -26,6 +26,7 @@ from shoal.exceptions import (
     FullError,
     RedisError,
     RefusedError,
+    TimeoutError,
 )
 
 from ._errors import may_have_run, translate
@@ -43,8 +44,13 @@ _PAUSES_S: Final = (0.002, 0.008, 0.03, 0.06)
 
 
 def is_offline(outcome: object) -> bool:
-    """Whether a command failed before it was sent, for want of a connection."""
-    return isinstance(outcome, ConnectionError) and outcome.fate is Fate.NOT_EXECUTED
+    """Whether a command failed before it was sent, for want of a connection, and has
+    time left."""
+    return (
+        isinstance(outcome, ConnectionError)
+        and not isinstance(outcome, TimeoutError)
+        and outcome.fate is Fate.NOT_EXECUTED
+    )
 
 
 class CautiousRetry:
