@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: MIT
+"""What users see in bad situations is what docs/TROUBLESHOOTING.md says."""
+
+import importlib.util
+import shutil
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+_TOOL = Path(__file__).parents[3] / "tools" / "situations.py"
+
+
+def _load() -> Any:
+    spec = importlib.util.spec_from_file_location("situations", _TOOL)
+    assert spec and spec.loader
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["situations"] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+situations = _load()
+
+
+@pytest.mark.skipif(
+    not shutil.which(situations.SERVER), reason="there is no server to start"
+)
+@pytest.mark.parametrize(
+    "found", [s for s in situations.SITUATIONS if s.in_python], ids=lambda s: s.name
+)
+def test_situation(found: Any) -> None:
+    rows = situations.recorded(situations.DOCUMENT.read_text())
+    with situations.staged(found) as (stage, case):
+        what, text = situations.seen_in_python(case)
+        seen = situations.cell(what, situations.normalised(text, case, stage))
+    assert seen == situations.python_cell_of(rows.get(found.name))[0]

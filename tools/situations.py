@@ -1,0 +1,566 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Provoke bad situations against real servers, and hold docs/TROUBLESHOOTING.md to
+what is seen.
+
+    situations.py --program SITUATION [--python] [--write] [NAME ...]
+
+SITUATION is the built tests/situations/situation.c: what it prints is what a C program
+sees. With --python the importable package `shoal` meets the same situations. What is
+seen must be what the document says between its markers; --write puts it there. Figures
+that differ from run to run stand as N, addresses as those of the defaults. Servers are
+private: REDIS_SERVER names another than redis-server; without one there is nothing to
+do (77).
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+DOCUMENT = Path(__file__).resolve().parent.parent / "docs" / "TROUBLESHOOTING.md"
+BEGIN = "<!-- situations: tools/situations.py writes from here -->\n"
+END = "<!-- situations: to here -->\n"
+SERVER = os.environ.get("REDIS_SERVER", "redis-server")
+PATIENCE_S = 30
+SKIPPED = 77
+
+
+# ---- servers ----
+
+
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        return int(probe.getsockname()[1])
+
+
+def encoded(words: tuple[str, ...]) -> bytes:
+    parts = [b"*%d\r\n" % len(words)]
+    for word in words:
+        data = word.encode()
+        parts.append(b"$%d\r\n%s\r\n" % (len(data), data))
+    return b"".join(parts)
+
+
+class Server:
+    """A private redis-server."""
+
+    def __init__(self, folder: Path, *arguments: str, awaits: bool = True) -> None:
+        self.port = free_port()
+        self.path = folder / "socket"
+        self.process = subprocess.Popen(
+            [
+                SERVER,
+                "--port",
+                str(self.port),
+                "--bind",
+                "127.0.0.1",
+                "--unixsocket",
+                str(self.path),
+                "--dir",
+                str(folder),
+                "--save",
+                "",
+                "--appendonly",
+                "no",
+                *arguments,
+            ],  # fmt: skip
+            stdout=subprocess.DEVNULL,
+        )
+        while not self.answers():
+            assert self.process.poll() is None, "the server ended"
+            time.sleep(0.01)
+
+    def answers(self) -> bool:
+        try:
+            return self.ask("PING") != b""
+        except OSError:
+            return False
+
+    def connect(self) -> socket.socket:
+        link = socket.create_connection(("127.0.0.1", self.port), PATIENCE_S)
+        return link
+
+    def ask(self, *words: str) -> bytes:
+        """The first bytes of the answer, on a connection of its own."""
+        with self.connect() as link:
+            link.sendall(encoded(words))
+            return link.recv(4096)
+
+    def url(self, user: str = "", tail: str = "") -> str:
+        at = user and user + "@"
+        return f"redis://{at}127.0.0.1:{self.port}{tail}"
+
+    def stop(self) -> None:
+        self.process.send_signal(signal.SIGCONT)
+        self.process.kill()
+        self.process.wait()
+
+
+# ---- situations ----
+
+
+@dataclass
+class Case:
+    """One situation, prepared."""
+
+    url: str
+    words: tuple[str, ...] = ("GET", "k")
+    flags: tuple[str, ...] = ()
+    during: Callable[[], object] = lambda: None  #: after --ready or --written
+    after: Callable[[], object] = lambda: None
+    hidden: dict[str, str] = field(default_factory=dict)  #: text, and what is shown
+
+
+@dataclass
+class Situation:
+    name: str
+    advice: str
+    prepare: Callable[[Stage], Case]
+    in_python: bool = True
+
+
+class Stage:
+    """Where situations are prepared; what was started ends with it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.servers: list[Server] = []
+        self.links: list[socket.socket] = []
+
+    def server(self, *arguments: str) -> Server:
+        self.servers.append(Server(self.folder, *arguments))
+        return self.servers[-1]
+
+    def end(self) -> None:
+        for link in self.links:
+            link.close()
+        for server in self.servers:
+            server.stop()
+
+
+SITUATIONS: list[Situation] = []
+
+
+def situation(
+    name: str, advice: str, in_python: bool = True
+) -> Callable[[Callable[[Stage], Case]], Callable[[Stage], Case]]:
+    def add(prepare: Callable[[Stage], Case]) -> Callable[[Stage], Case]:
+        SITUATIONS.append(Situation(name, advice, prepare, in_python))
+        return prepare
+
+    return add
+
+
+FAILED = ("--failed",)
+SHORT = "?timeout_ms=200"
+
+
+@situation("Nothing listens at the address", "start the server, or correct the URL")
+def _(stage: Stage) -> Case:
+    port = free_port()
+    return Case(
+        f"redis://127.0.0.1:{port}{SHORT}", flags=FAILED,
+        hidden={f"127.0.0.1:{port}": "127.0.0.1:6379"},
+    )  # fmt: skip
+
+
+@situation("The Unix socket is not there", "start the server, or correct the path")
+def _(stage: Stage) -> Case:
+    path = f"{stage.folder}/none"
+    return Case(f"unix://{path}{SHORT}", flags=FAILED, hidden={path: "/run/redis.sock"})
+
+
+@situation("The name of the host is not known", "correct the name, or the name service")
+def _(stage: Stage) -> Case:
+    return Case(f"redis://nobody.invalid{SHORT}", flags=FAILED)
+
+
+@situation("A key of the URL is misspelt", "look the key up in `shoal/options.h`")
+def _(stage: Stage) -> Case:
+    return Case("redis://127.0.0.1?tiemout_ms=200")
+
+
+@situation(
+    "A value of the URL is out of range", "look the range up in `shoal/options.h`"
+)
+def _(stage: Stage) -> Case:
+    return Case("redis://127.0.0.1?attempts_max=1000")
+
+
+@situation(
+    "The URL asks for TLS", "TLS is not supported: a tunnel such as stunnel helps"
+)
+def _(stage: Stage) -> Case:
+    return Case("rediss://127.0.0.1")
+
+
+@situation("The password is wrong", "correct user and password")
+def _(stage: Stage) -> Case:
+    return Case(stage.server().url("nobody:wrong"))
+
+
+@situation("A password is needed", "give it in the URL: `redis://:password@host`")
+def _(stage: Stage) -> Case:
+    return Case(stage.server("--requirepass", "secret").url())
+
+
+@situation(
+    "The user may not run the command",
+    "`ACL SETUSER` on the server; nothing was executed",
+)
+def _(stage: Stage) -> Case:
+    server = stage.server()
+    server.ask("ACL", "SETUSER", "ann", "on", ">secret", "~*", "+@all", "-get")
+    return Case(server.url("ann:secret"))
+
+
+@situation(
+    "`integrity=strict`, and the user may not `ECHO`",
+    "allow `ECHO`, or use `integrity=detect`",
+)
+def _(stage: Stage) -> Case:
+    server = stage.server()
+    server.ask("ACL", "SETUSER", "ann", "on", ">secret", "~*", "+@all", "-echo")
+    return Case(server.url("ann:secret", SHORT + "&integrity=strict"), flags=FAILED)
+
+
+@situation("The database does not exist", "correct the number in the URL")
+def _(stage: Stage) -> Case:
+    return Case(stage.server().url(tail="/99" + SHORT), flags=FAILED)
+
+
+@situation(
+    "The server has too many clients", "raise `maxclients`, or find who keeps them"
+)
+def _(stage: Stage) -> Case:
+    server = stage.server()
+    server.ask("CONFIG", "SET", "maxclients", "1")
+    stage.links.append(server.connect())
+    stage.links[-1].sendall(encoded(("PING",)))
+    stage.links[-1].recv(64)
+    return Case(server.url(tail=SHORT), flags=FAILED)
+
+
+def stopped(server: Server) -> Callable[[], object]:
+    return lambda: server.process.send_signal(signal.SIGSTOP)
+
+
+@situation(
+    "The server stops answering",
+    "look what the server does (`SLOWLOG`, swap, `SIGSTOP`)",
+)
+def _(stage: Stage) -> Case:
+    server = stage.server()
+    return Case(server.url(tail="?timeout_ms=1000"), flags=("--ready",),
+                during=stopped(server))  # fmt: skip
+
+
+@situation("The server accepts connections, but never answers", "the same")
+def _(stage: Stage) -> Case:
+    server = stage.server()
+    stopped(server)()
+    return Case(server.url(tail="?timeout_ms=1000"))
+
+
+@situation("A connection is lost with a write unanswered",
+           "the write may have run: look before repeating it")  # fmt: skip
+def _(stage: Stage) -> Case:
+    server = stage.server()
+    words = ("BLPOP", "q", "0")
+
+    def kill() -> None:
+        until(lambda: b"cmd=blpop" in server.ask("CLIENT", "LIST"))
+        server.ask("CLIENT", "KILL", "TYPE", "normal")
+
+    return Case(server.url(), words, ("--blocks", "--written"), during=kill)
+
+
+@situation(
+    "The server loads its data", "wait until it is done; the library waits a little"
+)
+def _(stage: Stage) -> Case:
+    server = stage.server()
+    with server.connect() as link:
+        for i in range(2000):
+            link.sendall(encoded(("SET", f"k{i}", "x" * 100)))
+            link.recv(64)
+    server.ask("SAVE")
+    stage.servers.pop().stop()
+    slow = (
+        "--key-load-delay",
+        "10000",
+        "--loading-process-events-interval-bytes",
+        "1024",
+    )
+    return Case(stage.server(*slow).url())
+
+
+@situation(
+    "The server has no memory left", "raise `maxmemory`, or set an eviction policy"
+)
+def _(stage: Stage) -> Case:
+    return Case(stage.server("--maxmemory", "1").url(), ("SET", "k", "v"))
+
+
+@situation("The server is a read-only replica", "connect to the primary")
+def _(stage: Stage) -> Case:
+    server = stage.server("--replicaof", "127.0.0.1", str(free_port()))
+    return Case(server.url(tail="?timeout_ms=1000"), ("SET", "k", "v"))
+
+
+@situation("A replica has lost its primary", "wait, or connect to the new primary")
+def _(stage: Stage) -> Case:
+    server = stage.server(
+        "--replicaof", "127.0.0.1", str(free_port()), "--replica-serve-stale-data", "no"
+    )
+    return Case(server.url(tail="?timeout_ms=1000"))
+
+
+@situation("A script holds the server up", "`SCRIPT KILL`; shorter scripts")
+def _(stage: Stage) -> Case:
+    server = stage.server("--lua-time-limit", "10")
+    link = server.connect()
+    stage.links.append(link)
+    link.sendall(encoded(("EVAL", "while true do end", "0")))
+    until(lambda: server.ask("PING").startswith(b"-BUSY"))
+    return Case(server.url())
+
+
+@situation("The key holds another type", "use the commands of that type")
+def _(stage: Stage) -> Case:
+    server = stage.server()
+    server.ask("LPUSH", "k", "v")
+    return Case(server.url())
+
+
+@situation("The command does not fit a shared connection",
+           "use another client for it, for example `redis-py` or hiredis")  # fmt: skip
+def _(stage: Stage) -> Case:
+    return Case(stage.server().url(), ("SUBSCRIBE", "news"))
+
+
+@situation(
+    "The command blocks on the server",
+    "`SHOAL_CALL_MAY_BLOCK`, in Python `may_block=True`, on a client of its own",
+)
+def _(stage: Stage) -> Case:
+    return Case(stage.server().url(), ("BLPOP", "q", "0"))
+
+
+@situation("The queue is full", "submit slower, wait for room, or raise `queued_max`")
+def _(stage: Stage) -> Case:
+    return Case(f"redis://127.0.0.1:{free_port()}", flags=("--full",))
+
+
+@situation("The command is larger than the bound", "raise `bytes_max`")
+def _(stage: Stage) -> Case:
+    return Case(stage.server().url(), ("SET", "k"), ("--big",))
+
+
+@situation("The client is closed", "a bug of the program: keep the client open")
+def _(stage: Stage) -> Case:
+    return Case(stage.server().url(), flags=("--closed",))
+
+
+@situation("The caller gave the command up", "the fate says whether it was sent", False)
+def _(stage: Stage) -> Case:
+    return Case(f"redis://127.0.0.1:{free_port()}", flags=("--cancelled",))
+
+
+# ---- what is seen ----
+
+
+def until(is_true: Callable[[], bool]) -> None:
+    begun = time.monotonic()
+    while not is_true():
+        assert time.monotonic() - begun < PATIENCE_S, "it never came true"
+        time.sleep(0.005)
+
+
+def normalised(text: str, case: Case, stage: Stage) -> str:
+    shown = dict(case.hidden)
+    for server in stage.servers:
+        shown[f"127.0.0.1:{server.port}"] = "127.0.0.1:6379"
+    for hidden, instead in shown.items():
+        text = text.replace(hidden, instead)
+    text = re.sub(r"; the loop thread was busy until .*", "", text)
+    text = re.sub(r"\b\d+(\.\d+)? (us|ms|s)\b", "N s", text)
+    text = re.sub(r"\b\d+ (attempt|time)s?\b", r"N \1s", text)
+    text = re.sub(r"\(attempt \d+\)", "(attempt N)", text)
+    # What a resolver says depends on the network.
+    return re.sub(
+        r"(nobody\.invalid.*?: ).*? \(", r"\1Name or service not known (", text
+    )
+
+
+def seen_in_c(program: str, case: Case) -> tuple[str, str]:
+    process = subprocess.Popen(
+        [program, *case.flags, case.url, *case.words],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    assert process.stdin and process.stdout
+    if {"--ready", "--written"} & set(case.flags):
+        process.stdout.readline()
+        case.during()
+        process.stdin.write("\n")
+        process.stdin.flush()
+    line, _ = process.communicate(timeout=PATIENCE_S)
+    assert process.returncode == 0 and line.count("\t") == 2, (case, line)
+    code, fate, text = line.rstrip("\n").split("\t")
+    return f"{code}, {fate}", text
+
+
+def run_in_python(case: Case) -> None:
+    import shoal
+
+    settings: dict[str, Any] = {}
+    if "--full" in case.flags:
+        settings = {"queued_max": 2, "inflight_max": 1}
+    if "--big" in case.flags:
+        settings = {"outstanding_bytes_max": 1 << 20}
+    words: list[Any] = [*case.words]
+    if "--big" in case.flags:
+        words.append("x" * (2 << 20))
+    with contextlib.closing(shoal.Client(case.url, **settings)) as client:
+        if "--failed" in case.flags:
+            with contextlib.suppress(shoal.RedisError):
+                client.wait_ready(0.001)
+            until(lambda: any(e.kind == "attempt_failed" for e in client.events()))
+        if "--ready" in case.flags:
+            client.wait_ready()
+            case.during()
+        if "--closed" in case.flags:
+            client.close()
+        if "--full" in case.flags:
+            filler = threading.Thread(
+                target=lambda: client.execute_many(
+                    [("PING",)] * 2, return_exceptions=True
+                )
+            )
+            filler.start()
+            until(lambda: client.stats().queued_now == 2)
+            try:
+                client.execute_many([words], wait_for_room=False)
+            finally:
+                client.close(drain=0)
+                filler.join()
+        if "--written" in case.flags:
+            killer = threading.Thread(target=case.during)
+            killer.start()
+        client.execute(*words, may_block="--blocks" in case.flags)
+
+
+def seen_in_python(case: Case) -> tuple[str, str]:
+    try:
+        run_in_python(case)
+    except Exception as error:
+        fate = getattr(error, "fate", None)
+        what = f"{type(error).__name__}"
+        return what if fate is None else f"{what}, {fate.name}", str(error)
+    return "a value", ""
+
+
+# ---- the document ----
+
+
+def cell(what: str, text: str) -> str:
+    text = text.replace("|", "\\|").replace("`", "'")
+    return f"{what}: {text}" if text else what
+
+
+def table_row(found: Situation, cells: dict[str, tuple[str, str]]) -> str:
+    c, python = cell(*cells["c"]), cell(*cells["python"])
+    return f"| {found.name} | {c} | {python} | {found.advice} |\n"
+
+
+def recorded(document: str) -> dict[str, str]:
+    """The rows of the document, by situation."""
+    body = document.split(BEGIN)[1].split(END)[0]
+    rows = [row for row in body.splitlines() if row.startswith("| ")][1:]
+    return {re.split(r" *(?<!\\)\| *", row)[1]: row + "\n" for row in rows}
+
+
+def python_cell_of(row: str | None) -> tuple[str, str]:
+    return (re.split(r" *(?<!\\)\| *", row)[3], "") if row else ("?", "")
+
+
+HEAD = (
+    "| situation | C: code, fate, text | Python: class, fate, text | what to do |\n"
+    "|---|---|---|---|\n"
+)
+
+
+@contextlib.contextmanager
+def staged(found: Situation) -> Iterator[tuple[Stage, Case]]:
+    with tempfile.TemporaryDirectory(prefix="shoal-situations-") as folder:
+        stage = Stage(Path(folder))
+        try:
+            yield stage, found.prepare(stage)
+        finally:
+            stage.end()
+
+
+def observe(found: Situation, program: str, old: str | None, python: bool) -> str:
+    cells = {"python": python_cell_of(old)}
+    with staged(found) as (stage, case):
+        what, text = seen_in_c(program, case)
+        cells["c"] = what, normalised(text, case, stage)
+    if not found.in_python:
+        cells["python"] = ("-", "")
+    elif python:
+        with staged(found) as (stage, case):
+            what, text = seen_in_python(case)
+            cells["python"] = what, normalised(text, case, stage)
+    return table_row(found, cells)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--program", required=True)
+    parser.add_argument("--python", action="store_true")
+    parser.add_argument("--write", action="store_true")
+    parser.add_argument("names", nargs="*")
+    given = parser.parse_args()
+    if not shutil.which(SERVER):
+        print(f"situations: {SERVER} is not installed")
+        return SKIPPED
+    document = DOCUMENT.read_text()
+    rows = recorded(document)
+    seen: dict[str, str] = {}
+    wrong = 0
+    for found in SITUATIONS:
+        old = rows.get(found.name)
+        if given.names and found.name not in given.names:
+            seen[found.name] = old or ""
+            continue
+        seen[found.name] = observe(found, given.program, old, given.python)
+        if seen[found.name] != old:
+            wrong += 1
+            print(f"- {old}+ {seen[found.name]}", end="")
+    if given.write:
+        before, rest = document.split(BEGIN)
+        table = BEGIN + "\n" + HEAD + "".join(seen.values()) + "\n" + END
+        DOCUMENT.write_text(before + table + rest.split(END)[1])
+        return 0
+    wrong += len(set(rows) - set(seen))
+    print(f"situations: {len(seen)} seen, {wrong} not as the document says")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
