@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 
 /* What a C program sees in a bad situation: runs one command and prints code, fate and
- * text, separated by tabs.  tools/situations.py provokes the situations.
+ * text, separated by tabs.  tools/situations provokes the situations.
  *
  *     situation [option ...] URL WORD ...
  *

@@ -9,12 +9,13 @@ from typing import Any
 
 import pytest
 
-_TOOL = Path(__file__).parents[3] / "tools" / "situations.py"
+_TOOL = Path(__file__).parents[3] / "tools" / "situations" / "check.py"
 
 
 def _load() -> Any:
     spec = importlib.util.spec_from_file_location("situations", _TOOL)
     assert spec and spec.loader
+    sys.path.insert(0, str(_TOOL.parent))
     module = importlib.util.module_from_spec(spec)
     sys.modules["situations"] = module
     spec.loader.exec_module(module)

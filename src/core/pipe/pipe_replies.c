@@ -62,8 +62,6 @@ void shoal__pipe_deliver(shoal__pipe_t *pipe, const shoal__request_t *request,
                              .detail = detail,
                              .attempts = attempts,
                              .is_settled = status == 0 && pipe->is_settled,
-                             .is_offline = status == SHOAL_ETIMEOUT &&
-                                           pipe->phase != SHOAL__PIPE_READY,
                              .tag = request->tag,
                              .ticket = request->ticket};
 
@@ -75,6 +73,7 @@ void shoal__pipe_deliver(shoal__pipe_t *pipe, const shoal__request_t *request,
         if (reply && reply->type == SHOAL_REPLY_ERROR)
             shoal__counter_add(&pipe->stats.error_replies, 1);
     } else if (status == SHOAL_ETIMEOUT) {
+        result.is_offline = pipe->phase != SHOAL__PIPE_READY;
         shoal__counter_add(&pipe->stats.timeouts, 1);
     } else if (status == SHOAL_ECANCELLED) {
         shoal__counter_add(&pipe->stats.cancels, 1);
