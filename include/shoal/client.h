@@ -176,9 +176,10 @@ SHOAL_EXTERN int shoal_client_close_and_wait(shoal_client_t *client, uint64_t dr
  *
  * A reference keeps the client in memory: opening a client gives the first one, this
  * function gives another one, and a pending call holds one of its own.  A thread that can
- * rely on a reference may call any function on the client, and is told SHOAL_ECLOSED once
- * another thread has closed it.  Closing ends the work but gives no reference back: each
- * client that was opened needs its shoal_client_release().
+ * rely on a reference (a callback can, on the library's own) may call any function on the
+ * client, and is told SHOAL_ECLOSED once another thread has closed it.  Closing ends the
+ * work but gives no reference back: each client that was opened needs its
+ * shoal_client_release().
  *
  * @return the client; NULL if it is NULL
  *

@@ -260,58 +260,6 @@ static void test_borrowed_is_not_driven_by_two_threads(void **state)
     scene_close(scene, 0);
 }
 
-/* ---- references ---- */
-
-static void release_here(shoal_client_t *client, const shoal_result_t *result,
-                         void *data)
-{
-    (void)result;
-    shoal_client_release(client);
-    *(int *)data += 1;
-}
-
-/* The step in whose callback it happens goes on to the end. */
-static void test_borrowed_is_released_in_a_callback(void **state)
-{
-    scene_t *scene = *state;
-    int *released = scene_alloc(scene, sizeof *released);
-    outcome_t *outcome = scene_outcomes(scene, 1);
-    const char *const argv[] = {"INCR", "k"};
-    int rc = 0;
-
-    open_borrowed(scene);
-    shoal_client_t *client = scene->client;
-    assert_int_equal(
-        shoal_client_submit(client, 2, argv, NULL, release_here, released, NULL), 0);
-    fake_server_rule(scene->server, &(fake_rule_t){.command = "ECHO",
-                                                   .argument = "held",
-                                                   .is_cut = true,
-                                                   .then = FAKE_HOLD});
-    scene_submit(scene, WORDS("ECHO", "held"), NULL, outcome);
-    scene->client = NULL;
-    while (rc == 0)
-        rc = turn(client);
-    assert_int_equal(rc, 1);
-    assert_int_equal(*released, 1);
-    scene_check(outcome, SHOAL_ESHUTDOWN, SHOAL_FATE_UNKNOWN);
-}
-
-/* Nobody closed it: the last reference does. */
-static void test_borrowed_ends_with_its_last_reference(void **state)
-{
-    scene_t *scene = *state;
-    outcome_t *outcome = scene_outcomes(scene, 1);
-
-    open_borrowed(scene);
-    scene_submit(scene, WORDS("ECHO", "x"), NULL, outcome);
-    shoal_client_release(shoal_client_retain(scene->client));
-    assert_false(outcome_is_done(outcome));
-    shoal_client_release(scene->client);
-    scene->client = NULL;
-    scene_check(outcome, SHOAL_ESHUTDOWN, SHOAL_FATE_NOT_EXECUTED);
-    WAIT_FOR(fake_server_open_now(scene->server) == 0);
-}
-
 static void test_a_client_with_a_thread_cannot_be_stepped(void **state)
 {
     scene_t *scene = *state;
@@ -489,8 +437,6 @@ int main(void)
         SCENE_TEST(test_borrowed_is_woken_by_other_threads),
         SCENE_TEST(test_borrowed_is_closed_by_steps),
         SCENE_TEST(test_borrowed_is_not_driven_by_two_threads),
-        SCENE_TEST(test_borrowed_is_released_in_a_callback),
-        SCENE_TEST(test_borrowed_ends_with_its_last_reference),
         SCENE_TEST(test_a_client_with_a_thread_cannot_be_stepped),
         SCENE_TEST(test_a_borrowed_client_cannot_wait),
         SCENE_TEST(test_on_a_uv_loop),
