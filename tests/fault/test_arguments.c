@@ -101,7 +101,8 @@ static void test_a_submission_has_a_ticket(void **state)
     assert_int_equal(tickets[0], 0);
     fake_server_rule(
         scene->server,
-        &(fake_rule_t){.command = "ECHO", .is_cut = true, .then = FAKE_HOLD});
+        &(fake_rule_t){
+            .command = "ECHO", .times = 1, .is_cut = true, .then = FAKE_HOLD});
     for (size_t i = 0; i < 2; i++)
         assert_int_equal(shoal_client_submit(scene->client, 2, words, NULL, outcome_cb,
                                              &outcomes[i], &tickets[i]),
@@ -112,6 +113,7 @@ static void test_a_submission_has_a_ticket(void **state)
     assert_int_equal(shoal_client_cancel(scene->client, tickets[0]), 0);
     scene_await(&outcomes[0]);
     assert_int_equal(outcomes[0].status, SHOAL_ECANCELLED);
+    WAIT_FOR(fake_server_hits(scene->server, 0) == 1);
     fake_server_release(scene->server);
     scene_await(&outcomes[1]);
     scene_check_text(&outcomes[1], "x");
