@@ -99,10 +99,10 @@ static void test_a_submission_has_a_ticket(void **state)
                                          &outcomes[0], &tickets[0]),
                      SHOAL_EREFUSED);
     assert_int_equal(tickets[0], 0);
-    fake_server_rule(
-        scene->server,
-        &(fake_rule_t){
-            .command = "ECHO", .times = 1, .is_cut = true, .then = FAKE_HOLD});
+    fake_server_rule(scene->server, &(fake_rule_t){.command = "ECHO",
+                                                   .times = 1,
+                                                   .is_cut = true,
+                                                   .then = FAKE_HOLD});
     for (size_t i = 0; i < 2; i++)
         assert_int_equal(shoal_client_submit(scene->client, 2, words, NULL, outcome_cb,
                                              &outcomes[i], &tickets[i]),
