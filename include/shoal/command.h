@@ -46,6 +46,18 @@ typedef struct shoal_command {
     const size_t *argvlen;   /**< their bytes; NULL if all are NUL-terminated */
 } shoal_command_t;
 
+/**
+ * Set in the tickets of one of a client's two sequences.
+ *
+ * Each command that was accepted has a ticket: a number above 0, which names it for
+ * shoal_client_cancel() and in shoal_result_ticket().  A client gives no ticket out twice;
+ * for another client it means nothing.  The commands of one submission have tickets in
+ * steps of 1.  A client counts in two sequences, each upwards from 1: what the loop thread
+ * submits has this bit set, what other threads submit has it clear.  A blocking call may
+ * take its ticket from either.  Between the sequences tickets tell no order.
+ */
+#define SHOAL_TICKET_OF_LOOP (UINT64_C(1) << 63)
+
 /** Flags of shoal_call_t. */
 enum shoal_call_flag {
     /** Harmless if applied again at any moment before the deadline, even after other

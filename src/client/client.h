@@ -72,9 +72,6 @@ struct shoal_client {
     shoal__counter_t turns, direct_calls, caller_wakeups;
 };
 
-/* Tickets of the loop thread have this bit, so that both kinds ascend by themselves. */
-#define SHOAL__LOOP_TICKET (UINT64_C(1) << 63)
-
 static inline bool shoal__client_is_loop_thread(const shoal_client_t *client)
 {
     return atomic_load_explicit(&client->loop_thread, memory_order_relaxed) ==

@@ -73,13 +73,13 @@ static int submit_here(shoal_client_t *client, const shoal__plan_t *plan,
     }
     for (size_t i = 0; i < submission->count; i++) {
         shoal__plan_request(plan, i, now_us, request);
-        request->ticket = SHOAL__LOOP_TICKET | ++client->tickets;
+        request->ticket = SHOAL_TICKET_OF_LOOP | ++client->tickets;
         at = shoal__encoder_write(&submission->commands[i], at);
         request = route->ops->push(route);
     }
     pushed_here(client, submission->count, plan->bytes);
     if (ret_ticket)
-        *ret_ticket = SHOAL__LOOP_TICKET | ticket;
+        *ret_ticket = SHOAL_TICKET_OF_LOOP | ticket;
     return 0;
 }
 
@@ -116,7 +116,7 @@ static int submit_one_here(shoal_client_t *client, const shoal_command_t *comman
     *request = (shoal__request_t){
         .on_result = on_result,
         .data = data,
-        .ticket = SHOAL__LOOP_TICKET | ++client->tickets,
+        .ticket = SHOAL_TICKET_OF_LOOP | ++client->tickets,
         .submitted_us = now_us,
         .deadline_us = shoal__time_after(now_us, options->timeout_us),
         .bytes = (uint32_t)bytes,
@@ -126,7 +126,7 @@ static int submit_one_here(shoal_client_t *client, const shoal_command_t *comman
     route->ops->push(route);
     pushed_here(client, 1, bytes);
     if (ret_ticket)
-        *ret_ticket = SHOAL__LOOP_TICKET | client->tickets;
+        *ret_ticket = SHOAL_TICKET_OF_LOOP | client->tickets;
     return 0;
 }
 
@@ -288,7 +288,7 @@ static int cancel_there(shoal_client_t *client, uint64_t ticket)
     shoal__client_lock(client);
     if (client->gate.is_over)
         rc = SHOAL_ECLOSED;
-    else if (!(ticket & SHOAL__LOOP_TICKET) && ticket > mailbox->tickets)
+    else if (!(ticket & SHOAL_TICKET_OF_LOOP) && ticket > mailbox->tickets)
         rc = SHOAL_ENOENT;
     else if (mailbox->side.cancels_count > options->queued_max + options->inflight_max)
         rc = SHOAL_EFULL; /* more than there can be commands */
@@ -300,13 +300,13 @@ static int cancel_there(shoal_client_t *client, uint64_t ticket)
 
 int shoal__client_cancel(shoal_client_t *client, uint64_t ticket)
 {
-    if (ticket == 0 || ticket == SHOAL__LOOP_TICKET)
+    if (ticket == 0 || ticket == SHOAL_TICKET_OF_LOOP)
         return SHOAL_ENOENT;
     if (shoal__client_is_loop_thread(client) && !client->is_shut) {
         shoal__loop_poke(&client->loop, false);
         if (client->route->ops->cancel(client->route, ticket, shoal__clock_us()))
             return 0;
-        if (ticket & SHOAL__LOOP_TICKET)
+        if (ticket & SHOAL_TICKET_OF_LOOP)
             return SHOAL_ENOENT;
         /* Another thread's: it may still be in the mailbox.  Go behind it. */
     }

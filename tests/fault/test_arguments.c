@@ -110,6 +110,7 @@ static void test_a_submission_has_a_ticket(void **state)
     assert_int_not_equal(tickets[0], 0);
     assert_int_not_equal(tickets[1], 0);
     assert_int_not_equal(tickets[0], tickets[1]);
+    assert_false((tickets[0] | tickets[1]) & SHOAL_TICKET_OF_LOOP);
     assert_int_equal(shoal_client_cancel(scene->client, tickets[0]), 0);
     scene_await(&outcomes[0]);
     assert_int_equal(outcomes[0].status, SHOAL_ECANCELLED);
@@ -188,6 +189,40 @@ static void test_formats(void **state)
     assert_int_equal(fake_server_received(scene->server, 0, "ECHO", NULL), 2);
 }
 
+static void test_formats_with_extras(void **state)
+{
+    scene_t *scene = *state;
+    outcome_t *outcome = scene_outcomes(scene, 1);
+    shoal_call_t once = SHOAL_CALL_INIT, may_block = SHOAL_CALL_INIT;
+    shoal_result_t *result = NULL;
+    uint64_t ticket = 0;
+
+    once.flags = SHOAL_CALL_ONCE;
+    may_block.flags = SHOAL_CALL_MAY_BLOCK;
+    scene_open_ready(scene);
+    assert_int_equal(shoal_client_callf(scene->client, &result, "BLPOP %s 0", "k"),
+                     SHOAL_EREFUSED);
+    fake_server_rule(scene->server,
+                     &(fake_rule_t){.command = "BLPOP", .reply = "-LOADING\r\n"});
+    may_block.flags |= SHOAL_CALL_ONCE;
+    assert_int_equal(
+        shoal_client_callf_with(scene->client, &may_block, &result, "BLPOP %s 0", "k"),
+        0);
+    assert_string_equal(shoal_result_error(result), "LOADING");
+    shoal_result_release(result);
+
+    fake_server_rule(
+        scene->server,
+        &(fake_rule_t){.command = "ECHO", .is_cut = true, .then = FAKE_HOLD});
+    assert_int_equal(shoal_client_submitf_with(scene->client, &once, outcome_cb,
+                                               outcome, &ticket, "ECHO %d", 7),
+                     0);
+    assert_int_equal(shoal_client_cancel(scene->client, ticket), 0);
+    scene_await(outcome);
+    assert_int_equal(outcome->status, SHOAL_ECANCELLED);
+    fake_server_release(scene->server);
+}
+
 static void test_tickets_that_were_never_given(void **state)
 {
     scene_t *scene = *state;
@@ -197,7 +232,7 @@ static void test_tickets_that_were_never_given(void **state)
     outcome = scene_call(scene, WORDS("ECHO", "x"), NULL);
     scene_check_text(&outcome, "x");
     assert_int_equal(shoal_client_cancel(scene->client, 0), SHOAL_ENOENT);
-    assert_int_equal(shoal_client_cancel(scene->client, UINT64_C(1) << 63),
+    assert_int_equal(shoal_client_cancel(scene->client, SHOAL_TICKET_OF_LOOP),
                      SHOAL_ENOENT);
     assert_int_equal(shoal_client_cancel(scene->client, UINT64_MAX >> 1), SHOAL_ENOENT);
     scene_check_works(scene);
@@ -216,6 +251,7 @@ static void test_cancelling_on_the_loop_thread(void **state)
     assert_int_equal(shoal_client_submit_many(scene->client, &incr, 1, NULL, outcome_cb,
                                               outcome, &ticket),
                      0);
+    assert_true(ticket & SHOAL_TICKET_OF_LOOP);
     assert_int_equal(shoal_client_cancel(scene->client, ticket), 0);
     while (!outcome_is_done(outcome))
         assert_true(shoal_client_step(scene->client, 1000000) >= 0);
@@ -256,6 +292,7 @@ int main(void)
         SCENE_TEST(test_a_submission_has_a_ticket),
         SCENE_TEST(test_out_parameters_are_needed),
         SCENE_TEST(test_formats),
+        SCENE_TEST(test_formats_with_extras),
         SCENE_TEST(test_tickets_that_were_never_given),
         SCENE_TEST(test_cancelling_on_the_loop_thread),
         SCENE_TEST(test_what_only_a_stepped_client_has),

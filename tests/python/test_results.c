@@ -14,8 +14,6 @@
 #include <shoal/errors.h>
 #include <stdio.h>
 
-#define LOOP_TICKET (UINT64_C(1) << 63)
-
 /* What comes, in the order of the wires below. */
 enum { NUMBER, STRING, ERROR, LIST, BAD_TEXT, NESTED_ERROR };
 
@@ -99,20 +97,21 @@ static void test_numbers_of_tickets(void **state)
     for (size_t i = 0; i < sizeof tickets / sizeof *tickets; i++) {
         uint64_t ticket = tickets[i];
         assert_true(shoalpy_number(ticket, false) == ticket);
-        assert_true(shoalpy_number(LOOP_TICKET | ticket, true) == ticket);
+        assert_true(shoalpy_number(SHOAL_TICKET_OF_LOOP | ticket, true) == ticket);
         assert_true(shoalpy_number(ticket, true) != ticket);
-        assert_true(shoalpy_number(LOOP_TICKET | ticket, false) != ticket);
+        assert_true(shoalpy_number(SHOAL_TICKET_OF_LOOP | ticket, false) != ticket);
         for (int is_borrowed = 0; is_borrowed < 2; is_borrowed++) {
             uint64_t number = shoalpy_number(ticket, is_borrowed);
             assert_true(shoalpy_ticket(number, is_borrowed) == ticket);
-            number = shoalpy_number(LOOP_TICKET | ticket, is_borrowed);
-            assert_true(shoalpy_ticket(number, is_borrowed) == (LOOP_TICKET | ticket));
+            number = shoalpy_number(SHOAL_TICKET_OF_LOOP | ticket, is_borrowed);
+            assert_true(shoalpy_ticket(number, is_borrowed) ==
+                        (SHOAL_TICKET_OF_LOOP | ticket));
             assert_true(number <= INT64_MAX);
         }
     }
     shoalpy_results_init(&results, true);
-    add(&results, replied(LOOP_TICKET | 3, NUMBER), 0);
-    add(&results, replied(LOOP_TICKET | 4, NUMBER), 0);
+    add(&results, replied(SHOAL_TICKET_OF_LOOP | 3, NUMBER), 0);
+    add(&results, replied(SHOAL_TICKET_OF_LOOP | 4, NUMBER), 0);
     add(&results, replied(5, NUMBER), 0);
     check_end(&results, "[3, [7, 7], 4611686018427387909, [7]]");
     shoalpy_results_release(&results);

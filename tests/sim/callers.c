@@ -10,7 +10,6 @@
 #include "sim/world.h"
 #include <string.h>
 
-#define LOOP_TICKET (UINT64_C(1) << 63)
 #define DEPTH_MAX 3 /* of callbacks that cause callbacks */
 
 static void submit_here(sim_world_t *world, uint32_t burst_max)
@@ -22,7 +21,7 @@ static void submit_here(sim_world_t *world, uint32_t burst_max)
 
     if (count == 0)
         return;
-    sim_calls_accept(world, first, count, is_alone ? 0 : LOOP_TICKET);
+    sim_calls_accept(world, first, count, is_alone ? 0 : SHOAL_TICKET_OF_LOOP);
     if (!sim_calls_push(world, first, count))
         world->live_count -= count; /* refused after all: nothing is owed */
 }

@@ -5,21 +5,20 @@
 #include <shoal/errors.h>
 #include <string.h>
 
-#define LOOP_TICKET (UINT64_C(1) << 63)
 #define UNUSUAL (UINT64_C(1) << 62)
 
 uint64_t shoalpy_number(uint64_t ticket, bool is_borrowed)
 {
-    bool is_loops = (ticket & LOOP_TICKET) != 0;
+    bool is_loops = (ticket & SHOAL_TICKET_OF_LOOP) != 0;
 
-    return (ticket & ~LOOP_TICKET) | (is_loops == is_borrowed ? 0 : UNUSUAL);
+    return (ticket & ~SHOAL_TICKET_OF_LOOP) | (is_loops == is_borrowed ? 0 : UNUSUAL);
 }
 
 uint64_t shoalpy_ticket(uint64_t number, bool is_borrowed)
 {
     bool is_usual = (number & UNUSUAL) == 0;
 
-    return (number & ~UNUSUAL) | (is_usual == is_borrowed ? LOOP_TICKET : 0);
+    return (number & ~UNUSUAL) | (is_usual == is_borrowed ? SHOAL_TICKET_OF_LOOP : 0);
 }
 
 /* ---- one value ---- */

@@ -17,6 +17,7 @@
 
 #include "replies.h"
 #include "stream.h"
+#include <shoal/command.h>
 #include <shoal/result.h>
 
 enum shoalpy_kind {
@@ -73,9 +74,9 @@ enum shoalpy_kind shoalpy_result_write(const shoal_result_t *result,
                                        shoalpy_writer_t *writer,
                                        shoalpy_stream_t *stream);
 
-/* Tickets of the loop thread have their highest bit set, others not; each kind counts by
- * itself.  A client has one of them as a rule (is_borrowed: the first), and its numbers are
- * small; those of the other kind are large, so that no two are the same. */
+/* A client has tickets of one of the two sequences of SHOAL_TICKET_OF_LOOP as a rule
+ * (is_borrowed: of the loop thread's), and its numbers are small; those of the other are
+ * large, so that no two are the same. */
 uint64_t shoalpy_number(uint64_t ticket, bool is_borrowed);
 uint64_t shoalpy_ticket(uint64_t number, bool is_borrowed);
 

@@ -6,10 +6,6 @@
 #include <shoal/errors.h>
 #include <string.h>
 
-/* Tickets given out on the loop thread carry this bit; both kinds ascend by
- * themselves, but not together. */
-#define TICKET_KIND (UINT64_C(1) << 63)
-
 /* Stands where a ring without memory has its slots.  It is never written: room is reserved
  * before. */
 static const shoal__request_t no_slot;
@@ -153,7 +149,7 @@ bool shoal__request_ring_find(const shoal__request_ring_t *ring, uint64_t ticket
         /* Step over the other kind and over requests without a ticket. */
         while (probe != high) {
             uint64_t there = shoal__request_ring_at(ring, probe)->ticket;
-            if (there && ((there ^ ticket) & TICKET_KIND) == 0)
+            if (there && ((there ^ ticket) & SHOAL_TICKET_OF_LOOP) == 0)
                 break;
             probe++;
         }

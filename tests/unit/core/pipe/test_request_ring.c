@@ -12,7 +12,6 @@
 #include <shoal/errors.h>
 #include <string.h>
 
-#define LOOP_TICKET (UINT64_C(1) << 63)
 #define RETRIED SHOAL__REQUEST_RETRIED
 #define GONE SHOAL__REQUEST_GONE
 
@@ -65,7 +64,7 @@ static void push(void)
     if (list.length == LIST_MAX)
         return;
     if (!no_ticket)
-        entry.ticket = ++list.tickets[kind] | (kind ? LOOP_TICKET : 0);
+        entry.ticket = ++list.tickets[kind] | (kind ? SHOAL_TICKET_OF_LOOP : 0);
     if (is_retried) /* an old ticket comes behind younger ones */
         entry.ticket = UINT64_C(1) << 40 | list.tag;
     list.entries[list.length++] = entry;
@@ -142,7 +141,7 @@ static void find(void)
     if (list.length == 0 || below(8) == 0) {
         uint64_t unknown = below(2) ? 0 : list.tickets[1] + 1 + below(100);
         if (unknown)
-            unknown |= LOOP_TICKET;
+            unknown |= SHOAL_TICKET_OF_LOOP;
         assert_false(shoal__request_ring_find(&ring, unknown, &at));
         return;
     }
@@ -275,9 +274,9 @@ static void test_finding_nothing(void **state)
 
     fill("abc", NULL);
     for (uint64_t i = 0; i < 3; i++)
-        shoal__request_ring_at(&ring, i)->ticket |= LOOP_TICKET;
+        shoal__request_ring_at(&ring, i)->ticket |= SHOAL_TICKET_OF_LOOP;
     assert_false(shoal__request_ring_find(&ring, 2, &at));
-    assert_true(shoal__request_ring_find(&ring, LOOP_TICKET | 2, &at));
+    assert_true(shoal__request_ring_find(&ring, SHOAL_TICKET_OF_LOOP | 2, &at));
     assert_int_equal(at, 1);
     for (uint64_t i = 0; i < 3; i++)
         shoal__request_ring_at(&ring, i)->ticket = 0;
