@@ -215,6 +215,17 @@ int shoalpy_core_connection_stats(shoalpy_core_t *core, uint64_t connection,
     return shoal_stats_get_connection(core->client, connection, ret_stats);
 }
 
+int shoalpy_core_connection(shoalpy_core_t *core, uint64_t connection,
+                            shoal_connection_info_t *ret_info)
+{
+    return shoal_connection_get(core->client, connection, ret_info);
+}
+
+int shoalpy_core_reconnect(shoalpy_core_t *core)
+{
+    return shoal_client_reconnect(core->client);
+}
+
 void shoalpy_core_forget(shoalpy_core_t *core)
 {
     /* Its locks may be held by threads that are not here: nothing else is touched. */

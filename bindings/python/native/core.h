@@ -71,6 +71,11 @@ int shoalpy_core_stats(shoalpy_core_t *core, shoal_stats_t *ret_stats);
 /* Those of one connection; SHOAL_ENOENT if there is none of that number. */
 int shoalpy_core_connection_stats(shoalpy_core_t *core, uint64_t connection,
                                   shoal_stats_t *ret_stats);
+/* What one connection is doing; SHOAL_ENOENT if there is none of that number. */
+int shoalpy_core_connection(shoalpy_core_t *core, uint64_t connection,
+                            shoal_connection_info_t *ret_info);
+/* Connect anew, now. */
+int shoalpy_core_reconnect(shoalpy_core_t *core);
 
 /* Take up to count_max events, oldest first.  Those that were lost for lack of room are
  * counted in ret_lost. */

@@ -26,6 +26,8 @@ int shoal_options_set_connect_timeout_us(shoal_options_t *options, uint64_t conn
 int shoal_options_set_stall_timeout_us(shoal_options_t *options, uint64_t stall_us);
 int shoal_options_set_ping_idle_us(shoal_options_t *options, uint64_t idle_us);
 int shoal_options_set_backoff_us(shoal_options_t *options, uint64_t base_us, uint64_t max_us);
+int shoal_options_set_keepalive_us(shoal_options_t *options, uint64_t idle_us);
+int shoal_options_set_source_address(shoal_options_t *options, const char *address);
 int shoal_options_set_offline_mode(shoal_options_t *options, shoal_offline_mode_t mode);
 int shoal_options_set_outstanding_max(shoal_options_t *options, size_t queued_max, size_t inflight_max, uint64_t bytes_max);
 int shoal_options_set_reply_max(shoal_options_t *options, uint64_t bytes_max, uint64_t elements_max, int depth_max);
@@ -97,6 +99,18 @@ enum shoal_error_code {
 enum shoalpy_reply_flag { SHOALPY_AS_TEXT, SHOALPY_CLASSIC, ... };
 enum shoalpy_kind { SHOALPY_PLAIN, SHOALPY_HELP, SHOALPY_ERROR, SHOALPY_FAILURE, ... };
 
+typedef enum shoal_connection_state { SHOAL_CONNECTION_IDLE, SHOAL_CONNECTION_CLOSED, ... } shoal_connection_state_t;
+typedef struct shoal_connection_info {
+    size_t size;
+    uint64_t connection;
+    shoal_connection_state_t state;
+    int protocol;
+    uint64_t server_id;
+    uint64_t epoch;
+    char server[272];
+} shoal_connection_info_t;
+const char *shoal_connection_state_name(shoal_connection_state_t state);
+
 typedef struct shoalpy_core shoalpy_core_t;
 typedef struct shoalpy_event {
     int kind, status;
@@ -115,6 +129,8 @@ int shoalpy_core_is_ready(shoalpy_core_t *core);
 int shoalpy_core_wait_ready(shoalpy_core_t *core, uint64_t wait_us);
 int shoalpy_core_stats(shoalpy_core_t *core, shoal_stats_t *ret_stats);
 int shoalpy_core_connection_stats(shoalpy_core_t *core, uint64_t connection, shoal_stats_t *ret_stats);
+int shoalpy_core_connection(shoalpy_core_t *core, uint64_t connection, shoal_connection_info_t *ret_info);
+int shoalpy_core_reconnect(shoalpy_core_t *core);
 size_t shoalpy_core_events(shoalpy_core_t *core, shoalpy_event_t *events, size_t count_max, uint64_t *ret_lost);
 void shoalpy_core_forget(shoalpy_core_t *core);
 

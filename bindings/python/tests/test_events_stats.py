@@ -169,3 +169,53 @@ def test_stats_before_the_first_command(connect: Connect) -> None:
     assert [event.kind for event in face.events()] in (
         [], ["connected"], ["connected", "ready"],
     )  # fmt: skip
+
+
+# ---- connections ----
+
+
+def connection_of(face: Face, number: int = 1) -> shoal.ConnectionInfo:
+    """As the client's connection()."""
+    info: shoal.ConnectionInfo = face._do("connection", number)
+    return info
+
+
+def test_a_connection(connect: Connect, server: Server) -> None:
+    face = connect()
+    face.wait_ready()
+    info = connection_of(face)
+    assert info == (
+        1, "ready", 3, face.execute("CLIENT", "ID"), 1, f"127.0.0.1:{server.port}"
+    )  # fmt: skip
+    for number in (0, 2, -1, 1 << 64):
+        with pytest.raises(ValueError, match=f"there is no connection {number}"):
+            connection_of(face, number)
+
+
+def test_a_connection_that_waits(connect: Connect) -> None:
+    face = connect(url="redis://127.0.0.1:1")
+    face.until(lambda: connection_of(face).state == "waiting")
+    assert connection_of(face)[2:4] == (0, 0)
+
+
+def test_reconnect(connect: Connect) -> None:
+    """Nothing is lost, and what comes next goes over another connection."""
+    face = connect()
+    former = face.execute("CLIENT", "ID")
+    face._do("reconnect")
+    face.until(lambda: connection_of(face).epoch == 2)
+    assert face.execute("CLIENT", "ID") > former
+    face.close()
+    with pytest.raises(shoal.ClosedError):
+        face._do("reconnect")
+
+
+def test_reconnect_instead_of_waiting(connect: Connect, own_server: Server) -> None:
+    """The server is back before the next attempt is due."""
+    url = own_server.url
+    own_server.kill()
+    face = connect(url=url, backoff=(60, 600), timeout=1000)
+    face.until(lambda: connection_of(face).state == "waiting")
+    own_server.start()
+    face._do("reconnect")
+    assert face.execute("PING") == b"PONG"

@@ -8,6 +8,7 @@ import pytest
 import shoal
 import shoal.aio
 from conftest import Connect
+from shoal._seconds import NEVER
 from support.faces import Face
 from support.server import Server
 
@@ -22,6 +23,7 @@ from support.server import Server
         {"flush": "fixed"}, {"flush": "fixed:x"}, {"flush": "off", "budget_us": 5},
         {"integrity": "none"}, {"unix_path": "/x", "host": "h"}, {"backoff": (0, 1)},
         {"stall_timeout": 0}, {"connect_timeout": -1}, {"queued_max": 0},
+        {"keepalive": 0.5}, {"keepalive": 3601}, {"reply_depth_max": 0},
     ],
     ids=str,
 )  # fmt: skip
@@ -143,6 +145,70 @@ def test_keywords_override_the_url(connect: Connect, server: Server) -> None:
     face.execute("SET", "k", "v")
     assert server.ask("DBSIZE") == 0
     assert face.execute("DBSIZE") == 1
+
+
+@pytest.mark.parametrize(
+    ("query", "options"),
+    [
+        ("queued_max=8", {}),
+        ("queued_max=8", {"inflight_max": 1}),
+        ("queued_max=8", {"outstanding_bytes_max": 1 << 20}),
+        ("inflight_max=1", {"queued_max": 8}),
+    ],
+)
+def test_a_keyword_leaves_its_neighbours_in_the_url(
+    connect: Connect, server: Server, query: str, options: dict[str, Any]
+) -> None:
+    """C sets them together."""
+    face = connect(url=f"{server.url}?{query}", **options)
+    assert face.execute_many([("PING",)] * 8, contiguous=True) == [b"PONG"] * 8
+    with pytest.raises(shoal.DataError):
+        face.execute_many([("PING",)] * 16, contiguous=True)
+
+
+@pytest.mark.parametrize(
+    ("query", "options"),
+    [
+        ("reply_elements_max=100", {"reply_bytes_max": 1 << 20}),
+        ("reply_bytes_max=2048", {"reply_elements_max": 1 << 20}),
+        ("", {"reply_elements_max": 100}),
+        ("reply_elements_max=100", {"reply_depth_max": 5}),
+    ],
+)
+def test_bounds_of_replies(
+    connect: Connect, server: Server, query: str, options: dict[str, Any]
+) -> None:
+    face = connect(url=f"{server.url}?{query}", **options)
+    script = "local r = {} for i = 1, tonumber(ARGV[1]) do r[i] = i end return r"
+    assert len(face.execute("EVAL", script, 0, 90)) == 90
+    with pytest.raises(shoal.RedisError):
+        face.execute("EVAL", script, 0, 1000)
+    assert face.execute("PING") == b"PONG"
+
+
+def test_a_timeout_of_never_in_the_url(connect: Connect, server: Server) -> None:
+    """It holds in Python, too: for what waits there for room."""
+    face = connect(url=f"{server.url}?timeout_ms=never")
+    assert face.client._options.timeout_us == NEVER
+    assert face.execute("PING") == b"PONG"
+
+
+def test_source_address(connect: Connect, own_server: Server) -> None:
+    own_server.ask("CONFIG", "SET", "protected-mode", "no")  # for other addresses
+    url = own_server.url
+    for face in (
+        connect(url=url, source_address="127.0.0.2"),
+        connect(url=f"{url}?source_address=127.0.0.3"),
+    ):
+        info = face.execute("CLIENT", "INFO", decode=True)
+        assert " addr=127.0.0.2:" in info or " addr=127.0.0.3:" in info
+    with pytest.raises(ValueError, match="source_address"):
+        shoal.Client(source_address="localhost")
+
+
+@pytest.mark.parametrize("seconds", [None, 0, 1, 2.5, 3600])
+def test_keepalive(connect: Connect, seconds: Any) -> None:
+    assert connect(keepalive=seconds).execute("PING") == b"PONG"
 
 
 def test_database_and_name(connect: Connect, server: Server) -> None:

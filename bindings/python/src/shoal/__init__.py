@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 
 from . import _interpreter as _interpreter  # first: it may refuse
 from . import exceptions
-from ._core import Event
+from ._core import ConnectionInfo, Event
 from ._native import ffi, lib
 from ._options import ClientOptions
 from .client import Client, Pipeline
@@ -38,6 +38,7 @@ __version__: str = ffi.string(lib.shoal_version()).decode()
 __all__ = [
     "Client",
     "ClientOptions",
+    "ConnectionInfo",
     "Event",
     "Pipeline",
     "Stats",

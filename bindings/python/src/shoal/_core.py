@@ -36,6 +36,17 @@ class Event(NamedTuple):
     server: str  #: "host:port", "[::1]:port", or the path of a Unix socket
 
 
+class ConnectionInfo(NamedTuple):
+    """A connection at one moment."""
+
+    number: int  #: of the connection in its client, from 1; `Event.connection`
+    state: str  #: idle, dialing, greeting, ready, waiting (to dial again) or closed
+    protocol: int  #: RESP version agreed with the server; 0: none yet
+    server_id: int  #: as `CLIENT ID` tells it; 0: not known
+    epoch: int  #: how often it was dialed so far
+    server: str  #: "host:port", "[::1]:port", or the path of a Unix socket
+
+
 def _text(bytes_: Any) -> str:
     return str(ffi.string(bytes_).decode("utf-8", "replace"))
 
@@ -146,6 +157,32 @@ class Core:
                 return False
         self.note_gone()
         return True
+
+    def connection(self, number: int) -> ConnectionInfo:
+        """One connection, now. ValueError: there is none of that number."""
+        info = ffi.new("shoal_connection_info_t *")
+        info.size = ffi.sizeof("shoal_connection_info_t")
+        status = lib.SHOAL_ENOENT
+        if 0 < number < 1 << 64:
+            status = lib.shoalpy_core_connection(self.handle, number, info)
+        if status == lib.SHOAL_ENOENT:
+            raise ValueError(f"there is no connection {number}")
+        if status < 0:
+            raise error_of(status)
+        return ConnectionInfo(
+            number,
+            _text(lib.shoal_connection_state_name(info.state)),
+            info.protocol,
+            info.server_id,
+            info.epoch,
+            _text(info.server),
+        )
+
+    def reconnect(self) -> None:
+        """Connect anew, now."""
+        status = lib.shoalpy_core_reconnect(self.handle)
+        if status < 0:
+            raise error_of(status)
 
     def events(self) -> list[Event]:
         """What happened since the last call."""

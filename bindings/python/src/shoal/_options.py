@@ -16,16 +16,21 @@ from ._seconds import microseconds
 from ._url import in_url, server_of, take_python_keys, without_secrets
 
 _TIMEOUT = 5.0
-_QUEUED_MAX = 65_536
 DEFAULT_URL = "redis://127.0.0.1:6379"
-#: C sets these together.
-_PAIRS: tuple[set[str], ...] = (
-    {"host", "port"},
-    {"username", "password"},
-    {"connect_timeout", "handshake_timeout"},
-    {"flush", "budget_us"},
+#: C sets these together. Where a number stands, it is C's default.
+_TOGETHER: tuple[dict[str, Any], ...] = (
+    {"host": "127.0.0.1", "port": 6379},
+    {"username": None, "password": None},
+    {"connect_timeout": 2.0, "handshake_timeout": 5.0},
+    {"flush": "auto", "budget_us": 0},
+    {"queued_max": 65_536, "inflight_max": 16_384, "outstanding_bytes_max": 64 << 20},
+    {
+        "reply_bytes_max": 512 << 20,
+        "reply_elements_max": 1 << 24,
+        "reply_depth_max": 1024,
+    },
 )
-_MAY_BE_NONE = ("timeout", "ping_interval")
+_MAY_BE_NONE = ("timeout", "ping_interval", "keepalive")
 _INTEGRITY = {
     "shapes": lib.SHOAL_INTEGRITY_SHAPES,
     "detect": lib.SHOAL_INTEGRITY_DETECT,
@@ -52,6 +57,8 @@ class ClientOptions(TypedDict, total=False):
     stall_timeout: float
     ping_interval: float
     backoff: tuple[float, float]
+    keepalive: float | None
+    source_address: str | None
     attempts_max: int
     offline: Literal["queue", "fail"]
     flush: str
@@ -62,6 +69,8 @@ class ClientOptions(TypedDict, total=False):
     inflight_max: int
     outstanding_bytes_max: int
     reply_bytes_max: int
+    reply_elements_max: int
+    reply_depth_max: int
     decode_responses: bool
     encoding: str
     encoding_errors: str
@@ -69,10 +78,11 @@ class ClientOptions(TypedDict, total=False):
 
 _INTEGERS = (
     *("port", "db", "protocol", "attempts_max", "budget_us"),
-    *("queued_max", "inflight_max", "outstanding_bytes_max", "reply_bytes_max"),
+    *("queued_max", "inflight_max", "outstanding_bytes_max"),
+    *("reply_bytes_max", "reply_elements_max", "reply_depth_max"),
 )
 _TEXTS = (
-    *("host", "unix_path", "username", "password", "client_name"),
+    *("host", "unix_path", "username", "password", "client_name", "source_address"),
     *("offline", "flush", "integrity", "encoding", "encoding_errors"),
 )
 _FLAGS = ("settle", "decode_responses")
@@ -116,10 +126,10 @@ class Options:
         )
         #: C takes str as UTF-8: any other encoding is applied before.
         self.encodes = not (self.decoding.is_utf8 and self.decoding.errors == "strict")
-        for pair in _PAIRS:
-            if given.keys() & pair and "unix_path" not in given:
-                for key in pair & said.keys():
-                    given.setdefault(key, said[key])
+        for group in _TOGETHER:
+            if given.keys() & group.keys():
+                for key, usual in group.items():
+                    given.setdefault(key, said.get(key, usual))
         self.timeout_us = microseconds(
             given.get("timeout", said.get("timeout", _TIMEOUT))
         )
@@ -210,13 +220,14 @@ def _set_server(options: Any, given: dict[str, Any]) -> None:
             "unix_path",
         )
     elif "host" in given or "port" in given:
-        host = _text(given.get("host", "127.0.0.1"))
-        port = given.get("port", 6379)
-        _check(lib.shoal_options_set_address(options, host, port), "host", "port")
-    if "username" in given or "password" in given:
-        if "password" not in given:
+        host = _text(given["host"])
+        _check(
+            lib.shoal_options_set_address(options, host, given["port"]), "host", "port"
+        )
+    if "username" in given:
+        if given["password"] is None:
             raise ValueError("a username needs a password")
-        user, password = _text(given.get("username")), _text(given["password"])
+        user, password = _text(given["username"]), _text(given["password"])
         _check(
             lib.shoal_options_set_auth(options, user, password), "username", "password"
         )
@@ -225,6 +236,9 @@ def _set_server(options: Any, given: dict[str, Any]) -> None:
     if "client_name" in given:
         name = _text(given["client_name"])
         _check(lib.shoal_options_set_client_name(options, name), "client_name")
+    if "source_address" in given:
+        address = _text(given["source_address"])
+        _check(lib.shoal_options_set_source_address(options, address), "source_address")
     if "protocol" in given:
         _check(lib.shoal_options_set_protocol(options, given["protocol"]), "protocol")
 
@@ -237,20 +251,17 @@ def _set_times(options: Any, given: dict[str, Any]) -> None:
     for name, setter in single.items():
         if name in given:
             _check(setter(options, microseconds(given[name], name)), name)
-    if "ping_interval" in given:
-        idle = given["ping_interval"]
-        idle_us = 0 if _is_zero(idle) else microseconds(idle, "ping_interval")
-        _check(lib.shoal_options_set_ping_idle_us(options, idle_us), "ping_interval")
-    if "connect_timeout" in given or "handshake_timeout" in given:
-        connect, handshake = (
-            microseconds(given.get(name, usual), name)
-            for name, usual in (("connect_timeout", 2.0), ("handshake_timeout", 5.0))
-        )
-        _check(
-            lib.shoal_options_set_connect_timeout_us(options, connect, handshake),
-            "connect_timeout",
-            "handshake_timeout",
-        )
+    for name, setter in {
+        "ping_interval": lib.shoal_options_set_ping_idle_us,
+        "keepalive": lib.shoal_options_set_keepalive_us,
+    }.items():
+        if name in given:
+            idle_us = 0 if _is_zero(given[name]) else microseconds(given[name], name)
+            _check(setter(options, idle_us), name)
+    names = ("connect_timeout", "handshake_timeout")
+    if names[0] in given:
+        both = [microseconds(given[name], name) for name in names]
+        _check(lib.shoal_options_set_connect_timeout_us(options, *both), *names)
     if "backoff" in given:
         base, longest = _pair(given["backoff"], "backoff")
         _check(
@@ -272,24 +283,18 @@ def _pair(value: object, name: str) -> tuple[Any, Any]:
 
 
 def _set_limits(options: Any, given: dict[str, Any]) -> None:
-    names = ("queued_max", "inflight_max", "outstanding_bytes_max")
-    if any(name in given for name in names):
-        _check(
-            lib.shoal_options_set_outstanding_max(
-                options,
-                given.get("queued_max", _QUEUED_MAX),
-                given.get("inflight_max", 16384),
-                given.get("outstanding_bytes_max", 64 << 20),
-            ),
-            *names,
-        )
-    if "reply_bytes_max" in given:
-        _check(
-            lib.shoal_options_set_reply_max(
-                options, given["reply_bytes_max"], 16777216, 1024
-            ),
-            "reply_bytes_max",
-        )
+    for names, setter in (
+        (
+            ("queued_max", "inflight_max", "outstanding_bytes_max"),
+            lib.shoal_options_set_outstanding_max,
+        ),
+        (
+            ("reply_bytes_max", "reply_elements_max", "reply_depth_max"),
+            lib.shoal_options_set_reply_max,
+        ),
+    ):
+        if names[0] in given:
+            _check(setter(options, *(given[name] for name in names)), *names)
     if "attempts_max" in given:
         _check(
             lib.shoal_options_set_attempts_max(options, given["attempts_max"]),
@@ -301,8 +306,8 @@ def _set_behaviour(options: Any, given: dict[str, Any]) -> None:
     if "offline" in given:
         mode = _chosen(given, "offline", _OFFLINE)
         _check(lib.shoal_options_set_offline_mode(options, mode), "offline")
-    if "flush" in given or "budget_us" in given:
-        mode, pause = _flush(given.get("flush", "auto"), given.get("budget_us", 0))
+    if "flush" in given:
+        mode, pause = _flush(given["flush"], given["budget_us"])
         _check(lib.shoal_options_set_flush(options, mode, pause), "flush", "budget_us")
     if "integrity" in given:
         level = _chosen(given, "integrity", _INTEGRITY)

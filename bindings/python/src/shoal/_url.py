@@ -4,10 +4,25 @@
 from __future__ import annotations
 
 import contextlib
+import math
 from typing import Any
 from urllib.parse import parse_qsl, unquote, unquote_plus, urlsplit
 
 _PYTHON_KEYS = ("decode_responses", "encoding", "encoding_errors")
+#: Keys of numbers that C sets together with others: the option, and how many of the
+#: key's unit make one of the option's.
+_GROUPED = {
+    "timeout_ms": ("timeout", 1000),
+    "connect_timeout_ms": ("connect_timeout", 1000),
+    "handshake_timeout_ms": ("handshake_timeout", 1000),
+    "queued_max": ("queued_max", 1),
+    "inflight_max": ("inflight_max", 1),
+    "bytes_max": ("outstanding_bytes_max", 1),
+    "reply_bytes_max": ("reply_bytes_max", 1),
+    "reply_elements_max": ("reply_elements_max", 1),
+    "reply_depth_max": ("reply_depth_max", 1),
+    "budget_us": ("budget_us", 1),
+}
 _TRUE = ("true", "yes", "1")
 _FALSE = ("false", "no", "0")
 
@@ -31,8 +46,8 @@ def take_python_keys(url: str, options: dict[str, Any]) -> str:
 
 
 def in_url(url: str) -> dict[str, Any]:
-    """What a URL says of those options that C sets in pairs: an option that overrides
-    one of a pair leaves the other as it is. What makes no sense is C's to refuse."""
+    """What a URL says of those options that C sets together: an option that overrides
+    one of them leaves the others as they are. What makes no sense is C's to refuse."""
     said: dict[str, Any] = {}
     with contextlib.suppress(ValueError):
         parts = urlsplit(url)
@@ -43,14 +58,14 @@ def in_url(url: str) -> dict[str, Any]:
             "password": unquote(parts.password or ""),
         }
     for key, value in parse_qsl(url.partition("?")[2]):
-        if value.isdecimal():
-            if key in ("timeout_ms", "connect_timeout_ms"):
-                said[key.removesuffix("_ms")] = int(value) / 1e3
-            elif key == "budget_us":
-                said[key] = int(value)
+        name, unit = _GROUPED.get(key, ("", 1))
+        if value == "never":
+            said[name] = math.inf
+        elif value.isdecimal():
+            said[name] = int(value) / unit if unit > 1 else int(value)
         elif key == "flush":
             said[key] = value
-    return {key: value for key, value in said.items() if value}
+    return {key: value for key, value in said.items() if key and value}
 
 
 def without_secrets(url: str) -> str:

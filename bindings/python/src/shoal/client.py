@@ -13,7 +13,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from . import _calls, stats
-from ._core import Core, Event
+from ._core import ConnectionInfo, Core, Event
 from ._greenlets import warn_of_greenlets
 from ._native import lib
 from ._options import DEFAULT_URL, ClientOptions, Options
@@ -264,6 +264,17 @@ class Client(Unique):
         """A snapshot of the client's counters, or of those of one connection: its
         number is `Event.connection`. ValueError: there is none. Any thread."""
         return stats.take(self._core or self._open(), connection)
+
+    def connection(self, number: int = 1) -> ConnectionInfo:
+        """State, protocol and server of a connection; a client of one server has number
+        1. ValueError: there is none of that number. Any thread."""
+        return (self._core or self._open()).connection(number)
+
+    def reconnect(self) -> None:
+        """Connect anew, now: at once while the client waits for its next attempt; a
+        connection that is ready is replaced, once what was written has its answers, in
+        a second at most. Does not wait. Any thread."""
+        (self._core or self._open()).reconnect()
 
     def events(self) -> list[Event]:
         """What happened to the connection since the last call, oldest first; the last

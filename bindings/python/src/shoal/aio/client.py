@@ -16,7 +16,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from .. import stats
-from .._core import Core, Event
+from .._core import ConnectionInfo, Core, Event
 from .._native import lib
 from .._options import DEFAULT_URL, ClientOptions, Options
 from .._outcomes import error_of
@@ -323,6 +323,17 @@ class Client(Unique):
         """A snapshot of the running loop's counters, or of those of one of its
         connections: its number is `Event.connection`. ValueError: there is none."""
         return stats.take(self._find_port().core, connection)
+
+    def connection(self, number: int = 1) -> ConnectionInfo:
+        """State, protocol and server of a connection of the running loop, which has
+        number 1. ValueError: there is none of that number."""
+        return self._find_port().core.connection(number)
+
+    def reconnect(self) -> None:
+        """Connect anew, now, in the running loop; as `shoal.Client.reconnect`."""
+        port = self._find_port()
+        port.core.reconnect()
+        port.loop.call_soon(port.read)  # its loop drives it
 
     def events(self) -> list[Event]:
         """What happened to the running loop's connection since the last call; the last
