@@ -27,7 +27,7 @@ make_root() {
     else
         tar -C "$1" -xf "$kept"
     fi
-    cp /etc/resolv.conf "$1/etc/resolv.conf"
+    cp /etc/resolv.conf /etc/hosts "$1/etc" # debootstrap writes neither
     if [ -d /usr/local/share/ca-certificates ]; then # whom this machine trusts besides
         cp -r /usr/local/share/ca-certificates "$1/usr/local/share"
     fi
