@@ -105,7 +105,7 @@ apt() {
         apt-get -o Dpkg::Use-Pty=0 "$@"
 }
 
-redis_service_runs() { pgrep -u redis -x redis-server; }
+redis_service_runs() { pgrep -u redis -x redis-server 2>/dev/null; }
 
 echo "setup: installing $missing"
 before=$(redis_service_runs || true)

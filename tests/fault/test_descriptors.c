@@ -71,9 +71,9 @@ static void sweep_open(scene_t *scene, open_fn open)
             assert_null(client);
             assert_int_equal(error.code, SHOAL_ESYSTEM);
             assert_int_equal(error.system_errno, EMFILE);
-            assert_string_equal(error.text,
-                                "no thread or descriptor for the client: Too "
-                                "many open files");
+            assert_non_null(
+                strstr(error.text, "no thread or descriptor for the client: "));
+            assert_non_null(strstr(error.text, strerror(EMFILE)));
         }
         assert_true(process_descriptor_set() == before);
     }
