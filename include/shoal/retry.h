@@ -34,10 +34,13 @@
  *
  * AFTER AN ERROR REPLY that proves that the server did not execute the command:
  *
- *   LOADING, TRYAGAIN,              The command is sent again after a pause.
- *   CLUSTERDOWN, MASTERDOWN
- *   READONLY, and NOAUTH if the     The same; the connection is replaced as well, at most
- *   client has a password           once a second.
+ *   LOADING, TRYAGAIN, CLUSTERDOWN  The command is sent again after a pause.
+ *   NOAUTH, if the client has a     The same; the connection is replaced as well, at most
+ *   password                        once a second.
+ *   MASTERDOWN                      The server's role changes: the command waits for the
+ *                                   end of the switch, as said below.
+ *   READONLY                        The same; the connection is replaced as well, at most
+ *                                   once a second: the name may lead to the new primary.
  *
  * This holds for commands that write, too.  It does not hold for scripts and commands that
  * the library does not know (they may have written before they failed), for commands of
@@ -45,12 +48,20 @@
  * an array are data.  The pause is at random between 0 and 8 ms before the second attempt;
  * the upper bound doubles with each attempt, up to 1 s.
  *
+ * WAITING FOR A SWITCH OF ROLES.  All commands that were turned away with READONLY or
+ * MASTERDOWN are sent again at the same times, until the server takes them.  The pauses
+ * double from 8 ms to 256 ms; the second half of each is random.  A command waits until its
+ * deadline, and for 30 s if it has none or a later one.  The error is the result if the next
+ * attempt would come too late: a server that stays a replica is reported shortly before the
+ * deadline.  A program that wants to hear of it at once says SHOAL_CALL_ONCE.
+ *
  * HOW OFTEN.  A command is handed whole to a connection at most
- * shoal_options_set_attempts_max() times, and never after its deadline.  Besides, each
+ * shoal_options_set_attempts_max() times, and never after its deadline.  Attempts that ended
+ * with READONLY or MASTERDOWN may be more, if that option is not 1.  Besides, each
  * connection has a budget: a retry takes one token of ten, all commands that one loss
  * repeats take one together, and each answered command gives a tenth of a token back.
  * Below half nothing is repeated.  So a server in trouble gets five retries at once, and
- * then at most a tenth more load.  Where the bounds forbid another attempt, the loss or
+ * then at most a tenth more load.  Waiting for a switch of roles takes no token.  Where the bounds forbid another attempt, the loss or
  * the error reply is the result.
  *
  * shoal_result_attempts() tells how often a command was handed over.

@@ -20,15 +20,19 @@ shoal__error_verdict_t shoal__error_rule(const shoal__error_input_t *input)
 {
     bool is_script = input->command_class == SHOAL__CLASS_SCRIPT;
 
-    if (is_script || input->is_unit || input->is_once || !input->may_retry)
+    if (is_script || input->is_unit || input->is_once)
         return SHOAL__ERROR_SURFACE;
 
     shoal__bytes_t code = code_of(input->text);
-    if (is_code(code, "LOADING") || is_code(code, "TRYAGAIN") ||
-        is_code(code, "CLUSTERDOWN") || is_code(code, "MASTERDOWN"))
-        return SHOAL__ERROR_RETRY_LATER;
+    if (is_code(code, "MASTERDOWN"))
+        return input->may_await_role ? SHOAL__ERROR_AWAIT_ROLE : SHOAL__ERROR_SURFACE;
     if (is_code(code, "READONLY"))
-        return SHOAL__ERROR_REDIAL;
+        return input->may_await_role ? SHOAL__ERROR_REDIAL_ROLE : SHOAL__ERROR_SURFACE;
+    if (!input->may_retry)
+        return SHOAL__ERROR_SURFACE;
+    if (is_code(code, "LOADING") || is_code(code, "TRYAGAIN") ||
+        is_code(code, "CLUSTERDOWN"))
+        return SHOAL__ERROR_RETRY_LATER;
     if (is_code(code, "NOAUTH") && input->has_credentials)
         return SHOAL__ERROR_REDIAL;
     return SHOAL__ERROR_SURFACE;

@@ -16,9 +16,12 @@
 typedef enum shoal__error_verdict {
     SHOAL__ERROR_SURFACE,     /* the caller gets it */
     SHOAL__ERROR_RETRY_LATER, /* proved not executed; the server will recover:
-                                 LOADING, TRYAGAIN, CLUSTERDOWN, MASTERDOWN */
-    SHOAL__ERROR_REDIAL       /* proved not executed, but not on this connection:
-                                 READONLY (a demoted primary), NOAUTH */
+                                 LOADING, TRYAGAIN, CLUSTERDOWN */
+    SHOAL__ERROR_REDIAL, /* proved not executed, but not on this connection: NOAUTH */
+    SHOAL__ERROR_AWAIT_ROLE, /* proved not executed, while the server's role changes:
+                                 MASTERDOWN */
+    SHOAL__ERROR_REDIAL_ROLE /* the same, but perhaps not on this connection: READONLY
+                                 (a demoted primary) */
 } shoal__error_verdict_t;
 
 typedef struct shoal__error_input {
@@ -28,6 +31,7 @@ typedef struct shoal__error_input {
     bool is_unit;         /* part of MULTI ... EXEC: surfaces */
     bool has_credentials; /* the greeting authenticated: NOAUTH is a surprise */
     bool may_retry;       /* attempts allow another one */
+    bool may_await_role;  /* time allows it */
 } shoal__error_input_t;
 
 /* The code is the first word and must match whole: "LOADINGX" is not LOADING. */

@@ -263,6 +263,37 @@ static void test_an_error_that_never_goes_away(void **state)
     assert_int_equal(fake_server_received(scene->server, 0, "INCR", NULL), 3);
 }
 
+/* A primary that becomes a replica, and a primary again: however long it takes, and however
+ * many wait for it.  (I13: they ask seldom.) */
+static void test_a_switch_of_roles_is_waited_for(void **state)
+{
+    enum { COUNT = 200 };
+    static const char *const errors[] = {"-READONLY no\r\n", "-MASTERDOWN no\r\n"};
+    scene_t *scene = *state;
+
+    for (size_t way = 0; way < 2; way++) {
+        outcome_t *outcomes = scene_outcomes(scene, COUNT);
+
+        scene_serve(scene, NULL);
+        fake_server_rule(scene->server,
+                         &(fake_rule_t){.command = "INCR", .reply = errors[way]});
+        scene_open_ready(scene);
+        for (size_t i = 0; i < COUNT; i++)
+            scene_submit(scene, WORDS("INCR", "k"), NULL, &outcomes[i]);
+        WAIT_FOR(fake_server_received(scene->server, 0, "INCR", NULL) > 6 * COUNT);
+        scene_check_works(scene);
+        fake_server_forget_rules(scene->server);
+        for (size_t i = 0; i < COUNT; i++) {
+            scene_await(&outcomes[i]);
+            scene_check(&outcomes[i], 0, SHOAL_FATE_REPLIED);
+            assert_int_equal(outcomes[i].type, SHOAL_REPLY_INTEGER);
+            assert_true(outcomes[i].attempts > 6);
+        }
+        assert_int_equal(fake_server_executed(scene->server, 0, "INCR", NULL), COUNT);
+        scene_close(scene, 0);
+    }
+}
+
 /* What stands below the top level is data. */
 static void test_nested_errors_are_data(void **state)
 {
@@ -316,6 +347,7 @@ int main(void)
         SCENE_TEST(test_error_replies),
         SCENE_TEST(test_noauth_without_credentials),
         SCENE_TEST(test_an_error_that_never_goes_away),
+        SCENE_TEST(test_a_switch_of_roles_is_waited_for),
         SCENE_TEST(test_nested_errors_are_data),
         SCENE_TEST(test_waiting_for_a_retry),
     };

@@ -11,8 +11,8 @@ static const struct code {
     shoal__error_verdict_t verdict;
 } codes[] = {
     {"LOADING", SHOAL__ERROR_RETRY_LATER},     {"TRYAGAIN", SHOAL__ERROR_RETRY_LATER},
-    {"CLUSTERDOWN", SHOAL__ERROR_RETRY_LATER}, {"MASTERDOWN", SHOAL__ERROR_RETRY_LATER},
-    {"READONLY", SHOAL__ERROR_REDIAL},         {"NOAUTH", SHOAL__ERROR_REDIAL},
+    {"CLUSTERDOWN", SHOAL__ERROR_RETRY_LATER}, {"MASTERDOWN", SHOAL__ERROR_AWAIT_ROLE},
+    {"READONLY", SHOAL__ERROR_REDIAL_ROLE},    {"NOAUTH", SHOAL__ERROR_REDIAL},
 };
 
 /* The same rule, told from the codes' side. */
@@ -20,8 +20,7 @@ static shoal__error_verdict_t expected(const shoal__error_input_t *input)
 {
     const char *text = input->text.data;
 
-    if (input->is_once || input->is_unit || !input->may_retry ||
-        input->command_class == SHOAL__CLASS_SCRIPT)
+    if (input->is_once || input->is_unit || input->command_class == SHOAL__CLASS_SCRIPT)
         return SHOAL__ERROR_SURFACE;
     for (size_t i = 0; i < sizeof codes / sizeof *codes; i++) {
         size_t bytes = strlen(codes[i].name);
@@ -31,7 +30,10 @@ static shoal__error_verdict_t expected(const shoal__error_input_t *input)
             continue;
         if (strcmp(codes[i].name, "NOAUTH") == 0 && !input->has_credentials)
             continue;
-        return codes[i].verdict;
+        if (codes[i].verdict == SHOAL__ERROR_AWAIT_ROLE ||
+            codes[i].verdict == SHOAL__ERROR_REDIAL_ROLE)
+            return input->may_await_role ? codes[i].verdict : SHOAL__ERROR_SURFACE;
+        return input->may_retry ? codes[i].verdict : SHOAL__ERROR_SURFACE;
     }
     return SHOAL__ERROR_SURFACE;
 }
@@ -68,6 +70,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
         .is_unit = (flags & 8) != 0,
         .has_credentials = (flags & 16) != 0,
         .may_retry = (flags & 32) != 0,
+        .may_await_role = (flags & 64) != 0,
     };
     shoal__error_verdict_t verdict = shoal__error_rule(&input);
 

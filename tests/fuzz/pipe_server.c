@@ -100,6 +100,8 @@ static void execute(world_t *world, call_t *call)
     /* A script may have written before it failed. */
     call->rejected +=
         world->mood != MOOD_ERR && call->command_class != SHOAL__CLASS_SCRIPT;
+    call->awaits_role = world->mood == MOOD_READONLY;
+    call->role_waits += call->awaits_role;
     answer_call(world, errors[world->mood], call);
 }
 
@@ -141,9 +143,12 @@ static bool may_follow(const world_t *world, const call_t *call)
 }
 
 /* Five retries at once, and one for each ten answers; one is under way.  (I13) */
-static void check_budget(world_t *world, const call_t *call)
+static void check_budget(world_t *world, call_t *call)
 {
-    if (call_is_repeatable(call) || call->handed == 1)
+    bool is_free = call->awaits_role;
+
+    call->awaits_role = false;
+    if (call_is_repeatable(call) || call->handed == 1 || is_free)
         return;
     world->paid_retries++;
     FUZZ_CHECK(world->has_lied || world->paid_retries <= 6 + world->answered / 10,
@@ -168,8 +173,9 @@ static void receive_call(world_t *world, call_t *call)
     FUZZ_CHECK(!(call->flags & SHOAL__REQUEST_ONCE) || call->handed == 1,
                "I3: %u was written again", id);
     if (is_deciding) {
-        FUZZ_CHECK(call->handed <= world->config.attempts_max, "I13: %u: %u attempts",
-                   id, call->handed);
+        FUZZ_CHECK(call->is_excused ||
+                       call->handed <= world->config.attempts_max + call->role_waits,
+                   "I13: %u: %u attempts", id, call->handed);
         FUZZ_CHECK(call_is_repeatable(call) || call->is_excused ||
                        call->handed <= 1 + call->rejected,
                    "I3: %u was written again, and may have been executed", id);

@@ -46,9 +46,11 @@ typedef struct call {
     bool is_cancel_asked;
 
     /* What the server saw. */
-    unsigned handed;   /* how often its last byte came */
-    unsigned rejected; /* how often it answered that it did not execute it */
-    bool is_excused;   /* a lie may have said the same */
+    unsigned handed;     /* how often its last byte came */
+    unsigned rejected;   /* how often it answered that it did not execute it */
+    unsigned role_waits; /* how often with READONLY ... */
+    bool awaits_role;    /* ... the last time, too */
+    bool is_excused;     /* a lie may have said the same */
 
     /* What the caller heard. */
     bool is_done;

@@ -221,7 +221,8 @@ static const char *rejection(const sim_link_t *link, const sim_world_t *world,
         return world->trouble;
     if (link->is_forgotten)
         return "-NOAUTH ";
-    if (link->is_demoted && call->command_class != SHOAL__CLASS_RO)
+    if ((link->is_demoted || world->now_us < world->demoted_until_us) &&
+        call->command_class != SHOAL__CLASS_RO)
         return "-READONLY ";
     return NULL;
 }
@@ -285,6 +286,17 @@ static void take_unit_part(sim_link_t *link, sim_world_t *world, uint32_t id)
     say_id(link, error ? error : "+QUEUED ", id);
 }
 
+/* The client waits for the switch of roles to end, whatever the budget of retries. */
+static void note_role(const sim_link_t *link, sim_call_t *call, const char *error)
+{
+    if (link->is_ghost ||
+        (strcmp(error, "-READONLY ") != 0 && strcmp(error, "-MASTERDOWN ") != 0))
+        return;
+    call->awaits_role = true;
+    call->role_waits++;
+    sim_oracle_role(call);
+}
+
 static void answer(sim_link_t *link, sim_world_t *world, uint32_t id)
 {
     sim_call_t *call = &world->calls[id];
@@ -296,6 +308,7 @@ static void answer(sim_link_t *link, sim_world_t *world, uint32_t id)
                             ? !link->is_forgotten || world->target.password
                             : world->is_trouble_passing;
         call->rejected += is_proof;
+        note_role(link, call, error);
         say_id(link, error, id);
     } else if (sim_dice_hits(&world->dice, world->swarm.error_rate)) {
         /* What a script did before its error stays done. */

@@ -207,6 +207,7 @@ void sim_calls_accept(sim_world_t *world, uint32_t first, uint32_t count,
 
         call->ticket = ++world->tickets[ticket_kind != 0] | ticket_kind;
         call->deadline_us = shoal__time_after(world->now_us, call->delay_us);
+        call->accepted_us = world->now_us;
         call->live_index = world->live_count;
         world->live[world->live_count++] = id;
     }

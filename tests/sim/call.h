@@ -44,6 +44,7 @@ typedef struct sim_call {
     uint64_t ticket;
     uint64_t delay_us;              /* of the deadline, from the submission on */
     uint64_t deadline_us;           /* from then on */
+    uint64_t accepted_us;           /* when it was submitted */
     uint32_t unit_first, unit_last; /* of MULTI and of EXEC; 0: no unit */
     uint32_t live_index;            /* in the list of those not done */
     uint32_t pad_bytes;             /* of APPEND's value and of GET's reply */
@@ -66,7 +67,10 @@ typedef struct sim_call {
     uint8_t handed;   /* times that its last byte was accepted by a connection */
     uint8_t executed; /* times */
     uint8_t cuts;     /* connections that ended inside it, or inside its answer */
-    uint8_t rejected; /* times, with an error that proves that it was not executed */
+    bool
+        awaits_role; /* its last answer was that the server's role is not the right one */
+    uint8_t role_waits; /* times */
+    uint8_t rejected;   /* times, with an error that proves that it was not executed */
 
     /* Of the sink: */
     bool has_sink;

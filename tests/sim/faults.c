@@ -121,12 +121,15 @@ static void begin_trouble(sim_world_t *world)
     static const struct trouble {
         const char *error;
         bool is_passing;
-    } troubles[] = {{"-LOADING ", true},     {"-TRYAGAIN ", true},
-                    {"-CLUSTERDOWN ", true}, {"-MASTERDOWN ", true},
+    } troubles[] = {{"-LOADING ", true},     {"-MASTERDOWN ", true},
+                    {"-CLUSTERDOWN ", true}, {"-TRYAGAIN ", true},
                     {"-BUSY ", false},       {"-OOM ", false},
                     {"-MISCONF ", false},    {"-LOADINGX ", false}};
-    const struct trouble *trouble = &troubles[sim_dice_below(
-        &world->dice, sim_dice_hits(&world->dice, 512) ? 1 : 8)];
+    /* Those that pass are what most can go wrong with. */
+    uint32_t choices = sim_dice_hits(&world->dice, 256) ? 8 : 2;
+    if (sim_dice_hits(&world->dice, 512))
+        choices = 1;
+    const struct trouble *trouble = &troubles[sim_dice_below(&world->dice, choices)];
 
     world->trouble = trouble->error;
     world->is_trouble_passing = trouble->is_passing;
@@ -162,6 +165,8 @@ static void strike_world(sim_world_t *world, sim_fault_t fault)
         world->stalled_until_us = for_a_while(world);
     else if (fault == SIM_FAULT_TROUBLE)
         begin_trouble(world);
+    else if (fault == SIM_FAULT_DEMOTE && sim_dice_hits(&world->dice, 512))
+        world->demoted_until_us = for_a_while(world);
     else if (fault == SIM_FAULT_REFUSE)
         world->refused_until_us = for_a_while(world);
     else if (fault == SIM_FAULT_RESTART)

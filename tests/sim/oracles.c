@@ -168,13 +168,17 @@ void sim_oracle_handed(sim_world_t *world, sim_link_t *link, uint32_t id)
                          "O2: %u was sent again, but only one attempt is allowed", id);
     if (call->unit_first && call->verb != SIM_VERB_EXEC)
         return; /* parts may be sent often, as long as EXEC is not */
-    if (call->handed > world->config.attempts_max)
+    bool was_awaiting = call->awaits_role;
+    call->awaits_role = false;
+    if (call->handed > world->config.attempts_max + call->role_waits)
         sim_oracle_blame(world, call, "O2: %u was sent %u times", id, call->handed);
     if (sim_call_is_repeatable(call) || call->handed == 1)
         return;
     if (call->handed > 1 + call->rejected)
         sim_oracle_blame(world, call,
                          "O2: %u was sent again, but may have been executed", id);
+    if (was_awaiting)
+        return;
     /* Only the upper half may be spent.  (I13) */
     if (world->allowance_10 <= 50)
         sim_oracle_blame(world, call, "O2: %u was sent again beyond the allowance", id);
@@ -195,6 +199,19 @@ void sim_oracle_earned(sim_world_t *world)
 }
 
 /* ---- the server's role ---- */
+
+/* A server that changes its role is asked seldom.  (I13)  The pauses double from 4 .. 8 ms
+ * to 128 .. 256 ms. */
+void sim_oracle_role(const sim_call_t *call)
+{
+    uint64_t age_us = call->world->now_us - call->accepted_us;
+
+    if (call->role_waits > 2 + age_us / 4000 || call->role_waits > 8 + age_us / 128000)
+        sim_oracle_blame(call->world, call,
+                         "O2: %u asked a server of the wrong role %u times in %llu us",
+                         sim_call_id(call), call->role_waits,
+                         (unsigned long long)age_us);
+}
 
 void sim_oracle_answered(sim_world_t *world, sim_link_t *link, uint32_t id)
 {

@@ -171,6 +171,10 @@ void sim_owner_write(sim_world_t *world)
             shoal__pipe_output(pipe, world->now_us, &world->flush_us);
         size_t room = sim_link_room(world->link);
         size_t bytes = ready.bytes < room ? ready.bytes : room;
+        size_t narrow = sim_poison_room(world);
+
+        if (bytes > narrow)
+            bytes = narrow;
 
         world->is_written_out = ready.bytes == 0;
         if (ready.bytes > 0 && world->flush_us != SHOAL__NEVER_US)

@@ -41,6 +41,18 @@ static bool is_poison(const sim_world_t *world, const sim_link_t *link, uint32_t
            !link->is_ghost && !link->is_closed && !link->is_mute && !link->is_spoilt;
 }
 
+size_t sim_poison_room(const sim_world_t *world)
+{
+    const shoal__request_ring_t *ring = &world->pipe.ring;
+    const shoal__request_t *next = shoal__request_ring_at(ring, ring->sent);
+    const sim_call_t *call = &world->calls[world->poison.id];
+
+    if (world->pipe.phase != SHOAL__PIPE_READY || ring->sent == ring->tail ||
+        next->data != call || world->poison.kind != POISON_BYTES || world->is_calm)
+        return SIZE_MAX;
+    return next->bytes - world->pipe.part_bytes - 1;
+}
+
 static void count(sim_world_t *world)
 {
     world->sights.poisoned++;
@@ -52,7 +64,7 @@ void sim_poison_read(sim_world_t *world, sim_link_t *link)
     char number[SIM_ID_DIGITS + 1], head[HEAD_BYTES + 1] = {0};
     size_t bytes = link->tail_bytes < HEAD_BYTES ? link->tail_bytes : HEAD_BYTES;
 
-    if (bytes == 0 || !is_poison(world, link, id, POISON_BYTES) ||
+    if (bytes == 0 || world->is_calm || !is_poison(world, link, id, POISON_BYTES) ||
         link->read_bytes != link->accepted_bytes)
         return;
     snprintf(number, sizeof number, "%010u", id);
@@ -66,11 +78,8 @@ void sim_poison_read(sim_world_t *world, sim_link_t *link)
         char text[64];
 
         call->order = ++link->answers;
-        call->answer_link = link->serial;
-        call->answer_begin = link->produced_bytes;
         snprintf(text, sizeof text, "-ERR Protocol error: %s\r\n", number);
         sim_link_produce(link, text, strlen(text));
-        call->answer_end = link->produced_bytes;
         /* An answer that begins before its command is whole: in pieces it tells nothing. */
         link->is_hostile = true;
     }

@@ -75,7 +75,8 @@ static void roll_faults(sim_swarm_t *swarm, const shoal__pipe_config_t *config,
 
     for (unsigned i = 0; i < SIM_FAULT_COUNT; i++)
         swarm->faults[i] = maybe(dice, ends_links(i) ? 20 : 100);
-    swarm->faults[SIM_FAULT_POISON] *= 4; /* most is given up before it does harm */
+    swarm->faults[SIM_FAULT_TROUBLE] *= 4; /* it is of many kinds */
+    swarm->faults[SIM_FAULT_POISON] *= 4;  /* most is given up before it does harm */
     if (config->greeting.integrity != SHOAL_INTEGRITY_SHAPES)
         swarm->faults[SIM_FAULT_DESYNC] = 10 + 4 * swarm->faults[SIM_FAULT_DESYNC];
     for (unsigned i = 0; i < SIM_FAULT_COUNT; i++)

@@ -296,6 +296,7 @@ static void calm_down(sim_world_t *world)
 
     sim_swarm_calm(&world->swarm);
     world->stalled_until_us = world->trouble_until_us = world->refused_until_us = 0;
+    world->demoted_until_us = 0;
     world->is_calm = true;
     /* A lost reply to a command that blocks may be waited for for ever. */
     if (world->link && world->link->is_spoilt)

@@ -99,7 +99,8 @@ typedef struct sim_world {
     sim_link_t *ghosts[SIM_GHOSTS];
     unsigned ghost_count;
     uint64_t stalled_until_us, trouble_until_us, refused_until_us;
-    const char *trouble; /* the error that it says meanwhile */
+    uint64_t demoted_until_us; /* it rejects writes on every connection */
+    const char *trouble;       /* the error that it says meanwhile */
     sim_poison_t poison;
     bool is_trouble_passing; /* one that proves that nothing was done, and passes */
 
@@ -168,6 +169,8 @@ void sim_desync_answered(sim_world_t *world, sim_link_t *link, uint64_t begin,
 void sim_poison_strike(sim_world_t *world);
 void sim_poison_read(sim_world_t *world, sim_link_t *link);
 void sim_poison_answered(sim_world_t *world, sim_link_t *link, uint32_t id);
+/* Bytes that may leave: all but the end of what the server refuses midway. */
+size_t sim_poison_room(const sim_world_t *world);
 /* O9: the connection is about to be lost; now and then; nothing leaves, and rightly. */
 void sim_poison_lost(sim_world_t *world);
 void sim_poison_check_company(sim_world_t *world);
@@ -186,6 +189,7 @@ void sim_oracle_earned(sim_world_t *world); /* a command was answered */
 void sim_oracle_handed(sim_world_t *world, sim_link_t *link, uint32_t id);
 /* An answer was produced, or heard by the client: must the connection be renewed? */
 void sim_oracle_answered(sim_world_t *world, sim_link_t *link, uint32_t id);
+void sim_oracle_role(const sim_call_t *call); /* turned away for the server's role */
 void sim_oracle_heard(sim_world_t *world, sim_link_t *link);
 void sim_oracle_lost(sim_world_t *world, int status, const char *detail);
 void sim_oracle_settled(sim_world_t *world);   /* after a turn */

@@ -59,10 +59,11 @@ shoal_unit_test(core/greeting/hello_doubt)
 shoal_unit_test(core/pipe/inbound)
 shoal_unit_test(core/pipe/request_ring ALSO base/alloc base/random)
 shoal_unit_test(core/pipe/renewal)
+shoal_unit_test(core/pipe/role_wait ALSO base/random)
 shoal_unit_test(core/pipe/retries ALSO core/backoff base/alloc base/random)
 set(pipe_units core/pipe/pipe core/pipe/pipe_endings core/pipe/pipe_fence core/pipe/pipe_output
   core/pipe/pipe_overdue core/overdue core/pipe/pipe_replies core/pipe/pipe_retry core/pipe/pipe_time core/pipe/deadlines
-  core/pipe/inbound core/pipe/renewal core/pipe/request_ring core/pipe/retries
+  core/pipe/inbound core/pipe/renewal core/pipe/request_ring core/pipe/retries core/pipe/role_wait
   core/pipe/stage_times core/backoff core/blame core/error_rule core/settle_rule core/fence/fence_rule
   core/fence/nonce core/flush/flush_auto core/flush/flush_census core/flush/flush_guard
   core/flush/flush_policy core/flush/flush_tempo core/greeting/former core/greeting/greeting

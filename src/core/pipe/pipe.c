@@ -153,7 +153,8 @@ static void publish_flushing(shoal__pipe_stats_t *stats,
 
 void shoal__pipe_publish(shoal__pipe_t *pipe)
 {
-    shoal__counter_set(&pipe->stats.queued_now, shoal__pipe_queued(pipe));
+    shoal__counter_set(&pipe->stats.queued_now,
+                       shoal__pipe_queued(pipe) + pipe->retries.count);
     shoal__counter_set(&pipe->stats.inflight_now, shoal__pipe_inflight(pipe));
     shoal__counter_set(&pipe->stats.bytes_now,
                        shoal__buffer_bytes(&pipe->log) + pipe->retries.bytes);

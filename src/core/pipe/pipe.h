@@ -35,6 +35,7 @@
 #include "core/pipe/renewal.h"
 #include "core/pipe/request_ring.h"
 #include "core/pipe/retries.h"
+#include "core/pipe/role_wait.h"
 #include "core/pipe/stage_times.h"
 #include "core/result.h"
 #include "core/settle_rule.h"
@@ -144,6 +145,7 @@ struct shoal__pipe {
     shoal__deadlines_t deadlines;
     shoal__stage_times_t times;
     shoal__retries_t retries;
+    shoal__role_wait_t role_wait;
     shoal__fences_t fences;
     shoal__held_t held;
 

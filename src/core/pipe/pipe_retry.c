@@ -20,35 +20,60 @@ static void note_words(shoal__pipe_t *pipe, shoal__bytes_t error)
     shoal__escape(pipe->turned_away, sizeof pipe->turned_away, error);
 }
 
-shoal__pipe_verdict_t shoal__pipe_send_again(shoal__pipe_t *pipe,
-                                             const shoal__request_t *request,
-                                             const char *bytes, shoal__bytes_t error)
+static shoal__error_verdict_t verdict_on(const shoal__pipe_t *pipe,
+                                         const shoal__request_t *request,
+                                         shoal__bytes_t error, uint64_t wait_end_us)
 {
+    unsigned attempts_max = pipe->config->attempts_max;
     const shoal__error_input_t input = {
         .text = error,
         .command_class = request->command_class,
         .is_once = (request->flags & SHOAL__REQUEST_ONCE) != 0,
         .is_unit = (request->flags & SHOAL__REQUEST_UNIT) != 0,
         .has_credentials = pipe->greeting.target->password != NULL,
-        .may_retry = request->attempts + 1u < pipe->config->attempts_max &&
+        .may_retry = request->attempts + 1u < attempts_max &&
                      shoal__retries_allowed(&pipe->retries),
+        .may_await_role = attempts_max > 1 && pipe->now_us < wait_end_us,
     };
-    shoal__error_verdict_t verdict = shoal__error_rule(&input);
+    return shoal__error_rule(&input);
+}
+
+static bool is_about_role(shoal__error_verdict_t verdict)
+{
+    return verdict == SHOAL__ERROR_AWAIT_ROLE || verdict == SHOAL__ERROR_REDIAL_ROLE;
+}
+
+shoal__pipe_verdict_t shoal__pipe_send_again(shoal__pipe_t *pipe,
+                                             const shoal__request_t *request,
+                                             const char *bytes, shoal__bytes_t error)
+{
+    uint64_t end_us =
+        shoal__role_wait_end_us(request->submitted_us, request->deadline_us);
+    shoal__error_verdict_t verdict = verdict_on(pipe, request, error, end_us);
+    shoal__random_t *random = pipe->shared->random;
+    uint64_t due_us;
 
     if (verdict == SHOAL__ERROR_SURFACE)
         return SHOAL__PIPE_SURFACE;
+    if (is_about_role(verdict)) {
+        due_us = shoal__role_wait_next_us(&pipe->role_wait, pipe->now_us, random);
+        if (due_us >= end_us)
+            return SHOAL__PIPE_SURFACE;
+    } else {
+        due_us = pipe->now_us + shoal__retries_delay_us(request->attempts, random);
+    }
 
-    uint64_t due_us =
-        pipe->now_us + shoal__retries_delay_us(request->attempts, pipe->shared->random);
     shoal__request_t again = *request;
-    again.attempts++;
+    if (again.attempts < UINT8_MAX)
+        again.attempts++;
     again.flags |= SHOAL__REQUEST_RETRIED;
     if (shoal__retries_add(&pipe->retries, &again, bytes, due_us) < 0)
         return SHOAL__PIPE_SURFACE;
     note_words(pipe, error);
-    shoal__retries_spend(&pipe->retries);
+    if (!is_about_role(verdict))
+        shoal__retries_spend(&pipe->retries);
     shoal__counter_add(&pipe->stats.retries, 1);
-    if (verdict == SHOAL__ERROR_REDIAL)
+    if (verdict == SHOAL__ERROR_REDIAL || verdict == SHOAL__ERROR_REDIAL_ROLE)
         shoal__renewal_ask(&pipe->renewal, "renewed, because the server's role changed",
                            pipe->now_us);
     return SHOAL__PIPE_TAKEN;

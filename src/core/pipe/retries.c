@@ -14,7 +14,8 @@
 
 void shoal__retries_init(shoal__retries_t *retries)
 {
-    *retries = (shoal__retries_t){.tokens_10 = TOKENS_10_FULL};
+    *retries =
+        (shoal__retries_t){.tokens_10 = TOKENS_10_FULL, .earliest_us = SHOAL__NEVER_US};
     shoal__list_init(&retries->waiting);
 }
 
@@ -69,6 +70,7 @@ int shoal__retries_add(shoal__retries_t *retries, const shoal__request_t *reques
     shoal__list_append(before->next, &retry->node);
     retries->count++;
     retries->bytes += request->bytes;
+    retries->earliest_us = shoal__time_min(retries->earliest_us, request->deadline_us);
     return 0;
 }
 
@@ -77,6 +79,8 @@ static shoal__retry_t *take(shoal__retries_t *retries, shoal__retry_t *retry)
     shoal__list_remove(&retry->node);
     retries->count--;
     retries->bytes -= retry->request.bytes;
+    if (retries->count == 0)
+        retries->earliest_us = SHOAL__NEVER_US;
     return retry;
 }
 
@@ -93,12 +97,17 @@ shoal__retry_t *shoal__retries_take_due(shoal__retries_t *retries, uint64_t now_
 shoal__retry_t *shoal__retries_take_expired(shoal__retries_t *retries, uint64_t now_us)
 {
     shoal__list_t *node = retries->waiting.next;
+    uint64_t earliest_us = SHOAL__NEVER_US;
 
+    if (now_us < retries->earliest_us)
+        return NULL;
     for (; node != &retries->waiting; node = node->next) {
         shoal__retry_t *retry = SHOAL__LIST_ENTRY(node, shoal__retry_t, node);
         if (retry->request.deadline_us <= now_us)
             return take(retries, retry);
+        earliest_us = shoal__time_min(earliest_us, retry->request.deadline_us);
     }
+    retries->earliest_us = earliest_us;
     return NULL;
 }
 
@@ -124,15 +133,9 @@ shoal__retry_t *shoal__retries_take_any(shoal__retries_t *retries)
 
 uint64_t shoal__retries_next_us(const shoal__retries_t *retries, bool may_send)
 {
-    const shoal__list_t *node = retries->waiting.next;
-    uint64_t next_us = SHOAL__NEVER_US;
-
-    for (; node != &retries->waiting; node = node->next) {
-        const shoal__retry_t *retry =
-            SHOAL__LIST_ENTRY(node, const shoal__retry_t, node);
-        if (may_send)
-            next_us = shoal__time_min(next_us, retry->due_us);
-        next_us = shoal__time_min(next_us, retry->request.deadline_us);
-    }
-    return next_us;
+    if (!may_send || shoal__list_is_empty(&retries->waiting))
+        return retries->earliest_us;
+    return shoal__time_min(
+        retries->earliest_us,
+        SHOAL__LIST_ENTRY(retries->waiting.next, const shoal__retry_t, node)->due_us);
 }

@@ -4,7 +4,8 @@
 
 /*
  * Commands whose error reply proved that they were not executed (LOADING, READONLY ...),
- * waiting to be sent again; for how long; and how many retries are allowed at all.
+ * waiting to be sent again; for how long; and how many retries are allowed at all.  There
+ * may be many: what is asked each turn does not look at all of them.
  *
  * The allowance is a bucket of tokens: a retry takes one, an answered command gives back
  * a tenth, and only the upper half may be spent, so that a server in trouble gets at
@@ -27,8 +28,9 @@ typedef struct shoal__retry {
 typedef struct shoal__retries {
     shoal__list_t waiting;
     size_t count;
-    size_t bytes;       /* of all waiting commands */
-    unsigned tokens_10; /* tenths of a token */
+    size_t bytes;         /* of all waiting commands */
+    unsigned tokens_10;   /* tenths of a token */
+    uint64_t earliest_us; /* no deadline of a waiting command is before this */
 } shoal__retries_t;
 
 void shoal__retries_init(shoal__retries_t *retries);
@@ -63,8 +65,8 @@ shoal__retry_t *shoal__retries_take_ticket(shoal__retries_t *retries, uint64_t t
 /* Take out any one; NULL if there is none. */
 shoal__retry_t *shoal__retries_take_any(shoal__retries_t *retries);
 
-/* When the next expires or, if any may be sent, is due; SHOAL__NEVER_US if there is
- * none. */
+/* When to look for expired ones or, if any may be sent, for those due; SHOAL__NEVER_US if
+ * there is none.  Never late; a command that was taken out may make it early. */
 uint64_t shoal__retries_next_us(const shoal__retries_t *retries, bool may_send);
 
 #endif

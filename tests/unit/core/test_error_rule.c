@@ -12,6 +12,8 @@
 #define SURFACE SHOAL__ERROR_SURFACE
 #define LATER SHOAL__ERROR_RETRY_LATER
 #define REDIAL SHOAL__ERROR_REDIAL
+#define AWAIT_ROLE SHOAL__ERROR_AWAIT_ROLE
+#define REDIAL_ROLE SHOAL__ERROR_REDIAL_ROLE
 
 /* clang-format off */
 static const struct error_case {
@@ -27,9 +29,10 @@ static const struct error_case {
     {" LOADING after a blank is not it", SURFACE},
     {"TRYAGAIN Multiple keys request during rehashing of slot", LATER},
     {"CLUSTERDOWN Hash slot not served", LATER},
-    {"MASTERDOWN Link with MASTER is down", LATER},
-    {"READONLY You can't write against a read only replica.", REDIAL},
-    {"READONLY", REDIAL},
+    {"MASTERDOWN Link with MASTER is down", AWAIT_ROLE},
+    {"READONLY You can't write against a read only replica.", REDIAL_ROLE},
+    {"READONLY", REDIAL_ROLE},
+    {"READONLYX is not it", SURFACE},
     {"NOAUTH Authentication required.", REDIAL},
     {"ERR LOADING as the second word is not it", SURFACE},
     {"ERR unknown command", SURFACE},
@@ -54,7 +57,8 @@ static shoal__error_input_t input_of(const char *text)
     return (shoal__error_input_t){.text = {text, strlen(text)},
                                   .command_class = SHOAL__CLASS_WRITE,
                                   .has_credentials = true,
-                                  .may_retry = true};
+                                  .may_retry = true,
+                                  .may_await_role = true};
 }
 
 static void test_codes(void **state)
@@ -83,11 +87,28 @@ static void test_what_always_surfaces(void **state)
         script.command_class = SHOAL__CLASS_SCRIPT;
         once.is_once = true;
         unit.is_unit = true;
-        spent.may_retry = false;
+        spent.may_retry = spent.may_await_role = false;
         assert_int_equal(shoal__error_rule(&script), SURFACE);
         assert_int_equal(shoal__error_rule(&once), SURFACE);
         assert_int_equal(shoal__error_rule(&unit), SURFACE);
         assert_int_equal(shoal__error_rule(&spent), SURFACE);
+    }
+}
+
+/* A switch of roles is waited for as long as there is time, whatever the attempts. */
+static void test_attempts_and_time_are_bounds_of_their_own(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        shoal__error_verdict_t verdict = cases[i].verdict;
+        bool is_role = verdict == AWAIT_ROLE || verdict == REDIAL_ROLE;
+        shoal__error_input_t input = input_of(cases[i].text);
+
+        input.may_retry = false;
+        assert_int_equal(shoal__error_rule(&input), is_role ? verdict : SURFACE);
+        input.may_retry = true;
+        input.may_await_role = false;
+        assert_int_equal(shoal__error_rule(&input), is_role ? SURFACE : verdict);
     }
 }
 
@@ -114,6 +135,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_codes),
         cmocka_unit_test(test_what_always_surfaces),
+        cmocka_unit_test(test_attempts_and_time_are_bounds_of_their_own),
         cmocka_unit_test(test_noauth_is_no_surprise_without_credentials),
         cmocka_unit_test(test_texts_need_no_terminator),
     };

@@ -62,6 +62,96 @@ static void test_retries_are_bounded(void **state)
     assert_int_equal(counter(&rig.pipe.stats.retries), 5);
 }
 
+/* ---- a switch of roles ---- */
+
+/* Let so much time pass, with a server that turns everything away.  Returns how often it
+ * was asked. */
+static unsigned stay_readonly(uint64_t us)
+{
+    uint64_t end_us = rig.now_us + us;
+    unsigned asked = 0;
+
+    while (rig.now_us < end_us) {
+        if (rig_tick(rig.now_us) < 0) { /* renewed */
+            rig_lose();
+            rig_connect();
+            rig_tick(rig.now_us);
+        }
+        for (const char *letters = rig_write_all(); *letters; letters++, asked++)
+            assert_int_equal(rig_feed("-READONLY x\r\n"), 0);
+        uint64_t wake_us = shoal__pipe_next_wake_us(&rig.pipe);
+        bool is_renewing = shoal__renewal_is_under_way(&rig.pipe.renewal);
+        assert_true(wake_us > rig.now_us);
+        if (!is_renewing)
+            rig.now_us = wake_us;
+    }
+    rig.now_us = end_us;
+    return asked;
+}
+
+/* However many wait, and whatever the attempts: nobody hears of it.  (I13: but they ask
+ * seldom.) */
+static void test_a_switch_of_roles_is_waited_for(void **state)
+{
+    (void)state;
+    rig_connect();
+    for (const char *name = "abcdefghijklmnopqrst"; *name; name++)
+        rig_submit(*name, 0, *name < 'k' ? WRITE : RO);
+    rig_write_all();
+    for (int i = 0; i < 20; i++)
+        rig_feed(i < 10 ? "-READONLY x\r\n" : "-MASTERDOWN x\r\n");
+    assert_in_range(stay_readonly(500000), 20 * 4, 20 * 8);
+    assert_heard("");
+    rig_tick(rig.now_us + 256000);
+    if (rig.pipe.phase != SHOAL__PIPE_READY)
+        rig_connect();
+    const char *letters = rig_write_all();
+    assert_string_equal(letters, "abcdefghijklmnopqrst"); /* in their order */
+    for (int i = 0; i < 20; i++)
+        rig_feed("+x\r\n");
+    assert_heard(
+        "a=+x b=+x c=+x d=+x e=+x f=+x g=+x h=+x i=+x j=+x k=+x l=+x m=+x n=+x "
+        "o=+x p=+x q=+x r=+x s=+x t=+x ");
+    assert_true(shoal__retries_allowed(&rig.pipe.retries));
+}
+
+/* The last answer before the deadline is the result: there is no use in waiting on. */
+static void test_a_switch_that_does_not_end(void **state)
+{
+    (void)state;
+    shoal__request_t request = rig_request('a', 0, WRITE);
+
+    rig_connect();
+    request.deadline_us = rig.now_us + 3000000;
+    rig_push(&request);
+    rig_submit('b', 0, WRITE); /* without a deadline */
+    rig_write_all();
+    rig_feed("-READONLY x\r\n-READONLY x\r\n");
+    stay_readonly(2600000);
+    assert_heard("");
+    stay_readonly(400000);
+    assert_heard("a=-READONLY x ");
+    stay_readonly(26600000);
+    assert_heard("");
+    stay_readonly(400000);
+    assert_heard("b=-READONLY x ");
+}
+
+static void test_one_attempt_waits_for_no_switch(void **state)
+{
+    (void)state;
+    rig_connect();
+    rig_submit('a', SHOAL__REQUEST_ONCE, WRITE);
+    rig_submit('b', 0, SHOAL__CLASS_SCRIPT);
+    rig_write_all();
+    rig_feed("-READONLY x\r\n-READONLY x\r\n");
+    rig.config.attempts_max = 1;
+    rig_submit('c', 0, WRITE);
+    rig_write_all();
+    rig_feed("-READONLY x\r\n");
+    assert_heard("a=-READONLY x b=-READONLY x c=-READONLY x ");
+}
+
 static void test_no_memory_to_keep_a_command(void **state)
 {
     (void)state;
@@ -155,6 +245,9 @@ int main(void)
         TEST(test_a_rejected_command_is_sent_again_later),
         TEST(test_attempts_are_bounded),
         TEST(test_retries_are_bounded),
+        TEST(test_a_switch_of_roles_is_waited_for),
+        TEST(test_a_switch_that_does_not_end),
+        TEST(test_one_attempt_waits_for_no_switch),
         TEST(test_no_memory_to_keep_a_command),
         TEST(test_a_waiting_retry_can_be_given_up),
         TEST(test_a_waiting_retry_lets_the_loop_sleep),

@@ -115,6 +115,20 @@ static void test_when_to_look_again(void **state)
     assert_int_equal(shoal__retries_next_us(&retries, true), 100);
 }
 
+/* A bound that a command left behind costs one look, not one each turn. */
+static void test_an_early_bound_is_corrected(void **state)
+{
+    (void)state;
+    add(1, 100, 150);
+    add(2, 200, 500);
+    assert_int_equal(ticket_of(shoal__retries_take_ticket(&retries, 1)), 1);
+    assert_true(shoal__retries_next_us(&retries, false) <= 500);
+    assert_int_equal(ticket_of(shoal__retries_take_expired(&retries, 150)), 0);
+    assert_int_equal(shoal__retries_next_us(&retries, false), 500);
+    assert_int_equal(ticket_of(shoal__retries_take_any(&retries)), 2);
+    assert_int_equal(shoal__retries_next_us(&retries, false), SHOAL__NEVER_US);
+}
+
 /* The upper half of ten tokens may be spent; an answer gives back a tenth.  (I13) */
 static void test_the_allowance(void **state)
 {
@@ -207,6 +221,7 @@ int main(void)
         TEST(test_expired_ones_are_found_wherever_they_are),
         TEST(test_taking_out_by_ticket_and_any),
         TEST(test_when_to_look_again),
+        TEST(test_an_early_bound_is_corrected),
         TEST(test_the_allowance),
         TEST(test_delays),
         TEST(test_a_failed_allocation_changes_nothing),
