@@ -319,13 +319,16 @@ bool shoal__pipe_cancel_retry(shoal__pipe_t *pipe, uint64_t ticket, const char *
 void shoal__pipe_end_retries(shoal__pipe_t *pipe, shoal__ending_t ending,
                              const char *detail);
 uint64_t shoal__pipe_retry_wake_us(const shoal__pipe_t *pipe);
-/* The text of one deadline, which the next ones share if it would be the same.  Start
- * from is_written = false. */
+/* The text of one deadline, which the next ones share if it would be the same. */
 typedef struct shoal__overdue_words {
     bool is_written;
+    bool is_unread; /* when the walk began, the socket took no more */
     shoal__overdue_t facts;
     char text[SHOAL__OVERDUE_BYTES];
 } shoal__overdue_words_t;
+/* A walk over the commands begins. */
+void shoal__pipe_overdue_begin(const shoal__pipe_t *pipe,
+                               shoal__overdue_words_t *words);
 /* Why the deadline passed of the request at `at`, or of one that waits to be sent again.
  * The text lives in `words`. */
 const char *shoal__pipe_overdue(const shoal__pipe_t *pipe, uint64_t at,

@@ -323,7 +323,7 @@ static void expire_due(shoal__pipe_t *pipe)
 {
     shoal__overdue_words_t words;
 
-    words.is_written = false;
+    shoal__pipe_overdue_begin(pipe, &words);
     shoal__deadlines_walk(&pipe->deadlines,
                           (size_t)shoal__request_ring_length(&pipe->ring),
                           pipe->now_us);
@@ -349,7 +349,7 @@ static void end_offline(shoal__pipe_t *pipe)
 {
     shoal__overdue_words_t words;
 
-    words.is_written = false;
+    shoal__pipe_overdue_begin(pipe, &words);
     end_all(pipe, SHOAL__ENDING_LOST, shoal__pipe_offline(pipe, &words));
 }
 

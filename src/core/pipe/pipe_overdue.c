@@ -12,13 +12,14 @@ static bool is_offline(const shoal__pipe_t *pipe)
 }
 
 /* Of a command that waits to be written, on a connection that is ready. */
-static shoal__overdue_stage_t queued_stage(const shoal__pipe_t *pipe, uint64_t at)
+static shoal__overdue_stage_t queued_stage(const shoal__pipe_t *pipe, uint64_t at,
+                                           bool is_unread)
 {
     uint64_t head = pipe->ring.head;
 
     if (at - head >= pipe->looked_at - head)
         return SHOAL__OVERDUE_NOT_TAKEN;
-    if (pipe->authorised_bytes > 0)
+    if (is_unread)
         return SHOAL__OVERDUE_UNREAD;
     return shoal__pipe_inflight(pipe) >= pipe->config->inflight_max
                ? SHOAL__OVERDUE_WINDOW
@@ -26,11 +27,11 @@ static shoal__overdue_stage_t queued_stage(const shoal__pipe_t *pipe, uint64_t a
 }
 
 static shoal__overdue_stage_t stage_of(const shoal__pipe_t *pipe, uint64_t at,
-                                       shoal__progress_t progress)
+                                       shoal__progress_t progress, bool is_unread)
 {
     switch (progress) {
     case SHOAL__PROGRESS_QUEUED:
-        return queued_stage(pipe, at);
+        return queued_stage(pipe, at, is_unread);
     case SHOAL__PROGRESS_PARTLY:
         return SHOAL__OVERDUE_UNREAD;
     case SHOAL__PROGRESS_WRITTEN:
@@ -65,6 +66,12 @@ static shoal__overdue_t facts_of(const shoal__pipe_t *pipe,
     return facts;
 }
 
+void shoal__pipe_overdue_begin(const shoal__pipe_t *pipe, shoal__overdue_words_t *words)
+{
+    words->is_written = false;
+    words->is_unread = pipe->authorised_bytes > 0;
+}
+
 static const char *write_once(shoal__overdue_words_t *words,
                               const shoal__overdue_t *facts)
 {
@@ -84,7 +91,7 @@ const char *shoal__pipe_overdue(const shoal__pipe_t *pipe, uint64_t at,
     if (!is_offline(pipe)) {
         uint64_t before = at - pipe->ring.head, fences = pipe->fences.inflight;
 
-        facts.stage = stage_of(pipe, at, progress);
+        facts.stage = stage_of(pipe, at, progress, words->is_unread);
         facts.is_partly_sent = progress == SHOAL__PROGRESS_PARTLY;
         facts.count = shoal__pipe_inflight(pipe);
         if (progress == SHOAL__PROGRESS_WRITTEN || progress == SHOAL__PROGRESS_REPLYING)

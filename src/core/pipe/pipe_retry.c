@@ -99,7 +99,7 @@ static void expire_due(shoal__pipe_t *pipe)
     shoal__overdue_words_t words;
     shoal__retry_t *retry;
 
-    words.is_written = false;
+    shoal__pipe_overdue_begin(pipe, &words);
     while ((retry = shoal__retries_take_expired(&pipe->retries, pipe->now_us)) != NULL)
         end_retry(pipe, retry, SHOAL_ETIMEOUT,
                   shoal__pipe_overdue_retry(pipe, &retry->request, &words));

@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "unit/core/pipe/pipe_rig.h"
+#include "unit/core/pipe/fence_rig.h"
 
 #define SECOND 1000000
 
@@ -138,8 +138,7 @@ static void test_the_loop_thread_was_busy(void **state)
     assert_detail("the loop thread was busy until 2.8 s after the deadline");
 }
 
-/* A fence that is put in front does not hide that the command was looked at; and what is
- * behind a command that goes was looked at, too. */
+/* What is behind a command that goes was looked at, too. */
 static void test_what_was_looked_at_stays_so(void **state)
 {
     (void)state;
@@ -155,6 +154,35 @@ static void test_what_was_looked_at_stays_so(void **state)
     submit('d', SECOND);
     pass(SECOND);
     assert_detail("the loop thread was busy");
+}
+
+/* What came behind a command that was withdrawn was not looked at. */
+static void test_what_came_since_was_not_looked_at(void **state)
+{
+    (void)state;
+    rig_connect();
+    submit('a', SECOND);
+    look();
+    assert_true(rig_cancel('a'));
+    assert_int_equal(rig_output().bytes, 0);
+    submit('b', SECOND);
+    pass(SECOND);
+    assert_detail("the loop thread was busy");
+}
+
+/* A fence that is put in front moves commands up, which were looked at all the same. */
+static void test_a_fence_in_front(void **state)
+{
+    (void)state;
+    connect_with(DETECT, true);
+    rig.now_us += 100000;
+    submit('c', SECOND);
+    submit('d', SECOND);
+    look();
+    assert_true(rig_output().bytes > 2 * COMMAND_BYTES);
+    pass(SECOND);
+    assert_heard("c!ETIMEOUT/no d!ETIMEOUT/no ");
+    assert_detail("does not read what is sent");
 }
 
 static void test_the_window_is_full(void **state)
@@ -264,13 +292,14 @@ static void test_one_text_for_many(void **state)
 {
     (void)state;
     static const char *first;
-    shoal__overdue_words_t words = {.is_written = false};
+    shoal__overdue_words_t words;
 
     shoal__pipe_open(&rig.pipe, rig.now_us);
     for (char name = 'a'; name <= 'c'; name++)
         submit(name, SECOND);
     rig.now_us += SECOND;
     rig.pipe.now_us = rig.now_us;
+    shoal__pipe_overdue_begin(&rig.pipe, &words);
     for (uint64_t i = 0; i < 3; i++) {
         uint64_t at = rig.pipe.ring.head + i;
         first = shoal__pipe_overdue(&rig.pipe, at, SHOAL__PROGRESS_QUEUED, &words);
@@ -299,6 +328,8 @@ int main(void)
         TEST(test_a_command_that_was_lost_before),
         TEST(test_the_loop_thread_was_busy),
         TEST(test_what_was_looked_at_stays_so),
+        TEST(test_what_came_since_was_not_looked_at),
+        TEST(test_a_fence_in_front),
         TEST(test_the_window_is_full),
         TEST(test_the_server_does_not_read),
         TEST(test_sent_and_not_answered),
