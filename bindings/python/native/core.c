@@ -31,6 +31,9 @@ static void on_event(shoal_client_t *client, const shoal_event_t *event, void *d
     kept->epoch = shoal_event_epoch(event);
     kept->connection = shoal_event_connection(event);
     core->is_ready = kept->kind == SHOAL_EVENT_READY;
+    if (core->is_ready || kept->status < 0)
+        keep_text(core->last_failure, core->is_ready ? "" : shoal_event_detail(event),
+                  sizeof core->last_failure);
     if (core->is_ready)
         core->last_status = 0;
     else if (kept->status < 0)
@@ -224,6 +227,13 @@ int shoalpy_core_connection(shoalpy_core_t *core, uint64_t connection,
 int shoalpy_core_reconnect(shoalpy_core_t *core)
 {
     return shoal_client_reconnect(core->client);
+}
+
+void shoalpy_core_failure(shoalpy_core_t *core, char text[SHOALPY_FAILURE_BYTES])
+{
+    pthread_mutex_lock(&core->lock);
+    memcpy(text, core->last_failure, sizeof core->last_failure);
+    pthread_mutex_unlock(&core->lock);
 }
 
 void shoalpy_core_forget(shoalpy_core_t *core)

@@ -16,6 +16,9 @@
 #define SHOALPY_DETAIL_BYTES 160
 #define SHOALPY_SERVER_BYTES 272 /* a host name, a colon and a port */
 
+/* Room for the words of a failure. */
+#define SHOALPY_FAILURE_BYTES 256
+
 /* What happened to the connection; shoal_event_t, kept. */
 typedef struct shoalpy_event {
     int kind, status;
@@ -37,7 +40,8 @@ typedef struct shoalpy_core {
     bool is_gone;
     bool is_ready;   /* by the last event */
     int last_status; /* of the last loss; 0: none since it was ready */
-    uint64_t events_seen, events_told; /* the last SHOALPY_EVENTS are kept */
+    char last_failure[SHOALPY_FAILURE_BYTES]; /* the same in words; "": none */
+    uint64_t events_seen, events_told;        /* the last SHOALPY_EVENTS are kept */
     shoalpy_event_t events[SHOALPY_EVENTS];
 } shoalpy_core_t;
 
@@ -83,6 +87,8 @@ size_t shoalpy_core_events(shoalpy_core_t *core, shoalpy_event_t *events,
                            size_t count_max, uint64_t *ret_lost);
 
 /* In the child of a fork: give up the parent's connection. */
+/* Why there is no connection; "" if there is one, or nothing failed yet. */
+void shoalpy_core_failure(shoalpy_core_t *core, char text[SHOALPY_FAILURE_BYTES]);
 void shoalpy_core_forget(shoalpy_core_t *core);
 
 #endif

@@ -132,6 +132,8 @@ int shoalpy_core_connection_stats(shoalpy_core_t *core, uint64_t connection, sho
 int shoalpy_core_connection(shoalpy_core_t *core, uint64_t connection, shoal_connection_info_t *ret_info);
 int shoalpy_core_reconnect(shoalpy_core_t *core);
 size_t shoalpy_core_events(shoalpy_core_t *core, shoalpy_event_t *events, size_t count_max, uint64_t *ret_lost);
+void shoalpy_core_failure(shoalpy_core_t *core, char *text);
+#define SHOALPY_FAILURE_BYTES 256
 void shoalpy_core_forget(shoalpy_core_t *core);
 
 typedef struct shoalpy_caller {

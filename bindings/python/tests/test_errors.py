@@ -11,6 +11,7 @@ import shoal
 from conftest import Connect
 from shoal import exceptions
 from support.faces import Face
+from support.server import Server
 
 CODES = {
     "WRONGTYPE": exceptions.WrongTypeError,
@@ -121,3 +122,19 @@ def test_refused_connection(connect: Connect) -> None:
     with pytest.raises(shoal.ConnectionError) as lost:
         failing.execute("PING")
     assert lost.value.fate is shoal.Fate.NOT_EXECUTED
+
+
+def test_not_ready(connect: Connect) -> None:
+    face = connect(url="redis://127.0.0.1:1", backoff=(0.001, 0.002))
+    with pytest.raises(shoal.NoConnectionError) as caught:
+        face.wait_ready(1)
+    assert str(caught.value) == (
+        "not ready in time: connect 127.0.0.1:1: Connection refused"
+    )
+    assert caught.value.fate is shoal.Fate.NOT_EXECUTED
+
+
+def test_not_ready_for_the_password(connect: Connect, server: Server) -> None:
+    face = connect(url=f"redis://nobody:wrong@127.0.0.1:{server.port}")
+    with pytest.raises(shoal.AuthenticationError, match="WRONGPASS"):
+        face.wait_ready()

@@ -13,7 +13,8 @@ from typing import Any, NamedTuple
 
 from ._native import ffi, lib
 from ._options import Options
-from ._outcomes import error_of, new_reason, reason_of
+from ._outcomes import error_of, failure, new_reason, reason_of
+from .exceptions import Fate
 
 _EVENT_KINDS = ("connected", "ready", "lost", "retrying", "attempt_failed")
 _EVENTS_MAX = 128
@@ -183,6 +184,16 @@ class Core:
         status = lib.shoalpy_core_reconnect(self.handle)
         if status < 0:
             raise error_of(status)
+
+    def not_ready(self, status: int) -> BaseException:
+        """The exception of a wait for the connection that ended so."""
+        text = ffi.new("char[]", lib.SHOALPY_FAILURE_BYTES)
+        lib.shoalpy_core_failure(self.handle, text)
+        reason = _text(text)
+        if status == lib.SHOAL_ETIMEOUT:
+            reason = f"not ready in time: {reason or 'the first attempt is under way'}"
+            return failure(status, Fate.NOT_EXECUTED, reason.encode(), 0, 1)
+        return error_of(status, reason)
 
     def events(self) -> list[Event]:
         """What happened since the last call."""

@@ -257,8 +257,10 @@ class Client(Unique):
             status = lib.shoalpy_core_wait_ready(core.handle, min(left_us, _SLICE_US))
             if status == 0:
                 return
-            if status != lib.SHOAL_ETIMEOUT or left_us == 0:
+            if status == lib.SHOAL_ECLOSED:
                 raise error_of(status)
+            if status != lib.SHOAL_ETIMEOUT or left_us == 0:
+                raise core.not_ready(status)
 
     def stats(self, connection: int | None = None) -> Stats:
         """A snapshot of the client's counters, or of those of one connection: its

@@ -316,7 +316,7 @@ class Client(Unique):
             if core.is_closed:
                 raise error_of(lib.SHOAL_ECLOSED)
             if status != lib.SHOAL_ETIMEOUT or time.monotonic() >= until:
-                raise error_of(status)
+                raise core.not_ready(status)
             await asyncio.sleep(_NAP)
 
     def stats(self, connection: int | None = None) -> Stats:
