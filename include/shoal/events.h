@@ -31,8 +31,8 @@ typedef enum shoal_event_kind {
 SHOAL_EXTERN shoal_event_kind_t shoal_event_kind(const shoal_event_t *event);
 
 /**
- * For SHOAL_EVENT_LOST and SHOAL_EVENT_ATTEMPT_FAILED why: SHOAL_ECONN, SHOAL_ETIMEOUT, SHOAL_EDESYNC,
- * SHOAL_EAUTH or SHOAL_ENOMEM; else 0.
+ * For SHOAL_EVENT_LOST and SHOAL_EVENT_ATTEMPT_FAILED why: SHOAL_ECONN,
+ * SHOAL_ETIMEOUT, SHOAL_EDESYNC, SHOAL_EAUTH or SHOAL_ENOMEM; else 0.
  *
  * Threads: loop
  * Errors:  none; the value is the connection's own
