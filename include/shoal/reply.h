@@ -42,7 +42,8 @@ SHOAL_EXTERN shoal_reply_type_t shoal_reply_type(const shoal_reply_t *reply);
 
 /**
  * The bytes of a STRING, STATUS, ERROR, BIGNUM, VERBATIM or DOUBLE (as the server
- * wrote it); NULL for other types.  Not NUL-terminated.  Lives as long as the reply.
+ * wrote it); NULL for other types.  A NUL follows them; a STRING may have others among
+ * them.  Lives as long as the reply.
  *
  * @param ret_bytes receives the length in bytes; may be NULL
  *

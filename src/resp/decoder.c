@@ -160,9 +160,7 @@ static void *create_string(const redisReadTask *task, char *text, size_t bytes)
         text += 4;
         bytes -= 4;
     }
-    /* The reader is done with the line's end, and callers print errors. */
-    if (!task->parent && leaf.type == SHOAL_REPLY_ERROR)
-        text[bytes] = '\0';
+    text[bytes] = '\0'; /* the reader is done with the line's end */
     leaf.as.text.data = bytes > 0 ? text : "";
     leaf.as.text.bytes = bytes;
     return take_leaf(task, &leaf, bytes);

@@ -151,9 +151,10 @@ static bool add_leaf(shoal__frame_t *frame, const shoal__place_t *place,
     *node = *leaf;
     node->arena = frame->arena;
     if (text_bytes > 0) {
-        char *text = shoal__arena_alloc(frame->arena, text_bytes);
+        char *text = shoal__arena_alloc(frame->arena, text_bytes + 1);
         if (!text)
             return false;
+        text[text_bytes] = '\0';
         node->as.text.data = memcpy(text, leaf->as.text.data, text_bytes);
     }
     return true;

@@ -9,7 +9,7 @@
  * buffer: no copy, no allocation.  Anything nested lives in an arena that the decoder
  * reuses for the next reply, unless somebody retained it.
  *
- * The text of a top-level error, and every text of a copy, ends with a NUL.
+ * A NUL follows every text.
  */
 
 #include <shoal/reply.h>

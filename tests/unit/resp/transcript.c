@@ -50,6 +50,8 @@ static void transcript_on_leaf(const shoal_reply_t *leaf, void *data)
     transcript_print(transcript, "%s", transcript_sign(shoal_reply_type(leaf)));
     if (shoal_reply_type(leaf) == SHOAL_REPLY_VERBATIM)
         transcript_print(transcript, "%s:", shoal_reply_verbatim_format(leaf));
+    if (text && text[bytes] != '\0')
+        transcript_print(transcript, "WITHOUT AN END ");
     if (text)
         transcript_add(transcript, text, bytes);
     else if (shoal_reply_type(leaf) != SHOAL_REPLY_NIL)
