@@ -86,9 +86,10 @@ int shoalpy_core_reconnect(shoalpy_core_t *core);
 size_t shoalpy_core_events(shoalpy_core_t *core, shoalpy_event_t *events,
                            size_t count_max, uint64_t *ret_lost);
 
-/* In the child of a fork: give up the parent's connection. */
 /* Why there is no connection; "" if there is one, or nothing failed yet. */
 void shoalpy_core_failure(shoalpy_core_t *core, char text[SHOALPY_FAILURE_BYTES]);
+
+/* In the child of a fork: give up the parent's connection. */
 void shoalpy_core_forget(shoalpy_core_t *core);
 
 #endif

@@ -57,6 +57,29 @@ def test_errors_travel(name: str) -> None:
     assert vars(twin) == vars(error)
 
 
+def test_a_wait_says_what_it_waited_for(connect: Connect) -> None:
+    face = connect(url="redis://127.0.0.1:1")
+    with pytest.raises(shoal.NoConnectionError, match="127.0.0.1:1.*refused") as caught:
+        face.wait_ready(0.3)
+    assert isinstance(caught.value, shoal.TimeoutError)
+    assert caught.value.fate is shoal.Fate.NOT_EXECUTED
+
+
+def test_a_wait_with_a_wrong_password(connect: Connect) -> None:
+    face = connect(username="nobody", password="secret")
+    with pytest.raises(shoal.AuthenticationError, match="WRONGPASS") as caught:
+        face.wait_ready()
+    assert "secret" not in str(caught.value)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_value_out_of_range_is_named(kind: Any) -> None:
+    with pytest.raises(ValueError, match="attempts_max=0"):
+        kind(attempts_max=0)
+    with pytest.raises(ValueError, match="host='h' and port=70000"):
+        kind(host="h", port=70000)
+
+
 # ---- the wrong place ----
 
 

@@ -186,9 +186,11 @@ def _set_all(options: Any, given: dict[str, Any]) -> None:
         raise ValueError(f"a number is out of range: {error}") from error
 
 
-def _check(status: int, *names: str) -> None:
+def _check(given: dict[str, Any], status: int, *names: str) -> None:
     if status < 0:
-        raise ValueError(f"{' and '.join(names)}: {text_of(status)}")
+        secret = ("username", "password")
+        said = [n if n in secret else f"{n}={given[n]!r}" for n in names]
+        raise ValueError(f"{' and '.join(said)}: {text_of(status)}")
 
 
 def _text(value: str | None) -> Any:
@@ -216,31 +218,46 @@ def _set_server(options: Any, given: dict[str, Any]) -> None:
         if "host" in given or "port" in given:
             raise ValueError("either unix_path, or host and port")
         _check(
+            given,
             lib.shoal_options_set_unix_path(options, _text(given["unix_path"])),
             "unix_path",
         )
     elif "host" in given or "port" in given:
         host = _text(given["host"])
         _check(
-            lib.shoal_options_set_address(options, host, given["port"]), "host", "port"
+            given,
+            lib.shoal_options_set_address(options, host, given["port"]),
+            "host",
+            "port",
         )
     if "username" in given:
         if given["password"] is None:
             raise ValueError("a username needs a password")
         user, password = _text(given["username"]), _text(given["password"])
         _check(
-            lib.shoal_options_set_auth(options, user, password), "username", "password"
+            given,
+            lib.shoal_options_set_auth(options, user, password),
+            "username",
+            "password",
         )
     if "db" in given:
-        _check(lib.shoal_options_set_database(options, given["db"]), "db")
+        _check(given, lib.shoal_options_set_database(options, given["db"]), "db")
     if "client_name" in given:
         name = _text(given["client_name"])
-        _check(lib.shoal_options_set_client_name(options, name), "client_name")
+        _check(given, lib.shoal_options_set_client_name(options, name), "client_name")
     if "source_address" in given:
         address = _text(given["source_address"])
-        _check(lib.shoal_options_set_source_address(options, address), "source_address")
+        _check(
+            given,
+            lib.shoal_options_set_source_address(options, address),
+            "source_address",
+        )
     if "protocol" in given:
-        _check(lib.shoal_options_set_protocol(options, given["protocol"]), "protocol")
+        _check(
+            given,
+            lib.shoal_options_set_protocol(options, given["protocol"]),
+            "protocol",
+        )
 
 
 def _set_times(options: Any, given: dict[str, Any]) -> None:
@@ -250,21 +267,22 @@ def _set_times(options: Any, given: dict[str, Any]) -> None:
     }
     for name, setter in single.items():
         if name in given:
-            _check(setter(options, microseconds(given[name], name)), name)
+            _check(given, setter(options, microseconds(given[name], name)), name)
     for name, setter in {
         "ping_interval": lib.shoal_options_set_ping_idle_us,
         "keepalive": lib.shoal_options_set_keepalive_us,
     }.items():
         if name in given:
             idle_us = 0 if _is_zero(given[name]) else microseconds(given[name], name)
-            _check(setter(options, idle_us), name)
+            _check(given, setter(options, idle_us), name)
     names = ("connect_timeout", "handshake_timeout")
     if names[0] in given:
         both = [microseconds(given[name], name) for name in names]
-        _check(lib.shoal_options_set_connect_timeout_us(options, *both), *names)
+        _check(given, lib.shoal_options_set_connect_timeout_us(options, *both), *names)
     if "backoff" in given:
         base, longest = _pair(given["backoff"], "backoff")
         _check(
+            given,
             lib.shoal_options_set_backoff_us(
                 options, microseconds(base, "backoff"), microseconds(longest, "backoff")
             ),
@@ -294,9 +312,10 @@ def _set_limits(options: Any, given: dict[str, Any]) -> None:
         ),
     ):
         if names[0] in given:
-            _check(setter(options, *(given[name] for name in names)), *names)
+            _check(given, setter(options, *(given[name] for name in names)), *names)
     if "attempts_max" in given:
         _check(
+            given,
             lib.shoal_options_set_attempts_max(options, given["attempts_max"]),
             "attempts_max",
         )
@@ -305,15 +324,20 @@ def _set_limits(options: Any, given: dict[str, Any]) -> None:
 def _set_behaviour(options: Any, given: dict[str, Any]) -> None:
     if "offline" in given:
         mode = _chosen(given, "offline", _OFFLINE)
-        _check(lib.shoal_options_set_offline_mode(options, mode), "offline")
+        _check(given, lib.shoal_options_set_offline_mode(options, mode), "offline")
     if "flush" in given:
         mode, pause = _flush(given["flush"], given["budget_us"])
-        _check(lib.shoal_options_set_flush(options, mode, pause), "flush", "budget_us")
+        _check(
+            given,
+            lib.shoal_options_set_flush(options, mode, pause),
+            "flush",
+            "budget_us",
+        )
     if "integrity" in given:
         level = _chosen(given, "integrity", _INTEGRITY)
-        _check(lib.shoal_options_set_integrity(options, level), "integrity")
+        _check(given, lib.shoal_options_set_integrity(options, level), "integrity")
     if "settle" in given:
-        _check(lib.shoal_options_set_settle(options, given["settle"]), "settle")
+        _check(given, lib.shoal_options_set_settle(options, given["settle"]), "settle")
 
 
 def _flush(flush: str, budget_us: int) -> tuple[int, int]:

@@ -248,7 +248,8 @@ class Client(Unique):
 
     def wait_ready(self, timeout: float | None = None) -> None:
         """Connect, and wait until commands can flow: `timeout` seconds at most, None:
-        the client's timeout. Raises TimeoutError or AuthenticationError."""
+        the client's timeout. Raises NoConnectionError, which is a TimeoutError, or
+        AuthenticationError; the text says why."""
         core = self._core or self._open()
         wait_us = self._options.timeout_us if timeout is None else microseconds(timeout)
         until = time.monotonic() + wait_us / 1e6

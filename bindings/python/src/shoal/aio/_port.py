@@ -65,8 +65,7 @@ class Port:
         status = lib.shoalpy_port_new(core.handle, _OUTSTANDING_MAX, holder)
         if status < 0:
             raise error_of(status)
-        self.loop = loop
-        self.core = core
+        self.loop, self.core = loop, core
         self._options = options
         self._on_end = on_end
         self._native: Any = holder[0]
