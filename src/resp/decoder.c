@@ -12,6 +12,9 @@
 /* hiredis moves the unread bytes after every KiB that it has consumed, so it is given
  * few at a time. */
 #define SLICE_BYTES 4096
+/* Of a line of text; hiredis counts in int. */
+#define TEXT_BYTES_MAX 536870912
+/* Of any other line. */
 #define LINE_BYTES_MAX 65536
 /* Digits of a length, and CR. */
 #define LENGTH_BYTES_MAX 20
@@ -38,7 +41,7 @@ struct shoal__decoder {
 
 static const char out_of_memory[] = "out of memory";
 static const char reply_too_large[] = "a reply has too many bytes";
-static const char line_too_long[] = "a line is over 64 KiB";
+static const char line_too_long[] = "a line is too long";
 static const char nested_too_deeply[] = "a reply is nested too deeply";
 static const char too_many_elements[] = "an aggregate has too many elements";
 
@@ -143,14 +146,11 @@ static void *create_string(const redisReadTask *task, char *text, size_t bytes)
 {
     shoal__decoder_t *decoder = task->privdata;
     shoal_reply_t leaf = {.type = (uint8_t)text_type(task->type)};
-    bool is_line = task->type != REDIS_REPLY_STRING && task->type != REDIS_REPLY_VERB;
     size_t end = (size_t)(text - decoder->reader->buf) + bytes + 2;
 
     /* The reader has these two bytes, but looks at them in lines only. */
     if (text[bytes] != '\r' || text[bytes + 1] != '\n')
         return refuse(decoder, SHOAL_EDESYNC, "a string does not end where it should");
-    if (is_line && bytes > LINE_BYTES_MAX)
-        return refuse(decoder, SHOAL_EDESYNC, line_too_long);
     if (!task->parent &&
         decoder->frame_bytes + (end - decoder->call_start) > decoder->limits.bytes_max)
         return refuse(decoder, SHOAL_EDESYNC, reply_too_large);
@@ -273,11 +273,18 @@ static uint64_t string_bytes(const redisReader *reader)
     return 0;
 }
 
+static bool is_text_line(int type)
+{
+    return type == REDIS_REPLY_STATUS || type == REDIS_REPLY_ERROR ||
+           type == REDIS_REPLY_BIGNUM;
+}
+
 /* The reader wants more.  How much, and may it? */
 static int check_unfinished(shoal__decoder_t *decoder)
 {
     const redisReader *reader = decoder->reader;
     uint64_t unread = reader->len - reader->pos, known_bytes = unread;
+    uint64_t line_bytes_max = LINE_BYTES_MAX;
 
     decoder->missing_bytes = 0;
     decoder->awaits_line = false;
@@ -285,6 +292,8 @@ static int check_unfinished(shoal__decoder_t *decoder)
         int type = reader->task[reader->ridx]->type;
         if (type == REDIS_REPLY_STRING || type == REDIS_REPLY_VERB)
             known_bytes = string_bytes(reader);
+        if (is_text_line(type))
+            line_bytes_max = TEXT_BYTES_MAX;
         if (known_bytes > unread && known_bytes - unread <= SIZE_MAX)
             decoder->missing_bytes = (size_t)(known_bytes - unread);
         if (known_bytes <= unread) {
@@ -296,7 +305,7 @@ static int check_unfinished(shoal__decoder_t *decoder)
     uint64_t bytes_max = decoder->limits.bytes_max;
     if (known_bytes > bytes_max || decoder->frame_bytes > bytes_max - known_bytes)
         return fail(decoder, reply_too_large, is_mid_reply(reader));
-    if (decoder->awaits_line && unread >= LINE_BYTES_MAX + 2)
+    if (decoder->awaits_line && unread >= line_bytes_max + 2)
         return fail(decoder, line_too_long, is_mid_reply(reader));
     return 0;
 }

@@ -12,7 +12,8 @@
  *
  * An error is final: the decoder is of no use for the connection any more.
  * Errors: a byte or number that is no RESP; a push or an attribute below the top
- * level; a bound of the limits; a line over 64 KiB; memory.
+ * level; a bound of the limits; a line that is not text over 64 KiB, a line
+ * of text over 512 MiB; memory.
  * Top-level attributes are skipped and counted.
  */
 

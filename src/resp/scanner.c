@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+/* Those of the decoder. */
+#define TEXT_BYTES_MAX 536870912
 #define LINE_BYTES_MAX 65536
 #define DIGITS_MAX 18
 
@@ -17,6 +19,14 @@ void shoal__scanner_drop(shoal__scanner_t *scanner, size_t bytes)
     scanner->end -= bytes;
     scanner->at -= bytes;
     scanner->searched = scanner->searched > bytes ? scanner->searched - bytes : 0;
+}
+
+/* A line, with what of its end is there. */
+static bool is_too_long(const char *line, size_t bytes)
+{
+    if (bytes <= LINE_BYTES_MAX + 3)
+        return false;
+    return (*line != '+' && *line != '-' && *line != '(') || bytes > TEXT_BYTES_MAX + 3;
 }
 
 /* Position behind the line that begins at `at`, or 0 if its end is not there. */
@@ -116,7 +126,7 @@ shoal__scan_t shoal__scanner_next(shoal__scanner_t *scanner, const char *data,
         }
         if (scanner->skip == 0) {
             size_t end = line_end(scanner, data, bytes);
-            if ((end ? end : bytes) - scanner->at > LINE_BYTES_MAX + 3)
+            if (is_too_long(data + scanner->at, (end ? end : bytes) - scanner->at))
                 return SHOAL__SCAN_BROKEN;
             if (end == 0)
                 return bytes - scanner->begin > scanner->bytes_max ? SHOAL__SCAN_BROKEN

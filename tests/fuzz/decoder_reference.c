@@ -29,13 +29,14 @@ static parsed_t parse_value(reference_t *self, char type, int depth);
 
 /* ---- lines ---- */
 
-static parsed_t take_line(reference_t *self, line_t *ret_line)
+static parsed_t take_line(reference_t *self, char type, line_t *ret_line)
 {
+    bool is_text = type == '+' || type == '-' || type == '(';
     size_t left = (size_t)(self->end - self->at);
     const char *end = left >= 2 ? memmem(self->at, left, "\r\n", 2) : NULL;
 
     if (!end)
-        return left >= LINE_BYTES_MAX + 2 ? BROKEN : INCOMPLETE;
+        return !is_text && left >= LINE_BYTES_MAX + 2 ? BROKEN : INCOMPLETE;
     *ret_line = (line_t){self->at, (size_t)(end - self->at)};
     self->at = end + 2;
     return WHOLE;
@@ -134,13 +135,12 @@ static bool is_big_number(line_t line)
         if ((line.text[i] < '0' || line.text[i] > '9') &&
             !(i == 0 && *line.text == '-'))
             return false;
-    return line.bytes <= LINE_BYTES_MAX;
+    return true;
 }
 
 static bool is_plain(line_t line)
 {
-    return line.bytes <= LINE_BYTES_MAX && !memchr(line.text, '\r', line.bytes) &&
-           !memchr(line.text, '\n', line.bytes);
+    return !memchr(line.text, '\r', line.bytes) && !memchr(line.text, '\n', line.bytes);
 }
 
 static parsed_t parse_line(reference_t *self, char type)
@@ -149,7 +149,7 @@ static parsed_t parse_line(reference_t *self, char type)
     int64_t integer;
     double number;
     bool truth;
-    parsed_t parsed = take_line(self, &line);
+    parsed_t parsed = take_line(self, type, &line);
 
     if (parsed != WHOLE)
         return parsed;
@@ -175,7 +175,7 @@ static parsed_t parse_string(reference_t *self, char type)
 {
     line_t line;
     int64_t bytes;
-    parsed_t parsed = take_line(self, &line);
+    parsed_t parsed = take_line(self, '$', &line);
 
     if (parsed != WHOLE)
         return parsed;
@@ -210,7 +210,7 @@ static parsed_t parse_child(reference_t *self, int depth)
         return INCOMPLETE;
     char type = *self->at++;
     if (type == '>' || type == '|')
-        return take_line(self, &line) == INCOMPLETE ? INCOMPLETE : BROKEN;
+        return take_line(self, '$', &line) == INCOMPLETE ? INCOMPLETE : BROKEN;
     return parse_value(self, type, depth);
 }
 
@@ -218,7 +218,7 @@ static parsed_t parse_aggregate(reference_t *self, char type, int depth)
 {
     line_t line;
     int64_t count;
-    parsed_t parsed = take_line(self, &line);
+    parsed_t parsed = take_line(self, '$', &line);
 
     if (parsed != WHOLE)
         return parsed;

@@ -78,10 +78,10 @@ class Stream:
         self.due = 0  # where the string under way will end
         self.bytes_max, self.elements_max, self.depth_max = limits
 
-    def line(self) -> bytes:
+    def line(self, is_text: bool = False) -> bytes:
         end = self.wire.find(b"\r\n", self.at)
         if end < 0:
-            if len(self.wire) - self.at >= LINE_BYTES_MAX + 2:
+            if not is_text and len(self.wire) - self.at >= LINE_BYTES_MAX + 2:
                 raise Broken
             raise Incomplete
         line = self.wire[self.at : end]
@@ -101,7 +101,7 @@ class Stream:
         return count
 
     def simple(self, sign: str) -> str:
-        line = self.line()
+        line = self.line(is_text=sign in "+-(")
         if sign == ":":
             return f" :{integer_of(line)}"
         if sign == ",":
@@ -111,9 +111,7 @@ class Stream:
         if sign == "_" and not line:
             return " _"
         plain = sign in "+-" and not re.search(rb"[\r\n]", line)
-        if len(line) <= LINE_BYTES_MAX and (
-            plain or sign == "(" and BIG_NUMBER.fullmatch(line)
-        ):
+        if plain or (sign == "(" and BIG_NUMBER.fullmatch(line)):
             return quote(sign, line)
         raise Broken
 

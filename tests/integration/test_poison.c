@@ -218,6 +218,43 @@ static void test_a_reply_over_the_bound_of_the_client(void **state)
     move_out(street);
 }
 
+static outcome_t run_script(street_t *street, const char *script)
+{
+    return call(street, (const char *[]){"EVAL_RO", script, "0"}, 1);
+}
+
+/* What a script makes of its reply is the script's own affair, as long as it is RESP. */
+static void test_long_lines_of_a_script(void **state)
+{
+    (void)state;
+    street_t *street = move_in(NULL, 0);
+    outcome_t outcome = run_script(street, "return {ok=string.rep('x', 1000000)}");
+
+    assert_int_equal(outcome.status, 0);
+    assert_int_equal(outcome.type, SHOAL_REPLY_STATUS);
+    assert_int_equal(outcome.bytes, 1000000);
+    outcome = run_script(street, "return {err=string.rep('x', 1000000)}");
+    assert_int_equal(outcome.status, 0);
+    assert_int_equal(outcome.type, SHOAL_REPLY_ERROR);
+    assert_true(outcome.bytes >= 1000000);
+    assert_int_equal(live_stats(street->client).losses, 0);
+    move_out(street);
+}
+
+/* What is no RESP ends the connection for all, but only twice for the same command. */
+static void test_a_malformed_number_of_a_script(void **state)
+{
+    (void)state;
+    street_t *street = move_in(NULL, 0);
+    outcome_t outcome = run_script(street, "redis.setresp(3); return {big_number='x'}");
+
+    assert_int_equal(outcome.status, SHOAL_EDESYNC);
+    assert_int_equal(outcome.fate, SHOAL_FATE_REPLY_LOST);
+    check_words(&outcome, "within the reply to this command");
+    check_losses(street, 2);
+    move_out(street);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -225,6 +262,8 @@ int main(void)
         cmocka_unit_test(test_a_command_over_the_query_limit),
         cmocka_unit_test(test_a_reply_over_the_output_limit),
         cmocka_unit_test(test_a_reply_over_the_bound_of_the_client),
+        cmocka_unit_test(test_long_lines_of_a_script),
+        cmocka_unit_test(test_a_malformed_number_of_a_script),
     };
     return cmocka_run_group_tests_name("integration/poison", tests, NULL, NULL);
 }

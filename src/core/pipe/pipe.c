@@ -49,10 +49,11 @@ void shoal__pipe_push(shoal__pipe_t *pipe, const shoal__request_t *request)
 {
     *shoal__pipe_claim(pipe) = *request;
     shoal__pipe_pushed(pipe, request);
-    if (request->flags & SHOAL__REQUEST_RETRIED)
+    if (request->flags & SHOAL__REQUEST_RETRIED) {
         pipe->ring.retried++;
-    if (request->flags & SHOAL__REQUEST_ALONE)
-        shoal__request_ring_note_alone(&pipe->ring, pipe->ring.tail - 1);
+        if (request->flags & SHOAL__REQUEST_ALONE)
+            shoal__request_ring_note_alone(&pipe->ring, pipe->ring.tail - 1);
+    }
 }
 
 /* ---- the greeting ---- */

@@ -130,12 +130,18 @@ static void test_a_line_has_a_bound(void **state)
 
     (void)state;
     memset(wire, 'x', sizeof wire);
-    wire[0] = '+';
+    wire[0] = ':';
     shoal__scanner_init(&scanner, UINT64_MAX);
     while (bytes < sizeof wire &&
            shoal__scanner_next(&scanner, wire, bytes) == SHOAL__SCAN_MORE)
         bytes += 100;
     assert_in_range(bytes, 65536, 65800);
+
+    /* Text has the frame's. */
+    wire[0] = '+';
+    shoal__scanner_init(&scanner, UINT64_MAX);
+    assert_int_equal(shoal__scanner_next(&scanner, wire, sizeof wire),
+                     SHOAL__SCAN_MORE);
 
     /* The bound of a frame holds for one that is not whole, too. */
     shoal__scanner_init(&scanner, BYTES_MAX);
