@@ -146,7 +146,8 @@ def test_events_are_bounded(connect: Connect) -> None:
         face.execute("PING", timeout=min(0.3 * SCALE, 20))  # 10 attempts in a second
     events = face.events()
     assert 1 < len(events) <= 129
-    assert {event.kind for event in events[1:]} == {"attempt_failed", "retrying"}
+    kinds = {event.kind for event in events} - {"dropped"}
+    assert kinds == {"attempt_failed", "retrying"}
     assert face.stats().losses == 0 and face.stats().attempts_failed >= 1
     assert all(0 <= event.delay < 1 for event in events[1:])
     assert (events[0].kind == "dropped") == (len(events) == 129) == (SCALE > 50)
