@@ -29,16 +29,14 @@ static void ask_source(const char *page, char *text, size_t room)
 static int ask_cache(shoal_client_t *client, const char *key, uint64_t timeout_us,
                      char *text, size_t room)
 {
-    const char *words[] = {"GET", key};
-    const shoal_command_t command = {.argc = 2, .argv = words};
     shoal_call_t call = SHOAL_CALL_INIT;
     shoal_result_t *result;
     const char *found;
     size_t bytes = 0;
 
     call.timeout_us = timeout_us;
-    if (shoal_client_call_with(client, &command, &call, &result) < 0)
-        return 0; /* refused, for example because the client is full */
+    shoal_client_callf_with(client, &call, &result, "GET %s", key);
+    /* An error counts as not found: a call that was refused, no reply, an error reply. */
     found = shoal_result_error(result)
                 ? NULL
                 : shoal_reply_string(shoal_result_reply(result), &bytes);

@@ -110,11 +110,14 @@ run_conformance() { # redis-py's own tests, over our classes
 }
 
 run_examples() {
-    local example
+    local example how
     for example in "${examples[@]}"; do
         echo "-- $example"
-        tests/support/with_redis.sh --url-argument \
-            timeout 60 "$clean/bin/python" "$example"
+        how=(--url-argument)
+        if [ -f "examples/checks/$(basename "$example" .py).sh" ]; then
+            how=("examples/checks/$(basename "$example" .py).sh")
+        fi
+        timeout 60 tests/support/with_redis.sh "${how[@]}" "$clean/bin/python" "$example"
     done
 }
 
