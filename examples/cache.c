@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 
 /* A cache in front of a slow source.  The source answers whenever the cache does not do so
- * within 20 ms, and at once while the server is away; the cache is filled in passing.
+ * within 20 ms, and at once while the server is away.  Answers of the source are stored in
+ * the cache.
  *
  *     cache [URL [DEADLINE_MS]]                default redis://127.0.0.1:6379 20 */
 

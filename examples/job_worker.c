@@ -81,7 +81,7 @@ int main(int argc, char **argv)
     while (!stopping) {
         shoal_result_t *result;
         size_t bytes;
-        /* Over the connection of BLMOVE: what was lost there has ended before this. */
+        /* On the client of BLMOVE: one whose reply was lost ended before this. */
         int rc = shoal_client_callf(waiter, &result, "LINDEX %s 0", mine);
         if (worked("LINDEX", rc, result)) {
             const char *job = shoal_reply_string(shoal_result_reply(result), &bytes);

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """cache.py [url [deadline]]: a cache in front of a slow source.
 
-The source answers whenever the cache does not do so within the deadline of 0.02 seconds,
-and at once while the server is away; the cache is filled in passing.
+The source answers whenever the cache does not do so within the deadline (0.02 seconds),
+and at once while the server is away.  Answers of the source are stored in the cache.
 """
 
 import asyncio
@@ -22,7 +22,9 @@ async def ask_source(page: str) -> str:
     return page[::-1]
 
 
-async def lookup(client: shoal.aio.Client, page: str, deadline: float) -> tuple[str, bool]:
+async def lookup(
+    client: shoal.aio.Client, page: str, deadline: float
+) -> tuple[str, bool]:
     """Returns the page's text, and whether the cache knew it."""
     key = f"cache:{page}"
     try:
@@ -32,7 +34,8 @@ async def lookup(client: shoal.aio.Client, page: str, deadline: float) -> tuple[
     except shoal.RedisError:
         pass
     text = await ask_source(page)
-    stored = client.submit("SET", key, text, "EX", 60)  # nobody waits for it, and
+    stored = client.submit("SET", key, text, "EX", 60)  # nobody waits for it
+    # Take the exception, if there is one: asyncio reports those that nobody took.
     stored.add_done_callback(lambda done: done.cancelled() or done.exception())
     return text, False
 

@@ -29,7 +29,7 @@ def work(url: str, mine: str, stopping: threading.Event) -> None:
     with shoal.Client(url) as waiter, shoal.Client(url) as shared:
         while not stopping.is_set():
             try:
-                # Over the connection of BLMOVE: what was lost there has ended before this.
+                # On the client of BLMOVE: one whose reply was lost ended before this.
                 job = waiter.execute("LINDEX", mine, 0)
                 if job is not None:
                     finish(shared, mine, job)

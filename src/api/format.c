@@ -1,8 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 #include <shoal/format.h>
 
+#include "base/error.h"
+#include "client/plan.h"
 #include "resp/format.h"
 #include <shoal/errors.h>
+
+/* The call is refused for its format: its caller is told why. */
+static int refuse(const shoal_call_t *call, int code)
+{
+    shoal_call_t known;
+
+    if (!shoal__call_read(call, &known))
+        return SHOAL_EINVAL;
+    if (code != SHOAL_EINVAL)
+        return shoal__error_plain(known.error, code);
+    return shoal__error_say(known.error, code,
+                            "the format is NULL, empty, or has a conversion that "
+                            "shoal/format.h does not name");
+}
 
 /* ---- submitting ---- */
 
@@ -15,11 +31,9 @@ int shoal_client_vsubmitf_with(shoal_client_t *client, const shoal_call_t *call,
 
     if (ret_ticket)
         *ret_ticket = 0;
-    if (!format)
-        return SHOAL_EINVAL;
-    rc = shoal__format(&formatted, format, args);
+    rc = format ? shoal__format(&formatted, format, args) : SHOAL_EINVAL;
     if (rc < 0)
-        return rc;
+        return refuse(call, rc);
     rc = shoal_client_submit_many(client, &formatted.command, 1, call, on_result, data,
                                   ret_ticket);
     shoal__formatted_release(&formatted);
@@ -70,11 +84,9 @@ int shoal_client_vcallf_with(shoal_client_t *client, const shoal_call_t *call,
 
     if (ret_result)
         *ret_result = NULL;
-    if (!format)
-        return SHOAL_EINVAL;
-    rc = shoal__format(&formatted, format, args);
+    rc = format ? shoal__format(&formatted, format, args) : SHOAL_EINVAL;
     if (rc < 0)
-        return rc;
+        return refuse(call, rc);
     rc = shoal_client_call_with(client, &formatted.command, call, ret_result);
     shoal__formatted_release(&formatted);
     return rc;

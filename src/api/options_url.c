@@ -231,7 +231,8 @@ static int read_url(shoal_options_t *options, char *url, shoal_error_t *error)
     char *text = cut(url, ':');
     if (!text || strncmp(text, "//", 2) != 0)
         return shoal__error_say(
-            error, SHOAL_EURL, "it does not begin with redis://, valkey:// or unix://");
+            error, SHOAL_EURL,
+            "the URL does not begin with redis://, valkey:// or unix://");
     if (!find_scheme(url, &is_unix))
         return shoal__options_refuse(
             &keys, "the scheme", url,

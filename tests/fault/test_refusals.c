@@ -129,6 +129,27 @@ static void test_bounds(void **state)
            "2 commands wait to be written; at most 2 may (queued_max)");
 }
 
+static void test_formats(void **state)
+{
+    static const char *const bad[] = {NULL, "", "GET %k", "GET %zu"};
+    const char *words = "a conversion that shoal/format.h does not name";
+    scene_t *scene = *state;
+    shoal_call_t call = SHOAL_CALL_INIT;
+    shoal_result_t *result;
+
+    scene_open(scene);
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        shoal_error_t errors[] = {SHOAL_ERROR_INIT, SHOAL_ERROR_INIT};
+        call.error = &errors[0];
+        shoal_client_submitf_with(scene->client, &call, NULL, NULL, NULL, bad[i],
+                                  (size_t)0);
+        call.error = &errors[1];
+        shoal_client_callf_with(scene->client, &call, &result, bad[i], (size_t)0);
+        assert_reason(errors[0], SHOAL_EINVAL, words);
+        assert_reason(errors[1], SHOAL_EINVAL, words);
+    }
+}
+
 static void test_a_full_completion_queue(void **state)
 {
     scene_t *scene = *state;
@@ -187,6 +208,7 @@ int main(void)
         SCENE_TEST(test_a_success_has_no_reason),
         SCENE_TEST(test_refused_commands),
         SCENE_TEST(test_bounds),
+        SCENE_TEST(test_formats),
         SCENE_TEST(test_a_full_completion_queue),
         SCENE_TEST(test_on_the_loop_thread),
     };

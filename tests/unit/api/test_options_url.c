@@ -165,7 +165,7 @@ static void test_malformed_urls_are_refused(void **state)
 static const struct reason_case {
     const char *url, *reason;
 } reasons[] = {
-    {"h:6379", "it does not begin with redis://, valkey:// or unix://"},
+    {"h:6379", "the URL does not begin with redis://, valkey:// or unix://"},
     {"http://h",
      "the scheme 'http' is not known: redis, valkey, unix, redis+unix and valkey+unix are"},
     {"redis://h h",
