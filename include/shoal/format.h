@@ -6,8 +6,19 @@
  *
  *     shoal_client_submitf(client, on_result, data, "SET %s %b", key, value, bytes);
  *
- * Words are split at the format's spaces only, so an argument never becomes two.
- * %s takes a string, %b a pointer and a size_t, %d %i %u %lld ... a number. */
+ * The format is split at its own spaces only, so an argument never becomes two.
+ *
+ *   %s                         a NUL-terminated string
+ *   %b                         a pointer and a size_t: any bytes
+ *   %d %i %u %o %x %X          an integer, with the lengths hh, h, l and ll
+ *   %f %F %e %E %g %G %a %A    a double
+ *   %%                         a percent sign
+ *
+ * Numbers take flags, a width and a precision in digits as for printf().  Any other
+ * conversion or length, such as %zu, %p or %c, is SHOAL_EINVAL: cast a size_t to
+ * unsigned long long, for %llu.  A bad format is told in shoal_call_t.error.
+ *
+ * These functions allocate memory for each command; shoal_client_submit() does not. */
 
 #include <shoal/command.h>
 #include <shoal/version.h>
