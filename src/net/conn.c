@@ -338,9 +338,6 @@ static void resume(shoal__conn_t *conn)
     conn->due_us = SHOAL__NEVER_US;
     shoal__backoff_succeeded(&conn->backoff);
     shoal__counter_add(&conn->stats.connects, 1);
-    shoal__counter_set(&conn->stats.protocol, (uint64_t)conn->pipe.greeting.protocol);
-    shoal__counter_set(&conn->stats.server_id,
-                       (uint64_t)conn->pipe.greeting.identity.id);
     report(conn, SHOAL_EVENT_READY, 0, conn->target->name, 0);
 }
 
@@ -389,8 +386,11 @@ static void lose(shoal__conn_t *conn, int status, const char *detail)
 
 static void greeted(shoal__conn_t *conn, uint64_t now_us)
 {
+    const shoal__greeting_t *greeting = &conn->pipe.greeting;
     bool is_test = shoal__hello_is_test(conn->doubt);
 
+    shoal__counter_set(&conn->stats.protocol, (uint64_t)greeting->protocol);
+    shoal__counter_set(&conn->stats.server_id, (uint64_t)greeting->identity.id);
     conn->doubt = shoal__hello_next(conn->doubt, SHOAL__HELLO_ANSWERED);
     if (is_test)
         give_up(conn, SHOAL_ECONN, "it hung up on HELLO: asking once more");
@@ -413,7 +413,8 @@ static void handle(shoal__conn_t *conn, shoal__conn_event_t event, uint64_t now_
 
     assert(step.action != SHOAL__CONN_ILLEGAL);
     conn->state = step.next;
-    shoal__counter_set(&conn->stats.state, conn->state);
+    /* A thread that sees READY also sees what was agreed on. */
+    atomic_store_explicit(&conn->stats.state, conn->state, memory_order_release);
     shoal__conn_touch(conn);
 
     /* clang-format off */

@@ -67,7 +67,8 @@ static void read_info(shoal_connection_info_t *to, const shoal__conn_t *conn)
     const shoal__conn_stats_t *from = &conn->stats;
 
     to->connection = conn->id;
-    to->state = states[shoal__counter_get(&from->state)];
+    to->state =
+        states[atomic_load_explicit(&from->state, memory_order_acquire)]; /* first */
     to->protocol = (int)shoal__counter_get(&from->protocol);
     to->server_id = shoal__counter_get(&from->server_id);
     to->epoch = shoal__counter_get(&from->epoch);
