@@ -59,13 +59,14 @@ static void check_deep(matrix_t *m, fake_server_t *server)
     free(text); /* its rule acted once, and never again */
 }
 
+/* Only text may be long. */
 static void check_long_line(matrix_t *m, fake_server_t *server)
 {
     char *text = malloc(LONG_LINE + 1);
 
     assert_non_null(text);
     memset(text, 'a', LONG_LINE);
-    text[0] = '+';
+    text[0] = ':';
     text[LONG_LINE] = '\0';
     check_answer(m, server, text);
     free(text);
