@@ -60,12 +60,13 @@ typedef struct shoal_command {
 
 /** Flags of shoal_call_t. */
 enum shoal_call_flag {
-    /** Harmless if applied again at any moment before the deadline, even after other
-     *  clients' writes: may be sent again when its fate is unknown; see <shoal/retry.h>. */
+    /** The command does no harm if the server executes it again at any moment before the
+     *  deadline, even after other clients' writes.  The library may send it again when its
+     *  fate is unknown; see <shoal/retry.h>. */
     SHOAL_CALL_IDEMPOTENT = 1 << 0,
     /** One attempt only: never sent again, not even when that is proved harmless. */
     SHOAL_CALL_ONCE = 1 << 1,
-    /** Do not hold it back to gather company. */
+    /** The command leaves at once: the flush policy does not hold it back to gather others. */
     SHOAL_CALL_URGENT = 1 << 2,
     /** If the client is full, wait for room until the deadline.  Not on the loop thread. */
     SHOAL_CALL_WAIT_FOR_ROOM = 1 << 3,
@@ -74,7 +75,8 @@ enum shoal_call_flag {
     /** Commands of one shoal_client_submit_many() stay together: nothing of other
      *  callers comes between them on the wire.  Needed for MULTI ... EXEC. */
     SHOAL_CALL_CONTIGUOUS = 1 << 5,
-    /** The sink of a blocking call may run on its thread, which must hold no lock of it. */
+    /** A blocking call may run its sink on the calling thread.  The caller must not hold a
+     *  lock that the sink takes. */
     SHOAL_CALL_SINK_HERE = 1 << 6
 };
 

@@ -16,13 +16,14 @@ extern "C" {
 /** How much is done to notice a server, or a network, that loses, repeats or adds
  * replies. */
 typedef enum shoal_integrity {
-    /** What is malformed, unasked for or of a type that its command never has ends the
-     * connection. */
+    /** A reply ends the connection if it is malformed, if no command asked for it, or if it
+     * has a type that its command never has. */
     SHOAL_INTEGRITY_SHAPES = 0,
-    /** The same, and now and then an ECHO of a random number travels along whose answer
-     * must be that number: before a batch that leaves 100 ms or more after the last one, or
-     * after a command was given up; one at a time.  A shift is noticed by the next of
-     * them, before anything of its batch is handed out. */
+    /** The same, and from time to time the library adds an ECHO of a random number, which
+     * we call a fence; any other answer ends the connection.  A fence goes before a batch
+     * that leaves 100 ms or more after the last fence, or after a command was given up; one
+     * at a time.  The next fence notices a lost or added reply before the library hands out
+     * anything of the fence's batch. */
     SHOAL_INTEGRITY_DETECT = 1,
     /** Every batch ends with such an ECHO, and its replies are handed out only once that
      * was answered right: a shift costs errors, never a wrong value; two replies of one

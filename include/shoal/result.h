@@ -89,8 +89,8 @@ SHOAL_EXTERN const char *shoal_result_detail(const shoal_result_t *result);
 SHOAL_EXTERN const char *shoal_result_error(const shoal_result_t *result);
 
 /**
- * Was there no connection when the command's deadline passed?  Tells such a
- * SHOAL_ETIMEOUT from a server that is slow.
+ * True if there was no connection when the command's deadline passed.  Tells such a
+ * SHOAL_ETIMEOUT from that of a slow server.
  *
  * @return false for every other status
  *
@@ -118,8 +118,8 @@ SHOAL_EXTERN uint32_t shoal_result_attempts(const shoal_result_t *result);
 SHOAL_EXTERN uint64_t shoal_result_ticket(const shoal_result_t *result);
 
 /**
- * Can nothing that was sent over a former connection of this client run behind this
- * command any more, on the server that answered it?
+ * True if no command that this client sent over an earlier connection can still execute on
+ * the server that answered.
  *
  * After a loss the fate of a write may be SHOAL_FATE_UNKNOWN: it may even run later, when
  * a server that had stalled goes on.  The client therefore ends its former connections on
