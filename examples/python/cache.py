@@ -51,7 +51,7 @@ async def task(client: shoal.aio.Client, deadline: float) -> int:
     return hits
 
 
-async def main(url: str = DEFAULT_URL, deadline: float = 0.02) -> None:
+async def main(url: str, deadline: float) -> None:
     async with shoal.aio.Client(url, offline="fail") as client:
         hits = sum(
             await asyncio.gather(*(task(client, deadline) for _ in range(TASKS)))
@@ -60,4 +60,5 @@ async def main(url: str = DEFAULT_URL, deadline: float = 0.02) -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(main(*sys.argv[1:2], *(float(word) for word in sys.argv[2:3])))
+    address = sys.argv[1] if len(sys.argv) > 1 else DEFAULT_URL
+    asyncio.run(main(address, float(sys.argv[2]) if len(sys.argv) > 2 else 0.02))
