@@ -7,11 +7,11 @@
  *
  *     job_worker [URL [NAME]]     default redis://127.0.0.1:6379 worker; SIGTERM ends it */
 
+#include <poll.h>
 #include <shoal/shoal.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
-#include <unistd.h>
 
 static volatile sig_atomic_t stopping;
 
@@ -28,7 +28,7 @@ static bool worked(const char *what, int rc, const shoal_result_t *result)
         return true;
     fprintf(stderr, "%s: %s\n", what,
             rc < 0 ? shoal_strerror(rc) : shoal_result_error(result));
-    sleep(stopping ? 0 : 1);
+    poll(NULL, 0, stopping ? 0 : 1000);
     return false;
 }
 

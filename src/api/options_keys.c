@@ -44,7 +44,8 @@ static const char *quote(const shoal__options_keys_t *keys, const char *piece,
     room[0] = ' ';
     room[1] = '\'';
     shoal__escape(room + 2, QUOTE_BYTES - 4, (shoal__bytes_t){piece, strlen(piece)});
-    return strcat(room, "'");
+    memcpy(room + strlen(room), "'", 2);
+    return room;
 }
 
 int shoal__options_refuse(const shoal__options_keys_t *keys, const char *what,

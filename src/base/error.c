@@ -63,6 +63,8 @@ int shoal__error_system(shoal_error_t *error, int system_error, const char *what
         return shoal__error_plain(error, system_error);
     if (error)
         error->system_errno = -system_error;
-    return shoal__error_say(error, SHOAL_ESYSTEM, "%s: %s", what,
-                            strerror(-system_error));
+    /* Its text is the thread's own in glibc since 2.32, and constant in musl.
+     * NOLINTNEXTLINE(concurrency-mt-unsafe) */
+    const char *why = strerror(-system_error);
+    return shoal__error_say(error, SHOAL_ESYSTEM, "%s: %s", what, why);
 }

@@ -189,7 +189,7 @@ int shoal__call_begin(shoal_client_t *client, const shoal_command_t *command,
     bool is_driving = false;
     int rc = new_pending(client, &pending);
 
-    if (rc < 0) {
+    if (!pending) {
         atomic_fetch_add_explicit(&client->ledger.refused, 1, memory_order_relaxed);
         return rc;
     }

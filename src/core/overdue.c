@@ -173,8 +173,9 @@ static void say_fate(line_t *line, const shoal__overdue_t *facts)
 void shoal__overdue_write(const shoal__overdue_t *facts,
                           char text[SHOAL__OVERDUE_BYTES])
 {
-    line_t line = {.text = text};
+    line_t line = {0};
 
+    line.text = text;
     say_cause(&line, facts);
     say_fate(&line, facts);
     if (is_late(facts) && facts->stage != SHOAL__OVERDUE_NOT_TAKEN) {
