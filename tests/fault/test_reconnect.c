@@ -242,6 +242,7 @@ static void test_a_closed_client_does_not_reconnect(void **state)
     assert_int_equal(shoal_client_reconnect(scene->client), SHOAL_ECLOSED);
     while (shoal_client_step(scene->client, SHOAL_TIMEOUT_NEVER) == 0)
         continue;
+    shoal_client_release(scene->client);
     scene->client = NULL;
 }
 
