@@ -261,12 +261,25 @@ static uint64_t oldest_unanswered(const shoal__pipe_t *pipe)
     return at;
 }
 
+/* Is the request at `at`, or any other part of its unit, to blame?  A unit is sent again
+ * whole, or not at all. */
+static bool is_extent_guilty(const shoal__pipe_t *pipe, const extent_t *extent,
+                             uint64_t oldest)
+{
+    bool is_guilty = false;
+
+    for (uint64_t at = extent->first; at != extent->last + 1 && !is_guilty; at++)
+        is_guilty = blame(pipe, at, extent, oldest).is_guilty;
+    return is_guilty;
+}
+
 /* Settle every request.  However many are sent again, one retry was made. */
 static void settle_all(shoal__pipe_t *pipe, shoal__ending_t ending, const char *detail)
 {
     bool is_allowed = shoal__retries_allowed(&pipe->retries), is_spent = false;
-    uint64_t end = pipe->ring.tail, oldest = oldest_unanswered(pipe);
+    uint64_t end = pipe->ring.tail, oldest = oldest_unanswered(pipe), judged = end;
     extent_t extent = {.first = end, .last = end};
+    bool is_guilty = false;
 
     for (uint64_t at = pipe->ring.head; at != end; at++) {
         if (shoal__request_ring_at(&pipe->ring, at)->flags & NOT_WANTED) {
@@ -275,10 +288,14 @@ static void settle_all(shoal__pipe_t *pipe, shoal__ending_t ending, const char *
         }
         follow_extent(&pipe->ring, at, &extent);
         shoal__blame_t blamed = {.is_guilty = false};
-        if (ending != SHOAL__ENDING_SHUTDOWN)
+        if (ending != SHOAL__ENDING_SHUTDOWN) {
+            if (judged != extent.first)
+                is_guilty = is_extent_guilty(pipe, &extent, oldest);
+            judged = extent.first;
             blamed = blame(pipe, at, &extent, oldest);
+        }
         shoal__settlement_t settlement =
-            settle(pipe, at, &extent, ending, is_allowed, blamed.is_guilty);
+            settle(pipe, at, &extent, ending, is_allowed, is_guilty);
         bool is_retry = settlement.action == SHOAL__SETTLE_RETRY;
         pipe->settled = at + 1 - pipe->ring.head;
         if (is_retry && !is_spent) {

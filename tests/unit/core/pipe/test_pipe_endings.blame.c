@@ -70,6 +70,27 @@ static void test_cuts_of_both_kinds_add_up(void **state)
     assert_heard("a!ECONN/lost ");
 }
 
+/* Cut in its bytes, then in the reply to its first part: no part of it is sent again without
+ * the others.  (I15) */
+static void test_a_unit_is_to_blame_as_a_whole(void **state)
+{
+    (void)state;
+    rig.config.attempts_max = 100;
+    rig_submit_unit("mxe", SHOAL__REQUEST_IDEMPOTENT, SHOAL__NEVER_US);
+    rig_submit('z', 0, WRITE);
+    rig_connect();
+    rig_write(COMMAND_BYTES + 3);
+    rig_lose();
+    assert_heard("");
+    rig_connect();
+    rig_write(3 * COMMAND_BYTES);
+    rig_feed("+O");
+    rig_lose();
+    assert_heard("m!ECONN/lost x!ECONN/maybe e!ECONN/maybe ");
+    rig_connect();
+    assert_string_equal(rig_write_all(), "z");
+}
+
 /* What is over our bounds now is so the next time. */
 static void test_a_reply_over_a_bound_is_not_asked_for_again(void **state)
 {
