@@ -37,8 +37,8 @@ SHOAL_EXTERN int shoal_allocator_set(const shoal_allocator_t *allocator);
  * Allocations made by the library so far, in the whole process.
  *
  * Counts successful malloc, calloc and realloc calls, without those of hiredis and
- * libuv.  The difference over a period shows whether the steady state allocates (it does
- * not).
+ * libuv.  The difference over a period shows whether the steady state allocates (it
+ * does not).
  *
  * Threads: any
  * Since:   0.1

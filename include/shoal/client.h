@@ -2,8 +2,8 @@
 #ifndef SHOAL_CLIENT_H
 #define SHOAL_CLIENT_H
 
-/* The life of a client: opening, driving and closing it.  What it does is in
- * <shoal/command.h>. */
+/* The life of a client: opening, driving and closing it.  The functions that send
+ * commands are in <shoal/command.h>. */
 
 #include <shoal/errors.h>
 #include <shoal/events.h>
@@ -16,7 +16,8 @@ extern "C" {
 #endif
 
 /**
- * The client is closed: every result was delivered, and no other callback follows.
+ * Tells that the client is closed: the library delivered every result, and calls no
+ * other callback after this one.
  * Threads: runs on the loop thread; must not block.
  */
 typedef void (*shoal_closed_cb)(void *data);
@@ -24,9 +25,10 @@ typedef void (*shoal_closed_cb)(void *data);
 /**
  * Open a client that runs on a thread of its own.
  *
- * Returns before there is a connection; commands may be submitted at once.  The thread
- * blocks all signals.  Callbacks run on it and on no other, although a thread that is
- * alone on the client drives the connection itself in its blocking calls.
+ * The call returns before there is a connection; the program may submit commands at
+ * once.  The client's thread blocks all signals.  Callbacks run on that thread only.  A
+ * blocking call whose thread is alone on the client may run the loop itself, but runs
+ * no callback (except as SHOAL_CALL_SINK_HERE says).
  *
  * @param options    NULL for the defaults; copied
  * @param ret_client receives the client; close it, and give it back with
@@ -46,7 +48,8 @@ SHOAL_EXTERN int shoal_client_open(const shoal_options_t *options,
                                    shoal_error_t *ret_error);
 
 /**
- * shoal_client_open() with the options of a URL; see shoal_options_from_url().
+ * Open a client as shoal_client_open() does, with the options of a URL; see
+ * shoal_options_from_url().
  *
  * Threads:   any
  * Blocks:    never
@@ -58,10 +61,10 @@ SHOAL_EXTERN int shoal_client_open_url(const char *url, shoal_client_t **ret_cli
                                        shoal_error_t *ret_error);
 
 /**
- * Open a client without a thread: the calling thread drives it with
- * shoal_client_step(), and is its loop thread.
+ * Open a client without a thread of its own (a borrowed client): the calling thread
+ * drives the client with shoal_client_step(), and is its loop thread.
  *
- * For programs with an event loop of their own: wait until shoal_client_fd() is
+ * This is for programs with an event loop of their own: wait until shoal_client_fd() is
  * readable, then step.  For libuv programs shoal_client_open_uv() is simpler.
  *
  * @param options    NULL for the defaults; copied
@@ -79,8 +82,8 @@ SHOAL_EXTERN int shoal_client_open_borrowed(const shoal_options_t *options,
 /**
  * A descriptor that is readable when shoal_client_step() has work.
  *
- * Only to be polled.  After submitting, step once before waiting: it writes what the
- * flush policy lets go.
+ * The program may only poll the descriptor.  After submitting, step once before
+ * waiting: the step writes the commands that the flush policy does not hold back.
  *
  * @return the descriptor, or -1 for a client that was not opened borrowed
  *
@@ -91,11 +94,11 @@ SHOAL_EXTERN int shoal_client_open_borrowed(const shoal_options_t *options,
 SHOAL_EXTERN int shoal_client_fd(shoal_client_t *client);
 
 /**
- * How long one may wait for the descriptor before the next step, in microseconds:
- * -1 for ever, 0 step at once.
+ * The longest time in microseconds that the program may wait for the descriptor before
+ * the next step: -1 for ever, 0 to step at once.
  *
- * Where the system has precise timers (Linux) the descriptor covers them and the
- * answer is 0 or -1.
+ * Where the system has precise timers (Linux), the descriptor becomes readable for them
+ * too, and the answer is 0 or -1.
  *
  * Threads: loop
  * Since:   0.1
@@ -103,18 +106,18 @@ SHOAL_EXTERN int shoal_client_fd(shoal_client_t *client);
 SHOAL_EXTERN int64_t shoal_client_wait_us(shoal_client_t *client);
 
 /**
- * Do what is due on a borrowed client: write, read, run callbacks, timers.
+ * Do the work that is due on a borrowed client: write, read, run timers and callbacks.
  *
- * @param timeout_us 0: do not block.  Else block for the next thing to do, at
- *                   most this long, rounded up to milliseconds;
- *                   SHOAL_TIMEOUT_NEVER: as long as it takes
+ * @param timeout_us 0: do not block.  Else block until there is work, at most this
+ *                   long, rounded up to milliseconds; SHOAL_TIMEOUT_NEVER: without a
+ *                   limit
  *
- * @return 0, or 1 when the close that was asked for is complete
+ * @return 0, or 1 when a close is complete
  *
  * Threads: loop
  * Blocks:  as timeout_us says
- * Errors:  SHOAL_EINVAL not a borrowed client, or a step is under way: called from a
- *                       callback, or on another thread beside it
+ * Errors:  SHOAL_EINVAL not a borrowed client, or another step is under way: the caller
+ *                       is a callback, or another thread is stepping
  *          SHOAL_EFORK  the client belongs to the parent process
  * Since:   0.1
  */
@@ -123,31 +126,33 @@ SHOAL_EXTERN int shoal_client_step(shoal_client_t *client, uint64_t timeout_us);
 /**
  * Block until the connection is ready for commands.
  *
- * @param timeout_us at most this long; SHOAL_TIMEOUT_NEVER: as long as it takes
+ * @param timeout_us the longest time to wait; SHOAL_TIMEOUT_NEVER: no limit
  *
  * Threads: any, but not the loop thread
  * Blocks:  as timeout_us says
- * Errors:  SHOAL_ETIMEOUT not ready in time
- *          SHOAL_EAUTH    the last attempt failed for its credentials
+ * Errors:  SHOAL_ETIMEOUT the connection was not ready in time
+ *          SHOAL_EAUTH    the server rejected the credentials of the last attempt
  *          SHOAL_ELOOP    called on the loop thread
- *          SHOAL_ECLOSED  closed, or closed meanwhile
+ *          SHOAL_ECLOSED  the client was closed before the call or during it
  *          SHOAL_EFORK    the client belongs to the parent process
  * Since:   0.1
  */
 SHOAL_EXTERN int shoal_client_wait_ready(shoal_client_t *client, uint64_t timeout_us);
 
 /**
- * Close: no new commands; those outstanding have `drain_us` to finish, then they
- * fail with SHOAL_ESHUTDOWN.  Every result is delivered before on_closed.  The client's
- * memory stays until shoal_client_release().
+ * Begin to close a client.
  *
- * @param drain_us  0: do not wait for anything
- * @param on_closed called once, if this call returns 0; may be NULL
+ * The client accepts no new commands.  Outstanding commands have `drain_us` to finish;
+ * after that time they fail with SHOAL_ESHUTDOWN.  The library delivers every result
+ * before it calls on_closed.  The client's memory stays until shoal_client_release().
+ *
+ * @param drain_us  time in microseconds; 0: outstanding commands fail at once
+ * @param on_closed called once if this call returns 0; may be NULL
  * @param data      handed to on_closed untouched
  *
  * Threads: any
  * Blocks:  never
- * Errors:  SHOAL_ECLOSED closed before
+ * Errors:  SHOAL_ECLOSED the client was closed before
  *          SHOAL_EFORK   the client belongs to the parent process
  * Since:   0.1
  */
@@ -155,17 +160,17 @@ SHOAL_EXTERN int shoal_client_close(shoal_client_t *client, uint64_t drain_us,
                                     shoal_closed_cb on_closed, void *data);
 
 /**
- * Close and wait until the work is done: every result is delivered, and the client's
- * thread has ended.  A borrowed client is stepped until then.
+ * Close a client, and wait until its work is done: every result is delivered, and the
+ * client's thread has ended.  The call itself steps a borrowed client until then.
  *
  * @param drain_us as for shoal_client_close()
  *
  * Threads: any, but not from a callback
  * Blocks:  drain_us and at most a second
  * Errors:  SHOAL_ELOOP   called from a callback; or the client is borrowed, and another
- *                        thread stepped it last; or the loop is the caller's own
- *                        uv_loop_t: use shoal_client_close()
- *          SHOAL_ECLOSED closed before
+ *                        thread stepped it last; or the client runs on a uv_loop_t of
+ *                        the program: use shoal_client_close()
+ *          SHOAL_ECLOSED the client was closed before
  *          SHOAL_EFORK   the client belongs to the parent process
  * Since:   0.1
  */
@@ -174,12 +179,12 @@ SHOAL_EXTERN int shoal_client_close_and_wait(shoal_client_t *client, uint64_t dr
 /**
  * Take one more reference to a client.
  *
- * A reference keeps the client in memory: opening a client gives the first one, this
- * function gives another one, and a pending call holds one of its own.  A thread that can
- * rely on a reference (a callback can, on the library's own) may call any function on the
- * client, and is told SHOAL_ECLOSED once another thread has closed it.  Closing ends the
- * work but gives no reference back: each client that was opened needs its
- * shoal_client_release().
+ * A reference keeps the client in memory.  Opening a client gives the first reference,
+ * this function gives another one, and a pending call holds one of its own.  While a
+ * reference exists, a thread may call any function on the client; during a callback the
+ * library holds one.  After another thread has closed the client, such calls return
+ * SHOAL_ECLOSED.  Closing ends the work but gives no reference back: the program must
+ * call shoal_client_release() for each client that it opened.
  *
  * @return the client; NULL if it is NULL
  *
@@ -192,24 +197,27 @@ SHOAL_EXTERN shoal_client_t *shoal_client_retain(shoal_client_t *client);
 /**
  * Give one reference back.  NULL is allowed.
  *
- * The last one frees the client when its work has ended.  If nobody closed it, it is
- * closed first, as by shoal_client_close() without drain.  A borrowed client is then
- * stepped to its end in this call, or, in a callback, in the step that is under way.  A
- * client on a uv_loop_t ends while that loop runs on.
+ * Giving back the last reference frees the client when its work has ended.  If the
+ * program has not closed the client, this call closes it first, as shoal_client_close()
+ * does with a drain_us of 0.  This call then steps a borrowed client to its end; if the
+ * caller is a callback, the step that is under way does so.  A client on a uv_loop_t
+ * ends while that loop runs on.
  *
  * Threads: any, also in a callback
- * Blocks:  never; the last one of a borrowed client until its close is complete
- * Errors:  none.  In the child of a fork it does nothing
+ * Blocks:  never, with one exception: for the last reference to a borrowed client,
+ *          until the close is complete
+ * Errors:  none.  In the child of a fork the call does nothing
  * Since:   0.2
  */
 SHOAL_EXTERN void shoal_client_release(shoal_client_t *client);
 
 /**
- * In the child of a fork: give up a client of the parent.
+ * In the child of a fork, give up a client of the parent.
  *
- * Closes the child's copies of the socket, timer and wake-up descriptors without a word
- * to the server and wipes the credentials; no callback runs.  The parent is not
- * affected.  Every other call on such a client returns SHOAL_EFORK.
+ * The call closes the child's copies of the socket, timer and wake-up descriptors,
+ * sends nothing to the server, and wipes the credentials; no callback runs.  The call
+ * does not affect the parent.  In the child every other call on such a client returns
+ * SHOAL_EFORK.
  *
  * Threads: any
  * Errors:  SHOAL_EINVAL the client belongs to this process

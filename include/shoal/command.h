@@ -50,33 +50,37 @@ typedef struct shoal_command {
  * Set in the tickets of one of a client's two sequences.
  *
  * Each command that was accepted has a ticket: a number above 0, which names it for
- * shoal_client_cancel() and in shoal_result_ticket().  A client gives no ticket out twice;
- * for another client it means nothing.  The commands of one submission have tickets in
- * steps of 1.  A client counts in two sequences, each upwards from 1: what the loop thread
- * submits has this bit set, what other threads submit has it clear.  A blocking call may
- * take its ticket from either.  Between the sequences tickets tell no order.
+ * shoal_client_cancel() and in shoal_result_ticket().  A client gives no ticket out
+ * twice; for another client it means nothing.  The commands of one submission have
+ * tickets in steps of 1.  A client counts in two sequences, each upwards from 1: what
+ * the loop thread submits has this bit set, what other threads submit has it clear.  A
+ * blocking call may take its ticket from either.  Between the sequences tickets tell no
+ * order.
  */
 #define SHOAL_TICKET_OF_LOOP (UINT64_C(1) << 63)
 
 /** Flags of shoal_call_t. */
 enum shoal_call_flag {
-    /** The command does no harm if the server executes it again at any moment before the
-     *  deadline, even after other clients' writes.  The library may send it again when its
-     *  fate is unknown; see <shoal/retry.h>. */
+    /** The command does no harm if the server executes it again at any moment before
+     *  the deadline, even after other clients' writes.  The library may send it again
+     *  when its fate is unknown; see <shoal/retry.h>. */
     SHOAL_CALL_IDEMPOTENT = 1 << 0,
     /** One attempt only: never sent again, not even when that is proved harmless. */
     SHOAL_CALL_ONCE = 1 << 1,
-    /** The command leaves at once: the flush policy does not hold it back to gather others. */
+    /** The command leaves at once: the flush policy does not hold it back to gather
+     * others. */
     SHOAL_CALL_URGENT = 1 << 2,
-    /** If the client is full, wait for room until the deadline.  Not on the loop thread. */
+    /** If the client is full, wait for room until the deadline.  Not on the loop
+     * thread. */
     SHOAL_CALL_WAIT_FOR_ROOM = 1 << 3,
-    /** Allow a command that blocks on the server (BLPOP, ...): those behind it wait, too. */
+    /** Allow a command that blocks on the server (BLPOP, ...): those behind it wait,
+     * too. */
     SHOAL_CALL_MAY_BLOCK = 1 << 4,
     /** Commands of one shoal_client_submit_many() stay together: nothing of other
      *  callers comes between them on the wire.  Needed for MULTI ... EXEC. */
     SHOAL_CALL_CONTIGUOUS = 1 << 5,
-    /** A blocking call may run its sink on the calling thread.  The caller must not hold a
-     *  lock that the sink takes. */
+    /** A blocking call may run its sink on the calling thread.  The caller must not
+     *  hold a lock that the sink takes. */
     SHOAL_CALL_SINK_HERE = 1 << 6
 };
 
@@ -85,8 +89,8 @@ enum shoal_call_flag {
  *
  * Newer versions append fields.  A program that was compiled for a newer version is
  * served as long as it leaves the fields that this library does not know at zero; else,
- * and for unknown flags, the call is refused with SHOAL_EINVAL: nothing that was asked for
- * is ignored.
+ * and for unknown flags, the call is refused with SHOAL_EINVAL: nothing that was asked
+ * for is ignored.
  */
 typedef struct shoal_call {
     size_t size;              /**< sizeof(shoal_call_t) */
@@ -164,12 +168,13 @@ SHOAL_EXTERN int shoal_client_submit_many(shoal_client_t *client,
 /**
  * Send one command and wait for its result.
  *
- * If the program itself runs the loop (shoal_client_open_borrowed(), shoal_client_open_uv()),
- * the loop thread may be busy with other things when the deadline passes.  The call then
- * takes a command back that the loop thread has not taken over, with SHOAL_ETIMEOUT and
- * SHOAL_FATE_NOT_EXECUTED.  For any other command it waits a tenth of a second more, and
- * returns with SHOAL_ETIMEOUT and SHOAL_FATE_UNKNOWN.  A call with a sink that was taken
- * over waits for the loop thread, which may be using the sink.
+ * If the program itself runs the loop (shoal_client_open_borrowed(),
+ * shoal_client_open_uv()), the loop thread may be busy with other things when the
+ * deadline passes.  The call then takes a command back that the loop thread has not
+ * taken over, with SHOAL_ETIMEOUT and SHOAL_FATE_NOT_EXECUTED.  For any other command
+ * it waits a tenth of a second more, and returns with SHOAL_ETIMEOUT and
+ * SHOAL_FATE_UNKNOWN.  A call with a sink that was taken over waits for the loop
+ * thread, which may be using the sink.
  *
  * @param argc, argv, argvlen as for shoal_client_submit()
  * @param ret_result receives the result, also when the command failed; give it back
@@ -179,7 +184,8 @@ SHOAL_EXTERN int shoal_client_submit_many(shoal_client_t *client,
  *         was refused and there is none
  *
  * Threads:   any, but not the loop thread
- * Blocks:    until the result, at most to the deadline; see above.  Needs 32 KiB of stack
+ * Blocks:    until the result, at most to the deadline; see above.  Needs 32 KiB of
+ *            stack
  * Ownership: nothing passed in is kept; the caller releases the result
  * Errors:    those of shoal_client_submit(); SHOAL_ELOOP called on the loop thread
  * Since:     0.1
@@ -207,17 +213,17 @@ SHOAL_EXTERN int shoal_client_call_with(shoal_client_t *client,
  * Give up on an outstanding command.
  *
  * A command that was not written yet is never sent.  One that was is not recalled: its
- * reply is dropped when it comes.  Either way its callback runs, with SHOAL_ECANCELLED and
- * the fate, unless its result was on its way already; on the loop thread before this
- * call returns.
+ * reply is dropped when it comes.  Either way its callback runs, with SHOAL_ECANCELLED
+ * and the fate, unless its result was on its way already; on the loop thread before
+ * this call returns.
  *
  * @param ticket of shoal_client_submit(), shoal_client_submit_many() or
  *               shoal_completions_submit()
  *
  * Threads: any
  * Blocks:  never
- * Errors:  SHOAL_ENOENT  no such ticket was given out, or it is not outstanding any more
- *                        (where that can be told without waiting for the loop)
+ * Errors:  SHOAL_ENOENT  no such ticket was given out, or it is not outstanding any
+ *                        more (where that can be told without waiting for the loop)
  *          SHOAL_EFULL   more cancels wait for the loop than there can be commands
  *          SHOAL_ECLOSED the client is closed, and each command has its result
  *          SHOAL_EFORK   the client belongs to the parent process

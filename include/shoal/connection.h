@@ -2,8 +2,8 @@
 #ifndef SHOAL_CONNECTION_H
 #define SHOAL_CONNECTION_H
 
-/* The connections of a client: how their sockets are set up, what state they are in, and
- * how to replace them at once. */
+/* The connections of a client: how the library sets their sockets up, which state they
+ * are in, and how a program replaces them at once. */
 
 #include <shoal/options.h>
 #include <shoal/version.h>
@@ -17,23 +17,24 @@ extern "C" {
 /** Room for the name of a server in shoal_connection_info_t. */
 #define SHOAL_SERVER_NAME_BYTES 272
 
-/** What a connection is doing.  More states may follow. */
+/** The state of a connection.  Newer versions may add states. */
 typedef enum shoal_connection_state {
     SHOAL_CONNECTION_IDLE = 0,    /**< the loop has not begun to connect yet */
-    SHOAL_CONNECTION_DIALING = 1, /**< it looks the name up, or connects */
+    SHOAL_CONNECTION_DIALING = 1, /**< looking the name up, or connecting */
     SHOAL_CONNECTION_GREETING =
         2,                      /**< connected: HELLO, AUTH, SELECT ... are under way */
     SHOAL_CONNECTION_READY = 3, /**< commands flow */
-    SHOAL_CONNECTION_WAITING = 4, /**< it waits before the next attempt to connect */
-    SHOAL_CONNECTION_CLOSED = 5   /**< for good */
+    SHOAL_CONNECTION_WAITING = 4, /**< waiting before the next attempt to connect */
+    SHOAL_CONNECTION_CLOSED = 5   /**< closed for good */
 } shoal_connection_state_t;
 
-/** One connection at one moment.  Begins with its size, so that it can grow. */
+/** One connection at one moment.  Newer versions append fields; `size` tells the
+ * library which fields the caller knows. */
 typedef struct shoal_connection_info {
     size_t size; /**< set it to sizeof(shoal_connection_info_t) before the call */
-    uint64_t connection; /**< its number in the client, from 1 */
+    uint64_t connection; /**< number of the connection in its client, from 1 */
     shoal_connection_state_t state;
-    int protocol; /**< 2 or 3 as agreed with the server; 0 before the first time */
+    int protocol; /**< version agreed with the server, 2 or 3; 0: none agreed yet */
     uint64_t server_id; /**< the number by which the server knows the connection
                              (CLIENT ID); 0: not known */
     uint64_t epoch;     /**< attempts to connect so far */
@@ -49,13 +50,13 @@ typedef struct shoal_connection_info {
 /**
  * Look at one connection of a client.
  *
- * @param connection number of the connection, from 1; shoal_event_connection() tells it.
- *                   A client of one server has the connection 1
- * @param ret_info   its `size` is set by the caller; receives the rest.  After a failure
- *                   all the rest is 0
+ * @param connection number of the connection, from 1; shoal_event_connection() gives
+ *                   it.  A client of one server has only connection 1
+ * @param ret_info   the caller sets its `size`; the call fills the other fields in.
+ *                   After a failure the other fields are 0
  *
  * Threads: any
- * Blocks:  never; the fields are read one after another, not all at one moment
+ * Blocks:  never; the call reads the fields one after another, not all at one moment
  * Errors:  SHOAL_EINVAL client or ret_info is NULL, or ret_info->size is too small
  *          SHOAL_ENOENT the client has no such connection
  *          SHOAL_EFORK  the client belongs to the parent process
@@ -75,16 +76,17 @@ SHOAL_EXTERN int shoal_connection_get(shoal_client_t *client, uint64_t connectio
 SHOAL_EXTERN const char *shoal_connection_state_name(shoal_connection_state_t state);
 
 /**
- * Connect anew, now.
+ * Connect again, now.
  *
- * A connection that waits before its next attempt connects at once; never more than ten
- * times a second.  A connection that is ready stops sending, lets the server answer what
- * was written (for at most a second), and is then replaced; commands that were queued
- * meanwhile are sent over the new one.  This happens at most once a second.  A connection
- * that is just being made is left alone.
+ * A connection that waits before its next attempt to connect makes that attempt at
+ * once, but the library makes no more than ten attempts a second.  The library replaces
+ * a connection that is ready, at most once a second: the connection stops sending, the
+ * server has up to a second to answer the commands already written, and commands queued
+ * meanwhile leave over the new connection.  Nothing happens to a connection that is
+ * dialing or greeting.
  *
- * For programs that know more than the library: the network is back, or the name of the
- * server leads to another machine.
+ * Call this if the program knows more than the library: the network is back, or the
+ * name of the server leads to another machine.
  *
  * Threads: any
  * Blocks:  never; the loop thread does it soon
@@ -96,8 +98,12 @@ SHOAL_EXTERN const char *shoal_connection_state_name(shoal_connection_state_t st
 SHOAL_EXTERN int shoal_client_reconnect(shoal_client_t *client);
 
 /**
- * Delay before connection attempt n: at random between 0 and
- * min(max_us, base_us * 2^n).
+ * The delay before the library connects again: after the n-th failure in a row (n from
+ * 1) at random between 0 and min(max_us, base_us * 2^(n-1)).
+ *
+ * The loss of a ready connection counts as a first failure.  After rejected credentials
+ * the delay is at least a second.  The library makes no more than ten attempts a
+ * second.
  *
  * @param base_us 1000 .. 60 000 000.  Default: 50 000
  * @param max_us  base_us .. 600 000 000.  Default: 10 000 000
@@ -110,14 +116,15 @@ SHOAL_EXTERN int shoal_options_set_backoff_us(shoal_options_t *options,
                                               uint64_t base_us, uint64_t max_us);
 
 /**
- * After how much silence the system tests a TCP connection by itself (SO_KEEPALIVE).
- * It tests three times, a third of this time apart, and then ends the connection.
+ * The silence after which the operating system tests a TCP connection (SO_KEEPALIVE).
+ * The system tests three times, a third of this time apart, and then ends the
+ * connection.
  *
- * The library tests an idle connection by PING as well, which also notices a server that
- * hangs: shoal_options_set_ping_idle_us().
+ * The library itself tests an idle connection with a PING, which also notices a server
+ * that hangs: shoal_options_set_ping_idle_us().
  *
  * @param idle_us 1 000 000 .. 3 600 000 000, or 0 for never.  Systems count whole
- *                seconds: the library rounds up.  Default: 15 000 000
+ *                seconds, so the library rounds up.  Default: 15 000 000
  *
  * Threads: setup
  * Errors:  SHOAL_EINVAL options is NULL, or out of range
@@ -127,11 +134,11 @@ SHOAL_EXTERN int shoal_options_set_keepalive_us(shoal_options_t *options,
                                                 uint64_t idle_us);
 
 /**
- * The address of this machine from which TCP connections are made, for machines that have
- * several.  Default: none; the system chooses.
+ * Make TCP connections from this address of this machine, if the machine has several.
+ * Default: none; the system chooses.
  *
- * Of a server with several addresses, only those of the same family (IPv4, IPv6) are
- * tried.
+ * If the server has several addresses, the library tries only those of the same family
+ * (IPv4 or IPv6).
  *
  * @param address an IPv4 or IPv6 address, no name; copied.  NULL for none
  *

@@ -40,15 +40,16 @@ enum shoal_error_code {
 };
 
 /**
- * Why a call was refused, in words.  The caller owns it, hands it to the call, and finds
- * the reason of that one call in it afterwards: there is no "last error" elsewhere.
+ * Why a call was refused, in words.  The caller owns it, hands it to the call, and
+ * finds the reason of that one call in it afterwards: there is no "last error"
+ * elsewhere.
  *
  *     shoal_error_t error = SHOAL_ERROR_INIT;
  *     if (shoal_client_open_url(url, &client, &error) < 0)
  *         fprintf(stderr, "%s\n", error.text);
  *
- * Newer versions append fields; the library writes those that `size` covers.  A size that
- * is too small is SHOAL_EINVAL, and nothing is written.
+ * Newer versions append fields; the library writes those that `size` covers.  A size
+ * that is too small is SHOAL_EINVAL, and nothing is written.
  */
 typedef struct shoal_error {
     size_t size;      /**< sizeof(shoal_error_t) */

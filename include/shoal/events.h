@@ -14,16 +14,18 @@ extern "C" {
 
 /** What happened to the connection. */
 typedef enum shoal_event_kind {
-    SHOAL_EVENT_CONNECTED = 0, /**< the transport is up, the greeting begins */
+    SHOAL_EVENT_CONNECTED = 0, /**< the socket is connected, and the greeting (HELLO,
+                                    AUTH ...) begins */
     SHOAL_EVENT_READY = 1,     /**< commands flow */
     SHOAL_EVENT_LOST = 2,      /**< a connection that was ready is gone; see status */
-    SHOAL_EVENT_RETRYING = 3,  /**< the next attempt follows after delay_us */
+    SHOAL_EVENT_RETRYING = 3,  /**< the next attempt to connect follows after
+                                    shoal_event_delay_us() */
     SHOAL_EVENT_ATTEMPT_FAILED = 4 /**< an attempt to connect ended before the
                                         connection was ready; see status */
 } shoal_event_kind_t;
 
 /**
- * What happened.
+ * The kind of an event.
  *
  * Threads: loop
  * Since:   0.1
@@ -31,18 +33,18 @@ typedef enum shoal_event_kind {
 SHOAL_EXTERN shoal_event_kind_t shoal_event_kind(const shoal_event_t *event);
 
 /**
- * For SHOAL_EVENT_LOST and SHOAL_EVENT_ATTEMPT_FAILED why: SHOAL_ECONN,
- * SHOAL_ETIMEOUT, SHOAL_EDESYNC, SHOAL_EAUTH or SHOAL_ENOMEM; else 0.
+ * The cause of SHOAL_EVENT_LOST or SHOAL_EVENT_ATTEMPT_FAILED: SHOAL_ECONN,
+ * SHOAL_ETIMEOUT, SHOAL_EDESYNC, SHOAL_EAUTH or SHOAL_ENOMEM; 0 for other events.
  *
  * Threads: loop
- * Errors:  none; the value is the connection's own
+ * Errors:  none; the value belongs to the connection, not to this call
  * Since:   0.1
  */
 SHOAL_EXTERN int shoal_event_status(const shoal_event_t *event);
 
 /**
- * A line of text: address and cause.  Never NULL; without credentials; lives until
- * the callback returns.
+ * A line of text with the address and the cause.  The text is never NULL, holds no
+ * credentials, and lives until the callback returns.
  *
  * Threads: loop
  * Since:   0.1
@@ -50,7 +52,7 @@ SHOAL_EXTERN int shoal_event_status(const shoal_event_t *event);
 SHOAL_EXTERN const char *shoal_event_detail(const shoal_event_t *event);
 
 /**
- * For SHOAL_EVENT_RETRYING the delay in microseconds; else 0.
+ * For SHOAL_EVENT_RETRYING the delay in microseconds; 0 for other events.
  *
  * Threads: loop
  * Since:   0.1
@@ -58,8 +60,8 @@ SHOAL_EXTERN const char *shoal_event_detail(const shoal_event_t *event);
 SHOAL_EXTERN uint64_t shoal_event_delay_us(const shoal_event_t *event);
 
 /**
- * Number of the attempt to connect: 1 for the first time that this connection was
- * dialed, then upwards.
+ * The number of the attempt to connect: 1 for the first attempt of this connection, and
+ * one more for each further attempt.
  *
  * Threads: loop
  * Since:   0.1
@@ -67,9 +69,8 @@ SHOAL_EXTERN uint64_t shoal_event_delay_us(const shoal_event_t *event);
 SHOAL_EXTERN uint64_t shoal_event_epoch(const shoal_event_t *event);
 
 /**
- * Which of the client's connections it happened to: a number from 1 upwards that stays
- * with the connection however often it is dialed anew; see
- * shoal_stats_get_connection().
+ * The number of the connection in its client, from 1.  The number stays the same when
+ * the library connects again; see shoal_stats_get_connection().
  *
  * Threads: loop
  * Errors:  none
@@ -79,7 +80,7 @@ SHOAL_EXTERN uint64_t shoal_event_connection(const shoal_event_t *event);
 
 /**
  * The server that this connection leads to: "host:port", "[::1]:6379", or the path of a
- * Unix socket.  Never NULL; lives until the callback returns.
+ * Unix socket.  The text is never NULL, and lives until the callback returns.
  *
  * Threads: loop
  * Errors:  none

@@ -12,23 +12,28 @@
 extern "C" {
 #endif
 
-/** How a client is to behave.  Opaque; one object may open many clients. */
+/** The settings of a client.  Opaque.  A program may open many clients with one
+ * object. */
 typedef struct shoal_options shoal_options_t;
 typedef struct shoal_client shoal_client_t;
 typedef struct shoal_event shoal_event_t;
 
-/** When queued commands leave. */
+/** When the library writes queued commands to the socket.  One such write of a batch is
+ * a flush. */
 typedef enum shoal_flush_mode {
-    SHOAL_FLUSH_AUTO = 0,  /**< the policy tunes itself; the default */
-    SHOAL_FLUSH_OFF = 1,   /**< at the end of every loop turn */
-    SHOAL_FLUSH_FIXED = 2, /**< not sooner than a fixed pause after the former flush */
+    SHOAL_FLUSH_AUTO = 0,  /**< the library measures, and chooses; the default */
+    SHOAL_FLUSH_OFF = 1,   /**< at the end of every turn of the loop */
+    SHOAL_FLUSH_FIXED = 2, /**< not sooner than a fixed pause after the previous
+                                flush */
 } shoal_flush_mode_t;
 
 /** What happens to commands while there is no connection. */
 typedef enum shoal_offline_mode {
-    SHOAL_OFFLINE_QUEUE = 0, /**< they wait for it, until their deadline; the default */
-    SHOAL_OFFLINE_FAIL = 1   /**< once an attempt failed, until one works: they fail at
-                                once with SHOAL_ECONN, not executed */
+    SHOAL_OFFLINE_QUEUE = 0, /**< they wait for one, until their deadline; the
+                                  default */
+    SHOAL_OFFLINE_FAIL = 1   /**< they fail at once with SHOAL_ECONN, not executed: from
+                                the first attempt to connect that fails, until an
+                                attempt succeeds */
 } shoal_offline_mode_t;
 
 /** Importance of a log line. */
@@ -50,18 +55,18 @@ typedef void (*shoal_event_cb)(shoal_client_t *client, const shoal_event_t *even
                                void *data);
 
 /**
- * Receives one line of log, without a line feed.  Never holds an argument of a
+ * Receives one line of log, without a line feed.  The line never holds an argument of a
  * command or a credential.
  *
  * Threads: runs on the loop thread; must not block.
  */
 typedef void (*shoal_log_cb)(shoal_log_level_t level, const char *line, void *data);
 
-/** Means "no deadline" wherever a timeout is asked for. */
+/** As a timeout: there is no deadline. */
 #define SHOAL_TIMEOUT_NEVER UINT64_MAX
 
 /**
- * Options with every default: 127.0.0.1:6379, no credentials, database 0.
+ * Make options that hold every default: 127.0.0.1:6379, no credentials, database 0.
  *
  * @param ret_options receives the options; free with shoal_options_free()
  *
@@ -72,7 +77,7 @@ typedef void (*shoal_log_cb)(shoal_log_level_t level, const char *line, void *da
 SHOAL_EXTERN int shoal_options_new(shoal_options_t **ret_options);
 
 /**
- * Options from a URL.
+ * Make options from a URL.
  *
  *     redis://[[user]:password@]host[:port][/db][?key=value&...]
  *     unix://[[user]:password@]/path/of/socket[?db=N&key=value&...]
@@ -85,13 +90,14 @@ SHOAL_EXTERN int shoal_options_new(shoal_options_t **ret_options);
  * `inflight_max`, `bytes_max`, `reply_bytes_max`, `reply_elements_max`,
  * `reply_depth_max`, `attempts_max`, `flush` (auto, off, fixed:US), `budget_us`,
  * `offline` (queue, fail), `integrity` (shapes, detect, strict), `settle` (yes, no).
- * Each means the setter of that name.  An unknown key or a value out of range is an
- * error; nothing is ignored.
+ * Each key stands for the setter of that name.  An unknown key or a value out of range
+ * is an error; the library ignores no key.
  *
  * @param url         NUL-terminated
  * @param ret_options receives the options; free with shoal_options_free()
- * @param ret_error   receives the reason of a failure, which names the key and its value;
- *                    may be NULL.  What may be a part of the password is not quoted
+ * @param ret_error   receives the reason of a failure, which names the key and its
+ *                    value; may be NULL.  The reason does not quote text that may be a
+ *                    part of the password
  *
  * Threads:   any
  * Ownership: nothing passed in is kept
@@ -104,15 +110,15 @@ SHOAL_EXTERN int shoal_options_from_url(const char *url, shoal_options_t **ret_o
                                         shoal_error_t *ret_error);
 
 /**
- * Forget options, wiping the credentials.  NULL is allowed.  Clients that were
- * opened with them keep their own copy.
+ * Free options, and wipe their credentials.  NULL is allowed.  Clients that were opened
+ * with them keep a copy of their own.
  * Threads: any
  * Since:   0.1
  */
 SHOAL_EXTERN void shoal_options_free(shoal_options_t *options);
 
 /**
- * The server to connect to, by TCP.  Default: "127.0.0.1", 6379.
+ * Connect to this server by TCP.  Default: "127.0.0.1", 6379.
  *
  * @param host name or address, copied
  * @param port 1 .. 65535
@@ -125,7 +131,7 @@ SHOAL_EXTERN int shoal_options_set_address(shoal_options_t *options, const char 
                                            int port);
 
 /**
- * The server to connect to, by a Unix socket.  Replaces the TCP address.
+ * Connect to the server by a Unix socket.  The path replaces the TCP address.
  *
  * @param path copied; shorter than the system's limit (108 bytes on Linux)
  *
@@ -137,7 +143,7 @@ SHOAL_EXTERN int shoal_options_set_unix_path(shoal_options_t *options,
                                              const char *path);
 
 /**
- * Credentials.  Default: none.
+ * Authenticate with these credentials.  Default: none.
  *
  * @param user     NULL for the server's default user (password only)
  * @param password NULL for no authentication
@@ -151,7 +157,7 @@ SHOAL_EXTERN int shoal_options_set_auth(shoal_options_t *options, const char *us
                                         const char *password);
 
 /**
- * Number of the database, selected on every connection.  Default: 0.
+ * The number of the database that every connection selects.  Default: 0.
  *
  * @param database 0 .. INT32_MAX
  *
@@ -162,7 +168,7 @@ SHOAL_EXTERN int shoal_options_set_auth(shoal_options_t *options, const char *us
 SHOAL_EXTERN int shoal_options_set_database(shoal_options_t *options, int database);
 
 /**
- * The connection's name, shown by CLIENT LIST.  Default: none.
+ * The name of the connections, which CLIENT LIST shows.  Default: none.
  * @param name printable ASCII without spaces, copied; NULL for none
  *
  * Threads: setup
@@ -173,8 +179,8 @@ SHOAL_EXTERN int shoal_options_set_client_name(shoal_options_t *options,
                                                const char *name);
 
 /**
- * The newest protocol to ask for: 2 or 3.  Default: 3, with a fall-back to 2 when the
- * server does not know HELLO.
+ * The newest version of the protocol (RESP) that the library asks for: 2 or 3.
+ * Default: 3.  The library falls back to 2 if the server does not know HELLO.
  *
  * Threads: setup
  * Errors:  SHOAL_EINVAL neither 2 nor 3
@@ -183,8 +189,8 @@ SHOAL_EXTERN int shoal_options_set_client_name(shoal_options_t *options,
 SHOAL_EXTERN int shoal_options_set_protocol(shoal_options_t *options, int version);
 
 /**
- * Time that a command has, from its submission to its result, if its call names no
- * other: queue, batch, wire, reply and retries together.
+ * The time that a command has from its submission to its result, if its call sets no
+ * timeout of its own.  Waiting in queues, the server's work and retries all count.
  *
  * @param timeout_us 1 .. 86 400 000 000 (a day), or SHOAL_TIMEOUT_NEVER.
  *                   Default: 5 000 000
@@ -197,11 +203,12 @@ SHOAL_EXTERN int shoal_options_set_timeout_us(shoal_options_t *options,
                                               uint64_t timeout_us);
 
 /**
- * Time for one connection: `connect_us` for resolving the name and connecting to one
- * of its addresses, `handshake_us` for the greeting that follows.
+ * The time that one attempt to connect has.
  *
- * @param connect_us   1000 .. 600 000 000.  Default: 2 000 000
- * @param handshake_us 1000 .. 600 000 000.  Default: 5 000 000
+ * @param connect_us   for resolving the name and connecting to one of its addresses:
+ *                     1000 .. 600 000 000.  Default: 2 000 000
+ * @param handshake_us for the greeting that follows (HELLO, AUTH, SELECT ...):
+ *                     1000 .. 600 000 000.  Default: 5 000 000
  *
  * Threads: setup
  * Errors:  SHOAL_EINVAL out of range
@@ -212,10 +219,12 @@ SHOAL_EXTERN int shoal_options_set_connect_timeout_us(shoal_options_t *options,
                                                       uint64_t handshake_us);
 
 /**
- * When a silent connection is given up: the oldest unanswered command is older than
- * `stall_us` and no byte arrived in that time.  Writes do not prolong it.  A command that
- * blocks on the server (SHOAL_CALL_MAY_BLOCK) may be silent up to its deadline; a
- * slow script may not, so let this be no shorter than the longest timeout.
+ * The time after which the library gives up a silent connection: a command waits for
+ * its reply, and no byte arrived for `stall_us`.  Writes do not prolong the time.
+ *
+ * While a command blocks on the server (SHOAL_CALL_MAY_BLOCK), the server may be silent
+ * up to that command's deadline.  A slow script has no such exception, so set a time
+ * that is no shorter than the longest timeout.
  *
  * @param stall_us 10 000 .. 3 600 000 000.  Default: 5 000 000
  *
@@ -227,7 +236,7 @@ SHOAL_EXTERN int shoal_options_set_stall_timeout_us(shoal_options_t *options,
                                                     uint64_t stall_us);
 
 /**
- * After how much silence an idle connection is tested with a PING.
+ * The silence after which the library tests an idle connection with a PING.
  *
  * @param idle_us 10 000 .. 3 600 000 000, or 0 for never.  Default: 10 000 000
  *
@@ -250,13 +259,14 @@ SHOAL_EXTERN int shoal_options_set_offline_mode(shoal_options_t *options,
                                                 shoal_offline_mode_t mode);
 
 /**
- * Bounds of what is outstanding.  Submitting beyond them is refused with
- * SHOAL_EFULL, or waits if the call asks for that.
+ * The most commands and bytes that may be outstanding: submitted, and without a result.
+ * A submission beyond these bounds is refused with SHOAL_EFULL; with
+ * SHOAL_CALL_WAIT_FOR_ROOM it waits.
  *
  * @param queued_max   commands that wait to be written, 1 .. 16 777 216.
  *                     Default: 65 536
- * @param inflight_max commands written and unanswered, 1 .. 1 048 576; more stay
- *                     queued.  Default: 16 384
+ * @param inflight_max commands written and unanswered, 1 .. 1 048 576; further
+ *                     commands stay queued.  Default: 16 384
  * @param bytes_max    encoded bytes of all outstanding commands,
  *                     1024 .. 17 179 869 184.  Default: 67 108 864
  *
@@ -270,11 +280,12 @@ SHOAL_EXTERN int shoal_options_set_outstanding_max(shoal_options_t *options,
                                                    uint64_t bytes_max);
 
 /**
- * Bounds of one reply.  A reply beyond them ends the connection (SHOAL_EDESYNC).
+ * The bounds of one reply.  A reply beyond them ends the connection (SHOAL_EDESYNC).
  *
  * @param bytes_max    1024 .. 17 179 869 184.  Default: 536 870 912
- * @param elements_max of one aggregate, 1 .. 2 147 483 647.  Default: 16 777 216
- * @param depth_max    nesting, 1 .. 1024.  Default: 1024
+ * @param elements_max elements of one array, map, set or push, 1 .. 2 147 483 647.
+ *                     Default: 16 777 216
+ * @param depth_max    levels of nesting, 1 .. 1024.  Default: 1024
  *
  * Threads: setup
  * Errors:  SHOAL_EINVAL out of range
@@ -285,13 +296,14 @@ SHOAL_EXTERN int shoal_options_set_reply_max(shoal_options_t *options,
                                              int depth_max);
 
 /**
- * When queued commands leave.  Default: SHOAL_FLUSH_AUTO.
+ * When the library writes queued commands.  Default: SHOAL_FLUSH_AUTO.
  *
  * @param mode     see shoal_flush_mode_t
- * @param pause_us for SHOAL_FLUSH_FIXED: 1 .. 1 000 000, measured from the former
- *                 flush, never for a lone caller.  For SHOAL_FLUSH_AUTO: the latency
- *                 budget, 0 .. 1 000 000; 0 means the default of 100.
- *                 Ignored for SHOAL_FLUSH_OFF
+ * @param pause_us for SHOAL_FLUSH_FIXED: the pause since the previous flush,
+ *                 1 .. 1 000 000; a command that is alone does not wait.
+ *                 For SHOAL_FLUSH_AUTO: the latency budget, the longest time that the
+ *                 library holds a command back, 0 .. 1 000 000; 0 means the default
+ *                 of 100.  Ignored for SHOAL_FLUSH_OFF
  *
  * Threads: setup
  * Errors:  SHOAL_EINVAL out of range
@@ -314,7 +326,7 @@ SHOAL_EXTERN int shoal_options_set_on_event(shoal_options_t *options,
                                             shoal_event_cb on_event, void *data);
 
 /**
- * Receive log lines of `level` and the more important ones.  Default: none.
+ * Receive the log lines of `level` and of the more important levels.  Default: none.
  *
  * @param on_log NULL for none
  * @param data   handed to on_log untouched

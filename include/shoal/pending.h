@@ -2,8 +2,9 @@
 #ifndef SHOAL_PENDING_H
 #define SHOAL_PENDING_H
 
-/* Blocking calls that come back now and then: for callers who must look at something
- * else while they wait, as an interpreter at its signals.
+/* Blocking calls that return from time to time before their result.  They are for
+ * callers that must do other work while they wait, as an interpreter that handles
+ * signals.
  *
  *     rc = shoal_client_call_begin(client, &command, NULL, 100000, &pending, &result);
  *     while (rc == SHOAL_EAGAIN)
@@ -20,25 +21,26 @@
 extern "C" {
 #endif
 
-/** A call whose thread came back before its result.  Opaque. */
+/** A blocking call that returned before its result.  Opaque. */
 typedef struct shoal_pending shoal_pending_t;
 
 /**
- * shoal_client_call_with(), but come back after wait_us, or sooner if a signal arrives
- * while the thread sleeps.
+ * Send one command as shoal_client_call_with() does, but return after wait_us, or
+ * sooner if a signal arrives while the thread sleeps.
  *
- * @param wait_us     how long to wait for the result; the command's own deadline is in
- *                    `call`.  SHOAL_TIMEOUT_NEVER: until the result
- * @param ret_pending receives the call if SHOAL_EAGAIN is returned
- * @param ret_result  receives the result if 0 is returned; give it back with
+ * @param wait_us     the longest time to wait for the result; the command's own
+ *                    deadline is in `call`.  SHOAL_TIMEOUT_NEVER: wait until the result
+ * @param ret_pending receives the pending call if this function returns SHOAL_EAGAIN
+ * @param ret_result  receives the result if this function returns 0; give it back with
  *                    shoal_result_release()
  *
  * Threads:   any, but not the loop thread
  * Blocks:    as wait_us says.  Needs 32 KiB of stack
- * Ownership: the pending call goes with its result: come back to it, on any thread but
- *            one at a time, until shoal_pending_wait() or shoal_pending_give_up()
- *            returns one.  It holds a reference to the client until then
- * Errors:    SHOAL_EAGAIN no result yet, *ret_pending is set; and those of
+ * Ownership: the caller must call shoal_pending_wait() or shoal_pending_give_up() until
+ *            one of them returns the result, on any thread but on one at a time.  The
+ *            library then frees the pending call, which until then holds a reference to
+ *            the client
+ * Errors:    SHOAL_EAGAIN there is no result yet, and *ret_pending is set; and those of
  *            shoal_client_call_with()
  * Since:     0.1
  */
@@ -49,14 +51,15 @@ SHOAL_EXTERN int shoal_client_call_begin(shoal_client_t *client,
                                          shoal_result_t **ret_result);
 
 /**
- * Wait for the result again.
+ * Wait again for the result of a pending call.
  *
  * @param wait_us    as for shoal_client_call_begin()
- * @param ret_result receives the result if 0 is returned; `pending` is gone then
+ * @param ret_result receives the result if this function returns 0; `pending` is freed
+ *                   then
  *
  * Threads: any, but not the loop thread
  * Blocks:  as wait_us says; at the deadline as shoal_client_call()
- * Errors:  SHOAL_EAGAIN no result yet
+ * Errors:  SHOAL_EAGAIN there is no result yet
  *          SHOAL_ELOOP  called on the loop thread
  *          SHOAL_EFORK  the client belongs to the parent process
  *          SHOAL_EINVAL an argument is NULL
@@ -66,14 +69,16 @@ SHOAL_EXTERN int shoal_pending_wait(shoal_pending_t *pending, uint64_t wait_us,
                                     shoal_result_t **ret_result);
 
 /**
- * Cancel the command as shoal_client_cancel() does, and wait for its result: with
- * SHOAL_ECANCELLED and the fate, or the one that was on its way.
+ * Cancel the command as shoal_client_cancel() does, and wait for its result.  The
+ * result has the status SHOAL_ECANCELLED and the fate, unless another result came
+ * first.
  *
- * @param ret_result receives the result; `pending` is gone then
+ * @param ret_result receives the result if this function returns 0; `pending` is freed
+ *                   then
  *
  * Threads: any, but not the loop thread
- * Blocks:  not at all if the loop has not taken the command over; else until the loop looks
- *          at it, at most to the deadline, as shoal_client_call()
+ * Blocks:  not at all if the loop has not taken the command over; else until the loop
+ *          handles the cancel, at most to the deadline, as shoal_client_call()
  * Errors:  SHOAL_ELOOP  called on the loop thread
  *          SHOAL_EFORK  the client belongs to the parent process
  *          SHOAL_EINVAL an argument is NULL

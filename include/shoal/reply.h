@@ -11,7 +11,7 @@
 extern "C" {
 #endif
 
-/** One value that the server sent, with everything below it.  Opaque, immutable. */
+/** One value that the server sent, with all values inside it.  Opaque, immutable. */
 typedef struct shoal_reply shoal_reply_t;
 
 /** Types of values.  RESP2 servers send the first six only. */
@@ -21,7 +21,7 @@ typedef enum shoal_reply_type {
     SHOAL_REPLY_ERROR = 2,   /**< an error text such as WRONGTYPE ... */
     SHOAL_REPLY_INTEGER = 3, /**< 64 bits, signed */
     SHOAL_REPLY_STRING = 4,  /**< any bytes */
-    SHOAL_REPLY_ARRAY = 5,
+    SHOAL_REPLY_ARRAY = 5,   /**< values in an order */
     SHOAL_REPLY_DOUBLE = 6,
     SHOAL_REPLY_BOOL = 7,
     SHOAL_REPLY_MAP = 8, /**< key, value, key, value ... */
@@ -32,8 +32,8 @@ typedef enum shoal_reply_type {
 } shoal_reply_type_t;
 
 /**
- * The type of a value.  Here and below a NULL reply, as shoal_result_reply() may return
- * it, counts as nil.
+ * The type of a value.  Every function here treats a NULL reply, which
+ * shoal_result_reply() may return, as nil.
  *
  * Threads: any
  * Since:   0.1
@@ -41,9 +41,9 @@ typedef enum shoal_reply_type {
 SHOAL_EXTERN shoal_reply_type_t shoal_reply_type(const shoal_reply_t *reply);
 
 /**
- * The bytes of a STRING, STATUS, ERROR, BIGNUM, VERBATIM or DOUBLE (as the server
- * wrote it); NULL for other types.  A NUL follows them; a STRING may have others among
- * them.  Lives as long as the reply.
+ * The bytes of a STRING, STATUS, ERROR, BIGNUM, VERBATIM or DOUBLE (as the server wrote
+ * it); NULL for other types.  A NUL follows the bytes; a STRING may also contain NUL
+ * bytes.  The bytes live as long as the reply.
  *
  * @param ret_bytes receives the length in bytes; may be NULL
  *
@@ -70,7 +70,7 @@ SHOAL_EXTERN int64_t shoal_reply_integer(const shoal_reply_t *reply);
 SHOAL_EXTERN double shoal_reply_double(const shoal_reply_t *reply);
 
 /**
- * The value of a BOOL, or whether an INTEGER is not 0; false for other types.
+ * The value of a BOOL; for an INTEGER true if it is not 0; false for other types.
  *
  * Threads: any
  * Since:   0.1
@@ -78,7 +78,7 @@ SHOAL_EXTERN double shoal_reply_double(const shoal_reply_t *reply);
 SHOAL_EXTERN bool shoal_reply_bool(const shoal_reply_t *reply);
 
 /**
- * Number of direct children of an ARRAY, SET, PUSH or MAP; 0 for other types.
+ * The number of direct children of an ARRAY, SET, PUSH or MAP; 0 for other types.
  *
  * A map of n pairs has 2n children: key 0, value 0, key 1, value 1 ...
  *
@@ -88,8 +88,8 @@ SHOAL_EXTERN bool shoal_reply_bool(const shoal_reply_t *reply);
 SHOAL_EXTERN size_t shoal_reply_count(const shoal_reply_t *reply);
 
 /**
- * A direct child, or NULL if there is no such index.  Lives as long as its parent.
- * Takes constant time.
+ * A direct child, or NULL if there is no such index.  The child lives as long as its
+ * parent.  The call takes constant time.
  *
  * Threads: any
  * Since:   0.1
@@ -98,8 +98,8 @@ SHOAL_EXTERN const shoal_reply_t *shoal_reply_at(const shoal_reply_t *reply,
                                                  size_t index);
 
 /**
- * The three-letter format of a VERBATIM ("txt", "mkd"), NUL-terminated; "" for
- * other types.  Lives as long as the reply.
+ * The three-letter format of a VERBATIM ("txt", "mkd"), NUL-terminated; "" for other
+ * types.  The text lives as long as the reply.
  *
  * Threads: any
  * Since:   0.1
@@ -109,8 +109,8 @@ SHOAL_EXTERN const char *shoal_reply_verbatim_format(const shoal_reply_t *reply)
 /**
  * Keep a reply beyond the life of its result.
  *
- * Returns a reply of the same content that lives until it is released.  It may be
- * the same object or a copy: use the returned pointer.
+ * The call returns a reply of the same content that lives until the caller releases it.
+ * The returned reply may be the same object or a copy, so use the returned pointer.
  *
  * @return the kept reply, or NULL if memory ran out or `reply` is NULL
  *
@@ -122,7 +122,7 @@ SHOAL_EXTERN SHOAL_CHECKED const shoal_reply_t *
 shoal_reply_retain(const shoal_reply_t *reply);
 
 /**
- * Give back what shoal_reply_retain() returned.  NULL is allowed.
+ * Give back a reply that shoal_reply_retain() returned.  NULL is allowed.
  *
  * Threads: any
  * Since:   0.1
@@ -130,17 +130,19 @@ shoal_reply_retain(const shoal_reply_t *reply);
 SHOAL_EXTERN void shoal_reply_release(const shoal_reply_t *reply);
 
 /**
- * Receives a reply piece by piece while it is decoded, so that no tree is built.
+ * Receives a reply piece by piece while the library decodes it, so that the library
+ * builds no tree of values.
  *
- * A leaf is announced by on_leaf; an aggregate by on_begin, its children, on_end.
- * If the reply is cut (connection lost, deadline), on_reset says that what was
- * delivered is void; the whole reply may follow anew after a retry.  The command's
- * result callback follows last, with a NULL reply.  An error reply does not go to the
- * sink: the result has it.
+ * The library delivers a value without children by on_leaf, and any other value by
+ * on_begin, its children and on_end.  If the reply is cut (connection lost, deadline),
+ * the library calls on_reset: the pieces delivered so far are void, and after a retry
+ * the whole reply may follow.  The command's result callback follows last, with a NULL
+ * reply.  An error reply does not go to the sink: the result has it.
  *
- * Every function is required, else the call is refused with SHOAL_EINVAL.  The structure
- * is closed: another way to deliver would be another field of shoal_call_t.  They run on the loop thread (see also
- * SHOAL_CALL_SINK_HERE), must not block, and must not call into the client.
+ * All four functions are required; without one of them the library refuses the call
+ * with SHOAL_EINVAL.  The functions run on the loop thread (see also
+ * SHOAL_CALL_SINK_HERE), must not block, and must not call into the client.  The
+ * structure is closed: it never gets another field.
  */
 typedef struct shoal_sink {
     /** A value without children; borrowed until the call returns. */
@@ -149,15 +151,16 @@ typedef struct shoal_sink {
     void (*on_begin)(shoal_reply_type_t type, size_t count, void *data);
     /** All children of the innermost open aggregate were delivered. */
     void (*on_end)(void *data);
-    /** What was delivered for this reply so far is void. */
+    /** The pieces of this reply delivered so far are void. */
     void (*on_reset)(void *data);
 } shoal_sink_t;
 
 /**
- * Hand a reply that is there already to a sink, as if it were decoded just now.
+ * Hand a complete reply to a sink piece by piece, as the decoder does.
  *
- * @param sink on_reset is not called; errors are leaves like any other.  Without one of
- *             the other three functions nothing is called
+ * @param sink receives the pieces; on_reset is not called, and an error counts as a
+ *             leaf.  If one of the other three functions is NULL, none of them is
+ *             called
  * @param data handed to the sink untouched
  *
  * Threads:   any; the sink's functions run before this call returns

@@ -13,8 +13,8 @@ extern "C" {
 
 /** What became of one command.  Opaque.
  *
- * A NULL result, which a refused call leaves, has the status SHOAL_EINVAL, an unknown fate
- * and no reply. */
+ * A NULL result, which a refused call leaves, has the status SHOAL_EINVAL, an unknown
+ * fate and no reply. */
 typedef struct shoal_result shoal_result_t;
 
 /** What is known about the execution of a command on the server. */
@@ -65,11 +65,11 @@ SHOAL_EXTERN const shoal_reply_t *shoal_result_reply(const shoal_result_t *resul
 /**
  * A line of text that explains a status below 0.  For SHOAL_ETIMEOUT it names the stage
  * that took the time, and why: "no connection to 10.0.0.4:6379 for 5.0 s: Connection
- * refused (12 attempts); the command was never sent".  For programs there are the status,
- * the fate and shoal_result_is_offline().
+ * refused (12 attempts); the command was never sent".  For programs there are the
+ * status, the fate and shoal_result_is_offline().
  *
- * Never NULL; empty for status 0.  Lives as long as the result.  Contains no argument of
- * any command and no credentials.
+ * Never NULL; empty for status 0.  Lives as long as the result.  Contains no argument
+ * of any command and no credentials.
  *
  * Threads: any
  * Since:   0.1
@@ -118,17 +118,18 @@ SHOAL_EXTERN uint32_t shoal_result_attempts(const shoal_result_t *result);
 SHOAL_EXTERN uint64_t shoal_result_ticket(const shoal_result_t *result);
 
 /**
- * True if no command that this client sent over an earlier connection can still execute on
- * the server that answered.
+ * True if no command that this client sent over an earlier connection can still execute
+ * on the server that answered.
  *
- * After a loss the fate of a write may be SHOAL_FATE_UNKNOWN: it may even run later, when
- * a server that had stalled goes on.  The client therefore ends its former connections on
- * the server before it sends anything over a new one, and says here whether that is
- * proved: what such a reply shows of a key is then final, as far as lost commands go.
+ * After a loss the fate of a write may be SHOAL_FATE_UNKNOWN: it may even run later,
+ * when a server that had stalled goes on.  The client therefore ends its former
+ * connections on the server before it sends anything over a new one, and says here
+ * whether that is proved: what such a reply shows of a key is then final, as far as
+ * lost commands go.
  *
- * @return true if it is proved, or nothing was lost with writes unanswered; false if the
- *         status is not 0, or it is not proved: the server does not allow CLIENT KILL,
- *         CLIENT INFO or INFO, it is another server or was restarted since, or
+ * @return true if it is proved, or nothing was lost with writes unanswered; false if
+ *         the status is not 0, or it is not proved: the server does not allow CLIENT
+ *         KILL, CLIENT INFO or INFO, it is another server or was restarted since, or
  *         shoal_options_set_settle() is off.  No proof counts behind a proxy that
  *         answers these commands itself
  *

@@ -23,10 +23,10 @@
  * - alloc.h, version.h: allocation functions of the program's own; versions
  * - uv.h: a client on a uv_loop_t of the program's own
  *
- * Three rules hold for every function.  A pointer that is NULL where the function needs one
- * gives SHOAL_EINVAL; what only looks at something answers 0, NULL or -1 instead, and a
- * NULL reply counts as nil.  After every failure each out-parameter is NULL or 0.  What is
- * given back or freed may be NULL.
+ * Three rules hold for every function.  A pointer that is NULL where the function needs
+ * one gives SHOAL_EINVAL; what only looks at something answers 0, NULL or -1 instead,
+ * and a NULL reply counts as nil.  After every failure each out-parameter is NULL or 0.
+ * What is given back or freed may be NULL.
  */
 
 #include <shoal/alloc.h>

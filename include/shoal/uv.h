@@ -2,7 +2,8 @@
 #ifndef SHOAL_UV_H
 #define SHOAL_UV_H
 
-/* Run a client on a uv_loop_t of yours.  The only header that includes <uv.h>. */
+/* Run a client on a uv_loop_t of the program.  No other public header includes
+ * <uv.h>. */
 
 #include <shoal/client.h>
 #include <shoal/version.h>
@@ -17,15 +18,15 @@ extern "C" {
  *
  * The thread that runs the loop is the client's loop thread: callbacks run there, and
  * submitting from it takes no lock.  The client's handles keep the loop alive until
- * it is closed.  Writing to a dead peer raises no SIGPIPE.
+ * the client is closed.  Writing to a dead peer raises no SIGPIPE.
  *
- * @param loop       must outlive the client; shoal_client_close() is finished when
- *                   its callback ran, then the loop may be closed
+ * @param loop       must outlive the client.  The caller may close the loop after the
+ *                   callback of shoal_client_close() has run
  * @param options    NULL for the defaults; copied
  * @param ret_client receives the client
  * @param ret_error  receives the reason of a failure; may be NULL
  *
- * Threads:   any; the caller is taken for the thread that runs the loop
+ * Threads:   any; the library takes the calling thread for the one that runs the loop
  * Ownership: the loop stays the caller's
  * Errors:    those of shoal_client_open()
  * Since:     0.1
