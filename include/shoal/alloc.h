@@ -9,8 +9,8 @@
 extern "C" {
 #endif
 
-/** Replacements for the four functions of the C library, with their contracts.  The
- * structure is closed: the C library has no fifth that the library needs. */
+/** Replacements for four functions of the C library, with the same contracts.  The
+ * structure is closed: it never gets another field. */
 typedef struct shoal_allocator {
     void *(*malloc_fn)(size_t bytes);
     void *(*calloc_fn)(size_t count, size_t bytes);
@@ -21,8 +21,9 @@ typedef struct shoal_allocator {
 /**
  * Use other allocation functions, in the whole process.
  *
- * Call it before anything else of this library.  The parser's read buffer, which is
- * hiredis', and libuv's own memory are not part of it.
+ * Call this before any other function of the library.  Two kinds of memory do not come
+ * from these functions: the parser's read buffer, which belongs to hiredis, and libuv's
+ * own.
  *
  * @param allocator all four functions; copied.  NULL restores the C library's.
  *

@@ -216,8 +216,8 @@ SHOAL_EXTERN void shoal_client_release(shoal_client_t *client);
  *
  * The call closes the child's copies of the socket, timer and wake-up descriptors,
  * sends nothing to the server, and wipes the credentials; no callback runs.  The call
- * does not affect the parent.  In the child every other call on such a client returns
- * SHOAL_EFORK.
+ * does not affect the parent.  In the child every other call on such a client that
+ * returns a code returns SHOAL_EFORK.
  *
  * Threads: any
  * Errors:  SHOAL_EINVAL the client belongs to this process

@@ -2,7 +2,7 @@
 #ifndef SHOAL_COMMAND_H
 #define SHOAL_COMMAND_H
 
-/* Commands: submitting them, calling and waiting, giving them up by their tickets. */
+/* Commands: submitting them, waiting for their results, and cancelling them. */
 
 #include <shoal/errors.h>
 #include <shoal/options.h>
@@ -24,9 +24,9 @@ extern "C" {
 /**
  * Receives what became of one command.
  *
- * `result` is borrowed: it and everything reached from it die when the callback
- * returns.  Keep a reply for longer with shoal_reply_retain().  From the callback
- * one may submit, cancel and start a close; one may not block.
+ * The callback borrows `result`: the result and everything reached from it die when the
+ * callback returns.  shoal_reply_retain() keeps a reply for longer.  The callback may
+ * submit, cancel and begin to close the client.
  *
  * Threads: runs on the loop thread; must not block.
  */
@@ -37,25 +37,26 @@ typedef void (*shoal_result_cb)(shoal_client_t *client, const shoal_result_t *re
  * One command: argc byte strings; argv[0] names it.
  *
  * The structure is closed: it never gets another field, because it stands in arrays.
- * What one call asks for beyond its words is in shoal_call_t.
+ * Further settings of one call are in shoal_call_t.
  */
 typedef struct shoal_command {
-    size_t argc;             /**< 1 .. SHOAL_ARGC_MAX */
+    size_t argc;             /**< number of strings, 1 .. SHOAL_ARGC_MAX */
     const char *const *argv; /**< argc strings, any bytes; NULL is an empty one if
                                   argvlen says 0 bytes */
-    const size_t *argvlen;   /**< their bytes; NULL if all are NUL-terminated */
+    const size_t *argvlen;   /**< length of each string in bytes; NULL if all are
+                                  NUL-terminated */
 } shoal_command_t;
 
 /**
- * Set in the tickets of one of a client's two sequences.
+ * The bit that is set in the tickets of commands that the loop thread submits.
  *
- * Each command that was accepted has a ticket: a number above 0, which names it for
+ * Each accepted command has a ticket: a number above 0 that names the command for
  * shoal_client_cancel() and in shoal_result_ticket().  A client gives no ticket out
- * twice; for another client it means nothing.  The commands of one submission have
- * tickets in steps of 1.  A client counts in two sequences, each upwards from 1: what
- * the loop thread submits has this bit set, what other threads submit has it clear.  A
- * blocking call may take its ticket from either.  Between the sequences tickets tell no
- * order.
+ * twice.  A ticket means nothing to another client.  The commands of one submission
+ * have tickets in steps of 1.  A client counts in two sequences, each upwards from 1:
+ * tickets of the loop thread have this bit set, tickets of other threads have it clear.
+ * A blocking call may take its ticket from either sequence.  Tickets of different
+ * sequences say nothing about the order of their commands.
  */
 #define SHOAL_TICKET_OF_LOOP (UINT64_C(1) << 63)
 
@@ -65,19 +66,20 @@ enum shoal_call_flag {
      *  the deadline, even after other clients' writes.  The library may send it again
      *  when its fate is unknown; see <shoal/retry.h>. */
     SHOAL_CALL_IDEMPOTENT = 1 << 0,
-    /** One attempt only: never sent again, not even when that is proved harmless. */
+    /** The library sends the command at most once, even if a second attempt is proved
+     *  to be harmless. */
     SHOAL_CALL_ONCE = 1 << 1,
     /** The command leaves at once: the flush policy does not hold it back to gather
      * others. */
     SHOAL_CALL_URGENT = 1 << 2,
-    /** If the client is full, wait for room until the deadline.  Not on the loop
-     * thread. */
+    /** If the client is full, the call waits for room until the deadline.  Not allowed
+     *  on the loop thread. */
     SHOAL_CALL_WAIT_FOR_ROOM = 1 << 3,
-    /** Allow a command that blocks on the server (BLPOP, ...): those behind it wait,
-     * too. */
+    /** Allow a command that blocks on the server (BLPOP, ...).  Later commands of the
+     *  connection wait behind it. */
     SHOAL_CALL_MAY_BLOCK = 1 << 4,
-    /** Commands of one shoal_client_submit_many() stay together: nothing of other
-     *  callers comes between them on the wire.  Needed for MULTI ... EXEC. */
+    /** The commands of one shoal_client_submit_many() stay together: no command of
+     *  another caller comes between them on the wire.  Needed for MULTI ... EXEC. */
     SHOAL_CALL_CONTIGUOUS = 1 << 5,
     /** A blocking call may run its sink on the calling thread.  The caller must not
      *  hold a lock that the sink takes. */
@@ -87,20 +89,22 @@ enum shoal_call_flag {
 /**
  * Extras of one call.  Zero means default; begin with SHOAL_CALL_INIT.
  *
- * Newer versions append fields.  A program that was compiled for a newer version is
- * served as long as it leaves the fields that this library does not know at zero; else,
- * and for unknown flags, the call is refused with SHOAL_EINVAL: nothing that was asked
- * for is ignored.
+ * Newer versions append fields.  A program compiled for a newer version works with this
+ * library as long as it leaves the fields that this library does not know at zero.  If
+ * such a field is not zero, or a flag is unknown, the call is refused with
+ * SHOAL_EINVAL.
  */
 typedef struct shoal_call {
     size_t size;              /**< sizeof(shoal_call_t) */
     uint32_t flags;           /**< of enum shoal_call_flag */
     uint32_t reserved;        /**< 0 */
-    uint64_t timeout_us;      /**< 0: the client's; SHOAL_TIMEOUT_NEVER: none */
-    const shoal_sink_t *sink; /**< NULL: a tree.  Must live until the result */
+    uint64_t timeout_us;      /**< time from submission to result; 0: the client's
+                                   timeout; SHOAL_TIMEOUT_NEVER: no deadline */
+    const shoal_sink_t *sink; /**< receives the reply, and must live until the result;
+                                   NULL: the result holds the reply as a tree */
     void *sink_data;          /**< handed to the sink untouched */
     shoal_error_t *error; /**< receives the reason if the call is refused; begin with
-                                   SHOAL_ERROR_INIT.  NULL: nobody asks for it */
+                                   SHOAL_ERROR_INIT.  NULL: not wanted */
 } shoal_call_t;
 
 /** No extras: `shoal_call_t call = SHOAL_CALL_INIT;`, then set what differs. */
@@ -112,9 +116,9 @@ typedef struct shoal_call {
 /**
  * Queue one command and return at once.
  *
- * The command is copied before this call returns.  When it reaches the socket is the
- * flush policy's decision; commands queued close together, from any threads, leave
- * in one write.
+ * The library copies the command before this call returns.  The flush policy decides
+ * when the library writes the command to the socket; commands queued close together,
+ * from any threads, leave in one write.
  *
  * @param argc, argv, argvlen as in shoal_command_t
  * @param on_result called exactly once if this call returns 0 and never otherwise;
@@ -142,14 +146,15 @@ SHOAL_EXTERN int shoal_client_submit(shoal_client_t *client, size_t argc,
                                      uint64_t *ret_ticket);
 
 /**
- * Queue `count` commands at once, in order, with extras.  All are queued or none.
+ * Queue `count` commands at once, in order, with extras.  The client accepts all of
+ * them or none.
  *
  * @param commands   count commands, copied before this call returns
  * @param count      1 .. 65 536
  * @param call       extras for each of them; NULL for none
  * @param on_result  called once for each command, in order
  * @param data       handed to on_result untouched
- * @param ret_ticket receives the ticket of the first command; the others' follow
+ * @param ret_ticket receives the ticket of the first command; the other tickets follow
  *                   in steps of 1.  May be NULL
  *
  * Threads:   any
@@ -170,18 +175,18 @@ SHOAL_EXTERN int shoal_client_submit_many(shoal_client_t *client,
  *
  * If the program itself runs the loop (shoal_client_open_borrowed(),
  * shoal_client_open_uv()), the loop thread may be busy with other things when the
- * deadline passes.  The call then takes a command back that the loop thread has not
- * taken over, with SHOAL_ETIMEOUT and SHOAL_FATE_NOT_EXECUTED.  For any other command
- * it waits a tenth of a second more, and returns with SHOAL_ETIMEOUT and
- * SHOAL_FATE_UNKNOWN.  A call with a sink that was taken over waits for the loop
- * thread, which may be using the sink.
+ * deadline passes.  If the loop thread has not taken the command over, the call then
+ * takes the command back, and the result is SHOAL_ETIMEOUT and SHOAL_FATE_NOT_EXECUTED.
+ * Otherwise the call waits a tenth of a second more, and the result is SHOAL_ETIMEOUT
+ * and SHOAL_FATE_UNKNOWN.  A call with a sink, whose command the loop thread has taken
+ * over, waits for the loop thread, which may be using the sink.
  *
  * @param argc, argv, argvlen as for shoal_client_submit()
  * @param ret_result receives the result, also when the command failed; give it back
  *                   with shoal_result_release()
  *
  * @return 0: there is a result; look at shoal_result_status().  Below 0: the command
- *         was refused and there is none
+ *         was refused, and there is no result
  *
  * Threads:   any, but not the loop thread
  * Blocks:    until the result, at most to the deadline; see above.  Needs 32 KiB of
@@ -195,7 +200,8 @@ SHOAL_EXTERN int shoal_client_call(shoal_client_t *client, size_t argc,
                                    shoal_result_t **ret_result);
 
 /**
- * shoal_client_call() with extras.
+ * Send one command with extras, and wait for its result, as shoal_client_call() does.
+ *
  * @param call extras; NULL for none
  *
  * Threads:   any, but not the loop thread
@@ -210,21 +216,24 @@ SHOAL_EXTERN int shoal_client_call_with(shoal_client_t *client,
                                         shoal_result_t **ret_result);
 
 /**
- * Give up on an outstanding command.
+ * Cancel an outstanding command.
  *
- * A command that was not written yet is never sent.  One that was is not recalled: its
- * reply is dropped when it comes.  Either way its callback runs, with SHOAL_ECANCELLED
- * and the fate, unless its result was on its way already; on the loop thread before
- * this call returns.
+ * The library never sends a command that was not written yet.  A command that was
+ * written may still execute, and the library drops its reply.  In both cases the
+ * command's callback runs with SHOAL_ECANCELLED and the fate, unless another result
+ * came first.  If the caller is the loop thread, the callback of a command that the
+ * loop has taken over runs before this call returns.
  *
- * @param ticket of shoal_client_submit(), shoal_client_submit_many() or
+ * @param ticket from shoal_client_submit(), shoal_client_submit_many() or
  *               shoal_completions_submit()
  *
  * Threads: any
  * Blocks:  never
- * Errors:  SHOAL_ENOENT  no such ticket was given out, or it is not outstanding any
- *                        more (where that can be told without waiting for the loop)
- *          SHOAL_EFULL   more cancels wait for the loop than there can be commands
+ * Errors:  SHOAL_ENOENT  the client gave no such ticket out, or the command is no
+ *                        longer outstanding (as far as the call can tell without the
+ *                        loop)
+ *          SHOAL_EFULL   more cancels wait for the loop than commands can be
+ *                        outstanding
  *          SHOAL_ECLOSED the client is closed, and each command has its result
  *          SHOAL_EFORK   the client belongs to the parent process
  *          SHOAL_ENOMEM

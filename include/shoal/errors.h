@@ -9,9 +9,8 @@
 extern "C" {
 #endif
 
-/* The one list of codes: name, value, text.  The range -7099 .. -7000 is
- * disjoint from errno and from libuv's codes, so that a stray foreign code shows.
- * Values are never renumbered. */
+/* The one list of codes: name, value, text.  The range -7099 .. -7000 holds no errno
+ * and no code of libuv, so a foreign code is easy to see.  No value ever changes. */
 #define SHOAL_ERROR_MAP(X)                                                             \
     X(EINVAL, -7001, "invalid argument")                                               \
     X(ENOMEM, -7002, "out of memory")                                                  \
@@ -40,24 +39,23 @@ enum shoal_error_code {
 };
 
 /**
- * Why a call was refused, in words.  The caller owns it, hands it to the call, and
- * finds the reason of that one call in it afterwards: there is no "last error"
- * elsewhere.
+ * The reason of a refused call, in words.  The caller owns the structure and hands it
+ * to a call; afterwards it holds the reason of that one call.  The library keeps no
+ * "last error" elsewhere.
  *
  *     shoal_error_t error = SHOAL_ERROR_INIT;
  *     if (shoal_client_open_url(url, &client, &error) < 0)
  *         fprintf(stderr, "%s\n", error.text);
  *
- * Newer versions append fields; the library writes those that `size` covers.  A size
- * that is too small is SHOAL_EINVAL, and nothing is written.
+ * Newer versions append fields; the library writes only fields within `size`.  If
+ * `size` is too small, the call returns SHOAL_EINVAL and writes nothing.
  */
 typedef struct shoal_error {
     size_t size;      /**< sizeof(shoal_error_t) */
-    int code;         /**< what the call returned: 0, or one of the codes above */
-    int system_errno; /**< for SHOAL_ESYSTEM the system's errno; else 0 */
-    char
-        text[240]; /**< one line of English without a full stop; "" after a success.  It
-                           holds no credentials and no argument of a command */
+    int code;         /**< value that the call returned: 0, or one of the codes above */
+    int system_errno; /**< for SHOAL_ESYSTEM the system's errno; 0 for other codes */
+    char text[240];   /**< one line of English without a full stop; "" after a success.
+                        The text holds no credentials and no argument of a command */
 } shoal_error_t;
 
 /** Begin with `shoal_error_t error = SHOAL_ERROR_INIT;`. */
@@ -69,7 +67,7 @@ typedef struct shoal_error {
 /**
  * One line of English for a code, without a full stop.
  *
- * Total: 0 gives "success", an unknown code gives "unknown error".
+ * Every number has a text: 0 gives "success", an unknown code gives "unknown error".
  *
  * @return a static string
  *
@@ -81,7 +79,7 @@ SHOAL_EXTERN const char *shoal_strerror(int code);
 /**
  * The name of a code, for logs: "SHOAL_EFULL".
  *
- * Total: 0 gives "OK", an unknown code gives "UNKNOWN".
+ * Every number has a name: 0 gives "OK", an unknown code gives "UNKNOWN".
  *
  * @return a static string
  *

@@ -2,7 +2,7 @@
 #ifndef SHOAL_FORMAT_H
 #define SHOAL_FORMAT_H
 
-/* Commands from a format, as hiredis has them, for C written by hand:
+/* Commands made from a format, as in hiredis, for C code that people write by hand:
  *
  *     shoal_client_submitf(client, on_result, data, "SET %s %b", key, value, bytes);
  *
@@ -15,8 +15,9 @@
  *   %%                         a percent sign
  *
  * Numbers take flags, a width and a precision in digits as for printf().  Any other
- * conversion or length, such as %zu, %p or %c, is SHOAL_EINVAL: cast a size_t to
- * unsigned long long, for %llu.  A bad format is told in shoal_call_t.error.
+ * conversion or length, such as %zu, %p or %c, is SHOAL_EINVAL: for a size_t use %llu
+ * and cast it to unsigned long long.  shoal_call_t.error describes what is wrong in a
+ * format.
  *
  * These functions allocate memory for each command; shoal_client_submit() does not. */
 

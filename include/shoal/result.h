@@ -11,26 +11,29 @@
 extern "C" {
 #endif
 
-/** What became of one command.  Opaque.
+/** The outcome of one command.  Opaque.
  *
- * A NULL result, which a refused call leaves, has the status SHOAL_EINVAL, an unknown
+ * A refused call leaves a NULL result, which has the status SHOAL_EINVAL, an unknown
  * fate and no reply. */
 typedef struct shoal_result shoal_result_t;
 
-/** What is known about the execution of a command on the server. */
+/** The fate of a command: what the library knows about its execution on the server. */
 typedef enum shoal_fate {
-    /** The server answered; the reply (perhaps an error reply) is here. */
+    /** The server answered; the result has the reply, which may be an error reply. */
     SHOAL_FATE_REPLIED = 0,
-    /** Proved: the command was not executed and never will be.  Safe to retry. */
+    /** It is proved that the server did not execute the command and never will.  A
+     * program may send the command again. */
     SHOAL_FATE_NOT_EXECUTED = 1,
-    /** It reached the transport and no reply came.  It may have been executed. */
+    /** The library wrote the command or a part of it, and no reply came.  The server
+     * may have executed the command. */
     SHOAL_FATE_UNKNOWN = 2,
-    /** The server had begun to answer: it was processed, the reply is lost. */
+    /** The server processed the command and began to answer, but the reply is lost. */
     SHOAL_FATE_REPLY_LOST = 3
 } shoal_fate_t;
 
 /**
- * 0 if the server answered (with a value or with an error), else why not.
+ * 0 if the server answered (with a value or with an error); any other value is the
+ * reason why there is no reply.
  *
  * An error reply such as -WRONGTYPE is an answer: the status is 0 and the reply
  * has the type SHOAL_REPLY_ERROR.
@@ -39,13 +42,13 @@ typedef enum shoal_fate {
  *         SHOAL_EAUTH, SHOAL_ESHUTDOWN or SHOAL_ENOMEM
  *
  * Threads: any
- * Errors:  none; the value is the command's own outcome
+ * Errors:  none; the value belongs to the command, not to this call
  * Since:   0.1
  */
 SHOAL_EXTERN int shoal_result_status(const shoal_result_t *result);
 
 /**
- * What is known about the command's execution.
+ * The fate of the command.
  *
  * Threads: any
  * Since:   0.1
@@ -55,7 +58,7 @@ SHOAL_EXTERN shoal_fate_t shoal_result_fate(const shoal_result_t *result);
 /**
  * The server's reply, or NULL if the status is not 0 or a sink took the reply.
  *
- * Borrowed: it lives as long as the result.  shoal_reply_retain() keeps it.
+ * The reply lives as long as the result.  shoal_reply_retain() keeps it for longer.
  *
  * Threads: any
  * Since:   0.1
@@ -65,11 +68,11 @@ SHOAL_EXTERN const shoal_reply_t *shoal_result_reply(const shoal_result_t *resul
 /**
  * A line of text that explains a status below 0.  For SHOAL_ETIMEOUT it names the stage
  * that took the time, and why: "no connection to 10.0.0.4:6379 for 5.0 s: Connection
- * refused (12 attempts); the command was never sent".  For programs there are the
- * status, the fate and shoal_result_is_offline().
+ * refused (12 attempts); the command was never sent".  A program should look at the
+ * status, the fate and shoal_result_is_offline() instead of the text.
  *
- * Never NULL; empty for status 0.  Lives as long as the result.  Contains no argument
- * of any command and no credentials.
+ * The text is never NULL, and empty for status 0.  It lives as long as the result, and
+ * contains no argument of any command and no credentials.
  *
  * Threads: any
  * Since:   0.1
@@ -77,10 +80,12 @@ SHOAL_EXTERN const shoal_reply_t *shoal_result_reply(const shoal_result_t *resul
 SHOAL_EXTERN const char *shoal_result_detail(const shoal_result_t *result);
 
 /**
- * Why the command has no value: shoal_result_detail() if the status is below 0, and the
- * server's words if its reply is an error: "WRONGTYPE Operation against a key ...".
+ * The reason why the command has no value: shoal_result_detail() if the status is below
+ * 0; the server's words if its reply is an error: "WRONGTYPE Operation against a key
+ * ...".
  *
- * @return a line of text, or NULL if the command worked.  Lives as long as the result
+ * @return a line of text that lives as long as the result, or NULL if the command
+ *         worked
  *
  * Threads: any
  * Errors:  none
@@ -89,8 +94,8 @@ SHOAL_EXTERN const char *shoal_result_detail(const shoal_result_t *result);
 SHOAL_EXTERN const char *shoal_result_error(const shoal_result_t *result);
 
 /**
- * True if there was no connection when the command's deadline passed.  Tells such a
- * SHOAL_ETIMEOUT from that of a slow server.
+ * True if there was no connection when the command's deadline passed.  So a program can
+ * tell a lost server (SHOAL_ETIMEOUT, true) from a slow one (SHOAL_ETIMEOUT, false).
  *
  * @return false for every other status
  *
@@ -101,7 +106,7 @@ SHOAL_EXTERN const char *shoal_result_error(const shoal_result_t *result);
 SHOAL_EXTERN bool shoal_result_is_offline(const shoal_result_t *result);
 
 /**
- * How often the command was handed whole to a connection, 0 if never.
+ * How often the library handed the command whole to a connection; 0 if never.
  *
  * Threads: any
  * Since:   0.1
@@ -109,8 +114,8 @@ SHOAL_EXTERN bool shoal_result_is_offline(const shoal_result_t *result);
 SHOAL_EXTERN uint32_t shoal_result_attempts(const shoal_result_t *result);
 
 /**
- * The ticket of the command, as shoal_client_submit_many() gave it out: tells the
- * results of one submission apart.
+ * The ticket of the command, as the submission gave it out.  By its ticket a callback
+ * can tell which command of one submission a result belongs to.
  *
  * Threads: any
  * Since:   0.1
@@ -121,17 +126,17 @@ SHOAL_EXTERN uint64_t shoal_result_ticket(const shoal_result_t *result);
  * True if no command that this client sent over an earlier connection can still execute
  * on the server that answered.
  *
- * After a loss the fate of a write may be SHOAL_FATE_UNKNOWN: it may even run later,
- * when a server that had stalled goes on.  The client therefore ends its former
- * connections on the server before it sends anything over a new one, and says here
- * whether that is proved: what such a reply shows of a key is then final, as far as
- * lost commands go.
+ * After a loss the fate of a write may be SHOAL_FATE_UNKNOWN.  Such a write may even
+ * run later, when a stalled server continues.  The client therefore ends its earlier
+ * connections on the server before it sends anything over a new one (it settles them).
+ * This function tells whether the end of those connections is proved.  If so, no lost
+ * command can change later what this reply shows.
  *
- * @return true if it is proved, or nothing was lost with writes unanswered; false if
- *         the status is not 0, or it is not proved: the server does not allow CLIENT
- *         KILL, CLIENT INFO or INFO, it is another server or was restarted since, or
- *         shoal_options_set_settle() is off.  No proof counts behind a proxy that
- *         answers these commands itself
+ * @return true if the end is proved, or no connection was lost with commands
+ *         unanswered; false if the status is not 0, or the end is not proved: the
+ *         server does not allow CLIENT KILL, CLIENT INFO or INFO, it is another server
+ *         or was restarted, or shoal_options_set_settle() is off.  No proof counts
+ *         behind a proxy that answers these commands itself
  *
  * Threads: any
  * Since:   0.1
@@ -151,7 +156,7 @@ SHOAL_EXTERN const char *shoal_fate_name(shoal_fate_t fate);
 /**
  * Give back a result that shoal_client_call() returned.  NULL is allowed.
  *
- * Not for results that a callback or shoal_completions_take() lent.
+ * Do not call this for results that a callback or shoal_completions_take() lent.
  *
  * Threads: any
  * Since:   0.1

@@ -5,7 +5,7 @@
 /**
  * @mainpage
  *
- * Everything but <shoal/uv.h>.  The header that a program needs for:
+ * This header includes all others but <shoal/uv.h>.  Which header has what:
  *
  * - client.h: opening, driving and closing a client; its references
  * - command.h: sending commands: with a callback, blocking, many at once; cancelling
@@ -23,10 +23,11 @@
  * - alloc.h, version.h: allocation functions of the program's own; versions
  * - uv.h: a client on a uv_loop_t of the program's own
  *
- * Three rules hold for every function.  A pointer that is NULL where the function needs
- * one gives SHOAL_EINVAL; what only looks at something answers 0, NULL or -1 instead,
- * and a NULL reply counts as nil.  After every failure each out-parameter is NULL or 0.
- * What is given back or freed may be NULL.
+ * Three rules hold for every function.  If a pointer is NULL that the function needs,
+ * the function returns SHOAL_EINVAL; a function that only reads a value returns 0, NULL
+ * or -1 instead, and treats a NULL reply as nil.  After every failure each
+ * out-parameter is NULL or 0.  A function that frees an object or gives it back accepts
+ * NULL.
  */
 
 #include <shoal/alloc.h>
