@@ -2,8 +2,8 @@
 #ifndef SHOAL_CLIENT_CLIENT_H
 #define SHOAL_CLIENT_CLIENT_H
 
-/* What is behind shoal_client_t: the parts, and which thread may touch which.  It is a
- * definition only; what happens is in the other files of this floor. */
+/* The struct behind shoal_client_t: its parts, and which thread may touch which part.
+ * This file only defines it; the other files of this floor do the work. */
 
 #include "client/events.h"
 #include "client/ledger.h"
@@ -31,8 +31,8 @@ struct shoal_client {
     shoal_options_t *options;
     shoal__drive_t drive;
     uint64_t fork_generation; /* of the process that opened it */
-    /* One for each shoal_client_retain(), the open and each pending call, and one for the
-     * work: the thread, or the loop's handles.  The memory goes with the last. */
+    /* One for each shoal_client_retain(), the open and each pending call, and one for
+     * the work: the thread, or the loop's handles.  The memory goes with the last. */
     _Atomic uint32_t references;
 
     /* Any thread. */

@@ -3,12 +3,13 @@
 #define SHOAL_CLIENT_COMPLETION_QUEUE_H
 
 /*
- * What is behind shoal_completions_t: results that loops of any clients leave for one
- * consumer.  Results arrive in one batch while the consumer takes from the other; the two
- * swap.
+ * The queue behind shoal_completions_t: the loops of any clients leave results for one
+ * consumer.  Results arrive in one batch while the consumer takes from the other batch;
+ * then the two batches swap.
  *
- * Guarantees: a result that was admitted finds room.  The queue lives until its owner, each
- * result that is due and each announcement that is due have let go of it.
+ * Guarantees: every result that the queue admitted finds room.  The owner, each result
+ * that is due and each announcement that is due hold a reference; the last one frees
+ * the queue.
  */
 
 #include <shoal/completions.h>
@@ -23,8 +24,8 @@ int shoal__completions_new(size_t outstanding_max,
 void shoal__completions_free(shoal_completions_t *completions);
 int shoal__completions_fd(const shoal_completions_t *completions);
 
-/* Any thread: make room for `count` more results, and keep the queue until each of them was
- * kept and dropped.  0, SHOAL_EFULL or SHOAL_ENOMEM. */
+/* Any thread: make room for `count` more results, and keep the queue until each of them
+ * was kept and dropped.  0, SHOAL_EFULL or SHOAL_ENOMEM. */
 int shoal__completions_admit(shoal_completions_t *completions, size_t count);
 /* They were not submitted. */
 void shoal__completions_refund(shoal_completions_t *completions, size_t count);

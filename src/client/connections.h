@@ -2,7 +2,8 @@
 #ifndef SHOAL_CLIENT_CONNECTIONS_H
 #define SHOAL_CLIENT_CONNECTIONS_H
 
-/* The client's connections, one by one.  Any thread. */
+/* Finds one of the client's connections, and replaces connections.  Any thread may
+ * call. */
 
 #include "client/client.h"
 #include "route/route.h"

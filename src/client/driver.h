@@ -3,8 +3,8 @@
 #define SHOAL_CLIENT_DRIVER_H
 
 /* Which thread runs the loop of a client that was opened with a thread of its own.
- * core/driver_token.c decides, net/driver_seat.c keeps the token; here both are told what
- * the loop saw, and the loop is run. */
+ * core/driver_token.c decides, and net/driver_seat.c keeps the token.  This file tells
+ * both what the loop saw, and runs the loop. */
 
 #include <shoal/client.h>
 #include <stdbool.h>
@@ -25,8 +25,8 @@ bool shoal__driver_drive(shoal_client_t *client, uint64_t until_us);
 /* The end of a turn: may the loop sleep until wake_us? */
 bool shoal__driver_may_sleep(shoal_client_t *client, uint64_t wake_us);
 
-/* Results were delivered: wake the threads that wait for them.  Those that would come too
- * soon to drive, because the loop is about to be parked, are woken after that. */
+/* Results were delivered: wake the threads that wait for them.  Those that would come
+ * too soon to drive, because the loop is about to be parked, are woken after that. */
 void shoal__driver_delivered(shoal_client_t *client);
 
 #endif

@@ -3,11 +3,12 @@
 #define SHOAL_CLIENT_EVENTS_H
 
 /*
- * What happens to connections, on its way to the user's callbacks, to the log and to the
+ * Passes the events of connections on to the user's callbacks, to the log and to the
  * threads that wait for readiness.
  *
- * A thread in a blocking call may hold locks of the user's, so no callback runs on it:
- * while it drives the loop, events are held, and the background thread tells them.
+ * A thread in a blocking call may hold locks of the user, so no callback runs on that
+ * thread.  While such a thread drives the loop, this file holds the events back, and
+ * the background thread tells them later.
  */
 
 #include "core/event.h"
@@ -38,7 +39,8 @@ void shoal__events_release(shoal__events_t *events);
 /* Loop thread: tell everybody at once.  is_ready: can the client send now? */
 void shoal__events_tell(shoal__events_t *events, const shoal_event_t *event,
                         bool is_ready);
-/* Loop thread: keep the event for later.  Without memory for it no callback hears of it. */
+/* Loop thread: keep the event for later.  Without memory for it no callback hears of
+ * it. */
 void shoal__events_hold(shoal__events_t *events, const shoal_event_t *event);
 
 /* Loop thread, not in a direct call: tell what was held. */

@@ -2,8 +2,8 @@
 #ifndef SHOAL_CLIENT_INTAKE_H
 #define SHOAL_CLIENT_INTAKE_H
 
-/* Loop thread: take over the commands and cancels that other threads left in the mailbox.
- * A command that finds no memory fails, NOT_EXECUTED. */
+/* The loop thread takes over the commands and cancels that other threads left in the
+ * mailbox.  A command for which there is no memory fails with the fate NOT_EXECUTED. */
 
 #include <shoal/client.h>
 #include <stdint.h>

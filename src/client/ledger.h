@@ -3,18 +3,19 @@
 #define SHOAL_CLIENT_LEDGER_H
 
 /*
- * The books of one client: what is queued, in commands and bytes, and what is owed, over
- * all its connections; the time of the turn; and the counters of what was taken in and
- * what was refused.
+ * The books of one client, over all its connections: the queued commands and bytes, the
+ * results still owed, the time of the turn, and counters of accepted and refused
+ * commands.
  *
- * Admission reads it: a command may enter if what is queued in the mailbox and in the
- * route stays within the bounds.  The route brings its account up to date at the end of
- * each turn; what entered since is counted here. The sum is never too low, because only
- * results make it smaller; but commands that a lost connection queues again count as
- * queued from the next turn on.
+ * Admission reads the ledger: a command may enter if the commands and bytes queued in
+ * the mailbox and in the route stay within the bounds.  The route brings its account up
+ * to date at the end of each turn; the ledger counts the commands that entered since.
+ * The sum is never too low, because only results make it smaller.  There is one
+ * exception: commands that a lost connection queues again count as queued only from the
+ * next turn on.
  *
- * It knows no lock and no clock.  "here" is the loop thread, "there" a thread that holds
- * the driver seat's lock.
+ * The ledger knows no lock and no clock.  In names, "here" is the loop thread, and
+ * "there" is a thread that holds the driver seat's lock.
  */
 
 #include "base/counter.h"
@@ -48,14 +49,15 @@ typedef struct shoal__ledger {
 void shoal__ledger_init(shoal__ledger_t *ledger, const shoal__account_t *route,
                         uint64_t queued_max, uint64_t bytes_max);
 
-/* Is there room for `commands` more of `bytes` encoded bytes, beside those in the mailbox?
- * Loop thread, or with the lock. */
+/* Is there room for `commands` more of `bytes` encoded bytes, beside those in the
+ * mailbox?  Loop thread, or with the lock. */
 static inline bool shoal__ledger_has_room(const shoal__ledger_t *ledger,
                                           uint64_t mailbox_queued,
                                           uint64_t mailbox_bytes, uint64_t commands,
                                           uint64_t bytes)
 {
-    /* In this order: a reader that sees nothing entered sees the account that says so. */
+    /* In this order: a reader that sees nothing entered sees the account that says
+     * so. */
     uint64_t entered =
         atomic_load_explicit(&ledger->entered_commands, memory_order_acquire);
     uint64_t entered_bytes =
@@ -69,8 +71,9 @@ static inline bool shoal__ledger_has_room(const shoal__ledger_t *ledger,
                ledger->bytes_max;
 }
 
-/* Commands are outstanding from now on: from here, or out of the mailbox.  In the second
- * case with the lock, so that a thread that looks for room counts each command once. */
+/* Commands are outstanding from now on: from here, or out of the mailbox.  In the
+ * second case with the lock, so that a thread that looks for room counts each command
+ * once. */
 static inline void shoal__ledger_enter_here(shoal__ledger_t *ledger, uint64_t commands,
                                             uint64_t bytes)
 {

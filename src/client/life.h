@@ -2,7 +2,7 @@
 #ifndef SHOAL_CLIENT_LIFE_H
 #define SHOAL_CLIENT_LIFE_H
 
-/* How a client begins, is stepped, and ends. */
+/* Opens, steps, closes and frees a client. */
 
 #include "client/client.h"
 #include "route/route.h"
@@ -29,8 +29,9 @@ int64_t shoal__client_wait_us(const shoal_client_t *client);
 int shoal__client_close(shoal_client_t *client, uint64_t drain_us,
                         shoal_closed_cb on_closed, void *data, bool is_joined);
 
-/* Any thread that has a reference: have one more, or give one back.  The last one ends the
- * work of a client that is not closed; on DRIVE_STEPS it steps until that is done. */
+/* Any thread that has a reference: have one more, or give one back.  The last one ends
+ * the work of a client that is not closed; on DRIVE_STEPS it steps until that is
+ * done. */
 void shoal__client_retain(shoal_client_t *client);
 void shoal__client_release(shoal_client_t *client);
 

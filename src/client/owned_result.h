@@ -2,9 +2,9 @@
 #ifndef SHOAL_CLIENT_OWNED_RESULT_H
 #define SHOAL_CLIENT_OWNED_RESULT_H
 
-/* A result that outlives its callback: for callers who block.  It lives in an arena,
- * which the thread that waits allocates and which has room for a small reply: the loop
- * thread allocates nothing then. */
+/* A result that outlives its callback, for callers that block.  It lives in an arena
+ * that the waiting thread allocates.  The arena has room for a small reply, so that the
+ * loop thread allocates nothing for one. */
 
 #include "core/result.h"
 #include "resp/reply.h"

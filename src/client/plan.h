@@ -3,14 +3,14 @@
 #define SHOAL_CLIENT_PLAN_H
 
 /*
- * Decides whether commands may be sent and how, before any of them is queued: their sizes,
- * the flags and times of their caller, the refused commands, MULTI ... EXEC.  Then it
- * writes the request of each command.
+ * Decides whether and how commands may be sent, before any of them is queued.  The plan
+ * looks at their sizes, their caller's flags and timeout, the refused commands, and
+ * MULTI ... EXEC.  Then it writes the request of each command.
  *
- * It knows no lock, no clock and no client.
+ * The plan knows no lock, no clock and no client.
  *
- * Guarantee: a submission is accepted or refused as a whole, and a refused one leaves
- * nothing behind.
+ * Guarantee: the plan accepts or refuses a submission as a whole, and changes nothing
+ * when it refuses.
  */
 
 #include "core/options.h"
@@ -46,13 +46,14 @@ typedef struct shoal__plan {
     uint64_t timeout_us; /* of every command; SHOAL_TIMEOUT_NEVER: none */
 } shoal__plan_t;
 
-/* The extras of a caller, who may have been compiled for a newer version of the library;
- * NULL: no extras.  False if they make no sense, or ask for what is not known here. */
+/* The extras of a caller, who may have been compiled for a newer version of the
+ * library; NULL: no extras.  False if they make no sense, or ask for what is not known
+ * here. */
 bool shoal__call_read(const shoal_call_t *call, shoal_call_t *ret_call);
 
 /* May the commands be sent?  0, SHOAL_EINVAL, SHOAL_ETOOBIG, SHOAL_EREFUSED or
- * SHOAL_ENOMEM; on failure *ret_plan is untouched.  The sink belongs to the requests; if
- * none of them is queued, the caller frees it. */
+ * SHOAL_ENOMEM; on failure *ret_plan is untouched.  The sink belongs to the requests;
+ * if none of them is queued, the caller frees it. */
 int shoal__plan_make(const shoal__submission_t *submission,
                      const shoal_options_t *options, shoal__plan_t *ret_plan);
 

@@ -3,10 +3,10 @@
 #define SHOAL_CLIENT_REASON_H
 
 /*
- * Why a submission was refused, in words, for a caller who asked.
+ * Says in words why a submission was refused, if the caller asked for the reason.
  *
- * It looks at the submission once more, after it was refused: finding words costs nothing
- * while commands are accepted.  It knows no lock, no clock and no client.
+ * This unit looks at the submission once more after the refusal, so that words cost
+ * nothing while commands are accepted.  It knows no lock, no clock and no client.
  */
 
 #include "client/plan.h"
@@ -18,8 +18,8 @@ typedef struct shoal__reason_load {
     uint64_t bytes;  /* encoded bytes of all outstanding commands */
 } shoal__reason_load_t;
 
-/* Fill submission->call.error, if there is one.  `code` is what the submission was refused
- * with.  Returns `code`. */
+/* Fill submission->call.error, if there is one.  `code` is what the submission was
+ * refused with.  Returns `code`. */
 int shoal__reason_say(const shoal__submission_t *submission,
                       const shoal_options_t *options, const shoal__reason_load_t *load,
                       int code);

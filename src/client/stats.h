@@ -2,7 +2,8 @@
 #ifndef SHOAL_CLIENT_STATS_H
 #define SHOAL_CLIENT_STATS_H
 
-/* The figures of a client: its own, and those of its connections, summed.  Any thread. */
+/* The figures of a client: its own, and the sums of its connections' figures.  Any
+ * thread may call. */
 
 #include <shoal/stats.h>
 

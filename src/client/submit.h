@@ -2,15 +2,15 @@
 #ifndef SHOAL_CLIENT_SUBMIT_H
 #define SHOAL_CLIENT_SUBMIT_H
 
-/* The one way in for commands: straight into the route on the loop thread, through the
- * mailbox from any other. */
+/* The one way in for commands: the loop thread puts them straight into the route, any
+ * other thread into the mailbox. */
 
 #include "client/plan.h"
 #include <shoal/command.h>
 #include <stdint.h>
 
-/* Any thread.  0 or a refusal.  If *is_driving is true afterwards, the thread is the loop
- * thread, and shoal__driver_drive() must follow. */
+/* Any thread.  0 or a refusal.  If *is_driving is true afterwards, the thread is the
+ * loop thread, and shoal__driver_drive() must follow. */
 int shoal__client_submit(shoal_client_t *client, const shoal__submission_t *submission,
                          uint64_t *ret_ticket);
 

@@ -3,10 +3,10 @@
 #define SHOAL_CLIENT_WAITERS_H
 
 /*
- * The threads that wait for results of one client: those that block for one result of
- * their own, and the consumers of completion queues.
+ * The threads that wait for results of one client: callers that block for one result,
+ * and the consumers of completion queues.
  *
- * They are woken after everything that one read brought was delivered, so that callers
+ * The loop wakes them after it has delivered all results of one read, so that callers
  * that will submit together wake together.
  */
 
@@ -18,8 +18,8 @@
 
 #define SHOAL__WAITERS_TOUCHED_MAX 8
 
-/* A thread that blocks for one result.  It lives in the arena of that result, which is the
- * thread's; if the thread left before it was woken, the loop's. */
+/* A thread that blocks for one result.  It lives in the arena of that result, which is
+ * the thread's; if the thread left before it was woken, the loop's. */
 typedef struct shoal__waiter {
     shoal__list_t node; /* in waiters->answered, once the result is there */
     shoal__parker_t parker;

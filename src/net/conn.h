@@ -3,8 +3,9 @@
 #define SHOAL_NET_CONN_H
 
 /*
- * Drives one pipe over one stream after another: dials, greets, carries bytes, backs
- * off, dials again.  core/conn_fsm.c says what comes next, core/pipe/pipe.c what is said.
+ * A connection drives one pipe over one stream after another: it dials, greets, carries
+ * bytes, backs off, and dials again.  core/conn_fsm.c decides the next state, and
+ * core/pipe/pipe.c decides which bytes to send.
  */
 
 #include "core/backoff.h"
@@ -93,7 +94,8 @@ void shoal__conn_release(shoal__conn_t *conn);
 /* Begin.  From now on the set's turn must be called once per loop iteration. */
 void shoal__conn_open(shoal__conn_t *conn);
 
-/* Something happened to it, or was left for it: the next turn of the set looks at it. */
+/* Something happened to it, or was left for it: the next turn of the set looks at
+ * it. */
 static inline void shoal__conn_touch(shoal__conn_t *conn)
 {
     if (shoal__list_is_empty(&conn->touched))
@@ -104,8 +106,8 @@ static inline void shoal__conn_touch(shoal__conn_t *conn)
  * again, if nothing touches it. */
 uint64_t shoal__conn_turn(shoal__conn_t *conn, uint64_t now_us);
 
-/* Take in everything that has arrived.  For an owner that did not poll for a while and is
- * about to write: what nobody asked for must not meet the command to come. */
+/* Take in everything that has arrived.  For an owner that did not poll for a while and
+ * is about to write: what nobody asked for must not meet the command to come. */
 void shoal__conn_read_ahead(shoal__conn_t *conn);
 
 /* Replace the connection, or end the wait before the next attempt, as

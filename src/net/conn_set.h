@@ -5,8 +5,9 @@
 /*
  * The connections of one loop: which of them a turn must look at.
  *
- * A turn looks at a connection if something happened to it since the last turn (it was
- * touched), or if its time has come.  All others cost nothing.
+ * A turn looks at a connection if the connection was touched since the last turn (bytes
+ * came, or a command was left for it), or if the time that it asked for has come.  All
+ * other connections cost nothing.
  */
 
 #include "net/conn_shared.h"

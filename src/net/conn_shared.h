@@ -5,8 +5,8 @@
 /*
  * What the connections of one loop share.
  *
- * The read buffer, the histograms and the random numbers are shared, because connections
- * are used by one thread, one after the other.
+ * The connections share the read buffer, the histograms and the random numbers, because
+ * one thread uses the connections one after the other.
  */
 
 #include "base/list.h"

@@ -3,16 +3,17 @@
 #define SHOAL_NET_DRIVER_SEAT_H
 
 /*
- * The seat of the thread that runs a client's loop, and the one lock between that thread
- * and all others.  core/driver_token.c says which thread may sit here; this file keeps the
- * token, wakes a driver that sleeps in the poll, and lets the background thread nap.
+ * The seat of the thread that runs a client's loop, and the one lock between that
+ * thread and all others.  core/driver_token.c says which thread may sit here; this file
+ * keeps the token, wakes a driver that sleeps in the poll, and lets the background
+ * thread nap.
  *
- * The lock also guards the mailbox and the gate.  It is a leaf: no callback runs under it.
- * (I10)
+ * The lock also guards the mailbox and the gate.  It is a leaf: no callback runs under
+ * it.  (I10)
  *
- * Guarantee: what was left before an unlock is seen by the loop without another push.
- * (I11)  The driver announces its sleep under the lock, and a thread that pokes the seat
- * after that wakes it.
+ * Guarantee: the loop sees every command that a thread left before an unlock, without
+ * another push.  (I11)  The driver announces its sleep under the lock, and a thread
+ * that pokes the seat after that wakes the driver.
  */
 
 #include "base/counter.h"
@@ -47,8 +48,8 @@ void shoal__driver_seat_unlock(shoal__driver_seat_t *seat);
 /* Something was left for the loop: whoever is to see it is woken. */
 void shoal__driver_seat_poke_locked(shoal__driver_seat_t *seat);
 
-/* Something happened to the driver: step the token, and wake the background thread if it
- * is to drive. */
+/* Something happened to the driver: step the token, and wake the background thread if
+ * it is to drive. */
 shoal__driver_verdict_t shoal__driver_seat_step_locked(shoal__driver_seat_t *seat,
                                                        shoal__driver_event_t event,
                                                        bool is_quiet);

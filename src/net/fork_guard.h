@@ -2,8 +2,9 @@
 #ifndef SHOAL_NET_FORK_GUARD_H
 #define SHOAL_NET_FORK_GUARD_H
 
-/* Tells a forked child from its parent for the price of a load, where asking for the
- * process id would be a system call.  (I14) */
+/* Tells whether this process is the forked child of the one that opened the client.
+ * The test costs one load; asking for the process id would cost a system call.
+ * (I14) */
 
 #include <stdatomic.h>
 #include <stdint.h>

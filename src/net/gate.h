@@ -3,8 +3,8 @@
 #define SHOAL_NET_GATE_H
 
 /*
- * The gate that commands pass on their way in: open, or closed for good; and the threads
- * that wait in front of it, for room or for the connection to be ready.
+ * The gate that commands pass on their way in.  A gate is open, or closed for good.
+ * Threads wait in front of the gate for room, or until the connection is ready.
  *
  * The driver seat's lock guards it.
  */

@@ -3,7 +3,7 @@
 #define SHOAL_NET_LOOP_H
 
 /*
- * One libuv loop, and the order of things in it.
+ * One libuv loop, and the order of the work in each iteration.
  *
  *   poll ─► reads, and the results' callbacks ─► on_turn: take over new commands, look
  *    ▲      at the time, write what may leave, ask for the next wake-up
@@ -46,8 +46,8 @@ typedef struct shoal__loop {
 } shoal__loop_t;
 
 /* `uv`: the caller's loop, or NULL for one of our own.
- * 0 or an errno, negated.  If it fails with open_handles > 0, then the memory of `loop` must
- * stay until on_closed. */
+ * 0 or an errno, negated.  If it fails with open_handles > 0, then the memory of `loop`
+ * must stay until on_closed. */
 int shoal__loop_init(shoal__loop_t *loop, uv_loop_t *uv,
                      const shoal__loop_hooks_t *hooks, void *owner);
 
@@ -72,8 +72,8 @@ void shoal__loop_step(shoal__loop_t *loop, uint64_t timeout_us);
 void shoal__loop_run(shoal__loop_t *loop);
 /* In a turn: the poll does not block, and the run ends with it. */
 void shoal__loop_stop(shoal__loop_t *loop);
-/* An own loop, whoever ran it before: one turn, one poll until until_us at most, and what
- * it brings. */
+/* An own loop, whoever ran it before: one turn, one poll until until_us at most, and
+ * what it brings. */
 void shoal__loop_iterate(shoal__loop_t *loop, uint64_t until_us);
 
 /* After on_closed, when no thread signals any more: free what is left. */

@@ -3,12 +3,14 @@
 #define SHOAL_NET_MAILBOX_H
 
 /*
- * Many threads -> the loop: commands, cancels and wishes, under the driver seat's lock.
+ * Carries commands, cancels and wishes from many threads to the loop, under the driver
+ * seat's lock.
  *
- * Two sides swap: threads fill one while the loop works through the other, so that in
- * steady state nothing is allocated.  A thread wakes the loop only if the loop said that
- * it is about to sleep, so a batch costs one wake-up.  A loop that holds commands back
- * says when it wakes by itself, and how many commands are worth waking it sooner.
+ * The mailbox has two sides: threads fill one side while the loop works through the
+ * other, and then the sides swap, so that no memory is allocated in steady state.  A
+ * thread wakes the loop only if the loop has announced that it goes to sleep, so a
+ * batch costs one wake-up.  A loop that holds commands back announces when it wakes by
+ * itself, and after how many commands a thread wakes it sooner.
  *
  * Guarantee: an urgent command, and one that would be overdue when the loop wakes by
  * itself, wakes the loop at once.
@@ -50,9 +52,9 @@ static inline bool shoal__mailbox_is_empty_locked(const shoal__mailbox_t *mailbo
            !mailbox->side.wants_reconnect;
 }
 
-/* The loop goes to sleep.  It wakes when `wake_after` commands were pushed (1 at least),
- * or anything else was left, or a command whose deadline is before wake_us; and by itself
- * in time for later deadlines. */
+/* The loop goes to sleep.  It wakes when `wake_after` commands were pushed (1 at
+ * least), or anything else was left, or a command whose deadline is before wake_us; and
+ * by itself in time for later deadlines. */
 void shoal__mailbox_sleep_locked(shoal__mailbox_t *mailbox, uint64_t wake_us,
                                  uint64_t wake_after);
 
@@ -64,13 +66,15 @@ void shoal__mailbox_push_locked(shoal__mailbox_t *mailbox,
                                 const shoal__request_t *request);
 /* 0 or SHOAL_ENOMEM. */
 int shoal__mailbox_cancel_locked(shoal__mailbox_t *mailbox, uint64_t ticket);
-/* Take a command back that the loop has not taken over: it is cancelled, and nobody gets
- * its result.  False: it was taken over, or there is no memory; nothing changed. */
+/* Take a command back that the loop has not taken over: it is cancelled, and nobody
+ * gets its result.  False: it was taken over, or there is no memory; nothing
+ * changed. */
 bool shoal__mailbox_take_back_locked(shoal__mailbox_t *mailbox, uint64_t ticket);
 
 void shoal__mailbox_reconnect_locked(shoal__mailbox_t *mailbox);
 
-/* The loop swaps the sides.  `taken` must be empty and becomes what threads have left. */
+/* The loop swaps the sides.  `taken` must be empty and becomes what threads have
+ * left. */
 void shoal__mailbox_swap_locked(shoal__mailbox_t *mailbox,
                                 shoal__mailbox_side_t *taken);
 

@@ -3,9 +3,9 @@
 #define SHOAL_NET_NOTIFIER_H
 
 /*
- * A descriptor that becomes readable when somebody says so: an eventfd where there is
- * one, else a pipe.  Not uv_async: a cross-thread wake through it costs twice as
- * much in the libuv that stable distributions ship.
+ * A descriptor that becomes readable when a thread signals it: an eventfd where the
+ * system has one, else a pipe.  The library does not use uv_async, because a wake-up
+ * through it costs twice as much in the libuv that stable distributions ship.
  */
 
 typedef struct shoal__notifier {

@@ -5,13 +5,14 @@
 /*
  * A thread parks until another one unparks it, once.
  *
- * Many park at one place, so that one system call wakes many whose time has come: on
- * Linux a few futexes whose bits tell neighbours apart.  Elsewhere each has a semaphore
- * (SHOAL_PARKER chooses at build time).
+ * Many threads park at one place, so that one system call wakes many of them: on Linux
+ * the place has a few futexes, whose bits tell neighbours apart.  On other systems each
+ * thread has a semaphore (SHOAL_PARKER chooses at build time).
  *
- * Guarantee: a thread is unparked, or it has left, never both.  A parker may be gone as
- * soon as it is unparked; one whose thread left is the unparker's.  The parking place must stay
- * while a thread parks there: each of them holds a reference to what it is part of.
+ * Guarantee: a thread is unparked, or it has left, never both.  A parker may be freed
+ * as soon as it is unparked; the unparker frees a parker whose thread has left.  The
+ * parking place must stay while a thread parks there, so each such thread holds a
+ * reference to the object that the place is part of.
  */
 
 #include <stdatomic.h>
@@ -48,8 +49,8 @@ void shoal__parker_release(shoal__parker_t *parker);
 bool shoal__parker_park(shoal__parker_t *parker, shoal__parking_t *parking,
                         uint64_t number, uint64_t until_us);
 
-/* The thread does not wait any more, and does not look at the parker again.  False: it was
- * unparked already. */
+/* The thread does not wait any more, and does not look at the parker again.  False: it
+ * was unparked already. */
 bool shoal__parker_leave(shoal__parker_t *parker);
 
 /* The thread may go on; false: it has left.  A thread that sleeps learns of it from

@@ -2,7 +2,7 @@
 #ifndef SHOAL_NET_QUIET_THREAD_H
 #define SHOAL_NET_QUIET_THREAD_H
 
-/* Threads of the library: every signal is blocked in them, so that the program's
+/* Starts the library's threads with every signal blocked, so that the program's
  * handlers run on the program's threads.  (I14) */
 
 #include <pthread.h>

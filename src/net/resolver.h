@@ -4,7 +4,7 @@
 
 /*
  * Host name -> addresses.  A name is looked up by getaddrinfo() on a thread that
- * belongs to the look-up alone, so that a slow name server holds up nobody, not
+ * belongs to the look-up alone, so that a slow name server delays no other work, not
  * even a close.  Numeric addresses and socket paths need no look-up.
  */
 

@@ -3,12 +3,13 @@
 #define SHOAL_NET_STREAM_H
 
 /*
- * A byte stream to a server, as an interface: whoever owns a connection calls through the
- * table, and does not know what is behind it.
+ * A byte stream to a server, as an interface: the owner of a connection calls through a
+ * table of functions, and does not know which kind of stream is behind the table.
  *
- * Reads and writes never block; the hooks tell when they can go on.  A stream may hold bytes
- * that it has read and not handed out (what a decrypted record is longer than the room):
- * the loop does not tell of those, so the owner reads until the stream is dry.
+ * Reads and writes never block; the hooks tell when they can go on.  A stream may hold
+ * bytes that it has read and not handed out, because a decrypted record was longer than
+ * the caller's room.  The loop does not report such bytes, so the owner reads until the
+ * stream is dry.
  *
  * Threads: the loop thread.  Writing to a dead peer is an error, never a signal.
  */
@@ -50,23 +51,24 @@ typedef struct shoal__stream_request {
 } shoal__stream_request_t;
 
 struct shoal__stream_kind {
-    /* Begin to connect.  On failure returns NULL and an error in ret_error.  No hook runs
-     * from inside this call. */
+    /* Begin to connect.  On failure returns NULL and an error in ret_error.  No hook
+     * runs from inside this call. */
     shoal__stream_t *(*open)(const shoal__stream_kind_t *kind,
                              const shoal__stream_request_t *request, int *ret_error);
 
-    /* Bytes written; -EAGAIN if the stream takes none for now; else an error below 0. */
+    /* Bytes written; -EAGAIN if the stream takes none for now; else an error below
+     * 0. */
     ptrdiff_t (*write)(shoal__stream_t *stream, const char *data, size_t bytes);
     /* Bytes read; 0 at the end of the stream; -EAGAIN if there are none; else an error
-     * below 0.  *ret_is_dry: the loop will tell when there is more; if false, read again
-     * before the loop sleeps. */
+     * below 0.  *ret_is_dry: the loop will tell when there is more; if false, read
+     * again before the loop sleeps. */
     ptrdiff_t (*read)(shoal__stream_t *stream, char *room, size_t bytes,
                       bool *ret_is_dry);
     /* Call on_writable when writing can go on; once. */
     void (*want_write)(shoal__stream_t *stream);
 
-    /* An error in words, its sign does not matter; lives until the next call.  `stream` is
-     * NULL if it was never opened. */
+    /* An error in words, its sign does not matter; lives until the next call.  `stream`
+     * is NULL if it was never opened. */
     const char *(*error_text)(const shoal__stream_t *stream, int error);
 
     /* No hook runs any more; memory goes later. */
@@ -75,8 +77,9 @@ struct shoal__stream_kind {
     void (*forget)(shoal__stream_t *stream);
 };
 
-/* TCP or a Unix socket, in the clear.  Reads and writes are plain system calls; writability
- * is watched while a connect or a write is stuck, not otherwise.  Errors are errno's. */
+/* TCP or a Unix socket, in the clear.  Reads and writes are plain system calls;
+ * writability is watched while a connect or a write is stuck, not otherwise.  Errors
+ * are errno's. */
 extern const shoal__stream_kind_t shoal__stream_socket;
 
 #endif

@@ -6,8 +6,8 @@
  * Wakes the loop at a time given in microseconds: by timerfd on Linux, else by
  * uv_timer, which counts in milliseconds (SHOAL_WAKER chooses at build time).
  *
- * It keeps one armed time.  Asking for a later one leaves it armed: a wake-up too
- * early costs less than arming again.
+ * A waker keeps one armed time.  If the owner asks for a later time, the waker keeps
+ * the earlier one: a wake-up too early costs less than arming again.
  */
 
 #include <stdbool.h>
