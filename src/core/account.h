@@ -2,8 +2,8 @@
 #ifndef SHOAL_CORE_ACCOUNT_H
 #define SHOAL_CORE_ACCOUNT_H
 
-/* What is outstanding at one destination, or at all of them.  The loop thread writes, any
- * thread reads. */
+/* Counts the commands and bytes outstanding at one destination, or at all destinations.
+ * The loop thread writes the counts, and any thread reads them. */
 
 #include "base/counter.h"
 

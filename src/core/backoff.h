@@ -3,9 +3,10 @@
 #define SHOAL_CORE_BACKOFF_H
 
 /*
- * Delay before the next attempt: uniform in 0 .. min(max, base * 2^n), "full jitter",
- * so that clients that lost one server together do not return together.  A least delay
- * is added, so that it does not take the jitter away.
+ * The delay before the next attempt after n earlier failures: uniform in
+ * 0 .. min(max, base * 2^n), "full jitter", so that clients that lost a server together
+ * do not return together.  A least delay is added to the random one, and so does not
+ * reduce the jitter.
  *
  * Guarantee: no delay is below delay_us_min, and none exceeds the greater of
  * delay_us_max and delay_us_min.

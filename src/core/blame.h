@@ -3,16 +3,17 @@
 #define SHOAL_CORE_BLAME_H
 
 /*
- * What a command had to do with the end of a connection: may it be sent on the next one,
- * and in which company?  A command that ends every connection must not take the commands
- * of others along again and again.
+ * Decides whether a command caused the end of its connection: may it be sent on the
+ * next connection, and may other commands be in flight beside it?  A command that ends
+ * every connection must not end the commands of other callers again and again.
  *
- * Guarantee: no command is sent again that a connection ended for in a way that comes
- * again, and none for whose own bytes or reply a second connection was cut.  (I13)
+ * Guarantee: a command is not sent again if it ended its connection in a way that would
+ * repeat, or if a second connection was cut inside its bytes or its reply.  (I13)
  *
- * A plain network cut inside a long command, or inside a long reply, looks like a server
- * that cut on purpose.  So the first cut only raises a suspicion, and the command travels
- * alone: its bytes leave when nothing is unanswered, and nothing leaves before its reply.
+ * A plain network cut inside a long command, or inside a long reply, looks like a
+ * server that cut on purpose.  So the first cut only raises a suspicion, and the
+ * command travels alone: its bytes leave when nothing is unanswered, and nothing leaves
+ * before its reply.
  */
 
 #include "core/settle_rule.h"
@@ -41,8 +42,8 @@ typedef struct shoal__blame {
  * guilty     yes       no                       yes         no                      no
  * alone      -         yes                      -           yes                     no
  *
- * Parts of a unit never travel alone: they leave together.  A loss without a byte of the
- * reply proves nothing against one command; attempts_max bounds those. */
+ * Parts of a unit never travel alone: they leave together.  A loss without a byte of
+ * the reply proves nothing against one command; attempts_max bounds those. */
 shoal__blame_t shoal__blame(const shoal__blame_input_t *input);
 
 #endif

@@ -6,9 +6,9 @@
  * The life of one connection as a table.  It names the next state and the work to do;
  * net/conn.c does the work.  An empty cell is illegal.
  *
- * Closing is orthogonal: while a drain time runs, the connection lives on as usual, and
- * dials again if it must.  The owner posts ON_CLOSE when nothing is left to drain or the
- * drain time is over.
+ * Closing is no state of the table: while a drain time runs, the connection works as
+ * usual, and dials again if it must.  The owner posts ON_CLOSE when no command is left
+ * to drain, or when the drain time is over.
  */
 
 typedef enum shoal__conn_state {

@@ -6,21 +6,21 @@
  * Who may run a client's loop now.
  *
  *   BACKGROUND  the library's thread; it polls
- *   PARKED      nobody; the library's thread naps, and looks in now and then
+ *   PARKED      no thread; the library's thread naps, and looks in from time to time
  *   DIRECT      a thread in a blocking call drives the connection itself
  *
- * Events come in, verdicts go out.  It knows no lock, no clock and no thread: the owner
- * serialises the events and does what the verdict says.
+ * The token takes events and answers with verdicts.  It knows no lock, no clock and no
+ * thread: the owner serialises the events and does what the verdict says.
  *
  * Guarantees:
  *   - One driver at most.  DIRECT begins in PARKED only, and only the driver's own
  *     events end it; BACKGROUND ends by the background thread's own event only.
- *   - Nobody is left behind.  Whatever is pushed while nobody drives calls the
- *     background thread in the same step, and a direct driver that finds anything but
- *     its own command hands over in the step in which it finds it.
+ *   - No command waits without a driver.  A command that is pushed while no thread
+ *     drives calls the background thread in the same step.  A direct driver that finds
+ *     any work but its own command hands over in the step in which it finds that work.
  *   - The loop is parked only after LONE_CALLS blocking calls in a row, each of which
- *     was alone from its beginning to its end, and comes back from the parking place
- *     when nobody called for LOOKS_MAX naps.
+ *     was alone from its beginning to its end.  The background thread polls again when
+ *     no thread made a blocking call for LOOKS_MAX naps.
  */
 
 #include <stdbool.h>
@@ -44,7 +44,8 @@ typedef enum shoal__driver_event {
     /* The driver ran one iteration.  Quiet: the connection is ready, and nothing is
      * queued, outstanding or owed but the direct caller's own command. */
     SHOAL__DRIVER_ON_TURNED,
-    /* The direct caller has its result.  Quiet: as before, and nothing is outstanding. */
+    /* The direct caller has its result.  Quiet: as before, and nothing is
+     * outstanding. */
     SHOAL__DRIVER_ON_ANSWERED,
     /* The background thread's nap is over.  Quiet: others drove meanwhile, and nothing
      * is due. */

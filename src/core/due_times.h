@@ -3,11 +3,12 @@
 #define SHOAL_CORE_DUE_TIMES_H
 
 /*
- * Who is due next?  Many owners each have one time at which they want to be called; the
- * earliest is known at once, and a change costs the logarithm of their number.
+ * Finds the owner that is due next.  Each of many owners has one time at which it wants
+ * to be called.  Finding the earliest time costs one look; changing a time costs the
+ * logarithm of the number of owners.
  *
- * It is a binary heap of pointers.  Room is made when an owner joins, so that setting a
- * time never fails.
+ * The structure is a binary heap of pointers.  It makes room when an owner joins, so
+ * that setting a time never fails.
  */
 
 #include <stdbool.h>

@@ -2,7 +2,7 @@
 #ifndef SHOAL_CORE_EVENT_H
 #define SHOAL_CORE_EVENT_H
 
-/* What happened to a connection, as callbacks see it. */
+/* The event of a connection that callbacks receive. */
 
 #include <shoal/events.h>
 

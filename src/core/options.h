@@ -3,10 +3,10 @@
 #define SHOAL_CORE_OPTIONS_H
 
 /*
- * What is behind shoal_options_t.  Setters check every value, so that whoever reads an
- * options object finds it in range and consistent.
+ * The struct behind shoal_options_t.  Setters check every value, so every reader finds
+ * the values in range and consistent.
  *
- * Guarantee: credentials are overwritten before their memory is given back.
+ * Guarantee: credentials are overwritten before their memory is freed.
  */
 
 #include <shoal/integrity.h>

@@ -3,10 +3,11 @@
 #define SHOAL_CORE_OVERDUE_H
 
 /*
- * Why a command's deadline passed, in words: facts in, one line of text out.
+ * Says in words why a command's deadline passed: it takes facts and writes one line of
+ * text.
  *
- * It reads no clock and writes no argument of a command.  `words` are the last failure or
- * the last error of the server, which the caller has cleaned of credentials.
+ * The unit reads no clock and writes no argument of a command.  `words` are the last
+ * failure or the last error of the server, which the caller has cleaned of credentials.
  */
 
 #include <stdbool.h>

@@ -9,9 +9,9 @@
  *
  * Refused:        SUBSCRIBE PSUBSCRIBE SSUBSCRIBE and UN-, MONITOR SYNC PSYNC
  *                 REPLCONF, RESET QUIT, HELLO AUTH SELECT, READONLY READWRITE ASKING,
- *                 WATCH UNWATCH, SCRIPT DEBUG, and CLIENT except for what leaves the
- *                 connection as it is: GETNAME GETREDIR HELP ID INFO KILL LIST PAUSE
- *                 TRACKINGINFO UNBLOCK UNPAUSE
+ *                 WATCH UNWATCH, SCRIPT DEBUG, and CLIENT except for subcommands that
+ *                 leave the connection as it is: GETNAME GETREDIR HELP ID INFO KILL
+ *                 LIST PAUSE TRACKINGINFO UNBLOCK UNPAUSE
  * Only in units:  MULTI EXEC DISCARD, without arguments
  * With MAY_BLOCK: commands flagged blocking, such as BLPOP and WAIT; XREAD and
  *                 XREADGROUP only if they say BLOCK
@@ -40,8 +40,8 @@ const char *shoal__refusal_check_group(const shoal_command_t *commands, size_t c
                                        uint32_t flags, bool *ret_is_unit);
 
 /* The shape of the reply to one command of a unit that was not refused: QUEUED for all
- * up to EXEC or DISCARD.  Holds while the unit's MULTI was answered with OK: if that was
- * an error, the server runs the commands behind it one by one. */
+ * up to EXEC or DISCARD.  Holds while the unit's MULTI was answered with OK: if that
+ * was an error, the server runs the commands behind it one by one. */
 shoal__reply_shape_t shoal__refusal_unit_shape(const shoal_command_t *commands,
                                                size_t count, size_t index);
 

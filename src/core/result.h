@@ -2,7 +2,7 @@
 #ifndef SHOAL_CORE_RESULT_H
 #define SHOAL_CORE_RESULT_H
 
-/* What became of one command, as callbacks see it. */
+/* The outcome of one command that callbacks receive. */
 
 #include <shoal/result.h>
 #include <stdbool.h>

@@ -3,8 +3,9 @@
 #define SHOAL_CORE_SETTLE_RULE_H
 
 /*
- * What becomes of a command that something happens to before its reply: the table of
- * docs/ARCHITECTURE.md, "Outcome of every command", and nothing else.
+ * Decides the outcome of a command whose reply has not come when its deadline passes,
+ * its caller cancels it, its connection ends, or its client closes.  This is the table
+ * of docs/ARCHITECTURE.md, "Outcome of every command", and nothing else.
  *
  * Guarantee: NOT_EXECUTED only if the command's last byte never reached a transport,
  * in this attempt and in every one before.  (I3, I4)

@@ -2,8 +2,9 @@
 #ifndef SHOAL_CORE_TARGET_H
 #define SHOAL_CORE_TARGET_H
 
-/* The server that a connection leads to, and as whom.  How a connection behaves is the
- * configuration of its parts, which connections to many servers share. */
+/* The server that a connection leads to, and the credentials for it.  How a connection
+ * behaves is in the configuration of its parts, which connections to many servers
+ * share. */
 
 typedef struct shoal__target {
     const char *name; /* as texts call it: "host:port", "[::1]:6379", or a path */

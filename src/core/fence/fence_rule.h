@@ -3,12 +3,13 @@
 #define SHOAL_CORE_FENCE_RULE_H
 
 /*
- * When a fence travels along: an ECHO of a number that nobody can foresee.  Its answer
- * proves that as many replies came as commands went.
+ * Decides when the pipe adds a fence to a batch.  A fence is an ECHO of a number that
+ * nobody can foresee; the right answer proves that as many replies came as commands
+ * went.
  *
- * DETECT puts it before a batch, so that a shift that happened earlier is noticed before
- * anything of the batch is handed out; STRICT puts it behind every batch, and hands out
- * nothing before its answer.
+ * DETECT puts the fence before a batch, so that the pipe notices an earlier shift
+ * before it hands out any reply of the batch.  STRICT puts the fence behind every
+ * batch, and hands out no reply of the batch before the fence's answer.
  */
 
 #include "base/bytes.h"
@@ -36,9 +37,9 @@ typedef struct shoal__fence_input {
 
 shoal__fence_place_t shoal__fence_rule(const shoal__fence_input_t *input);
 
-/* How many more commands may be in flight before a batch leaves, of so many queued?  Where
- * each batch has a fence behind it, putting it moves the rest of the queue: not for a few
- * commands.  At least 1. */
+/* How many more commands may be in flight before a batch leaves, of so many queued?
+ * Where each batch has a fence behind it, putting it moves the rest of the queue: not
+ * for a few commands.  At least 1. */
 uint64_t shoal__fence_room_min(shoal_integrity_t integrity, uint64_t queued,
                                uint64_t inflight_max);
 

@@ -3,9 +3,9 @@
 #define SHOAL_CORE_NONCE_H
 
 /*
- * Numbers that a server, or who can make it say something, cannot foresee: those of the
- * fences.  They come from the system's entropy by a function of the owner, many at a
- * time.
+ * The numbers of the fences.  Neither a server nor a person who can make the server
+ * send chosen bytes can foresee them.  A function of the owner gets the numbers from
+ * the system's entropy, many at a time.
  */
 
 #include <stddef.h>

@@ -3,7 +3,7 @@
 #define SHOAL_CORE_FLUSH_AUTO_H
 
 /*
- * The rules of `auto`, each removing one failure of fixed pauses:
+ * The rules of `auto`.  Each rule removes one fault of fixed pauses:
  *
  *   population  flush as soon as every caller that could contribute already waits:
  *               queued + in flight has reached the number of callers (flush_census)

@@ -3,12 +3,13 @@
 #define SHOAL_CORE_FLUSH_CENSUS_H
 
 /*
- * How many callers are there?  As many as commands were outstanding at once, queued or
- * in flight, in the last 12 cycles.  A cycle ends when every command that was
+ * Estimates the number of callers: the most commands that were outstanding at once,
+ * queued or in flight, in the last 12 cycles.  A cycle ends when every command that was
  * outstanding at its start has completed: about a round trip.
  *
- * Guarantee: never less than what is outstanding now.  Callers that left are forgotten
- * after 12 cycles, or after 2 ms with nothing outstanding.
+ * Guarantee: the estimate is never below the number of commands outstanding now.  The
+ * census forgets callers 12 cycles after they left, or after 2 ms with nothing
+ * outstanding.
  */
 
 #include <stdbool.h>

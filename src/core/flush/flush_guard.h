@@ -3,13 +3,14 @@
 #define SHOAL_CORE_FLUSH_GUARD_H
 
 /*
- * May commands be held in the hope for company, although everybody that is known
- * waits already?  Only callers that do not wait for replies (an open loop) will come,
- * so that has to be found out, and to be doubted again:
+ * Decides whether the policy may hold commands to gather more, although every known
+ * caller waits already.  More commands come only from callers that do not wait for
+ * replies (an open loop).  The guard finds out whether there are such callers, and
+ * tests that again:
  *
- *   CLOSED  no holds, but now and then one as a probe.  In a closed loop it dries up: no
- *           more commands come than replies let loose.  Two probes that do not dry up
- *           begin a trial; others make the next one rarer.
+ *   CLOSED  no holds, but from time to time one as a probe.  In a closed loop a probe
+ *           dries up: no more commands come than replies let callers send.  Two probes
+ *           that do not dry up begin a trial; others make the next one rarer.
  *   TRIAL   eight epochs with and without holds in an order that cancels drifts:
  *           callers who think between commands do not dry up, but are slowed down.
  *   OPEN    the trial showed no loss of throughput: hold.  When holds dry up, or the

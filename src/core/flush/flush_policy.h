@@ -3,17 +3,17 @@
 #define SHOAL_CORE_FLUSH_POLICY_H
 
 /*
- * Decides when queued commands leave.  Knows nothing of sockets, timers or clocks: the
- * caller passes the time in, reports what happens, and acts on the verdict.
+ * Decides when queued commands leave.  The policy knows no sockets, timers or clocks:
+ * the caller passes the time in, reports what happens, and acts on the verdict.
  *
  * The caller asks once per loop turn, after it has read everything and taken over
  * every new command, and again after each write; so "now" already means one write for
  * the whole turn.
  *
- * Guarantees: while a command is queued the verdict is never IDLE.  A lone caller is
- * never held (P1): the only one in the last cycles.  No WAIT ends later than the oldest
- * queued command's submission + the pause or the latency budget, nor so late that a
- * queued command misses its deadline.  An urgent command is never held.
+ * Guarantees: while a command is queued the verdict is never IDLE.  The policy never
+ * holds a lone caller, the only one in the last cycles (P1).  No WAIT ends later than
+ * the oldest queued command's submission + the pause or the latency budget, nor so late
+ * that a queued command misses its deadline.  An urgent command is never held.
  */
 
 #include "core/flush/flush_state.h"

@@ -2,7 +2,7 @@
 #ifndef SHOAL_CORE_FLUSH_STATE_H
 #define SHOAL_CORE_FLUSH_STATE_H
 
-/* What the flush policy knows and what it answers: flush_policy.c keeps it, and
+/* The state of the flush policy, and its answers.  flush_policy.c keeps the state;
  * flush_auto.c decides from it in the mode `auto`. */
 
 #include "core/flush/flush_census.h"

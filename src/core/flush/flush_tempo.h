@@ -3,8 +3,9 @@
 #define SHOAL_CORE_FLUSH_TEMPO_H
 
 /*
- * How fast things are: the gap between commands, the round trip, and how late a wake-up
- * comes.  Smoothed, so that one slice of a busy machine does not count for much.
+ * Measures three times: the gap between commands, the round trip, and how late a
+ * wake-up comes.  The values are smoothed, so that one delay on a busy machine changes
+ * them little.
  */
 
 #include <stdbool.h>

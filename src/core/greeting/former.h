@@ -3,11 +3,11 @@
 #define SHOAL_CORE_FORMER_H
 
 /*
- * Former connections that were lost with writes unanswered: what they still hold on the
- * server may run late, behind commands of their successors.  A new connection therefore
- * ends them first, by CLIENT KILL ID <id> ADDR <address>, and this list says what the
- * answers prove.  Id and address together: an id may be given out again by a server that
- * was restarted, an address is of one connection.
+ * Former connections that were lost with commands unanswered.  The server may run these
+ * commands late, behind commands of later connections.  A new connection therefore ends
+ * the former ones first, by CLIENT KILL ID <id> ADDR <address>, and this list says what
+ * the answers prove.  The command names both id and address, because a restarted server
+ * may give an id out again, while an address belongs to one connection.
  *
  *   killed one                      it was there, now it runs nothing more    settled
  *   none, the same server process   it had ended already                      settled
@@ -62,17 +62,19 @@ typedef struct shoal__former {
 void shoal__former_init(shoal__former_t *former);
 void shoal__former_release(shoal__former_t *former);
 
-/* A connection was lost with writes unanswered.  Without memory for it the track is lost. */
+/* A connection was lost with writes unanswered.  Without memory for it the track is
+ * lost. */
 void shoal__former_add(shoal__former_t *former, const shoal__identity_t *identity);
 
-/* May it be a connection of this process?  Else its id, and on a Unix socket its address
- * too, may be a stranger's, who is not to be ended. */
+/* May it be a connection of this process?  Else its id, and on a Unix socket its
+ * address too, may be a stranger's, who is not to be ended. */
 bool shoal__former_may_be_on(const shoal__former_t *former, unsigned index,
                              const char *process);
 
 /* A new connection begins: nothing is proved on it yet. */
 void shoal__former_begin(shoal__former_t *former);
-/* What the server answered for entry `index`: how many it killed, or below 0: an error. */
+/* What the server answered for entry `index`: how many it killed, or below 0: an
+ * error. */
 void shoal__former_answer(shoal__former_t *former, unsigned index, int64_t killed);
 
 /* All answers are in: is everything settled?  Forgets those that need not be asked for

@@ -3,9 +3,10 @@
 #define SHOAL_CORE_HELLO_DOUBT_H
 
 /*
- * Does this server hang up on HELLO?  A connection that ends right after HELLO may be the
- * sign of a small server or proxy, or of one that just died.  RESP2 for good on a
- * mere suspicion would change the types of replies, so the suspicion is tested:
+ * Finds out whether a server hangs up on HELLO.  A connection that ends right after
+ * HELLO may be the sign of a small server or proxy, or of a server that just died.
+ * Staying with RESP2 on a mere suspicion would change the types of replies, so the
+ * greeting tests the suspicion:
  *
  *   HELLO, hung up  ->  bare greeting, answered  ->  HELLO again, hung up  ->  bare
  *
@@ -35,8 +36,8 @@ shoal__greeting_style_t shoal__hello_style(shoal__hello_doubt_t doubt);
 shoal__hello_doubt_t shoal__hello_next(shoal__hello_doubt_t doubt,
                                        shoal__hello_outcome_t outcome);
 
-/* Is a greeting that was just done only a test, so that the connection is to be given up
- * for another HELLO?  Asked with the doubt before shoal__hello_next(). */
+/* Is a greeting that was just done only a test, so that the connection is to be given
+ * up for another HELLO?  Asked with the doubt before shoal__hello_next(). */
 bool shoal__hello_is_test(shoal__hello_doubt_t doubt);
 
 #endif

@@ -3,10 +3,10 @@
 #define SHOAL_CORE_DEADLINES_H
 
 /*
- * When to look for commands whose deadline has passed.
+ * Decides when the owner looks for commands whose deadline has passed.
  *
- * It keeps one number, a lower bound of every deadline, so that a command costs one
- * comparison.  When the bound is reached the owner walks its commands once, expires
+ * The unit keeps one number, a lower bound of every deadline, so that a command costs
+ * one comparison.  When the bound is reached the owner walks its commands once, expires
  * those due, and reports the others back: the bound is exact again.  Walks are spaced
  * in proportion to their length, so that they cost at most a few percent of the time.
  *

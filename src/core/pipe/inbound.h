@@ -3,8 +3,8 @@
 #define SHOAL_CORE_INBOUND_H
 
 /*
- * Whose is this frame?  The answer to the greeting, the reply that the head of the
- * registry waits for, a push, or a breach of the protocol.
+ * Decides what a frame from the server is: the answer to the greeting, the reply that
+ * the head of the registry waits for, a push, or a breach of the protocol.
  *
  * Guarantee: anything unexpected is a VIOLATION, before another reply is delivered.
  * (I8)

@@ -13,8 +13,8 @@
  *     feed     bytes arrived                      tick     deadlines, retries, PING
  *     lost     the transport is gone              next_wake_us   when to tick again
  *
- * The bytes of all outstanding commands stand in one log, in the order of the registry;
- * those of a command go when its reply came, so that it can be sent again.
+ * The bytes of all outstanding commands stand in one log, in the order of the registry.
+ * The bytes of a command stay until its reply came, so that it can be sent again.
  *
  *     log:  [ written, unanswered ][ part | authorised to leave ][ queued ]
  *            ring head .. sent      ring sent ..
@@ -76,9 +76,9 @@ typedef struct shoal__pipe_hooks {
     /* A push came, perhaps during the greeting.  NULL: it is dropped. */
     void (*on_push)(void *owner, const shoal_reply_t *push);
     /* A command that is still wanted was answered with an error.  Its request->bytes
-     * `bytes` are the first of the log.  TAKEN: the request's sink is the owner's as well.
-     * shoal__pipe_send_again() is the standard answer; nothing else may be submitted to
-     * this pipe meanwhile.  NULL: SURFACE. */
+     * `bytes` are the first of the log.  TAKEN: the request's sink is the owner's as
+     * well.  shoal__pipe_send_again() is the standard answer; nothing else may be
+     * submitted to this pipe meanwhile.  NULL: SURFACE. */
     shoal__pipe_verdict_t (*on_error)(void *owner, shoal__pipe_t *pipe,
                                       const shoal__request_t *request,
                                       const char *bytes, shoal__bytes_t error);
@@ -234,8 +234,8 @@ int shoal__pipe_begin(shoal__pipe_t *pipe, shoal__greeting_style_t style,
 shoal__bytes_t shoal__pipe_output(shoal__pipe_t *pipe, uint64_t now_us,
                                   uint64_t *ret_wake_us);
 
-/* How many more commands must be queued before it is worth asking for output sooner than
- * at the time that the last output gave. */
+/* How many more commands must be queued before it is worth asking for output sooner
+ * than at the time that the last output gave. */
 static inline uint64_t shoal__pipe_wake_after(const shoal__pipe_t *pipe)
 {
     return pipe->wake_after;
@@ -267,8 +267,8 @@ bool shoal__pipe_cancel(shoal__pipe_t *pipe, uint64_t ticket, uint64_t now_us);
 void shoal__pipe_abandon(shoal__pipe_t *pipe, uint64_t now_us);
 
 /* For on_error: does the error prove that the command was not executed, and may it be
- * sent again?  Then it is TAKEN: the pipe itself sends it again after a while, or on the
- * next connection, which it asks for if this one leads to the wrong server. */
+ * sent again?  Then it is TAKEN: the pipe itself sends it again after a while, or on
+ * the next connection, which it asks for if this one leads to the wrong server. */
 shoal__pipe_verdict_t shoal__pipe_send_again(shoal__pipe_t *pipe,
                                              const shoal__request_t *request,
                                              const char *bytes, shoal__bytes_t error);
@@ -329,8 +329,8 @@ typedef struct shoal__overdue_words {
 /* A walk over the commands begins. */
 void shoal__pipe_overdue_begin(const shoal__pipe_t *pipe,
                                shoal__overdue_words_t *words);
-/* Why the deadline passed of the request at `at`, or of one that waits to be sent again.
- * The text lives in `words`. */
+/* Why the deadline passed of the request at `at`, or of one that waits to be sent
+ * again.  The text lives in `words`. */
 const char *shoal__pipe_overdue(const shoal__pipe_t *pipe, uint64_t at,
                                 shoal__progress_t progress,
                                 shoal__overdue_words_t *words);
@@ -347,14 +347,16 @@ int shoal__pipe_decode(shoal__pipe_t *pipe, const char *data, size_t bytes);
 
 /* The `count` requests from `sent` on are to leave: put the fence that is due before or
  * behind them, and count it.  Behind them it parts no unit: count then changes.  False:
- * nothing may leave for now, for want of memory or (count 0) before more replies came. */
+ * nothing may leave for now, for want of memory or (count 0) before more replies
+ * came. */
 bool shoal__pipe_fence_batch(shoal__pipe_t *pipe, uint64_t *count);
 /* INTEGRITY_STRICT: what was written last is no fence, because what stood between was
- * withdrawn.  Have one put, behind the rest of the unit that is under way: so many requests
- * may leave, whatever else waits.  0: no memory. */
+ * withdrawn.  Have one put, behind the rest of the unit that is under way: so many
+ * requests may leave, whatever else waits.  0: no memory. */
 bool shoal__pipe_fence_is_owed(const shoal__pipe_t *pipe);
 uint64_t shoal__pipe_fence_debt(shoal__pipe_t *pipe);
-/* The head of the registry is a fence, and this is its answer.  False: see pipe->fault. */
+/* The head of the registry is a fence, and this is its answer.  False: see
+ * pipe->fault. */
 bool shoal__pipe_fence_answered(shoal__pipe_t *pipe, const shoal_reply_t *reply);
 /* INTEGRITY_STRICT: take bytes in, and hand to the decoder what is proved.  0 or
  * pipe->fault. */

@@ -2,8 +2,9 @@
 #ifndef SHOAL_CORE_PIPE_PIPE_SHARED_H
 #define SHOAL_CORE_PIPE_PIPE_SHARED_H
 
-/* What all pipes of one loop share, so that a pipe that rests costs little: they run on one
- * thread, one after the other. */
+/* The objects that all pipes of one loop share, so that an idle pipe costs little
+ * memory.  The pipes can share them, because one thread runs the pipes one after the
+ * other. */
 
 #include "base/random.h"
 #include "core/fence/nonce.h"

@@ -3,9 +3,9 @@
 #define SHOAL_CORE_RENEWAL_H
 
 /*
- * Leaving a connection that works but leads to the wrong server, such as a primary that
- * was demoted: it is drained, then given up.  A server that asks for it again and again
- * gets no more than one renewal a second.  (I13)
+ * Replaces a connection that works but leads to the wrong server, such as a primary
+ * that was demoted: the pipe drains the connection, then gives it up.  If a server
+ * gives cause again and again, there is no more than one renewal a second.  (I13)
  */
 
 #include "base/time_us.h"
@@ -30,7 +30,8 @@ static inline bool shoal__renewal_is_under_way(const shoal__renewal_t *renewal)
     return renewal->end_us != SHOAL__NEVER_US;
 }
 
-/* Is the connection to be given up?  is_drained: nothing is unanswered or about to leave. */
+/* Is the connection to be given up?  is_drained: nothing is unanswered or about to
+ * leave. */
 bool shoal__renewal_is_due(const shoal__renewal_t *renewal, bool is_drained,
                            uint64_t now_us);
 

@@ -3,13 +3,14 @@
 #define SHOAL_CORE_RETRIES_H
 
 /*
- * Commands whose error reply proved that they were not executed (LOADING, READONLY ...),
- * waiting to be sent again; for how long; and how many retries are allowed at all.  There
- * may be many: what is asked each turn does not look at all of them.
+ * Commands whose error reply proved that they were not executed (LOADING, READONLY
+ * ...), waiting to be sent again; for how long; and how many retries are allowed at
+ * all.  There may be many commands, so the questions of each turn do not look at all of
+ * them.
  *
- * The allowance is a bucket of tokens: a retry takes one, an answered command gives back
- * a tenth, and only the upper half may be spent, so that a server in trouble gets at
- * most a tenth more load.  (I13)
+ * The allowance is a bucket of tokens: a retry takes one, an answered command gives
+ * back a tenth, and only the upper half may be spent, so that a server in trouble gets
+ * at most a tenth more load.  (I13)
  */
 
 #include "base/list.h"
@@ -65,8 +66,8 @@ shoal__retry_t *shoal__retries_take_ticket(shoal__retries_t *retries, uint64_t t
 /* Take out any one; NULL if there is none. */
 shoal__retry_t *shoal__retries_take_any(shoal__retries_t *retries);
 
-/* When to look for expired ones or, if any may be sent, for those due; SHOAL__NEVER_US if
- * there is none.  Never late; a command that was taken out may make it early. */
+/* When to look for expired ones or, if any may be sent, for those due; SHOAL__NEVER_US
+ * if there is none.  Never late; a command that was taken out may make it early. */
 uint64_t shoal__retries_next_us(const shoal__retries_t *retries, bool may_send);
 
 #endif

@@ -3,13 +3,13 @@
 #define SHOAL_CORE_ROLE_WAIT_H
 
 /*
- * Waiting for a server whose role changes: commands that it turned away with READONLY or
- * MASTERDOWN are sent again, all of them at the same times, until it takes them.
+ * Waiting for a server whose role changes: commands that it turned away with READONLY
+ * or MASTERDOWN are sent again, all of them at the same times, until it takes them.
  *
- * The pause between two such rounds doubles from 8 ms to 256 ms, the second half of each is
- * random.  So a switch is noticed soon, and a server that stays what it is gets each command
- * about five times a second.  The wait of a command ends with its deadline, and 30 s after
- * its submission.  (I13)
+ * The pause between two such rounds doubles from 8 ms to 256 ms, the second half of
+ * each is random.  So the pipe notices a switch soon, and a server that keeps its role
+ * gets each command about five times a second.  The wait of a command ends at its
+ * deadline, or 30 s after its submission, whichever is first.  (I13)
  */
 
 #include "base/random.h"
