@@ -117,8 +117,9 @@ SHOAL_EXTERN int shoal_options_set_backoff_us(shoal_options_t *options,
 
 /**
  * The silence after which the operating system tests a TCP connection (SO_KEEPALIVE).
- * The system tests three times, a third of this time apart, and then ends the
- * connection.
+ * The system tests up to three times, a third of this time apart, and ends the
+ * connection if no test is answered.  Linux ends it sooner: at the first test that comes
+ * 10 s or more after the last sign of life.
  *
  * The library itself tests an idle connection with a PING, which also notices a server
  * that hangs: shoal_options_set_ping_idle_us().

@@ -33,7 +33,9 @@
  * its reply exceeds shoal_options_set_reply_max(), or if a second connection ended
  * inside its bytes or inside its reply.  The library sends a command again alone, with
  * no other command in flight, if one connection ended inside its bytes or its reply, if
- * the command was lost twice, or if it was the oldest unanswered command at a loss.
+ * the command was lost twice, or if it was the oldest unanswered command at a loss; at
+ * most 64 commands of one loss, the oldest first.  SHOAL_INTEGRITY_STRICT holds replies
+ * back until they are proved: there the number of attempts bounds such a command.
  *
  * AFTER AN ERROR REPLY that proves that the server did not execute the command:
  *
@@ -62,7 +64,8 @@
  *
  * HOW OFTEN.  The library hands a command whole to a connection at most
  * shoal_options_set_attempts_max() times, and never after its deadline.  Attempts that
- * ended with READONLY or MASTERDOWN may exceed that number, unless it is 1.  Each
+ * ended with READONLY or MASTERDOWN may exceed that number, unless it is 1; they count,
+ * so a connection that is lost after them may end the command.  Each
  * connection also has a budget of ten tokens: a retry takes one token, all commands
  * that one loss repeats take one token together, and each answered command gives a
  * tenth of a token back.  With five tokens or fewer the library repeats nothing.  So a

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <shoal/command.h>
 
+#include "base/error.h"
 #include "client/call.h"
 #include "client/client.h"
 #include "client/submit.h"
@@ -29,8 +30,10 @@ int shoal_client_submit_many(shoal_client_t *client, const shoal_command_t *comm
 
     if (ret_ticket)
         *ret_ticket = 0;
-    if (!commands || !shoal__call_read(call, &submission.call))
+    if (!shoal__call_read(call, &submission.call))
         return SHOAL_EINVAL;
+    if (!commands)
+        return shoal__error_plain(submission.call.error, SHOAL_EINVAL);
     return shoal__client_submit(client, &submission, ret_ticket);
 }
 

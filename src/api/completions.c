@@ -53,8 +53,10 @@ int shoal_completions_submit(shoal_completions_t *completions, shoal_client_t *c
 
     if (ret_ticket)
         *ret_ticket = 0;
-    if (!completions || !commands || !shoal__call_read(call, &submission.call))
+    if (!shoal__call_read(call, &submission.call))
         return SHOAL_EINVAL;
+    if (!completions || !commands)
+        return shoal__error_plain(submission.call.error, SHOAL_EINVAL);
     rc = shoal__client_check(client);
     if (rc == 0)
         rc = shoal__completions_admit(completions, count);

@@ -93,6 +93,17 @@ static bool is_ipv6(char *host)
     return is_address;
 }
 
+/* Anything but digits may be a password, in a URL without its @: it is not repeated. */
+static int refuse_port(const shoal__options_keys_t *keys, const char *text)
+{
+    static const char why[] = "is not a number from 1 to 65535";
+
+    if (text[strspn(text, "0123456789")] == '\0')
+        return shoal__options_refuse(keys, "the port", text, why);
+    return shoal__error_say(keys->error, SHOAL_EURL,
+                            "the port %s (behind a password there must be an @)", why);
+}
+
 static int read_host_and_port(shoal_options_t *options,
                               const shoal__options_keys_t *keys, char *text)
 {
@@ -114,8 +125,7 @@ static int read_host_and_port(shoal_options_t *options,
     }
     if (port_text &&
         (!shoal__options_read_number(port_text, 65535, &port) || port == 0))
-        return shoal__options_refuse(keys, "the port", port_text,
-                                     "is not a number from 1 to 65535");
+        return refuse_port(keys, port_text);
     return shoal_options_set_address(options, host, (int)port);
 }
 

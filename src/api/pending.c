@@ -27,8 +27,10 @@ int shoal_client_call_begin(shoal_client_t *client, const shoal_command_t *comma
         *ret_pending = NULL;
     if (ret_result)
         *ret_result = NULL;
-    if (!command || !ret_pending || !ret_result || !shoal__call_read(call, &extras))
+    if (!shoal__call_read(call, &extras))
         return SHOAL_EINVAL;
+    if (!command || !ret_pending || !ret_result)
+        return shoal__error_plain(extras.error, SHOAL_EINVAL);
     rc = shoal__client_check(client);
     if (rc < 0)
         return shoal__error_plain(extras.error, rc);

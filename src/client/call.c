@@ -191,7 +191,7 @@ int shoal__call_begin(shoal_client_t *client, const shoal_command_t *command,
 
     if (!pending) {
         atomic_fetch_add_explicit(&client->ledger.refused, 1, memory_order_relaxed);
-        return rc;
+        return shoal__error_plain(call->error, rc);
     }
     /* A sink is a callback: not for a thread that may hold locks of its own. */
     prepare(pending, call);

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #define AUTH_DELAY_US_MIN 1000000 /* rejected credentials are not tried in a hurry */
+#define LAST_READS_MAX 16         /* after a write that failed */
 #define DIAL_SPACING_US 100000    /* at most ten connections a second */
 
 static void handle(shoal__conn_t *conn, shoal__conn_event_t event, uint64_t now_us);
@@ -125,7 +126,7 @@ static void lose_with_write(shoal__conn_t *conn, ptrdiff_t error)
     bool is_dry;
 
     snprintf(detail, sizeof detail, "write: %s", stream_error(conn, error));
-    while (conn->stream && receive(conn, &is_dry))
+    for (int i = 0; i < LAST_READS_MAX && conn->stream && receive(conn, &is_dry); i++)
         continue;
     if (conn->stream)
         lose(conn, SHOAL_ECONN, detail);

@@ -273,6 +273,10 @@ static bool is_extent_guilty(const shoal__pipe_t *pipe, const extent_t *extent,
     return is_guilty;
 }
 
+/* Each command that travels alone costs everybody else a round trip: after one loss only
+ * the oldest of the suspects do. */
+#define ALONE_MAX 64
+
 /* Settle every request.  However many are sent again, one retry was made. */
 static void settle_all(shoal__pipe_t *pipe, shoal__ending_t ending, const char *detail)
 {
@@ -280,6 +284,7 @@ static void settle_all(shoal__pipe_t *pipe, shoal__ending_t ending, const char *
     uint64_t end = pipe->ring.tail, oldest = oldest_unanswered(pipe), judged = end;
     extent_t extent = {.first = end, .last = end};
     bool is_guilty = false;
+    unsigned alone = 0;
 
     for (uint64_t at = pipe->ring.head; at != end; at++) {
         if (shoal__request_ring_at(&pipe->ring, at)->flags & NOT_WANTED) {
@@ -302,6 +307,8 @@ static void settle_all(shoal__pipe_t *pipe, shoal__ending_t ending, const char *
             shoal__retries_spend(&pipe->retries);
             is_spent = true;
         }
+        blamed.travels_alone = blamed.travels_alone && alone < ALONE_MAX;
+        alone += blamed.travels_alone;
         if (is_retry || settlement.action == SHOAL__SETTLE_KEEP)
             keep(pipe, at, is_retry, &blamed);
         else

@@ -74,7 +74,10 @@ shoal__pipe_verdict_t shoal__pipe_send_again(shoal__pipe_t *pipe,
         shoal__retries_spend(&pipe->retries);
     shoal__counter_add(&pipe->stats.retries, 1);
     if (verdict == SHOAL__ERROR_REDIAL || verdict == SHOAL__ERROR_REDIAL_ROLE)
-        shoal__renewal_ask(&pipe->renewal, "renewed, because the server's role changed",
+        shoal__renewal_ask(&pipe->renewal,
+                           is_about_role(verdict)
+                               ? "renewed, because the server's role changed"
+                               : "renewed, because the server asked for credentials",
                            pipe->now_us);
     return SHOAL__PIPE_TAKEN;
 }

@@ -95,6 +95,8 @@ void shoal__request_ring_sweep(shoal__request_ring_t *ring)
     }
     if (ring->gone) {
         ring->tail = kept;
+        if (ring->alone_end > kept)
+            ring->alone_end = kept;
         ring->gone = ring->gone_queued = 0;
     }
 }

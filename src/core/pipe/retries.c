@@ -7,6 +7,8 @@
 #include <shoal/errors.h>
 #include <string.h>
 
+#define MANY 1024
+#define WALK_SPACING_US 10000
 #define TOKENS_10_FULL 100
 #define TOKENS_10_RESERVE 50
 #define DELAY_US_BASE 8000
@@ -107,6 +109,10 @@ shoal__retry_t *shoal__retries_take_expired(shoal__retries_t *retries, uint64_t 
             return take(retries, retry);
         earliest_us = shoal__time_min(earliest_us, retry->request.deadline_us);
     }
+    /* Many may wait for a switch of roles, each with a deadline of its own: they are not
+     * walked again for each of them. */
+    if (retries->count > MANY)
+        earliest_us = shoal__time_max(earliest_us, now_us + WALK_SPACING_US);
     retries->earliest_us = earliest_us;
     return NULL;
 }

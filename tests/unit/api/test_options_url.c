@@ -225,6 +225,23 @@ static void test_reasons(void **state)
     }
 }
 
+/* The @ was forgotten: what follows the colon may be a password, unless it is a number. */
+static void test_a_forgotten_at_quotes_no_password(void **state)
+{
+    static const char *const urls[] = {
+        "redis://user:hunter2",      "redis://:hunter2",      "redis://user:hunter2/0",
+        "redis://user:hunter2?db=1", "redis://[::1]:hunter2", "redis://user:7hunter2"};
+    (void)state;
+
+    for (size_t i = 0; i < sizeof urls / sizeof *urls; i++) {
+        shoal_error_t error = SHOAL_ERROR_INIT;
+        shoal_options_t *options = NULL;
+
+        assert_int_equal(shoal_options_from_url(urls[i], &options, &error), SHOAL_EURL);
+        assert_null(strstr(error.text, "hunter"));
+    }
+}
+
 /* A special character in a password that was not written as %XX cuts the URL anywhere. */
 static void test_no_reason_quotes_a_password(void **state)
 {
@@ -448,6 +465,7 @@ int main(void)
         cmocka_unit_test(test_addresses),
         cmocka_unit_test(test_malformed_urls_are_refused),
         cmocka_unit_test(test_reasons),
+        cmocka_unit_test(test_a_forgotten_at_quotes_no_password),
         cmocka_unit_test(test_no_reason_quotes_a_password),
         cmocka_unit_test(test_an_error_without_a_size),
         cmocka_unit_test(test_missing_arguments),

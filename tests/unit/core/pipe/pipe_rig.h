@@ -265,7 +265,7 @@ static inline void rig_write(size_t bytes)
 /* Write everything that may leave; returns the letters in it. */
 static inline const char *rig_write_all(void)
 {
-    static char letters[64];
+    static char letters[128];
     size_t count = 0;
     shoal__bytes_t out;
 

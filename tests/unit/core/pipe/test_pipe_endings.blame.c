@@ -158,6 +158,30 @@ static void test_commands_that_were_lost_twice_travel_alone(void **state)
     assert_string_equal(rig_write_all(), "d");
 }
 
+/* However many were lost twice, a few cost the others a round trip. */
+static void test_only_a_few_travel_alone(void **state)
+{
+    enum { ALL = 100, ALONE = 64 };
+
+    (void)state;
+    for (int i = 0; i < ALL; i++)
+        rig_submit('r', 0, RO);
+    rig_connect();
+    rig_write_all();
+    rig_lose();
+    rig_connect();
+    assert_string_equal(rig_write_all(), "r"); /* the oldest */
+    rig_feed("+r\r\n");
+    assert_int_equal(strlen(rig_write_all()), ALL - 1);
+    rig_lose();
+    rig_connect();
+    for (int i = 0; i < ALONE; i++) {
+        assert_string_equal(rig_write_all(), "r");
+        rig_feed("+r\r\n");
+    }
+    assert_int_equal(strlen(rig_write_all()), ALL - 1 - ALONE);
+}
+
 /* It waits until nothing is unanswered, and is still alone behind a retry of its own. */
 static void test_one_alone_waits_for_those_in_flight(void **state)
 {
@@ -188,9 +212,11 @@ int main(void)
         TEST(test_a_command_that_is_cut_twice_is_not_sent_again),
         TEST(test_a_reply_that_is_cut_twice_is_not_asked_for_again),
         TEST(test_cuts_of_both_kinds_add_up),
+        TEST(test_a_unit_is_to_blame_as_a_whole),
         TEST(test_a_reply_over_a_bound_is_not_asked_for_again),
         TEST(test_a_command_that_is_refused_midway_is_not_sent_again),
         TEST(test_commands_that_were_lost_twice_travel_alone),
+        TEST(test_only_a_few_travel_alone),
         TEST(test_one_alone_waits_for_those_in_flight),
     };
     return cmocka_run_group_tests_name("core/pipe/pipe_endings.blame", tests, NULL,
