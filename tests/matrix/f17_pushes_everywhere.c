@@ -53,7 +53,8 @@ static void check_inside(matrix_t *m, fake_server_t *server)
                                     .is_executed = true});
     matrix_expect(m, matrix_call(m, &(matrix_spec_t){.kind = MATRIX_WRITE}),
                   SHOAL_EDESYNC, SHOAL_FATE_REPLY_LOST);
-    assert_int_equal(m->events.lost_desync, desyncs + 1);
+    /* The loss is told behind the result. */
+    MATRIX_WAIT_FOR(m, m->events.lost_desync == desyncs + 1);
 }
 
 static void f17(const matrix_mode_t *mode)
