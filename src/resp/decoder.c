@@ -459,8 +459,8 @@ bool shoal__decoder_is_over_limit(const shoal__decoder_t *decoder)
 {
     const char *error = decoder->error;
 
-    return error == reply_too_large || error == line_too_long ||
-           error == nested_too_deeply || error == too_many_elements;
+    return (error == reply_too_large) | (error == line_too_long) |
+           (error == nested_too_deeply) | (error == too_many_elements);
 }
 
 uint64_t shoal__decoder_attributes(const shoal__decoder_t *decoder)

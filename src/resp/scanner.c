@@ -3,8 +3,7 @@
 
 #include <string.h>
 
-/* Those of the decoder. */
-#define TEXT_BYTES_MAX 536870912
+/* The decoder's bound; of a line of text a reply's bound is all that is asked here. */
 #define LINE_BYTES_MAX 65536
 #define DIGITS_MAX 18
 
@@ -24,9 +23,7 @@ void shoal__scanner_drop(shoal__scanner_t *scanner, size_t bytes)
 /* A line, with what of its end is there. */
 static bool is_too_long(const char *line, size_t bytes)
 {
-    if (bytes <= LINE_BYTES_MAX + 3)
-        return false;
-    return (*line != '+' && *line != '-' && *line != '(') || bytes > TEXT_BYTES_MAX + 3;
+    return bytes > LINE_BYTES_MAX + 3 && !memchr("+-(", *line, 3);
 }
 
 /* Position behind the line that begins at `at`, or 0 if its end is not there. */

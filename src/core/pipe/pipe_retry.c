@@ -64,8 +64,7 @@ shoal__pipe_verdict_t shoal__pipe_send_again(shoal__pipe_t *pipe,
     }
 
     shoal__request_t again = *request;
-    if (again.attempts < UINT8_MAX)
-        again.attempts++;
+    again.attempts = (uint8_t)(again.attempts + (again.attempts < UINT8_MAX));
     again.flags |= SHOAL__REQUEST_RETRIED;
     if (shoal__retries_add(&pipe->retries, &again, bytes, due_us) < 0)
         return SHOAL__PIPE_SURFACE;
