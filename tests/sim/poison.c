@@ -73,7 +73,7 @@ void sim_poison_read(sim_world_t *world, sim_link_t *link)
         return;
     count(world);
     if (world->poison.has_words) {
-        /* Who has written the rest meanwhile takes the words for its answer: rightly. */
+        /* A client that wrote the rest takes these words for its answer: rightly. */
         sim_call_t *call = &world->calls[id];
         char text[64];
 

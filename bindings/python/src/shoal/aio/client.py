@@ -437,7 +437,7 @@ async def _close_elsewhere(port: Port, drain: float) -> None:
 
 
 async def _close_shared(core: Core, until: float) -> None:
-    """The core of all loops. Who is cancelled here ends what is outstanding."""
+    """The core of all loops. A task that is cancelled here ends what is outstanding."""
     try:
         while not core.is_idle(0) and time.monotonic() < until:
             await asyncio.sleep(_NAP)
