@@ -19,6 +19,6 @@ void shoal__ledger_fail_unplaced(shoal__ledger_t *ledger, shoal_client_t *client
                                    .ticket = request->ticket};
 
     shoal__counter_add(&ledger->unplaced, 1);
-    shoal__sink_ref_drop(request->sink);
+    shoal__extra_drop(request->extra);
     shoal__ledger_complete(ledger, client, request, &result);
 }

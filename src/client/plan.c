@@ -100,17 +100,16 @@ static uint16_t request_flags(uint32_t call_flags, bool is_unit)
 }
 
 /* The last step, because it allocates.  0 or SHOAL_ENOMEM. */
-static int make_sink(const shoal__submission_t *submission,
-                     shoal__sink_ref_t **ret_sink)
+static int make_extra(const shoal__submission_t *submission, shoal__extra_t **ret_extra)
 {
     const shoal_call_t *call = &submission->call;
 
     if (!call->sink)
         return 0;
-    *ret_sink = shoal__malloc(sizeof **ret_sink);
-    if (!*ret_sink)
+    *ret_extra = shoal__malloc(sizeof **ret_extra);
+    if (!*ret_extra)
         return SHOAL_ENOMEM;
-    **ret_sink = (shoal__sink_ref_t){call->sink, call->sink_data, submission->count};
+    **ret_extra = (shoal__extra_t){call->sink, call->sink_data, submission->count};
     return 0;
 }
 
@@ -127,7 +126,7 @@ int shoal__plan_make(const shoal__submission_t *submission,
     if (rc == 0)
         rc = admit(&plan);
     if (rc == 0)
-        rc = make_sink(submission, &plan.sink);
+        rc = make_extra(submission, &plan.extra);
     if (rc < 0)
         return rc;
     plan.flags = request_flags(call->flags, plan.is_unit);
@@ -155,7 +154,7 @@ void shoal__plan_request(const shoal__plan_t *plan, size_t i, uint64_t now_us,
         .tag = submission->first_tag + i,
         .submitted_us = now_us,
         .deadline_us = shoal__time_after(now_us, plan->timeout_us),
-        .sink = plan->sink,
+        .extra = plan->extra,
         .bytes = (uint32_t)(is_only ? plan->bytes
                                     : shoal__encoder_bytes(&submission->commands[i])),
         .flags = plan->flags,

@@ -39,7 +39,7 @@ typedef struct shoal__submission {
 typedef struct shoal__plan {
     const shoal__submission_t *submission; /* borrowed */
     size_t bytes;                          /* of all commands, encoded */
-    shoal__sink_ref_t *sink;               /* one for all requests; NULL: none */
+    shoal__extra_t *extra;                 /* one for all requests; NULL: none */
     bool is_unit;                          /* the commands are a MULTI ... EXEC */
     shoal__admission_t admission;          /* of the command, if it is the only one */
     uint16_t flags;      /* of every request: enum shoal__request_flag */

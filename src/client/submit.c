@@ -254,7 +254,7 @@ int shoal__client_submit(shoal_client_t *client, const shoal__submission_t *subm
         rc = submit_there(client, &plan, ret_ticket);
     if (rc == 0)
         return 0;
-    shoal__free(plan.sink);
+    shoal__free(plan.extra);
     return explain(client, submission, rc);
 }
 

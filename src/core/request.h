@@ -27,19 +27,19 @@ enum shoal__request_flag {
     SHOAL__REQUEST_ALONE = 1 << 13    /* it travels alone: see blame.h */
 };
 
-/* Where replies go that want no tree: one for all commands of a submission.  Allocated,
- * because few commands have one. */
-typedef struct shoal__sink_ref {
-    const shoal_sink_t *sink;
-    void *data;
+/* What few commands have, and therefore is allocated: one for all commands of a
+ * submission. */
+typedef struct shoal__extra {
+    const shoal_sink_t *sink; /* where replies go that want no tree */
+    void *sink_data;
     size_t owners; /* requests */
-} shoal__sink_ref_t;
+} shoal__extra_t;
 
-/* A request is done with its sink; NULL is allowed. */
-static inline void shoal__sink_ref_drop(shoal__sink_ref_t *ref)
+/* A request is done with its extra; NULL is allowed. */
+static inline void shoal__extra_drop(shoal__extra_t *extra)
 {
-    if (ref && --ref->owners == 0)
-        shoal__free(ref);
+    if (extra && --extra->owners == 0)
+        shoal__free(extra);
 }
 
 typedef struct shoal__request {
@@ -49,9 +49,9 @@ typedef struct shoal__request {
     uint64_t ticket; /* for cancelling; 0: none */
     uint64_t submitted_us;
     uint64_t deadline_us;
-    shoal__sink_ref_t *sink; /* NULL: a tree */
-    uint32_t bytes;          /* encoded */
-    uint16_t flags;          /* of enum shoal__request_flag */
+    shoal__extra_t *extra; /* NULL: none */
+    uint32_t bytes;        /* encoded */
+    uint16_t flags;        /* of enum shoal__request_flag */
     shoal__command_class_t command_class : 2;
     unsigned shape : 6; /* shoal__reply_shape_t: what its reply may be */
     uint8_t attempts;   /* how often its last byte was handed over */

@@ -120,8 +120,8 @@ bool shoal__mailbox_take_back_locked(shoal__mailbox_t *mailbox, uint64_t ticket)
     request = &side->requests[at];
     request->on_result = NULL;
     request->data = NULL;
-    shoal__sink_ref_drop(request->sink);
-    request->sink = NULL;
+    shoal__extra_drop(request->extra);
+    request->extra = NULL;
     return true;
 }
 

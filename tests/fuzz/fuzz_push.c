@@ -318,9 +318,9 @@ static void submit(unsigned *number, bool has_sink)
     FUZZ_CHECK(at, "no memory");
     memcpy(at, wire, sizeof wire - 1);
     if (has_sink) {
-        request.sink = shoal__malloc(sizeof *request.sink);
-        FUZZ_CHECK(request.sink, "no memory");
-        *request.sink = (shoal__sink_ref_t){&sink, number, 1};
+        request.extra = shoal__malloc(sizeof *request.extra);
+        FUZZ_CHECK(request.extra, "no memory");
+        *request.extra = (shoal__extra_t){&sink, number, 1};
     }
     shoal__pipe_push(&scene.pipe, &request);
 }

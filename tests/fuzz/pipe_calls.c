@@ -247,7 +247,7 @@ static shoal__reply_shape_t shape_of(const call_t *call)
     return shoal__refusal_check(&command, SHOAL_CALL_MAY_BLOCK).shape;
 }
 
-static void submit_call(world_t *world, call_t *call, shoal__sink_ref_t *sink_ref)
+static void submit_call(world_t *world, call_t *call, shoal__extra_t *extra)
 {
     uint32_t id = call_id(call);
     char wire[WIRE_BYTES_MAX];
@@ -259,7 +259,7 @@ static void submit_call(world_t *world, call_t *call, shoal__sink_ref_t *sink_re
                                 .ticket = call->ticket,
                                 .submitted_us = world->now_us,
                                 .deadline_us = call->deadline_us,
-                                .sink = sink_ref,
+                                .extra = extra,
                                 .bytes = (uint32_t)bytes,
                                 .flags = call->flags,
                                 .command_class = call->command_class,
@@ -267,9 +267,9 @@ static void submit_call(world_t *world, call_t *call, shoal__sink_ref_t *sink_re
 
     FUZZ_CHECK(at, "no memory");
     memcpy(at, wire, bytes);
-    if (sink_ref) {
-        request.sink->sink = &sink;
-        request.sink->data = call;
+    if (extra) {
+        request.extra->sink = &sink;
+        request.extra->sink_data = call;
     }
     shoal__pipe_push(&world->pipe, &request);
     shoal__stage_times_taken(&world->pipe.times, 1, world->now_us);
@@ -312,7 +312,7 @@ static void submit_unit(world_t *world, uint16_t flags, uint64_t timeout_us,
 void calls_submit(world_t *world, verb_t verb, uint16_t flags, uint64_t timeout_us,
                   bool has_sink, unsigned parts)
 {
-    shoal__sink_ref_t *sink_ref = NULL;
+    shoal__extra_t *extra = NULL;
 
     if (world->call_count + parts + 2 > CALLS_MAX)
         return;
@@ -323,11 +323,11 @@ void calls_submit(world_t *world, verb_t verb, uint16_t flags, uint64_t timeout_
     call_t *call = new_call(world, verb, flags, timeout_us);
     if (has_sink) {
         call->has_sink = true;
-        sink_ref = shoal__malloc(sizeof *sink_ref);
-        FUZZ_CHECK(sink_ref, "no memory");
-        *sink_ref = (shoal__sink_ref_t){.owners = 1};
+        extra = shoal__malloc(sizeof *extra);
+        FUZZ_CHECK(extra, "no memory");
+        *extra = (shoal__extra_t){.owners = 1};
     }
-    submit_call(world, call, sink_ref);
+    submit_call(world, call, extra);
 }
 
 /* ---- giving up ---- */

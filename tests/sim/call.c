@@ -226,18 +226,18 @@ static shoal__reply_shape_t shape_of(const sim_call_t *call)
 static shoal__request_t request_of(sim_world_t *world, uint32_t id)
 {
     sim_call_t *call = &world->calls[id];
-    shoal__sink_ref_t *sink = call->has_sink ? shoal__malloc(sizeof *sink) : NULL;
+    shoal__extra_t *sink = call->has_sink ? shoal__malloc(sizeof *sink) : NULL;
 
     call->has_sink = sink != NULL;
     if (sink)
-        *sink = (shoal__sink_ref_t){&sim_sink, call, 1};
+        *sink = (shoal__extra_t){&sim_sink, call, 1};
     return (shoal__request_t){.on_result = on_result,
                               .data = call,
                               .tag = id,
                               .ticket = call->ticket,
                               .submitted_us = world->now_us,
                               .deadline_us = call->deadline_us,
-                              .sink = sink,
+                              .extra = sink,
                               .bytes = (uint32_t)encoded_bytes(call),
                               .flags = call->flags,
                               .command_class = verbs[call->verb].command_class,

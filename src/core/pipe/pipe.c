@@ -32,7 +32,7 @@ int shoal__pipe_init(shoal__pipe_t *pipe, const shoal__pipe_parts_t *parts,
 void shoal__pipe_release(shoal__pipe_t *pipe)
 {
     for (uint64_t at = pipe->ring.head; at != pipe->ring.tail; at++)
-        shoal__sink_ref_drop(shoal__request_ring_at(&pipe->ring, at)->sink);
+        shoal__extra_drop(shoal__request_ring_at(&pipe->ring, at)->extra);
     shoal__decoder_free(pipe->decoder);
     pipe->decoder = NULL;
     shoal__greeting_release(&pipe->greeting);

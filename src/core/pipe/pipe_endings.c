@@ -133,12 +133,12 @@ static void remove_queued(shoal__pipe_t *pipe, uint64_t at,
     shoal__request_t request = *shoal__request_ring_at(&pipe->ring, at);
 
     shoal__request_ring_remove(&pipe->ring, at);
-    shoal__request_ring_at(&pipe->ring, at)->sink = NULL;
+    shoal__request_ring_at(&pipe->ring, at)->extra = NULL;
     if (pipe->settled == 0) {
         withdraw_authority(pipe);
         shoal__flush_policy_removed(&pipe->flush, 1, request.bytes, pipe->now_us);
     }
-    shoal__sink_ref_drop(request.sink);
+    shoal__extra_drop(request.extra);
     shoal__pipe_deliver(pipe, &request, settlement->status, settlement->fate, NULL,
                         request.attempts, detail);
 }
@@ -153,12 +153,12 @@ static void make_zombie(shoal__pipe_t *pipe, uint64_t at,
     pipe->fences.has_doubt = true;
     slot->flags |= SHOAL__REQUEST_ZOMBIE;
     slot->on_result = NULL;
-    slot->sink = NULL;
+    slot->extra = NULL;
     slot->ticket = 0;
     /* Even a reply that is none yet by the rules (EXEC is not written) has its sink. */
     if (at == pipe->ring.head)
         shoal__decoder_discard_current(pipe->decoder);
-    shoal__sink_ref_drop(request.sink);
+    shoal__extra_drop(request.extra);
     shoal__pipe_deliver(pipe, &request, settlement->status, settlement->fate, NULL,
                         request.attempts + (is_written(pipe, at) ? 1u : 0u), detail);
 }
@@ -222,9 +222,9 @@ static void fail(shoal__pipe_t *pipe, uint64_t at,
         snprintf(text, sizeof text, "%s: %s", words, detail);
         detail = text;
     }
-    slot->sink = NULL;
+    slot->extra = NULL;
     shoal__request_ring_remove(&pipe->ring, at);
-    shoal__sink_ref_drop(request.sink);
+    shoal__extra_drop(request.extra);
     shoal__pipe_deliver(pipe, &request, settlement->status, settlement->fate, NULL,
                         request.attempts + (is_written(pipe, at) ? 1u : 0u), detail);
 }

@@ -43,9 +43,9 @@ static shoal__decoder_target_t on_begin(void *owner, shoal_reply_type_t type)
         shape = shape_in_unit(pipe, head, type);
     pipe->is_misshapen = !shoal__reply_shape_allows(shape, type);
     target.discard = pipe->is_misshapen || (head->flags & SHOAL__REQUEST_ZOMBIE);
-    if (head->sink) {
-        target.sink = head->sink->sink;
-        target.sink_data = head->sink->data;
+    if (head->extra) {
+        target.sink = head->extra->sink;
+        target.sink_data = head->extra->sink_data;
     }
     return target;
 }
@@ -128,10 +128,10 @@ static void head_answered(shoal__pipe_t *pipe, const shoal_reply_t *reply)
         return;
     }
     shoal__stage_times_total(&pipe->times, request.submitted_us, pipe->now_us);
-    if (request.sink) {
+    if (request.extra) {
         if (reply && !is_error)
-            request.sink->sink->on_leaf(reply, request.sink->data);
-        shoal__sink_ref_drop(request.sink);
+            request.extra->sink->on_leaf(reply, request.extra->sink_data);
+        shoal__extra_drop(request.extra);
         reply = is_error ? reply : NULL;
     }
     shoal__pipe_deliver(pipe, &request, 0, SHOAL_FATE_REPLIED, reply,

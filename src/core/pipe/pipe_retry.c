@@ -90,7 +90,7 @@ static void end_retry(shoal__pipe_t *pipe, shoal__retry_t *retry, int status,
                             ? SHOAL_FATE_UNKNOWN
                             : SHOAL_FATE_NOT_EXECUTED;
 
-    shoal__sink_ref_drop(retry->request.sink);
+    shoal__extra_drop(retry->request.extra);
     shoal__pipe_deliver(pipe, &retry->request, status, fate, NULL,
                         retry->request.attempts, detail);
     shoal__free(retry);

@@ -28,7 +28,7 @@ void shoal__retries_release(shoal__retries_t *retries)
     if (!retries->waiting.next)
         return;
     while ((retry = shoal__retries_take_any(retries)) != NULL) {
-        shoal__sink_ref_drop(retry->request.sink);
+        shoal__extra_drop(retry->request.extra);
         shoal__free(retry);
     }
 }

@@ -105,15 +105,15 @@ static void test_every_completion_is_one_less_owed(void **state)
 static void test_what_was_never_placed_was_not_executed(void **state)
 {
     seen_t seen = {0};
-    shoal__sink_ref_t *sink = shoal__malloc(sizeof *sink);
+    shoal__extra_t *sink = shoal__malloc(sizeof *sink);
     const shoal__request_t request = {
-        .on_result = on_result, .data = &seen, .tag = 7, .ticket = 8, .sink = sink};
+        .on_result = on_result, .data = &seen, .tag = 7, .ticket = 8, .extra = sink};
     shoal__account_t route = {0};
     shoal__ledger_t ledger;
 
     (void)state;
     assert_non_null(sink);
-    *sink = (shoal__sink_ref_t){.owners = 1}; /* given back: a leak if it is not */
+    *sink = (shoal__extra_t){.owners = 1}; /* given back: a leak if it is not */
     shoal__ledger_init(&ledger, &route, 10, 1000);
     shoal__ledger_enter_locked(&ledger, 1, 20);
     shoal__ledger_fail_unplaced(&ledger, NULL, &request, SHOAL_ENOMEM, "no memory");

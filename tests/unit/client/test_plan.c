@@ -254,7 +254,7 @@ static void check_requests(const struct requests_case *c)
         assert_int_equal(request.ticket, 0);
         assert_int_equal(request.submitted_us, NOW_US);
         assert_int_equal(request.attempts, 0);
-        assert_null(request.sink);
+        assert_null(request.extra);
     }
 }
 
@@ -323,14 +323,14 @@ static void test_all_requests_share_one_sink(void **state)
     assert_int_equal(shoal__plan_make(&submission, &roomy, &plan), 0);
     shoal__plan_request(&plan, 0, NOW_US, &first);
     shoal__plan_request(&plan, 2, NOW_US, &last);
-    assert_non_null(plan.sink);
-    assert_ptr_equal(first.sink, plan.sink);
-    assert_ptr_equal(last.sink, plan.sink);
-    assert_ptr_equal(plan.sink->sink, &sink);
-    assert_ptr_equal(plan.sink->data, &data);
-    assert_int_equal(plan.sink->owners, 3);
+    assert_non_null(plan.extra);
+    assert_ptr_equal(first.extra, plan.extra);
+    assert_ptr_equal(last.extra, plan.extra);
+    assert_ptr_equal(plan.extra->sink, &sink);
+    assert_ptr_equal(plan.extra->sink_data, &data);
+    assert_int_equal(plan.extra->owners, 3);
     for (size_t i = 0; i < line.count; i++)
-        shoal__sink_ref_drop(plan.sink);
+        shoal__extra_drop(plan.extra);
 }
 
 static void test_a_sink_needs_memory(void **state)
@@ -347,7 +347,7 @@ static void test_a_sink_needs_memory(void **state)
     shoal__test_fail_alloc_never();
     assert_int_equal(rc, SHOAL_ENOMEM);
     assert_int_equal(plan.bytes, 1); /* untouched */
-    assert_null(plan.sink);
+    assert_null(plan.extra);
 }
 
 /* P2: no allocation per command; and none for what is refused. */

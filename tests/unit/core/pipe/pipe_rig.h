@@ -243,9 +243,9 @@ static inline void rig_submit_with_sink(char name, shoal__command_class_t comman
 {
     shoal__request_t request = rig_request(name, 0, command_class);
 
-    request.sink = shoal__malloc(sizeof *request.sink);
-    assert_non_null(request.sink);
-    *request.sink = (shoal__sink_ref_t){&rig_sink, rig_name(name), 1};
+    request.extra = shoal__malloc(sizeof *request.extra);
+    assert_non_null(request.extra);
+    *request.extra = (shoal__extra_t){&rig_sink, rig_name(name), 1};
     rig_push(&request);
 }
 

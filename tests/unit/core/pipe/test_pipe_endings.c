@@ -390,8 +390,8 @@ static void test_a_sink_of_a_unit_hears_nothing_behind_the_result(void **state)
     shoal__request_t request =
         rig_request('m', SHOAL__REQUEST_UNIT | SHOAL__REQUEST_UNIT_FIRST, WRITE);
 
-    request.sink = shoal__malloc(sizeof *request.sink);
-    *request.sink = (shoal__sink_ref_t){&rig_sink, rig_name('m'), 1};
+    request.extra = shoal__malloc(sizeof *request.extra);
+    *request.extra = (shoal__extra_t){&rig_sink, rig_name('m'), 1};
     rig_connect();
     rig_push(&request);
     request = rig_request('e', SHOAL__REQUEST_UNIT | SHOAL__REQUEST_UNIT_LAST, WRITE);

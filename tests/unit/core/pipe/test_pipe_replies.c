@@ -167,13 +167,13 @@ static void test_sinks(void **state)
 static void test_a_sink_serves_many(void **state)
 {
     (void)state;
-    shoal__sink_ref_t *ref = shoal__malloc(sizeof *ref);
+    shoal__extra_t *ref = shoal__malloc(sizeof *ref);
 
-    *ref = (shoal__sink_ref_t){&rig_sink, rig_name('z'), 3};
+    *ref = (shoal__extra_t){&rig_sink, rig_name('z'), 3};
     rig_connect();
     for (const char *name = "abc"; *name; name++) {
         shoal__request_t request = rig_request(*name, 0, WRITE);
-        request.sink = ref;
+        request.extra = ref;
         rig_push(&request);
     }
     rig_write(2 * COMMAND_BYTES);

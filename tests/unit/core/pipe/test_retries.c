@@ -202,9 +202,9 @@ static void test_release(void **state)
     (void)state;
     static const shoal_sink_t sink = {0};
     shoal__retries_t none = {0};
-    shoal__request_t request = {.sink = shoal__malloc(sizeof *request.sink)};
+    shoal__request_t request = {.extra = shoal__malloc(sizeof *request.extra)};
 
-    *request.sink = (shoal__sink_ref_t){.sink = &sink, .owners = 1};
+    *request.extra = (shoal__extra_t){.sink = &sink, .owners = 1};
     assert_int_equal(shoal__retries_add(&retries, &request, "", 5), 0);
     add(1, 100, SHOAL__NEVER_US);
     shoal__retries_release(&retries);
