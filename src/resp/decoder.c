@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "resp/frame.h"
+#include "resp/partial_value.h"
 #include <assert.h>
 #include <hiredis/read.h>
 #include <limits.h>
@@ -12,12 +13,6 @@
 /* hiredis moves the unread bytes after every KiB that it has consumed, so it is given
  * few at a time. */
 #define SLICE_BYTES 4096
-/* Of a line of text; hiredis counts in int. */
-#define TEXT_BYTES_MAX 536870912
-/* Of any other line. */
-#define LINE_BYTES_MAX 65536
-/* Digits of a length, and CR. */
-#define LENGTH_BYTES_MAX 20
 /* Memory of the reader beyond this is given back when it is idle. */
 #define READER_KEEP_BYTES ((size_t)1024 * 1024)
 
@@ -27,11 +22,10 @@ struct shoal__decoder {
     shoal__decoder_limits_t limits;
     uint64_t frame_bytes; /* of the frame under way, consumed by earlier reader calls */
     size_t call_start;    /* reader->pos when the present reader call began */
-    size_t missing_bytes; /* of the string under way; 0: not known */
-    bool awaits_line;     /* a line has begun and not ended */
-    bool was_mid_reply;   /* when the error came */
-    int code;             /* the error; 0: none */
-    const char *error;    /* static, or in the reader; "" */
+    shoal__partial_value_t partial; /* the value under way, of which a part is there */
+    bool was_mid_reply;             /* when the error came */
+    int code;                       /* the error; 0: none */
+    const char *error;              /* static, or in the reader; "" */
 };
 
 /* What object functions return for a top-level frame that was delivered already, and
@@ -256,56 +250,40 @@ static redisReplyObjectFunctions object_functions = {
     .createBool = create_bool,
 };
 
-/* Bytes of the string under way from its length on, or 0 if that is not there yet. */
-static uint64_t string_bytes(const redisReader *reader)
+static shoal__partial_kind_t partial_kind(int type)
 {
-    const char *start = reader->buf + reader->pos;
-    size_t unread = reader->len - reader->pos;
-    uint64_t bytes = 0;
-
-    for (size_t i = 0; i + 1 < unread && i < LENGTH_BYTES_MAX; i++) {
-        if (start[i] == '\r')
-            return start[i + 1] == '\n' ? i + 2 + bytes + 2 : 0;
-        if (start[i] < '0' || start[i] > '9')
-            return 0;
-        bytes = bytes * 10 + (uint64_t)(start[i] - '0');
+    switch (type) {
+    case REDIS_REPLY_STRING:
+    case REDIS_REPLY_VERB:
+        return SHOAL__PARTIAL_STRING;
+    case REDIS_REPLY_STATUS:
+    case REDIS_REPLY_ERROR:
+    case REDIS_REPLY_BIGNUM:
+        return SHOAL__PARTIAL_TEXT;
+    default:
+        return SHOAL__PARTIAL_LINE;
     }
-    return 0;
 }
 
-static bool is_text_line(int type)
+/* What the reader holds of the value under way, behind the byte of its type. */
+static shoal__bytes_t unread(const redisReader *reader)
 {
-    return type == REDIS_REPLY_STATUS || type == REDIS_REPLY_ERROR ||
-           type == REDIS_REPLY_BIGNUM;
+    return (shoal__bytes_t){.data = reader->buf + reader->pos,
+                            .bytes = reader->len - reader->pos};
 }
 
 /* The reader wants more.  How much, and may it? */
 static int check_unfinished(shoal__decoder_t *decoder)
 {
     const redisReader *reader = decoder->reader;
-    uint64_t unread = reader->len - reader->pos, known_bytes = unread;
-    uint64_t line_bytes_max = LINE_BYTES_MAX;
-
-    decoder->missing_bytes = 0;
-    decoder->awaits_line = false;
-    if (unread > 0) {
-        int type = reader->task[reader->ridx]->type;
-        if (type == REDIS_REPLY_STRING || type == REDIS_REPLY_VERB)
-            known_bytes = string_bytes(reader);
-        if (is_text_line(type))
-            line_bytes_max = TEXT_BYTES_MAX;
-        if (known_bytes > unread && known_bytes - unread <= SIZE_MAX)
-            decoder->missing_bytes = (size_t)(known_bytes - unread);
-        if (known_bytes <= unread) {
-            known_bytes = unread;
-            decoder->awaits_line = true;
-        }
-    }
-
     uint64_t bytes_max = decoder->limits.bytes_max;
-    if (known_bytes > bytes_max || decoder->frame_bytes > bytes_max - known_bytes)
+    uint64_t value_bytes = shoal__partial_value_note(
+        &decoder->partial, partial_kind(reader->task[reader->ridx]->type),
+        unread(reader));
+
+    if (value_bytes > bytes_max || decoder->frame_bytes > bytes_max - value_bytes)
         return fail(decoder, reply_too_large, is_mid_reply(reader));
-    if (decoder->awaits_line && unread >= line_bytes_max + 2)
+    if (decoder->partial.is_too_long)
         return fail(decoder, line_too_long, is_mid_reply(reader));
     return 0;
 }
@@ -342,33 +320,14 @@ static int drain(shoal__decoder_t *decoder)
     return 0;
 }
 
-/* Did a line end among the bytes from `start` on? */
-static bool has_line_end(const redisReader *reader, size_t start)
-{
-    const char *end = reader->buf + reader->len;
-    const char *at = reader->buf + start;
-
-    assert(start > reader->pos); /* the line began before */
-    for (; (at = memchr(at, '\n', (size_t)(end - at))); at++)
-        if (at[-1] == '\r')
-            return true;
-    return false;
-}
-
 /* Decode what a slice completes.  A string or line that is still incomplete is not
- * looked at from its start again, so that the work is linear in the bytes. */
+ * looked at from its start again. */
 static int take_slice(shoal__decoder_t *decoder, size_t slice_bytes)
 {
-    const redisReader *reader = decoder->reader;
-
-    if (decoder->missing_bytes > slice_bytes) {
-        decoder->missing_bytes -= slice_bytes;
-        return 0;
-    }
-    if (decoder->awaits_line && !has_line_end(reader, reader->len - slice_bytes))
+    if (!shoal__partial_value_may_be_whole(&decoder->partial, unread(decoder->reader),
+                                           slice_bytes))
         return check_unfinished(decoder);
-    decoder->missing_bytes = 0;
-    decoder->awaits_line = false;
+    decoder->partial = (shoal__partial_value_t){0};
     return drain(decoder);
 }
 
@@ -399,8 +358,8 @@ int shoal__decoder_feed(shoal__decoder_t *decoder, const char *data, size_t byte
         return SHOAL_ENOMEM;
     }
     while (bytes > 0 && decoder->code == 0 && !decoder->frame.is_stopped) {
-        size_t wanted =
-            decoder->missing_bytes > SLICE_BYTES ? decoder->missing_bytes : SLICE_BYTES;
+        size_t missing_bytes = decoder->partial.missing_bytes;
+        size_t wanted = missing_bytes > SLICE_BYTES ? missing_bytes : SLICE_BYTES;
         size_t slice_bytes = bytes < wanted ? bytes : wanted;
         bool was_mid_reply = is_mid_reply(decoder->reader);
 
@@ -487,8 +446,7 @@ int shoal__decoder_reset(shoal__decoder_t *decoder)
     assert(!decoder->frame.is_delivering);
     shoal__frame_reset(&decoder->frame);
     decoder->frame_bytes = 0;
-    decoder->missing_bytes = 0;
-    decoder->awaits_line = false;
+    decoder->partial = (shoal__partial_value_t){0};
     decoder->was_mid_reply = false;
     decoder->code = 0;
     decoder->error = "";
