@@ -324,11 +324,10 @@ static int drain(shoal__decoder_t *decoder)
  * looked at from its start again. */
 static int take_slice(shoal__decoder_t *decoder, size_t slice_bytes)
 {
-    if (!shoal__partial_value_may_be_whole(&decoder->partial, unread(decoder->reader),
-                                           slice_bytes))
-        return check_unfinished(decoder);
-    decoder->partial = (shoal__partial_value_t){0};
-    return drain(decoder);
+    if (shoal__partial_value_grow(&decoder->partial, unread(decoder->reader),
+                                  slice_bytes))
+        return drain(decoder);
+    return decoder->partial.awaits_line ? check_unfinished(decoder) : 0;
 }
 
 static redisReader *new_reader(shoal__decoder_t *decoder)

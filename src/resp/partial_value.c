@@ -59,10 +59,15 @@ static bool has_line_end(shoal__bytes_t arrived, size_t more_bytes)
     return false;
 }
 
-bool shoal__partial_value_may_be_whole(const shoal__partial_value_t *partial,
-                                       shoal__bytes_t arrived, size_t more_bytes)
+bool shoal__partial_value_grow(shoal__partial_value_t *partial, shoal__bytes_t arrived,
+                               size_t more_bytes)
 {
-    if (partial->missing_bytes > more_bytes)
+    if (partial->missing_bytes > more_bytes) {
+        partial->missing_bytes -= more_bytes;
         return false;
-    return !partial->awaits_line || has_line_end(arrived, more_bytes);
+    }
+    if (partial->awaits_line && !has_line_end(arrived, more_bytes))
+        return false;
+    *partial = (shoal__partial_value_t){0};
+    return true;
 }

@@ -37,8 +37,10 @@ uint64_t shoal__partial_value_note(shoal__partial_value_t *partial,
                                    shoal__partial_kind_t kind, shoal__bytes_t arrived);
 
 /* More came, and `arrived` is all of the value now; the last `more_bytes` of it are new, and
- * there were others when the value was noted.  False: the value is certainly not whole. */
-bool shoal__partial_value_may_be_whole(const shoal__partial_value_t *partial,
-                                       shoal__bytes_t arrived, size_t more_bytes);
+ * there were others when the value was noted.  True: the value may be whole, and nothing is
+ * known of it any more.  False: it is certainly not whole.  The caller notes a line again,
+ * because its length is known only as it grows. */
+bool shoal__partial_value_grow(shoal__partial_value_t *partial, shoal__bytes_t arrived,
+                               size_t more_bytes);
 
 #endif

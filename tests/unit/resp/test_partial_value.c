@@ -99,11 +99,35 @@ static void test_when_more_of_it_comes(void **state)
         shoal__partial_value_t partial;
 
         shoal__partial_value_note(&partial, c->kind, noted);
-        bool may_be_whole = shoal__partial_value_may_be_whole(
+        bool may_be_whole = shoal__partial_value_grow(
             &partial, c->arrived, c->arrived.bytes - c->noted_bytes);
         if (may_be_whole != c->may_be_whole)
             fail_msg("%s: %d", c->name, may_be_whole);
     }
+}
+
+/* A string comes in pieces, and is noted once. */
+static void test_a_string_grows(void **state)
+{
+    (void)state;
+    const shoal__bytes_t wire = {"5\r\nhello\r\n", 10};
+    shoal__partial_value_t partial;
+
+    shoal__partial_value_note(&partial, STRING, (shoal__bytes_t){wire.data, 3});
+    for (size_t bytes = 4; bytes < wire.bytes; bytes++) {
+        assert_false(
+            shoal__partial_value_grow(&partial, (shoal__bytes_t){wire.data, bytes}, 1));
+        assert_int_equal(partial.missing_bytes, wire.bytes - bytes);
+    }
+    assert_true(shoal__partial_value_grow(&partial, wire, 1));
+    assert_int_equal(partial.missing_bytes, 0);
+
+    /* Then nothing is awaited: a beginning, whatever it is. */
+    assert_true(shoal__partial_value_grow(&partial, (shoal__bytes_t){"+", 1}, 1));
+
+    shoal__partial_value_note(&partial, LINE, (shoal__bytes_t){"1", 1});
+    assert_true(shoal__partial_value_grow(&partial, (shoal__bytes_t){"1\r\n", 3}, 2));
+    assert_false(partial.awaits_line);
 }
 
 static bool is_too_long(shoal__partial_kind_t kind, const char *bytes, size_t count)
@@ -136,6 +160,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_what_is_known_of_a_part),
         cmocka_unit_test(test_when_more_of_it_comes),
+        cmocka_unit_test(test_a_string_grows),
         cmocka_unit_test(test_only_text_makes_long_lines),
     };
     return cmocka_run_group_tests_name("resp/partial_value", tests, NULL, NULL);
