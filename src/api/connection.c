@@ -5,7 +5,7 @@
 #include <shoal/errors.h>
 #include <string.h>
 
-/* Does the caller know so little of the struct that not even its number fits? */
+/* The least size of a caller's struct: the connection's number fits. */
 #define INFO_BYTES_MIN                                                                 \
     (offsetof(shoal_connection_info_t, connection) + sizeof(uint64_t))
 

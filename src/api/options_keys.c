@@ -204,8 +204,8 @@ static const struct key {
 /* clang-format on */
 _Static_assert(COUNT(table) <= SHOAL__OPTIONS_KEYS_MAX, "a value for each row");
 
-/* Put the number into its field.  Its setter checks it in the end, beside its
- * neighbours. */
+/* Put the number into its field.  shoal__options_keys_finish() has the setters check
+ * it. */
 static int set_number(const struct key *key, shoal_options_t *options,
                       const char *value)
 {
@@ -268,7 +268,8 @@ static int finish_flush(const shoal__options_keys_t *keys, shoal_options_t *opti
     return shoal_options_set_flush(options, keys->flush_mode, pause_us);
 }
 
-/* Keys that are checked together, separated by blanks: name those that were said. */
+/* `names` are keys that are checked together, separated by blanks: the reason names
+ * those that the URL has. */
 static int refuse_together(const shoal__options_keys_t *keys, const char *names)
 {
     char text[160] = "", room[QUOTE_BYTES];
@@ -292,7 +293,7 @@ static int refuse_together(const shoal__options_keys_t *keys, const char *names)
 int shoal__options_keys_finish(const shoal__options_keys_t *keys,
                                shoal_options_t *options)
 {
-    /* What the keys put in is set once more, by those who know the ranges. */
+    /* The setters know the ranges: set each value that the keys put in once more. */
     const shoal_options_t o = *options;
     const struct check {
         int rc;

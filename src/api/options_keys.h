@@ -13,12 +13,12 @@
 #include <shoal/errors.h>
 #include <stdbool.h>
 
-/* Most keys there are. */
+/* The greatest number of keys. */
 #define SHOAL__OPTIONS_KEYS_MAX 32
 
 /* What the keys of one URL said.  All zero at first, but for the first two fields. */
 typedef struct shoal__options_keys {
-    shoal_error_t *error; /* receives the reason; NULL: nobody asks for it */
+    shoal_error_t *error; /* receives the reason; NULL: not asked for */
     const char
         *secret_end; /* in the URL: a piece that begins before it may be a part of
                                the password and is not quoted */

@@ -66,7 +66,8 @@ static void *counted(void *memory)
     return memory;
 }
 
-/* Nothing asks for 0 bytes knowingly; 1 keeps NULL for failures alone. */
+/* An allocation of 0 bytes may return NULL.  With 1 byte instead, NULL is always a
+ * failure. */
 static size_t at_least_one(size_t bytes)
 {
     return bytes > 0 ? bytes : 1;

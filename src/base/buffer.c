@@ -47,7 +47,8 @@ char *shoal__buffer_reserve_slowly(shoal__buffer_t *buffer, size_t bytes)
     if (bytes > SIZE_MAX / 8 || live_bytes > SIZE_MAX / 8)
         return NULL;
 
-    /* More than half full, moving would buy little room and soon be due again. */
+    /* In a buffer that is more than half full, moving would give little room, and would
+     * soon be due again. */
     if (!buffer->memory || live_bytes > buffer->capacity / 2 ||
         buffer->capacity - live_bytes < bytes)
         return grow(buffer, live_bytes, bytes);

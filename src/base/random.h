@@ -2,8 +2,8 @@
 #ifndef SHOAL_BASE_RANDOM_H
 #define SHOAL_BASE_RANDOM_H
 
-/* A seeded generator (splitmix64) for jitter and nonces.  The seed comes from the
- * caller: from the system's entropy in production, from the test in tests. */
+/* A seeded generator (splitmix64): for jitter, and in place of entropy on a system that
+ * has none.  The caller gives the seed. */
 
 #include <stdint.h>
 

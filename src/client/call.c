@@ -10,8 +10,8 @@
 #include "client/submit.h"
 #include <shoal/errors.h>
 
-/* A thread that the loop does not answer by its deadline naps so often, so that a loop that
- * is only late, on a machine that is busy, says what became of the command. */
+/* If the loop does not answer by the deadline, the thread naps so often: a loop that is
+ * only late, on a busy machine, can then still say what became of the command. */
 #define NAPS_MAX 10
 #define NAP_US 10000
 
@@ -21,8 +21,8 @@ struct shoal_pending {
     shoal__waiter_t waiter;
     shoal_client_t *client;
     uint64_t ticket;
-    uint64_t patience_us; /* the thread goes on without the loop from then on; NEVER: it
-                             never does */
+    uint64_t patience_us; /* from then on the thread goes on without the loop; NEVER: it
+                             waits for the loop */
     unsigned naps;        /* after the deadline */
     bool has_sink;
 };
@@ -71,7 +71,7 @@ shoal_client_t *shoal__call_client(const shoal_pending_t *pending)
 
 /* ---- without the loop ---- */
 
-/* The result that the thread gives itself. */
+/* Make the result on the waiting thread. */
 static void make_result(shoal__owned_result_t *owned, int status, shoal_fate_t fate,
                         uint64_t ticket, const char *detail)
 {
@@ -81,7 +81,8 @@ static void make_result(shoal__owned_result_t *owned, int status, shoal_fate_t f
     shoal__result_keep(owned, &result);
 }
 
-/* The loop has not taken the command over: it never will.  False: it has. */
+/* If the command still lies in the mailbox, take it back: it will not be sent.  False:
+ * the loop has taken it over. */
 static bool take_back(shoal_pending_t *pending, int status, const char *detail,
                       shoal_result_t **ret_result)
 {
@@ -99,8 +100,8 @@ static bool take_back(shoal_pending_t *pending, int status, const char *detail,
     return true;
 }
 
-/* The loop has it, and may be at it: leave it the record.  False: the result is there, or
- * there is no memory for another one. */
+/* The loop has the command, and may be working on it: leave the record to the loop.
+ * False: the result is there, or there is no memory for another one. */
 static bool leave(shoal_pending_t *pending, shoal_result_t **ret_result)
 {
     shoal__owned_result_t *owned = shoal__result_new();
@@ -128,7 +129,7 @@ static bool come_back(shoal_pending_t *pending, shoal_result_t **ret_result)
                   "never sent",
                   ret_result))
         return true;
-    if (pending->has_sink) { /* it is in use, perhaps just now */
+    if (pending->has_sink) { /* the loop may be using the sink now */
         pending->patience_us = SHOAL__NEVER_US;
         return false;
     }
@@ -224,7 +225,7 @@ int shoal__call_give_up(shoal_pending_t *pending, shoal_result_t **ret_result)
         shoal__client_release(client);
         return 0;
     }
-    /* Where it cannot be cancelled, its result is on its way. */
+    /* If the command cannot be cancelled, its result is on its way. */
     rc = shoal__client_cancel(client, pending->ticket);
     (void)rc;
     return shoal__call_wait(pending, SHOAL__NEVER_US, ret_result);

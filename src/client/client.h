@@ -64,10 +64,10 @@ struct shoal_client {
     uint64_t wake_us;      /* the next turn must come by then */
     uint64_t seen_settled; /* ledger.settled, when results were last announced */
     uint64_t seen_turns;   /* turns, when the background thread last napped */
-    bool had_company;      /* since the last turn: others completed than lone callers */
+    bool had_company;      /* since the last turn: more than a lone call completed */
     bool is_direct;        /* the loop thread is in a blocking call of its own */
     bool is_answered;      /* in that call: its result is there */
-    bool was_parked;       /* no thread has looked at the connections for a while */
+    bool was_parked;       /* the loop was parked since the last turn */
 
     shoal__counter_t turns, direct_calls, caller_wakeups;
 };

@@ -32,7 +32,7 @@ struct shoal_completions {
     size_t outstanding_max;
     size_t outstanding; /* submitted, not taken; under the lock */
     bool is_signalled;  /* under the lock */
-    bool is_abandoned;  /* under the lock: nobody will take anything */
+    bool is_abandoned;  /* under the lock: the owner takes no more results */
     batch_t arriving;   /* under the lock */
     batch_t taking;     /* the consumer's */
     size_t taken;       /* of `taking` */
@@ -128,7 +128,7 @@ static bool grow_locked(batch_t *batch)
     return true;
 }
 
-/* Copy the result; what does not fit into memory becomes a failure. */
+/* Copy the result.  Without memory for its reply it becomes a failure. */
 static void keep_locked(batch_t *batch, const shoal_result_t *result)
 {
     entry_t *entry = &batch->entries[batch->count++];
@@ -174,7 +174,8 @@ void shoal__completions_announce(shoal_completions_t *completions)
     uv_mutex_lock(&completions->lock);
     is_due = completions->arriving.count > 0 && !completions->is_signalled;
     if (is_due) {
-        /* Under the lock, or the consumer could clear what is not yet set. */
+        /* Signal under the lock: otherwise the consumer could clear the notifier before
+         * it is signalled, and the signal would stay. */
         completions->is_signalled = true;
         shoal__notifier_signal(&completions->notifier);
     }
@@ -231,7 +232,7 @@ static void swap_batches(shoal_completions_t *completions)
     size_t capacity;
 
     if (shoal__arena_is_shared(empty.arena)) {
-        /* Somebody retained a reply of the former batch: leave that arena to them. */
+        /* The consumer retained a reply of the former batch: leave that arena to it. */
         shoal__arena_t *fresh = shoal__arena_new();
         if (!fresh)
             return;

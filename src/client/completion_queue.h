@@ -20,7 +20,7 @@
 /* outstanding_max 0: the default.  0, SHOAL_ENOMEM or SHOAL_ESYSTEM. */
 int shoal__completions_new(size_t outstanding_max,
                            shoal_completions_t **ret_completions);
-/* The owner lets go: nobody takes results any more. */
+/* The owner lets go, and takes no more results. */
 void shoal__completions_free(shoal_completions_t *completions);
 int shoal__completions_fd(const shoal_completions_t *completions);
 

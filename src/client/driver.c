@@ -51,7 +51,8 @@ static void take_wheel_locked(shoal_client_t *client)
 
 /* ---- the end of a turn ---- */
 
-/* Was all that completed since the last time one blocking call, that was alone? */
+/* Did exactly one command complete since the last look: a blocking call, which was
+ * alone? */
 static bool was_lone(shoal_client_t *client, const shoal__route_view_t *view)
 {
     uint64_t count = client->ledger.settled - client->seen_settled;
@@ -66,7 +67,7 @@ static bool was_lone(shoal_client_t *client, const shoal__route_view_t *view)
     return false;
 }
 
-/* True: the loop stops, to be parked. */
+/* Stop the loop if it can be parked now.  True: it stops. */
 static bool parks_next(shoal_client_t *client)
 {
     shoal__route_view_t view;
@@ -96,8 +97,8 @@ static void wake_answered(shoal_client_t *client)
     shoal__waiters_wake(&client->waiters, &callers);
 }
 
-/* The thread that drives waits for itself.  It returns after the events that ended its
- * command were told. */
+/* The thread that drives has its own result: no thread needs to be woken.  While events
+ * are due it must not return: they are told before. */
 static void delivered_directly(shoal_client_t *client)
 {
     shoal__waiters_t *waiters = &client->waiters;
@@ -143,7 +144,7 @@ static bool parks_now_locked(shoal_client_t *client)
     return true;
 }
 
-/* Threads that submit wake the loop from now on. */
+/* If the loop may sleep, threads that submit wake it from now on. */
 bool shoal__driver_may_sleep(shoal_client_t *client, uint64_t wake_us)
 {
     shoal__route_view_t view = view_of(client);
@@ -188,7 +189,7 @@ static void nap_locked(shoal_client_t *client)
     shoal__driver_seat_step_locked(seat, SHOAL__DRIVER_ON_NAPPED, is_quiet);
 }
 
-/* No thread drives: until when? */
+/* No thread drives: the background thread's nap ends when the route is due. */
 static void park_locked(shoal_client_t *client)
 {
     client->was_parked = true;
@@ -197,7 +198,7 @@ static void park_locked(shoal_client_t *client)
         shoal__driver_seat_call_locked(&client->seat);
 }
 
-/* The driver ran one iteration: what now? */
+/* The driver ran one iteration, or has its result: what now? */
 static shoal__driver_verdict_t step_locked(shoal_client_t *client,
                                            shoal__driver_event_t event, bool is_quiet)
 {
@@ -249,7 +250,7 @@ bool shoal__driver_take(shoal_client_t *client)
     shoal__driver_seat_t *seat = &client->seat;
     bool is_taken;
 
-    /* What is not seen here is seen next time. */
+    /* If the thread does not see that the loop is parked, it sees that next time. */
     if (!atomic_load_explicit(&seat->is_parked, memory_order_relaxed))
         return false;
     shoal__client_lock(client);
@@ -265,7 +266,7 @@ bool shoal__driver_take(shoal_client_t *client)
     return is_taken;
 }
 
-/* The drive goes on, or is over: the result is there, or something else is to be done. */
+/* True: the drive is over, because the result is there, or the loop has other work. */
 static bool has_left(shoal_client_t *client, bool is_answered, bool is_in_time)
 {
     shoal__route_view_t view = view_of(client);

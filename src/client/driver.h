@@ -25,8 +25,8 @@ bool shoal__driver_drive(shoal_client_t *client, uint64_t until_us);
 /* The end of a turn: may the loop sleep until wake_us? */
 bool shoal__driver_may_sleep(shoal_client_t *client, uint64_t wake_us);
 
-/* Results were delivered: wake the threads that wait for them.  Those that would come
- * too soon to drive, because the loop is about to be parked, are woken after that. */
+/* Results were delivered: wake the threads that wait for them.  If the loop is about
+ * to be parked, wake them after that, so that they can drive. */
 void shoal__driver_delivered(shoal_client_t *client);
 
 #endif

@@ -63,7 +63,7 @@ void shoal__events_tell(shoal__events_t *events, const shoal_event_t *event,
         log_event(options, event);
     if (options->on_event)
         options->on_event(events->client, event, options->event_data);
-    /* Last: a thread that waited finds the event told. */
+    /* Last: when a thread that waited goes on, the callbacks have run. */
     publish(events->gate, is_ready, event->status);
 }
 

@@ -36,7 +36,7 @@ void shoal__events_init(shoal__events_t *events, shoal_client_t *client,
 
 void shoal__events_release(shoal__events_t *events);
 
-/* Loop thread: tell everybody at once.  is_ready: can the client send now? */
+/* Loop thread: tell the event at once.  is_ready: can the client send now? */
 void shoal__events_tell(shoal__events_t *events, const shoal_event_t *event,
                         bool is_ready);
 /* Loop thread: keep the event for later.  Without memory for it no callback hears of

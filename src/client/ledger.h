@@ -41,7 +41,8 @@ typedef struct shoal__ledger {
     shoal__counter_t entered_commands, entered_bytes;
     shoal__counter_t commands_here, commands_there; /* accepted */
     shoal__counter_t refused_here, refused_there;   /* full, closed, or no memory */
-    shoal__counter_t refused;                       /* for any other reason */
+    shoal__counter_t refused; /* every other refusal, and each one of
+                                 shoal__client_submit_one() on the loop thread */
     shoal__counter_t
         unplaced; /* failed after they left the mailbox, for want of memory */
 } shoal__ledger_t;

@@ -30,7 +30,7 @@ static void free_client(shoal_client_t *client)
     free_parts(client);
 }
 
-/* Give one reference back, whoever has the others. */
+/* Give one reference back; the last one frees the client. */
 static void drop(shoal_client_t *client)
 {
     if (atomic_fetch_sub(&client->references, 1) == 1)
@@ -66,7 +66,8 @@ int shoal__client_close(shoal_client_t *client, uint64_t drain_us,
     return rc;
 }
 
-/* The caller of shoal_client_step() gave the last reference back, in a callback. */
+/* The last user gave its reference back during this step, in a callback or on another
+ * thread: nobody will step again. */
 static bool is_abandoned(shoal_client_t *client)
 {
     return atomic_load(&client->references) == 1;
@@ -81,8 +82,8 @@ void shoal__client_release(shoal_client_t *client)
 {
     uint32_t references = atomic_load(&client->references);
 
-    /* Of two the other one may be the work's, which then has to end.  If it is a user's,
-     * the work has ended, and is not ended again. */
+    /* If there are two references, the other one may be the work's: then the work has
+     * to end.  If it is a user's, the work has ended already, and closing fails. */
     while (references != 2 && !atomic_compare_exchange_strong(
                                   &client->references, &references, references - 1))
         continue;
@@ -91,7 +92,7 @@ void shoal__client_release(shoal_client_t *client)
     if (references != 2)
         return;
     shoal__client_close(client, 0, NULL, NULL, false);
-    /* In a callback it fails: the step that is under way goes on until the end. */
+    /* In a callback the step fails: the one that is under way goes on until the end. */
     if (client->drive == SHOAL__DRIVE_STEPS)
         while (shoal__client_step(client, SHOAL_TIMEOUT_NEVER) == 0)
             continue;
@@ -100,8 +101,8 @@ void shoal__client_release(shoal_client_t *client)
 
 void shoal__client_forget(shoal_client_t *client)
 {
-    /* The parent's loop thread is not here; a lock may be held by nobody.  So only
-     * descriptors are closed, and credentials wiped. */
+    /* The parent's threads are not here, and may have held locks.  So only descriptors
+     * are closed, and credentials wiped. */
     client->route->ops->forget(client->route);
     shoal__loop_forget(&client->loop);
     shoal__options_free(client->options);

@@ -19,7 +19,7 @@ shoal__owned_result_t *shoal__result_new(void)
     return owned;
 }
 
-/* A tree is there for good if it is retained; a view has to be copied. */
+/* A reply in an arena is retained; a view into the read buffer is copied. */
 static const shoal_reply_t *keep_reply(shoal__owned_result_t *to,
                                        const shoal_reply_t *reply)
 {
@@ -29,7 +29,7 @@ static const shoal_reply_t *keep_reply(shoal__owned_result_t *to,
     return to->kept;
 }
 
-/* Without memory for the words, the code says what it can. */
+/* Without memory for the words the result has its code alone. */
 static const char *keep_detail(shoal__owned_result_t *to, const char *detail)
 {
     size_t bytes = strlen(detail) + 1;

@@ -119,7 +119,8 @@ static void say_refused(const shoal__submission_t *submission)
         shoal__error_say(error, SHOAL_EREFUSED, "%s", refused);
 }
 
-/* By now there may be room again: then both bounds are named. */
+/* The words name the bound that is exceeded now.  There may be room again by now: then
+ * they name bytes_max. */
 static void say_full(const shoal__submission_t *submission,
                      const shoal_options_t *options, const shoal__reason_load_t *load)
 {

@@ -167,7 +167,7 @@ static int wait_for_room_locked(shoal_client_t *client, const shoal__plan_t *pla
     bool may_wait = (plan->submission->call.flags & SHOAL_CALL_WAIT_FOR_ROOM) != 0;
 
     while (!client->gate.is_closed && !has_room_locked(client, plan)) {
-        /* The loop may hold back what would make room. */
+        /* The loop may hold commands back whose results would make room. */
         if (!shoal__mailbox_is_empty_locked(&client->mailbox))
             shoal__driver_seat_poke_locked(&client->seat);
         if (!may_wait || !shoal__gate_wait_locked(&client->gate, until_us))
@@ -308,7 +308,8 @@ int shoal__client_cancel(shoal_client_t *client, uint64_t ticket)
             return 0;
         if (ticket & SHOAL_TICKET_OF_LOOP)
             return SHOAL_ENOENT;
-        /* Another thread's: it may still be in the mailbox.  Go behind it. */
+        /* The command is another thread's, and may still be in the mailbox: the cancel
+         * goes behind it. */
     }
     return cancel_there(client, ticket);
 }

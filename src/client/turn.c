@@ -96,7 +96,7 @@ static bool is_late(const shoal_client_t *client, uint64_t now_us)
            shoal__time_since(client->ledger.now_us, now_us) > LATE_US;
 }
 
-/* The call that it enters ends with the turn. */
+/* Begin the turn; run() leaves the ledger's call that this function enters. */
 static void look(shoal_client_t *client, uint64_t now_us)
 {
     bool is_behind = client->was_parked || is_late(client, now_us);
@@ -115,7 +115,7 @@ static void look(shoal_client_t *client, uint64_t now_us)
 static void take_over(shoal_client_t *client, uint64_t now_us)
 {
     shoal__events_tell_held(&client->events, is_ready(client));
-    /* In this order: what was accepted before the close is then taken over. */
+    /* In this order: commands that were accepted before the close are taken over. */
     begin_close(client, now_us);
     shoal__intake_run(client, now_us);
 }

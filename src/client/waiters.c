@@ -38,7 +38,7 @@ void shoal__waiters_take(shoal__waiters_t *waiters, shoal__list_t *callers)
     waiters->answered_count = waiters->drivers_count = 0;
 }
 
-/* Its thread has left. */
+/* The thread of this waiter has left: free the record. */
 static void drop(shoal__waiter_t *waiter)
 {
     shoal__parker_release(&waiter->parker);

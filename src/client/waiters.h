@@ -31,7 +31,7 @@ typedef struct shoal__waiters {
     shoal__parking_t parking; /* where they sleep */
     /* Loop thread only. */
     shoal__list_t answered;                 /* callers whose result is there */
-    unsigned answered_count, drivers_count; /* of them; and who could drive */
+    unsigned answered_count, drivers_count; /* how many; and how many may drive */
     shoal_completions_t
         *touched[SHOAL__WAITERS_TOUCHED_MAX]; /* queues that got results */
     unsigned touched_count;

@@ -13,7 +13,7 @@ typedef struct shoal__account {
     shoal__counter_t bytes;    /* encoded, of all outstanding commands */
 } shoal__account_t;
 
-/* By differences, which may be below 0. */
+/* Add differences, which may be below 0. */
 static inline void shoal__account_move(shoal__account_t *account, uint64_t queued,
                                        uint64_t inflight, uint64_t bytes)
 {

@@ -48,7 +48,7 @@ bool shoal__driver_token_may_park(const shoal__driver_token_t *token)
            token->lone >= SHOAL__DRIVER_LONE_CALLS;
 }
 
-/* What the counts are after a step. */
+/* Bring the counts up to date after a step. */
 static void count(shoal__driver_token_t *token, shoal__driver_event_t event,
                   shoal__driver_verdict_t verdict)
 {

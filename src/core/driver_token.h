@@ -65,14 +65,14 @@ typedef enum shoal__driver_verdict {
     SHOAL__DRIVER_SIGNAL,    /* wake the driver, if it sleeps in the poll */
     SHOAL__DRIVER_WAKE,      /* wake the background thread: it is to drive */
     SHOAL__DRIVER_HAND_OVER, /* the same; the driver drives no more */
-    SHOAL__DRIVER_PARK,      /* the driver drives no more, and nobody else does */
+    SHOAL__DRIVER_PARK,      /* the driver drives no more, and no thread does */
     SHOAL__DRIVER_LOOK       /* the background thread drives, to see what there is */
 } shoal__driver_verdict_t;
 
 typedef struct shoal__driver_token {
     shoal__driver_t driver;
     unsigned lone;  /* blocking calls in a row that were alone */
-    unsigned looks; /* since the last direct call */
+    unsigned looks; /* LOOK verdicts since the last direct call */
 } shoal__driver_token_t;
 
 /* BACKGROUND. */

@@ -37,10 +37,10 @@ void shoal__due_times_leave(shoal__due_times_t *times);
 /* Call this owner at at_us; SHOAL__NEVER_US: not at all. */
 void shoal__due_times_set(shoal__due_times_t *times, shoal__due_t *due, uint64_t at_us);
 
-/* The earliest time; SHOAL__NEVER_US: nobody wants a call. */
+/* The earliest time; SHOAL__NEVER_US: no owner wants a call. */
 uint64_t shoal__due_times_next_us(const shoal__due_times_t *times);
 
-/* Take out an owner whose time has come; NULL: nobody is due. */
+/* Take out an owner whose time has come; NULL: none is due. */
 shoal__due_t *shoal__due_times_take(shoal__due_times_t *times, uint64_t now_us);
 
 #endif

@@ -28,7 +28,7 @@ __attribute__((format(printf, 2, 3))) static void say(line_t *line, const char *
         line->bytes += (size_t)bytes < room ? (size_t)bytes : room - 1;
 }
 
-/* Of the size that the reader needs: "730 us", "250 ms", "5.0 s". */
+/* Say a time in the unit that fits it: "730 us", "250 ms", "5.0 s". */
 static void say_time(line_t *line, uint64_t us)
 {
     if (us < 1000)

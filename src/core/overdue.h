@@ -37,8 +37,8 @@ typedef struct shoal__overdue {
     bool was_sent;       /* an earlier connection was lost while it was unanswered */
     uint64_t waited_us;  /* since its submission */
     uint64_t late_us;    /* since its deadline */
-    uint64_t since_us;   /* OFFLINE, GREETING: since there is no connection.  SENT,
-                             REPLYING: since it was written */
+    uint64_t since_us;   /* OFFLINE, GREETING: time without a connection.  SENT,
+                             REPLYING: since the command was written */
     uint64_t
         silent_us;  /* WINDOW, UNREAD, SENT: since the server's last bytes; NEVER: the
                              server has sent none */
@@ -49,7 +49,7 @@ typedef struct shoal__overdue {
                              pointer that stays the same has the same text */
 } shoal__overdue_t;
 
-/* Would the two give the same text? */
+/* Do both give the same text? */
 bool shoal__overdue_is_like(const shoal__overdue_t *one, const shoal__overdue_t *other);
 
 void shoal__overdue_write(const shoal__overdue_t *facts,

@@ -59,8 +59,8 @@ static shoal__bytes_t argument(const shoal_command_t *command, size_t index)
                             command->argvlen ? command->argvlen[index] : strlen(data)};
 }
 
-/* NULL for nearly every command.  Those with keys need no look at the names, unless
- * scripts may not call them or they block. */
+/* NULL for nearly every command.  A command with keys is looked up only if it blocks,
+ * is about pub/sub, or may not be called by scripts. */
 static const struct special *find_special(const shoal__command_info_t *info)
 {
     const unsigned suspect =
@@ -91,7 +91,7 @@ static bool client_is_harmless(const shoal_command_t *command)
     return false;
 }
 
-/* Looks for BLOCK as the server does: a group may be called so, and a stream. */
+/* Looks for BLOCK as the server does: a group or a stream may have that name. */
 static bool xread_blocks(const shoal_command_t *command)
 {
     for (size_t i = 1; i < command->argc; i++) {
@@ -157,8 +157,8 @@ shoal__admission_t shoal__refusal_check(const shoal_command_t *command, uint32_t
     return admit(command, flags, &special);
 }
 
-/* Where MULTI, EXEC and DISCARD may stand.  An argument too many would make the server
- * ignore them, and leave the connection in or out of the transaction. */
+/* Where MULTI, EXEC and DISCARD may stand.  With an argument too many the server would
+ * reject them, and the connection would stay in the transaction, or out of it. */
 static const char *check_position(const shoal_command_t *command, const char *name,
                                   bool is_unit, bool is_first, bool is_last)
 {

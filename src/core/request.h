@@ -20,17 +20,16 @@ enum shoal__request_flag {
     SHOAL__REQUEST_INTERNAL = 1 << 6, /* ours; nobody gets its result */
     SHOAL__REQUEST_MAYBE = 1 << 7,    /* an attempt was written and not answered */
     SHOAL__REQUEST_ZOMBIE = 1 << 8,   /* given up; its bytes and its slot remain */
-    SHOAL__REQUEST_GONE = 1 << 9,     /* given up before any byte left: no slot */
+    SHOAL__REQUEST_GONE = 1 << 9,     /* given up, and no reply will come: no slot */
     SHOAL__REQUEST_RETRIED = 1 << 10, /* queued again: its ticket is out of order */
     SHOAL__REQUEST_FENCE = 1 << 11,   /* ours too: see pipe_fence.c */
     SHOAL__REQUEST_CUT = 1 << 12,     /* a connection ended inside it: see blame.h */
     SHOAL__REQUEST_ALONE = 1 << 13    /* it travels alone: see blame.h */
 };
 
-/* What few commands have, and therefore is allocated: one for all commands of a
- * submission. */
+/* What few commands have.  It is allocated, one for all commands of a submission. */
 typedef struct shoal__extra {
-    const shoal_sink_t *sink; /* where replies go that want no tree */
+    const shoal_sink_t *sink; /* the caller's; replies become no tree */
     void *sink_data;
     size_t owners; /* requests */
 } shoal__extra_t;
@@ -54,7 +53,7 @@ typedef struct shoal__request {
     uint16_t flags;        /* of enum shoal__request_flag */
     shoal__command_class_t command_class : 2;
     unsigned shape : 6; /* shoal__reply_shape_t: what its reply may be */
-    uint8_t attempts;   /* how often its last byte was handed over */
+    uint8_t attempts;   /* earlier ones, in which its last byte was handed over */
 } shoal__request_t;
 
 _Static_assert(sizeof(shoal__request_t) == 64, "one cache line");

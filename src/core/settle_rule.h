@@ -66,9 +66,10 @@ typedef struct shoal__settlement {
  *            QUEUED            PARTLY              WRITTEN            REPLYING
  * TIMEOUT    FAIL NO           ZOMBIE MAYBE        ZOMBIE MAYBE       ZOMBIE LOST
  * CANCEL     FAIL NO           ZOMBIE MAYBE        ZOMBIE MAYBE       ZOMBIE LOST
- * LOST       KEEP, or FAIL NO  KEEP; once: FAIL    RO, idempotent and as WRITTEN, fate
- *            if not offline    NO; not offline:    may_retry: RETRY;  REPLY_LOST
- *            queueing          FAIL NO             else FAIL MAYBE
+ * LOST       KEEP, or FAIL NO  KEEP; once: FAIL    RO or idempotent,  as WRITTEN, fate
+ *            if not offline    NO; not offline:    and may_retry:     REPLY_LOST
+ *            queueing          FAIL NO             RETRY; else
+ *                                                  FAIL MAYBE
  * AUTH       as LOST, but FAIL NO with status SHOAL_EAUTH for KEEP
  * DESYNC     as LOST with status SHOAL_EDESYNC for WRITTEN and REPLYING
  * SHUTDOWN   FAIL NO           FAIL NO             FAIL MAYBE         FAIL LOST

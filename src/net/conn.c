@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define AUTH_DELAY_US_MIN 1000000 /* rejected credentials are not tried in a hurry */
+#define AUTH_DELAY_US_MIN 1000000 /* before rejected credentials are tried again */
 #define LAST_READS_MAX 16         /* after a write that failed */
 #define DIAL_SPACING_US 100000    /* at most ten connections a second */
 
@@ -118,8 +118,8 @@ static void drop_transport(shoal__conn_t *conn)
 
 /* ---- the stream's events ---- */
 
-/* A write failed: the server has hung up.  What it said before may wait to be read: replies,
- * perhaps the reason. */
+/* A write failed: the server has hung up.  Replies, and perhaps its reason, may wait to
+ * be read. */
 static void lose_with_write(shoal__conn_t *conn, ptrdiff_t error)
 {
     char detail[128];

@@ -67,7 +67,7 @@ typedef struct shoal__conn {
     shoal__addresses_t *addresses; /* while it dials, else NULL */
     unsigned next_address;         /* which of them to try next */
     uint64_t due_us;               /* of the present state: give up, or dial again */
-    uint64_t dialed_us;            /* when the last of them was begun */
+    uint64_t dialed_us;            /* when the last attempt to connect began */
     uint64_t dial_end_us;          /* when all its addresses must have been tried */
     bool is_blocked;               /* the socket takes no more for now */
     shoal__hello_doubt_t doubt;    /* does the server hang up on HELLO? */
@@ -107,7 +107,7 @@ static inline void shoal__conn_touch(shoal__conn_t *conn)
 uint64_t shoal__conn_turn(shoal__conn_t *conn, uint64_t now_us);
 
 /* Take in everything that has arrived.  For an owner that did not poll for a while and
- * is about to write: what nobody asked for must not meet the command to come. */
+ * is about to write: an unasked reply must not meet the command that follows. */
 void shoal__conn_read_ahead(shoal__conn_t *conn);
 
 /* Replace the connection, or end the wait before the next attempt, as

@@ -37,7 +37,7 @@ static void touch_those_due(shoal__conn_set_t *set, uint64_t now_us)
         shoal__conn_touch(SHOAL__LIST_ENTRY(due, shoal__conn_t, due));
 }
 
-/* What this connection's share changed since the last time. */
+/* Take over how this connection's share changed since the last time. */
 static void take_share(shoal__conn_set_t *set, shoal__conn_t *conn)
 {
     const shoal__pipe_stats_t *stats = &conn->pipe.stats;
@@ -59,12 +59,12 @@ uint64_t shoal__conn_set_turn(shoal__conn_set_t *set, uint64_t now_us)
         shoal__conn_t *conn =
             SHOAL__LIST_ENTRY(set->turning.next, shoal__conn_t, touched);
         uint64_t wake_us = shoal__conn_turn(conn, now_us);
-        /* What its own callbacks left for it is in this time already. */
+        /* wake_us covers what the connection's own callbacks left for it. */
         shoal__list_remove(&conn->touched);
         shoal__due_times_set(&set->due, &conn->due, wake_us);
         take_share(set, conn);
     }
-    /* What they left for others needs another turn. */
+    /* Connections that other connections' callbacks touched need another turn. */
     return shoal__conn_set_next_us(set, now_us);
 }
 

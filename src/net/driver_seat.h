@@ -45,7 +45,7 @@ void shoal__driver_seat_lock(shoal__driver_seat_t *seat);
 /* Also wakes the driver, if it was poked while it slept. */
 void shoal__driver_seat_unlock(shoal__driver_seat_t *seat);
 
-/* Something was left for the loop: whoever is to see it is woken. */
+/* Something was left for the loop: wake the thread that is to see it. */
 void shoal__driver_seat_poke_locked(shoal__driver_seat_t *seat);
 
 /* Something happened to the driver: step the token, and wake the background thread if

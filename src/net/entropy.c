@@ -6,8 +6,8 @@
 #include <string.h>
 #include <uv.h>
 
-/* Only where a system has no entropy at all: other numbers in each process and each time,
- * but such as can be foreseen, which is poorer and not wrong. */
+/* For a system that has no entropy at all.  The numbers differ in each process and each
+ * time, but they can be foreseen. */
 static void make_do(char *memory, size_t bytes)
 {
     static _Atomic uint64_t times;

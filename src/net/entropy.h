@@ -2,11 +2,13 @@
 #ifndef SHOAL_NET_ENTROPY_H
 #define SHOAL_NET_ENTROPY_H
 
-/* A seed from the system's entropy, never from the time. */
+/* Unpredictable bytes from the system's entropy; a poor substitute on a system that has
+ * none. */
 
 #include <stddef.h>
 #include <stdint.h>
 
+/* A seed. */
 uint64_t shoal__entropy(void);
 
 /* The same for any number of bytes. */

@@ -19,10 +19,11 @@ typedef struct shoal__gate {
     _Atomic bool is_closed;     /* no more commands are taken in */
     bool is_close_wanted;       /* the loop is to settle what is left, and end */
     uint64_t drain_us;          /* with is_close_wanted: time for what is outstanding */
-    _Atomic bool is_over;       /* nothing is outstanding any more, for good */
-    bool is_ready;              /* commands flow */
-    int last_status;            /* of the last failed attempt to connect; 0: none, or an
-                                   attempt worked since */
+    _Atomic bool is_over;       /* outstanding commands get their results now, or have
+                                   them; for good */
+    bool is_ready;              /* the connection is ready */
+    int last_status;            /* of the last loss or failed attempt to connect; 0:
+                                   none, or an attempt worked since */
 } shoal__gate_t;
 
 /* 0 or an errno, negated. */

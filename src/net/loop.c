@@ -79,8 +79,8 @@ static int fail_late(shoal__loop_t *loop, int rc)
     return rc;
 }
 
-/* Where there are too few descriptors for the first loop of a process, libuv ends the
- * process: it has no other answer to a pipe of its own that fails.  So look before. */
+/* libuv makes a pipe of its own for the first loop of a process, and ends the process
+ * if that fails for want of descriptors.  So try before whether there are enough. */
 static int init_own(uv_loop_t *own)
 {
     int pipes[2][2];
@@ -161,7 +161,7 @@ void shoal__loop_step(shoal__loop_t *loop, uint64_t timeout_us)
      * descriptor alone. */
     if (!loop->is_closing)
         turn(loop);
-    if (loop->is_closing) /* the descriptor does not tell */
+    if (loop->is_closing) /* closed handles do not make the descriptor readable */
         uv_run(loop->uv, UV_RUN_NOWAIT);
 }
 

@@ -72,8 +72,8 @@ void shoal__loop_step(shoal__loop_t *loop, uint64_t timeout_us);
 void shoal__loop_run(shoal__loop_t *loop);
 /* In a turn: the poll does not block, and the run ends with it. */
 void shoal__loop_stop(shoal__loop_t *loop);
-/* An own loop, whoever ran it before: one turn, one poll until until_us at most, and
- * what it brings. */
+/* An own loop, whichever thread ran it before: one turn, one poll until until_us at
+ * most, and the events of that poll. */
 void shoal__loop_iterate(shoal__loop_t *loop, uint64_t until_us);
 
 /* After on_closed, when no thread signals any more: free what is left. */

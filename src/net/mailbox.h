@@ -66,8 +66,8 @@ void shoal__mailbox_push_locked(shoal__mailbox_t *mailbox,
                                 const shoal__request_t *request);
 /* 0 or SHOAL_ENOMEM. */
 int shoal__mailbox_cancel_locked(shoal__mailbox_t *mailbox, uint64_t ticket);
-/* Take a command back that the loop has not taken over: it is cancelled, and nobody
- * gets its result.  False: it was taken over, or there is no memory; nothing
+/* Take a command back that the loop has not taken over: it is cancelled, and its
+ * callback is not called.  False: it was taken over, or there is no memory; nothing
  * changed. */
 bool shoal__mailbox_take_back_locked(shoal__mailbox_t *mailbox, uint64_t ticket);
 

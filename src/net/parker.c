@@ -28,10 +28,10 @@ bool shoal__parker_leave(shoal__parker_t *parker)
 #include <unistd.h>
 
 #define SPOTS 32 /* in a row */
-/* So many with consecutive numbers share a spot. */
+/* So many threads with consecutive numbers share a spot. */
 #define SPOT_THREADS 4
 
-/* 0 or -1 and errno.  Each caller looks again, whatever the outcome. */
+/* Below 0, and errno, on failure.  A thread that waits looks again in any case. */
 static long futex(_Atomic uint32_t *word, int operation, uint32_t value,
                   const struct timespec *until, uint32_t spots)
 {
@@ -64,7 +64,8 @@ bool shoal__parker_park(shoal__parker_t *parker, shoal__parking_t *parking,
 
     atomic_compare_exchange_strong(&parker->state, &state, ASLEEP + spot);
     for (;;) {
-        /* In this order: who is unparked after the look finds another round. */
+        /* In this order: a thread that is unparked after the look at its state finds
+         * another round, and does not sleep. */
         uint32_t round = atomic_load(rounds);
         if (atomic_load(&parker->state) == UNPARKED)
             break;
@@ -72,7 +73,7 @@ bool shoal__parker_park(shoal__parker_t *parker, shoal__parking_t *parking,
             errno = saved;
             return false;
         }
-        /* The bit set waits for a moment of the monotonic clock. */
+        /* FUTEX_WAIT_BITSET takes an absolute time of the monotonic clock. */
         if (futex(rounds, FUTEX_WAIT_BITSET, round, is_timed ? &until : NULL,
                   UINT32_C(1) << spot % SPOTS) < 0)
             is_over = is_timed && (errno == ETIMEDOUT || errno == EINTR);
@@ -129,7 +130,7 @@ bool shoal__parker_park(shoal__parker_t *parker, shoal__parking_t *parking,
     (void)number;
     if (until_us == SHOAL__NEVER_US)
         uv_sem_wait(&parker->semaphore);
-    /* Not every system has semaphores that wait until a moment. */
+    /* Not every system has a semaphore that waits until a given time. */
     else
         while (uv_sem_trywait(&parker->semaphore) != 0)
             if (nanosleep(&nap, NULL) < 0 || shoal__clock_us() >= until_us)

@@ -2,8 +2,9 @@
 #ifndef SHOAL_NET_QUIET_THREAD_H
 #define SHOAL_NET_QUIET_THREAD_H
 
-/* Starts the library's threads with every signal blocked, so that the program's
- * handlers run on the program's threads.  (I14) */
+/* Starts the library's threads with every signal blocked but those of a thread's own
+ * faults (SIGSEGV ...), so that the program's handlers run on the program's threads.
+ * (I14) */
 
 #include <pthread.h>
 

@@ -65,8 +65,8 @@ static void on_events(uv_poll_t *handle, int status, int events)
         finish_connect(stream);
         return;
     }
-    /* An error shows itself in a read, behind the bytes that came before it; libuv has
-     * stopped watching. */
+    /* A read finds the error, behind the bytes that came before it.  libuv has stopped
+     * watching. */
     if (status < 0) {
         watch(stream, UV_READABLE);
         events = UV_READABLE;
@@ -81,7 +81,7 @@ static void on_events(uv_poll_t *handle, int status, int events)
 
 static void set_int(int fd, int level, int name, int value)
 {
-    /* Each is an improvement, none is a need. */
+    /* A failure is ignored: the connection works without the option. */
     (void)setsockopt(fd, level, name, &value, sizeof value);
 }
 
@@ -156,7 +156,7 @@ static int begin_connect(socket_stream_t *stream,
     error = bind_to(stream->fd, request->source, family);
     if (error)
         return error;
-    /* Interrupted, it goes on by itself; calling again would fail with EALREADY. */
+    /* An interrupted connect() goes on by itself; a second one fails with EALREADY. */
     if (connect(stream->fd, (const struct sockaddr *)&address->at, address->bytes) <
             0 &&
         errno != EINPROGRESS && errno != EINTR)
@@ -209,7 +209,7 @@ static ptrdiff_t read_socket(shoal__stream_t *stream, char *room, size_t bytes,
 {
     ssize_t got;
 
-    /* What it leaves in the kernel the loop tells of. */
+    /* The loop reports the bytes that this read leaves in the kernel. */
     *ret_is_dry = true;
     do
         got = recv(of(stream)->fd, room, bytes, 0);

@@ -17,7 +17,7 @@ static void on_due(uv_poll_t *handle, int status, int events)
     (void)events;
     waker->armed_us = SHOAL__NEVER_US;
     if (read(waker->fd, &times, sizeof times) < 0)
-        return; /* spurious; the turn that follows does not mind */
+        return; /* spurious; the turn that follows finds nothing due */
 }
 
 int shoal__waker_init(shoal__waker_t *waker, uv_loop_t *loop)

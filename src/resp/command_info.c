@@ -73,8 +73,8 @@ const shoal__command_info_t *shoal__command_info_find(shoal__bytes_t name)
     return NULL;
 }
 
-/* Commands that touch no keys, so that the server does not flag them readonly, and
- * change nothing in any of their forms. */
+/* Commands that change nothing in any of their forms, and that the server does not flag
+ * readonly. */
 static bool is_harmless(const shoal__command_info_t *info)
 {
     static const char *const names[] = {"PING",   "ECHO",    "TIME",

@@ -40,15 +40,15 @@ const shoal__command_info_t *shoal__command_info_find(shoal__bytes_t name);
 
 /* How an outcome without a reply is treated (core/settle_rule.h). */
 typedef enum shoal__command_class {
-    SHOAL__CLASS_WRITE,  /* zero: the default for everything unknown */
+    SHOAL__CLASS_WRITE,  /* zero: of every command of the table that is none of these */
     SHOAL__CLASS_RO,     /* may be sent again */
     SHOAL__CLASS_SCRIPT, /* its error replies do not prove anything */
     SHOAL__CLASS_BLOCK,  /* holds the connection */
 } shoal__command_class_t;
 
-/* RO: flagged readonly by the server and neither blocking nor consuming; the _RO
- * scripts, RANDOMKEY and SCAN too.  SCRIPT: EVAL, EVALSHA, FCALL, and names that are
- * not in the table (info NULL).  PING, ECHO, TIME and the like are RO. */
+/* RO: the server flags the command readonly, and it does not block; this includes the
+ * _RO scripts, RANDOMKEY and SCAN.  PING, ECHO, TIME and the like are RO, too.  SCRIPT:
+ * EVAL, EVALSHA, FCALL, and names that are not in the table (info NULL). */
 shoal__command_class_t shoal__command_info_class(const shoal__command_info_t *info);
 
 #endif

@@ -10,8 +10,8 @@
 #include <shoal/errors.h>
 #include <string.h>
 
-/* hiredis moves the unread bytes after every KiB that it has consumed, so it is given
- * few at a time. */
+/* hiredis moves the unread bytes after every KiB that it has consumed, so it gets few
+ * bytes at a time. */
 #define SLICE_BYTES 4096
 /* Memory of the reader beyond this is given back when it is idle. */
 #define READER_KEEP_BYTES ((size_t)1024 * 1024)
@@ -76,7 +76,7 @@ static int fail_with_reader(shoal__decoder_t *decoder, bool was_mid_reply)
     return decoder->code;
 }
 
-/* Aggregates that are whole with this value, if it is none. */
+/* How many aggregates end with this value, if it is no aggregate itself. */
 static size_t ends_with(const redisReadTask *task)
 {
     size_t ends = 0;
@@ -185,7 +185,8 @@ static void *create_nil(const redisReadTask *task)
 {
     shoal_reply_t leaf = {.type = SHOAL_REPLY_NIL};
 
-    /* RESP2 has null strings and null arrays, RESP3 one null; nothing else is. */
+    /* RESP2 has null strings and null arrays, RESP3 has one null type.  No other type
+     * can be null. */
     if (task->type != REDIS_REPLY_NIL && task->type != REDIS_REPLY_STRING &&
         task->type != REDIS_REPLY_ARRAY)
         return refuse(task->privdata, SHOAL_EDESYNC, "a length is negative");
@@ -272,7 +273,7 @@ static shoal__bytes_t unread(const redisReader *reader)
                             .bytes = reader->len - reader->pos};
 }
 
-/* The reader wants more.  How much, and may it? */
+/* The reader wants more bytes.  How many, and does a limit allow them? */
 static int check_unfinished(shoal__decoder_t *decoder)
 {
     const redisReader *reader = decoder->reader;
@@ -341,7 +342,7 @@ static redisReader *new_reader(shoal__decoder_t *decoder)
     return reader;
 }
 
-/* After a rest there is none. */
+/* After shoal__decoder_rest() there is no reader: make one. */
 static bool has_reader(shoal__decoder_t *decoder)
 {
     if (!decoder->reader)
@@ -435,7 +436,7 @@ bool shoal__decoder_is_mid_reply(const shoal__decoder_t *decoder)
 
 void shoal__decoder_discard_current(shoal__decoder_t *decoder)
 {
-    /* Below the top level it is known where the reply goes. */
+    /* Below the top level the frame has asked where the reply goes. */
     if (shoal__decoder_is_mid_reply(decoder))
         shoal__frame_discard(&decoder->frame, decoder->reader->ridx > 0);
 }

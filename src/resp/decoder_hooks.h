@@ -18,8 +18,9 @@ typedef struct shoal__decoder_target {
 } shoal__decoder_target_t;
 
 typedef struct shoal__decoder_hooks {
-    /* A frame of this type begins and is not a push: where does it go?  Called once per
-     * frame, as late as its first value is known.  Pushes always become trees. */
+    /* A reply of this type begins (no push, no attribute): where does it go?  Called
+     * once for each reply, when its first value is known.  Pushes always become
+     * trees. */
     shoal__decoder_target_t (*on_begin)(void *owner, shoal_reply_type_t type);
     /* A frame is whole.  `reply` is borrowed until the return; NULL if a sink took
      * it.  is_push tells RESP3 pushes apart.  Return false to stop decoding: feed then

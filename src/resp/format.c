@@ -28,7 +28,7 @@ static void split(const char *text, size_t argc, const char **argv, size_t *argv
     }
 }
 
-/* hiredis' memory is not ours to keep: it has an allocator of its own. */
+/* Copy the arguments: hiredis has an allocator of its own for `wire`. */
 static int take(shoal__formatted_t *ret_formatted, const char *wire, size_t wire_bytes)
 {
     const char *start = wire;

@@ -204,7 +204,7 @@ bool shoal__arena_is_shared(const shoal__arena_t *arena)
     return atomic_load_explicit(&arena->references, memory_order_acquire) > 1;
 }
 
-/* Blocks double, so the newest that may stay is the largest that may. */
+/* Keep the largest block that may stay, and free the others. */
 static void choose_spare(shoal__arena_t *arena)
 {
     while (arena->blocks) {
@@ -363,7 +363,7 @@ void shoal_reply_release(const shoal_reply_t *reply)
         shoal__arena_release(reply->arena);
 }
 
-/* Children that were copied and whose own contents were not yet. */
+/* Children that were copied, but whose contents were not copied yet. */
 typedef struct copied_children {
     struct copied_children *next;
     size_t count;
@@ -442,7 +442,7 @@ void shoal__reply_to_sink(const shoal_reply_t *reply, const shoal_sink_t *sink,
             sink->on_leaf(reply, sink_data);
         }
 
-        /* Close what this was the last child of, and go on with the next sibling. */
+        /* Close the aggregates that end with this value, and go on with its sibling. */
         for (; depth > 0; reply = parents[--depth]) {
             const shoal_reply_t *parent = parents[depth - 1];
             size_t index = (size_t)(reply - parent->as.children.items);

@@ -7,7 +7,7 @@
  *
  * A top-level leaf is a node on the decoder's side whose bytes are a view into the read
  * buffer: no copy, no allocation.  Anything nested lives in an arena that the decoder
- * reuses for the next reply, unless somebody retained it.
+ * reuses for the next reply, unless a caller retained the reply.
  *
  * A NUL follows every text.
  */

@@ -3,7 +3,8 @@
 
 #include <string.h>
 
-/* The decoder's bound; of a line of text a reply's bound is all that is asked here. */
+/* The decoder's bound of a line that is not text.  For a line of text only bytes_max
+ * counts here. */
 #define LINE_BYTES_MAX 65536
 #define DIGITS_MAX 18
 
@@ -20,7 +21,7 @@ void shoal__scanner_drop(shoal__scanner_t *scanner, size_t bytes)
     scanner->searched = scanner->searched > bytes ? scanner->searched - bytes : 0;
 }
 
-/* A line, with what of its end is there. */
+/* `bytes` of the line are there, perhaps with its CR LF. */
 static bool is_too_long(const char *line, size_t bytes)
 {
     return bytes > LINE_BYTES_MAX + 3 && !memchr("+-(", *line, 3);

@@ -3,8 +3,8 @@
 #define SHOAL_RESP_SCANNER_H
 
 /*
- * Where does each top-level frame end?  It finds out without building or judging
- * anything, so that replies can be held back and counted before the decoder sees them.
+ * Finds where each top-level frame ends, without building or judging anything, so that
+ * replies can be held back and counted before the decoder sees them.
  *
  * The owner keeps the bytes in one piece and calls next with all of them; positions count
  * from their beginning.  When it drops bytes from the front it says so.  Guarantees: the
@@ -27,7 +27,7 @@ typedef struct shoal__scanner {
     size_t begin;       /* of the frame under way, or of the one that is whole */
     size_t end;         /* of the frame that is whole */
     char type;          /* its first byte */
-    size_t at;          /* the next value begins here, or what is left of a string */
+    size_t at;          /* here the next value begins, or the rest of a string */
     size_t searched;    /* no line end is between `at` and here */
     uint64_t skip;      /* bytes of a string, with its line end, not seen yet */
     uint64_t pending;   /* values that the frame still lacks; 0: between frames */

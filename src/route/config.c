@@ -32,7 +32,7 @@ static shoal__pipe_config_t read_pipe_config(const shoal_options_t *options)
     };
 }
 
-/* The setter let nothing but a numeric address in. */
+/* The setter accepts numeric addresses only. */
 static shoal__address_t read_source(const shoal_options_t *options)
 {
     shoal__addresses_t found;

@@ -2,8 +2,8 @@
 #ifndef SHOAL_ROUTE_CONFIG_H
 #define SHOAL_ROUTE_CONFIG_H
 
-/* From the options of a client to how its connections behave, and to the server that they
- * lead to. */
+/* Reads from a client's options how its connections behave, and which server they lead
+ * to. */
 
 #include "core/options.h"
 #include "net/conn.h"

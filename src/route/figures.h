@@ -9,7 +9,7 @@
 
 void shoal__figures_read(const shoal__conn_t *conn, shoal__route_member_t *ret_member);
 
-/* Those that all connections of a set have together: the latencies. */
+/* The figures that all connections of a set have together: the latencies. */
 void shoal__figures_read_shared(const shoal__conn_set_t *set, shoal_stats_t *to);
 
 #endif

@@ -79,7 +79,7 @@ typedef struct shoal__route_ops {
     /* What is due: time-outs, retries, writing.  Returns when to be called again. */
     uint64_t (*turn)(shoal__route_t *route, uint64_t now_us);
     /* Take in everything that has arrived.  For a client that did not poll for a while and
-     * is about to write: what nobody asked for must not meet the command to come. */
+     * is about to write: an unasked reply must not meet the command that follows. */
     void (*read_ahead)(shoal__route_t *route);
     /* Give up one command; false if it is not outstanding. */
     bool (*cancel)(shoal__route_t *route, uint64_t ticket, uint64_t now_us);

@@ -15,7 +15,8 @@ shoal__fence_place_t shoal__fence_rule(const shoal__fence_input_t *input)
     case SHOAL_INTEGRITY_SHAPES:
         break;
     case SHOAL_INTEGRITY_DETECT:
-        /* One at a time is enough: a doubt that came behind it waits for its answer. */
+        /* One fence at a time is enough.  A doubt that arises behind it leads to the
+         * next fence, after its answer. */
         if (input->is_awaited)
             return SHOAL__FENCE_NONE;
         return input->has_doubt || input->since_us >= SHOAL__FENCE_SPACING_US

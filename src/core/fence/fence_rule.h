@@ -32,14 +32,14 @@ typedef struct shoal__fence_input {
     bool has_doubt;    /* since the last fence: a command was given up, whose reply will
                           perhaps never come, or a fence's answer proved nothing */
     bool is_awaited;   /* a fence is queued or unanswered */
-    uint64_t since_us; /* the last fence was put so long ago */
+    uint64_t since_us; /* time since the last fence was put into the queue */
 } shoal__fence_input_t;
 
 shoal__fence_place_t shoal__fence_rule(const shoal__fence_input_t *input);
 
-/* How many more commands may be in flight before a batch leaves, of so many queued?
- * Where each batch has a fence behind it, putting it moves the rest of the queue: not
- * for a few commands.  At least 1. */
+/* A batch leaves only if so many more commands may be in flight; `queued` commands
+ * wait.  With STRICT, putting the fence behind a batch moves the rest of the queue,
+ * which a few commands are not worth.  At least 1. */
 uint64_t shoal__fence_room_min(shoal_integrity_t integrity, uint64_t queued,
                                uint64_t inflight_max);
 
@@ -53,16 +53,17 @@ typedef struct shoal__fence_plight {
     uint64_t stall_us;         /* how long a server may be silent */
 } shoal__fence_plight_t;
 
-/* When to ask again; each time it takes longer.  SHOAL__NEVER_US: not. */
+/* When to put another fence; each one comes later than the one before.
+ * SHOAL__NEVER_US: none is needed. */
 uint64_t shoal__fence_again_us(const shoal__fence_plight_t *plight);
 /* When the replies have been held for too long; or SHOAL__NEVER_US. */
 uint64_t shoal__fence_end_us(const shoal__fence_plight_t *plight);
 
-/* An error in the place of a fence's answer: is it one that the server gives to
- * everything for now, so that it proves nothing?  Any other means that replies and
- * commands are out of step. */
+/* Is this error, which came in the place of a fence's answer, one that the server gives
+ * to every command for now?  Such an error proves nothing.  Any other error means that
+ * replies and commands are out of step. */
 bool shoal__fence_is_unclear(shoal__bytes_t error);
-/* ... and is it that the server does not let us ECHO any more? */
+/* Does the error say that the server does not allow ECHO any more? */
 bool shoal__fence_is_forbidden(shoal__bytes_t error);
 
 #endif

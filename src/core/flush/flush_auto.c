@@ -13,10 +13,11 @@
 #define HOLD_TENTHS_MIN 15
 /* Beyond so many budgets, round trips are long enough for the gate alone. */
 #define HOLD_RTTS_MAX 8
-/* So many more commands than replies let loose leave no doubt. */
+/* If so many more commands come during a probe than replies let callers send, that one
+ * probe begins a trial. */
 #define FLOOD 16
 
-/* A flow of commands stops for at most so many gaps. */
+/* Commands have dried up if none came for TAIL_US and so many gaps. */
 #define TAIL_GAPS 4
 #define TAIL_US 20
 
@@ -106,7 +107,8 @@ static void begin_hold(shoal__flush_policy_t *policy, uint64_t from_us)
     learned->hold_free = callers > outstanding ? callers - outstanding : 0;
 }
 
-/* Did commands come that no reply let loose, and up to the end? */
+/* Did more commands come than replies let callers send, and did they come up to the end
+ * of the hold? */
 static shoal__hold_outcome_t judge_hold(const shoal__flush_policy_t *policy,
                                         uint64_t now_us)
 {
@@ -124,7 +126,8 @@ static shoal__hold_outcome_t judge_hold(const shoal__flush_policy_t *policy,
         return SHOAL__HOLD_DRIED_UP;
     if (learned->guard.state != SHOAL__GUARD_CLOSED || arrived > loosed)
         return SHOAL__HOLD_FLOWED;
-    /* In a round trip longer than the hold, as many replies come as commands. */
+    /* If a round trip is longer than the hold, an open loop has as many replies as
+     * commands, too.  Then the variation of the peaks decides. */
     return learned->tempo.rtt_us > hold_us(policy) &&
                    shoal__flush_census_is_varied(&learned->census)
                ? SHOAL__HOLD_FLOWED
@@ -140,7 +143,7 @@ static void end_hold(shoal__flush_policy_t *policy, uint64_t now_us)
     shoal__flush_guard_held(&learned->guard, outcome, now_us);
 }
 
-/* Nothing more is known to come.  Flush; or, to find out, hold. */
+/* No more commands are expected.  Flush; or hold once, as a probe. */
 static shoal__flush_answer_t flush_or_probe(shoal__flush_policy_t *policy,
                                             shoal_flush_reason_t reason,
                                             uint64_t now_us)
@@ -161,8 +164,8 @@ static shoal__flush_answer_t flush_or_probe(shoal__flush_policy_t *policy,
 
 /* ---- staggering ---- */
 
-/* How long the second half is to wait: until the server, woken by the first, has read
- * it.  0: there is nothing to be gained. */
+/* How long the second half is to wait: until the server has woken up and has read the
+ * first half.  0: there is nothing to be gained. */
 static uint64_t stagger_us(shoal__flush_policy_t *policy)
 {
     shoal__flush_tempo_t *tempo = &policy->learned.tempo;
@@ -216,7 +219,7 @@ static shoal__flush_answer_t ask_held(shoal__flush_policy_t *policy, uint64_t no
 
 /* ---- the decision ---- */
 
-/* What a half of the budget can bring. */
+/* The commands that can be queued within half of the budget. */
 static uint64_t reach(const shoal__flush_policy_t *policy)
 {
     uint64_t gap_ns = policy->learned.tempo.gap_ns;
@@ -253,8 +256,7 @@ static shoal__flush_answer_t decide(shoal__flush_policy_t *policy, uint64_t now_
     if (learned->hold_until_us)
         return ask_held(policy, now_us);
 
-    /* Nobody is left to wait for, or nobody's reply is due whose arrival would ask
-     * again. */
+    /* Every caller waits already, or no reply is due whose arrival would ask again. */
     if (queued + inflight >= callers || inflight == 0) {
         split_us = queued >= callers ? stagger_us(policy) : 0;
         return split_us ? flush_half(policy, split_us)
@@ -309,7 +311,7 @@ shoal__flush_answer_t shoal__flush_auto_rest(shoal__flush_policy_t *policy,
     if (learned->hold_until_us && now_us >= learned->hold_until_us)
         end_hold(policy, now_us);
     if (learned->hold_until_us) {
-        /* Let those who come meanwhile not wake anybody. */
+        /* Commands that come meanwhile do not wake the loop. */
         answer.wake_us = learned->hold_until_us;
         answer.wake_after = shoal__flush_commands_to(policy, BYTES_ENOUGH);
     }
@@ -321,7 +323,7 @@ void shoal__flush_auto_flushed(shoal__flush_policy_t *policy, uint64_t now_us)
 {
     shoal__flush_auto_t *learned = &policy->learned;
 
-    /* A probe that was cut short is a probe. */
+    /* A probe that this flush cuts short counts as a probe. */
     if (learned->hold_until_us && learned->guard.state == SHOAL__GUARD_CLOSED)
         end_hold(policy, now_us);
     learned->hold_until_us = learned->stagger_until_us = 0;

@@ -6,7 +6,7 @@
 /* After this long with nothing outstanding, the callers may be others. */
 #define SILENCE_US 2000
 
-/* Of a long series of equal ones, one in 13 is a record by chance. */
+/* Of peaks that differ at random, one in 13 is the greatest of the last 13. */
 #define RECORDS_ALL 65536
 #define RECORDS_VARIED (RECORDS_ALL * 2 / 5)
 

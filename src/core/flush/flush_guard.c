@@ -7,12 +7,11 @@
 #define INTERVAL_US_MAX 640000
 #define DRY_ENOUGH 16
 
-/* Random arrivals look as if they had dried up more often than not, a closed loop looks
- * so always. */
+/* With random arrivals more than half of the probes dry up; in a closed loop all do. */
 #define FLOWED_WEIGHT 2
 #define FLOWED_ENOUGH 4
 
-/* An epoch of a trial. */
+/* An epoch has at least so many commands, so much time and so many cycles. */
 #define EPOCH_COMMANDS 512
 #define EPOCH_US 4000
 #define EPOCH_CYCLES 4
@@ -21,11 +20,13 @@
  * about 3. */
 #define LOSS_MAX 6
 
-/* After so long it is tried again: longer after each trial with the same outcome. */
+/* The next trial of OPEN comes after so long; twice as long after each that confirms
+ * it. */
 #define TRUST_US_MIN 1000000
 #define TRUST_US_MAX 8000000
 
-/* Commands that take so much longer or shorter, in percent, are others. */
+/* The pace of commands has changed if the time of one, in percent of the trial's, is
+ * above this, or below its inverse, in so many epochs in a row. */
 #define PACE_CHANGE 140
 #define STRANGE_ENOUGH 2
 
@@ -107,7 +108,7 @@ void shoal__flush_guard_held(shoal__flush_guard_t *guard, shoal__hold_outcome_t 
         else if (guard->dried_up > 0)
             guard->dried_up--;
         if (guard->dried_up >= DRY_ENOUGH && now_us >= guard->dried_us) {
-            /* If it is found once more that nothing is lost, then that counts. */
+            /* If this trial shows no loss again, dry holds do not count for so long. */
             guard->dried_us = now_us + TRUST_US_MIN;
             begin_trial(guard, now_us);
         }
@@ -147,7 +148,7 @@ static void judge(shoal__flush_guard_t *guard, uint64_t now_us)
     guard->state = SHOAL__GUARD_OPEN;
     guard->interval_us = INTERVAL_US_MIN;
     guard->dried_up = 0;
-    guard->judged_ns = with_ns / 2; /* it is a sum of two */
+    guard->judged_ns = with_ns / 2; /* middle_ns() gave the sum of two */
     guard->strange = 0;
     guard->trust_us = guard->trust_us == 0
                           ? TRUST_US_MIN

@@ -10,13 +10,13 @@
  *
  *   CLOSED  no holds, but from time to time one as a probe.  In a closed loop a probe
  *           dries up: no more commands come than replies let callers send.  Two probes
- *           that do not dry up begin a trial; others make the next one rarer.
+ *           that do not dry up begin a trial; each one that does makes probes rarer.
  *   TRIAL   eight epochs with and without holds in an order that cancels drifts:
- *           callers who think between commands do not dry up, but are slowed down.
+ *           callers that pause between commands do not dry up, but holds slow them.
  *   OPEN    the trial showed no loss of throughput: hold.  When holds dry up, or the
  *           pace of commands has changed, or after a while, it is tried again.
  *
- * Guarantee: a probe in a closed loop costs one hold; there are nine in the first two
+ * Guarantee: a probe in a closed loop costs one hold; there are eleven in the first two
  * seconds, and then one in 640 ms.
  */
 
@@ -41,9 +41,11 @@ typedef struct shoal__flush_guard {
     shoal__guard_state_t state;
     uint64_t probe_us;    /* CLOSED: no probe before then */
     uint64_t interval_us; /* between probes that dry up */
-    unsigned flowed;      /* evidence from probes that did not */
-    unsigned dried_up;    /* OPEN: holds, less those that did not */
-    uint64_t dried_us;    /* OPEN: dry holds are borne with until then */
+    unsigned flowed;      /* evidence of an open loop: grows with each probe that did
+                             not dry up, shrinks with each that did; never below 0 */
+    unsigned dried_up;    /* OPEN: holds that dried up, minus holds that did not; never
+                             below 0 */
+    uint64_t dried_us;    /* OPEN: dry holds begin no trial before then */
 
     unsigned epoch; /* TRIAL: which; TRIAL, OPEN: since when */
     uint64_t epoch_since_us;

@@ -45,8 +45,9 @@ void shoal__flush_policy_flushed(shoal__flush_policy_t *policy, uint64_t command
 void shoal__flush_policy_removed(shoal__flush_policy_t *policy, uint64_t commands,
                                  size_t bytes, uint64_t now_us);
 
-/* Replies arrived: begin, one call for each reply before its callback runs (which may
- * add a command: it must not be counted beside the one it follows), end. */
+/* Replies arrived: begin, one call for each reply, end.  The call for a reply comes
+ * before its callback, which may add a command: the answered and the new command must
+ * not be counted at the same time. */
 void shoal__flush_policy_read_begin(shoal__flush_policy_t *policy, uint64_t now_us);
 static inline void shoal__flush_policy_answered(shoal__flush_policy_t *policy)
 {

@@ -47,11 +47,11 @@ typedef struct shoal__flush_auto {
     uint64_t hold_until_us;    /* 0: no hold */
     uint64_t hold_from;        /* `arrived` when it began */
     uint64_t hold_loosed_from; /* `completed` then */
-    uint64_t hold_free;        /* callers that did not wait then */
+    uint64_t hold_free;        /* callers that had no command outstanding then */
 
-    uint64_t stagger_us; /* the flush to come is a half: the other waits so long */
-    uint64_t stagger_until_us; /* 0: no half waits */
-    uint64_t stagger_inflight; /* when it began */
+    uint64_t stagger_us; /* the flush to come is one half: the other waits so long */
+    uint64_t stagger_until_us; /* the second half waits until then; 0: none waits */
+    uint64_t stagger_inflight; /* commands in flight when it began to wait */
 
     uint64_t asked_us; /* the wake-up of the last answer; SHOAL__NEVER_US: none */
 } shoal__flush_auto_t;
@@ -63,9 +63,9 @@ typedef struct shoal__flush_policy {
     uint64_t inflight;   /* written, unanswered */
     uint64_t oldest_us;  /* submission of the oldest queued command */
     uint64_t flushed_us; /* the former flush; 0: none yet */
-    uint64_t decided_us; /* the last verdict NOW; what it leaves behind is younger */
-    uint64_t decided;    /* queued then and not written: as old as oldest_us */
-    uint64_t answered;   /* in the present read */
+    uint64_t decided_us; /* the last verdict NOW; later commands are younger */
+    uint64_t decided;    /* commands queued at that verdict and not written yet */
+    uint64_t answered;   /* commands, in the present read */
     bool is_urgent;      /* a queued command must not be held */
     shoal__flush_auto_t learned;
 } shoal__flush_policy_t;

@@ -6,7 +6,7 @@
 /* A gap is the mean of so many arrivals. */
 #define WINDOW_ARRIVALS 16
 
-/* So many wake-ups that were not asked for make up for one that was not late. */
+/* So many wake-ups that were not asked for count as one that was not late. */
 #define DOUBTS_ENOUGH 64
 
 void shoal__flush_tempo_init(shoal__flush_tempo_t *tempo)
@@ -59,8 +59,8 @@ void shoal__flush_tempo_answered(shoal__flush_tempo_t *tempo, uint64_t now_us)
 void shoal__flush_tempo_woke(shoal__flush_tempo_t *tempo, uint64_t wake_us,
                              uint64_t now_us)
 {
-    /* Towards the median: what stalled the machine once does not count for more than
-     * any other wake-up. */
+    /* A step towards the median: one long stall of the machine counts no more than any
+     * other late wake-up. */
     uint64_t step_us = 1 + tempo->late_us / 8;
 
     tempo->doubts = 0;

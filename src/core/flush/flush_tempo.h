@@ -43,8 +43,8 @@ void shoal__flush_tempo_look(shoal__flush_tempo_t *tempo, uint64_t now_us);
 void shoal__flush_tempo_written(shoal__flush_tempo_t *tempo, uint64_t now_us);
 void shoal__flush_tempo_answered(shoal__flush_tempo_t *tempo, uint64_t now_us);
 
-/* A wake-up was not asked for, because it would come too late: do not believe that for
- * ever. */
+/* A wake-up was not asked for, because it would come too late.  After many such doubts
+ * late_us shrinks, so that a wake-up is tried again. */
 void shoal__flush_tempo_doubt(shoal__flush_tempo_t *tempo);
 
 /* A wake-up that was asked for at wake_us came at now_us. */

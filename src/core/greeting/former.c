@@ -12,8 +12,8 @@ void shoal__former_init(shoal__former_t *former)
 
 /* ---- identities ---- */
 
-/* The value behind `key` in words or lines that `separators` part.  The key stands at the
- * beginning of one, so that "laddr=" is not "addr=". */
+/* The value behind `key` in `text`, whose words (or lines) are separated by any byte of
+ * `separators`.  The key begins a word, so that "laddr=" is not "addr=". */
 static shoal__bytes_t value_of(const char *text, uint64_t bytes, const char *key,
                                const char *separators)
 {
@@ -160,8 +160,9 @@ bool shoal__former_conclude(shoal__former_t *former, const char *process)
         bool is_known = process[0] && entry->identity.process[0];
 
         if (is_other_process(&entry->identity, process)) {
-            /* It cannot run anything here: one connection is told, the next ones need
-             * not doubt.  Its own process may be met again. */
+            /* The lost connection cannot run anything on this process.  The first
+             * connection to this process is not settled, later ones need not doubt.
+             * The entry stays, because its own process may be met again. */
             is_settled = is_settled && strcmp(entry->missed_on, process) == 0;
             memcpy(entry->missed_on, process, strlen(process) + 1);
             i++;

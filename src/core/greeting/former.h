@@ -25,7 +25,8 @@
 
 #define SHOAL__FORMER_MAX 8
 
-/* Who a connection is on which server process; as CLIENT INFO and INFO tell.  */
+/* What the server calls a connection (CLIENT INFO), and which process serves it
+ * (INFO). */
 typedef struct shoal__identity {
     int64_t id;        /* 0: not known */
     char address[128]; /* as the server sees it; "": not known */
@@ -48,32 +49,31 @@ typedef enum shoal__former_verdict {
 typedef struct shoal__former_entry {
     shoal__identity_t identity;
     shoal__former_verdict_t verdict; /* on the present connection */
-    char missed_on[48]; /* the process that said last that it has no such one */
+    char missed_on[48]; /* the last other process that a connection led to; "": none */
 } shoal__former_entry_t;
 
 typedef struct shoal__former {
     shoal__former_entry_t *entries; /* SHOAL__FORMER_MAX of them; NULL: count is 0 */
     unsigned count;
-    bool
-        has_lost_track; /* one was lost whose identity was not known, or too many: there
-                            are no proofs any more */
+    bool has_lost_track; /* a connection was lost whose identity was not known, or too
+                            many were: nothing can be proved any more */
 } shoal__former_t;
 
 void shoal__former_init(shoal__former_t *former);
 void shoal__former_release(shoal__former_t *former);
 
-/* A connection was lost with writes unanswered.  Without memory for it the track is
- * lost. */
+/* A connection was lost with writes unanswered.  Without memory for it, has_lost_track
+ * is set. */
 void shoal__former_add(shoal__former_t *former, const shoal__identity_t *identity);
 
-/* May it be a connection of this process?  Else its id, and on a Unix socket its
- * address too, may be a stranger's, who is not to be ended. */
+/* May entry `index` be a connection to this process?  If not, its id, and on a Unix
+ * socket its address too, may belong to another client, which must not be ended. */
 bool shoal__former_may_be_on(const shoal__former_t *former, unsigned index,
                              const char *process);
 
 /* A new connection begins: nothing is proved on it yet. */
 void shoal__former_begin(shoal__former_t *former);
-/* What the server answered for entry `index`: how many it killed, or below 0: an
+/* The server's answer for entry `index`: `killed` connections were ended; below 0: an
  * error. */
 void shoal__former_answer(shoal__former_t *former, unsigned index, int64_t killed);
 

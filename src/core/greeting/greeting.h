@@ -17,13 +17,13 @@
  *                                                  by its successor
  *      ECHO number                                 unless INTEGRITY_SHAPES: may we send
  *                                                  fences, and are we in step?
- *   3. CLIENT KILL ID id ADDR address SKIPME yes   for each former connection that could
- *                                                  run anything on this server process
- *                                                  any more (former.h)
+ *   3. CLIENT KILL ID id ADDR address SKIPME yes   for each former connection whose
+ *                                                  commands this server process may
+ *                                                  still run (former.h)
  *
- * A bare greeting leaves out HELLO, CLIENT, INFO and, if it need not be, ECHO: for proxies
- * and small servers that hang up on what they do not know.  If nothing is left to say, it
- * says PING.
+ * A bare greeting leaves out HELLO, CLIENT, INFO and, unless INTEGRITY_STRICT, ECHO.
+ * It is for proxies and small servers that hang up on commands that they do not know.
+ * A greeting that would say nothing says PING.
  *
  * Guarantee: DONE only after every answer came and each one that matters was good:
  * no user command meets an unfinished greeting.  (I12)
@@ -41,7 +41,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What to ask for.  As whom, the target says. */
+/* What to ask for.  The credentials are the target's. */
 typedef struct shoal__greeting_config {
     int protocol; /* newest to ask for: 2 or 3 */
     int database;
@@ -89,7 +89,8 @@ typedef struct shoal__greeting {
     uint8_t questions[SHOAL__GREETING_QUESTIONS_MAX]; /* of this step */
     uint8_t
         asked[SHOAL__FORMER_MAX]; /* the entries of `former` whose end is asked for */
-    unsigned questions_count, killed;
+    unsigned questions_count,
+        killed;                     /* of this step; of CLIENT KILL: answered so far */
     char nonce[SHOAL__NONCE_BYTES]; /* to be echoed */
     shoal__former_t former;         /* kept from one connection to the next */
     shoal__identity_t identity;     /* of this connection */
@@ -109,7 +110,7 @@ void shoal__greeting_init(shoal__greeting_t *greeting,
                           const shoal__target_t *target);
 void shoal__greeting_release(shoal__greeting_t *greeting); /* wipes `outgoing` */
 
-/* A new connection is up.  DONE if there is nothing to say. */
+/* A new connection is up.  MORE; or FAILED, without memory. */
 shoal__greeting_verdict_t shoal__greeting_start(shoal__greeting_t *greeting,
                                                 shoal__greeting_style_t style,
                                                 shoal__nonce_t *nonce);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 
-/* The questions of a greeting behind HELLO and AUTH, asked in one write, and what their
- * answers mean. */
+/* The questions of a greeting behind HELLO and AUTH, asked in one write, and those that
+ * end former connections, in another; and what the answers mean. */
 
 #include "core/fence/fence_rule.h"
 #include "core/greeting/greeting.h"
@@ -11,9 +11,9 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Of the last step, in which many are asked at once. */
+/* Several questions are asked at once. */
 enum question {
-    ASK_KILL, /* zero or more, first of all */
+    ASK_KILL, /* in the step AT_ENDS; all others in AT_SETUP */
     ASK_SELECT,
     ASK_CLIENT, /* SETNAME, SETINFO */
     ASK_IDENTITY,
@@ -116,7 +116,7 @@ shoal__greeting_verdict_t shoal__greeting_say_setup(shoal__greeting_t *greeting)
         (is_full && config->integrity == SHOAL_INTEGRITY_DETECT))
         ask(greeting, ASK_ECHO, 2, (const char *const[]){"ECHO", greeting->nonce},
             (const size_t[]){4, SHOAL__NONCE_BYTES});
-    /* A server that has not said a word may not be one. */
+    /* A peer that has not answered anything may not be a server. */
     if (greeting->answers_due == 0 && !greeting->heard_anything)
         ASK(greeting, ASK_PING, "PING");
     return greeting->answers_due > 0 ? SHOAL__GREETING_MORE : setup_done(greeting);
@@ -154,8 +154,8 @@ static const char *name_of(enum question question)
     return "CLIENT";
 }
 
-/* SELECT must succeed, and ECHO where every batch needs it; the answers to the others
- * must come, whatever they are. */
+/* SELECT must succeed, and with STRICT ECHO must.  The others may be answered with
+ * errors. */
 static shoal__greeting_verdict_t hear_setup_error(shoal__greeting_t *greeting,
                                                   enum question question,
                                                   const shoal_reply_t *reply)
@@ -179,7 +179,7 @@ static shoal__greeting_verdict_t hear_setup_error(shoal__greeting_t *greeting,
     return go_on(greeting);
 }
 
-/* Take in what the answer says.  False: it is no answer to this question. */
+/* Take in an answer that is no error.  False: it is no answer to this question. */
 static bool hear_setup_answer(shoal__greeting_t *greeting, enum question question,
                               const shoal_reply_t *reply)
 {

@@ -17,9 +17,9 @@
 
 typedef enum shoal__hello_doubt {
     SHOAL__HELLO_TRUSTED,   /* zero: say HELLO */
-    SHOAL__HELLO_SUSPECTED, /* it hung up once: is it there at all? */
-    SHOAL__HELLO_RETESTED,  /* it answers a bare greeting: say HELLO again */
-    SHOAL__HELLO_REFUSED    /* it hung up again: bare */
+    SHOAL__HELLO_SUSPECTED, /* the server hung up once: greet barely, as a test */
+    SHOAL__HELLO_RETESTED,  /* it answered the bare greeting: say HELLO again */
+    SHOAL__HELLO_REFUSED    /* it hung up on HELLO again: greet barely */
 } shoal__hello_doubt_t;
 
 typedef enum shoal__hello_outcome {
@@ -32,7 +32,7 @@ typedef enum shoal__hello_outcome {
 /* How to greet. */
 shoal__greeting_style_t shoal__hello_style(shoal__hello_doubt_t doubt);
 
-/* What is thought after an outcome. */
+/* The doubt after an outcome. */
 shoal__hello_doubt_t shoal__hello_next(shoal__hello_doubt_t doubt,
                                        shoal__hello_outcome_t outcome);
 

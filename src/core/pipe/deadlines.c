@@ -2,7 +2,8 @@
 #include "core/pipe/deadlines.h"
 #include "base/time_us.h"
 
-/* A walk costs about 5 ns for each command; 125 ns between walks make that 4 %. */
+/* A walk costs about 5 ns for each command.  125 ns for each between walks make that
+ * 4 % of the time. */
 #define COMMANDS_PER_US 8
 #define SPACING_US_MIN 200
 

@@ -64,7 +64,7 @@ static void greeted(shoal__pipe_t *pipe)
     pipe->is_resp3 = pipe->greeting.protocol == 3;
     pipe->is_settled = pipe->greeting.is_settled;
     pipe->is_offline = false;
-    pipe->fences.put_us = pipe->now_us; /* the greeting was one, where it matters */
+    pipe->fences.put_us = pipe->now_us; /* the greeting's ECHO counts as a fence */
     shoal__counter_add(
         pipe->greeting.is_settled ? &pipe->stats.settled : &pipe->stats.unsettled, 1);
 }
@@ -85,7 +85,7 @@ int shoal__pipe_begin(shoal__pipe_t *pipe, shoal__greeting_style_t style,
 
     shoal__pipe_fence_reset(pipe);
     pipe->phase = SHOAL__PIPE_GREETING;
-    /* It says something in any case: it is not done yet. */
+    /* A greeting always says something: it is not DONE here. */
     if (shoal__greeting_start(&pipe->greeting, style, &pipe->shared->nonce) ==
         SHOAL__GREETING_FAILED)
         shoal__pipe_refuse(pipe, pipe->greeting.status, pipe->greeting.detail);

@@ -8,7 +8,7 @@
  *
  * The owner calls, with the time:
  *
- *     submit   take in a command                  output   bytes that may leave now
+ *     push     take in a command                  output   bytes that may leave now
  *     begin    a transport is up                  written  so many of them left
  *     feed     bytes arrived                      tick     deadlines, retries, PING
  *     lost     the transport is gone              next_wake_us   when to tick again
@@ -20,7 +20,7 @@
  *            ring head .. sent      ring sent ..
  *
  * The owner's hooks run inside feed, tick, lost, cancel and abandon.  From on_result
- * submit and cancel may be called; from the other hooks nothing but what they name.
+ * push and cancel may be called; from the other hooks nothing but what they name.
  */
 
 #include "base/buffer.h"
@@ -70,7 +70,7 @@ typedef struct shoal__pipe shoal__pipe_t;
 
 /* What the owner hears of.  Requests and texts die with the call. */
 typedef struct shoal__pipe_hooks {
-    /* A command, none of our own, got its result. */
+    /* A command got its result; not called for the pipe's own PINGs and fences. */
     void (*on_result)(void *owner, const shoal__request_t *request,
                       const shoal_result_t *result);
     /* A push came, perhaps during the greeting.  NULL: it is dropped. */
@@ -137,7 +137,8 @@ struct shoal__pipe {
     size_t authorised_bytes; /* may leave, beyond sent_bytes + part_bytes */
     uint64_t authorised;     /* requests that these bytes end */
     uint64_t wake_after;     /* see shoal__pipe_wake_after() */
-    uint64_t settled;        /* while a loss is settled: so many are queued again */
+    uint64_t settled;        /* while a loss is settled: so many requests from the head
+                                on are judged; they count as queued */
 
     shoal__decoder_t *decoder;
     shoal__greeting_t greeting;
@@ -152,7 +153,7 @@ struct shoal__pipe {
     shoal__pipe_phase_t phase;
     bool is_warm; /* it may hold memory that it does not need at rest */
     bool is_resp3;
-    bool is_settled;           /* see former.h; here, beside what each result needs */
+    bool is_settled;           /* of this connection; see former.h */
     bool is_offline;           /* an attempt has failed and none has worked since */
     uint64_t offline_since_us; /* not READY: since then */
     uint64_t attempts_failed;  /* not READY: attempts to connect that failed since */
@@ -161,12 +162,12 @@ struct shoal__pipe {
                                   sent again */
     uint64_t now_us;           /* of the call that is running */
     bool is_unit_rejected;     /* the MULTI that was answered last got an error */
-    bool is_misshapen; /* the frame under way is none that its command can have */
+    bool is_misshapen; /* the reply under way is of a type that its command never has */
     uint64_t answered; /* requests that this call's bytes answered */
     uint64_t heard_us; /* when bytes last arrived */
     uint64_t waiting_since_us; /* when the present silence of the server began */
     shoal__renewal_t renewal;  /* under way: READY, but no more is sent */
-    int fault;                 /* why feed failed */
+    int fault;                 /* why begin, feed or tick failed */
     char detail[256];      /* why the last connection, or attempt, ended; "": none */
     bool is_part_refused;  /* ... because of the command that is partly written */
     bool is_reply_refused; /* ... because of the reply to the head, which is over a
@@ -249,8 +250,8 @@ void shoal__pipe_written(shoal__pipe_t *pipe, size_t bytes, uint64_t now_us);
 int shoal__pipe_feed(shoal__pipe_t *pipe, const char *data, size_t bytes,
                      uint64_t now_us);
 
-/* Time passed.  Below 0 as for feed: the server is silent for too long, or the
- * connection is to be renewed. */
+/* Time passed.  Below 0 as for feed: the server is silent for too long, no fence proves
+ * its replies, or the connection is to be renewed. */
 int shoal__pipe_tick(shoal__pipe_t *pipe, uint64_t now_us);
 
 /* When to tick again, for whatever reason but the flush policy's. */
@@ -273,7 +274,8 @@ shoal__pipe_verdict_t shoal__pipe_send_again(shoal__pipe_t *pipe,
                                              const shoal__request_t *request,
                                              const char *bytes, shoal__bytes_t error);
 
-/* Commands not completed, our own PINGs and zombies not counted. */
+/* Has every command its result?  Zombies, and the pipe's own PINGs and fences, do not
+ * count. */
 bool shoal__pipe_is_idle(const shoal__pipe_t *pipe);
 
 /* Commands that wait to be written, and those written and unanswered. */
@@ -304,7 +306,7 @@ void shoal__pipe_deliver(shoal__pipe_t *pipe, const shoal__request_t *request,
                          uint32_t attempts, const char *detail);
 /* The connection must be given up, and why.  Returns false. */
 bool shoal__pipe_refuse(shoal__pipe_t *pipe, int fault, const char *detail);
-/* ... because of a reply that nobody waits for. */
+/* ... because of a reply that no command waits for. */
 bool shoal__pipe_refuse_unasked(shoal__pipe_t *pipe);
 /* Fail the commands whose deadline has passed. */
 void shoal__pipe_expire(shoal__pipe_t *pipe);
@@ -350,9 +352,10 @@ int shoal__pipe_decode(shoal__pipe_t *pipe, const char *data, size_t bytes);
  * nothing may leave for now, for want of memory or (count 0) before more replies
  * came. */
 bool shoal__pipe_fence_batch(shoal__pipe_t *pipe, uint64_t *count);
-/* INTEGRITY_STRICT: what was written last is no fence, because what stood between was
- * withdrawn.  Have one put, behind the rest of the unit that is under way: so many
- * requests may leave, whatever else waits.  0: no memory. */
+/* INTEGRITY_STRICT: is a fence owed?  The last request that was written is no fence,
+ * because the rest of its batch was withdrawn.  _debt() puts a fence behind the rest of
+ * the unit that is under way, and returns how many requests may leave, whatever else
+ * waits; 0: no memory. */
 bool shoal__pipe_fence_is_owed(const shoal__pipe_t *pipe);
 uint64_t shoal__pipe_fence_debt(shoal__pipe_t *pipe);
 /* The head of the registry is a fence, and this is its answer.  False: see

@@ -111,7 +111,7 @@ static shoal__settlement_t settle(const shoal__pipe_t *pipe, uint64_t at,
 static const char cancelled[] = "cancelled";
 static const char closed[] = "the client was closed";
 
-/* Only what was begun to be written stays authorised: the bytes behind it change. */
+/* Only a request that is partly written stays authorised: bytes behind it change. */
 static void withdraw_authority(shoal__pipe_t *pipe)
 {
     if (pipe->part_bytes == 0) {
@@ -125,8 +125,8 @@ static void withdraw_authority(shoal__pipe_t *pipe)
     }
 }
 
-/* Take the request out; nothing of it is on the wire.  While a loss is settled, others
- * look after log and policy. */
+/* Take the request out; nothing of it is on the wire.  While a loss is settled,
+ * start_over() brings log and policy up to date. */
 static void remove_queued(shoal__pipe_t *pipe, uint64_t at,
                           const shoal__settlement_t *settlement, const char *detail)
 {
@@ -155,7 +155,8 @@ static void make_zombie(shoal__pipe_t *pipe, uint64_t at,
     slot->on_result = NULL;
     slot->extra = NULL;
     slot->ticket = 0;
-    /* Even a reply that is none yet by the rules (EXEC is not written) has its sink. */
+    /* A part of the reply may be there although the unit is only partly written: its
+     * sink gets no more of it. */
     if (at == pipe->ring.head)
         shoal__decoder_discard_current(pipe->decoder);
     shoal__extra_drop(request.extra);
@@ -198,7 +199,7 @@ bool shoal__pipe_cancel(shoal__pipe_t *pipe, uint64_t ticket, uint64_t now_us)
 
 /* ---- all commands ---- */
 
-/* One for which nobody waits. */
+/* A request whose result no caller waits for. */
 static void drop_unwanted(shoal__pipe_t *pipe, uint64_t at)
 {
     uint16_t flags = shoal__request_ring_at(&pipe->ring, at)->flags;
@@ -249,7 +250,7 @@ static void keep(shoal__pipe_t *pipe, uint64_t at, bool is_written_whole,
     }
 }
 
-/* The first command whose reply is missing.  A fence before it is answered with it. */
+/* The first command whose reply is missing; fences before it do not count. */
 static uint64_t oldest_unanswered(const shoal__pipe_t *pipe)
 {
     const shoal__request_ring_t *ring = &pipe->ring;
@@ -273,11 +274,11 @@ static bool is_extent_guilty(const shoal__pipe_t *pipe, const extent_t *extent,
     return is_guilty;
 }
 
-/* Each command that travels alone costs everybody else a round trip: after one loss only
- * the oldest of the suspects do. */
+/* Each command that travels alone costs all others a round trip: after one loss only so
+ * many of the suspects do, the oldest. */
 #define ALONE_MAX 64
 
-/* Settle every request.  However many are sent again, one retry was made. */
+/* Settle every request.  However many are sent again, the budget pays one retry. */
 static void settle_all(shoal__pipe_t *pipe, shoal__ending_t ending, const char *detail)
 {
     bool is_allowed = shoal__retries_allowed(&pipe->retries), is_spent = false;
@@ -316,7 +317,7 @@ static void settle_all(shoal__pipe_t *pipe, shoal__ending_t ending, const char *
     }
 }
 
-/* The log holds unwritten commands only, all of them. */
+/* From now on all commands that are left are queued, and the log holds their bytes. */
 static void start_over(shoal__pipe_t *pipe)
 {
     pipe->phase = SHOAL__PIPE_DOWN;
@@ -351,7 +352,8 @@ static void expire_due(shoal__pipe_t *pipe)
     shoal__deadlines_walk(&pipe->deadlines,
                           (size_t)shoal__request_ring_length(&pipe->ring),
                           pipe->now_us);
-    /* Callbacks may append meanwhile; what they append reports itself. */
+    /* Callbacks may append commands meanwhile.  shoal__pipe_pushed() reports the
+     * deadlines of those. */
     uint64_t end = pipe->ring.tail;
     extent_t extent = {.first = end, .last = end};
     for (uint64_t at = pipe->ring.head; at != end; at++) {
@@ -368,7 +370,7 @@ static void expire_due(shoal__pipe_t *pipe)
     }
 }
 
-/* Nothing may wait for a connection. */
+/* Without offline queueing no command may wait for a connection. */
 static void end_offline(shoal__pipe_t *pipe)
 {
     shoal__overdue_words_t words;
@@ -396,8 +398,8 @@ static shoal__ending_t ending_of(int status)
     return status == SHOAL_EAUTH ? SHOAL__ENDING_AUTH : SHOAL__ENDING_LOST;
 }
 
-/* Could what is written and unanswered still change anything on the server?  Out of step,
- * nobody knows what is unanswered. */
+/* Could a written and unanswered command still change anything on the server?  Out of
+ * step with the server, it is not known which commands are unanswered. */
 static bool may_run_late(const shoal__pipe_t *pipe, int status)
 {
     if (pipe->phase == SHOAL__PIPE_READY && status == SHOAL_EDESYNC)

@@ -13,12 +13,13 @@
 
 static const char fence_head[] = "*2\r\n$4\r\nECHO\r\n$16\r\n";
 #define NONCE_AT (sizeof fence_head - 1)
-/* Its answer are its own last bytes: the length, the number, the line end. */
+/* The right answer repeats the fence's last bytes: the length, the number, the line
+ * end. */
 #define ANSWER_AT (NONCE_AT - 5)
 #define ANSWER_BYTES (SHOAL__FENCE_BYTES - ANSWER_AT)
 _Static_assert(NONCE_AT + SHOAL__NONCE_BYTES + 2 == SHOAL__FENCE_BYTES, "all of it");
 
-/* DETECT: so many refusals in a row, and no more is asked. */
+/* DETECT: after so many NOPERM in a row the pipe puts no more fences. */
 #define FORBIDDEN_MAX 3
 #define HELD_BYTES_KEPT 65536
 
@@ -72,8 +73,8 @@ static bool parts_unit(const shoal__pipe_t *pipe, uint64_t at)
            !(request->flags & SHOAL__REQUEST_UNIT_FIRST);
 }
 
-/* The batch ends with whole units: those before the one that does not fit.  One that comes
- * first waits until nothing is in flight, and goes then whether it fits or not. */
+/* The batch ends before a unit that does not fit into it.  If that unit comes first, it
+ * waits until nothing is in flight, and then leaves whether it fits or not. */
 static uint64_t whole_units(const shoal__pipe_t *pipe, uint64_t count)
 {
     const shoal__request_ring_t *ring = &pipe->ring;
@@ -101,7 +102,7 @@ bool shoal__pipe_fence_batch(shoal__pipe_t *pipe, uint64_t *count)
     case SHOAL__FENCE_NONE:
         break;
     case SHOAL__FENCE_BEFORE:
-        /* Without memory it comes with another batch. */
+        /* Inside a unit, or without memory, the fence comes with a later batch. */
         if (!parts_unit(pipe, ring->sent) && put_fence(pipe, ring->sent))
             *count += 1;
         break;
@@ -140,7 +141,7 @@ uint64_t shoal__pipe_fence_debt(shoal__pipe_t *pipe)
 
 /* ---- answers ---- */
 
-/* An error that the server gives to everything for now. */
+/* A fence was answered with an error.  False: see pipe->fault. */
 static bool take_unclear(shoal__pipe_t *pipe, shoal__bytes_t error)
 {
     if (!shoal__fence_is_unclear(error))
@@ -157,7 +158,7 @@ static bool take_unclear(shoal__pipe_t *pipe, shoal__bytes_t error)
         return shoal__pipe_refuse(pipe, SHOAL_ECONN,
                                   "the server does not allow ECHO any more, without "
                                   "which no reply can be trusted");
-    /* Once, it may be the answer to something else. */
+    /* A single NOPERM may be the answer to another command. */
     if (++pipe->fences.forbidden == FORBIDDEN_MAX)
         pipe->greeting.may_echo = false;
     return true;
@@ -215,7 +216,7 @@ static proof_t judge_frame(shoal__pipe_t *pipe, const char *frame, size_t bytes)
     return PROOF_REFUTED;
 }
 
-/* Look at the frames that became whole.  ret_bytes: so many may be handed out. */
+/* Look at the frames that became whole.  ret_bytes: so many bytes may be handed out. */
 static bool look_at_held(shoal__pipe_t *pipe, size_t *ret_bytes)
 {
     shoal__held_t *held = &pipe->held;
@@ -243,8 +244,8 @@ static bool look_at_held(shoal__pipe_t *pipe, size_t *ret_bytes)
                 return shoal__pipe_refuse_unasked(pipe);
             continue; /* a push amid held replies waits with them */
         }
-        /* Also what nobody waits for, and pushes between batches: the decoder's owner
-         * has the words for them. */
+        /* A reply that no command waits for, and a push between batches, are handed out
+         * too: on_reply() judges them. */
         *ret_bytes = frame->end;
         proved = held->replies;
         proved_log_bytes = held->log_bytes;
@@ -279,8 +280,8 @@ int shoal__pipe_hold(shoal__pipe_t *pipe, const char *data, size_t bytes)
         shoal__scanner_drop(&held->scanner, proved_bytes);
         shoal__buffer_shrink(&held->bytes, HELD_BYTES_KEPT);
     }
-    /* Also behind the end of the greeting: it began before the command that it would
-     * meet. */
+    /* A reply that began before its command was written is no answer to it.  This holds
+     * right behind the greeting, too. */
     if (pipe->phase == SHOAL__PIPE_READY &&
         held->replies == shoal__request_ring_inflight(&pipe->ring) &&
         shoal__scanner_is_mid_reply(&held->scanner))
@@ -304,7 +305,7 @@ static shoal__fence_plight_t plight_of(const shoal__pipe_t *pipe)
                                    .stall_us = pipe->config->stall_us};
 }
 
-/* Only where replies are held is a fence asked again. */
+/* Only STRICT, which holds replies, puts a fence again. */
 uint64_t shoal__pipe_fence_wake_us(const shoal__pipe_t *pipe)
 {
     if (!shoal__pipe_is_strict(pipe))
@@ -327,9 +328,10 @@ bool shoal__pipe_fence_tick(shoal__pipe_t *pipe)
                                   "the server answers everything with errors, so that "
                                   "no reply can be proved");
     if (pipe->now_us >= shoal__fence_again_us(&plight)) {
-        /* What was authorised or begun would have a fence behind it, unanswered. */
+        /* Nothing is partly written: it would have a fence behind it, not answered
+         * yet. */
         assert(pipe->authorised_bytes == 0 && !parts_unit(pipe, pipe->ring.sent));
-        pipe->fences.put_us = pipe->now_us; /* also without memory: not at once again */
+        pipe->fences.put_us = pipe->now_us; /* without memory, try again later */
         put_fence(pipe, pipe->ring.sent);
     }
     return true;

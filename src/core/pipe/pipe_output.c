@@ -20,9 +20,9 @@ static uint64_t room_in_flight(const shoal__pipe_t *pipe)
                                                  : 0;
 }
 
-/* Of the next `count` requests, so many may leave now, as far as those go that travel alone
- * (blame.h): one leaves when nothing is in flight, and is answered before anything else
- * leaves.  0: replies come first. */
+/* How many of the next `count` requests may leave now?  A request that travels alone
+ * (blame.h) leaves when nothing is in flight, and is answered before anything else
+ * leaves.  0: replies must come first. */
 static uint64_t company(const shoal__pipe_t *pipe, uint64_t count)
 {
     const shoal__request_ring_t *ring = &pipe->ring;
@@ -39,8 +39,8 @@ static uint64_t company(const shoal__pipe_t *pipe, uint64_t count)
     return count;
 }
 
-/* How many of the queued requests make up the next batch: up to so many (0: all), and to
- * the bound of what may be in flight. */
+/* How many of the queued requests make up the next batch: at most `commands` (0: all),
+ * and no more than may be in flight. */
 static uint64_t batch_of(const shoal__pipe_t *pipe, uint64_t commands)
 {
     uint64_t room = room_in_flight(pipe);
@@ -89,8 +89,8 @@ static bool may_send(const shoal__pipe_t *pipe)
            (pipe->ring.sent == pipe->ring.tail || company(pipe, 1) > 0);
 }
 
-/* A fence that was left from a batch whose commands were withdrawn, or that has to be
- * asked again: it keeps nobody waiting, and others may wait for it. */
+/* Is the first queued request a fence?  Its batch was withdrawn, or the fence is put
+ * again.  It leaves at once: no caller waits for it, but replies may. */
 static bool starts_with_fence(const shoal__pipe_t *pipe)
 {
     const shoal__request_t *first =
@@ -115,7 +115,8 @@ static bool prepare_batch(shoal__pipe_t *pipe, uint64_t *ret_wake_us)
     }
     count = batch_of(pipe, answer.commands);
     if (!shoal__pipe_fence_batch(pipe, &count)) {
-        /* For want of memory; or of replies, which come by themselves. */
+        /* Without memory, try again later.  Replies that must come first wake the
+         * loop by themselves. */
         if (count > 0)
             *ret_wake_us = pipe->now_us + NO_MEMORY_DELAY_US;
         return false;
@@ -125,7 +126,7 @@ static bool prepare_batch(shoal__pipe_t *pipe, uint64_t *ret_wake_us)
     return true;
 }
 
-/* What was written waits for its fence, whatever else may or may not leave. */
+/* Written commands wait for their fence: it leaves, whatever else may not leave. */
 static bool pay_fence(shoal__pipe_t *pipe, uint64_t *ret_wake_us)
 {
     uint64_t count = shoal__pipe_fence_debt(pipe);

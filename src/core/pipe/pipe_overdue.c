@@ -42,7 +42,7 @@ static shoal__overdue_stage_t stage_of(const shoal__pipe_t *pipe, uint64_t at,
     return SHOAL__OVERDUE_REPLYING;
 }
 
-/* What holds for every command of the pipe.  NULL: no command. */
+/* The facts that do not depend on a command's place.  `request` may be NULL. */
 static shoal__overdue_t facts_of(const shoal__pipe_t *pipe,
                                  const shoal__request_t *request)
 {

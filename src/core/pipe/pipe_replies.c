@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 
-/* The bytes that a pipe reads: whose each reply is, and what its owner hears of it.  What
- * a frame is, decoder.c says; whether anybody waits for it, inbound.c. */
+/* The bytes that a pipe reads: which request each reply belongs to, and what the owner
+ * hears of it.  decoder.c finds the frames; inbound.c says whether one was expected. */
 
 #include "base/escape.h"
 #include "core/pipe/inbound.h"
@@ -14,8 +14,8 @@
 
 /* ---- where a reply goes ---- */
 
-/* What is behind a MULTI that was rejected runs by itself.  Noted here, because a reply to
- * one that was given up is not seen later. */
+/* The commands behind a rejected MULTI run one by one, so each may have any reply.  The
+ * rejection is noted here, because on_reply() gets no contents of a zombie's reply. */
 static shoal__reply_shape_t shape_in_unit(shoal__pipe_t *pipe,
                                           const shoal__request_t *request,
                                           shoal_reply_type_t type)
@@ -94,7 +94,7 @@ static bool fence_answered(shoal__pipe_t *pipe, const shoal_reply_t *reply)
     return true;
 }
 
-/* The command was answered with an error: whose is it now? */
+/* The command was answered with an error: does the owner take it? */
 static shoal__pipe_verdict_t ask_owner(shoal__pipe_t *pipe,
                                        const shoal__request_t *request,
                                        const shoal_reply_t *reply)
@@ -147,7 +147,8 @@ static bool refuse_unasked_error(shoal__pipe_t *pipe, shoal__bytes_t text)
         return shoal__pipe_refuse_unasked(pipe);
     shoal__escape(words, sizeof words, text);
     snprintf(pipe->detail, sizeof pipe->detail, "the server said: %s", words);
-    /* Everything else was answered: it is about what is being written. */
+    /* Every written command was answered: the error is about the one that is partly
+     * written. */
     pipe->is_part_refused = pipe->part_bytes > 0;
     pipe->fault = pipe->is_part_refused ? SHOAL_ECONN : SHOAL_EDESYNC;
     return false;
@@ -185,7 +186,7 @@ static bool on_reply(void *owner, const shoal_reply_t *reply, bool is_push)
     case SHOAL__INBOUND_VIOLATION:
         break;
     }
-    /* What nobody waits for has no sink: it is a tree. */
+    /* A reply that no command waits for has no sink: it is a tree. */
     if (reply->type == SHOAL_REPLY_ERROR)
         return refuse_unasked_error(
             pipe, (shoal__bytes_t){reply->as.text.data, reply->as.text.bytes});
@@ -210,7 +211,7 @@ int shoal__pipe_decode(shoal__pipe_t *pipe, const char *data, size_t bytes)
         pipe->is_reply_refused = shoal__decoder_is_over_limit(pipe->decoder);
         shoal__pipe_refuse(pipe, rc, shoal__decoder_error(pipe->decoder));
     }
-    /* What begins before a command was written is no reply to it. */
+    /* A reply that begins before a command was written is no reply to it. */
     if (pipe->fault == 0 && pipe->phase == SHOAL__PIPE_READY &&
         pipe->ring.head == pipe->ring.sent &&
         shoal__decoder_is_mid_reply(pipe->decoder))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 
 /* Commands that the server refused for now: keeping them, sending them again, giving them
- * up.  Which they are is error_rule.c's decision; how many, and when, retries.c's. */
+ * up.  error_rule.c decides which errors mean that; retries.c, how many and when. */
 
 #include "base/alloc.h"
 #include "base/escape.h"

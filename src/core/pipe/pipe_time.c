@@ -30,18 +30,18 @@ static void push_ping(shoal__pipe_t *pipe)
     shoal__stage_times_taken(&pipe->times, 1, pipe->now_us);
 }
 
-/* Does the server owe us something: a reply, or room for the rest of a command? */
+/* Does the pipe wait for the server: for a reply, or to take the rest of a command? */
 static bool is_waiting(const shoal__pipe_t *pipe)
 {
     return pipe->phase == SHOAL__PIPE_READY &&
            (pipe->ring.head != pipe->ring.sent || pipe->part_bytes > 0);
 }
 
-/* When the server has been silent for too long.  A command that blocks on the server may
- * be silent up to its deadline. */
+/* When the server has been silent for too long.  While a command blocks on the server,
+ * the server may be silent up to the deadline of that command. */
 static uint64_t silence_ends_us(const shoal__pipe_t *pipe)
 {
-    /* Replies that are held were given: the server is at what is behind them. */
+    /* The server has answered the requests of held replies: it works on the next. */
     uint64_t at = pipe->ring.head + pipe->held.replies;
     const shoal__request_t *next = shoal__request_ring_at(&pipe->ring, at);
     uint64_t end_us = shoal__time_after(pipe->waiting_since_us, pipe->config->stall_us);
@@ -60,7 +60,7 @@ static bool ping_is_due(const shoal__pipe_t *pipe)
                pipe->config->ping_idle_us;
 }
 
-/* Ready, and with nothing to do: when it rests. */
+/* When the pipe gives memory back; NEVER while it has something to do. */
 static uint64_t rest_us(const shoal__pipe_t *pipe)
 {
     if (!pipe->is_warm || pipe->phase != SHOAL__PIPE_READY ||
@@ -111,13 +111,14 @@ uint64_t shoal__pipe_next_wake_us(const shoal__pipe_t *pipe)
 {
     uint64_t wake_us = shoal__pipe_retry_wake_us(pipe);
 
-    /* The bound outlives the last command. */
+    /* The bound may be that of a command which is gone: without commands it means
+     * nothing. */
     if (pipe->ring.head != pipe->ring.tail)
         wake_us = shoal__time_min(wake_us, shoal__deadlines_next_us(&pipe->deadlines));
 
-    /* Commands that came while offline and are not to wait fail in the next tick.  Those
-     * that come from the callbacks of others wait a little: callers who try again at
-     * once must not spin. */
+    /* Commands that came while offline and may not wait fail in the next tick.  That
+     * comes a little later, so that callers who try again at once, from their
+     * callbacks, do not spin. */
     if (pipe->phase == SHOAL__PIPE_DOWN && pipe->is_offline &&
         !pipe->config->queue_offline && pipe->ring.head != pipe->ring.tail)
         return pipe->now_us + OFFLINE_DELAY_US;

@@ -13,7 +13,8 @@
 #include <stdint.h>
 
 typedef struct shoal__renewal {
-    uint64_t end_us;    /* under way: drained or not, given up then; else NEVER */
+    uint64_t end_us;    /* under way: the connection is given up then, drained or not;
+                           else NEVER */
     uint64_t next_us;   /* no other begins before */
     const char *reason; /* of the last one, in words; static */
 } shoal__renewal_t;

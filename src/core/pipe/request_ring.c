@@ -148,7 +148,8 @@ bool shoal__request_ring_find(const shoal__request_ring_t *ring, uint64_t ticket
     while (low != high) {
         uint64_t middle = low + (high - low) / 2, probe = middle;
 
-        /* Step over the other kind and over requests without a ticket. */
+        /* Step over tickets of the other kind (of the loop thread, or of other threads)
+         * and over requests without a ticket. */
         while (probe != high) {
             uint64_t there = shoal__request_ring_at(ring, probe)->ticket;
             if (there && ((there ^ ticket) & SHOAL_TICKET_OF_LOOP) == 0)

@@ -109,8 +109,8 @@ shoal__retry_t *shoal__retries_take_expired(shoal__retries_t *retries, uint64_t 
             return take(retries, retry);
         earliest_us = shoal__time_min(earliest_us, retry->request.deadline_us);
     }
-    /* Many may wait for a switch of roles, each with a deadline of its own: they are not
-     * walked again for each of them. */
+    /* Many commands may wait for a switch of roles, each with a deadline of its own.
+     * They are not walked again for each deadline. */
     if (retries->count > MANY)
         earliest_us = shoal__time_max(earliest_us, now_us + WALK_SPACING_US);
     retries->earliest_us = earliest_us;

@@ -4,9 +4,9 @@
 
 /*
  * Commands whose error reply proved that they were not executed (LOADING, READONLY
- * ...), waiting to be sent again; for how long; and how many retries are allowed at
- * all.  There may be many commands, so the questions of each turn do not look at all of
- * them.
+ * ...), and that wait to be sent again; how long each waits; and how many retries are
+ * allowed.  There may be many commands, so the questions of each turn do not look at
+ * all of them.
  *
  * The allowance is a bucket of tokens: a retry takes one, an answered command gives
  * back a tenth, and only the upper half may be spent, so that a server in trouble gets
@@ -48,8 +48,8 @@ static inline void shoal__retries_earn(shoal__retries_t *retries)
         retries->tokens_10++;
 }
 
-/* How long a command waits that was sent `attempts` times before: with full jitter, so
- * that those that one server turned away do not return together. */
+/* How long a command waits after an attempt that followed `attempts` others: with full
+ * jitter, so that commands that one server turned away do not return together. */
 uint64_t shoal__retries_delay_us(unsigned attempts, shoal__random_t *random);
 
 /* Keep a command until due_us.  0 or SHOAL_ENOMEM. */

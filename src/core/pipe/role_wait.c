@@ -5,7 +5,7 @@
 
 #define PAUSE_US_MIN 8000
 #define PAUSE_DOUBLINGS 5 /* up to 256 ms */
-#define FORGET_US 1000000 /* so long behind a round another switch begins */
+#define FORGET_US 1000000 /* so long after a round, the next one begins another wait */
 
 uint64_t shoal__role_wait_next_us(shoal__role_wait_t *wait, uint64_t now_us,
                                   shoal__random_t *random)

@@ -163,7 +163,8 @@ static uint64_t total(const shoal__stage_queue_t *queue)
     return commands;
 }
 
-/* Who left is unknown: the oldest, as deadlines pass in order.  Who came is new. */
+/* It is not known which commands left: the oldest are taken, because deadlines mostly
+ * pass in order.  Commands that came count from now on. */
 static void resync(shoal__stage_queue_t *queue, uint64_t commands, uint64_t now_us)
 {
     uint64_t counted = total(queue);

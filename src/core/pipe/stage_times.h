@@ -40,8 +40,8 @@ typedef struct shoal__stage_times {
     shoal__latencies_t *latencies; /* borrowed */
     shoal__stage_queues_t
         *queues;           /* NULL: nothing is under way, or there was no memory */
-    uint64_t run_since_us; /* neighbours submitted together: counted as one */
-    uint64_t run_commands;
+    uint64_t run_since_us; /* submission of the last answered commands ... */
+    uint64_t run_commands; /* ... which are so many, and are counted in one step */
 } shoal__stage_times_t;
 
 void shoal__stage_times_init(shoal__stage_times_t *times,
@@ -76,8 +76,8 @@ static inline void shoal__stage_times_total(shoal__stage_times_t *times,
         shoal__stage_times_total_run(times, since_us, now_us);
 }
 
-/* How long ago the command was written, about, that has `before` unanswered ones before
- * it; 0: not known. */
+/* About how long ago was the command written that has `before` unanswered ones before
+ * it?  0: not known. */
 uint64_t shoal__stage_times_unanswered_us(const shoal__stage_times_t *times,
                                           uint64_t before, uint64_t now_us);
 
