@@ -89,7 +89,8 @@ enum shoal_call_flag {
 /**
  * Extras of one call.  Zero means default; begin with SHOAL_CALL_INIT.
  *
- * Newer versions append fields.  A program compiled for a newer version works with this
+ * Newer versions append fields, and accept the size that the structure has in 0.2: the
+ * new fields then count as 0.  A program compiled for a newer version works with this
  * library as long as it leaves the fields that this library does not know at zero.  If
  * such a field is not zero, or a flag is unknown, the call is refused with
  * SHOAL_EINVAL.

@@ -47,8 +47,9 @@ enum shoal_error_code {
  *     if (shoal_client_open_url(url, &client, &error) < 0)
  *         fprintf(stderr, "%s\n", error.text);
  *
- * Newer versions append fields; the library writes only fields within `size`.  If
- * `size` is too small, the call returns SHOAL_EINVAL and writes nothing.
+ * Newer versions append fields; the library writes only within `size`, and sets fields
+ * that it does not know to 0.  If `size` was never set, the call returns SHOAL_EINVAL
+ * and writes nothing.
  */
 typedef struct shoal_error {
     size_t size;      /**< sizeof(shoal_error_t) */

@@ -1,28 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 #include <shoal/stats.h>
 
+#include "base/sized.h"
 #include "client/connections.h"
 #include "client/stats.h"
 #include <shoal/errors.h>
-#include <string.h>
-
-/* No version will be as large: the size was never set. */
-#define STATS_BYTES_MAX 65536
 
 static bool has_size(const shoal_stats_t *stats)
 {
-    return stats && stats->size > offsetof(shoal_stats_t, commands) &&
-           stats->size <= STATS_BYTES_MAX;
-}
-
-/* The caller may have been compiled with another version, and know other fields. */
-static void hand_over(const shoal_stats_t *stats, shoal_stats_t *ret_stats)
-{
-    size_t size = ret_stats->size;
-
-    memset(ret_stats, 0, size);
-    memcpy(ret_stats, stats, size < sizeof *stats ? size : sizeof *stats);
-    ret_stats->size = size;
+    return stats &&
+           shoal__sized_is_set(stats->size, SHOAL__STATS_BYTES_MIN, sizeof *stats);
 }
 
 static int may_read(const shoal_client_t *client)
@@ -44,7 +31,7 @@ int shoal_stats_get(shoal_client_t *client, shoal_stats_t *ret_stats)
     rc = may_read(client);
     if (rc == 0)
         shoal__stats_read(client, &stats);
-    hand_over(&stats, ret_stats);
+    shoal__sized_write(ret_stats, &stats, sizeof stats);
     return rc;
 }
 
@@ -59,6 +46,6 @@ int shoal_stats_get_connection(shoal_client_t *client, uint64_t connection,
     rc = may_read(client);
     if (rc == 0)
         rc = shoal__connections_find(client, connection, &member);
-    hand_over(&member.stats, ret_stats);
+    shoal__sized_write(ret_stats, &member.stats, sizeof member.stats);
     return rc;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/error.h"
 
+#include "base/sized.h"
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -27,11 +28,9 @@ bool shoal__error_begin(shoal_error_t *error)
 {
     if (!error)
         return true;
-    if (error->size < sizeof *error)
+    if (!shoal__sized_is_set(error->size, SHOAL__ERROR_BYTES_MIN, sizeof *error))
         return false;
-    error->code = 0;
-    error->system_errno = 0;
-    error->text[0] = '\0';
+    shoal__sized_clear(error);
     return true;
 }
 

@@ -15,7 +15,8 @@
 const char *shoal__error_text(int code);
 
 /* A call begins: there is no error yet.  False if the caller set no size: nothing may be
- * written there. */
+ * written there.  A caller of 0.2 has room for the fields up to `text`: a later field is
+ * written only if it lies within the caller's size. */
 bool shoal__error_begin(shoal_error_t *error);
 
 /* What does not fit is left out. */

@@ -3,13 +3,11 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/sized.h"
 #include "base/time_us.h"
 #include "resp/encoder.h"
 #include <shoal/errors.h>
-#include <string.h>
 
-/* No version will be as large: the size was never set. */
-#define CALL_BYTES_MAX 1024
 #define CALL_FLAGS_ALL                                                                 \
     (SHOAL_CALL_IDEMPOTENT | SHOAL_CALL_ONCE | SHOAL_CALL_URGENT |                     \
      SHOAL_CALL_WAIT_FOR_ROOM | SHOAL_CALL_MAY_BLOCK | SHOAL_CALL_CONTIGUOUS |         \
@@ -28,23 +26,18 @@ static bool refuse(const shoal_call_t *call, const char *why)
 
 bool shoal__call_read(const shoal_call_t *call, shoal_call_t *ret_call)
 {
-    const unsigned char *bytes = (const unsigned char *)call;
-
     *ret_call = (shoal_call_t)SHOAL_CALL_INIT;
     if (!call)
         return true;
-    if (call->size < sizeof *call || call->size > CALL_BYTES_MAX ||
+    if (!shoal__sized_is_set(call->size, SHOAL__CALL_BYTES_MIN, sizeof *call) ||
         !shoal__error_begin(call->error))
         return false;
     if (call->reserved || (call->flags & ~(uint32_t)CALL_FLAGS_ALL))
         return refuse(call, "a flag is not known, or reserved is not 0");
     if (call->sink && !is_whole(call->sink))
         return refuse(call, "the sink lacks a function");
-    /* What a newer caller asks for there is not known here. */
-    for (size_t i = sizeof *call; i < call->size; i++)
-        if (bytes[i] != 0)
-            return refuse(call, "a field is used that this version does not know");
-    *ret_call = *call;
+    if (!shoal__sized_read(call, ret_call, sizeof *ret_call))
+        return refuse(call, "a field is used that this version does not know");
     return true;
 }
 

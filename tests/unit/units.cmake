@@ -6,6 +6,7 @@ shoal_unit_test(base/buffer ALSO base/alloc base/random)
 shoal_unit_test(base/error)
 shoal_unit_test(base/escape)
 shoal_unit_test(base/random)
+shoal_unit_test(base/sized)
 shoal_unit_test(resp/command_info ALSO resp/reply_shape)
 shoal_unit_test(resp/decoder ALSO resp/partial_value resp/frame resp/reply base/alloc
   WITH resp/decoder_cases resp/decoder_owner resp/transcript LIBS shoal_hiredis m)

@@ -32,7 +32,7 @@ static void test_a_call_begins_without_an_error(void **state)
     assert_true(shoal__error_begin(NULL));
 }
 
-/* A newer caller's is larger; one without a size is not touched. */
+/* Nothing is written if the size was never set. */
 static void test_only_a_known_size_is_written(void **state)
 {
     shoal_error_t error = used();
@@ -43,9 +43,24 @@ static void test_only_a_known_size_is_written(void **state)
     assert_int_equal(error.code, SHOAL_EFULL);
     error.size = 0;
     assert_false(shoal__error_begin(&error));
-    error.size = sizeof error + 8;
-    assert_true(shoal__error_begin(&error));
-    assert_int_equal(error.size, sizeof error + 8);
+    error.size = SIZE_MAX;
+    assert_false(shoal__error_begin(&error));
+}
+
+static void test_fields_of_a_newer_caller_become_0(void **state)
+{
+    struct {
+        shoal_error_t error;
+        uint64_t later, behind;
+    } theirs = {used(), 7, 7};
+
+    (void)state;
+    theirs.error.size = sizeof theirs.error + sizeof theirs.later;
+    assert_true(shoal__error_begin(&theirs.error));
+    assert_int_equal(theirs.error.size, sizeof theirs.error + sizeof theirs.later);
+    assert_string_equal(theirs.error.text, "");
+    assert_int_equal(theirs.later, 0);
+    assert_int_equal(theirs.behind, 7);
 }
 
 static void test_a_reason_is_said_and_stays(void **state)
@@ -118,6 +133,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_call_begins_without_an_error),
         cmocka_unit_test(test_only_a_known_size_is_written),
+        cmocka_unit_test(test_fields_of_a_newer_caller_become_0),
         cmocka_unit_test(test_a_reason_is_said_and_stays),
         cmocka_unit_test(test_a_code_without_a_reason_has_its_text),
         cmocka_unit_test(test_a_refusal_of_the_system),
