@@ -3,12 +3,10 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
-#include "core/result.h"
+#include "client/owned_result.h"
 #include "net/notifier.h"
 #include "net/parker.h"
-#include "resp/reply.h"
 #include <shoal/errors.h>
-#include <string.h>
 
 #define OUTSTANDING_DEFAULT 65536
 #define ENTRIES_FIRST 64
@@ -128,29 +126,12 @@ static bool grow_locked(batch_t *batch)
     return true;
 }
 
-/* Copy the result.  Without memory for its reply it becomes a failure. */
 static void keep_locked(batch_t *batch, const shoal_result_t *result)
 {
     entry_t *entry = &batch->entries[batch->count++];
 
     entry->tag = result->tag;
-    entry->result = *result;
-    entry->result.detail = "";
-    if (result->detail[0]) {
-        size_t bytes = strlen(result->detail) + 1;
-        char *copy = shoal__arena_alloc(batch->arena, bytes);
-        if (copy)
-            entry->result.detail = memcpy(copy, result->detail, bytes);
-    }
-    if (result->reply) {
-        entry->result.reply = shoal__reply_copy(result->reply, batch->arena);
-        if (!entry->result.reply) {
-            entry->result.status = SHOAL_ENOMEM;
-            entry->result.is_settled = false;
-            entry->result.fate = SHOAL_FATE_REPLY_LOST;
-            entry->result.detail = "no memory to keep the reply";
-        }
-    }
+    shoal__result_copy(&entry->result, result, batch->arena);
 }
 
 bool shoal__completions_keep(shoal_completions_t *completions,

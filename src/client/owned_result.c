@@ -19,38 +19,43 @@ shoal__owned_result_t *shoal__result_new(void)
     return owned;
 }
 
-/* A reply in an arena is retained; a view into the read buffer is copied. */
-static const shoal_reply_t *keep_reply(shoal__owned_result_t *to,
-                                       const shoal_reply_t *reply)
-{
-    if (!reply->arena)
-        return shoal__reply_copy(reply, to->arena);
-    to->kept = shoal_reply_retain(reply);
-    return to->kept;
-}
-
 /* Without memory for the words the result has its code alone. */
-static const char *keep_detail(shoal__owned_result_t *to, const char *detail)
+static const char *copy_detail(const char *detail, shoal__arena_t *arena)
 {
     size_t bytes = strlen(detail) + 1;
-    char *copy = bytes > 1 ? shoal__arena_alloc(to->arena, bytes) : NULL;
+    char *copy = bytes > 1 ? shoal__arena_alloc(arena, bytes) : NULL;
 
     return copy ? memcpy(copy, detail, bytes) : "";
 }
 
-void shoal__result_keep(shoal__owned_result_t *to, const shoal_result_t *from)
+void shoal__result_copy(shoal_result_t *to, const shoal_result_t *from,
+                        shoal__arena_t *arena)
 {
-    to->result = *from;
-    to->result.detail = keep_detail(to, from->detail);
+    *to = *from;
+    to->detail = copy_detail(from->detail, arena);
     if (!from->reply)
         return;
-    to->result.reply = keep_reply(to, from->reply);
-    if (!to->result.reply) {
-        to->result.status = SHOAL_ENOMEM;
-        to->result.is_settled = false;
-        to->result.fate = SHOAL_FATE_REPLY_LOST;
-        to->result.detail = "no memory to keep the reply";
+    to->reply = shoal__reply_copy(from->reply, arena);
+    if (!to->reply) {
+        to->status = SHOAL_ENOMEM;
+        to->is_settled = false;
+        to->fate = SHOAL_FATE_REPLY_LOST;
+        to->detail = "no memory to keep the reply";
     }
+}
+
+/* A reply in an arena is retained; a view into the read buffer is copied. */
+void shoal__result_keep(shoal__owned_result_t *to, const shoal_result_t *from)
+{
+    shoal_result_t rest = *from;
+
+    if (from->reply && from->reply->arena) {
+        to->kept = shoal_reply_retain(from->reply);
+        rest.reply = NULL;
+    }
+    shoal__result_copy(&to->result, &rest, to->arena);
+    if (to->kept)
+        to->result.reply = to->kept;
 }
 
 void shoal__result_release(shoal__owned_result_t *owned)

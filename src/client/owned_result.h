@@ -2,9 +2,10 @@
 #ifndef SHOAL_CLIENT_OWNED_RESULT_H
 #define SHOAL_CLIENT_OWNED_RESULT_H
 
-/* A result that outlives its callback, for callers that block.  It lives in an arena
- * that the waiting thread allocates.  The arena has room for a small reply, so that the
- * loop thread allocates nothing for one. */
+/* A result that outlives its callback: for completion queues as a copy in their arena,
+ * for callers that block with an arena of its own.  The waiting thread allocates that
+ * arena.  It has room for a small reply, so that the loop thread allocates nothing for
+ * one. */
 
 #include "core/result.h"
 #include "resp/reply.h"
@@ -19,8 +20,12 @@ typedef struct shoal__owned_result {
 shoal__owned_result_t *shoal__result_new(void);
 void shoal__result_release(shoal__owned_result_t *owned); /* NULL is allowed */
 
-/* Copy `from` into `to`, which is new, with its reply.  If that fails, the result says
- * so: SHOAL_ENOMEM, the reply is lost. */
+/* Copy `from` into `to`; its reply and words go into the arena.  If that fails, the
+ * result says so: SHOAL_ENOMEM, the reply is lost. */
+void shoal__result_copy(shoal_result_t *to, const shoal_result_t *from,
+                        shoal__arena_t *arena);
+
+/* The same for `to`, which is new; a reply that can be retained is not copied. */
 void shoal__result_keep(shoal__owned_result_t *to, const shoal_result_t *from);
 
 #endif
