@@ -6,7 +6,7 @@
 #include <assert.h>
 #include <pthread.h>
 
-/* libuv counts in nanoseconds: longer waits are cut, and begun again by the caller. */
+/* libuv counts in nanoseconds: longer waits are cut. */
 #define WAIT_US_MAX UINT64_C(3600000000)
 
 int shoal__driver_seat_init(shoal__driver_seat_t *seat,
@@ -89,12 +89,18 @@ void shoal__driver_seat_call_locked(shoal__driver_seat_t *seat)
     uv_cond_signal(&seat->called);
 }
 
+void shoal__driver_seat_wait_locked(shoal__driver_seat_t *seat, uv_cond_t *condition,
+                                    uint64_t left_us)
+{
+    uv_cond_timedwait(condition, &seat->lock,
+                      shoal__time_min(left_us, WAIT_US_MAX) * 1000);
+}
+
 void shoal__driver_seat_nap_locked(shoal__driver_seat_t *seat, uint64_t until_us)
 {
     uint64_t left_us = shoal__time_since(shoal__clock_us(), until_us);
 
     seat->nap_until_us = until_us;
     if (left_us > 0)
-        uv_cond_timedwait(&seat->called, &seat->lock,
-                          shoal__time_min(left_us, WAIT_US_MAX) * 1000);
+        shoal__driver_seat_wait_locked(seat, &seat->called, left_us);
 }

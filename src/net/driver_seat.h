@@ -56,6 +56,10 @@ shoal__driver_verdict_t shoal__driver_seat_step_locked(shoal__driver_seat_t *sea
 /* The calling thread drives from now on. */
 void shoal__driver_seat_taken_locked(shoal__driver_seat_t *seat);
 
+/* Sleep on a condition that the seat's lock guards.  Without a signal the sleep ends
+ * after left_us, or earlier if that is more than an hour: the caller looks again. */
+void shoal__driver_seat_wait_locked(shoal__driver_seat_t *seat, uv_cond_t *condition,
+                                    uint64_t left_us);
 /* Wake the background thread from its nap. */
 void shoal__driver_seat_call_locked(shoal__driver_seat_t *seat);
 /* The background thread sleeps until it is called, until_us at most. */

@@ -5,9 +5,6 @@
 #include "net/clock.h"
 #include <assert.h>
 
-/* libuv counts in nanoseconds: longer waits are cut, and begun again by the caller. */
-#define WAIT_US_MAX UINT64_C(3600000000)
-
 int shoal__gate_init(shoal__gate_t *gate, shoal__driver_seat_t *seat)
 {
     *gate = (shoal__gate_t){.seat = seat};
@@ -52,8 +49,7 @@ bool shoal__gate_wait_locked(shoal__gate_t *gate, uint64_t until_us)
     if (until_us == SHOAL__NEVER_US)
         uv_cond_wait(&gate->changed, &gate->seat->lock);
     else
-        uv_cond_timedwait(&gate->changed, &gate->seat->lock,
-                          shoal__time_min(left_us, WAIT_US_MAX) * 1000);
+        shoal__driver_seat_wait_locked(gate->seat, &gate->changed, left_us);
     gate->waiting--;
     return true;
 }
