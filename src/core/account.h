@@ -22,12 +22,4 @@ static inline void shoal__account_move(shoal__account_t *account, uint64_t queue
     shoal__counter_add(&account->bytes, bytes);
 }
 
-static inline void shoal__account_set(shoal__account_t *account, uint64_t queued,
-                                      uint64_t inflight, uint64_t bytes)
-{
-    shoal__counter_set(&account->queued, queued);
-    shoal__counter_set(&account->inflight, inflight);
-    shoal__counter_set(&account->bytes, bytes);
-}
-
 #endif

@@ -422,11 +422,6 @@ bool shoal__decoder_is_over_limit(const shoal__decoder_t *decoder)
            (error == nested_too_deeply) | (error == too_many_elements);
 }
 
-uint64_t shoal__decoder_attributes(const shoal__decoder_t *decoder)
-{
-    return decoder->frame.attributes;
-}
-
 bool shoal__decoder_is_mid_reply(const shoal__decoder_t *decoder)
 {
     if (decoder->frame.is_stopped || decoder->frame.is_delivering)

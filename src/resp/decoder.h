@@ -14,7 +14,7 @@
  * Errors: a byte or number that is no RESP; a push or an attribute below the top
  * level; a bound of the limits; a line that is not text over 64 KiB, a line
  * of text over 512 MiB; memory.
- * Top-level attributes are skipped and counted.
+ * Top-level attributes are skipped.
  */
 
 #include "resp/decoder_hooks.h"
@@ -48,9 +48,6 @@ bool shoal__decoder_is_mid_reply(const shoal__decoder_t *decoder);
 
 /* Is the error that a frame is over a bound? */
 bool shoal__decoder_is_over_limit(const shoal__decoder_t *decoder);
-
-/* Attributes skipped so far, over all connections. */
-uint64_t shoal__decoder_attributes(const shoal__decoder_t *decoder);
 
 /* The reply that is under way goes to nowhere from now on (its command was given up).
  * The sink, if any, gets on_reset. */

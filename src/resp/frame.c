@@ -217,7 +217,6 @@ void shoal__frame_finish(shoal__frame_t *frame, const void *top)
         deliver(frame, &nil_leaf, false);
         break;
     case SHOAL__FRAME_ATTRIBUTE:
-        frame->attributes++;
         break;
     }
     recycle_arena(frame);

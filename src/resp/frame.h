@@ -37,7 +37,6 @@ typedef struct shoal__frame {
     bool discard_next;              /* given up before it was known where it goes */
     bool is_delivering;             /* inside on_reply */
     bool is_stopped;                /* on_reply returned false */
-    uint64_t attributes;            /* skipped so far */
 } shoal__frame_t;
 
 /* Where a value stands below the top level. */

@@ -263,7 +263,7 @@ static bool is_too_long(const reference_t *self, parsed_t parsed)
     return bytes > self->limits->bytes_max;
 }
 
-static parsed_t parse_frame(reference_t *self, char type, uint64_t *attributes)
+static parsed_t parse_frame(reference_t *self, char type)
 {
     size_t begin = self->transcript->bytes;
     bool is_push = type == '>', is_attribute = type == '|';
@@ -276,12 +276,8 @@ static parsed_t parse_frame(reference_t *self, char type, uint64_t *attributes)
         parsed = BROKEN;
     if (parsed != WHOLE || is_attribute)
         transcript_cut(self->transcript, begin);
-    if (parsed != WHOLE)
+    if (parsed != WHOLE || is_attribute)
         return parsed;
-    if (is_attribute) {
-        ++*attributes;
-        return WHOLE;
-    }
     if (self->discards && !is_push) {
         transcript_cut(self->transcript, begin);
         transcript_print(self->transcript, "reply nowhere");
@@ -299,15 +295,32 @@ void reference_decode(transcript_t *transcript, const shoal__decoder_limits_t *l
                         .transcript = transcript,
                         .discards = discards};
     parsed_t parsed = WHOLE;
-    uint64_t attributes = 0;
     char type = '\0';
 
     while (parsed == WHOLE && self.at < self.end) {
         self.frame = self.at;
         type = *self.at++;
-        parsed = parse_frame(&self, type, &attributes);
+        parsed = parse_frame(&self, type);
     }
     bool is_reply = type && memchr("+-:,#_($=*%~", type, 12);
-    transcript_end(transcript, parsed == BROKEN, parsed != WHOLE && is_reply,
-                   attributes);
+    transcript_end(transcript, parsed == BROKEN, parsed != WHOLE && is_reply);
+}
+
+size_t reference_attribute_bytes(const shoal__decoder_limits_t *limits,
+                                 const char *wire, size_t bytes)
+{
+    transcript_t transcript;
+    reference_t self = {.at = wire + 1,
+                        .end = wire + bytes,
+                        .frame = wire,
+                        .limits = limits,
+                        .transcript = &transcript};
+    bool is_whole;
+
+    if (bytes == 0 || *wire != '|')
+        return 0;
+    transcript_init(&transcript);
+    is_whole = parse_frame(&self, *wire) == WHOLE;
+    transcript_release(&transcript);
+    return is_whole ? (size_t)(self.at - wire) : 0;
 }

@@ -11,7 +11,7 @@
  *
  *     reply *2 +"OK" $"a\x00"
  *     push >1 +"x"
- *     end broken mid=1 attributes=0
+ *     end broken mid=1
  */
 
 #include "resp/decoder.h"
@@ -35,11 +35,15 @@ void transcript_quote(transcript_t *transcript, char sign, const char *text,
 /* A double: as the server wrote it, and its value. */
 void transcript_double(transcript_t *transcript, const char *text, size_t bytes,
                        double value);
-void transcript_end(transcript_t *transcript, bool is_broken, bool is_mid_reply,
-                    uint64_t attributes);
+void transcript_end(transcript_t *transcript, bool is_broken, bool is_mid_reply);
 
 /* The transcript of the stream; with `discards` replies are "reply nowhere". */
 void reference_decode(transcript_t *transcript, const shoal__decoder_limits_t *limits,
                       bool discards, const char *wire, size_t bytes);
+
+/* The bytes of the attribute that `wire` begins with; 0: it is broken or not whole, or
+ * there is no attribute. */
+size_t reference_attribute_bytes(const shoal__decoder_limits_t *limits,
+                                 const char *wire, size_t bytes);
 
 #endif

@@ -240,13 +240,12 @@ void decoder_run(transcript_t *transcript, const decoder_input_t *input,
     FUZZ_CHECK((rc < 0) == (*shoal__decoder_error(decoder) != '\0'), "no words");
     bool is_mid_reply = shoal__decoder_is_mid_reply(decoder);
     bool is_in_sink = transcript->bytes > run.line;
-    uint64_t attributes = shoal__decoder_attributes(decoder);
 
     run.depth = 0;
     FUZZ_CHECK(shoal__decoder_reset(decoder) == 0, "reset");
     FUZZ_CHECK(run.is_void == is_in_sink, "a sink is not told of the cut");
     check_kept(&run);
-    transcript_end(transcript, rc < 0, is_mid_reply, attributes);
+    transcript_end(transcript, rc < 0, is_mid_reply);
     shoal__decoder_free(decoder);
     FUZZ_CHECK(memory_meter.live_bytes_max <= 16 * input->bytes + (1 << 20),
                "%zu bytes for %zu", memory_meter.live_bytes_max, input->bytes);

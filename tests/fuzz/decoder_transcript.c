@@ -79,10 +79,8 @@ void transcript_double(transcript_t *transcript, const char *text, size_t bytes,
     transcript_print(transcript, "=%.17g", value);
 }
 
-void transcript_end(transcript_t *transcript, bool is_broken, bool is_mid_reply,
-                    uint64_t attributes)
+void transcript_end(transcript_t *transcript, bool is_broken, bool is_mid_reply)
 {
-    transcript_print(transcript, "end %s mid=%d attributes=%llu\n",
-                     is_broken ? "broken" : "ok", is_mid_reply ? 1 : 0,
-                     (unsigned long long)attributes);
+    transcript_print(transcript, "end %s mid=%d\n", is_broken ? "broken" : "ok",
+                     is_mid_reply ? 1 : 0);
 }

@@ -8,6 +8,7 @@
 
 #include "memory_meter.h"
 #include "pipe_world.h"
+#include "support/pipe_idle.h"
 #include <shoal/errors.h>
 
 #define OPERATIONS_MAX 2000
@@ -253,7 +254,7 @@ static void settle(void)
     }
     FUZZ_CHECK(calls_outstanding(&world) == 0, "I2: %u calls never complete",
                calls_outstanding(&world));
-    FUZZ_CHECK(shoal__pipe_is_idle(&world.pipe), "idle, but not for the pipe");
+    FUZZ_CHECK(pipe_is_idle(&world.pipe), "idle, but not for the pipe");
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)

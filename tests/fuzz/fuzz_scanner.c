@@ -45,18 +45,28 @@ static bool on_reply(void *owner, const shoal_reply_t *reply, bool is_push)
     return true;
 }
 
-/* Byte by byte: a frame ends where the decoder has one more. */
+/* Byte by byte: a frame ends where the decoder has one more.  It tells of no attribute:
+ * the reference does. */
 static void decode(frames_t *ret_frames, const decoder_input_t *input)
 {
     static const shoal__decoder_hooks_t hooks = {on_begin, on_reply};
     shoal__decoder_t *decoder;
-    size_t replies = 0;
+    size_t replies = 0, attribute_end = 0;
 
     FUZZ_CHECK(shoal__decoder_new(&decoder, input->limits, &hooks, &replies) == 0,
                "no memory");
     for (size_t at = 0; at < input->bytes && !ret_frames->is_broken; at++) {
+        size_t before = replies;
+        bool is_begin = ret_frames->count == 0
+                            ? at == 0
+                            : at == ret_frames->ends[ret_frames->count - 1];
+
+        if (is_begin)
+            attribute_end =
+                at + reference_attribute_bytes(input->limits, input->wire + at,
+                                               input->bytes - at);
         ret_frames->is_broken = shoal__decoder_feed(decoder, input->wire + at, 1) < 0;
-        while (ret_frames->count < replies + shoal__decoder_attributes(decoder))
+        if (replies > before || at + 1 == attribute_end)
             add_frame(ret_frames, at + 1);
     }
     shoal__decoder_free(decoder);

@@ -171,7 +171,6 @@ class Stream:
 def transcript(wire: bytes, limits: tuple[int, int, int]) -> str:
     stream = Stream(wire, limits)
     lines: list[str] = []
-    attributes = 0
     end, mid = "ok", 0
     while stream.at < len(wire):
         sign = stream.type()
@@ -181,11 +180,9 @@ def transcript(wire: bytes, limits: tuple[int, int, int]) -> str:
             end = "broken" if isinstance(cut, Broken) else "ok"
             mid = int(sign in "+-:,#_($=*%~")
             break
-        if sign == "|":
-            attributes += 1
-        else:
+        if sign != "|":
             lines.append(("push" if sign == ">" else "reply") + text)
-    lines.append(f"end {end} mid={mid} attributes={attributes}")
+    lines.append(f"end {end} mid={mid}")
     return "\n".join(lines) + "\n"
 
 

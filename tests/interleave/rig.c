@@ -286,8 +286,9 @@ static void publish(shoal__route_t *route)
 {
     /* A thread that waits for room looks at it, with the lock. */
     explore_touch("publish", &rig.client->seat.lock, true);
-    shoal__account_set(&route->account, shoal__request_ring_queued(&line.ring),
-                       shoal__request_ring_inflight(&line.ring), 0);
+    shoal__counter_set(&route->account.queued, shoal__request_ring_queued(&line.ring));
+    shoal__counter_set(&route->account.inflight,
+                       shoal__request_ring_inflight(&line.ring));
 }
 
 static void shared_figures(const shoal__route_t *route, shoal_stats_t *ret_stats)

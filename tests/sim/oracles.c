@@ -4,6 +4,7 @@
 
 #include "base/time_us.h"
 #include "sim/world.h"
+#include "support/pipe_idle.h"
 #include <shoal/errors.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -388,7 +389,7 @@ void sim_oracle_end(sim_world_t *world)
 {
     const shoal__pipe_t *pipe = &world->pipe;
 
-    if (world->live_count > 0 || !shoal__pipe_is_idle(pipe))
+    if (world->live_count > 0 || !pipe_is_idle(pipe))
         sim_world_fail(world, "O3: %u commands never complete", world->live_count);
     if (world->pushes_heard != shoal__counter_get(&pipe->stats.pushes))
         sim_world_fail(world, "O1: %llu pushes were handed out",

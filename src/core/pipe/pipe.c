@@ -123,19 +123,6 @@ bool shoal__pipe_refuse_unasked(shoal__pipe_t *pipe)
 
 /* ---- figures ---- */
 
-bool shoal__pipe_is_idle(const shoal__pipe_t *pipe)
-{
-    if (pipe->retries.count)
-        return false;
-    for (uint64_t at = pipe->ring.head; at != pipe->ring.tail; at++) {
-        uint16_t flags = shoal__request_ring_at(&pipe->ring, at)->flags;
-        if (!(flags &
-              (SHOAL__REQUEST_ZOMBIE | SHOAL__REQUEST_GONE | SHOAL__REQUEST_INTERNAL)))
-            return false;
-    }
-    return true;
-}
-
 static void publish_flushing(shoal__pipe_stats_t *stats,
                              const shoal__flush_auto_t *learned)
 {

@@ -274,10 +274,6 @@ shoal__pipe_verdict_t shoal__pipe_send_again(shoal__pipe_t *pipe,
                                              const shoal__request_t *request,
                                              const char *bytes, shoal__bytes_t error);
 
-/* Has every command its result?  Zombies, and the pipe's own PINGs and fences, do not
- * count. */
-bool shoal__pipe_is_idle(const shoal__pipe_t *pipe);
-
 /* Commands that wait to be written, and those written and unanswered. */
 static inline uint64_t shoal__pipe_queued(const shoal__pipe_t *pipe)
 {

@@ -57,7 +57,7 @@ static void test_the_route_corrects_its_account(void **state)
     shoal__ledger_enter_locked(&ledger, 4, 400);
     assert_int_equal(shoal__counter_get(&ledger.commands_here), 6);
     assert_false(shoal__ledger_has_room(&ledger, 0, 0, 1, 0));
-    shoal__account_set(&route, 1, 9, 1000);
+    shoal__account_move(&route, 1, 9, 1000);
     shoal__ledger_published(&ledger);
     assert_true(
         shoal__ledger_has_room(&ledger, 0, 0, 9, 0)); /* in flight is not queued */

@@ -16,6 +16,7 @@
 #include "base/alloc.h"
 #include "base/time_us.h"
 #include "core/pipe/pipe.h"
+#include "support/pipe_idle.h"
 #include <inttypes.h>
 #include <shoal/errors.h>
 #include <stdio.h>

@@ -347,7 +347,7 @@ static void test_cancel_of_what_is_over(void **state)
     assert_false(rig_cancel('b')); /* gone */
     assert_false(rig_cancel('x'));
     assert_false(shoal__pipe_cancel(&rig.pipe, 0, rig.now_us));
-    assert_true(shoal__pipe_is_idle(&rig.pipe));
+    assert_true(pipe_is_idle(&rig.pipe));
     assert_heard("a!ECANCELLED/maybe b!ECANCELLED/no ");
 }
 

@@ -19,11 +19,11 @@ static void test_commands_get_their_replies_in_order(void **state)
     assert_string_equal(rig_write_all(), "ab");
     rig_submit('c', 0, RO);
     assert_string_equal(rig_write_all(), "c");
-    assert_false(shoal__pipe_is_idle(&rig.pipe));
+    assert_false(pipe_is_idle(&rig.pipe));
     assert_int_equal(rig_feed(":1\r\n$3\r\ntwo\r\n-ERR three\r\n"), 0);
     assert_heard("a=:1 b=$two c=-ERR three ");
     assert_int_equal(rig.attempts, 1);
-    assert_true(shoal__pipe_is_idle(&rig.pipe));
+    assert_true(pipe_is_idle(&rig.pipe));
     assert_int_equal(counter(&rig.pipe.stats.completed), 3);
     assert_int_equal(counter(&rig.pipe.stats.replies), 3);
     assert_int_equal(counter(&rig.pipe.stats.error_replies), 1);
@@ -247,7 +247,7 @@ static void test_a_command_that_the_owner_takes(void **state)
     assert_heard("");
     assert_int_equal(rig_feed("+b\r\n"), 0);
     assert_heard("b=+b ");
-    assert_true(shoal__pipe_is_idle(&rig.pipe));
+    assert_true(pipe_is_idle(&rig.pipe));
     assert_int_equal(shoal__buffer_bytes(&rig.pipe.log), 0);
     assert_int_equal(counter(&rig.pipe.stats.completed), 1);
 

@@ -19,7 +19,7 @@ static void test_a_rejected_command_is_sent_again_later(void **state)
     rig_write_all();
     rig_feed("-LOADING x\r\n+b\r\n");
     assert_heard("b=+b ");
-    assert_false(shoal__pipe_is_idle(&rig.pipe));
+    assert_false(pipe_is_idle(&rig.pipe));
 
     uint64_t due_us = shoal__pipe_next_wake_us(&rig.pipe);
     assert_true(due_us >= rig.now_us && due_us <= rig.now_us + 8000);
@@ -181,7 +181,7 @@ static void test_a_waiting_retry_can_be_given_up(void **state)
     assert_false(rig_cancel('b'));
     rig_tick(rig.now_us + 5);
     assert_heard("b!ECANCELLED/no a!ETIMEOUT/no ");
-    assert_true(shoal__pipe_is_idle(&rig.pipe));
+    assert_true(pipe_is_idle(&rig.pipe));
 
     /* The attempt before the last may have been executed. */
     rig_submit('c', 0, RO);

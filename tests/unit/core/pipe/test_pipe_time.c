@@ -67,7 +67,7 @@ static void test_an_idle_connection_is_asked(void **state)
     rig_tick(1000 + 3000);
     assert_memory_equal(rig_output().data, "*1\r\n$4\r\nPING\r\n", 14);
     rig_write(14);
-    assert_true(shoal__pipe_is_idle(&rig.pipe));
+    assert_true(pipe_is_idle(&rig.pipe));
     assert_int_equal(rig_feed("-LOADING x\r\n"), 0); /* an answer is an answer */
     assert_heard("");
     assert_int_equal(shoal__pipe_next_wake_us(&rig.pipe), rig.now_us + 3000);

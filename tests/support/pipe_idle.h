@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef TESTS_SUPPORT_PIPE_IDLE_H
+#define TESTS_SUPPORT_PIPE_IDLE_H
+
+/* Does a pipe owe no result?  The library's own commands count as little as commands that
+ * have their result and wait for a reply that will be dropped. */
+
+#include "core/pipe/pipe.h"
+
+static inline bool pipe_is_idle(const shoal__pipe_t *pipe)
+{
+    const uint16_t settled =
+        SHOAL__REQUEST_ZOMBIE | SHOAL__REQUEST_GONE | SHOAL__REQUEST_INTERNAL;
+
+    if (pipe->retries.count > 0)
+        return false;
+    for (uint64_t at = pipe->ring.head; at != pipe->ring.tail; at++)
+        if (!(shoal__request_ring_at(&pipe->ring, at)->flags & settled))
+            return false;
+    return true;
+}
+
+#endif
