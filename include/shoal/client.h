@@ -199,13 +199,13 @@ SHOAL_EXTERN shoal_client_t *shoal_client_retain(shoal_client_t *client);
  *
  * Giving back the last reference frees the client when its work has ended.  If the
  * program has not closed the client, this call closes it first, as shoal_client_close()
- * does with a drain_us of 0.  This call then steps a borrowed client to its end; if the
- * caller is a callback, the step that is under way does so.  A client on a uv_loop_t
- * ends while that loop runs on.
+ * does with a drain_us of 0.  This call then steps a borrowed client to its end; if a
+ * step is under way, on this thread or another, that step does so instead.  A client on
+ * a uv_loop_t ends while that loop runs on.
  *
  * Threads: any, also in a callback
- * Blocks:  never, with one exception: for the last reference to a borrowed client,
- *          until the close is complete
+ * Blocks:  never, with one exception: for the last reference to a borrowed client that
+ *          no thread is stepping, until the close is complete
  * Errors:  none.  In the child of a fork the call does nothing
  * Since:   0.2
  */

@@ -107,7 +107,7 @@ int shoal_client_close_and_wait(shoal_client_t *client, uint64_t drain_us)
     if (shoal__gate_is_closed(&client->gate))
         return SHOAL_ECLOSED;
     /* Stepping is for the loop thread; waiting is for every other. */
-    if (client->drive == SHOAL__DRIVE_CALLER || client->is_stepping ||
+    if (client->drive == SHOAL__DRIVE_CALLER || shoal__client_is_stepping(client) ||
         shoal__client_is_loop_thread(client) != is_stepped)
         return SHOAL_ELOOP;
     rc = shoal__client_close(client, drain_us, NULL, NULL, true);

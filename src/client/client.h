@@ -27,21 +27,25 @@ typedef enum shoal__drive {
     SHOAL__DRIVE_CALLER  /* the caller runs a loop of theirs */
 } shoal__drive_t;
 
+/* The parts of a client's `references`.  Each keeps the memory. */
+#define SHOAL__REFERENCE_WORK UINT32_C(1) /* the thread, or the loop's handles */
+#define SHOAL__REFERENCE_STEP UINT32_C(2) /* DRIVE_STEPS: a thread is in a step */
+#define SHOAL__REFERENCE_USER UINT32_C(4) /* and its multiples */
+
 struct shoal_client {
     shoal_options_t *options;
     shoal__drive_t drive;
     uint64_t fork_generation; /* of the process that opened it */
-    /* One for each shoal_client_retain(), the open and each pending call, and one for
-     * the work: the thread, or the loop's handles.  The memory goes with the last. */
+    /* SHOAL__REFERENCE_USER for the open, each shoal_client_retain() and each pending
+     * call, and bits of the work and of a step.  The thread that makes it 0 frees the
+     * memory. */
     _Atomic uint32_t references;
 
     /* Any thread. */
     _Atomic uintptr_t loop_thread; /* the thread that runs the loop; 0: none */
-    _Atomic uint32_t
-        is_stepping;           /* DRIVE_STEPS: 1 while a thread is in a step, else 0 */
-    shoal__driver_seat_t seat; /* the lock, and who drives */
-    shoal__mailbox_t mailbox;  /* under that lock */
-    shoal__gate_t gate;        /* under that lock */
+    shoal__driver_seat_t seat;     /* the lock, and who drives */
+    shoal__mailbox_t mailbox;      /* under that lock */
+    shoal__gate_t gate;            /* under that lock */
     shoal__waiters_t waiters;
     shoal__ledger_t ledger;
     pthread_t thread; /* DRIVE_THREAD */
@@ -90,6 +94,12 @@ static inline int shoal__client_check(const shoal_client_t *client)
     if (!client)
         return SHOAL_EINVAL;
     return shoal__client_is_foreign(client) ? SHOAL_EFORK : 0;
+}
+
+/* DRIVE_STEPS: is a thread in a step? */
+static inline bool shoal__client_is_stepping(const shoal_client_t *client)
+{
+    return (atomic_load(&client->references) & SHOAL__REFERENCE_STEP) != 0;
 }
 
 static inline void shoal__client_lock(shoal_client_t *client)

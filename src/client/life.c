@@ -30,10 +30,10 @@ static void free_client(shoal_client_t *client)
     free_parts(client);
 }
 
-/* Give one reference back; the last one frees the client. */
-static void drop(shoal_client_t *client)
+/* Give the reference of the work, or of a step, back. */
+static void drop(shoal_client_t *client, uint32_t reference)
 {
-    if (atomic_fetch_sub(&client->references, 1) == 1)
+    if (atomic_fetch_sub(&client->references, reference) == reference)
         free_client(client);
 }
 
@@ -46,7 +46,7 @@ static void on_loop_closed(void *owner)
     if (client->on_closed)
         client->on_closed(client->closed_data);
     if (client->drive == SHOAL__DRIVE_CALLER)
-        drop(client);
+        drop(client, SHOAL__REFERENCE_WORK);
 }
 
 int shoal__client_close(shoal_client_t *client, uint64_t drain_us,
@@ -66,37 +66,50 @@ int shoal__client_close(shoal_client_t *client, uint64_t drain_us,
     return rc;
 }
 
-/* The last user gave its reference back during this step, in a callback or on another
- * thread: nobody will step again. */
-static bool is_abandoned(shoal_client_t *client)
+/* ---- references ---- */
+
+/* The end of a step.  While a user is left, the thread only leaves the seat.  Otherwise no
+ * thread will step again, and this one goes on until the close is complete.  True: it
+ * is. */
+static bool end_step(shoal_client_t *client)
 {
-    return atomic_load(&client->references) == 1;
+    uint32_t references = atomic_load(&client->references);
+
+    while (!client->is_gone) {
+        if (references == (SHOAL__REFERENCE_WORK | SHOAL__REFERENCE_STEP)) {
+            shoal__loop_step(&client->loop, SHOAL_TIMEOUT_NEVER);
+            references = atomic_load(&client->references); /* a callback may retain */
+        } else if (atomic_compare_exchange_strong(&client->references, &references,
+                                                  references - SHOAL__REFERENCE_STEP)) {
+            return false;
+        }
+    }
+    drop(client, references & (SHOAL__REFERENCE_WORK | SHOAL__REFERENCE_STEP));
+    return true;
 }
 
 void shoal__client_retain(shoal_client_t *client)
 {
-    atomic_fetch_add_explicit(&client->references, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&client->references, SHOAL__REFERENCE_USER,
+                              memory_order_relaxed);
 }
 
 void shoal__client_release(shoal_client_t *client)
 {
-    uint32_t references = atomic_load(&client->references);
+    uint32_t references = atomic_load(&client->references), left;
 
-    /* If there are two references, the other one may be the work's: then the work has
-     * to end.  If it is a user's, the work has ended already, and closing fails. */
-    while (references != 2 && !atomic_compare_exchange_strong(
-                                  &client->references, &references, references - 1))
-        continue;
-    if (references == 1)
+    do {
+        left = references - SHOAL__REFERENCE_USER;
+        if (left < SHOAL__REFERENCE_USER)
+            shoal__client_close(client, 0, NULL, NULL, false);
+        /* If a step is under way, perhaps on this thread, it goes on to the end. */
+        if (left == SHOAL__REFERENCE_WORK && client->drive == SHOAL__DRIVE_STEPS)
+            left |= SHOAL__REFERENCE_STEP;
+    } while (!atomic_compare_exchange_strong(&client->references, &references, left));
+    if (left == 0)
         free_client(client);
-    if (references != 2)
-        return;
-    shoal__client_close(client, 0, NULL, NULL, false);
-    /* In a callback the step fails: the one that is under way goes on until the end. */
-    if (client->drive == SHOAL__DRIVE_STEPS)
-        while (shoal__client_step(client, SHOAL_TIMEOUT_NEVER) == 0)
-            continue;
-    drop(client);
+    else if (left & ~references & SHOAL__REFERENCE_STEP)
+        end_step(client);
 }
 
 void shoal__client_forget(shoal_client_t *client)
@@ -118,7 +131,7 @@ static void run_thread(void *data)
     shoal__driver_run(client);
     if (!client->is_joined)
         pthread_detach(pthread_self());
-    drop(client);
+    drop(client, SHOAL__REFERENCE_WORK);
 }
 
 /* On failure the parts that are there are released, unless the loop still has handles:
@@ -188,14 +201,14 @@ int shoal__client_open(const shoal__client_plan_t *plan, const shoal_options_t *
     if (!client)
         return SHOAL_ENOMEM;
     client->drive = plan->drive;
-    client->references = 1; /* the work's */
+    client->references = SHOAL__REFERENCE_WORK;
     client->fork_generation = shoal__fork_generation();
     rc = init_parts(client, plan, options);
     if (rc < 0 && client->loop.open_handles == 0)
         free_parts(client);
     if (rc < 0)
         return rc;
-    client->references = 2; /* the opener's, and the work's */
+    client->references = SHOAL__REFERENCE_USER | SHOAL__REFERENCE_WORK;
     rc = start_driving(client);
     if (rc < 0) {
         shoal__loop_close(&client->loop);
@@ -223,19 +236,10 @@ int64_t shoal__client_wait_us(const shoal_client_t *client)
 
 int shoal__client_step(shoal_client_t *client, uint64_t timeout_us)
 {
-    bool is_over = false, is_gone;
-
-    if (atomic_exchange(&client->is_stepping, 1))
+    if (atomic_fetch_or(&client->references, SHOAL__REFERENCE_STEP) &
+        SHOAL__REFERENCE_STEP)
         return SHOAL_EINVAL;
-    if (!client->is_gone) {
+    if (!client->is_gone)
         shoal__loop_step(&client->loop, timeout_us);
-        while (!client->is_gone && is_abandoned(client))
-            shoal__loop_step(&client->loop, SHOAL_TIMEOUT_NEVER);
-        is_over = client->is_gone;
-    }
-    is_gone = client->is_gone;
-    atomic_store_explicit(&client->is_stepping, 0, memory_order_release);
-    if (is_over)
-        drop(client);
-    return is_gone;
+    return end_step(client);
 }

@@ -123,6 +123,16 @@ void shim_touch(const char *what, const volatile void *object, bool is_write)
     shim_check_alive(what, object);
 }
 
+uint32_t shim_or(_Atomic uint32_t *word, uint32_t bits)
+{
+    uint32_t former;
+
+    shim_touch("or", word, true);
+    former = *word;
+    *word = former | bits;
+    return former;
+}
+
 uint32_t shim_exchange(_Atomic uint32_t *word, uint32_t value)
 {
     uint32_t former;

@@ -407,7 +407,9 @@ shoal_client_t *rig_begin(const rig_options_t *options)
         client_options->queued_max = options->queued_max;
     client_options->timeout_us = SHOAL_TIMEOUT_NEVER;
     explore_check(
-        shoal__client_open(&(shoal__client_plan_t){.drive = SHOAL__DRIVE_THREAD,
+        shoal__client_open(&(shoal__client_plan_t){.drive = options->is_stepped
+                                                                ? SHOAL__DRIVE_STEPS
+                                                                : SHOAL__DRIVE_THREAD,
                                                    .new_route = new_line},
                            client_options, &rig.client) == 0);
     shoal__options_free(client_options);

@@ -23,9 +23,10 @@ typedef struct rig_options {
     bool breaks;         /* the connection does, once, at the first send */
     bool is_silent;      /* it never answers */
     bool is_stalled;     /* nothing can be written */
+    bool is_stepped;     /* the client has no thread: the scenario's threads step it */
 } rig_options_t;
 
-/* The client's own thread. */
+/* The client's own thread; with is_stepped the first one of the scenario. */
 #define RIG_BACKGROUND 0
 
 /* In a scenario's `begin`, before any thread is started: open the client. */

@@ -20,6 +20,7 @@ static struct {
     uv_poll_cb on_wakeup;
     int fd;
     bool is_idle_active, is_stopped;
+    bool must_not_wait; /* the run under way */
     shoal__waker_t *waker;
     uv_handle_t *closing[CLOSING_MAX];
     uv_close_cb on_close[CLOSING_MAX];
@@ -36,7 +37,8 @@ void rig_loop_begin(void)
 
 static bool must_not_block(void)
 {
-    return loop.is_idle_active || loop.is_stopped || loop.closing_count > 0;
+    return loop.must_not_wait || loop.is_idle_active || loop.is_stopped ||
+           loop.closing_count > 0;
 }
 
 static bool has_wakeup(void)
@@ -89,6 +91,7 @@ int uv_run(uv_loop_t *uv, uv_run_mode mode)
     if (loop.driver != EXPLORE_THREADS_MAX)
         explore_fail("two threads run the loop");
     loop.driver = explore_self();
+    loop.must_not_wait = mode == UV_RUN_NOWAIT;
     while (loop.open_handles > 0 && !loop.is_stopped) {
         if (loop.prepare)
             loop.on_prepare(loop.prepare);

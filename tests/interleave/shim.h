@@ -88,6 +88,7 @@ int shim_clock_gettime(clockid_t clock, struct timespec *ret_now);
 pthread_t shim_self(void);
 int shim_join(pthread_t thread, void **ret_value);
 int shim_setcancelstate(int state, int *ret_former);
+uint32_t shim_or(_Atomic uint32_t *word, uint32_t bits);
 uint32_t shim_exchange(_Atomic uint32_t *word, uint32_t value);
 bool shim_compare_exchange(_Atomic uint32_t *word, uint32_t *expected, uint32_t value);
 
@@ -130,6 +131,7 @@ bool shim_compare_exchange(_Atomic uint32_t *word, uint32_t *expected, uint32_t 
 #undef atomic_fetch_add_explicit
 #undef atomic_fetch_sub
 #undef atomic_fetch_sub_explicit
+#undef atomic_fetch_or
 #undef atomic_exchange
 #undef atomic_compare_exchange_strong
 #define atomic_load(object) (shim_touch("load", object, false), *(object))
@@ -142,6 +144,7 @@ bool shim_compare_exchange(_Atomic uint32_t *word, uint32_t *expected, uint32_t 
 #define atomic_fetch_sub(object, value)                                                \
     (shim_touch("subtract", object, true), shim_value((*(object) -= (value)) + (value)))
 #define atomic_fetch_sub_explicit(object, value, order) atomic_fetch_sub(object, value)
+#define atomic_fetch_or(object, bits) shim_or(object, bits)
 #define atomic_exchange shim_exchange
 #define atomic_compare_exchange_strong shim_compare_exchange
 #endif
