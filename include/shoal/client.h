@@ -170,6 +170,9 @@ SHOAL_EXTERN int shoal_client_close(shoal_client_t *client, uint64_t drain_us,
  * Errors:  SHOAL_ELOOP   called from a callback; or the client is borrowed, and another
  *                        thread stepped it last; or the client runs on a uv_loop_t of
  *                        the program: use shoal_client_close()
+ *          SHOAL_EINVAL  client is NULL; or another thread began to step the borrowed
+ *                        client during the call.  The close has begun, and must be
+ *                        stepped to its end
  *          SHOAL_ECLOSED the client was closed before
  *          SHOAL_EFORK   the client belongs to the parent process
  * Since:   0.1

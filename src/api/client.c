@@ -115,9 +115,9 @@ int shoal_client_close_and_wait(shoal_client_t *client, uint64_t drain_us)
         return rc;
     if (!is_stepped)
         pthread_join(client->thread, NULL);
-    while (is_stepped && shoal__client_step(client, SHOAL_TIMEOUT_NEVER) == 0)
-        continue;
-    return 0;
+    while (is_stepped && rc == 0)
+        rc = shoal__client_step(client, SHOAL_TIMEOUT_NEVER);
+    return rc < 0 ? rc : 0;
 }
 
 shoal_client_t *shoal_client_retain(shoal_client_t *client)
