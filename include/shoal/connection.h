@@ -82,7 +82,9 @@ SHOAL_EXTERN const char *shoal_connection_state_name(shoal_connection_state_t st
  * once, but the library makes no more than ten attempts a second.  The library replaces
  * a connection that is ready, at most once a second: the connection stops sending, the
  * server has up to a second to answer the commands already written, and commands queued
- * meanwhile leave over the new connection.  Nothing happens to a connection that is
+ * meanwhile leave over the new connection.  With SHOAL_OFFLINE_FAIL they fail instead
+ * with SHOAL_ECONN, not executed: those queued when the old connection ends, and those
+ * submitted while there is no connection.  Nothing happens to a connection that is
  * dialing or greeting.
  *
  * Call this if the program knows more than the library: the network is back, or the
