@@ -90,7 +90,8 @@ static bool take_back(shoal_pending_t *pending, int status, const char *detail,
     bool is_back;
 
     shoal__client_lock(client);
-    is_back = shoal__mailbox_take_back_locked(&client->mailbox, pending->ticket);
+    is_back = shoal__mailbox_take_back_locked(&client->mailbox, pending->ticket,
+                                              status == SHOAL_ETIMEOUT);
     shoal__client_unlock(client);
     if (!is_back)
         return false;

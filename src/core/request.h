@@ -24,7 +24,8 @@ enum shoal__request_flag {
     SHOAL__REQUEST_RETRIED = 1 << 10, /* queued again: its ticket is out of order */
     SHOAL__REQUEST_FENCE = 1 << 11,   /* ours too: see pipe_fence.c */
     SHOAL__REQUEST_CUT = 1 << 12,     /* a connection ended inside it: see blame.h */
-    SHOAL__REQUEST_ALONE = 1 << 13    /* it travels alone: see blame.h */
+    SHOAL__REQUEST_ALONE = 1 << 13,   /* it travels alone: see blame.h */
+    SHOAL__REQUEST_OVERDUE = 1 << 14  /* its deadline passed before it is cancelled */
 };
 
 /* What few commands have.  It is allocated, one for all commands of a submission. */

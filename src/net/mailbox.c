@@ -108,7 +108,8 @@ void shoal__mailbox_reconnect_locked(shoal__mailbox_t *mailbox)
     shoal__driver_seat_poke_locked(mailbox->seat);
 }
 
-bool shoal__mailbox_take_back_locked(shoal__mailbox_t *mailbox, uint64_t ticket)
+bool shoal__mailbox_take_back_locked(shoal__mailbox_t *mailbox, uint64_t ticket,
+                                     bool is_overdue)
 {
     shoal__mailbox_side_t *side = &mailbox->side;
     /* Tickets are consecutive. */
@@ -122,6 +123,8 @@ bool shoal__mailbox_take_back_locked(shoal__mailbox_t *mailbox, uint64_t ticket)
     request->data = NULL;
     shoal__extra_drop(request->extra);
     request->extra = NULL;
+    if (is_overdue)
+        request->flags |= SHOAL__REQUEST_OVERDUE;
     return true;
 }
 

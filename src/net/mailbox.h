@@ -67,9 +67,10 @@ void shoal__mailbox_push_locked(shoal__mailbox_t *mailbox,
 /* 0 or SHOAL_ENOMEM. */
 int shoal__mailbox_cancel_locked(shoal__mailbox_t *mailbox, uint64_t ticket);
 /* Take a command back that the loop has not taken over: it is cancelled, and its
- * callback is not called.  False: it was taken over, or there is no memory; nothing
- * changed. */
-bool shoal__mailbox_take_back_locked(shoal__mailbox_t *mailbox, uint64_t ticket);
+ * callback is not called.  is_overdue: its deadline passed, and it counts as a timeout.
+ * False: it was taken over, or there is no memory; nothing changed. */
+bool shoal__mailbox_take_back_locked(shoal__mailbox_t *mailbox, uint64_t ticket,
+                                     bool is_overdue);
 
 void shoal__mailbox_reconnect_locked(shoal__mailbox_t *mailbox);
 

@@ -125,6 +125,8 @@ static void test_a_command_that_was_never_taken_over(void **state)
     assert_int_equal(fake_server_received(scene->server, 0, "INCR", NULL), 0);
     shoal_stats_t stats = scene_stats(scene);
     assert_int_equal(stats.commands, stats.completed);
+    assert_int_equal(stats.timeouts, 10);
+    assert_int_equal(stats.cancels, 0);
     scene_close(scene, 0);
 }
 
@@ -161,6 +163,7 @@ static void test_a_command_that_was_sent(void **state)
     end(begin_held(scene, NULL), SHOAL_ETIMEOUT, SHOAL_FATE_UNKNOWN);
     fake_server_release(scene->server);
     check_works(scene);
+    assert_int_equal(scene_stats(scene).cancels, 0);
     scene_close(scene, 0);
 }
 
@@ -266,6 +269,8 @@ static void test_calls_in_slices(void **state)
     }
     check_works(scene);
     assert_int_equal(fake_server_received(scene->server, 0, "INCR", NULL), 0);
+    assert_int_equal(scene_stats(scene).timeouts, 1);
+    assert_int_equal(scene_stats(scene).cancels, 1);
     scene_close(scene, 0);
 }
 

@@ -188,10 +188,14 @@ bool shoal__pipe_cancel(shoal__pipe_t *pipe, uint64_t ticket, uint64_t now_us)
 
     pipe->now_us = now_us;
     if (shoal__request_ring_find(&pipe->ring, ticket, &at)) {
-        if (shoal__request_ring_at(&pipe->ring, at)->flags & NOT_WANTED)
+        uint16_t flags = shoal__request_ring_at(&pipe->ring, at)->flags;
+        if (flags & NOT_WANTED)
             return false;
         find_extent(&pipe->ring, at, &extent);
-        end_one(pipe, at, &extent, SHOAL__ENDING_CANCEL, cancelled);
+        end_one(pipe, at, &extent,
+                flags & SHOAL__REQUEST_OVERDUE ? SHOAL__ENDING_TIMEOUT
+                                               : SHOAL__ENDING_CANCEL,
+                cancelled);
         return true;
     }
     return shoal__pipe_cancel_retry(pipe, ticket, cancelled);

@@ -191,10 +191,10 @@ static void nobody(shoal_client_t *client, const shoal_result_t *result, void *d
     (void)data;
 }
 
-static bool take_back(rig_t *rig, uint64_t ticket)
+static bool take_back(rig_t *rig, uint64_t ticket, bool is_overdue)
 {
     shoal__driver_seat_lock(&rig->seat);
-    bool is_back = shoal__mailbox_take_back_locked(&rig->mailbox, ticket);
+    bool is_back = shoal__mailbox_take_back_locked(&rig->mailbox, ticket, is_overdue);
     shoal__driver_seat_unlock(&rig->seat);
     return is_back;
 }
@@ -207,23 +207,26 @@ static void test_only_what_is_there_is_taken_back(void **state)
     shoal__request_t request = {
         .on_result = nobody, .data = rig, .bytes = 1, .deadline_us = NEVER};
 
-    assert_false(take_back(rig, 1));
+    assert_false(take_back(rig, 1, true));
     for (request.ticket = 7; request.ticket <= 9; request.ticket++)
         push(rig, &request);
-    assert_false(take_back(rig, 6));
-    assert_false(take_back(rig, 10));
-    assert_true(take_back(rig, 8));
+    assert_false(take_back(rig, 6, true));
+    assert_false(take_back(rig, 10, true));
+    assert_true(take_back(rig, 8, true));
+    assert_true(take_back(rig, 9, false));
     shoal__driver_seat_lock(&rig->seat);
     shoal__mailbox_swap_locked(&rig->mailbox, &taken);
     shoal__driver_seat_unlock(&rig->seat);
     assert_int_equal(taken.count, 3);
-    assert_int_equal(taken.cancels_count, 1);
+    assert_int_equal(taken.cancels_count, 2);
     assert_int_equal(taken.cancels[0], 8);
+    assert_int_equal(taken.cancels[1], 9);
     for (size_t i = 0; i < taken.count; i++) {
-        assert_true((taken.requests[i].on_result == NULL) == (i == 1));
-        assert_true((taken.requests[i].data == NULL) == (i == 1));
+        assert_true((taken.requests[i].on_result == NULL) == (i > 0));
+        assert_true((taken.requests[i].data == NULL) == (i > 0));
+        assert_int_equal(taken.requests[i].flags, i == 1 ? SHOAL__REQUEST_OVERDUE : 0);
     }
-    assert_false(take_back(rig, 9)); /* the loop has it */
+    assert_false(take_back(rig, 7, true)); /* the loop has it */
     shoal__mailbox_side_release(&taken);
 }
 

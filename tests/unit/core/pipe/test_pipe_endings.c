@@ -351,6 +351,21 @@ static void test_cancel_of_what_is_over(void **state)
     assert_heard("a!ECANCELLED/maybe b!ECANCELLED/no ");
 }
 
+/* Its caller found that its deadline had passed and took it back; a cancel tells the
+ * loop. */
+static void test_a_cancel_of_what_is_overdue(void **state)
+{
+    (void)state;
+    rig_connect();
+    rig_submit('a', 0, WRITE);
+    shoal__request_ring_at(&rig.pipe.ring, rig.pipe.ring.head)->flags |=
+        SHOAL__REQUEST_OVERDUE;
+    assert_true(rig_cancel('a'));
+    assert_heard("a!ETIMEOUT/no ");
+    assert_int_equal(counter(&rig.pipe.stats.timeouts), 1);
+    assert_int_equal(counter(&rig.pipe.stats.cancels), 0);
+}
+
 /* ---- sinks ---- */
 
 static void test_a_sink_hears_of_the_cut_before_the_result(void **state)
@@ -457,6 +472,7 @@ int main(void)
         TEST(test_each_has_its_own_deadline),
         TEST(test_a_sweep_leaves_the_partly_written_command_alone),
         TEST(test_cancel_of_what_is_over),
+        TEST(test_a_cancel_of_what_is_overdue),
         TEST(test_a_sink_hears_of_the_cut_before_the_result),
         TEST(test_a_sink_of_a_unit_hears_nothing_behind_the_result),
         TEST(test_submitting_from_every_callback),
