@@ -19,7 +19,7 @@ OWNERS = {  # include -> only from
     "hiredis/": ("resp/decoder.c", "resp/format.c"),
 }
 ABOVE_ROUTE = ("client/", "api/")
-HIDDEN = ("net/conn.h", "net/stream", "net/resolver.h", "core/pipe/")
+HIDDEN = ("net/conn.h", "net/stream", "net/resolver.h", "net/dialer", "core/pipe/")
 HIDDEN_NAME = re.compile(
     r"\bshoal__(?:conn|pipe)_\w+|\bSHOAL__(?:CONN|PIPE)_\w+"
     r"|(?:->|\.)\s*(?:conn|pipe)\b"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "net/conn.h"
 
-#include "base/alloc.h"
 #include "base/time_us.h"
 #include "net/clock.h"
 #include <assert.h>
@@ -18,7 +17,6 @@ static void handle(shoal__conn_t *conn, shoal__conn_event_t event, uint64_t now_
 static void lose(shoal__conn_t *conn, int status, const char *detail);
 static void greeted(shoal__conn_t *conn, uint64_t now_us);
 static bool receive(shoal__conn_t *conn, bool *ret_is_dry);
-static void dial_next(shoal__conn_t *conn);
 
 static shoal__pipe_verdict_t on_error(void *owner, shoal__pipe_t *pipe,
                                       const shoal__request_t *request,
@@ -55,12 +53,6 @@ int shoal__conn_init(shoal__conn_t *conn, const shoal__conn_plan_t *plan)
     return 0;
 }
 
-static void forget_addresses(shoal__conn_t *conn)
-{
-    shoal__free(conn->addresses);
-    conn->addresses = NULL;
-}
-
 /* Its share leaves the account with it. */
 static void leave_set(shoal__conn_t *conn)
 {
@@ -78,7 +70,7 @@ void shoal__conn_release(shoal__conn_t *conn)
 {
     leave_set(conn);
     shoal__pipe_release(&conn->pipe);
-    forget_addresses(conn);
+    shoal__dialer_stop(&conn->dialer);
 }
 
 static void report(shoal__conn_t *conn, shoal_event_kind_t kind, int status,
@@ -95,24 +87,17 @@ static void report(shoal__conn_t *conn, shoal_event_kind_t kind, int status,
     conn->hooks.on_event(conn->owner, &event);
 }
 
-static void drop_stream(shoal__conn_t *conn)
-{
-    if (conn->stream)
-        conn->stream->kind->close(conn->stream);
-    conn->stream = NULL;
-}
-
 static const char *stream_error(const shoal__conn_t *conn, ptrdiff_t error)
 {
-    return conn->config->stream->error_text(conn->stream, (int)error);
+    return conn->stream->kind->error_text(conn->stream, (int)error);
 }
 
 static void drop_transport(shoal__conn_t *conn)
 {
-    drop_stream(conn);
-    forget_addresses(conn);
-    shoal__resolver_abandon(conn->lookup);
-    conn->lookup = NULL;
+    if (conn->stream)
+        conn->stream->kind->close(conn->stream);
+    conn->stream = NULL;
+    shoal__dialer_stop(&conn->dialer);
     conn->is_blocked = false;
 }
 
@@ -224,109 +209,64 @@ static void on_writable(void *owner)
     shoal__conn_touch(conn); /* the turn that follows writes */
 }
 
-static void note_failure(shoal__conn_t *conn, const char *what, const char *why)
-{
-    snprintf(conn->detail, sizeof conn->detail, "%s %.127s: %s", what,
-             conn->target->name, why);
-}
-
 static void on_connected(void *owner, int error)
 {
     shoal__conn_t *conn = owner;
 
-    if (error) {
-        note_failure(conn, "connect", stream_error(conn, error));
-        drop_stream(conn);
-        dial_next(conn);
-        return;
-    }
-    handle(conn, SHOAL__CONN_ON_DIALED, shoal__clock_us());
+    shoal__dialer_answered(&conn->dialer, error);
 }
 
-/* ---- dialing ---- */
+/* ---- the dialer's events ---- */
 
-static void dial_next(shoal__conn_t *conn)
-{
-    const shoal__stream_hooks_t hooks = {.on_connected = on_connected,
-                                         .on_readable = on_readable,
-                                         .on_writable = on_writable};
-
-    shoal__conn_touch(conn);
-    while (conn->next_address < conn->addresses->count) {
-        /* Each address has its share of what is left, so that one that never answers
-         * does not hide the others. */
-        uint64_t now_us = shoal__clock_us();
-        unsigned left = conn->addresses->count - conn->next_address;
-        int error = 0;
-        conn->due_us = now_us + shoal__time_since(now_us, conn->dial_end_us) / left;
-        const shoal__stream_request_t request = {
-            .loop = conn->set->loop,
-            .address = &conn->addresses->items[conn->next_address++],
-            .source = conn->config->source.bytes > 0 ? &conn->config->source : NULL,
-            .keepalive_us = conn->config->keepalive_us,
-            .target = conn->target,
-            .hooks = &hooks,
-            .owner = conn};
-        conn->stream =
-            conn->config->stream->open(conn->config->stream, &request, &error);
-        if (conn->stream)
-            return;
-        note_failure(conn, "connect", stream_error(conn, error));
-    }
-    lose(conn, SHOAL_ECONN, conn->detail);
-}
-
-static void on_found(void *owner, const shoal__addresses_t *addresses,
-                     const char *error)
+static void on_waiting(void *owner, uint64_t due_us)
 {
     shoal__conn_t *conn = owner;
 
-    conn->lookup = NULL;
-    if (error) {
-        note_failure(conn, "look up", error);
-        lose(conn, SHOAL_ECONN, conn->detail);
-        return;
-    }
-    *conn->addresses = *addresses;
-    dial_next(conn);
+    conn->due_us = due_us;
+    shoal__conn_touch(conn);
 }
+
+static void on_reached(void *owner, shoal__stream_t *stream)
+{
+    shoal__conn_t *conn = owner;
+
+    conn->stream = stream;
+    handle(conn, SHOAL__CONN_ON_DIALED, shoal__clock_us());
+}
+
+static void on_failed(void *owner, int status, const char *detail)
+{
+    lose(owner, status, detail);
+}
+
+static const shoal__dialer_hooks_t dialer_hooks = {
+    .stream = {.on_connected = on_connected,
+               .on_readable = on_readable,
+               .on_writable = on_writable},
+    .on_waiting = on_waiting,
+    .on_reached = on_reached,
+    .on_failed = on_failed,
+};
+
+/* ---- the life of a connection ---- */
 
 static void dial(shoal__conn_t *conn, uint64_t now_us)
 {
-    const shoal__target_t *target = conn->target;
+    const shoal__dialer_plan_t plan = {.config = &conn->config->dial,
+                                       .target = conn->target,
+                                       .loop = conn->set->loop,
+                                       .hooks = &dialer_hooks,
+                                       .owner = conn};
 
     shoal__counter_add(&conn->stats.epoch, 1);
     conn->dialed_us = now_us;
-    conn->due_us = conn->dial_end_us = now_us + conn->config->connect_us;
-    conn->next_address = 0;
-    conn->addresses = shoal__calloc(1, sizeof *conn->addresses);
-    if (!conn->addresses) {
-        note_failure(conn, "connect", "no memory");
-        lose(conn, SHOAL_ENOMEM, conn->detail);
-        return;
-    }
-    if (!target->host) {
-        shoal__resolver_unix(target->unix_path, conn->addresses);
-        dial_next(conn);
-    } else if (shoal__resolver_numeric(target->host, target->port, conn->addresses)) {
-        dial_next(conn);
-    } else {
-        conn->lookup = shoal__resolver_lookup(conn->set->loop, target->host,
-                                              target->port, on_found, conn);
-        if (!conn->lookup) {
-            note_failure(conn, "look up", "no thread, descriptor or memory to be had");
-            lose(conn, SHOAL_ECONN, conn->detail);
-        }
-    }
+    shoal__dialer_begin(&conn->dialer, &plan, now_us);
 }
-
-/* ---- the life of a connection ---- */
 
 static void greet(shoal__conn_t *conn, uint64_t now_us)
 {
     int rc;
 
-    forget_addresses(conn);
     conn->due_us = now_us + conn->config->handshake_us;
     report(conn, SHOAL_EVENT_CONNECTED, 0, conn->target->name, 0);
     rc = shoal__pipe_begin(&conn->pipe, shoal__hello_style(conn->doubt), now_us);
@@ -445,15 +385,11 @@ static void look_at_the_time(shoal__conn_t *conn, uint64_t now_us)
         return;
     switch (conn->state) {
     case SHOAL__CONN_DIALING:
-        note_failure(conn, "connect", "timed out");
-        drop_stream(conn);
-        if (conn->next_address < conn->addresses->count)
-            dial_next(conn);
-        else
-            lose(conn, SHOAL_ETIMEOUT, conn->detail);
+        shoal__dialer_timed_out(&conn->dialer);
         break;
     case SHOAL__CONN_GREETING:
-        note_failure(conn, "greeting", "not answered in time");
+        snprintf(conn->detail, sizeof conn->detail,
+                 "greeting %.127s: not answered in time", conn->target->name);
         lose(conn, SHOAL_ETIMEOUT, conn->detail);
         break;
     case SHOAL__CONN_BACKOFF:
@@ -499,7 +435,6 @@ void shoal__conn_forget(shoal__conn_t *conn)
 {
     if (conn->stream)
         conn->stream->kind->forget(conn->stream);
-    shoal__resolver_forget(conn->lookup);
     conn->stream = NULL;
-    conn->lookup = NULL;
+    shoal__dialer_forget(&conn->dialer);
 }

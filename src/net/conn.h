@@ -4,8 +4,9 @@
 
 /*
  * A connection drives one pipe over one stream after another: it dials, greets, carries
- * bytes, backs off, and dials again.  core/conn_fsm.c decides the next state, and
- * core/pipe/pipe.c decides which bytes to send.
+ * bytes, backs off, and dials again.  core/conn_fsm.c decides the next state,
+ * net/dialer.c finds an address that answers, and core/pipe/pipe.c decides which bytes to
+ * send.
  */
 
 #include "core/backoff.h"
@@ -15,19 +16,16 @@
 #include "core/pipe/pipe.h"
 #include "core/target.h"
 #include "net/conn_shared.h"
-#include "net/resolver.h"
+#include "net/dialer.h"
 #include "net/stream.h"
 #include <stdbool.h>
 
 /* How a connection behaves, whatever server it leads to. */
 typedef struct shoal__conn_config {
-    const shoal__stream_kind_t *stream; /* what carries the bytes */
-    shoal__address_t source;            /* to connect from; bytes == 0: any */
-    uint64_t keepalive_us;              /* see net/stream.h */
-    uint64_t connect_us;                /* to be connected, all addresses together */
-    uint64_t handshake_us;              /* for the greeting */
-    uint64_t backoff_base_us;           /* between attempts, at first ... */
-    uint64_t backoff_us_max;            /* ... and at most */
+    shoal__dial_config_t dial; /* how it reaches the server */
+    uint64_t handshake_us;     /* for the greeting */
+    uint64_t backoff_base_us;  /* between attempts, at first ... */
+    uint64_t backoff_us_max;   /* ... and at most */
     shoal__pipe_config_t pipe;
 } shoal__conn_config_t;
 
@@ -62,15 +60,12 @@ typedef struct shoal__conn {
     shoal__due_t due;       /* in set->due */
     shoal__conn_state_t state;
     shoal__pipe_t pipe;
-    shoal__stream_t *stream;       /* NULL: none */
-    shoal__lookup_t *lookup;       /* NULL: none */
-    shoal__addresses_t *addresses; /* while it dials, else NULL */
-    unsigned next_address;         /* which of them to try next */
-    uint64_t due_us;               /* of the present state: give up, or dial again */
-    uint64_t dialed_us;            /* when the last attempt to connect began */
-    uint64_t dial_end_us;          /* when all its addresses must have been tried */
-    bool is_blocked;               /* the socket takes no more for now */
-    shoal__hello_doubt_t doubt;    /* does the server hang up on HELLO? */
+    shoal__dialer_t dialer;
+    shoal__stream_t *stream;    /* that leads to the server; NULL: none does */
+    uint64_t due_us;            /* of the present state: give up, or dial again */
+    uint64_t dialed_us;         /* when the last attempt to connect began */
+    bool is_blocked;            /* the socket takes no more for now */
+    shoal__hello_doubt_t doubt; /* does the server hang up on HELLO? */
     shoal__backoff_t backoff;
     char detail[256]; /* of the last failure */
     shoal__conn_stats_t stats;

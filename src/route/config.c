@@ -47,10 +47,10 @@ void shoal__config_read(const shoal_options_t *options,
                         shoal__conn_config_t *ret_config)
 {
     *ret_config = (shoal__conn_config_t){
-        .stream = &shoal__stream_socket,
-        .source = read_source(options),
-        .keepalive_us = options->keepalive_us,
-        .connect_us = options->connect_timeout_us,
+        .dial = {.stream = &shoal__stream_socket,
+                 .source = read_source(options),
+                 .keepalive_us = options->keepalive_us,
+                 .connect_us = options->connect_timeout_us},
         .handshake_us = options->handshake_timeout_us,
         .backoff_base_us = options->backoff_base_us,
         .backoff_us_max = options->backoff_max_us,

@@ -266,7 +266,7 @@ static int set_up(void **state)
     shoal_options_set_ping_idle_us(rig.options, 0);
     shoal_options_set_backoff_us(rig.options, 1000, 5000);
     shoal__config_read(rig.options, &rig.config);
-    rig.config.stream = &stream_holding;
+    rig.config.dial.stream = &stream_holding;
     shoal__target_read(rig.options, rig.name, &rig.target);
     if (uv_loop_init(&rig.loop) != 0 ||
         shoal__conn_set_init(&rig.set, 1, &rig.account) != 0)

@@ -89,6 +89,7 @@ shoal_unit_test(core/pipe/pipe_time.rest ALSO ${pipe_units} LIBS shoal_hiredis m
 # Above floor 2: what no server can provoke, and who is woken by what.
 shoal_unit_test(net/conn_set ALSO net/entropy core/due_times core/fence/nonce base/alloc
   base/random LIBS shoal::libuv)
+shoal_unit_test(net/dialer ALSO base/alloc LIBS shoal::libuv)
 shoal_unit_test(net/entropy ALSO base/random LIBS shoal::libuv)
 shoal_unit_test(net/driver_seat ALSO net/notifier core/driver_token
   LIBS shoal::libuv)

@@ -1,0 +1,403 @@
+/* SPDX-License-Identifier: MIT */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "base/alloc.h"
+#include "base/time_us.h"
+#include "net/clock.h"
+#include "net/dialer.h"
+#include <shoal/errors.h>
+#include <stdio.h>
+#include <string.h>
+
+/* A resolver and streams of the test's own: nothing is connected. */
+
+#define CONNECT_US 6000000
+#define STREAMS_MAX 8
+#define REFUSED 111
+#define UNREACHABLE 101
+
+static struct world {
+    bool no_lookup;            /* a look-up cannot begin */
+    shoal__lookup_cb on_found; /* of the look-up under way; NULL: none */
+    void *on_found_owner;      /* its owner */
+    unsigned refused_opens;    /* so many streams cannot be opened */
+    shoal__stream_t streams[STREAMS_MAX];
+    unsigned opened, closed, forgotten, abandoned, lookups_forgotten;
+    socklen_t tried[STREAMS_MAX]; /* the addresses, by their length */
+    uint64_t due_us;              /* the last that on_waiting told */
+    unsigned waits;
+    shoal__stream_t *reached;
+    int failed; /* 0: it did not */
+    char detail[256];
+} world;
+
+static shoal__dialer_t dialer;
+
+/* ---- the resolver: addresses have lengths 1, 2, 3 ... ---- */
+
+static void some_addresses(unsigned count, shoal__addresses_t *ret_addresses)
+{
+    memset(ret_addresses, 0, sizeof *ret_addresses);
+    ret_addresses->count = count;
+    for (unsigned i = 0; i < count; i++)
+        ret_addresses->items[i].bytes = (socklen_t)(i + 1);
+}
+
+bool shoal__resolver_numeric(const char *host, int port,
+                             shoal__addresses_t *ret_addresses)
+{
+    assert_int_equal(port, 6379);
+    if (strcmp(host, "10.0.0.1") != 0)
+        return false;
+    some_addresses(1, ret_addresses);
+    return true;
+}
+
+void shoal__resolver_unix(const char *path, shoal__addresses_t *ret_addresses)
+{
+    assert_string_equal(path, "/run/redis.sock");
+    some_addresses(1, ret_addresses);
+}
+
+shoal__lookup_t *shoal__resolver_lookup(uv_loop_t *loop, const char *host, int port,
+                                        shoal__lookup_cb on_found, void *owner)
+{
+    assert_null(loop);
+    assert_string_equal(host, "name");
+    assert_int_equal(port, 6379);
+    if (world.no_lookup)
+        return NULL;
+    world.on_found = on_found;
+    world.on_found_owner = owner;
+    return (shoal__lookup_t *)&world;
+}
+
+void shoal__resolver_abandon(shoal__lookup_t *lookup)
+{
+    world.abandoned += lookup != NULL;
+}
+
+void shoal__resolver_forget(shoal__lookup_t *lookup)
+{
+    world.lookups_forgotten += lookup != NULL;
+}
+
+static void find(unsigned count, const char *error)
+{
+    shoal__addresses_t addresses;
+
+    some_addresses(count, &addresses);
+    world.on_found(world.on_found_owner, &addresses, error);
+}
+
+/* ---- streams ---- */
+
+static shoal__stream_t *open_stream(const shoal__stream_kind_t *kind,
+                                    const shoal__stream_request_t *request,
+                                    int *ret_error)
+{
+    assert_ptr_equal(request->owner, &world);
+    assert_int_equal(request->keepalive_us, 15);
+    assert_string_equal(request->target->name, "the server");
+    assert_int_equal(request->source ? request->source->bytes : 0, 16);
+    assert_true(world.opened < STREAMS_MAX);
+    world.tried[world.opened] = request->address->bytes;
+    world.streams[world.opened].kind = kind;
+    if (world.opened++ < world.refused_opens) {
+        world.closed++;
+        *ret_error = UNREACHABLE;
+        return NULL;
+    }
+    return &world.streams[world.opened - 1];
+}
+
+static const char *error_text(const shoal__stream_t *stream, int error)
+{
+    assert_int_equal(error, stream ? REFUSED : UNREACHABLE);
+    return stream ? "refused" : "unreachable";
+}
+
+static void close_stream(shoal__stream_t *stream)
+{
+    assert_ptr_equal(stream, &world.streams[world.opened - 1]);
+    world.closed++;
+}
+
+static void forget_stream(shoal__stream_t *stream)
+{
+    assert_ptr_equal(stream, &world.streams[world.opened - 1]);
+    world.forgotten++;
+}
+
+static const shoal__stream_kind_t kind = {.open = open_stream,
+                                          .error_text = error_text,
+                                          .close = close_stream,
+                                          .forget = forget_stream};
+
+/* ---- the owner ---- */
+
+static void on_waiting(void *owner, uint64_t due_us)
+{
+    assert_ptr_equal(owner, &world);
+    world.waits++;
+    world.due_us = due_us;
+}
+
+static void on_reached(void *owner, shoal__stream_t *stream)
+{
+    assert_ptr_equal(owner, &world);
+    assert_null(world.reached);
+    world.reached = stream;
+}
+
+/* As a connection does: it stops the dialer at once. */
+static void on_failed(void *owner, int status, const char *detail)
+{
+    assert_ptr_equal(owner, &world);
+    assert_int_equal(world.failed, 0);
+    world.failed = status;
+    snprintf(world.detail, sizeof world.detail, "%s", detail);
+    shoal__dialer_stop(&dialer);
+}
+
+static const shoal__dialer_hooks_t hooks = {
+    .on_waiting = on_waiting, .on_reached = on_reached, .on_failed = on_failed};
+static const shoal__dial_config_t config = {.stream = &kind,
+                                            .source = {.bytes = 16},
+                                            .keepalive_us = 15,
+                                            .connect_us = CONNECT_US};
+static const shoal__target_t unix_target = {.unix_path = "/run/redis.sock",
+                                            .name = "the server"};
+static const shoal__target_t numeric_target = {
+    .host = "10.0.0.1", .port = 6379, .name = "the server"};
+static const shoal__target_t named_target = {
+    .host = "name", .port = 6379, .name = "the server"};
+
+static uint64_t begin(const shoal__target_t *target)
+{
+    uint64_t now_us = shoal__clock_us();
+
+    shoal__dialer_begin(
+        &dialer,
+        &(shoal__dialer_plan_t){
+            .config = &config, .target = target, .hooks = &hooks, .owner = &world},
+        now_us);
+    return now_us;
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    world = (struct world){0};
+    return 0;
+}
+
+/* Whatever happened, the streams that were opened are closed, but for the owner's. */
+static int tear_down(void **state)
+{
+    (void)state;
+    shoal__dialer_stop(&dialer);
+    shoal__dialer_stop(&dialer);
+    return dialer.attempt || world.closed + (world.reached != NULL) != world.opened;
+}
+
+static void check_failed(int status, const char *detail)
+{
+    assert_int_equal(world.failed, status);
+    assert_string_equal(world.detail, detail);
+    assert_null(dialer.attempt);
+}
+
+/* ---- tests ---- */
+
+static void test_an_address_needs_no_look_up(void **state)
+{
+    (void)state;
+    const shoal__target_t *const targets[] = {&unix_target, &numeric_target};
+
+    for (size_t i = 0; i < 2; i++) {
+        world = (struct world){0};
+        begin(targets[i]);
+        assert_int_equal(world.opened, 1);
+        assert_null(world.reached);
+        shoal__dialer_answered(&dialer, 0);
+        assert_ptr_equal(world.reached, &world.streams[0]);
+        assert_null(dialer.attempt); /* its memory is given back */
+        assert_int_equal(world.closed, 0);
+    }
+}
+
+static void test_a_name_is_looked_up(void **state)
+{
+    (void)state;
+    uint64_t now_us = begin(&named_target);
+
+    assert_int_equal(world.opened, 0);
+    assert_int_equal(world.due_us, now_us + CONNECT_US);
+    find(2, NULL);
+    assert_int_equal(world.opened, 1);
+    assert_int_equal(world.abandoned, 0);
+    shoal__dialer_answered(&dialer, 0);
+    assert_non_null(world.reached);
+}
+
+static void test_addresses_are_tried_in_turn(void **state)
+{
+    (void)state;
+    begin(&named_target);
+    find(3, NULL);
+    shoal__dialer_answered(&dialer, REFUSED);
+    shoal__dialer_timed_out(&dialer);
+    assert_int_equal(world.opened, 3);
+    for (unsigned i = 0; i < 3; i++)
+        assert_int_equal(world.tried[i], i + 1);
+    assert_int_equal(world.closed, 2);
+    shoal__dialer_answered(&dialer, 0);
+    assert_ptr_equal(world.reached, &world.streams[2]);
+    assert_int_equal(world.failed, 0);
+}
+
+/* The due time of the address, if the dialer looks at the clock now: later for a later
+ * look. */
+static uint64_t due_at(uint64_t now_us, uint64_t end_us, unsigned left)
+{
+    return now_us + shoal__time_since(now_us, end_us) / left;
+}
+
+static void test_each_address_has_its_share_of_the_time(void **state)
+{
+    (void)state;
+    uint64_t end_us = begin(&named_target) + CONNECT_US;
+
+    for (unsigned left = 3; left > 0; left--) {
+        uint64_t before_us = shoal__clock_us();
+        if (left == 3)
+            find(3, NULL);
+        else
+            shoal__dialer_answered(&dialer, REFUSED);
+        assert_true(world.due_us >= due_at(before_us, end_us, left));
+        assert_true(world.due_us <= due_at(shoal__clock_us(), end_us, left));
+    }
+    assert_int_equal(world.waits, 4);
+}
+
+static void test_the_last_failure_is_told(void **state)
+{
+    (void)state;
+    begin(&named_target);
+    find(2, NULL);
+    shoal__dialer_timed_out(&dialer);
+    shoal__dialer_answered(&dialer, REFUSED);
+    check_failed(SHOAL_ECONN, "connect the server: refused");
+
+    world = (struct world){0};
+    begin(&named_target);
+    find(2, NULL);
+    shoal__dialer_answered(&dialer, REFUSED);
+    shoal__dialer_timed_out(&dialer);
+    check_failed(SHOAL_ETIMEOUT, "connect the server: timed out");
+
+    world = (struct world){.refused_opens = 2};
+    begin(&named_target);
+    find(2, NULL);
+    check_failed(SHOAL_ECONN, "connect the server: unreachable");
+}
+
+static void test_a_stream_that_cannot_be_opened(void **state)
+{
+    (void)state;
+    world.refused_opens = 1;
+    begin(&named_target);
+    find(2, NULL);
+    assert_int_equal(world.opened, 2);
+    shoal__dialer_answered(&dialer, 0);
+    assert_ptr_equal(world.reached, &world.streams[1]);
+
+    world = (struct world){.refused_opens = 1}; /* fails inside of begin */
+    begin(&unix_target);
+    check_failed(SHOAL_ECONN, "connect the server: unreachable");
+}
+
+static void test_a_look_up_fails(void **state)
+{
+    (void)state;
+    begin(&named_target);
+    find(0, "no such name");
+    check_failed(SHOAL_ECONN, "look up the server: no such name");
+    assert_int_equal(world.abandoned, 0); /* it had ended by itself */
+
+    world = (struct world){0};
+    begin(&named_target);
+    shoal__dialer_timed_out(&dialer);
+    check_failed(SHOAL_ETIMEOUT, "connect the server: timed out");
+    assert_int_equal(world.abandoned, 1);
+
+    world = (struct world){.no_lookup = true};
+    begin(&named_target);
+    check_failed(SHOAL_ECONN,
+                 "look up the server: no thread, descriptor or memory to be had");
+}
+
+static void test_there_is_no_memory(void **state)
+{
+    (void)state;
+    shoal__test_fail_alloc_after(0);
+    begin(&unix_target);
+    shoal__test_fail_alloc_never();
+    check_failed(SHOAL_ENOMEM, "connect the server: no memory");
+}
+
+static void test_it_is_stopped(void **state)
+{
+    (void)state;
+    begin(&named_target);
+    shoal__dialer_stop(&dialer);
+    assert_int_equal(world.abandoned, 1);
+
+    begin(&numeric_target);
+    shoal__dialer_stop(&dialer);
+    assert_int_equal(world.closed, 1);
+    assert_int_equal(world.failed, 0);
+}
+
+static void test_the_child_of_a_fork_forgets(void **state)
+{
+    (void)state;
+    shoal__dialer_forget(&dialer);
+
+    begin(&named_target);
+    shoal__dialer_forget(&dialer);
+    assert_int_equal(world.lookups_forgotten, 1);
+    shoal__dialer_stop(&dialer);
+    assert_int_equal(world.abandoned, 0);
+
+    begin(&numeric_target);
+    shoal__dialer_forget(&dialer);
+    assert_int_equal(world.forgotten, 1);
+    shoal__dialer_stop(&dialer);
+    assert_int_equal(world.closed, 0);
+    world.closed = world.opened; /* for tear_down */
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+        TEST(test_an_address_needs_no_look_up),
+        TEST(test_a_name_is_looked_up),
+        TEST(test_addresses_are_tried_in_turn),
+        TEST(test_each_address_has_its_share_of_the_time),
+        TEST(test_the_last_failure_is_told),
+        TEST(test_a_stream_that_cannot_be_opened),
+        TEST(test_a_look_up_fails),
+        TEST(test_there_is_no_memory),
+        TEST(test_it_is_stopped),
+        TEST(test_the_child_of_a_fork_forgets),
+    };
+    return cmocka_run_group_tests_name("net/dialer", tests, NULL, NULL);
+}
