@@ -29,7 +29,8 @@ typedef enum shoal_integrity {
     /** Every batch ends with a fence.  The library holds the replies of the batch, and
      * hands them out only after the right answer to the fence.  If replies and commands
      * are out of step, callers get errors and never a wrong value.  The library does
-     * not notice two replies of one batch that changed places.
+     * not notice two replies of one batch that changed places.  If the connection is
+     * lost, a held reply proves nothing: the fate of its command is SHOAL_FATE_UNKNOWN.
      *
      * STRICT costs one small command per batch, and memory for the replies of a batch:
      * if these exceed the bytes of shoal_options_set_reply_max() together, the

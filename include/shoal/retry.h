@@ -34,8 +34,8 @@
  * inside its bytes or inside its reply.  The library sends a command again alone, with
  * no other command in flight, if one connection ended inside its bytes or its reply, if
  * the command was lost twice, or if it was the oldest unanswered command at a loss; at
- * most 64 commands of one loss, the oldest first.  SHOAL_INTEGRITY_STRICT holds replies
- * back until they are proved: there the number of attempts bounds such a command.
+ * most 64 commands of one loss, the oldest first.  All this holds for replies that
+ * SHOAL_INTEGRITY_STRICT holds back, too.
  *
  * AFTER AN ERROR REPLY that proves that the server did not execute the command:
  *

@@ -68,6 +68,11 @@ static bool read_length(const char *text, size_t bytes, bool *ret_is_null,
     return true;
 }
 
+static bool is_type(char byte)
+{
+    return memchr("+-:,_#($=*~>%|", byte, 14) != NULL;
+}
+
 /* A whole line: what does it announce?  False: it is no RESP. */
 static bool take_line(shoal__scanner_t *scanner, const char *line, size_t bytes)
 {
@@ -115,20 +120,24 @@ shoal__scan_t shoal__scanner_next(shoal__scanner_t *scanner, const char *data,
     for (;;) {
         size_t left = bytes - scanner->at;
 
-        if (scanner->pending == 0 && scanner->skip == 0) {
+        if (!scanner->is_inside) {
             if (left == 0)
                 return SHOAL__SCAN_MORE;
+            if (!is_type(data[scanner->at]))
+                return SHOAL__SCAN_BROKEN;
             scanner->begin = scanner->at;
             scanner->type = data[scanner->at];
             scanner->pending = 1;
+            scanner->is_inside = true;
         }
         if (scanner->skip == 0) {
             size_t end = line_end(scanner, data, bytes);
             if (is_too_long(data + scanner->at, (end ? end : bytes) - scanner->at))
-                return SHOAL__SCAN_BROKEN;
+                return SHOAL__SCAN_TOO_LARGE;
             if (end == 0)
-                return bytes - scanner->begin > scanner->bytes_max ? SHOAL__SCAN_BROKEN
-                                                                   : SHOAL__SCAN_MORE;
+                return bytes - scanner->begin > scanner->bytes_max
+                           ? SHOAL__SCAN_TOO_LARGE
+                           : SHOAL__SCAN_MORE;
             if (!take_line(scanner, data + scanner->at, end - 2 - scanner->at))
                 return SHOAL__SCAN_BROKEN;
             scanner->at = end;
@@ -136,7 +145,7 @@ shoal__scan_t shoal__scanner_next(shoal__scanner_t *scanner, const char *data,
         }
         if (scanner->skip > scanner->bytes_max ||
             scanner->at - scanner->begin > scanner->bytes_max - scanner->skip)
-            return SHOAL__SCAN_BROKEN;
+            return SHOAL__SCAN_TOO_LARGE;
         if (scanner->skip > left) {
             scanner->skip -= left;
             scanner->at = bytes;
@@ -146,6 +155,7 @@ shoal__scan_t shoal__scanner_next(shoal__scanner_t *scanner, const char *data,
         scanner->skip = 0;
         if (scanner->pending == 0) {
             scanner->end = scanner->at;
+            scanner->is_inside = false;
             return SHOAL__SCAN_FRAME;
         }
     }

@@ -24,12 +24,19 @@ static void call_both(scene_t *scene, outcome_t *outcomes)
     scene_call_many(scene, commands, 2, &call, outcomes);
 }
 
-static void test_a_reply_that_is_cut_again(void **state)
+/* A reply proves what became of its command only where it is in its place. */
+static shoal_fate_t fate_in(shoal_integrity_t integrity)
 {
-    scene_t *scene = *state;
+    return integrity == SHOAL_INTEGRITY_STRICT ? SHOAL_FATE_UNKNOWN
+                                               : SHOAL_FATE_REPLY_LOST;
+}
+
+static void check_cut_again(scene_t *scene, shoal_integrity_t integrity)
+{
     outcome_t *outcomes = scene_outcomes(scene, 2);
 
     assert_int_equal(shoal_options_set_attempts_max(scene->options, 100), 0);
+    assert_int_equal(shoal_options_set_integrity(scene->options, integrity), 0);
     fake_server_rule(scene->server, &(fake_rule_t){.command = "GET",
                                                    .argument = "poison",
                                                    .reply = "$5\r\nabcde\r\n",
@@ -38,36 +45,70 @@ static void test_a_reply_that_is_cut_again(void **state)
                                                    .then = FAKE_FIN});
     scene_open_ready(scene);
     call_both(scene, outcomes);
-    scene_check(&outcomes[0], SHOAL_ECONN, SHOAL_FATE_REPLY_LOST);
+    scene_check(&outcomes[0], SHOAL_ECONN, fate_in(integrity));
     check_words(&outcomes[0], "the connection ended within the reply to this command");
     assert_int_equal(outcomes[0].attempts, 2);
+    assert_int_equal(fake_server_received(scene->server, 0, "GET", "poison"), 2);
     scene_check(&outcomes[1], 0, SHOAL_FATE_REPLIED);
     assert_int_equal(scene_idle_stats(scene).losses, 2);
 }
 
-static void test_a_reply_over_each_bound(void **state)
+static void test_a_reply_that_is_cut_again(void **state)
 {
-    static const char *const replies[] = {
-        "$4096\r\n", "*65\r\n", "*1\r\n*1\r\n*1\r\n*1\r\n:1\r\n", "*1\r\n$4096\r\n"};
-    scene_t *scene = *state;
+    check_cut_again(*state, SHOAL_INTEGRITY_DETECT);
+}
 
+static void test_a_held_reply_that_is_cut_again(void **state)
+{
+    check_cut_again(*state, SHOAL_INTEGRITY_STRICT);
+}
+
+#define ONES_13                                                                        \
+    ":1\r\n:1\r\n:1\r\n:1\r\n:1\r\n:1\r\n:1\r\n:1\r\n:1\r\n:1\r\n:1\r\n:1\r\n:1\r\n"
+#define ONES_65 ONES_13 ONES_13 ONES_13 ONES_13 ONES_13
+
+/* Elements and depth are judged when the reply is proved. */
+static const struct huge {
+    const char *reply;
+    bool is_judged_late;
+} huge[] = {{"$4096\r\n", false},
+            {"*65\r\n" ONES_65, true},
+            {"*1\r\n*1\r\n*1\r\n*1\r\n:1\r\n", true},
+            {"*1\r\n$4096\r\n", false}};
+
+static void check_bounds(scene_t *scene, shoal_integrity_t integrity)
+{
     assert_int_equal(shoal_options_set_reply_max(scene->options, 4000, 64, 3), 0);
-    for (size_t i = 0; i < sizeof replies / sizeof *replies; i++) {
+    assert_int_equal(shoal_options_set_integrity(scene->options, integrity), 0);
+    for (size_t i = 0; i < sizeof huge / sizeof *huge; i++) {
         outcome_t *outcomes = scene_outcomes(scene, 2);
 
         scene_serve(scene, NULL);
         fake_server_rule(scene->server, &(fake_rule_t){.command = "GET",
                                                        .argument = "poison",
-                                                       .reply = replies[i]});
+                                                       .reply = huge[i].reply});
         scene_open_ready(scene);
         call_both(scene, outcomes);
-        scene_check(&outcomes[0], SHOAL_EDESYNC, SHOAL_FATE_REPLY_LOST);
+        scene_check(&outcomes[0], SHOAL_EDESYNC,
+                    huge[i].is_judged_late ? SHOAL_FATE_REPLY_LOST
+                                           : fate_in(integrity));
         check_words(&outcomes[0], "the reply to this command ended the connection: a");
         assert_int_equal(outcomes[0].attempts, 1);
+        assert_int_equal(fake_server_received(scene->server, 0, "GET", "poison"), 1);
         scene_check(&outcomes[1], 0, SHOAL_FATE_REPLIED);
         assert_int_equal(scene_idle_stats(scene).losses, 1);
         scene_close(scene, 0);
     }
+}
+
+static void test_a_reply_over_each_bound(void **state)
+{
+    check_bounds(*state, SHOAL_INTEGRITY_DETECT);
+}
+
+static void test_a_held_reply_over_each_bound(void **state)
+{
+    check_bounds(*state, SHOAL_INTEGRITY_STRICT);
 }
 
 /* A server that finds a command too large says so at once, and reads no further. */
@@ -107,7 +148,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         SCENE_TEST(test_a_reply_that_is_cut_again),
+        SCENE_TEST(test_a_held_reply_that_is_cut_again),
         SCENE_TEST(test_a_reply_over_each_bound),
+        SCENE_TEST(test_a_held_reply_over_each_bound),
         SCENE_TEST(test_a_command_that_is_refused_midway),
     };
     return cmocka_run_group_tests_name("fault/poison", tests, NULL, NULL);

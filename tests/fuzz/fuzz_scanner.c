@@ -102,7 +102,7 @@ static void scan_to(scan_t *scan, size_t bytes)
                    "frame %zu begins at %zu", count, scan->dropped + scanner->begin);
         add_frame(scan->frames, scan->dropped + scanner->end);
     }
-    scan->frames->is_broken = found == SHOAL__SCAN_BROKEN;
+    scan->frames->is_broken = found != SHOAL__SCAN_MORE;
     free(piece);
 }
 

@@ -59,6 +59,22 @@ typedef struct street {
     neighbour_t neighbours[NEIGHBOURS];
 } street_t;
 
+static shoal_integrity_t integrity;
+
+static int be_strict(void **state)
+{
+    (void)state;
+    integrity = SHOAL_INTEGRITY_STRICT;
+    return 0;
+}
+
+static int be_as_ever(void **state)
+{
+    (void)state;
+    integrity = SHOAL_INTEGRITY_DETECT;
+    return 0;
+}
+
 /* reply_bytes_max 0: the default. */
 static street_t *move_in(const char *const *arguments, uint64_t reply_bytes_max)
 {
@@ -71,6 +87,7 @@ static street_t *move_in(const char *const *arguments, uint64_t reply_bytes_max)
     shoal_options_t *options = live_options_of_port(redis_process_port(street->redis));
     assert_int_equal(shoal_options_set_timeout_us(options, SHOAL_TIMEOUT_NEVER), 0);
     assert_int_equal(shoal_options_set_backoff_us(options, 1000, 20000), 0);
+    assert_int_equal(shoal_options_set_integrity(options, integrity), 0);
     if (reply_bytes_max)
         assert_int_equal(shoal_options_set_reply_max(options, reply_bytes_max, 1000, 8),
                          0);
@@ -210,7 +227,9 @@ static void test_a_reply_over_the_bound_of_the_client(void **state)
 
     outcome = get_big(street);
     assert_int_equal(outcome.status, SHOAL_EDESYNC);
-    assert_int_equal(outcome.fate, SHOAL_FATE_REPLY_LOST);
+    assert_int_equal(outcome.fate, integrity == SHOAL_INTEGRITY_STRICT
+                                       ? SHOAL_FATE_UNKNOWN
+                                       : SHOAL_FATE_REPLY_LOST);
     assert_int_equal(outcome.attempts, 1);
     check_words(&outcome, "the reply to this command ended the connection: a reply has "
                           "too many bytes");
@@ -255,15 +274,21 @@ static void test_a_malformed_number_of_a_script(void **state)
     move_out(street);
 }
 
+#define TEST(name)                                                                     \
+    {#name, name, be_as_ever, NULL, NULL},                                             \
+    {                                                                                  \
+#name ", STRICT", name, be_strict, NULL, NULL                                  \
+    }
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_command_that_the_server_refuses_midway),
-        cmocka_unit_test(test_a_command_over_the_query_limit),
-        cmocka_unit_test(test_a_reply_over_the_output_limit),
-        cmocka_unit_test(test_a_reply_over_the_bound_of_the_client),
-        cmocka_unit_test(test_long_lines_of_a_script),
-        cmocka_unit_test(test_a_malformed_number_of_a_script),
+        TEST(test_a_command_that_the_server_refuses_midway),
+        TEST(test_a_command_over_the_query_limit),
+        TEST(test_a_reply_over_the_output_limit),
+        TEST(test_a_reply_over_the_bound_of_the_client),
+        TEST(test_long_lines_of_a_script),
+        TEST(test_a_malformed_number_of_a_script),
     };
     return cmocka_run_group_tests_name("integration/poison", tests, NULL, NULL);
 }

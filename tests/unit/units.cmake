@@ -76,6 +76,7 @@ set(pipe_units core/pipe/pipe core/pipe/pipe_endings core/pipe/pipe_fence core/p
 shoal_unit_test(core/pipe/pipe ALSO ${pipe_units} LIBS shoal_hiredis m)
 shoal_unit_test(core/pipe/pipe_endings ALSO ${pipe_units} LIBS shoal_hiredis m)
 shoal_unit_test(core/pipe/pipe_endings.blame ALSO ${pipe_units} LIBS shoal_hiredis m)
+shoal_unit_test(core/pipe/pipe_endings.strict ALSO ${pipe_units} LIBS shoal_hiredis m)
 shoal_unit_test(core/pipe/pipe_endings.units ALSO ${pipe_units} LIBS shoal_hiredis m)
 shoal_unit_test(core/pipe/pipe_fence ALSO ${pipe_units} LIBS shoal_hiredis m)
 shoal_unit_test(core/pipe/pipe_fence.corners ALSO ${pipe_units} LIBS shoal_hiredis m)

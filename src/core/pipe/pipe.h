@@ -170,7 +170,7 @@ struct shoal__pipe {
     int fault;                 /* why begin, feed or tick failed */
     char detail[256];      /* why the last connection, or attempt, ended; "": none */
     bool is_part_refused;  /* ... because of the command that is partly written */
-    bool is_reply_refused; /* ... because of the reply to the head, which is over a
+    bool is_reply_refused; /* ... because of the reply under way, which is over a
                                   bound */
 
     shoal__pipe_stats_t stats;
@@ -304,6 +304,8 @@ void shoal__pipe_deliver(shoal__pipe_t *pipe, const shoal__request_t *request,
 bool shoal__pipe_refuse(shoal__pipe_t *pipe, int fault, const char *detail);
 /* ... because of a reply that no command waits for. */
 bool shoal__pipe_refuse_unasked(shoal__pipe_t *pipe);
+/* ... which is an error that says this. */
+bool shoal__pipe_refuse_unasked_error(shoal__pipe_t *pipe, shoal__bytes_t text);
 /* Fail the commands whose deadline has passed. */
 void shoal__pipe_expire(shoal__pipe_t *pipe);
 /* Drop the gone from ring and log, so that the log can be written again. */

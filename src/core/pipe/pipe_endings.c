@@ -66,12 +66,27 @@ static shoal__progress_t progress_of(const shoal__pipe_t *pipe, uint64_t at,
     return SHOAL__PROGRESS_QUEUED;
 }
 
+/* The connection is lost inside a reply.  Whose is it?  ring.tail: there is none. */
+static uint64_t cut_reply(const shoal__pipe_t *pipe)
+{
+    uint64_t at = pipe->ring.head + pipe->held.replies;
+
+    if (shoal__decoder_is_mid_reply(pipe->decoder))
+        return pipe->ring.head;
+    return shoal__scanner_is_mid_reply(&pipe->held.scanner) ? at : pipe->ring.tail;
+}
+
 /* What the request at `at` has to do with the loss of the connection. */
 static shoal__blame_t blame(const shoal__pipe_t *pipe, uint64_t at,
                             const extent_t *extent, uint64_t oldest)
 {
     const shoal__request_t *request = shoal__request_ring_at(&pipe->ring, at);
     shoal__progress_t progress = progress_of(pipe, at, extent);
+
+    /* A held reply proves nothing, but its place is enough for a suspicion. */
+    if (progress == SHOAL__PROGRESS_WRITTEN && at == cut_reply(pipe))
+        progress = SHOAL__PROGRESS_REPLYING;
+
     const shoal__blame_input_t input = {
         .progress = progress,
         .is_unit = (request->flags & SHOAL__REQUEST_UNIT) != 0,
@@ -279,7 +294,7 @@ static bool is_extent_guilty(const shoal__pipe_t *pipe, const extent_t *extent,
 }
 
 /* Each command that travels alone costs all others a round trip: after one loss only so
- * many of the suspects do, the oldest. */
+ * many of the suspects do, the oldest, and those that were cut. */
 #define ALONE_MAX 64
 
 /* Settle every request.  However many are sent again, the budget pays one retry. */
@@ -312,7 +327,8 @@ static void settle_all(shoal__pipe_t *pipe, shoal__ending_t ending, const char *
             shoal__retries_spend(&pipe->retries);
             is_spent = true;
         }
-        blamed.travels_alone = blamed.travels_alone && alone < ALONE_MAX;
+        blamed.travels_alone =
+            blamed.travels_alone && (blamed.is_cut || alone < ALONE_MAX);
         alone += blamed.travels_alone;
         if (is_retry || settlement.action == SHOAL__SETTLE_KEEP)
             keep(pipe, at, is_retry, &blamed);

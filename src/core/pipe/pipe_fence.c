@@ -216,17 +216,26 @@ static proof_t judge_frame(shoal__pipe_t *pipe, const char *frame, size_t bytes)
     return PROOF_REFUTED;
 }
 
-/* Look at the frames that became whole.  ret_bytes: so many bytes may be handed out. */
-static bool look_at_held(shoal__pipe_t *pipe, size_t *ret_bytes)
+/* A reply that nobody waits for. */
+static void refuse_frame(shoal__pipe_t *pipe, const char *frame, size_t bytes)
+{
+    if (frame[0] == '-')
+        shoal__pipe_refuse_unasked_error(pipe, (shoal__bytes_t){frame + 1, bytes - 3});
+    else
+        shoal__pipe_refuse_unasked(pipe);
+}
+
+/* Look at the frames that became whole.  How many bytes may be handed out?  What is
+ * behind them may be refused. */
+static size_t look_at_held(shoal__pipe_t *pipe)
 {
     shoal__held_t *held = &pipe->held;
     const char *data = shoal__buffer_data(&held->bytes);
     size_t bytes = shoal__buffer_bytes(&held->bytes);
-    size_t proved_log_bytes = 0;
+    size_t proved_bytes = 0, proved_log_bytes = 0;
     uint64_t proved = 0;
     shoal__scan_t scan;
 
-    *ret_bytes = 0;
     while ((scan = shoal__scanner_next(&held->scanner, data, bytes)) ==
            SHOAL__SCAN_FRAME) {
         const shoal__scanner_t *frame = &held->scanner;
@@ -236,17 +245,19 @@ static bool look_at_held(shoal__pipe_t *pipe, size_t *ret_bytes)
             proof_t proof =
                 judge_frame(pipe, data + frame->begin, frame->end - frame->begin);
             if (proof == PROOF_REFUTED)
-                return false;
+                break;
             if (proof == PROOF_NONE)
                 continue;
         } else if (held->replies > proved) {
-            if (is_reply)
-                return shoal__pipe_refuse_unasked(pipe);
+            if (is_reply) {
+                refuse_frame(pipe, data + frame->begin, frame->end - frame->begin);
+                break;
+            }
             continue; /* a push amid held replies waits with them */
         }
         /* A reply that no command waits for, and a push between batches, are handed out
          * too: on_reply() judges them. */
-        *ret_bytes = frame->end;
+        proved_bytes = frame->end;
         proved = held->replies;
         proved_log_bytes = held->log_bytes;
         held->fences = 0;
@@ -254,39 +265,73 @@ static bool look_at_held(shoal__pipe_t *pipe, size_t *ret_bytes)
     held->replies -= proved;
     held->log_bytes -= proved_log_bytes;
     if (scan == SHOAL__SCAN_BROKEN)
-        return shoal__pipe_refuse(pipe, SHOAL_EDESYNC,
-                                  "the server sent what is no RESP, or a reply that is "
-                                  "too large");
-    return true;
+        shoal__pipe_refuse(pipe, SHOAL_EDESYNC, "the server sent what is no RESP");
+    pipe->is_reply_refused = scan == SHOAL__SCAN_TOO_LARGE;
+    if (pipe->is_reply_refused)
+        shoal__pipe_refuse(pipe, SHOAL_EDESYNC,
+                           "a reply has too many bytes, or one of its lines has");
+    return proved_bytes;
+}
+
+static void forget_held(shoal__pipe_t *pipe)
+{
+    shoal__held_t *held = &pipe->held;
+
+    held->replies = held->fences = 0;
+    held->log_bytes = 0;
+    shoal__buffer_clear(&held->bytes);
+    shoal__buffer_shrink(&held->bytes, HELD_BYTES_KEPT);
+    shoal__scanner_init(&held->scanner, pipe->config->reply.bytes_max);
+}
+
+/* Hand the first `bytes` held bytes to the decoder, whatever was refused behind them:
+ * what it finds wrong comes first. */
+static void hand_out(shoal__pipe_t *pipe, size_t bytes)
+{
+    shoal__held_t *held = &pipe->held;
+    int fault = pipe->fault;
+
+    pipe->fault = 0;
+    if (shoal__pipe_decode(pipe, shoal__buffer_data(&held->bytes), bytes) < 0) {
+        forget_held(pipe);
+        return;
+    }
+    pipe->fault = fault;
+    shoal__buffer_consume(&held->bytes, bytes);
+    shoal__scanner_drop(&held->scanner, bytes);
+    shoal__buffer_shrink(&held->bytes, HELD_BYTES_KEPT);
+}
+
+/* More than one reply may have, and a fence's answer behind it? */
+static bool is_too_much(const shoal__pipe_t *pipe)
+{
+    size_t bytes = shoal__buffer_bytes(&pipe->held.bytes);
+    uint64_t bytes_max = pipe->config->reply.bytes_max;
+
+    return bytes > bytes_max && bytes - bytes_max > ANSWER_BYTES;
 }
 
 int shoal__pipe_hold(shoal__pipe_t *pipe, const char *data, size_t bytes)
 {
     shoal__held_t *held = &pipe->held;
-    size_t proved_bytes;
 
     if (shoal__buffer_append(&held->bytes, data, bytes) < 0) {
         shoal__pipe_refuse(pipe, SHOAL_ENOMEM, "no memory to hold replies");
         return pipe->fault;
     }
-    if (!look_at_held(pipe, &proved_bytes))
+
+    size_t proved_bytes = look_at_held(pipe);
+    if (proved_bytes > 0)
+        hand_out(pipe, proved_bytes);
+    if (pipe->fault < 0)
         return pipe->fault;
-    if (proved_bytes > 0) {
-        int rc =
-            shoal__pipe_decode(pipe, shoal__buffer_data(&held->bytes), proved_bytes);
-        if (rc < 0)
-            return rc;
-        shoal__buffer_consume(&held->bytes, proved_bytes);
-        shoal__scanner_drop(&held->scanner, proved_bytes);
-        shoal__buffer_shrink(&held->bytes, HELD_BYTES_KEPT);
-    }
     /* A reply that began before its command was written is no answer to it.  This holds
      * right behind the greeting, too. */
     if (pipe->phase == SHOAL__PIPE_READY &&
         held->replies == shoal__request_ring_inflight(&pipe->ring) &&
         shoal__scanner_is_mid_reply(&held->scanner))
         shoal__pipe_refuse_unasked(pipe);
-    else if (shoal__buffer_bytes(&held->bytes) > pipe->config->reply.bytes_max)
+    else if (is_too_much(pipe))
         shoal__pipe_refuse(pipe, SHOAL_ECONN,
                            "the replies of one batch have too many bytes to be held");
     return pipe->fault;
@@ -340,9 +385,5 @@ bool shoal__pipe_fence_tick(shoal__pipe_t *pipe)
 void shoal__pipe_fence_reset(shoal__pipe_t *pipe)
 {
     pipe->fences = (shoal__fences_t){.put_us = pipe->now_us};
-    pipe->held.replies = pipe->held.fences = 0;
-    pipe->held.log_bytes = 0;
-    shoal__buffer_clear(&pipe->held.bytes);
-    shoal__buffer_shrink(&pipe->held.bytes, HELD_BYTES_KEPT);
-    shoal__scanner_init(&pipe->held.scanner, pipe->config->reply.bytes_max);
+    forget_held(pipe);
 }

@@ -139,7 +139,7 @@ static void head_answered(shoal__pipe_t *pipe, const shoal_reply_t *reply)
 }
 
 /* Some servers say why they will not talk without being asked. */
-static bool refuse_unasked_error(shoal__pipe_t *pipe, shoal__bytes_t text)
+bool shoal__pipe_refuse_unasked_error(shoal__pipe_t *pipe, shoal__bytes_t text)
 {
     char words[200];
 
@@ -188,7 +188,7 @@ static bool on_reply(void *owner, const shoal_reply_t *reply, bool is_push)
     }
     /* A reply that no command waits for has no sink: it is a tree. */
     if (reply->type == SHOAL_REPLY_ERROR)
-        return refuse_unasked_error(
+        return shoal__pipe_refuse_unasked_error(
             pipe, (shoal__bytes_t){reply->as.text.data, reply->as.text.bytes});
     return shoal__pipe_refuse_unasked(pipe);
 }

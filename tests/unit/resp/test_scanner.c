@@ -42,23 +42,30 @@ static const struct whole_case {
     {"a string without its end", WIRE("$3\r\nabc\r"),                      {0}},
 };
 
+#define BROKEN SHOAL__SCAN_BROKEN
+#define TOO_LARGE SHOAL__SCAN_TOO_LARGE
+
 static const struct broken_case {
     const char *name, *wire;
     size_t wire_bytes;
+    shoal__scan_t scan;
+    bool is_mid_reply; /* and stays so */
 } broken_cases[] = {
-    {"no type",               WIRE("x\r\n")},
-    {"a blank line",          WIRE("\r\n")},
-    {"streamed string",       WIRE("$?\r\n")},
-    {"streamed array",        WIRE("*?\r\n")},
-    {"a chunk",               WIRE(";4\r\n")},
-    {"no length",             WIRE("$\r\n")},
-    {"length below -1",       WIRE("$-2\r\n")},
-    {"blank in a length",     WIRE("$ 3\r\n")},
-    {"too many digits",       WIRE("$1234567890123456789\r\n")},
-    {"longer than allowed",   WIRE("$1001\r\n")},
-    {"much too long",         WIRE("$999999999999999999\r\n")},
-    {"too long together",     WIRE("*2\r\n$600\r\n")}, /* continued by the test */
-    {"junk in an array",      WIRE("*1\r\nx\r\n")},
+    {"no type",               WIRE("x\r\n"),                    BROKEN, false},
+    {"a blank line",          WIRE("\r\n"),                     BROKEN, false},
+    {"streamed string",       WIRE("$?\r\n"),                   BROKEN, true},
+    {"streamed array",        WIRE("*?\r\n"),                   BROKEN, true},
+    {"a chunk",               WIRE(";4\r\n"),                   BROKEN, false},
+    {"no length",             WIRE("$\r\n"),                    BROKEN, true},
+    {"length below -1",       WIRE("$-2\r\n"),                  BROKEN, true},
+    {"blank in a length",     WIRE("$ 3\r\n"),                  BROKEN, true},
+    {"too many digits",       WIRE("$1234567890123456789\r\n"), BROKEN, true},
+    {"longer than allowed",   WIRE("$1001\r\n"),                TOO_LARGE, true},
+    {"much too long",         WIRE("$999999999999999999\r\n"),  TOO_LARGE, true},
+    {"too long together",     WIRE("*2\r\n$600\r\n"),           TOO_LARGE, true}, /* continued by the test */
+    {"a push too large",      WIRE(">1\r\n$1001\r\n"),         TOO_LARGE, false},
+    {"too many nested",       WIRE("*1\r\n*1\r\n$1001\r\n"),   TOO_LARGE, true},
+    {"junk in an array",      WIRE("*1\r\nx\r\n"),              BROKEN, true},
 };
 /* clang-format on */
 
@@ -117,8 +124,10 @@ static void test_what_is_no_resp_is_broken(void **state)
             memcpy(wire + bytes + 600, "\r\n$600\r\n", 8);
             bytes += 608;
         }
-        if (shoal__scanner_next(&scanner, wire, bytes) != SHOAL__SCAN_BROKEN)
-            fail_msg("%s is taken for RESP", c->name);
+        if (shoal__scanner_next(&scanner, wire, bytes) != c->scan)
+            fail_msg("%s is not found to be so", c->name);
+        if (shoal__scanner_is_mid_reply(&scanner) != c->is_mid_reply)
+            fail_msg("%s: whose is it?", c->name);
     }
 }
 
@@ -147,7 +156,15 @@ static void test_a_line_has_a_bound(void **state)
     shoal__scanner_init(&scanner, BYTES_MAX);
     assert_int_equal(shoal__scanner_next(&scanner, wire, BYTES_MAX), SHOAL__SCAN_MORE);
     assert_int_equal(shoal__scanner_next(&scanner, wire, BYTES_MAX + 1),
-                     SHOAL__SCAN_BROKEN);
+                     SHOAL__SCAN_TOO_LARGE);
+    assert_true(shoal__scanner_is_mid_reply(&scanner));
+
+    /* And for one that is. */
+    memcpy(wire + BYTES_MAX, "\r\n", 2);
+    shoal__scanner_init(&scanner, BYTES_MAX);
+    assert_int_equal(shoal__scanner_next(&scanner, wire, BYTES_MAX + 2),
+                     SHOAL__SCAN_TOO_LARGE);
+    assert_true(shoal__scanner_is_mid_reply(&scanner));
 }
 
 static void test_what_is_a_reply_under_way(void **state)
