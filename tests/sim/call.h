@@ -67,6 +67,7 @@ typedef struct sim_call {
     uint8_t handed;   /* times that its last byte was accepted by a connection */
     uint8_t executed; /* times */
     uint8_t cuts;     /* connections that ended inside it, or inside its answer */
+    bool was_huge;    /* the last of them because its answer is over a bound */
     bool
         awaits_role; /* its last answer was that the server's role is not the right one */
     uint8_t role_waits; /* times */

@@ -99,6 +99,10 @@ static void check_fate(sim_world_t *world, sim_call_t *call,
             is_position_known(world))
             sim_oracle_blame(world, call, "O4: %u was not answered, but \"reply lost\"",
                              id);
+        /* Whatever is proved can be decoded, if there is memory. */
+        if (sim_integrity_is_strict(world) && world->lost_status != SHOAL_ENOMEM)
+            sim_oracle_blame(world, call,
+                             "O4: \"reply lost\" of %u, which nothing proves", id);
         break;
     }
 }
@@ -160,6 +164,7 @@ void sim_oracle_handed(sim_world_t *world, sim_link_t *link, uint32_t id)
     call->is_tainted |= link->is_spoilt && !sim_integrity_is_strict(world);
     if (!sim_link_is_greeted(link))
         sim_world_fail(world, "O7: %u was sent before the greeting ended", id);
+    sim_poison_handed(world, call);
     call->handed++;
     if (call->is_done && !may_follow(call, link))
         sim_oracle_blame(world, call, "O4: %u was sent behind its result %d", id,

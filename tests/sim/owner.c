@@ -94,7 +94,7 @@ void sim_owner_lose(sim_world_t *world, int status, const char *detail)
 
     sim_world_note(world, "lose", (uint64_t)-status, link ? link->serial : 0);
     note_touched(world);
-    sim_poison_lost(world);
+    sim_poison_lost(world, status);
     sim_oracle_lost(world, status, detail);
     sim_sights_note_loss(world, status, detail);
     if (sim_dice_hits(&world->dice, 512))

@@ -5,19 +5,34 @@
 
 #include "core/blame.h"
 #include "sim/world.h"
+#include <shoal/errors.h>
 #include <stdio.h>
 #include <string.h>
 
-#define CUTS_MAX 2      /* connections that may end inside one command or its reply */
-#define HEAD_BYTES 48   /* of a command: its number is among them */
+#define CUTS_MAX 2    /* connections that may end inside one command or its reply */
+#define HEAD_BYTES 48 /* of a command: its number is among them */
+#define PICKS_MAX 8
 #define SHORT_ANSWER 32 /* bytes, kept of an answer that is cut */
 
 typedef enum poison_kind {
     POISON_BYTES,     /* refused while it is read: the server says so, or just closes */
     POISON_REPLY,     /* answered by a close, and with it go the answers before */
     POISON_REPLY_CUT, /* answered in part */
+    POISON_REPLY_HUGE, /* with an answer over the client's bound */
     POISON_KINDS
 } poison_kind_t;
+
+/* An answer does harm again only if its command may be sent again. */
+static uint32_t pick(sim_world_t *world, poison_kind_t kind)
+{
+    uint32_t id = sim_calls_pick(world);
+
+    for (int tries = 0; tries < PICKS_MAX && id && kind != POISON_BYTES &&
+                        !sim_call_is_repeatable(&world->calls[id]);
+         tries++)
+        id = sim_calls_pick(world);
+    return id;
+}
 
 void sim_poison_strike(sim_world_t *world)
 {
@@ -25,11 +40,11 @@ void sim_poison_strike(sim_world_t *world)
 
     if (poison->id && !world->calls[poison->id].is_done)
         return;
-    poison->id = sim_calls_pick(world);
-    /* Half of them inside their bytes: that is the rarest to happen. */
-    poison->kind = (uint8_t)sim_dice_below(&world->dice, 2 * POISON_KINDS);
+    /* Many of them inside their bytes: that is the rarest to happen. */
+    poison->kind = (uint8_t)sim_dice_below(&world->dice, 2 + POISON_KINDS);
     if (poison->kind >= POISON_KINDS)
         poison->kind = POISON_BYTES;
+    poison->id = pick(world, poison->kind);
     poison->has_words = sim_dice_hits(&world->dice, 512);
     sim_world_note(world, "poison", poison->id, poison->kind);
 }
@@ -86,6 +101,20 @@ void sim_poison_read(sim_world_t *world, sim_link_t *link)
     link->is_closed = true;
 }
 
+/* Instead of its answer, the beginning of one that never ends. */
+static void announce(sim_world_t *world, sim_link_t *link, sim_call_t *call)
+{
+    char text[32];
+
+    link->out_end -= (size_t)(call->answer_end - call->answer_begin);
+    link->produced_bytes = call->answer_begin;
+    snprintf(text, sizeof text, "$%llu\r\n",
+             (unsigned long long)world->config.reply.bytes_max);
+    sim_link_produce(link, text, strlen(text));
+    call->answer_end = UINT64_MAX;
+    link->is_hostile = true;
+}
+
 void sim_poison_answered(sim_world_t *world, sim_link_t *link, uint32_t id)
 {
     size_t answer =
@@ -95,6 +124,9 @@ void sim_poison_answered(sim_world_t *world, sim_link_t *link, uint32_t id)
     if (is_poison(world, link, id, POISON_REPLY)) {
         count(world);
         link->out_end = link->out_begin;
+    } else if (is_poison(world, link, id, POISON_REPLY_HUGE) && answer <= unread) {
+        count(world);
+        announce(world, link, &world->calls[id]);
     } else if (is_poison(world, link, id, POISON_REPLY_CUT) && answer <= unread) {
         count(world);
         link->out_end -= answer - (answer > SHORT_ANSWER ? SHORT_ANSWER : 1);
@@ -107,10 +139,15 @@ void sim_poison_answered(sim_world_t *world, sim_link_t *link, uint32_t id)
 
 /* ---- O9 ---- */
 
-static void count_cut(sim_world_t *world, sim_call_t *call)
+static void count_cut(sim_world_t *world, sim_call_t *call, int status)
 {
+    const sim_link_t *link = world->link;
+
     if (call->is_done)
         return;
+    call->was_huge =
+        call->answer_link == link->serial && call->answer_end == UINT64_MAX &&
+        link->taken_bytes == link->produced_bytes && status != SHOAL_ENOMEM;
     call->cuts++;
     if (call->cuts > CUTS_MAX)
         sim_oracle_blame(world, call,
@@ -118,7 +155,22 @@ static void count_cut(sim_world_t *world, sim_call_t *call)
                          call->cuts, sim_call_id(call));
 }
 
-void sim_poison_lost(sim_world_t *world)
+/* Where replies are held the decoder knows nothing of them: which one was read in part is
+ * seen from outside. */
+static void count_held(sim_world_t *world, int status)
+{
+    const sim_link_t *link = world->link;
+
+    for (uint32_t i = 0; i < world->live_count; i++) {
+        sim_call_t *call = &world->calls[world->live[i]];
+        if (call->answer_link == link->serial &&
+            link->taken_bytes > call->answer_begin &&
+            link->taken_bytes < call->answer_end)
+            count_cut(world, call, status);
+    }
+}
+
+void sim_poison_lost(sim_world_t *world, int status)
 {
     const shoal__pipe_t *pipe = &world->pipe;
     const shoal__request_ring_t *ring = &pipe->ring;
@@ -128,9 +180,33 @@ void sim_poison_lost(sim_world_t *world)
     if (!world->link || pipe->phase != SHOAL__PIPE_READY)
         return;
     if (pipe->part_bytes > 0 && next)
-        count_cut(world, next);
+        count_cut(world, next, status);
     if (ring->head != ring->sent && head && shoal__decoder_is_mid_reply(pipe->decoder))
-        count_cut(world, head);
+        count_cut(world, head, status);
+    if (sim_integrity_is_strict(world) && status != SHOAL_ENOMEM &&
+        !world->link->is_spoilt)
+        count_held(world, status);
+}
+
+static bool travels_alone(const sim_world_t *world, const sim_call_t *call)
+{
+    const shoal__request_ring_t *ring = &world->pipe.ring;
+    uint64_t at = ring->sent;
+
+    while (at != ring->tail && shoal__request_ring_at(ring, at)->data != call)
+        at++;
+    return shoal__request_ring_at(ring, at)->flags & SHOAL__REQUEST_ALONE;
+}
+
+void sim_poison_handed(sim_world_t *world, const sim_call_t *call)
+{
+    if (call->cuts > 0 && !call->unit_first && !travels_alone(world, call))
+        sim_oracle_blame(world, call, "O9: %u was cut, but may have company again",
+                         sim_call_id(call));
+    if (call->was_huge)
+        sim_oracle_blame(world, call,
+                         "O9: %u is sent again, but its reply is over a bound",
+                         sim_call_id(call));
 }
 
 /* One that travels alone is unanswered, or waits until nothing is. */

@@ -172,7 +172,9 @@ void sim_poison_answered(sim_world_t *world, sim_link_t *link, uint32_t id);
 /* Bytes that may leave: all but the end of what the server refuses midway. */
 size_t sim_poison_room(const sim_world_t *world);
 /* O9: the connection is about to be lost; now and then; nothing leaves, and rightly. */
-void sim_poison_lost(sim_world_t *world);
+void sim_poison_lost(sim_world_t *world, int status);
+/* ... a command is handed over. */
+void sim_poison_handed(sim_world_t *world, const sim_call_t *call);
 void sim_poison_check_company(sim_world_t *world);
 bool sim_poison_is_waited_for(const sim_world_t *world);
 
