@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* So often the interpreter looks at its signals. */
+/* A call comes back after so long, so that the interpreter can look at its signals. */
 #define SLICE_US 100000
 
 /* The results of many commands, filled by the loop thread. */
@@ -40,13 +40,13 @@ void shoalpy_caller_free(shoalpy_caller_t *caller)
     free(caller);
 }
 
-/* Commands are read, and the core will last.  0 or an error. */
+/* Read the commands, and enter the core, which lasts from now on.  0 or an error. */
 static int begin(shoalpy_caller_t *caller, shoalpy_core_t *core, const char *stream,
                  size_t bytes)
 {
     int rc;
 
-    if (caller->core) /* a signal handler calls while the call that it cut waits */
+    if (caller->core) /* a signal handler calls within the call that it interrupted */
         return SHOAL_ELOOP;
     caller->error.text[0] = '\0';
     rc = shoalpy_requests_read(&caller->requests, stream, bytes);
@@ -168,7 +168,7 @@ static int64_t wait_for_many(shoalpy_caller_t *caller, uint64_t wait_us)
     bool is_done;
     int64_t bytes;
 
-    if (collection->process != getpid()) /* forked in the midst: nobody will answer */
+    if (collection->process != getpid()) /* forked during the call: no thread answers */
         return SHOAL_EFORK;
     pthread_mutex_lock(&collection->lock);
     while (!collection->is_done &&
@@ -250,7 +250,7 @@ int64_t shoalpy_caller_give_up(shoalpy_caller_t *caller)
     }
     if (caller->collection->process != getpid())
         return SHOAL_EFORK;
-    /* Those that have their result already are not found, which is as good. */
+    /* A command that has its result already is not found, which does no harm. */
     for (size_t i = 0; i < caller->requests.count; i++)
         (void)shoal_client_cancel(caller->core->client, caller->first + i);
     do

@@ -3,8 +3,8 @@
 #define SHOAL_PYTHON_CORE_H
 
 /*
- * A client as Python holds it: it keeps the connection's events until somebody asks, waits
- * for what is outstanding, and says when a close is complete.
+ * A client as Python holds it: it keeps the connection's events until Python takes
+ * them, waits until nothing is outstanding, and says when a close is complete.
  */
 
 #include <pthread.h>
@@ -39,7 +39,7 @@ typedef struct shoalpy_core {
     pthread_cond_t changed;   /* it is gone */
     bool is_gone;
     bool is_ready;   /* by the last event */
-    int last_status; /* of the last loss; 0: none since it was ready */
+    int last_status; /* of the last loss or failed attempt; 0: none, or ready since */
     char last_failure[SHOALPY_FAILURE_BYTES]; /* the same in words; "": none */
     uint64_t events_seen, events_told;        /* the last SHOALPY_EVENTS are kept */
     shoalpy_event_t events[SHOALPY_EVENTS];
@@ -58,11 +58,11 @@ void shoalpy_core_leave(shoalpy_core_t *core);
 /* From now on commands are refused.  The close comes later: until then the caller may
  * wait for what is outstanding, and stop waiting at any time. */
 void shoalpy_core_refuse(shoalpy_core_t *core);
-/* Is nothing outstanding?  Waits for wait_us at most. */
+/* Wait until nothing is outstanding, wait_us at most.  False: the time is over. */
 bool shoalpy_core_wait_idle(shoalpy_core_t *core, uint64_t wait_us);
 /* Begin to close.  A borrowed one is stepped until it is gone. */
 int shoalpy_core_close(shoalpy_core_t *core, uint64_t drain_us);
-/* Has it gone?  Waits for wait_us at most. */
+/* Wait until it is gone, wait_us at most.  False: the time is over. */
 bool shoalpy_core_wait_gone(shoalpy_core_t *core, uint64_t wait_us);
 /* A borrowed one: one step.  True: it is gone. */
 bool shoalpy_core_step(shoalpy_core_t *core, uint64_t wait_us);

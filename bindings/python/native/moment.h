@@ -2,7 +2,7 @@
 #ifndef SHOAL_PYTHON_MOMENT_H
 #define SHOAL_PYTHON_MOMENT_H
 
-/* Waiting on a condition until a moment of the monotonic clock. */
+/* Conditions that wait until a time of the monotonic clock. */
 
 #include <pthread.h>
 #include <stdint.h>
@@ -11,7 +11,7 @@
 /* 0 or SHOAL_ESYSTEM. */
 int shoalpy_condition_init(pthread_cond_t *condition);
 
-/* The moment wait_us from now. */
+/* The time wait_us from now. */
 struct timespec shoalpy_moment(uint64_t wait_us);
 
 #endif

@@ -48,8 +48,8 @@ static bool round_up(char *text)
 }
 
 /* Write the value with so many digits.  Does the text read back as the value?  Above a
- * power of two the doubles are twice as far apart as below: there the text that reads back
- * may be not the nearest, but the next above. */
+ * power of two the doubles are twice as far apart as below it.  At such a value the
+ * text that reads back may be the next one above the nearest. */
 static bool is_exact(double value, int digits, char *text, size_t bytes_max)
 {
     int exponent;

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-/* A pump that finds more and more to do lets the event loop go on after so many. */
+/* A pump lets the event loop go on after so many steps or results, if there is more. */
 #define STEPS_MAX 4
 #define RESULTS_MAX 4096
 #define TAKEN_MAX 256
@@ -107,8 +107,8 @@ static int64_t take(shoalpy_port_t *port)
     return count == TAKEN_MAX;
 }
 
-/* The event loop may go on in another thread: a step makes it the connection's, which a
- * submission must find. */
+/* The event loop may go on in another thread.  A step makes that thread the client's
+ * loop thread, so that the submission which follows counts as the loop thread's. */
 static void adopt(shoalpy_port_t *port)
 {
     if (port->completions || pthread_equal(port->thread, pthread_self()))
@@ -151,7 +151,7 @@ static int submit(shoalpy_port_t *port, const shoal_call_t *call, unsigned reply
                                     ret_ticket);
 }
 
-/* The commands are queued, whatever becomes of the pump: it is asked again. */
+/* The commands are queued even if the pump fails: then Python pumps again. */
 static int64_t pump_after_submitting(shoalpy_port_t *port)
 {
     int64_t outcome = shoalpy_port_pump(port);

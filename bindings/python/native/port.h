@@ -7,11 +7,11 @@
  *
  * The descriptor is readable when shoalpy_port_pump() has something to do.  Either the
  * event loop drives the connection itself (a borrowed core), and pumping reads and
- * writes; or a thread of the library does, and pumping takes what it left.  One thread at a
- * time uses a port: the event loop's.
+ * writes; or a thread of the library does, and pumping takes the results that it left.
+ * One thread at a time uses a port: the event loop's.
  *
  * Submitting and pumping return
- *   below 0      an error; if it is submitting that returns it, nothing was queued
+ *   below 0      an error; if submitting returns it, nothing was queued
  *   otherwise    the bytes of the results' stream (shoalpy_results_t) at `data`, which lasts
  *                until the next call; times 2, plus 1 if the port is to be pumped again
  *                without waiting for the descriptor
@@ -30,7 +30,7 @@ typedef struct shoalpy_port_view {
     int fd;
 } shoalpy_port_view_t;
 
-/* 0 or an error; the core must outlive the port.  A borrowed core has one. */
+/* 0 or an error; the core must outlive the port.  A borrowed core has one at most. */
 int shoalpy_port_new(shoalpy_core_t *core, size_t outstanding_max,
                      shoalpy_port_t **ret_port);
 /* Results still due are dropped.  The port of a borrowed core is freed with it, by

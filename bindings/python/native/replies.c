@@ -68,7 +68,7 @@ static void write_string(shoalpy_writer_t *writer, const shoal_reply_t *leaf)
     }
 }
 
-/* Where the value has to be hashable, the help of Python comes too late: text it is. */
+/* A value that must be hashable cannot wait for Python's help: it becomes text. */
 static void write_error(shoalpy_writer_t *writer, const shoal_reply_t *leaf)
 {
     size_t bytes;
@@ -209,7 +209,7 @@ void shoalpy_writer_open(shoalpy_writer_t *writer, shoal_reply_type_t type,
 
 void shoalpy_writer_close(shoalpy_writer_t *writer)
 {
-    if (writer->depth == 0) /* one that memory did not suffice for */
+    if (writer->depth == 0) /* there was no memory for its level */
         return;
     writer->depth--;
     if (writer->levels[writer->depth].closing)

@@ -9,10 +9,10 @@
  *   or str if asked for; array and push list, map dict, set set.  As the key of a map or a
  *   member of a set, which must be hashable: array and map tuple, set frozenset.
  *
- * Three values need Python's help, and are said to: text that is not UTF-8 comes as
- * bytes; an error, (bytearray of its text,); a big number, (bytearray of its digits, None).
- * As a key or a member the last two are text, too.
- * Neither a bytearray nor a tuple that begins with one can be any other reply.
+ * Three values need Python's help, and the writer says so: text that is not UTF-8 comes
+ * as bytes; an error, (bytearray of its text,); a big number, (bytearray of its digits,
+ * None).  As a key or a member the last two come as strings do.
+ * No other reply is a bytearray, or a tuple that begins with one.
  */
 
 #include "stream.h"
@@ -49,7 +49,7 @@ void shoalpy_writer_leaf(shoalpy_writer_t *writer, const shoal_reply_t *leaf);
 void shoalpy_writer_open(shoalpy_writer_t *writer, shoal_reply_type_t type,
                          size_t count);
 void shoalpy_writer_close(shoalpy_writer_t *writer);
-/* What was written of the reply is void. */
+/* Drop what was written of the reply. */
 void shoalpy_writer_reset(shoalpy_writer_t *writer);
 
 /* The same as a sink: begins by itself with the flags and the stream of the last begin. */

@@ -10,7 +10,7 @@
 
 #define BLOCK_NUMBERS 126
 #define COMMANDS_FIRST 16
-/* What more arguments than these took is given back. */
+/* Memory for more arguments than these is given back. */
 #define ARGUMENTS_KEPT 65536
 
 /* Texts of numbers, which must not move. */
@@ -93,7 +93,7 @@ static int add_argument(shoalpy_requests_t *requests, const void *data, size_t b
     return 0;
 }
 
-/* Room for the text of a number; it counts once it is used. */
+/* Room for the text of a number; NULL: no memory. */
 static char *number_room(shoalpy_requests_t *requests)
 {
     shoalpy_block_t *block = requests->numbers;
@@ -274,8 +274,8 @@ static int extend_list(reader_t *reader)
     return 0;
 }
 
-/* A mark opens the list, once it was announced, or a tuple of more than three.  Which one
- * shows at its end. */
+/* A mark opens the list, once it was announced, or a tuple of more than three.  Only
+ * its end shows which. */
 static int open_mark(reader_t *reader)
 {
     if (loose(reader) > 0 || reader->marks == 2 ||
@@ -357,7 +357,7 @@ static int read_one(reader_t *reader, unsigned char opcode)
     }
 }
 
-/* The arguments do not move any more: say where each command's begin. */
+/* The arguments do not move any more: let each command point at its own. */
 static void place(shoalpy_requests_t *requests)
 {
     size_t at = 0;

@@ -53,7 +53,7 @@ static void write_error(const shoal_reply_t *reply, shoalpy_stream_t *stream)
     shoalpy_stream_opcode(stream, OP_TUPLE2);
 }
 
-/* Without a reply but answered: a sink took it. */
+/* A result without a reply and without a failure is PLAIN: a sink took the reply. */
 static enum shoalpy_kind kind_of(const shoal_result_t *result)
 {
     const shoal_reply_t *reply = shoal_result_reply(result);
@@ -115,7 +115,7 @@ static void begin(shoalpy_results_t *results)
     shoalpy_stream_opcode(&results->stream, OP_MARK);
 }
 
-/* A list that was opened for a reply which turned out to be another's goes. */
+/* An empty list is dropped: its reply belongs to another command. */
 static void close_list(shoalpy_results_t *results)
 {
     if (results->in_list && results->is_list_empty)
@@ -143,7 +143,7 @@ static void open_list(shoalpy_results_t *results, uint64_t number)
 
 /* ---- the reply under way ---- */
 
-/* What is written of it leaves the stream's end to others. */
+/* Move the written part away, so that other values can stand at the stream's end. */
 static void put_aside(shoalpy_results_t *results)
 {
     shoalpy_stream_t *stream = &results->stream;
@@ -159,7 +159,7 @@ static void put_aside(shoalpy_results_t *results)
     results->is_aside = true;
 }
 
-/* It stands at the stream's end again. */
+/* Move that part back to the stream's end. */
 static void put_back(shoalpy_results_t *results)
 {
     shoalpy_stream_t *stream = &results->stream;
@@ -217,8 +217,8 @@ const shoal_sink_t shoalpy_results_sink = {
 
 /* ---- results ---- */
 
-/* The stream has no room for the reply: cut it off, the rest is sound.  False: the reply
- * is there. */
+/* If there was no memory for the reply, cut it off: the rest of the stream is sound.
+ * False: the reply is there. */
 static bool cut_off(shoalpy_results_t *results)
 {
     shoalpy_writer_t *writer = &results->writer;
@@ -232,7 +232,7 @@ static bool cut_off(shoalpy_results_t *results)
     return true;
 }
 
-/* The reply under way, or the one given, is the command's. */
+/* The reply under way, or the one given, belongs to command `number`. */
 static void add_reply(shoalpy_results_t *results, const shoal_reply_t *reply,
                       uint64_t number, unsigned reply_flags)
 {

@@ -11,8 +11,8 @@
  * ...; or a tuple on the one command `number`: see shoalpy_kind.  Numbers stand for
  * tickets, see shoalpy_number().
  *
- * Replies are written while they are decoded, by the sink, before it is known whose they
- * are: as a rule, the next one's.  Else they move.
+ * The sink writes replies while they are decoded, before it is known which command each
+ * belongs to: as a rule, to the next one.  A reply of another command is moved.
  */
 
 #include "replies.h"
@@ -48,7 +48,7 @@ struct shoalpy_results {
     bool in_list;
     bool is_list_empty;
     size_t list_from; /* where in the stream the list begins */
-    bool is_aside;    /* the reply under way is */
+    bool is_aside;    /* the reply under way is in `aside` */
     size_t count;     /* results in the stream */
     shoalpy_way_t ways[SHOALPY_REPLY_FLAGS];
 };
@@ -61,7 +61,7 @@ void shoalpy_results_release(shoalpy_results_t *results);
 void shoalpy_results_clear(shoalpy_results_t *results);
 /* Takes the replies; its data is one of `ways`. */
 extern const shoal_sink_t shoalpy_results_sink;
-/* A result, whose reply the sink took, or that has one or none. */
+/* Add a result.  The sink took its reply, or it has one, or none. */
 void shoalpy_results_add(shoalpy_results_t *results, const shoal_result_t *result,
                          unsigned reply_flags);
 /* The stream is complete; what was added is in it.  Its length, 0 if there is nothing, or

@@ -4,8 +4,8 @@
 
 /* A pickle stream that is being written: plain values in, bytes for pickle.loads() out.
  *
- * Guarantee: once memory runs out the stream stays broken, and says so at its end; until
- * then nothing has to be checked. */
+ * Guarantee: once memory runs out the stream is broken: it takes no more, and says so
+ * at its end.  Until then nothing has to be checked. */
 
 #include "opcodes.h"
 #include <stdbool.h>
@@ -25,7 +25,7 @@ void shoalpy_stream_release(shoalpy_stream_t *stream);
 /* More memory than that is not kept for the next stream. */
 #define SHOALPY_STREAM_KEPT ((size_t)4 << 20)
 
-/* Begin anew.  What one large reply took is given back. */
+/* Begin anew.  The memory of a large reply is given back. */
 void shoalpy_stream_begin(shoalpy_stream_t *stream);
 /* The stream is complete: false if memory ran out. */
 bool shoalpy_stream_end(shoalpy_stream_t *stream);

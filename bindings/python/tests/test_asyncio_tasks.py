@@ -216,7 +216,7 @@ def test_close_fails_what_is_outstanding(async_face: Face) -> None:
 
 
 def test_a_close_disproves_nothing(async_face: Face, server: Server) -> None:
-    """What was written has been executed, whatever the closed client hears of it."""
+    """A written command has been executed, although its client was closed."""
 
     async def main(client: Client) -> None:
         await client.wait_ready()

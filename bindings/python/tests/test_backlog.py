@@ -206,7 +206,7 @@ def test_order_without_room(connect: Connect) -> None:
 
 
 def test_a_bound(connect: Connect, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Who never awaits hears that it is too much, at once."""
+    """A task that never awaits gets FullError at once."""
     monkeypatch.setattr(shoal.aio._port, "_BACKLOG_MAX", 1000)
     face = connect(url=NOWHERE, queued_max=100, timeout=20)
 

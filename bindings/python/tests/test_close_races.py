@@ -114,12 +114,12 @@ def test_threads(server: Server) -> None:
 
 
 def close_under_a_blocked_one(url: str) -> list[BaseException]:
-    """What the callers are told."""
+    """The outcomes of the calls."""
     client = shoal.Client(url, timeout=1000)
     told: list[BaseException] = []
 
     def tell(after: int, call: Callable[[], object]) -> None:
-        """What the call is told that is made after so many commands."""
+        """The outcome of the call that is made after so many commands."""
         while client.stats().commands < after:
             time.sleep(0.001)
         try:

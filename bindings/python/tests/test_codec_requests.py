@@ -180,7 +180,7 @@ def test_subclasses(face: Face, argument: Any, wanted: bytes) -> None:
 
 
 class Loud:
-    """Methods of arguments that would run if somebody asked the object itself."""
+    """Methods of arguments that would run if the object itself were asked."""
 
     def _shout(self, *_: Any) -> Any:
         raise AssertionError("code of an argument ran")

@@ -57,7 +57,7 @@ def test_both_documents_have_code() -> None:
 
 @pytest.mark.parametrize(("path", "chapter"), CHAPTERS)
 def test_no_server_but_the_documented_one(path: Path, chapter: Chapter) -> None:
-    """What is not replaced by the test's server would meet somebody else's."""
+    """A URL that is not replaced by the test's server would reach another one."""
     assert not re.search(r"(Client|Redis)\(\s*\)", chapter.source)
     hosts = re.findall(r"//(?:[^@/\s\"]*@)?([^/\s\"?]+)", chapter.source)
     assert set(hosts) <= {"127.0.0.1:6379"}

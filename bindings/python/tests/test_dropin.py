@@ -317,7 +317,7 @@ def test_a_connection_of_its_own(server: Server) -> None:
 
 
 def test_redis_pys_measurements(r: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """They are asked for at each command, and recorded if somebody measures."""
+    """They are asked for at each command, and recorded while measuring."""
     r.set("a", "text")
     seen: list[Any] = []
 

@@ -200,7 +200,7 @@ def test_a_connection_that_waits(connect: Connect) -> None:
 
 
 def test_reconnect(connect: Connect) -> None:
-    """Nothing is lost, and what comes next goes over another connection."""
+    """Nothing is lost, and later commands go over another connection."""
     face = connect()
     former = face.execute("CLIENT", "ID")
     face._do("reconnect")

@@ -37,7 +37,7 @@ LOSSES = (shoal.ConnectionError, shoal.TimeoutError)
 
 
 class Ledger:
-    """What became of each command, to be compared with what the server did."""
+    """The outcome of each command, to be compared with the server's ledger."""
 
     def __init__(self) -> None:
         self._next = itertools.count()
@@ -250,7 +250,7 @@ def test_pushes_are_no_replies(face: Face, proxy: Proxy) -> None:
 def test_half_written_is_not_unwritten(
     face: Face, proxy: Proxy, server: Server
 ) -> None:
-    """What has begun to leave goes on to leave, to keep the framing."""
+    """A partly written command is written to its end, to keep the framing."""
     face.wait_ready()
     proxy.tell("carry to-server stopped=1")
     value = b"v" * (16 << 20)  # more than sockets take
@@ -312,7 +312,7 @@ RATES = {"drop": 20_000, "repeat": 20_000, "lose": 500, "insert": 500}
 
 @pytest.mark.parametrize("harm", RATES)
 def test_strict_gives_no_wrong_reply(connect: Connect, proxy: Proxy, harm: str) -> None:
-    """What harms the framing costs errors, never a wrong value."""
+    """Harm to the framing costs errors, never a wrong value."""
     face = connect(
         url=proxy.url, integrity="strict", timeout=0.2, stall_timeout=0.2,
         handshake_timeout=0.2, backoff=(0.001, 0.01),

@@ -219,7 +219,7 @@ async def close_cancelled(
 def test_a_close_that_is_cancelled(
     async_connect: Connect, server: Server, drain: float
 ) -> None:
-    """Wherever it stands: what is outstanding ends, and so does the connection."""
+    """At whatever point: all that is outstanding ends, and so does the connection."""
     for ticks, seconds in _CANCELS:
 
         async def main(client: Client, t: int = ticks, s: float = seconds) -> None:

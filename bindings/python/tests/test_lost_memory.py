@@ -94,7 +94,7 @@ def test_a_reply_that_does_not_fit(server: Server, kind: str, growth_mib: int) -
 def test_no_memory_for_what_was_read(
     async_connect: Connect, server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Nobody waits for ever, and each who waited has an exception of his own."""
+    """No task waits for ever, and each that waited has an exception of its own."""
     face = async_connect(timeout=20)
 
     def lack(_: object) -> list[Any]:

@@ -64,7 +64,7 @@ def test_one_that_cannot_be_sent(face: Face) -> None:
 
 @pytest.mark.parametrize("text", ["PING", b"PING", bytearray(b"PING")], ids=repr)
 def test_a_text_is_no_command(connect: Connect, text: Any) -> None:
-    """Though it is a sequence, of what would be arguments."""
+    """A text is refused, although it is a sequence of possible arguments."""
     face = connect()
     before = face.stats().commands
     with pytest.raises(shoal.DataError, match="sequence of its arguments"):

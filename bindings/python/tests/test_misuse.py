@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What people do who have not read the manual: each gets a clear word."""
+"""Mistakes of people who have not read the manual: each gets a clear message."""
 
 import asyncio
 import copy
@@ -105,7 +105,7 @@ def test_asyncio_outside_of_a_loop(server: Server, driver: str) -> None:
 
 
 def test_what_was_not_imported() -> None:
-    """`import shoal` is enough; but who needs no asyncio does not pay for it."""
+    """`import shoal` is enough; but a program without asyncio does not pay for it."""
     end = run_child(
         """
         assert shoal.aio.Client

@@ -187,7 +187,7 @@ def test_bounds_of_replies(
 
 
 def test_a_timeout_of_never_in_the_url(connect: Connect, server: Server) -> None:
-    """It holds in Python, too: for what waits there for room."""
+    """It holds in Python, too: for commands that wait there for room."""
     face = connect(url=f"{server.url}?timeout_ms=never")
     assert face.client._options.timeout_us == NEVER
     assert face.execute("PING") == b"PONG"

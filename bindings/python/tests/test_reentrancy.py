@@ -152,7 +152,7 @@ def eager_collector(threshold: int) -> Iterator[None]:
 
 
 class Guest:
-    """In a cycle with itself: what ends it is the collector, at any allocation."""
+    """In a cycle with itself: the collector ends it, at any allocation."""
 
     def __init__(self, end: Callable[[], object]) -> None:
         self._me = self

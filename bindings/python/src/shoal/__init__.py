@@ -47,7 +47,7 @@ __all__ += exceptions.__all__
 
 
 def __getattr__(name: str) -> object:
-    """`shoal.aio` is imported by who uses it: others need no asyncio."""
+    """Import `shoal.aio` at its first use: other programs need no asyncio."""
     if name == "aio":
         return importlib.import_module("shoal.aio")
     raise AttributeError(f"module 'shoal' has no attribute {name!r}")

@@ -65,8 +65,8 @@ _thread = _Thread()
 
 
 def _new_caller() -> tuple[_Caller, _Caller | None]:
-    """A caller for a thread that has none at hand, and what it is left with after the
-    call: it, or nothing if the call below this one has the thread's own."""
+    """A caller for a thread that has none at hand; and the caller that the thread keeps
+    after the call: this one, or None if an interrupted call has the thread's own."""
     caller = _Caller()
     kept = None if _thread.has_called else caller
     _thread.has_called = True
@@ -74,7 +74,7 @@ def _new_caller() -> tuple[_Caller, _Caller | None]:
 
 
 def _forked() -> ForkError:
-    """This is the child of a process that forked in a signal handler, below a call."""
+    """This is the child of a process that forked in a signal handler, during a call."""
     _thread.has_called = False  # the caller is lost with the call
     error = ForkError("the command belongs to the parent process")
     error.fate = Fate.UNKNOWN

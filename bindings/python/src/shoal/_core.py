@@ -78,8 +78,8 @@ class Core:
         _open_cores.add(self)
 
     def __del__(self) -> None:
-        """Nobody holds it any more, so no thread is in a call on it. If it was not
-        closed, nobody waits for its results either."""
+        """No object holds it any more, so no thread is in a call on it. If it was not
+        closed, no caller waits for its results either."""
         if not getattr(self, "handle", None) or self.is_foreign():
             return
         if sys.is_finalizing():  # another thread may be in a call, for ever
@@ -102,7 +102,7 @@ class Core:
         return self.pid != os.getpid()
 
     def state(self) -> str:
-        """Of the connection, in a word or two."""
+        """The connection's state, in a word or two."""
         if self.is_closed:
             return "closed"
         status = lib.shoalpy_core_is_ready(self.handle)
@@ -136,7 +136,7 @@ class Core:
         lib.shoalpy_core_refuse(self.handle)
 
     def is_idle(self, wait_us: int) -> bool:
-        """Has everything its result? Waits for `wait_us` at most. Not for a borrowed
+        """Has every command its result? Waits for `wait_us` at most. Not for a borrowed
         one."""
         return self.is_closed or bool(lib.shoalpy_core_wait_idle(self.handle, wait_us))
 
@@ -186,7 +186,7 @@ class Core:
             raise error_of(status)
 
     def not_ready(self, status: int) -> BaseException:
-        """The exception of a wait for the connection that ended so."""
+        """The exception of a wait for the connection that ended with `status`."""
         text = ffi.new("char[]", lib.SHOALPY_FAILURE_BYTES)
         lib.shoalpy_core_failure(self.handle, text)
         reason = _text(text)
@@ -223,8 +223,8 @@ _open_cores: weakref.WeakSet[Core] = weakref.WeakSet()
 
 
 def _close_all() -> None:
-    """At the end of the interpreter, while threads can still be waited for. What an
-    event loop drives is left to the system: its thread may be in the midst of it."""
+    """At the end of the interpreter, while threads can still be waited for. Connections
+    that an event loop drives are left to the system: its thread may be using them."""
     cores = [core for core in _open_cores if not core.is_borrowed]
     for core in cores:
         core.begin_close(0)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The options of a client: what users say, checked, and as the C library wants it."""
+"""The options of a client: checked, and given to the C library."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ class Options:
         self.shown_url = without_secrets(self.url)
         self._given = given
         self.set_conversions(Conversion(None), Conversion(self.decoding))
-        lib.shoal_options_free(self.native())  # what is wrong shows now
+        lib.shoal_options_free(self.native())  # wrong values raise now
         #: For people: without credentials.
         self.server = server_of(self.url, given)
 
@@ -156,10 +156,10 @@ class Options:
         return encoded(command, self.decoding.encoding, self.decoding.errors)
 
     def native(self, *, borrowed: bool = False) -> Any:
-        """A new shoal_options_t; whoever asks frees it.
+        """A new shoal_options_t, which the caller frees.
 
         `borrowed`: an event loop drives the connection. Each of its ticks is a batch
-        already: unless the user says how, nothing is held back to gather more.
+        already, so by default no command is held back to gather more.
         """
         holder = ffi.new("shoal_options_t **")
         reason = new_reason()

@@ -113,7 +113,7 @@ class Decoding:
     __slots__ = ("encoding", "errors", "is_utf8")
 
     def __init__(self, encoding: str, errors: str) -> None:
-        "".encode(encoding)  # what is unknown shows now
+        "".encode(encoding)  # unknown names raise now
         codecs.lookup_error(errors)
         self.encoding = encoding
         self.errors = errors
@@ -130,7 +130,7 @@ _DIGITS = 512  # that int() reads whatever sys.set_int_max_str_digits() was told
 
 
 class _Whole:
-    """The kind of what is no part of another value."""
+    """The kind of a value that is no part of another one."""
 
 
 def _children(value: Any) -> Iterator[Any]:
@@ -148,7 +148,7 @@ def _aggregate(kind: type, items: list[Any]) -> Any:
 
 
 def _integer(text: str) -> int:
-    """Of any number of digits: the decoder bounds them, to those of one line."""
+    """An integer of any number of digits: the decoder bounds them, as it does lines."""
     digits = text.lstrip("-")
     number = 0
     for at in range(0, len(digits), _DIGITS):
@@ -220,7 +220,7 @@ class Conversion:
         return self.error(text) if len(marked) == 1 else _integer(text)
 
     def value_of(self, kind: int, what: Any) -> Any:
-        """The value of a result of that kind; raises what it means. `what` is the
+        """The value of a result of that kind; raises an error or failure. `what` is the
         reply, or for an error or a failure the tuple that C made."""
         if kind in (PLAIN, HELP):
             return self.mend(what) if kind == HELP or self.mends_all else what

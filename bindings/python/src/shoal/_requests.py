@@ -51,7 +51,7 @@ class _NoReducers(dict[type, Any]):
 
 
 class _Parts:
-    """A file for the pickler, which writes what is large by itself."""
+    """A file for the pickler, which writes large objects in calls of their own."""
 
     __slots__ = ("write",)
 
@@ -149,8 +149,8 @@ _PLAIN = frozenset((bytes, int, float, bytearray, memoryview))
 
 
 def are_plain(commands: Sequence[Sequence[Any]]) -> bool:
-    """Can all of these be sent for sure? For commands that cross into C in pieces, of
-    which none may be sent if one cannot."""
+    """Can all of these be sent for sure? For commands that cross into C in pieces: if
+    one command cannot be sent, none may be."""
     return all(commands) and all(
         type(argument) in _PLAIN or (type(argument) is str and argument.isascii())
         for command in commands
@@ -168,7 +168,7 @@ def is_integer(kind: type) -> bool:
 
 
 def _encode(argument: Any, encoding: str, errors: str) -> bytes:
-    """Of a subclass, the base's data is sent: its own methods have no say."""
+    """An object of a subclass is sent as its base's data, whatever its methods say."""
     kind = type(argument)
     if issubclass(kind, bytes):
         return bytes.__getitem__(argument, _ALL)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Objects of which a copy would be another hand on the same connection."""
+"""Objects that must not be copied: a copy would use the same connection."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import NoReturn
 
 
 class Unique:
-    """Neither copy, deepcopy nor pickle: each says so."""
+    """copy, deepcopy and pickle raise TypeError."""
 
     def __reduce__(self) -> NoReturn:
         kind = type(self)

@@ -47,7 +47,7 @@ def take_python_keys(url: str, options: dict[str, Any]) -> str:
 
 def in_url(url: str) -> dict[str, Any]:
     """What a URL says of those options that C sets together: an option that overrides
-    one of them leaves the others as they are. What makes no sense is C's to refuse."""
+    one of them leaves the others as they are. C refuses what makes no sense."""
     said: dict[str, Any] = {}
     with contextlib.suppress(ValueError):
         parts = urlsplit(url)
@@ -69,15 +69,15 @@ def in_url(url: str) -> dict[str, Any]:
 
 
 def without_secrets(url: str) -> str:
-    """The URL as it may be shown. Nothing before the last "@" is, for a password may
-    hold any character if the URL is a wrong one."""
+    """The URL as it may be shown. Nothing before the last "@" is shown, because in a
+    wrong URL a password may hold any character."""
     scheme, mark, rest = url.partition("://")
     if not mark:
         scheme, rest = "", url
     if "@" in rest:
         rest = "***@" + rest.rpartition("@")[2]
     front, question, query = rest.partition("?")
-    if "pass" in query:  # where others have it
+    if "pass" in query:  # other libraries have the password there
         query = "***"
     return scheme + mark + front + question + query
 

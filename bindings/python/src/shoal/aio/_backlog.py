@@ -25,7 +25,7 @@ class Backlog:
         return bool(self._batches)
 
     def futures(self) -> Iterator[Future]:
-        """Of all commands in it."""
+        """The futures of all commands in it."""
         return (future for batch in self._batches for future in batch.futures)
 
     def append(self, batches: list[Batch], retry: Callable[[], None]) -> None:
@@ -45,13 +45,13 @@ class Backlog:
         return batch
 
     def put_back(self, batches: list[Batch], retry: Callable[[], None]) -> None:
-        """There still is no room for what was in front."""
+        """There still is no room for these batches, which were in front."""
         self._batches.extendleft(reversed(batches))
         self._commands += sum(len(batch.commands) for batch in batches)
         self._watch(batches, retry)
 
     def _watch(self, batches: list[Batch], retry: Callable[[], None]) -> None:
-        """If no result comes to make room, time passes all the same."""
+        """Set deadlines, and a timer for the first: perhaps no result makes room."""
         now = self._loop.time()
         for batch in batches:
             batch.set_deadline(now)

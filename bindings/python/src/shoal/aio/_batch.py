@@ -20,8 +20,9 @@ Extras = tuple[int, int, Conversion]  # flags, timeout in us, conversion
 
 
 def fail_future(future: Future, error: BaseException) -> None:
-    """If its loop is closed, those who wait for it cannot be told; it has ended all the
-    same. asyncio logs nothing of it then, for thousands may end with their loop."""
+    """End the future with an exception. If its loop is closed, the tasks that wait for
+    it cannot be told. asyncio logs nothing of it then, because thousands may end with
+    their loop."""
     if future.done():
         return
     with contextlib.suppress(RuntimeError):
@@ -31,7 +32,7 @@ def fail_future(future: Future, error: BaseException) -> None:
 
 
 class WithExtras(NamedTuple):
-    """A command in a queue that wants something else than the others."""
+    """A command in a queue with flags, a timeout or a conversion of its own."""
 
     command: Sequence[Any]
     extras: Extras
@@ -82,7 +83,7 @@ class Batch:
         self.flags = 0
         self.timeout_us = 0
         self.is_encoded = False
-        self.is_of_one = False  # one caller's
+        self.is_of_one = False  # all commands are of one call
         self.waits_for_room = True
         #: When it is too late, in the loop's time; None: it was never kept back.
         self.until: float | None = None
@@ -114,8 +115,8 @@ class Batch:
         return self._part(0, middle), self._part(middle, None)
 
     def encode(self) -> None:
-        """Every argument to bytes. Commands that cannot be fail, and are left out; what
-        one caller gave together fails together."""
+        """Every argument to bytes. Commands that cannot be encoded fail, and are left
+        out; commands that one caller gave together fail together."""
         self.is_encoded = True
         commands: list[Sequence[Any]] = []
         futures: list[Future] = []
@@ -136,18 +137,18 @@ class Batch:
             fail_future(future, type(error)(*error.args))
 
     def fail(self, status: int, detail: str = "") -> None:
-        """None of it was queued, for this reason."""
+        """Fail all of it: none was queued."""
         for future in self.futures:
             fail_future(future, error_of(status, detail))
 
     def left_us(self, now: float) -> int:
-        """What is left of its time, for C; 0: the client's own, whole."""
+        """What is left of its time, for C; 0: the client's timeout, all of it."""
         if self.until is None or self.until == float("inf"):
             return self.timeout_us
         return max(1, round((self.until - now) * 1e6))
 
     def leave_out_done(self) -> None:
-        """Nobody waits for some of these any more; a contiguous batch stays whole."""
+        """Leave out commands whose future is done; a contiguous batch stays whole."""
         if self.flags & lib.SHOAL_CALL_CONTIGUOUS:
             return
         pairs = zip(self.commands, self.futures, strict=True)
@@ -156,7 +157,7 @@ class Batch:
         self.futures = [future for _, future in kept]
 
     def is_over(self, now: float) -> bool:
-        """Its time has passed, and it failed; or nobody waits any more."""
+        """Its time has passed, and it failed; or all of its futures are done."""
         if all(future.done() for future in self.futures):
             return True
         if self.until is None or now < self.until:

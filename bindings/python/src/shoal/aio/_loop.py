@@ -20,7 +20,7 @@ _INSTEAD = {
 
 
 def running_loop() -> asyncio.AbstractEventLoop:
-    """asyncio's, of this thread. RuntimeError: there is none."""
+    """The asyncio loop that runs in this thread. RuntimeError: there is none."""
     try:
         return asyncio.get_running_loop()
     except RuntimeError:
@@ -28,8 +28,8 @@ def running_loop() -> asyncio.AbstractEventLoop:
 
 
 def _library() -> str:
-    """Whose task this is, as sniffio says; it is loaded where others than asyncio
-    run."""
+    """The library that runs this task, by sniffio, which is loaded where other
+    libraries than asyncio run; "": not known."""
     sniffio = sys.modules.get("sniffio")
     try:
         return str(sniffio.current_async_library()) if sniffio else ""
@@ -64,8 +64,8 @@ class Reading(Protocol):
 
 
 class Reader:
-    """What a loop calls when there is something to read. A loop that is closed drops
-    it: so the port learns of the end."""
+    """What a loop calls when there is something to read. A loop drops it when it is
+    closed: so the port learns of the end."""
 
     __slots__ = ("_port",)
 
@@ -95,7 +95,7 @@ class Reader:
 def forget_reader(
     loop: asyncio.AbstractEventLoop, fd: int, owners: tuple[Any, ...]
 ) -> None:
-    """The owners of the descriptor are kept until here."""
+    """Stop watching. The arguments keep the descriptor's owners alive until now."""
     loop.remove_reader(fd)
 
 

@@ -37,7 +37,7 @@ class Owed:
         return len(self.waiting) == total
 
     def complete(self, items: list[Any]) -> None:
-        """Results from C: [number, what, ...]. KeyError: one is of nobody."""
+        """Results from C: [number, what, ...]. KeyError: no future has that number."""
         pop = self.waiting.pop
         pairs = iter(items)
         for first, what in zip(pairs, pairs, strict=True):
@@ -70,7 +70,7 @@ class Owed:
             future.set_exception(error)
 
     def fail_all(self, make_error: Callable[[], BaseException]) -> None:
-        """Nothing is known of them; each gets an exception of its own."""
+        """All results are lost; each future gets an exception of its own."""
         futures = list(self.waiting.values())
         self.waiting.clear()
         self._conversions.clear()

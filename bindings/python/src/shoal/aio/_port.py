@@ -91,15 +91,15 @@ class Port:
         self._was_lone = False
         #: flush() will be called when this tick is over.
         self.is_scheduled = False
-        #: So long a queue is handed over before the end of the tick; 0: never.
+        #: At this length the queue is handed over before the end of the tick; 0: never.
         self.early = 0
-        #: C's memory is being read, or results may come that nobody is registered for:
-        #: no other call into C.
+        #: C's memory is being read, or results may come whose futures are not
+        #: registered yet: no other call into C.
         self._is_busy = False
         self._ready = getattr(loop, "_ready", None)
         self.is_open = True
         self._closing: asyncio.Task[None] | None = None
-        # Who drops the client without a close drops the port, unless it has work.
+        # Without a close the port goes with the client, unless it has work.
         loop.add_reader(self._view.fd, Reader(self))
         self._pump_soon()  # a borrowed connection begins with its first step
 
@@ -229,9 +229,9 @@ class Port:
                 return
 
     def _look_again(self) -> None:
-        """If no result of this port is due, none tells it that there is room: the
-        commands of others make it, or a turn of the connection that answered its last
-        command and has not counted yet what that leaves."""
+        """Ask for room again soon, if no result is due whose arrival would do that.
+        Other ports' commands make room, or the next turn of the connection, which
+        counts what the last results left."""
         if not self.waiting and not self._is_looking:
             self._is_looking = True
             self.loop.call_later(_ROOM_NAP, self._on_look)
@@ -331,7 +331,7 @@ class Port:
                 raise MemoryError
             if status >= _ONE_BYTE:
                 return list(_loads(_buffer(self._view.data, status >> 1)))
-        except MemoryError:  # results are lost, and so is what they belong to
+        except MemoryError:  # results are lost: all commands fail
             self._fail_all(lambda: MemoryError("no memory for replies"))
             self.detach()
         return []
@@ -339,7 +339,7 @@ class Port:
     def _complete(self, items: list[Any]) -> None:
         try:
             self._owed.complete(items)
-        except KeyError:  # a result of nobody
+        except KeyError:  # no future has that number
             self._doubt()
         if not self.waiting:
             _working.discard(self)
@@ -347,7 +347,7 @@ class Port:
     # ---- cancelling ----
 
     def give_up(self, futures: Iterable[Future]) -> None:
-        """Nobody waits for these any more: what was not written never will be."""
+        """No task waits for these any more: commands not written are never sent."""
         if not self._cancelled:
             self.loop.call_soon(self._cancel_given_up)
         self._cancelled.extend(futures)
@@ -374,7 +374,7 @@ class Port:
     # ---- the end ----
 
     def _fail_all(self, make_error: Callable[[], BaseException]) -> None:
-        """Nothing is known of what C owes a result."""
+        """Fail all commands to which C owes a result."""
         _working.discard(self)
         self._owed.fail_all(make_error)
 
@@ -398,8 +398,8 @@ class Port:
             ffi.release(self._native)
 
     def abandon(self) -> None:
-        """The loop does not run: nobody drives the connection. If it goes on, its tasks
-        hear of the end; if it was closed, its futures end here."""
+        """The loop does not run, so it does not drive the connection. If it goes on,
+        its tasks hear of the end; if it was closed, its futures end here."""
         self.detach()
         if self.core.is_borrowed:
             self.core.close(_CANCEL_SECONDS)
@@ -428,7 +428,7 @@ class Port:
         if loop.is_closed():
             return
         if loop.is_running() and asyncio._get_running_loop() is not loop:
-            # Another thread's: the descriptor lives until that has forgotten it.
+            # Another thread runs the loop: the descriptor lives until it was removed.
             with contextlib.suppress(RuntimeError):
                 loop.call_soon_threadsafe(
                     forget_reader, loop, fd, (self.core, self._native)
@@ -441,8 +441,8 @@ class Port:
         self._close_task(drain, owns_core=True)
 
     async def close(self, drain: float, owns_core: bool) -> None:
-        """Finish what is outstanding in `drain` seconds, and end. Who is cancelled here
-        leaves early; the close goes on."""
+        """Finish what is outstanding in `drain` seconds, and end. A task that is
+        cancelled here leaves early; the close goes on."""
         await asyncio.shield(self._close_task(drain, owns_core))
 
     def _close_task(self, drain: float, owns_core: bool) -> asyncio.Task[None]:
@@ -464,7 +464,7 @@ class Port:
             else:
                 self._cancel(list(self.waiting))
                 await self._pump_while(lambda: bool(self.waiting), _CANCEL_SECONDS)
-        finally:  # the loop may end in the midst of it
+        finally:  # the loop may end during the close
             if owns_core and not self.core.is_gone:
                 self.core.close(_CANCEL_SECONDS)
             if self.is_open:
@@ -496,5 +496,5 @@ class Port:
         return has_gone
 
 
-#: Ports that C owes results: their futures wait, whoever else is gone.
+#: Ports to which C owes results. They live until then, even if their client is gone.
 _working: set[Port] = set()

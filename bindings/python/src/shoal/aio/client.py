@@ -262,7 +262,7 @@ class Client(Unique):
     # ---- the connection ----
 
     def _find_port(self) -> Port:
-        """The running loop's."""
+        """The port of the running loop."""
         loop = running_loop()
         port = self._ports.get(loop)
         if port is None:
@@ -299,7 +299,7 @@ class Client(Unique):
             return self._core
 
     def _forget(self) -> None:
-        """In the child of a fork: nothing of this is ours."""
+        """In the child of a fork: all of this belongs to the parent."""
         for port in self._ports.values():
             port.is_open = False
         self._ports.clear()
@@ -359,7 +359,7 @@ class Client(Unique):
                 await port.close(drain, owns)
             elif port.core.is_borrowed:
                 await _close_elsewhere(port, drain)
-            # Else its results, which say that the client was closed, reach it anyway.
+            # Any other loop gets the results, which say that the client was closed.
         if core is not None:
             await _close_shared(core, until)
 
@@ -382,7 +382,7 @@ class Client(Unique):
         return f"<shoal.aio.Client {self._options.server}, {self._state()}>"
 
     def _state(self) -> str:
-        """Of the running loop's connection; or of the one of all loops."""
+        """The state of the running loop's connection, or of the one of all loops."""
         if self._is_closed:
             return "closed"
         if self._shared is not None:
@@ -426,7 +426,7 @@ class Pipeline(Gathered):
 
 
 async def _close_elsewhere(port: Port, drain: float) -> None:
-    """The port of a loop that is not the running one: another thread's, or nobody's."""
+    """Close the port of a loop that another thread runs, or that does not run."""
     until = time.monotonic() + drain + _CLOSE_SECONDS
     with contextlib.suppress(RuntimeError):  # the loop has ended
         port.loop.call_soon_threadsafe(port.begin_close, drain)
@@ -449,7 +449,7 @@ async def _close_shared(core: Core, until: float) -> None:
 
 
 async def _ended(future: Future) -> None:
-    """Wait for the end of it, whatever that is; our own cancellation goes through."""
+    """Wait until the future is done. A cancellation of this task is not held up."""
     await asyncio.wait([future])
 
 

@@ -106,8 +106,8 @@ class _Face:
         self._replies: deque[Any] = deque()
 
     def _told(self, error: Exception) -> Exception:
-        """In redis-py's classes; what may have run in one attempt is not disproved by
-        another."""
+        """The error in redis-py's classes. If the command may have run in one attempt,
+        a later attempt cannot disprove that."""
         translated = translate(error)
         if may_have_run(translated):
             self._may_have_run = True

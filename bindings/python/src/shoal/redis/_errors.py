@@ -55,6 +55,6 @@ def translate(error: Exception) -> Exception:
 
 
 def may_have_run(error: BaseException) -> bool:
-    """Whether the failed command may have been executed without our knowing."""
+    """Whether the failed command may have been executed, its reply being unknown."""
     fate = getattr(error, "fate", ours.Fate.REPLIED)
     return fate in (ours.Fate.UNKNOWN, ours.Fate.REPLY_LOST)

@@ -87,7 +87,7 @@ class Lane:
         except NotCarried as reason:
             self.bypass = str(reason)
         except (redis.RedisError, RedisError, TypeError, ValueError) as error:
-            # One of both does not accept a value: redis-py says so to the caller.
+            # redis-py or the core does not accept a value: redis-py tells the caller.
             self.bypass = f"{type(error).__name__}: {error}"
 
     def _make_template(self, pool: Any) -> Any:
@@ -165,7 +165,7 @@ async def _async_disconnect(pool: Any, inuse_connections: bool = True) -> Any:
 
 
 def _abandon(core: shoal.aio.Client) -> None:
-    """Its pool is gone, without being closed: an event loop that uses it ends it."""
+    """The pool is gone without a close: an event loop that uses the core closes it."""
     running = [loop for loop in core._ports if loop.is_running()]
     if running:
         asyncio.run_coroutine_threadsafe(core.close(), running[0])

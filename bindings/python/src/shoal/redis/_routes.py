@@ -26,10 +26,10 @@ _OWN_CONNECTION: Final = frozenset(
     " SUBSCRIBE SUNSUBSCRIBE SYNC UNSUBSCRIBE UNWATCH WATCH".split()
 )
 
-# They ask of the writes that went before over the same connection, and block it.
+# These ask about earlier writes of the same connection, and block it.
 _WAITS: Final = frozenset({"WAIT", "WAITAOF"})
 
-# Their KILL must pass the script that it is to end.
+# Their KILL must reach the server while the script runs: by another connection.
 _SCRIPTS: Final = frozenset({"FUNCTION", "SCRIPT"})
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What redis-py's pool was told, in the core's words; or why the core cannot do it."""
+"""The options of redis-py's pool as the core's; or why the core cannot have them."""
 
 from typing import Any, Final, NamedTuple
 
@@ -9,8 +9,8 @@ _DAY_S: Final = 86_400.0
 _HOUR_S: Final = 3_600.0
 _STALL_S: Final = 5.0
 
-# Delays between attempts to connect, as redis-py's default Retry has them: who asked
-# for retries expects a server that is back to be found within them.
+# Delays between attempts to connect, as redis-py's default Retry has them: a program
+# that asked for retries expects them to find a server that is back.
 _BACKOFF_S: Final = (0.01, 1.0)
 
 # Parameters of redis-py's connections that the core has too.
@@ -30,7 +30,7 @@ _IRRELEVANT: Final = frozenset(
 )
 
 
-# What redis-py could send and receive, the core shall: a value has 512 MiB at most.
+# The core sends and receives what redis-py can: a value has 512 MiB at most.
 _ROOM: Final = {"outstanding_bytes_max": 1 << 30, "reply_bytes_max": 1 << 34}
 
 
