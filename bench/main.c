@@ -101,7 +101,7 @@ static int start_server(bench_t *bench)
 static delay_proxy_t *find_proxy(bench_t *bench, uint64_t rtt_us)
 {
     char problem[400];
-    /* With two CPUs it keeps off the client's; with more it goes where there is room. */
+    /* With two CPUs the proxy avoids the client's; with more, the system chooses. */
     const delay_proxy_spec_t spec = {.rtt_us = rtt_us,
                                      .link = bench->options.link,
                                      .seed = bench->options.seed,
@@ -125,7 +125,8 @@ static delay_proxy_t *find_proxy(bench_t *bench, uint64_t rtt_us)
     return proxy;
 }
 
-/* Where the load of each plan goes; what controls the server always goes there directly. */
+/* Where the load of each plan goes.  The control connection leads to the server
+ * itself. */
 static int set_targets(bench_t *bench)
 {
     for (size_t i = 0; i < bench->list.count; i++) {

@@ -283,7 +283,7 @@ static void set_defaults(options_t *options)
     };
 }
 
-/* What no single option can tell. */
+/* Checks that concern several options at once. */
 static bool check_together(options_t *options)
 {
     if (options->target.user && !options->target.password)

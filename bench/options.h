@@ -35,8 +35,8 @@ typedef struct options {
     target_t target;
     bool is_private;       /* no server was named: start one */
     uint64_t rtt_us;       /* added between client and server */
-    fault_carriage_t link; /* what lies between them otherwise, each way */
-    const char *link_text; /* the same as it was given; NULL: nothing does */
+    fault_carriage_t link; /* what else happens to bytes on the way, each way */
+    const char *link_text; /* the same as it was given; NULL: nothing else */
 
     uint64_t callers;
     uint64_t threads;     /* of explicit, raw, and of the open loop's generator */

@@ -73,7 +73,7 @@ typedef struct series {
     size_t rounds_count;
     figures_t *rounds;
     figures_t median;      /* of each number by itself; the two histograms are sums */
-    histogram_t *latency;  /* of all rounds together; NULL: nobody asked for it */
+    histogram_t *latency;  /* of all rounds together; NULL: not asked for */
     uint64_t sampling;     /* one command in so many was timed */
     char first_error[160]; /* "" if there was none */
 } series_t;

@@ -50,7 +50,7 @@ static inline void histogram_record_shared(histogram_t *histogram, uint64_t ns)
 
 void histogram_clear(histogram_t *histogram);
 
-/* Adds the counts of another one that nobody writes. */
+/* Adds the counts of another one that no thread writes. */
 void histogram_add(histogram_t *histogram, const histogram_t *other);
 
 /* The middle of a bucket. */

@@ -21,7 +21,7 @@ typedef struct key_pattern {
     uint64_t limit; /* 1 or more; numbers are below it */
     double low;     /* zipf: the ends of the range that is drawn from */
     double high;
-    double shortcut; /* zipf: what is this close to a whole number needs no test */
+    double shortcut; /* zipf: a number this close to a whole one needs no test */
 } key_pattern_t;
 
 /* Returns -1 if `text` names none. */

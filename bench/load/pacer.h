@@ -10,8 +10,8 @@
  * (a Poisson process).
  *
  * To be on time it spins, on a CPU of its own if there is one, and hands the CPU over
- * to whoever else wants it.  CPU time spent waiting is reported apart; what releasing
- * costs counts as the client's.
+ * to any other thread that wants it.  CPU time spent waiting is reported apart; what
+ * releasing costs counts as the client's.
  */
 
 #include "load/crew.h"
@@ -24,7 +24,7 @@
 
 #define PACER_MOMENTS 65536u /* random ones repeat after so many commands */
 
-/* Returns false if nobody can take the command yet: it is offered again. */
+/* Returns false if no caller can take the command yet: it is offered again. */
 typedef bool (*pacer_release_cb)(void *data, uint64_t number);
 
 typedef struct pacer pacer_t;

@@ -25,7 +25,7 @@ struct collector_load {
     pthread_mutex_t lock; /* of the four below */
     pthread_cond_t filled;
     seat_t *queue; /* the last one to come is the first */
-    bool is_over;  /* nobody will come any more */
+    bool is_over;  /* no caller comes any more */
     bool is_lost;  /* the connection: callers that come get no reply */
     callers_t callers;
     seat_t *seats; /* one for each caller */

@@ -35,7 +35,7 @@ static bool grow(plan_list_t *list)
 
 options_t *plan_list_add(plan_list_t *list, const options_t *base)
 {
-    static options_t nobody; /* what may be written to when memory ran out */
+    static options_t nobody; /* for the caller to write to when memory ran out */
     options_t *copy = NULL;
 
     if (list->count < list->capacity || grow(list))

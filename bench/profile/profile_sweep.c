@@ -6,7 +6,7 @@
 
 #include <math.h>
 
-#define LONE_CALLERS_MAX 2u /* up to here nobody may be held */
+#define LONE_CALLERS_MAX 2u /* up to here no caller may be held */
 
 static void set_defaults(options_t *options)
 {

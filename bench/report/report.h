@@ -21,7 +21,7 @@ typedef struct report_context {
 /* The command as one line, with its places. */
 void report_command(const options_t *options, char *text, size_t text_bytes);
 
-/* The server, the machine, who runs where: two lines. */
+/* The server, the machine, which CPU runs what: two lines. */
 void report_machine(FILE *out, const options_t *options,
                     const report_context_t *context);
 

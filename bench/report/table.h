@@ -34,7 +34,8 @@ void report_columns(FILE *out, const plan_t *plan, const column_t *columns,
 /* The table of the usual columns. */
 void report_table(FILE *out, const plan_t *plan);
 
-/* Why batches left, and who woke whom: a row for each series that uses the library. */
+/* Why batches left, and how often threads were woken: a row for each series that uses
+ * the library. */
 void report_flushes(FILE *out, const plan_t *plan);
 
 #endif

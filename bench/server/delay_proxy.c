@@ -119,8 +119,8 @@ static int run_engine(fault_relay_config_t *engine)
     return 0;
 }
 
-/* In the child: it holds nothing but the listener, above all not what others wait for to
- * be closed, and outlives nobody. */
+/* In the child: it keeps no descriptor but the listener, so that others see their pipes
+ * closed in time, and it ends with its parent. */
 static void become_proxy(const delay_proxy_t *proxy, fault_relay_config_t *engine,
                          uint64_t cpu, pid_t parent)
 {
@@ -163,7 +163,8 @@ int delay_proxy_start(delay_proxy_t *proxy, const target_t *server,
         return -1;
     }
 
-    /* Blocked from its begin: what stops it may come before it waits for that. */
+    /* SIGTERM is blocked from the child's first instruction on: it may come before the
+     * child waits for it. */
     sigset_t terminate;
     sigset_t former;
     sigemptyset(&terminate);

@@ -10,7 +10,7 @@
 
 #define MACHINE_NO_CPU UINT64_MAX
 
-/* Who runs where; MACHINE_NO_CPU: wherever the system likes. */
+/* The CPU of each part; MACHINE_NO_CPU: the system chooses. */
 typedef struct cpu_plan {
     uint64_t server;
     uint64_t client;

@@ -4,9 +4,10 @@
 
 /*
  * A private redis-server on a Unix socket in a folder of its own, and on a TCP port of
- * 127.0.0.1 if asked, without persistence.  A small guard process holds it: the guard ends the server and
- * removes the folder when server_stop() is called or when this process ends in
- * whatever way; if the guard itself is killed the system ends the server.
+ * 127.0.0.1 if asked, without persistence.  A small guard process holds it: the guard
+ * ends the server and removes the folder when server_stop() is called, or when this
+ * process ends in whatever way.  If the guard itself is killed, the system ends the
+ * server.
  */
 
 #include <limits.h>

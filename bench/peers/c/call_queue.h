@@ -31,14 +31,14 @@ typedef struct call_queue {
 
 void call_queue_init(call_queue_t *queue, void (*wake)(void *data), void *data);
 
-/* Puts the call in and waits until somebody posts its `done`. */
+/* Puts the call in and waits until its `done` is posted. */
 void call_queue_call(call_queue_t *queue, call_t *call);
 
 /* All that is queued; waits for it if the queue has no `wake`.  NULL: nothing, or the
  * queue was closed. */
 call_t *call_queue_take(call_queue_t *queue);
 
-/* Nobody calls any more. */
+/* No caller comes any more. */
 void call_queue_close(call_queue_t *queue);
 bool call_queue_is_closed(call_queue_t *queue);
 

@@ -12,7 +12,7 @@ struct callers {
     pthread_t *threads;
     pthread_t generator;
     sem_t due;      /* open loop: released and not yet taken */
-    uint64_t first; /* open loop: what was due before it is nobody's */
+    uint64_t first; /* open loop: commands due before it are skipped */
     _Atomic uint64_t taken;
 };
 

@@ -4,10 +4,10 @@
  * peer-pacer RATE: the clock of an open loop, for peers that read it from their
  * standard input.  Writes the start of the schedule (CLOCK_MONOTONIC, nanoseconds,
  * eight bytes of this machine), then a byte at each moment at which commands are due,
- * until nobody reads any more.  How many are due, the reader takes from its own clock.
+ * until the reader is gone.  The reader takes from its own clock how many are due.
  *
  * Like the generator in shoal-bench it spins, since a timer of a microsecond costs more
- * than what is measured, and hands the CPU over to whoever else wants it.
+ * than what is measured, and hands the CPU over to any other process that wants it.
  */
 
 #include "load/clock.h"
@@ -39,7 +39,7 @@ static void await(uint64_t due_ns)
     }
 }
 
-/* False if nobody reads.  A full pipe is as good as one more byte. */
+/* False: the reader is gone.  A full pipe is as good as one more byte. */
 static bool tick(void)
 {
     return write(STDOUT_FILENO, "", 1) == 1 || errno == EAGAIN || errno == EINTR;
