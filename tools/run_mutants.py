@@ -31,7 +31,7 @@ SHRUNK = "once-resent"  # a history of this one is shrunk
 
 
 class Refusal(Exception):
-    """What the list, the build or the simulation must not be."""
+    """The list, the build or the simulation is not as it must be."""
 
 
 @dataclass

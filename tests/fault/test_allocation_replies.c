@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Memory runs out at each point of a reply: on its way into a tree, a sink, a queue or
- * the hands of who keeps it.  (F32: I1 to I4) */
+/* Memory runs out at each point of a reply: on its way into a tree, a sink, a queue, or
+ * a copy that a caller keeps.  (F32: I1 to I4) */
 #include "support/failing/failing_trial.h"
 
 #include <stdio.h>

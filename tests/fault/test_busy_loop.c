@@ -153,7 +153,7 @@ static void test_only_the_overdue_is_taken_back(void **state)
     scene_close(scene, 0);
 }
 
-/* The late reply finds nobody: it is dropped. */
+/* No caller waits for the late reply: it is dropped. */
 static void test_a_command_that_was_sent(void **state)
 {
     scene_t *scene = *state;

@@ -46,7 +46,7 @@ static void sweep_open(scene_t *scene, open_fn open)
 {
     shoal_client_t *client = NULL;
 
-    /* Nobody is there: the server of this process would have descriptors, too. */
+    /* No server listens there: one in this process would need descriptors, too. */
     assert_int_equal(shoal_options_set_unix_path(scene->options, "/dev/null/none"), 0);
     /* What libuv keeps for good, it has from here on. */
     assert_int_equal(open(scene->options, &client, NULL), 0);

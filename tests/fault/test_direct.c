@@ -245,7 +245,7 @@ static void test_a_cancel_is_seen(void **state)
     assert_int_equal(outcome->calls, 1);
 }
 
-/* Nobody drives a parked client: whoever leaves something wakes its thread. */
+/* No thread drives a parked client: a thread that leaves something wakes its own. */
 static void test_a_push_wakes_a_parked_client(void **state)
 {
     enum { ROUNDS = 50 };
@@ -264,7 +264,7 @@ enum { PUSHES = 1500 };
 
 typedef struct stranger {
     scene_t *scene;
-    pthread_t caller; /* who drives; no callback may run there */
+    pthread_t caller; /* the thread that drives; no callback may run there */
     unsigned wrong_thread;
 } stranger_t;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The first words on a connection, with servers of every temper.  I12: no command of a
- * user precedes the end of the greeting. */
+/* The first words on a connection, with servers that answer in every way.  I12: no
+ * command of a user precedes the end of the greeting. */
 #include "support/scene.h"
 
 #include <stdio.h>

@@ -363,7 +363,7 @@ static void *call_and_wait(void *data)
     return NULL;
 }
 
-/* Whoever waits is sent home. */
+/* The close ends every wait. */
 static void test_closing_while_others_wait(void **state)
 {
     enum { WAITERS = 6 };

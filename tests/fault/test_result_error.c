@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* shoal_result_error(): the words of a failure, whoever failed, in every way to get a
+/* shoal_result_error(): the words of every kind of failure, for every way to get a
  * result. */
 #include "support/scene.h"
 

@@ -142,7 +142,7 @@ static void test_shapes_byte_by_byte(void **state)
     check_shapes(*state);
 }
 
-/* An error at the top is for the one who asked, not for the sink. */
+/* An error at the top level is the command's result; the sink does not get it. */
 static void test_an_error_is_a_reply(void **state)
 {
     scene_t *scene = *state;

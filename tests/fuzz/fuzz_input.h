@@ -2,8 +2,8 @@
 #ifndef TESTS_FUZZ_INPUT_H
 #define TESTS_FUZZ_INPUT_H
 
-/* What every fuzz target stands on: the input, taken byte by byte, and a check that ends
- * the program.  An input that ends early goes on as zeros, so that every input means
+/* What every fuzz target uses: the input, taken byte by byte, and a check that ends the
+ * program.  An input that ends early goes on as zeros, so that every input means
  * something. */
 
 #include <stdbool.h>

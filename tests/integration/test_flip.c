@@ -13,8 +13,8 @@
 
 typedef struct stage {
     shoal_client_t *client;
-    pthread_barrier_t raised;  /* everybody begins with the flip */
-    pthread_barrier_t lowered; /* everybody is done with it */
+    pthread_barrier_t raised;  /* all threads begin with the flip */
+    pthread_barrier_t lowered; /* all threads are done with it */
     size_t flips;
 } stage_t;
 
@@ -88,7 +88,7 @@ static shoal_stats_t run(unsigned threads, size_t flips)
         mismatches += callers[i].mismatches;
     }
     free(callers);
-    /* Who was answered may look before the turn that answered has told its figures. */
+    /* An answered caller may look before that turn has published its figures. */
     shoal_stats_t stats;
     WAIT_FOR((stats = live_stats(stage.client),
               stats.queued_now + stats.inflight_now + stats.bytes_now == 0));

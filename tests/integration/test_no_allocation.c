@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* P2: the steady state allocates nothing, whoever submits. */
+/* P2: the steady state allocates nothing, on whatever thread commands are submitted. */
 #include "support/live.h"
 #include "support/process_state.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A command that the server, or the client, will not have: it ends the connection.  It fails
- * and says so, after few losses, and nobody else's command fails.  (I13) */
+/* A command that the server, or the client, does not accept ends the connection.  It
+ * fails after few losses and says so, and no other command fails.  (I13) */
 #include "support/live.h"
 #include "support/outcome.h"
 #include "support/redis_process.h"

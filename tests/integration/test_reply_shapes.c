@@ -304,7 +304,8 @@ static void test_the_corpus_asks_every_command(void **state)
     assert_int_equal(missing, 0);
 }
 
-/* For who wants to narrow the table down; another server may send them all the same. */
+/* Prints the types that no reply had, to narrow the table down.  Another server may
+ * send them all the same. */
 static void test_tell_what_was_never_seen(void **state)
 {
     (void)state;

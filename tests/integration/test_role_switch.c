@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Roles change while commands run: nobody hears of it who has the time to wait. */
+/* Roles change while commands run: a command that has time to wait does not fail. */
 #include "support/live.h"
 #include "support/redis_process.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Every caller gets his own reply: tagged echoes from many threads with cancels and
+/* Every caller gets its own reply: tagged echoes from many threads with cancels and
  * deadlines, while the server kills the connection again and again.  And a ledger of
  * increments: none is lost, none is applied twice, none that was "not executed" is
  * applied at all.  (I1 I2 I3 I4; oracles O1 O2 O3) */

@@ -10,7 +10,7 @@
 
 #define STACK_BYTES 131072
 
-/* Where the running coroutine goes back to; whoever resumed it may be one itself. */
+/* Where the running coroutine goes back to: its resumer, perhaps a coroutine, too. */
 static jmp_buf *resumer;
 static coroutine_t *made;
 

@@ -21,7 +21,7 @@ typedef struct coroutine {
 bool coroutine_start(coroutine_t *coroutine, void (*body)(void *data), void *data);
 /* Run it until it yields or is over. */
 void coroutine_resume(coroutine_t *coroutine);
-/* Inside one: back to whoever resumed it. */
+/* Inside a coroutine: go back to its resumer. */
 void coroutine_yield(coroutine_t *coroutine);
 
 #endif

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define DEPTH_MAX 1000 /* who takes more steps does not end */
+#define DEPTH_MAX 1000 /* a schedule with more steps does not end */
 #define SCHEDULES_MAX UINT64_C(20000000)
 
 static struct {

@@ -24,7 +24,7 @@ typedef struct sleeper {
     const volatile void *at; /* condition or futex; NULL: it does not sleep */
     lock_t *mutex;           /* to be had again; NULL: none */
     uint32_t bits;           /* of a futex */
-    unsigned turn;           /* who sleeps longest is woken first */
+    unsigned turn;           /* the thread that sleeps longest is woken first */
     bool is_woken;
 } sleeper_t;
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 
-/* Who runs the loop, in every schedule: one thread at a time, and when something is left
- * to be done somebody does it without time having to pass.  Each call returns with its
- * result, nothing touches the client once it is gone. */
+/* Which thread runs the loop, in every schedule: one thread at a time; and work that is
+ * left is done without time having to pass.  Each call returns with its result, and
+ * nothing touches the client once it is gone. */
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 
-/* Blocked callers, in every schedule: nobody sleeps on when its result is there, nobody
- * goes on without it, and a caller may be gone as soon as it is unparked.  One that leaves
- * is freed by the loop, which may be about to wake it. */
+/* Blocked callers, in every schedule: no caller sleeps on when its result is there,
+ * none goes on without it, and a caller may be gone as soon as it is unparked.  The
+ * loop frees the record of a caller that leaves, perhaps just when it would wake it. */
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* F11: bytes of replies are turned, lost and inserted at random; and whole replies.  Nothing crashes or
- * hangs, no write is told a wrong fate; and with strict integrity nobody gets the value of
- * another command, though a value may be damaged. */
+/* F11: bytes of replies are turned, lost and inserted at random; and whole replies.
+ * Nothing crashes or hangs, and no write is told a wrong fate.  With strict
+ * integrity no caller gets the value of another command, though a value may be
+ * damaged. */
 #include "matrix/matrix.h"
 #include "matrix/with_proxy.h"
 

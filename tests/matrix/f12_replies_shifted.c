@@ -101,7 +101,7 @@ static void submit_batch(play_t *play, const char *argv[BATCH][2])
     matrix_wait(play->m);
 }
 
-/* Whatever it led to is over: everybody on a new connection. */
+/* End what the fault led to: all begin anew, on new connections. */
 static void begin_anew(play_t *play)
 {
     matrix_t *m = play->m;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* F14: the server talks when nobody asked: before the greeting, while nothing is under way,
- * without end.  The connection ends, little is kept in memory, and nobody gets any of it.
- * (I8) */
+/* F14: the server talks unasked: before the greeting, while nothing is under way,
+ * without end.  The connection ends, little is kept in memory, and no caller gets
+ * any of it.  (I8) */
 #include "matrix/matrix.h"
 
 #include <shoal/integrity.h>

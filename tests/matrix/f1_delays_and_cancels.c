@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* F1: nothing goes wrong but the time things take.  Many callers through a link with
+/* F1: nothing goes wrong, but everything takes time.  Many callers through a link with
  * random delays; some cancel, some are in a hurry.  (I1 I2 I3 I4)
  *
  * Full size, 10^7 commands, with SHOAL_TEST_SCALE=500. */

@@ -109,7 +109,7 @@ static void check_rights(matrix_t *m, int port)
     matrix_expect_value(m, matrix_call(m, &(matrix_spec_t){.kind = MATRIX_WRITE}));
 }
 
-/* The password changes: who is connected stays so; who comes anew is refused, until it
+/* The password changes: a connection stays; a new one is refused, until it
  * is what it was. */
 static void check_rotation(matrix_t *m, int port)
 {
@@ -134,8 +134,8 @@ static void check_rotation(matrix_t *m, int port)
     assert_int_equal(matrix_stats(m).connects, connects + 1);
 }
 
-/* A user who is gone is hung up on.  Who was refused waits a second before he tries again:
- * one column is enough for every day. */
+/* The server hangs up on a user who was deleted.  A client that was refused waits for a
+ * second before it tries again, so one column is enough for every day. */
 static void check_gone(matrix_t *m, int port)
 {
     unsigned lost_auth = m->events.lost_auth;

@@ -23,7 +23,8 @@ static uint64_t refused_us(void)
     return wanted_us < 10000000 ? wanted_us : 10000000;
 }
 
-/* So long nobody is let in.  A command that cannot wait is proved unexecuted. */
+/* For so long the server lets no client in.  A command that cannot wait is proved
+ * unexecuted. */
 static void check_refused(matrix_t *m, const char *what)
 {
     unsigned lost = m->events.lost;
@@ -43,7 +44,7 @@ static void check_refused(matrix_t *m, const char *what)
     assert_true(losses <= 2 + spent_us * PER_S_MAX / 1000000);
 }
 
-/* One client is the server's limit, and somebody else is it. */
+/* The server allows one client, and another one is connected. */
 static void check_maxclients(matrix_t *m, int port)
 {
     struct sockaddr_in address = {.sin_family = AF_INET,

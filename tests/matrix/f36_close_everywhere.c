@@ -236,7 +236,7 @@ static void by_two_threads(const matrix_mode_t *mode)
     matrix_end(m);
 }
 
-/* Nobody has run the loop for a while; or the library's thread never got to. */
+/* No thread has run the loop for a while, or the library's thread has not begun. */
 static void with_a_loop_at_rest(const matrix_mode_t *mode)
 {
     matrix_t *m = matrix_begin(mode);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* F37: forks under load.  The child is told that the client is not his, whatever he asks;
- * he may leave, or become another program; the parent notices nothing.  (I14) */
+/* F37: forks under load.  Every call of the child fails, because the client is the
+ * parent's.  The child may exit, or become another program; the parent notices nothing.
+ * (I14) */
 #include "matrix/load.h"
 #include "matrix/matrix.h"
 #include "support/process_state.h"

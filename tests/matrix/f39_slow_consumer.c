@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* F39: a consumer takes his time: a callback that sleeps, or a caller who does.  Other
- * clients do not notice; what is submitted to this one meanwhile is bounded, and answered
- * or in time to its end afterwards.  (I2 I6)
+/* F39: a slow consumer: a callback that sleeps, or a caller that does.  Other clients
+ * do not notice.  Commands that this client gets meanwhile are bounded in number, and
+ * each of them is answered afterwards, or ends at its deadline.  (I2 I6)
  *
  * Full size, 10 s, with SHOAL_TEST_SCALE=50. */
 #include "matrix/load.h"
@@ -150,7 +150,7 @@ static void f39(const matrix_mode_t *mode)
     meanwhile.nap = &nap;
     meanwhile.sleeper = m->client;
     meanwhile.neighbour = open_neighbour(m);
-    /* A caller who sleeps holds up nobody, not even on his own client. */
+    /* A caller that sleeps holds up no other caller, not even on its own client. */
     meanwhile.must_refuse = mode->caller != MATRIX_BY_BLOCKING;
     load_agent_t *agent = load_agent_new(m);
     load_agent_begin(agent, live_on, &meanwhile);

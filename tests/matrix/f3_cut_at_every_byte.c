@@ -91,7 +91,7 @@ static struct {
     _Atomic int port; /* of the server */
     _Atomic bool is_client_side, is_armed;
     _Atomic size_t left;
-    _Atomic bool is_shut; /* somebody stands before it */
+    _Atomic bool is_shut; /* another thread waits before it */
 } gate;
 
 /* How many of these bytes pass; 0: none, and it is shut. */

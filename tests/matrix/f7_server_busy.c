@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* F7: the server is there and does not answer, or says that it is busy.  Nobody hangs up,
- * what is in a hurry ends at its deadline, the rest is answered afterwards.  (I1 I3 I5) */
+/* F7: the server is there and does not answer, or says that it is busy.  The
+ * connection stays, commands in a hurry end at their deadlines, the others are
+ * answered afterwards. (I1 I3 I5) */
 #include "matrix/load.h"
 #include "matrix/matrix.h"
 
@@ -80,7 +81,7 @@ static bool is_busy(matrix_t *m)
     return is_told(matrix_call(m, &(matrix_spec_t){.kind = MATRIX_READ}));
 }
 
-/* Whoever asks while a script runs on and on is told so, and nothing is done. */
+/* While a script runs on and on, a command is told so, and is not executed. */
 static void check_busy(matrix_t *m, load_agent_t *agent, int port)
 {
     question_t script = {.port = port, .command = "EVAL 'while true do end' 0"};

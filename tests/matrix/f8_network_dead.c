@@ -104,7 +104,7 @@ static void check_outage(matrix_t *m, const struct outage *outage)
     uint64_t first = matrix_submit_many(m, &write, COMMANDS);
     (void)matrix_submit_many(m, &read, COMMANDS);
     while (m->events.lost == lost && waiting_now_us() - begun_us < WAITING_US_MAX) {
-        matrix_pause(m, 10000); /* who goes on writing does not prolong it */
+        matrix_pause(m, 10000); /* a client that goes on writing does not prolong it */
         if (m->mode->caller != MATRIX_BY_BLOCKING)
             (void)matrix_submit(m, &read);
     }

@@ -42,7 +42,7 @@ static void *counted_realloc(void *memory, size_t bytes)
     void *moved = realloc(memory, bytes);
 
     if (!moved)
-        return NULL; /* the old one is there still: nobody asks for 0 bytes */
+        return NULL; /* the old one is still there: no caller asks for 0 bytes */
     held -= before;
     return count_in(moved);
 }

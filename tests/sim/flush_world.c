@@ -15,7 +15,7 @@
 #define POLL_NS 300               /* a turn of a loop that does not sleep */
 #define WAKE_NS 13000             /* until a thread that sleeps runs */
 #define WAKE_CPU_NS 12500         /* what that costs it */
-#define SIGNAL_CPU_NS 8500        /* what it costs who wakes the loop */
+#define SIGNAL_CPU_NS 8500        /* what it costs the thread that wakes the loop */
 #define ARM_NS 4500               /* the waker */
 #define LATE_NS 19000             /* how late it is */
 #define TIMER_CPU_NS 10500        /* a wake-up by it */

@@ -58,7 +58,7 @@ typedef struct sim_link {
     bool knows_hello, rejects_auth;
 
     bool is_demoted;                  /* writes are rejected */
-    bool is_forgotten;                /* everything is: who are you? */
+    bool is_forgotten;                /* the server has forgotten everything */
     uint64_t redial_end, renew_by_us; /* see sim_oracle_heard() */
     uint32_t redial_id;
     bool is_closed;   /* by the server: nothing follows what was produced */

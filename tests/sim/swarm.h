@@ -38,7 +38,7 @@ typedef enum sim_fault {
     SIM_FAULT_DRIP,    /* its answers come byte by byte, with long pauses */
     SIM_FAULT_TROUBLE, /* it rejects everything for a while: LOADING, BUSY ... */
     SIM_FAULT_DEMOTE,  /* it rejects writes on this connection: READONLY */
-    SIM_FAULT_NOAUTH,  /* it has forgotten who we are */
+    SIM_FAULT_NOAUTH,  /* the server has forgotten our credentials */
     SIM_FAULT_SUSPEND, /* the machine sleeps: the clock jumps */
     SIM_FAULT_PUSHES,  /* many at once */
     SIM_FAULT_GARBAGE, /* the server sends what is no RESP */

@@ -43,7 +43,7 @@ static int claim(int number)
     return -1;
 }
 
-/* Does nobody listen there who makes no claims? */
+/* Is the port free of listeners that claim no number? */
 static bool is_free(int number)
 {
     struct sockaddr_in address = {.sin_family = AF_INET,

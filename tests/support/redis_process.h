@@ -2,8 +2,9 @@
 #ifndef SHOAL_TESTS_REDIS_PROCESS_H
 #define SHOAL_TESTS_REDIS_PROCESS_H
 
-/* A private redis-server: on a Unix socket and a free loopback port; what it writes to
- * disk is in a folder of its own and goes with it.  It is known by its pid, and dies with the test, however the test ends. */
+/* A private redis-server: on a Unix socket and a free loopback port; what it writes
+ * to disk is in a folder of its own and goes with it.  It is known by its pid, and
+ * dies with the test, however the test ends. */
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -93,7 +93,7 @@ static void test_every_pair_of_driver_and_event(void **state)
         }
 }
 
-/* One driver at most: nobody takes the loop from a driver, it gives it away. */
+/* One driver at most: no thread takes the loop from a driver, which gives it away. */
 static void test_only_the_driver_ends_its_drive(void **state)
 {
     (void)state;
@@ -114,7 +114,7 @@ static void test_only_the_driver_ends_its_drive(void **state)
     }
 }
 
-/* Nobody drives after a push only if the background thread is called. */
+/* If no thread drives after a push, the background thread was called. */
 static void test_a_push_is_never_left_alone(void **state)
 {
     (void)state;
@@ -168,7 +168,7 @@ static void test_company_starts_the_count_again(void **state)
     assert_false(shoal__driver_token_may_park(&token));
 }
 
-/* Whoever called the background thread had company. */
+/* A thread that called the background thread had company. */
 static void test_company_of_a_driver_starts_the_count_again(void **state)
 {
     (void)state;

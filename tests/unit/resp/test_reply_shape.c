@@ -18,7 +18,7 @@ static const char letters[TYPES + 1] = "-+eisadbmtpnv";
 
 /* clang-format off */
 /* Types that a command may answer, besides an error, one letter each; all others are
- * denied.  A type that is missing here and in the table costs somebody a connection. */
+ * denied.  A type that is missing here and in the table costs users a connection. */
 static const struct shape_case {
     const char *name;
     const char *types; /* "-" nil, "+" status, i s a d b m t(set) n(bignum) v */

@@ -219,7 +219,8 @@ static void test_a_wake_up_before_its_time_is_not_late(void **state)
     assert_int_equal(tempo.late_us, 0);
 }
 
-/* Who believes that wakers are late asks for none, and would believe it for ever. */
+/* A policy that believes that wake-ups are late asks for none, and so measures none: it
+ * would believe that for ever. */
 static void test_lateness_is_doubted_when_it_is_not_tried(void **state)
 {
     (void)state;

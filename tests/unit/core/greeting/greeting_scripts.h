@@ -162,7 +162,7 @@ static const struct script {
     {"PING answered with OK", BARE, {.protocol = 2},
      {{"PING", {"+OK"}}}, FAILED, 0, SHOAL_EDESYNC, "PING: " SHAPE},
 
-    /* who we are, so that a successor can end us */
+    /* the connection's identity, so that its successor can end it */
     {"identity", FULL, {.protocol = 2, .is_settling = true},
      {{SETINFO "|CLIENT INFO|INFO server", {"+OK", "+OK", IDENTITY, PROCESS}}},
      DONE, 2, 0, NULL},

@@ -227,7 +227,7 @@ static void test_odd_answers_to_hello(void **state)
     }
 }
 
-/* Who answers before the question's last byte has left answers something else. */
+/* A reply that comes before its question's last byte has left is no answer to it. */
 static void test_answers_that_come_too_early(void **state)
 {
     (void)state;

@@ -10,7 +10,7 @@
 
 #include "unit/core/greeting/greeting_rig.h"
 
-/* Former connections and who ends them; the other questions are rows of
+/* How former connections are ended; the other questions are rows of
  * greeting_scripts.h. */
 
 #define QUESTIONS SETINFO "|CLIENT INFO|INFO server"

@@ -286,7 +286,7 @@ static void test_deadlines_are_met_in_every_phase(void **state)
     assert_heard("b!ETIMEOUT/no ");
 }
 
-/* Of many only those whose time has come, and nobody twice. */
+/* Of many commands only those whose time has come expire, and none twice. */
 static void test_each_has_its_own_deadline(void **state)
 {
     (void)state;

@@ -183,7 +183,7 @@ static void test_what_may_run_late(void **state)
         assert_written("a");
         assert_int_equal(answer(":1\r\n"), 0);
         shoal__pipe_lost(&rig.pipe, status, "cut", rig.now_us);
-        /* Who the connection was is not known here: so nothing can be proved. */
+        /* The identity of the connection is not known, so nothing can be proved. */
         assert_int_equal(rig.pipe.greeting.former.has_lost_track,
                          status == SHOAL_EDESYNC);
     }

@@ -305,7 +305,7 @@ static void test_one_text_for_many(void **state)
         first = shoal__pipe_overdue(&rig.pipe, at, SHOAL__PROGRESS_QUEUED, &words);
         assert_ptr_equal(first, words.text);
         if (i == 0)
-            words.text[0] = '#'; /* whoever writes again wipes it out */
+            words.text[0] = '#'; /* a second write would overwrite it */
         assert_int_equal(first[0], '#');
     }
     rig.pipe.attempts_failed++;

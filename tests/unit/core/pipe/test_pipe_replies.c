@@ -30,7 +30,7 @@ static void test_commands_get_their_replies_in_order(void **state)
     assert_int_equal(counter(&rig.pipe.stats.flushes), 2);
 }
 
-/* It has its slot, and counts. */
+/* Such a command keeps its slot, and counts. */
 static void test_a_command_whose_result_nobody_wants(void **state)
 {
     (void)state;
@@ -276,7 +276,8 @@ static void test_an_error_that_surfaces(void **state)
     assert_heard("b=-LOADING x ");
 }
 
-/* What nobody waits for, what is ours, and errors inside a reply are not its business. */
+/* The owner does not hear of errors to zombies and to our own commands, nor of errors
+ * inside a reply. */
 static void test_errors_that_the_owner_does_not_hear_of(void **state)
 {
     (void)state;
