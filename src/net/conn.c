@@ -293,12 +293,26 @@ static void retry_later(shoal__conn_t *conn, int status, uint64_t now_us)
     report(conn, SHOAL_EVENT_RETRYING, 0, conn->detail, conn->due_us - now_us);
 }
 
-static void give_up(shoal__conn_t *conn, int status, const char *detail)
+static shoal__hello_outcome_t hello_outcome(const shoal__conn_t *conn, int status)
+{
+    const shoal__greeting_t *greeting = &conn->pipe.greeting;
+
+    if (conn->state != SHOAL__CONN_GREETING)
+        return SHOAL__HELLO_OTHERWISE;
+    if (greeting->is_test_passed)
+        return SHOAL__HELLO_ANSWERED;
+    return status == SHOAL_ECONN && !greeting->heard_anything ? SHOAL__HELLO_HUNG_UP
+                                                              : SHOAL__HELLO_OTHERWISE;
+}
+
+/* Any failure of the transport or of what was said over it. */
+static void lose(shoal__conn_t *conn, int status, const char *detail)
 {
     uint64_t now_us = shoal__clock_us();
     bool was_ready = conn->state == SHOAL__CONN_READY;
 
     shoal__conn_touch(conn); /* callbacks may ask for room */
+    conn->doubt = shoal__hello_next(conn->doubt, hello_outcome(conn, status));
     if (detail != conn->detail)
         snprintf(conn->detail, sizeof conn->detail, "%s", detail);
     drop_transport(conn);
@@ -314,29 +328,14 @@ static void give_up(shoal__conn_t *conn, int status, const char *detail)
     conn->hooks.on_delivered(conn->owner);
 }
 
-/* Any failure of the transport or of what was said over it. */
-static void lose(shoal__conn_t *conn, int status, const char *detail)
-{
-    bool is_hang_up = conn->state == SHOAL__CONN_GREETING && status == SHOAL_ECONN &&
-                      !conn->pipe.greeting.heard_anything;
-
-    conn->doubt = shoal__hello_next(conn->doubt, is_hang_up ? SHOAL__HELLO_HUNG_UP
-                                                            : SHOAL__HELLO_OTHERWISE);
-    give_up(conn, status, detail);
-}
-
 static void greeted(shoal__conn_t *conn, uint64_t now_us)
 {
     const shoal__greeting_t *greeting = &conn->pipe.greeting;
-    bool is_test = shoal__hello_is_test(conn->doubt);
 
     shoal__counter_set(&conn->stats.protocol, (uint64_t)greeting->protocol);
     shoal__counter_set(&conn->stats.server_id, (uint64_t)greeting->identity.id);
     conn->doubt = shoal__hello_next(conn->doubt, SHOAL__HELLO_ANSWERED);
-    if (is_test)
-        give_up(conn, SHOAL_ECONN, "it hung up on HELLO: asking once more");
-    else
-        handle(conn, SHOAL__CONN_ON_GREETED, now_us);
+    handle(conn, SHOAL__CONN_ON_GREETED, now_us);
 }
 
 static void shut(shoal__conn_t *conn, uint64_t now_us)
@@ -364,7 +363,7 @@ static void handle(shoal__conn_t *conn, shoal__conn_event_t event, uint64_t now_
     case SHOAL__CONN_DO_GREET:  greet(conn, now_us); break;
     case SHOAL__CONN_DO_RESUME: resume(conn);        break;
     case SHOAL__CONN_DO_SHUT:   shut(conn, now_us);  break;
-    case SHOAL__CONN_DO_RETRY: /* give_up() arms the delay: it knows the cause */
+    case SHOAL__CONN_DO_RETRY: /* lose() arms the delay: it knows the cause */
     case SHOAL__CONN_ILLEGAL:
         break;
     }

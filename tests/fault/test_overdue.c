@@ -64,6 +64,35 @@ static void test_too_many_clients(void **state)
     expect_offline(scene, "ERR max number of clients reached");
 }
 
+/* The server hangs up on HELLO.  The client tests whether it answers a greeting without
+ * HELLO: that connection was never ready, and is one more attempt that failed. */
+static void test_an_outage_goes_on_while_hello_is_doubted(void **state)
+{
+    scene_t *scene = *state;
+    shoal_stats_t stats;
+
+    scene_serve(scene, &(fake_config_t){.identity.kind = FAKE_BARE});
+    fake_server_rule(scene->server, &(fake_rule_t){.command = "PING",
+                                                   .connection = 4,
+                                                   .is_cut = true,
+                                                   .then = FAKE_HOLD});
+    assert_int_equal(
+        shoal_options_set_connect_timeout_us(scene->options, 60000000, 60000000), 0);
+    scene_open(scene);
+    WAIT_FOR(fake_server_received(scene->server, 4, "PING", NULL) == 1);
+    outcome_t outcome = scene_call(scene, WORDS("INCR", "k"), &hasty);
+    scene_check(&outcome, SHOAL_ETIMEOUT, SHOAL_FATE_NOT_EXECUTED);
+    if (!strstr(outcome.detail, " (3 attempts); the command was never sent"))
+        fail_msg("%s", outcome.detail);
+    stats = scene_stats(scene);
+    assert_int_equal(stats.attempts_failed, 3);
+    assert_int_equal(stats.settled + stats.unsettled, 0);
+    fake_server_release(scene->server);
+    scene_check_works(scene);
+    stats = scene_stats(scene);
+    assert_int_equal(stats.settled + stats.unsettled, stats.connects);
+}
+
 /* What is told agrees with the fate, however far the command came. */
 static void test_a_server_that_does_not_answer(void **state)
 {
@@ -121,6 +150,7 @@ int main(void)
         SCENE_TEST(test_nothing_listens),
         SCENE_TEST(test_strict_without_the_right_to_echo),
         SCENE_TEST(test_too_many_clients),
+        SCENE_TEST(test_an_outage_goes_on_while_hello_is_doubted),
         SCENE_TEST(test_a_server_that_does_not_answer),
         SCENE_TEST(test_the_loop_thread_is_busy),
     };

@@ -48,8 +48,8 @@ void shoal__greeting_written(shoal__greeting_t *greeting, size_t bytes)
 
 /* --- failing --- */
 
-static shoal__greeting_verdict_t fail(shoal__greeting_t *greeting, int status,
-                                      const char *text)
+shoal__greeting_verdict_t shoal__greeting_fail(shoal__greeting_t *greeting, int status,
+                                               const char *text)
 {
     greeting->step = SHOAL__GREETING_AT_OVER;
     greeting->status = status;
@@ -101,7 +101,7 @@ shoal__greeting_verdict_t shoal__greeting_fail_with_answer(shoal__greeting_t *gr
 
     char line[sizeof greeting->detail];
     snprintf(line, sizeof line, "%s: %s", command, words);
-    return fail(greeting, status, line);
+    return shoal__greeting_fail(greeting, status, line);
 }
 
 shoal__greeting_verdict_t shoal__greeting_fail_with_shape(shoal__greeting_t *greeting,
@@ -109,7 +109,7 @@ shoal__greeting_verdict_t shoal__greeting_fail_with_shape(shoal__greeting_t *gre
 {
     char line[sizeof greeting->detail];
     snprintf(line, sizeof line, "%s: the answer has an unexpected shape", command);
-    return fail(greeting, SHOAL_EDESYNC, line);
+    return shoal__greeting_fail(greeting, SHOAL_EDESYNC, line);
 }
 
 static bool starts_with_any(shoal__bytes_t text, const char *const *prefixes)
@@ -125,7 +125,8 @@ shoal__greeting_fail_unauthenticated(shoal__greeting_t *greeting, const char *co
                                      const shoal_reply_t *reply)
 {
     if (!greeting->target->password)
-        return fail(greeting, SHOAL_EAUTH, "the server asks for credentials");
+        return shoal__greeting_fail(greeting, SHOAL_EAUTH,
+                                    "the server asks for credentials");
     return shoal__greeting_fail_with_answer(greeting, SHOAL_EAUTH, command, reply);
 }
 
@@ -205,13 +206,13 @@ shoal__greeting_verdict_t shoal__greeting_start(shoal__greeting_t *greeting,
     greeting->style = style;
     greeting->answers_due = greeting->questions_count = greeting->killed = 0;
     greeting->protocol = 2;
-    greeting->heard_anything = false;
+    greeting->heard_anything = greeting->is_test_passed = false;
     greeting->status = 0;
     greeting->detail[0] = '\0';
     greeting->server_version[0] = '\0';
 
     if (!shoal__buffer_reserve(&greeting->outgoing, bytes_max(greeting)))
-        return fail(greeting, SHOAL_ENOMEM, "out of memory");
+        return shoal__greeting_fail(greeting, SHOAL_ENOMEM, "out of memory");
     if (style == SHOAL__GREETING_FULL && greeting->config->protocol >= 3)
         return say_hello(greeting);
     return say_auth(greeting);
@@ -306,7 +307,8 @@ static shoal__greeting_verdict_t answered_too_soon(shoal__greeting_t *greeting,
     if (shoal_reply_type(reply) == SHOAL_REPLY_ERROR)
         return shoal__greeting_fail_with_answer(greeting, SHOAL_EDESYNC,
                                                 "the server said", reply);
-    return fail(greeting, SHOAL_EDESYNC, "the server answered before it was asked");
+    return shoal__greeting_fail(greeting, SHOAL_EDESYNC,
+                                "the server answered before it was asked");
 }
 
 shoal__greeting_verdict_t shoal__greeting_reply(shoal__greeting_t *greeting,
@@ -314,8 +316,8 @@ shoal__greeting_verdict_t shoal__greeting_reply(shoal__greeting_t *greeting,
 {
     greeting->heard_anything = true;
     if (greeting->answers_due == 0)
-        return fail(greeting, SHOAL_EDESYNC,
-                    "the server answered nothing that was said");
+        return shoal__greeting_fail(greeting, SHOAL_EDESYNC,
+                                    "the server answered nothing that was said");
     greeting->answers_due -= 1;
     if (greeting->answers_due == 0 && shoal__buffer_bytes(&greeting->outgoing) > 0)
         return answered_too_soon(greeting, reply);

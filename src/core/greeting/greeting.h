@@ -23,7 +23,8 @@
  *
  * A bare greeting leaves out HELLO, CLIENT, INFO and, unless INTEGRITY_STRICT, ECHO.
  * It is for proxies and small servers that hang up on commands that they do not know.
- * A greeting that would say nothing says PING.
+ * A greeting that would say nothing says PING.  A test says the same as a bare greeting,
+ * and fails once every answer was good: its connection must carry no command.
  *
  * Guarantee: DONE only after every answer came and each one that matters was good:
  * no user command meets an unfinished greeting.  (I12)
@@ -58,7 +59,8 @@ static inline bool shoal__greeting_is_strict(const shoal__greeting_config_t *con
 
 typedef enum shoal__greeting_style {
     SHOAL__GREETING_FULL,
-    SHOAL__GREETING_BARE /* RESP2, no HELLO, no CLIENT */
+    SHOAL__GREETING_BARE, /* RESP2, no HELLO, no CLIENT */
+    SHOAL__GREETING_TEST  /* as BARE: does the server answer it? */
 } shoal__greeting_style_t;
 
 typedef enum shoal__greeting_verdict {
@@ -99,6 +101,7 @@ typedef struct shoal__greeting {
     shoal__buffer_t outgoing;       /* bytes to write now; the owner consumes them */
     int protocol;                   /* agreed on: 2 or 3 */
     bool heard_anything;            /* an answer came on this connection */
+    bool is_test_passed;            /* after FAILED: it was a test, and was answered */
     int status;              /* after FAILED: SHOAL_EAUTH, SHOAL_ECONN, SHOAL_EDESYNC,
                                  SHOAL_ENOMEM */
     char detail[256];        /* after FAILED: one line, no credentials */
@@ -138,6 +141,9 @@ shoal__greeting_verdict_t shoal__greeting_hear_setup(shoal__greeting_t *greeting
 
 void shoal__greeting_say(shoal__greeting_t *greeting, const shoal_command_t *command);
 
+/* FAILED, for the reason in the text. */
+shoal__greeting_verdict_t shoal__greeting_fail(shoal__greeting_t *greeting, int status,
+                                               const char *text);
 /* FAILED, because of an error, a reply of the wrong shape, or of what may be missing
  * credentials. */
 shoal__greeting_verdict_t shoal__greeting_fail_with_answer(shoal__greeting_t *greeting,

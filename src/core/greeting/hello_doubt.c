@@ -3,9 +3,9 @@
 
 shoal__greeting_style_t shoal__hello_style(shoal__hello_doubt_t doubt)
 {
-    return doubt == SHOAL__HELLO_SUSPECTED || doubt == SHOAL__HELLO_REFUSED
-               ? SHOAL__GREETING_BARE
-               : SHOAL__GREETING_FULL;
+    if (doubt == SHOAL__HELLO_SUSPECTED)
+        return SHOAL__GREETING_TEST;
+    return doubt == SHOAL__HELLO_REFUSED ? SHOAL__GREETING_BARE : SHOAL__GREETING_FULL;
 }
 
 /* clang-format off */
@@ -22,9 +22,4 @@ shoal__hello_doubt_t shoal__hello_next(shoal__hello_doubt_t doubt,
                                        shoal__hello_outcome_t outcome)
 {
     return next[doubt][outcome];
-}
-
-bool shoal__hello_is_test(shoal__hello_doubt_t doubt)
-{
-    return doubt == SHOAL__HELLO_SUSPECTED;
 }

@@ -23,7 +23,7 @@ typedef enum shoal__hello_doubt {
 } shoal__hello_doubt_t;
 
 typedef enum shoal__hello_outcome {
-    SHOAL__HELLO_ANSWERED,  /* the greeting is done */
+    SHOAL__HELLO_ANSWERED,  /* the greeting is done, or the test passed */
     SHOAL__HELLO_HUNG_UP,   /* closed before a byte of an answer */
     SHOAL__HELLO_OTHERWISE, /* lost in any other way, during the greeting or later */
     SHOAL__HELLO_OUTCOME_COUNT
@@ -35,9 +35,5 @@ shoal__greeting_style_t shoal__hello_style(shoal__hello_doubt_t doubt);
 /* The doubt after an outcome. */
 shoal__hello_doubt_t shoal__hello_next(shoal__hello_doubt_t doubt,
                                        shoal__hello_outcome_t outcome);
-
-/* Is a greeting that was just done only a test, so that the connection is to be given
- * up for another HELLO?  Asked with the doubt before shoal__hello_next(). */
-bool shoal__hello_is_test(shoal__hello_doubt_t doubt);
 
 #endif

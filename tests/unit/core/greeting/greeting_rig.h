@@ -15,6 +15,7 @@
 #define FAILED SHOAL__GREETING_FAILED
 #define FULL SHOAL__GREETING_FULL
 #define BARE SHOAL__GREETING_BARE
+#define TEST SHOAL__GREETING_TEST
 
 #define SECRET "s3cret-p4ssword"
 #define SETINFO                                                                        \

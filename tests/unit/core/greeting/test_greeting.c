@@ -67,6 +67,8 @@ static void play(const struct script *s)
         fail_msg("%s: status %d (%s)", s->name, greeting.status, greeting.detail);
     if (verdict == FAILED && strcmp(greeting.detail, s->detail) != 0)
         fail_msg("%s: detail '%s'", s->name, greeting.detail);
+    assert_true(greeting.is_test_passed ==
+                (s->style == TEST && s->status == SHOAL_ECONN));
     shoal__greeting_release(&greeting);
 }
 

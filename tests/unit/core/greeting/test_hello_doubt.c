@@ -9,9 +9,9 @@
 #include "core/greeting/hello_doubt.h"
 
 #define TRUSTED SHOAL__HELLO_TRUSTED
-#define REFUSED SHOAL__HELLO_REFUSED
 #define FULL SHOAL__GREETING_FULL
 #define BARE SHOAL__GREETING_BARE
+#define TEST SHOAL__GREETING_TEST
 
 /* clang-format off */
 static const struct course {
@@ -24,7 +24,7 @@ static const struct course {
     {"a good one",                                  "a",     FULL, true},
     {"good, then lost",                             "ao",    FULL, true},
     {"refused, timed out, garbage",                 "ooo",   FULL, true},
-    {"hung up once",                                "h",     BARE, false},
+    {"hung up once",                                "h",     TEST, false},
     {"nobody there",                                "hh",    FULL, true},
     {"nobody there, for long",                      "hhhh",  FULL, true},
     {"hung up, answered bare",                      "ha",    FULL, false},
@@ -58,21 +58,10 @@ static void test_courses(void **state)
     }
 }
 
-/* A bare connection carries commands only when the suspicion has been tested. */
-static void test_only_the_first_bare_greeting_is_a_test(void **state)
-{
-    (void)state;
-    assert_true(shoal__hello_is_test(SHOAL__HELLO_SUSPECTED));
-    assert_false(shoal__hello_is_test(REFUSED));
-    assert_false(shoal__hello_is_test(TRUSTED));
-    assert_false(shoal__hello_is_test(SHOAL__HELLO_RETESTED));
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_courses),
-        cmocka_unit_test(test_only_the_first_bare_greeting_is_a_test),
     };
     return cmocka_run_group_tests_name("core/greeting/hello_doubt", tests, NULL, NULL);
 }
