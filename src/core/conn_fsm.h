@@ -36,8 +36,8 @@ typedef enum shoal__conn_action {
     SHOAL__CONN_DO_DIAL,
     SHOAL__CONN_DO_GREET,
     SHOAL__CONN_DO_RESUME, /* send what has queued up */
-    SHOAL__CONN_DO_RETRY,  /* nothing: the code that posted ON_LOST knows why, has
-                              settled the commands and armed the backoff */
+    SHOAL__CONN_DO_RETRY,  /* nothing: the code that posts ON_LOST knows why, settles
+                              the commands and arms the backoff */
     SHOAL__CONN_DO_SHUT,
 } shoal__conn_action_t;
 

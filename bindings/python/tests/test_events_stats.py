@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the connection counts, and what it tells."""
+"""Counters and events of the connection."""
 
 import pytest
 import shoal

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The interpreter ends while commands are under way: as it would without us."""
+"""The interpreter ends while commands are under way, as it would without shoal."""
 
 import pytest
 from support.children import Ended, run_child

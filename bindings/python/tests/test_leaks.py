@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What was used is given back: objects, memory, descriptors, threads."""
+"""Nothing leaks: objects, memory, descriptors, threads."""
 
 import asyncio
 import contextlib

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Bounds of what is outstanding, and what is large."""
+"""Bounds of outstanding commands; large arguments and replies."""
 
 import asyncio
 import threading

@@ -17,9 +17,9 @@
 
 typedef enum shoal__hello_doubt {
     SHOAL__HELLO_TRUSTED,   /* zero: say HELLO */
-    SHOAL__HELLO_SUSPECTED, /* the server hung up once: greet barely, as a test */
+    SHOAL__HELLO_SUSPECTED, /* the server hung up once: test with a bare greeting */
     SHOAL__HELLO_RETESTED,  /* it answered the bare greeting: say HELLO again */
-    SHOAL__HELLO_REFUSED    /* it hung up on HELLO again: greet barely */
+    SHOAL__HELLO_REFUSED    /* it hung up on HELLO again: bare greetings */
 } shoal__hello_doubt_t;
 
 typedef enum shoal__hello_outcome {

@@ -373,7 +373,7 @@ bool shoal__pipe_fence_tick(shoal__pipe_t *pipe)
                                   "the server answers everything with errors, so that "
                                   "no reply can be proved");
     if (pipe->now_us >= shoal__fence_again_us(&plight)) {
-        /* Nothing is partly written: it would have a fence behind it, not answered
+        /* No batch is on its way out: it would have a fence behind it, not answered
          * yet. */
         assert(pipe->authorised_bytes == 0 && !parts_unit(pipe, pipe->ring.sent));
         pipe->fences.put_us = pipe->now_us; /* without memory, try again later */

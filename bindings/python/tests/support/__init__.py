@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: MIT
-"""What the tests of the binding are made with."""
+"""Tools of the binding's tests."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Sizes: SHOAL_TEST_SCALE=1 is for CI, more is for an hour nobody waits."""
+"""Sizes: SHOAL_TEST_SCALE=1 is for CI, more is for long runs."""
 
 import os
 
