@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/time_us.h"
+#include "core/dial_failure.h"
 #include "net/clock.h"
 #include <shoal/errors.h>
 #include <stdio.h>
@@ -14,15 +15,35 @@ typedef struct shoal__attempt {
     shoal__lookup_t *lookup; /* NULL: none */
     shoal__stream_t *stream; /* that is being connected; NULL: none */
     shoal__addresses_t addresses;
-    unsigned next_address;     /* which of them to try next */
-    uint64_t end_us;           /* when all addresses must have been tried */
-    char detail[DETAIL_BYTES]; /* of the last failure */
+    unsigned next_address;         /* which of them to try next */
+    uint64_t end_us;               /* when all addresses must have been tried */
+    shoal__dial_failure_t failure; /* what `detail` tells of the addresses */
+    char detail[DETAIL_BYTES];     /* of the failure that is told */
 } shoal__attempt_t;
 
 static void note_failure(char detail[DETAIL_BYTES], const shoal__target_t *target,
                          const char *what, const char *why)
 {
     snprintf(detail, DETAIL_BYTES, "%s %.127s: %s", what, target->name, why);
+}
+
+/* One address failed, perhaps not the only one. */
+static void note_address_failure(shoal__attempt_t *attempt, int error)
+{
+    const shoal__dialer_plan_t *plan = &attempt->plan;
+    const char *source = plan->target->host ? plan->config->source_name : NULL;
+    const char *why = plan->config->stream->error_text(attempt->stream, error);
+    shoal__dial_failure_t failure = shoal__dial_failure_read(error);
+    char both[116];
+
+    if (failure < attempt->failure)
+        return;
+    attempt->failure = failure;
+    if (source && failure != SHOAL__DIAL_TRIED) {
+        snprintf(both, sizeof both, "%.48s (source address %.45s)", why, source);
+        why = both;
+    }
+    note_failure(attempt->detail, plan->target, "connect", why);
 }
 
 /* The hook may end the attempt: nothing of it is touched afterwards. */
@@ -76,8 +97,7 @@ static void try_next(shoal__attempt_t *attempt)
             attempt, &attempt->addresses.items[attempt->next_address++], &error);
         if (attempt->stream)
             return;
-        note_failure(attempt->detail, plan->target, "connect",
-                     plan->config->stream->error_text(NULL, error));
+        note_address_failure(attempt, error);
     }
     fail(attempt, SHOAL_ECONN);
 }
@@ -140,8 +160,7 @@ void shoal__dialer_answered(shoal__dialer_t *dialer, int error)
     shoal__stream_t *stream = attempt->stream;
 
     if (error) {
-        note_failure(attempt->detail, plan.target, "connect",
-                     plan.config->stream->error_text(stream, error));
+        note_address_failure(attempt, error);
         drop_stream(attempt);
         try_next(attempt);
         return;
@@ -155,6 +174,7 @@ void shoal__dialer_timed_out(shoal__dialer_t *dialer)
 {
     shoal__attempt_t *attempt = dialer->attempt;
 
+    attempt->failure = SHOAL__DIAL_TRIED;
     note_failure(attempt->detail, attempt->plan.target, "connect", "timed out");
     drop_stream(attempt);
     if (attempt->next_address < attempt->addresses.count)

@@ -22,6 +22,7 @@
 typedef struct shoal__dial_config {
     const shoal__stream_kind_t *stream; /* what carries the bytes */
     shoal__address_t source;            /* to connect from; bytes == 0: any */
+    const char *source_name;            /* borrowed; NULL: any */
     uint64_t keepalive_us;              /* see net/stream.h */
     uint64_t connect_us;                /* to be connected, all addresses together */
 } shoal__dial_config_t;
@@ -34,7 +35,8 @@ typedef struct shoal__dialer_hooks {
     void (*on_waiting)(void *owner, uint64_t due_us);
     /* The stream is connected, and the owner's. */
     void (*on_reached)(void *owner, shoal__stream_t *stream);
-    /* No address is left, or no memory or time.  `detail` dies with the call. */
+    /* No address is left, or no memory or time.  `detail` says what tells most: see
+     * core/dial_failure.h.  It dies with the call. */
     void (*on_failed)(void *owner, int status, const char *detail);
 } shoal__dialer_hooks_t;
 

@@ -49,6 +49,7 @@ void shoal__config_read(const shoal_options_t *options,
     *ret_config = (shoal__conn_config_t){
         .dial = {.stream = &shoal__stream_socket,
                  .source = read_source(options),
+                 .source_name = options->source_address,
                  .keepalive_us = options->keepalive_us,
                  .connect_us = options->connect_timeout_us},
         .handshake_us = options->handshake_timeout_us,

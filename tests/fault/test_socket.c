@@ -8,6 +8,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <shoal/connection.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 
@@ -94,6 +95,7 @@ static void test_a_source_address_that_does_not_fit(void **state)
         int system_errno;
     } cases[] = {{"192.0.2.1", EADDRNOTAVAIL}, {"::1", EAFNOSUPPORT}};
     scene_t *scene = *state;
+    char text[160];
 
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         scene->events = (scene_events_t){0};
@@ -101,8 +103,10 @@ static void test_a_source_address_that_does_not_fit(void **state)
             shoal_options_set_source_address(scene->options, cases[i].address), 0);
         scene_open(scene);
         WAIT_FOR(scene_events(scene).lost > 0);
-        assert_non_null(
-            strstr(scene_events(scene).detail, strerror(cases[i].system_errno)));
+        snprintf(text, sizeof text, "connect 127.0.0.1:%d: %s (source address %s)",
+                 fake_server_port(scene->server), strerror(cases[i].system_errno),
+                 cases[i].address);
+        assert_string_equal(scene_events(scene).detail, text);
         scene_close(scene, 0);
     }
 }

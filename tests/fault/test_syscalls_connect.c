@@ -267,6 +267,35 @@ static void test_the_first_addresses_refuse(void **state)
     trial_end(trial);
 }
 
+/* A refusal tells more than an address that could not be tried, whichever comes last. */
+static void test_the_refusal_is_told(void **state)
+{
+    static const failing_plan_t refused = {.times = 1, .error = ECONNREFUSED};
+    static const struct trouble untried[] = {{FAILING_SOCKET, EAFNOSUPPORT},
+                                             {FAILING_CONNECT, EADDRNOTAVAIL},
+                                             {FAILING_CONNECT, ENETUNREACH}};
+    trial_t *trial = *state;
+
+    for (size_t i = 0; i < 2 * sizeof untried / sizeof *untried; i++) {
+        const struct trouble *other = &untried[i / 2];
+        bool is_last = i % 2;
+        trial_begin(trial);
+        use_name(trial, 2);
+        failing_calls_plan(
+            other->call,
+            &(failing_plan_t){.skip = is_last, .times = 1, .error = other->error});
+        /* What the socket could not be made for does not connect. */
+        failing_calls_plan(other->call == FAILING_SOCKET ? FAILING_CONNECT
+                                                         : FAILING_CONNECTED,
+                           &refused);
+        assert_int_equal(trial_open(trial, true), 0);
+        TRIAL_WAIT(trial, trial->lost == 1);
+        expect_detail(trial, "connect", NAME, strerror(ECONNREFUSED));
+        trial_check_works(trial);
+        trial_end(trial);
+    }
+}
+
 /* Those that never answer have their share of the connect time and no more. */
 static void test_the_first_addresses_never_answer(void **state)
 {
@@ -317,6 +346,7 @@ int main(void)
         TRIAL_TEST(test_a_slow_look_up),
         TRIAL_TEST(test_closed_while_looking_up),
         TRIAL_TEST(test_the_first_addresses_refuse),
+        TRIAL_TEST(test_the_refusal_is_told),
         TRIAL_TEST(test_the_first_addresses_never_answer),
         TRIAL_TEST(test_no_address_answers),
     };
