@@ -133,7 +133,7 @@ SHOAL_EXTERN int shoal_options_set_address(shoal_options_t *options, const char 
 /**
  * Connect to the server by a Unix socket.  The path replaces the TCP address.
  *
- * @param path copied; shorter than the system's limit (108 bytes on Linux)
+ * @param path copied; no longer than the system allows: 107 bytes on Linux
  *
  * Threads: setup
  * Errors:  SHOAL_EINVAL empty or too long; SHOAL_ENOMEM

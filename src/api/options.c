@@ -9,7 +9,6 @@
 #include <shoal/retry.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 
 #define DAY_US UINT64_C(86400000000)
 #define HOUR_US UINT64_C(3600000000)
@@ -77,9 +76,7 @@ int shoal_options_set_address(shoal_options_t *options, const char *host, int po
 
 int shoal_options_set_unix_path(shoal_options_t *options, const char *path)
 {
-    const size_t bytes_max = sizeof((struct sockaddr_un *)0)->sun_path;
-
-    if (!options || !path || !*path || strlen(path) >= bytes_max)
+    if (!options || !path || !*path || strlen(path) > SHOAL__UNIX_PATH_BYTES_MAX)
         return SHOAL_EINVAL;
     if (set_text(&options->unix_path, path) < 0)
         return SHOAL_ENOMEM;

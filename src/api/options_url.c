@@ -174,6 +174,11 @@ static int read_unix(shoal_options_t *options, const shoal__options_keys_t *keys
     *slash = '/';
     if (!decode(slash))
         return shoal__options_refuse(keys, "the path", slash, "has a wrong %XX");
+    if (strlen(slash) > SHOAL__UNIX_PATH_BYTES_MAX)
+        return shoal__error_say(
+            keys->error, SHOAL_EURL,
+            "the path of the socket has %zu bytes; this system allows %zu",
+            strlen(slash), SHOAL__UNIX_PATH_BYTES_MAX);
     return shoal_options_set_unix_path(options, slash);
 }
 

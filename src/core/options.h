@@ -14,6 +14,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/un.h>
+
+/* Bytes of the longest path of a Unix socket, without its NUL. */
+#define SHOAL__UNIX_PATH_BYTES_MAX (sizeof(((struct sockaddr_un *)0)->sun_path) - 1)
 
 /* The latency budget of SHOAL_FLUSH_AUTO. */
 #define SHOAL__FLUSH_BUDGET_US_DEFAULT 100

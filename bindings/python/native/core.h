@@ -11,10 +11,14 @@
 #include <shoal/shoal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <sys/un.h>
 
 #define SHOALPY_EVENTS 128
 #define SHOALPY_DETAIL_BYTES 160
 #define SHOALPY_SERVER_BYTES 272 /* a host name, a colon and a port */
+
+/* Bytes of the longest path of a Unix socket. */
+#define SHOALPY_UNIX_PATH_BYTES_MAX (sizeof(((struct sockaddr_un *)0)->sun_path) - 1)
 
 /* Room for the words of a failure. */
 #define SHOALPY_FAILURE_BYTES 256

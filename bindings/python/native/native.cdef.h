@@ -134,6 +134,7 @@ int shoalpy_core_reconnect(shoalpy_core_t *core);
 size_t shoalpy_core_events(shoalpy_core_t *core, shoalpy_event_t *events, size_t count_max, uint64_t *ret_lost);
 void shoalpy_core_failure(shoalpy_core_t *core, char *text);
 #define SHOALPY_FAILURE_BYTES 256
+#define SHOALPY_UNIX_PATH_BYTES_MAX ...
 void shoalpy_core_forget(shoalpy_core_t *core);
 
 typedef struct shoalpy_caller {

@@ -206,6 +206,16 @@ def test_source_address(connect: Connect, own_server: Server) -> None:
         shoal.Client(source_address="localhost")
 
 
+@pytest.mark.parametrize("is_url", [False, True])
+def test_a_path_that_is_too_long(is_url: bool) -> None:
+    path = "/" + "x" * 107
+    with pytest.raises(ValueError, match="has 108 bytes; this system allows 107"):
+        if is_url:
+            shoal.Client(f"unix://{path}")
+        else:
+            shoal.Client(unix_path=path)
+
+
 @pytest.mark.parametrize("seconds", [None, 0, 1, 2.5, 3600])
 def test_keepalive(connect: Connect, seconds: Any) -> None:
     assert connect(keepalive=seconds).execute("PING") == b"PONG"

@@ -161,6 +161,10 @@ static void test_malformed_urls_are_refused(void **state)
     }
 }
 
+#define TEN "aaaa/bbbb/"
+#define LONG_PATH                                                                      \
+    TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN "xxxxx" /* with its slash 106 */
+
 /* clang-format off */
 static const struct reason_case {
     const char *url, *reason;
@@ -182,6 +186,8 @@ static const struct reason_case {
     {"unix://", "the path of the socket is missing: unix:///path/of/socket"},
     {"unix://h/s", "a Unix socket has a path and no host: unix:///path/of/socket"},
     {"unix:///s%zz", "the path '/s%zz' has a wrong %XX"},
+    {"unix:///" LONG_PATH "%2fx",
+     "the path of the socket has 108 bytes; this system allows 107"},
     {"redis://h?x", "the setting 'x' is not key=value"},
     {"redis://h?tiemout_ms=1", "the key 'tiemout_ms' is not known"},
     {"redis://h?password=x", "the key 'password' is not known"},

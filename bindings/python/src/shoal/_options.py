@@ -217,6 +217,12 @@ def _set_server(options: Any, given: dict[str, Any]) -> None:
     if "unix_path" in given:
         if "host" in given or "port" in given:
             raise ValueError("either unix_path, or host and port")
+        path_bytes = len(given["unix_path"].encode())
+        longest = lib.SHOALPY_UNIX_PATH_BYTES_MAX
+        if path_bytes > longest:
+            raise ValueError(
+                f"unix_path has {path_bytes} bytes; this system allows {longest}"
+            )
         _check(
             given,
             lib.shoal_options_set_unix_path(options, _text(given["unix_path"])),
