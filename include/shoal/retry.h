@@ -41,12 +41,12 @@
  *
  *   LOADING, TRYAGAIN, CLUSTERDOWN  The command is sent again after a pause.
  *   NOAUTH, if the client has a     The same.  The library also replaces the
- *   password                        connection, at most once a second.
+ *   password                        connection, as described below.
  *   MASTERDOWN                      The server's role changes: the command waits for
  *                                   the end of the switch, as described below.
  *   READONLY                        The same.  The library also replaces the
- *                                   connection, at most once a second, because the name
- *                                   may lead to the new primary.
+ *                                   connection, because the name may lead to the new
+ *                                   primary.
  *
  * These rules hold for commands that write, too.  They do not hold for scripts and
  * commands that the library does not know (they may have written before they failed),
@@ -61,6 +61,10 @@
  * submission.  If the next attempt would come too late, the error is the result: the
  * command's caller learns shortly before the deadline that the server is still a
  * replica.  A program that wants to know at once sets SHOAL_CALL_ONCE.
+ *
+ * The library replaces the connection at the first such error, then again after 1 s,
+ * 2 s, 4 s and so on up to 30 s, as long as the errors last.  This starts anew when a
+ * command that was turned away has worked, or after 30 s without such an error.
  *
  * HOW OFTEN.  The library hands a command whole to a connection at most
  * shoal_options_set_attempts_max() times, and never after its deadline.  Attempts that

@@ -10,7 +10,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#define RENEWAL_US 1000000 /* a demoted server is left within so long, and as often */
+#define RENEWAL_US 1000000          /* a demoted server is left within so long */
+#define RENEWAL_SPACING_US 30000000 /* and at least as often */
 
 #define GIVEN_UP (SHOAL__REQUEST_ZOMBIE | SHOAL__REQUEST_GONE | SHOAL__REQUEST_INTERNAL)
 
@@ -236,8 +237,9 @@ void sim_oracle_answered(sim_world_t *world, sim_link_t *link, uint32_t id)
  * connection must be renewed. */
 void sim_oracle_heard(sim_world_t *world, sim_link_t *link)
 {
-    bool is_soon_again = world->renewed_us > 0 && world->now_us - world->renewed_us <=
-                                                      2 * RENEWAL_US + SIM_LATE_US;
+    bool is_soon_again =
+        world->renewed_us > 0 && world->now_us - world->renewed_us <=
+                                     RENEWAL_SPACING_US + RENEWAL_US + SIM_LATE_US;
 
     if (link->redial_id == 0 || link->taken_bytes < link->redial_end ||
         sim_integrity_is_strict(world)) /* it is held, nobody knows for how long */

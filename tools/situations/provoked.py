@@ -300,7 +300,11 @@ def _(stage: Stage) -> Case:
     return Case(stage.server("--maxmemory", "1").url(), ("SET", "k", "v"))
 
 
-@situation("The server is a read-only replica", "connect to the primary")
+@situation(
+    "The server is a read-only replica",
+    "connect to the primary; as long as writes are sent, the library replaces the"
+    " connection of all callers: at once, then after 1 s, 2 s, 4 s and so on up to 30 s",
+)
 def _(stage: Stage) -> Case:
     server = stage.server("--replicaof", "127.0.0.1", str(free_port()))
     return Case(server.url(tail="?timeout_ms=1000"), ("SET", "k", "v"))

@@ -123,6 +123,8 @@ static void head_answered(shoal__pipe_t *pipe, const shoal_reply_t *reply)
     if (is_taken)
         return;
     shoal__retries_earn(&pipe->retries);
+    if ((request.flags & SHOAL__REQUEST_RETRIED) && !is_error)
+        shoal__renewal_anew(&pipe->renewal);
     if (request.flags & SHOAL__REQUEST_ZOMBIE) {
         shoal__counter_add(&pipe->stats.zombies_dropped, 1);
         return;

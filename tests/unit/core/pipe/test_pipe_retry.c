@@ -115,6 +115,27 @@ static void test_a_switch_of_roles_is_waited_for(void **state)
     assert_true(shoal__retries_allowed(&rig.pipe.retries));
 }
 
+/* Each renewal costs every caller something: there are fewer and fewer, until one that was
+ * turned away has worked. */
+static void test_renewals_for_a_role_are_spaced_out(void **state)
+{
+    (void)state;
+    rig_connect();
+    rig_submit('a', 0, WRITE);
+    rig_write_all();
+    rig_feed("-READONLY x\r\n");
+    stay_readonly(10000000);
+    assert_int_equal(rig.pipe.renewal.spacing_us, 8000000); /* 0, 1, 3 and 7 s */
+    rig_submit('b', 0, RO);
+    rig_tick(rig.now_us + 256000);
+    assert_string_equal(rig_write_all(), "ba");
+    rig_feed("+x\r\n");
+    assert_int_equal(rig.pipe.renewal.spacing_us, 8000000);
+    rig_feed("+x\r\n");
+    assert_heard("b=+x a=+x ");
+    assert_int_equal(rig.pipe.renewal.spacing_us, 1000000);
+}
+
 /* The last answer before the deadline is the result: there is no use in waiting on. */
 static void test_a_switch_that_does_not_end(void **state)
 {
@@ -246,6 +267,7 @@ int main(void)
         TEST(test_attempts_are_bounded),
         TEST(test_retries_are_bounded),
         TEST(test_a_switch_of_roles_is_waited_for),
+        TEST(test_renewals_for_a_role_are_spaced_out),
         TEST(test_a_switch_that_does_not_end),
         TEST(test_one_attempt_waits_for_no_switch),
         TEST(test_no_memory_to_keep_a_command),

@@ -11,7 +11,7 @@
 #define SECOND_US 1000000
 
 /* What happens at which time, and how it stands behind. */
-typedef enum event { ASK, LOOK, LOOK_DRAINED, OVER } event_t;
+typedef enum event { ASK, LOOK, LOOK_DRAINED, OVER, ANEW } event_t;
 
 /* clang-format off */
 static const struct row {
@@ -31,9 +31,23 @@ static const struct row {
     {1000011,    OVER,         false,     false, SHOAL__NEVER_US},
     {1000011,    ASK,          true,      false, 2000011}, /* a second behind the first */
     {1000012,    OVER,         false,     false, SHOAL__NEVER_US},
-    {2000010,    ASK,          false,     false, SHOAL__NEVER_US}, /* too soon */
-    {2000010,    LOOK_DRAINED, false,     false, SHOAL__NEVER_US},
-    {2000011,    ASK,          true,      false, 3000011},
+    {3000010,    ASK,          false,     false, SHOAL__NEVER_US}, /* too soon */
+    {3000010,    LOOK_DRAINED, false,     false, SHOAL__NEVER_US},
+    {3000011,    ASK,          true,      false, 4000011}, /* two behind the second */
+    {3000012,    OVER,         false,     false, SHOAL__NEVER_US},
+    {3000013,    ANEW,         false,     false, SHOAL__NEVER_US},
+    {4000010,    ASK,          false,     false, SHOAL__NEVER_US},
+    {4000011,    ASK,          true,      false, 5000011}, /* one again */
+    {4000012,    OVER,         false,     false, SHOAL__NEVER_US},
+    {6000010,    ASK,          false,     false, SHOAL__NEVER_US}, /* and two */
+    {6000011,    ASK,          true,      false, 7000011},
+    {6000012,    OVER,         false,     false, SHOAL__NEVER_US},
+    {36000010,   ASK,          true,      false, 37000010}, /* four are over */
+    {36000012,   OVER,         false,     false, SHOAL__NEVER_US},
+    {37000011,   ASK,          false,     false, SHOAL__NEVER_US}, /* now it is eight */
+    {67000011,   ASK,          true,      false, 68000011}, /* nobody asked for long */
+    {67000012,   OVER,         false,     false, SHOAL__NEVER_US},
+    {68000011,   ASK,          true,      false, 69000011},
 };
 /* clang-format on */
 
@@ -48,6 +62,8 @@ static void test_every_row(void **state)
 
         if (row->event == ASK)
             shoal__renewal_ask(&renewal, "a reason", row->now_us);
+        if (row->event == ANEW)
+            shoal__renewal_anew(&renewal);
         if (row->event == OVER)
             shoal__renewal_over(&renewal);
         bool is_due =
@@ -60,21 +76,25 @@ static void test_every_row(void **state)
     }
 }
 
-/* A server that asks for it all the time gets one a second. */
+/* A server that gives cause all the time gets fewer and fewer. */
 static void test_renewals_are_spaced(void **state)
 {
+    static const unsigned seconds[] = {0, 1, 3, 7, 15, 31, 61, 91, 121};
     shoal__renewal_t renewal;
     unsigned begun = 0;
 
     (void)state;
     shoal__renewal_init(&renewal);
-    for (uint64_t now_us = 1; now_us < 10 * (uint64_t)SECOND_US; now_us += 1000) {
+    for (uint64_t now_us = 0; now_us <= 130 * (uint64_t)SECOND_US; now_us += 250000) {
         shoal__renewal_ask(&renewal, "again", now_us);
-        begun += shoal__renewal_is_under_way(&renewal);
-        if (shoal__renewal_is_due(&renewal, true, now_us))
-            shoal__renewal_over(&renewal);
+        if (!shoal__renewal_is_under_way(&renewal))
+            continue;
+        assert_true(begun < sizeof seconds / sizeof *seconds);
+        assert_int_equal(now_us, seconds[begun++] * (uint64_t)SECOND_US);
+        assert_true(shoal__renewal_is_due(&renewal, true, now_us));
+        shoal__renewal_over(&renewal);
     }
-    assert_int_equal(begun, 10);
+    assert_int_equal(begun, sizeof seconds / sizeof *seconds);
 }
 
 int main(void)
