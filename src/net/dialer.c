@@ -65,8 +65,8 @@ static void drop_stream(shoal__attempt_t *attempt)
     attempt->stream = NULL;
 }
 
-static shoal__stream_t *open_stream(const shoal__attempt_t *attempt,
-                                    const shoal__address_t *address, int *ret_error)
+static bool open_stream(shoal__attempt_t *attempt, const shoal__address_t *address,
+                        int *ret_error)
 {
     const shoal__dialer_plan_t *plan = &attempt->plan;
     const shoal__dial_config_t *config = plan->config;
@@ -79,7 +79,8 @@ static shoal__stream_t *open_stream(const shoal__attempt_t *attempt,
         .hooks = &plan->hooks->stream,
         .owner = plan->owner};
 
-    return config->stream->open(config->stream, &request, ret_error);
+    attempt->stream = config->stream->open(config->stream, &request, ret_error);
+    return attempt->stream != NULL;
 }
 
 static void try_next(shoal__attempt_t *attempt)
@@ -93,9 +94,8 @@ static void try_next(shoal__attempt_t *attempt)
         int error = 0;
 
         plan->hooks->on_waiting(plan->owner, now_us + share_us);
-        attempt->stream = open_stream(
-            attempt, &attempt->addresses.items[attempt->next_address++], &error);
-        if (attempt->stream)
+        if (open_stream(attempt, &attempt->addresses.items[attempt->next_address++],
+                        &error))
             return;
         note_address_failure(attempt, error);
     }
