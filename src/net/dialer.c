@@ -18,6 +18,7 @@ typedef struct shoal__attempt {
     unsigned next_address;         /* which of them to try next */
     uint64_t end_us;               /* when all addresses must have been tried */
     shoal__dial_failure_t failure; /* what `detail` tells of the addresses */
+    int status;                    /* of the failure that is told */
     char detail[DETAIL_BYTES];     /* of the failure that is told */
 } shoal__attempt_t;
 
@@ -39,6 +40,7 @@ static void note_address_failure(shoal__attempt_t *attempt, int error)
     if (failure < attempt->failure)
         return;
     attempt->failure = failure;
+    attempt->status = SHOAL_ECONN;
     if (source && failure != SHOAL__DIAL_TRIED) {
         snprintf(both, sizeof both, "%.48s (source address %.45s)", why, source);
         why = both;
@@ -47,15 +49,17 @@ static void note_address_failure(shoal__attempt_t *attempt, int error)
 }
 
 /* The hook may end the attempt: nothing of it is touched afterwards. */
-static void fail(const shoal__attempt_t *attempt, int status)
+static void fail(const shoal__attempt_t *attempt)
 {
-    attempt->plan.hooks->on_failed(attempt->plan.owner, status, attempt->detail);
+    attempt->plan.hooks->on_failed(attempt->plan.owner, attempt->status,
+                                   attempt->detail);
 }
 
 static void fail_to_look_up(shoal__attempt_t *attempt, const char *why)
 {
+    attempt->status = SHOAL_ECONN;
     note_failure(attempt->detail, attempt->plan.target, "look up", why);
-    fail(attempt, SHOAL_ECONN);
+    fail(attempt);
 }
 
 static void drop_stream(shoal__attempt_t *attempt)
@@ -99,7 +103,7 @@ static void try_next(shoal__attempt_t *attempt)
             return;
         note_address_failure(attempt, error);
     }
-    fail(attempt, SHOAL_ECONN);
+    fail(attempt);
 }
 
 static void on_found(void *owner, const shoal__addresses_t *addresses,
@@ -175,12 +179,10 @@ void shoal__dialer_timed_out(shoal__dialer_t *dialer)
     shoal__attempt_t *attempt = dialer->attempt;
 
     attempt->failure = SHOAL__DIAL_TRIED;
+    attempt->status = SHOAL_ETIMEOUT;
     note_failure(attempt->detail, attempt->plan.target, "connect", "timed out");
     drop_stream(attempt);
-    if (attempt->next_address < attempt->addresses.count)
-        try_next(attempt);
-    else
-        fail(attempt, SHOAL_ETIMEOUT);
+    try_next(attempt);
 }
 
 void shoal__dialer_stop(shoal__dialer_t *dialer)

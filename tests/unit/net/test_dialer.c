@@ -302,6 +302,14 @@ static void test_the_last_failure_is_told(void **state)
     shoal__dialer_timed_out(&dialer);
     check_failed(SHOAL_ETIMEOUT, "connect the server: timed out");
 
+    /* The status is that of the failure that is told, not that of the last address. */
+    world = (struct world){0};
+    begin(&named_target);
+    find(2, NULL);
+    world.refused_opens = 2;
+    shoal__dialer_timed_out(&dialer);
+    check_failed(SHOAL_ETIMEOUT, "connect the server: timed out");
+
     world = (struct world){.refused_opens = 2};
     begin(&named_target);
     find(2, NULL);
