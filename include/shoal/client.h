@@ -115,7 +115,8 @@ SHOAL_EXTERN int64_t shoal_client_wait_us(shoal_client_t *client);
  * @return 0, or 1 when a close is complete
  *
  * Threads: loop
- * Blocks:  as timeout_us says
+ * Blocks:  as timeout_us says; until the close is complete if the last reference is
+ *          given back meanwhile
  * Errors:  SHOAL_EINVAL not a borrowed client, or another step is under way: the caller
  *                       is a callback, or another thread is stepping
  *          SHOAL_EFORK  the client belongs to the parent process

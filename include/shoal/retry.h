@@ -34,8 +34,8 @@
  * inside its bytes or inside its reply.  The library sends a command again alone, with
  * no other command in flight, if one connection ended inside its bytes or its reply, if
  * the command was lost twice, or if it was the oldest unanswered command at a loss; at
- * most 64 commands of one loss, the oldest first.  All this holds for replies that
- * SHOAL_INTEGRITY_STRICT holds back, too.
+ * most 64 commands of one loss, the oldest first, and the one that was cut.  All this
+ * holds for replies that SHOAL_INTEGRITY_STRICT holds back, too.
  *
  * AFTER AN ERROR REPLY that proves that the server did not execute the command:
  *
@@ -64,7 +64,8 @@
  *
  * The library replaces the connection at the first such error, then again after 1 s,
  * 2 s, 4 s and so on up to 30 s, as long as the errors last.  This starts anew when a
- * command that was turned away has worked, or after 30 s without such an error.
+ * command that is not read-only was turned away and has worked, or after 30 s without
+ * such an error.
  *
  * HOW OFTEN.  The library hands a command whole to a connection at most
  * shoal_options_set_attempts_max() times, and never after its deadline.  Attempts that

@@ -123,7 +123,9 @@ static void head_answered(shoal__pipe_t *pipe, const shoal_reply_t *reply)
     if (is_taken)
         return;
     shoal__retries_earn(&pipe->retries);
-    if ((request.flags & SHOAL__REQUEST_RETRIED) && !is_error)
+    /* A replica executes reads as well. */
+    if ((request.flags & SHOAL__REQUEST_RETRIED) && !is_error &&
+        request.command_class != SHOAL__CLASS_RO)
         shoal__renewal_anew(&pipe->renewal);
     if (request.flags & SHOAL__REQUEST_ZOMBIE) {
         shoal__counter_add(&pipe->stats.zombies_dropped, 1);

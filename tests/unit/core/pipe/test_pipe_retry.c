@@ -126,7 +126,9 @@ static void test_renewals_for_a_role_are_spaced_out(void **state)
     rig_feed("-READONLY x\r\n");
     stay_readonly(10000000);
     assert_int_equal(rig.pipe.renewal.spacing_us, 8000000); /* 0, 1, 3 and 7 s */
-    rig_submit('b', 0, RO);
+    rig_submit('b', 0, RO); /* sent again, but for another reason */
+    assert_string_equal(rig_write_all(), "b");
+    rig_feed("-LOADING x\r\n");
     rig_tick(rig.now_us + 256000);
     assert_string_equal(rig_write_all(), "ba");
     rig_feed("+x\r\n");
