@@ -82,6 +82,7 @@ shoal_unit_test(core/pipe/pipe_endings.units ALSO ${pipe_units} LIBS shoal_hired
 shoal_unit_test(core/pipe/pipe_fence ALSO ${pipe_units} LIBS shoal_hiredis m)
 shoal_unit_test(core/pipe/pipe_fence.corners ALSO ${pipe_units} LIBS shoal_hiredis m)
 shoal_unit_test(core/pipe/pipe_fence.strict ALSO ${pipe_units} LIBS shoal_hiredis m)
+shoal_unit_test(core/pipe/pipe_move ALSO ${pipe_units} LIBS shoal_hiredis m)
 shoal_unit_test(core/pipe/pipe_output ALSO ${pipe_units} LIBS shoal_hiredis m)
 shoal_unit_test(core/pipe/pipe_overdue ALSO ${pipe_units} LIBS shoal_hiredis m)
 shoal_unit_test(core/pipe/pipe_replies ALSO ${pipe_units} LIBS shoal_hiredis m)

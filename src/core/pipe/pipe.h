@@ -151,6 +151,7 @@ struct shoal__pipe {
     shoal__held_t held;
 
     shoal__pipe_phase_t phase;
+    bool is_pen;  /* it never has a transport: its commands wait for another pipe */
     bool is_warm; /* it may hold memory that it does not need at rest */
     bool is_resp3;
     bool is_settled;           /* of this connection; see former.h */
@@ -182,6 +183,8 @@ int shoal__pipe_init(shoal__pipe_t *pipe, const shoal__pipe_parts_t *parts,
                      const shoal__pipe_hooks_t *hooks, void *owner);
 /* Nothing may be outstanding. */
 void shoal__pipe_release(shoal__pipe_t *pipe);
+/* Give back what an idle pipe does not need.  Nothing is outstanding. */
+void shoal__pipe_rest(shoal__pipe_t *pipe);
 
 /* The owner begins to connect, for the first time. */
 static inline void shoal__pipe_open(shoal__pipe_t *pipe, uint64_t now_us)
@@ -274,6 +277,12 @@ shoal__pipe_verdict_t shoal__pipe_send_again(shoal__pipe_t *pipe,
                                              const shoal__request_t *request,
                                              const char *bytes, shoal__bytes_t error);
 
+/* Do its commands wait for a connection? */
+static inline bool shoal__pipe_is_offline(const shoal__pipe_t *pipe)
+{
+    return pipe->phase != SHOAL__PIPE_READY && !pipe->is_pen;
+}
+
 /* Commands that wait to be written, and those written and unanswered. */
 static inline uint64_t shoal__pipe_queued(const shoal__pipe_t *pipe)
 {
@@ -308,6 +317,8 @@ bool shoal__pipe_refuse_unasked(shoal__pipe_t *pipe);
 bool shoal__pipe_refuse_unasked_error(shoal__pipe_t *pipe, shoal__bytes_t text);
 /* Fail the commands whose deadline has passed. */
 void shoal__pipe_expire(shoal__pipe_t *pipe);
+/* Only a request that is partly written stays authorised: bytes behind it change. */
+void shoal__pipe_withdraw(shoal__pipe_t *pipe);
 /* Drop the gone from ring and log, so that the log can be written again. */
 void shoal__pipe_sweep(shoal__pipe_t *pipe);
 /* Of the commands that wait to be sent again: send those that are due, fail those whose

@@ -126,8 +126,7 @@ static shoal__settlement_t settle(const shoal__pipe_t *pipe, uint64_t at,
 static const char cancelled[] = "cancelled";
 static const char closed[] = "the client was closed";
 
-/* Only a request that is partly written stays authorised: bytes behind it change. */
-static void withdraw_authority(shoal__pipe_t *pipe)
+void shoal__pipe_withdraw(shoal__pipe_t *pipe)
 {
     if (pipe->part_bytes == 0) {
         pipe->authorised = 0;
@@ -150,7 +149,7 @@ static void remove_queued(shoal__pipe_t *pipe, uint64_t at,
     shoal__request_ring_remove(&pipe->ring, at);
     shoal__request_ring_at(&pipe->ring, at)->extra = NULL;
     if (pipe->settled == 0) {
-        withdraw_authority(pipe);
+        shoal__pipe_withdraw(pipe);
         shoal__flush_policy_removed(&pipe->flush, 1, request.bytes, pipe->now_us);
     }
     shoal__extra_drop(request.extra);

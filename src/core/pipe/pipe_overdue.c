@@ -6,18 +6,13 @@
 #include "base/time_us.h"
 #include "core/pipe/pipe.h"
 
-static bool is_offline(const shoal__pipe_t *pipe)
-{
-    return pipe->phase != SHOAL__PIPE_READY;
-}
-
 /* Of a command that waits to be written, on a connection that is ready. */
 static shoal__overdue_stage_t queued_stage(const shoal__pipe_t *pipe, uint64_t at,
                                            bool is_unread)
 {
     uint64_t head = pipe->ring.head;
 
-    if (at - head >= pipe->looked_at - head)
+    if (!pipe->is_pen && at - head >= pipe->looked_at - head)
         return SHOAL__OVERDUE_NOT_TAKEN;
     if (is_unread)
         return SHOAL__OVERDUE_UNREAD;
@@ -53,7 +48,7 @@ static shoal__overdue_t facts_of(const shoal__pipe_t *pipe,
         .server = pipe->greeting.target->name,
         .words = ""};
 
-    if (is_offline(pipe)) {
+    if (shoal__pipe_is_offline(pipe)) {
         facts.since_us = shoal__time_since(pipe->offline_since_us, pipe->now_us);
         facts.count = pipe->attempts_failed;
         facts.words = pipe->detail;
@@ -88,7 +83,7 @@ const char *shoal__pipe_overdue(const shoal__pipe_t *pipe, uint64_t at,
 {
     shoal__overdue_t facts = facts_of(pipe, shoal__request_ring_at(&pipe->ring, at));
 
-    if (!is_offline(pipe)) {
+    if (!shoal__pipe_is_offline(pipe)) {
         uint64_t before = at - pipe->ring.head, fences = pipe->fences.inflight;
 
         facts.stage = stage_of(pipe, at, progress, words->is_unread);
@@ -107,7 +102,7 @@ const char *shoal__pipe_overdue_retry(const shoal__pipe_t *pipe,
 {
     shoal__overdue_t facts = facts_of(pipe, request);
 
-    if (!is_offline(pipe)) {
+    if (!shoal__pipe_is_offline(pipe)) {
         facts.stage = SHOAL__OVERDUE_TURNED_AWAY;
         facts.count = request->attempts;
         facts.words = pipe->turned_away;

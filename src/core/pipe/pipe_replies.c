@@ -73,7 +73,7 @@ void shoal__pipe_deliver(shoal__pipe_t *pipe, const shoal__request_t *request,
         if (reply && reply->type == SHOAL_REPLY_ERROR)
             shoal__counter_add(&pipe->stats.error_replies, 1);
     } else if (status == SHOAL_ETIMEOUT) {
-        result.is_offline = pipe->phase != SHOAL__PIPE_READY;
+        result.is_offline = shoal__pipe_is_offline(pipe);
         shoal__counter_add(&pipe->stats.timeouts, 1);
     } else if (status == SHOAL_ECANCELLED) {
         shoal__counter_add(&pipe->stats.cancels, 1);

@@ -69,8 +69,7 @@ static uint64_t rest_us(const shoal__pipe_t *pipe)
     return shoal__time_after(pipe->heard_us, REST_AFTER_US);
 }
 
-/* Give back what an idle connection does not need. */
-static void rest(shoal__pipe_t *pipe)
+void shoal__pipe_rest(shoal__pipe_t *pipe)
 {
     pipe->is_warm = false;
     shoal__request_ring_rest(&pipe->ring);
@@ -90,7 +89,7 @@ int shoal__pipe_tick(shoal__pipe_t *pipe, uint64_t now_us)
         push_ping(pipe);
     pipe->looked_at = pipe->ring.tail;
     if (now_us >= rest_us(pipe))
-        rest(pipe);
+        shoal__pipe_rest(pipe);
     if (!shoal__pipe_fence_tick(pipe))
         return pipe->fault;
 

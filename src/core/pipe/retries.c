@@ -51,32 +51,38 @@ uint64_t shoal__retries_delay_us(unsigned attempts, shoal__random_t *random)
     return shoal__backoff_next(&backoff, random, 0);
 }
 
+void shoal__retries_put(shoal__retries_t *retries, shoal__retry_t *retry)
+{
+    shoal__list_t *before;
+
+    /* In order of their time; most come last. */
+    for (before = retries->waiting.previous; before != &retries->waiting;
+         before = before->previous) {
+        if (SHOAL__LIST_ENTRY(before, shoal__retry_t, node)->due_us <= retry->due_us)
+            break;
+    }
+    shoal__list_append(before->next, &retry->node);
+    retries->count++;
+    retries->bytes += retry->request.bytes;
+    retries->earliest_us =
+        shoal__time_min(retries->earliest_us, retry->request.deadline_us);
+}
+
 int shoal__retries_add(shoal__retries_t *retries, const shoal__request_t *request,
                        const char *bytes, uint64_t due_us)
 {
     shoal__retry_t *retry = shoal__malloc(sizeof *retry + request->bytes);
-    shoal__list_t *before;
 
     if (!retry)
         return SHOAL_ENOMEM;
     retry->request = *request;
     retry->due_us = due_us;
     memcpy(retry->bytes, bytes, request->bytes);
-
-    /* In order of their time; most come last. */
-    for (before = retries->waiting.previous; before != &retries->waiting;
-         before = before->previous) {
-        if (SHOAL__LIST_ENTRY(before, shoal__retry_t, node)->due_us <= due_us)
-            break;
-    }
-    shoal__list_append(before->next, &retry->node);
-    retries->count++;
-    retries->bytes += request->bytes;
-    retries->earliest_us = shoal__time_min(retries->earliest_us, request->deadline_us);
+    shoal__retries_put(retries, retry);
     return 0;
 }
 
-static shoal__retry_t *take(shoal__retries_t *retries, shoal__retry_t *retry)
+shoal__retry_t *shoal__retries_take(shoal__retries_t *retries, shoal__retry_t *retry)
 {
     shoal__list_remove(&retry->node);
     retries->count--;
@@ -93,7 +99,7 @@ shoal__retry_t *shoal__retries_take_due(shoal__retries_t *retries, uint64_t now_
     if (shoal__list_is_empty(&retries->waiting))
         return NULL;
     retry = SHOAL__LIST_ENTRY(retries->waiting.next, shoal__retry_t, node);
-    return retry->due_us <= now_us ? take(retries, retry) : NULL;
+    return retry->due_us <= now_us ? shoal__retries_take(retries, retry) : NULL;
 }
 
 shoal__retry_t *shoal__retries_take_expired(shoal__retries_t *retries, uint64_t now_us)
@@ -106,7 +112,7 @@ shoal__retry_t *shoal__retries_take_expired(shoal__retries_t *retries, uint64_t 
     for (; node != &retries->waiting; node = node->next) {
         shoal__retry_t *retry = SHOAL__LIST_ENTRY(node, shoal__retry_t, node);
         if (retry->request.deadline_us <= now_us)
-            return take(retries, retry);
+            return shoal__retries_take(retries, retry);
         earliest_us = shoal__time_min(earliest_us, retry->request.deadline_us);
     }
     /* Many commands may wait for a switch of roles, each with a deadline of its own.
@@ -124,7 +130,7 @@ shoal__retry_t *shoal__retries_take_ticket(shoal__retries_t *retries, uint64_t t
     for (; node != &retries->waiting; node = node->next) {
         shoal__retry_t *retry = SHOAL__LIST_ENTRY(node, shoal__retry_t, node);
         if (retry->request.ticket == ticket)
-            return take(retries, retry);
+            return shoal__retries_take(retries, retry);
     }
     return NULL;
 }
@@ -133,8 +139,8 @@ shoal__retry_t *shoal__retries_take_any(shoal__retries_t *retries)
 {
     if (shoal__list_is_empty(&retries->waiting))
         return NULL;
-    return take(retries,
-                SHOAL__LIST_ENTRY(retries->waiting.next, shoal__retry_t, node));
+    return shoal__retries_take(
+        retries, SHOAL__LIST_ENTRY(retries->waiting.next, shoal__retry_t, node));
 }
 
 uint64_t shoal__retries_next_us(const shoal__retries_t *retries, bool may_send)

@@ -56,6 +56,10 @@ uint64_t shoal__retries_delay_us(unsigned attempts, shoal__random_t *random);
 int shoal__retries_add(shoal__retries_t *retries, const shoal__request_t *request,
                        const char *bytes, uint64_t due_us);
 
+/* Take one out, and put it among those of another pipe. */
+shoal__retry_t *shoal__retries_take(shoal__retries_t *retries, shoal__retry_t *retry);
+void shoal__retries_put(shoal__retries_t *retries, shoal__retry_t *retry);
+
 /* Take out a command that is due, the earliest first; NULL if there is none.
  * The caller frees it with shoal__free(). */
 shoal__retry_t *shoal__retries_take_due(shoal__retries_t *retries, uint64_t now_us);

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SHOAL_CORE_PIPE_MOVE_H
+#define SHOAL_CORE_PIPE_MOVE_H
+
+/*
+ * Moves commands from one pipe to the end of another, with their bytes, tickets, deadlines
+ * and extras.  When a command moves, handover.h decides.
+ *
+ * Guarantee: moved commands keep their order, and units stay together.  A command of which
+ * a byte was handed over does not move.  Without memory nothing moves.  (I2, I4, I15)
+ */
+
+#include "core/pipe/pipe.h"
+
+/* Does the command move?  Of a unit it is enough that one command does.  It is asked
+ * twice, and must answer the same. */
+typedef bool (*shoal__pipe_picks_fn)(void *data, const shoal__request_t *request,
+                                     const char *bytes);
+
+/* Take in a command of another pipe: `request` and its request->bytes `bytes`, which are
+ * copied.  Its extra is then this pipe's.  0, or SHOAL_ENOMEM: nothing was done. */
+int shoal__pipe_adopt(shoal__pipe_t *pipe, const shoal__request_t *request,
+                      const char *bytes, uint64_t now_us);
+
+/* Move the commands that `picks` names: those that are queued, and those that wait to be
+ * sent again.  NULL: all.  Not from a hook of `from`.  0, or SHOAL_ENOMEM: nothing
+ * was moved. */
+int shoal__pipe_move_queued(shoal__pipe_t *from, shoal__pipe_t *to,
+                            shoal__pipe_picks_fn picks, void *data, uint64_t now_us);
+
+/* The watermark: the place behind the last command of which a byte was handed over, and
+ * behind the rest of its unit.  It holds until the connection is lost. */
+uint64_t shoal__pipe_watermark(const shoal__pipe_t *pipe);
+
+/* Is everything before the watermark answered? */
+static inline bool shoal__pipe_has_passed(const shoal__pipe_t *pipe, uint64_t watermark)
+{
+    return pipe->ring.head >= watermark;
+}
+
+#endif
