@@ -10,8 +10,8 @@ cd "$(dirname "$0")/.." || exit 1
 lines_min=95
 branches_min=88
 # Every branch of those that decide what a caller is told.
-whole=(core/conn_fsm.c core/fence/fence_rule.c core/greeting/former.c
-    core/pipe/{inbound,pipe,pipe_endings,pipe_fence,pipe_output,pipe_replies,pipe_retry}.c
+whole=(core/conn_fsm.c core/fence/fence_rule.c core/greeting/former.c core/handover.c
+    core/pipe/{inbound,pipe,pipe_endings,pipe_fence,pipe_move,pipe_output,pipe_replies,pipe_retry}.c
     core/pipe/{pipe_time,renewal,request_ring}.c
     core/settle_rule.c resp/{decoder,frame,partial_value,scanner}.c)
 
