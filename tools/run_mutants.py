@@ -27,6 +27,7 @@ STEPS = 1_000_000
 SECONDS_MAX = 120  # of a block; a bug may also make it hang
 PROCESSES = min(2, os.cpu_count() or 2)
 NONE = "none"  # the run without a bug
+FIRST = "pipe_sim"  # the simulation, until the list names another
 SHRUNK = "once-resent"  # a history of this one is shrunk
 
 
@@ -57,6 +58,7 @@ class Edit:
 class Mutant:
     name: str
     says: str
+    program: str = FIRST
     edits: list[Edit] = field(default_factory=list)
 
     def sources(self) -> dict[str, str]:
@@ -70,14 +72,16 @@ class Mutant:
 
 def read_list() -> list[Mutant]:
     mutants: list[Mutant] = []
-    edit = None
+    edit, program = None, FIRST
     for number, line in enumerate(LIST.read_text().splitlines(), 1):
         place = f"{LIST.relative_to(ROOT)}:{number}"
         title = re.fullmatch(r"([a-z][a-z0-9-]*): (.+)", line)
         if not line or line.startswith("#"):
             edit = None
         elif title:
-            mutants.append(Mutant(title[1], title[2]))
+            mutants.append(Mutant(title[1], title[2], program))
+        elif re.fullmatch(r"= [a-z_]+", line):
+            edit, program = None, line[2:]
         elif line.startswith("@ ") and mutants:
             edit = Edit(line[2:].strip(), number)
             if not edit.path.endswith(".c") or not (ROOT / edit.path).is_file():
@@ -89,7 +93,7 @@ def read_list() -> list[Mutant]:
         else:
             raise Refusal(f"{place}: what does '{line}' mean here?")
     names = [mutant.name for mutant in mutants]
-    if not names or len(set(names)) != len(names) or NONE in names:
+    if not names or len(set(names)) != len(names):
         raise Refusal(f"{LIST.relative_to(ROOT)}: no bugs, or two of one name")
     return mutants
 
@@ -144,6 +148,12 @@ def configure(tree: Path, objects: Path) -> None:
     )
 
 
+def healthy(mutants: list[Mutant]) -> list[Mutant]:
+    """Return one without a bug for each simulation."""
+    programs = sorted({mutant.program for mutant in mutants})
+    return [Mutant(f"{NONE} ({program})", "", program) for program in programs]
+
+
 def build_all(mutants: list[Mutant], build: Path) -> None:
     """Leave a simulator in bin/ for each bug, and one without."""
     tree, objects = build / "tree", build / "objects"
@@ -153,7 +163,10 @@ def build_all(mutants: list[Mutant], build: Path) -> None:
     configure(tree, objects)
 
     changed: set[str] = set()
-    for mutant in [Mutant(NONE, ""), *sorted(mutants, key=lambda m: m.edits[0].path)]:
+    for mutant in [
+        *healthy(mutants),
+        *sorted(mutants, key=lambda m: m.edits[0].path),
+    ]:
         for path in changed:
             shutil.copy(ROOT / path, tree / path)
         sources = mutant.sources()
@@ -163,11 +176,11 @@ def build_all(mutants: list[Mutant], build: Path) -> None:
         try:
             run(
                 *("cmake", "--build", objects, "-j", PROCESSES),
-                *("--target", "sim_pipe_sim"),
+                *("--target", f"sim_{mutant.program}"),
             )
         except Refusal as refusal:
             raise Refusal(f"{refusal}\n{mutant.name} does not compile") from refusal
-        program = objects / "tests" / "sim" / "sim_pipe_sim"
+        program = objects / "tests" / "sim" / f"sim_{mutant.program}"
         shutil.copy(program, build / "bin" / mutant.name)
 
 
@@ -212,7 +225,8 @@ def run_block(program: Path, block: int) -> Finding | None:
 
 def run_all(mutants: list[Mutant], build: Path, blocks: int, required: int) -> int:
     """Print what became of each bug; return how many were not found."""
-    names = [NONE, *(mutant.name for mutant in mutants)]
+    well = [mutant.name for mutant in healthy(mutants)]
+    names = [*well, *(mutant.name for mutant in mutants)]
     with ThreadPoolExecutor(PROCESSES) as pool:
         runs = {
             name: [
@@ -221,12 +235,12 @@ def run_all(mutants: list[Mutant], build: Path, blocks: int, required: int) -> i
             ]
             for name in names
         }
-        if any(each.result() for each in runs[NONE]):
+        if any(each.result() for name in well for each in runs[name]):
             pool.shutdown(cancel_futures=True)
             raise Refusal("the simulation fails without any mutant")
         print(f"{'mutant':28} {'found by':8} {'after steps':>12} {'blocks':>8}")
         survivors = 0
-        for name in names[1:]:
+        for name in names[len(well) :]:
             found = [each.result() for each in runs[name]]
             seen = [each for each in found if each]
             survivors += len(seen) < required

@@ -27,15 +27,15 @@ sim_report_t *sim_report_new(void)
     return memory == MAP_FAILED ? NULL : memory;
 }
 
-void sim_report_tell(sim_report_t *report, const sim_world_t *world)
+void sim_report_tell(sim_report_t *report, uint64_t seed, const sim_ending_t *ending)
 {
     report->is_told = true;
-    report->has_failed = world->has_failed;
-    report->seed = world->seed;
-    report->step = world->step;
-    report->now_us = world->now_us;
-    report->objection = world->objection;
-    memcpy(report->failure, world->failure, sizeof report->failure);
+    report->has_failed = ending->has_failed;
+    report->seed = seed;
+    report->step = ending->step;
+    report->now_us = ending->now_us;
+    report->objection = ending->objection;
+    snprintf(report->failure, sizeof report->failure, "%s", ending->failure);
     alarm(SEED_SECONDS_MAX); /* for the next one */
 }
 
@@ -71,7 +71,8 @@ void sim_report_from_child(sim_report_t *report, void (*run)(sim_report_t *, voi
 /* ---- attempts ---- */
 
 typedef struct attempt {
-    sim_world_t *world;
+    const sim_subject_t *subject;
+    bool is_traced;
     sim_report_t *report;
     const sim_cut_t *cut;
     const char *objection; /* that is looked for */
@@ -85,14 +86,16 @@ typedef struct attempt {
 static void run_cut(sim_report_t *report, void *data)
 {
     attempt_t *attempt = data;
+    const sim_subject_t *subject = attempt->subject;
+    sim_ending_t ending;
 
-    if (!attempt->world->is_traced && !freopen("/dev/null", "w", stderr))
+    if (!attempt->is_traced && !freopen("/dev/null", "w", stderr))
         exit(EXIT_FAILURE);
-    if (attempt->world->is_traced)
+    if (attempt->is_traced)
         setvbuf(stdout, NULL, _IOLBF, 0); /* it may crash */
-    attempt->world->cut = attempt->cut;
-    sim_world_run(attempt->world, attempt->seed);
-    sim_report_tell(report, attempt->world);
+    subject->live(subject->world, attempt->seed, attempt->cut, attempt->is_traced,
+                  &ending);
+    sim_report_tell(report, attempt->seed, &ending);
 }
 
 static bool still_fails(attempt_t *attempt)
@@ -149,7 +152,8 @@ static bool drop_runs(attempt_t *attempt, sim_cut_t *cut, uint32_t size)
 
 static void drop_knobs(attempt_t *attempt, sim_cut_t *cut)
 {
-    for (unsigned i = 0; sim_swarm_knob(i) && !is_over(attempt); i++) {
+    for (unsigned i = 0;
+         attempt->subject->has_knobs && sim_swarm_knob(i) && !is_over(attempt); i++) {
         cut->knobs_off |= UINT32_C(1) << i;
         if (!still_fails(attempt))
             cut->knobs_off &= ~(UINT32_C(1) << i);
@@ -167,9 +171,9 @@ static void shrink(attempt_t *attempt, sim_cut_t *cut)
 
 static void print_history(attempt_t *attempt, const sim_cut_t *cut, uint32_t steps)
 {
-    attempt->world->is_traced = true;
+    attempt->is_traced = true;
     bool is_same = still_fails(attempt);
-    attempt->world->is_traced = false;
+    attempt->is_traced = false;
 
     fprintf(stderr,
             "shrunk from %" PRIu32 " steps to %" PRIu32 ", in %" PRIu64
@@ -181,15 +185,15 @@ static void print_history(attempt_t *attempt, const sim_cut_t *cut, uint32_t ste
             "replay: SHOAL_SIM_TRACE=1 SHOAL_SIM_STEPS=1 SHOAL_SIM_SEED=%" PRIu64 " ",
             attempt->seed);
     sim_cut_print(cut, stderr);
-    fprintf(stderr, "sim_pipe_sim\n");
+    fprintf(stderr, "%s\n", attempt->subject->program);
 }
 
-void sim_shrink(sim_world_t *world, const sim_report_t *report)
+void sim_shrink(const sim_subject_t *subject, const sim_report_t *report)
 {
     static attempt_t attempt; /* too large for a stack */
     static sim_cut_t cut;
 
-    attempt = (attempt_t){.world = world,
+    attempt = (attempt_t){.subject = subject,
                           .report = sim_report_new(),
                           .cut = &cut,
                           .objection = report->objection,

@@ -8,7 +8,7 @@
  * its own, so that crashes and endless loops are shrunk as well.
  */
 
-#include "sim/world.h"
+#include "sim/runner.h"
 #include <stdio.h>
 
 /* How a seed ended, told from the process that lived through it. */
@@ -23,14 +23,14 @@ typedef struct sim_report {
 
 /* Memory that a child shares; NULL: there is none. */
 sim_report_t *sim_report_new(void);
-/* What became of the world's seed. */
-void sim_report_tell(sim_report_t *report, const sim_world_t *world);
+/* What became of a seed. */
+void sim_report_tell(sim_report_t *report, uint64_t seed, const sim_ending_t *ending);
 /* Run in a child; when it dies of itself, the report says so. */
 void sim_report_from_child(sim_report_t *report, void (*run)(sim_report_t *, void *),
                            void *data);
 
 /* Shrink what the report is about, and print the shortest history on stderr. */
-void sim_shrink(sim_world_t *world, const sim_report_t *report);
+void sim_shrink(const sim_subject_t *subject, const sim_report_t *report);
 
 /* A cut as text, and back: "3-7,12" are the steps that stay. */
 void sim_cut_print(const sim_cut_t *cut, FILE *file);
