@@ -16,7 +16,7 @@ FLOORS = [{"base"}, {"resp"}, {"core"}, {"net"}, {"route"}, {"client"}, {"api"}]
 OWNERS = {  # include -> only from
     "uv.h": ("net/", "api/uv.c"),
     "shoal/uv.h": ("net/", "api/uv.c"),
-    "hiredis/": ("resp/decoder.c", "resp/format.c"),
+    "hiredis/": ("resp/decoder.c", "resp/reader_types.h", "resp/format.c"),
 }
 ABOVE_ROUTE = ("client/", "api/")
 HIDDEN = ("net/conn.h", "net/stream", "net/resolver.h", "net/dialer", "core/pipe/")

@@ -13,7 +13,7 @@ branches_min=88
 whole=(core/conn_fsm.c core/fence/fence_rule.c core/greeting/former.c core/handover.c
     core/pipe/{inbound,pipe,pipe_endings,pipe_fence,pipe_move,pipe_output,pipe_replies,pipe_retry}.c
     core/pipe/{pipe_time,renewal,request_ring}.c
-    core/settle_rule.c resp/{decoder,frame,partial_value,scanner}.c)
+    core/settle_rule.c resp/{decoder,frame,large_string,partial_value,scanner}.c)
 
 report_only=no
 if [ "${1:-}" = --report ]; then

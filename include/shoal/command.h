@@ -81,8 +81,8 @@ enum shoal_call_flag {
     /** The commands of one shoal_client_submit_many() stay together: no command of
      *  another caller comes between them on the wire.  Needed for MULTI ... EXEC. */
     SHOAL_CALL_CONTIGUOUS = 1 << 5,
-    /** A blocking call may run its sink on the calling thread.  The caller must not
-     *  hold a lock that the sink takes. */
+    /** A blocking call may run its sinks on the calling thread.  The caller must not
+     *  hold a lock that a sink takes. */
     SHOAL_CALL_SINK_HERE = 1 << 6
 };
 
@@ -103,15 +103,18 @@ typedef struct shoal_call {
                                    timeout; SHOAL_TIMEOUT_NEVER: no deadline */
     const shoal_sink_t *sink; /**< receives the reply, and must live until the result;
                                    NULL: the result holds the reply as a tree */
-    void *sink_data;          /**< handed to the sink untouched */
+    void *sink_data;          /**< handed to the sink, and to `chunks`, untouched */
     shoal_error_t *error; /**< receives the reason if the call is refused; begin with
                                    SHOAL_ERROR_INIT.  NULL: not wanted */
+    const shoal_chunk_sink_t *chunks; /**< receives a large string, and must live until
+                                           the result; NULL: such a string is a reply
+                                           like any other */
 } shoal_call_t;
 
 /** No extras: `shoal_call_t call = SHOAL_CALL_INIT;`, then set what differs. */
 #define SHOAL_CALL_INIT                                                                \
     {                                                                                  \
-        sizeof(shoal_call_t), 0, 0, 0, NULL, NULL, NULL                                \
+        sizeof(shoal_call_t), 0, 0, 0, NULL, NULL, NULL, NULL                          \
     }
 
 /**

@@ -155,6 +155,43 @@ typedef struct shoal_sink {
     void (*on_reset)(void *data);
 } shoal_sink_t;
 
+/** A string reply with more bytes than this is large: see shoal_chunk_sink_t. */
+#define SHOAL_LARGE_STRING_BYTES 65536
+
+/**
+ * Receives a large string in chunks while it arrives, so that the library neither keeps
+ * nor copies it.
+ *
+ * The sink gets a reply that is one string of more than SHOAL_LARGE_STRING_BYTES bytes.
+ * The library calls on_begin, then on_chunk as often as bytes arrive, then on_end.  The
+ * chunks may have any sizes; all of them together are the string.  If the reply is cut
+ * (connection lost, deadline, cancel), the library calls on_reset: the chunks delivered
+ * so far are void, and after a retry the whole reply may follow, from on_begin on.  The
+ * command's result callback follows last, with a NULL reply.
+ *
+ * Every other reply (a shorter string, an error, nil, an array) does not go to this
+ * sink: the command's shoal_sink_t has it, or its result.
+ *
+ * With SHOAL_INTEGRITY_STRICT the library holds all bytes until the reply is proved, and
+ * the sink gets the held bytes.
+ *
+ * All four functions are required; without one of them the library refuses the call
+ * with SHOAL_EINVAL.  The functions run where those of a shoal_sink_t run, under the same
+ * rules.  The structure is closed: it never gets another field.
+ */
+typedef struct shoal_chunk_sink {
+    /** A string of `bytes` bytes begins.  The server announced this length; nothing
+     *  proves yet that so many bytes will come. */
+    void (*on_begin)(uint64_t bytes, void *data);
+    /** The next `bytes` bytes of the string, 1 at least; borrowed until the call
+     *  returns. */
+    void (*on_chunk)(const char *chunk, size_t bytes, void *data);
+    /** The string is whole. */
+    void (*on_end)(void *data);
+    /** The chunks of this string delivered so far are void. */
+    void (*on_reset)(void *data);
+} shoal_chunk_sink_t;
+
 /**
  * Hand a complete reply to a sink piece by piece, as the decoder does.
  *

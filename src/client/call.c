@@ -176,7 +176,7 @@ static void prepare(shoal_pending_t *pending, const shoal_call_t *call)
     uint64_t timeout_us =
         call->timeout_us ? call->timeout_us : client->options->timeout_us;
 
-    pending->has_sink = call->sink != NULL;
+    pending->has_sink = call->sink || call->chunks;
     if (client->drive != SHOAL__DRIVE_THREAD)
         pending->patience_us = shoal__time_after(shoal__clock_us(), timeout_us);
 }
@@ -197,7 +197,8 @@ int shoal__call_begin(shoal_client_t *client, const shoal_command_t *command,
     }
     /* A sink is a callback: not for a thread that may hold locks of its own. */
     prepare(pending, call);
-    pending->waiter.may_drive = !call->sink || call->flags & SHOAL_CALL_SINK_HERE;
+    pending->waiter.may_drive =
+        !pending->has_sink || call->flags & SHOAL_CALL_SINK_HERE;
     submission.is_driving = pending->waiter.may_drive ? &is_driving : NULL;
     submission.data = pending;
     rc = shoal__client_submit(client, &submission, &pending->ticket);

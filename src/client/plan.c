@@ -18,6 +18,11 @@ static bool is_whole(const shoal_sink_t *sink)
     return sink->on_leaf && sink->on_begin && sink->on_end && sink->on_reset;
 }
 
+static bool is_whole_chunks(const shoal_chunk_sink_t *sink)
+{
+    return sink->on_begin && sink->on_chunk && sink->on_end && sink->on_reset;
+}
+
 static bool refuse(const shoal_call_t *call, const char *why)
 {
     shoal__error_say(call->error, SHOAL_EINVAL, "%s", why);
@@ -38,6 +43,8 @@ bool shoal__call_read(const shoal_call_t *call, shoal_call_t *ret_call)
         return refuse(call, "the sink lacks a function");
     if (!shoal__sized_read(call, ret_call, sizeof *ret_call))
         return refuse(call, "a field is used that this version does not know");
+    if (ret_call->chunks && !is_whole_chunks(ret_call->chunks))
+        return refuse(call, "the chunk sink lacks a function");
     return true;
 }
 
@@ -97,12 +104,15 @@ static int make_extra(const shoal__submission_t *submission, shoal__extra_t **re
 {
     const shoal_call_t *call = &submission->call;
 
-    if (!call->sink)
+    if (!call->sink && !call->chunks)
         return 0;
     *ret_extra = shoal__malloc(sizeof **ret_extra);
     if (!*ret_extra)
         return SHOAL_ENOMEM;
-    **ret_extra = (shoal__extra_t){call->sink, call->sink_data, submission->count};
+    **ret_extra = (shoal__extra_t){.sink = call->sink,
+                                   .chunks = call->chunks,
+                                   .sink_data = call->sink_data,
+                                   .owners = submission->count};
     return 0;
 }
 

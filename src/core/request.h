@@ -30,7 +30,8 @@ enum shoal__request_flag {
 
 /* What few commands have.  It is allocated, one for all commands of a submission. */
 typedef struct shoal__extra {
-    const shoal_sink_t *sink; /* the caller's; replies become no tree */
+    const shoal_sink_t *sink; /* the caller's; replies become no tree.  NULL: they do */
+    const shoal_chunk_sink_t *chunks; /* the caller's, for large strings; or NULL */
     void *sink_data;
     size_t owners; /* requests */
 } shoal__extra_t;

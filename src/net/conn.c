@@ -151,7 +151,7 @@ static void end_of_stream(shoal__conn_t *conn, ptrdiff_t got)
 }
 
 /* Hand bytes to the pipe.  False: the connection was given up. */
-static bool take_in(shoal__conn_t *conn, size_t bytes)
+static bool take_in(shoal__conn_t *conn, const char *data, size_t bytes)
 {
     uint64_t now_us = shoal__clock_us();
     shoal__pipe_phase_t before = conn->pipe.phase;
@@ -161,7 +161,7 @@ static bool take_in(shoal__conn_t *conn, size_t bytes)
     shoal__counter_add(&conn->stats.bytes_in, bytes);
     shoal__conn_touch(conn);
     conn->hooks.on_reading(conn->owner, now_us);
-    rc = shoal__pipe_feed(&conn->pipe, conn->set->room, bytes, now_us);
+    rc = shoal__pipe_feed(&conn->pipe, data, bytes, now_us);
     conn->hooks.on_delivered(conn->owner);
     if (rc < 0)
         lose(conn, rc, conn->pipe.detail);
@@ -174,11 +174,15 @@ static bool take_in(shoal__conn_t *conn, size_t bytes)
  * arrived, or it was the end. */
 static bool receive(shoal__conn_t *conn, bool *ret_is_dry)
 {
-    ptrdiff_t got = conn->stream->kind->read(conn->stream, conn->set->room,
-                                             SHOAL__CONN_ROOM_BYTES, ret_is_dry);
+    size_t room_bytes = SHOAL__CONN_ROOM_BYTES;
+    char *room = shoal__pipe_room(&conn->pipe, &room_bytes);
+    ptrdiff_t got;
 
+    if (!room)
+        room = conn->set->room;
+    got = conn->stream->kind->read(conn->stream, room, room_bytes, ret_is_dry);
     if (got > 0)
-        return take_in(conn, (size_t)got);
+        return take_in(conn, room, (size_t)got);
     if (got != -EAGAIN)
         end_of_stream(conn, got);
     return false;

@@ -3,7 +3,9 @@
 
 #include "base/alloc.h"
 #include "resp/frame.h"
+#include "resp/large_string.h"
 #include "resp/partial_value.h"
+#include "resp/reader_types.h"
 #include <assert.h>
 #include <hiredis/read.h>
 #include <limits.h>
@@ -23,6 +25,8 @@ struct shoal__decoder {
     uint64_t frame_bytes; /* of the frame under way, consumed by earlier reader calls */
     size_t call_start;    /* reader->pos when the present reader call began */
     shoal__partial_value_t partial; /* the value under way, of which a part is there */
+    shoal__large_string_t large;    /* under way past the reader */
+    size_t bytes_ahead;             /* of this feed, not given to the reader yet */
     bool was_mid_reply;             /* when the error came */
     int code;                       /* the error; 0: none */
     const char *error;              /* static, or in the reader; "" */
@@ -36,17 +40,14 @@ struct shoal__decoder {
 static const char out_of_memory[] = "out of memory";
 static const char reply_too_large[] = "a reply has too many bytes";
 static const char line_too_long[] = "a line is too long";
+static const char no_line_end[] = "a string does not end where it should";
 static const char nested_too_deeply[] = "a reply is nested too deeply";
 static const char too_many_elements[] = "an aggregate has too many elements";
 
-static bool is_reply_type(int type)
-{
-    return type >= 0 && type != REDIS_REPLY_PUSH && type != REDIS_REPLY_ATTR;
-}
-
 static bool is_mid_reply(const redisReader *reader)
 {
-    return reader && reader->ridx >= 0 && is_reply_type(reader->task[0]->type);
+    return reader && reader->ridx >= 0 &&
+           shoal__reader_is_reply_type(reader->task[0]->type);
 }
 
 /* For object functions: NULL makes the reader stop. */
@@ -120,31 +121,15 @@ static void *take_leaf(const redisReadTask *task, const shoal_reply_t *leaf,
     return TAKEN(decoder);
 }
 
-static shoal_reply_type_t text_type(int type)
-{
-    switch (type) {
-    case REDIS_REPLY_STATUS:
-        return SHOAL_REPLY_STATUS;
-    case REDIS_REPLY_ERROR:
-        return SHOAL_REPLY_ERROR;
-    case REDIS_REPLY_BIGNUM:
-        return SHOAL_REPLY_BIGNUM;
-    case REDIS_REPLY_VERB:
-        return SHOAL_REPLY_VERBATIM;
-    default:
-        return SHOAL_REPLY_STRING;
-    }
-}
-
 static void *create_string(const redisReadTask *task, char *text, size_t bytes)
 {
     shoal__decoder_t *decoder = task->privdata;
-    shoal_reply_t leaf = {.type = (uint8_t)text_type(task->type)};
+    shoal_reply_t leaf = {.type = (uint8_t)shoal__reader_text_type(task->type)};
     size_t end = (size_t)(text - decoder->reader->buf) + bytes + 2;
 
     /* The reader has these two bytes, but looks at them in lines only. */
     if (text[bytes] != '\r' || text[bytes + 1] != '\n')
-        return refuse(decoder, SHOAL_EDESYNC, "a string does not end where it should");
+        return refuse(decoder, SHOAL_EDESYNC, no_line_end);
     if (!task->parent &&
         decoder->frame_bytes + (end - decoder->call_start) > decoder->limits.bytes_max)
         return refuse(decoder, SHOAL_EDESYNC, reply_too_large);
@@ -193,20 +178,6 @@ static void *create_nil(const redisReadTask *task)
     return take_leaf(task, &leaf, 0);
 }
 
-static shoal_reply_type_t aggregate_type(int type)
-{
-    switch (type) {
-    case REDIS_REPLY_MAP:
-        return SHOAL_REPLY_MAP;
-    case REDIS_REPLY_SET:
-        return SHOAL_REPLY_SET;
-    case REDIS_REPLY_PUSH:
-        return SHOAL_REPLY_PUSH;
-    default:
-        return SHOAL_REPLY_ARRAY;
-    }
-}
-
 static void *begin_frame(shoal__decoder_t *decoder, int type, size_t elements)
 {
     shoal__frame_kind_t kind = SHOAL__FRAME_REPLY;
@@ -215,7 +186,8 @@ static void *begin_frame(shoal__decoder_t *decoder, int type, size_t elements)
         kind = SHOAL__FRAME_PUSH;
     else if (type == REDIS_REPLY_ATTR)
         kind = SHOAL__FRAME_SKIPPED;
-    return shoal__frame_begin(&decoder->frame, kind, aggregate_type(type), elements);
+    return shoal__frame_begin(&decoder->frame, kind, shoal__reader_aggregate_type(type),
+                              elements);
 }
 
 /* `elements` are twice the pairs of a map. */
@@ -224,7 +196,7 @@ static void *create_array(const redisReadTask *task, size_t elements)
     shoal__decoder_t *decoder = task->privdata;
     void *object;
 
-    if (task->parent && !is_reply_type(task->type))
+    if (task->parent && !shoal__reader_is_reply_type(task->type))
         return refuse(decoder, SHOAL_EDESYNC, "a push or attribute inside a reply");
     if (decoder->reader->ridx >= decoder->limits.depth_max)
         return refuse(decoder, SHOAL_EDESYNC, nested_too_deeply);
@@ -233,8 +205,9 @@ static void *create_array(const redisReadTask *task, size_t elements)
 
     if (task->parent) {
         shoal__place_t place = place_of(decoder, task);
-        object = shoal__frame_aggregate(&decoder->frame, &place,
-                                        aggregate_type(task->type), elements);
+        object =
+            shoal__frame_aggregate(&decoder->frame, &place,
+                                   shoal__reader_aggregate_type(task->type), elements);
     } else {
         object = begin_frame(decoder, task->type, elements);
     }
@@ -251,19 +224,30 @@ static redisReplyObjectFunctions object_functions = {
     .createBool = create_bool,
 };
 
-static shoal__partial_kind_t partial_kind(int type)
+static int fail_large(shoal__decoder_t *decoder, int code)
 {
-    switch (type) {
-    case REDIS_REPLY_STRING:
-    case REDIS_REPLY_VERB:
-        return SHOAL__PARTIAL_STRING;
-    case REDIS_REPLY_STATUS:
-    case REDIS_REPLY_ERROR:
-    case REDIS_REPLY_BIGNUM:
-        return SHOAL__PARTIAL_TEXT;
-    default:
-        return SHOAL__PARTIAL_LINE;
+    decoder->was_mid_reply = true;
+    refuse(decoder, code, code == SHOAL_ENOMEM ? out_of_memory : no_line_end);
+    return code;
+}
+
+/* The next bytes of the large string under way. */
+static int take_large(shoal__decoder_t *decoder, const char *data, size_t bytes,
+                      size_t *ret_taken)
+{
+    switch (shoal__large_string_take(&decoder->large, &decoder->frame, data, bytes,
+                                     ret_taken)) {
+    case SHOAL__LARGE_MORE:
+        break;
+    case SHOAL__LARGE_WHOLE:
+        decoder->frame_bytes = 0;
+        break;
+    case SHOAL__LARGE_BROKEN:
+        return fail_large(decoder, SHOAL_EDESYNC);
+    case SHOAL__LARGE_NO_MEMORY:
+        return fail_large(decoder, SHOAL_ENOMEM);
     }
+    return 0;
 }
 
 /* What the reader holds of the value under way, behind the byte of its type. */
@@ -273,25 +257,50 @@ static shoal__bytes_t unread(const redisReader *reader)
                             .bytes = reader->len - reader->pos};
 }
 
+/* A top-level string is under way.  If it is large it goes past the reader, which has
+ * read its header and forgets it. */
+static int begin_large(shoal__decoder_t *decoder, uint64_t value_bytes)
+{
+    redisReader *reader = decoder->reader;
+    shoal__bytes_t rest = unread(reader);
+    const char *text = (const char *)memchr(rest.data, '\n', rest.bytes) + 1;
+    size_t header_bytes = (size_t)(text - rest.data), taken;
+
+    value_bytes -= header_bytes + 2;
+    if (value_bytes <= SHOAL_LARGE_STRING_BYTES)
+        return 0;
+    rest.bytes -= header_bytes;
+    reader->pos = reader->len;
+    reader->ridx = -1;
+    decoder->partial = (shoal__partial_value_t){0};
+    if (!shoal__large_string_begin(&decoder->large, &decoder->frame, value_bytes,
+                                   rest.bytes + decoder->bytes_ahead))
+        return fail_large(decoder, SHOAL_ENOMEM);
+    return take_large(decoder, text, rest.bytes, &taken);
+}
+
 /* The reader wants more bytes.  How many, and does a limit allow them? */
 static int check_unfinished(shoal__decoder_t *decoder)
 {
     const redisReader *reader = decoder->reader;
     uint64_t bytes_max = decoder->limits.bytes_max;
     uint64_t value_bytes = shoal__partial_value_note(
-        &decoder->partial, partial_kind(reader->task[reader->ridx]->type),
+        &decoder->partial, shoal__reader_partial_kind(reader->task[reader->ridx]->type),
         unread(reader));
 
     if (value_bytes > bytes_max || decoder->frame_bytes > bytes_max - value_bytes)
         return fail(decoder, reply_too_large, is_mid_reply(reader));
     if (decoder->partial.is_too_long)
         return fail(decoder, line_too_long, is_mid_reply(reader));
+    if (reader->ridx == 0 && reader->task[0]->type == REDIS_REPLY_STRING &&
+        decoder->partial.missing_bytes > 0)
+        return begin_large(decoder, value_bytes);
     return 0;
 }
 
 static int finish_aggregate(shoal__decoder_t *decoder, const void *top)
 {
-    bool is_reply = is_reply_type(decoder->reader->task[0]->type);
+    bool is_reply = shoal__reader_is_reply_type(decoder->reader->task[0]->type);
 
     if (decoder->frame_bytes > decoder->limits.bytes_max)
         return fail(decoder, reply_too_large, is_reply);
@@ -310,7 +319,8 @@ static int drain(shoal__decoder_t *decoder)
 
         decoder->call_start = reader->pos;
         if (redisReaderGetReply(reader, &object) != REDIS_OK)
-            return fail_with_reader(decoder, is_reply_type(reader->task[0]->type));
+            return fail_with_reader(decoder,
+                                    shoal__reader_is_reply_type(reader->task[0]->type));
         decoder->frame_bytes += unread - (reader->len - reader->pos);
         if (!object)
             return check_unfinished(decoder);
@@ -358,6 +368,13 @@ int shoal__decoder_feed(shoal__decoder_t *decoder, const char *data, size_t byte
         return SHOAL_ENOMEM;
     }
     while (bytes > 0 && decoder->code == 0 && !decoder->frame.is_stopped) {
+        if (decoder->large.is_open) {
+            size_t taken;
+            take_large(decoder, data, bytes, &taken);
+            data += taken;
+            bytes -= taken;
+            continue;
+        }
         size_t missing_bytes = decoder->partial.missing_bytes;
         size_t wanted = missing_bytes > SLICE_BYTES ? missing_bytes : SLICE_BYTES;
         size_t slice_bytes = bytes < wanted ? bytes : wanted;
@@ -367,11 +384,19 @@ int shoal__decoder_feed(shoal__decoder_t *decoder, const char *data, size_t byte
             return fail_with_reader(decoder, was_mid_reply);
         data += slice_bytes;
         bytes -= slice_bytes;
+        decoder->bytes_ahead = bytes;
         int rc = take_slice(decoder, slice_bytes);
         if (rc < 0)
             return rc;
     }
     return decoder->code;
+}
+
+char *shoal__decoder_room(shoal__decoder_t *decoder, size_t *ret_bytes)
+{
+    return decoder->code == 0
+               ? shoal__large_string_room(&decoder->large, &decoder->frame, ret_bytes)
+               : NULL;
 }
 
 int shoal__decoder_new(shoal__decoder_t **ret_decoder,
@@ -426,14 +451,17 @@ bool shoal__decoder_is_mid_reply(const shoal__decoder_t *decoder)
 {
     if (decoder->frame.is_stopped || decoder->frame.is_delivering)
         return false;
-    return decoder->code < 0 ? decoder->was_mid_reply : is_mid_reply(decoder->reader);
+    if (decoder->code < 0)
+        return decoder->was_mid_reply;
+    return decoder->large.is_open || is_mid_reply(decoder->reader);
 }
 
 void shoal__decoder_discard_current(shoal__decoder_t *decoder)
 {
     /* Below the top level the frame has asked where the reply goes. */
     if (shoal__decoder_is_mid_reply(decoder))
-        shoal__frame_discard(&decoder->frame, decoder->reader->ridx > 0);
+        shoal__frame_discard(&decoder->frame,
+                             decoder->large.is_open || decoder->reader->ridx > 0);
 }
 
 int shoal__decoder_reset(shoal__decoder_t *decoder)
@@ -442,6 +470,7 @@ int shoal__decoder_reset(shoal__decoder_t *decoder)
     shoal__frame_reset(&decoder->frame);
     decoder->frame_bytes = 0;
     decoder->partial = (shoal__partial_value_t){0};
+    decoder->large = (shoal__large_string_t){0};
     decoder->was_mid_reply = false;
     decoder->code = 0;
     decoder->error = "";
@@ -460,7 +489,7 @@ void shoal__decoder_rest(shoal__decoder_t *decoder)
 {
     const redisReader *reader = decoder->reader;
 
-    if (!reader || reader->ridx >= 0 || decoder->code < 0)
+    if (!reader || reader->ridx >= 0 || decoder->large.is_open || decoder->code < 0)
         return;
     redisReaderFree(decoder->reader);
     decoder->reader = NULL;

@@ -6,8 +6,9 @@
  * Bytes -> replies, on hiredis' reader with object functions of our own.
  *
  * The owner says for each reply where it goes: into a tree, to a sink, or to nowhere.
- * Guarantees: one on_reply per whole top-level frame, in order; a top-level string is
- * a view into the read buffer; memory grows with the bytes received, never with what
+ * A large top-level string (large_string.h) goes past the reader.
+ * Guarantees: one on_reply per whole top-level frame, in order; a smaller top-level
+ * string is a view into the read buffer; memory grows with the bytes received, never with what
  * a header announces; the result does not depend on how the bytes were split.
  *
  * An error is final: the decoder is of no use for the connection any more.
@@ -38,6 +39,10 @@ void shoal__decoder_free(shoal__decoder_t *decoder); /* NULL is allowed */
 
 /* Decode `bytes` bytes.  0 or SHOAL_EDESYNC, SHOAL_ENOMEM. */
 int shoal__decoder_feed(shoal__decoder_t *decoder, const char *data, size_t bytes);
+
+/* Where the next bytes can be put before they are fed, so that they are not copied:
+ * *ret_bytes at most.  NULL: nowhere in particular.  Valid until the next call. */
+char *shoal__decoder_room(shoal__decoder_t *decoder, size_t *ret_bytes);
 
 /* One line on the error; "" if there is none. */
 const char *shoal__decoder_error(const shoal__decoder_t *decoder);

@@ -169,6 +169,7 @@ bool shoal__frame_leaf(shoal__frame_t *frame, const shoal__place_t *place,
     case SHOAL__FRAME_SINK:
         shoal__frame_leaf_to_sink(frame, leaf, place->ends);
         break;
+    case SHOAL__FRAME_CHUNKS: /* has no leaves */
     case SHOAL__FRAME_NOWHERE:
     case SHOAL__FRAME_ATTRIBUTE:
         break;
@@ -216,16 +217,59 @@ void shoal__frame_finish(shoal__frame_t *frame, const void *top)
     case SHOAL__FRAME_NOWHERE:
         deliver(frame, &nil_leaf, false);
         break;
+    case SHOAL__FRAME_CHUNKS: /* ends in shoal__frame_string_end() */
     case SHOAL__FRAME_ATTRIBUTE:
         break;
     }
     recycle_arena(frame);
 }
 
+static void open_in_chunks(shoal__frame_t *frame, uint64_t bytes)
+{
+    frame->mode = SHOAL__FRAME_CHUNKS;
+    frame->is_sink_open = true;
+    frame->target.chunks->on_begin(bytes, frame->target.sink_data);
+}
+
+bool shoal__frame_string_begin(shoal__frame_t *frame, uint64_t bytes,
+                               shoal_reply_t **ret_node)
+{
+    *ret_node = NULL;
+    ask_target(frame, SHOAL_REPLY_STRING);
+    if (frame->mode == SHOAL__FRAME_NOWHERE)
+        return true;
+    if (frame->target.chunks) {
+        open_in_chunks(frame, bytes);
+        return true;
+    }
+    /* Without chunks, a sink gets it as a leaf from the owner. */
+    frame->mode = SHOAL__FRAME_TREE;
+    *ret_node = new_top(frame);
+    if (*ret_node)
+        **ret_node = (shoal_reply_t){.type = SHOAL_REPLY_STRING, .arena = frame->arena};
+    return *ret_node != NULL;
+}
+
+void shoal__frame_string_end(shoal__frame_t *frame, const shoal_reply_t *node)
+{
+    if (frame->mode == SHOAL__FRAME_CHUNKS)
+        frame->target.chunks->on_end(frame->target.sink_data);
+    frame->is_sink_open = false;
+    if (frame->mode == SHOAL__FRAME_CHUNKS)
+        deliver(frame, NULL, false);
+    else
+        deliver(frame, frame->mode == SHOAL__FRAME_TREE ? node : &nil_leaf, false);
+    recycle_arena(frame);
+}
+
 static void reset_sink(shoal__frame_t *frame)
 {
-    if (frame->is_sink_open)
-        frame->target.sink->on_reset(frame->target.sink_data);
+    const shoal__decoder_target_t *target = &frame->target;
+
+    if (frame->is_sink_open && frame->mode == SHOAL__FRAME_CHUNKS)
+        target->chunks->on_reset(target->sink_data);
+    else if (frame->is_sink_open)
+        target->sink->on_reset(target->sink_data);
     frame->is_sink_open = false;
 }
 

@@ -17,6 +17,7 @@
 typedef enum shoal__frame_mode {
     SHOAL__FRAME_TREE,
     SHOAL__FRAME_SINK,
+    SHOAL__FRAME_CHUNKS, /* of a large string */
     SHOAL__FRAME_NOWHERE,
     SHOAL__FRAME_ATTRIBUTE, /* to nowhere, and the owner does not hear of it */
 } shoal__frame_mode_t;
@@ -32,7 +33,7 @@ typedef struct shoal__frame {
     void *owner;
     shoal__arena_t *arena; /* of trees; NULL until the next one begins */
     shoal__frame_mode_t mode;
-    shoal__decoder_target_t target; /* valid for SHOAL__FRAME_SINK */
+    shoal__decoder_target_t target; /* valid for SHOAL__FRAME_SINK and _CHUNKS */
     bool is_sink_open;              /* the sink was told of a beginning and of no end */
     bool discard_next;              /* given up before it was known where it goes */
     bool is_delivering;             /* inside on_reply */
@@ -83,8 +84,24 @@ void *shoal__frame_aggregate(shoal__frame_t *frame, const shoal__place_t *place,
 /* Everything below the top-level aggregate was given. */
 void shoal__frame_finish(shoal__frame_t *frame, const void *top);
 
+/* A reply begins that is one large string of `bytes` bytes.  Where does it go?  See mode.
+ * *ret_node: for a tree, the reply, of which the text is missing; else NULL.  false: no
+ * memory. */
+bool shoal__frame_string_begin(shoal__frame_t *frame, uint64_t bytes,
+                               shoal_reply_t **ret_node);
+
+/* For SHOAL__FRAME_CHUNKS: its next bytes. */
+static inline void shoal__frame_string_chunk(shoal__frame_t *frame, const char *data,
+                                             size_t bytes)
+{
+    frame->target.chunks->on_chunk(data, bytes, frame->target.sink_data);
+}
+
+/* The string is whole; for a tree, `node` has its text. */
+void shoal__frame_string_end(shoal__frame_t *frame, const shoal_reply_t *node);
+
 /* The frame under way goes to nowhere from now on; has_begun says whether it is at a
- * place below _begin. */
+ * place behind _begin. */
 void shoal__frame_discard(shoal__frame_t *frame, bool has_begun);
 
 /* Forget the frame under way. */

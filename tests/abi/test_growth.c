@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "base/error.h"
+#include "base/sized.h"
 #include "client/plan.h"
 #include <shoal/connection.h>
 #include <shoal/stats.h>
@@ -31,7 +32,7 @@ static void test_a_call_of_today_is_read(void **state)
     assert_int_equal(call.flags, SHOAL_CALL_URGENT);
     assert_int_equal(call.timeout_us, 9);
     assert_int_equal(call.later, 0);
-    theirs.size--;
+    theirs.size = SHOAL__CALL_BYTES_MIN - 1;
     assert_false(shoal__call_read(&theirs, &call));
 }
 

@@ -39,11 +39,12 @@ static void test_extras_of_a_call(void **state)
     scene_t *scene = *state;
     const shoal_command_t incr = WORDS("INCR", "k");
     static const shoal_sink_t no_functions;
+    static const shoal_chunk_sink_t no_chunk_functions;
     const shoal_call_t whole = SHOAL_CALL_INIT;
     shoal_call_t call = whole;
 
     scene_open_ready(scene);
-    call.size = sizeof call - 1;
+    call.size = offsetof(shoal_call_t, error); /* less than the first version had */
     check_call(scene, &incr, &call, SHOAL_EINVAL);
     call.size = 0;
     check_call(scene, &incr, &call, SHOAL_EINVAL);
@@ -55,6 +56,9 @@ static void test_extras_of_a_call(void **state)
     check_call(scene, &incr, &call, SHOAL_EINVAL);
     call = whole;
     call.sink = &no_functions;
+    check_call(scene, &incr, &call, SHOAL_EINVAL);
+    call = whole;
+    call.chunks = &no_chunk_functions;
     check_call(scene, &incr, &call, SHOAL_EINVAL);
     check_call(scene, NULL, &whole, SHOAL_EINVAL);
 

@@ -32,6 +32,8 @@ void transcript_print(transcript_t *transcript, const char *format, ...)
 /* A sign and a text in quotes; what is not plain ASCII as \xHH. */
 void transcript_quote(transcript_t *transcript, char sign, const char *text,
                       size_t bytes);
+/* More of such a text, without quotes. */
+void transcript_quote_more(transcript_t *transcript, const char *text, size_t bytes);
 /* A double: as the server wrote it, and its value. */
 void transcript_double(transcript_t *transcript, const char *text, size_t bytes,
                        double value);

@@ -29,6 +29,7 @@ typedef struct run {
     size_t left[DEPTH_MAX]; /* children to come, of each open aggregate */
     size_t depth;
     shoal_reply_type_t type; /* as was announced */
+    uint64_t string_left;    /* bytes to come, of a large string */
     bool is_void;            /* the sink was told to forget */
     kept_t kept[KEPT_MAX];
     size_t kept_count;
@@ -93,7 +94,7 @@ static void on_begin_aggregate(shoal_reply_type_t type, size_t count, void *data
 
     count_child(run);
     FUZZ_CHECK(run->depth < DEPTH_MAX, "deeper than allowed");
-    FUZZ_CHECK(run->depth > 0 || run->way == DECODER_TREE || type == run->type ||
+    FUZZ_CHECK(run->depth > 0 || run->way != DECODER_SINK || type == run->type ||
                    type == SHOAL_REPLY_PUSH,
                "another type");
     run->left[run->depth++] = count;
@@ -120,6 +121,38 @@ static void on_reset(void *data)
 
 static const shoal_sink_t sink = {on_leaf, on_begin_aggregate, on_end, on_reset};
 
+/* ---- a chunk sink ---- */
+
+static void on_string(uint64_t bytes, void *data)
+{
+    run_t *run = data;
+
+    FUZZ_CHECK(bytes > SHOAL_LARGE_STRING_BYTES, "not large");
+    run->string_left = bytes;
+    transcript_quote(run->transcript, '$', "", 0);
+    transcript_cut(run->transcript, run->transcript->bytes - 1); /* without its end */
+}
+
+static void on_chunk(const char *chunk, size_t bytes, void *data)
+{
+    run_t *run = data;
+
+    FUZZ_CHECK(bytes > 0 && bytes <= run->string_left, "more than announced");
+    run->string_left -= bytes;
+    transcript_quote_more(run->transcript, chunk, bytes);
+}
+
+static void on_string_end(void *data)
+{
+    run_t *run = data;
+
+    FUZZ_CHECK(run->string_left == 0, "less than announced");
+    transcript_print(run->transcript, "\"");
+}
+
+static const shoal_chunk_sink_t chunk_sink = {on_string, on_chunk, on_string_end,
+                                              on_reset};
+
 /* ---- the owner ---- */
 
 static shoal__decoder_target_t on_begin(void *owner, shoal_reply_type_t type)
@@ -129,6 +162,8 @@ static shoal__decoder_target_t on_begin(void *owner, shoal_reply_type_t type)
     run->type = type;
     run->line = run->transcript->bytes;
     return (shoal__decoder_target_t){.sink = run->way == DECODER_SINK ? &sink : NULL,
+                                     .chunks = run->way == DECODER_CHUNKS ? &chunk_sink
+                                                                          : NULL,
                                      .sink_data = run,
                                      .discard = run->way == DECODER_NOWHERE};
 }
@@ -154,7 +189,7 @@ static bool on_reply(void *owner, const shoal_reply_t *reply, bool is_push)
     }
     if (!reply) { /* the sink wrote the line, but not its first word */
         static const char word[] = "reply";
-        FUZZ_CHECK(run->way == DECODER_SINK && run->depth == 0, "no reply");
+        FUZZ_CHECK(run->way != DECODER_TREE && run->depth == 0, "no reply");
         transcript_print(transcript, "%s", word);
         memmove(transcript->text + run->line + strlen(word),
                 transcript->text + run->line,

@@ -18,7 +18,12 @@
 
 extern const shoal__decoder_limits_t decoder_limits[DECODER_LIMITS];
 
-typedef enum decoder_way { DECODER_TREE, DECODER_SINK, DECODER_NOWHERE } decoder_way_t;
+typedef enum decoder_way {
+    DECODER_TREE,
+    DECODER_SINK,
+    DECODER_CHUNKS, /* large strings; all others as trees */
+    DECODER_NOWHERE
+} decoder_way_t;
 
 typedef struct decoder_input {
     const shoal__decoder_limits_t *limits;

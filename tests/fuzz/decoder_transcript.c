@@ -47,15 +47,11 @@ void transcript_print(transcript_t *transcript, const char *format, ...)
     transcript->bytes += (size_t)bytes;
 }
 
-void transcript_quote(transcript_t *transcript, char sign, const char *text,
-                      size_t bytes)
+void transcript_quote_more(transcript_t *transcript, const char *text, size_t bytes)
 {
     static const char digits[] = "0123456789abcdef";
-    char *at = reserve(transcript, 4 * bytes + 4);
+    char *at = reserve(transcript, 4 * bytes);
 
-    *at++ = ' ';
-    *at++ = sign;
-    *at++ = '"';
     for (size_t i = 0; i < bytes; i++) {
         unsigned char c = (unsigned char)text[i];
         if (c >= ' ' && c <= '~' && c != '"' && c != '\\') {
@@ -67,9 +63,16 @@ void transcript_quote(transcript_t *transcript, char sign, const char *text,
         *at++ = digits[c >> 4];
         *at++ = digits[c & 15];
     }
-    *at++ = '"';
     *at = '\0';
     transcript->bytes = (size_t)(at - transcript->text);
+}
+
+void transcript_quote(transcript_t *transcript, char sign, const char *text,
+                      size_t bytes)
+{
+    transcript_print(transcript, " %c\"", sign);
+    transcript_quote_more(transcript, text, bytes);
+    transcript_print(transcript, "\"");
 }
 
 void transcript_double(transcript_t *transcript, const char *text, size_t bytes,

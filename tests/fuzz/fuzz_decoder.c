@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 
 /* Streams of replies, right and wrong: the decoder says the same however they are split,
- * and into trees, sinks or nowhere, and it is what the reference says. */
+ * and into trees, sinks, chunks or nowhere, and it is what the reference says. */
 
 #include "decoder_runs.h"
 #include "fuzz_input.h"
@@ -33,6 +33,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
     for (int is_split = 0; is_split < 2; is_split++) {
         check_run(&input, DECODER_TREE, is_split, &expected);
         check_run(&input, DECODER_SINK, is_split, &expected);
+        check_run(&input, DECODER_CHUNKS, is_split, &expected);
         check_run(&input, DECODER_NOWHERE, is_split, &nowhere);
     }
     transcript_release(&expected);

@@ -320,7 +320,8 @@ static void submit(unsigned *number, bool has_sink)
     if (has_sink) {
         request.extra = shoal__malloc(sizeof *request.extra);
         FUZZ_CHECK(request.extra, "no memory");
-        *request.extra = (shoal__extra_t){&sink, number, 1};
+        *request.extra =
+            (shoal__extra_t){.sink = &sink, .sink_data = number, .owners = 1};
     }
     shoal__pipe_push(&scene.pipe, &request);
 }

@@ -230,7 +230,7 @@ static shoal__request_t request_of(sim_world_t *world, uint32_t id)
 
     call->has_sink = sink != NULL;
     if (sink)
-        *sink = (shoal__extra_t){&sim_sink, call, 1};
+        *sink = (shoal__extra_t){.sink = &sim_sink, .sink_data = call, .owners = 1};
     return (shoal__request_t){.on_result = on_result,
                               .data = call,
                               .tag = id,

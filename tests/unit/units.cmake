@@ -8,15 +8,18 @@ shoal_unit_test(base/escape)
 shoal_unit_test(base/random)
 shoal_unit_test(base/sized)
 shoal_unit_test(resp/command_info ALSO resp/reply_shape)
-shoal_unit_test(resp/decoder ALSO resp/partial_value resp/frame resp/reply base/alloc
+shoal_unit_test(resp/decoder ALSO resp/partial_value resp/large_string resp/frame resp/reply base/alloc
   WITH resp/decoder_cases resp/decoder_owner resp/transcript LIBS shoal_hiredis m)
-shoal_unit_test(resp/decoder.memory ALSO resp/partial_value resp/frame resp/reply base/alloc
+shoal_unit_test(resp/decoder.large ALSO resp/partial_value resp/large_string resp/frame resp/reply
+  base/alloc WITH resp/decoder_owner resp/transcript LIBS shoal_hiredis m)
+shoal_unit_test(resp/decoder.memory ALSO resp/partial_value resp/large_string resp/frame resp/reply base/alloc
   WITH resp/decoder_cases resp/decoder_owner resp/transcript LIBS shoal_hiredis m)
-shoal_unit_test(resp/decoder.rest ALSO resp/partial_value resp/frame resp/reply base/alloc
+shoal_unit_test(resp/decoder.rest ALSO resp/partial_value resp/large_string resp/frame resp/reply base/alloc
   WITH resp/decoder_cases resp/decoder_owner resp/transcript LIBS shoal_hiredis m)
 shoal_unit_test(resp/encoder)
 shoal_unit_test(resp/format ALSO base/alloc LIBS shoal_hiredis)
 shoal_unit_test(resp/frame ALSO resp/reply base/alloc WITH resp/transcript)
+shoal_unit_test(resp/large_string ALSO resp/frame resp/reply base/alloc WITH resp/transcript)
 shoal_unit_test(resp/partial_value)
 shoal_unit_test(resp/reply ALSO base/alloc WITH resp/transcript)
 shoal_unit_test(resp/reply_shape ALSO resp/command_info)
@@ -55,6 +58,8 @@ shoal_unit_test(api/options_url ALSO api/options api/options_keys core/options a
 shoal_unit_test(client/ledger ALSO base/alloc)
 shoal_unit_test(client/plan ALSO base/error core/refusal resp/command_info resp/encoder resp/reply_shape
   base/alloc)
+shoal_unit_test(client/plan.chunks ALSO base/error core/refusal resp/command_info resp/encoder
+  resp/reply_shape base/alloc)
 shoal_unit_test(client/reason ALSO base/error core/refusal resp/command_info resp/encoder
   resp/reply_shape)
 shoal_unit_test(client/stats_sum)
@@ -72,7 +77,7 @@ set(pipe_units core/pipe/pipe core/pipe/pipe_endings core/pipe/pipe_fence core/p
   core/pipe/stage_times core/backoff core/blame core/error_rule core/settle_rule core/fence/fence_rule
   core/fence/nonce core/flush/flush_auto core/flush/flush_census core/flush/flush_guard
   core/flush/flush_policy core/flush/flush_tempo core/greeting/former core/greeting/greeting
-  core/greeting/greeting_setup resp/decoder resp/encoder resp/frame resp/partial_value resp/reply
+  core/greeting/greeting_setup resp/decoder resp/encoder resp/frame resp/large_string resp/partial_value resp/reply
   resp/reply_shape resp/scanner base/alloc base/buffer base/escape base/random)
 shoal_unit_test(core/pipe/pipe ALSO ${pipe_units} LIBS shoal_hiredis m)
 shoal_unit_test(core/pipe/pipe_endings ALSO ${pipe_units} LIBS shoal_hiredis m)
@@ -87,6 +92,7 @@ shoal_unit_test(core/handover ALSO ${pipe_units} core/pipe/pipe_move LIBS shoal_
 shoal_unit_test(core/pipe/pipe_output ALSO ${pipe_units} LIBS shoal_hiredis m)
 shoal_unit_test(core/pipe/pipe_overdue ALSO ${pipe_units} LIBS shoal_hiredis m)
 shoal_unit_test(core/pipe/pipe_replies ALSO ${pipe_units} LIBS shoal_hiredis m)
+shoal_unit_test(core/pipe/pipe_replies.large ALSO ${pipe_units} LIBS shoal_hiredis m)
 shoal_unit_test(core/pipe/pipe_retry ALSO ${pipe_units} LIBS shoal_hiredis m)
 shoal_unit_test(core/pipe/pipe_time ALSO ${pipe_units} LIBS shoal_hiredis m)
 shoal_unit_test(core/pipe/pipe_time.rest ALSO ${pipe_units} LIBS shoal_hiredis m)

@@ -248,6 +248,10 @@ static inline uint64_t shoal__pipe_wake_after(const shoal__pipe_t *pipe)
 /* The first `bytes` of them left. */
 void shoal__pipe_written(shoal__pipe_t *pipe, size_t bytes, uint64_t now_us);
 
+/* Where the next bytes can be put before they are fed, so that they are not copied:
+ * *ret_bytes at most.  NULL: nowhere in particular.  Valid until the next call. */
+char *shoal__pipe_room(shoal__pipe_t *pipe, size_t *ret_bytes);
+
 /* Bytes arrived.  Below 0: the connection must be given up, call lost with
  * pipe->fault and pipe->detail. */
 int shoal__pipe_feed(shoal__pipe_t *pipe, const char *data, size_t bytes,

@@ -45,6 +45,7 @@ static shoal__decoder_target_t on_begin(void *owner, shoal_reply_type_t type)
     target.discard = pipe->is_misshapen || (head->flags & SHOAL__REQUEST_ZOMBIE);
     if (head->extra) {
         target.sink = head->extra->sink;
+        target.chunks = head->extra->chunks;
         target.sink_data = head->extra->sink_data;
     }
     return target;
@@ -132,12 +133,12 @@ static void head_answered(shoal__pipe_t *pipe, const shoal_reply_t *reply)
         return;
     }
     shoal__stage_times_total(&pipe->times, request.submitted_us, pipe->now_us);
-    if (request.extra) {
-        if (reply && !is_error)
+    if (request.extra && request.extra->sink && !is_error) {
+        if (reply)
             request.extra->sink->on_leaf(reply, request.extra->sink_data);
-        shoal__extra_drop(request.extra);
-        reply = is_error ? reply : NULL;
+        reply = NULL;
     }
+    shoal__extra_drop(request.extra);
     shoal__pipe_deliver(pipe, &request, 0, SHOAL_FATE_REPLIED, reply,
                         request.attempts + 1u, "");
 }
@@ -223,6 +224,12 @@ int shoal__pipe_decode(shoal__pipe_t *pipe, const char *data, size_t bytes)
     if (shoal__buffer_bytes(&pipe->log) == 0)
         shoal__buffer_shrink(&pipe->log, LOG_BYTES_KEPT);
     return pipe->fault;
+}
+
+char *shoal__pipe_room(shoal__pipe_t *pipe, size_t *ret_bytes)
+{
+    return shoal__pipe_is_strict(pipe) ? NULL
+                                       : shoal__decoder_room(pipe->decoder, ret_bytes);
 }
 
 int shoal__pipe_feed(shoal__pipe_t *pipe, const char *data, size_t bytes,

@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include "base/sized.h"
 #include "client/plan.h"
 #include <shoal/errors.h>
 
@@ -411,7 +412,7 @@ static const struct call_case {
     {"a newer version's, in use", NOW_BYTES + 8, 2,             0, 7, NULL,       false},
     {"in use in the last byte",   NOW_BYTES + 8, 2, 0, UINT64_C(1) << 63, NULL,   false},
     {"of before there were sinks", offsetof(shoal_call_t, sink), 2, 0, 0, NULL,   false},
-    {"a byte short",              NOW_BYTES - 1, 2,             0, 0, NULL,       false},
+    {"a byte short",              SHOAL__CALL_BYTES_MIN - 1, 2, 0, 0, NULL,       false},
     {"not initialised",           0,             2,             0, 0, NULL,       false},
     {"garbage as size",           SIZE_MAX,      2,             0, 0, NULL,       false},
     {"reserved is in use",        NOW_BYTES,     2,             1, 0, NULL,       false},

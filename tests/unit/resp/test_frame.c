@@ -111,7 +111,8 @@ static void test_a_tree_is_delivered_whole(void **state)
 static void test_a_sink_hears_as_it_comes(void **state)
 {
     (void)state;
-    owner.target = (shoal__decoder_target_t){&transcript_sink, &owner.heard, false};
+    owner.target =
+        (shoal__decoder_target_t){.sink = &transcript_sink, .sink_data = &owner.heard};
     give_all(SHOAL__FRAME_REPLY);
     shoal__frame_only_leaf(&frame, &leaf);
     assert_string_equal(owner.heard.text, "BEGIN " ALL "REPLY BEGIN REPLY $text ");
@@ -129,7 +130,8 @@ static void test_nowhere_is_told_of_ends_only(void **state)
 static void test_pushes_are_trees_and_attributes_nothing(void **state)
 {
     (void)state;
-    owner.target = (shoal__decoder_target_t){&transcript_sink, &owner.heard, false};
+    owner.target =
+        (shoal__decoder_target_t){.sink = &transcript_sink, .sink_data = &owner.heard};
     shoal__place_t last;
     void *top = give_all_but_one(SHOAL__FRAME_SKIPPED, &last);
     shoal__frame_finish(&frame, top);
@@ -176,7 +178,8 @@ static void test_a_sink_that_is_cut_off_is_told_once(void **state)
     (void)state;
     shoal__place_t last;
 
-    owner.target = (shoal__decoder_target_t){&transcript_sink, &owner.heard, false};
+    owner.target =
+        (shoal__decoder_target_t){.sink = &transcript_sink, .sink_data = &owner.heard};
     give_all_but_one(SHOAL__FRAME_REPLY, &last);
     shoal__frame_discard(&frame, true);
     shoal__frame_reset(&frame);

@@ -246,7 +246,8 @@ static inline void rig_submit_with_sink(char name, shoal__command_class_t comman
 
     request.extra = shoal__malloc(sizeof *request.extra);
     assert_non_null(request.extra);
-    *request.extra = (shoal__extra_t){&rig_sink, rig_name(name), 1};
+    *request.extra =
+        (shoal__extra_t){.sink = &rig_sink, .sink_data = rig_name(name), .owners = 1};
     rig_push(&request);
 }
 

@@ -406,7 +406,8 @@ static void test_a_sink_of_a_unit_hears_nothing_behind_the_result(void **state)
         rig_request('m', SHOAL__REQUEST_UNIT | SHOAL__REQUEST_UNIT_FIRST, WRITE);
 
     request.extra = shoal__malloc(sizeof *request.extra);
-    *request.extra = (shoal__extra_t){&rig_sink, rig_name('m'), 1};
+    *request.extra =
+        (shoal__extra_t){.sink = &rig_sink, .sink_data = rig_name('m'), .owners = 1};
     rig_connect();
     rig_push(&request);
     request = rig_request('e', SHOAL__REQUEST_UNIT | SHOAL__REQUEST_UNIT_LAST, WRITE);

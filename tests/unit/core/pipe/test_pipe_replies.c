@@ -169,7 +169,7 @@ static void test_a_sink_serves_many(void **state)
     (void)state;
     shoal__extra_t *ref = shoal__malloc(sizeof *ref);
 
-    *ref = (shoal__extra_t){&rig_sink, rig_name('z'), 3};
+    *ref = (shoal__extra_t){.sink = &rig_sink, .sink_data = rig_name('z'), .owners = 3};
     rig_connect();
     for (const char *name = "abc"; *name; name++) {
         shoal__request_t request = rig_request(*name, 0, WRITE);
