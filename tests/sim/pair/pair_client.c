@@ -127,7 +127,8 @@ static shoal__pipe_verdict_t ask(pair_world_t *world, shoal__pipe_t *to,
 {
     shoal__request_t again = *request, question;
 
-    if (!shoal__pipe_reserve(to, ASKING_BYTES + request->bytes, 2))
+    if (request->attempts + 1 >= SHOAL__HANDOVER_ATTEMPTS_MAX ||
+        !shoal__pipe_reserve(to, ASKING_BYTES + request->bytes, 2))
         return SHOAL__PIPE_SURFACE;
     again.attempts++;
     again.flags |= SHOAL__REQUEST_UNIT;
