@@ -328,17 +328,21 @@ static void test_a_kept_reply_keeps_its_text(void **state)
 
 static void test_a_discarded_string_goes_nowhere(void **state)
 {
+    /* Little more than it has memory for when it is given up, so that a sanitizer sees a
+     * write behind that. */
+    const size_t bytes = 270000;
+
     (void)state;
     for (int i = 0; i < 2; i++) {
         owner.heard[0] = '\0';
         owner.target = (shoal__decoder_target_t){.chunks = i ? &chunks : NULL,
                                                  .sink_data = &owner};
-        begin(BYTES_MAX, 0);
+        begin(bytes, 0);
         give(0, 100000);
         shoal__frame_discard(&frame, true);
-        assert_int_equal(give(100000, BYTES_MAX - 100000 + 2), SHOAL__LARGE_WHOLE);
+        assert_int_equal(give(100000, bytes - 100000 + 2), SHOAL__LARGE_WHOLE);
         assert_string_equal(owner.heard,
-                            i ? "string 1000000 reset nothing " : "nothing ");
+                            i ? "string 270000 reset nothing " : "nothing ");
     }
 }
 
