@@ -60,6 +60,9 @@ typedef struct shoal_command {
  */
 #define SHOAL_TICKET_OF_LOOP (UINT64_C(1) << 63)
 
+/** A connection of one's own; see <shoal/lease.h>.  Opaque. */
+typedef struct shoal_lease shoal_lease_t;
+
 /** Flags of shoal_call_t. */
 enum shoal_call_flag {
     /** The command does no harm if the server executes it again at any moment before
@@ -75,8 +78,11 @@ enum shoal_call_flag {
     /** If the client is full, the call waits for room until the deadline.  Not allowed
      *  on the loop thread. */
     SHOAL_CALL_WAIT_FOR_ROOM = 1 << 3,
-    /** Allow a command that blocks on the server (BLPOP, ...).  Later commands of the
-     *  connection wait behind it. */
+    /** Send a command that blocks on the server (BLPOP, ...) over the shared connection,
+     *  where later commands wait behind it.  Without the flag the library sends it over
+     *  a connection of its own (see <shoal/lease.h>), after the server has answered the
+     *  commands that its caller submitted before.  WAIT and WAITAOF need the flag or a
+     *  lease, because they count the writes of their own connection. */
     SHOAL_CALL_MAY_BLOCK = 1 << 4,
     /** The commands of one shoal_client_submit_many() stay together: no command of
      *  another caller comes between them on the wire.  Needed for MULTI ... EXEC. */
@@ -109,12 +115,14 @@ typedef struct shoal_call {
     const shoal_chunk_sink_t *chunks; /**< receives a large string, and must live until
                                            the result; NULL: such a string is a reply
                                            like any other */
+    shoal_lease_t *lease; /**< the lease that carries the commands, of the same client;
+                                   NULL: the shared connection.  Since 0.3 */
 } shoal_call_t;
 
 /** No extras: `shoal_call_t call = SHOAL_CALL_INIT;`, then set what differs. */
 #define SHOAL_CALL_INIT                                                                \
     {                                                                                  \
-        sizeof(shoal_call_t), 0, 0, 0, NULL, NULL, NULL, NULL                          \
+        sizeof(shoal_call_t), 0, 0, 0, NULL, NULL, NULL, NULL, NULL                    \
     }
 
 /**

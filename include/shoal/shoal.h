@@ -11,6 +11,7 @@
  * - command.h: sending commands: with a callback, blocking, many at once; cancelling
  * - format.h: the same with a format, as "SET %s %b"
  * - pending.h: blocking calls that come back before their result
+ * - lease.h: connections of one's own, for WATCH, SELECT and the like
  * - completions.h: results in a queue instead of callbacks
  * - result.h, reply.h: what became of a command, and what the server answered
  * - errors.h: the codes, in words
@@ -39,6 +40,7 @@
 #include <shoal/events.h>
 #include <shoal/format.h>
 #include <shoal/integrity.h>
+#include <shoal/lease.h>
 #include <shoal/options.h>
 #include <shoal/pending.h>
 #include <shoal/reply.h>

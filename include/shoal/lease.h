@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SHOAL_LEASE_H
+#define SHOAL_LEASE_H
+
+/**
+ * @file
+ * Connections of one's own.
+ *
+ * The commands of a client share one connection.  A command that changes the state of
+ * its connection (WATCH, SELECT, MULTI without its EXEC, ...) would change it for other
+ * callers too; such commands are for a *lease*: a connection that one holder uses alone,
+ * for as long as the holder wants.
+ *
+ * - shoal_lease_open() makes a handle.  It does not touch the network.
+ * - A command goes to the lease if the field `lease` of its shoal_call_t says so.  So
+ *   every function that takes a shoal_call_t sends commands to leases; cancelling,
+ *   deadlines and sinks work as always.  shoal_lease_submit() and shoal_lease_call() are
+ *   short forms.
+ * - The first command takes a connection: one that is idle, or a new one.  While all 64
+ *   are taken, the lease waits in line; the first in line is the first served.  The
+ *   deadlines of its commands go on meanwhile.
+ * - The commands of a lease execute in the order of their submission, and no foreign
+ *   command comes between them.  Nothing orders commands of a lease and commands of the
+ *   shared connection, unless the program waits for results.
+ * - All commands are allowed but those with which the library itself governs a
+ *   connection (HELLO, AUTH, RESET, QUIT, CLIENT REPLY, SYNC, PSYNC, REPLCONF, SCRIPT
+ *   DEBUG), SUBSCRIBE and its kin, and MONITOR, which has its own function.
+ * - An error reply always surfaces.  Nothing that was written is sent again, whatever
+ *   the flags of the call say.
+ * - If the connection is lost after it has carried a command of the lease, the lease is
+ *   *broken*: what the server knew of it is gone.  Commands that were not written fail
+ *   with the fate NOT_EXECUTED, and so does each further command, with the status
+ *   SHOAL_ECONN.  Close the lease, and open another one.
+ * - shoal_lease_close() gives the connection back.  The library undoes MULTI, WATCH and
+ *   SELECT, and checks the answers, before the next holder gets the connection.  If the
+ *   holder changed anything else, or a reply is still due, the library closes the
+ *   connection.
+ *
+ * A command that blocks on the server (BLPOP, XREAD with BLOCK, ...) needs no lease: see
+ * SHOAL_CALL_MAY_BLOCK.
+ *
+ * Replies on a lease are checked for nothing but their structure: there are no fences
+ * (see shoal_integrity_t), because a fence inside of MULTI would be part of it.
+ */
+
+#include <shoal/command.h>
+#include <shoal/version.h>
+#include <stddef.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** The most leases whose connections exist at the same time, those of blocking commands
+ *  included. */
+#define SHOAL_LEASE_CONNECTIONS_MAX 64
+/** The most leases, and blocking commands, that wait for one of these connections. */
+#define SHOAL_LEASE_WAITING_MAX 1024
+
+/**
+ * Make a lease.  It takes a connection when its first command comes.
+ *
+ * The lease holds a reference to its client: the client's memory lives until the lease
+ * is closed.
+ *
+ * @param client    whose commands the lease carries
+ * @param ret_lease receives the lease; give it back with shoal_lease_close()
+ *
+ * Threads: any
+ * Blocks:  never
+ * Errors:  SHOAL_EINVAL  client or ret_lease is NULL
+ *          SHOAL_EFULL   SHOAL_LEASE_CONNECTIONS_MAX + SHOAL_LEASE_WAITING_MAX leases
+ *                        are open, blocking commands that are under way included
+ *          SHOAL_ECLOSED the client was closed
+ *          SHOAL_EFORK   the client belongs to the parent process
+ *          SHOAL_ENOMEM
+ * Since:   0.3
+ */
+SHOAL_EXTERN int shoal_lease_open(shoal_client_t *client, shoal_lease_t **ret_lease);
+
+/**
+ * Give a lease back.  NULL is allowed.
+ *
+ * Commands that are outstanding still get their results; the connection is returned
+ * after the last of them.  A program that does not want to wait for them cancels them
+ * first.  In the child of a fork the call does nothing.
+ *
+ * Threads: any, but not while another thread uses the lease
+ * Blocks:  never, unless the lease holds the last reference to its client; then as
+ *          shoal_client_release()
+ * Since:   0.3
+ */
+SHOAL_EXTERN void shoal_lease_close(shoal_lease_t *lease);
+
+/**
+ * Queue `count` commands on a lease, in order, and return at once:
+ * shoal_client_submit_many() with call.lease.
+ *
+ * @param commands   count commands, copied before this call returns
+ * @param count      1 .. 65 536
+ * @param call       extras for each of them; NULL for none.  Its field `lease` does not
+ *                   count
+ * @param on_result  called once for each command
+ * @param data       handed to on_result untouched
+ * @param ret_ticket receives the ticket of the first command; may be NULL
+ *
+ * Threads:   any
+ * Blocks:    never, unless SHOAL_CALL_WAIT_FOR_ROOM asks for it
+ * Ownership: nothing passed in is kept; a sink must live until its results
+ * Errors:    those of shoal_client_submit_many()
+ * Since:     0.3
+ */
+SHOAL_EXTERN int shoal_lease_submit(shoal_lease_t *lease,
+                                    const shoal_command_t *commands, size_t count,
+                                    const shoal_call_t *call, shoal_result_cb on_result,
+                                    void *data, uint64_t *ret_ticket);
+
+/**
+ * Send one command on a lease, and wait for its result: shoal_client_call_with() with
+ * call.lease.
+ *
+ * @param command    copied before this call returns
+ * @param call       extras; NULL for none.  Its field `lease` does not count
+ * @param ret_result receives the result; give it back with shoal_result_release()
+ *
+ * Threads:   any, but not the loop thread
+ * Blocks:    until the result, at most to the deadline
+ * Ownership: nothing passed in is kept; the caller releases the result
+ * Errors:    those of shoal_client_call_with()
+ * Since:     0.3
+ */
+SHOAL_EXTERN int shoal_lease_call(shoal_lease_t *lease, const shoal_command_t *command,
+                                  const shoal_call_t *call,
+                                  shoal_result_t **ret_result);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
