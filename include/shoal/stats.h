@@ -109,6 +109,11 @@ typedef struct shoal_stats {
     uint64_t unsettled; /**< ready connections for which that is not proved */
     uint64_t attempts_failed; /**< attempts to connect that ended before the connection
                                    was ready */
+    uint64_t leases_now; /**< open leases, and blocking commands without a result that
+                              have, or wait for, a connection of their own.  This field
+                              and the next two: since 0.3 */
+    uint64_t leases_waiting_now; /**< those of them that wait for a connection */
+    uint64_t leases_idle_now;    /**< leased connections that wait for a holder */
 } shoal_stats_t;
 
 /** Initial value: `shoal_stats_t stats = SHOAL_STATS_INIT;`. */
@@ -145,7 +150,7 @@ SHOAL_EXTERN int shoal_stats_get(shoal_client_t *client, shoal_stats_t *ret_stat
 /**
  * Take a snapshot of one connection of the client.  Fields that count for the client as
  * a whole are 0: commands, refused, wakeups, caller_wakeups, direct_calls, handovers,
- * turns, latency.
+ * turns, latency, leases_now, leases_waiting_now, leases_idle_now.
  *
  * @param connection  number of the connection, from 1; shoal_event_connection() gives
  *                    it

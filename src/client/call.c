@@ -8,6 +8,7 @@
 #include "client/life.h"
 #include "client/owned_result.h"
 #include "client/submit.h"
+#include "resp/encoder.h"
 #include <shoal/errors.h>
 
 /* If the loop does not answer by the deadline, the thread naps so often: a loop that is
@@ -170,15 +171,14 @@ int shoal__call_wait(shoal_pending_t *pending, uint64_t until_us,
 }
 
 /* A loop of the user's may be busy with other things: its callers come back without it. */
-static void prepare(shoal_pending_t *pending, const shoal_call_t *call)
+static void begin_patience(shoal_pending_t *pending, const shoal_command_t *command,
+                           const shoal_call_t *call)
 {
     const shoal_client_t *client = pending->client;
-    uint64_t timeout_us =
-        call->timeout_us ? call->timeout_us : client->options->timeout_us;
 
-    pending->has_sink = call->sink || call->chunks;
-    if (client->drive != SHOAL__DRIVE_THREAD)
-        pending->patience_us = shoal__time_after(shoal__clock_us(), timeout_us);
+    if (client->drive != SHOAL__DRIVE_THREAD && shoal__encoder_bytes(command) > 0)
+        pending->patience_us = shoal__time_after(
+            shoal__clock_us(), shoal__plan_timeout_us(command, call, client->options));
 }
 
 int shoal__call_begin(shoal_client_t *client, const shoal_command_t *command,
@@ -196,7 +196,8 @@ int shoal__call_begin(shoal_client_t *client, const shoal_command_t *command,
         return shoal__error_plain(call->error, rc);
     }
     /* A sink is a callback: not for a thread that may hold locks of its own. */
-    prepare(pending, call);
+    pending->has_sink = call->sink || call->chunks;
+    begin_patience(pending, command, call);
     pending->waiter.may_drive =
         !pending->has_sink || call->flags & SHOAL_CALL_SINK_HERE;
     submission.is_driving = pending->waiter.may_drive ? &is_driving : NULL;

@@ -2,15 +2,20 @@
 #include "client/intake.h"
 
 #include "client/client.h"
+#include "client/lease.h"
 #include <shoal/errors.h>
 
 #define SIDE_BYTES_KEPT 1048576
 
 static void fail_taken(shoal_client_t *client)
 {
-    for (size_t i = 0; i < client->taken.count; i++)
-        shoal__ledger_fail_unplaced(&client->ledger, client, &client->taken.requests[i],
-                                    SHOAL_ENOMEM, "no memory to queue the command");
+    for (size_t i = 0; i < client->taken.count; i++) {
+        const shoal__request_t *request = &client->taken.requests[i];
+        if (request->flags & SHOAL__REQUEST_LEASED && !SHOAL__REQUEST_LEASE(request))
+            shoal__lease_unclaim(client, 1);
+        shoal__ledger_fail_unplaced(&client->ledger, client, request, SHOAL_ENOMEM,
+                                    "no memory to queue the command");
+    }
 }
 
 static void place_taken(shoal_client_t *client, uint64_t now_us)
@@ -21,6 +26,7 @@ static void place_taken(shoal_client_t *client, uint64_t now_us)
     if (!is_placed)
         fail_taken(client);
     taken->count = 0;
+    taken->has_leased = false;
     shoal__buffer_clear(&taken->bytes);
     shoal__buffer_shrink(&taken->bytes, SIDE_BYTES_KEPT);
 }
@@ -41,6 +47,8 @@ void shoal__intake_run(shoal_client_t *client, uint64_t now_us)
     for (size_t i = 0; i < taken->cancels_count; i++)
         client->route->ops->cancel(client->route, taken->cancels[i], now_us);
     taken->cancels_count = 0;
+    shoal__lease_end_all(client, taken->closed);
+    taken->closed = NULL;
     if (taken->wants_reconnect)
         client->route->ops->reconnect(client->route, now_us);
     taken->wants_reconnect = false;

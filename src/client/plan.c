@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/sized.h"
 #include "base/time_us.h"
+#include "core/block_time.h"
 #include "resp/encoder.h"
 #include <shoal/errors.h>
 
@@ -66,11 +67,33 @@ static int measure(const shoal__submission_t *submission,
     return submission->count > options->queued_max ? SHOAL_ETOOBIG : 0;
 }
 
-/* May each command travel on a connection that others share?  0 or SHOAL_EREFUSED. */
+/* On a lease the commands are a unit if they look like one. */
+static int admit_on_lease(shoal__plan_t *plan)
+{
+    const shoal__submission_t *submission = plan->submission;
+    uint32_t flags = submission->call.flags;
+
+    if ((flags & SHOAL_CALL_CONTIGUOUS) &&
+        shoal__refusal_check_group(submission->commands, submission->count,
+                                   flags | SHOAL_CALL_MAY_BLOCK, &plan->is_unit))
+        plan->is_unit = false;
+    for (size_t i = 0; i < submission->count; i++) {
+        shoal__lease_effect_t effect;
+        if (shoal__refusal_check_on_lease(&submission->commands[i], &effect).refused)
+            return SHOAL_EREFUSED;
+    }
+    return 0;
+}
+
+/* May each command travel on a connection that others share, or on a lease?  0 or
+ * SHOAL_EREFUSED. */
 static int admit(shoal__plan_t *plan)
 {
     const shoal__submission_t *submission = plan->submission;
     uint32_t flags = submission->call.flags;
+
+    if (submission->call.lease)
+        return admit_on_lease(plan);
 
     if ((flags & SHOAL_CALL_CONTIGUOUS) &&
         shoal__refusal_check_group(submission->commands, submission->count, flags,
@@ -80,13 +103,16 @@ static int admit(shoal__plan_t *plan)
         plan->admission = shoal__refusal_check(&submission->commands[i], flags);
         if (plan->admission.refused)
             return SHOAL_EREFUSED;
+        plan->leases += plan->admission.wants_lease;
     }
     return 0;
 }
 
-static uint16_t request_flags(uint32_t call_flags, bool is_unit)
+static uint16_t request_flags(const shoal_call_t *call, bool is_unit)
 {
-    uint16_t flags = 0;
+    uint32_t call_flags = call->flags;
+    /* What a lease's connection knew is not known to the next one. */
+    uint16_t flags = call->lease ? SHOAL__REQUEST_LEASED | SHOAL__REQUEST_ONCE : 0;
 
     if (call_flags & SHOAL_CALL_IDEMPOTENT)
         flags |= SHOAL__REQUEST_IDEMPOTENT;
@@ -104,7 +130,7 @@ static int make_extra(const shoal__submission_t *submission, shoal__extra_t **re
 {
     const shoal_call_t *call = &submission->call;
 
-    if (!call->sink && !call->chunks)
+    if (!call->sink && !call->chunks && !call->lease)
         return 0;
     *ret_extra = shoal__malloc(sizeof **ret_extra);
     if (!*ret_extra)
@@ -112,6 +138,7 @@ static int make_extra(const shoal__submission_t *submission, shoal__extra_t **re
     **ret_extra = (shoal__extra_t){.sink = call->sink,
                                    .chunks = call->chunks,
                                    .sink_data = call->sink_data,
+                                   .lease = call->lease,
                                    .owners = submission->count};
     return 0;
 }
@@ -132,10 +159,38 @@ int shoal__plan_make(const shoal__submission_t *submission,
         rc = make_extra(submission, &plan.extra);
     if (rc < 0)
         return rc;
-    plan.flags = request_flags(call->flags, plan.is_unit);
+    plan.flags = request_flags(call, plan.is_unit);
     plan.timeout_us = call->timeout_us ? call->timeout_us : options->timeout_us;
     *ret_plan = plan;
     return 0;
+}
+
+uint64_t shoal__plan_timeout_us(const shoal_command_t *command,
+                                const shoal_call_t *call,
+                                const shoal_options_t *options)
+{
+    shoal__lease_effect_t effect;
+    bool blocks_on_lease;
+
+    if (call->timeout_us)
+        return call->timeout_us;
+    blocks_on_lease =
+        call->lease ? shoal__refusal_check_on_lease(command, &effect).command_class ==
+                          SHOAL__CLASS_BLOCK
+                    : shoal__refusal_check(command, call->flags).wants_lease;
+    return blocks_on_lease ? shoal__block_time_us(command) : options->timeout_us;
+}
+
+/* A request of a lease, or of a blocking command, which gets one. */
+static void make_leased(const shoal__plan_t *plan, size_t i, bool blocks,
+                        shoal__request_t *request)
+{
+    const shoal__submission_t *submission = plan->submission;
+
+    request->flags |= SHOAL__REQUEST_LEASED;
+    if (blocks && submission->call.timeout_us == 0)
+        request->deadline_us = shoal__time_after(
+            request->submitted_us, shoal__block_time_us(&submission->commands[i]));
 }
 
 void shoal__plan_request(const shoal__plan_t *plan, size_t i, uint64_t now_us,
@@ -145,7 +200,12 @@ void shoal__plan_request(const shoal__plan_t *plan, size_t i, uint64_t now_us,
     bool is_only = submission->count == 1;
     shoal__admission_t admission = plan->admission;
 
-    if (plan->is_unit)
+    if (submission->call.lease) {
+        shoal__lease_effect_t effect;
+        admission = shoal__refusal_check_on_lease(&submission->commands[i], &effect);
+        admission.wants_lease = admission.command_class == SHOAL__CLASS_BLOCK;
+        admission.shape = (shoal__reply_shape_t)effect; /* see core/request.h */
+    } else if (plan->is_unit)
         admission.shape =
             shoal__refusal_unit_shape(submission->commands, submission->count, i);
     else if (!is_only)
@@ -164,6 +224,8 @@ void shoal__plan_request(const shoal__plan_t *plan, size_t i, uint64_t now_us,
         .command_class = admission.command_class,
         .shape = admission.shape & (SHOAL__SHAPE_LIMIT - 1u),
     };
+    if (submission->call.lease || admission.wants_lease)
+        make_leased(plan, i, admission.wants_lease, ret_request);
     if (plan->is_unit && i == 0)
         ret_request->flags |= SHOAL__REQUEST_UNIT_FIRST;
     if (plan->is_unit && i + 1 == submission->count)

@@ -42,9 +42,18 @@ typedef struct shoal__plan {
     shoal__extra_t *extra;                 /* one for all requests; NULL: none */
     bool is_unit;                          /* the commands are a MULTI ... EXEC */
     shoal__admission_t admission;          /* of the command, if it is the only one */
+    bool is_claimed;                       /* they are counted: shoal__lease_claim() */
+    size_t leases;       /* blocking commands, each of which wants a lease of its own */
     uint16_t flags;      /* of every request: enum shoal__request_flag */
-    uint64_t timeout_us; /* of every command; SHOAL_TIMEOUT_NEVER: none */
+    uint64_t timeout_us; /* of every command that does not block on a lease;
+                            SHOAL_TIMEOUT_NEVER: none */
 } shoal__plan_t;
+
+/* Does a command of it not travel on the shared connection? */
+static inline bool shoal__plan_is_leased(const shoal__plan_t *plan)
+{
+    return plan->leases > 0 || plan->submission->call.lease;
+}
 
 /* The extras of a caller, who may have been compiled for a newer version of the
  * library; NULL: no extras.  False if they make no sense, or ask for what is not known
@@ -56,6 +65,12 @@ bool shoal__call_read(const shoal_call_t *call, shoal_call_t *ret_call);
  * if none of them is queued, the caller frees it. */
 int shoal__plan_make(const shoal__submission_t *submission,
                      const shoal_options_t *options, shoal__plan_t *ret_plan);
+
+/* How long the command may take, from its submission: what the call says; for a command
+ * that blocks on a lease, what the command says; else what the options say. */
+uint64_t shoal__plan_timeout_us(const shoal_command_t *command,
+                                const shoal_call_t *call,
+                                const shoal_options_t *options);
 
 /* The request of command i, without its ticket. */
 void shoal__plan_request(const shoal__plan_t *plan, size_t i, uint64_t now_us,

@@ -6,11 +6,39 @@
 #include "base/time_us.h"
 #include "client/client.h"
 #include "client/driver.h"
+#include "client/lease.h"
 #include "client/plan.h"
 #include "client/reason.h"
+#include "core/lease.h"
 #include "core/refusal.h"
 #include "resp/encoder.h"
 #include <shoal/errors.h>
+
+/* Of submit_one_here(): not here, but in shoal__client_submit(). */
+#define WANTS_LEASE 1
+
+/* Encode the commands into a side, the mailbox's (with the lock) or one that no other
+ * thread sees (mailbox NULL), with tickets from `ticket` on.  0 or SHOAL_ENOMEM. */
+static int write_into(shoal__mailbox_side_t *side, shoal__mailbox_t *mailbox,
+                      const shoal__plan_t *plan, uint64_t now_us, uint64_t ticket)
+{
+    const shoal__submission_t *submission = plan->submission;
+    shoal__request_t request;
+    char *at = shoal__mailbox_side_reserve(side, plan->bytes, submission->count);
+
+    if (!at)
+        return SHOAL_ENOMEM;
+    for (size_t i = 0; i < submission->count; i++) {
+        shoal__plan_request(plan, i, now_us, &request);
+        request.ticket = ticket + i;
+        at = shoal__encoder_write(&submission->commands[i], at);
+        if (mailbox)
+            shoal__mailbox_push_locked(mailbox, &request);
+        else
+            shoal__mailbox_side_push(side, &request);
+    }
+    return 0;
+}
 
 /* ---- on the loop thread ---- */
 
@@ -54,6 +82,34 @@ static void pushed_here(shoal_client_t *client, uint64_t commands, uint64_t byte
     shoal__loop_poke(&client->loop, client->ledger.is_reading);
 }
 
+/* Commands of which some are for leases go the way of other threads' commands, but for the
+ * mailbox.  With the real time: a blocking command must not seem older than the commands
+ * before it. */
+static int submit_apart_here(shoal_client_t *client, const shoal__plan_t *plan,
+                             uint64_t *ret_ticket)
+{
+    const shoal__submission_t *submission = plan->submission;
+    shoal__mailbox_side_t side = {0};
+    uint64_t now_us = shoal__clock_us();
+    uint64_t ticket = SHOAL_TICKET_OF_LOOP | (client->tickets + 1);
+    int rc;
+
+    shoal__buffer_init(&side.bytes);
+    rc = write_into(&side, NULL, plan, now_us, ticket);
+    if (rc == 0 && !client->route->ops->place(client->route, &side, now_us))
+        rc = SHOAL_ENOMEM;
+    shoal__mailbox_side_release(&side);
+    if (rc < 0) {
+        shoal__counter_add(&client->ledger.refused_here, 1);
+        return rc;
+    }
+    client->tickets += submission->count;
+    pushed_here(client, submission->count, plan->bytes);
+    if (ret_ticket)
+        *ret_ticket = ticket;
+    return 0;
+}
+
 static int submit_here(shoal_client_t *client, const shoal__plan_t *plan,
                        uint64_t *ret_ticket)
 {
@@ -65,6 +121,8 @@ static int submit_here(shoal_client_t *client, const shoal__plan_t *plan,
     char *at;
 
     int rc = may_submit_here(client, plan);
+    if (rc == 0 && shoal__plan_is_leased(plan))
+        return submit_apart_here(client, plan, ret_ticket);
     if (rc == 0)
         request = route->ops->reserve(route, plan->bytes, submission->count, &at);
     if (!request) {
@@ -105,6 +163,8 @@ static int submit_one_here(shoal_client_t *client, const shoal_command_t *comman
     shoal__admission_t admission = shoal__refusal_check(command, 0);
     if (admission.refused)
         return SHOAL_EREFUSED;
+    if (admission.wants_lease)
+        return WANTS_LEASE;
     if (!has_room && !has_room_here(client, 1, bytes_max))
         return SHOAL_EFULL;
     char *at;
@@ -141,25 +201,6 @@ static bool has_room_locked(const shoal_client_t *client, const shoal__plan_t *p
                                   plan->submission->count, plan->bytes);
 }
 
-static int push_locked(shoal_client_t *client, const shoal__plan_t *plan,
-                       uint64_t now_us)
-{
-    const shoal__submission_t *submission = plan->submission;
-    shoal__request_t request;
-    char *at =
-        shoal__mailbox_reserve_locked(&client->mailbox, plan->bytes, submission->count);
-
-    if (!at)
-        return SHOAL_ENOMEM;
-    for (size_t i = 0; i < submission->count; i++) {
-        shoal__plan_request(plan, i, now_us, &request);
-        request.ticket = ++client->mailbox.tickets;
-        at = shoal__encoder_write(&submission->commands[i], at);
-        shoal__mailbox_push_locked(&client->mailbox, &request);
-    }
-    return 0;
-}
-
 /* 0, or SHOAL_EFULL: there is no room, or none by the deadline. */
 static int wait_for_room_locked(shoal_client_t *client, const shoal__plan_t *plan,
                                 uint64_t until_us)
@@ -188,7 +229,12 @@ static int submit_there(shoal_client_t *client, const shoal__plan_t *plan,
         wait_for_room_locked(client, plan, shoal__time_after(now_us, plan->timeout_us));
     ticket = client->mailbox.tickets + 1;
     if (rc == 0)
-        rc = client->gate.is_closed ? SHOAL_ECLOSED : push_locked(client, plan, now_us);
+        rc = client->gate.is_closed
+                 ? SHOAL_ECLOSED
+                 : write_into(&client->mailbox.side, &client->mailbox, plan, now_us,
+                              ticket);
+    if (rc == 0)
+        client->mailbox.tickets += plan->submission->count;
     if (rc == 0)
         shoal__counter_add(&ledger->commands_there, plan->submission->count);
     else
@@ -235,6 +281,17 @@ static int explain(const shoal_client_t *client, const shoal__submission_t *subm
     return shoal__reason_say(submission, client->options, &load, code);
 }
 
+/* 0 or SHOAL_EFULL. */
+static int claim_leases(shoal_client_t *client, shoal__plan_t *plan)
+{
+    shoal_lease_t *lease = plan->submission->call.lease;
+
+    if (lease)
+        atomic_store_explicit(&lease->was_used, true, memory_order_relaxed);
+    plan->is_claimed = shoal__lease_claim(client, plan->leases);
+    return plan->is_claimed ? 0 : SHOAL_EFULL;
+}
+
 int shoal__client_submit(shoal_client_t *client, const shoal__submission_t *submission,
                          uint64_t *ret_ticket)
 {
@@ -243,17 +300,25 @@ int shoal__client_submit(shoal_client_t *client, const shoal__submission_t *subm
 
     if (rc < 0)
         return shoal__error_plain(submission->call.error, rc);
-    rc = shoal__plan_make(submission, client->options, &plan);
+    if (submission->call.lease && submission->call.lease->client != client)
+        rc = SHOAL_EINVAL;
+    if (rc == 0)
+        rc = shoal__plan_make(submission, client->options, &plan);
+    if (rc == 0)
+        rc = claim_leases(client, &plan);
     if (rc < 0)
         count_refusal(client);
     else if (shoal__client_is_loop_thread(client))
         rc = submit_here(client, &plan, ret_ticket);
-    else if (submission->is_driving && shoal__driver_take(client))
+    else if (submission->is_driving && !shoal__plan_is_leased(&plan) &&
+             shoal__driver_take(client))
         rc = submit_directly(client, &plan, ret_ticket);
     else
         rc = submit_there(client, &plan, ret_ticket);
     if (rc == 0)
         return 0;
+    if (plan.is_claimed)
+        shoal__lease_unclaim(client, plan.leases);
     shoal__free(plan.extra);
     return explain(client, submission, rc);
 }
@@ -264,14 +329,15 @@ int shoal__client_submit_one(shoal_client_t *client, size_t argc,
                              uint64_t *ret_ticket)
 {
     const shoal_command_t command = {argc, argv, argvlen};
-    int rc;
+    int rc = WANTS_LEASE;
 
-    if (!shoal__client_is_loop_thread(client) || shoal__client_is_foreign(client)) {
+    if (shoal__client_is_loop_thread(client) && !shoal__client_is_foreign(client))
+        rc = submit_one_here(client, &command, on_result, data, ret_ticket);
+    if (rc == WANTS_LEASE) {
         const shoal__submission_t submission = {
             .commands = &command, .count = 1, .on_result = on_result, .data = data};
         return shoal__client_submit(client, &submission, ret_ticket);
     }
-    rc = submit_one_here(client, &command, on_result, data, ret_ticket);
     if (rc < 0)
         count_refusal(client);
     return rc;

@@ -5,6 +5,7 @@
 #include "client/client.h"
 #include "client/driver.h"
 #include "client/intake.h"
+#include "client/lease.h"
 
 /* A loop that was not run for so long is late. */
 #define LATE_US 10000
@@ -56,10 +57,16 @@ static void on_delivered(void *owner)
     shoal__driver_delivered(client);
 }
 
+static void on_lease_over(void *owner, shoal_lease_t *lease)
+{
+    shoal__lease_free(owner, lease);
+}
+
 const shoal__route_hooks_t shoal__turn_route_hooks = {.on_result = on_result,
                                                       .on_event = on_event,
                                                       .on_reading = on_reading,
-                                                      .on_delivered = on_delivered};
+                                                      .on_delivered = on_delivered,
+                                                      .on_lease_over = on_lease_over};
 
 /* ---- the turn ---- */
 
@@ -83,6 +90,7 @@ static void close_if_drained(shoal_client_t *client, uint64_t now_us)
     client->is_shut = true;
     shoal__gate_end(&client->gate);
     client->route->ops->shut(client->route, now_us);
+    shoal__lease_end_shut(client);
     shoal__driver_delivered(client);
     shoal__loop_close(&client->loop);
 }

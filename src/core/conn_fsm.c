@@ -30,7 +30,10 @@ static const shoal__conn_step_t
         [SHOAL__CONN_ON_RETRY_DUE] = STEP(DIALING,  DIAL),
         [SHOAL__CONN_ON_CLOSE]     = STEP(CLOSED,   SHUT),
     },
-    /* CLOSED is final: every event there is a bug. */
+    [SHOAL__CONN_CLOSED] = {
+        [SHOAL__CONN_ON_OPEN]      = STEP(DIALING,  DIAL),
+        /* Every other event there is a bug. */
+    },
 };
 /* clang-format on */
 

@@ -26,6 +26,10 @@ shoal__error_verdict_t shoal__error_rule(const shoal__error_input_t *input)
     shoal__bytes_t code = code_of(input->text);
     if (is_code(code, "MASTERDOWN"))
         return input->may_await_role ? SHOAL__ERROR_AWAIT_ROLE : SHOAL__ERROR_SURFACE;
+    /* The server lost its role, and let go what was blocked on it. */
+    if (is_code(code, "UNBLOCKED") &&
+        shoal__bytes_start(input->text, "UNBLOCKED force unblock"))
+        return input->may_await_role ? SHOAL__ERROR_AWAIT_ROLE : SHOAL__ERROR_SURFACE;
     if (is_code(code, "READONLY"))
         return input->may_await_role ? SHOAL__ERROR_REDIAL_ROLE : SHOAL__ERROR_SURFACE;
     if (!input->may_retry)

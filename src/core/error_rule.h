@@ -19,7 +19,7 @@ typedef enum shoal__error_verdict {
                                  LOADING, TRYAGAIN, CLUSTERDOWN */
     SHOAL__ERROR_REDIAL, /* proved not executed, but not on this connection: NOAUTH */
     SHOAL__ERROR_AWAIT_ROLE, /* proved not executed, while the server's role changes:
-                                 MASTERDOWN */
+                                 MASTERDOWN; UNBLOCKED by the server itself */
     SHOAL__ERROR_REDIAL_ROLE /* the same, but perhaps not on this connection: READONLY
                                  (a demoted primary) */
 } shoal__error_verdict_t;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "core/refusal.h"
 
+#include "core/block_time.h"
 #include <assert.h>
 #include <string.h>
 
@@ -9,47 +10,53 @@ static const char state[] = "it changes the connection under other callers";
 static const char use_close[] = "it ends the connection: close the client";
 static const char unit_only[] = "it is for contiguous MULTI ... EXEC only";
 static const char blocks[] = "it holds up everything behind it: MAY_BLOCK allows it";
+static const char counts[] =
+    "it counts the writes of its own connection: MAY_BLOCK or a lease allows it";
 
 typedef enum role {
     ROLE_REFUSED,
     ROLE_UNIT, /* MULTI, EXEC, DISCARD */
     ROLE_CLIENT,
     ROLE_SCRIPT,
-    ROLE_XREAD
+    ROLE_XREAD,
+    ROLE_WAIT
 } role_t;
 
 static const struct special {
     const char *name;
     role_t role;
     const char *refused;
+    shoal__lease_effect_t effect; /* of a role that is refused: NONE: on a lease too */
 } specials[] = {
-    {"SUBSCRIBE", ROLE_REFUSED, many_replies},
-    {"PSUBSCRIBE", ROLE_REFUSED, many_replies},
-    {"SSUBSCRIBE", ROLE_REFUSED, many_replies},
-    {"UNSUBSCRIBE", ROLE_REFUSED, many_replies},
-    {"PUNSUBSCRIBE", ROLE_REFUSED, many_replies},
-    {"SUNSUBSCRIBE", ROLE_REFUSED, many_replies},
-    {"MONITOR", ROLE_REFUSED, many_replies},
-    {"SYNC", ROLE_REFUSED, many_replies},
-    {"PSYNC", ROLE_REFUSED, many_replies},
-    {"REPLCONF", ROLE_REFUSED, many_replies},
-    {"RESET", ROLE_REFUSED, state},
-    {"QUIT", ROLE_REFUSED, use_close},
-    {"HELLO", ROLE_REFUSED, state},
-    {"AUTH", ROLE_REFUSED, state},
-    {"SELECT", ROLE_REFUSED, state},
-    {"READONLY", ROLE_REFUSED, state},
-    {"READWRITE", ROLE_REFUSED, state},
-    {"ASKING", ROLE_REFUSED, state},
-    {"WATCH", ROLE_REFUSED, state},
-    {"UNWATCH", ROLE_REFUSED, state},
-    {"MULTI", ROLE_UNIT, unit_only},
-    {"EXEC", ROLE_UNIT, unit_only},
-    {"DISCARD", ROLE_UNIT, unit_only},
-    {"CLIENT", ROLE_CLIENT, state},
-    {"SCRIPT", ROLE_SCRIPT, state},
-    {"XREAD", ROLE_XREAD, blocks},
-    {"XREADGROUP", ROLE_XREAD, blocks},
+    {"SUBSCRIBE", ROLE_REFUSED, many_replies, SHOAL__LEASE_NONE},
+    {"PSUBSCRIBE", ROLE_REFUSED, many_replies, SHOAL__LEASE_NONE},
+    {"SSUBSCRIBE", ROLE_REFUSED, many_replies, SHOAL__LEASE_NONE},
+    {"UNSUBSCRIBE", ROLE_REFUSED, many_replies, SHOAL__LEASE_NONE},
+    {"PUNSUBSCRIBE", ROLE_REFUSED, many_replies, SHOAL__LEASE_NONE},
+    {"SUNSUBSCRIBE", ROLE_REFUSED, many_replies, SHOAL__LEASE_NONE},
+    {"MONITOR", ROLE_REFUSED, many_replies, SHOAL__LEASE_NONE},
+    {"SYNC", ROLE_REFUSED, many_replies, SHOAL__LEASE_NONE},
+    {"PSYNC", ROLE_REFUSED, many_replies, SHOAL__LEASE_NONE},
+    {"REPLCONF", ROLE_REFUSED, many_replies, SHOAL__LEASE_NONE},
+    {"RESET", ROLE_REFUSED, state, SHOAL__LEASE_NONE},
+    {"QUIT", ROLE_REFUSED, use_close, SHOAL__LEASE_NONE},
+    {"HELLO", ROLE_REFUSED, state, SHOAL__LEASE_NONE},
+    {"AUTH", ROLE_REFUSED, state, SHOAL__LEASE_NONE},
+    {"SELECT", ROLE_REFUSED, state, SHOAL__LEASE_SELECT},
+    {"READONLY", ROLE_REFUSED, state, SHOAL__LEASE_OTHER},
+    {"READWRITE", ROLE_REFUSED, state, SHOAL__LEASE_OTHER},
+    {"ASKING", ROLE_REFUSED, state, SHOAL__LEASE_OTHER},
+    {"WATCH", ROLE_REFUSED, state, SHOAL__LEASE_WATCH},
+    {"UNWATCH", ROLE_REFUSED, state, SHOAL__LEASE_UNWATCH},
+    {"MULTI", ROLE_UNIT, unit_only, SHOAL__LEASE_MULTI},
+    {"EXEC", ROLE_UNIT, unit_only, SHOAL__LEASE_EXEC},
+    {"DISCARD", ROLE_UNIT, unit_only, SHOAL__LEASE_DISCARD},
+    {"CLIENT", ROLE_CLIENT, state, SHOAL__LEASE_OTHER},
+    {"SCRIPT", ROLE_SCRIPT, state, SHOAL__LEASE_NONE},
+    {"XREAD", ROLE_XREAD, blocks, SHOAL__LEASE_NONE},
+    {"XREADGROUP", ROLE_XREAD, blocks, SHOAL__LEASE_NONE},
+    {"WAIT", ROLE_WAIT, counts, SHOAL__LEASE_NONE},
+    {"WAITAOF", ROLE_WAIT, counts, SHOAL__LEASE_NONE},
 };
 
 static shoal__bytes_t argument(const shoal_command_t *command, size_t index)
@@ -91,21 +98,9 @@ static bool client_is_harmless(const shoal_command_t *command)
     return false;
 }
 
-/* Looks for BLOCK as the server does: a group or a stream may have that name. */
-static bool xread_blocks(const shoal_command_t *command)
+static bool is_script_debug(const shoal_command_t *command)
 {
-    for (size_t i = 1; i < command->argc; i++) {
-        shoal__bytes_t word = argument(command, i);
-        if (shoal__bytes_is_word(word, "STREAMS"))
-            return false;
-        if (shoal__bytes_is_word(word, "BLOCK"))
-            return true;
-        if (shoal__bytes_is_word(word, "GROUP"))
-            i += 2;
-        else if (shoal__bytes_is_word(word, "COUNT"))
-            i += 1;
-    }
-    return false;
+    return command->argc > 1 && shoal__bytes_is_word(argument(command, 1), "DEBUG");
 }
 
 static shoal__admission_t admit(const shoal_command_t *command, uint32_t flags,
@@ -130,13 +125,12 @@ static shoal__admission_t admit(const shoal_command_t *command, uint32_t flags,
                 admission.refused = special->refused;
             break;
         case ROLE_SCRIPT:
-            if (command->argc > 1 &&
-                shoal__bytes_is_word(argument(command, 1), "DEBUG"))
+            if (is_script_debug(command))
                 admission.refused = special->refused;
             break;
         case ROLE_XREAD:
             assert(info); /* found by its name */
-            is_blocking = xread_blocks(command);
+            is_blocking = shoal__block_time_of_xread(command) != 0;
             if (is_blocking)
                 admission.command_class = SHOAL__CLASS_BLOCK;
             else
@@ -144,10 +138,13 @@ static shoal__admission_t admit(const shoal_command_t *command, uint32_t flags,
                                               ? SHOAL__CLASS_RO
                                               : SHOAL__CLASS_WRITE;
             break;
+        case ROLE_WAIT:
+            if (!(flags & SHOAL_CALL_MAY_BLOCK))
+                admission.refused = special->refused;
+            break;
         }
     }
-    if (is_blocking && !(flags & SHOAL_CALL_MAY_BLOCK))
-        admission.refused = blocks;
+    admission.wants_lease = is_blocking && !(flags & SHOAL_CALL_MAY_BLOCK);
     return admission;
 }
 
@@ -155,6 +152,26 @@ shoal__admission_t shoal__refusal_check(const shoal_command_t *command, uint32_t
 {
     const struct special *special;
     return admit(command, flags, &special);
+}
+
+shoal__admission_t shoal__refusal_check_on_lease(const shoal_command_t *command,
+                                                 shoal__lease_effect_t *ret_effect)
+{
+    const struct special *special;
+    shoal__admission_t admission = admit(command, SHOAL_CALL_MAY_BLOCK, &special);
+    bool is_known = shoal__command_info_find(argument(command, 0)) != NULL;
+
+    *ret_effect = is_known ? SHOAL__LEASE_NONE : SHOAL__LEASE_OTHER;
+    if (!admission.refused)
+        return admission;
+    assert(special); /* which has the reason */
+    if (special->effect != SHOAL__LEASE_NONE &&
+        !(special->role == ROLE_CLIENT &&
+          shoal__bytes_is_word(argument(command, 1), "REPLY"))) {
+        *ret_effect = special->effect;
+        admission.refused = NULL;
+    }
+    return admission;
 }
 
 /* Where MULTI, EXEC and DISCARD may stand.  With an argument too many the server would
@@ -177,7 +194,8 @@ const char *shoal__refusal_check_group(const shoal_command_t *commands, size_t c
     for (size_t i = 0; i < count; i++) {
         const struct special *special;
         bool is_last = i + 1 == count;
-        const char *refused = admit(&commands[i], flags, &special).refused;
+        shoal__admission_t admission = admit(&commands[i], flags, &special);
+        const char *refused = admission.wants_lease ? blocks : admission.refused;
 
         if (special && special->role == ROLE_UNIT) {
             refused =

@@ -13,12 +13,17 @@
  *                 leave the connection as it is: GETNAME GETREDIR HELP ID INFO KILL
  *                 LIST PAUSE TRACKINGINFO UNBLOCK UNPAUSE
  * Only in units:  MULTI EXEC DISCARD, without arguments
- * With MAY_BLOCK: commands flagged blocking, such as BLPOP and WAIT; XREAD and
- *                 XREADGROUP only if they say BLOCK
+ * With MAY_BLOCK: WAIT WAITAOF, which count the writes of their own connection
+ *
+ * Other commands that block, such as BLPOP, and XREAD and XREADGROUP if they say BLOCK,
+ * want a lease, unless MAY_BLOCK sends them over the shared connection.  On a lease only
+ * those commands are refused by which the library governs a connection, or whose replies
+ * are not "exactly one".
  *
  * Commands must be well-formed: shoal__encoder_bytes() has looked at them.
  */
 
+#include "core/lease_rule.h"
 #include "resp/command_info.h"
 #include <shoal/command.h>
 #include <stdbool.h>
@@ -26,12 +31,17 @@
 
 typedef struct shoal__admission {
     const char *refused;                  /* why not, as text; NULL if it may be sent */
+    bool wants_lease;                     /* it would block the shared connection */
     shoal__command_class_t command_class; /* XREAD without BLOCK is RO */
     shoal__reply_shape_t shape;           /* of its reply, if it is sent by itself */
 } shoal__admission_t;
 
 /* One command that is sent by itself.  `flags` are those of shoal_call_t. */
 shoal__admission_t shoal__refusal_check(const shoal_command_t *command, uint32_t flags);
+
+/* One command for a lease, and what it does to the connection if it is not refused. */
+shoal__admission_t shoal__refusal_check_on_lease(const shoal_command_t *command,
+                                                 shoal__lease_effect_t *ret_effect);
 
 /* Commands that are to stay together.  ret_is_unit says whether they are a MULTI ...
  * EXEC: MULTI only as the first, EXEC (or DISCARD) only as the last, no SUBSCRIBE, no

@@ -25,7 +25,11 @@ enum shoal__request_flag {
     SHOAL__REQUEST_FENCE = 1 << 11,   /* ours too: see pipe_fence.c */
     SHOAL__REQUEST_CUT = 1 << 12,     /* a connection ended inside it: see blame.h */
     SHOAL__REQUEST_ALONE = 1 << 13,   /* it travels alone: see blame.h */
-    SHOAL__REQUEST_OVERDUE = 1 << 14  /* its deadline passed before it is cancelled */
+    SHOAL__REQUEST_OVERDUE = 1 << 14, /* its deadline passed before it is cancelled */
+    /* It does not travel on the shared connection: its extra says on which lease; none: on
+     * one of its own.  Until a connection has the command, and no longer: the bit is that
+     * of FENCE, which only a pipe sets. */
+    SHOAL__REQUEST_LEASED = SHOAL__REQUEST_FENCE
 };
 
 /* What few commands have.  It is allocated, one for all commands of a submission. */
@@ -33,8 +37,13 @@ typedef struct shoal__extra {
     const shoal_sink_t *sink; /* the caller's; replies become no tree.  NULL: they do */
     const shoal_chunk_sink_t *chunks; /* the caller's, for large strings; or NULL */
     void *sink_data;
-    size_t owners; /* requests */
+    shoal_lease_t *lease; /* that carries the commands; NULL: the shared connection */
+    size_t owners;        /* requests */
 } shoal__extra_t;
+
+/* The lease that a request names; NULL: none. */
+#define SHOAL__REQUEST_LEASE(request)                                                  \
+    ((request)->extra ? (request)->extra->lease : NULL)
 
 /* A request is done with its extra; NULL is allowed. */
 static inline void shoal__extra_drop(shoal__extra_t *extra)
@@ -54,7 +63,9 @@ typedef struct shoal__request {
     uint32_t bytes;        /* encoded */
     uint16_t flags;        /* of enum shoal__request_flag */
     shoal__command_class_t command_class : 2;
-    unsigned shape : 6; /* shoal__reply_shape_t: what its reply may be */
+    unsigned shape : 6; /* shoal__reply_shape_t: what its reply may be.  On a lease any,
+                           because of MULTI: until a connection has the command, this
+                           is its shoal__lease_effect_t */
     uint8_t attempts;   /* earlier ones, in which its last byte was handed over */
 } shoal__request_t;
 

@@ -32,6 +32,8 @@ int shoal__conn_init(shoal__conn_t *conn, const shoal__conn_plan_t *plan)
     const shoal__pipe_parts_t parts = {
         .config = &config->pipe, .target = plan->target, .shared = &plan->set->shared};
     const shoal__pipe_hooks_t pipe_hooks = {.on_result = plan->hooks->on_result,
+                                            .on_own = plan->hooks->on_own,
+                                            .on_blocked = plan->hooks->on_blocked,
                                             .on_error = on_error};
 
     *conn = (shoal__conn_t){.config = config,
@@ -428,6 +430,13 @@ void shoal__conn_reconnect(shoal__conn_t *conn, uint64_t now_us)
         shoal__renewal_ask(&conn->pipe.renewal,
                            "renewed, because the program asked for it", now_us);
     }
+}
+
+void shoal__conn_drop(shoal__conn_t *conn, const char *why)
+{
+    if (conn->state == SHOAL__CONN_DIALING || conn->state == SHOAL__CONN_GREETING ||
+        conn->state == SHOAL__CONN_READY)
+        lose(conn, SHOAL_ECONN, why);
 }
 
 void shoal__conn_close(shoal__conn_t *conn, uint64_t now_us)

@@ -39,6 +39,11 @@ typedef struct shoal__conn_hooks {
     void (*on_reading)(void *owner, uint64_t now_us);
     /* The results of one read, or of a loss, were delivered. */
     void (*on_delivered)(void *owner);
+    /* As in shoal__pipe_hooks_t; NULL is allowed. */
+    void (*on_own)(void *owner, const shoal__request_t *request,
+                   const shoal_result_t *result);
+    bool (*on_blocked)(void *owner, const shoal__request_t *request,
+                       shoal__ending_t ending);
 } shoal__conn_hooks_t;
 
 typedef struct shoal__conn_stats {
@@ -86,7 +91,7 @@ int shoal__conn_init(shoal__conn_t *conn, const shoal__conn_plan_t *plan);
 /* Not from a hook, and not during a turn of the set. */
 void shoal__conn_release(shoal__conn_t *conn);
 
-/* Begin.  From now on the set's turn must be called once per loop iteration. */
+/* Begin, or begin anew after a close.  From now on the set's turn must be called once per loop iteration. */
 void shoal__conn_open(shoal__conn_t *conn);
 
 /* Something happened to it, or was left for it: the next turn of the set looks at
@@ -108,6 +113,9 @@ void shoal__conn_read_ahead(shoal__conn_t *conn);
 /* Replace the connection, or end the wait before the next attempt, as
  * shoal_client_reconnect() says. */
 void shoal__conn_reconnect(shoal__conn_t *conn, uint64_t now_us);
+
+/* Give the connection up that is there, as if it were lost. */
+void shoal__conn_drop(shoal__conn_t *conn, const char *why);
 
 /* Settle what is outstanding, and be closed. */
 void shoal__conn_close(shoal__conn_t *conn, uint64_t now_us);

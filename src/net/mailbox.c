@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/time_us.h"
+#include "core/lease.h"
 #include <shoal/errors.h>
 
 void shoal__mailbox_init(shoal__mailbox_t *mailbox, shoal__driver_seat_t *seat)
@@ -42,10 +43,9 @@ static bool grow(void **items, size_t *capacity, size_t count, size_t item_bytes
     return true;
 }
 
-char *shoal__mailbox_reserve_locked(shoal__mailbox_t *mailbox, size_t bytes,
-                                    size_t count)
+char *shoal__mailbox_side_reserve(shoal__mailbox_side_t *side, size_t bytes,
+                                  size_t count)
 {
-    shoal__mailbox_side_t *side = &mailbox->side;
     void *requests = side->requests;
 
     if (!grow(&requests, &side->capacity, side->count + count, sizeof *side->requests))
@@ -80,8 +80,7 @@ void shoal__mailbox_push_locked(shoal__mailbox_t *mailbox,
 {
     shoal__mailbox_side_t *side = &mailbox->side;
 
-    side->requests[side->count++] = *request;
-    shoal__buffer_commit(&side->bytes, request->bytes);
+    shoal__mailbox_side_push(side, request);
     shoal__counter_set(&mailbox->queued_now, side->count);
     shoal__counter_set(&mailbox->bytes_now, shoal__buffer_bytes(&side->bytes));
     if (!may_wait_locked(mailbox, request))
@@ -108,6 +107,13 @@ void shoal__mailbox_reconnect_locked(shoal__mailbox_t *mailbox)
     shoal__driver_seat_poke_locked(mailbox->seat);
 }
 
+void shoal__mailbox_close_lease_locked(shoal__mailbox_t *mailbox, shoal_lease_t *lease)
+{
+    lease->next = mailbox->side.closed;
+    mailbox->side.closed = lease;
+    shoal__driver_seat_poke_locked(mailbox->seat);
+}
+
 bool shoal__mailbox_take_back_locked(shoal__mailbox_t *mailbox, uint64_t ticket,
                                      bool is_overdue)
 {
@@ -121,8 +127,13 @@ bool shoal__mailbox_take_back_locked(shoal__mailbox_t *mailbox, uint64_t ticket,
     request = &side->requests[at];
     request->on_result = NULL;
     request->data = NULL;
-    shoal__extra_drop(request->extra);
-    request->extra = NULL;
+    if (SHOAL__REQUEST_LEASE(request)) {
+        request->extra->sink = NULL; /* a blocking call: the extra is its alone */
+        request->extra->chunks = NULL;
+    } else {
+        shoal__extra_drop(request->extra);
+        request->extra = NULL;
+    }
     if (is_overdue)
         request->flags |= SHOAL__REQUEST_OVERDUE;
     return true;

@@ -29,7 +29,9 @@ typedef struct shoal__mailbox_side {
     shoal__buffer_t bytes; /* of the requests, in their order */
     uint64_t *cancels;     /* tickets */
     size_t cancels_count, cancels_capacity;
-    bool wants_reconnect; /* a thread asked for new connections */
+    bool wants_reconnect;  /* a thread asked for new connections */
+    bool has_leased;       /* among the requests are some for leases */
+    shoal_lease_t *closed; /* leases that their holders gave back; NULL: none */
 } shoal__mailbox_side_t;
 
 typedef struct shoal__mailbox {
@@ -49,7 +51,7 @@ void shoal__mailbox_side_release(shoal__mailbox_side_t *side);
 static inline bool shoal__mailbox_is_empty_locked(const shoal__mailbox_t *mailbox)
 {
     return mailbox->side.count == 0 && mailbox->side.cancels_count == 0 &&
-           !mailbox->side.wants_reconnect;
+           !mailbox->side.wants_reconnect && !mailbox->side.closed;
 }
 
 /* The loop goes to sleep.  It wakes when `wake_after` commands were pushed (1 at
@@ -58,9 +60,17 @@ static inline bool shoal__mailbox_is_empty_locked(const shoal__mailbox_t *mailbo
 void shoal__mailbox_sleep_locked(shoal__mailbox_t *mailbox, uint64_t wake_us,
                                  uint64_t wake_after);
 
-/* Room for the bytes of `count` commands; NULL: no memory, nothing changed. */
-char *shoal__mailbox_reserve_locked(shoal__mailbox_t *mailbox, size_t bytes,
-                                    size_t count);
+/* Room for the bytes of `count` commands; NULL: no memory, nothing changed.  A side of
+ * the caller's own needs no lock. */
+char *shoal__mailbox_side_reserve(shoal__mailbox_side_t *side, size_t bytes,
+                                  size_t count);
+static inline void shoal__mailbox_side_push(shoal__mailbox_side_t *side,
+                                            const shoal__request_t *request)
+{
+    side->requests[side->count++] = *request;
+    shoal__buffer_commit(&side->bytes, request->bytes);
+    side->has_leased |= (request->flags & SHOAL__REQUEST_LEASED) != 0;
+}
 /* Their bytes were written there: push each of them, in order. */
 void shoal__mailbox_push_locked(shoal__mailbox_t *mailbox,
                                 const shoal__request_t *request);
@@ -73,6 +83,8 @@ bool shoal__mailbox_take_back_locked(shoal__mailbox_t *mailbox, uint64_t ticket,
                                      bool is_overdue);
 
 void shoal__mailbox_reconnect_locked(shoal__mailbox_t *mailbox);
+/* The lease's holder gave it back.  No command for it comes behind. */
+void shoal__mailbox_close_lease_locked(shoal__mailbox_t *mailbox, shoal_lease_t *lease);
 
 /* The loop swaps the sides.  `taken` must be empty and becomes what threads have
  * left. */

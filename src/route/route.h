@@ -38,6 +38,8 @@ typedef struct shoal__route_hooks {
     void (*on_reading)(void *owner, uint64_t now_us);
     /* The results of one read, or of a loss, were delivered. */
     void (*on_delivered)(void *owner);
+    /* A lease that its holder gave back is over: free it. */
+    void (*on_lease_over)(void *owner, shoal_lease_t *lease);
 } shoal__route_hooks_t;
 
 /* The state of a route as its client sees it. */
@@ -70,7 +72,7 @@ typedef struct shoal__route_ops {
     shoal__request_t *(*reserve)(shoal__route_t *route, size_t bytes, size_t count,
                                  char **ret_bytes);
     shoal__request_t *(*push)(shoal__route_t *route);
-    /* Commands of other threads: take all of them in order, or none (false: no memory).
+    /* Commands of other threads, and of leases: take all of them in order, or none (false: no memory).
      * The route counts what each waited until now as SHOAL_STAGE_QUEUED; commands that were
      * pushed waited for nothing. */
     bool (*place)(shoal__route_t *route, const shoal__mailbox_side_t *side,
@@ -83,6 +85,8 @@ typedef struct shoal__route_ops {
     void (*read_ahead)(shoal__route_t *route);
     /* Give up one command; false if it is not outstanding. */
     bool (*cancel)(shoal__route_t *route, uint64_t ticket, uint64_t now_us);
+    /* The holder of a lease gave it back.  The client is told when it is over. */
+    void (*end_lease)(shoal__route_t *route, shoal_lease_t *lease);
     /* Connect anew, as shoal_client_reconnect() says. */
     void (*reconnect)(shoal__route_t *route, uint64_t now_us);
 
@@ -93,14 +97,16 @@ typedef struct shoal__route_ops {
      * and has no result yet, wherever it is, also in the middle of a turn.  The client
      * forgets its own count of what entered. */
     void (*publish)(shoal__route_t *route);
-    /* The figures that the connections have together: the latencies.  Any thread: what
+    /* The figures that the connections have together: the latencies, and how many leases
+     * there are.  Any thread: what
      * these two functions walk stays until `free`, and so do the figures of a connection
      * that is gone. */
     void (*shared_figures)(const shoal__route_t *route, shoal_stats_t *ret_stats);
     /* Visit every connection. */
     void (*each)(const shoal__route_t *route, shoal__route_visit_fn visit, void *data);
 
-    /* Settle what is outstanding with SHOAL_ESHUTDOWN, and hang up. */
+    /* Settle what is outstanding with SHOAL_ESHUTDOWN, and hang up.  Leases that are not
+     * over are their holders' alone afterwards. */
     void (*shut)(shoal__route_t *route, uint64_t now_us);
     /* In the child of a fork: drop the descriptors, call nobody. */
     void (*forget)(shoal__route_t *route);
@@ -111,6 +117,9 @@ typedef struct shoal__route_ops {
 struct shoal__route {
     const shoal__route_ops_t *ops;
     shoal__account_t account; /* of all connections; any thread reads */
+    _Atomic uint32_t leases;  /* open ones, and blocking commands that have no result:
+                                whoever makes one counts it, on any thread; the route
+                                counts it off */
 };
 
 /* How a client gets its route.  `options` is borrowed until the route is freed; `owner` is

@@ -6,6 +6,7 @@
 #include "net/conn_set.h"
 #include "route/config.h"
 #include "route/figures.h"
+#include "route/leases.h"
 #include <shoal/errors.h>
 #include <string.h>
 
@@ -15,8 +16,9 @@ typedef struct standalone {
     shoal__target_t target;
     char name[SHOAL__TARGET_NAME_BYTES]; /* of the target */
     shoal__conn_set_t set;
-    shoal__conn_t conn; /* the only member */
-    uint64_t fresh;     /* commands of the loop thread, pushed since the last turn */
+    shoal__conn_t conn;     /* that callers share */
+    shoal__leases_t leases; /* the others */
+    uint64_t fresh; /* commands of the loop thread, pushed since the last turn */
 } standalone_t;
 
 static standalone_t *of(shoal__route_t *route)
@@ -56,9 +58,54 @@ static shoal__request_t *push(shoal__route_t *route)
     return shoal__pipe_next(pipe);
 }
 
+static bool stage_leased(shoal__leases_t *leases, const shoal__mailbox_side_t *side)
+{
+    const char *from = shoal__buffer_data(&side->bytes);
+
+    for (size_t i = 0; i < side->count; from += side->requests[i++].bytes)
+        if (side->requests[i].flags & SHOAL__REQUEST_LEASED &&
+            !shoal__leases_stage(leases, &side->requests[i], from))
+            return false;
+    return true;
+}
+
+/* Some of them are for leases. */
+static bool place_apart(standalone_t *standalone, const shoal__mailbox_side_t *side,
+                        uint64_t now_us)
+{
+    shoal__conn_t *conn = &standalone->conn;
+    const char *from = shoal__buffer_data(&side->bytes);
+    char *at = NULL;
+
+    if (stage_leased(&standalone->leases, side))
+        at = shoal__pipe_reserve(&conn->pipe, shoal__buffer_bytes(&side->bytes),
+                                 side->count);
+    if (!at) {
+        shoal__leases_drop_staged(&standalone->leases);
+        return false;
+    }
+    for (size_t i = 0; i < side->count; from += side->requests[i++].bytes) {
+        const shoal__request_t *request = &side->requests[i];
+        if (request->flags & SHOAL__REQUEST_LEASED)
+            continue;
+        memcpy(at, from, request->bytes);
+        at += request->bytes;
+        shoal__stage_times_count(&conn->pipe.times, SHOAL_STAGE_QUEUED,
+                                 shoal__time_since(request->submitted_us, now_us), 1);
+        shoal__pipe_push(&conn->pipe, request);
+        shoal__stage_times_taken(&conn->pipe.times, 1, now_us);
+    }
+    shoal__conn_touch(conn);
+    shoal__leases_admit(&standalone->leases);
+    return true;
+}
+
 static bool place(shoal__route_t *route, const shoal__mailbox_side_t *side,
                   uint64_t now_us)
 {
+    if (side->has_leased)
+        return place_apart(of(route), side, now_us);
+
     shoal__conn_t *conn = &of(route)->conn;
     size_t bytes = shoal__buffer_bytes(&side->bytes);
     char *at = shoal__pipe_reserve(&conn->pipe, bytes, side->count);
@@ -93,24 +140,38 @@ static void note_fresh(standalone_t *standalone, uint64_t now_us)
 
 static uint64_t turn(shoal__route_t *route, uint64_t now_us)
 {
+    shoal__leases_t *leases = &of(route)->leases;
+    uint64_t wake_us;
+
     note_fresh(of(route), now_us);
-    return shoal__conn_set_turn(&of(route)->set, now_us);
+    if (shoal__leases_are_due(leases, now_us))
+        shoal__leases_turn(leases, now_us);
+    wake_us = shoal__conn_set_turn(&of(route)->set, now_us);
+    return leases->is_touched ? now_us : shoal__time_min(wake_us, leases->wake_us);
 }
 
 static void read_ahead(shoal__route_t *route)
 {
     shoal__conn_read_ahead(&of(route)->conn);
+    shoal__leases_read_ahead(&of(route)->leases);
 }
 
 static bool cancel(shoal__route_t *route, uint64_t ticket, uint64_t now_us)
 {
     shoal__conn_touch(&of(route)->conn);
-    return shoal__pipe_cancel(&of(route)->conn.pipe, ticket, now_us);
+    return shoal__pipe_cancel(&of(route)->conn.pipe, ticket, now_us) ||
+           shoal__leases_cancel(&of(route)->leases, ticket, now_us);
+}
+
+static void end_lease(shoal__route_t *route, shoal_lease_t *lease)
+{
+    shoal__leases_end(&of(route)->leases, lease);
 }
 
 static void reconnect(shoal__route_t *route, uint64_t now_us)
 {
     shoal__conn_reconnect(&of(route)->conn, now_us);
+    shoal__leases_reconnect(&of(route)->leases);
 }
 
 /* ---- what others see ---- */
@@ -128,7 +189,8 @@ static void view(const shoal__route_t *route, shoal__route_view_t *ret_view)
 
     *ret_view = (shoal__route_view_t){
         .is_ready = is_ready,
-        .is_idle = is_idle(&conn->pipe),
+        .is_idle =
+            is_idle(&conn->pipe) && shoal__leases_are_idle(&of_const(route)->leases),
         .wake_after = is_ready ? shoal__pipe_wake_after(&conn->pipe) : 1,
         .rtt_us = conn->pipe.flush.learned.tempo.rtt_us,
     };
@@ -136,7 +198,8 @@ static void view(const shoal__route_t *route, shoal__route_view_t *ret_view)
 
 static uint64_t next_wake_us(const shoal__route_t *route)
 {
-    return shoal__pipe_next_wake_us(&of_const(route)->conn.pipe);
+    return shoal__time_min(shoal__pipe_next_wake_us(&of_const(route)->conn.pipe),
+                           shoal__leases_next_wake_us(&of_const(route)->leases));
 }
 
 static void publish(shoal__route_t *route)
@@ -147,6 +210,7 @@ static void publish(shoal__route_t *route)
 static void shared_figures(const shoal__route_t *route, shoal_stats_t *ret_stats)
 {
     shoal__figures_read_shared(&of_const(route)->set, ret_stats);
+    shoal__leases_read(&of_const(route)->leases, ret_stats);
 }
 
 static void each(const shoal__route_t *route, shoal__route_visit_fn visit, void *data)
@@ -155,22 +219,26 @@ static void each(const shoal__route_t *route, shoal__route_visit_fn visit, void 
 
     shoal__figures_read(&of_const(route)->conn, &member);
     visit(data, &member);
+    shoal__leases_each(&of_const(route)->leases, visit, data);
 }
 
 /* ---- the end ---- */
 
 static void shut(shoal__route_t *route, uint64_t now_us)
 {
+    shoal__leases_shut(&of(route)->leases, now_us);
     shoal__conn_close(&of(route)->conn, now_us);
 }
 
 static void forget(shoal__route_t *route)
 {
     shoal__conn_forget(&of(route)->conn);
+    shoal__leases_forget(&of(route)->leases);
 }
 
 static void free_route(shoal__route_t *route)
 {
+    shoal__leases_release(&of(route)->leases);
     shoal__conn_release(&of(route)->conn);
     shoal__conn_set_release(&of(route)->set);
     shoal__free(route);
@@ -184,6 +252,7 @@ static const shoal__route_ops_t ops = {
     .turn = turn,
     .read_ahead = read_ahead,
     .cancel = cancel,
+    .end_lease = end_lease,
     .reconnect = reconnect,
     .view = view,
     .next_wake_us = next_wake_us,
@@ -202,7 +271,8 @@ int shoal__standalone_new(const shoal_options_t *options, uint64_t seed,
     const shoal__conn_hooks_t conn_hooks = {.on_result = hooks->on_result,
                                             .on_event = hooks->on_event,
                                             .on_reading = hooks->on_reading,
-                                            .on_delivered = hooks->on_delivered};
+                                            .on_delivered = hooks->on_delivered,
+                                            .on_own = shoal__leases_on_own};
     standalone_t *standalone = shoal__calloc(1, sizeof *standalone);
     int rc;
 
@@ -223,6 +293,8 @@ int shoal__standalone_new(const shoal_options_t *options, uint64_t seed,
                                                 .owner = owner});
     if (rc < 0)
         goto fail_conn;
+    shoal__leases_init(&standalone->leases, &standalone->conn, hooks, owner,
+                       &standalone->route.leases);
     *ret_route = &standalone->route;
     return 0;
 

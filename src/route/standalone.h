@@ -2,7 +2,7 @@
 #ifndef SHOAL_ROUTE_STANDALONE_H
 #define SHOAL_ROUTE_STANDALONE_H
 
-/* One server, one connection: every command goes there. */
+/* One server: one connection that callers share, and those of leases. */
 
 #include "route/route.h"
 

@@ -71,7 +71,7 @@ static void push(unsigned producer, unsigned number)
         .bytes = 1};
 
     shoal__driver_seat_lock(&parts->seat);
-    *shoal__mailbox_reserve_locked(&parts->mailbox, 1, 1) = (char)('a' + producer);
+    *shoal__mailbox_side_reserve(&parts->mailbox.side, 1, 1) = (char)('a' + producer);
     shoal__mailbox_push_locked(&parts->mailbox, &request);
     shoal__driver_seat_unlock(&parts->seat);
 }

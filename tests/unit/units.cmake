@@ -46,7 +46,7 @@ shoal_unit_test(core/greeting/greeting ALSO core/greeting/greeting_setup core/fe
 shoal_unit_test(core/greeting/greeting_setup ALSO core/greeting/greeting core/fence/fence_rule core/greeting/former
   core/fence/nonce resp/encoder resp/reply base/alloc base/buffer base/escape)
 shoal_unit_test(core/overdue)
-shoal_unit_test(core/refusal ALSO resp/command_info resp/reply_shape)
+shoal_unit_test(core/refusal ALSO core/block_time resp/command_info resp/reply_shape)
 shoal_unit_test(core/blame)
 shoal_unit_test(core/settle_rule)
 shoal_unit_test(core/pipe/stage_times ALSO base/alloc api/stats_math base/random)
@@ -56,11 +56,11 @@ shoal_unit_test(api/options ALSO core/options base/alloc)
 shoal_unit_test(api/options_url ALSO api/options api/options_keys core/options api/errors base/error base/escape
   base/alloc)
 shoal_unit_test(client/ledger ALSO base/alloc)
-shoal_unit_test(client/plan ALSO base/error core/refusal resp/command_info resp/encoder resp/reply_shape
+shoal_unit_test(client/plan ALSO base/error core/refusal core/block_time resp/command_info resp/encoder resp/reply_shape
   base/alloc)
-shoal_unit_test(client/plan.chunks ALSO base/error core/refusal resp/command_info resp/encoder
+shoal_unit_test(client/plan.chunks ALSO base/error core/refusal core/block_time resp/command_info resp/encoder
   resp/reply_shape base/alloc)
-shoal_unit_test(client/reason ALSO base/error core/refusal resp/command_info resp/encoder
+shoal_unit_test(client/reason ALSO base/error core/refusal core/block_time resp/command_info resp/encoder
   resp/reply_shape)
 shoal_unit_test(client/stats_sum)
 shoal_unit_test(api/stats_math)

@@ -123,6 +123,30 @@ bool shoal__pipe_refuse_unasked(shoal__pipe_t *pipe)
 
 /* ---- figures ---- */
 
+bool shoal__pipe_has_since(const shoal__pipe_t *pipe, uint64_t until_us)
+{
+    const shoal__request_ring_t *ring = &pipe->ring;
+    const shoal__list_t *waiting = &pipe->retries.waiting;
+
+    for (const shoal__list_t *node = waiting->next; node != waiting; node = node->next)
+        if (SHOAL__LIST_ENTRY(node, const shoal__retry_t, node)->request.submitted_us <=
+            until_us)
+            return true;
+    for (uint64_t at = ring->head; at != ring->tail; at++) {
+        const shoal__request_t *request = shoal__request_ring_at(ring, at);
+        if (request->flags &
+            (SHOAL__REQUEST_GONE | SHOAL__REQUEST_INTERNAL | SHOAL__REQUEST_FENCE))
+            continue;
+        if (request->submitted_us <= until_us)
+            return true;
+        /* A command is submitted before it is queued.  So no command behind this one was
+         * queued when until_us was, but those that were queued again. */
+        if (ring->retried == 0)
+            return false;
+    }
+    return false;
+}
+
 static void publish_flushing(shoal__pipe_stats_t *stats,
                              const shoal__flush_auto_t *learned)
 {

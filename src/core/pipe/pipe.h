@@ -73,6 +73,14 @@ typedef struct shoal__pipe_hooks {
     /* A command got its result; not called for the pipe's own PINGs and fences. */
     void (*on_result)(void *owner, const shoal__request_t *request,
                       const shoal_result_t *result);
+    /* A command of our own was answered.  NULL: nobody wants to know. */
+    void (*on_own)(void *owner, const shoal__request_t *request,
+                   const shoal_result_t *result);
+    /* The server is at a command that blocks, and its deadline passed or its caller
+     * cancelled it.  True: the owner asks the server to let it go, for which the command
+     * gets SHOAL__PIPE_GRACE_US; after them the pipe asks again.  NULL: false. */
+    bool (*on_blocked)(void *owner, const shoal__request_t *request,
+                       shoal__ending_t ending);
     /* A push came, perhaps during the greeting.  NULL: it is dropped. */
     void (*on_push)(void *owner, const shoal_reply_t *push);
     /* A command that is still wanted was answered with an error.  Its request->bytes
@@ -103,6 +111,7 @@ typedef struct shoal__pipe_stats {
 } shoal__pipe_stats_t;
 
 #define SHOAL__FENCE_BYTES 37 /* encoded */
+#define SHOAL__PIPE_GRACE_US 1000000
 
 /* Fences in the registry.  The flush policy, and the bounds of what callers may have
  * outstanding, do not count them. */
@@ -168,9 +177,12 @@ struct shoal__pipe {
     uint64_t heard_us; /* when bytes last arrived */
     uint64_t waiting_since_us; /* when the present silence of the server began */
     shoal__renewal_t renewal;  /* under way: READY, but no more is sent */
-    int fault;                 /* why begin, feed or tick failed */
-    char detail[256];      /* why the last connection, or attempt, ended; "": none */
-    bool is_part_refused;  /* ... because of the command that is partly written */
+    bool is_bound;        /* the commands rely on the connection's state: see _bind() */
+    bool is_broken;       /* the state that bound commands rely on is lost */
+    uint64_t bound_at;    /* where the ring began when it was bound */
+    int fault;            /* why begin, feed or tick failed */
+    char detail[256];     /* why the last connection, or attempt, ended; "": none */
+    bool is_part_refused; /* ... because of the command that is partly written */
     bool is_reply_refused; /* ... because of the reply under way, which is over a
                                   bound */
 
@@ -190,6 +202,19 @@ void shoal__pipe_rest(shoal__pipe_t *pipe);
 static inline void shoal__pipe_open(shoal__pipe_t *pipe, uint64_t now_us)
 {
     pipe->offline_since_us = now_us;
+    pipe->attempts_failed = 0;
+    pipe->is_offline = false;
+}
+
+/* Nothing is outstanding.  From now on (is_bound) the commands belong to one holder, and
+ * rely on what those before did to the connection: after a loss of a connection that
+ * carried a byte of them none is sent again, and none waits for the next connection; the
+ * pipe is then broken. */
+static inline void shoal__pipe_bind(shoal__pipe_t *pipe, bool is_bound)
+{
+    pipe->is_bound = is_bound;
+    pipe->is_broken = false;
+    pipe->bound_at = pipe->ring.sent;
 }
 
 /* Take in commands in three steps: reserve room for their bytes (NULL: no memory) and
@@ -286,6 +311,10 @@ static inline bool shoal__pipe_is_offline(const shoal__pipe_t *pipe)
 {
     return pipe->phase != SHOAL__PIPE_READY && !pipe->is_pen;
 }
+
+/* Is a command outstanding that was submitted at until_us or before?  Our own, and those
+ * given up before they were written, do not count. */
+bool shoal__pipe_has_since(const shoal__pipe_t *pipe, uint64_t until_us);
 
 /* Commands that wait to be written, and those written and unanswered. */
 static inline uint64_t shoal__pipe_queued(const shoal__pipe_t *pipe)

@@ -115,7 +115,8 @@ static shoal__settlement_t settle(const shoal__pipe_t *pipe, uint64_t at,
         .was_written = (request->flags & SHOAL__REQUEST_MAYBE) != 0,
         .may_retry = may_retry && extent->is_whole &&
                      request->attempts + 1u < pipe->config->attempts_max,
-        .queue_offline = pipe->config->queue_offline && extent->is_whole,
+        .queue_offline =
+            pipe->config->queue_offline && extent->is_whole && !pipe->is_broken,
         .is_guilty = is_guilty,
     };
     return shoal__settle(&input);
@@ -178,12 +179,28 @@ static void make_zombie(shoal__pipe_t *pipe, uint64_t at,
                         request.attempts + (is_written(pipe, at) ? 1u : 0u), detail);
 }
 
+/* The server holds the command at the head: may it be asked to let it go? */
+static bool is_let_go(shoal__pipe_t *pipe, uint64_t at, shoal__ending_t ending)
+{
+    shoal__request_t *request = shoal__request_ring_at(&pipe->ring, at);
+
+    if (!pipe->hooks.on_blocked || request->command_class != SHOAL__CLASS_BLOCK ||
+        at != pipe->ring.head || !is_written(pipe, at) ||
+        !pipe->hooks.on_blocked(pipe->owner, request, ending))
+        return false;
+    request->deadline_us = pipe->now_us + SHOAL__PIPE_GRACE_US;
+    shoal__deadlines_add(&pipe->deadlines, request->deadline_us);
+    return true;
+}
+
 /* Deadline or cancel. */
 static void end_one(shoal__pipe_t *pipe, uint64_t at, const extent_t *extent,
                     shoal__ending_t ending, const char *detail)
 {
     shoal__settlement_t settlement = settle(pipe, at, extent, ending, false, false);
 
+    if (is_let_go(pipe, at, ending))
+        return;
     if (settlement.action == SHOAL__SETTLE_ZOMBIE) {
         make_zombie(pipe, at, &settlement, detail);
         return;
@@ -444,6 +461,8 @@ void shoal__pipe_lost(shoal__pipe_t *pipe, int status, const char *detail,
     if (was_ready)
         pipe->offline_since_us = now_us;
     pipe->attempts_failed = was_ready ? 0 : pipe->attempts_failed + 1;
+    pipe->is_broken = pipe->is_bound && was_ready &&
+                      (pipe->ring.sent != pipe->bound_at || pipe->part_bytes > 0);
     if (may_run_late(pipe, status))
         shoal__greeting_left_writes(&pipe->greeting);
     end_all(pipe, ending_of(status), pipe->detail);

@@ -66,8 +66,11 @@ void shoal__pipe_deliver(shoal__pipe_t *pipe, const shoal__request_t *request,
                              .tag = request->tag,
                              .ticket = request->ticket};
 
-    if (request->flags & SHOAL__REQUEST_INTERNAL)
+    if (request->flags & SHOAL__REQUEST_INTERNAL) {
+        if (pipe->hooks.on_own)
+            pipe->hooks.on_own(pipe->owner, request, &result);
         return;
+    }
     shoal__counter_add(&pipe->stats.completed, 1);
     if (status == 0) {
         shoal__counter_add(&pipe->stats.replies, 1);

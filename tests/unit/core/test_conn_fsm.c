@@ -33,6 +33,7 @@ static const struct legal_step {
     ROW(READY,    CLOSE,     CLOSED,   SHUT),
     ROW(BACKOFF,  RETRY_DUE, DIALING,  DIAL),
     ROW(BACKOFF,  CLOSE,     CLOSED,   SHUT),
+    ROW(CLOSED,   OPEN,      DIALING,  DIAL),
 };
 /* clang-format on */
 

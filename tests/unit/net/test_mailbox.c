@@ -54,7 +54,7 @@ static bool is_signalled(rig_t *rig)
 static void push(rig_t *rig, const shoal__request_t *request)
 {
     shoal__driver_seat_lock(&rig->seat);
-    assert_non_null(shoal__mailbox_reserve_locked(&rig->mailbox, request->bytes, 1));
+    assert_non_null(shoal__mailbox_side_reserve(&rig->mailbox.side, request->bytes, 1));
     shoal__mailbox_push_locked(&rig->mailbox, request);
     shoal__driver_seat_unlock(&rig->seat);
 }

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SHOAL_CORE_LEASE_H
+#define SHOAL_CORE_LEASE_H
+
+/* The struct behind shoal_lease_t: one holder of a connection, or one that waits for it.
+ * A command that blocks on the server has a lease of its own, which nobody sees. */
+
+#include "core/pipe/retries.h"
+#include <stdatomic.h>
+
+struct shoal_lease {
+    shoal_client_t *client; /* with a reference; NULL: made for one blocking command */
+    _Atomic bool was_used;  /* a command was accepted: the loop may know the lease */
+    shoal_lease_t *next;    /* in the mailbox: closed too */
+
+    /* Loop thread only. */
+    shoal__list_t node;       /* in a line; or alone */
+    shoal__retries_t queue;   /* commands that no connection has yet, in order */
+    struct shoal__link *link; /* the connection; NULL: none */
+    size_t outstanding;       /* commands that the connection has, without a result */
+    bool is_closed;           /* the holder is gone: it ends with its last result */
+    bool is_broken;           /* its connection was lost, with the state in it */
+};
+
+#endif

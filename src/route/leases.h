@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SHOAL_ROUTE_LEASES_H
+#define SHOAL_ROUTE_LEASES_H
+
+/*
+ * The leased connections of one client: who has which, who waits for one, and the
+ * commands that block on the server, each of which gets a connection of its own.
+ *
+ *     lease without a connection, with commands  -> line -> a connection (a "link")
+ *     blocking command -> gated, until the server has answered what its caller submitted
+ *                         before on the shared connection                      -> line
+ *     link: closed -> busy, with a lease -> cleaned -> idle -> the next lease, or closed
+ *
+ * All of it happens in the turn.  Other calls only leave something to be done there.
+ *
+ * Threads: the loop thread, but for shoal__leases_each().
+ */
+
+#include "core/lease.h"
+#include "core/lease_pool.h"
+#include "net/conn.h"
+#include "route/route.h"
+
+typedef struct shoal__link shoal__link_t;
+
+typedef struct shoal__leases {
+    shoal__conn_config_t config;    /* that of the shared connection, but for ... */
+    shoal__conn_hooks_t conn_hooks; /* of the links */
+    shoal__route_hooks_t hooks;     /* of the client, and their owner */
+    void *owner;
+    shoal__conn_t *shared;     /* borrowed */
+    _Atomic uint32_t *count;   /* borrowed: `leases` of the route */
+    shoal__list_t gated, line; /* leases */
+    shoal__list_t closed, busy,
+        idle; /* links; the idle one that was used last is last */
+    size_t busy_count, idle_count;
+    _Atomic(shoal__link_t *) links[SHOAL__LEASE_CONNECTIONS_MAX];
+    _Atomic uint32_t links_count;
+    shoal__list_t staged_leases; /* of blocking commands that are to be placed */
+    shoal__retries_t staged;     /* commands for leases that are there */
+    uint64_t wake_us;            /* when the turn must look again */
+    shoal__counter_t waiting_now, idle_now; /* for other threads */
+    bool is_touched;                        /* there is something to do */
+    bool is_shut;
+} shoal__leases_t;
+
+void shoal__leases_init(shoal__leases_t *leases, shoal__conn_t *shared,
+                        const shoal__route_hooks_t *hooks, void *owner,
+                        _Atomic uint32_t *count);
+/* After shut, or if nothing was ever opened. */
+void shoal__leases_release(shoal__leases_t *leases);
+
+/* Take commands in: stage each of them (false: no memory), then admit them all, or drop
+ * them all. */
+bool shoal__leases_stage(shoal__leases_t *leases, const shoal__request_t *request,
+                         const char *bytes);
+void shoal__leases_admit(shoal__leases_t *leases);
+void shoal__leases_drop_staged(shoal__leases_t *leases);
+
+/* The holder gave the lease back. */
+void shoal__leases_end(shoal__leases_t *leases, shoal_lease_t *lease);
+
+bool shoal__leases_cancel(shoal__leases_t *leases, uint64_t ticket, uint64_t now_us);
+void shoal__leases_reconnect(shoal__leases_t *leases);
+
+void shoal__leases_turn(shoal__leases_t *leases, uint64_t now_us);
+/* Has the turn something to do? */
+static inline bool shoal__leases_are_due(const shoal__leases_t *leases, uint64_t now_us)
+{
+    return leases->is_touched || now_us >= leases->wake_us ||
+           leases->gated.next != &leases->gated;
+}
+uint64_t shoal__leases_next_wake_us(const shoal__leases_t *leases);
+void shoal__leases_read_ahead(shoal__leases_t *leases);
+
+/* Is no command outstanding, and no connection on its way? */
+bool shoal__leases_are_idle(const shoal__leases_t *leases);
+/* Visit every link.  Any thread. */
+void shoal__leases_each(const shoal__leases_t *leases, shoal__route_visit_fn visit,
+                        void *data);
+
+/* How many there are.  Any thread. */
+void shoal__leases_read(const shoal__leases_t *leases, shoal_stats_t *to);
+
+/* For the shared connection: an answer to a command of the library's own. */
+void shoal__leases_on_own(void *owner, const shoal__request_t *request,
+                          const shoal_result_t *result);
+
+void shoal__leases_shut(shoal__leases_t *leases, uint64_t now_us);
+void shoal__leases_forget(shoal__leases_t *leases);
+
+#endif

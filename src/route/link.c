@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: MIT */
+#include "route/link.h"
+
+#include "base/alloc.h"
+#include "base/time_us.h"
+#include "core/result.h"
+#include "resp/encoder.h"
+#include "resp/reply.h"
+#include "route/leases.h"
+#include <inttypes.h>
+#include <shoal/errors.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- commands in ---- */
+
+static bool make_room_for_notes(shoal__link_t *link, size_t count)
+{
+    size_t room = link->notes_room ? link->notes_room : 8;
+    void *notes;
+
+    while (room < link->notes_count + count)
+        room *= 2;
+    if (room == link->notes_room)
+        return true;
+    notes = shoal__realloc(link->notes, room * sizeof *link->notes);
+    if (!notes)
+        return false;
+    link->notes = notes;
+    link->notes_room = room;
+    return true;
+}
+
+static void push(shoal__link_t *link, const shoal__request_t *waiting, uint64_t now_us)
+{
+    shoal__pipe_t *pipe = &link->conn.pipe;
+    shoal__request_t request = *waiting;
+
+    request.flags &= (uint16_t)~SHOAL__REQUEST_LEASED;
+    if (SHOAL__REQUEST_LEASE(&request)) {
+        if (request.shape != SHOAL__LEASE_NONE)
+            link->notes[link->notes_count++] = (shoal__link_note_t){
+                request.ticket, (shoal__lease_effect_t)request.shape};
+        request.shape = SHOAL__SHAPE_ANY;
+    }
+    shoal__stage_times_count(&pipe->times, SHOAL_STAGE_QUEUED,
+                             shoal__time_since(request.submitted_us, now_us), 1);
+    shoal__pipe_push(pipe, &request);
+    link->lease->outstanding++;
+}
+
+bool shoal__link_take(shoal__link_t *link, uint64_t now_us)
+{
+    shoal__pipe_t *pipe = &link->conn.pipe;
+    shoal__retries_t *queue = &link->lease->queue;
+    size_t count = queue->count;
+    char *at = make_room_for_notes(link, count)
+                   ? shoal__pipe_reserve(pipe, queue->bytes, count)
+                   : NULL;
+    shoal__retry_t *waiting;
+
+    if (!at)
+        return false;
+    while ((waiting = shoal__retries_take_any(queue)) != NULL) {
+        memcpy(at, waiting->bytes, waiting->request.bytes);
+        at += waiting->request.bytes;
+        push(link, &waiting->request, now_us);
+        shoal__free(waiting);
+    }
+    shoal__stage_times_taken(&pipe->times, count, now_us);
+    shoal__conn_touch(&link->conn);
+    return true;
+}
+
+/* A command of the library's own, which leaves at once.  False: no memory. */
+static bool say(shoal__conn_t *conn, const shoal_command_t *command,
+                shoal__link_t *link, uint64_t serial, uint64_t now_us)
+{
+    shoal__request_t request = {.data = link,
+                                .tag = serial,
+                                .bytes = (uint32_t)shoal__encoder_bytes(command),
+                                .flags =
+                                    SHOAL__REQUEST_INTERNAL | SHOAL__REQUEST_URGENT,
+                                .submitted_us = now_us,
+                                .deadline_us = SHOAL__NEVER_US};
+    char *at = shoal__pipe_reserve(&conn->pipe, request.bytes, 1);
+
+    if (!at)
+        return false;
+    shoal__encoder_write(command, at);
+    shoal__pipe_push(&conn->pipe, &request);
+    shoal__stage_times_taken(&conn->pipe.times, 1, now_us);
+    shoal__conn_touch(conn);
+    return true;
+}
+
+/* ---- cleaning ---- */
+
+bool shoal__link_clean(shoal__link_t *link, uint64_t now_us)
+{
+    shoal__lease_cleaning_t cleaning = shoal__lease_cleaning(link->bits);
+    char database[16];
+    const char *discard[] = {"DISCARD"}, *unwatch[] = {"UNWATCH"};
+    const char *select[] = {"SELECT", database};
+    const struct step {
+        bool is_due;
+        shoal_command_t command;
+    } steps[] = {{cleaning.discard, {1, discard, NULL}},
+                 {cleaning.unwatch, {1, unwatch, NULL}},
+                 {cleaning.select, {2, select, NULL}}};
+
+    if (!cleaning.is_fit || link->conn.state != SHOAL__CONN_READY)
+        return false;
+    snprintf(database, sizeof database, "%d",
+             link->conn.config->pipe.greeting.database);
+    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
+        if (!steps[i].is_due)
+            continue;
+        if (!say(&link->conn, &steps[i].command, link, 0, now_us))
+            return false;
+        link->cleaning++;
+    }
+    return true;
+}
+
+static void on_own(void *owner, const shoal__request_t *request,
+                   const shoal_result_t *result)
+{
+    shoal__link_t *link = owner;
+
+    if (request->data != link)
+        return;
+    link->leases->is_touched = true;
+    link->cleaning--;
+    if (shoal__lease_outcome(result) != SHOAL__LEASE_OK)
+        link->must_close = true;
+    else if (link->cleaning == 0)
+        link->bits = 0;
+}
+
+/* ---- commands that block ---- */
+
+/* On the shared connection, if it leads to the same process: ids are given out anew by
+ * the next one. */
+static bool ask(shoal__link_t *link, uint64_t now_us)
+{
+    shoal__conn_t *shared = link->leases->shared;
+    const shoal__identity_t *here = &link->conn.pipe.greeting.identity;
+    const shoal__identity_t *there = &shared->pipe.greeting.identity;
+    char id[24];
+    const char *argv[] = {"CLIENT", "UNBLOCK", id, "ERROR"};
+    const shoal_command_t command = {4, argv, NULL};
+
+    if (shared->state != SHOAL__CONN_READY || here->id <= 0 ||
+        here->process[0] == '\0' || strcmp(here->process, there->process) != 0)
+        return false;
+    snprintf(id, sizeof id, "%" PRId64, here->id);
+    return say(shared, &command, link, link->asked.serial + 1, now_us);
+}
+
+static bool on_blocked(void *owner, const shoal__request_t *request,
+                       shoal__ending_t ending)
+{
+    shoal__link_t *link = owner;
+    uint64_t now_us = link->conn.pipe.now_us;
+
+    if (link->asked.ticket == request->ticket || !ask(link, now_us)) {
+        link->must_close = true;
+        link->why = "a blocked command was given up";
+        link->leases->is_touched = true;
+        return false;
+    }
+    link->asked = (shoal__link_asked_t){
+        .ticket = request->ticket,
+        .status = ending == SHOAL__ENDING_CANCEL ? SHOAL_ECANCELLED : SHOAL_ETIMEOUT,
+        .serial = link->asked.serial + 1,
+        .is_due = true,
+        .until_us = now_us + SHOAL__PIPE_GRACE_US};
+    link->leases->is_touched = true;
+    return true;
+}
+
+void shoal__link_was_answered(shoal__link_t *link, uint64_t serial)
+{
+    if (serial != link->asked.serial)
+        return;
+    link->asked.is_due = false;
+    link->leases->is_touched = true;
+}
+
+bool shoal__link_cancel(shoal__link_t *link, uint64_t ticket, uint64_t now_us)
+{
+    if (link->asked.ticket == ticket)
+        return true; /* it is being let go */
+    if (!shoal__pipe_cancel(&link->conn.pipe, ticket, now_us))
+        return false;
+    shoal__conn_touch(&link->conn);
+    return true;
+}
+
+/* ---- what the connection tells ---- */
+
+static shoal__lease_effect_t take_note(shoal__link_t *link, uint64_t ticket)
+{
+    for (size_t i = 0; i < link->notes_count; i++) {
+        shoal__lease_effect_t effect = link->notes[i].effect;
+        if (link->notes[i].ticket != ticket)
+            continue;
+        link->notes_count--;
+        memmove(&link->notes[i], &link->notes[i + 1],
+                (link->notes_count - i) * sizeof *link->notes);
+        return effect;
+    }
+    return SHOAL__LEASE_NONE;
+}
+
+static void on_result(void *owner, const shoal__request_t *request,
+                      const shoal_result_t *result)
+{
+    shoal__link_t *link = owner;
+    shoal__leases_t *leases = link->leases;
+    shoal_result_t told = *result;
+
+    link->bits = shoal__lease_after(link->bits, take_note(link, request->ticket),
+                                    shoal__lease_outcome(result));
+    if (link->asked.ticket == request->ticket) {
+        shoal__lease_unblocked(&told, link->asked.status);
+        link->asked.ticket = 0;
+    }
+    if (link->lease)
+        link->lease->outstanding--;
+    leases->is_touched = true;
+    leases->hooks.on_result(leases->owner, request, &told);
+}
+
+static void on_event(void *owner, const shoal_event_t *event)
+{
+    shoal__link_t *link = owner;
+    shoal__leases_t *leases = link->leases;
+
+    leases->is_touched = true;
+    if (event->kind == SHOAL_EVENT_LOST || event->kind == SHOAL_EVENT_ATTEMPT_FAILED) {
+        /* The next one knows nothing of it. */
+        link->bits = 0;
+        link->asked.is_due = false;
+        link->must_close |= !link->lease || link->conn.pipe.is_broken;
+    }
+    leases->hooks.on_event(leases->owner, event);
+}
+
+static void on_reading(void *owner, uint64_t now_us)
+{
+    const shoal__leases_t *leases = ((shoal__link_t *)owner)->leases;
+
+    leases->hooks.on_reading(leases->owner, now_us);
+}
+
+static void on_delivered(void *owner)
+{
+    const shoal__leases_t *leases = ((shoal__link_t *)owner)->leases;
+
+    leases->hooks.on_delivered(leases->owner);
+}
+
+const shoal__conn_hooks_t shoal__link_hooks = {.on_result = on_result,
+                                               .on_event = on_event,
+                                               .on_reading = on_reading,
+                                               .on_delivered = on_delivered,
+                                               .on_own = on_own,
+                                               .on_blocked = on_blocked};

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SHOAL_ROUTE_LINK_H
+#define SHOAL_ROUTE_LINK_H
+
+/*
+ * One leased connection: its state, by the outcomes of its commands; its cleaning; and
+ * the server's being asked to let a blocked command go.  route/leases.c says whose it is.
+ *
+ * Loop thread.
+ */
+
+#include "core/lease.h"
+#include "core/lease_rule.h"
+#include "net/conn.h"
+
+/* A command with an effect, whose outcome is not known yet. */
+typedef struct shoal__link_note {
+    uint64_t ticket;
+    shoal__lease_effect_t effect;
+} shoal__link_note_t;
+
+/* The server was asked to let the command go that blocks on it. */
+typedef struct shoal__link_asked {
+    uint64_t ticket;   /* of that command; 0: none */
+    int status;        /* why: SHOAL_ETIMEOUT, SHOAL_ECANCELLED */
+    uint64_t serial;   /* of the question */
+    bool is_due;       /* its answer has not come: it may execute yet */
+    uint64_t until_us; /* it has to come by then */
+} shoal__link_asked_t;
+
+struct shoal__link {
+    shoal__conn_t conn;
+    struct shoal__leases *leases; /* borrowed */
+    shoal__list_t node;           /* of its state, in leases */
+    shoal_lease_t *lease;         /* that has it; NULL: none */
+    unsigned bits;                /* of enum shoal__lease_bit */
+    shoal__link_note_t *notes;
+    size_t notes_count, notes_room;
+    shoal__link_asked_t asked;
+    unsigned cleaning; /* answers to come to cleaning commands */
+    uint64_t idle_since_us;
+    bool must_close;
+    const char *why; /* ... in words, if commands may be outstanding */
+};
+
+/* Hand over all commands of the link's lease.  False: no memory, nothing was handed
+ * over. */
+bool shoal__link_take(struct shoal__link *link, uint64_t now_us);
+/* Send what undoes the link's state.  False: nothing is sure to undo it. */
+bool shoal__link_clean(struct shoal__link *link, uint64_t now_us);
+/* Give up one command that the link has; false: it has no such command. */
+bool shoal__link_cancel(struct shoal__link *link, uint64_t ticket, uint64_t now_us);
+
+/* The hooks of its connection; the owner is the link. */
+extern const shoal__conn_hooks_t shoal__link_hooks;
+
+/* An answer to a question that was asked on the shared connection. */
+void shoal__link_was_answered(struct shoal__link *link, uint64_t serial);
+
+#endif
