@@ -2,6 +2,7 @@
 #include "client/reason.h"
 
 #include "base/error.h"
+#include "core/lease_pool.h"
 #include "core/refusal.h"
 #include "resp/command_info.h"
 #include "resp/encoder.h"
@@ -97,6 +98,20 @@ static const char *name_of(const shoal_command_t *command)
     return info ? info->name : "the command";
 }
 
+static void say_refused_on_lease(const shoal__submission_t *submission)
+{
+    for (size_t i = 0; i < submission->count; i++) {
+        const shoal_command_t *command = &submission->commands[i];
+        shoal__lease_effect_t effect;
+        const char *refused = shoal__refusal_check_on_lease(command, &effect).refused;
+        if (!refused)
+            continue;
+        shoal__error_say(submission->call.error, SHOAL_EREFUSED, "%s: %s",
+                         name_of(command), refused);
+        return;
+    }
+}
+
 static void say_refused(const shoal__submission_t *submission)
 {
     shoal_error_t *error = submission->call.error;
@@ -129,7 +144,13 @@ static void say_full(const shoal__submission_t *submission,
                            : "";
     shoal_error_t *error = submission->call.error;
 
-    if (load->queued + submission->count > options->queued_max)
+    if (load->lacks_lease)
+        shoal__error_say(error, SHOAL_EFULL,
+                         "%d leases and blocking commands are outstanding, of which %d "
+                         "can wait for a connection",
+                         SHOAL__LEASE_CONNECTIONS_MAX + SHOAL__LEASE_WAITING_MAX,
+                         SHOAL__LEASE_WAITING_MAX);
+    else if (load->queued + submission->count > options->queued_max)
         shoal__error_say(error, SHOAL_EFULL,
                          "%s%" PRIu64 " commands wait to be written; at most %zu may "
                          "(queued_max)",
@@ -153,6 +174,8 @@ int shoal__reason_say(const shoal__submission_t *submission,
         say_invalid(submission);
     else if (code == SHOAL_ETOOBIG)
         say_too_big(submission, options);
+    else if (code == SHOAL_EREFUSED && submission->call.lease)
+        say_refused_on_lease(submission);
     else if (code == SHOAL_EREFUSED)
         say_refused(submission);
     else if (code == SHOAL_EFULL)

@@ -14,8 +14,9 @@
 
 /* What a bound is compared with. */
 typedef struct shoal__reason_load {
-    uint64_t queued; /* commands that wait to be written */
-    uint64_t bytes;  /* encoded bytes of all outstanding commands */
+    uint64_t queued;  /* commands that wait to be written */
+    uint64_t bytes;   /* encoded bytes of all outstanding commands */
+    bool lacks_lease; /* it is the leases of blocking commands that are all taken */
 } shoal__reason_load_t;
 
 /* Fill submission->call.error, if there is one.  `code` is what the submission was

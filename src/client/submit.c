@@ -265,8 +265,8 @@ static void count_refusal(shoal_client_t *client)
     atomic_fetch_add_explicit(&client->ledger.refused, 1, memory_order_relaxed);
 }
 
-static int explain(const shoal_client_t *client, const shoal__submission_t *submission,
-                   int code)
+static int explain(const shoal_client_t *client, const shoal__plan_t *plan,
+                   const shoal__submission_t *submission, int code)
 {
     const shoal__ledger_t *ledger = &client->ledger;
     const shoal__mailbox_t *mailbox = &client->mailbox;
@@ -276,7 +276,8 @@ static int explain(const shoal_client_t *client, const shoal__submission_t *subm
                   shoal__counter_get(&mailbox->queued_now),
         .bytes = shoal__counter_get(&ledger->route->bytes) +
                  shoal__counter_get(&ledger->entered_bytes) +
-                 shoal__counter_get(&mailbox->bytes_now)};
+                 shoal__counter_get(&mailbox->bytes_now),
+        .lacks_lease = plan->leases > 0 && !plan->is_claimed};
 
     return shoal__reason_say(submission, client->options, &load, code);
 }
@@ -300,10 +301,13 @@ int shoal__client_submit(shoal_client_t *client, const shoal__submission_t *subm
 
     if (rc < 0)
         return shoal__error_plain(submission->call.error, rc);
-    if (submission->call.lease && submission->call.lease->client != client)
-        rc = SHOAL_EINVAL;
-    if (rc == 0)
-        rc = shoal__plan_make(submission, client->options, &plan);
+    if (submission->call.lease && submission->call.lease->client != client) {
+        count_refusal(client);
+        shoal__error_say(submission->call.error, SHOAL_EINVAL,
+                         "the lease is one of another client");
+        return SHOAL_EINVAL;
+    }
+    rc = shoal__plan_make(submission, client->options, &plan);
     if (rc == 0)
         rc = claim_leases(client, &plan);
     if (rc < 0)
@@ -320,7 +324,7 @@ int shoal__client_submit(shoal_client_t *client, const shoal__submission_t *subm
     if (plan.is_claimed)
         shoal__lease_unclaim(client, plan.leases);
     shoal__free(plan.extra);
-    return explain(client, submission, rc);
+    return explain(client, &plan, submission, rc);
 }
 
 int shoal__client_submit_one(shoal_client_t *client, size_t argc,

@@ -27,7 +27,7 @@ shoal__error_verdict_t shoal__error_rule(const shoal__error_input_t *input)
     if (is_code(code, "MASTERDOWN"))
         return input->may_await_role ? SHOAL__ERROR_AWAIT_ROLE : SHOAL__ERROR_SURFACE;
     /* The server lost its role, and let go what was blocked on it. */
-    if (is_code(code, "UNBLOCKED") &&
+    if (input->command_class == SHOAL__CLASS_BLOCK && is_code(code, "UNBLOCKED") &&
         shoal__bytes_start(input->text, "UNBLOCKED force unblock"))
         return input->may_await_role ? SHOAL__ERROR_AWAIT_ROLE : SHOAL__ERROR_SURFACE;
     if (is_code(code, "READONLY"))

@@ -10,6 +10,7 @@ static const char state[] = "it changes the connection under other callers";
 static const char use_close[] = "it ends the connection: close the client";
 static const char unit_only[] = "it is for contiguous MULTI ... EXEC only";
 static const char blocks[] = "it holds up everything behind it: MAY_BLOCK allows it";
+static const char governs[] = "the library itself governs the connection with it";
 static const char counts[] =
     "it counts the writes of its own connection: MAY_BLOCK or a lease allows it";
 
@@ -26,7 +27,8 @@ static const struct special {
     const char *name;
     role_t role;
     const char *refused;
-    shoal__lease_effect_t effect; /* of a role that is refused: NONE: on a lease too */
+    shoal__lease_effect_t
+        effect; /* of a command that a lease allows; NONE: it does not */
 } specials[] = {
     {"SUBSCRIBE", ROLE_REFUSED, many_replies, SHOAL__LEASE_NONE},
     {"PSUBSCRIBE", ROLE_REFUSED, many_replies, SHOAL__LEASE_NONE},
@@ -170,6 +172,8 @@ shoal__admission_t shoal__refusal_check_on_lease(const shoal_command_t *command,
           shoal__bytes_is_word(argument(command, 1), "REPLY"))) {
         *ret_effect = special->effect;
         admission.refused = NULL;
+    } else if (special->refused == state) {
+        admission.refused = governs;
     }
     return admission;
 }

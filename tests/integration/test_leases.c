@@ -24,9 +24,11 @@ typedef struct line {
 static const shoal_command_t *parse(line_t *line, const char *text)
 {
     size_t argc = 0;
+    char *rest;
 
     snprintf(line->text, sizeof line->text, "%s", text);
-    for (char *word = strtok(line->text, " "); word; word = strtok(NULL, " "))
+    for (char *word = strtok_r(line->text, " ", &rest); word;
+         word = strtok_r(NULL, " ", &rest))
         line->argv[argc++] = word;
     line->command = (shoal_command_t){argc, line->argv, NULL};
     return &line->command;

@@ -14,6 +14,7 @@ static const char *const get[] = {"GET", "k"};
 static const char *const subscribe[] = {"SUBSCRIBE", "c"};
 static const char *const client_reply[] = {"CLIENT", "REPLY", "OFF"};
 static const char *const blpop[] = {"BLPOP", "k", "0"};
+static const char *const wait_words[] = {"WAIT", "1", "0"};
 static const char *const multi[] = {"MULTI"};
 static const char *const hole[] = {"GET", NULL};
 static const size_t too_long[] = {3, (size_t)SHOAL_ARG_BYTES_MAX + 1};
@@ -29,30 +30,35 @@ static const struct reason_case {
     shoal__reason_load_t load;
     const char *text;
 } reason_cases[] = {
-    {{2, get, NULL}, 0, 0, SHOAL_EINVAL, {0, 0}, "0 commands at once; 1 to 65536 are possible"},
-    {{0, get, NULL}, 1, 0, SHOAL_EINVAL, {0, 0},
+    {{2, get, NULL}, 0, 0, SHOAL_EINVAL, {0, 0, false}, "0 commands at once; 1 to 65536 are possible"},
+    {{0, get, NULL}, 1, 0, SHOAL_EINVAL, {0, 0, false},
      "a command of 0 words; 1 to 1048576 are possible"},
-    {{2, NULL, NULL}, 1, 0, SHOAL_EINVAL, {0, 0}, "argv is NULL"},
-    {{2, hole, NULL}, 1, 0, SHOAL_EINVAL, {0, 0}, "argument 1 is NULL"},
-    {{2, get, too_long}, 1, 0, SHOAL_EINVAL, {0, 0},
+    {{2, NULL, NULL}, 1, 0, SHOAL_EINVAL, {0, 0, false}, "argv is NULL"},
+    {{2, hole, NULL}, 1, 0, SHOAL_EINVAL, {0, 0, false}, "argument 1 is NULL"},
+    {{2, get, too_long}, 1, 0, SHOAL_EINVAL, {0, 0, false},
      "argument 1 has 536870913 bytes; at most 536870912 are possible"},
-    {{2, get, NULL}, 101, 0, SHOAL_ETOOBIG, {0, 0},
+    {{2, get, NULL}, 101, 0, SHOAL_ETOOBIG, {0, 0, false},
      "2020 bytes as they are sent; at most 1024 may be outstanding (bytes_max)"},
-    {{2, subscribe, NULL}, 1, 0, SHOAL_EREFUSED, {0, 0},
+    {{2, subscribe, NULL}, 1, 0, SHOAL_EREFUSED, {0, 0, false},
      "SUBSCRIBE: its replies are not exactly one"},
-    {{3, client_reply, NULL}, 1, 0, SHOAL_EREFUSED, {0, 0},
+    {{3, client_reply, NULL}, 1, 0, SHOAL_EREFUSED, {0, 0, false},
      "CLIENT: it changes the connection under other callers"},
-    {{3, blpop, NULL}, 1, 0, SHOAL_EREFUSED, {0, 0},
-     "BLPOP: it holds up everything behind it: MAY_BLOCK allows it"},
-    {{1, multi, NULL}, 1, SHOAL_CALL_CONTIGUOUS, SHOAL_EREFUSED, {0, 0},
+    {{3, wait_words, NULL}, 1, 0, SHOAL_EREFUSED, {0, 0, false},
+     "WAIT: it counts the writes of its own connection: MAY_BLOCK or a lease allows it"},
+    {{3, blpop, NULL}, 1, SHOAL_CALL_CONTIGUOUS, SHOAL_EREFUSED, {0, 0, false},
+     "it holds up everything behind it: MAY_BLOCK allows it"},
+    {{3, blpop, NULL}, 1, 0, SHOAL_EFULL, {0, 0, true},
+     "1088 leases and blocking commands are outstanding, of which 1024 can wait for a "
+     "connection"},
+    {{1, multi, NULL}, 1, SHOAL_CALL_CONTIGUOUS, SHOAL_EREFUSED, {0, 0, false},
      "MULTI needs an EXEC or DISCARD as the last command"},
-    {{2, get, NULL}, 2, 0, SHOAL_EFULL, {99, 10},
+    {{2, get, NULL}, 2, 0, SHOAL_EFULL, {99, 10, false},
      "99 commands wait to be written; at most 100 may (queued_max)"},
-    {{2, get, NULL}, 1, SHOAL_CALL_WAIT_FOR_ROOM, SHOAL_EFULL, {3, 1010},
+    {{2, get, NULL}, 1, SHOAL_CALL_WAIT_FOR_ROOM, SHOAL_EFULL, {3, 1010, false},
      "no room before the deadline: 1010 bytes are outstanding; at most 1024 may be "
      "(bytes_max)"},
-    {{2, get, NULL}, 1, 0, SHOAL_ECLOSED, {0, 0}, "the client is closed"},
-    {{2, get, NULL}, 1, 0, SHOAL_ENOMEM, {0, 0}, "out of memory"},
+    {{2, get, NULL}, 1, 0, SHOAL_ECLOSED, {0, 0, false}, "the client is closed"},
+    {{2, get, NULL}, 1, 0, SHOAL_ENOMEM, {0, 0, false}, "out of memory"},
 };
 /* clang-format on */
 
@@ -84,7 +90,7 @@ static void test_many_small_commands(void **state)
     static const char *const ping[] = {"PING"};
     static shoal_command_t commands[101];
     const shoal_options_t roomy = {.queued_max = 100, .bytes_max = 1 << 20};
-    const shoal__reason_load_t load = {0, 0};
+    const shoal__reason_load_t load = {0};
     shoal_error_t error = SHOAL_ERROR_INIT;
     const shoal__submission_t submission = {
         .commands = commands, .count = 101, .call = {.error = &error}};
@@ -101,7 +107,7 @@ static void test_nobody_asks(void **state)
 {
     const shoal_command_t command = {2, get, NULL};
     const shoal__submission_t submission = {.commands = &command, .count = 1};
-    const shoal__reason_load_t load = {0, 0};
+    const shoal__reason_load_t load = {0};
 
     (void)state;
     assert_int_equal(shoal__reason_say(&submission, &options, &load, SHOAL_EFULL),

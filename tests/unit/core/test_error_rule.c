@@ -45,7 +45,7 @@ static const struct error_case {
     {"WRONGPASS invalid username-password pair", SURFACE},
     {"EXECABORT Transaction discarded because of previous errors.", SURFACE},
     {"NOSCRIPT No matching script.", SURFACE},
-    {"UNBLOCKED force unblock from blocking operation", SURFACE},
+    {"UNBLOCKED client unblocked via CLIENT UNBLOCK", SURFACE},
     {"MOVED 3999 127.0.0.1:6381", SURFACE},
     {"ASK 3999 127.0.0.1:6381", SURFACE},
     {"", SURFACE},
@@ -130,9 +130,30 @@ static void test_texts_need_no_terminator(void **state)
     assert_int_equal(shoal__error_rule(&input), SURFACE);
 }
 
+/* A server that loses its role lets go what is blocked on it. */
+static void test_unblocked_by_the_server_itself(void **state)
+{
+    static const char forced[] =
+        "UNBLOCKED force unblock from blocking operation, instance state changed";
+    shoal__error_input_t input = input_of(forced);
+
+    (void)state;
+    input.command_class = SHOAL__CLASS_BLOCK;
+    input.may_await_role = true;
+    assert_int_equal(shoal__error_rule(&input), AWAIT_ROLE);
+    input.may_await_role = false;
+    assert_int_equal(shoal__error_rule(&input), SURFACE);
+    input.may_await_role = input.is_once = true;
+    assert_int_equal(shoal__error_rule(&input), SURFACE);
+    input = input_of(forced); /* of a command that does not block */
+    input.may_await_role = true;
+    assert_int_equal(shoal__error_rule(&input), SURFACE);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_unblocked_by_the_server_itself),
         cmocka_unit_test(test_codes),
         cmocka_unit_test(test_what_always_surfaces),
         cmocka_unit_test(test_attempts_and_time_are_bounds_of_their_own),

@@ -77,10 +77,11 @@ static const char *const refused[] = {
     "script debug sync",
 };
 
+static const char *const counting[] = {"WAIT 1 0", "wait 1 0", "WAITAOF 1 0 0"};
+
 static const char *const blocking[] = {
     "BLPOP k 0", "blpop k 0", "BRPOP k 0", "BLMOVE a b LEFT LEFT 0", "BLMPOP 0 1 k LEFT",
-    "BRPOPLPUSH a b 0", "BZPOPMIN k 0", "BZPOPMAX k 0", "BZMPOP 0 1 k MIN", "WAIT 1 0",
-    "WAITAOF 1 0 0", "XREAD BLOCK 0 STREAMS s $", "xread count 1 block 0 streams s $",
+    "BRPOPLPUSH a b 0", "BZPOPMIN k 0", "BZPOPMAX k 0", "BZMPOP 0 1 k MIN", "XREAD BLOCK 0 STREAMS s $", "xread count 1 block 0 streams s $",
     "XREAD COUNT STREAMS BLOCK 0 STREAMS s",
     "XREADGROUP GROUP g c BLOCK 0 STREAMS s >",
 };
@@ -95,7 +96,7 @@ static void test_admitted_commands_and_their_classes(void **state)
         line_t line;
         shoal__admission_t admission =
             shoal__refusal_check(parse(&line, admitted[i].command), 0);
-        if (admission.refused)
+        if (admission.refused || admission.wants_lease)
             fail_msg("%s: %s", admitted[i].command, admission.refused);
         if (admission.command_class != admitted[i].command_class)
             fail_msg("%s: class %u", admitted[i].command, admission.command_class);
@@ -114,21 +115,91 @@ static void test_refused_whatever_the_flags(void **state)
     }
 }
 
-static void test_blocking_commands_need_the_flag(void **state)
+static void check_blocks(const char *text)
+{
+    line_t line;
+    shoal__admission_t allowed =
+        shoal__refusal_check(parse(&line, text), SHOAL_CALL_MAY_BLOCK);
+
+    if (allowed.refused || allowed.wants_lease || allowed.command_class != BLOCK)
+        fail_msg("%s: %s, class %u", text, allowed.refused, allowed.command_class);
+}
+
+static void test_what_counts_its_connections_writes_needs_the_flag(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT(counting); i++) {
+        line_t line;
+        shoal__lease_effect_t effect;
+        const shoal_command_t *command = parse(&line, counting[i]);
+
+        if (!shoal__refusal_check(command, 0).refused ||
+            !shoal__refusal_check(command, ~(uint32_t)SHOAL_CALL_MAY_BLOCK).refused)
+            fail_msg("%s: admitted", counting[i]);
+        assert_null(shoal__refusal_check_on_lease(command, &effect).refused);
+        assert_int_equal(effect, SHOAL__LEASE_NONE);
+        check_blocks(counting[i]);
+    }
+}
+
+/* clang-format off */
+static const struct lease_case {
+    const char *command;
+    bool is_refused;
+    shoal__lease_effect_t effect;
+} on_lease[] = {
+    {"GET k", false, SHOAL__LEASE_NONE}, {"PING", false, SHOAL__LEASE_NONE},
+    {"BLPOP k 0", false, SHOAL__LEASE_NONE},
+    {"XREAD BLOCK 0 STREAMS s $", false, SHOAL__LEASE_NONE},
+    {"MULTI", false, SHOAL__LEASE_MULTI}, {"multi", false, SHOAL__LEASE_MULTI},
+    {"EXEC", false, SHOAL__LEASE_EXEC}, {"DISCARD", false, SHOAL__LEASE_DISCARD},
+    {"WATCH k", false, SHOAL__LEASE_WATCH}, {"UNWATCH", false, SHOAL__LEASE_UNWATCH},
+    {"SELECT 1", false, SHOAL__LEASE_SELECT}, {"READONLY", false, SHOAL__LEASE_OTHER},
+    {"READWRITE", false, SHOAL__LEASE_OTHER}, {"ASKING", false, SHOAL__LEASE_OTHER},
+    {"CLIENT ID", false, SHOAL__LEASE_NONE}, {"CLIENT", false, SHOAL__LEASE_NONE},
+    {"CLIENT SETNAME n", false, SHOAL__LEASE_OTHER},
+    {"CLIENT TRACKING ON", false, SHOAL__LEASE_OTHER},
+    {"CLIENT SOMETHING-NEW", false, SHOAL__LEASE_OTHER},
+    {"NO.SUCH command", false, SHOAL__LEASE_OTHER},
+    {"CLIENT REPLY OFF", true, SHOAL__LEASE_NONE},
+    {"client reply skip", true, SHOAL__LEASE_NONE},
+    {"SCRIPT LOAD s", false, SHOAL__LEASE_NONE}, {"SCRIPT DEBUG YES", true, SHOAL__LEASE_NONE},
+    {"SUBSCRIBE c", true, SHOAL__LEASE_NONE}, {"PSUBSCRIBE c", true, SHOAL__LEASE_NONE},
+    {"SSUBSCRIBE c", true, SHOAL__LEASE_NONE}, {"UNSUBSCRIBE", true, SHOAL__LEASE_NONE},
+    {"PUNSUBSCRIBE", true, SHOAL__LEASE_NONE}, {"SUNSUBSCRIBE", true, SHOAL__LEASE_NONE},
+    {"MONITOR", true, SHOAL__LEASE_NONE}, {"SYNC", true, SHOAL__LEASE_NONE},
+    {"PSYNC ? -1", true, SHOAL__LEASE_NONE}, {"REPLCONF ACK 0", true, SHOAL__LEASE_NONE},
+    {"RESET", true, SHOAL__LEASE_NONE}, {"QUIT", true, SHOAL__LEASE_NONE},
+    {"HELLO 3", true, SHOAL__LEASE_NONE}, {"AUTH p", true, SHOAL__LEASE_NONE},
+};
+/* clang-format on */
+
+static void test_on_a_lease(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT(on_lease); i++) {
+        const struct lease_case *c = &on_lease[i];
+        line_t line;
+        shoal__lease_effect_t effect;
+        shoal__admission_t admission =
+            shoal__refusal_check_on_lease(parse(&line, c->command), &effect);
+
+        if ((admission.refused != NULL) != c->is_refused || effect != c->effect)
+            fail_msg("%s: %s, effect %u", c->command, admission.refused, effect);
+    }
+}
+
+static void test_blocking_commands_want_a_lease(void **state)
 {
     (void)state;
     for (size_t i = 0; i < COUNT(blocking); i++) {
         line_t line;
-        const shoal_command_t *command = parse(&line, blocking[i]);
-        shoal__admission_t allowed =
-            shoal__refusal_check(command, SHOAL_CALL_MAY_BLOCK);
+        shoal__admission_t plain = shoal__refusal_check(parse(&line, blocking[i]), 0);
 
-        if (!shoal__refusal_check(command, 0).refused ||
-            !shoal__refusal_check(command, ~(uint32_t)SHOAL_CALL_MAY_BLOCK).refused)
-            fail_msg("%s: admitted", blocking[i]);
-        if (allowed.refused || allowed.command_class != BLOCK)
-            fail_msg("%s: %s, class %u", blocking[i], allowed.refused,
-                     allowed.command_class);
+        if (plain.refused || !plain.wants_lease || plain.command_class != BLOCK)
+            fail_msg("%s: %s, class %u", blocking[i], plain.refused,
+                     plain.command_class);
+        check_blocks(blocking[i]);
     }
 }
 
@@ -287,7 +358,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_admitted_commands_and_their_classes),
         cmocka_unit_test(test_refused_whatever_the_flags),
-        cmocka_unit_test(test_blocking_commands_need_the_flag),
+        cmocka_unit_test(test_blocking_commands_want_a_lease),
+        cmocka_unit_test(test_what_counts_its_connections_writes_needs_the_flag),
+        cmocka_unit_test(test_on_a_lease),
         cmocka_unit_test(test_lengths_count_not_terminators),
         cmocka_unit_test(test_groups),
         cmocka_unit_test(test_a_command_has_the_shape_of_its_row),
