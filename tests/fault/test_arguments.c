@@ -94,12 +94,12 @@ static void test_an_empty_argument_may_be_null(void **state)
 static void test_a_submission_has_a_ticket(void **state)
 {
     scene_t *scene = *state;
-    const char *const blpop[] = {"BLPOP", "k", "0"}, *const words[] = {"ECHO", "x"};
+    const char *const wait[] = {"WAIT", "1", "0"}, *const words[] = {"ECHO", "x"};
     outcome_t *outcomes = scene_outcomes(scene, 2);
     uint64_t tickets[2] = {77, 77};
 
     scene_open_ready(scene);
-    assert_int_equal(shoal_client_submit(scene->client, 3, blpop, NULL, outcome_cb,
+    assert_int_equal(shoal_client_submit(scene->client, 3, wait, NULL, outcome_cb,
                                          &outcomes[0], &tickets[0]),
                      SHOAL_EREFUSED);
     assert_int_equal(tickets[0], 0);
@@ -204,7 +204,7 @@ static void test_formats_with_extras(void **state)
     once.flags = SHOAL_CALL_ONCE;
     may_block.flags = SHOAL_CALL_MAY_BLOCK;
     scene_open_ready(scene);
-    assert_int_equal(shoal_client_callf(scene->client, &result, "BLPOP %s 0", "k"),
+    assert_int_equal(shoal_client_callf(scene->client, &result, "WAIT 1 %s", "0"),
                      SHOAL_EREFUSED);
     fake_server_rule(scene->server,
                      &(fake_rule_t){.command = "BLPOP", .reply = "-LOADING\r\n"});

@@ -93,6 +93,7 @@ static void test_a_client_is_needed(void **state)
     shoal_result_t *result;
     shoal_pending_t *pending;
     shoal_completions_t *queue;
+    shoal_lease_t *lease;
     shoal_connection_info_t info = SHOAL_CONNECTION_INFO_INIT;
     shoal_stats_t stats = SHOAL_STATS_INIT;
 
@@ -125,6 +126,10 @@ static void test_a_client_is_needed(void **state)
         ROW(shoal_client_wait_us, shoal_client_wait_us(NULL) == -1),
         REFUSES(shoal_completions_submit, queue, NULL, &command, 1, NULL, 1, NULL),
         REFUSES(shoal_connection_get, NULL, 1, &info),
+        REFUSES(shoal_lease_call, NULL, &command, NULL, &result),
+        VANISHES(shoal_lease_close, NULL),
+        REFUSES(shoal_lease_open, NULL, &lease),
+        REFUSES(shoal_lease_submit, NULL, &command, 1, NULL, NULL, NULL, NULL),
         REFUSES(shoal_stats_get, NULL, &stats),
         REFUSES(shoal_stats_get_connection, NULL, 1, &stats),
     };
@@ -140,9 +145,11 @@ static void test_what_a_client_needs(void **state)
     const char *const hole[] = {"ECHO", NULL};
     shoal_result_t *result;
     shoal_pending_t *pending;
+    shoal_lease_t *lease;
 
     scene_open_ready(scene);
     shoal_client_t *client = scene->client;
+    assert_int_equal(shoal_lease_open(client, &lease), 0);
     const row_t rows[] = {
         REFUSES(shoal_client_call, client, 1, NULL, NULL, &result),
         REFUSES(shoal_client_call, client, 2, hole, NULL, &result),
@@ -163,11 +170,16 @@ static void test_what_a_client_needs(void **state)
         REFUSES(shoal_client_submitf_with, client, NULL, NULL, NULL, NULL, NULL),
         REFUSES(shoal_completions_submit, NULL, client, &command, 1, NULL, 1, NULL),
         REFUSES(shoal_connection_get, client, 1, NULL),
+        REFUSES(shoal_lease_call, lease, NULL, NULL, &result),
+        REFUSES(shoal_lease_call, lease, &command, NULL, NULL),
+        REFUSES(shoal_lease_open, client, NULL),
+        REFUSES(shoal_lease_submit, lease, NULL, 1, NULL, NULL, NULL, NULL),
         REFUSES(shoal_stats_get, client, NULL),
         REFUSES(shoal_stats_get_connection, client, 1, NULL),
     };
     check(rows, COUNT(rows));
     assert_int_equal(fake_server_received(scene->server, 0, "PING", NULL), 0);
+    shoal_lease_close(lease);
 }
 
 /* ---- opening, options, queues ---- */

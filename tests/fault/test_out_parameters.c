@@ -213,6 +213,57 @@ static void test_what_may_not_block(void **state)
                        true});
 }
 
+/* ---- leases ---- */
+
+static void check_lease_open(shoal_client_t *client, int rc)
+{
+    shoal_lease_t *lease = NOT_ZERO;
+
+    assert_int_equal(shoal_lease_open(client, &lease), rc);
+    assert_null(lease);
+}
+
+static void check_lease_commands(shoal_lease_t *lease, const shoal_command_t *command,
+                                 int rc)
+{
+    shoal_result_t *result = NOT_ZERO;
+    uint64_t ticket = 77;
+
+    assert_int_equal(shoal_lease_submit(lease, command, 1, NULL, NULL, NULL, &ticket),
+                     rc);
+    assert_int_equal(ticket, 0);
+    assert_int_equal(shoal_lease_call(lease, command, NULL, &result), rc);
+    assert_null(result);
+}
+
+static void test_leases(void **state)
+{
+    scene_t *scene = *state;
+    shoal_lease_t *lease;
+    const shoal_command_t refused = {2, subscribe, NULL};
+
+    scene_open_ready(scene);
+    shoal_client_t *client = shoal_client_retain(scene->client);
+    assert_int_equal(shoal_lease_open(client, &lease), 0);
+    check_lease_open(NULL, SHOAL_EINVAL);
+    check_lease_commands(NULL, &good, SHOAL_EINVAL);
+    check_lease_commands(lease, NULL, SHOAL_EINVAL);
+    check_lease_commands(lease, &refused, SHOAL_EREFUSED);
+    is_out_of_memory = true;
+    check_lease_open(client, SHOAL_ENOMEM);
+    check_lease_commands(lease, &good, SHOAL_ENOMEM);
+    is_out_of_memory = false;
+    client->fork_generation++;
+    check_lease_open(client, SHOAL_EFORK);
+    check_lease_commands(lease, &good, SHOAL_EFORK);
+    client->fork_generation--;
+    scene_close(scene, 0);
+    check_lease_open(client, SHOAL_ECLOSED);
+    check_lease_commands(lease, &good, SHOAL_ECLOSED);
+    shoal_lease_close(lease);
+    shoal_client_release(client);
+}
+
 /* ---- pending calls ---- */
 
 static void test_a_call_that_is_still_pending(void **state)
@@ -353,6 +404,7 @@ int main(void)
         SCENE_TEST(test_what_has_no_memory),
         SCENE_TEST(test_what_comes_too_late),
         SCENE_TEST(test_what_may_not_block),
+        SCENE_TEST(test_leases),
         SCENE_TEST(test_a_call_that_is_still_pending),
         cmocka_unit_test(test_objects),
         SCENE_TEST(test_figures),
