@@ -151,6 +151,7 @@ static void test_a_lease_that_carried_nothing_does_not_break(void **state)
     shoal_lease_close(lease);
     WAIT_FOR(scene_stats(scene).leases_idle_now == 1);
     fake_server_cut(scene->server, FAKE_CUT_RESET);
+    WAIT_FOR(scene_stats(scene).leases_idle_now == 0);
     lease = lease_open(scene);
     outcome = ask(scene, lease, WORDS("ECHO", "y"));
     scene_check_text(&outcome, "y");
