@@ -116,7 +116,7 @@ typedef struct shoal_call {
                                            the result; NULL: such a string is a reply
                                            like any other */
     shoal_lease_t *lease; /**< the lease that carries the commands, of the same client;
-                                   NULL: the shared connection.  Since 0.3 */
+                                   NULL: the shared connection */
 } shoal_call_t;
 
 /** No extras: `shoal_call_t call = SHOAL_CALL_INIT;`, then set what differs. */

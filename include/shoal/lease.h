@@ -24,7 +24,7 @@
  *   shared connection, unless the program waits for results.
  * - All commands are allowed but those with which the library itself governs a
  *   connection (HELLO, AUTH, RESET, QUIT, CLIENT REPLY, SYNC, PSYNC, REPLCONF, SCRIPT
- *   DEBUG), SUBSCRIBE and its kin, and MONITOR, which has its own function.
+ *   DEBUG), and those with any number of replies: SUBSCRIBE and its kin, MONITOR.
  * - An error reply always surfaces.  Nothing that was written is sent again, whatever
  *   the flags of the call say.
  * - If the connection is lost after it has carried a command of the lease, the lease is
@@ -36,8 +36,20 @@
  *   holder changed anything else, or a reply is still due, the library closes the
  *   connection.
  *
- * A command that blocks on the server (BLPOP, XREAD with BLOCK, ...) needs no lease: see
- * SHOAL_CALL_MAY_BLOCK.
+ * A command that blocks on the server (BLPOP, XREAD with BLOCK, ...) needs no lease: the
+ * library sends it over a connection of its own.
+ *
+ * - It starts when the server has answered the commands that its caller submitted before
+ *   on the shared connection: XADD, and then XREAD with BLOCK, stay in order.
+ * - Its deadline is the timeout_us of the call; else the command's own timeout and 2 s
+ *   more; none if the command blocks for ever.  The timeout of the client does not count.
+ * - When its deadline passes, or its caller cancels it, the library asks the server to let
+ *   it go (CLIENT UNBLOCK), and waits for a second.  If the command has taken an element
+ *   meanwhile, that is its result.  If the server let it go, the fate is NOT_EXECUTED.
+ *   Otherwise the library closes its connection, and the fate is UNKNOWN.  The library
+ *   can ask only if the greeting told who the connections are: see
+ *   shoal_options_set_settle().
+ * - SHOAL_CALL_MAY_BLOCK sends it over the shared connection.
  *
  * Replies on a lease are checked for nothing but their structure: there are no fences
  * (see shoal_integrity_t), because a fence inside of MULTI would be part of it.
@@ -74,7 +86,7 @@ extern "C" {
  *          SHOAL_ECLOSED the client was closed
  *          SHOAL_EFORK   the client belongs to the parent process
  *          SHOAL_ENOMEM
- * Since:   0.3
+ * Since:   0.2
  */
 SHOAL_EXTERN int shoal_lease_open(shoal_client_t *client, shoal_lease_t **ret_lease);
 
@@ -88,7 +100,7 @@ SHOAL_EXTERN int shoal_lease_open(shoal_client_t *client, shoal_lease_t **ret_le
  * Threads: any, but not while another thread uses the lease
  * Blocks:  never, unless the lease holds the last reference to its client; then as
  *          shoal_client_release()
- * Since:   0.3
+ * Since:   0.2
  */
 SHOAL_EXTERN void shoal_lease_close(shoal_lease_t *lease);
 
@@ -108,7 +120,7 @@ SHOAL_EXTERN void shoal_lease_close(shoal_lease_t *lease);
  * Blocks:    never, unless SHOAL_CALL_WAIT_FOR_ROOM asks for it
  * Ownership: nothing passed in is kept; a sink must live until its results
  * Errors:    those of shoal_client_submit_many()
- * Since:     0.3
+ * Since:     0.2
  */
 SHOAL_EXTERN int shoal_lease_submit(shoal_lease_t *lease,
                                     const shoal_command_t *commands, size_t count,
@@ -127,7 +139,7 @@ SHOAL_EXTERN int shoal_lease_submit(shoal_lease_t *lease,
  * Blocks:    until the result, at most to the deadline
  * Ownership: nothing passed in is kept; the caller releases the result
  * Errors:    those of shoal_client_call_with()
- * Since:     0.3
+ * Since:     0.2
  */
 SHOAL_EXTERN int shoal_lease_call(shoal_lease_t *lease, const shoal_command_t *command,
                                   const shoal_call_t *call,

@@ -110,8 +110,7 @@ typedef struct shoal_stats {
     uint64_t attempts_failed; /**< attempts to connect that ended before the connection
                                    was ready */
     uint64_t leases_now; /**< open leases, and blocking commands without a result that
-                              have, or wait for, a connection of their own.  This field
-                              and the next two: since 0.3 */
+                              have, or wait for, a connection of their own */
     uint64_t leases_waiting_now; /**< those of them that wait for a connection */
     uint64_t leases_idle_now;    /**< leased connections that wait for a holder */
 } shoal_stats_t;

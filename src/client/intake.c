@@ -2,7 +2,7 @@
 #include "client/intake.h"
 
 #include "client/client.h"
-#include "client/lease.h"
+#include "client/lease_count.h"
 #include <shoal/errors.h>
 
 #define SIDE_BYTES_KEPT 1048576

@@ -3,29 +3,10 @@
 
 #include "base/alloc.h"
 #include "client/client.h"
+#include "client/lease_count.h"
 #include "client/life.h"
 #include "core/lease.h"
-#include "core/lease_pool.h"
 #include <shoal/errors.h>
-
-#define LEASES_MAX (SHOAL__LEASE_CONNECTIONS_MAX + SHOAL__LEASE_WAITING_MAX)
-
-bool shoal__lease_claim(shoal_client_t *client, size_t count)
-{
-    _Atomic uint32_t *leases = &client->route->leases;
-    uint32_t before = atomic_load(leases);
-
-    do {
-        if (count > LEASES_MAX || before > LEASES_MAX - count)
-            return false;
-    } while (!atomic_compare_exchange_weak(leases, &before, before + (uint32_t)count));
-    return true;
-}
-
-void shoal__lease_unclaim(shoal_client_t *client, size_t count)
-{
-    atomic_fetch_sub(&client->route->leases, (uint32_t)count);
-}
 
 int shoal__lease_open(shoal_client_t *client, shoal_lease_t **ret_lease)
 {
@@ -48,12 +29,6 @@ int shoal__lease_open(shoal_client_t *client, shoal_lease_t **ret_lease)
     return 0;
 }
 
-void shoal__lease_free(shoal_client_t *client, shoal_lease_t *lease)
-{
-    shoal__free(lease);
-    shoal__client_release(client);
-}
-
 void shoal__lease_close(shoal_lease_t *lease)
 {
     shoal_client_t *client = lease->client;
@@ -69,31 +44,6 @@ void shoal__lease_close(shoal_lease_t *lease)
     if (is_known)
         return;
     shoal__lease_unclaim(client, 1);
-    shoal__lease_free(client, lease);
-}
-
-void shoal__lease_end_all(shoal_client_t *client, shoal_lease_t *closed)
-{
-    while (closed) {
-        shoal_lease_t *lease = closed;
-        closed = lease->next;
-        client->route->ops->end_lease(client->route, lease);
-    }
-}
-
-void shoal__lease_end_shut(shoal_client_t *client)
-{
-    shoal_lease_t *closed;
-
-    shoal__client_lock(client);
-    client->are_leases_over = true;
-    closed = client->mailbox.side.closed;
-    client->mailbox.side.closed = NULL;
-    shoal__client_unlock(client);
-    while (closed) {
-        shoal_lease_t *lease = closed;
-        closed = lease->next;
-        shoal__lease_unclaim(client, 1);
-        shoal__lease_free(client, lease);
-    }
+    shoal__free(lease);
+    shoal__client_release(client);
 }

@@ -161,18 +161,27 @@ fail_gate:
     return rc;
 }
 
+/* A lease that its holder gave back, and which has every result. */
+static void on_lease_over(void *owner, shoal_lease_t *lease)
+{
+    shoal__free(lease);
+    shoal__client_release(owner);
+}
+
 static int init_parts(shoal_client_t *client, const shoal__client_plan_t *plan,
                       const shoal_options_t *options)
 {
+    shoal__route_hooks_t hooks = shoal__turn_route_hooks;
     int rc = shoal__options_copy(options, &client->options);
 
     if (rc < 0)
         return rc;
+    hooks.on_lease_over = on_lease_over;
     shoal__waiters_init(&client->waiters);
     shoal__mailbox_init(&client->mailbox, &client->seat);
     shoal__events_init(&client->events, client, client->options, &client->gate);
-    rc = plan->new_route(client->options, shoal__entropy(), &shoal__turn_route_hooks,
-                         client, &client->route);
+    rc = plan->new_route(client->options, shoal__entropy(), &hooks, client,
+                         &client->route);
     if (rc < 0)
         return rc;
     shoal__ledger_init(&client->ledger, &client->route->account,

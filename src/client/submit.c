@@ -6,7 +6,7 @@
 #include "base/time_us.h"
 #include "client/client.h"
 #include "client/driver.h"
-#include "client/lease.h"
+#include "client/lease_count.h"
 #include "client/plan.h"
 #include "client/reason.h"
 #include "core/lease.h"

@@ -5,7 +5,7 @@
 #include "client/client.h"
 #include "client/driver.h"
 #include "client/intake.h"
-#include "client/lease.h"
+#include "client/lease_count.h"
 
 /* A loop that was not run for so long is late. */
 #define LATE_US 10000
@@ -57,16 +57,10 @@ static void on_delivered(void *owner)
     shoal__driver_delivered(client);
 }
 
-static void on_lease_over(void *owner, shoal_lease_t *lease)
-{
-    shoal__lease_free(owner, lease);
-}
-
 const shoal__route_hooks_t shoal__turn_route_hooks = {.on_result = on_result,
                                                       .on_event = on_event,
                                                       .on_reading = on_reading,
-                                                      .on_delivered = on_delivered,
-                                                      .on_lease_over = on_lease_over};
+                                                      .on_delivered = on_delivered};
 
 /* ---- the turn ---- */
 

@@ -14,7 +14,8 @@
 
 #include "route/route.h"
 
-/* What the client does when its route tells it something; the owner is the client. */
+/* What the client does when its route tells it something; the owner is the client.  But
+ * for a lease that is over, which is of the client's life. */
 extern const shoal__route_hooks_t shoal__turn_route_hooks;
 
 /* The loop's hook: returns when the next turn must come. */

@@ -4,7 +4,6 @@
 #include "base/alloc.h"
 #include "base/time_us.h"
 #include "route/figures.h"
-#include "route/link.h"
 #include <shoal/errors.h>
 #include <string.h>
 
@@ -13,16 +12,20 @@
 
 static const char closed[] = "the client was closed";
 
+static shoal__leases_t *leases_of(const shoal__link_t *link)
+{
+    return SHOAL__LIST_ENTRY(link->links, shoal__leases_t, common);
+}
+
 void shoal__leases_init(shoal__leases_t *leases, shoal__conn_t *shared,
                         const shoal__route_hooks_t *hooks, void *owner,
                         _Atomic uint32_t *count)
 {
-    *leases = (shoal__leases_t){.config = *shared->config,
-                                .hooks = *hooks,
-                                .owner = owner,
-                                .shared = shared,
-                                .count = count,
-                                .wake_us = SHOAL__NEVER_US};
+    *leases =
+        (shoal__leases_t){.config = *shared->config,
+                          .common = {.shared = shared, .hooks = *hooks, .owner = owner},
+                          .count = count,
+                          .wake_us = SHOAL__NEVER_US};
     /* What stands between MULTI and EXEC becomes part of it: no fence, no PING. */
     leases->config.pipe.greeting.integrity = SHOAL_INTEGRITY_SHAPES;
     leases->config.pipe.ping_idle_us = 0;
@@ -52,7 +55,7 @@ void shoal__leases_release(shoal__leases_t *leases)
 static void count_waiting(const shoal__leases_t *leases,
                           const shoal__request_t *request, uint64_t commands)
 {
-    shoal__conn_set_t *set = leases->shared->set;
+    shoal__conn_set_t *set = leases->common.shared->set;
 
     set->queued += commands;
     set->bytes += commands * request->bytes;
@@ -67,7 +70,7 @@ static void finish(shoal__leases_t *leases, shoal__retry_t *waiting, int status,
     shoal__free(waiting);
     count_waiting(leases, &request, (uint64_t)-1);
     shoal__extra_drop(request.extra);
-    shoal__pipe_deliver(&leases->shared->pipe, &request, status,
+    shoal__pipe_deliver(&leases->common.shared->pipe, &request, status,
                         SHOAL_FATE_NOT_EXECUTED, NULL, request.attempts, detail);
 }
 
@@ -114,9 +117,11 @@ static bool cancel_queued(shoal__leases_t *leases, shoal_lease_t *lease,
     const shoal__extra_t *extra = waiting ? waiting->request.extra : NULL;
     bool is_found = waiting != NULL;
 
-    leases->is_touched |= is_found;
+    leases->common.is_touched |= is_found;
     while (waiting) {
-        finish(leases, waiting, SHOAL_ECANCELLED, "cancelled");
+        bool is_overdue = (waiting->request.flags & SHOAL__REQUEST_OVERDUE) != 0;
+        finish(leases, waiting, is_overdue ? SHOAL_ETIMEOUT : SHOAL_ECANCELLED,
+               "cancelled");
         waiting = is_unit ? take_of_unit(&lease->queue, extra) : NULL;
     }
     return is_found;
@@ -138,7 +143,7 @@ static void end_if_over(shoal__leases_t *leases, shoal_lease_t *lease)
     shoal__list_remove(&lease->node);
     atomic_fetch_sub(leases->count, 1);
     if (lease->client)
-        leases->hooks.on_lease_over(leases->owner, lease);
+        leases->common.hooks.on_lease_over(leases->common.owner, lease);
     else
         shoal__free(lease);
 }
@@ -156,8 +161,10 @@ static void settle_lease(shoal__leases_t *leases, shoal_lease_t *lease)
 void shoal__leases_end(shoal__leases_t *leases, shoal_lease_t *lease)
 {
     lease->is_closed = true;
-    leases->is_touched = true;
-    if (!lease->link)
+    leases->common.is_touched = true;
+    if (leases->is_shut)
+        end_if_over(leases, lease);
+    else if (!lease->link)
         join(&leases->line, lease); /* the turn ends it */
 }
 
@@ -195,7 +202,7 @@ void shoal__leases_admit(shoal__leases_t *leases)
 {
     shoal__retry_t *waiting;
 
-    leases->is_touched = true;
+    leases->common.is_touched = true;
     while (!shoal__list_is_empty(&leases->staged_leases)) {
         shoal_lease_t *lease = LEASE_AT(leases->staged_leases.next);
         const shoal__list_t *first = lease->queue.waiting.next;
@@ -251,9 +258,9 @@ static shoal__link_t *new_link(shoal__leases_t *leases)
     uint32_t at = leases->links_count;
     shoal__link_t *link = shoal__calloc(1, sizeof *link);
     const shoal__conn_plan_t plan = {.config = &leases->config,
-                                     .target = leases->shared->target,
-                                     .set = leases->shared->set,
-                                     .id = leases->shared->id + 1 + at,
+                                     .target = leases->common.shared->target,
+                                     .set = leases->common.shared->set,
+                                     .id = leases->common.shared->id + 1 + at,
                                      .hooks = &shoal__link_hooks,
                                      .owner = link};
 
@@ -261,7 +268,7 @@ static shoal__link_t *new_link(shoal__leases_t *leases)
         shoal__free(link);
         return NULL;
     }
-    link->leases = leases;
+    link->links = &leases->common;
     shoal__list_init(&link->node);
     leases->links[at] = link;
     leases->links_count = at + 1;
@@ -294,7 +301,7 @@ static shoal__link_t *find_link(shoal__leases_t *leases, shoal__lease_source_t s
 /* Nothing of it is in a list of links. */
 static void close_link(shoal__link_t *link, uint64_t now_us)
 {
-    shoal__leases_t *leases = link->leases;
+    shoal__leases_t *leases = leases_of(link);
     shoal_lease_t *lease = link->lease;
 
     if (link->why) /* something may be outstanding */
@@ -316,13 +323,13 @@ static void close_link(shoal__link_t *link, uint64_t now_us)
 static void close_busy(shoal__link_t *link, uint64_t now_us)
 {
     shoal__list_remove(&link->node);
-    link->leases->busy_count--;
+    leases_of(link)->busy_count--;
     close_link(link, now_us);
 }
 
 static void rest(shoal__link_t *link, uint64_t now_us)
 {
-    shoal__leases_t *leases = link->leases;
+    shoal__leases_t *leases = leases_of(link);
 
     shoal__list_remove(&link->node);
     leases->busy_count--;
@@ -339,7 +346,7 @@ static void give_back(shoal__link_t *link, uint64_t now_us)
     link->lease = NULL;
     if (pipe->ring.head != pipe->ring.tail)
         link->why = "its holder left before every reply came";
-    settle_lease(link->leases, lease);
+    settle_lease(leases_of(link), lease);
     shoal__pipe_bind(pipe, false);
     if (!shoal__link_clean(link, now_us))
         close_busy(link, now_us);
@@ -350,7 +357,7 @@ static void give_back(shoal__link_t *link, uint64_t now_us)
 /* The link has a lease with commands to send. */
 static void feed(shoal__link_t *link, uint64_t now_us)
 {
-    shoal__leases_t *leases = link->leases;
+    shoal__leases_t *leases = leases_of(link);
 
     /* What was asked for one blocking command must not hit the next. */
     if (link->asked.is_due)
@@ -408,7 +415,7 @@ static bool is_gate_shut(const shoal__leases_t *leases)
     const shoal__list_t *first = lease->queue.waiting.next;
 
     return first != &lease->queue.waiting &&
-           shoal__pipe_has_since(&leases->shared->pipe,
+           shoal__pipe_has_since(&leases->common.shared->pipe,
                                  SHOAL__LIST_ENTRY(first, const shoal__retry_t, node)
                                      ->request.submitted_us);
 }
@@ -517,9 +524,9 @@ void shoal__leases_turn(shoal__leases_t *leases, uint64_t now_us)
 {
     shoal__list_t *next;
 
-    if (!leases->is_touched && now_us < leases->wake_us && is_gate_shut(leases))
+    if (!leases->common.is_touched && now_us < leases->wake_us && is_gate_shut(leases))
         return;
-    leases->is_touched = false;
+    leases->common.is_touched = false;
     leases->wake_us = SHOAL__NEVER_US;
     for (shoal__list_t *at = leases->busy.next; at != &leases->busy; at = next) {
         next = at->next;
@@ -548,7 +555,7 @@ uint64_t shoal__leases_next_wake_us(const shoal__leases_t *leases)
     for (uint32_t i = 0; i < leases->links_count; i++)
         wake_us = shoal__time_min(
             wake_us, shoal__pipe_next_wake_us(&leases->links[i]->conn.pipe));
-    return leases->is_touched ? 0 : wake_us;
+    return leases->common.is_touched ? 0 : wake_us;
 }
 
 /* ---- what others ask for ---- */
@@ -557,7 +564,7 @@ void shoal__leases_reconnect(shoal__leases_t *leases)
 {
     for (shoal__list_t *at = leases->idle.next; at != &leases->idle; at = at->next)
         LINK_AT(at)->must_close = true;
-    leases->is_touched = true;
+    leases->common.is_touched = true;
 }
 
 void shoal__leases_read_ahead(shoal__leases_t *leases)
@@ -570,7 +577,7 @@ bool shoal__leases_are_idle(const shoal__leases_t *leases)
 {
     const shoal__list_t *at = leases->busy.next;
 
-    if (leases->is_touched || !shoal__list_is_empty(&leases->gated) ||
+    if (leases->common.is_touched || !shoal__list_is_empty(&leases->gated) ||
         !shoal__list_is_empty(&leases->line))
         return false;
     for (; at != &leases->busy; at = at->next) {
@@ -636,6 +643,7 @@ void shoal__leases_shut(shoal__leases_t *leases, uint64_t now_us)
         fail_queue(leases, lease, SHOAL_ESHUTDOWN, closed);
         settle_lease(leases, lease);
     }
+    leases->is_shut = true;
 }
 
 void shoal__leases_forget(shoal__leases_t *leases)

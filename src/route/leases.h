@@ -18,17 +18,11 @@
 
 #include "core/lease.h"
 #include "core/lease_pool.h"
-#include "net/conn.h"
-#include "route/route.h"
-
-typedef struct shoal__link shoal__link_t;
+#include "route/link.h"
 
 typedef struct shoal__leases {
-    shoal__conn_config_t config;    /* that of the shared connection, but for ... */
-    shoal__conn_hooks_t conn_hooks; /* of the links */
-    shoal__route_hooks_t hooks;     /* of the client, and their owner */
-    void *owner;
-    shoal__conn_t *shared;     /* borrowed */
+    shoal__conn_config_t config; /* that of the shared connection, but for ... */
+    shoal__links_t common;
     _Atomic uint32_t *count;   /* borrowed: `leases` of the route */
     shoal__list_t gated, line; /* leases */
     shoal__list_t closed, busy,
@@ -40,8 +34,7 @@ typedef struct shoal__leases {
     shoal__retries_t staged;     /* commands for leases that are there */
     uint64_t wake_us;            /* when the turn must look again */
     shoal__counter_t waiting_now, idle_now; /* for other threads */
-    bool is_touched;                        /* there is something to do */
-    bool is_shut;
+    bool is_shut; /* all leases are over, or their holders' alone */
 } shoal__leases_t;
 
 void shoal__leases_init(shoal__leases_t *leases, shoal__conn_t *shared,
@@ -67,7 +60,7 @@ void shoal__leases_turn(shoal__leases_t *leases, uint64_t now_us);
 /* Has the turn something to do? */
 static inline bool shoal__leases_are_due(const shoal__leases_t *leases, uint64_t now_us)
 {
-    return leases->is_touched || now_us >= leases->wake_us ||
+    return leases->common.is_touched || now_us >= leases->wake_us ||
            leases->gated.next != &leases->gated;
 }
 uint64_t shoal__leases_next_wake_us(const shoal__leases_t *leases);

@@ -6,7 +6,6 @@
 #include "core/result.h"
 #include "resp/encoder.h"
 #include "resp/reply.h"
-#include "route/leases.h"
 #include <inttypes.h>
 #include <shoal/errors.h>
 #include <stdio.h>
@@ -130,7 +129,7 @@ static void on_own(void *owner, const shoal__request_t *request,
 
     if (request->data != link)
         return;
-    link->leases->is_touched = true;
+    link->links->is_touched = true;
     link->cleaning--;
     if (shoal__lease_outcome(result) != SHOAL__LEASE_OK)
         link->must_close = true;
@@ -144,7 +143,7 @@ static void on_own(void *owner, const shoal__request_t *request,
  * the next one. */
 static bool ask(shoal__link_t *link, uint64_t now_us)
 {
-    shoal__conn_t *shared = link->leases->shared;
+    shoal__conn_t *shared = link->links->shared;
     const shoal__identity_t *here = &link->conn.pipe.greeting.identity;
     const shoal__identity_t *there = &shared->pipe.greeting.identity;
     char id[24];
@@ -167,7 +166,7 @@ static bool on_blocked(void *owner, const shoal__request_t *request,
     if (link->asked.ticket == request->ticket || !ask(link, now_us)) {
         link->must_close = true;
         link->why = "a blocked command was given up";
-        link->leases->is_touched = true;
+        link->links->is_touched = true;
         return false;
     }
     link->asked = (shoal__link_asked_t){
@@ -176,7 +175,7 @@ static bool on_blocked(void *owner, const shoal__request_t *request,
         .serial = link->asked.serial + 1,
         .is_due = true,
         .until_us = now_us + SHOAL__PIPE_GRACE_US};
-    link->leases->is_touched = true;
+    link->links->is_touched = true;
     return true;
 }
 
@@ -185,7 +184,7 @@ void shoal__link_was_answered(shoal__link_t *link, uint64_t serial)
     if (serial != link->asked.serial)
         return;
     link->asked.is_due = false;
-    link->leases->is_touched = true;
+    link->links->is_touched = true;
 }
 
 bool shoal__link_cancel(shoal__link_t *link, uint64_t ticket, uint64_t now_us)
@@ -218,7 +217,7 @@ static void on_result(void *owner, const shoal__request_t *request,
                       const shoal_result_t *result)
 {
     shoal__link_t *link = owner;
-    shoal__leases_t *leases = link->leases;
+    shoal__links_t *links = link->links;
     shoal_result_t told = *result;
 
     link->bits = shoal__lease_after(link->bits, take_note(link, request->ticket),
@@ -229,37 +228,37 @@ static void on_result(void *owner, const shoal__request_t *request,
     }
     if (link->lease)
         link->lease->outstanding--;
-    leases->is_touched = true;
-    leases->hooks.on_result(leases->owner, request, &told);
+    links->is_touched = true;
+    links->hooks.on_result(links->owner, request, &told);
 }
 
 static void on_event(void *owner, const shoal_event_t *event)
 {
     shoal__link_t *link = owner;
-    shoal__leases_t *leases = link->leases;
+    shoal__links_t *links = link->links;
 
-    leases->is_touched = true;
+    links->is_touched = true;
     if (event->kind == SHOAL_EVENT_LOST || event->kind == SHOAL_EVENT_ATTEMPT_FAILED) {
         /* The next one knows nothing of it. */
         link->bits = 0;
         link->asked.is_due = false;
         link->must_close |= !link->lease || link->conn.pipe.is_broken;
     }
-    leases->hooks.on_event(leases->owner, event);
+    links->hooks.on_event(links->owner, event);
 }
 
 static void on_reading(void *owner, uint64_t now_us)
 {
-    const shoal__leases_t *leases = ((shoal__link_t *)owner)->leases;
+    const shoal__links_t *links = ((shoal__link_t *)owner)->links;
 
-    leases->hooks.on_reading(leases->owner, now_us);
+    links->hooks.on_reading(links->owner, now_us);
 }
 
 static void on_delivered(void *owner)
 {
-    const shoal__leases_t *leases = ((shoal__link_t *)owner)->leases;
+    const shoal__links_t *links = ((shoal__link_t *)owner)->links;
 
-    leases->hooks.on_delivered(leases->owner);
+    links->hooks.on_delivered(links->owner);
 }
 
 const shoal__conn_hooks_t shoal__link_hooks = {.on_result = on_result,

@@ -12,6 +12,7 @@
 #include "core/lease.h"
 #include "core/lease_rule.h"
 #include "net/conn.h"
+#include "route/route.h"
 
 /* A command with an effect, whose outcome is not known yet. */
 typedef struct shoal__link_note {
@@ -28,12 +29,20 @@ typedef struct shoal__link_asked {
     uint64_t until_us; /* it has to come by then */
 } shoal__link_asked_t;
 
-struct shoal__link {
+/* What the links of one client have together. */
+typedef struct shoal__links {
+    shoal__conn_t *shared;      /* borrowed: the connection that is none of them */
+    shoal__route_hooks_t hooks; /* of the client, and their owner */
+    void *owner;
+    bool is_touched; /* there is something to do in the next turn */
+} shoal__links_t;
+
+typedef struct shoal__link {
     shoal__conn_t conn;
-    struct shoal__leases *leases; /* borrowed */
-    shoal__list_t node;           /* of its state, in leases */
-    shoal_lease_t *lease;         /* that has it; NULL: none */
-    unsigned bits;                /* of enum shoal__lease_bit */
+    shoal__links_t *links; /* borrowed */
+    shoal__list_t node;    /* of its state, in leases */
+    shoal_lease_t *lease;  /* that has it; NULL: none */
+    unsigned bits;         /* of enum shoal__lease_bit */
     shoal__link_note_t *notes;
     size_t notes_count, notes_room;
     shoal__link_asked_t asked;
@@ -41,20 +50,20 @@ struct shoal__link {
     uint64_t idle_since_us;
     bool must_close;
     const char *why; /* ... in words, if commands may be outstanding */
-};
+} shoal__link_t;
 
 /* Hand over all commands of the link's lease.  False: no memory, nothing was handed
  * over. */
-bool shoal__link_take(struct shoal__link *link, uint64_t now_us);
+bool shoal__link_take(shoal__link_t *link, uint64_t now_us);
 /* Send what undoes the link's state.  False: nothing is sure to undo it. */
-bool shoal__link_clean(struct shoal__link *link, uint64_t now_us);
+bool shoal__link_clean(shoal__link_t *link, uint64_t now_us);
 /* Give up one command that the link has; false: it has no such command. */
-bool shoal__link_cancel(struct shoal__link *link, uint64_t ticket, uint64_t now_us);
+bool shoal__link_cancel(shoal__link_t *link, uint64_t ticket, uint64_t now_us);
 
 /* The hooks of its connection; the owner is the link. */
 extern const shoal__conn_hooks_t shoal__link_hooks;
 
 /* An answer to a question that was asked on the shared connection. */
-void shoal__link_was_answered(struct shoal__link *link, uint64_t serial);
+void shoal__link_was_answered(shoal__link_t *link, uint64_t serial);
 
 #endif

@@ -147,7 +147,8 @@ static uint64_t turn(shoal__route_t *route, uint64_t now_us)
     if (shoal__leases_are_due(leases, now_us))
         shoal__leases_turn(leases, now_us);
     wake_us = shoal__conn_set_turn(&of(route)->set, now_us);
-    return leases->is_touched ? now_us : shoal__time_min(wake_us, leases->wake_us);
+    return leases->common.is_touched ? now_us
+                                     : shoal__time_min(wake_us, leases->wake_us);
 }
 
 static void read_ahead(shoal__route_t *route)

@@ -342,11 +342,11 @@ def _(stage: Stage) -> Case:
 
 
 @situation(
-    "The command blocks on the server",
-    "`SHOAL_CALL_MAY_BLOCK`, in Python `may_block=True`, on a client of its own",
+    "The command waits for copies of its connection's writes",
+    "a lease that writes and waits; or `SHOAL_CALL_MAY_BLOCK`, in Python `may_block=True`",
 )
 def _(stage: Stage) -> Case:
-    return Case(stage.server().url(), ("BLPOP", "q", "0"))
+    return Case(stage.server().url(), ("WAIT", "1", "0"))
 
 
 @situation("The queue is full", "submit slower, wait for room, or raise `queued_max`")

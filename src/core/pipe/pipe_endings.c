@@ -100,6 +100,12 @@ static shoal__blame_t blame(const shoal__pipe_t *pipe, uint64_t at,
     return shoal__blame(&input);
 }
 
+/* For the next connection. */
+static bool may_wait(const shoal__pipe_t *pipe)
+{
+    return pipe->config->queue_offline && !pipe->is_broken;
+}
+
 static shoal__settlement_t settle(const shoal__pipe_t *pipe, uint64_t at,
                                   const extent_t *extent, shoal__ending_t ending,
                                   bool may_retry, bool is_guilty)
@@ -115,8 +121,7 @@ static shoal__settlement_t settle(const shoal__pipe_t *pipe, uint64_t at,
         .was_written = (request->flags & SHOAL__REQUEST_MAYBE) != 0,
         .may_retry = may_retry && extent->is_whole &&
                      request->attempts + 1u < pipe->config->attempts_max,
-        .queue_offline =
-            pipe->config->queue_offline && extent->is_whole && !pipe->is_broken,
+        .queue_offline = may_wait(pipe) && extent->is_whole,
         .is_guilty = is_guilty,
     };
     return shoal__settle(&input);

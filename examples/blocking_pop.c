@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: MIT */
+/* Waits for jobs in a list, while the same client does other work: a command that blocks on the
+ * server goes over a connection of its own.
+ *
+ *     example_blocking_pop redis://127.0.0.1:6379 */
+#include <shoal/shoal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void fail(const char *what, const char *why)
+{
+    fprintf(stderr, "%s: %s\n", what, why);
+    exit(1);
+}
+
+/* On the loop thread.  A program that must wait for the job keeps the reply here. */
+static void on_job(shoal_client_t *client, const shoal_result_t *result, void *data)
+{
+    const shoal_reply_t *reply = shoal_result_reply(result);
+    size_t bytes = 0;
+    const char *job = shoal_reply_string(shoal_reply_at(reply, 1), &bytes);
+
+    (void)client;
+    (void)data;
+    if (shoal_result_error(result))
+        printf("no job: %s\n", shoal_result_error(result));
+    else
+        printf("job: %.*s\n", (int)bytes, job);
+}
+
+static void call(shoal_client_t *client, const char *command)
+{
+    shoal_result_t *result;
+    int rc = shoal_client_callf(client, &result, command);
+
+    if (rc < 0)
+        fail(command, shoal_strerror(rc));
+    if (shoal_result_error(result))
+        fail(command, shoal_result_error(result));
+    shoal_result_release(result);
+}
+
+int main(int argc, char **argv)
+{
+    const char *const pop[] = {"BLPOP", "example:jobs", "0"};
+    shoal_client_t *client;
+    shoal_error_t why = SHOAL_ERROR_INIT;
+    shoal_result_t *result;
+    shoal_call_t soon = SHOAL_CALL_INIT;
+
+    if (shoal_client_open_url(argc > 1 ? argv[1] : "redis://127.0.0.1:6379", &client,
+                              &why) < 0)
+        fail("open", why.text);
+    call(client, "DEL example:jobs");
+
+    /* It waits for ever, and holds up nobody: the next commands do not wait behind it. */
+    if (shoal_client_submit(client, 3, pop, NULL, on_job, NULL, NULL) < 0)
+        fail("BLPOP", "refused");
+    call(client, "PING");
+    call(client, "RPUSH example:jobs first");
+
+    /* A deadline: the server lets the command go, and the fate says that it took nothing. */
+    soon.timeout_us = 100000;
+    if (shoal_client_callf_with(client, &soon, &result, "BLPOP example:jobs 0") < 0)
+        fail("BLPOP", "refused");
+    printf("%s, %s\n", shoal_error_name(shoal_result_status(result)),
+           shoal_fate_name(shoal_result_fate(result)));
+    shoal_result_release(result);
+
+    shoal_client_close_and_wait(client, 1000000);
+    shoal_client_release(client);
+    return 0;
+}
