@@ -108,6 +108,7 @@ SHOAL_EXTERN void shoal_lease_close(shoal_lease_t *lease);
  * Queue `count` commands on a lease, in order, and return at once:
  * shoal_client_submit_many() with call.lease.
  *
+ * @param lease      carries the commands
  * @param commands   count commands, copied before this call returns
  * @param count      1 .. 65 536
  * @param call       extras for each of them; NULL for none.  Its field `lease` does not
@@ -131,6 +132,7 @@ SHOAL_EXTERN int shoal_lease_submit(shoal_lease_t *lease,
  * Send one command on a lease, and wait for its result: shoal_client_call_with() with
  * call.lease.
  *
+ * @param lease      carries the command
  * @param command    copied before this call returns
  * @param call       extras; NULL for none.  Its field `lease` does not count
  * @param ret_result receives the result; give it back with shoal_result_release()
