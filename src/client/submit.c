@@ -289,6 +289,8 @@ static int claim_leases(shoal_client_t *client, shoal__plan_t *plan)
 
     if (lease)
         atomic_store_explicit(&lease->was_used, true, memory_order_relaxed);
+    if (plan->leases == 0)
+        return 0;
     plan->is_claimed = shoal__lease_claim(client, plan->leases);
     return plan->is_claimed ? 0 : SHOAL_EFULL;
 }
