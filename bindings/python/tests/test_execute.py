@@ -110,7 +110,7 @@ def test_a_command_needs_a_name(face: Face) -> None:
     [
         "SUBSCRIBE c", "PSUBSCRIBE c", "UNSUBSCRIBE", "MONITOR", "RESET", "QUIT",
         "HELLO 2", "AUTH x", "SELECT 1", "WATCH k", "MULTI", "EXEC", "DISCARD",
-        "CLIENT REPLY OFF", "SCRIPT DEBUG YES", "BLPOP k 0",
+        "CLIENT REPLY OFF", "SCRIPT DEBUG YES", "WAIT 1 0",
         "XREAD BLOCK 0 STREAMS s 0",
     ],
 )  # fmt: skip
