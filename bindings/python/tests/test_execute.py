@@ -111,7 +111,7 @@ def test_a_command_needs_a_name(face: Face) -> None:
         "SUBSCRIBE c", "PSUBSCRIBE c", "UNSUBSCRIBE", "MONITOR", "RESET", "QUIT",
         "HELLO 2", "AUTH x", "SELECT 1", "WATCH k", "MULTI", "EXEC", "DISCARD",
         "CLIENT REPLY OFF", "SCRIPT DEBUG YES", "WAIT 1 0",
-        "XREAD BLOCK 0 STREAMS s 0",
+        "WAITAOF 1 0 0",
     ],
 )  # fmt: skip
 def test_commands_that_would_break_it_for_others(
