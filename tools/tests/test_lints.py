@@ -238,8 +238,8 @@ BREAKS = [
     ),
     Break(
         "an input is small", CORPUS,
-        {"tests/fuzz/corpus/pipe/seed_new": "x" * 65537},
-        ("corpus/pipe/seed_new has more than 65536 bytes",),
+        {"tests/fuzz/corpus/pipe/seed_new": "x" * 67585},
+        ("corpus/pipe/seed_new has more than 67584 bytes",),
     ),
     Break(
         "an input says why it is there", CORPUS,

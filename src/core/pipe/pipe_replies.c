@@ -35,8 +35,13 @@ static shoal__decoder_target_t on_begin(void *owner, shoal_reply_type_t type)
     shoal__reply_shape_t shape;
 
     pipe->is_misshapen = false;
-    if (pipe->phase != SHOAL__PIPE_READY || pipe->ring.head == pipe->ring.sent)
+    if (pipe->phase != SHOAL__PIPE_READY)
         return target;
+    if (pipe->ring.head == pipe->ring.sent) {
+        /* No command waits for it: a large string gets no memory. */
+        target.discard = type == SHOAL_REPLY_STRING;
+        return target;
+    }
     head = shoal__request_ring_at(&pipe->ring, pipe->ring.head);
     shape = (shoal__reply_shape_t)head->shape;
     if (head->flags & SHOAL__REQUEST_UNIT)
@@ -194,8 +199,7 @@ static bool on_reply(void *owner, const shoal_reply_t *reply, bool is_push)
     case SHOAL__INBOUND_VIOLATION:
         break;
     }
-    /* A reply that no command waits for has no sink: it is a tree. */
-    if (reply->type == SHOAL_REPLY_ERROR)
+    if (reply && reply->type == SHOAL_REPLY_ERROR)
         return shoal__pipe_refuse_unasked_error(
             pipe, (shoal__bytes_t){reply->as.text.data, reply->as.text.bytes});
     return shoal__pipe_refuse_unasked(pipe);
