@@ -540,8 +540,8 @@ void shoal__leases_turn(shoal__leases_t *leases, uint64_t now_us)
           "the deadline passed while the command waited for a connection of its own: "
           "all leased connections are taken");
     open_gates(leases);
+    close_idle(leases, now_us); /* first: what was lost serves nobody */
     serve_line(leases, now_us);
-    close_idle(leases, now_us);
     shoal__counter_set(&leases->waiting_now, wake_for(leases, &leases->gated) +
                                                  wake_for(leases, &leases->line));
     shoal__counter_set(&leases->idle_now, leases->idle_count);
