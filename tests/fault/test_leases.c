@@ -2,6 +2,7 @@
 /* Leases, and blocking commands, on a server that answers as the test wants. */
 #include "support/scene.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #define WORDS(...) scene_words(__VA_ARGS__, NULL)
@@ -33,6 +34,12 @@ static void submit(scene_t *scene, shoal_lease_t *lease, shoal_command_t command
     ticket = scene_submit(scene, command, &call, outcome);
     if (ret_ticket)
         *ret_ticket = ticket;
+}
+
+static void finish(scene_t *scene, const outcome_t *outcome)
+{
+    while (!outcome_is_done(outcome))
+        assert_true(shoal_client_step(scene->client, 1000000) >= 0);
 }
 
 /* Begin with a lease that has carried a command: its connection is number 2. */
@@ -158,6 +165,56 @@ static void test_a_lease_that_carried_nothing_does_not_break(void **state)
     shoal_lease_close(lease);
 }
 
+/* A command for a lease, as soon as it is heard that the idle connection is lost. */
+typedef struct heir {
+    shoal_client_t *client;
+    shoal_lease_t *lease; /* NULL: not yet wanted, or asked already */
+    outcome_t *outcome;
+} heir_t;
+
+static void on_loss(shoal_client_t *client, const shoal_event_t *event, void *data)
+{
+    heir_t *heir = data;
+    const char *const argv[] = {"ECHO", "z"};
+    const shoal_command_t echo = {2, argv, NULL};
+    shoal_lease_t *lease = heir->lease;
+
+    (void)client;
+    if (!lease || shoal_event_kind(event) != SHOAL_EVENT_LOST)
+        return;
+    heir->lease = NULL;
+    if (shoal_lease_submit(lease, &echo, 1, NULL, outcome_cb, heir->outcome, NULL) < 0)
+        abort();
+}
+
+static void test_a_connection_that_was_lost_serves_nobody(void **state)
+{
+    scene_t *scene = *state;
+    heir_t *heir = scene_alloc(scene, sizeof *heir);
+    shoal_lease_t *lease, *next;
+    outcome_t *outcomes = scene_outcomes(scene, 2);
+
+    heir->outcome = &outcomes[1];
+    assert_int_equal(shoal_options_set_on_event(scene->options, on_loss, heir), 0);
+    assert_int_equal(shoal_client_open_borrowed(scene->options, &scene->client, NULL),
+                     0);
+    lease = lease_open(scene);
+    next = lease_open(scene);
+    submit(scene, lease, WORDS("ECHO", "x"), 0, &outcomes[0], NULL);
+    finish(scene, &outcomes[0]);
+    shoal_lease_close(lease);
+    while (scene_stats(scene).leases_idle_now == 0)
+        assert_true(shoal_client_step(scene->client, 1000000) >= 0);
+    heir->lease = next;
+    fake_server_cut(scene->server, FAKE_CUT_FIN);
+    finish(scene, &outcomes[1]);
+    scene_check_text(&outcomes[1], "z");
+    shoal_lease_close(next);
+    assert_int_equal(shoal_client_close_and_wait(scene->client, 0), 0);
+    shoal_client_release(scene->client);
+    scene->client = NULL;
+}
+
 /* An error that other commands wait out surfaces: what was before it on the lease may be
  * wrong for the next attempt. */
 static void test_errors_surface(void **state)
@@ -277,12 +334,6 @@ static void test_behind_earlier_commands(void **state)
 }
 
 /* ---- the loop thread ---- */
-
-static void finish(scene_t *scene, const outcome_t *outcome)
-{
-    while (!outcome_is_done(outcome))
-        assert_true(shoal_client_step(scene->client, 1000000) >= 0);
-}
 
 static void test_a_stepped_client_leases_too(void **state)
 {
@@ -469,6 +520,7 @@ int main(void)
         SCENE_TEST(test_a_reply_that_is_still_due),
         SCENE_TEST(test_a_loss_breaks_the_lease),
         SCENE_TEST(test_a_lease_that_carried_nothing_does_not_break),
+        SCENE_TEST(test_a_connection_that_was_lost_serves_nobody),
         SCENE_TEST(test_errors_surface),
         SCENE_TEST(test_silence_after_unblock),
         SCENE_TEST(test_unblock_is_for_the_same_process_only),
