@@ -101,7 +101,7 @@ static int admit(shoal__plan_t *plan)
         return SHOAL_EREFUSED;
     for (size_t i = 0; !plan->is_unit && i < submission->count; i++) {
         plan->admission = shoal__refusal_check(&submission->commands[i], flags);
-        if (plan->admission.refused)
+        if (plan->admission.refused && !plan->admission.wants_lease)
             return SHOAL_EREFUSED;
         plan->leases += plan->admission.wants_lease;
     }

@@ -121,7 +121,8 @@ static void say_refused(const shoal__submission_t *submission)
 
     for (size_t i = 0; i < submission->count && !(flags & SHOAL_CALL_CONTIGUOUS); i++) {
         const shoal_command_t *command = &submission->commands[i];
-        refused = shoal__refusal_check(command, flags).refused;
+        shoal__admission_t admission = shoal__refusal_check(command, flags);
+        refused = admission.wants_lease ? NULL : admission.refused;
         if (refused) {
             shoal__error_say(error, SHOAL_EREFUSED, "%s: %s", name_of(command),
                              refused);

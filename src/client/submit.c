@@ -14,9 +14,6 @@
 #include "resp/encoder.h"
 #include <shoal/errors.h>
 
-/* Of submit_one_here(): not here, but in shoal__client_submit(). */
-#define WANTS_LEASE 1
-
 /* Encode the commands into a side, the mailbox's (with the lock) or one that no other
  * thread sees (mailbox NULL), with tickets from `ticket` on.  0 or SHOAL_ENOMEM. */
 static int write_into(shoal__mailbox_side_t *side, shoal__mailbox_t *mailbox,
@@ -141,6 +138,27 @@ static int submit_here(shoal_client_t *client, const shoal__plan_t *plan,
     return 0;
 }
 
+/* Any thread. */
+static void count_refusal(shoal_client_t *client)
+{
+    atomic_fetch_add_explicit(&client->ledger.refused, 1, memory_order_relaxed);
+}
+
+static int refuse_here(shoal_client_t *client, int code)
+{
+    count_refusal(client);
+    return code;
+}
+
+static int submit_plain(shoal_client_t *client, const shoal_command_t *command,
+                        shoal_result_cb on_result, void *data, uint64_t *ret_ticket)
+{
+    const shoal__submission_t submission = {
+        .commands = command, .count = 1, .on_result = on_result, .data = data};
+
+    return shoal__client_submit(client, &submission, ret_ticket);
+}
+
 static int submit_one_here(shoal_client_t *client, const shoal_command_t *command,
                            shoal_result_cb on_result, void *data, uint64_t *ret_ticket)
 {
@@ -151,26 +169,24 @@ static int submit_one_here(shoal_client_t *client, const shoal_command_t *comman
     bool has_room;
 
     if (bytes_max == 0)
-        return SHOAL_EINVAL;
+        return refuse_here(client, SHOAL_EINVAL);
     /* The estimate is good enough unless it comes close to a bound. */
     has_room = bytes_max <= UINT32_MAX && has_room_by_ledger(client, 1, bytes_max);
     if (!has_room)
         bytes_max = shoal__encoder_bytes(command);
     if (bytes_max > options->bytes_max || bytes_max > UINT32_MAX)
-        return SHOAL_ETOOBIG;
+        return refuse_here(client, SHOAL_ETOOBIG);
     if (is_closed_here(client))
-        return SHOAL_ECLOSED;
+        return refuse_here(client, SHOAL_ECLOSED);
     shoal__admission_t admission = shoal__refusal_check(command, 0);
-    if (admission.refused)
-        return SHOAL_EREFUSED;
-    if (admission.wants_lease)
-        return WANTS_LEASE;
+    if (admission.refused) /* or for a lease */
+        return submit_plain(client, command, on_result, data, ret_ticket);
     if (!has_room && !has_room_here(client, 1, bytes_max))
-        return SHOAL_EFULL;
+        return refuse_here(client, SHOAL_EFULL);
     char *at;
     shoal__request_t *request = route->ops->reserve(route, bytes_max, 1, &at);
     if (!request)
-        return SHOAL_ENOMEM;
+        return refuse_here(client, SHOAL_ENOMEM);
 
     size_t bytes = (size_t)(shoal__encoder_write(command, at) - at);
     *request = (shoal__request_t){
@@ -259,12 +275,6 @@ static int submit_directly(shoal_client_t *client, const shoal__plan_t *plan,
     return rc;
 }
 
-/* Any thread. */
-static void count_refusal(shoal_client_t *client)
-{
-    atomic_fetch_add_explicit(&client->ledger.refused, 1, memory_order_relaxed);
-}
-
 static int explain(const shoal_client_t *client, const shoal__plan_t *plan,
                    const shoal__submission_t *submission, int code)
 {
@@ -335,18 +345,10 @@ int shoal__client_submit_one(shoal_client_t *client, size_t argc,
                              uint64_t *ret_ticket)
 {
     const shoal_command_t command = {argc, argv, argvlen};
-    int rc = WANTS_LEASE;
 
-    if (shoal__client_is_loop_thread(client) && !shoal__client_is_foreign(client))
-        rc = submit_one_here(client, &command, on_result, data, ret_ticket);
-    if (rc == WANTS_LEASE) {
-        const shoal__submission_t submission = {
-            .commands = &command, .count = 1, .on_result = on_result, .data = data};
-        return shoal__client_submit(client, &submission, ret_ticket);
-    }
-    if (rc < 0)
-        count_refusal(client);
-    return rc;
+    if (!shoal__client_is_loop_thread(client) || shoal__client_is_foreign(client))
+        return submit_plain(client, &command, on_result, data, ret_ticket);
+    return submit_one_here(client, &command, on_result, data, ret_ticket);
 }
 
 /* ---- cancelling ---- */

@@ -146,7 +146,10 @@ static shoal__admission_t admit(const shoal_command_t *command, uint32_t flags,
             break;
         }
     }
-    admission.wants_lease = is_blocking && !(flags & SHOAL_CALL_MAY_BLOCK);
+    if (is_blocking && !(flags & SHOAL_CALL_MAY_BLOCK) && !admission.refused) {
+        admission.refused = blocks;
+        admission.wants_lease = true;
+    }
     return admission;
 }
 
@@ -198,8 +201,7 @@ const char *shoal__refusal_check_group(const shoal_command_t *commands, size_t c
     for (size_t i = 0; i < count; i++) {
         const struct special *special;
         bool is_last = i + 1 == count;
-        shoal__admission_t admission = admit(&commands[i], flags, &special);
-        const char *refused = admission.wants_lease ? blocks : admission.refused;
+        const char *refused = admit(&commands[i], flags, &special).refused;
 
         if (special && special->role == ROLE_UNIT) {
             refused =

@@ -31,9 +31,9 @@
 
 typedef struct shoal__admission {
     const char *refused;                  /* why not, as text; NULL if it may be sent */
-    bool wants_lease;                     /* it would block the shared connection */
     shoal__command_class_t command_class; /* XREAD without BLOCK is RO */
     shoal__reply_shape_t shape;           /* of its reply, if it is sent by itself */
+    bool wants_lease; /* refused for the shared connection only: a lease takes it */
 } shoal__admission_t;
 
 /* One command that is sent by itself.  `flags` are those of shoal_call_t. */

@@ -196,7 +196,7 @@ static void test_blocking_commands_want_a_lease(void **state)
         line_t line;
         shoal__admission_t plain = shoal__refusal_check(parse(&line, blocking[i]), 0);
 
-        if (plain.refused || !plain.wants_lease || plain.command_class != BLOCK)
+        if (!plain.refused || !plain.wants_lease || plain.command_class != BLOCK)
             fail_msg("%s: %s, class %u", blocking[i], plain.refused,
                      plain.command_class);
         check_blocks(blocking[i]);
