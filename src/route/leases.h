@@ -82,4 +82,18 @@ void shoal__leases_on_own(void *owner, const shoal__request_t *request,
 void shoal__leases_shut(shoal__leases_t *leases, uint64_t now_us);
 void shoal__leases_forget(shoal__leases_t *leases);
 
+/* ---- between leases.c and leases_links.c ---- */
+
+/* A lease that lost its connection, or gave it back: it waits for another one, or ends. */
+void shoal__leases_settle(shoal__leases_t *leases, shoal_lease_t *lease);
+/* A link with a connection, or one that dials; it is busy.  NULL: no memory. */
+shoal__link_t *shoal__leases_find_link(shoal__leases_t *leases,
+                                       shoal__lease_source_t source);
+/* The link has a lease with commands to send. */
+void shoal__leases_feed(shoal__link_t *link, uint64_t now_us);
+/* A busy link: has it something to do, or has its lease ended?  It may change its list. */
+void shoal__leases_look_at(shoal__link_t *link, uint64_t now_us);
+/* Close the idle ones that were lost, or idle for too long. */
+void shoal__leases_close_idle(shoal__leases_t *leases, uint64_t now_us);
+
 #endif

@@ -6,6 +6,7 @@
 #include "core/result.h"
 #include "resp/encoder.h"
 #include "resp/reply.h"
+#include "route/lease_queue.h"
 #include <inttypes.h>
 #include <shoal/errors.h>
 #include <stdio.h>
@@ -51,7 +52,7 @@ static void push(shoal__link_t *link, const shoal__request_t *waiting, uint64_t 
 bool shoal__link_take(shoal__link_t *link, uint64_t now_us)
 {
     shoal__pipe_t *pipe = &link->conn.pipe;
-    shoal__retries_t *queue = &link->lease->queue;
+    const shoal__retries_t *queue = &link->lease->queue;
     size_t count = queue->count;
     char *at = make_room_for_notes(link, count)
                    ? shoal__pipe_reserve(pipe, queue->bytes, count)
@@ -60,7 +61,8 @@ bool shoal__link_take(shoal__link_t *link, uint64_t now_us)
 
     if (!at)
         return false;
-    while ((waiting = shoal__retries_take_any(queue)) != NULL) {
+    while ((waiting = shoal__lease_queue_take(link->links->shared, link->lease)) !=
+           NULL) {
         memcpy(at, waiting->bytes, waiting->request.bytes);
         at += waiting->request.bytes;
         push(link, &waiting->request, now_us);

@@ -215,6 +215,29 @@ static void test_a_connection_that_was_lost_serves_nobody(void **state)
     scene->client = NULL;
 }
 
+/* Commands of leases are outstanding once, and no longer than until their results. */
+static void test_what_was_answered_takes_no_room(void **state)
+{
+    scene_t *scene = *state;
+    shoal_lease_t *lease;
+    outcome_t outcome;
+
+    assert_int_equal(shoal_options_set_outstanding_max(scene->options, 4, 4, 1024), 0);
+    fake_server_rule(scene->server,
+                     &(fake_rule_t){.command = "BLPOP", .reply = "*-1\r\n"});
+    scene_open_ready(scene);
+    lease = lease_open(scene);
+    for (int i = 0; i < 100; i++) {
+        outcome = ask(scene, lease, WORDS("ECHO", "x"));
+        scene_check_text(&outcome, "x");
+        outcome = ask(scene, NULL, WORDS("BLPOP", "k", "1"));
+        scene_check(&outcome, 0, SHOAL_FATE_REPLIED);
+        outcome = ask(scene, NULL, WORDS("ECHO", "y"));
+        scene_check_text(&outcome, "y");
+    }
+    shoal_lease_close(lease);
+}
+
 /* An error that other commands wait out surfaces: what was before it on the lease may be
  * wrong for the next attempt. */
 static void test_errors_surface(void **state)
@@ -521,6 +544,7 @@ int main(void)
         SCENE_TEST(test_a_loss_breaks_the_lease),
         SCENE_TEST(test_a_lease_that_carried_nothing_does_not_break),
         SCENE_TEST(test_a_connection_that_was_lost_serves_nobody),
+        SCENE_TEST(test_what_was_answered_takes_no_room),
         SCENE_TEST(test_errors_surface),
         SCENE_TEST(test_silence_after_unblock),
         SCENE_TEST(test_unblock_is_for_the_same_process_only),

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: MIT */
+
+/* The links of a client's leases: where one comes from, who has it, when it is closed. */
+
+#include "base/alloc.h"
+#include "route/lease_queue.h"
+#include "route/leases.h"
+#include <shoal/errors.h>
+
+#define LINK_AT(at) SHOAL__LIST_ENTRY(at, shoal__link_t, node)
+
+static shoal__leases_t *leases_of(const shoal__link_t *link)
+{
+    return SHOAL__LIST_ENTRY(link->links, shoal__leases_t, common);
+}
+
+/* ---- taken ---- */
+
+static shoal__link_t *new_link(shoal__leases_t *leases)
+{
+    uint32_t at = leases->links_count;
+    shoal__link_t *link = shoal__calloc(1, sizeof *link);
+    const shoal__conn_plan_t plan = {.config = &leases->config,
+                                     .target = leases->common.shared->target,
+                                     .set = leases->common.shared->set,
+                                     .id = leases->common.shared->id + 1 + at,
+                                     .hooks = &shoal__link_hooks,
+                                     .owner = link};
+
+    if (!link || shoal__conn_init(&link->conn, &plan) < 0) {
+        shoal__free(link);
+        return NULL;
+    }
+    link->links = &leases->common;
+    shoal__list_init(&link->node);
+    leases->links[at] = link;
+    leases->links_count = at + 1;
+    return link;
+}
+
+shoal__link_t *shoal__leases_find_link(shoal__leases_t *leases,
+                                       shoal__lease_source_t source)
+{
+    shoal__link_t *link;
+
+    if (source == SHOAL__LEASE_FROM_POOL) {
+        link = LINK_AT(leases->idle.previous);
+        leases->idle_count--;
+    } else if (!shoal__list_is_empty(&leases->closed)) {
+        link = LINK_AT(leases->closed.next);
+    } else {
+        link = new_link(leases);
+    }
+    if (!link)
+        return NULL;
+    shoal__list_remove(&link->node);
+    shoal__list_append(&leases->busy, &link->node);
+    leases->busy_count++;
+    if (source != SHOAL__LEASE_FROM_POOL)
+        shoal__conn_open(&link->conn);
+    return link;
+}
+
+/* Nothing of it is in a list of links. */
+static void close_link(shoal__link_t *link, uint64_t now_us)
+{
+    shoal__leases_t *leases = leases_of(link);
+    shoal_lease_t *lease = link->lease;
+
+    if (link->why) /* something may be outstanding */
+        shoal__conn_drop(&link->conn, link->why);
+    shoal__conn_close(&link->conn, now_us);
+    link->lease = NULL;
+    link->bits = 0;
+    link->notes_count = 0;
+    link->cleaning = 0;
+    link->asked.is_due = link->must_close = false;
+    link->why = NULL;
+    shoal__list_append(&leases->closed, &link->node);
+    if (!lease)
+        return;
+    lease->is_broken = lease->is_broken || link->conn.pipe.is_broken;
+    shoal__leases_settle(leases, lease);
+}
+
+static void close_busy(shoal__link_t *link, uint64_t now_us)
+{
+    shoal__list_remove(&link->node);
+    leases_of(link)->busy_count--;
+    close_link(link, now_us);
+}
+
+static void rest(shoal__link_t *link, uint64_t now_us)
+{
+    shoal__leases_t *leases = leases_of(link);
+
+    shoal__list_remove(&link->node);
+    leases->busy_count--;
+    link->idle_since_us = now_us;
+    shoal__list_append(&leases->idle, &link->node);
+    leases->idle_count++;
+}
+
+static void give_back(shoal__link_t *link, uint64_t now_us)
+{
+    shoal__pipe_t *pipe = &link->conn.pipe;
+    shoal_lease_t *lease = link->lease;
+
+    link->lease = NULL;
+    if (pipe->ring.head != pipe->ring.tail)
+        link->why = "its holder left before every reply came";
+    shoal__leases_settle(leases_of(link), lease);
+    shoal__pipe_bind(pipe, false);
+    if (!shoal__link_clean(link, now_us))
+        close_busy(link, now_us);
+    else if (link->cleaning == 0)
+        rest(link, now_us);
+}
+
+void shoal__leases_feed(shoal__link_t *link, uint64_t now_us)
+{
+    shoal__leases_t *leases = leases_of(link);
+
+    /* What was asked for one blocking command must not hit the next. */
+    if (link->asked.is_due)
+        shoal__lease_queue_expire(
+            leases->common.shared, link->lease, now_us,
+            "the deadline passed while another command was being given up");
+    else if (!shoal__link_take(link, now_us))
+        shoal__lease_queue_fail(leases->common.shared, link->lease, SHOAL_ENOMEM,
+                                "no memory to queue the command");
+}
+
+void shoal__leases_look_at(shoal__link_t *link, uint64_t now_us)
+{
+    shoal_lease_t *lease = link->lease;
+    const shoal__link_asked_t *asked = &link->asked;
+
+    if (asked->is_due && asked->ticket == 0 && now_us >= asked->until_us) {
+        link->must_close = true;
+        link->why = "the answer to CLIENT UNBLOCK did not come";
+    }
+    if (link->must_close)
+        close_busy(link, now_us);
+    else if (!lease && link->cleaning == 0)
+        rest(link, now_us);
+    else if (!lease)
+        return;
+    else if (lease->queue.count > 0)
+        shoal__leases_feed(link, now_us);
+    else if (lease->outstanding == 0 && lease->is_closed && !asked->is_due)
+        give_back(link, now_us);
+    else if (lease->outstanding == 0 && link->conn.state == SHOAL__CONN_BACKOFF)
+        close_busy(link, now_us); /* it carried nothing: the next command dials */
+}
+
+void shoal__leases_close_idle(shoal__leases_t *leases, uint64_t now_us)
+{
+    size_t younger = leases->idle_count;
+    shoal__list_t *next;
+
+    for (shoal__list_t *at = leases->idle.next; at != &leases->idle; at = next) {
+        shoal__link_t *link = LINK_AT(at);
+        uint64_t until_us = shoal__lease_pool_until_us(--younger, link->idle_since_us);
+        next = at->next;
+        if (!link->must_close && now_us < until_us) {
+            leases->wake_us = shoal__time_min(leases->wake_us, until_us);
+            continue;
+        }
+        shoal__list_remove(&link->node);
+        leases->idle_count--;
+        close_link(link, now_us);
+    }
+}
