@@ -57,6 +57,9 @@ uint64_t shoal__block_time_us(const shoal_command_t *command)
                shoal__bytes_is_word(name, "XREADGROUP")) {
         at = shoal__block_time_of_xread(command);
         unit_us = 1e3;
+    } else if (shoal__bytes_is_word(name, "WAIT") ||
+               shoal__bytes_is_word(name, "WAITAOF")) {
+        unit_us = 1e3;
     }
     if (at == 0 || at >= command->argc)
         return SHOAL_TIMEOUT_NEVER;

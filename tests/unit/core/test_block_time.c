@@ -39,12 +39,13 @@ static const struct time_case {
     {"XREAD BLOCK 1500 STREAMS s $", 3500000},
     {"XREAD COUNT 3 BLOCK 1 STREAMS s $", 2001000},
     {"XREADGROUP GROUP BLOCK BLOCK BLOCK 7 STREAMS s >", 2007000},
+    {"WAIT 1 500", 2500000}, {"waitaof 1 0 1500", 3500000},
     /* for ever, or not to be read */
     {"BLPOP k 0", NEVER}, {"BLPOP k 0.0", NEVER}, {"BLMPOP 0 1 k LEFT", NEVER},
     {"XREAD BLOCK 0 STREAMS s $", NEVER}, {"BLPOP k -1", NEVER}, {"BLPOP k soon", NEVER},
     {"BLPOP k 1x", NEVER}, {"BLPOP k nan", NEVER}, {"BLPOP k inf", NEVER},
     {"BLPOP k 1e18", NEVER}, {"BLPOP", NEVER}, {"BLMPOP", NEVER}, {"XREAD BLOCK", NEVER},
-    {"XREAD STREAMS BLOCK 0", NEVER},
+    {"XREAD STREAMS BLOCK 0", NEVER}, {"WAIT 1 0", NEVER},
     {"BLPOP k 00000000000000000000000000000000000001", NEVER},
 };
 /* clang-format on */
