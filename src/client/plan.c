@@ -203,7 +203,9 @@ void shoal__plan_request(const shoal__plan_t *plan, size_t i, uint64_t now_us,
     if (submission->call.lease) {
         shoal__lease_effect_t effect;
         admission = shoal__refusal_check_on_lease(&submission->commands[i], &effect);
-        admission.wants_lease = admission.command_class == SHOAL__CLASS_BLOCK;
+        /* In a transaction it does not block: one deadline for the whole unit. */
+        admission.wants_lease =
+            !plan->is_unit && admission.command_class == SHOAL__CLASS_BLOCK;
         admission.shape = (shoal__reply_shape_t)effect; /* see core/request.h */
     } else if (plan->is_unit)
         admission.shape =

@@ -398,6 +398,15 @@ static void test_requests_of_a_lease(void **state)
     for (size_t i = 0; i < line.count; i++)
         shoal__extra_drop(plan.extra);
 
+    /* Between MULTI and EXEC nothing blocks: a unit has one deadline. */
+    parse(&line, "MULTI ; BLPOP k 0 ; EXEC");
+    assert_int_equal(shoal__plan_make(&submission, &roomy, &plan), 0);
+    for (size_t i = 0; i < line.count; i++) {
+        shoal__plan_request(&plan, i, NOW_US, &request);
+        assert_int_equal(request.deadline_us, NOW_US + roomy.timeout_us);
+        shoal__extra_drop(plan.extra);
+    }
+
     parse(&line, "GET k ; QUIT");
     submission.count = line.count;
     assert_int_equal(shoal__plan_make(&submission, &roomy, &plan), SHOAL_EREFUSED);
