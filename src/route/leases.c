@@ -178,6 +178,14 @@ bool shoal__leases_cancel(shoal__leases_t *leases, uint64_t ticket, uint64_t now
 
 /* ---- the turn ---- */
 
+static void fail_broken(shoal__leases_t *leases, shoal_lease_t *lease)
+{
+    shoal__lease_queue_fail(
+        leases->common.shared, lease, SHOAL_ECONN,
+        "the lease is broken: its connection was lost, and what the "
+        "server knew of it");
+}
+
 /* Callbacks append leases, and change their queues; they remove none. */
 static void sweep(shoal__leases_t *leases, shoal__list_t *list, uint64_t now_us,
                   const char *detail)
@@ -187,6 +195,8 @@ static void sweep(shoal__leases_t *leases, shoal__list_t *list, uint64_t now_us,
     for (shoal__list_t *at = list->next; at != list; at = next) {
         shoal_lease_t *lease = LEASE_AT(at);
         shoal__lease_queue_expire(leases->common.shared, lease, now_us, detail);
+        if (lease->is_broken) /* it waits for nothing */
+            fail_broken(leases, lease);
         next = at->next;
         if (lease->queue.count > 0)
             continue;
@@ -219,27 +229,22 @@ static void serve(shoal__leases_t *leases, shoal_lease_t *lease,
                   shoal__lease_source_t source, uint64_t now_us)
 {
     bool is_served = !lease->is_broken && lease->queue.count > 0;
-    shoal__link_t *link = is_served ? shoal__leases_find_link(leases, source) : NULL;
+    shoal__link_t *link =
+        is_served ? shoal__leases_find_link(leases, lease, source) : NULL;
 
     shoal__list_remove(&lease->node);
-    if (lease->queue.count == 0) {
-        shoal__leases_settle(leases, lease); /* callbacks cancelled its commands */
-    } else if (lease->is_broken) {
-        shoal__lease_queue_fail(
-            leases->common.shared, lease, SHOAL_ECONN,
-            "the lease is broken: its connection was lost, and what the server "
-            "knew of it");
-        shoal__leases_settle(leases, lease);
-    } else if (!link) {
+    lease->link = link;
+    if (link) {
+        if (lease->queue.count > 0) /* not if callbacks cancelled them */
+            shoal__leases_feed(link, now_us);
+        return;
+    }
+    if (lease->is_broken)
+        fail_broken(leases, lease);
+    else
         shoal__lease_queue_fail(leases->common.shared, lease, SHOAL_ENOMEM,
                                 "no memory for a leased connection");
-        shoal__leases_settle(leases, lease);
-    } else {
-        link->lease = lease;
-        lease->link = link;
-        shoal__pipe_bind(&link->conn.pipe, lease->client != NULL);
-        shoal__leases_feed(link, now_us);
-    }
+    shoal__leases_settle(leases, lease);
 }
 
 static void serve_line(shoal__leases_t *leases, uint64_t now_us)

@@ -86,8 +86,9 @@ void shoal__leases_forget(shoal__leases_t *leases);
 
 /* A lease that lost its connection, or gave it back: it waits for another one, or ends. */
 void shoal__leases_settle(shoal__leases_t *leases, shoal_lease_t *lease);
-/* A link with a connection, or one that dials; it is busy.  NULL: no memory. */
-shoal__link_t *shoal__leases_find_link(shoal__leases_t *leases,
+/* A link with a connection, or one that dials, for this lease; it is busy.  NULL: no
+ * memory. */
+shoal__link_t *shoal__leases_find_link(shoal__leases_t *leases, shoal_lease_t *lease,
                                        shoal__lease_source_t source);
 /* The link has a lease with commands to send. */
 void shoal__leases_feed(shoal__link_t *link, uint64_t now_us);

@@ -38,7 +38,7 @@ static shoal__link_t *new_link(shoal__leases_t *leases)
     return link;
 }
 
-shoal__link_t *shoal__leases_find_link(shoal__leases_t *leases,
+shoal__link_t *shoal__leases_find_link(shoal__leases_t *leases, shoal_lease_t *lease,
                                        shoal__lease_source_t source)
 {
     shoal__link_t *link;
@@ -56,6 +56,8 @@ shoal__link_t *shoal__leases_find_link(shoal__leases_t *leases,
     shoal__list_remove(&link->node);
     shoal__list_append(&leases->busy, &link->node);
     leases->busy_count++;
+    link->lease = lease; /* the attempt may fail at once: it is its holder's */
+    shoal__pipe_bind(&link->conn.pipe, lease->client != NULL);
     if (source != SHOAL__LEASE_FROM_POOL)
         shoal__conn_open(&link->conn);
     return link;

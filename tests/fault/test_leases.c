@@ -2,6 +2,7 @@
 /* Leases, and blocking commands, on a server that answers as the test wants. */
 #include "support/scene.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -235,6 +236,30 @@ static void test_what_was_answered_takes_no_room(void **state)
         outcome = ask(scene, NULL, WORDS("ECHO", "y"));
         scene_check_text(&outcome, "y");
     }
+    assert_int_equal(scene_idle_stats(scene).bytes_now, 0);
+    shoal_lease_close(lease);
+}
+
+/* The first attempt fails before its commands are there: they wait for the next. */
+static void test_an_attempt_that_fails_at_once(void **state)
+{
+    scene_t *scene = *state;
+    outcome_t *outcomes = scene_outcomes(scene, 2);
+    char aside[256];
+
+    scene_serve(scene, &(fake_config_t){.is_unix = true});
+    fake_server_rule(scene->server,
+                     &(fake_rule_t){.command = "BLPOP", .reply = "*-1\r\n"});
+    scene_open_ready(scene);
+    snprintf(aside, sizeof aside, "%s.aside", fake_server_path(scene->server));
+    assert_int_equal(rename(fake_server_path(scene->server), aside), 0);
+    shoal_lease_t *lease = lease_open(scene);
+    submit(scene, lease, WORDS("ECHO", "x"), 0, &outcomes[0], NULL);
+    submit(scene, NULL, WORDS("BLPOP", "k", "0"), 0, &outcomes[1], NULL);
+    WAIT_FOR(scene_events(scene).attempts_failed >= 2);
+    assert_int_equal(rename(aside, fake_server_path(scene->server)), 0);
+    scene_check_text(&outcomes[0], "x");
+    scene_check(&outcomes[1], 0, SHOAL_FATE_REPLIED);
     shoal_lease_close(lease);
 }
 
@@ -390,6 +415,38 @@ static void test_a_stepped_client_leases_too(void **state)
     scene->client = NULL;
 }
 
+/* A connection that is to be closed is not given to the next holder. */
+static void test_a_reconnect_spares_the_next_holder(void **state)
+{
+    scene_t *scene = *state;
+    outcome_t *outcomes = scene_outcomes(scene, 2);
+
+    assert_int_equal(shoal_client_open_borrowed(scene->options, &scene->client, NULL),
+                     0);
+    fake_server_rule(
+        scene->server,
+        &(fake_rule_t){.command = "INCR", .connection = 2, .is_swallowed = true});
+    shoal_lease_t *lease = lease_open(scene);
+    submit(scene, lease, WORDS("ECHO", "x"), 0, &outcomes[0], NULL);
+    finish(scene, &outcomes[0]);
+    shoal_lease_close(lease);
+    while (scene_stats(scene).leases_idle_now == 0)
+        assert_true(shoal_client_step(scene->client, 1000000) >= 0);
+
+    lease = lease_open(scene);
+    assert_int_equal(shoal_client_reconnect(scene->client), 0);
+    submit(scene, lease, WORDS("INCR", "k"), 0, &outcomes[1], NULL);
+    finish(scene, &outcomes[1]);
+    scene_check(&outcomes[1], 0, SHOAL_FATE_REPLIED);
+    assert_int_equal(fake_server_received(scene->server, 2, "INCR", NULL), 0);
+    shoal_lease_close(lease);
+    while (scene_stats(scene).leases_now > 0)
+        assert_true(shoal_client_step(scene->client, 1000000) >= 0);
+    assert_int_equal(shoal_client_close_and_wait(scene->client, 0), 0);
+    shoal_client_release(scene->client);
+    scene->client = NULL;
+}
+
 /* A command of the lease, and the end of the lease, in its own callback. */
 typedef struct chain {
     shoal_lease_t *lease;
@@ -447,6 +504,43 @@ static void test_a_broken_lease_fails_again_and_again(void **state)
     scene_check_works(scene);
 }
 
+/* Take all connections. */
+static void hold_all(scene_t *scene, shoal_lease_t **holders)
+{
+    for (size_t i = 0; i < SHOAL_LEASE_CONNECTIONS_MAX; i++) {
+        holders[i] = lease_open(scene);
+        outcome_t outcome = ask(scene, holders[i], WORDS("PING"));
+        scene_check_text(&outcome, "PONG");
+    }
+}
+
+/* A broken lease waits for no connection. */
+static void test_a_broken_lease_stands_in_no_line(void **state)
+{
+    scene_t *scene = *state;
+    shoal_lease_t *holders[SHOAL_LEASE_CONNECTIONS_MAX];
+    shoal_lease_t *lease = open_used(scene), *waiting;
+    outcome_t *outcomes = scene_outcomes(scene, 3);
+
+    fake_server_rule(
+        scene->server,
+        &(fake_rule_t){.command = "GET", .is_cut = true, .then = FAKE_RESET});
+    submit(scene, lease, WORDS("GET", "k"), 0, &outcomes[0], NULL);
+    scene_await(&outcomes[0]);
+    hold_all(scene, holders);
+    waiting = lease_open(scene);
+    submit(scene, waiting, WORDS("ECHO", "x"), 0, &outcomes[1], NULL);
+    submit(scene, lease, WORDS("INCR", "k"), 0, &outcomes[2], NULL);
+    scene_check(&outcomes[2], SHOAL_ECONN, SHOAL_FATE_NOT_EXECUTED);
+    assert_false(outcome_is_done(&outcomes[1]));
+    shoal_lease_close(lease);
+    shoal_lease_close(waiting);
+    for (size_t i = 0; i < SHOAL_LEASE_CONNECTIONS_MAX; i++)
+        shoal_lease_close(holders[i]);
+    scene_check_text(&outcomes[1], "x");
+    WAIT_FOR(scene_stats(scene).leases_now == 0);
+}
+
 /* Commands between MULTI and EXEC, one by one, the last of them never written. */
 static void test_a_deadline_in_line(void **state)
 {
@@ -458,11 +552,7 @@ static void test_a_deadline_in_line(void **state)
     uint64_t ticket;
 
     scene_open_ready(scene);
-    for (size_t i = 0; i < SHOAL_LEASE_CONNECTIONS_MAX; i++) {
-        holders[i] = lease_open(scene);
-        outcome_t outcome = ask(scene, holders[i], WORDS("PING"));
-        scene_check_text(&outcome, "PONG");
-    }
+    hold_all(scene, holders);
     late = lease_open(scene);
     submit(scene, late, WORDS("INCR", "k"), 20000, &outcomes[0], NULL);
     scene_await(&outcomes[0]);
@@ -545,14 +635,17 @@ int main(void)
         SCENE_TEST(test_a_lease_that_carried_nothing_does_not_break),
         SCENE_TEST(test_a_connection_that_was_lost_serves_nobody),
         SCENE_TEST(test_what_was_answered_takes_no_room),
+        SCENE_TEST(test_an_attempt_that_fails_at_once),
         SCENE_TEST(test_errors_surface),
         SCENE_TEST(test_silence_after_unblock),
         SCENE_TEST(test_unblock_is_for_the_same_process_only),
         SCENE_TEST(test_a_forced_unblock_is_no_end),
         SCENE_TEST(test_behind_earlier_commands),
         SCENE_TEST(test_a_stepped_client_leases_too),
+        SCENE_TEST(test_a_reconnect_spares_the_next_holder),
         SCENE_TEST(test_callbacks_use_and_close_their_lease),
         SCENE_TEST(test_a_broken_lease_fails_again_and_again),
+        SCENE_TEST(test_a_broken_lease_stands_in_no_line),
         SCENE_TEST(test_a_deadline_in_line),
         SCENE_TEST(test_a_lease_of_another_client),
         SCENE_TEST(test_what_a_lease_refuses),
