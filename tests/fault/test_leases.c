@@ -314,15 +314,17 @@ static void test_unblock_is_for_the_same_process_only(void **state)
 {
     scene_t *scene = *state;
     outcome_t *outcome = scene_outcomes(scene, 1);
+    uint64_t ticket;
 
     fake_server_rule(scene->server,
                      &(fake_rule_t){.command = "INFO",
                                     .connection = 2,
                                     .reply = "$14\r\nrun_id:other\r\n\r\n"});
     hold_blpop(scene);
-    submit(scene, NULL, WORDS("BLPOP", "k", "0"), 100000, outcome, NULL);
-    scene_await(outcome);
-    scene_check(outcome, SHOAL_ETIMEOUT, SHOAL_FATE_UNKNOWN);
+    submit(scene, NULL, WORDS("BLPOP", "k", "0"), 0, outcome, &ticket);
+    WAIT_FOR(fake_server_received(scene->server, 2, "BLPOP", NULL) == 1);
+    assert_int_equal(shoal_client_cancel(scene->client, ticket), 0);
+    scene_check(outcome, SHOAL_ECANCELLED, SHOAL_FATE_UNKNOWN);
     WAIT_FOR(fake_server_open_now(scene->server) == 1);
     assert_int_equal(fake_server_received(scene->server, 0, "CLIENT", "UNBLOCK"), 0);
 }
