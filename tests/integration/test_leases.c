@@ -437,7 +437,7 @@ static void test_a_blocking_command_holds_nobody_up(void **state)
     outcome_t nothing = ask(client, NULL, "BLPOP k 0.05");
     assert_int_equal(nothing.status, 0);
     assert_int_equal(nothing.type, SHOAL_REPLY_NIL);
-    WAIT_FOR(live_stats(client).leases_idle_now == 1);
+    WAIT_FOR(live_stats(client).leases_idle_now >= 1);
     assert_int_equal(live_stats(client).leases_now, 0);
     end(client);
 }
@@ -491,7 +491,7 @@ static void test_a_blocking_command_is_let_go(void **state)
     assert_int_equal(ask(client, NULL, "RPUSH k v").integer, 1);
     assert_int_equal(ask(client, NULL, "LLEN k").integer, 1); /* nobody waits for it */
     /* The connection that it had is of use. */
-    WAIT_FOR(live_stats(client).leases_idle_now == 1);
+    WAIT_FOR(live_stats(client).leases_idle_now >= 1);
     assert_int_equal(ask(client, NULL, "BLPOP k 0").type, SHOAL_REPLY_ARRAY);
     assert_int_equal(live_stats(client).losses, 0);
     end(client);
