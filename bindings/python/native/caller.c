@@ -88,14 +88,16 @@ static int64_t take_result(shoalpy_caller_t *caller, shoal_result_t *result)
 
 int64_t shoalpy_caller_call(shoalpy_caller_t *caller, shoalpy_core_t *core,
                             const char *stream, size_t bytes, uint32_t call_flags,
-                            uint64_t timeout_us, unsigned reply_flags)
+                            uint64_t timeout_us, unsigned reply_flags,
+                            shoal_lease_t *lease)
 {
     const shoal_call_t call = {.size = sizeof call,
                                .flags = call_flags | SHOAL_CALL_SINK_HERE,
                                .timeout_us = timeout_us,
                                .sink = &shoalpy_writer_sink,
                                .sink_data = &caller->writer,
-                               .error = &caller->error};
+                               .error = &caller->error,
+                               .lease = lease};
     shoal_result_t *result = NULL;
     int rc = begin(caller, core, stream, bytes);
 
@@ -191,14 +193,16 @@ static int64_t wait_for_many(shoalpy_caller_t *caller, uint64_t wait_us)
 
 int64_t shoalpy_caller_call_many(shoalpy_caller_t *caller, shoalpy_core_t *core,
                                  const char *stream, size_t bytes, uint32_t call_flags,
-                                 uint64_t timeout_us, unsigned reply_flags)
+                                 uint64_t timeout_us, unsigned reply_flags,
+                                 shoal_lease_t *lease)
 {
     const shoal_call_t call = {.size = sizeof call,
                                .flags = call_flags,
                                .timeout_us = timeout_us,
                                .sink = &shoalpy_results_sink,
                                .sink_data = &caller->results.ways[reply_flags],
-                               .error = &caller->error};
+                               .error = &caller->error,
+                               .lease = lease};
     uint64_t ticket = 0;
     int rc = begin(caller, core, stream, bytes);
 

@@ -40,15 +40,17 @@ shoalpy_caller_t *shoalpy_caller_new(void);
 void shoalpy_caller_free(shoalpy_caller_t *caller);
 
 /* One command, given as a pickled tuple; its stream is the value or the tuple of its
- * kind. */
+ * kind.  `lease`: NULL for the shared connection. */
 int64_t shoalpy_caller_call(shoalpy_caller_t *caller, shoalpy_core_t *core,
                             const char *stream, size_t bytes, uint32_t call_flags,
-                            uint64_t timeout_us, unsigned reply_flags);
+                            uint64_t timeout_us, unsigned reply_flags,
+                            shoal_lease_t *lease);
 /* Many, given as a pickled list of tuples; the stream is that of shoalpy_results_t, the
  * kind is SHOALPY_PLAIN. */
 int64_t shoalpy_caller_call_many(shoalpy_caller_t *caller, shoalpy_core_t *core,
                                  const char *stream, size_t bytes, uint32_t call_flags,
-                                 uint64_t timeout_us, unsigned reply_flags);
+                                 uint64_t timeout_us, unsigned reply_flags,
+                                 shoal_lease_t *lease);
 
 int64_t shoalpy_caller_resume(shoalpy_caller_t *caller);
 /* Cancel what is under way, and wait for what became of it. */

@@ -122,6 +122,17 @@ void shoalpy_core_leave(shoalpy_core_t *core)
     atomic_fetch_sub(&core->users, 1);
 }
 
+int shoalpy_core_lease(shoalpy_core_t *core, shoal_lease_t **ret_lease)
+{
+    int rc = shoalpy_core_enter(core);
+
+    if (rc < 0)
+        return rc;
+    rc = shoal_lease_open(core->client, ret_lease);
+    shoalpy_core_leave(core);
+    return rc;
+}
+
 static void on_closed(void *data)
 {
     shoalpy_core_t *core = data;

@@ -59,6 +59,9 @@ void shoalpy_core_free(shoalpy_core_t *core);
 int shoalpy_core_enter(shoalpy_core_t *core);
 void shoalpy_core_leave(shoalpy_core_t *core);
 
+/* A lease of the client's: 0 or an error of shoal_lease_open(). */
+int shoalpy_core_lease(shoalpy_core_t *core, shoal_lease_t **ret_lease);
+
 /* From now on commands are refused.  The close comes later: until then the caller may
  * wait for what is outstanding, and stop waiting at any time. */
 void shoalpy_core_refuse(shoalpy_core_t *core);

@@ -85,6 +85,9 @@ typedef struct shoal_stats {
     uint64_t settled;
     uint64_t unsettled;
     uint64_t attempts_failed;
+    uint64_t leases_now;
+    uint64_t leases_waiting_now;
+    uint64_t leases_idle_now;
     ...;
 } shoal_stats_t;
 typedef enum shoal_stage { SHOAL_STAGE_QUEUED, SHOAL_STAGE_BATCHED, SHOAL_STAGE_WIRE, SHOAL_STAGE_TOTAL, ... } shoal_stage_t;
@@ -137,6 +140,12 @@ void shoalpy_core_failure(shoalpy_core_t *core, char *text);
 #define SHOALPY_UNIX_PATH_BYTES_MAX ...
 void shoalpy_core_forget(shoalpy_core_t *core);
 
+typedef struct shoal_lease shoal_lease_t;
+#define SHOAL_LEASE_CONNECTIONS_MAX 64
+#define SHOAL_LEASE_WAITING_MAX 1024
+int shoalpy_core_lease(shoalpy_core_t *core, shoal_lease_t **ret_lease);
+void shoal_lease_close(shoal_lease_t *lease);
+
 typedef struct shoalpy_caller {
     const char *data;
     size_t refused_at;
@@ -146,8 +155,8 @@ typedef struct shoalpy_caller {
 } shoalpy_caller_t;
 shoalpy_caller_t *shoalpy_caller_new(void);
 void shoalpy_caller_free(shoalpy_caller_t *caller);
-int64_t shoalpy_caller_call(shoalpy_caller_t *caller, shoalpy_core_t *core, const char *stream, size_t bytes, uint32_t call_flags, uint64_t timeout_us, unsigned reply_flags);
-int64_t shoalpy_caller_call_many(shoalpy_caller_t *caller, shoalpy_core_t *core, const char *stream, size_t bytes, uint32_t call_flags, uint64_t timeout_us, unsigned reply_flags);
+int64_t shoalpy_caller_call(shoalpy_caller_t *caller, shoalpy_core_t *core, const char *stream, size_t bytes, uint32_t call_flags, uint64_t timeout_us, unsigned reply_flags, shoal_lease_t *lease);
+int64_t shoalpy_caller_call_many(shoalpy_caller_t *caller, shoalpy_core_t *core, const char *stream, size_t bytes, uint32_t call_flags, uint64_t timeout_us, unsigned reply_flags, shoal_lease_t *lease);
 int64_t shoalpy_caller_resume(shoalpy_caller_t *caller);
 int64_t shoalpy_caller_give_up(shoalpy_caller_t *caller);
 
@@ -162,6 +171,6 @@ typedef struct shoalpy_port_view {
 int shoalpy_port_new(shoalpy_core_t *core, size_t outstanding_max, shoalpy_port_t **ret_port);
 void shoalpy_port_free(shoalpy_port_t *port);
 const shoalpy_port_view_t *shoalpy_port_view(const shoalpy_port_t *port);
-int64_t shoalpy_port_submit(shoalpy_port_t *port, const char *stream, size_t bytes, uint32_t call_flags, uint64_t timeout_us, unsigned reply_flags, bool more_follow);
+int64_t shoalpy_port_submit(shoalpy_port_t *port, const char *stream, size_t bytes, uint32_t call_flags, uint64_t timeout_us, unsigned reply_flags, bool more_follow, shoal_lease_t *lease);
 int64_t shoalpy_port_pump(shoalpy_port_t *port);
 int shoalpy_port_cancel(shoalpy_port_t *port, uint64_t number);

@@ -161,12 +161,14 @@ static int64_t pump_after_submitting(shoalpy_port_t *port)
 
 int64_t shoalpy_port_submit(shoalpy_port_t *port, const char *stream, size_t bytes,
                             uint32_t call_flags, uint64_t timeout_us,
-                            unsigned reply_flags, bool more_follow)
+                            unsigned reply_flags, bool more_follow,
+                            shoal_lease_t *lease)
 {
     shoal_call_t call = {.size = sizeof call,
                          .flags = call_flags,
                          .timeout_us = timeout_us,
-                         .error = &port->view.error};
+                         .error = &port->view.error,
+                         .lease = lease};
     uint64_t ticket = 0;
     int rc = shoalpy_requests_read(&port->requests, stream, bytes);
 

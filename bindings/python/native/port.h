@@ -38,10 +38,12 @@ int shoalpy_port_new(shoalpy_core_t *core, size_t outstanding_max,
 void shoalpy_port_free(shoalpy_port_t *port);
 const shoalpy_port_view_t *shoalpy_port_view(const shoalpy_port_t *port);
 
-/* Submit a pickled list of commands; and pump, unless more follow. */
+/* Submit a pickled list of commands; and pump, unless more follow.  `lease`: NULL for
+ * the shared connection. */
 int64_t shoalpy_port_submit(shoalpy_port_t *port, const char *stream, size_t bytes,
                             uint32_t call_flags, uint64_t timeout_us,
-                            unsigned reply_flags, bool more_follow);
+                            unsigned reply_flags, bool more_follow,
+                            shoal_lease_t *lease);
 int64_t shoalpy_port_pump(shoalpy_port_t *port);
 
 /* Cancel the command of that number; a pump follows.  0 or an error. */

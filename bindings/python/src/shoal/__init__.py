@@ -26,8 +26,10 @@ from . import exceptions
 from ._core import ConnectionInfo, Event
 from ._native import ffi, lib
 from ._options import ClientOptions
-from .client import Client, Pipeline
+from .client import Client
 from .exceptions import *  # noqa: F403
+from .lease import Attempt, Lease
+from .pipeline import Pipeline
 from .stats import Stats
 
 if TYPE_CHECKING:
@@ -36,10 +38,12 @@ if TYPE_CHECKING:
 __version__: str = ffi.string(lib.shoal_version()).decode()
 
 __all__ = [
+    "Attempt",
     "Client",
     "ClientOptions",
     "ConnectionInfo",
     "Event",
+    "Lease",
     "Pipeline",
     "Stats",
 ]

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from ._native import ffi, lib
-from ._outcomes import reason_of
-from ._replies import loads
+from ._outcomes import reason_of, tell
+from ._replies import Conversion, loads
 from ._requests import Packer, new_packer
 from .exceptions import Fate, ForkError
 
@@ -22,6 +22,7 @@ _resume = lib.shoalpy_caller_resume
 _give_up = lib.shoalpy_caller_give_up
 _loads = loads
 _buffer = ffi.buffer
+NO_LEASE = ffi.NULL
 
 
 class Unpackable(Exception):
@@ -97,10 +98,11 @@ def call(
     command: Sequence[Any],
     call_flags: int,
     timeout_us: int,
-    reply_flags: int,
+    conversion: Conversion,
+    lease: Any = NO_LEASE,
 ) -> tuple[int, Any]:
     """One command: the kind of its result, and the value. Raises Unpackable or
-    Refused."""
+    Refused. What else ends it, as KeyboardInterrupt, says what became of it."""
     caller = kept = _thread.caller
     if caller is None:
         caller, kept = _new_caller()
@@ -112,7 +114,14 @@ def call(
         except Exception as error:
             raise Unpackable(0) from error
         status = _call(
-            native, core, stream, len(stream), call_flags, timeout_us, reply_flags
+            native,
+            core,
+            stream,
+            len(stream),
+            call_flags,
+            timeout_us,
+            conversion.flags,
+            lease,
         )
         if status == EAGAIN:
             while status == EAGAIN:
@@ -123,8 +132,11 @@ def call(
         if status < 0:
             raise _refuse(native, status)
         return status & 7, _loads(_buffer(native.data, status >> 3))
-    except BaseException:
-        _give_up(native)
+    except BaseException as error:
+        status = _give_up(native)
+        if status >= 0:
+            what = _loads(_buffer(native.data, status >> 3))
+            tell(error, conversion.outcome(status & 7, what))
         raise
     finally:
         _thread.caller = kept
@@ -136,6 +148,7 @@ def call_many(
     call_flags: int,
     timeout_us: int,
     reply_flags: int,
+    lease: Any = NO_LEASE,
 ) -> tuple[int, list[Any]]:
     """Many commands: the number of the first, and the list [number, what, ...]."""
     caller = kept = _thread.caller
@@ -149,7 +162,14 @@ def call_many(
         except Exception as error:
             raise Unpackable(0) from error
         status = _call_many(
-            native, core, stream, len(stream), call_flags, timeout_us, reply_flags
+            native,
+            core,
+            stream,
+            len(stream),
+            call_flags,
+            timeout_us,
+            reply_flags,
+            lease,
         )
         if status == EAGAIN:
             while status == EAGAIN:

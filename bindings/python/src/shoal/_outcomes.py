@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
 from . import exceptions as errors
@@ -69,3 +70,15 @@ def failure(
         if attempts > 1:
             error.args = (f"{text} (attempt {attempts})",)
     return error
+
+
+def tell(interrupt: BaseException, outcome: Any) -> None:
+    """Say on the exception that ended a call what became of its command: `fate`, and
+    the server's `reply` if there is one."""
+    told: Any = interrupt
+    with contextlib.suppress(AttributeError):  # not every exception has room for it
+        if isinstance(outcome, BaseException):
+            told.fate = getattr(outcome, "fate", Fate.REPLIED)
+        else:
+            told.fate = Fate.REPLIED
+            told.reply = outcome

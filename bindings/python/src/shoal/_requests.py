@@ -145,6 +145,27 @@ def _as_tuple(command: Any) -> tuple[Any, ...]:
     return tuple(command)
 
 
+_BLOCKING = frozenset(
+    "BLMOVE BLMPOP BLPOP BRPOP BRPOPLPUSH BZMPOP BZPOPMAX BZPOPMIN".split()
+)
+READS_OF_STREAMS = ("XREAD", "XREADGROUP")
+
+
+def _word(argument: object) -> str:
+    if isinstance(argument, (bytes, bytearray)):
+        return argument.decode("latin-1").upper()
+    return argument.upper() if isinstance(argument, str) else ""
+
+
+def blocks(command: Sequence[Any]) -> bool:
+    """Does it wait on the server, over a connection of its own? Its own timeout counts
+    then, and an element that it takes must not get lost."""
+    name = _word(command[0]) if command else ""
+    if name in READS_OF_STREAMS:
+        return "BLOCK" in map(_word, command[1:8])
+    return name in _BLOCKING
+
+
 _PLAIN = frozenset((bytes, int, float, bytearray, memoryview))
 
 

@@ -15,14 +15,18 @@ from typing import TYPE_CHECKING, Any
 from . import _calls, stats
 from ._core import ConnectionInfo, Core, Event
 from ._greenlets import warn_of_greenlets
+from ._lease import CONTIGUOUS, Handle
 from ._native import lib
 from ._options import DEFAULT_URL, ClientOptions, Options
 from ._outcomes import NO_ROOM, error_of
-from ._pipeline import Gathered, without_exceptions
-from ._requests import Argument, are_plain, as_tuples
+from ._pipeline import without_exceptions
+from ._replies import Conversion
+from ._requests import Argument, are_plain, as_tuples, blocks
 from ._seconds import NEVER, drain_seconds, microseconds
 from ._unique import Unique
 from .exceptions import DataError, RedisError
+from .lease import Leasing
+from .pipeline import Pipeline
 from .stats import Stats
 
 if TYPE_CHECKING:
@@ -42,7 +46,7 @@ _SLICE_US = 100_000
 _MANY = 8192
 
 
-class Client(Unique):
+class Client(Leasing, Unique):
     """A client for any number of threads, over one connection.
 
     Commands of different threads that come close together leave in one write. The
@@ -82,8 +86,9 @@ class Client(Unique):
 
         `timeout`: seconds for this call, infinity for never; None: the client's.
         `decode`: str instead of bytes; None: the client's `decode_responses`.
-        `may_block`: allow a command that blocks on the server, such as BLPOP; all
-        other commands of this client wait behind it.
+        `may_block`: send a command that blocks on the server, such as BLPOP, over the
+        shared connection, where all others wait behind it. Without it, such a command
+        gets a connection of its own, and its own timeout is its deadline.
 
         If a bound of outstanding commands is reached, waits for room. Raises
         ResponseError for an error reply, DataError for what cannot be sent,
@@ -97,19 +102,56 @@ class Client(Unique):
         try:
             if options.encodes:
                 raise _calls.Unpackable(0)
-            kind, value = _call(core.handle, args, flags, timeout_us, conversion.flags)
+            kind, value = _call(core.handle, args, flags, timeout_us, conversion)
         except (_calls.Unpackable, _calls.Refused) as problem:
-
-            def attempt(
-                core: Core, commands: list[Any], left_us: int
-            ) -> tuple[int, Any]:
-                return _call(core.handle, commands[0], flags, left_us, conversion.flags)
-
-            until = self._until(timeout_us)
-            kind, value = self._insist(problem, attempt, [args], until, True)
+            kind, value = self._execute_otherwise(
+                problem, args, flags, timeout_us, conversion
+            )
         if kind == 0 and not conversion.mends_all:
             return value
         return conversion.value_of(kind, value)
+
+    def _execute_leased(
+        self,
+        args: tuple[Argument, ...],
+        timeout: float | None,
+        decode: bool | None,
+        lease: Handle,
+    ) -> Any:
+        """As execute(), over a lease."""
+        conversion = self._options.conversion(decode)
+        timeout_us = 0 if timeout is None else microseconds(timeout)
+        handle = lease.core.handle
+        try:
+            if self._options.encodes:
+                raise _calls.Unpackable(0)
+            kind, value = _call(handle, args, 0, timeout_us, conversion, lease.native)
+        except (_calls.Unpackable, _calls.Refused) as problem:
+            kind, value = self._execute_otherwise(
+                problem, args, 0, timeout_us, conversion, lease
+            )
+        return conversion.value_of(kind, value)
+
+    def _execute_otherwise(
+        self,
+        problem: Exception,
+        args: tuple[Argument, ...],
+        flags: int,
+        timeout_us: int,
+        conversion: Conversion,
+        lease: Handle | None = None,
+    ) -> tuple[int, Any]:
+        """Go on after a command was not accepted."""
+
+        native = _calls.NO_LEASE if lease is None else lease.native
+        has_own_time = timeout_us == 0 and blocks(args)
+
+        def attempt(core: Core, commands: list[Any], left_us: int) -> tuple[int, Any]:
+            us = 0 if has_own_time else left_us
+            return _call(core.handle, commands[0], flags, us, conversion, native)
+
+        until = self._until(timeout_us)
+        return self._insist(problem, attempt, [args], until, True, lease)
 
     def execute_many(
         self,
@@ -131,12 +173,28 @@ class Client(Unique):
         The other parameters are those of `execute`. An argument that cannot be sent
         raises DataError, and none of the commands are sent.
         """
-        rows = as_tuples(commands)
-        conversion = self._options.conversion(decode)
-        timeout_us = 0 if timeout is None else microseconds(timeout)
-        flags = (lib.SHOAL_CALL_MAY_BLOCK if may_block else 0) | (
-            lib.SHOAL_CALL_CONTIGUOUS if contiguous else 0
+        flags = (_MAY_BLOCK if may_block else 0) | (CONTIGUOUS if contiguous else 0)
+        outcomes = self._execute_many(
+            as_tuples(commands),
+            flags,
+            0 if timeout is None else microseconds(timeout),
+            self._options.conversion(decode),
+            wait_for_room,
         )
+        return outcomes if return_exceptions else without_exceptions(outcomes)
+
+    def _execute_many(
+        self,
+        rows: list[Any],
+        flags: int,
+        timeout_us: int,
+        conversion: Conversion,
+        wait_for_room: bool,
+        lease: Handle | None = None,
+    ) -> list[Any]:
+        """The outcomes of many commands, over the shared connection or a lease."""
+        contiguous = bool(flags & CONTIGUOUS)
+        native = _calls.NO_LEASE if lease is None else lease.native
         outcomes: list[Any] = []
 
         until = self._until(timeout_us)
@@ -144,8 +202,10 @@ class Client(Unique):
         def attempt(
             core: Core, commands: list[Any], left_us: int
         ) -> tuple[int, list[Any]]:
+            if timeout_us == 0 and any(map(blocks, commands)):
+                left_us = 0  # they have timeouts of their own
             return _calls.call_many(
-                core.handle, commands, flags, left_us, conversion.flags
+                core.handle, commands, flags, left_us, conversion.flags, native
             )
 
         def send(piece: list[Any]) -> tuple[int, list[Any]]:
@@ -153,7 +213,7 @@ class Client(Unique):
                 if self._options.encodes:
                     raise _calls.Unpackable(0)
                 left_us = _left_us(until) if outcomes else timeout_us
-                return attempt(self._core or self._open(), piece, left_us)
+                return attempt(self._core_of(lease), piece, left_us)
             except (_calls.Unpackable, _calls.Refused) as problem:
                 if (
                     isinstance(problem, _calls.Refused)
@@ -161,36 +221,37 @@ class Client(Unique):
                     and len(piece) > 1
                 ):
                     raise error_of(problem.status, problem.reason) from None
-                return self._insist(problem, attempt, piece, until, wait_for_room)
+                return self._insist(
+                    problem, attempt, piece, until, wait_for_room, lease
+                )
 
-        def run(piece: list[Any]) -> None:
+        size = max(1, len(rows)) if contiguous else _MANY
+        if len(rows) > size and not are_plain(rows):
+            rows = [self._options.encoded(row) for row in rows]
+        pieces = [rows[at : at + size] for at in range(0, len(rows), size)]
+        pieces.reverse()
+        while pieces:
+            piece = pieces.pop()
             try:
                 first, items = send(piece)
                 outcomes.extend(conversion.arrange(first, items, len(piece)))
             except RedisError as refusal:
                 if not contiguous and len(piece) > 1 and _is_of_a_part(refusal):
-                    run(piece[: len(piece) // 2])
-                    run(piece[len(piece) // 2 :])
+                    middle = len(piece) // 2
+                    pieces += [piece[middle:], piece[:middle]]
                 elif not contiguous and (outcomes or _is_of_a_part(refusal)):
                     # Once something was sent, its outcomes must come back.
                     outcomes.extend([refusal] * len(piece))
                 else:
                     raise
-
-        size = max(1, len(rows)) if contiguous else _MANY
-        if len(rows) > size and not are_plain(rows):
-            rows = [self._options.encoded(row) for row in rows]
-        for at in range(0, len(rows), size):
-            run(rows[at : at + size])
-        return outcomes if return_exceptions else without_exceptions(outcomes)
+        return outcomes
 
     def pipeline(self) -> Pipeline:
         """Commands to be gathered, and sent together by `run()`."""
         return Pipeline(self, is_unit=False)
 
-    def transaction(self) -> Pipeline:
-        """The same as one atomic unit, MULTI ... EXEC; `run()` gives EXEC's list."""
-        return Pipeline(self, is_unit=True)
+    def _core_of(self, lease: Handle | None) -> Core:
+        return (self._core or self._open()) if lease is None else lease.core
 
     def _until(self, timeout_us: int) -> float:
         """The deadline of a call that begins now, on the monotonic clock."""
@@ -206,6 +267,7 @@ class Client(Unique):
         commands: list[Any],
         until: float,
         waits_for_room: bool,
+        lease: Handle | None = None,
     ) -> tuple[int, Any]:
         """Try again: other arguments, another connection, or when there is room."""
         is_encoded = False
@@ -223,7 +285,7 @@ class Client(Unique):
                 is_encoded = True
                 commands = [self._options.encoded(command) for command in commands]
             try:
-                return attempt(self._core or self._open(), commands, _left_us(until))
+                return attempt(self._core_of(lease), commands, _left_us(until))
             except (_calls.Unpackable, _calls.Refused) as again:
                 problem = again
 
@@ -356,35 +418,3 @@ def _forget_all() -> None:
 
 
 os.register_at_fork(after_in_child=_forget_all)
-
-
-class Pipeline(Gathered):
-    """Commands for one `run()`. Not for several threads at a time."""
-
-    def __init__(self, client: Client, *, is_unit: bool) -> None:
-        super().__init__(is_unit=is_unit)
-        self._client = client
-
-    def run(
-        self,
-        *,
-        timeout: float | None = None,
-        decode: bool | None = None,
-        return_exceptions: bool = False,
-    ) -> list[Any]:
-        """Send what was added, and wait for the replies; the pipeline is empty then.
-        Parameters as for `Client.execute_many`."""
-        outcomes = self._client.execute_many(
-            self._taken(),
-            timeout=timeout,
-            decode=decode,
-            contiguous=self._is_unit,
-            return_exceptions=True,
-        )
-        return self._replies(outcomes, not return_exceptions)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.clear()

@@ -129,6 +129,12 @@ class MisconfiguredError(ResponseError):
     """MISCONF: the server cannot persist its data and refuses writes."""
 
 
+class WatchError(RedisError):
+    """The watched keys changed during each attempt of a transaction: none ran."""
+
+    fate = Fate.NOT_EXECUTED
+
+
 class ClusterError(ResponseError):
     """The server is part of a cluster and cannot do that here."""
 
@@ -210,6 +216,7 @@ __all__ = [
     "ResponseError",
     "TimeoutError",
     "TryAgainError",
+    "WatchError",
     "WrongTypeError",
     "from_reply",
 ]

@@ -88,6 +88,37 @@ class Face:
         replies: list[Any] = self._do("execute_many", commands, **options)
         return replies
 
+    def lease(self) -> "FaceLease":
+        """A lease, under the same words."""
+        return FaceLease(self, self._do("lease"))
+
+    def transaction(
+        self, func: Callable[[Any], Any], *keys: Any, **options: Any
+    ) -> Any:
+        """As the client's. `func` gets an attempt whose execute() it calls by `yield`,
+        which gives the reply: `reply = yield "GET", "k"`."""
+
+        def drive(attempt: Any) -> Any:
+            steps = func(attempt)
+            try:
+                command = next(steps)
+                while True:
+                    command = steps.send(attempt.execute(*command))
+            except StopIteration as end:
+                return end.value
+
+        async def drive_async(attempt: Any) -> Any:
+            steps = func(attempt)
+            try:
+                command = next(steps)
+                while True:
+                    command = steps.send(await attempt.execute(*command))
+            except StopIteration as end:
+                return end.value
+
+        chosen = drive_async if self.is_async else drive
+        return self._do("transaction", chosen, *keys, **options)
+
     def wait_ready(self, timeout: float | None = None) -> None:
         """As the client's."""
         self._do("wait_ready", timeout)
@@ -144,3 +175,41 @@ class Face:
         if self.is_async:
             self.loop.run_until_complete(self.loop.shutdown_asyncgens())
             self.loop.close()
+
+
+class FaceLease:
+    """A lease of a face, to be called from synchronous code."""
+
+    def __init__(self, face: Face, lease: Any) -> None:
+        self.face = face
+        self.lease = lease
+
+    def _do(self, name: str, *args: Any, **options: Any) -> Any:
+        if not self.face.is_async:
+            return getattr(self.lease, name)(*args, **options)
+
+        async def act(_: Any) -> Any:
+            return await getattr(self.lease, name)(*args, **options)
+
+        return self.face.run(act)
+
+    def execute(self, *args: Any, **options: Any) -> Any:
+        """As the lease's."""
+        return self._do("execute", *args, **options)
+
+    def execute_many(self, commands: Any, **options: Any) -> list[Any]:
+        """As the lease's."""
+        replies: list[Any] = self._do("execute_many", commands, **options)
+        return replies
+
+    def close(self) -> None:
+        """As the lease's."""
+        self._do("close")
+
+    def __enter__(self) -> "FaceLease":
+        self._do("__aenter__" if self.face.is_async else "__enter__")
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        ends = (None, None, None)
+        self._do("__aexit__" if self.face.is_async else "__exit__", *ends)

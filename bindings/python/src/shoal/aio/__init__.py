@@ -4,6 +4,8 @@
 Commands of all tasks that run in one tick of the event loop leave in one write.
 """
 
-from .client import Client, Pipeline
+from .client import Client
+from .lease import Attempt, Lease
+from .pipeline import Pipeline
 
-__all__ = ["Client", "Pipeline"]
+__all__ = ["Attempt", "Client", "Lease", "Pipeline"]

@@ -9,14 +9,19 @@ import itertools
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
+from .. import stats
+from .._core import Core
+from .._lease import LEASES_MAX, Handle
 from .._native import lib
 from .._options import Options
 from .._outcomes import NO_ROOM, error_of
 from .._replies import Conversion
+from .._requests import blocks
 from .._seconds import NEVER
 
 Future = asyncio.Future[Any]
-Extras = tuple[int, int, Conversion]  # flags, timeout in us, conversion
+#: Flags, timeout in us, conversion, lease.
+Extras = tuple[int, int, Conversion, Handle | None]
 
 
 def fail_future(future: Future, error: BaseException) -> None:
@@ -53,7 +58,7 @@ def runs_of(
         plain = [c.command if type(c) is WithExtras else c for c, _ in rows]
         batch = Batch(plain, [future for _, future in rows], options)
         if extras is not None:
-            batch.flags, batch.timeout_us, batch.conversion = extras
+            batch.flags, batch.timeout_us, batch.conversion, batch.lease = extras
         yield batch
 
 
@@ -68,6 +73,7 @@ class Batch:
         "futures",
         "is_encoded",
         "is_of_one",
+        "lease",
         "timeout_us",
         "until",
         "waits_for_room",
@@ -82,6 +88,7 @@ class Batch:
         self.conversion = options.default
         self.flags = 0
         self.timeout_us = 0
+        self.lease: Handle | None = None
         self.is_encoded = False
         self.is_of_one = False  # all commands are of one call
         self.waits_for_room = True
@@ -93,6 +100,7 @@ class Batch:
         part.conversion = self.conversion
         part.flags = self.flags
         part.timeout_us = self.timeout_us
+        part.lease = self.lease
         part.is_encoded = self.is_encoded
         part.is_of_one = self.is_of_one
         part.waits_for_room = self.waits_for_room
@@ -141,10 +149,21 @@ class Batch:
         for future in self.futures:
             fail_future(future, error_of(status, detail))
 
+    def may_wait(self, core: Core) -> bool:
+        """Until there is room? Not for leases, which commands that block need: others
+        would stand in line behind them until one of these ends."""
+        if not self.waits_for_room:
+            return False
+        wanted = sum(map(blocks, self.commands)) if self.lease is None else 0
+        return not wanted or stats.take(core).leases_now + wanted <= LEASES_MAX
+
     def left_us(self, now: float) -> int:
-        """What is left of its time, for C; 0: the client's timeout, all of it."""
+        """What is left of its time, for C; 0: the client's timeout, all of it, or that
+        of a command that blocks."""
         if self.until is None or self.until == float("inf"):
             return self.timeout_us
+        if self.timeout_us == 0 and any(map(blocks, self.commands)):
+            return 0
         return max(1, round((self.until - now) * 1e6))
 
     def leave_out_done(self) -> None:

@@ -4,9 +4,12 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections import deque
 from collections.abc import Callable
+from operator import length_hint
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from .._native import lib
 from .._replies import PLAIN, Conversion
@@ -18,6 +21,10 @@ class Owed:
 
     def __init__(self, loop: asyncio.AbstractEventLoop, default: Conversion) -> None:
         self.waiting: dict[int, Future] = {}
+        #: What came for futures that were cancelled just before.
+        self.missed: WeakKeyDictionary[Future, tuple[Conversion, int, Any]] = (
+            WeakKeyDictionary()
+        )
         self._default = default
         #: Of results that are converted in another way, by number.
         self._conversions: dict[int, Conversion] = {}
@@ -36,20 +43,33 @@ class Owed:
             self._is_quick = False
         return len(self.waiting) == total
 
+    def pass_on(self, future: Future, late: Future) -> list[int]:
+        """Let another future get what was for this one, which is done. The number of
+        its command, if the result is still due."""
+        if future in self.missed:
+            conversion, kind, what = self.missed.pop(future)
+            late.set_result(conversion.outcome(kind, what))
+            return []
+        numbers = [n for n, waiting in self.waiting.items() if waiting is future]
+        self.waiting.update(dict.fromkeys(numbers, late))
+        return numbers
+
     def complete(self, items: list[Any]) -> None:
         """Results from C: [number, what, ...]. KeyError: no future has that number."""
         pop = self.waiting.pop
         pairs = iter(items)
         for first, what in zip(pairs, pairs, strict=True):
             if type(what) is list and self._is_quick:
-                numbers = range(first, first + len(what))
-                done = map(self._set_result, map(pop, numbers), what)
+                futures = list(map(pop, range(first, first + len(what))))
+                replies = iter(what)
+                done = map(self._set_result, futures, replies)
                 while True:
                     try:
                         deque(done, 0)
                         break
                     except asyncio.InvalidStateError:
-                        continue  # it was cancelled: its reply goes nowhere
+                        at = len(what) - length_hint(replies) - 1
+                        self._miss(futures[at], PLAIN, what[at], self._default)
             elif type(what) is list:
                 for number, reply in enumerate(what, first):
                     self._complete_one(number, PLAIN, reply)
@@ -57,12 +77,21 @@ class Owed:
                 reply = what[1] if what[0] == lib.SHOALPY_HELP else what
                 self._complete_one(first, what[0], reply)
 
+    def _miss(
+        self, future: Future, kind: int, what: Any, conversion: Conversion
+    ) -> None:
+        """It was cancelled: nobody gets this, unless its task asks for it. An exception
+        would hold the future by its traceback: it is made when it is asked for."""
+        with contextlib.suppress(TypeError):  # another event loop's own kind of future
+            self.missed[future] = (conversion, kind, what)
+
     def _complete_one(self, number: int, kind: int, what: Any) -> None:
         future = self.waiting.pop(number)
         conversion = self._conversions.pop(number, self._default)
         if not self._conversions:
             self._is_quick = not self._default.mends_all
         if future.done():
+            self._miss(future, kind, what, conversion)
             return
         try:
             future.set_result(conversion.value_of(kind, what))

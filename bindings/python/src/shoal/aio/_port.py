@@ -18,11 +18,11 @@ from .._core import Core
 from .._native import ffi, lib
 from .._options import Options
 from .._outcomes import error_of, reason_of
-from .._replies import Conversion, loads
+from .._replies import loads
 from .._requests import new_packer
 from ..exceptions import ClosedError, DesyncError
 from ._backlog import Backlog
-from ._batch import Batch, Future, WithExtras, runs_of
+from ._batch import Batch, Extras, Future, WithExtras, runs_of
 from ._loop import Reader, forget_reader, future_maker
 from ._owed import Owed
 
@@ -30,6 +30,7 @@ _submit = lib.shoalpy_port_submit
 _pump = lib.shoalpy_port_pump
 _loads = loads
 _buffer = ffi.buffer
+_NO_LEASE = ffi.NULL
 
 #: Results that may wait in the completion queue of a shared connection.
 _OUTSTANDING_MAX = 1 << 20
@@ -158,20 +159,18 @@ class Port:
         if len(runs) > 1:
             self._pump_soon()  # the last one may have been refused, with its step
 
+    def has_queued(self) -> bool:
+        """Are there commands that C does not have yet?"""
+        return bool(self.queued or self._backlog)
+
     def submit_one(
-        self,
-        command: Sequence[Any],
-        flags: int,
-        timeout_us: int,
-        conversion: Conversion,
-        *,
-        is_awaited: bool,
+        self, command: Sequence[Any], extras: Extras, *, is_awaited: bool
     ) -> Future:
         """Queue a command with extras; neighbours with the same ones cross together.
         `is_awaited`: the caller awaits it next."""
         future = self.create_future()
         queued = self.queued
-        queued += (WithExtras(command, (flags, timeout_us, conversion)), future)
+        queued += (WithExtras(command, extras), future)
         if not is_awaited:
             self.schedule()  # the caller may go on, and submit more
         elif not self.is_scheduled:
@@ -179,18 +178,12 @@ class Port:
         return future
 
     def submit(
-        self,
-        commands: list[Sequence[Any]],
-        flags: int,
-        timeout_us: int,
-        conversion: Conversion,
-        *,
-        waits_for_room: bool = True,
+        self, commands: list[Sequence[Any]], extras: Extras, *, waits_for_room: bool
     ) -> list[Future]:
         """Queue one caller's commands behind those of this tick; hand all over."""
         futures = [self.create_future() for _ in commands]
         batch = Batch(commands, futures, self._options)
-        batch.flags, batch.timeout_us, batch.conversion = flags, timeout_us, conversion
+        batch.flags, batch.timeout_us, batch.conversion, batch.lease = extras
         batch.waits_for_room = waits_for_room
         batch.is_of_one = True
         if not self._is_busy:
@@ -262,6 +255,7 @@ class Port:
                 batch.left_us(self.loop.time()) if batch.until else batch.timeout_us,
                 batch.conversion.flags,
                 more_follow,
+                _NO_LEASE if batch.lease is None else batch.lease.native,
             )
             if status >= 0:
                 if not self._owed.register(
@@ -290,7 +284,7 @@ class Port:
             front, back = batch.halves()
             kept = self._send(front)
             return [*kept, back] if kept else self._send(back)
-        if status == lib.SHOAL_EFULL and batch.waits_for_room:
+        if status == lib.SHOAL_EFULL and batch.may_wait(self.core):
             return [batch]
         batch.fail(status, reason_of(self._view.error))
         return []
@@ -345,6 +339,16 @@ class Port:
             _working.discard(self)
 
     # ---- cancelling ----
+
+    def give_up_late(self, future: Future) -> Future | None:
+        """Cancel a command whose future is done. Another one gets what becomes of it;
+        None: C never had it."""
+        if self._is_busy or not self.is_open:
+            return None
+        late = self.create_future()
+        if numbers := self._owed.pass_on(future, late):
+            self._cancel(numbers)
+        return late if numbers or late.done() else None
 
     def give_up(self, futures: Iterable[Future]) -> None:
         """No task waits for these any more: commands not written are never sent."""

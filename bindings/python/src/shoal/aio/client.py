@@ -17,17 +17,21 @@ from typing import TYPE_CHECKING, Any
 
 from .. import stats
 from .._core import ConnectionInfo, Core, Event
+from .._lease import CONTIGUOUS
 from .._native import lib
 from .._options import DEFAULT_URL, ClientOptions, Options
-from .._outcomes import error_of
-from .._pipeline import Gathered, without_exceptions
-from .._requests import Argument, are_plain, as_tuples
+from .._outcomes import error_of, tell
+from .._pipeline import without_exceptions
+from .._requests import Argument, are_plain, as_tuples, blocks
 from .._seconds import drain_seconds, microseconds
 from .._unique import Unique
+from ..exceptions import RedisError
 from ..stats import Stats
-from ._batch import Future
+from ._batch import Extras, Future
 from ._loop import running_loop
 from ._port import BATCH_MAX, Port
+from .lease import Leasing
+from .pipeline import Pipeline
 
 if TYPE_CHECKING:
     from typing_extensions import Self, Unpack
@@ -35,13 +39,14 @@ if TYPE_CHECKING:
     from ..client import Client as SyncClient
 
 _CancelledError = asyncio.CancelledError
+_MAY_BLOCK: int = lib.SHOAL_CALL_MAY_BLOCK
 #: How often a wait for others looks, in seconds.
 _NAP = 0.002
 #: So long another loop may take to close its connection, beyond the drain time.
 _CLOSE_SECONDS = 1.0
 
 
-class Client(Unique):
+class Client(Leasing, Unique):
     """A client for asyncio and uvloop, with the methods of `shoal.Client`.
 
     Commands of all tasks that run in one tick of the event loop leave in one write. The
@@ -128,8 +133,32 @@ class Client(Unique):
                 port.flush_early()
         try:
             return await future
-        except _CancelledError:
+        except _CancelledError as error:
+            await self._cancelled(error, args, future)
+            raise
+
+    async def _cancelled(
+        self, error: BaseException, args: tuple[Argument, ...], future: Future
+    ) -> None:
+        """Give up a command whose task was cancelled. If it blocks on the server, see
+        what becomes of it, for it may have taken an element: `error` says so."""
+        if future.done() and not future.cancelled():  # just before
+            tell(error, future.exception() or future.result())
+            return
+        tell(error, RedisError())  # nothing is known yet
+        port = self._port_of(future) if blocks(args) else None
+        late = None if port is None else port.give_up_late(future)
+        if late is None:
             self._give_up([future])
+            if port is not None:  # C never had it
+                tell(error, error_of(lib.SHOAL_ECANCELLED))
+            return
+        try:
+            tell(error, await late)
+        except RedisError as outcome:
+            tell(error, outcome)
+        except _CancelledError as again:
+            tell(again, RedisError())
             raise
 
     def submit(
@@ -194,13 +223,13 @@ class Client(Unique):
         may_block: bool,
         is_awaited: bool,
     ) -> Future:
-        return self._find_port().submit_one(
-            args,
-            lib.SHOAL_CALL_MAY_BLOCK if may_block else 0,
+        extras = (
+            _MAY_BLOCK if may_block else 0,
             0 if timeout is None else microseconds(timeout),
             self._options.conversion(decode),
-            is_awaited=is_awaited,
+            None,
         )
+        return self._find_port().submit_one(args, extras, is_awaited=is_awaited)
 
     async def execute_many(
         self,
@@ -217,20 +246,32 @@ class Client(Unique):
         `shoal.Client.execute_many`. Without room for all, a part of commands that are
         not `contiguous` may be queued first."""
         rows: list[Sequence[Any]] = as_tuples(commands)
-        flags = (lib.SHOAL_CALL_MAY_BLOCK if may_block else 0) | (
-            lib.SHOAL_CALL_CONTIGUOUS if contiguous else 0
-        )
         if not rows:
             return []
+        outcomes = await self._execute_many(
+            self._find_port(),
+            rows,
+            (
+                (_MAY_BLOCK if may_block else 0) | (CONTIGUOUS if contiguous else 0),
+                0 if timeout is None else microseconds(timeout),
+                self._options.conversion(decode),
+                None,
+            ),
+            wait_for_room,
+        )
+        return outcomes if return_exceptions else without_exceptions(outcomes)
+
+    async def _execute_many(
+        self,
+        port: Port,
+        rows: list[Sequence[Any]],
+        extras: Extras,
+        wait_for_room: bool,
+    ) -> list[Any]:
+        """The outcomes of many commands, over the shared connection or a lease."""
         if len(rows) > BATCH_MAX and not are_plain(rows):
             rows = [self._options.encoded(row) for row in rows]
-        futures = self._find_port().submit(
-            rows,
-            flags,
-            0 if timeout is None else microseconds(timeout),
-            self._options.conversion(decode),
-            waits_for_room=wait_for_room,
-        )
+        futures = port.submit(rows, extras, waits_for_room=wait_for_room)
         try:
             # The last one first: the others are done then, as a rule.
             for future in reversed(futures):
@@ -241,21 +282,20 @@ class Client(Unique):
             for future in futures:
                 future.cancel()
             raise
-        outcomes = [future.exception() or future.result() for future in futures]
-        return outcomes if return_exceptions else without_exceptions(outcomes)
+        return [future.exception() or future.result() for future in futures]
 
     def pipeline(self) -> Pipeline:
         """Commands to be gathered, and sent together by `run()`."""
         return Pipeline(self, is_unit=False)
 
-    def transaction(self) -> Pipeline:
-        """The same as one atomic unit, MULTI ... EXEC; `run()` gives EXEC's list."""
-        return Pipeline(self, is_unit=True)
+    def _port_of(self, future: Future) -> Port | None:
+        port = self._port
+        if port is None or port.loop is not future.get_loop():
+            port = self._ports.get(future.get_loop())
+        return port
 
     def _give_up(self, futures: list[Future]) -> None:
-        port = self._port
-        if port is None or port.loop is not futures[0].get_loop():
-            port = self._ports.get(futures[0].get_loop())
+        port = self._port_of(futures[0])
         if port is not None:
             port.give_up(futures)
 
@@ -391,38 +431,6 @@ class Client(Unique):
         port = None if loop is None else self._ports.get(loop)
         core = self._core if port is None else port.core
         return "not connected" if core is None else core.state()
-
-
-class Pipeline(Gathered):
-    """Commands for one `run()`. Not for several tasks at a time."""
-
-    def __init__(self, client: Client, *, is_unit: bool) -> None:
-        super().__init__(is_unit=is_unit)
-        self._client = client
-
-    async def run(
-        self,
-        *,
-        timeout: float | None = None,
-        decode: bool | None = None,
-        return_exceptions: bool = False,
-    ) -> list[Any]:
-        """Send what was added, and wait for the replies; the pipeline is empty then.
-        Parameters as for `Client.execute_many`."""
-        outcomes = await self._client.execute_many(
-            self._taken(),
-            timeout=timeout,
-            decode=decode,
-            contiguous=self._is_unit,
-            return_exceptions=True,
-        )
-        return self._replies(outcomes, not return_exceptions)
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        self.clear()
 
 
 async def _close_elsewhere(port: Port, drain: float) -> None:

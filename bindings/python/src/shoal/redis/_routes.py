@@ -11,6 +11,8 @@ the attempt and holds what the core has no reason to refuse.
 import math
 from typing import Any, Final
 
+from shoal._requests import READS_OF_STREAMS, blocks
+
 Command = tuple[Any, ...]
 
 # Names that are one upper-case word and may share a connection: nothing is to be done
@@ -48,6 +50,8 @@ def wire_form(args: Command) -> Command | None:
     upper = [_upper(word) for word in (*words, *args[1:2])]
     if not words or upper[0] in _OWN_CONNECTION:
         return None
+    if upper[0] in READS_OF_STREAMS:  # nearly all names are plain, but not these
+        return None if blocks((*words, *args[1:])) else (*words, *args[1:])
     if upper[0] in _SCRIPTS:
         return None if upper[1:2] == ["KILL"] else (*words, *args[1:])
     if upper[0] in _WAITS:

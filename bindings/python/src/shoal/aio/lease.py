@@ -1,0 +1,247 @@
+# SPDX-License-Identifier: MIT
+"""Connections of one's own, and optimistic locking over them: the asyncio face."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from asyncio import _get_running_loop
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
+
+from .._lease import CONTIGUOUS, Handle, Held
+from .._native import lib
+from .._outcomes import error_of
+from .._pipeline import without_exceptions
+from .._requests import Argument, as_tuples
+from .._seconds import microseconds
+from .._transaction import ATTEMPTS, AttemptBase, Rounds
+from .._unique import Unique
+from ..exceptions import ConnectionError
+from ._batch import Extras, Future
+from .pipeline import Pipeline
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+    from .client import Client
+
+_T = TypeVar("_T")
+
+
+class Lease(Held, Unique):
+    """A connection that its holder uses alone; as `shoal.Lease`.
+
+    It belongs to the event loop that it was made in. One task at a time, as a rule,
+    because others' commands would come between.
+    """
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+        self._port = client._find_port()
+        self._handle = Handle(self._port.core)
+
+    async def execute(
+        self,
+        *args: Argument,
+        timeout: float | None = None,
+        decode: bool | None = None,
+    ) -> Any:
+        """Send one command and wait for its reply; as `Client.execute`."""
+        future = self._submit(args, timeout, decode, is_awaited=True)
+        try:
+            return await future
+        except asyncio.CancelledError as error:
+            await self._client._cancelled(error, args, future)
+            raise
+
+    def submit(
+        self,
+        *args: Argument,
+        timeout: float | None = None,
+        decode: bool | None = None,
+    ) -> Future:
+        """Send one command and return the future of its reply; as `Client.submit`."""
+        return self._submit(args, timeout, decode, is_awaited=False)
+
+    def _submit(
+        self,
+        args: tuple[Argument, ...],
+        timeout: float | None,
+        decode: bool | None,
+        *,
+        is_awaited: bool,
+    ) -> Future:
+        extras = self._extras(0, timeout, decode)
+        return self._port.submit_one(args, extras, is_awaited=is_awaited)
+
+    def _extras(self, flags: int, timeout: float | None, decode: bool | None) -> Extras:
+        handle = self._held()
+        if handle.core.is_foreign():
+            raise error_of(lib.SHOAL_EFORK)
+        if self._port.loop is not _get_running_loop():
+            raise RuntimeError(
+                "a lease belongs to the event loop that it was made in: make another"
+            )
+        return (
+            flags,
+            0 if timeout is None else microseconds(timeout),
+            self._client._options.conversion(decode),
+            handle,
+        )
+
+    async def execute_many(
+        self,
+        commands: Iterable[Sequence[Argument]],
+        *,
+        timeout: float | None = None,
+        decode: bool | None = None,
+        contiguous: bool = False,
+        return_exceptions: bool = False,
+        wait_for_room: bool = True,
+    ) -> list[Any]:
+        """Send many commands together and wait for all their replies, in order; as
+        `shoal.Lease.execute_many`."""
+        extras = self._extras(CONTIGUOUS if contiguous else 0, timeout, decode)
+        execute_many = self._client._execute_many
+        rows = as_tuples(commands)
+        outcomes = (
+            await execute_many(self._port, rows, extras, wait_for_room) if rows else []
+        )
+        return outcomes if return_exceptions else without_exceptions(outcomes)
+
+    async def close(self) -> None:
+        """Give the connection back; does not wait for anything. More calls do nothing.
+        Commands of other tasks still get their results."""
+        handle, self._handle = self._handle, None
+        if handle is not None and not self._port.has_queued():
+            handle.close()  # else it ends with what is queued
+
+    async def aclose(self) -> None:
+        """The same as `close()`."""
+        await self.close()
+
+    async def __aenter__(self) -> Self:
+        self._held()
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        await self.close()
+
+    def __repr__(self) -> str:
+        return f"<shoal.aio.Lease {self._client._options.server}, {self._state()}>"
+
+
+class Attempt(AttemptBase):
+    """One attempt of `Client.transaction(func, ...)`; as `shoal.Attempt`."""
+
+    def __init__(self, lease: Lease) -> None:
+        super().__init__()
+        self._lease = lease
+
+    async def execute(
+        self,
+        *args: Argument,
+        timeout: float | None = None,
+        decode: bool | None = None,
+    ) -> Any:
+        """Run a command at once, over the connection that watches; as
+        `shoal.Attempt.execute`."""
+        return await self._lease.execute(*args, timeout=timeout, decode=decode)
+
+
+async def transact(
+    client: Client,
+    func: Callable[[Attempt], Awaitable[Any] | Any],
+    keys: Sequence[Argument],
+    attempts: int,
+    decode: bool | None,
+    wants_value: bool,
+) -> Any:
+    """EXEC's list of the attempt that succeeded, or what `func` returned there."""
+    rounds = Rounds(func, attempts)
+    lease = client.lease()
+    try:
+        while True:
+            attempt = Attempt(lease)
+            outcomes: list[Any] | None = None
+            loss: ConnectionError | None = None
+            try:
+                if keys:
+                    await lease.execute("WATCH", *keys)
+                value = func(attempt)
+                if inspect.isawaitable(value):
+                    value = await value
+                unit = attempt.unit()
+                if not unit:
+                    return value if wants_value else []
+                outcomes = await lease.execute_many(
+                    unit, decode=decode, contiguous=True, return_exceptions=True
+                )
+                replies = attempt.replies(outcomes)
+                if replies is not None:
+                    return value if wants_value else replies
+            except ConnectionError as error:
+                if not attempt.may_follow(error, was_sent=outcomes is not None):
+                    raise
+                loss = error
+            if loss is not None:
+                await lease.close()
+                lease = client.lease()
+            await asyncio.sleep(rounds.next_delay(loss))
+    finally:
+        await lease.close()
+
+
+class Leasing:
+    """The part of a client that needs leases."""
+
+    @overload
+    def transaction(self) -> Pipeline: ...
+
+    @overload
+    def transaction(
+        self,
+        func: Callable[[Attempt], Awaitable[_T]],
+        *keys: Argument,
+        attempts: int = ...,
+        decode: bool | None = ...,
+        value_from_callable: Literal[True],
+    ) -> Coroutine[Any, Any, _T]: ...
+
+    @overload
+    def transaction(
+        self,
+        func: Callable[[Attempt], Awaitable[Any] | Any],
+        *keys: Argument,
+        attempts: int = ...,
+        decode: bool | None = ...,
+        value_from_callable: Literal[False] = ...,
+    ) -> Coroutine[Any, Any, list[Any]]: ...
+
+    def transaction(
+        self,
+        func: Callable[[Attempt], Awaitable[Any] | Any] | None = None,
+        *keys: Argument,
+        attempts: int = ATTEMPTS,
+        decode: bool | None = None,
+        value_from_callable: bool = False,
+    ) -> Any:
+        """As `shoal.Client.transaction`: with `func`, a coroutine function or a plain
+        one, a coroutine; without, the commands of a unit to be gathered."""
+        client: Any = self
+        if func is None:
+            return Pipeline(client, is_unit=True)
+        return transact(client, func, keys, attempts, decode, value_from_callable)
+
+    def lease(self) -> Lease:
+        """A connection of one's own, for WATCH, SELECT and the like; an asynchronous
+        context manager. It connects at its first command. FullError: too many exist."""
+        client: Any = self
+        return Lease(client)
