@@ -4,14 +4,14 @@
  *
  *     example_blocking_pop redis://127.0.0.1:6379 */
 #include <shoal/shoal.h>
+#include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-static void fail(const char *what, const char *why)
+static bool fail(const char *what, const char *why)
 {
     fprintf(stderr, "%s: %s\n", what, why);
-    exit(1);
+    return false;
 }
 
 /* On the loop thread.  A program that must wait for the job keeps the reply here. */
@@ -29,46 +29,57 @@ static void on_job(shoal_client_t *client, const shoal_result_t *result, void *d
         printf("job: %.*s\n", (int)bytes, job);
 }
 
-static void call(shoal_client_t *client, const char *command)
+static bool call(shoal_client_t *client, const char *command)
 {
     shoal_result_t *result;
     int rc = shoal_client_callf(client, &result, command);
+    bool works = true;
 
     if (rc < 0)
-        fail(command, shoal_strerror(rc));
+        return fail(command, shoal_strerror(rc));
     if (shoal_result_error(result))
-        fail(command, shoal_result_error(result));
+        works = fail(command, shoal_result_error(result));
     shoal_result_release(result);
+    return works;
+}
+
+/* It waits for ever, and holds up nobody: the next commands do not wait behind it. */
+static bool wait_for_a_job(shoal_client_t *client)
+{
+    const char *const pop[] = {"BLPOP", "example:jobs", "0"};
+
+    if (shoal_client_submit(client, 3, pop, NULL, on_job, NULL, NULL) < 0)
+        return fail("BLPOP", "refused");
+    return call(client, "PING") && call(client, "RPUSH example:jobs first");
+}
+
+/* A deadline: the server lets the command go, and the fate says that it took nothing. */
+static bool wait_for_so_long(shoal_client_t *client)
+{
+    shoal_result_t *result;
+    shoal_call_t soon = SHOAL_CALL_INIT;
+
+    soon.timeout_us = 100000;
+    if (shoal_client_callf_with(client, &soon, &result, "BLPOP example:jobs 0") < 0)
+        return fail("BLPOP", "refused");
+    printf("%s, %s\n", shoal_error_name(shoal_result_status(result)),
+           shoal_fate_name(shoal_result_fate(result)));
+    shoal_result_release(result);
+    return true;
 }
 
 int main(int argc, char **argv)
 {
-    const char *const pop[] = {"BLPOP", "example:jobs", "0"};
     shoal_client_t *client;
     shoal_error_t why = SHOAL_ERROR_INIT;
-    shoal_result_t *result;
-    shoal_call_t soon = SHOAL_CALL_INIT;
+    bool works;
 
     if (shoal_client_open_url(argc > 1 ? argv[1] : "redis://127.0.0.1:6379", &client,
                               &why) < 0)
-        fail("open", why.text);
-    call(client, "DEL example:jobs");
-
-    /* It waits for ever, and holds up nobody: the next commands do not wait behind it. */
-    if (shoal_client_submit(client, 3, pop, NULL, on_job, NULL, NULL) < 0)
-        fail("BLPOP", "refused");
-    call(client, "PING");
-    call(client, "RPUSH example:jobs first");
-
-    /* A deadline: the server lets the command go, and the fate says that it took nothing. */
-    soon.timeout_us = 100000;
-    if (shoal_client_callf_with(client, &soon, &result, "BLPOP example:jobs 0") < 0)
-        fail("BLPOP", "refused");
-    printf("%s, %s\n", shoal_error_name(shoal_result_status(result)),
-           shoal_fate_name(shoal_result_fate(result)));
-    shoal_result_release(result);
-
+        return !fail("open", why.text);
+    works = call(client, "DEL example:jobs") && wait_for_a_job(client) &&
+            wait_for_so_long(client);
     shoal_client_close_and_wait(client, 1000000);
     shoal_client_release(client);
-    return 0;
+    return works ? 0 : 1;
 }

@@ -137,23 +137,23 @@ void shoal__leases_look_at(shoal__link_t *link, uint64_t now_us)
 {
     shoal_lease_t *lease = link->lease;
     const shoal__link_asked_t *asked = &link->asked;
+    bool is_done = lease && lease->queue.count == 0 && lease->outstanding == 0;
+    bool is_returned = is_done && lease->is_closed && !asked->is_due;
+    /* It carried nothing: the next command dials. */
+    bool is_vain = is_done && !is_returned && link->conn.state == SHOAL__CONN_BACKOFF;
 
     if (asked->is_due && asked->ticket == 0 && now_us >= asked->until_us) {
         link->must_close = true;
         link->why = "the answer to CLIENT UNBLOCK did not come";
     }
-    if (link->must_close)
+    if (link->must_close || is_vain)
         close_busy(link, now_us);
     else if (!lease && link->cleaning == 0)
         rest(link, now_us);
-    else if (!lease)
-        return;
-    else if (lease->queue.count > 0)
+    else if (lease && lease->queue.count > 0)
         shoal__leases_feed(link, now_us);
-    else if (lease->outstanding == 0 && lease->is_closed && !asked->is_due)
+    else if (is_returned)
         give_back(link, now_us);
-    else if (lease->outstanding == 0 && link->conn.state == SHOAL__CONN_BACKOFF)
-        close_busy(link, now_us); /* it carried nothing: the next command dials */
 }
 
 void shoal__leases_close_idle(shoal__leases_t *leases, uint64_t now_us)
