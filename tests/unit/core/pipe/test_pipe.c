@@ -149,6 +149,35 @@ static int tear_down_with_memory(void **state)
     return rig_tear_down(state);
 }
 
+/* ---- what others wait for ---- */
+
+/* Is a command outstanding that was submitted so early?  It may stand in the ring, wait to
+ * be sent again, or stand in the ring again behind younger ones. */
+static void test_commands_since(void **state)
+{
+    (void)state;
+    rig_connect();
+    assert_false(shoal__pipe_has_since(&rig.pipe, rig.now_us));
+    uint64_t first_us = rig.now_us;
+    rig_submit('a', 0, RO);
+    rig_tick(rig.now_us + 10);
+    rig_submit('b', 0, RO);
+    assert_true(shoal__pipe_has_since(&rig.pipe, first_us));
+    assert_false(shoal__pipe_has_since(&rig.pipe, first_us - 1));
+
+    rig_write_all();
+    rig_feed("-LOADING x\r\n");
+    assert_true(shoal__pipe_has_since(&rig.pipe, first_us));
+    assert_false(shoal__pipe_has_since(&rig.pipe, first_us - 1));
+    rig_tick(rig.now_us + 1000000);
+    assert_true(shoal__pipe_has_since(&rig.pipe, first_us)); /* behind b */
+    assert_false(shoal__pipe_has_since(&rig.pipe, first_us - 1));
+    rig_write_all();
+    rig_feed("+x\r\n+x\r\n");
+    assert_heard("b=+x a=+x ");
+    assert_false(shoal__pipe_has_since(&rig.pipe, rig.now_us));
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, rig_set_up, rig_tear_down)
 
 int main(void)
@@ -162,6 +191,7 @@ int main(void)
         TEST(test_nothing_precedes_the_end_of_the_greeting),
         TEST(test_an_error_before_any_question_has_its_text),
         TEST(test_published_figures),
+        TEST(test_commands_since),
     };
     return cmocka_run_group_tests_name("core/pipe/pipe", tests, NULL, NULL);
 }

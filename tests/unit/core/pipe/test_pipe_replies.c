@@ -74,6 +74,7 @@ static void test_what_nobody_waits_for_is_the_end(void **state)
         const char *detail;
     } cases[] = {
         {"+OK\r\n", "nobody waits"},
+        {"$1\r\nx\r\n", "nobody waits"},
         {"-ERR max number of clients reached\r\n", "max number of clients"},
         {">1\r\n+x\r\n", "nobody waits"}, /* RESP2 has no pushes */
         {"@\r\n", "Protocol error"},
