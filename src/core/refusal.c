@@ -105,6 +105,41 @@ static bool is_script_debug(const shoal_command_t *command)
     return command->argc > 1 && shoal__bytes_is_word(argument(command, 1), "DEBUG");
 }
 
+/* One of the specials: is it refused, does it block? */
+static void judge_special(const shoal_command_t *command, uint32_t flags,
+                          const shoal__command_info_t *info,
+                          const struct special *special, bool *is_blocking,
+                          shoal__admission_t *admission)
+{
+    switch (special->role) {
+    case ROLE_REFUSED:
+    case ROLE_UNIT:
+        admission->refused = special->refused;
+        break;
+    case ROLE_CLIENT:
+        if (!client_is_harmless(command))
+            admission->refused = special->refused;
+        break;
+    case ROLE_SCRIPT:
+        if (is_script_debug(command))
+            admission->refused = special->refused;
+        break;
+    case ROLE_XREAD:
+        *is_blocking = shoal__block_time_of_xread(command) != 0;
+        if (*is_blocking)
+            admission->command_class = SHOAL__CLASS_BLOCK;
+        else
+            admission->command_class = info->flags & SHOAL__COMMAND_READONLY
+                                           ? SHOAL__CLASS_RO
+                                           : SHOAL__CLASS_WRITE;
+        break;
+    case ROLE_WAIT:
+        if (!(flags & SHOAL_CALL_MAY_BLOCK))
+            admission->refused = special->refused;
+        break;
+    }
+}
+
 static shoal__admission_t admit(const shoal_command_t *command, uint32_t flags,
                                 const struct special **ret_special)
 {
@@ -116,36 +151,8 @@ static shoal__admission_t admit(const shoal_command_t *command, uint32_t flags,
     };
     bool is_blocking = info && (info->flags & SHOAL__COMMAND_BLOCKING);
 
-    if (special) {
-        switch (special->role) {
-        case ROLE_REFUSED:
-        case ROLE_UNIT:
-            admission.refused = special->refused;
-            break;
-        case ROLE_CLIENT:
-            if (!client_is_harmless(command))
-                admission.refused = special->refused;
-            break;
-        case ROLE_SCRIPT:
-            if (is_script_debug(command))
-                admission.refused = special->refused;
-            break;
-        case ROLE_XREAD:
-            assert(info); /* found by its name */
-            is_blocking = shoal__block_time_of_xread(command) != 0;
-            if (is_blocking)
-                admission.command_class = SHOAL__CLASS_BLOCK;
-            else
-                admission.command_class = info->flags & SHOAL__COMMAND_READONLY
-                                              ? SHOAL__CLASS_RO
-                                              : SHOAL__CLASS_WRITE;
-            break;
-        case ROLE_WAIT:
-            if (!(flags & SHOAL_CALL_MAY_BLOCK))
-                admission.refused = special->refused;
-            break;
-        }
-    }
+    if (special)
+        judge_special(command, flags, info, special, &is_blocking, &admission);
     if (is_blocking && !(flags & SHOAL_CALL_MAY_BLOCK) && !admission.refused) {
         admission.refused = blocks;
         admission.wants_lease = true;
