@@ -49,7 +49,7 @@ static void test_reset_in_a_direct_call(void **state)
 
     lone_caller_open(scene);
     lone_caller_t *caller = lone_caller_begin(scene, WORDS("INCR", "k"), 0);
-    WAIT_FOR(fake_server_unread(scene->server) > 0); /* it was written */
+    WAIT_FOR(fake_server_holds(scene->server, "INCR")); /* it was written */
     fake_server_cut(scene->server, FAKE_CUT_RESET);
     check_loss(scene, caller);
 }
@@ -76,7 +76,7 @@ static void test_read_only_command_survives_a_loss(void **state)
 
     lone_caller_open(scene);
     lone_caller_t *caller = lone_caller_begin(scene, WORDS("ECHO", "again"), 0);
-    WAIT_FOR(fake_server_unread(scene->server) > 0);
+    WAIT_FOR(fake_server_holds(scene->server, "again"));
     fake_server_cut(scene->server, FAKE_CUT_RESET);
     WAIT_FOR(scene_events(scene).lost == 1);
     fake_server_release(scene->server);

@@ -96,7 +96,7 @@ static void write_subject_partly(play_t *play, const shoal_call_t *call)
     shoal_command_t set = {3, (const char *const[]){"SET", "k", value},
                            (const size_t[]){3, 1, BIG_BYTES}};
     play->ticket = scene_submit(scene, set, call, play->subject);
-    WAIT_FOR(fake_server_unread(scene->server) > 0);
+    WAIT_FOR(fake_server_holds(scene->server, "vvvv"));
 }
 
 static void write_subject(play_t *play, const shoal_call_t *call)

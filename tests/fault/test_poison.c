@@ -111,7 +111,8 @@ static void test_a_held_reply_over_each_bound(void **state)
     check_bounds(*state, SHOAL_INTEGRITY_STRICT);
 }
 
-/* A server that finds a command too large says so at once, and reads no further. */
+/* A server that finds a command too large says so at once, and reads no further.  Without
+ * fences: one that goes before the command would stay unanswered. */
 static void test_a_command_that_is_refused_midway(void **state)
 {
     scene_t *scene = *state;
@@ -123,6 +124,8 @@ static void test_a_command_that_is_refused_midway(void **state)
     assert_non_null(value);
     memset(value, 'x', BIG_BYTES);
     scene_serve(scene, &(fake_config_t){.buffer_bytes = 8192});
+    assert_int_equal(
+        shoal_options_set_integrity(scene->options, SHOAL_INTEGRITY_SHAPES), 0);
     fake_server_rule(scene->server, &(fake_rule_t){.command = "ECHO",
                                                    .argument = "stop",
                                                    .then = FAKE_STOP_READING});
@@ -131,7 +134,7 @@ static void test_a_command_that_is_refused_midway(void **state)
     scene_await(&outcomes[0]);
     scene_submit(scene, (shoal_command_t){3, words, lengths}, NULL, &outcomes[1]);
     scene_submit(scene, WORDS("INCR", "k"), NULL, &outcomes[2]);
-    WAIT_FOR(fake_server_unread(scene->server) > 0);
+    WAIT_FOR(fake_server_holds(scene->server, "xxxx"));
     fake_server_send(scene->server, "-ERR Protocol error: invalid bulk length\r\n");
     scene_await(&outcomes[1]);
     scene_check(&outcomes[1], SHOAL_ECONN, SHOAL_FATE_NOT_EXECUTED);

@@ -221,7 +221,7 @@ static unit_t *write_partly(scene_t *scene, const char *stop)
     const shoal_command_t commands[] = {
         WORDS("MULTI"), WORDS("INCR", "a"), {3, set, set_bytes}, WORDS("EXEC")};
     unit_t *unit = submit_unit(scene, commands, 4, 0);
-    WAIT_FOR(fake_server_unread(scene->server) > 0);
+    WAIT_FOR(fake_server_holds(scene->server, "vvvv"));
     return unit;
 }
 

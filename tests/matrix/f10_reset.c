@@ -59,7 +59,7 @@ static void reset_in_write(matrix_t *m, fake_server_t *server)
     matrix_call(m, &(matrix_spec_t){.kind = MATRIX_OTHER, .command = {2, stop, NULL}});
     matrix_command_t *big = matrix_submit(
         m, &(matrix_spec_t){.kind = MATRIX_OTHER, .command = {3, set, set_bytes}});
-    MATRIX_WAIT_FOR(m, fake_server_unread(server) > 0);
+    MATRIX_WAIT_FOR(m, fake_server_holds(server, "vvvv"));
     fake_server_cut(server, FAKE_CUT_RESET);
     matrix_expect_value(m, big); /* it was never whole: sent again */
     matrix_expect_works(m);

@@ -381,11 +381,12 @@ void fake_conn_send(fake_conn_t *conn, const char *text)
     conn->acts = act;
 }
 
-size_t fake_conn_unread(const fake_conn_t *conn)
+bool fake_conn_holds(const fake_conn_t *conn, const char *text)
 {
-    int bytes = 0;
+    char held[4096];
+    ssize_t bytes = -1;
 
-    if (conn->fd < 0 || ioctl(conn->fd, FIONREAD, &bytes) != 0)
-        return 0;
-    return (size_t)bytes;
+    if (conn->fd >= 0)
+        bytes = recv(conn->fd, held, sizeof held, MSG_PEEK | MSG_DONTWAIT);
+    return bytes > 0 && memmem(held, (size_t)bytes, text, strlen(text));
 }

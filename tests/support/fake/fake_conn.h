@@ -61,6 +61,6 @@ void fake_conn_work(fake_conn_t *conn, bool is_readable, uint64_t now_us);
 void fake_conn_release(fake_conn_t *conn);
 void fake_conn_cut(fake_conn_t *conn, fake_cut_t how);
 void fake_conn_send(fake_conn_t *conn, const char *text);
-size_t fake_conn_unread(const fake_conn_t *conn);
+bool fake_conn_holds(const fake_conn_t *conn, const char *text);
 
 #endif

@@ -360,15 +360,15 @@ unsigned fake_server_open_now(fake_server_t *server)
     return count;
 }
 
-size_t fake_server_unread(fake_server_t *server)
+bool fake_server_holds(fake_server_t *server, const char *text)
 {
-    size_t bytes = 0;
+    bool is_there = false;
 
     begin(server);
     for (const fake_conn_t *conn = server->conns; conn; conn = conn->next)
-        bytes += fake_conn_unread(conn);
+        is_there = is_there || fake_conn_holds(conn, text);
     end(server);
-    return bytes;
+    return is_there;
 }
 
 unsigned fake_server_broken(fake_server_t *server)

@@ -106,8 +106,9 @@ bool fake_server_is_done(fake_server_t *server);
 /* Connections accepted so far, and those open now. */
 unsigned fake_server_accepted(fake_server_t *server);
 unsigned fake_server_open_now(fake_server_t *server);
-/* Bytes that the kernel holds for us and we did not read. */
-size_t fake_server_unread(fake_server_t *server);
+/* Does this text stand in what the kernel holds for us and we did not read?  (A fence of the
+ * client's own can be there at any time.) */
+bool fake_server_holds(fake_server_t *server, const char *text);
 /* Requests that no client of ours may send. */
 unsigned fake_server_broken(fake_server_t *server);
 
