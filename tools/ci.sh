@@ -4,7 +4,8 @@
 #   test   every suite once, without sanitizers (the default)
 #   deep   the suites again in other builds, and what looks at the sources and at the suites
 #
-# Logs are in build/ci/<stage>.log; the first stage that fails ends the run.
+# Logs are in build/ci/<stage>.log; the first stage that fails ends the run, and what its
+# failing tests said is at the end of the output.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 1
 
@@ -175,9 +176,9 @@ run_stage() {
         printf 'ok, %d s\n' $((SECONDS - begun))
         return
     fi
-    tail -n 80 "$logs/$stage.log"
     finish "$stage" FAILED "$begun" "$cpu_begun"
     print_summary
+    python3 tools/show_failures.py "$logs/$stage.log"
     echo "FAILED: $stage; the log is $logs/$stage.log"
     exit 1
 }
