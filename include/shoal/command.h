@@ -20,6 +20,9 @@ extern "C" {
 #define SHOAL_ARGC_MAX 1048576
 /** Most bytes of one argument. */
 #define SHOAL_ARG_BYTES_MAX 536870912
+/** An argument of so many bytes or more is large: the library can send it from the
+ *  caller's memory, without a copy.  See shoal_release_cb. */
+#define SHOAL_REFERENCE_BYTES_MIN 16384
 
 /**
  * Receives what became of one command.
@@ -62,6 +65,25 @@ typedef struct shoal_command {
 
 /** A connection of one's own; see <shoal/lease.h>.  Opaque. */
 typedef struct shoal_lease shoal_lease_t;
+
+/**
+ * Gives the memory of a submission's arguments back to the caller.
+ *
+ * With a release callback in shoal_call_t the library does not copy large arguments
+ * (SHOAL_REFERENCE_BYTES_MIN).  It sends them from the caller's memory, which must stay
+ * as it is until the callback runs.  The library copies all other arguments before the
+ * submission returns, and with them the arrays argv and argvlen.
+ *
+ * The callback runs once for each accepted submission, large arguments or not, when
+ * the library needs none of the memory any more: before or after the results.  A
+ * refused submission has no callback: the memory is the caller's at once.  In the
+ * child of a fork no callback runs.
+ *
+ * Threads: runs on the loop thread; that of a blocking call may run on the calling
+ *          thread.  No lock of the library is held.  The callback must not block, and
+ *          must not call functions of this library.
+ */
+typedef void (*shoal_release_cb)(void *data);
 
 /** Flags of shoal_call_t. */
 enum shoal_call_flag {
@@ -117,12 +139,15 @@ typedef struct shoal_call {
                                            like any other */
     shoal_lease_t *lease; /**< the lease that carries the commands, of the same client;
                                    NULL: the shared connection */
+    shoal_release_cb on_release; /**< lends large arguments to the library until this
+                                      callback runs; NULL: see the function */
+    void *release_data;          /**< handed to on_release untouched */
 } shoal_call_t;
 
 /** No extras: `shoal_call_t call = SHOAL_CALL_INIT;`, then set what differs. */
 #define SHOAL_CALL_INIT                                                                \
     {                                                                                  \
-        sizeof(shoal_call_t), 0, 0, 0, NULL, NULL, NULL, NULL, NULL                    \
+        sizeof(shoal_call_t), 0, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL        \
     }
 
 /**
@@ -161,7 +186,8 @@ SHOAL_EXTERN int shoal_client_submit(shoal_client_t *client, size_t argc,
  * Queue `count` commands at once, in order, with extras.  The client accepts all of
  * them or none.
  *
- * @param commands   count commands, copied before this call returns
+ * @param commands   count commands, copied before this call returns; but see
+ *                   shoal_release_cb for large arguments
  * @param count      1 .. 65 536
  * @param call       extras for each of them; NULL for none
  * @param on_result  called once for each command, in order
@@ -171,7 +197,8 @@ SHOAL_EXTERN int shoal_client_submit(shoal_client_t *client, size_t argc,
  *
  * Threads:   any
  * Blocks:    never, unless SHOAL_CALL_WAIT_FOR_ROOM asks for it
- * Ownership: nothing passed in is kept; a sink must live until its results
+ * Ownership: nothing passed in is kept; a sink must live until its results, and
+ *            arguments with a release callback until it runs
  * Errors:    those of shoal_client_submit();
  *            SHOAL_ELOOP SHOAL_CALL_WAIT_FOR_ROOM on the loop thread while full
  * Since:     0.1
@@ -192,6 +219,10 @@ SHOAL_EXTERN int shoal_client_submit_many(shoal_client_t *client,
  * Otherwise the call waits a tenth of a second more, and the result is SHOAL_ETIMEOUT
  * and SHOAL_FATE_UNKNOWN.  A call with a sink, whose command the loop thread has taken
  * over, waits for the loop thread, which may be using the sink.
+ *
+ * If a thread of the library runs the loop (shoal_client_open()), the library sends
+ * large arguments (SHOAL_REFERENCE_BYTES_MIN) from the caller's memory, without a copy.
+ * The call returns when the library needs that memory no more.
  *
  * @param argc, argv, argvlen as for shoal_client_submit()
  * @param ret_result receives the result, also when the command failed; give it back

@@ -113,6 +113,12 @@ typedef struct shoal_stats {
                               have, or wait for, a connection of their own */
     uint64_t leases_waiting_now; /**< those of them that wait for a connection */
     uint64_t leases_idle_now;    /**< leased connections that wait for a holder */
+    uint64_t bytes_referred; /**< bytes of large arguments (SHOAL_REFERENCE_BYTES_MIN)
+                                   that the library did not copy; see
+                                   shoal_release_cb */
+    uint64_t bytes_copied;   /**< bytes of large arguments that the library copied: at
+                                   their submission, or later when a command was given
+                                   up that was partly written */
 } shoal_stats_t;
 
 /** Initial value: `shoal_stats_t stats = SHOAL_STATS_INIT;`. */
@@ -149,7 +155,7 @@ SHOAL_EXTERN int shoal_stats_get(shoal_client_t *client, shoal_stats_t *ret_stat
 /**
  * Take a snapshot of one connection of the client.  Fields that count for the client as
  * a whole are 0: commands, refused, wakeups, caller_wakeups, direct_calls, handovers,
- * turns, latency, leases_now, leases_waiting_now, leases_idle_now.
+ * turns, latency, leases_now, leases_waiting_now, leases_idle_now, bytes_referred.
  *
  * @param connection  number of the connection, from 1; shoal_event_connection() gives
  *                    it

@@ -88,14 +88,16 @@ static bool take_back(shoal_pending_t *pending, int status, const char *detail,
                       shoal_result_t **ret_result)
 {
     shoal_client_t *client = pending->client;
+    shoal__extra_t *extra;
     bool is_back;
 
     shoal__client_lock(client);
     is_back = shoal__mailbox_take_back_locked(&client->mailbox, pending->ticket,
-                                              status == SHOAL_ETIMEOUT);
+                                              status == SHOAL_ETIMEOUT, &extra);
     shoal__client_unlock(client);
     if (!is_back)
         return false;
+    shoal__extra_drop(extra);
     make_result(pending->waiter.owned, status, SHOAL_FATE_NOT_EXECUTED, pending->ticket,
                 detail);
     take_result(pending, ret_result);
@@ -198,6 +200,9 @@ int shoal__call_begin(shoal_client_t *client, const shoal_command_t *command,
     /* A sink is a callback: not for a thread that may hold locks of its own. */
     pending->has_sink = call->sink || call->chunks;
     begin_patience(pending, command, call);
+    /* The thread stays until the loop has answered it. */
+    submission.is_lent =
+        client->drive == SHOAL__DRIVE_THREAD && until_us == SHOAL__NEVER_US;
     pending->waiter.may_drive =
         !pending->has_sink || call->flags & SHOAL_CALL_SINK_HERE;
     submission.is_driving = pending->waiter.may_drive ? &is_driving : NULL;

@@ -27,6 +27,7 @@ static void place_taken(shoal_client_t *client, uint64_t now_us)
         fail_taken(client);
     taken->count = 0;
     taken->has_leased = false;
+    taken->referred_bytes = 0;
     shoal__buffer_clear(&taken->bytes);
     shoal__buffer_shrink(&taken->bytes, SIDE_BYTES_KEPT);
 }
@@ -38,7 +39,7 @@ void shoal__intake_run(shoal_client_t *client, uint64_t now_us)
     shoal__client_lock(client);
     shoal__mailbox_swap_locked(&client->mailbox, taken);
     shoal__ledger_enter_locked(&client->ledger, taken->count,
-                               shoal__buffer_bytes(&taken->bytes));
+                               shoal__mailbox_side_bytes(taken));
     shoal__client_unlock(client);
 
     if (taken->count)

@@ -24,6 +24,11 @@
 #include "core/result.h"
 #include <stdbool.h>
 
+/* Bytes of large arguments (SHOAL_REFERENCE_BYTES_MIN) that were accepted. */
+typedef struct shoal__large {
+    shoal__counter_t bytes_referred, bytes_copied;
+} shoal__large_t;
+
 typedef struct shoal__ledger {
     uint64_t queued_max; /* commands that may be queued */
     uint64_t bytes_max;  /* encoded bytes that may be outstanding */
@@ -40,6 +45,7 @@ typedef struct shoal__ledger {
     /* What entered the route since its account was up to date. */
     shoal__counter_t entered_commands, entered_bytes;
     shoal__counter_t commands_here, commands_there; /* accepted */
+    shoal__large_t large_here, large_there;         /* accepted */
     shoal__counter_t refused_here, refused_there;   /* full, closed, or no memory */
     shoal__counter_t refused; /* every other refusal, and each one of
                                  shoal__client_submit_one() on the loop thread */

@@ -49,21 +49,26 @@ bool shoal__call_read(const shoal_call_t *call, shoal_call_t *ret_call)
     return true;
 }
 
-/* The sizes of the commands.  0 or why not. */
-static int measure(const shoal__submission_t *submission,
-                   const shoal_options_t *options, size_t *ret_bytes)
+/* The sizes of the commands, and how many arguments are large.  0 or why not. */
+static int measure(shoal__plan_t *plan, const shoal_options_t *options,
+                   size_t *ret_large)
 {
-    size_t sum_bytes = 0;
+    const shoal__submission_t *submission = plan->submission;
 
+    *ret_large = 0;
     for (size_t i = 0; i < submission->count; i++) {
-        size_t bytes = shoal__encoder_bytes(&submission->commands[i]);
+        const shoal_command_t *command = &submission->commands[i];
+        size_t bytes = shoal__encoder_bytes(command), large_bytes;
         if (bytes == 0)
             return SHOAL_EINVAL;
-        if (bytes > UINT32_MAX || bytes > options->bytes_max - sum_bytes)
+        if (bytes > UINT32_MAX || bytes > options->bytes_max - plan->bytes)
             return SHOAL_ETOOBIG;
-        sum_bytes += bytes;
+        plan->bytes += bytes;
+        if (bytes >= SHOAL_REFERENCE_BYTES_MIN) {
+            *ret_large += shoal__encoder_large(command, &large_bytes);
+            plan->large_bytes += large_bytes;
+        }
     }
-    *ret_bytes = sum_bytes;
     return submission->count > options->queued_max ? SHOAL_ETOOBIG : 0;
 }
 
@@ -125,21 +130,48 @@ static uint16_t request_flags(const shoal_call_t *call, bool is_unit)
     return flags;
 }
 
-/* The last step, because it allocates.  0 or SHOAL_ENOMEM. */
-static int make_extra(const shoal__submission_t *submission, shoal__extra_t **ret_extra)
+/* Room for the references of each command. */
+static void share_references(const shoal__plan_t *plan)
 {
-    const shoal_call_t *call = &submission->call;
+    const shoal__submission_t *submission = plan->submission;
+    shoal__reference_t *next = shoal__extra_references(plan->extra, submission->count);
 
-    if (!call->sink && !call->chunks && !call->lease)
+    for (size_t i = 0; i < submission->count; i++) {
+        shoal__values_t *values = &plan->extra->values[i];
+        size_t bytes;
+        values->references = next;
+        values->count =
+            (uint32_t)shoal__encoder_large(&submission->commands[i], &bytes);
+        values->bytes = (uint32_t)bytes;
+        next += values->count;
+    }
+}
+
+/* The last step, because it allocates.  0 or SHOAL_ENOMEM. */
+static int make_extra(shoal__plan_t *plan, size_t large)
+{
+    const shoal__submission_t *submission = plan->submission;
+    const shoal_call_t *call = &submission->call;
+    bool refers = large > 0 && (submission->is_lent || call->on_release);
+    shoal__extra_t *extra;
+
+    if (!call->sink && !call->chunks && !call->lease && !call->on_release && !refers)
         return 0;
-    *ret_extra = shoal__malloc(sizeof **ret_extra);
-    if (!*ret_extra)
+    extra = shoal__extra_new(submission->count, refers ? large : 0);
+    if (!extra)
         return SHOAL_ENOMEM;
-    **ret_extra = (shoal__extra_t){.sink = call->sink,
-                                   .chunks = call->chunks,
-                                   .sink_data = call->sink_data,
-                                   .lease = call->lease,
-                                   .owners = submission->count};
+    extra->sink = call->sink;
+    extra->chunks = call->chunks;
+    extra->sink_data = call->sink_data;
+    extra->lease = call->lease;
+    extra->on_release = call->on_release;
+    extra->release_data = call->release_data;
+    extra->first_tag = submission->first_tag;
+    plan->extra = extra;
+    if (refers) {
+        plan->referred_bytes = plan->large_bytes;
+        share_references(plan);
+    }
     return 0;
 }
 
@@ -148,15 +180,16 @@ int shoal__plan_make(const shoal__submission_t *submission,
 {
     const shoal_call_t *call = &submission->call;
     shoal__plan_t plan = {.submission = submission};
+    size_t large;
     int rc;
 
     if (submission->count == 0 || submission->count > SHOAL__PLAN_COMMANDS_MAX)
         return SHOAL_EINVAL;
-    rc = measure(submission, options, &plan.bytes);
+    rc = measure(&plan, options, &large);
     if (rc == 0)
         rc = admit(&plan);
     if (rc == 0)
-        rc = make_extra(submission, &plan.extra);
+        rc = make_extra(&plan, large);
     if (rc < 0)
         return rc;
     plan.flags = request_flags(call, plan.is_unit);
@@ -232,4 +265,15 @@ void shoal__plan_request(const shoal__plan_t *plan, size_t i, uint64_t now_us,
         ret_request->flags |= SHOAL__REQUEST_UNIT_FIRST;
     if (plan->is_unit && i + 1 == submission->count)
         ret_request->flags |= SHOAL__REQUEST_UNIT_LAST;
+    if (plan->referred_bytes > 0)
+        ret_request->bytes -= plan->extra->values[i].bytes;
+}
+
+char *shoal__plan_write(const shoal__plan_t *plan, size_t i, char *at)
+{
+    const shoal_command_t *command = &plan->submission->commands[i];
+
+    if (plan->referred_bytes == 0)
+        return shoal__encoder_write(command, at);
+    return shoal__encoder_write_small(command, at, plan->extra->values[i].references);
 }

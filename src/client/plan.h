@@ -33,12 +33,15 @@ typedef struct shoal__submission {
     void *data;
     uint64_t first_tag; /* of a completion queue: that of the first command */
     bool *is_driving;   /* of a blocking call that may drive: does it?  Else NULL */
+    bool is_lent;       /* large arguments stay where they are until the result */
 } shoal__submission_t;
 
 /* A submission that was accepted. */
 typedef struct shoal__plan {
     const shoal__submission_t *submission; /* borrowed */
     size_t bytes;                          /* of all commands, encoded */
+    size_t large_bytes;                    /* of their large arguments */
+    size_t referred_bytes;                 /* of those that are not copied */
     shoal__extra_t *extra;                 /* one for all requests; NULL: none */
     bool is_unit;                          /* the commands are a MULTI ... EXEC */
     shoal__admission_t admission;          /* of the command, if it is the only one */
@@ -61,8 +64,8 @@ static inline bool shoal__plan_is_leased(const shoal__plan_t *plan)
 bool shoal__call_read(const shoal_call_t *call, shoal_call_t *ret_call);
 
 /* May the commands be sent?  0, SHOAL_EINVAL, SHOAL_ETOOBIG, SHOAL_EREFUSED or
- * SHOAL_ENOMEM; on failure *ret_plan is untouched.  The sink belongs to the requests;
- * if none of them is queued, the caller frees it. */
+ * SHOAL_ENOMEM; on failure *ret_plan is untouched.  The extra belongs to the
+ * requests; if none of them is queued, the caller frees it. */
 int shoal__plan_make(const shoal__submission_t *submission,
                      const shoal_options_t *options, shoal__plan_t *ret_plan);
 
@@ -75,5 +78,9 @@ uint64_t shoal__plan_timeout_us(const shoal_command_t *command,
 /* The request of command i, without its ticket. */
 void shoal__plan_request(const shoal__plan_t *plan, size_t i, uint64_t now_us,
                          shoal__request_t *ret_request);
+
+/* Write the bytes of command i to `at`; values that the plan refers to stay where they
+ * are.  Returns one past the last byte. */
+char *shoal__plan_write(const shoal__plan_t *plan, size_t i, char *at);
 
 #endif

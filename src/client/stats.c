@@ -25,6 +25,10 @@ void shoal__stats_read(const shoal_client_t *client, shoal_stats_t *ret_stats)
     stats.refused = shoal__counter_get(&ledger->refused) +
                     shoal__counter_get(&ledger->refused_here) +
                     shoal__counter_get(&ledger->refused_there);
+    stats.bytes_referred = shoal__counter_get(&ledger->large_here.bytes_referred) +
+                           shoal__counter_get(&ledger->large_there.bytes_referred);
+    stats.bytes_copied += shoal__counter_get(&ledger->large_here.bytes_copied) +
+                          shoal__counter_get(&ledger->large_there.bytes_copied);
     stats.turns = shoal__counter_get(&client->turns);
     stats.wakeups = shoal__counter_get(&client->seat.wakeups);
     stats.caller_wakeups = shoal__counter_get(&client->caller_wakeups);

@@ -21,20 +21,30 @@ static int write_into(shoal__mailbox_side_t *side, shoal__mailbox_t *mailbox,
 {
     const shoal__submission_t *submission = plan->submission;
     shoal__request_t request;
-    char *at = shoal__mailbox_side_reserve(side, plan->bytes, submission->count);
+    char *at = shoal__mailbox_side_reserve(side, plan->bytes - plan->referred_bytes,
+                                           submission->count);
 
     if (!at)
         return SHOAL_ENOMEM;
     for (size_t i = 0; i < submission->count; i++) {
         shoal__plan_request(plan, i, now_us, &request);
         request.ticket = ticket + i;
-        at = shoal__encoder_write(&submission->commands[i], at);
+        at = shoal__plan_write(plan, i, at);
         if (mailbox)
             shoal__mailbox_push_locked(mailbox, &request);
         else
             shoal__mailbox_side_push(side, &request);
     }
     return 0;
+}
+
+/* The commands were accepted. */
+static void count_large(shoal__large_t *large, size_t bytes, size_t referred_bytes)
+{
+    if (bytes == 0)
+        return;
+    shoal__counter_add(&large->bytes_referred, referred_bytes);
+    shoal__counter_add(&large->bytes_copied, bytes - referred_bytes);
 }
 
 /* ---- on the loop thread ---- */
@@ -102,6 +112,7 @@ static int submit_apart_here(shoal_client_t *client, const shoal__plan_t *plan,
     }
     client->tickets += submission->count;
     pushed_here(client, submission->count, plan->bytes);
+    count_large(&client->ledger.large_here, plan->large_bytes, plan->referred_bytes);
     if (ret_ticket)
         *ret_ticket = ticket;
     return 0;
@@ -121,18 +132,22 @@ static int submit_here(shoal_client_t *client, const shoal__plan_t *plan,
     if (rc == 0 && shoal__plan_is_leased(plan))
         return submit_apart_here(client, plan, ret_ticket);
     if (rc == 0)
-        request = route->ops->reserve(route, plan->bytes, submission->count, &at);
+        request = route->ops->reserve(route, plan->bytes - plan->referred_bytes,
+                                      submission->count, &at);
     if (!request) {
         shoal__counter_add(&client->ledger.refused_here, 1);
         return rc < 0 ? rc : SHOAL_ENOMEM;
     }
+    if (plan->referred_bytes > 0)
+        route->ops->refer(route, plan->referred_bytes);
     for (size_t i = 0; i < submission->count; i++) {
         shoal__plan_request(plan, i, now_us, request);
         request->ticket = SHOAL_TICKET_OF_LOOP | ++client->tickets;
-        at = shoal__encoder_write(&submission->commands[i], at);
+        at = shoal__plan_write(plan, i, at);
         request = route->ops->push(route);
     }
     pushed_here(client, submission->count, plan->bytes);
+    count_large(&client->ledger.large_here, plan->large_bytes, plan->referred_bytes);
     if (ret_ticket)
         *ret_ticket = SHOAL_TICKET_OF_LOOP | ticket;
     return 0;
@@ -170,11 +185,13 @@ static int submit_one_here(shoal_client_t *client, const shoal_command_t *comman
 
     if (bytes_max == 0)
         return refuse_here(client, SHOAL_EINVAL);
+    if (bytes_max >= SHOAL_REFERENCE_BYTES_MIN) /* it may have large arguments */
+        return submit_plain(client, command, on_result, data, ret_ticket);
     /* The estimate is good enough unless it comes close to a bound. */
-    has_room = bytes_max <= UINT32_MAX && has_room_by_ledger(client, 1, bytes_max);
+    has_room = has_room_by_ledger(client, 1, bytes_max);
     if (!has_room)
         bytes_max = shoal__encoder_bytes(command);
-    if (bytes_max > options->bytes_max || bytes_max > UINT32_MAX)
+    if (bytes_max > options->bytes_max)
         return refuse_here(client, SHOAL_ETOOBIG);
     if (is_closed_here(client))
         return refuse_here(client, SHOAL_ECLOSED);
@@ -213,7 +230,7 @@ static bool has_room_locked(const shoal_client_t *client, const shoal__plan_t *p
     const shoal__mailbox_side_t *side = &client->mailbox.side;
 
     return shoal__ledger_has_room(&client->ledger, side->count,
-                                  shoal__buffer_bytes(&side->bytes),
+                                  shoal__mailbox_side_bytes(side),
                                   plan->submission->count, plan->bytes);
 }
 
@@ -249,12 +266,13 @@ static int submit_there(shoal_client_t *client, const shoal__plan_t *plan,
                  ? SHOAL_ECLOSED
                  : write_into(&client->mailbox.side, &client->mailbox, plan, now_us,
                               ticket);
-    if (rc == 0)
+    if (rc == 0) {
         client->mailbox.tickets += plan->submission->count;
-    if (rc == 0)
         shoal__counter_add(&ledger->commands_there, plan->submission->count);
-    else
+        count_large(&ledger->large_there, plan->large_bytes, plan->referred_bytes);
+    } else {
         shoal__counter_add(&ledger->refused_there, 1);
+    }
     shoal__client_unlock(client);
     if (rc == 0 && ret_ticket)
         *ret_ticket = ticket;

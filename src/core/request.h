@@ -4,7 +4,7 @@
 
 /* A command that we owe a result: everything but its bytes, in one cache line. */
 
-#include "base/alloc.h"
+#include "core/extra.h"
 #include "resp/command_info.h"
 #include <shoal/command.h>
 #include <stddef.h>
@@ -32,25 +32,9 @@ enum shoal__request_flag {
     SHOAL__REQUEST_LEASED = SHOAL__REQUEST_FENCE
 };
 
-/* What few commands have.  It is allocated, one for all commands of a submission. */
-typedef struct shoal__extra {
-    const shoal_sink_t *sink; /* the caller's; replies become no tree.  NULL: they do */
-    const shoal_chunk_sink_t *chunks; /* the caller's, for large strings; or NULL */
-    void *sink_data;
-    shoal_lease_t *lease; /* that carries the commands; NULL: the shared connection */
-    size_t owners;        /* requests */
-} shoal__extra_t;
-
 /* The lease that a request names; NULL: none. */
 #define SHOAL__REQUEST_LEASE(request)                                                  \
     ((request)->extra ? (request)->extra->lease : NULL)
-
-/* A request is done with its extra; NULL is allowed. */
-static inline void shoal__extra_drop(shoal__extra_t *extra)
-{
-    if (extra && --extra->owners == 0)
-        shoal__free(extra);
-}
 
 typedef struct shoal__request {
     shoal_result_cb on_result; /* NULL: nobody wants the result */
@@ -60,7 +44,7 @@ typedef struct shoal__request {
     uint64_t submitted_us;
     uint64_t deadline_us;
     shoal__extra_t *extra; /* NULL: none */
-    uint32_t bytes;        /* encoded */
+    uint32_t bytes;        /* encoded, without values that stand elsewhere */
     uint16_t flags;        /* of enum shoal__request_flag */
     shoal__command_class_t command_class : 2;
     unsigned shape : 6; /* shoal__reply_shape_t: what its reply may be.  On a lease any,
@@ -70,5 +54,31 @@ typedef struct shoal__request {
 } shoal__request_t;
 
 _Static_assert(sizeof(shoal__request_t) == 64, "one cache line");
+
+/* The values of a request that stand in the caller's memory; NULL: none do, of all that
+ * were submitted with it. */
+static inline const shoal__values_t *
+shoal__request_values(const shoal__request_t *request)
+{
+    const shoal__extra_t *extra = request->extra;
+
+    if (!extra || !extra->values)
+        return NULL;
+    return &extra->values[request->tag - extra->first_tag];
+}
+
+/* Bytes of it that stand in the caller's memory. */
+static inline size_t shoal__request_referred_bytes(const shoal__request_t *request)
+{
+    const shoal__values_t *values = shoal__request_values(request);
+
+    return values ? values->bytes : 0;
+}
+
+/* All its bytes, as they are sent. */
+static inline size_t shoal__request_wire_bytes(const shoal__request_t *request)
+{
+    return request->bytes + shoal__request_referred_bytes(request);
+}
 
 #endif

@@ -13,6 +13,8 @@
 #define LAST_READS_MAX 16         /* after a write that failed */
 #define DIAL_SPACING_US 100000    /* at most ten connections a second */
 
+_Static_assert(SHOAL__PIPE_PARTS_MAX <= SHOAL__STREAM_PARTS_MAX, "in one write");
+
 static void handle(shoal__conn_t *conn, shoal__conn_event_t event, uint64_t now_us);
 static void lose(shoal__conn_t *conn, int status, const char *detail);
 static void greeted(shoal__conn_t *conn, uint64_t now_us);
@@ -123,11 +125,12 @@ static void write_out(shoal__conn_t *conn, uint64_t *ret_wake_us)
 {
     *ret_wake_us = SHOAL__NEVER_US;
     while (conn->stream && !conn->is_blocked) {
-        shoal__bytes_t out =
-            shoal__pipe_output(&conn->pipe, shoal__clock_us(), ret_wake_us);
-        if (out.bytes == 0)
+        shoal__bytes_t parts[SHOAL__PIPE_PARTS_MAX];
+        parts[0] = shoal__pipe_output(&conn->pipe, shoal__clock_us(), ret_wake_us);
+        if (parts[0].bytes == 0)
             return;
-        ptrdiff_t sent = conn->stream->kind->write(conn->stream, out.data, out.bytes);
+        size_t count = shoal__pipe_gather(&conn->pipe, parts);
+        ptrdiff_t sent = conn->stream->kind->write(conn->stream, parts, count);
         if (sent == -EAGAIN) {
             conn->is_blocked = true;
             conn->stream->kind->want_write(conn->stream);

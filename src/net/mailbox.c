@@ -82,7 +82,7 @@ void shoal__mailbox_push_locked(shoal__mailbox_t *mailbox,
 
     shoal__mailbox_side_push(side, request);
     shoal__counter_set(&mailbox->queued_now, side->count);
-    shoal__counter_set(&mailbox->bytes_now, shoal__buffer_bytes(&side->bytes));
+    shoal__counter_set(&mailbox->bytes_now, shoal__mailbox_side_bytes(side));
     if (!may_wait_locked(mailbox, request))
         shoal__driver_seat_poke_locked(mailbox->seat);
 }
@@ -115,7 +115,7 @@ void shoal__mailbox_close_lease_locked(shoal__mailbox_t *mailbox, shoal_lease_t 
 }
 
 bool shoal__mailbox_take_back_locked(shoal__mailbox_t *mailbox, uint64_t ticket,
-                                     bool is_overdue)
+                                     bool is_overdue, shoal__extra_t **ret_extra)
 {
     shoal__mailbox_side_t *side = &mailbox->side;
     /* Tickets are consecutive. */
@@ -127,11 +127,14 @@ bool shoal__mailbox_take_back_locked(shoal__mailbox_t *mailbox, uint64_t ticket,
     request = &side->requests[at];
     request->on_result = NULL;
     request->data = NULL;
+    *ret_extra = NULL;
     if (SHOAL__REQUEST_LEASE(request)) {
         request->extra->sink = NULL; /* a blocking call: the extra is its alone */
         request->extra->chunks = NULL;
     } else {
-        shoal__extra_drop(request->extra);
+        side->referred_bytes -= shoal__request_referred_bytes(request);
+        shoal__counter_set(&mailbox->bytes_now, shoal__mailbox_side_bytes(side));
+        *ret_extra = request->extra;
         request->extra = NULL;
     }
     if (is_overdue)

@@ -27,6 +27,7 @@ typedef struct shoal__mailbox_side {
     shoal__request_t *requests;
     size_t count, capacity;
     shoal__buffer_t bytes; /* of the requests, in their order */
+    size_t referred_bytes; /* of the requests, but in their callers' memory */
     uint64_t *cancels;     /* tickets */
     size_t cancels_count, cancels_capacity;
     bool wants_reconnect;  /* a thread asked for new connections */
@@ -46,6 +47,12 @@ typedef struct shoal__mailbox {
 void shoal__mailbox_init(shoal__mailbox_t *mailbox, shoal__driver_seat_t *seat);
 void shoal__mailbox_release(shoal__mailbox_t *mailbox);
 void shoal__mailbox_side_release(shoal__mailbox_side_t *side);
+
+/* The encoded bytes of the requests, as they are sent. */
+static inline size_t shoal__mailbox_side_bytes(const shoal__mailbox_side_t *side)
+{
+    return shoal__buffer_bytes(&side->bytes) + side->referred_bytes;
+}
 
 /* Is nothing there for the loop? */
 static inline bool shoal__mailbox_is_empty_locked(const shoal__mailbox_t *mailbox)
@@ -68,6 +75,7 @@ static inline void shoal__mailbox_side_push(shoal__mailbox_side_t *side,
                                             const shoal__request_t *request)
 {
     side->requests[side->count++] = *request;
+    side->referred_bytes += shoal__request_referred_bytes(request);
     shoal__buffer_commit(&side->bytes, request->bytes);
     side->has_leased |= (request->flags & SHOAL__REQUEST_LEASED) != 0;
 }
@@ -77,10 +85,11 @@ void shoal__mailbox_push_locked(shoal__mailbox_t *mailbox,
 /* 0 or SHOAL_ENOMEM. */
 int shoal__mailbox_cancel_locked(shoal__mailbox_t *mailbox, uint64_t ticket);
 /* Take a command back that the loop has not taken over: it is cancelled, and its
- * callback is not called.  is_overdue: its deadline passed, and it counts as a timeout.
- * False: it was taken over, or there is no memory; nothing changed. */
+ * callback is not called.  The caller drops its extra, without the lock.  is_overdue:
+ * its deadline passed, and it counts as a timeout.  False: it was taken over, or there
+ * is no memory; nothing changed. */
 bool shoal__mailbox_take_back_locked(shoal__mailbox_t *mailbox, uint64_t ticket,
-                                     bool is_overdue);
+                                     bool is_overdue, shoal__extra_t **ret_extra);
 
 void shoal__mailbox_reconnect_locked(shoal__mailbox_t *mailbox);
 /* The lease's holder gave it back.  No command for it comes behind. */

@@ -14,6 +14,7 @@
  * Threads: the loop thread.  Writing to a dead peer is an error, never a signal.
  */
 
+#include "base/bytes.h"
 #include "core/target.h"
 #include <stdbool.h>
 #include <stddef.h>
@@ -26,6 +27,9 @@ typedef struct shoal__address {
     struct sockaddr_storage at;
     socklen_t bytes;
 } shoal__address_t;
+
+/* Most parts of one write. */
+#define SHOAL__STREAM_PARTS_MAX 16
 
 typedef struct shoal__stream_hooks {
     void (*on_connected)(void *owner, int error); /* 0, or see error_text */
@@ -56,9 +60,10 @@ struct shoal__stream_kind {
     shoal__stream_t *(*open)(const shoal__stream_kind_t *kind,
                              const shoal__stream_request_t *request, int *ret_error);
 
-    /* Bytes written; -EAGAIN if the stream takes none for now; else an error below
-     * 0. */
-    ptrdiff_t (*write)(shoal__stream_t *stream, const char *data, size_t bytes);
+    /* Write parts, 1 .. SHOAL__STREAM_PARTS_MAX, one behind the other.  Bytes written;
+     * -EAGAIN if the stream takes none for now; else an error below 0. */
+    ptrdiff_t (*write)(shoal__stream_t *stream, const shoal__bytes_t *parts,
+                       size_t count);
     /* Bytes read; 0 at the end of the stream; -EAGAIN if there are none; else an error
      * below 0.  *ret_is_dry: the loop will tell when there is more; if false, read
      * again before the loop sleeps. */

@@ -192,12 +192,26 @@ static shoal__stream_t *open_socket(const shoal__stream_kind_t *kind,
     return NULL;
 }
 
-static ptrdiff_t write_socket(shoal__stream_t *stream, const char *data, size_t bytes)
+/* As writev(), but without a signal. */
+static ssize_t send_parts(int fd, const shoal__bytes_t *parts, size_t count)
 {
+    struct iovec ranges[SHOAL__STREAM_PARTS_MAX];
+    const struct msghdr message = {.msg_iov = ranges, .msg_iovlen = count};
+
+    for (size_t i = 0; i < count; i++)
+        ranges[i] = (struct iovec){(void *)(uintptr_t)parts[i].data, parts[i].bytes};
+    return sendmsg(fd, &message, MSG_NOSIGNAL);
+}
+
+static ptrdiff_t write_socket(shoal__stream_t *stream, const shoal__bytes_t *parts,
+                              size_t count)
+{
+    int fd = of(stream)->fd;
     ssize_t sent;
 
     do
-        sent = send(of(stream)->fd, data, bytes, MSG_NOSIGNAL);
+        sent = count == 1 ? send(fd, parts->data, parts->bytes, MSG_NOSIGNAL)
+                          : send_parts(fd, parts, count);
     while (sent < 0 && errno == EINTR);
     if (sent >= 0)
         return sent;

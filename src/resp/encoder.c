@@ -120,3 +120,40 @@ char *shoal__encoder_write(const shoal_command_t *command, char *at)
     }
     return at;
 }
+
+size_t shoal__encoder_large(const shoal_command_t *command, size_t *ret_bytes)
+{
+    size_t count = 0;
+
+    *ret_bytes = 0;
+    for (size_t i = 0; i < command->argc; i++) {
+        size_t bytes = argument_bytes(command, i);
+        if (bytes >= SHOAL_REFERENCE_BYTES_MIN) {
+            *ret_bytes += bytes;
+            count++;
+        }
+    }
+    return count;
+}
+
+char *shoal__encoder_write_small(const shoal_command_t *command, char *at,
+                                 shoal__reference_t *references)
+{
+    const char *begin = at;
+
+    at = write_header(at, '*', command->argc);
+    for (size_t i = 0; i < command->argc; i++) {
+        size_t bytes = argument_bytes(command, i);
+        at = write_header(at, '$', bytes);
+        if (bytes >= SHOAL_REFERENCE_BYTES_MIN) {
+            *references++ = (shoal__reference_t){command->argv[i], (uint32_t)bytes,
+                                                 (uint32_t)(at - begin)};
+        } else if (bytes > 0) {
+            memcpy(at, command->argv[i], bytes);
+            at += bytes;
+        }
+        *at++ = '\r';
+        *at++ = '\n';
+    }
+    return at;
+}

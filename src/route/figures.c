@@ -40,6 +40,7 @@ static void read_pipe(shoal_stats_t *to, const shoal__pipe_t *pipe)
     to->gap_ns_now = shoal__counter_get(&from->gap_ns_now);
     to->rtt_us_now = shoal__counter_get(&from->rtt_us_now);
     to->late_us_now = shoal__counter_get(&from->late_us_now);
+    to->bytes_copied = shoal__counter_get(&from->bytes_copied);
 }
 
 static void read_conn(shoal_stats_t *to, const shoal__conn_stats_t *from)

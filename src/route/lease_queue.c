@@ -8,14 +8,24 @@ void shoal__lease_queue_add(shoal__conn_t *shared, shoal_lease_t *lease,
                             shoal__retry_t *waiting)
 {
     shared->set->queued++;
-    shared->set->bytes += waiting->request.bytes;
+    shared->set->bytes += shoal__request_wire_bytes(&waiting->request);
     shoal__retries_put(&lease->queue, waiting);
 }
 
 static void leave_account(shoal__conn_t *shared, const shoal__request_t *request)
 {
     shared->set->queued--;
-    shared->set->bytes -= request->bytes;
+    shared->set->bytes -= shoal__request_wire_bytes(request);
+}
+
+size_t shoal__lease_queue_log_bytes(const shoal_lease_t *lease)
+{
+    const shoal__list_t *waiting = &lease->queue.waiting;
+    size_t bytes = 0;
+
+    for (const shoal__list_t *at = waiting->next; at != waiting; at = at->next)
+        bytes += SHOAL__LIST_ENTRY(at, const shoal__retry_t, node)->request.bytes;
+    return bytes;
 }
 
 shoal__retry_t *shoal__lease_queue_take(shoal__conn_t *shared, shoal_lease_t *lease)

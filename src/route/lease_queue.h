@@ -18,6 +18,8 @@
 /* `waiting` is the queue's from now on. */
 void shoal__lease_queue_add(shoal__conn_t *shared, shoal_lease_t *lease,
                             shoal__retry_t *waiting);
+/* What its commands need of a log. */
+size_t shoal__lease_queue_log_bytes(const shoal_lease_t *lease);
 /* The first command, which the caller frees with shoal__free(); NULL: none is left. */
 shoal__retry_t *shoal__lease_queue_take(shoal__conn_t *shared, shoal_lease_t *lease);
 

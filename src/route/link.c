@@ -52,10 +52,10 @@ static void push(shoal__link_t *link, const shoal__request_t *waiting, uint64_t 
 bool shoal__link_take(shoal__link_t *link, uint64_t now_us)
 {
     shoal__pipe_t *pipe = &link->conn.pipe;
-    const shoal__retries_t *queue = &link->lease->queue;
-    size_t count = queue->count;
+    size_t count = link->lease->queue.count;
     char *at = make_room_for_notes(link, count)
-                   ? shoal__pipe_reserve(pipe, queue->bytes, count)
+                   ? shoal__pipe_reserve(
+                         pipe, shoal__lease_queue_log_bytes(link->lease), count)
                    : NULL;
     shoal__retry_t *waiting;
 

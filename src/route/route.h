@@ -72,6 +72,9 @@ typedef struct shoal__route_ops {
     shoal__request_t *(*reserve)(shoal__route_t *route, size_t bytes, size_t count,
                                  char **ret_bytes);
     shoal__request_t *(*push)(shoal__route_t *route);
+    /* So many bytes of the commands that are pushed next stand in their callers' memory;
+     * between reserve and the first push. */
+    void (*refer)(shoal__route_t *route, size_t bytes);
     /* Commands of other threads, and of leases: take all of them in order, or none (false: no memory).
      * The route counts what each waited until now as SHOAL_STAGE_QUEUED; commands that were
      * pushed waited for nothing. */

@@ -58,6 +58,11 @@ static shoal__request_t *push(shoal__route_t *route)
     return shoal__pipe_next(pipe);
 }
 
+static void refer(shoal__route_t *route, size_t bytes)
+{
+    shoal__pipe_refer(&of(route)->conn.pipe, bytes);
+}
+
 static bool stage_leased(shoal__leases_t *leases, const shoal__mailbox_side_t *side)
 {
     const char *from = shoal__buffer_data(&side->bytes);
@@ -249,6 +254,7 @@ static const shoal__route_ops_t ops = {
     .open = open_route,
     .reserve = reserve,
     .push = push,
+    .refer = refer,
     .place = place,
     .turn = turn,
     .read_ahead = read_ahead,

@@ -113,9 +113,11 @@ static shoal__stream_t *open_holding(const shoal__stream_kind_t *kind,
     return &held->stream;
 }
 
-static ptrdiff_t write_holding(shoal__stream_t *stream, const char *data, size_t bytes)
+static ptrdiff_t write_holding(shoal__stream_t *stream, const shoal__bytes_t *parts,
+                               size_t count)
 {
     holding_stream_t *held = of(stream);
+    shoal__bytes_t first = parts[0];
 
     assert_false(held->is_stuck);
     if (habits.write_error)
@@ -124,9 +126,11 @@ static ptrdiff_t write_holding(shoal__stream_t *stream, const char *data, size_t
         sights.refused_writes++;
         return -EAGAIN;
     }
-    if (habits.is_full && bytes > WRITE_BYTES)
-        bytes = WRITE_BYTES;
-    return shoal__stream_socket.write(held->socket, data, bytes);
+    if (!habits.is_full)
+        return shoal__stream_socket.write(held->socket, parts, count);
+    if (first.bytes > WRITE_BYTES)
+        first.bytes = WRITE_BYTES;
+    return shoal__stream_socket.write(held->socket, &first, 1);
 }
 
 static ptrdiff_t read_holding(shoal__stream_t *stream, char *room, size_t bytes,

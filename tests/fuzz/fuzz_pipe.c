@@ -98,17 +98,25 @@ static void begin(bool is_bare)
 static bool write_some(unsigned part)
 {
     uint64_t wake_us;
-    shoal__bytes_t out = {NULL, 0};
+    shoal__bytes_t parts[SHOAL__PIPE_PARTS_MAX] = {{NULL, 0}};
+    size_t count, ready = 0, at = 0;
     char *copy;
 
     if (world.link)
-        out = shoal__pipe_output(&world.pipe, world.now_us, &wake_us);
-    if (out.bytes == 0)
+        parts[0] = shoal__pipe_output(&world.pipe, world.now_us, &wake_us);
+    if (parts[0].bytes == 0)
         return false;
-    size_t bytes = 1 + (out.bytes - 1) * part / 255;
+    count = shoal__pipe_gather(&world.pipe, parts);
+    for (size_t i = 0; i < count; i++)
+        ready += parts[i].bytes;
+    size_t bytes = 1 + (ready - 1) * part / 255;
     copy = malloc(bytes);
     FUZZ_CHECK(copy, "no memory");
-    memcpy(copy, out.data, bytes);
+    for (size_t i = 0; at < bytes; at += parts[i++].bytes) {
+        if (parts[i].bytes > bytes - at)
+            parts[i].bytes = bytes - at;
+        memcpy(copy + at, parts[i].data, parts[i].bytes);
+    }
     server_receive(&world, copy, bytes);
     shoal__pipe_written(&world.pipe, bytes, world.now_us);
     free(copy);
@@ -175,8 +183,9 @@ static void submit(fuzz_input_t *in, uint8_t operand)
     uint64_t timeout_us = more & 0x80 ? 0 : 1 + 500 * (uint64_t)(more & 0x7f);
     unsigned parts = operand & 32 ? 1 + operand % UNIT_CALLS_MAX : 0;
 
-    calls_submit(&world, (verb_t)(operand % VERB_MULTI), flags[(operand >> 3) & 3],
-                 timeout_us, (more & 0x40) != 0, parts);
+    calls_submit(
+        &world, (verb_t)(operand % VERB_MULTI), flags[(operand >> 3) & 3], timeout_us,
+        (more & 0x40 ? CALL_HAS_SINK : 0) | (operand & 0x40 ? CALL_IS_LENT : 0), parts);
 }
 
 static void operate(fuzz_input_t *in)

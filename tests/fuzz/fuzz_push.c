@@ -8,6 +8,7 @@
  * The input says how many commands there are, what the server sends, and how it is split.
  */
 
+#include "base/alloc.h"
 #include "core/pipe/pipe.h"
 #include "fault_proxy/fake_bytes.h"
 #include "fuzz_input.h"

@@ -200,6 +200,9 @@ static void on_result(shoal_client_t *client, const shoal_result_t *result, void
     FUZZ_CHECK(call->unit_first || result->attempts == call->handed,
                "%u was written %u times, not %u", id, call->handed, result->attempts);
     calls_check_detail(world, result->detail);
+    FUZZ_CHECK(!call->is_lent || call->released == 1,
+               "%u has its result, and its memory was given back %u times", id,
+               call->released);
     call->status = result->status;
     call->fate = result->fate;
     call->done_link = world->link;
@@ -213,13 +216,63 @@ static void on_result(shoal_client_t *client, const shoal_result_t *result, void
 
 /* ---- submitting ---- */
 
+static void write_name(const call_t *call, char name[CALL_ID_BYTES + 1])
+{
+    snprintf(name, CALL_ID_BYTES + 1, "call:%04u", (unsigned)call_id(call) % 10000);
+}
+
+/* What the log has of it: all but an argument that is lent. */
 static size_t encode(const call_t *call, char *at)
 {
     const char *name = verb_name(call->verb);
+    char argument[CALL_ID_BYTES + 1];
 
-    return (size_t)snprintf(at, WIRE_BYTES_MAX,
-                            "*2\r\n$%zu\r\n%s\r\n$%d\r\ncall:%04u\r\n", strlen(name),
-                            name, CALL_ID_BYTES, (unsigned)call_id(call) % 10000);
+    write_name(call, argument);
+    return (size_t)snprintf(at, WIRE_BYTES_MAX, "*2\r\n$%zu\r\n%s\r\n$%d\r\n%s\r\n",
+                            strlen(name), name, CALL_ID_BYTES,
+                            call->is_lent ? "" : argument);
+}
+
+/* Whoever reads it from now on reads freed memory. */
+static void on_release(void *data)
+{
+    call_t *call = data;
+
+    FUZZ_CHECK(call->released++ == 0, "%u is given back twice", call_id(call));
+    free(call->lent);
+    call->lent = NULL;
+}
+
+static void lend(call_t *call, shoal__extra_t *extra, size_t bytes)
+{
+    shoal__reference_t *value = shoal__extra_references(extra, 1);
+
+    call->lent = malloc(CALL_ID_BYTES + 1);
+    FUZZ_CHECK(call->lent, "no memory");
+    write_name(call, call->lent);
+    *value = (shoal__reference_t){call->lent, CALL_ID_BYTES, (uint32_t)bytes - 2};
+    *extra->values = (shoal__values_t){value, 1, CALL_ID_BYTES};
+    extra->on_release = on_release;
+    extra->release_data = call;
+    extra->first_tag = call_id(call);
+}
+
+/* NULL: it needs none. */
+static shoal__extra_t *extra_of(call_t *call, size_t bytes)
+{
+    shoal__extra_t *extra;
+
+    if (!call->has_sink && !call->is_lent)
+        return NULL;
+    extra = shoal__extra_new(1, call->is_lent);
+    FUZZ_CHECK(extra, "no memory");
+    if (call->has_sink) {
+        extra->sink = &sink;
+        extra->sink_data = call;
+    }
+    if (call->is_lent)
+        lend(call, extra, bytes);
+    return extra;
 }
 
 void calls_check_bytes(const world_t *world, const shoal__request_t *request,
@@ -247,7 +300,7 @@ static shoal__reply_shape_t shape_of(const call_t *call)
     return shoal__refusal_check(&command, SHOAL_CALL_MAY_BLOCK).shape;
 }
 
-static void submit_call(world_t *world, call_t *call, shoal__extra_t *extra)
+static void submit_call(world_t *world, call_t *call)
 {
     uint32_t id = call_id(call);
     char wire[WIRE_BYTES_MAX];
@@ -259,7 +312,7 @@ static void submit_call(world_t *world, call_t *call, shoal__extra_t *extra)
                                 .ticket = call->ticket,
                                 .submitted_us = world->now_us,
                                 .deadline_us = call->deadline_us,
-                                .extra = extra,
+                                .extra = extra_of(call, bytes),
                                 .bytes = (uint32_t)bytes,
                                 .flags = call->flags,
                                 .command_class = call->command_class,
@@ -267,10 +320,6 @@ static void submit_call(world_t *world, call_t *call, shoal__extra_t *extra)
 
     FUZZ_CHECK(at, "no memory");
     memcpy(at, wire, bytes);
-    if (extra) {
-        request.extra->sink = &sink;
-        request.extra->sink_data = call;
-    }
     shoal__pipe_push(&world->pipe, &request);
     shoal__stage_times_taken(&world->pipe.times, 1, world->now_us);
 }
@@ -292,7 +341,7 @@ static call_t *new_call(world_t *world, verb_t verb, uint16_t flags,
 }
 
 static void submit_unit(world_t *world, uint16_t flags, uint64_t timeout_us,
-                        unsigned parts)
+                        unsigned extras, unsigned parts)
 {
     uint32_t first = world->call_count, last = first + parts + 1;
 
@@ -305,29 +354,24 @@ static void submit_unit(world_t *world, uint16_t flags, uint64_t timeout_us,
             call->flags |= SHOAL__REQUEST_UNIT_LAST;
         call->unit_first = first;
         call->unit_last = last;
-        submit_call(world, call, NULL);
+        call->is_lent = (extras & CALL_IS_LENT) != 0;
+        submit_call(world, call);
     }
 }
 
 void calls_submit(world_t *world, verb_t verb, uint16_t flags, uint64_t timeout_us,
-                  bool has_sink, unsigned parts)
+                  unsigned extras, unsigned parts)
 {
-    shoal__extra_t *extra = NULL;
-
     if (world->call_count + parts + 2 > CALLS_MAX)
         return;
     if (parts > 0) {
-        submit_unit(world, flags, timeout_us, parts);
+        submit_unit(world, flags, timeout_us, extras, parts);
         return;
     }
     call_t *call = new_call(world, verb, flags, timeout_us);
-    if (has_sink) {
-        call->has_sink = true;
-        extra = shoal__malloc(sizeof *extra);
-        FUZZ_CHECK(extra, "no memory");
-        *extra = (shoal__extra_t){.owners = 1};
-    }
-    submit_call(world, call, extra);
+    call->has_sink = (extras & CALL_HAS_SINK) != 0;
+    call->is_lent = (extras & CALL_IS_LENT) != 0;
+    submit_call(world, call);
 }
 
 /* ---- giving up ---- */

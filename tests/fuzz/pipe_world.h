@@ -54,6 +54,9 @@ typedef struct call {
 
     /* What the caller heard. */
     bool is_done;
+    char *lent;        /* the memory of its argument; NULL: copied, or given back */
+    bool is_lent;      /* it was not copied */
+    unsigned released; /* how often it was given back */
     int status;
     shoal_fate_t fate;
     uint32_t done_link; /* the connection of that time */
@@ -104,9 +107,12 @@ struct world {
 
 /* ---- pipe_calls.c ---- */
 
+/* What a call has beside its command. */
+enum { CALL_HAS_SINK = 1, CALL_IS_LENT = 2 };
+
 /* One command, or MULTI, `parts` commands, EXEC. */
 void calls_submit(world_t *world, verb_t verb, uint16_t flags, uint64_t timeout_us,
-                  bool has_sink, unsigned parts);
+                  unsigned extras, unsigned parts);
 void calls_cancel(world_t *world, uint32_t id);
 /* These are the bytes that the request was submitted with. */
 void calls_check_bytes(const world_t *world, const shoal__request_t *request,

@@ -72,6 +72,28 @@ static char *put_number(char *at, uint32_t number, unsigned digits)
     return at + digits;
 }
 
+static char *put_pad(char *at, size_t bytes)
+{
+    while (bytes > 0) {
+        size_t part = bytes < SIM_PAD_BYTES ? bytes : SIM_PAD_BYTES;
+        at = put(at, SIM_PAD, part);
+        bytes -= part;
+    }
+    return at;
+}
+
+/* What the log has of it: all but the arguments that are lent. */
+static size_t log_bytes(const sim_call_t *call)
+{
+    size_t bytes = encoded_bytes(call);
+
+    if (!call->is_lent)
+        return bytes;
+    if (call->verb == SIM_VERB_APPEND)
+        bytes -= call->pad_bytes;
+    return bytes - SIM_ID_DIGITS;
+}
+
 static char *encode(const sim_call_t *call, uint32_t id, char *at)
 {
     const char *name = verbs[call->verb].name;
@@ -83,7 +105,8 @@ static char *encode(const sim_call_t *call, uint32_t id, char *at)
     at = put(at, "\r\n", 2);
     at = put(at, name, name_bytes);
     at = put(at, "\r\n$10\r\n", 7);
-    at = put_number(at, id, SIM_ID_DIGITS);
+    if (!call->is_lent)
+        at = put_number(at, id, SIM_ID_DIGITS);
     at = put(at, "\r\n", 2);
     if (!has_pad)
         return at;
@@ -91,18 +114,15 @@ static char *encode(const sim_call_t *call, uint32_t id, char *at)
     *at++ = '$';
     at = put_number(at, call->pad_bytes, digits_of(call->pad_bytes));
     at = put(at, "\r\n", 2);
-    for (size_t left = call->pad_bytes; left > 0;) {
-        size_t bytes = left < SIM_PAD_BYTES ? left : SIM_PAD_BYTES;
-        at = put(at, SIM_PAD, bytes);
-        left -= bytes;
-    }
+    if (!call->is_lent)
+        at = put_pad(at, call->pad_bytes);
     return put(at, "\r\n", 2);
 }
 
 bool sim_call_has_bytes(const sim_call_t *call, const char *bytes, size_t count)
 {
-    char *wire = malloc(encoded_bytes(call));
-    bool has = wire && count == encoded_bytes(call);
+    char *wire = malloc(log_bytes(call));
+    bool has = wire && count == log_bytes(call);
 
     if (has) {
         encode(call, sim_call_id(call), wire);
@@ -124,6 +144,9 @@ static void on_result(shoal_client_t *client, const shoal_result_t *result, void
     sim_world_note(world, "result", id, (uint64_t)(-result->status));
     sim_oracle_result(world, call, result);
     sim_sights_note_result(world, call, result);
+    if (call->is_taken && call->is_lent && call->released != 1)
+        sim_world_fail(world, "O6: %u has its result, and was released %u times", id,
+                       call->released);
     if (call->is_done)
         return;
     call->is_done = true;
@@ -182,14 +205,16 @@ static void write_entry(sim_world_t *world, uint32_t id, unsigned thread,
         .pad_bytes = verb == SIM_VERB_APPEND || verb == SIM_VERB_GET
                          ? sim_dice_below(&world->dice, is_big ? BIG_BYTES_MAX : 40)
                          : 0,
-        .has_sink = sim_dice_hits(&world->dice, world->swarm.sink_rate)};
+        .has_sink = sim_dice_hits(&world->dice, world->swarm.sink_rate),
+        .is_lent = sim_dice_hits(&world->dice, world->swarm.lent_rate)};
 }
 
 /* What is to be outstanding at once, those that wait to be sent again included. */
 static void note_peaks(sim_world_t *world, size_t more_bytes, uint32_t more)
 {
     const shoal__pipe_t *pipe = &world->pipe;
-    size_t bytes = shoal__buffer_bytes(&pipe->log) + pipe->retries.bytes + more_bytes;
+    size_t bytes = shoal__buffer_bytes(&pipe->log) + pipe->referred_bytes +
+                   pipe->retries.bytes + more_bytes;
     size_t commands =
         (size_t)shoal__request_ring_length(&pipe->ring) + pipe->retries.count + more;
 
@@ -223,22 +248,74 @@ static shoal__reply_shape_t shape_of(const sim_call_t *call)
     return shoal__command_info_find((shoal__bytes_t){name, strlen(name)})->shape;
 }
 
+static void on_release(void *data)
+{
+    sim_call_t *call = data;
+
+    call->released++;
+    if (call->released > 1 || !call->lent) {
+        sim_world_fail(call->world, "O6: %u is released twice", sim_call_id(call));
+        return;
+    }
+    /* Who still reads it reads nonsense. */
+    memset(call->lent, '!', SIM_ID_DIGITS + call->pad_bytes);
+    free(call->lent);
+    call->lent = NULL;
+}
+
+/* Its arguments, in memory of their own.  False: there is none. */
+static bool lend(sim_call_t *call, uint32_t id, shoal__extra_t *extra)
+{
+    shoal__values_t *values = extra->values;
+    shoal__reference_t *at = shoal__extra_references(extra, 1);
+    const char *name = verbs[call->verb].name;
+    bool has_pad = call->verb == SIM_VERB_APPEND && call->pad_bytes > 0;
+    uint32_t id_at = (uint32_t)(8 + strlen(name) + 2 + 5);
+
+    call->lent = malloc(SIM_ID_DIGITS + call->pad_bytes);
+    if (!call->lent)
+        return false;
+    put_pad(put_number(call->lent, id, SIM_ID_DIGITS), call->pad_bytes);
+    at[0] = (shoal__reference_t){call->lent, SIM_ID_DIGITS, id_at};
+    at[1] = (shoal__reference_t){call->lent + SIM_ID_DIGITS, call->pad_bytes,
+                                 id_at + 2 + 1 + digits_of(call->pad_bytes) + 2};
+    *values = (shoal__values_t){at, 1 + has_pad,
+                                SIM_ID_DIGITS + (has_pad ? call->pad_bytes : 0)};
+    extra->on_release = on_release;
+    extra->release_data = call;
+    extra->first_tag = id;
+    return true;
+}
+
+/* Without memory it does without. */
+static shoal__extra_t *extra_of(sim_call_t *call, uint32_t id)
+{
+    shoal__extra_t *extra = NULL;
+
+    if (call->has_sink || call->is_lent)
+        extra = shoal__extra_new(1, call->is_lent ? 2 : 0);
+    call->has_sink = call->has_sink && extra;
+    call->is_lent = call->is_lent && extra && lend(call, id, extra);
+    if (call->has_sink) {
+        extra->sink = &sim_sink;
+        extra->sink_data = call;
+    }
+    return extra;
+}
+
 static shoal__request_t request_of(sim_world_t *world, uint32_t id)
 {
     sim_call_t *call = &world->calls[id];
-    shoal__extra_t *sink = call->has_sink ? shoal__malloc(sizeof *sink) : NULL;
+    shoal__extra_t *extra = extra_of(call, id);
 
-    call->has_sink = sink != NULL;
-    if (sink)
-        *sink = (shoal__extra_t){.sink = &sim_sink, .sink_data = call, .owners = 1};
     return (shoal__request_t){.on_result = on_result,
                               .data = call,
                               .tag = id,
                               .ticket = call->ticket,
                               .submitted_us = world->now_us,
                               .deadline_us = call->deadline_us,
-                              .extra = sink,
-                              .bytes = (uint32_t)encoded_bytes(call),
+                              .extra = extra,
+                              .bytes = (uint32_t)log_bytes(call),
                               .flags = call->flags,
                               .command_class = verbs[call->verb].command_class,
                               .shape = shape_of(call) & 63u};

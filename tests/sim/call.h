@@ -73,6 +73,11 @@ typedef struct sim_call {
     uint8_t role_waits; /* times */
     uint8_t rejected;   /* times, with an error that proves that it was not executed */
 
+    /* Of the memory of its arguments, where the pipe does not copy them: */
+    char *lent;       /* NULL: they are copied, or they were given back */
+    bool is_lent;     /* they were not copied */
+    uint8_t released; /* times */
+
     /* Of the sink: */
     bool has_sink;
     bool is_sink_wrong, has_sink_begun;
@@ -105,7 +110,7 @@ void sim_calls_accept(struct sim_world *world, uint32_t first, uint32_t count,
 /* Encode them into the pipe; false: it has no memory. */
 bool sim_calls_push(struct sim_world *world, uint32_t first, uint32_t count);
 
-/* Are these the bytes that the command was encoded to?  False also without memory. */
+/* Are these the bytes that the log has of the command?  False also without memory. */
 bool sim_call_has_bytes(const sim_call_t *call, const char *bytes, size_t count);
 
 /* The loop had no memory to take them: they fail. */

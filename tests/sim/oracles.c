@@ -330,7 +330,7 @@ void sim_oracle_settled(sim_world_t *world)
 static void check_ring(sim_world_t *world)
 {
     const shoal__request_ring_t *ring = &world->pipe.ring;
-    size_t bytes = 0, sent_bytes = 0;
+    size_t bytes = 0, sent_bytes = 0, referred_bytes = 0;
     uint64_t gone = 0, retried = 0,
              owed = world->pipe.retries.count + world->inbox.command_count;
 
@@ -340,6 +340,7 @@ static void check_ring(sim_world_t *world)
         if (at == ring->sent)
             sent_bytes = bytes;
         bytes += request->bytes;
+        referred_bytes += shoal__request_referred_bytes(request);
         gone += (request->flags & SHOAL__REQUEST_GONE) != 0;
         retried += (request->flags & SHOAL__REQUEST_RETRIED) != 0;
         owed += (request->flags & GIVEN_UP) == 0;
@@ -349,7 +350,8 @@ static void check_ring(sim_world_t *world)
     if (ring->sent == ring->tail)
         sent_bytes = bytes;
     if (bytes != shoal__buffer_bytes(&world->pipe.log) ||
-        sent_bytes != world->pipe.sent_bytes)
+        sent_bytes != world->pipe.sent_bytes ||
+        referred_bytes != world->pipe.referred_bytes)
         sim_world_fail(world, "O6: ring and log do not agree");
     if (gone != ring->gone || retried != ring->retried)
         sim_world_fail(world, "O6: the ring counts its requests wrong");

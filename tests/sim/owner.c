@@ -160,6 +160,28 @@ static bool is_inside_unit(const shoal__pipe_t *pipe)
            !(next->flags & SHOAL__REQUEST_UNIT_FIRST);
 }
 
+/* What may leave at once.  Returns the bytes of all parts. */
+static size_t gather(sim_world_t *world, shoal__bytes_t parts[SHOAL__PIPE_PARTS_MAX])
+{
+    size_t count, bytes = 0;
+
+    parts[0] = shoal__pipe_output(&world->pipe, world->now_us, &world->flush_us);
+    count = parts[0].bytes > 0 ? shoal__pipe_gather(&world->pipe, parts) : 0;
+    for (size_t i = 0; i < count; i++)
+        bytes += parts[i].bytes;
+    return bytes;
+}
+
+/* The link takes the first `bytes` of the parts. */
+static void accept(sim_world_t *world, const shoal__bytes_t *parts, size_t bytes)
+{
+    for (; bytes > 0; parts++) {
+        size_t taken = bytes < parts->bytes ? bytes : parts->bytes;
+        sim_link_accept(world->link, world, parts->data, taken);
+        bytes -= taken;
+    }
+}
+
 void sim_owner_write(sim_world_t *world)
 {
     shoal__pipe_t *pipe = &world->pipe;
@@ -167,23 +189,23 @@ void sim_owner_write(sim_world_t *world)
 
     world->is_fresh_batch = pipe->authorised_bytes == 0 && !is_inside_unit(pipe);
     for (int i = 0; i < WRITES_PER_TURN && world->link; i++) {
-        shoal__bytes_t ready =
-            shoal__pipe_output(pipe, world->now_us, &world->flush_us);
+        shoal__bytes_t parts[SHOAL__PIPE_PARTS_MAX];
+        size_t ready_bytes = gather(world, parts);
         size_t room = sim_link_room(world->link);
-        size_t bytes = ready.bytes < room ? ready.bytes : room;
+        size_t bytes = ready_bytes < room ? ready_bytes : room;
         size_t narrow = sim_poison_room(world);
 
         if (bytes > narrow)
             bytes = narrow;
 
-        world->is_written_out = ready.bytes == 0;
-        if (ready.bytes > 0 && world->flush_us != SHOAL__NEVER_US)
+        world->is_written_out = ready_bytes == 0;
+        if (ready_bytes > 0 && world->flush_us != SHOAL__NEVER_US)
             sim_world_fail(world, "O5: bytes may leave and shall wait");
         if (world->flush_us <= world->now_us)
             sim_world_fail(world, "O5: the flush policy asks for the past");
         if (bytes > 0 && sim_dice_hits(dice, world->swarm.partial_rate))
             bytes = (size_t)sim_dice_scale(dice, bytes);
-        if (ready.bytes == 0 && i > 0)
+        if (ready_bytes == 0 && i > 0)
             sim_integrity_written(world, world->link);
         if (bytes == 0)
             return;
@@ -192,11 +214,11 @@ void sim_owner_write(sim_world_t *world)
             return;
         }
         bool was_quiet = shoal__request_ring_inflight(&pipe->ring) == 0;
-        sim_link_accept(world->link, world, ready.data, bytes);
+        accept(world, parts, bytes);
         shoal__pipe_written(pipe, bytes, world->now_us);
         if (was_quiet)
             world->waits_from_us = world->now_us;
-        sim_world_note(world, "write", bytes, ready.bytes);
+        sim_world_note(world, "write", bytes, ready_bytes);
     }
 }
 

@@ -65,7 +65,7 @@ size_t sim_poison_room(const sim_world_t *world)
     if (world->pipe.phase != SHOAL__PIPE_READY || ring->sent == ring->tail ||
         next->data != call || world->poison.kind != POISON_BYTES || world->is_calm)
         return SIZE_MAX;
-    return next->bytes - world->pipe.part_bytes - 1;
+    return shoal__request_wire_bytes(next) - world->pipe.part_bytes - 1;
 }
 
 static void count(sim_world_t *world)

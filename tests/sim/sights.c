@@ -23,6 +23,7 @@ void sim_sights_note_result(sim_world_t *world, const sim_call_t *call,
     else if (result->status == 0)
         sights->values++;
     sights->retried += result->attempts > 1;
+    sights->lent += call->is_lent;
     sights->timeouts += result->status == SHOAL_ETIMEOUT;
     sights->cancels += result->status == SHOAL_ECANCELLED;
     sights->shutdowns += result->status == SHOAL_ESHUTDOWN;
@@ -39,6 +40,7 @@ void sim_sights_note_loss(sim_world_t *world, int status, const char *detail)
     sights->desyncs += status == SHOAL_EDESYNC;
     sights->silences += strstr(detail, "stopped answering") != NULL;
     sights->renewals += strstr(detail, "renewed") != NULL;
+    sights->torn += world->pipe.is_torn;
     sights->ready_links += link && world->pipe.phase == SHOAL__PIPE_READY;
 }
 
@@ -46,6 +48,7 @@ void sim_sights_note_end(sim_world_t *world)
 {
     world->sights.links += world->links;
     world->sights.pushes += shoal__counter_get(&world->pipe.stats.pushes);
+    world->sights.rest_bytes += shoal__counter_get(&world->pipe.stats.bytes_copied);
 }
 
 void sim_sights_print(const sim_sights_t *sights)
@@ -72,6 +75,10 @@ void sim_sights_print(const sim_sights_t *sights)
            sights->poisoned);
     printf("cuts      replies cut behind %d of their first 64 bytes\n",
            __builtin_popcountll(sights->cuts));
+    printf("memory    %" PRIu64 " commands refer to it, %" PRIu64
+           " bytes were copied as they were given up, %" PRIu64
+           " links lost for that\n",
+           sights->lent, sights->rest_bytes, sights->torn);
     printf("others    %" PRIu64 " pushes, %" PRIu64 " pings, %" PRIu64
            " commands executed after the loss; %" PRIu64 " rests\n",
            sights->pushes, sights->pings, sights->ghost_commands, sights->rests);

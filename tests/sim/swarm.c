@@ -117,6 +117,7 @@ void sim_swarm_roll(sim_swarm_t *swarm, shoal__pipe_config_t *config, sim_dice_t
         .idempotent_rate = maybe(dice, 300),
         .urgent_rate = maybe(dice, 300),
         .big_rate = maybe(dice, 30),
+        .lent_rate = maybe(dice, 700),
         .write_rate = sim_dice_below(dice, 1025),
         .deadline_rate = maybe(dice, 1024),
         .threads = ONE_OF(dice, 0, 0, 1, 2, SIM_THREADS_MAX - 1),
@@ -137,7 +138,7 @@ static const struct knob {
     const char *name;
     size_t offset;
 } knobs[] = {
-    KNOB(unit), KNOB(sink), KNOB(once), KNOB(idempotent), KNOB(urgent), KNOB(big),
+    KNOB(unit), KNOB(sink), KNOB(once), KNOB(idempotent), KNOB(urgent), KNOB(big), KNOB(lent),
     KNOB(write), KNOB(error), KNOB(push), KNOB(attribute), KNOB(resubmit),
     KNOB(recancel), KNOB(dial_fail), KNOB(auth_fail), KNOB(no_hello), KNOB(bare),
     KNOB(partial), KNOB(deadline), KNOB(lull)};

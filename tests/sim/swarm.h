@@ -57,7 +57,8 @@ typedef struct sim_swarm {
     uint32_t threads;         /* callers beside the loop's own thread */
     uint32_t outstanding_max; /* callers wait beyond */
     uint32_t burst_max;       /* commands of one submission */
-    uint32_t unit_rate, sink_rate, once_rate, idempotent_rate, urgent_rate, big_rate;
+    uint32_t unit_rate, sink_rate, once_rate, idempotent_rate, urgent_rate, big_rate,
+        lent_rate;
     uint32_t write_rate;                   /* of the commands: not read-only */
     uint32_t error_rate;                   /* answered with an ordinary error */
     uint32_t push_rate;                    /* behind a reply, with RESP3 */

@@ -12,7 +12,8 @@
  *   O3  each accepted command completes once, and all do at the end (I2)
  *   O4  what was reported NOT_EXECUTED is never executed            (I4)
  *   O5  deadlines are met, a silent server is found, nothing spins  (I5)
- *   O6  memory returns to nothing; ring and log agree               (I6)
+ *   O6  memory returns to nothing; ring and log agree; what is lent is given back
+ *       once, before the result                                     (I6)
  *   O7  nothing crosses from one connection to the next, no command of a caller
  *       precedes the end of the greeting                            (I7, I12)
  *   O8  commands of a thread keep their order, units stay together  (I15),
@@ -43,7 +44,8 @@ typedef struct sim_sights {
     uint64_t fates[4]; /* shoal_fate_t */
     uint64_t values, errors, sink_replies, retried, partly_written, timeouts, cancels,
         shutdowns, desyncs, cut_units, ghost_commands, pushes, pings, silences,
-        renewals, links, ready_links, spoilt_links, rests, poisoned;
+        renewals, links, ready_links, spoilt_links, rests, poisoned, lent, rest_bytes,
+        torn;
     uint64_t faults[SIM_FAULT_COUNT];
     uint64_t
         cuts; /* a bit for each of the first bytes of a reply behind which it was cut */

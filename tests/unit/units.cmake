@@ -30,6 +30,7 @@ shoal_unit_test(core/pipe/deadlines ALSO base/random)
 shoal_unit_test(core/driver_token)
 shoal_unit_test(core/due_times ALSO base/alloc base/random)
 shoal_unit_test(core/error_rule)
+shoal_unit_test(core/extra ALSO base/alloc)
 shoal_unit_test(core/fence/fence_rule)
 shoal_unit_test(core/greeting/former ALSO base/alloc)
 shoal_unit_test(core/fence/nonce)
@@ -58,10 +59,12 @@ shoal_unit_test(core/options ALSO base/alloc)
 shoal_unit_test(api/options ALSO core/options base/alloc)
 shoal_unit_test(api/options_url ALSO api/options api/options_keys core/options api/errors base/error base/escape
   base/alloc)
-shoal_unit_test(client/ledger ALSO base/alloc)
-shoal_unit_test(client/plan ALSO base/error core/refusal core/block_time resp/command_info resp/encoder resp/reply_shape
+shoal_unit_test(client/ledger ALSO core/extra base/alloc)
+shoal_unit_test(client/plan ALSO base/error core/extra core/refusal core/block_time resp/command_info resp/encoder resp/reply_shape
   base/alloc)
-shoal_unit_test(client/plan.chunks ALSO base/error core/refusal core/block_time resp/command_info resp/encoder
+shoal_unit_test(client/plan.large ALSO base/error core/extra core/refusal core/block_time resp/command_info resp/encoder resp/reply_shape
+  base/alloc)
+shoal_unit_test(client/plan.chunks ALSO base/error core/extra core/refusal core/block_time resp/command_info resp/encoder
   resp/reply_shape base/alloc)
 shoal_unit_test(client/reason ALSO base/error core/refusal core/block_time resp/command_info resp/encoder
   resp/reply_shape)
@@ -73,8 +76,9 @@ shoal_unit_test(core/pipe/inbound)
 shoal_unit_test(core/pipe/request_ring ALSO base/alloc base/random)
 shoal_unit_test(core/pipe/renewal)
 shoal_unit_test(core/pipe/role_wait ALSO base/random)
-shoal_unit_test(core/pipe/retries ALSO core/backoff base/alloc base/random)
-set(pipe_units core/pipe/pipe core/pipe/pipe_endings core/pipe/pipe_fence core/pipe/pipe_output
+shoal_unit_test(core/pipe/retries ALSO core/backoff core/extra base/alloc base/random)
+set(pipe_units core/extra core/pipe/pipe core/pipe/pipe_endings core/pipe/pipe_fence core/pipe/pipe_output
+  core/pipe/pipe_values
   core/pipe/pipe_overdue core/overdue core/pipe/pipe_replies core/pipe/pipe_retry core/pipe/pipe_time core/pipe/deadlines
   core/pipe/inbound core/pipe/renewal core/pipe/request_ring core/pipe/retries core/pipe/role_wait
   core/pipe/stage_times core/backoff core/blame core/error_rule core/settle_rule core/fence/fence_rule
@@ -97,6 +101,8 @@ shoal_unit_test(core/pipe/pipe_overdue ALSO ${pipe_units} LIBS shoal_hiredis m)
 shoal_unit_test(core/pipe/pipe_replies ALSO ${pipe_units} LIBS shoal_hiredis m)
 shoal_unit_test(core/pipe/pipe_replies.large ALSO ${pipe_units} LIBS shoal_hiredis m)
 shoal_unit_test(core/pipe/pipe_retry ALSO ${pipe_units} LIBS shoal_hiredis m)
+shoal_unit_test(core/pipe/pipe_values ALSO ${pipe_units} LIBS shoal_hiredis m)
+shoal_unit_test(core/pipe/pipe_values.endings ALSO ${pipe_units} LIBS shoal_hiredis m)
 shoal_unit_test(core/pipe/pipe_time ALSO ${pipe_units} LIBS shoal_hiredis m)
 shoal_unit_test(core/pipe/pipe_time.rest ALSO ${pipe_units} LIBS shoal_hiredis m)
 # Above floor 2: what no server can provoke, and who is woken by what.
@@ -110,7 +116,7 @@ shoal_unit_test(net/gate ALSO net/driver_seat net/notifier core/driver_token
   LIBS shoal::libuv)
 shoal_unit_test(client/events ALSO net/gate net/driver_seat net/notifier core/driver_token
   base/alloc LIBS shoal::libuv)
-shoal_unit_test(net/mailbox ALSO net/driver_seat net/notifier core/driver_token base/alloc
+shoal_unit_test(net/mailbox ALSO net/driver_seat net/notifier core/driver_token core/extra base/alloc
   base/buffer LIBS shoal::libuv)
 shoal_unit_test(route/config ALSO net/stream_socket net/resolver net/notifier net/quiet_thread
   net/waker base/alloc

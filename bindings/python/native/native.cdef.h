@@ -88,6 +88,8 @@ typedef struct shoal_stats {
     uint64_t leases_now;
     uint64_t leases_waiting_now;
     uint64_t leases_idle_now;
+    uint64_t bytes_referred;
+    uint64_t bytes_copied;
     ...;
 } shoal_stats_t;
 typedef enum shoal_stage { SHOAL_STAGE_QUEUED, SHOAL_STAGE_BATCHED, SHOAL_STAGE_WIRE, SHOAL_STAGE_TOTAL, ... } shoal_stage_t;

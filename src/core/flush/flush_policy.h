@@ -37,6 +37,13 @@ static inline void shoal__flush_policy_add(shoal__flush_policy_t *policy, size_t
     shoal__flush_tempo_arrived(&policy->learned.tempo, submitted_us);
 }
 
+/* The commands that are added next have so many bytes more. */
+static inline void shoal__flush_policy_refer(shoal__flush_policy_t *policy,
+                                             size_t bytes)
+{
+    policy->queued_bytes += bytes;
+}
+
 /* Queued commands left for the socket. */
 void shoal__flush_policy_flushed(shoal__flush_policy_t *policy, uint64_t commands,
                                  size_t bytes, uint64_t now_us);

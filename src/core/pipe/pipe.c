@@ -48,6 +48,8 @@ void shoal__pipe_release(shoal__pipe_t *pipe)
 void shoal__pipe_push(shoal__pipe_t *pipe, const shoal__request_t *request)
 {
     *shoal__pipe_claim(pipe) = *request;
+    if (request->extra)
+        shoal__pipe_refer(pipe, shoal__request_referred_bytes(request));
     shoal__pipe_pushed(pipe, request);
     if (request->flags & SHOAL__REQUEST_RETRIED) {
         pipe->ring.retried++;
@@ -168,7 +170,8 @@ void shoal__pipe_publish(shoal__pipe_t *pipe)
     shoal__counter_set(&pipe->stats.queued_now,
                        shoal__pipe_queued(pipe) + pipe->retries.count);
     shoal__counter_set(&pipe->stats.inflight_now, shoal__pipe_inflight(pipe));
-    shoal__counter_set(&pipe->stats.bytes_now,
-                       shoal__buffer_bytes(&pipe->log) + pipe->retries.bytes);
+    shoal__counter_set(&pipe->stats.bytes_now, shoal__buffer_bytes(&pipe->log) +
+                                                   pipe->referred_bytes +
+                                                   pipe->retries.bytes);
     publish_flushing(&pipe->stats, &pipe->flush.learned);
 }

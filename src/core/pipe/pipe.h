@@ -19,6 +19,9 @@
  *     log:  [ written, unanswered ][ part | authorised to leave ][ queued ]
  *            ring head .. sent      ring sent ..
  *
+ * The log refers to large values that stand in their callers' memory (extra.h).  The
+ * bytes that the owner writes have them; request.bytes does not count them.
+ *
  * The owner's hooks run inside feed, tick, lost, cancel and abandon.  From on_result
  * push and cancel may be called; from the other hooks nothing but what they name.
  */
@@ -107,6 +110,7 @@ typedef struct shoal__pipe_stats {
     shoal__counter_t batch_histogram[SHOAL_STATS_BATCH_BUCKETS];
     shoal__counter_t flush_reasons[SHOAL_FLUSH_REASONS];
     shoal__counter_t holds, probes, trials;
+    shoal__counter_t bytes_copied; /* of large values, see shoal__pipe_copy_values() */
     shoal__counter_t callers_now, is_open_now, gap_ns_now, rtt_us_now, late_us_now;
 } shoal__pipe_stats_t;
 
@@ -141,9 +145,10 @@ struct shoal__pipe {
 
     shoal__request_ring_t ring;
     shoal__buffer_t log;
+    size_t referred_bytes;   /* of the requests in the ring, but not in the log */
     size_t sent_bytes;       /* of the log, whole requests only */
-    size_t part_bytes;       /* of the request at ring.sent */
-    size_t authorised_bytes; /* may leave, beyond sent_bytes + part_bytes */
+    size_t part_bytes;       /* of the request at ring.sent, as they were sent */
+    size_t authorised_bytes; /* may leave beyond those, values included */
     uint64_t authorised;     /* requests that these bytes end */
     uint64_t wake_after;     /* see shoal__pipe_wake_after() */
     uint64_t settled;        /* while a loss is settled: so many requests from the head
@@ -172,6 +177,7 @@ struct shoal__pipe {
                                   sent again */
     uint64_t now_us;           /* of the call that is running */
     bool is_unit_rejected;     /* the MULTI that was answered last got an error */
+    bool is_torn;      /* the rest of a command that is partly written is lost */
     bool is_misshapen; /* the reply under way is of a type that its command never has */
     uint64_t answered; /* requests that this call's bytes answered */
     uint64_t heard_us; /* when bytes last arrived */
@@ -239,6 +245,14 @@ static inline shoal__request_t *shoal__pipe_next(const shoal__pipe_t *pipe)
     return shoal__request_ring_at(&pipe->ring, pipe->ring.tail);
 }
 
+/* So many bytes of the requests that are claimed next stand in their callers' memory;
+ * shoal__pipe_push() knows by itself. */
+static inline void shoal__pipe_refer(shoal__pipe_t *pipe, size_t bytes)
+{
+    pipe->referred_bytes += bytes;
+    shoal__flush_policy_refer(&pipe->flush, bytes);
+}
+
 static inline void shoal__pipe_pushed(shoal__pipe_t *pipe,
                                       const shoal__request_t *request)
 {
@@ -258,10 +272,16 @@ void shoal__pipe_push(shoal__pipe_t *pipe, const shoal__request_t *request);
 int shoal__pipe_begin(shoal__pipe_t *pipe, shoal__greeting_style_t style,
                       uint64_t now_us);
 
-/* The bytes that may leave now; none: ask again at ret_wake_us or when something
- * happens. Valid until the next call. */
+/* Bytes that may leave now; none: ask again at ret_wake_us or when something happens.
+ * Valid until the next call. */
 shoal__bytes_t shoal__pipe_output(shoal__pipe_t *pipe, uint64_t now_us,
                                   uint64_t *ret_wake_us);
+
+/* parts[0] is what output has just returned.  Add the bytes that may leave behind it;
+ * there are any only if large values are on the way.  Returns the number of parts. */
+#define SHOAL__PIPE_PARTS_MAX 16
+size_t shoal__pipe_gather(const shoal__pipe_t *pipe,
+                          shoal__bytes_t parts[SHOAL__PIPE_PARTS_MAX]);
 
 /* How many more commands must be queued before it is worth asking for output sooner
  * than at the time that the last output gave. */
@@ -342,6 +362,27 @@ bool shoal__pipe_greeting_answered(shoal__pipe_t *pipe, const shoal_reply_t *rep
 void shoal__pipe_deliver(shoal__pipe_t *pipe, const shoal__request_t *request,
                          int status, shoal_fate_t fate, const shoal_reply_t *reply,
                          uint32_t attempts, const char *detail);
+/* Large values, which the log refers to.
+ * How many bytes of them the `count` requests from `sent` on have. */
+size_t shoal__pipe_referred(const shoal__pipe_t *pipe, uint64_t count);
+/* The ranges that are authorised to leave, in their order, up to so many bytes. */
+size_t shoal__pipe_ranges(const shoal__pipe_t *pipe, size_t bytes_max,
+                          shoal__bytes_t *ret_parts, size_t parts_max);
+/* The request at `at` is given up, but what was not written of it must still leave:
+ * copy that into the log.  Without memory the connection is given up (is_torn).  Its
+ * extra must be taken at once. */
+void shoal__pipe_copy_values(shoal__pipe_t *pipe, uint64_t at);
+/* The request at `at` does not need its extra any more.  The caller drops it. */
+static inline shoal__extra_t *shoal__pipe_take_extra(shoal__pipe_t *pipe, uint64_t at)
+{
+    shoal__request_t *request = shoal__request_ring_at(&pipe->ring, at);
+
+    shoal__extra_t *extra = request->extra;
+
+    pipe->referred_bytes -= shoal__request_referred_bytes(request);
+    request->extra = NULL;
+    return extra;
+}
 /* The connection must be given up, and why.  Returns false. */
 bool shoal__pipe_refuse(shoal__pipe_t *pipe, int fault, const char *detail);
 /* ... because of a reply that no command waits for. */

@@ -139,9 +139,9 @@ void shoal__pipe_withdraw(shoal__pipe_t *pipe)
         pipe->authorised_bytes = 0;
     } else {
         pipe->authorised = 1;
-        pipe->authorised_bytes =
-            shoal__request_ring_at(&pipe->ring, pipe->ring.sent)->bytes -
-            pipe->part_bytes;
+        pipe->authorised_bytes = shoal__request_wire_bytes(shoal__request_ring_at(
+                                     &pipe->ring, pipe->ring.sent)) -
+                                 pipe->part_bytes;
     }
 }
 
@@ -151,14 +151,15 @@ static void remove_queued(shoal__pipe_t *pipe, uint64_t at,
                           const shoal__settlement_t *settlement, const char *detail)
 {
     shoal__request_t request = *shoal__request_ring_at(&pipe->ring, at);
+    size_t bytes = shoal__request_wire_bytes(&request);
+    shoal__extra_t *extra = shoal__pipe_take_extra(pipe, at);
 
     shoal__request_ring_remove(&pipe->ring, at);
-    shoal__request_ring_at(&pipe->ring, at)->extra = NULL;
     if (pipe->settled == 0) {
         shoal__pipe_withdraw(pipe);
-        shoal__flush_policy_removed(&pipe->flush, 1, request.bytes, pipe->now_us);
+        shoal__flush_policy_removed(&pipe->flush, 1, bytes, pipe->now_us);
     }
-    shoal__extra_drop(request.extra);
+    shoal__extra_drop(extra);
     shoal__pipe_deliver(pipe, &request, settlement->status, settlement->fate, NULL,
                         request.attempts, detail);
 }
@@ -173,13 +174,16 @@ static void make_zombie(shoal__pipe_t *pipe, uint64_t at,
     pipe->fences.has_doubt = true;
     slot->flags |= SHOAL__REQUEST_ZOMBIE;
     slot->on_result = NULL;
-    slot->extra = NULL;
     slot->ticket = 0;
+    /* Its caller's memory goes with the result. */
+    if (!is_written(pipe, at))
+        shoal__pipe_copy_values(pipe, at);
+    shoal__extra_t *extra = shoal__pipe_take_extra(pipe, at);
     /* A part of the reply may be there although the unit is only partly written: its
      * sink gets no more of it. */
     if (at == pipe->ring.head)
         shoal__decoder_discard_current(pipe->decoder);
-    shoal__extra_drop(request.extra);
+    shoal__extra_drop(extra);
     shoal__pipe_deliver(pipe, &request, settlement->status, settlement->fate, NULL,
                         request.attempts + (is_written(pipe, at) ? 1u : 0u), detail);
 }
@@ -255,17 +259,15 @@ static void fail(shoal__pipe_t *pipe, uint64_t at,
                  const shoal__settlement_t *settlement, const char *words,
                  const char *detail)
 {
-    shoal__request_t *slot = shoal__request_ring_at(&pipe->ring, at);
-    shoal__request_t request = *slot;
+    shoal__request_t request = *shoal__request_ring_at(&pipe->ring, at);
     char text[sizeof pipe->detail];
 
     if (words) {
         snprintf(text, sizeof text, "%s: %s", words, detail);
         detail = text;
     }
-    slot->extra = NULL;
+    shoal__extra_drop(shoal__pipe_take_extra(pipe, at));
     shoal__request_ring_remove(&pipe->ring, at);
-    shoal__extra_drop(request.extra);
     shoal__pipe_deliver(pipe, &request, settlement->status, settlement->fate, NULL,
                         request.attempts + (is_written(pipe, at) ? 1u : 0u), detail);
 }
@@ -368,11 +370,13 @@ static void start_over(shoal__pipe_t *pipe)
     pipe->part_bytes = 0;
     pipe->authorised = 0;
     pipe->authorised_bytes = 0;
+    pipe->is_torn = false;
     shoal__renewal_over(&pipe->renewal);
     shoal__pipe_fence_reset(pipe);
     shoal__pipe_sweep(pipe);
     shoal__flush_policy_lost(&pipe->flush, shoal__pipe_queued(pipe),
-                             shoal__buffer_bytes(&pipe->log), pipe->now_us);
+                             shoal__buffer_bytes(&pipe->log) + pipe->referred_bytes,
+                             pipe->now_us);
 }
 
 /* All commands, those that wait to be sent again first. */

@@ -116,7 +116,7 @@ static void carry_over(const walk_t *walk, shoal__pipe_t *to)
 
         take_in(to, request, bytes);
         bytes += request->bytes;
-        request->extra = NULL;
+        (void)shoal__pipe_take_extra(walk->from, at); /* it is the other pipe's */
         shoal__request_ring_remove(ring, at);
     }
 }
@@ -152,12 +152,14 @@ int shoal__pipe_move_queued(shoal__pipe_t *from, shoal__pipe_t *to,
     if (commands > 0 && !shoal__pipe_reserve(to, bytes, commands))
         return SHOAL_ENOMEM;
 
+    size_t referred_bytes = from->referred_bytes;
     walk_t walk = begin_walk(from, picks, data);
     move_retries(&walk, to);
     while (walk_on(&walk))
         carry_over(&walk, to);
     if (commands > 0) {
         shoal__stage_times_taken(&to->times, commands, now_us);
+        bytes += referred_bytes - from->referred_bytes;
         shoal__flush_policy_removed(&from->flush, commands, bytes, now_us);
         shoal__pipe_sweep(from);
     }

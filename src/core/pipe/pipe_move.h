@@ -12,8 +12,8 @@
 
 #include "core/pipe/pipe.h"
 
-/* Does the command move?  Of a unit it is enough that one command does.  It is asked
- * twice, and must answer the same. */
+/* Does the command move?  `bytes` lack its large values (extra.h).  Of a unit it is enough
+ * that one command does.  It is asked twice, and must answer the same. */
 typedef bool (*shoal__pipe_picks_fn)(void *data, const shoal__request_t *request,
                                      const char *bytes);
 

@@ -56,10 +56,11 @@ static void authorise(shoal__pipe_t *pipe, uint64_t count)
 {
     size_t bytes = shoal__buffer_bytes(&pipe->log) - pipe->sent_bytes;
 
-    if (count < shoal__request_ring_queued(&pipe->ring)) {
+    if (count < shoal__request_ring_queued(&pipe->ring) || pipe->referred_bytes > 0) {
         bytes = 0;
         for (uint64_t i = 0; i < count; i++)
-            bytes += shoal__request_ring_at(&pipe->ring, pipe->ring.sent + i)->bytes;
+            bytes += shoal__request_wire_bytes(
+                shoal__request_ring_at(&pipe->ring, pipe->ring.sent + i));
     }
     pipe->authorised = count;
     pipe->authorised_bytes = bytes - pipe->part_bytes;
@@ -139,6 +140,22 @@ static bool pay_fence(shoal__pipe_t *pipe, uint64_t *ret_wake_us)
     return true;
 }
 
+static shoal__bytes_t first_range(const shoal__pipe_t *pipe)
+{
+    shoal__bytes_t range = {NULL, 0};
+
+    shoal__pipe_ranges(pipe, WRITE_BYTES_MAX, &range, 1);
+    return range;
+}
+
+size_t shoal__pipe_gather(const shoal__pipe_t *pipe,
+                          shoal__bytes_t parts[SHOAL__PIPE_PARTS_MAX])
+{
+    if (pipe->referred_bytes == 0 || pipe->phase == SHOAL__PIPE_GREETING)
+        return 1;
+    return shoal__pipe_ranges(pipe, WRITE_BYTES_MAX, parts, SHOAL__PIPE_PARTS_MAX);
+}
+
 shoal__bytes_t shoal__pipe_output(shoal__pipe_t *pipe, uint64_t now_us,
                                   uint64_t *ret_wake_us)
 {
@@ -146,6 +163,8 @@ shoal__bytes_t shoal__pipe_output(shoal__pipe_t *pipe, uint64_t now_us,
 
     *ret_wake_us = SHOAL__NEVER_US;
     pipe->wake_after = 1;
+    if (pipe->is_torn)
+        return nothing;
     if (pipe->phase == SHOAL__PIPE_GREETING)
         return (shoal__bytes_t){shoal__buffer_data(&pipe->greeting.outgoing),
                                 shoal__buffer_bytes(&pipe->greeting.outgoing)};
@@ -165,6 +184,9 @@ shoal__bytes_t shoal__pipe_output(shoal__pipe_t *pipe, uint64_t now_us,
             return nothing;
         }
     }
+
+    if (pipe->referred_bytes > 0)
+        return first_range(pipe);
 
     size_t bytes = pipe->authorised_bytes;
     return (shoal__bytes_t){shoal__buffer_data(&pipe->log) + pipe->sent_bytes +
@@ -192,7 +214,7 @@ static void note_written(shoal__pipe_t *pipe, uint64_t requests, size_t bytes,
     pipe->fences.queued -= fences;
     pipe->fences.inflight += fences;
     pipe->authorised -= requests;
-    pipe->sent_bytes += bytes;
+    pipe->sent_bytes += bytes - shoal__pipe_referred(pipe, requests);
     shoal__request_ring_mark_sent(&pipe->ring, requests);
     shoal__flush_policy_flushed(&pipe->flush, requests - fences,
                                 bytes - fences * SHOAL__FENCE_BYTES, now_us);
@@ -218,9 +240,11 @@ void shoal__pipe_written(shoal__pipe_t *pipe, size_t bytes, uint64_t now_us)
     } else {
         size_t left = pipe->part_bytes + bytes;
         uint64_t at = pipe->ring.sent;
-        while (left >= shoal__request_ring_at(&pipe->ring, at)->bytes) {
-            left -= shoal__request_ring_at(&pipe->ring, at)->bytes;
-            at++;
+        size_t next =
+            shoal__request_wire_bytes(shoal__request_ring_at(&pipe->ring, at));
+        while (left >= next) {
+            left -= next;
+            next = shoal__request_wire_bytes(shoal__request_ring_at(&pipe->ring, ++at));
         }
         commands = at - pipe->ring.sent;
         whole_bytes = pipe->part_bytes + bytes - left;

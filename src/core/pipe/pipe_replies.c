@@ -117,11 +117,28 @@ static shoal__pipe_verdict_t ask_owner(shoal__pipe_t *pipe,
                                 shoal__buffer_data(&pipe->log), error);
 }
 
+/* The command needs its extra no more.  Returns the reply that its result holds: one that
+ * is no error goes to the sink, if there is one. */
+static const shoal_reply_t *end_extra(const shoal__request_t *request,
+                                      const shoal_reply_t *reply)
+{
+    const shoal__extra_t *extra = request->extra;
+
+    if (extra->sink && !(reply && reply->type == SHOAL_REPLY_ERROR)) {
+        if (reply)
+            extra->sink->on_leaf(reply, extra->sink_data);
+        reply = NULL;
+    }
+    shoal__extra_drop(request->extra);
+    return reply;
+}
+
 /* The reply that the head of the registry waits for. */
 static void head_answered(shoal__pipe_t *pipe, const shoal_reply_t *reply)
 {
     shoal__request_t request = *shoal__request_ring_at(&pipe->ring, pipe->ring.head);
     bool is_error = reply && reply->type == SHOAL_REPLY_ERROR;
+    size_t referred_bytes = shoal__request_referred_bytes(&request); /* while it is ours */
     bool is_taken = is_error && ask_owner(pipe, &request, reply) == SHOAL__PIPE_TAKEN;
 
     shoal__request_ring_pop(&pipe->ring);
@@ -129,6 +146,7 @@ static void head_answered(shoal__pipe_t *pipe, const shoal_reply_t *reply)
     pipe->sent_bytes -= request.bytes;
     pipe->answered++;
     shoal__flush_policy_answered(&pipe->flush);
+    pipe->referred_bytes -= referred_bytes;
     if (is_taken)
         return;
     shoal__retries_earn(&pipe->retries);
@@ -141,12 +159,8 @@ static void head_answered(shoal__pipe_t *pipe, const shoal_reply_t *reply)
         return;
     }
     shoal__stage_times_total(&pipe->times, request.submitted_us, pipe->now_us);
-    if (request.extra && request.extra->sink && !is_error) {
-        if (reply)
-            request.extra->sink->on_leaf(reply, request.extra->sink_data);
-        reply = NULL;
-    }
-    shoal__extra_drop(request.extra);
+    if (request.extra)
+        reply = end_extra(&request, reply);
     shoal__pipe_deliver(pipe, &request, 0, SHOAL_FATE_REPLIED, reply,
                         request.attempts + 1u, "");
 }

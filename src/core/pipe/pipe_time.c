@@ -90,6 +90,11 @@ int shoal__pipe_tick(shoal__pipe_t *pipe, uint64_t now_us)
     pipe->looked_at = pipe->ring.tail;
     if (now_us >= rest_us(pipe))
         shoal__pipe_rest(pipe);
+    if (pipe->is_torn) {
+        shoal__pipe_refuse(pipe, SHOAL_ENOMEM,
+                           "no memory for the rest of a command that was given up");
+        return pipe->fault;
+    }
     if (!shoal__pipe_fence_tick(pipe))
         return pipe->fault;
 
@@ -121,6 +126,8 @@ uint64_t shoal__pipe_next_wake_us(const shoal__pipe_t *pipe)
     if (pipe->phase == SHOAL__PIPE_DOWN && pipe->is_offline &&
         !pipe->config->queue_offline && pipe->ring.head != pipe->ring.tail)
         return pipe->now_us + OFFLINE_DELAY_US;
+    if (pipe->is_torn)
+        return pipe->now_us;
     if (pipe->phase != SHOAL__PIPE_READY)
         return wake_us;
     if (is_waiting(pipe))

@@ -63,7 +63,7 @@ void shoal__retries_put(shoal__retries_t *retries, shoal__retry_t *retry)
     }
     shoal__list_append(before->next, &retry->node);
     retries->count++;
-    retries->bytes += retry->request.bytes;
+    retries->bytes += shoal__request_wire_bytes(&retry->request);
     retries->earliest_us =
         shoal__time_min(retries->earliest_us, retry->request.deadline_us);
 }
@@ -86,7 +86,7 @@ shoal__retry_t *shoal__retries_take(shoal__retries_t *retries, shoal__retry_t *r
 {
     shoal__list_remove(&retry->node);
     retries->count--;
-    retries->bytes -= retry->request.bytes;
+    retries->bytes -= shoal__request_wire_bytes(&retry->request);
     if (retries->count == 0)
         retries->earliest_us = SHOAL__NEVER_US;
     return retry;

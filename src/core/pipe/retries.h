@@ -23,13 +23,13 @@ typedef struct shoal__retry {
     shoal__list_t node;
     uint64_t due_us;
     shoal__request_t request;
-    char bytes[]; /* request.bytes of them: the encoded command */
+    char bytes[]; /* what stood of the command in the log */
 } shoal__retry_t;
 
 typedef struct shoal__retries {
     shoal__list_t waiting;
     size_t count;
-    size_t bytes;         /* of all waiting commands */
+    size_t bytes;         /* of all waiting commands, as they are sent */
     unsigned tokens_10;   /* tenths of a token */
     uint64_t earliest_us; /* no deadline of a waiting command is before this */
 } shoal__retries_t;

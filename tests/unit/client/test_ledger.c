@@ -6,6 +6,7 @@
 
 #include <cmocka.h>
 
+#include "base/alloc.h"
 #include "client/ledger.h"
 #include <shoal/errors.h>
 

@@ -7,10 +7,12 @@
 
 #include <cmocka.h>
 
+#include "base/alloc.h"
 #include "base/sized.h"
 #include "base/time_us.h"
 #include "client/plan.h"
 #include <shoal/errors.h>
+#include <stdlib.h>
 
 #define COMMANDS_MAX 65536 /* of one submission */
 #define LINE_COMMANDS_MAX 6
@@ -520,7 +522,8 @@ static const struct call_case {
     {"a newer version's, in use", NOW_BYTES + 8, 2,             0, 7, NULL,       false},
     {"in use in the last byte",   NOW_BYTES + 8, 2, 0, UINT64_C(1) << 63, NULL,   false},
     {"of before there were sinks", offsetof(shoal_call_t, sink), 2, 0, 0, NULL,   false},
-    {"a byte short",              SHOAL__CALL_BYTES_MIN - 1, 2, 0, 0, NULL,       false},
+    {"that of 0.2",    SHOAL__CALL_BYTES_MIN,    2,             0, 0, &whole_sink, true},
+    {"a byte short",   SHOAL__CALL_BYTES_MIN - 1, 2,            0, 0, NULL,       false},
     {"not initialised",           0,             2,             0, 0, NULL,       false},
     {"garbage as size",           SIZE_MAX,      2,             0, 0, NULL,       false},
     {"reserved is in use",        NOW_BYTES,     2,             1, 0, NULL,       false},
@@ -549,12 +552,14 @@ static void test_which_extras_are_read(void **state)
         theirs.call.reserved = c->reserved;
         theirs.call.timeout_us = 9;
         theirs.call.sink = c->sink;
+        theirs.call.on_release = free;
         memset(&call, 0x5a, sizeof call);
         bool is_read = shoal__call_read(&theirs.call, &call);
         if (is_read != c->is_read)
             fail_msg("%s", c->name);
-        if (is_read && (call.flags != c->flags || call.timeout_us != 9 ||
-                        call.sink != c->sink || call.sink_data))
+        if (is_read &&
+            (call.flags != c->flags || call.timeout_us != 9 || call.sink != c->sink ||
+             call.sink_data || !call.on_release != (c->size < NOW_BYTES)))
             fail_msg("%s: fields", c->name);
     }
 }

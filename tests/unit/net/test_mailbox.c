@@ -194,7 +194,9 @@ static void nobody(shoal_client_t *client, const shoal_result_t *result, void *d
 static bool take_back(rig_t *rig, uint64_t ticket, bool is_overdue)
 {
     shoal__driver_seat_lock(&rig->seat);
-    bool is_back = shoal__mailbox_take_back_locked(&rig->mailbox, ticket, is_overdue);
+    shoal__extra_t *extra = NULL;
+    bool is_back =
+        shoal__mailbox_take_back_locked(&rig->mailbox, ticket, is_overdue, &extra);
     shoal__driver_seat_unlock(&rig->seat);
     return is_back;
 }

@@ -127,6 +127,50 @@ static void test_what_cannot_be_encoded(void **state)
                     SHOAL_ARG_BYTES_MAX + 30, SHOAL_ARG_BYTES_MAX + 60);
 }
 
+/* The bytes of small arguments, and where the large ones belong: together the same. */
+static void test_large_arguments_are_left_out(void **state)
+{
+    (void)state;
+    static char large[2 * SHOAL_REFERENCE_BYTES_MIN];
+    const char *const argv[] = {"SET", large, large, NULL, "v", large};
+    const size_t argvlen[] = {
+        3, SHOAL_REFERENCE_BYTES_MIN,    SHOAL_REFERENCE_BYTES_MIN - 1, 0,
+        1, 2 * SHOAL_REFERENCE_BYTES_MIN};
+    const size_t large_bytes = 3 * SHOAL_REFERENCE_BYTES_MIN;
+    const shoal_command_t command = {6, argv, argvlen}, none = {1, argv, argvlen};
+    shoal__reference_t references[3] = {{0}};
+    size_t bytes = shoal__encoder_bytes(&command), found_bytes, at = 0;
+    char *whole = malloc(bytes), *rest = malloc(bytes - large_bytes);
+
+    assert_non_null(whole);
+    assert_non_null(rest);
+    memset(large, 'x', sizeof large);
+    assert_int_equal(shoal__encoder_large(&none, &found_bytes), 0);
+    assert_int_equal(found_bytes, 0);
+    assert_int_equal(shoal__encoder_large(&command, &found_bytes), 2);
+    assert_int_equal(found_bytes, large_bytes);
+    shoal__encoder_write(&command, whole);
+    assert_ptr_equal(shoal__encoder_write_small(&command, rest, references),
+                     rest + bytes - large_bytes);
+    assert_null(references[2].data);
+
+    char *joined = malloc(bytes);
+    size_t done = 0;
+    assert_non_null(joined);
+    for (size_t i = 0; i < 2; i++) {
+        memcpy(joined + at, rest + done, references[i].at - done);
+        at += references[i].at - done;
+        memcpy(joined + at, references[i].data, references[i].bytes);
+        at += references[i].bytes;
+        done = references[i].at;
+    }
+    memcpy(joined + at, rest + done, bytes - at);
+    assert_memory_equal(joined, whole, bytes);
+    free(joined);
+    free(whole);
+    free(rest);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -135,6 +179,7 @@ int main(void)
         cmocka_unit_test(test_numbers_of_every_width),
         cmocka_unit_test(test_the_most_arguments),
         cmocka_unit_test(test_what_cannot_be_encoded),
+        cmocka_unit_test(test_large_arguments_are_left_out),
     };
     return cmocka_run_group_tests_name("resp/encoder", tests, NULL, NULL);
 }

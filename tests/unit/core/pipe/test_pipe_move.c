@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "core/pipe/pipe_move.h"
-#include "unit/core/pipe/pipe_rig.h"
+#include "unit/core/pipe/values_rig.h"
 
 /* Commands that move from the rig's pipe to another one, which has the same owner. */
 
@@ -310,6 +310,34 @@ static void test_without_memory_nothing_moves(void **state)
     assert_string_equal(letters_in(&other), "klmnop");
 }
 
+/* Their callers' memory belongs to the other pipe then, and counts there. */
+static void test_large_values_move_along(void **state)
+{
+    (void)state;
+    rig_connect();
+    submit_lent('e', 0, WRITE);
+    write_rest();
+    rig_feed("-LOADING\r\n"); /* it waits to be sent again */
+    submit_three(0, WRITE);
+    assert_int_equal(move("be"), 0);
+    assert_string_equal(letters_in(&rig.pipe), "ac");
+    assert_string_equal(letters_in(&other), "b");
+    assert_int_equal(rig.pipe.referred_bytes, 0);
+    assert_int_equal(rig.pipe.flush.queued_bytes, 2 * COMMAND_BYTES);
+    assert_int_equal(rig.pipe.retries.bytes, 0);
+    assert_int_equal(other.referred_bytes, VALUE_BYTES);
+    assert_int_equal(other.flush.queued_bytes, LENT_BYTES);
+    assert_int_equal(other.retries.bytes, LENT_BYTES);
+    assert_int_equal(loan_of('b')->released + loan_of('e')->released, 0);
+    shoal__pipe_abandon(&rig.pipe, rig.now_us);
+    assert_heard("a!ESHUTDOWN/no c!ESHUTDOWN/no ");
+    shoal__pipe_abandon(&other, rig.now_us);
+    assert_heard("e!ESHUTDOWN/no b!ESHUTDOWN/no ");
+    assert_int_equal(loan_of('b')->released, 1);
+    assert_int_equal(loan_of('e')->released, 1);
+    assert_int_equal(other.referred_bytes, 0);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(test_##name, set_up, tear_down)
@@ -329,6 +357,7 @@ int main(void)
         TEST(a_unit_behind_the_mark_moves),
         TEST(what_waits_to_be_sent_again_moves_too),
         TEST(without_memory_nothing_moves),
+        TEST(large_values_move_along),
     };
 
     return cmocka_run_group_tests_name("core/pipe/pipe_move", tests, NULL, NULL);
