@@ -138,7 +138,8 @@ static void head_answered(shoal__pipe_t *pipe, const shoal_reply_t *reply)
 {
     shoal__request_t request = *shoal__request_ring_at(&pipe->ring, pipe->ring.head);
     bool is_error = reply && reply->type == SHOAL_REPLY_ERROR;
-    size_t referred_bytes = shoal__request_referred_bytes(&request); /* while it is ours */
+    /* Before it may belong to the owner. */
+    size_t referred_bytes = shoal__request_referred_bytes(&request);
     bool is_taken = is_error && ask_owner(pipe, &request, reply) == SHOAL__PIPE_TAKEN;
 
     shoal__request_ring_pop(&pipe->ring);
