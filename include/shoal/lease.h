@@ -24,7 +24,8 @@
  *   shared connection, unless the program waits for results.
  * - All commands are allowed but those with which the library itself governs a
  *   connection (HELLO, AUTH, RESET, QUIT, CLIENT REPLY, SYNC, PSYNC, REPLCONF, SCRIPT
- *   DEBUG), and those with any number of replies: SUBSCRIBE and its kin, MONITOR.
+ *   DEBUG), and those with any number of replies: SUBSCRIBE and its kin.  MONITOR has a
+ *   function of its own, shoal_lease_monitor().
  * - An error reply always surfaces.  Nothing that was written is sent again, whatever
  *   the flags of the call say.
  * - If the connection is lost after it has carried a command of the lease, the lease is
@@ -146,6 +147,45 @@ SHOAL_EXTERN int shoal_lease_submit(shoal_lease_t *lease,
 SHOAL_EXTERN int shoal_lease_call(shoal_lease_t *lease, const shoal_command_t *command,
                                   const shoal_call_t *call,
                                   shoal_result_t **ret_result);
+
+/**
+ * Hear of every command that the server executes: MONITOR.
+ *
+ * Commands that were submitted to the lease before are executed first.  MONITOR is the
+ * last command of a lease: those behind it fail with the status SHOAL_EREFUSED and the
+ * fate NOT_EXECUTED, and no other holder gets the connection.
+ *
+ * `on_line` gets one result after the other:
+ *
+ * 1. The answer to MONITOR: the status 0 and the reply `OK`.
+ * 2. Each line: the status 0, and a reply of the type SHOAL_REPLY_STATUS, which is the
+ *    line as the server wrote it: `1700000000.250000 [0 127.0.0.1:6100] "get" "k"`.
+ * 3. The end, exactly once; nothing comes after it.  The status says why:
+ *    - SHOAL_ECONN, SHOAL_EDESYNC: the connection was lost,
+ *    - SHOAL_ECANCELLED: shoal_lease_close() was called,
+ *    - SHOAL_ESHUTDOWN: the client was closed,
+ *    - SHOAL_ETIMEOUT: the answer to MONITOR did not come before the deadline,
+ *    - 0, and an error reply instead of `OK`: the server refused MONITOR.
+ *
+ * To end it, close the lease; lines may come until the end has come.  The library keeps
+ * no lines: while `on_line` does not return, the client stands still, and the server
+ * keeps what it has to tell.
+ *
+ * @param lease   carries MONITOR; close it after the end, or to end it
+ * @param call    extras; NULL for none.  Its timeout_us is the time to the first result.
+ *                Its field `lease` does not count; `sink` and `chunks` must be NULL
+ * @param on_line called on the loop thread; it must not block
+ * @param data    handed to on_line untouched; it must live until the end
+ *
+ * Threads:   any
+ * Blocks:    never, unless SHOAL_CALL_WAIT_FOR_ROOM asks for it
+ * Ownership: nothing else that is passed in is kept
+ * Errors:    those of shoal_client_submit_many(); SHOAL_EINVAL also if on_line is NULL or
+ *            there is a sink.  on_line is then never called
+ * Since:     0.2
+ */
+SHOAL_EXTERN int shoal_lease_monitor(shoal_lease_t *lease, const shoal_call_t *call,
+                                     shoal_result_cb on_line, void *data);
 
 #ifdef __cplusplus
 }

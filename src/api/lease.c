@@ -5,6 +5,7 @@
 #include "client/client.h"
 #include "client/lease.h"
 #include "client/plan.h"
+#include "client/submit.h"
 #include "core/lease.h"
 
 int shoal_lease_open(shoal_client_t *client, shoal_lease_t **ret_lease)
@@ -45,6 +46,30 @@ int shoal_lease_submit(shoal_lease_t *lease, const shoal_command_t *commands,
     return rc < 0 ? rc
                   : shoal_client_submit_many(lease->client, commands, count, &whole,
                                              on_result, data, ret_ticket);
+}
+
+int shoal_lease_monitor(shoal_lease_t *lease, const shoal_call_t *call,
+                        shoal_result_cb on_line, void *data)
+{
+    static const char *const argv[] = {"MONITOR"};
+    const shoal_command_t command = {1, argv, NULL};
+    shoal__submission_t submission = {.commands = &command,
+                                      .count = 1,
+                                      .on_result = on_line,
+                                      .data = data,
+                                      .is_monitor = true};
+    int rc = read_call(lease, call, &submission.call);
+
+    if (rc < 0)
+        return rc;
+    if (!on_line)
+        return shoal__error_plain(submission.call.error, SHOAL_EINVAL);
+    if (submission.call.sink || submission.call.chunks) {
+        shoal__error_say(submission.call.error, SHOAL_EINVAL,
+                         "the lines of MONITOR go to no sink");
+        return SHOAL_EINVAL;
+    }
+    return shoal__client_submit(lease->client, &submission, NULL);
 }
 
 int shoal_lease_call(shoal_lease_t *lease, const shoal_command_t *command,

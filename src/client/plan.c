@@ -84,7 +84,8 @@ static int admit_on_lease(shoal__plan_t *plan)
         plan->is_unit = false;
     for (size_t i = 0; i < submission->count; i++) {
         shoal__lease_effect_t effect;
-        if (shoal__refusal_check_on_lease(&submission->commands[i], &effect).refused)
+        if (shoal__refusal_check_on_lease(&submission->commands[i], &effect).refused &&
+            !submission->is_monitor)
             return SHOAL_EREFUSED;
     }
     return 0;

@@ -20,6 +20,13 @@ static void on_result(void *owner, const shoal__request_t *request,
     shoal__ledger_complete(&client->ledger, client, request, result);
 }
 
+/* MONITOR itself has its result. */
+static void on_line(void *owner, const shoal__request_t *monitor,
+                    const shoal_result_t *result)
+{
+    monitor->on_result(owner, result, monitor->data);
+}
+
 static bool is_ready(const shoal_client_t *client)
 {
     shoal__route_view_t view;
@@ -60,7 +67,8 @@ static void on_delivered(void *owner)
 const shoal__route_hooks_t shoal__turn_route_hooks = {.on_result = on_result,
                                                       .on_event = on_event,
                                                       .on_reading = on_reading,
-                                                      .on_delivered = on_delivered};
+                                                      .on_delivered = on_delivered,
+                                                      .on_line = on_line};
 
 /* ---- the turn ---- */
 

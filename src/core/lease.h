@@ -20,6 +20,9 @@ struct shoal_lease {
     size_t outstanding;       /* commands that the connection has, without a result */
     bool is_closed;           /* the holder is gone: it ends with its last result */
     bool is_broken;           /* its connection was lost, with the state in it */
+    bool is_spent;            /* MONITOR was its last command */
+    shoal__request_t
+        monitor; /* MONITOR, while its lines come; on_result NULL: none do */
 };
 
 #endif

@@ -49,6 +49,7 @@ static const struct change {
     [SHOAL__LEASE_UNWATCH] = {.clears_if_ok = SHOAL__LEASE_WATCHES},
     /* QUEUED: the EXEC selects. */
     [SHOAL__LEASE_SELECT] = {.sets = SHOAL__LEASE_OTHER_DATABASE},
+    [SHOAL__LEASE_MONITOR] = {.sets = SHOAL__LEASE_CHANGED},
     [SHOAL__LEASE_OTHER] = {.sets = SHOAL__LEASE_CHANGED},
 };
 

@@ -25,6 +25,7 @@ typedef enum shoal__lease_effect {
     SHOAL__LEASE_WATCH,
     SHOAL__LEASE_UNWATCH,
     SHOAL__LEASE_SELECT,
+    SHOAL__LEASE_MONITOR,
     SHOAL__LEASE_OTHER, /* CLIENT SETNAME, CLIENT TRACKING, READONLY, a name that is not
                            known: nothing undoes it for certain */
     SHOAL__LEASE_EFFECTS

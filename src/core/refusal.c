@@ -11,6 +11,7 @@ static const char use_close[] = "it ends the connection: close the client";
 static const char unit_only[] = "it is for contiguous MULTI ... EXEC only";
 static const char blocks[] = "it holds up everything behind it: MAY_BLOCK allows it";
 static const char governs[] = "the library itself governs the connection with it";
+static const char own_function[] = "shoal_lease_monitor() sends it";
 static const char counts[] =
     "it counts the writes of its own connection: MAY_BLOCK or a lease allows it";
 
@@ -28,7 +29,7 @@ static const struct special {
     role_t role;
     const char *refused;
     shoal__lease_effect_t
-        effect; /* of a command that a lease allows; NONE: it does not */
+        effect; /* of a command that a lease allows, or of MONITOR; NONE: it does not */
 } specials[] = {
     {"SUBSCRIBE", ROLE_REFUSED, many_replies, SHOAL__LEASE_NONE},
     {"PSUBSCRIBE", ROLE_REFUSED, many_replies, SHOAL__LEASE_NONE},
@@ -36,7 +37,7 @@ static const struct special {
     {"UNSUBSCRIBE", ROLE_REFUSED, many_replies, SHOAL__LEASE_NONE},
     {"PUNSUBSCRIBE", ROLE_REFUSED, many_replies, SHOAL__LEASE_NONE},
     {"SUNSUBSCRIBE", ROLE_REFUSED, many_replies, SHOAL__LEASE_NONE},
-    {"MONITOR", ROLE_REFUSED, many_replies, SHOAL__LEASE_NONE},
+    {"MONITOR", ROLE_REFUSED, many_replies, SHOAL__LEASE_MONITOR},
     {"SYNC", ROLE_REFUSED, many_replies, SHOAL__LEASE_NONE},
     {"PSYNC", ROLE_REFUSED, many_replies, SHOAL__LEASE_NONE},
     {"REPLCONF", ROLE_REFUSED, many_replies, SHOAL__LEASE_NONE},
@@ -177,9 +178,12 @@ shoal__admission_t shoal__refusal_check_on_lease(const shoal_command_t *command,
     if (!admission.refused)
         return admission;
     assert(special); /* which has the reason */
-    if (special->effect != SHOAL__LEASE_NONE &&
-        !(special->role == ROLE_CLIENT &&
-          shoal__bytes_is_word(argument(command, 1), "REPLY"))) {
+    if (special->effect == SHOAL__LEASE_MONITOR) {
+        *ret_effect = SHOAL__LEASE_MONITOR;
+        admission.refused = own_function;
+    } else if (special->effect != SHOAL__LEASE_NONE &&
+               !(special->role == ROLE_CLIENT &&
+                 shoal__bytes_is_word(argument(command, 1), "REPLY"))) {
         *ret_effect = special->effect;
         admission.refused = NULL;
     } else if (special->refused == state) {

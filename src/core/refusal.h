@@ -39,7 +39,8 @@ typedef struct shoal__admission {
 /* One command that is sent by itself.  `flags` are those of shoal_call_t. */
 shoal__admission_t shoal__refusal_check(const shoal_command_t *command, uint32_t flags);
 
-/* One command for a lease, and what it does to the connection if it is not refused. */
+/* One command for a lease, and what it does to the connection if it is not refused.
+ * MONITOR is refused, with its effect: shoal_lease_monitor() sends it all the same. */
 shoal__admission_t shoal__refusal_check_on_lease(const shoal_command_t *command,
                                                  shoal__lease_effect_t *ret_effect);
 

@@ -36,6 +36,7 @@ int shoal__conn_init(shoal__conn_t *conn, const shoal__conn_plan_t *plan)
     const shoal__pipe_hooks_t pipe_hooks = {.on_result = plan->hooks->on_result,
                                             .on_own = plan->hooks->on_own,
                                             .on_blocked = plan->hooks->on_blocked,
+                                            .on_push = plan->hooks->on_push,
                                             .on_error = on_error};
 
     *conn = (shoal__conn_t){.config = config,

@@ -44,6 +44,7 @@ typedef struct shoal__conn_hooks {
                    const shoal_result_t *result);
     bool (*on_blocked)(void *owner, const shoal__request_t *request,
                        shoal__ending_t ending);
+    void (*on_push)(void *owner, const shoal_reply_t *push);
 } shoal__conn_hooks_t;
 
 typedef struct shoal__conn_stats {

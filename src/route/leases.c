@@ -178,12 +178,22 @@ bool shoal__leases_cancel(shoal__leases_t *leases, uint64_t ticket, uint64_t now
 
 /* ---- the turn ---- */
 
-static void fail_broken(shoal__leases_t *leases, shoal_lease_t *lease)
+/* The lease is no good for further commands: these wait for nothing. */
+static bool is_over(const shoal_lease_t *lease)
 {
-    shoal__lease_queue_fail(
-        leases->common.shared, lease, SHOAL_ECONN,
-        "the lease is broken: its connection was lost, and what the "
-        "server knew of it");
+    return lease->is_broken || lease->is_spent;
+}
+
+void shoal__leases_fail_over(shoal__leases_t *leases, shoal_lease_t *lease)
+{
+    if (lease->is_spent)
+        shoal__lease_queue_fail(leases->common.shared, lease, SHOAL_EREFUSED,
+                                "MONITOR is the last command of a lease");
+    else
+        shoal__lease_queue_fail(
+            leases->common.shared, lease, SHOAL_ECONN,
+            "the lease is broken: its connection was lost, and what the "
+            "server knew of it");
 }
 
 /* Callbacks append leases, and change their queues; they remove none. */
@@ -195,8 +205,8 @@ static void sweep(shoal__leases_t *leases, shoal__list_t *list, uint64_t now_us,
     for (shoal__list_t *at = list->next; at != list; at = next) {
         shoal_lease_t *lease = LEASE_AT(at);
         shoal__lease_queue_expire(leases->common.shared, lease, now_us, detail);
-        if (lease->is_broken) /* it waits for nothing */
-            fail_broken(leases, lease);
+        if (is_over(lease))
+            shoal__leases_fail_over(leases, lease);
         next = at->next;
         if (lease->queue.count > 0)
             continue;
@@ -228,7 +238,7 @@ static void open_gates(shoal__leases_t *leases)
 static void serve(shoal__leases_t *leases, shoal_lease_t *lease,
                   shoal__lease_source_t source, uint64_t now_us)
 {
-    bool is_served = !lease->is_broken && lease->queue.count > 0;
+    bool is_served = !is_over(lease) && lease->queue.count > 0;
     shoal__link_t *link =
         is_served ? shoal__leases_find_link(leases, lease, source) : NULL;
 
@@ -239,8 +249,8 @@ static void serve(shoal__leases_t *leases, shoal_lease_t *lease,
             shoal__leases_feed(link, now_us);
         return;
     }
-    if (lease->is_broken)
-        fail_broken(leases, lease);
+    if (is_over(lease))
+        shoal__leases_fail_over(leases, lease);
     else
         shoal__lease_queue_fail(leases->common.shared, lease, SHOAL_ENOMEM,
                                 "no memory for a leased connection");
@@ -257,7 +267,7 @@ static void serve_line(shoal__leases_t *leases, uint64_t now_us)
         shoal_lease_t *lease = LEASE_AT(served.next);
         shoal__lease_source_t source =
             shoal__lease_pool_source(leases->idle_count, leases->busy_count);
-        if (source == SHOAL__LEASE_WAIT && !lease->is_broken)
+        if (source == SHOAL__LEASE_WAIT && !is_over(lease))
             break;
         serve(leases, lease, source, now_us);
     }
@@ -357,7 +367,8 @@ bool shoal__leases_are_idle(const shoal__leases_t *leases)
     for (; at != &leases->busy; at = at->next) {
         const shoal__link_t *link = SHOAL__LIST_ENTRY(at, const shoal__link_t, node);
         if (link->conn.state != SHOAL__CONN_READY || !link->lease ||
-            link->lease->outstanding > 0 || link->asked.is_due)
+            link->lease->outstanding > 0 || link->asked.is_due ||
+            link->lease->monitor.on_result)
             return false;
     }
     return true;
@@ -411,6 +422,7 @@ void shoal__leases_shut(shoal__leases_t *leases, uint64_t now_us)
         shoal__link_t *link = leases->links[i];
         shoal_lease_t *lease = link->lease;
         shoal__conn_close(&link->conn, now_us);
+        shoal__link_end_monitor(link, SHOAL_ESHUTDOWN, closed);
         link->lease = NULL;
         if (!lease)
             continue;

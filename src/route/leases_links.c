@@ -108,6 +108,7 @@ static void give_back(shoal__link_t *link, uint64_t now_us)
     shoal__pipe_t *pipe = &link->conn.pipe;
     shoal_lease_t *lease = link->lease;
 
+    shoal__link_end_monitor(link, SHOAL_ECANCELLED, "the lease was closed");
     link->lease = NULL;
     if (pipe->ring.head != pipe->ring.tail)
         link->why = "its holder left before every reply came";
@@ -128,9 +129,12 @@ void shoal__leases_feed(shoal__link_t *link, uint64_t now_us)
         shoal__lease_queue_expire(
             leases->common.shared, link->lease, now_us,
             "the deadline passed while another command was being given up");
+    else if (link->lease->is_spent)
+        shoal__leases_fail_over(leases, link->lease);
     else if (!shoal__link_take(link, now_us))
         shoal__lease_queue_fail(leases->common.shared, link->lease, SHOAL_ENOMEM,
                                 "no memory to queue the command");
+    leases->common.is_touched |= link->lease->is_spent && link->lease->queue.count > 0;
 }
 
 void shoal__leases_look_at(shoal__link_t *link, uint64_t now_us)

@@ -38,6 +38,7 @@ static void push(shoal__link_t *link, const shoal__request_t *waiting, uint64_t 
 
     request.flags &= (uint16_t)~SHOAL__REQUEST_LEASED;
     if (SHOAL__REQUEST_LEASE(&request)) {
+        link->lease->is_spent = request.shape == SHOAL__LEASE_MONITOR;
         if (request.shape != SHOAL__LEASE_NONE)
             link->notes[link->notes_count++] = (shoal__link_note_t){
                 request.ticket, (shoal__lease_effect_t)request.shape};
@@ -52,23 +53,23 @@ static void push(shoal__link_t *link, const shoal__request_t *waiting, uint64_t 
 bool shoal__link_take(shoal__link_t *link, uint64_t now_us)
 {
     shoal__pipe_t *pipe = &link->conn.pipe;
-    size_t count = link->lease->queue.count;
+    size_t count = link->lease->queue.count, taken;
     char *at = make_room_for_notes(link, count)
                    ? shoal__pipe_reserve(
                          pipe, shoal__lease_queue_log_bytes(link->lease), count)
                    : NULL;
-    shoal__retry_t *waiting;
 
     if (!at)
         return false;
-    while ((waiting = shoal__lease_queue_take(link->links->shared, link->lease)) !=
-           NULL) {
+    for (taken = 0; taken < count && !link->lease->is_spent; taken++) {
+        shoal__retry_t *waiting =
+            shoal__lease_queue_take(link->links->shared, link->lease);
         memcpy(at, waiting->bytes, waiting->request.bytes);
         at += waiting->request.bytes;
         push(link, &waiting->request, now_us);
         shoal__free(waiting);
     }
-    shoal__stage_times_taken(&pipe->times, count, now_us);
+    shoal__stage_times_taken(&pipe->times, taken, now_us);
     shoal__conn_touch(&link->conn);
     return true;
 }
@@ -215,15 +216,59 @@ static shoal__lease_effect_t take_note(shoal__link_t *link, uint64_t ticket)
     return SHOAL__LEASE_NONE;
 }
 
+/* MONITOR has its result.  If nobody read the server's answer, lines may come. */
+static void monitor_answered(shoal__link_t *link, const shoal__request_t *request,
+                             shoal__lease_outcome_t outcome)
+{
+    bool is_silent = outcome == SHOAL__LEASE_SILENT;
+
+    if (outcome == SHOAL__LEASE_NOT_SENT || outcome == SHOAL__LEASE_REFUSED)
+        return;
+    link->conn.pipe.is_monitor = true;
+    link->must_close |= is_silent;
+    if (!is_silent)
+        link->lease->monitor = *request;
+}
+
+static void on_push(void *owner, const shoal_reply_t *push)
+{
+    shoal__link_t *link = owner;
+    shoal__links_t *links = link->links;
+    const shoal_result_t line = {.fate = SHOAL_FATE_REPLIED,
+                                 .reply = push,
+                                 .detail = "",
+                                 .is_settled = link->conn.pipe.is_settled};
+
+    if (link->lease && link->lease->monitor.on_result && push->type != SHOAL_REPLY_PUSH)
+        links->hooks.on_line(links->owner, &link->lease->monitor, &line);
+}
+
+void shoal__link_end_monitor(shoal__link_t *link, int status, const char *detail)
+{
+    shoal__links_t *links = link->links;
+    const shoal_result_t end = {
+        .status = status, .fate = SHOAL_FATE_REPLIED, .detail = detail};
+    shoal__request_t monitor;
+
+    if (!link->lease || !link->lease->monitor.on_result)
+        return;
+    monitor = link->lease->monitor;
+    link->lease->monitor.on_result = NULL;
+    links->hooks.on_line(links->owner, &monitor, &end);
+}
+
 static void on_result(void *owner, const shoal__request_t *request,
                       const shoal_result_t *result)
 {
     shoal__link_t *link = owner;
     shoal__links_t *links = link->links;
+    shoal__lease_outcome_t outcome = shoal__lease_outcome(result);
+    shoal__lease_effect_t effect = take_note(link, request->ticket);
     shoal_result_t told = *result;
 
-    link->bits = shoal__lease_after(link->bits, take_note(link, request->ticket),
-                                    shoal__lease_outcome(result));
+    link->bits = shoal__lease_after(link->bits, effect, outcome);
+    if (effect == SHOAL__LEASE_MONITOR)
+        monitor_answered(link, request, outcome);
     if (link->asked.ticket == request->ticket) {
         shoal__lease_unblocked(&told, link->asked.status);
         link->asked.ticket = 0;
@@ -245,6 +290,7 @@ static void on_event(void *owner, const shoal_event_t *event)
         link->bits = 0;
         link->asked.is_due = false;
         link->must_close |= !link->lease || link->conn.pipe.is_broken;
+        shoal__link_end_monitor(link, event->status, event->detail);
     }
     links->hooks.on_event(links->owner, event);
 }
@@ -267,5 +313,6 @@ const shoal__conn_hooks_t shoal__link_hooks = {.on_result = on_result,
                                                .on_event = on_event,
                                                .on_reading = on_reading,
                                                .on_delivered = on_delivered,
+                                               .on_push = on_push,
                                                .on_own = on_own,
                                                .on_blocked = on_blocked};

@@ -60,6 +60,9 @@ bool shoal__link_clean(shoal__link_t *link, uint64_t now_us);
 /* Give up one command that the link has; false: it has no such command. */
 bool shoal__link_cancel(shoal__link_t *link, uint64_t ticket, uint64_t now_us);
 
+/* The monitor on the link, if there is one, hears of its end. */
+void shoal__link_end_monitor(shoal__link_t *link, int status, const char *detail);
+
 /* The hooks of its connection; the owner is the link. */
 extern const shoal__conn_hooks_t shoal__link_hooks;
 

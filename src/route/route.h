@@ -38,6 +38,9 @@ typedef struct shoal__route_hooks {
     void (*on_reading)(void *owner, uint64_t now_us);
     /* The results of one read, or of a loss, were delivered. */
     void (*on_delivered)(void *owner);
+    /* One more result of a MONITOR that was answered: a line, or the end. */
+    void (*on_line)(void *owner, const shoal__request_t *monitor,
+                    const shoal_result_t *result);
     /* A lease that its holder gave back is over: free it. */
     void (*on_lease_over)(void *owner, shoal_lease_t *lease);
 } shoal__route_hooks_t;

@@ -83,6 +83,11 @@ static int vsubmitf_with(const char *format, ...)
     return rc;
 }
 
+static void no_result(shoal_client_t *client, const shoal_result_t *result, void *data)
+{
+    (void)client, (void)result, (void)data;
+}
+
 static const char *const ping[] = {"PING"};
 static const shoal_command_t command = {1, ping, NULL};
 
@@ -128,6 +133,7 @@ static void test_a_client_is_needed(void **state)
         REFUSES(shoal_connection_get, NULL, 1, &info),
         REFUSES(shoal_lease_call, NULL, &command, NULL, &result),
         VANISHES(shoal_lease_close, NULL),
+        REFUSES(shoal_lease_monitor, NULL, NULL, no_result, NULL),
         REFUSES(shoal_lease_open, NULL, &lease),
         REFUSES(shoal_lease_submit, NULL, &command, 1, NULL, NULL, NULL, NULL),
         REFUSES(shoal_stats_get, NULL, &stats),
@@ -172,6 +178,7 @@ static void test_what_a_client_needs(void **state)
         REFUSES(shoal_connection_get, client, 1, NULL),
         REFUSES(shoal_lease_call, lease, NULL, NULL, &result),
         REFUSES(shoal_lease_call, lease, &command, NULL, NULL),
+        REFUSES(shoal_lease_monitor, lease, NULL, NULL, NULL),
         REFUSES(shoal_lease_open, client, NULL),
         REFUSES(shoal_lease_submit, lease, NULL, 1, NULL, NULL, NULL, NULL),
         REFUSES(shoal_stats_get, client, NULL),

@@ -9,6 +9,7 @@ shoal__inbound_verdict_t shoal__inbound(const shoal__inbound_frame_t *frame)
         return frame->is_resp3 || frame->is_greeting ? SHOAL__INBOUND_PUSH
                                                      : SHOAL__INBOUND_VIOLATION;
     if (!frame->is_answer_due)
-        return SHOAL__INBOUND_VIOLATION;
+        return frame->is_line && !frame->is_greeting ? SHOAL__INBOUND_PUSH
+                                                     : SHOAL__INBOUND_VIOLATION;
     return frame->is_greeting ? SHOAL__INBOUND_GREETING : SHOAL__INBOUND_REPLY;
 }

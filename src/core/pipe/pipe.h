@@ -84,7 +84,8 @@ typedef struct shoal__pipe_hooks {
      * gets SHOAL__PIPE_GRACE_US; after them the pipe asks again.  NULL: false. */
     bool (*on_blocked)(void *owner, const shoal__request_t *request,
                        shoal__ending_t ending);
-    /* A push came, perhaps during the greeting.  NULL: it is dropped. */
+    /* A push came, perhaps during the greeting; or a line of MONITOR, which is a status.
+     * NULL: it is dropped. */
     void (*on_push)(void *owner, const shoal_reply_t *push);
     /* A command that is still wanted was answered with an error.  Its request->bytes
      * `bytes` are the first of the log.  TAKEN: the request's sink is the owner's as
@@ -186,6 +187,7 @@ struct shoal__pipe {
     bool is_bound;        /* the commands rely on the connection's state: see _bind() */
     bool is_broken;       /* the state that bound commands rely on is lost */
     uint64_t bound_at;    /* where the ring began when it was bound */
+    bool is_monitor;      /* of the bound: statuses come unasked, lines of MONITOR */
     int fault;            /* why begin, feed or tick failed */
     char detail[256];     /* why the last connection, or attempt, ended; "": none */
     bool is_part_refused; /* ... because of the command that is partly written */
@@ -220,6 +222,7 @@ static inline void shoal__pipe_bind(shoal__pipe_t *pipe, bool is_bound)
 {
     pipe->is_bound = is_bound;
     pipe->is_broken = false;
+    pipe->is_monitor = false;
     pipe->bound_at = pipe->ring.sent;
 }
 

@@ -192,6 +192,7 @@ static bool on_reply(void *owner, const shoal_reply_t *reply, bool is_push)
         .is_resp3 = pipe->is_resp3,
         .is_answer_due = is_greeting ? pipe->greeting.answers_due > 0
                                      : pipe->ring.head != pipe->ring.sent,
+        .is_line = pipe->is_monitor && reply && reply->type == SHOAL_REPLY_STATUS,
     };
 
     switch (shoal__inbound(&frame)) {
@@ -239,7 +240,7 @@ int shoal__pipe_decode(shoal__pipe_t *pipe, const char *data, size_t bytes)
         shoal__pipe_refuse(pipe, rc, shoal__decoder_error(pipe->decoder));
     }
     /* A reply that begins before a command was written is no reply to it. */
-    if (pipe->fault == 0 && pipe->phase == SHOAL__PIPE_READY &&
+    if (pipe->fault == 0 && pipe->phase == SHOAL__PIPE_READY && !pipe->is_monitor &&
         pipe->ring.head == pipe->ring.sent &&
         shoal__decoder_is_mid_reply(pipe->decoder))
         shoal__pipe_refuse_unasked(pipe);

@@ -80,6 +80,7 @@ static void test_outcomes(void **state)
 #define UNWATCH SHOAL__LEASE_UNWATCH
 #define SELECT SHOAL__LEASE_SELECT
 #define OTHER SHOAL__LEASE_OTHER
+#define MONITOR SHOAL__LEASE_MONITOR
 
 /* clang-format off */
 static const struct bits_case {
@@ -102,6 +103,7 @@ static const struct bits_case {
     {SELECT,  0,     0,     0,     D,     D},   /* QUEUED: the EXEC selects */
     {SELECT,  M,     M,     M,     M | D, M | D},
     {OTHER,   0,     0,     0,     C,     C},
+    {MONITOR, 0,     0,     0,     C,     C},
 };
 /* clang-format on */
 

@@ -167,7 +167,7 @@ static const struct lease_case {
     {"SUBSCRIBE c", true, SHOAL__LEASE_NONE}, {"PSUBSCRIBE c", true, SHOAL__LEASE_NONE},
     {"SSUBSCRIBE c", true, SHOAL__LEASE_NONE}, {"UNSUBSCRIBE", true, SHOAL__LEASE_NONE},
     {"PUNSUBSCRIBE", true, SHOAL__LEASE_NONE}, {"SUNSUBSCRIBE", true, SHOAL__LEASE_NONE},
-    {"MONITOR", true, SHOAL__LEASE_NONE}, {"SYNC", true, SHOAL__LEASE_NONE},
+    {"MONITOR", true, SHOAL__LEASE_MONITOR}, {"SYNC", true, SHOAL__LEASE_NONE},
     {"PSYNC ? -1", true, SHOAL__LEASE_NONE}, {"REPLCONF ACK 0", true, SHOAL__LEASE_NONE},
     {"RESET", true, SHOAL__LEASE_NONE}, {"QUIT", true, SHOAL__LEASE_NONE},
     {"HELLO 3", true, SHOAL__LEASE_NONE}, {"AUTH p", true, SHOAL__LEASE_NONE},

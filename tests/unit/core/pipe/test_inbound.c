@@ -51,6 +51,11 @@ static void test_every_frame(void **state)
         if (shoal__inbound(&frame) != c->verdict)
             fail_msg("case %zu: %d, not %d", i, (int)shoal__inbound(&frame),
                      (int)c->verdict);
+
+        /* A line of MONITOR: only where nothing was due, and after the greeting. */
+        bool is_asked = c->is_push || c->is_greeting || c->is_answer_due;
+        frame.is_line = true;
+        assert_int_equal(shoal__inbound(&frame), is_asked ? c->verdict : PUSH);
     }
 }
 
