@@ -436,11 +436,14 @@ void shoal__conn_reconnect(shoal__conn_t *conn, uint64_t now_us)
     }
 }
 
-void shoal__conn_drop(shoal__conn_t *conn, const char *why)
+void shoal__conn_give_up(shoal__conn_t *conn, const char *why, uint64_t now_us)
 {
     if (conn->state == SHOAL__CONN_DIALING || conn->state == SHOAL__CONN_GREETING ||
-        conn->state == SHOAL__CONN_READY)
-        lose(conn, SHOAL_ECONN, why);
+        conn->state == SHOAL__CONN_READY) {
+        drop_transport(conn);
+        shoal__pipe_lost(&conn->pipe, SHOAL_ECONN, why, now_us);
+    }
+    shoal__conn_close(conn, now_us);
 }
 
 void shoal__conn_close(shoal__conn_t *conn, uint64_t now_us)

@@ -115,8 +115,9 @@ void shoal__conn_read_ahead(shoal__conn_t *conn);
  * shoal_client_reconnect() says. */
 void shoal__conn_reconnect(shoal__conn_t *conn, uint64_t now_us);
 
-/* Give the connection up that is there, as if it were lost. */
-void shoal__conn_drop(shoal__conn_t *conn, const char *why);
+/* Close it.  What is outstanding fails as if it were lost; but nothing was lost, so no
+ * event tells of it. */
+void shoal__conn_give_up(shoal__conn_t *conn, const char *why, uint64_t now_us);
 
 /* Settle what is outstanding, and be closed. */
 void shoal__conn_close(shoal__conn_t *conn, uint64_t now_us);

@@ -70,8 +70,9 @@ static void close_link(shoal__link_t *link, uint64_t now_us)
     shoal_lease_t *lease = link->lease;
 
     if (link->why) /* something may be outstanding */
-        shoal__conn_drop(&link->conn, link->why);
-    shoal__conn_close(&link->conn, now_us);
+        shoal__conn_give_up(&link->conn, link->why, now_us);
+    else
+        shoal__conn_close(&link->conn, now_us);
     link->lease = NULL;
     link->bits = 0;
     link->notes_count = 0;
@@ -103,6 +104,12 @@ static void rest(shoal__link_t *link, uint64_t now_us)
     leases->idle_count++;
 }
 
+/* It may have a holder.  One that dials yet has none until it is ready. */
+static bool is_clean(const shoal__link_t *link)
+{
+    return link->cleaning == 0 && link->conn.state == SHOAL__CONN_READY;
+}
+
 static void give_back(shoal__link_t *link, uint64_t now_us)
 {
     shoal__pipe_t *pipe = &link->conn.pipe;
@@ -110,13 +117,13 @@ static void give_back(shoal__link_t *link, uint64_t now_us)
 
     shoal__link_end_monitor(link, SHOAL_ECANCELLED, "the lease was closed");
     link->lease = NULL;
-    if (pipe->ring.head != pipe->ring.tail)
+    if (pipe->ring.tail - pipe->ring.head != pipe->ring.gone)
         link->why = "its holder left before every reply came";
     shoal__leases_settle(leases_of(link), lease);
     shoal__pipe_bind(pipe, false);
     if (!shoal__link_clean(link, now_us))
         close_busy(link, now_us);
-    else if (link->cleaning == 0)
+    else if (is_clean(link))
         rest(link, now_us);
 }
 
@@ -152,7 +159,7 @@ void shoal__leases_look_at(shoal__link_t *link, uint64_t now_us)
     }
     if (link->must_close || is_vain)
         close_busy(link, now_us);
-    else if (!lease && link->cleaning == 0)
+    else if (!lease && is_clean(link))
         rest(link, now_us);
     else if (lease && lease->queue.count > 0)
         shoal__leases_feed(link, now_us);

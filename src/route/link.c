@@ -111,6 +111,10 @@ bool shoal__link_clean(shoal__link_t *link, uint64_t now_us)
                  {cleaning.unwatch, {1, unwatch, NULL}},
                  {cleaning.select, {2, select, NULL}}};
 
+    /* One that dials has no state yet. */
+    if (link->conn.state == SHOAL__CONN_DIALING ||
+        link->conn.state == SHOAL__CONN_GREETING)
+        return true;
     if (!cleaning.is_fit || link->conn.state != SHOAL__CONN_READY)
         return false;
     snprintf(database, sizeof database, "%d",

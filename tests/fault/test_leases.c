@@ -97,6 +97,32 @@ static void test_what_was_refused_needs_no_cleaning(void **state)
     assert_int_equal(fake_server_received(scene->server, 0, "UNWATCH", NULL), 0);
 }
 
+/* Its holder leaves while the connection greets: the next one gets it, and no event tells
+ * of a loss. */
+static void test_a_connection_is_kept_that_nobody_waits_for(void **state)
+{
+    scene_t *scene = *state;
+    outcome_t *outcome = scene_outcomes(scene, 1);
+    uint64_t ticket;
+
+    fake_server_rule(scene->server, &(fake_rule_t){.command = "HELLO",
+                                                   .connection = 2,
+                                                   .is_cut = true,
+                                                   .then = FAKE_HOLD});
+    scene_open_ready(scene);
+    submit(scene, NULL, WORDS("BLPOP", "k", "0"), 0, outcome, &ticket);
+    WAIT_FOR(fake_server_received(scene->server, 2, "HELLO", NULL) == 1);
+    assert_int_equal(shoal_client_cancel(scene->client, ticket), 0);
+    scene_await(outcome);
+    scene_check(outcome, SHOAL_ECANCELLED, SHOAL_FATE_NOT_EXECUTED);
+    WAIT_FOR(scene_stats(scene).leases_now == 0);
+    fake_server_release(scene->server);
+    WAIT_FOR(scene_stats(scene).leases_idle_now == 1);
+    assert_int_equal(fake_server_accepted(scene->server), 2);
+    assert_int_equal(scene_events(scene).lost, 0);
+    assert_int_equal(scene_events(scene).retrying, 0);
+}
+
 /* A reply that nobody waited for any more: the connection is not given to the next. */
 static void test_a_reply_that_is_still_due(void **state)
 {
@@ -116,6 +142,9 @@ static void test_a_reply_that_is_still_due(void **state)
     shoal_lease_close(lease);
     WAIT_FOR(fake_server_open_now(scene->server) == 1);
     fake_server_release(scene->server);
+    WAIT_FOR(scene_stats(scene).leases_now == 0);
+    assert_int_equal(scene_events(scene).lost, 0); /* the client itself closed it */
+    assert_int_equal(scene_stats(scene).losses, 0);
 }
 
 /* ---- a loss ---- */
@@ -632,6 +661,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         SCENE_TEST(test_a_cleaning_that_is_refused),
         SCENE_TEST(test_what_was_refused_needs_no_cleaning),
+        SCENE_TEST(test_a_connection_is_kept_that_nobody_waits_for),
         SCENE_TEST(test_a_reply_that_is_still_due),
         SCENE_TEST(test_a_loss_breaks_the_lease),
         SCENE_TEST(test_a_lease_that_carried_nothing_does_not_break),
