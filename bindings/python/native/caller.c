@@ -196,18 +196,19 @@ int64_t shoalpy_caller_call_many(shoalpy_caller_t *caller, shoalpy_core_t *core,
                                  uint64_t timeout_us, unsigned reply_flags,
                                  shoal_lease_t *lease)
 {
-    const shoal_call_t call = {.size = sizeof call,
-                               .flags = call_flags,
-                               .timeout_us = timeout_us,
-                               .sink = &shoalpy_results_sink,
-                               .sink_data = &caller->results.ways[reply_flags],
-                               .error = &caller->error,
-                               .lease = lease};
+    shoal_call_t call = {.size = sizeof call,
+                         .flags = call_flags,
+                         .timeout_us = timeout_us,
+                         .sink_data = &caller->results.ways[reply_flags],
+                         .error = &caller->error,
+                         .lease = lease};
     uint64_t ticket = 0;
     int rc = begin(caller, core, stream, bytes);
 
     if (rc < 0)
         return rc;
+    if (lease || !shoalpy_requests_may_part(&caller->requests))
+        call.sink = &shoalpy_results_sink; /* all of them use one connection */
     caller->collection = new_collection(caller, reply_flags);
     rc = caller->collection
              ? shoal_client_submit_many(core->client, caller->requests.commands,

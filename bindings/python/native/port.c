@@ -183,7 +183,9 @@ int64_t shoalpy_port_submit(shoalpy_port_t *port, const char *stream, size_t byt
     if (reply_flags >= SHOALPY_REPLY_FLAGS) {
         rc = SHOAL_EINVAL;
     } else {
-        if (!port->completions) {
+        /* What has a connection of its own must not use the sink of all others. */
+        if (!port->completions && !lease &&
+            !shoalpy_requests_may_part(&port->requests)) {
             call.sink = &shoalpy_results_sink;
             call.sink_data = &port->results.ways[reply_flags];
         }

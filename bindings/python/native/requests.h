@@ -13,6 +13,7 @@
  */
 
 #include <shoal/command.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 typedef struct shoalpy_block shoalpy_block_t;
@@ -33,5 +34,9 @@ void shoalpy_requests_release(shoalpy_requests_t *requests);
  * `count` is not acceptable; SHOAL_ENOMEM. */
 int shoalpy_requests_read(shoalpy_requests_t *requests, const char *stream,
                           size_t bytes);
+
+/* May one of the commands block on the server, so that the client sends it over a
+ * connection of its own?  By their names: XREAD may, or may not. */
+bool shoalpy_requests_may_part(const shoalpy_requests_t *requests);
 
 #endif

@@ -96,6 +96,8 @@ void shoalpy_results_release(shoalpy_results_t *results)
     shoalpy_stream_release(&results->stream);
     shoalpy_stream_release(&results->aside);
     shoalpy_writer_release(&results->writer);
+    shoalpy_stream_release(&results->whole);
+    shoalpy_writer_release(&results->whole_writer);
 }
 
 void shoalpy_results_clear(shoalpy_results_t *results)
@@ -232,23 +234,56 @@ static bool cut_off(shoalpy_results_t *results)
     return true;
 }
 
-/* The reply under way, or the one given, belongs to command `number`. */
-static void add_reply(shoalpy_results_t *results, const shoal_reply_t *reply,
-                      uint64_t number, unsigned reply_flags)
+static void add_lost_reply(shoalpy_results_t *results, uint64_t number)
+{
+    close_list(results);
+    shoalpy_stream_integer(&results->stream, (int64_t)number);
+    write_outcome(SHOAL_ENOMEM, SHOAL_FATE_REPLY_LOST, "no memory for the reply", 1,
+                  false, &results->stream);
+    results->next = number + 1;
+}
+
+/* A reply that did not come by the sink. */
+static void add_whole_reply(shoalpy_results_t *results, const shoal_reply_t *reply,
+                            uint64_t number, unsigned reply_flags)
+{
+    shoalpy_stream_t *stream = &results->stream;
+    shoalpy_stream_t *whole = &results->whole;
+    bool needs_help;
+
+    put_aside(results);
+    whole->bytes = 0;
+    whole->is_broken = false;
+    needs_help = shoalpy_reply_write(&results->whole_writer, reply, reply_flags, whole);
+    if (whole->is_broken) {
+        add_lost_reply(results, number);
+        shoalpy_stream_release(whole);
+        return;
+    }
+    if (needs_help) {
+        close_list(results);
+        shoalpy_stream_integer(stream, (int64_t)number);
+        shoalpy_stream_integer(stream, SHOALPY_HELP);
+    } else {
+        open_list(results, number);
+    }
+    shoalpy_stream_raw(stream, whole->data, whole->bytes);
+    if (needs_help)
+        shoalpy_stream_opcode(stream, OP_TUPLE2);
+    else
+        results->is_list_empty = false;
+    results->next = number + 1;
+    if (whole->capacity > SHOALPY_STREAM_KEPT)
+        shoalpy_stream_release(whole);
+}
+
+/* The reply under way belongs to command `number`. */
+static void add_reply(shoalpy_results_t *results, uint64_t number)
 {
     shoalpy_writer_t *writer = &results->writer;
 
-    if (reply) {
-        open_list(results, number);
-        shoalpy_writer_begin(writer, reply_flags, &results->stream);
-        shoal_reply_visit(reply, &shoalpy_results_sink, &results->ways[reply_flags]);
-    }
     if (cut_off(results)) {
-        close_list(results);
-        shoalpy_stream_integer(&results->stream, (int64_t)number);
-        write_outcome(SHOAL_ENOMEM, SHOAL_FATE_REPLY_LOST, "no memory for the reply", 1,
-                      false, &results->stream);
-        results->next = number + 1;
+        add_lost_reply(results, number);
         return;
     }
     if (writer->needs_help || number != results->next || results->is_aside) {
@@ -278,7 +313,11 @@ void shoalpy_results_add(shoalpy_results_t *results, const shoal_result_t *resul
     begin(results);
     results->count++;
     if (kind == SHOALPY_PLAIN) {
-        add_reply(results, shoal_result_reply(result), number, reply_flags);
+        const shoal_reply_t *reply = shoal_result_reply(result);
+        if (reply)
+            add_whole_reply(results, reply, number, reply_flags);
+        else
+            add_reply(results, number);
         return;
     }
     put_aside(results);

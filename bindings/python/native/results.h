@@ -13,6 +13,10 @@
  *
  * The sink writes replies while they are decoded, before it is known which command each
  * belongs to: as a rule, to the next one.  A reply of another command is moved.
+ *
+ * The sink is for commands of one connection only: replies of two, which may arrive in
+ * turns, would be mixed up.  Commands of any other connection have no sink; their
+ * replies come as a whole, also in the middle of one that the sink writes.
  */
 
 #include "replies.h"
@@ -42,6 +46,8 @@ struct shoalpy_results {
     shoalpy_stream_t stream;
     shoalpy_stream_t aside; /* a reply that does not stand where it belongs */
     shoalpy_writer_t writer;
+    shoalpy_stream_t whole; /* a reply that did not come by the sink */
+    shoalpy_writer_t whole_writer;
     uint64_t next;    /* number that continues the list of replies */
     bool is_borrowed; /* for numbers */
     bool is_begun;    /* there is a stream */

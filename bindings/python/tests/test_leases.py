@@ -268,3 +268,34 @@ def test_a_child_process_leaves_it_alone(server: Server) -> None:
         server.url,
     )
     assert (end.code, end.errors) == (0, ""), end.errors
+
+
+def test_replies_of_two_connections_are_not_mixed_up(async_face: Face) -> None:
+    """A long one is read in many parts, with others' replies in between."""
+    count, askers, rounds = 50_000, 4, 50
+
+    async def long(client: Any) -> int:
+        return len(await client.execute("LRANGE", "long", 0, -1))
+
+    async def short(lease: Any) -> int:
+        return sum(
+            [
+                await lease.execute("LRANGE", "short", 0, -1) == [b"a", b"b"]
+                for _ in range(rounds)
+            ]
+        )
+
+    async def main(client: Any) -> None:
+        for at in range(0, count, 10_000):
+            row = [b"element %d" % i for i in range(at, at + 10_000)]
+            await client.execute("RPUSH", "long", *row)
+        await client.execute("RPUSH", "short", "a", "b")
+        leases = [client.lease() for _ in range(askers)]
+        await asyncio.gather(*(lease.execute("PING") for lease in leases))
+        for _ in range(5):
+            counts = await asyncio.gather(long(client), *map(short, leases))
+            assert counts == [count] + [rounds] * askers
+        for lease in leases:
+            await lease.close()
+
+    async_face.run(main)
