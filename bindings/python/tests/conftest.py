@@ -110,6 +110,16 @@ def pytest_collection_modifyitems(
     config.hook.pytest_deselected(items=left)
 
 
+@pytest.fixture(params=["sync", "asyncio"])
+def scene(request: pytest.FixtureRequest) -> Iterator[Any]:
+    """Each face of the drop-in, as a support.dropin.Scene."""
+    from support.dropin import Scene
+
+    scene = Scene(request.param == "asyncio")
+    yield scene
+    scene.end()
+
+
 @pytest.fixture(params=[2, 3], ids=["resp2", "resp3"])
 def protocol(request: pytest.FixtureRequest) -> int:
     """The version of the protocol."""

@@ -170,7 +170,6 @@ def test_errors_are_redis_pys_with_a_fate(r: Any) -> None:
 
 
 def test_what_needs_a_connection_of_its_own(r: Any) -> None:
-    r.ping()
     before = carried(r)
     assert r.blpop("empty", timeout=0.05) is None
     r.client_setname("mine")
@@ -181,7 +180,8 @@ def test_what_needs_a_connection_of_its_own(r: Any) -> None:
         r.script_kill()
     pipe = r.pipeline(transaction=False).set("a", 1).blpop("empty", timeout=0.05)
     assert pipe.get("a").execute() == [True, None, b"1"]
-    assert carried(r) == before
+    assert carried(r) == before + 6 + 3
+    assert not r.connection_pool._available_connections
 
 
 def test_pipelines(r: Any) -> None:
@@ -312,8 +312,9 @@ def test_a_connection_of_its_own(server: Server) -> None:
     with shoal.redis.Redis.from_url(server.url, **options) as single:
         assert single.set("a", 1)
         assert single.get("a") == b"1"
-        assert single.connection is not None and single.shoal_client is None
-        assert server.ask("CLIENT", "LIST").count(b" name=single ") == 1
+        assert single.shoal_bypass is None and single.shoal_client is not None
+        assert single.client_getname() == "single"
+        assert single.client_id() == single.client_id()
 
 
 def test_redis_pys_measurements(r: Any, monkeypatch: pytest.MonkeyPatch) -> None:

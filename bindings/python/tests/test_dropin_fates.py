@@ -2,68 +2,20 @@
 """What the drop-in says of a command is true for all its attempts together; the server
 keeps the ledger. And WAIT asks of the writes of its own client."""
 
-import asyncio
-import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 redis = pytest.importorskip("redis")
 
-import shoal  # noqa: E402
-import shoal.redis  # noqa: E402
-import shoal.redis.asyncio  # noqa: E402
-from redis.asyncio.retry import Retry as AsyncRetry  # noqa: E402
-from redis.backoff import AbstractBackoff, NoBackoff  # noqa: E402
-from redis.retry import Retry  # noqa: E402
+from redis.backoff import AbstractBackoff  # noqa: E402
 from shoal import Fate  # noqa: E402
+from support.dropin import Scene  # noqa: E402
 from support.proxy import Proxy  # noqa: E402
 from support.server import Server  # noqa: E402
 
 _LOSSES = (redis.ConnectionError, redis.TimeoutError)
-
-
-class Scene:
-    """One of the drop-in's faces, to be called from synchronous code."""
-
-    def __init__(self, is_async: bool) -> None:
-        self._is_async = is_async
-        self._loop = asyncio.new_event_loop()
-        self._clients: list[Any] = []
-
-    def client(self, url: str, retries: int, pause: Any = None, **options: Any) -> Any:
-        """A client that repeats so often, after a pause."""
-        kind: Any = shoal.redis.Redis
-        retry: Any = Retry(pause or NoBackoff(), retries)
-        if self._is_async:
-            kind = shoal.redis.asyncio.Redis
-            retry = AsyncRetry(pause or NoBackoff(), retries)
-        self._clients.append(kind.from_url(url, retry=retry, **options))
-        return self._clients[-1]
-
-    def do(self, call: Callable[[], Any]) -> Any:
-        """The call's outcome, awaited if it has to be."""
-
-        async def act() -> Any:
-            outcome = call()
-            return await outcome if inspect.isawaitable(outcome) else outcome
-
-        return self._loop.run_until_complete(act()) if self._is_async else call()
-
-    def end(self) -> None:
-        """Close all."""
-        for client in self._clients:
-            self.do(client.aclose if self._is_async else client.close)
-        self._loop.close()
-
-
-@pytest.fixture(params=["sync", "asyncio"])
-def scene(request: pytest.FixtureRequest) -> Iterator[Scene]:
-    """Each face."""
-    scene = Scene(request.param == "asyncio")
-    yield scene
-    scene.end()
 
 
 def ways(r: Any) -> dict[str, Callable[[], Any]]:

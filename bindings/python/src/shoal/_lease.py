@@ -15,8 +15,10 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 CONTIGUOUS: int = lib.SHOAL_CALL_CONTIGUOUS
+#: As many connections leases and blocking commands can have at a time.
+CONNECTIONS_MAX: int = lib.SHOAL_LEASE_CONNECTIONS_MAX
 #: As many leases and blocking commands a connection can have at a time.
-LEASES_MAX: int = lib.SHOAL_LEASE_CONNECTIONS_MAX + lib.SHOAL_LEASE_WAITING_MAX
+LEASES_MAX: int = CONNECTIONS_MAX + lib.SHOAL_LEASE_WAITING_MAX
 
 
 class Handle:

@@ -76,6 +76,9 @@ class Lease(Held, Unique):
     def close(self) -> None:
         """Give the connection back; does not wait. More calls do nothing. Commands that
         other threads have under way still get their results."""
+        self._let_go()
+
+    def _let_go(self) -> None:
         handle, self._handle = self._handle, None
         if handle is not None:
             handle.close()

@@ -2,7 +2,8 @@
 """pytest plugin: our classes in place of redis-py's, and one line of result per test.
 
 Environment: SHOAL_CONFORMANCE_STOCK=1 leaves redis-py's classes where they are;
-SHOAL_CONFORMANCE_RESULTS names the file of results.
+SHOAL_CONFORMANCE_SHARED=1 lets blocking clients with a connection of their own use the
+shared one; SHOAL_CONFORMANCE_RESULTS names the file of results.
 """
 
 import os
@@ -19,17 +20,22 @@ _SEVERITY = ("passed", "skipped", "xfailed", "xpassed", "failed")
 
 def _put_ours_in_place() -> None:
     import shoal.redis
+    from shoal.redis._leased import LeaseConnection
     from shoal.redis._routes import wire_form
 
+    shoal.redis.install()
+    if os.environ.get("SHOAL_CONFORMANCE_SHARED") != "1":
+        return
+
     class Redis(shoal.redis.Redis):
-        """Carries commands for a client with a connection of its own, too.
+        """Uses the shared connection for a client with a connection of its own, too.
 
         The blocking fixtures make only such clients.  What needs their connection,
-        AUTH for example, goes over it; the rest as if they had none.
+        SELECT for example, goes over it; the rest as if they had none.
         """
 
         def execute_command(self, *args: Any, **options: Any) -> Any:
-            if type(self.connection) is redis.Connection and wire_form(args):
+            if isinstance(self.connection, LeaseConnection) and wire_form(args):
                 return self._sibling().execute_command(*args, **options)
             return super().execute_command(*args, **options)
 
@@ -45,7 +51,6 @@ def _put_ours_in_place() -> None:
                 vars(self)["sibling"] = found
             return found
 
-    shoal.redis.install()
     redis.Redis = redis.StrictRedis = Redis  # type: ignore[misc]
 
 
@@ -53,18 +58,6 @@ def pytest_configure(config: pytest.Config) -> None:
     if os.environ.get("SHOAL_CONFORMANCE_STOCK") != "1":
         _put_ours_in_place()
     config.pluginmanager.register(_Results(), "shoal-results")
-
-
-def pytest_collection_modifyitems(
-    config: pytest.Config, items: list[pytest.Item]
-) -> None:
-    """Leave out the asyncio clients with a connection of their own: not carried."""
-    kept, left = [], []
-    for item in items:
-        own = item.nodeid.partition("[")[2].rstrip("]").split("-")
-        (left if "single" in own else kept).append(item)
-    config.hook.pytest_deselected(items=left)
-    items[:] = kept
 
 
 class _Results:

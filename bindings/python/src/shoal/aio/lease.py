@@ -114,6 +114,10 @@ class Lease(Held, Unique):
     async def close(self) -> None:
         """Give the connection back; does not wait for anything. More calls do nothing.
         Commands of other tasks still get their results."""
+        self._let_go()
+
+    def _let_go(self) -> None:
+        """Any thread, once nobody uses it."""
         handle, self._handle = self._handle, None
         if handle is not None and not self._port.has_queued():
             handle.close()  # else it ends with what is queued

@@ -5,7 +5,7 @@ redis-py reads one reply after another through several methods each, which costs
 than all the rest; here they come in one list.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from redis.client import EMPTY_RESPONSE, NEVER_DECODE
@@ -22,12 +22,29 @@ find_callback: Any = dict.get
 _TAKEN_OUT = frozenset({"keys", EMPTY_RESPONSE, NEVER_DECODE})
 
 
+Commands = Iterable[tuple[Command, Mapping[str, Any]]]
+
+
+def decoder_of(commands: Commands, lane: Any) -> Callable[[Any], Any] | None:
+    """What decodes replies, if some of the batch are to be decoded and some are not:
+    all of them come as bytes then."""
+    if not lane.template.encoder.decode_responses:
+        return None
+    if not any(NEVER_DECODE in options for _, options in commands):
+        return None
+    decode: Callable[[Any], Any] = lane.core._options.decoded.mend
+    return decode
+
+
 def read_batch(
-    commands: Iterable[tuple[Command, Mapping[str, Any]]],
+    commands: Commands,
     replies: Iterable[Any],
     callbacks: Any,
+    decode: Callable[[Any], Any] | None = None,
 ) -> list[Any]:
     """One value per command; error replies are values, as redis-py has it.
+
+    `decode` is decoder_of() the batch.
 
     A value may be awaitable, if an asyncio client's callback is.  Raises what is no
     error reply: then redis-py's Retry decides about the whole.
@@ -40,6 +57,8 @@ def read_batch(
                 raise error
             values.append(options.get(EMPTY_RESPONSE, error))
             continue
+        if decode is not None and NEVER_DECODE not in options:
+            reply = decode(reply)
         name = args[0]
         if name in plain_names:
             callback = find_callback(callbacks, name)

@@ -7,8 +7,9 @@ objects answer to that and hand whole batches to the core, so that redis-py's ow
 goes on doing the rest.  One object serves one call of one thread or task.
 
 RefusedError and FullError pass through redis-py's code unchanged: nothing was sent, and
-the caller takes one of redis-py's own connections.  So it does when the core has no
-connection: redis-py then tries to connect at once, and says in its words why it fails.
+the caller takes another way: a lease (_leased.py), or, for what not even a lease may
+carry, one of redis-py's own connections.  Offline, when the core has no connection,
+leads there at once: redis-py tries to connect, and says in its words why it fails.
 """
 
 import asyncio
@@ -19,6 +20,7 @@ from typing import Any, Final
 
 from redis.retry import AbstractRetry
 
+from shoal._requests import blocks
 from shoal.exceptions import (
     AuthenticationError,
     ConnectionError,
@@ -31,16 +33,18 @@ from shoal.exceptions import (
 
 from ._errors import may_have_run, translate
 from ._lane import Lane, async_lane, blocking_lane
-from ._routes import Command, extras, wire_form
+from ._routes import Command, blocks_for_ever, extras, spelled, wire_form
 
 _UNIT_ENDS: Final = (("MULTI",), ("EXEC",))
 
 # A longer batch would hold up all others: it has a connection of its own.
-_BATCH_MAX: Final = 16_384
-
-
+BATCH_MAX: Final = 16_384
 # A core that has just lost its connection has the next one soon, as a rule.
 _PAUSES_S: Final = (0.002, 0.008, 0.03, 0.06)
+
+
+class Offline(RefusedError):
+    """There is no connection at the moment, and nothing was sent."""
 
 
 def is_offline(outcome: object) -> bool:
@@ -81,7 +85,7 @@ class CautiousRetry:
         return retries
 
 
-class _Face:
+class Face:
     """What both faces have in common.
 
     failed  raised instead of the first reply: what happened before redis-py's code ran
@@ -94,16 +98,24 @@ class _Face:
         repeats_unknown: bool,
         failed: Exception | None = None,
     ):
-        retry = lane.retry(pool)
-        self.retry: Any = retry if repeats_unknown else CautiousRetry(retry)
+        self.retry: Any = None
+        self.choose_retry(pool, lane, repeats_unknown)
         self.host = getattr(lane.template, "host", None)
         self.port = getattr(lane.template, "port", None)
         self.db = lane.template.db
+        self.himport_registry = None  # redis-py asks each connection for it
+        self.credential_provider = None  # and for this
+        self._socket_timeout = lane.template.socket_timeout
         self._pool = pool
         self._failed = failed
         self._may_have_run = failed is not None and may_have_run(failed)
         self._single: Command | None = None
         self._replies: deque[Any] = deque()
+
+    def choose_retry(self, pool: Any, lane: Lane, repeats_unknown: bool) -> None:
+        """The pool's Retry, which may have been changed."""
+        retry = lane.retry(pool)
+        self.retry = retry if repeats_unknown else CautiousRetry(retry)
 
     def _told(self, error: Exception) -> Exception:
         """The error in redis-py's classes. If the command may have run in one attempt,
@@ -130,7 +142,10 @@ class _Face:
     def _remember(self, args: Command) -> None:
         self._single = wire_form(args)
         if self._single is None:
-            raise RefusedError(f"{args[0]} needs a connection of its own")
+            form = spelled(args)
+            if form is None or not blocks(form):
+                raise RefusedError(f"{args[0]} needs a connection of its own")
+            self._single = form
 
     def _recall(self) -> Command | None:
         """The single command, if there is one; raises what failed before."""
@@ -144,6 +159,31 @@ class _Face:
         """The replies of the batch, errors among them."""
         replies, self._replies = list(self._replies), deque()
         return replies
+
+    def _may_look_again(self) -> bool:
+        """Whether a command that found no connection may look for another one."""
+        return True
+
+    def _judge(self, error: RedisError) -> None:
+        """A command failed.  Returns if it may be tried again, in a moment."""
+        if isinstance(error, (RefusedError, FullError)):
+            raise error
+        if not is_offline(error) or not self._may_look_again():
+            raise self._told(error) from error
+        if isinstance(error, AuthenticationError):
+            raise Offline(str(error)) from error
+
+    def _is_done(self, outcome: object) -> bool:
+        """Whether this is an outcome, and not a batch that found no connection."""
+        return not _is_all_offline(outcome) or not self._may_look_again()
+
+    def _own_timeout(self, command: Command) -> float | None:
+        """For the core: seconds for a command that blocks; None: its own ones.
+
+        redis-py bounds one that blocks for ever by the timeout of its socket.
+        """
+        timeout: float | None = self._socket_timeout
+        return timeout if blocks_for_ever(command) else None
 
     def _take(self) -> Any:
         """The next reply of the batch; raises it if it is an error."""
@@ -164,26 +204,59 @@ def _wire_forms(commands: Iterable[Command]) -> list[Command]:
         if form is None:
             raise RefusedError(f"{args[0]} needs a connection of its own")
         forms.append(form)
-    if len(forms) > _BATCH_MAX:
+    if len(forms) > BATCH_MAX:
         raise FullError(f"a batch of {len(forms)} commands")
     return forms
 
 
-class CoreConnection(_Face):
+def insist(face: Face, attempt: Callable[[], Any]) -> Any:
+    """Try again while there is no connection, for a moment."""
+    for pause in _PAUSES_S:
+        try:
+            outcome = attempt()
+            if face._is_done(outcome):
+                return outcome
+        except RedisError as error:
+            face._judge(error)
+        time.sleep(pause)
+    raise Offline("there is no connection")
+
+
+async def insist_async(face: Face, attempt: Callable[[], Awaitable[Any]]) -> Any:
+    """The same for asyncio."""
+    for pause in _PAUSES_S:
+        try:
+            outcome = await attempt()
+            if face._is_done(outcome):
+                return outcome
+        except RedisError as error:
+            face._judge(error)
+        await asyncio.sleep(pause)
+    raise Offline("there is no connection")
+
+
+class CoreConnection(Face):
     """For `redis.Redis` and its pipelines."""
 
     def send_command(self, *args: Any, **options: Any) -> None:
         """Remember the one command; read_response() runs it."""
         self._remember(args)
 
-    def send_packed_command(self, commands: list[Command]) -> None:
+    def send_packed_command(
+        self, commands: list[Command], decode: bool | None = None
+    ) -> None:
         """Run the batch as one contiguous block."""
         forms = _wire_forms(commands)
         self._replies = deque(
-            self._insist(
+            insist(
+                self,
                 lambda: blocking_lane(self._pool).execute_many(
-                    forms, contiguous=True, return_exceptions=True, wait_for_room=False
-                )
+                    forms,
+                    decode=decode,
+                    contiguous=True,
+                    return_exceptions=True,
+                    wait_for_room=False,
+                ),
             )
         )
 
@@ -193,50 +266,50 @@ class CoreConnection(_Face):
         if single is None:
             return self._take()
         decode = False if disable_decoding else None
-        return self._insist(
+        if blocks(single):
+            return insist(self, lambda: self._block(single, decode))
+        return insist(
+            self,
             lambda: blocking_lane(self._pool).execute(
                 *single, decode=decode, **extras(single)
-            )
+            ),
         )
 
-    def _insist(self, attempt: Callable[[], Any]) -> Any:
-        """Try again while there is no connection, for a moment."""
-        for pause in _PAUSES_S:
-            try:
-                outcome = attempt()
-            except (RefusedError, FullError):
-                raise
-            except RedisError as error:
-                if not is_offline(error):
-                    raise self._told(error) from error
-                if isinstance(error, AuthenticationError):
-                    break
-            else:
-                if not _is_all_offline(outcome):
-                    return outcome
-            time.sleep(pause)
-        raise RefusedError("there is no connection")
+    def _block(self, command: Command, decode: bool | None) -> Any:
+        """The core gives it a connection of its own."""
+        lane = blocking_lane(self._pool)
+        with lane.place():
+            return lane.execute(
+                *command, decode=decode, timeout=self._own_timeout(command)
+            )
 
     def disconnect(self, *args: Any, **options: Any) -> None:
         """Forget the rest of the batch; the shared connection stays."""
         self._replies.clear()
 
 
-class AsyncCoreConnection(_Face):
+class AsyncCoreConnection(Face):
     """For `redis.asyncio.Redis` and its pipelines."""
 
     async def send_command(self, *args: Any, **options: Any) -> None:
         """Remember the one command; read_response() runs it."""
         self._remember(args)
 
-    async def send_packed_command(self, commands: list[Command]) -> None:
+    async def send_packed_command(
+        self, commands: list[Command], decode: bool | None = None
+    ) -> None:
         """Run the batch as one contiguous block."""
         forms = _wire_forms(commands)
         self._replies = deque(
-            await self._insist(
+            await insist_async(
+                self,
                 lambda: async_lane(self._pool).execute_many(
-                    forms, contiguous=True, return_exceptions=True, wait_for_room=False
-                )
+                    forms,
+                    decode=decode,
+                    contiguous=True,
+                    return_exceptions=True,
+                    wait_for_room=False,
+                ),
             )
         )
 
@@ -246,29 +319,23 @@ class AsyncCoreConnection(_Face):
         if single is None:
             return self._take()
         decode = False if disable_decoding else None
-        return await self._insist(
+        if blocks(single):
+            return await insist_async(self, lambda: self._block(single, decode))
+        return await insist_async(
+            self,
             lambda: async_lane(self._pool).submit(
                 *single, decode=decode, **extras(single)
-            )
+            ),
         )
 
-    async def _insist(self, attempt: Callable[[], Awaitable[Any]]) -> Any:
-        """Try again while there is no connection, for a moment."""
-        for pause in _PAUSES_S:
-            try:
-                outcome = await attempt()
-            except (RefusedError, FullError):
-                raise
-            except RedisError as error:
-                if not is_offline(error):
-                    raise self._told(error) from error
-                if isinstance(error, AuthenticationError):
-                    break
-            else:
-                if not _is_all_offline(outcome):
-                    return outcome
-            await asyncio.sleep(pause)
-        raise RefusedError("there is no connection")
+    async def _block(self, command: Command, decode: bool | None) -> Any:
+        """The core gives it a connection of its own; execute() loses nothing of what a
+        cancelled one has taken."""
+        lane = async_lane(self._pool)
+        with lane.place():
+            return await lane.execute(
+                *command, decode=decode, timeout=self._own_timeout(command)
+            )
 
     async def disconnect(self, *args: Any, **options: Any) -> None:
         """Forget the rest of the batch; the shared connection stays."""

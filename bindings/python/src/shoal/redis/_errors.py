@@ -58,3 +58,12 @@ def may_have_run(error: BaseException) -> bool:
     """Whether the failed command may have been executed, its reply being unknown."""
     fate = getattr(error, "fate", ours.Fate.REPLIED)
     return fate in (ours.Fate.UNKNOWN, ours.Fate.REPLY_LOST)
+
+
+def watch_lost(error: BaseException) -> Exception:
+    """What redis-py raises when a connection that watches keys fails."""
+    lost = theirs.WatchError(
+        f"A {type(error).__name__} occurred while watching one or more keys"
+    )
+    lost.fate = getattr(error, "fate", ours.Fate.REPLIED)  # type: ignore[attr-defined]
+    return lost

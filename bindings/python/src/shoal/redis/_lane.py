@@ -9,8 +9,9 @@ leads to redis-py's own connections, as it does for single commands.
 """
 
 import asyncio
+import contextlib
 import weakref
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from types import MethodType
 from typing import Any, Final, NoReturn
 
@@ -21,6 +22,7 @@ from redis.retry import AbstractRetry
 import shoal
 import shoal.aio
 from shoal._greenlets import is_gevent_patched
+from shoal._lease import CONNECTIONS_MAX
 from shoal._options import Options
 from shoal._replies import Conversion
 from shoal.exceptions import RedisError, RefusedError
@@ -71,13 +73,18 @@ class Lane:
     template  a connection of redis-py's that is never connected: host, port, db, retry
     core      the client, or None
     bypass    why there is no core, or None
+    standing  over leases: what carries commands that change their connection
     """
 
     def __init__(self, pool: Any, family: Family, open_core: Callable[..., Any]):
         self.template: Any = None
         self.core: Any = None
         self.bypass: str | None = None
+        self.standing: Any = None
         self._retry_asked: Any = None
+        #: One for each connection that leases can have at a time. A list, because its
+        #: methods are atomic, also in what a garbage collection calls.
+        self._places: list[None] = [None] * CONNECTIONS_MAX
         try:
             check_pool(pool, family)
             self.template = self._make_template(pool)
@@ -89,6 +96,27 @@ class Lane:
         except (redis.RedisError, RedisError, TypeError, ValueError) as error:
             # redis-py or the core does not accept a value: redis-py tells the caller.
             self.bypass = f"{type(error).__name__}: {error}"
+
+    def take_place(self) -> None:
+        """Before a lease takes a connection: while all are taken, it would wait in line
+        for one, as no connection of redis-py's does.  RefusedError: they are."""
+        try:
+            self._places.pop()
+        except IndexError:
+            raise RefusedError(f"{CONNECTIONS_MAX} leases are in use") from None
+
+    def give_place(self) -> None:
+        """The lease gives its connection back."""
+        self._places.append(None)
+
+    @contextlib.contextmanager
+    def place(self) -> Iterator[None]:
+        """For a command that blocks, which takes a lease for itself."""
+        self.take_place()
+        try:
+            yield
+        finally:
+            self.give_place()
 
     def _make_template(self, pool: Any) -> Any:
         self._retry_asked = pool.connection_kwargs.get("retry")
@@ -120,9 +148,11 @@ class AsyncLane(Lane):
     def __init__(self, pool: Any):
         super().__init__(pool, _ASYNCIO, shoal.aio.Client)
         self.submit: Callable[..., Awaitable[Any]] = _refuse
+        self.execute: Callable[..., Awaitable[Any]] = _refuse
         self.execute_many: Callable[..., Awaitable[list[Any]]] = _refuse
         if self.core is not None:
             self.submit = self.core._submit_awaited
+            self.execute = self.core.execute
             self.execute_many = self.core.execute_many
 
 

@@ -3,9 +3,9 @@
 
 redis-py writes some commands as one argument of several words ("CONFIG GET") and
 splits it when it packs.  Commands that change a connection, that block it, or whose
-replies are not exactly one need a connection of their own: redis-py's pool has those.
-The core refuses most of them as well, and that answer counts too; the list here saves
-the attempt and holds what the core has no reason to refuse.
+replies are not exactly one need a connection of their own: a lease, or else one of
+redis-py's.  The core refuses most of them as well, and that answer counts too; the list
+here saves the attempt and holds what the core has no reason to refuse.
 """
 
 import math
@@ -27,6 +27,9 @@ _OWN_CONNECTION: Final = frozenset(
     " PUNSUBSCRIBE QUIT READONLY READWRITE REPLCONF RESET SELECT SHUTDOWN SSUBSCRIBE"
     " SUBSCRIBE SUNSUBSCRIBE SYNC UNSUBSCRIBE UNWATCH WATCH".split()
 )
+
+# redis-py itself keeps a record of what these did to a connection.
+_NEVER_LEASED: Final = frozenset({"HIMPORT"})
 
 # These ask about earlier writes of the same connection, and block it.
 _WAITS: Final = frozenset({"WAIT", "WAITAOF"})
@@ -59,6 +62,33 @@ def wire_form(args: Command) -> Command | None:
     if name == upper[0] and len(plain_names) < _LEARNED_MAX:
         plain_names.add(name)
     return (*words, *args[1:])
+
+
+def spelled(args: Command) -> Command | None:
+    """The arguments as they go on the wire, whatever they do to the connection.
+
+    None: the name is neither str nor bytes, or redis-py's own connection has to see it.
+    Threads: any.
+    """
+    if not isinstance(args[0], (str, bytes)):
+        return None
+    words = args[0].split()
+    if not words or _upper(words[0]) in _NEVER_LEASED:
+        return None
+    return (*words, *args[1:])
+
+
+def blocks_for_ever(command: Command) -> bool:
+    """Whether a command that blocks, in its wire form, has no timeout of its own."""
+    words = [_upper(word) for word in command]
+    if words[0] in READS_OF_STREAMS:
+        own = command[words.index("BLOCK") + 1 :]
+    else:
+        own = command[1:] if words[0] in ("BLMPOP", "BZMPOP") else command[-1:]
+    try:
+        return float(own[0]) == 0
+    except (IndexError, TypeError, ValueError):
+        return False  # the server says what is wrong
 
 
 def extras(command: Command) -> dict[str, Any]:

@@ -26,10 +26,11 @@ import shoal
 import shoal.aio
 from shoal.exceptions import FullError, RefusedError
 
-from ._batch import find_callback, read_batch
-from ._connection import AsyncCoreConnection, is_offline
-from ._errors import FAILURES, translate
-from ._lane import AsyncLane, async_lane
+from ._batch import decoder_of, find_callback, read_batch
+from ._connection import AsyncCoreConnection, Face, Offline, is_offline
+from ._errors import FAILURES, may_have_run, translate, watch_lost
+from ._lane import async_lane
+from ._leased import AsyncLeaseConnection, async_standing
 from ._routes import plain_names
 
 if TYPE_CHECKING:
@@ -52,9 +53,10 @@ class Redis(theirs.Redis):
     Everything but the transport of commands is redis-py's: methods, callbacks,
     retries, pub/sub, locks, scripts.  All objects over one connection pool share one
     connection; what tasks ask for in one turn of the event loop leaves in one write.
-    What cannot share a connection goes over the pool's own: blocking commands, WATCH,
-    pub/sub, MONITOR, CLIENT and the like, clients with `single_connection_client`, and
-    every command of a pool that the core cannot stand in for; `shoal_bypass` says why.
+    What cannot share a connection goes over leases: blocking commands, WATCH, CLIENT
+    and the like, and clients with `single_connection_client`.  Connections of the pool
+    itself carry pub/sub, MONITOR, and every command of a pool that the core cannot
+    stand in for; `shoal_bypass` says why.
 
     Errors are redis-py's, with an attribute `fate` (`shoal.Fate`): what is known about
     the execution of the command.
@@ -82,7 +84,7 @@ class Redis(theirs.Redis):
 
         None if nothing is carried.  It belongs to the pool: do not close it.
         """
-        if self.connection is not None or self.single_connection_client:
+        if self._shoal_has_theirs():
             return None
         core: shoal.aio.Client | None = async_lane(self.connection_pool).core
         return core
@@ -90,8 +92,8 @@ class Redis(theirs.Redis):
     @property
     def shoal_bypass(self) -> str | None:
         """Why commands go over redis-py's own connections; None if they are carried."""
-        if self.connection is not None or self.single_connection_client:
-            return "the object has a connection of its own"
+        if self._shoal_has_theirs():
+            return "the object has a connection of redis-py's"
         return async_lane(self.connection_pool).bypass
 
     async def execute_command(self, *args: Any, **options: Any) -> Any:
@@ -128,8 +130,7 @@ class Redis(theirs.Redis):
     ) -> Pipeline:
         """A pipeline, whose batch leaves as one block over the shared connection.
 
-        With WATCH, or with a command that cannot share, all of it goes over one of
-        redis-py's own connections.
+        With WATCH, or with a command that cannot share, all of it goes over a lease.
         """
         pipeline = Pipeline(
             self.connection_pool, self.response_callbacks, transaction, shard_hint
@@ -137,12 +138,51 @@ class Redis(theirs.Redis):
         pipeline.shoal_repeats_unknown = self.shoal_repeats_unknown
         return pipeline
 
+    async def initialize(self) -> Self:
+        """Connect, if the client has a connection of its own."""
+        if self.single_connection_client and self.connection is None:
+            async with self._single_conn_lock:
+                if self.connection is None:
+                    self.connection = await self._shoal_connect()
+        client: Any = await super().initialize()
+        return client  # type: ignore[no-any-return]
+
+    async def aclose(self, close_connection_pool: bool | None = None) -> None:
+        """Give back a connection of its own, and close a pool of its own."""
+        connection: Any = self.connection
+        if isinstance(connection, AsyncLeaseConnection):
+            self.connection = None
+            connection.let_go()
+        await super().aclose(close_connection_pool)
+
+    async def _shoal_connect(self) -> Any:
+        """A connection for a client that has one of its own."""
+        pool = self.connection_pool
+        lane = async_lane(pool)
+        if lane.core is not None:
+            connection = AsyncLeaseConnection(pool, lane, self.shoal_repeats_unknown)
+            try:
+                await connection.connect()
+            except RefusedError:
+                connection.let_go()
+            else:
+                return connection
+        return await pool.get_connection()
+
+    def _shoal_has_ours(self) -> bool:
+        """Does something of ours stand where it has a connection for itself?"""
+        return isinstance(self.connection, Face)
+
+    def _shoal_has_theirs(self) -> bool:
+        """Has it a connection of redis-py's for itself?"""
+        return self.connection is not None and not self._shoal_has_ours()
+
     async def _shoal_recover(
         self, error: Exception, args: tuple[Any, ...], options: dict[str, Any]
     ) -> Any:
         """What follows a first failure: another way, or what redis-py makes of it."""
         if isinstance(error, RefusedError):
-            return await super().execute_command(*args, **options)
+            return await self._shoal_run_apart(args, options)
         failed = None if is_offline(error) else translate(error)
         return await self._shoal_run(args, options, failed)
 
@@ -156,15 +196,64 @@ class Redis(theirs.Redis):
 
         `failed` is how the first attempt ended, if there was one.
         """
+        if self.single_connection_client:
+            return await self._shoal_run_single(args, options)
         pool = self.connection_pool
         lane = async_lane(pool)
-        if (
-            self.connection is not None
-            or self.single_connection_client
-            or lane.core is None
-        ):
+        if self.connection is not None or lane.core is None:
             return await super().execute_command(*args, **options)
-        conn: Any = AsyncCoreConnection(pool, lane, self.shoal_repeats_unknown, failed)
+        conn = AsyncCoreConnection(pool, lane, self.shoal_repeats_unknown, failed)
+        try:
+            return await self._shoal_try(conn, args, options)
+        except Offline:
+            return await super().execute_command(*args, **options)
+        except RefusedError:
+            return await self._shoal_run_apart(args, options)
+
+    async def _shoal_run_apart(
+        self, args: tuple[Any, ...], options: dict[str, Any]
+    ) -> Any:
+        """Run a command that cannot share a connection: over a lease, if one may carry
+        it, else over one of redis-py's connections."""
+        pool = self.connection_pool
+        lane = async_lane(pool)
+        if lane.core is not None:
+            conn = async_standing(pool, lane)
+            async with conn.lock:
+                conn.choose_retry(pool, lane, self.shoal_repeats_unknown)
+                try:
+                    return await self._shoal_try(conn, args, options)
+                except RefusedError:
+                    pass
+        return await super().execute_command(*args, **options)
+
+    async def _shoal_run_single(
+        self, args: tuple[Any, ...], options: dict[str, Any]
+    ) -> Any:
+        """Run a command over this object's own lease.  If a lease may not carry it, the
+        object gets one of redis-py's connections, unless what the server knows of the
+        lease would be lost."""
+        await self.initialize()
+        conn: Any = self.connection
+        if not isinstance(conn, AsyncLeaseConnection):
+            return await super().execute_command(*args, **options)
+        pool = self.connection_pool
+        conn.choose_retry(pool, async_lane(pool), self.shoal_repeats_unknown)
+        try:
+            return await super().execute_command(*args, **options)
+        except RefusedError as refusal:
+            if conn.has_state:
+                raise translate(refusal) from refusal
+        async with self._single_conn_lock:
+            if self.connection is conn:
+                conn.let_go()
+                self.connection = await pool.get_connection()
+        return await super().execute_command(*args, **options)
+
+    async def _shoal_try(
+        self, conn: Any, args: tuple[Any, ...], options: dict[str, Any]
+    ) -> Any:
+        """What redis-py's execute_command() does with a connection."""
         name, start, failures = args[0], time.monotonic(), 0
 
         async def on_failure(error: Exception, count: int) -> None:
@@ -179,7 +268,7 @@ class Redis(theirs.Redis):
                 with_failure_count=True,
             )
         except RefusedError:
-            return await super().execute_command(*args, **options)
+            raise
         except Exception as error:
             await record_error_count(
                 server_address=conn.host,
@@ -211,29 +300,66 @@ class Pipeline(theirs.Pipeline, Redis):  # type: ignore[misc]
         """Run the batch; returns the replies as redis-py's callbacks make them."""
         pool = self.connection_pool
         lane = async_lane(pool)
-        if self.connection is not None or lane.core is None or self._keeps_bytes(lane):
-            return await super().execute(raise_on_error)
+        if self.connection is not None or lane.core is None:
+            try:
+                return await super().execute(raise_on_error)
+            except (RefusedError, FullError) as refusal:
+                raise translate(refusal) from refusal
         batch = self.command_stack, self.scripts, self.explicit_transaction
-        stand_in: Any = AsyncCoreConnection(pool, lane, self.shoal_repeats_unknown)
-        self.connection = stand_in
+        for kind in (AsyncCoreConnection, AsyncLeaseConnection):
+            stand_in: Any = kind(pool, lane, self.shoal_repeats_unknown)
+            self.connection = stand_in
+            try:
+                return await super().execute(raise_on_error)
+            except (RefusedError, FullError) as refusal:
+                # Nothing was sent: all of it takes another way.
+                self.command_stack, self.scripts, self.explicit_transaction = batch
+                if isinstance(refusal, Offline):
+                    break
+        return await super().execute(raise_on_error)
+
+    async def immediate_execute_command(self, *args: Any, **options: Any) -> Any:
+        """Run WATCH, or what comes between it and multi(), over a lease."""
+        pool = self.connection_pool
+        lane = async_lane(pool)
+        if self.connection is None and lane.core is not None:
+            stand_in: Any = AsyncLeaseConnection(pool, lane, self.shoal_repeats_unknown)
+            self.connection = stand_in
         try:
-            return await super().execute(raise_on_error)
-        except (RefusedError, FullError):
-            # Nothing was sent: all of it takes a connection of its own.
-            self.command_stack, self.scripts, self.explicit_transaction = batch
-            return await super().execute(raise_on_error)
+            return await super().immediate_execute_command(*args, **options)
+        except RefusedError as refusal:
+            conn: Any = self.connection
+            if not isinstance(conn, AsyncLeaseConnection):
+                raise
+            if self.watching:
+                raise translate(refusal) from refusal
+            conn.let_go()
+            self.connection = None
+            self.connection = await pool.get_connection()
+            return await super().immediate_execute_command(*args, **options)
+        except Exception as error:
+            if not (self.watching and may_have_run(error)):
+                raise
+            await self.reset()  # what was watched is lost; nothing was executed for it
+            raise watch_lost(error) from error
 
     async def _execute_pipeline(
         self, connection: Any, commands: list[Any], raise_on_error: bool
     ) -> list[Any]:
         """What redis-py's execute() runs and repeats, for a batch without MULTI."""
-        if not isinstance(connection, AsyncCoreConnection):
+        if not isinstance(connection, Face):
             values: list[Any] = await super()._execute_pipeline(
                 connection, commands, raise_on_error
             )
             return values
-        await connection.send_packed_command([args for args, _ in commands])
-        values = read_batch(commands, connection.take_all(), self.response_callbacks)
+        pipe: Any = connection
+        decode = decoder_of(commands, async_lane(self.connection_pool))
+        await pipe.send_packed_command(
+            [args for args, _ in commands], decode=None if decode is None else False
+        )
+        values = read_batch(
+            commands, connection.take_all(), self.response_callbacks, decode
+        )
         for at, value in enumerate(values):
             if type(value) not in _VALUES and isawaitable(value):
                 values[at] = await value
@@ -243,15 +369,11 @@ class Pipeline(theirs.Pipeline, Redis):  # type: ignore[misc]
 
     async def reset(self) -> None:  # type: ignore[override]
         """Forget the batch, and what was watched."""
-        if isinstance(self.connection, AsyncCoreConnection):
+        stand_in: Any = self.connection
+        if self._shoal_has_ours():
             self.connection = None  # the pool has not lent it
+            await stand_in.disconnect()  # which forgets what was watched
         await super().reset()
-
-    def _keeps_bytes(self, lane: AsyncLane) -> bool:
-        """Whether a batch that is decoded holds commands whose replies are not."""
-        return lane.template.encoder.decode_responses and any(
-            NEVER_DECODE in options for _, options in self.command_stack
-        )
 
 
 def from_url(url: str, **options: Any) -> Redis:

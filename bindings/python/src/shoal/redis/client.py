@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import functools
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -18,10 +19,11 @@ from redis.observability.recorder import (
 import shoal
 from shoal.exceptions import FullError, RefusedError
 
-from ._batch import find_callback, read_batch
-from ._connection import CoreConnection, is_offline
-from ._errors import FAILURES, translate
-from ._lane import BlockingLane, blocking_lane
+from ._batch import decoder_of, find_callback, read_batch
+from ._connection import CoreConnection, Face, Offline, is_offline
+from ._errors import FAILURES, may_have_run, translate, watch_lost
+from ._lane import blocking_lane
+from ._leased import LeaseConnection, standing
 from ._routes import plain_names
 
 if TYPE_CHECKING:
@@ -36,9 +38,10 @@ class Redis(theirs.Redis):
     Everything but the transport of commands is redis-py's: methods, callbacks,
     retries, pub/sub, locks, scripts.  All objects over one connection pool share one
     connection, from any number of threads.  What cannot share a connection goes over
-    the pool's own: blocking commands, WATCH, pub/sub, MONITOR, CLIENT and the like,
-    clients with `single_connection_client`, and every command of a pool that the core
-    cannot stand in for; `shoal_bypass` says why.
+    leases: blocking commands, WATCH, CLIENT and the like, and clients with
+    `single_connection_client`.  Connections of the pool itself carry pub/sub, MONITOR,
+    and every command of a pool that the core cannot stand in for; `shoal_bypass` says
+    why.
 
     Errors are redis-py's, with an attribute `fate` (`shoal.Fate`): what is known about
     the execution of the command.
@@ -47,6 +50,15 @@ class Redis(theirs.Redis):
     shoal_repeats_unknown: bool = False
     """After a lost connection or a timeout, redis-py's Retry also sends again what may
     have been executed already.  False: only what was provably not executed."""
+
+    if not TYPE_CHECKING:  # what type checkers see is redis-py's
+
+        @functools.wraps(theirs.Redis.__init__)
+        def __init__(self, *args, single_connection_client=False, **options):
+            super().__init__(*args, **options)
+            if single_connection_client:
+                self._single_connection_client = True
+                self.connection = self._shoal_connect()
 
     @classmethod
     def from_url(cls, url: str, **options: Any) -> Self:
@@ -66,7 +78,7 @@ class Redis(theirs.Redis):
 
         None if nothing is carried.  It belongs to the pool: do not close it.
         """
-        if self.connection is not None:
+        if self._shoal_has_theirs():
             return None
         core: shoal.Client | None = blocking_lane(self.connection_pool).core
         return core
@@ -74,8 +86,8 @@ class Redis(theirs.Redis):
     @property
     def shoal_bypass(self) -> str | None:
         """Why commands go over redis-py's own connections; None if they are carried."""
-        if self.connection is not None:
-            return "the object has a connection of its own"
+        if self._shoal_has_theirs():
+            return "the object has a connection of redis-py's"
         return blocking_lane(self.connection_pool).bypass
 
     def execute_command(self, *args: Any, **options: Any) -> Any:
@@ -108,8 +120,7 @@ class Redis(theirs.Redis):
     ) -> Pipeline:
         """A pipeline, whose batch leaves as one block over the shared connection.
 
-        With WATCH, or with a command that cannot share, all of it goes over one of
-        redis-py's own connections.
+        With WATCH, or with a command that cannot share, all of it goes over a lease.
         """
         pipeline = Pipeline(
             self.connection_pool, self.response_callbacks, transaction, shard_hint
@@ -117,12 +128,42 @@ class Redis(theirs.Redis):
         pipeline.shoal_repeats_unknown = self.shoal_repeats_unknown
         return pipeline
 
+    def close(self) -> None:
+        """Give back a connection of its own, and close a pool of its own."""
+        connection = getattr(self, "connection", None)
+        if isinstance(connection, LeaseConnection):
+            self.connection = None
+            connection.disconnect()
+        super().close()
+
+    def _shoal_connect(self) -> Any:
+        """A connection for a client that has one of its own."""
+        pool = self.connection_pool
+        lane = blocking_lane(pool)
+        if lane.core is not None:
+            connection = LeaseConnection(pool, lane, self.shoal_repeats_unknown)
+            try:
+                connection.connect()
+            except RefusedError:
+                connection.disconnect()
+            else:
+                return connection
+        return pool.get_connection()
+
+    def _shoal_has_ours(self) -> bool:
+        """Does something of ours stand where it has a connection for itself?"""
+        return isinstance(self.connection, Face)
+
+    def _shoal_has_theirs(self) -> bool:
+        """Has it a connection of redis-py's for itself?"""
+        return self.connection is not None and not self._shoal_has_ours()
+
     def _shoal_recover(
         self, error: Exception, args: tuple[Any, ...], options: dict[str, Any]
     ) -> Any:
         """What follows a first failure: another way, or what redis-py makes of it."""
         if isinstance(error, RefusedError):
-            return super().execute_command(*args, **options)
+            return self._shoal_run_apart(args, options)
         failed = None if is_offline(error) else translate(error)
         return self._shoal_run(args, options, failed)
 
@@ -136,11 +177,57 @@ class Redis(theirs.Redis):
 
         `failed` is how the first attempt ended, if there was one.
         """
+        if isinstance(self.connection, LeaseConnection):
+            return self._shoal_run_single(self.connection, args, options)
         pool = self.connection_pool
         lane = blocking_lane(pool)
         if self.connection is not None or lane.core is None:
             return super().execute_command(*args, **options)
         conn = CoreConnection(pool, lane, self.shoal_repeats_unknown, failed)
+        try:
+            return self._shoal_try(conn, args, options)
+        except Offline:
+            return super().execute_command(*args, **options)
+        except RefusedError:
+            return self._shoal_run_apart(args, options)
+
+    def _shoal_run_apart(self, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
+        """Run a command that cannot share a connection: over a lease, if one may carry
+        it, else over one of redis-py's connections."""
+        pool = self.connection_pool
+        lane = blocking_lane(pool)
+        if lane.core is not None:
+            conn = standing(pool, lane)
+            with conn.lock:
+                conn.choose_retry(pool, lane, self.shoal_repeats_unknown)
+                try:
+                    return self._shoal_try(conn, args, options)
+                except RefusedError:
+                    pass
+        return super().execute_command(*args, **options)
+
+    def _shoal_run_single(
+        self, conn: LeaseConnection, args: tuple[Any, ...], options: dict[str, Any]
+    ) -> Any:
+        """Run a command over this object's own lease.  If a lease may not carry it, the
+        object gets one of redis-py's connections, unless what the server knows of the
+        lease would be lost."""
+        pool = self.connection_pool
+        with self.single_connection_lock:
+            conn.choose_retry(pool, blocking_lane(pool), self.shoal_repeats_unknown)
+            try:
+                return super().execute_command(*args, **options)
+            except RefusedError as refusal:
+                if conn.has_state:
+                    raise translate(refusal) from refusal
+                conn.disconnect()
+                self.connection = pool.get_connection()
+            return super().execute_command(*args, **options)
+
+    def _shoal_try(
+        self, conn: Any, args: tuple[Any, ...], options: dict[str, Any]
+    ) -> Any:
+        """What redis-py's execute_command() does with a connection."""
         name, start, failures = args[0], time.monotonic(), 0
 
         def on_failure(error: Exception, count: int) -> None:
@@ -155,7 +242,7 @@ class Redis(theirs.Redis):
                 with_failure_count=True,
             )
         except RefusedError:
-            return super().execute_command(*args, **options)
+            raise
         except Exception as error:
             record_error_count(
                 server_address=conn.host,
@@ -187,44 +274,76 @@ class Pipeline(theirs.Pipeline, Redis):
         """Run the batch; returns the replies as redis-py's callbacks make them."""
         pool = self.connection_pool
         lane = blocking_lane(pool)
-        if self.connection is not None or lane.core is None or self._keeps_bytes(lane):
-            return super().execute(raise_on_error)
+        if self.connection is not None or lane.core is None:
+            try:
+                return super().execute(raise_on_error)
+            except (RefusedError, FullError) as refusal:
+                raise translate(refusal) from refusal
         batch = self.command_stack, self.scripts, self.explicit_transaction
-        stand_in: Any = CoreConnection(pool, lane, self.shoal_repeats_unknown)
-        self.connection = stand_in
+        for kind in (CoreConnection, LeaseConnection):
+            stand_in: Any = kind(pool, lane, self.shoal_repeats_unknown)
+            self.connection = stand_in
+            try:
+                return super().execute(raise_on_error)
+            except (RefusedError, FullError) as refusal:
+                # Nothing was sent: all of it takes another way.
+                self.command_stack, self.scripts, self.explicit_transaction = batch
+                if isinstance(refusal, Offline):
+                    break
+        return super().execute(raise_on_error)
+
+    def immediate_execute_command(self, *args: Any, **options: Any) -> Any:
+        """Run WATCH, or what comes between it and multi(), over a lease."""
+        pool = self.connection_pool
+        lane = blocking_lane(pool)
+        if self.connection is None and lane.core is not None:
+            stand_in: Any = LeaseConnection(pool, lane, self.shoal_repeats_unknown)
+            self.connection = stand_in
         try:
-            return super().execute(raise_on_error)
-        except (RefusedError, FullError):
-            # Nothing was sent: all of it takes a connection of its own.
-            self.command_stack, self.scripts, self.explicit_transaction = batch
-            return super().execute(raise_on_error)
+            return super().immediate_execute_command(*args, **options)
+        except RefusedError as refusal:
+            if not isinstance(self.connection, LeaseConnection):
+                raise
+            if self.watching:
+                raise translate(refusal) from refusal
+            self.connection.disconnect()
+            self.connection = None
+            self.connection = pool.get_connection()
+            return super().immediate_execute_command(*args, **options)
+        except Exception as error:
+            if not (self.watching and may_have_run(error)):
+                raise
+            self.reset()  # what was watched is lost, but nothing was executed for it
+            raise watch_lost(error) from error
 
     def _execute_pipeline(
         self, connection: Any, commands: list[Any], raise_on_error: bool
     ) -> list[Any]:
         """What redis-py's execute() runs and repeats, for a batch without MULTI."""
-        if not isinstance(connection, CoreConnection):
+        if not isinstance(connection, Face):
             values: list[Any] = super()._execute_pipeline(
                 connection, commands, raise_on_error
             )
             return values
-        connection.send_packed_command([args for args, _ in commands])
-        values = read_batch(commands, connection.take_all(), self.response_callbacks)
+        stand_in: Any = connection
+        decode = decoder_of(commands, blocking_lane(self.connection_pool))
+        stand_in.send_packed_command(
+            [args for args, _ in commands], decode=None if decode is None else False
+        )
+        values = read_batch(
+            commands, stand_in.take_all(), self.response_callbacks, decode
+        )
         if raise_on_error:
             self.raise_first_error(commands, values)
         return values
 
     def reset(self) -> None:  # type: ignore[override]
         """Forget the batch, and what was watched."""
-        if isinstance(self.connection, CoreConnection):
+        stand_in: Any = self.connection
+        if self._shoal_has_ours():
             self.connection = None  # the pool has not lent it
+            stand_in.disconnect()  # which forgets what was watched
         super().reset()
-
-    def _keeps_bytes(self, lane: BlockingLane) -> bool:
-        """Whether a batch that is decoded holds commands whose replies are not."""
-        return lane.template.encoder.decode_responses and any(
-            NEVER_DECODE in options for _, options in self.command_stack
-        )
 
 
 def from_url(url: str, **options: Any) -> Redis:

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: MIT
+"""The drop-in's two faces, for tests that are the same for both."""
+
+import asyncio
+import inspect
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import shoal.redis
+import shoal.redis.asyncio
+from redis.asyncio.retry import Retry as AsyncRetry
+from redis.backoff import NoBackoff
+from redis.retry import Retry
+
+
+class Scene:
+    """One of the drop-in's faces, to be called from synchronous code."""
+
+    def __init__(self, is_async: bool) -> None:
+        self._is_async = is_async
+        self._loop = asyncio.new_event_loop()
+        self._clients: list[Any] = []
+
+    def client(
+        self, url: str, retries: int = 0, pause: Any = None, **options: Any
+    ) -> Any:
+        """A client that repeats so often, after a pause."""
+        kind: Any = shoal.redis.Redis
+        retry: Any = Retry(pause or NoBackoff(), retries)
+        if self._is_async:
+            kind = shoal.redis.asyncio.Redis
+            retry = AsyncRetry(pause or NoBackoff(), retries)
+        self._clients.append(kind.from_url(url, retry=retry, **options))
+        return self._clients[-1]
+
+    def do(self, call: Callable[[], Any]) -> Any:
+        """The call's outcome, awaited if it has to be."""
+
+        async def act() -> Any:
+            outcome = call()
+            return await outcome if inspect.isawaitable(outcome) else outcome
+
+        return self._loop.run_until_complete(act()) if self._is_async else call()
+
+    def begin(self, call: Callable[[], Any]) -> Callable[[], Any]:
+        """The same, beside what follows; the outcome is waited for later."""
+        if self._is_async:
+            task = self._loop.create_task(call())
+            self.do(lambda: asyncio.sleep(0))
+            return lambda: self.do(lambda: task)
+        return ThreadPoolExecutor(1).submit(call).result
+
+    def close(self, client: Any) -> None:
+        """Before the end of the scene."""
+        self._clients.remove(client)
+        self.do(client.aclose if self._is_async else client.close)
+
+    def end(self) -> None:
+        """Close all."""
+        for client in self._clients:
+            self.do(client.aclose if self._is_async else client.close)
+        self._loop.close()
