@@ -226,7 +226,7 @@ def test_a_loss_before_exec_is_a_watch_error(
 
 def test_a_loss_during_exec_is_none(scene: Scene, proxy: Proxy, server: Server) -> None:
     """A WatchError would make redis-py's transaction() repeat what was executed."""
-    r = scene.client(proxy.url, 3, socket_timeout=0.5)
+    r = scene.client(proxy.url, 3, socket_timeout=2)
     calls = 0
 
     def increment(pipe: Any) -> Any:
