@@ -14,7 +14,8 @@
 #include "support/waiting.h"
 #include <shoal/shoal.h>
 
-/* From the environment; end the program with 77, "skipped", if there is no server. */
+/* The server's addresses, from the environment.  Without a server each of these ends
+ * the program with 77, which ctest reports as "skipped". */
 const char *live_url(void);
 const char *live_socket(void);
 int live_port(void);
@@ -22,10 +23,10 @@ int live_port(void);
 /* Options for that server, or for another one on a loopback port. */
 shoal_options_t *live_options(void);
 shoal_options_t *live_options_of_port(int port);
-/* Open a client and free the options; wait until it is ready. */
+/* Open a client, free the options, and wait until the client is ready. */
 shoal_client_t *live_open(shoal_options_t *options);
 
-/* SHOAL_TEST_SCALE, a factor for the number of commands; at least 1 is left of them. */
+/* `count` times the factor SHOAL_TEST_SCALE of the environment, and at least 1. */
 size_t live_scaled(size_t count);
 
 shoal_stats_t live_stats(shoal_client_t *client);

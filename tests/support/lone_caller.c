@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "support/lone_caller.h"
 
-#define PATIENCE 10000 /* calls */
+#define PATIENCE 10000 /* calls of which one must drive */
 
 static void *call(void *data)
 {
@@ -60,7 +60,7 @@ static lone_caller_t *start(scene_t *scene, shoal_command_t command,
 
     *caller = (lone_caller_t){
         .scene = scene,
-        .client = shoal_client_retain(scene->client), /* the scene may close */
+        .client = shoal_client_retain(scene->client), /* the scene may close its own */
         .command = command,
         .call = {.size = sizeof caller->call, .timeout_us = timeout_us}};
     assert_int_equal(pthread_create(&caller->thread, NULL, call, caller), 0);

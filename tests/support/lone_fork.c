@@ -6,15 +6,15 @@
 
 #include <unistd.h>
 
-/* ThreadSanitizer has a thread of its own, which knows about forks. */
+/* ThreadSanitizer has a thread of its own, which a fork does not harm. */
 static size_t threads_allowed(void)
 {
     return process_is_thread_sanitized() ? 2 : 1;
 }
 
-/* A thread that was joined is in the list for a moment more. */
 pid_t lone_fork(void)
 {
+    /* The kernel may list a thread for a moment after it was joined. */
     WAIT_FOR(process_threads() <= threads_allowed());
     pid_t child = fork();
     assert_true(child >= 0);

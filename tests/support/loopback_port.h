@@ -16,7 +16,7 @@ typedef struct loopback_port {
 
 /* Claim a port that is free. */
 loopback_port_t loopback_port_claim(void);
-/* Accepts one that is not claimed. */
+/* Give the port back.  Does nothing if none is claimed. */
 void loopback_port_release(loopback_port_t *port);
 
 #endif

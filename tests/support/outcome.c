@@ -38,7 +38,7 @@ void outcome_read(outcome_t *outcome, const shoal_result_t *result)
     }
 }
 
-/* Under the lock. */
+/* The caller holds the lock. */
 static void record_locked(outcome_t *outcome, shoal_client_t *client,
                           const shoal_result_t *result)
 {

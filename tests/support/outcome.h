@@ -11,10 +11,10 @@
 
 #define OUTCOME_TEXT_ROOM 96
 
-/* Of one command.  Start from zero. */
+/* What became of one command.  All fields are 0 before. */
 typedef struct outcome {
-    unsigned calls; /* of the callback: 1 once it is complete */
-    uint64_t order; /* among all outcomes of the process */
+    unsigned calls; /* how often the callback ran: 1 once the command is complete */
+    uint64_t order; /* its place among all outcomes of the process */
     int status;
     shoal_fate_t fate;
     uint32_t attempts;
@@ -22,18 +22,19 @@ typedef struct outcome {
     bool has_reply;
     shoal_reply_type_t type;
     int64_t integer;
-    size_t bytes;                 /* of the text */
-    char text[OUTCOME_TEXT_ROOM]; /* of a string reply: cut, terminated */
-    char detail[256];             /* cut, terminated */
-    bool has_error;               /* shoal_result_error() is not NULL */
-    char error[256];              /* it, cut, terminated */
-    const void *sender;           /* the client as the callback saw it */
+    /* The texts are cut to their room and NUL-terminated. */
+    size_t bytes;                 /* of the whole reply, if it is a string */
+    char text[OUTCOME_TEXT_ROOM]; /* the reply, if it is a string */
+    char detail[256];
+    bool has_error;     /* shoal_result_error() is not NULL */
+    char error[256];    /* shoal_result_error() */
+    const void *sender; /* the client as the callback saw it */
 } outcome_t;
 
 /* A shoal_result_cb; data points to an outcome_t. */
 void outcome_cb(shoal_client_t *client, const shoal_result_t *result, void *data);
 
-/* For shoal_client_submit_many(): the outcomes of one call, in order. */
+/* The outcomes of one call of shoal_client_submit_many(), in order. */
 typedef struct outcome_series {
     outcome_t *outcomes;
     size_t count, room;
@@ -44,14 +45,15 @@ typedef struct outcome_series {
 void outcome_series_cb(shoal_client_t *client, const shoal_result_t *result,
                        void *data);
 
-/* Fill an outcome from a result at hand. */
+/* Write a result into an outcome, without counting a callback. */
 void outcome_read(outcome_t *outcome, const shoal_result_t *result);
 
-/* Is it complete?  Thread-safe, as is the next. */
+/* Is it complete?  Any thread may call these two. */
 bool outcome_is_done(const outcome_t *outcome);
 size_t outcome_series_count(const outcome_series_t *series);
 
-/* "status ETIMEOUT, fate unknown, attempts 1": for messages; static memory. */
+/* "status ETIMEOUT, fate unknown, attempts 1": a text for messages.  It is in static
+ * memory, until the next call. */
 const char *outcome_describe(const outcome_t *outcome);
 
 #endif

@@ -2,8 +2,8 @@
 #ifndef TESTS_SUPPORT_PIPE_IDLE_H
 #define TESTS_SUPPORT_PIPE_IDLE_H
 
-/* Does a pipe owe no result?  The library's own commands count as little as commands that
- * have their result and wait for a reply that will be dropped. */
+/* True if a pipe owes no result.  The library's own commands do not count, nor do
+ * commands that have their result and wait for a reply that will be dropped. */
 
 #include "core/pipe/pipe.h"
 

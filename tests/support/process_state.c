@@ -98,7 +98,8 @@ uint64_t process_blocked_signals(pid_t thread)
     return mask;
 }
 
-/* The state stands behind the name, which may have any byte in it. */
+/* The state follows the name in the line; the name may contain any byte, a bracket
+ * too. */
 static bool is_asleep(pid_t thread)
 {
     char path[64], line[256] = "";

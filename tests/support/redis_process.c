@@ -25,8 +25,9 @@
 #define START_US_MAX 20000000u
 
 struct redis_process {
-    struct redis_process *next; /* of all, for the end of the program */
-    pid_t pid;                  /* 0: not running */
+    struct redis_process
+        *next; /* all servers, to be stopped at the end of the program */
+    pid_t pid; /* 0: not running */
     loopback_port_t port;
     char folder[40], socket[64], port_text[12];
     const char *const *arguments;
@@ -63,7 +64,7 @@ static struct sockaddr_in loopback(int port)
                                 .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
 }
 
-/* Reads until a whole first line, and for a string its payload, is there. */
+/* Read until the first line is whole; for a string, until its payload is there, too. */
 static size_t read_answer(int fd, char *data, size_t room)
 {
     size_t size = 0;
@@ -110,19 +111,21 @@ bool redis_ask(int port, const char *command, char *answer, size_t answer_room)
                answer_room);
 }
 
-/* Over its socket, where no other server can answer: it is made behind the port. */
+/* Asks over the server's Unix socket, where no other server can answer.  The server
+ * makes that socket after it has the port. */
 static bool is_up(const redis_process_t *redis)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
 
     snprintf(address.sun_path, sizeof address.sun_path, "%s", redis->socket);
-    /* With --requirepass the answer is an error, which is an answer. */
+    /* With --requirepass the answer is an error.  It shows as well that the server is
+     * up. */
     return ask((struct sockaddr *)&address, sizeof address, "PING", NULL, 0);
 }
 
-/* vfork(): a copy of the tables of a large process would hold up all its threads, for as
- * long as a second, while they keep to deadlines.  Until its exec the child shares this
- * memory: it changes nothing in it. */
+/* vfork(), because fork() copies the page tables: in a large process that stops all
+ * threads, for up to a second, and they miss deadlines.  Until its exec the child
+ * shares this memory, and therefore changes nothing in it. */
 static pid_t spawn(const char *const *argv)
 {
     pid_t parent = getpid();
@@ -177,7 +180,7 @@ static bool launch(redis_process_t *redis)
 {
     uint64_t since_us = waiting_now_us();
 
-    (void)unlink(redis->socket); /* of one that was killed */
+    (void)unlink(redis->socket); /* an earlier server may have left it */
     redis->pid = spawn_server(redis);
     while (redis->pid > 0 && waiting_now_us() - since_us < START_US_MAX) {
         if (has_ended(redis))
@@ -203,7 +206,8 @@ redis_process_t *redis_process_start(const char *const *arguments)
         atexit(kill_all);
     redis->next = all;
     all = redis;
-    for (int attempt = 0; attempt < 5; attempt++) { /* others make no claims */
+    /* More than once: a program that claims no port may take this one meanwhile. */
+    for (int attempt = 0; attempt < 5; attempt++) {
         loopback_port_release(&redis->port);
         redis->port = loopback_port_claim();
         snprintf(redis->port_text, sizeof redis->port_text, "%d", redis->port.number);

@@ -12,28 +12,28 @@
 
 typedef struct redis_process redis_process_t;
 
-/* Start a server and wait until it answers.  `arguments` ends with NULL, or is NULL; it
- * must outlive the process.  NULL: there is no redis-server to start (REDIS_SERVER
- * names another one). */
+/* Start a server and wait until it answers.  `arguments` ends with NULL, or is NULL;
+ * the array must outlive the server.  Returns NULL if there is no redis-server to
+ * start; the environment's REDIS_SERVER names the program. */
 redis_process_t *redis_process_start(const char *const *arguments);
-/* Kill and forget it.  NULL is allowed. */
+/* Kill the server and free what belongs to it.  NULL is allowed. */
 void redis_process_stop(redis_process_t *redis);
 
 int redis_process_port(const redis_process_t *redis);
 const char *redis_process_socket(const redis_process_t *redis);
 pid_t redis_process_pid(const redis_process_t *redis);
 
-/* SIGSTOP and SIGCONT; each returns when it took effect. */
+/* Send SIGSTOP, or SIGCONT, and wait until it has taken effect. */
 void redis_process_pause(redis_process_t *redis);
 void redis_process_resume(redis_process_t *redis);
-/* SIGKILL; its data is lost. */
+/* Send SIGKILL, and wait until the server has ended. */
 void redis_process_kill(redis_process_t *redis);
 /* Start it again at the same addresses and wait until it answers. */
 bool redis_process_restart(redis_process_t *redis);
 
-/* One command, on a connection of its own, to any server on loopback; the words must
- * have no spaces.  Returns whether an answer came: its first line, without CRLF; for a
- * string that is the string itself. */
+/* Send one command to any server on loopback, on a connection of its own; the words
+ * must have no spaces.  Returns whether an answer came.  `answer` receives its first
+ * line, or for a string the first line of the string, without CRLF. */
 bool redis_ask(int port, const char *command, char *answer, size_t answer_room);
 
 #endif

@@ -27,7 +27,6 @@ static void on_event(shoal_client_t *client, const shoal_event_t *event, void *d
         events->ready++;
         break;
     case SHOAL_EVENT_RETRYING:
-        events->retrying++;
         break;
     case SHOAL_EVENT_LOST:
     case SHOAL_EVENT_ATTEMPT_FAILED:

@@ -19,16 +19,17 @@
 
 /* Events heard so far. */
 typedef struct scene_events {
-    unsigned connected, ready, lost, retrying; /* lost: connections and attempts */
-    unsigned attempts_failed;                  /* of the lost: never ready */
-    unsigned lost_auth, lost_desync, lost_timeout, lost_conn; /* lost, by status */
-    char detail[256];                                         /* of the last loss */
+    unsigned connected, ready;
+    unsigned lost;            /* lost connections, and attempts that failed */
+    unsigned attempts_failed; /* how many of `lost` were never ready */
+    unsigned lost_auth, lost_desync, lost_timeout, lost_conn; /* `lost` by its status */
+    char detail[256]; /* the reason of the last loss */
 } scene_events_t;
 
 typedef struct scene {
     fake_server_t *server;
-    shoal_options_t *options; /* changed by the test before scene_open() */
-    shoal_client_t *client;   /* NULL: not open; close it and set NULL, or leave it */
+    shoal_options_t *options; /* the test may change them before scene_open() */
+    shoal_client_t *client;   /* NULL: not open; a test that closes it sets NULL */
     scene_events_t events;
     struct scene_memory *memory; /* freed when the client is gone */
 } scene_t;
@@ -39,7 +40,7 @@ typedef struct scene {
 int scene_setup(void **state);
 int scene_teardown(void **state);
 
-/* Take another server instead. */
+/* Replace the server by another one. */
 void scene_serve(scene_t *scene, const fake_config_t *config);
 /* Open the client; ends the test on failure. */
 void scene_open(scene_t *scene);
@@ -55,12 +56,12 @@ outcome_t *scene_outcomes(scene_t *scene, size_t count);
 
 scene_events_t scene_events(scene_t *scene);
 shoal_stats_t scene_stats(const scene_t *scene);
-/* The same, once nothing is outstanding: who was answered may look before the turn that
- * answered has told its figures. */
+/* The same, once nothing is outstanding.  A caller has its answer before the turn that
+ * answered publishes its figures; this function waits for them. */
 shoal_stats_t scene_idle_stats(const scene_t *scene);
 
-/* Build a command of at most 8 NUL-terminated words; a NULL ends them.  It is good until
- * the same thread built 32 more. */
+/* Build a command of at most 8 NUL-terminated words; a NULL ends them.  It stays valid
+ * until the same thread has built 32 more. */
 shoal_command_t scene_words(const char *first, ...);
 
 /* Submit one command of words; call may be NULL.  Returns the ticket. */
@@ -68,18 +69,19 @@ uint64_t scene_submit(scene_t *scene, shoal_command_t command, const shoal_call_
                       outcome_t *outcome);
 /* Submit and wait for the outcome. */
 outcome_t scene_call(scene_t *scene, shoal_command_t command, const shoal_call_t *call);
-/* Submit `count` commands contiguously or not, and wait for the outcomes. */
+/* Submit `count` commands by one call, and wait for the outcomes. */
 void scene_call_many(scene_t *scene, const shoal_command_t *commands, size_t count,
                      const shoal_call_t *call, outcome_t *outcomes);
 
 void scene_await(const outcome_t *outcome);
-/* Complete once, with this status and fate. */
+/* Wait for the outcome, and fail the test unless it came once, with this status and
+ * fate. */
 void scene_check(const outcome_t *outcome, int status, shoal_fate_t fate);
-/* Answered, with a string or status of this text. */
+/* The same with a reply: a string or status of this text. */
 void scene_check_text(const outcome_t *outcome, const char *text);
-/* Answered, with an error that begins so. */
+/* The same with a reply: an error that begins with this text. */
 void scene_check_error(const outcome_t *outcome, const char *beginning);
-/* Is the connection of use?  An echo comes back unchanged. */
+/* Fail the test unless the connection works: an echo comes back unchanged. */
 void scene_check_works(scene_t *scene);
 
 #define SCENE_TEST(function)                                                           \

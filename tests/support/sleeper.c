@@ -12,9 +12,11 @@
 #include <unistd.h>
 
 #define NAP_US 1000u
-#define NAPS_KEPT 1048576u /* the last naps: of 17 minutes and more */
+/* The last naps, of 17 minutes and more.  Only the younger half is looked at: the
+ * thread may be writing over the oldest. */
+#define NAPS_KEPT 1048576u
 
-/* Its end by the clock, and what counts up to there. */
+/* The end of a nap by the clock, and the sum of what counts up to that end. */
 typedef struct nap {
     _Atomic uint64_t end_us, counted_us;
 } nap_t;
@@ -24,7 +26,7 @@ static _Atomic uint64_t naps;
 static _Atomic uint64_t late_us_max;
 static _Atomic bool is_over;
 static pthread_t thread;
-static int loadavg; /* a descriptor that stays open: tests count descriptors */
+static int loadavg; /* it stays open, because tests count descriptors */
 static long processors;
 
 /* Threads of the whole machine that run, or wait for a processor. */
@@ -96,7 +98,7 @@ uint64_t sleeper_late_us_max(void)
     return late_us_max;
 }
 
-/* What was counted up to the last nap that ended before this moment. */
+/* The sum up to the last nap that ended at this moment or before. */
 static uint64_t counted_at(uint64_t moment_us)
 {
     uint64_t last = naps;

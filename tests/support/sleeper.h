@@ -18,11 +18,12 @@ void sleeper_stop(void);
 
 /* The longest that a nap took beyond its millisecond since the start. */
 uint64_t sleeper_late_us_max(void);
-/* What counts of an interval of waiting_now_us(), which began after the start. */
+/* How much of an interval counts.  Both ends are from waiting_now_us(), and it began
+ * after sleeper_start(). */
 uint64_t sleeper_us(uint64_t from_us, uint64_t to_us);
 
-/* Did something that was due at due_us, and happened at then_us, happen within late_us
- * that count? */
+/* True if something that was due at due_us and happened at then_us was late by late_us
+ * at most, in time that counts. */
 bool sleeper_is_prompt(uint64_t due_us, uint64_t then_us, uint64_t late_us);
 
 #endif

@@ -31,7 +31,7 @@ static inline uint32_t tag_crc32(const char *data, size_t bytes)
     return ~crc;
 }
 
-/* Write the text of a tag, terminated; returns its length. */
+/* Write the NUL-terminated text of a tag; returns its length. */
 static inline size_t tag_make(tag_t tag, char text[TAG_ROOM])
 {
     int head =

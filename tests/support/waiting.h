@@ -29,7 +29,8 @@ static inline void waiting_sleep_us(uint64_t pause_us)
     nanosleep(&pause, NULL);
 }
 
-/* A pause between two looks; ends the test when it waited too long. */
+/* Pause before the next look.  Fails the test if it has waited for more than
+ * WAITING_US_MAX. */
 static inline void waiting_pause(uint64_t since_us, const char *condition,
                                  const char *file, int line)
 {
@@ -40,7 +41,8 @@ static inline void waiting_pause(uint64_t since_us, const char *condition,
     waiting_sleep_us(200);
 }
 
-/* Wait until the condition holds.  On the test's own thread only. */
+/* Wait until the condition holds.  Only the test's own thread may use it, because it
+ * may end the test. */
 #define WAIT_FOR(condition)                                                            \
     do {                                                                               \
         uint64_t since_us_ = waiting_now_us();                                         \

@@ -35,7 +35,7 @@ static unsigned addresses;
 static bool is_held;
 static int silent_ends[SILENT_MAX]; /* the far ends of sockets that never connect */
 static unsigned silent_count;
-static atomic_bool is_ours[DESCRIPTORS]; /* it called connect() */
+static atomic_bool is_ours[DESCRIPTORS]; /* connect() was called with this descriptor */
 static _Atomic uint64_t ahead_us;
 
 /* ---- plans ---- */
@@ -96,7 +96,7 @@ void failing_calls_jump(uint64_t further_us)
     atomic_fetch_add(&ahead_us, further_us);
 }
 
-/* Is it this call's turn to be acted on? */
+/* Counts the call.  True if the plan acts on it. */
 static bool acts(failing_call_t call, failing_plan_t *ret_plan)
 {
     bool is_due = false;
@@ -193,7 +193,7 @@ WRAPPED(int, close, int fd)
     return __real_close(fd);
 }
 
-/* How many bytes may pass?  0: none, for the error in errno. */
+/* How many bytes this call may pass on.  0: it fails, with the error in errno. */
 static size_t bytes_allowed(failing_call_t call, size_t bytes)
 {
     size_t allowed = bytes;
@@ -401,7 +401,8 @@ WRAPPED(int, clock_gettime, clockid_t clock, struct timespec *ret_now)
     return rc;
 }
 
-/* The kernel's clock does not jump. */
+/* The kernel's clock does not jump, so the jumps are subtracted from an absolute
+ * time. */
 WRAPPED(int, timerfd_settime, int fd, int flags, const struct itimerspec *when,
         struct itimerspec *ret_before)
 {
@@ -412,7 +413,8 @@ WRAPPED(int, timerfd_settime, int fd, int flags, const struct itimerspec *when,
     return __real_timerfd_settime(fd, flags, &real, ret_before);
 }
 
-/* Without timerfd.  The delay may count from before a jump: wake early and look again. */
+/* The waker without timerfd.  The delay may have been computed before a jump.  Then the
+ * timer fires at once, and its owner looks at the clock again. */
 WRAPPED(int, uv_timer_start, uv_timer_t *timer, uv_timer_cb on_due, uint64_t delay_ms,
         uint64_t repeat_ms)
 {

@@ -15,7 +15,7 @@ typedef enum failing_call {
     FAILING_SOCKET,
     FAILING_SETSOCKOPT,
     FAILING_CONNECT,
-    FAILING_CONNECTED, /* what became of the connect, by getsockopt() */
+    FAILING_CONNECTED, /* getsockopt(), which tells how a connect() ended */
     FAILING_SEND,
     FAILING_RECV,
     FAILING_NOTIFIER, /* eventfd(), or pipe() */
@@ -29,31 +29,32 @@ typedef enum failing_call {
     FAILING_CALLS
 } failing_call_t;
 
-/* Zero means: no condition, nothing special. */
+/* What to do with the calls of one kind.  A plan of zeros changes no call. */
 typedef struct failing_plan {
-    unsigned skip;      /* let so many calls pass first */
-    size_t after_bytes; /* send, recv: and so many bytes */
-    unsigned times;     /* then act on so many calls */
-    int error;          /* an errno, or an EAI_ or UV_ code */
-    bool is_silent;     /* connect: succeed later, that is never */
-    bool is_begun;      /* connect: do it, then report the error */
-    size_t bytes_max;   /* send, recv: every call passes so many at most */
+    unsigned skip;      /* calls that pass before the plan acts */
+    size_t after_bytes; /* send, recv: bytes that pass after those calls */
+    unsigned times;     /* calls that the plan then acts on */
+    int error;          /* their error: an errno, or an EAI_ or UV_ code */
+    bool is_silent;     /* connect: it begins, and never ends */
+    bool is_begun;      /* connect: it is called, and then the error is reported */
+    size_t bytes_max;   /* send, recv: most bytes of one call; 0: no bound */
 } failing_plan_t;
 
 void failing_calls_plan(failing_call_t call, const failing_plan_t *plan);
-/* Calls the plan acted on. */
+/* How many calls the plan acted on. */
 unsigned failing_calls_hits(failing_call_t call);
-/* Calls since the plan was made, all of them. */
+/* How many calls there were since the plan was made, whether it acted on them or
+ * not. */
 unsigned failing_calls_seen(failing_call_t call);
-/* Forget every plan, count from zero, let look-ups go. */
+/* Forget every plan and every count, and let held look-ups return. */
 void failing_calls_reset(void);
 
-/* Every name has so many addresses, all 127.0.0.1. */
+/* Every name has this many addresses, all of them 127.0.0.1. */
 void failing_calls_addresses(unsigned count);
-/* A look-up does not return while held. */
+/* While look-ups are held, none of them returns. */
 void failing_calls_hold_lookups(bool is_held);
 
-/* The monotonic clock goes so much ahead. */
+/* Put the monotonic clock forward, in addition to all earlier jumps. */
 void failing_calls_jump(uint64_t ahead_us);
 
 #endif

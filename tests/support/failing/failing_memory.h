@@ -8,15 +8,15 @@
 
 #include <stddef.h>
 
-/* Before anything else of the library is used; once. */
+/* Call it once, before anything else of the library. */
 void failing_memory_install(void);
 
 /* Let `skip` allocations succeed, then fail `failures` of them, then succeed again. */
 void failing_memory_arm(size_t skip, size_t failures);
-/* Fail no more.  Returns how many were failed since the last call. */
+/* No allocation fails any more.  Returns how many failed since the last call. */
 size_t failing_memory_disarm(void);
 
-/* Blocks that are not freed. */
+/* How many blocks are allocated and not yet freed. */
 size_t failing_memory_live(void);
 
 #endif

@@ -8,8 +8,8 @@
 #include <uv.h>
 
 #define BURST 20          /* failures in a row */
-#define CLEAN_RUNS 2      /* without a failure: the end of the scenario is reached */
-#define OPENINGS_MAX 1000 /* more than there are allocations in one */
+#define CLEAN_RUNS 2      /* runs in a row without a failure, which end a sweep */
+#define OPENINGS_MAX 1000 /* more than one opening has allocations */
 
 /* ---- the client ---- */
 
@@ -121,7 +121,7 @@ trial_command_t *trial_submit(trial_t *trial, const char *name,
     return command;
 }
 
-/* One callback for all of them: the series tells which. */
+/* All results come to one callback, which finds its command by the order of results. */
 void trial_submit_many(trial_t *trial, const char *name, size_t count,
                        const shoal_call_t *call)
 {
@@ -291,7 +291,7 @@ void trial_end(trial_t *trial)
         assert_int_equal(shoal_client_close_and_wait(client, 0), 0);
         shoal_client_release(client);
     }
-    /* What was sent is executed by then. */
+    /* When the server has closed its end, it has executed all that was sent. */
     WAIT_FOR(fake_server_open_now(scene->server) == 0);
     for (size_t i = 0; i < trial->count; i++)
         check_command(trial, &trial->commands[i]);
@@ -302,7 +302,8 @@ void trial_end(trial_t *trial)
     trial->scene = NULL;
     void *state = scene;
     assert_int_equal(scene_teardown(&state), 0);
-    WAIT_FOR(failing_memory_live() == live); /* a look-up may outlive its client */
+    /* A look-up may outlive its client, so the memory may be freed a moment later. */
+    WAIT_FOR(failing_memory_live() == live);
     WAIT_FOR(process_descriptors() == trial->descriptors);
 }
 
@@ -354,7 +355,8 @@ int trial_setup(void **state)
     uv_loop_t loop;
 
     *state = trial;
-    /* From its first loop on libuv keeps a pipe: let that be there before we count. */
+    /* libuv's first loop opens a pipe that stays open: it must be there before the
+     * trial counts descriptors. */
     if (uv_loop_init(&loop) < 0)
         return -1;
     return trial ? uv_loop_close(&loop) : -1;

@@ -21,29 +21,29 @@
 #define TRIAL_COMMANDS_MAX 320
 
 typedef struct trial_command {
-    const char *name; /* INCR, or ECHO, or another of the server's */
+    const char *name; /* INCR, ECHO, or another command that the server knows */
     char key[16];     /* its first argument; no other command has it */
-    int rc;           /* of the submission */
+    int rc;           /* what the submission returned */
     uint64_t ticket;
     bool is_repeatable; /* read only, or flagged idempotent */
-    bool is_scripted;   /* the reply is a rule's, not the store's */
+    bool is_scripted;   /* a rule of the server makes the reply, not its store */
     bool is_sunk;       /* the reply goes to a sink */
     outcome_t outcome;
 } trial_command_t;
 
 typedef struct trial {
-    scene_t *scene;  /* its client is the trial's */
-    bool is_stepped; /* by the trial; else the client has a thread */
+    scene_t *scene;  /* the server, and the client under test */
+    bool is_stepped; /* the trial runs the client's loop; otherwise a thread does */
     trial_command_t *commands;
     size_t count;
-    atomic_uint ready, lost, desyncs; /* events; desyncs: of the losses */
+    atomic_uint ready, lost, desyncs; /* events; desyncs: losses with SHOAL_EDESYNC */
     atomic_bool is_up;
-    char detail[256]; /* of the last loss */
-    size_t live;      /* blocks and descriptors before */
-    size_t descriptors;
+    char detail[256];   /* the reason of the last loss */
+    size_t live;        /* allocated blocks when the trial began */
+    size_t descriptors; /* open descriptors when the trial began */
 } trial_t;
 
-/* Begin: a server, and options; no client yet. */
+/* Start a server and make options.  There is no client yet. */
 void trial_begin(trial_t *trial);
 /* Close the client, check all of the above, end the server. */
 void trial_end(trial_t *trial);
@@ -53,7 +53,7 @@ int trial_open(trial_t *trial, bool is_stepped);
 /* Open it, and wait until it is ready. */
 void trial_open_ready(trial_t *trial, bool is_stepped);
 
-/* Submit NAME <key>.  It may be refused: see rc. */
+/* Submit NAME <key>.  The client may refuse it: then rc of the command is not 0. */
 trial_command_t *trial_submit(trial_t *trial, const char *name,
                               const shoal_call_t *call);
 /* The same in two steps, for a command of more words: the first argument must be the key
@@ -62,7 +62,7 @@ trial_command_t *trial_new_command(trial_t *trial, const char *name,
                                    const shoal_call_t *call);
 void trial_submit_argv(trial_t *trial, trial_command_t *command, size_t argc,
                        const char *const *argv, const shoal_call_t *call);
-/* Submit `count` at once: all are accepted or none. */
+/* Submit `count` commands by one call: the client accepts all of them or none. */
 void trial_submit_many(trial_t *trial, const char *name, size_t count,
                        const shoal_call_t *call);
 /* NAME <key> as a blocking call; the client has a thread. */
@@ -78,14 +78,14 @@ void trial_pause(trial_t *trial, uint64_t since_us, const char *condition);
             trial_pause(trial, since_us_, #condition);                                 \
     } while (0)
 
-/* The server has it, or never will. */
+/* True if the server has received the command, or never will. */
 bool trial_has_come(trial_t *trial, const trial_command_t *command);
-/* Of the answer to the first command of that name only so many bytes get out, and
- * nothing of those behind it, until fake_server_release(). */
+/* Until fake_server_release(), the server writes only the first `bytes` of its answer
+ * to the first command of that name, and none of the answers behind it. */
 void trial_hold_answer(trial_t *trial, const char *name, size_t bytes);
 
-/* What a sink got of one reply.  At the end the depth is 0, and what was cut off is
- * forgotten. */
+/* What a sink got of one reply.  The depth is 0 at the end of a reply; a reset sets
+ * both fields to 0. */
 typedef struct trial_basin {
     int depth;
     unsigned leaves;
@@ -97,18 +97,20 @@ void trial_settle(trial_t *trial);
 /* A further command succeeds. */
 void trial_check_works(trial_t *trial);
 
-/* One thing to do while memory runs out at each point of it. */
+/* Something that a client does, and that is repeated with memory that runs out at each
+ * allocation. */
 typedef struct failing_scenario {
     const char *name;
-    void (*prepare)(trial_t *trial); /* with memory; NULL: a ready client, stepped */
-    void (*act)(trial_t *trial);     /* without */
+    void (*prepare)(trial_t *trial); /* has memory; NULL: open a ready, stepped one */
+    void (*act)(trial_t *trial);     /* its allocations fail */
 } failing_scenario_t;
 
-/* Run it with the first allocation failing, with the second, and so on until none is
- * left to fail; and again with each the first of many that fail. */
+/* Run the scenario once for each allocation of `act`, which fails in that run.  Then do
+ * the same with each allocation as the first of many that fail in a row. */
 void failing_sweep(const failing_scenario_t *scenario, trial_t *trial);
 
-/* For cmocka: the state is a trial_t, ended also when the test failed. */
+/* For cmocka: the state is a trial_t.  The teardown ends it also when the test
+ * failed. */
 int trial_setup(void **state);
 int trial_teardown(void **state);
 

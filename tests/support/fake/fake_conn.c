@@ -68,7 +68,8 @@ static void close_socket(fake_conn_t *conn, bool with_reset)
     conn->fd = -1;
 }
 
-/* Write what `then` asks for, behind the answer. */
+/* Queue the acts of a rule: wait, write the answer or the first part of it, do what
+ * `then` says, write the rest. */
 static void follow(fake_conn_t *conn, const fake_rule_t *rule,
                    const fake_bytes_t *answer)
 {
@@ -104,7 +105,8 @@ static void follow(fake_conn_t *conn, const fake_rule_t *rule,
         send_later(conn, answer->data + cut, answer->size - cut);
 }
 
-/* The commands of a transaction were executed, with EXEC. */
+/* Remember the commands that wait for EXEC.  Once the transaction is over, they count
+ * as executed. */
 static void settle_multi(fake_conn_t *conn, fake_verdict_t verdict, size_t index)
 {
     fake_script_t *script = &conn->world->script;
@@ -136,7 +138,7 @@ static void execute(fake_conn_t *conn, const fake_request_t *request, const char
         verdict = fake_store_answer(world->store, &conn->session, request, raw,
                                     raw_bytes, &usual);
     if (rule->is_executed && verdict == FAKE_REJECTED)
-        verdict = FAKE_EXECUTED; /* the rule knows better than the store */
+        verdict = FAKE_EXECUTED; /* the rule says so, although the store cannot */
     size_t index = fake_script_log(&world->script, conn->session.connection, request,
                                    verdict == FAKE_EXECUTED);
     settle_multi(conn, verdict, index);
@@ -164,7 +166,7 @@ static bool may_read(const fake_conn_t *conn)
            !(conn->world->config.is_stubborn && conn->acts);
 }
 
-/* What the parser did not accept, and what stood before it. */
+/* Print the bytes that the parser did not accept, and those before them. */
 static void show_broken(const fake_conn_t *conn, size_t at)
 {
     size_t from = at > SHOWN_BYTES ? at - SHOWN_BYTES : 0;
@@ -218,7 +220,7 @@ static void receive(fake_conn_t *conn)
         close_socket(conn, false);
 }
 
-/* Wait, not for ever, until the peer has what was written. */
+/* Wait until the peer has received what was written, or for CHUNK_WAIT_US. */
 static void await_delivery(const fake_conn_t *conn)
 {
     uint64_t give_up_us = waiting_now_us() + CHUNK_WAIT_US;
@@ -229,7 +231,7 @@ static void await_delivery(const fake_conn_t *conn)
         sched_yield();
 }
 
-/* False: the socket takes no more. */
+/* False: the socket takes no more bytes now, or is closed. */
 static bool send_some(fake_conn_t *conn, fake_act_t *act)
 {
     size_t bytes = act->bytes.size - act->sent;
@@ -337,7 +339,7 @@ void fake_conn_work(fake_conn_t *conn, bool is_readable, uint64_t now_us)
 
     if (is_readable && may_read(conn))
         receive(conn);
-    do { /* a stubborn server takes its commands one by one */
+    do { /* more than once, because a stubborn server takes its commands one by one */
         before = conn->in.size;
         was_busy = conn->acts != NULL;
         serve(conn);

@@ -15,7 +15,7 @@ typedef struct fake_world {
     fake_config_t config;
     fake_script_t script;
     fake_store_t *store;
-    unsigned broken; /* requests that the parser did not accept */
+    unsigned broken; /* requests that the parser did not accept, of all connections */
     bool is_frozen;
 } fake_world_t;
 
@@ -38,9 +38,9 @@ typedef struct fake_act {
 typedef struct fake_conn {
     struct fake_conn *next;
     fake_world_t *world;
-    int fd; /* -1: closed, to be freed */
+    int fd; /* -1: it is closed, and the server frees this connection */
     bool is_reading;
-    bool is_deaf; /* executes nothing more */
+    bool is_deaf; /* it executes no further command */
     bool is_over; /* end of stream was sent */
     fake_act_t *acts;
     fake_bytes_t in;
@@ -53,9 +53,9 @@ void fake_conn_free(fake_conn_t *conn);
 
 /* Events to poll for; 0: none. */
 short fake_conn_events(const fake_conn_t *conn, uint64_t now_us);
-/* When the next act is due; UINT64_MAX: there is none. */
+/* When the act that waits may go on; UINT64_MAX: no act waits for a time. */
 uint64_t fake_conn_due_us(const fake_conn_t *conn);
-/* Read if that is possible, execute, write. */
+/* Read if there is something to read, execute the commands, write what may leave. */
 void fake_conn_work(fake_conn_t *conn, bool is_readable, uint64_t now_us);
 
 void fake_conn_release(fake_conn_t *conn);

@@ -25,7 +25,7 @@ typedef struct fake_request {
 bool fake_request_parse(fake_request_t *request, const char *data, size_t size,
                         size_t *ret_used);
 
-/* Does argument `index` exist and equal the text?  Letters compare without case. */
+/* True if argument `index` exists and equals the text.  Case does not matter. */
 bool fake_request_is(const fake_request_t *request, size_t index, const char *text);
 
 void fake_request_release(fake_request_t *request);

@@ -22,7 +22,7 @@
 struct fake_server {
     fake_world_t world;
     pthread_t thread;
-    pthread_mutex_t lock; /* over everything but the thread's sleep */
+    pthread_mutex_t lock; /* the thread holds it except while it sleeps */
     int listener, waker;  /* listener -1: refusing */
     loopback_port_t port;
     char path[80];
@@ -75,7 +75,7 @@ static int listen_tcp(fake_server_t *server)
     if (server->port.number == 0)
         server->port = loopback_port_claim();
     address.sin_port = htons((uint16_t)server->port.number);
-    /* A connection that just ended may be in the way for a moment. */
+    /* A connection that has just ended may still hold the port for a moment. */
     for (unsigned attempt = 0; attempt < 1000; attempt++) {
         if (bind(fd, (struct sockaddr *)&address, sizeof address) == 0)
             return fd;
@@ -121,7 +121,7 @@ static void free_closed(fake_server_t *server)
     }
 }
 
-/* Returns how many are to be polled. */
+/* Fill in `polled` and the longest sleep.  Returns how many descriptors are polled. */
 static size_t prepare_poll(fake_server_t *server, int *ret_timeout_ms)
 {
     uint64_t now_us = waiting_now_us(), due_us = UINT64_MAX;
@@ -188,13 +188,13 @@ static void wake(fake_server_t *server)
     (void)!write(server->waker, &one, sizeof one);
 }
 
-/* Under the lock from here ... */
+/* From begin() to end() the caller holds the lock. */
 static void begin(fake_server_t *server)
 {
     pthread_mutex_lock(&server->lock);
 }
 
-/* ... to here; the thread looks at what changed. */
+/* The server's thread then looks at what the caller changed. */
 static void end(fake_server_t *server)
 {
     pthread_mutex_unlock(&server->lock);
@@ -303,8 +303,8 @@ void fake_server_refuse(fake_server_t *server, bool is_refusing)
 {
     begin(server);
     if (is_refusing && server->listener >= 0) {
-        /* The thread's poll holds on to what is only closed, and it would go on listening
-         * until the poll returns. */
+        /* While the thread polls the listener, close() alone does not end it: it would
+         * accept connections until the poll returns. */
         must(shutdown(server->listener, SHUT_RDWR) == 0, "shutdown");
         close(server->listener);
         server->listener = -1;

@@ -19,43 +19,47 @@ typedef struct fake_config {
     fake_identity_t identity;
     bool is_unix;     /* a Unix socket instead of 127.0.0.1 */
     int buffer_bytes; /* SO_SNDBUF and SO_RCVBUF of each connection; 0: the system's */
-    bool is_stubborn; /* reads nothing while an answer waits to be written */
-    size_t chunk_bytes; /* most bytes of one write, each awaited; 0: no bound */
+    bool is_stubborn; /* it reads nothing while an answer waits to be written */
+    /* Most bytes of one write; the next one waits until the client has received them.
+     * 0: no bound. */
+    size_t chunk_bytes;
 } fake_config_t;
 
-/* Matches what happens when a connection is accepted, instead of a command. */
+/* As the command of a rule: the rule acts when a connection is accepted. */
 #define FAKE_ON_ACCEPT "@accept"
 
-/* Matches, in rules and counts, the ECHO of 16 hexadecimal digits by which a client checks
- * whether it is in step.  "ECHO" does not. */
+/* As the command of a rule or a count: the ECHO of 16 hexadecimal digits by which a
+ * client checks whether each reply belongs to its command.  The name "ECHO" does not
+ * match it. */
 #define FAKE_FENCE "@fence"
 
 /* What follows the answer. */
 typedef enum fake_then {
     FAKE_STAY,
-    FAKE_HOLD,         /* nothing more is written until fake_server_release() */
+    FAKE_HOLD,         /* nothing more is written before fake_server_release() */
     FAKE_FIN,          /* end of stream; what the client still sends is ignored */
     FAKE_RESET,        /* RST */
-    FAKE_STOP_READING, /* until fake_server_release() */
+    FAKE_STOP_READING, /* nothing more is read before fake_server_release() */
 } fake_then_t;
 
-/* Zero means: no condition, nothing special. */
+/* A field that is 0 or NULL sets no condition and changes nothing. */
 typedef struct fake_rule {
     const char *command;  /* its name; NULL: any command */
     const char *argument; /* its first argument; NULL: any */
-    unsigned connection;  /* only on this one, counted from 1 */
-    unsigned skip;        /* let so many matches pass first */
-    unsigned times;       /* act so often, then never again */
+    unsigned connection;  /* the only one it acts on, counted from 1; 0: all of them */
+    unsigned skip;        /* matches that pass before it acts */
+    unsigned times;       /* how often it acts at most; 0: no bound */
 
     const char *before; /* bytes to write before the answer */
-    const char *reply;  /* instead of the usual answer; the command is not executed */
+    const char *reply;  /* replaces the usual answer; the command is not executed */
     const char *after;  /* bytes to write behind it */
     bool is_executed;   /* with `reply`: executed all the same */
-    bool is_swallowed;  /* no answer at all; executed all the same */
-    bool is_cut;        /* of all these bytes only the first cut_bytes are written,
-                             before `then`; after FAKE_HOLD the rest follows */
+    bool is_swallowed;  /* executed, and not answered */
+    /* Only the first cut_bytes of these bytes are written before `then`; the rest
+     * follows, unless `then` ended the connection. */
+    bool is_cut;
     size_t cut_bytes;
-    uint64_t delay_us; /* wait so long before writing */
+    uint64_t delay_us; /* how long it waits before it writes */
     fake_then_t then;
 } fake_rule_t;
 
@@ -64,11 +68,11 @@ typedef struct fake_rule {
 
 /* One command in the ledger. */
 typedef struct fake_entry {
-    unsigned connection; /* from 1 */
+    unsigned connection; /* its number, from 1 */
     bool is_executed;
     size_t argc;
-    char args[FAKE_ARGS_KEPT]
-             [FAKE_ARG_BYTES_KEPT]; /* the first ones, cut, terminated */
+    /* The first arguments, cut to this room and NUL-terminated. */
+    char args[FAKE_ARGS_KEPT][FAKE_ARG_BYTES_KEPT];
 } fake_entry_t;
 
 /* How to end connections. */
@@ -90,37 +94,38 @@ unsigned fake_server_hits(fake_server_t *server, size_t rule);
 /* Rules act no more.  What they stopped stays stopped. */
 void fake_server_forget_rules(fake_server_t *server);
 
-/* Go on where a rule, or one of the next two, stopped. */
+/* End each hold, each stop of reading, and a freeze. */
 void fake_server_release(fake_server_t *server);
-/* No connection, old or new, is read or written. */
+/* Until fake_server_release(), no connection, old or new, is read or written. */
 void fake_server_freeze(fake_server_t *server);
-/* Listen no more, or again at the same address: connecting is refused meanwhile. */
+/* Stop listening, so that new connections are refused; or listen again at the same
+ * address. */
 void fake_server_refuse(fake_server_t *server, bool is_refusing);
 /* End every connection. */
 void fake_server_cut(fake_server_t *server, fake_cut_t how);
 /* Write text to every open connection, before everything that waits to be written. */
 void fake_server_send(fake_server_t *server, const char *text);
-/* Is everything done that was asked for by the last two? */
+/* True if no act waits: all that was sent is written, and what was cut is closed. */
 bool fake_server_is_done(fake_server_t *server);
 
 /* Connections accepted so far, and those open now. */
 unsigned fake_server_accepted(fake_server_t *server);
 unsigned fake_server_open_now(fake_server_t *server);
-/* Does this text stand in what the kernel holds for us and we did not read?  (A fence of the
- * client's own can be there at any time.) */
+/* True if this text is among the bytes that came and that the server has not read.  A
+ * fence of the client can be among them at any time. */
 bool fake_server_holds(fake_server_t *server, const char *text);
-/* Requests that no client of ours may send. */
+/* How many requests came that the strict parser of fake_request.h does not accept. */
 unsigned fake_server_broken(fake_server_t *server);
 
 /* How many commands of this name, with this first argument (NULL: any), were executed.
  * connection 0: on all of them. */
 size_t fake_server_executed(fake_server_t *server, unsigned connection,
                             const char *command, const char *argument);
-/* The same for commands that came, executed or not. */
+/* The same count of the commands that came, whether they were executed or not. */
 size_t fake_server_received(fake_server_t *server, unsigned connection,
                             const char *command, const char *argument);
-/* How many commands of the connection (0: all) are neither of a client's greeting nor its
- * fences. */
+/* How many commands came on the connection (0: on all), without those of the greeting
+ * and without fences. */
 size_t fake_server_user_commands(fake_server_t *server, unsigned connection);
 /* Entries of the ledger, and one of them, from 0. */
 size_t fake_server_ledger_size(fake_server_t *server);

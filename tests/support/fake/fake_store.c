@@ -110,7 +110,7 @@ static fake_verdict_t reject(const call_t *call, const char *text)
     return FAKE_REJECTED;
 }
 
-/* user NULL: the default one */
+/* Do these credentials match?  user NULL: the default user. */
 static bool knows(const call_t *call, const fake_arg_t *user,
                   const fake_arg_t *password)
 {
@@ -198,8 +198,9 @@ static fake_verdict_t answer_client(const call_t *call)
             call->session->connection, 10000 + call->session->connection);
         fake_bytes_bulk(call->reply, line, (size_t)length);
     } else if (fake_request_is(call->request, 1, "KILL")) {
-        fake_bytes_number(call->reply, ':',
-                          0); /* what was lost is not served any more */
+        /* No connection is ended: those that the client lost are not served any
+         * more. */
+        fake_bytes_number(call->reply, ':', 0);
     } else {
         fake_bytes_text(call->reply, "+OK\r\n");
     }

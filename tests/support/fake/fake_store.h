@@ -13,15 +13,15 @@
 
 /* Which kind of server this is. */
 typedef enum fake_kind {
-    FAKE_MODERN, /* RESP3 by HELLO */
-    FAKE_RESP2,  /* does not know HELLO */
-    FAKE_BARE    /* hangs up on commands that it does not know, HELLO and CLIENT too */
+    FAKE_MODERN, /* it speaks RESP3 after HELLO */
+    FAKE_RESP2,  /* it does not know HELLO */
+    FAKE_BARE /* it hangs up on commands that it does not know, HELLO and CLIENT too */
 } fake_kind_t;
 
 typedef struct fake_identity {
     fake_kind_t kind;
     const char *user;     /* NULL: "default" */
-    const char *password; /* NULL: none is asked for */
+    const char *password; /* NULL: it asks for none */
 } fake_identity_t;
 
 /* State of one connection. */
@@ -36,8 +36,8 @@ typedef struct fake_session {
 
 typedef enum fake_verdict {
     FAKE_EXECUTED,
-    FAKE_QUEUED,   /* waits for EXEC */
-    FAKE_REJECTED, /* an error; nothing was done */
+    FAKE_QUEUED,   /* the command waits for EXEC */
+    FAKE_REJECTED, /* the answer is an error, and nothing was done */
     FAKE_HANG_UP
 } fake_verdict_t;
 

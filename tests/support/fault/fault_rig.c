@@ -19,14 +19,17 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#define LEAVING_US 50000 /* a thread that was joined is gone from /proc long before */
+/* How long a thread that was joined may still be listed in /proc.  It is gone long
+ * before. */
+#define LEAVING_US 50000
 
 static void *do_nothing(void *data)
 {
     return data;
 }
 
-/* ThreadSanitizer starts a thread of its own with the first one. */
+/* ThreadSanitizer starts a thread of its own together with the first thread of a
+ * program.  Both must be there before the rig counts threads. */
 static void start_first_thread(void)
 {
     static bool is_started;
