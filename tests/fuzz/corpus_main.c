@@ -21,7 +21,7 @@ static void run_file(const char *path)
     size_t bytes = fread(data, 1, INPUT_BYTES_MAX, file);
     fclose(file);
 
-    /* Of the size exactly: a look beyond the end is seen. */
+    /* Exactly the file's size, so that a sanitizer reports each read beyond its end. */
     uint8_t *exact = realloc(data, bytes > 0 ? bytes : 1);
     FUZZ_CHECK(exact, "no memory");
     fprintf(stderr, "running %s\n", path);

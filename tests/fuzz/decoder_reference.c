@@ -19,7 +19,7 @@ typedef struct line {
 typedef struct reference {
     const char *at, *end;
     const char *frame;  /* where the present frame begins */
-    uint64_t due_bytes; /* of it, as far as its last header tells; 0: no header does */
+    uint64_t due_bytes; /* its least size by its last string header; 0: there is none */
     const shoal__decoder_limits_t *limits;
     transcript_t *transcript;
     bool discards;
@@ -42,7 +42,8 @@ static parsed_t take_line(reference_t *self, char type, line_t *ret_line)
     return WHOLE;
 }
 
-/* The one way to write each number of 64 bits. */
+/* True if the line is the only accepted way to write a number of 64 bits: no plus, no
+ * leading zero, no -0. */
 static bool is_integer(line_t line, int64_t *ret_value)
 {
     bool is_negative = line.bytes > 0 && line.text[0] == '-';
@@ -91,7 +92,7 @@ static bool is_decimal(const char *text)
     return *at == '\0';
 }
 
-/* No number that is not 0 is rounded to 0. */
+/* True if the number is written as 0.  A number that only rounds to 0 is refused. */
 static bool is_zero(const char *text)
 {
     return strcspn(text, "123456789") >= strcspn(text, "eE");
@@ -119,7 +120,7 @@ static bool is_double(line_t line, double *ret_value)
     return isfinite(*ret_value) && (fpclassify(*ret_value) != FP_ZERO || is_zero(text));
 }
 
-/* hiredis takes a NUL for an f. */
+/* A NUL stands for false as well, because hiredis accepts it. */
 static bool is_bool(line_t line, bool *ret_value)
 {
     if (line.bytes != 1 || !memchr("tTfF", line.text[0], sizeof "tTfF"))
@@ -128,7 +129,7 @@ static bool is_bool(line_t line, bool *ret_value)
     return true;
 }
 
-/* hiredis does without the digits. */
+/* An empty number, and a sign alone, are accepted, because hiredis accepts them. */
 static bool is_big_number(line_t line)
 {
     for (size_t i = 0; i < line.bytes; i++)
@@ -201,7 +202,7 @@ static parsed_t parse_string(reference_t *self, char type)
 
 /* ---- aggregates ---- */
 
-/* A push or attribute has no place here, and is refused once its header is whole. */
+/* Inside an aggregate a push or an attribute is refused, once its header is whole. */
 static parsed_t parse_child(reference_t *self, int depth)
 {
     line_t line;
@@ -253,7 +254,7 @@ static parsed_t parse_value(reference_t *self, char type, int depth)
 
 /* ---- frames ---- */
 
-/* The frame is too long, or is known to become so. */
+/* True if the frame is too long, or if a header in it already says that it will be. */
 static bool is_too_long(const reference_t *self, parsed_t parsed)
 {
     uint64_t bytes = (uint64_t)((parsed == WHOLE ? self->at : self->end) - self->frame);

@@ -26,25 +26,28 @@ typedef struct transcript {
 
 void transcript_init(transcript_t *transcript);
 void transcript_release(transcript_t *transcript);
-void transcript_cut(transcript_t *transcript, size_t bytes); /* to its first bytes */
+/* Keep only the first `bytes` bytes. */
+void transcript_cut(transcript_t *transcript, size_t bytes);
 void transcript_print(transcript_t *transcript, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
-/* A sign and a text in quotes; what is not plain ASCII as \xHH. */
+/* Append a sign and a text in quotes; bytes that are not plain ASCII are written as
+ * \xHH. */
 void transcript_quote(transcript_t *transcript, char sign, const char *text,
                       size_t bytes);
-/* More of such a text, without quotes. */
+/* Append more of such a text, without quotes. */
 void transcript_quote_more(transcript_t *transcript, const char *text, size_t bytes);
-/* A double: as the server wrote it, and its value. */
+/* Append a double: the text that the server wrote, and its value. */
 void transcript_double(transcript_t *transcript, const char *text, size_t bytes,
                        double value);
 void transcript_end(transcript_t *transcript, bool is_broken, bool is_mid_reply);
 
-/* The transcript of the stream; with `discards` replies are "reply nowhere". */
+/* Append the transcript of the stream.  With `discards` each reply is "reply
+ * nowhere". */
 void reference_decode(transcript_t *transcript, const shoal__decoder_limits_t *limits,
                       bool discards, const char *wire, size_t bytes);
 
-/* The bytes of the attribute that `wire` begins with; 0: it is broken or not whole, or
- * there is no attribute. */
+/* How many bytes the attribute has that `wire` begins with; 0: `wire` begins with no
+ * attribute, or with one that is broken or not whole. */
 size_t reference_attribute_bytes(const shoal__decoder_limits_t *limits,
                                  const char *wire, size_t bytes);
 

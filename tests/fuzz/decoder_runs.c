@@ -16,21 +16,22 @@ const shoal__decoder_limits_t decoder_limits[DECODER_LIMITS] = {
     {.bytes_max = UINT64_MAX, .elements_max = INT32_MAX, .depth_max = 64},
 };
 
-/* A reply that is kept beyond its callback, and what it was. */
+/* A reply that is kept beyond its callback, and its place in the transcript. */
 typedef struct kept {
     const shoal_reply_t *reply;
-    size_t begin, end; /* in the transcript */
+    size_t begin, end; /* bytes of the transcript */
 } kept_t;
 
 typedef struct run {
     transcript_t *transcript;
     decoder_way_t way;
-    size_t line;            /* where the present line begins */
-    size_t left[DEPTH_MAX]; /* children to come, of each open aggregate */
+    size_t line; /* where the present line begins */
+    size_t left
+        [DEPTH_MAX]; /* how many children are still to come, in each open aggregate */
     size_t depth;
-    shoal_reply_type_t type; /* as was announced */
-    uint64_t string_left;    /* bytes to come, of a large string */
-    bool is_void;            /* the sink was told to forget */
+    shoal_reply_type_t type; /* what on_begin announced */
+    uint64_t string_left;    /* how many bytes of a large string are still to come */
+    bool is_void;            /* on_reset told the sink to forget a part of a reply */
     kept_t kept[KEPT_MAX];
     size_t kept_count;
 } run_t;
@@ -71,7 +72,8 @@ static void on_leaf(const shoal_reply_t *leaf, void *data)
     } else if (type == SHOAL_REPLY_DOUBLE) {
         transcript_double(run->transcript, text, bytes, shoal_reply_double(leaf));
     } else if (type == SHOAL_REPLY_VERBATIM) {
-        /* As on the wire: the format belongs to the bytes. */
+        /* The reference quotes the bytes of the wire, where the format precedes the
+         * text. */
         char *whole = malloc(bytes + 4);
         FUZZ_CHECK(whole, "no memory");
         memcpy(whole, shoal_reply_verbatim_format(leaf), 3);
@@ -130,7 +132,7 @@ static void on_string(uint64_t bytes, void *data)
     FUZZ_CHECK(bytes > SHOAL_LARGE_STRING_BYTES, "not large");
     run->string_left = bytes;
     transcript_quote(run->transcript, '$', "", 0);
-    transcript_cut(run->transcript, run->transcript->bytes - 1); /* without its end */
+    transcript_cut(run->transcript, run->transcript->bytes - 1); /* the closing quote */
 }
 
 static void on_chunk(const char *chunk, size_t bytes, void *data)

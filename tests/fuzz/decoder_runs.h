@@ -21,7 +21,7 @@ extern const shoal__decoder_limits_t decoder_limits[DECODER_LIMITS];
 typedef enum decoder_way {
     DECODER_TREE,
     DECODER_SINK,
-    DECODER_CHUNKS, /* large strings; all others as trees */
+    DECODER_CHUNKS, /* large strings go to a chunk sink; all other replies are trees */
     DECODER_NOWHERE
 } decoder_way_t;
 
@@ -32,16 +32,16 @@ typedef struct decoder_input {
     size_t bytes;
 } decoder_input_t;
 
-/* False if there is not even a header. */
+/* False if the data is too short for the first bytes. */
 bool decoder_input_read(decoder_input_t *ret_input, const uint8_t *data, size_t bytes);
 
-/* The bytes of the next piece.  The low byte of `splits` bounds them all; the others make
- * them differ. */
+/* The size of the next piece in bytes.  The low byte of `splits` bounds all sizes; the
+ * other bytes choose each one. */
 size_t decoder_next_piece(uint32_t *splits);
 
-/* Decode the stream: in one piece, or split as the input says.  Aborts if a guarantee
- * of a single run is broken: the bound of memory, the order of a sink's calls, a kept
- * reply that changes. */
+/* Decode the stream: in one piece, or split as the input says.  Aborts if the decoder
+ * takes too much memory, calls a sink in a wrong order, or changes a reply that was
+ * kept. */
 void decoder_run(transcript_t *transcript, const decoder_input_t *input,
                  decoder_way_t way, bool is_split);
 

@@ -19,7 +19,7 @@ typedef struct argv {
     size_t bytes[ARGS_MAX];
 } argv_t;
 
-/* Words that the rules look for, so that an input need not spell them. */
+/* Words for which the rules look.  An input names them by one byte. */
 static const char *const words[] = {
     "MULTI",  "EXEC",  "DISCARD", "CLIENT",     "KILL",    "SETINFO", "GETNAME",
     "SCRIPT", "DEBUG", "XREAD",   "XREADGROUP", "STREAMS", "BLOCK",   "GROUP",
@@ -27,7 +27,7 @@ static const char *const words[] = {
     "GET",    "INCR",  "EVAL",    "NOSUCH",     "",        "PING",    "QUIT",
 };
 
-/* Where a length takes one more digit. */
+/* Lengths around those that need one more digit. */
 static const size_t edges[] = {0,   1,   9,    10,   11,   99,    100,
                                101, 999, 1000, 1001, 9999, 10000, 100000};
 
@@ -105,7 +105,8 @@ static void check_round_trip(const argv_t *argv)
     free(wire);
 }
 
-/* Without lengths the texts end at their NUL, and the bytes are the same. */
+/* The same command with NUL-terminated texts and without lengths gives the same
+ * bytes. */
 static void check_texts(const argv_t *argv)
 {
     const char *texts[ARGS_MAX];

@@ -15,7 +15,8 @@ static const struct code {
     {"READONLY", SHOAL__ERROR_REDIAL_ROLE},    {"NOAUTH", SHOAL__ERROR_REDIAL},
 };
 
-/* UNBLOCKED is said to those whom another client let go, too. */
+/* True if the server itself ended a blocking command.  When another client ends it, the
+ * text begins with UNBLOCKED as well, and goes on with other words. */
 static bool is_forced(const shoal__error_input_t *input)
 {
     static const char text[] = "UNBLOCKED force unblock";
@@ -25,7 +26,7 @@ static bool is_forced(const shoal__error_input_t *input)
            memcmp(input->text.data, text, sizeof text - 1) == 0;
 }
 
-/* The same rule, told from the codes' side. */
+/* The same rule, written as a loop over the codes. */
 static shoal__error_verdict_t expected(const shoal__error_input_t *input)
 {
     const char *text = input->text.data;
@@ -50,7 +51,8 @@ static shoal__error_verdict_t expected(const shoal__error_input_t *input)
     return SHOAL__ERROR_SURFACE;
 }
 
-/* What comes behind the first blank changes nothing; a letter before it does. */
+/* What follows the first blank makes no difference; a further letter before it makes
+ * the word no code. */
 static void check_variants(shoal__error_input_t input, shoal__error_verdict_t verdict)
 {
     const char *blank = memchr(input.text.data, ' ', input.text.bytes);

@@ -19,7 +19,7 @@ typedef struct fuzz_input {
     const uint8_t *at, *end;
 } fuzz_input_t;
 
-/* Also in builds without assert(). */
+/* Checks in builds without assert() as well. */
 #define FUZZ_CHECK(condition, ...)                                                     \
     do {                                                                               \
         if (!(condition)) {                                                            \
@@ -49,8 +49,8 @@ static inline uint64_t fuzz_number(fuzz_input_t *input, unsigned bytes)
     return number;
 }
 
-/* A copy of the next bytes, as many as there are, in memory of their size exactly, so
- * that a sanitizer sees every look beyond. */
+/* A copy of the next bytes, bytes_max at most and as many as are left.  Its memory has
+ * exactly their size, so that a sanitizer reports each read beyond them. */
 static inline char *fuzz_take(fuzz_input_t *input, size_t bytes_max, size_t *ret_bytes)
 {
     size_t bytes = bytes_max < fuzz_left(input) ? bytes_max : fuzz_left(input);

@@ -16,14 +16,14 @@
 #include <shoal/retry.h>
 
 #define URL_BYTES_MAX 4096
-#define SECRET_BYTES_MIN 8 /* shorter ones may be in other memory by chance */
+#define SECRET_BYTES_MIN 8 /* a shorter secret may be in other memory by chance */
 
 static bool is_within(uint64_t value, uint64_t min, uint64_t max)
 {
     return value >= min && value <= max;
 }
 
-/* <shoal/options.h>'s ranges. */
+/* Each option is within the range that <shoal/options.h> promises. */
 static void check_ranges(const shoal_options_t *options)
 {
     const uint64_t minute_us = 60000000;
@@ -135,7 +135,7 @@ static size_t put_encoded(char *at, const char *text)
 
 static const char *const integrity_names[] = {"shapes", "detect", "strict"};
 
-/* The longest way to say the same, every text escaped. */
+/* Write a URL that means the same as the options, with texts escaped. */
 static void write_url(const shoal_options_t *options, char *url)
 {
     char *at = url;
@@ -148,7 +148,7 @@ static void write_url(const shoal_options_t *options, char *url)
         *at++ = '@';
     }
     if (options->unix_path) {
-        *at++ = '/'; /* as it must stand there; the others are escaped */
+        *at++ = '/'; /* the first slash may not be escaped */
         at += put_encoded(at, options->unix_path + 1);
     } else if (strchr(options->host, ':')) {
         *at++ = '[';
@@ -192,8 +192,8 @@ static void check_round_trip(const shoal_options_t *options)
     free(url);
 }
 
-/* What stands between the colon and the @ of the authority, if it is long enough to be
- * told from other texts.  Returns a copy. */
+/* A copy of the text between the colon and the @ of the authority; NULL if there is
+ * none, or if the same bytes may be in other texts by chance. */
 static char *find_secret(const char *url)
 {
     const char *scheme_end = strstr(url, "://");
@@ -205,7 +205,7 @@ static char *find_secret(const char *url)
         return NULL;
     char *secret = strndup(colon + 1, (size_t)(at - colon - 1));
     FUZZ_CHECK(secret, "no memory");
-    /* It may be the name of a host as well. */
+    /* The host, or another part of the URL, may be the same text. */
     if (strstr(at + 1, secret) || strstr("127.0.0.1", secret)) {
         free(secret);
         return NULL;
@@ -213,7 +213,8 @@ static char *find_secret(const char *url)
     return secret;
 }
 
-/* The password as it was decoded, unless it may be in other texts by chance. */
+/* A copy of the decoded password; NULL if there is none, or if the same bytes may be in
+ * other texts by chance. */
 static char *find_decoded(const shoal_options_t *options, const char *url)
 {
     const char *password = options->password;
@@ -226,7 +227,7 @@ static char *find_decoded(const shoal_options_t *options, const char *url)
     return strdup(password);
 }
 
-/* A NUL ends the URL; the rest of the input stays for the next one. */
+/* Take the input up to the next NUL as a URL. */
 static void try_url(fuzz_input_t *in)
 {
     size_t bytes;
@@ -262,7 +263,7 @@ static void try_url(fuzz_input_t *in)
 
 /* ---- setters ---- */
 
-/* A number near something: small, near a power of two, or any. */
+/* A small number, one near a power of two, or any number of up to 7 bytes. */
 static uint64_t take_value(fuzz_input_t *in)
 {
     uint8_t kind = fuzz_byte(in);

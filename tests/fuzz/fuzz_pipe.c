@@ -18,7 +18,8 @@
 static world_t world;
 static shoal__random_t entropy_source;
 
-/* The same numbers in every run; no input of the fuzzer foresees them. */
+/* The pipe's random numbers: the same in every run, and independent of the input, so
+ * that no input contains the right answer to a fence by chance. */
 static void entropy(void *memory, size_t bytes)
 {
     for (size_t i = 0; i < bytes; i++)
@@ -94,7 +95,8 @@ static void begin(bool is_bare)
         lose(SHOAL_ENOMEM, "no memory");
 }
 
-/* Hand over a part of what may leave, in 256ths.  False: nothing may. */
+/* Write a part of what may leave: 1 byte for part 0, all bytes for 255.  False if
+ * nothing may leave. */
 static bool write_some(unsigned part)
 {
     uint64_t wake_us;
@@ -123,7 +125,7 @@ static bool write_some(unsigned part)
     return true;
 }
 
-/* An honest server is never given up on account of what it says. */
+/* Feed a copy of the bytes.  The pipe must accept all that an honest server says. */
 static void feed(const char *data, size_t bytes)
 {
     char *copy = malloc(bytes > 0 ? bytes : 1);
@@ -197,14 +199,14 @@ static void operate(fuzz_input_t *in)
     case 1:
         submit(in, fuzz_byte(in));
         break;
-    case 2: /* all that may leave */
+    case 2: /* write all that may leave */
         for (unsigned i = 0; i < 8 && write_some(255); i++)
             continue;
         break;
     case 3:
         write_some(fuzz_byte(in));
         break;
-    case 4: /* all answers there are */
+    case 4: /* read all answers */
         feed_answers(SIZE_MAX);
         break;
     case 5:
@@ -247,7 +249,7 @@ static void operate(fuzz_input_t *in)
     }
 }
 
-/* With a good server everything is answered before long. */
+/* From here on the server is good: all calls complete within ROUNDS_MAX rounds. */
 static void settle(void)
 {
     world.mood = MOOD_KIND;

@@ -39,12 +39,12 @@ typedef struct scene {
     bool is_resp3;
     unsigned commands;
     unsigned given_up;  /* the command that was cancelled; COMMANDS_MAX: none */
-    unsigned answered;  /* replies on the wire, before anything wrong */
-    unsigned pushes;    /* the same of pushes */
-    unsigned heard;     /* pushes that the owner was handed */
-    bool is_wrong;      /* something wrong follows */
-    unsigned delivered; /* the next result must be this one's, or a later one's */
-    bool is_ending;     /* results are no replies any more */
+    unsigned answered;  /* how many replies are on the wire, before anything wrong */
+    unsigned pushes;    /* how many pushes are there */
+    unsigned heard;     /* how many pushes the owner received */
+    bool is_wrong;      /* the wire ends with something wrong */
+    unsigned delivered; /* the command with the next reply, unless it was cancelled */
+    bool is_ending;     /* the pipe is given up: all further results are failures */
     bool has_sink_seen;
 } scene_t;
 
@@ -52,7 +52,7 @@ static scene_t scene;
 
 /* ---- what the caller hears ---- */
 
-/* Replies are the number of their command, or hold nothing else. */
+/* True if the reply is the number of its command, or an aggregate of nothing else. */
 static bool is_number(const shoal_reply_t *reply, unsigned number)
 {
     size_t bytes = 0;
@@ -165,7 +165,7 @@ static void add_reply(unsigned number, uint8_t shape, const char *inside)
     add(text);
 }
 
-/* A value as the input says, of any type but push and attribute. */
+/* Append the value that the input describes, of any type but push and attribute. */
 static void add_value(fuzz_input_t *in, unsigned depth)
 {
     static const char *const leaves[] = {"_\r\n",
@@ -237,7 +237,7 @@ static void add_wrong(wrong_t wrong)
         break;
     }
     scene.is_wrong = true;
-    /* Nothing behind it is delivered, whatever it looks like. */
+    /* Good replies follow, which the pipe must not deliver. */
     for (unsigned i = scene.answered; i < scene.commands; i++)
         add_reply(i, 0, "");
 }
@@ -345,7 +345,7 @@ static void submit_all(fuzz_input_t *in)
     }
 }
 
-/* In pieces of up to `piece_bytes`. */
+/* Feed the wire in pieces of up to `piece_bytes`, and check what was heard. */
 static void feed_wire(size_t piece_bytes)
 {
     size_t at = 0;

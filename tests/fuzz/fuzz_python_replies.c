@@ -26,8 +26,8 @@ typedef struct run {
     unsigned flags;
     uint32_t dice;
     shoalpy_results_t results;
-    uint64_t replied, others; /* tickets used */
-    pickle_text_t expected;   /* of the results since the last end */
+    uint64_t replied, others; /* replies, and failures of other commands, so far */
+    pickle_text_t expected; /* a line for each reply, and one for the command cut off */
 } run_t;
 
 static uint32_t roll(run_t *run, uint32_t sides)
@@ -36,7 +36,7 @@ static uint32_t roll(run_t *run, uint32_t sides)
     return (run->dice >> 16) % sides;
 }
 
-/* Ended, read, compared. */
+/* The stream, which has ended, must be read as this value. */
 static void check_value(const shoalpy_stream_t *stream, const char *expected)
 {
     pickle_text_t text = {0};
@@ -100,7 +100,7 @@ static void expect(run_t *run, uint64_t number, const char *format, const char *
     pickle_text_add(&run->expected, "\n", 1);
 }
 
-/* The decoder's second owner only wants to know what the replies are. */
+/* Decodes whole trees, and writes the lines that the pieces must give. */
 static bool on_expected(void *owner, const shoal_reply_t *reply, bool is_push)
 {
     run_t *run = owner;
@@ -155,10 +155,11 @@ static void fail_command(run_t *run, uint64_t ticket)
     shoalpy_results_add(&run->results, &result, run->flags);
 }
 
-/* Take apart [number, what, ...]: every reply gets a line with its number. */
+/* Take apart [number, what, ...]: each reply becomes a line with its number.  `what` is
+ * one reply, or a list of replies with numbers that follow each other. */
 static void take_apart(pickle_text_t *lines, const char *text)
 {
-    const char *at = text + 1; /* behind the bracket */
+    const char *at = text + 1; /* after the bracket */
 
     while (*at != ']') {
         char *end;
@@ -181,7 +182,7 @@ static void take_apart(pickle_text_t *lines, const char *text)
     }
 }
 
-/* The results so far, as lines. */
+/* End the stream of results, and append them as lines. */
 static void end_results(run_t *run, pickle_text_t *lines)
 {
     pickle_text_t text = {0};
@@ -198,7 +199,7 @@ static void end_results(run_t *run, pickle_text_t *lines)
     pickle_text_release(&text);
 }
 
-/* Between two pieces: a command that failed, or the end of a stream. */
+/* Between two pieces another command may fail, or the stream may end. */
 static void come_between(run_t *run, pickle_text_t *lines)
 {
     uint32_t what = roll(run, 6);
@@ -230,7 +231,8 @@ static void feed_pieces(run_t *run, pickle_text_t *lines)
     shoal__decoder_free(decoder);
 }
 
-/* The lines of others' failures come anywhere: they are taken out, and counted. */
+/* Remove the lines of other commands' failures, which may be anywhere, and count
+ * them. */
 static uint64_t remove_others(pickle_text_t *lines)
 {
     static const char others[] = "=(3, -";

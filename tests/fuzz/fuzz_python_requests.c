@@ -20,12 +20,13 @@ typedef struct item {
     size_t bytes;
     int64_t integer;
     double number;
-    size_t first, count; /* TUPLE: in arguments; LIST: in tuples */
+    size_t first, count; /* TUPLE: in `arguments`; LIST: how many of `tuples` */
 } item_t;
 
 typedef struct machine {
     fuzz_input_t in;
-    item_t *stack, *arguments, *tuples; /* each as long as the input, and more */
+    item_t *stack, *arguments,
+        *tuples; /* each has room for one more than input bytes */
     size_t depth, arguments_count, tuples_count;
     bool is_bad;
 } machine_t;
@@ -44,7 +45,7 @@ static uint64_t little_end_first(machine_t *machine, size_t bytes)
     return number;
 }
 
-/* A number of so many bytes, which have to be there. */
+/* Take a number of this many bytes.  Input that ends before is bad. */
 static uint64_t take(machine_t *machine, size_t bytes)
 {
     machine->is_bad |= fuzz_left(&machine->in) < bytes;
@@ -107,7 +108,8 @@ static void push_float(machine_t *machine)
     push(machine, item);
 }
 
-/* The top items become a tuple of arguments, or what is none. */
+/* Replace the top items by a tuple.  It is OTHER if it is empty or an item is no
+ * argument. */
 static void make_tuple(machine_t *machine, size_t count)
 {
     item_t tuple = {.kind = count > 0 ? TUPLE : OTHER,
@@ -136,7 +138,7 @@ static void make_small_tuple(machine_t *machine, size_t count)
         make_tuple(machine, count);
 }
 
-/* The items above the last mark. */
+/* How many items are above the last mark. */
 static size_t above_mark(machine_t *machine)
 {
     size_t count = 0;
@@ -148,7 +150,8 @@ static size_t above_mark(machine_t *machine)
     return count;
 }
 
-/* The top items go into the list that is `below` deeper.  There is one list. */
+/* Move the top items into the list, which is below them and below `below` further
+ * items.  There is only one list, so its items follow each other in `tuples`. */
 static void extend(machine_t *machine, size_t count, size_t below)
 {
     if (machine->depth < count + below + 1 ||
@@ -173,7 +176,7 @@ static void end_tuple(machine_t *machine)
         return;
     make_tuple(machine, count);
     item_t tuple = machine->stack[--machine->depth];
-    machine->stack[machine->depth - 1] = tuple; /* instead of the mark */
+    machine->stack[machine->depth - 1] = tuple; /* it replaces the mark */
 }
 
 static void step(machine_t *machine, uint8_t opcode)
@@ -186,7 +189,7 @@ static void step(machine_t *machine, uint8_t opcode)
         (void)take(machine, 8);
         break;
     case ']':
-        machine->is_bad |= machine->depth > 0; /* a list in anything is no command */
+        machine->is_bad |= machine->depth > 0; /* a list may only be the whole value */
         push(machine, (item_t){.kind = LIST});
         break;
     case 'a':
@@ -245,7 +248,7 @@ static void step(machine_t *machine, uint8_t opcode)
     }
 }
 
-/* Is the value a command or a list of commands?  They are in `tuples` then. */
+/* True if the value is a command or a list of commands.  Then `tuples` holds them. */
 static bool run(machine_t *machine)
 {
     bool has_ended = false;
@@ -346,7 +349,7 @@ static void check_again(const shoalpy_requests_t *requests)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {
-    static shoalpy_requests_t requests; /* as a caller does, for all streams */
+    static shoalpy_requests_t requests; /* one for all streams, as a real caller has */
     item_t *items = calloc(3 * (bytes + 1), sizeof *items);
     machine_t machine = {.in = {data, data + bytes},
                          .stack = items,

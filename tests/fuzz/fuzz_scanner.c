@@ -15,7 +15,7 @@
 
 #define FRAMES_MAX 4096
 
-/* Where frames end. */
+/* Where the frames of a stream end, in bytes from its beginning. */
 typedef struct frames {
     size_t ends[FRAMES_MAX];
     size_t count;
@@ -45,8 +45,8 @@ static bool on_reply(void *owner, const shoal_reply_t *reply, bool is_push)
     return true;
 }
 
-/* Byte by byte: a frame ends where the decoder has one more.  It tells of no attribute:
- * the reference does. */
+/* Feed the decoder byte by byte: a frame ends where it delivers one more.  The decoder
+ * does not deliver attributes, so the reference says where they end. */
 static void decode(frames_t *ret_frames, const decoder_input_t *input)
 {
     static const shoal__decoder_hooks_t hooks = {on_begin, on_reply};
@@ -78,15 +78,16 @@ typedef struct scan {
     shoal__scanner_t scanner;
     const decoder_input_t *input;
     frames_t *frames;
-    size_t dropped; /* bytes, from the front */
+    size_t dropped; /* how many bytes of the stream were dropped from its front */
 } scan_t;
 
-/* Everything up to `bytes` is there: take the frames. */
+/* The first `bytes` bytes of the stream have come: take the frames in them. */
 static void scan_to(scan_t *scan, size_t bytes)
 {
     const shoal__scanner_t *scanner = &scan->scanner;
     size_t there = bytes - scan->dropped;
-    /* Of the size exactly, so that a sanitizer sees every look beyond. */
+    /* Exactly as large as the bytes, so that a sanitizer reports each read beyond
+     * them. */
     char *piece = malloc(there > 0 ? there : 1);
     shoal__scan_t found;
 
@@ -106,7 +107,7 @@ static void scan_to(scan_t *scan, size_t bytes)
     free(piece);
 }
 
-/* Forget the frames that were found. */
+/* Drop the bytes of the frames that were found. */
 static void drop(scan_t *scan)
 {
     size_t count = scan->frames->count;
@@ -159,7 +160,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 
     if (!decoder_input_read(&input, data, bytes) || input.bytes > FRAMES_MAX)
         return 0;
-    if (input.limits->bytes_max == UINT64_MAX) /* more than the scanner takes */
+    if (input.limits->bytes_max == UINT64_MAX) /* the scanner's bound is lower */
         input.limits = &decoder_limits[0];
     decoded.count = whole.count = split.count = 0;
     decoded.is_broken = whole.is_broken = split.is_broken = false;

@@ -4,7 +4,8 @@
 #include "fuzz_input.h"
 #include <shoal/alloc.h>
 
-/* A size stands before each block; two, so that the block stays aligned. */
+/* Each block has its size in front.  There is room for two sizes, so that the block
+ * stays aligned. */
 #define HEAD_WORDS 2
 
 memory_meter_t memory_meter;
@@ -46,7 +47,7 @@ static void *meter_calloc(size_t count, size_t bytes)
     return memset(meter_malloc(count * bytes), 0, count * bytes);
 }
 
-/* Always moves, so that what points at the old place is seen. */
+/* Always moves the block, so that a sanitizer reports a pointer to the old place. */
 static void *meter_realloc(void *memory, size_t bytes)
 {
     void *moved = meter_malloc(bytes);

@@ -9,12 +9,13 @@
 
 typedef struct memory_meter {
     size_t live_bytes, live_bytes_max;
-    const char *secret; /* must not be in freed memory; NULL: nothing is looked for */
+    const char *secret; /* a text that freed memory must not contain; NULL: none */
 } memory_meter_t;
 
 extern memory_meter_t memory_meter;
 
-/* From now on; memory from before must not be freed any more until memory_meter_off(). */
+/* Count from now on.  Memory that was allocated before must not be freed before
+ * memory_meter_off(). */
 void memory_meter_on(void);
 void memory_meter_off(void);
 

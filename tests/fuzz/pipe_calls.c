@@ -29,7 +29,8 @@ static shoal__command_class_t class_of(verb_t verb)
 
 /* ---- values ---- */
 
-/* Does a value name this call?  A text ends with its id, a number is its id. */
+/* True if the value names this call: a text that ends with its id, or its id as a
+ * number. */
 static bool names_call(const shoal_reply_t *leaf, uint32_t id)
 {
     char text[CALL_ID_BYTES + 1];
@@ -118,7 +119,7 @@ static size_t leaves_of(const call_t *call)
     return call->verb == VERB_LRANGE || call->verb == VERB_BLPOP ? 2 : 1;
 }
 
-/* An honest answer reached the command that it is for.  (I1) */
+/* If the server is honest, the answer must be this call's own.  (I1) */
 static void check_reply(call_t *call, const shoal_result_t *result)
 {
     const shoal_reply_t *reply = result->reply;
@@ -180,7 +181,7 @@ void calls_check_detail(const world_t *world, const char *detail)
 {
     bool has_password = world->target.password != NULL;
 
-    /* Of a longer text there may be the beginning only. */
+    /* A text that was cut may end with a part of the password: 4 bytes are too much. */
     FUZZ_CHECK(!has_password || !memmem(detail, strlen(detail), PASSWORD, 4),
                "the password is told: %s", detail);
 }
@@ -287,7 +288,7 @@ void calls_check_bytes(const world_t *world, const shoal__request_t *request,
                "I1: the log does not begin with %u", call_id(call));
 }
 
-/* What the reply may be, as the library says. */
+/* The shape that the library itself gives to the command's reply. */
 static shoal__reply_shape_t shape_of(const call_t *call)
 {
     const char *const argv[] = {verb_name(call->verb), "call"};
@@ -381,7 +382,7 @@ void calls_cancel(world_t *world, uint32_t id)
     call_t *call = &world->calls[id];
     bool was_done = call->is_done, is_found;
 
-    /* The rest of a unit goes with it. */
+    /* A cancel of one part of a unit cancels the others, too. */
     call->is_cancel_asked = true;
     for (uint32_t i = call->unit_first; i != 0 && i <= call->unit_last; i++)
         world->calls[i].is_cancel_asked = true;

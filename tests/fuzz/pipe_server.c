@@ -36,8 +36,9 @@ static bool may_prove(const fake_bytes_t *heard)
     return false;
 }
 
-/* Once something was said that is no answer, an error that proves that a command was not
- * executed may reach any command. */
+/* Bytes that are no answers may look like an error that proves that a command was not
+ * executed, and any command may get it.  Then I3 and I4 cannot be checked for those
+ * that are outstanding. */
 void server_tell(world_t *world, const char *data, size_t bytes)
 {
     fake_bytes_add(&world->heard, data, bytes);
@@ -97,7 +98,8 @@ static void execute(world_t *world, call_t *call)
         answer_value(world, call);
         return;
     }
-    /* A script may have written before it failed. */
+    /* An error of a script is no proof: the script may have written before it
+     * failed. */
     call->rejected +=
         world->mood != MOOD_ERR && call->command_class != SHOAL__CLASS_SCRIPT;
     call->awaits_role = world->mood == MOOD_READONLY;
@@ -105,7 +107,8 @@ static void execute(world_t *world, call_t *call)
     answer_call(world, errors[world->mood], call);
 }
 
-/* MULTI, its commands and EXEC come one behind the other.  (I15) */
+/* Note which command must come next: MULTI, its commands and EXEC come one after the
+ * other, with nothing between them.  (I15) */
 static void execute_in_unit(world_t *world, call_t *call)
 {
     uint32_t id = call_id(call);
@@ -137,12 +140,14 @@ static bool may_follow(const world_t *world, const call_t *call)
     bool is_given_up =
         call->status == SHOAL_ETIMEOUT || call->status == SHOAL_ECANCELLED;
 
-    /* Given up while some of it was written: the rest follows, to keep the framing. */
+    /* A command that was given up when a part of it was written is written to its end:
+     * otherwise the next command would be read as its rest. */
     return is_given_up && call->fate == SHOAL_FATE_UNKNOWN &&
            call->done_link == world->link;
 }
 
-/* Five retries at once, and one for each ten answers; one is under way.  (I13) */
+/* The allowance is five retries at once, and one for each ten answers.  A sixth may be
+ * under way.  (I13) */
 static void check_budget(world_t *world, call_t *call)
 {
     bool is_free = call->awaits_role;
@@ -214,7 +219,7 @@ static void answer_client(world_t *world)
     }
 }
 
-/* What the pipe says by itself, in the greeting or any time. */
+/* Answer a command of the pipe's own, in the greeting or later. */
 static void receive_own(world_t *world)
 {
     static const char server[] = "# Server\r\nrun_id:0123456789abcdef\r\n";
@@ -246,7 +251,7 @@ static void receive_own(world_t *world)
     world->greeting_bytes = world->heard.size + answers->size;
 }
 
-/* The call that a command belongs to; NULL: the pipe's own. */
+/* The call to which the command belongs; NULL: it is the pipe's own. */
 static call_t *find_call(world_t *world)
 {
     const fake_request_t *request = &world->request;

@@ -24,12 +24,12 @@
 #define PASSWORD "s3cr3t-pw"
 
 typedef enum verb {
-    VERB_ECHO, /* read-only */
-    VERB_LRANGE,
-    VERB_INCR, /* writes */
+    VERB_ECHO,   /* read-only */
+    VERB_LRANGE, /* read-only */
+    VERB_INCR,   /* a write */
     VERB_EVAL,
     VERB_BLPOP,
-    VERB_MULTI, /* of units, whose other parts are INCR */
+    VERB_MULTI, /* begins a unit, whose commands are INCR */
     VERB_EXEC,
     VERB_COUNT
 } verb_t;
@@ -41,16 +41,16 @@ typedef struct call {
     verb_t verb;
     shoal__command_class_t command_class;
     uint16_t flags;
-    uint32_t unit_first, unit_last; /* ids; 0: no unit */
+    uint32_t unit_first, unit_last; /* the ids of MULTI and EXEC; 0: not in a unit */
     uint64_t ticket, deadline_us;
     bool is_cancel_asked;
 
     /* What the server saw. */
-    unsigned handed;     /* how often its last byte came */
-    unsigned rejected;   /* how often it answered that it did not execute it */
-    unsigned role_waits; /* how often with READONLY ... */
-    bool awaits_role;    /* ... the last time, too */
-    bool is_excused;     /* a lie may have said the same */
+    unsigned handed;     /* how often the server received the whole command */
+    unsigned rejected;   /* how often its answer proved that it did not execute it */
+    unsigned role_waits; /* how often its answer was READONLY */
+    bool awaits_role;    /* its last answer was READONLY */
+    bool is_excused;     /* bytes that are no answers may have proved the same */
 
     /* What the caller heard. */
     bool is_done;
@@ -59,13 +59,13 @@ typedef struct call {
     unsigned released; /* how often it was given back */
     int status;
     shoal_fate_t fate;
-    uint32_t done_link; /* the connection of that time */
+    uint32_t done_link; /* the connection when the result came */
     bool has_sink;
-    bool is_wrong; /* a value that is not its own came */
+    bool is_wrong; /* a value came that is not this call's own */
     size_t depth, leaves;
 } call_t;
 
-/* How the server takes the next commands. */
+/* How the server answers the next commands. */
 typedef enum mood {
     MOOD_KIND,
     MOOD_LOADING,
@@ -82,24 +82,24 @@ struct world {
     shoal__random_t random;
     shoal__pipe_shared_t shared;
     uint64_t now_us;
-    call_t calls[CALLS_MAX]; /* by id; 0 is none */
+    call_t calls[CALLS_MAX]; /* by id, from 1 */
     uint32_t call_count;
     unsigned callback_depth;
     bool is_closing;
 
     /* The connection; 0: there is none. */
     uint32_t link, links;
-    fake_bytes_t received; /* not parsed yet */
-    fake_bytes_t answers;  /* not read yet by the client */
+    fake_bytes_t received; /* what the client wrote and the server has not parsed */
+    fake_bytes_t answers;  /* what the server wrote and the client has not read */
     fake_bytes_t heard;    /* what the client read on this connection */
     fake_request_t request;
-    size_t greeting_bytes; /* of the answers, up to the end of the greeting's last */
-    uint32_t unit_next;    /* the call that must come next; 0: any */
+    size_t greeting_bytes; /* where the greeting's answers end, counted as in `heard` */
+    uint32_t unit_next;    /* the call that must come next; 0: any may */
     uint32_t unit_first;
     bool is_unit_refused;
     bool has_said_hello;
-    bool is_lying; /* bytes that are no answers were fed */
-    bool has_lied; /* the same, on any connection */
+    bool is_lying; /* this connection was fed bytes that are no answers */
+    bool has_lied; /* some connection was fed such bytes */
     unsigned answered, paid_retries;
     mood_t mood;
     bool knows_hello;
@@ -114,14 +114,14 @@ enum { CALL_HAS_SINK = 1, CALL_IS_LENT = 2 };
 void calls_submit(world_t *world, verb_t verb, uint16_t flags, uint64_t timeout_us,
                   unsigned extras, unsigned parts);
 void calls_cancel(world_t *world, uint32_t id);
-/* These are the bytes that the request was submitted with. */
+/* Abort unless these are the bytes with which the request was submitted. */
 void calls_check_bytes(const world_t *world, const shoal__request_t *request,
                        const char *bytes);
-/* Nothing is outstanding behind its deadline.  (I5) */
+/* Abort if a call has no result although its deadline has passed.  (I5) */
 void calls_check_deadlines(const world_t *world);
 uint32_t calls_outstanding(const world_t *world);
-/* No text for users repeats the password, whatever a server said in the greeting.
- * (I14) */
+/* Abort if a text for users repeats the password, whatever a server said in the
+ * greeting.  (I14) */
 void calls_check_detail(const world_t *world, const char *detail);
 
 static inline uint32_t call_id(const call_t *call)
@@ -136,7 +136,7 @@ static inline const char *verb_name(verb_t verb)
     return names[verb];
 }
 
-/* May it be executed twice? */
+/* True if the library may execute the call twice. */
 static inline bool call_is_repeatable(const call_t *call)
 {
     if (call->flags & SHOAL__REQUEST_ONCE)
@@ -147,14 +147,14 @@ static inline bool call_is_repeatable(const call_t *call)
 
 /* ---- pipe_server.c ---- */
 
-/* A new connection: nothing of the former one remains. */
+/* Begin a new connection: nothing of the former one remains. */
 void server_begin(world_t *world);
 void server_release(world_t *world);
-/* Bytes that the pipe handed over. */
+/* Receive bytes that the pipe wrote, and answer the commands in them. */
 void server_receive(world_t *world, const char *data, size_t bytes);
-/* A push, if that is allowed now. */
+/* Send a push, if the protocol has pushes. */
 void server_push(world_t *world, uint8_t kind);
-/* The client is about to read these bytes: what may they make it believe? */
+/* Note what these bytes, which the client is about to read, may make it believe. */
 void server_tell(world_t *world, const char *data, size_t bytes);
 
 #endif
