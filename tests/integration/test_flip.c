@@ -7,14 +7,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Full size with SHOAL_TEST_SCALE=20. */
+/* SHOAL_TEST_SCALE=20 makes it 10 000, the full size. */
 #define FLIPS 500
 #define THREADS_MAX 64
 
 typedef struct stage {
     shoal_client_t *client;
-    pthread_barrier_t raised;  /* all threads begin with the flip */
-    pthread_barrier_t lowered; /* all threads are done with it */
+    pthread_barrier_t raised;  /* here all threads begin their calls of a flip */
+    pthread_barrier_t lowered; /* here all threads have ended them */
     size_t flips;
 } stage_t;
 
@@ -44,8 +44,8 @@ static void echo(caller_t *caller, uint64_t serial)
     shoal_result_release(result);
 }
 
-/* In every flip one thread is alone first, for a number of calls that leads up to the
- * direct path and into it, then all come at once. */
+/* In each flip one thread first calls alone, and a different number of times: too few
+ * for the direct path, or so many that it takes it.  Then all threads call at once. */
 static void *dance(void *data)
 {
     caller_t *caller = data;
@@ -88,7 +88,8 @@ static shoal_stats_t run(unsigned threads, size_t flips)
         mismatches += callers[i].mismatches;
     }
     free(callers);
-    /* An answered caller may look before that turn has published its figures. */
+    /* The last caller has its answer before the turn that answered publishes its
+     * figures. */
     shoal_stats_t stats;
     WAIT_FOR((stats = live_stats(stage.client),
               stats.queued_now + stats.inflight_now + stats.bytes_now == 0));
@@ -108,7 +109,7 @@ static void check(unsigned threads, size_t flips)
 {
     shoal_stats_t stats = run(threads, live_scaled(flips));
 
-    /* Both paths were used, and many times. */
+    /* Threads drove, handed the loop over, and slept, all of it many times. */
     assert_true(stats.direct_calls > live_scaled(flips) / 24);
     assert_true(stats.handovers > live_scaled(flips) / 24);
     assert_true(stats.caller_wakeups > live_scaled(flips));

@@ -11,10 +11,11 @@
 
 #define UNDER_WAY 64
 #define WARM_UP 100000
-#define RESIDENT_SLACK 1048576 /* pages that the C library touches late */
+#define RESIDENT_SLACK                                                                 \
+    1048576 /* bytes that the C library may still touch after warm-up */
 
 typedef struct chain {
-    _Atomic size_t left; /* to be submitted */
+    _Atomic size_t left; /* commands that are still to be submitted */
     _Atomic size_t answered;
     _Atomic size_t wrong;
 } chain_t;
@@ -82,8 +83,8 @@ static void on_answer(shoal_client_t *client, const shoal_result_t *result, void
     chain->answered++;
 }
 
-/* Another thread submits; it sees to it that few are under way.  More are while it warms
- * up, so that what grows has grown. */
+/* The test's thread submits, with at most UNDER_WAY commands under way.  During the
+ * warm-up there are more, so that no buffer has to grow afterwards. */
 static usage_t run_from_outside(shoal_client_t *client, size_t commands)
 {
     chain_t chain = {0};
@@ -103,7 +104,7 @@ static usage_t run_from_outside(shoal_client_t *client, size_t commands)
     return before;
 }
 
-/* `run` returns what was in use after its warm-up. */
+/* `run` returns the usage after its warm-up. */
 static void check(usage_t (*run)(shoal_client_t *client, size_t commands))
 {
     size_t commands = live_scaled(process_is_sanitized() ? 200000 : 1000000);
@@ -112,7 +113,7 @@ static void check(usage_t (*run)(shoal_client_t *client, size_t commands))
 
     assert_int_equal(shoal_client_close_and_wait(client, 0), 0);
     shoal_client_release(client);
-    assert_true(before.allocations > 0); /* they are counted */
+    assert_true(before.allocations > 0); /* the library counts them */
     assert_true(after.allocations == before.allocations);
     if (!process_is_sanitized())
         assert_true(after.resident_bytes <= before.resident_bytes + RESIDENT_SLACK);

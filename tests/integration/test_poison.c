@@ -13,14 +13,14 @@
 
 #define MIB ((size_t)1024 * 1024)
 #define NEIGHBOURS 4
-#define WINDOW 8 /* commands of each, outstanding at once */
+#define WINDOW 8 /* outstanding commands of each neighbour */
 
 typedef struct neighbour {
     shoal_client_t *client;
     pthread_t thread;
     _Atomic bool is_over;
     _Atomic size_t outstanding, answered, failed;
-    char words[200]; /* of a failure */
+    char words[200]; /* the reason of the last failure */
 } neighbour_t;
 
 static void on_echo(shoal_client_t *client, const shoal_result_t *result, void *data)
@@ -75,7 +75,7 @@ static int be_as_ever(void **state)
     return 0;
 }
 
-/* reply_bytes_max 0: the default. */
+/* reply_bytes_max 0: the library's default. */
 static street_t *move_in(const char *const *arguments, uint64_t reply_bytes_max)
 {
     redis_process_t *redis = redis_process_start(arguments);
@@ -166,7 +166,7 @@ static void check_losses(street_t *street, uint64_t losses_max)
     assert_in_range(stats.losses, 1, losses_max);
 }
 
-/* The server says why, while most of the command is not written yet. */
+/* The server refuses the command before most of it is written, and says why. */
 static void test_a_command_that_the_server_refuses_midway(void **state)
 {
     (void)state;
@@ -183,7 +183,8 @@ static void test_a_command_that_the_server_refuses_midway(void **state)
     move_out(street);
 }
 
-/* It says nothing: what looks like a cut of the network is one, once. */
+/* The server ends the connection and gives no reason.  The first time this may be the
+ * network, so the command is sent once more. */
 static void test_a_command_over_the_query_limit(void **state)
 {
     (void)state;
@@ -198,8 +199,8 @@ static void test_a_command_over_the_query_limit(void **state)
     move_out(street);
 }
 
-/* Nothing of the reply comes, and with it go those of others: they are answered on the next
- * connections. */
+/* The server ends the connection without a byte of the reply.  The replies of other
+ * commands are lost, too: these are sent again and answered on the next connections. */
 static void test_a_reply_over_the_output_limit(void **state)
 {
     (void)state;
@@ -242,7 +243,7 @@ static outcome_t run_script(street_t *street, const char *script)
     return call(street, (const char *[]){"EVAL_RO", script, "0"}, 1);
 }
 
-/* What a script makes of its reply is the script's own affair, as long as it is RESP. */
+/* A script may answer with lines of any length: they are RESP. */
 static void test_long_lines_of_a_script(void **state)
 {
     (void)state;
@@ -260,7 +261,8 @@ static void test_long_lines_of_a_script(void **state)
     move_out(street);
 }
 
-/* What is no RESP ends the connection for all, but only twice for the same command. */
+/* A reply that is no RESP ends the connection for all commands, but the same command
+ * does so only twice. */
 static void test_a_malformed_number_of_a_script(void **state)
 {
     (void)state;

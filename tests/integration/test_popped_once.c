@@ -15,7 +15,7 @@
 typedef struct yard {
     shoal_client_t *client;
     size_t elements;
-    _Atomic unsigned char *popped; /* how often, by element */
+    _Atomic unsigned char *popped; /* how often each element was popped */
     _Atomic bool is_over;
     _Atomic size_t busy, got, unknown, let_go, nothing, others;
 } yard_t;
@@ -60,7 +60,7 @@ static void note(yard_t *yard, const shoal_result_t *result)
         atomic_fetch_add(&yard->popped[strtoul(text, NULL, 10)], 1);
         yard->got++;
     } else if (status == 0) {
-        yard->nothing++; /* nil, or UNBLOCKED by a race between two askers */
+        yard->nothing++; /* a reply without an element: nil, or the error UNBLOCKED */
     } else if (shoal_result_fate(result) != SHOAL_FATE_NOT_EXECUTED) {
         yard->unknown++;
     } else if (status == SHOAL_ECANCELLED || status == SHOAL_ETIMEOUT) {
@@ -95,7 +95,7 @@ static int64_t ask(shoal_client_t *client, const char *format, int number)
     return answer;
 }
 
-/* End the connection of one of those that block. */
+/* Kill one connection whose command blocks. */
 static void kill_one(shoal_client_t *other, unsigned *random)
 {
     shoal_result_t *result;

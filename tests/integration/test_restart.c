@@ -17,16 +17,17 @@
 #define THREADS 4
 #define RESTARTS 20
 #define WINDOW 100
-#define COMMANDS_MAX 2000000 /* of one thread */
+#define COMMANDS_MAX 2000000 /* most commands of one thread */
 #define HURRY_US 20000
-#define PROGRESS 300 /* commands that succeed between two kills */
+#define PROGRESS 300 /* commands that must succeed between two kills */
 
 static const char *const durable[] = {"--appendonly", "yes", "--appendfsync", "no",
                                       NULL};
 
 typedef struct writer writer_t;
 
-/* Beside the fates: a server that is just starting said no. */
+/* A further outcome beside the fates: a server that is still starting answered
+ * LOADING. */
 #define REJECTED 4
 #define FATES 5
 
@@ -34,19 +35,19 @@ typedef struct push {
     writer_t *writer;
     uint32_t seq;
     uint8_t calls, fate;
-    uint8_t found; /* times in the list, at the end */
+    uint8_t found; /* how often its id is in the list at the end */
 } push_t;
 
 struct writer {
     shoal_client_t *client;
     unsigned number;
     pthread_t thread;
-    push_t *pushes; /* commands, by turns: a push, an echo */
+    push_t *pushes; /* all its commands: a push and an echo by turns */
     size_t count;
     _Atomic bool is_over;
     _Atomic size_t completed, done;
     size_t mismatches;
-    char mismatch[64]; /* the last */
+    char mismatch[64]; /* the text of the last wrong reply */
 };
 
 static void on_result(shoal_client_t *client, const shoal_result_t *result, void *data)
@@ -78,7 +79,7 @@ static void on_result(shoal_client_t *client, const shoal_result_t *result, void
     writer->completed++;
 }
 
-/* Some are in a hurry: while there is no connection they end unexecuted. */
+/* Some commands have a short deadline: without a connection they end, not executed. */
 static int submit(push_t *push)
 {
     char text[TAG_ROOM];
@@ -118,7 +119,7 @@ static size_t sum_done(const writer_t *writers)
     return done;
 }
 
-/* Count each id of the list in its push. */
+/* Note in each push how often its id is in the list. */
 static void read_list(shoal_client_t *client, writer_t *writers)
 {
     shoal_result_t *result = NULL;
@@ -170,7 +171,8 @@ static void restart_again_and_again(redis_process_t *redis, shoal_client_t *clie
         size_t done = sum_done(writers);
         WAIT_FOR(live_stats(client).connects > i);
         WAIT_FOR(sum_done(writers) > done + PROGRESS);
-        if (i % 2) /* what was executed last keeps its answers to itself */
+        /* Without connections the last commands are executed, and not answered. */
+        if (i % 2)
             (void)redis_ask(redis_process_port(redis),
                             "CLIENT KILL TYPE normal SKIPME yes", NULL, 0);
         redis_process_kill(redis);

@@ -14,11 +14,11 @@
 
 typedef struct caller {
     shoal_client_t *client;
-    const char *command; /* printf-style, without arguments */
+    const char *command; /* a format of shoal_client_submitf() without arguments */
     _Atomic bool is_over, is_idle;
     _Atomic size_t answered, failed;
     size_t attempts_max;
-    char words[200]; /* of a failure */
+    char words[200]; /* the text of the last error */
 } caller_t;
 
 static void submit(caller_t *caller);
@@ -67,7 +67,7 @@ static size_t sum_failed(const caller_t *callers)
     return failed;
 }
 
-/* All go on, and none had an error. */
+/* All callers go on, and none got an error. */
 static void check_unharmed(caller_t *callers)
 {
     size_t attempts_max = 0;
@@ -87,7 +87,7 @@ static void check_unharmed(caller_t *callers)
     print_message("%zu errors; up to %zu attempts\n", sum_failed(callers),
                   attempts_max);
     assert_int_equal(sum_failed(callers), 0);
-    assert_true(attempts_max > 1); /* it was a switch */
+    assert_true(attempts_max > 1); /* the switch did turn commands away */
 }
 
 static void tell(const redis_process_t *redis, const char *command)
@@ -109,7 +109,7 @@ static void follow(const redis_process_t *redis, const redis_process_t *primary)
 
 static shoal_client_t *open_for(shoal_options_t *options)
 {
-    /* None that a slow machine reaches, and more than any switch here takes. */
+    /* So long that no command reaches its deadline, even on a slow machine. */
     assert_int_equal(shoal_options_set_timeout_us(options, 60000000), 0);
     assert_int_equal(shoal_options_set_backoff_us(options, 1000, 20000), 0);
     return live_open(options);
@@ -151,7 +151,7 @@ static void test_writes_wait_for_a_primary(void **state)
     check_there_and_back(a, b, "INCR k");
 }
 
-/* A replica that does not answer from old data. */
+/* Here the replica refuses to answer from old data while it has no primary. */
 static void test_reads_wait_for_a_link(void **state)
 {
     (void)state;
@@ -165,7 +165,7 @@ static void test_reads_wait_for_a_link(void **state)
     check_there_and_back(a, gone, "GET k");
 }
 
-/* The name leads to another server from now on. */
+/* Let the name lead to this server. */
 static void point(const char *name, const redis_process_t *redis)
 {
     char other[128];

@@ -12,10 +12,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define WRITES 2000 /* a few reads' worth for the server */
+#define WRITES 2000 /* so many that the server reads them in several parts */
 #define LOOKS 20
 #define STALL_US 500000
-#define HOLD_US 1200000 /* the network's */
+#define HOLD_US 1200000 /* how long the network holds back what it has */
 
 typedef struct scene {
     redis_process_t *redis;
@@ -53,7 +53,7 @@ static void on_value(shoal_client_t *client, const shoal_result_t *result, void 
     scene->is_answered = true;
 }
 
-/* The network holds back what it has, and nothing that comes from now on. */
+/* The network still holds back what it has, but nothing that comes from now on. */
 static void on_event(shoal_client_t *client, const shoal_event_t *event, void *data)
 {
     scene_t *scene = data;
@@ -125,7 +125,7 @@ static bool play(scene_t *scene, trouble_t trouble)
         submit(scene, "INCR", on_write);
     WAIT_FOR(scene->completed == WRITES);
     assert_int_equal(scene->other, 0);
-    assert_int_equal(scene->unknown, WRITES); /* all had left in time */
+    assert_int_equal(scene->unknown, WRITES); /* all were written before the loss */
     submit(scene, "GET", on_value);
     if (trouble == SERVER_STANDS_STILL)
         redis_process_resume(scene->redis);
@@ -142,7 +142,7 @@ static bool play(scene_t *scene, trouble_t trouble)
 
 static void check_settling(trouble_t trouble, size_t rounds)
 {
-    static scene_t scene; /* outlives a test that fails */
+    static scene_t scene; /* static: callbacks may come after the test has failed */
 
     set_up(&scene, true);
     for (size_t i = 0; i < rounds; i++) {
@@ -158,23 +158,23 @@ static void check_settling(trouble_t trouble, size_t rounds)
     tear_down(&scene);
 }
 
-static void test_a_server_that_stood_still(void **state)
+static void test_writes_in_a_server_that_stood_still_never_run_late(void **state)
 {
     (void)state;
     check_settling(SERVER_STANDS_STILL, live_scaled(3));
 }
 
-static void test_a_network_that_held_back(void **state)
+static void test_writes_that_a_network_held_back_never_run_late(void **state)
 {
     (void)state;
     check_settling(NETWORK_HOLDS_BACK, live_scaled(3));
 }
 
-/* The same without: values do change, and nothing else is claimed. */
+/* Without settling, values do change, and no result claims that they cannot. */
 static void test_without_settling_nothing_is_claimed(void **state)
 {
     size_t rounds = live_scaled(3), moved = 0;
-    static scene_t scene; /* outlives a test that fails */
+    static scene_t scene; /* static: see check_settling() */
 
     (void)state;
     set_up(&scene, false);
@@ -183,16 +183,16 @@ static void test_without_settling_nothing_is_claimed(void **state)
         assert_false(scene.is_settled);
     }
     printf("without: the value changed in %zu of %zu rounds\n", moved, rounds);
-    assert_true(moved > 0); /* else the tests above prove nothing */
+    assert_true(moved > 0); /* otherwise the tests above prove nothing */
     assert_int_equal(live_stats(scene.client).settled, 1); /* the first connection */
     tear_down(&scene);
 }
 
-/* Without the right to, commands flow all the same. */
-static void test_a_user_that_may_not(void **state)
+/* A user who may not end connections: commands are answered, and nothing is settled. */
+static void test_a_user_that_may_not_kill_is_answered(void **state)
 {
     char answer[64];
-    static scene_t scene; /* outlives a test that fails */
+    static scene_t scene; /* static: see check_settling() */
 
     (void)state;
     set_up(&scene, true);
@@ -209,11 +209,11 @@ static void test_a_user_that_may_not(void **state)
     tear_down(&scene);
 }
 
-/* A server that was started anew is another one: what became of the first one's commands
- * is not known there. */
-static void test_another_process(void **state)
+/* A server that was started anew is another process, which does not know what became of
+ * the commands of the first one. */
+static void test_another_process_settles_nothing(void **state)
 {
-    static scene_t scene; /* outlives a test that fails */
+    static scene_t scene; /* static: see check_settling() */
 
     (void)state;
     set_up(&scene, true);
@@ -232,11 +232,11 @@ static void test_another_process(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_server_that_stood_still),
-        cmocka_unit_test(test_a_network_that_held_back),
+        cmocka_unit_test(test_writes_in_a_server_that_stood_still_never_run_late),
+        cmocka_unit_test(test_writes_that_a_network_held_back_never_run_late),
         cmocka_unit_test(test_without_settling_nothing_is_claimed),
-        cmocka_unit_test(test_a_user_that_may_not),
-        cmocka_unit_test(test_another_process),
+        cmocka_unit_test(test_a_user_that_may_not_kill_is_answered),
+        cmocka_unit_test(test_another_process_settles_nothing),
     };
     return cmocka_run_group_tests_name("integration/settling", tests, NULL, NULL);
 }

@@ -26,7 +26,7 @@
 #define LATE_US_MAX_SANITIZED 500000
 #define QUEUED_MAX 400000
 #define BYTES_MAX 67108864
-#define RESIDENT_MAX 134217728 /* more than at the start: bytes and bookkeeping */
+#define RESIDENT_MAX 134217728 /* most growth in bytes: BYTES_MAX and the bookkeeping */
 
 typedef struct shot {
     struct gallery *gallery;
@@ -39,7 +39,7 @@ typedef struct gallery {
     shot_t *shots;
     size_t room, count;
     uint64_t refused;
-    /* written on the loop thread */
+    /* The loop thread writes these. */
     _Atomic size_t completed;
     uint64_t timeouts, replies, others, not_executed;
 } gallery_t;
@@ -68,7 +68,8 @@ static size_t commands_per_ms(void)
     return scale && strtod(scale, NULL) > 1.0 ? COMMANDS_PER_MS_FULL : COMMANDS_PER_MS;
 }
 
-/* A burst for each millisecond by the sleeper's clock, whatever becomes of the commands. */
+/* Submit a burst for each millisecond of the sleeper's clock, and wait for no
+ * result. */
 static void shoot(gallery_t *gallery, uint64_t for_us)
 {
     const char *const argv[] = {"INCR", "stopped"};
@@ -119,7 +120,7 @@ static void check_echoes(shoal_client_t *client)
     }
 }
 
-/* Each completed at its deadline.  Returns how late one was at most. */
+/* Each command completed at its deadline.  Returns the lateness of the latest one. */
 static uint64_t check_shots(const gallery_t *gallery)
 {
     uint64_t allowed_us = process_is_sanitized() ? LATE_US_MAX_SANITIZED : LATE_US_MAX;
@@ -155,7 +156,8 @@ static void check_gallery(const gallery_t *gallery)
     assert_int_equal(gallery->replies + gallery->others, 0);
 }
 
-/* Nobody answers, so whatever is younger than the timeout is outstanding. */
+/* How many commands are younger than the timeout.  The server answers none, so they are
+ * all outstanding. */
 static size_t young_shots(const gallery_t *gallery, uint64_t now_us)
 {
     size_t count = 0;
@@ -167,7 +169,7 @@ static size_t young_shots(const gallery_t *gallery, uint64_t now_us)
     return count;
 }
 
-/* What was not executed never is: the counter holds at most the others. */
+/* A command with the fate "not executed" never runs: the counter counts others only. */
 static void check_ledger(const gallery_t *gallery, int port)
 {
     char answer[32] = "";
@@ -186,7 +188,8 @@ static void test_a_server_that_stands_still(void **state)
         skip();
     gallery.client = open_client(redis_process_port(redis));
     gallery.shots = calloc(gallery.room, sizeof *gallery.shots);
-    memset(gallery.shots, 1, gallery.room * sizeof *gallery.shots); /* resident now */
+    memset(gallery.shots, 1,
+           gallery.room * sizeof *gallery.shots); /* make it resident */
     check_echoes(gallery.client);
     size_t resident = process_resident_bytes();
 
@@ -211,7 +214,7 @@ static void test_a_server_that_stands_still(void **state)
         assert_true(grown <= RESIDENT_MAX);
     check_echoes(gallery.client);
     stats = live_stats(gallery.client);
-    assert_int_equal(stats.connects, 1); /* nobody hung up */
+    assert_int_equal(stats.connects, 1); /* the connection was not lost */
     WAIT_FOR(live_stats(gallery.client).queued_now == 0);
     WAIT_FOR(live_stats(gallery.client).inflight_now == 0);
     WAIT_FOR(live_stats(gallery.client).bytes_now == 0);

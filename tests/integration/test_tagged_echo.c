@@ -15,7 +15,7 @@
 
 #define THREADS 16
 #define KILLS 20
-#define WINDOW 100 /* commands of one thread that are under way */
+#define WINDOW 100 /* most commands of one thread that are under way */
 #define ECHOES_PER_INCREMENT 10
 
 typedef struct worker worker_t;
@@ -36,9 +36,9 @@ struct worker {
     size_t commands;
     _Atomic size_t accepted, completed;
     size_t cancels;
-    /* written on the loop thread */
+    /* The loop thread writes these. */
     uint64_t replied, failed, mismatches, wrong_types;
-    uint64_t increments_ok, increments_maybe, increments_not, last_value;
+    uint64_t increments_ok, increments_maybe, increments_not;
 };
 
 static uint64_t next_random(worker_t *worker)
@@ -111,7 +111,7 @@ static int submit(worker_t *worker, slot_t *slot, uint64_t dice, uint64_t *ret_t
                                slot->is_increment ? NULL : echo_bytes};
     shoal_call_t call = {.size = sizeof call};
 
-    if (dice % 10 == 0) /* 0 would be the client's own */
+    if (dice % 10 == 0) /* never 0, which stands for the client's own timeout */
         call.timeout_us = 1 + (dice >> 8) % 5000;
     return shoal_client_submit_many(worker->client, &command, 1, &call, on_result, slot,
                                     ret_ticket);
@@ -149,7 +149,8 @@ static size_t sum_completed(worker_t *workers)
     return completed;
 }
 
-/* Strike at even distances, and each time at a connection that is in use. */
+/* Kill the connection KILLS times, after equal numbers of commands, and each time when
+ * it is in use. */
 static void strike(worker_t *workers, shoal_client_t *client, size_t commands)
 {
     for (size_t strike = 0; strike < KILLS; strike++) {
@@ -251,7 +252,7 @@ static void test_tagged_echo_under_fire(void **state)
     assert_true(value <=
                 totals.increments_ok + totals.increments_maybe); /* nor doubled */
     assert_int_equal(stats.commands, stats.completed);
-    assert_true(totals.replied > totals.accepted / 2); /* it was about replies */
+    assert_true(totals.replied > totals.accepted / 2); /* most echoes were checked */
     for (size_t i = 0; i < THREADS; i++)
         free(workers[i].slots);
     free(workers);

@@ -18,7 +18,7 @@ typedef struct caller {
     pthread_t thread;
 } caller_t;
 
-/* Does the call answer with this tag? */
+/* Count the call as failed, or its answer as wrong if it is not this tag. */
 static void check(caller_t *caller, int rc, shoal_result_t *result, tag_t tag)
 {
     size_t bytes = 0;
@@ -49,7 +49,7 @@ static void *call(void *data)
         result = NULL;
         rc = shoal_client_callf(caller->client, &result, "GET threads:%u",
                                 caller->number);
-        check(caller, rc, result, tag); /* one's own write is read */
+        check(caller, rc, result, tag); /* a thread reads what it has written */
         result = NULL;
         rc = shoal_client_callf(caller->client, &result, "ECHO %s", text);
         check(caller, rc, result, tag);
@@ -109,7 +109,7 @@ static void test_calls_with_a_fixed_pause(void **state)
     run(8, SHOAL_FLUSH_FIXED);
 }
 
-/* Threads come and go: what a call needs is found again each time. */
+/* For threads that make few calls and end: each must set up anew what a call needs. */
 static void *call_once(void *data)
 {
     caller_t *caller = data;
