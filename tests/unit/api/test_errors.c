@@ -30,7 +30,7 @@ static void test_every_code_has_its_name_and_text(void **state)
     }
 }
 
-/* Values are part of the ABI. */
+/* The values are part of the ABI: a release may not change them. */
 static void test_values_are_those_of_the_first_release(void **state)
 {
     (void)state;

@@ -68,7 +68,7 @@ static void test_defaults(void **state)
     shoal_options_free(NULL);
 }
 
-/* Every range, at both of its ends: the setter as a function of one number. */
+/* A setter for each range, as a function of one number. */
 /* clang-format off */
 #define SETTER(name, call) static int name(shoal_options_t *o, uint64_t v) { return call; }
 SETTER(port,          shoal_options_set_address(o, "h", (int)v))
@@ -133,7 +133,8 @@ static const struct range_case {
 };
 /* clang-format on */
 
-/* A refused value changes nothing. */
+/* Values at both ends of each range are kept; a value that is refused changes
+ * nothing. */
 static void test_ranges(void **state)
 {
     (void)state;
@@ -187,7 +188,7 @@ static void test_flush_modes(void **state)
     assert_int_equal(fixed(o, 150), 0);
     assert_int_equal(o->flush_mode, SHOAL_FLUSH_FIXED);
     assert_int_equal(o->flush_pause_us, 150);
-    assert_int_equal(off(o, MINUS_ONE), 0); /* ignored */
+    assert_int_equal(off(o, MINUS_ONE), 0); /* the mode "off" has no pause */
     assert_int_equal(o->flush_mode, SHOAL_FLUSH_OFF);
     assert_int_equal(o->flush_pause_us, 0);
     assert_int_equal(budget(o, 20), 0);
@@ -205,7 +206,7 @@ static void test_addresses_replace_each_other(void **state)
     char host[] = "example.org", path[200];
 
     assert_int_equal(shoal_options_set_address(o, host, 7), 0);
-    memset(host, 'x', sizeof host - 1); /* it was copied */
+    memset(host, 'x', sizeof host - 1); /* the options have a copy */
     assert_string_equal(o->host, "example.org");
     assert_int_equal(o->port, 7);
 
@@ -310,7 +311,7 @@ static void test_new_survives_every_failed_allocation(void **state)
     assert_int_equal(shoal_options_new(NULL), BAD);
 }
 
-/* A setter that runs out of memory leaves what was there. */
+/* A setter that finds no memory leaves the old value. */
 static void test_setters_survive_every_failed_allocation(void **state)
 {
     (void)state;

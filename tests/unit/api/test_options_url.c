@@ -16,7 +16,7 @@
 /* clang-format off */
 static const struct address_case {
     const char *url;
-    const char *host; /* NULL: a Unix socket, of path */
+    const char *host; /* NULL: the address is the Unix socket `path` */
     int port;
     const char *path, *user, *password;
     int database;
@@ -104,7 +104,7 @@ static const char *const malformed[] = {
     "redis://h?timeout_ms=NEVER", "redis://h?connect_timeout_ms=never",
     "redis://h?handshake_timeout_ms=0", "redis://h?stall_timeout_ms=9",
     "redis://h?ping_idle_ms=9", "redis://h?ping_idle_ms=3600001",
-    "redis://h?backoff_base_ms=0", "redis://h?backoff_base_ms=20000", /* above max */
+    "redis://h?backoff_base_ms=0", "redis://h?backoff_base_ms=20000", /* over the maximum */
     "redis://h?backoff_max_ms=49", "redis://h?keepalive_ms=999",
     "redis://h?keepalive_ms=3600001", "redis://h?keepalive_ms=9223372036854775807",
     "redis://h?source_address=", "redis://h?source_address=localhost",
@@ -231,7 +231,8 @@ static void test_reasons(void **state)
     }
 }
 
-/* The @ was forgotten: what follows the colon may be a password, unless it is a number. */
+/* If the URL lacks its @, the text after the colon may be a password, unless it is a
+ * number. */
 static void test_a_forgotten_at_quotes_no_password(void **state)
 {
     static const char *const urls[] = {
@@ -248,7 +249,8 @@ static void test_a_forgotten_at_quotes_no_password(void **state)
     }
 }
 
-/* A special character in a password that was not written as %XX cuts the URL anywhere. */
+/* A special character of a password that is not written as %XX can end the authority
+ * anywhere in the password. */
 static void test_no_reason_quotes_a_password(void **state)
 {
     static const char secret[] = "q7zk9xj4vw", special[] = ":/?#[]@!&=%+;, ";
@@ -414,7 +416,8 @@ static void test_a_path_has_the_length_that_the_system_takes(void **state)
     }
 }
 
-/* Any byte in any place: no crash, and nothing is taken for granted that is not. */
+/* URLs with any byte in any place: the parser does not crash, and either refuses the
+ * URL or gives an object. */
 static void test_mutated_urls_never_break_the_parser(void **state)
 {
     (void)state;

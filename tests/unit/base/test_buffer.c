@@ -111,7 +111,7 @@ static void test_a_failed_reservation_changes_nothing(void **state)
     assert_null(shoal__buffer_reserve(&buffer, SIZE_MAX / 2));
     shoal__test_fail_alloc_after(0);
     assert_null(shoal__buffer_reserve(&buffer, 4096));
-    assert_int_equal(shoal__buffer_append(&buffer, "defg", 4), 0); /* has room */
+    assert_int_equal(shoal__buffer_append(&buffer, "defg", 4), 0); /* there is room */
     buffer.tail -= 4;
     shoal__test_fail_alloc_never();
     assert_memory_equal(&buffer, &before, sizeof buffer);
@@ -134,7 +134,7 @@ static void test_an_empty_buffer_gives_memory_back(void **state)
     assert_non_null(shoal__buffer_reserve(&buffer, 100000));
     shoal__buffer_commit(&buffer, 1);
     shoal__buffer_shrink(&buffer, 1000);
-    assert_true(buffer.capacity >= 100000); /* it is not empty */
+    assert_true(buffer.capacity >= 100000); /* kept, because a byte is still there */
 
     shoal__buffer_consume(&buffer, 1);
     shoal__buffer_shrink(&buffer, buffer.capacity);

@@ -32,7 +32,8 @@ static void test_a_call_begins_without_an_error(void **state)
     assert_true(shoal__error_begin(NULL));
 }
 
-/* Nothing is written if the size was never set. */
+/* A size of 0, or another that no version has, means that the caller did not initialise
+ * the structure. */
 static void test_only_a_known_size_is_written(void **state)
 {
     shoal_error_t error = used();

@@ -26,7 +26,7 @@ static const struct escape_case {
 };
 /* clang-format on */
 
-static void test_cases(void **state)
+static void test_texts_are_escaped_and_cut_to_their_room(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -44,7 +44,7 @@ static void test_cases(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_cases),
+        cmocka_unit_test(test_texts_are_escaped_and_cut_to_their_room),
     };
     return cmocka_run_group_tests_name("base/escape", tests, NULL, NULL);
 }

@@ -15,7 +15,8 @@ typedef struct things {
     uint64_t first, second;
 } things_t;
 
-/* As another version has it; what lies behind its size is not the structure's. */
+/* The same structure in a later version.  `behind` is no part of it: memory after its
+ * size. */
 typedef struct other_things {
     things_t known;
     uint64_t third, behind;

@@ -18,7 +18,7 @@
 typedef struct told {
     shoal_event_t event;
     char detail[300], server[300];
-    bool is_gate_ready; /* before it was told */
+    bool is_gate_ready; /* the gate when the callback ran */
 } told_t;
 
 typedef struct rig {
@@ -71,7 +71,7 @@ static int teardown(void **state)
     return 0;
 }
 
-/* The number-th event; its texts are gone when this returns. */
+/* Hold an event with this number.  Its texts are overwritten when this returns. */
 static void hold(rig_t *rig, unsigned number)
 {
     char detail[40], server[40];
@@ -136,7 +136,8 @@ static void test_events_are_held_again(void **state)
         check_told(rig, number - 1, number);
 }
 
-/* No callback hears of those that found no memory, and the driver is to hand over. */
+/* An event for which there is no memory reaches no callback; the driver must hand over
+ * all the same. */
 static void test_events_without_memory(void **state)
 {
     rig_t *rig = *state;
@@ -156,7 +157,7 @@ static void test_events_without_memory(void **state)
     check_told(rig, 0, 7);
 }
 
-/* Those that were held before memory ran out are told all the same. */
+/* Events that were held before memory ran out are still told. */
 static void test_memory_that_runs_out_later(void **state)
 {
     rig_t *rig = *state;
@@ -199,8 +200,8 @@ static void tell(rig_t *rig, shoal_event_kind_t kind, int status, bool is_ready)
     shoal__events_tell(&rig->events, &event, is_ready);
 }
 
-/* What the client can do decides, not what happened to one of its connections; and a
- * callback hears of it first. */
+/* The gate follows what the client can do, not what happened to one of its
+ * connections.  The callback runs before the gate changes. */
 static void test_readiness_is_the_clients(void **state)
 {
     rig_t *rig = *state;
@@ -213,15 +214,15 @@ static void test_readiness_is_the_clients(void **state)
     assert_false(rig->told[2].is_gate_ready);
     assert_true(rig->gate.is_ready);
     assert_int_equal(rig->gate.last_status, 0);
-    tell(rig, SHOAL_EVENT_LOST, SHOAL_ECONN, true); /* others can send */
+    tell(rig, SHOAL_EVENT_LOST, SHOAL_ECONN, true); /* another connection can send */
     assert_true(rig->gate.is_ready);
     assert_int_equal(rig->gate.last_status, 0);
     tell(rig, SHOAL_EVENT_RETRYING, 0, false);
     assert_true(rig->told[4].is_gate_ready);
     assert_false(rig->gate.is_ready);
-    assert_int_equal(rig->gate.last_status, 0); /* only losses have one */
+    assert_int_equal(rig->gate.last_status, 0); /* only a loss sets a status */
     hold(rig, 1);
-    shoal__events_tell_held(&rig->events, true); /* it came back meanwhile */
+    shoal__events_tell_held(&rig->events, true); /* the client can send again by now */
     assert_true(rig->gate.is_ready);
 }
 

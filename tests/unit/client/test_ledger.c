@@ -13,7 +13,7 @@
 /* clang-format off */
 static const struct room_case {
     const char *name;
-    uint64_t queued, bytes;                 /* of the route */
+    uint64_t queued, bytes; /* what waits in the route */
     uint64_t mailbox_queued, mailbox_bytes;
     uint64_t more, more_bytes;
     bool has_room;
@@ -46,7 +46,7 @@ static void test_room(void **state)
     }
 }
 
-/* What entered is counted until the route says what is left of it. */
+/* Commands that entered count as queued until the route says how many still are. */
 static void test_the_route_corrects_its_account(void **state)
 {
     shoal__account_t route = {0};
@@ -114,7 +114,7 @@ static void test_what_was_never_placed_was_not_executed(void **state)
 
     (void)state;
     assert_non_null(sink);
-    *sink = (shoal__extra_t){.owners = 1}; /* given back: a leak if it is not */
+    *sink = (shoal__extra_t){.owners = 1}; /* the ledger frees it: else it leaks */
     shoal__ledger_init(&ledger, &route, 10, 1000);
     shoal__ledger_enter_locked(&ledger, 1, 20);
     shoal__ledger_fail_unplaced(&ledger, NULL, &request, SHOAL_ENOMEM, "no memory");
@@ -138,7 +138,7 @@ static void test_the_time_holds_inside_of_calls(void **state)
     shoal__ledger_enter_call(&ledger, 60);
     shoal__ledger_leave_call(&ledger);
     assert_int_equal(ledger.depth, 1);
-    assert_int_equal(ledger.now_us, 60); /* never back */
+    assert_int_equal(ledger.now_us, 60); /* the time does not go back */
     shoal__ledger_leave_call(&ledger);
     assert_int_equal(ledger.depth, 0);
 }

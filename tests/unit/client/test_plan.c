@@ -29,7 +29,7 @@ typedef struct line {
     size_t count;
 } line_t;
 
-/* Words separated by single blanks, commands by " ; ". */
+/* Fill the line from a text: single blanks separate words, " ; " separates commands. */
 static void parse(line_t *line, const char *text)
 {
     shoal_command_t *command = line->commands;
@@ -139,7 +139,8 @@ static void test_from_1_to_65536_commands(void **state)
     assert_int_equal(shoal__plan_make(&submission, &roomy, &plan), SHOAL_EINVAL);
 }
 
-/* A request counts its bytes in 32 bits.  The sizes are looked at, not the bytes. */
+/* A request counts its bytes in 32 bits.  The plan reads the sizes only, so no such
+ * text has to exist. */
 static void test_a_command_has_less_than_4_gib(void **state)
 {
     static const char *const argv[] = {"MSET", "k", "v", "k", "v", "k", "v", "k", "v"};
@@ -169,7 +170,7 @@ static void test_a_command_has_less_than_4_gib(void **state)
 #define UNIT SHOAL__REQUEST_UNIT
 #define FIRST (SHOAL__REQUEST_UNIT | SHOAL__REQUEST_UNIT_FIRST)
 #define LAST (SHOAL__REQUEST_UNIT | SHOAL__REQUEST_UNIT_LAST)
-#define OWN 255 /* the shape that the command has when it is sent by itself */
+#define OWN 255 /* stands for the shape of the command when it is sent alone */
 
 typedef struct wanted {
     uint32_t bytes;
@@ -227,7 +228,7 @@ static void check_request(const char *name, const shoal__request_t *request,
 
     if (shape == OWN) {
         shape = shoal__refusal_check(command, UINT32_MAX).shape;
-        assert_true(shape != SHOAL__SHAPE_ANY); /* else it would show nothing */
+        assert_true(shape != SHOAL__SHAPE_ANY); /* otherwise the row proves nothing */
     }
     if (request->bytes != wanted->bytes || request->flags != wanted->flags)
         fail_msg("%s: %s: %u bytes, flags %u", name, command->argv[0], request->bytes,
@@ -380,7 +381,7 @@ static void test_requests_of_a_lease(void **state)
     assert_int_equal(shoal__plan_make(&submission, &roomy, &plan), 0);
     assert_true(shoal__plan_is_leased(&plan));
     assert_int_equal(plan.leases, 0);
-    assert_false(plan.is_unit); /* it does not begin with MULTI */
+    assert_false(plan.is_unit); /* the submission does not begin with MULTI */
     for (size_t i = 0; i < line.count; i++) {
         shoal__plan_request(&plan, i, NOW_US, &request);
         assert_int_equal(request.flags, SHOAL__REQUEST_LEASED | SHOAL__REQUEST_ONCE);
@@ -461,7 +462,7 @@ static void test_a_sink_needs_memory(void **state)
     assert_null(plan.extra);
 }
 
-/* P2: no allocation per command; and none for what is refused. */
+/* P2: a command without a sink needs no allocation, and a refused one needs none. */
 static void test_nothing_else_allocates(void **state)
 {
     uint64_t count = shoal__alloc_count();

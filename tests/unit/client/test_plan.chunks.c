@@ -39,7 +39,7 @@ static void test_a_chunk_sink_is_whole(void **state)
     theirs.chunks = &whole;
     assert_true(shoal__call_read(&theirs, &call));
     assert_ptr_equal(call.chunks, &whole);
-    /* Of a program that does not know the field it is no chunk sink. */
+    /* A program that does not know the field has other bytes in its place. */
     theirs.size = offsetof(shoal_call_t, chunks);
     theirs.chunks = &lacking[0];
     assert_true(shoal__call_read(&theirs, &call));

@@ -24,7 +24,7 @@ static const shoal_options_t options = {.queued_max = 100, .bytes_max = 1024};
 /* clang-format off */
 static const struct reason_case {
     shoal_command_t command;
-    size_t count; /* that many of it */
+    size_t count; /* how often the command is in the submission */
     uint32_t flags;
     int code;
     shoal__reason_load_t load;
@@ -85,7 +85,7 @@ static void test_reasons(void **state)
     }
 }
 
-static void test_many_small_commands(void **state)
+static void test_too_many_commands_are_told_from_too_many_bytes(void **state)
 {
     static const char *const ping[] = {"PING"};
     static shoal_command_t commands[101];
@@ -103,7 +103,7 @@ static void test_many_small_commands(void **state)
                         "101 commands at once; at most 100 may be queued (queued_max)");
 }
 
-static void test_nobody_asks(void **state)
+static void test_a_caller_without_an_error_object_gets_the_code(void **state)
 {
     const shoal_command_t command = {2, get, NULL};
     const shoal__submission_t submission = {.commands = &command, .count = 1};
@@ -118,8 +118,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_reasons),
-        cmocka_unit_test(test_many_small_commands),
-        cmocka_unit_test(test_nobody_asks),
+        cmocka_unit_test(test_too_many_commands_are_told_from_too_many_bytes),
+        cmocka_unit_test(test_a_caller_without_an_error_object_gets_the_code),
     };
     return cmocka_run_group_tests_name("client/reason", tests, NULL, NULL);
 }

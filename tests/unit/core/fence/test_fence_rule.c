@@ -64,11 +64,11 @@ static const struct room_case {
 } room_cases[] = {
     {SHAPES, 1000, 16384, 1},
     {DETECT, 1000, 16384, 1},
-    {STRICT, 1000, 16384, 1000}, /* all of them */
-    {STRICT, 9999, 16384, 4096}, /* or a quarter of the room */
+    {STRICT, 1000, 16384, 1000}, /* room for all of them */
+    {STRICT, 9999, 16384, 4096}, /* or for a quarter of what may be in flight */
     {STRICT, 1,    16384, 1},
     {STRICT, 1000, 4,     1},
-    {STRICT, 1000, 3,     1}, /* a tiny bound has no quarter */
+    {STRICT, 1000, 3,     1}, /* a quarter of 3 is 0, but room for 1 is needed */
     {STRICT, 1000, 1,     1},
 };
 
@@ -80,19 +80,19 @@ static const struct plight_case {
 } plight_cases[] = {
     /* fences awaited unclear since   put  stall      again   end */
     {{0,      false,  0,      0,     100, 5000},     NEVER,  NEVER},
-    {{0,      false,  3,      50,    100, 5000},     NEVER,  NEVER}, /* none is held for */
+    {{0,      false,  3,      50,    100, 5000},     NEVER,  NEVER}, /* no fence is awaited */
     {{1,      true,   1,      50,    100, 5000},     NEVER,  5050},
     {{1,      false,  1,      50,    100, 5000},     10100,  5050},
     {{2,      false,  2,      50,    100, 5000},     20100,  5050},
     {{3,      false,  3,      50,    100, 5000},     40100,  5050},
     {{7,      false,  7,      50,    100, 5000},     640100, 5050},
-    {{8,      false,  8,      50,    100, 5000},     640100, 5050}, /* not ever longer */
+    {{8,      false,  8,      50,    100, 5000},     640100, 5050}, /* not doubled */
     {{9,      false,  99,     50,    100, 5000},     640100, 5050},
     {{1,      false,  1,      50,    100, NEVER},    10100,  NEVER},
 };
 /* clang-format on */
 
-static void test_places(void **state)
+static void test_whether_and_where_a_fence_is_put(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof rule_cases / sizeof *rule_cases; i++) {
@@ -104,7 +104,7 @@ static void test_places(void **state)
     }
 }
 
-static void test_errors(void **state)
+static void test_errors_that_prove_nothing_and_that_forbid_fences(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof error_cases / sizeof *error_cases; i++) {
@@ -143,8 +143,8 @@ static void test_when_to_ask_again(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_places),
-        cmocka_unit_test(test_errors),
+        cmocka_unit_test(test_whether_and_where_a_fence_is_put),
+        cmocka_unit_test(test_errors_that_prove_nothing_and_that_forbid_fences),
         cmocka_unit_test(test_room_for_a_batch),
         cmocka_unit_test(test_when_to_ask_again),
     };

@@ -21,8 +21,9 @@ static void count_up(void *memory, size_t bytes)
         words[i] = asked * UINT64_C(0x0123456789abcdef) + i;
 }
 
-/* Each number once, sixteen digits of one kind, and the system asked for many at once. */
-static void test_numbers(void **state)
+/* The numbers have sixteen hexadecimal digits, and one call of the system gives
+ * many. */
+static void test_each_number_is_given_out_once(void **state)
 {
     enum { COUNT = 3 * SHOAL__NONCES_KEPT };
     static char seen[COUNT][SHOAL__NONCE_BYTES + 1];
@@ -35,7 +36,7 @@ static void test_numbers(void **state)
     for (size_t i = 0; i < COUNT; i++) {
         memset(seen[i], '?', sizeof seen[i]);
         shoal__nonce_write(&nonce, seen[i]);
-        assert_int_equal(seen[i][SHOAL__NONCE_BYTES], '?'); /* writes no more */
+        assert_int_equal(seen[i][SHOAL__NONCE_BYTES], '?'); /* not overrun */
         seen[i][SHOAL__NONCE_BYTES] = '\0';
         assert_int_equal(strspn(seen[i], "0123456789abcdef"), SHOAL__NONCE_BYTES);
         for (size_t j = 0; j < i; j++)
@@ -44,7 +45,8 @@ static void test_numbers(void **state)
     assert_int_equal(asked, 3);
 }
 
-/* What was used is not kept: memory that leaks tells no number that is still good. */
+/* A number is erased when it is used, so that memory which leaks does not tell the
+ * answer to a fence that is still unanswered. */
 static void test_used_numbers_are_forgotten(void **state)
 {
     char digits[SHOAL__NONCE_BYTES];
@@ -60,7 +62,7 @@ static void test_used_numbers_are_forgotten(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_numbers),
+        cmocka_unit_test(test_each_number_is_given_out_once),
         cmocka_unit_test(test_used_numbers_are_forgotten),
     };
     return cmocka_run_group_tests_name("core/fence/nonce", tests, NULL, NULL);

@@ -39,8 +39,8 @@ static inline shoal__flush_answer_t ask(shoal__flush_policy_t *policy, uint64_t 
     return shoal__flush_policy_ask(policy, NEVER, now_us);
 }
 
-/* A policy that knows of `callers`, of whom `inflight` wait for a reply at 1000, and
- * nothing of their pace. */
+/* A policy that has seen `callers` callers, of whom `inflight` wait for a reply at
+ * 1000, and that knows nothing of their pace. */
 static inline void prepare(shoal__flush_policy_t *policy, uint64_t callers,
                            uint64_t inflight)
 {

@@ -37,7 +37,7 @@ static const struct rule_case {
 };
 /* clang-format on */
 
-static void test_rules(void **state)
+static void test_verdicts_by_callers_and_replies_due(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof rule_cases / sizeof *rule_cases; i++) {
@@ -56,7 +56,7 @@ static void test_rules(void **state)
     }
 }
 
-/* So many more commands as a WAIT names are needed, and are enough. */
+/* A WAIT names how many more commands end it: one less does not. */
 static void test_a_wait_names_what_ends_it(void **state)
 {
     (void)state;
@@ -77,8 +77,7 @@ static void test_a_wait_names_what_ends_it(void **state)
     }
 }
 
-/* The gate asks for no more than half of the budget brings. */
-/* A wake-up that may come late is not relied on: each command is looked at. */
+/* A coarse waker may come late.  So the policy asks to look at the next command. */
 static void test_a_coarse_waker_holds_nobody_back(void **state)
 {
     (void)state;
@@ -92,6 +91,7 @@ static void test_a_coarse_waker_holds_nobody_back(void **state)
     assert_int_equal(answer.wake_after, 1);
 }
 
+/* The gate waits for no more commands than half of the budget brings. */
 static void test_the_gate_knows_the_pace(void **state)
 {
     (void)state;
@@ -126,7 +126,7 @@ static void test_a_long_round_trip_is_no_silence(void **state)
     shoal__flush_policy_t policy;
 
     prepare(&policy, 1024, 900);
-    add(&policy, 1, 9000); /* 900 replies are still due */
+    add(&policy, 1, 9000); /* 900 replies are still to come */
     assert_int_equal(ask(&policy, 9000).verdict, WAIT);
 }
 
@@ -151,7 +151,7 @@ static void test_replies_and_what_their_callbacks_add_are_one_caller(void **stat
 
 /* ---- staggering ---- */
 
-/* `callers` that all wait at once, submitted at from_us; asked at 5000. */
+/* All `callers` submit at from_us, so all of them wait.  Asks the policy at 5000. */
 static shoal__flush_answer_t all_wait(shoal__flush_policy_t *policy, uint64_t callers,
                                       uint64_t from_us)
 {
@@ -159,7 +159,7 @@ static shoal__flush_answer_t all_wait(shoal__flush_policy_t *policy, uint64_t ca
     policy->learned.tempo.rtt_us = 60;
     shoal__flush_auto_note(policy, from_us - 1000);
     add(policy, callers, from_us);
-    policy->learned.census.seen_us = from_us; /* no silence before */
+    policy->learned.census.seen_us = from_us; /* there was no silence before */
     return ask(policy, 5000);
 }
 
@@ -182,12 +182,12 @@ static void test_many_who_wait_leave_in_two_parts(void **state)
     assert_int_equal(answer.verdict, WAIT);
     assert_true(answer.wake_us > 5004 && answer.wake_us <= 5000 + BUDGET_US);
 
-    /* Either the time comes, ... */
+    /* The second part leaves when its time has come. */
     answer = ask(&policy, answer.wake_us);
     assert_int_equal(answer.reason, SHOAL_FLUSHED_STAGGER);
     assert_int_equal(answer.commands, 0);
 
-    /* ... or a reply. */
+    /* It leaves earlier when a reply comes. */
     begin_stagger(&policy);
     assert_int_equal(ask(&policy, 5004).verdict, WAIT);
     shoal__flush_policy_completed(&policy, 1, 5006);
@@ -244,7 +244,7 @@ static void test_the_second_half_waits_no_longer_than_the_budget(void **state)
     assert_int_equal(ask(&policy, 4910 + BUDGET_US).verdict, NOW);
 }
 
-/* The second half was cancelled, or went down with the connection. */
+/* The second half is cancelled, or lost with the connection. */
 static void test_a_half_that_is_gone_is_forgotten(void **state)
 {
     (void)state;
@@ -276,7 +276,8 @@ typedef struct open_case {
     bool has_fine_waker, holds;
 } open_case_t;
 
-/* Commands come whether or not replies do; one batch left at 5000. */
+/* Commands come at an even pace, whether replies come or not.  One batch left at
+ * 5000. */
 static void prepare_open(shoal__flush_policy_t *policy, const open_case_t *c)
 {
     prepare(policy, c->callers, 0);
@@ -372,8 +373,8 @@ static void test_commands_go_away_during_a_hold(void **state)
     assert_int_equal(ask(&policy, 5030).verdict, NOW);
 }
 
-/* A closed loop with large commands: a probe ends early because a batch is full.  It
- * counts all the same, so that the next one does not follow at once. */
+/* In a closed loop with large commands a probe ends early, because a batch is full.
+ * The probe counts, so that the next one does not follow at once. */
 static void test_a_probe_that_is_cut_short_counts(void **state)
 {
     (void)state;
@@ -388,7 +389,7 @@ static void test_a_probe_that_is_cut_short_counts(void **state)
 
         add(&policy, 8, now_us);
         answer = ask(&policy, now_us);
-        if (answer.verdict == WAIT) /* the probe */
+        if (answer.verdict == WAIT) /* this is the probe */
             shoal__flush_policy_add(&policy, 17000, false, now_us + 20);
         answer = ask(&policy, now_us + 20);
         assert_int_equal(answer.verdict, NOW);
@@ -396,12 +397,12 @@ static void test_a_probe_that_is_cut_short_counts(void **state)
                                     now_us + 20);
         shoal__flush_policy_completed(&policy, policy.inflight, now_us + 50);
         if (policy.learned.guard.state != SHOAL__GUARD_CLOSED)
-            return; /* a trial: also an end of probing */
+            return; /* a trial has begun, which ends the probes as well */
     }
-    assert_in_range(policy.learned.guard.probes, 1, 4); /* in 6 ms */
+    assert_in_range(policy.learned.guard.probes, 1, 4); /* the rounds took 6 ms */
 }
 
-/* Wakers that are late now may be on time again later. */
+/* A waker that was late may be on time later, so the policy relies on it again. */
 static void test_a_late_waker_is_tried_again(void **state)
 {
     (void)state;
@@ -418,7 +419,7 @@ static void test_a_late_waker_is_tried_again(void **state)
         if (ask(&policy, now_us).verdict == WAIT)
             break;
         write_out(&policy, policy.queued, now_us);
-        assert_in_range(++batches, 0, 100000); /* five seconds */
+        assert_in_range(++batches, 0, 100000); /* at most five seconds */
     }
 }
 
@@ -448,7 +449,7 @@ static void test_silence_forgets_everything(void **state)
     }
 }
 
-/* 1023 of 1024 callers leave: the one that stays is soon not held any more.  (P1) */
+/* 1023 of 1024 callers leave.  Soon the one that stays is no longer held.  (P1) */
 static void test_the_last_caller_is_not_held(void **state)
 {
     (void)state;
@@ -459,7 +460,7 @@ static void test_the_last_caller_is_not_held(void **state)
     shoal__flush_policy_completed(&policy, 1, now_us);
     for (int i = 0; i < 200; i++) {
         shoal__flush_answer_t answer = ask(&policy, now_us);
-        bool is_deaf = answer.wake_after > 1; /* it would not be heard until then */
+        bool is_deaf = answer.wake_after > 1; /* its command would not wake the loop */
         add(&policy, 1, now_us);
         answer = ask(&policy, now_us);
         if (is_deaf || answer.verdict == WAIT) {
@@ -477,7 +478,7 @@ static void test_the_last_caller_is_not_held(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_rules),
+        cmocka_unit_test(test_verdicts_by_callers_and_replies_due),
         cmocka_unit_test(test_a_wait_names_what_ends_it),
         cmocka_unit_test(test_a_coarse_waker_holds_nobody_back),
         cmocka_unit_test(test_the_gate_knows_the_pace),

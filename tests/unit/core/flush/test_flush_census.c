@@ -12,10 +12,10 @@
 
 #define CYCLES SHOAL__CENSUS_CYCLES
 
-/* A letter and a number: N notes so many outstanding, C completes so many, of which L
- * are left; R resumes after so many milliseconds. */
+/* A letter and a number.  N: that many commands are outstanding.  C: that many
+ * complete, and L are left.  R: the census resumes after that many milliseconds. */
 typedef struct step {
-    char what; /* 0: the end */
+    char what; /* 0: end of the steps */
     uint64_t commands;
 } step_t;
 
@@ -78,7 +78,7 @@ static void test_callers_are_counted(void **state)
         }
 }
 
-/* `callers` of a closed loop live through so many round trips. */
+/* The callers of a closed loop make `cycles` round trips. */
 static uint64_t live(shoal__flush_census_t *census, uint64_t callers, unsigned cycles,
                      uint64_t now_us)
 {
@@ -127,21 +127,22 @@ static void test_silence_is_told(void **state)
 
     shoal__flush_census_init(&census);
     uint64_t now_us = live(&census, 64, 3, UINT64_C(1) << 63);
-    assert_false(shoal__flush_census_resume(&census, now_us));     /* it stood still */
-    assert_false(shoal__flush_census_resume(&census, now_us - 9)); /* or went back */
+    assert_false(
+        shoal__flush_census_resume(&census, now_us)); /* the clock stood still */
+    assert_false(shoal__flush_census_resume(&census, now_us - 9)); /* it went back */
     assert_false(shoal__flush_census_resume(&census, now_us + 1000));
     assert_int_equal(shoal__flush_census_callers(&census), 64);
     assert_true(shoal__flush_census_resume(&census, now_us + 10000));
     assert_int_equal(shoal__flush_census_callers(&census), 0);
 }
 
-/* The same said with serial numbers: a cycle ends when the youngest command that was
- * outstanding at its start has completed. */
+/* The census, built with serial numbers instead: a cycle ends when the youngest command
+ * that was outstanding at its start has completed. */
 typedef struct model {
     uint64_t submitted, completed;
-    uint64_t cycle_until; /* completed then, the cycle is over; 0: none has begun */
+    uint64_t cycle_until; /* completions that end the cycle; 0: none has begun */
     uint64_t peaks[4096];
-    unsigned cycles; /* peaks[cycles] is the present one's */
+    unsigned cycles; /* how many are over; peaks[cycles] is of the present one */
 } model_t;
 
 static uint64_t model_callers(const model_t *model)

@@ -30,7 +30,7 @@ static uint64_t live_epoch(shoal__flush_guard_t *guard, uint64_t ns_each,
     uint64_t since_us = now_us, commands = 0;
 
     while (guard->state == TRIAL && guard->epoch == epoch) {
-        assert_true(++commands < 10000000); /* it ends */
+        assert_true(++commands < 10000000); /* an epoch must end */
         now_us = since_us + commands * ns_each / 1000;
         shoal__flush_guard_completed(guard, 1, rtt_us, now_us);
     }
@@ -50,7 +50,7 @@ static uint64_t enter_trial(shoal__flush_guard_t *guard, uint64_t now_us)
     return now_us;
 }
 
-/* Time of one command in the n-th epoch, with holds or without. */
+/* How many ns one command takes in this epoch, with holds or without. */
 typedef uint64_t (*pace_fn)(unsigned epoch, bool holds);
 
 static uint64_t live_trial(shoal__flush_guard_t *guard, pace_fn pace, uint64_t now_us)
@@ -132,13 +132,14 @@ static void test_what_each_state_allows(void **state)
     shoal__flush_guard_t guard;
     uint64_t now_us = enter(&guard, CLOSED);
 
-    assert_true(shoal__flush_guard_may_hold(&guard, now_us)); /* a first probe */
+    assert_true(shoal__flush_guard_may_hold(&guard, now_us)); /* the first probe */
     shoal__flush_guard_held(&guard, DRY, now_us);
-    assert_false(shoal__flush_guard_may_hold(&guard, now_us)); /* as the clock stands */
+    assert_false(shoal__flush_guard_may_hold(&guard, now_us)); /* no time has passed */
     assert_true(shoal__flush_guard_may_hold(&guard, now_us + SECOND_US));
 
     now_us = enter(&guard, TRIAL);
-    assert_false(shoal__flush_guard_may_hold(&guard, now_us)); /* the first epoch */
+    assert_false(
+        shoal__flush_guard_may_hold(&guard, now_us)); /* the first epoch has no holds */
 
     now_us = enter(&guard, OPEN);
     assert_true(shoal__flush_guard_may_hold(&guard, now_us));
@@ -157,7 +158,8 @@ static void test_probes_that_dry_up_become_rare_and_never_end(void **state)
     shoal__flush_guard_init(&guard, start_us);
     for (uint64_t now_us = start_us; now_us < start_us + 10 * SECOND_US; now_us += 100)
         if (shoal__flush_guard_may_hold(&guard, now_us)) {
-            assert_true(now_us - held_us >= interval_us); /* never more often */
+            assert_true(now_us - held_us >=
+                        interval_us); /* intervals never get shorter */
             interval_us = now_us - held_us;
             held_us = now_us;
             probes[(now_us - start_us) / SECOND_US]++;
@@ -169,8 +171,8 @@ static void test_probes_that_dry_up_become_rare_and_never_end(void **state)
     assert_true(probes[8] + probes[9] > 0);
 }
 
-/* Random arrivals dry up more often than not, a closed loop always: one that flowed in
- * so many says nothing, one in two says much. */
+/* With random arrivals most holds dry up; in a closed loop all do.  So one hold in many
+ * that gathered commands proves nothing, and one in two proves much. */
 static void test_evidence_is_weighed(void **state)
 {
     (void)state;
@@ -234,7 +236,7 @@ static uint64_t grows_and_holds_cost(unsigned epoch, bool holds)
     return load_grows(epoch, holds) * (holds ? 13 : 10) / 10;
 }
 
-/* One epoch in which the machine was away. */
+/* One epoch in which the machine ran something else. */
 static uint64_t stall_with_holds(unsigned epoch, bool holds)
 {
     (void)holds;
@@ -280,7 +282,7 @@ static void test_trials(void **state)
     }
 }
 
-/* An epoch is long enough to mean something: many commands, and several round trips. */
+/* An epoch lasts for many commands and for several round trips. */
 static void test_epochs_are_long_enough(void **state)
 {
     (void)state;
@@ -294,7 +296,7 @@ static void test_epochs_are_long_enough(void **state)
         assert_true(now_us - since_us >= 2 * rtts_us[i]);
         assert_true(now_us - since_us >= 1000);
 
-        /* Commands alone do not end one while the clock stands still. */
+        /* While the clock stands still, commands alone do not end an epoch. */
         for (int k = 0; k < 100; k++)
             shoal__flush_guard_completed(&guard, 100000, rtts_us[i], now_us);
         assert_int_equal(guard.epoch, 1);
@@ -312,7 +314,7 @@ static void test_time_alone_ends_no_epoch(void **state)
     assert_int_equal(guard.epoch, 0);
 }
 
-/* Commands may be completed with the time of a moment ago. */
+/* A completion may carry a time that is a little older than the last one. */
 static void test_a_step_back_ends_no_epoch(void **state)
 {
     (void)state;
@@ -324,7 +326,7 @@ static void test_a_step_back_ends_no_epoch(void **state)
     assert_int_equal(guard.state, TRIAL);
 }
 
-/* Half of the epochs hold, and neither kind comes first or last on the average. */
+/* Half of the epochs have holds, and on average neither kind comes earlier. */
 static void test_epochs_are_balanced(void **state)
 {
     (void)state;
@@ -378,7 +380,7 @@ static void test_another_pace_is_tried_anew(void **state)
     }
 }
 
-/* The machine was away for a while: that is not another pace. */
+/* The machine ran something else for a while.  The pace of the load did not change. */
 static void test_one_strange_epoch_is_no_other_pace(void **state)
 {
     (void)state;
@@ -390,7 +392,7 @@ static void test_one_strange_epoch_is_no_other_pace(void **state)
     assert_int_equal(guard.state, OPEN);
 }
 
-/* Dry holds that cost nothing are borne with, for a while. */
+/* Holds that gather nothing, and cost nothing, are allowed for a while. */
 static void test_holds_that_dry_up_are_tried_once(void **state)
 {
     (void)state;
@@ -443,10 +445,10 @@ static void test_other_callers_start_over(void **state)
 
         shoal__flush_guard_forget(&guard, now_us + SECOND_US);
         assert_int_equal(guard.state, CLOSED);
-        assert_int_equal(guard.probes, probes); /* figures for the user stay */
+        assert_int_equal(guard.probes, probes); /* the user's figures stay */
         assert_int_equal(guard.trials, trials);
         shoal__flush_guard_held(&guard, FLOWED, now_us + SECOND_US);
-        assert_int_equal(guard.state, CLOSED); /* former evidence is gone */
+        assert_int_equal(guard.state, CLOSED); /* the old evidence is forgotten */
     }
 }
 

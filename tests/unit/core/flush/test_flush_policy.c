@@ -41,14 +41,14 @@ static shoal__flush_answer_t ask(shoal__flush_policy_t *policy, uint64_t now_us)
 static const struct ask_case {
     const char *name;
     shoal_flush_mode_t mode;
-    uint64_t inflight; /* flushed at 1000 */
-    uint64_t queued;   /* added at arrival_us */
+    uint64_t inflight; /* commands that were flushed at 1000 */
+    uint64_t queued; /* commands that came at arrival_us */
     size_t bytes_each;
     bool is_urgent;
     uint64_t arrival_us, now_us;
     shoal__flush_verdict_t verdict;
-    shoal_flush_reason_t reason; /* for NOW */
-    uint64_t wake_us;            /* for WAIT */
+    shoal_flush_reason_t reason; /* if the verdict is NOW */
+    uint64_t wake_us; /* if the verdict is WAIT */
 } ask_cases[] = {
 #define OFF SHOAL_FLUSH_OFF
 #define FIXED SHOAL_FLUSH_FIXED
@@ -151,7 +151,7 @@ static void test_no_command_misses_its_deadline_by_waiting(void **state)
         shoal__flush_policy_flushed(&policy, 1, 40, 100);
         shoal__flush_policy_completed(&policy, 1, 100 + c->rtt_us);
 
-        /* The former flush is as young as the command. */
+        /* The last flush is as recent as the command. */
         add(&policy, 1, 2100);
         shoal__flush_policy_flushed(&policy, 1, 40, 2100);
         policy.decided_us = 2100;
@@ -224,7 +224,7 @@ static void test_what_a_flush_leaves_behind_is_held_from_its_arrival_on(void **s
     assert_int_equal(answer.verdict, WAIT);
     assert_in_range(answer.wake_us, 1000 + PAUSE_US, 1040 + PAUSE_US);
 
-    /* Also if commands are always left behind. */
+    /* The same holds if each flush leaves commands behind. */
     assert_int_equal(ask(&policy, 1200).verdict, NOW);
     add(&policy, 1, 1210);
     shoal__flush_policy_flushed(&policy, 1, 40, 1220);
@@ -265,17 +265,17 @@ typedef struct walk {
     shoal__flush_policy_t policy;
     shoal__random_t random;
     uint64_t now_us, pause_us;
-    uint64_t taken_us; /* nothing that was submitted before then is to come */
-    uint64_t submitted_us[QUEUED_MAX]; /* of the queued commands, oldest first */
+    uint64_t taken_us; /* all commands submitted before this time have come */
+    uint64_t submitted_us[QUEUED_MAX]; /* one for each queued command, oldest first */
     size_t queued;
     uint64_t inflight;
-    size_t authorised;    /* of the queued ones, by the last NOW */
-    uint64_t deadline_us; /* of the queued ones */
+    size_t authorised;    /* how many of them the last NOW allowed to leave */
+    uint64_t deadline_us; /* their earliest deadline */
     bool is_urgent;
     uint64_t asked_us;
-    bool is_split; /* authorised commands are the first part of a batch */
-    bool is_half;  /* they were all written: the rest waits for their first reply */
-    bool is_due;   /* which has come */
+    bool is_split; /* the allowed commands are the first half of a batch */
+    bool is_half;  /* they are written; the second half waits for their first reply */
+    bool is_due;   /* that reply has come */
 } walk_t;
 
 static uint64_t draw(walk_t *walk, uint64_t bound)
@@ -283,7 +283,7 @@ static uint64_t draw(walk_t *walk, uint64_t bound)
     return shoal__random_below(&walk->random, bound);
 }
 
-/* Mostly some microseconds; now and then none, or until the waker, or long. */
+/* Mostly some microseconds pass; sometimes none, or all until the wake-up, or many. */
 static void let_time_pass(walk_t *walk)
 {
     uint64_t kind = draw(walk, 20);
@@ -302,7 +302,7 @@ static void submit(walk_t *walk, uint64_t submitted_us)
 {
     if (walk->queued == QUEUED_MAX)
         return;
-    /* First in, first out; and the inbox is empty whenever something is decided. */
+    /* Commands come in the order of submission, and all have come before a decision. */
     if (submitted_us < walk->taken_us)
         submitted_us = walk->taken_us;
     walk->taken_us = submitted_us;
@@ -315,7 +315,7 @@ static void submit(walk_t *walk, uint64_t submitted_us)
     shoal__flush_policy_add(&walk->policy, 40, is_urgent, submitted_us);
 }
 
-/* Replies; some of their callbacks submit again. */
+/* Replies come, and some of their callbacks submit again. */
 static void receive(walk_t *walk)
 {
     uint64_t replies = draw(walk, 3) ? walk->inflight : draw(walk, walk->inflight + 1);
@@ -358,7 +358,7 @@ static void lose(walk_t *walk)
 
     if (again > QUEUED_MAX - walk->queued)
         again = QUEUED_MAX - walk->queued;
-    /* What returns to the queue waits there from now on. */
+    /* Commands that return to the queue wait there from now on. */
     memmove(walk->submitted_us + again, walk->submitted_us,
             walk->queued * sizeof *walk->submitted_us);
     for (size_t i = 0; i < again; i++)
@@ -393,7 +393,7 @@ static void check_wait(const walk_t *walk, const shoal__flush_answer_t *answer)
     uint64_t latest_us = walk->submitted_us[0] + walk->pause_us;
 
     assert_false(walk->is_urgent);
-    assert_false(walk->is_due); /* the other half goes with the reply of the first */
+    assert_false(walk->is_due); /* the reply to the first half releases the second */
     assert_true(answer->wake_after >= 1);
     assert_true(answer->wake_us > walk->now_us);
     assert_true(answer->wake_us <= latest_us);
@@ -411,7 +411,7 @@ static void check_idle(const walk_t *walk, const shoal__flush_answer_t *answer)
 {
     assert_int_equal(walk->queued, 0);
     assert_true(answer->wake_after >= 1);
-    if (answer->wake_after > 1) /* whoever comes next has to wait until then */
+    if (answer->wake_after > 1) /* the next command does not wake the loop */
         assert_true(answer->wake_us <= walk->now_us + walk->pause_us);
 }
 
@@ -448,7 +448,7 @@ static void step(walk_t *walk)
     if (draw(walk, 200) == 0)
         lose(walk);
     for (int writes = 0; walk->authorised == 0 || writes == 0; writes++) {
-        assert_in_range(writes, 0, 8); /* NOW makes progress */
+        assert_in_range(writes, 0, 8); /* each NOW lets something leave */
         if (walk->authorised == 0)
             ask_and_check(walk);
         if (walk->authorised == 0)

@@ -87,7 +87,7 @@ static void test_the_gap_follows_a_change(void **state)
     }
 }
 
-/* Nothing came for a second: that weighs as much as any other few arrivals. */
+/* A pause of a second counts as much as any other few arrivals. */
 static void test_one_pause_does_not_make_the_gap_long(void **state)
 {
     (void)state;
@@ -98,7 +98,7 @@ static void test_one_pause_does_not_make_the_gap_long(void **state)
     now_us = arrive(&tempo, 1000, 10, now_us + 1000000);
     assert_in_range(tempo.gap_ns, 10000, 11000);
 
-    /* What one window of arrivals says counts for less than those before it. */
+    /* One window of arrivals counts for less than all windows before it. */
     uint64_t most_ns = 0;
     now_us = arrive(&tempo, 1, 1600, now_us);
     for (int i = 0; i < 100; i++) {
@@ -120,11 +120,11 @@ static void test_what_is_known_of_arrivals_is_forgotten(void **state)
     shoal__flush_tempo_woke(&tempo, now_us, now_us + 20);
     uint64_t late_us = tempo.late_us;
 
-    now_us += 5000000; /* of silence, until a command comes that ends it */
+    now_us += 5000000; /* silence, which the next command ends */
     shoal__flush_tempo_arrived(&tempo, now_us);
     shoal__flush_tempo_forget(&tempo);
     assert_true(tempo.gap_ns == NEVER);
-    assert_int_equal(tempo.rtt_us, 70); /* the network is the same */
+    assert_int_equal(tempo.rtt_us, 70); /* kept, because the network is the same */
     assert_int_equal(tempo.late_us, late_us);
     arrive(&tempo, 100, 10, now_us);
     assert_int_equal(tempo.gap_ns, 10000);
@@ -144,7 +144,8 @@ static void test_the_first_reply_after_a_batch_is_timed(void **state)
     shoal__flush_tempo_t tempo;
 
     shoal__flush_tempo_init(&tempo);
-    shoal__flush_tempo_answered(&tempo, 900); /* of nothing that was timed */
+    shoal__flush_tempo_answered(&tempo,
+                                900); /* the reply to a batch that was not timed */
     assert_int_equal(tempo.rtt_us, 0);
     round_trip(&tempo, LATE_FAR, 45);
     assert_int_equal(tempo.rtt_us, 45);
@@ -161,7 +162,7 @@ static void test_the_round_trip_is_smoothed(void **state)
     for (uint64_t i = 0; i < 100; i++)
         round_trip(&tempo, 1000 + i * 1000, 200);
     assert_int_equal(tempo.rtt_us, 200);
-    round_trip(&tempo, 200000, 1000); /* a slow one */
+    round_trip(&tempo, 200000, 1000); /* a slow round trip */
     assert_in_range(tempo.rtt_us, 201, 500);
     for (uint64_t i = 0; i < 100; i++)
         round_trip(&tempo, 300000 + i * 10000, 5000);
@@ -219,8 +220,8 @@ static void test_a_wake_up_before_its_time_is_not_late(void **state)
     assert_int_equal(tempo.late_us, 0);
 }
 
-/* A policy that believes that wake-ups are late asks for none, and so measures none: it
- * would believe that for ever. */
+/* A policy that takes wake-ups for late asks for none, and so measures none.  Without
+ * doubt it would never learn that they are on time again. */
 static void test_lateness_is_doubted_when_it_is_not_tried(void **state)
 {
     (void)state;
@@ -239,7 +240,7 @@ static void test_lateness_is_doubted_when_it_is_not_tried(void **state)
     assert_in_range(tempo.late_us, 750, 1250);
 }
 
-/* Whatever happens, smoothed values stay within what was seen. */
+/* A smoothed value is never below or above all values that were measured. */
 static void test_values_stay_within_what_was_seen(void **state)
 {
     (void)state;

@@ -41,7 +41,7 @@ static inline shoal_reply_t integer_reply(int64_t integer)
     return reply;
 }
 
-/* HELLO's answer with these keys; `type` is MAP or ARRAY. */
+/* The answer to HELLO; `type` is MAP or ARRAY. */
 static inline shoal_reply_t server_reply(shoal_reply_type_t type, int64_t protocol)
 {
     static shoal_reply_t items[8];
@@ -60,7 +60,8 @@ static inline shoal_reply_t server_reply(shoal_reply_type_t type, int64_t protoc
     return reply;
 }
 
-/* A script's reply: "+text", "-text", "$text", "%proto" a map, "*proto" an array, ":n", "_". */
+/* Make a reply of its text in a script: "+text", "-text", "$text", ":n", "_" for nil,
+ * and "%proto" or "*proto" for the answer to HELLO as a map or an array. */
 static inline shoal_reply_t reply_of(const char *text)
 {
     switch (*text) {
@@ -81,7 +82,7 @@ static inline shoal_reply_t reply_of(const char *text)
     }
 }
 
-/* What is to be written, as words with blanks, commands separated by '|'. */
+/* Append what is to be written: words separated by blanks, commands by '|'. */
 static inline void spell(const shoal__greeting_t *greeting, char *words,
                          size_t words_bytes)
 {
@@ -105,7 +106,7 @@ static inline void spell(const shoal__greeting_t *greeting, char *words,
     words[used] = '\0';
 }
 
-/* To what has been written by now. */
+/* Write all there is, and then give this answer. */
 static inline shoal__greeting_verdict_t answer(shoal__greeting_t *greeting,
                                                const char *text)
 {

@@ -12,9 +12,9 @@
 
 #define DETECT SHOAL_INTEGRITY_DETECT
 #define STRICT SHOAL_INTEGRITY_STRICT
-#define NONCE "7b00000000000000" /* of 0xb7, see fill_nonces() */
+#define NONCE "7b00000000000000" /* the digits of 0xb7, see fill_nonces() */
 
-/* Of the greeting and of its target. */
+/* Fields of the greeting's configuration and of its target. */
 typedef struct setting {
     int protocol;
     const char *user, *password;
@@ -30,13 +30,13 @@ static const struct script {
     shoal__greeting_style_t style;
     setting_t setting;
     struct {
-        const char *says;     /* what is written, then ... */
-        const char *hears[5]; /* ... the answers, in order */
+        const char *says; /* what is written */
+        const char *hears[5]; /* the answers to it, in order */
     } exchanges[EXCHANGES_MAX];
-    shoal__greeting_verdict_t verdict; /* of the last answer */
-    int protocol;                      /* after DONE */
-    int status;                        /* after FAILED */
-    const char *detail;                /* after FAILED: all of it */
+    shoal__greeting_verdict_t verdict; /* the verdict on the last answer */
+    int protocol; /* if it is DONE */
+    int status; /* if it is FAILED */
+    const char *detail; /* if it is FAILED: the whole text */
 } scripts[] = {
     {"RESP3, nothing configured", FULL, {.protocol = 3},
      {{"HELLO 3", {"%3"}}, {SETINFO, {"+OK", "+OK"}}}, DONE, 3, 0, NULL},

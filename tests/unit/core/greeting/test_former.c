@@ -94,16 +94,17 @@ static void test_processes(void **state)
 /* clang-format off */
 static const struct proof_case {
     int64_t answer;
-    const char *then, *now; /* processes */
+    /* The server process of the former connection, and of the present one. */
+    const char *then, *now;
     bool is_settled;
-    unsigned left; /* to be asked for again */
+    unsigned left; /* former connections that the next greeting asks for again */
 } proof_cases[] = {
     {1,       "a", "a", true,  0},
-    {1,       "a", "b", false, 1}, /* a stranger: not to be asked for */
+    {1,       "a", "b", false, 1}, /* another process: the answer is about a stranger */
     {1,       "a", "",  true,  0},
     {2,       "a", "a", true,  0},
     {0,       "a", "a", true,  0},
-    {0,       "a", "b", false, 1}, /* it may be met again */
+    {0,       "a", "b", false, 1}, /* process "a" may be met again */
     {0,       "a", "",  false, 1},
     {0,       "",  "a", false, 1},
     {0,       "",  "",  false, 1},
@@ -120,7 +121,7 @@ static shoal__identity_t identity_of(int64_t id, const char *process)
     return identity;
 }
 
-static void test_proofs(void **state)
+static void test_what_an_answer_proves(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof proof_cases / sizeof *proof_cases; i++) {
@@ -151,8 +152,9 @@ static void test_nothing_to_settle(void **state)
     shoal__former_release(&former);
 }
 
-/* All of them count, and those that are proved go whatever the others do. */
-static void test_several(void **state)
+/* A connection is settled if all former ones are proved; each that is proved is
+ * forgotten, even if another one is not. */
+static void test_each_of_several_needs_its_proof(void **state)
 {
     shoal__former_t former;
 
@@ -177,7 +179,7 @@ static void test_several(void **state)
     shoal__former_release(&former);
 }
 
-/* What an earlier connection proved is no proof on another server. */
+/* A proof of an earlier connection is no proof on another server. */
 static void test_each_connection_begins_anew(void **state)
 {
     shoal__identity_t identity = identity_of(1, "a");
@@ -187,8 +189,8 @@ static void test_each_connection_begins_anew(void **state)
     shoal__former_init(&former);
     shoal__former_add(&former, &identity);
     shoal__former_begin(&former);
-    shoal__former_answer(&former, 0,
-                         1); /* and the connection is lost in its greeting */
+    shoal__former_answer(&former, 0, 1);
+    /* The connection is lost in its greeting; the next one begins. */
     shoal__former_begin(&former);
     assert_false(shoal__former_conclude(&former, "b"));
     shoal__former_release(&former);
@@ -224,9 +226,10 @@ static void test_losing_track(void **state)
     shoal__former_release(&former);
 }
 
-/* Another process settles nothing for the first connection to it, and has nothing to do
- * with it after; but the first process may be met again. */
-static void test_there_and_back(void **state)
+/* On another process the first connection is not settled, and later ones are: nothing
+ * was sent to that process before.  The first process may be met again, and is asked
+ * then. */
+static void test_a_second_process_settles_nothing_of_the_first(void **state)
 {
     shoal__identity_t identity = identity_of(1, "a");
     shoal__former_t former;
@@ -249,7 +252,7 @@ static void test_there_and_back(void **state)
     shoal__former_release(&former);
 }
 
-/* What is doubtful about one, no other one settles. */
+/* The proof for one former connection is no proof for another one. */
 static void test_one_that_is_never_proved(void **state)
 {
     const shoal__identity_t unknown = identity_of(1, ""), other = identity_of(2, "a");
@@ -308,7 +311,8 @@ static void test_an_answer_too_many(void **state)
     shoal__former_release(&former);
 }
 
-/* A connection that there is no memory to remember may run anything. */
+/* A connection that cannot be remembered, for want of memory, may still execute
+ * commands. */
 static void test_without_memory_the_track_is_lost(void **state)
 {
     shoal__identity_t identity = identity_of(1, "a");
@@ -329,12 +333,12 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_identities),
         cmocka_unit_test(test_processes),
-        cmocka_unit_test(test_proofs),
+        cmocka_unit_test(test_what_an_answer_proves),
         cmocka_unit_test(test_nothing_to_settle),
-        cmocka_unit_test(test_several),
+        cmocka_unit_test(test_each_of_several_needs_its_proof),
         cmocka_unit_test(test_each_connection_begins_anew),
         cmocka_unit_test(test_losing_track),
-        cmocka_unit_test(test_there_and_back),
+        cmocka_unit_test(test_a_second_process_settles_nothing_of_the_first),
         cmocka_unit_test(test_one_that_is_never_proved),
         cmocka_unit_test(test_whom_to_ask_for),
         cmocka_unit_test(test_an_answer_too_many),

@@ -23,7 +23,8 @@ static void fill_nonces(void *memory, size_t bytes)
         words[i] = 0xb7;
 }
 
-/* Nothing but DONE or FAILED may come before the last answer.  (I12) */
+/* Play the script: the verdict is MORE before its last answer, and the script's own at
+ * the end.  (I12) */
 static void play(const struct script *s)
 {
     const setting_t *setting = &s->setting;
@@ -93,7 +94,7 @@ static bool holds_secret(const shoal__greeting_t *greeting)
     return false;
 }
 
-/* The buffer's memory is scanned whole, so it must have been initialised. */
+/* The tests search all of the buffer's memory, so it must be initialised. */
 static void start(shoal__greeting_t *greeting, const shoal__target_t *target)
 {
     shoal__greeting_init(greeting, &full_config, target);
@@ -114,7 +115,7 @@ static void test_the_password_is_wiped_once_written(void **state)
         shoal__greeting_written(&greeting, 1);
     assert_false(holds_secret(&greeting));
 
-    /* The fall-back says it again. */
+    /* The older way of greeting writes the password again. */
     answer(&greeting, "-ERR unknown command");
     assert_true(holds_secret(&greeting));
     shoal__greeting_written(&greeting, shoal__buffer_bytes(&greeting.outgoing));
@@ -136,8 +137,8 @@ static void test_a_restart_wipes_what_was_not_written(void **state)
     shoal__greeting_release(&greeting);
 }
 
-/* A server that answers before it was asked everything must not make the buffer grow:
- * that would leave the password in freed memory. */
+/* A server may answer before all questions are written.  The buffer must not grow then:
+ * its old memory would be freed with the password in it. */
 static void test_the_buffer_never_moves(void **state)
 {
     (void)state;
@@ -229,7 +230,7 @@ static void test_odd_answers_to_hello(void **state)
     }
 }
 
-/* A reply that comes before its question's last byte has left is no answer to it. */
+/* A reply that comes before the last byte of its question was written is no answer. */
 static void test_answers_that_come_too_early(void **state)
 {
     (void)state;
@@ -241,7 +242,8 @@ static void test_answers_that_come_too_early(void **state)
     assert_int_equal(shoal__greeting_start(&greeting, FULL, NULL), MORE);
     size_t bytes = shoal__buffer_bytes(&greeting.outgoing);
     shoal__greeting_written(&greeting, bytes - 1);
-    assert_int_equal(shoal__greeting_reply(&greeting, &ok), MORE); /* to the first */
+    assert_int_equal(shoal__greeting_reply(&greeting, &ok),
+                     MORE); /* answers the first */
     assert_int_equal(shoal__greeting_reply(&greeting, &ok), FAILED);
     assert_int_equal(greeting.status, SHOAL_EDESYNC);
     shoal__greeting_release(&greeting);

@@ -19,7 +19,7 @@
 static const shoal__greeting_config_t settling = {.protocol = 3, .is_settling = true};
 static const shoal__target_t nobody;
 
-/* HELLO and the second step; what the third asks must be `kills`. */
+/* Greet up to the third step, whose commands must be `kills`. */
 static shoal__greeting_verdict_t greet(shoal__greeting_t *greeting, const char *process,
                                        const char *kills)
 {
@@ -54,7 +54,7 @@ static void test_a_lost_connection_is_ended_first(void **state)
         shoal__greeting_t greeting;
         shoal__greeting_init(&greeting, &settling, &nobody);
         assert_int_equal(greet(&greeting, PROCESS, ""), DONE);
-        assert_true(greeting.is_settled); /* nothing was lost yet */
+        assert_true(greeting.is_settled); /* no connection was lost before */
         shoal__greeting_left_writes(&greeting);
         assert_int_equal(greet(&greeting, PROCESS, KILL_42), MORE);
         assert_int_equal(answer(&greeting, cases[i].kill), cases[i].verdict);
@@ -63,8 +63,9 @@ static void test_a_lost_connection_is_ended_first(void **state)
     }
 }
 
-/* Lost in the greeting: the former ones are asked for again. */
-static void test_they_are_remembered_until_they_ended(void **state)
+/* Connections that are lost in their greeting: the next one asks for the former ones
+ * again. */
+static void test_former_connections_are_remembered_until_they_ended(void **state)
 {
     (void)state;
     shoal__greeting_t greeting;
@@ -80,7 +81,7 @@ static void test_they_are_remembered_until_they_ended(void **state)
     shoal__greeting_release(&greeting);
 }
 
-/* On another process the id would be a stranger's. */
+/* On another process the same id belongs to a stranger's connection. */
 static void test_nobody_is_ended_on_another_process(void **state)
 {
     (void)state;
@@ -95,8 +96,8 @@ static void test_nobody_is_ended_on_another_process(void **state)
     shoal__greeting_release(&greeting);
 }
 
-/* Every text has room, however many have to be ended. */
-static void test_as_many_as_are_remembered(void **state)
+/* The buffer has room for the longest texts of all remembered connections. */
+static void test_all_remembered_connections_fit_into_the_buffer(void **state)
 {
     (void)state;
     shoal__identity_t identity = {.id = INT64_MAX, .process = "abc"};
@@ -124,9 +125,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_lost_connection_is_ended_first),
-        cmocka_unit_test(test_they_are_remembered_until_they_ended),
+        cmocka_unit_test(test_former_connections_are_remembered_until_they_ended),
         cmocka_unit_test(test_nobody_is_ended_on_another_process),
-        cmocka_unit_test(test_as_many_as_are_remembered),
+        cmocka_unit_test(test_all_remembered_connections_fit_into_the_buffer),
     };
     return cmocka_run_group_tests_name("core/greeting/greeting_setup", tests, NULL,
                                        NULL);

@@ -16,8 +16,8 @@
 /* clang-format off */
 static const struct course {
     const char *name;
-    const char *outcomes; /* a answered, h hung up, o otherwise */
-    shoal__greeting_style_t style; /* of the connection that follows */
+    const char *outcomes; /* so far: a answered, h hung up, o otherwise */
+    shoal__greeting_style_t style; /* how the next connection greets */
     bool is_trusted;
 } courses[] = {
     {"the first connection",                        "",      FULL, true},
@@ -40,7 +40,7 @@ static const struct course {
 };
 /* clang-format on */
 
-static void test_courses(void **state)
+static void test_the_next_greeting_follows_from_the_earlier_ones(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof courses / sizeof *courses; i++) {
@@ -61,7 +61,7 @@ static void test_courses(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_courses),
+        cmocka_unit_test(test_the_next_greeting_follows_from_the_earlier_ones),
     };
     return cmocka_run_group_tests_name("core/greeting/hello_doubt", tests, NULL, NULL);
 }
