@@ -75,9 +75,10 @@ typedef struct shoal_lease shoal_lease_t;
  * submission returns, and with them the arrays argv and argvlen.
  *
  * The callback runs once for each accepted submission, large arguments or not, when
- * the library needs none of the memory any more: before or after the results.  A
- * refused submission has no callback: the memory is the caller's at once.  In the
- * child of a fork no callback runs.
+ * the library needs none of the memory any more: before the last result, but for a
+ * blocking call that comes back without its loop, which the program runs and which is
+ * busy.  A refused submission has no callback: the memory is the caller's at once.  In
+ * the child of a fork no callback runs.
  *
  * Threads: runs on the loop thread; that of a blocking call may run on the calling
  *          thread.  No lock of the library is held.  The callback must not block, and

@@ -120,23 +120,28 @@ bool shoal__mailbox_take_back_locked(shoal__mailbox_t *mailbox, uint64_t ticket,
     shoal__mailbox_side_t *side = &mailbox->side;
     /* Tickets are consecutive. */
     uint64_t at = side->count ? ticket - side->requests[0].ticket : 0;
+    shoal__extra_t *extra = NULL; /* what the request keeps: its lease */
     shoal__request_t *request;
 
-    if (at >= side->count || shoal__mailbox_cancel_locked(mailbox, ticket) < 0)
+    if (at >= side->count)
         return false;
     request = &side->requests[at];
+    if (SHOAL__REQUEST_LEASE(request)) {
+        extra = shoal__extra_new(1, 0);
+        if (!extra)
+            return false;
+        extra->lease = request->extra->lease;
+    }
+    if (shoal__mailbox_cancel_locked(mailbox, ticket) < 0) {
+        shoal__free(extra);
+        return false;
+    }
     request->on_result = NULL;
     request->data = NULL;
-    *ret_extra = NULL;
-    if (SHOAL__REQUEST_LEASE(request)) {
-        request->extra->sink = NULL; /* a blocking call: the extra is its alone */
-        request->extra->chunks = NULL;
-    } else {
-        side->referred_bytes -= shoal__request_referred_bytes(request);
-        shoal__counter_set(&mailbox->bytes_now, shoal__mailbox_side_bytes(side));
-        *ret_extra = request->extra;
-        request->extra = NULL;
-    }
+    side->referred_bytes -= shoal__request_referred_bytes(request);
+    shoal__counter_set(&mailbox->bytes_now, shoal__mailbox_side_bytes(side));
+    *ret_extra = request->extra;
+    request->extra = extra;
     if (is_overdue)
         request->flags |= SHOAL__REQUEST_OVERDUE;
     return true;

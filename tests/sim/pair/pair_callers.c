@@ -8,6 +8,7 @@
 #include <inttypes.h>
 #include <shoal/errors.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define DEPTH_MAX 3
@@ -38,22 +39,27 @@ static char *put_number(char *at, uint32_t number, unsigned digits)
 size_t pair_encode(const pair_call_t *call, char *at)
 {
     const char *head = heads[call->verb];
-    size_t head_bytes = strlen(head), bytes = head_bytes + PAIR_ID_DIGITS + 2;
+    size_t head_bytes = strlen(head);
+    size_t id_bytes = call->is_lent ? 0 : PAIR_ID_DIGITS;
+    size_t pad_bytes = call->is_lent ? 0 : call->pad_bytes;
+    size_t bytes = head_bytes + id_bytes + 2;
     bool has_pad = call->verb == PAIR_APPEND;
 
-    bytes += has_pad ? sizeof "$0000\r\n\r\n" - 1 + call->pad_bytes : 0;
+    bytes += has_pad ? sizeof "$0000\r\n\r\n" - 1 + pad_bytes : 0;
     if (!at)
         return bytes;
     memcpy(at, head, head_bytes);
-    at = put_number(at + head_bytes, pair_id_of(call), PAIR_ID_DIGITS);
+    at += head_bytes;
+    if (!call->is_lent)
+        at = put_number(at, pair_id_of(call), PAIR_ID_DIGITS);
     memcpy(at, "\r\n", 2);
     if (!has_pad)
         return bytes;
     memcpy(at, "\r\n$", 3);
     at = put_number(at + 3, call->pad_bytes, 4);
     memcpy(at, "\r\n", 2);
-    memset(at + 2, 'x', call->pad_bytes);
-    memcpy(at + 2 + call->pad_bytes, "\r\n", 2);
+    memset(at + 2, 'x', pad_bytes);
+    memcpy(at + 2 + pad_bytes, "\r\n", 2);
     return bytes;
 }
 
@@ -65,8 +71,71 @@ bool pair_has_bytes(const pair_call_t *call, const char *bytes, size_t count)
     put_number(digits, pair_id_of(call), sizeof digits);
     return count == pair_encode(call, NULL) &&
            memcmp(bytes, heads[call->verb], head_bytes) == 0 &&
-           memcmp(bytes + head_bytes, digits, sizeof digits) == 0 &&
+           (call->is_lent || memcmp(bytes + head_bytes, digits, sizeof digits) == 0) &&
            memcmp(bytes + count - 2, "\r\n", 2) == 0;
+}
+
+/* ---- arguments that are lent ---- */
+
+static void on_release(void *data)
+{
+    pair_call_t *call = data;
+
+    call->loan.released++;
+    if (!call->loan.memory) {
+        pair_world_fail(call->world, "O6: %u is released twice", pair_id_of(call));
+        return;
+    }
+    /* Who still reads it reads nonsense. */
+    memset(call->loan.memory, '!', call->loan.bytes);
+    free(call->loan.memory);
+    call->loan.memory = NULL;
+}
+
+/* Where the arguments of a command belong.  Returns the next reference. */
+static shoal__reference_t *refer(const pair_call_t *call, char *lent,
+                                 shoal__reference_t *at, shoal__values_t *values)
+{
+    uint32_t head_bytes = (uint32_t)strlen(heads[call->verb]);
+    bool has_pad = call->verb == PAIR_APPEND && call->pad_bytes > 0;
+
+    put_number(lent, pair_id_of(call), PAIR_ID_DIGITS);
+    memset(lent + PAIR_ID_DIGITS, 'x', call->pad_bytes);
+    at[0] = (shoal__reference_t){lent, PAIR_ID_DIGITS, head_bytes};
+    at[1] = (shoal__reference_t){lent + PAIR_ID_DIGITS, call->pad_bytes,
+                                 head_bytes + 2 + sizeof "$0000\r\n" - 1};
+    *values = (shoal__values_t){at, 1 + has_pad,
+                                PAIR_ID_DIGITS + (has_pad ? call->pad_bytes : 0)};
+    return at + values->count;
+}
+
+/* All arguments of a submission, in memory of their own.  NULL: they are copied. */
+static shoal__extra_t *lend(pair_world_t *world, uint32_t first, uint32_t count)
+{
+    pair_call_t *call = &world->calls[first];
+    shoal__extra_t *extra = sim_dice_hits(&world->dice, world->rates.lent)
+                                ? shoal__extra_new(count, 2 * (size_t)count)
+                                : NULL;
+    if (!extra)
+        return NULL;
+    for (uint32_t i = 0; i < count; i++)
+        call->loan.bytes += PAIR_ID_DIGITS + call[i].pad_bytes;
+    call->loan.memory = malloc(call->loan.bytes);
+    if (!call->loan.memory)
+        abort();
+    extra->on_release = on_release;
+    extra->release_data = call;
+    extra->first_tag = first;
+
+    shoal__reference_t *at = shoal__extra_references(extra, count);
+    char *lent = call->loan.memory;
+    for (uint32_t i = 0; i < count; i++) {
+        call[i].is_lent = true;
+        at = refer(&call[i], lent, at, &extra->values[i]);
+        lent += PAIR_ID_DIGITS + call[i].pad_bytes;
+    }
+    world->sights.lent += count;
+    return extra;
 }
 
 /* ---- results ---- */
@@ -144,7 +213,8 @@ static uint32_t write_unit(pair_world_t *world, const pair_call_t *model)
     return last + 1 - first;
 }
 
-static void push(pair_world_t *world, shoal__pipe_t *pipe, uint32_t id)
+static void push(pair_world_t *world, shoal__pipe_t *pipe, uint32_t id,
+                 shoal__extra_t *extra)
 {
     static const shoal__command_class_t classes[] = {
         SHOAL__CLASS_RO, SHOAL__CLASS_WRITE, SHOAL__CLASS_WRITE, SHOAL__CLASS_WRITE};
@@ -155,6 +225,7 @@ static void push(pair_world_t *world, shoal__pipe_t *pipe, uint32_t id)
                                 .ticket = call->ticket,
                                 .submitted_us = world->now_us,
                                 .deadline_us = call->deadline_us,
+                                .extra = extra,
                                 .bytes = (uint32_t)bytes,
                                 .flags = call->flags,
                                 .command_class = classes[call->verb]};
@@ -168,12 +239,15 @@ static void submit(pair_world_t *world, uint32_t first, uint32_t count)
 {
     shoal__pipe_t *pipe = pair_client_pipe(world, pair_slot_of(&world->calls[first]));
     unsigned kind = world->calls[first].thread == 0;
+    shoal__extra_t *extra = lend(world, first, count);
     size_t bytes = 0;
 
     for (uint32_t id = first; id < first + count; id++)
         bytes += pair_encode(&world->calls[id], NULL);
     if (!shoal__pipe_reserve(pipe, bytes, count)) {
         world->call_count -= count; /* refused: nothing is owed */
+        free(world->calls[first].loan.memory);
+        shoal__free(extra);
         return;
     }
     for (uint32_t id = first; id < first + count; id++) {
@@ -182,7 +256,7 @@ static void submit(pair_world_t *world, uint32_t first, uint32_t count)
         call->ticket = ++world->tickets[kind] | (kind ? SHOAL_TICKET_OF_LOOP : 0);
         call->live_index = world->live_count;
         world->live[world->live_count++] = id;
-        push(world, pipe, id);
+        push(world, pipe, id, extra);
     }
     pair_world_note(world, "submit", first, pair_slot_of(&world->calls[first]));
 }

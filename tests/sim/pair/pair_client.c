@@ -134,6 +134,7 @@ static shoal__pipe_verdict_t ask(pair_world_t *world, shoal__pipe_t *to,
     again.flags |= SHOAL__REQUEST_UNIT;
     question = again; /* they share their fate */
     question.data = NULL;
+    question.extra = NULL;
     question.ticket = 0;
     question.bytes = ASKING_BYTES;
     question.flags |= SHOAL__REQUEST_UNIT_FIRST;
@@ -238,25 +239,40 @@ static void dial(pair_world_t *world, pair_side_t *side)
         pair_client_lose(world, side, rc);
 }
 
+/* The link takes the first `bytes` of the parts. */
+static void accept(pair_world_t *world, pair_side_t *side, const shoal__bytes_t *parts,
+                   size_t bytes)
+{
+    for (size_t left = bytes; left > 0; parts++) {
+        size_t taken = left < parts->bytes ? left : parts->bytes;
+        pair_link_accept(world, side, parts->data, taken);
+        left -= taken;
+    }
+    shoal__pipe_written(&side->pipe, bytes, world->now_us);
+    pair_world_note(world, "write", side->index, bytes);
+}
+
 void pair_client_write(pair_world_t *world, pair_side_t *side)
 {
     pair_link_t *link = &side->link;
 
     for (int i = 0; i < 4 && link->is_up; i++) {
-        shoal__bytes_t ready =
-            shoal__pipe_output(&side->pipe, world->now_us, &side->flush_us);
+        shoal__bytes_t parts[SHOAL__PIPE_PARTS_MAX];
+        size_t ready_bytes = 0;
+        parts[0] = shoal__pipe_output(&side->pipe, world->now_us, &side->flush_us);
+        size_t count = parts[0].bytes ? shoal__pipe_gather(&side->pipe, parts) : 0;
+        for (size_t j = 0; j < count; j++)
+            ready_bytes += parts[j].bytes;
         size_t unread = link->in_bytes - link->read_bytes;
         size_t bytes = unread < link->in_window ? link->in_window - unread : 0;
 
-        if (ready.bytes < bytes)
-            bytes = ready.bytes;
+        if (ready_bytes < bytes)
+            bytes = ready_bytes;
         if (bytes > 0 && sim_dice_hits(&world->dice, world->rates.partial))
             bytes = (size_t)sim_dice_scale(&world->dice, bytes);
         if (bytes == 0)
             return;
-        pair_link_accept(world, side, ready.data, bytes);
-        shoal__pipe_written(&side->pipe, bytes, world->now_us);
-        pair_world_note(world, "write", side->index, bytes);
+        accept(world, side, parts, bytes);
     }
 }
 
@@ -300,7 +316,7 @@ void pair_client_turn(pair_world_t *world)
 
         if (!side->link.is_up && world->now_us >= side->dial_us)
             dial(world, side);
-        bool was_short = world->is_short_of_memory;
+        bool was_short = world->is_short_of_memory || side->pipe.is_torn;
         shoal__handover_tick(&side->handover, world->now_us);
         int rc = shoal__pipe_tick(&side->pipe, world->now_us);
         if (rc < 0 && !was_short)

@@ -113,11 +113,27 @@ static void check_reply(pair_world_t *world, const pair_call_t *call,
         pair_world_fail(world, "O1: %u got a value without being executed", id);
 }
 
+/* The memory of a submission is free when its last result is told. */
+static void check_loan(pair_world_t *world, pair_call_t *call)
+{
+    uint32_t first = call->unit_first ? call->unit_first : pair_id_of(call);
+    uint32_t last = call->unit_first ? call->unit_last : first;
+    pair_call_t *lender = &world->calls[first];
+
+    lender->loan.results++;
+    if (call->is_lent && lender->loan.results == last + 1 - first &&
+        lender->loan.released != 1)
+        pair_world_fail(world, "O6: %u has its results, and was released %u times",
+                        first, lender->loan.released);
+}
+
 void pair_oracle_result(pair_world_t *world, pair_call_t *call,
                         const shoal_result_t *result)
 {
     uint32_t id = pair_id_of(call);
     bool is_alone = call->unit_first == 0;
+
+    check_loan(world, call);
 
     if (call->is_done)
         pair_world_fail(world, "O3: %u completes twice", id);
@@ -148,19 +164,21 @@ static uint64_t check_pipe(pair_world_t *world, const shoal__pipe_t *pipe)
 {
     const shoal__request_ring_t *ring = &pipe->ring;
     uint64_t gone = 0, retried = 0, owed = pipe->retries.count;
-    size_t bytes = 0;
+    size_t bytes = 0, referred_bytes = 0;
 
     for (uint64_t at = ring->head; at != ring->tail; at++) {
         const shoal__request_t *request = shoal__request_ring_at(ring, at);
 
         bytes += request->bytes;
+        referred_bytes += shoal__request_referred_bytes(request);
         gone += (request->flags & SHOAL__REQUEST_GONE) != 0;
         retried += (request->flags & SHOAL__REQUEST_RETRIED) != 0;
         owed += request->data &&
                 !(request->flags & (SHOAL__REQUEST_ZOMBIE | SHOAL__REQUEST_GONE |
                                     SHOAL__REQUEST_INTERNAL));
     }
-    if (bytes != shoal__buffer_bytes(&pipe->log))
+    if (bytes != shoal__buffer_bytes(&pipe->log) ||
+        referred_bytes != pipe->referred_bytes)
         pair_world_fail(world, "O6: ring and log do not agree");
     if (gone != ring->gone || retried != ring->retried)
         pair_world_fail(world, "O6: the ring counts its requests wrong");

@@ -75,6 +75,7 @@ void pair_sights_print(const pair_sights_t *sights)
            " ghosts, %" PRIu64 " not begun; %" PRIu64 " commands refused\n",
            sights->losses, sights->losses_meanwhile, sights->ghosts, sights->not_begun,
            sights->refused);
+    printf("memory    %" PRIu64 " commands lent it\n", sights->lent);
 }
 
 /* ---- chance ---- */
@@ -143,6 +144,7 @@ static void roll_rates(pair_rates_t *rates, sim_dice_t *dice)
                             .resubmit = maybe(dice, 500),
                             .recancel = maybe(dice, 100),
                             .big = maybe(dice, 30),
+                            .lent = maybe(dice, 1024),
                             .deadline_us_max = ONE_OF(dice, 300, 3000, 30000),
                             .dial_us_max = ONE_OF(dice, 10, 500, 5000),
                             .clock_us_max = ONE_OF(dice, 20, 200, 2000),

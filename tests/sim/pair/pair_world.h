@@ -60,6 +60,13 @@ typedef struct pair_call {
     bool is_done;
     int status;
     shoal_fate_t fate;
+    bool is_lent;     /* its arguments are not copied; the whole submission's are not */
+    struct {          /* of the first command of a submission, for all of it: */
+        char *memory; /* NULL: it was given back */
+        size_t bytes;
+        uint32_t results;  /* told */
+        uint32_t released; /* times */
+    } loan;
 } pair_call_t;
 
 /* One connection as its server has it. */
@@ -89,7 +96,7 @@ typedef struct pair_rates { /* of 1024, or weights */
     uint32_t events[16];
     uint32_t steps, outstanding_max, burst_max;
     uint32_t unit, once, idempotent, write, deadline, partial, resubmit, recancel, big,
-        memory;
+        lent;
     uint64_t deadline_us_max, dial_us_max, clock_us_max;
     uint32_t window;
     bool is_lanes, has_ask, ends_with_abandon;
@@ -97,7 +104,7 @@ typedef struct pair_rates { /* of 1024, or weights */
 
 typedef struct pair_sights {
     uint64_t results[4], begun, shared, spliced, penned, redirected, asked, losses,
-        losses_meanwhile, moves, moves_of_keys, ghosts, not_begun, refused;
+        losses_meanwhile, moves, moves_of_keys, ghosts, not_begun, refused, lent;
 } pair_sights_t;
 
 typedef struct pair_world {
@@ -171,8 +178,9 @@ void pair_servers_move(pair_world_t *world);
 /* The callers. (pair_callers.c) */
 void pair_callers_submit(pair_world_t *world, uint32_t burst_max);
 void pair_callers_cancel(pair_world_t *world);
-size_t pair_encode(const pair_call_t *call, char *at); /* at NULL: measure */
-/* Are these the bytes that the command was encoded to?  Values are not looked at. */
+/* What the log has of it: all but the arguments that are lent.  at NULL: measure. */
+size_t pair_encode(const pair_call_t *call, char *at);
+/* Are these the bytes that the log has of the command?  Values are not looked at. */
 bool pair_has_bytes(const pair_call_t *call, const char *bytes, size_t count);
 void pair_callers_heard(pair_world_t *world, pair_call_t *call,
                         const shoal_result_t *result);

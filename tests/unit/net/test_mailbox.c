@@ -7,6 +7,7 @@
 #include <cmocka.h>
 #include <poll.h>
 
+#include "base/alloc.h"
 #include "base/time_us.h"
 #include "net/mailbox.h"
 
@@ -232,6 +233,49 @@ static void test_only_what_is_there_is_taken_back(void **state)
     shoal__mailbox_side_release(&taken);
 }
 
+static void on_release(void *data)
+{
+    *(unsigned *)data += 1;
+}
+
+/* Its caller gets the extra, with all that it lent; the request still names its lease. */
+static void test_a_leased_command_is_taken_back(void **state)
+{
+    static char lease;
+    rig_t *rig = *state;
+    shoal__mailbox_side_t taken = {0};
+    shoal__extra_t *extra = shoal__extra_new(1, 1), *back;
+    unsigned released = 0;
+    shoal__request_t request = {
+        .extra = extra, .ticket = 1, .bytes = 1, .deadline_us = NEVER};
+
+    assert_non_null(extra);
+    *extra->values = (shoal__values_t){shoal__extra_references(extra, 1), 1, 50000};
+    extra->lease = (shoal_lease_t *)(void *)&lease;
+    extra->on_release = on_release;
+    extra->release_data = &released;
+    push(rig, &request);
+    assert_int_equal(shoal__counter_get(&rig->mailbox.bytes_now), 50001);
+
+    shoal__driver_seat_lock(&rig->seat);
+    shoal__test_fail_alloc_after(0);
+    assert_false(shoal__mailbox_take_back_locked(&rig->mailbox, 1, false, &back));
+    shoal__test_fail_alloc_after(1);
+    assert_false(shoal__mailbox_take_back_locked(&rig->mailbox, 1, false, &back));
+    shoal__test_fail_alloc_never();
+    assert_int_equal(shoal__counter_get(&rig->mailbox.bytes_now), 50001);
+    assert_true(shoal__mailbox_take_back_locked(&rig->mailbox, 1, false, &back));
+    shoal__mailbox_swap_locked(&rig->mailbox, &taken);
+    shoal__driver_seat_unlock(&rig->seat);
+    assert_ptr_equal(back, extra);
+    shoal__extra_drop(back);
+    assert_int_equal(released, 1);
+    assert_ptr_equal(SHOAL__REQUEST_LEASE(&taken.requests[0]), &lease);
+    assert_int_equal(shoal__mailbox_side_bytes(&taken), 1);
+    shoal__extra_drop(taken.requests[0].extra);
+    shoal__mailbox_side_release(&taken);
+}
+
 #define RIG_TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
 
 int main(void)
@@ -243,6 +287,7 @@ int main(void)
         RIG_TEST(test_a_poke_ends_a_hold),
         RIG_TEST(test_a_push_calls_the_background_thread),
         RIG_TEST(test_only_what_is_there_is_taken_back),
+        RIG_TEST(test_a_leased_command_is_taken_back),
     };
     return cmocka_run_group_tests_name("net/mailbox", tests, NULL, NULL);
 }
