@@ -120,7 +120,6 @@ static void test_a_connection_is_kept_that_nobody_waits_for(void **state)
     WAIT_FOR(scene_stats(scene).leases_idle_now == 1);
     assert_int_equal(fake_server_accepted(scene->server), 2);
     assert_int_equal(scene_events(scene).lost, 0);
-    assert_int_equal(scene_events(scene).retrying, 0);
 }
 
 /* A reply that nobody waited for any more: the connection is not given to the next. */
@@ -329,7 +328,6 @@ static void test_silence_after_unblock(void **state)
     WAIT_FOR(fake_server_received(scene->server, 2, "BLPOP", NULL) == 1);
     assert_int_equal(shoal_client_cancel(scene->client, ticket), 0);
     WAIT_FOR(fake_server_received(scene->server, 1, "CLIENT", "UNBLOCK") == 1);
-    assert_false(outcome_is_done(outcome));
     (void)shoal_client_cancel(scene->client, ticket); /* asks no second time */
     scene_await(outcome);
     scene_check(outcome, SHOAL_ECANCELLED, SHOAL_FATE_UNKNOWN);
