@@ -89,20 +89,25 @@ static int64_t take_result(shoalpy_caller_t *caller, shoal_result_t *result)
 int64_t shoalpy_caller_call(shoalpy_caller_t *caller, shoalpy_core_t *core,
                             const char *stream, size_t bytes, uint32_t call_flags,
                             uint64_t timeout_us, unsigned reply_flags,
-                            shoal_lease_t *lease)
+                            shoal_lease_t *lease, shoalpy_into_t *into)
 {
-    const shoal_call_t call = {.size = sizeof call,
-                               .flags = call_flags | SHOAL_CALL_SINK_HERE,
-                               .timeout_us = timeout_us,
-                               .sink = &shoalpy_writer_sink,
-                               .sink_data = &caller->writer,
-                               .error = &caller->error,
-                               .lease = lease};
+    shoal_call_t call = {.size = sizeof call,
+                         .flags = call_flags | SHOAL_CALL_SINK_HERE,
+                         .timeout_us = timeout_us,
+                         .error = &caller->error,
+                         .lease = lease};
     shoal_result_t *result = NULL;
     int rc = begin(caller, core, stream, bytes);
 
     if (rc < 0)
         return rc;
+    if (into) {
+        call.chunks = &shoalpy_into_sink;
+        call.sink_data = into;
+    } else {
+        call.sink = &shoalpy_writer_sink;
+        call.sink_data = &caller->writer;
+    }
     shoalpy_stream_begin(&caller->stream);
     shoalpy_writer_begin(&caller->writer, reply_flags, &caller->stream);
     rc = caller->requests.count == 1

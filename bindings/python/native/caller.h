@@ -14,6 +14,7 @@
  */
 
 #include "core.h"
+#include "into.h"
 #include "requests.h"
 #include "results.h"
 #include <shoal/pending.h>
@@ -40,11 +41,12 @@ shoalpy_caller_t *shoalpy_caller_new(void);
 void shoalpy_caller_free(shoalpy_caller_t *caller);
 
 /* One command, given as a pickled tuple; its stream is the value or the tuple of its
- * kind.  `lease`: NULL for the shared connection. */
+ * kind.  `lease`: NULL for the shared connection.  `into`: where a large string goes; NULL
+ * unless reply_flags has SHOALPY_INTO. */
 int64_t shoalpy_caller_call(shoalpy_caller_t *caller, shoalpy_core_t *core,
                             const char *stream, size_t bytes, uint32_t call_flags,
                             uint64_t timeout_us, unsigned reply_flags,
-                            shoal_lease_t *lease);
+                            shoal_lease_t *lease, shoalpy_into_t *into);
 /* Many, given as a pickled list of tuples; the stream is that of shoalpy_results_t, the
  * kind is SHOALPY_PLAIN. */
 int64_t shoalpy_caller_call_many(shoalpy_caller_t *caller, shoalpy_core_t *core,

@@ -101,7 +101,7 @@ enum shoal_call_flag { SHOAL_CALL_IDEMPOTENT, SHOAL_CALL_ONCE, SHOAL_CALL_URGENT
 enum shoal_error_code {
     SHOAL_EINVAL, SHOAL_ENOMEM, SHOAL_EFULL, SHOAL_ETOOBIG, SHOAL_ECLOSED, SHOAL_EREFUSED, SHOAL_EFORK, SHOAL_ELOOP, SHOAL_EURL, SHOAL_EINTR, SHOAL_EAGAIN, SHOAL_ENOENT, SHOAL_ESYSTEM, SHOAL_ETIMEOUT, SHOAL_ECANCELLED, SHOAL_ECONN, SHOAL_EDESYNC, SHOAL_EAUTH, SHOAL_ESHUTDOWN, ...
 };
-enum shoalpy_reply_flag { SHOALPY_AS_TEXT, SHOALPY_CLASSIC, ... };
+enum shoalpy_reply_flag { SHOALPY_AS_TEXT, SHOALPY_CLASSIC, SHOALPY_INTO, ... };
 enum shoalpy_kind { SHOALPY_PLAIN, SHOALPY_HELP, SHOALPY_ERROR, SHOALPY_FAILURE, ... };
 
 typedef enum shoal_connection_state { SHOAL_CONNECTION_IDLE, SHOAL_CONNECTION_CLOSED, ... } shoal_connection_state_t;
@@ -148,6 +148,12 @@ typedef struct shoal_lease shoal_lease_t;
 int shoalpy_core_lease(shoalpy_core_t *core, shoal_lease_t **ret_lease);
 void shoal_lease_close(shoal_lease_t *lease);
 
+typedef struct shoalpy_into shoalpy_into_t;
+shoalpy_into_t *shoalpy_into_new(char *data, size_t capacity);
+void shoalpy_into_free(shoalpy_into_t *into);
+void shoalpy_into_detach(shoalpy_into_t *into);
+int64_t shoalpy_into_bytes(shoalpy_into_t *into);
+
 typedef struct shoalpy_caller {
     const char *data;
     size_t refused_at;
@@ -157,7 +163,7 @@ typedef struct shoalpy_caller {
 } shoalpy_caller_t;
 shoalpy_caller_t *shoalpy_caller_new(void);
 void shoalpy_caller_free(shoalpy_caller_t *caller);
-int64_t shoalpy_caller_call(shoalpy_caller_t *caller, shoalpy_core_t *core, const char *stream, size_t bytes, uint32_t call_flags, uint64_t timeout_us, unsigned reply_flags, shoal_lease_t *lease);
+int64_t shoalpy_caller_call(shoalpy_caller_t *caller, shoalpy_core_t *core, const char *stream, size_t bytes, uint32_t call_flags, uint64_t timeout_us, unsigned reply_flags, shoal_lease_t *lease, shoalpy_into_t *into);
 int64_t shoalpy_caller_call_many(shoalpy_caller_t *caller, shoalpy_core_t *core, const char *stream, size_t bytes, uint32_t call_flags, uint64_t timeout_us, unsigned reply_flags, shoal_lease_t *lease);
 int64_t shoalpy_caller_resume(shoalpy_caller_t *caller);
 int64_t shoalpy_caller_give_up(shoalpy_caller_t *caller);
@@ -173,6 +179,6 @@ typedef struct shoalpy_port_view {
 int shoalpy_port_new(shoalpy_core_t *core, size_t outstanding_max, shoalpy_port_t **ret_port);
 void shoalpy_port_free(shoalpy_port_t *port);
 const shoalpy_port_view_t *shoalpy_port_view(const shoalpy_port_t *port);
-int64_t shoalpy_port_submit(shoalpy_port_t *port, const char *stream, size_t bytes, uint32_t call_flags, uint64_t timeout_us, unsigned reply_flags, bool more_follow, shoal_lease_t *lease);
+int64_t shoalpy_port_submit(shoalpy_port_t *port, const char *stream, size_t bytes, uint32_t call_flags, uint64_t timeout_us, unsigned reply_flags, bool more_follow, shoal_lease_t *lease, shoalpy_into_t *into);
 int64_t shoalpy_port_pump(shoalpy_port_t *port);
 int shoalpy_port_cancel(shoalpy_port_t *port, uint64_t number);

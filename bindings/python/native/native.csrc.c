@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "caller.h"
 #include "core.h"
+#include "into.h"
 #include "port.h"
 #include <shoal/shoal.h>

@@ -162,7 +162,7 @@ static int64_t pump_after_submitting(shoalpy_port_t *port)
 int64_t shoalpy_port_submit(shoalpy_port_t *port, const char *stream, size_t bytes,
                             uint32_t call_flags, uint64_t timeout_us,
                             unsigned reply_flags, bool more_follow,
-                            shoal_lease_t *lease)
+                            shoal_lease_t *lease, shoalpy_into_t *into)
 {
     shoal_call_t call = {.size = sizeof call,
                          .flags = call_flags,
@@ -184,8 +184,11 @@ int64_t shoalpy_port_submit(shoalpy_port_t *port, const char *stream, size_t byt
         rc = SHOAL_EINVAL;
     } else {
         /* What has a connection of its own must not use the sink of all others. */
-        if (!port->completions && !lease &&
-            !shoalpy_requests_may_part(&port->requests)) {
+        if (into) {
+            call.chunks = &shoalpy_into_sink;
+            call.sink_data = into;
+        } else if (!port->completions && !lease &&
+                   !shoalpy_requests_may_part(&port->requests)) {
             call.sink = &shoalpy_results_sink;
             call.sink_data = &port->results.ways[reply_flags];
         }

@@ -18,6 +18,7 @@
  */
 
 #include "core.h"
+#include "into.h"
 #include "requests.h"
 #include "results.h"
 
@@ -43,7 +44,7 @@ const shoalpy_port_view_t *shoalpy_port_view(const shoalpy_port_t *port);
 int64_t shoalpy_port_submit(shoalpy_port_t *port, const char *stream, size_t bytes,
                             uint32_t call_flags, uint64_t timeout_us,
                             unsigned reply_flags, bool more_follow,
-                            shoal_lease_t *lease);
+                            shoal_lease_t *lease, shoalpy_into_t *into);
 int64_t shoalpy_port_pump(shoalpy_port_t *port);
 
 /* Cancel the command of that number; a pump follows.  0 or an error. */

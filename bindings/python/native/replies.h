@@ -21,6 +21,8 @@
 enum shoalpy_reply_flag {
     SHOALPY_AS_TEXT = 1, /* str instead of bytes, where it is UTF-8 */
     SHOALPY_CLASSIC = 2, /* list instead of set, string instead of a big number */
+    SHOALPY_INTO = 4,    /* not for writers: a large string went into a shoalpy_into_t,
+                            and None is written in its place */
 };
 
 typedef struct shoalpy_level shoalpy_level_t;

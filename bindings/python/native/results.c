@@ -71,6 +71,11 @@ enum shoalpy_kind shoalpy_result_write(const shoal_result_t *result,
     enum shoalpy_kind kind = kind_of(result);
 
     if (kind == SHOALPY_PLAIN) {
+        const shoal_reply_t *reply = shoal_result_reply(result);
+        if (reply)
+            shoal_reply_visit(reply, &shoalpy_writer_sink, writer);
+        else if (writer->flags & SHOALPY_INTO)
+            shoalpy_stream_opcode(stream, OP_NONE);
         writer->is_under_way = false;
         return writer->needs_help ? SHOALPY_HELP : SHOALPY_PLAIN;
     }
@@ -277,6 +282,16 @@ static void add_whole_reply(shoalpy_results_t *results, const shoal_reply_t *rep
         shoalpy_stream_release(whole);
 }
 
+/* A large string went where its caller wanted it. */
+static void add_none(shoalpy_results_t *results, uint64_t number)
+{
+    put_aside(results);
+    open_list(results, number);
+    shoalpy_stream_opcode(&results->stream, OP_NONE);
+    results->is_list_empty = false;
+    results->next = number + 1;
+}
+
 /* The reply under way belongs to command `number`. */
 static void add_reply(shoalpy_results_t *results, uint64_t number)
 {
@@ -316,6 +331,8 @@ void shoalpy_results_add(shoalpy_results_t *results, const shoal_result_t *resul
         const shoal_reply_t *reply = shoal_result_reply(result);
         if (reply)
             add_whole_reply(results, reply, number, reply_flags);
+        else if (reply_flags & SHOALPY_INTO)
+            add_none(results, number);
         else
             add_reply(results, number);
         return;

@@ -32,7 +32,7 @@ enum shoalpy_kind {
 };
 
 /* Combinations of shoalpy_reply_flag. */
-#define SHOALPY_REPLY_FLAGS 4
+#define SHOALPY_REPLY_FLAGS 8
 
 typedef struct shoalpy_results shoalpy_results_t;
 
@@ -75,7 +75,7 @@ void shoalpy_results_add(shoalpy_results_t *results, const shoal_result_t *resul
 int64_t shoalpy_results_end(shoalpy_results_t *results);
 
 /* One result by itself, without its number: a whole stream of the value.  If a sink took
- * the reply, the stream has it already.  Its kind. */
+ * the reply, the stream has it already.  `writer` was begun there.  Its kind. */
 enum shoalpy_kind shoalpy_result_write(const shoal_result_t *result,
                                        shoalpy_writer_t *writer,
                                        shoalpy_stream_t *stream);

@@ -67,7 +67,15 @@ def test_both_faces_have_the_same_words() -> None:
 
 
 def test_what_waits_is_a_coroutine() -> None:
-    waits = {"execute", "execute_many", "wait_ready", "close", "aclose", "run"}
+    waits = {
+        "execute",
+        "execute_many",
+        "readinto",
+        "wait_ready",
+        "close",
+        "aclose",
+        "run",
+    }
     for kind in (shoal.aio.Client, shoal.aio.Pipeline):
         for name, function in members(kind).items():
             assert inspect.iscoroutinefunction(function) == (name in waits), name

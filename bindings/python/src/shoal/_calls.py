@@ -122,6 +122,7 @@ def call(
             timeout_us,
             conversion.flags,
             lease,
+            conversion.into,
         )
         if status == EAGAIN:
             while status == EAGAIN:

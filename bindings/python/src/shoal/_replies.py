@@ -10,7 +10,7 @@ from itertools import chain
 from struct import Struct
 from typing import Any
 
-from ._native import lib
+from ._native import ffi, lib
 from ._outcomes import failure
 from .exceptions import from_reply
 
@@ -165,6 +165,9 @@ class Conversion:
     """
 
     __slots__ = ("decoding", "error", "flags", "is_classic", "mends_all")
+
+    #: For C: where a large string goes.
+    into: Any = ffi.NULL
 
     def __init__(
         self,

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from . import _calls, stats
 from ._core import ConnectionInfo, Core, Event
 from ._greenlets import warn_of_greenlets
+from ._into import Into
 from ._lease import CONTIGUOUS, Handle
 from ._native import lib
 from ._options import DEFAULT_URL, ClientOptions, Options
@@ -30,7 +31,7 @@ from .pipeline import Pipeline
 from .stats import Stats
 
 if TYPE_CHECKING:
-    from typing_extensions import Self, Unpack
+    from typing_extensions import Buffer, Self, Unpack
 
     from .aio import Client as AsyncClient
 
@@ -110,6 +111,31 @@ class Client(Leasing, Unique):
         if kind == 0 and not conversion.mends_all:
             return value
         return conversion.value_of(kind, value)
+
+    def readinto(
+        self, buffer: Buffer, *args: Argument, timeout: float | None = None
+    ) -> int | None:
+        """Send one command, such as GET, whose reply is a string, and let the string go
+        into `buffer`, which is writable. Returns the number of its bytes, None for nil.
+
+        What is larger than 64 KiB goes there straight from the socket's reads, without
+        a copy in between. If this raises, the content of the buffer is undefined, but
+        nothing writes to it any more. BufferTooSmallError: the string is longer than
+        the buffer, which was left alone; the command was executed.
+        """
+        core = self._core or self._open()
+        timeout_us = 0 if timeout is None else microseconds(timeout)
+        with Into(buffer) as into:
+            try:
+                if self._options.encodes:
+                    raise _calls.Unpackable(0)
+                kind, value = _call(core.handle, args, 0, timeout_us, into)
+            except (_calls.Unpackable, _calls.Refused) as problem:
+                kind, value = self._execute_otherwise(
+                    problem, args, 0, timeout_us, into
+                )
+            count: int | None = into.value_of(kind, value)
+            return count
 
     def _execute_leased(
         self,

@@ -71,6 +71,17 @@ class RefusedError(DataError):
     """The command would break a connection that others share: it was not sent."""
 
 
+class BufferTooSmallError(RedisError, ValueError):
+    """The command was executed, but its reply does not fit into the buffer that
+    `readinto()` was given. `needed`: its bytes."""
+
+    fate = Fate.REPLIED
+
+    def __init__(self, text: str = "", needed: int = 0) -> None:
+        super().__init__(text)
+        self.needed = needed
+
+
 class ResponseError(RedisError):
     """The server answered with an error.
 
@@ -190,6 +201,7 @@ __all__ = [
     "AskError",
     "AuthenticationError",
     "AuthenticationRequiredError",
+    "BufferTooSmallError",
     "BusyGroupError",
     "BusyLoadingError",
     "BusyScriptError",

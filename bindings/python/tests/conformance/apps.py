@@ -85,6 +85,9 @@ def django_redis(url: str, ours: bool) -> None:
     options = {"REDIS_CLIENT_CLASS": "shoal.redis.Redis"} if ours else {}
     cache = set_up_django("django_redis.cache.RedisCache", url, options)
     use_cache(cache)
+    with cache.lock("lock", timeout=5):
+        assert not cache.lock("lock", timeout=5).acquire(blocking=False)
+    assert cache.lock("lock", timeout=5).acquire(blocking=False)
     tell("django-redis get", lambda: cache.get("x"), cache.client.get_client())
 
 

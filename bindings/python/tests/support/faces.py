@@ -88,6 +88,11 @@ class Face:
         replies: list[Any] = self._do("execute_many", commands, **options)
         return replies
 
+    def readinto(self, buffer: Any, *args: Any, **options: Any) -> int | None:
+        """As the client's."""
+        count: int | None = self._do("readinto", buffer, *args, **options)
+        return count
+
     def lease(self) -> "FaceLease":
         """A lease, under the same words."""
         return FaceLease(self, self._do("lease"))

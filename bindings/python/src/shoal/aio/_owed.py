@@ -102,6 +102,12 @@ class Owed:
         """All results are lost; each future gets an exception of its own."""
         futures = list(self.waiting.values())
         self.waiting.clear()
+        # C may still write to what these have, if its thread goes on.
+        _kept.extend(c for c in self._conversions.values() if c.into)
         self._conversions.clear()
         for future in futures:
             fail_future(future, make_error())
+
+
+#: Conversions whose results never came: C's part of them must stay.
+_kept: list[Conversion] = []

@@ -1,9 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Between one event loop and one connection.
-
-Commands of one tick of the loop cross into C together and leave in one write; one
-wake-up brings all results that were read, decoded at once. Python never runs inside C.
-"""
+"""Between one event loop and one connection: the commands of a tick cross into C
+together, and one wake-up brings all results. Python never runs inside C."""
 
 from __future__ import annotations
 
@@ -32,10 +29,9 @@ _loads = loads
 _buffer = ffi.buffer
 _NO_LEASE = ffi.NULL
 
-#: Results that may wait in the completion queue of a shared connection.
-_OUTSTANDING_MAX = 1 << 20
-#: Commands that may wait for room in the connection.
-_BACKLOG_MAX = 1 << 20
+#: Results that may wait in the completion queue of a shared connection; and commands
+#: that may wait for room in the connection.
+_OUTSTANDING_MAX = _BACKLOG_MAX = 1 << 20
 #: A status of C's that has results: their bytes stand above the lowest bit.
 _ONE_BYTE = 2
 #: Commands that cross into C together at most.
@@ -256,6 +252,7 @@ class Port:
                 batch.conversion.flags,
                 more_follow,
                 _NO_LEASE if batch.lease is None else batch.lease.native,
+                batch.conversion.into,
             )
             if status >= 0:
                 if not self._owed.register(

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import stats
 from .._core import ConnectionInfo, Core, Event
+from .._into import Into
 from .._lease import CONTIGUOUS
 from .._native import lib
 from .._options import DEFAULT_URL, ClientOptions, Options
@@ -34,7 +35,7 @@ from .lease import Leasing
 from .pipeline import Pipeline
 
 if TYPE_CHECKING:
-    from typing_extensions import Self, Unpack
+    from typing_extensions import Buffer, Self, Unpack
 
     from ..client import Client as SyncClient
 
@@ -160,6 +161,24 @@ class Client(Leasing, Unique):
         except _CancelledError as again:
             tell(again, RedisError())
             raise
+
+    async def readinto(
+        self, buffer: Buffer, *args: Argument, timeout: float | None = None
+    ) -> int | None:
+        """Let the string that a command answers with go into a buffer; as
+        `shoal.Client.readinto`. If the task is cancelled, nothing writes to the buffer
+        any more."""
+        timeout_us = 0 if timeout is None else microseconds(timeout)
+        with Into(buffer) as into:
+            extras = (0, timeout_us, into, None)
+            future = self._find_port().submit_one(args, extras, is_awaited=True)
+            try:
+                count: int | None = await future
+            except _CancelledError as error:
+                into.release()
+                await self._cancelled(error, args, future)
+                raise
+            return count
 
     def submit(
         self,
