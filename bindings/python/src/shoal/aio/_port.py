@@ -25,9 +25,7 @@ from ._owed import Owed
 
 _submit = lib.shoalpy_port_submit
 _pump = lib.shoalpy_port_pump
-_loads = loads
-_buffer = ffi.buffer
-_NO_LEASE = ffi.NULL
+_loads, _buffer, _NO_LEASE = loads, ffi.buffer, ffi.NULL
 
 #: Results that may wait in the completion queue of a shared connection; and commands
 #: that may wait for room in the connection.
