@@ -5,6 +5,8 @@
 #include <string.h>
 
 #define READY_US 5000000u
+#define ROOM_BYTES_MIN 67108864u
+#define ROOM_BYTES_MAX 17179869184u /* the most that the library allows */
 
 static int set_target(shoal_options_t *options, const target_t *target)
 {
@@ -39,9 +41,12 @@ static int set_room(shoal_options_t *options, const run_t *run)
     uint64_t callers = run->options->callers;
     uint64_t bytes = (run->workload->bytes_len + 1024) * (callers + 65536);
 
+    if (bytes < ROOM_BYTES_MIN)
+        bytes = ROOM_BYTES_MIN;
+    if (bytes > ROOM_BYTES_MAX)
+        bytes = ROOM_BYTES_MAX;
     return shoal_options_set_outstanding_max(options, callers > 65536 ? callers : 65536,
-                                             16384,
-                                             bytes > 67108864 ? bytes : 67108864);
+                                             16384, bytes);
 }
 
 shoal_options_t *shoal_load_options(run_t *run)

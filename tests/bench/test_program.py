@@ -60,6 +60,13 @@ class Runs(Program):
                 self.assertEqual(run["errors"], 0)
                 self.assertEqual(len(run["rounds"]), 2)
 
+    def test_values_may_be_large(self):
+        modes = "sync,borrowed,explicit:1"
+        for run in self.measure("-c", 1, "-d", 1048576, "-r", 2, "--against", modes):
+            with self.subTest(run["strategy"]):
+                self.assertGreater(run["ops_per_s"], 0)
+                self.assertEqual(run["errors"], 0)
+
     def test_shoal_explains_its_flushes(self):
         (run,) = self.measure("-c", 4)
         self.assertGreater(sum(run["flush_reasons"].values()), 0)
