@@ -119,6 +119,15 @@ static size_t sum_done(const writer_t *writers)
     return done;
 }
 
+/* While it loads its file the server refuses to be asked. */
+static bool has_loaded(const redis_process_t *redis)
+{
+    char answer[64];
+
+    return redis_ask(redis_process_port(redis), "PING", answer, sizeof answer) &&
+           strcmp(answer, "+PONG") == 0;
+}
+
 /* Note in each push how often its id is in the list. */
 static void read_list(shoal_client_t *client, writer_t *writers)
 {
@@ -127,6 +136,7 @@ static void read_list(shoal_client_t *client, writer_t *writers)
     assert_int_equal(shoal_client_callf(client, &result, "LRANGE ids 0 -1"), 0);
     assert_int_equal(shoal_result_status(result), 0);
     const shoal_reply_t *list = shoal_result_reply(result);
+    assert_int_equal(shoal_reply_type(list), SHOAL_REPLY_ARRAY);
     for (size_t i = 0; i < shoal_reply_count(list); i++) {
         char text[TAG_ROOM] = "";
         size_t bytes = 0;
@@ -212,6 +222,7 @@ static void test_restarts_under_load(void **state)
     }
     assert_int_equal(process_descriptors(), descriptors); /* O7 */
     assert_int_equal(process_threads(), threads);
+    WAIT_FOR(has_loaded(redis));
     read_list(client, writers);
     for (size_t i = 0; i < THREADS; i++)
         check_writer(&writers[i], fates);
