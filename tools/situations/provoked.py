@@ -151,6 +151,9 @@ def situation(
 
 FAILED = ("--failed",)
 SHORT = "?timeout_ms=200"
+# The answer is the result.  If the command were sent again until shortly before its
+# deadline, one or the other would come first.
+ONCE = "?attempts_max=1"
 
 
 @situation("Nothing listens at the address", "start the server, or correct the URL")
@@ -290,7 +293,7 @@ def _(stage: Stage) -> Case:
         "--loading-process-events-interval-bytes",
         "1024",
     )
-    return Case(stage.server(*slow).url())
+    return Case(stage.server(*slow).url(tail="?attempts_max=4&timeout_ms=60000"))
 
 
 @situation(
@@ -307,7 +310,7 @@ def _(stage: Stage) -> Case:
 )
 def _(stage: Stage) -> Case:
     server = stage.server("--replicaof", "127.0.0.1", str(free_port()))
-    return Case(server.url(tail="?timeout_ms=1000"), ("SET", "k", "v"))
+    return Case(server.url(tail=ONCE), ("SET", "k", "v"))
 
 
 @situation("A replica has lost its primary", "wait, or connect to the new primary")
@@ -315,7 +318,7 @@ def _(stage: Stage) -> Case:
     server = stage.server(
         "--replicaof", "127.0.0.1", str(free_port()), "--replica-serve-stale-data", "no"
     )
-    return Case(server.url(tail="?timeout_ms=1000"))
+    return Case(server.url(tail=ONCE))
 
 
 @situation("A script holds the server up", "`SCRIPT KILL`; shorter scripts")
