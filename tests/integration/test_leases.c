@@ -63,6 +63,7 @@ static void submit(shoal_client_t *client, shoal_lease_t *lease, const char *tex
     line_t line;
 
     call.lease = lease;
+    call.timeout_us = SHOAL_TIMEOUT_NEVER; /* a thousand may stand in line before it */
     assert_int_equal(shoal_client_submit_many(client, parse(&line, text), 1, &call,
                                               on_result, data, ret_ticket),
                      0);
@@ -196,6 +197,7 @@ static void test_the_next_holder_sees_nothing(void **state)
 typedef struct waiter {
     shoal_lease_t *lease;
     _Atomic unsigned *done;
+    int status;
 } waiter_t;
 
 static void on_turn(shoal_client_t *client, const shoal_result_t *result, void *data)
@@ -203,7 +205,7 @@ static void on_turn(shoal_client_t *client, const shoal_result_t *result, void *
     waiter_t *waiter = data;
     (void)client;
 
-    assert_int_equal(shoal_result_status(result), 0);
+    waiter->status = shoal_result_status(result);
     shoal_lease_close(waiter->lease);
     atomic_fetch_add(waiter->done, 1);
 }
@@ -224,16 +226,18 @@ static void test_the_first_in_line_is_the_first_served(void **state)
     for (int i = 0; i < WAITERS; i++) {
         char text[64];
         snprintf(text, sizeof text, "RPUSH line %d", i);
-        waiters[i] = (waiter_t){lease_open(client), &done};
+        waiters[i] = (waiter_t){lease_open(client), &done, 0};
         submit(client, waiters[i].lease, text, on_turn, &waiters[i], NULL);
     }
     WAIT_FOR(live_stats(client).leases_waiting_now == WAITERS);
     assert_int_equal(live_stats(client).leases_now, WAITERS + COUNT(holders));
     assert_int_equal(ask_for(client, NULL, "LLEN line", 0).integer, 0);
     shoal_lease_close(holders[7]); /* one connection for all */
-    WAIT_FOR(done == WAITERS);
+    for (unsigned served = 100; served <= WAITERS; served += 100)
+        WAIT_FOR(done >= served);
     for (int i = 0; i < WAITERS; i++) {
         char text[64], number[16];
+        assert_int_equal(waiters[i].status, 0);
         snprintf(text, sizeof text, "LINDEX line %d", i);
         snprintf(number, sizeof number, "%d", i);
         assert_string_equal(ask(client, NULL, text).text, number);
@@ -275,7 +279,7 @@ static void test_so_many_leases_and_no_more(void **state)
 
 typedef struct crowd {
     shoal_client_t *client;
-    _Atomic unsigned done, refused;
+    _Atomic unsigned done, refused, failed;
 } crowd_t;
 
 static void on_any(shoal_client_t *client, const shoal_result_t *result, void *data)
@@ -285,8 +289,8 @@ static void on_any(shoal_client_t *client, const shoal_result_t *result, void *d
 
     if (shoal_result_status(result) == SHOAL_ECANCELLED)
         crowd->refused++;
-    else
-        assert_int_equal(shoal_result_status(result), 0);
+    else if (shoal_result_status(result) != 0)
+        crowd->failed++;
     crowd->done++;
 }
 
@@ -327,6 +331,7 @@ static void test_the_bound_holds_in_a_crowd(void **state)
     for (size_t i = 0; i < COUNT(threads); i++)
         pthread_join(threads[i], NULL);
     WAIT_FOR(crowd.done == COUNT(threads) * ROUNDS * 16);
+    assert_int_equal(crowd.failed, 0);
     WAIT_FOR(live_stats(client).leases_now == 0);
     assert_true(live_stats(client).leases_idle_now <= SHOAL_LEASE_CONNECTIONS_MAX);
     /* Numbers 1 (shared) to 65. */

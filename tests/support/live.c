@@ -14,6 +14,18 @@ static const char *from_environment(const char *name)
     return value;
 }
 
+/* A test that is about deadlines sets its own. */
+static shoal_options_t *patient(shoal_options_t *options)
+{
+    assert_int_equal(shoal_options_set_timeout_us(options, WAITING_US_MAX), 0);
+    assert_int_equal(shoal_options_set_stall_timeout_us(options, 2 * WAITING_US_MAX),
+                     0);
+    assert_int_equal(
+        shoal_options_set_connect_timeout_us(options, WAITING_US_MAX, WAITING_US_MAX),
+        0);
+    return options;
+}
+
 const char *live_url(void)
 {
     return from_environment("SHOAL_TEST_URL");
@@ -33,7 +45,7 @@ shoal_options_t *live_options(void)
 {
     shoal_options_t *options = NULL;
     assert_int_equal(shoal_options_from_url(live_url(), &options, NULL), 0);
-    return options;
+    return patient(options);
 }
 
 shoal_options_t *live_options_of_port(int port)
@@ -41,7 +53,7 @@ shoal_options_t *live_options_of_port(int port)
     shoal_options_t *options = NULL;
     assert_int_equal(shoal_options_new(&options), 0);
     assert_int_equal(shoal_options_set_address(options, "127.0.0.1", port), 0);
-    return options;
+    return patient(options);
 }
 
 shoal_client_t *live_open(shoal_options_t *options)

@@ -20,7 +20,8 @@ const char *live_url(void);
 const char *live_socket(void);
 int live_port(void);
 
-/* Options for that server, or for another one on a loopback port. */
+/* Options for that server, or for another one on a loopback port, with timeouts that no test
+ * reaches: the usual 5 s may pass on a busy machine. */
 shoal_options_t *live_options(void);
 shoal_options_t *live_options_of_port(int port);
 /* Open a client, free the options, and wait until the client is ready. */
