@@ -89,12 +89,19 @@ static void tear_down(scene_t *scene)
     redis_process_stop(scene->redis);
 }
 
-static void submit(scene_t *scene, const char *command, shoal_result_cb on_result)
+/* In one call: a thread that stands still between two lets the connection be lost in the
+ * middle of them. */
+static void submit(scene_t *scene, size_t count, const char *command,
+                   shoal_result_cb on_result)
 {
     const char *const argv[] = {command, "k"};
+    shoal_command_t commands[WRITES];
 
-    assert_int_equal(
-        shoal_client_submit(scene->client, 2, argv, NULL, on_result, scene, NULL), 0);
+    for (size_t i = 0; i < count; i++)
+        commands[i] = (shoal_command_t){2, argv, NULL};
+    assert_int_equal(shoal_client_submit_many(scene->client, commands, count, NULL,
+                                              on_result, scene, NULL),
+                     0);
 }
 
 static int64_t ask_value(const scene_t *scene)
@@ -121,12 +128,11 @@ static bool play(scene_t *scene, trouble_t trouble)
     else
         fault_proxy_carry(scene->proxy, FAULT_TO_SERVER,
                           &(fault_carriage_t){.delay_us = HOLD_US});
-    for (size_t i = 0; i < WRITES; i++)
-        submit(scene, "INCR", on_write);
+    submit(scene, WRITES, "INCR", on_write);
     WAIT_FOR(scene->completed == WRITES);
     assert_int_equal(scene->other, 0);
     assert_int_equal(scene->unknown, WRITES); /* all were written before the loss */
-    submit(scene, "GET", on_value);
+    submit(scene, 1, "GET", on_value);
     if (trouble == SERVER_STANDS_STILL)
         redis_process_resume(scene->redis);
     WAIT_FOR(scene->is_answered);
@@ -152,7 +158,8 @@ static void check_settling(trouble_t trouble, size_t rounds)
     }
     shoal_stats_t stats = live_stats(scene.client);
     assert_int_equal(stats.unsettled, 0);
-    assert_int_equal(stats.settled, rounds + 1);
+    assert_int_equal(stats.settled, stats.connects);
+    assert_true(stats.connects > rounds);
     printf("%zu rounds, no value changed after it was read; %" PRId64 " of %zu ran\n",
            rounds, scene.value, rounds * WRITES);
     tear_down(&scene);
@@ -178,11 +185,12 @@ static void test_without_settling_nothing_is_claimed(void **state)
 
     (void)state;
     set_up(&scene, false);
-    for (size_t i = 0; i < rounds; i++) {
+    /* On a slow machine the reads come when the network has nothing left. */
+    for (size_t i = 0; i < rounds || (moved == 0 && i < 20); i++) {
         moved += play(&scene, NETWORK_HOLDS_BACK);
         assert_false(scene.is_settled);
     }
-    printf("without: the value changed in %zu of %zu rounds\n", moved, rounds);
+    printf("without: the value changed after %zu reads\n", moved);
     assert_true(moved > 0); /* otherwise the tests above prove nothing */
     assert_int_equal(live_stats(scene.client).settled, 1); /* the first connection */
     tear_down(&scene);
@@ -218,12 +226,11 @@ static void test_another_process_settles_nothing(void **state)
     (void)state;
     set_up(&scene, true);
     redis_process_pause(scene.redis);
-    for (size_t i = 0; i < 100; i++)
-        submit(&scene, "INCR", on_write);
+    submit(&scene, 100, "INCR", on_write);
     WAIT_FOR(scene.completed == 100);
     redis_process_kill(scene.redis);
     assert_true(redis_process_restart(scene.redis));
-    submit(&scene, "GET", on_value);
+    submit(&scene, 1, "GET", on_value);
     WAIT_FOR(scene.is_answered);
     assert_false(scene.is_settled);
     tear_down(&scene);
