@@ -58,8 +58,8 @@ static void test_writes_do_not_prolong_a_stall(void **state)
     /* Long before the connection was full: 3000 of them are 30 times the bound. */
     assert_true(chatter->commands < 3000);
     scene_check_works(scene);
-    assert_int_equal(fake_server_accepted(scene->server), 2);
-    assert_int_equal(scene_events(scene).lost, 1);
+    /* On a slow machine the next connections may have stalled, too. */
+    assert_int_equal(fake_server_accepted(scene->server), scene_events(scene).lost + 1);
 }
 
 /* Nothing is owed but the rest of a command, and the server does not take it. */
@@ -93,24 +93,45 @@ static void test_a_stall_within_a_command(void **state)
     assert_int_equal(fake_server_executed(scene->server, 0, "SET", NULL), 1);
 }
 
-/* Bytes do: a slow server is not a dead one. */
+/* Since the server began to send what the client received last. */
+static void note_silence(uint64_t since_us, uint64_t *silent_us_max)
+{
+    uint64_t silent_us = waiting_now_us() - since_us;
+
+    if (silent_us > *silent_us_max)
+        *silent_us_max = silent_us;
+}
+
+/* Bytes do: a slow server is not a dead one.  If the machine stood still for so long that
+ * the server was silent, the test proves nothing. */
 static void test_bytes_prolong_a_stall(void **state)
 {
+    enum { STALL_US = 1000000 };
     scene_t *scene = *state;
     outcome_t *outcome = scene_outcomes(scene, 1);
+    uint64_t silent_us_max = 0;
 
-    assert_int_equal(shoal_options_set_stall_timeout_us(scene->options, 1000000), 0);
+    assert_int_equal(shoal_options_set_stall_timeout_us(scene->options, STALL_US), 0);
     fake_server_rule(
         scene->server,
         &(fake_rule_t){.command = "INCR", .is_cut = true, .then = FAKE_HOLD});
     scene_open_ready(scene);
+    uint64_t since_us = waiting_now_us();
     scene_submit(scene, WORDS("INCR", "k"), NULL, outcome);
+    WAIT_FOR(fake_server_received(scene->server, 1, "INCR", NULL) == 1);
     for (int i = 0; i < 25; i++) { /* 2.5 s in all */
         waiting_sleep_us(100000);
+        uint64_t before = scene_stats(scene).bytes_in, now_us = waiting_now_us();
         fake_server_send(scene->server, ">1\r\n+alive\r\n");
+        WAIT_FOR(scene_stats(scene).bytes_in > before || scene_events(scene).lost > 0);
+        note_silence(since_us, &silent_us_max);
+        since_us = now_us;
     }
-    assert_false(outcome_is_done(outcome));
     fake_server_release(scene->server);
+    scene_await(outcome);
+    note_silence(since_us, &silent_us_max);
+    if (silent_us_max >= STALL_US)
+        skip();
     scene_check(outcome, 0, SHOAL_FATE_REPLIED);
     assert_int_equal(fake_server_accepted(scene->server), 1);
 }
@@ -124,12 +145,15 @@ static void test_a_stall_behind_a_zombie(void **state)
     assert_int_equal(shoal_options_set_stall_timeout_us(scene->options, 200000), 0);
     scene_open_ready(scene);
     fake_server_freeze(scene->server);
-    outcome_t outcome = scene_call(scene, WORDS("INCR", "k"), &hasty);
-    assert_int_equal(outcome.status, SHOAL_ETIMEOUT);
-    WAIT_FOR(scene_events(scene).lost == 1);
+    for (bool is_written = false; !is_written; hasty.timeout_us *= 2) {
+        outcome_t outcome = scene_call(scene, WORDS("INCR", "k"), &hasty);
+        assert_int_equal(outcome.status, SHOAL_ETIMEOUT);
+        is_written = outcome.fate == SHOAL_FATE_UNKNOWN;
+    }
+    WAIT_FOR(scene_events(scene).lost >= 1);
     fake_server_release(scene->server);
     scene_check_works(scene);
-    assert_int_equal(fake_server_accepted(scene->server), 2);
+    assert_int_equal(fake_server_accepted(scene->server), scene_events(scene).lost + 1);
 }
 
 static void test_an_idle_connection_is_tested(void **state)
@@ -161,9 +185,9 @@ static void test_idle_without_ping(void **state)
     assert_int_equal(shoal_options_set_stall_timeout_us(scene->options, 50000), 0);
     scene_open_ready(scene);
     waiting_sleep_us(300000);
-    scene_check_works(scene);
-    assert_int_equal(fake_server_accepted(scene->server), 1);
+    assert_int_equal(scene_events(scene).lost, 0);
     assert_int_equal(fake_server_received(scene->server, 0, "PING", NULL), 0);
+    scene_check_works(scene);
 }
 
 /* A connection that cannot be made in time is a failed attempt. */
