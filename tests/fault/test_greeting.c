@@ -201,7 +201,7 @@ static void test_a_database_that_cannot_be_selected(void **state)
     scene_await(outcome);
     assert_true(outcome->status < 0);
     assert_int_equal(outcome->fate, SHOAL_FATE_NOT_EXECUTED);
-    assert_true(scene_events(scene).lost >= 1);
+    WAIT_FOR(scene_events(scene).lost >= 1);
     assert_int_equal(scene_events(scene).ready, 0);
     assert_int_equal(fake_server_user_commands(scene->server, 0), 0);
 }
@@ -250,13 +250,15 @@ static void check_late_answer(scene_t *scene, const char *command, const char *a
                                                    .is_cut = true,
                                                    .then = FAKE_HOLD});
     scene_open(scene);
-    scene_check_works(scene); /* on the second connection */
+    scene_check_works(scene); /* on the second connection, if the server is fast */
+    unsigned accepted = fake_server_accepted(scene->server);
     assert_int_equal(fake_server_user_commands(scene->server, 1), 0);
     assert_true(scene_events(scene).lost_timeout >= 1);
+    assert_int_equal(scene_events(scene).lost, scene_events(scene).lost_timeout);
     fake_server_release(scene->server);
     for (size_t i = 0; i < 50; i++)
         scene_check_works(scene);
-    assert_int_equal(fake_server_accepted(scene->server), 2);
+    assert_int_equal(fake_server_accepted(scene->server), accepted);
     assert_int_equal(fake_server_user_commands(scene->server, 1), 0);
     scene_close(scene, 0);
 }

@@ -152,7 +152,6 @@ static void test_maybe_is_sticky(void **state)
     shoal_call_t call = with(IDEMPOTENT);
     outcome_t *outcome = scene_outcomes(scene, 1);
 
-    call.timeout_us = 800000;
     fake_server_rule(scene->server, &(fake_rule_t){.command = "INCR",
                                                    .connection = 1,
                                                    .is_cut = true,
@@ -163,8 +162,10 @@ static void test_maybe_is_sticky(void **state)
                                                        .is_cut = true,
                                                        .then = FAKE_HOLD});
     scene_open_ready(scene);
-    scene_submit(scene, WORDS("INCR", "k"), &call, outcome);
-    scene_check(outcome, SHOAL_ETIMEOUT, SHOAL_FATE_UNKNOWN);
+    uint64_t ticket = scene_submit(scene, WORDS("INCR", "k"), &call, outcome);
+    WAIT_FOR(fake_server_received(scene->server, 2, "HELLO", NULL) == 1);
+    assert_int_equal(shoal_client_cancel(scene->client, ticket), 0);
+    scene_check(outcome, SHOAL_ECANCELLED, SHOAL_FATE_UNKNOWN);
     assert_int_equal(outcome->attempts, 1);
     assert_int_equal(fake_server_executed(scene->server, 0, "INCR", NULL), 1);
 }

@@ -71,6 +71,8 @@ static size_t read_answer(int fd, char *data, size_t room)
 
     while (size < room - 1) {
         ssize_t count = read(fd, data + size, room - 1 - size);
+        if (count < 0 && errno == EINTR)
+            continue;
         if (count <= 0)
             return 0;
         size += (size_t)count;

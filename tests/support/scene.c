@@ -64,6 +64,9 @@ int scene_setup(void **state)
     point_to_server(scene);
     assert_int_equal(shoal_options_set_timeout_us(scene->options, 25000000), 0);
     assert_int_equal(shoal_options_set_stall_timeout_us(scene->options, 60000000), 0);
+    assert_int_equal(shoal_options_set_connect_timeout_us(
+                         scene->options, WAITING_US_MAX, WAITING_US_MAX),
+                     0);
     assert_int_equal(shoal_options_set_ping_idle_us(scene->options, 0), 0);
     assert_int_equal(shoal_options_set_backoff_us(scene->options, 1000, 5000), 0);
     assert_int_equal(
