@@ -382,6 +382,7 @@ static void test_closing_while_others_wait(void **state)
         }
         for (int i = 0; i < WAITERS; i++) /* else they come too late to wait */
             process_await_sleep(&waiters[i].thread);
+        WAIT_FOR(scene_stats(scene).commands == WAITERS / 2);
         scene_close(scene, 0);
         for (int i = 0; i < WAITERS; i++) {
             pthread_join(threads[i], NULL);
