@@ -20,7 +20,7 @@ LINES = 60  # in all
 LINES_LEAST = 12  # of a test, if so many failed that they must share
 REPORT_LINES = 40  # of a sanitizer
 
-RESULT = re.compile(r"^ *\d+/\d+ Test +#\d+: (\S+) \.*(.*)$")
+RESULT = re.compile(r"^ *(?:\d+/\d+)? *Test +#\d+: (\S+) \.*(.*)$")
 START = re.compile(r"^ +Start +\d+: ")
 TOTAL = re.compile(r"^\d+% tests passed")
 NO_FAILURE = re.compile(r"Passed|\*\*\*Skipped|Not Run \(Disabled\)")
