@@ -3,9 +3,9 @@
 
 #include "base/bytes.h"
 #include <stdbool.h>
-#include <stdlib.h>
 
 #define WAY_US 2000000
+#define EXPONENT_MAX 1000
 #define SECONDS_MAX 1e9 /* three decades: as good as never */
 
 static shoal__bytes_t argument(const shoal_command_t *command, size_t index)
@@ -31,18 +31,55 @@ size_t shoal__block_time_of_xread(const shoal_command_t *command)
     return 0;
 }
 
-/* Below 0: it is no number. */
+static bool is_digit(const char *at, const char *end)
+{
+    return at < end && *at >= '0' && *at <= '9';
+}
+
+/* An exponent, from its sign on.  False: it is none. */
+static bool read_exponent(const char *at, const char *end, int *ret_exponent)
+{
+    bool is_negative = at < end && *at == '-';
+    int exponent = 0;
+
+    if (at < end && (*at == '-' || *at == '+'))
+        at++;
+    if (!is_digit(at, end))
+        return false;
+    for (; is_digit(at, end); at++)
+        if (exponent < EXPONENT_MAX)
+            exponent = exponent * 10 + (*at - '0');
+    *ret_exponent = is_negative ? -exponent : exponent;
+    return at == end;
+}
+
+/* A decimal number as servers read it, whatever the locale of the program is.  Below 0:
+ * it is none, or it is negative. */
 static double read_number(shoal__bytes_t text)
 {
-    char copy[32], *end;
-    double number;
+    const char *at = text.data, *end = at + text.bytes;
+    double number = 0, scale = 1;
+    int exponent = 0, digits = 0;
 
-    if (text.bytes == 0 || text.bytes >= sizeof copy)
+    if (at < end && *at == '+')
+        at++;
+    for (; is_digit(at, end); at++, digits++)
+        number = number * 10 + (*at - '0');
+    if (at < end && *at == '.')
+        for (at++; is_digit(at, end); at++, digits++) {
+            number = number * 10 + (*at - '0');
+            scale *= 10;
+        }
+    if (digits == 0)
         return -1;
-    memcpy(copy, text.data, text.bytes);
-    copy[text.bytes] = '\0';
-    number = strtod(copy, &end);
-    return *end == '\0' ? number : -1;
+    if (at < end &&
+        ((*at != 'e' && *at != 'E') || !read_exponent(at + 1, end, &exponent)))
+        return -1;
+    for (; exponent > 0; exponent--)
+        number *= 10;
+    for (; exponent < 0; exponent++)
+        scale *= 10;
+    return number / scale;
 }
 
 uint64_t shoal__block_time_us(const shoal_command_t *command)

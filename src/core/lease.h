@@ -8,6 +8,12 @@
 #include "core/pipe/retries.h"
 #include <stdatomic.h>
 
+typedef enum shoal__lease_end {
+    SHOAL__LEASE_GOES_ON,
+    SHOAL__LEASE_LOST,  /* its connection was lost, with the state in it */
+    SHOAL__LEASE_SPENT, /* MONITOR was its last command */
+} shoal__lease_end_t;
+
 struct shoal_lease {
     shoal_client_t *client; /* with a reference; NULL: made for one blocking command */
     _Atomic bool was_used;  /* a command was accepted: the loop may know the lease */
@@ -19,8 +25,7 @@ struct shoal_lease {
     struct shoal__link *link; /* the connection; NULL: none */
     size_t outstanding;       /* commands that the connection has, without a result */
     bool is_closed;           /* the holder is gone: it ends with its last result */
-    bool is_broken;           /* its connection was lost, with the state in it */
-    bool is_spent;            /* MONITOR was its last command */
+    shoal__lease_end_t end; /* why it takes no more commands; LEASE_GOES_ON: it does */
     shoal__request_t
         monitor; /* MONITOR, while its lines come; on_result NULL: none do */
 };

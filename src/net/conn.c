@@ -33,11 +33,12 @@ int shoal__conn_init(shoal__conn_t *conn, const shoal__conn_plan_t *plan)
     const shoal__conn_config_t *config = plan->config;
     const shoal__pipe_parts_t parts = {
         .config = &config->pipe, .target = plan->target, .shared = &plan->set->shared};
-    const shoal__pipe_hooks_t pipe_hooks = {.on_result = plan->hooks->on_result,
-                                            .on_own = plan->hooks->on_own,
-                                            .on_blocked = plan->hooks->on_blocked,
-                                            .on_push = plan->hooks->on_push,
-                                            .on_error = on_error};
+    const shoal__pipe_hooks_t pipe_hooks = {
+        .on_result = plan->hooks->on_result,
+        .on_own = plan->hooks->on_own,
+        .on_blocked = plan->hooks->on_blocked,
+        .on_push = plan->hooks->on_push,
+        .on_error = plan->hooks->on_error ? plan->hooks->on_error : on_error};
 
     *conn = (shoal__conn_t){.config = config,
                             .target = plan->target,

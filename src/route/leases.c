@@ -178,22 +178,19 @@ bool shoal__leases_cancel(shoal__leases_t *leases, uint64_t ticket, uint64_t now
 
 /* ---- the turn ---- */
 
-/* The lease is no good for further commands: these wait for nothing. */
-static bool is_over(const shoal_lease_t *lease)
-{
-    return lease->is_broken || lease->is_spent;
-}
-
 void shoal__leases_fail_over(shoal__leases_t *leases, shoal_lease_t *lease)
 {
-    if (lease->is_spent)
-        shoal__lease_queue_fail(leases->common.shared, lease, SHOAL_EREFUSED,
-                                "MONITOR is the last command of a lease");
-    else
-        shoal__lease_queue_fail(
-            leases->common.shared, lease, SHOAL_ECONN,
+    static const char *const why[] = {
+        [SHOAL__LEASE_LOST] =
             "the lease is broken: its connection was lost, and what the "
-            "server knew of it");
+            "server knew of it",
+        [SHOAL__LEASE_SPENT] = "MONITOR is the last command of a lease",
+    };
+
+    shoal__lease_queue_fail(leases->common.shared, lease,
+                            lease->end == SHOAL__LEASE_SPENT ? SHOAL_EREFUSED
+                                                             : SHOAL_ECONN,
+                            why[lease->end]);
 }
 
 /* Callbacks append leases, and change their queues; they remove none. */
@@ -205,7 +202,7 @@ static void sweep(shoal__leases_t *leases, shoal__list_t *list, uint64_t now_us,
     for (shoal__list_t *at = list->next; at != list; at = next) {
         shoal_lease_t *lease = LEASE_AT(at);
         shoal__lease_queue_expire(leases->common.shared, lease, now_us, detail);
-        if (is_over(lease))
+        if (lease->end)
             shoal__leases_fail_over(leases, lease);
         next = at->next;
         if (lease->queue.count > 0)
@@ -238,7 +235,7 @@ static void open_gates(shoal__leases_t *leases)
 static void serve(shoal__leases_t *leases, shoal_lease_t *lease,
                   shoal__lease_source_t source, uint64_t now_us)
 {
-    bool is_served = !is_over(lease) && lease->queue.count > 0;
+    bool is_served = !lease->end && lease->queue.count > 0;
     shoal__link_t *link =
         is_served ? shoal__leases_find_link(leases, lease, source) : NULL;
 
@@ -249,7 +246,7 @@ static void serve(shoal__leases_t *leases, shoal_lease_t *lease,
             shoal__leases_feed(link, now_us);
         return;
     }
-    if (is_over(lease))
+    if (lease->end)
         shoal__leases_fail_over(leases, lease);
     else
         shoal__lease_queue_fail(leases->common.shared, lease, SHOAL_ENOMEM,
@@ -267,7 +264,7 @@ static void serve_line(shoal__leases_t *leases, uint64_t now_us)
         shoal_lease_t *lease = LEASE_AT(served.next);
         shoal__lease_source_t source =
             shoal__lease_pool_source(leases->idle_count, leases->busy_count);
-        if (source == SHOAL__LEASE_WAIT && !is_over(lease))
+        if (source == SHOAL__LEASE_WAIT && !lease->end)
             break;
         serve(leases, lease, source, now_us);
     }
@@ -298,6 +295,8 @@ static void wake_for_links(shoal__leases_t *leases)
         const shoal__link_t *link = LINK_AT(at);
         if (link->asked.is_due && link->asked.ticket == 0)
             leases->wake_us = shoal__time_min(leases->wake_us, link->asked.until_us);
+        if (link->asked.ticket != 0)
+            leases->wake_us = shoal__time_min(leases->wake_us, link->asked.again_us);
         if (link->lease)
             leases->wake_us = shoal__time_min(
                 leases->wake_us, shoal__retries_next_us(&link->lease->queue, false));
@@ -397,9 +396,8 @@ void shoal__leases_on_own(void *owner, const shoal__request_t *request,
                           const shoal_result_t *result)
 {
     (void)owner;
-    (void)result;
     if (request->data)
-        shoal__link_was_answered(request->data, request->tag);
+        shoal__link_was_answered(request->data, request->tag, result);
 }
 
 /* ---- the end ---- */

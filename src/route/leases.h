@@ -86,7 +86,7 @@ void shoal__leases_forget(shoal__leases_t *leases);
 
 /* A lease that lost its connection, or gave it back: it waits for another one, or ends. */
 void shoal__leases_settle(shoal__leases_t *leases, shoal_lease_t *lease);
-/* Fail the commands of a lease that is broken, or at its end. */
+/* Fail the commands of a lease that takes no more. */
 void shoal__leases_fail_over(shoal__leases_t *leases, shoal_lease_t *lease);
 /* A link with a connection, or one that dials, for this lease; it is busy.  NULL: no
  * memory. */

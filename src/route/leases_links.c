@@ -77,12 +77,14 @@ static void close_link(shoal__link_t *link, uint64_t now_us)
     link->bits = 0;
     link->notes_count = 0;
     link->cleaning = 0;
+    link->blocking = 0;
     link->asked.is_due = link->must_close = false;
     link->why = NULL;
     shoal__list_append(&leases->closed, &link->node);
     if (!lease)
         return;
-    lease->is_broken = lease->is_broken || link->conn.pipe.is_broken;
+    if (!lease->end && link->conn.pipe.is_broken)
+        lease->end = SHOAL__LEASE_LOST;
     shoal__leases_settle(leases, lease);
 }
 
@@ -131,17 +133,18 @@ void shoal__leases_feed(shoal__link_t *link, uint64_t now_us)
 {
     shoal__leases_t *leases = leases_of(link);
 
-    /* What was asked for one blocking command must not hit the next. */
-    if (link->asked.is_due)
-        shoal__lease_queue_expire(
-            leases->common.shared, link->lease, now_us,
-            "the deadline passed while another command was being given up");
-    else if (link->lease->is_spent)
+    shoal__lease_queue_expire(leases->common.shared, link->lease, now_us,
+                              "the deadline passed while another command of the lease "
+                              "blocked");
+    if (link->lease->end)
         shoal__leases_fail_over(leases, link->lease);
-    else if (!shoal__link_take(link, now_us))
+    else if (link->lease->queue.count > 0 && !shoal__link_take(link, now_us))
         shoal__lease_queue_fail(leases->common.shared, link->lease, SHOAL_ENOMEM,
                                 "no memory to queue the command");
-    leases->common.is_touched |= link->lease->is_spent && link->lease->queue.count > 0;
+    /* What failed may have been the last of a closed lease; callbacks may have added. */
+    leases->common.is_touched |= link->lease->queue.count == 0
+                                     ? link->lease->outstanding == 0
+                                     : link->lease->end != SHOAL__LEASE_GOES_ON;
 }
 
 void shoal__leases_look_at(shoal__link_t *link, uint64_t now_us)
@@ -157,6 +160,7 @@ void shoal__leases_look_at(shoal__link_t *link, uint64_t now_us)
         link->must_close = true;
         link->why = "the answer to CLIENT UNBLOCK did not come";
     }
+    shoal__link_ask_again(link, now_us);
     if (link->must_close || is_vain)
         close_busy(link, now_us);
     else if (!lease && is_clean(link))

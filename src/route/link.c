@@ -31,6 +31,13 @@ static bool make_room_for_notes(shoal__link_t *link, size_t count)
     return true;
 }
 
+/* A part of a unit does not. */
+static bool may_block(const shoal__request_t *request)
+{
+    return request->command_class == SHOAL__CLASS_BLOCK &&
+           !(request->flags & SHOAL__REQUEST_UNIT);
+}
+
 static void push(shoal__link_t *link, const shoal__request_t *waiting, uint64_t now_us)
 {
     shoal__pipe_t *pipe = &link->conn.pipe;
@@ -38,7 +45,8 @@ static void push(shoal__link_t *link, const shoal__request_t *waiting, uint64_t 
 
     request.flags &= (uint16_t)~SHOAL__REQUEST_LEASED;
     if (SHOAL__REQUEST_LEASE(&request)) {
-        link->lease->is_spent = request.shape == SHOAL__LEASE_MONITOR;
+        if (request.shape == SHOAL__LEASE_MONITOR)
+            link->lease->end = SHOAL__LEASE_SPENT;
         if (request.shape != SHOAL__LEASE_NONE)
             link->notes[link->notes_count++] = (shoal__link_note_t){
                 request.ticket, (shoal__lease_effect_t)request.shape};
@@ -48,6 +56,17 @@ static void push(shoal__link_t *link, const shoal__request_t *waiting, uint64_t 
                              shoal__time_since(request.submitted_us, now_us), 1);
     shoal__pipe_push(pipe, &request);
     link->lease->outstanding++;
+    link->blocking += may_block(&request);
+}
+
+/* Does the next command wait for an answer? */
+static bool is_held(const shoal__link_t *link)
+{
+    const shoal__list_t *first = link->lease->queue.waiting.next;
+
+    return link->lease->end ||
+           ((link->blocking > 0 || link->asked.is_due) &&
+            may_block(&SHOAL__LIST_ENTRY(first, const shoal__retry_t, node)->request));
 }
 
 bool shoal__link_take(shoal__link_t *link, uint64_t now_us)
@@ -61,7 +80,7 @@ bool shoal__link_take(shoal__link_t *link, uint64_t now_us)
 
     if (!at)
         return false;
-    for (taken = 0; taken < count && !link->lease->is_spent; taken++) {
+    for (taken = 0; taken < count && !is_held(link); taken++) {
         shoal__retry_t *waiting =
             shoal__lease_queue_take(link->links->shared, link->lease);
         memcpy(at, waiting->bytes, waiting->request.bytes);
@@ -146,6 +165,8 @@ static void on_own(void *owner, const shoal__request_t *request,
 
 /* ---- commands that block ---- */
 
+#define ASK_AGAIN_US 20000
+
 /* On the shared connection, if it leads to the same process: ids are given out anew by
  * the next one. */
 static bool ask(shoal__link_t *link, uint64_t now_us)
@@ -181,17 +202,41 @@ static bool on_blocked(void *owner, const shoal__request_t *request,
         .status = ending == SHOAL__ENDING_CANCEL ? SHOAL_ECANCELLED : SHOAL_ETIMEOUT,
         .serial = link->asked.serial + 1,
         .is_due = true,
-        .until_us = now_us + SHOAL__PIPE_GRACE_US};
+        .until_us = now_us + SHOAL__PIPE_GRACE_US,
+        .again_us = SHOAL__NEVER_US};
     link->links->is_touched = true;
     return true;
 }
 
-void shoal__link_was_answered(shoal__link_t *link, uint64_t serial)
+/* 0: the server was not at the command yet, or has answered it. */
+static bool is_missed(const shoal_result_t *result)
 {
-    if (serial != link->asked.serial)
+    return result->status == 0 && result->reply &&
+           result->reply->type == SHOAL_REPLY_INTEGER && result->reply->as.integer == 0;
+}
+
+void shoal__link_was_answered(shoal__link_t *link, uint64_t serial,
+                              const shoal_result_t *result)
+{
+    shoal__link_asked_t *asked = &link->asked;
+
+    if (serial != asked->serial)
         return;
-    link->asked.is_due = false;
+    asked->is_due = false;
+    if (asked->ticket != 0 && is_missed(result))
+        asked->again_us = link->links->shared->pipe.now_us + ASK_AGAIN_US;
     link->links->is_touched = true;
+}
+
+void shoal__link_ask_again(shoal__link_t *link, uint64_t now_us)
+{
+    shoal__link_asked_t *asked = &link->asked;
+
+    if (asked->ticket == 0 || now_us < asked->again_us)
+        return;
+    asked->again_us = SHOAL__NEVER_US;
+    asked->is_due = ask(link, now_us);
+    asked->serial += asked->is_due;
 }
 
 bool shoal__link_cancel(shoal__link_t *link, uint64_t ticket, uint64_t now_us)
@@ -277,6 +322,7 @@ static void on_result(void *owner, const shoal__request_t *request,
         shoal__lease_unblocked(&told, link->asked.status);
         link->asked.ticket = 0;
     }
+    link->blocking -= may_block(request);
     if (link->lease)
         link->lease->outstanding--;
     links->is_touched = true;
@@ -299,6 +345,18 @@ static void on_event(void *owner, const shoal_event_t *event)
     links->hooks.on_event(links->owner, event);
 }
 
+/* A command that is being let go is not sent again, whatever its error proves. */
+static shoal__pipe_verdict_t on_error(void *owner, shoal__pipe_t *pipe,
+                                      const shoal__request_t *request,
+                                      const char *bytes, shoal__bytes_t error)
+{
+    const shoal__link_t *link = owner;
+
+    return link->asked.ticket == request->ticket
+               ? SHOAL__PIPE_SURFACE
+               : shoal__pipe_send_again(pipe, request, bytes, error);
+}
+
 static void on_reading(void *owner, uint64_t now_us)
 {
     const shoal__links_t *links = ((shoal__link_t *)owner)->links;
@@ -318,5 +376,6 @@ const shoal__conn_hooks_t shoal__link_hooks = {.on_result = on_result,
                                                .on_reading = on_reading,
                                                .on_delivered = on_delivered,
                                                .on_push = on_push,
+                                               .on_error = on_error,
                                                .on_own = on_own,
                                                .on_blocked = on_blocked};

@@ -27,6 +27,7 @@ typedef struct shoal__link_asked {
     uint64_t serial;   /* of the question */
     bool is_due;       /* its answer has not come: it may execute yet */
     uint64_t until_us; /* it has to come by then */
+    uint64_t again_us; /* ask once more: the server did not find the command blocked */
 } shoal__link_asked_t;
 
 /* What the links of one client have together. */
@@ -46,14 +47,16 @@ typedef struct shoal__link {
     shoal__link_note_t *notes;
     size_t notes_count, notes_room;
     shoal__link_asked_t asked;
+    size_t blocking;   /* outstanding commands that block, or may */
     unsigned cleaning; /* answers to come to cleaning commands */
     uint64_t idle_since_us;
     bool must_close;
     const char *why; /* ... in words, if commands may be outstanding */
 } shoal__link_t;
 
-/* Hand over all commands of the link's lease.  False: no memory, nothing was handed
- * over. */
+/* Hand over the commands of the link's lease: up to MONITOR, and up to a blocking command
+ * behind another one, which an UNBLOCK for the first could hit.  False: no memory, nothing
+ * was handed over. */
 bool shoal__link_take(shoal__link_t *link, uint64_t now_us);
 /* Send what undoes the link's state.  False: nothing is sure to undo it. */
 bool shoal__link_clean(shoal__link_t *link, uint64_t now_us);
@@ -67,6 +70,9 @@ void shoal__link_end_monitor(shoal__link_t *link, int status, const char *detail
 extern const shoal__conn_hooks_t shoal__link_hooks;
 
 /* An answer to a question that was asked on the shared connection. */
-void shoal__link_was_answered(shoal__link_t *link, uint64_t serial);
+void shoal__link_was_answered(shoal__link_t *link, uint64_t serial,
+                              const shoal_result_t *result);
+/* Ask once more, if it is time for that. */
+void shoal__link_ask_again(shoal__link_t *link, uint64_t now_us);
 
 #endif

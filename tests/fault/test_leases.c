@@ -1,60 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Leases, and blocking commands, on a server that answers as the test wants. */
-#include "support/scene.h"
+/* Leases on a server that answers as the test wants: what they refuse, what is cleaned, and
+ * the thread that they run on. */
+#include "support/lease_scene.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-
-#define WORDS(...) scene_words(__VA_ARGS__, NULL)
-
-static shoal_lease_t *lease_open(scene_t *scene)
-{
-    shoal_lease_t *lease = NULL;
-
-    assert_int_equal(shoal_lease_open(scene->client, &lease), 0);
-    return lease;
-}
-
-static outcome_t ask(scene_t *scene, shoal_lease_t *lease, shoal_command_t command)
-{
-    shoal_call_t call = SHOAL_CALL_INIT;
-
-    call.lease = lease;
-    return scene_call(scene, command, &call);
-}
-
-static void submit(scene_t *scene, shoal_lease_t *lease, shoal_command_t command,
-                   uint64_t timeout_us, outcome_t *outcome, uint64_t *ret_ticket)
-{
-    shoal_call_t call = SHOAL_CALL_INIT;
-    uint64_t ticket;
-
-    call.lease = lease;
-    call.timeout_us = timeout_us;
-    ticket = scene_submit(scene, command, &call, outcome);
-    if (ret_ticket)
-        *ret_ticket = ticket;
-}
-
-static void finish(scene_t *scene, const outcome_t *outcome)
-{
-    while (!outcome_is_done(outcome))
-        assert_true(shoal_client_step(scene->client, 1000000) >= 0);
-}
-
-/* Begin with a lease that has carried a command: its connection is number 2. */
-static shoal_lease_t *open_used(scene_t *scene)
-{
-    shoal_lease_t *lease;
-
-    scene_open_ready(scene);
-    lease = lease_open(scene);
-    outcome_t outcome = ask(scene, lease, WORDS("ECHO", "first"));
-    scene_check_text(&outcome, "first");
-    assert_int_equal(fake_server_received(scene->server, 2, "ECHO", "first"), 1);
-    return lease;
-}
 
 /* ---- cleaning ---- */
 
@@ -62,21 +11,21 @@ static shoal_lease_t *open_used(scene_t *scene)
 static void test_a_cleaning_that_is_refused(void **state)
 {
     scene_t *scene = *state;
-    shoal_lease_t *lease = open_used(scene);
+    shoal_lease_t *lease = lease_scene_open_used(scene);
     outcome_t outcome;
 
     fake_server_rule(scene->server,
                      &(fake_rule_t){.command = "WATCH", .reply = "+OK\r\n"});
     fake_server_rule(scene->server,
                      &(fake_rule_t){.command = "UNWATCH", .reply = "-ERR no\r\n"});
-    outcome = ask(scene, lease, WORDS("WATCH", "k"));
+    outcome = lease_scene_ask(scene, lease, WORDS("WATCH", "k"));
     scene_check_text(&outcome, "OK");
     shoal_lease_close(lease);
     WAIT_FOR(fake_server_received(scene->server, 2, "UNWATCH", NULL) == 1 &&
              fake_server_open_now(scene->server) == 1);
 
-    lease = lease_open(scene);
-    outcome = ask(scene, lease, WORDS("ECHO", "second"));
+    lease = lease_scene_open(scene);
+    outcome = lease_scene_ask(scene, lease, WORDS("ECHO", "second"));
     scene_check_text(&outcome, "second");
     assert_int_equal(fake_server_received(scene->server, 3, "ECHO", "second"), 1);
     shoal_lease_close(lease);
@@ -86,11 +35,11 @@ static void test_a_cleaning_that_is_refused(void **state)
 static void test_what_was_refused_needs_no_cleaning(void **state)
 {
     scene_t *scene = *state;
-    shoal_lease_t *lease = open_used(scene);
+    shoal_lease_t *lease = lease_scene_open_used(scene);
 
     fake_server_rule(scene->server,
                      &(fake_rule_t){.command = "WATCH", .reply = "-ERR no\r\n"});
-    outcome_t outcome = ask(scene, lease, WORDS("WATCH", "k"));
+    outcome_t outcome = lease_scene_ask(scene, lease, WORDS("WATCH", "k"));
     scene_check_error(&outcome, "ERR no");
     shoal_lease_close(lease);
     WAIT_FOR(scene_stats(scene).leases_idle_now == 1);
@@ -110,7 +59,7 @@ static void test_a_connection_is_kept_that_nobody_waits_for(void **state)
                                                    .is_cut = true,
                                                    .then = FAKE_HOLD});
     scene_open_ready(scene);
-    submit(scene, NULL, WORDS("BLPOP", "k", "0"), 0, outcome, &ticket);
+    lease_scene_submit(scene, NULL, WORDS("BLPOP", "k", "0"), 0, outcome, &ticket);
     WAIT_FOR(fake_server_received(scene->server, 2, "HELLO", NULL) == 1);
     assert_int_equal(shoal_client_cancel(scene->client, ticket), 0);
     scene_await(outcome);
@@ -126,14 +75,14 @@ static void test_a_connection_is_kept_that_nobody_waits_for(void **state)
 static void test_a_reply_that_is_still_due(void **state)
 {
     scene_t *scene = *state;
-    shoal_lease_t *lease = open_used(scene);
+    shoal_lease_t *lease = lease_scene_open_used(scene);
     outcome_t *outcome = scene_outcomes(scene, 1);
     uint64_t ticket;
 
     fake_server_rule(
         scene->server,
         &(fake_rule_t){.command = "INCR", .is_cut = true, .then = FAKE_HOLD});
-    submit(scene, lease, WORDS("INCR", "k"), 0, outcome, &ticket);
+    lease_scene_submit(scene, lease, WORDS("INCR", "k"), 0, outcome, &ticket);
     WAIT_FOR(fake_server_received(scene->server, 2, "INCR", NULL) == 1);
     assert_int_equal(shoal_client_cancel(scene->client, ticket), 0);
     scene_await(outcome);
@@ -144,104 +93,6 @@ static void test_a_reply_that_is_still_due(void **state)
     WAIT_FOR(scene_stats(scene).leases_now == 0);
     assert_int_equal(scene_events(scene).lost, 0); /* the client itself closed it */
     assert_int_equal(scene_stats(scene).losses, 0);
-}
-
-/* ---- a loss ---- */
-
-/* Written: unknown, also if it could be repeated.  Queued behind it: not executed. */
-static void test_a_loss_breaks_the_lease(void **state)
-{
-    scene_t *scene = *state;
-    shoal_lease_t *lease = open_used(scene);
-    outcome_t *outcomes = scene_outcomes(scene, 2);
-
-    fake_server_rule(
-        scene->server,
-        &(fake_rule_t){.command = "GET", .is_cut = true, .then = FAKE_RESET});
-    submit(scene, lease, WORDS("GET", "k"), 0, &outcomes[0], NULL);
-    scene_await(&outcomes[0]);
-    scene_check(&outcomes[0], SHOAL_ECONN, SHOAL_FATE_UNKNOWN);
-    submit(scene, lease, WORDS("INCR", "k"), 0, &outcomes[1], NULL);
-    scene_await(&outcomes[1]);
-    scene_check(&outcomes[1], SHOAL_ECONN, SHOAL_FATE_NOT_EXECUTED);
-    assert_non_null(strstr(outcomes[1].detail, "the lease is broken"));
-    assert_int_equal(fake_server_received(scene->server, 0, "INCR", NULL), 0);
-    assert_int_equal(fake_server_received(scene->server, 0, "GET", NULL), 1);
-    shoal_lease_close(lease);
-    scene_check_works(scene);
-}
-
-/* An idle connection that ends is nobody's loss; nor is one that carried nothing yet. */
-static void test_a_lease_that_carried_nothing_does_not_break(void **state)
-{
-    scene_t *scene = *state;
-
-    fake_server_rule(scene->server, &(fake_rule_t){.command = "HELLO",
-                                                   .connection = 2,
-                                                   .is_cut = true,
-                                                   .then = FAKE_RESET});
-    scene_open_ready(scene);
-    shoal_lease_t *lease = lease_open(scene);
-    outcome_t outcome = ask(scene, lease, WORDS("ECHO", "x"));
-    scene_check_text(&outcome, "x");
-    shoal_lease_close(lease);
-    WAIT_FOR(scene_stats(scene).leases_idle_now == 1);
-    fake_server_cut(scene->server, FAKE_CUT_RESET);
-    WAIT_FOR(scene_stats(scene).leases_idle_now == 0);
-    lease = lease_open(scene);
-    outcome = ask(scene, lease, WORDS("ECHO", "y"));
-    scene_check_text(&outcome, "y");
-    shoal_lease_close(lease);
-}
-
-/* A command for a lease, as soon as it is heard that the idle connection is lost. */
-typedef struct heir {
-    shoal_client_t *client;
-    shoal_lease_t *lease; /* NULL: not yet wanted, or asked already */
-    outcome_t *outcome;
-} heir_t;
-
-static void on_loss(shoal_client_t *client, const shoal_event_t *event, void *data)
-{
-    heir_t *heir = data;
-    const char *const argv[] = {"ECHO", "z"};
-    const shoal_command_t echo = {2, argv, NULL};
-    shoal_lease_t *lease = heir->lease;
-
-    (void)client;
-    if (!lease || shoal_event_kind(event) != SHOAL_EVENT_LOST)
-        return;
-    heir->lease = NULL;
-    if (shoal_lease_submit(lease, &echo, 1, NULL, outcome_cb, heir->outcome, NULL) < 0)
-        abort();
-}
-
-static void test_a_connection_that_was_lost_serves_nobody(void **state)
-{
-    scene_t *scene = *state;
-    heir_t *heir = scene_alloc(scene, sizeof *heir);
-    shoal_lease_t *lease, *next;
-    outcome_t *outcomes = scene_outcomes(scene, 2);
-
-    heir->outcome = &outcomes[1];
-    assert_int_equal(shoal_options_set_on_event(scene->options, on_loss, heir), 0);
-    assert_int_equal(shoal_client_open_borrowed(scene->options, &scene->client, NULL),
-                     0);
-    lease = lease_open(scene);
-    next = lease_open(scene);
-    submit(scene, lease, WORDS("ECHO", "x"), 0, &outcomes[0], NULL);
-    finish(scene, &outcomes[0]);
-    shoal_lease_close(lease);
-    while (scene_stats(scene).leases_idle_now == 0)
-        assert_true(shoal_client_step(scene->client, 1000000) >= 0);
-    heir->lease = next;
-    fake_server_cut(scene->server, FAKE_CUT_FIN);
-    finish(scene, &outcomes[1]);
-    scene_check_text(&outcomes[1], "z");
-    shoal_lease_close(next);
-    assert_int_equal(shoal_client_close_and_wait(scene->client, 0), 0);
-    shoal_client_release(scene->client);
-    scene->client = NULL;
 }
 
 /* Commands of leases are outstanding once, and no longer than until their results. */
@@ -255,39 +106,16 @@ static void test_what_was_answered_takes_no_room(void **state)
     fake_server_rule(scene->server,
                      &(fake_rule_t){.command = "BLPOP", .reply = "*-1\r\n"});
     scene_open_ready(scene);
-    lease = lease_open(scene);
+    lease = lease_scene_open(scene);
     for (int i = 0; i < 100; i++) {
-        outcome = ask(scene, lease, WORDS("ECHO", "x"));
+        outcome = lease_scene_ask(scene, lease, WORDS("ECHO", "x"));
         scene_check_text(&outcome, "x");
-        outcome = ask(scene, NULL, WORDS("BLPOP", "k", "1"));
+        outcome = lease_scene_ask(scene, NULL, WORDS("BLPOP", "k", "1"));
         scene_check(&outcome, 0, SHOAL_FATE_REPLIED);
-        outcome = ask(scene, NULL, WORDS("ECHO", "y"));
+        outcome = lease_scene_ask(scene, NULL, WORDS("ECHO", "y"));
         scene_check_text(&outcome, "y");
     }
     assert_int_equal(scene_idle_stats(scene).bytes_now, 0);
-    shoal_lease_close(lease);
-}
-
-/* The first attempt fails before its commands are there: they wait for the next. */
-static void test_an_attempt_that_fails_at_once(void **state)
-{
-    scene_t *scene = *state;
-    outcome_t *outcomes = scene_outcomes(scene, 2);
-    char aside[256];
-
-    scene_serve(scene, &(fake_config_t){.is_unix = true});
-    fake_server_rule(scene->server,
-                     &(fake_rule_t){.command = "BLPOP", .reply = "*-1\r\n"});
-    scene_open_ready(scene);
-    snprintf(aside, sizeof aside, "%s.aside", fake_server_path(scene->server));
-    assert_int_equal(rename(fake_server_path(scene->server), aside), 0);
-    shoal_lease_t *lease = lease_open(scene);
-    submit(scene, lease, WORDS("ECHO", "x"), 0, &outcomes[0], NULL);
-    submit(scene, NULL, WORDS("BLPOP", "k", "0"), 0, &outcomes[1], NULL);
-    WAIT_FOR(scene_events(scene).attempts_failed >= 2);
-    assert_int_equal(rename(aside, fake_server_path(scene->server)), 0);
-    scene_check_text(&outcomes[0], "x");
-    scene_check(&outcomes[1], 0, SHOAL_FATE_REPLIED);
     shoal_lease_close(lease);
 }
 
@@ -296,118 +124,14 @@ static void test_an_attempt_that_fails_at_once(void **state)
 static void test_errors_surface(void **state)
 {
     scene_t *scene = *state;
-    shoal_lease_t *lease = open_used(scene);
+    shoal_lease_t *lease = lease_scene_open_used(scene);
 
     fake_server_rule(
         scene->server,
         &(fake_rule_t){.command = "INCR", .times = 1, .reply = "-LOADING\r\n"});
-    outcome_t outcome = ask(scene, lease, WORDS("INCR", "k"));
+    outcome_t outcome = lease_scene_ask(scene, lease, WORDS("INCR", "k"));
     scene_check_error(&outcome, "LOADING");
     shoal_lease_close(lease);
-}
-
-/* ---- blocking commands that are given up ---- */
-
-static void hold_blpop(scene_t *scene)
-{
-    fake_server_rule(
-        scene->server,
-        &(fake_rule_t){.command = "BLPOP", .times = 1, .is_swallowed = true});
-    scene_open_ready(scene);
-}
-
-/* The server does not let it go: nothing is known, and the connection goes. */
-static void test_silence_after_unblock(void **state)
-{
-    scene_t *scene = *state;
-    outcome_t *outcome = scene_outcomes(scene, 1);
-    uint64_t ticket;
-
-    hold_blpop(scene);
-    submit(scene, NULL, WORDS("BLPOP", "k", "0"), 0, outcome, &ticket);
-    WAIT_FOR(fake_server_received(scene->server, 2, "BLPOP", NULL) == 1);
-    assert_int_equal(shoal_client_cancel(scene->client, ticket), 0);
-    WAIT_FOR(fake_server_received(scene->server, 1, "CLIENT", "UNBLOCK") == 1);
-    (void)shoal_client_cancel(scene->client, ticket); /* asks no second time */
-    scene_await(outcome);
-    scene_check(outcome, SHOAL_ECANCELLED, SHOAL_FATE_UNKNOWN);
-    WAIT_FOR(fake_server_open_now(scene->server) == 1);
-    assert_int_equal(fake_server_received(scene->server, 0, "CLIENT", "UNBLOCK"), 1);
-    WAIT_FOR(scene_stats(scene).leases_now == 0);
-}
-
-/* The shared connection leads to another process, where the id may be a stranger's. */
-static void test_unblock_is_for_the_same_process_only(void **state)
-{
-    scene_t *scene = *state;
-    outcome_t *outcome = scene_outcomes(scene, 1);
-    uint64_t ticket;
-
-    fake_server_rule(scene->server,
-                     &(fake_rule_t){.command = "INFO",
-                                    .connection = 2,
-                                    .reply = "$14\r\nrun_id:other\r\n\r\n"});
-    hold_blpop(scene);
-    submit(scene, NULL, WORDS("BLPOP", "k", "0"), 0, outcome, &ticket);
-    WAIT_FOR(fake_server_received(scene->server, 2, "BLPOP", NULL) == 1);
-    assert_int_equal(shoal_client_cancel(scene->client, ticket), 0);
-    scene_check(outcome, SHOAL_ECANCELLED, SHOAL_FATE_UNKNOWN);
-    WAIT_FOR(fake_server_open_now(scene->server) == 1);
-    assert_int_equal(fake_server_received(scene->server, 0, "CLIENT", "UNBLOCK"), 0);
-}
-
-/* A server that loses its role says that nothing was popped: again, elsewhere. */
-static void test_a_forced_unblock_is_no_end(void **state)
-{
-    scene_t *scene = *state;
-
-    fake_server_rule(
-        scene->server,
-        &(fake_rule_t){.command = "BLPOP",
-                       .times = 1,
-                       .reply = "-UNBLOCKED force unblock from blocking operation, "
-                                "instance state changed (master -> replica?)\r\n",
-                       .then = FAKE_FIN});
-    fake_server_rule(
-        scene->server,
-        &(fake_rule_t){.command = "BLPOP", .reply = "*2\r\n$1\r\nk\r\n$1\r\nv\r\n"});
-    scene_open_ready(scene);
-    outcome_t outcome = scene_call(scene, WORDS("BLPOP", "k", "0"), NULL);
-    assert_int_equal(outcome.status, 0);
-    assert_int_equal(outcome.type, SHOAL_REPLY_ARRAY);
-    assert_int_equal(fake_server_received(scene->server, 0, "BLPOP", NULL), 2);
-}
-
-/* It waits for its caller's earlier commands, and is given up meanwhile. */
-static void test_behind_earlier_commands(void **state)
-{
-    scene_t *scene = *state;
-    outcome_t *outcomes = scene_outcomes(scene, 4);
-    uint64_t ticket;
-
-    fake_server_rule(scene->server, &(fake_rule_t){.command = "INCR",
-                                                   .times = 1,
-                                                   .is_cut = true,
-                                                   .then = FAKE_HOLD});
-    fake_server_rule(scene->server,
-                     &(fake_rule_t){.command = "BLPOP", .reply = "*-1\r\n"});
-    scene_open_ready(scene);
-    submit(scene, NULL, WORDS("INCR", "k"), 0, &outcomes[0], NULL);
-    submit(scene, NULL, WORDS("BLPOP", "k", "0"), 50000, &outcomes[1], NULL);
-    submit(scene, NULL, WORDS("BLPOP", "k", "0"), 0, &outcomes[2], &ticket);
-    submit(scene, NULL, WORDS("BLPOP", "k", "0"), 0, &outcomes[3], NULL);
-    scene_await(&outcomes[1]);
-    scene_check(&outcomes[1], SHOAL_ETIMEOUT, SHOAL_FATE_NOT_EXECUTED);
-    assert_non_null(strstr(outcomes[1].detail, "earlier commands"));
-    assert_int_equal(shoal_client_cancel(scene->client, ticket), 0);
-    scene_await(&outcomes[2]);
-    scene_check(&outcomes[2], SHOAL_ECANCELLED, SHOAL_FATE_NOT_EXECUTED);
-    assert_int_equal(fake_server_received(scene->server, 0, "BLPOP", NULL), 0);
-    assert_int_equal(fake_server_accepted(scene->server), 1);
-    fake_server_release(scene->server);
-    scene_await(&outcomes[3]);
-    scene_check(&outcomes[3], 0, SHOAL_FATE_REPLIED);
-    assert_int_equal(fake_server_received(scene->server, 0, "BLPOP", NULL), 1);
 }
 
 /* ---- the loop thread ---- */
@@ -421,59 +145,24 @@ static void test_a_stepped_client_leases_too(void **state)
 
     fake_server_rule(scene->server,
                      &(fake_rule_t){.command = "BLPOP", .reply = "*-1\r\n"});
-    assert_int_equal(shoal_client_open_borrowed(scene->options, &scene->client, NULL),
-                     0);
-    shoal_lease_t *lease = lease_open(scene);
-    submit(scene, lease, WORDS("ECHO", "x"), 0, &outcomes[0], &ticket);
+    lease_scene_open_stepped(scene);
+    shoal_lease_t *lease = lease_scene_open(scene);
+    lease_scene_submit(scene, lease, WORDS("ECHO", "x"), 0, &outcomes[0], &ticket);
     assert_true(ticket & SHOAL_TICKET_OF_LOOP);
     assert_int_equal(shoal_client_submit(scene->client, 3, blpop, NULL, outcome_cb,
                                          &outcomes[1], &ticket),
                      0);
-    finish(scene, &outcomes[0]);
-    finish(scene, &outcomes[1]);
+    lease_scene_step_until(scene, &outcomes[0]);
+    lease_scene_step_until(scene, &outcomes[1]);
     scene_check_text(&outcomes[0], "x");
     scene_check(&outcomes[1], 0, SHOAL_FATE_REPLIED);
-    submit(scene, lease, WORDS("ECHO", "y"), 0, &outcomes[2], &ticket);
+    lease_scene_submit(scene, lease, WORDS("ECHO", "y"), 0, &outcomes[2], &ticket);
     assert_int_equal(shoal_client_cancel(scene->client, ticket), 0);
     scene_check(&outcomes[2], SHOAL_ECANCELLED, SHOAL_FATE_NOT_EXECUTED);
     shoal_lease_close(lease);
     while (scene_stats(scene).leases_now > 0)
         assert_true(shoal_client_step(scene->client, 1000000) >= 0);
-    assert_int_equal(shoal_client_close_and_wait(scene->client, 0), 0);
-    shoal_client_release(scene->client);
-    scene->client = NULL;
-}
-
-/* A connection that is to be closed is not given to the next holder. */
-static void test_a_reconnect_spares_the_next_holder(void **state)
-{
-    scene_t *scene = *state;
-    outcome_t *outcomes = scene_outcomes(scene, 2);
-
-    assert_int_equal(shoal_client_open_borrowed(scene->options, &scene->client, NULL),
-                     0);
-    fake_server_rule(
-        scene->server,
-        &(fake_rule_t){.command = "INCR", .connection = 2, .is_swallowed = true});
-    shoal_lease_t *lease = lease_open(scene);
-    submit(scene, lease, WORDS("ECHO", "x"), 0, &outcomes[0], NULL);
-    finish(scene, &outcomes[0]);
-    shoal_lease_close(lease);
-    while (scene_stats(scene).leases_idle_now == 0)
-        assert_true(shoal_client_step(scene->client, 1000000) >= 0);
-
-    lease = lease_open(scene);
-    assert_int_equal(shoal_client_reconnect(scene->client), 0);
-    submit(scene, lease, WORDS("INCR", "k"), 0, &outcomes[1], NULL);
-    finish(scene, &outcomes[1]);
-    scene_check(&outcomes[1], 0, SHOAL_FATE_REPLIED);
-    assert_int_equal(fake_server_received(scene->server, 2, "INCR", NULL), 0);
-    shoal_lease_close(lease);
-    while (scene_stats(scene).leases_now > 0)
-        assert_true(shoal_client_step(scene->client, 1000000) >= 0);
-    assert_int_equal(shoal_client_close_and_wait(scene->client, 0), 0);
-    shoal_client_release(scene->client);
-    scene->client = NULL;
+    lease_scene_close_stepped(scene);
 }
 
 /* A command of the lease, and the end of the lease, in its own callback. */
@@ -505,69 +194,13 @@ static void test_callbacks_use_and_close_their_lease(void **state)
     const shoal_command_t command = WORDS("INCR", "chain");
 
     scene_open_ready(scene);
-    *chain = (chain_t){lease_open(scene), 20, scene_outcomes(scene, 1)};
+    *chain = (chain_t){lease_scene_open(scene), 20, scene_outcomes(scene, 1)};
     assert_int_equal(
         shoal_lease_submit(chain->lease, &command, 1, NULL, on_link, chain, NULL), 0);
     scene_await(chain->outcome);
     assert_int_equal(chain->outcome->integer, 21);
     WAIT_FOR(scene_stats(scene).leases_now == 0);
     assert_int_equal(fake_server_received(scene->server, 2, "INCR", NULL), 21);
-}
-
-/* A callback that will not believe that its lease is broken. */
-static void test_a_broken_lease_fails_again_and_again(void **state)
-{
-    scene_t *scene = *state;
-    chain_t *chain = scene_alloc(scene, sizeof *chain);
-    const shoal_command_t command = WORDS("GET", "k");
-
-    fake_server_rule(
-        scene->server,
-        &(fake_rule_t){.command = "GET", .is_cut = true, .then = FAKE_RESET});
-    *chain = (chain_t){open_used(scene), 0, scene_outcomes(scene, 1)};
-    assert_int_equal(
-        shoal_lease_submit(chain->lease, &command, 1, NULL, on_link, chain, NULL), 0);
-    scene_await(chain->outcome);
-    assert_int_equal(chain->outcome->status, SHOAL_ECONN);
-    WAIT_FOR(scene_stats(scene).leases_now == 0);
-    scene_check_works(scene);
-}
-
-/* Take all connections. */
-static void hold_all(scene_t *scene, shoal_lease_t **holders)
-{
-    for (size_t i = 0; i < SHOAL_LEASE_CONNECTIONS_MAX; i++) {
-        holders[i] = lease_open(scene);
-        outcome_t outcome = ask(scene, holders[i], WORDS("PING"));
-        scene_check_text(&outcome, "PONG");
-    }
-}
-
-/* A broken lease waits for no connection. */
-static void test_a_broken_lease_stands_in_no_line(void **state)
-{
-    scene_t *scene = *state;
-    shoal_lease_t *holders[SHOAL_LEASE_CONNECTIONS_MAX];
-    shoal_lease_t *lease = open_used(scene), *waiting;
-    outcome_t *outcomes = scene_outcomes(scene, 3);
-
-    fake_server_rule(
-        scene->server,
-        &(fake_rule_t){.command = "GET", .is_cut = true, .then = FAKE_RESET});
-    submit(scene, lease, WORDS("GET", "k"), 0, &outcomes[0], NULL);
-    scene_await(&outcomes[0]);
-    hold_all(scene, holders);
-    waiting = lease_open(scene);
-    submit(scene, waiting, WORDS("ECHO", "x"), 0, &outcomes[1], NULL);
-    submit(scene, lease, WORDS("INCR", "k"), 0, &outcomes[2], NULL);
-    scene_check(&outcomes[2], SHOAL_ECONN, SHOAL_FATE_NOT_EXECUTED);
-    assert_false(outcome_is_done(&outcomes[1]));
-    shoal_lease_close(lease);
-    shoal_lease_close(waiting);
-    for (size_t i = 0; i < SHOAL_LEASE_CONNECTIONS_MAX; i++)
-        shoal_lease_close(holders[i]);
-    scene_check_text(&outcomes[1], "x");
-    WAIT_FOR(scene_stats(scene).leases_now == 0);
 }
 
 /* Commands between MULTI and EXEC, one by one, the last of them never written. */
@@ -581,9 +214,9 @@ static void test_a_deadline_in_line(void **state)
     uint64_t ticket;
 
     scene_open_ready(scene);
-    hold_all(scene, holders);
-    late = lease_open(scene);
-    submit(scene, late, WORDS("INCR", "k"), 20000, &outcomes[0], NULL);
+    lease_scene_hold_all(scene, holders);
+    late = lease_scene_open(scene);
+    lease_scene_submit(scene, late, WORDS("INCR", "k"), 20000, &outcomes[0], NULL);
     scene_await(&outcomes[0]);
     scene_check(&outcomes[0], SHOAL_ETIMEOUT, SHOAL_FATE_NOT_EXECUTED);
     assert_non_null(strstr(outcomes[0].detail, "waited for a connection of its own"));
@@ -641,7 +274,7 @@ static void test_what_a_lease_refuses(void **state)
         "SUBSCRIBE: its replies are not exactly one"};
 
     scene_open_ready(scene);
-    lease = lease_open(scene);
+    lease = lease_scene_open(scene);
     call.error = &error;
     for (size_t i = 0; i < 2; i++) {
         error.text[0] = '\0';
@@ -661,21 +294,10 @@ int main(void)
         SCENE_TEST(test_what_was_refused_needs_no_cleaning),
         SCENE_TEST(test_a_connection_is_kept_that_nobody_waits_for),
         SCENE_TEST(test_a_reply_that_is_still_due),
-        SCENE_TEST(test_a_loss_breaks_the_lease),
-        SCENE_TEST(test_a_lease_that_carried_nothing_does_not_break),
-        SCENE_TEST(test_a_connection_that_was_lost_serves_nobody),
         SCENE_TEST(test_what_was_answered_takes_no_room),
-        SCENE_TEST(test_an_attempt_that_fails_at_once),
         SCENE_TEST(test_errors_surface),
-        SCENE_TEST(test_silence_after_unblock),
-        SCENE_TEST(test_unblock_is_for_the_same_process_only),
-        SCENE_TEST(test_a_forced_unblock_is_no_end),
-        SCENE_TEST(test_behind_earlier_commands),
         SCENE_TEST(test_a_stepped_client_leases_too),
-        SCENE_TEST(test_a_reconnect_spares_the_next_holder),
         SCENE_TEST(test_callbacks_use_and_close_their_lease),
-        SCENE_TEST(test_a_broken_lease_fails_again_and_again),
-        SCENE_TEST(test_a_broken_lease_stands_in_no_line),
         SCENE_TEST(test_a_deadline_in_line),
         SCENE_TEST(test_a_lease_of_another_client),
         SCENE_TEST(test_what_a_lease_refuses),

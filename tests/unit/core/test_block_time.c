@@ -40,13 +40,19 @@ static const struct time_case {
     {"XREAD COUNT 3 BLOCK 1 STREAMS s $", 2001000},
     {"XREADGROUP GROUP BLOCK BLOCK BLOCK 7 STREAMS s >", 2007000},
     {"WAIT 1 500", 2500000}, {"waitaof 1 0 1500", 3500000},
+    {"BLPOP k 00000000000000000000000000000000000001", 3000000},
+    {"BLPOP k +1.", 3000000}, {"BLPOP k .25", 2250000}, {"BLPOP k 1500e-3", 3500000},
+    {"BLPOP k 0.15E+1", 3500000}, {"BLPOP k 1e-9", 2000000},
     /* for ever, or not to be read */
     {"BLPOP k 0", NEVER}, {"BLPOP k 0.0", NEVER}, {"BLMPOP 0 1 k LEFT", NEVER},
     {"XREAD BLOCK 0 STREAMS s $", NEVER}, {"BLPOP k -1", NEVER}, {"BLPOP k soon", NEVER},
     {"BLPOP k 1x", NEVER}, {"BLPOP k nan", NEVER}, {"BLPOP k inf", NEVER},
-    {"BLPOP k 1e18", NEVER}, {"BLPOP", NEVER}, {"BLMPOP", NEVER}, {"XREAD BLOCK", NEVER},
+    {"BLPOP k 1e18", NEVER}, {"BLPOP k 1e99999", NEVER}, {"BLPOP k 0,5", NEVER},
+    {"BLPOP k .", NEVER}, {"BLPOP k +", NEVER}, {"BLPOP k e1", NEVER}, {"BLPOP k 1e", NEVER},
+    {"BLPOP k 1e+", NEVER}, {"BLPOP k 1e1.5", NEVER}, {"BLPOP k 0x10", NEVER},
+    {"BLPOP k --1", NEVER}, {"BLPOP k 1.2.3", NEVER}, {"BLPOP k 0e5", NEVER},
+    {"BLPOP k 1e-99999", NEVER}, {"BLPOP", NEVER}, {"BLMPOP", NEVER}, {"XREAD BLOCK", NEVER},
     {"XREAD STREAMS BLOCK 0", NEVER}, {"WAIT 1 0", NEVER},
-    {"BLPOP k 00000000000000000000000000000000000001", NEVER},
 };
 /* clang-format on */
 
