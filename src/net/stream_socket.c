@@ -199,7 +199,7 @@ static ssize_t send_parts(int fd, const shoal__bytes_t *parts, size_t count)
     const struct msghdr message = {.msg_iov = ranges, .msg_iovlen = count};
 
     for (size_t i = 0; i < count; i++)
-        ranges[i] = (struct iovec){(void *)(uintptr_t)parts[i].data, parts[i].bytes};
+        ranges[i] = (struct iovec){(void *)parts[i].data, parts[i].bytes};
     return sendmsg(fd, &message, MSG_NOSIGNAL);
 }
 
