@@ -372,6 +372,7 @@ static void test_cancelled_among_others(void **state)
         snprintf(texts[i], sizeof texts[i], "%zu", i);
         tickets[i] = scene_submit(scene, WORDS("ECHO", texts[i]), NULL, &outcomes[i]);
     }
+    WAIT_FOR(fake_server_received(scene->server, 1, "ECHO", "0") == 1); /* and holds */
     for (size_t i = 0; i < COUNT; i += 3)
         assert_int_equal(shoal_client_cancel(scene->client, tickets[i]), 0);
     for (size_t i = 0; i < COUNT; i += 3)
