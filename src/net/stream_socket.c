@@ -196,7 +196,8 @@ static shoal__stream_t *open_socket(const shoal__stream_kind_t *kind,
 static ssize_t send_parts(int fd, const shoal__bytes_t *parts, size_t count)
 {
     struct iovec ranges[SHOAL__STREAM_PARTS_MAX];
-    const struct msghdr message = {.msg_iov = ranges, .msg_iovlen = count};
+    /* The length is an int in musl, a size_t in glibc. */
+    const struct msghdr message = {.msg_iov = ranges, .msg_iovlen = (uint16_t)count};
 
     for (size_t i = 0; i < count; i++)
         ranges[i] = (struct iovec){(void *)parts[i].data, parts[i].bytes};
