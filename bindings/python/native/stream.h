@@ -44,13 +44,14 @@ void shoalpy_stream_text(shoalpy_stream_t *stream, const char *data, size_t byte
 static inline void shoalpy_stream_short_bytes(shoalpy_stream_t *stream,
                                               const char *data, size_t bytes)
 {
-    char *at = stream->data + stream->bytes;
+    char *at;
 
     if (bytes > UINT8_MAX || stream->capacity - stream->bytes < bytes + 2 ||
         stream->is_broken) {
         shoalpy_stream_bytes(stream, data, bytes);
         return;
     }
+    at = stream->data + stream->bytes;
     at[0] = OP_SHORT_BINBYTES;
     at[1] = (char)bytes;
     /* A call: what compilers put in place of memcpy() for short strings is slow. */
