@@ -69,7 +69,7 @@ void shoal__lease_queue_expire(shoal__conn_t *shared, shoal_lease_t *lease,
         finish(shared, waiting, SHOAL_ETIMEOUT, detail);
 }
 
-/* The rest of a unit of which a command was given up. */
+/* Another part of the unit with this extra. */
 static shoal__retry_t *take_of_unit(shoal__retries_t *queue,
                                     const shoal__extra_t *extra)
 {
@@ -84,19 +84,27 @@ static shoal__retry_t *take_of_unit(shoal__retries_t *queue,
     return NULL;
 }
 
+/* The whole unit is taken out before the first callback, which may submit another one: its
+ * extra may have the address of this one. */
 bool shoal__lease_queue_cancel(shoal__conn_t *shared, shoal_lease_t *lease,
                                uint64_t ticket)
 {
     shoal__retry_t *waiting = shoal__retries_take_ticket(&lease->queue, ticket);
-    bool is_found = waiting != NULL;
-    bool is_unit = is_found && (waiting->request.flags & SHOAL__REQUEST_UNIT);
-    const shoal__extra_t *extra = is_found ? waiting->request.extra : NULL;
+    bool is_unit = waiting && (waiting->request.flags & SHOAL__REQUEST_UNIT);
+    const shoal__extra_t *extra = is_unit ? waiting->request.extra : NULL;
+    shoal__list_t taken;
 
-    while (waiting) {
+    if (!waiting)
+        return false;
+    shoal__list_init(&taken);
+    for (; waiting; waiting = is_unit ? take_of_unit(&lease->queue, extra) : NULL)
+        shoal__list_append(&taken, &waiting->node);
+    while (!shoal__list_is_empty(&taken)) {
+        waiting = SHOAL__LIST_ENTRY(taken.next, shoal__retry_t, node);
+        shoal__list_remove(&waiting->node);
         bool is_overdue = (waiting->request.flags & SHOAL__REQUEST_OVERDUE) != 0;
         finish(shared, waiting, is_overdue ? SHOAL_ETIMEOUT : SHOAL_ECANCELLED,
                "cancelled");
-        waiting = is_unit ? take_of_unit(&lease->queue, extra) : NULL;
     }
-    return is_found;
+    return true;
 }
