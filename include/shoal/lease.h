@@ -47,8 +47,9 @@
  * - When its deadline passes, or its caller cancels it, the library asks the server to let
  *   it go (CLIENT UNBLOCK), and waits for a second.  If the command has taken an element
  *   meanwhile, that is its result.  If the server let it go, the fate is NOT_EXECUTED.
- *   Otherwise the library closes its connection, and the fate is UNKNOWN.  The library
- *   can ask only if the greeting told who the connections are: see
+ *   Otherwise the library closes its connection, and the fate is UNKNOWN; so it does at
+ *   once, if a command before it on the same lease was not answered.  The library can
+ *   ask only if the greeting told who the connections are: see
  *   shoal_options_set_settle().
  * - SHOAL_CALL_MAY_BLOCK sends it over the shared connection.
  *

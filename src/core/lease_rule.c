@@ -89,14 +89,17 @@ shoal__lease_cleaning_t shoal__lease_cleaning(unsigned bits)
     return cleaning;
 }
 
-void shoal__lease_unblocked(shoal_result_t *result, int status)
+void shoal__lease_unblocked(shoal_result_t *result, int status, bool may_have_run)
 {
     bool is_nil = result->reply && result->reply->type == SHOAL_REPLY_NIL;
 
     if (result->status == 0 && (is_nil || is_error(result->reply, "UNBLOCKED "))) {
         result->reply = NULL;
-        result->fate = SHOAL_FATE_NOT_EXECUTED;
-        result->detail = "the server let the command go before it had anything for it";
+        result->fate = may_have_run ? SHOAL_FATE_UNKNOWN : SHOAL_FATE_NOT_EXECUTED;
+        result->detail =
+            may_have_run
+                ? "an earlier attempt may have taken something; the last one did not"
+                : "the server let the command go before it had anything for it";
     } else if (result->status != SHOAL_ETIMEOUT) {
         return;
     }

@@ -68,9 +68,10 @@ shoal__lease_cleaning_t shoal__lease_cleaning(unsigned bits);
  * result came: change it into what the caller gets.
  *
  *   a reply with data    it stays: what was popped is the caller's
- *   nil, or UNBLOCKED    `status`, NOT_EXECUTED: nothing was popped
+ *   nil, or UNBLOCKED    `status`, NOT_EXECUTED: nothing was popped; UNKNOWN if an earlier
+ *                        attempt may have been executed
  *   another error        it stays
  *   no reply             `status`, and the fate that it has */
-void shoal__lease_unblocked(shoal_result_t *result, int status);
+void shoal__lease_unblocked(shoal_result_t *result, int status, bool may_have_run);
 
 #endif

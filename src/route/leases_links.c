@@ -73,6 +73,8 @@ static void close_link(shoal__link_t *link, uint64_t now_us)
         shoal__conn_give_up(&link->conn, link->why, now_us);
     else
         shoal__conn_close(&link->conn, now_us);
+    shoal__link_end_monitor(link, SHOAL_ECONN,
+                            link->why ? link->why : "the connection was closed");
     link->lease = NULL;
     link->bits = 0;
     link->notes_count = 0;

@@ -306,6 +306,20 @@ void shoal__link_end_monitor(shoal__link_t *link, int status, const char *detail
     links->hooks.on_line(links->owner, &monitor, &end);
 }
 
+/* The server has it, and no reply came. */
+static bool is_given_up(const shoal_result_t *result)
+{
+    return (result->status == SHOAL_ETIMEOUT || result->status == SHOAL_ECANCELLED) &&
+           shoal__lease_outcome(result) == SHOAL__LEASE_SILENT;
+}
+
+static void must_close(shoal__link_t *link, const char *why)
+{
+    if (!link->must_close)
+        link->why = why;
+    link->must_close = true;
+}
+
 static void on_result(void *owner, const shoal__request_t *request,
                       const shoal_result_t *result)
 {
@@ -319,10 +333,15 @@ static void on_result(void *owner, const shoal__request_t *request,
     if (effect == SHOAL__LEASE_MONITOR)
         monitor_answered(link, request, outcome);
     if (link->asked.ticket == request->ticket) {
-        shoal__lease_unblocked(&told, link->asked.status);
+        shoal__lease_unblocked(&told, link->asked.status,
+                               (request->flags & SHOAL__REQUEST_MAYBE) != 0);
         link->asked.ticket = 0;
     }
-    link->blocking -= may_block(request);
+    if (may_block(request)) {
+        link->blocking--;
+        if (is_given_up(result))
+            must_close(link, "a command was given up that the server may block in");
+    }
     if (link->lease)
         link->lease->outstanding--;
     links->is_touched = true;

@@ -203,6 +203,59 @@ static void test_an_unblock_that_finds_nothing(void **state)
     WAIT_FOR(scene_stats(scene).leases_now == 0);
 }
 
+/* The first attempt may have popped something, whatever the server says of the last. */
+static void test_an_unblock_after_a_loss(void **state)
+{
+    scene_t *scene = *state;
+    outcome_t *outcome = scene_outcomes(scene, 1);
+    const shoal_call_t call = {.size = sizeof call, .flags = SHOAL_CALL_IDEMPOTENT};
+
+    fake_server_rule(scene->server, &(fake_rule_t){.command = "BLPOP",
+                                                   .times = 1,
+                                                   .is_swallowed = true,
+                                                   .then = FAKE_RESET});
+    fake_server_rule(scene->server,
+                     &(fake_rule_t){.command = "BLPOP",
+                                    .reply = "-UNBLOCKED client unblocked\r\n",
+                                    .is_cut = true,
+                                    .then = FAKE_HOLD});
+    scene_open_ready(scene);
+    uint64_t ticket = scene_submit(scene, WORDS("BLPOP", "k", "0"), &call, outcome);
+    WAIT_FOR(fake_server_received(scene->server, 0, "BLPOP", NULL) == 2);
+    assert_int_equal(shoal_client_cancel(scene->client, ticket), 0);
+    WAIT_FOR(fake_server_received(scene->server, 1, "CLIENT", "UNBLOCK") > 0 ||
+             outcome_is_done(outcome));
+    fake_server_release(scene->server);
+    scene_check(outcome, SHOAL_ECANCELLED, SHOAL_FATE_UNKNOWN);
+}
+
+/* The server was not at it yet, so that UNBLOCK would hit another one: the connection is
+ * closed, and nothing waits behind a command that blocks for nobody. */
+static void test_given_up_behind_another_command(void **state)
+{
+    scene_t *scene = *state;
+    shoal_lease_t *lease = lease_scene_open_used(scene);
+    outcome_t *outcomes = scene_outcomes(scene, 3);
+    uint64_t ticket;
+
+    fake_server_rule(
+        scene->server,
+        &(fake_rule_t){.command = "INCR", .is_cut = true, .then = FAKE_HOLD});
+    lease_scene_submit(scene, lease, WORDS("INCR", "k"), 0, &outcomes[0], NULL);
+    lease_scene_submit(scene, lease, WORDS("BLPOP", "k", "0"), 0, &outcomes[1],
+                       &ticket);
+    WAIT_FOR(fake_server_received(scene->server, 2, "BLPOP", NULL) == 1);
+    assert_int_equal(shoal_client_cancel(scene->client, ticket), 0);
+    scene_check(&outcomes[1], SHOAL_ECANCELLED, SHOAL_FATE_UNKNOWN);
+    scene_check(&outcomes[0], SHOAL_ECONN, SHOAL_FATE_UNKNOWN);
+    WAIT_FOR(fake_server_open_now(scene->server) == 1);
+    lease_scene_submit(scene, lease, WORDS("ECHO", "x"), 0, &outcomes[2], NULL);
+    scene_check(&outcomes[2], SHOAL_ECONN, SHOAL_FATE_NOT_EXECUTED);
+    assert_int_equal(fake_server_received(scene->server, 0, "CLIENT", "UNBLOCK"), 0);
+    shoal_lease_close(lease);
+    WAIT_FOR(scene_stats(scene).leases_now == 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -213,6 +266,8 @@ int main(void)
         SCENE_TEST(test_one_blocking_command_at_a_time),
         SCENE_TEST(test_a_forced_unblock_after_a_cancel),
         SCENE_TEST(test_an_unblock_that_finds_nothing),
+        SCENE_TEST(test_an_unblock_after_a_loss),
+        SCENE_TEST(test_given_up_behind_another_command),
     };
     return cmocka_run_group_tests_name("fault/leases_blocking", tests, NULL, NULL);
 }

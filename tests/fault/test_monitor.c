@@ -333,6 +333,40 @@ static void test_what_it_needs(void **state)
     assert_int_equal(fake_server_accepted(scene->server), 1);
 }
 
+/* The library closes the connection: what it asked for an earlier command of the lease could
+ * hit another one. */
+static void test_the_library_gives_it_up(void **state)
+{
+    scene_t *scene = *state;
+    shoal_lease_t *lease = lease_scene_open_used(scene);
+    outcome_t *outcome = scene_outcomes(scene, 1);
+    uint64_t ticket;
+
+    fake_server_rule(scene->server,
+                     &(fake_rule_t){.command = "BLPOP",
+                                    .reply = "*2\r\n$1\r\nk\r\n$1\r\nv\r\n",
+                                    .is_cut = true,
+                                    .then = FAKE_HOLD});
+    size_t unblock =
+        fake_server_rule(scene->server, &(fake_rule_t){.command = "CLIENT",
+                                                       .argument = "UNBLOCK",
+                                                       .is_swallowed = true});
+    fake_server_rule(scene->server,
+                     &(fake_rule_t){.command = "MONITOR", .reply = "+OK\r\n"});
+    lease_scene_submit(scene, lease, WORDS("BLPOP", "k", "0"), 0, outcome, &ticket);
+    watcher_t *watcher = watch(scene, lease, 0);
+    WAIT_FOR(fake_server_received(scene->server, 2, "MONITOR", NULL) == 1);
+    assert_int_equal(shoal_client_cancel(scene->client, ticket), 0);
+    WAIT_FOR(fake_server_hits(scene->server, unblock) == 1 || outcome_is_done(outcome));
+    fake_server_release(scene->server);
+    WAIT_FOR(watcher->ends == 1);
+    assert_int_equal(watcher->status, SHOAL_ECONN);
+    shoal_lease_close(lease);
+    WAIT_FOR(scene_stats(scene).leases_now == 0);
+    assert_int_equal(watcher->ends, 1);
+    assert_int_equal(watcher->after_end, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -346,6 +380,7 @@ int main(void)
         SCENE_TEST(test_it_is_the_last_command),
         SCENE_TEST(test_no_line_on_a_callers_thread),
         SCENE_TEST(test_what_it_needs),
+        SCENE_TEST(test_the_library_gives_it_up),
     };
     return cmocka_run_group_tests_name("fault/monitor", tests, NULL, NULL);
 }
