@@ -342,6 +342,17 @@ static void test_lines_of_monitor(void **state)
     assert_int_equal(rig_feed("+line\r\n"), SHOAL_EDESYNC);
 }
 
+/* A reply that went to a sink is no line either. */
+static void test_what_a_sink_took_is_no_line(void **state)
+{
+    (void)state;
+    connect_with_keeper(SHOAL__PIPE_SURFACE);
+    rig.pipe.is_monitor = true;
+    assert_false(shoal__pipe_decoder_hooks.on_reply(&rig.pipe, NULL, false));
+    assert_int_equal(rig.pipe.fault, SHOAL_EDESYNC);
+    assert_int_equal(keeper.pushes, 0);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, rig_set_up, rig_tear_down)
 
 int main(void)
@@ -362,6 +373,7 @@ int main(void)
         TEST(test_errors_that_the_owner_does_not_hear_of),
         TEST(test_pushes),
         TEST(test_lines_of_monitor),
+        TEST(test_what_a_sink_took_is_no_line),
     };
     return cmocka_run_group_tests_name("core/pipe/pipe_replies", tests, NULL, NULL);
 }
