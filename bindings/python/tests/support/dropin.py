@@ -18,7 +18,7 @@ class Scene:
     """One of the drop-in's faces, to be called from synchronous code."""
 
     def __init__(self, is_async: bool) -> None:
-        self._is_async = is_async
+        self.is_async = is_async
         self._loop = asyncio.new_event_loop()
         self._clients: list[Any] = []
 
@@ -28,7 +28,7 @@ class Scene:
         """A client that repeats so often, after a pause."""
         kind: Any = shoal.redis.Redis
         retry: Any = Retry(pause or NoBackoff(), retries)
-        if self._is_async:
+        if self.is_async:
             kind = shoal.redis.asyncio.Redis
             retry = AsyncRetry(pause or NoBackoff(), retries)
         self._clients.append(kind.from_url(url, retry=retry, **options))
@@ -41,11 +41,11 @@ class Scene:
             outcome = call()
             return await outcome if inspect.isawaitable(outcome) else outcome
 
-        return self._loop.run_until_complete(act()) if self._is_async else call()
+        return self._loop.run_until_complete(act()) if self.is_async else call()
 
     def begin(self, call: Callable[[], Any]) -> Callable[[], Any]:
         """The same, beside what follows; the outcome is waited for later."""
-        if self._is_async:
+        if self.is_async:
             task = self._loop.create_task(call())
             self.do(lambda: asyncio.sleep(0))
             return lambda: self.do(lambda: task)
@@ -54,10 +54,10 @@ class Scene:
     def close(self, client: Any) -> None:
         """Before the end of the scene."""
         self._clients.remove(client)
-        self.do(client.aclose if self._is_async else client.close)
+        self.do(client.aclose if self.is_async else client.close)
 
     def end(self) -> None:
         """Close all."""
         for client in self._clients:
-            self.do(client.aclose if self._is_async else client.close)
+            self.do(client.aclose if self.is_async else client.close)
         self._loop.close()

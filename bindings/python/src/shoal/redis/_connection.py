@@ -16,8 +16,9 @@ import asyncio
 import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
+import redis.exceptions as theirs
 from redis.retry import AbstractRetry
 
 from shoal._requests import blocks
@@ -57,11 +58,36 @@ def is_offline(outcome: object) -> bool:
     )
 
 
-class CautiousRetry:
-    """redis-py's Retry, that never repeats what may have been executed."""
+class Attempts:
+    """What all attempts of one call say of it together; entered for each of them.
 
-    def __init__(self, retry: AbstractRetry[Any]):
+    If the command may have run in one attempt, a later attempt cannot disprove that.
+    """
+
+    def __init__(self) -> None:
+        self._may_have_run = False
+
+    def __enter__(self) -> None:
+        """An attempt begins."""
+
+    def __exit__(self, kind: object, error: BaseException | None, _: object) -> None:
+        if not isinstance(error, theirs.RedisError):
+            return
+        if may_have_run(error):
+            self._may_have_run = True
+        elif self._may_have_run and getattr(error, "fate", None) is Fate.NOT_EXECUTED:
+            error.fate = Fate.UNKNOWN  # type: ignore[attr-defined]
+
+
+class CoreRetry:
+    """redis-py's Retry, over something of ours.
+
+    Unless `repeats_unknown`, it never repeats what may have been executed.
+    """
+
+    def __init__(self, retry: AbstractRetry[Any], repeats_unknown: bool):
         self._retry: Any = retry
+        self._repeats_unknown = repeats_unknown
 
     def call_with_retry(
         self,
@@ -73,11 +99,23 @@ class CautiousRetry:
         """As redis-py's; an awaitable where redis-py's is one."""
 
         def is_safe(error: Exception) -> bool:
-            return not may_have_run(error) and (
+            return (self._repeats_unknown or not may_have_run(error)) and (
                 is_retryable is None or is_retryable(error)
             )
 
-        return self._retry.call_with_retry(do, fail, is_safe, with_failure_count)
+        return self._retry.call_with_retry(
+            self._remembering(do), fail, is_safe, with_failure_count
+        )
+
+    def _remembering(self, do: Callable[[], Any]) -> Callable[[], Any]:
+        """The same, whose errors say what is known of all attempts."""
+        attempts = Attempts()
+
+        def attempt() -> Any:
+            with attempts:
+                return do()
+
+        return attempt
 
     def get_retries(self) -> int:
         """How often it repeats."""
@@ -85,11 +123,26 @@ class CautiousRetry:
         return retries
 
 
+class AsyncCoreRetry(CoreRetry):
+    """The same for asyncio."""
+
+    def _remembering(self, do: Callable[[], Any]) -> Callable[[], Any]:
+        attempts = Attempts()
+
+        async def attempt() -> Any:
+            with attempts:
+                return await do()
+
+        return attempt
+
+
 class Face:
     """What both faces have in common.
 
     failed  raised instead of the first reply: what happened before redis-py's code ran
     """
+
+    _retry_kind: ClassVar[type[CoreRetry]] = CoreRetry
 
     def __init__(
         self,
@@ -108,24 +161,12 @@ class Face:
         self._socket_timeout = lane.template.socket_timeout
         self._pool = pool
         self._failed = failed
-        self._may_have_run = failed is not None and may_have_run(failed)
         self._single: Command | None = None
         self._replies: deque[Any] = deque()
 
     def choose_retry(self, pool: Any, lane: Lane, repeats_unknown: bool) -> None:
         """The pool's Retry, which may have been changed."""
-        retry = lane.retry(pool)
-        self.retry = retry if repeats_unknown else CautiousRetry(retry)
-
-    def _told(self, error: Exception) -> Exception:
-        """The error in redis-py's classes. If the command may have run in one attempt,
-        a later attempt cannot disprove that."""
-        translated = translate(error)
-        if may_have_run(translated):
-            self._may_have_run = True
-        elif self._may_have_run:
-            translated.fate = Fate.UNKNOWN  # type: ignore[attr-defined]
-        return translated
+        self.retry = self._retry_kind(lane.retry(pool), repeats_unknown)
 
     def pack_commands(self, commands: Iterable[Command]) -> list[Command]:
         """Nothing is packed here: the core does that."""
@@ -169,7 +210,7 @@ class Face:
         if isinstance(error, (RefusedError, FullError)):
             raise error
         if not is_offline(error) or not self._may_look_again():
-            raise self._told(error) from error
+            raise translate(error) from error
         if isinstance(error, AuthenticationError):
             raise Offline(str(error)) from error
 
@@ -290,6 +331,8 @@ class CoreConnection(Face):
 
 class AsyncCoreConnection(Face):
     """For `redis.asyncio.Redis` and its pipelines."""
+
+    _retry_kind = AsyncCoreRetry
 
     async def send_command(self, *args: Any, **options: Any) -> None:
         """Remember the one command; read_response() runs it."""

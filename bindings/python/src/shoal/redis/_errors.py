@@ -60,6 +60,11 @@ def may_have_run(error: BaseException) -> bool:
     return fate in (ours.Fate.UNKNOWN, ours.Fate.REPLY_LOST)
 
 
+def ends_watch(error: BaseException) -> bool:
+    """Whether what was watched is lost, or may be."""
+    return may_have_run(error) or isinstance(error, theirs.ConnectionError)
+
+
 def watch_lost(error: BaseException) -> Exception:
     """What redis-py raises when a connection that watches keys fails."""
     lost = theirs.WatchError(

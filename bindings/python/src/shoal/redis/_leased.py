@@ -21,7 +21,7 @@ import redis.exceptions as theirs
 from shoal._requests import blocks
 from shoal.exceptions import ConnectionError, FullError, RedisError, RefusedError
 
-from ._connection import BATCH_MAX, Face, insist, insist_async
+from ._connection import BATCH_MAX, AsyncCoreRetry, Face, insist, insist_async
 from ._lane import AsyncLane, BlockingLane, Lane, async_lane, blocking_lane
 from ._routes import Command, extras, spelled, wire_form
 
@@ -91,9 +91,11 @@ class Leased(Face):
     def _judge(self, error: RedisError) -> None:
         if isinstance(error, RefusedError):
             self._sets_state = False
-        if isinstance(error, ConnectionError) and not self.has_state:
-            self.let_go()  # the next attempt, or command, opens another lease
-        super()._judge(error)
+        try:
+            super()._judge(error)
+        finally:
+            if isinstance(error, ConnectionError):
+                self.let_go()  # the next attempt, or command, opens another lease
 
     def _is_done(self, outcome: object) -> bool:
         is_done = super()._is_done(outcome)
@@ -177,6 +179,7 @@ class AsyncLeaseConnection(Leased):
     """
 
     _find_lane = staticmethod(async_lane)
+    _retry_kind = AsyncCoreRetry
 
     def __init__(self, pool: Any, lane: Lane, repeats_unknown: bool):
         super().__init__(pool, lane, repeats_unknown)

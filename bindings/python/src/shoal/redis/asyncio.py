@@ -28,7 +28,7 @@ from shoal.exceptions import FullError, RefusedError
 
 from ._batch import decoder_of, find_callback, read_batch
 from ._connection import AsyncCoreConnection, Face, Offline, is_offline
-from ._errors import FAILURES, may_have_run, translate, watch_lost
+from ._errors import FAILURES, ends_watch, translate, watch_lost
 from ._lane import async_lane
 from ._leased import AsyncLeaseConnection, async_standing
 from ._routes import plain_names
@@ -338,7 +338,7 @@ class Pipeline(theirs.Pipeline, Redis):  # type: ignore[misc]
             self.connection = await pool.get_connection()
             return await super().immediate_execute_command(*args, **options)
         except Exception as error:
-            if not (self.watching and may_have_run(error)):
+            if not (self.watching and ends_watch(error)):
                 raise
             await self.reset()  # what was watched is lost; nothing was executed for it
             raise watch_lost(error) from error

@@ -21,7 +21,7 @@ from shoal.exceptions import FullError, RefusedError
 
 from ._batch import decoder_of, find_callback, read_batch
 from ._connection import CoreConnection, Face, Offline, is_offline
-from ._errors import FAILURES, may_have_run, translate, watch_lost
+from ._errors import FAILURES, ends_watch, translate, watch_lost
 from ._lane import blocking_lane
 from ._leased import LeaseConnection, standing
 from ._routes import plain_names
@@ -311,7 +311,7 @@ class Pipeline(theirs.Pipeline, Redis):
             self.connection = pool.get_connection()
             return super().immediate_execute_command(*args, **options)
         except Exception as error:
-            if not (self.watching and may_have_run(error)):
+            if not (self.watching and ends_watch(error)):
                 raise
             self.reset()  # what was watched is lost, but nothing was executed for it
             raise watch_lost(error) from error
