@@ -124,8 +124,9 @@ def test_as_many_as_there_are(scene: Scene, server: Server) -> None:
     assert theirs(r) == 1
     assert scene.do(r.client_getname) is None
     places.extend(taken)
+    taken.clear()  # who holds one keeps it
     assert scene.do(lambda: r.blpop("empty", 0.01)) is None
-    assert len(places) == len(taken)
+    assert len(places) == 64
     assert theirs(r) == 1
 
 

@@ -50,3 +50,16 @@ def test_a_loss_in_flight(scene: Scene, proxy: Proxy, server: Server) -> None:
         popped()
     assert lost.value.fate is Fate.UNKNOWN
     assert scene.do(lambda: r.client_info())["db"] == 0
+
+
+def test_a_loss_while_nobody_used_it(scene: Scene, proxy: Proxy) -> None:
+    """What other commands share is checked before its use, as redis-py's pool does."""
+    r = scene.client(proxy.url)
+    scene.do(lambda: r.client_setname("mine"))
+    assert scene.do(r.client_getname) == "mine"
+    proxy.tell("cut to-client reset")
+    assert scene.do(r.client_getname) is None
+    select_3(scene, r)
+    assert scene.do(lambda: r.client_info())["db"] == 3
+    proxy.tell("cut to-client reset")
+    assert scene.do(lambda: r.client_info())["db"] == 0

@@ -319,7 +319,7 @@ class CoreConnection(Face):
     def _block(self, command: Command, decode: bool | None) -> Any:
         """The core gives it a connection of its own."""
         lane = blocking_lane(self._pool)
-        with lane.place():
+        with lane.take_place():
             return lane.execute(
                 *command, decode=decode, timeout=self._own_timeout(command)
             )
@@ -375,7 +375,7 @@ class AsyncCoreConnection(Face):
         """The core gives it a connection of its own; execute() loses nothing of what a
         cancelled one has taken."""
         lane = async_lane(self._pool)
-        with lane.place():
+        with lane.take_place():
             return await lane.execute(
                 *command, decode=decode, timeout=self._own_timeout(command)
             )
@@ -383,7 +383,6 @@ class AsyncCoreConnection(Face):
     async def disconnect(self, *args: Any, **options: Any) -> None:
         """Forget the rest of the batch; the shared connection stays."""
         self._replies.clear()
-
 
 def _is_all_offline(outcome: object) -> bool:
     """Whether this is a batch of which nothing was sent."""

@@ -9,9 +9,9 @@ leads to redis-py's own connections, as it does for single commands.
 """
 
 import asyncio
-import contextlib
+import os
 import weakref
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable
 from types import MethodType
 from typing import Any, Final, NoReturn
 
@@ -67,6 +67,40 @@ def _refuse(*args: Any, **options: Any) -> NoReturn:
     raise RefusedError("this pool's commands go over its own connections")
 
 
+class Places(list["Place"]):
+    """One for each connection that leases can have at a time.  A list, because its
+    methods are atomic, also in what a garbage collection calls."""
+
+    __slots__ = ("__weakref__",)
+
+    @classmethod
+    def of_all(cls) -> "Places":
+        """All of them are free."""
+        places = cls()
+        places.extend(Place(places) for _ in range(CONNECTIONS_MAX))
+        return places
+
+
+class Place:
+    """Of one connection; who drops it gives it back, whatever interrupts the taker."""
+
+    __slots__ = ("_places",)
+
+    def __init__(self, places: Places):
+        self._places = weakref.ref(places)
+
+    def __enter__(self) -> None:
+        """For a command that blocks, which takes a lease for itself."""
+
+    def __exit__(self, *_: object) -> None:
+        """Whoever holds it drops it."""
+
+    def __del__(self) -> None:
+        places = self._places()
+        if places is not None:
+            places.append(Place(places))
+
+
 class Lane:
     """What carries the commands of one pool.
 
@@ -82,9 +116,8 @@ class Lane:
         self.bypass: str | None = None
         self.standing: Any = None
         self._retry_asked: Any = None
-        #: One for each connection that leases can have at a time. A list, because its
-        #: methods are atomic, also in what a garbage collection calls.
-        self._places: list[None] = [None] * CONNECTIONS_MAX
+        self._places = Places.of_all()
+        self._process = os.getpid()
         try:
             check_pool(pool, family)
             self.template = self._make_template(pool)
@@ -97,26 +130,21 @@ class Lane:
             # redis-py or the core does not accept a value: redis-py tells the caller.
             self.bypass = f"{type(error).__name__}: {error}"
 
-    def take_place(self) -> None:
+    def take_place(self) -> "Place":
         """Before a lease takes a connection: while all are taken, it would wait in line
         for one, as no connection of redis-py's does.  RefusedError: they are."""
+        self.after_fork()
         try:
-            self._places.pop()
+            return self._places.pop()
         except IndexError:
             raise RefusedError(f"{CONNECTIONS_MAX} leases are in use") from None
 
-    def give_place(self) -> None:
-        """The lease gives its connection back."""
-        self._places.append(None)
-
-    @contextlib.contextmanager
-    def place(self) -> Iterator[None]:
-        """For a command that blocks, which takes a lease for itself."""
-        self.take_place()
-        try:
-            yield
-        finally:
-            self.give_place()
+    def after_fork(self) -> None:
+        """In a forked child: what the parent's threads hold is not given back here."""
+        if self._process != os.getpid():
+            self.standing = None
+            self._places = Places.of_all()
+            self._process = os.getpid()
 
     def _make_template(self, pool: Any) -> Any:
         self._retry_asked = pool.connection_kwargs.get("retry")

@@ -13,8 +13,8 @@ import contextlib
 import threading
 import weakref
 from collections import deque
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import Any, TypeVar
 
 import redis.exceptions as theirs
 
@@ -22,14 +22,17 @@ from shoal._requests import blocks
 from shoal.exceptions import ConnectionError, FullError, RedisError, RefusedError
 
 from ._connection import BATCH_MAX, AsyncCoreRetry, Face, insist, insist_async
-from ._lane import AsyncLane, BlockingLane, Lane, async_lane, blocking_lane
+from ._lane import AsyncLane, BlockingLane, Lane, Place, async_lane, blocking_lane
 from ._routes import Command, extras, spelled, wire_form
+
+_AnyStanding = TypeVar("_AnyStanding", "Standing", "AsyncStanding")
 
 
 class Leased(Face):
     """What both faces have in common.
 
     has_state  a command may have changed the connection since the lease was opened
+    in_use     held by the call that uses it, if several callers share it
     """
 
     is_connected = False  # for redis-py's HIMPORT, which leases do not carry
@@ -41,7 +44,9 @@ class Leased(Face):
         self._pool = weakref.ref(pool)  # whose lane may hold this
         self._lane = lane
         self._lease: Any = None
+        self._place: Place | None = None
         self.has_state = False
+        self.in_use = threading.Lock()
         self._sets_state = False
 
     def _open(self) -> Any:
@@ -52,14 +57,14 @@ class Leased(Face):
                 self._lane = type(self)._find_lane(pool)
             if self._lane.core is None:
                 raise RefusedError("this pool's commands go over its own connections")
-            self._lane.take_place()
+            self._place = self._lane.take_place()
             try:
                 self._lease = self._lane.core.lease()
             except FullError as error:
                 raise RefusedError(str(error)) from error
             finally:
                 if self._lease is None:
-                    self._lane.give_place()
+                    self._place = None
         return self._lease
 
     def let_go(self) -> None:
@@ -69,7 +74,7 @@ class Leased(Face):
         self._replies.clear()
         if lease is not None:
             lease._let_go()
-            self._lane.give_place()
+        self._place = None
 
     def __del__(self) -> None:
         if getattr(self, "_lease", None) is not None:
@@ -119,16 +124,9 @@ class Leased(Face):
 
 
 class LeaseConnection(Leased):
-    """For `redis.Redis` and its pipelines.
-
-    lock  for threads that share it
-    """
+    """For `redis.Redis` and its pipelines."""
 
     _find_lane = staticmethod(blocking_lane)
-
-    def __init__(self, pool: Any, lane: Lane, repeats_unknown: bool):
-        super().__init__(pool, lane, repeats_unknown)
-        self.lock = threading.RLock()
 
     def connect(self) -> None:
         """RefusedError: there is no connection."""
@@ -173,17 +171,10 @@ class LeaseConnection(Leased):
 
 
 class AsyncLeaseConnection(Leased):
-    """For `redis.asyncio.Redis` and its pipelines.
-
-    lock  for tasks that share it
-    """
+    """For `redis.asyncio.Redis` and its pipelines."""
 
     _find_lane = staticmethod(async_lane)
     _retry_kind = AsyncCoreRetry
-
-    def __init__(self, pool: Any, lane: Lane, repeats_unknown: bool):
-        super().__init__(pool, lane, repeats_unknown)
-        self.lock = asyncio.Lock()
 
     async def connect(self) -> None:
         """RefusedError: there is no connection."""
@@ -233,23 +224,71 @@ class AsyncLeaseConnection(Leased):
         self.let_go()
 
 
-def standing(pool: Any, lane: BlockingLane) -> LeaseConnection:
+class Standing(LeaseConnection):
     """For single commands that change their connection: all take the same one, as a
-    thread gets the same connection of redis-py's pool again and again."""
+    thread gets the same connection of redis-py's pool again and again.
+
+    As the pool does, it replaces a connection that was lost meanwhile.
+    """
+
+    def _may_look_again(self) -> bool:
+        return True
+
+
+class AsyncStanding(AsyncLeaseConnection):
+    """The same for asyncio."""
+
+    def _may_look_again(self) -> bool:
+        return True
+
+
+@contextlib.contextmanager
+def standing(
+    pool: Any, lane: BlockingLane, repeats_unknown: bool
+) -> Iterator[LeaseConnection]:
+    """For the time of a command: the standing lease.  While another command uses it,
+    another lease: no command waits for a thread."""
+    lane.after_fork()
     if lane.standing is None:
-        lane.standing = LeaseConnection(pool, lane, False)
-    found: LeaseConnection = lane.standing
-    return found
+        lane.standing = Standing(pool, lane, repeats_unknown)
+    with _unused(lane.standing, pool, lane, repeats_unknown) as found:
+        yield found
 
 
-def async_standing(pool: Any, lane: AsyncLane) -> AsyncLeaseConnection:
+@contextlib.contextmanager
+def async_standing(
+    pool: Any, lane: AsyncLane, repeats_unknown: bool
+) -> Iterator[AsyncLeaseConnection]:
     """The same, for each event loop."""
+    lane.after_fork()
     if lane.standing is None:
         lane.standing = {}
-    by_loop: dict[asyncio.AbstractEventLoop, AsyncLeaseConnection] = lane.standing
-    for gone in [loop for loop in list(by_loop) if loop.is_closed()]:
-        by_loop.pop(gone).let_go()
+    by_loop: dict[asyncio.AbstractEventLoop, AsyncStanding] = lane.standing
+    for other in list(by_loop):
+        if other.is_closed() and (gone := by_loop.pop(other, None)) is not None:
+            gone.let_go()
     loop = asyncio.get_running_loop()
-    if loop not in by_loop:
-        by_loop[loop] = AsyncLeaseConnection(pool, lane, False)
-    return by_loop[loop]
+    found = by_loop.get(loop)
+    if found is None:
+        found = by_loop[loop] = AsyncStanding(pool, lane, repeats_unknown)
+    with _unused(found, pool, lane, repeats_unknown) as unused:
+        yield unused
+
+
+@contextlib.contextmanager
+def _unused(
+    first: _AnyStanding, pool: Any, lane: Lane, repeats_unknown: bool
+) -> Iterator[_AnyStanding]:
+    """This one, if no other command uses it; else another one."""
+    if first.in_use.acquire(blocking=False):
+        try:
+            first.choose_retry(pool, lane, repeats_unknown)
+            yield first
+        finally:
+            first.in_use.release()
+        return
+    another = type(first)(pool, lane, repeats_unknown)
+    try:
+        yield another
+    finally:
+        another.let_go()

@@ -9,6 +9,7 @@ Every other name of `redis.asyncio` can be had from here too.
 
 from __future__ import annotations
 
+import contextlib
 import time
 from inspect import isawaitable
 from typing import TYPE_CHECKING, Any, Final
@@ -218,13 +219,11 @@ class Redis(theirs.Redis):
         pool = self.connection_pool
         lane = async_lane(pool)
         if lane.core is not None:
-            conn = async_standing(pool, lane)
-            async with conn.lock:
-                conn.choose_retry(pool, lane, self.shoal_repeats_unknown)
-                try:
-                    return await self._shoal_try(conn, args, options)
-                except RefusedError:
-                    pass
+            with (
+                contextlib.suppress(RefusedError),
+                async_standing(pool, lane, self.shoal_repeats_unknown) as conn,
+            ):
+                return await self._shoal_try(conn, args, options)
         return await super().execute_command(*args, **options)
 
     async def _shoal_run_single(

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import time
 from typing import TYPE_CHECKING, Any
@@ -197,13 +198,11 @@ class Redis(theirs.Redis):
         pool = self.connection_pool
         lane = blocking_lane(pool)
         if lane.core is not None:
-            conn = standing(pool, lane)
-            with conn.lock:
-                conn.choose_retry(pool, lane, self.shoal_repeats_unknown)
-                try:
-                    return self._shoal_try(conn, args, options)
-                except RefusedError:
-                    pass
+            with (
+                contextlib.suppress(RefusedError),
+                standing(pool, lane, self.shoal_repeats_unknown) as conn,
+            ):
+                return self._shoal_try(conn, args, options)
         return super().execute_command(*args, **options)
 
     def _shoal_run_single(
