@@ -157,6 +157,18 @@ def test_a_pipeline_with_such_commands(scene: Scene, server: Server) -> None:
     assert theirs(r) == 0 and has_leases(scene, r, 0)
 
 
+def test_an_empty_pipeline(scene: Scene, server: Server) -> None:
+    """It leaves nothing behind."""
+    r = scene.client(server.url)
+    pipe = r.pipeline()
+    assert scene.do(pipe.execute) == []
+    assert pipe.connection is None
+    assert scene.do(lambda: pipe.watch("n")) is True
+    pipe.multi()
+    assert scene.do(pipe.incr("n").execute) == [1]
+    assert theirs(r) == 0 and has_leases(scene, r, 0)
+
+
 def test_a_pipeline_of_text_and_bytes(scene: Scene, server: Server) -> None:
     r = scene.client(server.url, decode_responses=True)
     scene.do(lambda: r.hset("h", mapping={"f": "\u00e9"}))

@@ -384,6 +384,11 @@ class AsyncCoreConnection(Face):
         """Forget the rest of the batch; the shared connection stays."""
         self._replies.clear()
 
+    def _close(self) -> None:
+        """For a pipeline that nobody reset."""
+        self._replies.clear()
+
+
 def _is_all_offline(outcome: object) -> bool:
     """Whether this is a batch of which nothing was sent."""
     return isinstance(outcome, list) and bool(outcome) and all(map(is_offline, outcome))

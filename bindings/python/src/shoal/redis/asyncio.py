@@ -297,6 +297,8 @@ class Pipeline(theirs.Pipeline, Redis):  # type: ignore[misc]
 
     async def execute(self, raise_on_error: bool = True) -> list[Any]:
         """Run the batch; returns the replies as redis-py's callbacks make them."""
+        if not self.command_stack and not self.watching:
+            return []
         pool = self.connection_pool
         lane = async_lane(pool)
         if self.connection is not None or lane.core is None:

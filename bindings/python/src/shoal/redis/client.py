@@ -271,6 +271,8 @@ class Pipeline(theirs.Pipeline, Redis):
 
     def execute(self, raise_on_error: bool = True) -> list[Any]:
         """Run the batch; returns the replies as redis-py's callbacks make them."""
+        if not self.command_stack and not self.watching:
+            return []
         pool = self.connection_pool
         lane = blocking_lane(pool)
         if self.connection is not None or lane.core is None:
