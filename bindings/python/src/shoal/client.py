@@ -118,10 +118,10 @@ class Client(Leasing, Unique):
         """Send one command, such as GET, whose reply is a string, and let the string go
         into `buffer`, which is writable. Returns the number of its bytes, None for nil.
 
-        What is larger than 64 KiB goes there straight from the socket's reads, without
-        a copy in between. If this raises, the content of the buffer is undefined, but
-        nothing writes to it any more. BufferTooSmallError: the string is longer than
-        the buffer, which was left alone; the command was executed.
+        What is larger than 64 KiB is copied there while it arrives, once: out of the
+        memory that the socket is read into. If this raises, the content of the buffer
+        is undefined, but nothing writes to it any more. BufferTooSmallError: the string
+        is longer than the buffer, which was left alone; the command was executed.
         """
         core = self._core or self._open()
         timeout_us = 0 if timeout is None else microseconds(timeout)
