@@ -234,7 +234,7 @@ static size_t encode(const call_t *call, char *at)
                             call->is_lent ? "" : argument);
 }
 
-/* Whoever reads it from now on reads freed memory. */
+/* A read from now on is a read of freed memory. */
 static void on_release(void *data)
 {
     call_t *call = data;

@@ -257,7 +257,7 @@ static void on_release(void *data)
         sim_world_fail(call->world, "O6: %u is released twice", sim_call_id(call));
         return;
     }
-    /* Who still reads it reads nonsense. */
+    /* The library may not read it any more: a late read finds nonsense. */
     memset(call->lent, '!', SIM_ID_DIGITS + call->pad_bytes);
     free(call->lent);
     call->lent = NULL;

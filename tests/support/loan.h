@@ -8,7 +8,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-/* Memory that is lent.  Whoever reads it after its release reads freed memory. */
+/* Memory that is lent.  A read after its release is a read of freed memory. */
 typedef struct loan {
     char *memory;
     size_t bytes;

@@ -86,7 +86,7 @@ static void on_release(void *data)
         pair_world_fail(call->world, "O6: %u is released twice", pair_id_of(call));
         return;
     }
-    /* Who still reads it reads nonsense. */
+    /* The library may not read it any more: a late read finds nonsense. */
     memset(call->loan.memory, '!', call->loan.bytes);
     free(call->loan.memory);
     call->loan.memory = NULL;

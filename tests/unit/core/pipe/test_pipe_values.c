@@ -30,7 +30,7 @@ static void test_every_partial_write(void **state)
     }
 }
 
-/* Who writes range by range writes the same. */
+/* The same bytes, written range by range. */
 static void test_the_first_range_is_a_write(void **state)
 {
     (void)state;

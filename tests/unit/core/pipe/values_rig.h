@@ -28,7 +28,7 @@ static inline loan_t *loan_of(char name)
     return &loans[name - 'a'];
 }
 
-/* Whoever reads it from now on reads freed memory. */
+/* A read from now on is a read of freed memory. */
 static inline void on_release(void *data)
 {
     loan_t *loan = data;
