@@ -46,9 +46,8 @@ static const char *set_socket(options_t *options, const char *text)
 static const char *set_mode(options_t *options, const char *text)
 {
     return strategy_parse_mode(&options->strategies[0], text) < 0
-               ? "expected callback, sync, borrowed, queue, pool, collector, "
-                 "explicit:N or "
-                 "raw:N"
+               ? "expected callback, sync, borrowed, queue, lease, beside, pool, "
+                 "collector, explicit:N or raw:N"
                : NULL;
 }
 
@@ -201,8 +200,12 @@ const rule_t option_rules[] = {
      " from the intended moment"},
     {0, "arrivals", "HOW", CALL(set_arrivals),
      "of --rate: even, or random, a Poisson process [even]"},
+    {0, "pushes", "N", WHOLE(pushes, 1, 1000000),
+     "each caller waits in BLPOP for the elements of a list, of which a thread of the"
+     " bench pushes N per second; latency counts from the push; with --rate only the"
+     " callers beside it wait"},
     {'t', "threads", "N", WHOLE(threads, 1, 64),
-     "threads of queue, explicit, raw, and of the generator of --rate; sync, pool and"
+     "threads of queue, explicit, raw, and of the generator of --rate; sync, lease, pool and"
      " collector have one for each caller, callback and borrowed one for each connection"
      " [1]"},
     {0, "connections", "N", WHOLE(connections, 1, OPTIONS_CONNECTIONS_MAX),
@@ -210,8 +213,8 @@ const rule_t option_rules[] = {
 
     HEADING("How commands get there"),
     {0, "mode", "MODE", CALL(set_mode),
-     "callback|sync|borrowed|queue (shoal), pool|collector|explicit:N (hiredis), raw:N"
-     " (the limit) [callback]"},
+     "callback|sync|borrowed|queue|lease|beside (shoal), pool|collector|explicit:N"
+     " (hiredis), raw:N (the limit) [callback]"},
     {0, "flush", "FLUSH", CALL(set_flush), "auto|off|fixed:US [auto], perhaps with /shapes|/detect|/strict [/detect]"},
     {0, "budget", "US", WHOLE(budget_us, 0, 1000000),
      "latency budget of --flush auto; 0: the library's default [0]"},

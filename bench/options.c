@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "options.h"
 
+#include "load/pusher.h"
 #include "option_rules.h"
 #include "profile/profile.h"
 #include "server/machine.h"
 
+#include <shoal/lease.h>
 #include <shoal/version.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -243,18 +245,32 @@ static bool place(options_t *options)
 bool options_agree(const options_t *options)
 {
     char name[64];
+    bool has_beside = false;
 
     for (size_t i = 0; i < options->strategies_count; i++) {
         const strategy_t *strategy = &options->strategies[i];
         strategy_mode_name(strategy, name, sizeof name);
         if (options->rate != 0 && !strategy_has_open_loop(strategy))
-            return options_complain("--rate: %s has no open loop; callback, sync, pool "
-                                    "and collector have",
+            return options_complain("--rate: %s has no open loop; callback, beside, "
+                                    "sync, lease, pool and collector have",
                                     name);
         if (options->is_verified && strategy->mode == MODE_RAW)
             return options_complain(
                 "--verify: raw skips the replies and cannot compare them");
+        if (options->pushes != 0 && options->rate == 0 && !strategy_can_pop(strategy))
+            return options_complain("--pushes: %s cannot wait for elements; callback, "
+                                    "sync, lease and pool can",
+                                    name);
+        if (strategy->mode == MODE_LEASE &&
+            options->callers > options->connections * SHOAL_LEASE_CONNECTIONS_MAX)
+            return options_complain("lease: at most %d callers for each of the "
+                                    "--connections",
+                                    SHOAL_LEASE_CONNECTIONS_MAX);
+        has_beside = has_beside || strategy->mode == MODE_BESIDE;
     }
+    if (has_beside != (options->rate != 0 && options->pushes != 0))
+        return options_complain(
+            "beside, --rate and --pushes: each needs the other two");
     return true;
 }
 
@@ -283,6 +299,8 @@ static void set_defaults(options_t *options)
     };
 }
 
+static const char *const pop_words[] = {PUSHER_POP};
+
 /* Checks that concern several options at once. */
 static bool check_together(options_t *options)
 {
@@ -300,7 +318,16 @@ static bool check_together(options_t *options)
     if (options->profile == &profile_step &&
         options->strategies[0].mode != MODE_CALLBACK)
         return options_complain("--mode: the profile step needs callback");
+    if (options->pushes != 0 && options->rate == 0) {
+        if (options->has_command)
+            return options_complain("--pushes: the command is BLPOP");
+        options->argv = pop_words;
+        options->argc = sizeof pop_words / sizeof *pop_words;
+        options_default(&options->callers, SHOAL_LEASE_CONNECTIONS_MAX);
+    }
     if (options->profile != &profile_plain) {
+        if (options->pushes != 0)
+            return options_complain("--pushes: the profile chooses what is measured");
         if (options->against)
             return options_complain("--against: the profile chooses what is measured");
         if (options->requests != 0)

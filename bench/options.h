@@ -49,6 +49,7 @@ typedef struct options {
     uint64_t rate;     /* commands per second; 0: closed loop */
     bool is_random;    /* the rate's arrivals: a Poisson process, or even */
     bool has_arrivals; /* the command line said which */
+    uint64_t pushes;   /* elements per second that callers wait for; 0: none */
     bool is_step;      /* the number of callers goes up and down */
     uint64_t budget_us;
     uint64_t seed;

@@ -129,7 +129,7 @@ describe() {
     musl) echo "musl, bundled libuv: unit, sim, fault and integration" ;;
     python) echo "types, a wheel, the binding in a clean environment, every test" ;;
     wheels) echo "the wheel from the tree has what that from the archive has" ;;
-    mutants) echo "the simulation finds every seeded bug" ;;
+    mutants) echo "a simulation or a test finds every seeded bug" ;;
     fuzz) echo "libFuzzer: each target for a few seconds" ;;
     analysis) echo "clang-tidy, gcc -fanalyzer, cppcheck: no findings" ;;
     coverage) echo "lines and branches of src/ that the tests reach" ;;

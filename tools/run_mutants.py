@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Make the bugs of tests/sim/mutants.txt, one at a time; the simulation must find each.
+"""Make the bugs of tests/sim/mutants.txt, one at a time; a simulation or test must find each.
 
 The bugs are made in a copy of the sources, in the build folder: the tree stays as it
 is.  Each bug costs one compilation and one link.  The simulation then runs 10 blocks of
-10^6 steps with seeds of their own, and must find the bug in 9 of them.  Without a bug
-it must pass.  Printed is which oracle found each bug, and after how many steps.
+1.5 million steps with seeds of their own, and must find the bug in 9 of them.  Without a
+bug it must pass.  Printed is which oracle found each bug, and after how many steps.  A
+test runs once, until its first failure.
 
 --check only looks whether each edit can be made, and whether src/ knows of mutants.
 """
@@ -23,7 +24,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 LIST = ROOT / "tests" / "sim" / "mutants.txt"
 COPIED = "CMakeLists.txt bench bindings cmake include src tests tools".split()
-STEPS = 1_000_000
+STEPS = 1_500_000  # as many as the tests of the simulations
 SECONDS_MAX = 120  # of a block; a bug may also make it hang
 PROCESSES = min(2, os.cpu_count() or 2)
 NONE = "none"  # the run without a bug
@@ -69,6 +70,23 @@ class Mutant:
             changed[edit.path] = edit.apply(text)
         return changed
 
+    @property
+    def is_for_test(self) -> bool:
+        return "/" in self.program
+
+    @property
+    def target(self) -> str:
+        """Return the target, and the name of the file, of the program."""
+        kind, _, name = self.program.partition("/")
+        if not name:
+            return f"sim_{self.program}"
+        prefix = "test" if kind == "unit" else kind
+        return f"{prefix}_{name.replace('/', '_')}"
+
+    def built(self, objects: Path) -> Path:
+        kind = self.program.partition("/")[0] if self.is_for_test else "sim"
+        return objects / "tests" / kind / self.target
+
 
 def read_list() -> list[Mutant]:
     mutants: list[Mutant] = []
@@ -80,7 +98,7 @@ def read_list() -> list[Mutant]:
             edit = None
         elif title:
             mutants.append(Mutant(title[1], title[2], program))
-        elif re.fullmatch(r"= [a-z_]+", line):
+        elif re.fullmatch(r"= [a-z_/.]+", line):
             edit, program = None, line[2:]
         elif line.startswith("@ ") and mutants:
             edit = Edit(line[2:].strip(), number)
@@ -149,9 +167,12 @@ def configure(tree: Path, objects: Path) -> None:
 
 
 def healthy(mutants: list[Mutant]) -> list[Mutant]:
-    """Return one without a bug for each simulation."""
+    """Return one without a bug for each simulation and test."""
     programs = sorted({mutant.program for mutant in mutants})
-    return [Mutant(f"{NONE} ({program})", "", program) for program in programs]
+    return [
+        Mutant(f"{NONE} ({program.replace('/', ' ')})", "", program)
+        for program in programs
+    ]
 
 
 def build_all(mutants: list[Mutant], build: Path) -> None:
@@ -176,12 +197,11 @@ def build_all(mutants: list[Mutant], build: Path) -> None:
         try:
             run(
                 *("cmake", "--build", objects, "-j", PROCESSES),
-                *("--target", f"sim_{mutant.program}"),
+                *("--target", mutant.target),
             )
         except Refusal as refusal:
             raise Refusal(f"{refusal}\n{mutant.name} does not compile") from refusal
-        program = objects / "tests" / "sim" / f"sim_{mutant.program}"
-        shutil.copy(program, build / "bin" / mutant.name)
+        shutil.copy(mutant.built(objects), build / "bin" / mutant.name)
 
 
 def simulate(
@@ -223,31 +243,54 @@ def run_block(program: Path, block: int) -> Finding | None:
     )
 
 
+def run_test(mutant: Mutant, program: Path) -> Finding | None:
+    """Return what was found; None: it passed."""
+    server = [ROOT / "tests" / "support" / "with_redis.sh"]
+    if not mutant.program.startswith("integration/"):
+        server = []
+    test = subprocess.Popen(
+        ["timeout", str(SECONDS_MAX), *server, program],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+    )
+    assert test.stdout
+    for line in test.stdout:
+        if line.startswith("[  FAILED  ] test_"):
+            test.terminate()  # those behind it may wait for long
+            test.communicate()
+            return Finding("test", "-")
+    return Finding("crash", "-") if test.wait() else None
+
+
 def run_all(mutants: list[Mutant], build: Path, blocks: int, required: int) -> int:
     """Print what became of each bug; return how many were not found."""
-    well = [mutant.name for mutant in healthy(mutants)]
-    names = [*well, *(mutant.name for mutant in mutants)]
+    unharmed = healthy(mutants)
+    well = [mutant.name for mutant in unharmed]
     with ThreadPoolExecutor(PROCESSES) as pool:
-        runs = {
-            name: [
-                pool.submit(run_block, build / "bin" / name, block)
-                for block in range(blocks)
-            ]
-            for name in names
-        }
+        runs = {}
+        for mutant in [*unharmed, *mutants]:
+            program = build / "bin" / mutant.name
+            runs[mutant.name] = (
+                [pool.submit(run_test, mutant, program)]
+                if mutant.is_for_test
+                else [pool.submit(run_block, program, block) for block in range(blocks)]
+            )
         if any(each.result() for name in well for each in runs[name]):
             pool.shutdown(cancel_futures=True)
-            raise Refusal("the simulation fails without any mutant")
+            raise Refusal("a simulation or a test fails without any mutant")
         print(f"{'mutant':28} {'found by':8} {'after steps':>12} {'blocks':>8}")
         survivors = 0
-        for name in names[len(well) :]:
-            found = [each.result() for each in runs[name]]
+        for mutant in mutants:
+            found = [each.result() for each in runs[mutant.name]]
             seen = [each for each in found if each]
-            survivors += len(seen) < required
+            is_found = len(seen) >= min(required, len(found))
+            survivors += not is_found
             print(
-                f"{name:28} {seen[0].oracle if seen else '-':8}"
-                f" {found[0].steps if found[0] else '-':>12} {len(seen):>5}/{blocks}"
-                f"{' SURVIVED' if len(seen) < required else ''}",
+                f"{mutant.name:28} {seen[0].oracle if seen else '-':8}"
+                f" {found[0].steps if found[0] else '-':>12} {len(seen):>5}/{len(found)}"
+                f"{'' if is_found else ' SURVIVED'}",
                 flush=True,
             )
     return survivors
@@ -290,7 +333,7 @@ def main() -> None:
     survivors = run_all(mutants, build, blocks, required)
     print(f"{len(mutants)} mutants, {survivors} survived")
     if survivors:
-        raise Refusal("the simulation did not find every bug")
+        raise Refusal("not every bug was found")
     if SHRUNK in (mutant.name for mutant in mutants):
         check_shrinking(build / "bin" / SHRUNK)
 

@@ -38,10 +38,9 @@ static void *work(void *member)
     callers_t *callers = caller->callers;
     const caller_way_t *way = callers->way;
     run_t *run = caller->run;
-    uint64_t intended_ns;
 
-    while (await_turn(callers, &intended_ns)) {
-        uint64_t begin_ns = callers->is_paced ? clock_ns() : intended_ns;
+    while (await_turn(callers, &caller->since_ns)) {
+        uint64_t begin_ns = callers->is_paced ? clock_ns() : caller->since_ns;
         for (size_t i = 0; i < caller->commands.count; i++)
             command_next(&caller->commands.list[i], run->workload);
         void *reply = way->call(caller);
@@ -50,8 +49,10 @@ static void *work(void *member)
             break;
         if (way->settle)
             way->settle(caller, reply);
+        if (caller->since_ns == 0)
+            continue;
         if (run_phase(run) == RUN_MEASURING) {
-            histogram_record_shared(run->latency, end_ns - intended_ns);
+            histogram_record_shared(run->latency, end_ns - caller->since_ns);
             if (callers->is_paced)
                 histogram_record_shared(run->service, end_ns - begin_ns);
         }
@@ -67,6 +68,9 @@ int callers_start(callers_t *callers)
     callers->is_paced = run->options->rate != 0;
     if (callers->is_paced && pacer_start(&callers->pacer, run, NULL, NULL) < 0)
         return -1;
+    callers->is_popping = run->options->pushes != 0 && !callers->is_paced;
+    if (callers->is_popping && pusher_start(&callers->pusher, run) < 0)
+        return -1;
     return crew_start(&callers->crew, run, callers->count, work, callers->list,
                       sizeof *callers->list);
 }
@@ -75,10 +79,14 @@ void callers_join(callers_t *callers)
 {
     if (callers->is_paced)
         pacer_stop(&callers->pacer, callers->count);
+    if (callers->is_popping)
+        pusher_stop(&callers->pusher, callers->count);
     crew_join(&callers->crew);
     if (callers->is_paced)
         pacer_release_memory(&callers->pacer);
-    callers->is_paced = false;
+    if (callers->is_popping)
+        pusher_release(&callers->pusher);
+    callers->is_paced = callers->is_popping = false;
 }
 
 void callers_release(callers_t *callers)
@@ -88,7 +96,9 @@ void callers_release(callers_t *callers)
     free(callers->list);
 }
 
-uint64_t callers_idle_cpu_ns(const callers_t *callers)
+uint64_t callers_foreign_cpu_ns(const callers_t *callers)
 {
+    if (callers->is_popping)
+        return pusher_cpu_ns(&callers->pusher);
     return callers->is_paced ? pacer_idle_cpu_ns(&callers->pacer) : 0;
 }

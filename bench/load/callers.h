@@ -10,6 +10,7 @@
 
 #include "load/crew.h"
 #include "load/pacer.h"
+#include "load/pusher.h"
 #include "load/run.h"
 
 typedef struct callers callers_t;
@@ -19,12 +20,13 @@ typedef struct caller {
     run_t *run;
     commands_t commands; /* of one call */
     void *seat;          /* what its calls go through; the way's own */
+    uint64_t since_ns;   /* from when its latency counts; 0: not at all */
 } caller_t;
 
 typedef struct caller_way {
     /* One call, the part that is timed.  Returns NULL after run_fail(): the caller ends. */
     void *(*call)(caller_t *caller);
-    /* Checks and frees what call() returned; may be NULL. */
+    /* Checks and frees what call() returned, and may set since_ns; may be NULL. */
     void (*settle)(caller_t *caller, void *reply);
 } caller_way_t;
 
@@ -36,6 +38,8 @@ struct callers {
     crew_t crew;
     bool is_paced;
     pacer_t pacer;
+    bool is_popping; /* calls wait for what the pusher pushes */
+    pusher_t pusher;
 };
 
 /* Makes `count` callers with the commands of a call each, and no seats yet.  Returns -1
@@ -51,7 +55,7 @@ int callers_start(callers_t *callers);
 void callers_join(callers_t *callers);
 void callers_release(callers_t *callers);
 
-/* CPU time that the open loop spent waiting; 0 in a closed loop. */
-uint64_t callers_idle_cpu_ns(const callers_t *callers);
+/* CPU time that the open loop spent waiting, or the pusher pushing. */
+uint64_t callers_foreign_cpu_ns(const callers_t *callers);
 
 #endif

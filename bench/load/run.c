@@ -37,8 +37,13 @@ static const load_kind_t *kind_of(const run_t *run)
     case MODE_CALLBACK:
         if (options->is_step)
             return &load_step;
-        return options->rate != 0 ? &load_callback_paced : &load_callback;
+        if (options->rate != 0)
+            return &load_callback_paced;
+        return options->pushes != 0 ? &load_pops : &load_callback;
+    case MODE_BESIDE:
+        return &load_callback_paced;
     case MODE_SYNC:
+    case MODE_LEASE:
         return &load_sync;
     case MODE_BORROWED:
         return &load_borrowed;
@@ -221,8 +226,9 @@ static void compute(const run_t *run, const snapshot_t *from, const snapshot_t *
     double *value = figures->value;
     double ops = (double)(to->ops - from->ops);
     double ns = (double)(to->at_ns - from->at_ns);
-    double idle_ns = (double)(to->counters.idle_cpu_ns - from->counters.idle_cpu_ns);
-    double cpu_ns = (double)(to->cpu_ns - from->cpu_ns) - idle_ns;
+    double foreign_ns =
+        (double)(to->counters.foreign_cpu_ns - from->counters.foreign_cpu_ns);
+    double cpu_ns = (double)(to->cpu_ns - from->cpu_ns) - foreign_ns;
 
     figures_clear(figures);
     value[FIGURE_COMMANDS] = ops;

@@ -38,7 +38,8 @@ typedef struct load_counters {
     uint64_t allocations;
     uint64_t batch_histogram[SHOAL_STATS_BATCH_BUCKETS];
     uint64_t flush_reasons[SHOAL_FLUSH_REASONS];
-    uint64_t idle_cpu_ns; /* spent waiting for the next intended moment */
+    uint64_t
+        foreign_cpu_ns; /* spent pushing, or waiting for the next intended moment */
 } load_counters_t;
 
 typedef struct run {
@@ -80,6 +81,7 @@ extern const load_kind_t load_sync;
 extern const load_kind_t load_borrowed;
 extern const load_kind_t load_callback_paced;
 extern const load_kind_t load_step;
+extern const load_kind_t load_pops;
 extern const load_kind_t load_queue;
 extern const load_kind_t load_pool;
 extern const load_kind_t load_collector;

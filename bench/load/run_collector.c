@@ -157,7 +157,7 @@ static void count(const run_t *run, load_counters_t *ret_counters)
 {
     const collector_load_t *load = run->load;
     *ret_counters =
-        (load_counters_t){.idle_cpu_ns = callers_idle_cpu_ns(&load->callers)};
+        (load_counters_t){.foreign_cpu_ns = callers_foreign_cpu_ns(&load->callers)};
 }
 
 static void stop(run_t *run)

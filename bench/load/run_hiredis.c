@@ -31,7 +31,8 @@ static int start_callers(run_t *run, const caller_way_t *way, size_t count,
 
 static void count_callers(const run_t *run, load_counters_t *ret_counters)
 {
-    *ret_counters = (load_counters_t){.idle_cpu_ns = callers_idle_cpu_ns(run->load)};
+    *ret_counters =
+        (load_counters_t){.foreign_cpu_ns = callers_foreign_cpu_ns(run->load)};
 }
 
 static void stop_callers(run_t *run)
@@ -63,8 +64,17 @@ static void *call_pool(caller_t *caller)
     return reply ? reply : fail(caller);
 }
 
+static uint64_t pushed_ns(const redisReply *reply)
+{
+    return reply->elements == 2
+               ? pusher_moment_ns(reply->element[1]->str, reply->element[1]->len)
+               : 0;
+}
+
 static void settle_pool(caller_t *caller, void *reply)
 {
+    if (caller->callers->is_popping)
+        caller->since_ns = pushed_ns(reply);
     run_check_reply(caller->run, caller->commands.list, reply);
     freeReplyObject(reply);
 }

@@ -3,11 +3,14 @@
 /* The open loop on the library: the pacer's threads submit, and results come as
  * callbacks on the clients' own threads.  Arrivals are dealt to the callers in turn; one
  * whose caller still waits for a reply waits, too, and its latency counts from its
- * intended moment. */
+ * intended moment.
+ *
+ * Beside it, as many callers as a client has connections for may wait for elements. */
 
 #include "load/clock.h"
 #include "load/pacer.h"
 #include "load/shoal_load.h"
+#include "load/waiters.h"
 
 #include <stdlib.h>
 
@@ -31,6 +34,7 @@ struct paced_load {
     commands_t commands; /* one for all slots if it is fixed, else one for each */
     bool is_pacing;
     pacer_t pacer;
+    waiters_t waiters; /* none: count is 0 */
 };
 
 static void record(const paced_load_t *load, const slot_t *slot)
@@ -112,6 +116,11 @@ static int start(run_t *run)
         return -1;
     for (size_t i = 0; i < load->slots_count; i++)
         load->slots[i].client = load->clients.clients[i % load->clients.count];
+    if (run->strategy->mode == MODE_BESIDE) {
+        load->waiters.count = SHOAL_LEASE_CONNECTIONS_MAX * load->clients.count;
+        if (waiters_start(&load->waiters, run, &load->clients) < 0)
+            return -1;
+    }
     load->is_pacing = true;
     return pacer_start(&load->pacer, run, release, load);
 }
@@ -120,7 +129,8 @@ static void count(const run_t *run, load_counters_t *ret_counters)
 {
     const paced_load_t *load = run->load;
     shoal_load_count_all(&load->clients, ret_counters);
-    ret_counters->idle_cpu_ns = pacer_idle_cpu_ns(&load->pacer);
+    ret_counters->foreign_cpu_ns =
+        pacer_idle_cpu_ns(&load->pacer) + pusher_cpu_ns(&load->waiters.pusher);
 }
 
 static void stop(run_t *run)
@@ -130,9 +140,11 @@ static void stop(run_t *run)
         return;
     if (load->is_pacing)
         pacer_stop(&load->pacer, 0);
+    waiters_stop(&load->waiters);
     shoal_load_close_all(&load->clients);
     if (load->is_pacing)
         pacer_release_memory(&load->pacer);
+    waiters_release(&load->waiters);
     commands_release(&load->commands);
     free(load->slots);
     free(load);

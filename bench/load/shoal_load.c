@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "load/shoal_load.h"
 
+#include "load/pusher.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -138,6 +140,16 @@ void shoal_load_count_all(const shoal_clients_t *clients, load_counters_t *ret_c
     *ret_counters = (load_counters_t){0};
     for (size_t i = 0; i < clients->count; i++)
         shoal_load_add(clients->clients[i], ret_counters);
+}
+
+/* An element is the second part of the reply, behind the name of its list. */
+uint64_t shoal_load_pushed_ns(const shoal_result_t *result)
+{
+    size_t bytes = 0;
+    const shoal_reply_t *element = shoal_reply_at(shoal_result_reply(result), 1);
+    const char *text = shoal_reply_string(element, &bytes);
+
+    return text ? pusher_moment_ns(text, bytes) : 0;
 }
 
 void shoal_load_check_slowly(run_t *run, const command_t *command,

@@ -44,6 +44,9 @@ static inline void shoal_load_submit(run_t *run, shoal_client_t *client,
         run_fail(run, "%s", shoal_strerror(rc));
 }
 
+/* When the element that the result brings was pushed; 0 if it brings none. */
+uint64_t shoal_load_pushed_ns(const shoal_result_t *result);
+
 /* Notes what is wrong with a result. */
 void shoal_load_check_slowly(run_t *run, const command_t *command,
                              const shoal_result_t *result, const shoal_reply_t *reply);

@@ -11,6 +11,7 @@
 static const char *const mode_names[] = {
     [MODE_CALLBACK] = "callback",   [MODE_SYNC] = "sync",
     [MODE_BORROWED] = "borrowed",   [MODE_QUEUE] = "queue",
+    [MODE_LEASE] = "lease",         [MODE_BESIDE] = "beside",
     [MODE_EXPLICIT] = "explicit",   [MODE_POOL] = "pool",
     [MODE_COLLECTOR] = "collector", [MODE_RAW] = "raw",
 };
@@ -22,12 +23,19 @@ static bool has_depth(bench_mode_t mode)
 
 bool strategy_is_shoal(const strategy_t *strategy)
 {
-    return strategy->mode <= MODE_QUEUE;
+    return strategy->mode <= MODE_BESIDE;
+}
+
+bool strategy_can_pop(const strategy_t *strategy)
+{
+    return strategy->mode == MODE_CALLBACK || strategy->mode == MODE_SYNC ||
+           strategy->mode == MODE_LEASE || strategy->mode == MODE_POOL;
 }
 
 bool strategy_has_open_loop(const strategy_t *strategy)
 {
     return strategy->mode == MODE_CALLBACK || strategy->mode == MODE_SYNC ||
+           strategy->mode == MODE_LEASE || strategy->mode == MODE_BESIDE ||
            strategy->mode == MODE_POOL || strategy->mode == MODE_COLLECTOR;
 }
 
@@ -116,8 +124,9 @@ int strategy_parse(strategy_t *strategy, const strategy_t *base, const char *tex
 
     *strategy = *base;
     *ret_problem =
-        "expected callback, sync, borrowed, queue, pool, collector, explicit:N, "
-        "raw:N, auto, off, fixed:US, shapes, detect, strict, FLUSH/INTEGRITY or "
+        "expected callback, sync, borrowed, queue, lease, beside, pool, collector, "
+        "explicit:N, raw:N, auto, off, fixed:US, shapes, detect, strict, "
+        "FLUSH/INTEGRITY or "
         "MODE+FLUSH";
     if (bytes >= sizeof mode)
         return -1;

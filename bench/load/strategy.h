@@ -16,6 +16,8 @@ typedef enum bench_mode {
     MODE_SYNC,      /* shoal: callers are threads in blocking calls */
     MODE_BORROWED,  /* shoal: one thread submits and steps */
     MODE_QUEUE,     /* shoal: threads submit, and take results off completion queues */
+    MODE_LEASE,     /* shoal: callers are threads with a lease each */
+    MODE_BESIDE,    /* shoal: as MODE_CALLBACK at a rate, beside callers that pop */
     MODE_EXPLICIT,  /* hiredis: pipelines of `depth` by hand */
     MODE_POOL,      /* hiredis: every caller is a thread with its own connection */
     MODE_COLLECTOR, /* hiredis: one thread gathers what callers have queued */
@@ -36,6 +38,9 @@ bool strategy_is_shoal(const strategy_t *strategy);
 
 /* True for the modes that can take commands at a rate. */
 bool strategy_has_open_loop(const strategy_t *strategy);
+
+/* True for the modes whose callers can wait for elements. */
+bool strategy_can_pop(const strategy_t *strategy);
 
 /* "callback", "explicit:100", "raw:128" ...  Returns -1 if it is none. */
 int strategy_parse_mode(strategy_t *strategy, const char *text);

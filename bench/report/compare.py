@@ -47,6 +47,7 @@ SAME = (
     "verify",
     "resp",
     "rate",
+    "pushes",
     "arrivals",
     "rtt_us",
     "link",

@@ -70,6 +70,8 @@ void report_heading(FILE *out, const options_t *options,
                 options->is_random ? "at random moments" : "evenly spaced");
     else
         fputs(";", out);
+    if (options->pushes)
+        fprintf(out, " %llu elements/s,", (unsigned long long)options->pushes);
     fprintf(out, " %llu callers", (unsigned long long)options->callers);
     if (options->connections > 1)
         fprintf(out, ", %llu connections", (unsigned long long)options->connections);

@@ -127,6 +127,8 @@ static uint64_t connections_of(const options_t *options, const strategy_t *strat
     case MODE_SYNC:
     case MODE_BORROWED:
     case MODE_QUEUE:
+    case MODE_LEASE:
+    case MODE_BESIDE:
         return options->connections;
     case MODE_EXPLICIT:
         return options_explicit_connections(options);
@@ -143,7 +145,7 @@ static uint64_t connections_of(const options_t *options, const strategy_t *strat
 static uint64_t threads_of(const options_t *options, const strategy_t *strategy)
 {
     if (strategy->mode == MODE_POOL || strategy->mode == MODE_SYNC ||
-        strategy->mode == MODE_COLLECTOR)
+        strategy->mode == MODE_LEASE || strategy->mode == MODE_COLLECTOR)
         return options->callers;
     if (strategy->mode == MODE_BORROWED ||
         (strategy->mode == MODE_CALLBACK && options->rate == 0))
@@ -199,6 +201,7 @@ static void put_config(json_t *json, const options_t *options, const series_t *s
     open_bracket(json, "config", '{');
     put_load(json, options, &series->strategy);
     put_whole(json, "rate", options->rate);
+    put_whole(json, "pushes", options->pushes);
     put_text(json, "arrivals", options->is_random ? "random" : "even");
     put_whole(json, "requests", options->requests);
     put_number(json, "duration_s", (double)options->duration_us / 1e6);
@@ -212,7 +215,7 @@ static void put_config(json_t *json, const options_t *options, const series_t *s
     put_cpu(json, "server_cpu", options->server_cpu);
     put_cpu(json, "client_cpu", options->client_cpu);
     put_cpu(json, "generator_cpu",
-            options->rate ? options->generator_cpu : MACHINE_NO_CPU);
+            options->rate || options->pushes ? options->generator_cpu : MACHINE_NO_CPU);
     put_whole(json, "seed", options->seed);
     put_versions(json, context);
     close_bracket(json, '}');

@@ -112,7 +112,11 @@ enum shoal_call_flag {
     SHOAL_CALL_CONTIGUOUS = 1 << 5,
     /** A blocking call may run its sinks on the calling thread.  The caller must not
      *  hold a lock that a sink takes. */
-    SHOAL_CALL_SINK_HERE = 1 << 6
+    SHOAL_CALL_SINK_HERE = 1 << 6,
+    /** The reply will be large: send the command over the bulk lane, if the client has one
+     *  and the library knows the command's keys.  Then it has no order with commands for
+     *  other keys: see shoal_options_set_bulk_lane(). */
+    SHOAL_CALL_BULK = 1 << 7
 };
 
 /**

@@ -153,6 +153,47 @@ SHOAL_EXTERN int shoal_options_set_keepalive_us(shoal_options_t *options,
 SHOAL_EXTERN int shoal_options_set_source_address(shoal_options_t *options,
                                                   const char *address);
 
+/**
+ * Choose whether the client opens a second connection to the server for bulk commands, the
+ * bulk lane, so that small commands need not wait behind large ones.  Default: false.
+ *
+ * A command is a bulk command if it is over 64 KiB encoded; if its call says
+ * SHOAL_CALL_BULK; or if it only reads, and the same command for the same key had a reply
+ * of over 256 KiB within the last minute.  Commands of one call stay together: one of them
+ * makes all of them bulk commands.  No bulk commands are those without a key (PUBLISH, KEYS)
+ * and those whose keys the library does not know (of a module, XREAD, a script without
+ * keys); nor, together with one of those, any other command of the same call.
+ *
+ * The client opens the lane for the first bulk command, sends that command over the ordinary
+ * connection, and closes the lane after a minute without use.  A blocking call of a thread
+ * that is alone stays on the ordinary connection.
+ *
+ * What keeps its order: commands of one thread for one key run in the order in which the
+ * thread submitted them, on whichever connection.  A bulk command leaves when the earlier
+ * commands are answered, and later ones for its keys follow it.  A command whose keys the
+ * library does not know, or which changes all keys (FLUSHALL), counts as one for all keys.
+ *
+ * What has no order: commands for different keys while one of them takes the lane.  After
+ * a large SET of one key, and without waiting for its reply, a small SET of another key, or
+ * a PUBLISH, may run before it, and other clients may see that.  Wait for the reply, or
+ * submit both in one call.
+ *
+ * WAIT and WAITAOF count the writes of the ordinary connection: from the first such call on
+ * writes stay there; those that took the lane before are not counted.
+ *
+ * The lane needs settling (shoal_options_set_settle()), and a server that tells which
+ * process it is (INFO server); behind many proxies there is none.
+ * In a URL: bulk_lane=yes or no.
+ *
+ * @param has_bulk_lane false: one connection carries all commands, in one order
+ *
+ * Threads: setup
+ * Errors:  SHOAL_EINVAL options is NULL
+ * Since:   0.2
+ */
+SHOAL_EXTERN int shoal_options_set_bulk_lane(shoal_options_t *options,
+                                             bool has_bulk_lane);
+
 #ifdef __cplusplus
 }
 #endif

@@ -32,6 +32,10 @@
  *   *broken*: what the server knew of it is gone.  Commands that were not written fail
  *   with the fate NOT_EXECUTED, and so does each further command, with the status
  *   SHOAL_ECONN.  Close the lease, and open another one.
+ * - A lease also breaks if a command that changes its connection (SELECT, MULTI, WATCH,
+ *   ...) is given up, by a cancel or by its deadline, before it was sent.  Commands that
+ *   were submitted behind it would run in the wrong state: they fail in the same way.
+ *   Commands ahead of it get their own answers.
  * - shoal_lease_close() gives the connection back.  The library undoes MULTI, WATCH and
  *   SELECT, and checks the answers, before the next holder gets the connection.  If the
  *   holder changed anything else, or a reply is still due, the library closes the
@@ -166,7 +170,8 @@ SHOAL_EXTERN int shoal_lease_call(shoal_lease_t *lease, const shoal_command_t *c
  *    - SHOAL_ECANCELLED: shoal_lease_close() was called,
  *    - SHOAL_ESHUTDOWN: the client was closed,
  *    - SHOAL_ETIMEOUT: the answer to MONITOR did not come before the deadline,
- *    - 0, and an error reply instead of `OK`: the server refused MONITOR.
+ *    - 0, and an error reply instead of `OK`: the server refused MONITOR,
+ *    - SHOAL_EREFUSED: MONITOR came between MULTI and EXEC, or behind another MONITOR.
  *
  * To end it, close the lease; lines may come until the end has come.  The library keeps
  * no lines: while `on_line` does not return, the client stands still, and the server

@@ -106,7 +106,8 @@ SHOAL_EXTERN const char *shoal_result_error(const shoal_result_t *result);
 SHOAL_EXTERN bool shoal_result_is_offline(const shoal_result_t *result);
 
 /**
- * How often the library handed the command whole to a connection; 0 if never.
+ * How often the library handed the command whole to a connection.  Attempts that the server
+ * refused for a while (LOADING, READONLY ...; see <shoal/retry.h>) do not count.
  *
  * Threads: any
  * Since:   0.1

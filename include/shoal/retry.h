@@ -39,46 +39,55 @@
  *
  * AFTER AN ERROR REPLY that proves that the server did not execute the command:
  *
- *   LOADING, TRYAGAIN, CLUSTERDOWN  The command is sent again after a pause.
- *   NOAUTH, if the client has a     The same.  The library also replaces the
- *   password                        connection, as described below.
- *   MASTERDOWN                      The server's role changes: the command waits for
- *                                   the end of the switch, as described below.
- *   READONLY                        The same.  The library also replaces the
- *                                   connection, because the name may lead to the new
- *                                   primary.
+ *   LOADING, MASTERDOWN,            The command is held, and all commands behind it
+ *   CLUSTERDOWN                     wait, as described below.
+ *   READONLY                        The same, but read-only commands do not wait.  The
+ *                                   library also replaces the connection, because the
+ *                                   name may lead to the new primary.
+ *   NOAUTH, if the client has a     All commands wait, and the library replaces the
+ *   password                        connection.  This counts as an attempt.
+ *   TRYAGAIN, CLUSTERDOWN of one    The command is held, and no other command waits.
+ *   hash slot
  *
  * These rules hold for commands that write, too.  They do not hold for scripts and
  * commands that the library does not know (they may have written before they failed),
- * for commands of MULTI ... EXEC, and with SHOAL_CALL_ONCE: in these cases the error is
- * the result.  Errors within an array are data.  The pause before the second attempt is
- * random, from 0 to 8 ms.  The upper bound doubles with each attempt, up to 1 s.
+ * for commands of MULTI ... EXEC, for commands of a lease that change its connection
+ * (WATCH, SELECT ...), and with SHOAL_CALL_ONCE: in these cases the error is the result.
+ * Errors within an array are data.  On a lease all its commands wait, read-only ones too.
  *
- * WAITING FOR A SWITCH OF ROLES.  The library sends all commands that the server turned
- * away with READONLY or MASTERDOWN again at the same times, until the server takes
- * them.  The pauses double from 8 ms to 256 ms; the second half of each pause is
- * random.  A command waits until its deadline, but not longer than 30 s after its
- * submission.  If the next attempt would come too late, the error is the result: the
- * command's caller learns shortly before the deadline that the server is still a
- * replica.  A program that wants to know at once sets SHOAL_CALL_ONCE.
+ * HELD COMMANDS keep their order.  The library waits until all that it had written was
+ * answered.  After a pause it sends the first held command alone.  If the server takes
+ * it, or answers with another error, the others follow in the order of their submission,
+ * and then the commands that were submitted meanwhile.  If the server refuses again, the
+ * next pause begins.  The pauses double from 10 ms to 250 ms; the second half of each
+ * pause is random.
  *
- * The library replaces the connection at the first such error, then again after 1 s,
- * 2 s, 4 s and so on up to 30 s, as long as the errors last.  This starts anew when a
- * command that is not read-only was turned away and has worked, or after 30 s without
+ * A command waits until its deadline, but not longer than 30 s after its submission.  If
+ * the next attempt of the first command would come too late, the error is its result: its
+ * caller learns shortly before the deadline that the server still refuses.  Commands that
+ * wait behind it fail with SHOAL_ETIMEOUT, not executed; the detail has the error.  A
+ * program that wants to know at once sets SHOAL_CALL_ONCE.
+ *
+ * The server itself can break the order: it may refuse a command and execute a later one
+ * that was written before the refusal was read.  The statistic `reordered` counts the
+ * commands that were executed so.
+ *
+ * At READONLY and NOAUTH the library replaces the connection at the first such error,
+ * then again after 1 s, 2 s, 4 s and so on up to 30 s, as long as the errors last.  This
+ * starts anew when a held command that is not read-only has worked, or after 30 s without
  * such an error.
  *
  * HOW OFTEN.  The library hands a command whole to a connection at most
- * shoal_options_set_attempts_max() times, and never after its deadline.  Attempts that
- * ended with READONLY or MASTERDOWN may exceed that number, unless it is 1; they count,
- * so a connection that is lost after them may end the command.  Each
- * connection also has a budget of ten tokens: a retry takes one token, all commands
- * that one loss repeats take one token together, and each answered command gives a
- * tenth of a token back.  With five tokens or fewer the library repeats nothing.  So a
+ * shoal_options_set_attempts_max() times, and never after its deadline.  Attempts after
+ * which it was held do not count, except for NOAUTH; if the number is 1, no command is
+ * held.  Each connection also has a budget of ten tokens: all commands that one loss
+ * repeats take one token together, and each answered command gives a tenth of a token
+ * back.  With five tokens or fewer the library repeats nothing after a loss.  So a
  * server in trouble gets five retries at once, and then at most a tenth more load.
- * Waiting for a switch of roles takes no token.  Where a bound forbids another attempt,
- * the loss or the error reply is the result.
+ * Held commands take no token.  Where a bound forbids another attempt, the loss or the
+ * error reply is the result.
  *
- * shoal_result_attempts() returns how often the library handed a command over.
+ * shoal_result_attempts() returns how many attempts counted.
  */
 
 #include <shoal/options.h>

@@ -119,6 +119,10 @@ typedef struct shoal_stats {
     uint64_t bytes_copied;   /**< bytes of large arguments that the library copied: at
                                    their submission, or later when a command was given
                                    up that was partly written */
+    uint64_t bulk;           /**< commands that took the bulk lane */
+    uint64_t reordered;      /**< commands that the server executed after it had refused
+                                   an earlier command of the same connection for a while,
+                                   so that the earlier one runs later */
 } shoal_stats_t;
 
 /** Initial value: `shoal_stats_t stats = SHOAL_STATS_INIT;`. */
@@ -155,7 +159,7 @@ SHOAL_EXTERN int shoal_stats_get(shoal_client_t *client, shoal_stats_t *ret_stat
 /**
  * Take a snapshot of one connection of the client.  Fields that count for the client as
  * a whole are 0: commands, refused, wakeups, caller_wakeups, direct_calls, handovers,
- * turns, latency, leases_now, leases_waiting_now, leases_idle_now, bytes_referred.
+ * turns, latency, leases_now, leases_waiting_now, leases_idle_now, bytes_referred, bulk.
  *
  * @param connection  number of the connection, from 1; shoal_event_connection() gives
  *                    it

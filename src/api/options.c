@@ -268,6 +268,14 @@ int shoal_options_set_settle(shoal_options_t *options, bool is_settling)
     return 0;
 }
 
+int shoal_options_set_bulk_lane(shoal_options_t *options, bool has_bulk_lane)
+{
+    if (!options)
+        return SHOAL_EINVAL;
+    options->has_bulk_lane = has_bulk_lane;
+    return 0;
+}
+
 int shoal_options_set_on_event(shoal_options_t *options, shoal_event_cb on_event,
                                void *data)
 {

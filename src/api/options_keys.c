@@ -129,14 +129,24 @@ static int read_integrity(shoal__options_keys_t *keys, shoal_options_t *options,
         options, (shoal_integrity_t)find_word(value, words, COUNT(words)));
 }
 
+static const char *const yes_no[] = {"no", "yes"};
+
 static int read_settle(shoal__options_keys_t *keys, shoal_options_t *options,
                        const char *value)
 {
-    static const char *const words[] = {"no", "yes"};
-    int word = find_word(value, words, COUNT(words));
+    int word = find_word(value, yes_no, COUNT(yes_no));
     (void)keys;
 
     return word < 0 ? SHOAL_EURL : shoal_options_set_settle(options, word == 1);
+}
+
+static int read_bulk_lane(shoal__options_keys_t *keys, shoal_options_t *options,
+                          const char *value)
+{
+    int word = find_word(value, yes_no, COUNT(yes_no));
+    (void)keys;
+
+    return word < 0 ? SHOAL_EURL : shoal_options_set_bulk_lane(options, word == 1);
 }
 
 static int read_timeout(shoal__options_keys_t *keys, shoal_options_t *options,
@@ -200,6 +210,7 @@ static const struct key {
     WORD("offline", read_offline),
     WORD("integrity", read_integrity),
     WORD("settle", read_settle),
+    WORD("bulk_lane", read_bulk_lane),
 };
 /* clang-format on */
 _Static_assert(COUNT(table) <= SHOAL__OPTIONS_KEYS_MAX, "a value for each row");

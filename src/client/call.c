@@ -22,6 +22,7 @@ struct shoal_pending {
     shoal__waiter_t waiter;
     shoal_client_t *client;
     uint64_t ticket;
+    uint64_t number;      /* where the thread parks */
     uint64_t patience_us; /* from then on the thread goes on without the loop; NEVER: it
                              waits for the loop */
     unsigned naps;        /* after the deadline */
@@ -147,7 +148,7 @@ static int wait_for_result(shoal_pending_t *pending, uint64_t until_us,
                            shoal_result_t **ret_result)
 {
     while (!shoal__parker_park(&pending->waiter.parker,
-                               &pending->client->waiters.parking, pending->ticket,
+                               &pending->client->waiters.parking, pending->number,
                                shoal__time_min(until_us, pending->patience_us))) {
         uint64_t now_us = shoal__clock_us();
         if (now_us >= pending->patience_us) {
@@ -190,7 +191,7 @@ int shoal__call_begin(shoal_client_t *client, const shoal_command_t *command,
     shoal__submission_t submission = {
         .commands = command, .count = 1, .call = *call, .on_result = on_result};
     shoal_pending_t *pending = NULL;
-    bool is_driving = false;
+    bool is_driving = false, is_apart = false;
     int rc = new_pending(client, &pending);
 
     if (!pending) {
@@ -206,6 +207,7 @@ int shoal__call_begin(shoal_client_t *client, const shoal_command_t *command,
     pending->waiter.may_drive =
         !pending->has_sink || call->flags & SHOAL_CALL_SINK_HERE;
     submission.is_driving = pending->waiter.may_drive ? &is_driving : NULL;
+    submission.is_apart = &is_apart;
     submission.data = pending;
     rc = shoal__client_submit(client, &submission, &pending->ticket);
     if (rc < 0) {
@@ -213,6 +215,8 @@ int shoal__call_begin(shoal_client_t *client, const shoal_command_t *command,
         shoal__result_release(pending->waiter.owned);
         return rc;
     }
+    /* Calls on leases are not answered together: each thread has a spot of its own. */
+    pending->number = pending->ticket * (is_apart ? SHOAL__PARKING_NEIGHBOURS : 1);
     if (is_driving && shoal__driver_drive(client, until_us))
         take_result(pending, ret_result);
     else

@@ -3,6 +3,7 @@
 
 #include "client/client.h"
 #include "client/lease_count.h"
+#include "core/lease.h"
 #include <shoal/errors.h>
 
 #define SIDE_BYTES_KEPT 1048576
@@ -11,8 +12,11 @@ static void fail_taken(shoal_client_t *client)
 {
     for (size_t i = 0; i < client->taken.count; i++) {
         const shoal__request_t *request = &client->taken.requests[i];
-        if (request->flags & SHOAL__REQUEST_LEASED && !SHOAL__REQUEST_LEASE(request))
+        shoal_lease_t *lease = SHOAL__REQUEST_LEASE(request);
+        if (request->flags & SHOAL__REQUEST_LEASED && !lease)
             shoal__lease_unclaim(client, 1);
+        if (lease && request->flags & SHOAL__REQUEST_STATE && !lease->end)
+            lease->end = SHOAL__LEASE_GAP;
         shoal__ledger_fail_unplaced(&client->ledger, client, request, SHOAL_ENOMEM,
                                     "no memory to queue the command");
     }
@@ -26,8 +30,8 @@ static void place_taken(shoal_client_t *client, uint64_t now_us)
     if (!is_placed)
         fail_taken(client);
     taken->count = 0;
-    taken->has_leased = false;
     taken->referred_bytes = 0;
+    taken->has_apart = false;
     shoal__buffer_clear(&taken->bytes);
     shoal__buffer_shrink(&taken->bytes, SIDE_BYTES_KEPT);
 }

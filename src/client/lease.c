@@ -22,7 +22,7 @@ int shoal__lease_open(shoal_client_t *client, shoal_lease_t **ret_lease)
         return SHOAL_ENOMEM;
     }
     shoal__list_init(&lease->node);
-    shoal__retries_init(&lease->queue);
+    shoal__request_list_init(&lease->queue);
     shoal__client_retain(client);
     lease->client = client;
     *ret_lease = lease;

@@ -6,13 +6,14 @@
 #include "base/sized.h"
 #include "base/time_us.h"
 #include "core/block_time.h"
+#include "core/lane_rule.h"
 #include "resp/encoder.h"
 #include <shoal/errors.h>
 
 #define CALL_FLAGS_ALL                                                                 \
     (SHOAL_CALL_IDEMPOTENT | SHOAL_CALL_ONCE | SHOAL_CALL_URGENT |                     \
      SHOAL_CALL_WAIT_FOR_ROOM | SHOAL_CALL_MAY_BLOCK | SHOAL_CALL_CONTIGUOUS |         \
-     SHOAL_CALL_SINK_HERE)
+     SHOAL_CALL_SINK_HERE | SHOAL_CALL_BULK)
 
 static bool is_whole(const shoal_sink_t *sink)
 {
@@ -176,6 +177,14 @@ static int make_extra(shoal__plan_t *plan, size_t large)
     return 0;
 }
 
+/* Has the route to look at a command alone?  See SHOAL__REQUEST_APART. */
+static bool is_apart(const shoal_call_t *call, size_t bytes,
+                     shoal__command_class_t command_class)
+{
+    return bytes > SHOAL__LANE_REQUEST_BYTES || (call->flags & SHOAL_CALL_BULK) ||
+           command_class == SHOAL__CLASS_BLOCK;
+}
+
 int shoal__plan_make(const shoal__submission_t *submission,
                      const shoal_options_t *options, shoal__plan_t *ret_plan)
 {
@@ -194,6 +203,14 @@ int shoal__plan_make(const shoal__submission_t *submission,
     if (rc < 0)
         return rc;
     plan.flags = request_flags(call, plan.is_unit);
+    /* No command of it can be large, or a WAIT, otherwise. */
+    plan.may_be_apart =
+        (plan.bytes > SHOAL__LANE_REQUEST_BYTES ||
+         (call->flags & (SHOAL_CALL_BULK | SHOAL_CALL_MAY_BLOCK)) != 0) &&
+        options->has_bulk_lane;
+    if (plan.may_be_apart && submission->count == 1 &&
+        is_apart(call, plan.bytes, plan.admission.command_class))
+        plan.flags |= SHOAL__REQUEST_APART;
     plan.timeout_us = call->timeout_us ? call->timeout_us : options->timeout_us;
     *ret_plan = plan;
     return 0;
@@ -227,15 +244,33 @@ static void make_leased(const shoal__plan_t *plan, size_t i, bool blocks,
             request->submitted_us, shoal__block_time_us(&submission->commands[i]));
 }
 
+/* What a request is told that is not the only one of its call. */
+static void make_one_of_many(const shoal__plan_t *plan, size_t i,
+                             shoal__request_t *request)
+{
+    bool is_last = i + 1 == plan->submission->count;
+    uint16_t flags = 0;
+
+    if (plan->is_unit && i == 0)
+        flags |= SHOAL__REQUEST_UNIT_FIRST;
+    if (plan->is_unit && is_last)
+        flags |= SHOAL__REQUEST_UNIT_LAST;
+    if (plan->may_be_apart &&
+        is_apart(&plan->submission->call, request->bytes, request->command_class))
+        flags |= SHOAL__REQUEST_APART;
+    request->flags |= flags;
+    request->has_more = !is_last;
+}
+
 void shoal__plan_request(const shoal__plan_t *plan, size_t i, uint64_t now_us,
                          shoal__request_t *ret_request)
 {
     const shoal__submission_t *submission = plan->submission;
     bool is_only = submission->count == 1;
     shoal__admission_t admission = plan->admission;
+    shoal__lease_effect_t effect = SHOAL__LEASE_NONE;
 
     if (submission->call.lease) {
-        shoal__lease_effect_t effect;
         admission = shoal__refusal_check_on_lease(&submission->commands[i], &effect);
         /* In a transaction it does not block: one deadline for the whole unit. */
         admission.wants_lease =
@@ -262,10 +297,11 @@ void shoal__plan_request(const shoal__plan_t *plan, size_t i, uint64_t now_us,
     };
     if (submission->call.lease || admission.wants_lease)
         make_leased(plan, i, admission.wants_lease, ret_request);
-    if (plan->is_unit && i == 0)
-        ret_request->flags |= SHOAL__REQUEST_UNIT_FIRST;
-    if (plan->is_unit && i + 1 == submission->count)
-        ret_request->flags |= SHOAL__REQUEST_UNIT_LAST;
+    if (!is_only)
+        make_one_of_many(plan, i, ret_request);
+    /* A whole unit leaves nothing to rely on. */
+    if (!plan->is_unit && effect != SHOAL__LEASE_NONE)
+        ret_request->flags |= SHOAL__REQUEST_STATE;
     if (plan->referred_bytes > 0)
         ret_request->bytes -= plan->extra->values[i].bytes;
 }

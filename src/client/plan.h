@@ -33,6 +33,7 @@ typedef struct shoal__submission {
     void *data;
     uint64_t first_tag; /* of a completion queue: that of the first command */
     bool *is_driving;   /* of a blocking call that may drive: does it?  Else NULL */
+    bool *is_apart;     /* of a blocking call: does a lease carry it?  Else NULL */
     bool is_lent;       /* large arguments stay where they are until the result */
     bool is_monitor;    /* MONITOR, for a lease, by its own function */
 } shoal__submission_t;
@@ -46,6 +47,7 @@ typedef struct shoal__plan {
     shoal__extra_t *extra;                 /* one for all requests; NULL: none */
     bool is_unit;                          /* the commands are a MULTI ... EXEC */
     shoal__admission_t admission;          /* of the command, if it is the only one */
+    bool may_be_apart;                     /* some requests may be APART */
     bool is_claimed;                       /* they are counted: shoal__lease_claim() */
     size_t leases;       /* blocking commands, each of which wants a lease of its own */
     uint16_t flags;      /* of every request: enum shoal__request_flag */

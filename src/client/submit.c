@@ -89,9 +89,9 @@ static void pushed_here(shoal_client_t *client, uint64_t commands, uint64_t byte
     shoal__loop_poke(&client->loop, client->ledger.is_reading);
 }
 
-/* Commands of which some are for leases go the way of other threads' commands, but for the
- * mailbox.  With the real time: a blocking command must not seem older than the commands
- * before it. */
+/* Commands of which some are for leases, or may be for the bulk lane, go the way of other
+ * threads' commands, but for the mailbox.  With the real time: a blocking command must not
+ * seem older than the commands before it. */
 static int submit_apart_here(shoal_client_t *client, const shoal__plan_t *plan,
                              uint64_t *ret_ticket)
 {
@@ -118,6 +118,13 @@ static int submit_apart_here(shoal_client_t *client, const shoal__plan_t *plan,
     return 0;
 }
 
+/* A lone caller has the ordinary connection for itself: nobody is behind it. */
+static bool goes_apart(const shoal_client_t *client, const shoal__plan_t *plan)
+{
+    return shoal__plan_is_leased(plan) ||
+           (!client->is_direct && (plan->may_be_apart || client->route->must_place));
+}
+
 static int submit_here(shoal_client_t *client, const shoal__plan_t *plan,
                        uint64_t *ret_ticket)
 {
@@ -129,7 +136,7 @@ static int submit_here(shoal_client_t *client, const shoal__plan_t *plan,
     char *at;
 
     int rc = may_submit_here(client, plan);
-    if (rc == 0 && shoal__plan_is_leased(plan))
+    if (rc == 0 && goes_apart(client, plan))
         return submit_apart_here(client, plan, ret_ticket);
     if (rc == 0)
         request = route->ops->reserve(route, plan->bytes - plan->referred_bytes,
@@ -142,6 +149,7 @@ static int submit_here(shoal_client_t *client, const shoal__plan_t *plan,
         route->ops->refer(route, plan->referred_bytes);
     for (size_t i = 0; i < submission->count; i++) {
         shoal__plan_request(plan, i, now_us, request);
+        request->flags &= (uint16_t)~SHOAL__REQUEST_APART;
         request->ticket = SHOAL_TICKET_OF_LOOP | ++client->tickets;
         at = shoal__plan_write(plan, i, at);
         request = route->ops->push(route);
@@ -196,7 +204,7 @@ static int submit_one_here(shoal_client_t *client, const shoal_command_t *comman
     if (is_closed_here(client))
         return refuse_here(client, SHOAL_ECLOSED);
     shoal__admission_t admission = shoal__refusal_check(command, 0);
-    if (admission.refused) /* or for a lease */
+    if (admission.refused || route->must_place) /* or not for the ordinary connection */
         return submit_plain(client, command, on_result, data, ret_ticket);
     if (!has_room && !has_room_here(client, 1, bytes_max))
         return refuse_here(client, SHOAL_EFULL);
@@ -340,6 +348,8 @@ int shoal__client_submit(shoal_client_t *client, const shoal__submission_t *subm
     rc = shoal__plan_make(submission, client->options, &plan);
     if (rc == 0)
         rc = claim_leases(client, &plan);
+    if (submission->is_apart)
+        *submission->is_apart = rc == 0 && shoal__plan_is_leased(&plan);
     if (rc < 0)
         count_refusal(client);
     else if (shoal__client_is_loop_thread(client))

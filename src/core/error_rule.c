@@ -24,19 +24,20 @@ shoal__error_verdict_t shoal__error_rule(const shoal__error_input_t *input)
         return SHOAL__ERROR_SURFACE;
 
     shoal__bytes_t code = code_of(input->text);
-    if (is_code(code, "MASTERDOWN"))
-        return input->may_await_role ? SHOAL__ERROR_AWAIT_ROLE : SHOAL__ERROR_SURFACE;
+    if (is_code(code, "CLUSTERDOWN"))
+        return shoal__bytes_start(input->text, "CLUSTERDOWN Hash slot")
+                   ? SHOAL__ERROR_HOLD_ALONE
+                   : SHOAL__ERROR_HOLD;
+    if (is_code(code, "TRYAGAIN"))
+        return SHOAL__ERROR_HOLD_ALONE;
+    if (is_code(code, "LOADING") || is_code(code, "MASTERDOWN"))
+        return SHOAL__ERROR_HOLD;
     /* The server lost its role, and let go what was blocked on it. */
     if (input->command_class == SHOAL__CLASS_BLOCK && is_code(code, "UNBLOCKED") &&
         shoal__bytes_start(input->text, "UNBLOCKED force unblock"))
-        return input->may_await_role ? SHOAL__ERROR_AWAIT_ROLE : SHOAL__ERROR_SURFACE;
+        return SHOAL__ERROR_HOLD;
     if (is_code(code, "READONLY"))
-        return input->may_await_role ? SHOAL__ERROR_REDIAL_ROLE : SHOAL__ERROR_SURFACE;
-    if (!input->may_retry)
-        return SHOAL__ERROR_SURFACE;
-    if (is_code(code, "LOADING") || is_code(code, "TRYAGAIN") ||
-        is_code(code, "CLUSTERDOWN"))
-        return SHOAL__ERROR_RETRY_LATER;
+        return SHOAL__ERROR_REDIAL_ROLE;
     if (is_code(code, "NOAUTH") && input->has_credentials)
         return SHOAL__ERROR_REDIAL;
     return SHOAL__ERROR_SURFACE;

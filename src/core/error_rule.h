@@ -4,7 +4,7 @@
 
 /*
  * What an error reply at the top level means for a command: hand it to the caller, or
- * send the command again.  Errors below the top level are never interpreted.
+ * hold the command and send it again.  Errors below the top level are never interpreted.
  *
  * Scripts' errors are always handed over: a script may have written before it failed.
  */
@@ -14,13 +14,14 @@
 #include <stdbool.h>
 
 typedef enum shoal__error_verdict {
-    SHOAL__ERROR_SURFACE,     /* the caller gets it */
-    SHOAL__ERROR_RETRY_LATER, /* proved not executed; the server will recover:
-                                 LOADING, TRYAGAIN, CLUSTERDOWN */
-    SHOAL__ERROR_REDIAL, /* proved not executed, but not on this connection: NOAUTH */
-    SHOAL__ERROR_AWAIT_ROLE, /* proved not executed, while the server's role changes:
-                                 MASTERDOWN; UNBLOCKED by the server itself */
-    SHOAL__ERROR_REDIAL_ROLE /* the same, but perhaps not on this connection: READONLY
+    SHOAL__ERROR_SURFACE, /* the caller gets it */
+    /* The others prove that the command was not executed: */
+    SHOAL__ERROR_HOLD,       /* the server refuses everything for now: LOADING,
+                                 MASTERDOWN, CLUSTERDOWN; UNBLOCKED by the server itself */
+    SHOAL__ERROR_HOLD_ALONE, /* it refuses some keys for now: TRYAGAIN; CLUSTERDOWN of one
+                                 slot */
+    SHOAL__ERROR_REDIAL,     /* all, but perhaps not on the next connection: NOAUTH */
+    SHOAL__ERROR_REDIAL_ROLE /* writes, but perhaps not on the next connection: READONLY
                                  (a demoted primary) */
 } shoal__error_verdict_t;
 
@@ -30,8 +31,6 @@ typedef struct shoal__error_input {
     bool is_once;
     bool is_unit;         /* part of MULTI ... EXEC: surfaces */
     bool has_credentials; /* the greeting authenticated: NOAUTH is a surprise */
-    bool may_retry;       /* attempts allow another one */
-    bool may_await_role;  /* time allows it */
 } shoal__error_input_t;
 
 /* The code is the first word and must match whole: "LOADINGX" is not LOADING. */

@@ -62,12 +62,19 @@ static bool is_chosen(void *data, const shoal__request_t *request, const char *b
                                    bytes);
 }
 
+/* What is held goes first, once there is nothing before the watermark that could be
+ * refused and belong between. */
 static int move_chosen(shoal__handover_t *handover, const shoal__pipe_t *pen,
                        shoal__pipe_t *to, uint64_t now_us)
 {
     choice_t choice = {handover, pen};
+    int rc = to == pen ? 0
+                       : shoal__pipe_move_held(handover->from, to, is_chosen, &choice,
+                                               now_us);
 
-    return shoal__pipe_move_queued(handover->from, to, is_chosen, &choice, now_us);
+    return rc < 0 ? rc
+                  : shoal__pipe_move_queued(handover->from, to, is_chosen, &choice,
+                                            now_us);
 }
 
 /* Nobody asks a pen for its figures. */

@@ -128,9 +128,9 @@ static void say_cause(line_t *line, const shoal__overdue_t *facts)
         say_offline(line, facts);
         return;
     case SHOAL__OVERDUE_TURNED_AWAY:
-        say(line, "%.120s turned the command away for now, %" PRIu64 " time%s in ",
+        say(line, "%.120s refuses commands for now, %" PRIu64 " time%s in ",
             facts->server, facts->count, plural(facts->count));
-        say_time(line, facts->waited_us);
+        say_time(line, facts->since_us);
         say(line, ": %.200s", facts->words);
         return;
     case SHOAL__OVERDUE_WINDOW:

@@ -22,8 +22,8 @@ typedef enum shoal__overdue_stage {
     SHOAL__OVERDUE_NOT_TAKEN,   /* the loop thread had not looked at it yet */
     SHOAL__OVERDUE_OFFLINE,     /* it waited for a connection */
     SHOAL__OVERDUE_GREETING,    /* the same: connected, the greeting is not over */
-    SHOAL__OVERDUE_TURNED_AWAY, /* it waited to be sent again after an error such as
-                                    LOADING */
+    SHOAL__OVERDUE_TURNED_AWAY, /* it was held after an error such as LOADING, or waited
+                                    behind held commands */
     SHOAL__OVERDUE_WINDOW,  /* as many commands before it were unanswered as may be */
     SHOAL__OVERDUE_UNREAD,  /* the socket took no more bytes */
     SHOAL__OVERDUE_QUEUED,  /* it was not written for another reason */
@@ -38,7 +38,8 @@ typedef struct shoal__overdue {
     uint64_t waited_us;  /* since its submission */
     uint64_t late_us;    /* since its deadline */
     uint64_t since_us;   /* OFFLINE, GREETING: time without a connection.  SENT,
-                             REPLYING: since the command was written */
+                             REPLYING: since the command was written.  TURNED_AWAY:
+                             since the first error */
     uint64_t
         silent_us;  /* WINDOW, UNREAD, SENT: since the server's last bytes; NEVER: the
                              server has sent none */

@@ -26,15 +26,22 @@ enum shoal__request_flag {
     SHOAL__REQUEST_CUT = 1 << 12,     /* a connection ended inside it: see blame.h */
     SHOAL__REQUEST_ALONE = 1 << 13,   /* it travels alone: see blame.h */
     SHOAL__REQUEST_OVERDUE = 1 << 14, /* its deadline passed before it is cancelled */
+    SHOAL__REQUEST_STATE = 1 << 15, /* of a lease: it changes its connection, and those
+                                         behind it rely on that */
     /* It does not travel on the shared connection: its extra says on which lease; none: on
      * one of its own.  Until a connection has the command, and no longer: the bit is that
      * of FENCE, which only a pipe sets. */
-    SHOAL__REQUEST_LEASED = SHOAL__REQUEST_FENCE
+    SHOAL__REQUEST_LEASED = SHOAL__REQUEST_FENCE,
+    /* The route looks at it alone: it is large, or its caller asks for the bulk lane, or it
+     * blocks.  Until a pipe has the command; the bit is that of ALONE. */
+    SHOAL__REQUEST_APART = SHOAL__REQUEST_ALONE
 };
 
 /* The lease that a request names; NULL: none. */
 #define SHOAL__REQUEST_LEASE(request)                                                  \
     ((request)->extra ? (request)->extra->lease : NULL)
+
+#define SHOAL__REQUEST_ATTEMPTS_MAX 127u /* more are not counted */
 
 typedef struct shoal__request {
     shoal_result_cb on_result; /* NULL: nobody wants the result */
@@ -50,7 +57,8 @@ typedef struct shoal__request {
     unsigned shape : 6; /* shoal__reply_shape_t: what its reply may be.  On a lease any,
                            because of MULTI: until a connection has the command, this
                            is its shoal__lease_effect_t */
-    uint8_t attempts;   /* earlier ones, in which its last byte was handed over */
+    unsigned attempts : 7; /* earlier ones, in which its last byte was handed over */
+    unsigned has_more : 1; /* the next one was submitted by the same call */
 } shoal__request_t;
 
 _Static_assert(sizeof(shoal__request_t) == 64, "one cache line");

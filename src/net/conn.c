@@ -123,8 +123,17 @@ static void lose_with_write(shoal__conn_t *conn, ptrdiff_t error)
         lose(conn, SHOAL_ECONN, detail);
 }
 
+/* The loop tells when writing can go on. */
+static void wait_to_write(shoal__conn_t *conn)
+{
+    conn->is_blocked = true;
+    conn->stream->kind->want_write(conn->stream);
+}
+
 static void write_out(shoal__conn_t *conn, uint64_t *ret_wake_us)
 {
+    size_t bytes = 0;
+
     *ret_wake_us = SHOAL__NEVER_US;
     while (conn->stream && !conn->is_blocked) {
         shoal__bytes_t parts[SHOAL__PIPE_PARTS_MAX];
@@ -134,8 +143,7 @@ static void write_out(shoal__conn_t *conn, uint64_t *ret_wake_us)
         size_t count = shoal__pipe_gather(&conn->pipe, parts);
         ptrdiff_t sent = conn->stream->kind->write(conn->stream, parts, count);
         if (sent == -EAGAIN) {
-            conn->is_blocked = true;
-            conn->stream->kind->want_write(conn->stream);
+            wait_to_write(conn);
             return;
         }
         if (sent < 0) {
@@ -145,6 +153,9 @@ static void write_out(shoal__conn_t *conn, uint64_t *ret_wake_us)
         shoal__counter_add(&conn->stats.writes, 1);
         shoal__counter_add(&conn->stats.bytes_out, (uint64_t)sent);
         shoal__pipe_written(&conn->pipe, (size_t)sent, shoal__clock_us());
+        bytes += (size_t)sent;
+        if (bytes >= conn->config->turn_bytes_max)
+            wait_to_write(conn); /* other connections come first */
     }
 }
 
@@ -187,6 +198,8 @@ static bool receive(shoal__conn_t *conn, bool *ret_is_dry)
 
     if (!room)
         room = conn->set->room;
+    if (room_bytes > conn->config->turn_bytes_max)
+        room_bytes = conn->config->turn_bytes_max;
     got = conn->stream->kind->read(conn->stream, room, room_bytes, ret_is_dry);
     if (got > 0)
         return take_in(conn, room, (size_t)got);

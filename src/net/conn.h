@@ -26,6 +26,7 @@ typedef struct shoal__conn_config {
     uint64_t handshake_us;     /* for the greeting */
     uint64_t backoff_base_us;  /* between attempts, at first ... */
     uint64_t backoff_us_max;   /* ... and at most */
+    size_t turn_bytes_max;     /* read in one turn, and written; SIZE_MAX: no bound */
     shoal__pipe_config_t pipe;
 } shoal__conn_config_t;
 

@@ -37,18 +37,23 @@ static void touch_those_due(shoal__conn_set_t *set, uint64_t now_us)
         shoal__conn_touch(SHOAL__LIST_ENTRY(due, shoal__conn_t, due));
 }
 
-/* Take over how this connection's share changed since the last time. */
-static void take_share(shoal__conn_set_t *set, shoal__conn_t *conn)
+/* Take over how this pipe's share changed since the last time. */
+static inline void take_share(shoal__conn_set_t *set, shoal__pipe_t *pipe)
 {
-    const shoal__pipe_stats_t *stats = &conn->pipe.stats;
+    const shoal__pipe_stats_t *stats = &pipe->stats;
 
     set->queued -= shoal__counter_get(&stats->queued_now);
     set->inflight -= shoal__counter_get(&stats->inflight_now);
     set->bytes -= shoal__counter_get(&stats->bytes_now);
-    shoal__pipe_publish(&conn->pipe);
+    shoal__pipe_publish(pipe);
     set->queued += shoal__counter_get(&stats->queued_now);
     set->inflight += shoal__counter_get(&stats->inflight_now);
     set->bytes += shoal__counter_get(&stats->bytes_now);
+}
+
+void shoal__conn_set_count(shoal__conn_set_t *set, shoal__pipe_t *pipe)
+{
+    take_share(set, pipe);
 }
 
 uint64_t shoal__conn_set_turn(shoal__conn_set_t *set, uint64_t now_us)
@@ -62,7 +67,7 @@ uint64_t shoal__conn_set_turn(shoal__conn_set_t *set, uint64_t now_us)
         /* wake_us covers what the connection's own callbacks left for it. */
         shoal__list_remove(&conn->touched);
         shoal__due_times_set(&set->due, &conn->due, wake_us);
-        take_share(set, conn);
+        take_share(set, &conn->pipe);
     }
     /* Connections that other connections' callbacks touched need another turn. */
     return shoal__conn_set_next_us(set, now_us);
@@ -79,7 +84,7 @@ static void take_shares(shoal__conn_set_t *set, const shoal__list_t *list)
     const shoal__list_t *node = list->next;
 
     for (; node != list; node = node->next)
-        take_share(set, SHOAL__LIST_ENTRY(node, shoal__conn_t, touched));
+        take_share(set, &SHOAL__LIST_ENTRY(node, shoal__conn_t, touched)->pipe);
 }
 
 void shoal__conn_set_publish(shoal__conn_set_t *set)

@@ -10,6 +10,7 @@
  * other connections cost nothing.
  */
 
+#include "core/pipe/pipe.h"
 #include "net/conn_shared.h"
 
 /* 0 or SHOAL_ENOMEM; on failure nothing needs to be released. */
@@ -24,6 +25,9 @@ uint64_t shoal__conn_set_turn(shoal__conn_set_t *set, uint64_t now_us);
 /* When a turn is due if nothing but time passes: now, if a connection was touched. */
 uint64_t shoal__conn_set_next_us(const shoal__conn_set_t *set, uint64_t now_us);
 
+/* What the pipe has outstanding counts in the account, as it is now.  For pipes without a
+ * connection; the set counts the others. */
+void shoal__conn_set_count(shoal__conn_set_t *set, shoal__pipe_t *pipe);
 /* Bring the account up to date; also in the middle of a turn. */
 void shoal__conn_set_publish(shoal__conn_set_t *set);
 

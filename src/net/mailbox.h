@@ -31,7 +31,7 @@ typedef struct shoal__mailbox_side {
     uint64_t *cancels;     /* tickets */
     size_t cancels_count, cancels_capacity;
     bool wants_reconnect;  /* a thread asked for new connections */
-    bool has_leased;       /* among the requests are some for leases */
+    bool has_apart;        /* some requests are LEASED or APART */
     shoal_lease_t *closed; /* leases that their holders gave back; NULL: none */
 } shoal__mailbox_side_t;
 
@@ -77,7 +77,8 @@ static inline void shoal__mailbox_side_push(shoal__mailbox_side_t *side,
     side->requests[side->count++] = *request;
     side->referred_bytes += shoal__request_referred_bytes(request);
     shoal__buffer_commit(&side->bytes, request->bytes);
-    side->has_leased |= (request->flags & SHOAL__REQUEST_LEASED) != 0;
+    side->has_apart |=
+        (request->flags & (SHOAL__REQUEST_LEASED | SHOAL__REQUEST_APART)) != 0;
 }
 /* Their bytes were written there: push each of them, in order. */
 void shoal__mailbox_push_locked(shoal__mailbox_t *mailbox,

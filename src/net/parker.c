@@ -28,8 +28,6 @@ bool shoal__parker_leave(shoal__parker_t *parker)
 #include <unistd.h>
 
 #define SPOTS 32 /* in a row */
-/* So many threads with consecutive numbers share a spot. */
-#define SPOT_THREADS 4
 
 /* Below 0, and errno, on failure.  A thread that waits looks again in any case. */
 static long futex(_Atomic uint32_t *word, int operation, uint32_t value,
@@ -57,7 +55,7 @@ bool shoal__parker_park(shoal__parker_t *parker, shoal__parking_t *parking,
     const struct timespec until = {(time_t)(until_us / 1000000),
                                    (long)(until_us % 1000000) * 1000};
     bool is_timed = until_us != SHOAL__NEVER_US, is_over = false;
-    uint32_t spot = (uint32_t)(number / SPOT_THREADS % spots);
+    uint32_t spot = (uint32_t)(number / SHOAL__PARKING_NEIGHBOURS % spots);
     _Atomic uint32_t *rounds = &parking->rounds[spot / SPOTS];
     uint32_t state = AWAKE;
     int saved = errno;

@@ -22,6 +22,9 @@
 
 /* A row of spots is one futex; its sleepers are looked through at each waking. */
 #define SHOAL__PARKING_ROWS 16
+/* So many consecutive numbers share a spot.  When one of their threads is unparked, all of
+ * those that sleep there wake. */
+#define SHOAL__PARKING_NEIGHBOURS 4
 
 typedef struct shoal__parking {
     _Atomic uint32_t rounds[SHOAL__PARKING_ROWS]; /* of waking */

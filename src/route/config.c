@@ -29,6 +29,7 @@ static shoal__pipe_config_t read_pipe_config(const shoal_options_t *options)
         .ping_idle_us = options->ping_idle_us,
         .attempts_max = (unsigned)options->attempts_max,
         .queue_offline = options->offline_mode == SHOAL_OFFLINE_QUEUE,
+        .learns = options->has_bulk_lane,
     };
 }
 
@@ -55,6 +56,7 @@ void shoal__config_read(const shoal_options_t *options,
         .handshake_us = options->handshake_timeout_us,
         .backoff_base_us = options->backoff_base_us,
         .backoff_us_max = options->backoff_max_us,
+        .turn_bytes_max = SIZE_MAX,
         .pipe = read_pipe_config(options),
     };
 }

@@ -41,6 +41,7 @@ static void read_pipe(shoal_stats_t *to, const shoal__pipe_t *pipe)
     to->rtt_us_now = shoal__counter_get(&from->rtt_us_now);
     to->late_us_now = shoal__counter_get(&from->late_us_now);
     to->bytes_copied = shoal__counter_get(&from->bytes_copied);
+    to->reordered = shoal__counter_get(&from->reordered);
 }
 
 static void read_conn(shoal_stats_t *to, const shoal__conn_stats_t *from)
@@ -82,6 +83,18 @@ void shoal__figures_read(const shoal__conn_t *conn, shoal__route_member_t *ret_m
     read_info(&ret_member->info, conn);
     read_pipe(&ret_member->stats, &conn->pipe);
     read_conn(&ret_member->stats, &conn->stats);
+}
+
+void shoal__figures_add_pen(const shoal__pipe_t *pen, shoal__route_member_t *member)
+{
+    const shoal__pipe_stats_t *from = &pen->stats;
+
+    member->stats.completed += shoal__counter_get(&from->completed);
+    member->stats.timeouts += shoal__counter_get(&from->timeouts);
+    member->stats.cancels += shoal__counter_get(&from->cancels);
+    member->stats.failures += shoal__counter_get(&from->failures);
+    member->stats.queued_now += shoal__counter_get(&from->queued_now);
+    member->stats.bytes_now += shoal__counter_get(&from->bytes_now);
 }
 
 void shoal__figures_read_shared(const shoal__conn_set_t *set, shoal_stats_t *to)

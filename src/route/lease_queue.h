@@ -17,13 +17,21 @@
 
 /* `waiting` is the queue's from now on. */
 void shoal__lease_queue_add(shoal__conn_t *shared, shoal_lease_t *lease,
-                            shoal__retry_t *waiting);
+                            shoal__listed_request_t *waiting);
+/* May its first command be handed to a connection?  False: there is none, or the lease
+ * takes no more. */
+bool shoal__lease_queue_may_leave(const shoal_lease_t *lease);
+/* A command of the lease was given up, and those of the queue rely on it: they, and those
+ * that come, are to fail. */
+void shoal__lease_queue_break(shoal_lease_t *lease);
 /* What its commands need of a log. */
 size_t shoal__lease_queue_log_bytes(const shoal_lease_t *lease);
 /* The first command, which the caller frees with shoal__free(); NULL: none is left. */
-shoal__retry_t *shoal__lease_queue_take(shoal__conn_t *shared, shoal_lease_t *lease);
+shoal__listed_request_t *shoal__lease_queue_take(shoal__conn_t *shared,
+                                                 shoal_lease_t *lease);
 
-/* Fail all commands, but not those that callbacks add meanwhile. */
+/* Fail those behind a gap; and all commands.  Not those that callbacks add meanwhile. */
+void shoal__lease_queue_fail_behind(shoal__conn_t *shared, shoal_lease_t *lease);
 void shoal__lease_queue_fail(shoal__conn_t *shared, shoal_lease_t *lease, int status,
                              const char *detail);
 /* Fail those whose deadline has passed. */

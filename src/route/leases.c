@@ -28,11 +28,12 @@ void shoal__leases_init(shoal__leases_t *leases, shoal__conn_t *shared,
     leases->config.pipe.flush.mode = SHOAL_FLUSH_OFF;
     shoal__list_init(&leases->gated);
     shoal__list_init(&leases->line);
+    shoal__list_init(&leases->common.touched);
     shoal__list_init(&leases->closed);
     shoal__list_init(&leases->busy);
     shoal__list_init(&leases->idle);
     shoal__list_init(&leases->staged_leases);
-    shoal__retries_init(&leases->staged);
+    shoal__request_list_init(&leases->staged);
 }
 
 void shoal__leases_release(shoal__leases_t *leases)
@@ -51,6 +52,15 @@ static void join(shoal__list_t *list, shoal_lease_t *lease)
 {
     if (shoal__list_is_empty(&lease->node))
         shoal__list_append(list, &lease->node);
+}
+
+/* The next turn is to look at the lease. */
+static void call_turn(shoal__leases_t *leases, shoal_lease_t *lease)
+{
+    if (lease->link)
+        shoal__link_touch(lease->link);
+    else
+        join(&leases->line, lease);
 }
 
 /* The lease has nothing to do with connections any more. */
@@ -81,8 +91,8 @@ void shoal__leases_end(shoal__leases_t *leases, shoal_lease_t *lease)
     leases->common.is_touched = true;
     if (leases->is_shut)
         end_if_over(leases, lease);
-    else if (!lease->link)
-        join(&leases->line, lease); /* the turn ends it */
+    else
+        call_turn(leases, lease); /* it ends the lease */
 }
 
 /* ---- commands in ---- */
@@ -94,7 +104,7 @@ static shoal_lease_t *new_lease(void)
     if (!lease)
         return NULL;
     shoal__list_init(&lease->node);
-    shoal__retries_init(&lease->queue);
+    shoal__request_list_init(&lease->queue);
     lease->is_closed = true;
     return lease;
 }
@@ -105,9 +115,9 @@ bool shoal__leases_stage(shoal__leases_t *leases, const shoal__request_t *reques
     shoal_lease_t *lease;
 
     if (SHOAL__REQUEST_LEASE(request))
-        return shoal__retries_add(&leases->staged, request, bytes, 0) == 0;
+        return shoal__request_list_add(&leases->staged, request, bytes) == 0;
     lease = new_lease();
-    if (!lease || shoal__retries_add(&lease->queue, request, bytes, 0) < 0) {
+    if (!lease || shoal__request_list_add(&lease->queue, request, bytes) < 0) {
         shoal__free(lease);
         return false;
     }
@@ -117,36 +127,35 @@ bool shoal__leases_stage(shoal__leases_t *leases, const shoal__request_t *reques
 
 void shoal__leases_admit(shoal__leases_t *leases)
 {
-    shoal__retry_t *waiting;
+    shoal__listed_request_t *waiting;
 
     leases->common.is_touched = true;
     while (!shoal__list_is_empty(&leases->staged_leases)) {
         shoal_lease_t *lease = LEASE_AT(leases->staged_leases.next);
         shoal__list_remove(&lease->node);
         /* Counted from now on. */
-        waiting = shoal__retries_take_any(&lease->queue);
+        waiting = shoal__request_list_take_first(&lease->queue);
         shoal__lease_queue_add(leases->common.shared, lease, waiting);
         shoal__list_append(&leases->gated, &lease->node);
     }
-    while ((waiting = shoal__retries_take_any(&leases->staged)) != NULL) {
+    while ((waiting = shoal__request_list_take_first(&leases->staged)) != NULL) {
         shoal_lease_t *lease = waiting->request.extra->lease;
         shoal__lease_queue_add(leases->common.shared, lease, waiting);
-        if (!lease->link)
-            join(&leases->line, lease);
+        call_turn(leases, lease);
     }
 }
 
 void shoal__leases_drop_staged(shoal__leases_t *leases)
 {
-    shoal__retry_t *waiting;
+    shoal__listed_request_t *waiting;
 
     while (!shoal__list_is_empty(&leases->staged_leases)) {
         shoal_lease_t *lease = LEASE_AT(leases->staged_leases.next);
         shoal__list_remove(&lease->node);
-        shoal__free(shoal__retries_take_any(&lease->queue));
+        shoal__free(shoal__request_list_take_first(&lease->queue));
         shoal__free(lease);
     }
-    while ((waiting = shoal__retries_take_any(&leases->staged)) != NULL)
+    while ((waiting = shoal__request_list_take_first(&leases->staged)) != NULL)
         shoal__free(waiting);
 }
 
@@ -156,6 +165,8 @@ static bool cancel_queued(shoal__leases_t *leases, shoal_lease_t *lease,
     if (!shoal__lease_queue_cancel(leases->common.shared, lease, ticket))
         return false;
     leases->common.is_touched = true;
+    if (lease->link)
+        shoal__link_touch(lease->link);
     return true;
 }
 
@@ -180,17 +191,24 @@ bool shoal__leases_cancel(shoal__leases_t *leases, uint64_t ticket, uint64_t now
 
 void shoal__leases_fail_over(shoal__leases_t *leases, shoal_lease_t *lease)
 {
-    static const char *const why[] = {
-        [SHOAL__LEASE_LOST] =
-            "the lease is broken: its connection was lost, and what the "
-            "server knew of it",
-        [SHOAL__LEASE_SPENT] = "MONITOR is the last command of a lease",
-    };
+    shoal__conn_t *shared = leases->common.shared;
 
-    shoal__lease_queue_fail(leases->common.shared, lease,
-                            lease->end == SHOAL__LEASE_SPENT ? SHOAL_EREFUSED
-                                                             : SHOAL_ECONN,
-                            why[lease->end]);
+    switch (lease->end) {
+    case SHOAL__LEASE_GOES_ON:
+        break;
+    case SHOAL__LEASE_LOST:
+        shoal__lease_queue_fail(shared, lease, SHOAL_ECONN,
+                                "the lease is broken: its connection was lost, and "
+                                "what the server knew of it");
+        break;
+    case SHOAL__LEASE_SPENT:
+        shoal__lease_queue_fail(shared, lease, SHOAL_EREFUSED,
+                                "MONITOR is the last command of a lease");
+        break;
+    case SHOAL__LEASE_GAP:
+        shoal__lease_queue_fail_behind(shared, lease);
+        break;
+    }
 }
 
 /* Callbacks append leases, and change their queues; they remove none. */
@@ -202,8 +220,7 @@ static void sweep(shoal__leases_t *leases, shoal__list_t *list, uint64_t now_us,
     for (shoal__list_t *at = list->next; at != list; at = next) {
         shoal_lease_t *lease = LEASE_AT(at);
         shoal__lease_queue_expire(leases->common.shared, lease, now_us, detail);
-        if (lease->end)
-            shoal__leases_fail_over(leases, lease);
+        shoal__leases_fail_over(leases, lease);
         next = at->next;
         if (lease->queue.count > 0)
             continue;
@@ -216,11 +233,14 @@ static bool is_gate_shut(const shoal__leases_t *leases)
 {
     const shoal_lease_t *lease = LEASE_AT(leases->gated.next);
     const shoal__list_t *first = lease->queue.waiting.next;
+    uint64_t since_us;
 
-    return first != &lease->queue.waiting &&
-           shoal__pipe_has_since(&leases->common.shared->pipe,
-                                 SHOAL__LIST_ENTRY(first, const shoal__retry_t, node)
-                                     ->request.submitted_us);
+    if (first == &lease->queue.waiting)
+        return false;
+    since_us = SHOAL__LIST_ENTRY(first, const shoal__listed_request_t, node)
+                   ->request.submitted_us;
+    return shoal__pipe_has_since(&leases->common.shared->pipe, since_us) ||
+           shoal__lanes_have_since(leases->lanes, since_us);
 }
 
 static void open_gates(shoal__leases_t *leases)
@@ -232,10 +252,25 @@ static void open_gates(shoal__leases_t *leases)
     }
 }
 
+static void wake_for_link(shoal__leases_t *leases, const shoal__link_t *link)
+{
+    const shoal__link_asked_t *asked = &link->asked;
+    uint64_t wake_us = leases->wake_us;
+
+    if (asked->is_due && asked->ticket == 0)
+        wake_us = shoal__time_min(wake_us, asked->until_us);
+    if (asked->ticket != 0)
+        wake_us = shoal__time_min(wake_us, asked->again_us);
+    if (link->lease)
+        wake_us =
+            shoal__time_min(wake_us, shoal__request_list_next_us(&link->lease->queue));
+    leases->wake_us = wake_us;
+}
+
 static void serve(shoal__leases_t *leases, shoal_lease_t *lease,
                   shoal__lease_source_t source, uint64_t now_us)
 {
-    bool is_served = !lease->end && lease->queue.count > 0;
+    bool is_served = shoal__lease_queue_may_leave(lease);
     shoal__link_t *link =
         is_served ? shoal__leases_find_link(leases, lease, source) : NULL;
 
@@ -244,9 +279,10 @@ static void serve(shoal__leases_t *leases, shoal_lease_t *lease,
     if (link) {
         if (lease->queue.count > 0) /* not if callbacks cancelled them */
             shoal__leases_feed(link, now_us);
+        wake_for_link(leases, link);
         return;
     }
-    if (lease->end)
+    if (!is_served)
         shoal__leases_fail_over(leases, lease);
     else
         shoal__lease_queue_fail(leases->common.shared, lease, SHOAL_ENOMEM,
@@ -264,7 +300,7 @@ static void serve_line(shoal__leases_t *leases, uint64_t now_us)
         shoal_lease_t *lease = LEASE_AT(served.next);
         shoal__lease_source_t source =
             shoal__lease_pool_source(leases->idle_count, leases->busy_count);
-        if (source == SHOAL__LEASE_WAIT && !lease->end)
+        if (source == SHOAL__LEASE_WAIT && shoal__lease_queue_may_leave(lease))
             break;
         serve(leases, lease, source, now_us);
     }
@@ -284,37 +320,41 @@ static uint64_t wake_for(shoal__leases_t *leases, const shoal__list_t *list)
     for (const shoal__list_t *at = list->next; at != list; at = at->next, count++)
         leases->wake_us = shoal__time_min(
             leases->wake_us,
-            shoal__retries_next_us(
-                &SHOAL__LIST_ENTRY(at, const shoal_lease_t, node)->queue, false));
+            shoal__request_list_next_us(
+                &SHOAL__LIST_ENTRY(at, const shoal_lease_t, node)->queue));
     return count;
 }
 
-static void wake_for_links(shoal__leases_t *leases)
+/* wake_us has come: which link asked for it is not known. */
+static void touch_busy(shoal__leases_t *leases)
 {
-    for (shoal__list_t *at = leases->busy.next; at != &leases->busy; at = at->next) {
-        const shoal__link_t *link = LINK_AT(at);
-        if (link->asked.is_due && link->asked.ticket == 0)
-            leases->wake_us = shoal__time_min(leases->wake_us, link->asked.until_us);
-        if (link->asked.ticket != 0)
-            leases->wake_us = shoal__time_min(leases->wake_us, link->asked.again_us);
-        if (link->lease)
-            leases->wake_us = shoal__time_min(
-                leases->wake_us, shoal__retries_next_us(&link->lease->queue, false));
+    leases->wake_us = SHOAL__NEVER_US;
+    for (shoal__list_t *at = leases->busy.next; at != &leases->busy; at = at->next)
+        shoal__link_touch(LINK_AT(at));
+}
+
+static void look_at_touched(shoal__leases_t *leases, uint64_t now_us)
+{
+    shoal__list_t touched;
+
+    shoal__list_move(&leases->common.touched, &touched);
+    while (!shoal__list_is_empty(&touched)) {
+        shoal__link_t *link = SHOAL__LIST_ENTRY(touched.next, shoal__link_t, touched);
+        shoal__list_remove(&link->touched);
+        shoal__leases_look_at(link, now_us);
+        if (link->is_busy)
+            wake_for_link(leases, link);
     }
 }
 
 void shoal__leases_turn(shoal__leases_t *leases, uint64_t now_us)
 {
-    shoal__list_t *next;
-
     if (!leases->common.is_touched && now_us < leases->wake_us && is_gate_shut(leases))
         return;
+    if (now_us >= leases->wake_us)
+        touch_busy(leases);
     leases->common.is_touched = false;
-    leases->wake_us = SHOAL__NEVER_US;
-    for (shoal__list_t *at = leases->busy.next; at != &leases->busy; at = next) {
-        next = at->next;
-        shoal__leases_look_at(LINK_AT(at), now_us);
-    }
+    look_at_touched(leases, now_us);
     sweep(
         leases, &leases->gated, now_us,
         "the deadline passed while the command waited for the replies to its caller's "
@@ -328,7 +368,6 @@ void shoal__leases_turn(shoal__leases_t *leases, uint64_t now_us)
     shoal__counter_set(&leases->waiting_now, wake_for(leases, &leases->gated) +
                                                  wake_for(leases, &leases->line));
     shoal__counter_set(&leases->idle_now, leases->idle_count);
-    wake_for_links(leases);
 }
 
 uint64_t shoal__leases_next_wake_us(const shoal__leases_t *leases)

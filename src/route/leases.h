@@ -18,21 +18,23 @@
 
 #include "core/lease.h"
 #include "core/lease_pool.h"
+#include "route/lanes.h"
 #include "route/link.h"
 
 typedef struct shoal__leases {
     shoal__conn_config_t config; /* that of the shared connection, but for ... */
     shoal__links_t common;
-    _Atomic uint32_t *count;   /* borrowed: `leases` of the route */
-    shoal__list_t gated, line; /* leases */
+    const shoal__lanes_t *lanes; /* borrowed: they too carry what callers submit */
+    _Atomic uint32_t *count;     /* borrowed: `leases` of the route */
+    shoal__list_t gated, line;   /* leases */
     shoal__list_t closed, busy,
         idle; /* links; the idle one that was used last is last */
     size_t busy_count, idle_count;
     _Atomic(shoal__link_t *) links[SHOAL__LEASE_CONNECTIONS_MAX];
     _Atomic uint32_t links_count;
-    shoal__list_t staged_leases; /* of blocking commands that are to be placed */
-    shoal__retries_t staged;     /* commands for leases that are there */
-    uint64_t wake_us;            /* when the turn must look again */
+    shoal__list_t staged_leases;  /* of blocking commands that are to be placed */
+    shoal__request_list_t staged; /* commands for leases that are there */
+    uint64_t wake_us;             /* when the turn must look again */
     shoal__counter_t waiting_now, idle_now; /* for other threads */
     bool is_shut; /* all leases are over, or their holders' alone */
 } shoal__leases_t;

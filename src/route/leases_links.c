@@ -33,6 +33,7 @@ static shoal__link_t *new_link(shoal__leases_t *leases)
     }
     link->links = &leases->common;
     shoal__list_init(&link->node);
+    shoal__list_init(&link->touched);
     leases->links[at] = link;
     leases->links_count = at + 1;
     return link;
@@ -56,6 +57,7 @@ shoal__link_t *shoal__leases_find_link(shoal__leases_t *leases, shoal_lease_t *l
     shoal__list_remove(&link->node);
     shoal__list_append(&leases->busy, &link->node);
     leases->busy_count++;
+    link->is_busy = true;
     link->lease = lease; /* the attempt may fail at once: it is its holder's */
     shoal__pipe_bind(&link->conn.pipe, lease->client != NULL);
     if (source != SHOAL__LEASE_FROM_POOL)
@@ -85,15 +87,22 @@ static void close_link(shoal__link_t *link, uint64_t now_us)
     shoal__list_append(&leases->closed, &link->node);
     if (!lease)
         return;
-    if (!lease->end && link->conn.pipe.is_broken)
+    if (lease->end != SHOAL__LEASE_SPENT && link->conn.pipe.is_broken)
         lease->end = SHOAL__LEASE_LOST;
     shoal__leases_settle(leases, lease);
 }
 
-static void close_busy(shoal__link_t *link, uint64_t now_us)
+static void leave_busy(shoal__link_t *link)
 {
     shoal__list_remove(&link->node);
+    shoal__list_remove(&link->touched);
+    link->is_busy = false;
     leases_of(link)->busy_count--;
+}
+
+static void close_busy(shoal__link_t *link, uint64_t now_us)
+{
+    leave_busy(link);
     close_link(link, now_us);
 }
 
@@ -101,8 +110,7 @@ static void rest(shoal__link_t *link, uint64_t now_us)
 {
     shoal__leases_t *leases = leases_of(link);
 
-    shoal__list_remove(&link->node);
-    leases->busy_count--;
+    leave_busy(link);
     link->idle_since_us = now_us;
     shoal__list_append(&leases->idle, &link->node);
     leases->idle_count++;
@@ -140,13 +148,13 @@ void shoal__leases_feed(shoal__link_t *link, uint64_t now_us)
                               "blocked");
     if (link->lease->end)
         shoal__leases_fail_over(leases, link->lease);
-    else if (link->lease->queue.count > 0 && !shoal__link_take(link, now_us))
+    if (shoal__lease_queue_may_leave(link->lease) && !shoal__link_take(link, now_us))
         shoal__lease_queue_fail(leases->common.shared, link->lease, SHOAL_ENOMEM,
                                 "no memory to queue the command");
     /* What failed may have been the last of a closed lease; callbacks may have added. */
-    leases->common.is_touched |= link->lease->queue.count == 0
-                                     ? link->lease->outstanding == 0
-                                     : link->lease->end != SHOAL__LEASE_GOES_ON;
+    if (link->lease->queue.count == 0 ? link->lease->outstanding == 0
+                                      : !shoal__lease_queue_may_leave(link->lease))
+        shoal__link_touch(link);
 }
 
 void shoal__leases_look_at(shoal__link_t *link, uint64_t now_us)

@@ -59,14 +59,15 @@ static void push(shoal__link_t *link, const shoal__request_t *waiting, uint64_t 
     link->blocking += may_block(&request);
 }
 
-/* Does the next command wait for an answer? */
+/* Does the next command stay, or wait for an answer? */
 static bool is_held(const shoal__link_t *link)
 {
     const shoal__list_t *first = link->lease->queue.waiting.next;
 
-    return link->lease->end ||
+    return !shoal__lease_queue_may_leave(link->lease) ||
            ((link->blocking > 0 || link->asked.is_due) &&
-            may_block(&SHOAL__LIST_ENTRY(first, const shoal__retry_t, node)->request));
+            may_block(&SHOAL__LIST_ENTRY(first, const shoal__listed_request_t, node)
+                           ->request));
 }
 
 bool shoal__link_take(shoal__link_t *link, uint64_t now_us)
@@ -81,7 +82,7 @@ bool shoal__link_take(shoal__link_t *link, uint64_t now_us)
     if (!at)
         return false;
     for (taken = 0; taken < count && !is_held(link); taken++) {
-        shoal__retry_t *waiting =
+        shoal__listed_request_t *waiting =
             shoal__lease_queue_take(link->links->shared, link->lease);
         memcpy(at, waiting->bytes, waiting->request.bytes);
         at += waiting->request.bytes;
@@ -155,7 +156,7 @@ static void on_own(void *owner, const shoal__request_t *request,
 
     if (request->data != link)
         return;
-    link->links->is_touched = true;
+    shoal__link_touch(link);
     link->cleaning--;
     if (shoal__lease_outcome(result) != SHOAL__LEASE_OK)
         link->must_close = true;
@@ -194,7 +195,7 @@ static bool on_blocked(void *owner, const shoal__request_t *request,
     if (link->asked.ticket == request->ticket || !ask(link, now_us)) {
         link->must_close = true;
         link->why = "a blocked command was given up";
-        link->links->is_touched = true;
+        shoal__link_touch(link);
         return false;
     }
     link->asked = (shoal__link_asked_t){
@@ -204,7 +205,7 @@ static bool on_blocked(void *owner, const shoal__request_t *request,
         .is_due = true,
         .until_us = now_us + SHOAL__PIPE_GRACE_US,
         .again_us = SHOAL__NEVER_US};
-    link->links->is_touched = true;
+    shoal__link_touch(link);
     return true;
 }
 
@@ -225,7 +226,7 @@ void shoal__link_was_answered(shoal__link_t *link, uint64_t serial,
     asked->is_due = false;
     if (asked->ticket != 0 && is_missed(result))
         asked->again_us = link->links->shared->pipe.now_us + ASK_AGAIN_US;
-    link->links->is_touched = true;
+    shoal__link_touch(link);
 }
 
 void shoal__link_ask_again(shoal__link_t *link, uint64_t now_us)
@@ -265,13 +266,20 @@ static shoal__lease_effect_t take_note(shoal__link_t *link, uint64_t ticket)
     return SHOAL__LEASE_NONE;
 }
 
-/* MONITOR has its result.  If nobody read the server's answer, lines may come. */
+/* MONITOR has its result.  If nobody read the server's answer, lines may come.  An answer
+ * that is not OK is the QUEUED of an open MULTI, whose EXEC will never be sent. */
 static void monitor_answered(shoal__link_t *link, const shoal__request_t *request,
-                             shoal__lease_outcome_t outcome)
+                             shoal__lease_outcome_t outcome, shoal_result_t *told)
 {
     bool is_silent = outcome == SHOAL__LEASE_SILENT;
 
-    if (outcome == SHOAL__LEASE_NOT_SENT || outcome == SHOAL__LEASE_REFUSED)
+    if (outcome == SHOAL__LEASE_ANSWERED) {
+        told->status = SHOAL_EREFUSED;
+        told->fate = SHOAL_FATE_NOT_EXECUTED;
+        told->reply = NULL;
+        told->detail = "MONITOR is no part of a transaction";
+    }
+    if (outcome != SHOAL__LEASE_OK && !is_silent)
         return;
     link->conn.pipe.is_monitor = true;
     link->must_close |= is_silent;
@@ -331,7 +339,7 @@ static void on_result(void *owner, const shoal__request_t *request,
 
     link->bits = shoal__lease_after(link->bits, effect, outcome);
     if (effect == SHOAL__LEASE_MONITOR)
-        monitor_answered(link, request, outcome);
+        monitor_answered(link, request, outcome, &told);
     if (link->asked.ticket == request->ticket) {
         shoal__lease_unblocked(&told, link->asked.status,
                                (request->flags & SHOAL__REQUEST_MAYBE) != 0);
@@ -342,9 +350,12 @@ static void on_result(void *owner, const shoal__request_t *request,
         if (is_given_up(result))
             must_close(link, "a command was given up that the server may block in");
     }
-    if (link->lease)
+    if (link->lease) {
         link->lease->outstanding--;
-    links->is_touched = true;
+        if (outcome == SHOAL__LEASE_NOT_SENT && (request->flags & SHOAL__REQUEST_STATE))
+            shoal__lease_queue_break(link->lease);
+    }
+    shoal__link_touch(link);
     links->hooks.on_result(links->owner, request, &told);
 }
 
@@ -353,7 +364,7 @@ static void on_event(void *owner, const shoal_event_t *event)
     shoal__link_t *link = owner;
     shoal__links_t *links = link->links;
 
-    links->is_touched = true;
+    shoal__link_touch(link);
     if (event->kind == SHOAL_EVENT_LOST || event->kind == SHOAL_EVENT_ATTEMPT_FAILED) {
         /* The next one knows nothing of it. */
         link->bits = 0;

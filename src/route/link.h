@@ -35,13 +35,16 @@ typedef struct shoal__links {
     shoal__conn_t *shared;      /* borrowed: the connection that is none of them */
     shoal__route_hooks_t hooks; /* of the client, and their owner */
     void *owner;
-    bool is_touched; /* there is something to do in the next turn */
+    bool is_touched;       /* there is something to do in the next turn */
+    shoal__list_t touched; /* links that it looks at; busy ones only */
 } shoal__links_t;
 
 typedef struct shoal__link {
     shoal__conn_t conn;
     shoal__links_t *links; /* borrowed */
     shoal__list_t node;    /* of its state, in leases */
+    bool is_busy;          /* that state */
+    shoal__list_t touched; /* in those that the next turn looks at */
     shoal_lease_t *lease;  /* that has it; NULL: none */
     unsigned bits;         /* of enum shoal__lease_bit */
     shoal__link_note_t *notes;
@@ -53,6 +56,15 @@ typedef struct shoal__link {
     bool must_close;
     const char *why; /* ... in words, if commands may be outstanding */
 } shoal__link_t;
+
+/* Something happened to it, or was left for it: the next turn looks at it.  Only time may
+ * pass without a touch. */
+static inline void shoal__link_touch(shoal__link_t *link)
+{
+    link->links->is_touched = true;
+    if (link->is_busy && shoal__list_is_empty(&link->touched))
+        shoal__list_append(&link->links->touched, &link->touched);
+}
 
 /* Hand over the commands of the link's lease: up to MONITOR, and up to a blocking command
  * behind another one, which an UNBLOCK for the first could hit.  False: no memory, nothing

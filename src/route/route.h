@@ -78,7 +78,8 @@ typedef struct shoal__route_ops {
     /* So many bytes of the commands that are pushed next stand in their callers' memory;
      * between reserve and the first push. */
     void (*refer)(shoal__route_t *route, size_t bytes);
-    /* Commands of other threads, and of leases: take all of them in order, or none (false: no memory).
+    /* Commands of other threads, of leases, and those that are APART: take all of them in
+     * order, or none (false: no memory).
      * The route counts what each waited until now as SHOAL_STAGE_QUEUED; commands that were
      * pushed waited for nothing. */
     bool (*place)(shoal__route_t *route, const shoal__mailbox_side_t *side,
@@ -123,7 +124,10 @@ typedef struct shoal__route_ops {
 struct shoal__route {
     const shoal__route_ops_t *ops;
     shoal__account_t account; /* of all connections; any thread reads */
-    _Atomic uint32_t leases;  /* open ones, and blocking commands that have no result:
+    bool
+        must_place; /* commands of the loop thread come by `place` too: their keys decide
+                        which connection they take */
+    _Atomic uint32_t leases; /* open ones, and blocking commands that have no result:
                                 whoever makes one counts it, on any thread; the route
                                 counts it off */
 };

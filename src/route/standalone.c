@@ -6,7 +6,10 @@
 #include "net/conn_set.h"
 #include "route/config.h"
 #include "route/figures.h"
+#include "route/lane_choice.h"
+#include "route/lanes.h"
 #include "route/leases.h"
+#include <assert.h>
 #include <shoal/errors.h>
 #include <string.h>
 
@@ -17,6 +20,7 @@ typedef struct standalone {
     char name[SHOAL__TARGET_NAME_BYTES]; /* of the target */
     shoal__conn_set_t set;
     shoal__conn_t conn;     /* that callers share */
+    shoal__lanes_t lanes;   /* the one for bulk commands, which callers share too */
     shoal__leases_t leases; /* the others */
     uint64_t fresh; /* commands of the loop thread, pushed since the last turn */
 } standalone_t;
@@ -63,6 +67,19 @@ static void refer(shoal__route_t *route, size_t bytes)
     shoal__pipe_refer(&of(route)->conn.pipe, bytes);
 }
 
+/* Did nothing ever want the bulk lane?  Then there is none, and nothing to be done for
+ * it. */
+static inline bool is_lane_asleep(const standalone_t *standalone)
+{
+    return !standalone->set.shared.wants_bulk;
+}
+
+static void look_for_lanes(standalone_t *standalone, uint64_t now_us)
+{
+    standalone->route.must_place =
+        shoal__lane_choice_is_due(&standalone->lanes, now_us);
+}
+
 static bool stage_leased(shoal__leases_t *leases, const shoal__mailbox_side_t *side)
 {
     const char *from = shoal__buffer_data(&side->bytes);
@@ -74,41 +91,94 @@ static bool stage_leased(shoal__leases_t *leases, const shoal__mailbox_side_t *s
     return true;
 }
 
-/* Some of them are for leases. */
+/* Where the commands of a side go that are looked at one by one. */
+typedef struct parting {
+    shoal__lanes_share_t lane_share, ordinary_share;
+    shoal__pipe_t *lane;         /* for the lane's share; NULL: it has none */
+    char *lane_at, *ordinary_at; /* room for their bytes */
+} parting_t;
+
+static void count_ordinary(const shoal__mailbox_side_t *side, parting_t *parting)
+{
+    for (size_t i = 0; i < side->count; i++) {
+        const shoal__request_t *request = &side->requests[i];
+        if (request->flags & (SHOAL__REQUEST_LEASED | SHOAL__REQUEST_APART))
+            continue;
+        parting->ordinary_share.commands++;
+        parting->ordinary_share.bytes += request->bytes;
+    }
+}
+
+/* False: no memory. */
+static bool reserve_parts(standalone_t *standalone, parting_t *parting)
+{
+    bool has_ordinary = parting->ordinary_share.commands > 0;
+
+    if (has_ordinary)
+        parting->ordinary_at =
+            shoal__pipe_reserve(&standalone->conn.pipe, parting->ordinary_share.bytes,
+                                parting->ordinary_share.commands);
+    if (parting->lane_share.commands > 0)
+        parting->lane = shoal__lanes_reserve(&standalone->lanes, parting->lane_share,
+                                             has_ordinary, &parting->lane_at);
+    return (!has_ordinary || parting->ordinary_at) &&
+           (parting->lane_share.commands == 0 || parting->lane);
+}
+
+static void push_ordinary(shoal__pipe_t *pipe, const shoal__request_t *request,
+                          uint64_t now_us)
+{
+    shoal__stage_times_count(&pipe->times, SHOAL_STAGE_QUEUED,
+                             shoal__time_since(request->submitted_us, now_us), 1);
+    shoal__pipe_push(pipe, request);
+    shoal__stage_times_taken(&pipe->times, 1, now_us);
+}
+
+static void push_parts(standalone_t *standalone, const shoal__mailbox_side_t *side,
+                       parting_t *parting, uint64_t now_us)
+{
+    const char *from = shoal__buffer_data(&side->bytes);
+
+    for (size_t i = 0; i < side->count; from += side->requests[i++].bytes) {
+        const shoal__request_t *request = &side->requests[i];
+        char **at = request->flags & SHOAL__REQUEST_APART ? &parting->lane_at
+                                                          : &parting->ordinary_at;
+        if (request->flags & SHOAL__REQUEST_LEASED)
+            continue;
+        assert(*at); /* there is room for each part that was counted */
+        memcpy(*at, from, request->bytes);
+        *at += request->bytes;
+        if (request->flags & SHOAL__REQUEST_APART)
+            shoal__lanes_push(&standalone->lanes, parting->lane, request, now_us);
+        else
+            push_ordinary(&standalone->conn.pipe, request, now_us);
+    }
+}
+
+/* Some of them are for leases, or may be for the lane. */
 static bool place_apart(standalone_t *standalone, const shoal__mailbox_side_t *side,
                         uint64_t now_us)
 {
-    shoal__conn_t *conn = &standalone->conn;
-    const char *from = shoal__buffer_data(&side->bytes);
-    char *at = NULL;
+    parting_t parting = {.lane_share =
+                             shoal__lane_choice(&standalone->lanes, side, now_us)};
 
-    if (stage_leased(&standalone->leases, side))
-        at = shoal__pipe_reserve(&conn->pipe, shoal__buffer_bytes(&side->bytes),
-                                 side->count);
-    if (!at) {
+    count_ordinary(side, &parting);
+    if (!stage_leased(&standalone->leases, side) ||
+        !reserve_parts(standalone, &parting)) {
         shoal__leases_drop_staged(&standalone->leases);
         return false;
     }
-    for (size_t i = 0; i < side->count; from += side->requests[i++].bytes) {
-        const shoal__request_t *request = &side->requests[i];
-        if (request->flags & SHOAL__REQUEST_LEASED)
-            continue;
-        memcpy(at, from, request->bytes);
-        at += request->bytes;
-        shoal__stage_times_count(&conn->pipe.times, SHOAL_STAGE_QUEUED,
-                                 shoal__time_since(request->submitted_us, now_us), 1);
-        shoal__pipe_push(&conn->pipe, request);
-        shoal__stage_times_taken(&conn->pipe.times, 1, now_us);
-    }
-    shoal__conn_touch(conn);
+    push_parts(standalone, side, &parting, now_us);
+    shoal__conn_touch(&standalone->conn);
     shoal__leases_admit(&standalone->leases);
+    look_for_lanes(standalone, now_us);
     return true;
 }
 
 static bool place(shoal__route_t *route, const shoal__mailbox_side_t *side,
                   uint64_t now_us)
 {
-    if (side->has_leased)
+    if (side->has_apart || route->must_place)
         return place_apart(of(route), side, now_us);
 
     shoal__conn_t *conn = &of(route)->conn;
@@ -146,12 +216,17 @@ static void note_fresh(standalone_t *standalone, uint64_t now_us)
 static uint64_t turn(shoal__route_t *route, uint64_t now_us)
 {
     shoal__leases_t *leases = &of(route)->leases;
-    uint64_t wake_us;
+    shoal__lanes_t *lanes = &of(route)->lanes;
+    uint64_t wake_us, lanes_us = SHOAL__NEVER_US;
 
     note_fresh(of(route), now_us);
     if (shoal__leases_are_due(leases, now_us))
         shoal__leases_turn(leases, now_us);
-    wake_us = shoal__conn_set_turn(&of(route)->set, now_us);
+    if (!is_lane_asleep(of(route))) {
+        lanes_us = shoal__lanes_turn(lanes, now_us);
+        look_for_lanes(of(route), now_us);
+    }
+    wake_us = shoal__time_min(lanes_us, shoal__conn_set_turn(&of(route)->set, now_us));
     return leases->common.is_touched ? now_us
                                      : shoal__time_min(wake_us, leases->wake_us);
 }
@@ -159,6 +234,8 @@ static uint64_t turn(shoal__route_t *route, uint64_t now_us)
 static void read_ahead(shoal__route_t *route)
 {
     shoal__conn_read_ahead(&of(route)->conn);
+    if (!is_lane_asleep(of(route)))
+        shoal__lanes_read_ahead(&of(route)->lanes);
     shoal__leases_read_ahead(&of(route)->leases);
 }
 
@@ -166,6 +243,7 @@ static bool cancel(shoal__route_t *route, uint64_t ticket, uint64_t now_us)
 {
     shoal__conn_touch(&of(route)->conn);
     return shoal__pipe_cancel(&of(route)->conn.pipe, ticket, now_us) ||
+           shoal__lanes_cancel(&of(route)->lanes, ticket, now_us) ||
            shoal__leases_cancel(&of(route)->leases, ticket, now_us);
 }
 
@@ -177,6 +255,7 @@ static void end_lease(shoal__route_t *route, shoal_lease_t *lease)
 static void reconnect(shoal__route_t *route, uint64_t now_us)
 {
     shoal__conn_reconnect(&of(route)->conn, now_us);
+    shoal__lanes_reconnect(&of(route)->lanes, now_us);
     shoal__leases_reconnect(&of(route)->leases);
 }
 
@@ -184,7 +263,7 @@ static void reconnect(shoal__route_t *route, uint64_t now_us)
 
 static bool is_idle(const shoal__pipe_t *pipe)
 {
-    return pipe->ring.head == pipe->ring.tail && pipe->retries.count == 0 &&
+    return pipe->ring.head == pipe->ring.tail && shoal__pipe_held(pipe) == 0 &&
            !shoal__renewal_is_under_way(&pipe->renewal);
 }
 
@@ -195,8 +274,10 @@ static void view(const shoal__route_t *route, shoal__route_view_t *ret_view)
 
     *ret_view = (shoal__route_view_t){
         .is_ready = is_ready,
-        .is_idle =
-            is_idle(&conn->pipe) && shoal__leases_are_idle(&of_const(route)->leases),
+        .is_idle = is_idle(&conn->pipe) &&
+                   (is_lane_asleep(of_const(route)) ||
+                    shoal__lanes_are_idle(&of_const(route)->lanes)) &&
+                   shoal__leases_are_idle(&of_const(route)->leases),
         .wake_after = is_ready ? shoal__pipe_wake_after(&conn->pipe) : 1,
         .rtt_us = conn->pipe.flush.learned.tempo.rtt_us,
     };
@@ -204,18 +285,27 @@ static void view(const shoal__route_t *route, shoal__route_view_t *ret_view)
 
 static uint64_t next_wake_us(const shoal__route_t *route)
 {
-    return shoal__time_min(shoal__pipe_next_wake_us(&of_const(route)->conn.pipe),
-                           shoal__leases_next_wake_us(&of_const(route)->leases));
+    uint64_t wake_us =
+        shoal__time_min(shoal__pipe_next_wake_us(&of_const(route)->conn.pipe),
+                        shoal__leases_next_wake_us(&of_const(route)->leases));
+
+    if (!is_lane_asleep(of_const(route)))
+        wake_us = shoal__time_min(wake_us,
+                                  shoal__lanes_next_wake_us(&of_const(route)->lanes));
+    return wake_us;
 }
 
 static void publish(shoal__route_t *route)
 {
+    if (!is_lane_asleep(of(route)))
+        shoal__lanes_publish(&of(route)->lanes);
     shoal__conn_set_publish(&of(route)->set);
 }
 
 static void shared_figures(const shoal__route_t *route, shoal_stats_t *ret_stats)
 {
     shoal__figures_read_shared(&of_const(route)->set, ret_stats);
+    shoal__lanes_read(&of_const(route)->lanes, ret_stats);
     shoal__leases_read(&of_const(route)->leases, ret_stats);
 }
 
@@ -225,6 +315,7 @@ static void each(const shoal__route_t *route, shoal__route_visit_fn visit, void 
 
     shoal__figures_read(&of_const(route)->conn, &member);
     visit(data, &member);
+    shoal__lanes_each(&of_const(route)->lanes, visit, data);
     shoal__leases_each(&of_const(route)->leases, visit, data);
 }
 
@@ -233,18 +324,21 @@ static void each(const shoal__route_t *route, shoal__route_visit_fn visit, void 
 static void shut(shoal__route_t *route, uint64_t now_us)
 {
     shoal__leases_shut(&of(route)->leases, now_us);
+    shoal__lanes_shut(&of(route)->lanes, now_us);
     shoal__conn_close(&of(route)->conn, now_us);
 }
 
 static void forget(shoal__route_t *route)
 {
     shoal__conn_forget(&of(route)->conn);
+    shoal__lanes_forget(&of(route)->lanes);
     shoal__leases_forget(&of(route)->leases);
 }
 
 static void free_route(shoal__route_t *route)
 {
     shoal__leases_release(&of(route)->leases);
+    shoal__lanes_release(&of(route)->lanes);
     shoal__conn_release(&of(route)->conn);
     shoal__conn_set_release(&of(route)->set);
     shoal__free(route);
@@ -300,8 +394,11 @@ int shoal__standalone_new(const shoal_options_t *options, uint64_t seed,
                                                 .owner = owner});
     if (rc < 0)
         goto fail_conn;
+    shoal__lanes_init(&standalone->lanes, &standalone->conn, hooks, owner,
+                      options->has_bulk_lane);
     shoal__leases_init(&standalone->leases, &standalone->conn, hooks, owner,
                        &standalone->route.leases);
+    standalone->leases.lanes = &standalone->lanes;
     *ret_route = &standalone->route;
     return 0;
 

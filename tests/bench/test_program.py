@@ -101,6 +101,47 @@ class Runs(Program):
             self.assertEqual(run["config"]["budget_us"], 70)
             self.assertGreater(run["service_latency_us"]["p50"], 0)
 
+    def test_callers_wait_for_elements(self):
+        for connections in (1, 2):
+            runs = self.measure(
+                "-c", 6, "--pushes", 500, "--connections", connections,
+                "--against", "sync,lease,pool", "--rounds", 2,
+            )  # fmt: skip
+            for run in runs:
+                with self.subTest(run["strategy"], connections=connections):
+                    self.assertEqual(run["config"]["pushes"], 500)
+                    self.assertEqual(run["config"]["command"].split()[0], "BLPOP")
+                    self.assertGreaterEqual(run["commands"], 40)
+                    self.assertGreater(run["latency_us"]["p0"], 0)
+                    self.assertGreater(run["client_cpu_us_per_op"], 0)
+                    self.assertEqual(run["errors"], 0)
+
+    def test_an_element_that_does_not_come_is_no_result(self):
+        # With one element a second, most of 6 callers wait for longer than the 2 s that
+        # a command takes.  An answer without a moment would count from the clock's 0.
+        modes = ["--mode", "callback", "--against", "sync,pool"]
+        for run in self.measure("-c", 6, "--pushes", 1, "-n", 3, *modes):
+            with self.subTest(run["strategy"]):
+                self.assertGreaterEqual(run["seconds"], 1)
+                self.assertLess(run["latency_us"]["p100"], 600e6)
+                self.assertEqual(run["errors"], 0)
+
+    def test_commands_at_a_rate_have_callers_that_wait_beside_them(self):
+        beside, alone = self.measure(
+            "--mode", "beside", "--rate", 500, "--pushes", 500, "--against", "callback",
+            "--connections", 2, "-r", 10, "GET", "key:__key__",
+        )  # fmt: skip
+        self.assertGreater(beside["flush_reasons"]["urgent"], 0)
+        self.assertEqual(alone["flush_reasons"]["urgent"], 0)
+        for run in (beside, alone):
+            self.assertEqual(run["config"]["command"], "GET key:__key__")
+            self.assertGreater(run["service_latency_us"]["p50"], 0)
+            self.assertEqual(run["errors"], 0)
+
+    def test_leases_take_any_command(self):
+        (run,) = self.measure("--mode", "lease", "-c", 4, "--verify")
+        self.assertEqual(run["errors"], 0)
+
     def test_the_distribution_is_written(self):
         file = self.path / "one.hgrm"
         bench(*TINY, "-n", 40, "-c", 2, "--hdr", file)
@@ -244,6 +285,11 @@ class Mistakes(Program):
             ["--rate", "10", "--mode", "raw:4"], ["--ratio", "1:1", "PING"],
             ["--data-range", "1-9", "SET", "k", "a__data__b"],
             ["--verify", "--mode", "raw:4"],
+            ["--pushes", "0"], ["--pushes", "9", "PING"],
+            ["--pushes", "9", "--mode", "borrowed"],
+            ["--pushes", "9", "--rate", "9"], ["--mode", "beside", "--rate", "9"],
+            ["--mode", "beside", "--pushes", "9"], ["--mode", "lease", "-c", "65"],
+            ["--pushes", "9", "--profile", "sweep"],
         ]  # fmt: skip
         for args in cases:
             with self.subTest(" ".join(args)):

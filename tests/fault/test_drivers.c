@@ -357,6 +357,11 @@ static void test_on_a_uv_loop(void **state)
 static void cut_and_go_on(uv_timer_t *timer)
 {
     uv_play_t *play = timer->data;
+
+    if (scene_events(play->scene).ready == 0) { /* there is nothing to cut yet */
+        uv_timer_start(timer, cut_and_go_on, 10, 0);
+        return;
+    }
     fake_server_cut(play->scene->server, FAKE_CUT_RESET);
     uv_close((uv_handle_t *)timer, NULL);
 }

@@ -161,6 +161,7 @@ static void test_a_blocking_command_is_given_up(void **state)
                      &(fake_rule_t){.command = "BLPOP", .is_swallowed = true});
     scene_open_ready(scene);
     scene_submit(scene, WORDS("INCR", "n"), NULL, &outcomes[2]);
+    WAIT_FOR(fake_server_received(scene->server, 0, "INCR", NULL) == 1);
     for (int i = 0; i < 2; i++) {
         loan_t *loan = loan_new(scene, LARGE_BYTES);
         shoal_call_t call = loan_call(loan);

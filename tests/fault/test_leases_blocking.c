@@ -140,6 +140,52 @@ static void test_one_blocking_command_at_a_time(void **state)
     shoal_lease_close(lease);
 }
 
+/* The first one was answered, but its UNBLOCK was not: it could hit the second yet. */
+static void test_an_unblock_that_is_late(void **state)
+{
+    scene_t *scene = *state;
+    shoal_lease_t *lease = lease_scene_open_used(scene), *other;
+    size_t rounds = 0;
+    outcome_t *outcomes;
+    uint64_t ticket;
+
+    other = lease_scene_open(scene);
+    fake_server_rule(scene->server, &(fake_rule_t){.command = "CLIENT",
+                                                   .argument = "UNBLOCK",
+                                                   .is_cut = true,
+                                                   .then = FAKE_HOLD});
+    fake_server_rule(
+        scene->server,
+        &(fake_rule_t){.command = "BLPOP", .argument = "b", .reply = "*-1\r\n"});
+    do { /* until the cancel comes before the answer */
+        fake_server_rule(scene->server, &(fake_rule_t){.command = "BLPOP",
+                                                       .argument = "a",
+                                                       .times = 1,
+                                                       .reply = "*-1\r\n",
+                                                       .delay_us = 20000u << rounds});
+        outcomes = scene_outcomes(scene, 2);
+        lease_scene_submit(scene, lease, WORDS("BLPOP", "a", "0"), 0, &outcomes[0],
+                           &ticket);
+        lease_scene_submit(scene, lease, WORDS("BLPOP", "b", "0"), 0, &outcomes[1],
+                           NULL);
+        rounds++;
+        WAIT_FOR(fake_server_received(scene->server, 2, "BLPOP", "a") == rounds);
+        assert_int_equal(shoal_client_cancel(scene->client, ticket), 0);
+        scene_await(&outcomes[0]);
+    } while (outcomes[0].status == 0);
+    scene_check(&outcomes[0], SHOAL_ECANCELLED, SHOAL_FATE_NOT_EXECUTED);
+    outcome_t outcome = lease_scene_ask(scene, other, WORDS("ECHO", "x"));
+    scene_check_text(&outcome, "x");
+    assert_int_equal(fake_server_received(scene->server, 2, "BLPOP", "b"), rounds - 1);
+    fake_server_release(scene->server);
+    scene_await(&outcomes[1]);
+    /* After a second the library does not wait for the answer any more. */
+    if (outcomes[1].status != 0)
+        scene_check(&outcomes[1], SHOAL_ECONN, SHOAL_FATE_NOT_EXECUTED);
+    shoal_lease_close(other);
+    shoal_lease_close(lease);
+}
+
 /* The server loses its role while the command is being let go: it is not sent again. */
 static void test_a_forced_unblock_after_a_cancel(void **state)
 {
@@ -264,6 +310,7 @@ int main(void)
         SCENE_TEST(test_a_forced_unblock_is_no_end),
         SCENE_TEST(test_behind_earlier_commands),
         SCENE_TEST(test_one_blocking_command_at_a_time),
+        SCENE_TEST(test_an_unblock_that_is_late),
         SCENE_TEST(test_a_forced_unblock_after_a_cancel),
         SCENE_TEST(test_an_unblock_that_finds_nothing),
         SCENE_TEST(test_an_unblock_after_a_loss),

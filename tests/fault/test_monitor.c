@@ -169,6 +169,27 @@ static void test_refused(void **state)
     assert_int_equal(watcher->results, 1);
 }
 
+/* Inside of MULTI it is not executed: its end comes at once, and nobody gets the connection. */
+static void test_inside_of_multi(void **state)
+{
+    scene_t *scene = *state;
+
+    fake_server_rule(scene->server,
+                     &(fake_rule_t){.command = "MULTI", .reply = "+OK\r\n"});
+    fake_server_rule(scene->server,
+                     &(fake_rule_t){.command = "MONITOR", .reply = "+QUEUED\r\n"});
+    scene_open_ready(scene);
+    shoal_lease_t *lease = lease_scene_open(scene);
+    outcome_t outcome = lease_scene_ask(scene, lease, WORDS("MULTI"));
+    scene_check_text(&outcome, "OK");
+    watcher_t *watcher = watch(scene, lease, 0);
+    WAIT_FOR(watcher->ends == 1);
+    shoal_lease_close(lease);
+    check_end(scene, watcher, SHOAL_EREFUSED);
+    assert_int_equal(watcher->results, 1);
+    WAIT_FOR(fake_server_open_now(scene->server) == 1);
+}
+
 /* The answer comes too late, and lines behind it: nobody hears of them. */
 static void test_a_late_answer(void **state)
 {
@@ -373,6 +394,7 @@ int main(void)
         SCENE_TEST(test_the_connection_is_lost),
         SCENE_TEST(test_what_is_no_line),
         SCENE_TEST(test_refused),
+        SCENE_TEST(test_inside_of_multi),
         SCENE_TEST(test_a_late_answer),
         SCENE_TEST(test_a_slow_reader_that_closes),
         SCENE_TEST(test_closed_before_the_answer),

@@ -2,6 +2,7 @@
 
 /* Blocking calls that come back before their result, alone on the client and not. */
 
+#include "client/waiters.h"
 #include "support/lone_caller.h"
 #include <pthread.h>
 #include <signal.h>
@@ -10,6 +11,7 @@
 
 #define WORDS(...) scene_words(__VA_ARGS__, NULL)
 #define SLICE_US 20000
+#define SLEEPERS 8
 
 static size_t hold_echo(scene_t *scene)
 {
@@ -189,6 +191,36 @@ static void test_a_close_does_not_wait_for_it(void **state)
     assert_int_equal(finish(result).status, SHOAL_ESHUTDOWN);
 }
 
+/* Callers of commands that block are answered one by one: where each of them sleeps, the
+ * results of the others wake nobody. */
+static void test_callers_of_blocking_commands_sleep_apart(void **state)
+{
+    scene_t *scene = *state;
+    const shoal_command_t command = WORDS("BLPOP", "k", "0");
+    shoal_pending_t *pending[SLEEPERS];
+    shoal_result_t *result = NULL;
+    uint32_t spots[SLEEPERS];
+
+    fake_server_rule(scene->server,
+                     &(fake_rule_t){.command = "BLPOP", .is_swallowed = true});
+    scene_open_ready(scene);
+    for (unsigned i = 0; i < SLEEPERS; i++) {
+        assert_int_equal(shoal_client_call_begin(scene->client, &command, NULL, 1,
+                                                 &pending[i], &result),
+                         SHOAL_EAGAIN);
+        spots[i] = atomic_load(&((shoal__waiter_t *)pending[i])->parker.state);
+        /* A semaphore is nobody else's in any case. */
+        for (unsigned k = 0; SHOAL_PARKER_FUTEX && k < i; k++)
+            assert_int_not_equal(spots[i], spots[k]);
+    }
+    scene_close(scene, 0);
+    for (unsigned i = 0; i < SLEEPERS; i++) {
+        assert_int_equal(shoal_pending_wait(pending[i], SHOAL_TIMEOUT_NEVER, &result),
+                         0);
+        assert_int_equal(finish(result).status, SHOAL_ESHUTDOWN);
+    }
+}
+
 /* While the client drains, a command is given up at once. */
 static void test_giving_up_while_the_client_drains(void **state)
 {
@@ -349,6 +381,7 @@ int main(void)
         SCENE_TEST(test_giving_up_what_was_driven),
         SCENE_TEST(test_a_deadline_between_two_waits),
         SCENE_TEST(test_a_close_does_not_wait_for_it),
+        SCENE_TEST(test_callers_of_blocking_commands_sleep_apart),
         SCENE_TEST(test_giving_up_while_the_client_drains),
         SCENE_TEST(test_waiting_inside_a_callback),
         SCENE_TEST(test_a_signal),

@@ -221,10 +221,13 @@ static void check_error(scene_t *scene, const struct error_case *c)
     outcome_t outcome = scene_call(scene, command_of(c->words), &call);
     assert_int_equal(outcome.status, 0);
     assert_int_equal(fake_server_hits(scene->server, rule), 1);
-    bool is_good = c->answer == SURFACE
-                       ? outcome.type == SHOAL_REPLY_ERROR && outcome.attempts == 1 &&
-                             strncmp(outcome.text, c->error + 1, outcome.bytes) == 0
-                       : strcmp(outcome.text, "again") == 0 && outcome.attempts == 2;
+    /* What was refused for a while is no attempt, unless it cost a connection. */
+    unsigned attempts = strncmp(c->error, "-NOAUTH", 7) == 0 ? 2 : 1;
+    bool is_good =
+        c->answer == SURFACE
+            ? outcome.type == SHOAL_REPLY_ERROR && outcome.attempts == 1 &&
+                  strncmp(outcome.text, c->error + 1, outcome.bytes) == 0
+            : strcmp(outcome.text, "again") == 0 && outcome.attempts == attempts;
     unsigned dialed = fake_server_accepted(scene->server) - accepted;
     if (!is_good || dialed != (c->answer == REDIAL))
         fail_msg("%.20s for %s, flags %u: %u new connections, %s", c->error,
@@ -260,8 +263,8 @@ static void test_an_error_that_never_goes_away(void **state)
     scene_open_ready(scene);
     outcome_t outcome = scene_call(scene, WORDS("INCR", "k"), NULL);
     scene_check_error(&outcome, "LOADING");
-    assert_int_equal(outcome.attempts, 3);
-    assert_int_equal(fake_server_received(scene->server, 0, "INCR", NULL), 3);
+    assert_int_equal(outcome.attempts, 1);
+    assert_true(fake_server_received(scene->server, 0, "INCR", NULL) > 3);
 }
 
 /* A primary that becomes a replica, and a primary again: however long it takes, and however
@@ -281,14 +284,14 @@ static void test_a_switch_of_roles_is_waited_for(void **state)
         scene_open_ready(scene);
         for (size_t i = 0; i < COUNT; i++)
             scene_submit(scene, WORDS("INCR", "k"), NULL, &outcomes[i]);
-        WAIT_FOR(fake_server_received(scene->server, 0, "INCR", NULL) > 6 * COUNT);
-        scene_check_works(scene);
+        WAIT_FOR(fake_server_received(scene->server, 0, "INCR", NULL) > 6);
+        assert_true(fake_server_received(scene->server, 0, "INCR", NULL) < 2 * COUNT);
         fake_server_forget_rules(scene->server);
         for (size_t i = 0; i < COUNT; i++) {
             scene_await(&outcomes[i]);
             scene_check(&outcomes[i], 0, SHOAL_FATE_REPLIED);
             assert_int_equal(outcomes[i].type, SHOAL_REPLY_INTEGER);
-            assert_true(outcomes[i].attempts > 6);
+            assert_int_equal(outcomes[i].attempts, 1);
         }
         assert_int_equal(fake_server_executed(scene->server, 0, "INCR", NULL), COUNT);
         scene_close(scene, 0);

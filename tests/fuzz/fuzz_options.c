@@ -164,8 +164,9 @@ static void write_url(const shoal_options_t *options, char *url)
     if (options->timeout_us % 1000 == 0)
         at += sprintf(at, "&timeout_ms=%llu",
                       (unsigned long long)(options->timeout_us / 1000));
-    at += sprintf(at, "&integrity=%s&settle=%s", integrity_names[options->integrity],
-                  options->is_settling ? "yes" : "no");
+    at += sprintf(
+        at, "&integrity=%s&settle=%s&bulk_lane=%s", integrity_names[options->integrity],
+        options->is_settling ? "yes" : "no", options->has_bulk_lane ? "yes" : "no");
     if (options->client_name) {
         at += sprintf(at, "&client_name=");
         at += put_encoded(at, options->client_name);
@@ -335,7 +336,9 @@ static int set_option(shoal_options_t *options, fuzz_input_t *in)
     case 16:
         return shoal_options_set_integrity(options, (shoal_integrity_t)(value & 7));
     case 17:
-        return shoal_options_set_settle(options, value & 1);
+        return shoal_options_set_settle(options, value & 1) < 0
+                   ? SHOAL_EINVAL
+                   : shoal_options_set_bulk_lane(options, (value & 2) == 0);
     default:
         return shoal_options_set_on_log(options, (shoal_log_level_t)(value & 7), NULL,
                                         NULL);

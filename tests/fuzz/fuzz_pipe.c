@@ -72,7 +72,12 @@ static shoal__pipe_verdict_t on_error(void *owner, shoal__pipe_t *pipe,
 {
     FUZZ_CHECK(owner == &world, "somebody else's error");
     calls_check_bytes(&world, request, bytes);
-    return shoal__pipe_send_again(pipe, request, bytes, error);
+    call_t *call = request->data;
+    shoal__pipe_verdict_t verdict = shoal__pipe_send_again(pipe, request, bytes, error);
+
+    if (verdict == SHOAL__PIPE_TAKEN && error.data[0] != 'N') /* NOAUTH is an attempt */
+        call->held++;
+    return verdict;
 }
 
 static const shoal__pipe_hooks_t hooks = {.on_result = on_result, .on_error = on_error};

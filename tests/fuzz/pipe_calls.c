@@ -198,8 +198,9 @@ static void on_result(shoal_client_t *client, const shoal_result_t *result, void
                (unsigned long long)result->tag);
     FUZZ_CHECK((result->status == 0) == (result->fate == SHOAL_FATE_REPLIED),
                "%u has status %d and fate %d", id, result->status, (int)result->fate);
-    FUZZ_CHECK(call->unit_first || result->attempts == call->handed,
-               "%u was written %u times, not %u", id, call->handed, result->attempts);
+    FUZZ_CHECK(call->unit_first || result->attempts + call->held == call->handed,
+               "%u was written %u times and held %u times, not %u", id, call->handed,
+               call->held, result->attempts);
     calls_check_detail(world, result->detail);
     FUZZ_CHECK(!call->is_lent || call->released == 1,
                "%u has its result, and its memory was given back %u times", id,

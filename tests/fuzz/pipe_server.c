@@ -102,8 +102,6 @@ static void execute(world_t *world, call_t *call)
      * failed. */
     call->rejected +=
         world->mood != MOOD_ERR && call->command_class != SHOAL__CLASS_SCRIPT;
-    call->awaits_role = world->mood == MOOD_READONLY;
-    call->role_waits += call->awaits_role;
     answer_call(world, errors[world->mood], call);
 }
 
@@ -146,20 +144,6 @@ static bool may_follow(const world_t *world, const call_t *call)
            call->done_link == world->link;
 }
 
-/* The allowance is five retries at once, and one for each ten answers.  A sixth may be
- * under way.  (I13) */
-static void check_budget(world_t *world, call_t *call)
-{
-    bool is_free = call->awaits_role;
-
-    call->awaits_role = false;
-    if (call_is_repeatable(call) || call->handed == 1 || is_free)
-        return;
-    world->paid_retries++;
-    FUZZ_CHECK(world->has_lied || world->paid_retries <= 6 + world->answered / 10,
-               "I13: %u retries for %u answers", world->paid_retries, world->answered);
-}
-
 static void receive_call(world_t *world, call_t *call)
 {
     uint32_t id = call_id(call);
@@ -179,12 +163,11 @@ static void receive_call(world_t *world, call_t *call)
                "I3: %u was written again", id);
     if (is_deciding) {
         FUZZ_CHECK(call->is_excused ||
-                       call->handed <= world->config.attempts_max + call->role_waits,
+                       call->handed <= world->config.attempts_max + call->held,
                    "I13: %u: %u attempts", id, call->handed);
         FUZZ_CHECK(call_is_repeatable(call) || call->is_excused ||
                        call->handed <= 1 + call->rejected,
                    "I3: %u was written again, and may have been executed", id);
-        check_budget(world, call);
     }
     if (call->unit_first)
         execute_in_unit(world, call);
@@ -279,7 +262,6 @@ void server_receive(world_t *world, const char *data, size_t bytes)
                    "what was written is no command");
         if (used == 0)
             break;
-        world->answered++;
         call_t *call = find_call(world);
         if (call)
             receive_call(world, call);

@@ -46,11 +46,10 @@ typedef struct call {
     bool is_cancel_asked;
 
     /* What the server saw. */
-    unsigned handed;     /* how often the server received the whole command */
-    unsigned rejected;   /* how often its answer proved that it did not execute it */
-    unsigned role_waits; /* how often its answer was READONLY */
-    bool awaits_role;    /* its last answer was READONLY */
-    bool is_excused;     /* bytes that are no answers may have proved the same */
+    unsigned handed;   /* how often the server received the whole command */
+    unsigned rejected; /* how often its answer proved that it did not execute it */
+    unsigned held;     /* how often the pipe kept it then, as no attempt */
+    bool is_excused;   /* bytes that are no answers may have proved the same */
 
     /* What the caller heard. */
     bool is_done;
@@ -100,7 +99,6 @@ struct world {
     bool has_said_hello;
     bool is_lying; /* this connection was fed bytes that are no answers */
     bool has_lied; /* some connection was fed such bytes */
-    unsigned answered, paid_retries;
     mood_t mood;
     bool knows_hello;
 };

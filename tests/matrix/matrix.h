@@ -64,7 +64,8 @@
     X(36, "close from everywhere, twice, with full queues")                            \
     X(37, "fork under load")                                                           \
     X(39, "slow consumer")                                                             \
-    X(40, "too little processor and memory")
+    X(40, "too little processor and memory")                                           \
+    X(41, "CLIENT KILL under leases")
 /* clang-format on */
 
 /* 0 until the first byte of a frame that nobody asked for ends the connection, not the

@@ -68,8 +68,9 @@ typedef enum matrix_kind {
 /* What to submit.  Zero: a read with the client's timeout. */
 typedef struct matrix_spec {
     matrix_kind_t kind;
-    uint32_t flags;      /* SHOAL_CALL_... */
-    uint64_t timeout_us; /* as in shoal_call_t */
+    uint32_t flags;       /* SHOAL_CALL_... */
+    uint64_t timeout_us;  /* as in shoal_call_t */
+    shoal_lease_t *lease; /* NULL: none; it lives until the command is complete */
     /* MATRIX_OTHER only; both live until the command is complete: */
     shoal_command_t command;
     /* O1: is this value right?  NULL: every one is.  Runs where the result comes. */

@@ -194,7 +194,8 @@ static void submit_now(matrix_t *m, matrix_command_t *command)
     static const char *const multi[] = {"MULTI"}, *const exec[] = {"EXEC"};
     shoal_call_t call = {.size = sizeof call,
                          .flags = command->spec.flags,
-                         .timeout_us = command->spec.timeout_us};
+                         .timeout_us = command->spec.timeout_us,
+                         .lease = command->spec.lease};
     const char *words[3];
     char tag[TAG_ROOM];
     shoal_command_t unit[3] = {{1, multi, NULL}, {0}, {1, exec, NULL}};
@@ -217,7 +218,8 @@ static void call_now(matrix_t *m, matrix_command_t *command)
 {
     shoal_call_t call = {.size = sizeof call,
                          .flags = command->spec.flags,
-                         .timeout_us = command->spec.timeout_us};
+                         .timeout_us = command->spec.timeout_us,
+                         .lease = command->spec.lease};
     shoal_result_t *result = NULL;
     const char *words[3];
     char tag[TAG_ROOM];

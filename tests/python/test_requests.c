@@ -335,6 +335,57 @@ static void test_a_stream_cut_anywhere_is_refused(void **state)
     shoalpy_requests_release(&requests);
 }
 
+/* ---- beside the stream ---- */
+
+static const shoalpy_buffer_t buffers[] = {{"one", 3}, {"two", 3}};
+
+static void test_buffers_beside_the_stream(void **state)
+{
+    static const row_t both = {PICKLE("](C\1a\x97\x86\x97\x85"
+                                      "e."),
+                               "['a' 'one']['two']", 0};
+    static const row_t three = {PICKLE("\x97\x97\x97\x87."), REFUSED, 0};
+    static const row_t one = {PICKLE("\x97\x85."), REFUSED, 0};
+    static const row_t none = {PICKLE("C\1a\x85."), "['a']", 0};
+    static const row_t cut = {PICKLE("\x97"), REFUSED, 0};
+    shoalpy_requests_t requests = {0};
+
+    (void)state;
+    assert_int_equal(shoalpy_requests_lend(&requests, buffers, 2), 0);
+    check_row(&requests, &both, 0);
+    assert_ptr_equal(requests.commands[1].argv[0], buffers[1].data);
+    check_row(&requests, &one, 1); /* they were for the stream before */
+    assert_int_equal(shoalpy_requests_lend(&requests, buffers, 2), 0);
+    check_row(&requests, &three, 2);
+    const row_t *wasteful[] = {&none, &cut};
+    for (size_t i = 0; i < 2; i++) {
+        assert_int_equal(shoalpy_requests_lend(&requests, buffers, 2), 0);
+        check_row(&requests, wasteful[i], 3);
+        check_row(&requests, &one, 4);
+    }
+    shoalpy_requests_release(&requests);
+}
+
+static void test_large_arguments_are_noted(void **state)
+{
+    static char large[SHOAL_REFERENCE_BYTES_MIN];
+    shoalpy_buffer_t lent = {large, sizeof large};
+    shoalpy_requests_t requests = {0};
+
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        lent.bytes = sizeof large - (size_t)i;
+        assert_int_equal(shoalpy_requests_lend(&requests, &lent, 1), 0);
+        assert_int_equal(shoalpy_requests_read(&requests, PICKLE("\x97\x85.")), 0);
+        assert_int_equal(requests.has_large, i == 0);
+    }
+    scarce_memory_allow(0);
+    int rc = shoalpy_requests_lend(&requests, &lent, 1);
+    scarce_memory_allow(SCARCE_MEMORY_ENOUGH);
+    assert_int_equal(rc, SHOAL_ENOMEM);
+    shoalpy_requests_release(&requests);
+}
+
 /* ---- many, and memory ---- */
 
 /* A list of commands of two arguments, a word and a number. */
@@ -377,6 +428,9 @@ static void test_many_commands(void **state)
                          0);
         check_many(&requests, counts[i]);
         pickle_text_release(&stream);
+        /* Memory that is given back takes no buffer with it. */
+        assert_int_equal(shoalpy_requests_lend(&requests, buffers, 2), 0);
+        assert_int_equal(shoalpy_requests_read(&requests, PICKLE("\x97\x97\x86.")), 0);
     }
     assert_true(requests.arguments_capacity < 100);
     assert_true(requests.commands_capacity < 100);
@@ -417,6 +471,8 @@ int main(void)
         cmocka_unit_test(test_surrogates),
         cmocka_unit_test(test_every_other_opcode_is_refused),
         cmocka_unit_test(test_a_stream_cut_anywhere_is_refused),
+        cmocka_unit_test(test_buffers_beside_the_stream),
+        cmocka_unit_test(test_large_arguments_are_noted),
         cmocka_unit_test(test_many_commands),
         cmocka_unit_test(test_memory_that_runs_out),
     };

@@ -292,7 +292,6 @@ static void note_role(const sim_link_t *link, sim_call_t *call, const char *erro
     if (link->is_ghost ||
         (strcmp(error, "-READONLY ") != 0 && strcmp(error, "-MASTERDOWN ") != 0))
         return;
-    call->awaits_role = true;
     call->role_waits++;
     sim_oracle_role(call);
 }
@@ -374,26 +373,27 @@ void sim_link_execute(sim_link_t *link, sim_world_t *world, const sim_heard_t *h
     if (heard->verb == SIM_VERB_FENCE) {
         uint64_t begin = link->produced_bytes;
         answer_fence(link, world, heard);
+        world->answers_heard++; /* soon */
         sim_desync_answered(world, link, begin, true);
         return;
     }
     if (id == 0) {
         say(link, "+PONG\r\n");
         world->sights.pings++;
-        sim_oracle_earned(world);
+        world->answers_heard++; /* soon */
         return;
     }
 
     /* What was rejected may be sent again behind younger commands; the rest is in
      * order. */
     if (world->calls[id].rejected == 0) {
-        uint32_t *fresh_id = &link->fresh_id[world->calls[id].thread];
+        const sim_call_t *call = &world->calls[id];
+        bool is_read = world->has_role_hold && sim_call_is_read(call);
+        uint32_t *fresh_id = &link->fresh_id[is_read][call->thread];
         if (id <= *fresh_id)
-            sim_oracle_blame(world, &world->calls[id], "O8: %u came behind %u", id,
-                             *fresh_id);
+            sim_oracle_blame(world, call, "O8: %u came behind %u", id, *fresh_id);
         *fresh_id = id;
     }
-    sim_oracle_earned(world);
     if (link->is_ghost && link->serial < world->settled_link &&
         (world->calls[id].command_class != SHOAL__CLASS_RO ||
          world->calls[id].unit_first))

@@ -149,6 +149,7 @@ static void on_result(shoal_client_t *client, const shoal_result_t *result, void
                        call->released);
     if (call->is_done)
         return;
+    sim_oracle_moves_on(world, call);
     call->is_done = true;
     call->status = result->status;
     call->fate = (uint8_t)result->fate;
@@ -213,10 +214,12 @@ static void write_entry(sim_world_t *world, uint32_t id, unsigned thread,
 static void note_peaks(sim_world_t *world, size_t more_bytes, uint32_t more)
 {
     const shoal__pipe_t *pipe = &world->pipe;
+    const shoal__pipe_t *pen = pipe->pen;
     size_t bytes = shoal__buffer_bytes(&pipe->log) + pipe->referred_bytes +
-                   pipe->retries.bytes + more_bytes;
-    size_t commands =
-        (size_t)shoal__request_ring_length(&pipe->ring) + pipe->retries.count + more;
+                   (pen ? shoal__buffer_bytes(&pen->log) + pen->referred_bytes : 0) +
+                   more_bytes;
+    size_t commands = (size_t)shoal__request_ring_length(&pipe->ring) +
+                      (size_t)shoal__pipe_held(pipe) + more;
 
     if (bytes > world->bytes_peak)
         world->bytes_peak = bytes;

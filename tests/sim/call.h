@@ -7,6 +7,7 @@
  * write in it what they were told, the server what it did; the oracles compare.
  */
 
+#include "resp/command_info.h"
 #include <shoal/result.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -68,10 +69,13 @@ typedef struct sim_call {
     uint8_t executed; /* times */
     uint8_t cuts;     /* connections that ended inside it, or inside its answer */
     bool was_huge;    /* the last of them because its answer is over a bound */
-    bool
-        awaits_role; /* its last answer was that the server's role is not the right one */
-    uint8_t role_waits; /* times */
-    uint8_t rejected;   /* times, with an error that proves that it was not executed */
+    uint8_t
+        role_waits; /* times it was told that the server's role is not the right one */
+    uint8_t held;   /* times that the pipe kept it after an error, as no attempt */
+    bool waits_again;     /* ... the last one, and it was not handed over since */
+    bool is_loose;        /* others may pass it */
+    uint32_t handed_link; /* the last connection that it was handed over to */
+    uint8_t rejected; /* times, with an error that proves that it was not executed */
 
     /* Of the memory of its arguments, where the pipe does not copy them: */
     char *lent;       /* NULL: they are copied, or they were given back */
@@ -97,6 +101,12 @@ static inline size_t sim_call_items(const sim_call_t *call, uint32_t id)
 #define SIM_PAD                                                                        \
     "\r\n$3\r\n+OK\r\n*2\r\n:1\r\n-ERR x\r\n>1\r\n_\r\n*0\r\n$-1\r\n#t\r\n,1.5\r\n"
 #define SIM_PAD_BYTES (sizeof SIM_PAD - 1)
+
+/* Does it wait for no change of roles? */
+static inline bool sim_call_is_read(const sim_call_t *call)
+{
+    return call->command_class == SHOAL__CLASS_RO && call->unit_first == 0;
+}
 
 /* May it be executed more than once? */
 bool sim_call_is_repeatable(const sim_call_t *call);

@@ -54,9 +54,11 @@ void sim_integrity_answered(sim_world_t *world, sim_link_t *link, bool is_fence,
         link->fences_answered++;
         link->fence_end = link->produced_bytes;
     }
-    if (!was_spoilt || link->doom_end != SHOAL__NEVER_US)
+    if (!link->is_spoilt || link->doom_end != SHOAL__NEVER_US)
         return;
     link->was_troubled |= link->is_forgotten || world->now_us < world->trouble_until_us;
+    if (!was_spoilt) /* this is the spoilt one, and may be an error that is repeated */
+        return;
     if (link->has_fence_behind && !link->was_troubled)
         link->doom_end = link->produced_bytes;
     link->has_fence_behind |= is_fence;

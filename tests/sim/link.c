@@ -214,9 +214,9 @@ static void hear(sim_link_t *link, sim_world_t *world, const words_t *words,
             return;
         }
     }
+    /* A client that uses fences asks in the greeting whether there is ECHO. */
     heard.is_greeting = heard.verb < SIM_VERB_PING || link->greetings_heard == 0 ||
-                        (heard.verb == SIM_VERB_FENCE &&
-                         link->greetings_heard > link->greetings_answered);
+                        (heard.verb == SIM_VERB_FENCE && !link->is_echoing);
     link->is_echoing |= heard.is_greeting && heard.verb == SIM_VERB_FENCE;
     if (heard.is_greeting && link->has_callers)
         sim_world_fail(world, "O7: the greeting goes on behind its end");

@@ -82,8 +82,9 @@ typedef struct sim_link {
     char *held;            /* an answer that is overtaken by the next */
     size_t held_bytes, held_capacity;
 
-    uint32_t answers;                   /* to commands of callers */
-    uint32_t fresh_id[SIM_THREADS_MAX]; /* the last command of each thread that had not
+    uint32_t answers; /* to commands of callers */
+    uint32_t fresh_id[2]
+                     [SIM_THREADS_MAX]; /* the last command of each thread that had not
                                            been rejected */
     uint32_t unit_first;                /* inside MULTI; 0: not */
     uint32_t unit_next;                 /* the part that must come */

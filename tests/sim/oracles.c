@@ -66,9 +66,9 @@ static void check_fate(sim_world_t *world, sim_call_t *call,
     if ((result->fate == SHOAL_FATE_REPLIED) != (result->status == 0))
         sim_oracle_blame(world, call, "O3: %u has fate %d and status %d", id,
                          (int)result->fate, result->status);
-    if (call->unit_first == 0 && result->attempts != call->handed)
+    if (call->unit_first == 0 && result->attempts + call->held != call->handed)
         sim_oracle_blame(world, call, "O3: %u was handed over %u times, not %u", id,
-                         call->handed, result->attempts);
+                         call->handed - call->held, result->attempts);
     switch (result->fate) {
     case SHOAL_FATE_REPLIED:
         if (call->order <= world->answered_order)
@@ -157,6 +157,100 @@ static bool may_follow(const sim_call_t *call, const sim_link_t *link)
            (call->status == SHOAL_ETIMEOUT || call->status == SHOAL_ECANCELLED);
 }
 
+/* Its first bytes have gone: the rest follows, whatever was refused meanwhile. */
+static bool is_begun(const sim_world_t *world, const sim_call_t *call,
+                     const sim_link_t *link)
+{
+    const shoal__pipe_t *pipe = &world->pipe;
+    const shoal__request_t *next = shoal__request_ring_at(&pipe->ring, pipe->ring.sent);
+
+    return (pipe->part_bytes > 0 && next->data == call) ||
+           (call->unit_first && call->verb != SIM_VERB_MULTI &&
+            world->calls[call->unit_first].handed_link == link->serial);
+}
+
+/* Before the command goes: does one of its thread wait that was submitted earlier? */
+static void check_order(sim_world_t *world, const sim_call_t *call,
+                        const sim_link_t *link)
+{
+    if (world->waiting_again[call->thread] == 0 || is_begun(world, call, link))
+        return;
+    for (uint32_t i = 0; i < world->live_count; i++) {
+        const sim_call_t *other = &world->calls[world->live[i]];
+        bool is_in_flight = other->handed_link == link->serial && !other->waits_again;
+
+        if (other->thread == call->thread && other < call && other->is_taken &&
+            !is_in_flight && !other->is_loose &&
+            !(world->has_role_hold &&
+              sim_call_is_read(other) != sim_call_is_read(call)))
+            sim_oracle_blame(world, call, "O10: %u overtakes %u, which waits",
+                             sim_call_id(call), sim_call_id(other));
+    }
+}
+
+/* While everything is held, a command goes when no other is unanswered. */
+static void check_alone(sim_world_t *world, const sim_call_t *call,
+                        const sim_link_t *link)
+{
+    const shoal__pipe_t *pipe = &world->pipe;
+
+    if (pipe->hold.state == SHOAL__HOLD_OPEN || pipe->hold.scope != SHOAL__HOLD_ALL ||
+        is_begun(world, call, link))
+        return;
+    if (shoal__pipe_inflight(pipe) > 0 || world->handed_in_hold > 0)
+        sim_oracle_blame(world, call, "O10: %u asks a server that refuses, in company",
+                         sim_call_id(call));
+    world->handed_in_hold++;
+}
+
+void sim_oracle_held(sim_world_t *world, sim_call_t *call, const char *error)
+{
+    world->handed_in_hold = 0;
+    if (strncmp(error, "NOAUTH", 6) != 0)
+        call->held++;
+    call->waits_again = true;
+    call->is_loose |= strncmp(error, "TRYAGAIN", 8) == 0;
+    world->has_role_hold |= strncmp(error, "READONLY", 8) == 0;
+    world->waiting_again[call->thread]++;
+}
+
+void sim_oracle_moves_on(sim_world_t *world, sim_call_t *call)
+{
+    world->waiting_again[call->thread] -= call->waits_again;
+    call->waits_again = false;
+}
+
+static bool is_repeated(const sim_call_t *call, uint32_t link)
+{
+    return call->handed_link == link && !call->waits_again &&
+           (call->unit_first == 0 || call->verb == SIM_VERB_EXEC);
+}
+
+/* What one loss repeats takes one retry; a tenth of one comes back for each answer, up to
+ * ten retries.  Only the upper half may be spent.  (I13) */
+void sim_oracle_repeats(sim_world_t *world, uint32_t link)
+{
+    const sim_call_t *repeated = NULL;
+    uint64_t answers = world->answers_heard +
+                       shoal__counter_get(&world->pipe.stats.zombies_dropped) -
+                       world->answers_counted;
+
+    world->answers_counted += answers;
+    world->allowance_10 += answers;
+    if (world->allowance_10 > 100)
+        world->allowance_10 = 100;
+    for (uint32_t i = 0; i < world->live_count; i++)
+        if (is_repeated(&world->calls[world->live[i]], link))
+            repeated = &world->calls[world->live[i]];
+    if (!repeated)
+        return;
+    if (world->allowance_10 <= 50)
+        sim_oracle_blame(world, repeated, "O2: %u is sent again beyond the allowance",
+                         sim_call_id(repeated));
+    else
+        world->allowance_10 -= 10;
+}
+
 void sim_oracle_handed(sim_world_t *world, sim_link_t *link, uint32_t id)
 {
     sim_call_t *call = &world->calls[id];
@@ -173,47 +267,32 @@ void sim_oracle_handed(sim_world_t *world, sim_link_t *link, uint32_t id)
     if ((call->flags & SHOAL__REQUEST_ONCE) && (call->handed > 1 || call->was_touched))
         sim_oracle_blame(world, call,
                          "O2: %u was sent again, but only one attempt is allowed", id);
+    check_order(world, call, link);
+    check_alone(world, call, link);
+    sim_oracle_moves_on(world, call);
+    call->handed_link = link->serial;
     if (call->unit_first && call->verb != SIM_VERB_EXEC)
         return; /* parts may be sent often, as long as EXEC is not */
-    bool was_awaiting = call->awaits_role;
-    call->awaits_role = false;
-    if (call->handed > world->config.attempts_max + call->role_waits)
+    if (call->handed > world->config.attempts_max + call->held)
         sim_oracle_blame(world, call, "O2: %u was sent %u times", id, call->handed);
-    if (sim_call_is_repeatable(call) || call->handed == 1)
-        return;
-    if (call->handed > 1 + call->rejected)
+    if (!sim_call_is_repeatable(call) && call->handed > 1 + call->rejected)
         sim_oracle_blame(world, call,
                          "O2: %u was sent again, but may have been executed", id);
-    if (was_awaiting)
-        return;
-    /* Only the upper half may be spent.  (I13) */
-    if (world->allowance_10 <= 50)
-        sim_oracle_blame(world, call, "O2: %u was sent again beyond the allowance", id);
-    else
-        world->allowance_10 -= 10;
-}
-
-/* A tenth of a retry for each answer, up to ten retries.  The client is behind us: it has
- * not heard every answer, and has spent on what we have not seen yet. */
-void sim_oracle_earned(sim_world_t *world)
-{
-    const shoal__pipe_t *pipe = &world->pipe;
-    uint64_t behind = shoal__request_ring_length(&pipe->ring) +
-                      10 * (pipe->ring.retried + pipe->retries.count);
-
-    if (world->allowance_10 < 100 + behind)
-        world->allowance_10++;
 }
 
 /* ---- the server's role ---- */
 
-/* A server that changes its role is asked seldom.  (I13)  The pauses double from 4 .. 8 ms
- * to 128 .. 256 ms. */
+/* A server that changes its role is asked seldom.  (I13)  The pauses double from 5 .. 10 ms
+ * to 125 .. 250 ms. */
 void sim_oracle_role(const sim_call_t *call)
 {
     uint64_t age_us = call->world->now_us - call->accepted_us;
 
-    if (call->role_waits > 2 + age_us / 4000 || call->role_waits > 8 + age_us / 128000)
+    /* And once for each loss before the answer was heard. */
+    unsigned most = 1 + call->world->config.attempts_max;
+
+    if (call->role_waits > most + age_us / 4000 ||
+        call->role_waits > most + 6 + age_us / 125000)
         sim_oracle_blame(call->world, call,
                          "O2: %u asked a server of the wrong role %u times in %llu us",
                          sim_call_id(call), call->role_waits,
@@ -299,7 +378,7 @@ static bool is_held(const sim_world_t *world)
         return false;
     return world->link && world->is_written_out && pipe->phase == SHOAL__PIPE_READY &&
            !shoal__renewal_is_under_way(&pipe->renewal) &&
-           shoal__pipe_queued(pipe) > 0 &&
+           shoal__pipe_queued(pipe) > 0 && pipe->hold.state == SHOAL__HOLD_OPEN &&
            shoal__pipe_inflight(pipe) < world->config.inflight_max &&
            !sim_poison_is_waited_for(world);
 }
@@ -332,7 +411,7 @@ static void check_ring(sim_world_t *world)
     const shoal__request_ring_t *ring = &world->pipe.ring;
     size_t bytes = 0, sent_bytes = 0, referred_bytes = 0;
     uint64_t gone = 0, retried = 0,
-             owed = world->pipe.retries.count + world->inbox.command_count;
+             owed = shoal__pipe_held(&world->pipe) + world->inbox.command_count;
 
     for (uint64_t at = ring->head; at != ring->tail; at++) {
         const shoal__request_t *request = shoal__request_ring_at(ring, at);

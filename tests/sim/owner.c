@@ -16,7 +16,10 @@
 static void on_result(void *owner, const shoal__request_t *request,
                       const shoal_result_t *result)
 {
-    (void)owner;
+    sim_world_t *world = owner;
+
+    world->handed_in_hold = 0;
+    world->answers_heard += result->fate == SHOAL_FATE_REPLIED;
     request->on_result(NULL, result, request->data);
 }
 
@@ -38,7 +41,10 @@ static shoal__pipe_verdict_t on_error(void *owner, shoal__pipe_t *pipe,
     if (!sim_call_has_bytes(request->data, bytes, request->bytes))
         sim_world_fail(world, "O6: the log does not begin with %llu",
                        (unsigned long long)request->tag);
-    return shoal__pipe_send_again(pipe, request, bytes, error);
+    shoal__pipe_verdict_t verdict = shoal__pipe_send_again(pipe, request, bytes, error);
+    if (verdict == SHOAL__PIPE_TAKEN)
+        sim_oracle_held(world, request->data, error.data);
+    return verdict;
 }
 
 const shoal__pipe_hooks_t sim_owner_hooks = {
@@ -106,6 +112,9 @@ void sim_owner_lose(sim_world_t *world, int status, const char *detail)
     world->is_unclear = true; /* a callback may cancel what was to be sent again */
     world->lost_status = status;
     shoal__pipe_lost(&world->pipe, status, detail, world->now_us);
+    if (link)
+        sim_oracle_repeats(world, link->serial);
+    world->handed_in_hold = 0;
     world->lost_status = 0;
     world->is_unclear = false;
     restore_memory(world);

@@ -97,6 +97,23 @@ static void roll_faults(sim_swarm_t *swarm, const shoal__pipe_config_t *config,
     swarm->lull_rate = maybe(dice, 64);
 }
 
+/* A server that breaks connections before it has answered much. */
+static void roll_flapping(sim_swarm_t *swarm, shoal__pipe_config_t *config,
+                          sim_dice_t *dice)
+{
+    memset(swarm->faults, 0, sizeof swarm->faults);
+    swarm->faults[SIM_FAULT_RESET] = 1;
+    swarm->events[SIM_EVENT_FAULT] = ONE_OF(dice, 8, 16, 24);
+    swarm->in_window_max = swarm->out_window_max = 65536;
+    swarm->partial_rate = swarm->lull_rate = 0;
+    swarm->outstanding_max = 100;
+    swarm->write_rate = swarm->deadline_rate = 0;
+    swarm->dial_fail_rate = swarm->auth_fail_rate = 0;
+    config->inflight_max = 2;
+    config->attempts_max = 3;
+    config->queue_offline = true;
+}
+
 void sim_swarm_roll(sim_swarm_t *swarm, shoal__pipe_config_t *config, sim_dice_t *dice)
 {
     *swarm = (sim_swarm_t){
@@ -130,6 +147,8 @@ void sim_swarm_roll(sim_swarm_t *swarm, shoal__pipe_config_t *config, sim_dice_t
     roll_config(config, dice);
     roll_times(swarm, config, dice);
     roll_faults(swarm, config, dice);
+    if (sim_dice_hits(dice, 128))
+        roll_flapping(swarm, config, dice);
 }
 
 /* clang-format off */

@@ -13,7 +13,7 @@
 #include "sim/dice.h"
 
 /* Seeds mean another history whenever this changes. */
-#define SIM_SWARM_VERSION 6
+#define SIM_SWARM_VERSION 7
 
 /* What happens next.  Relative weights, the sum is arbitrary. */
 typedef enum sim_event {

@@ -35,7 +35,7 @@ int main(void)
                                    .world = world,
                                    .live = live,
                                    .print = print,
-                                   .steps = 1000000};
+                                   .steps = 1500000};
     int rc = sim_run(&subject);
 
     pair_world_free(world);

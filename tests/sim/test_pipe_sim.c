@@ -41,7 +41,7 @@ int main(void)
                                    .regression_count =
                                        sizeof regressions / sizeof *regressions,
                                    .version = SIM_SWARM_VERSION,
-                                   .steps = 1000000,
+                                   .steps = 1500000,
                                    .has_knobs = true};
     int rc = sim_run(&subject);
 

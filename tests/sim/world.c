@@ -11,7 +11,8 @@
 #include <string.h>
 
 #define CALM_STEPS_MAX 400000
-#define CALM_US_MAX 10000000 /* the longest stall, the drain of a demoted server */
+#define CALM_US_MAX 10000000         /* the longest stall, the drain of a connection */
+#define CALM_DEMOTED_US_MAX 31000000 /* between two renewals, and a drain */
 #define CALM_BUSY_US 20
 #define LULL_STEPS 200
 #define STRUCTURE_STEPS 64 /* the thorough check is not made in each step */
@@ -292,7 +293,7 @@ static void live(sim_world_t *world)
 /* The faults stop and nobody submits any more: everything must complete. */
 static void calm_down(sim_world_t *world)
 {
-    uint64_t since_us = world->now_us, since = world->step;
+    uint64_t begun_us = world->now_us, since_us = begun_us, since = world->step;
 
     sim_swarm_calm(&world->swarm);
     world->stalled_until_us = world->trouble_until_us = world->refused_until_us = 0;
@@ -308,6 +309,10 @@ static void calm_down(sim_world_t *world)
         world->link->out_window = world->swarm.out_window_max;
     }
     while (world->live_count > 0 && !world->has_failed) {
+        /* The client may leave this server seldom: no other time is so long. */
+        if (world->link && world->link->is_demoted &&
+            world->now_us - begun_us <= CALM_DEMOTED_US_MAX)
+            since_us = world->now_us;
         live(world);
         if (world->step - since > CALM_STEPS_MAX ||
             world->now_us - since_us > CALM_US_MAX)

@@ -19,6 +19,8 @@
  *   O8  commands of a thread keep their order, units stay together  (I15),
  *       what is said to be settled is
  *   O9  no command ends connections again and again, or in company  (I13)
+ *   O10 no command overtakes one of its thread that waits to be sent again; while the
+ *       server refuses everything, one command at a time asks it
  */
 
 #include "core/pipe/pipe.h"
@@ -114,10 +116,16 @@ typedef struct sim_world {
     uint64_t tickets[2]; /* given out, of both kinds */
     sim_inbox_t inbox;
 
-    uint64_t pushes_heard; /* by the owner */
-    uint32_t settled_link; /* nothing of its predecessors runs any more, it was said */
-    uint32_t restarts;     /* of the server */
-    uint64_t allowance_10; /* of retries, in tenths */
+    uint64_t pushes_heard;  /* by the owner */
+    uint32_t settled_link;  /* nothing of its predecessors runs any more, it was said */
+    uint32_t restarts;      /* of the server */
+    uint64_t allowance_10;  /* of retries, in tenths */
+    uint64_t answers_heard; /* by the client; zombies' are not among them */
+    uint64_t answers_counted;                /* in the allowance */
+    uint32_t waiting_again[SIM_THREADS_MAX]; /* commands, of each thread */
+    uint32_t handed_in_hold;                 /* since something was answered */
+    bool
+        has_role_hold; /* there was one: reads pass writes that wait for another role */
     uint64_t answered_order; /* of the last reply that was delivered; 0: none yet */
     size_t bytes_peak, commands_peak; /* outstanding */
 
@@ -189,7 +197,10 @@ static inline uint32_t sim_call_id(const sim_call_t *call)
 void sim_oracle_reply(sim_world_t *world, sim_call_t *call, const shoal_reply_t *reply);
 void sim_oracle_result(sim_world_t *world, sim_call_t *call,
                        const shoal_result_t *result);
-void sim_oracle_earned(sim_world_t *world); /* a command was answered */
+/* The connection is lost: may the client repeat what it repeats? */
+void sim_oracle_repeats(sim_world_t *world, uint32_t link);
+void sim_oracle_held(sim_world_t *world, sim_call_t *call, const char *error);
+void sim_oracle_moves_on(sim_world_t *world, sim_call_t *call); /* no longer held */
 void sim_oracle_handed(sim_world_t *world, sim_link_t *link, uint32_t id);
 /* An answer was produced, or heard by the client: must the connection be renewed? */
 void sim_oracle_answered(sim_world_t *world, sim_link_t *link, uint32_t id);

@@ -12,7 +12,7 @@ static inline bool pipe_is_idle(const shoal__pipe_t *pipe)
     const uint16_t settled =
         SHOAL__REQUEST_ZOMBIE | SHOAL__REQUEST_GONE | SHOAL__REQUEST_INTERNAL;
 
-    if (pipe->retries.count > 0)
+    if (shoal__pipe_held(pipe) > 0)
         return false;
     for (uint64_t at = pipe->ring.head; at != pipe->ring.tail; at++)
         if (!(shoal__request_ring_at(&pipe->ring, at)->flags & settled))

@@ -5,9 +5,11 @@ shoal_unit_test(base/alloc)
 shoal_unit_test(base/buffer ALSO base/alloc base/random)
 shoal_unit_test(base/error)
 shoal_unit_test(base/escape)
+shoal_unit_test(base/hash)
 shoal_unit_test(base/random)
 shoal_unit_test(base/sized)
 shoal_unit_test(resp/command_info ALSO resp/reply_shape)
+shoal_unit_test(resp/command_keys ALSO resp/command_info resp/reply_shape)
 shoal_unit_test(resp/decoder ALSO resp/partial_value resp/large_string resp/frame resp/reply base/alloc
   WITH resp/decoder_cases resp/decoder_owner resp/transcript LIBS shoal_hiredis m)
 shoal_unit_test(resp/decoder.large ALSO resp/partial_value resp/large_string resp/frame resp/reply
@@ -31,6 +33,7 @@ shoal_unit_test(core/driver_token)
 shoal_unit_test(core/due_times ALSO base/alloc base/random)
 shoal_unit_test(core/error_rule)
 shoal_unit_test(core/extra ALSO base/alloc)
+shoal_unit_test(core/request_list ALSO core/extra base/alloc)
 shoal_unit_test(core/fence/fence_rule)
 shoal_unit_test(core/greeting/former ALSO base/alloc)
 shoal_unit_test(core/fence/nonce)
@@ -50,6 +53,8 @@ shoal_unit_test(core/overdue)
 shoal_unit_test(core/refusal ALSO core/block_time resp/command_info resp/reply_shape)
 shoal_unit_test(core/blame)
 shoal_unit_test(core/block_time)
+shoal_unit_test(core/heavy ALSO resp/command_keys resp/command_info resp/reply_shape)
+shoal_unit_test(core/lane_rule)
 shoal_unit_test(core/lease_pool)
 shoal_unit_test(core/lease_rule)
 shoal_unit_test(core/settle_rule)
@@ -64,6 +69,10 @@ shoal_unit_test(client/plan ALSO base/error core/extra core/refusal core/block_t
   base/alloc)
 shoal_unit_test(client/plan.large ALSO base/error core/extra core/refusal core/block_time resp/command_info resp/encoder resp/reply_shape
   base/alloc)
+shoal_unit_test(client/plan.leases ALSO base/error core/extra core/refusal core/block_time resp/command_info resp/encoder resp/reply_shape
+  base/alloc)
+shoal_unit_test(client/plan.extras ALSO base/error core/extra core/refusal core/block_time resp/command_info resp/encoder resp/reply_shape
+  base/alloc)
 shoal_unit_test(client/plan.chunks ALSO base/error core/extra core/refusal core/block_time resp/command_info resp/encoder
   resp/reply_shape base/alloc)
 shoal_unit_test(client/reason ALSO base/error core/refusal core/block_time resp/command_info resp/encoder
@@ -75,13 +84,12 @@ shoal_unit_test(core/greeting/hello_doubt)
 shoal_unit_test(core/pipe/inbound)
 shoal_unit_test(core/pipe/request_ring ALSO base/alloc base/random)
 shoal_unit_test(core/pipe/renewal)
-shoal_unit_test(core/pipe/role_wait ALSO base/random)
-shoal_unit_test(core/pipe/retries ALSO core/backoff core/extra base/alloc base/random)
+shoal_unit_test(core/pipe/retry_budget)
+shoal_unit_test(core/hold_rule ALSO base/random)
 set(pipe_units core/extra core/pipe/pipe core/pipe/pipe_endings core/pipe/pipe_fence core/pipe/pipe_output
-  core/pipe/pipe_values
-  core/pipe/pipe_overdue core/overdue core/pipe/pipe_replies core/pipe/pipe_retry core/pipe/pipe_time core/pipe/deadlines
-  core/pipe/inbound core/pipe/renewal core/pipe/request_ring core/pipe/retries core/pipe/role_wait
-  core/pipe/stage_times core/backoff core/blame core/error_rule core/settle_rule core/fence/fence_rule
+  core/pipe/pipe_values core/pipe/pipe_hold core/pipe/pipe_move core/pipe/pipe_overdue core/overdue core/pipe/pipe_replies core/pipe/pipe_time core/pipe/deadlines
+  core/pipe/inbound core/pipe/renewal core/pipe/request_ring core/hold_rule
+  core/heavy core/pipe/pipe_lane resp/command_keys resp/command_info core/pipe/stage_times core/blame core/error_rule core/settle_rule core/fence/fence_rule
   core/fence/nonce core/flush/flush_auto core/flush/flush_census core/flush/flush_guard
   core/flush/flush_policy core/flush/flush_tempo core/greeting/former core/greeting/greeting
   core/greeting/greeting_setup resp/decoder resp/encoder resp/frame resp/large_string resp/partial_value resp/reply
@@ -89,18 +97,21 @@ set(pipe_units core/extra core/pipe/pipe core/pipe/pipe_endings core/pipe/pipe_f
 shoal_unit_test(core/pipe/pipe ALSO ${pipe_units} LIBS shoal_hiredis m)
 shoal_unit_test(core/pipe/pipe_endings ALSO ${pipe_units} LIBS shoal_hiredis m)
 shoal_unit_test(core/pipe/pipe_endings.blame ALSO ${pipe_units} LIBS shoal_hiredis m)
+shoal_unit_test(core/pipe/pipe_endings.bound ALSO ${pipe_units} LIBS shoal_hiredis m)
 shoal_unit_test(core/pipe/pipe_endings.strict ALSO ${pipe_units} LIBS shoal_hiredis m)
 shoal_unit_test(core/pipe/pipe_endings.units ALSO ${pipe_units} LIBS shoal_hiredis m)
 shoal_unit_test(core/pipe/pipe_fence ALSO ${pipe_units} LIBS shoal_hiredis m)
 shoal_unit_test(core/pipe/pipe_fence.corners ALSO ${pipe_units} LIBS shoal_hiredis m)
 shoal_unit_test(core/pipe/pipe_fence.strict ALSO ${pipe_units} LIBS shoal_hiredis m)
+shoal_unit_test(core/pipe/pipe_lane ALSO ${pipe_units} LIBS shoal_hiredis m)
 shoal_unit_test(core/pipe/pipe_move ALSO ${pipe_units} LIBS shoal_hiredis m)
-shoal_unit_test(core/handover ALSO ${pipe_units} core/pipe/pipe_move LIBS shoal_hiredis m)
+shoal_unit_test(core/handover ALSO ${pipe_units} LIBS shoal_hiredis m)
 shoal_unit_test(core/pipe/pipe_output ALSO ${pipe_units} LIBS shoal_hiredis m)
 shoal_unit_test(core/pipe/pipe_overdue ALSO ${pipe_units} LIBS shoal_hiredis m)
 shoal_unit_test(core/pipe/pipe_replies ALSO ${pipe_units} LIBS shoal_hiredis m)
 shoal_unit_test(core/pipe/pipe_replies.large ALSO ${pipe_units} LIBS shoal_hiredis m)
-shoal_unit_test(core/pipe/pipe_retry ALSO ${pipe_units} LIBS shoal_hiredis m)
+shoal_unit_test(core/pipe/pipe_hold ALSO ${pipe_units} LIBS shoal_hiredis m)
+shoal_unit_test(core/pipe/pipe_hold.endings ALSO ${pipe_units} LIBS shoal_hiredis m)
 shoal_unit_test(core/pipe/pipe_values ALSO ${pipe_units} LIBS shoal_hiredis m)
 shoal_unit_test(core/pipe/pipe_values.endings ALSO ${pipe_units} LIBS shoal_hiredis m)
 shoal_unit_test(core/pipe/pipe_time ALSO ${pipe_units} LIBS shoal_hiredis m)

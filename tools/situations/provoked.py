@@ -277,7 +277,9 @@ def _(stage: Stage) -> Case:
 
 
 @situation(
-    "The server loads its data", "wait until it is done; the library waits a little"
+    "The server loads its data",
+    "wait until it is done; the library does, unless one attempt alone is allowed: until"
+    " the deadline, for 30 s at most",
 )
 def _(stage: Stage) -> Case:
     server = stage.server()
@@ -293,7 +295,7 @@ def _(stage: Stage) -> Case:
         "--loading-process-events-interval-bytes",
         "1024",
     )
-    return Case(stage.server(*slow).url(tail="?attempts_max=4&timeout_ms=60000"))
+    return Case(stage.server(*slow).url(tail=ONCE))
 
 
 @situation(

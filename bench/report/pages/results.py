@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-SHOAL_MODES = ("callback", "sync", "borrowed", "queue")
+SHOAL_MODES = ("callback", "sync", "borrowed", "queue", "lease", "beside")
 CURVE_POINTS = 3  # fewer points are bars, not curves
 
 

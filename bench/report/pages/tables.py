@@ -9,7 +9,15 @@ from typing import Any
 
 from pages.charts import chosen
 from pages.parts import cell, line_row, rounds_of, section, strong, table
-from pages.results import Group, Point, Study, figures, number, value_of
+from pages.results import (
+    SHOAL_MODES,
+    Group,
+    Point,
+    Study,
+    figures,
+    number,
+    value_of,
+)
 
 HEADS = {
     "ops_per_s": "commands per second",
@@ -232,13 +240,14 @@ def point_command(study: Study, point: Point) -> str:
     words += option("--against", ",".join(others), "")
     words += ["-c", str(config.get("callers"))]
     words += option("--rate", config.get("rate"), 0)
+    words += option("--pushes", config.get("pushes"), 0)
     if config.get("rate"):
         words += option("--arrivals", config.get("arrivals"), "even")
     words += option("-t", shared(runs, "threads", ("queue", "explicit", "raw")), 1)
     words += option(
         "--connections",
         shared(
-            runs, "connections", ("callback", "sync", "borrowed", "queue", "explicit")
+            runs, "connections", (*SHOAL_MODES, "explicit")
         ),
         1,
     )
@@ -260,8 +269,9 @@ def point_command(study: Study, point: Point) -> str:
     words += option("--seed", config.get("seed"), 1)
     if config.get("verify"):
         words.append("--verify")
-    command = str(config.get("command", "")).split(" ")
-    return shlex.join([*words, "--", *command])
+    if config.get("rate") or not config.get("pushes"):
+        words += ["--", *str(config.get("command", "")).split(" ")]
+    return shlex.join(words)
 
 
 def shared(runs: list[dict[str, Any]], key: str, modes: tuple[str, ...]) -> int:

@@ -58,6 +58,12 @@ static int begin(shoalpy_caller_t *caller, shoalpy_core_t *core, const char *str
     return rc;
 }
 
+int shoalpy_caller_lend(shoalpy_caller_t *caller, const shoalpy_buffer_t *buffers,
+                        size_t count)
+{
+    return shoalpy_requests_lend(&caller->requests, buffers, count);
+}
+
 static void end(shoalpy_caller_t *caller)
 {
     shoalpy_core_leave(caller->core);
@@ -67,6 +73,12 @@ static void end(shoalpy_caller_t *caller)
 static int64_t tell(const shoalpy_stream_t *stream, enum shoalpy_kind kind)
 {
     return (int64_t)stream->bytes * 8 + kind;
+}
+
+/* Large arguments are lent: the caller waits for the last result, which comes later. */
+static void on_release(void *data)
+{
+    (void)data;
 }
 
 /* ---- one command ---- */
@@ -108,6 +120,8 @@ int64_t shoalpy_caller_call(shoalpy_caller_t *caller, shoalpy_core_t *core,
         call.sink = &shoalpy_writer_sink;
         call.sink_data = &caller->writer;
     }
+    if (caller->requests.has_large)
+        call.on_release = on_release;
     shoalpy_stream_begin(&caller->stream);
     shoalpy_writer_begin(&caller->writer, reply_flags, &caller->stream);
     rc = caller->requests.count == 1
@@ -214,6 +228,8 @@ int64_t shoalpy_caller_call_many(shoalpy_caller_t *caller, shoalpy_core_t *core,
         return rc;
     if (lease || !shoalpy_requests_may_part(&caller->requests))
         call.sink = &shoalpy_results_sink; /* all of them use one connection */
+    if (caller->requests.has_large)
+        call.on_release = on_release;
     caller->collection = new_collection(caller, reply_flags);
     rc = caller->collection
              ? shoal_client_submit_many(core->client, caller->requests.commands,

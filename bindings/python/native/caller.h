@@ -54,6 +54,11 @@ int64_t shoalpy_caller_call_many(shoalpy_caller_t *caller, shoalpy_core_t *core,
                                  uint64_t timeout_us, unsigned reply_flags,
                                  shoal_lease_t *lease);
 
+/* Arguments of the next call that are not in its stream; see shoalpy_requests_lend().
+ * They must stay as they are until that call has ended. */
+int shoalpy_caller_lend(shoalpy_caller_t *caller, const shoalpy_buffer_t *buffers,
+                        size_t count);
+
 int64_t shoalpy_caller_resume(shoalpy_caller_t *caller);
 /* Cancel what is under way, and wait for what became of it. */
 int64_t shoalpy_caller_give_up(shoalpy_caller_t *caller);

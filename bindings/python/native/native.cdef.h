@@ -35,6 +35,7 @@ int shoal_options_set_flush(shoal_options_t *options, shoal_flush_mode_t mode, u
 int shoal_options_set_attempts_max(shoal_options_t *options, int attempts_max);
 int shoal_options_set_integrity(shoal_options_t *options, shoal_integrity_t integrity);
 int shoal_options_set_settle(shoal_options_t *options, bool is_settling);
+int shoal_options_set_bulk_lane(shoal_options_t *options, bool has_bulk_lane);
 
 const char *shoal_version(void);
 const char *shoal_strerror(int code);
@@ -90,6 +91,8 @@ typedef struct shoal_stats {
     uint64_t leases_idle_now;
     uint64_t bytes_referred;
     uint64_t bytes_copied;
+    uint64_t bulk;
+    uint64_t reordered;
     ...;
 } shoal_stats_t;
 typedef enum shoal_stage { SHOAL_STAGE_QUEUED, SHOAL_STAGE_BATCHED, SHOAL_STAGE_WIRE, SHOAL_STAGE_TOTAL, ... } shoal_stage_t;
@@ -97,7 +100,7 @@ typedef enum shoal_flush_reason { SHOAL_FLUSHED_LONE, ... } shoal_flush_reason_t
 uint64_t shoal_stats_latency_us(const shoal_stats_t *stats, shoal_stage_t stage, unsigned permille);
 const char *shoal_flush_reason_name(shoal_flush_reason_t reason);
 
-enum shoal_call_flag { SHOAL_CALL_IDEMPOTENT, SHOAL_CALL_ONCE, SHOAL_CALL_URGENT, SHOAL_CALL_WAIT_FOR_ROOM, SHOAL_CALL_MAY_BLOCK, SHOAL_CALL_CONTIGUOUS, ... };
+enum shoal_call_flag { SHOAL_CALL_IDEMPOTENT, SHOAL_CALL_ONCE, SHOAL_CALL_URGENT, SHOAL_CALL_WAIT_FOR_ROOM, SHOAL_CALL_MAY_BLOCK, SHOAL_CALL_CONTIGUOUS, SHOAL_CALL_BULK, ... };
 enum shoal_error_code {
     SHOAL_EINVAL, SHOAL_ENOMEM, SHOAL_EFULL, SHOAL_ETOOBIG, SHOAL_ECLOSED, SHOAL_EREFUSED, SHOAL_EFORK, SHOAL_ELOOP, SHOAL_EURL, SHOAL_EINTR, SHOAL_EAGAIN, SHOAL_ENOENT, SHOAL_ESYSTEM, SHOAL_ETIMEOUT, SHOAL_ECANCELLED, SHOAL_ECONN, SHOAL_EDESYNC, SHOAL_EAUTH, SHOAL_ESHUTDOWN, ...
 };
@@ -123,7 +126,7 @@ typedef struct shoalpy_event {
     char detail[160];
     char server[272];
 } shoalpy_event_t;
-int shoalpy_core_open(shoal_options_t *options, bool is_borrowed, shoalpy_core_t **ret_core, shoal_error_t *ret_error);
+int shoalpy_core_open(shoal_options_t *options, bool is_borrowed, bool has_bulk_lane, shoalpy_core_t **ret_core, shoal_error_t *ret_error);
 void shoalpy_core_free(shoalpy_core_t *core);
 void shoalpy_core_refuse(shoalpy_core_t *core);
 bool shoalpy_core_wait_idle(shoalpy_core_t *core, uint64_t wait_us);
@@ -148,12 +151,24 @@ typedef struct shoal_lease shoal_lease_t;
 int shoalpy_core_lease(shoalpy_core_t *core, shoal_lease_t **ret_lease);
 void shoal_lease_close(shoal_lease_t *lease);
 
+typedef struct shoalpy_monitor shoalpy_monitor_t;
+int shoalpy_monitor_new(shoalpy_core_t *core, shoal_lease_t *lease, uint64_t timeout_us, shoal_error_t *ret_error, shoalpy_monitor_t **ret_monitor);
+void shoalpy_monitor_free(shoalpy_monitor_t *monitor);
+int shoalpy_monitor_fd(const shoalpy_monitor_t *monitor);
+int64_t shoalpy_monitor_take(shoalpy_monitor_t *monitor, uint64_t wait_us);
+const char *shoalpy_monitor_data(const shoalpy_monitor_t *monitor);
+
 typedef struct shoalpy_into shoalpy_into_t;
 shoalpy_into_t *shoalpy_into_new(char *data, size_t capacity);
 void shoalpy_into_free(shoalpy_into_t *into);
 void shoalpy_into_detach(shoalpy_into_t *into);
 int64_t shoalpy_into_bytes(shoalpy_into_t *into);
 
+#define SHOAL_REFERENCE_BYTES_MIN 16384
+typedef struct shoalpy_buffer {
+    const char *data;
+    size_t bytes;
+} shoalpy_buffer_t;
 typedef struct shoalpy_caller {
     const char *data;
     size_t refused_at;
@@ -165,6 +180,7 @@ shoalpy_caller_t *shoalpy_caller_new(void);
 void shoalpy_caller_free(shoalpy_caller_t *caller);
 int64_t shoalpy_caller_call(shoalpy_caller_t *caller, shoalpy_core_t *core, const char *stream, size_t bytes, uint32_t call_flags, uint64_t timeout_us, unsigned reply_flags, shoal_lease_t *lease, shoalpy_into_t *into);
 int64_t shoalpy_caller_call_many(shoalpy_caller_t *caller, shoalpy_core_t *core, const char *stream, size_t bytes, uint32_t call_flags, uint64_t timeout_us, unsigned reply_flags, shoal_lease_t *lease);
+int shoalpy_caller_lend(shoalpy_caller_t *caller, const shoalpy_buffer_t *buffers, size_t count);
 int64_t shoalpy_caller_resume(shoalpy_caller_t *caller);
 int64_t shoalpy_caller_give_up(shoalpy_caller_t *caller);
 
@@ -181,4 +197,9 @@ void shoalpy_port_free(shoalpy_port_t *port);
 const shoalpy_port_view_t *shoalpy_port_view(const shoalpy_port_t *port);
 int64_t shoalpy_port_submit(shoalpy_port_t *port, const char *stream, size_t bytes, uint32_t call_flags, uint64_t timeout_us, unsigned reply_flags, bool more_follow, shoal_lease_t *lease, shoalpy_into_t *into);
 int64_t shoalpy_port_pump(shoalpy_port_t *port);
+typedef struct shoalpy_loan shoalpy_loan_t;
+shoalpy_loan_t *shoalpy_loan_new(void);
+void shoalpy_loan_free(shoalpy_loan_t *loan);
+bool shoalpy_loan_is_back(const shoalpy_loan_t *loan);
+int shoalpy_port_lend(shoalpy_port_t *port, shoalpy_loan_t *loan, const shoalpy_buffer_t *buffers, size_t count);
 int shoalpy_port_cancel(shoalpy_port_t *port, uint64_t number);

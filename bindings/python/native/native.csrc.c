@@ -2,5 +2,6 @@
 #include "caller.h"
 #include "core.h"
 #include "into.h"
+#include "monitor.h"
 #include "port.h"
 #include <shoal/shoal.h>

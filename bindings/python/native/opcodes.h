@@ -38,7 +38,8 @@ enum shoalpy_opcode {
     OP_ADDITEMS = 0x90,
     OP_FROZENSET = 0x91,
     OP_FRAME = 0x95,
-    OP_BYTEARRAY8 = 0x96
+    OP_BYTEARRAY8 = 0x96,
+    OP_NEXT_BUFFER = 0x97
 };
 
 #define SHOALPY_PROTOCOL 5

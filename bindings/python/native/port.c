@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "port.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 
 /* A pump lets the event loop go on after so many steps or results, if there is more. */
@@ -18,7 +19,12 @@ struct shoalpy_port {
     shoalpy_results_t results;
     pthread_t thread; /* that pumped last */
     bool has_lost;    /* memory ran out: results are lost, and the port is of no use */
-    uint64_t submitted; /* tags of the completion queue */
+    uint64_t submitted;   /* tags of the completion queue */
+    shoalpy_loan_t *loan; /* of the next submission; or NULL */
+};
+
+struct shoalpy_loan {
+    atomic_bool is_back;
 };
 
 int shoalpy_port_new(shoalpy_core_t *core, size_t outstanding_max,
@@ -133,6 +139,37 @@ int64_t shoalpy_port_pump(shoalpy_port_t *port)
     return bytes * 2 + (again != 0);
 }
 
+/* ---- loans ---- */
+
+shoalpy_loan_t *shoalpy_loan_new(void)
+{
+    return calloc(1, sizeof(shoalpy_loan_t));
+}
+
+void shoalpy_loan_free(shoalpy_loan_t *loan)
+{
+    free(loan);
+}
+
+bool shoalpy_loan_is_back(const shoalpy_loan_t *loan)
+{
+    return atomic_load(&loan->is_back);
+}
+
+static void on_release(void *data)
+{
+    shoalpy_loan_t *loan = data;
+
+    atomic_store(&loan->is_back, true);
+}
+
+int shoalpy_port_lend(shoalpy_port_t *port, shoalpy_loan_t *loan,
+                      const shoalpy_buffer_t *buffers, size_t count)
+{
+    port->loan = loan;
+    return count > 0 ? shoalpy_requests_lend(&port->requests, buffers, count) : 0;
+}
+
 /* ---- commands ---- */
 
 static int submit(shoalpy_port_t *port, const shoal_call_t *call, unsigned reply_flags,
@@ -159,6 +196,24 @@ static int64_t pump_after_submitting(shoalpy_port_t *port)
     return outcome < 0 ? 1 : outcome;
 }
 
+/* The commands that were read, once the core was entered.  0 or an error. */
+static int submit_read(shoalpy_port_t *port, shoal_call_t *call, unsigned reply_flags,
+                       shoalpy_into_t *into, uint64_t *ret_ticket)
+{
+    if (reply_flags >= SHOALPY_REPLY_FLAGS)
+        return SHOAL_EINVAL;
+    /* What has a connection of its own must not use the sink of all others. */
+    if (into) {
+        call->chunks = &shoalpy_into_sink;
+        call->sink_data = into;
+    } else if (!port->completions && !call->lease && !port->core->has_bulk_lane &&
+               !shoalpy_requests_may_part(&port->requests)) {
+        call->sink = &shoalpy_results_sink;
+        call->sink_data = &port->results.ways[reply_flags];
+    }
+    return submit(port, call, reply_flags, ret_ticket);
+}
+
 int64_t shoalpy_port_submit(shoalpy_port_t *port, const char *stream, size_t bytes,
                             uint32_t call_flags, uint64_t timeout_us,
                             unsigned reply_flags, bool more_follow,
@@ -169,32 +224,27 @@ int64_t shoalpy_port_submit(shoalpy_port_t *port, const char *stream, size_t byt
                          .timeout_us = timeout_us,
                          .error = &port->view.error,
                          .lease = lease};
+    shoalpy_loan_t *loan = port->loan;
     uint64_t ticket = 0;
     int rc = shoalpy_requests_read(&port->requests, stream, bytes);
 
+    port->loan = NULL;
     port->view.error.text[0] = '\0';
     port->view.refused_at = port->requests.count;
+    if (loan && port->requests.has_large) {
+        call.on_release = on_release;
+        call.release_data = loan;
+    }
     if (rc == 0) {
         adopt(port);
         rc = shoalpy_core_enter(port->core);
     }
-    if (rc < 0)
-        return rc;
-    if (reply_flags >= SHOALPY_REPLY_FLAGS) {
-        rc = SHOAL_EINVAL;
-    } else {
-        /* What has a connection of its own must not use the sink of all others. */
-        if (into) {
-            call.chunks = &shoalpy_into_sink;
-            call.sink_data = into;
-        } else if (!port->completions && !lease &&
-                   !shoalpy_requests_may_part(&port->requests)) {
-            call.sink = &shoalpy_results_sink;
-            call.sink_data = &port->results.ways[reply_flags];
-        }
-        rc = submit(port, &call, reply_flags, &ticket);
+    if (rc == 0) {
+        rc = submit_read(port, &call, reply_flags, into, &ticket);
+        shoalpy_core_leave(port->core);
     }
-    shoalpy_core_leave(port->core);
+    if (loan && (rc < 0 || !call.on_release))
+        on_release(loan); /* it was not needed */
     if (rc < 0)
         return rc;
     port->submitted += port->requests.count;

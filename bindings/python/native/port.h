@@ -47,6 +47,22 @@ int64_t shoalpy_port_submit(shoalpy_port_t *port, const char *stream, size_t byt
                             shoal_lease_t *lease, shoalpy_into_t *into);
 int64_t shoalpy_port_pump(shoalpy_port_t *port);
 
+/* Memory that Python lends for a submission, and keeps until it is back. */
+typedef struct shoalpy_loan shoalpy_loan_t;
+
+/* NULL: no memory. */
+shoalpy_loan_t *shoalpy_loan_new(void);
+/* Once it is back, or when its core is gone. */
+void shoalpy_loan_free(shoalpy_loan_t *loan);
+bool shoalpy_loan_is_back(const shoalpy_loan_t *loan);
+
+/* The next stream's large arguments, in the stream or in `buffers` (see
+ * shoalpy_requests_lend()), are lent: they stay as they are until the loan is back, which
+ * is before the last of the results, or at once if nothing was queued.  0 or
+ * SHOAL_ENOMEM. */
+int shoalpy_port_lend(shoalpy_port_t *port, shoalpy_loan_t *loan,
+                      const shoalpy_buffer_t *buffers, size_t count);
+
 /* Cancel the command of that number; a pump follows.  0 or an error. */
 int shoalpy_port_cancel(shoalpy_port_t *port, uint64_t number);
 

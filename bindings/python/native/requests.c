@@ -46,14 +46,20 @@ void shoalpy_requests_release(shoalpy_requests_t *requests)
     free(requests->commands);
     free(requests->argv);
     free(requests->argvlen);
+    free(requests->buffers);
     *requests = (shoalpy_requests_t){0};
 }
 
-/* Keep one block for the next stream. */
+/* Keep one block for the next stream, and its buffers. */
 static void clear(shoalpy_requests_t *requests)
 {
+    requests->has_large = false;
     if (requests->arguments_capacity > ARGUMENTS_KEPT) {
+        shoalpy_requests_t kept = {.buffers = requests->buffers,
+                                   .buffers_count = requests->buffers_count};
+        requests->buffers = NULL;
         shoalpy_requests_release(requests);
+        *requests = kept;
         return;
     }
     while (requests->numbers && requests->numbers->next) {
@@ -91,6 +97,22 @@ static int add_argument(shoalpy_requests_t *requests, const void *data, size_t b
         return SHOAL_ENOMEM;
     requests->argv[requests->arguments] = data;
     requests->argvlen[requests->arguments++] = bytes;
+    requests->has_large |= bytes >= SHOAL_REFERENCE_BYTES_MIN;
+    return 0;
+}
+
+int shoalpy_requests_lend(shoalpy_requests_t *requests, const shoalpy_buffer_t *buffers,
+                          size_t count)
+{
+    shoalpy_buffer_t *copy = malloc(count * sizeof *copy);
+
+    if (!copy)
+        return SHOAL_ENOMEM;
+    memcpy(copy, buffers, count * sizeof *copy);
+    free(requests->buffers);
+    requests->buffers = copy;
+    requests->buffers_count = count;
+    requests->buffers_taken = 0;
     return 0;
 }
 
@@ -180,6 +202,16 @@ static int read_string(reader_t *reader, size_t length_bytes, bool is_text)
     if (is_text && has_surrogate(data, bytes))
         return SHOAL_EINVAL;
     return add_argument(reader->requests, data, bytes);
+}
+
+static int take_buffer(shoalpy_requests_t *requests)
+{
+    const shoalpy_buffer_t *buffer;
+
+    if (requests->buffers_taken == requests->buffers_count)
+        return SHOAL_EINVAL;
+    buffer = &requests->buffers[requests->buffers_taken++];
+    return add_argument(requests, buffer->data, buffer->bytes);
 }
 
 static int read_integer(reader_t *reader, size_t bytes, bool is_signed)
@@ -343,6 +375,8 @@ static int read_one(reader_t *reader, unsigned char opcode)
     case OP_BINBYTES8:
     case OP_BYTEARRAY8:
         return read_string(reader, 8, false);
+    case OP_NEXT_BUFFER:
+        return take_buffer(reader->requests);
     case OP_BININT:
         return read_integer(reader, 4, true);
     case OP_BININT1:
@@ -380,13 +414,16 @@ int shoalpy_requests_read(shoalpy_requests_t *requests, const char *stream,
     clear(requests);
     while (rc == 0) {
         unsigned char opcode;
-        if (!has(&reader.stream, 1))
-            return SHOAL_EINVAL;
+        if (!has(&reader.stream, 1)) {
+            rc = SHOAL_EINVAL;
+            break;
+        }
         opcode = *reader.stream.at++;
         if (opcode == OP_STOP)
             break;
         rc = read_one(&reader, opcode);
     }
+    requests->buffers_count = requests->buffers_taken; /* no other stream's */
     if (rc == 0 && !is_whole(&reader))
         rc = SHOAL_EINVAL;
     if (rc == 0)

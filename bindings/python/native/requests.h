@@ -4,8 +4,8 @@
 
 /*
  * Commands from Python: a pickled tuple of arguments, or a pickled list of such tuples,
- * becomes an array of commands.  Strings are not copied.  Knows no client and no
- * interpreter.
+ * becomes an array of commands.  Strings are not copied; large ones need not be in the
+ * stream at all.  Knows no client and no interpreter.
  *
  * Guarantee: accepts bytes, bytearray, str, int of 64 bits and float, which is what the
  * server can be sent without a doubt, and nothing else; str must be UTF-8 without
@@ -18,17 +18,31 @@
 
 typedef struct shoalpy_block shoalpy_block_t;
 
+/* An argument that is not in the stream. */
+typedef struct shoalpy_buffer {
+    const char *data;
+    size_t bytes;
+} shoalpy_buffer_t;
+
 typedef struct shoalpy_requests {
     shoal_command_t *commands; /* into argv and argvlen; strings into the stream */
     size_t count, commands_capacity;
     const char **argv;
     size_t *argvlen;
     size_t arguments, arguments_capacity;
-    shoalpy_block_t *numbers; /* as text */
+    shoalpy_block_t *numbers;  /* as text */
+    bool has_large;            /* an argument of SHOAL_REFERENCE_BYTES_MIN or more */
+    shoalpy_buffer_t *buffers; /* of the next stream, or of this one */
+    size_t buffers_count, buffers_taken;
 } shoalpy_requests_t;
 
 /* Zeroed memory is an empty one. */
 void shoalpy_requests_release(shoalpy_requests_t *requests);
+
+/* The buffers that the next stream asks for by OP_NEXT_BUFFER, in order.  They must
+ * outlive its commands.  0 or SHOAL_ENOMEM. */
+int shoalpy_requests_lend(shoalpy_requests_t *requests, const shoalpy_buffer_t *buffers,
+                          size_t count);
 
 /* Read a whole stream, which must outlive the commands.  0; SHOAL_EINVAL: command number
  * `count` is not acceptable; SHOAL_ENOMEM. */

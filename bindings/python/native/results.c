@@ -64,6 +64,20 @@ static enum shoalpy_kind kind_of(const shoal_result_t *result)
                                                                  : SHOALPY_PLAIN;
 }
 
+bool shoalpy_result_is_problem(const shoal_result_t *result)
+{
+    return kind_of(result) != SHOALPY_PLAIN;
+}
+
+void shoalpy_result_write_problem(const shoal_result_t *result,
+                                  shoalpy_stream_t *stream)
+{
+    if (kind_of(result) == SHOALPY_FAILURE)
+        write_failure(result, stream);
+    else
+        write_error(shoal_result_reply(result), stream);
+}
+
 enum shoalpy_kind shoalpy_result_write(const shoal_result_t *result,
                                        shoalpy_writer_t *writer,
                                        shoalpy_stream_t *stream)
@@ -80,10 +94,7 @@ enum shoalpy_kind shoalpy_result_write(const shoal_result_t *result,
         return writer->needs_help ? SHOALPY_HELP : SHOALPY_PLAIN;
     }
     shoalpy_stream_begin(stream);
-    if (kind == SHOALPY_FAILURE)
-        write_failure(result, stream);
-    else
-        write_error(shoal_result_reply(result), stream);
+    shoalpy_result_write_problem(result, stream);
     return kind;
 }
 
@@ -323,11 +334,10 @@ void shoalpy_results_add(shoalpy_results_t *results, const shoal_result_t *resul
 {
     shoalpy_stream_t *stream = &results->stream;
     uint64_t number = shoalpy_number(shoal_result_ticket(result), results->is_borrowed);
-    enum shoalpy_kind kind = kind_of(result);
 
     begin(results);
     results->count++;
-    if (kind == SHOALPY_PLAIN) {
+    if (!shoalpy_result_is_problem(result)) {
         const shoal_reply_t *reply = shoal_result_reply(result);
         if (reply)
             add_whole_reply(results, reply, number, reply_flags);
@@ -340,10 +350,7 @@ void shoalpy_results_add(shoalpy_results_t *results, const shoal_result_t *resul
     put_aside(results);
     close_list(results);
     shoalpy_stream_integer(stream, (int64_t)number);
-    if (kind == SHOALPY_FAILURE)
-        write_failure(result, stream);
-    else
-        write_error(shoal_result_reply(result), stream);
+    shoalpy_result_write_problem(result, stream);
     if (number == results->next)
         results->next = number + 1;
 }

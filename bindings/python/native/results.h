@@ -80,6 +80,11 @@ enum shoalpy_kind shoalpy_result_write(const shoal_result_t *result,
                                        shoalpy_writer_t *writer,
                                        shoalpy_stream_t *stream);
 
+/* Has it no reply, or an error reply?  Such a result as a tuple of its kind. */
+bool shoalpy_result_is_problem(const shoal_result_t *result);
+void shoalpy_result_write_problem(const shoal_result_t *result,
+                                  shoalpy_stream_t *stream);
+
 /* A client has tickets of one of the two sequences of SHOAL_TICKET_OF_LOOP as a rule
  * (is_borrowed: of the loop thread's), and its numbers are small; those of the other are
  * large, so that no two are the same. */

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 import shoal
 from conftest import Connect
+from shoal._requests import block_option, blocks
 from support.children import ended, spawn
 from support.faces import Face
 from support.scale import scaled
@@ -23,6 +24,29 @@ def until_blocked(server: Server, count: int = 1, name: bytes = b"blpop") -> Non
     wanted = b"cmd=" + name
     while server.ask("CLIENT", "LIST").count(wanted) < count:
         time.sleep(0.001)
+
+
+@pytest.mark.parametrize(
+    ("text", "at"),
+    [
+        ("XREAD COUNT 1 BLOCK 0 STREAMS s 0", 4),
+        ("xreadgroup GROUP g c NOACK block 5 STREAMS s >", 6),
+        ("XREADGROUP BLOCK 5 GROUP g c STREAMS s >", 2),
+        ("XREADGROUP GROUP block 0 STREAMS s >", None),
+        ("XREADGROUP GROUP g block COUNT 1 STREAMS s >", None),
+        ("XREADGROUP GROUP g streams BLOCK 7 STREAMS s >", 5),
+        ("XREAD STREAMS block 0", None),
+        ("XREAD COUNT block STREAMS s 0", None),
+        ("XREAD BLOCK", 2),
+        ("XREAD", None),
+    ],
+)
+def test_which_reads_of_streams_block(text: str, at: int | None) -> None:
+    """A group, a consumer or a stream may be called as the option is."""
+    command = text.split()
+    assert block_option(command) == at
+    assert blocks(command) is (at is not None)
+    assert blocks([word.encode() for word in command]) is (at is not None)
 
 
 def test_others_do_not_wait(face: Face, server: Server) -> None:

@@ -5,7 +5,6 @@ connection of their own. redis-py's pool has no part in it."""
 import asyncio
 import gc
 import os
-import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -16,33 +15,17 @@ redis = pytest.importorskip("redis")
 import shoal.redis  # noqa: E402
 import shoal.redis.asyncio  # noqa: E402
 from shoal import Fate  # noqa: E402
-from support.dropin import Scene  # noqa: E402
+from shoal._lease import CONNECTIONS_MAX  # noqa: E402
+from shoal.redis._routes import blocks_for_ever  # noqa: E402
+from support.dropin import Scene, has_leases, theirs, until  # noqa: E402
 from support.proxy import Proxy  # noqa: E402
 from support.server import Server  # noqa: E402
-
-
-def until(is_so: Callable[[], bool]) -> None:
-    """It comes true, or the test ends by its timeout."""
-    while not is_so():
-        time.sleep(0.002)
 
 
 def blocked(server: Server) -> int:
     """How many commands block on the server."""
     clients = server.ask("INFO", "clients").decode()
     return int(clients.partition("blocked_clients:")[2].split()[0])
-
-
-def theirs(r: Any) -> int:
-    """How many connections of redis-py's the client has made."""
-    pool = r.connection_pool
-    return len(pool._available_connections) + len(pool._in_use_connections)
-
-
-def has_leases(scene: Scene, r: Any, wanted: int) -> bool:
-    """Are so many leases open? One that was given back ends in the background."""
-    until(lambda: scene.do(lambda: r.shoal_client.stats().leases_now) <= wanted)
-    return bool(scene.do(lambda: r.shoal_client.stats().leases_now) == wanted)
 
 
 def test_a_command_that_blocks(scene: Scene, server: Server) -> None:
@@ -91,6 +74,14 @@ def test_for_ever_is_as_long_as_the_sockets_timeout(
     until(lambda: blocked(server) == 0)
 
 
+def test_which_commands_block_for_ever() -> None:
+    words = "XREADGROUP GROUP block 0 BLOCK 1 STREAMS s >".split()
+    assert not blocks_for_ever(tuple(words))
+    words[5] = "0"
+    assert blocks_for_ever(tuple(words))
+    assert not blocks_for_ever(("XREAD", "BLOCK"))
+
+
 def test_a_cancelled_command_loses_nothing(server: Server) -> None:
     async def play() -> None:
         async with shoal.redis.asyncio.Redis.from_url(server.url) as r:
@@ -126,7 +117,7 @@ def test_as_many_as_there_are(scene: Scene, server: Server) -> None:
     places.extend(taken)
     taken.clear()  # who holds one keeps it
     assert scene.do(lambda: r.blpop("empty", 0.01)) is None
-    assert len(places) == 64
+    assert len(places) == CONNECTIONS_MAX
     assert theirs(r) == 1
 
 

@@ -168,20 +168,21 @@ def test_a_write_that_is_lost_is_not_repeated(
 
 def test_a_lost_read_is_repeated(face: Face, proxy: Proxy, server: Server) -> None:
     server.ask("SET", "k", "v")
+    server.ask("CONFIG", "RESETSTAT")
     number = proxy.counts()["accepted"]
     proxy.tell("carry to-client stopped=1")
-    if face.is_async:
-        face.loop.call_later(0.02, proxy.tell, "cut to-client reset")
-        face.loop.call_later(0.02, proxy.tell, "carry to-client")
-        assert face.execute("GET", "k") == b"v"
-    else:
-        threading.Timer(0.02, _resume, (proxy,)).start()
-        assert face.execute("GET", "k") == b"v"
+    cutter = threading.Thread(target=_cut_when_run, args=(proxy, server))
+    cutter.start()
+    assert face.execute("GET", "k") == b"v"
+    cutter.join()
     assert proxy.counts()["accepted"] == number + 1
     assert face.stats().retries >= 1
 
 
-def _resume(proxy: Proxy) -> None:
+def _cut_when_run(proxy: Proxy, server: Server) -> None:
+    until = time.monotonic() + PATIENCE_S
+    while server.calls("get") == 0 and time.monotonic() < until:
+        time.sleep(0.001)
     proxy.tell("cut to-client reset")
     proxy.tell("carry to-client")
 

@@ -3,6 +3,7 @@
 
 import array
 import asyncio
+import gc
 import pickle
 from typing import Any
 
@@ -32,6 +33,25 @@ def test_the_buffer_gets_the_value(face: Face, size: int) -> None:
     exact = array.array("B", bytes(size))
     assert face.readinto(memoryview(exact), b"GET", "k") == size
     assert exact.tobytes() == value
+    buffer.clear()  # nobody holds it any more
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_over_a_lease(face: Face, size: int) -> None:
+    value = value_of(size)
+    buffer = bytearray(b"." * (size + 10))
+    with face.lease() as lease:
+        lease.execute("SELECT", 3)
+        lease.execute("SET", "k", value)
+        assert lease.readinto(buffer, "GET", "k") == size
+        assert buffer == value + b"." * 10
+        assert lease.readinto(buffer, "GET", memoryview(b"none")) is None
+        with pytest.raises(shoal.BufferTooSmallError):
+            lease.readinto(bytearray(0), "ECHO", "x")
+        lease.execute("FLUSHDB")
+    assert face.readinto(buffer, "GET", "k") is None
+    with pytest.raises(shoal.ClosedError):
+        lease.readinto(buffer, "GET", "k")
     buffer.clear()  # nobody holds it any more
 
 
@@ -159,6 +179,37 @@ def test_nothing_is_written_after_a_cancel(
         assert buffer == seen
 
     face.run(main)
+
+
+def test_a_closed_coroutine_leaves_nothing_behind(async_face: Face) -> None:
+    """Nobody reads its future: asyncio must not be told of an exception in it."""
+    buffer = bytearray(b"." * 200_000)
+    told: list[Any] = []
+
+    async def main(client: Any) -> None:
+        loop = asyncio.get_running_loop()
+        loop.set_exception_handler(lambda _, context: told.append(context))
+        await client.execute("SET", "k", value_of(150_000))
+        async with client.lease() as lease:
+            for who in (client, lease):
+                for command in (("GET", "k"), ("SADD", "s", "m")):
+                    first = who.submit("PING")  # all of a tick leave together
+                    coroutine = who.readinto(buffer, *command)
+                    coroutine.send(None)
+                    coroutine.close()
+                    await first
+        blocked = client.readinto(buffer, "BLMOVE", "a", "b", "LEFT", "LEFT", 0)
+        blocked.send(None)
+        await client.execute("PING")
+        blocked.close()
+        while client.stats().leases_now:
+            await asyncio.sleep(0.001)
+        gc.collect()
+
+    async_face.run(main)
+    assert told == []
+    assert buffer == b"." * 200_000
+    buffer.clear()  # nobody holds it any more
 
 
 def test_a_lost_connection_begins_anew(

@@ -155,7 +155,7 @@ def test_an_unknown_outcome_is_raised(
     connect: Connect, proxy: Proxy, server: Server
 ) -> None:
     """EXEC ran, its reply was lost: another attempt would count twice."""
-    calls = []
+    calls: list[threading.Thread] = []
 
     def lose() -> None:
         while server.ask("GET", "n") != b"1":
@@ -164,15 +164,17 @@ def test_an_unknown_outcome_is_raised(
         proxy.tell("carry to-client")
 
     def func(attempt: Any) -> Steps:
-        calls.append(1)
+        calls.append(threading.Thread(target=lose))
         number = int((yield "GET", "n") or 0)
         proxy.tell("carry to-client stopped=1")
-        threading.Thread(target=lose).start()
+        calls[-1].start()
         attempt.add("SET", "n", number + 1)
 
     face = connect(url=proxy.url, backoff=(0.001, 0.01))
     with pytest.raises(shoal.ConnectionError) as caught:
         face.transaction(func, "n")
+    for call in calls:
+        call.join()  # before the end of the proxy
     assert caught.value.fate is shoal.Fate.UNKNOWN
     assert (len(calls), server.ask("GET", "n")) == (1, b"1")
 

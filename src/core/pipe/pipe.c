@@ -4,6 +4,7 @@
 #include "base/time_us.h"
 #include <shoal/errors.h>
 #include <stdio.h>
+#include <string.h>
 
 int shoal__pipe_init(shoal__pipe_t *pipe, const shoal__pipe_parts_t *parts,
                      const shoal__pipe_hooks_t *hooks, void *owner)
@@ -18,7 +19,7 @@ int shoal__pipe_init(shoal__pipe_t *pipe, const shoal__pipe_parts_t *parts,
     shoal__buffer_init(&pipe->held.bytes);
     shoal__deadlines_init(&pipe->deadlines);
     shoal__stage_times_init(&pipe->times, &parts->shared->latencies);
-    shoal__retries_init(&pipe->retries);
+    shoal__retry_budget_init(&pipe->budget);
     shoal__greeting_init(&pipe->greeting, &config->greeting, parts->target);
     shoal__flush_policy_init(&pipe->flush, &config->flush);
     (void)shoal__request_ring_init(&pipe->ring, 0); /* without slots it cannot fail */
@@ -36,7 +37,7 @@ void shoal__pipe_release(shoal__pipe_t *pipe)
     shoal__decoder_free(pipe->decoder);
     pipe->decoder = NULL;
     shoal__greeting_release(&pipe->greeting);
-    shoal__retries_release(&pipe->retries);
+    shoal__pipe_free_pen(pipe);
     shoal__stage_times_rest(&pipe->times);
     shoal__request_ring_release(&pipe->ring);
     shoal__buffer_release(&pipe->held.bytes);
@@ -79,6 +80,7 @@ int shoal__pipe_begin(shoal__pipe_t *pipe, shoal__greeting_style_t style,
     pipe->fault = 0;
     pipe->is_part_refused = pipe->is_reply_refused = false;
     pipe->heard_us = pipe->waiting_since_us = now_us;
+    pipe->reply_bytes = 0;
     shoal__renewal_over(&pipe->renewal);
     if (shoal__decoder_reset(pipe->decoder) < 0) {
         shoal__pipe_refuse(pipe, SHOAL_ENOMEM, "no memory for the greeting");
@@ -125,15 +127,8 @@ bool shoal__pipe_refuse_unasked(shoal__pipe_t *pipe)
 
 /* ---- figures ---- */
 
-bool shoal__pipe_has_since(const shoal__pipe_t *pipe, uint64_t until_us)
+static bool has_since(const shoal__request_ring_t *ring, uint64_t until_us)
 {
-    const shoal__request_ring_t *ring = &pipe->ring;
-    const shoal__list_t *waiting = &pipe->retries.waiting;
-
-    for (const shoal__list_t *node = waiting->next; node != waiting; node = node->next)
-        if (SHOAL__LIST_ENTRY(node, const shoal__retry_t, node)->request.submitted_us <=
-            until_us)
-            return true;
     for (uint64_t at = ring->head; at != ring->tail; at++) {
         const shoal__request_t *request = shoal__request_ring_at(ring, at);
         if (request->flags &
@@ -147,6 +142,12 @@ bool shoal__pipe_has_since(const shoal__pipe_t *pipe, uint64_t until_us)
             return false;
     }
     return false;
+}
+
+bool shoal__pipe_has_since(const shoal__pipe_t *pipe, uint64_t until_us)
+{
+    return has_since(&pipe->ring, until_us) ||
+           (pipe->pen && has_since(&pipe->pen->ring, until_us));
 }
 
 static void publish_flushing(shoal__pipe_stats_t *stats,
@@ -168,10 +169,36 @@ static void publish_flushing(shoal__pipe_stats_t *stats,
 void shoal__pipe_publish(shoal__pipe_t *pipe)
 {
     shoal__counter_set(&pipe->stats.queued_now,
-                       shoal__pipe_queued(pipe) + pipe->retries.count);
+                       shoal__pipe_queued(pipe) + shoal__pipe_held(pipe));
     shoal__counter_set(&pipe->stats.inflight_now, shoal__pipe_inflight(pipe));
-    shoal__counter_set(&pipe->stats.bytes_now, shoal__buffer_bytes(&pipe->log) +
-                                                   pipe->referred_bytes +
-                                                   pipe->retries.bytes);
+    size_t bytes = shoal__buffer_bytes(&pipe->log) + pipe->referred_bytes;
+    if (pipe->pen)
+        bytes += shoal__buffer_bytes(&pipe->pen->log) + pipe->pen->referred_bytes;
+    shoal__counter_set(&pipe->stats.bytes_now, bytes);
     publish_flushing(&pipe->stats, &pipe->flush.learned);
+}
+
+void shoal__pipe_sweep(shoal__pipe_t *pipe)
+{
+    shoal__request_ring_t *ring = &pipe->ring;
+    char *log = shoal__buffer_data(&pipe->log);
+    size_t from = pipe->sent_bytes, to = pipe->sent_bytes;
+
+    for (uint64_t at = ring->sent; ring->gone && at != ring->tail; at++) {
+        const shoal__request_t *request = shoal__request_ring_at(ring, at);
+        if (!(request->flags & SHOAL__REQUEST_GONE)) {
+            if (from != to)
+                memmove(log + to, log + from, request->bytes);
+            to += request->bytes;
+        }
+        from += request->bytes;
+    }
+    pipe->log.tail -= from - to;
+    if (shoal__buffer_bytes(&pipe->log) == 0)
+        shoal__buffer_clear(&pipe->log);
+    shoal__request_ring_sweep(ring);
+    if (pipe->looked_at > ring->tail)
+        pipe->looked_at = ring->tail;
+    shoal__stage_times_resync(&pipe->times, shoal__pipe_queued(pipe),
+                              shoal__pipe_inflight(pipe), pipe->now_us);
 }

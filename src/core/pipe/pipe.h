@@ -32,13 +32,13 @@
 #include "core/fence/nonce.h"
 #include "core/flush/flush_policy.h"
 #include "core/greeting/greeting.h"
+#include "core/hold_rule.h"
 #include "core/overdue.h"
 #include "core/pipe/deadlines.h"
 #include "core/pipe/pipe_shared.h"
 #include "core/pipe/renewal.h"
 #include "core/pipe/request_ring.h"
-#include "core/pipe/retries.h"
-#include "core/pipe/role_wait.h"
+#include "core/pipe/retry_budget.h"
 #include "core/pipe/stage_times.h"
 #include "core/result.h"
 #include "core/settle_rule.h"
@@ -55,6 +55,7 @@ typedef struct shoal__pipe_config {
     uint64_t ping_idle_us; /* 0: never */
     unsigned attempts_max;
     bool queue_offline;
+    bool learns; /* which commands have large replies; see heavy.h */
 } shoal__pipe_config_t;
 
 /* What a pipe is made from, all of it borrowed. */
@@ -105,7 +106,7 @@ typedef enum shoal__pipe_phase {
 /* One writer, the loop thread; any thread may read. */
 typedef struct shoal__pipe_stats {
     shoal__counter_t completed, replies, error_replies, timeouts, cancels, failures,
-        retries, zombies_dropped, pushes, flushes;
+        retries, reordered, zombies_dropped, pushes, flushes;
     shoal__counter_t fences, fences_unclear, settled, unsettled;
     shoal__counter_t queued_now, inflight_now, bytes_now;
     shoal__counter_t batch_histogram[SHOAL_STATS_BATCH_BUCKETS];
@@ -160,28 +161,33 @@ struct shoal__pipe {
     shoal__flush_policy_t flush;
     shoal__deadlines_t deadlines;
     shoal__stage_times_t times;
-    shoal__retries_t retries;
-    shoal__role_wait_t role_wait;
+    shoal__retry_budget_t budget;
+    shoal__hold_t hold;
+    uint64_t hold_room; /* commands that may leave, as the hold says; of this output */
+    shoal__pipe_t *pen; /* of held commands; NULL: there were none lately */
     shoal__fences_t fences;
     shoal__held_t held;
 
     shoal__pipe_phase_t phase;
-    bool is_pen;  /* it never has a transport: its commands wait for another pipe */
-    bool is_warm; /* it may hold memory that it does not need at rest */
+    bool is_pen; /* it never has a transport: its commands wait for another pipe */
+    shoal__pipe_t *holder; /* the pipe whose held commands are here; or NULL */
+    bool is_warm;          /* it may hold memory that it does not need at rest */
     bool is_resp3;
     bool is_settled;           /* of this connection; see former.h */
     bool is_offline;           /* an attempt has failed and none has worked since */
     uint64_t offline_since_us; /* not READY: since then */
     uint64_t attempts_failed;  /* not READY: attempts to connect that failed since */
     uint64_t looked_at;        /* where the ring ended at the end of the last tick */
-    char turned_away[96];      /* the last error after which a command was kept to be
-                                  sent again */
-    uint64_t now_us;           /* of the call that is running */
-    bool is_unit_rejected;     /* the MULTI that was answered last got an error */
-    bool is_torn;      /* the rest of a command that is partly written is lost */
+    char turned_away[96];      /* the last error after which a command was held */
+    bool is_sifted;            /* held commands may be younger than queued ones */
+    bool was_refused; /* the error under way says that the server refuses for now */
+    uint64_t now_us;  /* of the call that is running */
+    bool is_unit_rejected; /* the MULTI that was answered last got an error */
+    bool is_torn;          /* the rest of a command that is partly written is lost */
     bool is_misshapen; /* the reply under way is of a type that its command never has */
     uint64_t answered; /* requests that this call's bytes answered */
     uint64_t heard_us; /* when bytes last arrived */
+    size_t reply_bytes;        /* that were read since a command was answered */
     uint64_t waiting_since_us; /* when the present silence of the server began */
     shoal__renewal_t renewal;  /* under way: READY, but no more is sent */
     bool is_bound;        /* the commands rely on the connection's state: see _bind() */
@@ -256,16 +262,23 @@ static inline void shoal__pipe_refer(shoal__pipe_t *pipe, size_t bytes)
     shoal__flush_policy_refer(&pipe->flush, bytes);
 }
 
-static inline void shoal__pipe_pushed(shoal__pipe_t *pipe,
-                                      const shoal__request_t *request)
+/* The request is queued: its bytes are in the log, and it is in the registry. */
+static inline void shoal__pipe_queue(shoal__pipe_t *pipe,
+                                     const shoal__request_t *request)
 {
-    shoal__buffer_commit(&pipe->log, request->bytes);
     /* A command that blocks on the server keeps those behind it waiting in any case. */
     shoal__flush_policy_add(&pipe->flush, request->bytes,
                             (request->flags & SHOAL__REQUEST_URGENT) ||
                                 request->command_class == SHOAL__CLASS_BLOCK,
                             request->submitted_us);
     shoal__deadlines_add(&pipe->deadlines, request->deadline_us);
+}
+
+static inline void shoal__pipe_pushed(shoal__pipe_t *pipe,
+                                      const shoal__request_t *request)
+{
+    shoal__buffer_commit(&pipe->log, request->bytes);
+    shoal__pipe_queue(pipe, request);
 }
 
 /* Claim, copy, push. */
@@ -323,8 +336,9 @@ bool shoal__pipe_cancel(shoal__pipe_t *pipe, uint64_t ticket, uint64_t now_us);
 void shoal__pipe_abandon(shoal__pipe_t *pipe, uint64_t now_us);
 
 /* For on_error: does the error prove that the command was not executed, and may it be
- * sent again?  Then it is TAKEN: the pipe itself sends it again after a while, or on
- * the next connection, which it asks for if this one leads to the wrong server. */
+ * sent again?  Then it is TAKEN: the pipe itself holds it and sends it again after a
+ * while, or on the next connection, which it asks for if this one leads to the wrong
+ * server. */
 shoal__pipe_verdict_t shoal__pipe_send_again(shoal__pipe_t *pipe,
                                              const shoal__request_t *request,
                                              const char *bytes, shoal__bytes_t error);
@@ -334,6 +348,10 @@ static inline bool shoal__pipe_is_offline(const shoal__pipe_t *pipe)
 {
     return pipe->phase != SHOAL__PIPE_READY && !pipe->is_pen;
 }
+
+/* When the oldest outstanding command was submitted, our own not counted; 0: one waits to
+ * be sent again; SHOAL__NEVER_US: none is outstanding. */
+uint64_t shoal__pipe_oldest_us(const shoal__pipe_t *pipe);
 
 /* Is a command outstanding that was submitted at until_us or before?  Our own, and those
  * given up before they were written, do not count. */
@@ -347,6 +365,12 @@ static inline uint64_t shoal__pipe_queued(const shoal__pipe_t *pipe)
 static inline uint64_t shoal__pipe_inflight(const shoal__pipe_t *pipe)
 {
     return shoal__request_ring_inflight(&pipe->ring) - pipe->fences.inflight;
+}
+
+/* Held commands that are not in the registry. */
+static inline uint64_t shoal__pipe_held(const shoal__pipe_t *pipe)
+{
+    return pipe->pen ? shoal__request_ring_queued(&pipe->pen->ring) : 0;
 }
 
 /* ---- for the other files of the pipe ---- */
@@ -398,15 +422,14 @@ void shoal__pipe_expire(shoal__pipe_t *pipe);
 void shoal__pipe_withdraw(shoal__pipe_t *pipe);
 /* Drop the gone from ring and log, so that the log can be written again. */
 void shoal__pipe_sweep(shoal__pipe_t *pipe);
-/* Of the commands that wait to be sent again: send those that are due, fail those whose
- * deadline has passed, fail the one with this ticket (false: there is none), fail those
- * that do not survive such an ending of the connection; and when the next is due. */
-void shoal__pipe_take_retries(shoal__pipe_t *pipe);
-void shoal__pipe_expire_retries(shoal__pipe_t *pipe);
-bool shoal__pipe_cancel_retry(shoal__pipe_t *pipe, uint64_t ticket, const char *detail);
-void shoal__pipe_end_retries(shoal__pipe_t *pipe, shoal__ending_t ending,
-                             const char *detail);
-uint64_t shoal__pipe_retry_wake_us(const shoal__pipe_t *pipe);
+/* Held commands: a command was answered, and not refused; put them back if it is time;
+ * when to do so; how many commands may leave at most; and give the pen back. */
+void shoal__pipe_hold_answered(shoal__pipe_t *pipe, const shoal__request_t *request,
+                               bool is_error);
+void shoal__pipe_hold_turn(shoal__pipe_t *pipe);
+uint64_t shoal__pipe_hold_wake_us(const shoal__pipe_t *pipe);
+uint64_t shoal__pipe_hold_room(shoal__pipe_t *pipe);
+void shoal__pipe_free_pen(shoal__pipe_t *pipe);
 /* The text of one deadline, which the next ones share if it would be the same. */
 typedef struct shoal__overdue_words {
     bool is_written;
@@ -417,14 +440,10 @@ typedef struct shoal__overdue_words {
 /* A walk over the commands begins. */
 void shoal__pipe_overdue_begin(const shoal__pipe_t *pipe,
                                shoal__overdue_words_t *words);
-/* Why the deadline passed of the request at `at`, or of one that waits to be sent
- * again.  The text lives in `words`. */
+/* Why the deadline passed of the request at `at`.  The text lives in `words`. */
 const char *shoal__pipe_overdue(const shoal__pipe_t *pipe, uint64_t at,
                                 shoal__progress_t progress,
                                 shoal__overdue_words_t *words);
-const char *shoal__pipe_overdue_retry(const shoal__pipe_t *pipe,
-                                      const shoal__request_t *request,
-                                      shoal__overdue_words_t *words);
 /* Why there is no connection. */
 const char *shoal__pipe_offline(const shoal__pipe_t *pipe,
                                 shoal__overdue_words_t *words);

@@ -4,10 +4,10 @@
  * connection, close.  What each means is settle_rule.c's decision. */
 
 #include "core/blame.h"
-#include "core/pipe/pipe.h"
+#include "core/lease.h"
+#include "core/pipe/pipe_move.h"
 #include <shoal/errors.h>
 #include <stdio.h>
-#include <string.h>
 
 #define NOT_WANTED                                                                     \
     (SHOAL__REQUEST_ZOMBIE | SHOAL__REQUEST_GONE | SHOAL__REQUEST_INTERNAL)
@@ -202,11 +202,30 @@ static bool is_let_go(shoal__pipe_t *pipe, uint64_t at, shoal__ending_t ending)
     return true;
 }
 
+/* A command was given up before it was sent, and those behind it rely on what it would
+ * have done. */
+static void end_behind(shoal__pipe_t *pipe, uint64_t at)
+{
+    extent_t extent = {.first = at, .last = at};
+
+    for (at++; at != pipe->ring.tail; at++) {
+        if (shoal__request_ring_at(&pipe->ring, at)->flags & NOT_WANTED)
+            continue;
+        follow_extent(&pipe->ring, at, &extent);
+        shoal__settlement_t settlement =
+            settle(pipe, at, &extent, SHOAL__ENDING_CANCEL, false, false);
+        settlement.status = SHOAL_ECONN;
+        remove_queued(pipe, at, &settlement, SHOAL__LEASE_GAP_TEXT);
+    }
+}
+
 /* Deadline or cancel. */
 static void end_one(shoal__pipe_t *pipe, uint64_t at, const extent_t *extent,
                     shoal__ending_t ending, const char *detail)
 {
     shoal__settlement_t settlement = settle(pipe, at, extent, ending, false, false);
+    /* Of a single command: a unit leaves nothing to rely on. */
+    bool is_gap = shoal__request_ring_at(&pipe->ring, at)->flags & SHOAL__REQUEST_STATE;
 
     if (is_let_go(pipe, at, ending))
         return;
@@ -219,26 +238,34 @@ static void end_one(shoal__pipe_t *pipe, uint64_t at, const extent_t *extent,
         if (!(shoal__request_ring_at(&pipe->ring, i)->flags & NOT_WANTED))
             remove_queued(pipe, i, &settlement, detail);
     }
+    if (is_gap)
+        end_behind(pipe, extent->last);
 }
 
-bool shoal__pipe_cancel(shoal__pipe_t *pipe, uint64_t ticket, uint64_t now_us)
+/* Not those that are held. */
+static bool cancel_one(shoal__pipe_t *pipe, uint64_t ticket, uint64_t now_us)
 {
     uint64_t at;
     extent_t extent;
 
     pipe->now_us = now_us;
-    if (shoal__request_ring_find(&pipe->ring, ticket, &at)) {
-        uint16_t flags = shoal__request_ring_at(&pipe->ring, at)->flags;
-        if (flags & NOT_WANTED)
-            return false;
-        find_extent(&pipe->ring, at, &extent);
-        end_one(pipe, at, &extent,
-                flags & SHOAL__REQUEST_OVERDUE ? SHOAL__ENDING_TIMEOUT
-                                               : SHOAL__ENDING_CANCEL,
-                cancelled);
-        return true;
-    }
-    return shoal__pipe_cancel_retry(pipe, ticket, cancelled);
+    if (!shoal__request_ring_find(&pipe->ring, ticket, &at))
+        return false;
+    uint16_t flags = shoal__request_ring_at(&pipe->ring, at)->flags;
+    if (flags & NOT_WANTED)
+        return false;
+    find_extent(&pipe->ring, at, &extent);
+    end_one(pipe, at, &extent,
+            flags & SHOAL__REQUEST_OVERDUE ? SHOAL__ENDING_TIMEOUT
+                                           : SHOAL__ENDING_CANCEL,
+            cancelled);
+    return true;
+}
+
+bool shoal__pipe_cancel(shoal__pipe_t *pipe, uint64_t ticket, uint64_t now_us)
+{
+    return cancel_one(pipe, ticket, now_us) ||
+           (pipe->pen && cancel_one(pipe->pen, ticket, now_us));
 }
 
 /* ---- all commands ---- */
@@ -323,7 +350,7 @@ static bool is_extent_guilty(const shoal__pipe_t *pipe, const extent_t *extent,
 /* Settle every request.  However many are sent again, the budget pays one retry. */
 static void settle_all(shoal__pipe_t *pipe, shoal__ending_t ending, const char *detail)
 {
-    bool is_allowed = shoal__retries_allowed(&pipe->retries), is_spent = false;
+    bool is_allowed = shoal__retry_budget_allows(&pipe->budget), is_spent = false;
     uint64_t end = pipe->ring.tail, oldest = oldest_unanswered(pipe), judged = end;
     extent_t extent = {.first = end, .last = end};
     bool is_guilty = false;
@@ -347,7 +374,7 @@ static void settle_all(shoal__pipe_t *pipe, shoal__ending_t ending, const char *
         bool is_retry = settlement.action == SHOAL__SETTLE_RETRY;
         pipe->settled = at + 1 - pipe->ring.head;
         if (is_retry && !is_spent) {
-            shoal__retries_spend(&pipe->retries);
+            shoal__retry_budget_spend(&pipe->budget);
             is_spent = true;
         }
         blamed.travels_alone =
@@ -379,14 +406,22 @@ static void start_over(shoal__pipe_t *pipe)
                              pipe->now_us);
 }
 
-/* All commands, those that wait to be sent again first. */
+/* All commands, those that are held first.  Without memory to put them back into the
+ * registry, they follow when the hold is due. */
 static void end_all(shoal__pipe_t *pipe, shoal__ending_t ending, const char *detail)
 {
-    shoal__pipe_end_retries(pipe, ending, detail);
+    if (pipe->pen) {
+        pipe->pen->now_us = pipe->now_us;
+        pipe->pen->is_broken = pipe->is_broken;
+        settle_all(pipe->pen, ending, detail);
+        start_over(pipe->pen);
+    }
     /* A sink hears of the cut before its command's result. */
     shoal__decoder_discard_current(pipe->decoder);
     settle_all(pipe, ending, detail);
     start_over(pipe);
+    (void)shoal__pipe_put_back(pipe, pipe->pen);
+    shoal__hold_lost(&pipe->hold);
 }
 
 static void expire_due(shoal__pipe_t *pipe)
@@ -424,9 +459,9 @@ static void end_offline(shoal__pipe_t *pipe)
     end_all(pipe, SHOAL__ENDING_LOST, shoal__pipe_offline(pipe, &words));
 }
 
-void shoal__pipe_expire(shoal__pipe_t *pipe)
+/* Not those that are held. */
+static void expire_here(shoal__pipe_t *pipe)
 {
-    shoal__pipe_expire_retries(pipe);
     if (shoal__deadlines_due(&pipe->deadlines, pipe->now_us))
         expire_due(pipe);
     if (pipe->phase == SHOAL__PIPE_DOWN && pipe->is_offline &&
@@ -434,6 +469,15 @@ void shoal__pipe_expire(shoal__pipe_t *pipe)
         end_offline(pipe);
     if (pipe->ring.gone)
         shoal__pipe_sweep(pipe);
+}
+
+void shoal__pipe_expire(shoal__pipe_t *pipe)
+{
+    if (pipe->pen) {
+        pipe->pen->now_us = pipe->now_us;
+        expire_here(pipe->pen);
+    }
+    expire_here(pipe);
 }
 
 static shoal__ending_t ending_of(int status)
@@ -481,29 +525,4 @@ void shoal__pipe_abandon(shoal__pipe_t *pipe, uint64_t now_us)
 {
     pipe->now_us = now_us;
     end_all(pipe, SHOAL__ENDING_SHUTDOWN, closed);
-}
-
-void shoal__pipe_sweep(shoal__pipe_t *pipe)
-{
-    shoal__request_ring_t *ring = &pipe->ring;
-    char *log = shoal__buffer_data(&pipe->log);
-    size_t from = pipe->sent_bytes, to = pipe->sent_bytes;
-
-    for (uint64_t at = ring->sent; ring->gone && at != ring->tail; at++) {
-        const shoal__request_t *request = shoal__request_ring_at(ring, at);
-        if (!(request->flags & SHOAL__REQUEST_GONE)) {
-            if (from != to)
-                memmove(log + to, log + from, request->bytes);
-            to += request->bytes;
-        }
-        from += request->bytes;
-    }
-    pipe->log.tail -= from - to;
-    if (shoal__buffer_bytes(&pipe->log) == 0)
-        shoal__buffer_clear(&pipe->log);
-    shoal__request_ring_sweep(ring);
-    if (pipe->looked_at > ring->tail)
-        pipe->looked_at = ring->tail;
-    shoal__stage_times_resync(&pipe->times, shoal__pipe_queued(pipe),
-                              shoal__pipe_inflight(pipe), pipe->now_us);
 }

@@ -51,7 +51,8 @@ static bool put_fence(shoal__pipe_t *pipe, uint64_t at)
     shoal__nonce_write(&pipe->shared->nonce, bytes + NONCE_AT);
     memcpy(bytes + NONCE_AT + SHOAL__NONCE_BYTES, "\r\n", 2);
     pipe->looked_at++; /* the requests behind it move up */
-    *shoal__request_ring_insert(&pipe->ring, at) =
+    shoal__request_ring_insert(&pipe->ring, at, 1);
+    *shoal__request_ring_at(&pipe->ring, at) =
         (shoal__request_t){.bytes = SHOAL__FENCE_BYTES,
                            .flags = SHOAL__REQUEST_INTERNAL | SHOAL__REQUEST_FENCE,
                            .command_class = SHOAL__CLASS_RO,

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 #include "core/pipe/pipe_move.h"
 
+#include "base/time_us.h"
 #include <assert.h>
 #include <shoal/errors.h>
 #include <string.h>
 
+/* mark: RETRIED, if its ticket is not the highest of this ring; or 0. */
 static void take_in(shoal__pipe_t *pipe, const shoal__request_t *request,
-                    const char *bytes)
+                    const char *bytes, uint16_t mark)
 {
     shoal__request_t adopted = *request;
 
-    /* Its ticket is not the highest of this ring. */
-    adopted.flags |= SHOAL__REQUEST_RETRIED;
+    adopted.flags |= mark;
     memcpy(shoal__buffer_reserve(&pipe->log, adopted.bytes), bytes, adopted.bytes);
     shoal__pipe_push(pipe, &adopted);
 }
@@ -21,7 +22,7 @@ int shoal__pipe_adopt(shoal__pipe_t *pipe, const shoal__request_t *request,
 {
     if (!shoal__pipe_reserve(pipe, request->bytes, 1))
         return SHOAL_ENOMEM;
-    take_in(pipe, request, bytes);
+    take_in(pipe, request, bytes, SHOAL__REQUEST_RETRIED);
     shoal__stage_times_taken(&pipe->times, 1, now_us);
     return 0;
 }
@@ -106,7 +107,7 @@ static bool walk_on(walk_t *walk)
 /* ---- moving ---- */
 
 /* The slots stay, until the sweep, without what belongs to the other pipe now. */
-static void carry_over(const walk_t *walk, shoal__pipe_t *to)
+static void carry_over(const walk_t *walk, shoal__pipe_t *to, uint16_t mark)
 {
     shoal__request_ring_t *ring = &walk->from->ring;
     const char *bytes = shoal__buffer_data(&walk->from->log) + walk->offset;
@@ -114,54 +115,150 @@ static void carry_over(const walk_t *walk, shoal__pipe_t *to)
     for (uint64_t at = walk->at; at != walk->end; at++) {
         shoal__request_t *request = shoal__request_ring_at(ring, at);
 
-        take_in(to, request, bytes);
+        take_in(to, request, bytes, mark);
         bytes += request->bytes;
         (void)shoal__pipe_take_extra(walk->from, at); /* it is the other pipe's */
         shoal__request_ring_remove(ring, at);
     }
 }
 
-static void move_retries(const walk_t *walk, shoal__pipe_t *to)
+static int move(walk_t walk, shoal__pipe_t *to, uint16_t mark)
 {
-    shoal__retries_t *retries = &walk->from->retries;
-    shoal__list_t *next;
+    shoal__pipe_t *from = walk.from;
+    uint64_t now_us = from->now_us;
+    uint64_t commands = 0;
+    size_t bytes = 0;
 
-    for (shoal__list_t *node = retries->waiting.next; node != &retries->waiting;
-         node = next) {
-        shoal__retry_t *retry = SHOAL__LIST_ENTRY(node, shoal__retry_t, node);
-        next = node->next;
-        if (is_picked(walk, &retry->request, retry->bytes))
-            shoal__retries_put(&to->retries, shoal__retries_take(retries, retry));
+    for (walk_t count = walk; walk_on(&count);) {
+        commands += count.end - count.at;
+        bytes += count.bytes;
     }
+    if (commands == 0)
+        return 0;
+    if (!shoal__pipe_reserve(to, bytes, commands))
+        return SHOAL_ENOMEM;
+    size_t referred_bytes = from->referred_bytes;
+    while (walk_on(&walk))
+        carry_over(&walk, to, mark);
+    bytes += referred_bytes - from->referred_bytes;
+    shoal__stage_times_taken(&to->times, commands, now_us);
+    shoal__flush_policy_removed(&from->flush, commands, bytes, now_us);
+    shoal__pipe_sweep(from);
+    return 0;
 }
 
 int shoal__pipe_move_queued(shoal__pipe_t *from, shoal__pipe_t *to,
                             shoal__pipe_picks_fn picks, void *data, uint64_t now_us)
 {
-    uint64_t commands = 0;
-    size_t bytes = 0;
-
     assert(from != to && from->settled == 0);
     from->now_us = to->now_us = now_us;
     shoal__pipe_withdraw(from);
     shoal__pipe_sweep(from);
-    for (walk_t walk = begin_walk(from, picks, data); walk_on(&walk);) {
-        commands += walk.end - walk.at;
-        bytes += walk.bytes;
-    }
-    if (commands > 0 && !shoal__pipe_reserve(to, bytes, commands))
-        return SHOAL_ENOMEM;
+    return move(begin_walk(from, picks, data), to, SHOAL__REQUEST_RETRIED);
+}
 
-    size_t referred_bytes = from->referred_bytes;
-    walk_t walk = begin_walk(from, picks, data);
-    move_retries(&walk, to);
-    while (walk_on(&walk))
-        carry_over(&walk, to);
-    if (commands > 0) {
-        shoal__stage_times_taken(&to->times, commands, now_us);
-        bytes += referred_bytes - from->referred_bytes;
-        shoal__flush_policy_removed(&from->flush, commands, bytes, now_us);
-        shoal__pipe_sweep(from);
+/* ---- held commands ---- */
+
+int shoal__pipe_move_held(shoal__pipe_t *from, shoal__pipe_t *to,
+                          shoal__pipe_picks_fn picks, void *data, uint64_t now_us)
+{
+    return from->pen ? shoal__pipe_move_queued(from->pen, to, picks, data, now_us) : 0;
+}
+
+/* Commands go from one to the other between two walks: the next walk there comes no sooner
+ * than it would have come here. */
+static void share_walks(const shoal__pipe_t *from, shoal__pipe_t *to)
+{
+    to->deadlines.not_before_us =
+        shoal__time_max(to->deadlines.not_before_us, from->deadlines.not_before_us);
+}
+
+int shoal__pipe_keep(shoal__pipe_t *pen, const shoal__request_t *request,
+                     const char *bytes)
+{
+    bool is_mixed = pen->holder->is_sifted || pen->ring.retried > 0;
+
+    if (!shoal__pipe_reserve(pen, request->bytes, 1))
+        return SHOAL_ENOMEM;
+    take_in(pen, request, bytes, is_mixed ? SHOAL__REQUEST_RETRIED : 0);
+    return 0;
+}
+
+int shoal__pipe_sift(shoal__pipe_t *pipe, shoal__pipe_t *pen,
+                     shoal__pipe_picks_fn picks)
+{
+    pen->now_us = pipe->now_us;
+    pipe->is_sifted = true;
+    share_walks(pipe, pen);
+    return move(begin_walk(pipe, picks, NULL), pen, 0);
+}
+
+/* Where they go: behind what was begun, and behind fences that may have to leave first. */
+static walk_t find_place(shoal__pipe_t *pipe)
+{
+    walk_t walk = begin_walk(pipe, NULL, NULL);
+
+    while (
+        walk.end != pipe->ring.tail &&
+        (shoal__request_ring_at(&pipe->ring, walk.end)->flags & SHOAL__REQUEST_FENCE)) {
+        walk.end++;
+        walk.offset += SHOAL__FENCE_BYTES;
     }
+    return walk;
+}
+
+static void fill_slot(shoal__pipe_t *pipe, uint64_t at, const shoal__request_t *request,
+                      uint16_t mark)
+{
+    shoal__request_t *slot = shoal__request_ring_at(&pipe->ring, at);
+
+    *slot = *request;
+    slot->flags |= mark;
+    if (slot->flags & SHOAL__REQUEST_RETRIED)
+        pipe->ring.retried++;
+    if (slot->flags & SHOAL__REQUEST_ALONE)
+        shoal__request_ring_note_alone(&pipe->ring, at);
+    if (slot->extra)
+        shoal__pipe_refer(pipe, shoal__request_referred_bytes(slot));
+    shoal__pipe_queue(pipe, slot);
+}
+
+int shoal__pipe_put_back(shoal__pipe_t *pipe, shoal__pipe_t *pen)
+{
+    if (!pen || pen->ring.head == pen->ring.tail)
+        return 0;
+    pen->now_us = pipe->now_us;
+    shoal__pipe_sweep(pen);
+
+    uint64_t count = shoal__request_ring_length(&pen->ring);
+    size_t bytes = shoal__buffer_bytes(&pen->log), referred_bytes = pen->referred_bytes;
+    if (!shoal__pipe_reserve(pipe, bytes, count))
+        return SHOAL_ENOMEM;
+    shoal__pipe_withdraw(pipe);
+    shoal__pipe_sweep(pipe);
+
+    walk_t place = find_place(pipe);
+    /* Younger ones are before them, or older ones behind: tickets are out of order. */
+    bool is_mixed = place.end != pipe->ring.head ||
+                    (pipe->is_sifted && pipe->ring.head != pipe->ring.tail);
+    uint16_t mark = is_mixed ? SHOAL__REQUEST_RETRIED : 0;
+    char *gap = shoal__buffer_data(&pipe->log) + place.offset;
+    memmove(gap + bytes, gap, shoal__buffer_bytes(&pipe->log) - place.offset);
+    memcpy(gap, shoal__buffer_data(&pen->log), bytes);
+    shoal__buffer_commit(&pipe->log, bytes);
+    shoal__request_ring_insert(&pipe->ring, place.end, count);
+    for (uint64_t i = 0; i < count; i++) {
+        fill_slot(pipe, place.end + i,
+                  shoal__request_ring_at(&pen->ring, pen->ring.head + i), mark);
+        (void)shoal__pipe_take_extra(pen, pen->ring.head + i); /* it moved */
+        shoal__request_ring_remove(&pen->ring, pen->ring.head + i);
+    }
+    pipe->is_sifted = false;
+    share_walks(pen, pipe);
+    pipe->looked_at += count;
+    shoal__stage_times_taken(&pipe->times, count, pipe->now_us);
+    shoal__flush_policy_removed(&pen->flush, count, bytes + referred_bytes,
+                                pipe->now_us);
+    shoal__pipe_sweep(pen);
     return 0;
 }

@@ -22,11 +22,24 @@ typedef bool (*shoal__pipe_picks_fn)(void *data, const shoal__request_t *request
 int shoal__pipe_adopt(shoal__pipe_t *pipe, const shoal__request_t *request,
                       const char *bytes, uint64_t now_us);
 
-/* Move the commands that `picks` names: those that are queued, and those that wait to be
- * sent again.  NULL: all.  Not from a hook of `from`.  0, or SHOAL_ENOMEM: nothing
- * was moved. */
+/* Move the queued commands that `picks` names; NULL: all.  Not from a hook of `from`.  0,
+ * or SHOAL_ENOMEM: nothing was moved. */
 int shoal__pipe_move_queued(shoal__pipe_t *from, shoal__pipe_t *to,
                             shoal__pipe_picks_fn picks, void *data, uint64_t now_us);
+
+/* The same for commands that `from` holds (hold_rule.h) and that are not in its registry:
+ * they stand before its queued ones. */
+int shoal__pipe_move_held(shoal__pipe_t *from, shoal__pipe_t *to,
+                          shoal__pipe_picks_fn picks, void *data, uint64_t now_us);
+
+/* For pipe_hold.c.  `pen` has the held commands of `pipe`.  Keep one more: as _adopt().
+ * Move queued commands there: as _move_queued().  Put all of them back, before the queued
+ * ones: 0, or SHOAL_ENOMEM: nothing was done.  pen may be NULL there. */
+int shoal__pipe_keep(shoal__pipe_t *pen, const shoal__request_t *request,
+                     const char *bytes);
+int shoal__pipe_sift(shoal__pipe_t *pipe, shoal__pipe_t *pen,
+                     shoal__pipe_picks_fn picks);
+int shoal__pipe_put_back(shoal__pipe_t *pipe, shoal__pipe_t *pen);
 
 /* The watermark: the place behind the last command of which a byte was handed over, and
  * behind the rest of its unit.  It holds until the connection is lost. */

@@ -27,6 +27,7 @@ static uint64_t company(const shoal__pipe_t *pipe, uint64_t count)
 {
     const shoal__request_ring_t *ring = &pipe->ring;
 
+    count = shoal__time_min(count, pipe->hold_room);
     for (uint64_t at = ring->head; at < ring->alone_end && at != ring->sent + count;
          at++)
         if (shoal__request_ring_at(ring, at)->flags & SHOAL__REQUEST_ALONE) {
@@ -175,6 +176,8 @@ shoal__bytes_t shoal__pipe_output(shoal__pipe_t *pipe, uint64_t now_us,
             return nothing;
         if (pipe->ring.gone)
             shoal__pipe_sweep(pipe);
+        shoal__pipe_hold_turn(pipe);
+        pipe->hold_room = shoal__pipe_hold_room(pipe);
         if (starts_with_fence(pipe)) {
             authorise(pipe, 1);
         } else if (shoal__pipe_fence_is_owed(pipe)) {

@@ -5,6 +5,20 @@
 
 #include "base/time_us.h"
 #include "core/pipe/pipe.h"
+#include <assert.h>
+
+/* The pipe whose hold the request at `at` waits for; NULL: none. */
+static const shoal__pipe_t *holder_of(const shoal__pipe_t *pipe, uint64_t at)
+{
+    const shoal__request_t *request = shoal__request_ring_at(&pipe->ring, at);
+
+    if (pipe->is_pen)
+        return pipe->holder;
+    return pipe->hold.state != SHOAL__HOLD_OPEN &&
+                   shoal__hold_picks(&pipe->hold, request->command_class)
+               ? pipe
+               : NULL;
+}
 
 /* Of a command that waits to be written, on a connection that is ready. */
 static shoal__overdue_stage_t queued_stage(const shoal__pipe_t *pipe, uint64_t at,
@@ -12,6 +26,8 @@ static shoal__overdue_stage_t queued_stage(const shoal__pipe_t *pipe, uint64_t a
 {
     uint64_t head = pipe->ring.head;
 
+    if (holder_of(pipe, at))
+        return SHOAL__OVERDUE_TURNED_AWAY;
     if (!pipe->is_pen && at - head >= pipe->looked_at - head)
         return SHOAL__OVERDUE_NOT_TAKEN;
     if (is_unread)
@@ -77,6 +93,15 @@ static const char *write_once(shoal__overdue_words_t *words,
     return words->text;
 }
 
+static void add_hold(shoal__overdue_t *facts, const shoal__pipe_t *holder,
+                     uint64_t now_us)
+{
+    assert(holder); /* the stage says so */
+    facts->since_us = shoal__time_since(holder->hold.since_us, now_us);
+    facts->count = holder->hold.refusals;
+    facts->words = holder->turned_away;
+}
+
 const char *shoal__pipe_overdue(const shoal__pipe_t *pipe, uint64_t at,
                                 shoal__progress_t progress,
                                 shoal__overdue_words_t *words)
@@ -92,20 +117,8 @@ const char *shoal__pipe_overdue(const shoal__pipe_t *pipe, uint64_t at,
         if (progress == SHOAL__PROGRESS_WRITTEN || progress == SHOAL__PROGRESS_REPLYING)
             facts.since_us = shoal__stage_times_unanswered_us(
                 &pipe->times, before > fences ? before - fences : 0, pipe->now_us);
-    }
-    return write_once(words, &facts);
-}
-
-const char *shoal__pipe_overdue_retry(const shoal__pipe_t *pipe,
-                                      const shoal__request_t *request,
-                                      shoal__overdue_words_t *words)
-{
-    shoal__overdue_t facts = facts_of(pipe, request);
-
-    if (!shoal__pipe_is_offline(pipe)) {
-        facts.stage = SHOAL__OVERDUE_TURNED_AWAY;
-        facts.count = request->attempts;
-        facts.words = pipe->turned_away;
+        else if (facts.stage == SHOAL__OVERDUE_TURNED_AWAY)
+            add_hold(&facts, holder_of(pipe, at), pipe->now_us);
     }
     return write_once(words, &facts);
 }

@@ -6,6 +6,7 @@
 #include "base/escape.h"
 #include "core/pipe/inbound.h"
 #include "core/pipe/pipe.h"
+#include "core/pipe/pipe_lane.h"
 #include "resp/reply_shape.h"
 #include <shoal/errors.h>
 #include <stdio.h>
@@ -62,6 +63,7 @@ void shoal__pipe_deliver(shoal__pipe_t *pipe, const shoal__request_t *request,
                          int status, shoal_fate_t fate, const shoal_reply_t *reply,
                          uint32_t attempts, const char *detail)
 {
+    shoal__pipe_stats_t *stats = pipe->holder ? &pipe->holder->stats : &pipe->stats;
     shoal_result_t result = {.status = status,
                              .fate = fate,
                              .reply = reply,
@@ -76,18 +78,18 @@ void shoal__pipe_deliver(shoal__pipe_t *pipe, const shoal__request_t *request,
             pipe->hooks.on_own(pipe->owner, request, &result);
         return;
     }
-    shoal__counter_add(&pipe->stats.completed, 1);
+    shoal__counter_add(&stats->completed, 1);
     if (status == 0) {
-        shoal__counter_add(&pipe->stats.replies, 1);
+        shoal__counter_add(&stats->replies, 1);
         if (reply && reply->type == SHOAL_REPLY_ERROR)
-            shoal__counter_add(&pipe->stats.error_replies, 1);
+            shoal__counter_add(&stats->error_replies, 1);
     } else if (status == SHOAL_ETIMEOUT) {
         result.is_offline = shoal__pipe_is_offline(pipe);
-        shoal__counter_add(&pipe->stats.timeouts, 1);
+        shoal__counter_add(&stats->timeouts, 1);
     } else if (status == SHOAL_ECANCELLED) {
-        shoal__counter_add(&pipe->stats.cancels, 1);
+        shoal__counter_add(&stats->cancels, 1);
     } else {
-        shoal__counter_add(&pipe->stats.failures, 1);
+        shoal__counter_add(&stats->failures, 1);
     }
     pipe->hooks.on_result(pipe->owner, request, &result);
 }
@@ -140,6 +142,7 @@ static void head_answered(shoal__pipe_t *pipe, const shoal_reply_t *reply)
     bool is_error = reply && reply->type == SHOAL_REPLY_ERROR;
     /* Before it may belong to the owner. */
     size_t referred_bytes = shoal__request_referred_bytes(&request);
+    pipe->was_refused = false;
     bool is_taken = is_error && ask_owner(pipe, &request, reply) == SHOAL__PIPE_TAKEN;
 
     shoal__request_ring_pop(&pipe->ring);
@@ -150,11 +153,9 @@ static void head_answered(shoal__pipe_t *pipe, const shoal_reply_t *reply)
     pipe->referred_bytes -= referred_bytes;
     if (is_taken)
         return;
-    shoal__retries_earn(&pipe->retries);
-    /* A replica executes reads as well. */
-    if ((request.flags & SHOAL__REQUEST_RETRIED) && !is_error &&
-        request.command_class != SHOAL__CLASS_RO)
-        shoal__renewal_anew(&pipe->renewal);
+    shoal__retry_budget_earn(&pipe->budget);
+    if (pipe->hold.state != SHOAL__HOLD_OPEN && !pipe->was_refused)
+        shoal__pipe_hold_answered(pipe, &request, is_error);
     if (request.flags & SHOAL__REQUEST_ZOMBIE) {
         shoal__counter_add(&pipe->stats.zombies_dropped, 1);
         return;
@@ -231,9 +232,14 @@ int shoal__pipe_decode(shoal__pipe_t *pipe, const char *data, size_t bytes)
     int rc;
 
     pipe->answered = 0;
+    pipe->reply_bytes += bytes;
+    if (pipe->reply_bytes > SHOAL__HEAVY_REPLY_BYTES)
+        shoal__pipe_learn(pipe);
     shoal__flush_policy_read_begin(&pipe->flush, pipe->now_us);
     rc = shoal__decoder_feed(pipe->decoder, data, bytes);
     shoal__flush_policy_read_end(&pipe->flush, pipe->now_us);
+    if (pipe->answered > 0)
+        pipe->reply_bytes = 0;
     shoal__stage_times_answered(&pipe->times, pipe->answered, pipe->now_us);
     if (rc < 0 && pipe->fault == 0) {
         pipe->is_reply_refused = shoal__decoder_is_over_limit(pipe->decoder);

@@ -8,12 +8,15 @@
 
 #include "base/random.h"
 #include "core/fence/nonce.h"
+#include "core/heavy.h"
 #include "core/pipe/stage_times.h"
 
 typedef struct shoal__pipe_shared {
     shoal__random_t *random;      /* borrowed */
     shoal__nonce_t nonce;         /* of fences */
     shoal__latencies_t latencies; /* any thread reads */
+    shoal__heavy_t heavy;         /* commands with large replies */
+    bool wants_bulk; /* ever: a reply was large, or a command was for the bulk lane */
 } shoal__pipe_shared_t;
 
 static inline void shoal__pipe_shared_init(shoal__pipe_shared_t *shared,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 
-/* What a pipe does because time passes: deadlines, retries, PING, giving up a server that
+/* What a pipe does because time passes: deadlines, held commands, PING, giving up a server that
  * is silent or the wrong one. */
 
 #include "base/time_us.h"
@@ -52,10 +52,15 @@ static uint64_t silence_ends_us(const shoal__pipe_t *pipe)
     return end_us;
 }
 
+static bool has_commands(const shoal__pipe_t *pipe)
+{
+    return pipe->ring.head != pipe->ring.tail || shoal__pipe_held(pipe) > 0;
+}
+
 static bool ping_is_due(const shoal__pipe_t *pipe)
 {
     return pipe->config->ping_idle_us && pipe->phase == SHOAL__PIPE_READY &&
-           pipe->ring.head == pipe->ring.tail &&
+           !has_commands(pipe) &&
            shoal__time_since(pipe->heard_us, pipe->now_us) >=
                pipe->config->ping_idle_us;
 }
@@ -63,8 +68,7 @@ static bool ping_is_due(const shoal__pipe_t *pipe)
 /* When the pipe gives memory back; NEVER while it has something to do. */
 static uint64_t rest_us(const shoal__pipe_t *pipe)
 {
-    if (!pipe->is_warm || pipe->phase != SHOAL__PIPE_READY ||
-        pipe->ring.head != pipe->ring.tail || pipe->retries.count > 0)
+    if (!pipe->is_warm || pipe->phase != SHOAL__PIPE_READY || has_commands(pipe))
         return SHOAL__NEVER_US;
     return shoal__time_after(pipe->heard_us, REST_AFTER_US);
 }
@@ -72,6 +76,7 @@ static uint64_t rest_us(const shoal__pipe_t *pipe)
 void shoal__pipe_rest(shoal__pipe_t *pipe)
 {
     pipe->is_warm = false;
+    shoal__pipe_free_pen(pipe);
     shoal__request_ring_rest(&pipe->ring);
     shoal__stage_times_rest(&pipe->times);
     shoal__decoder_rest(pipe->decoder);
@@ -84,7 +89,7 @@ int shoal__pipe_tick(shoal__pipe_t *pipe, uint64_t now_us)
 {
     pipe->now_us = now_us;
     shoal__pipe_expire(pipe);
-    shoal__pipe_take_retries(pipe);
+    shoal__pipe_hold_turn(pipe);
     if (ping_is_due(pipe))
         push_ping(pipe);
     pipe->looked_at = pipe->ring.tail;
@@ -113,7 +118,7 @@ int shoal__pipe_tick(shoal__pipe_t *pipe, uint64_t now_us)
 
 uint64_t shoal__pipe_next_wake_us(const shoal__pipe_t *pipe)
 {
-    uint64_t wake_us = shoal__pipe_retry_wake_us(pipe);
+    uint64_t wake_us = shoal__pipe_hold_wake_us(pipe);
 
     /* The bound may be that of a command which is gone: without commands it means
      * nothing. */
@@ -132,7 +137,7 @@ uint64_t shoal__pipe_next_wake_us(const shoal__pipe_t *pipe)
         return wake_us;
     if (is_waiting(pipe))
         wake_us = shoal__time_min(wake_us, silence_ends_us(pipe));
-    else if (pipe->config->ping_idle_us && pipe->ring.head == pipe->ring.tail)
+    else if (pipe->config->ping_idle_us && !has_commands(pipe))
         wake_us = shoal__time_min(wake_us, pipe->heard_us + pipe->config->ping_idle_us);
     wake_us = shoal__time_min(wake_us, rest_us(pipe));
     wake_us = shoal__time_min(wake_us, shoal__pipe_fence_wake_us(pipe));

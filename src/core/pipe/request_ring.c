@@ -56,15 +56,16 @@ int shoal__request_ring_grow(shoal__request_ring_t *ring, size_t count)
     return 0;
 }
 
-shoal__request_t *shoal__request_ring_insert(shoal__request_ring_t *ring,
-                                             uint64_t position)
+void shoal__request_ring_insert(shoal__request_ring_t *ring, uint64_t position,
+                                uint64_t count)
 {
     assert(position - ring->sent <= ring->tail - ring->sent);
     if (position < ring->alone_end)
-        ring->alone_end++;
-    for (uint64_t at = ring->tail++; at != position; at--)
-        *shoal__request_ring_at(ring, at) = *shoal__request_ring_at(ring, at - 1);
-    return shoal__request_ring_at(ring, position);
+        ring->alone_end += count;
+    for (uint64_t at = ring->tail; at != position; at--)
+        *shoal__request_ring_at(ring, at - 1 + count) =
+            *shoal__request_ring_at(ring, at - 1);
+    ring->tail += count;
 }
 
 void shoal__request_ring_remove(shoal__request_ring_t *ring, uint64_t position)

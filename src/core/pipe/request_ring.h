@@ -99,10 +99,10 @@ static inline void shoal__request_ring_pop(shoal__request_ring_t *ring)
     ring->head++;
 }
 
-/* Make a slot at `position`, which is in sent .. tail; the requests from there on move up
- * by one.  Room was reserved.  Fill it. */
-shoal__request_t *shoal__request_ring_insert(shoal__request_ring_t *ring,
-                                             uint64_t position);
+/* Make `count` slots at `position`, which is in sent .. tail; the requests from there on
+ * move up.  Room was reserved.  Fill them. */
+void shoal__request_ring_insert(shoal__request_ring_t *ring, uint64_t position,
+                                uint64_t count);
 
 /* A request is given up and no reply will come for it: it becomes gone.  Its bytes stay
  * in `bytes` until the sweep. */

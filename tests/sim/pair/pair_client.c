@@ -152,11 +152,16 @@ static shoal__pipe_verdict_t on_error(void *owner, shoal__pipe_t *pipe,
     pair_side_t *side = owner;
     pair_world_t *world = side->world;
     shoal__pipe_t *to = &world->sides[1 - side->index].pipe;
-    const pair_call_t *call = request->data;
+    pair_call_t *call = request->data;
     shoal__request_t again = *request;
 
-    if (call && error.data[0] == 'L')
-        return shoal__pipe_send_again(pipe, request, bytes, error);
+    if (call && error.data[0] == 'L') {
+        shoal__pipe_verdict_t verdict =
+            shoal__pipe_send_again(pipe, request, bytes, error);
+        pair_place_refusal_heard(world, call, side->index);
+        call->held = (uint8_t)(call->held + (verdict == SHOAL__PIPE_TAKEN));
+        return verdict;
+    }
     if (!call || (error.data[0] != 'M' && error.data[0] != 'A'))
         return SHOAL__PIPE_SURFACE;
     unsigned slot = pair_slot_of(call);
@@ -213,6 +218,8 @@ void pair_client_lose(pair_world_t *world, pair_side_t *side, int status)
     world->sights.losses_meanwhile += side->handover.count > 0;
     shoal__pipe_lost(&side->pipe, status, "cut", world->now_us);
     restore_memory(world);
+    if (!world->rates.is_lanes)
+        pair_place_lost(world, side->index);
     shoal__handover_lost(&side->handover, world->rates.is_lanes);
     heed_redirects(world);
     if (side->link.is_up)
@@ -229,6 +236,8 @@ static void dial(pair_world_t *world, pair_side_t *side)
     /* As the greeting does: the former connections end. */
     for (unsigned i = 0; i < PAIR_GHOSTS && world->rates.is_lanes; i++)
         side->ghosts[i].in_bytes = side->ghosts[i].read_bytes = 0;
+    if (world->rates.is_lanes)
+        pair_place_lost(world, side->index);
     link->is_up = true;
     link->is_closed = link->is_asking = false;
     link->unit_first = 0;

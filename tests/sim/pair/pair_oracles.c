@@ -11,23 +11,8 @@
 
 /* ---- the servers ---- */
 
-static void check_order(pair_world_t *world, pair_call_t *call)
-{
-    uint32_t id = pair_id_of(call);
-    uint32_t *for_key = &world->ran_for_key[call->thread][call->key];
-    uint32_t *for_slot = &world->ran_for_slot[call->thread][pair_slot_of(call)];
-
-    if (id < *for_key)
-        pair_world_fail(world, "O9: %u of thread %u runs behind %u, for the same key",
-                        id, call->thread, *for_key);
-    if (id < *for_slot && !world->rates.has_ask)
-        pair_world_fail(world, "O9: %u of thread %u runs behind %u, in the same slot",
-                        id, call->thread, *for_slot);
-    *for_key = id;
-    *for_slot = id;
-}
-
-void pair_oracle_executed(pair_world_t *world, pair_call_t *call, bool is_ghost)
+void pair_oracle_executed(pair_world_t *world, pair_call_t *call, unsigned side,
+                          bool is_ghost)
 {
     uint32_t id = pair_id_of(call);
 
@@ -38,8 +23,8 @@ void pair_oracle_executed(pair_world_t *world, pair_call_t *call, bool is_ghost)
         pair_world_fail(world, "O4: %u was executed, but reported not to be", id);
     bool is_late = is_ghost && !world->rates.is_lanes;
     bool has_key = call->verb == PAIR_GET || call->verb == PAIR_APPEND;
-    if (call->executed == 1 && !is_late && has_key && !call->is_refused)
-        check_order(world, call);
+    if (call->executed == 1 && !is_late && has_key)
+        pair_place_ran(world, call, side);
 }
 
 void pair_oracle_handed(pair_world_t *world, pair_call_t *call)
@@ -47,7 +32,7 @@ void pair_oracle_handed(pair_world_t *world, pair_call_t *call)
     uint32_t id = pair_id_of(call);
 
     call->handed++;
-    if (call->handed > SHOAL__HANDOVER_ATTEMPTS_MAX)
+    if (call->handed > SHOAL__HANDOVER_ATTEMPTS_MAX + call->held)
         pair_world_fail(world, "O2: %u was sent %u times", id, call->handed);
     if (call->is_done && call->fate != SHOAL_FATE_UNKNOWN)
         pair_world_fail(world, "O4: %u was sent behind its result %d", id,
@@ -94,7 +79,7 @@ static bool is_error_right(const pair_world_t *world, const pair_call_t *call,
     if (call->unit_first)
         return ends_with_id(reply, pair_id_of(call)) || call->verb != PAIR_MULTI;
     return world->is_short_of_memory || call->is_refused ||
-           call->handed == SHOAL__HANDOVER_ATTEMPTS_MAX;
+           call->handed == SHOAL__HANDOVER_ATTEMPTS_MAX + call->held;
 }
 
 static void check_reply(pair_world_t *world, const pair_call_t *call,
@@ -146,7 +131,7 @@ void pair_oracle_result(pair_world_t *world, pair_call_t *call,
         pair_world_fail(world, "O5: %u completes late", id);
     if (result->status == SHOAL_ETIMEOUT && world->now_us < call->deadline_us)
         pair_world_fail(world, "O5: %u timed out before its deadline", id);
-    if (is_alone && result->attempts != call->handed)
+    if (is_alone && result->attempts + call->held != call->handed)
         pair_world_fail(world, "O3: %u was handed over %u times, not %u", id,
                         call->handed, result->attempts);
     if (result->fate == SHOAL_FATE_NOT_EXECUTED && call->executed > 0)
@@ -163,7 +148,7 @@ void pair_oracle_result(pair_world_t *world, pair_call_t *call,
 static uint64_t check_pipe(pair_world_t *world, const shoal__pipe_t *pipe)
 {
     const shoal__request_ring_t *ring = &pipe->ring;
-    uint64_t gone = 0, retried = 0, owed = pipe->retries.count;
+    uint64_t gone = 0, retried = 0, owed = shoal__pipe_held(pipe);
     size_t bytes = 0, referred_bytes = 0;
 
     for (uint64_t at = ring->head; at != ring->tail; at++) {

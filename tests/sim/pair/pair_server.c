@@ -148,20 +148,24 @@ static bool redirects(pair_world_t *world, const pair_side_t *side, pair_link_t 
     return false;
 }
 
+static bool has_slot(const shoal__pipe_t *pipe, unsigned slot)
+{
+    for (uint64_t at = pipe->ring.head; at != pipe->ring.tail; at++) {
+        const pair_call_t *call = shoal__request_ring_at(&pipe->ring, at)->data;
+        if (call && pair_slot_of(call) == slot)
+            return true;
+    }
+    return false;
+}
+
 /* All commands of a slot are at its owner, and the client knows that it is. */
 static bool is_settled(const pair_world_t *world, unsigned slot)
 {
     const shoal__pipe_t *other = &world->sides[1 - world->owner[slot]].pipe;
 
-    if (world->map[slot] != world->owner[slot] || world->pen[slot] ||
-        world->is_told[slot])
-        return false;
-    for (uint64_t at = other->ring.head; at != other->ring.tail; at++) {
-        const pair_call_t *call = shoal__request_ring_at(&other->ring, at)->data;
-        if (call && pair_slot_of(call) == slot)
-            return false;
-    }
-    return true;
+    return world->map[slot] == world->owner[slot] && !world->pen[slot] &&
+           !world->is_told[slot] && !has_slot(other, slot) &&
+           !(other->pen && has_slot(other->pen, slot));
 }
 
 static void move_keys(pair_world_t *world, unsigned slot)
@@ -214,6 +218,8 @@ static bool refuses(pair_world_t *world, const pair_side_t *side, pair_link_t *l
         return false;
     say(link, "-LOADING %010" PRIu32 "\r\n", pair_id_of(call));
     call->is_refused = true;
+    if (link->is_up || world->rates.is_lanes)
+        pair_place_refused(call, side->index);
     world->sights.refused++;
     return true;
 }
@@ -237,7 +243,7 @@ static void execute_unit(pair_world_t *world, pair_side_t *side, pair_link_t *li
         return;
     say(link, "*%" PRIu32 "\r\n", id - first - 1);
     for (uint32_t part = first; part <= id; part++) {
-        pair_oracle_executed(world, &world->calls[part], !link->is_up);
+        pair_oracle_executed(world, &world->calls[part], side->index, !link->is_up);
         if (part != first && part != id)
             say(link, ":%" PRIu32 "\r\n", part);
     }
@@ -283,7 +289,7 @@ static void execute(pair_world_t *world, pair_side_t *side, pair_link_t *link,
              redirects(world, side, link, call, was_asking))
         call->rejected++;
     else {
-        pair_oracle_executed(world, call, !link->is_up);
+        pair_oracle_executed(world, call, side->index, !link->is_up);
         if (call->verb == PAIR_GET)
             say(link, "$10\r\n%010" PRIu32 "\r\n", id);
         else
@@ -321,9 +327,9 @@ void pair_link_serve(pair_world_t *world, pair_side_t *side, pair_link_t *link,
     words_t words;
 
     link->read_bytes += bytes < left ? bytes : left;
-    while ((used = read_command(link->in + done, link->read_bytes - done, &words)) >
-               0 &&
-           !world->has_failed) {
+    while (link->read_bytes > done && !world->has_failed &&
+           (used = read_command(link->in + done, link->read_bytes - done, &words)) >
+               0) {
         serve_command(world, side, link, &words);
         done += used;
     }

@@ -194,6 +194,7 @@ void pair_world_free(pair_world_t *world)
         }
     }
     free(world->calls);
+    free(world->passes);
     free(world->live);
     free(world);
 }
@@ -233,7 +234,9 @@ static bool begin(pair_world_t *world, uint64_t seed)
                           .now_us = 1,
                           .calls = world->calls,
                           .call_count = 1,
-                          .live = world->live};
+                          .live = world->live,
+                          .passes = world->passes,
+                          .pass_capacity = world->pass_capacity};
     bool is_ready = true;
 
     memcpy(fresh.sides, world->sides, sizeof fresh.sides);

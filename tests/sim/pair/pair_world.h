@@ -15,9 +15,11 @@
  * server, and the client alone moves slots between them.
  *
  * A slot moves on only when all its commands are at its owner: what becomes of the order
- * when a server changes its mind is not promised.  Nor is the order of commands that were
- * refused with LOADING, of units that were refused because some of their keys had moved, of
- * commands that are executed again; nor, in a cluster, of those that a lost connection
+ * when a server changes its mind is not promised.  So a command that a server refused with
+ * LOADING may run behind those that the same server was sent before the refusal was heard,
+ * or the connection lost, and that it executed or redirected; but behind no other.  The
+ * order is not promised of units that were refused because some of their keys had moved,
+ * of commands that are executed again; nor, in a cluster, of those that a lost connection
  * executes late (ghosts).
  */
 
@@ -45,6 +47,7 @@ typedef enum pair_verb {
 } pair_verb_t;
 
 struct pair_world;
+typedef struct pair_pass pair_pass_t;
 
 typedef struct pair_call {
     struct pair_world *world;
@@ -56,7 +59,14 @@ typedef struct pair_call {
     uint8_t verb, key, thread;
     uint8_t handed, executed, rejected; /* times */
     uint8_t handed_max;                 /* once it is done */
-    bool is_refused;                    /* once, for a while: it has lost its place */
+    uint8_t held;                       /* times that the pipe kept it */
+    bool is_refused;                    /* once, for a while */
+    /* O9: */
+    bool has_run;
+    bool is_unheard; /* it was refused, and the client does not know it yet */
+    uint8_t side;    /* that refused it, or where it ran */
+    uint64_t place;  /* for the time of a look at all commands; else 0 */
+    uint32_t passes; /* those that may run before it: an index; 0: none */
     bool is_done;
     int status;
     shoal_fate_t fate;
@@ -130,9 +140,10 @@ typedef struct pair_world {
     shoal__pipe_t *pen[PAIR_SLOTS]; /* NULL: no hand-over is under way */
     bool is_told[PAIR_SLOTS];       /* a redirect came that the map does not know of */
 
-    /* O9: the last one that ran, of each thread. */
-    uint32_t ran_for_key[PAIR_THREADS][PAIR_KEYS];
+    /* O9: the youngest one that ran, of each thread. */
     uint32_t ran_for_slot[PAIR_THREADS][PAIR_SLOTS];
+    pair_pass_t *passes;
+    uint32_t pass_count, pass_capacity;
 
     pair_call_t *calls; /* the first is nobody's */
     uint32_t call_count;
@@ -200,11 +211,19 @@ void pair_client_flip(pair_world_t *world, uint32_t slots);
 shoal__pipe_t *pair_client_pipe(pair_world_t *world, unsigned slot);
 
 /* The oracles. (pair_oracles.c) */
-void pair_oracle_executed(pair_world_t *world, pair_call_t *call, bool is_ghost);
+void pair_oracle_executed(pair_world_t *world, pair_call_t *call, unsigned side,
+                          bool is_ghost);
 void pair_oracle_handed(pair_world_t *world, pair_call_t *call);
 void pair_oracle_result(pair_world_t *world, pair_call_t *call,
                         const shoal_result_t *result);
 void pair_oracle_structure(pair_world_t *world);
 void pair_oracle_end(pair_world_t *world);
+
+/* O9: the order. (pair_places.c) */
+void pair_place_ran(pair_world_t *world, pair_call_t *call, unsigned side);
+void pair_place_refused(pair_call_t *call, unsigned side);
+void pair_place_refusal_heard(pair_world_t *world, pair_call_t *call, unsigned side);
+/* The side executes nothing any more of what it was sent; or it does not matter. */
+void pair_place_lost(pair_world_t *world, unsigned side);
 
 #endif

@@ -115,7 +115,7 @@ static const char *const malformed[] = {
     "redis://h?reply_elements_max=0", "redis://h?reply_depth_max=1025",
     "redis://h?attempts_max=0", "redis://h?attempts_max=101",
     "redis://h?attempts_max=4294967297",
-    "redis://h?settle=", "redis://h?settle=1", "redis://h?settle=yes&settle=yes",
+    "redis://h?settle=", "redis://h?bulk_lane=on", "redis://h?settle=1", "redis://h?settle=yes&settle=yes",
     "unix:///s?", "unix:///s?x=1", "unix:///s?db=1&db=2",
 };
 /* clang-format on */
@@ -351,12 +351,13 @@ static void test_every_key_at_once(void **state)
 static const struct integrity_case {
     const char *url;
     shoal_integrity_t integrity;
-    bool is_settling;
+    bool is_settling, has_bulk_lane;
 } integrities[] = {
-    {"redis://h",                            SHOAL_INTEGRITY_DETECT, true},
-    {"redis://h?integrity=shapes",           SHOAL_INTEGRITY_SHAPES, true},
-    {"redis://h?integrity=detect&settle=no", SHOAL_INTEGRITY_DETECT, false},
-    {"unix:///s?settle=yes&integrity=strict", SHOAL_INTEGRITY_STRICT, true},
+    {"redis://h",                            SHOAL_INTEGRITY_DETECT, true, false},
+    {"redis://h?integrity=shapes&bulk_lane=no", SHOAL_INTEGRITY_SHAPES, true, false},
+    {"redis://h?integrity=detect&settle=no", SHOAL_INTEGRITY_DETECT, false, false},
+    {"unix:///s?settle=yes&integrity=strict&bulk_lane=yes", SHOAL_INTEGRITY_STRICT, true,
+     true},
 };
 /* clang-format on */
 
@@ -368,6 +369,7 @@ static void test_integrity(void **state)
 
         assert_int_equal(o->integrity, integrities[i].integrity);
         assert_int_equal(o->is_settling, integrities[i].is_settling);
+        assert_int_equal(o->has_bulk_lane, integrities[i].has_bulk_lane);
         shoal_options_free(o);
     }
 }

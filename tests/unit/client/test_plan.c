@@ -8,54 +8,16 @@
 #include <cmocka.h>
 
 #include "base/alloc.h"
-#include "base/sized.h"
 #include "base/time_us.h"
-#include "client/plan.h"
+#include "unit/client/plan_rig.h"
 #include <shoal/errors.h>
 #include <stdlib.h>
 
 #define COMMANDS_MAX 65536 /* of one submission */
-#define LINE_COMMANDS_MAX 6
-#define WORDS_MAX 8
-#define NOW_US 1000
-#define COUNT(array) (sizeof(array) / sizeof *(array))
-
-/* ---- commands, from a text ---- */
-
-typedef struct line {
-    char text[128];
-    const char *argv[LINE_COMMANDS_MAX][WORDS_MAX];
-    shoal_command_t commands[LINE_COMMANDS_MAX];
-    size_t count;
-} line_t;
-
-/* Fill the line from a text: single blanks separate words, " ; " separates commands. */
-static void parse(line_t *line, const char *text)
-{
-    shoal_command_t *command = line->commands;
-
-    *line = (line_t){.count = 1};
-    assert_true(strlen(text) < sizeof line->text);
-    memcpy(line->text, text, strlen(text) + 1);
-    for (char *word = strtok(line->text, " "); word; word = strtok(NULL, " ")) {
-        if (strcmp(word, ";") == 0) {
-            assert_true(line->count < LINE_COMMANDS_MAX);
-            command = &line->commands[line->count++];
-            continue;
-        }
-        assert_true(command->argc < WORDS_MAX);
-        command->argv = line->argv[line->count - 1];
-        line->argv[line->count - 1][command->argc++] = word;
-    }
-}
-
-static const shoal_options_t roomy = {
-    .bytes_max = UINT64_MAX, .queued_max = SIZE_MAX, .timeout_us = 50};
 
 /* ---- which submissions are accepted ---- */
 
-#define TOGETHER SHOAL_CALL_CONTIGUOUS
-#define ALL_FLAGS 0x7f
+#define ALL_FLAGS 0xff
 
 /* clang-format off */
 static const struct verdict_case {
@@ -257,6 +219,7 @@ static void check_requests(const struct requests_case *c)
 
         shoal__plan_request(&plan, i, NOW_US, &request);
         check_request(c->commands, &request, &c->wanted[i], &line.commands[i]);
+        assert_int_equal(request.has_more, i + 1 < line.count);
         assert_ptr_equal(request.on_result, on_result);
         assert_ptr_equal(request.data, &data);
         assert_int_equal(request.tag, 70 + i);
@@ -312,107 +275,58 @@ static void test_deadlines(void **state)
     }
 }
 
-/* ---- leases ---- */
+/* ---- for the bulk lane ---- */
 
 /* clang-format off */
-static const struct wait_case {
-    const char *command;
-    bool is_on_lease;
+static const struct apart_case {
+    const char *commands;
+    size_t large_bytes; /* of the last argument of the first command; 0: as it is */
     uint32_t flags;
-    uint64_t call_us, timeout_us;
-} waits[] = {
-    {"PING",        false, 0,                    0,   50},
-    {"PING",        true,  0,                    0,   50},
-    {"BLPOP k 1",   false, 0,                    0,   3000000},
-    {"BLPOP k 0",   false, 0,                    0,   SHOAL_TIMEOUT_NEVER},
-    {"BLPOP k 1",   false, 0,                    7,   7},
-    {"BLPOP k 1",   false, SHOAL_CALL_MAY_BLOCK, 0,   50},
-    {"BLPOP k 1",   true,  0,                    0,   3000000},
-    {"BLPOP k 1",   true,  SHOAL_CALL_MAY_BLOCK, 0,   3000000},
-    {"BLPOP k 1",   true,  0,                    7,   7},
-    {"XREAD STREAMS s 0", false, 0,              0,   50},
+    bool has_lane;
+    bool is_apart[LINE_COMMANDS_MAX];
+} apart_cases[] = {
+    {"SET k v",               0,      0,                    true,  {false}},
+    {"SET k v",               0,      SHOAL_CALL_BULK,      true,  {true}},
+    {"SET k v",               0,      SHOAL_CALL_BULK,      false, {false}},
+    {"SET k v",               65600,  0,                    true,  {true}},
+    {"SET k v",               65600,  0,                    false, {false}},
+    {"SET k v",               65000,  0,                    true,  {false}},
+    {"SET k v ; GET k",       65600,  0,                    true,  {true, false}},
+    {"SET k v ; GET k",       0,      SHOAL_CALL_BULK,      true,  {true, true}},
+    {"WAIT 1 1",              0,      SHOAL_CALL_MAY_BLOCK, true,  {true}},
+    {"GET k",                 0,      SHOAL_CALL_MAY_BLOCK, true,  {false}},
+    {"WAIT 1 1",              0,      SHOAL_CALL_MAY_BLOCK, false, {false}},
 };
 /* clang-format on */
 
-static void test_how_long_a_command_may_take(void **state)
+static void test_which_requests_are_apart(void **state)
 {
-    int lease;
+    static char large[65600];
+    shoal_options_t options = roomy;
 
     (void)state;
-    for (size_t i = 0; i < COUNT(waits); i++) {
-        const struct wait_case *c = &waits[i];
+    options.bytes_max = SIZE_MAX;
+    for (size_t i = 0; i < COUNT(apart_cases); i++) {
+        const struct apart_case *c = &apart_cases[i];
         line_t line;
-        shoal__request_t request;
         shoal__plan_t plan;
+        const char *argv[] = {"SET", "k", large};
+        const size_t argvlen[] = {3, 1, c->large_bytes};
 
-        parse(&line, c->command);
+        parse(&line, c->commands);
+        if (c->large_bytes > 0)
+            line.commands[0] = (shoal_command_t){3, argv, argvlen};
         const shoal__submission_t submission = {
-            .commands = line.commands,
-            .count = 1,
-            .call = {.flags = c->flags,
-                     .timeout_us = c->call_us,
-                     .lease = c->is_on_lease ? (shoal_lease_t *)(void *)&lease : NULL}};
-        assert_int_equal(
-            shoal__plan_timeout_us(line.commands, &submission.call, &roomy),
-            c->timeout_us);
-        assert_int_equal(shoal__plan_make(&submission, &roomy, &plan), 0);
-        shoal__plan_request(&plan, 0, NOW_US, &request);
-        if (request.deadline_us != shoal__time_after(NOW_US, c->timeout_us))
-            fail_msg("row %zu: %llu", i, (unsigned long long)request.deadline_us);
-        shoal__extra_drop(plan.extra);
+            .commands = line.commands, .count = line.count, .call.flags = c->flags};
+        options.has_bulk_lane = c->has_lane;
+        assert_int_equal(shoal__plan_make(&submission, &options, &plan), 0);
+        for (size_t k = 0; k < line.count; k++) {
+            shoal__request_t request;
+            shoal__plan_request(&plan, k, NOW_US, &request);
+            if (((request.flags & SHOAL__REQUEST_APART) != 0) != c->is_apart[k])
+                fail_msg("row %zu, command %zu", i, k);
+        }
     }
-}
-
-static void test_requests_of_a_lease(void **state)
-{
-    int lease;
-    line_t line;
-    shoal__request_t request;
-    shoal__plan_t plan;
-    static const shoal__lease_effect_t effects[] = {
-        SHOAL__LEASE_SELECT, SHOAL__LEASE_MULTI, SHOAL__LEASE_NONE, SHOAL__LEASE_EXEC};
-
-    (void)state;
-    parse(&line, "SELECT 1 ; MULTI ; GET k ; EXEC");
-    shoal__submission_t submission = {
-        .commands = line.commands,
-        .count = line.count,
-        .call = {.flags = TOGETHER, .lease = (shoal_lease_t *)(void *)&lease}};
-    assert_int_equal(shoal__plan_make(&submission, &roomy, &plan), 0);
-    assert_true(shoal__plan_is_leased(&plan));
-    assert_int_equal(plan.leases, 0);
-    assert_false(plan.is_unit); /* the submission does not begin with MULTI */
-    for (size_t i = 0; i < line.count; i++) {
-        shoal__plan_request(&plan, i, NOW_US, &request);
-        assert_int_equal(request.flags, SHOAL__REQUEST_LEASED | SHOAL__REQUEST_ONCE);
-        assert_int_equal(request.shape, effects[i]);
-        assert_ptr_equal(SHOAL__REQUEST_LEASE(&request), &lease);
-        shoal__extra_drop(plan.extra);
-    }
-
-    parse(&line, "MULTI ; GET k ; EXEC");
-    submission.count = line.count;
-    assert_int_equal(shoal__plan_make(&submission, &roomy, &plan), 0);
-    assert_true(plan.is_unit);
-    shoal__plan_request(&plan, 2, NOW_US, &request);
-    assert_int_equal(request.shape, SHOAL__LEASE_EXEC);
-    assert_int_equal(request.flags, SHOAL__REQUEST_LEASED | SHOAL__REQUEST_ONCE |
-                                        SHOAL__REQUEST_UNIT | SHOAL__REQUEST_UNIT_LAST);
-    for (size_t i = 0; i < line.count; i++)
-        shoal__extra_drop(plan.extra);
-
-    /* Between MULTI and EXEC nothing blocks: a unit has one deadline. */
-    parse(&line, "MULTI ; BLPOP k 0 ; EXEC");
-    assert_int_equal(shoal__plan_make(&submission, &roomy, &plan), 0);
-    for (size_t i = 0; i < line.count; i++) {
-        shoal__plan_request(&plan, i, NOW_US, &request);
-        assert_int_equal(request.deadline_us, NOW_US + roomy.timeout_us);
-        shoal__extra_drop(plan.extra);
-    }
-
-    parse(&line, "GET k ; QUIT");
-    submission.count = line.count;
-    assert_int_equal(shoal__plan_make(&submission, &roomy, &plan), SHOAL_EREFUSED);
 }
 
 /* ---- sinks ---- */
@@ -481,102 +395,6 @@ static void test_nothing_else_allocates(void **state)
     assert_int_equal(shoal__alloc_count(), count);
 }
 
-/* ---- the extras of a call ---- */
-
-#define NOW_BYTES sizeof(shoal_call_t)
-
-static void on_leaf(const shoal_reply_t *leaf, void *data)
-{
-    (void)leaf, (void)data;
-}
-
-static void on_begin(shoal_reply_type_t type, size_t count, void *data)
-{
-    (void)type, (void)count, (void)data;
-}
-
-static void on_end(void *data)
-{
-    (void)data;
-}
-
-/* clang-format off */
-static const shoal_sink_t
-    whole_sink = {on_leaf, on_begin, on_end, on_end},
-    no_leaf    = {NULL,    on_begin, on_end, on_end},
-    no_begin   = {on_leaf, NULL,     on_end, on_end},
-    no_end     = {on_leaf, on_begin, NULL,   on_end},
-    no_reset   = {on_leaf, on_begin, on_end, NULL};
-
-static const struct call_case {
-    const char *name;
-    size_t size;
-    uint32_t flags, reserved;
-    uint64_t later;
-    const shoal_sink_t *sink;
-    bool is_read;
-} call_cases[] = {
-    {"this version's",            NOW_BYTES,     2,             0, 7, &whole_sink, true},
-    {"without a sink",            NOW_BYTES,     2,             0, 7, NULL,        true},
-    {"every flag there is",       NOW_BYTES,     ALL_FLAGS,     0, 7, NULL,        true},
-    {"a newer version's, unused", NOW_BYTES + 8, 2,             0, 0, &whole_sink, true},
-    {"a newer version's, in use", NOW_BYTES + 8, 2,             0, 7, NULL,       false},
-    {"in use in the last byte",   NOW_BYTES + 8, 2, 0, UINT64_C(1) << 63, NULL,   false},
-    {"of before there were sinks", offsetof(shoal_call_t, sink), 2, 0, 0, NULL,   false},
-    {"that of 0.2",    SHOAL__CALL_BYTES_MIN,    2,             0, 0, &whole_sink, true},
-    {"a byte short",   SHOAL__CALL_BYTES_MIN - 1, 2,            0, 0, NULL,       false},
-    {"not initialised",           0,             2,             0, 0, NULL,       false},
-    {"garbage as size",           SIZE_MAX,      2,             0, 0, NULL,       false},
-    {"reserved is in use",        NOW_BYTES,     2,             1, 0, NULL,       false},
-    {"a flag of the future",      NOW_BYTES,     ALL_FLAGS + 1, 0, 0, NULL,       false},
-    {"the highest flag",          NOW_BYTES, UINT32_C(1) << 31, 0, 0, NULL,       false},
-    {"a sink without leaves",     NOW_BYTES,     2,             0, 0, &no_leaf,   false},
-    {"a sink without begin",      NOW_BYTES,     2,             0, 0, &no_begin,  false},
-    {"a sink without end",        NOW_BYTES,     2,             0, 0, &no_end,    false},
-    {"a sink without reset",      NOW_BYTES,     2,             0, 0, &no_reset,  false},
-};
-/* clang-format on */
-
-static void test_which_extras_are_read(void **state)
-{
-    (void)state;
-    for (size_t i = 0; i < COUNT(call_cases); i++) {
-        const struct call_case *c = &call_cases[i];
-        struct {
-            shoal_call_t call;
-            uint64_t later_field;
-        } theirs = {SHOAL_CALL_INIT, c->later};
-        shoal_call_t call;
-
-        theirs.call.size = c->size;
-        theirs.call.flags = c->flags;
-        theirs.call.reserved = c->reserved;
-        theirs.call.timeout_us = 9;
-        theirs.call.sink = c->sink;
-        theirs.call.on_release = free;
-        memset(&call, 0x5a, sizeof call);
-        bool is_read = shoal__call_read(&theirs.call, &call);
-        if (is_read != c->is_read)
-            fail_msg("%s", c->name);
-        if (is_read &&
-            (call.flags != c->flags || call.timeout_us != 9 || call.sink != c->sink ||
-             call.sink_data || !call.on_release != (c->size < NOW_BYTES)))
-            fail_msg("%s: fields", c->name);
-    }
-}
-
-static void test_no_extras_are_the_defaults(void **state)
-{
-    shoal_call_t call;
-
-    (void)state;
-    memset(&call, 0x5a, sizeof call);
-    assert_true(shoal__call_read(NULL, &call));
-    assert_int_equal(call.flags, 0);
-    assert_int_equal(call.timeout_us, 0);
-    assert_null(call.sink);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -584,14 +402,11 @@ int main(void)
         cmocka_unit_test(test_from_1_to_65536_commands),
         cmocka_unit_test(test_a_command_has_less_than_4_gib),
         cmocka_unit_test(test_requests),
+        cmocka_unit_test(test_which_requests_are_apart),
         cmocka_unit_test(test_deadlines),
-        cmocka_unit_test(test_how_long_a_command_may_take),
-        cmocka_unit_test(test_requests_of_a_lease),
         cmocka_unit_test(test_all_requests_share_one_sink),
         cmocka_unit_test(test_a_sink_needs_memory),
         cmocka_unit_test(test_nothing_else_allocates),
-        cmocka_unit_test(test_which_extras_are_read),
-        cmocka_unit_test(test_no_extras_are_the_defaults),
     };
     return cmocka_run_group_tests_name("client/plan", tests, NULL, NULL);
 }

@@ -25,7 +25,7 @@ static const struct sum_case {
      OF(latency[SHOAL_STAGES - 1][SHOAL_STATS_LATENCY_BUCKETS - 1]), 3, 4, 7},
     {"and a reason of the future",
      OF(flush_reasons[SHOAL_STATS_REASONS_ROOM - 1]),        3,    4,   7},
-    {"and the last field",            OF(bytes_copied),      3,    4,   7},
+    {"and the last field",            OF(reordered),         3,    4,   7},
     {"callers of both are there",     OF(callers_now),       3,    4,   7},
     {"one open loop is one",          OF(is_open_now),       1,    1,   1},
     {"no open loop is none",          OF(is_open_now),       0,    0,   0},

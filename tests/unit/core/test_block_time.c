@@ -84,6 +84,7 @@ static void test_where_xread_says_block(void **state)
     assert_int_equal(shoal__block_time_of_xread(parse("XREAD BLOCK 5 STREAMS s 0")), 2);
     assert_int_equal(shoal__block_time_of_xread(parse("XREAD COUNT BLOCK STREAMS s")),
                      0);
+    assert_int_equal(shoal__block_time_of_xread(parse("XREAD STREAMS BLOCK 5")), 0);
     assert_int_equal(shoal__block_time_of_xread(parse("XREAD")), 0);
 }
 

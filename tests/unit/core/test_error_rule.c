@@ -10,26 +10,28 @@
 #include "core/error_rule.h"
 
 #define SURFACE SHOAL__ERROR_SURFACE
-#define LATER SHOAL__ERROR_RETRY_LATER
+#define HOLD SHOAL__ERROR_HOLD
+#define HOLD_ALONE SHOAL__ERROR_HOLD_ALONE
 #define REDIAL SHOAL__ERROR_REDIAL
-#define AWAIT_ROLE SHOAL__ERROR_AWAIT_ROLE
 #define REDIAL_ROLE SHOAL__ERROR_REDIAL_ROLE
 
 /* clang-format off */
 static const struct error_case {
     const char *text;
-    shoal__error_verdict_t verdict; /* for a write that may be retried, authenticated */
+    shoal__error_verdict_t verdict; /* for a write, authenticated */
 } cases[] = {
-    {"LOADING Redis is loading the dataset in memory", LATER},
-    {"LOADING", LATER},
+    {"LOADING Redis is loading the dataset in memory", HOLD},
+    {"LOADING", HOLD},
     {"LOADINGX is not it", SURFACE},
     {"LOADING\tis not it", SURFACE},
     {"LOADIN", SURFACE},
     {"loading in lower case is not it", SURFACE},
     {" LOADING after a blank is not it", SURFACE},
-    {"TRYAGAIN Multiple keys request during rehashing of slot", LATER},
-    {"CLUSTERDOWN Hash slot not served", LATER},
-    {"MASTERDOWN Link with MASTER is down", AWAIT_ROLE},
+    {"TRYAGAIN Multiple keys request during rehashing of slot", HOLD_ALONE},
+    {"CLUSTERDOWN Hash slot not served", HOLD_ALONE},
+    {"CLUSTERDOWN The cluster is down", HOLD},
+    {"CLUSTERDOWN", HOLD},
+    {"MASTERDOWN Link with MASTER is down", HOLD},
     {"READONLY You can't write against a read only replica.", REDIAL_ROLE},
     {"READONLY", REDIAL_ROLE},
     {"READONLYX is not it", SURFACE},
@@ -56,9 +58,7 @@ static shoal__error_input_t input_of(const char *text)
 {
     return (shoal__error_input_t){.text = {text, strlen(text)},
                                   .command_class = SHOAL__CLASS_WRITE,
-                                  .has_credentials = true,
-                                  .may_retry = true,
-                                  .may_await_role = true};
+                                  .has_credentials = true};
 }
 
 static void test_codes(void **state)
@@ -83,32 +83,13 @@ static void test_what_always_surfaces(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         shoal__error_input_t script = input_of(cases[i].text), once = script,
-                             unit = script, spent = script;
+                             unit = script;
         script.command_class = SHOAL__CLASS_SCRIPT;
         once.is_once = true;
         unit.is_unit = true;
-        spent.may_retry = spent.may_await_role = false;
         assert_int_equal(shoal__error_rule(&script), SURFACE);
         assert_int_equal(shoal__error_rule(&once), SURFACE);
         assert_int_equal(shoal__error_rule(&unit), SURFACE);
-        assert_int_equal(shoal__error_rule(&spent), SURFACE);
-    }
-}
-
-/* A switch of roles is waited for as long as there is time, whatever the attempts. */
-static void test_attempts_and_time_are_bounds_of_their_own(void **state)
-{
-    (void)state;
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        shoal__error_verdict_t verdict = cases[i].verdict;
-        bool is_role = verdict == AWAIT_ROLE || verdict == REDIAL_ROLE;
-        shoal__error_input_t input = input_of(cases[i].text);
-
-        input.may_retry = false;
-        assert_int_equal(shoal__error_rule(&input), is_role ? verdict : SURFACE);
-        input.may_retry = true;
-        input.may_await_role = false;
-        assert_int_equal(shoal__error_rule(&input), is_role ? SURFACE : verdict);
     }
 }
 
@@ -125,7 +106,7 @@ static void test_texts_need_no_terminator(void **state)
     (void)state;
     shoal__error_input_t input = input_of("LOADINGX");
     input.text.bytes = 7;
-    assert_int_equal(shoal__error_rule(&input), LATER);
+    assert_int_equal(shoal__error_rule(&input), HOLD);
     input.text = (shoal__bytes_t){NULL, 0};
     assert_int_equal(shoal__error_rule(&input), SURFACE);
 }
@@ -139,14 +120,10 @@ static void test_unblocked_by_the_server_itself(void **state)
 
     (void)state;
     input.command_class = SHOAL__CLASS_BLOCK;
-    input.may_await_role = true;
-    assert_int_equal(shoal__error_rule(&input), AWAIT_ROLE);
-    input.may_await_role = false;
-    assert_int_equal(shoal__error_rule(&input), SURFACE);
-    input.may_await_role = input.is_once = true;
+    assert_int_equal(shoal__error_rule(&input), HOLD);
+    input.is_once = true;
     assert_int_equal(shoal__error_rule(&input), SURFACE);
     input = input_of(forced); /* of a command that does not block */
-    input.may_await_role = true;
     assert_int_equal(shoal__error_rule(&input), SURFACE);
 }
 
@@ -156,7 +133,6 @@ int main(void)
         cmocka_unit_test(test_unblocked_by_the_server_itself),
         cmocka_unit_test(test_codes),
         cmocka_unit_test(test_what_always_surfaces),
-        cmocka_unit_test(test_attempts_and_time_are_bounds_of_their_own),
         cmocka_unit_test(test_noauth_is_no_surprise_without_credentials),
         cmocka_unit_test(test_texts_need_no_terminator),
     };

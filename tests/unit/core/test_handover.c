@@ -27,13 +27,15 @@ static bool picks(void *owner, const shoal__pipe_t *pen,
     return letters_of[place] && strchr(letters_of[place], (char)request->tag);
 }
 
-/* Redirects go to the other pipe, all else to the caller. */
+/* Redirects go to the other pipe; LOADING holds; all else goes to the caller. */
 static shoal__pipe_verdict_t on_error(void *owner, shoal__pipe_t *pipe,
                                       const shoal__request_t *request,
                                       const char *bytes, shoal__bytes_t error)
 {
     (void)owner;
     assert_ptr_equal(pipe, &rig.pipe);
+    if (error.data[0] == 'L')
+        return shoal__pipe_send_again(pipe, request, bytes, error);
     if (error.data[0] != 'M')
         return SHOAL__PIPE_SURFACE;
     return shoal__handover_redirect(&other, request, bytes, rig.now_us);
@@ -397,6 +399,22 @@ static void test_without_memory_it_ends_later(void **state)
     assert_non_null(step());
 }
 
+static void test_without_memory_held_commands_go_later(void **state)
+{
+    (void)state;
+    rig_connect();
+    submit("a");
+    rig_write_all();
+    rig_feed("-LOADING x\r\n");
+    begin("a");
+    shoal__test_fail_alloc_after(0);
+    assert_null(step());
+    shoal__test_fail_alloc_never();
+    assert_non_null(step());
+    assert_string_equal(letters_in(&other), "a");
+    assert_int_equal(shoal__pipe_held(&rig.pipe), 0);
+}
+
 static void test_without_memory_there_are_no_pens(void **state)
 {
     (void)state;
@@ -445,6 +463,7 @@ int main(void)
         TEST(a_close_settles_what_is_in_the_pens),
         TEST(without_memory_it_does_not_begin),
         TEST(without_memory_it_ends_later),
+        TEST(without_memory_held_commands_go_later),
         TEST(without_memory_there_are_no_pens),
         TEST(without_memory_a_redirect_is_the_result),
     };

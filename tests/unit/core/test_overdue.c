@@ -50,12 +50,11 @@ static const struct text_case {
      " for 1.0 s: ECHO: NOPERM User ann has no permissions to run "
      "the 'echo' command (1 attempt); the command was never sent"},
     {{.stage = SHOAL__OVERDUE_TURNED_AWAY,
-      .waited_us = 2 * SECOND + 345 * MS,
+      .since_us = 2 * SECOND + 345 * MS,
       .count = 3,
       .words = "LOADING Redis is loading the dataset in memory"},
-     S
-     " turned the command away for now, 3 times in 2.3 s: LOADING Redis is loading the "
-     "dataset in memory; the command was never executed"},
+     S " refuses commands for now, 3 times in 2.3 s: LOADING Redis is loading the "
+       "dataset in memory; the command was never executed"},
     {{.stage = SHOAL__OVERDUE_WINDOW, .count = 16384, .silent_us = 4 * SECOND},
      "not written within the deadline: 16384 commands before it are unanswered, as "
      "many "

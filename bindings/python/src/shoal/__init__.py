@@ -29,6 +29,7 @@ from ._options import ClientOptions
 from .client import Client
 from .exceptions import *  # noqa: F403
 from .lease import Attempt, Lease
+from .monitor import Monitor
 from .pipeline import Pipeline
 from .stats import Stats
 
@@ -44,6 +45,7 @@ __all__ = [
     "ConnectionInfo",
     "Event",
     "Lease",
+    "Monitor",
     "Pipeline",
     "Stats",
 ]

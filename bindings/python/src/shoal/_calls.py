@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import functools
 import threading
 from collections.abc import Sequence
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 from ._native import ffi, lib
 from ._outcomes import reason_of, tell
 from ._replies import Conversion, loads
-from ._requests import Packer, new_packer
+from ._requests import Packer, native_buffers, new_packer
 from .exceptions import Fate, ForkError
 
 EAGAIN: int = lib.SHOAL_EAGAIN
@@ -42,6 +43,12 @@ class Refused(Exception):
         self.reason = reason
 
 
+def _lend(native: Any, large: Sequence[bytes]) -> None:
+    """The caller's command holds them until its call has ended."""
+    if lib.shoalpy_caller_lend(native, native_buffers(large), len(large)) < 0:
+        raise MemoryError
+
+
 class _Caller:
     """What one thread needs for one call at a time."""
 
@@ -51,7 +58,7 @@ class _Caller:
         self.native: Any = ffi.gc(lib.shoalpy_caller_new(), lib.shoalpy_caller_free)
         if self.native == ffi.NULL:
             raise MemoryError
-        self.pack: Packer = new_packer()
+        self.pack: Packer = new_packer(functools.partial(_lend, self.native))
 
 
 class _Thread(threading.local):

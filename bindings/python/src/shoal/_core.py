@@ -56,18 +56,23 @@ class Core:
     """One connection. `borrowed`: the event loop that uses it drives it."""
 
     __slots__ = (
-        "__weakref__", "handle", "is_borrowed", "is_closed", "is_gone", "pid", "server"
+        "__weakref__", "handle", "is_borrowed", "is_closed", "is_gone", "loans", "pid",
+        "server",
     )  # fmt: skip
 
     def __init__(self, options: Options, *, borrowed: bool) -> None:
         self.pid = os.getpid()
         self.server = options.server
         self.handle: Any = None
+        #: Memory that C may still read, although the event loop that lent it is gone.
+        self.loans: list[Any] = []
         native = options.native(borrowed=borrowed)
         holder = ffi.new("shoalpy_core_t **")
         reason = new_reason()
         try:
-            status = lib.shoalpy_core_open(native, borrowed, holder, reason)
+            status = lib.shoalpy_core_open(
+                native, borrowed, options.has_bulk_lane, holder, reason
+            )
         finally:
             lib.shoal_options_free(native)
         if status < 0:
@@ -89,6 +94,8 @@ class Core:
             self.close(_EXIT_SECONDS)
         if self.is_gone or self.has_gone(0):
             lib.shoalpy_core_free(self.handle)
+        else:
+            _kept.extend(self.loans)
         if not was_closed:  # last of all, because the warning may be an exception
             warnings.warn(
                 f"unclosed connection of a shoal client to {self.server}",
@@ -219,6 +226,8 @@ class Core:
         return events
 
 
+#: Of connections that did not end.
+_kept: list[Any] = []
 _open_cores: weakref.WeakSet[Core] = weakref.WeakSet()
 
 

@@ -47,7 +47,7 @@ class Handle:
             raise error_of(lib.SHOAL_EFORK)
         with self._lock:
             if self._is_closed:
-                raise _closed()
+                raise closed("lease")
             self._users += 1
         return self
 
@@ -73,19 +73,21 @@ class Handle:
             lib.shoal_lease_close(self.native)
 
 
-def _closed() -> BaseException:
-    return error_of(lib.SHOAL_ECLOSED, "the lease was closed")
+def closed(what: str) -> BaseException:
+    """The exception of a use after the end."""
+    return error_of(lib.SHOAL_ECLOSED, f"the {what} was closed")
 
 
 class Held:
     """The handle of a lease that its owner has not closed."""
 
+    _what = "lease"  # in words
     _handle: Handle | None = None
 
     def _held(self) -> Handle:
-        """ClosedError: the lease was closed."""
+        """ClosedError: it was closed."""
         if self._handle is None:
-            raise _closed()
+            raise closed(self._what)
         return self._handle
 
     def __del__(self) -> None:
@@ -95,7 +97,7 @@ class Held:
         self._handle = None
         handle.close()
         warnings.warn(
-            f"unclosed lease of a shoal client to {handle.core.server}",
+            f"unclosed {self._what} of a shoal client to {handle.core.server}",
             ResourceWarning,
             source=self,
             stacklevel=1,

@@ -65,6 +65,7 @@ class ClientOptions(TypedDict, total=False):
     budget_us: int
     integrity: Literal["shapes", "detect", "strict"]
     settle: bool
+    bulk_lane: bool
     queued_max: int
     inflight_max: int
     outstanding_bytes_max: int
@@ -85,7 +86,7 @@ _TEXTS = (
     *("host", "unix_path", "username", "password", "client_name", "source_address"),
     *("offline", "flush", "integrity", "encoding", "encoding_errors"),
 )
-_FLAGS = ("settle", "decode_responses")
+_FLAGS = ("settle", "bulk_lane", "decode_responses")
 
 
 def _check_types(given: dict[str, Any]) -> None:
@@ -134,6 +135,9 @@ class Options:
             given.get("timeout", said.get("timeout", _TIMEOUT))
         )
         self.shown_url = without_secrets(self.url)
+        self.has_bulk_lane: bool = given.setdefault(
+            "bulk_lane", said.get("bulk_lane") == "yes"
+        )
         self._given = given
         self.set_conversions(Conversion(None), Conversion(self.decoding))
         lib.shoal_options_free(self.native())  # wrong values raise now
@@ -344,6 +348,7 @@ def _set_behaviour(options: Any, given: dict[str, Any]) -> None:
         _check(given, lib.shoal_options_set_integrity(options, level), "integrity")
     if "settle" in given:
         _check(given, lib.shoal_options_set_settle(options, given["settle"]), "settle")
+    lib.shoal_options_set_bulk_lane(options, given["bulk_lane"])
 
 
 def _flush(flush: str, budget_us: int) -> tuple[int, int]:

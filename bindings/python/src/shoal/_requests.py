@@ -15,6 +15,7 @@ import struct
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NoReturn, Protocol, SupportsIndex
 
+from ._native import ffi
 from .exceptions import DataError
 
 Argument = bytes | bytearray | memoryview | str | int | float | SupportsIndex
@@ -33,6 +34,13 @@ _SELF_TEST_BODY = (
     b"\x96\x01\x00\x00\x00\x00\x00\x00\x00x\x87"
     b"\x8c\x04PING\x85e."
 )
+
+
+#: The pickler writes bytes objects of that size in calls of their own.
+_APART = 65_536
+_NEXT_BUFFER = b"\x97"
+#: Lends arguments that are not in the stream that is made just now.
+Lend = Callable[[Sequence[bytes]], None]
 
 
 class Packer(Protocol):
@@ -59,20 +67,57 @@ class _Parts:
         self.write = write
 
 
-def _new_fast_packer() -> Packer:
+def _is_frame(part: bytes) -> bool:
+    size = int.from_bytes(part[1:9], "little")
+    return part[:1] == b"\x95" and size == len(part) - 9
+
+
+def _leave_out_large(parts: list[bytes], commands: Sequence[Any], lend: Lend) -> bytes:
+    """The stream of several parts. Those that are arguments themselves are lent, and
+    need no copy: the stream asks for each by an opcode of pickle's."""
+    if all(len(part) < _APART or _is_frame(part) for part in parts[1:]):
+        return b"".join(parts)
+    rows = commands if type(commands) is list else (commands,)
+    arguments = (a for row in rows for a in row)
+    large = {id(a) for a in arguments if type(a) is bytes and len(a) >= _APART}
+    stream, lent = bytearray(), []
+    for part in parts:
+        header = b"B" + len(part).to_bytes(4, "little") if id(part) in large else b""
+        if header and stream.endswith(header):
+            del stream[-len(header) :]
+            stream += _NEXT_BUFFER
+            lent.append(part)
+        else:
+            stream += part
+    if lent:
+        lend(lent)
+    return bytes(stream)
+
+
+def native_buffers(lent: Sequence[bytes]) -> Any:
+    """For C: an array of where they are. It does not keep them."""
+    buffers = ffi.new("shoalpy_buffer_t[]", len(lent))
+    for buffer, part in zip(buffers, lent, strict=True):
+        buffer.data = ffi.from_buffer(part)
+        buffer.bytes = len(part)
+    return buffers
+
+
+def _new_fast_packer(lend: Lend | None = None) -> Packer:
     """A packer of the interpreter's own pickler, without its memo."""
     parts: list[bytes] = []
     pickler = pickle.Pickler(_Parts(parts.append), PROTOCOL)
     pickler.fast = True
     pickler.dispatch_table = _NoReducers()
     dump, pop, clear, join = pickler.dump, parts.pop, parts.clear, b"".join
+    leave_out = _leave_out_large
 
     def pack(commands: Sequence[Any] | Command) -> bytes:
         clear()  # an interrupt may have left what was never sent
         dump(commands)
         if len(parts) == 1:
             return pop()
-        stream = join(parts)
+        stream = join(parts) if lend is None else leave_out(parts, commands, lend)
         clear()
         return stream
 
@@ -124,9 +169,10 @@ def _is_fast_packer_sound() -> bool:
 IS_FAST = _is_fast_packer_sound()
 
 
-def new_packer() -> Packer:
-    """A packer for one thread."""
-    return _new_fast_packer() if IS_FAST else _pack_slowly
+def new_packer(lend: Lend | None = None) -> Packer:
+    """A packer for one thread. `lend`: gets large arguments that are left out of the
+    stream; None: none are."""
+    return _new_fast_packer(lend) if IS_FAST else _pack_slowly
 
 
 def as_tuples(commands: Iterable[Sequence[Any]]) -> list[Any]:
@@ -157,12 +203,29 @@ def _word(argument: object) -> str:
     return argument.upper() if isinstance(argument, str) else ""
 
 
+#: Options of XREAD and XREADGROUP, and how many arguments each has.
+_STREAM_OPTIONS = {"CLAIM": 1, "COUNT": 1, "GROUP": 2}
+
+
+def block_option(command: Sequence[Any]) -> int | None:
+    """Where the timeout of an XREAD or XREADGROUP stands; None: it has none."""
+    at = 1
+    while at < len(command):
+        word = _word(command[at])
+        if word == "BLOCK":
+            return at + 1
+        if word == "STREAMS":
+            return None
+        at += 1 + _STREAM_OPTIONS.get(word, 0)
+    return None
+
+
 def blocks(command: Sequence[Any]) -> bool:
     """Does it wait on the server, over a connection of its own? Its own timeout counts
     then, and an element that it takes must not get lost."""
     name = _word(command[0]) if command else ""
     if name in READS_OF_STREAMS:
-        return "BLOCK" in map(_word, command[1:8])
+        return block_option(command) is not None
     return name in _BLOCKING
 
 

@@ -12,7 +12,7 @@ class Unique:
 
     def __reduce__(self) -> NoReturn:
         kind = type(self)
-        module = re.sub(r"\.(client|lease|pipeline)$", "", kind.__module__)
+        module = re.sub(r"\.(client|lease|monitor|pipeline)$", "", kind.__module__)
         raise TypeError(
             f"a {module}.{kind.__qualname__} cannot be copied or pickled: "
             "threads share one client, another process makes a client of its own"

@@ -47,7 +47,8 @@ def take_python_keys(url: str, options: dict[str, Any]) -> str:
 
 def in_url(url: str) -> dict[str, Any]:
     """What a URL says of those options that C sets together: an option that overrides
-    one of them leaves the others as they are. C refuses what makes no sense."""
+    one of them leaves the others as they are; and of those with another default here.
+    C refuses what makes no sense."""
     said: dict[str, Any] = {}
     with contextlib.suppress(ValueError):
         parts = urlsplit(url)
@@ -63,7 +64,7 @@ def in_url(url: str) -> dict[str, Any]:
             said[name] = math.inf
         elif value.isdecimal():
             said[name] = int(value) / unit if unit > 1 else int(value)
-        elif key == "flush":
+        elif key in ("flush", "bulk_lane"):
             said[key] = value
     return {key: value for key, value in said.items() if key and value}
 

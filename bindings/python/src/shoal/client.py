@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
 _call = _calls.call
 _MAY_BLOCK: int = lib.SHOAL_CALL_MAY_BLOCK
+_BULK: int = lib.SHOAL_CALL_BULK
 #: A part of many commands may be accepted although the whole was not.
 _OF_A_PART = (lib.SHOAL_ETOOBIG, lib.SHOAL_EREFUSED)
 _ROOM_NAP = 0.001
@@ -82,6 +83,7 @@ class Client(Leasing, Unique):
         timeout: float | None = None,
         decode: bool | None = None,
         may_block: bool = False,
+        bulk: bool = False,
     ) -> Any:
         """Send one command and wait for its reply.
 
@@ -90,6 +92,7 @@ class Client(Leasing, Unique):
         `may_block`: send a command that blocks on the server, such as BLPOP, over the
         shared connection, where all others wait behind it. Without it, such a command
         gets a connection of its own, and its own timeout is its deadline.
+        `bulk`: send it over the bulk lane, if the client has one (`bulk_lane`).
 
         If a bound of outstanding commands is reached, waits for room. Raises
         ResponseError for an error reply, DataError for what cannot be sent,
@@ -99,7 +102,7 @@ class Client(Leasing, Unique):
         options = self._options
         conversion = options.default if decode is None else options.conversion(decode)
         timeout_us = 0 if timeout is None else microseconds(timeout)
-        flags = _MAY_BLOCK if may_block else 0
+        flags = (_MAY_BLOCK if may_block else 0) | (_BULK if bulk else 0)
         try:
             if options.encodes:
                 raise _calls.Unpackable(0)
@@ -123,35 +126,25 @@ class Client(Leasing, Unique):
         is undefined, but nothing writes to it any more. BufferTooSmallError: the string
         is longer than the buffer, which was left alone; the command was executed.
         """
-        core = self._core or self._open()
-        timeout_us = 0 if timeout is None else microseconds(timeout)
         with Into(buffer) as into:
-            try:
-                if self._options.encodes:
-                    raise _calls.Unpackable(0)
-                kind, value = _call(core.handle, args, 0, timeout_us, into)
-            except (_calls.Unpackable, _calls.Refused) as problem:
-                kind, value = self._execute_otherwise(
-                    problem, args, 0, timeout_us, into
-                )
-            count: int | None = into.value_of(kind, value)
+            count: int | None = self._value_of(args, timeout, into)
             return count
 
-    def _execute_leased(
+    def _value_of(
         self,
         args: tuple[Argument, ...],
         timeout: float | None,
-        decode: bool | None,
-        lease: Handle,
+        conversion: Conversion,
+        lease: Handle | None = None,
     ) -> Any:
-        """As execute(), over a lease."""
-        conversion = self._options.conversion(decode)
+        """What one command answers, over the shared connection or a lease."""
+        core = self._core_of(lease)
+        native = _calls.NO_LEASE if lease is None else lease.native
         timeout_us = 0 if timeout is None else microseconds(timeout)
-        handle = lease.core.handle
         try:
             if self._options.encodes:
                 raise _calls.Unpackable(0)
-            kind, value = _call(handle, args, 0, timeout_us, conversion, lease.native)
+            kind, value = _call(core.handle, args, 0, timeout_us, conversion, native)
         except (_calls.Unpackable, _calls.Refused) as problem:
             kind, value = self._execute_otherwise(
                 problem, args, 0, timeout_us, conversion, lease
@@ -188,6 +181,7 @@ class Client(Leasing, Unique):
         contiguous: bool = False,
         return_exceptions: bool = False,
         may_block: bool = False,
+        bulk: bool = False,
         wait_for_room: bool = True,
     ) -> list[Any]:
         """Send many commands together and wait for all their replies, in order.
@@ -199,7 +193,11 @@ class Client(Leasing, Unique):
         The other parameters are those of `execute`. An argument that cannot be sent
         raises DataError, and none of the commands are sent.
         """
-        flags = (_MAY_BLOCK if may_block else 0) | (CONTIGUOUS if contiguous else 0)
+        flags = (
+            (_MAY_BLOCK if may_block else 0)
+            | (CONTIGUOUS if contiguous else 0)
+            | (_BULK if bulk else 0)
+        )
         outcomes = self._execute_many(
             as_tuples(commands),
             flags,

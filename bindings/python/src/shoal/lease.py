@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
+from ._into import Into
 from ._lease import CONTIGUOUS, Handle, Held
 from ._pipeline import without_exceptions
 from ._requests import Argument, as_tuples
@@ -15,10 +16,11 @@ from ._seconds import microseconds
 from ._transaction import ATTEMPTS, AttemptBase, Rounds
 from ._unique import Unique
 from .exceptions import ConnectionError
+from .monitor import Monitor
 from .pipeline import Pipeline
 
 if TYPE_CHECKING:
-    from typing_extensions import Self
+    from typing_extensions import Buffer, Self
 
     from .client import Client
 
@@ -45,8 +47,18 @@ class Lease(Held, Unique):
         decode: bool | None = None,
     ) -> Any:
         """Send one command and wait for its reply; as `Client.execute`."""
+        conversion = self._client._options.conversion(decode)
         with self._held() as handle:
-            return self._client._execute_leased(args, timeout, decode, handle)
+            return self._client._value_of(args, timeout, conversion, handle)
+
+    def readinto(
+        self, buffer: Buffer, *args: Argument, timeout: float | None = None
+    ) -> int | None:
+        """Let the string that a command answers with go into a buffer; as
+        `Client.readinto`."""
+        with self._held() as handle, Into(buffer) as into:
+            count: int | None = self._client._value_of(args, timeout, into, handle)
+            return count
 
     def execute_many(
         self,
@@ -217,3 +229,13 @@ class Leasing:
         It connects at its first command. FullError: too many exist."""
         client: Any = self
         return Lease(client)
+
+    def monitor(
+        self, *, timeout: float | None = None, decode: bool | None = None
+    ) -> Monitor:
+        """Every command that the server executes, for any client: MONITOR, over a
+        connection of its own; a context
+        manager and an iterator of lines. `timeout`: for the server's answer;
+        None: the client's. `decode`: str instead of bytes."""
+        client: Any = self
+        return Monitor(client, timeout, decode)

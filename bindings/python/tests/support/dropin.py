@@ -3,6 +3,7 @@
 
 import asyncio
 import inspect
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -61,3 +62,21 @@ class Scene:
         for client in self._clients:
             self.do(client.aclose if self.is_async else client.close)
         self._loop.close()
+
+
+def until(is_so: Callable[[], bool]) -> None:
+    """It comes true, or the test ends by its timeout."""
+    while not is_so():
+        time.sleep(0.002)
+
+
+def theirs(r: Any) -> int:
+    """How many connections of redis-py's the client has made."""
+    pool = r.connection_pool
+    return len(pool._available_connections) + len(pool._in_use_connections)
+
+
+def has_leases(scene: Scene, r: Any, wanted: int) -> bool:
+    """Are so many leases open? One that was given back ends in the background."""
+    until(lambda: scene.do(lambda: r.shoal_client.stats().leases_now) <= wanted)
+    return bool(scene.do(lambda: r.shoal_client.stats().leases_now) == wanted)

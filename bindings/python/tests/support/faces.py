@@ -97,6 +97,10 @@ class Face:
         """A lease, under the same words."""
         return FaceLease(self, self._do("lease"))
 
+    def monitor(self, **options: Any) -> "FaceMonitor":
+        """A monitor, under the same words."""
+        return FaceMonitor(self, self._do("monitor", **options))
+
     def transaction(
         self, func: Callable[[Any], Any], *keys: Any, **options: Any
     ) -> Any:
@@ -202,6 +206,11 @@ class FaceLease:
         """As the lease's."""
         return self._do("execute", *args, **options)
 
+    def readinto(self, buffer: Any, *args: Any, **options: Any) -> int | None:
+        """As the lease's."""
+        count: int | None = self._do("readinto", buffer, *args, **options)
+        return count
+
     def execute_many(self, commands: Any, **options: Any) -> list[Any]:
         """As the lease's."""
         replies: list[Any] = self._do("execute_many", commands, **options)
@@ -212,6 +221,48 @@ class FaceLease:
         self._do("close")
 
     def __enter__(self) -> "FaceLease":
+        self._do("__aenter__" if self.face.is_async else "__enter__")
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        ends = (None, None, None)
+        self._do("__aexit__" if self.face.is_async else "__exit__", *ends)
+
+
+class FaceMonitor:
+    """A monitor of a face, to be called from synchronous code."""
+
+    def __init__(self, face: Face, monitor: Any) -> None:
+        self.face = face
+        self.monitor = monitor
+
+    def _do(self, name: str, *args: Any, **options: Any) -> Any:
+        if not self.face.is_async:
+            return getattr(self.monitor, name)(*args, **options)
+
+        async def act(_: Any) -> Any:
+            return await getattr(self.monitor, name)(*args, **options)
+
+        return self.face.run(act)
+
+    def next_line(self, **options: Any) -> Any:
+        """As the monitor's."""
+        return self._do("next_line", **options)
+
+    def close(self) -> None:
+        """As the monitor's."""
+        self._do("close")
+
+    def __iter__(self) -> "FaceMonitor":
+        return self
+
+    def __next__(self) -> Any:
+        try:
+            return self._do("__anext__" if self.face.is_async else "__next__")
+        except StopAsyncIteration:
+            raise StopIteration from None
+
+    def __enter__(self) -> "FaceMonitor":
         self._do("__aenter__" if self.face.is_async else "__enter__")
         return self
 

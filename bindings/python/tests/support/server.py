@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: MIT
 """A redis-server of the tests' own."""
 
+import contextlib
 import os
 import random
 import shutil
+import signal
 import socket
 import subprocess
 import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -91,6 +94,15 @@ class Server:
         """As if the machine had lost power."""
         self.process.kill()
         self.process.wait()
+
+    @contextlib.contextmanager
+    def paused(self) -> Iterator[None]:
+        """Meanwhile it answers nothing, however late this process looks."""
+        self.process.send_signal(signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            self.process.send_signal(signal.SIGCONT)
 
     def stop(self) -> None:
         """End it, and forget its files."""

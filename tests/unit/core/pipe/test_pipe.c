@@ -151,8 +151,8 @@ static int tear_down_with_memory(void **state)
 
 /* ---- what others wait for ---- */
 
-/* Is a command outstanding that was submitted so early?  It may stand in the ring, wait to
- * be sent again, or stand in the ring again behind younger ones. */
+/* Is a command outstanding that was submitted so early?  It may stand in the ring, be
+ * held, or stand in the ring again behind younger ones. */
 static void test_commands_since(void **state)
 {
     (void)state;
@@ -166,7 +166,7 @@ static void test_commands_since(void **state)
     assert_false(shoal__pipe_has_since(&rig.pipe, first_us - 1));
 
     rig_write_all();
-    rig_feed("-LOADING x\r\n");
+    rig_feed("-TRYAGAIN x\r\n");
     assert_true(shoal__pipe_has_since(&rig.pipe, first_us));
     assert_false(shoal__pipe_has_since(&rig.pipe, first_us - 1));
     rig_tick(rig.now_us + 1000000);

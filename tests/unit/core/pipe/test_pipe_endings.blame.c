@@ -192,7 +192,7 @@ static void test_one_alone_waits_for_those_in_flight(void **state)
     rig_lose();
     rig_connect();
     assert_string_equal(rig_write_all(), "a");
-    rig_feed("-LOADING x\r\n");
+    rig_feed("-TRYAGAIN x\r\n");
     rig_submit('b', 0, RO);
     assert_string_equal(rig_write_all(), "b");
     rig_tick(rig.now_us + 1000000);

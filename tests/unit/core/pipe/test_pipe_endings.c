@@ -219,8 +219,8 @@ static void test_without_a_connection_all_fails_at_once(void **state)
     assert_heard("");
 }
 
-/* Also what waits for its retry; and after that there is nothing to fail. */
-static void test_without_a_connection_retries_fail_too(void **state)
+/* Also what is held; and after that there is nothing to fail. */
+static void test_without_a_connection_held_commands_fail_too(void **state)
 {
     (void)state;
     rig.config.queue_offline = false;
@@ -230,7 +230,7 @@ static void test_without_a_connection_retries_fail_too(void **state)
     rig_feed("-LOADING x\r\n");
     rig_lose();
     assert_heard("a!ECONN/no ");
-    assert_int_equal(rig.attempts, 1);
+    assert_int_equal(rig.attempts, 0);
     rig_tick(rig.now_us);
     assert_int_equal(counter(&rig.pipe.stats.completed), 1);
 }
@@ -456,78 +456,6 @@ static void test_submitting_from_every_callback(void **state)
     }
 }
 
-/* ---- a connection that one holder has ---- */
-
-static void lose_bound(size_t written_bytes, bool is_broken)
-{
-    shoal__pipe_bind(&rig.pipe, true);
-    rig_submit('a', 0, WRITE);
-    if (written_bytes > 0)
-        rig_write(written_bytes);
-    rig_lose();
-    assert_int_equal(rig.pipe.is_broken, is_broken);
-    shoal__pipe_bind(&rig.pipe, false);
-    shoal__pipe_abandon(&rig.pipe, rig.now_us);
-}
-
-/* It is broken once a byte of its commands left. */
-static void test_a_loss_of_what_is_bound(void **state)
-{
-    (void)state;
-    rig_connect();
-    lose_bound(0, false);
-    rig_connect();
-    lose_bound(1, true);
-    rig_connect();
-    lose_bound(COMMAND_BYTES, true);
-}
-
-static unsigned asked;
-static bool is_let_go;
-
-static bool on_blocked(void *owner, const shoal__request_t *request,
-                       shoal__ending_t ending)
-{
-    (void)owner;
-    assert_int_equal(request->command_class, SHOAL__CLASS_BLOCK);
-    assert_int_equal(ending, SHOAL__ENDING_CANCEL);
-    asked++;
-    return is_let_go;
-}
-
-/* The owner is asked for the command at which the server is, and for no other. */
-static void test_a_blocked_command_that_is_cancelled(void **state)
-{
-    (void)state;
-    rig_connect();
-    rig.pipe.hooks.on_blocked = on_blocked;
-    asked = 0;
-    is_let_go = true;
-    rig_submit('a', 0, SHOAL__CLASS_BLOCK);
-    rig_submit('b', 0, SHOAL__CLASS_BLOCK);
-    rig_write(2 * COMMAND_BYTES);
-    rig_submit('c', 0, SHOAL__CLASS_BLOCK);
-    assert_true(rig_cancel('c'));
-    assert_true(rig_cancel('b'));
-    assert_int_equal(asked, 0);
-    assert_true(rig_cancel('a')); /* it has a second more */
-    assert_int_equal(asked, 1);
-    is_let_go = false;
-    assert_true(rig_cancel('a'));
-    assert_int_equal(asked, 2);
-}
-
-static void test_a_blocked_command_that_is_queued(void **state)
-{
-    (void)state;
-    rig_connect();
-    rig.pipe.hooks.on_blocked = on_blocked;
-    asked = 0;
-    rig_submit('a', 0, SHOAL__CLASS_BLOCK);
-    assert_true(rig_cancel('a')); /* the server never saw it */
-    assert_int_equal(asked, 0);
-}
-
 #define TEST(name) cmocka_unit_test_setup_teardown(name, rig_set_up, rig_tear_down)
 
 int main(void)
@@ -538,7 +466,7 @@ int main(void)
         TEST(test_attempts_have_an_end),
         TEST(test_order_is_kept_across_a_loss),
         TEST(test_without_a_connection_all_fails_at_once),
-        TEST(test_without_a_connection_retries_fail_too),
+        TEST(test_without_a_connection_held_commands_fail_too),
         TEST(test_rejected_credentials_and_no_queue),
         TEST(test_rejected_credentials_fail_the_queue),
         TEST(test_deadlines_are_met_in_every_phase),
@@ -549,9 +477,6 @@ int main(void)
         TEST(test_a_sink_hears_of_the_cut_before_the_result),
         TEST(test_a_sink_of_a_unit_hears_nothing_behind_the_result),
         TEST(test_submitting_from_every_callback),
-        TEST(test_a_loss_of_what_is_bound),
-        TEST(test_a_blocked_command_that_is_cancelled),
-        TEST(test_a_blocked_command_that_is_queued),
     };
     return cmocka_run_group_tests_name("core/pipe/pipe_endings", tests, NULL, NULL);
 }

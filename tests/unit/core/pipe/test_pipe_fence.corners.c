@@ -247,6 +247,41 @@ static void test_a_rejected_unit_that_was_given_up(void **state)
     assert_int_equal(answer("-NOPERM no\r\n:1\r\n-ERR EXEC without MULTI\r\n"), 0);
 }
 
+/* ---- held commands ---- */
+
+static void test_a_probe_that_is_cancelled_behind_its_fence(void **state)
+{
+    (void)state;
+    connect_with(DETECT, true);
+    rig_submit('a', 0, WRITE);
+    assert_written("a");
+    assert_int_equal(answer("-LOADING x\r\n"), 0);
+    pass_us(100000);
+    assert_true(rig_output().bytes > COMMAND_BYTES); /* the socket takes none of it */
+    assert_true(rig_cancel('a'));
+    assert_written("F");
+    assert_written("");
+    assert_int_equal(answer("F"), 0);
+    rig_submit('b', 0, WRITE);
+    assert_written("b");
+}
+
+static void test_held_commands_go_back_behind_a_fence(void **state)
+{
+    (void)state;
+    connect_with(DETECT, true);
+    rig_submit('a', 0, WRITE);
+    assert_written("a");
+    pass_us(100000);
+    rig_submit('b', 0, WRITE);
+    assert_true(rig_output().bytes > COMMAND_BYTES); /* the socket takes none of it */
+    assert_int_equal(answer("-LOADING x\r\n"), 0);
+    pass_us(10000);
+    assert_written("Fa");
+    assert_int_equal(answer("F+a\r\n"), 0);
+    assert_written("b");
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, rig_set_up, rig_tear_down)
 
 int main(void)
@@ -264,6 +299,8 @@ int main(void)
         TEST(test_a_server_that_is_busy_in_the_greeting),
         TEST(test_a_shift_that_looks_like_a_refusal),
         TEST(test_a_rejected_unit_that_was_given_up),
+        TEST(test_a_probe_that_is_cancelled_behind_its_fence),
+        TEST(test_held_commands_go_back_behind_a_fence),
     };
     return cmocka_run_group_tests_name("core/pipe/pipe_fence.corners", tests, NULL,
                                        NULL);

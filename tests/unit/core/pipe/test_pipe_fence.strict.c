@@ -378,6 +378,25 @@ static void test_a_reply_too_many_behind_an_unclear_fence(void **state)
     assert_heard("");
 }
 
+/* It stands where the next fence's answer belongs, and proves as little as the first; but
+ * then that answer is out of place. */
+static void test_an_error_that_is_repeated(void **state)
+{
+    (void)state;
+    connect_with(STRICT, true);
+    rig_submit('a', 0, WRITE);
+    assert_written("aF");
+    fences_count = 0;
+    assert_int_equal(answer(":1\r\n-BUSY x\r\n"), 0);
+    pass_us(10000);
+    assert_written("F");
+    assert_int_equal(answer("-BUSY x\r\n"), 0);
+    pass_us(20000);
+    assert_written("F");
+    assert_int_equal(answer("F"), SHOAL_EDESYNC); /* of the fence before */
+    assert_heard("");
+}
+
 /* ---- batches ---- */
 
 /* A fence amid a queue is not put for a few commands while many wait. */
@@ -452,6 +471,7 @@ int main(void)
         TEST(test_no_room_to_ask_again),
         TEST(test_what_is_no_reason_to_ask_again),
         TEST(test_a_reply_too_many_behind_an_unclear_fence),
+        TEST(test_an_error_that_is_repeated),
         TEST(test_a_batch_waits_for_room),
         TEST(test_a_batch_that_is_put_together_again),
         TEST(test_attributes_among_held_replies),

@@ -273,19 +273,27 @@ static void test_a_unit_behind_the_mark_moves(void **state)
 
 /* ---- commands that wait to be sent again ---- */
 
-static void test_what_waits_to_be_sent_again_moves_too(void **state)
+static int move_held(const char *letters)
+{
+    return shoal__pipe_move_held(&rig.pipe, &other, picks, (void *)(uintptr_t)letters,
+                                 rig.now_us);
+}
+
+static void test_what_is_held_moves_by_itself(void **state)
 {
     (void)state;
     rig_connect();
+    assert_int_equal(move_held("b"), 0); /* nothing ever was */
     rig_submit('a', 0, RO);
     rig_submit('b', 0, RO);
     rig_write_all();
     rig_feed("-LOADING\r\n-LOADING\r\n");
-    assert_int_equal(rig.pipe.retries.count, 2);
+    assert_int_equal(shoal__pipe_held(&rig.pipe), 2);
     assert_int_equal(move("b"), 0);
-    assert_int_equal(rig.pipe.retries.count, 1);
-    assert_int_equal(other.retries.count, 1);
-    assert_int_equal(other.retries.bytes, COMMAND_BYTES);
+    assert_int_equal(shoal__pipe_held(&rig.pipe), 2);
+    assert_int_equal(move_held("b"), 0);
+    assert_int_equal(shoal__pipe_held(&rig.pipe), 1);
+    assert_string_equal(letters_in(&other), "b");
     assert_true(shoal__pipe_cancel(&other, rig.tickets['b' - 'a'], rig.now_us));
     assert_true(rig_cancel('a'));
     assert_heard("b!ECANCELLED/no a!ECANCELLED/no ");
@@ -317,22 +325,23 @@ static void test_large_values_move_along(void **state)
     rig_connect();
     submit_lent('e', 0, WRITE);
     write_rest();
-    rig_feed("-LOADING\r\n"); /* it waits to be sent again */
+    rig_feed("-LOADING\r\n"); /* it is held */
     submit_three(0, WRITE);
+    assert_int_equal(rig.pipe.pen->referred_bytes, VALUE_BYTES);
     assert_int_equal(move("be"), 0);
+    assert_int_equal(move_held("be"), 0);
     assert_string_equal(letters_in(&rig.pipe), "ac");
-    assert_string_equal(letters_in(&other), "b");
+    assert_string_equal(letters_in(&other), "be");
     assert_int_equal(rig.pipe.referred_bytes, 0);
     assert_int_equal(rig.pipe.flush.queued_bytes, 2 * COMMAND_BYTES);
-    assert_int_equal(rig.pipe.retries.bytes, 0);
-    assert_int_equal(other.referred_bytes, VALUE_BYTES);
-    assert_int_equal(other.flush.queued_bytes, LENT_BYTES);
-    assert_int_equal(other.retries.bytes, LENT_BYTES);
+    assert_int_equal(rig.pipe.pen->referred_bytes, 0);
+    assert_int_equal(other.referred_bytes, 2 * VALUE_BYTES);
+    assert_int_equal(other.flush.queued_bytes, 2 * LENT_BYTES);
     assert_int_equal(loan_of('b')->released + loan_of('e')->released, 0);
     shoal__pipe_abandon(&rig.pipe, rig.now_us);
     assert_heard("a!ESHUTDOWN/no c!ESHUTDOWN/no ");
     shoal__pipe_abandon(&other, rig.now_us);
-    assert_heard("e!ESHUTDOWN/no b!ESHUTDOWN/no ");
+    assert_heard("b!ESHUTDOWN/no e!ESHUTDOWN/no ");
     assert_int_equal(loan_of('b')->released, 1);
     assert_int_equal(loan_of('e')->released, 1);
     assert_int_equal(other.referred_bytes, 0);
@@ -355,7 +364,7 @@ int main(void)
         TEST(a_unit_moves_whole),
         TEST(a_unit_that_was_begun_stays),
         TEST(a_unit_behind_the_mark_moves),
-        TEST(what_waits_to_be_sent_again_moves_too),
+        TEST(what_is_held_moves_by_itself),
         TEST(without_memory_nothing_moves),
         TEST(large_values_move_along),
     };

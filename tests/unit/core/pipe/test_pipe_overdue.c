@@ -252,7 +252,7 @@ static void test_turned_away(void **state)
     look();
     assert_heard("a!ETIMEOUT/no ");
     assert_string_equal(rig.detail,
-                        "server:6379 turned the command away for now, 1 time in 1.0 s: "
+                        "server:6379 refuses commands for now, 1 time in 1.0 s: "
                         "LOADING Redis is loading; the command was never executed");
 }
 

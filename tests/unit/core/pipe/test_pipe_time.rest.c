@@ -202,13 +202,13 @@ static void test_never_while_a_reply_is_held(void **state)
 
 /* A demoted server was heard so long ago that it would be time; the command goes to the
  * next connection. */
-static void test_never_while_a_retry_waits(void **state)
+static void test_never_while_a_command_is_held(void **state)
 {
     (void)state;
     connect_with(SHAPES, true);
     write_it();
     assert_int_equal(rig_feed("-READONLY x\r\n"), 0);
-    assert_int_equal(rig.pipe.retries.count, 1);
+    assert_int_equal(shoal__pipe_held(&rig.pipe), 1);
     assert_int_equal(rig_tick(rig.now_us + 2 * REST_AFTER_US), SHOAL_ECONN);
     assert_true(rig.pipe.is_warm);
     rig_lose();
@@ -389,7 +389,7 @@ int main(void)
         TEST(test_a_wrong_fence_is_noticed_after_a_rest),
         TEST(test_never_while_something_is_outstanding),
         TEST(test_never_while_a_reply_is_held),
-        TEST(test_never_while_a_retry_waits),
+        TEST(test_never_while_a_command_is_held),
         TEST(test_never_during_a_greeting),
         TEST(test_never_without_a_connection),
         TEST(test_a_ping_interrupts_the_rest),

@@ -6,6 +6,7 @@ Commands of all tasks that run in one tick of the event loop leave in one write.
 
 from .client import Client
 from .lease import Attempt, Lease
+from .monitor import Monitor
 from .pipeline import Pipeline
 
-__all__ = ["Attempt", "Client", "Lease", "Pipeline"]
+__all__ = ["Attempt", "Client", "Lease", "Monitor", "Pipeline"]

@@ -9,6 +9,8 @@ import contextlib
 import sys
 import weakref
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from operator import setitem
 from typing import Any
 
 from .._core import Core
@@ -20,6 +22,7 @@ from .._requests import new_packer
 from ..exceptions import ClosedError, DesyncError
 from ._backlog import Backlog
 from ._batch import Batch, Extras, Future, WithExtras, runs_of
+from ._loans import LARGE, Loan
 from ._loop import Reader, forget_reader, future_maker
 from ._owed import Owed
 
@@ -67,7 +70,12 @@ class Port:
         if not core.is_borrowed:
             self._native = ffi.gc(holder[0], lib.shoalpy_port_free)
         self._view = lib.shoalpy_port_view(holder[0])
-        self._pack = new_packer()
+        #: Of the stream that is packed, and not in it.
+        self._large: list[bytes] = []
+        # An interrupt may have left what was never sent. No cycle with this object.
+        self._pack = new_packer(partial(setitem, self._large, slice(None)))
+        #: Always the same set: see `queued`.
+        self._loans: set[Loan] = set()
         #: Of this tick, in order: a command, its future, a command ... Always the same
         #: list, and a pair enters it at once: finalizers and signal handlers may run
         #: between any two steps, and submit.
@@ -239,6 +247,8 @@ class Port:
             stream = self._pack(batch.commands)
         except Exception:
             return self._send_encoded(batch)
+        if len(stream) >= LARGE or self._large:
+            self._lend(stream)
         self._is_busy = True
         try:
             status = _submit(
@@ -266,12 +276,20 @@ class Port:
         self._complete(items)
         return []
 
+    def _lend(self, stream: bytes) -> None:
+        """C may send large arguments of this stream from where they are."""
+        loan = Loan(stream, self._large[:])
+        self._large.clear()
+        self._loans.add(loan)
+        loan.lend(self._native)
+
     def _send_encoded(self, batch: Batch) -> list[Batch]:
         batch.encode()
         return self._send(batch) if batch.commands else []
 
     def _send_otherwise(self, batch: Batch, status: int) -> list[Batch]:
         """Nothing of the batch was queued."""
+        self._take_back()
         if status == lib.SHOAL_EINVAL and not batch.is_encoded:
             return self._send_encoded(batch)
         may_be_split = batch.may_be_split() and status in _OF_A_PART
@@ -325,7 +343,14 @@ class Port:
             self.detach()
         return []
 
+    def _take_back(self) -> None:
+        """Drop what C needs no more."""
+        if self._loans:
+            back = [loan for loan in tuple(self._loans) if not loan.is_out()]
+            self._loans.difference_update(back)
+
     def _complete(self, items: list[Any]) -> None:
+        self._take_back()
         try:
             self._owed.complete(items)
         except KeyError:  # no future has that number
@@ -387,6 +412,9 @@ class Port:
         if not self.is_open:
             return
         self.is_open = False
+        self._take_back()
+        self.core.loans += self._loans
+        self._loans.clear()
         on_end = self._on_end()
         if on_end is not None:
             on_end(self)

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from .. import stats
 from .._core import ConnectionInfo, Core, Event
 from .._into import Into
-from .._lease import CONTIGUOUS
+from .._lease import CONTIGUOUS, Handle
 from .._native import lib
 from .._options import DEFAULT_URL, ClientOptions, Options
 from .._outcomes import error_of, tell
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 
 _CancelledError = asyncio.CancelledError
 _MAY_BLOCK: int = lib.SHOAL_CALL_MAY_BLOCK
+_BULK: int = lib.SHOAL_CALL_BULK
 #: How often a wait for others looks, in seconds.
 _NAP = 0.002
 #: So long another loop may take to close its connection, beyond the drain time.
@@ -108,6 +109,7 @@ class Client(Leasing, Unique):
         timeout: float | None = None,
         decode: bool | None = None,
         may_block: bool = False,
+        bulk: bool = False,
     ) -> Any:
         """Send one command and wait for its reply; as `shoal.Client.execute`.
 
@@ -115,8 +117,8 @@ class Client(Leasing, Unique):
         the reply to one that was is dropped. A bytearray or memoryview among the
         arguments must not change before the reply is there.
         """
-        if timeout is not None or decode is not None or may_block:
-            future = self._submit_one(args, timeout, decode, may_block, True)
+        if timeout is not None or decode is not None or may_block or bulk:
+            future = self._submit_one(args, timeout, decode, may_block, bulk, True)
         else:
             port = self._port
             if port is None or (
@@ -170,15 +172,31 @@ class Client(Leasing, Unique):
         any more."""
         timeout_us = 0 if timeout is None else microseconds(timeout)
         with Into(buffer) as into:
-            extras = (0, timeout_us, into, None)
-            future = self._find_port().submit_one(args, extras, is_awaited=True)
-            try:
-                count: int | None = await future
-            except _CancelledError as error:
-                into.release()
-                await self._cancelled(error, args, future)
-                raise
-            return count
+            return await self._readinto(self._find_port(), args, timeout_us, into, None)
+
+    async def _readinto(
+        self,
+        port: Port,
+        args: tuple[Argument, ...],
+        timeout_us: int,
+        into: Into,
+        lease: Handle | None,
+    ) -> int | None:
+        extras = (0, timeout_us, into, lease)
+        future = port.submit_one(args, extras, is_awaited=True)
+        try:
+            count: int | None = await future
+        except _CancelledError as error:
+            into.release()
+            await self._cancelled(error, args, future)
+            raise
+        except GeneratorExit:  # nobody goes on with this coroutine
+            into.release()
+            with contextlib.suppress(RuntimeError):  # nor with its event loop
+                future.cancel()
+                self._give_up([future])
+            raise
+        return count
 
     def submit(
         self,
@@ -186,12 +204,13 @@ class Client(Leasing, Unique):
         timeout: float | None = None,
         decode: bool | None = None,
         may_block: bool = False,
+        bulk: bool = False,
     ) -> Future:
         """Send one command and return the future of its reply: what `execute` awaits,
         without a coroutine. If the future is cancelled in the same tick, the command is
         not sent; later, its reply is dropped."""
-        if timeout is not None or decode is not None or may_block:
-            return self._submit_one(args, timeout, decode, may_block, False)
+        if timeout is not None or decode is not None or may_block or bulk:
+            return self._submit_one(args, timeout, decode, may_block, bulk, False)
         port = self._port
         if port is None or (
             port.loop._thread_id != get_ident()  # type: ignore[attr-defined]
@@ -214,10 +233,11 @@ class Client(Leasing, Unique):
         timeout: float | None = None,
         decode: bool | None = None,
         may_block: bool = False,
+        bulk: bool = False,
     ) -> Future:
         """As submit(), for a caller who awaits it next: it may leave at once."""
-        if timeout is not None or decode is not None or may_block:
-            return self._submit_one(args, timeout, decode, may_block, True)
+        if timeout is not None or decode is not None or may_block or bulk:
+            return self._submit_one(args, timeout, decode, may_block, bulk, True)
         port = self._port
         if port is None or (
             port.loop._thread_id != get_ident()  # type: ignore[attr-defined]
@@ -240,10 +260,11 @@ class Client(Leasing, Unique):
         timeout: float | None,
         decode: bool | None,
         may_block: bool,
+        bulk: bool,
         is_awaited: bool,
     ) -> Future:
         extras = (
-            _MAY_BLOCK if may_block else 0,
+            (_MAY_BLOCK if may_block else 0) | (_BULK if bulk else 0),
             0 if timeout is None else microseconds(timeout),
             self._options.conversion(decode),
             None,
@@ -259,6 +280,7 @@ class Client(Leasing, Unique):
         contiguous: bool = False,
         return_exceptions: bool = False,
         may_block: bool = False,
+        bulk: bool = False,
         wait_for_room: bool = True,
     ) -> list[Any]:
         """Send many commands together and wait for all their replies, in order; as
@@ -271,7 +293,9 @@ class Client(Leasing, Unique):
             self._find_port(),
             rows,
             (
-                (_MAY_BLOCK if may_block else 0) | (CONTIGUOUS if contiguous else 0),
+                (_MAY_BLOCK if may_block else 0)
+                | (CONTIGUOUS if contiguous else 0)
+                | (_BULK if bulk else 0),
                 0 if timeout is None else microseconds(timeout),
                 self._options.conversion(decode),
                 None,

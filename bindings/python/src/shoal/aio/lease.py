@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
+from .._into import Into
 from .._lease import CONTIGUOUS, Handle, Held
 from .._native import lib
 from .._outcomes import error_of
@@ -20,10 +21,11 @@ from .._transaction import ATTEMPTS, AttemptBase, Rounds
 from .._unique import Unique
 from ..exceptions import ConnectionError
 from ._batch import Extras, Future
+from .monitor import Monitor
 from .pipeline import Pipeline
 
 if TYPE_CHECKING:
-    from typing_extensions import Self
+    from typing_extensions import Buffer, Self
 
     from .client import Client
 
@@ -55,6 +57,17 @@ class Lease(Held, Unique):
         except asyncio.CancelledError as error:
             await self._client._cancelled(error, args, future)
             raise
+
+    async def readinto(
+        self, buffer: Buffer, *args: Argument, timeout: float | None = None
+    ) -> int | None:
+        """Let the string that a command answers with go into a buffer; as
+        `Client.readinto`."""
+        _, timeout_us, _, handle = self._extras(0, timeout, None)
+        with Into(buffer) as into:
+            return await self._client._readinto(
+                self._port, args, timeout_us, into, handle
+            )
 
     def submit(
         self,
@@ -249,3 +262,13 @@ class Leasing:
         context manager. It connects at its first command. FullError: too many exist."""
         client: Any = self
         return Lease(client)
+
+    def monitor(
+        self, *, timeout: float | None = None, decode: bool | None = None
+    ) -> Monitor:
+        """Every command that the server executes, for any client: MONITOR, over a
+        connection of its own; an asynchronous
+        context manager and an iterator of lines. `timeout`: for the server's answer;
+        None: the client's. `decode`: str instead of bytes."""
+        client: Any = self
+        return Monitor(client, timeout, decode)

@@ -107,14 +107,15 @@ class Lane:
     template  a connection of redis-py's that is never connected: host, port, db, retry
     core      the client, or None
     bypass    why there is no core, or None
-    standing  over leases: what carries commands that change their connection
+    standing  over leases: what carries commands that change their connection, of each
+              event loop, or of all threads (None)
     """
 
     def __init__(self, pool: Any, family: Family, open_core: Callable[..., Any]):
         self.template: Any = None
         self.core: Any = None
         self.bypass: str | None = None
-        self.standing: Any = None
+        self.standing: dict[Any, Any] = {}
         self._retry_asked: Any = None
         self._places = Places.of_all()
         self._process = os.getpid()
@@ -142,7 +143,7 @@ class Lane:
     def after_fork(self) -> None:
         """In a forked child: what the parent's threads hold is not given back here."""
         if self._process != os.getpid():
-            self.standing = None
+            self.standing = {}
             self._places = Places.of_all()
             self._process = os.getpid()
 

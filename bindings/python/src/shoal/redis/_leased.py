@@ -249,10 +249,12 @@ def standing(
     """For the time of a command: the standing lease.  While another command uses it,
     another lease: no command waits for a thread."""
     lane.after_fork()
-    if lane.standing is None:
-        lane.standing = Standing(pool, lane, repeats_unknown)
-    with _unused(lane.standing, pool, lane, repeats_unknown) as found:
-        yield found
+    found = lane.standing.get(None)
+    if found is None:  # another thread may be here, too
+        one = Standing(pool, lane, repeats_unknown)
+        found = lane.standing.setdefault(None, one)
+    with _unused(found, pool, lane, repeats_unknown) as unused:
+        yield unused
 
 
 @contextlib.contextmanager
@@ -261,8 +263,6 @@ def async_standing(
 ) -> Iterator[AsyncLeaseConnection]:
     """The same, for each event loop."""
     lane.after_fork()
-    if lane.standing is None:
-        lane.standing = {}
     by_loop: dict[asyncio.AbstractEventLoop, AsyncStanding] = lane.standing
     for other in list(by_loop):
         if other.is_closed() and (gone := by_loop.pop(other, None)) is not None:

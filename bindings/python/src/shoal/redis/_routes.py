@@ -11,7 +11,7 @@ here saves the attempt and holds what the core has no reason to refuse.
 import math
 from typing import Any, Final
 
-from shoal._requests import READS_OF_STREAMS, blocks
+from shoal._requests import READS_OF_STREAMS, block_option, blocks
 
 Command = tuple[Any, ...]
 
@@ -80,11 +80,11 @@ def spelled(args: Command) -> Command | None:
 
 def blocks_for_ever(command: Command) -> bool:
     """Whether a command that blocks, in its wire form, has no timeout of its own."""
-    words = [_upper(word) for word in command]
-    if words[0] in READS_OF_STREAMS:
-        own = command[words.index("BLOCK") + 1 :]
+    name = _upper(command[0])
+    if name in READS_OF_STREAMS:
+        own = command[block_option(command) :]
     else:
-        own = command[1:] if words[0] in ("BLMPOP", "BZMPOP") else command[-1:]
+        own = command[1:] if name in ("BLMPOP", "BZMPOP") else command[-1:]
     try:
         return float(own[0]) == 0
     except (IndexError, TypeError, ValueError):

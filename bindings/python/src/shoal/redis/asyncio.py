@@ -32,6 +32,7 @@ from ._connection import AsyncCoreConnection, Face, Offline, is_offline
 from ._errors import FAILURES, ends_watch, translate, watch_lost
 from ._lane import async_lane
 from ._leased import AsyncLeaseConnection, async_standing
+from ._monitor import AsyncMonitor
 from ._routes import plain_names
 
 if TYPE_CHECKING:
@@ -54,9 +55,9 @@ class Redis(theirs.Redis):
     Everything but the transport of commands is redis-py's: methods, callbacks,
     retries, pub/sub, locks, scripts.  All objects over one connection pool share one
     connection; what tasks ask for in one turn of the event loop leaves in one write.
-    What cannot share a connection goes over leases: blocking commands, WATCH, CLIENT
-    and the like, and clients with `single_connection_client`.  Connections of the pool
-    itself carry pub/sub, MONITOR, and every command of a pool that the core cannot
+    What cannot share a connection goes over leases: blocking commands, WATCH, MONITOR,
+    CLIENT and the like, and clients with `single_connection_client`.  Connections of
+    the pool itself carry pub/sub, and every command of a pool that the core cannot
     stand in for; `shoal_bypass` says why.
 
     Errors are redis-py's, with an attribute `fate` (`shoal.Fate`): what is known about
@@ -138,6 +139,10 @@ class Redis(theirs.Redis):
         )
         pipeline.shoal_repeats_unknown = self.shoal_repeats_unknown
         return pipeline
+
+    def monitor(self) -> AsyncMonitor:
+        """As redis-py's; its lines come over a lease."""
+        return AsyncMonitor(self.connection_pool)
 
     async def initialize(self) -> Self:
         """Connect, if the client has a connection of its own."""

@@ -25,6 +25,7 @@ from ._connection import CoreConnection, Face, Offline, is_offline
 from ._errors import FAILURES, ends_watch, translate, watch_lost
 from ._lane import blocking_lane
 from ._leased import LeaseConnection, standing
+from ._monitor import Monitor
 from ._routes import plain_names
 
 if TYPE_CHECKING:
@@ -39,10 +40,9 @@ class Redis(theirs.Redis):
     Everything but the transport of commands is redis-py's: methods, callbacks,
     retries, pub/sub, locks, scripts.  All objects over one connection pool share one
     connection, from any number of threads.  What cannot share a connection goes over
-    leases: blocking commands, WATCH, CLIENT and the like, and clients with
-    `single_connection_client`.  Connections of the pool itself carry pub/sub, MONITOR,
-    and every command of a pool that the core cannot stand in for; `shoal_bypass` says
-    why.
+    leases: blocking commands, WATCH, MONITOR, CLIENT and the like, and clients with
+    `single_connection_client`.  Connections of the pool itself carry pub/sub, and every
+    command of a pool that the core cannot stand in for; `shoal_bypass` says why.
 
     Errors are redis-py's, with an attribute `fate` (`shoal.Fate`): what is known about
     the execution of the command.
@@ -128,6 +128,10 @@ class Redis(theirs.Redis):
         )
         pipeline.shoal_repeats_unknown = self.shoal_repeats_unknown
         return pipeline
+
+    def monitor(self) -> Monitor:
+        """As redis-py's; its lines come over a lease."""
+        return Monitor(self.connection_pool)
 
     def close(self) -> None:
         """Give back a connection of its own, and close a pool of its own."""

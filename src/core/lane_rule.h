@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SHOAL_CORE_LANE_RULE_H
+#define SHOAL_CORE_LANE_RULE_H
+
+/*
+ * Two connections to one server, the ordinary one and the bulk lane: which command should
+ * take the bulk lane, and which must, to stay behind an earlier command for its key.
+ *
+ * Keys fall into buckets.  Every command that enters the lane gets the next number, which
+ * is not below its time of submission, and its buckets remember that number.  The oldest
+ * command in the lane has a time; all numbers below it are those of commands that have
+ * left.  A bucket whose number is not below must wait: its commands follow into the lane.
+ *
+ * Guarantee: while a command that touches a key is in the lane, the lane has every later
+ * command that touches it.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* A request of more bytes than these holds the ordinary connection up. */
+#define SHOAL__LANE_REQUEST_BYTES 65536
+
+#define SHOAL__LANE_BUCKETS 4096 /* power of two */
+
+/* What is known of commands that stay together: one, or those of one call. */
+typedef struct shoal__lane_facts {
+    bool is_marked;    /* one is large itself, or its caller asks for the lane */
+    bool is_heavy;     /* one is a read whose reply is large */
+    bool has_write;    /* one may change something */
+    bool has_stray;    /* one has no key, or keys that are not known, or blocks */
+    bool keeps_writes; /* the client counts the writes of the ordinary connection */
+} shoal__lane_facts_t;
+
+bool shoal__lane_is_bulk(const shoal__lane_facts_t *facts);
+
+typedef struct shoal__lane_map {
+    uint64_t
+        numbers[SHOAL__LANE_BUCKETS]; /* of the last command of each bucket; or 0 */
+    uint64_t number_all;              /* of the last command that touched all of them */
+    uint64_t newest;                  /* given out */
+    uint64_t left; /* commands up to this number have left the lane */
+} shoal__lane_map_t;
+
+/* A command enters the lane.  Its keys, or all keys, are noted behind it. */
+void shoal__lane_map_enter(shoal__lane_map_t *map, uint64_t submitted_us);
+void shoal__lane_map_note(shoal__lane_map_t *map, uint64_t key);
+void shoal__lane_map_note_all(shoal__lane_map_t *map);
+
+/* The oldest command in the lane was submitted then; SHOAL__NEVER_US: there is none. */
+void shoal__lane_map_look(shoal__lane_map_t *map, uint64_t oldest_us);
+
+/* Must a command for this key, or for any, follow into the lane? */
+bool shoal__lane_map_has(const shoal__lane_map_t *map, uint64_t key);
+bool shoal__lane_map_has_any(const shoal__lane_map_t *map);
+
+#endif

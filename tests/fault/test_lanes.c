@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: MIT */
+/* The bulk lane beside a server that loses connections, and that is another one afterwards. */
+#include "support/process_state.h"
+#include "support/scene.h"
+
+#include <stdlib.h>
+#include <string.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
+
+#define WORDS(...) scene_words(__VA_ARGS__, NULL)
+
+static const shoal_call_t *bulk(void)
+{
+    static shoal_call_t call;
+
+    call = (shoal_call_t)SHOAL_CALL_INIT;
+    call.flags = SHOAL_CALL_BULK;
+    return &call;
+}
+
+/* Connection 1 is the ordinary one, 2 the lane. */
+static void open_lane(scene_t *scene)
+{
+    assert_int_equal(shoal_options_set_bulk_lane(scene->options, true), 0);
+    scene_open_ready(scene);
+    outcome_t first = scene_call(scene, WORDS("SET", "first", "v"), bulk());
+    assert_int_equal(first.status, 0);
+    WAIT_FOR(scene_events(scene).ready == 2);
+    WAIT_FOR((scene_call(scene, WORDS("SET", "first", "v"), bulk()),
+              scene_stats(scene).bulk > 0));
+    assert_int_equal(fake_server_accepted(scene->server), 2);
+}
+
+/* From now on connections lead to another process. */
+static void be_another_process(scene_t *scene)
+{
+    fake_server_rule(
+        scene->server,
+        &(fake_rule_t){.command = "INFO", .reply = "$13\r\nrun_id:beef\r\n\r\n"});
+}
+
+/* The ordinary connection ends, a while after this command. */
+static void lose_ordinary(scene_t *scene)
+{
+    fake_server_rule(scene->server, &(fake_rule_t){.command = "GET",
+                                                   .argument = "end",
+                                                   .connection = 1,
+                                                   .is_cut = true,
+                                                   .delay_us = 100000,
+                                                   .then = FAKE_RESET});
+}
+
+static void test_the_pen_follows_to_another_server(void **state)
+{
+    scene_t *scene = *state;
+    outcome_t *outcomes = scene_outcomes(scene, 2);
+
+    open_lane(scene);
+    be_another_process(scene);
+    lose_ordinary(scene);
+    uint64_t before = scene_stats(scene).bulk;
+    scene_submit(scene, WORDS("GET", "end"), NULL, &outcomes[0]);
+    scene_submit(scene, WORDS("SET", "k", "v"), bulk(), &outcomes[1]);
+    WAIT_FOR(scene_stats(scene).bulk == before + 1);
+    scene_check(&outcomes[0], 0, SHOAL_FATE_REPLIED);
+    scene_check(&outcomes[1], 0, SHOAL_FATE_REPLIED);
+    assert_int_equal(fake_server_executed(scene->server, 3, "GET", "end"), 1);
+    assert_int_equal(fake_server_executed(scene->server, 2, "SET", "k"), 0);
+    assert_int_equal(fake_server_executed(scene->server, 3, "SET", "k"), 1);
+}
+
+static void test_a_lane_of_a_former_server_is_given_up(void **state)
+{
+    scene_t *scene = *state;
+    outcome_t *outcomes = scene_outcomes(scene, 4);
+
+    open_lane(scene);
+    fake_server_rule(scene->server, &(fake_rule_t){.command = "SET",
+                                                   .argument = "a",
+                                                   .connection = 2,
+                                                   .is_cut = true,
+                                                   .delay_us = 600000,
+                                                   .then = FAKE_RESET});
+    scene_submit(scene, WORDS("SET", "a", "v"), bulk(), &outcomes[0]);
+    scene_submit(scene, WORDS("GET", "a"), NULL, &outcomes[1]);
+    be_another_process(scene);
+    lose_ordinary(scene);
+    scene_submit(scene, WORDS("GET", "end"), NULL, &outcomes[2]);
+    scene_check(&outcomes[2], 0, SHOAL_FATE_REPLIED);
+    assert_int_equal(fake_server_executed(scene->server, 3, "GET", "end"), 1);
+    fake_server_refuse(scene->server, true);
+    scene_check(&outcomes[0], SHOAL_ECONN, SHOAL_FATE_UNKNOWN);
+    scene_check(&outcomes[1], 0, SHOAL_FATE_REPLIED);
+    assert_int_equal(fake_server_received(scene->server, 3, "GET", "a"), 1);
+    fake_server_refuse(scene->server, false);
+}
+
+/* Bytes that malloc() gave out; 0: not known. */
+static size_t memory_in_use(void)
+{
+#if defined(__GLIBC__) && (__GLIBC__ > 2 || __GLIBC_MINOR__ >= 33)
+    struct mallinfo2 info = mallinfo2();
+
+    return process_is_sanitized() ? 0 : info.uordblks + info.hblkhd;
+#else
+    return 0;
+#endif
+}
+
+/* The memory of large commands that were given up before they left. */
+static void test_gives_memory_back(void **state)
+{
+    enum { COMMANDS = 40, BYTES = 1000000 };
+    static char value[BYTES + 1];
+    scene_t *scene = *state;
+    outcome_t *outcomes = scene_outcomes(scene, COMMANDS + 1);
+    uint64_t tickets[COMMANDS], taken;
+
+    if (memory_in_use() == 0)
+        skip();
+    memset(value, 'x', BYTES);
+    shoal_command_t set = WORDS("SET", "k", value);
+    open_lane(scene);
+    size_t before = memory_in_use();
+    fake_server_rule(scene->server, &(fake_rule_t){.command = "GET",
+                                                   .argument = "hold",
+                                                   .connection = 1,
+                                                   .is_cut = true,
+                                                   .then = FAKE_HOLD});
+    taken = scene_stats(scene).bulk;
+    scene_submit(scene, WORDS("GET", "hold"), NULL, &outcomes[COMMANDS]);
+    for (size_t i = 0; i < COMMANDS; i++)
+        tickets[i] = scene_submit(scene, set, NULL, &outcomes[i]);
+    WAIT_FOR(scene_stats(scene).bulk == taken + COMMANDS);
+    assert_true(memory_in_use() > before + COMMANDS * (size_t)BYTES / 2);
+    for (size_t i = 0; i < COMMANDS; i++) {
+        assert_int_equal(shoal_client_cancel(scene->client, tickets[i]), 0);
+        scene_check(&outcomes[i], SHOAL_ECANCELLED, SHOAL_FATE_NOT_EXECUTED);
+    }
+    fake_server_release(scene->server);
+    scene_await(&outcomes[COMMANDS]);
+    WAIT_FOR(memory_in_use() < before + COMMANDS * (size_t)BYTES / 2);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        SCENE_TEST(test_the_pen_follows_to_another_server),
+        SCENE_TEST(test_a_lane_of_a_former_server_is_given_up),
+        SCENE_TEST(test_gives_memory_back),
+    };
+    return cmocka_run_group_tests_name("fault/lanes", tests, NULL, NULL);
+}
