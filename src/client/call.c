@@ -191,7 +191,7 @@ int shoal__call_begin(shoal_client_t *client, const shoal_command_t *command,
     shoal__submission_t submission = {
         .commands = command, .count = 1, .call = *call, .on_result = on_result};
     shoal_pending_t *pending = NULL;
-    bool is_driving = false, is_apart = false;
+    bool is_driving = false, is_leased = false;
     int rc = new_pending(client, &pending);
 
     if (!pending) {
@@ -207,7 +207,7 @@ int shoal__call_begin(shoal_client_t *client, const shoal_command_t *command,
     pending->waiter.may_drive =
         !pending->has_sink || call->flags & SHOAL_CALL_SINK_HERE;
     submission.is_driving = pending->waiter.may_drive ? &is_driving : NULL;
-    submission.is_apart = &is_apart;
+    submission.is_leased = &is_leased;
     submission.data = pending;
     rc = shoal__client_submit(client, &submission, &pending->ticket);
     if (rc < 0) {
@@ -216,7 +216,7 @@ int shoal__call_begin(shoal_client_t *client, const shoal_command_t *command,
         return rc;
     }
     /* Calls on leases are not answered together: each thread has a spot of its own. */
-    pending->number = pending->ticket * (is_apart ? SHOAL__PARKING_NEIGHBOURS : 1);
+    pending->number = pending->ticket * (is_leased ? SHOAL__PARKING_NEIGHBOURS : 1);
     if (is_driving && shoal__driver_drive(client, until_us))
         take_result(pending, ret_result);
     else

@@ -348,8 +348,8 @@ int shoal__client_submit(shoal_client_t *client, const shoal__submission_t *subm
     rc = shoal__plan_make(submission, client->options, &plan);
     if (rc == 0)
         rc = claim_leases(client, &plan);
-    if (submission->is_apart)
-        *submission->is_apart = rc == 0 && shoal__plan_is_leased(&plan);
+    if (submission->is_leased)
+        *submission->is_leased = rc == 0 && shoal__plan_is_leased(&plan);
     if (rc < 0)
         count_refusal(client);
     else if (shoal__client_is_loop_thread(client))

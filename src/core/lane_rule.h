@@ -6,10 +6,11 @@
  * Two connections to one server, the ordinary one and the bulk lane: which command should
  * take the bulk lane, and which must, to stay behind an earlier command for its key.
  *
- * Keys fall into buckets.  Every command that enters the lane gets the next number, which
- * is not below its time of submission, and its buckets remember that number.  The oldest
- * command in the lane has a time; all numbers below it are those of commands that have
- * left.  A bucket whose number is not below must wait: its commands follow into the lane.
+ * Keys fall into buckets.  Every command that enters the lane gets a number: the next one,
+ * or its time of submission if that is larger.  Its buckets remember the number.  When the
+ * oldest command in the lane was submitted at some time, all commands with smaller numbers
+ * have left.  While a bucket remembers the number of a command that has not left, commands
+ * for its keys follow into the lane.
  *
  * Guarantee: while a command that touches a key is in the lane, the lane has every later
  * command that touches it.
@@ -36,11 +37,10 @@ typedef struct shoal__lane_facts {
 bool shoal__lane_is_bulk(const shoal__lane_facts_t *facts);
 
 typedef struct shoal__lane_map {
-    uint64_t
-        numbers[SHOAL__LANE_BUCKETS]; /* of the last command of each bucket; or 0 */
-    uint64_t number_all;              /* of the last command that touched all of them */
-    uint64_t newest;                  /* given out */
-    uint64_t left; /* commands up to this number have left the lane */
+    uint64_t numbers[SHOAL__LANE_BUCKETS]; /* of each bucket's last command; or 0 */
+    uint64_t number_all; /* of the last command that touched all of them */
+    uint64_t newest;     /* given out */
+    uint64_t left;       /* commands up to this number have left the lane */
 } shoal__lane_map_t;
 
 /* A command enters the lane.  Its keys, or all keys, are noted behind it. */

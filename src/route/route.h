@@ -124,10 +124,9 @@ typedef struct shoal__route_ops {
 struct shoal__route {
     const shoal__route_ops_t *ops;
     shoal__account_t account; /* of all connections; any thread reads */
-    bool
-        must_place; /* commands of the loop thread come by `place` too: their keys decide
-                        which connection they take */
-    _Atomic uint32_t leases; /* open ones, and blocking commands that have no result:
+    bool must_place;          /* commands of the loop thread come by `place` too: their
+                                  keys decide which connection they take */
+    _Atomic uint32_t leases;  /* open ones, and blocking commands that have no result:
                                 whoever makes one counts it, on any thread; the route
                                 counts it off */
 };

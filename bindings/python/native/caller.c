@@ -75,7 +75,9 @@ static int64_t tell(const shoalpy_stream_t *stream, enum shoalpy_kind kind)
     return (int64_t)stream->bytes * 8 + kind;
 }
 
-/* Large arguments are lent: the caller waits for the last result, which comes later. */
+/* Large arguments are lent, although a blocking call would lend them by itself: Python waits
+ * in slices of 100 ms, so that signals are seen, and each slice is a call of its own.  There
+ * is nothing to release: the caller waits for the last result, which comes later. */
 static void on_release(void *data)
 {
     (void)data;
