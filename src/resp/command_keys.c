@@ -47,14 +47,18 @@ static bool read_count(arguments_t *arguments, char mark, size_t *ret_count)
 
 static bool next_argument(arguments_t *arguments, shoal__bytes_t *ret)
 {
+    const char *behind;
     size_t bytes;
 
     if (!read_count(arguments, '$', &bytes) ||
         bytes > (size_t)(arguments->end - arguments->at) ||
         (size_t)(arguments->end - arguments->at) - bytes < 2)
         return false;
+    behind = arguments->at + bytes;
+    if (behind[0] != '\r' || behind[1] != '\n')
+        return false;
     *ret = (shoal__bytes_t){arguments->at, bytes};
-    arguments->at += bytes + 2;
+    arguments->at = behind + 2;
     return true;
 }
 

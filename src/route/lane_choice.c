@@ -40,19 +40,17 @@ bool shoal__lane_choice_is_due(const shoal__lanes_t *lanes, uint64_t now_us)
 
 /* ---- one command ---- */
 
-/* The keys of an encoded command.  A value that stands in the caller's memory is not among
- * the bytes: what is behind it cannot be found. */
+/* The keys of an encoded command.  An argument that stands in the caller's memory is not
+ * among the bytes: neither it nor what is behind it can be read. */
 static shoal__command_keys_t find_keys(const shoal__request_t *request,
                                        const char *bytes, shoal__keys_fn on_key,
                                        void *data)
 {
-    shoal__command_keys_t keys =
-        shoal__command_keys((shoal__bytes_t){bytes, request->bytes}, on_key, data);
+    const shoal__values_t *values = shoal__request_values(request);
+    size_t readable =
+        values && values->count > 0 ? values->references[0].at : request->bytes;
 
-    if (shoal__request_referred_bytes(request) > 0 && keys.info &&
-        (keys.info->last_key != 1 || keys.info->first_key != 1))
-        keys.kind = SHOAL__KEYS_ANY;
-    return keys;
+    return shoal__command_keys((shoal__bytes_t){bytes, readable}, on_key, data);
 }
 
 static void look_at_key(void *data, shoal__bytes_t key)

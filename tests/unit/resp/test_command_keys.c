@@ -124,6 +124,7 @@ static void test_bytes_that_are_no_command(void **state)
                                       "*1\r\n$3\r\nGE",
                                       "*2\r\n$3\r\nGET\r\n:1\r\n",
                                       "*2\r\n$3\r\nGET\r\n$9\r\nk\r\n",
+                                      "*2\r\n$3\r\nGET\r\n$1\r\nkey\r\n",
                                       "*2\r\n$3\r\nGET\r\n$99999999999999999999\r\nk",
                                       "*99999999999\r\n$3\r\nGET\r\n",
                                       "*3000000000\r\n$3\r\nGET\r\n",
