@@ -41,15 +41,16 @@ static void be_another_process(scene_t *scene)
         &(fake_rule_t){.command = "INFO", .reply = "$13\r\nrun_id:beef\r\n\r\n"});
 }
 
-/* The ordinary connection ends, a while after this command. */
-static void lose_ordinary(scene_t *scene)
+/* The server executes commands with this argument on the connection, and nothing more
+ * leaves it.  Returns the number of the rule. */
+static size_t hold_answers(scene_t *scene, unsigned connection, const char *command,
+                           const char *argument)
 {
-    fake_server_rule(scene->server, &(fake_rule_t){.command = "GET",
-                                                   .argument = "end",
-                                                   .connection = 1,
-                                                   .is_cut = true,
-                                                   .delay_us = 100000,
-                                                   .then = FAKE_RESET});
+    return fake_server_rule(scene->server, &(fake_rule_t){.command = command,
+                                                          .argument = argument,
+                                                          .connection = connection,
+                                                          .is_cut = true,
+                                                          .then = FAKE_HOLD});
 }
 
 static void test_the_pen_follows_to_another_server(void **state)
@@ -59,15 +60,36 @@ static void test_the_pen_follows_to_another_server(void **state)
 
     open_lane(scene);
     be_another_process(scene);
-    lose_ordinary(scene);
+    hold_answers(scene, 1, "GET", "end");
     uint64_t before = scene_stats(scene).bulk;
     scene_submit(scene, WORDS("GET", "end"), NULL, &outcomes[0]);
     scene_submit(scene, WORDS("SET", "k", "v"), bulk(), &outcomes[1]);
     WAIT_FOR(scene_stats(scene).bulk == before + 1);
+    fake_server_cut_one(scene->server, 1, FAKE_CUT_RESET);
     scene_check(&outcomes[0], 0, SHOAL_FATE_REPLIED);
     scene_check(&outcomes[1], 0, SHOAL_FATE_REPLIED);
     assert_int_equal(fake_server_executed(scene->server, 3, "GET", "end"), 1);
     assert_int_equal(fake_server_executed(scene->server, 2, "SET", "k"), 0);
+    assert_int_equal(fake_server_executed(scene->server, 3, "SET", "k"), 1);
+}
+
+/* What the lane's server refuses for now goes where the client is now. */
+static void test_refused_commands_follow_to_another_server(void **state)
+{
+    scene_t *scene = *state;
+    outcome_t *outcome = scene_outcomes(scene, 1);
+
+    open_lane(scene);
+    size_t refusals = fake_server_rule(
+        scene->server, &(fake_rule_t){.command = "SET",
+                                      .argument = "k",
+                                      .connection = 2,
+                                      .reply = "-LOADING the data\r\n"});
+    scene_submit(scene, WORDS("SET", "k", "v"), bulk(), outcome);
+    WAIT_FOR(fake_server_hits(scene->server, refusals) > 0);
+    be_another_process(scene);
+    fake_server_cut_one(scene->server, 1, FAKE_CUT_RESET);
+    scene_check(outcome, 0, SHOAL_FATE_REPLIED);
     assert_int_equal(fake_server_executed(scene->server, 3, "SET", "k"), 1);
 }
 
@@ -77,24 +99,47 @@ static void test_a_lane_of_a_former_server_is_given_up(void **state)
     outcome_t *outcomes = scene_outcomes(scene, 4);
 
     open_lane(scene);
-    fake_server_rule(scene->server, &(fake_rule_t){.command = "SET",
-                                                   .argument = "a",
-                                                   .connection = 2,
-                                                   .is_cut = true,
-                                                   .delay_us = 600000,
-                                                   .then = FAKE_RESET});
+    size_t held = hold_answers(scene, 2, "SET", "a");
+    size_t end = hold_answers(scene, 1, "GET", "end");
     scene_submit(scene, WORDS("SET", "a", "v"), bulk(), &outcomes[0]);
     scene_submit(scene, WORDS("GET", "a"), NULL, &outcomes[1]);
-    be_another_process(scene);
-    lose_ordinary(scene);
     scene_submit(scene, WORDS("GET", "end"), NULL, &outcomes[2]);
+    WAIT_FOR(fake_server_hits(scene->server, held) > 0);
+    WAIT_FOR(fake_server_hits(scene->server, end) > 0);
+    be_another_process(scene);
+    fake_server_cut_one(scene->server, 1, FAKE_CUT_RESET);
     scene_check(&outcomes[2], 0, SHOAL_FATE_REPLIED);
     assert_int_equal(fake_server_executed(scene->server, 3, "GET", "end"), 1);
     fake_server_refuse(scene->server, true);
+    fake_server_cut_one(scene->server, 2, FAKE_CUT_RESET);
     scene_check(&outcomes[0], SHOAL_ECONN, SHOAL_FATE_UNKNOWN);
     scene_check(&outcomes[1], 0, SHOAL_FATE_REPLIED);
     assert_int_equal(fake_server_received(scene->server, 3, "GET", "a"), 1);
     fake_server_refuse(scene->server, false);
+}
+
+static void on_released(void *data)
+{
+    (void)data;
+}
+
+/* A key that the library sends from its caller's memory is not among the encoded bytes.
+ * Here what follows it is as long as the key. */
+static void test_a_key_in_the_callers_memory(void **state)
+{
+    enum { KEY_BYTES = SHOAL_REFERENCE_BYTES_MIN, FIELD_BYTES = KEY_BYTES - 17 };
+    static char key[KEY_BYTES + 1], field[FIELD_BYTES + 1];
+    scene_t *scene = *state;
+    outcome_t *outcome = scene_outcomes(scene, 1);
+    shoal_call_t call = *bulk();
+
+    memset(key, 'k', KEY_BYTES);
+    memset(field, 'f', FIELD_BYTES);
+    open_lane(scene);
+    call.on_release = on_released;
+    scene_submit(scene, WORDS("HSET", key, "n", field), &call, outcome);
+    scene_await(outcome);
+    assert_int_equal(fake_server_received(scene->server, 1, "HSET", NULL), 1);
 }
 
 /* Bytes that malloc() gave out; 0: not known. */
@@ -124,11 +169,7 @@ static void test_gives_memory_back(void **state)
     shoal_command_t set = WORDS("SET", "k", value);
     open_lane(scene);
     size_t before = memory_in_use();
-    fake_server_rule(scene->server, &(fake_rule_t){.command = "GET",
-                                                   .argument = "hold",
-                                                   .connection = 1,
-                                                   .is_cut = true,
-                                                   .then = FAKE_HOLD});
+    hold_answers(scene, 1, "GET", "hold");
     taken = scene_stats(scene).bulk;
     scene_submit(scene, WORDS("GET", "hold"), NULL, &outcomes[COMMANDS]);
     for (size_t i = 0; i < COMMANDS; i++)
@@ -148,7 +189,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         SCENE_TEST(test_the_pen_follows_to_another_server),
+        SCENE_TEST(test_refused_commands_follow_to_another_server),
         SCENE_TEST(test_a_lane_of_a_former_server_is_given_up),
+        SCENE_TEST(test_a_key_in_the_callers_memory),
         SCENE_TEST(test_gives_memory_back),
     };
     return cmocka_run_group_tests_name("fault/lanes", tests, NULL, NULL);

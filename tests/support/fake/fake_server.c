@@ -322,6 +322,15 @@ void fake_server_cut(fake_server_t *server, fake_cut_t how)
     end(server);
 }
 
+void fake_server_cut_one(fake_server_t *server, unsigned connection, fake_cut_t how)
+{
+    begin(server);
+    for (fake_conn_t *conn = server->conns; conn; conn = conn->next)
+        if (conn->session.connection == connection)
+            fake_conn_cut(conn, how);
+    end(server);
+}
+
 void fake_server_send(fake_server_t *server, const char *text)
 {
     begin(server);

@@ -101,8 +101,9 @@ void fake_server_freeze(fake_server_t *server);
 /* Stop listening, so that new connections are refused; or listen again at the same
  * address. */
 void fake_server_refuse(fake_server_t *server, bool is_refusing);
-/* End every connection. */
+/* End every connection; or one, by its number from 1. */
 void fake_server_cut(fake_server_t *server, fake_cut_t how);
+void fake_server_cut_one(fake_server_t *server, unsigned connection, fake_cut_t how);
 /* Write text to every open connection, before everything that waits to be written. */
 void fake_server_send(fake_server_t *server, const char *text);
 /* True if no act waits: all that was sent is written, and what was cut is closed. */
