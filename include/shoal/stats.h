@@ -122,7 +122,9 @@ typedef struct shoal_stats {
     uint64_t bulk;           /**< commands that took the bulk lane */
     uint64_t reordered;      /**< commands that the server executed after it had refused
                                    an earlier command of the same connection for a while,
-                                   so that the earlier one runs later */
+                                   so that the earlier one runs later; or that it may have
+                                   executed so, because their replies were lost, or not
+                                   wanted any more */
 } shoal_stats_t;
 
 /** Initial value: `shoal_stats_t stats = SHOAL_STATS_INIT;`. */

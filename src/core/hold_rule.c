@@ -69,7 +69,14 @@ bool shoal__hold_answered(shoal__hold_t *hold, shoal__command_class_t command_cl
         return false;
     if (hold->state == SHOAL__HOLD_PROBING)
         hold->state = SHOAL__HOLD_OPEN;
-    return hold->state == SHOAL__HOLD_GATHERING;
+    return shoal__hold_overtakes(hold, command_class);
+}
+
+bool shoal__hold_overtakes(const shoal__hold_t *hold,
+                           shoal__command_class_t command_class)
+{
+    return hold->state == SHOAL__HOLD_GATHERING &&
+           shoal__hold_picks(hold, command_class);
 }
 
 bool shoal__hold_is_due(shoal__hold_t *hold, bool has_passed, uint64_t now_us)

@@ -422,10 +422,12 @@ void shoal__pipe_expire(shoal__pipe_t *pipe);
 void shoal__pipe_withdraw(shoal__pipe_t *pipe);
 /* Drop the gone from ring and log, so that the log can be written again. */
 void shoal__pipe_sweep(shoal__pipe_t *pipe);
-/* Held commands: a command was answered, and not refused; put them back if it is time;
- * when to do so; how many commands may leave at most; and give the pen back. */
+/* Held commands: a command was answered, and not refused; a command will have no reply,
+ * and may have been executed; put them back if it is time; when to do so; how many
+ * commands may leave at most; and give the pen back. */
 void shoal__pipe_hold_answered(shoal__pipe_t *pipe, const shoal__request_t *request,
                                bool is_error);
+void shoal__pipe_hold_unanswered(shoal__pipe_t *pipe, const shoal__request_t *request);
 void shoal__pipe_hold_turn(shoal__pipe_t *pipe);
 uint64_t shoal__pipe_hold_wake_us(const shoal__pipe_t *pipe);
 uint64_t shoal__pipe_hold_room(shoal__pipe_t *pipe);

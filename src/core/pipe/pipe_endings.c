@@ -357,7 +357,11 @@ static void settle_all(shoal__pipe_t *pipe, shoal__ending_t ending, const char *
     unsigned alone = 0;
 
     for (uint64_t at = pipe->ring.head; at != end; at++) {
-        if (shoal__request_ring_at(&pipe->ring, at)->flags & NOT_WANTED) {
+        const shoal__request_t *request = shoal__request_ring_at(&pipe->ring, at);
+        bool is_lost = ending != SHOAL__ENDING_SHUTDOWN && is_written(pipe, at);
+        if (request->flags & NOT_WANTED) {
+            if (is_lost)
+                shoal__pipe_hold_unanswered(pipe, request);
             drop_unwanted(pipe, at);
             continue;
         }
@@ -382,8 +386,11 @@ static void settle_all(shoal__pipe_t *pipe, shoal__ending_t ending, const char *
         alone += blamed.travels_alone;
         if (is_retry || settlement.action == SHOAL__SETTLE_KEEP)
             keep(pipe, at, is_retry, &blamed);
-        else
+        else {
+            if (is_lost)
+                shoal__pipe_hold_unanswered(pipe, request);
             fail(pipe, at, &settlement, blamed.words, detail);
+        }
     }
 }
 

@@ -125,12 +125,19 @@ void shoal__pipe_hold_answered(shoal__pipe_t *pipe, const shoal__request_t *requ
 
     if (request->flags & SHOAL__REQUEST_INTERNAL)
         return;
-    if (shoal__hold_answered(&pipe->hold, request->command_class) &&
-        !(request->flags & SHOAL__REQUEST_ZOMBIE))
+    /* Of a command that was given up nobody knows whether this was a refusal. */
+    if (shoal__hold_answered(&pipe->hold, request->command_class))
         shoal__counter_add(&pipe->stats.reordered, 1);
     /* A replica executes reads as well. */
     if (was_probe && !is_error && request->command_class != SHOAL__CLASS_RO)
         shoal__renewal_anew(&pipe->renewal);
+}
+
+void shoal__pipe_hold_unanswered(shoal__pipe_t *pipe, const shoal__request_t *request)
+{
+    if (!(request->flags & (SHOAL__REQUEST_INTERNAL | SHOAL__REQUEST_FENCE)) &&
+        shoal__hold_overtakes(&pipe->hold, request->command_class))
+        shoal__counter_add(&pipe->stats.reordered, 1);
 }
 
 /* ---- out ---- */

@@ -90,6 +90,45 @@ static void test_a_loss_keeps_the_order(void **state)
     assert_heard("a=+a b=+b c=+c ");
 }
 
+/* What was in flight behind a refused command may have been executed before it. */
+static void test_lost_commands_may_have_overtaken(void **state)
+{
+    (void)state;
+    rig_connect();
+    for (const char *at = "abcd"; *at; at++)
+        rig_submit(*at, 0, *at == 'd' ? RO : WRITE);
+    rig_write_all();
+    rig_feed(LOADING);
+    assert_true(rig_cancel('b'));
+    rig_submit('e', 0, WRITE); /* is not written */
+    assert_int_equal(counter(&rig.pipe.stats.reordered), 0);
+    rig_lose(); /* d is sent again */
+    assert_heard("b!ECANCELLED/maybe c!ECONN/maybe ");
+    assert_int_equal(counter(&rig.pipe.stats.reordered), 2);
+
+    rig_connect();
+    pass_pause();
+    assert_string_equal(rig_write_all(), "a");
+    rig_lose(); /* it overtook nothing */
+    assert_heard("a!ECONN/maybe ");
+    assert_int_equal(counter(&rig.pipe.stats.reordered), 2);
+}
+
+/* What its answer says is not looked at. */
+static void test_one_that_was_given_up_may_have_overtaken(void **state)
+{
+    (void)state;
+    rig_connect();
+    for (const char *at = "ab"; *at; at++)
+        rig_submit(*at, 0, WRITE);
+    rig_write_all();
+    rig_feed(LOADING);
+    assert_true(rig_cancel('b'));
+    rig_feed("+b\r\n");
+    assert_int_equal(counter(&rig.pipe.stats.reordered), 1);
+    assert_heard("b!ECANCELLED/maybe ");
+}
+
 static void test_a_close_ends_held_commands(void **state)
 {
     (void)state;
@@ -161,6 +200,8 @@ int main(void)
         TEST(test_a_held_command_can_be_given_up),
         TEST(test_a_deadline_in_the_pen),
         TEST(test_a_loss_keeps_the_order),
+        TEST(test_lost_commands_may_have_overtaken),
+        TEST(test_one_that_was_given_up_may_have_overtaken),
         TEST(test_a_close_ends_held_commands),
         TEST(test_no_memory_to_keep_a_command),
         TEST(test_no_memory_to_put_commands_back),
