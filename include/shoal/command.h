@@ -116,7 +116,12 @@ enum shoal_call_flag {
     /** The reply will be large: send the command over the bulk lane, if the client has one
      *  and the library knows the command's keys.  Then it has no order with commands for
      *  other keys: see shoal_options_set_bulk_lane(). */
-    SHOAL_CALL_BULK = 1 << 7
+    SHOAL_CALL_BULK = 1 << 7,
+    /** Commands of several calls share the sink, which needs one whole reply after the
+     *  other.  The library then hands it the replies of one connection only, the client's
+     *  ordinary one.  Replies that come by another (the bulk lane, a leased connection)
+     *  may arrive in the middle of those; their results hold them as trees. */
+    SHOAL_CALL_SINK_SHARED = 1 << 8
 };
 
 /**

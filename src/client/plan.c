@@ -13,7 +13,7 @@
 #define CALL_FLAGS_ALL                                                                 \
     (SHOAL_CALL_IDEMPOTENT | SHOAL_CALL_ONCE | SHOAL_CALL_URGENT |                     \
      SHOAL_CALL_WAIT_FOR_ROOM | SHOAL_CALL_MAY_BLOCK | SHOAL_CALL_CONTIGUOUS |         \
-     SHOAL_CALL_SINK_HERE | SHOAL_CALL_BULK)
+     SHOAL_CALL_SINK_HERE | SHOAL_CALL_BULK | SHOAL_CALL_SINK_SHARED)
 
 static bool is_whole(const shoal_sink_t *sink)
 {
@@ -163,6 +163,7 @@ static int make_extra(shoal__plan_t *plan, size_t large)
     if (!extra)
         return SHOAL_ENOMEM;
     extra->sink = call->sink;
+    extra->is_sink_shared = (call->flags & SHOAL_CALL_SINK_SHARED) != 0;
     extra->chunks = call->chunks;
     extra->sink_data = call->sink_data;
     extra->lease = call->lease;

@@ -10,6 +10,7 @@
 
 #include "resp/encoder.h"
 #include <shoal/command.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -25,6 +26,7 @@ typedef struct shoal__extra {
     const shoal_chunk_sink_t *chunks; /* the caller's, for large strings; or NULL */
     void *sink_data;
     shoal_lease_t *lease; /* that carries the commands; NULL: the shared connection */
+    bool is_sink_shared;  /* the sink gets replies of the ordinary connection only */
     size_t owners;        /* requests */
     shoal_release_cb on_release; /* NULL: the caller does not wait for it */
     void *release_data;

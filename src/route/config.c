@@ -30,6 +30,7 @@ static shoal__pipe_config_t read_pipe_config(const shoal_options_t *options)
         .attempts_max = (unsigned)options->attempts_max,
         .queue_offline = options->offline_mode == SHOAL_OFFLINE_QUEUE,
         .learns = options->has_bulk_lane,
+        .is_ordinary = true,
     };
 }
 

@@ -29,6 +29,7 @@ void shoal__lanes_init(shoal__lanes_t *lanes, shoal__conn_t *ordinary,
                               .is_allowed = is_allowed};
     /* Nothing is gained by gathering what is large. */
     lanes->config.pipe.flush.mode = SHOAL_FLUSH_OFF;
+    lanes->config.pipe.is_ordinary = false;
     lanes->config.turn_bytes_max = TURN_BYTES_MAX;
 }
 

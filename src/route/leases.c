@@ -26,6 +26,7 @@ void shoal__leases_init(shoal__leases_t *leases, shoal__conn_t *shared,
     leases->config.pipe.greeting.integrity = SHOAL_INTEGRITY_SHAPES;
     leases->config.pipe.ping_idle_us = 0;
     leases->config.pipe.flush.mode = SHOAL_FLUSH_OFF;
+    leases->config.pipe.is_ordinary = false;
     shoal__list_init(&leases->gated);
     shoal__list_init(&leases->line);
     shoal__list_init(&leases->common.touched);

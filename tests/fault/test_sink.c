@@ -252,6 +252,56 @@ static void test_given_up(void **state)
     check_given_up(*state, false);
 }
 
+static outcome_t ask_shared(scene_t *scene, uint32_t flags, shoal_lease_t *lease,
+                            heard_t *heard)
+{
+    shoal_call_t call = {.size = sizeof call,
+                         .flags = SHOAL_CALL_SINK_SHARED | flags,
+                         .sink = &sink,
+                         .sink_data = heard,
+                         .lease = lease};
+
+    return scene_call(scene, WORDS("LRANGE", "k", "0", "-1"), &call);
+}
+
+static bool takes_lane(scene_t *scene, heard_t *heard)
+{
+    outcome_t outcome;
+    bool was_heard, has_taken;
+
+    heard->size = 0;
+    outcome = ask_shared(scene, SHOAL_CALL_BULK, NULL, heard);
+    was_heard = heard->size > 0;
+    has_taken = scene_stats(scene).bulk > 0;
+    assert_int_equal(was_heard, !has_taken);
+    assert_int_equal(outcome.has_reply, has_taken);
+    return has_taken;
+}
+
+/* A sink that commands share gets the replies of the ordinary connection; the lane's, and
+ * those of a leased connection, are trees. */
+static void test_shared(void **state)
+{
+    scene_t *scene = *state;
+    heard_t *heard = scene_alloc(scene, sizeof *heard);
+    shoal_lease_t *lease;
+    outcome_t outcome;
+
+    assert_int_equal(shoal_options_set_bulk_lane(scene->options, true), 0);
+    fake_server_rule(scene->server,
+                     &(fake_rule_t){.command = "LRANGE", .reply = "*1\r\n:1\r\n"});
+    scene_open_ready(scene);
+    outcome = ask_shared(scene, 0, NULL, heard);
+    assert_false(outcome.has_reply);
+    assert_string_equal(heard->text, "A1( 1 ) ");
+    assert_int_equal(shoal_lease_open(scene->client, &lease), 0);
+    outcome = ask_shared(scene, 0, lease, heard);
+    assert_true(outcome.has_reply);
+    assert_string_equal(heard->text, "A1( 1 ) ");
+    shoal_lease_close(lease);
+    WAIT_FOR(takes_lane(scene, heard));
+}
+
 static void test_desync(void **state)
 {
     scene_t *scene = *state;
@@ -333,6 +383,7 @@ int main(void)
         SCENE_TEST(test_cut),
         SCENE_TEST(test_retry_delivers_anew),
         SCENE_TEST(test_given_up),
+        SCENE_TEST(test_shared),
         SCENE_TEST(test_desync),
         SCENE_TEST(test_close_in_the_middle),
         SCENE_TEST(test_nothing_to_reset),

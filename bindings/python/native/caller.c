@@ -218,8 +218,9 @@ int64_t shoalpy_caller_call_many(shoalpy_caller_t *caller, shoalpy_core_t *core,
                                  shoal_lease_t *lease)
 {
     shoal_call_t call = {.size = sizeof call,
-                         .flags = call_flags,
+                         .flags = call_flags | (lease ? 0 : SHOAL_CALL_SINK_SHARED),
                          .timeout_us = timeout_us,
+                         .sink = &shoalpy_results_sink,
                          .sink_data = &caller->results.ways[reply_flags],
                          .error = &caller->error,
                          .lease = lease};
@@ -228,8 +229,6 @@ int64_t shoalpy_caller_call_many(shoalpy_caller_t *caller, shoalpy_core_t *core,
 
     if (rc < 0)
         return rc;
-    if (lease || !shoalpy_requests_may_part(&caller->requests))
-        call.sink = &shoalpy_results_sink; /* all of them use one connection */
     if (caller->requests.has_large)
         call.on_release = on_release;
     caller->collection = new_collection(caller, reply_flags);

@@ -62,7 +62,7 @@ size_t shoalpy_core_events(shoalpy_core_t *core, shoalpy_event_t *events,
 
 /* ---- its life ---- */
 
-int shoalpy_core_open(shoal_options_t *options, bool is_borrowed, bool has_bulk_lane,
+int shoalpy_core_open(shoal_options_t *options, bool is_borrowed,
                       shoalpy_core_t **ret_core, shoal_error_t *ret_error)
 {
     shoalpy_core_t *core = calloc(1, sizeof *core);
@@ -71,7 +71,6 @@ int shoalpy_core_open(shoal_options_t *options, bool is_borrowed, bool has_bulk_
     if (!core)
         return SHOAL_ENOMEM;
     core->is_borrowed = is_borrowed;
-    core->has_bulk_lane = has_bulk_lane;
     if (pthread_mutex_init(&core->lock, NULL) != 0) {
         free(core);
         return SHOAL_ESYSTEM;

@@ -37,7 +37,6 @@ typedef struct shoalpy_core {
     shoal_client_t *client;
     shoalpy_port_t *port;     /* of a borrowed one: ends with it */
     bool is_borrowed;         /* the caller's thread drives it */
-    bool has_bulk_lane;       /* replies to ordinary commands may come in any order */
     _Atomic unsigned users;   /* threads in calls that submit */
     _Atomic bool is_refusing; /* no more commands; what is outstanding goes on */
     pthread_mutex_t lock;     /* of what follows */
@@ -50,8 +49,8 @@ typedef struct shoalpy_core {
     shoalpy_event_t events[SHOALPY_EVENTS];
 } shoalpy_core_t;
 
-/* 0 or an error of shoal_client_open().  has_bulk_lane: as the options say. */
-int shoalpy_core_open(shoal_options_t *options, bool is_borrowed, bool has_bulk_lane,
+/* 0 or an error of shoal_client_open(). */
+int shoalpy_core_open(shoal_options_t *options, bool is_borrowed,
                       shoalpy_core_t **ret_core, shoal_error_t *ret_error);
 /* Only after it is gone, or in the child of a fork. */
 void shoalpy_core_free(shoalpy_core_t *core);

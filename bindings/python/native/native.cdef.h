@@ -126,7 +126,7 @@ typedef struct shoalpy_event {
     char detail[160];
     char server[272];
 } shoalpy_event_t;
-int shoalpy_core_open(shoal_options_t *options, bool is_borrowed, bool has_bulk_lane, shoalpy_core_t **ret_core, shoal_error_t *ret_error);
+int shoalpy_core_open(shoal_options_t *options, bool is_borrowed, shoalpy_core_t **ret_core, shoal_error_t *ret_error);
 void shoalpy_core_free(shoalpy_core_t *core);
 void shoalpy_core_refuse(shoalpy_core_t *core);
 bool shoalpy_core_wait_idle(shoalpy_core_t *core, uint64_t wait_us);

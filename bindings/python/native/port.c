@@ -202,12 +202,11 @@ static int submit_read(shoalpy_port_t *port, shoal_call_t *call, unsigned reply_
 {
     if (reply_flags >= SHOALPY_REPLY_FLAGS)
         return SHOAL_EINVAL;
-    /* What has a connection of its own must not use the sink of all others. */
     if (into) {
         call->chunks = &shoalpy_into_sink;
         call->sink_data = into;
-    } else if (!port->completions && !call->lease && !port->core->has_bulk_lane &&
-               !shoalpy_requests_may_part(&port->requests)) {
+    } else if (!port->completions) {
+        call->flags |= SHOAL_CALL_SINK_SHARED;
         call->sink = &shoalpy_results_sink;
         call->sink_data = &port->results.ways[reply_flags];
     }

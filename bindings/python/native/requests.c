@@ -7,7 +7,6 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #define BLOCK_NUMBERS 126
 #define COMMANDS_FIRST 16
@@ -429,29 +428,4 @@ int shoalpy_requests_read(shoalpy_requests_t *requests, const char *stream,
     if (rc == 0)
         place(requests);
     return rc;
-}
-
-static bool begins_with(const shoal_command_t *command, const char *prefix)
-{
-    size_t bytes = strlen(prefix);
-
-    return command->argvlen[0] >= bytes &&
-           strncasecmp(command->argv[0], prefix, bytes) == 0;
-}
-
-bool shoalpy_requests_may_part(const shoalpy_requests_t *requests)
-{
-    /* BLPOP, BLMOVE, ...; BRPOP, BRPOPLPUSH; BZPOPMIN, ... */
-    static const char *const prefixes[] = {"BL", "BR", "BZ", "XREAD"};
-
-    for (size_t i = 0; i < requests->count; i++) {
-        const shoal_command_t *command = &requests->commands[i];
-        char first = command->argvlen[0] > 0 ? command->argv[0][0] : 0;
-        if ((first | 0x20) != 'b' && (first | 0x20) != 'x')
-            continue;
-        for (size_t p = 0; p < sizeof prefixes / sizeof *prefixes; p++)
-            if (begins_with(command, prefixes[p]))
-                return true;
-    }
-    return false;
 }

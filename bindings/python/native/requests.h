@@ -49,8 +49,4 @@ int shoalpy_requests_lend(shoalpy_requests_t *requests, const shoalpy_buffer_t *
 int shoalpy_requests_read(shoalpy_requests_t *requests, const char *stream,
                           size_t bytes);
 
-/* May one of the commands block on the server, so that the client sends it over a
- * connection of its own?  By their names: XREAD may, or may not. */
-bool shoalpy_requests_may_part(const shoalpy_requests_t *requests);
-
 #endif

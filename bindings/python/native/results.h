@@ -14,9 +14,10 @@
  * The sink writes replies while they are decoded, before it is known which command each
  * belongs to: as a rule, to the next one.  A reply of another command is moved.
  *
- * The sink is for commands of one connection only: replies of two, which may arrive in
- * turns, would be mixed up.  Commands of any other connection have no sink; their
- * replies come as a whole, also in the middle of one that the sink writes.
+ * The sink takes the replies of one connection only, because those of two, which may
+ * arrive in turns, would be mixed up: calls use it with SHOAL_CALL_SINK_SHARED.  Replies
+ * of any other connection come as a whole, also in the middle of one that the sink
+ * writes.
  */
 
 #include "replies.h"

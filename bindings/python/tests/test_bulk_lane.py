@@ -3,11 +3,14 @@
 
 import asyncio
 import threading
+from collections.abc import Iterator
 from typing import Any
 
+import pytest
 import shoal.aio
 from conftest import Connect
 from support.faces import Face
+from support.pieces import AT_ONCE, Pieces
 from support.server import Server
 
 LARGE = b"x" * 400_000
@@ -45,9 +48,8 @@ def test_large_values_take_the_lane(connect: Connect) -> None:
     assert face.execute("STRLEN", "large") == len(LARGE)
 
 
-def test_is_off_by_default(connect: Connect, server: Server) -> None:
-    for url in (server.url, server.url + "?bulk_lane=no"):
-        face = connect(url=url)
+def test_is_off_if_the_user_says_so(connect: Connect, server: Server) -> None:
+    for face in (connect(url=server.url + "?bulk_lane=no"), connect(bulk_lane=False)):
         for _ in range(10):
             face.execute_many([("SET", "large", LARGE), ("GET", "large")], bulk=True)
         assert face.stats().bulk == 0
@@ -82,6 +84,67 @@ def test_replies_do_not_mix(server: Server) -> None:
             assert all(await asyncio.gather(*others))
 
     asyncio.run(main())
+
+
+@pytest.fixture
+def pieces() -> Iterator[Pieces]:
+    """The test sends the replies."""
+    with Pieces() as server:
+        yield server
+
+
+def send_in_turns(face: Face, pieces: Pieces, keys: tuple[str, str]) -> None:
+    """A part of the one reply, a part of the other, and so on, until they are whole.
+    The client has read each part when the next one is sent."""
+    face.until(lambda: all(key.encode() in pieces.waiting for key in keys))
+    read = face.stats().bytes_in
+    for part in (b"*3\r\n$1\r\n", b"a\r\n*1\r\n", b":%d\r\n$1\r\n", b"b\r\n"):
+        for key in keys:
+            piece = part % len(key) if b"%" in part else part
+            pieces.waiting[key.encode()].sendall(piece)
+            read += len(piece)
+            face.until(lambda: face.stats().bytes_in >= read)  # noqa: B023
+
+
+def reply_of(key: str) -> list[Any]:
+    """What `send_in_turns` sent."""
+    return [b"a", [len(key)], b"b"]
+
+
+@pytest.mark.parametrize("keys", [("short", "large one"), ("large one", "short")])
+def test_replies_in_pieces(
+    connect: Connect, pieces: Pieces, keys: tuple[str, str]
+) -> None:
+    """Of the lane and of the ordinary connection, in turns."""
+    face = connect(url=pieces.url, bulk_lane=True, integrity="shapes")
+
+    def took() -> bool:
+        face.execute_many([("SET", AT_ONCE, 1)], bulk=True)
+        return face.stats().bulk > 0
+
+    face.until(took)
+    large = face.begin("execute_many", [("LRANGE", "large one", 0, -1)], bulk=True)
+    face.until(lambda: b"large one" in pieces.waiting)
+    short = face.begin("execute_many", [("LRANGE", "short", 0, -1)])
+    send_in_turns(face, pieces, keys)
+    assert large() == [reply_of("large one")]
+    assert short() == [reply_of("short")]
+    assert pieces.waiting[b"large one"] is not pieces.waiting[b"short"]
+
+
+@pytest.mark.parametrize("keys", [("short", "queue"), ("queue", "short")])
+def test_a_blocking_reply_in_pieces(
+    connect: Connect, pieces: Pieces, keys: tuple[str, str]
+) -> None:
+    """Of a leased connection and of the ordinary one, in turns."""
+    face = connect(url=pieces.url, integrity="shapes")
+    queue = face.begin("execute_many", [("BLPOP", "queue", 9)])
+    face.until(lambda: b"queue" in pieces.waiting)
+    short = face.begin("execute_many", [("LRANGE", "short", 0, -1)])
+    send_in_turns(face, pieces, keys)
+    assert queue() == [reply_of("queue")]
+    assert short() == [reply_of("short")]
+    assert pieces.waiting[b"queue"] is not pieces.waiting[b"short"]
 
 
 def test_bulk_is_a_word_of_every_call(connect: Connect) -> None:

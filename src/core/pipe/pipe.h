@@ -55,7 +55,8 @@ typedef struct shoal__pipe_config {
     uint64_t ping_idle_us; /* 0: never */
     unsigned attempts_max;
     bool queue_offline;
-    bool learns; /* which commands have large replies; see heavy.h */
+    bool learns;      /* which commands have large replies; see heavy.h */
+    bool is_ordinary; /* replies for a shared sink go to it; else they become trees */
 } shoal__pipe_config_t;
 
 /* What a pipe is made from, all of it borrowed. */

@@ -28,6 +28,13 @@ static shoal__reply_shape_t shape_in_unit(shoal__pipe_t *pipe,
     return (shoal__reply_shape_t)request->shape;
 }
 
+/* The sink that gets a reply of this connection; NULL: the reply becomes a tree. */
+static const shoal_sink_t *sink_of(const shoal__pipe_t *pipe,
+                                   const shoal__extra_t *extra)
+{
+    return extra->is_sink_shared && !pipe->config->is_ordinary ? NULL : extra->sink;
+}
+
 static shoal__decoder_target_t on_begin(void *owner, shoal_reply_type_t type)
 {
     shoal__pipe_t *pipe = owner;
@@ -50,7 +57,7 @@ static shoal__decoder_target_t on_begin(void *owner, shoal_reply_type_t type)
     pipe->is_misshapen = !shoal__reply_shape_allows(shape, type);
     target.discard = pipe->is_misshapen || (head->flags & SHOAL__REQUEST_ZOMBIE);
     if (head->extra) {
-        target.sink = head->extra->sink;
+        target.sink = sink_of(pipe, head->extra);
         target.chunks = head->extra->chunks;
         target.sink_data = head->extra->sink_data;
     }
@@ -121,14 +128,16 @@ static shoal__pipe_verdict_t ask_owner(shoal__pipe_t *pipe,
 
 /* The command needs its extra no more.  Returns the reply that its result holds: one that
  * is no error goes to the sink, if there is one. */
-static const shoal_reply_t *end_extra(const shoal__request_t *request,
+static const shoal_reply_t *end_extra(const shoal__pipe_t *pipe,
+                                      const shoal__request_t *request,
                                       const shoal_reply_t *reply)
 {
     const shoal__extra_t *extra = request->extra;
+    const shoal_sink_t *sink = sink_of(pipe, extra);
 
-    if (extra->sink && !(reply && reply->type == SHOAL_REPLY_ERROR)) {
+    if (sink && !(reply && reply->type == SHOAL_REPLY_ERROR)) {
         if (reply)
-            extra->sink->on_leaf(reply, extra->sink_data);
+            sink->on_leaf(reply, extra->sink_data);
         reply = NULL;
     }
     shoal__extra_drop(request->extra);
@@ -162,7 +171,7 @@ static void head_answered(shoal__pipe_t *pipe, const shoal_reply_t *reply)
     }
     shoal__stage_times_total(&pipe->times, request.submitted_us, pipe->now_us);
     if (request.extra)
-        reply = end_extra(&request, reply);
+        reply = end_extra(pipe, &request, reply);
     shoal__pipe_deliver(pipe, &request, 0, SHOAL_FATE_REPLIED, reply,
                         request.attempts + 1u, "");
 }

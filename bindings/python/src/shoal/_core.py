@@ -70,9 +70,7 @@ class Core:
         holder = ffi.new("shoalpy_core_t **")
         reason = new_reason()
         try:
-            status = lib.shoalpy_core_open(
-                native, borrowed, options.has_bulk_lane, holder, reason
-            )
+            status = lib.shoalpy_core_open(native, borrowed, holder, reason)
         finally:
             lib.shoal_options_free(native)
         if status < 0:

@@ -135,9 +135,6 @@ class Options:
             given.get("timeout", said.get("timeout", _TIMEOUT))
         )
         self.shown_url = without_secrets(self.url)
-        self.has_bulk_lane: bool = given.setdefault(
-            "bulk_lane", said.get("bulk_lane") == "yes"
-        )
         self._given = given
         self.set_conversions(Conversion(None), Conversion(self.decoding))
         lib.shoal_options_free(self.native())  # wrong values raise now
@@ -348,7 +345,8 @@ def _set_behaviour(options: Any, given: dict[str, Any]) -> None:
         _check(given, lib.shoal_options_set_integrity(options, level), "integrity")
     if "settle" in given:
         _check(given, lib.shoal_options_set_settle(options, given["settle"]), "settle")
-    lib.shoal_options_set_bulk_lane(options, given["bulk_lane"])
+    if "bulk_lane" in given:
+        lib.shoal_options_set_bulk_lane(options, given["bulk_lane"])
 
 
 def _flush(flush: str, budget_us: int) -> tuple[int, int]:

@@ -5,6 +5,7 @@ import asyncio
 import inspect
 import time
 from collections.abc import Awaitable, Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
 import shoal
@@ -155,6 +156,15 @@ class Face:
         while not is_so():
             assert time.monotonic() < end
             self.pass_time(0.001)
+
+    def begin(self, name: str, *args: Any, **options: Any) -> Callable[[], Any]:
+        """A call beside what follows; its outcome is waited for later."""
+        if not self.is_async:
+            call = getattr(self.client, name)
+            return ThreadPoolExecutor(1).submit(call, *args, **options).result
+        task = self.loop.create_task(getattr(self.client, name)(*args, **options))
+        self.pass_time(0)
+        return lambda: self.loop.run_until_complete(task)
 
     def run_pipeline(self, pipeline: Any, **options: Any) -> list[Any]:
         """`pipeline.run()`, awaited if it has to be."""

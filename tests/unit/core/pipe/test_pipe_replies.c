@@ -186,6 +186,39 @@ static void test_a_sink_serves_many(void **state)
     assert_heard("z(leaf) a=sink b!ECONN/maybe z(leaf) c=sink ");
 }
 
+/* Only the ordinary connection serves a sink that commands of several connections share. */
+static void check_shared_sink(bool is_ordinary, const char *heard)
+{
+    shoal__extra_t *ref = shoal__malloc(sizeof *ref);
+
+    *ref = (shoal__extra_t){.sink = &rig_sink,
+                            .is_sink_shared = true,
+                            .sink_data = rig_name('z'),
+                            .owners = 3};
+    rig.config.is_ordinary = is_ordinary;
+    rig_connect();
+    for (const char *name = "abc"; *name; name++) {
+        shoal__request_t request = rig_request(*name, 0, RO);
+        request.extra = ref;
+        rig_push(&request);
+    }
+    rig_write_all();
+    rig_feed("+a\r\n*1\r\n:1\r\n-ERR no\r\n");
+    assert_heard(heard);
+}
+
+static void test_a_shared_sink(void **state)
+{
+    (void)state;
+    check_shared_sink(true, "z(leaf) a=sink z(begin) z(leaf) z(end) b=sink c=-ERR no ");
+}
+
+static void test_a_shared_sink_elsewhere(void **state)
+{
+    (void)state;
+    check_shared_sink(false, "a=+a b=*1 c=-ERR no ");
+}
+
 /* ---- hooks ---- */
 
 static struct keeper {
@@ -368,6 +401,8 @@ int main(void)
         TEST(test_an_error_with_the_password_is_not_repeated),
         TEST(test_sinks),
         TEST(test_a_sink_serves_many),
+        TEST(test_a_shared_sink),
+        TEST(test_a_shared_sink_elsewhere),
         TEST(test_a_command_that_the_owner_takes),
         TEST(test_an_error_that_surfaces),
         TEST(test_errors_that_the_owner_does_not_hear_of),
