@@ -195,7 +195,6 @@ static bool on_blocked(void *owner, const shoal__request_t *request,
     if (link->asked.ticket == request->ticket || !ask(link, now_us)) {
         link->must_close = true;
         link->why = "a blocked command was given up";
-        shoal__link_touch(link);
         return false;
     }
     link->asked = (shoal__link_asked_t){
@@ -205,7 +204,6 @@ static bool on_blocked(void *owner, const shoal__request_t *request,
         .is_due = true,
         .until_us = now_us + SHOAL__PIPE_GRACE_US,
         .again_us = SHOAL__NEVER_US};
-    shoal__link_touch(link);
     return true;
 }
 

@@ -276,7 +276,7 @@ static void test_flushall_has_its_place(void **state)
 
     open_lane(client);
     for (int i = 0; i < 50; i++) {
-        answer_t answers[5] = {0};
+        answer_t answers[6] = {0};
         assert_int_equal(shoal_client_submit_many(client, &large, 1, NULL, on_answer,
                                                   &answers[0], NULL),
                          0);
@@ -288,6 +288,9 @@ static void test_flushall_has_its_place(void **state)
             WAIT_FOR(answers[k].is_there);
         assert_string_equal(answers[2].text, "nil");
         assert_string_equal(answers[4].text, "new");
+        submit_one(client, 2, get_b, &answers[5]);
+        WAIT_FOR(answers[5].is_there);
+        assert_string_equal(answers[5].text, "new"); /* nothing came behind it */
     }
     finish(client);
 }
