@@ -65,7 +65,8 @@
     X(37, "fork under load")                                                           \
     X(39, "slow consumer")                                                             \
     X(40, "too little processor and memory")                                           \
-    X(41, "CLIENT KILL under leases")
+    X(41, "CLIENT KILL under leases")                                                  \
+    X(42, "CLIENT KILL under the bulk lane")
 /* clang-format on */
 
 /* 0 until the first byte of a frame that nobody asked for ends the connection, not the
