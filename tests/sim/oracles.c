@@ -491,8 +491,10 @@ void sim_oracle_end(sim_world_t *world)
         if (call->executed > 1 && !sim_call_is_repeatable(call))
             sim_oracle_blame(world, call, "O2: %u was executed %u times", id,
                              call->executed);
+        /* A reply out of step may be a refusal, which costs no attempt. */
         if (call->executed > world->config.attempts_max)
-            sim_world_fail(world, "O2: %u was executed %u times", id, call->executed);
+            sim_oracle_blame(world, call, "O2: %u was executed %u times", id,
+                             call->executed);
         if (call->verb == SIM_VERB_EXEC)
             check_unit(world, call);
     }
