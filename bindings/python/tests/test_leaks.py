@@ -131,6 +131,21 @@ def test_clients_come_and_go(mode: str, server: Server) -> None:
     assert objects_gained(act, 10) < SLACK_OBJECTS
 
 
+def test_closed_monitors_keep_no_descriptors(connect: Connect) -> None:
+    face = connect()
+
+    def closed() -> Any:
+        monitor = face.monitor()
+        with monitor:
+            pass
+        return monitor
+
+    kept = [closed()]
+    before = descriptors()
+    kept += [closed() for _ in range(5)]
+    face.until(lambda: descriptors() <= before)
+
+
 @pytest.mark.parametrize("kind", ["sync", "borrowed", "thread"])
 def test_clients_give_back_their_memory(server: Server, kind: str) -> None:
     """10 KiB lost with each would show."""

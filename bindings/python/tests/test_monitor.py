@@ -20,6 +20,7 @@ from support.faces import Face, FaceMonitor
 from support.proxy import Proxy
 from support.server import Server
 from support.wire import PATIENCE_S
+from test_leaks import descriptors
 
 
 def line_with(monitor: FaceMonitor, word: str) -> Any:
@@ -197,17 +198,23 @@ def test_another_task_closes_it(async_face: Face, server: Server) -> None:
         async def read() -> int:
             return len([line async for line in monitor])
 
+        await client.execute("PING")
+        before = descriptors()
         task = asyncio.create_task(read())
         while b"cmd=monitor" not in server.ask("CLIENT", "LIST"):
             await asyncio.sleep(0.001)
         await monitor.aclose()
         assert await task >= 0
+        while descriptors() > before:
+            await asyncio.sleep(0.001)
 
     async_face.run(main)
 
 
 def test_another_thread_closes_it(server: Server) -> None:
     with shoal.Client(server.url) as client:
+        client.execute("PING")
+        before = descriptors()
         monitor = client.monitor()
         with monitor:
             reader = threading.Thread(target=lambda: list(monitor))
@@ -216,6 +223,10 @@ def test_another_thread_closes_it(server: Server) -> None:
             monitor.close()
             reader.join(60)
             assert not reader.is_alive()
+        until = time.monotonic() + PATIENCE_S
+        while descriptors() > before and time.monotonic() < until:
+            time.sleep(0.001)
+        assert descriptors() <= before
 
 
 def test_another_thread_closes_it_while_it_begins(

@@ -64,11 +64,14 @@ class MonitorBase(Held, Unique):
     def _one_reader(self) -> Iterator[None]:
         """The others would take its lines away."""
         if not self._reading.acquire(blocking=False):
+            if self._is_closed:
+                raise closed(self._what)
             raise RuntimeError("somebody else waits for the next line of this monitor")
         try:
             yield
         finally:
             self._reading.release()
+            self._free()
 
     def _take(self, wait_us: int = 0) -> bytes | None:
         """The next line; None: none came in time. Raises the reason why none will."""
@@ -103,6 +106,16 @@ class MonitorBase(Held, Unique):
         handle, self._handle = self._handle, None
         if handle is not None:
             handle.close()
+        self._free()
+
+    def _free(self) -> None:
+        """Give back C's part, descriptors among it, of one that was closed, unless
+        somebody still reads: then its last reader does it."""
+        if self._is_closed and self._reading.acquire(blocking=False):
+            native, self._native = self._native, None
+            self._reading.release()
+            if native is not None:
+                ffi.release(native)
 
 
 def until_of(timeout: float | None) -> float:
