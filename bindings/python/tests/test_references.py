@@ -204,6 +204,31 @@ def test_a_loop_that_ends_first(proxy: Proxy, thread: bool) -> None:
     assert kept.is_free()
 
 
+def test_loops_that_come_and_go(proxy: Proxy) -> None:
+    """The client outlives them all, but does not hold what each has lent."""
+    kept = [Kept(1_000_000) for _ in range(5)]
+    client = shoal.aio.Client(proxy.url, thread=True)
+
+    async def lend(one: Kept) -> None:
+        client.submit("SET", "k", one.value)
+        await asyncio.sleep(0)
+
+    async def answer() -> None:
+        assert await client.execute("PING") == b"PONG"
+
+    asyncio.run(answer())
+    proxy.tell("carry to-server stopped=1")
+    for one in kept:
+        with pytest.warns(ResourceWarning, match="commands of a shoal client"):
+            asyncio.run(lend(one))
+            gc.collect()
+    assert not any(one.is_free() for one in kept)
+    proxy.tell("carry to-server")
+    asyncio.run(answer())
+    assert all(one.is_free() for one in kept)
+    asyncio.run(client.close())
+
+
 def test_what_waits_for_room(async_connect: Connect) -> None:
     """It is lent when it crosses into C, and not before."""
     face = async_connect(outstanding_bytes_max=1_000_000)
@@ -232,9 +257,7 @@ def test_an_interrupt_lends_while_others_come_back(
     def interrupted(loan: Loan) -> bool:
         now, left[:] = left[:], []
         for one in now:
-            command = client.execute("SET", "k", one.value)
-            command.send(None)
-            command.close()
+            client._submit_awaited("SET", "k", one.value)
         return is_out(loan)
 
     async def main() -> None:

@@ -65,7 +65,7 @@ class Core:
         self.server = options.server
         self.handle: Any = None
         #: Memory that C may still read, although the event loop that lent it is gone.
-        self.loans: list[Any] = []
+        self.loans: set[Any] = set()
         native = options.native(borrowed=borrowed)
         holder = ffi.new("shoalpy_core_t **")
         reason = new_reason()

@@ -35,3 +35,10 @@ class Loan:
     def is_out(self) -> bool:
         """Does C need it yet?"""
         return not lib.shoalpy_loan_is_back(self.native)
+
+
+def take_back(loans: set[Loan]) -> None:
+    """Drop those that C needs no more. Loops of other threads may be here, too."""
+    for loan in tuple(loans):
+        if not loan.is_out():
+            loans.discard(loan)

@@ -22,7 +22,7 @@ from .._requests import new_packer
 from ..exceptions import ClosedError, DesyncError
 from ._backlog import Backlog
 from ._batch import Batch, Extras, Future, WithExtras, runs_of
-from ._loans import LARGE, Loan
+from ._loans import LARGE, Loan, take_back
 from ._loop import Reader, forget_reader, future_maker
 from ._owed import Owed
 
@@ -289,7 +289,7 @@ class Port:
 
     def _send_otherwise(self, batch: Batch, status: int) -> list[Batch]:
         """Nothing of the batch was queued."""
-        self._take_back()
+        take_back(self._loans)
         if status == lib.SHOAL_EINVAL and not batch.is_encoded:
             return self._send_encoded(batch)
         may_be_split = batch.may_be_split() and status in _OF_A_PART
@@ -343,14 +343,9 @@ class Port:
             self.detach()
         return []
 
-    def _take_back(self) -> None:
-        """Drop what C needs no more."""
-        if self._loans:
-            back = [loan for loan in tuple(self._loans) if not loan.is_out()]
-            self._loans.difference_update(back)
-
     def _complete(self, items: list[Any]) -> None:
-        self._take_back()
+        if self._loans:
+            take_back(self._loans)
         try:
             self._owed.complete(items)
         except KeyError:  # no future has that number
@@ -412,9 +407,9 @@ class Port:
         if not self.is_open:
             return
         self.is_open = False
-        self._take_back()
-        self.core.loans += self._loans
+        self.core.loans.update(self._loans)
         self._loans.clear()
+        take_back(self.core.loans)
         on_end = self._on_end()
         if on_end is not None:
             on_end(self)
