@@ -2,6 +2,7 @@
 """Cancelled tasks: no reply is lost or given to another, no command is sent in vain."""
 
 import asyncio
+import gc
 import random
 from collections import Counter
 from collections.abc import Coroutine
@@ -240,3 +241,35 @@ def test_twice_and_after_the_end(async_face: Face) -> None:
         assert await inner == b"kept"
 
     async_face.run(main)
+
+
+def test_a_closed_coroutine_leaves_nothing_behind(async_face: Face) -> None:
+    """Nobody reads its future: asyncio must not be told of an exception in it. A
+    command that blocks is given up."""
+    told: list[Any] = []
+
+    async def main(client: Client) -> None:
+        loop = asyncio.get_running_loop()
+        loop.set_exception_handler(lambda _, context: told.append(context))
+        await client.execute("SET", "k", "v")
+        async with client.lease() as lease:
+            for who in (client, lease):
+                for late in (False, True):
+                    first = who.submit("PING")  # all of a tick leave together
+                    coroutine = who.execute("LPUSH", "k", "v")
+                    coroutine.send(None)
+                    if late:
+                        await who.execute("PING")
+                    coroutine.close()
+                    await first
+        blocked = client.execute("BLPOP", "nothing", 0)
+        blocked.send(None)
+        await client.execute("PING")
+        blocked.close()
+        while client.stats().leases_now:
+            await asyncio.sleep(0.001)
+        await client.execute("PING")
+        gc.collect()
+
+    async_face.run(main)
+    assert told == []

@@ -139,6 +139,16 @@ class Client(Leasing, Unique):
         except _CancelledError as error:
             await self._cancelled(error, args, future)
             raise
+        except GeneratorExit:
+            self._forsake(future)
+            raise
+
+    def _forsake(self, future: Future) -> None:
+        """Give up a command whose coroutine was closed: nobody goes on with it, and
+        perhaps not with its event loop either."""
+        with contextlib.suppress(RuntimeError):
+            future.cancel()
+            self._give_up([future])
 
     async def _cancelled(
         self, error: BaseException, args: tuple[Argument, ...], future: Future
@@ -190,11 +200,9 @@ class Client(Leasing, Unique):
             into.release()
             await self._cancelled(error, args, future)
             raise
-        except GeneratorExit:  # nobody goes on with this coroutine
+        except GeneratorExit:
             into.release()
-            with contextlib.suppress(RuntimeError):  # nor with its event loop
-                future.cancel()
-                self._give_up([future])
+            self._forsake(future)
             raise
         return count
 

@@ -57,6 +57,9 @@ class Lease(Held, Unique):
         except asyncio.CancelledError as error:
             await self._client._cancelled(error, args, future)
             raise
+        except GeneratorExit:
+            self._client._forsake(future)
+            raise
 
     async def readinto(
         self, buffer: Buffer, *args: Argument, timeout: float | None = None
