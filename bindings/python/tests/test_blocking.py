@@ -12,6 +12,7 @@ import pytest
 import shoal
 from conftest import Connect
 from shoal._requests import block_option, blocks
+from support.cancels import raised_inside
 from support.children import ended, spawn
 from support.faces import Face
 from support.scale import scaled
@@ -278,8 +279,7 @@ def test_wait_for_tells_too(async_face: Face) -> None:
     async def main(client: Any) -> None:
         with pytest.raises(asyncio.TimeoutError) as caught:
             await asyncio.wait_for(client.execute("BLPOP", "list", 0), 0.1)
-        cause = caught.value.__cause__
-        assert cause.fate is shoal.Fate.NOT_EXECUTED  # type: ignore[union-attr]
+        assert raised_inside(caught.value.__cause__).fate is shoal.Fate.NOT_EXECUTED
 
     async_face.run(main)
 

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 import shoal
 from conftest import Connect
+from support.cancels import raised_inside
 from support.faces import Face
 from support.proxy import Proxy
 from support.server import Server
@@ -243,7 +244,7 @@ def test_a_popped_string_is_not_lost(async_face: Face, server: Server) -> None:
         task.cancel()
         with pytest.raises(asyncio.CancelledError) as caught:
             await task
-        error: Any = caught.value
+        error = raised_inside(caught.value)
         assert error.fate is shoal.Fate.REPLIED
         assert error.reply == b"job"
 
