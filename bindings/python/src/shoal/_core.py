@@ -48,6 +48,17 @@ class ConnectionInfo(NamedTuple):
     server: str  #: "host:port", "[::1]:port", or the path of a Unix socket
 
 
+def freed_last(pointer: Any, free: Any) -> Any:
+    """For a __del__(): who keeps the value has the memory until the object itself goes.
+
+    A garbage collection calls the finalizers of all that is in a cycle, in any order:
+    one that is called later may still use what an earlier one was to free. What is made
+    in a finalizer is not finalized by that collection, but goes with its holder, when
+    all finalizers have been called. (For the same reason ffi.gc() is of no use before.)
+    """
+    return ffi.gc(pointer, free)
+
+
 def _text(bytes_: Any) -> str:
     return str(ffi.string(bytes_).decode("utf-8", "replace"))
 
@@ -56,8 +67,8 @@ class Core:
     """One connection. `borrowed`: the event loop that uses it drives it."""
 
     __slots__ = (
-        "__weakref__", "handle", "is_borrowed", "is_closed", "is_gone", "loans", "pid",
-        "server",
+        "__weakref__", "_memory", "handle", "is_borrowed", "is_closed", "is_gone", "loans",
+        "pid", "server",
     )  # fmt: skip
 
     def __init__(self, options: Options, *, borrowed: bool) -> None:
@@ -82,7 +93,8 @@ class Core:
 
     def __del__(self) -> None:
         """No object holds it any more, so no thread is in a call on it. If it was not
-        closed, no caller waits for its results either."""
+        closed, no caller waits for its results either. Finalizers of the same garbage
+        may come later, and still call it: see freed_last()."""
         if not getattr(self, "handle", None) or self.is_foreign():
             return
         if sys.is_finalizing():  # another thread may be in a call, for ever
@@ -91,7 +103,7 @@ class Core:
         if not was_closed:
             self.close(_EXIT_SECONDS)
         if self.is_gone or self.has_gone(0):
-            lib.shoalpy_core_free(self.handle)
+            self._memory = freed_last(self.handle, lib.shoalpy_core_free)
         else:
             _kept.extend(self.loans)
         if not was_closed:  # last of all, because the warning may be an exception

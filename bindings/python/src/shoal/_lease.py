@@ -69,8 +69,9 @@ class Handle:
             lib.shoal_lease_close(native or ffi.NULL)
 
     def __del__(self) -> None:
-        if getattr(self, "native", None):
-            lib.shoal_lease_close(self.native)
+        """Of a cycle that is garbage, who closes this may be finalized later."""
+        native, self.native = getattr(self, "native", None), None
+        lib.shoal_lease_close(native or ffi.NULL)
 
 
 def closed(what: str) -> BaseException:

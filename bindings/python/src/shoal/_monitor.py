@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from ._core import Core
+from ._core import Core, freed_last
 from ._lease import Handle, Held, closed
 from ._native import ffi, lib
 from ._options import Options
@@ -35,6 +35,7 @@ class MonitorBase(Held, Unique):
         self._timeout_us = 0 if timeout is None else microseconds(timeout)
         self._conversion = options.conversion(decode)
         self._native: Any = None
+        self._memory: Any = None
         self._lines: deque[bytes] = deque()
         self._end: tuple[Any, ...] | None = None
         #: The server has agreed; before that the first line is its answer.
@@ -55,7 +56,7 @@ class MonitorBase(Held, Unique):
         if status < 0:
             handle.close()
             raise error_of(status, reason_of(reason))
-        self._native = ffi.gc(holder[0], lib.shoalpy_monitor_free)
+        self._native = holder[0]
         self._handle = handle
         if self._is_closed:  # meanwhile, by another thread, which found no handle
             self._let_go()
@@ -114,8 +115,13 @@ class MonitorBase(Held, Unique):
         if self._is_closed and self._reading.acquire(blocking=False):
             native, self._native = self._native, None
             self._reading.release()
-            if native is not None:
-                ffi.release(native)
+            if self._memory is None:
+                lib.shoalpy_monitor_free(native or ffi.NULL)
+
+    def __del__(self) -> None:
+        if getattr(self, "_native", None) is not None:
+            self._memory = freed_last(self._native, lib.shoalpy_monitor_free)
+        super().__del__()
 
 
 def until_of(timeout: float | None) -> float:

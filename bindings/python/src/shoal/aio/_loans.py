@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from .._core import freed_last
 from .._native import ffi, lib
 from .._requests import native_buffers
 
@@ -16,14 +17,18 @@ LARGE: int = lib.SHOAL_REFERENCE_BYTES_MIN
 class Loan:
     """What one submission lends: its stream, and arguments that are not in it."""
 
-    __slots__ = ("_kept", "native")
+    __slots__ = ("_kept", "_memory", "native")
 
     def __init__(self, stream: bytes, large: Sequence[bytes]) -> None:
         native = lib.shoalpy_loan_new()
         if native == ffi.NULL:
             raise MemoryError
-        self.native: Any = ffi.gc(native, lib.shoalpy_loan_free)
+        self.native: Any = native
         self._kept = (stream, large)
+
+    def __del__(self) -> None:
+        if hasattr(self, "native"):
+            self._memory = freed_last(self.native, lib.shoalpy_loan_free)
 
     def lend(self, port: Any) -> None:
         """For the next submission of the port."""

@@ -13,7 +13,7 @@ from functools import partial
 from operator import setitem
 from typing import Any
 
-from .._core import Core
+from .._core import Core, freed_last
 from .._native import ffi, lib
 from .._options import Options
 from .._outcomes import error_of, reason_of
@@ -66,9 +66,9 @@ class Port:
         self.loop, self.core = loop, core
         self._options = options
         self._on_end = on_end
+        #: That of a borrowed connection goes with the core.
         self._native: Any = holder[0]
-        if not core.is_borrowed:
-            self._native = ffi.gc(holder[0], lib.shoalpy_port_free)
+        self._memory: Any = None
         self._view = lib.shoalpy_port_view(holder[0])
         #: Of the stream that is packed, and not in it.
         self._large: list[bytes] = []
@@ -416,8 +416,8 @@ class Port:
         if not self.loop.is_closed():
             self.loop.remove_reader(self._view.fd)
         self._backlog.end(lib.SHOAL_ECLOSED)
-        if not self.core.is_borrowed:
-            ffi.release(self._native)
+        if not self.core.is_borrowed and self._memory is None:
+            lib.shoalpy_port_free(self._native)
 
     def abandon(self) -> None:
         """The loop does not run, so it does not drive the connection. If it goes on,
@@ -447,13 +447,15 @@ class Port:
         if not getattr(self, "is_open", False) or sys.is_finalizing():
             return
         loop, fd = self.loop, self._view.fd
+        if not self.core.is_borrowed:
+            self._memory = freed_last(self._native, lib.shoalpy_port_free)
         if loop.is_closed():
             return
         if loop.is_running() and asyncio._get_running_loop() is not loop:
             # Another thread runs the loop: the descriptor lives until it was removed.
             with contextlib.suppress(RuntimeError):
                 loop.call_soon_threadsafe(
-                    forget_reader, loop, fd, (self.core, self._native)
+                    forget_reader, loop, fd, (self.core, self._memory)
                 )
         else:
             loop.remove_reader(fd)
