@@ -17,6 +17,7 @@ import shoal.redis.asyncio  # noqa: E402
 from shoal import Fate  # noqa: E402
 from shoal._lease import CONNECTIONS_MAX  # noqa: E402
 from shoal.redis._routes import blocks_for_ever  # noqa: E402
+from support.cancels import raised_inside  # noqa: E402
 from support.dropin import Scene, has_leases, theirs, until  # noqa: E402
 from support.proxy import Proxy  # noqa: E402
 from support.server import Server  # noqa: E402
@@ -94,7 +95,8 @@ def test_a_cancelled_command_loses_nothing(server: Server) -> None:
                 task.cancel()
                 try:
                     key, job = await task
-                except asyncio.CancelledError as error:
+                except asyncio.CancelledError as cancelled:
+                    error = raised_inside(cancelled)
                     if error.fate is Fate.NOT_EXECUTED:
                         key, job = await r.blpop("jobs", 1)
                     else:

@@ -67,8 +67,8 @@ class Core:
     """One connection. `borrowed`: the event loop that uses it drives it."""
 
     __slots__ = (
-        "__weakref__", "_memory", "handle", "is_borrowed", "is_closed", "is_gone", "loans",
-        "pid", "server",
+        "__weakref__", "_memory", "handle", "is_borrowed", "is_closed", "is_gone",
+        "loans", "pid", "server",
     )  # fmt: skip
 
     def __init__(self, options: Options, *, borrowed: bool) -> None:
