@@ -130,8 +130,9 @@ SHOAL_EXTERN uint64_t shoal_result_ticket(const shoal_result_t *result);
  * After a loss the fate of a write may be SHOAL_FATE_UNKNOWN.  Such a write may even
  * run later, when a stalled server continues.  The client therefore ends its earlier
  * connections on the server before it sends anything over a new one (it settles them).
- * This function tells whether the end of those connections is proved.  If so, no lost
- * command can change later what this reply shows.
+ * If there is no new one at once, another connection of the client ends the lost one: that
+ * of a lease, or the bulk lane.  This function tells whether the end of those connections
+ * is proved.  If so, no lost command can change later what this reply shows.
  *
  * @return true if the end is proved, or no connection was lost with commands
  *         unanswered; false if the status is not 0, or the end is not proved: the

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #define IDLE_US 60000000
+#define NO_MEMORY_DELAY_US 1000
 #define AGAIN_US 5000000 /* after an attempt to open it that failed */
 /* So that the ordinary connection waits for a part of a large command, not for all of it. */
 #define TURN_BYTES_MAX 131072
@@ -174,41 +175,70 @@ static void open_lane(shoal__lanes_t *lanes, uint64_t now_us)
     shoal__conn_open(&lane->conn);
 }
 
-/* Could the server of the ordinary connection still run a command of a lane that was lost?
- * What another process runs does not matter to it. */
+/* Could the server of the ordinary connection still run a command of this connection of a
+ * lane that was lost?  What another process runs does not matter to it. */
+static bool may_run_here(const shoal__lanes_t *lanes, unsigned former)
+{
+    return !has_process(lanes->ordinary) ||
+           shoal__former_may_be_on(&lanes->bulk->conn.pipe.greeting.former, former,
+                                   lanes->ordinary->pipe.greeting.identity.process);
+}
+
+/* ... of any.  Of a lane that was given up nothing more will be known. */
 static bool is_doubtful(const shoal__lanes_t *lanes)
 {
     const shoal__former_t *former = &lanes->bulk->conn.pipe.greeting.former;
-    const char *process = lanes->ordinary->pipe.greeting.identity.process;
 
-    if (former->has_lost_track)
-        return true;
+    if (!is_open(lanes->bulk) || former->has_lost_track)
+        return is_open(lanes->bulk);
     for (unsigned i = 0; i < former->count; i++)
-        if (!has_process(lanes->ordinary) ||
-            shoal__former_may_be_on(former, i, process))
+        if (may_run_here(lanes, i))
             return true;
     return false;
 }
 
-/* What waits for the lane goes to the ordinary connection.  False: no memory; the next turn
- * tries again. */
+/* Will the server say that it runs nothing of the lane any more (doubts.h)? */
+static bool may_be_proved(const shoal__lanes_t *lanes)
+{
+    const shoal__former_t *former = &lanes->bulk->conn.pipe.greeting.former;
+
+    for (unsigned i = 0; i < former->count; i++)
+        if (former->entries[i].elsewhere != SHOAL__FORMER_IN_VAIN &&
+            may_run_here(lanes, i))
+            return true;
+    return false;
+}
+
+/* Commands of which no byte has left. */
+static uint64_t waiting(const shoal__lane_t *lane)
+{
+    return shoal__pipe_held(&lane->conn.pipe) + shoal__pipe_queued(&lane->conn.pipe) +
+           shoal__pipe_queued(&lane->pen);
+}
+
+/* What waits for the lane goes to the ordinary connection.  False: no memory. */
 static bool move_back(shoal__lanes_t *lanes, shoal__lane_t *lane, uint64_t now_us)
 {
     shoal__pipe_t *to = &lanes->ordinary->pipe;
+    uint64_t before = waiting(lane);
+    bool is_done =
+        shoal__pipe_move_held(&lane->conn.pipe, to, NULL, NULL, now_us) == 0 &&
+        shoal__pipe_move_queued(&lane->conn.pipe, to, NULL, NULL, now_us) == 0 &&
+        shoal__pipe_move_queued(&lane->pen, to, NULL, NULL, now_us) == 0;
 
-    shoal__conn_touch(lanes->ordinary);
-    return shoal__pipe_move_held(&lane->conn.pipe, to, NULL, NULL, now_us) == 0 &&
-           shoal__pipe_move_queued(&lane->conn.pipe, to, NULL, NULL, now_us) == 0 &&
-           shoal__pipe_move_queued(&lane->pen, to, NULL, NULL, now_us) == 0;
+    if (waiting(lane) != before)
+        shoal__conn_touch(lanes->ordinary);
+    return is_done;
 }
 
-/* It cannot be had. */
-static void give_up(shoal__lanes_t *lanes, shoal__lane_t *lane, uint64_t now_us)
+/* It cannot be had.  False: no memory. */
+static bool give_up(shoal__lanes_t *lanes, shoal__lane_t *lane, uint64_t now_us)
 {
     if (!move_back(lanes, lane, now_us))
-        return;
+        return false;
     shoal__conn_close(&lane->conn, now_us);
     lanes->again_us = shoal__time_after(now_us, AGAIN_US);
+    return true;
 }
 
 /* Which commands have left the lane?  While its connection is lost nobody knows. */
@@ -263,19 +293,20 @@ static bool may_leave_pen(void *data, const shoal__request_t *request,
 }
 
 /* The ordinary connection must be there: if it was lost, the server may still run what it
- * carried, until its successor is greeted. */
-static void empty_pen(shoal__lanes_t *lanes, shoal__lane_t *lane, uint64_t now_us)
+ * carried, until its successor is greeted.  False: no memory. */
+static bool empty_pen(shoal__lanes_t *lanes, shoal__lane_t *lane, uint64_t now_us)
 {
     shoal__pipe_t *ordinary = &lanes->ordinary->pipe;
     uint64_t oldest_us = shoal__pipe_oldest_us(&lane->pen);
 
     if (oldest_us == SHOAL__NEVER_US || !is_ready(lanes->ordinary) ||
         shoal__pipe_has_since(ordinary, oldest_us))
-        return;
-    /* Without memory the next turn tries again. */
-    (void)shoal__pipe_move_queued(&lane->pen, &lane->conn.pipe, may_leave_pen, ordinary,
-                                  now_us);
+        return true;
+    if (shoal__pipe_move_queued(&lane->pen, &lane->conn.pipe, may_leave_pen, ordinary,
+                                now_us) < 0)
+        return false;
     shoal__conn_touch(&lane->conn);
+    return true;
 }
 
 /* It was as large as all commands in it.  Those that were given up still are. */
@@ -288,22 +319,24 @@ static void rest_pen(shoal__pipe_t *pen)
     shoal__buffer_shrink(&pen->log, PEN_BYTES_KEPT);
 }
 
-static void look_at_life(shoal__lanes_t *lanes, shoal__lane_t *lane, uint64_t now_us)
+/* False: no memory. */
+static bool look_at_life(shoal__lanes_t *lanes, shoal__lane_t *lane, uint64_t now_us)
 {
     if (!is_empty(lane) || !is_ready(&lane->conn))
         lane->used_us = now_us;
     if (lane->conn.state == SHOAL__CONN_BACKOFF &&
-        lane->conn.pipe.attempts_failed > 0 && !is_doubtful(lanes))
-        give_up(lanes, lane, now_us);
-    else if (is_ready(&lane->conn) && is_empty(lane) &&
-             (now_us >= shoal__time_after(lane->used_us, IDLE_US) ||
-              are_strangers(lanes)))
+        lane->conn.pipe.attempts_failed > 0 && !may_be_proved(lanes))
+        return give_up(lanes, lane, now_us);
+    if (is_ready(&lane->conn) && is_empty(lane) &&
+        (now_us >= shoal__time_after(lane->used_us, IDLE_US) || are_strangers(lanes)))
         shoal__conn_close(&lane->conn, now_us);
+    return true;
 }
 
 uint64_t shoal__lanes_turn(shoal__lanes_t *lanes, uint64_t now_us)
 {
     shoal__lane_t *lane;
+    bool is_done;
 
     if (lanes->is_wanted)
         open_lane(lanes, now_us);
@@ -312,15 +345,13 @@ uint64_t shoal__lanes_turn(shoal__lanes_t *lanes, uint64_t now_us)
         return SHOAL__NEVER_US;
     lane->pen.now_us = now_us;
     shoal__pipe_expire(&lane->pen);
-    if (are_strangers(lanes))
-        (void)move_back(lanes, lane, now_us);
-    else
-        empty_pen(lanes, lane, now_us);
+    is_done = are_strangers(lanes) ? move_back(lanes, lane, now_us)
+                                   : empty_pen(lanes, lane, now_us);
     rest_pen(&lane->pen);
     shoal__lanes_look(lanes);
-    look_at_life(lanes, lane, now_us);
+    is_done = look_at_life(lanes, lane, now_us) && is_done;
     shoal__lanes_look(lanes);
-    return shoal__lanes_next_wake_us(lanes);
+    return is_done ? shoal__lanes_next_wake_us(lanes) : now_us + NO_MEMORY_DELAY_US;
 }
 
 uint64_t shoal__lanes_next_wake_us(const shoal__lanes_t *lanes)

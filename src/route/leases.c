@@ -432,14 +432,6 @@ void shoal__leases_read(const shoal__leases_t *leases, shoal_stats_t *to)
     to->leases_idle_now = shoal__counter_get(&leases->idle_now);
 }
 
-void shoal__leases_on_own(void *owner, const shoal__request_t *request,
-                          const shoal_result_t *result)
-{
-    (void)owner;
-    if (request->data)
-        shoal__link_was_answered(request->data, request->tag, result);
-}
-
 /* ---- the end ---- */
 
 static void shut_line(shoal__leases_t *leases, shoal__list_t *list)

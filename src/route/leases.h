@@ -77,10 +77,6 @@ void shoal__leases_each(const shoal__leases_t *leases, shoal__route_visit_fn vis
 /* How many there are.  Any thread. */
 void shoal__leases_read(const shoal__leases_t *leases, shoal_stats_t *to);
 
-/* For the shared connection: an answer to a command of the library's own. */
-void shoal__leases_on_own(void *owner, const shoal__request_t *request,
-                          const shoal_result_t *result);
-
 void shoal__leases_shut(shoal__leases_t *leases, uint64_t now_us);
 void shoal__leases_forget(shoal__leases_t *leases);
 

@@ -4,8 +4,8 @@
 #include "base/alloc.h"
 #include "base/time_us.h"
 #include "core/result.h"
-#include "resp/encoder.h"
 #include "resp/reply.h"
+#include "route/errand.h"
 #include "route/lease_queue.h"
 #include <inttypes.h>
 #include <shoal/errors.h>
@@ -94,32 +94,24 @@ bool shoal__link_take(shoal__link_t *link, uint64_t now_us)
     return true;
 }
 
-/* A command of the library's own, which leaves at once.  False: no memory. */
-static bool say(shoal__conn_t *conn, const shoal_command_t *command,
-                shoal__link_t *link, uint64_t serial, uint64_t now_us)
-{
-    shoal__request_t request = {.data = link,
-                                .tag = serial,
-                                .bytes = (uint32_t)shoal__encoder_bytes(command),
-                                .flags =
-                                    SHOAL__REQUEST_INTERNAL | SHOAL__REQUEST_URGENT,
-                                .submitted_us = now_us,
-                                .deadline_us = SHOAL__NEVER_US};
-    char *at = shoal__pipe_reserve(&conn->pipe, request.bytes, 1);
-
-    if (!at)
-        return false;
-    shoal__encoder_write(command, at);
-    shoal__pipe_push(&conn->pipe, &request);
-    shoal__stage_times_taken(&conn->pipe.times, 1, now_us);
-    shoal__conn_touch(conn);
-    return true;
-}
-
 /* ---- cleaning ---- */
+
+static void on_cleaned(shoal_client_t *client, const shoal_result_t *result, void *data)
+{
+    shoal__link_t *link = data;
+    (void)client;
+
+    shoal__link_touch(link);
+    link->cleaning--;
+    if (shoal__lease_outcome(result) != SHOAL__LEASE_OK)
+        link->must_close = true;
+    else if (link->cleaning == 0)
+        link->bits = 0;
+}
 
 bool shoal__link_clean(shoal__link_t *link, uint64_t now_us)
 {
+    const shoal__errand_t errand = {.on_answer = on_cleaned, .data = link};
     shoal__lease_cleaning_t cleaning = shoal__lease_cleaning(link->bits);
     char database[16];
     const char *discard[] = {"DISCARD"}, *unwatch[] = {"UNWATCH"};
@@ -142,31 +134,37 @@ bool shoal__link_clean(shoal__link_t *link, uint64_t now_us)
     for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
         if (!steps[i].is_due)
             continue;
-        if (!say(&link->conn, &steps[i].command, link, 0, now_us))
+        if (!shoal__errand_send(&link->conn, &steps[i].command, &errand, now_us))
             return false;
         link->cleaning++;
     }
     return true;
 }
 
-static void on_own(void *owner, const shoal__request_t *request,
-                   const shoal_result_t *result)
-{
-    shoal__link_t *link = owner;
-
-    if (request->data != link)
-        return;
-    shoal__link_touch(link);
-    link->cleaning--;
-    if (shoal__lease_outcome(result) != SHOAL__LEASE_OK)
-        link->must_close = true;
-    else if (link->cleaning == 0)
-        link->bits = 0;
-}
-
 /* ---- commands that block ---- */
 
 #define ASK_AGAIN_US 20000
+
+/* 0: the server was not at the command yet, or has answered it. */
+static bool is_missed(const shoal_result_t *result)
+{
+    return result->status == 0 && result->reply &&
+           result->reply->type == SHOAL_REPLY_INTEGER && result->reply->as.integer == 0;
+}
+
+static void on_asked(shoal_client_t *client, const shoal_result_t *result, void *data)
+{
+    shoal__link_t *link = data;
+    shoal__link_asked_t *asked = &link->asked;
+    (void)client;
+
+    if (result->tag != asked->serial)
+        return;
+    asked->is_due = false;
+    if (asked->ticket != 0 && is_missed(result))
+        asked->again_us = link->links->shared->pipe.now_us + ASK_AGAIN_US;
+    shoal__link_touch(link);
+}
 
 /* On the shared connection, if it leads to the same process: ids are given out anew by
  * the next one. */
@@ -178,12 +176,13 @@ static bool ask(shoal__link_t *link, uint64_t now_us)
     char id[24];
     const char *argv[] = {"CLIENT", "UNBLOCK", id, "ERROR"};
     const shoal_command_t command = {4, argv, NULL};
+    const shoal__errand_t errand = {on_asked, link, link->asked.serial + 1};
 
     if (shared->state != SHOAL__CONN_READY || here->id <= 0 ||
         here->process[0] == '\0' || strcmp(here->process, there->process) != 0)
         return false;
     snprintf(id, sizeof id, "%" PRId64, here->id);
-    return say(shared, &command, link, link->asked.serial + 1, now_us);
+    return shoal__errand_send(shared, &command, &errand, now_us);
 }
 
 static bool on_blocked(void *owner, const shoal__request_t *request,
@@ -205,26 +204,6 @@ static bool on_blocked(void *owner, const shoal__request_t *request,
         .until_us = now_us + SHOAL__PIPE_GRACE_US,
         .again_us = SHOAL__NEVER_US};
     return true;
-}
-
-/* 0: the server was not at the command yet, or has answered it. */
-static bool is_missed(const shoal_result_t *result)
-{
-    return result->status == 0 && result->reply &&
-           result->reply->type == SHOAL_REPLY_INTEGER && result->reply->as.integer == 0;
-}
-
-void shoal__link_was_answered(shoal__link_t *link, uint64_t serial,
-                              const shoal_result_t *result)
-{
-    shoal__link_asked_t *asked = &link->asked;
-
-    if (serial != asked->serial)
-        return;
-    asked->is_due = false;
-    if (asked->ticket != 0 && is_missed(result))
-        asked->again_us = link->links->shared->pipe.now_us + ASK_AGAIN_US;
-    shoal__link_touch(link);
 }
 
 void shoal__link_ask_again(shoal__link_t *link, uint64_t now_us)
@@ -292,7 +271,8 @@ static void on_push(void *owner, const shoal_reply_t *push)
     const shoal_result_t line = {.fate = SHOAL_FATE_REPLIED,
                                  .reply = push,
                                  .detail = "",
-                                 .is_settled = link->conn.pipe.is_settled};
+                                 .is_settled =
+                                     shoal__pipe_is_settled(&link->conn.pipe)};
 
     if (link->lease && link->lease->monitor.on_result && push->type != SHOAL_REPLY_PUSH)
         links->hooks.on_line(links->owner, &link->lease->monitor, &line);
@@ -405,5 +385,5 @@ const shoal__conn_hooks_t shoal__link_hooks = {.on_result = on_result,
                                                .on_delivered = on_delivered,
                                                .on_push = on_push,
                                                .on_error = on_error,
-                                               .on_own = on_own,
+                                               .on_own = shoal__errand_on_own,
                                                .on_blocked = on_blocked};

@@ -81,9 +81,6 @@ void shoal__link_end_monitor(shoal__link_t *link, int status, const char *detail
 /* The hooks of its connection; the owner is the link. */
 extern const shoal__conn_hooks_t shoal__link_hooks;
 
-/* An answer to a question that was asked on the shared connection. */
-void shoal__link_was_answered(shoal__link_t *link, uint64_t serial,
-                              const shoal_result_t *result);
 /* Ask once more, if it is time for that. */
 void shoal__link_ask_again(shoal__link_t *link, uint64_t now_us);
 

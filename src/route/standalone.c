@@ -5,6 +5,8 @@
 #include "base/time_us.h"
 #include "net/conn_set.h"
 #include "route/config.h"
+#include "route/doubts.h"
+#include "route/errand.h"
 #include "route/figures.h"
 #include "route/lane_choice.h"
 #include "route/lanes.h"
@@ -220,13 +222,20 @@ static uint64_t turn(shoal__route_t *route, uint64_t now_us)
     uint64_t wake_us, lanes_us = SHOAL__NEVER_US;
 
     note_fresh(of(route), now_us);
+    shoal__doubts_turn(&of(route)->conn, now_us);
     if (shoal__leases_are_due(leases, now_us))
         shoal__leases_turn(leases, now_us);
     if (!is_lane_asleep(of(route))) {
         lanes_us = shoal__lanes_turn(lanes, now_us);
         look_for_lanes(of(route), now_us);
     }
-    wake_us = shoal__time_min(lanes_us, shoal__conn_set_turn(&of(route)->set, now_us));
+    wake_us = shoal__conn_set_turn(&of(route)->set, now_us);
+    /* Commands of the lane may have waited for one whose time has just passed. */
+    if (lanes_us != SHOAL__NEVER_US) {
+        lanes_us = shoal__lanes_turn(lanes, now_us);
+        wake_us =
+            shoal__time_min(lanes_us, shoal__conn_set_next_us(&of(route)->set, now_us));
+    }
     return leases->common.is_touched ? now_us
                                      : shoal__time_min(wake_us, leases->wake_us);
 }
@@ -373,7 +382,7 @@ int shoal__standalone_new(const shoal_options_t *options, uint64_t seed,
                                             .on_event = hooks->on_event,
                                             .on_reading = hooks->on_reading,
                                             .on_delivered = hooks->on_delivered,
-                                            .on_own = shoal__leases_on_own};
+                                            .on_own = shoal__errand_on_own};
     standalone_t *standalone = shoal__calloc(1, sizeof *standalone);
     int rc;
 

@@ -118,6 +118,84 @@ static void test_a_lane_of_a_former_server_is_given_up(void **state)
     fake_server_refuse(scene->server, false);
 }
 
+/* ---- a lane that is lost, and cannot be had again ---- */
+
+/* The lane is lost with SET a unanswered; GET a waits for it. */
+static void lose_lane(scene_t *scene, outcome_t *outcomes)
+{
+    size_t held = hold_answers(scene, 2, "SET", "a");
+
+    scene_submit(scene, WORDS("SET", "a", "v"), bulk(), &outcomes[0]);
+    scene_submit(scene, WORDS("GET", "a"), NULL, &outcomes[1]);
+    WAIT_FOR(fake_server_hits(scene->server, held) > 0);
+    fake_server_refuse(scene->server, true);
+    fake_server_cut_one(scene->server, 2, FAKE_CUT_RESET);
+}
+
+static void test_the_ordinary_connection_ends_a_lost_lane(void **state)
+{
+    scene_t *scene = *state;
+    outcome_t *outcomes = scene_outcomes(scene, 2);
+
+    open_lane(scene);
+    lose_lane(scene, outcomes);
+    scene_check(&outcomes[0], SHOAL_ECONN, SHOAL_FATE_UNKNOWN);
+    scene_check(&outcomes[1], 0, SHOAL_FATE_REPLIED);
+    assert_int_equal(fake_server_received(scene->server, 1, "CLIENT", "KILL"), 1);
+    assert_int_equal(fake_server_executed(scene->server, 1, "GET", "a"), 1);
+    assert_true(scene_is_settled(scene));
+    fake_server_refuse(scene->server, false);
+}
+
+/* Nothing proves that SET a does not run any more, and nothing will. */
+static void test_a_lost_lane_that_must_not_be_ended(void **state)
+{
+    scene_t *scene = *state;
+    outcome_t *outcomes = scene_outcomes(scene, 2);
+
+    open_lane(scene);
+    assert_true(scene_is_settled(scene));
+    fake_server_rule(scene->server, &(fake_rule_t){.command = "CLIENT",
+                                                   .argument = "KILL",
+                                                   .reply = "-NOPERM no\r\n"});
+    lose_lane(scene, outcomes);
+    scene_check(&outcomes[0], SHOAL_ECONN, SHOAL_FATE_UNKNOWN);
+    assert_false(scene_is_settled(scene));
+    scene_check(&outcomes[1], 0, SHOAL_FATE_REPLIED);
+    assert_int_equal(fake_server_executed(scene->server, 1, "GET", "a"), 1);
+    assert_false(scene_is_settled(scene));
+    fake_server_refuse(scene->server, false);
+}
+
+/* The command before it is given up, and nothing else happens. */
+static void test_the_pen_does_not_oversleep(void **state)
+{
+    scene_t *scene = *state;
+    outcome_t *outcomes = scene_outcomes(scene, 3);
+    shoal_call_t call = SHOAL_CALL_INIT;
+
+    open_lane(scene);
+    fake_server_rule(scene->server, &(fake_rule_t){.command = "SET",
+                                                   .argument = "a",
+                                                   .connection = 1,
+                                                   .reply = "-LOADING the data\r\n"});
+    hold_answers(scene, 1, "GET", "hold");
+    call.timeout_us = 3000000; /* other alarms of the loop have rung by then */
+    uint64_t before = scene_stats(scene).bulk;
+    fake_server_freeze(scene->server);
+    scene_submit(scene, WORDS("SET", "a", "v"), &call, &outcomes[0]);
+    scene_submit(scene, WORDS("SET", "k", "v"), bulk(), &outcomes[1]);
+    WAIT_FOR(scene_stats(scene).bulk == before + 1);
+    scene_submit(scene, WORDS("GET", "hold"), NULL, &outcomes[2]);
+    WAIT_FOR(fake_server_holds(scene->server, "hold"));
+    fake_server_release(scene->server);
+    scene_check(&outcomes[0], SHOAL_ETIMEOUT, SHOAL_FATE_NOT_EXECUTED);
+    scene_check(&outcomes[1], 0, SHOAL_FATE_REPLIED);
+    assert_false(outcome_is_done(&outcomes[2]));
+    fake_server_release(scene->server);
+    scene_await(&outcomes[2]);
+}
+
 static void on_released(void *data)
 {
     (void)data;
@@ -191,6 +269,9 @@ int main(void)
         SCENE_TEST(test_the_pen_follows_to_another_server),
         SCENE_TEST(test_refused_commands_follow_to_another_server),
         SCENE_TEST(test_a_lane_of_a_former_server_is_given_up),
+        SCENE_TEST(test_the_ordinary_connection_ends_a_lost_lane),
+        SCENE_TEST(test_a_lost_lane_that_must_not_be_ended),
+        SCENE_TEST(test_the_pen_does_not_oversleep),
         SCENE_TEST(test_a_key_in_the_callers_memory),
         SCENE_TEST(test_gives_memory_back),
     };

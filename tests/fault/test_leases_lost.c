@@ -31,6 +31,40 @@ static void test_a_loss_breaks_the_lease(void **state)
     scene_check_works(scene);
 }
 
+/* The server may still run what the lost connection carried.  The shared one ends it. */
+static void check_doubt(scene_t *scene, bool may_kill)
+{
+    shoal_lease_t *lease = lease_scene_open_used(scene);
+    outcome_t *outcome = scene_outcomes(scene, 1);
+
+    fake_server_rule(
+        scene->server,
+        &(fake_rule_t){.command = "INCR", .is_cut = true, .then = FAKE_RESET});
+    if (!may_kill)
+        fake_server_rule(scene->server, &(fake_rule_t){.command = "CLIENT",
+                                                       .argument = "KILL",
+                                                       .reply = "-NOPERM no\r\n"});
+    assert_true(scene_is_settled(scene));
+    lease_scene_submit(scene, lease, WORDS("INCR", "k"), 0, outcome, NULL);
+    scene_check(outcome, SHOAL_ECONN, SHOAL_FATE_UNKNOWN);
+    WAIT_FOR(fake_server_received(scene->server, 1, "CLIENT", "KILL") == 1);
+    if (may_kill)
+        WAIT_FOR(scene_is_settled(scene));
+    else
+        assert_false(scene_is_settled(scene));
+    shoal_lease_close(lease);
+}
+
+static void test_a_lost_lease_is_ended(void **state)
+{
+    check_doubt(*state, true);
+}
+
+static void test_a_lost_lease_that_must_not_be_ended(void **state)
+{
+    check_doubt(*state, false);
+}
+
 /* An idle connection that ends is nobody's loss; nor is one that carried nothing yet. */
 static void test_a_lease_that_carried_nothing_does_not_break(void **state)
 {
@@ -225,6 +259,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         SCENE_TEST(test_a_loss_breaks_the_lease),
+        SCENE_TEST(test_a_lost_lease_is_ended),
+        SCENE_TEST(test_a_lost_lease_that_must_not_be_ended),
         SCENE_TEST(test_a_lease_that_carried_nothing_does_not_break),
         SCENE_TEST(test_a_connection_that_was_lost_serves_nobody),
         SCENE_TEST(test_an_attempt_that_fails_at_once),

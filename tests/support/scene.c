@@ -248,3 +248,14 @@ void scene_check_works(scene_t *scene)
     outcome_t outcome = scene_call(scene, scene_words("ECHO", text, NULL), NULL);
     scene_check_text(&outcome, text);
 }
+
+bool scene_is_settled(scene_t *scene)
+{
+    shoal_result_t *result;
+
+    assert_int_equal(shoal_client_callf(scene->client, &result, "GET settled"), 0);
+    assert_int_equal(shoal_result_status(result), 0);
+    bool is_settled = shoal_result_is_settled(result);
+    shoal_result_release(result);
+    return is_settled;
+}

@@ -83,6 +83,8 @@ void scene_check_text(const outcome_t *outcome, const char *text);
 void scene_check_error(const outcome_t *outcome, const char *beginning);
 /* Fail the test unless the connection works: an echo comes back unchanged. */
 void scene_check_works(scene_t *scene);
+/* Is the reply to a command that is sent now settled? */
+bool scene_is_settled(scene_t *scene);
 
 #define SCENE_TEST(function)                                                           \
     cmocka_unit_test_setup_teardown(function, scene_setup, scene_teardown)

@@ -151,6 +151,46 @@ bool shoal__former_may_be_on(const shoal__former_t *former, unsigned index,
     return is_known ? !is_other_process(identity, process) : has_own_address(identity);
 }
 
+bool shoal__former_is_on(const shoal__former_t *former, unsigned index,
+                         const char *process)
+{
+    return process[0] && strcmp(former->entries[index].identity.process, process) == 0;
+}
+
+/* Entries of different processes may have the same id; only one is asked for. */
+static unsigned find_asked(const shoal__former_t *former, int64_t id)
+{
+    unsigned index = 0;
+
+    while (index < former->count &&
+           (former->entries[index].identity.id != id ||
+            former->entries[index].elsewhere != SHOAL__FORMER_ASKED))
+        index++;
+    return index;
+}
+
+void shoal__former_ended(shoal__former_t *former, int64_t id, int64_t killed)
+{
+    unsigned index = find_asked(former, id);
+
+    if (index == former->count)
+        return;
+    if (killed < 0)
+        former->entries[index].elsewhere = SHOAL__FORMER_IN_VAIN;
+    else
+        drop(former, index);
+    if (former->count == 0)
+        give_back(former);
+}
+
+void shoal__former_put_off(shoal__former_t *former, int64_t id)
+{
+    unsigned index = find_asked(former, id);
+
+    if (index < former->count)
+        former->entries[index].elsewhere = SHOAL__FORMER_NOT_ASKED;
+}
+
 bool shoal__former_conclude(shoal__former_t *former, const char *process)
 {
     bool is_settled = !former->has_lost_track;

@@ -16,6 +16,8 @@
  *                                   ones need not doubt; remembered for the way back
  *   an error, or no answer          nothing is known                          not settled
  *
+ * Another connection of the client may ask meanwhile, if its own successor does not come.
+ *
  * Guarantee: settled only if it is proved for every former connection that the present
  * server process could still run a command of.
  */
@@ -46,9 +48,17 @@ typedef enum shoal__former_verdict {
     SHOAL__FORMER_ABSENT
 } shoal__former_verdict_t;
 
+/* Was its end asked for on another connection? */
+typedef enum shoal__former_elsewhere {
+    SHOAL__FORMER_NOT_ASKED, /* zero */
+    SHOAL__FORMER_ASKED,     /* the answer is due */
+    SHOAL__FORMER_IN_VAIN    /* the answer proved nothing */
+} shoal__former_elsewhere_t;
+
 typedef struct shoal__former_entry {
     shoal__identity_t identity;
     shoal__former_verdict_t verdict; /* on the present connection */
+    shoal__former_elsewhere_t elsewhere;
     char missed_on[48]; /* the last other process that a connection led to; "": none */
 } shoal__former_entry_t;
 
@@ -70,6 +80,16 @@ void shoal__former_add(shoal__former_t *former, const shoal__identity_t *identit
  * socket its address too, may belong to another client, which must not be ended. */
 bool shoal__former_may_be_on(const shoal__former_t *former, unsigned index,
                              const char *process);
+
+/* Is entry `index` known to be a connection to this process, which is known? */
+bool shoal__former_is_on(const shoal__former_t *former, unsigned index,
+                         const char *process);
+
+/* Another connection, to the process of the entry with this id, was told to end it (ASKED).
+ * The answer, as in _answer(): the entry is forgotten, or was asked for in vain. */
+void shoal__former_ended(shoal__former_t *former, int64_t id, int64_t killed);
+/* There will be no answer: it can be asked for again. */
+void shoal__former_put_off(shoal__former_t *former, int64_t id);
 
 /* A new connection begins: nothing is proved on it yet. */
 void shoal__former_begin(shoal__former_t *former);

@@ -12,8 +12,11 @@ int shoal__pipe_init(shoal__pipe_t *pipe, const shoal__pipe_parts_t *parts,
     const shoal__pipe_config_t *config = parts->config;
     int rc;
 
-    *pipe = (shoal__pipe_t){
-        .config = config, .shared = parts->shared, .hooks = *hooks, .owner = owner};
+    *pipe = (shoal__pipe_t){.config = config,
+                            .shared = parts->shared,
+                            .hooks = *hooks,
+                            .owner = owner,
+                            .are_others_settled = true};
     shoal__renewal_init(&pipe->renewal);
     shoal__buffer_init(&pipe->log);
     shoal__buffer_init(&pipe->held.bytes);
@@ -36,6 +39,7 @@ void shoal__pipe_release(shoal__pipe_t *pipe)
         shoal__extra_drop(shoal__request_ring_at(&pipe->ring, at)->extra);
     shoal__decoder_free(pipe->decoder);
     pipe->decoder = NULL;
+    shoal__pipe_doubt_forget(pipe);
     shoal__greeting_release(&pipe->greeting);
     shoal__pipe_free_pen(pipe);
     shoal__stage_times_rest(&pipe->times);
@@ -66,6 +70,7 @@ static void greeted(shoal__pipe_t *pipe)
     pipe->phase = SHOAL__PIPE_READY;
     pipe->is_resp3 = pipe->greeting.protocol == 3;
     pipe->is_settled = pipe->greeting.is_settled;
+    shoal__pipe_doubt_changed(pipe);
     pipe->is_offline = false;
     pipe->fences.put_us = pipe->now_us; /* the greeting's ECHO counts as a fence */
     shoal__counter_add(

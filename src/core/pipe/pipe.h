@@ -174,7 +174,10 @@ struct shoal__pipe {
     shoal__pipe_t *holder; /* the pipe whose held commands are here; or NULL */
     bool is_warm;          /* it may hold memory that it does not need at rest */
     bool is_resp3;
-    bool is_settled;           /* of this connection; see former.h */
+    bool is_settled;         /* of this connection; see former.h */
+    bool are_others_settled; /* what other pipes doubt matters not: pipe_doubt.c ... */
+    uint64_t doubts_seen;    /* ... when shared->doubts_changed was this */
+    struct shoal__pipe *next_doubtful; /* in the list at shared->doubtful */
     bool is_offline;           /* an attempt has failed and none has worked since */
     uint64_t offline_since_us; /* not READY: since then */
     uint64_t attempts_failed;  /* not READY: attempts to connect that failed since */
@@ -358,6 +361,11 @@ uint64_t shoal__pipe_oldest_us(const shoal__pipe_t *pipe);
  * given up before they were written, do not count. */
 bool shoal__pipe_has_since(const shoal__pipe_t *pipe, uint64_t until_us);
 
+/* Are the replies that come now settled (shoal_result_is_settled())? */
+bool shoal__pipe_is_settled(shoal__pipe_t *pipe);
+/* The list of former connections (former.h) has changed. */
+void shoal__pipe_doubt_changed(shoal__pipe_t *pipe);
+
 /* Commands that wait to be written, and those written and unanswered. */
 static inline uint64_t shoal__pipe_queued(const shoal__pipe_t *pipe)
 {
@@ -452,6 +460,8 @@ const char *shoal__pipe_offline(const shoal__pipe_t *pipe,
                                 shoal__overdue_words_t *words);
 /* Publish the momentary figures. */
 void shoal__pipe_publish(shoal__pipe_t *pipe);
+/* The pipe is released: other pipes need not doubt because of it. */
+void shoal__pipe_doubt_forget(shoal__pipe_t *pipe);
 /* Hand bytes of the server to the decoder.  0 or pipe->fault. */
 int shoal__pipe_decode(shoal__pipe_t *pipe, const char *data, size_t bytes);
 

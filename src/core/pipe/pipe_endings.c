@@ -523,8 +523,10 @@ void shoal__pipe_lost(shoal__pipe_t *pipe, int status, const char *detail,
     pipe->attempts_failed = was_ready ? 0 : pipe->attempts_failed + 1;
     pipe->is_broken = pipe->is_bound && was_ready &&
                       (pipe->ring.sent != pipe->bound_at || pipe->part_bytes > 0);
-    if (may_run_late(pipe, status))
+    if (may_run_late(pipe, status)) {
         shoal__greeting_left_writes(&pipe->greeting);
+        shoal__pipe_doubt_changed(pipe);
+    }
     end_all(pipe, ending_of(status), pipe->detail);
 }
 

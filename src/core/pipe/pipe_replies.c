@@ -76,7 +76,7 @@ void shoal__pipe_deliver(shoal__pipe_t *pipe, const shoal__request_t *request,
                              .reply = reply,
                              .detail = detail,
                              .attempts = attempts,
-                             .is_settled = status == 0 && pipe->is_settled,
+                             .is_settled = status == 0 && shoal__pipe_is_settled(pipe),
                              .tag = request->tag,
                              .ticket = request->ticket};
 

@@ -11,12 +11,17 @@
 #include "core/heavy.h"
 #include "core/pipe/stage_times.h"
 
+struct shoal__pipe;
+
 typedef struct shoal__pipe_shared {
     shoal__random_t *random;      /* borrowed */
     shoal__nonce_t nonce;         /* of fences */
     shoal__latencies_t latencies; /* any thread reads */
     shoal__heavy_t heavy;         /* commands with large replies */
     bool wants_bulk; /* ever: a reply was large, or a command was for the bulk lane */
+    struct shoal__pipe
+        *doubtful;           /* pipe_doubt.c: the first one; NULL: there are none */
+    uint64_t doubts_changed; /* how often what they doubt changed */
 } shoal__pipe_shared_t;
 
 static inline void shoal__pipe_shared_init(shoal__pipe_shared_t *shared,

@@ -328,12 +328,53 @@ static void test_without_memory_the_track_is_lost(void **state)
     shoal__former_release(&former);
 }
 
+/* Other connections of the client may be told to end one, too. */
+static void test_what_an_answer_elsewhere_proves(void **state)
+{
+    const shoal__identity_t identities[] = {identity_of(1, "a"), identity_of(1, "b"),
+                                            identity_of(2, "b"), identity_of(3, "")};
+    shoal__former_t former;
+
+    (void)state;
+    shoal__former_init(&former);
+    for (size_t i = 0; i < 4; i++)
+        shoal__former_add(&former, &identities[i]);
+    assert_false(shoal__former_is_on(&former, 0, "b"));
+    assert_true(shoal__former_is_on(&former, 1, "b"));
+    assert_false(shoal__former_is_on(&former, 3, "b"));
+    assert_false(shoal__former_is_on(&former, 3, ""));
+
+    shoal__former_ended(&former, 1, 1); /* it was not asked for */
+    assert_int_equal(former.count, 4);
+    former.entries[1].elsewhere = SHOAL__FORMER_ASKED;
+    former.entries[2].elsewhere = SHOAL__FORMER_ASKED;
+    shoal__former_ended(&former, 1, 0);
+    assert_int_equal(former.count, 3);
+    assert_string_equal(former.entries[0].identity.process, "a");
+    shoal__former_put_off(&former, 2);
+    assert_int_equal(former.entries[1].elsewhere, SHOAL__FORMER_NOT_ASKED);
+    former.entries[1].elsewhere = SHOAL__FORMER_ASKED;
+    shoal__former_ended(&former, 2, ERROR);
+    assert_int_equal(former.entries[1].elsewhere, SHOAL__FORMER_IN_VAIN);
+    assert_int_equal(former.count, 3);
+    for (int64_t id = 1; id <= 3; id++) {
+        former.entries[0].elsewhere = SHOAL__FORMER_ASKED;
+        shoal__former_ended(&former, id, 1);
+    }
+    assert_null(former.entries);
+    shoal__former_put_off(&former, 1);
+    shoal__former_ended(&former, 1, 1);
+    assert_true(shoal__former_conclude(&former, "a"));
+    shoal__former_release(&former);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_identities),
         cmocka_unit_test(test_processes),
         cmocka_unit_test(test_what_an_answer_proves),
+        cmocka_unit_test(test_what_an_answer_elsewhere_proves),
         cmocka_unit_test(test_nothing_to_settle),
         cmocka_unit_test(test_each_of_several_needs_its_proof),
         cmocka_unit_test(test_each_connection_begins_anew),

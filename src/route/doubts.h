@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SHOAL_ROUTE_DOUBTS_H
+#define SHOAL_ROUTE_DOUBTS_H
+
+/*
+ * A connection that was lost with writes unanswered is ended by its successor, which greets
+ * with CLIENT KILL (former.h).  It may have none for a while, or for good: a lease closes it,
+ * or the server takes no more connections.  Then another connection of the client ends it.
+ *
+ * Loop thread.
+ */
+
+#include "net/conn.h"
+
+void shoal__doubts_ask(shoal__conn_t *over, uint64_t now_us);
+
+/* For the turn: ask over this connection, if it is ready and there is something to ask. */
+static inline void shoal__doubts_turn(shoal__conn_t *over, uint64_t now_us)
+{
+    if (over->set->shared.doubtful)
+        shoal__doubts_ask(over, now_us);
+}
+
+#endif
