@@ -397,7 +397,8 @@ void sim_link_execute(sim_link_t *link, sim_world_t *world, const sim_heard_t *h
     if (link->is_ghost && link->serial < world->settled_link &&
         (world->calls[id].command_class != SHOAL__CLASS_RO ||
          world->calls[id].unit_first))
-        sim_world_fail(world, "O8: %u runs late, but its connection is settled", id);
+        sim_oracle_blame(world, &world->calls[id],
+                         "O8: %u runs late, but its connection is settled", id);
     if (link->is_ghost)
         world->sights.ghost_commands++;
     else
