@@ -109,6 +109,7 @@ class Lane:
     bypass    why there is no core, or None
     standing  over leases: what carries commands that change their connection, of each
               event loop, or of all threads (None)
+    at_end    closes the core if the pool goes without a disconnect
     """
 
     def __init__(self, pool: Any, family: Family, open_core: Callable[..., Any]):
@@ -116,6 +117,7 @@ class Lane:
         self.core: Any = None
         self.bypass: str | None = None
         self.standing: dict[Any, Any] = {}
+        self.at_end: Any = None
         self._retry_asked: Any = None
         self._places = Places.of_all()
         self._process = os.getpid()
@@ -189,10 +191,7 @@ def blocking_lane(pool: Any) -> BlockingLane:
     """The pool's lane, which is made if there is none.  Threads: any."""
     lane = vars(pool).get(_NAME)
     if lane is None:
-        lane = vars(pool).setdefault(_NAME, BlockingLane(pool))
-        if lane.core is not None:
-            pool.disconnect = MethodType(_disconnect, pool)
-            weakref.finalize(pool, lane.core.close).atexit = False
+        lane = _adopt(pool, BlockingLane(pool), _disconnect, _close)
     return lane  # type: ignore[no-any-return]
 
 
@@ -200,31 +199,58 @@ def async_lane(pool: Any) -> AsyncLane:
     """The asyncio pool's lane, which is made if there is none.  Threads: its loop's."""
     lane = vars(pool).get(_NAME)
     if lane is None:
-        lane = vars(pool).setdefault(_NAME, AsyncLane(pool))
-        if lane.core is not None:
-            pool.disconnect = MethodType(_async_disconnect, pool)
-            weakref.finalize(pool, _abandon, lane.core).atexit = False
+        lane = _adopt(pool, AsyncLane(pool), _async_disconnect, _abandon)
     return lane  # type: ignore[no-any-return]
+
+
+def _adopt(
+    pool: Any,
+    made: Lane,
+    disconnect: Callable[..., Any],
+    at_end: Callable[[Any], None],
+) -> Any:
+    """The lane that was made, or that of another thread that was quicker."""
+    lane = vars(pool).setdefault(_NAME, made)
+    if lane is made and lane.core is not None:
+        pool.disconnect = MethodType(disconnect, pool)
+        lane.at_end = weakref.finalize(pool, at_end, lane.core)
+        lane.at_end.atexit = False
+    return lane
+
+
+def _taken_from(pool: Any, inuse_connections: bool) -> Any:
+    """The client that a disconnect of what is in use ends, for it is; or None."""
+    lane = vars(pool).pop(_NAME, None) if inuse_connections else None
+    if lane is None:
+        return None
+    if lane.at_end is not None:
+        lane.at_end.detach()
+    return lane.core
 
 
 def _disconnect(pool: Any, inuse_connections: bool = True) -> Any:
     """The disconnect() of a pool with a lane: the core's connection is in use."""
-    lane = vars(pool).pop(_NAME, None) if inuse_connections else None
-    if lane is not None:
-        lane.core.close()
+    core = _taken_from(pool, inuse_connections)
+    if core is not None:
+        core.close()
     return type(pool).disconnect(pool, inuse_connections)
 
 
 async def _async_disconnect(pool: Any, inuse_connections: bool = True) -> Any:
     """The same for asyncio."""
-    lane = vars(pool).pop(_NAME, None) if inuse_connections else None
-    if lane is not None:
-        await lane.core.close()
+    core = _taken_from(pool, inuse_connections)
+    if core is not None:
+        await core.close()
     return await type(pool).disconnect(pool, inuse_connections)
 
 
+def _close(core: shoal.Client) -> None:
+    """The pool is gone without a close."""
+    core.close()
+
+
 def _abandon(core: shoal.aio.Client) -> None:
-    """The pool is gone without a close: an event loop that uses the core closes it."""
-    running = [loop for loop in core._ports if loop.is_running()]
+    """The same for asyncio: an event loop that uses the core closes it."""
+    running = [loop for loop in list(core._ports) if loop.is_running()]
     if running:
         asyncio.run_coroutine_threadsafe(core.close(), running[0])
