@@ -20,6 +20,7 @@ import shoal.redis.asyncio  # noqa: E402
 from redis.backoff import NoBackoff  # noqa: E402
 from redis.credentials import CredentialProvider  # noqa: E402
 from redis.retry import Retry  # noqa: E402
+from support.dropin import Scene  # noqa: E402
 from support.server import Server  # noqa: E402
 
 
@@ -348,3 +349,20 @@ def test_other_names_are_redis_pys() -> None:
     assert shoal.redis.asyncio.ConnectionPool is redis.asyncio.ConnectionPool
     with pytest.raises(AttributeError):
         shoal.redis.nothing_of_that_name  # noqa: B018
+
+
+def test_a_script_in_a_pipeline_without_a_server(
+    scene: Scene, own_server: Server
+) -> None:
+    """redis-py looks for the script first: its error says that there is no server, and
+    says so again; then the pipeline finds one."""
+    r = scene.client(own_server.url)
+    script = r.register_script("return 7")
+    pipe = r.pipeline()
+    scene.do(lambda: script(client=pipe))
+    own_server.kill()
+    for _ in range(2):
+        with pytest.raises(redis.ConnectionError):
+            scene.do(pipe.execute)
+    assert own_server.start()
+    assert scene.do(pipe.execute) == [7]

@@ -322,6 +322,10 @@ class Pipeline(theirs.Pipeline, Redis):  # type: ignore[misc]
                 self.command_stack, self.scripts, self.explicit_transaction = batch
                 if isinstance(refusal, Offline):
                     break
+            finally:
+                if self.connection is stand_in:  # the scripts could not be looked for
+                    self.connection = None
+                    await stand_in.disconnect()
         return await super().execute(raise_on_error)
 
     async def immediate_execute_command(self, *args: Any, **options: Any) -> Any:

@@ -295,6 +295,10 @@ class Pipeline(theirs.Pipeline, Redis):
                 self.command_stack, self.scripts, self.explicit_transaction = batch
                 if isinstance(refusal, Offline):
                     break
+            finally:
+                if self.connection is stand_in:  # the scripts could not be looked for
+                    self.connection = None
+                    stand_in.disconnect()
         return super().execute(raise_on_error)
 
     def immediate_execute_command(self, *args: Any, **options: Any) -> Any:
