@@ -204,6 +204,9 @@ const rule_t option_rules[] = {
      "each caller waits in BLPOP for the elements of a list, of which a thread of the"
      " bench pushes N per second; latency counts from the push; with --rate only the"
      " callers beside it wait"},
+    {0, "large", "BYTES", WHOLE(large_bytes, 1, VALUE_BYTES_MAX),
+     "two callers beside those of --rate write and read values of so many bytes, on the"
+     " same client; with pool each has a connection of its own"},
     {'t', "threads", "N", WHOLE(threads, 1, 64),
      "threads of queue, explicit, raw, and of the generator of --rate; sync, lease, pool and"
      " collector have one for each caller, callback and borrowed one for each connection"
@@ -215,7 +218,7 @@ const rule_t option_rules[] = {
     {0, "mode", "MODE", CALL(set_mode),
      "callback|sync|borrowed|queue|lease|beside (shoal), pool|collector|explicit:N"
      " (hiredis), raw:N (the limit) [callback]"},
-    {0, "flush", "FLUSH", CALL(set_flush), "auto|off|fixed:US [auto], perhaps with /shapes|/detect|/strict [/detect]"},
+    {0, "flush", "FLUSH", CALL(set_flush), "auto|off|fixed:US [auto], perhaps with /shapes|/detect|/strict [/detect], perhaps with /lane|/nolane, a bulk lane or none [the library's choice]"},
     {0, "budget", "US", WHOLE(budget_us, 0, 1000000),
      "latency budget of --flush auto; 0: the library's default [0]"},
     {0, "against", "LIST", TEXT(against),

@@ -261,6 +261,10 @@ bool options_agree(const options_t *options)
             return options_complain("--pushes: %s cannot wait for elements; callback, "
                                     "sync, lease and pool can",
                                     name);
+        if (options->large_bytes != 0 && !strategy_can_be_beside_large(strategy))
+            return options_complain("--large: %s has no callers with large values; "
+                                    "callback, beside, sync and pool have",
+                                    name);
         if (strategy->mode == MODE_LEASE &&
             options->callers > options->connections * SHOAL_LEASE_CONNECTIONS_MAX)
             return options_complain("lease: at most %d callers for each of the "
@@ -268,6 +272,8 @@ bool options_agree(const options_t *options)
                                     SHOAL_LEASE_CONNECTIONS_MAX);
         has_beside = has_beside || strategy->mode == MODE_BESIDE;
     }
+    if (options->large_bytes != 0 && options->rate == 0)
+        return options_complain("--large: needs --rate, for the commands beside");
     if (has_beside != (options->rate != 0 && options->pushes != 0))
         return options_complain(
             "beside, --rate and --pushes: each needs the other two");

@@ -49,6 +49,7 @@
     X(STEP_BASE, NULL, "step_base_us")                                                 \
     X(STEP_SETTLED, NULL, "step_settled_ms")                                           \
     X(STEP_SETTLED_MAX, NULL, "step_settled_ms_max")                                   \
+    X(LARGE_PER_S, NULL, "large_per_s")                                                \
     X(PEAK_RSS_BYTES, NULL, "peak_rss_bytes")                                          \
     X(ALLOCATIONS, NULL, "allocations_per_op")                                         \
     X(ERRORS, NULL, "errors")

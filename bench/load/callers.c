@@ -81,6 +81,7 @@ void callers_join(callers_t *callers)
         pacer_stop(&callers->pacer, callers->count);
     if (callers->is_popping)
         pusher_stop(&callers->pusher, callers->count);
+    large_stop(&callers->large);
     crew_join(&callers->crew);
     if (callers->is_paced)
         pacer_release_memory(&callers->pacer);
@@ -94,6 +95,7 @@ void callers_release(callers_t *callers)
     for (size_t i = 0; i < callers->count; i++)
         commands_release(&callers->list[i].commands);
     free(callers->list);
+    large_release(&callers->large);
 }
 
 uint64_t callers_foreign_cpu_ns(const callers_t *callers)

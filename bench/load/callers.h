@@ -9,6 +9,7 @@
  */
 
 #include "load/crew.h"
+#include "load/large.h"
 #include "load/pacer.h"
 #include "load/pusher.h"
 #include "load/run.h"
@@ -40,6 +41,7 @@ struct callers {
     pacer_t pacer;
     bool is_popping; /* calls wait for what the pusher pushes */
     pusher_t pusher;
+    large_t large; /* callers beside these, which the load starts */
 };
 
 /* Makes `count` callers with the commands of a call each, and no seats yet.  Returns -1

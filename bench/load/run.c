@@ -22,6 +22,7 @@ typedef struct snapshot {
     uint64_t at_ns;
     uint64_t ops;
     uint64_t errors;
+    uint64_t large_values;
     uint64_t cpu_ns;
     load_counters_t counters;
     server_info_t server;
@@ -166,6 +167,7 @@ static void take_snapshot(run_t *run, const load_kind_t *kind, snapshot_t *snaps
 {
     kind->count(run, &snapshot->counters);
     snapshot->errors = atomic_load(&run->errors);
+    snapshot->large_values = atomic_load(&run->large_values);
     snapshot->cpu_ns = machine_cpu_ns();
     snapshot->ops = atomic_load(&run->ops);
     snapshot->at_ns = clock_ns();
@@ -241,6 +243,9 @@ static void compute(const run_t *run, const snapshot_t *from, const snapshot_t *
     compute_latency(&value[FIGURE_LATENCY_P0], run->latency);
     if (run->options->rate != 0)
         compute_latency(&value[FIGURE_SERVICE_P0], run->service);
+    if (run->options->large_bytes != 0)
+        value[FIGURE_LARGE_PER_S] =
+            (double)(to->large_values - from->large_values) * 1e9 / ns;
     compute_counters(figures, &from->counters, &to->counters, ops);
     compute_server(value, from, to);
 }
@@ -284,6 +289,7 @@ static void prepare(run_t *run)
     atomic_store(&run->phase, RUN_WARMING);
     atomic_store(&run->ops, 0);
     atomic_store(&run->errors, 0);
+    atomic_store(&run->large_values, 0);
     atomic_store(&run->ops_limit, UINT64_MAX);
     atomic_store(&run->has_failed, false);
     atomic_store(&run->has_error, false);

@@ -65,6 +65,7 @@ typedef struct run {
     /* Written for every command. */
     _Alignas(64) _Atomic uint64_t ops;
     _Atomic uint64_t errors;
+    _Atomic uint64_t large_values; /* written or read beside the load */
 } run_t;
 
 /* One way to make load. */

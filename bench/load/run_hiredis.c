@@ -26,6 +26,8 @@ static int start_callers(run_t *run, const caller_way_t *way, size_t count,
         if (!connection)
             return run_fail(run, "connection %zu: %s", i + 1, problem);
     }
+    if (large_start(&callers->large, run, NULL) < 0)
+        return -1;
     return callers_start(callers);
 }
 

@@ -5,9 +5,11 @@
  * whose caller still waits for a reply waits, too, and its latency counts from its
  * intended moment.
  *
- * Beside it, as many callers as a client has connections for may wait for elements. */
+ * Beside it, as many callers as a client has connections for may wait for elements, and a
+ * few may write and read large values. */
 
 #include "load/clock.h"
+#include "load/large.h"
 #include "load/pacer.h"
 #include "load/shoal_load.h"
 #include "load/waiters.h"
@@ -35,6 +37,7 @@ struct paced_load {
     bool is_pacing;
     pacer_t pacer;
     waiters_t waiters; /* none: count is 0 */
+    large_t large;
 };
 
 static void record(const paced_load_t *load, const slot_t *slot)
@@ -121,6 +124,8 @@ static int start(run_t *run)
         if (waiters_start(&load->waiters, run, &load->clients) < 0)
             return -1;
     }
+    if (large_start(&load->large, run, &load->clients) < 0)
+        return -1;
     load->is_pacing = true;
     return pacer_start(&load->pacer, run, release, load);
 }
@@ -141,10 +146,12 @@ static void stop(run_t *run)
     if (load->is_pacing)
         pacer_stop(&load->pacer, 0);
     waiters_stop(&load->waiters);
+    large_stop(&load->large);
     shoal_load_close_all(&load->clients);
     if (load->is_pacing)
         pacer_release_memory(&load->pacer);
     waiters_release(&load->waiters);
+    large_release(&load->large);
     commands_release(&load->commands);
     free(load->slots);
     free(load);

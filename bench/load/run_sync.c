@@ -82,6 +82,8 @@ static int start(run_t *run)
                  load->clients.clients[i % load->clients.count]) < 0)
             return -1;
     }
+    if (large_start(&load->callers.large, run, &load->clients) < 0)
+        return -1;
     return callers_start(&load->callers);
 }
 

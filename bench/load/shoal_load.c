@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "load/shoal_load.h"
 
+#include "load/large.h"
 #include "load/pusher.h"
 
 #include <stdlib.h>
@@ -34,6 +35,8 @@ static int set_flush(shoal_options_t *options, const run_t *run)
 
     if (rc == 0 && strategy->has_integrity)
         rc = shoal_options_set_integrity(options, strategy->integrity);
+    if (rc == 0 && strategy->lane != STRATEGY_LANE_DEFAULT)
+        rc = shoal_options_set_bulk_lane(options, strategy->lane == STRATEGY_LANE_ON);
     return rc;
 }
 
@@ -41,7 +44,8 @@ static int set_flush(shoal_options_t *options, const run_t *run)
 static int set_room(shoal_options_t *options, const run_t *run)
 {
     uint64_t callers = run->options->callers;
-    uint64_t bytes = (run->workload->bytes_len + 1024) * (callers + 65536);
+    uint64_t bytes = (run->workload->bytes_len + 1024) * (callers + 65536) +
+                     LARGE_CALLERS * (run->options->large_bytes + 1024);
 
     if (bytes < ROOM_BYTES_MIN)
         bytes = ROOM_BYTES_MIN;

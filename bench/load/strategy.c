@@ -32,6 +32,12 @@ bool strategy_can_pop(const strategy_t *strategy)
            strategy->mode == MODE_LEASE || strategy->mode == MODE_POOL;
 }
 
+bool strategy_can_be_beside_large(const strategy_t *strategy)
+{
+    return strategy->mode == MODE_CALLBACK || strategy->mode == MODE_BESIDE ||
+           strategy->mode == MODE_SYNC || strategy->mode == MODE_POOL;
+}
+
 bool strategy_has_open_loop(const strategy_t *strategy)
 {
     return strategy->mode == MODE_CALLBACK || strategy->mode == MODE_SYNC ||
@@ -71,6 +77,20 @@ int strategy_parse_mode(strategy_t *strategy, const char *text)
     return -1;
 }
 
+static int parse_flush(strategy_t *strategy, const char *text)
+{
+    if (strcmp(text, "auto") == 0)
+        strategy->flush = SHOAL_FLUSH_AUTO;
+    else if (strcmp(text, "off") == 0)
+        strategy->flush = SHOAL_FLUSH_OFF;
+    else if (strncmp(text, "fixed:", 6) == 0 &&
+             parse_number(text + 6, PAUSE_US_MAX, &strategy->pause_us) == 0)
+        strategy->flush = SHOAL_FLUSH_FIXED;
+    else
+        return -1;
+    return 0;
+}
+
 static int parse_integrity(strategy_t *strategy, const char *text)
 {
     static const char *const names[] = {[SHOAL_INTEGRITY_SHAPES] = "shapes",
@@ -87,32 +107,38 @@ static int parse_integrity(strategy_t *strategy, const char *text)
     return -1;
 }
 
+static int parse_lane(strategy_t *strategy, const char *text)
+{
+    if (strcmp(text, "lane") == 0)
+        strategy->lane = STRATEGY_LANE_ON;
+    else if (strcmp(text, "nolane") == 0)
+        strategy->lane = STRATEGY_LANE_OFF;
+    else
+        return -1;
+    return 0;
+}
+
+/* Words with slashes between, at most one of each kind, in this order. */
 int strategy_parse_flush(strategy_t *strategy, const char *text)
 {
-    char flush[32];
-    size_t bytes = strcspn(text, "/");
+    static int (*const kinds[])(strategy_t *, const char *) = {
+        parse_flush, parse_integrity, parse_lane};
+    size_t kind = 0;
 
-    if (parse_integrity(strategy, text) == 0)
-        return 0;
-    if (bytes >= sizeof flush ||
-        (text[bytes] && parse_integrity(strategy, text + bytes + 1) < 0))
-        return -1;
-    memcpy(flush, text, bytes);
-    flush[bytes] = '\0';
-    text = flush;
-    if (strcmp(text, "auto") == 0) {
-        strategy->flush = SHOAL_FLUSH_AUTO;
-        return 0;
+    for (;;) {
+        char word[32] = "";
+        size_t bytes = strcspn(text, "/");
+        if (bytes >= sizeof word)
+            return -1;
+        memcpy(word, text, bytes);
+        while (kind < sizeof kinds / sizeof *kinds && kinds[kind](strategy, word) < 0)
+            kind++;
+        if (kind++ == sizeof kinds / sizeof *kinds)
+            return -1;
+        if (text[bytes] == '\0')
+            return 0;
+        text += bytes + 1;
     }
-    if (strcmp(text, "off") == 0) {
-        strategy->flush = SHOAL_FLUSH_OFF;
-        return 0;
-    }
-    if (strncmp(text, "fixed:", 6) != 0 ||
-        parse_number(text + 6, PAUSE_US_MAX, &strategy->pause_us) < 0)
-        return -1;
-    strategy->flush = SHOAL_FLUSH_FIXED;
-    return 0;
 }
 
 int strategy_parse(strategy_t *strategy, const strategy_t *base, const char *text,
@@ -125,9 +151,8 @@ int strategy_parse(strategy_t *strategy, const strategy_t *base, const char *tex
     *strategy = *base;
     *ret_problem =
         "expected callback, sync, borrowed, queue, lease, beside, pool, collector, "
-        "explicit:N, raw:N, auto, off, fixed:US, shapes, detect, strict, "
-        "FLUSH/INTEGRITY or "
-        "MODE+FLUSH";
+        "explicit:N, raw:N, auto, off, fixed:US, shapes, detect, strict, lane, nolane, "
+        "FLUSH/INTEGRITY/LANE or MODE+FLUSH";
     if (bytes >= sizeof mode)
         return -1;
     memcpy(mode, text, bytes);
@@ -162,20 +187,23 @@ void strategy_flush_name(const strategy_t *strategy, char *text, size_t text_byt
         snprintf(text, text_bytes, "%s", "");
         return;
     }
-    const char *integrity = "";
+    static const char *const lanes[] = {[STRATEGY_LANE_DEFAULT] = "",
+                                        [STRATEGY_LANE_ON] = "/lane",
+                                        [STRATEGY_LANE_OFF] = "/nolane"};
+    const char *integrity = "", *lane = lanes[strategy->lane];
     if (strategy->has_integrity)
         integrity =
             strategy->integrity == SHOAL_INTEGRITY_STRICT ? "/strict" : "/shapes";
     switch (strategy->flush) {
     case SHOAL_FLUSH_AUTO:
-        snprintf(text, text_bytes, "auto%s", integrity);
+        snprintf(text, text_bytes, "auto%s%s", integrity, lane);
         break;
     case SHOAL_FLUSH_OFF:
-        snprintf(text, text_bytes, "off%s", integrity);
+        snprintf(text, text_bytes, "off%s%s", integrity, lane);
         break;
     case SHOAL_FLUSH_FIXED:
-        snprintf(text, text_bytes, "fixed:%llu%s",
-                 (unsigned long long)strategy->pause_us, integrity);
+        snprintf(text, text_bytes, "fixed:%llu%s%s",
+                 (unsigned long long)strategy->pause_us, integrity, lane);
         break;
     }
 }

@@ -24,6 +24,13 @@ typedef enum bench_mode {
     MODE_RAW, /* the limit: `depth` encoded commands, one write, replies skipped */
 } bench_mode_t;
 
+/* Has the client a bulk lane? */
+typedef enum strategy_lane {
+    STRATEGY_LANE_DEFAULT, /* as the library does by itself */
+    STRATEGY_LANE_ON,
+    STRATEGY_LANE_OFF
+} strategy_lane_t;
+
 typedef struct strategy {
     bench_mode_t mode;
     uint64_t depth; /* commands per batch, for MODE_EXPLICIT and MODE_RAW */
@@ -31,6 +38,7 @@ typedef struct strategy {
     uint64_t pause_us;  /* for SHOAL_FLUSH_FIXED */
     bool has_integrity; /* another than the library's default */
     shoal_integrity_t integrity;
+    strategy_lane_t lane;
 } strategy_t;
 
 /* True for the modes that use the library. */
@@ -42,11 +50,14 @@ bool strategy_has_open_loop(const strategy_t *strategy);
 /* True for the modes whose callers can wait for elements. */
 bool strategy_can_pop(const strategy_t *strategy);
 
+/* True for the modes beside whose load callers can have large values. */
+bool strategy_can_be_beside_large(const strategy_t *strategy);
+
 /* "callback", "explicit:100", "raw:128" ...  Returns -1 if it is none. */
 int strategy_parse_mode(strategy_t *strategy, const char *text);
 
-/* "auto", "off", "fixed:100", or "shapes", "detect", "strict", or both as in "off/strict".
- * Returns -1 if it is none. */
+/* "auto", "off", "fixed:100"; "shapes", "detect", "strict"; "lane", "nolane"; or one of
+ * each as in "off/strict/lane".  Returns -1 if it is none. */
 int strategy_parse_flush(strategy_t *strategy, const char *text);
 
 /* A mode, a flush setting for `base`'s mode, or MODE+FLUSH.  What the text leaves open

@@ -48,6 +48,7 @@ SAME = (
     "resp",
     "rate",
     "pushes",
+    "large_bytes",
     "arrivals",
     "rtt_us",
     "link",

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "report/report.h"
 
+#include "load/large.h"
 #include "server/machine.h"
 
 #include <math.h>
@@ -73,6 +74,9 @@ void report_heading(FILE *out, const options_t *options,
     if (options->pushes)
         fprintf(out, " %llu elements/s,", (unsigned long long)options->pushes);
     fprintf(out, " %llu callers", (unsigned long long)options->callers);
+    if (options->large_bytes)
+        fprintf(out, ", beside %d with values of %llu bytes", LARGE_CALLERS,
+                (unsigned long long)options->large_bytes);
     if (options->connections > 1)
         fprintf(out, ", %llu connections", (unsigned long long)options->connections);
     if (options->rtt_us > 0)

@@ -202,6 +202,7 @@ static void put_config(json_t *json, const options_t *options, const series_t *s
     put_load(json, options, &series->strategy);
     put_whole(json, "rate", options->rate);
     put_whole(json, "pushes", options->pushes);
+    put_whole(json, "large_bytes", options->large_bytes);
     put_text(json, "arrivals", options->is_random ? "random" : "even");
     put_whole(json, "requests", options->requests);
     put_number(json, "duration_s", (double)options->duration_us / 1e6);

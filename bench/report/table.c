@@ -121,9 +121,11 @@ void report_table(FILE *out, const plan_t *plan)
         {"client", "CPU %", FIGURE_CLIENT_CPU_PERCENT, 6},
         {"server", "CPU %", FIGURE_SERVER_CPU_PERCENT, 6},
         {"cmds/", "read", FIGURE_COMMANDS_PER_SERVER_READ, 6},
+        {"large", "/s", FIGURE_LARGE_PER_S, 6},
     };
+    size_t count = sizeof columns / sizeof *columns;
 
-    report_columns(out, plan, columns, sizeof columns / sizeof *columns);
+    report_columns(out, plan, columns, count - (plan->options->large_bytes == 0));
 }
 
 /* Figures per command, in front of the reasons. */

@@ -267,6 +267,20 @@ class Profiles(Program):
         self.assertIn("FAILS", done.stdout)
         self.assertIn("verdicts failed", done.stderr)
 
+    def test_large_values_beside_commands_at_a_rate(self):
+        runs = self.measure(
+            "--rate", 500, "--large", 200000, "--flush", "off/shapes/lane", "-r", 10,
+            "--against", "nolane,sync+fixed:50/lane,pool", "GET", "key:__key__",
+        )  # fmt: skip
+        flushes = [run["config"]["flush"] for run in runs]
+        wanted = ["off/shapes/lane", "off/shapes/nolane", "fixed:50/shapes/lane", ""]
+        self.assertEqual(flushes, wanted)
+        for run in runs:
+            with self.subTest(run["strategy"]):
+                self.assertEqual(run["config"]["large_bytes"], 200000)
+                self.assertGreater(run["large_per_s"], 0)
+                self.assertEqual(run["errors"], 0)
+
 
 class Mistakes(Program):
     def test_bad_options_are_named(self):
@@ -290,6 +304,9 @@ class Mistakes(Program):
             ["--pushes", "9", "--rate", "9"], ["--mode", "beside", "--rate", "9"],
             ["--mode", "beside", "--pushes", "9"], ["--mode", "lease", "-c", "65"],
             ["--pushes", "9", "--profile", "sweep"],
+            ["--large", "9"], ["--large", "0", "--rate", "9"],
+            ["--large", "9", "--rate", "9", "--mode", "collector"],
+            ["--flush", "lane/off"], ["--flush", "off/auto"], ["--flush", "off/"],
         ]  # fmt: skip
         for args in cases:
             with self.subTest(" ".join(args)):

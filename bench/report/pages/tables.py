@@ -39,6 +39,7 @@ HEADS = {
     "step_base_us": "median latency before the step, \u00b5s",
     "step_settled_ms": "settled after the step, ms",
     "step_settled_ms_max": "settled after the step, slowest, ms",
+    "large_per_s": "large values per second, beside",
     "peak_rss_bytes": "peak memory, bytes",
     "allocations_per_op": "allocations per command",
     "errors": "errors",
@@ -241,6 +242,7 @@ def point_command(study: Study, point: Point) -> str:
     words += ["-c", str(config.get("callers"))]
     words += option("--rate", config.get("rate"), 0)
     words += option("--pushes", config.get("pushes"), 0)
+    words += option("--large", config.get("large_bytes"), 0)
     if config.get("rate"):
         words += option("--arrivals", config.get("arrivals"), "even")
     words += option("-t", shared(runs, "threads", ("queue", "explicit", "raw")), 1)
