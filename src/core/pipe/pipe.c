@@ -132,6 +132,8 @@ bool shoal__pipe_refuse_unasked(shoal__pipe_t *pipe)
 
 /* ---- figures ---- */
 
+/* Their times are in no order: while a command waits in the mailbox, younger ones of the loop
+ * thread pass it; and some were queued again. */
 static bool has_since(const shoal__request_ring_t *ring, uint64_t until_us)
 {
     for (uint64_t at = ring->head; at != ring->tail; at++) {
@@ -141,10 +143,6 @@ static bool has_since(const shoal__request_ring_t *ring, uint64_t until_us)
             continue;
         if (request->submitted_us <= until_us)
             return true;
-        /* A command is submitted before it is queued.  So no command behind this one was
-         * queued when until_us was, but those that were queued again. */
-        if (ring->retried == 0)
-            return false;
     }
     return false;
 }

@@ -19,9 +19,6 @@ uint64_t shoal__pipe_oldest_us(const shoal__pipe_t *pipe)
             (SHOAL__REQUEST_GONE | SHOAL__REQUEST_INTERNAL | SHOAL__REQUEST_FENCE))
             continue;
         oldest_us = shoal__time_min(oldest_us, request->submitted_us);
-        /* Commands that were queued again may stand behind younger ones. */
-        if (ring->retried == 0)
-            break;
     }
     return oldest_us;
 }

@@ -159,6 +159,21 @@ static void test_the_oldest_behind_a_younger_one(void **state)
     assert_true(shoal__pipe_oldest_us(&rig.pipe) == SHOAL__NEVER_US);
 }
 
+/* The loop thread's commands pass those that wait in the mailbox. */
+static void test_the_oldest_was_queued_last(void **state)
+{
+    (void)state;
+    rig_connect();
+    uint64_t first_us = rig.now_us;
+    rig_submit('a', 0, RO);
+    rig.now_us -= 5;
+    rig_submit('b', 0, RO);
+    rig.now_us += 5;
+    assert_true(shoal__pipe_oldest_us(&rig.pipe) == first_us - 5);
+    assert_true(shoal__pipe_has_since(&rig.pipe, first_us - 5));
+    assert_false(shoal__pipe_has_since(&rig.pipe, first_us - 6));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -170,6 +185,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_without_learning, rig_set_up,
                                         rig_tear_down),
         cmocka_unit_test_setup_teardown(test_the_oldest, rig_set_up, rig_tear_down),
+        cmocka_unit_test_setup_teardown(test_the_oldest_was_queued_last, rig_set_up,
+                                        rig_tear_down),
         cmocka_unit_test_setup_teardown(test_the_oldest_behind_a_younger_one,
                                         rig_set_up, rig_tear_down),
     };
