@@ -176,7 +176,7 @@ SHOAL_EXTERN int shoal_options_set_source_address(shoal_options_t *options,
  * What has no order: commands for different keys while one of them takes the lane.  After
  * a large SET of one key, and without waiting for its reply, a small SET of another key, or
  * a PUBLISH, may run before it, and other clients may see that.  Wait for the reply, or
- * submit both in one call.
+ * submit both in one call; with several connections, with SHOAL_CALL_CONTIGUOUS.
  *
  * WAIT and WAITAOF count the writes of the ordinary connection: from the first such call on
  * writes stay there; those that took the lane before are not counted.
@@ -193,6 +193,49 @@ SHOAL_EXTERN int shoal_options_set_source_address(shoal_options_t *options,
  */
 SHOAL_EXTERN int shoal_options_set_bulk_lane(shoal_options_t *options,
                                              bool has_bulk_lane);
+
+/**
+ * Choose how many connections to the server carry the commands.  Default: 1.
+ *
+ * With more than one, each key has a connection, always the same, which a hash of the key
+ * picks; keys with the same text between the first { and the next } have the same one.  More
+ * connections help if the server reads and writes with several threads (io-threads), or if
+ * the network limits one TCP connection; else they make the batches smaller, and all slower.
+ * Begin with the number of the server's io-threads, 4 at most, and measure.  A program that
+ * often sends commands with keys of several connections, or with unknown ones, keeps 1.
+ *
+ * What keeps its order: commands of one thread for one key run in the order in which the
+ * thread submitted them.  A command with keys of several connections (MSET, a unit), or whose
+ * keys the library does not know (XREAD, commands of modules, a script without keys), or
+ * which changes all keys (FLUSHALL), waits until every connection has answered what was
+ * submitted before; this takes a round trip.  Then it leaves on the first connection, or on
+ * the bulk lane while that is open.  Later commands for its keys wait for it.  A blocking
+ * command that gets a lease waits for the answers on every connection, too.
+ *
+ * What has no order: commands for keys of different connections, also those of one
+ * shoal_client_submit_many(), unless SHOAL_CALL_CONTIGUOUS keeps them together; and commands
+ * without a key (PING, PUBLISH, SCRIPT LOAD, DBSIZE, SCAN), which take the first connection.
+ * Wait for the reply where the order matters.  WAIT and WAITAOF count the writes of one
+ * connection: submit them together with these writes (SHOAL_CALL_CONTIGUOUS), or on a lease.
+ *
+ * The client is ready when all its connections are.  While one of them is lost, commands for
+ * keys of the others go on; those that wait for all of them wait.  All connections must lead
+ * to the same server process: if one meets another process when it connects again, the others
+ * are renewed, and commands with keys of several connections wait for that.
+ *
+ * The bound inflight_max (shoal_options_set_outstanding_max()) holds for each connection, the
+ * others for all of them together.  Events and shoal_stats_get_connection() tell the
+ * connections apart; shoal_stats_t.bulk counts the commands that waited.
+ * In a URL: connections=4.
+ *
+ * @param connections 1 .. 8
+ *
+ * Threads: setup
+ * Errors:  SHOAL_EINVAL options is NULL, or out of range
+ * Since:   0.2
+ */
+SHOAL_EXTERN int shoal_options_set_connections(shoal_options_t *options,
+                                               unsigned connections);
 
 #ifdef __cplusplus
 }

@@ -90,7 +90,7 @@ SHOAL_EXTERN int shoal_options_new(shoal_options_t **ret_options);
  * `inflight_max`, `bytes_max`, `reply_bytes_max`, `reply_elements_max`,
  * `reply_depth_max`, `attempts_max`, `flush` (auto, off, fixed:US), `budget_us`,
  * `offline` (queue, fail), `integrity` (shapes, detect, strict), `settle` (yes, no),
- * `bulk_lane` (yes, no).
+ * `bulk_lane` (yes, no), `connections`.
  * Each key stands for the setter of that name.  An unknown key or a value out of range
  * is an error; the library ignores no key.
  *

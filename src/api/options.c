@@ -2,6 +2,7 @@
 #include <shoal/options.h>
 
 #include "base/alloc.h"
+#include "core/lane_rule.h"
 #include "core/options.h"
 #include <arpa/inet.h>
 #include <shoal/connection.h>
@@ -273,6 +274,14 @@ int shoal_options_set_bulk_lane(shoal_options_t *options, bool has_bulk_lane)
     if (!options)
         return SHOAL_EINVAL;
     options->has_bulk_lane = has_bulk_lane;
+    return 0;
+}
+
+int shoal_options_set_connections(shoal_options_t *options, unsigned connections)
+{
+    if (!options || connections < 1 || connections > SHOAL__LANE_HOMES_MAX)
+        return SHOAL_EINVAL;
+    options->connections = connections;
     return 0;
 }
 

@@ -149,6 +149,17 @@ static int read_bulk_lane(shoal__options_keys_t *keys, shoal_options_t *options,
     return word < 0 ? SHOAL_EURL : shoal_options_set_bulk_lane(options, word == 1);
 }
 
+static int read_connections(shoal__options_keys_t *keys, shoal_options_t *options,
+                            const char *value)
+{
+    uint64_t connections;
+    (void)keys;
+
+    if (!shoal__options_read_number(value, UINT32_MAX, &connections))
+        return SHOAL_EURL;
+    return shoal_options_set_connections(options, (unsigned)connections);
+}
+
 static int read_timeout(shoal__options_keys_t *keys, shoal_options_t *options,
                         const char *value)
 {
@@ -211,6 +222,7 @@ static const struct key {
     WORD("integrity", read_integrity),
     WORD("settle", read_settle),
     WORD("bulk_lane", read_bulk_lane),
+    WORD("connections", read_connections),
 };
 /* clang-format on */
 _Static_assert(COUNT(table) <= SHOAL__OPTIONS_KEYS_MAX, "a value for each row");

@@ -58,6 +58,7 @@ struct shoal_client {
     shoal__route_t *route;
     shoal__events_t events;
     shoal__mailbox_side_t taken; /* the mailbox's other side */
+    shoal__mailbox_side_t apart; /* for a submission of the loop thread, see submit.c */
     uint64_t tickets;            /* given out on the loop thread */
     uint64_t drain_until_us;     /* while is_closing: what is outstanding ends then */
     bool is_open;                /* the route was opened */

@@ -6,8 +6,6 @@
 #include "core/lease.h"
 #include <shoal/errors.h>
 
-#define SIDE_BYTES_KEPT 1048576
-
 static void fail_taken(shoal_client_t *client)
 {
     for (size_t i = 0; i < client->taken.count; i++) {
@@ -29,11 +27,7 @@ static void place_taken(shoal_client_t *client, uint64_t now_us)
 
     if (!is_placed)
         fail_taken(client);
-    taken->count = 0;
-    taken->referred_bytes = 0;
-    taken->has_apart = false;
-    shoal__buffer_clear(&taken->bytes);
-    shoal__buffer_shrink(&taken->bytes, SIDE_BYTES_KEPT);
+    shoal__mailbox_side_clear(taken);
 }
 
 void shoal__intake_run(shoal_client_t *client, uint64_t now_us)

@@ -18,6 +18,7 @@ static void free_parts(shoal_client_t *client)
     shoal__events_release(&client->events);
     shoal__mailbox_release(&client->mailbox);
     shoal__mailbox_side_release(&client->taken);
+    shoal__mailbox_side_release(&client->apart);
     shoal__options_free(client->options);
     shoal__free(client);
 }

@@ -186,6 +186,14 @@ static bool is_apart(const shoal_call_t *call, size_t bytes,
            command_class == SHOAL__CLASS_BLOCK;
 }
 
+/* Do commands of one call take the same connection?  A sink takes one reply after the
+ * other. */
+static bool is_together(const shoal_call_t *call, const shoal_options_t *options)
+{
+    return options->connections <= 1 || (call->flags & SHOAL_CALL_CONTIGUOUS) ||
+           ((call->sink || call->chunks) && !(call->flags & SHOAL_CALL_SINK_SHARED));
+}
+
 int shoal__plan_make(const shoal__submission_t *submission,
                      const shoal_options_t *options, shoal__plan_t *ret_plan)
 {
@@ -204,6 +212,7 @@ int shoal__plan_make(const shoal__submission_t *submission,
     if (rc < 0)
         return rc;
     plan.flags = request_flags(call, plan.is_unit);
+    plan.is_together = is_together(call, options);
     /* No command of it can be large, or a WAIT, otherwise. */
     plan.may_be_apart =
         (plan.bytes > SHOAL__LANE_REQUEST_BYTES ||
@@ -260,7 +269,7 @@ static void make_one_of_many(const shoal__plan_t *plan, size_t i,
         is_apart(&plan->submission->call, request->bytes, request->command_class))
         flags |= SHOAL__REQUEST_APART;
     request->flags |= flags;
-    request->has_more = !is_last;
+    request->has_more = !is_last && plan->is_together;
 }
 
 void shoal__plan_request(const shoal__plan_t *plan, size_t i, uint64_t now_us,

@@ -96,16 +96,15 @@ static int submit_apart_here(shoal_client_t *client, const shoal__plan_t *plan,
                              uint64_t *ret_ticket)
 {
     const shoal__submission_t *submission = plan->submission;
-    shoal__mailbox_side_t side = {0};
+    shoal__mailbox_side_t *side = &client->apart;
     uint64_t now_us = shoal__clock_us();
     uint64_t ticket = SHOAL_TICKET_OF_LOOP | (client->tickets + 1);
     int rc;
 
-    shoal__buffer_init(&side.bytes);
-    rc = write_into(&side, NULL, plan, now_us, ticket);
-    if (rc == 0 && !client->route->ops->place(client->route, &side, now_us))
+    rc = write_into(side, NULL, plan, now_us, ticket);
+    if (rc == 0 && !client->route->ops->place(client->route, side, now_us))
         rc = SHOAL_ENOMEM;
-    shoal__mailbox_side_release(&side);
+    shoal__mailbox_side_clear(side);
     if (rc < 0) {
         shoal__counter_add(&client->ledger.refused_here, 1);
         return rc;
@@ -118,10 +117,10 @@ static int submit_apart_here(shoal_client_t *client, const shoal__plan_t *plan,
     return 0;
 }
 
-/* A lone caller has the ordinary connection for itself: nobody is behind it. */
+/* A lone caller has the only ordinary connection for itself: nobody is behind it. */
 static bool goes_apart(const shoal_client_t *client, const shoal__plan_t *plan)
 {
-    return shoal__plan_is_leased(plan) ||
+    return shoal__plan_is_leased(plan) || client->route->has_homes ||
            (!client->is_direct && (plan->may_be_apart || client->route->must_place));
 }
 

@@ -1,7 +1,29 @@
 /* SPDX-License-Identifier: MIT */
 #include "core/lane_rule.h"
 
+#include "base/hash.h"
 #include "base/time_us.h"
+#include <string.h>
+
+unsigned shoal__lane_home(shoal__bytes_t key, unsigned homes)
+{
+    const char *open = key.bytes ? memchr(key.data, '{', key.bytes) : NULL;
+    const char *behind = open ? open + 1 : NULL;
+    const char *close =
+        open ? memchr(behind, '}', (size_t)(key.data + key.bytes - behind)) : NULL;
+
+    if (close && close != behind)
+        key = (shoal__bytes_t){behind, (size_t)(close - behind)};
+    return (unsigned)(shoal__hash(key, 0) % homes);
+}
+
+void shoal__lane_span_add(shoal__lane_span_t *span, unsigned home)
+{
+    if (span->has_key && span->home != home)
+        span->is_wide = true;
+    span->has_key = true;
+    span->home = home;
+}
 
 bool shoal__lane_is_bulk(const shoal__lane_facts_t *facts)
 {

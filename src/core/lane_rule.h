@@ -3,8 +3,9 @@
 #define SHOAL_CORE_LANE_RULE_H
 
 /*
- * Two connections to one server, the ordinary one and the bulk lane: which command should
- * take the bulk lane, and which must, to stay behind an earlier command for its key.
+ * Several connections to one server, the ordinary ones and the bulk lane: which ordinary
+ * connection has a key, its *home*; which command should take the bulk lane; and which
+ * must, to stay behind an earlier command for its key.
  *
  * Keys fall into buckets.  Every command that enters the lane gets a number: the next one,
  * or its time of submission if that is larger.  Its buckets remember the number.  When the
@@ -16,6 +17,7 @@
  * command that touches it.
  */
 
+#include "base/bytes.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -24,6 +26,21 @@
 #define SHOAL__LANE_REQUEST_BYTES 65536
 
 #define SHOAL__LANE_BUCKETS 4096 /* power of two */
+
+#define SHOAL__LANE_HOMES_MAX 8
+
+/* The home of a key, of so many.  Keys with the same text between the first { and the
+ * next } have one home, if that text is not empty. */
+unsigned shoal__lane_home(shoal__bytes_t key, unsigned homes);
+
+/* The homes of the keys of commands that stay together.  Initial value: {0}, home 0. */
+typedef struct shoal__lane_span {
+    unsigned home;
+    bool has_key;
+    bool is_wide; /* they have several homes */
+} shoal__lane_span_t;
+
+void shoal__lane_span_add(shoal__lane_span_t *span, unsigned home);
 
 /* What is known of commands that stay together: one, or those of one call. */
 typedef struct shoal__lane_facts {

@@ -56,7 +56,8 @@ struct shoal_options {
 
     shoal_integrity_t integrity;
     bool is_settling;
-    bool has_bulk_lane; /* ... and learns which commands are for it */
+    bool has_bulk_lane;   /* ... and learns which commands are for it */
+    unsigned connections; /* that share the keys among them */
 
     shoal_flush_mode_t flush_mode;
     uint64_t flush_pause_us; /* FIXED: the pause; AUTO: the latency budget; OFF: 0 */

@@ -57,8 +57,11 @@ typedef struct shoal__request {
     unsigned shape : 6; /* shoal__reply_shape_t: what its reply may be.  On a lease any,
                            because of MULTI: until a connection has the command, this
                            is its shoal__lease_effect_t */
-    unsigned attempts : 7; /* earlier ones, in which its last byte was handed over */
-    unsigned has_more : 1; /* the next one was submitted by the same call */
+    unsigned
+        attempts : 7; /* earlier ones, in which its last byte was handed over.  While
+                              the route places it: the number of its home */
+    unsigned has_more : 1; /* the next one is of the same call, and takes the same
+                              connection */
 } shoal__request_t;
 
 _Static_assert(sizeof(shoal__request_t) == 64, "one cache line");

@@ -12,6 +12,17 @@ void shoal__mailbox_init(shoal__mailbox_t *mailbox, shoal__driver_seat_t *seat)
     shoal__buffer_init(&mailbox->side.bytes);
 }
 
+#define SIDE_BYTES_KEPT 1048576
+
+void shoal__mailbox_side_clear(shoal__mailbox_side_t *side)
+{
+    side->count = 0;
+    side->referred_bytes = 0;
+    side->has_apart = false;
+    shoal__buffer_clear(&side->bytes);
+    shoal__buffer_shrink(&side->bytes, SIDE_BYTES_KEPT);
+}
+
 void shoal__mailbox_side_release(shoal__mailbox_side_t *side)
 {
     shoal__free(side->requests);

@@ -47,6 +47,8 @@ typedef struct shoal__mailbox {
 void shoal__mailbox_init(shoal__mailbox_t *mailbox, shoal__driver_seat_t *seat);
 void shoal__mailbox_release(shoal__mailbox_t *mailbox);
 void shoal__mailbox_side_release(shoal__mailbox_side_t *side);
+/* Its commands were taken; most of its memory stays. */
+void shoal__mailbox_side_clear(shoal__mailbox_side_t *side);
 
 /* The encoded bytes of the requests, as they are sent. */
 static inline size_t shoal__mailbox_side_bytes(const shoal__mailbox_side_t *side)

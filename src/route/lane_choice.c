@@ -13,6 +13,7 @@ typedef struct choice {
 
     /* Of the commands that stay together: */
     shoal__lane_facts_t facts;
+    shoal__lane_span_t span;
     bool must_follow; /* an earlier command into the lane */
 
     /* Of one command: */
@@ -22,7 +23,7 @@ typedef struct choice {
 
 static shoal__heavy_t *heavy_of(const shoal__lanes_t *lanes)
 {
-    return &lanes->ordinary->set->shared.heavy;
+    return &lanes->homes->conns->set->shared.heavy;
 }
 
 static bool has_any_in_lane(const shoal__lanes_t *lanes)
@@ -34,7 +35,7 @@ static bool has_any_in_lane(const shoal__lanes_t *lanes)
 
 bool shoal__lane_choice_is_due(const shoal__lanes_t *lanes, uint64_t now_us)
 {
-    return has_any_in_lane(lanes) ||
+    return shoal__homes_are_many(lanes->homes) || has_any_in_lane(lanes) ||
            (lanes->is_allowed && !shoal__heavy_is_empty(heavy_of(lanes), now_us));
 }
 
@@ -60,6 +61,10 @@ static void look_at_key(void *data, shoal__bytes_t key)
 
     choice->key = key;
     choice->keys++;
+    if (shoal__homes_are_many(choice->lanes->homes))
+        shoal__lane_span_add(
+            &choice->span,
+            shoal__lane_home(key, (unsigned)choice->lanes->homes->count));
     if (lane && shoal__lane_map_has(&lane->map, shoal__hash(key, 0)))
         choice->must_follow = true;
 }
@@ -120,13 +125,15 @@ static void look_at_command(choice_t *choice, const shoal__request_t *request,
     if (request->command_class == SHOAL__CLASS_BLOCK ||
         (keys.kind != SHOAL__KEYS_SOME && !is_frame(request)))
         facts->has_stray = true;
-    if (keys.kind == SHOAL__KEYS_ANY && has_any_in_lane(choice->lanes))
-        choice->must_follow = true;
+    if (keys.kind == SHOAL__KEYS_ANY) {
+        choice->span.is_wide = true;
+        choice->must_follow = choice->must_follow || has_any_in_lane(choice->lanes);
+    }
     if (is_marked && choice->lanes->is_allowed)
         expect_large(choice, request);
 }
 
-/* ---- commands that stay together: one, or those of one call ---- */
+/* ---- commands that stay together ---- */
 
 /* Some commands of the mailbox's side, and the bytes of the first one. */
 typedef struct run {
@@ -178,17 +185,19 @@ static bool takes_lane(choice_t *choice, const run_t *run)
 {
     shoal__lanes_t *lanes = choice->lanes;
 
+    choice->span = (shoal__lane_span_t){0};
     if (!must_look(choice, run))
         return false;
     look_at_run(choice, run);
-    if (choice->must_follow)
+    if (choice->must_follow ||
+        (choice->span.is_wide && shoal__homes_are_many(lanes->homes)))
         return true;
     if (!lanes->is_allowed || !shoal__lane_is_bulk(&choice->facts))
         return false;
     if (shoal__lanes_are_twins(lanes))
         return true;
     lanes->is_wanted = true;
-    lanes->ordinary->set->shared.wants_bulk = true;
+    lanes->homes->conns->set->shared.wants_bulk = true;
     return false;
 }
 
@@ -227,6 +236,7 @@ static size_t mark(const choice_t *choice, const run_t *run, bool takes,
             share->bytes += request->bytes;
         } else {
             request->flags &= (uint16_t)~SHOAL__REQUEST_APART;
+            request->attempts = choice->span.home & SHOAL__REQUEST_ATTEMPTS_MAX;
         }
     }
     return bytes;
@@ -240,8 +250,7 @@ shoal__lanes_share_t shoal__lane_choice(shoal__lanes_t *lanes,
     shoal__lanes_share_t share = {0};
     run_t run = {.bytes = shoal__buffer_data(&side->bytes)};
 
-    if (lanes->bulk)
-        shoal__lanes_look(lanes);
+    shoal__lanes_look_once(lanes);
     choice.is_due = shoal__lane_choice_is_due(lanes, now_us);
     for (; run.first < side->count; run.first = run.end) {
         run.end = end_of_run(side, run.first);

@@ -1,161 +1,66 @@
 /* SPDX-License-Identifier: MIT */
 #include "route/lanes.h"
 
-#include "base/alloc.h"
 #include "base/time_us.h"
-#include "core/lease_pool.h"
 #include "core/pipe/pipe_move.h"
 #include "net/conn_set.h"
 #include "route/figures.h"
 #include <shoal/errors.h>
-#include <string.h>
+#include <stdio.h>
 
 #define IDLE_US 60000000
 #define NO_MEMORY_DELAY_US 1000
 #define AGAIN_US 5000000 /* after an attempt to open it that failed */
 /* So that the ordinary connection waits for a part of a large command, not for all of it. */
 #define TURN_BYTES_MAX 131072
-#define PEN_BYTES_KEPT 1048576 /* of its log, while it is empty */
 
-/* Behind those of the leased connections. */
-#define LANE_ID (SHOAL__LEASE_CONNECTIONS_MAX + 2)
-
-void shoal__lanes_init(shoal__lanes_t *lanes, shoal__conn_t *ordinary,
-                       const shoal__route_hooks_t *hooks, void *owner, bool is_allowed)
+int shoal__lanes_init(shoal__lanes_t *lanes, shoal__homes_t *homes,
+                      const shoal__route_hooks_t *hooks, void *owner, bool is_allowed)
 {
-    *lanes = (shoal__lanes_t){.ordinary = ordinary,
+    *lanes = (shoal__lanes_t){.homes = homes,
                               .hooks = *hooks,
                               .owner = owner,
-                              .config = *ordinary->config,
+                              .config = *homes->conns->config,
                               .is_allowed = is_allowed};
     /* Nothing is gained by gathering what is large. */
     lanes->config.pipe.flush.mode = SHOAL_FLUSH_OFF;
     lanes->config.pipe.is_ordinary = false;
     lanes->config.turn_bytes_max = TURN_BYTES_MAX;
+    if (!shoal__homes_are_many(lanes->homes))
+        return 0;
+    homes->conns->set->shared.wants_bulk = true;
+    lanes->bulk = shoal__lane_new(&lanes->config, lanes->homes->conns, &lanes->hooks,
+                                  lanes->owner);
+    return lanes->bulk ? 0 : SHOAL_ENOMEM;
 }
 
 void shoal__lanes_release(shoal__lanes_t *lanes)
 {
-    shoal__lane_t *lane = lanes->bulk;
-
-    if (!lane)
-        return;
-    shoal__pipe_release(&lane->pen);
-    shoal__conn_release(&lane->conn);
-    shoal__free(lane);
+    shoal__lane_free(lanes->bulk);
 }
 
-/* ---- what its connection tells ---- */
-
-static void on_result(void *owner, const shoal__request_t *request,
-                      const shoal_result_t *result)
+/* Is there anything to look at? */
+static bool is_in_use(const shoal__lanes_t *lanes)
 {
-    const shoal__lane_t *lane = owner;
-
-    lane->hooks.on_result(lane->owner, request, result);
-}
-
-static void on_event(void *owner, const shoal_event_t *event)
-{
-    const shoal__lane_t *lane = owner;
-
-    lane->hooks.on_event(lane->owner, event);
-}
-
-static void on_reading(void *owner, uint64_t now_us)
-{
-    const shoal__lane_t *lane = owner;
-
-    lane->hooks.on_reading(lane->owner, now_us);
-}
-
-static void on_delivered(void *owner)
-{
-    const shoal__lane_t *lane = owner;
-
-    lane->hooks.on_delivered(lane->owner);
-}
-
-static const shoal__conn_hooks_t conn_hooks = {.on_result = on_result,
-                                               .on_event = on_event,
-                                               .on_reading = on_reading,
-                                               .on_delivered = on_delivered};
-
-/* ---- its life ---- */
-
-static shoal__lane_t *new_lane(shoal__lanes_t *lanes)
-{
-    shoal__conn_t *ordinary = lanes->ordinary;
-    shoal__lane_t *lane = shoal__calloc(1, sizeof *lane);
-    const shoal__conn_plan_t plan = {.config = &lanes->config,
-                                     .target = ordinary->target,
-                                     .set = ordinary->set,
-                                     .id = LANE_ID,
-                                     .hooks = &conn_hooks,
-                                     .owner = lane};
-    const shoal__pipe_parts_t parts = {&lanes->config.pipe, ordinary->target,
-                                       &ordinary->set->shared};
-    const shoal__pipe_hooks_t pen_hooks = {.on_result = on_result};
-
-    if (!lane)
-        return NULL;
-    if (shoal__pipe_init(&lane->pen, &parts, &pen_hooks, lane) < 0)
-        goto fail_pen;
-    if (shoal__conn_init(&lane->conn, &plan) < 0)
-        goto fail_conn;
-    lane->pen.is_pen = true;
-    lane->hooks = lanes->hooks;
-    lane->owner = lanes->owner;
-    return lane;
-
-fail_conn:
-    shoal__pipe_release(&lane->pen);
-fail_pen:
-    shoal__free(lane);
-    return NULL;
-}
-
-static bool is_open(const shoal__lane_t *lane)
-{
-    return lane && lane->conn.state != SHOAL__CONN_IDLE &&
-           lane->conn.state != SHOAL__CONN_CLOSED;
-}
-
-/* Also in the callbacks that a loss runs. */
-static bool is_ready(const shoal__conn_t *conn)
-{
-    return conn->pipe.phase == SHOAL__PIPE_READY && !conn->pipe.is_offline;
-}
-
-static bool is_empty(const shoal__lane_t *lane)
-{
-    return shoal__pipe_oldest_us(&lane->pen) == SHOAL__NEVER_US &&
-           lane->conn.pipe.ring.head == lane->conn.pipe.ring.tail &&
-           shoal__pipe_held(&lane->conn.pipe) == 0;
-}
-
-/* Does the connection lead to a server process that is known?  Two that lead to different
- * servers are no lanes. */
-static bool has_process(const shoal__conn_t *conn)
-{
-    return is_ready(conn) && conn->pipe.greeting.identity.process[0] != '\0';
+    return shoal__homes_are_many(lanes->homes) || shoal__lane_is_open(lanes->bulk);
 }
 
 bool shoal__lanes_are_twins(const shoal__lanes_t *lanes)
 {
     const shoal__lane_t *lane = lanes->bulk;
 
-    return lane && has_process(lanes->ordinary) && has_process(&lane->conn) &&
-           strcmp(lane->conn.pipe.greeting.identity.process,
-                  lanes->ordinary->pipe.greeting.identity.process) == 0;
+    return lane && shoal__home_has_process(&lane->conn) &&
+           shoal__homes_have_process(lanes->homes) &&
+           shoal__homes_are_kin(lanes->homes) &&
+           shoal__home_is_same_process(&lane->conn, lanes->homes->conns);
 }
 
-/* Do both lead somewhere, and not to the same server process?  The ordinary connection is
+/* Do all lead somewhere, and the lane not to the homes' server process?  The homes are
  * where the client is now. */
 static bool are_strangers(const shoal__lanes_t *lanes)
 {
-    return is_ready(lanes->ordinary) && is_ready(&lanes->bulk->conn) &&
-           !shoal__lanes_are_twins(lanes);
+    return shoal__homes_are_ready(lanes->homes) &&
+           shoal__home_is_ready(&lanes->bulk->conn) && !shoal__lanes_are_twins(lanes);
 }
 
 static void open_lane(shoal__lanes_t *lanes, uint64_t now_us)
@@ -163,10 +68,12 @@ static void open_lane(shoal__lanes_t *lanes, uint64_t now_us)
     shoal__lane_t *lane = lanes->bulk;
 
     lanes->is_wanted = false;
-    if (now_us < lanes->again_us || is_open(lane) || !has_process(lanes->ordinary))
+    if (now_us < lanes->again_us || shoal__lane_is_open(lane) ||
+        !shoal__homes_have_process(lanes->homes))
         return;
     if (!lane) {
-        lane = new_lane(lanes);
+        lane = shoal__lane_new(&lanes->config, lanes->homes->conns, &lanes->hooks,
+                               lanes->owner);
         lanes->bulk = lane;
     }
     if (!lane)
@@ -175,13 +82,18 @@ static void open_lane(shoal__lanes_t *lanes, uint64_t now_us)
     shoal__conn_open(&lane->conn);
 }
 
-/* Could the server of the ordinary connection still run a command of this connection of a
- * lane that was lost?  What another process runs does not matter to it. */
+/* Could the server of a home still run a command of this connection of a lane that was lost?
+ * What another process runs does not matter to it. */
 static bool may_run_here(const shoal__lanes_t *lanes, unsigned former)
 {
-    return !has_process(lanes->ordinary) ||
-           shoal__former_may_be_on(&lanes->bulk->conn.pipe.greeting.former, former,
-                                   lanes->ordinary->pipe.greeting.identity.process);
+    for (size_t i = 0; i < lanes->homes->count; i++) {
+        const shoal__conn_t *home = &lanes->homes->conns[i];
+        if (!shoal__home_has_process(home) ||
+            shoal__former_may_be_on(&lanes->bulk->conn.pipe.greeting.former, former,
+                                    home->pipe.greeting.identity.process))
+            return true;
+    }
+    return false;
 }
 
 /* ... of any.  Of a lane that was given up nothing more will be known. */
@@ -189,8 +101,8 @@ static bool is_doubtful(const shoal__lanes_t *lanes)
 {
     const shoal__former_t *former = &lanes->bulk->conn.pipe.greeting.former;
 
-    if (!is_open(lanes->bulk) || former->has_lost_track)
-        return is_open(lanes->bulk);
+    if (!shoal__lane_is_open(lanes->bulk) || former->has_lost_track)
+        return shoal__lane_is_open(lanes->bulk);
     for (unsigned i = 0; i < former->count; i++)
         if (may_run_here(lanes, i))
             return true;
@@ -216,18 +128,29 @@ static uint64_t waiting(const shoal__lane_t *lane)
            shoal__pipe_queued(&lane->pen);
 }
 
-/* What waits for the lane goes to the ordinary connection.  False: no memory. */
+/* Commands went from the pen or the lane to the first home. */
+static void note_moved(shoal__lanes_t *lanes, uint64_t submitted_us)
+{
+    lanes->moved_us = shoal__time_max(lanes->moved_us, submitted_us);
+}
+
+/* What waits for the lane goes to the first home.  If there are others, the pen's commands
+ * wait for them.  False: no memory. */
 static bool move_back(shoal__lanes_t *lanes, shoal__lane_t *lane, uint64_t now_us)
 {
-    shoal__pipe_t *to = &lanes->ordinary->pipe;
+    bool are_many = shoal__homes_are_many(lanes->homes);
+    shoal__pipe_t *to = &lanes->homes->conns->pipe;
     uint64_t before = waiting(lane);
     bool is_done =
         shoal__pipe_move_held(&lane->conn.pipe, to, NULL, NULL, now_us) == 0 &&
         shoal__pipe_move_queued(&lane->conn.pipe, to, NULL, NULL, now_us) == 0 &&
-        shoal__pipe_move_queued(&lane->pen, to, NULL, NULL, now_us) == 0;
+        (are_many || shoal__pipe_move_queued(&lane->pen, to, NULL, NULL, now_us) == 0);
 
-    if (waiting(lane) != before)
-        shoal__conn_touch(lanes->ordinary);
+    if (waiting(lane) == before)
+        return is_done;
+    shoal__conn_touch(lanes->homes->conns);
+    if (are_many)
+        note_moved(lanes, now_us);
     return is_done;
 }
 
@@ -241,27 +164,68 @@ static bool give_up(shoal__lanes_t *lanes, shoal__lane_t *lane, uint64_t now_us)
     return true;
 }
 
+/* Of the commands that were moved to the first home: when was the oldest submitted that may
+ * be there yet?  False: nobody knows, while that home is lost. */
+static bool look_at_moved(shoal__lanes_t *lanes, uint64_t *oldest_us)
+{
+    uint64_t home_us;
+
+    if (lanes->moved_us == 0)
+        return true;
+    if (!shoal__home_is_ready(lanes->homes->conns))
+        return false;
+    home_us = shoal__pipe_oldest_us(&lanes->homes->conns->pipe);
+    if (home_us > lanes->moved_us)
+        lanes->moved_us = 0;
+    else
+        *oldest_us = shoal__time_min(*oldest_us, home_us);
+    return true;
+}
+
 /* Which commands have left the lane?  While its connection is lost nobody knows. */
-void shoal__lanes_look(shoal__lanes_t *lanes)
+static void look(shoal__lanes_t *lanes)
 {
     shoal__lane_t *lane = lanes->bulk;
-    uint64_t oldest_us = shoal__time_min(shoal__pipe_oldest_us(&lane->pen),
-                                         shoal__pipe_oldest_us(&lane->conn.pipe));
+    uint64_t conn_us = shoal__pipe_oldest_us(&lane->conn.pipe);
+    uint64_t oldest_us = shoal__time_min(shoal__pipe_oldest_us(&lane->pen), conn_us);
 
-    if (is_ready(&lane->conn) || (oldest_us == SHOAL__NEVER_US && !is_doubtful(lanes)))
+    if (look_at_moved(lanes, &oldest_us) &&
+        (shoal__home_is_ready(&lane->conn) ||
+         (conn_us == SHOAL__NEVER_US && !is_doubtful(lanes))))
         shoal__lane_map_look(&lane->map, oldest_us);
 }
 
+void shoal__lanes_look_once(shoal__lanes_t *lanes)
+{
+    if (lanes->bulk && !lanes->was_looked_at)
+        look(lanes);
+    lanes->was_looked_at = true;
+}
+
 /* ---- commands in ---- */
+
+/* Where commands go that need not wait in the pen.  Several homes: to the first of them,
+ * unless the lane is open, or was lost and something of it may run yet. */
+static shoal__conn_t *behind_pen(const shoal__lanes_t *lanes)
+{
+    shoal__lane_t *lane = lanes->bulk;
+    bool is_lane_needed = !shoal__homes_are_many(lanes->homes) ||
+                          shoal__lanes_are_twins(lanes) ||
+                          (!are_strangers(lanes) &&
+                           (!shoal__lane_is_drained(lane) || is_doubtful(lanes)));
+
+    return is_lane_needed ? &lane->conn : lanes->homes->conns;
+}
 
 shoal__pipe_t *shoal__lanes_reserve(shoal__lanes_t *lanes, shoal__lanes_share_t share,
                                     bool is_behind, char **ret_bytes)
 {
     shoal__lane_t *lane = lanes->bulk;
-    bool may_pass = !is_behind && is_ready(lanes->ordinary) && !are_strangers(lanes) &&
-                    shoal__pipe_oldest_us(&lane->pen) == SHOAL__NEVER_US &&
-                    shoal__pipe_oldest_us(&lanes->ordinary->pipe) == SHOAL__NEVER_US;
-    shoal__pipe_t *pipe = may_pass ? &lane->conn.pipe : &lane->pen;
+    bool may_pass = !is_behind && shoal__homes_are_ready(lanes->homes) &&
+                    shoal__homes_are_kin(lanes->homes) && !are_strangers(lanes) &&
+                    !shoal__lane_has_pen(lane) &&
+                    !shoal__homes_have_since(lanes->homes, SHOAL__NEVER_US);
+    shoal__pipe_t *pipe = may_pass ? &behind_pen(lanes)->pipe : &lane->pen;
 
     *ret_bytes = shoal__pipe_reserve(pipe, share.bytes, share.commands);
     return *ret_bytes ? pipe : NULL;
@@ -278,79 +242,108 @@ void shoal__lanes_push(shoal__lanes_t *lanes, shoal__pipe_t *pipe,
     shoal__pipe_push(pipe, &taken);
     shoal__stage_times_taken(&pipe->times, 1, now_us);
     shoal__counter_add(&lanes->taken, 1);
+    if (pipe == &lanes->homes->conns->pipe) {
+        note_moved(lanes, taken.submitted_us);
+        shoal__conn_touch(lanes->homes->conns);
+        return;
+    }
     shoal__conn_touch(&((shoal__lane_t *)lanes->bulk)->conn);
 }
 
 /* ---- the turn ---- */
 
+typedef struct leaving {
+    uint64_t until_us;  /* commands that were submitted before may leave */
+    uint64_t newest_us; /* of those that do */
+} leaving_t;
+
 static bool may_leave_pen(void *data, const shoal__request_t *request,
                           const char *bytes)
 {
-    const shoal__pipe_t *ordinary = data;
+    leaving_t *leaving = data;
 
     (void)bytes;
-    return !shoal__pipe_has_since(ordinary, request->submitted_us);
-}
-
-/* The ordinary connection must be there: if it was lost, the server may still run what it
- * carried, until its successor is greeted.  False: no memory. */
-static bool empty_pen(shoal__lanes_t *lanes, shoal__lane_t *lane, uint64_t now_us)
-{
-    shoal__pipe_t *ordinary = &lanes->ordinary->pipe;
-    uint64_t oldest_us = shoal__pipe_oldest_us(&lane->pen);
-
-    if (oldest_us == SHOAL__NEVER_US || !is_ready(lanes->ordinary) ||
-        shoal__pipe_has_since(ordinary, oldest_us))
-        return true;
-    if (shoal__pipe_move_queued(&lane->pen, &lane->conn.pipe, may_leave_pen, ordinary,
-                                now_us) < 0)
+    if (request->submitted_us >= leaving->until_us)
         return false;
-    shoal__conn_touch(&lane->conn);
+    leaving->newest_us = shoal__time_max(leaving->newest_us, request->submitted_us);
     return true;
 }
 
-/* It was as large as all commands in it.  Those that were given up still are. */
-static void rest_pen(shoal__pipe_t *pen)
+/* The homes must be there: if one was lost, the server may still run what it carried, until
+ * its successor is greeted.  False: no memory. */
+static bool empty_pen(shoal__lanes_t *lanes, shoal__lane_t *lane, uint64_t now_us)
 {
-    if (shoal__pipe_oldest_us(pen) != SHOAL__NEVER_US)
-        return;
-    if (pen->ring.gone > 0)
-        shoal__pipe_sweep(pen);
-    shoal__buffer_shrink(&pen->log, PEN_BYTES_KEPT);
+    leaving_t leaving = {0};
+    uint64_t oldest_us = shoal__pipe_oldest_us(&lane->pen);
+    shoal__conn_t *to;
+
+    if (oldest_us == SHOAL__NEVER_US || !shoal__homes_are_ready(lanes->homes) ||
+        !shoal__homes_are_kin(lanes->homes) ||
+        shoal__homes_have_since(lanes->homes, oldest_us))
+        return true;
+    leaving.until_us = shoal__homes_oldest_us(lanes->homes);
+    to = behind_pen(lanes);
+    if (shoal__pipe_move_queued(&lane->pen, &to->pipe, may_leave_pen, &leaving,
+                                now_us) < 0)
+        return false;
+    if (to == lanes->homes->conns)
+        note_moved(lanes, leaving.newest_us);
+    shoal__conn_touch(to);
+    return true;
 }
 
 /* False: no memory. */
 static bool look_at_life(shoal__lanes_t *lanes, shoal__lane_t *lane, uint64_t now_us)
 {
-    if (!is_empty(lane) || !is_ready(&lane->conn))
+    if (!shoal__lane_is_open(lane))
+        return true;
+    if (!shoal__lane_is_empty(lane) || !shoal__home_is_ready(&lane->conn))
         lane->used_us = now_us;
     if (lane->conn.state == SHOAL__CONN_BACKOFF &&
         lane->conn.pipe.attempts_failed > 0 && !may_be_proved(lanes))
         return give_up(lanes, lane, now_us);
-    if (is_ready(&lane->conn) && is_empty(lane) &&
+    if (shoal__home_is_ready(&lane->conn) && shoal__lane_is_empty(lane) &&
         (now_us >= shoal__time_after(lane->used_us, IDLE_US) || are_strangers(lanes)))
         shoal__conn_close(&lane->conn, now_us);
     return true;
 }
 
+/* What waits in the pen is offline if a home is: with offline=fail it does not wait. */
+static void mirror_homes(const shoal__homes_t *homes, shoal__pipe_t *pen)
+{
+    const shoal__conn_t *home = shoal__homes_offline(homes);
+
+    pen->is_offline = home != NULL;
+    if (!home)
+        return;
+    pen->offline_since_us = home->pipe.offline_since_us;
+    pen->attempts_failed = home->pipe.attempts_failed;
+    snprintf(pen->detail, sizeof pen->detail, "%s", home->pipe.detail);
+}
+
 uint64_t shoal__lanes_turn(shoal__lanes_t *lanes, uint64_t now_us)
 {
     shoal__lane_t *lane;
-    bool is_done;
+    bool is_strange, is_done;
 
+    lanes->was_looked_at = false;
     if (lanes->is_wanted)
         open_lane(lanes, now_us);
     lane = lanes->bulk;
-    if (!is_open(lane))
+    if (!is_in_use(lanes))
         return SHOAL__NEVER_US;
+    shoal__homes_renew(lanes->homes, now_us);
     lane->pen.now_us = now_us;
+    mirror_homes(lanes->homes, &lane->pen);
     shoal__pipe_expire(&lane->pen);
-    is_done = are_strangers(lanes) ? move_back(lanes, lane, now_us)
-                                   : empty_pen(lanes, lane, now_us);
-    rest_pen(&lane->pen);
-    shoal__lanes_look(lanes);
+    is_strange = are_strangers(lanes);
+    is_done = !is_strange || move_back(lanes, lane, now_us);
+    if (!is_strange || shoal__homes_are_many(lanes->homes))
+        is_done = empty_pen(lanes, lane, now_us) && is_done;
+    shoal__lane_rest_pen(lane);
+    look(lanes);
     is_done = look_at_life(lanes, lane, now_us) && is_done;
-    shoal__lanes_look(lanes);
+    look(lanes);
     return is_done ? shoal__lanes_next_wake_us(lanes) : now_us + NO_MEMORY_DELAY_US;
 }
 
@@ -359,10 +352,13 @@ uint64_t shoal__lanes_next_wake_us(const shoal__lanes_t *lanes)
     const shoal__lane_t *lane = lanes->bulk;
     uint64_t wake_us;
 
-    if (!is_open(lane))
+    if (!is_in_use(lanes))
         return SHOAL__NEVER_US;
-    wake_us = shoal__time_min(shoal__pipe_next_wake_us(&lane->pen),
-                              shoal__pipe_next_wake_us(&lane->conn.pipe));
+    wake_us = shoal__pipe_next_wake_us(&lane->pen);
+    wake_us = shoal__time_min(wake_us, shoal__homes_next_wake_us(lanes->homes));
+    if (!shoal__lane_is_open(lane))
+        return wake_us;
+    wake_us = shoal__time_min(wake_us, shoal__pipe_next_wake_us(&lane->conn.pipe));
     return shoal__time_min(wake_us, shoal__time_after(lane->used_us, IDLE_US));
 }
 
@@ -372,7 +368,7 @@ void shoal__lanes_read_ahead(shoal__lanes_t *lanes)
 {
     shoal__lane_t *lane = lanes->bulk;
 
-    if (is_open(lane))
+    if (shoal__lane_is_open(lane))
         shoal__conn_read_ahead(&lane->conn);
 }
 
@@ -391,7 +387,7 @@ void shoal__lanes_reconnect(shoal__lanes_t *lanes, uint64_t now_us)
 {
     shoal__lane_t *lane = lanes->bulk;
 
-    if (is_open(lane))
+    if (shoal__lane_is_open(lane))
         shoal__conn_reconnect(&lane->conn, now_us);
 }
 
@@ -407,18 +403,23 @@ bool shoal__lanes_are_idle(const shoal__lanes_t *lanes)
 {
     const shoal__lane_t *lane = lanes->bulk;
 
-    if (lanes->is_wanted)
+    if (lanes->is_wanted ||
+        (shoal__homes_are_many(lanes->homes) && !shoal__lane_is_empty(lane)))
         return false;
-    return !is_open(lane) || (lane->conn.state == SHOAL__CONN_READY && is_empty(lane) &&
-                              !shoal__renewal_is_under_way(&lane->conn.pipe.renewal));
+    return !shoal__lane_is_open(lane) ||
+           (lane->conn.state == SHOAL__CONN_READY && shoal__lane_is_empty(lane) &&
+            !shoal__renewal_is_under_way(&lane->conn.pipe.renewal));
 }
 
 bool shoal__lanes_have_since(const shoal__lanes_t *lanes, uint64_t until_us)
 {
     const shoal__lane_t *lane = lanes->bulk;
 
-    return is_open(lane) && (shoal__pipe_has_since(&lane->pen, until_us) ||
-                             shoal__pipe_has_since(&lane->conn.pipe, until_us));
+    for (size_t i = 1; i < lanes->homes->count; i++)
+        if (shoal__pipe_has_since(&lanes->homes->conns[i].pipe, until_us))
+            return true;
+    return is_in_use(lanes) && (shoal__pipe_has_since(&lane->pen, until_us) ||
+                                shoal__pipe_has_since(&lane->conn.pipe, until_us));
 }
 
 void shoal__lanes_each(const shoal__lanes_t *lanes, shoal__route_visit_fn visit,
@@ -427,10 +428,19 @@ void shoal__lanes_each(const shoal__lanes_t *lanes, shoal__route_visit_fn visit,
     const shoal__lane_t *lane = lanes->bulk;
     shoal__route_member_t member;
 
-    if (!lane)
+    for (size_t i = 0; i < lanes->homes->count; i++) {
+        shoal__figures_read(&lanes->homes->conns[i], &member);
+        /* The lane may never be opened. */
+        if (i == 0 && shoal__homes_are_many(lanes->homes))
+            shoal__figures_add_pen(&lane->pen, &member);
+        visit(data, &member);
+    }
+    if (!lane || (shoal__homes_are_many(lanes->homes) &&
+                  shoal__counter_get(&lane->conn.stats.epoch) == 0))
         return;
     shoal__figures_read(&lane->conn, &member);
-    shoal__figures_add_pen(&lane->pen, &member);
+    if (!shoal__homes_are_many(lanes->homes))
+        shoal__figures_add_pen(&lane->pen, &member);
     visit(data, &member);
 }
 

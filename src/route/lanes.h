@@ -3,8 +3,9 @@
 #define SHOAL_ROUTE_LANES_H
 
 /*
- * The bulk lane: a second connection to the server of the ordinary one, for commands that
- * would hold small ones up.
+ * Commands that cannot go straight to an ordinary connection: those for the bulk lane, one
+ * more connection to the same server, because they would hold small ones up; and, if there
+ * are several ordinary connections, those whose keys have several homes among them.
  *
  *     ordinary:  s1 a b s2 | c d ...          s: commands for one key; S: a bulk one
  *     pen:                   S s3             S waits for s1 and s2, s3 for S
@@ -19,6 +20,11 @@
  * the lane only while it leads to the same server process as the ordinary connection, and
  * both are ready.  It is closed when nothing used it for a minute.
  *
+ * Several ordinary connections, *homes*: S waits until all of them have answered what was
+ * submitted before it.  A command whose keys have several homes waits in the pen, too.
+ * What leaves the pen goes to the lane if that is open, else to the first home; "in the
+ * lane" below means: in the pen, in the lane, or moved from there to the first home.
+ *
  * Guarantee: commands of one thread that touch one key run in the order of their
  * submission.  A lost connection of which the server may still run a command is first
  * ended by its successor.
@@ -26,41 +32,36 @@
  * Threads: the loop thread, but for shoal__lanes_each() and _read().
  */
 
-#include "core/lane_rule.h"
-#include "net/conn.h"
-#include "route/route.h"
-
-typedef struct shoal__lane {
-    shoal__conn_t conn;
-    shoal__pipe_t pen;
-    shoal__lane_map_t map;
-    shoal__route_hooks_t hooks; /* of the client, and their owner */
-    void *owner;
-    uint64_t used_us; /* when it last had something to do */
-} shoal__lane_t;
+#include "route/homes.h"
+#include "route/lane.h"
 
 typedef struct shoal__lanes {
-    shoal__conn_t *ordinary; /* borrowed */
+    shoal__homes_t *homes; /* borrowed */
     shoal__route_hooks_t hooks;
     void *owner;
-    shoal__conn_config_t config;   /* that of the ordinary connection, but for ... */
-    _Atomic(shoal__lane_t *) bulk; /* NULL: it was never needed */
-    bool is_allowed;               /* by the options */
-    bool is_wanted;                /* a bulk command came, and there was no lane */
-    bool keeps_writes;             /* WAIT was called */
-    uint64_t again_us;             /* the lane is not opened before */
-    shoal__counter_t taken;        /* commands that took the lane */
+    shoal__conn_config_t config; /* that of the ordinary connection, but for ... */
+    _Atomic(shoal__lane_t *)
+        bulk;               /* NULL: it was never needed; several homes have it */
+    bool is_allowed;        /* by the options */
+    bool is_wanted;         /* a bulk command came, and there was no lane */
+    bool keeps_writes;      /* WAIT was called */
+    uint64_t again_us;      /* the lane is not opened before */
+    bool was_looked_at;     /* since the last turn */
+    uint64_t moved_us;      /* when the last of those commands was submitted that went
+                                      to the first home instead; 0: none is there */
+    shoal__counter_t taken; /* commands that took the lane */
 } shoal__lanes_t;
 
-void shoal__lanes_init(shoal__lanes_t *lanes, shoal__conn_t *ordinary,
-                       const shoal__route_hooks_t *hooks, void *owner, bool is_allowed);
+/* 0 or SHOAL_ENOMEM. */
+int shoal__lanes_init(shoal__lanes_t *lanes, shoal__homes_t *homes,
+                      const shoal__route_hooks_t *hooks, void *owner, bool is_allowed);
 /* After shut, or if nothing was ever opened. */
 void shoal__lanes_release(shoal__lanes_t *lanes);
 
-/* Which commands have left the lane?  There must be one. */
-void shoal__lanes_look(shoal__lanes_t *lanes);
-/* Do the lane and the ordinary connection lead to the same server process, and are both
- * ready? */
+/* Which commands have left the lane?  For a caller that asks for each command: looks once
+ * between two turns, because it looks at all that are there. */
+void shoal__lanes_look_once(shoal__lanes_t *lanes);
+/* Do the lane and the homes lead to the same server process, and are all of them ready? */
 bool shoal__lanes_are_twins(const shoal__lanes_t *lanes);
 
 /* Some commands of a side of the mailbox. */
@@ -87,7 +88,8 @@ void shoal__lanes_publish(shoal__lanes_t *lanes);
 
 /* Is no command outstanding, and no connection on its way? */
 bool shoal__lanes_are_idle(const shoal__lanes_t *lanes);
-/* Is a command outstanding that was submitted at until_us or before? */
+/* Is a command outstanding that was submitted at until_us or before?  Those that went
+ * straight to the first home do not count. */
 bool shoal__lanes_have_since(const shoal__lanes_t *lanes, uint64_t until_us);
 
 /* Any thread. */

@@ -126,7 +126,8 @@ struct shoal__route {
     shoal__account_t account; /* of all connections; any thread reads */
     bool must_place;          /* commands of the loop thread come by `place` too: their
                                   keys decide which connection they take */
-    _Atomic uint32_t leases;  /* open ones, and blocking commands that have no result:
+    bool has_homes; /* ... also those of a thread that drives the loop itself */
+    _Atomic uint32_t leases; /* open ones, and blocking commands that have no result:
                                 whoever makes one counts it, on any thread; the route
                                 counts it off */
 };

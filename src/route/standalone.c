@@ -17,15 +17,20 @@
 
 typedef struct standalone {
     shoal__route_t route; /* first: what the client holds */
-    shoal__conn_config_t config;
+    shoal__conn_config_t config,
+        other_config; /* of the first home, and of the others */
     shoal__target_t target;
     char name[SHOAL__TARGET_NAME_BYTES]; /* of the target */
     shoal__conn_set_t set;
-    shoal__conn_t conn;     /* that callers share */
+    shoal__homes_t homes;   /* the connections that callers share */
     shoal__lanes_t lanes;   /* the one for bulk commands, which callers share too */
     shoal__leases_t leases; /* the others */
-    uint64_t fresh; /* commands of the loop thread, pushed since the last turn */
+    uint64_t fresh;        /* commands of the loop thread, pushed since the last turn */
+    shoal__conn_t conns[]; /* of the homes */
 } standalone_t;
+
+/* The numbers of the other homes: behind the bulk lane's. */
+#define HOME_ID (SHOAL__LEASE_CONNECTIONS_MAX + 3)
 
 static standalone_t *of(shoal__route_t *route)
 {
@@ -40,7 +45,8 @@ static const standalone_t *of_const(const shoal__route_t *route)
 static void open_route(shoal__route_t *route, shoal__loop_t *loop)
 {
     of(route)->set.loop = loop->uv;
-    shoal__conn_open(&of(route)->conn);
+    for (size_t i = 0; i < of(route)->homes.count; i++)
+        shoal__conn_open(&of(route)->conns[i]);
 }
 
 /* ---- commands in ---- */
@@ -48,7 +54,7 @@ static void open_route(shoal__route_t *route, shoal__loop_t *loop)
 static shoal__request_t *reserve(shoal__route_t *route, size_t bytes, size_t count,
                                  char **ret_bytes)
 {
-    shoal__pipe_t *pipe = &of(route)->conn.pipe;
+    shoal__pipe_t *pipe = &of(route)->conns->pipe;
 
     *ret_bytes = shoal__pipe_reserve(pipe, bytes, count);
     return *ret_bytes ? shoal__pipe_next(pipe) : NULL;
@@ -56,17 +62,17 @@ static shoal__request_t *reserve(shoal__route_t *route, size_t bytes, size_t cou
 
 static shoal__request_t *push(shoal__route_t *route)
 {
-    shoal__pipe_t *pipe = &of(route)->conn.pipe;
+    shoal__pipe_t *pipe = &of(route)->conns->pipe;
 
     shoal__pipe_pushed(pipe, shoal__pipe_claim(pipe));
     of(route)->fresh++;
-    shoal__conn_touch(&of(route)->conn);
+    shoal__conn_touch(of(route)->conns);
     return shoal__pipe_next(pipe);
 }
 
 static void refer(shoal__route_t *route, size_t bytes)
 {
-    shoal__pipe_refer(&of(route)->conn.pipe, bytes);
+    shoal__pipe_refer(&of(route)->conns->pipe, bytes);
 }
 
 /* Did nothing ever want the bulk lane?  Then there is none, and nothing to be done for
@@ -95,45 +101,54 @@ static bool stage_leased(shoal__leases_t *leases, const shoal__mailbox_side_t *s
 
 /* Where the commands of a side go that are looked at one by one. */
 typedef struct parting {
-    shoal__lanes_share_t lane_share, ordinary_share;
-    shoal__pipe_t *lane;         /* for the lane's share; NULL: it has none */
-    char *lane_at, *ordinary_at; /* room for their bytes */
+    shoal__lanes_share_t lane_share, shares[SHOAL__LANE_HOMES_MAX];
+    shoal__pipe_t *lane; /* for the lane's share; NULL: it has none */
+    char *lane_at, *at[SHOAL__LANE_HOMES_MAX]; /* room for their bytes */
 } parting_t;
 
-static void count_ordinary(const shoal__mailbox_side_t *side, parting_t *parting)
+static void count_shares(const shoal__mailbox_side_t *side, parting_t *parting)
 {
     for (size_t i = 0; i < side->count; i++) {
         const shoal__request_t *request = &side->requests[i];
         if (request->flags & (SHOAL__REQUEST_LEASED | SHOAL__REQUEST_APART))
             continue;
-        parting->ordinary_share.commands++;
-        parting->ordinary_share.bytes += request->bytes;
+        parting->shares[request->attempts].commands++;
+        parting->shares[request->attempts].bytes += request->bytes;
     }
 }
 
 /* False: no memory. */
 static bool reserve_parts(standalone_t *standalone, parting_t *parting)
 {
-    bool has_ordinary = parting->ordinary_share.commands > 0;
+    bool is_behind = false;
 
-    if (has_ordinary)
-        parting->ordinary_at =
-            shoal__pipe_reserve(&standalone->conn.pipe, parting->ordinary_share.bytes,
-                                parting->ordinary_share.commands);
-    if (parting->lane_share.commands > 0)
-        parting->lane = shoal__lanes_reserve(&standalone->lanes, parting->lane_share,
-                                             has_ordinary, &parting->lane_at);
-    return (!has_ordinary || parting->ordinary_at) &&
-           (parting->lane_share.commands == 0 || parting->lane);
+    for (size_t i = 0; i < standalone->homes.count; i++) {
+        shoal__lanes_share_t share = parting->shares[i];
+        if (share.commands == 0)
+            continue;
+        is_behind = true;
+        parting->at[i] = shoal__pipe_reserve(&standalone->conns[i].pipe, share.bytes,
+                                             share.commands);
+        if (!parting->at[i])
+            return false;
+    }
+    if (parting->lane_share.commands == 0)
+        return true;
+    parting->lane = shoal__lanes_reserve(&standalone->lanes, parting->lane_share,
+                                         is_behind, &parting->lane_at);
+    return parting->lane != NULL;
 }
 
-static void push_ordinary(shoal__pipe_t *pipe, const shoal__request_t *request,
+static void push_ordinary(shoal__conn_t *conn, const shoal__request_t *request,
                           uint64_t now_us)
 {
+    shoal__pipe_t *pipe = &conn->pipe;
+
     shoal__stage_times_count(&pipe->times, SHOAL_STAGE_QUEUED,
                              shoal__time_since(request->submitted_us, now_us), 1);
     shoal__pipe_push(pipe, request);
     shoal__stage_times_taken(&pipe->times, 1, now_us);
+    shoal__conn_touch(conn);
 }
 
 static void push_parts(standalone_t *standalone, const shoal__mailbox_side_t *side,
@@ -142,18 +157,20 @@ static void push_parts(standalone_t *standalone, const shoal__mailbox_side_t *si
     const char *from = shoal__buffer_data(&side->bytes);
 
     for (size_t i = 0; i < side->count; from += side->requests[i++].bytes) {
-        const shoal__request_t *request = &side->requests[i];
+        shoal__request_t *request = &side->requests[i];
+        size_t home = request->attempts;
         char **at = request->flags & SHOAL__REQUEST_APART ? &parting->lane_at
-                                                          : &parting->ordinary_at;
+                                                          : &parting->at[home];
         if (request->flags & SHOAL__REQUEST_LEASED)
             continue;
+        request->attempts = 0;
         assert(*at); /* there is room for each part that was counted */
         memcpy(*at, from, request->bytes);
         *at += request->bytes;
         if (request->flags & SHOAL__REQUEST_APART)
             shoal__lanes_push(&standalone->lanes, parting->lane, request, now_us);
         else
-            push_ordinary(&standalone->conn.pipe, request, now_us);
+            push_ordinary(&standalone->conns[home], request, now_us);
     }
 }
 
@@ -164,14 +181,13 @@ static bool place_apart(standalone_t *standalone, const shoal__mailbox_side_t *s
     parting_t parting = {.lane_share =
                              shoal__lane_choice(&standalone->lanes, side, now_us)};
 
-    count_ordinary(side, &parting);
+    count_shares(side, &parting);
     if (!stage_leased(&standalone->leases, side) ||
         !reserve_parts(standalone, &parting)) {
         shoal__leases_drop_staged(&standalone->leases);
         return false;
     }
     push_parts(standalone, side, &parting, now_us);
-    shoal__conn_touch(&standalone->conn);
     shoal__leases_admit(&standalone->leases);
     look_for_lanes(standalone, now_us);
     return true;
@@ -183,7 +199,7 @@ static bool place(shoal__route_t *route, const shoal__mailbox_side_t *side,
     if (side->has_apart || route->must_place)
         return place_apart(of(route), side, now_us);
 
-    shoal__conn_t *conn = &of(route)->conn;
+    shoal__conn_t *conn = of(route)->conns;
     size_t bytes = shoal__buffer_bytes(&side->bytes);
     char *at = shoal__pipe_reserve(&conn->pipe, bytes, side->count);
 
@@ -204,7 +220,7 @@ static bool place(shoal__route_t *route, const shoal__mailbox_side_t *side,
 /* Commands of the loop thread wait for no intake. */
 static void note_fresh(standalone_t *standalone, uint64_t now_us)
 {
-    shoal__stage_times_t *times = &standalone->conn.pipe.times;
+    shoal__stage_times_t *times = &standalone->conns->pipe.times;
 
     if (standalone->fresh == 0)
         return;
@@ -222,7 +238,8 @@ static uint64_t turn(shoal__route_t *route, uint64_t now_us)
     uint64_t wake_us, lanes_us = SHOAL__NEVER_US;
 
     note_fresh(of(route), now_us);
-    shoal__doubts_turn(&of(route)->conn, now_us);
+    for (size_t i = 0; i < of(route)->homes.count; i++)
+        shoal__doubts_turn(&of(route)->conns[i], now_us);
     if (shoal__leases_are_due(leases, now_us))
         shoal__leases_turn(leases, now_us);
     if (!is_lane_asleep(of(route))) {
@@ -242,7 +259,8 @@ static uint64_t turn(shoal__route_t *route, uint64_t now_us)
 
 static void read_ahead(shoal__route_t *route)
 {
-    shoal__conn_read_ahead(&of(route)->conn);
+    for (size_t i = 0; i < of(route)->homes.count; i++)
+        shoal__conn_read_ahead(&of(route)->conns[i]);
     if (!is_lane_asleep(of(route)))
         shoal__lanes_read_ahead(&of(route)->lanes);
     shoal__leases_read_ahead(&of(route)->leases);
@@ -250,9 +268,12 @@ static void read_ahead(shoal__route_t *route)
 
 static bool cancel(shoal__route_t *route, uint64_t ticket, uint64_t now_us)
 {
-    shoal__conn_touch(&of(route)->conn);
-    return shoal__pipe_cancel(&of(route)->conn.pipe, ticket, now_us) ||
-           shoal__lanes_cancel(&of(route)->lanes, ticket, now_us) ||
+    for (size_t i = 0; i < of(route)->homes.count; i++) {
+        shoal__conn_touch(&of(route)->conns[i]);
+        if (shoal__pipe_cancel(&of(route)->conns[i].pipe, ticket, now_us))
+            return true;
+    }
+    return shoal__lanes_cancel(&of(route)->lanes, ticket, now_us) ||
            shoal__leases_cancel(&of(route)->leases, ticket, now_us);
 }
 
@@ -263,7 +284,8 @@ static void end_lease(shoal__route_t *route, shoal_lease_t *lease)
 
 static void reconnect(shoal__route_t *route, uint64_t now_us)
 {
-    shoal__conn_reconnect(&of(route)->conn, now_us);
+    for (size_t i = 0; i < of(route)->homes.count; i++)
+        shoal__conn_reconnect(&of(route)->conns[i], now_us);
     shoal__lanes_reconnect(&of(route)->lanes, now_us);
     shoal__leases_reconnect(&of(route)->leases);
 }
@@ -276,9 +298,21 @@ static bool is_idle(const shoal__pipe_t *pipe)
            !shoal__renewal_is_under_way(&pipe->renewal);
 }
 
+/* All homes must be ready, and idle; the loop is worth a turn as soon as one of them is. */
+static void view_another(const shoal__conn_t *conn, shoal__route_view_t *view)
+{
+    bool is_ready = conn->state == SHOAL__CONN_READY;
+
+    view->is_ready = view->is_ready && is_ready;
+    view->is_idle = view->is_idle && is_idle(&conn->pipe);
+    view->wake_after = shoal__time_min(
+        view->wake_after, is_ready ? shoal__pipe_wake_after(&conn->pipe) : 1);
+    view->rtt_us = shoal__time_max(view->rtt_us, conn->pipe.flush.learned.tempo.rtt_us);
+}
+
 static void view(const shoal__route_t *route, shoal__route_view_t *ret_view)
 {
-    const shoal__conn_t *conn = &of_const(route)->conn;
+    const shoal__conn_t *conn = of_const(route)->conns;
     bool is_ready = conn->state == SHOAL__CONN_READY;
 
     *ret_view = (shoal__route_view_t){
@@ -290,14 +324,17 @@ static void view(const shoal__route_t *route, shoal__route_view_t *ret_view)
         .wake_after = is_ready ? shoal__pipe_wake_after(&conn->pipe) : 1,
         .rtt_us = conn->pipe.flush.learned.tempo.rtt_us,
     };
+    for (size_t i = 1; i < of_const(route)->homes.count; i++)
+        view_another(&of_const(route)->conns[i], ret_view);
 }
 
 static uint64_t next_wake_us(const shoal__route_t *route)
 {
-    uint64_t wake_us =
-        shoal__time_min(shoal__pipe_next_wake_us(&of_const(route)->conn.pipe),
-                        shoal__leases_next_wake_us(&of_const(route)->leases));
+    uint64_t wake_us = shoal__leases_next_wake_us(&of_const(route)->leases);
 
+    for (size_t i = 0; i < of_const(route)->homes.count; i++)
+        wake_us = shoal__time_min(
+            wake_us, shoal__pipe_next_wake_us(&of_const(route)->conns[i].pipe));
     if (!is_lane_asleep(of_const(route)))
         wake_us = shoal__time_min(wake_us,
                                   shoal__lanes_next_wake_us(&of_const(route)->lanes));
@@ -320,10 +357,6 @@ static void shared_figures(const shoal__route_t *route, shoal_stats_t *ret_stats
 
 static void each(const shoal__route_t *route, shoal__route_visit_fn visit, void *data)
 {
-    shoal__route_member_t member;
-
-    shoal__figures_read(&of_const(route)->conn, &member);
-    visit(data, &member);
     shoal__lanes_each(&of_const(route)->lanes, visit, data);
     shoal__leases_each(&of_const(route)->leases, visit, data);
 }
@@ -334,21 +367,29 @@ static void shut(shoal__route_t *route, uint64_t now_us)
 {
     shoal__leases_shut(&of(route)->leases, now_us);
     shoal__lanes_shut(&of(route)->lanes, now_us);
-    shoal__conn_close(&of(route)->conn, now_us);
+    for (size_t i = 0; i < of(route)->homes.count; i++)
+        shoal__conn_close(&of(route)->conns[i], now_us);
 }
 
 static void forget(shoal__route_t *route)
 {
-    shoal__conn_forget(&of(route)->conn);
+    for (size_t i = 0; i < of(route)->homes.count; i++)
+        shoal__conn_forget(&of(route)->conns[i]);
     shoal__lanes_forget(&of(route)->lanes);
     shoal__leases_forget(&of(route)->leases);
+}
+
+static void release_homes(standalone_t *standalone)
+{
+    for (size_t i = 0; i < standalone->homes.count; i++)
+        shoal__conn_release(&standalone->conns[i]);
 }
 
 static void free_route(shoal__route_t *route)
 {
     shoal__leases_release(&of(route)->leases);
     shoal__lanes_release(&of(route)->lanes);
-    shoal__conn_release(&of(route)->conn);
+    release_homes(of(route));
     shoal__conn_set_release(&of(route)->set);
     shoal__free(route);
 }
@@ -374,44 +415,71 @@ static const shoal__route_ops_t ops = {
     .free = free_route,
 };
 
-int shoal__standalone_new(const shoal_options_t *options, uint64_t seed,
-                          const shoal__route_hooks_t *hooks, void *owner,
-                          shoal__route_t **ret_route)
+/* 0 or SHOAL_ENOMEM: nothing needs to be released. */
+static int init_homes(standalone_t *standalone, unsigned count,
+                      const shoal__route_hooks_t *hooks, void *owner)
 {
     const shoal__conn_hooks_t conn_hooks = {.on_result = hooks->on_result,
                                             .on_event = hooks->on_event,
                                             .on_reading = hooks->on_reading,
                                             .on_delivered = hooks->on_delivered,
                                             .on_own = shoal__errand_on_own};
-    standalone_t *standalone = shoal__calloc(1, sizeof *standalone);
+    shoal__homes_t *homes = &standalone->homes;
+
+    homes->conns = standalone->conns;
+    standalone->other_config = standalone->config;
+    standalone->other_config.pipe.is_ordinary = false; /* shared sinks hear one alone */
+    for (; homes->count < count; homes->count++) {
+        bool is_first = homes->count == 0;
+        const shoal__conn_plan_t plan = {
+            .config = is_first ? &standalone->config : &standalone->other_config,
+            .target = &standalone->target,
+            .set = &standalone->set,
+            .id = is_first ? 1 : HOME_ID + homes->count - 1,
+            .hooks = &conn_hooks,
+            .owner = owner};
+        if (shoal__conn_init(&standalone->conns[homes->count], &plan) < 0) {
+            release_homes(standalone);
+            return SHOAL_ENOMEM;
+        }
+    }
+    return 0;
+}
+
+int shoal__standalone_new(const shoal_options_t *options, uint64_t seed,
+                          const shoal__route_hooks_t *hooks, void *owner,
+                          shoal__route_t **ret_route)
+{
+    standalone_t *standalone = shoal__calloc(
+        1, sizeof *standalone + options->connections * sizeof *standalone->conns);
     int rc;
 
     if (!standalone)
         return SHOAL_ENOMEM;
-    standalone->route = (shoal__route_t){.ops = &ops};
+    standalone->route = (shoal__route_t){.ops = &ops,
+                                         .must_place = options->connections > 1,
+                                         .has_homes = options->connections > 1};
     shoal__config_read(options, &standalone->config);
     shoal__target_read(options, standalone->name, &standalone->target);
     rc = shoal__conn_set_init(&standalone->set, seed, &standalone->route.account);
     if (rc < 0)
         goto fail_set;
-    rc = shoal__conn_init(&standalone->conn,
-                          &(shoal__conn_plan_t){.config = &standalone->config,
-                                                .target = &standalone->target,
-                                                .set = &standalone->set,
-                                                .id = 1,
-                                                .hooks = &conn_hooks,
-                                                .owner = owner});
+    rc = init_homes(standalone, options->connections, hooks, owner);
     if (rc < 0)
-        goto fail_conn;
-    shoal__lanes_init(&standalone->lanes, &standalone->conn, hooks, owner,
-                      options->has_bulk_lane);
-    shoal__leases_init(&standalone->leases, &standalone->conn, hooks, owner,
+        goto fail_homes;
+    rc = shoal__lanes_init(&standalone->lanes, &standalone->homes, hooks, owner,
+                           options->has_bulk_lane);
+    if (rc < 0)
+        goto fail_lanes;
+    shoal__leases_init(&standalone->leases, standalone->conns, hooks, owner,
                        &standalone->route.leases);
     standalone->leases.lanes = &standalone->lanes;
     *ret_route = &standalone->route;
     return 0;
 
-fail_conn:
+fail_lanes:
+    release_homes(standalone);
+fail_homes:
     shoal__conn_set_release(&standalone->set);
 fail_set:
     shoal__free(standalone);

@@ -224,6 +224,28 @@ static void closed_with_drain(trial_t *trial)
                     outcome_is_done(&trial->commands[i].outcome));
 }
 
+/* Keys of several connections, of one of them, and none. */
+static void prepare_connections(trial_t *trial)
+{
+    fake_server_rule(trial->scene->server,
+                     &(fake_rule_t){.command = "MSET", .reply = "+OK\r\n"});
+    assert_int_equal(shoal_options_set_connections(trial->scene->options, 3), 0);
+    trial_open_ready(trial, true);
+}
+
+static void connections(trial_t *trial)
+{
+    for (int i = 0; i < 3; i++) {
+        trial_command_t *mset = trial_new_command(trial, "MSET", NULL);
+        const char *const argv[] = {"MSET", mset->key, "1", "a", "2", "b", "3"};
+        mset->is_scripted = true;
+        trial_submit_many(trial, "INCR", 20, NULL);
+        trial_submit_argv(trial, mset, 7, argv, NULL);
+        trial_submit(trial, "ECHO", NULL);
+    }
+    trial_settle(trial);
+}
+
 static const failing_scenario_t scenarios[] = {
     {"one command", NULL, one_command},
     {"a large command", NULL, large_command},
@@ -238,6 +260,7 @@ static const failing_scenario_t scenarios[] = {
     {"push and attribute", prepare_asides, asides},
     {"a PING in idleness", prepare_idle, idle},
     {"statistics", NULL, statistics},
+    {"several connections", prepare_connections, connections},
     {"close with drain", NULL, closed_with_drain},
     {"strict: many commands", prepare_strict, many_commands},
     {"strict: a unit", prepare_strict, unit},

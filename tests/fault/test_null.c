@@ -246,6 +246,7 @@ static void test_options(void **state)
         REFUSES(shoal_options_set_reply_max, NULL, 1024, 1, 1),
         REFUSES(shoal_options_set_settle, NULL, true),
         REFUSES(shoal_options_set_bulk_lane, NULL, true),
+        REFUSES(shoal_options_set_connections, NULL, 1),
         REFUSES(shoal_options_set_source_address, NULL, NULL),
         REFUSES(shoal_options_set_stall_timeout_us, NULL, 10000),
         REFUSES(shoal_options_set_timeout_us, NULL, 1),

@@ -301,7 +301,7 @@ static int set_text_option(shoal_options_t *options, fuzz_input_t *in, unsigned 
 
 static int set_option(shoal_options_t *options, fuzz_input_t *in)
 {
-    unsigned which = fuzz_byte(in) % 19;
+    unsigned which = fuzz_byte(in) % 20;
 
     if (which < 4)
         return set_text_option(options, in, which);
@@ -339,6 +339,8 @@ static int set_option(shoal_options_t *options, fuzz_input_t *in)
         return shoal_options_set_settle(options, value & 1) < 0
                    ? SHOAL_EINVAL
                    : shoal_options_set_bulk_lane(options, (value & 2) == 0);
+    case 19:
+        return shoal_options_set_connections(options, (unsigned)value);
     default:
         return shoal_options_set_on_log(options, (shoal_log_level_t)(value & 7), NULL,
                                         NULL);

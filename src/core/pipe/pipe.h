@@ -347,10 +347,10 @@ shoal__pipe_verdict_t shoal__pipe_send_again(shoal__pipe_t *pipe,
                                              const shoal__request_t *request,
                                              const char *bytes, shoal__bytes_t error);
 
-/* Do its commands wait for a connection? */
+/* Do its commands wait for a connection?  Those of a pen do if its owner says so. */
 static inline bool shoal__pipe_is_offline(const shoal__pipe_t *pipe)
 {
-    return pipe->phase != SHOAL__PIPE_READY && !pipe->is_pen;
+    return pipe->is_pen ? pipe->is_offline : pipe->phase != SHOAL__PIPE_READY;
 }
 
 /* When the oldest outstanding command was submitted, our own not counted; 0: one waits to

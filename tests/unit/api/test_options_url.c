@@ -115,6 +115,8 @@ static const char *const malformed[] = {
     "redis://h?reply_elements_max=0", "redis://h?reply_depth_max=1025",
     "redis://h?attempts_max=0", "redis://h?attempts_max=101",
     "redis://h?attempts_max=4294967297",
+    "redis://h?connections=0", "redis://h?connections=9", "redis://h?connections=-1",
+    "redis://h?connections=4294967297", "redis://h?connections=two",
     "redis://h?settle=", "redis://h?bulk_lane=on", "redis://h?settle=1", "redis://h?settle=yes&settle=yes",
     "unix:///s?", "unix:///s?x=1", "unix:///s?db=1&db=2",
 };
@@ -352,12 +354,13 @@ static const struct integrity_case {
     const char *url;
     shoal_integrity_t integrity;
     bool is_settling, has_bulk_lane;
+    unsigned connections;
 } integrities[] = {
-    {"redis://h",                            SHOAL_INTEGRITY_DETECT, true, false},
-    {"redis://h?integrity=shapes&bulk_lane=no", SHOAL_INTEGRITY_SHAPES, true, false},
-    {"redis://h?integrity=detect&settle=no", SHOAL_INTEGRITY_DETECT, false, false},
-    {"unix:///s?settle=yes&integrity=strict&bulk_lane=yes", SHOAL_INTEGRITY_STRICT, true,
-     true},
+    {"redis://h",                            SHOAL_INTEGRITY_DETECT, true, false, 1},
+    {"redis://h?integrity=shapes&bulk_lane=no&connections=1", SHOAL_INTEGRITY_SHAPES, true, false, 1},
+    {"redis://h?integrity=detect&settle=no", SHOAL_INTEGRITY_DETECT, false, false, 1},
+    {"unix:///s?settle=yes&integrity=strict&bulk_lane=yes&connections=8", SHOAL_INTEGRITY_STRICT, true,
+     true, 8},
 };
 /* clang-format on */
 
@@ -370,6 +373,7 @@ static void test_integrity(void **state)
         assert_int_equal(o->integrity, integrities[i].integrity);
         assert_int_equal(o->is_settling, integrities[i].is_settling);
         assert_int_equal(o->has_bulk_lane, integrities[i].has_bulk_lane);
+        assert_int_equal(o->connections, integrities[i].connections);
         shoal_options_free(o);
     }
 }

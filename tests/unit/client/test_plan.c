@@ -230,6 +230,51 @@ static void check_requests(const struct requests_case *c)
     }
 }
 
+/* clang-format off */
+static const struct together_case {
+    unsigned connections;
+    uint32_t flags;
+    bool has_sink, has_chunks, is_together;
+} together_cases[] = {
+    {1, 0, false, false, true},
+    {2, 0, false, false, false},
+    {8, TOGETHER, false, false, true},
+    {2, 0, true, false, true},
+    {2, 0, false, true, true},
+    {2, SHOAL_CALL_SINK_SHARED, true, false, false},
+};
+/* clang-format on */
+
+/* Commands of one call take one connection, or may take several. */
+static void test_together(void **state)
+{
+    static const shoal_chunk_sink_t no_chunks;
+    static const shoal_sink_t no_leaves;
+    (void)state;
+
+    for (size_t i = 0; i < COUNT(together_cases); i++) {
+        const struct together_case *c = &together_cases[i];
+        shoal_options_t options = roomy;
+        shoal__plan_t plan;
+        shoal__request_t request;
+        line_t line;
+        parse(&line, "GET a ; GET b");
+        const shoal__submission_t submission = {
+            .commands = line.commands,
+            .count = 2,
+            .call = {.flags = c->flags,
+                     .sink = c->has_sink ? &no_leaves : NULL,
+                     .chunks = c->has_chunks ? &no_chunks : NULL}};
+        options.connections = c->connections;
+        assert_int_equal(shoal__plan_make(&submission, &options, &plan), 0);
+        shoal__plan_request(&plan, 0, NOW_US, &request);
+        assert_int_equal(request.has_more, c->is_together);
+        shoal__plan_request(&plan, 1, NOW_US, &request);
+        assert_int_equal(request.has_more, false);
+        shoal__free(plan.extra);
+    }
+}
+
 static void test_requests(void **state)
 {
     (void)state;
@@ -402,6 +447,7 @@ int main(void)
         cmocka_unit_test(test_from_1_to_65536_commands),
         cmocka_unit_test(test_a_command_has_less_than_4_gib),
         cmocka_unit_test(test_requests),
+        cmocka_unit_test(test_together),
         cmocka_unit_test(test_which_requests_are_apart),
         cmocka_unit_test(test_deadlines),
         cmocka_unit_test(test_all_requests_share_one_sink),

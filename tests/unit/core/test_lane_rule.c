@@ -8,6 +8,7 @@
 
 #include "base/time_us.h"
 #include "core/lane_rule.h"
+#include <stdio.h>
 #include <string.h>
 
 static const struct row {
@@ -94,6 +95,76 @@ static void test_a_command_for_all_keys(void **state)
     assert_false(shoal__lane_map_has(&map, 1));
 }
 
+static unsigned home_of(const char *key, unsigned homes)
+{
+    return shoal__lane_home((shoal__bytes_t){key, strlen(key)}, homes);
+}
+
+static void test_homes_of_keys(void **state)
+{
+    unsigned counts[SHOAL__LANE_HOMES_MAX] = {0};
+    char key[16];
+    (void)state;
+
+    for (unsigned homes = 1; homes <= SHOAL__LANE_HOMES_MAX; homes++)
+        for (unsigned i = 0; i < 1000; i++) {
+            snprintf(key, sizeof key, "key:%u", i);
+            assert_true(home_of(key, homes) < homes);
+            counts[home_of(key, homes)] += homes == SHOAL__LANE_HOMES_MAX;
+        }
+    for (unsigned i = 0; i < SHOAL__LANE_HOMES_MAX; i++)
+        assert_in_range(counts[i], 80, 170); /* of 1000, by 8 */
+}
+
+/* Two keys, and whether they share a home whatever their number. */
+static const struct tagged {
+    const char *one, *other;
+    bool is_same;
+} tagged[] = {
+    {"a{user}", "{user}bc", true},
+    {"a{user}", "user", true},
+    {"a{user}{other}", "{user}{third}", true},
+    {"a{user", "{user", false},    /* no end */
+    {"a{}user", "b{}user", false}, /* nothing between */
+    {"}a{user}", "user", true},
+    {"a}user{", "b}user{", false},
+    {"", "{}", false},
+};
+
+static void test_keys_with_a_tag(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof tagged / sizeof *tagged; i++) {
+        bool is_same = true;
+        for (unsigned homes = 1; homes <= SHOAL__LANE_HOMES_MAX; homes++)
+            is_same = is_same &&
+                      home_of(tagged[i].one, homes) == home_of(tagged[i].other, homes);
+        assert_int_equal(is_same, tagged[i].is_same);
+    }
+}
+
+static const struct spanned {
+    unsigned homes[3];
+    size_t count;
+    bool is_wide;
+    unsigned home;
+} spanned[] = {
+    {{0}, 0, false, 0},   {{5}, 1, false, 5},   {{5, 5}, 2, false, 5},
+    {{0, 5}, 2, true, 5}, {{5, 0}, 2, true, 0}, {{3, 4, 3}, 3, true, 3},
+};
+
+static void test_homes_of_commands(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof spanned / sizeof *spanned; i++) {
+        shoal__lane_span_t span = {0};
+        for (size_t k = 0; k < spanned[i].count; k++)
+            shoal__lane_span_add(&span, spanned[i].homes[k]);
+        assert_int_equal(span.is_wide, spanned[i].is_wide);
+        assert_int_equal(span.home, spanned[i].home);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -101,6 +172,9 @@ int main(void)
         cmocka_unit_test(test_keys_follow_until_their_command_has_left),
         cmocka_unit_test(test_times_out_of_order),
         cmocka_unit_test(test_a_command_for_all_keys),
+        cmocka_unit_test(test_homes_of_keys),
+        cmocka_unit_test(test_keys_with_a_tag),
+        cmocka_unit_test(test_homes_of_commands),
     };
     return cmocka_run_group_tests_name("core/lane_rule", tests, NULL, NULL);
 }
