@@ -36,6 +36,7 @@ int shoal_options_set_attempts_max(shoal_options_t *options, int attempts_max);
 int shoal_options_set_integrity(shoal_options_t *options, shoal_integrity_t integrity);
 int shoal_options_set_settle(shoal_options_t *options, bool is_settling);
 int shoal_options_set_bulk_lane(shoal_options_t *options, bool has_bulk_lane);
+int shoal_options_set_connections(shoal_options_t *options, unsigned connections);
 
 const char *shoal_version(void);
 const char *shoal_strerror(int code);

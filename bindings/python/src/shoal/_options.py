@@ -66,6 +66,7 @@ class ClientOptions(TypedDict, total=False):
     integrity: Literal["shapes", "detect", "strict"]
     settle: bool
     bulk_lane: bool
+    connections: int
     queued_max: int
     inflight_max: int
     outstanding_bytes_max: int
@@ -78,7 +79,7 @@ class ClientOptions(TypedDict, total=False):
 
 
 _INTEGERS = (
-    *("port", "db", "protocol", "attempts_max", "budget_us"),
+    *("port", "db", "protocol", "attempts_max", "budget_us", "connections"),
     *("queued_max", "inflight_max", "outstanding_bytes_max"),
     *("reply_bytes_max", "reply_elements_max", "reply_depth_max"),
 )
@@ -347,6 +348,12 @@ def _set_behaviour(options: Any, given: dict[str, Any]) -> None:
         _check(given, lib.shoal_options_set_settle(options, given["settle"]), "settle")
     if "bulk_lane" in given:
         lib.shoal_options_set_bulk_lane(options, given["bulk_lane"])
+    if "connections" in given:
+        _check(
+            given,
+            lib.shoal_options_set_connections(options, given["connections"]),
+            "connections",
+        )
 
 
 def _flush(flush: str, budget_us: int) -> tuple[int, int]:
