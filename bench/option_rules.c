@@ -216,7 +216,8 @@ const rule_t option_rules[] = {
 
     HEADING("How commands get there"),
     {0, "mode", "MODE", CALL(set_mode),
-     "callback|sync|borrowed|queue|lease|beside (shoal), pool|collector|explicit:N"
+     "callback|sync|borrowed|queue|lease|beside (shoal; :K behind it gives a client K"
+     " connections), pool|collector|explicit:N"
      " (hiredis), raw:N (the limit) [callback]"},
     {0, "flush", "FLUSH", CALL(set_flush), "auto|off|fixed:US [auto], perhaps with /shapes|/detect|/strict [/detect], perhaps with /lane|/nolane, a bulk lane or none [the library's choice]"},
     {0, "budget", "US", WHOLE(budget_us, 0, 1000000),

@@ -66,6 +66,8 @@ shoal_options_t *shoal_load_options(run_t *run)
         rc = set_flush(options, run);
     if (rc == 0)
         rc = set_room(options, run);
+    if (rc == 0 && run->strategy->homes > 1)
+        rc = shoal_options_set_connections(options, (unsigned)run->strategy->homes);
     if (rc == 0)
         return options;
     run_fail(run, "%s", shoal_strerror(rc));

@@ -7,6 +7,7 @@
 
 #define DEPTH_MAX 1000000u
 #define PAUSE_US_MAX 1000000u
+#define HOMES_MAX 8u
 
 static const char *const mode_names[] = {
     [MODE_CALLBACK] = "callback",   [MODE_SYNC] = "sync",
@@ -67,9 +68,12 @@ int strategy_parse_mode(strategy_t *strategy, const char *text)
         if (strlen(mode_names[i]) != bytes || memcmp(text, mode_names[i], bytes) != 0)
             continue;
         bench_mode_t mode = (bench_mode_t)i;
-        if (has_depth(mode) != (depth != NULL))
+        if (has_depth(mode) ? !depth : depth && mode > MODE_BESIDE)
             return -1;
-        if (depth && parse_number(depth, DEPTH_MAX, &strategy->depth) < 0)
+        strategy->homes = 0;
+        if (depth &&
+            parse_number(depth, has_depth(mode) ? DEPTH_MAX : HOMES_MAX,
+                         has_depth(mode) ? &strategy->depth : &strategy->homes) < 0)
             return -1;
         strategy->mode = mode;
         return 0;
@@ -174,9 +178,10 @@ int strategy_parse(strategy_t *strategy, const strategy_t *base, const char *tex
 void strategy_mode_name(const strategy_t *strategy, char *text, size_t text_bytes)
 {
     const char *name = mode_names[strategy->mode];
-    if (has_depth(strategy->mode))
+    if (has_depth(strategy->mode) || strategy->homes > 1)
         snprintf(text, text_bytes, "%s:%llu", name,
-                 (unsigned long long)strategy->depth);
+                 (unsigned long long)(has_depth(strategy->mode) ? strategy->depth
+                                                                : strategy->homes));
     else
         snprintf(text, text_bytes, "%s", name);
 }

@@ -34,6 +34,7 @@ typedef enum strategy_lane {
 typedef struct strategy {
     bench_mode_t mode;
     uint64_t depth; /* commands per batch, for MODE_EXPLICIT and MODE_RAW */
+    uint64_t homes; /* shoal: connections of a client; 0: one */
     shoal_flush_mode_t flush;
     uint64_t pause_us;  /* for SHOAL_FLUSH_FIXED */
     bool has_integrity; /* another than the library's default */
@@ -53,7 +54,7 @@ bool strategy_can_pop(const strategy_t *strategy);
 /* True for the modes beside whose load callers can have large values. */
 bool strategy_can_be_beside_large(const strategy_t *strategy);
 
-/* "callback", "explicit:100", "raw:128" ...  Returns -1 if it is none. */
+/* "callback", "callback:4", "explicit:100", "raw:128" ...  Returns -1 if it is none. */
 int strategy_parse_mode(strategy_t *strategy, const char *text);
 
 /* "auto", "off", "fixed:100"; "shapes", "detect", "strict"; "lane", "nolane"; or one of
@@ -65,7 +66,7 @@ int strategy_parse_flush(strategy_t *strategy, const char *text);
 int strategy_parse(strategy_t *strategy, const strategy_t *base, const char *text,
                    const char **ret_problem);
 
-/* The mode with its depth: "raw:128". */
+/* The mode with its depth, "raw:128", or its connections, "callback:4". */
 void strategy_mode_name(const strategy_t *strategy, char *text, size_t text_bytes);
 
 /* "fixed:100", "auto/strict"; "" for modes without a flush setting. */

@@ -50,9 +50,9 @@ class Program(unittest.TestCase):
 
 class Runs(Program):
     def test_every_mode_measures_without_errors(self):
-        modes = "sync,borrowed,queue,pool,collector,explicit:4,raw:4,off,fixed:100"
+        modes = "sync,borrowed,queue,pool,collector,explicit:4,raw:4,off,fixed:100,sync:3"
         runs = self.measure("-c", 4, "--against", modes, "--rounds", 2)
-        self.assertEqual(len(runs), 10)
+        self.assertEqual(len(runs), 11)
         for run in runs:
             with self.subTest(run["strategy"]):
                 self.assertGreater(run["ops_per_s"], 0)
@@ -298,7 +298,7 @@ class Mistakes(Program):
             ["--profile", "step", "--mode", "sync"],
             ["--rate", "10", "--mode", "raw:4"], ["--ratio", "1:1", "PING"],
             ["--data-range", "1-9", "SET", "k", "a__data__b"],
-            ["--verify", "--mode", "raw:4"],
+            ["--verify", "--mode", "raw:4"], ["--mode", "sync:9"], ["--mode", "pool:2"],
             ["--pushes", "0"], ["--pushes", "9", "PING"],
             ["--pushes", "9", "--mode", "borrowed"],
             ["--pushes", "9", "--rate", "9"], ["--mode", "beside", "--rate", "9"],
