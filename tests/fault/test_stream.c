@@ -3,6 +3,7 @@
  * read, as decrypted records are held, has errors of its own, and takes little at once.
  * (I1 I2) */
 #include "support/fake/fake_server.h"
+#include "support/holding_stream.h"
 #include "support/waiting.h"
 
 #include "base/alloc.h"
@@ -10,7 +11,6 @@
 #include "net/clock.h"
 #include "net/conn_set.h"
 #include "route/config.h"
-#include <errno.h>
 #include <shoal/shoal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,182 +18,6 @@
 
 #define COMMANDS 100
 #define COMMAND_BYTES 23 /* ECHO of three digits */
-#define PIECE_BYTES 7
-#define WRITE_BYTES 5
-#define BAD_RECORD 4711 /* no errno */
-#define RECORD_BYTES 16384
-
-/* ---- a stream that holds back ---- */
-
-/* What the streams do from now on. */
-typedef struct habits {
-    bool
-        is_spurious; /* every other time that the loop tells, there is nothing to read */
-    bool is_full;    /* every other write is refused; the others take little */
-    int open_error, connect_error, read_error, write_error; /* 0: none */
-} habits_t;
-
-/* What happened to all of them. */
-typedef struct sights {
-    unsigned told; /* by the loop: something is readable */
-    unsigned records, pieces, empty_reads, refused_writes, writables, streams_now;
-} sights_t;
-
-static habits_t habits;
-static sights_t sights;
-
-typedef struct holding_stream {
-    shoal__stream_t stream; /* first */
-    shoal__stream_t *socket;
-    shoal__stream_hooks_t hooks;
-    void *owner;
-    char record[RECORD_BYTES];
-    size_t begin, end; /* held, of the record */
-    bool is_empty;     /* the next read finds nothing */
-    bool takes_none;   /* of the next write */
-    bool is_stuck;     /* want_write was called, on_writable was not */
-} holding_stream_t;
-
-static holding_stream_t *of(shoal__stream_t *stream)
-{
-    return (holding_stream_t *)stream;
-}
-
-static void on_stream_connected(void *owner, int error)
-{
-    holding_stream_t *held = owner;
-
-    held->hooks.on_connected(held->owner,
-                             habits.connect_error ? habits.connect_error : error);
-}
-
-static void on_stream_readable(void *owner)
-{
-    holding_stream_t *held = owner;
-
-    sights.told++;
-    held->is_empty = habits.is_spurious && sights.told % 2 == 1;
-    held->hooks.on_readable(held->owner);
-}
-
-static void on_stream_writable(void *owner)
-{
-    holding_stream_t *held = owner;
-
-    assert_true(held->is_stuck);
-    held->is_stuck = false;
-    sights.writables++;
-    held->hooks.on_writable(held->owner);
-}
-
-static shoal__stream_t *open_holding(const shoal__stream_kind_t *kind,
-                                     const shoal__stream_request_t *request,
-                                     int *ret_error)
-{
-    static const shoal__stream_hooks_t hooks = {.on_connected = on_stream_connected,
-                                                .on_readable = on_stream_readable,
-                                                .on_writable = on_stream_writable};
-    shoal__stream_request_t inner = *request;
-    holding_stream_t *held;
-
-    if (habits.open_error) {
-        *ret_error = habits.open_error;
-        return NULL;
-    }
-    held = calloc(1, sizeof *held);
-    assert_non_null(held);
-    held->stream.kind = kind;
-    held->hooks = *request->hooks;
-    held->owner = request->owner;
-    inner.hooks = &hooks;
-    inner.owner = held;
-    held->socket = shoal__stream_socket.open(&shoal__stream_socket, &inner, ret_error);
-    assert_non_null(held->socket);
-    sights.streams_now++;
-    return &held->stream;
-}
-
-static ptrdiff_t write_holding(shoal__stream_t *stream, const shoal__bytes_t *parts,
-                               size_t count)
-{
-    holding_stream_t *held = of(stream);
-    shoal__bytes_t first = parts[0];
-
-    assert_false(held->is_stuck);
-    if (habits.write_error)
-        return -habits.write_error;
-    if (habits.is_full && (held->takes_none = !held->takes_none)) {
-        sights.refused_writes++;
-        return -EAGAIN;
-    }
-    if (!habits.is_full)
-        return shoal__stream_socket.write(held->socket, parts, count);
-    if (first.bytes > WRITE_BYTES)
-        first.bytes = WRITE_BYTES;
-    return shoal__stream_socket.write(held->socket, &first, 1);
-}
-
-static ptrdiff_t read_holding(shoal__stream_t *stream, char *room, size_t bytes,
-                              bool *ret_is_dry)
-{
-    holding_stream_t *held = of(stream);
-    size_t left = held->end - held->begin;
-
-    *ret_is_dry = true;
-    if (habits.read_error)
-        return -habits.read_error;
-    if (left == 0) {
-        if (held->is_empty) {
-            held->is_empty = false;
-            sights.empty_reads++;
-            return -EAGAIN;
-        }
-        ptrdiff_t got = shoal__stream_socket.read(held->socket, held->record,
-                                                  sizeof held->record, ret_is_dry);
-        if (got <= 0)
-            return got;
-        sights.records++;
-        held->begin = 0;
-        left = held->end = (size_t)got;
-    }
-
-    size_t piece_bytes = left < PIECE_BYTES ? left : PIECE_BYTES;
-    assert_true(bytes >= piece_bytes);
-    memcpy(room, held->record + held->begin, piece_bytes);
-    held->begin += piece_bytes;
-    sights.pieces++;
-    *ret_is_dry = held->begin == held->end;
-    return (ptrdiff_t)piece_bytes;
-}
-
-static void want_write(shoal__stream_t *stream)
-{
-    of(stream)->is_stuck = true;
-    shoal__stream_socket.want_write(of(stream)->socket);
-}
-
-static const char *error_text(const shoal__stream_t *stream, int error)
-{
-    if (abs(error) == BAD_RECORD)
-        return "the record is forged";
-    return shoal__stream_socket.error_text(stream, error);
-}
-
-static void close_holding(shoal__stream_t *stream)
-{
-    holding_stream_t *held = of(stream);
-
-    shoal__stream_socket.close(held->socket);
-    sights.streams_now--;
-    free(held);
-}
-
-static const shoal__stream_kind_t stream_holding = {.open = open_holding,
-                                                    .write = write_holding,
-                                                    .read = read_holding,
-                                                    .want_write = want_write,
-                                                    .error_text = error_text,
-                                                    .close = close_holding};
 
 /* ---- a connection on a loop of the test's own ---- */
 
@@ -260,8 +84,8 @@ static int set_up(void **state)
 
     (void)state;
     memset(&rig, 0, sizeof rig);
-    habits = (habits_t){0};
-    sights = (sights_t){0};
+    holding_habits = (holding_habits_t){0};
+    holding_sights = (holding_sights_t){0};
     rig.server = fake_server_start(NULL);
     if (shoal_options_new(&rig.options) != 0)
         return -1;
@@ -294,7 +118,7 @@ static int tear_down(void **state)
     int rc = uv_loop_close(&rig.loop);
     fake_server_stop(rig.server);
     shoal_options_free(rig.options);
-    return rc != 0 || sights.streams_now != 0;
+    return rc != 0 || holding_sights.streams_now != 0;
 }
 
 /* One iteration.  Before the loop may sleep no stream holds anything: nobody would ever
@@ -303,10 +127,8 @@ static bool turn(void)
 {
     shoal__conn_set_turn(&rig.set, shoal__clock_us());
     uv_run(&rig.loop, UV_RUN_NOWAIT);
-    if (rig.conn.stream) {
-        const holding_stream_t *held = of(rig.conn.stream);
-        assert_int_equal(held->end - held->begin, 0);
-    }
+    if (rig.conn.stream)
+        assert_int_equal(stream_holding_bytes(rig.conn.stream), 0);
     return true;
 }
 
@@ -344,11 +166,11 @@ static void test_a_stream_is_read_until_it_is_dry(void **state)
 {
     (void)state;
     open_ready();
-    assert_true(sights.pieces > sights.told); /* so was the greeting */
+    assert_true(holding_sights.pieces > holding_sights.told); /* so was the greeting */
     submit_all();
     TURN_UNTIL(rig.answered == COMMANDS);
-    assert_true(sights.pieces >= COMMANDS * 9 / PIECE_BYTES);
-    assert_int_equal(sights.told, sights.records);
+    assert_true(holding_sights.pieces >= COMMANDS * 9 / HOLDING_PIECE_BYTES);
+    assert_int_equal(holding_sights.told, holding_sights.records);
     assert_int_equal(rig.lost, 0);
 }
 
@@ -365,31 +187,32 @@ static void test_reading_ahead(void **state)
     (void)state;
     open_ready();
     submit_all();
-    unsigned told = sights.told;
+    unsigned told = holding_sights.told;
     WAIT_FOR(write_and_read_ahead() && rig.answered == COMMANDS);
-    assert_int_equal(sights.told, told);
+    assert_int_equal(holding_sights.told, told);
 }
 
 static void test_nothing_to_read_at_first(void **state)
 {
     (void)state;
-    habits.is_spurious = true;
+    holding_habits.is_spurious = true;
     open_ready();
     submit_all();
     TURN_UNTIL(rig.answered == COMMANDS);
-    assert_true(sights.empty_reads > 1);
+    assert_true(holding_sights.empty_reads > 1);
     assert_int_equal(rig.lost, 0);
 }
 
 static void test_a_stream_that_takes_little(void **state)
 {
     (void)state;
-    habits.is_full = true;
+    holding_habits.is_full = true;
     open_ready();
     submit_all();
     TURN_UNTIL(rig.answered == COMMANDS);
-    assert_true(sights.refused_writes >= COMMANDS * COMMAND_BYTES / WRITE_BYTES);
-    assert_int_equal(sights.writables, sights.refused_writes);
+    assert_true(holding_sights.refused_writes >=
+                COMMANDS * COMMAND_BYTES / HOLDING_WRITE_BYTES);
+    assert_int_equal(holding_sights.writables, holding_sights.refused_writes);
     assert_int_equal(fake_server_user_commands(rig.server, 0), COMMANDS);
 }
 
@@ -433,13 +256,13 @@ static void test_no_read_behind_the_loss(void **state)
 
 static void check_lost(const char *detail)
 {
-    habits_t healthy = {0};
+    holding_habits_t healthy = {0};
 
     TURN_UNTIL(rig.lost > 0);
     assert_string_equal(rig.detail, detail);
     assert_int_equal(rig.lost_status, SHOAL_ECONN);
     unsigned ready = rig.ready;
-    habits = healthy;
+    holding_habits = healthy;
     TURN_UNTIL(rig.ready > ready);
     submit_all();
     TURN_UNTIL(rig.answered == COMMANDS);
@@ -450,7 +273,7 @@ static void test_an_error_of_open(void **state)
     char detail[SHOAL__TARGET_NAME_BYTES + 64];
 
     (void)state;
-    habits.open_error = BAD_RECORD;
+    holding_habits.open_error = HOLDING_BAD_RECORD;
     snprintf(detail, sizeof detail, "connect %s: the record is forged", rig.name);
     shoal__conn_open(&rig.conn);
     check_lost(detail);
@@ -461,7 +284,7 @@ static void test_an_error_of_connecting(void **state)
     char detail[SHOAL__TARGET_NAME_BYTES + 64];
 
     (void)state;
-    habits.connect_error = BAD_RECORD;
+    holding_habits.connect_error = HOLDING_BAD_RECORD;
     snprintf(detail, sizeof detail, "connect %s: the record is forged", rig.name);
     shoal__conn_open(&rig.conn);
     check_lost(detail);
@@ -471,7 +294,7 @@ static void test_an_error_of_reading(void **state)
 {
     (void)state;
     open_ready();
-    habits.read_error = BAD_RECORD;
+    holding_habits.read_error = HOLDING_BAD_RECORD;
     fake_server_send(rig.server, ">1\r\n+x\r\n");
     check_lost("the record is forged");
 }
@@ -479,7 +302,7 @@ static void test_an_error_of_reading(void **state)
 static void test_an_error_of_writing(void **state)
 {
     (void)state;
-    habits.write_error = BAD_RECORD;
+    holding_habits.write_error = HOLDING_BAD_RECORD;
     shoal__conn_open(&rig.conn);
     check_lost("write: the record is forged");
 }
