@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from ._closing import Connected
 from ._core import Core, freed_last
 from ._lease import Handle, Held, closed
 from ._native import ffi, lib
@@ -18,12 +19,11 @@ from ._options import Options
 from ._outcomes import error_of, new_reason, reason_of
 from ._replies import loads
 from ._seconds import NEVER, microseconds
-from ._unique import Unique
 
 _LOST = "lines came faster than the program read them, and some are lost"
 
 
-class MonitorBase(Held, Unique):
+class MonitorBase(Held, Connected):
     """A lease that carries MONITOR, and the lines that have come."""
 
     _what = "monitor"

@@ -10,10 +10,13 @@ from typing import NoReturn
 class Unique:
     """copy, deepcopy and pickle raise TypeError."""
 
-    def __reduce__(self) -> NoReturn:
+    def _public_name(self) -> str:
         kind = type(self)
         module = re.sub(r"\.(client|lease|monitor|pipeline)$", "", kind.__module__)
+        return f"{module}.{kind.__qualname__}"
+
+    def __reduce__(self) -> NoReturn:
         raise TypeError(
-            f"a {module}.{kind.__qualname__} cannot be copied or pickled: "
+            f"a {self._public_name()} cannot be copied or pickled: "
             "threads share one client, another process makes a client of its own"
         )

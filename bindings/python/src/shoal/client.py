@@ -4,16 +4,15 @@
 from __future__ import annotations
 
 import math
-import os
 import threading
 import time
-import weakref
 from collections.abc import Callable, Iterable, Sequence
-from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from . import _calls, stats
+from ._closing import Closing
 from ._core import ConnectionInfo, Core, Event
+from ._fork import forget_in_child
 from ._greenlets import warn_of_greenlets
 from ._into import Into
 from ._lease import CONTIGUOUS, Handle
@@ -24,7 +23,6 @@ from ._pipeline import without_exceptions
 from ._replies import Conversion
 from ._requests import Argument, are_plain, as_tuples, blocks
 from ._seconds import NEVER, drain_seconds, microseconds
-from ._unique import Unique
 from .exceptions import DataError, RedisError
 from .lease import Leasing
 from .pipeline import Pipeline
@@ -48,7 +46,7 @@ _SLICE_US = 100_000
 _MANY = 8192
 
 
-class Client(Leasing, Unique):
+class Client(Leasing, Closing):
     """A client for any number of threads, over one connection.
 
     Commands of different threads that come close together leave in one write. The
@@ -67,7 +65,7 @@ class Client(Leasing, Unique):
         self._lock = threading.RLock()  # a signal handler may interrupt its holder
         self._is_closed = False
         self._async: AsyncClient | None = None
-        _clients.add(self)
+        forget_in_child(self)
         warn_of_greenlets()
 
     @classmethod
@@ -400,20 +398,6 @@ class Client(Leasing, Unique):
             core.begin_close(0)
         core.close(_CLOSE_SECONDS)  # a thread in a call may be held up by a handler
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self.close()
-
-    def __repr__(self) -> str:
-        return f"<shoal.Client {self._options.server}, {self._state()}>"
-
     def _state(self) -> str:
         core = self._core
         if core is None:
@@ -431,14 +415,3 @@ def _left_us(until: float) -> int:
 def _is_of_a_part(refusal: RedisError) -> bool:
     """Was a command refused, or their number, so that others may be accepted?"""
     return isinstance(refusal, DataError) and refusal.status in _OF_A_PART
-
-
-_clients: weakref.WeakSet[Client] = weakref.WeakSet()
-
-
-def _forget_all() -> None:
-    for client in list(_clients):
-        client._forget()
-
-
-os.register_at_fork(after_in_child=_forget_all)

@@ -5,16 +5,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Sequence
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
+from ._closing import Closing
 from ._into import Into
 from ._lease import CONTIGUOUS, Handle, Held
 from ._pipeline import without_exceptions
 from ._requests import Argument, as_tuples
 from ._seconds import microseconds
 from ._transaction import ATTEMPTS, AttemptBase, Rounds
-from ._unique import Unique
 from .exceptions import ConnectionError
 from .monitor import Monitor
 from .pipeline import Pipeline
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
 _T = TypeVar("_T")
 
 
-class Lease(Held, Unique):
+class Lease(Held, Closing):
     """A connection that its holder uses alone: WATCH, SELECT, MULTI one by one, CLIENT.
 
     Made by `Client.lease()`; close it, or use it as a context manager. If the
@@ -38,6 +37,7 @@ class Lease(Held, Unique):
 
     def __init__(self, client: Client) -> None:
         self._client = client
+        self._options = client._options
         self._handle = Handle(client._core or client._open())
 
     def execute(
@@ -47,7 +47,7 @@ class Lease(Held, Unique):
         decode: bool | None = None,
     ) -> Any:
         """Send one command and wait for its reply; as `Client.execute`."""
-        conversion = self._client._options.conversion(decode)
+        conversion = self._options.conversion(decode)
         with self._held() as handle:
             return self._client._value_of(args, timeout, conversion, handle)
 
@@ -79,7 +79,7 @@ class Lease(Held, Unique):
                 as_tuples(commands),
                 CONTIGUOUS if contiguous else 0,
                 0 if timeout is None else microseconds(timeout),
-                client._options.conversion(decode),
+                self._options.conversion(decode),
                 wait_for_room,
                 handle,
             )
@@ -98,17 +98,6 @@ class Lease(Held, Unique):
     def __enter__(self) -> Self:
         self._held()
         return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self.close()
-
-    def __repr__(self) -> str:
-        return f"<shoal.Lease {self._client._options.server}, {self._state()}>"
 
 
 class Attempt(AttemptBase):
@@ -234,8 +223,8 @@ class Leasing:
         self, *, timeout: float | None = None, decode: bool | None = None
     ) -> Monitor:
         """Every command that the server executes, for any client: MONITOR, over a
-        connection of its own; a context
-        manager and an iterator of lines. `timeout`: for the server's answer;
-        None: the client's. `decode`: str instead of bytes."""
+        connection of its own; a context manager, and an iterator of lines.
+        `timeout`: for the server's answer; None: the client's. `decode`: str instead
+        of bytes."""
         client: Any = self
         return Monitor(client, timeout, decode)

@@ -4,9 +4,9 @@
 from __future__ import annotations
 
 import time
-from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
+from ._closing import Closing
 from ._monitor import MonitorBase, until_of
 from .exceptions import ClosedError
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _SLICE_US = 100_000
 
 
-class Monitor(MonitorBase):
+class Monitor(MonitorBase, Closing):
     """Every command that the server executes, as a line of text: an iterator, and a
     context manager.
 
@@ -80,14 +80,3 @@ class Monitor(MonitorBase):
                 self.close()
                 raise
         return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self.close()
-
-    def __repr__(self) -> str:
-        return f"<shoal.Monitor {self._options.server}, {self._state()}>"

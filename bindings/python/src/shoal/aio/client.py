@@ -5,18 +5,14 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import os
-import threading
 import time
-import weakref
 from asyncio import _get_running_loop
 from collections.abc import Iterable, Sequence
 from threading import get_ident
-from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from .. import stats
-from .._core import ConnectionInfo, Core, Event
+from .._core import ConnectionInfo, Event
 from .._into import Into
 from .._lease import CONTIGUOUS, Handle
 from .._native import lib
@@ -24,13 +20,13 @@ from .._options import DEFAULT_URL, ClientOptions, Options
 from .._outcomes import error_of, tell
 from .._pipeline import without_exceptions
 from .._requests import Argument, are_plain, as_tuples, blocks
-from .._seconds import drain_seconds, microseconds
-from .._unique import Unique
+from .._seconds import microseconds
 from ..exceptions import RedisError
 from ..stats import Stats
 from ._batch import Extras, Future
 from ._loop import running_loop
 from ._port import BATCH_MAX, Port
+from ._ports import NAP, Ports
 from .lease import Leasing
 from .pipeline import Pipeline
 
@@ -42,13 +38,9 @@ if TYPE_CHECKING:
 _CancelledError = asyncio.CancelledError
 _MAY_BLOCK: int = lib.SHOAL_CALL_MAY_BLOCK
 _BULK: int = lib.SHOAL_CALL_BULK
-#: How often a wait for others looks, in seconds.
-_NAP = 0.002
-#: So long another loop may take to close its connection, beyond the drain time.
-_CLOSE_SECONDS = 1.0
 
 
-class Client(Leasing, Unique):
+class Client(Leasing, Ports):
     """A client for asyncio and uvloop, with the methods of `shoal.Client`.
 
     Commands of all tasks that run in one tick of the event loop leave in one write. The
@@ -70,15 +62,7 @@ class Client(Leasing, Unique):
         thread: bool = False,
         **options: Unpack[ClientOptions],
     ) -> None:
-        self._options = Options(url, options)
-        self._is_threaded = thread
-        self._shared: SyncClient | None = None
-        self._core: Core | None = None  # of thread=True
-        self._port: Port | None = None  # of the loop that was here last
-        self._ports: dict[asyncio.AbstractEventLoop, Port] = {}
-        self._is_closed = False
-        self._lock = threading.RLock()
-        _clients.add(self)
+        super().__init__(Options(url, options), is_threaded=thread)
 
     @classmethod
     def from_url(
@@ -91,14 +75,7 @@ class Client(Leasing, Unique):
     def _over(cls, shared: SyncClient) -> Self:
         """The face of a blocking client's connection."""
         client = cls.__new__(cls)
-        client._options = shared._options
-        client._is_threaded = True
-        client._shared = shared
-        client._core = client._port = None
-        client._ports = {}
-        client._is_closed = False
-        client._lock = threading.RLock()
-        _clients.add(client)
+        Ports.__init__(client, shared._options, is_threaded=True, shared=shared)
         return client
 
     # ---- commands ----
@@ -339,63 +316,12 @@ class Client(Leasing, Unique):
         """Commands to be gathered, and sent together by `run()`."""
         return Pipeline(self, is_unit=False)
 
-    def _port_of(self, future: Future) -> Port | None:
-        port = self._port
-        if port is None or port.loop is not future.get_loop():
-            port = self._ports.get(future.get_loop())
-        return port
-
     def _give_up(self, futures: list[Future]) -> None:
         port = self._port_of(futures[0])
         if port is not None:
             port.give_up(futures)
 
     # ---- the connection ----
-
-    def _find_port(self) -> Port:
-        """The port of the running loop."""
-        loop = running_loop()
-        port = self._ports.get(loop)
-        if port is None:
-            with self._lock:  # a close in another thread finds all ports there are
-                if self._is_closed:
-                    raise error_of(lib.SHOAL_ECLOSED)
-            core = self._core_for_port()
-            port = Port(loop, core, self._options, weakref.WeakMethod(self._port_ended))
-            with self._lock:
-                is_closed = self._is_closed
-                if not is_closed:
-                    self._ports[loop] = port
-            if is_closed:
-                port.abandon()
-                raise error_of(lib.SHOAL_ECLOSED)
-        self._port = port
-        return port
-
-    def _port_ended(self, port: Port) -> None:
-        """The next command of its loop gets another one."""
-        if self._port is port:
-            self._port = None
-        if self._ports.get(port.loop) is port:
-            del self._ports[port.loop]
-
-    def _core_for_port(self) -> Core:
-        if self._shared is not None:
-            return self._shared._core or self._shared._open()
-        if not self._is_threaded:
-            return Core(self._options, borrowed=True)
-        with self._lock:  # loops of other threads
-            if self._core is None:
-                self._core = Core(self._options, borrowed=False)
-            return self._core
-
-    def _forget(self) -> None:
-        """In the child of a fork: all of this belongs to the parent."""
-        for port in self._ports.values():
-            port.is_open = False
-        self._ports.clear()
-        self._core = self._port = None
-        self._lock = threading.RLock()
 
     async def wait_ready(self, timeout: float | None = None) -> None:
         """Connect, and wait until commands can flow: `timeout` seconds at most, None:
@@ -409,7 +335,7 @@ class Client(Leasing, Unique):
                 raise error_of(lib.SHOAL_ECLOSED)
             if status != lib.SHOAL_ETIMEOUT or time.monotonic() >= until:
                 raise core.not_ready(status)
-            await asyncio.sleep(_NAP)
+            await asyncio.sleep(NAP)
 
     def stats(self, connection: int | None = None) -> Stats:
         """A snapshot of the running loop's counters, or of those of one of its
@@ -433,91 +359,7 @@ class Client(Leasing, Unique):
         port = self._ports.get(running_loop())
         return [] if port is None else port.core.events()
 
-    async def close(self, drain: float = 0.0) -> None:
-        """Close the connections; outstanding commands have `drain` seconds to finish,
-        then they fail with ClosedError. More calls do nothing. `drain` is at most
-        86400."""
-        drain = drain_seconds(drain)
-        with self._lock:
-            self._is_closed = True
-            ports, self._ports = self._ports, {}
-            core, self._core = self._core, None
-        self._port = None
-        until = time.monotonic() + drain
-        owns = self._shared is None
-        for loop, port in ports.items():
-            if loop is _get_running_loop():
-                await port.close(drain, owns)
-            elif port.core.is_borrowed:
-                await _close_elsewhere(port, drain)
-            # Any other loop gets the results, which say that the client was closed.
-        if core is not None:
-            await _close_shared(core, until)
-
-    async def aclose(self, drain: float = 0.0) -> None:
-        """The same as `close()`."""
-        await self.close(drain)
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        await self.close()
-
-    def __repr__(self) -> str:
-        return f"<shoal.aio.Client {self._options.server}, {self._state()}>"
-
-    def _state(self) -> str:
-        """The state of the running loop's connection, or of the one of all loops."""
-        if self._is_closed:
-            return "closed"
-        if self._shared is not None:
-            return self._shared._state()
-        loop = _get_running_loop()
-        port = None if loop is None else self._ports.get(loop)
-        core = self._core if port is None else port.core
-        return "not connected" if core is None else core.state()
-
-
-async def _close_elsewhere(port: Port, drain: float) -> None:
-    """Close the port of a loop that another thread runs, or that does not run."""
-    until = time.monotonic() + drain + _CLOSE_SECONDS
-    with contextlib.suppress(RuntimeError):  # the loop has ended
-        port.loop.call_soon_threadsafe(port.begin_close, drain)
-    while port.is_open and port.loop.is_running() and time.monotonic() < until:
-        await asyncio.sleep(_NAP)
-    if port.is_open and not port.loop.is_running():
-        port.abandon()
-
-
-async def _close_shared(core: Core, until: float) -> None:
-    """The core of all loops. A task that is cancelled here ends what is outstanding."""
-    try:
-        while not core.is_idle(0) and time.monotonic() < until:
-            await asyncio.sleep(_NAP)
-    finally:
-        core.begin_close(0)
-    while not core.has_gone(0):
-        await asyncio.sleep(_NAP)
-    core.note_gone()
-
 
 async def _ended(future: Future) -> None:
     """Wait until the future is done. A cancellation of this task is not held up."""
     await asyncio.wait([future])
-
-
-_clients: weakref.WeakSet[Client] = weakref.WeakSet()
-
-
-def _forget_all() -> None:
-    for client in list(_clients):
-        client._forget()
-
-
-os.register_at_fork(after_in_child=_forget_all)

@@ -7,9 +7,9 @@ import asyncio
 import inspect
 from asyncio import _get_running_loop
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
+from .._closing import AsyncClosing
 from .._into import Into
 from .._lease import CONTIGUOUS, Handle, Held
 from .._native import lib
@@ -18,7 +18,6 @@ from .._pipeline import without_exceptions
 from .._requests import Argument, as_tuples
 from .._seconds import microseconds
 from .._transaction import ATTEMPTS, AttemptBase, Rounds
-from .._unique import Unique
 from ..exceptions import ConnectionError
 from ._batch import Extras, Future
 from .monitor import Monitor
@@ -32,7 +31,7 @@ if TYPE_CHECKING:
 _T = TypeVar("_T")
 
 
-class Lease(Held, Unique):
+class Lease(Held, AsyncClosing):
     """A connection that its holder uses alone; as `shoal.Lease`.
 
     It belongs to the event loop that it was made in. One task at a time, as a rule,
@@ -41,6 +40,7 @@ class Lease(Held, Unique):
 
     def __init__(self, client: Client) -> None:
         self._client = client
+        self._options = client._options
         self._port = client._find_port()
         self._handle = Handle(self._port.core)
 
@@ -103,7 +103,7 @@ class Lease(Held, Unique):
         return (
             flags,
             0 if timeout is None else microseconds(timeout),
-            self._client._options.conversion(decode),
+            self._options.conversion(decode),
             handle,
         )
 
@@ -138,24 +138,9 @@ class Lease(Held, Unique):
         if handle is not None and not self._port.has_queued():
             handle.close()  # else it ends with what is queued
 
-    async def aclose(self) -> None:
-        """The same as `close()`."""
-        await self.close()
-
     async def __aenter__(self) -> Self:
         self._held()
         return self
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        await self.close()
-
-    def __repr__(self) -> str:
-        return f"<shoal.aio.Lease {self._client._options.server}, {self._state()}>"
 
 
 class Attempt(AttemptBase):
@@ -270,8 +255,8 @@ class Leasing:
         self, *, timeout: float | None = None, decode: bool | None = None
     ) -> Monitor:
         """Every command that the server executes, for any client: MONITOR, over a
-        connection of its own; an asynchronous
-        context manager and an iterator of lines. `timeout`: for the server's answer;
-        None: the client's. `decode`: str instead of bytes."""
+        connection of its own; an asynchronous context manager, and an iterator of
+        lines. `timeout`: for the server's answer; None: the client's. `decode`: str
+        instead of bytes."""
         client: Any = self
         return Monitor(client, timeout, decode)

@@ -7,9 +7,9 @@ import asyncio
 import math
 import time
 from asyncio import _get_running_loop
-from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
+from .._closing import AsyncClosing
 from .._monitor import MonitorBase, until_of
 from .._native import lib
 from ..exceptions import ClosedError
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from .client import Client
 
 
-class Monitor(MonitorBase):
+class Monitor(MonitorBase, AsyncClosing):
     """Every command that the server executes, as a line of text: an asynchronous
     iterator, and a context manager; as `shoal.Monitor`.
 
@@ -98,10 +98,6 @@ class Monitor(MonitorBase):
         if self._port is not None and self._port.loop is _get_running_loop():
             self._wake()
 
-    async def aclose(self) -> None:
-        """The same as `close()`."""
-        await self.close()
-
     def __aiter__(self) -> Self:
         return self
 
@@ -121,14 +117,3 @@ class Monitor(MonitorBase):
                 await self.close()
                 raise
         return self
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        await self.close()
-
-    def __repr__(self) -> str:
-        return f"<shoal.aio.Monitor {self._options.server}, {self._state()}>"
