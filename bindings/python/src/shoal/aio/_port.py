@@ -21,10 +21,11 @@ from .._replies import loads
 from .._requests import new_packer
 from ..exceptions import ClosedError, DesyncError
 from ._backlog import Backlog
-from ._batch import Batch, Extras, Future, WithExtras, runs_of
+from ._batch import Batch, Extras, Future
 from ._loans import LARGE, Loan, take_back
-from ._loop import Reader, forget_reader, future_maker
+from ._loop import Reader, forget_reader
 from ._owed import Owed
+from ._tick import Tick
 
 _submit = lib.shoalpy_port_submit
 _pump = lib.shoalpy_port_pump
@@ -37,8 +38,6 @@ _OUTSTANDING_MAX = _BACKLOG_MAX = 1 << 20
 _ONE_BYTE = 2
 #: Commands that cross into C together at most.
 BATCH_MAX = 4096
-#: Fewer callers are not worth a second write in a tick.
-_EARLY_MIN = 64
 #: A part of a batch may be accepted although the whole was not.
 _OF_A_PART = (lib.SHOAL_EFULL, lib.SHOAL_ETOOBIG, lib.SHOAL_EREFUSED)
 #: While a connection closes, it is looked at so often, in seconds.
@@ -49,7 +48,7 @@ _ROOM_NAP = 0.001
 _CANCEL_SECONDS = 1.0
 
 
-class Port:
+class Port(Tick):
     """One event loop's way to one connection; used on that loop's thread only."""
 
     def __init__(
@@ -63,8 +62,9 @@ class Port:
         status = lib.shoalpy_port_new(core.handle, _OUTSTANDING_MAX, holder)
         if status < 0:
             raise error_of(status)
-        self.loop, self.core = loop, core
-        self._options = options
+        self._owed = Owed(loop, options.default)
+        super().__init__(loop, options, self._owed.waiting)
+        self.core = core
         self._on_end = on_end
         #: That of a borrowed connection goes with the core.
         self._native: Any = holder[0]
@@ -76,30 +76,11 @@ class Port:
         self._pack = new_packer(partial(setitem, self._large, slice(None)))
         #: Always the same set: see `queued`.
         self._loans: set[Loan] = set()
-        #: Of this tick, in order: a command, its future, a command ... Always the same
-        #: list, and a pair enters it at once: finalizers and signal handlers may run
-        #: between any two steps, and submit.
-        self.queued: list[Any] = []
-        self._owed = Owed(loop, options.default)
-        self.waiting = self._owed.waiting
         self._is_done = type(loop.create_future()).done
-        self.create_future = future_maker(loop)
-        #: Asking for the running loop costs a system call until CPython 3.12; the
-        #: loop's own note of its thread costs none.
-        self.knows_thread = sys.version_info < (3, 12) and hasattr(loop, "_thread_id")
         self._cancelled: list[Future] = []
         self._backlog = Backlog(loop, _BACKLOG_MAX)
         #: The backlog is looked at again soon, without a result.
         self._is_looking = False
-        self._was_lone = False
-        #: flush() will be called when this tick is over.
-        self.is_scheduled = False
-        #: At this length the queue is handed over before the end of the tick; 0: never.
-        self.early = 0
-        #: C's memory is being read, or results may come whose futures are not
-        #: registered yet: no other call into C.
-        self._is_busy = False
-        self._ready = getattr(loop, "_ready", None)
         self.is_open = True
         self._closing: asyncio.Task[None] | None = None
         # Without a close the port goes with the client, unless it has work.
@@ -108,76 +89,9 @@ class Port:
 
     # ---- commands ----
 
-    def begin(self) -> None:
-        """A command was queued, and nothing is scheduled: see that it leaves. At once
-        if no other can follow in this tick, else when the tick is over."""
-        if self._ready is None:
-            is_last = self._was_lone and not self.waiting
-        else:
-            is_last = not self._ready
-        if is_last and not self._is_busy:
-            self.flush()
-        else:
-            self.schedule()
-
-    def schedule(self) -> None:
-        """Flush when this tick is over."""
-        if not self.is_scheduled:
-            self.is_scheduled = True
-            self.loop.call_soon(self.flush)
-
-    def flush(self) -> None:
-        """The tick is over: hand its commands to C."""
-        self.is_scheduled = False
-        if self._is_busy:
-            self.begin()
-            return
-        self._hand_over()
-        outstanding = len(self.waiting)
-        self.early = outstanding // 2 * 2 if outstanding >= _EARLY_MIN else 0
-
-    def flush_early(self) -> None:
-        """Half of all callers have queued: hand over what there is, so that the server
-        works while the other half goes on. Once in a tick."""
-        self.early = 0
-        if not self._is_busy:
-            self._hand_over()
-
-    def _hand_over(self) -> None:
-        queued = self.queued
-        taken = queued[:]
-        if not taken:
-            return
-        del queued[: len(taken)]
-        commands, futures = taken[::2], taken[1::2]
-        self._was_lone = len(commands) == 1
-        if WithExtras not in map(type, commands):
-            self._enqueue(Batch(commands, futures, self._options))
-            return
-        runs = list(runs_of(commands, futures, self._options))
-        for run in runs[:-1]:
-            self._enqueue(run, more_follow=True)
-        self._enqueue(runs[-1])
-        if len(runs) > 1:
-            self._pump_soon()  # the last one may have been refused, with its step
-
     def has_queued(self) -> bool:
         """Are there commands that C does not have yet?"""
         return bool(self.queued or self._backlog)
-
-    def submit_one(
-        self, command: Sequence[Any], extras: Extras, *, is_awaited: bool
-    ) -> Future:
-        """Queue a command with extras; neighbours with the same ones cross together.
-        `is_awaited`: the caller awaits it next."""
-        future = self.create_future()
-        queued = self.queued
-        queued += (WithExtras(command, extras), future)
-        if not is_awaited:
-            self.schedule()  # the caller may go on, and submit more
-        elif not self.is_scheduled:
-            self.begin()
-        return future
 
     def submit(
         self, commands: list[Sequence[Any]], extras: Extras, *, waits_for_room: bool

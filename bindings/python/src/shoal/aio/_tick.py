@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: MIT
+"""The commands of one tick of an event loop, and when they leave together."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Any
+
+from .._options import Options
+from ._batch import Batch, Extras, Future, WithExtras, runs_of
+from ._loop import future_maker
+
+#: Fewer callers are not worth a second write in a tick.
+_EARLY_MIN = 64
+
+
+class Tick(ABC):
+    """What the tasks of an event loop have queued in this tick.
+
+    A command that no other can follow leaves at once, the others when the tick is over.
+    If half of all callers have queued, theirs leave before, so that the server works
+    while the other half goes on. `waiting` has those who wait for a reply.
+    """
+
+    def __init__(
+        self,
+        loop: asyncio.AbstractEventLoop,
+        options: Options,
+        waiting: dict[int, Future],
+    ) -> None:
+        self.loop = loop
+        self.waiting = waiting
+        self._options = options
+        #: In order: a command, its future, a command ... Always the same list, and a
+        #: pair enters it at once: finalizers and signal handlers may run between any
+        #: two steps, and submit.
+        self.queued: list[Any] = []
+        self.create_future = future_maker(loop)
+        #: Asking for the running loop costs a system call until CPython 3.12; the
+        #: loop's own note of its thread costs none.
+        self.knows_thread = sys.version_info < (3, 12) and hasattr(loop, "_thread_id")
+        #: flush() will be called when this tick is over.
+        self.is_scheduled = False
+        #: At this length the queue is handed over before the end of the tick; 0: never.
+        self.early = 0
+        self._was_lone = False
+        #: C's memory is being read, or results may come whose futures are not
+        #: registered yet: no other call into C.
+        self._is_busy = False
+        self._ready = getattr(loop, "_ready", None)
+
+    @abstractmethod
+    def _enqueue(self, batch: Batch, *, more_follow: bool = False) -> None:
+        """Hand a batch to C; `more_follow`: another one does, at once."""
+
+    @abstractmethod
+    def _pump_soon(self) -> None:
+        """Let C work, in the next tick."""
+
+    def begin(self) -> None:
+        """A command was queued, and nothing is scheduled: see that it leaves. At once
+        if no other can follow in this tick, else when the tick is over."""
+        if self._ready is None:
+            is_last = self._was_lone and not self.waiting
+        else:
+            is_last = not self._ready
+        if is_last and not self._is_busy:
+            self.flush()
+        else:
+            self.schedule()
+
+    def schedule(self) -> None:
+        """Flush when this tick is over."""
+        if not self.is_scheduled:
+            self.is_scheduled = True
+            self.loop.call_soon(self.flush)
+
+    def flush(self) -> None:
+        """The tick is over: hand its commands to C."""
+        self.is_scheduled = False
+        if self._is_busy:
+            self.begin()
+            return
+        self._hand_over()
+        outstanding = len(self.waiting)
+        self.early = outstanding // 2 * 2 if outstanding >= _EARLY_MIN else 0
+
+    def flush_early(self) -> None:
+        """Half of all callers have queued: hand over what there is, so that the server
+        works while the other half goes on. Once in a tick."""
+        self.early = 0
+        if not self._is_busy:
+            self._hand_over()
+
+    def _hand_over(self) -> None:
+        queued = self.queued
+        taken = queued[:]
+        if not taken:
+            return
+        del queued[: len(taken)]
+        commands, futures = taken[::2], taken[1::2]
+        self._was_lone = len(commands) == 1
+        if WithExtras not in map(type, commands):
+            self._enqueue(Batch(commands, futures, self._options))
+            return
+        runs = list(runs_of(commands, futures, self._options))
+        for run in runs[:-1]:
+            self._enqueue(run, more_follow=True)
+        self._enqueue(runs[-1])
+        if len(runs) > 1:
+            self._pump_soon()  # the last one may have been refused, with its step
+
+    def submit_one(
+        self, command: Sequence[Any], extras: Extras, *, is_awaited: bool
+    ) -> Future:
+        """Queue a command with extras; neighbours with the same ones cross together.
+        `is_awaited`: the caller awaits it next."""
+        future = self.create_future()
+        queued = self.queued
+        queued += (WithExtras(command, extras), future)
+        if not is_awaited:
+            self.schedule()  # the caller may go on, and submit more
+        elif not self.is_scheduled:
+            self.begin()
+        return future
