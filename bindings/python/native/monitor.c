@@ -39,7 +39,7 @@ static void signal_reader(shoalpy_monitor_t *monitor)
         monitor->is_signalled = write(monitor->fds[1], "", 1) == 1;
 }
 
-/* True: it was the last one. */
+/* Keep a line, or the reason why no more come, for the reader.  True: no more come. */
 static bool add(shoalpy_monitor_t *monitor, const shoal_result_t *result)
 {
     const shoal_reply_t *reply = shoal_result_reply(result);

@@ -165,6 +165,8 @@ void shoalpy_into_free(shoalpy_into_t *into);
 void shoalpy_into_detach(shoalpy_into_t *into);
 int64_t shoalpy_into_bytes(shoalpy_into_t *into);
 
+enum shoalpy_opcode { OP_NEXT_BUFFER, ... };
+#define SHOALPY_PROTOCOL 5
 #define SHOAL_REFERENCE_BYTES_MIN 16384
 typedef struct shoalpy_buffer {
     const char *data;

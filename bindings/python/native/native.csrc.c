@@ -3,5 +3,6 @@
 #include "core.h"
 #include "into.h"
 #include "monitor.h"
+#include "opcodes.h"
 #include "port.h"
 #include <shoal/shoal.h>

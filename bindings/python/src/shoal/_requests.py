@@ -15,13 +15,13 @@ import struct
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NoReturn, Protocol, SupportsIndex
 
-from ._native import ffi
+from ._native import ffi, lib
 from .exceptions import DataError
 
 Argument = bytes | bytearray | memoryview | str | int | float | SupportsIndex
 Command = tuple[Argument, ...]
 
-PROTOCOL = 5
+PROTOCOL: int = lib.SHOALPY_PROTOCOL
 _SELF_TEST: list[tuple[Any, ...]] = [
     ("GET", b"\xff", 1, -70000, 1 << 40),
     ("\u00e9", 1.5, bytearray(b"x")),
@@ -38,7 +38,7 @@ _SELF_TEST_BODY = (
 
 #: The pickler writes bytes objects of that size in calls of their own.
 _APART = 65_536
-_NEXT_BUFFER = b"\x97"
+_NEXT_BUFFER = bytes([lib.OP_NEXT_BUFFER])
 #: Lends arguments that are not in the stream that is made just now.
 Lend = Callable[[Sequence[bytes]], None]
 
