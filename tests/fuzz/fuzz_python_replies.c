@@ -128,7 +128,8 @@ static shoal__decoder_target_t on_begin_piece(void *owner, shoal_reply_type_t ty
     run_t *run = owner;
 
     (void)type;
-    if (run->flags & SHOALPY_INTO) /* such a command does not use the sink of the others */
+    /* Such a command does not use the sink of the others. */
+    if (run->flags & SHOALPY_INTO)
         return (shoal__decoder_target_t){0};
     return (shoal__decoder_target_t){.sink = &shoalpy_results_sink,
                                      .sink_data = &run->results.ways[run->flags]};
