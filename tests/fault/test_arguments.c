@@ -215,9 +215,7 @@ static void test_formats_with_extras(void **state)
     assert_string_equal(shoal_result_error(result), "LOADING");
     shoal_result_release(result);
 
-    fake_server_rule(
-        scene->server,
-        &(fake_rule_t){.command = "ECHO", .is_cut = true, .then = FAKE_HOLD});
+    fake_server_hold(scene->server, "ECHO");
     assert_int_equal(shoal_client_submitf_with(scene->client, &once, outcome_cb,
                                                outcome, &ticket, "ECHO %d", 7),
                      0);

@@ -120,9 +120,7 @@ static void test_submit_after_close(void **state)
     outcome_t *outcomes = scene_outcomes(scene, 2);
     ending_t *ending = ending_new(scene, outcomes, 1);
 
-    fake_server_rule(
-        scene->server,
-        &(fake_rule_t){.command = "INCR", .is_cut = true, .then = FAKE_HOLD});
+    fake_server_hold(scene->server, "INCR");
     scene_open_ready(scene);
     shoal_client_t *client = shoal_client_retain(scene->client);
     scene_submit(scene, WORDS("INCR", "k"), NULL, &outcomes[0]);
@@ -406,9 +404,7 @@ static void test_two_threads_close(void **state)
         outcome_t *outcome = scene_outcomes(scene, 1);
 
         fake_server_forget_rules(scene->server);
-        fake_server_rule(
-            scene->server,
-            &(fake_rule_t){.command = "INCR", .is_cut = true, .then = FAKE_HOLD});
+        fake_server_hold(scene->server, "INCR");
         scene_open_ready(scene);
         scene_submit(scene, WORDS("INCR", "k"), NULL, outcome);
         WAIT_FOR(fake_server_received(scene->server, 0, "INCR", NULL) ==

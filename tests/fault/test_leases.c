@@ -79,9 +79,7 @@ static void test_a_reply_that_is_still_due(void **state)
     outcome_t *outcome = scene_outcomes(scene, 1);
     uint64_t ticket;
 
-    fake_server_rule(
-        scene->server,
-        &(fake_rule_t){.command = "INCR", .is_cut = true, .then = FAKE_HOLD});
+    fake_server_hold(scene->server, "INCR");
     lease_scene_submit(scene, lease, WORDS("INCR", "k"), 0, outcome, &ticket);
     WAIT_FOR(fake_server_received(scene->server, 2, "INCR", NULL) == 1);
     assert_int_equal(shoal_client_cancel(scene->client, ticket), 0);

@@ -284,9 +284,7 @@ static void test_given_up_behind_another_command(void **state)
     outcome_t *outcomes = scene_outcomes(scene, 3);
     uint64_t ticket;
 
-    fake_server_rule(
-        scene->server,
-        &(fake_rule_t){.command = "INCR", .is_cut = true, .then = FAKE_HOLD});
+    fake_server_hold(scene->server, "INCR");
     lease_scene_submit(scene, lease, WORDS("INCR", "k"), 0, &outcomes[0], NULL);
     lease_scene_submit(scene, lease, WORDS("BLPOP", "k", "0"), 0, &outcomes[1],
                        &ticket);

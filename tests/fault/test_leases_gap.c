@@ -144,9 +144,7 @@ static void test_a_loss_behind_a_gap(void **state)
     outcome_t *outcomes = scene_outcomes(scene, 3);
     uint64_t ticket;
 
-    fake_server_rule(
-        scene->server,
-        &(fake_rule_t){.command = "BLPOP", .is_cut = true, .then = FAKE_HOLD});
+    fake_server_hold(scene->server, "BLPOP");
     for (size_t i = 0; i < 2; i++)
         lease_scene_submit(scene, lease, WORDS("BLPOP", "k", "0"), 0, &outcomes[i],
                            NULL);

@@ -272,9 +272,7 @@ static void test_a_call_that_is_still_pending(void **state)
     shoal_pending_t *pending = NULL;
     shoal_result_t *result = NOT_ZERO;
 
-    fake_server_rule(
-        scene->server,
-        &(fake_rule_t){.command = "ECHO", .is_cut = true, .then = FAKE_HOLD});
+    fake_server_hold(scene->server, "ECHO");
     scene_open_ready(scene);
     assert_int_equal(
         shoal_client_call_begin(scene->client, &good, NULL, 0, &pending, &result),

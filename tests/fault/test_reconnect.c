@@ -45,9 +45,7 @@ static void test_a_connection_tells_its_state(void **state)
     assert_true(info.epoch >= 1);
     assert_string_equal(info.server, name);
 
-    fake_server_rule(
-        scene->server,
-        &(fake_rule_t){.command = "HELLO", .then = FAKE_HOLD, .is_cut = true});
+    fake_server_hold(scene->server, "HELLO");
     fake_server_refuse(scene->server, false);
     reconnect(scene);
     WAIT_FOR(look(scene).state == SHOAL_CONNECTION_GREETING);

@@ -113,9 +113,7 @@ static void test_a_status_is_its_detail(void **state)
     scene_t *scene = *state;
     const shoal_call_t call = {.size = sizeof call, .timeout_us = 1000};
 
-    fake_server_rule(
-        scene->server,
-        &(fake_rule_t){.command = "INCR", .is_cut = true, .then = FAKE_HOLD});
+    fake_server_hold(scene->server, "INCR");
     scene_open_ready(scene);
     for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
         outcome_t outcome = ways[i](scene, WORDS("INCR", "n"), &call);

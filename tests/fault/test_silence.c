@@ -112,9 +112,7 @@ static void test_bytes_prolong_a_stall(void **state)
     uint64_t silent_us_max = 0;
 
     assert_int_equal(shoal_options_set_stall_timeout_us(scene->options, STALL_US), 0);
-    fake_server_rule(
-        scene->server,
-        &(fake_rule_t){.command = "INCR", .is_cut = true, .then = FAKE_HOLD});
+    fake_server_hold(scene->server, "INCR");
     scene_open_ready(scene);
     uint64_t since_us = waiting_now_us();
     scene_submit(scene, WORDS("INCR", "k"), NULL, outcome);

@@ -267,6 +267,12 @@ size_t fake_server_rule(fake_server_t *server, const fake_rule_t *rule)
     return number;
 }
 
+void fake_server_hold(fake_server_t *server, const char *command)
+{
+    (void)fake_server_rule(
+        server, &(fake_rule_t){.command = command, .is_cut = true, .then = FAKE_HOLD});
+}
+
 unsigned fake_server_hits(fake_server_t *server, size_t rule)
 {
     begin(server);

@@ -89,6 +89,9 @@ const char *fake_server_path(const fake_server_t *server); /* NULL on TCP */
 /* Add a rule; the first that matches acts.  Its texts must outlive the server.
  * Returns its number for fake_server_hits(). */
 size_t fake_server_rule(fake_server_t *server, const fake_rule_t *rule);
+/* The rule that a command, and all behind it, gets no answer before
+ * fake_server_release(). */
+void fake_server_hold(fake_server_t *server, const char *command);
 /* How often a rule acted. */
 unsigned fake_server_hits(fake_server_t *server, size_t rule);
 /* Rules act no more.  What they stopped stays stopped. */
