@@ -2,6 +2,7 @@
 """Cancelled tasks: no reply is lost or given to another, no command is sent in vain."""
 
 import asyncio
+import contextlib
 import gc
 import random
 from collections import Counter
@@ -9,6 +10,7 @@ from collections.abc import Coroutine
 from typing import Any
 
 import pytest
+import shoal
 from conftest import Connect
 from shoal.aio import Client
 from support.faces import Face
@@ -256,11 +258,15 @@ def test_a_closed_coroutine_leaves_nothing_behind(async_face: Face) -> None:
             for who in (client, lease):
                 for late in (False, True):
                     first = who.submit("PING")  # all of a tick leave together
-                    coroutine = who.execute("LPUSH", "k", "v")
-                    coroutine.send(None)
+                    wrong = ("LPUSH", "k", "v")
+                    coroutines = who.execute(*wrong), who.execute_many([wrong] * 3)
+                    for coroutine in coroutines:
+                        with contextlib.suppress(shoal.WrongTypeError):  # at once
+                            coroutine.send(None)
                     if late:
                         await who.execute("PING")
-                    coroutine.close()
+                    for coroutine in coroutines:
+                        coroutine.close()
                     await first
         blocked = client.execute("BLPOP", "nothing", 0)
         blocked.send(None)

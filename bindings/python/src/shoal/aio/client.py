@@ -117,15 +117,16 @@ class Client(Leasing, Ports):
             await self._cancelled(error, args, future)
             raise
         except GeneratorExit:
-            self._forsake(future)
+            self._forsake([future])
             raise
 
-    def _forsake(self, future: Future) -> None:
-        """Give up a command whose coroutine was closed: nobody goes on with it, and
-        perhaps not with its event loop either."""
+    def _forsake(self, futures: list[Future]) -> None:
+        """Give up what a coroutine waited for that was closed: nobody goes on with it,
+        and perhaps not with its event loop either."""
         with contextlib.suppress(RuntimeError):
-            future.cancel()
-            self._give_up([future])
+            for future in futures:
+                future.cancel()
+            self._give_up(futures)
 
     async def _cancelled(
         self, error: BaseException, args: tuple[Argument, ...], future: Future
@@ -179,7 +180,7 @@ class Client(Leasing, Ports):
             raise
         except GeneratorExit:
             into.release()
-            self._forsake(future)
+            self._forsake([future])
             raise
         return count
 
@@ -305,10 +306,8 @@ class Client(Leasing, Ports):
             for future in reversed(futures):
                 if not future.done():
                     await _ended(future)
-        except _CancelledError:
-            self._give_up(futures)
-            for future in futures:
-                future.cancel()
+        except (_CancelledError, GeneratorExit):
+            self._forsake(futures)
             raise
         return [future.exception() or future.result() for future in futures]
 

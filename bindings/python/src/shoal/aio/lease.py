@@ -58,7 +58,7 @@ class Lease(Held, AsyncClosing):
             await self._client._cancelled(error, args, future)
             raise
         except GeneratorExit:
-            self._client._forsake(future)
+            self._client._forsake([future])
             raise
 
     async def readinto(
