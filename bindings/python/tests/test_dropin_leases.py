@@ -189,8 +189,9 @@ def changed(scene: Scene, r: Any, meanwhile: Callable[[], Any]) -> Any:
 def test_watch(scene: Scene, server: Server) -> None:
     r = scene.client(server.url)
     assert changed(scene, r, lambda: None) == [True]
-    with pytest.raises(redis.WatchError):
+    with pytest.raises(redis.WatchError) as caught:
         changed(scene, r, lambda: server.ask("SET", "n", "10"))
+    assert caught.value.fate is Fate.NOT_EXECUTED
     assert changed(scene, r, lambda: server.ask("SET", "other", "10")) == [True]
     assert server.ask("GET", "n") == b"11"
     assert theirs(r) == 0 and has_leases(scene, r, 0)
@@ -218,13 +219,15 @@ def test_a_loss_before_exec_is_a_watch_error(
 ) -> None:
     """Nothing was executed, so that the caller may begin anew."""
     r = scene.client(proxy.url)
-    with pytest.raises(redis.WatchError):
+    with pytest.raises(redis.WatchError) as caught:
         changed(scene, r, lambda: proxy.tell("cut to-client reset"))
+    assert caught.value.fate is Fate.NOT_EXECUTED
     pipe = r.pipeline()
     scene.do(lambda: pipe.watch("n"))
     proxy.tell("cut to-client reset")
-    with pytest.raises(redis.WatchError):
+    with pytest.raises(redis.WatchError) as caught:
         scene.do(lambda: pipe.get("n"))
+    assert caught.value.fate is Fate.NOT_EXECUTED
     assert server.ask("GET", "n") is None
     assert changed(scene, r, lambda: None) == [True]
     assert theirs(r) == 0
@@ -337,3 +340,40 @@ def test_fork(server: Server) -> None:
             os._exit(0 if mine.incr("n") == 2 and r.blpop("e", 0.01) is None else 1)
         assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
         assert mine.incr("n") == 3
+
+
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+@pytest.mark.parametrize("ending", ["state", "watch"])
+def test_what_the_server_knew_stays_with_the_parent(
+    server: Server, ending: str
+) -> None:
+    """A child hears of that once, where redis-py's would use the parent's socket."""
+    with shoal.redis.Redis.from_url(
+        server.url, single_connection_client=ending == "state"
+    ) as r:
+        pipe = r.pipeline()
+        if ending == "state":
+            r.execute_command("SELECT", 3)
+        else:
+            pipe.watch("k")
+            pipe.multi()
+            pipe.get("k")
+        child = os.fork()
+        if child == 0:
+            code = 1
+            try:
+                if ending == "state":
+                    r.client_info()
+                else:
+                    pipe.execute()
+            except (redis.ConnectionError, redis.WatchError) as error:
+                code = 7 if error.fate is Fate.NOT_EXECUTED else 2
+                if r.client_info()["db"] != 0:
+                    code = 3
+            finally:
+                os._exit(code)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+        if ending == "state":
+            assert r.client_info()["db"] == 3
+        else:
+            assert pipe.execute() == [None]

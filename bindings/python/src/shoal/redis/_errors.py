@@ -65,6 +65,18 @@ def ends_watch(error: BaseException) -> bool:
     return may_have_run(error) or isinstance(error, theirs.ConnectionError)
 
 
+def tell_fate(lost: theirs.WatchError) -> None:
+    """redis-py's own gets the `fate` of the failure that made it raise this."""
+    failure = lost.__context__
+    if not hasattr(lost, "fate") and hasattr(failure, "fate"):
+        lost.fate = failure.fate  # type: ignore[attr-defined,union-attr]
+
+
+def tell_unchanged(error: theirs.WatchError) -> None:
+    """EXEC was answered by nil: redis-py's words for it get a `fate`."""
+    error.fate = ours.Fate.NOT_EXECUTED  # type: ignore[attr-defined]
+
+
 def watch_lost(error: BaseException) -> Exception:
     """What redis-py raises when a connection that watches keys fails."""
     lost = theirs.WatchError(

@@ -21,6 +21,7 @@ from redis.asyncio.observability.recorder import (
     record_operation_duration,
 )
 from redis.client import EMPTY_RESPONSE, NEVER_DECODE
+from redis.exceptions import WatchError
 from redis.observability.providers import get_observability_instance
 
 import shoal
@@ -29,7 +30,14 @@ from shoal.exceptions import FullError, RefusedError
 
 from ._batch import decoder_of, find_callback, read_batch
 from ._connection import AsyncCoreConnection, Face, Offline, is_offline
-from ._errors import FAILURES, ends_watch, translate, watch_lost
+from ._errors import (
+    FAILURES,
+    ends_watch,
+    tell_fate,
+    tell_unchanged,
+    translate,
+    watch_lost,
+)
 from ._lane import async_lane
 from ._leased import AsyncLeaseConnection, async_standing
 from ._monitor import AsyncMonitor
@@ -302,6 +310,13 @@ class Pipeline(theirs.Pipeline, Redis):  # type: ignore[misc]
 
     async def execute(self, raise_on_error: bool = True) -> list[Any]:
         """Run the batch; returns the replies as redis-py's callbacks make them."""
+        try:
+            return await self._shoal_execute(raise_on_error)
+        except WatchError as lost:
+            tell_fate(lost)
+            raise
+
+    async def _shoal_execute(self, raise_on_error: bool) -> list[Any]:
         if not self.command_stack and not self.watching:
             return []
         pool = self.connection_pool
@@ -347,11 +362,27 @@ class Pipeline(theirs.Pipeline, Redis):  # type: ignore[misc]
             self.connection = None
             self.connection = await pool.get_connection()
             return await super().immediate_execute_command(*args, **options)
+        except WatchError as lost:
+            tell_fate(lost)
+            raise
         except Exception as error:
             if not (self.watching and ends_watch(error)):
                 raise
             await self.reset()  # what was watched is lost; nothing was executed for it
             raise watch_lost(error) from error
+
+    async def _execute_transaction(
+        self, connection: Any, commands: list[Any], raise_on_error: bool
+    ) -> list[Any]:
+        """What redis-py's execute() runs, for MULTI ... EXEC."""
+        try:
+            values: list[Any] = await super()._execute_transaction(
+                connection, commands, raise_on_error
+            )
+            return values
+        except WatchError as changed:
+            tell_unchanged(changed)
+            raise
 
     async def _execute_pipeline(
         self, connection: Any, commands: list[Any], raise_on_error: bool

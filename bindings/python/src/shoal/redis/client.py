@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import redis.client as theirs
 from redis.client import EMPTY_RESPONSE, NEVER_DECODE
+from redis.exceptions import WatchError
 from redis.observability.providers import get_observability_instance
 from redis.observability.recorder import (
     record_error_count,
@@ -22,7 +23,14 @@ from shoal.exceptions import FullError, RefusedError
 
 from ._batch import decoder_of, find_callback, read_batch
 from ._connection import CoreConnection, Face, Offline, is_offline
-from ._errors import FAILURES, ends_watch, translate, watch_lost
+from ._errors import (
+    FAILURES,
+    ends_watch,
+    tell_fate,
+    tell_unchanged,
+    translate,
+    watch_lost,
+)
 from ._lane import blocking_lane
 from ._leased import LeaseConnection, standing
 from ._monitor import Monitor
@@ -275,6 +283,13 @@ class Pipeline(theirs.Pipeline, Redis):
 
     def execute(self, raise_on_error: bool = True) -> list[Any]:
         """Run the batch; returns the replies as redis-py's callbacks make them."""
+        try:
+            return self._shoal_execute(raise_on_error)
+        except WatchError as lost:
+            tell_fate(lost)
+            raise
+
+    def _shoal_execute(self, raise_on_error: bool) -> list[Any]:
         if not self.command_stack and not self.watching:
             return []
         pool = self.connection_pool
@@ -319,11 +334,27 @@ class Pipeline(theirs.Pipeline, Redis):
             self.connection = None
             self.connection = pool.get_connection()
             return super().immediate_execute_command(*args, **options)
+        except WatchError as lost:
+            tell_fate(lost)
+            raise
         except Exception as error:
             if not (self.watching and ends_watch(error)):
                 raise
             self.reset()  # what was watched is lost, but nothing was executed for it
             raise watch_lost(error) from error
+
+    def _execute_transaction(
+        self, connection: Any, commands: list[Any], raise_on_error: bool
+    ) -> list[Any]:
+        """What redis-py's execute() runs, for MULTI ... EXEC."""
+        try:
+            values: list[Any] = super()._execute_transaction(
+                connection, commands, raise_on_error
+            )
+            return values
+        except WatchError as changed:
+            tell_unchanged(changed)
+            raise
 
     def _execute_pipeline(
         self, connection: Any, commands: list[Any], raise_on_error: bool
