@@ -90,7 +90,8 @@ class Expected(NamedTuple):
     """A line of expected_failures.txt.
 
     kind  stock: plain redis-py fails as well; shoal: only our classes do;
-          out: not run, because its failure would spoil the server for all others
+          out: not run, because its failure would spoil the server for all others, or
+               because only time decides whether it fails
     """
 
     test: str
