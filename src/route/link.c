@@ -148,8 +148,8 @@ bool shoal__link_clean(shoal__link_t *link, uint64_t now_us)
 /* 0: the server was not at the command yet, or has answered it. */
 static bool is_missed(const shoal_result_t *result)
 {
-    return result->status == 0 && result->reply &&
-           result->reply->type == SHOAL_REPLY_INTEGER && result->reply->as.integer == 0;
+    return result->reply && result->reply->type == SHOAL_REPLY_INTEGER &&
+           result->reply->as.integer == 0;
 }
 
 static void on_asked(shoal_client_t *client, const shoal_result_t *result, void *data)
@@ -158,7 +158,8 @@ static void on_asked(shoal_client_t *client, const shoal_result_t *result, void 
     shoal__link_asked_t *asked = &link->asked;
     (void)client;
 
-    if (result->tag != asked->serial)
+    /* After a loss the question may reach the server yet. */
+    if (result->tag != asked->serial || result->status != 0)
         return;
     asked->is_due = false;
     if (asked->ticket != 0 && is_missed(result))

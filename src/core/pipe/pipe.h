@@ -78,7 +78,8 @@ typedef struct shoal__pipe_hooks {
     /* A command got its result; not called for the pipe's own PINGs and fences. */
     void (*on_result)(void *owner, const shoal__request_t *request,
                       const shoal_result_t *result);
-    /* A command of our own was answered.  NULL: nobody wants to know. */
+    /* A command of our own was answered, or its connection was lost or closed.  NULL: nobody
+     * wants to know. */
     void (*on_own)(void *owner, const shoal__request_t *request,
                    const shoal_result_t *result);
     /* The server is at a command that blocks, and its deadline passed or its caller

@@ -270,16 +270,20 @@ bool shoal__pipe_cancel(shoal__pipe_t *pipe, uint64_t ticket, uint64_t now_us)
 
 /* ---- all commands ---- */
 
-/* A request whose result no caller waits for. */
-static void drop_unwanted(shoal__pipe_t *pipe, uint64_t at)
+/* A request whose result no caller waits for.  The owner hears of its own. */
+static void drop_unwanted(shoal__pipe_t *pipe, uint64_t at, const char *detail)
 {
-    uint16_t flags = shoal__request_ring_at(&pipe->ring, at)->flags;
+    shoal__request_t request = *shoal__request_ring_at(&pipe->ring, at);
 
-    if (flags & SHOAL__REQUEST_GONE)
+    if (request.flags & SHOAL__REQUEST_GONE)
         return;
-    if ((flags & SHOAL__REQUEST_FENCE) && !is_written(pipe, at))
+    if ((request.flags & SHOAL__REQUEST_FENCE) && !is_written(pipe, at))
         pipe->fences.queued--; /* callbacks look at what is queued */
     shoal__request_ring_remove(&pipe->ring, at);
+    if ((request.flags & SHOAL__REQUEST_INTERNAL) &&
+        !(request.flags & SHOAL__REQUEST_FENCE))
+        shoal__pipe_deliver(pipe, &request, SHOAL_ECONN, SHOAL_FATE_UNKNOWN, NULL, 0,
+                            detail);
 }
 
 static void fail(shoal__pipe_t *pipe, uint64_t at,
@@ -362,7 +366,7 @@ static void settle_all(shoal__pipe_t *pipe, shoal__ending_t ending, const char *
         if (request->flags & NOT_WANTED) {
             if (is_lost)
                 shoal__pipe_hold_unanswered(pipe, request);
-            drop_unwanted(pipe, at);
+            drop_unwanted(pipe, at, detail);
             continue;
         }
         follow_extent(&pipe->ring, at, &extent);

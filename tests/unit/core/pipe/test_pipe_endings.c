@@ -287,6 +287,39 @@ static void test_deadlines_are_met_in_every_phase(void **state)
 }
 
 /* Of many commands only those whose time has come expire, and none twice. */
+static unsigned own_lost;
+
+static void hear_own(void *owner, const shoal__request_t *request,
+                     const shoal_result_t *result)
+{
+    (void)owner;
+    assert_int_equal(request->tag, 'o');
+    assert_int_equal(result->status, SHOAL_ECONN);
+    own_lost++;
+}
+
+/* The owner hears that its own commands will have no answer. */
+static void test_the_owners_commands_are_lost(void **state)
+{
+    (void)state;
+    own_lost = 0;
+    rig.pipe.hooks.on_own = hear_own;
+    rig_connect();
+    for (int i = 0; i < 2; i++) {
+        rig_submit('o', SHOAL__REQUEST_INTERNAL, RO);
+        if (i == 0)
+            rig_write_all();
+    }
+    rig_lose();
+    assert_int_equal(own_lost, 2);
+    rig_connect();
+    assert_string_equal(rig_write_all(), "");
+    rig_submit('o', SHOAL__REQUEST_INTERNAL, RO);
+    shoal__pipe_abandon(&rig.pipe, rig.now_us);
+    assert_int_equal(own_lost, 3);
+    assert_heard("");
+}
+
 static void test_each_has_its_own_deadline(void **state)
 {
     (void)state;
@@ -470,6 +503,7 @@ int main(void)
         TEST(test_rejected_credentials_and_no_queue),
         TEST(test_rejected_credentials_fail_the_queue),
         TEST(test_deadlines_are_met_in_every_phase),
+        TEST(test_the_owners_commands_are_lost),
         TEST(test_each_has_its_own_deadline),
         TEST(test_a_sweep_leaves_the_partly_written_command_alone),
         TEST(test_cancel_of_what_is_over),
