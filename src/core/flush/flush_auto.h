@@ -8,7 +8,8 @@
  *   population  flush as soon as every caller that could contribute already waits:
  *               queued + in flight has reached the number of callers (flush_census)
  *   gate        with f commands in flight, hold only until about sqrt(f) are queued;
- *               replies and arrivals are the events, no clock is needed
+ *               replies and arrivals are the events, no clock is needed.  Few callers
+ *               of a server close by: until half of them have queued
  *   stagger     many callers that all wait at once leave in two halves, the second
  *               when the server has begun with the first: from then on client and
  *               server work at the same time instead of in turns
@@ -36,6 +37,10 @@ shoal__flush_answer_t shoal__flush_auto_ask(shoal__flush_policy_t *policy,
                                             uint64_t now_us);
 shoal__flush_answer_t shoal__flush_auto_rest(shoal__flush_policy_t *policy,
                                              uint64_t now_us);
+
+/* Are there few callers, if any, and is the server close by?  A thread that submits then
+ * gains by writing its command itself. */
+bool shoal__flush_auto_is_close(const shoal__flush_policy_t *policy);
 
 /* About so many more commands make a batch of so many bytes; 1 at least. */
 uint64_t shoal__flush_commands_to(const shoal__flush_policy_t *policy, size_t bytes);

@@ -19,6 +19,7 @@ typedef struct shoal__flush_config {
     uint64_t pause_us;   /* FIXED: the pause; AUTO: the latency budget */
     size_t bytes_max;    /* flush once this many bytes are queued */
     size_t commands_max; /* flush once this many commands are queued */
+    bool is_near; /* does a write cost little, and is the server on this machine? */
     bool has_fine_waker; /* can the caller be woken within some 10 us of a time? */
 } shoal__flush_config_t;
 
