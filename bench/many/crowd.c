@@ -127,6 +127,12 @@ static bool cancel(shoal__route_t *route, uint64_t ticket, uint64_t now_us)
     return is_found;
 }
 
+static bool may_relieve(const shoal__route_t *route)
+{
+    (void)route;
+    return false;
+}
+
 static void view(const shoal__route_t *route, shoal__route_view_t *ret_view)
 {
     const shoal__conn_t *conn = aimed_at(route);
@@ -206,6 +212,7 @@ static const shoal__route_ops_t ops = {
     .cancel = cancel,
     .reconnect = reconnect,
     .view = view,
+    .may_relieve = may_relieve,
     .next_wake_us = next_wake_us,
     .publish = publish,
     .shared_figures = shared_figures,

@@ -95,6 +95,8 @@ static bool take_back(shoal_pending_t *pending, int status, const char *detail,
     shoal__client_lock(client);
     is_back = shoal__mailbox_take_back_locked(&client->mailbox, pending->ticket,
                                               status == SHOAL_ETIMEOUT, &extra);
+    if (is_back && pending->waiter.is_plain)
+        client->mailbox.side.plain--;
     shoal__client_unlock(client);
     if (!is_back)
         return false;
@@ -206,6 +208,8 @@ int shoal__call_begin(shoal_client_t *client, const shoal_command_t *command,
         client->drive == SHOAL__DRIVE_THREAD && until_us == SHOAL__NEVER_US;
     pending->waiter.may_drive =
         !pending->has_sink || call->flags & SHOAL_CALL_SINK_HERE;
+    pending->waiter.is_plain = !pending->has_sink && !call->on_release;
+    submission.is_plain = &pending->waiter.is_plain;
     submission.is_driving = pending->waiter.may_drive ? &is_driving : NULL;
     submission.is_leased = &is_leased;
     submission.data = pending;

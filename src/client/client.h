@@ -8,6 +8,7 @@
 #include "client/events.h"
 #include "client/ledger.h"
 #include "client/waiters.h"
+#include "core/company.h"
 #include "core/options.h"
 #include "net/clock.h"
 #include "net/driver_seat.h"
@@ -67,6 +68,7 @@ struct shoal_client {
     bool is_gone;                /* every handle is closed */
     shoal_closed_cb on_closed;
     void *closed_data;
+    shoal__company_t company;
     uint64_t wake_us;      /* the next turn must come by then */
     uint64_t seen_settled; /* ledger.settled, when results were last announced */
     uint64_t seen_turns;   /* turns, when the background thread last napped */
@@ -74,6 +76,7 @@ struct shoal_client {
     bool is_direct;        /* the loop thread is in a blocking call of its own */
     bool is_answered;      /* in that call: its result is there */
     bool was_parked;       /* the loop was parked since the last turn */
+    bool is_relieved;      /* the loop thread runs a turn in the driver's place */
 
     shoal__counter_t turns, direct_calls, caller_wakeups;
 };

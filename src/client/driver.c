@@ -110,17 +110,30 @@ static void delivered_directly(shoal_client_t *client)
     client->is_answered = true;
 }
 
+/* Callers that may relieve the driver shall find it asleep: shoal__relief_sleep() wakes
+ * them. */
+static bool wakes_later(const shoal_client_t *client)
+{
+    return client->drive == SHOAL__DRIVE_THREAD && !client->is_closing &&
+           shoal__company_is_steady(&client->company) &&
+           client->route->ops->may_relieve(client->route);
+}
+
 void shoal__driver_delivered(shoal_client_t *client)
 {
     shoal__waiters_t *waiters = &client->waiters;
 
+    shoal__company_look(&client->company, client->ledger.settled, waiters->plain_count);
+    waiters->plain_count = 0;
     if (client->is_direct) {
         delivered_directly(client);
         return;
     }
     shoal__counter_add(&client->caller_wakeups,
                        waiters->answered_count + waiters->touched_count);
-    if (!parks_next(client))
+    if (client->is_relieved)
+        wake_answered(client);
+    else if (!parks_next(client) && !wakes_later(client))
         wake_answered(client);
     waiters->answered_count = waiters->drivers_count = 0;
     shoal__waiters_announce(waiters);

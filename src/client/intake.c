@@ -35,9 +35,14 @@ void shoal__intake_run(shoal_client_t *client, uint64_t now_us)
     shoal__mailbox_side_t *taken = &client->taken;
 
     shoal__client_lock(client);
+    if (client->is_relieved && !shoal__mailbox_is_plain_locked(&client->mailbox)) {
+        shoal__client_unlock(client);
+        return;
+    }
     shoal__mailbox_swap_locked(&client->mailbox, taken);
     shoal__ledger_enter_locked(&client->ledger, taken->count,
                                shoal__mailbox_side_bytes(taken));
+    shoal__company_enter(&client->company, taken->plain);
     shoal__client_unlock(client);
 
     if (taken->count)

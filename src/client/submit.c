@@ -9,6 +9,7 @@
 #include "client/lease_count.h"
 #include "client/plan.h"
 #include "client/reason.h"
+#include "client/relief.h"
 #include "core/lease.h"
 #include "core/refusal.h"
 #include "resp/encoder.h"
@@ -45,6 +46,14 @@ static void count_large(shoal__large_t *large, size_t bytes, size_t referred_byt
         return;
     shoal__counter_add(&large->bytes_referred, referred_bytes);
     shoal__counter_add(&large->bytes_copied, bytes - referred_bytes);
+}
+
+/* How many of the commands are plain calls? */
+static size_t plain_of(const shoal__plan_t *plan)
+{
+    const bool *is_plain = plan->submission->is_plain;
+
+    return is_plain && *is_plain ? plan->submission->count : 0;
 }
 
 /* ---- on the loop thread ---- */
@@ -262,6 +271,7 @@ static int submit_there(shoal_client_t *client, const shoal__plan_t *plan,
 {
     shoal__ledger_t *ledger = &client->ledger;
     uint64_t now_us = shoal__clock_us(), ticket;
+    bool relieves = false;
     int rc;
 
     shoal__client_lock(client);
@@ -274,6 +284,8 @@ static int submit_there(shoal_client_t *client, const shoal__plan_t *plan,
                  : write_into(&client->mailbox.side, &client->mailbox, plan, now_us,
                               ticket);
     if (rc == 0) {
+        client->mailbox.side.plain += plain_of(plan);
+        relieves = plain_of(plan) > 0 && shoal__relief_begins_locked(client);
         client->mailbox.tickets += plan->submission->count;
         shoal__counter_add(&ledger->commands_there, plan->submission->count);
         count_large(&ledger->large_there, plan->large_bytes, plan->referred_bytes);
@@ -283,6 +295,8 @@ static int submit_there(shoal_client_t *client, const shoal__plan_t *plan,
     shoal__client_unlock(client);
     if (rc == 0 && ret_ticket)
         *ret_ticket = ticket;
+    if (relieves)
+        shoal__relief_run(client);
     return rc;
 }
 
@@ -295,6 +309,8 @@ static int submit_directly(shoal_client_t *client, const shoal__plan_t *plan,
     int rc = submit_here(client, plan, ret_ticket);
 
     *plan->submission->is_driving = rc == 0;
+    if (rc == 0)
+        shoal__company_enter(&client->company, plain_of(plan));
     if (rc < 0)
         shoal__driver_release(client);
     return rc;
@@ -349,6 +365,8 @@ int shoal__client_submit(shoal_client_t *client, const shoal__submission_t *subm
         rc = claim_leases(client, &plan);
     if (submission->is_leased)
         *submission->is_leased = rc == 0 && shoal__plan_is_leased(&plan);
+    if (rc == 0 && submission->is_plain && shoal__plan_is_leased(&plan))
+        *submission->is_plain = false;
     if (rc < 0)
         count_refusal(client);
     else if (shoal__client_is_loop_thread(client))

@@ -39,7 +39,7 @@ static void on_event(void *owner, const shoal_event_t *event)
 {
     shoal_client_t *client = owner;
 
-    if (client->is_direct)
+    if (client->is_direct || client->is_relieved)
         shoal__events_hold(&client->events, event);
     else
         shoal__events_tell(&client->events, event, is_ready(client));
@@ -146,6 +146,21 @@ static uint64_t run(shoal_client_t *client, uint64_t now_us)
     }
     shoal__ledger_leave_call(&client->ledger);
     return wake_us;
+}
+
+uint64_t shoal__turn_relieve(shoal_client_t *client, uint64_t now_us)
+{
+    client->is_relieved = true;
+    shoal__counter_add(&client->turns, 1);
+    shoal__ledger_enter_call(&client->ledger, now_us);
+    shoal__intake_run(client, now_us);
+    client->wake_us = client->route->ops->turn(client->route, now_us);
+    shoal__driver_delivered(client);
+    shoal__ledger_leave_call(&client->ledger);
+    client->route->ops->publish(client->route);
+    shoal__ledger_published(&client->ledger);
+    client->is_relieved = false;
+    return client->wake_us;
 }
 
 uint64_t shoal__turn_run(void *owner, uint64_t now_us)

@@ -14,6 +14,7 @@ void shoal__waiters_answer(shoal__waiters_t *waiters, shoal__waiter_t *waiter)
     shoal__list_append(&waiters->answered, &waiter->node);
     waiters->answered_count++;
     waiters->drivers_count += waiter->may_drive;
+    waiters->plain_count += waiter->is_plain;
 }
 
 void shoal__waiters_touch(shoal__waiters_t *waiters, shoal_completions_t *completions)

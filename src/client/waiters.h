@@ -25,6 +25,7 @@ typedef struct shoal__waiter {
     shoal__parker_t parker;
     shoal__owned_result_t *owned;
     bool may_drive; /* the thread may run the loop in its next call */
+    bool is_plain;  /* the result runs no code of the program: see core/company.h */
 } shoal__waiter_t;
 
 typedef struct shoal__waiters {
@@ -32,6 +33,7 @@ typedef struct shoal__waiters {
     /* Loop thread only. */
     shoal__list_t answered;                 /* callers whose result is there */
     unsigned answered_count, drivers_count; /* how many; and how many may drive */
+    unsigned plain_count;                   /* how many are plain */
     shoal_completions_t
         *touched[SHOAL__WAITERS_TOUCHED_MAX]; /* queues that got results */
     unsigned touched_count;

@@ -19,12 +19,22 @@ int shoal__driver_seat_init(shoal__driver_seat_t *seat,
         return rc;
     rc = uv_cond_init(&seat->called);
     if (rc < 0)
-        uv_mutex_destroy(&seat->lock);
+        goto fail_called;
+    rc = uv_cond_init(&seat->back);
+    if (rc < 0)
+        goto fail_back;
+    return 0;
+
+fail_back:
+    uv_cond_destroy(&seat->called);
+fail_called:
+    uv_mutex_destroy(&seat->lock);
     return rc;
 }
 
 void shoal__driver_seat_release(shoal__driver_seat_t *seat)
 {
+    uv_cond_destroy(&seat->back);
     uv_cond_destroy(&seat->called);
     uv_mutex_destroy(&seat->lock);
 }
@@ -82,6 +92,41 @@ void shoal__driver_seat_taken_locked(shoal__driver_seat_t *seat)
     if (seat->last_thread && seat->last_thread != thread)
         shoal__counter_add(&seat->handovers, 1);
     seat->last_thread = thread;
+}
+
+bool shoal__driver_seat_open_locked(shoal__driver_seat_t *seat)
+{
+    if (!seat->is_asleep)
+        return false;
+    seat->post = SHOAL__POST_OPEN;
+    return true;
+}
+
+void shoal__driver_seat_come_back_locked(shoal__driver_seat_t *seat)
+{
+    seat->is_awaited = true;
+    while (seat->post == SHOAL__POST_RELIEVED)
+        uv_cond_wait(&seat->back, &seat->lock);
+    seat->is_awaited = false;
+    seat->post = SHOAL__POST_DRIVER;
+}
+
+bool shoal__driver_seat_relieve_locked(shoal__driver_seat_t *seat)
+{
+    if (seat->post != SHOAL__POST_OPEN || !seat->is_signal_due)
+        return false;
+    seat->is_signal_due = false;
+    seat->post = SHOAL__POST_RELIEVED;
+    return true;
+}
+
+void shoal__driver_seat_give_back_locked(shoal__driver_seat_t *seat)
+{
+    seat->post = seat->is_awaited ? SHOAL__POST_DRIVER : SHOAL__POST_OPEN;
+    if (!seat->is_asleep)
+        seat->is_signal_due = true;
+    if (seat->is_awaited)
+        uv_cond_signal(&seat->back);
 }
 
 void shoal__driver_seat_call_locked(shoal__driver_seat_t *seat)

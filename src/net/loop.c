@@ -3,6 +3,7 @@
 
 #include "base/time_us.h"
 #include "net/clock.h"
+#include <poll.h>
 #include <unistd.h>
 
 static void on_idle(uv_idle_t *idle)
@@ -51,7 +52,29 @@ static void turn(shoal__loop_t *loop)
 
 static void on_prepare(uv_prepare_t *prepare)
 {
-    turn((shoal__loop_t *)prepare->data);
+    shoal__loop_t *loop = prepare->data;
+
+    turn(loop);
+    if (loop->hooks.on_poll && !loop->is_closing)
+        loop->hooks.on_poll(loop->owner);
+}
+
+bool shoal__loop_may_sleep(const shoal__loop_t *loop)
+{
+    return !loop->is_again && !loop->is_stopped && shoal__waker_is_descriptor();
+}
+
+void shoal__loop_sleep(const shoal__loop_t *loop)
+{
+    struct pollfd waited = {.fd = uv_backend_fd(loop->uv), .events = POLLIN};
+
+    /* Whatever ends it, the loop's own poll comes next. */
+    poll(&waited, 1, -1);
+}
+
+void shoal__loop_wake_by(shoal__loop_t *loop, uint64_t wake_us, uint64_t now_us)
+{
+    shoal__waker_arm(&loop->waker, wake_us, now_us);
 }
 
 static void on_handle_closed(uv_handle_t *handle)
@@ -168,10 +191,12 @@ void shoal__loop_step(shoal__loop_t *loop, uint64_t timeout_us)
 void shoal__loop_run(shoal__loop_t *loop)
 {
     uv_run(loop->uv, UV_RUN_DEFAULT);
+    loop->is_stopped = false;
 }
 
 void shoal__loop_stop(shoal__loop_t *loop)
 {
+    loop->is_stopped = true;
     uv_stop(loop->uv);
 }
 

@@ -17,6 +17,7 @@ void shoal__mailbox_init(shoal__mailbox_t *mailbox, shoal__driver_seat_t *seat)
 void shoal__mailbox_side_clear(shoal__mailbox_side_t *side)
 {
     side->count = 0;
+    side->plain = 0;
     side->referred_bytes = 0;
     side->has_apart = false;
     shoal__buffer_clear(&side->bytes);

@@ -26,6 +26,7 @@
 typedef struct shoal__mailbox_side {
     shoal__request_t *requests;
     size_t count, capacity;
+    size_t plain;          /* of the requests: of plain calls; see core/company.h */
     shoal__buffer_t bytes; /* of the requests, in their order */
     size_t referred_bytes; /* of the requests, but in their callers' memory */
     uint64_t *cancels;     /* tickets */
@@ -61,6 +62,14 @@ static inline bool shoal__mailbox_is_empty_locked(const shoal__mailbox_t *mailbo
 {
     return mailbox->side.count == 0 && mailbox->side.cancels_count == 0 &&
            !mailbox->side.wants_reconnect && !mailbox->side.closed;
+}
+
+/* Are there commands of plain calls, and nothing else? */
+static inline bool shoal__mailbox_is_plain_locked(const shoal__mailbox_t *mailbox)
+{
+    return mailbox->side.plain == mailbox->side.count &&
+           mailbox->side.cancels_count == 0 && !mailbox->side.wants_reconnect &&
+           !mailbox->side.closed;
 }
 
 /* The loop goes to sleep.  It wakes when `wake_after` commands were pushed (1 at

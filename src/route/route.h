@@ -98,6 +98,9 @@ typedef struct shoal__route_ops {
     void (*reconnect)(shoal__route_t *route, uint64_t now_us);
 
     void (*view)(const shoal__route_t *route, shoal__route_view_t *ret_view);
+    /* Does the next turn do nothing but write what is taken over, unless something goes
+     * wrong, and does that cost little?  Then another thread may run it. */
+    bool (*may_relieve)(const shoal__route_t *route);
     /* When a turn is due if nothing but time passes. */
     uint64_t (*next_wake_us)(const shoal__route_t *route);
     /* Bring route->account up to date: it then counts exactly what was pushed and placed

@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/time_us.h"
+#include "core/flush/flush_auto.h"
 #include "net/conn_set.h"
 #include "route/config.h"
 #include "route/doubts.h"
@@ -328,6 +329,17 @@ static void view(const shoal__route_t *route, shoal__route_view_t *ret_view)
         view_another(&of_const(route)->conns[i], ret_view);
 }
 
+static bool may_relieve(const shoal__route_t *route)
+{
+    const shoal__conn_t *conn = of_const(route)->conns;
+
+    return !shoal__homes_are_many(&of_const(route)->homes) &&
+           conn->state == SHOAL__CONN_READY && !conn->is_blocked &&
+           is_lane_asleep(of_const(route)) &&
+           atomic_load_explicit(&route->leases, memory_order_relaxed) == 0 &&
+           shoal__flush_auto_is_close(&conn->pipe.flush);
+}
+
 static uint64_t next_wake_us(const shoal__route_t *route)
 {
     uint64_t wake_us = shoal__leases_next_wake_us(&of_const(route)->leases);
@@ -406,6 +418,7 @@ static const shoal__route_ops_t ops = {
     .end_lease = end_lease,
     .reconnect = reconnect,
     .view = view,
+    .may_relieve = may_relieve,
     .next_wake_us = next_wake_us,
     .publish = publish,
     .shared_figures = shared_figures,

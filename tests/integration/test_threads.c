@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #define THREADS 32
 #define CALLS 500
@@ -109,6 +110,114 @@ static void test_calls_with_a_fixed_pause(void **state)
     run(8, SHOAL_FLUSH_FIXED);
 }
 
+/* ---- few threads, and a server close by: they write their commands themselves ---- */
+
+#define FEW 6
+
+static shoal_client_t *open_close_by(shoal_event_cb on_event, void *data)
+{
+    shoal_options_t *options = live_options();
+
+    assert_int_equal(shoal_options_set_unix_path(options, live_socket()), 0);
+    assert_int_equal(shoal_options_set_timeout_us(options, 30000000), 0);
+    if (on_event)
+        assert_int_equal(shoal_options_set_on_event(options, on_event, data), 0);
+    return live_open(options);
+}
+
+static void start(caller_t *callers, unsigned count, shoal_client_t *client)
+{
+    for (unsigned i = 0; i < count; i++) {
+        callers[i] =
+            (caller_t){.client = client, .number = i, .calls = live_scaled(CALLS)};
+        pthread_create(&callers[i].thread, NULL, call, &callers[i]);
+    }
+}
+
+static void join(caller_t *callers, unsigned count)
+{
+    for (unsigned i = 0; i < count; i++) {
+        pthread_join(callers[i].thread, NULL);
+        assert_int_equal(callers[i].failed, 0);
+        assert_int_equal(callers[i].mismatches, 0);
+    }
+}
+
+/* Otherwise one of the two wakes the loop for each batch, of two commands at most.  Here
+ * it does if the other made lone calls before, which takes 16 of them. */
+static void test_two_threads_wake_no_other_thread_to_write(void **state)
+{
+    (void)state;
+    caller_t callers[2];
+    shoal_client_t *client = open_close_by(NULL, NULL);
+
+    start(callers, 2, client);
+    join(callers, 2);
+    shoal_stats_t stats = live_stats(client);
+    assert_true(stats.wakeups < stats.commands / 4);
+    assert_int_equal(shoal_client_close_and_wait(client, 0), 0);
+    shoal_client_release(client);
+}
+
+static _Thread_local bool is_caller;
+static _Atomic unsigned callbacks, events, astray;
+
+static void on_result(shoal_client_t *client, const shoal_result_t *result, void *data)
+{
+    (void)client;
+    (void)data;
+    astray += is_caller || shoal_result_status(result) != 0;
+    callbacks++;
+}
+
+static void on_event(shoal_client_t *client, const shoal_event_t *event, void *data)
+{
+    (void)client;
+    (void)event;
+    (void)data;
+    astray += is_caller;
+    events++;
+}
+
+static void *call_without_callbacks(void *data)
+{
+    is_caller = true;
+    return call(data);
+}
+
+/* Other threads submit, and ask for other connections: no code of the program runs on a
+ * thread in a blocking call. */
+static void test_callbacks_stay_off_threads_that_write(void **state)
+{
+    (void)state;
+    const char *const words[] = {"GET", "threads:0"};
+    caller_t callers[FEW];
+    unsigned submitted = 0;
+    shoal_client_t *client = open_close_by(on_event, NULL);
+
+    callbacks = events = astray = 0;
+    for (unsigned i = 0; i < FEW; i++) {
+        callers[i] =
+            (caller_t){.client = client, .number = i, .calls = live_scaled(CALLS)};
+        pthread_create(&callers[i].thread, NULL, call_without_callbacks, &callers[i]);
+    }
+    for (unsigned i = 0; i < 200; i++) {
+        const struct timespec nap = {.tv_nsec = 500000};
+        submitted +=
+            shoal_client_submit(client, 2, words, NULL, on_result, NULL, NULL) == 0;
+        if (i % 50 == 49)
+            assert_int_equal(shoal_client_reconnect(client), 0);
+        nanosleep(&nap, NULL);
+    }
+    join(callers, FEW);
+    assert_int_equal(shoal_client_close_and_wait(client, SHOAL_TIMEOUT_NEVER), 0);
+    shoal_client_release(client);
+    assert_int_equal(submitted, 200);
+    assert_int_equal(callbacks, submitted);
+    assert_true(events > 0);
+    assert_int_equal(astray, 0);
+}
+
 /* For threads that make few calls and end: each must set up anew what a call needs. */
 static void *call_once(void *data)
 {
@@ -139,6 +248,8 @@ int main(void)
         cmocka_unit_test(test_calls_of_one_thread),
         cmocka_unit_test(test_calls_without_holding_back),
         cmocka_unit_test(test_calls_with_a_fixed_pause),
+        cmocka_unit_test(test_two_threads_wake_no_other_thread_to_write),
+        cmocka_unit_test(test_callbacks_stay_off_threads_that_write),
         cmocka_unit_test(test_short_lived_threads),
     };
     return cmocka_run_group_tests_name("integration/threads", tests, NULL, NULL);

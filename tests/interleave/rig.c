@@ -30,7 +30,15 @@ static struct {
     bool has_hung_up; /* it does so once */
     bool is_closed;   /* by the client */
     bool is_gone;     /* so is the client */
+    bool is_turning;  /* a thread has the loop, and is in a turn */
 } rig;
+
+static unsigned reliefs;
+
+unsigned rig_reliefs(void)
+{
+    return reliefs;
+}
 
 /* ---- the server ---- */
 
@@ -130,6 +138,17 @@ static void lose(void)
     tell(SHOAL_EVENT_LOST, SHOAL_ECONN);
 }
 
+static void answer(int status);
+
+static void fail_all(void)
+{
+    rig.answers = 0;
+    while (shoal__request_ring_length(&line.ring) > 0)
+        answer(SHOAL_ECONN);
+    line.hooks.on_delivered(line.owner);
+    lose();
+}
+
 static void write_out(void)
 {
     unsigned count = (unsigned)shoal__request_ring_queued(&line.ring);
@@ -140,6 +159,11 @@ static void write_out(void)
     if (rig.options.breaks && !rig.has_hung_up) {
         rig.has_hung_up = true;
         lose();
+        return;
+    }
+    if (rig.options.fails && !rig.has_hung_up && rig.client->is_relieved) {
+        rig.has_hung_up = true;
+        fail_all();
         return;
     }
     explore_point(&(explore_step_t){.what = "send",
@@ -155,15 +179,21 @@ static void write_out(void)
 static uint64_t turn(shoal__route_t *route, uint64_t now_us)
 {
     (void)route;
+    explore_check(!rig.is_turning);
+    rig.is_turning = true;
+    reliefs += rig.client->is_relieved;
     if (!line.is_ready) {
-        /* A direct driver hands over first. */
-        explore_check(!rig.client->is_direct);
+        /* A direct driver hands over first, and so does a thread that relieves one. */
+        explore_check(!rig.client->is_direct && !rig.client->is_relieved);
         line.is_ready = true;
         tell(SHOAL_EVENT_READY, 0);
     }
     write_out();
+    rig.is_turning = false;
     /* The background thread tries again at once; a direct driver is not to wait for it. */
-    return !line.is_ready && !rig.client->is_direct ? now_us : SHOAL__NEVER_US;
+    return !line.is_ready && !rig.client->is_direct && !rig.client->is_relieved
+               ? now_us
+               : SHOAL__NEVER_US;
 }
 
 static void answer(int status)
@@ -187,6 +217,7 @@ void rig_socket_read(void)
     unsigned count;
 
     explore_touch("receive", &rig.answers, true);
+    explore_check(!rig.is_turning);
     count = rig.answers;
     rig.answers = 0;
     line.hooks.on_reading(line.owner, shoal__clock_us());
@@ -276,6 +307,12 @@ static void view(const shoal__route_t *route, shoal__route_view_t *ret_view)
                                       .wake_after = 1};
 }
 
+static bool may_relieve(const shoal__route_t *route)
+{
+    (void)route;
+    return line.is_ready && !rig.options.is_stalled;
+}
+
 static uint64_t next_wake_us(const shoal__route_t *route)
 {
     (void)route;
@@ -320,6 +357,7 @@ static const shoal__route_ops_t ops = {
     .cancel = cancel,
     .reconnect = reconnect,
     .view = view,
+    .may_relieve = may_relieve,
     .next_wake_us = next_wake_us,
     .publish = publish,
     .shared_figures = shared_figures,
@@ -417,6 +455,8 @@ shoal_client_t *rig_begin(const rig_options_t *options)
     /* As if calls had come before; the client's thread has not begun yet. */
     rig.client->gate.is_ready = true;
     rig.client->is_open = true;
+    if (options->is_steady)
+        rig.client->company.looks = SHOAL__COMPANY_LOOKS;
     if (options->is_about_to)
         rig.client->seat.token.lone = SHOAL__DRIVER_LONE_CALLS - 1;
     if (options->is_parked) {

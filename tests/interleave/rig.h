@@ -17,13 +17,16 @@
 typedef struct rig_options {
     bool is_parked;      /* nobody drives at the beginning */
     bool is_about_to;    /* the next lone call parks the loop */
+    bool is_steady;      /* plain calls alone came before: the loop sleeps openly */
     unsigned queued_max; /* 0: plenty */
     bool answers_slowly; /* the server is a thread of its own */
     bool hangs_up;       /* it does, once, instead of its first answer */
     bool breaks;         /* the connection does, once, at the first send */
-    bool is_silent;      /* it never answers */
-    bool is_stalled;     /* nothing can be written */
-    bool is_stepped;     /* the client has no thread: the scenario's threads step it */
+    bool fails;      /* once, a send of a thread that relieves the driver fails, and so
+                            do the commands that have no result */
+    bool is_silent;  /* it never answers */
+    bool is_stalled; /* nothing can be written */
+    bool is_stepped; /* the client has no thread: the scenario's threads step it */
 } rig_options_t;
 
 /* The client's own thread; with is_stepped the first one of the scenario. */
@@ -33,6 +36,9 @@ typedef struct rig_options {
 shoal_client_t *rig_begin(const rig_options_t *options);
 /* In `end`: the client must be gone. */
 void rig_end(void);
+
+/* Turns, since the process began, of threads that relieved the driver. */
+unsigned rig_reliefs(void);
 
 /* In a thread: wait until so many commands were written, in all. */
 void rig_wait_written(unsigned commands);

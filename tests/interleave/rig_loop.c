@@ -27,10 +27,13 @@ static struct {
     unsigned closing_count, open_handles;
 } loop;
 
+static int sleep_openly(void);
+
 void rig_loop_begin(void)
 {
     memset(&loop, 0, sizeof loop);
     loop.driver = EXPLORE_THREADS_MAX;
+    shim_poll_loop = sleep_openly;
 }
 
 /* ---- one iteration ---- */
@@ -55,15 +58,29 @@ static unsigned ways_to_poll(const explore_step_t *step)
                : 0;
 }
 
-static void poll_once(void)
+static unsigned wait_for_events(const char *what)
 {
     uint64_t armed_us = loop.waker ? loop.waker->armed_us : SHOAL__NEVER_US;
-    bool is_woken, is_readable;
-    unsigned way = explore_point(&(explore_step_t){
-        .what = "poll",
+
+    return explore_point(&(explore_step_t){
+        .what = what,
         .objects = {loop.wakeups ? shim_descriptor(loop.fd) : NULL, rig_socket()},
         .ways = ways_to_poll,
         .until_us = armed_us == SHOAL__NEVER_US ? 0 : armed_us});
+}
+
+/* In a prepare callback: the events stay for the poll that follows. */
+static int sleep_openly(void)
+{
+    explore_check(loop.driver == explore_self());
+    wait_for_events("sleep openly");
+    return 1;
+}
+
+static void poll_once(void)
+{
+    bool is_woken, is_readable;
+    unsigned way = wait_for_events("poll");
 
     if (way == EXPLORE_TIMED_OUT)
         loop.waker->armed_us = SHOAL__NEVER_US;
@@ -134,7 +151,7 @@ int uv_loop_close(uv_loop_t *uv)
 int uv_backend_fd(const uv_loop_t *uv)
 {
     (void)uv;
-    return -1;
+    return SHIM_LOOP_FD;
 }
 
 int uv_backend_timeout(const uv_loop_t *uv)

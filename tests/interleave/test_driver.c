@@ -58,7 +58,8 @@ static bool call_once(void)
         return false;
     }
     int status = shoal_result_status(result);
-    explore_check(status == 0 || (now->closes_early && status == SHOAL_ESHUTDOWN));
+    explore_check(status == 0 || (now->closes_early && status == SHOAL_ESHUTDOWN) ||
+                  (now->rig.fails && status == SHOAL_ECONN));
     shoal_result_release(result);
     returned++;
     return true;
@@ -77,7 +78,8 @@ static void on_result(shoal_client_t *whose, const shoal_result_t *result, void 
     (void)data;
     explore_check(whose == client);
     explore_check(explore_self() == RIG_BACKGROUND);
-    explore_check(shoal_result_status(result) == 0 || now->closes_early);
+    explore_check(shoal_result_status(result) == 0 || now->closes_early ||
+                  now->rig.fails);
     completed++;
 }
 
@@ -173,6 +175,7 @@ static void run(const driver_case_t *c)
 
 #define PARKED .rig.is_parked = true
 #define ABOUT_TO_PARK .rig.is_about_to = true
+#define STEADY .rig.is_steady = true
 
 /* clang-format off */
 static const driver_case_t plain_cases[] = {
@@ -201,6 +204,41 @@ static const driver_case_t plain_cases[] = {
      .rig = {.is_parked = true, .answers_slowly = true}, .preemptions = 1},
     {.name = "a submitter alone, parked",
      .submitters = 1, .submits = 2, PARKED, .preemptions = 3},
+};
+
+static const driver_case_t relief_cases[] = {
+    {.name = "a caller relieves the driver",
+     .callers = 1, .calls = 2, STEADY, .preemptions = 2},
+    {.name = "two callers do",
+     .callers = 2, .calls = 1, STEADY, .preemptions = 2},
+    {.name = "two callers do, again and again",
+     .callers = 2, .calls = 2, STEADY, .preemptions = 1},
+    {.name = "two callers do, with a slow server",
+     .callers = 2, .calls = 1, .rig = {.is_steady = true, .answers_slowly = true},
+     .preemptions = 1},
+    {.name = "three callers do",
+     .callers = 3, .calls = 1, STEADY, .preemptions = 1},
+    {.name = "a caller and a submitter, the driver sleeps openly",
+     .callers = 1, .calls = 1, .submitters = 1, .submits = 1, STEADY,
+     .preemptions = 2},
+    {.name = "two callers and a submitter, the driver sleeps openly",
+     .callers = 2, .calls = 1, .submitters = 1, .submits = 1, STEADY,
+     .preemptions = 1},
+    {.name = "a relieving thread's send fails",
+     .callers = 2, .calls = 1, .rig = {.is_steady = true, .breaks = true},
+     .preemptions = 1},
+    {.name = "it fails, and other callers' commands with it",
+     .callers = 2, .calls = 1, .rig = {.is_steady = true, .fails = true},
+     .preemptions = 1},
+    {.name = "it fails while a submitter's command is under way",
+     .callers = 1, .calls = 1, .submitters = 1, .submits = 1,
+     .rig = {.is_steady = true, .fails = true}, .preemptions = 2},
+    {.name = "the server hangs up while a thread relieves the driver",
+     .callers = 2, .calls = 1, .rig = {.is_steady = true, .hangs_up = true},
+     .preemptions = 1},
+    {.name = "a close while a thread relieves the driver",
+     .callers = 2, .calls = 1, .rig = {.is_steady = true, .is_silent = true},
+     .closes_early = true, .preemptions = 1},
 };
 
 static const driver_case_t ending_cases[] = {
@@ -254,6 +292,16 @@ static void test_one_drives_and_nobody_is_left_behind(void **state)
         run(&plain_cases[i]);
 }
 
+static void test_callers_relieve_the_driver(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof relief_cases / sizeof *relief_cases; i++) {
+        unsigned before = rig_reliefs();
+        run(&relief_cases[i]);
+        assert_true(rig_reliefs() > before);
+    }
+}
+
 static void test_losses_and_closes(void **state)
 {
     (void)state;
@@ -272,6 +320,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_one_drives_and_nobody_is_left_behind),
+        cmocka_unit_test(test_callers_relieve_the_driver),
         cmocka_unit_test(test_losses_and_closes),
         cmocka_unit_test(test_who_waits_for_room_is_woken),
     };

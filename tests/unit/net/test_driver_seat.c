@@ -105,6 +105,83 @@ static void test_a_poke_calls_the_background_thread(void **state)
     assert_int_equal(shoal__counter_get(&rig->seat.wakeups), 1);
 }
 
+/* ---- the open sleep ---- */
+
+static bool open_sleep(rig_t *rig)
+{
+    shoal__driver_seat_lock(&rig->seat);
+    bool is_open = shoal__driver_seat_open_locked(&rig->seat);
+    shoal__driver_seat_unlock(&rig->seat);
+    return is_open;
+}
+
+/* Poke the driver, and relieve it if that may be. */
+static bool relieve(rig_t *rig)
+{
+    shoal__driver_seat_lock(&rig->seat);
+    shoal__driver_seat_poke_locked(&rig->seat);
+    bool has_loop = shoal__driver_seat_relieve_locked(&rig->seat);
+    shoal__driver_seat_unlock(&rig->seat);
+    return has_loop;
+}
+
+static void give_back(rig_t *rig, bool sleeps_on)
+{
+    shoal__driver_seat_lock(&rig->seat);
+    rig->seat.is_asleep = sleeps_on;
+    shoal__driver_seat_give_back_locked(&rig->seat);
+    shoal__driver_seat_unlock(&rig->seat);
+}
+
+static void test_a_driver_that_was_poked_does_not_sleep_openly(void **state)
+{
+    assert_false(open_sleep(*state));
+    assert_false(relieve(*state));
+}
+
+static void test_a_thread_relieves_the_driver_instead_of_waking_it(void **state)
+{
+    rig_t *rig = *state;
+
+    rig->seat.is_asleep = true;
+    assert_true(open_sleep(rig));
+    assert_true(relieve(rig));
+    assert_false(is_signalled(rig));
+    assert_false(relieve(rig)); /* one at a time */
+    give_back(rig, true);
+    assert_false(is_signalled(rig));
+    assert_true(relieve(rig));
+    give_back(rig, false); /* something is left to be done */
+    assert_true(is_signalled(rig));
+    assert_false(relieve(rig)); /* it is woken already */
+}
+
+static void test_a_closed_sleep_cannot_be_relieved(void **state)
+{
+    rig_t *rig = *state;
+
+    rig->seat.is_asleep = true;
+    assert_true(open_sleep(rig));
+    shoal__driver_seat_lock(&rig->seat);
+    shoal__driver_seat_come_back_locked(&rig->seat);
+    shoal__driver_seat_unlock(&rig->seat);
+    assert_false(relieve(rig));
+    assert_true(is_signalled(rig));
+}
+
+/* Only the thread that has just poked the driver can relieve it. */
+static void test_who_did_not_poke_does_not_relieve(void **state)
+{
+    rig_t *rig = *state;
+
+    rig->seat.is_asleep = true;
+    assert_true(open_sleep(rig));
+    shoal__driver_seat_lock(&rig->seat);
+    assert_false(shoal__driver_seat_relieve_locked(&rig->seat));
+    shoal__driver_seat_unlock(&rig->seat);
+    assert_false(is_signalled(rig));
+}
+
 static void test_another_driver_is_a_hand_over(void **state)
 {
     rig_t *rig = *state;
@@ -139,6 +216,10 @@ int main(void)
         RIG_TEST(test_a_driver_that_sleeps_is_woken_once),
         RIG_TEST(test_the_signal_waits_for_the_unlock),
         RIG_TEST(test_a_poke_calls_the_background_thread),
+        RIG_TEST(test_a_driver_that_was_poked_does_not_sleep_openly),
+        RIG_TEST(test_a_thread_relieves_the_driver_instead_of_waking_it),
+        RIG_TEST(test_a_closed_sleep_cannot_be_relieved),
+        RIG_TEST(test_who_did_not_poke_does_not_relieve),
         RIG_TEST(test_another_driver_is_a_hand_over),
         RIG_TEST(test_a_nap_that_is_over_does_not_sleep),
     };
