@@ -89,7 +89,7 @@ shoal_unit_test(core/pipe/request_ring ALSO base/alloc base/random)
 shoal_unit_test(core/pipe/renewal)
 shoal_unit_test(core/pipe/retry_budget)
 shoal_unit_test(core/hold_rule ALSO base/random)
-set(pipe_units core/extra core/pipe/pipe core/pipe/pipe_doubt core/pipe/pipe_endings core/pipe/pipe_fence core/pipe/pipe_output
+set(pipe_units core/extra core/pipe/pipe core/pipe/pipe_doubt core/pipe/pipe_endings core/pipe/pipe_extent core/pipe/pipe_fence core/pipe/pipe_give_up core/pipe/pipe_output
   core/pipe/pipe_values core/pipe/pipe_hold core/pipe/pipe_move core/pipe/pipe_overdue core/overdue core/pipe/pipe_replies core/pipe/pipe_time core/pipe/deadlines
   core/pipe/inbound core/pipe/renewal core/pipe/request_ring core/hold_rule
   core/heavy core/pipe/pipe_lane resp/command_keys resp/command_info core/pipe/stage_times core/blame core/error_rule core/settle_rule core/fence/fence_rule
@@ -104,9 +104,11 @@ shoal_unit_test(core/pipe/pipe_endings.blame ALSO ${pipe_units} LIBS shoal_hired
 shoal_unit_test(core/pipe/pipe_endings.bound ALSO ${pipe_units} LIBS shoal_hiredis m)
 shoal_unit_test(core/pipe/pipe_endings.strict ALSO ${pipe_units} LIBS shoal_hiredis m)
 shoal_unit_test(core/pipe/pipe_endings.units ALSO ${pipe_units} LIBS shoal_hiredis m)
+shoal_unit_test(core/pipe/pipe_extent ALSO ${pipe_units} LIBS shoal_hiredis m)
 shoal_unit_test(core/pipe/pipe_fence ALSO ${pipe_units} LIBS shoal_hiredis m)
 shoal_unit_test(core/pipe/pipe_fence.corners ALSO ${pipe_units} LIBS shoal_hiredis m)
 shoal_unit_test(core/pipe/pipe_fence.strict ALSO ${pipe_units} LIBS shoal_hiredis m)
+shoal_unit_test(core/pipe/pipe_give_up ALSO ${pipe_units} LIBS shoal_hiredis m)
 shoal_unit_test(core/pipe/pipe_lane ALSO ${pipe_units} LIBS shoal_hiredis m)
 shoal_unit_test(core/pipe/pipe_move ALSO ${pipe_units} LIBS shoal_hiredis m)
 shoal_unit_test(core/handover ALSO ${pipe_units} LIBS shoal_hiredis m)

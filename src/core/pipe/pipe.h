@@ -426,8 +426,9 @@ bool shoal__pipe_refuse(shoal__pipe_t *pipe, int fault, const char *detail);
 bool shoal__pipe_refuse_unasked(shoal__pipe_t *pipe);
 /* ... which is an error that says this. */
 bool shoal__pipe_refuse_unasked_error(shoal__pipe_t *pipe, shoal__bytes_t text);
-/* Fail the commands whose deadline has passed. */
+/* Fail the commands whose deadline has passed: those that are held, too; not those. */
 void shoal__pipe_expire(shoal__pipe_t *pipe);
+void shoal__pipe_expire_due(shoal__pipe_t *pipe);
 /* Only a request that is partly written stays authorised: bytes behind it change. */
 void shoal__pipe_withdraw(shoal__pipe_t *pipe);
 /* Drop the gone from ring and log, so that the log can be written again. */

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT */
+#include "core/pipe/pipe_extent.h"
+
+void shoal__extent_find(const shoal__request_ring_t *ring, uint64_t at,
+                        shoal__extent_t *ret_extent)
+{
+    shoal__extent_t extent = {.first = at, .last = at, .is_whole = true};
+
+    if (shoal__request_ring_at(ring, at)->flags & SHOAL__REQUEST_UNIT) {
+        shoal__request_ring_unit(ring, at, &extent.first, &extent.last);
+        extent.is_whole = shoal__request_ring_at(ring, extent.first)->flags &
+                          SHOAL__REQUEST_UNIT_FIRST;
+        for (uint64_t i = extent.first; i != extent.last + 1 && extent.is_whole; i++)
+            extent.is_whole =
+                !(shoal__request_ring_at(ring, i)->flags & SHOAL__REQUEST_ZOMBIE);
+    }
+    *ret_extent = extent;
+}
+
+void shoal__extent_follow(const shoal__request_ring_t *ring, uint64_t at,
+                          shoal__extent_t *extent)
+{
+    if (at - extent->first > extent->last - extent->first)
+        shoal__extent_find(ring, at, extent);
+}
+
+shoal__progress_t shoal__pipe_progress(const shoal__pipe_t *pipe, uint64_t at,
+                                       const shoal__extent_t *extent)
+{
+    const shoal__request_ring_t *ring = &pipe->ring;
+
+    if (at - ring->head < pipe->settled)
+        return SHOAL__PROGRESS_QUEUED;
+    if (shoal__pipe_is_written(pipe, extent->last)) {
+        bool is_replying =
+            at == ring->head && shoal__decoder_is_mid_reply(pipe->decoder);
+        return is_replying ? SHOAL__PROGRESS_REPLYING : SHOAL__PROGRESS_WRITTEN;
+    }
+    if (!extent->is_whole || shoal__pipe_is_written(pipe, extent->first) ||
+        (extent->first == ring->sent && pipe->part_bytes > 0))
+        return SHOAL__PROGRESS_PARTLY;
+    return SHOAL__PROGRESS_QUEUED;
+}
+
+/* For the next connection. */
+static bool may_wait(const shoal__pipe_t *pipe)
+{
+    return pipe->config->queue_offline && !pipe->is_broken;
+}
+
+shoal__settlement_t shoal__pipe_settle(const shoal__pipe_t *pipe, uint64_t at,
+                                       const shoal__extent_t *extent,
+                                       shoal__ending_t ending, bool may_retry,
+                                       bool is_guilty)
+{
+    const shoal__request_t *request = shoal__request_ring_at(&pipe->ring, at);
+    const shoal__settle_input_t input = {
+        .ending = ending,
+        .progress = shoal__pipe_progress(pipe, at, extent),
+        .command_class = request->command_class,
+        .is_idempotent = (request->flags & SHOAL__REQUEST_IDEMPOTENT) != 0,
+        .is_once = (request->flags & SHOAL__REQUEST_ONCE) != 0,
+        .is_unit = (request->flags & SHOAL__REQUEST_UNIT) != 0,
+        .was_written = (request->flags & SHOAL__REQUEST_MAYBE) != 0,
+        .may_retry = may_retry && extent->is_whole &&
+                     request->attempts + 1u < pipe->config->attempts_max,
+        .queue_offline = may_wait(pipe) && extent->is_whole,
+        .is_guilty = is_guilty,
+    };
+    return shoal__settle(&input);
+}
