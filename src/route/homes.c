@@ -76,22 +76,26 @@ const shoal__conn_t *shoal__homes_offline(const shoal__homes_t *homes)
     return NULL;
 }
 
+/* The one that was dialed last, of those whose process is known: another one may never
+ * come. */
 static const shoal__conn_t *newest(const shoal__homes_t *homes)
 {
-    const shoal__conn_t *newest = homes->conns;
+    const shoal__conn_t *newest = NULL;
 
-    for (size_t i = 1; i < homes->count; i++)
-        if (homes->conns[i].dialed_us > newest->dialed_us)
+    for (size_t i = 0; i < homes->count; i++)
+        if (shoal__home_has_process(&homes->conns[i]) &&
+            (!newest || homes->conns[i].dialed_us > newest->dialed_us))
             newest = &homes->conns[i];
     return newest;
 }
 
 void shoal__homes_renew(shoal__homes_t *homes, uint64_t now_us)
 {
-    const shoal__conn_t *leader = newest(homes);
+    const shoal__conn_t *leader;
 
     if (now_us < homes->renew_us || shoal__homes_are_kin(homes))
         return;
+    leader = newest(homes); /* there is one, and one that differs from it */
     for (size_t i = 0; i < homes->count; i++)
         if (is_no_kin(&homes->conns[i], leader)) {
             shoal__conn_reconnect(&homes->conns[i], now_us);

@@ -48,7 +48,7 @@ uint64_t shoal__homes_oldest_us(const shoal__homes_t *homes);
 const shoal__conn_t *shoal__homes_offline(const shoal__homes_t *homes);
 
 /* If the name of the server leads elsewhere now, all homes follow the one that was dialed
- * last; and when this must be called again. */
+ * last, of those that are ready; and when this must be called again. */
 void shoal__homes_renew(shoal__homes_t *homes, uint64_t now_us);
 uint64_t shoal__homes_next_wake_us(const shoal__homes_t *homes);
 

@@ -293,6 +293,34 @@ static void test_keys_of_several_wait_until_all_are_together(void **state)
     assert_true(find(scene, 0, "MSET") > find(scene, last, "INFO"));
 }
 
+/* The successor of one meets another process, and another one is lost and cannot come back: the
+ * two that are there do not wait for it to be together, and the loop sleeps meanwhile. */
+static void test_those_that_are_there_meet_without_the_lost_one(void **state)
+{
+    scene_t *scene = *state;
+    outcome_t *outcome = scene_outcomes(scene, 1);
+    cast_t cast = open_many(scene);
+
+    fake_server_rule(scene->server,
+                     &(fake_rule_t){.command = "INFO",
+                                    .connection = CONNECTIONS + 1,
+                                    .reply = "$13\r\nrun_id:beef\r\n\r\n"});
+    fake_server_rule(scene->server, &(fake_rule_t){.command = "GET",
+                                                   .argument = cast.b,
+                                                   .connection = cast.second,
+                                                   .is_cut = true,
+                                                   .then = FAKE_RESET});
+    assert_int_equal(scene_call(scene, WORDS("GET", cast.b), NULL).status, 0);
+    WAIT_FOR(scene_events(scene).ready == 2 * CONNECTIONS);
+    fake_server_refuse(scene->server, true);
+    fake_server_cut_one(scene->server, 2 * CONNECTIONS, FAKE_CUT_RESET);
+    WAIT_FOR(fake_server_open_now(scene->server) == 1);
+    assert_true(scene_stats(scene).turns < 50000);
+    fake_server_refuse(scene->server, false);
+    scene_submit(scene, WORDS("MSET", cast.a, "1", cast.b, "1"), NULL, outcome);
+    scene_check(outcome, 0, SHOAL_FATE_REPLIED);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -305,6 +333,7 @@ int main(void)
         SCENE_TEST(test_nothing_waits_where_nothing_may),
         SCENE_TEST(test_all_follow_to_another_server),
         SCENE_TEST(test_keys_of_several_wait_until_all_are_together),
+        SCENE_TEST(test_those_that_are_there_meet_without_the_lost_one),
     };
     return cmocka_run_group_tests_name("fault/homes", tests, NULL, NULL);
 }
