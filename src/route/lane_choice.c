@@ -236,7 +236,8 @@ static size_t mark(const choice_t *choice, const run_t *run, bool takes,
             share->bytes += request->bytes;
         } else {
             request->flags &= (uint16_t)~SHOAL__REQUEST_APART;
-            request->attempts = choice->span.home & SHOAL__REQUEST_ATTEMPTS_MAX;
+            if (!is_leased(request))
+                request->attempts = choice->span.home & SHOAL__REQUEST_ATTEMPTS_MAX;
         }
     }
     return bytes;

@@ -11,8 +11,8 @@
 bool shoal__lane_choice_is_due(const shoal__lanes_t *lanes, uint64_t now_us);
 
 /* What a side of the mailbox holds for the lane.  Marks its requests: those that are still
- * APART are to be pushed to the lane, not leased ones aside; `attempts` of the others is the
- * number of their home, and to be 0 again when they are pushed. */
+ * APART are to be pushed to the lane, not leased ones aside; `attempts` of the others, leased
+ * ones aside, is the number of their home, and to be 0 again when they are pushed. */
 shoal__lanes_share_t shoal__lane_choice(shoal__lanes_t *lanes,
                                         const shoal__mailbox_side_t *side,
                                         uint64_t now_us);

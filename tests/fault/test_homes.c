@@ -293,6 +293,45 @@ static void test_keys_of_several_wait_until_all_are_together(void **state)
     assert_true(find(scene, 0, "MSET") > find(scene, last, "INFO"));
 }
 
+static void on_leaf(const shoal_reply_t *leaf, void *data)
+{
+    (void)leaf, (void)data;
+}
+
+static void on_begin(shoal_reply_type_t type, size_t count, void *data)
+{
+    (void)type, (void)count, (void)data;
+}
+
+static void on_end(void *data)
+{
+    (void)data;
+}
+
+/* A command on a leased connection of its own, in a call that goes to another home. */
+static void test_a_leased_command_of_a_call_has_one_attempt(void **state)
+{
+    scene_t *scene = *state;
+    outcome_t *outcomes = scene_outcomes(scene, 2);
+    const shoal_sink_t sink = {on_leaf, on_begin, on_end, on_end};
+    shoal_call_t together = SHOAL_CALL_INIT;
+    cast_t cast = open_many(scene);
+    const char *keys[] = {cast.a, cast.b, cast.c};
+
+    together.sink =
+        &sink; /* so the commands take one connection, the leased one aside */
+    fake_server_rule(scene->server,
+                     &(fake_rule_t){.command = "BLPOP", .reply = "*-1\r\n"});
+    for (unsigned i = 0; i < CONNECTIONS; i++) {
+        const shoal_command_t commands[] = {WORDS("GET", keys[i]),
+                                            WORDS("BLPOP", "q", "1")};
+        scene_call_many(scene, commands, 2, &together, outcomes);
+        assert_int_equal(outcomes[1].status, 0);
+        assert_int_equal(outcomes[0].attempts, 1);
+        assert_int_equal(outcomes[1].attempts, 1);
+    }
+}
+
 /* The successor of one meets another process, and another one is lost and cannot come back: the
  * two that are there do not wait for it to be together, and the loop sleeps meanwhile. */
 static void test_those_that_are_there_meet_without_the_lost_one(void **state)
@@ -330,6 +369,7 @@ int main(void)
         SCENE_TEST(test_keys_of_several_wait_for_the_successor),
         SCENE_TEST(test_keys_of_a_lost_command_wait_for_the_successor),
         SCENE_TEST(test_a_blocking_command_waits_for_all_answers),
+        SCENE_TEST(test_a_leased_command_of_a_call_has_one_attempt),
         SCENE_TEST(test_nothing_waits_where_nothing_may),
         SCENE_TEST(test_all_follow_to_another_server),
         SCENE_TEST(test_keys_of_several_wait_until_all_are_together),
