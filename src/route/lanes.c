@@ -56,10 +56,10 @@ bool shoal__lanes_are_twins(const shoal__lanes_t *lanes)
 }
 
 /* Do all lead somewhere, and the lane not to the homes' server process?  The homes are
- * where the client is now. */
+ * where the client is now.  While they differ, one of them may be where the lane is. */
 static bool are_strangers(const shoal__lanes_t *lanes)
 {
-    return shoal__homes_are_ready(lanes->homes) &&
+    return shoal__homes_are_ready(lanes->homes) && shoal__homes_are_kin(lanes->homes) &&
            shoal__home_is_ready(&lanes->bulk->conn) && !shoal__lanes_are_twins(lanes);
 }
 
@@ -149,8 +149,9 @@ static bool move_back(shoal__lanes_t *lanes, shoal__lane_t *lane, uint64_t now_u
     if (waiting(lane) == before)
         return is_done;
     shoal__conn_touch(lanes->homes->conns);
+    /* None of them was submitted later; some may have been after now_us. */
     if (are_many)
-        note_moved(lanes, now_us);
+        note_moved(lanes, lane->map.newest);
     return is_done;
 }
 
@@ -338,8 +339,9 @@ uint64_t shoal__lanes_turn(shoal__lanes_t *lanes, uint64_t now_us)
     shoal__pipe_expire(&lane->pen);
     is_strange = are_strangers(lanes);
     is_done = !is_strange || move_back(lanes, lane, now_us);
-    if (!is_strange || shoal__homes_are_many(lanes->homes))
-        is_done = empty_pen(lanes, lane, now_us) && is_done;
+    /* What was in the lane goes first. */
+    if (is_done && (!is_strange || shoal__homes_are_many(lanes->homes)))
+        is_done = empty_pen(lanes, lane, now_us);
     shoal__lane_rest_pen(lane);
     look(lanes);
     is_done = look_at_life(lanes, lane, now_us) && is_done;

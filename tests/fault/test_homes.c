@@ -360,6 +360,45 @@ static void test_those_that_are_there_meet_without_the_lost_one(void **state)
     scene_check(outcome, 0, SHOAL_FATE_REPLIED);
 }
 
+/* While the homes differ, the first one may lead where the lane does: what is behind a command
+ * of the lane stays there. */
+static void test_the_lane_keeps_its_order_while_homes_differ(void **state)
+{
+    scene_t *scene = *state;
+    outcome_t *outcomes = scene_outcomes(scene, 3);
+    shoal_call_t bulk = SHOAL_CALL_INIT;
+    unsigned lane = CONNECTIONS + 1, astray = CONNECTIONS + 2;
+
+    bulk.flags = SHOAL_CALL_BULK;
+    assert_int_equal(shoal_options_set_bulk_lane(scene->options, true), 0);
+    assert_int_equal(shoal_options_set_outstanding_max(scene->options, 100, 1, 1048576),
+                     0);
+    cast_t cast = open_many(scene);
+    assert_int_equal(scene_call(scene, WORDS("SET", cast.a, "v"), &bulk).status, 0);
+    WAIT_FOR(scene_events(scene).ready == lane);
+    WAIT_FOR((scene_call(scene, WORDS("SET", cast.a, "v"), &bulk),
+              fake_server_received(scene->server, lane, "SET", cast.a) > 0));
+    size_t held = fake_server_rule(scene->server, &(fake_rule_t){.command = "SET",
+                                                                 .connection = lane,
+                                                                 .is_cut = true,
+                                                                 .then = FAKE_HOLD});
+    scene_submit(scene, WORDS("SET", cast.a, "1"), &bulk, &outcomes[0]);
+    scene_submit(scene, WORDS("GET", cast.a), NULL, &outcomes[1]);
+    WAIT_FOR(fake_server_hits(scene->server, held) > 0);
+    fake_server_rule(scene->server,
+                     &(fake_rule_t){.command = "INFO",
+                                    .connection = astray,
+                                    .reply = "$13\r\nrun_id:beef\r\n\r\n"});
+    fake_server_cut_one(scene->server, cast.second, FAKE_CUT_RESET);
+    WAIT_FOR(scene_events(scene).ready == astray + CONNECTIONS - 1);
+    scene_submit(scene, WORDS("ECHO", "x"), NULL, &outcomes[2]);
+    scene_check_text(&outcomes[2], "x");
+    assert_int_equal(fake_server_received(scene->server, 0, "GET", cast.a), 0);
+    fake_server_release(scene->server);
+    scene_check_text(&outcomes[1], "1");
+    assert_int_equal(fake_server_received(scene->server, lane, "GET", cast.a), 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -374,6 +413,7 @@ int main(void)
         SCENE_TEST(test_all_follow_to_another_server),
         SCENE_TEST(test_keys_of_several_wait_until_all_are_together),
         SCENE_TEST(test_those_that_are_there_meet_without_the_lost_one),
+        SCENE_TEST(test_the_lane_keeps_its_order_while_homes_differ),
     };
     return cmocka_run_group_tests_name("fault/homes", tests, NULL, NULL);
 }
