@@ -11,14 +11,15 @@
  */
 
 #include "net/conn.h"
+#include "net/conn_set.h"
 
-void shoal__doubts_ask(shoal__conn_t *over, uint64_t now_us);
-
-/* For the turn: ask over this connection, if it is ready and there is something to ask. */
-static inline void shoal__doubts_turn(shoal__conn_t *over, uint64_t now_us)
+/* Has a connection of the set left something to ask for? */
+static inline bool shoal__doubts_exist(const shoal__conn_set_t *set)
 {
-    if (over->set->shared.doubtful)
-        shoal__doubts_ask(over, now_us);
+    return set->shared.doubtful != NULL;
 }
+
+/* Ask over this connection, if it is ready and there is something to ask. */
+void shoal__doubts_ask(shoal__conn_t *over, uint64_t now_us);
 
 #endif

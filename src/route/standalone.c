@@ -239,8 +239,9 @@ static uint64_t turn(shoal__route_t *route, uint64_t now_us)
     uint64_t wake_us, lanes_us = SHOAL__NEVER_US;
 
     note_fresh(of(route), now_us);
-    for (size_t i = 0; i < of(route)->homes.count; i++)
-        shoal__doubts_turn(&of(route)->conns[i], now_us);
+    if (shoal__doubts_exist(&of(route)->set))
+        for (size_t i = 0; i < of(route)->homes.count; i++)
+            shoal__doubts_ask(&of(route)->conns[i], now_us);
     if (shoal__leases_are_due(leases, now_us))
         shoal__leases_turn(leases, now_us);
     if (!is_lane_asleep(of(route))) {

@@ -362,8 +362,16 @@ uint64_t shoal__pipe_oldest_us(const shoal__pipe_t *pipe);
  * given up before they were written, do not count. */
 bool shoal__pipe_has_since(const shoal__pipe_t *pipe, uint64_t until_us);
 
-/* Are the replies that come now settled (shoal_result_is_settled())? */
-bool shoal__pipe_is_settled(shoal__pipe_t *pipe);
+/* What other pipes doubt has changed: does it matter to this one? */
+void shoal__pipe_doubt_look(shoal__pipe_t *pipe);
+/* Are the replies that come now settled (shoal_result_is_settled())?  Asked for each. */
+static inline bool shoal__pipe_is_settled(shoal__pipe_t *pipe)
+{
+    if (pipe->doubts_seen != pipe->shared->doubts_changed)
+        shoal__pipe_doubt_look(pipe);
+    return pipe->is_settled && pipe->are_others_settled;
+}
+
 /* The list of former connections (former.h) has changed. */
 void shoal__pipe_doubt_changed(shoal__pipe_t *pipe);
 

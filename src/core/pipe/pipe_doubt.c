@@ -55,11 +55,8 @@ static bool are_others_settled(const shoal__pipe_t *pipe)
     return true;
 }
 
-bool shoal__pipe_is_settled(shoal__pipe_t *pipe)
+void shoal__pipe_doubt_look(shoal__pipe_t *pipe)
 {
-    if (pipe->doubts_seen != pipe->shared->doubts_changed) {
-        pipe->doubts_seen = pipe->shared->doubts_changed;
-        pipe->are_others_settled = are_others_settled(pipe);
-    }
-    return pipe->is_settled && pipe->are_others_settled;
+    pipe->doubts_seen = pipe->shared->doubts_changed;
+    pipe->are_others_settled = are_others_settled(pipe);
 }

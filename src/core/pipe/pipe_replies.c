@@ -76,7 +76,8 @@ void shoal__pipe_deliver(shoal__pipe_t *pipe, const shoal__request_t *request,
                              .reply = reply,
                              .detail = detail,
                              .attempts = attempts,
-                             .is_settled = status == 0 && shoal__pipe_is_settled(pipe),
+                             .is_settled = status == 0 && pipe->is_settled &&
+                                           pipe->are_others_settled,
                              .tag = request->tag,
                              .ticket = request->ticket};
 
@@ -172,6 +173,7 @@ static void head_answered(shoal__pipe_t *pipe, const shoal_reply_t *reply)
     shoal__stage_times_total(&pipe->times, request.submitted_us, pipe->now_us);
     if (request.extra)
         reply = end_extra(pipe, &request, reply);
+    (void)shoal__pipe_is_settled(pipe); /* here: a call in there costs more */
     shoal__pipe_deliver(pipe, &request, 0, SHOAL_FATE_REPLIED, reply,
                         request.attempts + 1u, "");
 }
