@@ -155,7 +155,7 @@ SHOAL_EXTERN int shoal_options_set_source_address(shoal_options_t *options,
 
 /**
  * Choose whether the client opens a second connection to the server for bulk commands, the
- * bulk lane, so that small commands need not wait behind large ones.  Default: false.
+ * bulk lane, so that small commands need not wait behind large ones.  Default: true.
  *
  * A command is a bulk command if it is over 64 KiB encoded; if its call says
  * SHOAL_CALL_BULK; or if it only reads, and the same command for the same key had a reply

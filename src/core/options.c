@@ -28,6 +28,7 @@ void shoal__options_defaults(shoal_options_t *options)
         .attempts_max = 3,
         .integrity = SHOAL_INTEGRITY_DETECT,
         .is_settling = true,
+        .has_bulk_lane = true,
         .connections = 1,
         .flush_mode = SHOAL_FLUSH_AUTO,
         .flush_pause_us = SHOAL__FLUSH_BUDGET_US_DEFAULT,

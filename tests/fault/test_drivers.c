@@ -421,7 +421,7 @@ static void check_mutual_blocking(scene_t *scene, bool is_unix, size_t bytes)
                                         .is_stubborn = true});
     assert_int_equal(
         shoal_options_set_outstanding_max(scene->options, 100, 100, 200000000), 0);
-    scene_open_ready(scene);
+    scene_open_one(scene);
     memset(value, 'v', bytes);
     shoal_command_t set = {3, (const char *const[]){"SET", "k", value},
                            (const size_t[]){3, 1, bytes}};

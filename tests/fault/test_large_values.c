@@ -92,7 +92,7 @@ static void test_a_blocking_call_is_over_before_all_is_written(void **state)
     fake_server_rule(scene->server, &(fake_rule_t){.command = "ECHO",
                                                    .argument = "stop",
                                                    .then = FAKE_STOP_READING});
-    scene_open_ready(scene);
+    scene_open_one(scene);
     scene_call(scene, WORDS("ECHO", "stop"), NULL);
     call.timeout_us = 1000000;
     assert_int_equal(
@@ -300,7 +300,7 @@ static uint64_t submit_partly(scene_t *scene, loan_t *loan, outcome_t *outcome)
                                                    .argument = "stop",
                                                    .times = 1,
                                                    .then = FAKE_STOP_READING});
-    scene_open_ready(scene);
+    scene_open_one(scene);
     scene_call(scene, WORDS("ECHO", "stop"), NULL);
     before = scene_stats(scene).bytes_out;
     ticket = scene_submit(scene, *loan_set(&large, loan), &call, outcome);

@@ -151,7 +151,7 @@ static play_t bring_to(scene_t *scene, progress_t progress, const shoal_call_t *
         shoal_options_set_outstanding_max(scene->options, 1000, inflight_max, 67108864),
         0);
     without_fences(scene);
-    scene_open_ready(scene);
+    scene_open_one(scene);
     switch (progress) {
     case QUEUED:
         queue_subject(&play, call);

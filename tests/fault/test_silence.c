@@ -77,7 +77,7 @@ static void test_a_stall_within_a_command(void **state)
                                                    .then = FAKE_STOP_READING});
     /* Ample for the server to swallow the value, on a slow machine under a sanitizer. */
     assert_int_equal(shoal_options_set_stall_timeout_us(scene->options, 1500000), 0);
-    scene_open_ready(scene);
+    scene_open_one(scene);
     outcome_t stop = scene_call(scene, WORDS("ECHO", "stop"), NULL);
     scene_check_text(&stop, "stop");
     waiting_sleep_us(400000); /* no timer of an earlier command is left */

@@ -213,7 +213,7 @@ static unit_t *write_partly(scene_t *scene, const char *stop)
     fake_server_rule(
         scene->server,
         &(fake_rule_t){.command = stop, .connection = 1, .then = FAKE_STOP_READING});
-    scene_open_ready(scene);
+    scene_open_one(scene);
     outcome_t echo = scene_call(scene, WORDS("ECHO", "stop"), NULL);
     scene_check_text(&echo, "stop");
     const char *const set[] = {"SET", "big", value};

@@ -113,6 +113,12 @@ void scene_open_ready(scene_t *scene)
     assert_int_equal(shoal_client_wait_ready(scene->client, WAITING_US_MAX), 0);
 }
 
+void scene_open_one(scene_t *scene)
+{
+    assert_int_equal(shoal_options_set_bulk_lane(scene->options, false), 0);
+    scene_open_ready(scene);
+}
+
 void scene_close(scene_t *scene, uint64_t drain_us)
 {
     shoal_client_t *client = scene->client;

@@ -46,6 +46,9 @@ void scene_serve(scene_t *scene, const fake_config_t *config);
 void scene_open(scene_t *scene);
 /* Open the client and wait until it is ready. */
 void scene_open_ready(scene_t *scene);
+/* The same without a bulk lane: large commands, too, take the connection that the test
+ * counts on. */
+void scene_open_one(scene_t *scene);
 /* Close the client and wait until it is gone. */
 void scene_close(scene_t *scene, uint64_t drain_us);
 

@@ -356,9 +356,9 @@ static const struct integrity_case {
     bool is_settling, has_bulk_lane;
     unsigned connections;
 } integrities[] = {
-    {"redis://h",                            SHOAL_INTEGRITY_DETECT, true, false, 1},
+    {"redis://h",                            SHOAL_INTEGRITY_DETECT, true, true, 1},
     {"redis://h?integrity=shapes&bulk_lane=no&connections=1", SHOAL_INTEGRITY_SHAPES, true, false, 1},
-    {"redis://h?integrity=detect&settle=no", SHOAL_INTEGRITY_DETECT, false, false, 1},
+    {"redis://h?integrity=detect&settle=no", SHOAL_INTEGRITY_DETECT, false, true, 1},
     {"unix:///s?settle=yes&integrity=strict&bulk_lane=yes&connections=8", SHOAL_INTEGRITY_STRICT, true,
      true, 8},
 };
