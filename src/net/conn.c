@@ -438,15 +438,14 @@ uint64_t shoal__conn_turn(shoal__conn_t *conn, uint64_t now_us)
     return shoal__time_min(wake_us, shoal__pipe_next_wake_us(&conn->pipe));
 }
 
-void shoal__conn_reconnect(shoal__conn_t *conn, uint64_t now_us)
+void shoal__conn_reconnect(shoal__conn_t *conn, const char *why, uint64_t now_us)
 {
     shoal__conn_touch(conn);
     if (conn->state == SHOAL__CONN_BACKOFF)
         conn->due_us = shoal__time_max(now_us, conn->dialed_us + DIAL_SPACING_US);
     else if (conn->state == SHOAL__CONN_READY) {
         shoal__renewal_anew(&conn->pipe.renewal);
-        shoal__renewal_ask(&conn->pipe.renewal,
-                           "renewed, because the program asked for it", now_us);
+        shoal__renewal_ask(&conn->pipe.renewal, why, now_us);
     }
 }
 

@@ -117,8 +117,9 @@ uint64_t shoal__conn_turn(shoal__conn_t *conn, uint64_t now_us);
 void shoal__conn_read_ahead(shoal__conn_t *conn);
 
 /* Replace the connection, or end the wait before the next attempt, as
- * shoal_client_reconnect() says. */
-void shoal__conn_reconnect(shoal__conn_t *conn, uint64_t now_us);
+ * shoal_client_reconnect() says.  `why`, a static text: the detail of the event. */
+void shoal__conn_reconnect(shoal__conn_t *conn, const char *why, uint64_t now_us);
+#define SHOAL__CONN_ASKED_FOR "renewed, because the program asked for it"
 
 /* Close it.  What is outstanding fails as if it were lost; but nothing was lost, so no
  * event tells of it. */

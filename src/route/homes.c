@@ -98,7 +98,10 @@ void shoal__homes_renew(shoal__homes_t *homes, uint64_t now_us)
     leader = newest(homes); /* there is one, and one that differs from it */
     for (size_t i = 0; i < homes->count; i++)
         if (is_no_kin(&homes->conns[i], leader)) {
-            shoal__conn_reconnect(&homes->conns[i], now_us);
+            shoal__conn_reconnect(&homes->conns[i],
+                                  "renewed, because another connection of the client "
+                                  "leads to another server process",
+                                  now_us);
             homes->renew_us = shoal__time_after(now_us, RENEW_AGAIN_US);
         }
 }

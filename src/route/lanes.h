@@ -47,8 +47,8 @@ typedef struct shoal__lanes {
     bool keeps_writes;      /* WAIT was called */
     uint64_t again_us;      /* the lane is not opened before */
     bool was_looked_at;     /* since the last turn */
-    uint64_t moved_us;      /* when the last of those commands was submitted that went
-                                      to the first home instead; 0: none is there */
+    uint64_t moved_us;      /* no command went to the first home instead that was
+                                      submitted later; 0: none is there */
     shoal__counter_t taken; /* commands that took the lane */
 } shoal__lanes_t;
 

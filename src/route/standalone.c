@@ -287,7 +287,7 @@ static void end_lease(shoal__route_t *route, shoal_lease_t *lease)
 static void reconnect(shoal__route_t *route, uint64_t now_us)
 {
     for (size_t i = 0; i < of(route)->homes.count; i++)
-        shoal__conn_reconnect(&of(route)->conns[i], now_us);
+        shoal__conn_reconnect(&of(route)->conns[i], SHOAL__CONN_ASKED_FOR, now_us);
     shoal__lanes_reconnect(&of(route)->lanes, now_us);
     shoal__leases_reconnect(&of(route)->leases);
 }

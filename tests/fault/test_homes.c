@@ -265,6 +265,9 @@ static void test_all_follow_to_another_server(void **state)
     scene_check(&outcomes[1], 0, SHOAL_FATE_REPLIED);
     assert_int_equal(fake_server_accepted(scene->server), 2 * CONNECTIONS);
     assert_true(find(scene, 0, "MSET") > find(scene, 2 * CONNECTIONS, "INFO"));
+    assert_string_equal(scene_events(scene).detail,
+                        "renewed, because another connection of the client leads to "
+                        "another server process");
 }
 
 /* The successor of one meets another process, and then the others meet the first one: all are
@@ -350,10 +353,11 @@ static void test_those_that_are_there_meet_without_the_lost_one(void **state)
                                                    .is_cut = true,
                                                    .then = FAKE_RESET});
     assert_int_equal(scene_call(scene, WORDS("GET", cast.b), NULL).status, 0);
-    WAIT_FOR(scene_events(scene).ready == 2 * CONNECTIONS);
+    WAIT_FOR(scene_events(scene).ready >= 2 * CONNECTIONS);
     fake_server_refuse(scene->server, true);
     fake_server_cut_one(scene->server, 2 * CONNECTIONS, FAKE_CUT_RESET);
-    WAIT_FOR(fake_server_open_now(scene->server) == 1);
+    WAIT_FOR(fake_server_open_now(scene->server) == 1 ||
+             fake_server_accepted(scene->server) > 2 * CONNECTIONS);
     assert_true(scene_stats(scene).turns < 50000);
     fake_server_refuse(scene->server, false);
     scene_submit(scene, WORDS("MSET", cast.a, "1", cast.b, "1"), NULL, outcome);
@@ -390,7 +394,7 @@ static void test_the_lane_keeps_its_order_while_homes_differ(void **state)
                                     .connection = astray,
                                     .reply = "$13\r\nrun_id:beef\r\n\r\n"});
     fake_server_cut_one(scene->server, cast.second, FAKE_CUT_RESET);
-    WAIT_FOR(scene_events(scene).ready == astray + CONNECTIONS - 1);
+    WAIT_FOR(scene_events(scene).ready >= astray + CONNECTIONS - 1);
     scene_submit(scene, WORDS("ECHO", "x"), NULL, &outcomes[2]);
     scene_check_text(&outcomes[2], "x");
     assert_int_equal(fake_server_received(scene->server, 0, "GET", cast.a), 0);
