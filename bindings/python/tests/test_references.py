@@ -207,7 +207,7 @@ def test_a_loop_that_ends_first(proxy: Proxy, thread: bool) -> None:
 def test_loops_that_come_and_go(proxy: Proxy) -> None:
     """The client outlives them all, but does not hold what each has lent."""
     kept = [Kept(1_000_000) for _ in range(5)]
-    client = shoal.aio.Client(proxy.url, thread=True)
+    client = shoal.aio.Client(proxy.url, thread=True, timeout=600, stall_timeout=600)
 
     async def lend(one: Kept) -> None:
         client.submit("SET", "k", one.value)
