@@ -14,6 +14,9 @@ redis = pytest.importorskip("redis")
 
 import shoal.redis  # noqa: E402
 import shoal.redis.asyncio  # noqa: E402
+from redis.asyncio.retry import Retry as AsyncRetry  # noqa: E402
+from redis.backoff import NoBackoff  # noqa: E402
+from redis.retry import Retry  # noqa: E402
 from shoal import Fate  # noqa: E402
 from shoal._lease import CONNECTIONS_MAX  # noqa: E402
 from shoal.redis._routes import blocks_for_ever  # noqa: E402
@@ -377,3 +380,41 @@ def test_what_the_server_knew_stays_with_the_parent(
             assert r.client_info()["db"] == 3
         else:
             assert pipe.execute() == [None]
+
+
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+@pytest.mark.parametrize("is_async", [False, True])
+def test_a_child_does_not_go_on_in_another_database(
+    server: Server, is_async: bool
+) -> None:
+    """redis-py's Retry, of which its clients have one unless made from a URL, does not
+    repeat a command on a connection that lacks the parent's SELECT."""
+    made: Any = shoal.redis.asyncio.Redis if is_async else shoal.redis.Redis
+    r = made.from_url(
+        server.url,
+        single_connection_client=True,
+        retry=(AsyncRetry if is_async else Retry)(NoBackoff(), 3),
+    )
+
+    def run(loop: asyncio.AbstractEventLoop, *command: Any) -> Any:
+        outcome = r.execute_command(*command)
+        return loop.run_until_complete(outcome) if is_async else outcome
+
+    loop = asyncio.new_event_loop()
+    run(loop, "SELECT", 3)
+    child = os.fork()
+    if child == 0:
+        code = 1
+        try:
+            run(asyncio.new_event_loop(), "SET", "k", "v")
+        except redis.ConnectionError as error:
+            code = 7 if error.fate is Fate.NOT_EXECUTED else 2
+        finally:
+            os._exit(code)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+    assert run(loop, "DBSIZE") == 0 and server.ask("GET", "k") is None
+    if is_async:
+        loop.run_until_complete(r.aclose())
+    else:
+        r.close()
+    loop.close()

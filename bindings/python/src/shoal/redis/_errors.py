@@ -77,6 +77,12 @@ def tell_unchanged(error: theirs.WatchError) -> None:
     error.fate = ours.Fate.NOT_EXECUTED  # type: ignore[attr-defined]
 
 
+def is_parents(error: BaseException) -> bool:
+    """Whether a forked child used a connection whose state is the parent's: a command
+    must not be repeated without that state."""
+    return isinstance(error.__cause__, ours.ForkError)
+
+
 def watch_lost(error: BaseException) -> Exception:
     """What redis-py raises when a connection that watches keys fails."""
     lost = theirs.WatchError(

@@ -33,6 +33,7 @@ from ._connection import AsyncCoreConnection, Face, Offline, is_offline
 from ._errors import (
     FAILURES,
     ends_watch,
+    is_parents,
     tell_fate,
     tell_unchanged,
     translate,
@@ -261,6 +262,14 @@ class Redis(theirs.Redis):
                 conn.let_go()
                 self.connection = await pool.get_connection()
         return await super().execute_command(*args, **options)
+
+    async def _close_connection(
+        self, conn: Any, error: BaseException | None = None, *details: Any
+    ) -> None:
+        """What redis-py does before it repeats a command; raises what forbids that."""
+        await super()._close_connection(conn, error, *details)
+        if error is not None and is_parents(error):
+            raise error
 
     async def _shoal_try(
         self, conn: Any, args: tuple[Any, ...], options: dict[str, Any]

@@ -26,6 +26,7 @@ from ._connection import CoreConnection, Face, Offline, is_offline
 from ._errors import (
     FAILURES,
     ends_watch,
+    is_parents,
     tell_fate,
     tell_unchanged,
     translate,
@@ -234,6 +235,14 @@ class Redis(theirs.Redis):
                 conn.disconnect()
                 self.connection = pool.get_connection()
             return super().execute_command(*args, **options)
+
+    def _close_connection(
+        self, conn: Any, error: Exception | None = None, *details: Any
+    ) -> None:
+        """What redis-py does before it repeats a command; raises what forbids that."""
+        super()._close_connection(conn, error, *details)
+        if error is not None and is_parents(error):
+            raise error
 
     def _shoal_try(
         self, conn: Any, args: tuple[Any, ...], options: dict[str, Any]
