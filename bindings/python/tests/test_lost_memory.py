@@ -5,9 +5,12 @@ import asyncio
 from typing import Any
 
 import pytest
+import shoal
 import shoal.aio._port
 from conftest import Connect
+from shoal import _calls
 from shoal.aio import Client
+from shoal.aio._loans import Loan
 from support.children import run_child
 from support.server import Server
 from support.wire import PATIENCE_S
@@ -116,3 +119,47 @@ def test_no_memory_for_what_was_read(
 
     face.run(main)
     assert server.ask("GET", "n") == b"10"
+
+
+@pytest.mark.parametrize("lacks", ["stream", "loan"])
+def test_no_memory_for_what_is_sent(
+    async_connect: Connect, monkeypatch: pytest.MonkeyPatch, lacks: str
+) -> None:
+    """No task waits for ever for a command that was never sent."""
+    face = async_connect(timeout=20)
+
+    def lack(*_: object) -> None:
+        raise MemoryError
+
+    async def main(client: Client) -> None:
+        await client.execute("PING")
+        with monkeypatch.context() as patch:
+            if lacks == "stream":
+                patch.setattr(client._find_port(), "_pack", lack)
+            else:
+                patch.setattr(Loan, "lend", lack)
+            lost = [client.submit("SET", "k", b"v" * 100_000) for _ in range(2)]
+            await asyncio.wait(lost, timeout=PATIENCE_S)
+        assert [type(future.exception()) for future in lost] == [MemoryError] * 2
+        assert await client.execute("GET", "k") is None
+
+    face.run(main)
+
+
+@pytest.mark.parametrize("name", ["execute", "execute_many"])
+def test_no_memory_for_what_a_thread_sends(
+    server: Server, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    def lack(*_: object) -> None:
+        raise MemoryError
+
+    with shoal.Client(server.url) as client:
+        client.execute("PING")
+        with monkeypatch.context() as patch:
+            patch.setattr(_calls._thread.caller, "pack", lack)
+            with pytest.raises(MemoryError):
+                if name == "execute":
+                    client.execute("PING")
+                else:
+                    client.execute_many([("PING",)])
+        assert client.execute("ECHO", "next") == b"next"

@@ -118,6 +118,8 @@ def call(
     try:
         try:
             stream = caller.pack(command)
+        except MemoryError:
+            raise
         except Exception as error:
             raise Unpackable(0) from error
         status = _call(
@@ -167,6 +169,8 @@ def call_many(
     try:
         try:
             stream = caller.pack(commands)
+        except MemoryError:
+            raise
         except Exception as error:
             raise Unpackable(0) from error
         status = _call_many(

@@ -159,10 +159,13 @@ class Port(Tick):
             if self._options.encodes and not batch.is_encoded:
                 raise ValueError("an encoding that C does not know")
             stream = self._pack(batch.commands)
+            if len(stream) >= LARGE or self._large:
+                self._lend(stream)
+        except MemoryError:
+            batch.fail(lib.SHOAL_ENOMEM)
+            return []
         except Exception:
             return self._send_encoded(batch)
-        if len(stream) >= LARGE or self._large:
-            self._lend(stream)
         self._is_busy = True
         try:
             status = _submit(
