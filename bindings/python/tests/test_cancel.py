@@ -279,3 +279,46 @@ def test_a_closed_coroutine_leaves_nothing_behind(async_face: Face) -> None:
 
     async_face.run(main)
     assert told == []
+
+
+def test_a_coroutine_that_another_thread_closes(async_face: Face) -> None:
+    """As a garbage collection there does. Its command takes no element any more."""
+
+    async def main(client: Client) -> None:
+        asyncio.get_running_loop().set_debug(True)  # tells of calls in other threads
+        blocked = client.execute("BLPOP", "list", 0)
+        blocked.send(None)
+        await client.execute("PING")
+        await asyncio.to_thread(blocked.close)
+        while client.stats().leases_now:
+            await asyncio.sleep(0.001)
+        assert await client.execute("RPUSH", "list", "v") == 1
+        assert await client.execute("LLEN", "list") == 1
+
+    async_face.run(main)
+
+
+def test_what_a_finalizer_gives_up_meanwhile(async_face: Face) -> None:
+    """A garbage collection may close a coroutine while commands are given up."""
+    late: list[Any] = []
+
+    class Interrupted(list[Any]):
+        """A list whose reader is interrupted at its end."""
+
+        def __iter__(self) -> Any:
+            yield from super().__iter__()
+            while late:
+                late.pop().close()
+
+    async def main(client: Client) -> None:
+        for _ in range(2):
+            late.append(client.execute("BLPOP", "list", 0))
+            late[-1].send(None)
+        await client.execute("PING")
+        port = client._find_port()
+        port._cancelled = Interrupted()
+        late.pop().close()
+        while client.stats().leases_now:
+            await asyncio.sleep(0.001)
+
+    async_face.run(main)

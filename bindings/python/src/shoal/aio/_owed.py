@@ -50,7 +50,8 @@ class Owed:
             conversion, kind, what = self.missed.pop(future)
             late.set_result(conversion.outcome(kind, what))
             return []
-        numbers = [n for n, waiting in self.waiting.items() if waiting is future]
+        waiting = list(self.waiting.items())  # a finalizer may submit meanwhile
+        numbers = [number for number, other in waiting if other is future]
         self.waiting.update(dict.fromkeys(numbers, late))
         return numbers
 

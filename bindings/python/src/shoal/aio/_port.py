@@ -283,7 +283,12 @@ class Port(Tick):
         return late if numbers or late.done() else None
 
     def give_up(self, futures: Iterable[Future]) -> None:
-        """No task waits for these any more: commands not written are never sent."""
+        """No task waits for these any more: commands not written are never sent.
+        Threads: any, because a coroutine may be closed in another one."""
+        futures = list(futures)
+        if asyncio._get_running_loop() is not self.loop:
+            self.loop.call_soon_threadsafe(self.give_up, futures)
+            return
         if not self._cancelled:
             self.loop.call_soon(self._cancel_given_up)
         self._cancelled.extend(futures)
@@ -292,14 +297,15 @@ class Port(Tick):
         if self._is_busy:
             self.loop.call_soon(self._cancel_given_up)
             return
-        gone = {id(future) for future in self._cancelled}
-        self._cancelled.clear()
+        # A finalizer may give up more at any time: to the list that is current then.
+        given_up, self._cancelled = self._cancelled, []
+        gone = {id(future) for future in given_up}
         for future in self._backlog.futures():
             if id(future) in gone:
                 future.cancel()
         if not self.is_open:
             return
-        self._cancel([n for n, f in self.waiting.items() if id(f) in gone])
+        self._cancel([n for n, f in list(self.waiting.items()) if id(f) in gone])
 
     def _cancel(self, numbers: list[int]) -> None:
         for number in numbers:
