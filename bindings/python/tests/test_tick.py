@@ -87,6 +87,20 @@ def test_it_is_scheduled_once() -> None:
     assert not tick.queued and not tick.is_scheduled
 
 
+def test_what_interrupts_the_schedule_does_not_stop_the_next_one() -> None:
+    """Ctrl-C in between: the loop may run again, and its next command leaves."""
+    tick, loop = ticked([1])
+
+    def interrupt(_: Any) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.MonkeyPatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(loop, "call_soon", interrupt)
+        tick.schedule()
+    tick.schedule()
+    assert loop.later == [tick.flush]
+
+
 def test_a_flush_while_c_is_busy_comes_later() -> None:
     tick, loop = ticked([], busy=True)
     tick.queued += (("GET", "k"), object())

@@ -75,8 +75,8 @@ class Tick(ABC):
     def schedule(self) -> None:
         """Flush when this tick is over."""
         if not self.is_scheduled:
-            self.is_scheduled = True
             self.loop.call_soon(self.flush)
+            self.is_scheduled = True  # not before: Ctrl-C may come in between
 
     def flush(self) -> None:
         """The tick is over: hand its commands to C."""
