@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What has a connection, and is closed: as a context manager, and in words."""
+"""Clients, leases and monitors: how a `with` block closes them, and their repr()."""
 
 from __future__ import annotations
 

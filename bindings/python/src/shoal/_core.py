@@ -49,12 +49,14 @@ class ConnectionInfo(NamedTuple):
 
 
 def freed_last(pointer: Any, free: Any) -> Any:
-    """For a __del__(): who keeps the value has the memory until the object itself goes.
+    """For a __del__(), which stores the returned value in its object: C's memory is
+    freed together with the object, not by the finalizer.
 
-    A garbage collection calls the finalizers of all that is in a cycle, in any order:
-    one that is called later may still use what an earlier one was to free. What is made
-    in a finalizer is not finalized by that collection, but goes with its holder, when
-    all finalizers have been called. (For the same reason ffi.gc() is of no use before.)
+    A garbage collection calls the finalizers of all objects of a cycle, in any order: a
+    later one may still use the memory that an earlier one was to free. The collection
+    does not finalize a value that a finalizer made. The value goes with its object,
+    when all finalizers have been called. A value of ffi.gc() that was made earlier
+    would be finalized like the others.
     """
     return ffi.gc(pointer, free)
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""What a forked child must not use: its parent's connections, and locks that a thread
-may hold which is not there."""
+"""After a fork: the child gives up its parent's connections, and locks that a thread of
+the parent may hold, because that thread does not exist in the child."""
 
 from __future__ import annotations
 

@@ -69,7 +69,7 @@ class Handle:
             lib.shoal_lease_close(native or ffi.NULL)
 
     def __del__(self) -> None:
-        """Of a cycle that is garbage, who closes this may be finalized later."""
+        """In a garbage cycle, the object that closes this handle may come later."""
         native, self.native = getattr(self, "native", None), None
         lib.shoal_lease_close(native or ffi.NULL)
 

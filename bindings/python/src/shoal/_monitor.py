@@ -110,8 +110,8 @@ class MonitorBase(Held, Connected):
         self._free()
 
     def _free(self) -> None:
-        """Give back C's part, descriptors among it, of one that was closed, unless
-        somebody still reads: then its last reader does it."""
+        """Free C's part of a closed monitor, with its descriptors. While a thread or a
+        task still reads, this does nothing: the reader calls it when it is done."""
         if self._is_closed and self._reading.acquire(blocking=False):
             native, self._native = self._native, None
             self._reading.release()

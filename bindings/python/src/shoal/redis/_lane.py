@@ -219,7 +219,8 @@ def _adopt(
 
 
 def _taken_from(pool: Any, inuse_connections: bool) -> Any:
-    """The client that a disconnect of what is in use ends, for it is; or None."""
+    """Take the lane from its pool; returns the client to close, or None.  The client's
+    connection is always in use: a disconnect that spares such connections spares it."""
     lane = vars(pool).pop(_NAME, None) if inuse_connections else None
     if lane is None:
         return None
