@@ -131,9 +131,7 @@ void shoal__driver_delivered(shoal_client_t *client)
     }
     shoal__counter_add(&client->caller_wakeups,
                        waiters->answered_count + waiters->touched_count);
-    if (client->is_relieved)
-        wake_answered(client);
-    else if (!parks_next(client) && !wakes_later(client))
+    if (client->is_relieved || (!parks_next(client) && !wakes_later(client)))
         wake_answered(client);
     waiters->answered_count = waiters->drivers_count = 0;
     shoal__waiters_announce(waiters);
