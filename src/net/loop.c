@@ -61,7 +61,8 @@ static void on_prepare(uv_prepare_t *prepare)
 
 bool shoal__loop_may_sleep(const shoal__loop_t *loop)
 {
-    return !loop->is_again && !loop->is_stopped && shoal__waker_is_descriptor();
+    /* 0: libuv has something to do, or has to tell the kernel first what it waits for. */
+    return shoal__waker_is_descriptor() && uv_backend_timeout(loop->uv) < 0;
 }
 
 void shoal__loop_sleep(const shoal__loop_t *loop)

@@ -157,7 +157,7 @@ int uv_backend_fd(const uv_loop_t *uv)
 int uv_backend_timeout(const uv_loop_t *uv)
 {
     (void)uv;
-    return -1;
+    return must_not_block() ? 0 : -1;
 }
 
 /* ---- handles ---- */

@@ -131,6 +131,7 @@ shoal_unit_test(net/driver_seat ALSO net/notifier core/driver_token
   LIBS shoal::libuv)
 shoal_unit_test(net/gate ALSO net/driver_seat net/notifier core/driver_token
   LIBS shoal::libuv)
+shoal_unit_test(net/loop ALSO net/notifier net/waker LIBS shoal::libuv)
 shoal_unit_test(client/events ALSO net/gate net/driver_seat net/notifier core/driver_token
   base/alloc LIBS shoal::libuv)
 shoal_unit_test(net/mailbox ALSO net/driver_seat net/notifier core/driver_token core/extra base/alloc
