@@ -65,12 +65,22 @@ bool shoal__loop_may_sleep(const shoal__loop_t *loop)
     return shoal__waker_is_descriptor() && uv_backend_timeout(loop->uv) < 0;
 }
 
-void shoal__loop_sleep(const shoal__loop_t *loop)
+static bool wait_for_events(const shoal__loop_t *loop, int timeout_ms)
 {
     struct pollfd waited = {.fd = uv_backend_fd(loop->uv), .events = POLLIN};
 
+    return poll(&waited, 1, timeout_ms) > 0;
+}
+
+void shoal__loop_sleep(const shoal__loop_t *loop)
+{
     /* Whatever ends it, the loop's own poll comes next. */
-    poll(&waited, 1, -1);
+    wait_for_events(loop, -1);
+}
+
+bool shoal__loop_has_events(const shoal__loop_t *loop)
+{
+    return wait_for_events(loop, 0);
 }
 
 void shoal__loop_wake_by(shoal__loop_t *loop, uint64_t wake_us, uint64_t now_us)

@@ -84,6 +84,8 @@ void shoal__loop_iterate(shoal__loop_t *loop, uint64_t until_us);
 bool shoal__loop_may_sleep(const shoal__loop_t *loop);
 /* In on_poll: sleep until the poll will find something. */
 void shoal__loop_sleep(const shoal__loop_t *loop);
+/* Another thread, while the loop sleeps so: has something come that will wake it? */
+bool shoal__loop_has_events(const shoal__loop_t *loop);
 /* Another thread, while the loop sleeps so, and nobody else uses it: the next turn must
  * come by then. */
 void shoal__loop_wake_by(shoal__loop_t *loop, uint64_t wake_us, uint64_t now_us);

@@ -28,9 +28,12 @@ static struct {
     unsigned answers; /* on their way back */
     bool is_hung_up;  /* by the server: the end of the stream is to be read */
     bool has_hung_up; /* it does so once */
+    bool is_astray;   /* something that no command asked for is to be read */
     bool is_closed;   /* by the client */
     bool is_gone;     /* so is the client */
     bool is_turning;  /* a thread has the loop, and is in a turn */
+    bool has_paused;  /* the turn is the first one after a tick */
+    uint64_t turned_us;
 } rig;
 
 static unsigned reliefs;
@@ -76,7 +79,7 @@ static void run_server(void *data)
 
 bool rig_socket_is_readable(void)
 {
-    return !rig.is_closed && (rig.answers > 0 || rig.is_hung_up);
+    return !rig.is_closed && (rig.answers > 0 || rig.is_hung_up || rig.is_astray);
 }
 
 const void *rig_socket(void)
@@ -156,6 +159,9 @@ static void write_out(void)
     explore_check(count <= rig.client->options->queued_max);
     if (count == 0 || rig.options.is_stalled)
         return;
+    /* What arrived unasked during a pause must not meet a command of the thread that
+     * relieves. */
+    explore_check(!rig.is_astray || !rig.client->is_relieved || !rig.has_paused);
     if (rig.options.breaks && !rig.has_hung_up) {
         rig.has_hung_up = true;
         lose();
@@ -181,6 +187,8 @@ static uint64_t turn(shoal__route_t *route, uint64_t now_us)
     (void)route;
     explore_check(!rig.is_turning);
     rig.is_turning = true;
+    rig.has_paused = now_us - rig.turned_us >= RIG_TICK_US;
+    rig.turned_us = now_us;
     reliefs += rig.client->is_relieved;
     if (!line.is_ready) {
         /* A direct driver hands over first, and so does a thread that relieves one. */
@@ -224,8 +232,8 @@ void rig_socket_read(void)
     while (count-- > 0)
         answer(0);
     line.hooks.on_delivered(line.owner);
-    if (rig.is_hung_up) {
-        rig.is_hung_up = false;
+    if (rig.is_hung_up || rig.is_astray) {
+        rig.is_hung_up = rig.is_astray = false;
         lose();
         line.hooks.on_delivered(line.owner);
     }
@@ -438,6 +446,7 @@ shoal_client_t *rig_begin(const rig_options_t *options)
     rig_loop_begin();
     memset(&rig, 0, sizeof rig);
     rig.options = *options;
+    rig.is_astray = options->is_astray;
     explore_check(shoal__options_copy(NULL, &client_options) == 0);
     client_options->unix_path = shoal__strdup("x");
     client_options->on_event = on_event;

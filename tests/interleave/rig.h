@@ -14,6 +14,9 @@
 #include <shoal/client.h>
 #include <stdbool.h>
 
+/* So long is a tick of a scenario that has ticks. */
+#define RIG_TICK_US 100000
+
 typedef struct rig_options {
     bool is_parked;      /* nobody drives at the beginning */
     bool is_about_to;    /* the next lone call parks the loop */
@@ -24,6 +27,7 @@ typedef struct rig_options {
     bool breaks;         /* the connection does, once, at the first send */
     bool fails;      /* once, a send of a thread that relieves the driver fails, and so
                             do the commands that have no result */
+    bool is_astray;  /* it has sent something that no command asked for */
     bool is_silent;  /* it never answers */
     bool is_stalled; /* nothing can be written */
     bool is_stepped; /* the client has no thread: the scenario's threads step it */

@@ -27,13 +27,13 @@ static struct {
     unsigned closing_count, open_handles;
 } loop;
 
-static int sleep_openly(void);
+static int poll_loop(int timeout_ms);
 
 void rig_loop_begin(void)
 {
     memset(&loop, 0, sizeof loop);
     loop.driver = EXPLORE_THREADS_MAX;
-    shim_poll_loop = sleep_openly;
+    shim_poll_loop = poll_loop;
 }
 
 /* ---- one iteration ---- */
@@ -75,6 +75,16 @@ static int sleep_openly(void)
     explore_check(loop.driver == explore_self());
     wait_for_events("sleep openly");
     return 1;
+}
+
+static int poll_loop(int timeout_ms)
+{
+    if (timeout_ms < 0)
+        return sleep_openly();
+    explore_point(&(explore_step_t){
+        .what = "look for events",
+        .objects = {loop.wakeups ? shim_descriptor(loop.fd) : NULL, rig_socket()}});
+    return has_wakeup() || rig_socket_is_readable();
 }
 
 static void poll_once(void)

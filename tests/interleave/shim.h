@@ -82,7 +82,7 @@ int shim_close(int fd);
 int shim_poll(struct pollfd *slot, nfds_t count, int timeout_ms);
 /* What a poll of SHIM_LOOP_FD, the descriptor of a loop, does. */
 #define SHIM_LOOP_FD (-1)
-extern int (*shim_poll_loop)(void);
+extern int (*shim_poll_loop)(int timeout_ms);
 bool shim_is_readable(int fd);
 /* What a poll of this descriptor looks at. */
 const void *shim_descriptor(int fd);

@@ -168,7 +168,7 @@ static void run(const driver_case_t *c)
                                          .is_bounded = c->preemptions > 0,
                                          .preemptions_max = c->preemptions,
                                          .ticks = c->ticks,
-                                         .tick_us = 100000};
+                                         .tick_us = RIG_TICK_US};
 
     shim_expect(&scenario);
 }
@@ -233,6 +233,9 @@ static const driver_case_t relief_cases[] = {
     {.name = "it fails while a submitter's command is under way",
      .callers = 1, .calls = 1, .submitters = 1, .submits = 1,
      .rig = {.is_steady = true, .fails = true}, .preemptions = 2},
+    {.name = "something has arrived unasked when a thread would relieve the driver",
+     .callers = 1, .calls = 2, .rig = {.is_steady = true, .is_astray = true},
+     .preemptions = 2, .ticks = 1},
     {.name = "the server hangs up while a thread relieves the driver",
      .callers = 2, .calls = 1, .rig = {.is_steady = true, .hangs_up = true},
      .preemptions = 1},
