@@ -175,7 +175,7 @@ static void each(const shoal__route_t *route, shoal__route_visit_fn visit, void 
 static void reconnect(shoal__route_t *route, uint64_t now_us)
 {
     for (unsigned i = 0; i < of(route)->count; i++)
-        shoal__conn_reconnect(&of(route)->conns[i], now_us);
+        shoal__conn_reconnect(&of(route)->conns[i], SHOAL__CONN_ASKED_FOR, now_us);
 }
 
 static void shut(shoal__route_t *route, uint64_t now_us)
