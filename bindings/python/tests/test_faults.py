@@ -266,8 +266,12 @@ def test_half_written_is_not_unwritten(
     assert server.ask("STRLEN", "big") == len(value)
 
 
-def test_cut_within_a_large_value(face: Face, proxy: Proxy, server: Server) -> None:
+def test_cut_within_a_large_value(
+    connect: Connect, proxy: Proxy, server: Server
+) -> None:
     """A part of a command does not run: it is sent again, from its begin."""
+    face = connect(url=proxy.url, bulk_lane=False, **BRISK)
+    face.wait_ready()
     value = bytes(range(256)) * 8192
     accepted = proxy.counts()["accepted"]
     proxy.tell(f"cut-after {accepted + 1} to-server 100000 reset")
