@@ -11,6 +11,8 @@
 #include <string.h>
 
 #define CONNECTIONS 4
+/* Losses that come faster than connections would let nothing pass that needs all of them. */
+#define OPERATIONS_PER_KILL 30
 #define THREADS 4
 #define KEYS 12 /* of one writer */
 #define WINDOW 24
@@ -355,7 +357,7 @@ static void check_run(size_t count, bool has_bulk_lane, bool kills)
     writer_t writers[THREADS];
     pthread_t threads[THREADS];
     unsigned random = 99;
-    size_t unknown = 0, done = 0;
+    size_t unknown = 0, done = 0, kill_at = 0;
 
     flush(other);
     assert_int_equal(count_ready(client), CONNECTIONS);
@@ -371,8 +373,10 @@ static void check_run(size_t count, bool has_bulk_lane, bool kills)
                          0);
     }
     while (done < THREADS * count) {
-        if (kills)
+        if (kills && done >= kill_at) {
             kill_one(other, &random);
+            kill_at = done + OPERATIONS_PER_KILL;
+        }
         waiting_sleep_us(3000 + roll(&random) % 10000);
         done = 0;
         for (unsigned i = 0; i < THREADS; i++)
