@@ -10,8 +10,8 @@
 
 #include "net/conn.h"
 
-/* Who wants the answer: on_answer is called with a client of NULL, the result, whose tag is
- * `tag`, and `data`; also if the connection is lost or closed before. */
+/* What becomes of the answer: on_answer is called with a client of NULL, the result, whose
+ * tag is `tag`, and `data`; also if the connection is lost or closed before. */
 typedef struct shoal__errand {
     shoal_result_cb on_answer;
     void *data;
