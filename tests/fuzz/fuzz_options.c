@@ -79,11 +79,13 @@ static bool is_same_text(const char *a, const char *b)
     return a == b || (a && b && strcmp(a, b) == 0);
 }
 
-#define TEXTS(X) X(host) X(unix_path) X(user) X(password) X(client_name)
+#define TEXTS(X)                                                                       \
+    X(host) X(unix_path) X(user) X(password) X(client_name) X(source_address)
 #define VALUES(X)                                                                      \
     X(port)                                                                            \
     X(database)                                                                        \
     X(protocol)                                                                        \
+    X(keepalive_us)                                                                    \
     X(timeout_us)                                                                      \
     X(connect_timeout_us)                                                              \
     X(handshake_timeout_us)                                                            \
@@ -101,6 +103,8 @@ static bool is_same_text(const char *a, const char *b)
     X(attempts_max)                                                                    \
     X(integrity)                                                                       \
     X(is_settling)                                                                     \
+    X(has_bulk_lane)                                                                   \
+    X(connections)                                                                     \
     X(flush_mode)                                                                      \
     X(flush_pause_us)                                                                  \
     X(on_event)                                                                        \
@@ -133,6 +137,34 @@ static size_t put_encoded(char *at, const char *text)
     return bytes;
 }
 
+static char *put_text(char *at, const char *key, const char *text)
+{
+    if (!text)
+        return at;
+    at += sprintf(at, "%s", key);
+    return at + put_encoded(at, text);
+}
+
+/* The keys of URLs that have a number: key, field, what 1 of the key is in the field. */
+#define NUMBERS(X)                                                                     \
+    X("db", database, 1)                                                               \
+    X("protocol", protocol, 1)                                                         \
+    X("connect_timeout_ms", connect_timeout_us, 1000)                                  \
+    X("handshake_timeout_ms", handshake_timeout_us, 1000)                              \
+    X("stall_timeout_ms", stall_timeout_us, 1000)                                      \
+    X("ping_idle_ms", ping_idle_us, 1000)                                              \
+    X("backoff_base_ms", backoff_base_us, 1000)                                        \
+    X("backoff_max_ms", backoff_max_us, 1000)                                          \
+    X("keepalive_ms", keepalive_us, 1000)                                              \
+    X("queued_max", queued_max, 1)                                                     \
+    X("inflight_max", inflight_max, 1)                                                 \
+    X("bytes_max", bytes_max, 1)                                                       \
+    X("reply_bytes_max", reply_bytes_max, 1)                                           \
+    X("reply_elements_max", reply_elements_max, 1)                                     \
+    X("reply_depth_max", reply_depth_max, 1)                                           \
+    X("attempts_max", attempts_max, 1)                                                 \
+    X("connections", connections, 1)
+
 static const char *const integrity_names[] = {"shapes", "detect", "strict"};
 
 /* Write a URL that means the same as the options, with texts escaped. */
@@ -157,20 +189,22 @@ static void write_url(const shoal_options_t *options, char *url)
     } else {
         at += sprintf(at, "%s:%d", options->host, options->port);
     }
-    at += sprintf(at, "?db=%d&protocol=%d&connect_timeout_ms=%llu&offline=%s",
-                  options->database, options->protocol,
-                  (unsigned long long)(options->connect_timeout_us / 1000),
-                  options->offline_mode == SHOAL_OFFLINE_QUEUE ? "queue" : "fail");
-    if (options->timeout_us % 1000 == 0)
+    at += sprintf(at, "?offline=%s&integrity=%s&settle=%s&bulk_lane=%s",
+                  options->offline_mode == SHOAL_OFFLINE_QUEUE ? "queue" : "fail",
+                  integrity_names[options->integrity],
+                  options->is_settling ? "yes" : "no",
+                  options->has_bulk_lane ? "yes" : "no");
+#define PUT_NUMBER(key, field, unit)                                                   \
+    at += sprintf(at, "&" key "=%llu", (unsigned long long)options->field / (unit));
+    NUMBERS(PUT_NUMBER)
+#undef PUT_NUMBER
+    if (options->timeout_us == SHOAL_TIMEOUT_NEVER)
+        at += sprintf(at, "&timeout_ms=never");
+    else
         at += sprintf(at, "&timeout_ms=%llu",
-                      (unsigned long long)(options->timeout_us / 1000));
-    at += sprintf(
-        at, "&integrity=%s&settle=%s&bulk_lane=%s", integrity_names[options->integrity],
-        options->is_settling ? "yes" : "no", options->has_bulk_lane ? "yes" : "no");
-    if (options->client_name) {
-        at += sprintf(at, "&client_name=");
-        at += put_encoded(at, options->client_name);
-    }
+                      (unsigned long long)options->timeout_us / 1000);
+    at = put_text(at, "&client_name=", options->client_name);
+    at = put_text(at, "&source_address=", options->source_address);
     if (options->flush_mode == SHOAL_FLUSH_AUTO)
         sprintf(at, "&flush=auto&budget_us=%llu",
                 (unsigned long long)options->flush_pause_us);
