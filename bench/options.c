@@ -252,7 +252,7 @@ bool options_agree(const options_t *options)
         strategy_mode_name(strategy, name, sizeof name);
         if (options->rate != 0 && !strategy_has_open_loop(strategy))
             return options_complain("--rate: %s has no open loop; callback, beside, "
-                                    "sync, lease, pool and collector have",
+                                    "sync, lease, pool, collector and mutex have",
                                     name);
         if (options->is_verified && strategy->mode == MODE_RAW)
             return options_complain(

@@ -67,6 +67,12 @@ static void add_histograms(figures_t *sum, const figures_t *round)
         sum->flush_reasons[i] += round->flush_reasons[i];
 }
 
+/* The median of values in ascending order; there is one or more. */
+static double middle(const double *values, size_t count)
+{
+    return (values[(count - 1) / 2] + values[count / 2]) / 2;
+}
+
 void series_summarise(series_t *series)
 {
     figures_clear(&series->median);
@@ -77,7 +83,7 @@ void series_summarise(series_t *series)
     for (size_t i = 0; i < FIGURE_COUNT; i++) {
         size_t count = sort_known(series, i, values);
         if (count > 0)
-            series->median.value[i] = (values[(count - 1) / 2] + values[count / 2]) / 2;
+            series->median.value[i] = middle(values, count);
     }
     /* Errors are never averaged away. */
     double errors = 0;
@@ -101,4 +107,25 @@ double series_spread(const series_t *series, figure_t figure)
     if (series->rounds_count < 2)
         return 0;
     return (highest - lowest) / 2 / series->median.value[figure];
+}
+
+double series_ratio(const series_t *series, const series_t *reference, figure_t figure)
+{
+    size_t count = 0;
+    double median = (double)NAN;
+    double *ratios = calloc(series->rounds_count + 1, sizeof *ratios);
+
+    for (size_t i = 0;
+         ratios && i < series->rounds_count && i < reference->rounds_count; i++) {
+        double ratio =
+            series->rounds[i].value[figure] / reference->rounds[i].value[figure];
+        if (isfinite(ratio))
+            ratios[count++] = ratio;
+    }
+    if (count > 0) {
+        figures_sort(ratios, count);
+        median = middle(ratios, count);
+    }
+    free(ratios);
+    return median;
 }

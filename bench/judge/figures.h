@@ -38,6 +38,9 @@
     X(CLIENT_CPU_PERCENT, NULL, "client_cpu_percent")                                  \
     X(SERVER_CPU_US, NULL, "server_cpu_us_per_op")                                     \
     X(SERVER_CPU_PERCENT, NULL, "server_cpu_percent")                                  \
+    X(CPU_US, NULL, "cpu_us_per_op")                                                   \
+    X(SLEEPS, NULL, "voluntary_switches")                                              \
+    X(PREEMPTIONS, NULL, "involuntary_switches")                                       \
     X(COMMANDS_PER_WRITE, NULL, "commands_per_write")                                  \
     X(COMMANDS_PER_SERVER_READ, NULL, "commands_per_server_read")                      \
     X(WRITES, NULL, "writes")                                                          \
@@ -92,5 +95,10 @@ void series_summarise(series_t *series);
 
 /* (highest - lowest) / 2, as a share of the median; 0 for a single round. */
 double series_spread(const series_t *series, figure_t figure);
+
+/* The figure as a ratio to that of `reference`: the median of the ratios of the rounds,
+ * each to the round of `reference` with the same number, which was measured next to it.
+ * NaN if there are none. */
+double series_ratio(const series_t *series, const series_t *reference, figure_t figure);
 
 #endif

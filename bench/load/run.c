@@ -24,6 +24,7 @@ typedef struct snapshot {
     uint64_t errors;
     uint64_t large_values;
     uint64_t cpu_ns;
+    machine_switches_t switches;
     load_counters_t counters;
     server_info_t server;
     uint64_t server_at_ns; /* when the server was asked */
@@ -58,6 +59,8 @@ static const load_kind_t *kind_of(const run_t *run)
         return &load_pool;
     case MODE_COLLECTOR:
         return &load_collector;
+    case MODE_MUTEX:
+        return &load_mutex;
     case MODE_RAW:
         break;
     }
@@ -169,6 +172,7 @@ static void take_snapshot(run_t *run, const load_kind_t *kind, snapshot_t *snaps
     snapshot->errors = atomic_load(&run->errors);
     snapshot->large_values = atomic_load(&run->large_values);
     snapshot->cpu_ns = machine_cpu_ns();
+    snapshot->switches = machine_switches();
     snapshot->ops = atomic_load(&run->ops);
     snapshot->at_ns = clock_ns();
 }
@@ -238,6 +242,10 @@ static void compute(const run_t *run, const snapshot_t *from, const snapshot_t *
     value[FIGURE_OPS_PER_S] = ops * 1e9 / ns;
     value[FIGURE_CLIENT_CPU_US] = cpu_ns / 1e3 / ops;
     value[FIGURE_CLIENT_CPU_PERCENT] = cpu_ns * 100 / ns;
+    value[FIGURE_SLEEPS] =
+        (double)(to->switches.voluntary - from->switches.voluntary) / ops;
+    value[FIGURE_PREEMPTIONS] =
+        (double)(to->switches.involuntary - from->switches.involuntary) / ops;
     value[FIGURE_PEAK_RSS_BYTES] = (double)machine_peak_rss_bytes();
     value[FIGURE_ERRORS] = (double)to->errors; /* of the warm-up, too */
     compute_latency(&value[FIGURE_LATENCY_P0], run->latency);
@@ -248,6 +256,7 @@ static void compute(const run_t *run, const snapshot_t *from, const snapshot_t *
             (double)(to->large_values - from->large_values) * 1e9 / ns;
     compute_counters(figures, &from->counters, &to->counters, ops);
     compute_server(value, from, to);
+    value[FIGURE_CPU_US] = value[FIGURE_CLIENT_CPU_US] + value[FIGURE_SERVER_CPU_US];
 }
 
 /* Warm-up and window; true if there was a window worth a figure. */

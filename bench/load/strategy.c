@@ -10,11 +10,17 @@
 #define HOMES_MAX 8u
 
 static const char *const mode_names[] = {
-    [MODE_CALLBACK] = "callback",   [MODE_SYNC] = "sync",
-    [MODE_BORROWED] = "borrowed",   [MODE_QUEUE] = "queue",
-    [MODE_LEASE] = "lease",         [MODE_BESIDE] = "beside",
-    [MODE_EXPLICIT] = "explicit",   [MODE_POOL] = "pool",
-    [MODE_COLLECTOR] = "collector", [MODE_RAW] = "raw",
+    [MODE_CALLBACK] = "callback",
+    [MODE_SYNC] = "sync",
+    [MODE_BORROWED] = "borrowed",
+    [MODE_QUEUE] = "queue",
+    [MODE_LEASE] = "lease",
+    [MODE_BESIDE] = "beside",
+    [MODE_EXPLICIT] = "explicit",
+    [MODE_POOL] = "pool",
+    [MODE_COLLECTOR] = "collector",
+    [MODE_MUTEX] = "mutex",
+    [MODE_RAW] = "raw",
 };
 
 static bool has_depth(bench_mode_t mode)
@@ -43,7 +49,8 @@ bool strategy_has_open_loop(const strategy_t *strategy)
 {
     return strategy->mode == MODE_CALLBACK || strategy->mode == MODE_SYNC ||
            strategy->mode == MODE_LEASE || strategy->mode == MODE_BESIDE ||
-           strategy->mode == MODE_POOL || strategy->mode == MODE_COLLECTOR;
+           strategy->mode == MODE_POOL || strategy->mode == MODE_COLLECTOR ||
+           strategy->mode == MODE_MUTEX;
 }
 
 /* A whole number of 1 .. max, and nothing behind it. */
@@ -155,7 +162,8 @@ int strategy_parse(strategy_t *strategy, const strategy_t *base, const char *tex
     *strategy = *base;
     *ret_problem =
         "expected callback, sync, borrowed, queue, lease, beside, pool, collector, "
-        "explicit:N, raw:N, auto, off, fixed:US, shapes, detect, strict, lane, nolane, "
+        "mutex, explicit:N, raw:N, auto, off, fixed:US, shapes, detect, strict, lane, "
+        "nolane, "
         "FLUSH/INTEGRITY/LANE or MODE+FLUSH";
     if (bytes >= sizeof mode)
         return -1;

@@ -21,6 +21,7 @@ typedef enum bench_mode {
     MODE_EXPLICIT,  /* hiredis: pipelines of `depth` by hand */
     MODE_POOL,      /* hiredis: every caller is a thread with its own connection */
     MODE_COLLECTOR, /* hiredis: one thread gathers what callers have queued */
+    MODE_MUTEX,     /* hiredis: a mutex queue before the asynchronous interface */
     MODE_RAW, /* the limit: `depth` encoded commands, one write, replies skipped */
 } bench_mode_t;
 

@@ -160,12 +160,6 @@ double profile_figure(const plan_t *plan, size_t series, figure_t figure)
     return plan->series[series].median.value[figure];
 }
 
-double profile_cpu_us(const plan_t *plan, size_t series)
-{
-    return profile_figure(plan, series, FIGURE_CLIENT_CPU_US) +
-           profile_figure(plan, series, FIGURE_SERVER_CPU_US);
-}
-
 const char *profile_series_name(const plan_t *plan, size_t series, char *text,
                                 size_t text_bytes)
 {

@@ -82,9 +82,6 @@ size_t profile_find_flush(const plan_t *plan, shoal_flush_mode_t flush);
 /* A figure of one series; NaN if it was not measured. */
 double profile_figure(const plan_t *plan, size_t series, figure_t figure);
 
-/* CPU per command of client and server together. */
-double profile_cpu_us(const plan_t *plan, size_t series);
-
 /* The name that a verdict calls a series by. */
 const char *profile_series_name(const plan_t *plan, size_t series, char *text,
                                 size_t text_bytes);

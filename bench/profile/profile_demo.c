@@ -105,7 +105,7 @@ static double ops(const plan_list_t *demo, demo_part_t part, demo_row_t row)
 /* CPU per command of client and server together. */
 static double both_ends_us(const plan_list_t *demo, demo_part_t part, demo_row_t row)
 {
-    return profile_cpu_us(&demo->plans[part], (size_t)row);
+    return profile_figure(&demo->plans[part], (size_t)row, FIGURE_CPU_US);
 }
 
 static void begin_row(const pen_t *pen, demo_row_t row)

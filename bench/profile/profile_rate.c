@@ -42,7 +42,7 @@ static void judge(findings_t *findings, const plan_t *plan)
         rows[i] = (verdict_row_t){
             .ops_per_s = profile_figure(plan, i, FIGURE_OPS_PER_S),
             .p99_us = profile_figure(plan, i, FIGURE_LATENCY_P99),
-            .cpu_us = profile_cpu_us(plan, i),
+            .cpu_us = profile_figure(plan, i, FIGURE_CPU_US),
         };
     double limit_us = verdict_tail_limit(
         rows[off].p99_us, budget_us == 0 ? VERDICT_BUDGET_US : (double)budget_us);

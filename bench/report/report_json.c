@@ -135,6 +135,7 @@ static uint64_t connections_of(const options_t *options, const strategy_t *strat
     case MODE_POOL:
         return options->callers;
     case MODE_COLLECTOR:
+    case MODE_MUTEX:
         return 1;
     case MODE_RAW:
         break;
@@ -145,7 +146,8 @@ static uint64_t connections_of(const options_t *options, const strategy_t *strat
 static uint64_t threads_of(const options_t *options, const strategy_t *strategy)
 {
     if (strategy->mode == MODE_POOL || strategy->mode == MODE_SYNC ||
-        strategy->mode == MODE_LEASE || strategy->mode == MODE_COLLECTOR)
+        strategy->mode == MODE_LEASE || strategy->mode == MODE_COLLECTOR ||
+        strategy->mode == MODE_MUTEX)
         return options->callers;
     if (strategy->mode == MODE_BORROWED ||
         (strategy->mode == MODE_CALLBACK && options->rate == 0))

@@ -78,6 +78,16 @@ uint64_t machine_cpu_ns(void)
     return to_ns(&usage.ru_utime) + to_ns(&usage.ru_stime);
 }
 
+machine_switches_t machine_switches(void)
+{
+    struct rusage usage;
+    getrusage(RUSAGE_SELF, &usage);
+    return (machine_switches_t){
+        .voluntary = (uint64_t)usage.ru_nvcsw,
+        .involuntary = (uint64_t)usage.ru_nivcsw,
+    };
+}
+
 void machine_reset_peak_rss(void)
 {
     malloc_trim(0);

@@ -36,6 +36,14 @@ uint64_t machine_descriptors(void);
 /* User and system time of this process so far. */
 uint64_t machine_cpu_ns(void);
 
+/* Context switches of this process so far, of all its threads. */
+typedef struct machine_switches {
+    uint64_t voluntary;   /* a thread went to sleep */
+    uint64_t involuntary; /* a thread lost its CPU to another one */
+} machine_switches_t;
+
+machine_switches_t machine_switches(void);
+
 /* Starts a new peak of resident memory, where the system can. */
 void machine_reset_peak_rss(void);
 uint64_t machine_peak_rss_bytes(void);

@@ -50,15 +50,24 @@ class Program(unittest.TestCase):
 
 class Runs(Program):
     def test_every_mode_measures_without_errors(self):
-        modes = "sync,borrowed,queue,pool,collector,explicit:4,raw:4,off,fixed:100,sync:3"
+        modes = (
+            "sync,borrowed,queue,pool,collector,mutex,explicit:4,raw:4,off,fixed:100,"
+            "sync:3"
+        )
         runs = self.measure("-c", 4, "--against", modes, "--rounds", 2)
-        self.assertEqual(len(runs), 11)
+        self.assertEqual(len(runs), 12)
         for run in runs:
             with self.subTest(run["strategy"]):
                 self.assertGreater(run["ops_per_s"], 0)
                 self.assertGreater(run["latency_us"]["p50"], 0)
                 self.assertEqual(run["errors"], 0)
                 self.assertEqual(len(run["rounds"]), 2)
+                self.assertGreater(run["cpu_us_per_op"], 0)
+                for each in run["rounds"]:
+                    both = each["client_cpu_us_per_op"] + each["server_cpu_us_per_op"]
+                    self.assertAlmostEqual(each["cpu_us_per_op"] / both, 1, 3)
+                self.assertGreaterEqual(run["voluntary_switches"], 0)
+                self.assertGreaterEqual(run["involuntary_switches"], 0)
 
     def test_values_may_be_large(self):
         modes = "sync,borrowed,explicit:1"
@@ -76,7 +85,7 @@ class Runs(Program):
         self.assertIn("flushes by reason", done.stdout)
 
     def test_replies_are_the_right_ones_in_a_mix(self):
-        modes = "sync,borrowed,queue,pool,collector,explicit:4"
+        modes = "sync,borrowed,queue,pool,collector,mutex,explicit:4"
         mix = ["--verify", "--ratio", "1:3", "--data-range", "1-300", "-r", 500]
         for pattern in ("uniform", "sequential", "gaussian", "zipf"):
             with self.subTest(pattern):
@@ -94,7 +103,7 @@ class Runs(Program):
     def test_open_loops_keep_their_configuration(self):
         runs = self.measure(
             "-c", 8, "--rate", 500, "--arrivals", "random", "--budget", 70,
-            "--against", "sync,pool,collector",
+            "--against", "sync,pool,collector,mutex",
         )  # fmt: skip
         for run in runs:
             self.assertEqual(run["config"]["rate"], 500)
@@ -403,7 +412,7 @@ class Stalls(Program):
         self.addCleanup(server.kill)
         while not listens(path):
             self.assertIsNone(server.poll())
-        for mode in ("callback", "sync", "pool", "collector"):
+        for mode in ("callback", "sync", "pool", "collector", "mutex"):
             with self.subTest(mode):
                 self.stall(path, mode)
 

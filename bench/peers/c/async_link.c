@@ -1,28 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 #include "async_link.h"
 
-#include "uv_attach.h"
-
-/* hiredis notes an error in one of two places. */
-static const char *error_of(const redisAsyncContext *connection)
-{
-    if (!connection)
-        return "out of memory";
-    if (connection->errstr && connection->errstr[0] != '\0')
-        return connection->errstr;
-    return connection->c.errstr[0] != '\0' ? connection->c.errstr : "no reason given";
-}
+#include "load/uv_attach.h"
 
 static void on_connect(const redisAsyncContext *connection, int status)
 {
     if (status != REDIS_OK)
-        peer_fail("cannot connect: %s", error_of(connection));
+        peer_fail("cannot connect: %s", uv_attach_error(connection));
 }
 
 static void on_disconnect(const redisAsyncContext *connection, int status)
 {
     if (status != REDIS_OK)
-        peer_fail("the connection was lost: %s", error_of(connection));
+        peer_fail("the connection was lost: %s", uv_attach_error(connection));
 }
 
 redisAsyncContext *async_link_open(const peer_t *peer, uv_loop_t *loop)
@@ -33,7 +23,7 @@ redisAsyncContext *async_link_open(const peer_t *peer, uv_loop_t *loop)
                              : redisAsyncConnect(options->host, options->port);
 
     if (!connection || connection->err)
-        peer_fail("cannot connect: %s", error_of(connection));
+        peer_fail("cannot connect: %s", uv_attach_error(connection));
     if (uv_attach(connection, loop) < 0)
         peer_fail("the connection cannot be watched");
     redisAsyncSetConnectCallback(connection, on_connect);
@@ -48,14 +38,14 @@ void async_link_send(const peer_t *peer, redisAsyncContext *connection,
 
     if (redisAsyncCommandArgv(connection, on_reply, data, PEER_ARGUMENTS, argv,
                               peer->argvlen) != REDIS_OK)
-        peer_fail("a command was refused: %s", error_of(connection));
+        peer_fail("a command was refused: %s", uv_attach_error(connection));
 }
 
 void async_link_check(peer_t *peer, const redisReply *reply,
                       const redisAsyncContext *connection)
 {
     if (!reply)
-        peer_fail("a reply is missing: %s", error_of(connection));
+        peer_fail("a reply is missing: %s", uv_attach_error(connection));
     if (reply->type == REDIS_REPLY_ERROR)
         peer_note_error(peer, reply->str);
 }

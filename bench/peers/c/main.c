@@ -18,8 +18,6 @@
 
 static const peer_client_t *const clients[] = {
     &peer_client_async,
-    &peer_client_collector,
-    &peer_client_async_collector,
 };
 
 static const peer_client_t *find_client(const char *name)

@@ -48,8 +48,6 @@ typedef struct peer_client {
 } peer_client_t;
 
 extern const peer_client_t peer_client_async;
-extern const peer_client_t peer_client_collector;
-extern const peer_client_t peer_client_async_collector;
 
 /* One command of one caller. */
 typedef struct peer_shot {

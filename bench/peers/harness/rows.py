@@ -48,9 +48,9 @@ ROWS = [Row(*row) for row in (
      "default", "hiredis; a blocking connection per thread"),
     ("c/hiredis-async", "hiredis", "async", "callback",
      "default", "hiredis' asynchronous interface on libuv, one connection"),
-    ("c/hiredis-collector", "hiredis", "collector", "thread",
+    ("c/hiredis-collector", "shoal", "--mode collector", "thread",
      "default", "threads, a mutex queue, a worker that pipelines what is queued"),
-    ("c/hiredis-async-collector", "hiredis", "async-collector", "thread",
+    ("c/hiredis-async-collector", "shoal", "--mode mutex", "thread",
      "default", "threads, a mutex queue in front of the asynchronous interface"),
 
     ("go/rueidis", "go:rueidis", "default", "goroutine",

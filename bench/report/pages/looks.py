@@ -53,6 +53,7 @@ MODE_WORDS = {
     " whole pipelines",
     "pool": "hiredis; each caller is a thread with a connection of its own",
     "collector": "hiredis; one thread gathers what callers have queued",
+    "mutex": "hiredis; a mutex queue in front of its asynchronous interface",
     "raw": "the limit: commands encoded beforehand, one write for a whole batch,"
     " replies skipped; latency is that of whole batches",
 }

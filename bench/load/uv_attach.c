@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "uv_attach.h"
+#include "load/uv_attach.h"
 
 #include <stdlib.h>
 
@@ -84,4 +84,13 @@ int uv_attach(redisAsyncContext *connection, uv_loop_t *loop)
     connection->ev.delWrite = del_write;
     connection->ev.cleanup = cleanup;
     return 0;
+}
+
+const char *uv_attach_error(const redisAsyncContext *connection)
+{
+    if (!connection)
+        return "out of memory";
+    if (connection->errstr && connection->errstr[0] != '\0')
+        return connection->errstr;
+    return connection->c.errstr[0] != '\0' ? connection->c.errstr : "no reason given";
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef SHOAL_PEER_UV_ATTACH_H
-#define SHOAL_PEER_UV_ATTACH_H
+#ifndef SHOAL_BENCH_LOAD_UV_ATTACH_H
+#define SHOAL_BENCH_LOAD_UV_ATTACH_H
 
 /*
  * Lets a libuv loop drive a hiredis connection, making the libuv calls that hiredis'
@@ -15,5 +15,8 @@
 /* Returns -1 if the connection cannot be watched.  What it allocates is released
  * when hiredis lets go of the connection and the loop runs once more. */
 int uv_attach(redisAsyncContext *connection, uv_loop_t *loop);
+
+/* What is wrong with a connection: hiredis notes it in one of two places. */
+const char *uv_attach_error(const redisAsyncContext *connection);
 
 #endif
