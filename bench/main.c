@@ -18,7 +18,7 @@
 #define EXIT_FAILED 1
 #define EXIT_USAGE 2
 
-#define PROXIES_MAX OPTIONS_LIST_MAX
+#define PROXIES_MAX (2 * OPTIONS_LIST_MAX) /* for each kind of socket */
 
 /* All that main() has to give back. */
 typedef struct bench {
@@ -91,14 +91,25 @@ static int start_server(bench_t *bench)
     if (options->is_tcp) {
         target_set_text(&options->target.host, "127.0.0.1");
         options->target.port = bench->server.port;
-    } else {
-        target_set_text(&options->target.socket_path, bench->server.socket_path);
     }
+    if (options->is_unix || !options->is_tcp)
+        target_set_text(&options->target.socket_path, bench->server.socket_path);
     return 0;
 }
 
+/* The server's own address, as a plan reaches it. */
+static target_t server_target(const bench_t *bench, const options_t *options)
+{
+    target_t target = bench->options.target;
+
+    if (options->is_private && options->is_tcp)
+        target.socket_path = NULL;
+    return target;
+}
+
 /* The proxy of a round trip, started when it is asked for first; NULL: failed. */
-static delay_proxy_t *find_proxy(bench_t *bench, uint64_t rtt_us)
+static delay_proxy_t *find_proxy(bench_t *bench, const target_t *server,
+                                 uint64_t rtt_us)
 {
     char problem[400];
     /* With two CPUs the proxy avoids the client's; with more, the system chooses. */
@@ -110,14 +121,15 @@ static delay_proxy_t *find_proxy(bench_t *bench, uint64_t rtt_us)
                                                 : bench->options.server_cpu};
 
     for (size_t i = 0; i < bench->proxies_count; i++) {
-        if (bench->proxies[i].rtt_us == rtt_us)
+        bool is_unix = bench->proxies[i].socket_path[0] != '\0';
+        if (bench->proxies[i].rtt_us == rtt_us &&
+            is_unix == (server->socket_path != NULL))
             return &bench->proxies[i];
     }
     if (bench->proxies_count == PROXIES_MAX)
         return NULL;
     delay_proxy_t *proxy = &bench->proxies[bench->proxies_count];
-    if (delay_proxy_start(proxy, &bench->options.target, &spec, problem,
-                          sizeof problem) < 0) {
+    if (delay_proxy_start(proxy, server, &spec, problem, sizeof problem) < 0) {
         fail(EXIT_FAILED, "%s", problem);
         return NULL;
     }
@@ -131,13 +143,16 @@ static int set_targets(bench_t *bench)
 {
     for (size_t i = 0; i < bench->list.count; i++) {
         options_t *options = bench->list.options[i];
-        options->target = bench->options.target;
+        target_t server = server_target(bench, options);
+        target_describe(&server, bench->list.plans[i].url,
+                        sizeof bench->list.plans[i].url);
+        options->target = server;
         if (!options_have_proxy(options))
             continue;
-        delay_proxy_t *proxy = find_proxy(bench, options->rtt_us);
+        delay_proxy_t *proxy = find_proxy(bench, &server, options->rtt_us);
         if (!proxy)
             return EXIT_FAILED;
-        options->target = delay_proxy_target(proxy, &bench->options.target);
+        options->target = delay_proxy_target(proxy, &server);
     }
     return 0;
 }

@@ -90,7 +90,8 @@ static const char *set_profile(options_t *options, const char *text)
 {
     options->profile = profile_find(text);
     return options->profile ? NULL
-                            : "expected demo, sweep, rate, latency, matrix or step";
+                            : "expected demo, sweep, rate, latency, matrix, step or "
+                              "threads";
 }
 
 static const char *set_flushes(options_t *options, const char *text)
@@ -176,7 +177,10 @@ const rule_t option_rules[] = {
     {0, "user", "USER", COPY(target.user), "as this user [the default user]"},
     {0, "resp", "2|3", CALL(set_resp), "protocol [3]"},
     {0, "tcp", NULL, FLAG(is_tcp),
-     "reach the private server by TCP on 127.0.0.1, not by a Unix socket"},
+     "reach the private server by TCP on 127.0.0.1, not by a Unix socket; the profile"
+     " threads measures both if neither is asked for"},
+    {0, "unix", NULL, FLAG(is_unix),
+     "reach it by a Unix socket, as it is without --tcp in all other profiles"},
     {0, "rtt", "US", WHOLE(rtt_us, 0, 10000000),
      "a delay proxy of ours adds this round trip, half each way [0]"},
     {0, "link", "SPEC", CALL(set_link),
@@ -252,14 +256,15 @@ const rule_t option_rules[] = {
     {0, "profile", "NAME", CALL(set_profile),
      "demo, half a minute that shows what shoal is for; sweep, callers x flush settings"
      " x round trips; rate, open loops; latency, a lone caller; matrix, callers x"
-     " explicit pipelines; step, callers that come and go"},
+     " explicit pipelines; step, callers that come and go; threads, blocking calls"
+     " against a connection for each thread"},
     {0, "callers-list", "LIST", NUMBERS(callers_list, 1, OPTIONS_CALLERS_MAX),
-     "restrict sweep and matrix to these"},
+     "restrict sweep, matrix and threads to these"},
     {0, "rates", "LIST", NUMBERS(rates, 1, 100000000), "restrict rate to these"},
     {0, "rtts", "LIST", NUMBERS(rtts, 0, 10000000),
-     "the added round trips of sweep and latency, in microseconds"},
+     "the added round trips of sweep, latency and threads, in microseconds"},
     {0, "flushes", "LIST", CALL(set_flushes),
-     "the flush settings of sweep, rate and step, for example off,fixed:100,auto"},
+     "the flush settings of sweep, rate, step and threads, for example off,fixed:100,auto"},
     {0, "batches", "LIST", NUMBERS(batches, 1, 100000), "restrict matrix to these"},
     {0, "strict", NULL, FLAG(is_strict),
      "exit code 1 if a verdict of the profile fails"},

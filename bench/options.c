@@ -321,6 +321,8 @@ static bool check_together(options_t *options)
         return options_complain("--mode: the profile %s needs callback, sync, borrowed "
                                 "or queue",
                                 options->profile->name);
+    if (options->is_unix && options->is_tcp && options->profile != &profile_threads)
+        return options_complain("--unix, --tcp: only the profile threads has both");
     if (options->profile == &profile_step &&
         options->strategies[0].mode != MODE_CALLBACK)
         return options_complain("--mode: the profile step needs callback");

@@ -70,7 +70,8 @@ typedef struct options {
     bool has_command; /* it is not the default one */
 
     bool is_pinned;
-    bool is_tcp;         /* of the private server */
+    bool is_tcp;         /* the private server is reached by TCP */
+    bool is_unix;        /* by its Unix socket, as it is without both */
     uint64_t server_cpu; /* MACHINE_NO_CPU: the plan's */
     uint64_t client_cpu;
     uint64_t generator_cpu;

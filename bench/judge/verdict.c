@@ -89,3 +89,20 @@ verdict_t verdict_settled(double settled_ms)
     verdict.holds = verdict.is_known && verdict.ratio <= 1;
     return verdict;
 }
+
+verdict_t verdict_at_least(double ratio, double bar)
+{
+    verdict_t verdict = unknown();
+
+    verdict.is_known = !isnan(ratio) && !isnan(bar);
+    verdict.holds = verdict.is_known && ratio >= bar;
+    verdict.ratio = ratio;
+    return verdict;
+}
+
+verdict_t verdict_at_most(double ratio, double bar)
+{
+    verdict_t verdict = verdict_at_least(ratio, bar);
+    verdict.holds = verdict.is_known && ratio <= bar;
+    return verdict;
+}

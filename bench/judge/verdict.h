@@ -49,6 +49,10 @@ double verdict_tail_limit(double off_p99_us, double budget_us);
 /* The p99 of `subject` against the limit. */
 verdict_t verdict_tail(double p99_us, double limit_us);
 
+/* A ratio that must be `bar` or more, or `bar` or less.  A bar that is NaN asks nothing. */
+verdict_t verdict_at_least(double ratio, double bar);
+verdict_t verdict_at_most(double ratio, double bar);
+
 /* How long a change of load had an effect. */
 verdict_t verdict_settled(double settled_ms);
 

@@ -16,6 +16,7 @@ typedef struct plan {
     const options_t *options;
     const workload_t *workload;
     redisContext *control;
+    char url[256]; /* of the server, whatever lies on the way */
     bool shows_live;
     size_t steps_before; /* rounds of other plans, for what is shown live */
     size_t steps;        /* rounds of all plans */

@@ -45,6 +45,7 @@ extern const profile_t profile_rate;
 extern const profile_t profile_latency;
 extern const profile_t profile_matrix;
 extern const profile_t profile_step;
+extern const profile_t profile_threads;
 
 /* NULL if there is none of that name. */
 const profile_t *profile_find(const char *name);

@@ -30,9 +30,9 @@ static void prepare(plan_list_t *list, const options_t *options)
 static void show(findings_t *findings, const plan_t *plan)
 {
     static const column_t columns[] = {
-        {"base", "p50, us", FIGURE_STEP_BASE, 10},
-        {"median", "back, ms", FIGURE_STEP_SETTLED, 10},
-        {"longest", "back, ms", FIGURE_STEP_SETTLED_MAX, 10},
+        {"base", "p50, us", FIGURE_STEP_BASE, 10, false},
+        {"median", "back, ms", FIGURE_STEP_SETTLED, 10, false},
+        {"longest", "back, ms", FIGURE_STEP_SETTLED_MAX, 10, false},
     };
 
     findings_begin(findings,

@@ -52,6 +52,7 @@ SAME = (
     "arrivals",
     "rtt_us",
     "link",
+    "transport",
     "requests",
     "private_server",
 )
@@ -107,6 +108,8 @@ def compare_run(old: dict[str, Any], new: dict[str, Any]) -> Counter[str]:
         line += f", {config['rate']}/s"
     if config.get("rtt_us"):
         line += f", {config['rtt_us']} us of added round trip"
+    if config.get("transport") == "tcp":
+        line += ", TCP"
     print(f"{line}; {config.get('command', '?')}")
 
     verdicts: Counter[str] = Counter()

@@ -197,9 +197,11 @@ static void put_load(json_t *json, const options_t *options, const strategy_t *s
     put_whole(json, "resp", (uint64_t)options->target.resp);
 }
 
-static void put_config(json_t *json, const options_t *options, const series_t *series,
+static void put_config(json_t *json, const plan_t *plan, const series_t *series,
                        const report_context_t *context)
 {
+    const options_t *options = plan->options;
+
     open_bracket(json, "config", '{');
     put_load(json, options, &series->strategy);
     put_whole(json, "rate", options->rate);
@@ -213,7 +215,8 @@ static void put_config(json_t *json, const options_t *options, const series_t *s
     put_whole(json, "rtt_us", options->rtt_us);
     put_text(json, "link", options->link_text ? options->link_text : "");
     put_whole(json, "latency_sampling", series->sampling);
-    put_text(json, "url", context->url);
+    put_text(json, "url", plan->url);
+    put_text(json, "transport", options->target.socket_path ? "unix" : "tcp");
     put_bool(json, "private_server", options->is_private);
     put_cpu(json, "server_cpu", options->server_cpu);
     put_cpu(json, "client_cpu", options->client_cpu);
@@ -238,7 +241,7 @@ static void put_series(json_t *json, const plan_t *plan, const series_t *series,
     put_number(json, "ops_per_s_spread", series_spread(series, FIGURE_OPS_PER_S));
     if (series->median.value[FIGURE_ERRORS] > 0)
         put_text(json, "first_error", series->first_error);
-    put_config(json, plan->options, series, context);
+    put_config(json, plan, series, context);
     open_bracket(json, "rounds", '[');
     for (size_t i = 0; i < series->rounds_count; i++) {
         open_bracket(json, NULL, '{');

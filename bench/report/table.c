@@ -52,13 +52,17 @@ static void print_heads(FILE *out, const column_t *columns, size_t count, bool i
                 is_upper ? columns[i].upper : columns[i].lower);
 }
 
-static void print_cells(FILE *out, const figures_t *figures, const column_t *columns,
-                        size_t count)
+static void print_cells(FILE *out, const plan_t *plan, const series_t *series,
+                        const column_t *columns, size_t count)
 {
     char text[32];
 
     for (size_t i = 0; i < count; i++) {
-        report_number(figures->value[columns[i].figure], text, sizeof text);
+        figure_t figure = columns[i].figure;
+        report_number(columns[i].is_ratio
+                          ? series_ratio(series, &plan->series[0], figure)
+                          : series->median.value[figure],
+                      text, sizeof text);
         fprintf(out, " %*s", columns[i].width, text);
     }
 }
@@ -71,8 +75,8 @@ static void print_name(FILE *out, const series_t *series)
     fprintf(out, "%-*s", REPORT_NAME_COLUMNS, text);
 }
 
-static void print_row(FILE *out, const series_t *series, const column_t *columns,
-                      size_t count, bool shows_spread)
+static void print_row(FILE *out, const plan_t *plan, const series_t *series,
+                      const column_t *columns, size_t count, bool shows_spread)
 {
     const figures_t *median = &series->median;
 
@@ -81,10 +85,10 @@ static void print_row(FILE *out, const series_t *series, const column_t *columns
         fputs(" not measured\n", out);
         return;
     }
-    print_cells(out, median, columns, 1);
+    print_cells(out, plan, series, columns, 1);
     if (shows_spread)
         fprintf(out, " %4.0f%%", series_spread(series, FIGURE_OPS_PER_S) * 100);
-    print_cells(out, median, columns + 1, count - 1);
+    print_cells(out, plan, series, columns + 1, count - 1);
     if (median->value[FIGURE_ERRORS] > 0)
         fprintf(out, "  %.0f errors: %s", median->value[FIGURE_ERRORS],
                 series->first_error);
@@ -106,22 +110,22 @@ void report_columns(FILE *out, const plan_t *plan, const column_t *columns,
         fputs("\n", out);
     }
     for (size_t i = 0; i < plan->series_count; i++)
-        print_row(out, &plan->series[i], columns, count, shows_spread);
+        print_row(out, plan, &plan->series[i], columns, count, shows_spread);
 }
 
 void report_table(FILE *out, const plan_t *plan)
 {
     static const column_t columns[] = {
-        {"", "ops/s", FIGURE_OPS_PER_S, 7},
-        {"p50", "us", FIGURE_LATENCY_P50, 6},
-        {"p99", "us", FIGURE_LATENCY_P99, 6},
-        {"p99.9", "us", FIGURE_LATENCY_P99_9, 6},
-        {"client", "us/op", FIGURE_CLIENT_CPU_US, 6},
-        {"server", "us/op", FIGURE_SERVER_CPU_US, 6},
-        {"client", "CPU %", FIGURE_CLIENT_CPU_PERCENT, 6},
-        {"server", "CPU %", FIGURE_SERVER_CPU_PERCENT, 6},
-        {"cmds/", "read", FIGURE_COMMANDS_PER_SERVER_READ, 6},
-        {"large", "/s", FIGURE_LARGE_PER_S, 6},
+        {"", "ops/s", FIGURE_OPS_PER_S, 7, false},
+        {"p50", "us", FIGURE_LATENCY_P50, 6, false},
+        {"p99", "us", FIGURE_LATENCY_P99, 6, false},
+        {"p99.9", "us", FIGURE_LATENCY_P99_9, 6, false},
+        {"client", "us/op", FIGURE_CLIENT_CPU_US, 6, false},
+        {"server", "us/op", FIGURE_SERVER_CPU_US, 6, false},
+        {"client", "CPU %", FIGURE_CLIENT_CPU_PERCENT, 6, false},
+        {"server", "CPU %", FIGURE_SERVER_CPU_PERCENT, 6, false},
+        {"cmds/", "read", FIGURE_COMMANDS_PER_SERVER_READ, 6, false},
+        {"large", "/s", FIGURE_LARGE_PER_S, 6, false},
     };
     size_t count = sizeof columns / sizeof *columns;
 
@@ -130,11 +134,11 @@ void report_table(FILE *out, const plan_t *plan)
 
 /* Figures per command, in front of the reasons. */
 static const column_t flush_columns[] = {
-    {"cmds/", "write", FIGURE_COMMANDS_PER_WRITE, 7},
-    {"loop", "woken", FIGURE_WAKEUPS, 7},
-    {"callers", "woken", FIGURE_CALLER_WAKEUPS, 7},
-    {"direct", "calls", FIGURE_DIRECT_CALLS, 7},
-    {"hand-", "overs", FIGURE_HANDOVERS, 7},
+    {"cmds/", "write", FIGURE_COMMANDS_PER_WRITE, 7, false},
+    {"loop", "woken", FIGURE_WAKEUPS, 7, false},
+    {"callers", "woken", FIGURE_CALLER_WAKEUPS, 7, false},
+    {"direct", "calls", FIGURE_DIRECT_CALLS, 7, false},
+    {"hand-", "overs", FIGURE_HANDOVERS, 7, false},
 };
 
 #define FLUSH_COLUMNS (sizeof flush_columns / sizeof *flush_columns)
@@ -170,7 +174,7 @@ static void print_flush_row(FILE *out, const plan_t *plan, const series_t *serie
     for (size_t i = 0; i < SHOAL_FLUSH_REASONS; i++)
         sum += (double)median->flush_reasons[i];
     print_name(out, series);
-    print_cells(out, median, flush_columns, FLUSH_COLUMNS);
+    print_cells(out, plan, series, flush_columns, FLUSH_COLUMNS);
     fputs(" ", out);
     for (size_t i = 0; i < SHOAL_FLUSH_REASONS; i++) {
         if (is_used(plan, i))

@@ -17,6 +17,7 @@ typedef struct column {
     const char *lower;
     figure_t figure;
     int width;
+    bool is_ratio; /* to the figure of the first series */
 } column_t;
 
 /* "1234", "12.3k", "1.23M", "-", "never": four characters that matter. */

@@ -261,6 +261,41 @@ class Profiles(Program):
         for run in runs:
             self.assertGreater(run["step_base_us"], 0)
 
+    def test_threads(self):
+        text, runs = self.check(
+            "threads", 2 * 2 * 2 * 3, "--callers-list", "1,2", "--rtts", "0,300"
+        )
+        for transport in ("unix", "tcp"):
+            for rtt_us in (0, 300):
+                ours = [
+                    r for r in runs
+                    if r["config"]["transport"] == transport
+                    and r["config"]["rtt_us"] == rtt_us
+                ]  # fmt: skip
+                with self.subTest(transport, rtt_us=rtt_us):
+                    self.assertEqual(
+                        [(r["config"]["mode"], r["config"]["callers"]) for r in ours],
+                        [(m, n) for n in (1, 2) for m in ("pool", "mutex", "sync")],
+                    )
+                    # Each went where its point says, over a proxy of its own.
+                    scheme = {"unix": "unix://", "tcp": "redis://127.0.0.1"}[transport]
+                    for run in ours:
+                        self.assertTrue(run["config"]["url"].startswith(scheme))
+                        least_us = max(rtt_us * 0.999, 0.001)
+                        self.assertGreaterEqual(run["latency_us"]["p0"], least_us)
+        self.assertEqual(text.count("p50: sync auto"), 4)
+        self.assertEqual(text.count("CPU of both ends: sync auto"), 4)
+        self.assertEqual(text.count("throughput to mutex"), 4)
+
+    def test_threads_over_one_kind_of_socket(self):
+        for option, points in (("--unix", 4), ("--tcp", 4)):
+            _, runs = self.check(
+                "threads", points, option, "-c", 2, "--rtts", 0, "--flushes", "auto,off"
+            )
+            wanted = {option.removeprefix("--")}
+            self.assertEqual({r["config"]["transport"] for r in runs}, wanted)
+            self.assertEqual([r["config"]["flush"] for r in runs], ["", "", "auto", "off"])
+
     def test_demo(self):
         text, _ = self.check("demo", 14, "-c", 4)
         self.assertIn("What it means", text)
@@ -308,6 +343,7 @@ class Mistakes(Program):
             ["--rate", "10", "--mode", "raw:4"], ["--ratio", "1:1", "PING"],
             ["--data-range", "1-9", "SET", "k", "a__data__b"],
             ["--verify", "--mode", "raw:4"], ["--mode", "sync:9"], ["--mode", "pool:2"],
+            ["--unix", "--tcp"], ["--profile", "threads", "--against", "pool"],
             ["--pushes", "0"], ["--pushes", "9", "PING"],
             ["--pushes", "9", "--mode", "borrowed"],
             ["--pushes", "9", "--rate", "9"], ["--mode", "beside", "--rate", "9"],

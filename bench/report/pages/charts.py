@@ -195,7 +195,8 @@ RARE = (
 
 def anchor(group: Group, point: Point) -> str:
     """The name of a point's section."""
-    return f"{'rate' if group.is_open else 'callers'}-{point.value}-{group.rtt_us}"
+    kind = "rate" if group.is_open else "callers"
+    return f"{kind}-{point.value}-{group.rtt_us}-{group.transport}"
 
 
 def points_of(study: Study) -> str:

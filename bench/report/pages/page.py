@@ -78,13 +78,17 @@ def all_points_words(study: Study) -> str:
     return "; ".join(texts)
 
 
-def server_words(config: dict[str, Any]) -> str:
-    url = str(config.get("url", ""))
-    where = url
+def server_words(study: Study) -> str:
+    config = study.runs[0]["config"]
+    urls = [str(run["config"].get("url", "")) for run in study.runs]
+    where = urls[0]
     if config.get("private_server"):
+        by_tcp = {"127.0.0.1" in url for url in urls}
         where = "private, on a Unix socket"
-        if "127.0.0.1" in url:
+        if by_tcp == {True}:
             where = "private, on 127.0.0.1 by TCP"
+        elif len(by_tcp) == 2:
+            where = "private, on a Unix socket, and on 127.0.0.1 by TCP"
     text = (
         f"{config.get('server_version', '?')}, {where}, RESP{config.get('resp', '?')}"
     )
@@ -144,7 +148,7 @@ def facts(study: Study) -> str:
     pairs = {
         "Command": load_words(config),
         "Load": all_points_words(study),
-        "Server": server_words(config),
+        "Server": server_words(study),
         "Machine": machine_words(config),
         "Pinned": pinning_words(last),
         "Rounds": rounds_words(study),

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 SHOAL_MODES = ("callback", "sync", "borrowed", "queue", "lease", "beside")
+TRANSPORT_WORDS = {"unix": "a Unix socket", "tcp": "TCP"}
 CURVE_POINTS = 3  # fewer points are bars, not curves
 
 
@@ -104,6 +105,7 @@ class Group:
     is_open: bool
     rtt_us: int
     callers: int  # of an open loop
+    transport: str = ""  # unix, tcp; "": an older file
     points: list[Point] = field(default_factory=list)
     name: str = ""  # what sets it apart from the other groups
 
@@ -182,9 +184,14 @@ class Study:
     def _point(self, config: dict[str, Any]) -> Point:
         rate = int(config.get("rate", 0))
         callers = int(config.get("callers", 0))
-        key = (rate > 0, int(config.get("rtt_us", 0)), callers if rate else 0)
+        key = (
+            rate > 0,
+            int(config.get("rtt_us", 0)),
+            callers if rate else 0,
+            str(config.get("transport", "")),
+        )
         for group in self.groups:
-            if (group.is_open, group.rtt_us, group.callers) == key:
+            if (group.is_open, group.rtt_us, group.callers, group.transport) == key:
                 break
         else:
             group = Group(*key)
@@ -198,8 +205,11 @@ class Study:
     def _name_groups(self) -> None:
         has_rtt = any(group.rtt_us for group in self.groups)
         limits = {group.callers for group in self.groups if group.is_open}
+        transports = {group.transport for group in self.groups}
         for group in self.groups:
             parts = []
+            if len(transports) > 1:
+                parts.append(TRANSPORT_WORDS.get(group.transport, group.transport))
             if has_rtt and group.rtt_us:
                 parts.append(f"{duration(group.rtt_us)} of round trip added")
             elif has_rtt:

@@ -316,8 +316,12 @@ def profile_command(study: Study) -> str:
         "latency": ["--rtts", rtts],
         "matrix": ["--callers-list", callers, "--batches", depths],
         "step": ["-c", callers, "--flushes", flushes],
+        "threads": ["--callers-list", callers, "--rtts", rtts, "--flushes", flushes],
     }
     words += parts.get(study.profile, [])
+    transports = {group.transport for group in groups}
+    if study.profile == "threads" and len(transports) == 1:
+        words += [f"--{transport}" for transport in transports]
     if study.profile in parts:
         for name, key in (
             ("--duration", "duration_s"),

@@ -113,13 +113,30 @@ static void test_settled_and_tail(void **state)
     check("over it", &verdict, true, false, NONE);
 }
 
+static void test_bars(void **state)
+{
+    (void)state;
+    verdict_t verdict = verdict_at_least(1.5, 1.5);
+
+    check("as much as the floor", &verdict, true, true, NONE);
+    verdict = verdict_at_least(1.49, 1.5);
+    check("below the floor", &verdict, true, false, NONE);
+    verdict = verdict_at_most(0.7, 0.7);
+    check("as much as the ceiling", &verdict, true, true, NONE);
+    verdict = verdict_at_most(0.71, 0.7);
+    check("above the ceiling", &verdict, true, false, NONE);
+    verdict = verdict_at_most(0.71, (double)NAN);
+    check("nothing is asked", &verdict, false, false, NONE);
+    verdict = verdict_at_least((double)NAN, 1);
+    check("not measured", &verdict, false, false, NONE);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_throughput),
-        cmocka_unit_test(test_cpu),
-        cmocka_unit_test(test_lone_latency),
-        cmocka_unit_test(test_settled_and_tail),
+        cmocka_unit_test(test_throughput),   cmocka_unit_test(test_cpu),
+        cmocka_unit_test(test_lone_latency), cmocka_unit_test(test_settled_and_tail),
+        cmocka_unit_test(test_bars),
     };
     return cmocka_run_group_tests_name("bench/verdict", tests, NULL, NULL);
 }

@@ -52,6 +52,11 @@ class Comparisons(unittest.TestCase):
             self.assertEqual(done.stdout.count(name), 2)
         self.assertNotIn("belong together", done.stdout)
 
+    def test_sockets_of_two_kinds_are_two_measurements(self):
+        one, other = result(90000, transport="unix"), result(90000, transport="tcp")
+        self.compare(one, one)
+        self.compare(one, other, code=2)
+
     def test_a_change_beyond_the_noise_has_a_direction(self):
         slow, fast = result(90000), result(100000)
         self.assertIn("-10.0 %  WORSE", self.compare(fast, slow))

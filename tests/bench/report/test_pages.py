@@ -114,6 +114,16 @@ class Pages(unittest.TestCase):
             "--batches",
             "1,4",
         ],
+        "threads": [
+            "--profile",
+            "threads",
+            "--rounds",
+            2,
+            "--callers-list",
+            "1,3",
+            "--rtts",
+            0,
+        ],
         "step": ["--profile", "step", "--rounds", 1, "-c", 8, "--duration", 0.3],
     }
 
@@ -259,6 +269,11 @@ class Pages(unittest.TestCase):
         ):
             self.assertIn(" ".join(fact.split()), text)
         self.assertIn("a single round", self.pages["latency"].plain)
+        text = self.pages["threads"].plain
+        self.assertIn("private, on a Unix socket, and on 127.0.0.1 by TCP", text)
+        self.assertIn("closed loop, 1 and 3 callers, a Unix socket", text)
+        self.assertIn("--profile threads --callers-list 1,3 --rtts 0", text)
+        self.assertNotIn("--flushes auto --tcp", text)
 
     def test_curves_appear_where_there_are_points_enough(self):
         for name, titles in {
