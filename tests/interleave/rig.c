@@ -12,8 +12,6 @@
 #include "core/result.h"
 #include "interleave/rig.h"
 #include "interleave/rig_parts.h"
-#include "net/entropy.h"
-#include "net/quiet_thread.h"
 #include "route/standalone.h"
 #include <shoal/errors.h>
 #include <string.h>
@@ -182,6 +180,39 @@ static void write_out(void)
         serve();
 }
 
+static unsigned ways_when_submitted(const explore_step_t *step)
+{
+    const uint64_t *taken = step->data, submitted = rig.client->mailbox.tickets;
+
+    return submitted > *taken || submitted >= rig.options.lasts ? 1U << EXPLORE_DONE
+                                                                : 0;
+}
+
+/* Until a command was submitted that this turn does not take over. */
+static void last(void)
+{
+    uint64_t taken = rig.client->mailbox.tickets;
+
+    explore_point(&(explore_step_t){.what = "a long turn",
+                                    .objects = {&rig.client->seat.lock},
+                                    .ways = ways_when_submitted,
+                                    .data = &taken});
+}
+
+static bool holds(void)
+{
+    return rig.options.holds && rig.written == 0;
+}
+
+/* When the route wants the next turn. */
+static uint64_t wake_after(uint64_t now_us)
+{
+    /* The background thread tries again at once; a direct driver is not to wait for it. */
+    if (!line.is_ready && !rig.client->is_direct && !rig.client->is_relieved)
+        return now_us;
+    return holds() ? now_us + RIG_TICK_US : SHOAL__NEVER_US;
+}
+
 static uint64_t turn(shoal__route_t *route, uint64_t now_us)
 {
     (void)route;
@@ -190,18 +221,19 @@ static uint64_t turn(shoal__route_t *route, uint64_t now_us)
     rig.has_paused = now_us - rig.turned_us >= RIG_TICK_US;
     rig.turned_us = now_us;
     reliefs += rig.client->is_relieved;
+    /* A thread that submits meanwhile must not wake the driver for nothing. */
+    explore_check(!rig.client->is_relieved || !rig.client->seat.is_asleep);
     if (!line.is_ready) {
         /* A direct driver hands over first, and so does a thread that relieves one. */
         explore_check(!rig.client->is_direct && !rig.client->is_relieved);
         line.is_ready = true;
         tell(SHOAL_EVENT_READY, 0);
     }
+    if (rig.options.lasts && rig.client->is_relieved)
+        last();
     write_out();
     rig.is_turning = false;
-    /* The background thread tries again at once; a direct driver is not to wait for it. */
-    return !line.is_ready && !rig.client->is_direct && !rig.client->is_relieved
-               ? now_us
-               : SHOAL__NEVER_US;
+    return wake_after(now_us);
 }
 
 static void answer(int status)
@@ -312,7 +344,7 @@ static void view(const shoal__route_t *route, shoal__route_view_t *ret_view)
     (void)route;
     *ret_view = (shoal__route_view_t){.is_ready = line.is_ready,
                                       .is_idle = line.ring.head == line.ring.tail,
-                                      .wake_after = 1};
+                                      .wake_after = holds() ? 2 : 1};
 }
 
 static bool may_relieve(const shoal__route_t *route)
@@ -396,36 +428,6 @@ int shoal__standalone_new(const shoal_options_t *options, uint64_t seed,
                           shoal__route_t **ret_route)
 {
     return new_line(options, seed, hooks, owner, ret_route);
-}
-
-/* ---- the rest of what a client stands on ---- */
-
-uint64_t shoal__entropy(void)
-{
-    return 1;
-}
-
-int shoal__fork_guard_start(void)
-{
-    return 0;
-}
-
-_Atomic uint64_t shoal__fork_count;
-
-int shoal__quiet_thread_start(pthread_t *ret_thread, void (*run)(void *data),
-                              void *data)
-{
-    *ret_thread = (pthread_t)explore_start("background", run, data) + 1;
-    return 0;
-}
-
-int shoal_options_from_url(const char *url, shoal_options_t **ret_options,
-                           shoal_error_t *ret_error)
-{
-    (void)url;
-    (void)ret_options;
-    (void)ret_error;
-    return SHOAL_EURL;
 }
 
 /* ---- a scenario ---- */

@@ -30,6 +30,10 @@ typedef struct rig_options {
     bool is_astray;  /* it has sent something that no command asked for */
     bool is_silent;  /* it never answers */
     bool is_stalled; /* nothing can be written */
+    bool holds;      /* before anything was written, the loop sleeps until a second
+                        command comes, or time passes */
+    unsigned lasts;  /* a turn of a thread that relieves the driver lasts until the next
+                        command was submitted, or so many in all */
     bool is_stepped; /* the client has no thread: the scenario's threads step it */
 } rig_options_t;
 

@@ -1,13 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 
-/* libuv's loop, as far as net/loop.c uses it, and the loop's waker. */
+/* libuv's loop, as far as net/loop.c uses it, the loop's waker, and what else a client
+ * stands on. */
 
 #define SHIM_IMPLEMENTATION
 #include "interleave/shim.h"
 
 #include "base/time_us.h"
 #include "interleave/rig_parts.h"
+#include "net/entropy.h"
+#include "net/fork_guard.h"
+#include "net/quiet_thread.h"
 #include "net/waker.h"
+#include <shoal/errors.h>
+#include <shoal/options.h>
 #include <string.h>
 
 #define CLOSING_MAX 8
@@ -270,4 +276,34 @@ void shoal__waker_release(shoal__waker_t *waker)
 {
     (void)waker;
     loop.waker = NULL;
+}
+
+/* ---- the rest of what a client stands on ---- */
+
+uint64_t shoal__entropy(void)
+{
+    return 1;
+}
+
+int shoal__fork_guard_start(void)
+{
+    return 0;
+}
+
+_Atomic uint64_t shoal__fork_count;
+
+int shoal__quiet_thread_start(pthread_t *ret_thread, void (*run)(void *data),
+                              void *data)
+{
+    *ret_thread = (pthread_t)explore_start("background", run, data) + 1;
+    return 0;
+}
+
+int shoal_options_from_url(const char *url, shoal_options_t **ret_options,
+                           shoal_error_t *ret_error)
+{
+    (void)url;
+    (void)ret_options;
+    (void)ret_error;
+    return SHOAL_EURL;
 }
