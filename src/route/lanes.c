@@ -322,6 +322,15 @@ static void mirror_homes(const shoal__homes_t *homes, shoal__pipe_t *pen)
     snprintf(pen->detail, sizeof pen->detail, "%s", home->pipe.detail);
 }
 
+/* The lane was closed in an earlier turn, so it has no command, and the account knows that.
+ * Until a reply is large again, or a command is for the lane, nothing is to be done for it. */
+static void fall_asleep(shoal__lanes_t *lanes, uint64_t now_us)
+{
+    shoal__pipe_shared_t *shared = &lanes->homes->conns->set->shared;
+
+    shared->wants_bulk = !shoal__heavy_is_empty(&shared->heavy, now_us);
+}
+
 uint64_t shoal__lanes_turn(shoal__lanes_t *lanes, uint64_t now_us)
 {
     shoal__lane_t *lane;
@@ -331,8 +340,10 @@ uint64_t shoal__lanes_turn(shoal__lanes_t *lanes, uint64_t now_us)
     if (lanes->is_wanted)
         open_lane(lanes, now_us);
     lane = lanes->bulk;
-    if (!is_in_use(lanes))
+    if (!is_in_use(lanes)) {
+        fall_asleep(lanes, now_us);
         return SHOAL__NEVER_US;
+    }
     shoal__homes_renew(lanes->homes, now_us);
     lane->pen.now_us = now_us;
     mirror_homes(lanes->homes, &lane->pen);

@@ -76,7 +76,7 @@ static void refer(shoal__route_t *route, size_t bytes)
     shoal__pipe_refer(&of(route)->conns->pipe, bytes);
 }
 
-/* Did nothing ever want the bulk lane?  Then nothing is to be done for it. */
+/* Does nothing want the bulk lane?  Then nothing is to be done for it. */
 static inline bool is_lane_asleep(const standalone_t *standalone)
 {
     return !standalone->set.shared.wants_bulk;

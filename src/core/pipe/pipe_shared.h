@@ -18,7 +18,8 @@ typedef struct shoal__pipe_shared {
     shoal__nonce_t nonce;         /* of fences */
     shoal__latencies_t latencies; /* any thread reads */
     shoal__heavy_t heavy;         /* commands with large replies */
-    bool wants_bulk; /* ever: a reply was large, or a command was for the bulk lane */
+    bool wants_bulk; /* a reply was large, or a command was for the bulk lane; until the
+                        lane was closed, and nothing is remembered */
     struct shoal__pipe
         *doubtful;           /* pipe_doubt.c: the first one; NULL: there are none */
     uint64_t doubts_changed; /* how often what they doubt changed */
