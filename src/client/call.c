@@ -193,7 +193,7 @@ int shoal__call_begin(shoal_client_t *client, const shoal_command_t *command,
     shoal__submission_t submission = {
         .commands = command, .count = 1, .call = *call, .on_result = on_result};
     shoal_pending_t *pending = NULL;
-    bool is_driving = false, is_leased = false;
+    bool is_leased = false;
     int rc = new_pending(client, &pending);
 
     if (!pending) {
@@ -209,8 +209,7 @@ int shoal__call_begin(shoal_client_t *client, const shoal_command_t *command,
     pending->waiter.may_drive =
         !pending->has_sink || call->flags & SHOAL_CALL_SINK_HERE;
     pending->waiter.is_plain = !pending->has_sink && !call->on_release;
-    submission.is_plain = &pending->waiter.is_plain;
-    submission.is_driving = pending->waiter.may_drive ? &is_driving : NULL;
+    submission.waiter = &pending->waiter;
     submission.is_leased = &is_leased;
     submission.data = pending;
     rc = shoal__client_submit(client, &submission, &pending->ticket);
@@ -221,7 +220,7 @@ int shoal__call_begin(shoal_client_t *client, const shoal_command_t *command,
     }
     /* Calls on leases are not answered together: each thread has a spot of its own. */
     pending->number = pending->ticket * (is_leased ? SHOAL__PARKING_NEIGHBOURS : 1);
-    if (is_driving && shoal__driver_drive(client, until_us))
+    if (shoal__driver_drive(client, &pending->waiter, until_us))
         take_result(pending, ret_result);
     else
         rc = wait_for_result(pending, until_us, ret_result);

@@ -8,6 +8,7 @@
 #include "client/events.h"
 #include "client/ledger.h"
 #include "client/waiters.h"
+#include "core/awake_rule.h"
 #include "core/company.h"
 #include "core/options.h"
 #include "net/clock.h"
@@ -73,12 +74,14 @@ struct shoal_client {
     uint64_t seen_settled; /* ledger.settled, when results were last announced */
     uint64_t seen_turns;   /* turns, when the background thread last napped */
     bool had_company;      /* since the last turn: more than a lone call completed */
-    bool is_direct;        /* the loop thread is in a blocking call of its own */
-    bool is_answered;      /* in that call: its result is there */
-    bool was_parked;       /* the loop was parked since the last turn */
-    bool is_relieved;      /* the loop thread runs a turn in the driver's place */
+    uint64_t look_us;      /* callers that are awake need not read before */
+    shoal__waiter_t *direct; /* the loop thread is in this blocking call; NULL: in none */
+    bool was_parked;         /* the loop was parked since the last turn */
+    shoal__awake_rule_t awake_rule; /* under the lock */
 
     shoal__counter_t turns, direct_calls, caller_wakeups;
+    _Atomic uint32_t inside;   /* callers that stay awake, until their threads go on */
+    shoal__counter_t answered; /* blocking calls that got their results */
 };
 
 static inline bool shoal__client_is_loop_thread(const shoal_client_t *client)

@@ -35,7 +35,7 @@ void shoal__intake_run(shoal_client_t *client, uint64_t now_us)
     shoal__mailbox_side_t *taken = &client->taken;
 
     shoal__client_lock(client);
-    if (client->is_relieved && !shoal__mailbox_is_plain_locked(&client->mailbox)) {
+    if (client->direct && !shoal__mailbox_is_plain_locked(&client->mailbox)) {
         shoal__client_unlock(client);
         return;
     }

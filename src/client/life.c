@@ -3,7 +3,6 @@
 
 #include "base/alloc.h"
 #include "client/driver.h"
-#include "client/relief.h"
 #include "client/turn.h"
 #include "net/entropy.h"
 #include "net/quiet_thread.h"
@@ -142,7 +141,6 @@ static int init_threads_parts(shoal_client_t *client, uv_loop_t *uv)
 {
     const shoal__loop_hooks_t hooks = {
         .on_turn = shoal__turn_run,
-        .on_poll = client->drive == SHOAL__DRIVE_THREAD ? shoal__relief_sleep : NULL,
         .on_closed = on_loop_closed};
     int rc = shoal__driver_seat_init(&client->seat, &client->loop.notifier);
 

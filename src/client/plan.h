@@ -32,9 +32,8 @@ typedef struct shoal__submission {
     shoal_result_cb on_result;
     void *data;
     uint64_t first_tag; /* of a completion queue: that of the first command */
-    bool *is_driving;   /* of a blocking call that may drive: does it?  Else NULL */
-    bool *is_plain;     /* of a blocking call: is it plain (core/company.h)?  False
-                           afterwards if a lease carries it.  Else NULL */
+    struct shoal__waiter *waiter; /* of a blocking call: its thread.  It is not plain
+                                     afterwards if a lease carries it.  Else NULL */
     bool *is_leased;    /* of a blocking call: does a lease carry it?  Else NULL */
     bool is_lent;       /* large arguments stay where they are until the result */
     bool is_monitor;    /* MONITOR, for a lease, by its own function */

@@ -5,20 +5,22 @@
 #include "base/error.h"
 #include "base/time_us.h"
 #include "client/client.h"
+#include "client/awake.h"
 #include "client/driver.h"
 #include "client/lease_count.h"
 #include "client/plan.h"
 #include "client/reason.h"
-#include "client/relief.h"
 #include "core/lease.h"
 #include "core/refusal.h"
 #include "resp/encoder.h"
 #include <shoal/errors.h>
 
 /* Encode the commands into a side, the mailbox's (with the lock) or one that no other
- * thread sees (mailbox NULL), with tickets from `ticket` on.  0 or SHOAL_ENOMEM. */
+ * thread sees (mailbox NULL), with tickets from `ticket` on.  is_watched: as
+ * shoal__mailbox_push_locked() says.  0 or SHOAL_ENOMEM. */
 static int write_into(shoal__mailbox_side_t *side, shoal__mailbox_t *mailbox,
-                      const shoal__plan_t *plan, uint64_t now_us, uint64_t ticket)
+                      const shoal__plan_t *plan, uint64_t now_us, uint64_t ticket,
+                      bool is_watched)
 {
     const shoal__submission_t *submission = plan->submission;
     shoal__request_t request;
@@ -32,7 +34,7 @@ static int write_into(shoal__mailbox_side_t *side, shoal__mailbox_t *mailbox,
         request.ticket = ticket + i;
         at = shoal__plan_write(plan, i, at);
         if (mailbox)
-            shoal__mailbox_push_locked(mailbox, &request);
+            shoal__mailbox_push_locked(mailbox, &request, is_watched);
         else
             shoal__mailbox_side_push(side, &request);
     }
@@ -51,9 +53,9 @@ static void count_large(shoal__large_t *large, size_t bytes, size_t referred_byt
 /* How many of the commands are plain calls? */
 static size_t plain_of(const shoal__plan_t *plan)
 {
-    const bool *is_plain = plan->submission->is_plain;
+    const shoal__waiter_t *waiter = plan->submission->waiter;
 
-    return is_plain && *is_plain ? plan->submission->count : 0;
+    return waiter && waiter->is_plain ? plan->submission->count : 0;
 }
 
 /* ---- on the loop thread ---- */
@@ -110,7 +112,7 @@ static int submit_apart_here(shoal_client_t *client, const shoal__plan_t *plan,
     uint64_t ticket = SHOAL_TICKET_OF_LOOP | (client->tickets + 1);
     int rc;
 
-    rc = write_into(side, NULL, plan, now_us, ticket);
+    rc = write_into(side, NULL, plan, now_us, ticket, true);
     if (rc == 0 && !client->route->ops->place(client->route, side, now_us))
         rc = SHOAL_ENOMEM;
     shoal__mailbox_side_clear(side);
@@ -130,7 +132,7 @@ static int submit_apart_here(shoal_client_t *client, const shoal__plan_t *plan,
 static bool goes_apart(const shoal_client_t *client, const shoal__plan_t *plan)
 {
     return shoal__plan_is_leased(plan) || client->route->has_homes ||
-           (!client->is_direct && (plan->may_be_apart || client->route->must_place));
+           (!client->direct && (plan->may_be_apart || client->route->must_place));
 }
 
 static int submit_here(shoal_client_t *client, const shoal__plan_t *plan,
@@ -271,7 +273,7 @@ static int submit_there(shoal_client_t *client, const shoal__plan_t *plan,
 {
     shoal__ledger_t *ledger = &client->ledger;
     uint64_t now_us = shoal__clock_us(), ticket;
-    bool relieves = false;
+    shoal__waiter_t *waiter = plan->submission->waiter;
     int rc;
 
     shoal__client_lock(client);
@@ -282,10 +284,10 @@ static int submit_there(shoal_client_t *client, const shoal__plan_t *plan,
         rc = client->gate.is_closed
                  ? SHOAL_ECLOSED
                  : write_into(&client->mailbox.side, &client->mailbox, plan, now_us,
-                              ticket);
+                              ticket,
+                              waiter && shoal__awake_joins_locked(client, waiter));
     if (rc == 0) {
         client->mailbox.side.plain += plain_of(plan);
-        relieves = plain_of(plan) > 0 && shoal__relief_begins_locked(client);
         client->mailbox.tickets += plan->submission->count;
         shoal__counter_add(&ledger->commands_there, plan->submission->count);
         count_large(&ledger->large_there, plan->large_bytes, plan->referred_bytes);
@@ -293,10 +295,10 @@ static int submit_there(shoal_client_t *client, const shoal__plan_t *plan,
         shoal__counter_add(&ledger->refused_there, 1);
     }
     shoal__client_unlock(client);
+    if (rc < 0 && waiter && waiter->is_staying)
+        shoal__awake_quit(client, waiter);
     if (rc == 0 && ret_ticket)
         *ret_ticket = ticket;
-    if (relieves)
-        shoal__relief_run(client);
     return rc;
 }
 
@@ -308,11 +310,10 @@ static int submit_directly(shoal_client_t *client, const shoal__plan_t *plan,
 {
     int rc = submit_here(client, plan, ret_ticket);
 
-    *plan->submission->is_driving = rc == 0;
     if (rc == 0)
         shoal__company_enter(&client->company, plain_of(plan));
-    if (rc < 0)
-        shoal__driver_release(client);
+    else
+        shoal__driver_release(client, plan->submission->waiter);
     return rc;
 }
 
@@ -365,14 +366,13 @@ int shoal__client_submit(shoal_client_t *client, const shoal__submission_t *subm
         rc = claim_leases(client, &plan);
     if (submission->is_leased)
         *submission->is_leased = rc == 0 && shoal__plan_is_leased(&plan);
-    if (rc == 0 && submission->is_plain && shoal__plan_is_leased(&plan))
-        *submission->is_plain = false;
+    if (rc == 0 && submission->waiter && shoal__plan_is_leased(&plan))
+        submission->waiter->is_plain = submission->waiter->may_drive = false;
     if (rc < 0)
         count_refusal(client);
     else if (shoal__client_is_loop_thread(client))
         rc = submit_here(client, &plan, ret_ticket);
-    else if (submission->is_driving && !shoal__plan_is_leased(&plan) &&
-             shoal__driver_take(client))
+    else if (submission->waiter && shoal__driver_take(client, submission->waiter))
         rc = submit_directly(client, &plan, ret_ticket);
     else
         rc = submit_there(client, &plan, ret_ticket);

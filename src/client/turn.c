@@ -39,7 +39,7 @@ static void on_event(void *owner, const shoal_event_t *event)
 {
     shoal_client_t *client = owner;
 
-    if (client->is_direct || client->is_relieved)
+    if (client->direct)
         shoal__events_hold(&client->events, event);
     else
         shoal__events_tell(&client->events, event, is_ready(client));
@@ -135,8 +135,9 @@ static uint64_t run(shoal_client_t *client, uint64_t now_us)
 {
     uint64_t wake_us;
 
+    client->route->awake = 0;
     look(client, now_us);
-    if (!client->is_direct)
+    if (!client->direct)
         take_over(client, now_us);
     wake_us = client->route->ops->turn(client->route, now_us);
     shoal__driver_delivered(client);
@@ -148,19 +149,23 @@ static uint64_t run(shoal_client_t *client, uint64_t now_us)
     return wake_us;
 }
 
-uint64_t shoal__turn_relieve(shoal_client_t *client, uint64_t now_us)
+void shoal__turn_awake(shoal_client_t *client, bool is_still, uint64_t now_us)
 {
-    client->is_relieved = true;
     shoal__counter_add(&client->turns, 1);
     shoal__ledger_enter_call(&client->ledger, now_us);
-    shoal__intake_run(client, now_us);
+    is_still |= client->was_parked;
+    client->was_parked = false;
+    client->route->awake = atomic_load_explicit(&client->inside, memory_order_relaxed);
+    client->route->is_still = is_still;
+    if (is_still || now_us >= client->look_us) {
+        client->route->ops->read_ahead(client->route);
+        client->look_us = now_us + client->route->awake / 4;
+    }
+    if (shoal__counter_get(&client->mailbox.queued_now) > 0)
+        shoal__intake_run(client, now_us);
     client->wake_us = client->route->ops->turn(client->route, now_us);
     shoal__driver_delivered(client);
     shoal__ledger_leave_call(&client->ledger);
-    client->route->ops->publish(client->route);
-    shoal__ledger_published(&client->ledger);
-    client->is_relieved = false;
-    return client->wake_us;
 }
 
 uint64_t shoal__turn_run(void *owner, uint64_t now_us)

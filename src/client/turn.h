@@ -18,10 +18,9 @@
  * for a lease that is over, which is of the client's life. */
 extern const shoal__route_hooks_t shoal__turn_route_hooks;
 
-/* A turn of a thread that relieves the driver: what is left in the mailbox is taken over
- * and written.  Only plain calls have results to come.  Returns when the next turn must
- * come. */
-uint64_t shoal__turn_relieve(shoal_client_t *client, uint64_t now_us);
+/* A caller that is awake has the loop (client/awake.h): read what has arrived, take over
+ * what other callers left, and write.  Nothing is polled. */
+void shoal__turn_awake(shoal_client_t *client, bool is_still, uint64_t now_us);
 
 /* The loop's hook: returns when the next turn must come. */
 uint64_t shoal__turn_run(void *owner, uint64_t now_us);

@@ -11,6 +11,7 @@ void shoal__waiters_init(shoal__waiters_t *waiters)
 
 void shoal__waiters_answer(shoal__waiters_t *waiters, shoal__waiter_t *waiter)
 {
+    waiter->is_answered = true;
     shoal__list_append(&waiters->answered, &waiter->node);
     waiters->answered_count++;
     waiters->drivers_count += waiter->may_drive;

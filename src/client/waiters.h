@@ -24,8 +24,15 @@ typedef struct shoal__waiter {
     shoal__list_t node; /* in waiters->answered, once the result is there */
     shoal__parker_t parker;
     shoal__owned_result_t *owned;
-    bool may_drive; /* the thread may run the loop in its next call */
-    bool is_plain;  /* the result runs no code of the program: see core/company.h */
+    bool may_drive;   /* the thread may run the loop, in this call and its next one */
+    bool is_plain;    /* the result runs no code of the program: see core/company.h */
+    bool is_answered; /* for the loop thread: the result is there */
+    /* The thread itself. */
+    bool has_loop;   /* it is the loop thread now */
+    bool is_staying; /* it stays awake (client/awake.h) */
+    /* Under the client's lock: it counts as awake, if the round is still the seat's. */
+    bool is_awake;
+    unsigned round;
 } shoal__waiter_t;
 
 typedef struct shoal__waiters {

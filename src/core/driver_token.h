@@ -7,7 +7,7 @@
  *
  *   BACKGROUND  the library's thread; it polls
  *   PARKED      no thread; the library's thread naps, and looks in from time to time
- *   DIRECT      a thread in a blocking call drives the connection itself
+ *   DIRECT      a thread in a blocking call drives; when it leaves, the next one may
  *
  * The token takes events and answers with verdicts.  It knows no lock, no clock and no
  * thread: the owner serialises the events and does what the verdict says.
@@ -18,8 +18,8 @@
  *   - No command waits without a driver.  A command that is pushed while no thread
  *     drives calls the background thread in the same step.  A direct driver that finds
  *     any work but its own command hands over in the step in which it finds that work.
- *   - The loop is parked only after LONE_CALLS blocking calls in a row, each of which
- *     was alone from its beginning to its end.  The background thread polls again when
+ *   - The loop is parked only after LONE_CALLS times in a row in which nothing but
+ *     blocking calls got results.  The background thread polls again when
  *     no thread made a blocking call for LOOKS_MAX naps.
  */
 
@@ -37,20 +37,22 @@ typedef enum shoal__driver {
 
 /* "Quiet" is a fact that comes with each event. */
 typedef enum shoal__driver_event {
-    /* A thread begins a blocking call.  Quiet: nothing is queued or outstanding. */
+    /* A thread in a blocking call would drive.  Quiet: it may, because nothing is owed to
+     * anybody but such threads. */
     SHOAL__DRIVER_ON_CALL,
     /* Something was left in the mailbox. */
     SHOAL__DRIVER_ON_PUSH,
-    /* The driver ran one iteration.  Quiet: the connection is ready, and nothing is
-     * queued, outstanding or owed but the direct caller's own command. */
+    /* The driver ran one iteration.  Quiet: the connection is ready, and nothing is owed
+     * to anybody but threads in blocking calls. */
     SHOAL__DRIVER_ON_TURNED,
-    /* The direct caller has its result.  Quiet: as before, and nothing is
-     * outstanding. */
-    SHOAL__DRIVER_ON_ANSWERED,
+    /* The direct caller leaves the loop.  Quiet: nothing is outstanding, or other callers
+     * are awake and will drive. */
+    SHOAL__DRIVER_ON_LEFT,
     /* The background thread's nap is over.  Quiet: others drove meanwhile, and nothing
      * is due. */
     SHOAL__DRIVER_ON_NAPPED,
-    /* A blocking call completed that was alone. */
+    /* Results came, of one blocking call that was alone, or of calls whose threads may
+     * drive together. */
     SHOAL__DRIVER_ON_LONE,
     /* Anything else completed. */
     SHOAL__DRIVER_ON_COMPANY,
@@ -71,7 +73,7 @@ typedef enum shoal__driver_verdict {
 
 typedef struct shoal__driver_token {
     shoal__driver_t driver;
-    unsigned lone;  /* blocking calls in a row that were alone */
+    unsigned lone;  /* ON_LONE in a row */
     unsigned looks; /* LOOK verdicts since the last direct call */
 } shoal__driver_token_t;
 

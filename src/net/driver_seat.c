@@ -19,22 +19,12 @@ int shoal__driver_seat_init(shoal__driver_seat_t *seat,
         return rc;
     rc = uv_cond_init(&seat->called);
     if (rc < 0)
-        goto fail_called;
-    rc = uv_cond_init(&seat->back);
-    if (rc < 0)
-        goto fail_back;
-    return 0;
-
-fail_back:
-    uv_cond_destroy(&seat->called);
-fail_called:
-    uv_mutex_destroy(&seat->lock);
+        uv_mutex_destroy(&seat->lock);
     return rc;
 }
 
 void shoal__driver_seat_release(shoal__driver_seat_t *seat)
 {
-    uv_cond_destroy(&seat->back);
     uv_cond_destroy(&seat->called);
     uv_mutex_destroy(&seat->lock);
 }
@@ -73,14 +63,17 @@ shoal__driver_verdict_t shoal__driver_seat_step_locked(shoal__driver_seat_t *sea
 {
     shoal__driver_verdict_t verdict =
         shoal__driver_token_step(&seat->token, event, is_quiet);
-    bool is_parked = seat->token.driver == SHOAL__DRIVER_PARKED;
 
     assert(verdict != SHOAL__DRIVER_ILLEGAL);
     if (verdict == SHOAL__DRIVER_WAKE || verdict == SHOAL__DRIVER_HAND_OVER)
         shoal__driver_seat_call_locked(seat);
     if (verdict == SHOAL__DRIVER_PARK)
         seat->is_asleep = false; /* no thread polls the notifier */
-    atomic_store_explicit(&seat->is_parked, is_parked, memory_order_relaxed);
+    if (seat->token.driver == SHOAL__DRIVER_BACKGROUND && seat->awake > 0) {
+        seat->awake = 0; /* they see it, and go to sleep */
+        seat->round++;
+    }
+    atomic_store_explicit(&seat->driver, seat->token.driver, memory_order_relaxed);
     return verdict;
 }
 
@@ -94,44 +87,16 @@ void shoal__driver_seat_taken_locked(shoal__driver_seat_t *seat)
     seat->last_thread = thread;
 }
 
-bool shoal__driver_seat_open_locked(shoal__driver_seat_t *seat)
-{
-    if (!seat->is_asleep)
-        return false;
-    seat->post = SHOAL__POST_OPEN;
-    return true;
-}
-
-void shoal__driver_seat_come_back_locked(shoal__driver_seat_t *seat)
-{
-    seat->is_awaited = true;
-    while (seat->post == SHOAL__POST_RELIEVED)
-        uv_cond_wait(&seat->back, &seat->lock);
-    seat->is_awaited = false;
-    seat->post = SHOAL__POST_DRIVER;
-}
-
-bool shoal__driver_seat_relieve_locked(shoal__driver_seat_t *seat)
-{
-    if (seat->post != SHOAL__POST_OPEN || !seat->is_signal_due)
-        return false;
-    seat->is_signal_due = false;
-    seat->post = SHOAL__POST_RELIEVED;
-    return true;
-}
-
-void shoal__driver_seat_give_back_locked(shoal__driver_seat_t *seat)
-{
-    seat->post = seat->is_awaited ? SHOAL__POST_DRIVER : SHOAL__POST_OPEN;
-    if (!seat->is_asleep)
-        seat->is_signal_due = true;
-    if (seat->is_awaited)
-        uv_cond_signal(&seat->back);
-}
-
 void shoal__driver_seat_call_locked(shoal__driver_seat_t *seat)
 {
     uv_cond_signal(&seat->called);
+}
+
+void shoal__driver_seat_look_locked(shoal__driver_seat_t *seat)
+{
+    shoal__driver_seat_step_locked(seat, SHOAL__DRIVER_ON_NAPPED, false);
+    shoal__counter_add(&seat->wakeups, 1);
+    shoal__driver_seat_call_locked(seat);
 }
 
 void shoal__driver_seat_wait_locked(shoal__driver_seat_t *seat, uv_cond_t *condition,

@@ -8,8 +8,8 @@
  * keeps the token, wakes a driver that sleeps in the poll, and lets the background
  * thread nap.
  *
- * A driver may sleep openly: it does not touch the loop then, and instead of waking it a
- * thread relieves it, which means that this thread runs a turn in its place.
+ * Callers may stay awake until their results come, and take the seat in turns.  The seat
+ * counts them, because the loop may be parked while one of them is awake.
  *
  * The lock also guards the mailbox and the gate.  It is a leaf: no callback runs under
  * it.  (I10)
@@ -25,20 +25,13 @@
 #include <stdbool.h>
 #include <uv.h>
 
-typedef enum shoal__post {
-    SHOAL__POST_DRIVER,  /* the driver has the loop, awake or asleep */
-    SHOAL__POST_OPEN,    /* nobody: the driver sleeps openly */
-    SHOAL__POST_RELIEVED /* a thread that relieves the driver */
-} shoal__post_t;
-
 typedef struct shoal__driver_seat {
     uv_mutex_t lock;
     uv_cond_t called; /* the background thread is to look at the token */
-    uv_cond_t back;   /* the driver waits for the thread that relieves it */
-    shoal__post_t post;
-    bool is_awaited; /* the driver waits so */
     shoal__driver_token_t token;
-    _Atomic bool is_parked;     /* as the token says, for a look without the lock */
+    _Atomic shoal__driver_t driver; /* as the token says, for a look without the lock */
+    unsigned awake; /* callers that are awake, each of which will drive if nobody does */
+    unsigned round; /* of callers: a new one begins when the background thread drives */
     uint64_t nap_until_us;      /* when the background thread's nap ends by itself */
     uintptr_t last_thread;      /* the thread that drove last; 0: none */
     bool is_asleep;             /* the driver sleeps in the poll, or is about to */
@@ -68,23 +61,14 @@ shoal__driver_verdict_t shoal__driver_seat_step_locked(shoal__driver_seat_t *sea
 /* The calling thread drives from now on. */
 void shoal__driver_seat_taken_locked(shoal__driver_seat_t *seat);
 
-/* The driver announced its sleep: may it be relieved?  False: it was poked meanwhile.
- * After the sleep it must come back. */
-bool shoal__driver_seat_open_locked(shoal__driver_seat_t *seat);
-/* The driver slept openly, and has the loop again. */
-void shoal__driver_seat_come_back_locked(shoal__driver_seat_t *seat);
-/* This thread poked the driver.  True: it has the loop instead of waking the driver, and
- * must give it back. */
-bool shoal__driver_seat_relieve_locked(shoal__driver_seat_t *seat);
-/* The driver is to wake, unless its sleep was announced anew. */
-void shoal__driver_seat_give_back_locked(shoal__driver_seat_t *seat);
-
 /* Sleep on a condition that the seat's lock guards.  Without a signal the sleep ends
  * after left_us, or earlier if that is more than an hour: the caller looks again. */
 void shoal__driver_seat_wait_locked(shoal__driver_seat_t *seat, uv_cond_t *condition,
                                     uint64_t left_us);
 /* Wake the background thread from its nap. */
 void shoal__driver_seat_call_locked(shoal__driver_seat_t *seat);
+/* The loop is parked: the background thread is to look at it. */
+void shoal__driver_seat_look_locked(shoal__driver_seat_t *seat);
 /* The background thread sleeps until it is called, until_us at most. */
 void shoal__driver_seat_nap_locked(shoal__driver_seat_t *seat, uint64_t until_us);
 

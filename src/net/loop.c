@@ -3,7 +3,6 @@
 
 #include "base/time_us.h"
 #include "net/clock.h"
-#include <poll.h>
 #include <unistd.h>
 
 static void on_idle(uv_idle_t *idle)
@@ -52,40 +51,7 @@ static void turn(shoal__loop_t *loop)
 
 static void on_prepare(uv_prepare_t *prepare)
 {
-    shoal__loop_t *loop = prepare->data;
-
-    turn(loop);
-    if (loop->hooks.on_poll && !loop->is_closing)
-        loop->hooks.on_poll(loop->owner);
-}
-
-bool shoal__loop_may_sleep(const shoal__loop_t *loop)
-{
-    /* 0: libuv has something to do, or has to tell the kernel first what it waits for. */
-    return shoal__waker_is_descriptor() && uv_backend_timeout(loop->uv) < 0;
-}
-
-static bool wait_for_events(const shoal__loop_t *loop, int timeout_ms)
-{
-    struct pollfd waited = {.fd = uv_backend_fd(loop->uv), .events = POLLIN};
-
-    return poll(&waited, 1, timeout_ms) > 0;
-}
-
-void shoal__loop_sleep(const shoal__loop_t *loop)
-{
-    /* Whatever ends it, the loop's own poll comes next. */
-    wait_for_events(loop, -1);
-}
-
-bool shoal__loop_has_events(const shoal__loop_t *loop)
-{
-    return wait_for_events(loop, 0);
-}
-
-void shoal__loop_wake_by(shoal__loop_t *loop, uint64_t wake_us, uint64_t now_us)
-{
-    shoal__waker_arm(&loop->waker, wake_us, now_us);
+    turn(prepare->data);
 }
 
 static void on_handle_closed(uv_handle_t *handle)

@@ -22,9 +22,6 @@
 typedef struct shoal__loop_hooks {
     /* Do what is due.  Returns when to be called again at the latest. */
     uint64_t (*on_turn)(void *owner, uint64_t now_us);
-    /* The turn is over, and the poll comes next, unless the loop closes.  NULL: nothing
-     * is to be done then. */
-    void (*on_poll)(void *owner);
     /* Every handle is closed. */
     void (*on_closed)(void *owner);
 } shoal__loop_hooks_t;
@@ -79,16 +76,6 @@ void shoal__loop_stop(shoal__loop_t *loop);
 /* An own loop, whichever thread ran it before: one turn, one poll until until_us at
  * most, and the events of that poll. */
 void shoal__loop_iterate(shoal__loop_t *loop, uint64_t until_us);
-
-/* In on_poll: does the loop sleep next, and until when is told by descriptors alone? */
-bool shoal__loop_may_sleep(const shoal__loop_t *loop);
-/* In on_poll: sleep until the poll will find something. */
-void shoal__loop_sleep(const shoal__loop_t *loop);
-/* Another thread, while the loop sleeps so: has something come that will wake it? */
-bool shoal__loop_has_events(const shoal__loop_t *loop);
-/* Another thread, while the loop sleeps so, and nobody else uses it: the next turn must
- * come by then. */
-void shoal__loop_wake_by(shoal__loop_t *loop, uint64_t wake_us, uint64_t now_us);
 
 /* After on_closed, when no thread signals any more: free what is left. */
 void shoal__loop_release(shoal__loop_t *loop);

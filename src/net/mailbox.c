@@ -88,14 +88,14 @@ static bool may_wait_locked(shoal__mailbox_t *mailbox, const shoal__request_t *r
 }
 
 void shoal__mailbox_push_locked(shoal__mailbox_t *mailbox,
-                                const shoal__request_t *request)
+                                const shoal__request_t *request, bool is_watched)
 {
     shoal__mailbox_side_t *side = &mailbox->side;
 
     shoal__mailbox_side_push(side, request);
     shoal__counter_set(&mailbox->queued_now, side->count);
     shoal__counter_set(&mailbox->bytes_now, shoal__mailbox_side_bytes(side));
-    if (!may_wait_locked(mailbox, request))
+    if (!is_watched && !may_wait_locked(mailbox, request))
         shoal__driver_seat_poke_locked(mailbox->seat);
 }
 

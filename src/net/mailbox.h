@@ -91,9 +91,10 @@ static inline void shoal__mailbox_side_push(shoal__mailbox_side_t *side,
     side->has_apart |=
         (request->flags & (SHOAL__REQUEST_LEASED | SHOAL__REQUEST_APART)) != 0;
 }
-/* Their bytes were written there: push each of them, in order. */
+/* Their bytes were written there: push each of them, in order.  is_watched: the thread
+ * stays awake, and sees to it that the loop finds the command. */
 void shoal__mailbox_push_locked(shoal__mailbox_t *mailbox,
-                                const shoal__request_t *request);
+                                const shoal__request_t *request, bool is_watched);
 /* 0 or SHOAL_ENOMEM. */
 int shoal__mailbox_cancel_locked(shoal__mailbox_t *mailbox, uint64_t ticket);
 /* Take a command back that the loop has not taken over: it is cancelled, and its

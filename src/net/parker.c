@@ -9,7 +9,7 @@
 
 #define WAIT_MS_MAX 3600000
 
-enum { AWAKE, UNPARKED, LEFT, ASLEEP }; /* ASLEEP + spot */
+enum { AWAKE, UNPARKED = SHOAL__PARKER_UNPARKED, LEFT, ASLEEP }; /* ASLEEP + spot */
 
 bool shoal__parker_leave(shoal__parker_t *parker)
 {

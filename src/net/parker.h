@@ -35,6 +35,8 @@ typedef struct shoal__parking_due {
     uint32_t spots[SHOAL__PARKING_ROWS];
 } shoal__parking_due_t;
 
+#define SHOAL__PARKER_UNPARKED UINT32_C(1)
+
 typedef struct shoal__parker {
     _Atomic uint32_t state; /* awake, unparked, left, or asleep and where */
 #if !SHOAL_PARKER_FUTEX
@@ -51,6 +53,13 @@ void shoal__parker_release(shoal__parker_t *parker);
  * Threads that are likely to be unparked together give numbers close to one another. */
 bool shoal__parker_park(shoal__parker_t *parker, shoal__parking_t *parking,
                         uint64_t number, uint64_t until_us);
+
+/* Was the thread, which did not park, unparked? */
+static inline bool shoal__parker_is_unparked(const shoal__parker_t *parker)
+{
+    return atomic_load_explicit(&parker->state, memory_order_acquire) ==
+           SHOAL__PARKER_UNPARKED;
+}
 
 /* The thread does not wait any more, and does not look at the parker again.  False: it
  * was unparked already. */

@@ -15,7 +15,6 @@ static shoal__pipe_config_t read_pipe_config(const shoal_options_t *options)
                   .pause_us = options->flush_pause_us,
                   .bytes_max = FLUSH_BYTES_MAX,
                   .commands_max = FLUSH_COMMANDS_MAX,
-                  .is_near = options->unix_path != NULL,
                   .has_fine_waker = shoal__waker_is_descriptor()},
         .reply = {.bytes_max = options->reply_bytes_max,
                   .elements_max = options->reply_elements_max,

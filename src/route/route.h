@@ -98,9 +98,9 @@ typedef struct shoal__route_ops {
     void (*reconnect)(shoal__route_t *route, uint64_t now_us);
 
     void (*view)(const shoal__route_t *route, shoal__route_view_t *ret_view);
-    /* Does the next turn do nothing but write what is taken over, unless something goes
-     * wrong, and does that cost little?  Then another thread may run it. */
-    bool (*may_relieve)(const shoal__route_t *route);
+    /* Is there one ordinary connection and nothing else to be looked at, and does it take
+     * what is written?  Then callers may look at it in turns, without a poll. */
+    bool (*may_share)(const shoal__route_t *route);
     /* When a turn is due if nothing but time passes. */
     uint64_t (*next_wake_us)(const shoal__route_t *route);
     /* Bring route->account up to date: it then counts exactly what was pushed and placed
@@ -130,6 +130,8 @@ struct shoal__route {
     bool must_place;          /* commands of the loop thread come by `place` too: their
                                   keys decide which connection they take */
     bool has_homes; /* ... also those of a thread that drives the loop itself */
+    uint32_t awake; /* callers that are awake and run the turns (client/awake.h) */
+    bool is_still;  /* none of them did anything since the last look of this one */
     _Atomic uint32_t leases; /* open ones, and blocking commands that have no result:
                                 whoever makes one counts it, on any thread; the route
                                 counts it off */

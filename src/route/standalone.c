@@ -238,6 +238,8 @@ static uint64_t turn(shoal__route_t *route, uint64_t now_us)
     uint64_t wake_us, lanes_us = SHOAL__NEVER_US;
 
     note_fresh(of(route), now_us);
+    of(route)->conns->pipe.flush.awake = route->awake;
+    of(route)->conns->pipe.flush.is_still = route->is_still;
     if (shoal__doubts_exist(&of(route)->set))
         for (size_t i = 0; i < of(route)->homes.count; i++)
             shoal__doubts_ask(&of(route)->conns[i], now_us);
@@ -329,15 +331,14 @@ static void view(const shoal__route_t *route, shoal__route_view_t *ret_view)
         view_another(&of_const(route)->conns[i], ret_view);
 }
 
-static bool may_relieve(const shoal__route_t *route)
+static bool may_share(const shoal__route_t *route)
 {
     const shoal__conn_t *conn = of_const(route)->conns;
 
     return !shoal__homes_are_many(&of_const(route)->homes) &&
            conn->state == SHOAL__CONN_READY && !conn->is_blocked &&
            is_lane_asleep(of_const(route)) &&
-           atomic_load_explicit(&route->leases, memory_order_relaxed) == 0 &&
-           shoal__flush_auto_is_close(&conn->pipe.flush);
+           atomic_load_explicit(&route->leases, memory_order_relaxed) == 0;
 }
 
 static uint64_t next_wake_us(const shoal__route_t *route)
@@ -418,7 +419,7 @@ static const shoal__route_ops_t ops = {
     .end_lease = end_lease,
     .reconnect = reconnect,
     .view = view,
-    .may_relieve = may_relieve,
+    .may_share = may_share,
     .next_wake_us = next_wake_us,
     .publish = publish,
     .shared_figures = shared_figures,

@@ -347,7 +347,7 @@ static void view(const shoal__route_t *route, shoal__route_view_t *ret_view)
                                       .wake_after = holds() ? 2 : 1};
 }
 
-static bool may_relieve(const shoal__route_t *route)
+static bool may_share(const shoal__route_t *route)
 {
     (void)route;
     return line.is_ready && !rig.options.is_stalled;
@@ -397,7 +397,7 @@ static const shoal__route_ops_t ops = {
     .cancel = cancel,
     .reconnect = reconnect,
     .view = view,
-    .may_relieve = may_relieve,
+    .may_share = may_share,
     .next_wake_us = next_wake_us,
     .publish = publish,
     .shared_figures = shared_figures,

@@ -9,11 +9,10 @@
 #define STAGGER_US_DEFAULT 30 /* while the round trip is not known */
 #define STAGGER_US_MAX 50
 
-/* So many callers are better off as one batch. */
-#define MANY_CALLERS 16
-/* Where replies end a wait in time, a timer only guards against a server that stalls.
- * Linux arms one so far away for nothing. */
-#define NEAR_WAIT_US 10000
+/* So many callers that are awake gather their commands; and so many do it even if the
+ * server has nothing to do. */
+#define AWAKE_SOME 6
+#define AWAKE_MANY 16
 
 /* A hold must be expected to bring so many commands, in tenths. */
 #define HOLD_TENTHS_MIN 15
@@ -235,32 +234,11 @@ static uint64_t reach(const shoal__flush_policy_t *policy)
     return 1 + policy->config.pause_us * 1000 / (2 * gap_ns);
 }
 
-bool shoal__flush_auto_is_close(const shoal__flush_policy_t *policy)
-{
-    return policy->config.mode == SHOAL_FLUSH_AUTO && policy->config.is_near &&
-           policy->config.pause_us > 0 &&
-           shoal__flush_census_callers(&policy->learned.census) < MANY_CALLERS;
-}
-
-/* Do few callers wait for replies, again and again, and do these come soon?  Then half of
- * the callers can queue while the server works for the others. */
-static bool takes_turns(const shoal__flush_policy_t *policy)
-{
-    const shoal__flush_auto_t *learned = &policy->learned;
-
-    return shoal__flush_auto_is_close(policy) &&
-           learned->guard.state == SHOAL__GUARD_CLOSED &&
-           learned->tempo.rtt_us <= hold_us(policy) &&
-           !shoal__flush_census_is_varied(&learned->census);
-}
-
 /* Are so many queued commands worth a flush while replies are due? */
-static bool opens_gate(const shoal__flush_policy_t *policy, uint64_t queued,
-                       uint64_t callers)
+static bool opens_gate(const shoal__flush_policy_t *policy, uint64_t queued)
 {
     /* queued >= floor(sqrt(inflight)) */
-    return (queued + 1) * (queued + 1) > policy->inflight &&
-           (queued * 2 >= callers || !takes_turns(policy));
+    return (queued + 1) * (queued + 1) > policy->inflight;
 }
 
 /* So many more commands end a hold of the gate. */
@@ -269,18 +247,31 @@ static uint64_t commands_to_gate(const shoal__flush_policy_t *policy, uint64_t c
     uint64_t queued = policy->queued, more = 1;
 
     while (queued + more + policy->inflight < callers &&
-           !opens_gate(policy, queued + more, callers))
+           !opens_gate(policy, queued + more))
         more++;
     return more;
 }
 
-/* The gate holds the commands back until replies or commands come; or until when?  Where
- * callers take turns, no timer is needed: a reply that is due comes within the budget, and
- * the command's own reply cannot come before that one. */
-static uint64_t gate_end_us(const shoal__flush_policy_t *policy)
+/* Callers that are awake cost no wake-ups, and wait for their replies in any case.  So
+ * half of them gather a batch, while the server works for the others.  A few are better
+ * off one by one, and some more should not let a server stand still that has nothing to
+ * do. */
+static shoal__flush_answer_t ask_awake(const shoal__flush_policy_t *policy,
+                                       uint64_t now_us)
 {
-    return takes_turns(policy) ? shoal__time_after(policy->oldest_us, NEAR_WAIT_US)
-                               : budget_end_us(policy);
+    uint64_t callers = policy->awake, queued = policy->queued;
+    bool is_free = policy->inflight == 0;
+
+    if (callers <= 1)
+        return shoal__flush_now(SHOAL_FLUSHED_LONE);
+    if (callers < AWAKE_SOME || queued * 2 >= callers)
+        return shoal__flush_now(SHOAL_FLUSHED_GATE);
+    if (is_free &&
+        (policy->is_still || (callers < AWAKE_MANY && queued * 4 >= callers)))
+        return shoal__flush_now(SHOAL_FLUSHED_COMPLETE);
+    return now_us < budget_end_us(policy)
+               ? shoal__flush_wait(budget_end_us(policy), 1)
+               : shoal__flush_now(SHOAL_FLUSHED_BUDGET);
 }
 
 static shoal__flush_answer_t decide(shoal__flush_policy_t *policy, uint64_t now_us)
@@ -292,6 +283,8 @@ static shoal__flush_answer_t decide(shoal__flush_policy_t *policy, uint64_t now_
 
     if (policy->queued_bytes >= BYTES_ENOUGH)
         return shoal__flush_now(SHOAL_FLUSHED_FULL);
+    if (policy->awake > 0)
+        return ask_awake(policy, now_us);
     if (callers <= 1)
         return shoal__flush_now(SHOAL_FLUSHED_LONE);
     if (learned->stagger_until_us)
@@ -306,13 +299,13 @@ static shoal__flush_answer_t decide(shoal__flush_policy_t *policy, uint64_t now_
                         : flush_or_probe(policy, SHOAL_FLUSHED_COMPLETE, now_us);
     }
 
-    if (opens_gate(policy, queued, callers) || queued >= reach(policy))
+    if (opens_gate(policy, queued) || queued >= reach(policy))
         return flush_or_probe(policy, SHOAL_FLUSHED_GATE, now_us);
-    if (now_us >= gate_end_us(policy))
+    if (now_us >= budget_end_us(policy))
         return shoal__flush_now(SHOAL_FLUSHED_BUDGET);
     /* Without a fine waker the wake-up may come late: look at each command. */
     return shoal__flush_wait(
-        gate_end_us(policy),
+        budget_end_us(policy),
         policy->config.has_fine_waker ? commands_to_gate(policy, callers) : 1);
 }
 
@@ -376,7 +369,7 @@ void shoal__flush_auto_flushed(shoal__flush_policy_t *policy, uint64_t now_us)
     } else if (learned->guard.state != SHOAL__GUARD_CLOSED &&
                shoal__flush_guard_may_hold(&learned->guard, now_us) &&
                shoal__flush_census_callers(&learned->census) > 1 &&
-               is_worth_holding(policy)) {
+               policy->awake == 0 && is_worth_holding(policy)) {
         begin_hold(policy, now_us);
     }
     learned->stagger_us = 0;

@@ -38,10 +38,6 @@ shoal__flush_answer_t shoal__flush_auto_ask(shoal__flush_policy_t *policy,
 shoal__flush_answer_t shoal__flush_auto_rest(shoal__flush_policy_t *policy,
                                              uint64_t now_us);
 
-/* Are there few callers, if any, and is the server close by?  A thread that submits then
- * gains by writing its command itself. */
-bool shoal__flush_auto_is_close(const shoal__flush_policy_t *policy);
-
 /* About so many more commands make a batch of so many bytes; 1 at least. */
 uint64_t shoal__flush_commands_to(const shoal__flush_policy_t *policy, size_t bytes);
 

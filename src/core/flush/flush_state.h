@@ -19,7 +19,6 @@ typedef struct shoal__flush_config {
     uint64_t pause_us;   /* FIXED: the pause; AUTO: the latency budget */
     size_t bytes_max;    /* flush once this many bytes are queued */
     size_t commands_max; /* flush once this many commands are queued */
-    bool is_near; /* does a write cost little, and is the server on this machine? */
     bool has_fine_waker; /* can the caller be woken within some 10 us of a time? */
 } shoal__flush_config_t;
 
@@ -68,6 +67,8 @@ typedef struct shoal__flush_policy {
     uint64_t decided;    /* commands queued at that verdict and not written yet */
     uint64_t answered;   /* commands, in the present read */
     bool is_urgent;      /* a queued command must not be held */
+    uint64_t awake;      /* callers that are, close by, and ask again all the time */
+    bool is_still;       /* none of them did anything since this one asked before */
     shoal__flush_auto_t learned;
 } shoal__flush_policy_t;
 

@@ -46,8 +46,8 @@ static const struct legal_step {
     ROW(DIRECT,     PUSH,     false, DIRECT,     SIGNAL),
     ROW(DIRECT,     TURNED,   true,  DIRECT,     KEEP),
     ROW(DIRECT,     TURNED,   false, BACKGROUND, HAND_OVER),
-    ROW(DIRECT,     ANSWERED, true,  PARKED,     PARK),
-    ROW(DIRECT,     ANSWERED, false, BACKGROUND, HAND_OVER),
+    ROW(DIRECT,     LEFT,     true,  PARKED,     PARK),
+    ROW(DIRECT,     LEFT,     false, BACKGROUND, HAND_OVER),
     ROW(DIRECT,     NAPPED,   true,  DIRECT,     KEEP),
     ROW(DIRECT,     NAPPED,   false, DIRECT,     KEEP),
 };
@@ -100,7 +100,7 @@ static void test_only_the_driver_ends_its_drive(void **state)
     for (size_t i = 0; i < sizeof legal / sizeof *legal; i++) {
         const struct legal_step *step = &legal[i];
         bool is_of_driver = step->event == SHOAL__DRIVER_ON_TURNED ||
-                            step->event == SHOAL__DRIVER_ON_ANSWERED;
+                            step->event == SHOAL__DRIVER_ON_LEFT;
         shoal__driver_token_t token = token_in(step->driver);
         shoal__driver_verdict_t verdict =
             shoal__driver_token_step(&token, step->event, step->is_quiet);
@@ -222,7 +222,7 @@ static void test_a_call_makes_looks_count_again(void **state)
         look(&token);
         shoal__driver_token_step(&token, SHOAL__DRIVER_ON_TURNED, true);
         shoal__driver_token_step(&token, SHOAL__DRIVER_ON_CALL, true);
-        shoal__driver_token_step(&token, SHOAL__DRIVER_ON_ANSWERED, true);
+        shoal__driver_token_step(&token, SHOAL__DRIVER_ON_LEFT, true);
         assert_int_equal(token.driver, SHOAL__DRIVER_PARKED);
     }
 }
