@@ -127,7 +127,7 @@ static bool cancel(shoal__route_t *route, uint64_t ticket, uint64_t now_us)
     return is_found;
 }
 
-static bool may_relieve(const shoal__route_t *route)
+static bool may_share(const shoal__route_t *route)
 {
     (void)route;
     return false;
@@ -212,7 +212,7 @@ static const shoal__route_ops_t ops = {
     .cancel = cancel,
     .reconnect = reconnect,
     .view = view,
-    .may_relieve = may_relieve,
+    .may_share = may_share,
     .next_wake_us = next_wake_us,
     .publish = publish,
     .shared_figures = shared_figures,

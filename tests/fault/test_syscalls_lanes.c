@@ -18,7 +18,7 @@ static const shoal_call_t bulk = {.size = sizeof bulk, .flags = SHOAL_CALL_BULK}
 
 /* The fields are the loop thread's. */
 typedef struct sight {
-    bool may_relieve, must_place;
+    bool may_share, must_place;
     _Atomic bool is_over;
 } sight_t;
 
@@ -28,7 +28,7 @@ static void on_result(shoal_client_t *client, const shoal_result_t *result, void
     sight_t *sight = data;
 
     assert_int_equal(shoal_result_status(result), 0);
-    sight->may_relieve = route->ops->may_relieve(route);
+    sight->may_share = route->ops->may_share(route);
     sight->must_place = route->must_place;
     sight->is_over = true;
 }
@@ -45,15 +45,15 @@ static sight_t look(scene_t *scene)
     return sight;
 }
 
-/* Nobody looks at commands for the lane's sake, and callers may relieve the loop thread. */
+/* Nobody looks at commands for the lane's sake, and callers may run the loop. */
 static bool is_as_new(scene_t *scene)
 {
     sight_t sight = look(scene);
 
-    return sight.may_relieve && !sight.must_place;
+    return sight.may_share && !sight.must_place;
 }
 
-/* Over a Unix socket: on TCP no caller relieves the loop thread. */
+/* Over a Unix socket: as callers that are awake. */
 static void open_client(scene_t *scene)
 {
     failing_calls_reset();
@@ -69,7 +69,7 @@ static void use_lane(scene_t *scene)
 
     WAIT_FOR((scene_call(scene, WORDS("SET", "k", "v"), &bulk),
               scene_stats(scene).bulk > taken));
-    assert_false(look(scene).may_relieve);
+    assert_false(look(scene).may_share);
 }
 
 static void pass(scene_t *scene, uint64_t time_us)
@@ -136,7 +136,7 @@ static void test_but_what_is_known_of_large_replies(void **state)
     lose_lane(scene, "k");
     scene_check_works(scene);
     assert_true(look(scene).must_place);
-    assert_false(look(scene).may_relieve);
+    assert_false(look(scene).may_share);
     pass(scene, MINUTE_US + 4000000);
     WAIT_FOR(is_as_new(scene));
 }
