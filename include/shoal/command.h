@@ -110,8 +110,9 @@ enum shoal_call_flag {
     /** The commands of one shoal_client_submit_many() stay together: no command of
      *  another caller comes between them on the wire.  Needed for MULTI ... EXEC. */
     SHOAL_CALL_CONTIGUOUS = 1 << 5,
-    /** A blocking call may run its sinks on the calling thread.  The caller must not
-     *  hold a lock that a sink takes. */
+    /** A blocking call may run its sinks on the calling thread, or on that of another
+     *  call of this client with this flag.  The caller must not hold a lock that a sink of
+     *  such a call takes. */
     SHOAL_CALL_SINK_HERE = 1 << 6,
     /** The reply will be large: send the command over the bulk lane, if the client has one
      *  and the library knows the command's keys.  Then it has no order with commands for

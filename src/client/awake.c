@@ -2,40 +2,17 @@
 #include "client/awake.h"
 
 #include "base/time_us.h"
+#include "client/awake_count.h"
 #include "client/client.h"
 #include "client/driver.h"
 #include "client/turn.h"
 #include <sched.h>
 
-bool shoal__awake_counts_locked(const shoal_client_t *client,
-                                const shoal__waiter_t *waiter)
-{
-    return waiter->is_awake && waiter->round == client->seat.round;
-}
-
-void shoal__awake_enter_locked(shoal_client_t *client, shoal__waiter_t *waiter)
-{
-    waiter->is_staying = true;
-    if (shoal__awake_counts_locked(client, waiter))
-        return;
-    waiter->is_awake = true;
-    waiter->round = client->seat.round;
-    client->seat.awake++;
-}
-
-void shoal__awake_leave_locked(shoal_client_t *client, shoal__waiter_t *waiter)
-{
-    if (shoal__awake_counts_locked(client, waiter))
-        client->seat.awake--;
-    waiter->is_awake = false;
-}
-
-void shoal__awake_answered_locked(shoal_client_t *client, const shoal__list_t *callers)
-{
-    for (shoal__list_t *node = callers->next; node != callers; node = node->next)
-        shoal__awake_leave_locked(client,
-                                  SHOAL__LIST_ENTRY(node, shoal__waiter_t, node));
-}
+typedef enum end {
+    ANSWERED, /* the result is there */
+    SLEEP,    /* another thread will deliver the result */
+    ALONE     /* nobody else waits: the thread has the loop, and may poll */
+} end_t;
 
 /* What callers did until now: results that they got, and commands. */
 static uint64_t progress_of(const shoal_client_t *client)
@@ -49,7 +26,7 @@ bool shoal__awake_joins_locked(shoal_client_t *client, shoal__waiter_t *waiter)
 {
     const shoal__driver_seat_t *seat = &client->seat;
 
-    if (!waiter->may_drive || !waiter->is_plain)
+    if (!shoal__awake_fits_locked(client, waiter))
         return false;
     if (seat->awake == 0)
         return shoal__driver_take_locked(client, waiter, false);
@@ -57,23 +34,34 @@ bool shoal__awake_joins_locked(shoal_client_t *client, shoal__waiter_t *waiter)
     return true;
 }
 
+/* The last caller that was awake, for idle_us in vain, goes to sleep. */
+static void note_failure_locked(shoal_client_t *client, uint64_t idle_us,
+                                uint64_t now_us)
+{
+    const shoal__awake_failure_t failure = {
+        .callers = shoal__ledger_owed(&client->ledger),
+        .answered = shoal__counter_get(&client->answered),
+        .idle_us = idle_us};
+
+    shoal__awake_rule_failed(&client->awake_rule, &failure, now_us);
+}
+
 /* The thread was idle for too long, or its time is over. */
-static shoal__awake_end_t sleep_now(shoal_client_t *client, shoal__waiter_t *waiter,
-                                    bool is_in_time, uint64_t now_us)
+static end_t sleep_now(shoal_client_t *client, shoal__waiter_t *waiter,
+                       uint64_t idle_us, uint64_t now_us)
 {
     shoal__driver_seat_t *seat = &client->seat;
-    shoal__awake_end_t end = SHOAL__AWAKE_SLEEP;
+    end_t end = SLEEP;
 
     shoal__client_lock(client);
     if (shoal__awake_counts_locked(client, waiter)) {
         shoal__awake_leave_locked(client, waiter);
-        if (is_in_time && seat->awake == 0)
-            shoal__awake_rule_failed(&client->awake_rule,
-                                     shoal__ledger_owed(&client->ledger),
-                                     shoal__counter_get(&client->answered), now_us);
+        /* A thread that has the loop sees to it that somebody looks after it. */
         if (seat->awake == 0 && seat->token.driver == SHOAL__DRIVER_PARKED) {
+            if (idle_us >= SHOAL__AWAKE_IDLE_US_MAX)
+                note_failure_locked(client, idle_us, now_us);
             if (shoal__driver_take_alone_locked(client, waiter))
-                end = SHOAL__AWAKE_ALONE;
+                end = ALONE;
             else
                 shoal__driver_seat_look_locked(seat);
         }
@@ -88,12 +76,11 @@ void shoal__awake_quit(shoal_client_t *client, shoal__waiter_t *waiter)
         shoal__driver_release(client, waiter);
         return;
     }
-    if (sleep_now(client, waiter, false, 0) == SHOAL__AWAKE_ALONE)
+    if (sleep_now(client, waiter, 0, 0) == ALONE)
         shoal__driver_release(client, waiter);
 }
 
-shoal__awake_end_t shoal__awake_stay(shoal_client_t *client, shoal__waiter_t *waiter,
-                                     uint64_t until_us)
+static end_t stay(shoal_client_t *client, shoal__waiter_t *waiter, uint64_t until_us)
 {
     uint64_t now_us = shoal__clock_us();
     shoal__awake_call_t call = shoal__awake_call(0, now_us);
@@ -103,20 +90,41 @@ shoal__awake_end_t shoal__awake_stay(shoal_client_t *client, shoal__waiter_t *wa
             shoal__turn_awake(client, progress_of(client) == call.seen, now_us);
             shoal__driver_left_t left = shoal__driver_leave(client, waiter);
             if (left != SHOAL__DRIVER_LEFT_FREE)
-                return left == SHOAL__DRIVER_LEFT_ANSWERED ? SHOAL__AWAKE_ANSWERED
-                                                           : SHOAL__AWAKE_SLEEP;
+                return left == SHOAL__DRIVER_LEFT_ANSWERED ? ANSWERED : SLEEP;
         }
         now_us = shoal__clock_us();
         if (now_us >= until_us ||
             !shoal__awake_call_may_stay(&call, progress_of(client), now_us))
-            return sleep_now(client, waiter, now_us < until_us, now_us);
+            return sleep_now(client, waiter, call.idle_us, now_us);
         sched_yield();
         if (shoal__parker_is_unparked(&waiter->parker))
-            return SHOAL__AWAKE_ANSWERED;
+            return ANSWERED;
         if (atomic_load_explicit(&client->seat.driver, memory_order_relaxed) ==
             SHOAL__DRIVER_BACKGROUND)
-            return SHOAL__AWAKE_SLEEP;
+            return SLEEP;
         shoal__driver_take(client, waiter); /* false: another one has the loop */
         now_us = shoal__clock_us();
     }
+}
+
+bool shoal__awake_drive(shoal_client_t *client, shoal__waiter_t *waiter,
+                        uint64_t until_us)
+{
+    end_t end = ALONE;
+    bool is_answered;
+    int cancel_state;
+
+    if (!waiter->has_loop && !waiter->is_staying)
+        return false;
+    /* A thread that is cancelled in the poll would take the loop with it. */
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
+    if (waiter->is_staying) {
+        atomic_fetch_add_explicit(&client->inside, 1, memory_order_relaxed);
+        end = stay(client, waiter, until_us);
+        atomic_fetch_sub_explicit(&client->inside, 1, memory_order_relaxed);
+    }
+    is_answered = end == ALONE ? shoal__driver_poll_alone(client, waiter, until_us)
+                               : end == ANSWERED;
+    pthread_setcancelstate(cancel_state, NULL);
+    return is_answered;
 }

@@ -24,29 +24,16 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-typedef enum shoal__awake_end {
-    SHOAL__AWAKE_ANSWERED, /* the result is there */
-    SHOAL__AWAKE_SLEEP,    /* another thread will deliver the result */
-    SHOAL__AWAKE_ALONE     /* nobody else waits: the thread has the loop, and may poll */
-} shoal__awake_end_t;
-
-/* The thread counts as awake from now on, and no more. */
-void shoal__awake_enter_locked(shoal_client_t *client, shoal__waiter_t *waiter);
-void shoal__awake_leave_locked(shoal_client_t *client, shoal__waiter_t *waiter);
-bool shoal__awake_counts_locked(const shoal_client_t *client,
-                                const shoal__waiter_t *waiter);
-/* The waiters in this list have their results: they do not count any more. */
-void shoal__awake_answered_locked(shoal_client_t *client, const shoal__list_t *callers);
-
 /* A thread is about to leave a command in the mailbox: may it stay awake, and see to the
- * command itself?  Then shoal__awake_stay() must follow. */
+ * command itself?  Then shoal__awake_drive() must follow. */
 bool shoal__awake_joins_locked(shoal_client_t *client, shoal__waiter_t *waiter);
 
 /* It did not leave one after all. */
 void shoal__awake_quit(shoal_client_t *client, shoal__waiter_t *waiter);
 
-/* Stay awake, until_us at most. */
-shoal__awake_end_t shoal__awake_stay(shoal_client_t *client, shoal__waiter_t *waiter,
-                                     uint64_t until_us);
+/* The command was submitted: stay awake, run the loop, or poll alone, until the result is
+ * there, until_us at most.  False: another thread delivers it, or has already. */
+bool shoal__awake_drive(shoal_client_t *client, shoal__waiter_t *waiter,
+                        uint64_t until_us);
 
 #endif

@@ -3,8 +3,8 @@
 
 #include "base/error.h"
 #include "base/time_us.h"
+#include "client/awake.h"
 #include "client/client.h"
-#include "client/driver.h"
 #include "client/life.h"
 #include "client/owned_result.h"
 #include "client/submit.h"
@@ -186,6 +186,24 @@ static void begin_patience(shoal_pending_t *pending, const shoal_command_t *comm
             shoal__clock_us(), shoal__plan_timeout_us(command, call, client->options));
 }
 
+/* May threads in other plain calls deliver the result?  The first call with a sink that may
+ * run there (SHOAL_CALL_SINK_HERE) is not plain, so it ends the round of callers that are
+ * awake; from then on only threads with that flag stay awake.  (The others may hold locks
+ * that a sink takes.) */
+static bool is_plain(shoal_client_t *client, const shoal_pending_t *pending,
+                     const shoal_call_t *call)
+{
+    bool runs_sinks = atomic_load_explicit(&client->runs_sinks, memory_order_relaxed);
+
+    if (call->on_release || !pending->waiter.may_drive)
+        return false;
+    if (runs_sinks)
+        return pending->waiter.runs_sinks;
+    if (pending->has_sink)
+        atomic_store_explicit(&client->runs_sinks, true, memory_order_relaxed);
+    return !pending->has_sink;
+}
+
 int shoal__call_begin(shoal_client_t *client, const shoal_command_t *command,
                       const shoal_call_t *call, uint64_t until_us,
                       shoal_pending_t **ret_pending, shoal_result_t **ret_result)
@@ -208,7 +226,8 @@ int shoal__call_begin(shoal_client_t *client, const shoal_command_t *command,
         client->drive == SHOAL__DRIVE_THREAD && until_us == SHOAL__NEVER_US;
     pending->waiter.may_drive =
         !pending->has_sink || call->flags & SHOAL_CALL_SINK_HERE;
-    pending->waiter.is_plain = !pending->has_sink && !call->on_release;
+    pending->waiter.runs_sinks = (call->flags & SHOAL_CALL_SINK_HERE) != 0;
+    pending->waiter.is_plain = is_plain(client, pending, call);
     submission.waiter = &pending->waiter;
     submission.is_leased = &is_leased;
     submission.data = pending;
@@ -220,7 +239,7 @@ int shoal__call_begin(shoal_client_t *client, const shoal_command_t *command,
     }
     /* Calls on leases are not answered together: each thread has a spot of its own. */
     pending->number = pending->ticket * (is_leased ? SHOAL__PARKING_NEIGHBOURS : 1);
-    if (shoal__driver_drive(client, &pending->waiter, until_us))
+    if (shoal__awake_drive(client, &pending->waiter, until_us))
         take_result(pending, ret_result);
     else
         rc = wait_for_result(pending, until_us, ret_result);

@@ -80,6 +80,7 @@ struct shoal_client {
     shoal__awake_rule_t awake_rule; /* under the lock */
 
     shoal__counter_t turns, direct_calls, caller_wakeups;
+    _Atomic bool runs_sinks;   /* calls ask for their sinks to run on callers' threads */
     _Atomic uint32_t inside;   /* callers that stay awake, until their threads go on */
     shoal__counter_t answered; /* blocking calls that got their results */
 };

@@ -2,7 +2,7 @@
 #include "client/driver.h"
 
 #include "base/time_us.h"
-#include "client/awake.h"
+#include "client/awake_count.h"
 #include "client/client.h"
 
 /* How long the background thread naps while nobody drives. */
@@ -278,7 +278,7 @@ void shoal__driver_run(shoal_client_t *client)
 static bool may_stay_locked(const shoal_client_t *client, const shoal__waiter_t *waiter,
                             const shoal__route_view_t *view)
 {
-    return waiter->is_plain && is_shared_locked(client) &&
+    return shoal__awake_fits_locked(client, waiter) && is_shared_locked(client) &&
            (shoal__awake_counts_locked(client, waiter) ||
             shoal__awake_rule_allows(&client->awake_rule, view->rtt_us,
                                      shoal__clock_us()));
@@ -310,6 +310,8 @@ bool shoal__driver_take_locked(shoal_client_t *client, shoal__waiter_t *waiter,
                                (may_stay || (may_poll && is_idle_locked(client, &view))));
     if (is_taken && may_stay)
         shoal__awake_enter_locked(client, waiter);
+    else if (is_taken)
+        shoal__counter_add(&client->direct_calls, 1);
     return is_taken;
 }
 
@@ -348,9 +350,11 @@ static void left_locked(shoal_client_t *client, shoal__waiter_t *waiter,
     if (client->events.is_due) /* they are told before any of these results */
         return;
     shoal__waiters_take(&client->waiters, callers);
-    shoal__awake_answered_locked(client, callers);
-    if (waiter->is_answered)
+    if (waiter->is_answered) {
         shoal__list_remove(&waiter->node);
+        shoal__awake_leave_locked(client, waiter);
+    }
+    shoal__awake_answered_locked(client, callers);
 }
 
 /* Has the thread that drives its result, and may it go?  Events are told before. */
@@ -391,9 +395,8 @@ void shoal__driver_release(shoal_client_t *client, shoal__waiter_t *waiter)
     shoal__driver_leave(client, waiter);
 }
 
-/* A thread that is alone polls. */
-static bool poll_alone(shoal_client_t *client, shoal__waiter_t *waiter,
-                       uint64_t until_us)
+bool shoal__driver_poll_alone(shoal_client_t *client, shoal__waiter_t *waiter,
+                              uint64_t until_us)
 {
     bool is_answered, is_in_time, is_undisturbed;
     shoal__driver_verdict_t verdict;
@@ -420,28 +423,5 @@ static bool poll_alone(shoal_client_t *client, shoal__waiter_t *waiter,
         shoal__client_unlock(client);
     } while (verdict == SHOAL__DRIVER_KEEP);
     shoal__waiters_wake(&client->waiters, &callers);
-    return is_answered;
-}
-
-bool shoal__driver_drive(shoal_client_t *client, shoal__waiter_t *waiter,
-                         uint64_t until_us)
-{
-    shoal__awake_end_t end = SHOAL__AWAKE_ALONE;
-    bool is_answered;
-    int cancel_state;
-
-    if (!waiter->has_loop && !waiter->is_staying)
-        return false;
-    /* A thread that is cancelled in the poll would take the loop with it. */
-    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
-    shoal__counter_add(&client->direct_calls, 1);
-    if (waiter->is_staying) {
-        atomic_fetch_add_explicit(&client->inside, 1, memory_order_relaxed);
-        end = shoal__awake_stay(client, waiter, until_us);
-        atomic_fetch_sub_explicit(&client->inside, 1, memory_order_relaxed);
-    }
-    is_answered = end == SHOAL__AWAKE_ALONE ? poll_alone(client, waiter, until_us)
-                                            : end == SHOAL__AWAKE_ANSWERED;
-    pthread_setcancelstate(cancel_state, NULL);
     return is_answered;
 }

@@ -22,8 +22,8 @@ typedef enum shoal__driver_left {
 void shoal__driver_run(shoal_client_t *client);
 
 /* A thread in a blocking call, which begins or goes on: may it drive?  If so it is the
- * loop thread (waiter->has_loop), and shoal__driver_drive(), _leave() or _release() must
- * follow. */
+ * loop thread (waiter->has_loop), and shoal__driver_poll_alone(), _leave() or _release()
+ * must follow. */
 bool shoal__driver_take(shoal_client_t *client, shoal__waiter_t *waiter);
 /* may_poll: also if the thread is alone and does not stay awake. */
 bool shoal__driver_take_locked(shoal_client_t *client, shoal__waiter_t *waiter,
@@ -35,10 +35,10 @@ void shoal__driver_release(shoal_client_t *client, shoal__waiter_t *waiter);
 /* It leaves the loop, after a turn. */
 shoal__driver_left_t shoal__driver_leave(shoal_client_t *client,
                                          shoal__waiter_t *waiter);
-/* Its command was submitted: run the loop, and look for the result with others that are
- * awake, until_us at most.  False: another thread delivers the result, or has already. */
-bool shoal__driver_drive(shoal_client_t *client, shoal__waiter_t *waiter,
-                         uint64_t until_us);
+/* It is alone: poll until the result is there, until_us at most.  False: the background
+ * thread took over. */
+bool shoal__driver_poll_alone(shoal_client_t *client, shoal__waiter_t *waiter,
+                              uint64_t until_us);
 
 /* The end of a turn: may the loop sleep until wake_us? */
 bool shoal__driver_may_sleep(shoal_client_t *client, uint64_t wake_us);

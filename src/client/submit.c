@@ -128,11 +128,13 @@ static int submit_apart_here(shoal_client_t *client, const shoal__plan_t *plan,
     return 0;
 }
 
-/* A lone caller has the only ordinary connection for itself: nobody is behind it. */
+/* A caller that drives alone has the only ordinary connection for itself: nobody is behind
+ * it. */
 static bool goes_apart(const shoal_client_t *client, const shoal__plan_t *plan)
 {
     return shoal__plan_is_leased(plan) || client->route->has_homes ||
-           (!client->direct && (plan->may_be_apart || client->route->must_place));
+           ((!client->direct || shoal__ledger_owed(&client->ledger) > 0) &&
+            (plan->may_be_apart || client->route->must_place));
 }
 
 static int submit_here(shoal_client_t *client, const shoal__plan_t *plan,

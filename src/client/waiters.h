@@ -26,6 +26,7 @@ typedef struct shoal__waiter {
     shoal__owned_result_t *owned;
     bool may_drive;   /* the thread may run the loop, in this call and its next one */
     bool is_plain;    /* the result runs no code of the program: see core/company.h */
+    bool runs_sinks;  /* sinks of others may run on the thread */
     bool is_answered; /* for the loop thread: the result is there */
     /* The thread itself. */
     bool has_loop;   /* it is the loop thread now */

@@ -24,7 +24,7 @@
 #define SHOAL__AWAKE_IDLE_US_MAX 50
 /* With longer round trips no caller stays awake.  They include the wake-ups of both ends,
  * if the callers sleep. */
-#define SHOAL__AWAKE_RTT_US_MAX 200
+#define SHOAL__AWAKE_RTT_US_MAX 1000
 
 typedef struct shoal__awake_rule {
     unsigned failures; /* in a row, with few results in between */
@@ -47,10 +47,14 @@ static inline bool shoal__awake_rule_allows(const shoal__awake_rule_t *rule,
     return rtt_us <= SHOAL__AWAKE_RTT_US_MAX && now_us >= rule->since_us;
 }
 
-/* All of these callers were idle for too long.  answered: a count of the results that
- * callers got until now. */
-void shoal__awake_rule_failed(shoal__awake_rule_t *rule, uint64_t callers,
-                              uint64_t answered, uint64_t now_us);
+typedef struct shoal__awake_failure {
+    uint64_t callers;  /* that were idle for too long */
+    uint64_t idle_us;  /* for so long */
+    uint64_t answered; /* a count of the results that callers ever got */
+} shoal__awake_failure_t;
+
+void shoal__awake_rule_failed(shoal__awake_rule_t *rule,
+                              const shoal__awake_failure_t *failure, uint64_t now_us);
 
 /* `done`: a count of what callers did until now, this one and others. */
 static inline shoal__awake_call_t shoal__awake_call(uint64_t done, uint64_t now_us)

@@ -123,9 +123,13 @@ bool shoal__parker_park(shoal__parker_t *parker, shoal__parking_t *parking,
                         uint64_t number, uint64_t until_us)
 {
     const struct timespec nap = {.tv_nsec = NAP_NS};
+    uint32_t state = AWAKE;
 
     (void)parking;
     (void)number;
+    if (!atomic_compare_exchange_strong(&parker->state, &state, ASLEEP) &&
+        state == UNPARKED)
+        return true;
     if (until_us == SHOAL__NEVER_US)
         uv_sem_wait(&parker->semaphore);
     /* Not every system has a semaphore that waits until a given time. */
@@ -138,11 +142,12 @@ bool shoal__parker_park(shoal__parker_t *parker, shoal__parking_t *parking,
 
 bool shoal__parker_unpark(shoal__parker_t *parker, shoal__parking_due_t *due)
 {
+    uint32_t state = atomic_exchange(&parker->state, UNPARKED);
+
     (void)due;
-    if (atomic_exchange(&parker->state, UNPARKED) == LEFT)
-        return false;
-    uv_sem_post(&parker->semaphore);
-    return true;
+    if (state == ASLEEP) /* else the thread may be gone already */
+        uv_sem_post(&parker->semaphore);
+    return state != LEFT;
 }
 
 void shoal__parking_wake(shoal__parking_t *parking, const shoal__parking_due_t *due)

@@ -172,7 +172,7 @@ static void test_a_parked_client_owes_nothing(void **state)
                              0);
             assert_int_equal(shoal_result_status(result), 0);
             shoal_result_release(result);
-        } while (!scene->client->seat.is_parked);
+        } while (atomic_load(&scene->client->seat.driver) != SHOAL__DRIVER_PARKED);
         stats = scene_stats(scene);
         assert_int_equal(stats.bytes_now, 0);
         assert_int_equal(stats.queued_now, 0);

@@ -428,7 +428,6 @@ void flush_world_begin(flush_world_t *world, shoal_flush_mode_t mode, uint64_t p
                                     .pause_us = pause_us,
                                     .bytes_max = 262144,
                                     .commands_max = 65536,
-                                    .is_near = rtt_us == 0,
                                     .has_fine_waker = true};
 
     memset(world, 0, sizeof *world);

@@ -26,6 +26,7 @@ shoal_unit_test(resp/partial_value)
 shoal_unit_test(resp/reply ALSO base/alloc WITH resp/transcript)
 shoal_unit_test(resp/reply_shape ALSO resp/command_info)
 shoal_unit_test(core/backoff ALSO base/random)
+shoal_unit_test(core/awake_rule)
 shoal_unit_test(core/company)
 shoal_unit_test(core/conn_fsm)
 shoal_unit_test(core/dial_failure)
@@ -131,7 +132,6 @@ shoal_unit_test(net/driver_seat ALSO net/notifier core/driver_token
   LIBS shoal::libuv)
 shoal_unit_test(net/gate ALSO net/driver_seat net/notifier core/driver_token
   LIBS shoal::libuv)
-shoal_unit_test(net/loop ALSO net/notifier net/waker LIBS shoal::libuv)
 shoal_unit_test(client/events ALSO net/gate net/driver_seat net/notifier core/driver_token
   base/alloc LIBS shoal::libuv)
 shoal_unit_test(net/mailbox ALSO net/driver_seat net/notifier core/driver_token core/extra base/alloc

@@ -89,7 +89,7 @@ static void park(rig_t *rig)
         shoal__driver_seat_step_locked(&rig->seat, SHOAL__DRIVER_ON_TURNED, true),
         SHOAL__DRIVER_PARK);
     shoal__driver_seat_unlock(&rig->seat);
-    assert_true(rig->seat.is_parked);
+    assert_int_equal(rig->seat.driver, SHOAL__DRIVER_PARKED);
 }
 
 /* No thread polls the descriptor: the background thread is called instead. */
@@ -100,85 +100,52 @@ static void test_a_poke_calls_the_background_thread(void **state)
     park(rig);
     poke(rig);
     assert_int_equal(rig->seat.token.driver, SHOAL__DRIVER_BACKGROUND);
-    assert_false(rig->seat.is_parked);
+    assert_int_equal(rig->seat.driver, SHOAL__DRIVER_BACKGROUND);
     assert_false(is_signalled(rig));
     assert_int_equal(shoal__counter_get(&rig->seat.wakeups), 1);
 }
 
-/* ---- the open sleep ---- */
+/* ---- callers that are awake ---- */
 
-static bool open_sleep(rig_t *rig)
+static shoal__driver_verdict_t step(rig_t *rig, shoal__driver_event_t event,
+                                    bool is_quiet)
 {
     shoal__driver_seat_lock(&rig->seat);
-    bool is_open = shoal__driver_seat_open_locked(&rig->seat);
+    shoal__driver_verdict_t verdict =
+        shoal__driver_seat_step_locked(&rig->seat, event, is_quiet);
     shoal__driver_seat_unlock(&rig->seat);
-    return is_open;
+    return verdict;
 }
 
-/* Poke the driver, and relieve it if that may be. */
-static bool relieve(rig_t *rig)
-{
-    shoal__driver_seat_lock(&rig->seat);
-    shoal__driver_seat_poke_locked(&rig->seat);
-    bool has_loop = shoal__driver_seat_relieve_locked(&rig->seat);
-    shoal__driver_seat_unlock(&rig->seat);
-    return has_loop;
-}
-
-static void give_back(rig_t *rig, bool sleeps_on)
-{
-    shoal__driver_seat_lock(&rig->seat);
-    rig->seat.is_asleep = sleeps_on;
-    shoal__driver_seat_give_back_locked(&rig->seat);
-    shoal__driver_seat_unlock(&rig->seat);
-}
-
-static void test_a_driver_that_was_poked_does_not_sleep_openly(void **state)
-{
-    assert_false(open_sleep(*state));
-    assert_false(relieve(*state));
-}
-
-static void test_a_thread_relieves_the_driver_instead_of_waking_it(void **state)
+static void test_a_round_ends_when_the_background_thread_drives(void **state)
 {
     rig_t *rig = *state;
 
-    rig->seat.is_asleep = true;
-    assert_true(open_sleep(rig));
-    assert_true(relieve(rig));
-    assert_false(is_signalled(rig));
-    assert_false(relieve(rig)); /* one at a time */
-    give_back(rig, true);
-    assert_false(is_signalled(rig));
-    assert_true(relieve(rig));
-    give_back(rig, false); /* something is left to be done */
-    assert_true(is_signalled(rig));
-    assert_false(relieve(rig)); /* it is woken already */
+    park(rig);
+    rig->seat.awake = 3;
+    assert_int_equal(step(rig, SHOAL__DRIVER_ON_CALL, true), SHOAL__DRIVER_DRIVE);
+    assert_int_equal(step(rig, SHOAL__DRIVER_ON_LEFT, true), SHOAL__DRIVER_PARK);
+    assert_int_equal(rig->seat.awake, 3);
+    assert_int_equal(rig->seat.round, 0);
+    assert_int_equal(step(rig, SHOAL__DRIVER_ON_CALL, true), SHOAL__DRIVER_DRIVE);
+    assert_int_equal(step(rig, SHOAL__DRIVER_ON_LEFT, false), SHOAL__DRIVER_HAND_OVER);
+    assert_int_equal(rig->seat.awake, 0);
+    assert_int_equal(rig->seat.round, 1);
+    assert_int_equal(step(rig, SHOAL__DRIVER_ON_TURNED, false), SHOAL__DRIVER_KEEP);
+    assert_int_equal(rig->seat.round, 1); /* nobody was awake since */
 }
 
-static void test_a_closed_sleep_cannot_be_relieved(void **state)
+static void test_a_look_makes_the_background_thread_drive(void **state)
 {
     rig_t *rig = *state;
 
-    rig->seat.is_asleep = true;
-    assert_true(open_sleep(rig));
+    park(rig);
     shoal__driver_seat_lock(&rig->seat);
-    shoal__driver_seat_come_back_locked(&rig->seat);
+    shoal__driver_seat_look_locked(&rig->seat);
     shoal__driver_seat_unlock(&rig->seat);
-    assert_false(relieve(rig));
-    assert_true(is_signalled(rig));
-}
-
-/* Only the thread that has just poked the driver can relieve it. */
-static void test_who_did_not_poke_does_not_relieve(void **state)
-{
-    rig_t *rig = *state;
-
-    rig->seat.is_asleep = true;
-    assert_true(open_sleep(rig));
-    shoal__driver_seat_lock(&rig->seat);
-    assert_false(shoal__driver_seat_relieve_locked(&rig->seat));
-    shoal__driver_seat_unlock(&rig->seat);
+    assert_int_equal(rig->seat.driver, SHOAL__DRIVER_BACKGROUND);
+    assert_true(shoal__driver_token_may_park(&rig->seat.token)); /* soon again */
+    assert_int_equal(shoal__counter_get(&rig->seat.wakeups), 1);
     assert_false(is_signalled(rig));
 }
 
@@ -216,10 +183,8 @@ int main(void)
         RIG_TEST(test_a_driver_that_sleeps_is_woken_once),
         RIG_TEST(test_the_signal_waits_for_the_unlock),
         RIG_TEST(test_a_poke_calls_the_background_thread),
-        RIG_TEST(test_a_driver_that_was_poked_does_not_sleep_openly),
-        RIG_TEST(test_a_thread_relieves_the_driver_instead_of_waking_it),
-        RIG_TEST(test_a_closed_sleep_cannot_be_relieved),
-        RIG_TEST(test_who_did_not_poke_does_not_relieve),
+        RIG_TEST(test_a_round_ends_when_the_background_thread_drives),
+        RIG_TEST(test_a_look_makes_the_background_thread_drive),
         RIG_TEST(test_another_driver_is_a_hand_over),
         RIG_TEST(test_a_nap_that_is_over_does_not_sleep),
     };

@@ -56,111 +56,52 @@ static void test_verdicts_by_callers_and_replies_due(void **state)
     }
 }
 
-/* ---- few callers of a server close by ---- */
-
-static void prepare_close(shoal__flush_policy_t *policy, uint64_t callers,
-                          uint64_t inflight)
-{
-    prepare(policy, callers, inflight);
-    policy->config.is_near = true;
-    policy->learned.tempo.rtt_us = 40;
-}
+/* ---- callers that are awake ---- */
 
 /* clang-format off */
-static const struct close_case {
+static const struct awake_case {
     const char *name;
-    uint64_t callers, inflight, queued;
+    uint64_t awake, inflight, queued;
+    bool is_still;
     uint64_t age_us;
     shoal__flush_verdict_t verdict;
-} close_cases[] = {
-    /*                                callers inflight queued age */
-    {"no reply is due",                     8,   0,   1,     0, NOW},
-    {"a reply is due",                      8,   1,   1,     0, WAIT},
-    {"so long as one is, within the bound", 8,   1,   3,  9999, WAIT},
-    {"the server stalls",                   8,   1,   3, 10000, NOW},
-    {"half of the callers have queued",     8,   1,   4,     0, NOW},
-    {"nobody is left to wait for",          8,   5,   3,     0, NOW},
-    {"two callers are their own halves",    2,   1,   1,     0, NOW},
-    {"up to fifteen callers",              15,   1,   7,     0, WAIT},
-    {"more are better off as one batch",   16,   1,   1,     0, NOW},
+    shoal_flush_reason_t reason;
+} awake_cases[] = {
+    /*                               awake inflight queued still  age */
+    {"a lone caller",                   1,   0,  1, false,  0, NOW,  SHOAL_FLUSHED_LONE},
+    {"five leave one by one",           5,   4,  1, false,  0, NOW,  SHOAL_FLUSHED_GATE},
+    {"six gather",                      6,   1,  2, false,  0, WAIT, 0},
+    {"... half of them",                6,   1,  3, false,  0, NOW,  SHOAL_FLUSHED_GATE},
+    {"replies are due, and come first", 6,   4,  2, true,   0, WAIT, 0},
+    {"up to the budget",                6,   4,  2, true,  99, WAIT, 0},
+    {"... which is over",               6,   4,  2, true, 100, NOW,  SHOAL_FLUSHED_BUDGET},
+    {"the server has nothing to do",    8,   0,  1, false,  0, WAIT, 0},
+    {"... and gets a quarter",          8,   0,  2, false,  0, NOW,  SHOAL_FLUSHED_COMPLETE},
+    {"... of up to fifteen",           15,   0,  4, false,  0, NOW,  SHOAL_FLUSHED_COMPLETE},
+    {"many gather a half all the same",16,   0,  7, false,  0, WAIT, 0},
+    {"... unless nobody comes",        16,   0,  1, true,   0, NOW,  SHOAL_FLUSHED_COMPLETE},
 };
 /* clang-format on */
 
-static void test_few_callers_close_by_leave_in_halves(void **state)
+static void test_callers_that_are_awake(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof close_cases / sizeof *close_cases; i++) {
-        const struct close_case *c = &close_cases[i];
+    for (size_t i = 0; i < sizeof awake_cases / sizeof *awake_cases; i++) {
+        const struct awake_case *c = &awake_cases[i];
         shoal__flush_policy_t policy;
 
-        prepare_close(&policy, c->callers, c->inflight);
+        prepare(&policy, 1024, c->inflight); /* what it learned does not matter */
+        policy.awake = c->awake;
+        policy.is_still = c->is_still;
         add(&policy, c->queued, 1000);
         shoal__flush_answer_t answer = ask(&policy, 1000 + c->age_us);
-        if (answer.verdict != c->verdict)
-            fail_msg("%s: verdict %u", c->name, answer.verdict);
-        if (answer.verdict == WAIT && answer.wake_us != 11000)
+        if (answer.verdict != c->verdict ||
+            (answer.verdict == NOW && answer.reason != c->reason))
+            fail_msg("%s: verdict %u, reason %u", c->name, answer.verdict,
+                     answer.reason);
+        if (answer.verdict == WAIT && answer.wake_us != 1000 + BUDGET_US)
             fail_msg("%s: wake at %d", c->name, (int)answer.wake_us);
-        if (answer.verdict == WAIT &&
-            answer.wake_after != (c->callers + 1) / 2 - c->queued)
-            fail_msg("%s: wake after %d", c->name, (int)answer.wake_after);
     }
-}
-
-/* Each of these alone makes the gate what it is elsewhere. */
-static void far_away(shoal__flush_policy_t *policy)
-{
-    policy->config.is_near = false;
-}
-
-static void slow(shoal__flush_policy_t *policy)
-{
-    policy->learned.tempo.rtt_us = BUDGET_US + 1;
-}
-
-static void open_loop(shoal__flush_policy_t *policy)
-{
-    policy->learned.census.records = 0;
-}
-
-static void judged_open(shoal__flush_policy_t *policy)
-{
-    policy->learned.guard.state = SHOAL__GUARD_OPEN;
-    policy->learned.guard.probe_us = NEVER;
-}
-
-static void test_others_have_the_plain_gate(void **state)
-{
-    void (*const changes[])(shoal__flush_policy_t *) = {far_away, slow, open_loop,
-                                                        judged_open};
-
-    (void)state;
-    for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
-        shoal__flush_policy_t policy;
-
-        prepare_close(&policy, 8, 1);
-        changes[i](&policy);
-        add(&policy, 1, 1000);
-        if (ask(&policy, 1000).verdict != NOW)
-            fail_msg("change %d", (int)i);
-    }
-}
-
-static void test_who_is_close(void **state)
-{
-    (void)state;
-    shoal__flush_policy_t policy;
-
-    prepare_close(&policy, 15, 1);
-    assert_true(shoal__flush_auto_is_close(&policy));
-    policy.config.pause_us = 0;
-    assert_false(shoal__flush_auto_is_close(&policy));
-    policy.config.pause_us = BUDGET_US;
-    policy.config.mode = SHOAL_FLUSH_OFF;
-    assert_false(shoal__flush_auto_is_close(&policy));
-    prepare_close(&policy, 16, 1);
-    assert_false(shoal__flush_auto_is_close(&policy));
-    prepare(&policy, 15, 1);
-    assert_false(shoal__flush_auto_is_close(&policy));
 }
 
 /* A WAIT names how many more commands end it: one less does not. */
@@ -473,9 +414,7 @@ int main(void)
         cmocka_unit_test(test_what_a_server_reads_at_once_is_enough),
         cmocka_unit_test(test_a_long_round_trip_is_no_silence),
         cmocka_unit_test(test_replies_and_what_their_callbacks_add_are_one_caller),
-        cmocka_unit_test(test_few_callers_close_by_leave_in_halves),
-        cmocka_unit_test(test_others_have_the_plain_gate),
-        cmocka_unit_test(test_who_is_close),
+        cmocka_unit_test(test_callers_that_are_awake),
         cmocka_unit_test(test_what_is_held),
         cmocka_unit_test(test_a_hold_ends),
         cmocka_unit_test(test_commands_go_away_during_a_hold),
