@@ -175,6 +175,14 @@ static void wait_for_replies(const counting_t *callers, size_t more)
     WAIT_FOR(have_replies(callers, before, more));
 }
 
+/* Until callers drive, which they do not in a pause of core/awake_rule.h. */
+static void wait_for_drives(shoal_client_t *client)
+{
+    uint64_t before = live_stats(client).direct_calls;
+
+    WAIT_FOR(live_stats(client).direct_calls > before);
+}
+
 static shoal_client_t *open_noting(shoal_options_t *options)
 {
     losses_told = others_told = callbacks = astray = 0;
@@ -199,7 +207,6 @@ static void end(shoal_client_t *client)
     assert_int_equal(shoal_client_close_and_wait(client, 0), 0);
     shoal_client_release(client);
     assert_int_equal(stats.completed, stats.commands);
-    assert_true(stats.direct_calls > 0);
     assert_int_equal(astray, 0);
 }
 
@@ -240,6 +247,7 @@ static void test_one_that_thinks_beside_others(void **state)
     callers[0].think_us = 1000;
     start(callers, CALLERS, client);
     wait_for_replies(callers, live_scaled(CALLS));
+    wait_for_drives(client);
     is_over = true;
     join(callers, CALLERS);
     end(client);
@@ -304,7 +312,7 @@ static void test_callbacks_beside_awake_callers(void **state)
     const char *const words[] = {"GET", "awake:0"};
     counting_t callers[CALLERS] = {0};
     _Atomic bool is_over = false;
-    size_t submitted = live_scaled(CALLS);
+    size_t submitted = 0;
     (void)state;
 
     shoal_client_t *client = open_noting(live_options());
@@ -312,10 +320,13 @@ static void test_callbacks_beside_awake_callers(void **state)
     for (unsigned i = 0; i < CALLERS; i++)
         callers[i] = (counting_t){.calls = NO_END, .is_over = &is_over};
     start(callers, CALLERS, client);
-    for (size_t i = 0; i < submitted; i++) {
-        assert_int_equal(
-            shoal_client_submit(client, 2, words, NULL, on_result, NULL, NULL), 0);
-        waiting_sleep_us(i % 4 * 300); /* the callers drive again, now and then */
+    for (size_t i = 0; i < live_scaled(20); i++) {
+        wait_for_drives(client);
+        for (size_t k = 0; k <= i % 4; k++, submitted++) {
+            assert_int_equal(
+                shoal_client_submit(client, 2, words, NULL, on_result, NULL, NULL), 0);
+            waiting_sleep_us(i * 10);
+        }
     }
     WAIT_FOR(callbacks == submitted);
     is_over = true;
@@ -354,6 +365,7 @@ static void test_losses(void **state)
     start(callers, CALLERS, client);
     for (unsigned i = 0; i < ROUNDS; i++) {
         wait_for_replies(callers, PROGRESS);
+        wait_for_drives(client);
         if (i % 2) {
             redis_process_kill(redis);
             assert_true(redis_process_restart(redis));
@@ -399,6 +411,7 @@ static void test_deadlines_of_a_server_that_stands_still(void **state)
                 .calls = NO_END, .is_over = &is_over, .timeout_us = 50000 * (i + 1)};
         start(callers, CALLERS, client);
         wait_for_replies(callers, PROGRESS);
+        wait_for_drives(client);
         redis_process_pause(redis);
         WAIT_FOR(have_all_timed_out(callers));
         redis_process_resume(redis);
@@ -425,7 +438,8 @@ static void test_close_under_awake_callers(void **state)
         for (unsigned i = 0; i < CALLERS; i++)
             callers[i].calls = NO_END;
         start(callers, CALLERS, client);
-        wait_for_replies(callers, 20);
+        wait_for_replies(callers, 1);
+        wait_for_drives(client);
         assert_int_equal(
             shoal_client_close_and_wait(client, round % 2 ? WAITING_US_MAX : 0), 0);
         shoal_client_release(client);
@@ -457,7 +471,7 @@ static void test_forks_under_awake_callers(void **state)
     start(callers, CALLERS, client);
     for (unsigned round = 0; round < ROUNDS; round++) {
         int status = -1;
-        wait_for_replies(callers, 20);
+        wait_for_drives(client);
         pid_t child = fork();
         if (child == 0)
             _exit(run_child(client));
