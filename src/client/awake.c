@@ -28,8 +28,10 @@ bool shoal__awake_joins_locked(shoal_client_t *client, shoal__waiter_t *waiter)
 
     if (!shoal__awake_fits_locked(client, waiter))
         return false;
+    if (shoal__driver_take_locked(client, waiter, false))
+        return true;
     if (seat->awake == 0)
-        return shoal__driver_take_locked(client, waiter, false);
+        return false;
     shoal__awake_enter_locked(client, waiter);
     return true;
 }

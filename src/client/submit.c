@@ -306,6 +306,13 @@ static int submit_there(shoal_client_t *client, const shoal__plan_t *plan,
 
 /* ---- the way in ---- */
 
+/* If this thread has a command in the mailbox, of a call that came back without its
+ * result, the next one goes behind it. */
+static bool may_go_past_mailbox(const shoal_client_t *client)
+{
+    return shoal__counter_get(&client->mailbox.queued_now) == 0;
+}
+
 /* The caller is the loop thread for this command. */
 static int submit_directly(shoal_client_t *client, const shoal__plan_t *plan,
                            uint64_t *ret_ticket)
@@ -374,7 +381,8 @@ int shoal__client_submit(shoal_client_t *client, const shoal__submission_t *subm
         count_refusal(client);
     else if (shoal__client_is_loop_thread(client))
         rc = submit_here(client, &plan, ret_ticket);
-    else if (submission->waiter && shoal__driver_take(client, submission->waiter))
+    else if (may_go_past_mailbox(client) && submission->waiter &&
+             shoal__driver_take(client, submission->waiter))
         rc = submit_directly(client, &plan, ret_ticket);
     else
         rc = submit_there(client, &plan, ret_ticket);
