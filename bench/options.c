@@ -270,8 +270,15 @@ bool options_agree(const options_t *options)
             return options_complain("lease: at most %d callers for each of the "
                                     "--connections",
                                     SHOAL_LEASE_CONNECTIONS_MAX);
+        if (options->beside_rate == 0 ? strategy->mode == MODE_MIXED
+                                      : !strategy_has_beside_rate(strategy))
+            return options_complain(
+                "--beside-rate: is for mixed, which needs it, and for "
+                "sync and callback");
         has_beside = has_beside || strategy->mode == MODE_BESIDE;
     }
+    if (options->beside_rate != 0 && (options->rate != 0 || options->pushes != 0))
+        return options_complain("--beside-rate: not with --rate or --pushes");
     if (options->large_bytes != 0 && options->rate == 0)
         return options_complain("--large: needs --rate, for the commands beside");
     if (has_beside != (options->rate != 0 && options->pushes != 0))
@@ -321,8 +328,10 @@ static bool check_together(options_t *options)
         return options_complain("--mode: the profile %s needs callback, sync, borrowed "
                                 "or queue",
                                 options->profile->name);
-    if (options->is_unix && options->is_tcp && options->profile != &profile_threads)
-        return options_complain("--unix, --tcp: only the profile threads has both");
+    if (options->is_unix && options->is_tcp && options->profile != &profile_threads &&
+        options->profile != &profile_mixed)
+        return options_complain(
+            "--unix, --tcp: only the profiles threads and mixed have both");
     if (options->profile == &profile_step &&
         options->strategies[0].mode != MODE_CALLBACK)
         return options_complain("--mode: the profile step needs callback");

@@ -34,6 +34,16 @@
     X(SERVICE_P99_99, "service_latency_us", "p99_99")                                  \
     X(SERVICE_P100, "service_latency_us", "p100")                                      \
     X(SERVICE_MEAN, "service_latency_us", "mean")                                      \
+    X(BESIDE_P0, "beside_latency_us", "p0")                                            \
+    X(BESIDE_P50, "beside_latency_us", "p50")                                          \
+    X(BESIDE_P90, "beside_latency_us", "p90")                                          \
+    X(BESIDE_P95, "beside_latency_us", "p95")                                          \
+    X(BESIDE_P99, "beside_latency_us", "p99")                                          \
+    X(BESIDE_P99_9, "beside_latency_us", "p99_9")                                      \
+    X(BESIDE_P99_99, "beside_latency_us", "p99_99")                                    \
+    X(BESIDE_P100, "beside_latency_us", "p100")                                        \
+    X(BESIDE_MEAN, "beside_latency_us", "mean")                                        \
+    X(BESIDE_PER_S, NULL, "beside_per_s")                                              \
     X(CLIENT_CPU_US, NULL, "client_cpu_us_per_op")                                     \
     X(CLIENT_CPU_PERCENT, NULL, "client_cpu_percent")                                  \
     X(SERVER_CPU_US, NULL, "server_cpu_us_per_op")                                     \

@@ -66,7 +66,8 @@ int callers_start(callers_t *callers)
     run_t *run = callers->run;
 
     callers->is_paced = run->options->rate != 0;
-    if (callers->is_paced && pacer_start(&callers->pacer, run, NULL, NULL) < 0)
+    if (callers->is_paced &&
+        pacer_start(&callers->pacer, run, run->options->rate, NULL, NULL) < 0)
         return -1;
     callers->is_popping = run->options->pushes != 0 && !callers->is_paced;
     if (callers->is_popping && pusher_start(&callers->pusher, run) < 0)

@@ -31,6 +31,9 @@ typedef struct caller_way {
     void (*settle)(caller_t *caller, void *reply);
 } caller_way_t;
 
+/* A blocking call of the library; a caller's seat is its client. */
+extern const caller_way_t sync_way;
+
 struct callers {
     run_t *run;
     const caller_way_t *way;

@@ -47,6 +47,7 @@ SAME = (
     "verify",
     "resp",
     "rate",
+    "beside_rate",
     "pushes",
     "large_bytes",
     "arrivals",

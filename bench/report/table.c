@@ -75,6 +75,14 @@ static void print_name(FILE *out, const series_t *series)
     fprintf(out, "%-*s", REPORT_NAME_COLUMNS, text);
 }
 
+static void print_spread(FILE *out, double spread)
+{
+    if (isnan(spread))
+        fprintf(out, " %5s", "-");
+    else
+        fprintf(out, " %4.0f%%", spread * 100);
+}
+
 static void print_row(FILE *out, const plan_t *plan, const series_t *series,
                       const column_t *columns, size_t count, bool shows_spread)
 {
@@ -87,7 +95,7 @@ static void print_row(FILE *out, const plan_t *plan, const series_t *series,
     }
     print_cells(out, plan, series, columns, 1);
     if (shows_spread)
-        fprintf(out, " %4.0f%%", series_spread(series, FIGURE_OPS_PER_S) * 100);
+        print_spread(out, series_spread(series, FIGURE_OPS_PER_S));
     print_cells(out, plan, series, columns + 1, count - 1);
     if (median->value[FIGURE_ERRORS] > 0)
         fprintf(out, "  %.0f errors: %s", median->value[FIGURE_ERRORS],

@@ -125,6 +125,22 @@ class Runs(Program):
                     self.assertGreater(run["client_cpu_us_per_op"], 0)
                     self.assertEqual(run["errors"], 0)
 
+    def test_threads_and_callbacks_share_a_client(self):
+        runs = self.measure(
+            "--mode", "mixed", "-c", 3, "--beside-rate", 2000, "-n", 100, "--verify",
+            "-r", 50, "--against", "sync,callback,mixed+off", "GET", "key:__key__",
+        )  # fmt: skip
+        # -n is for each kind: both are measured, however busy the machine is.
+        for run, kinds in zip(runs, ((1, 1), (1, 0), (0, 1), (1, 1))):
+            with self.subTest(run["strategy"]):
+                self.assertEqual(run["commands"] >= 100, bool(kinds[0]))
+                self.assertEqual(run["ops_per_s"] is not None, bool(kinds[0]))
+                self.assertEqual(run["beside_per_s"] is not None, bool(kinds[1]))
+                if kinds[1]:
+                    done = run["beside_per_s"] * run["seconds"]
+                    self.assertGreaterEqual(round(done), 100)
+                self.assertEqual(run["errors"], 0)
+
     def test_an_element_that_does_not_come_is_no_result(self):
         # With one element a second, most of 6 callers wait for longer than the 2 s that
         # a command takes.  An answer without a moment would count from the clock's 0.
@@ -296,6 +312,26 @@ class Profiles(Program):
             self.assertEqual({r["config"]["transport"] for r in runs}, wanted)
             self.assertEqual([r["config"]["flush"] for r in runs], ["", "", "auto", "off"])
 
+    def test_mixed(self):
+        args = ["-c", 2, "--beside-rate", 500, "--connections", 2, "--duration", 0.2]
+        _, runs = self.check("mixed", 2 * 3, *args)
+        for run in runs:
+            mode, transport = run["config"]["mode"], run["config"]["transport"]
+            with self.subTest(mode, transport=transport):
+                self.assertEqual(run["config"]["beside_rate"], 500)
+                self.assertEqual(run["errors"], 0)
+                self.assertGreater(run["client_cpu_us_per_op"], 0)
+                has_threads, has_callbacks = mode != "callback", mode != "sync"
+                for name, is_there in (
+                    ("ops_per_s", has_threads), ("beside_per_s", has_callbacks)
+                ):  # fmt: skip
+                    self.assertEqual(run[name] is not None, is_there, name)
+                for name, is_there in (
+                    ("latency_us", has_threads), ("beside_latency_us", has_callbacks)
+                ):  # fmt: skip
+                    self.assertEqual(run[name]["p50"] is not None, is_there, name)
+        self.assertEqual(len(self.findings), 2 * 5)
+
     def test_demo(self):
         text, _ = self.check("demo", 14, "-c", 4)
         self.assertIn("What it means", text)
@@ -344,6 +380,8 @@ class Mistakes(Program):
             ["--data-range", "1-9", "SET", "k", "a__data__b"],
             ["--verify", "--mode", "raw:4"], ["--mode", "sync:9"], ["--mode", "pool:2"],
             ["--unix", "--tcp"], ["--profile", "threads", "--against", "pool"],
+            ["--mode", "mixed"], ["--mode", "pool", "--beside-rate", "9"],
+            ["--mode", "mixed", "--beside-rate", "9", "--rate", "9"],
             ["--pushes", "0"], ["--pushes", "9", "PING"],
             ["--pushes", "9", "--mode", "borrowed"],
             ["--pushes", "9", "--rate", "9"], ["--mode", "beside", "--rate", "9"],

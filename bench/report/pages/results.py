@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-SHOAL_MODES = ("callback", "sync", "borrowed", "queue", "lease", "beside")
+SHOAL_MODES = ("callback", "sync", "borrowed", "queue", "lease", "beside", "mixed")
 TRANSPORT_WORDS = {"unix": "a Unix socket", "tcp": "TCP"}
 CURVE_POINTS = 3  # fewer points are bars, not curves
 

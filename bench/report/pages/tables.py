@@ -42,12 +42,17 @@ HEADS = {
     "step_base_us": "median latency before the step, \u00b5s",
     "step_settled_ms": "settled after the step, ms",
     "step_settled_ms_max": "settled after the step, slowest, ms",
+    "beside_per_s": "callbacks per second, beside",
     "large_per_s": "large values per second, beside",
     "peak_rss_bytes": "peak memory, bytes",
     "allocations_per_op": "allocations per command",
     "errors": "errors",
 }
-GROUPS = {"latency_us": "latency", "service_latency_us": "latency from submission"}
+GROUPS = {
+    "latency_us": "latency",
+    "service_latency_us": "latency from submission",
+    "beside_latency_us": "latency of the callbacks beside",
+}
 PERCENTILE = {"p0": "fastest", "p100": "slowest"}
 
 
@@ -244,6 +249,7 @@ def point_command(study: Study, point: Point) -> str:
     words += option("--against", ",".join(others), "")
     words += ["-c", str(config.get("callers"))]
     words += option("--rate", config.get("rate"), 0)
+    words += option("--beside-rate", config.get("beside_rate"), 0)
     words += option("--pushes", config.get("pushes"), 0)
     words += option("--large", config.get("large_bytes"), 0)
     if config.get("rate"):
@@ -309,6 +315,7 @@ def profile_command(study: Study) -> str:
         }
     )
     config = study.runs[0]["config"]
+    beside = str(config.get("beside_rate", 0))
     words = ["shoal-bench", "--profile", study.profile]
     parts = {
         "sweep": ["--callers-list", callers, "--rtts", rtts, "--flushes", flushes],
@@ -316,11 +323,12 @@ def profile_command(study: Study) -> str:
         "latency": ["--rtts", rtts],
         "matrix": ["--callers-list", callers, "--batches", depths],
         "step": ["-c", callers, "--flushes", flushes],
+        "mixed": ["-c", callers, "--rtts", rtts, "--beside-rate", beside],
         "threads": ["--callers-list", callers, "--rtts", rtts, "--flushes", flushes],
     }
     words += parts.get(study.profile, [])
     transports = {group.transport for group in groups}
-    if study.profile == "threads" and len(transports) == 1:
+    if study.profile in ("threads", "mixed") and len(transports) == 1:
         words += [f"--{transport}" for transport in transports]
     if study.profile in parts:
         for name, key in (

@@ -124,6 +124,18 @@ class Pages(unittest.TestCase):
             "--rtts",
             0,
         ],
+        "mixed": [
+            "--profile",
+            "mixed",
+            "--rounds",
+            1,
+            "-c",
+            2,
+            "--beside-rate",
+            500,
+            "--duration",
+            0.2,
+        ],
         "step": ["--profile", "step", "--rounds", 1, "-c", 8, "--duration", 0.3],
     }
 
