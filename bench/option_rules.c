@@ -92,7 +92,7 @@ static const char *set_profile(options_t *options, const char *text)
     options->profile = profile_find(text);
     return options->profile ? NULL
                             : "expected demo, sweep, rate, latency, matrix, step, "
-                              "threads or mixed";
+                              "threads, mixed or ladder";
 }
 
 static const char *set_flushes(options_t *options, const char *text)
@@ -179,7 +179,7 @@ const rule_t option_rules[] = {
     {0, "resp", "2|3", CALL(set_resp), "protocol [3]"},
     {0, "tcp", NULL, FLAG(is_tcp),
      "reach the private server by TCP on 127.0.0.1, not by a Unix socket; the profiles"
-     " threads and mixed measure both if neither is asked for"},
+     " threads, mixed and ladder measure both if neither is asked for"},
     {0, "unix", NULL, FLAG(is_unix),
      "reach it by a Unix socket, as it is without --tcp in all other profiles"},
     {0, "rtt", "US", WHOLE(rtt_us, 0, 10000000),
@@ -261,14 +261,16 @@ const rule_t option_rules[] = {
      "demo, half a minute that shows what shoal is for; sweep, callers x flush settings"
      " x round trips; rate, open loops; latency, a lone caller; matrix, callers x"
      " explicit pipelines; step, callers that come and go; threads, blocking calls"
-     " against a connection for each thread; mixed, threads beside callbacks on one client"},
+     " against a connection for each thread; mixed, threads beside callbacks on one client;"
+     " ladder, threads that come and go"},
     {0, "callers-list", "LIST", NUMBERS(callers_list, 1, OPTIONS_CALLERS_MAX),
-     "restrict sweep, matrix and threads to these"},
+     "restrict sweep, matrix and threads to these; the threads of ladder, one after the"
+     " other"},
     {0, "rates", "LIST", NUMBERS(rates, 1, 100000000), "restrict rate to these"},
     {0, "rtts", "LIST", NUMBERS(rtts, 0, 10000000),
-     "the added round trips of sweep, latency, threads and mixed, in microseconds"},
+     "the added round trips of sweep, latency, threads, mixed and ladder, in microseconds"},
     {0, "flushes", "LIST", CALL(set_flushes),
-     "the flush settings of sweep, rate, step and threads, for example off,fixed:100,auto"},
+     "the flush settings of sweep, rate, step, threads and ladder, for example off,fixed:100,auto"},
     {0, "batches", "LIST", NUMBERS(batches, 1, 100000), "restrict matrix to these"},
     {0, "strict", NULL, FLAG(is_strict),
      "exit code 1 if a verdict of the profile fails"},

@@ -314,6 +314,14 @@ static void set_defaults(options_t *options)
 
 static const char *const pop_words[] = {PUSHER_POP};
 
+/* A ladder of threads ends where it begins, and has no more steps than there are figures. */
+static bool is_ladder(const number_list_t *rungs)
+{
+    return rungs->count == 0 ||
+           (rungs->count >= 3 && rungs->count <= 1 + FIGURE_STEPS &&
+            rungs->numbers[0] == rungs->numbers[rungs->count - 1]);
+}
+
 /* Checks that concern several options at once. */
 static bool check_together(options_t *options)
 {
@@ -329,9 +337,9 @@ static bool check_together(options_t *options)
                                 "or queue",
                                 options->profile->name);
     if (options->is_unix && options->is_tcp && options->profile != &profile_threads &&
-        options->profile != &profile_mixed)
+        options->profile != &profile_mixed && options->profile != &profile_ladder)
         return options_complain(
-            "--unix, --tcp: only the profiles threads and mixed have both");
+            "--unix, --tcp: only the profiles threads, mixed and ladder have both");
     if (options->profile == &profile_step &&
         options->strategies[0].mode != MODE_CALLBACK)
         return options_complain("--mode: the profile step needs callback");
@@ -353,6 +361,10 @@ static bool check_together(options_t *options)
             return options_complain("--rate: the profile chooses it; --rates restricts "
                                     "the profile rate");
     }
+    if (options->profile == &profile_ladder && !is_ladder(&options->callers_list))
+        return options_complain("--callers-list: ladder takes 3 .. %d numbers, and the "
+                                "last is the first",
+                                1 + FIGURE_STEPS);
     options->profile->set_defaults(options);
     return parse_against(options) && place(options);
 }

@@ -53,6 +53,7 @@ typedef struct options {
     uint64_t pushes;      /* elements per second that callers wait for; 0: none */
     uint64_t large_bytes; /* of values that callers beside the rate use; 0: none */
     bool is_step;         /* the number of callers goes up and down */
+    number_list_t ladder; /* of threads that come and go; empty: none */
     uint64_t budget_us;
     uint64_t seed;
 

@@ -13,6 +13,7 @@
 #include "load/pacer.h"
 #include "load/pusher.h"
 #include "load/run.h"
+#include "load/stepper.h"
 
 typedef struct callers callers_t;
 
@@ -42,6 +43,8 @@ struct callers {
     crew_t crew;
     bool is_paced;
     pacer_t pacer;
+    bool is_stepping; /* more and fewer of them call */
+    stepper_t stepper;
     bool is_popping; /* calls wait for what the pusher pushes */
     pusher_t pusher;
     large_t large; /* callers beside these, which the load starts */

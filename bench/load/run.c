@@ -32,6 +32,9 @@ typedef struct snapshot {
     uint64_t server_ops;
 } snapshot_t;
 
+const run_step_t run_no_step = {(double)NAN, (double)NAN, (double)NAN, (double)NAN,
+                                (double)NAN};
+
 static const load_kind_t *kind_of(const run_t *run)
 {
     const options_t *options = run->options;
@@ -349,6 +352,18 @@ static bool measure(run_t *run, const load_kind_t *kind, redisContext *control,
     return true;
 }
 
+/* What the load has left in the run when it stopped. */
+static void compute_ladder(const run_t *run, double *value)
+{
+    for (size_t i = 0; i < FIGURE_STEPS; i++) {
+        value[FIGURE_LADDER_OPS_1 + i] = run->steps[i].ops_per_s;
+        value[FIGURE_LADDER_REACHED_1 + i] = run->steps[i].reached_ms;
+        value[FIGURE_LADDER_REACHED_MAX_1 + i] = run->steps[i].reached_ms_max;
+        value[FIGURE_LADDER_LATE_1 + i] = run->steps[i].late;
+        value[FIGURE_LADDER_STALL_1 + i] = run->steps[i].stall_ms;
+    }
+}
+
 static void prepare(run_t *run)
 {
     atomic_store(&run->phase, RUN_WARMING);
@@ -365,6 +380,8 @@ static void prepare(run_t *run)
     run->sampling = 1;
     run->load = NULL;
     run->step_base_us = run->step_settled_ms[0] = run->step_settled_ms[1] = (double)NAN;
+    for (size_t i = 0; i < FIGURE_STEPS; i++)
+        run->steps[i] = run_no_step;
     histogram_clear(run->latency);
     histogram_clear(run->service);
     histogram_clear(run->beside);
@@ -387,6 +404,7 @@ int run_round(run_t *run, redisContext *control, const live_t *live,
     atomic_store(&run->phase, RUN_STOPPING);
     kind->stop(run);
     if (measured) {
+        compute_ladder(run, ret_figures->value);
         ret_figures->value[FIGURE_STEP_BASE] = run->step_base_us;
         ret_figures->value[FIGURE_STEP_SETTLED] = run->step_settled_ms[0];
         ret_figures->value[FIGURE_STEP_SETTLED_MAX] = run->step_settled_ms[1];

@@ -25,6 +25,17 @@ typedef enum run_phase {
     RUN_STOPPING, /* finish what is under way, send nothing new */
 } run_phase_t;
 
+/* A step of a ladder: another number of threads.  Medians and maxima are over all times. */
+typedef struct run_step {
+    double ops_per_s;  /* once the regime is reached */
+    double reached_ms; /* since the step */
+    double reached_ms_max;
+    double late;     /* how many times it took longer than THREAD_STEP_LATE_MS */
+    double stall_ms; /* the longest time without the end of any call */
+} run_step_t;
+
+extern const run_step_t run_no_step; /* all of it NaN */
+
 /* What a load has counted so far. */
 typedef struct load_counters {
     bool has_calls; /* the three below were counted */
@@ -46,15 +57,16 @@ typedef struct run {
     const options_t *options;
     const strategy_t *strategy;
     const workload_t *workload;
-    histogram_t *latency;      /* recorded while measuring only */
-    histogram_t *service;      /* open loop: from the moment of submission */
-    histogram_t *beside;       /* of the commands beside the load */
-    uint64_t sampling;         /* one command in so many is timed */
-    void *load;                /* the load's own */
-    int wake_fds[2];           /* a byte ends the coordinator's wait */
-    double step_base_us;       /* of load_step once it has stopped; else NaN */
-    double step_settled_ms[2]; /* the median and the maximum */
-    atomic_int limits_left;    /* that were not reached yet */
+    histogram_t *latency;           /* recorded while measuring only */
+    histogram_t *service;           /* open loop: from the moment of submission */
+    histogram_t *beside;            /* of the commands beside the load */
+    uint64_t sampling;              /* one command in so many is timed */
+    void *load;                     /* the load's own */
+    int wake_fds[2];                /* a byte ends the coordinator's wait */
+    double step_base_us;            /* of load_step once it has stopped; else NaN */
+    run_step_t steps[FIGURE_STEPS]; /* of a ladder, once it has stopped; else NaN */
+    double step_settled_ms[2];      /* the median and the maximum */
+    atomic_int limits_left;         /* that were not reached yet */
     atomic_bool has_failed;
     char failure[160]; /* valid once has_failed is read as true */
     atomic_bool has_error;

@@ -8,8 +8,9 @@
 const profile_t *profile_find(const char *name)
 {
     static const profile_t *const all[] = {
-        &profile_demo,   &profile_sweep, &profile_rate,    &profile_latency,
-        &profile_matrix, &profile_step,  &profile_threads, &profile_mixed};
+        &profile_demo,    &profile_sweep,  &profile_rate,
+        &profile_latency, &profile_matrix, &profile_step,
+        &profile_threads, &profile_mixed,  &profile_ladder};
 
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         if (strcmp(all[i]->name, name) == 0)

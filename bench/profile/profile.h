@@ -47,6 +47,7 @@ extern const profile_t profile_matrix;
 extern const profile_t profile_step;
 extern const profile_t profile_threads;
 extern const profile_t profile_mixed;
+extern const profile_t profile_ladder;
 
 /* NULL if there is none of that name. */
 const profile_t *profile_find(const char *name);

@@ -64,15 +64,15 @@ static void judge(findings_t *findings, const plan_t *plan, size_t alone,
 static void show(findings_t *findings, const plan_t *plan)
 {
     static const column_t columns[] = {
-        {"calls", "/s", FIGURE_OPS_PER_S, 7, false},
-        {"p50", "us", FIGURE_LATENCY_P50, 6, false},
-        {"p99", "us", FIGURE_LATENCY_P99, 6, false},
-        {"beside", "/s", FIGURE_BESIDE_PER_S, 7, false},
-        {"p50", "us", FIGURE_BESIDE_P50, 6, false},
-        {"p99", "us", FIGURE_BESIDE_P99, 6, false},
-        {"client", "us/op", FIGURE_CLIENT_CPU_US, 6, false},
-        {"server", "us/op", FIGURE_SERVER_CPU_US, 6, false},
-        {"client", "CPU %", FIGURE_CLIENT_CPU_PERCENT, 6, false},
+        {"calls", "/s", FIGURE_OPS_PER_S, 7, COLUMN_MEDIAN},
+        {"p50", "us", FIGURE_LATENCY_P50, 6, COLUMN_MEDIAN},
+        {"p99", "us", FIGURE_LATENCY_P99, 6, COLUMN_MEDIAN},
+        {"beside", "/s", FIGURE_BESIDE_PER_S, 7, COLUMN_MEDIAN},
+        {"p50", "us", FIGURE_BESIDE_P50, 6, COLUMN_MEDIAN},
+        {"p99", "us", FIGURE_BESIDE_P99, 6, COLUMN_MEDIAN},
+        {"client", "us/op", FIGURE_CLIENT_CPU_US, 6, COLUMN_MEDIAN},
+        {"server", "us/op", FIGURE_SERVER_CPU_US, 6, COLUMN_MEDIAN},
+        {"client", "CPU %", FIGURE_CLIENT_CPU_PERCENT, 6, COLUMN_MEDIAN},
     };
     const options_t *options = plan->options;
 

@@ -111,15 +111,15 @@ static void judge(findings_t *findings, const plan_t *plan, size_t series)
 static void show(findings_t *findings, const plan_t *plan)
 {
     static const column_t columns[] = {
-        {"", "ops/s", FIGURE_OPS_PER_S, 7, false},
-        {"to", "pool", FIGURE_OPS_PER_S, 5, true},
-        {"p50", "us", FIGURE_LATENCY_P50, 6, false},
-        {"p99", "us", FIGURE_LATENCY_P99, 6, false},
-        {"client", "us/op", FIGURE_CLIENT_CPU_US, 6, false},
-        {"server", "us/op", FIGURE_SERVER_CPU_US, 6, false},
-        {"both to", "pool", FIGURE_CPU_US, 7, true},
-        {"sleeps", "/op", FIGURE_SLEEPS, 6, false},
-        {"preempt", "/op", FIGURE_PREEMPTIONS, 7, false},
+        {"", "ops/s", FIGURE_OPS_PER_S, 7, COLUMN_MEDIAN},
+        {"to", "pool", FIGURE_OPS_PER_S, 5, COLUMN_RATIO},
+        {"p50", "us", FIGURE_LATENCY_P50, 6, COLUMN_MEDIAN},
+        {"p99", "us", FIGURE_LATENCY_P99, 6, COLUMN_MEDIAN},
+        {"client", "us/op", FIGURE_CLIENT_CPU_US, 6, COLUMN_MEDIAN},
+        {"server", "us/op", FIGURE_SERVER_CPU_US, 6, COLUMN_MEDIAN},
+        {"both to", "pool", FIGURE_CPU_US, 7, COLUMN_RATIO},
+        {"sleeps", "/op", FIGURE_SLEEPS, 6, COLUMN_MEDIAN},
+        {"preempt", "/op", FIGURE_PREEMPTIONS, 7, COLUMN_MEDIAN},
     };
     const options_t *options = plan->options;
 

@@ -47,6 +47,7 @@ SAME = (
     "verify",
     "resp",
     "rate",
+    "ladder",
     "beside_rate",
     "pushes",
     "large_bytes",

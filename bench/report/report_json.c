@@ -202,6 +202,14 @@ static void put_load(json_t *json, const options_t *options, const strategy_t *s
     put_whole(json, "resp", (uint64_t)options->target.resp);
 }
 
+static void put_numbers(json_t *json, const char *key, const number_list_t *list)
+{
+    open_bracket(json, key, '[');
+    for (size_t i = 0; i < list->count; i++)
+        put_whole(json, NULL, list->numbers[i]);
+    close_bracket(json, ']');
+}
+
 static void put_config(json_t *json, const plan_t *plan, const series_t *series,
                        const report_context_t *context)
 {
@@ -210,6 +218,7 @@ static void put_config(json_t *json, const plan_t *plan, const series_t *series,
     open_bracket(json, "config", '{');
     put_load(json, options, &series->strategy);
     put_whole(json, "rate", options->rate);
+    put_numbers(json, "ladder", &options->ladder);
     put_whole(json, "beside_rate", options->beside_rate);
     put_whole(json, "pushes", options->pushes);
     put_whole(json, "large_bytes", options->large_bytes);

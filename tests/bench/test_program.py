@@ -332,6 +332,35 @@ class Profiles(Program):
                     self.assertEqual(run[name]["p50"] is not None, is_there, name)
         self.assertEqual(len(self.findings), 2 * 5)
 
+    def test_ladder(self):
+        args = ["--callers-list", "1,3,1", "--flushes", "auto,off", "--duration", 0.5]
+        text, runs = self.check("ladder", 2 * 3, *args)
+        for run in runs:
+            with self.subTest(run["strategy"], transport=run["config"]["transport"]):
+                self.assertEqual(run["config"]["callers"], 3)
+                self.assertEqual(run["config"]["ladder"], [1, 3, 1])
+                self.assertEqual(run["errors"], 0)
+                for step in ("1", "2"):
+                    self.assertGreater(run["ladder_stall_ms"][step], 0)
+                    self.assertLessEqual(run["ladder_late"][step], 10)
+                    # null: never, on a busy machine
+                    if run["ladder_reached_ms"][step] is not None:
+                        self.assertGreaterEqual(run["ladder_reached_ms"][step], 5)
+                for step in ("3", "4"):
+                    self.assertIsNone(run["ladder_ops_per_s"][step])
+        self.assertEqual(len(self.findings), 2 * 2 * 2 * 2)
+        self.assertEqual(text.count("3 to 1 threads: sync off"), 4)
+
+    def test_a_ladder_lets_as_many_through_as_it_says(self):
+        # Over a round trip of 5 ms the calls of one thread end at most twice in a slice
+        # of 5 ms, and 420 times in all, whatever the machine does.
+        args = ["--callers-list", "1,31,1", "--rtt", 5000, "--unix", "--duration", 2.1]
+        _, runs = self.check("ladder", 2, *args)
+        for run in runs:
+            with self.subTest(run["strategy"]):
+                self.assertLessEqual(run["ladder_ops_per_s"]["2"], 400)
+                self.assertGreater(run["commands"], 450)
+
     def test_demo(self):
         text, _ = self.check("demo", 14, "-c", 4)
         self.assertIn("What it means", text)
@@ -380,6 +409,9 @@ class Mistakes(Program):
             ["--data-range", "1-9", "SET", "k", "a__data__b"],
             ["--verify", "--mode", "raw:4"], ["--mode", "sync:9"], ["--mode", "pool:2"],
             ["--unix", "--tcp"], ["--profile", "threads", "--against", "pool"],
+            ["--profile", "ladder", "--callers-list", "1,8"],
+            ["--profile", "ladder", "--callers-list", "1,8,4"],
+            ["--profile", "ladder", "--callers-list", "1,2,3,4,5,1"],
             ["--mode", "mixed"], ["--mode", "pool", "--beside-rate", "9"],
             ["--mode", "mixed", "--beside-rate", "9", "--rate", "9"],
             ["--pushes", "0"], ["--pushes", "9", "PING"],
@@ -474,38 +506,50 @@ class Stalls(Program):
     """Coordinated omission: a server that stands still costs every command that was
     meant to be sent meanwhile, not one per caller."""
 
-    def test_a_stall_shows_in_the_tail(self):
-        path = self.path / "socket"
+    def setUp(self):
+        super().setUp()
+        self.socket = self.path / "socket"
         server = subprocess.Popen(
-            [SERVER, "--port", "0", "--unixsocket", str(path), "--save", "",
+            [SERVER, "--port", "0", "--unixsocket", str(self.socket), "--save", "",
              "--appendonly", "no", "--dir", self.folder.name,
              "--enable-debug-command", "yes"],
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
         )  # fmt: skip
         self.addCleanup(server.wait)
         self.addCleanup(server.kill)
-        while not listens(path):
+        while not listens(self.socket):
             self.assertIsNone(server.poll())
-        for mode in ("callback", "sync", "pool", "collector", "mutex"):
-            with self.subTest(mode):
-                self.stall(path, mode)
 
-    def stall(self, path, mode):
-        connection = Connection(path)
+    def stall(self, *args):
+        """Measure, and let the server sleep for 0.2 s meanwhile; return the runs."""
+        connection = Connection(self.socket)
         connection.ask("CONFIG", "RESETSTAT")
-        file = self.path / f"{mode}.json"
+        file = self.path / "result.json"
         process = subprocess.Popen(
-            [BENCH, "-q", "--no-pin", "-s", str(path), "-c", "4", "--rate", "1000",
-             "--duration", "3", "--warmup", "0", "--mode", mode, "--json", str(file)],
+            [BENCH, "-q", "--no-pin", "-s", str(self.socket), "--warmup", "0",
+             "--json", str(file), *args],
             stdout=subprocess.DEVNULL,
         )  # fmt: skip
         wait_for_commands(connection, 200)  # it is in the middle of it
         self.assertEqual(connection.ask("DEBUG", "SLEEP", "0.2"), "+OK")
         self.assertEqual(process.wait(timeout=60), 0)
-        (run,) = json.loads(file.read_text())["runs"]
-        # 200 of 3000 commands were due in the 200 ms that nobody answered: the slowest
-        # percent of all waited for 170 ms or more.  Per caller there was only one.
-        self.assertGreater(run["latency_us"]["p99"], 100000)
+        return json.loads(file.read_text())["runs"]
+
+    def test_a_stall_shows_in_the_tail(self):
+        load = ["-c", "4", "--rate", "1000", "--duration", "3"]
+        for mode in ("callback", "sync", "pool", "collector", "mutex"):
+            with self.subTest(mode):
+                (run,) = self.stall(*load, "--mode", mode)
+                # 200 of 3000 commands were due in the 200 ms that nobody answered: the
+                # slowest percent of all waited for 170 ms or more.  Per caller there
+                # was only one.
+                self.assertGreater(run["latency_us"]["p99"], 100000)
+
+    def test_a_stall_is_seen_while_threads_come_and_go(self):
+        # It is longer than two stages of 95 ms, so it ends behind a step.
+        ladder = ["--profile", "ladder", "--callers-list", "1,2,1", "--duration", "2"]
+        pool, _ = self.stall(*ladder, "--rounds", "1")
+        self.assertGreater(max(pool["ladder_stall_ms"][s] for s in "12"), 150)
 
 
 if __name__ == "__main__":
