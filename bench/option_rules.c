@@ -46,7 +46,8 @@ static const char *set_socket(options_t *options, const char *text)
 static const char *set_mode(options_t *options, const char *text)
 {
     return strategy_parse_mode(&options->strategies[0], text) < 0
-               ? "expected callback, sync, borrowed, queue, lease, beside, pool, "
+               ? "expected callback, sync, borrowed, queue, lease, beside, mixed, "
+                 "pool, "
                  "collector, mutex, explicit:N or raw:N"
                : NULL;
 }
@@ -90,8 +91,8 @@ static const char *set_profile(options_t *options, const char *text)
 {
     options->profile = profile_find(text);
     return options->profile ? NULL
-                            : "expected demo, sweep, rate, latency, matrix, step or "
-                              "threads";
+                            : "expected demo, sweep, rate, latency, matrix, step, "
+                              "threads, mixed or ladder";
 }
 
 static const char *set_flushes(options_t *options, const char *text)
@@ -177,8 +178,8 @@ const rule_t option_rules[] = {
     {0, "user", "USER", COPY(target.user), "as this user [the default user]"},
     {0, "resp", "2|3", CALL(set_resp), "protocol [3]"},
     {0, "tcp", NULL, FLAG(is_tcp),
-     "reach the private server by TCP on 127.0.0.1, not by a Unix socket; the profile"
-     " threads measures both if neither is asked for"},
+     "reach the private server by TCP on 127.0.0.1, not by a Unix socket; the profiles"
+     " threads, mixed and ladder measure both if neither is asked for"},
     {0, "unix", NULL, FLAG(is_unix),
      "reach it by a Unix socket, as it is without --tcp in all other profiles"},
     {0, "rtt", "US", WHOLE(rtt_us, 0, 10000000),
@@ -208,6 +209,9 @@ const rule_t option_rules[] = {
      "each caller waits in BLPOP for the elements of a list, of which a thread of the"
      " bench pushes N per second; latency counts from the push; with --rate only the"
      " callers beside it wait"},
+    {0, "beside-rate", "N", WHOLE(beside_rate, 1, 100000000),
+     "of mixed: N callbacks per second on the client of the threads; with sync the threads"
+     " alone, with callback the callbacks alone"},
     {0, "large", "BYTES", WHOLE(large_bytes, 1, VALUE_BYTES_MAX),
      "two callers beside those of --rate write and read values of so many bytes, on the"
      " same client; with pool each has a connection of its own"},
@@ -220,7 +224,7 @@ const rule_t option_rules[] = {
 
     HEADING("How commands get there"),
     {0, "mode", "MODE", CALL(set_mode),
-     "callback|sync|borrowed|queue|lease|beside (shoal; :K behind it gives a client K"
+     "callback|sync|borrowed|queue|lease|beside|mixed (shoal; :K behind it gives a client K"
      " connections), pool|collector|mutex|explicit:N"
      " (hiredis), raw:N (the limit) [callback]"},
     {0, "flush", "FLUSH", CALL(set_flush), "auto|off|fixed:US [auto], perhaps with /shapes|/detect|/strict [/detect], perhaps with /lane|/nolane, a bulk lane or none [the library's choice]"},
@@ -257,14 +261,16 @@ const rule_t option_rules[] = {
      "demo, half a minute that shows what shoal is for; sweep, callers x flush settings"
      " x round trips; rate, open loops; latency, a lone caller; matrix, callers x"
      " explicit pipelines; step, callers that come and go; threads, blocking calls"
-     " against a connection for each thread"},
+     " against a connection for each thread; mixed, threads beside callbacks on one client;"
+     " ladder, threads that come and go"},
     {0, "callers-list", "LIST", NUMBERS(callers_list, 1, OPTIONS_CALLERS_MAX),
-     "restrict sweep, matrix and threads to these"},
+     "restrict sweep, matrix and threads to these; the threads of ladder, one after the"
+     " other"},
     {0, "rates", "LIST", NUMBERS(rates, 1, 100000000), "restrict rate to these"},
     {0, "rtts", "LIST", NUMBERS(rtts, 0, 10000000),
-     "the added round trips of sweep, latency and threads, in microseconds"},
+     "the added round trips of sweep, latency, threads, mixed and ladder, in microseconds"},
     {0, "flushes", "LIST", CALL(set_flushes),
-     "the flush settings of sweep, rate, step and threads, for example off,fixed:100,auto"},
+     "the flush settings of sweep, rate, step, threads and ladder, for example off,fixed:100,auto"},
     {0, "batches", "LIST", NUMBERS(batches, 1, 100000), "restrict matrix to these"},
     {0, "strict", NULL, FLAG(is_strict),
      "exit code 1 if a verdict of the profile fails"},

@@ -270,8 +270,15 @@ bool options_agree(const options_t *options)
             return options_complain("lease: at most %d callers for each of the "
                                     "--connections",
                                     SHOAL_LEASE_CONNECTIONS_MAX);
+        if (options->beside_rate == 0 ? strategy->mode == MODE_MIXED
+                                      : !strategy_has_beside_rate(strategy))
+            return options_complain(
+                "--beside-rate: is for mixed, which needs it, and for "
+                "sync and callback");
         has_beside = has_beside || strategy->mode == MODE_BESIDE;
     }
+    if (options->beside_rate != 0 && (options->rate != 0 || options->pushes != 0))
+        return options_complain("--beside-rate: not with --rate or --pushes");
     if (options->large_bytes != 0 && options->rate == 0)
         return options_complain("--large: needs --rate, for the commands beside");
     if (has_beside != (options->rate != 0 && options->pushes != 0))
@@ -307,6 +314,14 @@ static void set_defaults(options_t *options)
 
 static const char *const pop_words[] = {PUSHER_POP};
 
+/* A ladder of threads ends where it begins, and has no more steps than there are figures. */
+static bool is_ladder(const number_list_t *rungs)
+{
+    return rungs->count == 0 ||
+           (rungs->count >= 3 && rungs->count <= 1 + FIGURE_STEPS &&
+            rungs->numbers[0] == rungs->numbers[rungs->count - 1]);
+}
+
 /* Checks that concern several options at once. */
 static bool check_together(options_t *options)
 {
@@ -321,8 +336,10 @@ static bool check_together(options_t *options)
         return options_complain("--mode: the profile %s needs callback, sync, borrowed "
                                 "or queue",
                                 options->profile->name);
-    if (options->is_unix && options->is_tcp && options->profile != &profile_threads)
-        return options_complain("--unix, --tcp: only the profile threads has both");
+    if (options->is_unix && options->is_tcp && options->profile != &profile_threads &&
+        options->profile != &profile_mixed && options->profile != &profile_ladder)
+        return options_complain(
+            "--unix, --tcp: only the profiles threads, mixed and ladder have both");
     if (options->profile == &profile_step &&
         options->strategies[0].mode != MODE_CALLBACK)
         return options_complain("--mode: the profile step needs callback");
@@ -344,6 +361,10 @@ static bool check_together(options_t *options)
             return options_complain("--rate: the profile chooses it; --rates restricts "
                                     "the profile rate");
     }
+    if (options->profile == &profile_ladder && !is_ladder(&options->callers_list))
+        return options_complain("--callers-list: ladder takes 3 .. %d numbers, and the "
+                                "last is the first",
+                                1 + FIGURE_STEPS);
     options->profile->set_defaults(options);
     return parse_against(options) && place(options);
 }

@@ -49,9 +49,11 @@ typedef struct options {
     uint64_t rate;        /* commands per second; 0: closed loop */
     bool is_random;       /* the rate's arrivals: a Poisson process, or even */
     bool has_arrivals;    /* the command line said which */
+    uint64_t beside_rate; /* callbacks per second beside the load; 0: none */
     uint64_t pushes;      /* elements per second that callers wait for; 0: none */
     uint64_t large_bytes; /* of values that callers beside the rate use; 0: none */
     bool is_step;         /* the number of callers goes up and down */
+    number_list_t ladder; /* of threads that come and go; empty: none */
     uint64_t budget_us;
     uint64_t seed;
 

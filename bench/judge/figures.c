@@ -109,6 +109,15 @@ double series_spread(const series_t *series, figure_t figure)
     return (highest - lowest) / 2 / series->median.value[figure];
 }
 
+double series_highest(const series_t *series, figure_t figure)
+{
+    double highest = (double)NAN;
+
+    for (size_t i = 0; i < series->rounds_count; i++)
+        highest = fmax(highest, series->rounds[i].value[figure]);
+    return highest;
+}
+
 double series_ratio(const series_t *series, const series_t *reference, figure_t figure)
 {
     size_t count = 0;

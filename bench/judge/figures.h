@@ -11,6 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#define FIGURE_STEPS 4 /* of a ladder of threads, at most */
+
 /* X(name, group or NULL, key): keys as they stand in the JSON. */
 #define FIGURE_MAP(X)                                                                  \
     X(OPS_PER_S, NULL, "ops_per_s")                                                    \
@@ -34,6 +36,16 @@
     X(SERVICE_P99_99, "service_latency_us", "p99_99")                                  \
     X(SERVICE_P100, "service_latency_us", "p100")                                      \
     X(SERVICE_MEAN, "service_latency_us", "mean")                                      \
+    X(BESIDE_P0, "beside_latency_us", "p0")                                            \
+    X(BESIDE_P50, "beside_latency_us", "p50")                                          \
+    X(BESIDE_P90, "beside_latency_us", "p90")                                          \
+    X(BESIDE_P95, "beside_latency_us", "p95")                                          \
+    X(BESIDE_P99, "beside_latency_us", "p99")                                          \
+    X(BESIDE_P99_9, "beside_latency_us", "p99_9")                                      \
+    X(BESIDE_P99_99, "beside_latency_us", "p99_99")                                    \
+    X(BESIDE_P100, "beside_latency_us", "p100")                                        \
+    X(BESIDE_MEAN, "beside_latency_us", "mean")                                        \
+    X(BESIDE_PER_S, NULL, "beside_per_s")                                              \
     X(CLIENT_CPU_US, NULL, "client_cpu_us_per_op")                                     \
     X(CLIENT_CPU_PERCENT, NULL, "client_cpu_percent")                                  \
     X(SERVER_CPU_US, NULL, "server_cpu_us_per_op")                                     \
@@ -52,6 +64,26 @@
     X(STEP_BASE, NULL, "step_base_us")                                                 \
     X(STEP_SETTLED, NULL, "step_settled_ms")                                           \
     X(STEP_SETTLED_MAX, NULL, "step_settled_ms_max")                                   \
+    X(LADDER_OPS_1, "ladder_ops_per_s", "1")                                           \
+    X(LADDER_OPS_2, "ladder_ops_per_s", "2")                                           \
+    X(LADDER_OPS_3, "ladder_ops_per_s", "3")                                           \
+    X(LADDER_OPS_4, "ladder_ops_per_s", "4")                                           \
+    X(LADDER_REACHED_1, "ladder_reached_ms", "1")                                      \
+    X(LADDER_REACHED_2, "ladder_reached_ms", "2")                                      \
+    X(LADDER_REACHED_3, "ladder_reached_ms", "3")                                      \
+    X(LADDER_REACHED_4, "ladder_reached_ms", "4")                                      \
+    X(LADDER_REACHED_MAX_1, "ladder_reached_ms_max", "1")                              \
+    X(LADDER_REACHED_MAX_2, "ladder_reached_ms_max", "2")                              \
+    X(LADDER_REACHED_MAX_3, "ladder_reached_ms_max", "3")                              \
+    X(LADDER_REACHED_MAX_4, "ladder_reached_ms_max", "4")                              \
+    X(LADDER_LATE_1, "ladder_late", "1")                                               \
+    X(LADDER_LATE_2, "ladder_late", "2")                                               \
+    X(LADDER_LATE_3, "ladder_late", "3")                                               \
+    X(LADDER_LATE_4, "ladder_late", "4")                                               \
+    X(LADDER_STALL_1, "ladder_stall_ms", "1")                                          \
+    X(LADDER_STALL_2, "ladder_stall_ms", "2")                                          \
+    X(LADDER_STALL_3, "ladder_stall_ms", "3")                                          \
+    X(LADDER_STALL_4, "ladder_stall_ms", "4")                                          \
     X(LARGE_PER_S, NULL, "large_per_s")                                                \
     X(PEAK_RSS_BYTES, NULL, "peak_rss_bytes")                                          \
     X(ALLOCATIONS, NULL, "allocations_per_op")                                         \
@@ -95,6 +127,9 @@ void series_summarise(series_t *series);
 
 /* (highest - lowest) / 2, as a share of the median; 0 for a single round. */
 double series_spread(const series_t *series, figure_t figure);
+
+/* The highest value of any round; NaN if there is none. */
+double series_highest(const series_t *series, figure_t figure);
 
 /* The figure as a ratio to that of `reference`: the median of the ratios of the rounds,
  * each to the round of `reference` with the same number, which was measured next to it.

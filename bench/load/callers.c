@@ -24,10 +24,15 @@ int callers_init(callers_t *callers, run_t *run, const caller_way_t *way, size_t
 }
 
 /* Waits for the caller's next turn; false if the round is over. */
-static bool await_turn(callers_t *callers, uint64_t *ret_intended_ns)
+static bool await_turn(caller_t *caller, uint64_t *ret_intended_ns)
 {
+    callers_t *callers = caller->callers;
+
     if (callers->is_paced)
         return pacer_take(&callers->pacer, ret_intended_ns);
+    if (callers->is_stepping &&
+        !stepper_pass(&callers->stepper, (uint64_t)(caller - callers->list)))
+        return false;
     *ret_intended_ns = clock_ns();
     return run_phase(callers->run) != RUN_STOPPING;
 }
@@ -39,7 +44,7 @@ static void *work(void *member)
     const caller_way_t *way = callers->way;
     run_t *run = caller->run;
 
-    while (await_turn(callers, &caller->since_ns)) {
+    while (await_turn(caller, &caller->since_ns)) {
         uint64_t begin_ns = callers->is_paced ? clock_ns() : caller->since_ns;
         for (size_t i = 0; i < caller->commands.count; i++)
             command_next(&caller->commands.list[i], run->workload);
@@ -56,6 +61,8 @@ static void *work(void *member)
             if (callers->is_paced)
                 histogram_record_shared(run->service, end_ns - begin_ns);
         }
+        if (callers->is_stepping)
+            stepper_count(&callers->stepper, end_ns);
         run_count_shared(run, caller->commands.count);
     }
     return NULL;
@@ -66,7 +73,11 @@ int callers_start(callers_t *callers)
     run_t *run = callers->run;
 
     callers->is_paced = run->options->rate != 0;
-    if (callers->is_paced && pacer_start(&callers->pacer, run, NULL, NULL) < 0)
+    if (callers->is_paced &&
+        pacer_start(&callers->pacer, run, run->options->rate, NULL, NULL) < 0)
+        return -1;
+    callers->is_stepping = run->options->ladder.count > 0;
+    if (callers->is_stepping && stepper_start(&callers->stepper, run) < 0)
         return -1;
     callers->is_popping = run->options->pushes != 0 && !callers->is_paced;
     if (callers->is_popping && pusher_start(&callers->pusher, run) < 0)
@@ -81,13 +92,17 @@ void callers_join(callers_t *callers)
         pacer_stop(&callers->pacer, callers->count);
     if (callers->is_popping)
         pusher_stop(&callers->pusher, callers->count);
+    if (callers->is_stepping)
+        stepper_stop(&callers->stepper);
     large_stop(&callers->large);
     crew_join(&callers->crew);
     if (callers->is_paced)
         pacer_release_memory(&callers->pacer);
     if (callers->is_popping)
         pusher_release(&callers->pusher);
-    callers->is_paced = callers->is_popping = false;
+    if (callers->is_stepping)
+        stepper_release(&callers->stepper);
+    callers->is_paced = callers->is_popping = callers->is_stepping = false;
 }
 
 void callers_release(callers_t *callers)

@@ -13,6 +13,7 @@
 #include "load/pacer.h"
 #include "load/pusher.h"
 #include "load/run.h"
+#include "load/stepper.h"
 
 typedef struct callers callers_t;
 
@@ -31,6 +32,9 @@ typedef struct caller_way {
     void (*settle)(caller_t *caller, void *reply);
 } caller_way_t;
 
+/* A blocking call of the library; a caller's seat is its client. */
+extern const caller_way_t sync_way;
+
 struct callers {
     run_t *run;
     const caller_way_t *way;
@@ -39,6 +43,8 @@ struct callers {
     crew_t crew;
     bool is_paced;
     pacer_t pacer;
+    bool is_stepping; /* more and fewer of them call */
+    stepper_t stepper;
     bool is_popping; /* calls wait for what the pusher pushes */
     pusher_t pusher;
     large_t large; /* callers beside these, which the load starts */

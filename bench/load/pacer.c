@@ -92,7 +92,8 @@ static double *draw_moments(uint64_t seed)
     return moments;
 }
 
-int pacer_start(pacer_t *pacer, run_t *run, pacer_release_cb release, void *data)
+int pacer_start(pacer_t *pacer, run_t *run, uint64_t rate, pacer_release_cb release,
+                void *data)
 {
     uint64_t count = run->options->threads;
     double *moments = run->options->is_random ? draw_moments(run->options->seed) : NULL;
@@ -100,7 +101,7 @@ int pacer_start(pacer_t *pacer, run_t *run, pacer_release_cb release, void *data
     *pacer = (pacer_t){
         .run = run,
         .start_ns = clock_ns() + 1000000,
-        .interval_ns = 1e9 / (double)run->options->rate,
+        .interval_ns = 1e9 / (double)rate,
         .moments = moments,
         .release = release,
         .data = data,

@@ -49,9 +49,10 @@ struct pacer {
     _Alignas(64) _Atomic uint64_t taken;
 };
 
-/* With a NULL `release`, commands are for pacer_take().  Returns -1 after
+/* Releases `rate` commands per second.  With a NULL `release`, commands are for pacer_take().  Returns -1 after
  * run_fail().  pacer_stop() is needed in either case. */
-int pacer_start(pacer_t *pacer, run_t *run, pacer_release_cb release, void *data);
+int pacer_start(pacer_t *pacer, run_t *run, uint64_t rate, pacer_release_cb release,
+                void *data);
 
 /* The phase is RUN_STOPPING.  Lets `takers` threads out of pacer_take(). */
 void pacer_stop(pacer_t *pacer, uint64_t takers);

@@ -21,6 +21,7 @@
 typedef struct snapshot {
     uint64_t at_ns;
     uint64_t ops;
+    uint64_t beside_ops;
     uint64_t errors;
     uint64_t large_values;
     uint64_t cpu_ns;
@@ -31,10 +32,15 @@ typedef struct snapshot {
     uint64_t server_ops;
 } snapshot_t;
 
+const run_step_t run_no_step = {(double)NAN, (double)NAN, (double)NAN, (double)NAN,
+                                (double)NAN};
+
 static const load_kind_t *kind_of(const run_t *run)
 {
     const options_t *options = run->options;
 
+    if (options->beside_rate != 0)
+        return &load_mixed;
     switch (run->strategy->mode) {
     case MODE_CALLBACK:
         if (options->is_step)
@@ -44,6 +50,8 @@ static const load_kind_t *kind_of(const run_t *run)
         return options->pushes != 0 ? &load_pops : &load_callback;
     case MODE_BESIDE:
         return &load_callback_paced;
+    case MODE_MIXED:
+        return &load_mixed;
     case MODE_SYNC:
     case MODE_LEASE:
         return &load_sync;
@@ -110,10 +118,11 @@ void run_check_reply(run_t *run, const command_t *command, const redisReply *rep
         run_note_error(run, "wrong reply", 11);
 }
 
-void run_end_window(run_t *run)
+void run_reach(run_t *run, _Atomic uint64_t *limit)
 {
-    atomic_store_explicit(&run->ops_limit, UINT64_MAX, memory_order_relaxed);
-    wake(run);
+    if (atomic_exchange(limit, UINT64_MAX) != UINT64_MAX &&
+        atomic_fetch_sub(&run->limits_left, 1) == 1)
+        wake(run);
 }
 
 static void show_live(const run_t *run, const live_t *live, uint64_t ops, uint64_t ns)
@@ -159,11 +168,17 @@ static void wait_until(run_t *run, const live_t *live, uint64_t until_ns)
     }
 }
 
+/* Those of the load, and those beside it. */
+static uint64_t commands_of(run_t *run)
+{
+    return atomic_load(&run->ops) + atomic_load(&run->beside_ops);
+}
+
 static void ask_server(run_t *run, redisContext *control, snapshot_t *snapshot)
 {
     server_info_get(control, &snapshot->server);
     snapshot->server_at_ns = clock_ns();
-    snapshot->server_ops = atomic_load(&run->ops);
+    snapshot->server_ops = commands_of(run);
 }
 
 static void take_snapshot(run_t *run, const load_kind_t *kind, snapshot_t *snapshot)
@@ -174,6 +189,7 @@ static void take_snapshot(run_t *run, const load_kind_t *kind, snapshot_t *snaps
     snapshot->cpu_ns = machine_cpu_ns();
     snapshot->switches = machine_switches();
     snapshot->ops = atomic_load(&run->ops);
+    snapshot->beside_ops = atomic_load(&run->beside_ops);
     snapshot->at_ns = clock_ns();
 }
 
@@ -226,20 +242,41 @@ static void compute_server(double *value, const snapshot_t *from, const snapshot
             ops / (double)(to->server.reads - from->server.reads);
 }
 
+/* What the commands of the load, and those beside it, have shown by themselves. */
+static void compute_commands(const run_t *run, const snapshot_t *from,
+                             const snapshot_t *to, double *value)
+{
+    double ops = (double)(to->ops - from->ops);
+    double beside_ops = (double)(to->beside_ops - from->beside_ops);
+    double seconds = (double)(to->at_ns - from->at_ns) / 1e9;
+
+    value[FIGURE_COMMANDS] = ops;
+    value[FIGURE_SECONDS] = seconds;
+    if (ops > 0)
+        value[FIGURE_OPS_PER_S] = ops / seconds;
+    compute_latency(&value[FIGURE_LATENCY_P0], run->latency);
+    if (run->options->rate != 0)
+        compute_latency(&value[FIGURE_SERVICE_P0], run->service);
+    if (beside_ops > 0)
+        value[FIGURE_BESIDE_PER_S] = beside_ops / seconds;
+    compute_latency(&value[FIGURE_BESIDE_P0], run->beside);
+    if (run->options->large_bytes != 0)
+        value[FIGURE_LARGE_PER_S] =
+            (double)(to->large_values - from->large_values) / seconds;
+}
+
 static void compute(const run_t *run, const snapshot_t *from, const snapshot_t *to,
                     figures_t *figures)
 {
     double *value = figures->value;
-    double ops = (double)(to->ops - from->ops);
+    double ops = (double)(to->ops + to->beside_ops - from->ops - from->beside_ops);
     double ns = (double)(to->at_ns - from->at_ns);
     double foreign_ns =
         (double)(to->counters.foreign_cpu_ns - from->counters.foreign_cpu_ns);
     double cpu_ns = (double)(to->cpu_ns - from->cpu_ns) - foreign_ns;
 
     figures_clear(figures);
-    value[FIGURE_COMMANDS] = ops;
-    value[FIGURE_SECONDS] = ns / 1e9;
-    value[FIGURE_OPS_PER_S] = ops * 1e9 / ns;
+    compute_commands(run, from, to, value);
     value[FIGURE_CLIENT_CPU_US] = cpu_ns / 1e3 / ops;
     value[FIGURE_CLIENT_CPU_PERCENT] = cpu_ns * 100 / ns;
     value[FIGURE_SLEEPS] =
@@ -248,15 +285,37 @@ static void compute(const run_t *run, const snapshot_t *from, const snapshot_t *
         (double)(to->switches.involuntary - from->switches.involuntary) / ops;
     value[FIGURE_PEAK_RSS_BYTES] = (double)machine_peak_rss_bytes();
     value[FIGURE_ERRORS] = (double)to->errors; /* of the warm-up, too */
-    compute_latency(&value[FIGURE_LATENCY_P0], run->latency);
-    if (run->options->rate != 0)
-        compute_latency(&value[FIGURE_SERVICE_P0], run->service);
-    if (run->options->large_bytes != 0)
-        value[FIGURE_LARGE_PER_S] =
-            (double)(to->large_values - from->large_values) * 1e9 / ns;
     compute_counters(figures, &from->counters, &to->counters, ops);
     compute_server(value, from, to);
     value[FIGURE_CPU_US] = value[FIGURE_CLIENT_CPU_US] + value[FIGURE_SERVER_CPU_US];
+}
+
+/* Whether the load has commands, and whether there are some beside it. */
+static bool has_load(const run_t *run)
+{
+    return run->options->beside_rate == 0 || run->strategy->mode != MODE_CALLBACK;
+}
+
+static bool has_beside(const run_t *run)
+{
+    return run->options->beside_rate != 0 && run->strategy->mode != MODE_SYNC;
+}
+
+/* The window ends with so many commands of each kind. */
+static void set_limits(run_t *run, const snapshot_t *from, uint64_t commands)
+{
+    atomic_store(&run->limits_left, has_load(run) + has_beside(run));
+    if (has_load(run))
+        atomic_store(&run->ops_limit, from->ops + commands);
+    if (has_beside(run))
+        atomic_store(&run->beside_limit, from->beside_ops + commands);
+}
+
+/* Whether a kind of commands has had none in the window so far. */
+static bool lacks_commands(run_t *run, const snapshot_t *from)
+{
+    return (has_load(run) && atomic_load(&run->ops) == from->ops) ||
+           (has_beside(run) && atomic_load(&run->beside_ops) == from->beside_ops);
 }
 
 /* Warm-up and window; true if there was a window worth a figure. */
@@ -275,22 +334,34 @@ static bool measure(run_t *run, const load_kind_t *kind, redisContext *control,
     atomic_store(&run->phase, RUN_MEASURING);
     take_snapshot(run, kind, &from);
     if (options->requests != 0)
-        atomic_store(&run->ops_limit, from.ops + options->requests);
+        set_limits(run, &from, options->requests);
 
     wait_until(run, live,
                options->requests != 0 ? UINT64_MAX
                                       : from.at_ns + options->duration_us * 1000);
-    if (atomic_load(&run->ops) == from.ops) {
+    if (lacks_commands(run, &from)) {
         /* A short window on a busy machine: it lasts until the first command. */
-        atomic_store(&run->ops_limit, from.ops + 1);
+        set_limits(run, &from, 1);
         wait_until(run, live, clock_ns() + FIRST_COMMAND_NS);
     }
     take_snapshot(run, kind, &to);
     ask_server(run, control, &to);
-    if (to.ops == from.ops)
+    if (to.ops + to.beside_ops == from.ops + from.beside_ops)
         return false;
     compute(run, &from, &to, ret_figures);
     return true;
+}
+
+/* What the load has left in the run when it stopped. */
+static void compute_ladder(const run_t *run, double *value)
+{
+    for (size_t i = 0; i < FIGURE_STEPS; i++) {
+        value[FIGURE_LADDER_OPS_1 + i] = run->steps[i].ops_per_s;
+        value[FIGURE_LADDER_REACHED_1 + i] = run->steps[i].reached_ms;
+        value[FIGURE_LADDER_REACHED_MAX_1 + i] = run->steps[i].reached_ms_max;
+        value[FIGURE_LADDER_LATE_1 + i] = run->steps[i].late;
+        value[FIGURE_LADDER_STALL_1 + i] = run->steps[i].stall_ms;
+    }
 }
 
 static void prepare(run_t *run)
@@ -300,14 +371,20 @@ static void prepare(run_t *run)
     atomic_store(&run->errors, 0);
     atomic_store(&run->large_values, 0);
     atomic_store(&run->ops_limit, UINT64_MAX);
+    atomic_store(&run->beside_ops, 0);
+    atomic_store(&run->beside_limit, UINT64_MAX);
+    atomic_store(&run->limits_left, 0);
     atomic_store(&run->has_failed, false);
     atomic_store(&run->has_error, false);
     run->first_error[0] = '\0';
     run->sampling = 1;
     run->load = NULL;
     run->step_base_us = run->step_settled_ms[0] = run->step_settled_ms[1] = (double)NAN;
+    for (size_t i = 0; i < FIGURE_STEPS; i++)
+        run->steps[i] = run_no_step;
     histogram_clear(run->latency);
     histogram_clear(run->service);
+    histogram_clear(run->beside);
 }
 
 int run_round(run_t *run, redisContext *control, const live_t *live,
@@ -327,6 +404,7 @@ int run_round(run_t *run, redisContext *control, const live_t *live,
     atomic_store(&run->phase, RUN_STOPPING);
     kind->stop(run);
     if (measured) {
+        compute_ladder(run, ret_figures->value);
         ret_figures->value[FIGURE_STEP_BASE] = run->step_base_us;
         ret_figures->value[FIGURE_STEP_SETTLED] = run->step_settled_ms[0];
         ret_figures->value[FIGURE_STEP_SETTLED_MAX] = run->step_settled_ms[1];

@@ -25,6 +25,17 @@ typedef enum run_phase {
     RUN_STOPPING, /* finish what is under way, send nothing new */
 } run_phase_t;
 
+/* A step of a ladder: another number of threads.  Medians and maxima are over all times. */
+typedef struct run_step {
+    double ops_per_s;  /* once the regime is reached */
+    double reached_ms; /* since the step */
+    double reached_ms_max;
+    double late;     /* how many times it took longer than THREAD_STEP_LATE_MS */
+    double stall_ms; /* the longest time without the end of any call */
+} run_step_t;
+
+extern const run_step_t run_no_step; /* all of it NaN */
+
 /* What a load has counted so far. */
 typedef struct load_counters {
     bool has_calls; /* the three below were counted */
@@ -46,13 +57,16 @@ typedef struct run {
     const options_t *options;
     const strategy_t *strategy;
     const workload_t *workload;
-    histogram_t *latency;      /* recorded while measuring only */
-    histogram_t *service;      /* open loop: from the moment of submission */
-    uint64_t sampling;         /* one command in so many is timed */
-    void *load;                /* the load's own */
-    int wake_fds[2];           /* a byte ends the coordinator's wait */
-    double step_base_us;       /* of load_step once it has stopped; else NaN */
-    double step_settled_ms[2]; /* the median and the maximum */
+    histogram_t *latency;           /* recorded while measuring only */
+    histogram_t *service;           /* open loop: from the moment of submission */
+    histogram_t *beside;            /* of the commands beside the load */
+    uint64_t sampling;              /* one command in so many is timed */
+    void *load;                     /* the load's own */
+    int wake_fds[2];                /* a byte ends the coordinator's wait */
+    double step_base_us;            /* of load_step once it has stopped; else NaN */
+    run_step_t steps[FIGURE_STEPS]; /* of a ladder, once it has stopped; else NaN */
+    double step_settled_ms[2];      /* the median and the maximum */
+    atomic_int limits_left;         /* that were not reached yet */
     atomic_bool has_failed;
     char failure[160]; /* valid once has_failed is read as true */
     atomic_bool has_error;
@@ -60,11 +74,13 @@ typedef struct run {
 
     /* Read for every command. */
     _Alignas(64) atomic_int phase;
-    _Atomic uint64_t ops_limit; /* of ops: end of the round */
+    _Atomic uint64_t ops_limit;    /* of ops; UINT64_MAX: none, or it was reached */
+    _Atomic uint64_t beside_limit; /* of beside_ops */
 
     /* Written for every command. */
     _Alignas(64) _Atomic uint64_t ops;
     _Atomic uint64_t errors;
+    _Atomic uint64_t beside_ops;   /* commands at a rate beside the load */
     _Atomic uint64_t large_values; /* written or read beside the load */
 } run_t;
 
@@ -81,6 +97,7 @@ extern const load_kind_t load_callback;
 extern const load_kind_t load_sync;
 extern const load_kind_t load_borrowed;
 extern const load_kind_t load_callback_paced;
+extern const load_kind_t load_mixed;
 extern const load_kind_t load_step;
 extern const load_kind_t load_pops;
 extern const load_kind_t load_queue;
@@ -115,8 +132,8 @@ void run_note_error(run_t *run, const char *text, size_t bytes);
 /* Notes what is wrong with a reply that hiredis has built. */
 void run_check_reply(run_t *run, const command_t *command, const redisReply *reply);
 
-/* The limit of commands is reached. */
-void run_end_window(run_t *run);
+/* One limit of commands is reached; the last one to be reached ends the round. */
+void run_reach(run_t *run, _Atomic uint64_t *limit);
 
 static inline run_phase_t run_phase(run_t *run)
 {
@@ -129,7 +146,16 @@ static inline void run_count(run_t *run, uint64_t commands)
     uint64_t ops = atomic_load_explicit(&run->ops, memory_order_relaxed) + commands;
     atomic_store_explicit(&run->ops, ops, memory_order_relaxed);
     if (ops >= atomic_load_explicit(&run->ops_limit, memory_order_relaxed))
-        run_end_window(run);
+        run_reach(run, &run->ops_limit);
+}
+
+/* Counts a finished command beside the load, from any thread. */
+static inline void run_count_beside(run_t *run)
+{
+    uint64_t ops =
+        atomic_fetch_add_explicit(&run->beside_ops, 1, memory_order_relaxed) + 1;
+    if (ops >= atomic_load_explicit(&run->beside_limit, memory_order_relaxed))
+        run_reach(run, &run->beside_limit);
 }
 
 /* Counts finished commands, from any thread. */
@@ -138,7 +164,7 @@ static inline void run_count_shared(run_t *run, uint64_t commands)
     uint64_t ops =
         atomic_fetch_add_explicit(&run->ops, commands, memory_order_relaxed) + commands;
     if (ops >= atomic_load_explicit(&run->ops_limit, memory_order_relaxed))
-        run_end_window(run);
+        run_reach(run, &run->ops_limit);
 }
 
 #endif

@@ -47,6 +47,9 @@ static void settle(caller_t *caller, void *reply)
     shoal_result_release(result);
 }
 
+const caller_way_t sync_way = {call, settle};
+static const caller_way_t lease_way = {call_lease, settle};
+
 static bool has_leases(const run_t *run)
 {
     return run->strategy->mode == MODE_LEASE;
@@ -67,14 +70,13 @@ static int seat(run_t *run, caller_t *caller, shoal_client_t *client)
 
 static int start(run_t *run)
 {
-    static const caller_way_t ways[] = {{call, settle}, {call_lease, settle}};
     sync_load_t *load = calloc(1, sizeof *load);
 
     run->load = load;
     if (!load)
         return run_fail(run, "out of memory");
-    if (callers_init(&load->callers, run, &ways[has_leases(run)], run->options->callers,
-                     1) < 0 ||
+    if (callers_init(&load->callers, run, has_leases(run) ? &lease_way : &sync_way,
+                     run->options->callers, 1) < 0 ||
         shoal_load_open_all(run, &load->clients) < 0)
         return -1;
     for (size_t i = 0; i < load->callers.count; i++) {

@@ -10,17 +10,12 @@
 #define HOMES_MAX 8u
 
 static const char *const mode_names[] = {
-    [MODE_CALLBACK] = "callback",
-    [MODE_SYNC] = "sync",
-    [MODE_BORROWED] = "borrowed",
-    [MODE_QUEUE] = "queue",
-    [MODE_LEASE] = "lease",
-    [MODE_BESIDE] = "beside",
-    [MODE_EXPLICIT] = "explicit",
-    [MODE_POOL] = "pool",
-    [MODE_COLLECTOR] = "collector",
-    [MODE_MUTEX] = "mutex",
-    [MODE_RAW] = "raw",
+    [MODE_CALLBACK] = "callback", [MODE_SYNC] = "sync",
+    [MODE_BORROWED] = "borrowed", [MODE_QUEUE] = "queue",
+    [MODE_LEASE] = "lease",       [MODE_BESIDE] = "beside",
+    [MODE_MIXED] = "mixed",       [MODE_EXPLICIT] = "explicit",
+    [MODE_POOL] = "pool",         [MODE_COLLECTOR] = "collector",
+    [MODE_MUTEX] = "mutex",       [MODE_RAW] = "raw",
 };
 
 static bool has_depth(bench_mode_t mode)
@@ -30,13 +25,19 @@ static bool has_depth(bench_mode_t mode)
 
 bool strategy_is_shoal(const strategy_t *strategy)
 {
-    return strategy->mode <= MODE_BESIDE;
+    return strategy->mode <= MODE_MIXED;
 }
 
 bool strategy_can_pop(const strategy_t *strategy)
 {
     return strategy->mode == MODE_CALLBACK || strategy->mode == MODE_SYNC ||
            strategy->mode == MODE_LEASE || strategy->mode == MODE_POOL;
+}
+
+bool strategy_has_beside_rate(const strategy_t *strategy)
+{
+    return strategy->mode == MODE_CALLBACK || strategy->mode == MODE_SYNC ||
+           strategy->mode == MODE_MIXED;
 }
 
 bool strategy_can_be_beside_large(const strategy_t *strategy)
@@ -75,7 +76,7 @@ int strategy_parse_mode(strategy_t *strategy, const char *text)
         if (strlen(mode_names[i]) != bytes || memcmp(text, mode_names[i], bytes) != 0)
             continue;
         bench_mode_t mode = (bench_mode_t)i;
-        if (has_depth(mode) ? !depth : depth && mode > MODE_BESIDE)
+        if (has_depth(mode) ? !depth : depth && mode > MODE_MIXED)
             return -1;
         strategy->homes = 0;
         if (depth &&
@@ -161,7 +162,8 @@ int strategy_parse(strategy_t *strategy, const strategy_t *base, const char *tex
 
     *strategy = *base;
     *ret_problem =
-        "expected callback, sync, borrowed, queue, lease, beside, pool, collector, "
+        "expected callback, sync, borrowed, queue, lease, beside, mixed, pool, "
+        "collector, "
         "mutex, explicit:N, raw:N, auto, off, fixed:US, shapes, detect, strict, lane, "
         "nolane, "
         "FLUSH/INTEGRITY/LANE or MODE+FLUSH";

@@ -18,6 +18,7 @@ typedef enum bench_mode {
     MODE_QUEUE,     /* shoal: threads submit, and take results off completion queues */
     MODE_LEASE,     /* shoal: callers are threads with a lease each */
     MODE_BESIDE,    /* shoal: as MODE_CALLBACK at a rate, beside callers that pop */
+    MODE_MIXED,     /* shoal: as MODE_SYNC, beside callbacks at a rate */
     MODE_EXPLICIT,  /* hiredis: pipelines of `depth` by hand */
     MODE_POOL,      /* hiredis: every caller is a thread with its own connection */
     MODE_COLLECTOR, /* hiredis: one thread gathers what callers have queued */
@@ -51,6 +52,9 @@ bool strategy_has_open_loop(const strategy_t *strategy);
 
 /* True for the modes whose callers can wait for elements. */
 bool strategy_can_pop(const strategy_t *strategy);
+
+/* True for the modes that --beside-rate has a meaning for. */
+bool strategy_has_beside_rate(const strategy_t *strategy);
 
 /* True for the modes beside whose load callers can have large values. */
 bool strategy_can_be_beside_large(const strategy_t *strategy);

@@ -85,10 +85,11 @@ int plan_measure(plan_t *plan, char *problem, size_t problem_bytes)
         .workload = plan->workload,
         .latency = malloc(sizeof *run.latency),
         .service = malloc(sizeof *run.service),
+        .beside = malloc(sizeof *run.beside),
     };
     int rc = -1;
 
-    if (!run.latency || !run.service || allocate_series(plan) < 0)
+    if (!run.latency || !run.service || !run.beside || allocate_series(plan) < 0)
         snprintf(problem, problem_bytes, "out of memory");
     else
         rc = measure_all(plan, &run, problem, problem_bytes);
@@ -97,6 +98,7 @@ int plan_measure(plan_t *plan, char *problem, size_t problem_bytes)
         series_summarise(&plan->series[i]);
     free(run.latency);
     free(run.service);
+    free(run.beside);
     return rc;
 }
 

@@ -8,8 +8,9 @@
 const profile_t *profile_find(const char *name)
 {
     static const profile_t *const all[] = {
-        &profile_demo,   &profile_sweep, &profile_rate,   &profile_latency,
-        &profile_matrix, &profile_step,  &profile_threads};
+        &profile_demo,    &profile_sweep,  &profile_rate,
+        &profile_latency, &profile_matrix, &profile_step,
+        &profile_threads, &profile_mixed,  &profile_ladder};
 
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         if (strcmp(all[i]->name, name) == 0)
@@ -119,6 +120,30 @@ number_list_t profile_rtts(const options_t *options, const uint64_t *fallback,
     if (options->rtt_us != 0 && options->rtts.count == 0)
         return (number_list_t){1, {options->rtt_us}};
     return profile_numbers(&options->rtts, fallback, count);
+}
+
+void profile_default_transports(options_t *options)
+{
+    if (options->is_private && !options->is_tcp && !options->is_unix)
+        options->is_tcp = options->is_unix = true;
+}
+
+bool profile_has_transport(const options_t *options, bool is_tcp)
+{
+    if (!options->is_private)
+        return !is_tcp;
+    return is_tcp ? options->is_tcp : options->is_unix;
+}
+
+void profile_set_transport(options_t *point, bool is_tcp)
+{
+    point->is_tcp = is_tcp;
+    point->is_unix = !is_tcp;
+}
+
+const char *profile_transport(const options_t *options)
+{
+    return options->target.socket_path ? "Unix socket" : "TCP";
 }
 
 void profile_set_flushes(options_t *options)

@@ -46,6 +46,8 @@ extern const profile_t profile_latency;
 extern const profile_t profile_matrix;
 extern const profile_t profile_step;
 extern const profile_t profile_threads;
+extern const profile_t profile_mixed;
+extern const profile_t profile_ladder;
 
 /* NULL if there is none of that name. */
 const profile_t *profile_find(const char *name);
@@ -72,6 +74,18 @@ number_list_t profile_callers(const options_t *options, const uint64_t *fallback
                               size_t count);
 number_list_t profile_rtts(const options_t *options, const uint64_t *fallback,
                            size_t count);
+
+/* The private server is reached by both kinds of sockets, if the command line asks for
+ * none of them. */
+void profile_default_transports(options_t *options);
+
+/* Whether one kind is to be measured; the first one stands for a server that the user
+ * named, whatever its address is. */
+bool profile_has_transport(const options_t *options, bool is_tcp);
+void profile_set_transport(options_t *point, bool is_tcp);
+
+/* "Unix socket" or "TCP"; of a point whose server is known. */
+const char *profile_transport(const options_t *options);
 
 /* Makes the flush settings of the command line, or off, fixed:20 .. 1000 and auto, the
  * strategies, in the mode of the command line. */

@@ -52,15 +52,15 @@ static void prepare(plan_list_t *list, const options_t *options)
 static void show(findings_t *findings, const plan_t *plan)
 {
     static const column_t columns[] = {
-        {"", "ops/s", FIGURE_OPS_PER_S, 7, false},
-        {"p50", "us", FIGURE_LATENCY_P50, 7, false},
-        {"p90", "us", FIGURE_LATENCY_P90, 7, false},
-        {"p99", "us", FIGURE_LATENCY_P99, 7, false},
-        {"p99.9", "us", FIGURE_LATENCY_P99_9, 7, false},
-        {"p99.99", "us", FIGURE_LATENCY_P99_99, 7, false},
-        {"max", "us", FIGURE_LATENCY_P100, 7, false},
-        {"client", "us/op", FIGURE_CLIENT_CPU_US, 7, false},
-        {"server", "us/op", FIGURE_SERVER_CPU_US, 7, false},
+        {"", "ops/s", FIGURE_OPS_PER_S, 7, COLUMN_MEDIAN},
+        {"p50", "us", FIGURE_LATENCY_P50, 7, COLUMN_MEDIAN},
+        {"p90", "us", FIGURE_LATENCY_P90, 7, COLUMN_MEDIAN},
+        {"p99", "us", FIGURE_LATENCY_P99, 7, COLUMN_MEDIAN},
+        {"p99.9", "us", FIGURE_LATENCY_P99_9, 7, COLUMN_MEDIAN},
+        {"p99.99", "us", FIGURE_LATENCY_P99_99, 7, COLUMN_MEDIAN},
+        {"max", "us", FIGURE_LATENCY_P100, 7, COLUMN_MEDIAN},
+        {"client", "us/op", FIGURE_CLIENT_CPU_US, 7, COLUMN_MEDIAN},
+        {"server", "us/op", FIGURE_SERVER_CPU_US, 7, COLUMN_MEDIAN},
     };
 
     findings_begin(findings,

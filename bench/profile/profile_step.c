@@ -30,9 +30,9 @@ static void prepare(plan_list_t *list, const options_t *options)
 static void show(findings_t *findings, const plan_t *plan)
 {
     static const column_t columns[] = {
-        {"base", "p50, us", FIGURE_STEP_BASE, 10, false},
-        {"median", "back, ms", FIGURE_STEP_SETTLED, 10, false},
-        {"longest", "back, ms", FIGURE_STEP_SETTLED_MAX, 10, false},
+        {"base", "p50, us", FIGURE_STEP_BASE, 10, COLUMN_MEDIAN},
+        {"median", "back, ms", FIGURE_STEP_SETTLED, 10, COLUMN_MEDIAN},
+        {"longest", "back, ms", FIGURE_STEP_SETTLED_MAX, 10, COLUMN_MEDIAN},
     };
 
     findings_begin(findings,

@@ -16,8 +16,7 @@
 static void set_defaults(options_t *options)
 {
     profile_set_times(options, 5, 200000, 500000);
-    if (options->is_private && !options->is_tcp && !options->is_unix)
-        options->is_tcp = options->is_unix = true;
+    profile_default_transports(options);
 }
 
 /* Pool, mutex queue, then shoal with each flush setting. */
@@ -48,8 +47,7 @@ static void add_points(plan_list_t *list, const options_t *options, bool is_tcp)
     for (size_t i = 0; i < rtts.count; i++) {
         for (size_t k = 0; k < threads.count; k++) {
             options_t *point = plan_list_add(list, options);
-            point->is_tcp = is_tcp;
-            point->is_unix = !is_tcp;
+            profile_set_transport(point, is_tcp);
             point->rtt_us = rtts.numbers[i];
             point->callers = threads.numbers[k];
             set_strategies(point);
@@ -59,16 +57,10 @@ static void add_points(plan_list_t *list, const options_t *options, bool is_tcp)
 
 static void prepare(plan_list_t *list, const options_t *options)
 {
-    if (options->is_unix || !options->is_private)
-        add_points(list, options, false);
-    if (options->is_tcp)
-        add_points(list, options, true);
-}
-
-/* Of a server that the user named: whatever its address is. */
-static const char *socket_name(const options_t *options)
-{
-    return options->target.socket_path ? "Unix socket" : "TCP";
+    for (int is_tcp = 0; is_tcp < 2; is_tcp++) {
+        if (profile_has_transport(options, is_tcp))
+            add_points(list, options, is_tcp);
+    }
 }
 
 static double ratio(const plan_t *plan, size_t series, size_t reference,
@@ -119,22 +111,22 @@ static void judge(findings_t *findings, const plan_t *plan, size_t series)
 static void show(findings_t *findings, const plan_t *plan)
 {
     static const column_t columns[] = {
-        {"", "ops/s", FIGURE_OPS_PER_S, 7, false},
-        {"to", "pool", FIGURE_OPS_PER_S, 5, true},
-        {"p50", "us", FIGURE_LATENCY_P50, 6, false},
-        {"p99", "us", FIGURE_LATENCY_P99, 6, false},
-        {"client", "us/op", FIGURE_CLIENT_CPU_US, 6, false},
-        {"server", "us/op", FIGURE_SERVER_CPU_US, 6, false},
-        {"both to", "pool", FIGURE_CPU_US, 7, true},
-        {"sleeps", "/op", FIGURE_SLEEPS, 6, false},
-        {"preempt", "/op", FIGURE_PREEMPTIONS, 7, false},
+        {"", "ops/s", FIGURE_OPS_PER_S, 7, COLUMN_MEDIAN},
+        {"to", "pool", FIGURE_OPS_PER_S, 5, COLUMN_RATIO},
+        {"p50", "us", FIGURE_LATENCY_P50, 6, COLUMN_MEDIAN},
+        {"p99", "us", FIGURE_LATENCY_P99, 6, COLUMN_MEDIAN},
+        {"client", "us/op", FIGURE_CLIENT_CPU_US, 6, COLUMN_MEDIAN},
+        {"server", "us/op", FIGURE_SERVER_CPU_US, 6, COLUMN_MEDIAN},
+        {"both to", "pool", FIGURE_CPU_US, 7, COLUMN_RATIO},
+        {"sleeps", "/op", FIGURE_SLEEPS, 6, COLUMN_MEDIAN},
+        {"preempt", "/op", FIGURE_PREEMPTIONS, 7, COLUMN_MEDIAN},
     };
     const options_t *options = plan->options;
 
     findings_begin(findings, "%llu blocking %s, %s, added round trip %llu us",
                    (unsigned long long)options->callers,
-                   options->callers == 1 ? "thread" : "threads", socket_name(options),
-                   (unsigned long long)options->rtt_us);
+                   options->callers == 1 ? "thread" : "threads",
+                   profile_transport(options), (unsigned long long)options->rtt_us);
     report_columns(findings->out, plan, columns, sizeof columns / sizeof *columns);
     if (options->is_verbose)
         report_flushes(findings->out, plan);
@@ -185,8 +177,9 @@ static void summarise_group(FILE *out, const plan_list_t *list, size_t first,
     };
     const plan_t *plan = &list->plans[first];
 
-    fprintf(out, "%s, added round trip %llu us\n%-34s", socket_name(plan->options),
-            (unsigned long long)plan->options->rtt_us, "threads");
+    fprintf(out, "%s, added round trip %llu us\n%-34s",
+            profile_transport(plan->options), (unsigned long long)plan->options->rtt_us,
+            "threads");
     for (size_t i = first; i < first + count; i++)
         fprintf(out, " %6llu", (unsigned long long)list->options[i]->callers);
     fputs("\n", out);

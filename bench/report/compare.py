@@ -47,6 +47,8 @@ SAME = (
     "verify",
     "resp",
     "rate",
+    "ladder",
+    "beside_rate",
     "pushes",
     "large_bytes",
     "arrivals",

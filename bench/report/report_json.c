@@ -101,13 +101,17 @@ static void put_batches(json_t *json, const figures_t *figures)
 }
 
 /* The figures, as members of the object that is open. */
-static void put_figures(json_t *json, const figures_t *figures, bool is_paced)
+static void put_figures(json_t *json, const figures_t *figures,
+                        const options_t *options)
 {
     const char *group = NULL;
 
     for (size_t i = 0; i < FIGURE_COUNT; i++) {
         const char *its_group = figure_group((figure_t)i);
-        if (!is_paced && i >= FIGURE_SERVICE_P0 && i <= FIGURE_SERVICE_MEAN)
+        if (options->rate == 0 && i >= FIGURE_SERVICE_P0 && i <= FIGURE_SERVICE_MEAN)
+            continue;
+        if (options->beside_rate == 0 && i >= FIGURE_BESIDE_P0 &&
+            i <= FIGURE_BESIDE_MEAN)
             continue;
         if (group && group != its_group)
             close_bracket(json, '}');
@@ -129,6 +133,7 @@ static uint64_t connections_of(const options_t *options, const strategy_t *strat
     case MODE_QUEUE:
     case MODE_LEASE:
     case MODE_BESIDE:
+    case MODE_MIXED:
         return options->connections;
     case MODE_EXPLICIT:
         return options_explicit_connections(options);
@@ -146,8 +151,8 @@ static uint64_t connections_of(const options_t *options, const strategy_t *strat
 static uint64_t threads_of(const options_t *options, const strategy_t *strategy)
 {
     if (strategy->mode == MODE_POOL || strategy->mode == MODE_SYNC ||
-        strategy->mode == MODE_LEASE || strategy->mode == MODE_COLLECTOR ||
-        strategy->mode == MODE_MUTEX)
+        strategy->mode == MODE_MIXED || strategy->mode == MODE_LEASE ||
+        strategy->mode == MODE_COLLECTOR || strategy->mode == MODE_MUTEX)
         return options->callers;
     if (strategy->mode == MODE_BORROWED ||
         (strategy->mode == MODE_CALLBACK && options->rate == 0))
@@ -197,6 +202,14 @@ static void put_load(json_t *json, const options_t *options, const strategy_t *s
     put_whole(json, "resp", (uint64_t)options->target.resp);
 }
 
+static void put_numbers(json_t *json, const char *key, const number_list_t *list)
+{
+    open_bracket(json, key, '[');
+    for (size_t i = 0; i < list->count; i++)
+        put_whole(json, NULL, list->numbers[i]);
+    close_bracket(json, ']');
+}
+
 static void put_config(json_t *json, const plan_t *plan, const series_t *series,
                        const report_context_t *context)
 {
@@ -205,6 +218,8 @@ static void put_config(json_t *json, const plan_t *plan, const series_t *series,
     open_bracket(json, "config", '{');
     put_load(json, options, &series->strategy);
     put_whole(json, "rate", options->rate);
+    put_numbers(json, "ladder", &options->ladder);
+    put_whole(json, "beside_rate", options->beside_rate);
     put_whole(json, "pushes", options->pushes);
     put_whole(json, "large_bytes", options->large_bytes);
     put_text(json, "arrivals", options->is_random ? "random" : "even");
@@ -221,7 +236,9 @@ static void put_config(json_t *json, const plan_t *plan, const series_t *series,
     put_cpu(json, "server_cpu", options->server_cpu);
     put_cpu(json, "client_cpu", options->client_cpu);
     put_cpu(json, "generator_cpu",
-            options->rate || options->pushes ? options->generator_cpu : MACHINE_NO_CPU);
+            options->rate || options->pushes || options->beside_rate
+                ? options->generator_cpu
+                : MACHINE_NO_CPU);
     put_whole(json, "seed", options->seed);
     put_versions(json, context);
     close_bracket(json, '}');
@@ -231,13 +248,12 @@ static void put_series(json_t *json, const plan_t *plan, const series_t *series,
                        const report_context_t *context)
 {
     char name[64];
-    bool is_paced = plan->options->rate != 0;
 
     strategy_name(&series->strategy, name, sizeof name);
     fputs("\n", json->out);
     open_bracket(json, NULL, '{');
     put_text(json, "strategy", name);
-    put_figures(json, &series->median, is_paced);
+    put_figures(json, &series->median, plan->options);
     put_number(json, "ops_per_s_spread", series_spread(series, FIGURE_OPS_PER_S));
     if (series->median.value[FIGURE_ERRORS] > 0)
         put_text(json, "first_error", series->first_error);
@@ -245,7 +261,7 @@ static void put_series(json_t *json, const plan_t *plan, const series_t *series,
     open_bracket(json, "rounds", '[');
     for (size_t i = 0; i < series->rounds_count; i++) {
         open_bracket(json, NULL, '{');
-        put_figures(json, &series->rounds[i], is_paced);
+        put_figures(json, &series->rounds[i], plan->options);
         close_bracket(json, '}');
     }
     close_bracket(json, ']');

@@ -52,17 +52,26 @@ static void print_heads(FILE *out, const column_t *columns, size_t count, bool i
                 is_upper ? columns[i].upper : columns[i].lower);
 }
 
+static double cell(const plan_t *plan, const series_t *series, const column_t *column)
+{
+    switch (column->kind) {
+    case COLUMN_RATIO:
+        return series_ratio(series, &plan->series[0], column->figure);
+    case COLUMN_HIGHEST:
+        return series_highest(series, column->figure);
+    case COLUMN_MEDIAN:
+        break;
+    }
+    return series->median.value[column->figure];
+}
+
 static void print_cells(FILE *out, const plan_t *plan, const series_t *series,
                         const column_t *columns, size_t count)
 {
     char text[32];
 
     for (size_t i = 0; i < count; i++) {
-        figure_t figure = columns[i].figure;
-        report_number(columns[i].is_ratio
-                          ? series_ratio(series, &plan->series[0], figure)
-                          : series->median.value[figure],
-                      text, sizeof text);
+        report_number(cell(plan, series, &columns[i]), text, sizeof text);
         fprintf(out, " %*s", columns[i].width, text);
     }
 }
@@ -73,6 +82,14 @@ static void print_name(FILE *out, const series_t *series)
 
     strategy_name(&series->strategy, text, sizeof text);
     fprintf(out, "%-*s", REPORT_NAME_COLUMNS, text);
+}
+
+static void print_spread(FILE *out, double spread)
+{
+    if (isnan(spread))
+        fprintf(out, " %5s", "-");
+    else
+        fprintf(out, " %4.0f%%", spread * 100);
 }
 
 static void print_row(FILE *out, const plan_t *plan, const series_t *series,
@@ -87,7 +104,7 @@ static void print_row(FILE *out, const plan_t *plan, const series_t *series,
     }
     print_cells(out, plan, series, columns, 1);
     if (shows_spread)
-        fprintf(out, " %4.0f%%", series_spread(series, FIGURE_OPS_PER_S) * 100);
+        print_spread(out, series_spread(series, FIGURE_OPS_PER_S));
     print_cells(out, plan, series, columns + 1, count - 1);
     if (median->value[FIGURE_ERRORS] > 0)
         fprintf(out, "  %.0f errors: %s", median->value[FIGURE_ERRORS],
@@ -116,16 +133,16 @@ void report_columns(FILE *out, const plan_t *plan, const column_t *columns,
 void report_table(FILE *out, const plan_t *plan)
 {
     static const column_t columns[] = {
-        {"", "ops/s", FIGURE_OPS_PER_S, 7, false},
-        {"p50", "us", FIGURE_LATENCY_P50, 6, false},
-        {"p99", "us", FIGURE_LATENCY_P99, 6, false},
-        {"p99.9", "us", FIGURE_LATENCY_P99_9, 6, false},
-        {"client", "us/op", FIGURE_CLIENT_CPU_US, 6, false},
-        {"server", "us/op", FIGURE_SERVER_CPU_US, 6, false},
-        {"client", "CPU %", FIGURE_CLIENT_CPU_PERCENT, 6, false},
-        {"server", "CPU %", FIGURE_SERVER_CPU_PERCENT, 6, false},
-        {"cmds/", "read", FIGURE_COMMANDS_PER_SERVER_READ, 6, false},
-        {"large", "/s", FIGURE_LARGE_PER_S, 6, false},
+        {"", "ops/s", FIGURE_OPS_PER_S, 7, COLUMN_MEDIAN},
+        {"p50", "us", FIGURE_LATENCY_P50, 6, COLUMN_MEDIAN},
+        {"p99", "us", FIGURE_LATENCY_P99, 6, COLUMN_MEDIAN},
+        {"p99.9", "us", FIGURE_LATENCY_P99_9, 6, COLUMN_MEDIAN},
+        {"client", "us/op", FIGURE_CLIENT_CPU_US, 6, COLUMN_MEDIAN},
+        {"server", "us/op", FIGURE_SERVER_CPU_US, 6, COLUMN_MEDIAN},
+        {"client", "CPU %", FIGURE_CLIENT_CPU_PERCENT, 6, COLUMN_MEDIAN},
+        {"server", "CPU %", FIGURE_SERVER_CPU_PERCENT, 6, COLUMN_MEDIAN},
+        {"cmds/", "read", FIGURE_COMMANDS_PER_SERVER_READ, 6, COLUMN_MEDIAN},
+        {"large", "/s", FIGURE_LARGE_PER_S, 6, COLUMN_MEDIAN},
     };
     size_t count = sizeof columns / sizeof *columns;
 
@@ -134,11 +151,11 @@ void report_table(FILE *out, const plan_t *plan)
 
 /* Figures per command, in front of the reasons. */
 static const column_t flush_columns[] = {
-    {"cmds/", "write", FIGURE_COMMANDS_PER_WRITE, 7, false},
-    {"loop", "woken", FIGURE_WAKEUPS, 7, false},
-    {"callers", "woken", FIGURE_CALLER_WAKEUPS, 7, false},
-    {"direct", "calls", FIGURE_DIRECT_CALLS, 7, false},
-    {"hand-", "overs", FIGURE_HANDOVERS, 7, false},
+    {"cmds/", "write", FIGURE_COMMANDS_PER_WRITE, 7, COLUMN_MEDIAN},
+    {"loop", "woken", FIGURE_WAKEUPS, 7, COLUMN_MEDIAN},
+    {"callers", "woken", FIGURE_CALLER_WAKEUPS, 7, COLUMN_MEDIAN},
+    {"direct", "calls", FIGURE_DIRECT_CALLS, 7, COLUMN_MEDIAN},
+    {"hand-", "overs", FIGURE_HANDOVERS, 7, COLUMN_MEDIAN},
 };
 
 #define FLUSH_COLUMNS (sizeof flush_columns / sizeof *flush_columns)

@@ -11,13 +11,20 @@
 
 #define REPORT_NAME_COLUMNS 20 /* of a row's name */
 
+/* What a cell shows of its series. */
+typedef enum column_kind {
+    COLUMN_MEDIAN,  /* of the rounds */
+    COLUMN_HIGHEST, /* of the rounds */
+    COLUMN_RATIO,   /* to the figure of the first series */
+} column_kind_t;
+
 /* A column of a table; its head has two lines. */
 typedef struct column {
     const char *upper;
     const char *lower;
     figure_t figure;
     int width;
-    bool is_ratio; /* to the figure of the first series */
+    column_kind_t kind;
 } column_t;
 
 /* "1234", "12.3k", "1.23M", "-", "never": four characters that matter. */

@@ -138,7 +138,12 @@ SHOAL_EXTERN uint64_t shoal_result_ticket(const shoal_result_t *result);
  *         unanswered; false if the status is not 0, or the end is not proved: the
  *         server does not allow CLIENT KILL, CLIENT INFO or INFO, it is another server
  *         or was restarted, or shoal_options_set_settle() is off.  No proof counts
- *         behind a proxy that answers these commands itself
+ *         behind a proxy that answers these commands itself.  After a loss without
+ *         proof no reply of that server process is settled any more, however long ago
+ *         the loss was: a server that was stopped reads what it received whenever it
+ *         goes on.  When the server is another process, for example after a restart,
+ *         replies are settled again, from its second connection on at the latest;
+ *         without INFO, which tells processes apart, never
  *
  * Threads: any
  * Since:   0.1

@@ -10,7 +10,6 @@
 
 #define IDLE_US 60000000
 #define NO_MEMORY_DELAY_US 1000
-#define AGAIN_US 5000000 /* after an attempt to open it that failed */
 /* So that the ordinary connection waits for a part of a large command, not for all of it. */
 #define TURN_BYTES_MAX 131072
 
@@ -155,13 +154,16 @@ static bool move_back(shoal__lanes_t *lanes, shoal__lane_t *lane, uint64_t now_u
     return is_done;
 }
 
-/* It cannot be had.  False: no memory. */
+/* It cannot be had for now, and its commands do not wait for it.  The next command for it may
+ * open it when the connection's backoff is over, as the event has told: after a single failure
+ * soon, because without the lane large commands hold small ones up; while the server refuses
+ * every attempt, seldom.  False: no memory. */
 static bool give_up(shoal__lanes_t *lanes, shoal__lane_t *lane, uint64_t now_us)
 {
     if (!move_back(lanes, lane, now_us))
         return false;
+    lanes->again_us = lane->conn.due_us;
     shoal__conn_close(&lane->conn, now_us);
-    lanes->again_us = shoal__time_after(now_us, AGAIN_US);
     return true;
 }
 

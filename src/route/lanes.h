@@ -45,7 +45,7 @@ typedef struct shoal__lanes {
     bool is_allowed;        /* by the options */
     bool is_wanted;         /* a bulk command came, and there was no lane */
     bool keeps_writes;      /* WAIT was called */
-    uint64_t again_us;      /* the lane is not opened before */
+    uint64_t again_us;      /* the lane is not opened before: an attempt failed */
     bool was_looked_at;     /* since the last turn */
     uint64_t moved_us;      /* no command went to the first home instead that was
                                       submitted later; 0: none is there */

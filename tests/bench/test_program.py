@@ -125,6 +125,22 @@ class Runs(Program):
                     self.assertGreater(run["client_cpu_us_per_op"], 0)
                     self.assertEqual(run["errors"], 0)
 
+    def test_threads_and_callbacks_share_a_client(self):
+        runs = self.measure(
+            "--mode", "mixed", "-c", 3, "--beside-rate", 2000, "-n", 100, "--verify",
+            "-r", 50, "--against", "sync,callback,mixed+off", "GET", "key:__key__",
+        )  # fmt: skip
+        # -n is for each kind: both are measured, however busy the machine is.
+        for run, kinds in zip(runs, ((1, 1), (1, 0), (0, 1), (1, 1))):
+            with self.subTest(run["strategy"]):
+                self.assertEqual(run["commands"] >= 100, bool(kinds[0]))
+                self.assertEqual(run["ops_per_s"] is not None, bool(kinds[0]))
+                self.assertEqual(run["beside_per_s"] is not None, bool(kinds[1]))
+                if kinds[1]:
+                    done = run["beside_per_s"] * run["seconds"]
+                    self.assertGreaterEqual(round(done), 100)
+                self.assertEqual(run["errors"], 0)
+
     def test_an_element_that_does_not_come_is_no_result(self):
         # With one element a second, most of 6 callers wait for longer than the 2 s that
         # a command takes.  An answer without a moment would count from the clock's 0.
@@ -296,6 +312,55 @@ class Profiles(Program):
             self.assertEqual({r["config"]["transport"] for r in runs}, wanted)
             self.assertEqual([r["config"]["flush"] for r in runs], ["", "", "auto", "off"])
 
+    def test_mixed(self):
+        args = ["-c", 2, "--beside-rate", 500, "--connections", 2, "--duration", 0.2]
+        _, runs = self.check("mixed", 2 * 3, *args)
+        for run in runs:
+            mode, transport = run["config"]["mode"], run["config"]["transport"]
+            with self.subTest(mode, transport=transport):
+                self.assertEqual(run["config"]["beside_rate"], 500)
+                self.assertEqual(run["errors"], 0)
+                self.assertGreater(run["client_cpu_us_per_op"], 0)
+                has_threads, has_callbacks = mode != "callback", mode != "sync"
+                for name, is_there in (
+                    ("ops_per_s", has_threads), ("beside_per_s", has_callbacks)
+                ):  # fmt: skip
+                    self.assertEqual(run[name] is not None, is_there, name)
+                for name, is_there in (
+                    ("latency_us", has_threads), ("beside_latency_us", has_callbacks)
+                ):  # fmt: skip
+                    self.assertEqual(run[name]["p50"] is not None, is_there, name)
+        self.assertEqual(len(self.findings), 2 * 5)
+
+    def test_ladder(self):
+        args = ["--callers-list", "1,3,1", "--flushes", "auto,off", "--duration", 0.5]
+        text, runs = self.check("ladder", 2 * 3, *args)
+        for run in runs:
+            with self.subTest(run["strategy"], transport=run["config"]["transport"]):
+                self.assertEqual(run["config"]["callers"], 3)
+                self.assertEqual(run["config"]["ladder"], [1, 3, 1])
+                self.assertEqual(run["errors"], 0)
+                for step in ("1", "2"):
+                    self.assertGreater(run["ladder_stall_ms"][step], 0)
+                    self.assertLessEqual(run["ladder_late"][step], 10)
+                    # null: never, on a busy machine
+                    if run["ladder_reached_ms"][step] is not None:
+                        self.assertGreaterEqual(run["ladder_reached_ms"][step], 5)
+                for step in ("3", "4"):
+                    self.assertIsNone(run["ladder_ops_per_s"][step])
+        self.assertEqual(len(self.findings), 2 * 2 * 2 * 2)
+        self.assertEqual(text.count("3 to 1 threads: sync off"), 4)
+
+    def test_a_ladder_lets_as_many_through_as_it_says(self):
+        # Over a round trip of 5 ms the calls of one thread end at most twice in a slice
+        # of 5 ms, and 420 times in all, whatever the machine does.
+        args = ["--callers-list", "1,31,1", "--rtt", 5000, "--unix", "--duration", 2.1]
+        _, runs = self.check("ladder", 2, *args)
+        for run in runs:
+            with self.subTest(run["strategy"]):
+                self.assertLessEqual(run["ladder_ops_per_s"]["2"], 400)
+                self.assertGreater(run["commands"], 450)
+
     def test_demo(self):
         text, _ = self.check("demo", 14, "-c", 4)
         self.assertIn("What it means", text)
@@ -344,6 +409,11 @@ class Mistakes(Program):
             ["--data-range", "1-9", "SET", "k", "a__data__b"],
             ["--verify", "--mode", "raw:4"], ["--mode", "sync:9"], ["--mode", "pool:2"],
             ["--unix", "--tcp"], ["--profile", "threads", "--against", "pool"],
+            ["--profile", "ladder", "--callers-list", "1,8"],
+            ["--profile", "ladder", "--callers-list", "1,8,4"],
+            ["--profile", "ladder", "--callers-list", "1,2,3,4,5,1"],
+            ["--mode", "mixed"], ["--mode", "pool", "--beside-rate", "9"],
+            ["--mode", "mixed", "--beside-rate", "9", "--rate", "9"],
             ["--pushes", "0"], ["--pushes", "9", "PING"],
             ["--pushes", "9", "--mode", "borrowed"],
             ["--pushes", "9", "--rate", "9"], ["--mode", "beside", "--rate", "9"],
@@ -436,38 +506,50 @@ class Stalls(Program):
     """Coordinated omission: a server that stands still costs every command that was
     meant to be sent meanwhile, not one per caller."""
 
-    def test_a_stall_shows_in_the_tail(self):
-        path = self.path / "socket"
+    def setUp(self):
+        super().setUp()
+        self.socket = self.path / "socket"
         server = subprocess.Popen(
-            [SERVER, "--port", "0", "--unixsocket", str(path), "--save", "",
+            [SERVER, "--port", "0", "--unixsocket", str(self.socket), "--save", "",
              "--appendonly", "no", "--dir", self.folder.name,
              "--enable-debug-command", "yes"],
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
         )  # fmt: skip
         self.addCleanup(server.wait)
         self.addCleanup(server.kill)
-        while not listens(path):
+        while not listens(self.socket):
             self.assertIsNone(server.poll())
-        for mode in ("callback", "sync", "pool", "collector", "mutex"):
-            with self.subTest(mode):
-                self.stall(path, mode)
 
-    def stall(self, path, mode):
-        connection = Connection(path)
+    def stall(self, *args):
+        """Measure, and let the server sleep for 0.2 s meanwhile; return the runs."""
+        connection = Connection(self.socket)
         connection.ask("CONFIG", "RESETSTAT")
-        file = self.path / f"{mode}.json"
+        file = self.path / "result.json"
         process = subprocess.Popen(
-            [BENCH, "-q", "--no-pin", "-s", str(path), "-c", "4", "--rate", "1000",
-             "--duration", "3", "--warmup", "0", "--mode", mode, "--json", str(file)],
+            [BENCH, "-q", "--no-pin", "-s", str(self.socket), "--warmup", "0",
+             "--json", str(file), *args],
             stdout=subprocess.DEVNULL,
         )  # fmt: skip
         wait_for_commands(connection, 200)  # it is in the middle of it
         self.assertEqual(connection.ask("DEBUG", "SLEEP", "0.2"), "+OK")
         self.assertEqual(process.wait(timeout=60), 0)
-        (run,) = json.loads(file.read_text())["runs"]
-        # 200 of 3000 commands were due in the 200 ms that nobody answered: the slowest
-        # percent of all waited for 170 ms or more.  Per caller there was only one.
-        self.assertGreater(run["latency_us"]["p99"], 100000)
+        return json.loads(file.read_text())["runs"]
+
+    def test_a_stall_shows_in_the_tail(self):
+        load = ["-c", "4", "--rate", "1000", "--duration", "3"]
+        for mode in ("callback", "sync", "pool", "collector", "mutex"):
+            with self.subTest(mode):
+                (run,) = self.stall(*load, "--mode", mode)
+                # 200 of 3000 commands were due in the 200 ms that nobody answered: the
+                # slowest percent of all waited for 170 ms or more.  Per caller there
+                # was only one.
+                self.assertGreater(run["latency_us"]["p99"], 100000)
+
+    def test_a_stall_is_seen_while_threads_come_and_go(self):
+        # It is longer than two stages of 95 ms, so it ends behind a step.
+        ladder = ["--profile", "ladder", "--callers-list", "1,2,1", "--duration", "2"]
+        pool, _ = self.stall(*ladder, "--rounds", "1")
+        self.assertGreater(max(pool["ladder_stall_ms"][s] for s in "12"), 150)
 
 
 if __name__ == "__main__":

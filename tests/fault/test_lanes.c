@@ -167,6 +167,32 @@ static void test_a_lost_lane_that_must_not_be_ended(void **state)
     fake_server_refuse(scene->server, false);
 }
 
+/* The server does not say which connection the lane is.  What it carried may run as long as
+ * that server process lives. */
+static void test_a_lost_lane_that_cannot_be_named(void **state)
+{
+    scene_t *scene = *state;
+    outcome_t *outcomes = scene_outcomes(scene, 2);
+
+    fake_server_rule(scene->server, &(fake_rule_t){.command = "CLIENT",
+                                                   .argument = "INFO",
+                                                   .connection = 2,
+                                                   .reply = "-NOPERM no\r\n"});
+    open_lane(scene);
+    lose_lane(scene, outcomes);
+    scene_check(&outcomes[0], SHOAL_ECONN, SHOAL_FATE_UNKNOWN);
+    scene_check(&outcomes[1], 0, SHOAL_FATE_REPLIED);
+    assert_int_equal(fake_server_received(scene->server, 1, "CLIENT", "KILL"), 0);
+    assert_false(scene_is_settled(scene));
+    fake_server_refuse(scene->server, false);
+    fake_server_cut_one(scene->server, 1, FAKE_CUT_RESET);
+    scene_check_works(scene);
+    assert_false(scene_is_settled(scene));
+    be_another_process(scene);
+    fake_server_cut(scene->server, FAKE_CUT_RESET);
+    WAIT_FOR(scene_is_settled(scene));
+}
+
 /* The command before it is given up, and nothing else happens. */
 static void test_the_pen_does_not_oversleep(void **state)
 {
@@ -271,6 +297,7 @@ int main(void)
         SCENE_TEST(test_a_lane_of_a_former_server_is_given_up),
         SCENE_TEST(test_the_ordinary_connection_ends_a_lost_lane),
         SCENE_TEST(test_a_lost_lane_that_must_not_be_ended),
+        SCENE_TEST(test_a_lost_lane_that_cannot_be_named),
         SCENE_TEST(test_the_pen_does_not_oversleep),
         SCENE_TEST(test_a_key_in_the_callers_memory),
         SCENE_TEST(test_gives_memory_back),

@@ -53,11 +53,17 @@ static bool is_as_new(scene_t *scene)
     return sight.may_share && !sight.must_place;
 }
 
-/* Over a Unix socket: as callers that are awake. */
-static void open_client(scene_t *scene)
+static int setup(void **state)
 {
     failing_calls_reset();
-    scene_serve(scene, &(fake_config_t){.is_unix = true});
+    if (scene_setup(state) != 0)
+        return -1;
+    scene_serve(*state, &(fake_config_t){.is_unix = true});
+    return 0;
+}
+
+static void open_client(scene_t *scene)
+{
     scene_open_ready(scene);
     assert_true(is_as_new(scene));
 }
@@ -141,12 +147,87 @@ static void test_but_what_is_known_of_large_replies(void **state)
     WAIT_FOR(is_as_new(scene));
 }
 
+/* ---- attempts to open it ---- */
+
+static _Atomic uint64_t delay_us; /* before the next attempt; 0: none failed */
+
+static void on_event(shoal_client_t *client, const shoal_event_t *event, void *data)
+{
+    (void)client;
+    (void)data;
+    if (shoal_event_kind(event) == SHOAL_EVENT_RETRYING)
+        delay_us = shoal_event_delay_us(event);
+}
+
+/* The lane is lost in its greeting as often as the rule says.  Large commands then take the
+ * ordinary connection, which is connection 1. */
+static void open_with_failures(scene_t *scene, unsigned times)
+{
+    delay_us = 0;
+    assert_int_equal(shoal_options_set_on_event(scene->options, on_event, NULL), 0);
+    fake_server_rule(scene->server, &(fake_rule_t){.command = "CLIENT",
+                                                   .argument = "INFO",
+                                                   .skip = 1,
+                                                   .times = times,
+                                                   .is_cut = true,
+                                                   .then = FAKE_RESET});
+    open_client(scene);
+}
+
+static void ask_for_lane(scene_t *scene)
+{
+    assert_int_equal(scene_call(scene, WORDS("SET", "k", "v"), &bulk).status, 0);
+}
+
+/* One failure is no reason to keep large commands before small ones for long. */
+static void test_is_tried_again_soon(void **state)
+{
+    scene_t *scene = *state;
+
+    open_with_failures(scene, 1);
+    ask_for_lane(scene);
+    WAIT_FOR(delay_us > 0);
+    pass(scene, delay_us);
+    ask_for_lane(scene);
+    WAIT_FOR(fake_server_accepted(scene->server) == 3);
+}
+
+/* As other connections, it is not dialed before the time that the event told. */
+static void test_is_not_tried_all_the_time(void **state)
+{
+    const uint64_t backoff_us = MINUTE_US;
+    scene_t *scene = *state;
+    unsigned accepted = 1;
+
+    assert_int_equal(
+        shoal_options_set_backoff_us(scene->options, backoff_us, backoff_us), 0);
+    open_with_failures(scene, 0);
+    do {
+        delay_us = 0;
+        pass(scene, backoff_us);
+        ask_for_lane(scene);
+        WAIT_FOR(delay_us > 0);
+        accepted++;
+    } while (delay_us < backoff_us / 2);
+    pass(scene, backoff_us / 4);
+    for (int i = 0; i < 3; i++)
+        ask_for_lane(scene);
+    assert_int_equal(fake_server_accepted(scene->server), accepted);
+    pass(scene, delay_us);
+    ask_for_lane(scene);
+    WAIT_FOR(fake_server_accepted(scene->server) == accepted + 1);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, scene_teardown)
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        SCENE_TEST(test_a_closed_lane_leaves_nothing_behind),
-        SCENE_TEST(test_nor_does_one_that_was_given_up),
-        SCENE_TEST(test_but_what_is_known_of_large_replies),
+        TEST(test_a_closed_lane_leaves_nothing_behind),
+        TEST(test_nor_does_one_that_was_given_up),
+        TEST(test_but_what_is_known_of_large_replies),
+        TEST(test_is_tried_again_soon),
+        TEST(test_is_not_tried_all_the_time),
     };
     return cmocka_run_group_tests_name("fault/syscalls_lanes", tests, NULL, NULL);
 }

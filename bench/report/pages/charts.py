@@ -388,7 +388,7 @@ def curve_section(
 def trades_of(study: Study) -> str:
     """Latency against throughput, where callers vary."""
     groups = [g for g in study.groups if not g.is_open and len(g.points) > 1]
-    if not groups or study.is_step:
+    if not groups or study.comes_and_goes:
         return ""
     return section(
         "trade",

@@ -49,6 +49,8 @@ MODE_WORDS = {
     "queue": "threads submit, and take results off completion queues",
     "lease": "callers are threads with a lease each, a connection of their own",
     "beside": "as callback, beside 64 callers that wait for pushed elements",
+    "mixed": "callers are threads in blocking calls, beside callbacks at a rate on the"
+    " same client",
     "explicit": "hiredis; pipelines filled and emptied by hand; latency is that of"
     " whole pipelines",
     "pool": "hiredis; each caller is a thread with a connection of its own",

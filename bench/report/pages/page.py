@@ -251,7 +251,7 @@ def tiles(study: Study) -> str:
     mine = next((i for i, ln in enumerate(study.lines) if ln.is_strong), None)
     pool = next((i for i, ln in enumerate(study.lines) if ln.mode == "pool"), None)
     points = list(study.all_points())
-    if mine is None or pool is None or len(points) > TILES or study.is_step:
+    if mine is None or pool is None or len(points) > TILES or study.comes_and_goes:
         return ""
     for group, point in points:
         if mine not in point.runs or pool not in point.runs:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-SHOAL_MODES = ("callback", "sync", "borrowed", "queue", "lease", "beside")
+SHOAL_MODES = ("callback", "sync", "borrowed", "queue", "lease", "beside", "mixed")
 TRANSPORT_WORDS = {"unix": "a Unix socket", "tcp": "TCP"}
 CURVE_POINTS = 3  # fewer points are bars, not curves
 
@@ -122,6 +122,7 @@ class Study:
         self.runs: list[dict[str, Any]] = content["runs"]
         self.profile = str(content.get("profile", "plain"))
         self.is_step = self.profile == "step"
+        self.comes_and_goes = self.is_step or self.profile == "ladder"
         self.findings: list[dict[str, str]] = content.get("findings", [])
         self.lines: list[Line] = []
         self.groups: list[Group] = []
@@ -140,7 +141,7 @@ class Study:
             text = f"{point.value:,} commands/s".replace(",", "\u202f")
         else:
             text = f"{point.value} caller{'' if point.value == 1 else 's'}"
-            text += ", coming and going" if self.is_step else ""
+            text += ", coming and going" if self.comes_and_goes else ""
         return f"{text}, {group.name}" if group.name else text
 
     def all_points(self) -> Iterator[tuple[Group, Point]]:

@@ -42,12 +42,24 @@ HEADS = {
     "step_base_us": "median latency before the step, \u00b5s",
     "step_settled_ms": "settled after the step, ms",
     "step_settled_ms_max": "settled after the step, slowest, ms",
+    "beside_per_s": "callbacks per second, beside",
     "large_per_s": "large values per second, beside",
     "peak_rss_bytes": "peak memory, bytes",
     "allocations_per_op": "allocations per command",
     "errors": "errors",
 }
-GROUPS = {"latency_us": "latency", "service_latency_us": "latency from submission"}
+GROUPS = {
+    "latency_us": "latency",
+    "service_latency_us": "latency from submission",
+    "beside_latency_us": "latency of the callbacks beside",
+}
+STEPS = {
+    "ladder_ops_per_s": "calls per second after step",
+    "ladder_reached_ms": "ms until there, median, step",
+    "ladder_reached_ms_max": "ms until there, slowest, step",
+    "ladder_late": "times later than 100 ms, step",
+    "ladder_stall_ms": "longest ms without the end of a call, step",
+}
 PERCENTILE = {"p0": "fastest", "p100": "slowest"}
 
 
@@ -58,6 +70,8 @@ def head_of(key: str) -> str:
         return (
             f"{GROUPS[group]}, {PERCENTILE.get(name, name.replace('_', '.'))}, \u00b5s"
         )
+    if group in STEPS:
+        return f"{STEPS[group]} {name}"
     if group == "batch_histogram":
         low = 2 ** int(name)
         return f"flushes of {low} to {2 * low - 1}" if low > 1 else "flushes of 1"
@@ -244,6 +258,7 @@ def point_command(study: Study, point: Point) -> str:
     words += option("--against", ",".join(others), "")
     words += ["-c", str(config.get("callers"))]
     words += option("--rate", config.get("rate"), 0)
+    words += option("--beside-rate", config.get("beside_rate"), 0)
     words += option("--pushes", config.get("pushes"), 0)
     words += option("--large", config.get("large_bytes"), 0)
     if config.get("rate"):
@@ -309,6 +324,8 @@ def profile_command(study: Study) -> str:
         }
     )
     config = study.runs[0]["config"]
+    rungs = ",".join(map(str, config.get("ladder", [])))
+    beside = str(config.get("beside_rate", 0))
     words = ["shoal-bench", "--profile", study.profile]
     parts = {
         "sweep": ["--callers-list", callers, "--rtts", rtts, "--flushes", flushes],
@@ -316,11 +333,13 @@ def profile_command(study: Study) -> str:
         "latency": ["--rtts", rtts],
         "matrix": ["--callers-list", callers, "--batches", depths],
         "step": ["-c", callers, "--flushes", flushes],
+        "mixed": ["-c", callers, "--rtts", rtts, "--beside-rate", beside],
+        "ladder": ["--callers-list", rungs, "--rtts", rtts, "--flushes", flushes],
         "threads": ["--callers-list", callers, "--rtts", rtts, "--flushes", flushes],
     }
     words += parts.get(study.profile, [])
     transports = {group.transport for group in groups}
-    if study.profile == "threads" and len(transports) == 1:
+    if study.profile in ("threads", "mixed", "ladder") and len(transports) == 1:
         words += [f"--{transport}" for transport in transports]
     if study.profile in parts:
         for name, key in (
@@ -338,8 +357,8 @@ def reproduce(study: Study) -> str:
         content += (
             f"<p>The whole set:</p>\n<pre>{escape(profile_command(study))}</pre>\n"
         )
-    # What these two profiles measure has no options of its own.
-    if study.profile not in ("step", "matrix"):
+    # What these profiles measure has no options of its own.
+    if study.profile not in ("step", "matrix", "ladder"):
         commands = [point_command(study, point) for _, point in study.all_points()]
         text = escape("\n".join(commands))
         if len(commands) > 3:

@@ -95,23 +95,73 @@ static void drop(shoal__former_t *former, unsigned index)
             (former->count - index) * sizeof former->entries[0]);
 }
 
+static bool is_nameless(const shoal__identity_t *identity)
+{
+    return identity->id == 0 || identity->address[0] == '\0';
+}
+
+static void forget_name(shoal__former_entry_t *entry)
+{
+    entry->identity.id = 0;
+    entry->identity.address[0] = '\0';
+    entry->elsewhere = SHOAL__FORMER_IN_VAIN;
+}
+
+/* The first entry of this process, which is known, from `index` on; former->count: there is
+ * none. */
+static unsigned find_process(const shoal__former_t *former, unsigned index,
+                             const char *process)
+{
+    while (index < former->count && !shoal__former_is_on(former, index, process))
+        index++;
+    return index;
+}
+
+static bool has_nameless(const shoal__former_t *former, const char *process)
+{
+    for (unsigned i = 0; i < former->count; i++)
+        if (is_nameless(&former->entries[i].identity) &&
+            shoal__former_is_on(former, i, process))
+            return true;
+    return false;
+}
+
+/* Of two entries of one process the older one becomes nameless, and stands for both.
+ * False: no process has two. */
+static bool make_room(shoal__former_t *former)
+{
+    for (unsigned i = 0; i < former->count; i++) {
+        shoal__former_entry_t *entry = &former->entries[i];
+        unsigned other = find_process(former, i + 1, entry->identity.process);
+        if (other == former->count)
+            continue;
+        forget_name(entry);
+        drop(former, other);
+        return true;
+    }
+    return false;
+}
+
 void shoal__former_add(shoal__former_t *former, const shoal__identity_t *identity)
 {
-    if (identity->id == 0 || identity->address[0] == '\0') {
-        former->has_lost_track = true;
-        return;
+    shoal__former_entry_t entry = {.identity = *identity};
+
+    if (is_nameless(identity)) {
+        if (has_nameless(former, identity->process))
+            return;
+        forget_name(&entry);
     }
     if (!former->entries)
         former->entries = shoal__calloc(SHOAL__FORMER_MAX, sizeof *former->entries);
-    if (!former->entries) {
+    if (!former->entries || (is_nameless(identity) && !identity->process[0])) {
         former->has_lost_track = true;
         return;
     }
-    if (former->count == SHOAL__FORMER_MAX) {
+    if (former->count == SHOAL__FORMER_MAX && !make_room(former)) {
         former->has_lost_track = true;
         drop(former, 0);
     }
-    former->entries[former->count++] = (shoal__former_entry_t){.identity = *identity};
+    former->entries[former->count++] = entry;
 }
 
 void shoal__former_begin(shoal__former_t *former)
@@ -149,6 +199,13 @@ bool shoal__former_may_be_on(const shoal__former_t *former, unsigned index,
     bool is_known = process[0] && identity->process[0];
 
     return is_known ? !is_other_process(identity, process) : has_own_address(identity);
+}
+
+bool shoal__former_may_be_ended(const shoal__former_t *former, unsigned index,
+                                const char *process)
+{
+    return !is_nameless(&former->entries[index].identity) &&
+           shoal__former_may_be_on(former, index, process);
 }
 
 bool shoal__former_is_on(const shoal__former_t *former, unsigned index,

@@ -16,6 +16,11 @@
  *                                   ones need not doubt; remembered for the way back
  *   an error, or no answer          nothing is known                          not settled
  *
+ * If the server does not say which id and address a connection has, or if too many were lost,
+ * the list has a *nameless* entry for the process.  Nobody can be asked to end what it stands
+ * for.  So nothing is settled on that process as long as the process lives.  No time proves
+ * anything: a server that was stopped reads what it received whenever it goes on.
+ *
  * Another connection of the client may ask meanwhile, if its own successor does not come.
  *
  * Guarantee: settled only if it is proved for every former connection that the present
@@ -56,7 +61,7 @@ typedef enum shoal__former_elsewhere {
 } shoal__former_elsewhere_t;
 
 typedef struct shoal__former_entry {
-    shoal__identity_t identity;
+    shoal__identity_t identity;      /* id 0: nameless; the process is known then */
     shoal__former_verdict_t verdict; /* on the present connection */
     shoal__former_elsewhere_t elsewhere;
     char missed_on[48]; /* the last other process that a connection led to; "": none */
@@ -65,8 +70,8 @@ typedef struct shoal__former_entry {
 typedef struct shoal__former {
     shoal__former_entry_t *entries; /* SHOAL__FORMER_MAX of them; NULL: count is 0 */
     unsigned count;
-    bool has_lost_track; /* a connection was lost whose identity was not known, or too
-                            many were: nothing can be proved any more */
+    bool has_lost_track; /* a connection to a process that was not known was lost, or
+                            there were too many: nothing can be proved any more */
 } shoal__former_t;
 
 void shoal__former_init(shoal__former_t *former);
@@ -80,6 +85,10 @@ void shoal__former_add(shoal__former_t *former, const shoal__identity_t *identit
  * socket its address too, may belong to another client, which must not be ended. */
 bool shoal__former_may_be_on(const shoal__former_t *former, unsigned index,
                              const char *process);
+
+/* ... and can it be named? */
+bool shoal__former_may_be_ended(const shoal__former_t *former, unsigned index,
+                                const char *process);
 
 /* Is entry `index` known to be a connection to this process, which is known? */
 bool shoal__former_is_on(const shoal__former_t *former, unsigned index,

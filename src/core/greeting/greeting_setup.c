@@ -67,7 +67,8 @@ static bool ask_for_ends(shoal__greeting_t *greeting)
         const shoal__identity_t *identity = &greeting->former.entries[i].identity;
         char id[24];
 
-        if (!shoal__former_may_be_on(&greeting->former, i, greeting->identity.process))
+        if (!shoal__former_may_be_ended(&greeting->former, i,
+                                        greeting->identity.process))
             continue;
         greeting->asked[greeting->questions_count] = (uint8_t)i;
         snprintf(id, sizeof id, "%lld", (long long)identity->id);

@@ -61,6 +61,18 @@ static void test_what_was_not_measured_has_no_ratio(void **state)
     assert_true(fabs(ratio(ops, 3, ops, 3) - 1) < 0.001);
 }
 
+static void test_the_highest_round_is_found(void **state)
+{
+    (void)state;
+    static rounds_t rounds;
+    const double ops[] = {30, (double)NAN, 40, 20}, late[] = {30, INFINITY, 40};
+
+    assert_true(fabs(series_highest(fill(&rounds, ops, 4), FIGURE_OPS_PER_S) - 40) <
+                0.001);
+    assert_true(isinf(series_highest(fill(&rounds, late, 3), FIGURE_OPS_PER_S)));
+    assert_true(isnan(series_highest(fill(&rounds, ops, 0), FIGURE_OPS_PER_S)));
+}
+
 static void test_medians_leave_out_what_is_not_known(void **state)
 {
     (void)state;
@@ -82,6 +94,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_ratio_is_the_median_of_neighbours),
         cmocka_unit_test(test_what_was_not_measured_has_no_ratio),
+        cmocka_unit_test(test_the_highest_round_is_found),
         cmocka_unit_test(test_medians_leave_out_what_is_not_known),
     };
     return cmocka_run_group_tests_name("bench/figures", tests, NULL, NULL);

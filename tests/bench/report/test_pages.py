@@ -124,6 +124,29 @@ class Pages(unittest.TestCase):
             "--rtts",
             0,
         ],
+        "mixed": [
+            "--profile",
+            "mixed",
+            "--rounds",
+            1,
+            "-c",
+            2,
+            "--beside-rate",
+            500,
+            "--duration",
+            0.2,
+        ],
+        "ladder": [
+            "--profile",
+            "ladder",
+            "--unix",
+            "--rounds",
+            1,
+            "--callers-list",
+            "1,3,1",
+            "--duration",
+            0.3,
+        ],
         "step": ["--profile", "step", "--rounds", 1, "-c", 8, "--duration", 0.3],
     }
 
@@ -274,6 +297,9 @@ class Pages(unittest.TestCase):
         self.assertIn("closed loop, 1 and 3 callers, a Unix socket", text)
         self.assertIn("--profile threads --callers-list 1,3 --rtts 0", text)
         self.assertNotIn("--flushes auto --tcp", text)
+        text = self.pages["ladder"].plain
+        self.assertIn("3 callers, coming and going", text)
+        self.assertIn("--callers-list 1,3,1 --rtts 0 --flushes auto --unix", text)
 
     def test_curves_appear_where_there_are_points_enough(self):
         for name, titles in {

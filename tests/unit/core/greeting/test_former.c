@@ -196,6 +196,24 @@ static void test_each_connection_begins_anew(void **state)
     shoal__former_release(&former);
 }
 
+static void add(shoal__former_t *former, int64_t id, const char *process)
+{
+    shoal__identity_t identity = identity_of(id, process);
+
+    shoal__former_add(former, &identity);
+}
+
+/* On the present connection, all that can be asked for are ended. */
+static bool is_settled_when_all_end(shoal__former_t *former, const char *process)
+{
+    shoal__former_begin(former);
+    for (unsigned i = 0; i < former->count; i++)
+        if (shoal__former_may_be_ended(former, i, process))
+            shoal__former_answer(former, i, 1);
+    return shoal__former_conclude(former, process);
+}
+
+/* Nobody knows which connection of which process may still run something. */
 static void test_losing_track(void **state)
 {
     shoal__identity_t unknown = {0}, nowhere = {.id = 7};
@@ -206,23 +224,69 @@ static void test_losing_track(void **state)
     shoal__former_add(&former, &unknown);
     assert_int_equal(former.count, 0);
     assert_false(shoal__former_conclude(&former, "a"));
+    shoal__former_release(&former);
 
     shoal__former_init(&former);
     shoal__former_add(&former, &nowhere);
     assert_false(shoal__former_conclude(&former, "a"));
+    shoal__former_release(&former);
 
     shoal__former_init(&former);
-    for (int64_t id = 1; id <= SHOAL__FORMER_MAX + 1; id++) {
-        shoal__identity_t identity = identity_of(id, "a");
-        shoal__former_add(&former, &identity);
-    }
+    for (int64_t id = 1; id <= SHOAL__FORMER_MAX + 1; id++)
+        add(&former, id, (char[]){(char)('a' + id), '\0'});
+    assert_true(former.has_lost_track);
     assert_int_equal(former.count, SHOAL__FORMER_MAX);
     assert_int_equal(former.entries[0].identity.id, 2);
-    shoal__former_begin(&former);
-    for (unsigned i = 0; i < SHOAL__FORMER_MAX; i++)
-        shoal__former_answer(&former, i, 1);
-    assert_false(shoal__former_conclude(&former, "a"));
-    assert_int_equal(former.count, 0);
+    for (int connection = 0; connection < 2; connection++)
+        assert_false(is_settled_when_all_end(&former, "x"));
+    shoal__former_release(&former);
+}
+
+/* A connection that cannot be named may run something as long as its process lives.  On
+ * another process the first connection is not settled, as always. */
+static void test_a_nameless_one_ends_with_its_process(void **state)
+{
+    shoal__former_t former;
+
+    (void)state;
+    shoal__former_init(&former);
+    add(&former, 0, "a");
+    add(&former, 0, "a"); /* the first one stands for this one, too */
+    assert_int_equal(former.count, 1);
+    for (int connection = 0; connection < 2; connection++) {
+        assert_true(shoal__former_may_be_on(&former, 0, "a"));
+        assert_true(shoal__former_may_be_on(&former, 0, ""));
+        assert_false(shoal__former_may_be_ended(&former, 0, "a"));
+        assert_int_equal(former.entries[0].elsewhere, SHOAL__FORMER_IN_VAIN);
+        assert_false(is_settled_when_all_end(&former, "a"));
+        assert_int_equal(is_settled_when_all_end(&former, "b"), connection > 0);
+        assert_true(is_settled_when_all_end(&former, "b"));
+    }
+    assert_false(is_settled_when_all_end(&former, ""));
+    shoal__former_release(&former);
+}
+
+/* Those that are too many become nameless. */
+static void test_too_many_of_one_process(void **state)
+{
+    shoal__former_t former;
+
+    (void)state;
+    shoal__former_init(&former);
+    add(&former, 100, "b");
+    for (int64_t id = 1; id <= 2 * SHOAL__FORMER_MAX; id++)
+        add(&former, id, "a");
+    assert_false(former.has_lost_track);
+    assert_int_equal(former.count, SHOAL__FORMER_MAX);
+    assert_int_equal(former.entries[0].identity.id, 100);
+    assert_int_equal(former.entries[1].identity.id, 0);
+    for (unsigned i = 2; i < former.count; i++)
+        assert_int_equal(former.entries[i].identity.id, SHOAL__FORMER_MAX + 1 + i);
+    for (int connection = 0; connection < 3; connection++)
+        assert_false(is_settled_when_all_end(&former, "a"));
+    assert_int_equal(former.count, 2);
+    assert_false(is_settled_when_all_end(&former, "b"));
+    assert_true(is_settled_when_all_end(&former, "b"));
     shoal__former_release(&former);
 }
 
@@ -379,6 +443,8 @@ int main(void)
         cmocka_unit_test(test_each_of_several_needs_its_proof),
         cmocka_unit_test(test_each_connection_begins_anew),
         cmocka_unit_test(test_losing_track),
+        cmocka_unit_test(test_a_nameless_one_ends_with_its_process),
+        cmocka_unit_test(test_too_many_of_one_process),
         cmocka_unit_test(test_a_second_process_settles_nothing_of_the_first),
         cmocka_unit_test(test_one_that_is_never_proved),
         cmocka_unit_test(test_whom_to_ask_for),

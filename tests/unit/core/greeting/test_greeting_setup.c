@@ -105,7 +105,7 @@ static void test_all_remembered_connections_fit_into_the_buffer(void **state)
 
     memset(identity.address, 'a', sizeof identity.address - 1);
     shoal__greeting_init(&greeting, &settling, &nobody);
-    for (int i = 0; i < SHOAL__FORMER_MAX + 3; i++) {
+    for (int i = 0; i < SHOAL__FORMER_MAX; i++) {
         greeting.identity = identity;
         shoal__greeting_left_writes(&greeting);
     }
