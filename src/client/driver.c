@@ -394,6 +394,7 @@ void shoal__driver_release(shoal_client_t *client, shoal__waiter_t *waiter)
     shoal__client_lock(client);
     shoal__awake_leave_locked(client, waiter);
     shoal__client_unlock(client);
+    waiter->is_staying = false;
     shoal__driver_leave(client, waiter);
 }
 

@@ -313,12 +313,17 @@ static bool may_go_past_mailbox(const shoal_client_t *client)
     return shoal__counter_get(&client->mailbox.queued_now) == 0;
 }
 
-/* The caller is the loop thread for this command. */
+/* The caller is the loop thread for this command.  For room it waits as others do. */
 static int submit_directly(shoal_client_t *client, const shoal__plan_t *plan,
                            uint64_t *ret_ticket)
 {
-    int rc = submit_here(client, plan, ret_ticket);
+    int rc;
 
+    if (!has_room_here(client, plan->submission->count, plan->bytes)) {
+        shoal__driver_release(client, plan->submission->waiter);
+        return submit_there(client, plan, ret_ticket);
+    }
+    rc = submit_here(client, plan, ret_ticket);
     if (rc == 0)
         shoal__company_enter(&client->company, plain_of(plan));
     else
