@@ -301,7 +301,9 @@ bool shoal__driver_take_locked(shoal_client_t *client, shoal__waiter_t *waiter,
     shoal__route_view_t view;
     bool may_stay, is_taken;
 
-    if (client->seat.token.driver != SHOAL__DRIVER_PARKED || !waiter->may_drive)
+    /* A thread that has its result is about to be woken: it is done with the loop. */
+    if (client->seat.token.driver != SHOAL__DRIVER_PARKED || !waiter->may_drive ||
+        waiter->is_answered)
         return false;
     view = view_of(client);
     may_stay = may_stay_locked(client, waiter, &view);
