@@ -387,6 +387,7 @@ shoal__driver_left_t shoal__driver_leave(shoal_client_t *client,
 
 void shoal__driver_release(shoal_client_t *client, shoal__waiter_t *waiter)
 {
+    waiter->is_staying = false;
     shoal__client_lock(client);
     shoal__awake_leave_locked(client, waiter);
     shoal__client_unlock(client);

@@ -146,6 +146,8 @@ static int submit_here(shoal_client_t *client, const shoal__plan_t *plan,
     char *at;
 
     int rc = may_submit_here(client, plan);
+    if (rc == SHOAL_ELOOP && client->direct) /* the caller may wait, off the loop */
+        return rc;
     if (rc == 0 && goes_apart(client, plan))
         return submit_apart_here(client, plan, ret_ticket);
     if (rc == 0)
@@ -304,17 +306,18 @@ static int submit_there(shoal_client_t *client, const shoal__plan_t *plan,
 
 /* ---- the way in ---- */
 
-/* The caller is the loop thread for this command. */
+/* The caller is the loop thread for this command, unless it has to wait for room. */
 static int submit_directly(shoal_client_t *client, const shoal__plan_t *plan,
                            uint64_t *ret_ticket)
 {
     int rc = submit_here(client, plan, ret_ticket);
 
-    if (rc == 0)
+    if (rc == 0) {
         shoal__company_enter(&client->company, plain_of(plan));
-    else
-        shoal__driver_release(client, plan->submission->waiter);
-    return rc;
+        return 0;
+    }
+    shoal__driver_release(client, plan->submission->waiter);
+    return rc == SHOAL_ELOOP ? submit_there(client, plan, ret_ticket) : rc;
 }
 
 static int explain(const shoal_client_t *client, const shoal__plan_t *plan,
