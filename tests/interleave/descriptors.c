@@ -137,8 +137,6 @@ static unsigned ways_to_read(const explore_step_t *step)
            (explore_may_be_spurious() ? 1U << EXPLORE_SPURIOUS : 0);
 }
 
-int (*shim_poll_loop)(int timeout_ms);
-
 int shim_poll(struct pollfd *slot, nfds_t count, int timeout_ms)
 {
     uint64_t until_us =
@@ -147,8 +145,6 @@ int shim_poll(struct pollfd *slot, nfds_t count, int timeout_ms)
 
     if (count != 1)
         explore_fail("a poll of more than one");
-    if (slot->fd == SHIM_LOOP_FD)
-        return shim_poll_loop(timeout_ms);
     way = explore_point(&(explore_step_t){.what = "poll",
                                           .objects = {of(slot->fd)},
                                           .ways = ways_to_read,

@@ -13,13 +13,15 @@
 #include "client/client.h"
 #include "interleave/driver_case.h"
 #include "interleave/shim.h"
+#include <shoal/connection.h>
 #include <shoal/errors.h>
+#include <shoal/pending.h>
 #include <shoal/result.h>
 
 static const driver_case_t *now;
 static shoal_client_t *client;
 static unsigned first_thread, threads; /* of the users, without the closer */
-static unsigned accepted, completed, returned;
+static unsigned accepted, completed, returned, refused;
 
 static const char *const words[] = {"GET", "k"};
 
@@ -33,36 +35,50 @@ static void release(void)
         shoal_client_release(client);
 }
 
+static const shoal_command_t command = {2, words, NULL};
+
+/* A call that the thread does not stay in. */
+static int call_and_come_back(shoal_result_t **ret_result)
+{
+    shoal_pending_t *pending;
+    int rc = shoal_client_call_begin(client, &command, NULL, now->wait_us, &pending,
+                                     ret_result);
+
+    if (rc != SHOAL_EAGAIN)
+        return rc;
+    if (now->gives_up)
+        return shoal_pending_give_up(pending, ret_result);
+    return shoal_pending_wait(pending, SHOAL_TIMEOUT_NEVER, ret_result);
+}
+
 static bool call_once(void)
 {
+    const shoal_call_t room = {.size = sizeof room, .flags = SHOAL_CALL_WAIT_FOR_ROOM};
     shoal_result_t *result = NULL;
-    int rc = shoal_client_call(client, 2, words, NULL, &result);
+    int rc = now->wait_us
+                 ? call_and_come_back(&result)
+                 : shoal_client_call_with(client, &command,
+                                          now->waits_for_room ? &room : NULL, &result);
 
+    if (rc == SHOAL_ENOMEM && now->rig.lacks_memory && refused++ == 0)
+        return true;
     if (rc < 0) {
         explore_check(now->closes_early && rc == SHOAL_ECLOSED);
         return false;
     }
     int status = shoal_result_status(result);
     explore_check(status == 0 || (now->closes_early && status == SHOAL_ESHUTDOWN) ||
-                  (now->rig.fails && status == SHOAL_ECONN));
+                  (now->rig.fails && status == SHOAL_ECONN) ||
+                  (now->gives_up && status == SHOAL_ECANCELLED));
+    explore_check(status != SHOAL_ECONN || rig_is_loss_told());
     shoal_result_release(result);
     returned++;
     return true;
 }
 
-static unsigned ways_behind_submitters(const explore_step_t *step)
-{
-    (void)step;
-    return accepted == now->submitters * now->submits ? 1U << EXPLORE_DONE : 0;
-}
-
 static void call(void *data)
 {
     (void)data;
-    if (now->callers_come_last)
-        explore_point(&(explore_step_t){.what = "wait for submitters",
-                                        .objects = {&accepted},
-                                        .ways = ways_behind_submitters});
     for (unsigned i = 0; i < now->calls && call_once(); i++)
         continue;
     release();
@@ -80,7 +96,6 @@ static void on_result(shoal_client_t *whose, const shoal_result_t *result, void 
 
 static void submit(void *data)
 {
-    const shoal_command_t command = {2, words, NULL};
     const shoal_call_t room = {.size = sizeof room, .flags = SHOAL_CALL_WAIT_FOR_ROOM};
 
     (void)data;
@@ -91,6 +106,14 @@ static void submit(void *data)
         explore_check(rc == 0 || (now->closes_early && rc == SHOAL_ECLOSED));
         accepted += rc == 0;
     }
+    release();
+}
+
+static void reconnect(void *data)
+{
+    (void)data;
+    int rc = shoal_client_reconnect(client);
+    explore_check(rc == 0 || (now->closes_early && rc == SHOAL_ECLOSED));
     release();
 }
 
@@ -110,7 +133,7 @@ static void wait_for_the_others(void)
                                         .ways = ways_when_waiting,
                                         .data = &client->gate.waiting});
     } else {
-        rig_wait_written(now->writes ? now->writes : 1);
+        rig_wait_written(1);
     }
 }
 
@@ -131,14 +154,16 @@ static void begin(const void *data)
     static const char *const submitters[] = {"submitter 1", "submitter 2"};
 
     now = data;
-    accepted = completed = returned = 0;
+    accepted = completed = returned = refused = 0;
     client = rig_begin(&now->rig);
-    threads = now->callers + now->submitters;
+    threads = now->callers + now->submitters + now->reconnects;
     first_thread = 1 + now->rig.answers_slowly;
     for (unsigned i = 0; i < now->callers; i++)
         explore_start(callers[i], call, NULL);
     for (unsigned i = 0; i < now->submitters; i++)
         explore_start(submitters[i], submit, NULL);
+    if (now->reconnects)
+        explore_start("reconnecter", reconnect, NULL);
     explore_start("closer", close_client, NULL);
     for (unsigned i = 0; i < threads && now->closes_early; i++)
         shoal_client_retain(client);
@@ -147,7 +172,7 @@ static void begin(const void *data)
 static void end(void)
 {
     if (!now->closes_early) {
-        explore_check(returned == now->callers * now->calls);
+        explore_check(returned + refused == now->callers * now->calls);
         explore_check(accepted == now->submitters * now->submits);
     }
     explore_check(completed == accepted);
@@ -156,14 +181,18 @@ static void end(void)
 
 void driver_case_run(const driver_case_t *c)
 {
-    const explore_scenario_t scenario = {.name = c->name,
-                                         .begin = begin,
-                                         .end = end,
-                                         .data = c,
-                                         .is_bounded = c->preemptions > 0,
-                                         .preemptions_max = c->preemptions,
-                                         .ticks = c->ticks,
-                                         .tick_us = RIG_TICK_US};
+    const explore_scenario_t scenario = {
+        .name = c->name,
+        .begin = begin,
+        .end = end,
+        .data = c,
+        .is_bounded = c->preemptions > 0,
+        .preemptions_max = c->preemptions == DRIVER_CASE_CALM ? 0 : c->preemptions,
+        .ticks = c->ticks,
+        .tick_us = RIG_TICK_US,
+        .yield_us = c->is_idle ? 50 : 20,
+        .may_rest = c->naps || c->rig.late_us > 0,
+        .rest_us_max = 1000};
 
     shim_expect(&scenario);
 }

@@ -96,7 +96,7 @@ static bool went_on(const explore_step_t *step)
     const uint32_t move = world.running * EXPLORE_WAY_BITS + EXPLORE_DONE;
     explore_choice_t *choice = &world.choices[world.depth];
 
-    if (!world.scenario->is_bounded || world.is_start ||
+    if (!world.scenario->is_bounded || world.is_start || step->is_yield ||
         world.preemptions < world.scenario->preemptions_max ||
         world.depth == DEPTH_MAX ||
         (step->ways && step->ways(step) != 1U << EXPLORE_DONE))
@@ -133,6 +133,12 @@ void explore_touch(const char *what, const void *object, bool is_write)
 {
     explore_point(
         &(explore_step_t){.what = what, .objects = {object}, .is_write = is_write});
+}
+
+void explore_yield(void)
+{
+    explore_point(&(explore_step_t){.what = "yield", .is_yield = true});
+    world.now_us += world.scenario->yield_us;
 }
 
 void explore_fail_at(const char *file, int line, const char *format, ...)
@@ -197,6 +203,9 @@ static bool is_dependent(uint32_t a, uint32_t b)
 
     if (a / EXPLORE_WAY_BITS == b / EXPLORE_WAY_BITS)
         return true;
+    /* Time passes, and any step may have looked at the clock. */
+    if (one->is_yield || other->is_yield)
+        return true;
     /* They share how often that may happen. */
     if (a % EXPLORE_WAY_BITS == EXPLORE_SPURIOUS &&
         b % EXPLORE_WAY_BITS == EXPLORE_SPURIOUS)
@@ -236,22 +245,36 @@ static uint32_t first_of(explore_moves_t moves)
     return (uint32_t)__builtin_ctz(own ? own : moves);
 }
 
-/* Would it be one to let another thread go on now? */
-static bool is_preemption(explore_moves_t open)
+/* Would it be a preemption to make this move now? */
+static bool is_preemption(explore_moves_t open, uint32_t move)
 {
-    return world.depth > 0 && (open & moves_of(world.running));
+    explore_moves_t own = moves_of(world.running);
+    bool is_own = (bit_of(move) & own) != 0;
+
+    if (world.depth == 0 || !(open & own))
+        return false;
+    if (world.threads[world.running].step.is_yield)
+        return is_own && (open & ~own);
+    return !is_own;
 }
 
 /* What may be tried here, of what is open. */
 static explore_moves_t allowed_moves(explore_moves_t open, explore_moves_t asleep)
 {
+    explore_moves_t allowed = open;
+
     if (world.scenario->is_raw)
         return open;
     if (!world.scenario->is_bounded)
         return open & ~asleep;
-    if (is_preemption(open) && world.preemptions == world.scenario->preemptions_max)
-        return open & moves_of(world.running);
-    return open;
+    if (world.preemptions < world.scenario->preemptions_max)
+        return open;
+    for (explore_moves_t left = open; left; left &= left - 1) {
+        uint32_t move = (uint32_t)__builtin_ctz(left);
+        if (is_preemption(open, move))
+            allowed &= ~bit_of(move);
+    }
+    return allowed;
 }
 
 /* ---- one run ---- */
@@ -267,7 +290,9 @@ static bool rest(void)
             thread->step.until_us < next_us)
             next_us = thread->step.until_us;
     }
-    if (!world.scenario->may_rest || next_us == EXPLORE_NEVER_US)
+    if (!world.scenario->may_rest || next_us == EXPLORE_NEVER_US ||
+        (world.scenario->rest_us_max &&
+         next_us - world.now_us > world.scenario->rest_us_max))
         return false;
     world.now_us = next_us;
     return true;
@@ -277,8 +302,7 @@ static void take(uint32_t move)
 {
     explore_thread_t *thread = &world.threads[move / EXPLORE_WAY_BITS];
 
-    if (is_preemption(world.choices[world.depth].open) &&
-        move / EXPLORE_WAY_BITS != world.running)
+    if (is_preemption(world.choices[world.depth].open, move))
         world.preemptions++;
     if (move % EXPLORE_WAY_BITS == EXPLORE_SPURIOUS)
         world.spurious_left--;

@@ -37,6 +37,7 @@ typedef struct explore_step {
     unsigned (*ways)(const struct explore_step *step);
     const void *data;  /* for `ways` */
     uint64_t until_us; /* of a blocking step: its time; 0: it does not block */
+    bool is_yield;     /* see explore_yield() */
 } explore_step_t;
 
 typedef struct explore_scenario {
@@ -49,11 +50,13 @@ typedef struct explore_scenario {
     bool is_raw;              /* neither */
     bool is_to_fail;          /* the schedule of the failure is not worth printing */
     /* Time.  It stands still while any thread can go on, except for `ticks` leaps of
-     * tick_us each that come at any moment. */
+     * tick_us each that come at any moment, and for yields, each of which takes yield_us:
+     * so a thread that yields until its time is over comes to an end. */
     unsigned ticks;
-    uint64_t tick_us;
-    bool may_rest;     /* when none can go on, it leaps to the next time out */
-    unsigned spurious; /* so many waits end for no reason */
+    uint64_t tick_us, yield_us;
+    bool may_rest;        /* when none can go on, it leaps to the next time out ... */
+    uint64_t rest_us_max; /* ... if that is so near; 0: however far it is */
+    unsigned spurious;    /* so many waits end for no reason */
 } explore_scenario_t;
 
 typedef struct explore_report {
@@ -80,6 +83,10 @@ bool explore_has_ended(unsigned thread);
 unsigned explore_point(const explore_step_t *step);
 /* The same for one object. */
 void explore_touch(const char *what, const void *object, bool is_write);
+
+/* In a thread: give the CPU away.  To go on at once, although others can, counts as a
+ * preemption (of them). */
+void explore_yield(void);
 
 /* In a thread. */
 uint64_t explore_now_us(void);

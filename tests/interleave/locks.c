@@ -28,6 +28,8 @@ typedef struct sleeper {
     bool is_woken;
 } sleeper_t;
 
+void (*shim_before_unlock)(const uv_mutex_t *mutex);
+
 static lock_t locks[LOCKS_MAX];
 static sleeper_t sleepers[EXPLORE_THREADS_MAX];
 static unsigned turns;
@@ -39,6 +41,7 @@ void shim_locks_begin(void)
     for (unsigned i = 0; i < EXPLORE_THREADS_MAX; i++)
         sleepers[i].at = NULL;
     turns = 0;
+    shim_before_unlock = NULL;
 }
 
 void shim_locks_end(void)
@@ -125,6 +128,8 @@ void shim_mutex_unlock(uv_mutex_t *mutex)
 
     if (lock->holder != explore_self())
         explore_fail("a mutex is unlocked by a thread that does not hold it");
+    if (shim_before_unlock)
+        shim_before_unlock(mutex);
     explore_touch("unlock", mutex, true);
     lock->holder = NOBODY;
 }
@@ -283,19 +288,24 @@ void shim_sem_wait(uv_sem_t *semaphore)
 
 /* ---- futexes ---- */
 
-static long futex_wait(_Atomic uint32_t *word, uint32_t value, uint32_t bits)
+static long futex_wait(_Atomic uint32_t *word, uint32_t value, uint32_t bits,
+                       const struct timespec *until)
 {
+    uint64_t until_us =
+        until ? (uint64_t)until->tv_sec * 1000000 + (uint64_t)until->tv_nsec / 1000 : 0;
+    unsigned way;
+
     explore_touch("futex wait", (const void *)word, true);
     shim_check_alive("futex wait", word);
     if (*word != value) {
         errno = EAGAIN;
         return -1;
     }
-    if (sleep_until("futex asleep", word, NULL, bits, 0) == EXPLORE_SPURIOUS) {
-        errno = EINTR;
-        return -1;
-    }
-    return 0;
+    way = sleep_until("futex asleep", word, NULL, bits, until_us);
+    if (way == EXPLORE_DONE)
+        return 0;
+    errno = way == EXPLORE_TIMED_OUT ? ETIMEDOUT : EINTR;
+    return -1;
 }
 
 static long futex_wake(_Atomic uint32_t *word, uint32_t count, uint32_t bits)
@@ -317,10 +327,9 @@ static long futex_wake(_Atomic uint32_t *word, uint32_t count, uint32_t bits)
 long shim_futex(_Atomic uint32_t *word, int operation, uint32_t value,
                 const void *timeout, const void *other, uint32_t bits)
 {
-    (void)timeout;
     (void)other;
     if (operation == (FUTEX_WAIT_BITSET | FUTEX_PRIVATE_FLAG))
-        return futex_wait(word, value, bits);
+        return futex_wait(word, value, bits, timeout);
     if (operation == (FUTEX_WAKE_BITSET | FUTEX_PRIVATE_FLAG))
         return futex_wake(word, value, bits);
     explore_fail("futex operation %d", operation);

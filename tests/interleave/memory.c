@@ -25,8 +25,11 @@ static block_t blocks[BLOCKS_MAX]; /* by address */
 static unsigned count;
 static size_t used;
 
+bool (*shim_may_grow)(void);
+
 void shim_memory_begin(void)
 {
+    shim_may_grow = NULL;
     count = 0;
     used = 0;
 }
@@ -92,9 +95,12 @@ void shoal__free(void *memory)
 
 void *shoal__realloc(void *memory, size_t bytes)
 {
-    void *grown = shoal__malloc(bytes);
     const block_t *block = memory ? find(memory) : NULL;
+    void *grown;
 
+    if (shim_may_grow && !shim_may_grow())
+        return NULL;
+    grown = shoal__malloc(bytes);
     if (block) {
         memcpy(grown, memory, block->bytes < bytes ? block->bytes : bytes);
         shoal__free(memory);

@@ -21,24 +21,25 @@
 static struct {
     rig_options_t options;
     shoal_client_t *client;
-    unsigned written; /* commands, in all */
-    unsigned sent;    /* on their way to the server */
-    unsigned answers; /* on their way back */
-    bool is_hung_up;  /* by the server: the end of the stream is to be read */
-    bool has_hung_up; /* it does so once */
-    bool is_astray;   /* something that no command asked for is to be read */
-    bool is_closed;   /* by the client */
-    bool is_gone;     /* so is the client */
-    bool is_turning;  /* a thread has the loop, and is in a turn */
-    bool has_paused;  /* the turn is the first one after a tick */
-    uint64_t turned_us;
+    unsigned written;    /* commands, in all */
+    unsigned drives;     /* turns of direct drivers */
+    unsigned sent;       /* on their way to the server */
+    unsigned answers;    /* on their way back */
+    bool is_hung_up;     /* by the server: the end of the stream is to be read */
+    bool has_hung_up;    /* it does so once */
+    bool was_astray;     /* what no command asked for was read */
+    const void *lost_by; /* the direct driver that lost the connection; NULL: none */
+    bool is_loss_told;
+    bool is_closed;     /* by the client */
+    bool is_gone;       /* so is the client */
+    bool is_turning;    /* a thread has the loop, and is in a turn */
+    uint64_t turned_us; /* when it began */
 } rig;
 
-static unsigned reliefs;
-
-unsigned rig_reliefs(void)
+/* Does a caller that is awake run this turn? */
+static bool is_awake_turn(void)
 {
-    return reliefs;
+    return rig.client->direct && rig.client->route->awake > 0;
 }
 
 /* ---- the server ---- */
@@ -57,10 +58,17 @@ static void serve(void)
         rig.answers += count;
 }
 
+static uint64_t answers_from_us(void)
+{
+    return EXPLORE_START_US + rig.options.late_us;
+}
+
 static unsigned ways_to_serve(const explore_step_t *step)
 {
     (void)step;
-    return rig.sent > 0 || rig.is_closed ? 1U << EXPLORE_DONE : 0;
+    if (rig.is_closed || (rig.sent > 0 && explore_peek_us() >= answers_from_us()))
+        return 1U << EXPLORE_DONE;
+    return 0;
 }
 
 static void run_server(void *data)
@@ -70,14 +78,22 @@ static void run_server(void *data)
         explore_point(&(explore_step_t){.what = "serve",
                                         .objects = {&rig.sent, &rig.answers},
                                         .is_write = true,
-                                        .ways = ways_to_serve});
+                                        .ways = ways_to_serve,
+                                        .until_us = answers_from_us()});
         serve();
     }
 }
 
+static bool has_strayed(uint64_t until_us)
+{
+    return rig.options.strays && !rig.was_astray &&
+           until_us >= EXPLORE_START_US + RIG_TICK_US;
+}
+
 bool rig_socket_is_readable(void)
 {
-    return !rig.is_closed && (rig.answers > 0 || rig.is_hung_up || rig.is_astray);
+    return !rig.is_closed &&
+           (rig.answers > 0 || rig.is_hung_up || has_strayed(explore_peek_us()));
 }
 
 const void *rig_socket(void)
@@ -134,6 +150,7 @@ static void tell(shoal_event_kind_t kind, int status)
 
 static void lose(void)
 {
+    rig.lost_by = rig.client->direct;
     line.is_ready = false;
     shoal__request_ring_rewind(&line.ring);
     tell(SHOAL_EVENT_LOST, SHOAL_ECONN);
@@ -154,18 +171,18 @@ static void write_out(void)
 {
     unsigned count = (unsigned)shoal__request_ring_queued(&line.ring);
 
-    explore_check(count <= rig.client->options->queued_max);
-    if (count == 0 || rig.options.is_stalled)
+    /* A direct driver looks for room without the lock, while others submit. */
+    explore_check(count <= rig.client->options->queued_max + (rig.drives > 0));
+    if (count == 0 || rig.options.is_stalled || !line.is_ready)
         return;
-    /* What arrived unasked during a pause must not meet a command of the thread that
-     * relieves. */
-    explore_check(!rig.is_astray || !rig.client->is_relieved || !rig.has_paused);
+    /* What arrived unasked before a caller looked at the clock must not meet its command. */
+    explore_check(!rig.client->direct || !has_strayed(rig.turned_us));
     if (rig.options.breaks && !rig.has_hung_up) {
         rig.has_hung_up = true;
         lose();
         return;
     }
-    if (rig.options.fails && !rig.has_hung_up && rig.client->is_relieved) {
+    if (rig.options.fails && !rig.has_hung_up && is_awake_turn()) {
         rig.has_hung_up = true;
         fail_all();
         return;
@@ -180,37 +197,13 @@ static void write_out(void)
         serve();
 }
 
-static unsigned ways_when_submitted(const explore_step_t *step)
-{
-    const uint64_t *taken = step->data, submitted = rig.client->mailbox.tickets;
-
-    return submitted > *taken || submitted >= rig.options.lasts ? 1U << EXPLORE_DONE
-                                                                : 0;
-}
-
-/* Until a command was submitted that this turn does not take over. */
-static void last(void)
-{
-    uint64_t taken = rig.client->mailbox.tickets;
-
-    explore_point(&(explore_step_t){.what = "a long turn",
-                                    .objects = {&rig.client->seat.lock},
-                                    .ways = ways_when_submitted,
-                                    .data = &taken});
-}
-
-static bool holds(void)
-{
-    return rig.options.holds && rig.written == 0;
-}
-
 /* When the route wants the next turn. */
 static uint64_t wake_after(uint64_t now_us)
 {
     /* The background thread tries again at once; a direct driver is not to wait for it. */
-    if (!line.is_ready && !rig.client->is_direct && !rig.client->is_relieved)
+    if (!line.is_ready && !rig.client->direct)
         return now_us;
-    return holds() ? now_us + RIG_TICK_US : SHOAL__NEVER_US;
+    return SHOAL__NEVER_US;
 }
 
 static uint64_t turn(shoal__route_t *route, uint64_t now_us)
@@ -218,19 +211,19 @@ static uint64_t turn(shoal__route_t *route, uint64_t now_us)
     (void)route;
     explore_check(!rig.is_turning);
     rig.is_turning = true;
-    rig.has_paused = now_us - rig.turned_us >= RIG_TICK_US;
     rig.turned_us = now_us;
-    reliefs += rig.client->is_relieved;
+    rig.drives += rig.client->direct != NULL;
+    rig_seen_now.awake_turns += is_awake_turn();
     /* A thread that submits meanwhile must not wake the driver for nothing. */
-    explore_check(!rig.client->is_relieved || !rig.client->seat.is_asleep);
-    if (!line.is_ready) {
-        /* A direct driver hands over first, and so does a thread that relieves one. */
-        explore_check(!rig.client->is_direct && !rig.client->is_relieved);
+    explore_check(!is_awake_turn() || !rig.client->seat.is_asleep);
+    if (!line.is_ready && rig.client->direct) {
+        /* It lost the connection a moment ago, and hands over before another turn. */
+        explore_check(rig.lost_by == rig.client->direct);
+        rig.lost_by = NULL;
+    } else if (!line.is_ready) {
         line.is_ready = true;
         tell(SHOAL_EVENT_READY, 0);
     }
-    if (rig.options.lasts && rig.client->is_relieved)
-        last();
     write_out();
     rig.is_turning = false;
     return wake_after(now_us);
@@ -264,8 +257,9 @@ void rig_socket_read(void)
     while (count-- > 0)
         answer(0);
     line.hooks.on_delivered(line.owner);
-    if (rig.is_hung_up || rig.is_astray) {
-        rig.is_hung_up = rig.is_astray = false;
+    if (rig.is_hung_up || has_strayed(explore_peek_us())) {
+        rig.was_astray |= has_strayed(explore_peek_us());
+        rig.is_hung_up = false;
         lose();
         line.hooks.on_delivered(line.owner);
     }
@@ -274,6 +268,7 @@ void rig_socket_read(void)
 static void read_ahead(shoal__route_t *route)
 {
     (void)route;
+    explore_touch("look for answers", &rig.answers, false);
     if (rig_socket_is_readable())
         rig_socket_read();
 }
@@ -300,6 +295,7 @@ static bool cancel(shoal__route_t *route, uint64_t ticket, uint64_t now_us)
     (void)route;
     (void)ticket;
     (void)now_us;
+    explore_check(!rig.client->direct);
     return false;
 }
 
@@ -344,7 +340,7 @@ static void view(const shoal__route_t *route, shoal__route_view_t *ret_view)
     (void)route;
     *ret_view = (shoal__route_view_t){.is_ready = line.is_ready,
                                       .is_idle = line.ring.head == line.ring.tail,
-                                      .wake_after = holds() ? 2 : 1};
+                                      .wake_after = 1};
 }
 
 static bool may_share(const shoal__route_t *route)
@@ -385,6 +381,9 @@ static void reconnect(shoal__route_t *route, uint64_t now_us)
 {
     (void)route;
     (void)now_us;
+    explore_check(!rig.client->direct); /* it is for the background thread */
+    rig.sent = rig.answers = 0;
+    lose();
 }
 
 static const shoal__route_ops_t ops = {
@@ -435,9 +434,14 @@ int shoal__standalone_new(const shoal_options_t *options, uint64_t seed,
 static void on_event(shoal_client_t *client, const shoal_event_t *event, void *data)
 {
     (void)client;
-    (void)event;
     (void)data;
     explore_check(explore_self() == RIG_BACKGROUND);
+    rig.is_loss_told |= event->kind == SHOAL_EVENT_LOST;
+}
+
+bool rig_is_loss_told(void)
+{
+    return rig.is_loss_told;
 }
 
 shoal_client_t *rig_begin(const rig_options_t *options)
@@ -448,7 +452,6 @@ shoal_client_t *rig_begin(const rig_options_t *options)
     rig_loop_begin();
     memset(&rig, 0, sizeof rig);
     rig.options = *options;
-    rig.is_astray = options->is_astray;
     explore_check(shoal__options_copy(NULL, &client_options) == 0);
     client_options->unix_path = shoal__strdup("x");
     client_options->on_event = on_event;
@@ -466,17 +469,16 @@ shoal_client_t *rig_begin(const rig_options_t *options)
     /* As if calls had come before; the client's thread has not begun yet. */
     rig.client->gate.is_ready = true;
     rig.client->is_open = true;
-    if (options->is_steady)
-        rig.client->company.looks = SHOAL__COMPANY_LOOKS;
     if (options->is_about_to)
         rig.client->seat.token.lone = SHOAL__DRIVER_LONE_CALLS - 1;
     if (options->is_parked) {
         rig.client->seat.token.lone = SHOAL__DRIVER_LONE_CALLS;
         rig.client->seat.token.driver = SHOAL__DRIVER_PARKED;
-        rig.client->seat.is_parked = true;
+        rig.client->seat.driver = SHOAL__DRIVER_PARKED;
         rig.client->wake_us = SHOAL__NEVER_US;
         rig.client->was_parked = true;
     }
+    rig_checks_begin(rig.client, &line.ring, options->lacks_memory);
     if (options->answers_slowly)
         explore_start("server", run_server, NULL);
     return rig.client;

@@ -7,8 +7,10 @@
  * (api/, client/, net/loop.c, net/mailbox.c, net/parker.c, the token); below it a server
  * that answers in order, and libuv's loop reduced to what the library uses of it.
  *
- * Checked on the way: one thread at a time runs the loop, and no callback of a user
- * comes on a thread in a blocking call.
+ * Checked on the way: one thread at a time runs the loop; no callback of a user comes on a
+ * thread in a blocking call; while the loop is parked, the seat's count of callers that
+ * are awake is exact; what arrived before a caller's turn began is read before the caller
+ * writes.
  */
 
 #include <shoal/client.h>
@@ -20,21 +22,19 @@
 typedef struct rig_options {
     bool is_parked;      /* nobody drives at the beginning */
     bool is_about_to;    /* the next lone call parks the loop */
-    bool is_steady;      /* plain calls alone came before: the loop sleeps openly */
     unsigned queued_max; /* 0: plenty */
     bool answers_slowly; /* the server is a thread of its own */
     bool hangs_up;       /* it does, once, instead of its first answer */
     bool breaks;         /* the connection does, once, at the first send */
-    bool fails;      /* once, a send of a thread that relieves the driver fails, and so
-                            do the commands that have no result */
-    bool is_astray;  /* it has sent something that no command asked for */
-    bool is_silent;  /* it never answers */
-    bool is_stalled; /* nothing can be written */
-    bool holds;      /* before anything was written, the loop sleeps until a second
-                        command comes, or time passes */
-    unsigned lasts;  /* a turn of a thread that relieves the driver lasts until the next
-                        command was submitted, or so many in all */
-    bool is_stepped; /* the client has no thread: the scenario's threads step it */
+    /* Once, a send of a caller that is awake fails, and so do the commands that have no
+     * result. */
+    bool fails;
+    bool strays;    /* at the first tick, something arrives that no command asked for */
+    bool is_silent; /* it never answers */
+    uint64_t late_us;  /* with answers_slowly: it answers nothing before */
+    bool is_stalled;   /* nothing can be written */
+    bool lacks_memory; /* once, for a command of a caller */
+    bool is_stepped;   /* the client has no thread: the scenario's threads step it */
 } rig_options_t;
 
 /* The client's own thread; with is_stepped the first one of the scenario. */
@@ -45,8 +45,18 @@ shoal_client_t *rig_begin(const rig_options_t *options);
 /* In `end`: the client must be gone. */
 void rig_end(void);
 
-/* Turns, since the process began, of threads that relieved the driver. */
-unsigned rig_reliefs(void);
+/* What happened since the process began. */
+typedef struct rig_seen {
+    unsigned awake_turns; /* of callers that are awake */
+    unsigned polls;       /* ... and polls of callers that are alone */
+    unsigned failures;    /* for want of memory */
+    unsigned left_alone;  /* the loop was parked, a caller slept, and none was awake */
+} rig_seen_t;
+
+rig_seen_t rig_seen(void);
+
+/* Did the program learn that the connection was lost? */
+bool rig_is_loss_told(void);
 
 /* In a thread: wait until so many commands were written, in all. */
 void rig_wait_written(unsigned commands);

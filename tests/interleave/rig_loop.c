@@ -33,13 +33,10 @@ static struct {
     unsigned closing_count, open_handles;
 } loop;
 
-static int poll_loop(int timeout_ms);
-
 void rig_loop_begin(void)
 {
     memset(&loop, 0, sizeof loop);
     loop.driver = EXPLORE_THREADS_MAX;
-    shim_poll_loop = poll_loop;
 }
 
 /* ---- one iteration ---- */
@@ -64,40 +61,24 @@ static unsigned ways_to_poll(const explore_step_t *step)
                : 0;
 }
 
-static unsigned wait_for_events(const char *what)
+static unsigned wait_for_events(void)
 {
     uint64_t armed_us = loop.waker ? loop.waker->armed_us : SHOAL__NEVER_US;
 
     return explore_point(&(explore_step_t){
-        .what = what,
+        .what = "poll",
         .objects = {loop.wakeups ? shim_descriptor(loop.fd) : NULL, rig_socket()},
         .ways = ways_to_poll,
         .until_us = armed_us == SHOAL__NEVER_US ? 0 : armed_us});
 }
 
-/* In a prepare callback: the events stay for the poll that follows. */
-static int sleep_openly(void)
-{
-    explore_check(loop.driver == explore_self());
-    wait_for_events("sleep openly");
-    return 1;
-}
-
-static int poll_loop(int timeout_ms)
-{
-    if (timeout_ms < 0)
-        return sleep_openly();
-    explore_point(&(explore_step_t){
-        .what = "look for events",
-        .objects = {loop.wakeups ? shim_descriptor(loop.fd) : NULL, rig_socket()}});
-    return has_wakeup() || rig_socket_is_readable();
-}
-
 static void poll_once(void)
 {
     bool is_woken, is_readable;
-    unsigned way = wait_for_events("poll");
+    unsigned way;
 
+    rig_seen_now.polls += !loop.must_not_wait && explore_self() != RIG_BACKGROUND;
+    way = wait_for_events();
     if (way == EXPLORE_TIMED_OUT)
         loop.waker->armed_us = SHOAL__NEVER_US;
     /* As epoll does: what is ready now, and not what its callbacks make ready. */
@@ -167,7 +148,7 @@ int uv_loop_close(uv_loop_t *uv)
 int uv_backend_fd(const uv_loop_t *uv)
 {
     (void)uv;
-    return SHIM_LOOP_FD;
+    return -1;
 }
 
 int uv_backend_timeout(const uv_loop_t *uv)
@@ -260,11 +241,6 @@ void shoal__waker_arm(shoal__waker_t *waker, uint64_t wake_us, uint64_t now_us)
     (void)now_us;
     if (wake_us < waker->armed_us)
         waker->armed_us = wake_us;
-}
-
-bool shoal__waker_is_descriptor(void)
-{
-    return true;
 }
 
 uv_handle_t *shoal__waker_handle(shoal__waker_t *waker)

@@ -23,6 +23,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -50,6 +51,9 @@ void shim_touch(const char *what, const volatile void *object, bool is_write);
 /* Fails if `object` was freed. */
 void shim_check_alive(const char *what, const volatile void *object);
 
+/* If not NULL: is there memory for what grows now? */
+extern bool (*shim_may_grow)(void);
+
 /* A result that the caller may ignore. */
 static inline uint64_t shim_value(uint64_t value)
 {
@@ -70,6 +74,8 @@ int shim_sem_init(uv_sem_t *semaphore, unsigned value);
 void shim_sem_destroy(uv_sem_t *semaphore);
 void shim_sem_post(uv_sem_t *semaphore);
 void shim_sem_wait(uv_sem_t *semaphore);
+/* Called before each unlock, if not NULL, by the thread that holds the mutex. */
+extern void (*shim_before_unlock)(const uv_mutex_t *mutex);
 long shim_futex(_Atomic uint32_t *word, int operation, uint32_t value,
                 const void *timeout, const void *other, uint32_t bits);
 
@@ -80,9 +86,6 @@ ssize_t shim_write(int fd, const void *data, size_t bytes);
 ssize_t shim_read(int fd, void *data, size_t bytes);
 int shim_close(int fd);
 int shim_poll(struct pollfd *slot, nfds_t count, int timeout_ms);
-/* What a poll of SHIM_LOOP_FD, the descriptor of a loop, does. */
-#define SHIM_LOOP_FD (-1)
-extern int (*shim_poll_loop)(int timeout_ms);
 bool shim_is_readable(int fd);
 /* What a poll of this descriptor looks at. */
 const void *shim_descriptor(int fd);
@@ -122,6 +125,7 @@ bool shim_compare_exchange(_Atomic uint32_t *word, uint32_t *expected, uint32_t 
 
 #define clock_gettime shim_clock_gettime
 #define pthread_self shim_self
+#define sched_yield() explore_yield()
 #define pthread_join shim_join
 #define pthread_detach(thread) ((void)(thread))
 #define pthread_setcancelstate shim_setcancelstate

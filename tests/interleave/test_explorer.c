@@ -81,6 +81,63 @@ static void test_counts(void **state)
                          bound == 0 ? 2 : 6);
 }
 
+/* ---- yields ---- */
+
+#define YIELD_US 10
+
+static void yield_twice(void *data)
+{
+    (void)data;
+    for (int i = 0; i < 2; i++)
+        explore_yield();
+}
+
+static void yield_until_late(void *data)
+{
+    (void)data;
+    while (explore_now_us() < EXPLORE_START_US + (uint64_t)4 * YIELD_US)
+        explore_yield();
+}
+
+static void begin_yields(const void *data)
+{
+    for (int i = 0; i < 2; i++)
+        explore_start("yielder", *(void (*const *)(void *))data, NULL);
+}
+
+/* Each of them took its time. */
+static void end_yields(void)
+{
+    explore_check(explore_peek_us() >= EXPLORE_START_US + (uint64_t)4 * YIELD_US);
+}
+
+static uint64_t count_yields(explore_scenario_t how, void (*yields)(void *))
+{
+    how.name = "two threads that yield";
+    how.begin = begin_yields;
+    how.end = end_yields;
+    how.data = &yields;
+    how.yield_us = YIELD_US;
+    explore_report_t report = explore(&how);
+    assert_false(report.has_failed);
+    assert_true(report.is_complete);
+    return report.schedules;
+}
+
+static void test_who_yields_lets_others_go_first(void **state)
+{
+    (void)state;
+    /* In turns.  Who goes on at once preempts the other. */
+    for (unsigned bound = 0; bound < 2; bound++)
+        assert_int_equal(count_yields((explore_scenario_t){.is_bounded = true,
+                                                           .preemptions_max = bound},
+                                      yield_twice),
+                         bound == 0 ? 2 : 6);
+    assert_int_equal(count_yields((explore_scenario_t){0}, yield_twice), 6);
+    /* Time passes, and so it ends. */
+    assert_true(count_yields((explore_scenario_t){0}, yield_until_late) > 6);
+}
+
 /* ---- pruning loses nothing ---- */
 
 static void add_twice(void *data)
@@ -298,6 +355,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_counts),
+        cmocka_unit_test(test_who_yields_lets_others_go_first),
         cmocka_unit_test(test_pruning_keeps_every_outcome),
         cmocka_unit_test(test_mistakes_are_found),
         cmocka_unit_test(test_what_is_right_passes),

@@ -72,7 +72,7 @@ static void push(unsigned producer, unsigned number)
 
     shoal__driver_seat_lock(&parts->seat);
     *shoal__mailbox_side_reserve(&parts->mailbox.side, 1, 1) = (char)('a' + producer);
-    shoal__mailbox_push_locked(&parts->mailbox, &request);
+    shoal__mailbox_push_locked(&parts->mailbox, &request, false);
     shoal__driver_seat_unlock(&parts->seat);
 }
 
