@@ -148,6 +148,8 @@ static int submit_here(shoal_client_t *client, const shoal__plan_t *plan,
     char *at;
 
     int rc = may_submit_here(client, plan);
+    if (rc == SHOAL_ELOOP && client->direct) /* the caller may wait, off the loop */
+        return rc;
     if (rc == 0 && goes_apart(client, plan))
         return submit_apart_here(client, plan, ret_ticket);
     if (rc == 0)
@@ -313,22 +315,18 @@ static bool may_go_past_mailbox(const shoal_client_t *client)
     return shoal__counter_get(&client->mailbox.queued_now) == 0;
 }
 
-/* The caller is the loop thread for this command.  For room it waits as others do. */
+/* The caller is the loop thread for this command, unless it has to wait for room. */
 static int submit_directly(shoal_client_t *client, const shoal__plan_t *plan,
                            uint64_t *ret_ticket)
 {
-    int rc;
+    int rc = submit_here(client, plan, ret_ticket);
 
-    if (!has_room_here(client, plan->submission->count, plan->bytes)) {
-        shoal__driver_release(client, plan->submission->waiter);
-        return submit_there(client, plan, ret_ticket);
-    }
-    rc = submit_here(client, plan, ret_ticket);
-    if (rc == 0)
+    if (rc == 0) {
         shoal__company_enter(&client->company, plain_of(plan));
-    else
-        shoal__driver_release(client, plan->submission->waiter);
-    return rc;
+        return 0;
+    }
+    shoal__driver_release(client, plan->submission->waiter);
+    return rc == SHOAL_ELOOP ? submit_there(client, plan, ret_ticket) : rc;
 }
 
 static int explain(const shoal_client_t *client, const shoal__plan_t *plan,
