@@ -103,6 +103,44 @@ static void test_deadlines_of_a_server_that_stands_still(void **state)
     redis_process_stop(redis);
 }
 
+/* Does each caller wait for a reply? */
+static bool do_all_wait(shoal_client_t *client)
+{
+    shoal_stats_t stats = live_stats(client);
+
+    return stats.commands == stats.completed + CALLERS;
+}
+
+static void test_callers_of_a_server_that_stands_still_sleep(void **state)
+{
+    enum {
+        FEW_TURNS = 2000
+    }; /* a caller that does not sleep runs many times as many */
+    counting_t callers[CALLERS];
+    _Atomic bool is_over = false;
+    (void)state;
+
+    redis_process_t *redis = redis_process_start(NULL);
+    if (!redis)
+        skip();
+    shoal_client_t *client = open_to(redis);
+    for (unsigned i = 0; i < CALLERS; i++)
+        callers[i] = (counting_t){.calls = COUNTING_NO_END, .is_over = &is_over};
+    counting_start(callers, CALLERS, client);
+    counting_wait_for_drives(client);
+    redis_process_pause(redis);
+    WAIT_FOR(do_all_wait(client));
+    uint64_t turns = live_stats(client).turns;
+    waiting_sleep_us(300000);
+    turns = live_stats(client).turns - turns;
+    is_over = true;
+    redis_process_resume(redis);
+    counting_join(callers, CALLERS);
+    assert_true(turns < FEW_TURNS);
+    counting_close(client);
+    redis_process_stop(redis);
+}
+
 /* ---- the end, and a copy ---- */
 
 static void test_close_under_awake_callers(void **state)
@@ -166,6 +204,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_losses),
         cmocka_unit_test(test_deadlines_of_a_server_that_stands_still),
+        cmocka_unit_test(test_callers_of_a_server_that_stands_still_sleep),
         cmocka_unit_test(test_close_under_awake_callers),
         cmocka_unit_test(test_forks_under_awake_callers),
     };
