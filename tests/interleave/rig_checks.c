@@ -5,7 +5,7 @@
 #define SHIM_IMPLEMENTATION
 #include "interleave/shim.h"
 
-#include "client/awake.h"
+#include "client/awake_count.h"
 #include "client/client.h"
 #include "interleave/rig.h"
 #include "interleave/rig_parts.h"
