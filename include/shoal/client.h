@@ -26,9 +26,9 @@ typedef void (*shoal_closed_cb)(void *data);
  * Open a client that runs on a thread of its own.
  *
  * The call returns before there is a connection; the program may submit commands at
- * once.  The client's thread blocks all signals.  Callbacks run on that thread only.  A
- * blocking call whose thread is alone on the client may run the loop itself, but runs
- * no callback (except as SHOAL_CALL_SINK_HERE says).
+ * once.  The client's thread blocks all signals.  Callbacks run on that thread only.
+ * Threads in blocking calls may run the loop themselves, for one another, but run no
+ * callback (except as SHOAL_CALL_SINK_HERE says).
  *
  * @param options    NULL for the defaults; copied
  * @param ret_client receives the client; close it, and give it back with

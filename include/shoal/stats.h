@@ -76,7 +76,8 @@ typedef struct shoal_stats {
     uint64_t wakeups;         /**< times another thread had to wake the loop */
     uint64_t caller_wakeups;  /**< times the loop woke a blocked caller or announced
                                   results to a completion queue */
-    uint64_t direct_calls;    /**< blocking calls whose own thread ran the loop */
+    uint64_t direct_calls;    /**< blocking calls whose own thread ran the loop, or stayed
+                                  awake while others did */
     uint64_t handovers;       /**< times the loop passed from one thread to another */
     uint64_t turns;           /**< loop turns */
     uint64_t connects;        /**< connections that became ready */
