@@ -48,7 +48,7 @@ static const char *set_mode(options_t *options, const char *text)
     return strategy_parse_mode(&options->strategies[0], text) < 0
                ? "expected callback, sync, borrowed, queue, lease, beside, mixed, "
                  "pool, "
-                 "collector, mutex, explicit:N or raw:N"
+                 "collector, mutex, redispp, explicit:N or raw:N"
                : NULL;
 }
 
@@ -217,7 +217,7 @@ const rule_t option_rules[] = {
      " same client; with pool each has a connection of its own"},
     {'t', "threads", "N", WHOLE(threads, 1, 64),
      "threads of queue, explicit, raw, and of the generator of --rate; sync, lease, pool,"
-     " collector and mutex have one for each caller, callback and borrowed one for each connection"
+     " collector, mutex and redispp have one for each caller, callback and borrowed one for each connection"
      " [1]"},
     {0, "connections", "N", WHOLE(connections, 1, OPTIONS_CONNECTIONS_MAX),
      "clients of shoal's modes, which share the callers; connections of explicit [1]"},
@@ -226,7 +226,7 @@ const rule_t option_rules[] = {
     {0, "mode", "MODE", CALL(set_mode),
      "callback|sync|borrowed|queue|lease|beside|mixed (shoal; :K behind it gives a client K"
      " connections), pool|collector|mutex|explicit:N"
-     " (hiredis), raw:N (the limit) [callback]"},
+     " (hiredis), redispp (redis-plus-plus, where it is installed), raw:N (the limit) [callback]"},
     {0, "flush", "FLUSH", CALL(set_flush), "auto|off|fixed:US [auto], perhaps with /shapes|/detect|/strict [/detect], perhaps with /lane|/nolane, a bulk lane or none [the library's choice]"},
     {0, "budget", "US", WHOLE(budget_us, 0, 1000000),
      "latency budget of --flush auto; 0: the library's default [0]"},

@@ -250,10 +250,15 @@ bool options_agree(const options_t *options)
     for (size_t i = 0; i < options->strategies_count; i++) {
         const strategy_t *strategy = &options->strategies[i];
         strategy_mode_name(strategy, name, sizeof name);
-        if (options->rate != 0 && !strategy_has_open_loop(strategy))
-            return options_complain("--rate: %s has no open loop; callback, beside, "
-                                    "sync, lease, pool, collector and mutex have",
+        if (!strategy_is_available(strategy))
+            return options_complain("%s: redis-plus-plus was not installed when this "
+                                    "program was built",
                                     name);
+        if (options->rate != 0 && !strategy_has_open_loop(strategy))
+            return options_complain(
+                "--rate: %s has no open loop; callback, beside, "
+                "sync, lease, pool, collector, mutex and redispp have",
+                name);
         if (options->is_verified && strategy->mode == MODE_RAW)
             return options_complain(
                 "--verify: raw skips the replies and cannot compare them");

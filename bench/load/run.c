@@ -69,6 +69,8 @@ static const load_kind_t *kind_of(const run_t *run)
         return &load_collector;
     case MODE_MUTEX:
         return &load_mutex;
+    case MODE_REDISPP:
+        return &load_redispp;
     case MODE_RAW:
         break;
     }

@@ -104,6 +104,7 @@ extern const load_kind_t load_queue;
 extern const load_kind_t load_pool;
 extern const load_kind_t load_collector;
 extern const load_kind_t load_mutex;
+extern const load_kind_t load_redispp;
 extern const load_kind_t load_explicit;
 extern const load_kind_t load_pipelines; /* explicit, many connections per thread */
 extern const load_kind_t load_raw;

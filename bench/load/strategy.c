@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "load/strategy.h"
 
+#include "redispp/redispp.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +17,8 @@ static const char *const mode_names[] = {
     [MODE_LEASE] = "lease",       [MODE_BESIDE] = "beside",
     [MODE_MIXED] = "mixed",       [MODE_EXPLICIT] = "explicit",
     [MODE_POOL] = "pool",         [MODE_COLLECTOR] = "collector",
-    [MODE_MUTEX] = "mutex",       [MODE_RAW] = "raw",
+    [MODE_MUTEX] = "mutex",       [MODE_REDISPP] = "redispp",
+    [MODE_RAW] = "raw",
 };
 
 static bool has_depth(bench_mode_t mode)
@@ -26,6 +29,11 @@ static bool has_depth(bench_mode_t mode)
 bool strategy_is_shoal(const strategy_t *strategy)
 {
     return strategy->mode <= MODE_MIXED;
+}
+
+bool strategy_is_available(const strategy_t *strategy)
+{
+    return strategy->mode != MODE_REDISPP || redispp_open != NULL;
 }
 
 bool strategy_can_pop(const strategy_t *strategy)
@@ -51,7 +59,7 @@ bool strategy_has_open_loop(const strategy_t *strategy)
     return strategy->mode == MODE_CALLBACK || strategy->mode == MODE_SYNC ||
            strategy->mode == MODE_LEASE || strategy->mode == MODE_BESIDE ||
            strategy->mode == MODE_POOL || strategy->mode == MODE_COLLECTOR ||
-           strategy->mode == MODE_MUTEX;
+           strategy->mode == MODE_MUTEX || strategy->mode == MODE_REDISPP;
 }
 
 /* A whole number of 1 .. max, and nothing behind it. */
@@ -164,7 +172,8 @@ int strategy_parse(strategy_t *strategy, const strategy_t *base, const char *tex
     *ret_problem =
         "expected callback, sync, borrowed, queue, lease, beside, mixed, pool, "
         "collector, "
-        "mutex, explicit:N, raw:N, auto, off, fixed:US, shapes, detect, strict, lane, "
+        "mutex, redispp, explicit:N, raw:N, auto, off, fixed:US, shapes, detect, "
+        "strict, lane, "
         "nolane, "
         "FLUSH/INTEGRITY/LANE or MODE+FLUSH";
     if (bytes >= sizeof mode)

@@ -23,6 +23,7 @@ typedef enum bench_mode {
     MODE_POOL,      /* hiredis: every caller is a thread with its own connection */
     MODE_COLLECTOR, /* hiredis: one thread gathers what callers have queued */
     MODE_MUTEX,     /* hiredis: a mutex queue before the asynchronous interface */
+    MODE_REDISPP,   /* redis-plus-plus: threads share its pool of connections */
     MODE_RAW, /* the limit: `depth` encoded commands, one write, replies skipped */
 } bench_mode_t;
 
@@ -46,6 +47,9 @@ typedef struct strategy {
 
 /* True for the modes that use the library. */
 bool strategy_is_shoal(const strategy_t *strategy);
+
+/* False for a mode that this build of the bench is without. */
+bool strategy_is_available(const strategy_t *strategy);
 
 /* True for the modes that can take commands at a rate. */
 bool strategy_has_open_loop(const strategy_t *strategy);

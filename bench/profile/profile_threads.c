@@ -19,7 +19,8 @@ static void set_defaults(options_t *options)
     profile_default_transports(options);
 }
 
-/* Pool, mutex queue, then shoal with each flush setting. */
+/* Pool, mutex queue, then shoal with each flush setting, and redis-plus-plus if it is
+ * there. */
 static void set_strategies(options_t *point)
 {
     const strategy_t given = point->strategies[0];
@@ -34,6 +35,8 @@ static void set_strategies(options_t *point)
         strategy->mode = MODE_SYNC;
         strategy->homes = given.homes;
     }
+    point->strategies[count] = (strategy_t){.mode = MODE_REDISPP};
+    count += strategy_is_available(&point->strategies[count]);
     point->strategies_count = count;
 }
 
@@ -130,8 +133,10 @@ static void show(findings_t *findings, const plan_t *plan)
     report_columns(findings->out, plan, columns, sizeof columns / sizeof *columns);
     if (options->is_verbose)
         report_flushes(findings->out, plan);
-    for (size_t i = MUTEX + 1; i < plan->series_count; i++)
-        judge(findings, plan, i);
+    for (size_t i = MUTEX + 1; i < plan->series_count; i++) {
+        if (strategy_is_shoal(&plan->series[i].strategy))
+            judge(findings, plan, i);
+    }
     fputs("\n", findings->out);
 }
 
@@ -197,6 +202,12 @@ static void summarise_group(FILE *out, const plan_list_t *list, size_t first,
 
 static void summarise(findings_t *findings, const plan_list_t *list)
 {
+    const strategy_t redispp = {.mode = MODE_REDISPP};
+
+    if (!strategy_is_available(&redispp))
+        findings_note(findings,
+                      "redis-plus-plus was not installed when this program was "
+                      "built: it has no row.");
     for (size_t first = 0; first < list->count;) {
         size_t count = count_alike(list, first);
         if (count > 1)

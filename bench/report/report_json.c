@@ -138,6 +138,7 @@ static uint64_t connections_of(const options_t *options, const strategy_t *strat
     case MODE_EXPLICIT:
         return options_explicit_connections(options);
     case MODE_POOL:
+    case MODE_REDISPP:
         return options->callers;
     case MODE_COLLECTOR:
     case MODE_MUTEX:
@@ -152,7 +153,8 @@ static uint64_t threads_of(const options_t *options, const strategy_t *strategy)
 {
     if (strategy->mode == MODE_POOL || strategy->mode == MODE_SYNC ||
         strategy->mode == MODE_MIXED || strategy->mode == MODE_LEASE ||
-        strategy->mode == MODE_COLLECTOR || strategy->mode == MODE_MUTEX)
+        strategy->mode == MODE_COLLECTOR || strategy->mode == MODE_MUTEX ||
+        strategy->mode == MODE_REDISPP)
         return options->callers;
     if (strategy->mode == MODE_BORROWED ||
         (strategy->mode == MODE_CALLBACK && options->rate == 0))

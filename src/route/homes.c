@@ -2,6 +2,7 @@
 #include "route/homes.h"
 
 #include "base/time_us.h"
+#include "core/pipe/pipe_lane.h"
 #include <string.h>
 
 #define RENEW_AGAIN_US 5000000

@@ -2,6 +2,7 @@
 #include "route/lanes.h"
 
 #include "base/time_us.h"
+#include "core/pipe/pipe_lane.h"
 #include "core/pipe/pipe_move.h"
 #include "net/conn_set.h"
 #include "route/figures.h"

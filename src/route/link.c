@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/time_us.h"
+#include "core/pipe/pipe_doubt.h"
 #include "core/result.h"
 #include "resp/reply.h"
 #include "route/errand.h"

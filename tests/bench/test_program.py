@@ -5,6 +5,7 @@ Nothing here asserts that something is fast; only lower bounds of times hold on 
 machine.  Exits with 77 where no server is installed.
 """
 
+import functools
 import json
 import os
 import shutil
@@ -32,6 +33,13 @@ def bench(*args, code=0, timeout=120):
             f"{done.stdout}\n{done.stderr}"
         )
     return done
+
+
+@functools.cache
+def has_redis_plus_plus():
+    """Whether the program was built where redis-plus-plus is installed."""
+    args = [BENCH, *TINY, "--mode", "redispp", "-n", "1"]
+    return subprocess.run(args, capture_output=True, timeout=120).returncode != 2
 
 
 class Program(unittest.TestCase):
@@ -167,6 +175,23 @@ class Runs(Program):
         (run,) = self.measure("--mode", "lease", "-c", 4, "--verify")
         self.assertEqual(run["errors"], 0)
 
+    def test_redis_plus_plus_is_measured_where_it_is_installed(self):
+        args = ["--mode", "redispp", "-c", 3, "--verify", "-r", 50]
+        mix = ["--ratio", "1:2", "--data-range", "1-300"]
+        if not has_redis_plus_plus():
+            done = bench(*TINY, *args, code=2)
+            self.assertIn("redis-plus-plus was not installed", done.stderr)
+            return
+        for server in ([], ["--tcp", "--resp", 2]):
+            for load in (mix, ["--rate", 500, "ECHO", "__data__"]):
+                (run,) = self.measure(*args, *server, *load)
+                self.assertEqual(run["errors"], 0)
+                self.assertEqual(run["config"]["connections"], 3)
+        file = self.path / "wrong.json"
+        bench(*TINY, "-n", 9, "--json", file, *args[:4], "LPUSH", code=1)
+        (run,) = json.loads(file.read_text())["runs"]
+        self.assertIn("wrong number of arguments", run["first_error"])
+
     def test_the_distribution_is_written(self):
         file = self.path / "one.hgrm"
         bench(*TINY, "-n", 40, "-c", 2, "--hdr", file)
@@ -278,8 +303,9 @@ class Profiles(Program):
             self.assertGreater(run["step_base_us"], 0)
 
     def test_threads(self):
+        modes = ["pool", "mutex", "sync"] + ["redispp"] * has_redis_plus_plus()
         text, runs = self.check(
-            "threads", 2 * 2 * 2 * 3, "--callers-list", "1,2", "--rtts", "0,300"
+            "threads", 2 * 2 * 2 * len(modes), "--callers-list", "1,2", "--rtts", "0,300"
         )
         for transport in ("unix", "tcp"):
             for rtt_us in (0, 300):
@@ -291,7 +317,7 @@ class Profiles(Program):
                 with self.subTest(transport, rtt_us=rtt_us):
                     self.assertEqual(
                         [(r["config"]["mode"], r["config"]["callers"]) for r in ours],
-                        [(m, n) for n in (1, 2) for m in ("pool", "mutex", "sync")],
+                        [(m, n) for n in (1, 2) for m in modes],
                     )
                     # Each went where its point says, over a proxy of its own.
                     scheme = {"unix": "unix://", "tcp": "redis://127.0.0.1"}[transport]
@@ -301,16 +327,19 @@ class Profiles(Program):
                         self.assertGreaterEqual(run["latency_us"]["p0"], least_us)
         self.assertEqual(text.count("p50: sync auto"), 4)
         self.assertEqual(text.count("CPU of both ends: sync auto"), 4)
-        self.assertEqual(text.count("throughput to mutex"), 4)
+        self.assertEqual(text.count("sync auto    throughput to mutex"), 4)
+        self.assertEqual("redis-plus-plus was not installed" in text, len(modes) == 3)
 
     def test_threads_over_one_kind_of_socket(self):
-        for option, points in (("--unix", 4), ("--tcp", 4)):
+        points = 4 + has_redis_plus_plus()
+        for option in ("--unix", "--tcp"):
             _, runs = self.check(
                 "threads", points, option, "-c", 2, "--rtts", 0, "--flushes", "auto,off"
             )
             wanted = {option.removeprefix("--")}
             self.assertEqual({r["config"]["transport"] for r in runs}, wanted)
-            self.assertEqual([r["config"]["flush"] for r in runs], ["", "", "auto", "off"])
+            flushes = [r["config"]["flush"] for r in runs]
+            self.assertEqual(flushes[:4], ["", "", "auto", "off"])
 
     def test_mixed(self):
         args = ["-c", 2, "--beside-rate", 500, "--connections", 2, "--duration", 0.2]

@@ -19,13 +19,8 @@ static void one_command(trial_t *trial)
 
 static void large_command(trial_t *trial)
 {
-    char *value = scene_alloc(trial->scene, BIG_BYTES);
-    trial_command_t *set = trial_new_command(trial, "SET", NULL);
-    const char *const argv[] = {"SET", set->key, value};
-
-    memset(value, 'v', BIG_BYTES - 1);
     trial_submit(trial, "INCR", NULL);
-    trial_submit_argv(trial, set, 3, argv, NULL);
+    trial_submit_large(trial, BIG_BYTES);
     trial_submit(trial, "INCR", NULL);
     trial_settle(trial);
 }
@@ -266,16 +261,8 @@ static const failing_scenario_t scenarios[] = {
     {"strict: a unit", prepare_strict, unit},
 };
 
-static void test_each_scenario(void **state)
-{
-    for (size_t i = 0; i < sizeof scenarios / sizeof *scenarios; i++)
-        failing_sweep(&scenarios[i], *state);
-}
-
 int main(void)
 {
-    const struct CMUnitTest tests[] = {TRIAL_TEST(test_each_scenario)};
-
-    failing_memory_install();
-    return cmocka_run_group_tests_name("fault/allocation_commands", tests, NULL, NULL);
+    return failing_main("fault/allocation_commands", scenarios,
+                        sizeof scenarios / sizeof *scenarios);
 }

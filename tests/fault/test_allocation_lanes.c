@@ -2,8 +2,6 @@
 /* Memory runs out at each point of what the bulk lane does.  (F32: I1 to I4) */
 #include "support/failing/failing_trial.h"
 
-#include <string.h>
-
 #define BIG_BYTES 200000
 
 static const shoal_call_t bulk = {.size = sizeof bulk, .flags = SHOAL_CALL_BULK};
@@ -46,12 +44,7 @@ static void bulk_commands(trial_t *trial)
 
 static void large_command(trial_t *trial)
 {
-    char *value = scene_alloc(trial->scene, BIG_BYTES);
-    trial_command_t *set = trial_new_command(trial, "SET", NULL);
-    const char *const argv[] = {"SET", set->key, value};
-
-    memset(value, 'v', BIG_BYTES - 1);
-    trial_submit_argv(trial, set, 3, argv, NULL);
+    trial_submit_large(trial, BIG_BYTES);
     trial_submit(trial, "INCR", NULL);
     trial_settle(trial);
 }
@@ -98,16 +91,8 @@ static const failing_scenario_t scenarios[] = {
     {"bulk commands without their lane", open_lane, lost},
 };
 
-static void test_each_scenario(void **state)
-{
-    for (size_t i = 0; i < sizeof scenarios / sizeof *scenarios; i++)
-        failing_sweep(&scenarios[i], *state);
-}
-
 int main(void)
 {
-    const struct CMUnitTest tests[] = {TRIAL_TEST(test_each_scenario)};
-
-    failing_memory_install();
-    return cmocka_run_group_tests_name("fault/allocation_lanes", tests, NULL, NULL);
+    return failing_main("fault/allocation_lanes", scenarios,
+                        sizeof scenarios / sizeof *scenarios);
 }

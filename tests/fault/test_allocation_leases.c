@@ -2,8 +2,6 @@
 /* Memory runs out at each point of what leases, and blocking commands, do.  (F32: I1 to I4) */
 #include "support/failing/failing_trial.h"
 
-#include <string.h>
-
 /* What cannot be opened is not tried again. */
 static shoal_lease_t *lease_open(trial_t *trial)
 {
@@ -98,16 +96,8 @@ static const failing_scenario_t scenarios[] = {
     {"blocking commands", prepare_blocking, blocking},
 };
 
-static void test_each_scenario(void **state)
-{
-    for (size_t i = 0; i < sizeof scenarios / sizeof *scenarios; i++)
-        failing_sweep(&scenarios[i], *state);
-}
-
 int main(void)
 {
-    const struct CMUnitTest tests[] = {TRIAL_TEST(test_each_scenario)};
-
-    failing_memory_install();
-    return cmocka_run_group_tests_name("fault/allocation_leases", tests, NULL, NULL);
+    return failing_main("fault/allocation_leases", scenarios,
+                        sizeof scenarios / sizeof *scenarios);
 }

@@ -188,16 +188,8 @@ static const failing_scenario_t scenarios[] = {
     {"commands before the greeting", prepare_nothing, commands_before_the_greeting},
 };
 
-static void test_each_scenario(void **state)
-{
-    for (size_t i = 0; i < sizeof scenarios / sizeof *scenarios; i++)
-        failing_sweep(&scenarios[i], *state);
-}
-
 int main(void)
 {
-    const struct CMUnitTest tests[] = {TRIAL_TEST(test_each_scenario)};
-
-    failing_memory_install();
-    return cmocka_run_group_tests_name("fault/allocation_open", tests, NULL, NULL);
+    return failing_main("fault/allocation_open", scenarios,
+                        sizeof scenarios / sizeof *scenarios);
 }

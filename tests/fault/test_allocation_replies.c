@@ -238,16 +238,8 @@ static const failing_scenario_t scenarios[] = {
     {"strict: a completion queue", prepare_strict_nested, completion_queue},
 };
 
-static void test_each_scenario(void **state)
-{
-    for (size_t i = 0; i < sizeof scenarios / sizeof *scenarios; i++)
-        failing_sweep(&scenarios[i], *state);
-}
-
 int main(void)
 {
-    const struct CMUnitTest tests[] = {TRIAL_TEST(test_each_scenario)};
-
-    failing_memory_install();
-    return cmocka_run_group_tests_name("fault/allocation_replies", tests, NULL, NULL);
+    return failing_main("fault/allocation_replies", scenarios,
+                        sizeof scenarios / sizeof *scenarios);
 }

@@ -32,13 +32,7 @@ static void commands_at_once(trial_t *trial)
 
 static void large_command(trial_t *trial)
 {
-    enum { BYTES = 300000 };
-    char *value = scene_alloc(trial->scene, BYTES);
-    trial_command_t *set = trial_new_command(trial, "SET", NULL);
-    const char *const argv[] = {"SET", set->key, value};
-
-    memset(value, 'v', BYTES - 1);
-    trial_submit_argv(trial, set, 3, argv, NULL);
+    trial_submit_large(trial, 300000);
     trial_submit(trial, "INCR", NULL);
     trial_settle(trial);
 }
@@ -289,16 +283,8 @@ static const failing_scenario_t scenarios[] = {
     {"a fork", prepare_ready, forked},
 };
 
-static void test_each_scenario(void **state)
-{
-    for (size_t i = 0; i < sizeof scenarios / sizeof *scenarios; i++)
-        failing_sweep(&scenarios[i], *state);
-}
-
 int main(void)
 {
-    const struct CMUnitTest tests[] = {TRIAL_TEST(test_each_scenario)};
-
-    failing_memory_install();
-    return cmocka_run_group_tests_name("fault/allocation_threads", tests, NULL, NULL);
+    return failing_main("fault/allocation_threads", scenarios,
+                        sizeof scenarios / sizeof *scenarios);
 }

@@ -193,7 +193,7 @@ static inline uint32_t sim_call_id(const sim_call_t *call)
     return (uint32_t)(call - call->world->calls);
 }
 
-/* Checks. (oracles.c, replies.c) */
+/* Checks. (oracles.c, replies.c, role.c) */
 void sim_oracle_reply(sim_world_t *world, sim_call_t *call, const shoal_reply_t *reply);
 void sim_oracle_result(sim_world_t *world, sim_call_t *call,
                        const shoal_result_t *result);

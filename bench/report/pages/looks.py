@@ -56,6 +56,7 @@ MODE_WORDS = {
     "pool": "hiredis; each caller is a thread with a connection of its own",
     "collector": "hiredis; one thread gathers what callers have queued",
     "mutex": "hiredis; a mutex queue in front of its asynchronous interface",
+    "redispp": "redis-plus-plus; threads share one client and its pool of connections",
     "raw": "the limit: commands encoded beforehand, one write for a whole batch,"
     " replies skipped; latency is that of whole batches",
 }

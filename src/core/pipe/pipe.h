@@ -33,7 +33,6 @@
 #include "core/flush/flush_policy.h"
 #include "core/greeting/greeting.h"
 #include "core/hold_rule.h"
-#include "core/overdue.h"
 #include "core/pipe/deadlines.h"
 #include "core/pipe/pipe_shared.h"
 #include "core/pipe/renewal.h"
@@ -354,25 +353,11 @@ static inline bool shoal__pipe_is_offline(const shoal__pipe_t *pipe)
     return pipe->is_pen ? pipe->is_offline : pipe->phase != SHOAL__PIPE_READY;
 }
 
-/* When the oldest outstanding command was submitted, our own not counted; 0: one waits to
- * be sent again; SHOAL__NEVER_US: none is outstanding. */
-uint64_t shoal__pipe_oldest_us(const shoal__pipe_t *pipe);
-
 /* Is a command outstanding that was submitted at until_us or before?  Our own, and those
  * given up before they were written, do not count. */
 bool shoal__pipe_has_since(const shoal__pipe_t *pipe, uint64_t until_us);
 
-/* What other pipes doubt has changed: does it matter to this one? */
-void shoal__pipe_doubt_look(shoal__pipe_t *pipe);
-/* Are the replies that come now settled (shoal_result_is_settled())?  Asked for each. */
-static inline bool shoal__pipe_is_settled(shoal__pipe_t *pipe)
-{
-    if (pipe->doubts_seen != pipe->shared->doubts_changed)
-        shoal__pipe_doubt_look(pipe);
-    return pipe->is_settled && pipe->are_others_settled;
-}
-
-/* The list of former connections (former.h) has changed. */
+/* The list of former connections (former.h) has changed: see pipe_doubt.h. */
 void shoal__pipe_doubt_changed(shoal__pipe_t *pipe);
 
 /* Commands that wait to be written, and those written and unanswered. */
@@ -451,23 +436,6 @@ void shoal__pipe_hold_turn(shoal__pipe_t *pipe);
 uint64_t shoal__pipe_hold_wake_us(const shoal__pipe_t *pipe);
 uint64_t shoal__pipe_hold_room(shoal__pipe_t *pipe);
 void shoal__pipe_free_pen(shoal__pipe_t *pipe);
-/* The text of one deadline, which the next ones share if it would be the same. */
-typedef struct shoal__overdue_words {
-    bool is_written;
-    bool is_unread; /* when the walk began, the socket took no more */
-    shoal__overdue_t facts;
-    char text[SHOAL__OVERDUE_BYTES];
-} shoal__overdue_words_t;
-/* A walk over the commands begins. */
-void shoal__pipe_overdue_begin(const shoal__pipe_t *pipe,
-                               shoal__overdue_words_t *words);
-/* Why the deadline passed of the request at `at`.  The text lives in `words`. */
-const char *shoal__pipe_overdue(const shoal__pipe_t *pipe, uint64_t at,
-                                shoal__progress_t progress,
-                                shoal__overdue_words_t *words);
-/* Why there is no connection. */
-const char *shoal__pipe_offline(const shoal__pipe_t *pipe,
-                                shoal__overdue_words_t *words);
 /* Publish the momentary figures. */
 void shoal__pipe_publish(shoal__pipe_t *pipe);
 /* The pipe is released: other pipes need not doubt because of it. */

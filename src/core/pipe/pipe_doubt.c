@@ -1,10 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-
-/* The pipes of one loop that lost connections of which a server may still run commands
- * (former.h).  Commands of one client use several connections.  So a reply is settled only
- * if no pipe has lost a connection whose commands the server that answered may still run. */
-
-#include "core/pipe/pipe.h"
+#include "core/pipe/pipe_doubt.h"
 
 static void leave(shoal__pipe_t *pipe)
 {

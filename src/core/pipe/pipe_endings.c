@@ -6,6 +6,7 @@
 #include "core/blame.h"
 #include "core/pipe/pipe_extent.h"
 #include "core/pipe/pipe_move.h"
+#include "core/pipe/pipe_overdue.h"
 #include <shoal/errors.h>
 #include <stdio.h>
 

@@ -4,6 +4,7 @@
 
 #include "core/lease.h"
 #include "core/pipe/pipe_extent.h"
+#include "core/pipe/pipe_overdue.h"
 #include <shoal/errors.h>
 
 static const char cancelled[] = "cancelled";

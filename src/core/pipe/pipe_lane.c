@@ -1,7 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-
-/* What the bulk lane wants to know of a pipe. */
-
 #include "core/pipe/pipe_lane.h"
 
 #include "base/time_us.h"

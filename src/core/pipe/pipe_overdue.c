@@ -3,8 +3,9 @@
 /* The facts behind a deadline that passed: where its command was, and what the connection
  * was doing.  overdue.c finds the words. */
 
+#include "core/pipe/pipe_overdue.h"
+
 #include "base/time_us.h"
-#include "core/pipe/pipe.h"
 #include <assert.h>
 
 /* The pipe whose hold the request at `at` waits for; NULL: none. */

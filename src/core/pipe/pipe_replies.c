@@ -5,7 +5,7 @@
 
 #include "base/escape.h"
 #include "core/pipe/inbound.h"
-#include "core/pipe/pipe.h"
+#include "core/pipe/pipe_doubt.h"
 #include "core/pipe/pipe_lane.h"
 #include "resp/reply_shape.h"
 #include <shoal/errors.h>

@@ -122,6 +122,16 @@ trial_command_t *trial_submit(trial_t *trial, const char *name,
 }
 
 /* All results come to one callback, which finds its command by the order of results. */
+void trial_submit_large(trial_t *trial, size_t bytes)
+{
+    char *value = scene_alloc(trial->scene, bytes + 1);
+    trial_command_t *set = trial_new_command(trial, "SET", NULL);
+    const char *const argv[] = {"SET", set->key, value};
+
+    memset(value, 'v', bytes);
+    trial_submit_argv(trial, set, 3, argv, NULL);
+}
+
 void trial_submit_many(trial_t *trial, const char *name, size_t count,
                        const shoal_call_t *call)
 {
@@ -330,7 +340,7 @@ static size_t run_once(const failing_scenario_t *scenario, trial_t *trial, size_
     return hits;
 }
 
-void failing_sweep(const failing_scenario_t *scenario, trial_t *trial)
+static void sweep(const failing_scenario_t *scenario, trial_t *trial)
 {
     static const size_t bursts[] = {1, BURST};
     size_t failures = 0, runs = 0;
@@ -375,4 +385,27 @@ int trial_teardown(void **state)
     }
     free(trial);
     return rc;
+}
+
+/* ---- a program ---- */
+
+static struct {
+    const failing_scenario_t *scenarios;
+    size_t count;
+} program;
+
+static void test_each_scenario(void **state)
+{
+    for (size_t i = 0; i < program.count; i++)
+        sweep(&program.scenarios[i], *state);
+}
+
+int failing_main(const char *name, const failing_scenario_t *scenarios, size_t count)
+{
+    const struct CMUnitTest tests[] = {TRIAL_TEST(test_each_scenario)};
+
+    program.scenarios = scenarios;
+    program.count = count;
+    failing_memory_install();
+    return cmocka_run_group_tests_name(name, tests, NULL, NULL);
 }

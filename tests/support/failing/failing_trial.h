@@ -62,6 +62,8 @@ trial_command_t *trial_new_command(trial_t *trial, const char *name,
                                    const shoal_call_t *call);
 void trial_submit_argv(trial_t *trial, trial_command_t *command, size_t argc,
                        const char *const *argv, const shoal_call_t *call);
+/* SET <key> with a value of so many bytes. */
+void trial_submit_large(trial_t *trial, size_t bytes);
 /* Submit `count` commands by one call: the client accepts all of them or none. */
 void trial_submit_many(trial_t *trial, const char *name, size_t count,
                        const shoal_call_t *call);
@@ -105,9 +107,10 @@ typedef struct failing_scenario {
     void (*act)(trial_t *trial);     /* its allocations fail */
 } failing_scenario_t;
 
-/* Run the scenario once for each allocation of `act`, which fails in that run.  Then do
- * the same with each allocation as the first of many that fail in a row. */
-void failing_sweep(const failing_scenario_t *scenario, trial_t *trial);
+/* The main() of a test: run each of `count` scenarios once for each allocation of `act`,
+ * which fails in that run.  Then do the same with each allocation as the first of many that
+ * fail in a row. */
+int failing_main(const char *name, const failing_scenario_t *scenarios, size_t count);
 
 /* For cmocka: the state is a trial_t.  The teardown ends it also when the test
  * failed. */

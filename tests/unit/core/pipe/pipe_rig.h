@@ -15,6 +15,7 @@
 
 #include "base/alloc.h"
 #include "base/time_us.h"
+#include "core/overdue.h"
 #include "core/pipe/pipe.h"
 #include "support/pipe_idle.h"
 #include <inttypes.h>

@@ -6,6 +6,7 @@
 
 #include <cmocka.h>
 
+#include "core/pipe/pipe_doubt.h"
 #include "unit/core/pipe/pipe_rig.h"
 
 /* Two pipes of one loop.  A pipe's connections to process "p" have the id that is given. */

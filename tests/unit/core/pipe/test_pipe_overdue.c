@@ -6,6 +6,7 @@
 
 #include <cmocka.h>
 
+#include "core/pipe/pipe_overdue.h"
 #include "unit/core/pipe/fence_rig.h"
 
 #define SECOND 1000000
