@@ -76,17 +76,17 @@ typedef struct shoal_stats {
     uint64_t wakeups;         /**< times another thread had to wake the loop */
     uint64_t caller_wakeups;  /**< times the loop woke a blocked caller or announced
                                   results to a completion queue */
-    uint64_t direct_calls;    /**< blocking calls whose own thread ran the loop, or stayed
+    uint64_t direct_calls; /**< blocking calls whose own thread ran the loop, or stayed
                                   awake while others did */
-    uint64_t handovers;       /**< times the loop passed from one thread to another */
-    uint64_t turns;           /**< loop turns */
-    uint64_t connects;        /**< connections that became ready */
-    uint64_t losses;          /**< ready connections that were lost */
-    uint64_t desyncs;         /**< connections that ended, ready or not, because the
+    uint64_t handovers;    /**< times the loop passed from one thread to another */
+    uint64_t turns;        /**< loop turns */
+    uint64_t connects;     /**< connections that became ready */
+    uint64_t losses;       /**< ready connections that were lost */
+    uint64_t desyncs;      /**< connections that ended, ready or not, because the
                                   server broke the protocol */
-    uint64_t queued_now;      /**< commands that wait to be written */
-    uint64_t inflight_now;    /**< commands written and unanswered */
-    uint64_t bytes_now;       /**< encoded bytes of all outstanding commands */
+    uint64_t queued_now;   /**< commands that wait to be written */
+    uint64_t inflight_now; /**< commands written and unanswered */
+    uint64_t bytes_now;    /**< encoded bytes of all outstanding commands */
     uint64_t batch_histogram[SHOAL_STATS_BATCH_BUCKETS]; /**< flushes, by commands */
     uint64_t flush_reasons[SHOAL_STATS_REASONS_ROOM];    /**< flushes, by reason */
     uint64_t holds;       /**< times the flush policy decided to hold the queued

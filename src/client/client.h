@@ -75,13 +75,14 @@ struct shoal_client {
     uint64_t seen_turns;   /* turns, when the background thread last napped */
     bool had_company;      /* since the last turn: more than a lone call completed */
     uint64_t look_us;      /* callers that are awake need not read before */
-    shoal__waiter_t *direct; /* the loop thread is in this blocking call; NULL: in none */
-    bool was_parked;         /* the loop was parked since the last turn */
+    shoal__waiter_t
+        *direct;     /* the loop thread is in this blocking call; NULL: in none */
+    bool was_parked; /* the loop was parked since the last turn */
     shoal__awake_rule_t awake_rule; /* under the lock */
 
     shoal__counter_t turns, direct_calls, caller_wakeups;
-    _Atomic bool runs_sinks;   /* calls ask for their sinks to run on callers' threads */
-    _Atomic uint32_t inside;   /* callers that stay awake, until their threads go on */
+    _Atomic bool runs_sinks; /* calls ask for their sinks to run on callers' threads */
+    _Atomic uint32_t inside; /* callers that stay awake, until their threads go on */
     shoal__counter_t answered; /* blocking calls that got their results */
 };
 

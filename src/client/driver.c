@@ -307,9 +307,10 @@ bool shoal__driver_take_locked(shoal_client_t *client, shoal__waiter_t *waiter,
         return false;
     view = view_of(client);
     may_stay = may_stay_locked(client, waiter, &view);
-    is_taken = take_locked(client, waiter,
-                           is_undisturbed_locked(client, &view) &&
-                               (may_stay || (may_poll && is_idle_locked(client, &view))));
+    is_taken =
+        take_locked(client, waiter,
+                    is_undisturbed_locked(client, &view) &&
+                        (may_stay || (may_poll && is_idle_locked(client, &view))));
     if (is_taken && may_stay)
         shoal__awake_enter_locked(client, waiter);
     else if (is_taken)
@@ -376,10 +377,9 @@ shoal__driver_left_t shoal__driver_leave(shoal_client_t *client,
     shoal__client_lock(client);
     is_answered = may_go(client, waiter);
     left_locked(client, waiter, &callers);
-    may_park =
-        is_undisturbed_locked(client, &view) &&
-        (is_idle_locked(client, &view) ||
-         (client->seat.awake > 0 && is_shared_locked(client)));
+    may_park = is_undisturbed_locked(client, &view) &&
+               (is_idle_locked(client, &view) ||
+                (client->seat.awake > 0 && is_shared_locked(client)));
     may_park =
         step_locked(client, SHOAL__DRIVER_ON_LEFT, may_park) == SHOAL__DRIVER_PARK;
     shoal__client_unlock(client);

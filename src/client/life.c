@@ -139,9 +139,8 @@ static void run_thread(void *data)
  * on_loop_closed frees the client then. */
 static int init_threads_parts(shoal_client_t *client, uv_loop_t *uv)
 {
-    const shoal__loop_hooks_t hooks = {
-        .on_turn = shoal__turn_run,
-        .on_closed = on_loop_closed};
+    const shoal__loop_hooks_t hooks = {.on_turn = shoal__turn_run,
+                                       .on_closed = on_loop_closed};
     int rc = shoal__driver_seat_init(&client->seat, &client->loop.notifier);
 
     if (rc < 0)

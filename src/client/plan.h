@@ -31,12 +31,12 @@ typedef struct shoal__submission {
     shoal_call_t call; /* as shoal__call_read() wrote it */
     shoal_result_cb on_result;
     void *data;
-    uint64_t first_tag; /* of a completion queue: that of the first command */
+    uint64_t first_tag;           /* of a completion queue: that of the first command */
     struct shoal__waiter *waiter; /* of a blocking call: its thread.  It is not plain
                                      afterwards if a lease carries it.  Else NULL */
-    bool *is_leased;    /* of a blocking call: does a lease carry it?  Else NULL */
-    bool is_lent;       /* large arguments stay where they are until the result */
-    bool is_monitor;    /* MONITOR, for a lease, by its own function */
+    bool *is_leased; /* of a blocking call: does a lease carry it?  Else NULL */
+    bool is_lent;    /* large arguments stay where they are until the result */
+    bool is_monitor; /* MONITOR, for a lease, by its own function */
 } shoal__submission_t;
 
 /* A submission that was accepted. */

@@ -16,8 +16,8 @@ void shoal__awake_rule_failed(shoal__awake_rule_t *rule,
                               const shoal__awake_failure_t *failure, uint64_t now_us)
 {
     uint64_t results = failure->answered - rule->answered;
-    uint64_t enough = failure->callers * RESULTS_ENOUGH * failure->idle_us /
-                      SHOAL__AWAKE_IDLE_US_MAX;
+    uint64_t enough =
+        failure->callers * RESULTS_ENOUGH * failure->idle_us / SHOAL__AWAKE_IDLE_US_MAX;
 
     rule->answered = failure->answered;
     if (results >= enough) {
@@ -28,8 +28,7 @@ void shoal__awake_rule_failed(shoal__awake_rule_t *rule,
     if (++rule->failures < FAILURES_MAX)
         return;
     rule->failures = 0;
-    rule->pause_us =
-        rule->pause_us ? shoal__time_min(2 * rule->pause_us, PAUSE_US_MAX)
-                       : PAUSE_US_MIN;
+    rule->pause_us = rule->pause_us ? shoal__time_min(2 * rule->pause_us, PAUSE_US_MAX)
+                                    : PAUSE_US_MIN;
     rule->since_us = now_us + rule->pause_us;
 }

@@ -62,8 +62,8 @@ static inline shoal__awake_call_t shoal__awake_call(uint64_t done, uint64_t now_
     return (shoal__awake_call_t){.seen_us = now_us, .seen = done};
 }
 /* The caller looked, and has no result.  May it stay awake? */
-static inline bool shoal__awake_call_may_stay(shoal__awake_call_t *call,
-                                              uint64_t done, uint64_t now_us)
+static inline bool shoal__awake_call_may_stay(shoal__awake_call_t *call, uint64_t done,
+                                              uint64_t now_us)
 {
     if (done == call->seen && now_us > call->seen_us)
         call->idle_us += now_us - call->seen_us;

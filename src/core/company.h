@@ -17,7 +17,7 @@
 #include <stdint.h>
 
 typedef struct shoal__company {
-    uint64_t plain;   /* results owed to plain calls */
+    uint64_t plain; /* results owed to plain calls */
 } shoal__company_t;
 
 /* Commands of plain calls are owed their results from now on. */

@@ -30,7 +30,8 @@ typedef struct shoal__driver_seat {
     uv_cond_t called; /* the background thread is to look at the token */
     shoal__driver_token_t token;
     _Atomic shoal__driver_t driver; /* as the token says, for a look without the lock */
-    unsigned awake; /* callers that are awake, each of which will drive if nobody does */
+    unsigned
+        awake; /* callers that are awake, each of which will drive if nobody does */
     unsigned round; /* of callers: a new one begins when the background thread drives */
     uint64_t nap_until_us;      /* when the background thread's nap ends by itself */
     uintptr_t last_thread;      /* the thread that drove last; 0: none */

@@ -269,9 +269,8 @@ static shoal__flush_answer_t ask_awake(const shoal__flush_policy_t *policy,
     if (is_free &&
         (policy->is_still || (callers < AWAKE_MANY && queued * 4 >= callers)))
         return shoal__flush_now(SHOAL_FLUSHED_COMPLETE);
-    return now_us < budget_end_us(policy)
-               ? shoal__flush_wait(budget_end_us(policy), 1)
-               : shoal__flush_now(SHOAL_FLUSHED_BUDGET);
+    return now_us < budget_end_us(policy) ? shoal__flush_wait(budget_end_us(policy), 1)
+                                          : shoal__flush_now(SHOAL_FLUSHED_BUDGET);
 }
 
 static shoal__flush_answer_t decide(shoal__flush_policy_t *policy, uint64_t now_us)
