@@ -8,7 +8,7 @@
 /* How long the background thread naps while nobody drives. */
 #define NAP_US 100000
 /* ... while it is not certain that callers will look for the replies that are due. */
-#define SHORT_NAP_US 500
+#define SHORT_NAP_US 100
 
 static shoal__route_view_t view_of(const shoal_client_t *client)
 {
