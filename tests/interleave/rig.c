@@ -45,11 +45,9 @@ static bool is_awake_turn(void)
 /* ---- the server ---- */
 
 /* It got something. */
-static void serve(void)
+static void serve(unsigned count)
 {
-    unsigned count = rig.sent;
-
-    rig.sent = 0;
+    rig.sent -= count;
     if (rig.options.is_silent)
         return;
     if (rig.options.hangs_up && !rig.has_hung_up)
@@ -79,8 +77,9 @@ static void run_server(void *data)
                                         .objects = {&rig.sent, &rig.answers},
                                         .is_write = true,
                                         .ways = ways_to_serve,
+                                        .is_yield = rig.options.answers_singly,
                                         .until_us = answers_from_us()});
-        serve();
+        serve(rig.sent && rig.options.answers_singly ? 1 : rig.sent);
     }
 }
 
@@ -194,7 +193,7 @@ static void write_out(void)
     rig.written += count;
     rig.sent += count;
     if (!rig.options.answers_slowly)
-        serve();
+        serve(rig.sent);
 }
 
 /* When the route wants the next turn. */

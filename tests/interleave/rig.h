@@ -24,6 +24,7 @@ typedef struct rig_options {
     bool is_about_to;    /* the next lone call parks the loop */
     unsigned queued_max; /* 0: plenty */
     bool answers_slowly; /* the server is a thread of its own */
+    bool answers_singly; /* ... and takes its time for each command */
     bool hangs_up;       /* it does, once, instead of its first answer */
     bool breaks;         /* the connection does, once, at the first send */
     /* Once, a send of a caller that is awake fails, and so do the commands that have no

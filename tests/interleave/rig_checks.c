@@ -68,6 +68,15 @@ static void check_awake(const uv_mutex_t *mutex)
                   (checks.lacks_memory && count_awake() < seat->awake));
 }
 
+void rig_check_poll(void)
+{
+    const shoal_client_t *client = checks.client;
+
+    rig_seen_now.polls += client->direct != NULL;
+    explore_check(!client->direct || client->direct->is_answered ||
+                  shoal__list_is_empty(&client->waiters.answered));
+}
+
 /* ---- memory ---- */
 
 static bool may_grow(void)

@@ -77,7 +77,8 @@ static void poll_once(void)
     bool is_woken, is_readable;
     unsigned way;
 
-    rig_seen_now.polls += !loop.must_not_wait && explore_self() != RIG_BACKGROUND;
+    if (!loop.must_not_wait && explore_self() != RIG_BACKGROUND)
+        rig_check_poll();
     way = wait_for_events();
     if (way == EXPLORE_TIMED_OUT)
         loop.waker->armed_us = SHOAL__NEVER_US;

@@ -18,6 +18,8 @@ void rig_socket_read(void);
  * loop is parked.  lacks_memory: fail one growth of a caller's. */
 void rig_checks_begin(shoal_client_t *client, const shoal__request_ring_t *ring,
                       bool lacks_memory);
+/* A caller polls: it must not keep results from others. */
+void rig_check_poll(void);
 extern rig_seen_t rig_seen_now;
 
 #endif
