@@ -18,12 +18,6 @@
 #define WINDOW 24
 #define WORDS_MAX (2 * KEYS + 2)
 
-static unsigned roll(unsigned *random)
-{
-    *random = *random * 1664525u + 1013904223u;
-    return *random >> 8;
-}
-
 static shoal_client_t *open_many(bool has_bulk_lane)
 {
     shoal_options_t *options = live_options();
@@ -32,21 +26,6 @@ static shoal_client_t *open_many(bool has_bulk_lane)
     assert_int_equal(shoal_options_set_connections(options, CONNECTIONS), 0);
     assert_int_equal(shoal_options_set_bulk_lane(options, has_bulk_lane), 0);
     return live_open(options);
-}
-
-static void finish(shoal_client_t *client)
-{
-    assert_int_equal(shoal_client_close_and_wait(client, 1000000), 0);
-    shoal_client_release(client);
-}
-
-static void flush(shoal_client_t *client)
-{
-    shoal_result_t *result;
-
-    assert_int_equal(shoal_client_callf(client, &result, "FLUSHALL"), 0);
-    assert_int_equal(shoal_result_status(result), 0);
-    shoal_result_release(result);
 }
 
 typedef enum kind {
@@ -165,10 +144,10 @@ static void choose_keys(operation_t *operation, unsigned *random)
 {
     bool has_many = operation->kind == MSETS || operation->kind == MGETS ||
                     operation->kind == UNIT || operation->kind == APART;
-    unsigned count = has_many ? 1 + roll(random) % 3 : 1;
+    unsigned count = has_many ? 1 + live_roll(random) % 3 : 1;
 
     for (unsigned i = 0; i < count; i++)
-        operation->has_key[roll(random) % KEYS] = true;
+        operation->has_key[live_roll(random) % KEYS] = true;
     for (unsigned i = 0; i < KEYS; i++) {
         bool is_set = operation->kind == SETS || operation->kind == MSETS ||
                       operation->kind == UNIT || operation->kind == APART;
@@ -219,7 +198,7 @@ static void submit_next(writer_t *writer)
     line_t lines[KEYS + 2] = {0};
     shoal_command_t commands[KEYS + 2];
     shoal_call_t call = SHOAL_CALL_INIT;
-    unsigned random = roll(&writer->random);
+    unsigned random = live_roll(&writer->random);
 
     *operation = (operation_t){.writer = writer};
     operation->kind =
@@ -229,7 +208,7 @@ static void submit_next(writer_t *writer)
     for (unsigned i = 0; i < operation->due; i++)
         commands[i] = (shoal_command_t){lines[i].count, lines[i].words, NULL};
     call.flags = operation->kind == UNIT ? SHOAL_CALL_CONTIGUOUS : 0;
-    if (operation->kind == SETS && roll(&writer->random) % 16 == 0)
+    if (operation->kind == SETS && live_roll(&writer->random) % 16 == 0)
         call.flags = SHOAL_CALL_BULK;
     call.timeout_us = 60000000;
     if (shoal_client_submit_many(writer->client, commands, operation->due, &call,
@@ -311,33 +290,6 @@ static void check_fates(const writer_t *writer, unsigned key)
     free(is_false);
 }
 
-static void kill_one(shoal_client_t *other, unsigned *random)
-{
-    shoal_result_t *result;
-    unsigned skip = roll(random) % CONNECTIONS;
-    const char *at, *end;
-    char ask[48] = "";
-    size_t bytes;
-
-    assert_int_equal(shoal_client_callf(other, &result, "CLIENT LIST TYPE normal"), 0);
-    assert_int_equal(shoal_result_status(result), 0);
-    at = shoal_reply_string(shoal_result_reply(result), &bytes);
-    for (; at && *at; at = end ? end + 1 : NULL) {
-        const char *name = strstr(at, " name=many ");
-        end = strchr(at, '\n');
-        if (!name || !end || name > end)
-            continue;
-        snprintf(ask, sizeof ask, "CLIENT KILL ID %d", atoi(at + 3));
-        if (skip-- == 0)
-            break;
-    }
-    shoal_result_release(result);
-    if (!ask[0])
-        return;
-    assert_int_equal(shoal_client_callf(other, &result, ask), 0);
-    shoal_result_release(result);
-}
-
 static unsigned count_ready(shoal_client_t *client)
 {
     unsigned ready = 0;
@@ -359,7 +311,7 @@ static void check_run(size_t count, bool has_bulk_lane, bool kills)
     unsigned random = 99;
     size_t unknown = 0, done = 0, kill_at = 0;
 
-    flush(other);
+    live_ask(other, "FLUSHALL");
     assert_int_equal(count_ready(client), CONNECTIONS);
     for (unsigned i = 0; i < THREADS; i++) {
         writers[i] = (writer_t){.client = client,
@@ -374,10 +326,10 @@ static void check_run(size_t count, bool has_bulk_lane, bool kills)
     }
     while (done < THREADS * count) {
         if (kills && done >= kill_at) {
-            kill_one(other, &random);
+            live_kill(other, "many", live_roll(&random) % CONNECTIONS);
             kill_at = done + OPERATIONS_PER_KILL;
         }
-        waiting_sleep_us(3000 + roll(&random) % 10000);
+        waiting_sleep_us(3000 + live_roll(&random) % 10000);
         done = 0;
         for (unsigned i = 0; i < THREADS; i++)
             done += writers[i].done;
@@ -400,8 +352,8 @@ static void check_run(size_t count, bool has_bulk_lane, bool kills)
         assert_int_equal(unknown, 0);
     else
         assert_true(stats.losses > 0);
-    finish(client);
-    finish(other);
+    live_finish(client);
+    live_finish(other);
 }
 
 static void test_keeps_the_order_of_each_key(void **state)
@@ -437,7 +389,7 @@ static void test_a_lone_caller_uses_all_connections(void **state)
     size_t bytes;
     (void)state;
 
-    flush(client);
+    live_ask(client, "FLUSHALL");
     for (unsigned i = 1; i <= 400; i++) {
         assert_int_equal(shoal_client_callf(client, &result,
                                             "MSET a%u %u b%u %u c%u %u", i % 9, i,
@@ -457,7 +409,7 @@ static void test_a_lone_caller_uses_all_connections(void **state)
         if (shoal_stats_get_connection(client, i, &stats) == 0)
             assert_true(stats.replies > 20);
     }
-    finish(client);
+    live_finish(client);
 }
 
 int main(void)

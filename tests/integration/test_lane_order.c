@@ -16,12 +16,6 @@
 #define WINDOW 12
 #define VALUE_BYTES_MAX 400000
 
-static unsigned roll(unsigned *random)
-{
-    *random = *random * 1664525u + 1013904223u;
-    return *random >> 8;
-}
-
 static shoal_client_t *open_named(void)
 {
     shoal_options_t *options = live_options();
@@ -29,12 +23,6 @@ static shoal_client_t *open_named(void)
     assert_int_equal(shoal_options_set_client_name(options, "lanes"), 0);
     assert_int_equal(shoal_options_set_bulk_lane(options, true), 0);
     return live_open(options);
-}
-
-static void finish(shoal_client_t *client)
-{
-    assert_int_equal(shoal_client_close_and_wait(client, 1000000), 0);
-    shoal_client_release(client);
 }
 
 typedef struct operation {
@@ -86,14 +74,15 @@ static void submit(writer_t *writer, operation_t *operation)
     shoal_command_t command = {2, argv, argvlen};
     shoal_call_t call = SHOAL_CALL_INIT;
 
-    *operation = (operation_t){.writer = writer, .key = roll(&writer->random) % KEYS};
-    operation->is_set = roll(&writer->random) % 2;
+    *operation =
+        (operation_t){.writer = writer, .key = live_roll(&writer->random) % KEYS};
+    operation->is_set = live_roll(&writer->random) % 2;
     argvlen[1] =
         (size_t)snprintf(key, sizeof key, "lanes:%u:%u", writer->id, operation->key);
     if (operation->is_set) {
         writer->sets[operation->key]++;
-        if (roll(&writer->random) % 4 == 0)
-            bytes += roll(&writer->random) % VALUE_BYTES_MAX;
+        if (live_roll(&writer->random) % 4 == 0)
+            bytes += live_roll(&writer->random) % VALUE_BYTES_MAX;
         value = malloc(bytes + 9);
         if (!value)
             abort();
@@ -105,7 +94,7 @@ static void submit(writer_t *writer, operation_t *operation)
         argvlen[2] = bytes;
         command.argc = 3;
     }
-    if (roll(&writer->random) % 8 == 0)
+    if (live_roll(&writer->random) % 8 == 0)
         call.flags = SHOAL_CALL_BULK;
     call.timeout_us = 60000000;
     operation->number = writer->sets[operation->key];
@@ -154,32 +143,6 @@ static void check_order(const writer_t *writer, size_t *ret_unknown)
     }
 }
 
-static void kill_one(shoal_client_t *other, unsigned *random)
-{
-    shoal_result_t *result;
-    const char *at;
-    char ask[48];
-    size_t bytes;
-
-    assert_int_equal(shoal_client_callf(other, &result, "CLIENT LIST TYPE normal"), 0);
-    assert_int_equal(shoal_result_status(result), 0);
-    at = shoal_reply_string(shoal_result_reply(result), &bytes);
-    for (unsigned i = roll(random) % 8; i > 0 && at; i--)
-        at = strstr(at + 1, "id=");
-    for (; at; at = strstr(at + 1, "\nid=")) {
-        const char *name = strstr(at, "name=lanes "), *end = strchr(at + 1, '\n');
-        if (!name || !end || name > end)
-            continue;
-        snprintf(ask, sizeof ask, "CLIENT KILL ID %d", atoi(strstr(at, "id=") + 3));
-        break;
-    }
-    shoal_result_release(result);
-    if (!at)
-        return;
-    assert_int_equal(shoal_client_callf(other, &result, ask), 0);
-    shoal_result_release(result);
-}
-
 static void check_run(size_t count, bool kills)
 {
     shoal_client_t *other = live_open(live_options());
@@ -188,10 +151,8 @@ static void check_run(size_t count, bool kills)
     pthread_t threads[THREADS];
     unsigned random = 99;
     size_t unknown = 0, done = 0, kill_at = 0;
-    shoal_result_t *result;
 
-    assert_int_equal(shoal_client_callf(other, &result, "FLUSHALL"), 0);
-    shoal_result_release(result);
+    live_ask(other, "FLUSHALL");
     for (unsigned i = 0; i < THREADS; i++) {
         writers[i] = (writer_t){
             .client = client, .id = i, .random = i * 7919 + 1, .count = count};
@@ -202,10 +163,10 @@ static void check_run(size_t count, bool kills)
     }
     while (done < THREADS * count) {
         if (kills && done >= kill_at) {
-            kill_one(other, &random);
+            live_kill(other, "lanes", live_roll(&random) % 2);
             kill_at = done + COMMANDS_PER_KILL;
         }
-        waiting_sleep_us(3000 + roll(&random) % 10000);
+        waiting_sleep_us(3000 + live_roll(&random) % 10000);
         done = 0;
         for (unsigned i = 0; i < THREADS; i++)
             done += writers[i].done;
@@ -223,8 +184,8 @@ static void check_run(size_t count, bool kills)
     assert_int_equal(stats.desyncs, 0);
     if (!kills)
         assert_int_equal(unknown, 0);
-    finish(client);
-    finish(other);
+    live_finish(client);
+    live_finish(other);
 }
 
 static void test_keeps_the_order_of_each_key(void **state)

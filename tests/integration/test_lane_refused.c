@@ -15,12 +15,6 @@
 #define WINDOW 100
 #define VALUE_BYTES_MAX 40000 /* several reads of the server */
 
-static unsigned roll(unsigned *random)
-{
-    *random = *random * 1664525u + 1013904223u;
-    return *random >> 8;
-}
-
 /* ---- numbered values, pushed to lists ---- */
 
 typedef struct push {
@@ -65,15 +59,16 @@ static void submit(writer_t *writer, push_t *push)
     shoal_command_t command = {2, argv, argvlen};
     shoal_call_t call = SHOAL_CALL_INIT;
 
-    *push = (push_t){.writer = writer, .key = roll(&writer->random) % writer->keys};
+    *push =
+        (push_t){.writer = writer, .key = live_roll(&writer->random) % writer->keys};
     argvlen[1] =
         (size_t)snprintf(key, sizeof key, "refused:%u:%u", writer->id, push->key);
-    push->is_push = roll(&writer->random) % 4 != 0;
+    push->is_push = live_roll(&writer->random) % 4 != 0;
     if (push->is_push) {
         size_t bytes = 8;
         push->number = ++writer->pushes[push->key];
-        if (roll(&writer->random) % 4 == 0)
-            bytes += roll(&writer->random) % VALUE_BYTES_MAX;
+        if (live_roll(&writer->random) % 4 == 0)
+            bytes += live_roll(&writer->random) % VALUE_BYTES_MAX;
         value = malloc(bytes + 1);
         if (!value)
             abort();
@@ -85,7 +80,7 @@ static void submit(writer_t *writer, push_t *push)
         argvlen[2] = bytes;
         command.argc = 3;
     }
-    if (roll(&writer->random) % 8 == 0)
+    if (live_roll(&writer->random) % 8 == 0)
         call.flags = SHOAL_CALL_BULK;
     call.timeout_us = 60000000;
     if (shoal_client_submit_many(writer->client, &command, 1, &call, on_operation, push,
@@ -106,45 +101,6 @@ static void *write_numbers(void *data)
     while (writer->done < writer->count)
         waiting_sleep_us(200);
     return NULL;
-}
-
-/* ---- trouble ---- */
-
-static void ask(shoal_client_t *other, const char *text)
-{
-    shoal_result_t *result;
-
-    assert_int_equal(shoal_client_callf(other, &result, text), 0);
-    assert_int_equal(shoal_result_status(result), 0);
-    shoal_result_release(result);
-}
-
-static void kill_one(shoal_client_t *other, unsigned *random)
-{
-    shoal_result_t *result;
-    char text[48] = "";
-    size_t bytes;
-
-    assert_int_equal(shoal_client_callf(other, &result, "CLIENT LIST TYPE normal"), 0);
-    assert_int_equal(shoal_result_status(result), 0);
-    const char *at = shoal_reply_string(shoal_result_reply(result), &bytes);
-    const char *end = at + bytes;
-    for (unsigned skip = roll(random) % 2; at < end;) {
-        const char *line = memchr(at, '\n', (size_t)(end - at));
-        const char *name = strstr(at, "name=refused ");
-        if (!line)
-            break;
-        if (name && name < line && skip-- == 0) {
-            snprintf(text, sizeof text, "CLIENT KILL ID %d", atoi(at + 3));
-            break;
-        }
-        at = line + 1;
-    }
-    shoal_result_release(result);
-    if (!text[0])
-        return;
-    assert_int_equal(shoal_client_callf(other, &result, text), 0);
-    shoal_result_release(result);
 }
 
 /* ---- what the server has ---- */
@@ -250,15 +206,15 @@ static void trouble_until_done(shoal_client_t *other, const writer_t *writers,
     bool is_done = false;
 
     while (!is_done) {
-        ask(other, "REPLICAOF 127.0.0.1 1");
-        waiting_sleep_us(roll(&random) % 3000);
-        kill_one(other, &random);
-        waiting_sleep_us(roll(&random) % 6000);
-        ask(other, "REPLICAOF NO ONE");
-        waiting_sleep_us(roll(&random) % 3000);
-        if (roll(&random) % 2 == 0)
-            kill_one(other, &random);
-        waiting_sleep_us(roll(&random) % 6000);
+        live_ask(other, "REPLICAOF 127.0.0.1 1");
+        waiting_sleep_us(live_roll(&random) % 3000);
+        live_kill(other, "refused", live_roll(&random) % 2);
+        waiting_sleep_us(live_roll(&random) % 6000);
+        live_ask(other, "REPLICAOF NO ONE");
+        waiting_sleep_us(live_roll(&random) % 3000);
+        if (live_roll(&random) % 2 == 0)
+            live_kill(other, "refused", live_roll(&random) % 2);
+        waiting_sleep_us(live_roll(&random) % 6000);
         is_done = true;
         for (unsigned i = 0; i < threads; i++)
             is_done = is_done && writers[i].done == writers[i].count;
@@ -276,7 +232,7 @@ static void check_run(unsigned threads, unsigned keys, size_t count)
     assert_int_equal(shoal_options_set_client_name(options, "refused"), 0);
     assert_int_equal(shoal_options_set_bulk_lane(options, true), 0);
     shoal_client_t *client = live_open(options);
-    ask(other, "FLUSHALL");
+    live_ask(other, "FLUSHALL");
     open_lane(client);
     for (unsigned i = 0; i < threads; i++) {
         writers[i] = (writer_t){.client = client,
@@ -305,10 +261,8 @@ static void check_run(unsigned threads, unsigned keys, size_t count)
         sums.unknown, sums.overtook, (unsigned long long)stats.reordered);
     assert_int_equal(stats.desyncs, 0);
     assert_true(sums.overtook <= stats.reordered);
-    assert_int_equal(shoal_client_close_and_wait(client, 1000000), 0);
-    shoal_client_release(client);
-    assert_int_equal(shoal_client_close_and_wait(other, 1000000), 0);
-    shoal_client_release(other);
+    live_finish(client);
+    live_finish(other);
 }
 
 /* Here whatever overtakes a command overtakes one for its key. */

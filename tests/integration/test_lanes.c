@@ -20,12 +20,6 @@ static shoal_client_t *open_named(bool has_lane)
     return live_open(options);
 }
 
-static void finish(shoal_client_t *client)
-{
-    assert_int_equal(shoal_client_close_and_wait(client, 1000000), 0);
-    shoal_client_release(client);
-}
-
 /* ---- one command at a time ---- */
 
 static void on_done(shoal_client_t *client, const shoal_result_t *result, void *data)
@@ -90,7 +84,7 @@ static void test_is_opened_for_what_is_large(void **state)
     assert_int_equal(live_stats(client).bulk, before);
     set(client, "small", 10, SHOAL_CALL_BULK);
     assert_int_equal(live_stats(client).bulk, before + 1);
-    finish(client);
+    live_finish(client);
 }
 
 static void test_learns_which_replies_are_large(void **state)
@@ -107,8 +101,8 @@ static void test_learns_which_replies_are_large(void **state)
     assert_int_equal(live_stats(client).bulk, before);
     get(client, "learned");
     assert_int_equal(live_stats(client).bulk, before + 1);
-    finish(other);
-    finish(client);
+    live_finish(other);
+    live_finish(client);
 }
 
 static void test_can_be_turned_off(void **state)
@@ -122,7 +116,7 @@ static void test_can_be_turned_off(void **state)
     }
     assert_int_equal(connections(client), 1);
     assert_int_equal(live_stats(client).bulk, 0);
-    finish(client);
+    live_finish(client);
 }
 
 /* ---- what stays together, and what stays behind ---- */
@@ -182,7 +176,7 @@ static void test_commands_of_one_call_stay_together(void **state)
     set_with(client, publish, 3); /* has no key: both stay */
     set_with(client, unknown, 3); /* may have any */
     assert_int_equal(live_stats(client).bulk, before + 2);
-    finish(client);
+    live_finish(client);
 }
 
 static void test_a_unit_takes_the_lane_whole(void **state)
@@ -206,7 +200,7 @@ static void test_a_unit_takes_the_lane_whole(void **state)
     WAIT_FOR(group.is_over);
     assert_false(group.has_failed);
     assert_int_equal(live_stats(client).bulk, before + 4);
-    finish(client);
+    live_finish(client);
 }
 
 static void test_commands_without_a_key_stay(void **state)
@@ -226,7 +220,7 @@ static void test_commands_without_a_key_stay(void **state)
         shoal_client_submit_many(client, &command, 1, &call, on_done, &done, NULL), 0);
     WAIT_FOR(done == 1);
     assert_int_equal(live_stats(client).bulk, before);
-    finish(client);
+    live_finish(client);
 }
 
 typedef struct answer {
@@ -292,7 +286,7 @@ static void test_flushall_has_its_place(void **state)
         WAIT_FOR(answers[5].is_there);
         assert_string_equal(answers[5].text, "new"); /* nothing came behind it */
     }
-    finish(client);
+    live_finish(client);
 }
 
 /* The lane does a part of a large command in a turn. */
@@ -321,7 +315,7 @@ static void test_the_work_of_a_turn_is_bounded(void **state)
     assert_int_equal(after.bulk, before.bulk + 2);
     assert_true(after.turns - between.turns >= bytes / 131072);
     free(large);
-    finish(client);
+    live_finish(client);
 }
 
 /* After WAIT writes stay where it counts them. */
@@ -343,7 +337,7 @@ static void test_keeps_writes_with_wait(void **state)
     set(client, "large", 390000, 0);
     assert_int_equal(live_stats(client).bulk, before);
     WAIT_FOR((get(client, "large"), live_stats(client).bulk > before));
-    finish(client);
+    live_finish(client);
 }
 
 int main(void)

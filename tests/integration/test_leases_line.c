@@ -115,12 +115,6 @@ typedef struct visitor {
     unsigned random;
 } visitor_t;
 
-static unsigned roll(unsigned *random)
-{
-    *random = *random * 1664525u + 1013904223u;
-    return *random >> 8;
-}
-
 /* What became of INCR; and of WATCH and GET behind it. */
 static void on_incr(shoal_client_t *client, const shoal_result_t *result, void *data)
 {
@@ -162,8 +156,8 @@ static bool use(visitor_t *visitor, shoal_lease_t *lease, uint64_t tickets[COMMA
 
     for (size_t i = 0; i < COMMANDS; i++) {
         shoal_call_t call = SHOAL_CALL_INIT;
-        call.timeout_us = roll(&visitor->random) % 4 == 0
-                              ? 1 + roll(&visitor->random) % 5000
+        call.timeout_us = live_roll(&visitor->random) % 4 == 0
+                              ? 1 + live_roll(&visitor->random) % 5000
                               : SHOAL_TIMEOUT_NEVER;
         tickets[i] = 0;
         int rc = shoal_lease_submit(lease, &commands[i], 1, &call,
@@ -192,13 +186,13 @@ static bool visit(visitor_t *visitor)
         while ((rc = shoal_lease_open(crowd->client, &leases[i])) == SHOAL_EFULL)
             waiting_sleep_us(100);
         is_open = rc == 0 && use(visitor, leases[i], tickets[i]);
-        if (roll(&visitor->random) % 8 == 0) {
+        if (live_roll(&visitor->random) % 8 == 0) {
             shoal_lease_close(leases[i]);
             leases[i] = NULL;
         }
     }
     for (size_t i = 0; i < LEASES_AT_ONCE; i++) {
-        unsigned which = roll(&visitor->random) % (2 * COMMANDS);
+        unsigned which = live_roll(&visitor->random) % (2 * COMMANDS);
         if (which < COMMANDS && tickets[i][which])
             (void)!shoal_client_cancel(crowd->client, tickets[i][which]);
         shoal_lease_close(leases[i]);

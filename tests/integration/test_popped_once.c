@@ -36,12 +36,6 @@ typedef struct popper {
 
 static void on_pop(shoal_client_t *client, const shoal_result_t *result, void *data);
 
-static unsigned roll(unsigned *random)
-{
-    *random = *random * 1664525u + 1013904223u;
-    return *random >> 8;
-}
-
 static void pop(popper_t *popper)
 {
     static const char *const argv[] = {"BLPOP", "yard", "0"};
@@ -49,8 +43,8 @@ static void pop(popper_t *popper)
     shoal_call_t call = SHOAL_CALL_INIT;
     uint64_t ticket = 0;
 
-    if (roll(&popper->random) % 2)
-        call.timeout_us = 200 + roll(&popper->random) % 20000;
+    if (live_roll(&popper->random) % 2)
+        call.timeout_us = 200 + live_roll(&popper->random) % 20000;
     if (shoal_client_submit_many(popper->yard->client, &command, 1, &call, on_pop,
                                  popper, &ticket) < 0)
         abort();
@@ -123,7 +117,7 @@ static void kill_one(shoal_client_t *other, unsigned *random)
     assert_int_equal(shoal_client_callf(other, &result, "CLIENT LIST TYPE normal"), 0);
     text = shoal_reply_string(shoal_result_reply(result), &bytes);
     at = text;
-    for (unsigned i = roll(random) % POPPERS; i > 0 && at; i--)
+    for (unsigned i = live_roll(random) % POPPERS; i > 0 && at; i--)
         at = strchr(at + 1, '\n');
     at = at ? strstr(at, "id=") : NULL;
     for (; at; at = strstr(at + 1, "\nid=")) {
@@ -247,10 +241,10 @@ static void push_all(yard_t *yard, shoal_client_t *other, popper_t *poppers,
 
     for (size_t i = 0; i < yard->elements; i++) {
         yard->pushed[i] = (unsigned char)push(yard, other, i);
-        if (roll(&random) % 3 == 0)
+        if (live_roll(&random) % 3 == 0)
             (void)!shoal_client_cancel(yard->client,
-                                       poppers[roll(&random) % POPPERS].ticket);
-        if (trouble == KILLS && roll(&random) % 40 == 0)
+                                       poppers[live_roll(&random) % POPPERS].ticket);
+        if (trouble == KILLS && live_roll(&random) % 40 == 0)
             kill_one(other, &random);
         if (trouble == RESTARTS && i % RESTART_EVERY == RESTART_EVERY / 2) {
             WAIT_FOR(yard->got >= got + RESTART_EVERY / 4);

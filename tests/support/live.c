@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static const char *from_environment(const char *name)
 {
@@ -63,6 +64,61 @@ shoal_client_t *live_open(shoal_options_t *options)
     shoal_options_free(options);
     assert_int_equal(shoal_client_wait_ready(client, WAITING_US_MAX), 0);
     return client;
+}
+
+void live_finish(shoal_client_t *client)
+{
+    assert_int_equal(shoal_client_close_and_wait(client, 1000000), 0);
+    shoal_client_release(client);
+}
+
+void live_ask(shoal_client_t *client, const char *text)
+{
+    shoal_result_t *result;
+
+    assert_int_equal(shoal_client_callf(client, &result, text), 0);
+    assert_int_equal(shoal_result_status(result), 0);
+    shoal_result_release(result);
+}
+
+/* The line of CLIENT LIST behind `at` that has this word; NULL: there is none. */
+static const char *find_line(const char *at, const char *word)
+{
+    while (at && *at) {
+        const char *end = strchr(at, '\n'), *found = strstr(at, word);
+        if (found && end && found < end)
+            return at;
+        at = end ? end + 1 : NULL;
+    }
+    return NULL;
+}
+
+void live_kill(shoal_client_t *client, const char *name, unsigned skip)
+{
+    shoal_result_t *result;
+    const char *line;
+    char word[64], text[48];
+    size_t bytes;
+
+    snprintf(word, sizeof word, " name=%s ", name);
+    assert_int_equal(shoal_client_callf(client, &result, "CLIENT LIST TYPE normal"), 0);
+    assert_int_equal(shoal_result_status(result), 0);
+    line = find_line(shoal_reply_string(shoal_result_reply(result), &bytes), word);
+    for (; line && skip > 0; skip--)
+        line = find_line(strchr(line, '\n') + 1, word);
+    if (line)
+        snprintf(text, sizeof text, "CLIENT KILL ID %d", atoi(line + strlen("id=")));
+    shoal_result_release(result);
+    if (!line)
+        return;
+    assert_int_equal(shoal_client_callf(client, &result, text), 0);
+    shoal_result_release(result); /* it may have ended by itself */
+}
+
+unsigned live_roll(unsigned *random)
+{
+    *random = *random * 1664525u + 1013904223u;
+    return *random >> 8;
 }
 
 size_t live_scaled(size_t count)

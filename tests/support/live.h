@@ -27,6 +27,16 @@ shoal_options_t *live_options_of_port(int port);
 /* Open a client, free the options, and wait until the client is ready. */
 shoal_client_t *live_open(shoal_options_t *options);
 
+/* Close it, with a second for what is outstanding, and give it back. */
+void live_finish(shoal_client_t *client);
+/* A command that must succeed, as text. */
+void live_ask(shoal_client_t *client, const char *text);
+/* End a connection of the clients of this name: the one behind so many others, if there is
+ * one. */
+void live_kill(shoal_client_t *client, const char *name, unsigned skip);
+/* The next of some numbers that look random. */
+unsigned live_roll(unsigned *random);
+
 /* `count` times the factor SHOAL_TEST_SCALE of the environment, and at least 1. */
 size_t live_scaled(size_t count);
 

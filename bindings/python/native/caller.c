@@ -8,6 +8,23 @@
 /* A call comes back after so long, so that the interpreter can look at its signals. */
 #define SLICE_US 100000
 
+/* Threads on their way back to Python. */
+static shoalpy_turnstile_t turnstile;
+static bool has_turnstile;
+
+int shoalpy_callers_init(void)
+{
+    int rc = shoalpy_turnstile_init(&turnstile);
+
+    has_turnstile = rc == 0;
+    return rc;
+}
+
+unsigned shoalpy_callers_turns(void)
+{
+    return atomic_load(&turnstile.releases);
+}
+
 /* The results of many commands, filled by the loop thread. */
 struct shoalpy_collection {
     pthread_mutex_t lock;
@@ -46,6 +63,8 @@ static int begin(shoalpy_caller_t *caller, shoalpy_core_t *core, const char *str
 {
     int rc;
 
+    if (has_turnstile)
+        shoalpy_turnstile_leave(&turnstile, caller);
     if (caller->core) /* a signal handler calls within the call that it interrupted */
         return SHOAL_ELOOP;
     caller->error.text[0] = '\0';
@@ -68,6 +87,14 @@ static void end(shoalpy_caller_t *caller)
 {
     shoalpy_core_leave(caller->core);
     caller->core = NULL;
+}
+
+/* The call is over, and has a result. */
+static void return_in_turn(shoalpy_caller_t *caller)
+{
+    end(caller);
+    if (has_turnstile)
+        shoalpy_turnstile_enter(&turnstile, caller);
 }
 
 static int64_t tell(const shoalpy_stream_t *stream, enum shoalpy_kind kind)
@@ -93,7 +120,7 @@ static int64_t take_result(shoalpy_caller_t *caller, shoal_result_t *result)
 
     shoal_result_release(result);
     caller->pending = NULL;
-    end(caller);
+    return_in_turn(caller);
     if (!is_whole)
         return SHOAL_ENOMEM;
     caller->data = caller->stream.data;
@@ -204,7 +231,7 @@ static int64_t wait_for_many(shoalpy_caller_t *caller, uint64_t wait_us)
 
     free_collection(collection);
     caller->collection = NULL;
-    end(caller);
+    return_in_turn(caller);
     bytes = shoalpy_results_end(&caller->results);
     if (bytes < 0)
         return bytes;

@@ -17,6 +17,7 @@
 #include "into.h"
 #include "requests.h"
 #include "results.h"
+#include "turnstile.h"
 #include <shoal/pending.h>
 
 typedef struct shoalpy_collection shoalpy_collection_t;
@@ -34,6 +35,12 @@ typedef struct shoalpy_caller {
     shoalpy_collection_t *collection; /* many are */
     shoalpy_results_t results;        /* of many */
 } shoalpy_caller_t;
+
+/* Threads whose calls are over take the GIL in turn from now on.  Before the first call;
+ * and in the child of a fork.  0 or SHOAL_ESYSTEM. */
+int shoalpy_callers_init(void);
+/* So many turns came to their ends since. */
+unsigned shoalpy_callers_turns(void);
 
 /* NULL: no memory. */
 shoalpy_caller_t *shoalpy_caller_new(void);

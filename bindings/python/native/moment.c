@@ -20,6 +20,14 @@ int shoalpy_condition_init(pthread_cond_t *condition)
     return rc == 0 ? 0 : SHOAL_ESYSTEM;
 }
 
+uint64_t shoalpy_now_ns(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * SECOND_NS + (uint64_t)now.tv_nsec;
+}
+
 struct timespec shoalpy_moment(uint64_t wait_us)
 {
     struct timespec moment;

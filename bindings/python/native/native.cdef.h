@@ -179,6 +179,8 @@ typedef struct shoalpy_caller {
     shoal_error_t error;
     ...;
 } shoalpy_caller_t;
+int shoalpy_callers_init(void);
+unsigned shoalpy_callers_turns(void);
 shoalpy_caller_t *shoalpy_caller_new(void);
 void shoalpy_caller_free(shoalpy_caller_t *caller);
 int64_t shoalpy_caller_call(shoalpy_caller_t *caller, shoalpy_core_t *core, const char *stream, size_t bytes, uint32_t call_flags, uint64_t timeout_us, unsigned reply_flags, shoal_lease_t *lease, shoalpy_into_t *into);

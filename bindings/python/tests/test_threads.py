@@ -68,6 +68,35 @@ def test_deadlines_of_some_do_not_disturb_others(server: Server) -> None:
         run_all(work, THREADS)
 
 
+TURNS = """
+    from shoal._native import lib
+    def turns_of(calls):
+        before = lib.shoalpy_callers_turns()
+        for _ in range(calls):
+            client.execute("PING")
+            client.execute_many([("PING",)] * 2)
+        return lib.shoalpy_callers_turns() - before
+    client = shoal.Client(url, timeout=20)
+    assert turns_of(50) >= 2 * 50 - 1
+    # This thread has the turn now, and does not come back for it.
+    turns = []
+    thread = threading.Thread(target=lambda: turns.append(turns_of(50)))
+    thread.start()
+    thread.join()
+    assert turns[0] >= 2 * 50 - 1, turns
+    pid = os.fork()
+    if pid == 0:
+        os._exit(42 if lib.shoalpy_callers_turns() == 0 and turns_of(5) >= 9 else 1)
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 42
+    client.close()
+"""
+
+
+def test_they_take_the_gil_in_turn(server: Server) -> None:
+    end = run_child(TURNS, server.url)
+    assert (end.code, end.output, end.errors) == (0, "", ""), end.errors
+
+
 CLOSE_RACE = """
     rounds = int(sys.argv[2])
     for number in range(rounds):

@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import functools
+import os
+import sys
 import threading
 from collections.abc import Sequence
 from typing import Any
@@ -24,6 +26,11 @@ _give_up = lib.shoalpy_caller_give_up
 _loads = loads
 _buffer = ffi.buffer
 NO_LEASE = ffi.NULL
+
+# Threads take the GIL in turn, if there is one.
+if getattr(sys, "_is_gil_enabled", lambda: True)():
+    lib.shoalpy_callers_init()
+    os.register_at_fork(after_in_child=lib.shoalpy_callers_init)
 
 
 class Unpackable(Exception):
