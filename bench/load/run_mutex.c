@@ -72,8 +72,9 @@ static void greet(mutex_load_t *load)
 static int connect_to_server(mutex_load_t *load)
 {
     const target_t *target = &load->run->options->target;
-    redisOptions options = {.options = REDIS_OPT_NOAUTOFREEREPLIES};
+    redisOptions options = {0};
 
+    options.options = REDIS_OPT_NOAUTOFREEREPLIES;
     if (target->socket_path)
         REDIS_OPTIONS_SET_UNIX(&options, target->socket_path);
     else
