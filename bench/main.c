@@ -18,7 +18,7 @@
 #define EXIT_FAILED 1
 #define EXIT_USAGE 2
 
-#define PROXIES_MAX (2u * OPTIONS_LIST_MAX) /* for each kind of socket */
+#define PROXIES_MAX ((size_t)2 * OPTIONS_LIST_MAX) /* for each kind of socket */
 
 /* All that main() has to give back. */
 typedef struct bench {
