@@ -9,7 +9,8 @@
  *
  * What things cost was measured on loopback with a 2-core virtual machine, and is in
  * flush_world.c as medians; each latency varies by 15 % around them and has now and then
- * a tail.  CPUs are not scarce here: client, server and callers have their own.
+ * a tail.  CPUs are not scarce here: client, server and callers have their own.  Threads
+ * that stay awake share one: sim/awake_world.h.
  */
 
 #include "core/flush/flush_policy.h"
