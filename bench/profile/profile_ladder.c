@@ -127,10 +127,10 @@ static void show(findings_t *findings, const plan_t *plan)
         report_flushes(findings->out, plan);
     for (size_t series = POOL + 1; series < plan->series_count; series++) {
         for (size_t i = 0; i + 1 < options->ladder.count; i++) {
-            judge(findings, plan, series, FIGURE_LADDER_REACHED_MAX_1 + i,
+            judge(findings, plan, series, (figure_t)(FIGURE_LADDER_REACHED_MAX_1 + i),
                   THREAD_STEP_LATE_MS, "is there after", i);
-            judge(findings, plan, series, FIGURE_LADDER_STALL_1 + i, STALL_MS_MAX,
-                  "ends no call for", i);
+            judge(findings, plan, series, (figure_t)(FIGURE_LADDER_STALL_1 + i),
+                  STALL_MS_MAX, "ends no call for", i);
         }
     }
     fputs("\n", findings->out);
