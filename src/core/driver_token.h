@@ -15,9 +15,10 @@
  * Guarantees:
  *   - One driver at most.  DIRECT begins in PARKED only, and only the driver's own
  *     events end it; BACKGROUND ends by the background thread's own event only.
- *   - No command waits without a driver.  A command that is pushed while no thread
- *     drives calls the background thread in the same step.  A direct driver that finds
- *     any work but its own command hands over in the step in which it finds that work.
+ *   - No command waits without a driver.  ON_PUSH while no thread drives calls the
+ *     background thread in the same step; a caller that is awake pushes without it, and
+ *     drives.  A direct driver that finds work that is not for it hands over in the step in
+ *     which it finds that work.
  *   - The loop is parked only after LONE_CALLS times in a row in which nothing but
  *     blocking calls got results.  The background thread polls again when
  *     no thread made a blocking call for LOOKS_MAX naps.

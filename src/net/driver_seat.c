@@ -46,6 +46,15 @@ void shoal__driver_seat_unlock(shoal__driver_seat_t *seat)
         shoal__notifier_signal(seat->notifier);
 }
 
+void shoal__driver_seat_signal_locked(shoal__driver_seat_t *seat)
+{
+    if (!seat->is_signal_due)
+        return;
+    seat->is_signal_due = false;
+    shoal__counter_add(&seat->wakeups, 1);
+    shoal__notifier_signal(seat->notifier);
+}
+
 void shoal__driver_seat_poke_locked(shoal__driver_seat_t *seat)
 {
     if (seat->token.driver == SHOAL__DRIVER_PARKED) {

@@ -54,6 +54,10 @@ void shoal__driver_seat_unlock(shoal__driver_seat_t *seat);
 /* Something was left for the loop: wake the thread that is to see it. */
 void shoal__driver_seat_poke_locked(shoal__driver_seat_t *seat);
 
+/* The calling thread is about to sleep, which unlocks without
+ * shoal__driver_seat_unlock(): wake a driver that was poked while it slept. */
+void shoal__driver_seat_signal_locked(shoal__driver_seat_t *seat);
+
 /* Something happened to the driver: step the token, and wake the background thread if
  * it is to drive. */
 shoal__driver_verdict_t shoal__driver_seat_step_locked(shoal__driver_seat_t *seat,

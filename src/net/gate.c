@@ -45,6 +45,7 @@ bool shoal__gate_wait_locked(shoal__gate_t *gate, uint64_t until_us)
 
     if (left_us == 0)
         return false;
+    shoal__driver_seat_signal_locked(gate->seat);
     gate->waiting++;
     if (until_us == SHOAL__NEVER_US)
         uv_cond_wait(&gate->changed, &gate->seat->lock);

@@ -168,12 +168,10 @@ void shoal__loop_step(shoal__loop_t *loop, uint64_t timeout_us)
 void shoal__loop_run(shoal__loop_t *loop)
 {
     uv_run(loop->uv, UV_RUN_DEFAULT);
-    loop->is_stopped = false;
 }
 
 void shoal__loop_stop(shoal__loop_t *loop)
 {
-    loop->is_stopped = true;
     uv_stop(loop->uv);
 }
 

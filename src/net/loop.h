@@ -34,7 +34,6 @@ typedef struct shoal__loop {
     bool is_poked;     /* something is to be done in the next turn */
     bool is_past_turn; /* the turn is over, the poll perhaps not begun */
     bool is_closing;
-    bool is_stopped; /* the run ends after this iteration */
     unsigned open_handles;
     uint64_t until_us; /* a step or an iteration must return by then */
     uv_prepare_t prepare;

@@ -111,6 +111,7 @@ void shoal__parking_wake(shoal__parking_t *parking, const shoal__parking_due_t *
 int shoal__parker_init(shoal__parker_t *parker)
 {
     atomic_init(&parker->state, AWAKE);
+    parker->has_slept = false;
     return uv_sem_init(&parker->semaphore, 0);
 }
 
@@ -127,9 +128,12 @@ bool shoal__parker_park(shoal__parker_t *parker, shoal__parking_t *parking,
 
     (void)parking;
     (void)number;
-    if (!atomic_compare_exchange_strong(&parker->state, &state, ASLEEP) &&
-        state == UNPARKED)
+    /* Once it has slept the thread waits for the post: until then the other thread needs
+     * the semaphore. */
+    if (!parker->has_slept &&
+        !atomic_compare_exchange_strong(&parker->state, &state, ASLEEP))
         return true;
+    parker->has_slept = true;
     if (until_us == SHOAL__NEVER_US)
         uv_sem_wait(&parker->semaphore);
     /* Not every system has a semaphore that waits until a given time. */

@@ -41,6 +41,7 @@ typedef struct shoal__parker {
     _Atomic uint32_t state; /* awake, unparked, left, or asleep and where */
 #if !SHOAL_PARKER_FUTEX
     uv_sem_t semaphore;
+    bool has_slept; /* for the thread itself: who unparks it posts, now or soon */
 #endif
 } shoal__parker_t;
 

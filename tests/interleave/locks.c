@@ -286,6 +286,17 @@ void shim_sem_wait(uv_sem_t *semaphore)
     lock->value--;
 }
 
+int shim_sem_trywait(uv_sem_t *semaphore)
+{
+    lock_t *lock = find(semaphore);
+
+    explore_touch("try", semaphore, true);
+    if (lock->value == 0)
+        return UV_EAGAIN;
+    lock->value--;
+    return 0;
+}
+
 /* ---- futexes ---- */
 
 static long futex_wait(_Atomic uint32_t *word, uint32_t value, uint32_t bits,

@@ -74,6 +74,7 @@ int shim_sem_init(uv_sem_t *semaphore, unsigned value);
 void shim_sem_destroy(uv_sem_t *semaphore);
 void shim_sem_post(uv_sem_t *semaphore);
 void shim_sem_wait(uv_sem_t *semaphore);
+int shim_sem_trywait(uv_sem_t *semaphore);
 /* Called before each unlock, if not NULL, by the thread that holds the mutex. */
 extern void (*shim_before_unlock)(const uv_mutex_t *mutex);
 long shim_futex(_Atomic uint32_t *word, int operation, uint32_t value,
@@ -113,6 +114,9 @@ bool shim_compare_exchange(_Atomic uint32_t *word, uint32_t *expected, uint32_t 
 #define uv_sem_destroy shim_sem_destroy
 #define uv_sem_post shim_sem_post
 #define uv_sem_wait shim_sem_wait
+#define uv_sem_trywait shim_sem_trywait
+/* A signal ends each nap at once. */
+#define nanosleep(time, left) ((void)(time), -1)
 #define syscall(number, ...) shim_futex(__VA_ARGS__)
 
 #define eventfd shim_eventfd

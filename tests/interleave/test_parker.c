@@ -27,6 +27,7 @@ typedef struct parker_case {
     bool in_one_batch; /* else each result wakes on its own */
     bool is_backwards; /* results come in the other order */
     unsigned leaving;  /* so many callers do not wait; the first ones */
+    unsigned returns;  /* so often callers come back without a result, and wait again */
     unsigned spurious, preemptions;
 } parker_case_t;
 
@@ -50,8 +51,13 @@ static void call(void *data)
         left++;
         return;
     }
-    explore_check(shoal__parker_park(&caller->parker, parking, now->numbers[number],
-                                     SHOAL__NEVER_US));
+    for (unsigned i = 0; i <= now->returns; i++) {
+        bool is_last = i == now->returns;
+        if (shoal__parker_park(&caller->parker, parking, now->numbers[number],
+                               is_last ? SHOAL__NEVER_US : 1))
+            break;
+        explore_check(!is_last);
+    }
     explore_check(has_result[number]);
     shoal__parker_release(&caller->parker);
     shoal__free(caller);
@@ -140,6 +146,12 @@ static const parker_case_t cases[] = {
      .numbers = {0, 1},
      .leaving = 1,
      .spurious = 1},
+    {.name = "one comes back and waits again", .callers = 1, .returns = 2},
+    {.name = "two share a bit, come back and wait again",
+     .callers = 2,
+     .numbers = {0, 1},
+     .returns = 1,
+     .preemptions = 2},
     {.name = "two leave, woken at once",
      .callers = 2,
      .numbers = {0, 1},

@@ -9,6 +9,7 @@
 #include "base/time_us.h"
 #include "net/clock.h"
 #include "net/gate.h"
+#include <poll.h>
 
 typedef struct rig {
     shoal__notifier_t notifier;
@@ -60,6 +61,29 @@ static void test_a_wait_that_is_over_does_not_sleep(void **state)
     shoal__driver_seat_unlock(&rig->seat);
 }
 
+static bool is_readable(const shoal__notifier_t *notifier)
+{
+    struct pollfd polled = {.fd = notifier->read_fd, .events = POLLIN};
+
+    return poll(&polled, 1, 0) == 1;
+}
+
+/* The wait unlocks the seat by itself: a poke before it must not wait for it to end. */
+static void test_a_wait_sends_what_is_due(void **state)
+{
+    rig_t *rig = *state;
+
+    shoal__driver_seat_lock(&rig->seat);
+    rig->seat.is_asleep = true;
+    shoal__driver_seat_poke_locked(&rig->seat);
+    assert_false(is_readable(&rig->notifier));
+    assert_true(shoal__gate_wait_locked(&rig->gate, shoal__clock_us() + 2000));
+    assert_true(is_readable(&rig->notifier));
+    assert_int_equal(shoal__counter_get(&rig->seat.wakeups), 1);
+    shoal__driver_seat_unlock(&rig->seat);
+    assert_int_equal(shoal__counter_get(&rig->seat.wakeups), 1);
+}
+
 static void tell(void *data)
 {
     rig_t *rig = data;
@@ -94,6 +118,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         RIG_TEST(test_it_closes_and_wakes_the_loop),
         RIG_TEST(test_a_wait_that_is_over_does_not_sleep),
+        RIG_TEST(test_a_wait_sends_what_is_due),
         RIG_TEST(test_a_change_wakes_the_threads_that_wait),
     };
     return cmocka_run_group_tests_name("net/gate", tests, NULL, NULL);
