@@ -50,6 +50,8 @@ void shoalpy_caller_free(shoalpy_caller_t *caller)
 {
     if (!caller)
         return;
+    if (has_turnstile) /* its thread has ended, and may have the turn */
+        shoalpy_turnstile_leave(&turnstile, caller);
     shoalpy_requests_release(&caller->requests);
     shoalpy_stream_release(&caller->stream);
     shoalpy_writer_release(&caller->writer);
