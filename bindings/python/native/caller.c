@@ -14,8 +14,12 @@ static bool has_turnstile;
 
 int shoalpy_callers_init(void)
 {
-    int rc = shoalpy_turnstile_init(&turnstile);
+    static pid_t process; /* the turnstile is this one's */
+    int rc = 0;
 
+    if (!has_turnstile || process != getpid())
+        rc = shoalpy_turnstile_init(&turnstile);
+    process = getpid();
     has_turnstile = rc == 0;
     return rc;
 }
