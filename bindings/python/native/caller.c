@@ -11,15 +11,15 @@
 /* Threads on their way back to Python. */
 static shoalpy_turnstile_t turnstile;
 static bool has_turnstile;
+static pid_t turnstile_process; /* that made it */
 
 int shoalpy_callers_init(void)
 {
-    static pid_t process; /* the turnstile is this one's */
     int rc = 0;
 
-    if (!has_turnstile || process != getpid())
+    if (!has_turnstile || turnstile_process != getpid())
         rc = shoalpy_turnstile_init(&turnstile);
-    process = getpid();
+    turnstile_process = getpid();
     has_turnstile = rc == 0;
     return rc;
 }
@@ -54,7 +54,10 @@ void shoalpy_caller_free(shoalpy_caller_t *caller)
 {
     if (!caller)
         return;
-    if (has_turnstile) /* its thread has ended, and may have the turn */
+    /* Its thread has ended, and may have the turn.  A forked interpreter frees the callers
+     * of threads that it does not have before it calls shoalpy_callers_init(): the lock may
+     * be held by one of them. */
+    if (has_turnstile && turnstile_process == getpid())
         shoalpy_turnstile_leave(&turnstile, caller);
     shoalpy_requests_release(&caller->requests);
     shoalpy_stream_release(&caller->stream);

@@ -99,20 +99,38 @@ TURNS = """
     before = lib.shoalpy_callers_turns()
     importlib.reload(shoal._calls)
     assert lib.shoalpy_callers_turns() == before
+    # The interpreter frees callers in a child before the turnstile is made anew.
+    is_left_alone = False
+    def drop_caller():
+        global is_left_alone
+        before = lib.shoalpy_callers_turns()
+        shoal._calls._thread.caller = None
+        shoal._calls._thread.has_called = False
+        is_left_alone = lib.shoalpy_callers_turns() == before
+    hooks.append(drop_caller)
+    client.execute("PING")
     pid = os.fork()
     if pid == 0:
-        os._exit(42 if lib.shoalpy_callers_turns() == 0 and turns_of(5) >= 9 else 1)
+        is_new = lib.shoalpy_callers_turns() == 0 and turns_of(5) >= 9
+        os._exit(42 if is_left_alone and is_new else 1)
     assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 42
     client.close()
 """
 
+
+#: They run before those of the package.
+HOOKS = """
+import os
+hooks = []
+os.register_at_fork(after_in_child=lambda: [hook() for hook in hooks])
+"""
 
 HAS_GIL = getattr(sys, "_is_gil_enabled", lambda: True)()
 
 
 @pytest.mark.skipif(not HAS_GIL, reason="there is no GIL")
 def test_they_take_the_gil_in_turn(server: Server) -> None:
-    end = run_child(TURNS, server.url)
+    end = run_child(TURNS, server.url, before=HOOKS)
     assert (end.code, end.output, end.errors) == (0, "", ""), end.errors
 
 
