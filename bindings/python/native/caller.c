@@ -11,11 +11,15 @@
 /* Threads on their way back to Python. */
 static shoalpy_turnstile_t turnstile;
 static bool has_turnstile;
+static pid_t turnstile_process; /* that made it */
 
 int shoalpy_callers_init(void)
 {
-    int rc = shoalpy_turnstile_init(&turnstile);
+    int rc = 0;
 
+    if (!has_turnstile || turnstile_process != getpid())
+        rc = shoalpy_turnstile_init(&turnstile);
+    turnstile_process = getpid();
     has_turnstile = rc == 0;
     return rc;
 }
@@ -50,6 +54,11 @@ void shoalpy_caller_free(shoalpy_caller_t *caller)
 {
     if (!caller)
         return;
+    /* Its thread has ended, and may have the turn.  A forked interpreter frees the callers
+     * of threads that it does not have before it calls shoalpy_callers_init(): the lock may
+     * be held by one of them. */
+    if (has_turnstile && turnstile_process == getpid())
+        shoalpy_turnstile_leave(&turnstile, caller);
     shoalpy_requests_release(&caller->requests);
     shoalpy_stream_release(&caller->stream);
     shoalpy_writer_release(&caller->writer);

@@ -37,7 +37,8 @@ typedef struct shoalpy_caller {
 } shoalpy_caller_t;
 
 /* Threads whose calls are over take the GIL in turn from now on.  Before the first call;
- * and in the child of a fork.  0 or SHOAL_ESYSTEM. */
+ * and in the child of a fork; once more in the same process it does nothing, because
+ * threads may wait for their turns.  0 or SHOAL_ESYSTEM. */
 int shoalpy_callers_init(void);
 /* So many turns came to their ends since. */
 unsigned shoalpy_callers_turns(void);
