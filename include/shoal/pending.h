@@ -26,7 +26,8 @@ typedef struct shoal_pending shoal_pending_t;
 
 /**
  * Send one command as shoal_client_call_with() does, but return after wait_us, or
- * sooner if a signal arrives while the thread sleeps.
+ * sooner if a signal arrives while the thread sleeps.  A thread that runs the loop itself
+ * (see shoal_client_open()) returns after wait_us only: 100 000 suits most interpreters.
  *
  * @param wait_us     the longest time to wait for the result; the command's own
  *                    deadline is in `call`.  SHOAL_TIMEOUT_NEVER: wait until the result
