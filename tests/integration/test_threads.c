@@ -110,7 +110,7 @@ static void test_calls_with_a_fixed_pause(void **state)
     run(8, SHOAL_FLUSH_FIXED);
 }
 
-/* ---- few threads, and a server close by: they write their commands themselves ---- */
+/* ---- few threads, and a server close by: they run the loop themselves ---- */
 
 #define FEW 6
 
@@ -141,22 +141,6 @@ static void join(caller_t *callers, unsigned count)
         assert_int_equal(callers[i].failed, 0);
         assert_int_equal(callers[i].mismatches, 0);
     }
-}
-
-/* Otherwise one of the two wakes the loop for each batch, of two commands at most.  Here
- * it does if the other made lone calls before, which takes 16 of them. */
-static void test_two_threads_wake_no_other_thread_to_write(void **state)
-{
-    (void)state;
-    caller_t callers[2];
-    shoal_client_t *client = open_close_by(NULL, NULL);
-
-    start(callers, 2, client);
-    join(callers, 2);
-    shoal_stats_t stats = live_stats(client);
-    assert_true(stats.wakeups < stats.commands / 4);
-    assert_int_equal(shoal_client_close_and_wait(client, 0), 0);
-    shoal_client_release(client);
 }
 
 static _Thread_local bool is_caller;
@@ -248,7 +232,6 @@ int main(void)
         cmocka_unit_test(test_calls_of_one_thread),
         cmocka_unit_test(test_calls_without_holding_back),
         cmocka_unit_test(test_calls_with_a_fixed_pause),
-        cmocka_unit_test(test_two_threads_wake_no_other_thread_to_write),
         cmocka_unit_test(test_callbacks_stay_off_threads_that_write),
         cmocka_unit_test(test_short_lived_threads),
     };
