@@ -125,15 +125,6 @@ static shoal_client_t *open_close_by(shoal_event_cb on_event, void *data)
     return live_open(options);
 }
 
-static void start(caller_t *callers, unsigned count, shoal_client_t *client)
-{
-    for (unsigned i = 0; i < count; i++) {
-        callers[i] =
-            (caller_t){.client = client, .number = i, .calls = live_scaled(CALLS)};
-        pthread_create(&callers[i].thread, NULL, call, &callers[i]);
-    }
-}
-
 static void join(caller_t *callers, unsigned count)
 {
     for (unsigned i = 0; i < count; i++) {
