@@ -120,7 +120,7 @@ static unsigned find_process(const shoal__former_t *former, unsigned index,
 static bool has_nameless(const shoal__former_t *former, const char *process)
 {
     for (unsigned i = 0; i < former->count; i++)
-        if (is_nameless(&former->entries[i].identity) &&
+        if (former->entries[i].identity.id == 0 &&
             shoal__former_is_on(former, i, process))
             return true;
     return false;
