@@ -266,6 +266,21 @@ static void test_a_nameless_one_ends_with_its_process(void **state)
     shoal__former_release(&former);
 }
 
+static void test_nameless_ones_of_two_processes(void **state)
+{
+    shoal__former_t former;
+
+    (void)state;
+    shoal__former_init(&former);
+    add(&former, 0, "a");
+    add(&former, 0, "b");
+    add(&former, 0, "b");
+    assert_int_equal(former.count, 2);
+    assert_true(shoal__former_may_be_on(&former, 0, "a"));
+    assert_true(shoal__former_may_be_on(&former, 1, "b"));
+    shoal__former_release(&former);
+}
+
 /* Those that are too many become nameless. */
 static void test_too_many_of_one_process(void **state)
 {
@@ -444,6 +459,7 @@ int main(void)
         cmocka_unit_test(test_each_connection_begins_anew),
         cmocka_unit_test(test_losing_track),
         cmocka_unit_test(test_a_nameless_one_ends_with_its_process),
+        cmocka_unit_test(test_nameless_ones_of_two_processes),
         cmocka_unit_test(test_too_many_of_one_process),
         cmocka_unit_test(test_a_second_process_settles_nothing_of_the_first),
         cmocka_unit_test(test_one_that_is_never_proved),
