@@ -19,7 +19,7 @@
 
 static shoalpy_turnstile_t turnstile;
 
-/* Who they are is all that counts. */
+/* The test compares their addresses and nothing else. */
 static const char threads[3];
 
 static int setup(void **state)

@@ -95,7 +95,7 @@ TURNS = """
     thread.join()
     gc.collect()
     assert lib.shoalpy_callers_turns() == turns[1] + 1, turns
-    # Whoever imports the package anew disturbs no threads.
+    # A second import of the package disturbs no thread.
     before = lib.shoalpy_callers_turns()
     importlib.reload(shoal._calls)
     assert lib.shoalpy_callers_turns() == before
