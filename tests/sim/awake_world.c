@@ -36,8 +36,7 @@
 
 static uint64_t about(awake_world_t *world, uint64_t ns)
 {
-    uint64_t varied_ns =
-        ns - ns * 15 / 100 + sim_dice_below(&world->dice, (uint32_t)(ns * 30 / 100));
+    uint64_t varied_ns = sim_dice_about(&world->dice, ns);
 
     if (sim_dice_below(&world->dice, TAIL_ONE_IN) == 0)
         varied_ns += sim_dice_below(&world->dice, TAIL_NS);
