@@ -91,7 +91,7 @@ run_musl() {
     tools/fetch_cmocka.sh "$cmocka" &&
         configure musl -DCMAKE_C_COMPILER=musl-gcc -DCMAKE_BUILD_TYPE=RelWithDebInfo \
             -DCMAKE_C_FLAGS="-idirafter $headers" -DSHOAL_LIBUV=bundled \
-            -DSHOAL_CMOCKA_SRC="$cmocka" -DSHOAL_LTO=OFF \
+            -DSHOAL_CMOCKA_SRC="$cmocka" -DSHOAL_LTO=OFF -DSHOAL_TLS=OFF \
             -DSHOAL_BUILD_BENCH=OFF -DSHOAL_BUILD_EXAMPLES=OFF &&
         compile musl --target unit_tests sim_tests fault_tests integration_tests &&
         tests musl '^(unit|sim|fault|integration)$'
