@@ -15,6 +15,7 @@
 #include "support/waiting.h"
 
 #define READ_BYTES 65536
+#define RECORD_BYTES 16384
 #define CHUNK_WAIT_US 20000
 #define SHOWN_BYTES 200
 
@@ -209,14 +210,31 @@ static void serve(fake_conn_t *conn)
     fake_request_release(&request);
 }
 
-static void receive(fake_conn_t *conn)
+static ssize_t receive_encrypted(fake_conn_t *conn)
+{
+    char data[READ_BYTES];
+    ssize_t count = recv(conn->fd, data, sizeof data, 0);
+
+    if (count > 0)
+        fake_tls_receive(conn->tls, data, (size_t)count, &conn->in);
+    return count;
+}
+
+static ssize_t receive_plain(fake_conn_t *conn)
 {
     fake_bytes_reserve(&conn->in, READ_BYTES);
     ssize_t count = recv(conn->fd, conn->in.data + conn->in.size, READ_BYTES, 0);
 
     if (count > 0)
         conn->in.size += (size_t)count;
-    else if (count == 0 || (errno != EAGAIN && errno != EINTR))
+    return count;
+}
+
+static void receive(fake_conn_t *conn)
+{
+    ssize_t count = conn->tls ? receive_encrypted(conn) : receive_plain(conn);
+
+    if (count == 0 || (count < 0 && errno != EAGAIN && errno != EINTR))
         close_socket(conn, false);
 }
 
@@ -231,31 +249,79 @@ static void await_delivery(const fake_conn_t *conn)
         sched_yield();
 }
 
-/* False: the socket takes no more bytes now, or is closed. */
-static bool send_some(fake_conn_t *conn, fake_act_t *act)
+/* Returns how many bytes the socket took; 0: none now, or it is closed. */
+static size_t send_chunk(fake_conn_t *conn, const char *data, size_t bytes)
 {
-    size_t bytes = act->bytes.size - act->sent;
     size_t chunk = conn->world->config.chunk_bytes;
 
     if (chunk && bytes > chunk)
         bytes = chunk;
-    ssize_t count = send(conn->fd, act->bytes.data + act->sent, bytes, MSG_NOSIGNAL);
+    ssize_t count = send(conn->fd, data, bytes, MSG_NOSIGNAL);
     if (count < 0) {
         if (errno != EAGAIN && errno != EINTR)
             close_socket(conn, false);
-        return false;
+        return 0;
     }
-    act->sent += (size_t)count;
     if (chunk)
         await_delivery(conn);
+    return (size_t)count;
+}
+
+/* Write what TLS has to say; false: some of it is left. */
+static bool flush(fake_conn_t *conn)
+{
+    fake_bytes_t *out;
+    size_t count;
+
+    if (!conn->tls)
+        return true;
+    out = fake_tls_out(conn->tls);
+    while (conn->fd >= 0 && out->size > 0 &&
+           (count = send_chunk(conn, out->data, out->size)) > 0)
+        fake_bytes_consume(out, count);
+    return out->size == 0;
+}
+
+/* False: the socket takes no more bytes now, or is closed. */
+static bool send_some(fake_conn_t *conn, fake_act_t *act)
+{
+    size_t bytes = act->bytes.size - act->sent;
+
+    if (conn->tls && !fake_tls_is_open(conn->tls))
+        return false;
+    if (conn->tls) {
+        bytes = bytes < RECORD_BYTES ? bytes : RECORD_BYTES;
+        fake_tls_send(conn->tls, act->bytes.data + act->sent, bytes);
+        act->sent += bytes;
+        if (!flush(conn))
+            return false;
+    } else {
+        size_t count = send_chunk(conn, act->bytes.data + act->sent, bytes);
+        if (count == 0)
+            return false;
+        act->sent += count;
+    }
     if (act->sent == act->bytes.size)
         act_drop(conn);
     return true;
 }
 
+/* Returns whether it was said; it is not before everything else is written. */
+static bool say_end(fake_conn_t *conn)
+{
+    if (conn->tls && !conn->world->config.is_rude)
+        fake_tls_say_end(conn->tls);
+    if (!flush(conn))
+        return false;
+    shutdown(conn->fd, SHUT_WR);
+    conn->is_over = true;
+    act_drop(conn);
+    return true;
+}
+
 static void perform(fake_conn_t *conn, uint64_t now_us)
 {
-    bool goes_on = true;
+    bool goes_on = flush(conn);
 
     while (goes_on && conn->fd >= 0 && conn->acts) {
         switch (conn->acts->kind) {
@@ -271,9 +337,7 @@ static void perform(fake_conn_t *conn, uint64_t now_us)
             goes_on = false;
             break;
         case FAKE_ACT_FIN:
-            shutdown(conn->fd, SHUT_WR);
-            conn->is_over = true;
-            act_drop(conn);
+            goes_on = say_end(conn);
             break;
         case FAKE_ACT_RESET:
             close_socket(conn, true);
@@ -288,6 +352,7 @@ fake_conn_t *fake_conn_new(fake_world_t *world, int fd, unsigned number)
 
     conn->world = world;
     conn->fd = fd;
+    conn->tls = world->tls ? fake_tls_begin(world->tls) : NULL;
     conn->is_reading = true;
     fake_session_init(&conn->session, world->store, number);
     const fake_rule_t *rule = fake_script_match(&world->script, number, NULL);
@@ -306,10 +371,24 @@ void fake_conn_free(fake_conn_t *conn)
     while (conn->acts)
         act_drop(conn);
     close_socket(conn, true);
+    fake_tls_end(conn->tls);
     fake_bytes_release(&conn->in);
     fake_bytes_release(&conn->multi);
     fake_session_release(&conn->session);
     free(conn);
+}
+
+/* Does the first act wait for the socket alone, or for a time that has come? */
+static bool has_work(const fake_conn_t *conn, uint64_t now_us)
+{
+    if (conn->tls && fake_tls_out(conn->tls)->size > 0)
+        return true;
+    if (!conn->acts)
+        return false;
+    if (conn->acts->kind == FAKE_ACT_WAIT)
+        return conn->acts->due_us <= now_us;
+    return conn->acts->kind == FAKE_ACT_SEND &&
+           (!conn->tls || fake_tls_is_open(conn->tls));
 }
 
 short fake_conn_events(const fake_conn_t *conn, uint64_t now_us)
@@ -318,9 +397,7 @@ short fake_conn_events(const fake_conn_t *conn, uint64_t now_us)
 
     if (may_read(conn))
         events |= POLLIN;
-    if (conn->fd >= 0 && !conn->world->is_frozen && conn->acts &&
-        (conn->acts->kind == FAKE_ACT_SEND ||
-         (conn->acts->kind == FAKE_ACT_WAIT && conn->acts->due_us <= now_us)))
+    if (conn->fd >= 0 && !conn->world->is_frozen && has_work(conn, now_us))
         events |= POLLOUT;
     return events;
 }
@@ -339,6 +416,8 @@ void fake_conn_work(fake_conn_t *conn, bool is_readable, uint64_t now_us)
 
     if (is_readable && may_read(conn))
         receive(conn);
+    if (conn->fd >= 0 && conn->tls && fake_tls_is_over(conn->tls) && !conn->is_deaf)
+        fake_conn_cut(conn, FAKE_CUT_FIN); /* behind an alert */
     do { /* more than once, because a stubborn server takes its commands one by one */
         before = conn->in.size;
         was_busy = conn->acts != NULL;
@@ -383,11 +462,16 @@ void fake_conn_send(fake_conn_t *conn, const char *text)
     conn->acts = act;
 }
 
-bool fake_conn_holds(const fake_conn_t *conn, const char *text)
+bool fake_conn_holds(fake_conn_t *conn, const char *text)
 {
     char held[4096];
     ssize_t bytes = -1;
 
+    if (conn->fd >= 0 && conn->tls) { /* only what was read can be understood */
+        (void)receive_encrypted(conn);
+        return conn->in.size > 0 &&
+               memmem(conn->in.data, conn->in.size, text, strlen(text));
+    }
     if (conn->fd >= 0)
         bytes = recv(conn->fd, held, sizeof held, MSG_PEEK | MSG_DONTWAIT);
     return bytes > 0 && memmem(held, (size_t)bytes, text, strlen(text));

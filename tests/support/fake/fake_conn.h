@@ -5,6 +5,7 @@
 /* One connection of the scripted server: reads commands, asks the script and the
  * store, and works off a list of acts.  Never blocks for long; not thread-safe. */
 
+#include "fault_proxy/fake_tls.h"
 #include "support/fake/fake_script.h"
 #include "support/fake/fake_store.h"
 #include <stdbool.h>
@@ -15,6 +16,7 @@ typedef struct fake_world {
     fake_config_t config;
     fake_script_t script;
     fake_store_t *store;
+    fake_tls_t *tls; /* NULL: without */
     unsigned broken; /* requests that the parser did not accept, of all connections */
     bool is_frozen;
 } fake_world_t;
@@ -32,13 +34,14 @@ typedef struct fake_act {
     fake_act_kind_t kind;
     uint64_t due_us;    /* for WAIT */
     fake_bytes_t bytes; /* for SEND */
-    size_t sent;
+    size_t sent;        /* with TLS: encrypted */
 } fake_act_t;
 
 typedef struct fake_conn {
     struct fake_conn *next;
     fake_world_t *world;
     int fd; /* -1: it is closed, and the server frees this connection */
+    fake_tls_session_t *tls; /* NULL: without */
     bool is_reading;
     bool is_deaf; /* it executes no further command */
     bool is_over; /* end of stream was sent */
@@ -61,6 +64,6 @@ void fake_conn_work(fake_conn_t *conn, bool is_readable, uint64_t now_us);
 void fake_conn_release(fake_conn_t *conn);
 void fake_conn_cut(fake_conn_t *conn, fake_cut_t how);
 void fake_conn_send(fake_conn_t *conn, const char *text);
-bool fake_conn_holds(const fake_conn_t *conn, const char *text);
+bool fake_conn_holds(fake_conn_t *conn, const char *text);
 
 #endif

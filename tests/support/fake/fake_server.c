@@ -210,6 +210,8 @@ fake_server_t *fake_server_start(const fake_config_t *config)
 
     server->world.config = config ? *config : usual;
     server->world.store = fake_store_new(&server->world.config.identity);
+    if (server->world.config.tls)
+        server->world.tls = fake_must(fake_tls_new(server->world.config.tls));
     snprintf(server->path, sizeof server->path, "/tmp/shoal-fake-%ld-%u.sock",
              (long)getpid(), ++servers);
     pthread_mutex_init(&server->lock, NULL);
@@ -245,6 +247,7 @@ void fake_server_stop(fake_server_t *server)
     pthread_mutex_destroy(&server->lock);
     fake_script_release(&server->world.script);
     fake_store_free(server->world.store);
+    fake_tls_free(server->world.tls);
     free(server->polled);
     free(server);
 }
@@ -380,10 +383,38 @@ bool fake_server_holds(fake_server_t *server, const char *text)
     bool is_there = false;
 
     begin(server);
-    for (const fake_conn_t *conn = server->conns; conn; conn = conn->next)
+    for (fake_conn_t *conn = server->conns; conn; conn = conn->next)
         is_there = is_there || fake_conn_holds(conn, text);
     end(server);
     return is_there;
+}
+
+unsigned fake_server_resumed(fake_server_t *server)
+{
+    unsigned count = 0;
+
+    begin(server);
+    for (const fake_conn_t *conn = server->conns; conn; conn = conn->next)
+        count += conn->fd >= 0 && conn->tls && fake_tls_is_resumed(conn->tls);
+    end(server);
+    return count;
+}
+
+void fake_server_rekey(fake_server_t *server)
+{
+    begin(server);
+    for (const fake_conn_t *conn = server->conns; conn; conn = conn->next)
+        if (conn->fd >= 0 && conn->tls && fake_tls_is_open(conn->tls))
+            fake_tls_rekey(conn->tls);
+    end(server);
+}
+
+void fake_server_set_tls(fake_server_t *server, const fake_tls_config_t *config)
+{
+    begin(server);
+    fake_tls_free(server->world.tls);
+    server->world.tls = fake_must(fake_tls_new(config));
+    end(server);
 }
 
 unsigned fake_server_broken(fake_server_t *server)

@@ -8,6 +8,7 @@
  * command it took from the wire, in order.  Every function here may be called from any
  * thread, and what it does is done when it returns. */
 
+#include "fault_proxy/fake_tls.h"
 #include "support/fake/fake_store.h"
 #include <stdbool.h>
 #include <stddef.h>
@@ -23,6 +24,8 @@ typedef struct fake_config {
     /* Most bytes of one write; the next one waits until the client has received them.
      * 0: no bound. */
     size_t chunk_bytes;
+    const fake_tls_config_t *tls; /* NULL: it speaks no TLS */
+    bool is_rude; /* with TLS: it ends connections without a word (close_notify) */
 } fake_config_t;
 
 /* As the command of a rule: the rule acts when a connection is accepted. */
@@ -118,6 +121,14 @@ unsigned fake_server_open_now(fake_server_t *server);
 /* True if this text is among the bytes that came and that the server has not read.  A
  * fence of the client can be among them at any time. */
 bool fake_server_holds(fake_server_t *server, const char *text);
+/* How many of the open connections resumed a session of TLS. */
+unsigned fake_server_resumed(fake_server_t *server);
+/* New keys for every open connection: a key update of TLS 1.3, or a new handshake of TLS
+ * 1.2. */
+void fake_server_rekey(fake_server_t *server);
+/* Connections that are accepted later get these files. */
+void fake_server_set_tls(fake_server_t *server, const fake_tls_config_t *config);
+
 /* How many requests came that the strict parser of fake_request.h does not accept. */
 unsigned fake_server_broken(fake_server_t *server);
 
