@@ -5,11 +5,16 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import socket
+import ssl
 import subprocess
+import tempfile
 import unittest
+from pathlib import Path
 
 PROGRAM = os.environ.get("SHOAL_FAULT_PROXY", "shoal-fault-proxy")
+CERTIFICATES = os.environ.get("SHOAL_CERTIFICATES")  # not set: a build without TLS
 PATIENCE_S = 30
 
 
@@ -152,12 +157,30 @@ class Program(unittest.TestCase):
         client.sendall(b"unharmed")
         self.assertEqual(receive(server, 8), b"unharmed")
 
+    @unittest.skipUnless(CERTIFICATES, "a build without TLS")
+    def test_it_speaks_tls_with_clients(self) -> None:
+        assert CERTIFICATES is not None
+        folder = tempfile.mkdtemp()
+        self.addCleanup(shutil.rmtree, folder)
+        subprocess.run([CERTIFICATES, folder], check=True)
+        proxy = self.start(
+            "--tls-cert", f"{folder}/server.crt", "--tls-key", f"{folder}/server.key"
+        )  # fmt: skip
+        plain, server = self.connect(proxy)
+        context = ssl.create_default_context(cafile=str(Path(folder) / "ca.crt"))
+        with context.wrap_socket(plain, server_hostname="localhost") as client:
+            client.sendall(b"question")
+            self.assertEqual(receive(server, 8), b"question")
+            server.sendall(b"answer")
+            self.assertEqual(receive(client, 6), b"answer")
+
     def test_bad_options_are_said(self) -> None:
         for options in (
             [], ["--server-port", "x"], ["--server-port", "1", "more"], ["--nonsense"],
             ["--server-port", "1", "--to-client", "flip"],
             ["--server-port", "1", "--seed", "x"],
             ["--server-port", "1", "--cut-after", "1 to-client"],
+            ["--server-port", "1", "--tls-cert", "server.crt"],
         ):  # fmt: skip
             with self.subTest(options):
                 done = subprocess.run(

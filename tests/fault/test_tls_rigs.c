@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The scripted server speaks TLS: what the tests of TLS rely on, seen by a client that is
- * OpenSSL's own. */
+/* The scripted server and the proxy speak TLS: what the tests of TLS rely on, seen by a
+ * client that is OpenSSL's own. */
+#include "fault_proxy/fault_proxy.h"
 #include "support/fake/fake_server.h"
 #include "support/tls/certificate_folder.h"
 #include "support/waiting.h"
@@ -26,11 +27,10 @@ static fake_tls_config_t good(void)
                                .key_file = certificate_path("server.key")};
 }
 
-static int dial(const fake_server_t *server)
+static int dial(int port, const char *path)
 {
-    const char *path = fake_server_path(server);
     struct sockaddr_in tcp = {.sin_family = AF_INET,
-                              .sin_port = htons((uint16_t)fake_server_port(server)),
+                              .sin_port = htons((uint16_t)port),
                               .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     struct sockaddr_un local = {.sun_family = AF_UNIX};
     struct timeval patience = {30, 0};
@@ -57,15 +57,21 @@ static peer_t prepare(void)
 }
 
 /* Returns whether the handshake worked. */
-static bool connect_to(peer_t *peer, const fake_server_t *server, SSL_SESSION *session)
+static bool shake_hands(peer_t *peer, int fd, SSL_SESSION *session)
 {
-    peer->fd = dial(server);
+    peer->fd = fd;
     peer->ssl = SSL_new(peer->context);
     SSL_set_fd(peer->ssl, peer->fd);
     if (session)
         SSL_set_session(peer->ssl, session);
     ERR_clear_error();
     return SSL_connect(peer->ssl) == 1;
+}
+
+static bool connect_to(peer_t *peer, const fake_server_t *server, SSL_SESSION *session)
+{
+    return shake_hands(peer, dial(fake_server_port(server), fake_server_path(server)),
+                       session);
 }
 
 static void hang_up(peer_t *peer)
@@ -279,6 +285,115 @@ static void old_versions_and_other_files_are_taken_up(void **state)
     fake_server_stop(server);
 }
 
+typedef struct relay {
+    fake_tls_config_t tls;
+    fake_server_t *server;
+    fault_proxy_t *proxy;
+    peer_t peer;
+} relay_t;
+
+/* A client of a proxy that speaks TLS, and a server behind it that speaks none. */
+static void relay_begin(relay_t *relay, fault_proxy_config_t config)
+{
+    relay->tls = good();
+    relay->server = fake_server_start(NULL);
+    config.server_port = fake_server_port(relay->server);
+    config.tls = &relay->tls;
+    relay->proxy = fault_proxy_start(&config);
+    assert_non_null(relay->proxy);
+    relay->peer = prepare();
+    assert_true(shake_hands(
+        &relay->peer,
+        dial(fault_proxy_port(relay->proxy), fault_proxy_path(relay->proxy)), NULL));
+}
+
+static void relay_end(relay_t *relay)
+{
+    forget(&relay->peer);
+    WAIT_FOR(fault_proxy_counts(relay->proxy).open_now == 0);
+    WAIT_FOR(fake_server_open_now(relay->server) == 0);
+    fault_proxy_stop(relay->proxy);
+    fake_server_stop(relay->server);
+}
+
+static void ping(relay_t *relay)
+{
+    static const char text[] = "*1\r\n$4\r\nPING\r\n";
+
+    assert_int_equal(SSL_write(relay->peer.ssl, text, sizeof text - 1),
+                     sizeof text - 1);
+}
+
+static void the_proxy_can_be_what_speaks_tls(void **state)
+{
+    const fault_carriage_t single = {.chunk_bytes = 1},
+                           doubled = {.repeat_rate = FAULT_RATE_ALWAYS};
+    relay_t relay;
+    char answer[16];
+    (void)state;
+
+    relay_begin(&relay, (fault_proxy_config_t){.is_unix = true});
+    check_ping(&relay.peer);
+    fault_proxy_carry(relay.proxy, FAULT_TO_CLIENT, &doubled);
+    ping(&relay);
+    assert_int_equal(SSL_read(relay.peer.ssl, answer, sizeof answer), 14);
+    assert_memory_equal(answer, "+PONG\r\n+PONG\r\n", 14);
+    fault_proxy_carry(relay.proxy, FAULT_TO_CLIENT, &single);
+    ping(&relay);
+    for (int i = 0; i < 7; i++) /* a record each */
+        assert_int_equal(SSL_read(relay.peer.ssl, answer, sizeof answer), 1);
+    relay_end(&relay);
+}
+
+static void the_proxy_cuts_what_is_said(void **state)
+{
+    relay_t relay;
+    char answer[16];
+    (void)state;
+
+    relay_begin(&relay, (fault_proxy_config_t){0});
+    fault_proxy_cut_after(relay.proxy, 1, FAULT_TO_CLIENT, 3, FAULT_END_FIN);
+    ping(&relay);
+    assert_int_equal(SSL_read(relay.peer.ssl, answer, sizeof answer), 3);
+    assert_memory_equal(answer, "+PO", 3);
+    int rc = SSL_read(relay.peer.ssl, answer, sizeof answer);
+    assert_int_equal(SSL_get_error(relay.peer.ssl, rc), SSL_ERROR_ZERO_RETURN);
+    relay_end(&relay);
+}
+
+static void large_values_pass_the_proxy_through_small_buffers(void **state)
+{
+    enum { BYTES = 1000000 };
+    static char text[BYTES + 64], answer[BYTES + 64];
+    int head = snprintf(text, 64, "*2\r\n$4\r\nECHO\r\n$%d\r\n", BYTES);
+    relay_t relay;
+    (void)state;
+
+    memset(text + head, 'x', BYTES);
+    text[head + BYTES] = '\r';
+    text[head + BYTES + 1] = '\n';
+    relay_begin(&relay, (fault_proxy_config_t){.buffer_bytes = 4096});
+    assert_int_equal(SSL_write(relay.peer.ssl, text, head + BYTES + 2),
+                     head + BYTES + 2);
+    int want = head - 14 + BYTES + 2, got = 0;
+    while (got < want) {
+        int count = SSL_read(relay.peer.ssl, answer + got, want - got);
+        assert_true(count > 0);
+        got += count;
+    }
+    assert_memory_equal(answer, text + 14, (size_t)want);
+    relay_end(&relay);
+}
+
+static void the_proxy_wants_files_that_it_can_use(void **state)
+{
+    const fake_tls_config_t tls = {.certificate_file = certificate_path("server.crt"),
+                                   .key_file = certificate_path("client.key")};
+    (void)state;
+
+    assert_null(fault_proxy_start(&(fault_proxy_config_t){.tls = &tls}));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -289,6 +404,10 @@ int main(void)
         cmocka_unit_test(it_says_that_it_ends_unless_it_is_rude),
         cmocka_unit_test(what_it_has_not_read_can_be_seen),
         cmocka_unit_test(old_versions_and_other_files_are_taken_up),
+        cmocka_unit_test(the_proxy_can_be_what_speaks_tls),
+        cmocka_unit_test(the_proxy_cuts_what_is_said),
+        cmocka_unit_test(large_values_pass_the_proxy_through_small_buffers),
+        cmocka_unit_test(the_proxy_wants_files_that_it_can_use),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -28,9 +28,10 @@ struct redis_process {
     struct redis_process
         *next; /* all servers, to be stopped at the end of the program */
     pid_t pid; /* 0: not running */
-    loopback_port_t port;
-    char folder[40], socket[64], port_text[12];
+    loopback_port_t port, tls_port;
+    char folder[40], socket[64], port_text[12], tls_port_text[12];
     const char *const *arguments;
+    const fake_tls_config_t *tls; /* NULL: without */
 };
 
 static redis_process_t *all;
@@ -145,6 +146,33 @@ static pid_t spawn(const char *const *argv)
     _exit(127);
 }
 
+/* An option and its value; returns how many arguments there are then. */
+static size_t add(const char *argv[ARGUMENTS_MAX], size_t argc, const char *name,
+                  const char *value)
+{
+    if (argc + 2 >= ARGUMENTS_MAX)
+        abort();
+    argv[argc++] = name;
+    argv[argc++] = value;
+    return argc;
+}
+
+static size_t add_tls(const char *argv[ARGUMENTS_MAX], size_t argc,
+                      const redis_process_t *redis)
+{
+    const fake_tls_config_t *tls = redis->tls;
+
+    argc = add(argv, argc, "--tls-port", redis->tls_port_text);
+    argc = add(argv, argc, "--tls-cert-file", tls->certificate_file);
+    argc = add(argv, argc, "--tls-key-file", tls->key_file);
+    argc = add(argv, argc, "--tls-auth-clients", tls->client_ca_file ? "yes" : "no");
+    if (tls->client_ca_file)
+        argc = add(argv, argc, "--tls-ca-cert-file", tls->client_ca_file);
+    if (tls->is_forgetful)
+        argc = add(argv, argc, "--tls-session-caching", "no");
+    return argc;
+}
+
 static pid_t spawn_server(const redis_process_t *redis)
 {
     const char *server = getenv("REDIS_SERVER");
@@ -163,6 +191,8 @@ static pid_t spawn_server(const redis_process_t *redis)
                                        "no"};
     size_t argc = 13;
 
+    if (redis->tls)
+        argc = add_tls(argv, argc, redis);
     for (size_t i = 0; redis->arguments && redis->arguments[i]; i++)
         if (argc < ARGUMENTS_MAX - 1)
             argv[argc++] = redis->arguments[i];
@@ -195,11 +225,31 @@ static bool launch(redis_process_t *redis)
     return false;
 }
 
+static void claim_ports(redis_process_t *redis)
+{
+    loopback_port_release(&redis->port);
+    redis->port = loopback_port_claim();
+    snprintf(redis->port_text, sizeof redis->port_text, "%d", redis->port.number);
+    if (!redis->tls)
+        return;
+    loopback_port_release(&redis->tls_port);
+    redis->tls_port = loopback_port_claim();
+    snprintf(redis->tls_port_text, sizeof redis->tls_port_text, "%d",
+             redis->tls_port.number);
+}
+
 redis_process_t *redis_process_start(const char *const *arguments)
+{
+    return redis_process_start_tls(arguments, NULL);
+}
+
+redis_process_t *redis_process_start_tls(const char *const *arguments,
+                                         const fake_tls_config_t *tls)
 {
     redis_process_t *redis = fake_must(calloc(1, sizeof *redis));
 
     redis->arguments = arguments;
+    redis->tls = tls;
     strcpy(redis->folder, "/tmp/shoal-redis.XXXXXX");
     if (!mkdtemp(redis->folder))
         abort();
@@ -210,9 +260,7 @@ redis_process_t *redis_process_start(const char *const *arguments)
     all = redis;
     /* More than once: a program that claims no port may take this one meanwhile. */
     for (int attempt = 0; attempt < 5; attempt++) {
-        loopback_port_release(&redis->port);
-        redis->port = loopback_port_claim();
-        snprintf(redis->port_text, sizeof redis->port_text, "%d", redis->port.number);
+        claim_ports(redis);
         if (launch(redis))
             return redis;
     }
@@ -232,12 +280,18 @@ void redis_process_stop(redis_process_t *redis)
     *link = redis->next;
     remove_folder(redis);
     loopback_port_release(&redis->port);
+    loopback_port_release(&redis->tls_port);
     free(redis);
 }
 
 int redis_process_port(const redis_process_t *redis)
 {
     return redis->port.number;
+}
+
+int redis_process_tls_port(const redis_process_t *redis)
+{
+    return redis->tls_port.number;
 }
 
 const char *redis_process_socket(const redis_process_t *redis)

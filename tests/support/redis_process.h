@@ -6,6 +6,7 @@
  * to disk is in a folder of its own and goes with it.  It is known by its pid, and
  * dies with the test, however the test ends. */
 
+#include "fault_proxy/fake_tls.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
@@ -16,10 +17,15 @@ typedef struct redis_process redis_process_t;
  * the array must outlive the server.  Returns NULL if there is no redis-server to
  * start; the environment's REDIS_SERVER names the program. */
 redis_process_t *redis_process_start(const char *const *arguments);
+/* The same, with a second port that speaks TLS; NULL: without.  The texts must outlive the
+ * server. */
+redis_process_t *redis_process_start_tls(const char *const *arguments,
+                                         const fake_tls_config_t *tls);
 /* Kill the server and free what belongs to it.  NULL is allowed. */
 void redis_process_stop(redis_process_t *redis);
 
 int redis_process_port(const redis_process_t *redis);
+int redis_process_tls_port(const redis_process_t *redis); /* 0: without TLS */
 const char *redis_process_socket(const redis_process_t *redis);
 pid_t redis_process_pid(const redis_process_t *redis);
 

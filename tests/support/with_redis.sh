@@ -1,22 +1,33 @@
 #!/usr/bin/env bash
-# with_redis.sh [--url-argument] command [argument ...]
+# with_redis.sh [--url-argument] [--tls PROGRAM] command [argument ...]
 #
 # Runs the command beside a private redis-server that listens on a Unix socket and
 # on a free loopback port, keeps nothing on disk, and dies with this script.  The
 # command finds it by SHOAL_TEST_SOCKET, SHOAL_TEST_PORT, SHOAL_TEST_URL and
 # SHOAL_TEST_REDIS_PID; --url-argument also appends the URL to its arguments.
+# With --tls the server has a second port that speaks TLS, SHOAL_TEST_TLS_PORT.
+# PROGRAM is shoal-certificates: it makes the certificates, of the server and others,
+# that are in the folder SHOAL_TEST_CERTIFICATES.
 # Exits as the command does; 77 (skip) when there is no server to start.
 # REDIS_SERVER names another server, for example valkey-server.
 set -uo pipefail
 
 server=${REDIS_SERVER:-redis-server}
 url_argument=no
-if [ "${1:-}" = --url-argument ]; then
-    url_argument=yes
+certificates=
+while true; do
+    case ${1:-} in
+    --url-argument) url_argument=yes ;;
+    --tls)
+        certificates=${2:-}
+        shift
+        ;;
+    *) break ;;
+    esac
     shift
-fi
+done
 if [ $# -eq 0 ]; then
-    echo "usage: $0 [--url-argument] command [argument ...]" >&2
+    echo "usage: $0 [--url-argument] [--tls PROGRAM] command [argument ...]" >&2
     exit 2
 fi
 if ! command -v "$server" >/dev/null; then
@@ -49,12 +60,24 @@ if setpriv --pdeathsig KILL true 2>/dev/null; then
     deathsig=(setpriv --pdeathsig KILL)
 fi
 
+if [ -n "$certificates" ]; then
+    mkdir "$folder/certificates" && "$certificates" "$folder/certificates" || exit 1
+fi
+
 # The server says which port was taken: try others until one is free.
 start() {
+    local tls=()
     port=$((18000 + RANDOM % 2000)) # below those of tests/support/loopback_port.h
+    if [ -n "$certificates" ]; then
+        tls_port=$((16000 + RANDOM % 2000))
+        tls=(--tls-port "$tls_port" --tls-auth-clients no
+            --tls-cert-file "$folder/certificates/server.crt"
+            --tls-key-file "$folder/certificates/server.key"
+            --tls-ca-cert-file "$folder/certificates/ca.crt")
+    fi
     "${deathsig[@]}" "$server" --port "$port" --bind 127.0.0.1 \
         --unixsocket "$folder/socket" --unixsocketperm 700 --dir "$folder" \
-        --save '' --appendonly no --daemonize no >"$folder/log" 2>&1 &
+        --save '' --appendonly no --daemonize no "${tls[@]}" >"$folder/log" 2>&1 &
     server_pid=$!
     for _ in {1..1000}; do
         if grep -qs 'eady to accept connections' "$folder/log" &&
@@ -83,6 +106,10 @@ export SHOAL_TEST_SOCKET=$folder/socket
 export SHOAL_TEST_PORT=$port
 export SHOAL_TEST_URL=redis://127.0.0.1:$port
 export SHOAL_TEST_REDIS_PID=$server_pid
+if [ -n "$certificates" ]; then
+    export SHOAL_TEST_TLS_PORT=$tls_port
+    export SHOAL_TEST_CERTIFICATES=$folder/certificates
+fi
 if [ "$url_argument" = yes ]; then
     set -- "$@" "$SHOAL_TEST_URL"
 fi

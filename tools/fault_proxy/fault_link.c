@@ -33,16 +33,34 @@ static bool wants_more(const fault_flow_t *flow)
                                    fault_line_held(&flow->line) < window(flow)));
 }
 
+/* The session that ends at a side; NULL: none. */
+static fake_tls_session_t *session_of(const fault_side_t *side)
+{
+    return side->way == FAULT_TO_SERVER ? side->link->tls : NULL;
+}
+
+/* Is there something that only waits for room in the socket? */
+static bool wants_room(const fault_side_t *side)
+{
+    const fault_flow_t *flow = &side->link->flows[1 - side->way];
+    fake_tls_session_t *tls = session_of(side);
+    size_t ready;
+
+    if (tls && !flow->is_over &&
+        (fake_tls_out(tls)->size > 0 || !fake_tls_is_open(tls)))
+        return fake_tls_out(tls)->size > 0;
+    return fault_line_ready(&flow->line, &ready) != NULL;
+}
+
 /* A side that can use nothing leaves the set, or its hang-up would be told for ever. */
 static void watch(fault_side_t *side)
 {
     const fault_link_t *link = side->link;
-    size_t ready;
     uint32_t events = 0;
 
     if (wants_more(&link->flows[side->way]))
         events |= EPOLLIN;
-    if (fault_line_ready(&link->flows[1 - side->way].line, &ready))
+    if (wants_room(side))
         events |= EPOLLOUT;
     if (events == side->events)
         return;
@@ -121,10 +139,45 @@ static void finish(fault_flow_t *flow)
     }
 }
 
+/* Write what TLS has for a side's peer.  False: some of it is left. */
+static bool write_out(const fault_side_t *side)
+{
+    fake_bytes_t *out = fake_tls_out(session_of(side));
+    ssize_t sent;
+
+    while (out->size > 0 &&
+           ((sent = send(side->fd, out->data, out->size, MSG_NOSIGNAL)) > 0 ||
+            (sent < 0 && errno == EINTR)))
+        fake_bytes_consume(out, sent > 0 ? (size_t)sent : 0);
+    return out->size == 0;
+}
+
+/* As send(): all the bytes are taken, or none. */
+static ssize_t send_encrypted(const fault_side_t *side, const char *data, size_t bytes)
+{
+    fake_tls_session_t *tls = session_of(side);
+
+    if (!fake_tls_is_open(tls)) {
+        errno = EAGAIN;
+        return -1;
+    }
+    if (!write_out(side))
+        return -1;
+    fake_tls_send(tls, data, bytes);
+    if (!write_out(side) && errno != EAGAIN)
+        return -1;
+    return (ssize_t)bytes;
+}
+
 static void say_end(fault_flow_t *flow)
 {
     if (flow->is_over)
         return;
+    fake_tls_session_t *tls = session_of(receiver(flow));
+    if (tls) {
+        fake_tls_say_end(tls);
+        (void)write_out(receiver(flow));
+    }
     shutdown(receiver(flow)->fd, SHUT_WR);
     finish(flow);
 }
@@ -155,7 +208,9 @@ static bool write_some(fault_flow_t *flow, const char *data, size_t bytes)
         bytes = chunk;
     if (bytes > flow->cut_at - flow->carried)
         bytes = (size_t)(flow->cut_at - flow->carried);
-    ssize_t sent = send(receiver(flow)->fd, data, bytes, MSG_NOSIGNAL);
+    ssize_t sent = session_of(receiver(flow))
+                       ? send_encrypted(receiver(flow), data, bytes)
+                       : send(receiver(flow)->fd, data, bytes, MSG_NOSIGNAL);
     if (sent < 0 && errno == EINTR)
         return true;
     if (sent < 0 && errno == EAGAIN)
@@ -186,7 +241,11 @@ static void push(fault_flow_t *flow)
     while ((data = fault_line_ready(&flow->line, &bytes)) != NULL)
         if (!write_some(flow, data, bytes))
             break;
-    if (flow->link->is_closed || flow->is_over || !fault_line_is_over(&flow->line))
+    if (flow->link->is_closed || flow->is_over)
+        return;
+    if (session_of(receiver(flow)) && !write_out(receiver(flow)) && errno == EAGAIN)
+        return;
+    if (!fault_line_is_over(&flow->line))
         return;
     if (flow->is_reset)
         close_link(flow->link, true);
@@ -256,12 +315,35 @@ static char *place_to_read(fault_flow_t *flow, bool is_direct, size_t *ret_bytes
     return hub->came.data;
 }
 
+/* Takes so many bytes of TLS: what they say is what came. */
+static void pull_encrypted(fault_flow_t *flow, const char *data, size_t bytes)
+{
+    fault_link_t *link = flow->link;
+    fault_hub_t *hub = link->hub;
+    const fault_side_t *side = &link->sides[flow->way];
+
+    hub->plain.size = 0;
+    fake_tls_receive(link->tls, data, bytes, &hub->plain);
+    if (!flow->is_discarded) {
+        fault_harm_apply(&flow->harm, carriage_of(flow), hub->plain.data,
+                         hub->plain.size, &hub->harmed);
+        hold_harmed(flow);
+    }
+    (void)write_out(side);
+    if (fake_tls_is_over(link->tls))
+        read_out(flow, false);
+    else
+        push(&link->flows[1 - flow->way]); /* it may have waited for the handshake */
+}
+
 /* Reads once what has come. */
 static void pull(fault_flow_t *flow)
 {
     fault_hub_t *hub = flow->link->hub;
     const fault_carriage_t *carriage = carriage_of(flow);
-    bool is_direct = !flow->is_discarded && fault_harm_is_idle(&flow->harm, carriage);
+    bool is_encrypted = session_of(&flow->link->sides[flow->way]) != NULL;
+    bool is_direct = !is_encrypted && !flow->is_discarded &&
+                     fault_harm_is_idle(&flow->harm, carriage);
     size_t room;
     char *place = place_to_read(flow, is_direct, &room);
 
@@ -270,6 +352,8 @@ static void pull(fault_flow_t *flow)
         return;
     if (count <= 0) {
         read_out(flow, count < 0);
+    } else if (is_encrypted) {
+        pull_encrypted(flow, place, (size_t)count);
     } else if (is_direct) {
         fault_harm_pass(&flow->harm, place, (size_t)count);
         hold(flow, NULL, (size_t)count);
@@ -286,6 +370,7 @@ fault_link_t *fault_link_new(fault_hub_t *hub, unsigned number, int client, int 
 
     link->hub = hub;
     link->number = number;
+    link->tls = hub->tls ? fake_tls_begin(hub->tls) : NULL;
     hub->counts.open_now++;
     for (int i = 0; i < 2; i++) {
         fault_flow_t *flow = &link->flows[i];
@@ -311,6 +396,7 @@ void fault_link_free(fault_link_t *link)
         fault_line_release_memory(&link->flows[i].line);
         fault_harm_release(&link->flows[i].harm);
     }
+    fake_tls_end(link->tls);
     free(link);
 }
 

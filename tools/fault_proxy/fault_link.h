@@ -8,6 +8,7 @@
  * when something is due; it waits for nothing.  Not thread-safe.
  */
 
+#include "fault_proxy/fake_tls.h"
 #include "fault_proxy/fault_agenda.h"
 #include "fault_proxy/fault_harm.h"
 #include "fault_proxy/fault_line.h"
@@ -21,11 +22,12 @@ typedef struct fault_hub {
     uint64_t seed;
     size_t held_bytes_max; /* of one way of one connection */
     bool finds_replies;    /* whole replies may be harmed */
+    fake_tls_t *tls;       /* clients speak TLS; NULL: bytes pass as they are */
     fault_carriage_t ways[2];
     fault_agenda_t agenda; /* its owners are flows */
     fault_proxy_counts_t counts;
-    fake_bytes_t came, harmed; /* for one read */
-    fault_link_t *closed;      /* to be freed by the owner */
+    fake_bytes_t came, plain, harmed; /* for one read */
+    fault_link_t *closed;             /* to be freed by the owner */
 } fault_hub_t;
 
 /* One way. */
@@ -58,6 +60,7 @@ struct fault_link {
     unsigned number; /* from 1 */
     fault_side_t sides[2];
     fault_flow_t flows[2];
+    fake_tls_session_t *tls; /* with the client; NULL: none */
     bool is_ended; /* both ways are over; it only waits for its peers to leave */
     bool is_closed;
     fault_link_t *next_closed;

@@ -23,6 +23,7 @@ struct fault_proxy {
     pthread_t thread;
     pthread_mutex_t lock; /* over the relay, but for its wait */
     fault_relay_t *relay;
+    fake_tls_t *tls; /* NULL: none */
     int listener, stopper;
     int port;
     char path[80]; /* "": TCP */
@@ -119,6 +120,9 @@ static bool open_all(fault_proxy_t *proxy, const fault_proxy_config_t *config)
     set_buffers(proxy->listener, config->buffer_bytes); /* what it accepts inherits */
     if (listen(proxy->listener, BACKLOG) < 0)
         return false;
+    if (config->tls && !(proxy->tls = fake_tls_new(config->tls)))
+        return false;
+    engine.tls = proxy->tls;
     name_server(config, &engine);
     engine.listener = proxy->listener;
     engine.stopper = proxy->stopper;
@@ -129,6 +133,7 @@ static bool open_all(fault_proxy_t *proxy, const fault_proxy_config_t *config)
 static void release(fault_proxy_t *proxy)
 {
     fault_relay_free(proxy->relay);
+    fake_tls_free(proxy->tls);
     if (proxy->listener >= 0)
         close(proxy->listener);
     if (proxy->stopper >= 0)

@@ -13,8 +13,13 @@
  * extra_rate has one of several types.  While whole replies may be harmed each is
  * withheld until it has come altogether; one that waits to be exchanged is let go when
  * the carriage changes or its sender ends.  What a way held when it was cut is lost.
+ *
+ * TLS between the client and a server that speaks it passes as any bytes do: delays, cuts,
+ * chunks and harm then meet what is encrypted.  If the proxy speaks TLS itself, its server
+ * speaks none, and the proxy does to the plain bytes what it does; a chunk is a record.
  */
 
+#include "fault_proxy/fake_tls.h"
 #include "fault_proxy/fault_carriage.h"
 #include <stdbool.h>
 #include <stddef.h>
@@ -27,11 +32,12 @@ typedef struct fault_proxy_config {
     int server_port;         /* on 127.0.0.1 */
     bool is_unix;            /* listen on a Unix socket instead of 127.0.0.1 */
     int buffer_bytes; /* SO_SNDBUF and SO_RCVBUF of both sides; 0: the system's */
+    const fake_tls_config_t *tls; /* with clients; NULL: none */
     uint64_t seed;
     fault_carriage_t ways[2]; /* by fault_way_t */
 } fault_proxy_config_t;
 
-/* NULL: the system refused something. */
+/* NULL: the system refused something, or the files of TLS are of no use. */
 fault_proxy_t *fault_proxy_start(const fault_proxy_config_t *config);
 /* Reset every connection and end the thread.  NULL is allowed. */
 void fault_proxy_stop(fault_proxy_t *proxy);

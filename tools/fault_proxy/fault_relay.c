@@ -51,6 +51,7 @@ fault_relay_t *fault_relay_new(const fault_relay_config_t *config)
     relay->hub.seed = config->seed;
     relay->hub.held_bytes_max = config->held_bytes_max;
     relay->hub.finds_replies = config->finds_replies;
+    relay->hub.tls = config->tls;
     relay->hub.ways[0] = config->ways[0];
     relay->hub.ways[1] = config->ways[1];
     relay->hub.epoll = epoll_create1(EPOLL_CLOEXEC);
@@ -89,6 +90,7 @@ void fault_relay_free(fault_relay_t *relay)
         close(relay->timer);
     fault_agenda_release(&relay->hub.agenda);
     fake_bytes_release(&relay->hub.came);
+    fake_bytes_release(&relay->hub.plain);
     fake_bytes_release(&relay->hub.harmed);
     fake_bytes_release(&relay->cuts);
     free(relay);

@@ -11,6 +11,7 @@
  * other threads call, too; what they ask for is done when the call returns.
  */
 
+#include "fault_proxy/fake_tls.h"
 #include "fault_proxy/fault_carriage.h"
 #include <sys/socket.h>
 
@@ -24,6 +25,7 @@ typedef struct fault_relay_config {
     int buffer_bytes; /* SO_SNDBUF and SO_RCVBUF of the server's side; 0: the system's */
     size_t held_bytes_max; /* of one way of one connection */
     bool finds_replies;    /* whole replies may be harmed; costs a look at every byte */
+    fake_tls_t *tls;       /* with clients; stays the owner's; NULL: none */
     uint64_t seed;
     fault_carriage_t ways[2];
 } fault_relay_config_t;

@@ -19,6 +19,7 @@
 
 typedef struct program {
     fault_proxy_config_t config;
+    fake_tls_config_t tls;
     const char *cuts[CUTS_MAX]; /* what follows the command's name */
     size_t cuts_count;
 } program_t;
@@ -29,7 +30,8 @@ static const char usage[] =
     "  --cut-after \"CONNECTION to-server|to-client BYTES fin|reset|half\"\n"
     "  --seed N      what comes by chance follows from it [0]\n"
     "  --buffer N    socket buffers of so many bytes\n"
-    "  --unix        listen on a Unix socket\n";
+    "  --unix        listen on a Unix socket\n"
+    "  --tls-cert FILE, --tls-key FILE      speak TLS with clients\n";
 
 static bool read_number(const char *text, uint64_t max, uint64_t *ret_number)
 {
@@ -71,6 +73,12 @@ static const char *take_option(program_t *program, int option, const char *value
     case 'u':
         config->is_unix = true;
         return NULL;
+    case 't':
+        program->tls.certificate_file = value;
+        return NULL;
+    case 'k':
+        program->tls.key_file = value;
+        return NULL;
     case 'a':
         if (program->cuts_count == CUTS_MAX)
             return "--cut-after: too many";
@@ -92,6 +100,8 @@ static bool take_options(program_t *program, int argc, char **argv)
         {"seed", required_argument, NULL, 's'},
         {"buffer", required_argument, NULL, 'b'},
         {"unix", no_argument, NULL, 'u'},
+        {"tls-cert", required_argument, NULL, 't'},
+        {"tls-key", required_argument, NULL, 'k'},
         {0},
     };
     const char *problem = NULL;
@@ -103,6 +113,10 @@ static bool take_options(program_t *program, int argc, char **argv)
         problem = "no operands are expected";
     if (!problem && !program->config.server_path && program->config.server_port == 0)
         problem = "no server is named";
+    if (!program->tls.certificate_file != !program->tls.key_file)
+        problem = "--tls-cert and --tls-key go together";
+    if (program->tls.certificate_file)
+        program->config.tls = &program->tls;
     if (problem)
         fprintf(stderr, "shoal-fault-proxy: %s\n%s", problem, usage);
     return !problem;
