@@ -14,7 +14,7 @@ typedef struct crowd {
     shoal__route_t route; /* first: what the client holds */
     shoal__conn_config_t config;
     shoal__target_t target;
-    char name[SHOAL__TARGET_NAME_BYTES]; /* of the target */
+    shoal__endpoint_list_t endpoints; /* of the target */
     shoal__conn_set_t set;
     shoal__conn_t *conns;
     unsigned count;
@@ -256,7 +256,7 @@ int crowd_new(const shoal_options_t *options, uint64_t seed,
         return SHOAL_ENOMEM;
     crowd->route = (shoal__route_t){.ops = &ops};
     shoal__config_read(options, &crowd->config);
-    shoal__target_read(options, crowd->name, &crowd->target);
+    shoal__target_read(options, &crowd->endpoints, &crowd->target);
     rc = shoal__conn_set_init(&crowd->set, seed, &crowd->route.account);
     if (rc < 0) {
         shoal__free(crowd);

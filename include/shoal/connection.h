@@ -38,7 +38,9 @@ typedef struct shoal_connection_info {
     uint64_t server_id; /**< the number by which the server knows the connection
                              (CLIENT ID); 0: not known */
     uint64_t epoch;     /**< attempts to connect so far */
-    char server[SHOAL_SERVER_NAME_BYTES]; /**< "host:port", or the path of a socket */
+    char server[SHOAL_SERVER_NAME_BYTES]; /**< "host:port", or the path of a socket; of
+                                               several addresses the one that is dialed
+                                               first, or that was reached */
 } shoal_connection_info_t;
 
 /** Initial value of a shoal_connection_info_t. */
@@ -135,6 +137,45 @@ SHOAL_EXTERN int shoal_options_set_backoff_us(shoal_options_t *options,
  */
 SHOAL_EXTERN int shoal_options_set_keepalive_us(shoal_options_t *options,
                                                 uint64_t idle_us);
+
+/**
+ * Add an address of the server: one more way to the same data, such as a second network, a
+ * proxy, or the machine that takes over when the first one fails.  16 addresses at most.
+ *
+ * An attempt to connect tries the addresses in their order, until one answers; each has its
+ * share of the connect time, and so has each address of a name
+ * (shoal_options_set_connect_timeout_us()).  The address that answered last is tried first.
+ * If a connection was made there, but the greeting failed or the server fell silent, the next
+ * one is tried first.  All connections of a client lead to the same address while one of them
+ * works there.  Names are looked up at each attempt; the addresses of a name are tried with
+ * IPv6 and IPv4 in turn, in the order of the system.
+ *
+ * The first address that is set or added takes the place of the default.
+ * In a URL: redis://a:6379,b:6380,[::1]:7000/0.
+ *
+ * @param host name or address, copied
+ * @param port 1 .. 65535
+ *
+ * Threads:   setup
+ * Ownership: copied
+ * Errors:    SHOAL_EINVAL out of range, empty host, or too many addresses; SHOAL_ENOMEM
+ * Since:     0.2
+ */
+SHOAL_EXTERN int shoal_options_add_address(shoal_options_t *options, const char *host,
+                                           int port);
+
+/**
+ * Add a Unix socket as an address of the server: as shoal_options_add_address().
+ *
+ * @param path copied; no longer than the system allows: 107 bytes on Linux
+ *
+ * Threads:   setup
+ * Ownership: copied
+ * Errors:    SHOAL_EINVAL empty or too long, or too many addresses; SHOAL_ENOMEM
+ * Since:     0.2
+ */
+SHOAL_EXTERN int shoal_options_add_unix_path(shoal_options_t *options,
+                                             const char *path);
 
 /**
  * Make TCP connections from this address of this machine, if the machine has several.

@@ -79,11 +79,12 @@ SHOAL_EXTERN int shoal_options_new(shoal_options_t **ret_options);
 /**
  * Make options from a URL.
  *
- *     redis://[[user]:password@]host[:port][/db][?key=value&...]
+ *     redis://[[user]:password@]host[:port][,host[:port]...][/db][?key=value&...]
  *     unix://[[user]:password@]/path/of/socket[?db=N&key=value&...]
  *
  * `valkey://` means `redis://`; `redis+unix://` and `valkey+unix://` mean `unix://`.
- * User and password are percent-decoded.  An IPv6 address stands in brackets.  Keys:
+ * User and password are percent-decoded.  An IPv6 address stands in brackets.  Several
+ * hosts are several addresses of one server: shoal_options_add_address().  Keys:
  * `db`, `protocol` (2 or 3), `client_name`, `timeout_ms` (or `never`),
  * `connect_timeout_ms`, `handshake_timeout_ms`, `stall_timeout_ms`, `ping_idle_ms`,
  * `backoff_base_ms`, `backoff_max_ms`, `keepalive_ms`, `source_address`, `queued_max`,
@@ -119,7 +120,8 @@ SHOAL_EXTERN int shoal_options_from_url(const char *url, shoal_options_t **ret_o
 SHOAL_EXTERN void shoal_options_free(shoal_options_t *options);
 
 /**
- * Connect to this server by TCP.  Default: "127.0.0.1", 6379.
+ * Connect to this server by TCP.  The address replaces all that were set before.  Default:
+ * "127.0.0.1", 6379.
  *
  * @param host name or address, copied
  * @param port 1 .. 65535
@@ -132,7 +134,7 @@ SHOAL_EXTERN int shoal_options_set_address(shoal_options_t *options, const char 
                                            int port);
 
 /**
- * Connect to the server by a Unix socket.  The path replaces the TCP address.
+ * Connect to the server by a Unix socket.  The path replaces all addresses.
  *
  * @param path copied; no longer than the system allows: 107 bytes on Linux
  *

@@ -65,23 +65,56 @@ static int set_text(char **field, const char *text)
     return 0;
 }
 
-int shoal_options_set_address(shoal_options_t *options, const char *host, int port)
+/* Alone, or behind those that were set or added before. */
+static int put_address(shoal_options_t *options, bool is_alone, char *host, int port,
+                       char *path)
+{
+    const shoal__option_address_t from = {host, port, path};
+    unsigned kept = is_alone || !options->has_address ? 0 : options->addresses_count;
+    shoal__option_address_t copy;
+
+    if (kept == SHOAL__ENDPOINTS_MAX)
+        return SHOAL_EINVAL;
+    if (shoal__options_copy_address(&from, &copy) < 0)
+        return SHOAL_ENOMEM;
+    shoal__options_drop_addresses(options, kept);
+    options->addresses[options->addresses_count++] = copy;
+    options->has_address = true;
+    return 0;
+}
+
+static int put_host(shoal_options_t *options, bool is_alone, const char *host, int port)
 {
     if (!options || !host || !*host || port < 1 || port > 65535)
         return SHOAL_EINVAL;
-    if (set_text(&options->host, host) < 0)
-        return SHOAL_ENOMEM;
-    options->port = port;
-    return set_text(&options->unix_path, NULL);
+    return put_address(options, is_alone, (char *)host, port, NULL);
+}
+
+static int put_unix_path(shoal_options_t *options, bool is_alone, const char *path)
+{
+    if (!options || !path || !*path || strlen(path) > SHOAL__UNIX_PATH_BYTES_MAX)
+        return SHOAL_EINVAL;
+    return put_address(options, is_alone, NULL, 0, (char *)path);
+}
+
+int shoal_options_set_address(shoal_options_t *options, const char *host, int port)
+{
+    return put_host(options, true, host, port);
+}
+
+int shoal_options_add_address(shoal_options_t *options, const char *host, int port)
+{
+    return put_host(options, false, host, port);
 }
 
 int shoal_options_set_unix_path(shoal_options_t *options, const char *path)
 {
-    if (!options || !path || !*path || strlen(path) > SHOAL__UNIX_PATH_BYTES_MAX)
-        return SHOAL_EINVAL;
-    if (set_text(&options->unix_path, path) < 0)
-        return SHOAL_ENOMEM;
-    return set_text(&options->host, NULL);
+    return put_unix_path(options, true, path);
+}
+
+int shoal_options_add_unix_path(shoal_options_t *options, const char *path)
+{
+    return put_unix_path(options, false, path);
 }
 
 int shoal_options_set_auth(shoal_options_t *options, const char *user,

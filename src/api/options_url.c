@@ -10,8 +10,11 @@
 #include "core/options.h"
 
 #include <arpa/inet.h>
+#include <shoal/connection.h>
 #include <shoal/errors.h>
 #include <string.h>
+
+#define PORT_DEFAULT 6379
 
 /* --- pieces --- */
 
@@ -104,10 +107,10 @@ static int refuse_port(const shoal__options_keys_t *keys, const char *text)
                             "the port %s (behind a password there must be an @)", why);
 }
 
-static int read_host_and_port(shoal_options_t *options,
-                              const shoal__options_keys_t *keys, char *text)
+static int read_address(shoal_options_t *options, const shoal__options_keys_t *keys,
+                        char *text)
 {
-    uint64_t port = (uint64_t)options->port;
+    uint64_t port = PORT_DEFAULT;
     char *host = text, *port_text;
 
     if (*text == '[') {
@@ -126,7 +129,25 @@ static int read_host_and_port(shoal_options_t *options,
     if (port_text &&
         (!shoal__options_read_number(port_text, 65535, &port) || port == 0))
         return refuse_port(keys, port_text);
-    return shoal_options_set_address(options, host, (int)port);
+    return shoal_options_add_address(options, host, (int)port);
+}
+
+/* host[:port][,host[:port] ...] */
+static int read_addresses(shoal_options_t *options, const shoal__options_keys_t *keys,
+                          char *text)
+{
+    int rc = 0;
+
+    for (char *next; text && rc == 0; text = next) {
+        next = cut(text, ',');
+        if (next && options->has_address &&
+            options->addresses_count == SHOAL__ENDPOINTS_MAX - 1)
+            return shoal__error_say(keys->error, SHOAL_EURL,
+                                    "the URL has more than %d addresses",
+                                    SHOAL__ENDPOINTS_MAX);
+        rc = read_address(options, keys, text);
+    }
+    return rc;
 }
 
 /* [[user]:password@]rest, up to the first slash.  A second @ would be ambiguous; what
@@ -146,7 +167,7 @@ static int read_tcp(shoal_options_t *options, char *text, shoal__options_keys_t 
     int rc = read_authority(options, keys, text, &host);
 
     if (rc == 0)
-        rc = read_host_and_port(options, keys, host);
+        rc = read_addresses(options, keys, host);
     if (rc < 0 || !path || !*path)
         return rc;
     return shoal__options_keys_set(keys, options, "db", path);

@@ -8,7 +8,6 @@
 void shoal__options_defaults(shoal_options_t *options)
 {
     *options = (shoal_options_t){
-        .port = 6379,
         .protocol = 3,
         .keepalive_us = 15000000,
         .timeout_us = 5000000,
@@ -46,8 +45,7 @@ void shoal__options_free(shoal_options_t *options)
 {
     if (!options)
         return;
-    shoal__free(options->host);
-    shoal__free(options->unix_path);
+    shoal__options_drop_addresses(options, 0);
     shoal__options_free_secret(options->user);
     shoal__options_free_secret(options->password);
     shoal__free(options->client_name);
@@ -65,6 +63,41 @@ int shoal__options_copy_text(const char *text, char **ret_copy)
     return 0;
 }
 
+void shoal__options_drop_addresses(shoal_options_t *options, unsigned from)
+{
+    while (options->addresses_count > from) {
+        shoal__option_address_t *address =
+            &options->addresses[--options->addresses_count];
+        shoal__free(address->host);
+        shoal__free(address->unix_path);
+        *address = (shoal__option_address_t){0};
+    }
+}
+
+int shoal__options_copy_address(const shoal__option_address_t *from,
+                                shoal__option_address_t *ret_copy)
+{
+    shoal__option_address_t copy = {.port = from->port};
+
+    if (shoal__options_copy_text(from->host, &copy.host) < 0 ||
+        shoal__options_copy_text(from->unix_path, &copy.unix_path) < 0) {
+        shoal__free(copy.host);
+        return SHOAL_ENOMEM;
+    }
+    *ret_copy = copy;
+    return 0;
+}
+
+static int copy_addresses(const shoal_options_t *from, shoal_options_t *to)
+{
+    for (unsigned i = 0; i < from->addresses_count; i++) {
+        if (shoal__options_copy_address(&from->addresses[i], &to->addresses[i]) < 0)
+            return SHOAL_ENOMEM;
+        to->addresses_count++;
+    }
+    return 0;
+}
+
 int shoal__options_copy(const shoal_options_t *from, shoal_options_t **ret)
 {
     char localhost[] = "127.0.0.1";
@@ -75,15 +108,17 @@ int shoal__options_copy(const shoal_options_t *from, shoal_options_t **ret)
 
     if (!from) {
         shoal__options_defaults(&defaults);
-        defaults.host = localhost;
+        defaults.addresses[0] =
+            (shoal__option_address_t){.host = localhost, .port = 6379};
+        defaults.addresses_count = 1;
         from = &defaults;
     }
     *copy = *from;
-    copy->host = copy->unix_path = copy->user = copy->password = copy->client_name =
-        copy->source_address = NULL;
+    memset(copy->addresses, 0, sizeof copy->addresses);
+    copy->addresses_count = 0;
+    copy->user = copy->password = copy->client_name = copy->source_address = NULL;
 
-    if (shoal__options_copy_text(from->host, &copy->host) < 0 ||
-        shoal__options_copy_text(from->unix_path, &copy->unix_path) < 0 ||
+    if (copy_addresses(from, copy) < 0 ||
         shoal__options_copy_text(from->user, &copy->user) < 0 ||
         shoal__options_copy_text(from->password, &copy->password) < 0 ||
         shoal__options_copy_text(from->client_name, &copy->client_name) < 0 ||

@@ -9,6 +9,7 @@
  * Guarantee: credentials are overwritten before their memory is freed.
  */
 
+#include "core/target.h"
 #include <shoal/integrity.h>
 #include <shoal/options.h>
 #include <stdbool.h>
@@ -22,10 +23,17 @@
 /* The latency budget of SHOAL_FLUSH_AUTO. */
 #define SHOAL__FLUSH_BUDGET_US_DEFAULT 100
 
-struct shoal_options {
+/* One address of the server. */
+typedef struct shoal__option_address {
     char *host; /* NULL if there is a Unix path */
     int port;
     char *unix_path; /* NULL: TCP */
+} shoal__option_address_t;
+
+struct shoal_options {
+    shoal__option_address_t addresses[SHOAL__ENDPOINTS_MAX];
+    unsigned addresses_count;
+    bool has_address; /* one was set or added: no other stands for the default */
 
     char *user;     /* NULL: the server's default user */
     char *password; /* NULL: no authentication */
@@ -76,6 +84,13 @@ void shoal__options_defaults(shoal_options_t *options);
  * on failure. */
 int shoal__options_copy(const shoal_options_t *from, shoal_options_t **ret);
 void shoal__options_free(shoal_options_t *options); /* NULL is allowed */
+
+/* *ret_copy becomes a copy of an address, whose texts are then owned.  0 or
+ * SHOAL_ENOMEM. */
+int shoal__options_copy_address(const shoal__option_address_t *from,
+                                shoal__option_address_t *ret_copy);
+/* Forget the addresses from number `from` on. */
+void shoal__options_drop_addresses(shoal_options_t *options, unsigned from);
 
 /* *ret_copy becomes a copy of `text`; NULL stays NULL.  0 or SHOAL_ENOMEM. */
 int shoal__options_copy_text(const char *text, char **ret_copy);

@@ -2,17 +2,60 @@
 #ifndef SHOAL_CORE_TARGET_H
 #define SHOAL_CORE_TARGET_H
 
-/* The server that a connection leads to, and the credentials for it.  How a connection
- * behaves is in the configuration of its parts, which connections to many servers
- * share. */
+/*
+ * The server that connections lead to, and the credentials for it.  How a connection behaves
+ * is in the configuration of its parts, which connections to many servers share.
+ *
+ * A server has one endpoint or several: addresses that all lead to it.  One is the present
+ * endpoint, with which each attempt to connect begins.  It stays the present one while a
+ * connection works there; if none does, and one failed there, the next endpoint follows.
+ *
+ * The route owns a target, and may change it between two attempts to connect.  Threads: the
+ * loop thread, but the names of endpoints stay as long as the route, and any thread may read
+ * them.
+ */
 
-typedef struct shoal__target {
+#include "core/address.h"
+#include <stdbool.h>
+
+#define SHOAL__ENDPOINTS_MAX SHOAL__ADDRESSES_MAX
+
+typedef struct shoal__endpoint {
     const char *name; /* as texts call it: "host:port", "[::1]:6379", or a path */
     const char *host; /* a name or a numeric address; NULL: unix_path counts */
     int port;
     const char *unix_path;
-    const char *user;     /* NULL: the default user */
-    const char *password; /* NULL: no authentication */
+} shoal__endpoint_t;
+
+/* Where a stream leads to. */
+typedef struct shoal__reached {
+    unsigned endpoint; /* index in its target */
+    shoal__address_t address;
+} shoal__reached_t;
+
+typedef struct shoal__target {
+    const char *name;                   /* of the present endpoint */
+    const shoal__endpoint_t *endpoints; /* borrowed; 1 .. SHOAL__ENDPOINTS_MAX */
+    unsigned endpoints_count;
+    unsigned present;        /* index of the present endpoint */
+    unsigned ready;          /* connections of this target that are ready */
+    shoal__address_t worked; /* on which the server answered last; bytes 0: none */
+    shoal__address_t failed; /* which failed last, and has not worked since */
+    const char *user;        /* NULL: the default user */
+    const char *password;    /* NULL: no authentication */
 } shoal__target_t;
+
+/* How many endpoints an attempt to connect may try, from the present one on.  While a
+ * connection works at the present endpoint, others go nowhere else. */
+static inline unsigned shoal__target_choices(const shoal__target_t *target)
+{
+    return target->ready > 0 ? 1 : target->endpoints_count;
+}
+
+/* A greeting is done: the server answered there. */
+void shoal__target_worked(shoal__target_t *target, const shoal__reached_t *reached);
+
+/* A connection was made, but the server there did not answer, or not well. */
+void shoal__target_failed(shoal__target_t *target, const shoal__reached_t *reached);
 
 #endif

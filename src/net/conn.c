@@ -42,6 +42,7 @@ int shoal__conn_init(shoal__conn_t *conn, const shoal__conn_plan_t *plan)
 
     *conn = (shoal__conn_t){.config = config,
                             .target = plan->target,
+                            .server = plan->target->name,
                             .id = plan->id,
                             .set = plan->set,
                             .hooks = *plan->hooks,
@@ -79,6 +80,17 @@ void shoal__conn_release(shoal__conn_t *conn)
     shoal__dialer_stop(&conn->dialer);
 }
 
+static const char *server_of(const shoal__conn_t *conn)
+{
+    return atomic_load_explicit(&conn->server, memory_order_relaxed);
+}
+
+/* The name was written before. */
+static void lead_to(shoal__conn_t *conn, const char *name)
+{
+    atomic_store_explicit(&conn->server, name, memory_order_release);
+}
+
 static void report(shoal__conn_t *conn, shoal_event_kind_t kind, int status,
                    const char *detail, uint64_t delay_us)
 {
@@ -88,7 +100,7 @@ static void report(shoal__conn_t *conn, shoal_event_kind_t kind, int status,
                                  .delay_us = delay_us,
                                  .epoch = shoal__counter_get(&conn->stats.epoch),
                                  .connection = conn->id,
-                                 .server = conn->target->name};
+                                 .server = server_of(conn)};
 
     conn->hooks.on_event(conn->owner, &event);
 }
@@ -250,11 +262,16 @@ static void on_waiting(void *owner, uint64_t due_us)
     shoal__conn_touch(conn);
 }
 
-static void on_reached(void *owner, shoal__stream_t *stream)
+static void on_reached(void *owner, shoal__stream_t *stream,
+                       const shoal__reached_t *reached)
 {
     shoal__conn_t *conn = owner;
 
+    if (reached->endpoint != conn->reached.endpoint)
+        conn->doubt = SHOAL__HELLO_TRUSTED; /* it was about another server */
     conn->stream = stream;
+    conn->reached = *reached;
+    lead_to(conn, conn->target->endpoints[reached->endpoint].name);
     handle(conn, SHOAL__CONN_ON_DIALED, shoal__clock_us());
 }
 
@@ -284,6 +301,7 @@ static void dial(shoal__conn_t *conn, uint64_t now_us)
 
     shoal__counter_add(&conn->stats.epoch, 1);
     conn->dialed_us = now_us;
+    lead_to(conn, conn->target->name);
     shoal__dialer_begin(&conn->dialer, &plan, now_us);
 }
 
@@ -292,7 +310,7 @@ static void greet(shoal__conn_t *conn, uint64_t now_us)
     int rc;
 
     conn->due_us = now_us + conn->config->handshake_us;
-    report(conn, SHOAL_EVENT_CONNECTED, 0, conn->target->name, 0);
+    report(conn, SHOAL_EVENT_CONNECTED, 0, server_of(conn), 0);
     rc = shoal__pipe_begin(&conn->pipe, shoal__hello_style(conn->doubt), now_us);
     if (rc < 0)
         lose(conn, rc, conn->pipe.detail);
@@ -303,7 +321,7 @@ static void resume(shoal__conn_t *conn)
     conn->due_us = SHOAL__NEVER_US;
     shoal__backoff_succeeded(&conn->backoff);
     shoal__counter_add(&conn->stats.connects, 1);
-    report(conn, SHOAL_EVENT_READY, 0, conn->target->name, 0);
+    report(conn, SHOAL_EVENT_READY, 0, server_of(conn), 0);
 }
 
 static void retry_later(shoal__conn_t *conn, int status, uint64_t now_us)
@@ -329,11 +347,22 @@ static shoal__hello_outcome_t hello_outcome(const shoal__conn_t *conn, int statu
                                                               : SHOAL__HELLO_OTHERWISE;
 }
 
+/* Should another endpoint be tried first?  A server that hung up may be back at once; and one
+ * that is asked about HELLO has not failed yet. */
+static bool has_failed(const shoal__conn_t *conn, int status)
+{
+    if (conn->state == SHOAL__CONN_GREETING)
+        return conn->doubt == SHOAL__HELLO_TRUSTED;
+    return conn->state == SHOAL__CONN_READY &&
+           (conn->pipe.is_silent || status == SHOAL_EDESYNC);
+}
+
 /* Any failure of the transport or of what was said over it. */
 static void lose(shoal__conn_t *conn, int status, const char *detail)
 {
     uint64_t now_us = shoal__clock_us();
     bool was_ready = conn->state == SHOAL__CONN_READY;
+    bool is_server_bad;
 
     shoal__conn_touch(conn); /* callbacks may ask for room */
     conn->doubt = shoal__hello_next(conn->doubt, hello_outcome(conn, status));
@@ -344,8 +373,11 @@ static void lose(shoal__conn_t *conn, int status, const char *detail)
                        1);
     if (status == SHOAL_EDESYNC)
         shoal__counter_add(&conn->stats.desyncs, 1);
+    is_server_bad = has_failed(conn, status);
     shoal__pipe_lost(&conn->pipe, status, conn->detail, now_us);
     handle(conn, SHOAL__CONN_ON_LOST, now_us);
+    if (is_server_bad)
+        shoal__target_failed(conn->target, &conn->reached);
     report(conn, was_ready ? SHOAL_EVENT_LOST : SHOAL_EVENT_ATTEMPT_FAILED, status,
            conn->detail, 0);
     retry_later(conn, status, now_us);
@@ -359,6 +391,7 @@ static void greeted(shoal__conn_t *conn, uint64_t now_us)
     shoal__counter_set(&conn->stats.protocol, (uint64_t)greeting->protocol);
     shoal__counter_set(&conn->stats.server_id, (uint64_t)greeting->identity.id);
     conn->doubt = shoal__hello_next(conn->doubt, SHOAL__HELLO_ANSWERED);
+    shoal__target_worked(conn->target, &conn->reached);
     handle(conn, SHOAL__CONN_ON_GREETED, now_us);
 }
 
@@ -376,7 +409,9 @@ static void handle(shoal__conn_t *conn, shoal__conn_event_t event, uint64_t now_
     shoal__conn_step_t step = shoal__conn_fsm_step(conn->state, event);
 
     assert(step.action != SHOAL__CONN_ILLEGAL);
+    conn->target->ready -= conn->state == SHOAL__CONN_READY;
     conn->state = step.next;
+    conn->target->ready += conn->state == SHOAL__CONN_READY;
     /* A thread that sees READY also sees what was agreed on. */
     atomic_store_explicit(&conn->stats.state, conn->state, memory_order_release);
     shoal__conn_touch(conn);
@@ -412,7 +447,7 @@ static void look_at_the_time(shoal__conn_t *conn, uint64_t now_us)
         break;
     case SHOAL__CONN_GREETING:
         snprintf(conn->detail, sizeof conn->detail,
-                 "greeting %.127s: not answered in time", conn->target->name);
+                 "greeting %.127s: not answered in time", server_of(conn));
         lose(conn, SHOAL_ETIMEOUT, conn->detail);
         break;
     case SHOAL__CONN_BACKOFF:

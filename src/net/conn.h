@@ -62,7 +62,7 @@ typedef struct shoal__conn_stats {
 
 typedef struct shoal__conn {
     const shoal__conn_config_t *config; /* borrowed */
-    const shoal__target_t *target;      /* borrowed */
+    shoal__target_t *target;            /* borrowed */
     uint64_t id;                        /* in its client, from 1 */
     shoal__conn_hooks_t hooks;
     void *owner;
@@ -72,7 +72,11 @@ typedef struct shoal__conn {
     shoal__conn_state_t state;
     shoal__pipe_t pipe;
     shoal__dialer_t dialer;
-    shoal__stream_t *stream;    /* that leads to the server; NULL: none does */
+    shoal__stream_t *stream;  /* that leads to the server; NULL: none does */
+    shoal__reached_t reached; /* where the stream, or the last one, leads to */
+    _Atomic(const char *)
+        server;                 /* the name of the endpoint that is dialed first, or was
+                                     reached; any thread reads it */
     uint64_t due_us;            /* of the present state: give up, or dial again */
     uint64_t dialed_us;         /* when the last attempt to connect began */
     bool is_blocked;            /* the socket takes no more for now */
@@ -85,7 +89,7 @@ typedef struct shoal__conn {
 /* What a connection is given at its beginning. */
 typedef struct shoal__conn_plan {
     const shoal__conn_config_t *config; /* borrowed */
-    const shoal__target_t *target;      /* borrowed */
+    shoal__target_t *target;            /* borrowed */
     shoal__conn_set_t *set;             /* borrowed: it becomes a member */
     uint64_t id;                        /* in its client, from 1 */
     const shoal__conn_hooks_t *hooks;   /* copied */

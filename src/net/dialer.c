@@ -3,7 +3,9 @@
 
 #include "base/alloc.h"
 #include "base/time_us.h"
+#include "core/address_order.h"
 #include "core/dial_failure.h"
+#include "core/dial_report.h"
 #include "net/clock.h"
 #include <shoal/errors.h>
 #include <stdio.h>
@@ -12,27 +14,49 @@
 
 typedef struct shoal__attempt {
     shoal__dialer_plan_t plan;
+    unsigned first, count;   /* the first endpoint to try; how many to try */
+    unsigned tried;          /* how many were begun */
+    shoal__reached_t trying; /* where the stream, or the last one, leads to */
+    uint64_t end_us;         /* when all endpoints must have been tried */
+    shoal__dial_report_t report;
+
+    /* Of the present endpoint: */
+    uint64_t share_end_us;   /* when all its addresses must have been tried */
     shoal__lookup_t *lookup; /* NULL: none */
     shoal__stream_t *stream; /* that is being connected; NULL: none */
     shoal__addresses_t addresses;
     unsigned next_address;         /* which of them to try next */
-    uint64_t end_us;               /* when all addresses must have been tried */
     shoal__dial_failure_t failure; /* what `detail` tells of the addresses */
     int status;                    /* of the failure that is told */
     char detail[DETAIL_BYTES];     /* of the failure that is told */
+
+    unsigned addresses_tried; /* of all endpoints */
 } shoal__attempt_t;
 
-static void note_failure(char detail[DETAIL_BYTES], const shoal__target_t *target,
-                         const char *what, const char *why)
+static void try_endpoint(shoal__attempt_t *attempt);
+
+static const shoal__endpoint_t *endpoint_of(const shoal__attempt_t *attempt)
 {
-    snprintf(detail, DETAIL_BYTES, "%s %.127s: %s", what, target->name, why);
+    return &attempt->plan.target->endpoints[attempt->trying.endpoint];
+}
+
+static unsigned endpoints_left(const shoal__attempt_t *attempt)
+{
+    return attempt->count - attempt->tried;
+}
+
+static void note_failure(char detail[DETAIL_BYTES], const char *name, const char *what,
+                         const char *why)
+{
+    snprintf(detail, DETAIL_BYTES, "%s %.127s: %s", what, name, why);
 }
 
 /* One address failed, perhaps not the only one. */
 static void note_address_failure(shoal__attempt_t *attempt, int error)
 {
     const shoal__dialer_plan_t *plan = &attempt->plan;
-    const char *source = plan->target->host ? plan->config->source_name : NULL;
+    const shoal__endpoint_t *endpoint = endpoint_of(attempt);
+    const char *source = endpoint->host ? plan->config->source_name : NULL;
     const char *why = plan->config->stream->error_text(attempt->stream, error);
     shoal__dial_failure_t failure = shoal__dial_failure_read(error);
     char both[116];
@@ -45,20 +69,27 @@ static void note_address_failure(shoal__attempt_t *attempt, int error)
         snprintf(both, sizeof both, "%.48s (source address %.45s)", why, source);
         why = both;
     }
-    note_failure(attempt->detail, plan->target, "connect", why);
+    note_failure(attempt->detail, endpoint->name, "connect", why);
 }
 
-/* The hook may end the attempt: nothing of it is touched afterwards. */
-static void fail(const shoal__attempt_t *attempt)
+/* The endpoint failed: the next one, or the end.  The hook may end the attempt: nothing of it
+ * is touched afterwards. */
+static void fail(shoal__attempt_t *attempt)
 {
-    attempt->plan.hooks->on_failed(attempt->plan.owner, attempt->status,
-                                   attempt->detail);
+    shoal__dial_report_add(&attempt->report, attempt->status, attempt->detail);
+    shoal__resolver_abandon(attempt->lookup);
+    attempt->lookup = NULL;
+    if (endpoints_left(attempt) > 0)
+        try_endpoint(attempt);
+    else
+        attempt->plan.hooks->on_failed(attempt->plan.owner, attempt->report.status,
+                                       attempt->report.text);
 }
 
 static void fail_to_look_up(shoal__attempt_t *attempt, const char *why)
 {
     attempt->status = SHOAL_ECONN;
-    note_failure(attempt->detail, attempt->plan.target, "look up", why);
+    note_failure(attempt->detail, endpoint_of(attempt)->name, "look up", why);
     fail(attempt);
 }
 
@@ -80,6 +111,7 @@ static bool open_stream(shoal__attempt_t *attempt, const shoal__address_t *addre
         .source = config->source.bytes > 0 ? &config->source : NULL,
         .keepalive_us = config->keepalive_us,
         .target = plan->target,
+        .endpoint = endpoint_of(attempt),
         .hooks = &plan->hooks->stream,
         .owner = plan->owner};
 
@@ -94,16 +126,30 @@ static void try_next(shoal__attempt_t *attempt)
     while (attempt->next_address < attempt->addresses.count) {
         unsigned left = attempt->addresses.count - attempt->next_address;
         uint64_t now_us = shoal__clock_us();
-        uint64_t share_us = shoal__time_since(now_us, attempt->end_us) / left;
+        uint64_t share_us = shoal__time_since(now_us, attempt->share_end_us) / left;
         int error = 0;
 
         plan->hooks->on_waiting(plan->owner, now_us + share_us);
-        if (open_stream(attempt, &attempt->addresses.items[attempt->next_address++],
-                        &error))
+        attempt->trying.address = attempt->addresses.items[attempt->next_address++];
+        attempt->addresses_tried++;
+        if (open_stream(attempt, &attempt->trying.address, &error))
             return;
         note_address_failure(attempt, error);
     }
     fail(attempt);
+}
+
+/* Every endpoint that is left has room for an address. */
+static void try_addresses(shoal__attempt_t *attempt)
+{
+    const shoal__target_t *target = attempt->plan.target;
+    unsigned room =
+        SHOAL__ADDRESSES_MAX - attempt->addresses_tried - endpoints_left(attempt);
+
+    shoal__address_order(&attempt->addresses, &target->worked, &target->failed);
+    if (attempt->addresses.count > room)
+        attempt->addresses.count = room;
+    try_next(attempt);
 }
 
 static void on_found(void *owner, const shoal__addresses_t *addresses,
@@ -117,27 +163,41 @@ static void on_found(void *owner, const shoal__addresses_t *addresses,
         return;
     }
     attempt->addresses = *addresses;
-    try_next(attempt);
+    try_addresses(attempt);
 }
 
 static void find_addresses(shoal__attempt_t *attempt)
 {
     const shoal__dialer_plan_t *plan = &attempt->plan;
-    const shoal__target_t *target = plan->target;
+    const shoal__endpoint_t *endpoint = endpoint_of(attempt);
 
-    if (!target->host) {
-        shoal__resolver_unix(target->unix_path, &attempt->addresses);
-        try_next(attempt);
-    } else if (shoal__resolver_numeric(target->host, target->port,
+    if (!endpoint->host) {
+        shoal__resolver_unix(endpoint->unix_path, &attempt->addresses);
+        try_addresses(attempt);
+    } else if (shoal__resolver_numeric(endpoint->host, endpoint->port,
                                        &attempt->addresses)) {
-        try_next(attempt);
+        try_addresses(attempt);
     } else {
-        plan->hooks->on_waiting(plan->owner, attempt->end_us);
-        attempt->lookup = shoal__resolver_lookup(plan->loop, target->host, target->port,
-                                                 on_found, attempt);
+        plan->hooks->on_waiting(plan->owner, attempt->share_end_us);
+        attempt->lookup = shoal__resolver_lookup(plan->loop, endpoint->host,
+                                                 endpoint->port, on_found, attempt);
         if (!attempt->lookup)
             fail_to_look_up(attempt, "no thread, descriptor or memory to be had");
     }
+}
+
+static void try_endpoint(shoal__attempt_t *attempt)
+{
+    const shoal__target_t *target = attempt->plan.target;
+    uint64_t now_us = shoal__clock_us();
+
+    attempt->share_end_us =
+        now_us + shoal__time_since(now_us, attempt->end_us) / endpoints_left(attempt);
+    attempt->trying.endpoint =
+        (attempt->first + attempt->tried++) % target->endpoints_count;
+    attempt->addresses.count = attempt->next_address = 0;
+    attempt->failure = SHOAL__DIAL_NO_FAMILY;
+    find_addresses(attempt);
 }
 
 void shoal__dialer_begin(shoal__dialer_t *dialer, const shoal__dialer_plan_t *plan,
@@ -147,20 +207,23 @@ void shoal__dialer_begin(shoal__dialer_t *dialer, const shoal__dialer_plan_t *pl
 
     if (!attempt) {
         char detail[DETAIL_BYTES];
-        note_failure(detail, plan->target, "connect", "no memory");
+        note_failure(detail, plan->target->name, "connect", "no memory");
         plan->hooks->on_failed(plan->owner, SHOAL_ENOMEM, detail);
         return;
     }
     attempt->plan = *plan;
     attempt->end_us = now_us + plan->config->connect_us;
+    attempt->first = plan->target->present;
+    attempt->count = shoal__target_choices(plan->target);
     dialer->attempt = attempt;
-    find_addresses(attempt);
+    try_endpoint(attempt);
 }
 
 void shoal__dialer_answered(shoal__dialer_t *dialer, int error)
 {
     shoal__attempt_t *attempt = dialer->attempt;
     const shoal__dialer_plan_t plan = attempt->plan;
+    const shoal__reached_t reached = attempt->trying;
     shoal__stream_t *stream = attempt->stream;
 
     if (error) {
@@ -171,7 +234,7 @@ void shoal__dialer_answered(shoal__dialer_t *dialer, int error)
     }
     attempt->stream = NULL;
     shoal__dialer_stop(dialer);
-    plan.hooks->on_reached(plan.owner, stream);
+    plan.hooks->on_reached(plan.owner, stream, &reached);
 }
 
 void shoal__dialer_timed_out(shoal__dialer_t *dialer)
@@ -180,7 +243,7 @@ void shoal__dialer_timed_out(shoal__dialer_t *dialer)
 
     attempt->failure = SHOAL__DIAL_TRIED;
     attempt->status = SHOAL_ETIMEOUT;
-    note_failure(attempt->detail, attempt->plan.target, "connect", "timed out");
+    note_failure(attempt->detail, endpoint_of(attempt)->name, "connect", "timed out");
     drop_stream(attempt);
     try_next(attempt);
 }

@@ -3,11 +3,14 @@
 #define SHOAL_NET_DIALER_H
 
 /*
- * Reaches a server: looks its name up, then tries one address after the other, until a
- * stream is connected or the time is over.
+ * Reaches a server: looks the name of one endpoint after the other up, and tries one address
+ * after the other, until a stream is connected or the time is over.  It begins with the
+ * target's present endpoint.
  *
- * Each address has its share of the time that is left, so that one that never answers does
- * not hide the others.  Guarantee: each _begin ends with one on_reached or one on_failed,
+ * Each endpoint has its share of the time that is left, and each address its share of the
+ * endpoint's, so that one that never answers does not hide the others.  All endpoints
+ * together have SHOAL__ADDRESSES_MAX addresses at most, each endpoint one at least.
+ * Guarantee: each _begin ends with one on_reached or one on_failed,
  * which may run inside of _begin, or with _stop.  In between the dialer has memory; at rest
  * it has none.
  *
@@ -24,7 +27,7 @@ typedef struct shoal__dial_config {
     shoal__address_t source;            /* to connect from; bytes == 0: any */
     const char *source_name;            /* borrowed; NULL: any */
     uint64_t keepalive_us;              /* see net/stream.h */
-    uint64_t connect_us;                /* to be connected, all addresses together */
+    uint64_t connect_us;                /* to be connected, all endpoints together */
 } shoal__dial_config_t;
 
 /* The owner may stop the dialer, and begin again, inside of on_reached and on_failed. */
@@ -33,16 +36,17 @@ typedef struct shoal__dialer_hooks {
     shoal__stream_hooks_t stream;
     /* The look-up or the present address has time until due_us; then call _timed_out. */
     void (*on_waiting)(void *owner, uint64_t due_us);
-    /* The stream is connected, and the owner's. */
-    void (*on_reached)(void *owner, shoal__stream_t *stream);
-    /* No address is left, or no memory or time.  `detail` says what tells most: see
-     * core/dial_failure.h.  It dies with the call. */
+    /* The stream is connected, and the owner's.  `reached` dies with the call. */
+    void (*on_reached)(void *owner, shoal__stream_t *stream,
+                       const shoal__reached_t *reached);
+    /* No address is left, or no memory or time.  `detail` says of each endpoint what tells
+     * most: see core/dial_failure.h and core/dial_report.h.  It dies with the call. */
     void (*on_failed)(void *owner, int status, const char *detail);
 } shoal__dialer_hooks_t;
 
 typedef struct shoal__dialer_plan {
     const shoal__dial_config_t *config; /* borrowed */
-    const shoal__target_t *target;      /* borrowed */
+    const shoal__target_t *target;      /* borrowed; unchanged until the end */
     uv_loop_t *loop;                    /* borrowed */
     const shoal__dialer_hooks_t *hooks; /* borrowed */
     void *owner;                        /* of the hooks, and of the streams */

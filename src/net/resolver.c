@@ -9,6 +9,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/un.h>
 
 /* What the thread and the loop share: freed by whichever is the last. */
 typedef struct job {

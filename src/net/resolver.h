@@ -8,15 +8,8 @@
  * even a close.  Numeric addresses and socket paths need no look-up.
  */
 
-#include "net/stream.h"
+#include "core/address.h"
 #include <uv.h>
-
-#define SHOAL__ADDRESSES_MAX 16
-
-typedef struct shoal__addresses {
-    shoal__address_t items[SHOAL__ADDRESSES_MAX];
-    unsigned count;
-} shoal__addresses_t;
 
 typedef struct shoal__lookup shoal__lookup_t;
 

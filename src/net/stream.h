@@ -15,18 +15,13 @@
  */
 
 #include "base/bytes.h"
+#include "core/address.h"
 #include "core/target.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <uv.h>
-
-/* Where to connect. */
-typedef struct shoal__address {
-    struct sockaddr_storage at;
-    socklen_t bytes;
-} shoal__address_t;
 
 /* Most parts of one write. */
 #define SHOAL__STREAM_PARTS_MAX 16
@@ -49,7 +44,10 @@ typedef struct shoal__stream_request {
     const shoal__address_t *address;
     const shoal__address_t *source; /* to connect from; NULL: the system chooses */
     uint64_t keepalive_us;          /* silence before the system tests it; 0: never */
-    const shoal__target_t *target;  /* the server's name, for those that check it */
+    const shoal__target_t *target;
+    const shoal__endpoint_t
+        *endpoint; /* of the target: the server's name, for those that
+                                          check it */
     const shoal__stream_hooks_t *hooks;
     void *owner; /* of the hooks */
 } shoal__stream_request_t;

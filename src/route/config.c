@@ -62,22 +62,35 @@ void shoal__config_read(const shoal_options_t *options,
     };
 }
 
+static void read_endpoint(const shoal__option_address_t *address,
+                          char name[SHOAL__TARGET_NAME_BYTES],
+                          shoal__endpoint_t *ret_endpoint)
+{
+    const char *host = address->host;
+
+    if (!host)
+        snprintf(name, SHOAL__TARGET_NAME_BYTES, "%s", address->unix_path);
+    else if (strchr(host, ':')) /* as in a URL: which colon is the port's? */
+        snprintf(name, SHOAL__TARGET_NAME_BYTES, "[%s]:%d", host, address->port);
+    else
+        snprintf(name, SHOAL__TARGET_NAME_BYTES, "%s:%d", host, address->port);
+    *ret_endpoint = (shoal__endpoint_t){.name = name,
+                                        .host = host,
+                                        .port = address->port,
+                                        .unix_path = address->unix_path};
+}
+
 void shoal__target_read(const shoal_options_t *options,
-                        char name[SHOAL__TARGET_NAME_BYTES],
+                        shoal__endpoint_list_t *ret_endpoints,
                         shoal__target_t *ret_target)
 {
-    if (options->unix_path)
-        snprintf(name, SHOAL__TARGET_NAME_BYTES, "%s", options->unix_path);
-    else if (strchr(options->host, ':')) /* as in a URL: which colon is the port's? */
-        snprintf(name, SHOAL__TARGET_NAME_BYTES, "[%s]:%d", options->host,
-                 options->port);
-    else
-        snprintf(name, SHOAL__TARGET_NAME_BYTES, "%s:%d", options->host, options->port);
+    for (unsigned i = 0; i < options->addresses_count; i++)
+        read_endpoint(&options->addresses[i], ret_endpoints->names[i],
+                      &ret_endpoints->items[i]);
     *ret_target = (shoal__target_t){
-        .name = name,
-        .host = options->unix_path ? NULL : options->host,
-        .port = options->port,
-        .unix_path = options->unix_path,
+        .name = ret_endpoints->items[0].name,
+        .endpoints = ret_endpoints->items,
+        .endpoints_count = options->addresses_count,
         .user = options->user,
         .password = options->password,
     };

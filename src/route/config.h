@@ -14,9 +14,15 @@ void shoal__config_read(const shoal_options_t *options,
 
 #define SHOAL__TARGET_NAME_BYTES 272 /* a host, brackets, a colon and a port */
 
-/* The same; `name` is where the target's name is written. */
+/* The endpoints of a target, and their names. */
+typedef struct shoal__endpoint_list {
+    shoal__endpoint_t items[SHOAL__ENDPOINTS_MAX];
+    char names[SHOAL__ENDPOINTS_MAX][SHOAL__TARGET_NAME_BYTES];
+} shoal__endpoint_list_t;
+
+/* The same; the target borrows the list, which is filled in. */
 void shoal__target_read(const shoal_options_t *options,
-                        char name[SHOAL__TARGET_NAME_BYTES],
+                        shoal__endpoint_list_t *ret_endpoints,
                         shoal__target_t *ret_target);
 
 #endif

@@ -74,7 +74,8 @@ static void read_info(shoal_connection_info_t *to, const shoal__conn_t *conn)
     to->protocol = (int)shoal__counter_get(&from->protocol);
     to->server_id = shoal__counter_get(&from->server_id);
     to->epoch = shoal__counter_get(&from->epoch);
-    snprintf(to->server, sizeof to->server, "%s", conn->target->name);
+    snprintf(to->server, sizeof to->server, "%s",
+             atomic_load_explicit(&conn->server, memory_order_acquire));
 }
 
 void shoal__figures_read(const shoal__conn_t *conn, shoal__route_member_t *ret_member)

@@ -21,7 +21,7 @@ typedef struct standalone {
     shoal__conn_config_t config,
         other_config; /* of the first home, and of the others */
     shoal__target_t target;
-    char name[SHOAL__TARGET_NAME_BYTES]; /* of the target */
+    shoal__endpoint_list_t endpoints; /* of the target */
     shoal__conn_set_t set;
     shoal__homes_t homes;   /* the connections that callers share */
     shoal__lanes_t lanes;   /* the one for bulk commands, which callers share too */
@@ -474,7 +474,7 @@ int shoal__standalone_new(const shoal_options_t *options, uint64_t seed,
                                          .must_place = options->connections > 1,
                                          .has_homes = options->connections > 1};
     shoal__config_read(options, &standalone->config);
-    shoal__target_read(options, standalone->name, &standalone->target);
+    shoal__target_read(options, &standalone->endpoints, &standalone->target);
     rc = shoal__conn_set_init(&standalone->set, seed, &standalone->route.account);
     if (rc < 0)
         goto fail_set;

@@ -226,6 +226,10 @@ static void test_options(void **state)
     (void)state;
     assert_int_equal(shoal_options_new(&options), 0);
     const row_t rows[] = {
+        REFUSES(shoal_options_add_address, NULL, "h", 1),
+        REFUSES(shoal_options_add_address, options, NULL, 1),
+        REFUSES(shoal_options_add_unix_path, NULL, "p"),
+        REFUSES(shoal_options_add_unix_path, options, NULL),
         REFUSES(shoal_options_set_address, NULL, "h", 1),
         REFUSES(shoal_options_set_address, options, NULL, 1),
         REFUSES(shoal_options_set_attempts_max, NULL, 1),

@@ -188,7 +188,7 @@ typedef struct pair {
     shoal__account_t account;
     shoal__conn_config_t config;
     shoal__target_t target;
-    char name[SHOAL__TARGET_NAME_BYTES];
+    shoal__endpoint_list_t endpoints;
     shoal__conn_set_t set;
     shoal__conn_t conns[2];
     unsigned results;
@@ -229,7 +229,7 @@ static void make_pair(scene_t *scene, pair_t *pair)
                                               .on_delivered = ignore_delivered};
 
     shoal__config_read(scene->options, &pair->config);
-    shoal__target_read(scene->options, pair->name, &pair->target);
+    shoal__target_read(scene->options, &pair->endpoints, &pair->target);
     assert_int_equal(shoal__conn_set_init(&pair->set, 1, &pair->account), 0);
     for (unsigned i = 0; i < 2; i++) {
         const shoal__conn_plan_t plan = {.config = &pair->config,

@@ -27,7 +27,7 @@ static struct rig {
     uv_loop_t loop;
     shoal__account_t account;
     shoal__conn_config_t config;
-    char name[SHOAL__TARGET_NAME_BYTES];
+    shoal__endpoint_list_t endpoints;
     shoal__target_t target;
     shoal__conn_set_t set;
     shoal__conn_t conn;
@@ -95,7 +95,7 @@ static int set_up(void **state)
     shoal_options_set_backoff_us(rig.options, 1000, 5000);
     shoal__config_read(rig.options, &rig.config);
     rig.config.dial.stream = &stream_holding;
-    shoal__target_read(rig.options, rig.name, &rig.target);
+    shoal__target_read(rig.options, &rig.endpoints, &rig.target);
     if (uv_loop_init(&rig.loop) != 0 ||
         shoal__conn_set_init(&rig.set, 1, &rig.account) != 0)
         return -1;
@@ -274,7 +274,8 @@ static void test_an_error_of_open(void **state)
 
     (void)state;
     holding_habits.open_error = HOLDING_BAD_RECORD;
-    snprintf(detail, sizeof detail, "connect %s: the record is forged", rig.name);
+    snprintf(detail, sizeof detail, "connect %s: the record is forged",
+             rig.target.name);
     shoal__conn_open(&rig.conn);
     check_lost(detail);
 }
@@ -285,7 +286,8 @@ static void test_an_error_of_connecting(void **state)
 
     (void)state;
     holding_habits.connect_error = HOLDING_BAD_RECORD;
-    snprintf(detail, sizeof detail, "connect %s: the record is forged", rig.name);
+    snprintf(detail, sizeof detail, "connect %s: the record is forged",
+             rig.target.name);
     shoal__conn_open(&rig.conn);
     check_lost(detail);
 }

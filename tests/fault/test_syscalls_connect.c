@@ -334,6 +334,45 @@ static void test_no_address_answers(void **state)
     trial_end(trial);
 }
 
+/* ---- answers that change ---- */
+
+/* The name leads to another machine: the next attempt goes there. */
+static void test_a_name_is_looked_up_anew(void **state)
+{
+    trial_t *trial = *state;
+
+    trial_begin(trial);
+    use_name(trial, 1);
+    failing_calls_first_machine(9);
+    assert_int_equal(trial_open(trial, true), 0);
+    trial_submit(trial, "INCR", NULL);
+    TRIAL_WAIT(trial, trial->lost >= 2);
+    expect_detail(trial, "connect", NAME, strerror(ECONNREFUSED));
+    failing_calls_first_machine(1);
+    trial_settle(trial);
+    scene_check(&trial->commands[0].outcome, 0, SHOAL_FATE_REPLIED);
+    trial_end(trial);
+}
+
+/* The second address answered: the next attempt begins with it. */
+static void test_the_address_that_answered_is_tried_first(void **state)
+{
+    trial_t *trial = *state;
+
+    trial_begin(trial);
+    use_name(trial, 2);
+    failing_calls_first_machine(9);
+    trial_open_ready(trial, true);
+    assert_int_equal(failing_calls_seen(FAILING_CONNECT), 2);
+
+    failing_calls_plan(FAILING_CONNECT, &(failing_plan_t){0});
+    fake_server_cut(trial->scene->server, FAKE_CUT_RESET);
+    TRIAL_WAIT(trial, trial->ready == 2);
+    assert_int_equal(failing_calls_seen(FAILING_CONNECT), 1);
+    trial_check_works(trial);
+    trial_end(trial);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -349,6 +388,8 @@ int main(void)
         TRIAL_TEST(test_the_refusal_is_told),
         TRIAL_TEST(test_the_first_addresses_never_answer),
         TRIAL_TEST(test_no_address_answers),
+        TRIAL_TEST(test_a_name_is_looked_up_anew),
+        TRIAL_TEST(test_the_address_that_answered_is_tried_first),
     };
 
     failing_memory_install();

@@ -23,15 +23,24 @@ static bool is_within(uint64_t value, uint64_t min, uint64_t max)
     return value >= min && value <= max;
 }
 
+static void check_address(const shoal__option_address_t *address)
+{
+    FUZZ_CHECK(!address->host != !address->unix_path, "no address, or two");
+    FUZZ_CHECK(!address->host || *address->host, "an empty host");
+    FUZZ_CHECK(!address->unix_path || strlen(address->unix_path) < 108, "a long path");
+    FUZZ_CHECK(!address->host || is_within((uint64_t)address->port, 1, 65535),
+               "port %d", address->port);
+}
+
 /* Each option is within the range that <shoal/options.h> promises. */
 static void check_ranges(const shoal_options_t *options)
 {
     const uint64_t minute_us = 60000000;
 
-    FUZZ_CHECK(!options->host != !options->unix_path, "no address, or two");
-    FUZZ_CHECK(!options->host || *options->host, "an empty host");
-    FUZZ_CHECK(!options->unix_path || strlen(options->unix_path) < 108, "a long path");
-    FUZZ_CHECK(options->port >= 1 && options->port <= 65535, "port %d", options->port);
+    FUZZ_CHECK(is_within(options->addresses_count, 1, 16), "%u addresses",
+               options->addresses_count);
+    for (unsigned i = 0; i < options->addresses_count; i++)
+        check_address(&options->addresses[i]);
     FUZZ_CHECK(!options->user || options->password, "a user without a password");
     FUZZ_CHECK(options->database >= 0, "database %d", options->database);
     FUZZ_CHECK(options->protocol == 2 || options->protocol == 3, "protocol");
@@ -79,10 +88,9 @@ static bool is_same_text(const char *a, const char *b)
     return a == b || (a && b && strcmp(a, b) == 0);
 }
 
-#define TEXTS(X)                                                                       \
-    X(host) X(unix_path) X(user) X(password) X(client_name) X(source_address)
+#define TEXTS(X) X(user) X(password) X(client_name) X(source_address)
 #define VALUES(X)                                                                      \
-    X(port)                                                                            \
+    X(addresses_count)                                                                 \
     X(database)                                                                        \
     X(protocol)                                                                        \
     X(keepalive_us)                                                                    \
@@ -120,6 +128,11 @@ static bool is_same(const shoal_options_t *a, const shoal_options_t *b)
 #define COMPARE_TEXT(name) is_equal &= is_same_text(a->name, b->name);
 #define COMPARE_VALUE(name) is_equal &= a->name == b->name;
     TEXTS(COMPARE_TEXT)
+    for (unsigned i = 0; i < a->addresses_count && i < b->addresses_count; i++) {
+        is_equal &= is_same_text(a->addresses[i].host, b->addresses[i].host);
+        is_equal &= is_same_text(a->addresses[i].unix_path, b->addresses[i].unix_path);
+        is_equal &= a->addresses[i].port == b->addresses[i].port;
+    }
     VALUES(COMPARE_VALUE)
 #undef COMPARE_TEXT
 #undef COMPARE_VALUE
@@ -167,28 +180,38 @@ static char *put_text(char *at, const char *key, const char *text)
 
 static const char *const integrity_names[] = {"shapes", "detect", "strict"};
 
+static char *put_address(char *at, bool is_next, const shoal__option_address_t *address)
+{
+    if (is_next)
+        *at++ = ',';
+    if (strchr(address->host, ':')) {
+        *at++ = '[';
+        at += put_encoded(at, address->host);
+        return at + sprintf(at, "]:%d", address->port);
+    }
+    return at + sprintf(at, "%s:%d", address->host, address->port);
+}
+
 /* Write a URL that means the same as the options, with texts escaped. */
 static void write_url(const shoal_options_t *options, char *url)
 {
     char *at = url;
 
-    at += sprintf(at, "%s://", options->unix_path ? "unix" : "redis");
+    const char *path = options->addresses[0].unix_path;
+
+    at += sprintf(at, "%s://", path ? "unix" : "redis");
     if (options->password) {
         at += put_encoded(at, options->user ? options->user : "");
         *at++ = ':';
         at += put_encoded(at, options->password);
         *at++ = '@';
     }
-    if (options->unix_path) {
+    if (path) {
         *at++ = '/'; /* the first slash may not be escaped */
-        at += put_encoded(at, options->unix_path + 1);
-    } else if (strchr(options->host, ':')) {
-        *at++ = '[';
-        at += put_encoded(at, options->host);
-        at += sprintf(at, "]:%d", options->port);
-    } else {
-        at += sprintf(at, "%s:%d", options->host, options->port);
+        at += put_encoded(at, path + 1);
     }
+    for (unsigned i = 0; !path && i < options->addresses_count; i++)
+        at = put_address(at, i > 0, &options->addresses[i]);
     at += sprintf(at, "?offline=%s&integrity=%s&settle=%s&bulk_lane=%s",
                   options->offline_mode == SHOAL_OFFLINE_QUEUE ? "queue" : "fail",
                   integrity_names[options->integrity],
@@ -256,7 +279,8 @@ static char *find_decoded(const shoal_options_t *options, const char *url)
 
     if (!password || strlen(password) < SECRET_BYTES_MIN ||
         strstr(strchr(url, '@'), password) || strstr("127.0.0.1", password) ||
-        (options->unix_path && strstr(options->unix_path, password)) ||
+        (options->addresses[0].unix_path &&
+         strstr(options->addresses[0].unix_path, password)) ||
         (options->client_name && strstr(options->client_name, password)))
         return NULL;
     return strdup(password);
@@ -320,9 +344,12 @@ static int set_text_option(shoal_options_t *options, fuzz_input_t *in, unsigned 
 
     FUZZ_CHECK(text, "no memory");
     if (which == 0)
-        rc = shoal_options_set_address(options, text, (int)value);
+        rc = value >> 16 & 1
+                 ? shoal_options_add_address(options, text, (int)value & 0xffff)
+                 : shoal_options_set_address(options, text, (int)value);
     else if (which == 1)
-        rc = shoal_options_set_unix_path(options, value & 1 ? NULL : text);
+        rc = value & 2 ? shoal_options_add_unix_path(options, value & 1 ? NULL : text)
+                       : shoal_options_set_unix_path(options, value & 1 ? NULL : text);
     else if (which == 2)
         rc = shoal_options_set_auth(options, value & 1 ? text : NULL,
                                     value & 2 ? text : NULL);

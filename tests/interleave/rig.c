@@ -452,7 +452,7 @@ shoal_client_t *rig_begin(const rig_options_t *options)
     memset(&rig, 0, sizeof rig);
     rig.options = *options;
     explore_check(shoal__options_copy(NULL, &client_options) == 0);
-    client_options->unix_path = shoal__strdup("x");
+    client_options->addresses[0].unix_path = shoal__strdup("x");
     client_options->on_event = on_event;
     if (options->queued_max)
         client_options->queued_max = options->queued_max;

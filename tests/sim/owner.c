@@ -182,7 +182,7 @@ static size_t gather(sim_world_t *world, shoal__bytes_t parts[SHOAL__PIPE_PARTS_
 }
 
 /* The link takes the first `bytes` of the parts. */
-static void accept(sim_world_t *world, const shoal__bytes_t *parts, size_t bytes)
+static void take_written(sim_world_t *world, const shoal__bytes_t *parts, size_t bytes)
 {
     for (; bytes > 0; parts++) {
         size_t taken = bytes < parts->bytes ? bytes : parts->bytes;
@@ -223,7 +223,7 @@ void sim_owner_write(sim_world_t *world)
             return;
         }
         bool was_quiet = shoal__request_ring_inflight(&pipe->ring) == 0;
-        accept(world, parts, bytes);
+        take_written(world, parts, bytes);
         shoal__pipe_written(pipe, bytes, world->now_us);
         if (was_quiet)
             world->waits_from_us = world->now_us;

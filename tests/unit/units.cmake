@@ -29,7 +29,10 @@ shoal_unit_test(core/backoff ALSO base/random)
 shoal_unit_test(core/awake_rule)
 shoal_unit_test(core/company)
 shoal_unit_test(core/conn_fsm)
+shoal_unit_test(core/address_order)
 shoal_unit_test(core/dial_failure)
+shoal_unit_test(core/dial_report)
+shoal_unit_test(core/target)
 shoal_unit_test(core/pipe/deadlines ALSO base/random)
 shoal_unit_test(core/driver_token)
 shoal_unit_test(core/due_times ALSO base/alloc base/random)
@@ -126,7 +129,7 @@ shoal_unit_test(core/pipe/pipe_time.rest ALSO ${pipe_units} LIBS shoal_hiredis m
 # Above floor 2: what no server can provoke, and who is woken by what.
 shoal_unit_test(net/conn_set ALSO net/entropy core/due_times core/fence/nonce base/alloc
   base/random LIBS shoal::libuv)
-shoal_unit_test(net/dialer ALSO base/alloc LIBS shoal::libuv)
+shoal_unit_test(net/dialer ALSO core/address_order core/dial_report base/alloc LIBS shoal::libuv)
 shoal_unit_test(net/entropy ALSO base/random LIBS shoal::libuv)
 shoal_unit_test(net/driver_seat ALSO net/notifier core/driver_token
   LIBS shoal::libuv)

@@ -105,6 +105,7 @@ int shoal__pipe_tick(shoal__pipe_t *pipe, uint64_t now_us)
 
     if (is_waiting(pipe) && now_us >= silence_ends_us(pipe)) {
         shoal__pipe_refuse(pipe, SHOAL_ECONN, "the server stopped answering");
+        pipe->is_silent = true;
         return pipe->fault;
     }
     bool is_drained =

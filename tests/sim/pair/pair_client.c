@@ -249,8 +249,8 @@ static void dial(pair_world_t *world, pair_side_t *side)
 }
 
 /* The link takes the first `bytes` of the parts. */
-static void accept(pair_world_t *world, pair_side_t *side, const shoal__bytes_t *parts,
-                   size_t bytes)
+static void take_written(pair_world_t *world, pair_side_t *side,
+                         const shoal__bytes_t *parts, size_t bytes)
 {
     for (size_t left = bytes; left > 0; parts++) {
         size_t taken = left < parts->bytes ? left : parts->bytes;
@@ -281,7 +281,7 @@ void pair_client_write(pair_world_t *world, pair_side_t *side)
             bytes = (size_t)sim_dice_scale(&world->dice, bytes);
         if (bytes == 0)
             return;
-        accept(world, side, parts, bytes);
+        take_written(world, side, parts, bytes);
     }
 }
 

@@ -31,7 +31,7 @@ static struct {
     failing_plan_t plan;
     unsigned hits, seen;
 } calls[FAILING_CALLS];
-static unsigned addresses;
+static unsigned addresses, first_machine = 1;
 static bool is_held;
 static int silent_ends[SILENT_MAX]; /* the far ends of sockets that never connect */
 static unsigned silent_count;
@@ -69,6 +69,7 @@ void failing_calls_reset(void)
     pthread_mutex_lock(&lock);
     memset(calls, 0, sizeof calls);
     addresses = 0;
+    first_machine = 1;
     is_held = false;
     while (silent_count > 0)
         close(silent_ends[--silent_count]);
@@ -80,6 +81,13 @@ void failing_calls_addresses(unsigned count)
 {
     pthread_mutex_lock(&lock);
     addresses = count;
+    pthread_mutex_unlock(&lock);
+}
+
+void failing_calls_first_machine(unsigned machine)
+{
+    pthread_mutex_lock(&lock);
+    first_machine = machine;
     pthread_mutex_unlock(&lock);
 }
 
@@ -322,7 +330,8 @@ WRAPPED(int, uv_random, uv_loop_t *loop, uv_random_t *request, void *room, size_
 
 static char name_of_ours[] = "ours";
 
-static struct addrinfo *new_address(const char *service, struct addrinfo *next)
+static struct addrinfo *new_address(const char *service, unsigned machine,
+                                    struct addrinfo *next)
 {
     struct addrinfo *info = calloc(1, sizeof *info);
     struct sockaddr_in *at = calloc(1, sizeof *at);
@@ -330,7 +339,7 @@ static struct addrinfo *new_address(const char *service, struct addrinfo *next)
     if (!info || !at)
         abort();
     at->sin_family = AF_INET;
-    at->sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    at->sin_addr.s_addr = htonl(INADDR_LOOPBACK + machine - 1);
     at->sin_port = htons((uint16_t)strtoul(service, NULL, 10));
     *info = (struct addrinfo){.ai_family = AF_INET,
                               .ai_socktype = SOCK_STREAM,
@@ -352,7 +361,7 @@ WRAPPED(int, getaddrinfo, const char *host, const char *service,
     pthread_mutex_lock(&lock);
     while (is_held)
         pthread_cond_wait(&released, &lock);
-    unsigned count = addresses;
+    unsigned count = addresses, machine = first_machine;
     pthread_mutex_unlock(&lock);
     if (is_failing && plan.error) {
         errno = EMFILE; /* what EAI_SYSTEM points at */
@@ -360,7 +369,7 @@ WRAPPED(int, getaddrinfo, const char *host, const char *service,
     }
     struct addrinfo *list = NULL;
     for (unsigned i = 0; i < count; i++)
-        list = new_address(service, list);
+        list = new_address(service, i + 1 == count ? machine : 1, list);
     *ret_list = list;
     return 0;
 }

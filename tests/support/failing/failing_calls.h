@@ -51,6 +51,9 @@ void failing_calls_reset(void);
 
 /* Every name has this many addresses, all of them 127.0.0.1. */
 void failing_calls_addresses(unsigned count);
+/* From now on the first of them is 127.0.0.<machine>, where no server listens unless it is
+ * 1. */
+void failing_calls_first_machine(unsigned machine);
 /* While look-ups are held, none of them returns. */
 void failing_calls_hold_lookups(bool is_held);
 

@@ -33,9 +33,9 @@ static void test_defaults(void **state)
     (void)state;
     shoal_options_t *o = new_options();
 
-    assert_string_equal(o->host, "127.0.0.1");
-    assert_int_equal(o->port, 6379);
-    assert_null(o->unix_path);
+    assert_string_equal(o->addresses[0].host, "127.0.0.1");
+    assert_int_equal(o->addresses[0].port, 6379);
+    assert_null(o->addresses[0].unix_path);
     assert_null(o->user);
     assert_null(o->password);
     assert_int_equal(o->database, 0);
@@ -207,14 +207,14 @@ static void test_addresses_replace_each_other(void **state)
 
     assert_int_equal(shoal_options_set_address(o, host, 7), 0);
     memset(host, 'x', sizeof host - 1); /* the options have a copy */
-    assert_string_equal(o->host, "example.org");
-    assert_int_equal(o->port, 7);
+    assert_string_equal(o->addresses[0].host, "example.org");
+    assert_int_equal(o->addresses[0].port, 7);
 
     assert_int_equal(shoal_options_set_unix_path(o, "/tmp/s"), 0);
-    assert_string_equal(o->unix_path, "/tmp/s");
-    assert_null(o->host);
+    assert_string_equal(o->addresses[0].unix_path, "/tmp/s");
+    assert_null(o->addresses[0].host);
     assert_int_equal(shoal_options_set_address(o, "h", 8), 0);
-    assert_null(o->unix_path);
+    assert_null(o->addresses[0].unix_path);
 
     memset(path, 'p', sizeof path);
     path[107] = '\0';
@@ -227,7 +227,38 @@ static void test_addresses_replace_each_other(void **state)
     assert_int_equal(shoal_options_set_unix_path(NULL, "/s"), BAD);
     assert_int_equal(shoal_options_set_address(o, "", 1), BAD);
     assert_int_equal(shoal_options_set_address(o, NULL, 1), BAD);
-    assert_int_equal(strlen(o->unix_path), 107);
+    assert_int_equal(strlen(o->addresses[0].unix_path), 107);
+    shoal_options_free(o);
+}
+
+static void test_addresses_are_added(void **state)
+{
+    (void)state;
+    shoal_options_t *o = new_options();
+
+    assert_int_equal(shoal_options_add_address(o, "a", 1), 0); /* not the default's */
+    assert_int_equal(shoal_options_add_unix_path(o, "/s"), 0);
+    assert_int_equal(shoal_options_add_address(o, "a", 1), 0);
+    assert_int_equal(o->addresses_count, 3);
+    assert_string_equal(o->addresses[0].host, "a");
+    assert_string_equal(o->addresses[1].unix_path, "/s");
+    assert_null(o->addresses[1].host);
+    assert_string_equal(o->addresses[2].host, "a");
+
+    for (int i = 3; i < 16; i++)
+        assert_int_equal(shoal_options_add_address(o, "b", i), 0);
+    assert_int_equal(shoal_options_add_address(o, "b", 16), BAD);
+    assert_int_equal(shoal_options_add_unix_path(o, "/s"), BAD);
+    assert_int_equal(o->addresses_count, 16);
+    assert_int_equal(o->addresses[15].port, 15);
+
+    assert_int_equal(shoal_options_set_unix_path(o, "/t"), 0);
+    assert_int_equal(o->addresses_count, 1);
+    assert_int_equal(shoal_options_add_address(o, "", 1), BAD);
+    assert_int_equal(shoal_options_add_address(o, "h", 0), BAD);
+    assert_int_equal(shoal_options_add_address(o, "h", 65536), BAD);
+    assert_int_equal(shoal_options_add_unix_path(o, ""), BAD);
+    assert_int_equal(o->addresses_count, 1);
     shoal_options_free(o);
 }
 
@@ -321,14 +352,16 @@ static void test_setters_survive_every_failed_allocation(void **state)
         shoal__test_fail_alloc_after(0);
         assert_int_equal(shoal_options_set_address(o, "x", 5), SHOAL_ENOMEM);
         assert_int_equal(shoal_options_set_unix_path(o, "/x"), SHOAL_ENOMEM);
+        assert_int_equal(shoal_options_add_address(o, "x", 5), SHOAL_ENOMEM);
+        assert_int_equal(o->addresses_count, 1);
         assert_int_equal(shoal_options_set_client_name(o, "x"), SHOAL_ENOMEM);
         shoal__test_fail_alloc_after(allowed);
         assert_int_equal(shoal_options_set_auth(o, "x", "x"), SHOAL_ENOMEM);
         shoal__test_fail_alloc_never();
 
-        assert_string_equal(o->host, "h");
-        assert_int_equal(o->port, 1);
-        assert_null(o->unix_path);
+        assert_string_equal(o->addresses[0].host, "h");
+        assert_int_equal(o->addresses[0].port, 1);
+        assert_null(o->addresses[0].unix_path);
         assert_string_equal(o->client_name, "n");
         assert_string_equal(o->user, "u");
         assert_string_equal(o->password, "p");
@@ -344,6 +377,7 @@ int main(void)
         cmocka_unit_test(test_values_arrive_where_they_belong),
         cmocka_unit_test(test_flush_modes),
         cmocka_unit_test(test_addresses_replace_each_other),
+        cmocka_unit_test(test_addresses_are_added),
         cmocka_unit_test(test_credentials),
         cmocka_unit_test(test_client_names),
         cmocka_unit_test(test_new_survives_every_failed_allocation),

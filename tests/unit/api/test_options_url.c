@@ -59,7 +59,11 @@ static const char *const malformed[] = {
     "redis+tcp://h", "unix+redis:///s", " redis://h", "REDIS://h", "redis%3a//h",
     /* hosts */
     "redis:///0", "redis://:6379", "redis://u:pw@", "redis://u:pw@/0", "redis://u:pw@:1",
-    "redis://a b", "redis://a%20b", "redis://h%41", "redis://a,b", "redis://h\\",
+    "redis://a b", "redis://a%20b", "redis://h%41", "redis://h\\",
+    "redis://,", "redis://a,", "redis://,a", "redis://a,,b", "redis://a:1,b:", "redis://a,b@c",
+    "redis://a:1,:2", "redis://a/0,b", "redis://a%2cb", "redis://[::1],", "redis://[::1,::2]",
+    "redis://u:p@a,u:p@b", "redis://1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17",
+    "unix:///a,unix:///b?x",
     "redis://::1", "redis://1:2:3", "redis://[::1", "redis://::1]", "redis://[]",
     "redis://[::1]x", "redis://[::1]7", "redis://[::1]:", "redis://[h]",
     "redis://[10.0.0.1]", "redis://[::g]", "redis://[1::2::3]", "redis://[::1%25]",
@@ -122,6 +126,22 @@ static const char *const malformed[] = {
 };
 /* clang-format on */
 
+/* Several addresses: each with its port. */
+static const struct list_case {
+    const char *url, *list;
+} lists[] = {
+    {"redis://a,b", "a:6379 b:6379"},
+    {"redis://a:1,b:2/7", "a:1 b:2"},
+    {"redis://a:1,b", "a:1 b:6379"},
+    {"redis://u:p@a:6379,b:6380,[::1]:7000/0", "a:6379 b:6380 ::1:7000"},
+    {"redis://[::1],[::2]:1,10.0.0.1?db=2", "::1:6379 ::2:1 10.0.0.1:6379"},
+    {"redis://a,a", "a:6379 a:6379"},
+    {"valkey://1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16",
+     "1:6379 2:6379 3:6379 4:6379 5:6379 6:6379 7:6379 8:6379 9:6379 10:6379 11:6379 "
+     "12:6379 "
+     "13:6379 14:6379 15:6379 16:6379"},
+};
+
 static void assert_text(const char *url, const char *got, const char *want)
 {
     if (!!got != !!want || (got && strcmp(got, want) != 0))
@@ -139,12 +159,12 @@ static void test_addresses(void **state)
         int rc = shoal_options_from_url(c->url, &options, NULL);
         if (rc != 0)
             fail_msg("%s: %s", c->url, shoal_error_name(rc));
-        assert_text(c->url, options->host, c->host);
-        assert_text(c->url, options->unix_path, c->path);
+        assert_text(c->url, options->addresses[0].host, c->host);
+        assert_text(c->url, options->addresses[0].unix_path, c->path);
         assert_text(c->url, options->user, c->user);
         assert_text(c->url, options->password, c->password);
-        if (c->host && options->port != c->port)
-            fail_msg("%s: port %d", c->url, options->port);
+        if (c->host && options->addresses[0].port != c->port)
+            fail_msg("%s: port %d", c->url, options->addresses[0].port);
         if (options->database != c->database)
             fail_msg("%s: database %d", c->url, options->database);
         shoal_options_free(options);
@@ -176,8 +196,13 @@ static const struct reason_case {
      "the scheme 'http' is not known: redis, valkey, unix, redis+unix and valkey+unix are"},
     {"redis://h h",
      "a blank, a control character or a # stands in the URL: write it as %XX"},
-    {"redis://a,b", "the host 'a,b' is neither a name nor an address"},
-    {"redis://u:pw@a,b", "the host 'a,b' is neither a name nor an address"},
+    {"redis://a;b", "the host 'a;b' is neither a name nor an address"},
+    {"redis://u:pw@a;b", "the host 'a;b' is neither a name nor an address"},
+    {"redis://a,", "the host '' is neither a name nor an address"},
+    {"redis://a:1,b:x", "the port is not a number from 1 to 65535 (behind a password there must be "
+                        "an @)"},
+    {"redis://1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17",
+     "the URL has more than 16 addresses"},
     {"redis://[::g]", "the address '::g' is no IPv6 address in brackets"},
     {"redis://h:65536", "the port '65536' is not a number from 1 to 65535"},
     {"redis://u@h",
@@ -439,8 +464,8 @@ static void test_mutated_urls_never_break_the_parser(void **state)
             mutant[at] = (char)byte;
             int rc = shoal_options_from_url(mutant, &options, NULL);
             if (rc == 0) {
-                assert_non_null(options->host);
-                assert_in_range(options->port, 1, 65535);
+                assert_non_null(options->addresses[0].host);
+                assert_in_range(options->addresses[0].port, 1, 65535);
                 assert_non_null(options->password);
             } else {
                 assert_int_equal(rc, SHOAL_EURL);
@@ -474,10 +499,27 @@ static void test_from_url_survives_every_failed_allocation(void **state)
     }
 }
 
+static void test_several_addresses(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
+        shoal_options_t *options = NULL;
+        char list[400] = "";
+
+        assert_int_equal(shoal_options_from_url(lists[i].url, &options, NULL), 0);
+        for (unsigned j = 0; j < options->addresses_count; j++)
+            sprintf(list + strlen(list), "%s%s:%d", j ? " " : "",
+                    options->addresses[j].host, options->addresses[j].port);
+        assert_string_equal(list, lists[i].list);
+        shoal_options_free(options);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_addresses),
+        cmocka_unit_test(test_several_addresses),
         cmocka_unit_test(test_malformed_urls_are_refused),
         cmocka_unit_test(test_reasons),
         cmocka_unit_test(test_a_forgotten_at_quotes_no_password),

@@ -17,15 +17,16 @@ static void on_event(shoal_client_t *client, const shoal_event_t *event, void *d
 
 static char host[] = "h", user[] = "u", password[] = "p", name[] = "n", path[] = "/s";
 
-static const shoal_options_t full = {.host = host,
-                                     .user = user,
-                                     .password = password,
-                                     .client_name = name,
-                                     .port = 1,
-                                     .database = 9,
-                                     .on_event = on_event,
-                                     .event_data = host,
-                                     .log_level = SHOAL_LOG_DEBUG};
+static const shoal_options_t full = {
+    .addresses = {{.host = host, .port = 1}, {.unix_path = path}},
+    .addresses_count = 2,
+    .user = user,
+    .password = password,
+    .client_name = name,
+    .database = 9,
+    .on_event = on_event,
+    .event_data = host,
+    .log_level = SHOAL_LOG_DEBUG};
 
 static void test_a_copy_is_deep(void **state)
 {
@@ -33,15 +34,18 @@ static void test_a_copy_is_deep(void **state)
 
     (void)state;
     assert_int_equal(shoal__options_copy(&full, &copy), 0);
-    assert_string_equal(copy->host, "h");
+    assert_int_equal(copy->addresses_count, 2);
+    assert_string_equal(copy->addresses[0].host, "h");
+    assert_string_equal(copy->addresses[1].unix_path, "/s");
     assert_string_equal(copy->user, "u");
     assert_string_equal(copy->password, "p");
     assert_string_equal(copy->client_name, "n");
-    assert_ptr_not_equal(copy->host, full.host);
+    assert_ptr_not_equal(copy->addresses[0].host, host);
+    assert_ptr_not_equal(copy->addresses[1].unix_path, path);
     assert_ptr_not_equal(copy->user, full.user);
     assert_ptr_not_equal(copy->password, full.password);
     assert_ptr_not_equal(copy->client_name, full.client_name);
-    assert_int_equal(copy->port, 1);
+    assert_int_equal(copy->addresses[0].port, 1);
     assert_int_equal(copy->database, 9);
     assert_true(copy->on_event == on_event);
     assert_ptr_equal(copy->event_data, host);
@@ -49,16 +53,16 @@ static void test_a_copy_is_deep(void **state)
     shoal__options_free(copy);
 }
 
-/* No object has a Unix path beside a host. */
-static void test_a_path_is_copied_too(void **state)
+static void test_addresses_are_dropped_from_the_end(void **state)
 {
-    const shoal_options_t local = {.unix_path = path};
     shoal_options_t *copy = NULL;
 
     (void)state;
-    assert_int_equal(shoal__options_copy(&local, &copy), 0);
-    assert_string_equal(copy->unix_path, "/s");
-    assert_null(copy->host);
+    assert_int_equal(shoal__options_copy(&full, &copy), 0);
+    shoal__options_drop_addresses(copy, 1);
+    assert_int_equal(copy->addresses_count, 1);
+    assert_null(copy->addresses[1].unix_path);
+    assert_string_equal(copy->addresses[0].host, "h");
     shoal__options_free(copy);
 }
 
@@ -69,8 +73,10 @@ static void test_no_options_are_the_defaults(void **state)
     (void)state;
     shoal__options_defaults(&defaults);
     assert_int_equal(shoal__options_copy(NULL, &copy), 0);
-    assert_string_equal(copy->host, "127.0.0.1");
-    assert_int_equal(copy->port, defaults.port);
+    assert_int_equal(copy->addresses_count, 1);
+    assert_string_equal(copy->addresses[0].host, "127.0.0.1");
+    assert_int_equal(copy->addresses[0].port, 6379);
+    assert_false(copy->has_address);
     assert_int_equal(copy->timeout_us, defaults.timeout_us);
     shoal__options_free(copy);
 }
@@ -85,7 +91,7 @@ static void test_a_copy_survives_every_failed_allocation(void **state)
         int rc = shoal__options_copy(&full, &copy);
         shoal__test_fail_alloc_never();
         if (rc == 0) {
-            assert_int_equal(allowed, 5);
+            assert_int_equal(allowed, 6);
             shoal__options_free(copy);
             return;
         }
@@ -98,7 +104,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_copy_is_deep),
-        cmocka_unit_test(test_a_path_is_copied_too),
+        cmocka_unit_test(test_addresses_are_dropped_from_the_end),
         cmocka_unit_test(test_no_options_are_the_defaults),
         cmocka_unit_test(test_a_copy_survives_every_failed_allocation),
     };

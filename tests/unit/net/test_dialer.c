@@ -17,7 +17,7 @@
 /* A resolver and streams of the test's own: nothing is connected. */
 
 #define CONNECT_US 6000000
-#define STREAMS_MAX 8
+#define STREAMS_MAX 20
 #define REFUSED 111
 #define UNREACHABLE 101
 
@@ -28,10 +28,13 @@ static struct world {
     unsigned refused_opens;    /* so many streams cannot be opened */
     shoal__stream_t streams[STREAMS_MAX];
     unsigned opened, closed, forgotten, abandoned, lookups_forgotten;
-    socklen_t tried[STREAMS_MAX]; /* the addresses, by their length */
-    uint64_t due_us;              /* the last that on_waiting told */
+    socklen_t tried[STREAMS_MAX];       /* the addresses, by their length */
+    const char *endpoints[STREAMS_MAX]; /* their endpoints */
+    const char *looked_up;              /* the last name that was */
+    uint64_t due_us;                    /* the last that on_waiting told */
     unsigned waits;
     shoal__stream_t *reached;
+    shoal__reached_t where;
     int failed; /* 0: it did not */
     char detail[256];
 } world;
@@ -68,8 +71,9 @@ shoal__lookup_t *shoal__resolver_lookup(uv_loop_t *loop, const char *host, int p
                                         shoal__lookup_cb on_found, void *owner)
 {
     assert_null(loop);
-    assert_string_equal(host, "name");
+    assert_true(strncmp(host, "name", 4) == 0);
     assert_int_equal(port, 6379);
+    world.looked_up = host;
     if (world.no_lookup)
         return NULL;
     world.on_found = on_found;
@@ -103,7 +107,7 @@ static shoal__stream_t *open_stream(const shoal__stream_kind_t *kind,
 {
     assert_ptr_equal(request->owner, &world);
     assert_int_equal(request->keepalive_us, 15);
-    assert_string_equal(request->target->name, "the server");
+    world.endpoints[world.opened] = request->endpoint->name;
     assert_int_equal(request->source ? request->source->bytes : 0, 16);
     assert_true(world.opened < STREAMS_MAX);
     world.tried[world.opened] = request->address->bytes;
@@ -148,10 +152,12 @@ static void on_waiting(void *owner, uint64_t due_us)
     world.due_us = due_us;
 }
 
-static void on_reached(void *owner, shoal__stream_t *stream)
+static void on_reached(void *owner, shoal__stream_t *stream,
+                       const shoal__reached_t *reached)
 {
     assert_ptr_equal(owner, &world);
     assert_null(world.reached);
+    world.where = *reached;
     world.reached = stream;
 }
 
@@ -171,12 +177,29 @@ static const shoal__dial_config_t config = {.stream = &kind,
                                             .source = {.bytes = 16},
                                             .keepalive_us = 15,
                                             .connect_us = CONNECT_US};
-static const shoal__target_t unix_target = {.unix_path = "/run/redis.sock",
-                                            .name = "the server"};
-static const shoal__target_t numeric_target = {
-    .host = "10.0.0.1", .port = 6379, .name = "the server"};
-static const shoal__target_t named_target = {
-    .host = "name", .port = 6379, .name = "the server"};
+static const shoal__endpoint_t unix_endpoint = {.unix_path = "/run/redis.sock",
+                                                .name = "the server"},
+                               numeric_endpoint = {.host = "10.0.0.1",
+                                                   .port = 6379,
+                                                   .name = "the server"},
+                               named_endpoint = {
+                                   .host = "name", .port = 6379, .name = "the server"};
+static const shoal__target_t unix_target = {.endpoints = &unix_endpoint,
+                                            .endpoints_count = 1,
+                                            .name = "the server"},
+                             numeric_target = {.endpoints = &numeric_endpoint,
+                                               .endpoints_count = 1,
+                                               .name = "the server"},
+                             named_target = {.endpoints = &named_endpoint,
+                                             .endpoints_count = 1,
+                                             .name = "the server"};
+
+/* a is an address, b and c are names. */
+static const shoal__endpoint_t three[] = {
+    {.host = "10.0.0.1", .port = 6379, .name = "a:6379"},
+    {.host = "name-b", .port = 6379, .name = "b:6379"},
+    {.host = "name-c", .port = 6379, .name = "c:6379"},
+};
 
 static uint64_t begin(const shoal__target_t *target)
 {
@@ -392,6 +415,129 @@ static void test_the_child_of_a_fork_forgets(void **state)
     world.closed = world.opened; /* for tear_down */
 }
 
+/* ---- several endpoints ---- */
+
+static shoal__target_t several(unsigned count, unsigned present)
+{
+    return (shoal__target_t){.endpoints = three,
+                             .endpoints_count = count,
+                             .present = present,
+                             .name = three[present].name};
+}
+
+static void test_endpoints_are_tried_in_turn(void **state)
+{
+    const shoal__target_t target = several(3, 0);
+
+    (void)state;
+    begin(&target);
+    assert_string_equal(world.endpoints[0], "a:6379");
+    shoal__dialer_answered(&dialer, REFUSED);
+    assert_string_equal(world.looked_up, "name-b");
+    find(2, NULL);
+    shoal__dialer_answered(&dialer, REFUSED);
+    shoal__dialer_answered(&dialer, REFUSED);
+    assert_string_equal(world.looked_up, "name-c");
+    find(1, NULL);
+    assert_string_equal(world.endpoints[2], "b:6379");
+    assert_string_equal(world.endpoints[3], "c:6379");
+    shoal__dialer_answered(&dialer, 0);
+    assert_ptr_equal(world.reached, &world.streams[3]);
+    assert_int_equal(world.where.endpoint, 2);
+    assert_int_equal(world.where.address.bytes, 1);
+    assert_int_equal(world.failed, 0);
+}
+
+static void test_the_present_endpoint_is_the_first(void **state)
+{
+    const shoal__target_t target = several(3, 1);
+
+    (void)state;
+    begin(&target);
+    assert_string_equal(world.looked_up, "name-b");
+    find(0, "no such name");
+    assert_string_equal(world.looked_up, "name-c");
+    shoal__dialer_timed_out(&dialer); /* of the look-up */
+    assert_int_equal(world.abandoned, 1);
+    assert_string_equal(world.endpoints[0], "a:6379");
+    shoal__dialer_answered(&dialer, REFUSED);
+    check_failed(SHOAL_ECONN, "look up b:6379: no such name; connect c:6379: timed "
+                              "out; connect a:6379: refused");
+}
+
+static void test_each_endpoint_has_its_share_of_the_time(void **state)
+{
+    const shoal__target_t target = several(3, 0);
+    uint64_t before_us, end_us = begin(&target) + CONNECT_US;
+
+    (void)state;
+    assert_true(world.due_us <= due_at(shoal__clock_us(), end_us, 3));
+    assert_true(world.due_us >= end_us - CONNECT_US + CONNECT_US / 3);
+    before_us = shoal__clock_us();
+    shoal__dialer_answered(&dialer, REFUSED);
+    assert_true(world.due_us >= due_at(before_us, end_us, 2)); /* the look-up */
+    assert_true(world.due_us <= due_at(shoal__clock_us(), end_us, 2));
+    uint64_t share_end_us = world.due_us;
+    find(2, NULL);
+    assert_true(world.due_us <= due_at(shoal__clock_us(), share_end_us, 2));
+    shoal__dialer_answered(&dialer, REFUSED);
+    assert_true(world.due_us <= share_end_us);
+    before_us = shoal__clock_us();
+    shoal__dialer_answered(&dialer, REFUSED);
+    assert_true(world.due_us >= due_at(before_us, end_us, 1));
+}
+
+/* A connection works at the present endpoint. */
+static void test_a_further_connection_goes_nowhere_else(void **state)
+{
+    shoal__target_t target = several(3, 0);
+
+    (void)state;
+    target.ready = 1;
+    begin(&target);
+    shoal__dialer_answered(&dialer, REFUSED);
+    assert_int_equal(world.opened, 1);
+    check_failed(SHOAL_ECONN, "connect a:6379: refused");
+}
+
+/* A name with many addresses leaves room for those behind it. */
+static void test_addresses_are_bounded(void **state)
+{
+    shoal__target_t target = several(3, 1); /* b, c, a */
+
+    (void)state;
+    begin(&target);
+    find(16, NULL);
+    for (unsigned i = 0; i < 14; i++)
+        shoal__dialer_answered(&dialer, REFUSED);
+    assert_string_equal(world.looked_up, "name-c");
+    find(16, NULL);
+    shoal__dialer_answered(&dialer, REFUSED);
+    assert_string_equal(world.endpoints[15], "a:6379");
+    shoal__dialer_answered(&dialer, REFUSED);
+    assert_int_equal(world.opened, SHOAL__ADDRESSES_MAX);
+    assert_int_equal(world.failed, SHOAL_ECONN);
+}
+
+static void test_the_address_that_worked_is_the_first(void **state)
+{
+    shoal__target_t target = several(3, 1);
+
+    (void)state;
+    target.worked.bytes = 3;
+    target.failed.bytes = 1;
+    begin(&target);
+    find(4, NULL);
+    for (unsigned i = 0; i < 3; i++)
+        shoal__dialer_answered(&dialer, REFUSED);
+    shoal__dialer_answered(&dialer, 0);
+    assert_int_equal(world.tried[0], 3);
+    assert_int_equal(world.tried[1], 2);
+    assert_int_equal(world.tried[2], 4);
+    assert_int_equal(world.where.address.bytes, 1);
+    assert_int_equal(world.where.endpoint, 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -406,6 +552,12 @@ int main(void)
         TEST(test_there_is_no_memory),
         TEST(test_it_is_stopped),
         TEST(test_the_child_of_a_fork_forgets),
+        TEST(test_endpoints_are_tried_in_turn),
+        TEST(test_the_present_endpoint_is_the_first),
+        TEST(test_each_endpoint_has_its_share_of_the_time),
+        TEST(test_a_further_connection_goes_nowhere_else),
+        TEST(test_addresses_are_bounded),
+        TEST(test_the_address_that_worked_is_the_first),
     };
     return cmocka_run_group_tests_name("net/dialer", tests, NULL, NULL);
 }

@@ -28,60 +28,85 @@ static void test_names(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        shoal_options_t options = {.host = host, .port = cases[i].port};
-        char name[SHOAL__TARGET_NAME_BYTES];
+        shoal_options_t options = {.addresses = {{.host = host, .port = cases[i].port}},
+                                   .addresses_count = 1};
+        shoal__endpoint_list_t endpoints;
         shoal__target_t target;
 
         strcpy(host, cases[i].host);
-        shoal__target_read(&options, name, &target);
+        shoal__target_read(&options, &endpoints, &target);
         assert_string_equal(target.name, cases[i].name);
-        assert_string_equal(target.host,
+        assert_string_equal(target.endpoints[0].host,
                             cases[i].host); /* what is dialed: no brackets */
-        assert_int_equal(target.port, cases[i].port);
-        assert_null(target.unix_path);
+        assert_int_equal(target.endpoints[0].port, cases[i].port);
+        assert_null(target.endpoints[0].unix_path);
         assert_null(target.password);
     }
 }
 
 static void test_a_unix_socket(void **state)
 {
-    shoal_options_t options = {.host = host, .port = 6379, .unix_path = unix_path};
-    char name[SHOAL__TARGET_NAME_BYTES];
+    shoal_options_t options = {.addresses = {{.unix_path = unix_path}},
+                               .addresses_count = 1};
+    shoal__endpoint_list_t endpoints;
     shoal__target_t target;
 
     (void)state;
-    shoal__target_read(&options, name, &target);
+    shoal__target_read(&options, &endpoints, &target);
     assert_string_equal(target.name, unix_path);
-    assert_string_equal(target.unix_path, unix_path);
-    assert_null(target.host);
+    assert_string_equal(target.endpoints[0].unix_path, unix_path);
+    assert_null(target.endpoints[0].host);
 }
 
 /* Longer than any host name may be. */
 static void test_a_long_name_is_cut(void **state)
 {
-    shoal_options_t options = {.host = host, .port = 65535};
-    char name[SHOAL__TARGET_NAME_BYTES];
+    shoal_options_t options = {.addresses = {{.host = host, .port = 65535}},
+                               .addresses_count = 1};
+    shoal__endpoint_list_t endpoints;
     shoal__target_t target;
 
     (void)state;
     memset(host, 'h', sizeof host - 1);
     host[sizeof host - 1] = '\0';
     for (int is_ipv6 = 0; is_ipv6 < 2; is_ipv6++) {
-        shoal__target_read(&options, name, &target);
+        shoal__target_read(&options, &endpoints, &target);
         assert_int_equal(strlen(target.name), SHOAL__TARGET_NAME_BYTES - 1);
         host[2] = ':';
     }
 }
 
-static void test_credentials_are_the_targets(void **state)
+static void test_several_endpoints(void **state)
 {
-    shoal_options_t options = {
-        .host = host, .port = 6379, .user = user, .password = password};
-    char name[SHOAL__TARGET_NAME_BYTES];
+    shoal_options_t options = {.addresses = {{.host = host, .port = 1},
+                                             {.unix_path = unix_path},
+                                             {.host = host, .port = 2}},
+                               .addresses_count = 3};
+    shoal__endpoint_list_t endpoints;
     shoal__target_t target;
 
     (void)state;
-    shoal__target_read(&options, name, &target);
+    strcpy(host, "h");
+    shoal__target_read(&options, &endpoints, &target);
+    assert_int_equal(target.endpoints_count, 3);
+    assert_int_equal(target.present, 0);
+    assert_string_equal(target.name, "h:1");
+    assert_string_equal(target.endpoints[1].name, unix_path);
+    assert_string_equal(target.endpoints[2].name, "h:2");
+    assert_int_equal(target.worked.bytes + target.failed.bytes, 0);
+}
+
+static void test_credentials_are_the_targets(void **state)
+{
+    shoal_options_t options = {.addresses = {{.host = host, .port = 6379}},
+                               .addresses_count = 1,
+                               .user = user,
+                               .password = password};
+    shoal__endpoint_list_t endpoints;
+    shoal__target_t target;
+
+    (void)state;
+    shoal__target_read(&options, &endpoints, &target);
     assert_string_equal(target.user, "ann");
     assert_string_equal(target.password, "pw");
 }
@@ -92,6 +117,7 @@ int main(void)
         cmocka_unit_test(test_names),
         cmocka_unit_test(test_a_unix_socket),
         cmocka_unit_test(test_a_long_name_is_cut),
+        cmocka_unit_test(test_several_endpoints),
         cmocka_unit_test(test_credentials_are_the_targets),
     };
     return cmocka_run_group_tests_name("route/config", tests, NULL, NULL);
