@@ -17,6 +17,8 @@ int shoal_options_from_url(const char *url, shoal_options_t **ret_options, shoal
 void shoal_options_free(shoal_options_t *options);
 int shoal_options_set_address(shoal_options_t *options, const char *host, int port);
 int shoal_options_set_unix_path(shoal_options_t *options, const char *path);
+int shoal_options_add_address(shoal_options_t *options, const char *host, int port);
+int shoal_options_add_unix_path(shoal_options_t *options, const char *path);
 int shoal_options_set_auth(shoal_options_t *options, const char *user, const char *password);
 int shoal_options_set_database(shoal_options_t *options, int database);
 int shoal_options_set_client_name(shoal_options_t *options, const char *name);

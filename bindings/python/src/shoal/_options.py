@@ -13,7 +13,7 @@ from ._outcomes import new_reason, reason_of, text_of
 from ._replies import Conversion, Decoding
 from ._requests import encoded, is_integer
 from ._seconds import microseconds
-from ._url import in_url, server_of, take_python_keys, without_secrets
+from ._url import in_url, names_several, server_of, take_python_keys, without_secrets
 
 _TIMEOUT = 5.0
 DEFAULT_URL = "redis://127.0.0.1:6379"
@@ -46,6 +46,7 @@ class ClientOptions(TypedDict, total=False):
     host: str
     port: int
     unix_path: str
+    addresses: Sequence[tuple[str, int] | str]
     username: str | None
     password: str | None
     db: int
@@ -101,6 +102,8 @@ def _check_types(given: dict[str, Any]) -> None:
             wanted = "a str"
         elif name in _FLAGS and kind is not bool:
             wanted = "a bool"
+        elif name == "addresses":
+            _check_addresses(value)
         if wanted:
             raise TypeError(f"{name} must be {wanted}, not {kind.__name__}")
 
@@ -122,6 +125,8 @@ class Options:
         _check_types(given)
         self.url = take_python_keys(url, given) if "?" in url else url
         said = in_url(self.url)
+        if names_several(self.url) and len(given.keys() & {"host", "port"}) == 1:
+            raise ValueError("the URL has several hosts: give host and port together")
         self.decode_responses: bool = given.pop("decode_responses", False)
         self.decoding = Decoding(
             given.pop("encoding", "utf-8"), given.pop("encoding_errors", "strict")
@@ -215,29 +220,61 @@ def _flush_each_tick(options: Any, url: str) -> None:
         lib.shoal_options_set_flush(options, lib.SHOAL_FLUSH_OFF, 0)
 
 
-def _set_server(options: Any, given: dict[str, Any]) -> None:
+def _addresses(given: dict[str, Any]) -> list[tuple[str, int] | str]:
+    """What the options say: pairs of host and port, paths of Unix sockets."""
+    said: list[tuple[str, int] | str] = []
     if "unix_path" in given:
-        if "host" in given or "port" in given:
-            raise ValueError("either unix_path, or host and port")
-        path_bytes = len(given["unix_path"].encode())
-        longest = lib.SHOALPY_UNIX_PATH_BYTES_MAX
-        if path_bytes > longest:
-            raise ValueError(
-                f"unix_path has {path_bytes} bytes; this system allows {longest}"
-            )
-        _check(
-            given,
-            lib.shoal_options_set_unix_path(options, _text(given["unix_path"])),
-            "unix_path",
-        )
-    elif "host" in given or "port" in given:
-        host = _text(given["host"])
-        _check(
-            given,
-            lib.shoal_options_set_address(options, host, given["port"]),
-            "host",
-            "port",
-        )
+        said.append(given["unix_path"])
+    if "host" in given or "port" in given:
+        said.append((given["host"], given["port"]))
+    if len(said) + ("addresses" in given) > 1:
+        raise ValueError("either unix_path, or host and port, or addresses")
+    return said or list(given.get("addresses", ()))
+
+
+def _set_addresses(options: Any, given: dict[str, Any]) -> None:
+    """The first one replaces what the URL says."""
+    name = "addresses" if "addresses" in given else "unix_path"
+    for i, address in enumerate(_addresses(given)):
+        if isinstance(address, str):
+            path_bytes = len(address.encode())
+            longest = lib.SHOALPY_UNIX_PATH_BYTES_MAX
+            if path_bytes > longest:
+                raise ValueError(
+                    f"{name} has {path_bytes} bytes; this system allows {longest}"
+                )
+            setter = lib.shoal_options_add_unix_path
+            if i == 0:
+                setter = lib.shoal_options_set_unix_path
+            _check(given, setter(options, _text(address)), name)
+        else:
+            names = ("addresses",) if "addresses" in given else ("host", "port")
+            setter = lib.shoal_options_add_address
+            if i == 0:
+                setter = lib.shoal_options_set_address
+            _check(given, setter(options, _text(address[0]), address[1]), *names)
+
+
+def _check_addresses(addresses: object) -> None:
+    """TypeError: they are no pairs of a host and a port, and no paths."""
+    if isinstance(addresses, (str, bytes)) or not isinstance(addresses, Sequence):
+        raise TypeError("addresses must be a sequence")
+    for address in addresses:
+        if isinstance(address, str):
+            continue
+        if not (
+            isinstance(address, tuple)
+            and len(address) == 2
+            and isinstance(address[0], str)
+            and is_integer(type(address[1]))
+        ):
+            raise TypeError(f"addresses: neither (host, port) nor a path: {address!r}")
+    if not addresses:
+        raise ValueError("addresses: there is none")
+
+
+def _set_server(options: Any, given: dict[str, Any]) -> None:
+    _set_addresses(options, given)
     if "username" in given:
         if given["password"] is None:
             raise ValueError("a username needs a password")

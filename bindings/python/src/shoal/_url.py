@@ -45,6 +45,13 @@ def take_python_keys(url: str, options: dict[str, Any]) -> str:
     return front + mark + "&".join(rest) if any(rest) else front
 
 
+def names_several(url: str) -> bool:
+    """Has it more than one host?"""
+    with contextlib.suppress(ValueError):
+        return "," in urlsplit(url).netloc.rpartition("@")[2]
+    return False
+
+
 def in_url(url: str) -> dict[str, Any]:
     """What a URL says of those options that C sets together: an option that overrides
     one of them leaves the others as they are; and of those with another default here.
@@ -52,9 +59,10 @@ def in_url(url: str) -> dict[str, Any]:
     said: dict[str, Any] = {}
     with contextlib.suppress(ValueError):
         parts = urlsplit(url)
+        several = names_several(url)
         said = {
-            "host": parts.hostname,
-            "port": parts.port,
+            "host": None if several else parts.hostname,
+            "port": None if several else parts.port,
             "username": unquote(parts.username or ""),
             "password": unquote(parts.password or ""),
         }
@@ -88,12 +96,23 @@ def server_of(url: str, options: dict[str, Any]) -> str:
     parts = urlsplit(url)
     db = options.get("db") or dict(parse_qsl(parts.query)).get("db")
     path = options.get("unix_path")
-    if path is None and parts.scheme == "unix" and "host" not in options:
+    addresses = options.get("addresses", ())
+    if len(addresses) == 1 and isinstance(addresses[0], str):
+        [path] = addresses
+    is_url = not (addresses or "host" in options)
+    if path is None and parts.scheme.endswith("unix") and is_url:
         path = unquote(parts.path)
     if path is not None:
         return f"unix://{path}" + (f"?db={db}" if db else "")
-    host = options.get("host") or parts.hostname or "127.0.0.1"
-    port = options.get("port") or parts.port or 6379
-    db = db or (parts.path.strip("/") if parts.scheme != "unix" else "")
-    shown = f"[{host}]" if ":" in host else host
-    return f"redis://{shown}:{port}" + (f"/{db}" if db else "")
+    db = db or (parts.path.strip("/") if not parts.scheme.endswith("unix") else "")
+    hosts = parts.netloc.rpartition("@")[2]
+    if addresses:
+        hosts = ",".join(a if isinstance(a, str) else _shown(*a) for a in addresses)
+    elif "," not in hosts or "host" in options:
+        host = options.get("host") or parts.hostname or "127.0.0.1"
+        hosts = _shown(host, options.get("port") or parts.port or 6379)
+    return f"redis://{hosts}" + (f"/{db}" if db else "")
+
+
+def _shown(host: str, port: int) -> str:
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
