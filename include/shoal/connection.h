@@ -150,6 +150,11 @@ SHOAL_EXTERN int shoal_options_set_keepalive_us(shoal_options_t *options,
  * works there.  Names are looked up at each attempt; the addresses of a name are tried with
  * IPv6 and IPv4 in turn, in the order of the system.
  *
+ * The primary is wanted: if a server says that it is a replica (ROLE), each other address is
+ * tried once before a replica is taken, which then executes reads.  If a server refuses to
+ * write (READONLY), the others are tried first.  A server that does not tell its role is taken
+ * as it is, and so is one that has one address only.
+ *
  * The first address that is set or added takes the place of the default.
  * In a URL: redis://a:6379,b:6380,[::1]:7000/0.
  *

@@ -10,12 +10,16 @@
  * endpoint, with which each attempt to connect begins.  It stays the present one while a
  * connection works there; if none does, and one failed there, the next endpoint follows.
  *
+ * If the server there says that it is a replica, or refuses to write, core/role_rule.h
+ * decides whether another one is looked for.
+ *
  * The route owns a target, and may change it between two attempts to connect.  Threads: the
  * loop thread, but the names of endpoints stay as long as the route, and any thread may read
  * them.
  */
 
 #include "core/address.h"
+#include "core/role_rule.h"
 #include <stdbool.h>
 
 #define SHOAL__ENDPOINTS_MAX SHOAL__ADDRESSES_MAX
@@ -39,23 +43,43 @@ typedef struct shoal__target {
     unsigned endpoints_count;
     unsigned present;        /* index of the present endpoint */
     unsigned ready;          /* connections of this target that are ready */
+    bool is_left;            /* ... but the server refused to write: go elsewhere */
+    unsigned choices;        /* addresses that the last attempt to connect knew */
+    unsigned replicas;       /* that were refused since a primary was found */
     shoal__address_t worked; /* on which the server answered last; bytes 0: none */
     shoal__address_t failed; /* which failed last, and has not worked since */
     const char *user;        /* NULL: the default user */
     const char *password;    /* NULL: no authentication */
 } shoal__target_t;
 
-/* How many endpoints an attempt to connect may try, from the present one on.  While a
- * connection works at the present endpoint, others go nowhere else. */
-static inline unsigned shoal__target_choices(const shoal__target_t *target)
+/* Does a connection work at the present endpoint, and should others go there too? */
+static inline bool shoal__target_has_company(const shoal__target_t *target)
 {
-    return target->ready > 0 ? 1 : target->endpoints_count;
+    return target->ready > 0 && !target->is_left;
 }
 
+/* How many endpoints an attempt to connect may try, from the present one on. */
+static inline unsigned shoal__target_trials(const shoal__target_t *target)
+{
+    return shoal__target_has_company(target) ? 1 : target->endpoints_count;
+}
+
+/* Is the ROLE of interest?  And may a connection lead to a server that says this? */
+static inline bool shoal__target_asks_role(const shoal__target_t *target)
+{
+    return target->choices > 1;
+}
+bool shoal__target_accepts(const shoal__target_t *target, shoal__role_t role);
+
 /* A greeting is done: the server answered there. */
-void shoal__target_worked(shoal__target_t *target, const shoal__reached_t *reached);
+void shoal__target_worked(shoal__target_t *target, const shoal__reached_t *reached,
+                          shoal__role_t role);
 
 /* A connection was made, but the server there did not answer, or not well. */
-void shoal__target_failed(shoal__target_t *target, const shoal__reached_t *reached);
+void shoal__target_failed(shoal__target_t *target, const shoal__reached_t *reached,
+                          shoal__role_t role);
+
+/* The server there refuses to write: the next connection tries the other addresses first. */
+void shoal__target_leave(shoal__target_t *target, const shoal__reached_t *reached);
 
 #endif

@@ -362,7 +362,7 @@ static void lose(shoal__conn_t *conn, int status, const char *detail)
 {
     uint64_t now_us = shoal__clock_us();
     bool was_ready = conn->state == SHOAL__CONN_READY;
-    bool is_server_bad;
+    bool was_demoted = conn->pipe.is_demoted, is_server_bad;
 
     shoal__conn_touch(conn); /* callbacks may ask for room */
     conn->doubt = shoal__hello_next(conn->doubt, hello_outcome(conn, status));
@@ -376,8 +376,10 @@ static void lose(shoal__conn_t *conn, int status, const char *detail)
     is_server_bad = has_failed(conn, status);
     shoal__pipe_lost(&conn->pipe, status, conn->detail, now_us);
     handle(conn, SHOAL__CONN_ON_LOST, now_us);
-    if (is_server_bad)
-        shoal__target_failed(conn->target, &conn->reached);
+    if (was_demoted)
+        shoal__target_leave(conn->target, &conn->reached);
+    else if (is_server_bad)
+        shoal__target_failed(conn->target, &conn->reached, conn->pipe.greeting.role);
     report(conn, was_ready ? SHOAL_EVENT_LOST : SHOAL_EVENT_ATTEMPT_FAILED, status,
            conn->detail, 0);
     retry_later(conn, status, now_us);
@@ -391,7 +393,7 @@ static void greeted(shoal__conn_t *conn, uint64_t now_us)
     shoal__counter_set(&conn->stats.protocol, (uint64_t)greeting->protocol);
     shoal__counter_set(&conn->stats.server_id, (uint64_t)greeting->identity.id);
     conn->doubt = shoal__hello_next(conn->doubt, SHOAL__HELLO_ANSWERED);
-    shoal__target_worked(conn->target, &conn->reached);
+    shoal__target_worked(conn->target, &conn->reached, greeting->role);
     handle(conn, SHOAL__CONN_ON_GREETED, now_us);
 }
 

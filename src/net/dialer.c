@@ -142,13 +142,14 @@ static void try_next(shoal__attempt_t *attempt)
 /* Every endpoint that is left has room for an address. */
 static void try_addresses(shoal__attempt_t *attempt)
 {
-    const shoal__target_t *target = attempt->plan.target;
+    shoal__target_t *target = attempt->plan.target;
     unsigned room =
         SHOAL__ADDRESSES_MAX - attempt->addresses_tried - endpoints_left(attempt);
 
     shoal__address_order(&attempt->addresses, &target->worked, &target->failed);
     if (attempt->addresses.count > room)
         attempt->addresses.count = room;
+    target->choices = target->endpoints_count - 1 + attempt->addresses.count;
     try_next(attempt);
 }
 
@@ -214,7 +215,7 @@ void shoal__dialer_begin(shoal__dialer_t *dialer, const shoal__dialer_plan_t *pl
     attempt->plan = *plan;
     attempt->end_us = now_us + plan->config->connect_us;
     attempt->first = plan->target->present;
-    attempt->count = shoal__target_choices(plan->target);
+    attempt->count = shoal__target_trials(plan->target);
     dialer->attempt = attempt;
     try_endpoint(attempt);
 }

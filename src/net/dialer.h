@@ -46,7 +46,7 @@ typedef struct shoal__dialer_hooks {
 
 typedef struct shoal__dialer_plan {
     const shoal__dial_config_t *config; /* borrowed */
-    const shoal__target_t *target;      /* borrowed; unchanged until the end */
+    shoal__target_t *target;            /* borrowed; learns how many choices it has */
     uv_loop_t *loop;                    /* borrowed */
     const shoal__dialer_hooks_t *hooks; /* borrowed */
     void *owner;                        /* of the hooks, and of the streams */

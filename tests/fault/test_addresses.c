@@ -240,6 +240,167 @@ static void test_a_server_that_falls_silent_is_left(void **state)
     fake_server_release(scene->server);
 }
 
+/* ---- roles ---- */
+
+#define PRIMARY "*3\r\n$6\r\nmaster\r\n:0\r\n*0\r\n"
+#define REPLICA                                                                        \
+    "*5\r\n$5\r\nslave\r\n$9\r\n127.0.0.1\r\n:1\r\n$9\r\nconnected\r\n:0\r\n"
+#define READONLY "-READONLY You can't write against a read only replica.\r\n"
+
+/* From now on it is one, or a primary again. */
+static void become(fake_server_t *server, const char *role)
+{
+    fake_server_forget_rules(server);
+    fake_server_rule(server, &(fake_rule_t){.command = "ROLE", .reply = role});
+    if (strcmp(role, REPLICA) == 0)
+        fake_server_rule(server, &(fake_rule_t){.command = "INCR", .reply = READONLY});
+}
+
+static void test_the_primary_is_preferred(void **state)
+{
+    scene_t *scene = *state;
+    fake_server_t *second = add_server(scene, NULL), *third = add_server(scene, NULL);
+
+    become(scene->server, REPLICA);
+    become(second, REPLICA);
+    become(third, PRIMARY);
+    scene_open_ready(scene);
+    check_leads_to(scene, third);
+    assert_string_equal(scene_events(scene).detail,
+                        "ROLE: a replica, and the primary may have another of the "
+                        "addresses");
+}
+
+/* There is none: reads are better than nothing.  Writes wait for one. */
+static void test_a_replica_will_do(void **state)
+{
+    scene_t *scene = *state;
+    fake_server_t *second = add_server(scene, NULL);
+    outcome_t *outcome = scene_outcomes(scene, 1);
+
+    become(scene->server, REPLICA);
+    fake_server_refuse(second, true);
+    scene_open_ready(scene);
+    outcome_t read = scene_call(scene, WORDS("GET", "k"), NULL);
+    scene_check(&read, 0, SHOAL_FATE_REPLIED);
+    scene_submit(scene, WORDS("INCR", "k"), NULL, outcome);
+    WAIT_FOR(fake_server_received(scene->server, 0, "INCR", NULL) > 0);
+    become(scene->server, PRIMARY);
+    scene_check(outcome, 0, SHOAL_FATE_REPLIED);
+    assert_int_equal(fake_server_number(scene->server, 0, "k"), 1);
+}
+
+static void test_a_single_replica_is_not_asked(void **state)
+{
+    scene_t *scene = *state;
+
+    become(scene->server, REPLICA);
+    scene_open_ready(scene);
+    outcome_t read = scene_call(scene, WORDS("GET", "k"), NULL);
+    scene_check(&read, 0, SHOAL_FATE_REPLIED);
+    assert_int_equal(fake_server_received(scene->server, 0, "ROLE", NULL), 0);
+}
+
+/* A proxy, or a user without the right. */
+static void test_a_server_without_a_role_is_taken(void **state)
+{
+    static const char *const answers[] = {"-NOPERM no\r\n", "-ERR unknown command\r\n",
+                                          "+OK\r\n", ":7\r\n", "*0\r\n"};
+    scene_t *scene = *state;
+    fake_server_t *second = add_server(scene, NULL);
+
+    for (size_t i = 0; i < sizeof answers / sizeof *answers; i++) {
+        become(scene->server, answers[i]);
+        scene_open_ready(scene);
+        check_leads_to(scene, scene->server);
+        scene_close(scene, 0);
+    }
+    assert_int_equal(fake_server_accepted(second), 0);
+}
+
+/* Commands in their order, none twice, none lost: what the old primary refused, the new one
+ * executes. */
+static void test_a_demoted_primary_is_left(void **state)
+{
+    enum { COMMANDS = 100 };
+    scene_t *scene = *state;
+    fake_server_t *second = add_server(scene, NULL);
+    outcome_t *outcomes = scene_outcomes(scene, COMMANDS);
+
+    become(scene->server, PRIMARY);
+    become(second, REPLICA);
+    scene_open_ready(scene);
+    check_leads_to(scene, scene->server);
+    become(scene->server, REPLICA);
+    become(second, PRIMARY);
+    for (int i = 0; i < COMMANDS; i++)
+        scene_submit(scene, WORDS("INCR", "moved"), NULL, &outcomes[i]);
+    for (int i = 0; i < COMMANDS; i++) {
+        scene_await(&outcomes[i]);
+        scene_check(&outcomes[i], 0, SHOAL_FATE_REPLIED);
+        assert_int_equal(outcomes[i].integer, i + 1);
+    }
+    assert_int_equal(fake_server_number(second, 0, "moved"), COMMANDS);
+    assert_int_equal(fake_server_number(scene->server, 0, "moved"), 0);
+    check_leads_to(scene, second);
+}
+
+/* Without the right to ask for roles: the refusal alone says enough. */
+static void test_a_server_that_refuses_to_write_is_left(void **state)
+{
+    static const fake_rule_t no_role = {.command = "ROLE", .reply = "-NOPERM no\r\n"};
+    scene_t *scene = *state;
+    fake_server_t *second = add_server(scene, NULL);
+
+    fake_server_rule(scene->server, &no_role);
+    fake_server_rule(second, &no_role);
+    scene_open_ready(scene);
+    check_leads_to(scene, scene->server);
+    fake_server_rule(scene->server,
+                     &(fake_rule_t){.command = "INCR", .reply = READONLY});
+    outcome_t outcome = scene_call(scene, WORDS("INCR", "k"), NULL);
+    scene_check(&outcome, 0, SHOAL_FATE_REPLIED);
+    check_leads_to(scene, second);
+}
+
+/* The server that demotes itself ends its connections. */
+static void test_a_primary_that_hangs_up_and_returns_as_a_replica(void **state)
+{
+    scene_t *scene = *state;
+    fake_server_t *second = add_server(scene, NULL);
+
+    become(scene->server, PRIMARY);
+    become(second, PRIMARY);
+    scene_open_ready(scene);
+    become(scene->server, REPLICA);
+    fake_server_cut(scene->server, FAKE_CUT_FIN);
+    WAIT_FOR(scene_events(scene).ready == 2);
+    check_leads_to(scene, second);
+}
+
+static void test_several_connections_leave_a_demoted_primary(void **state)
+{
+    scene_t *scene = *state;
+    fake_server_t *second = add_server(scene, NULL);
+    outcome_t *outcomes = scene_outcomes(scene, 16);
+    char key[8];
+
+    assert_int_equal(shoal_options_set_connections(scene->options, 4), 0);
+    become(scene->server, PRIMARY);
+    become(second, PRIMARY);
+    scene_open_ready(scene);
+    become(scene->server, REPLICA);
+    for (int i = 0; i < 16; i++) {
+        snprintf(key, sizeof key, "k%d", i);
+        scene_submit(scene, WORDS("INCR", key), NULL, &outcomes[i]);
+    }
+    for (int i = 0; i < 16; i++)
+        scene_check(&outcomes[i], 0, SHOAL_FATE_REPLIED);
+    WAIT_FOR(fake_server_open_now(second) == 4 &&
+             fake_server_open_now(scene->server) == 0);
+    assert_int_equal(fake_server_executed(second, 0, "INCR", NULL), 16);
+}
+
 /* ---- several connections ---- */
 
 /* A lease goes where the client's connection works, or nowhere. */
@@ -342,6 +503,14 @@ int main(void)
         TEST(test_a_server_that_refuses_the_greeting_is_left),
         TEST(test_an_old_server_is_no_reason_to_leave),
         TEST(test_a_server_that_falls_silent_is_left),
+        TEST(test_the_primary_is_preferred),
+        TEST(test_a_replica_will_do),
+        TEST(test_a_single_replica_is_not_asked),
+        TEST(test_a_server_without_a_role_is_taken),
+        TEST(test_a_demoted_primary_is_left),
+        TEST(test_a_server_that_refuses_to_write_is_left),
+        TEST(test_a_primary_that_hangs_up_and_returns_as_a_replica),
+        TEST(test_several_connections_leave_a_demoted_primary),
         TEST(test_a_lease_goes_to_the_same_server),
         TEST(test_all_connections_move_together),
         TEST(test_other_threads_see_the_name),

@@ -203,6 +203,7 @@ shoal__greeting_verdict_t shoal__greeting_start(shoal__greeting_t *greeting,
         shoal__nonce_write(nonce, greeting->nonce);
     greeting->identity = (shoal__identity_t){0};
     greeting->may_echo = greeting->is_settled = false;
+    greeting->role = SHOAL__ROLE_UNKNOWN;
     greeting->style = style;
     greeting->answers_due = greeting->questions_count = greeting->killed = 0;
     greeting->protocol = 2;

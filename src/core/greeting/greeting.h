@@ -17,6 +17,8 @@
  *                                                  by its successor
  *      ECHO number                                 unless INTEGRITY_SHAPES: may we send
  *                                                  fences, and are we in step?
+ *      ROLE                                        if the target has several addresses:
+ *                                                  core/role_rule.h judges
  *   3. CLIENT KILL ID id ADDR address SKIPME yes   for each former connection whose
  *                                                  commands this server process may
  *                                                  still run (former.h)
@@ -79,7 +81,7 @@ typedef enum shoal__greeting_step {
 } shoal__greeting_step_t;
 
 /* What is asked in one write. */
-#define SHOAL__GREETING_QUESTIONS_MAX 8
+#define SHOAL__GREETING_QUESTIONS_MAX 10
 _Static_assert(SHOAL__FORMER_MAX <= SHOAL__GREETING_QUESTIONS_MAX, "they fit");
 
 typedef struct shoal__greeting {
@@ -98,6 +100,7 @@ typedef struct shoal__greeting {
     shoal__identity_t identity;     /* of this connection */
     bool may_echo;                  /* after DONE: the server echoes */
     bool is_settled;                /* after DONE: see former.h */
+    shoal__role_t role;             /* as the server said */
     shoal__buffer_t outgoing;       /* bytes to write now; the owner consumes them */
     int protocol;                   /* agreed on: 2 or 3 */
     bool heard_anything;            /* an answer came on this connection */

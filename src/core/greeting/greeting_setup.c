@@ -19,6 +19,7 @@ enum question {
     ASK_IDENTITY,
     ASK_PROCESS,
     ASK_ECHO,
+    ASK_ROLE,
     ASK_PING
 };
 
@@ -122,6 +123,8 @@ shoal__greeting_verdict_t shoal__greeting_say_setup(shoal__greeting_t *greeting)
         (is_full && config->integrity == SHOAL_INTEGRITY_DETECT))
         ask(greeting, ASK_ECHO, 2, (const char *const[]){"ECHO", greeting->nonce},
             (const size_t[]){4, SHOAL__NONCE_BYTES});
+    if (is_full && shoal__target_asks_role(greeting->target))
+        ASK(greeting, ASK_ROLE, "ROLE");
     /* A peer that has not answered anything may not be a server. */
     if (greeting->answers_due == 0 && !greeting->heard_anything)
         ASK(greeting, ASK_PING, "PING");
@@ -150,6 +153,8 @@ static const char *name_of(enum question question)
         return "INFO";
     case ASK_ECHO:
         return "ECHO";
+    case ASK_ROLE:
+        return "ROLE";
     case ASK_PING:
         return "PING";
     case ASK_KILL:
@@ -215,6 +220,9 @@ static bool hear_setup_answer(shoal__greeting_t *greeting, enum question questio
             shoal__bytes_equal(text,
                                (shoal__bytes_t){greeting->nonce, SHOAL__NONCE_BYTES});
         return greeting->may_echo;
+    case ASK_ROLE: /* some proxies answer something else */
+        greeting->role = shoal__role_read(reply);
+        return true;
     case ASK_PING:
         return is_status(reply, "PONG");
     case ASK_SELECT:
@@ -234,5 +242,9 @@ shoal__greeting_verdict_t shoal__greeting_hear_setup(shoal__greeting_t *greeting
         return hear_setup_error(greeting, question, reply);
     if (!hear_setup_answer(greeting, question, reply))
         return shoal__greeting_fail_with_shape(greeting, name_of(question));
+    if (!shoal__target_accepts(greeting->target, greeting->role))
+        return shoal__greeting_fail(greeting, SHOAL_ECONN,
+                                    "ROLE: a replica, and the primary may have another "
+                                    "of the addresses");
     return go_on(greeting);
 }

@@ -189,6 +189,7 @@ struct shoal__pipe {
     bool is_unit_rejected; /* the MULTI that was answered last got an error */
     bool is_torn;          /* the rest of a command that is partly written is lost */
     bool is_silent;        /* the server stopped answering on this connection */
+    bool is_demoted;   /* the server refuses to write, and the connection is renewed */
     bool is_misshapen; /* the reply under way is of a type that its command never has */
     uint64_t answered; /* requests that this call's bytes answered */
     uint64_t heard_us; /* when bytes last arrived */

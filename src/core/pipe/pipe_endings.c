@@ -184,7 +184,7 @@ static void start_over(shoal__pipe_t *pipe)
     pipe->part_bytes = 0;
     pipe->authorised = 0;
     pipe->authorised_bytes = 0;
-    pipe->is_torn = pipe->is_silent = false;
+    pipe->is_torn = pipe->is_silent = pipe->is_demoted = false;
     shoal__renewal_over(&pipe->renewal);
     shoal__pipe_fence_reset(pipe);
     shoal__pipe_sweep(pipe);

@@ -109,6 +109,7 @@ shoal__pipe_verdict_t shoal__pipe_send_again(shoal__pipe_t *pipe,
     shoal__hold_refused(&pipe->hold, scope_of(pipe, verdict), pipe->now_us,
                         pipe->shared->random);
     shoal__counter_add(&pipe->stats.retries, 1);
+    pipe->is_demoted |= verdict == SHOAL__ERROR_REDIAL_ROLE;
     if (verdict == SHOAL__ERROR_REDIAL || verdict == SHOAL__ERROR_REDIAL_ROLE)
         shoal__renewal_ask(&pipe->renewal,
                            is_counted

@@ -31,14 +31,14 @@ static void worked(unsigned endpoint)
 {
     const shoal__reached_t there = reached(endpoint);
 
-    shoal__target_worked(&target, &there);
+    shoal__target_worked(&target, &there, SHOAL__ROLE_PRIMARY);
 }
 
 static void failed(unsigned endpoint)
 {
     const shoal__reached_t there = reached(endpoint);
 
-    shoal__target_failed(&target, &there);
+    shoal__target_failed(&target, &there, SHOAL__ROLE_UNKNOWN);
 }
 
 static void check(unsigned present, unsigned worked_on, unsigned failed_on)
@@ -96,11 +96,11 @@ static void test_nobody_leaves_while_a_connection_works(void **state)
     begin(2);
     worked(0);
     target.ready = 1;
-    assert_int_equal(shoal__target_choices(&target), 1);
+    assert_int_equal(shoal__target_trials(&target), 1);
     failed(0);
     check(0, 1, 0);
     target.ready = 0;
-    assert_int_equal(shoal__target_choices(&target), 2);
+    assert_int_equal(shoal__target_trials(&target), 2);
     failed(0);
     check(1, 0, 1);
 }
@@ -115,6 +115,55 @@ static void test_a_single_endpoint_stays(void **state)
     check(0, 1, 0);
 }
 
+/* A round over all of them, and then a replica will do. */
+static void test_replicas_are_counted(void **state)
+{
+    (void)state;
+    begin(3);
+    assert_false(shoal__target_asks_role(&target)); /* nothing was dialed yet */
+    target.choices = 3;
+    assert_true(shoal__target_asks_role(&target));
+    for (unsigned i = 0; i < 2; i++) {
+        const shoal__reached_t there = reached(i);
+        assert_false(shoal__target_accepts(&target, SHOAL__ROLE_REPLICA));
+        assert_true(shoal__target_accepts(&target, SHOAL__ROLE_PRIMARY));
+        shoal__target_failed(&target, &there, SHOAL__ROLE_REPLICA);
+    }
+    assert_true(shoal__target_accepts(&target, SHOAL__ROLE_REPLICA));
+    const shoal__reached_t last = reached(2);
+    shoal__target_worked(&target, &last, SHOAL__ROLE_REPLICA);
+    assert_int_equal(target.replicas, 2);
+    assert_true(shoal__target_accepts(&target, SHOAL__ROLE_REPLICA));
+
+    worked(0);
+    assert_int_equal(target.replicas, 0);
+    assert_false(shoal__target_accepts(&target, SHOAL__ROLE_REPLICA));
+    target.ready = 1; /* whatever it is, all lead there */
+    assert_true(shoal__target_accepts(&target, SHOAL__ROLE_REPLICA));
+}
+
+/* It was demoted, while connections to it are ready. */
+static void test_a_server_is_left(void **state)
+{
+    const shoal__reached_t first = reached(0), second = reached(1);
+
+    (void)state;
+    begin(3);
+    target.choices = 3;
+    worked(0);
+    target.ready = 2;
+    target.replicas = 2;
+    shoal__target_leave(&target, &first);
+    check(1, 0, 1);
+    assert_int_equal(shoal__target_trials(&target), 3);
+    assert_false(shoal__target_accepts(&target, SHOAL__ROLE_REPLICA));
+    shoal__target_failed(&target, &second, SHOAL__ROLE_REPLICA);
+    check(2, 0, 2);
+    worked(2);
+    check(2, 3, 2);
+    assert_int_equal(shoal__target_trials(&target), 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -123,6 +172,8 @@ int main(void)
         cmocka_unit_test(test_what_worked_and_failed_are_two),
         cmocka_unit_test(test_nobody_leaves_while_a_connection_works),
         cmocka_unit_test(test_a_single_endpoint_stays),
+        cmocka_unit_test(test_replicas_are_counted),
+        cmocka_unit_test(test_a_server_is_left),
     };
     return cmocka_run_group_tests_name("core/target", tests, NULL, NULL);
 }

@@ -184,15 +184,15 @@ static const shoal__endpoint_t unix_endpoint = {.unix_path = "/run/redis.sock",
                                                    .name = "the server"},
                                named_endpoint = {
                                    .host = "name", .port = 6379, .name = "the server"};
-static const shoal__target_t unix_target = {.endpoints = &unix_endpoint,
-                                            .endpoints_count = 1,
-                                            .name = "the server"},
-                             numeric_target = {.endpoints = &numeric_endpoint,
-                                               .endpoints_count = 1,
-                                               .name = "the server"},
-                             named_target = {.endpoints = &named_endpoint,
-                                             .endpoints_count = 1,
-                                             .name = "the server"};
+static shoal__target_t unix_target = {.endpoints = &unix_endpoint,
+                                      .endpoints_count = 1,
+                                      .name = "the server"},
+                       numeric_target = {.endpoints = &numeric_endpoint,
+                                         .endpoints_count = 1,
+                                         .name = "the server"},
+                       named_target = {.endpoints = &named_endpoint,
+                                       .endpoints_count = 1,
+                                       .name = "the server"};
 
 /* a is an address, b and c are names. */
 static const shoal__endpoint_t three[] = {
@@ -201,7 +201,7 @@ static const shoal__endpoint_t three[] = {
     {.host = "name-c", .port = 6379, .name = "c:6379"},
 };
 
-static uint64_t begin(const shoal__target_t *target)
+static uint64_t begin(shoal__target_t *target)
 {
     uint64_t now_us = shoal__clock_us();
 
@@ -241,7 +241,7 @@ static void check_failed(int status, const char *detail)
 static void test_an_address_needs_no_look_up(void **state)
 {
     (void)state;
-    const shoal__target_t *const targets[] = {&unix_target, &numeric_target};
+    shoal__target_t *const targets[] = {&unix_target, &numeric_target};
 
     for (size_t i = 0; i < 2; i++) {
         world = (struct world){0};
@@ -427,14 +427,16 @@ static shoal__target_t several(unsigned count, unsigned present)
 
 static void test_endpoints_are_tried_in_turn(void **state)
 {
-    const shoal__target_t target = several(3, 0);
+    shoal__target_t target = several(3, 0);
 
     (void)state;
     begin(&target);
     assert_string_equal(world.endpoints[0], "a:6379");
+    assert_int_equal(target.choices, 3);
     shoal__dialer_answered(&dialer, REFUSED);
     assert_string_equal(world.looked_up, "name-b");
     find(2, NULL);
+    assert_int_equal(target.choices, 4);
     shoal__dialer_answered(&dialer, REFUSED);
     shoal__dialer_answered(&dialer, REFUSED);
     assert_string_equal(world.looked_up, "name-c");
@@ -450,7 +452,7 @@ static void test_endpoints_are_tried_in_turn(void **state)
 
 static void test_the_present_endpoint_is_the_first(void **state)
 {
-    const shoal__target_t target = several(3, 1);
+    shoal__target_t target = several(3, 1);
 
     (void)state;
     begin(&target);
@@ -467,7 +469,7 @@ static void test_the_present_endpoint_is_the_first(void **state)
 
 static void test_each_endpoint_has_its_share_of_the_time(void **state)
 {
-    const shoal__target_t target = several(3, 0);
+    shoal__target_t target = several(3, 0);
     uint64_t before_us, end_us = begin(&target) + CONNECT_US;
 
     (void)state;
@@ -508,6 +510,7 @@ static void test_addresses_are_bounded(void **state)
     (void)state;
     begin(&target);
     find(16, NULL);
+    assert_int_equal(target.choices, 16);
     for (unsigned i = 0; i < 14; i++)
         shoal__dialer_answered(&dialer, REFUSED);
     assert_string_equal(world.looked_up, "name-c");

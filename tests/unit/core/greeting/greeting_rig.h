@@ -60,8 +60,21 @@ static inline shoal_reply_t server_reply(shoal_reply_type_t type, int64_t protoc
     return reply;
 }
 
+/* The answer to ROLE. */
+static inline shoal_reply_t role_reply(const char *role)
+{
+    static shoal_reply_t items[2];
+    shoal_reply_t reply = {.type = SHOAL_REPLY_ARRAY};
+
+    items[0] = text_reply(SHOAL_REPLY_STRING, role);
+    items[1] = integer_reply(0);
+    reply.as.children.items = items;
+    reply.as.children.count = reply.as.children.capacity = 2;
+    return reply;
+}
+
 /* Make a reply of its text in a script: "+text", "-text", "$text", ":n", "_" for nil,
- * and "%proto" or "*proto" for the answer to HELLO as a map or an array. */
+ * "@role" for the answer to ROLE, and "%proto" or "*proto" for the answer to HELLO as a map or an array. */
 static inline shoal_reply_t reply_of(const char *text)
 {
     switch (*text) {
@@ -77,6 +90,8 @@ static inline shoal_reply_t reply_of(const char *text)
         return server_reply(SHOAL_REPLY_ARRAY, text[1] - '0');
     case ':':
         return integer_reply(text[1] - '0');
+    case '@':
+        return role_reply(text + 1);
     default:
         return (shoal_reply_t){.type = SHOAL_REPLY_NIL};
     }

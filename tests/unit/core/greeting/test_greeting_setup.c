@@ -121,6 +121,63 @@ static void test_all_remembered_connections_fit_into_the_buffer(void **state)
     shoal__greeting_release(&greeting);
 }
 
+/* ---- roles ---- */
+
+/* Greet a server of a target that has two addresses. */
+static shoal__greeting_verdict_t ask_for_role(shoal__greeting_t *greeting,
+                                              const shoal__target_t *target,
+                                              const char *said)
+{
+    static const shoal__greeting_config_t plain = {.protocol = 3};
+    char words[1024] = "";
+
+    shoal__greeting_init(greeting, &plain, target);
+    assert_int_equal(shoal__greeting_start(greeting, FULL, NULL), MORE);
+    assert_int_equal(answer(greeting, "%3"), MORE);
+    spell(greeting, words, sizeof words);
+    assert_string_equal(words, SETINFO "|ROLE");
+    assert_int_equal(answer(greeting, "+OK"), MORE);
+    assert_int_equal(answer(greeting, "-ERR unknown"), MORE);
+    return answer(greeting, said);
+}
+
+static void test_a_replica_is_refused_and_then_taken(void **state)
+{
+    static const struct {
+        unsigned replicas;
+        const char *said;
+        shoal__greeting_verdict_t verdict;
+        shoal__role_t role;
+    } cases[] = {
+        {0, "@master", DONE, SHOAL__ROLE_PRIMARY},
+        {0, "@slave", FAILED, SHOAL__ROLE_REPLICA},
+        {1, "@slave", DONE, SHOAL__ROLE_REPLICA},
+        {0, "@sentinel", DONE, SHOAL__ROLE_UNKNOWN},
+        {0, "+OK", DONE, SHOAL__ROLE_UNKNOWN},
+        {0, "_", DONE, SHOAL__ROLE_UNKNOWN},
+        {0, "-NOPERM no", DONE, SHOAL__ROLE_UNKNOWN},
+        {0, "-ERR unknown command", DONE, SHOAL__ROLE_UNKNOWN},
+        {0, "-ERR max number of clients reached", FAILED, SHOAL__ROLE_UNKNOWN},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        shoal__target_t target = {.choices = 2, .replicas = cases[i].replicas};
+        shoal__greeting_t greeting;
+
+        assert_int_equal(ask_for_role(&greeting, &target, cases[i].said),
+                         cases[i].verdict);
+        assert_int_equal(greeting.role, cases[i].role);
+        if (cases[i].role == SHOAL__ROLE_REPLICA && cases[i].verdict == FAILED) {
+            assert_int_equal(greeting.status, SHOAL_ECONN);
+            assert_string_equal(greeting.detail,
+                                "ROLE: a replica, and the primary may have another of "
+                                "the addresses");
+        }
+        shoal__greeting_release(&greeting);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -128,6 +185,7 @@ int main(void)
         cmocka_unit_test(test_former_connections_are_remembered_until_they_ended),
         cmocka_unit_test(test_nobody_is_ended_on_another_process),
         cmocka_unit_test(test_all_remembered_connections_fit_into_the_buffer),
+        cmocka_unit_test(test_a_replica_is_refused_and_then_taken),
     };
     return cmocka_run_group_tests_name("core/greeting/greeting_setup", tests, NULL,
                                        NULL);
