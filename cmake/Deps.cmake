@@ -3,6 +3,7 @@
 #   shoal_hiredis           hiredis, reachable as <hiredis/...>
 #   SHOAL_HIREDIS_BUNDLED   true when its objects go into our own libraries
 #   SHOAL_LIBUV_BUNDLED     true when libuv is built here, and static
+#   SHOAL_HAS_TLS           true with shoal::openssl: OpenSSL's libssl and libcrypto
 include(cmake/shoalSystem.cmake)
 set(SHOAL_DEPS system CACHE STRING "Where hiredis comes from: system or bundled")
 set(SHOAL_LIBUV system CACHE STRING "Where libuv comes from: system or bundled")
@@ -66,6 +67,8 @@ else()
   shoal_find_libuv()
   shoal_require(libuv 1.44 libuv1-dev SHOAL_LIBUV)
 endif()
+
+include(cmake/Tls.cmake)
 
 set(SHOAL_HIREDIS_BUNDLED FALSE)
 if(SHOAL_DEPS STREQUAL "bundled" OR SHOAL_HIREDIS_SRC)

@@ -18,6 +18,7 @@ if(SHOAL_PYTHON_LIBSHOAL STREQUAL "bundled")
   # editable installation configures again.
   set(SHOAL_DEPS bundled CACHE STRING "Where hiredis comes from: system or bundled")
   set(SHOAL_LIBUV bundled CACHE STRING "Where libuv comes from: system or bundled")
+  set(SHOAL_TLS OFF CACHE STRING "TLS by OpenSSL: not in a wheel yet")
   include(cmake/Deps.cmake)
   add_subdirectory(src EXCLUDE_FROM_ALL)
 else()

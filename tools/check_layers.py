@@ -16,6 +16,7 @@ FLOORS = [{"base"}, {"resp"}, {"core"}, {"net"}, {"route"}, {"client"}, {"api"}]
 OWNERS = {  # include -> only from
     "uv.h": ("net/", "api/uv.c"),
     "shoal/uv.h": ("net/", "api/uv.c"),
+    "openssl/": ("net/tls_",),
     "hiredis/": ("resp/decoder.c", "resp/reader_types.h", "resp/format.c"),
 }
 ABOVE_ROUTE = ("client/", "api/")

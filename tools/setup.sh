@@ -15,6 +15,7 @@ needs=(
     "make               make --version"
     "pkg-config         pkg-config --version"
     "libuv1-dev         pkg-config --atleast-version=1.44 libuv"
+    "libssl-dev         pkg-config --atleast-version=3 libssl"
     "libcmocka-dev      pkg-config cmocka"
     "redis-server       redis-server --version"
     "python3            python3 --version"

@@ -30,7 +30,8 @@ extern "C" {
     X(ECONN, -7022, "the connection could not be made or was lost")                    \
     X(EDESYNC, -7023, "the server broke the protocol")                                 \
     X(EAUTH, -7024, "the server rejected the credentials")                             \
-    X(ESHUTDOWN, -7025, "the client was closed before the reply came")
+    X(ESHUTDOWN, -7025, "the client was closed before the reply came")                 \
+    X(ETLS, -7026, "TLS failed: a certificate, or the protocol")
 
 enum shoal_error_code {
 #define SHOAL_ERROR_VALUE(name, value, text) SHOAL_##name = value,

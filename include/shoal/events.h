@@ -20,8 +20,13 @@ typedef enum shoal_event_kind {
     SHOAL_EVENT_LOST = 2,      /**< a connection that was ready is gone; see status */
     SHOAL_EVENT_RETRYING = 3,  /**< the next attempt to connect follows after
                                     shoal_event_delay_us() */
-    SHOAL_EVENT_ATTEMPT_FAILED = 4 /**< an attempt to connect ended before the
-                                        connection was ready; see status */
+    SHOAL_EVENT_ATTEMPT_FAILED = 4, /**< an attempt to connect ended before the
+                                         connection was ready; see status */
+    SHOAL_EVENT_TLS_FILES = 5,      /**< the files of TLS were to be read, and cannot be
+                                        used: the client goes on with what it read
+                                        before, if there was anything */
+    SHOAL_EVENT_TLS_UNVERIFIED = 6  /**< connected to a server whose certificate was not
+                                        checked (shoal_options_set_tls_insecure()) */
 } shoal_event_kind_t;
 
 /**
@@ -34,7 +39,8 @@ SHOAL_EXTERN shoal_event_kind_t shoal_event_kind(const shoal_event_t *event);
 
 /**
  * The cause of SHOAL_EVENT_LOST or SHOAL_EVENT_ATTEMPT_FAILED: SHOAL_ECONN,
- * SHOAL_ETIMEOUT, SHOAL_EDESYNC, SHOAL_EAUTH or SHOAL_ENOMEM; 0 for other events.
+ * SHOAL_ETIMEOUT, SHOAL_EDESYNC, SHOAL_EAUTH, SHOAL_ETLS or SHOAL_ENOMEM; SHOAL_ETLS for
+ * SHOAL_EVENT_TLS_FILES; 0 for other events.
  *
  * Threads: loop
  * Errors:  none; the value belongs to the connection, not to this call

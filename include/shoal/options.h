@@ -83,6 +83,7 @@ SHOAL_EXTERN int shoal_options_new(shoal_options_t **ret_options);
  *     unix://[[user]:password@]/path/of/socket[?db=N&key=value&...]
  *
  * `valkey://` means `redis://`; `redis+unix://` and `valkey+unix://` mean `unix://`.
+ * With TLS: `rediss://` and `rediss+unix://`, and further keys; see <shoal/tls.h>.
  * User and password are percent-decoded.  An IPv6 address stands in brackets.  Several
  * hosts are several addresses of one server: shoal_options_add_address().  Keys:
  * `db`, `protocol` (2 or 3), `client_name`, `timeout_ms` (or `never`),
@@ -105,7 +106,7 @@ SHOAL_EXTERN int shoal_options_new(shoal_options_t **ret_options);
  * Ownership: nothing passed in is kept
  * Errors:    SHOAL_EURL   not of the form above
  *            SHOAL_EINVAL url or ret_options is NULL, or ret_error has no size
- *            SHOAL_ENOMEM
+ *            SHOAL_ETLS   the library was built without TLS; SHOAL_ENOMEM
  * Since:     0.1
  */
 SHOAL_EXTERN int shoal_options_from_url(const char *url, shoal_options_t **ret_options,

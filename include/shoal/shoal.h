@@ -20,6 +20,7 @@
  * - connection.h: sockets and dialing; the state of a connection; connecting anew
  * - integrity.h: how client and server are kept in step
  * - events.h: what happens to connections, as it happens
+ * - tls.h: encrypted connections, and servers that prove who they are
  * - stats.h: counters and latencies
  * - alloc.h, version.h: allocation functions of the program's own; versions
  * - uv.h: a client on a uv_loop_t of the program's own
@@ -47,6 +48,7 @@
 #include <shoal/result.h>
 #include <shoal/retry.h>
 #include <shoal/stats.h>
+#include <shoal/tls.h>
 #include <shoal/version.h>
 
 #endif

@@ -6,6 +6,7 @@
 #include <shoal/connection.h>
 #include <shoal/errors.h>
 #include <shoal/retry.h>
+#include <shoal/tls.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -173,6 +174,72 @@ static int read_timeout(shoal__options_keys_t *keys, shoal_options_t *options,
     return shoal_options_set_timeout_us(options, timeout_ms * 1000);
 }
 
+/* ---- keys of TLS ---- */
+
+static int read_tls_ca_file(shoal__options_keys_t *keys, shoal_options_t *options,
+                            const char *value)
+{
+    (void)keys;
+    return shoal_options_set_tls_ca_file(options, value);
+}
+
+static int read_tls_ca_dir(shoal__options_keys_t *keys, shoal_options_t *options,
+                           const char *value)
+{
+    (void)keys;
+    return shoal_options_set_tls_ca_dir(options, value);
+}
+
+static int read_tls_cert_file(shoal__options_keys_t *keys, shoal_options_t *options,
+                              const char *value)
+{
+    (void)options;
+    keys->cert_file = value;
+    return *value ? 0 : SHOAL_EURL;
+}
+
+static int read_tls_key_file(shoal__options_keys_t *keys, shoal_options_t *options,
+                             const char *value)
+{
+    (void)options;
+    keys->key_file = value;
+    return *value ? 0 : SHOAL_EURL;
+}
+
+static int read_tls_server_name(shoal__options_keys_t *keys, shoal_options_t *options,
+                                const char *value)
+{
+    (void)keys;
+    return shoal_options_set_tls_server_name(options, value);
+}
+
+static int read_tls_min_version(shoal__options_keys_t *keys, shoal_options_t *options,
+                                const char *value)
+{
+    static const char *const words[] = {"1.2", "1.3"};
+    int word = find_word(value, words, COUNT(words));
+    (void)keys;
+
+    if (word < 0)
+        return SHOAL_EURL;
+    return shoal_options_set_tls_min_version(options,
+                                             word == 1 ? SHOAL_TLS_1_3 : SHOAL_TLS_1_2);
+}
+
+static int read_tls_ciphers(shoal__options_keys_t *keys, shoal_options_t *options,
+                            const char *value)
+{
+    (void)keys;
+    return shoal_options_set_tls_ciphers(options, value);
+}
+
+static int read_tls_ciphersuites(shoal__options_keys_t *keys, shoal_options_t *options,
+                                 const char *value)
+{
+    (void)keys;
+    return shoal_options_set_tls_ciphersuites(options, value);
+}
+
 /* ---- keys with a number ---- */
 
 typedef enum field_type { IS_U64, IS_SIZE, IS_INT } field_type_t;
@@ -223,6 +290,14 @@ static const struct key {
     WORD("settle", read_settle),
     WORD("bulk_lane", read_bulk_lane),
     WORD("connections", read_connections),
+    WORD("tls_ca_file", read_tls_ca_file),
+    WORD("tls_ca_dir", read_tls_ca_dir),
+    WORD("tls_cert_file", read_tls_cert_file),
+    WORD("tls_key_file", read_tls_key_file),
+    WORD("tls_server_name", read_tls_server_name),
+    WORD("tls_min_version", read_tls_min_version),
+    WORD("tls_ciphers", read_tls_ciphers),
+    WORD("tls_ciphersuites", read_tls_ciphersuites),
 };
 /* clang-format on */
 _Static_assert(COUNT(table) <= SHOAL__OPTIONS_KEYS_MAX, "a value for each row");
@@ -269,6 +344,9 @@ int shoal__options_keys_set(shoal__options_keys_t *keys, shoal_options_t *option
     for (size_t i = 0; i < COUNT(table); i++) {
         if (strcmp(table[i].name, name) != 0)
             continue;
+        if (strncmp(name, "tls_", 4) == 0 && !options->tls.is_on)
+            return shoal__options_refuse(keys, "the key", name,
+                                         "needs TLS: rediss:// instead of redis://");
         if (keys->values[i])
             return shoal__options_refuse(keys, "the key", name, "is said twice");
         keys->values[i] = value;
@@ -289,6 +367,12 @@ static int finish_flush(const shoal__options_keys_t *keys, shoal_options_t *opti
     else if (keys->has_budget)
         return SHOAL_EURL;
     return shoal_options_set_flush(options, keys->flush_mode, pause_us);
+}
+
+static int finish_certificate(const shoal__options_keys_t *keys,
+                              shoal_options_t *options)
+{
+    return shoal_options_set_tls_certificate(options, keys->cert_file, keys->key_file);
 }
 
 /* `names` are keys that are checked together, separated by blanks: the reason names
@@ -341,6 +425,7 @@ int shoal__options_keys_finish(const shoal__options_keys_t *keys,
          "reply_bytes_max reply_elements_max reply_depth_max"},
         {shoal_options_set_attempts_max(options, o.attempts_max), "attempts_max"},
         {finish_flush(keys, options), "flush budget_us"},
+        {finish_certificate(keys, options), "tls_cert_file tls_key_file"},
     };
 
     for (size_t i = 0; i < COUNT(checks); i++)

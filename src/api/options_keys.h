@@ -14,7 +14,7 @@
 #include <stdbool.h>
 
 /* The greatest number of keys. */
-#define SHOAL__OPTIONS_KEYS_MAX 32
+#define SHOAL__OPTIONS_KEYS_MAX 48
 
 /* What the keys of one URL said.  All zero at first, but for the first two fields. */
 typedef struct shoal__options_keys {
@@ -27,6 +27,7 @@ typedef struct shoal__options_keys {
     shoal_flush_mode_t flush_mode;
     uint64_t pause_us, budget_us;
     bool has_budget;
+    const char *cert_file, *key_file;
 } shoal__options_keys_t;
 
 /* One key, with its decoded value.  0, SHOAL_EURL, SHOAL_EINVAL or SHOAL_ENOMEM. */

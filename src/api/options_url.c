@@ -12,6 +12,7 @@
 #include <arpa/inet.h>
 #include <shoal/connection.h>
 #include <shoal/errors.h>
+#include <shoal/tls.h>
 #include <string.h>
 
 #define PORT_DEFAULT 6379
@@ -228,24 +229,25 @@ static int read_query(shoal_options_t *options, shoal__options_keys_t *keys, cha
 
 /* --- whole --- */
 
-static bool find_scheme(const char *name, bool *ret_is_unix)
-{
-    static const struct scheme {
-        const char *name;
-        bool is_unix;
-    } schemes[] = {{"redis", false},
-                   {"valkey", false},
-                   {"unix", true},
-                   {"redis+unix", true},
-                   {"valkey+unix", true}};
+typedef struct scheme {
+    const char *name;
+    bool is_unix, is_tls;
+} scheme_t;
 
-    for (size_t i = 0; i < sizeof schemes / sizeof *schemes; i++) {
-        if (strcmp(schemes[i].name, name) == 0) {
-            *ret_is_unix = schemes[i].is_unix;
-            return true;
-        }
-    }
-    return false;
+/* NULL: it is not known. */
+static const scheme_t *find_scheme(const char *name)
+{
+    static const scheme_t schemes[] = {
+        {"redis", false, false},      {"valkey", false, false},
+        {"unix", true, false},        {"redis+unix", true, false},
+        {"valkey+unix", true, false}, {"rediss", false, true},
+        {"valkeys", false, true},     {"rediss+unix", true, true},
+        {"valkeys+unix", true, true}};
+
+    for (size_t i = 0; i < sizeof schemes / sizeof *schemes; i++)
+        if (strcmp(schemes[i].name, name) == 0)
+            return &schemes[i];
+    return NULL;
 }
 
 /* Blanks, control characters and fragments have no place in any part. */
@@ -262,21 +264,29 @@ static int read_url(shoal_options_t *options, char *url, shoal_error_t *error)
     const char *last_at = strrchr(url, '@');
     shoal__options_keys_t keys = {.error = error,
                                   .secret_end = last_at ? last_at : url};
-    bool is_unix;
+    const scheme_t *scheme;
 
     char *text = cut(url, ':');
     if (!text || strncmp(text, "//", 2) != 0)
         return shoal__error_say(
             error, SHOAL_EURL,
-            "the URL does not begin with redis://, valkey:// or unix://");
-    if (!find_scheme(url, &is_unix))
+            "the URL does not begin with redis://, rediss://, valkey://, valkeys:// or "
+            "unix://");
+    scheme = find_scheme(url);
+    if (!scheme)
         return shoal__options_refuse(
             &keys, "the scheme", url,
-            "is not known: redis, valkey, unix, redis+unix and valkey+unix are");
+            "is not known: redis, valkey, unix, redis+unix and valkey+unix are, and "
+            "with TLS rediss, valkeys, rediss+unix and valkeys+unix");
+    if (scheme->is_tls && shoal_options_set_tls(options, true) < 0)
+        return shoal__error_say(error, SHOAL_ETLS,
+                                "%s:// needs TLS, and this library was built without",
+                                url);
     text += 2;
     char *query_text = cut(text, '?');
 
-    int rc = is_unix ? read_unix(options, &keys, text) : read_tcp(options, text, &keys);
+    int rc = scheme->is_unix ? read_unix(options, &keys, text)
+                             : read_tcp(options, text, &keys);
     return rc < 0 ? rc : read_query(options, &keys, query_text);
 }
 

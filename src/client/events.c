@@ -31,6 +31,15 @@ static void log_event(const shoal_options_t *options, const shoal_event_t *event
         level = SHOAL_LOG_WARN;
         snprintf(line, sizeof line, "no connection: %s", event->detail);
         break;
+    case SHOAL_EVENT_TLS_FILES:
+        level = SHOAL_LOG_ERROR;
+        snprintf(line, sizeof line, "the files of TLS: %s", event->detail);
+        break;
+    case SHOAL_EVENT_TLS_UNVERIFIED:
+        level = SHOAL_LOG_WARN;
+        snprintf(line, sizeof line, "the certificate was not checked: %s",
+                 event->detail);
+        break;
     case SHOAL_EVENT_RETRYING:
         level = SHOAL_LOG_DEBUG;
         snprintf(line, sizeof line, "next attempt in %llu us",
@@ -64,7 +73,8 @@ void shoal__events_tell(shoal__events_t *events, const shoal_event_t *event,
     if (options->on_event)
         options->on_event(events->client, event, options->event_data);
     /* Last: when a thread that waited goes on, the callbacks have run. */
-    publish(events->gate, is_ready, event->status);
+    publish(events->gate, is_ready,
+            event->kind == SHOAL_EVENT_TLS_FILES ? 0 : event->status);
 }
 
 static bool has_room(shoal__events_t *events)

@@ -29,6 +29,7 @@ void shoal__options_defaults(shoal_options_t *options)
         .is_settling = true,
         .has_bulk_lane = true,
         .connections = 1,
+        .tls = {.min_version = SHOAL_TLS_1_2},
         .flush_mode = SHOAL_FLUSH_AUTO,
         .flush_pause_us = SHOAL__FLUSH_BUDGET_US_DEFAULT,
         .log_level = SHOAL_LOG_ERROR,
@@ -50,6 +51,7 @@ void shoal__options_free(shoal_options_t *options)
     shoal__options_free_secret(options->password);
     shoal__free(options->client_name);
     shoal__free(options->source_address);
+    shoal__tls_settings_release(&options->tls);
     shoal__free(options);
 }
 
@@ -117,6 +119,10 @@ int shoal__options_copy(const shoal_options_t *from, shoal_options_t **ret)
     memset(copy->addresses, 0, sizeof copy->addresses);
     copy->addresses_count = 0;
     copy->user = copy->password = copy->client_name = copy->source_address = NULL;
+    if (shoal__tls_settings_copy(&from->tls, &copy->tls) < 0) {
+        shoal__options_free(copy);
+        return SHOAL_ENOMEM;
+    }
 
     if (copy_addresses(from, copy) < 0 ||
         shoal__options_copy_text(from->user, &copy->user) < 0 ||

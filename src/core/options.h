@@ -10,6 +10,7 @@
  */
 
 #include "core/target.h"
+#include "core/tls_settings.h"
 #include <shoal/integrity.h>
 #include <shoal/options.h>
 #include <stdbool.h>
@@ -66,6 +67,8 @@ struct shoal_options {
     bool is_settling;
     bool has_bulk_lane;   /* ... and learns which commands are for it */
     unsigned connections; /* that share the keys among them */
+
+    shoal__tls_settings_t tls;
 
     shoal_flush_mode_t flush_mode;
     uint64_t flush_pause_us; /* FIXED: the pause; AUTO: the latency budget; OFF: 0 */

@@ -61,6 +61,8 @@ static shoal__settlement_t survive(const shoal__settle_input_t *input, int sent_
         return fail(input, SHOAL_ECONN);
     if (input->ending == SHOAL__ENDING_AUTH)
         return fail(input, SHOAL_EAUTH);
+    if (input->ending == SHOAL__ENDING_TLS)
+        return fail(input, SHOAL_ETLS);
     return (shoal__settlement_t){.action = SHOAL__SETTLE_KEEP};
 }
 
@@ -73,6 +75,7 @@ shoal__settlement_t shoal__settle(const shoal__settle_input_t *input)
         return give_up(input, SHOAL_ECANCELLED);
     case SHOAL__ENDING_LOST:
     case SHOAL__ENDING_AUTH:
+    case SHOAL__ENDING_TLS:
         return survive(input, SHOAL_ECONN);
     case SHOAL__ENDING_DESYNC:
         return survive(input, SHOAL_EDESYNC);

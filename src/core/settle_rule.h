@@ -28,6 +28,7 @@ typedef enum shoal__ending {
     SHOAL__ENDING_CANCEL,
     SHOAL__ENDING_LOST,    /* the connection is gone */
     SHOAL__ENDING_AUTH,    /* there is none, because the credentials were rejected */
+    SHOAL__ENDING_TLS,     /* there is none, because TLS failed: as AUTH */
     SHOAL__ENDING_DESYNC,  /* given up because the server broke the protocol */
     SHOAL__ENDING_SHUTDOWN /* closing, the drain time is over */
 } shoal__ending_t;
@@ -70,7 +71,7 @@ typedef struct shoal__settlement {
  *            if not offline    NO; not offline:    and may_retry:     REPLY_LOST
  *            queueing          FAIL NO             RETRY; else
  *                                                  FAIL MAYBE
- * AUTH       as LOST, but FAIL NO with status SHOAL_EAUTH for KEEP
+ * AUTH, TLS  as LOST, but FAIL NO with status SHOAL_EAUTH or SHOAL_ETLS for KEEP
  * DESYNC     as LOST with status SHOAL_EDESYNC for WRITTEN and REPLYING
  * SHUTDOWN   FAIL NO           FAIL NO             FAIL MAYBE         FAIL LOST
  *

@@ -3,15 +3,17 @@
 
 #include "base/time_us.h"
 #include "net/clock.h"
+#include "net/tls_context.h"
 #include <assert.h>
 #include <errno.h>
 #include <shoal/errors.h>
 #include <stdio.h>
 #include <string.h>
 
-#define AUTH_DELAY_US_MIN 1000000 /* before rejected credentials are tried again */
-#define LAST_READS_MAX 16         /* after a write that failed */
-#define DIAL_SPACING_US 100000    /* at most ten connections a second */
+#define REJECTED_DELAY_US_MIN                                                          \
+    1000000 /* before credentials or certificates that failed are tried again */
+#define LAST_READS_MAX 16      /* after a write that failed */
+#define DIAL_SPACING_US 100000 /* at most ten connections a second */
 
 _Static_assert(SHOAL__PIPE_PARTS_MAX <= SHOAL__STREAM_PARTS_MAX, "in one write");
 
@@ -110,10 +112,10 @@ static const char *stream_error(const shoal__conn_t *conn, ptrdiff_t error)
     return conn->stream->kind->error_text(conn->stream, (int)error);
 }
 
-static void drop_transport(shoal__conn_t *conn)
+static void drop_transport(shoal__conn_t *conn, bool is_orderly)
 {
     if (conn->stream)
-        conn->stream->kind->close(conn->stream);
+        conn->stream->kind->close(conn->stream, is_orderly);
     conn->stream = NULL;
     shoal__dialer_stop(&conn->dialer);
     conn->is_blocked = false;
@@ -125,14 +127,14 @@ static void drop_transport(shoal__conn_t *conn)
  * be read. */
 static void lose_with_write(shoal__conn_t *conn, ptrdiff_t error)
 {
-    char detail[128];
+    char detail[sizeof conn->detail];
     bool is_dry;
 
     snprintf(detail, sizeof detail, "write: %s", stream_error(conn, error));
     for (int i = 0; i < LAST_READS_MAX && conn->stream && receive(conn, &is_dry); i++)
         continue;
     if (conn->stream)
-        lose(conn, SHOAL_ECONN, detail);
+        lose(conn, shoal__stream_status(error), detail);
 }
 
 /* The loop tells when writing can go on. */
@@ -153,7 +155,8 @@ static void write_out(shoal__conn_t *conn, uint64_t *ret_wake_us)
         if (parts[0].bytes == 0)
             return;
         size_t count = shoal__pipe_gather(&conn->pipe, parts);
-        ptrdiff_t sent = conn->stream->kind->write(conn->stream, parts, count);
+        size_t kept;
+        ptrdiff_t sent = conn->stream->kind->write(conn->stream, parts, count, &kept);
         if (sent == -EAGAIN) {
             wait_to_write(conn);
             return;
@@ -164,20 +167,23 @@ static void write_out(shoal__conn_t *conn, uint64_t *ret_wake_us)
         }
         shoal__counter_add(&conn->stats.writes, 1);
         shoal__counter_add(&conn->stats.bytes_out, (uint64_t)sent);
-        shoal__pipe_written(&conn->pipe, (size_t)sent, shoal__clock_us());
+        if ((size_t)sent > kept)
+            shoal__pipe_written(&conn->pipe, (size_t)sent - kept, shoal__clock_us());
+        if (kept > 0)
+            shoal__pipe_commit(&conn->pipe, kept);
         bytes += (size_t)sent;
-        if (bytes >= conn->config->turn_bytes_max)
+        if (kept > 0 || bytes >= conn->config->turn_bytes_max)
             wait_to_write(conn); /* other connections come first */
     }
 }
 
 static void end_of_stream(shoal__conn_t *conn, ptrdiff_t got)
 {
-    char detail[128];
+    char detail[sizeof conn->detail];
 
     snprintf(detail, sizeof detail, "%s",
              got == 0 ? "the server closed the connection" : stream_error(conn, got));
-    lose(conn, SHOAL_ECONN, detail);
+    lose(conn, got == 0 ? SHOAL_ECONN : shoal__stream_status(got), detail);
 }
 
 /* Hand bytes to the pipe.  False: the connection was given up. */
@@ -245,6 +251,14 @@ static void on_writable(void *owner)
     shoal__conn_touch(conn); /* the turn that follows writes */
 }
 
+static void on_left(void *owner, size_t bytes)
+{
+    shoal__conn_t *conn = owner;
+
+    shoal__pipe_left(&conn->pipe, bytes, shoal__clock_us());
+    shoal__conn_touch(conn);
+}
+
 static void on_connected(void *owner, int error)
 {
     shoal__conn_t *conn = owner;
@@ -266,12 +280,20 @@ static void on_reached(void *owner, shoal__stream_t *stream,
                        const shoal__reached_t *reached)
 {
     shoal__conn_t *conn = owner;
+    const shoal__stream_kind_t *kind = stream->kind;
 
     if (reached->endpoint != conn->reached.endpoint)
         conn->doubt = SHOAL__HELLO_TRUSTED; /* it was about another server */
     conn->stream = stream;
     conn->reached = *reached;
     lead_to(conn, conn->target->endpoints[reached->endpoint].name);
+    if (kind->is_resumed)
+        shoal__counter_add(kind->is_resumed(stream) ? &conn->stats.tls_resumed
+                                                    : &conn->stats.tls_full,
+                           1);
+    if (conn->config->dial.is_unverified)
+        report(conn, SHOAL_EVENT_TLS_UNVERIFIED, 0,
+               conn->target->endpoints[reached->endpoint].name, 0);
     handle(conn, SHOAL__CONN_ON_DIALED, shoal__clock_us());
 }
 
@@ -283,13 +305,33 @@ static void on_failed(void *owner, int status, const char *detail)
 static const shoal__dialer_hooks_t dialer_hooks = {
     .stream = {.on_connected = on_connected,
                .on_readable = on_readable,
-               .on_writable = on_writable},
+               .on_writable = on_writable,
+               .on_left = on_left},
     .on_waiting = on_waiting,
     .on_reached = on_reached,
     .on_failed = on_failed,
 };
 
 /* ---- the life of a connection ---- */
+
+/* False: there are none to begin with, and the attempt has failed. */
+static bool read_tls_files(shoal__conn_t *conn)
+{
+    shoal__tls_context_t *tls = conn->config->dial.tls;
+    char why[SHOAL__TLS_WHY_BYTES], detail[sizeof conn->detail];
+    bool has_last;
+    int rc = tls ? shoal__tls_context_refresh(tls, &has_last, why) : 0;
+
+    if (rc == 0)
+        return true;
+    if (has_last) {
+        report(conn, SHOAL_EVENT_TLS_FILES, rc, why, 0);
+        return true;
+    }
+    snprintf(detail, sizeof detail, "connect %.100s: %.140s", conn->target->name, why);
+    lose(conn, rc, detail);
+    return false;
+}
 
 static void dial(shoal__conn_t *conn, uint64_t now_us)
 {
@@ -302,7 +344,8 @@ static void dial(shoal__conn_t *conn, uint64_t now_us)
     shoal__counter_add(&conn->stats.epoch, 1);
     conn->dialed_us = now_us;
     lead_to(conn, conn->target->name);
-    shoal__dialer_begin(&conn->dialer, &plan, now_us);
+    if (read_tls_files(conn))
+        shoal__dialer_begin(&conn->dialer, &plan, now_us);
 }
 
 static void greet(shoal__conn_t *conn, uint64_t now_us)
@@ -326,7 +369,8 @@ static void resume(shoal__conn_t *conn)
 
 static void retry_later(shoal__conn_t *conn, int status, uint64_t now_us)
 {
-    uint64_t delay_us_min = status == SHOAL_EAUTH ? AUTH_DELAY_US_MIN : 0;
+    uint64_t delay_us_min =
+        status == SHOAL_EAUTH || status == SHOAL_ETLS ? REJECTED_DELAY_US_MIN : 0;
     uint64_t delay_us =
         shoal__backoff_next(&conn->backoff, &conn->set->random, delay_us_min);
 
@@ -368,7 +412,7 @@ static void lose(shoal__conn_t *conn, int status, const char *detail)
     conn->doubt = shoal__hello_next(conn->doubt, hello_outcome(conn, status));
     if (detail != conn->detail)
         snprintf(conn->detail, sizeof conn->detail, "%s", detail);
-    drop_transport(conn);
+    drop_transport(conn, false);
     shoal__counter_add(was_ready ? &conn->stats.losses : &conn->stats.attempts_failed,
                        1);
     if (status == SHOAL_EDESYNC)
@@ -400,7 +444,9 @@ static void greeted(shoal__conn_t *conn, uint64_t now_us)
 static void shut(shoal__conn_t *conn, uint64_t now_us)
 {
     conn->due_us = SHOAL__NEVER_US;
-    drop_transport(conn);
+    /* With commands under way it is no end that the server should take for one. */
+    drop_transport(conn, shoal__pipe_inflight(&conn->pipe) == 0 &&
+                             conn->pipe.phase == SHOAL__PIPE_READY);
     shoal__pipe_abandon(&conn->pipe, now_us);
     conn->hooks.on_delivered(conn->owner);
 }
@@ -490,7 +536,7 @@ void shoal__conn_give_up(shoal__conn_t *conn, const char *why, uint64_t now_us)
 {
     if (conn->state == SHOAL__CONN_DIALING || conn->state == SHOAL__CONN_GREETING ||
         conn->state == SHOAL__CONN_READY) {
-        drop_transport(conn);
+        drop_transport(conn, false);
         shoal__pipe_lost(&conn->pipe, SHOAL_ECONN, why, now_us);
     }
     shoal__conn_close(conn, now_us);

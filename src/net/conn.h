@@ -55,9 +55,10 @@ typedef struct shoal__conn_hooks {
 typedef struct shoal__conn_stats {
     shoal__counter_t writes, reads, bytes_out, bytes_in, connects, losses,
         attempts_failed, desyncs;
-    shoal__counter_t epoch;               /* connections dialed so far */
-    shoal__counter_t state;               /* the state, for other threads */
-    shoal__counter_t protocol, server_id; /* of the last greeting; 0: none yet */
+    shoal__counter_t tls_full, tls_resumed; /* handshakes */
+    shoal__counter_t epoch;                 /* connections dialed so far */
+    shoal__counter_t state;                 /* the state, for other threads */
+    shoal__counter_t protocol, server_id;   /* of the last greeting; 0: none yet */
 } shoal__conn_stats_t;
 
 typedef struct shoal__conn {

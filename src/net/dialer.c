@@ -64,7 +64,7 @@ static void note_address_failure(shoal__attempt_t *attempt, int error)
     if (failure < attempt->failure)
         return;
     attempt->failure = failure;
-    attempt->status = SHOAL_ECONN;
+    attempt->status = shoal__stream_status(error);
     if (source && failure != SHOAL__DIAL_TRIED) {
         snprintf(both, sizeof both, "%.48s (source address %.45s)", why, source);
         why = both;
@@ -96,7 +96,7 @@ static void fail_to_look_up(shoal__attempt_t *attempt, const char *why)
 static void drop_stream(shoal__attempt_t *attempt)
 {
     if (attempt->stream)
-        attempt->stream->kind->close(attempt->stream);
+        attempt->stream->kind->close(attempt->stream, false);
     attempt->stream = NULL;
 }
 
@@ -112,6 +112,7 @@ static bool open_stream(shoal__attempt_t *attempt, const shoal__address_t *addre
         .keepalive_us = config->keepalive_us,
         .target = plan->target,
         .endpoint = endpoint_of(attempt),
+        .tls = config->tls,
         .hooks = &plan->hooks->stream,
         .owner = plan->owner};
 
@@ -244,7 +245,9 @@ void shoal__dialer_timed_out(shoal__dialer_t *dialer)
 
     attempt->failure = SHOAL__DIAL_TRIED;
     attempt->status = SHOAL_ETIMEOUT;
-    note_failure(attempt->detail, endpoint_of(attempt)->name, "connect", "timed out");
+    note_failure(
+        attempt->detail, endpoint_of(attempt)->name, "connect",
+        attempt->plan.config->stream->error_text(attempt->stream, SHOAL_ETIMEOUT));
     drop_stream(attempt);
     try_next(attempt);
 }

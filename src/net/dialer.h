@@ -24,6 +24,8 @@
 
 typedef struct shoal__dial_config {
     const shoal__stream_kind_t *stream; /* what carries the bytes */
+    struct shoal__tls_context *tls;     /* borrowed; NULL: in the clear */
+    bool is_unverified;                 /* with TLS, and whoever answers is believed */
     shoal__address_t source;            /* to connect from; bytes == 0: any */
     const char *source_name;            /* borrowed; NULL: any */
     uint64_t keepalive_us;              /* see net/stream.h */

@@ -205,11 +205,12 @@ static ssize_t send_parts(int fd, const shoal__bytes_t *parts, size_t count)
 }
 
 static ptrdiff_t write_socket(shoal__stream_t *stream, const shoal__bytes_t *parts,
-                              size_t count)
+                              size_t count, size_t *ret_kept)
 {
     int fd = of(stream)->fd;
     ssize_t sent;
 
+    *ret_kept = 0;
     do
         sent = count == 1 ? send(fd, parts->data, parts->bytes, MSG_NOSIGNAL)
                           : send_parts(fd, parts, count);
@@ -243,7 +244,7 @@ static void want_write(shoal__stream_t *stream)
 static const char *error_text(const shoal__stream_t *stream, int error)
 {
     (void)stream;
-    return strerror(abs(error));
+    return abs(error) == -SHOAL_ETIMEOUT ? "timed out" : strerror(abs(error));
 }
 
 static void on_closed(uv_handle_t *handle)
@@ -251,8 +252,9 @@ static void on_closed(uv_handle_t *handle)
     shoal__free(handle->data);
 }
 
-static void close_socket(shoal__stream_t *stream)
+static void close_socket(shoal__stream_t *stream, bool is_orderly)
 {
+    (void)is_orderly; /* the kernel sends what it has */
     of(stream)->owner = NULL;
     /* In this order: libuv takes the descriptor out of its set by number. */
     uv_close((uv_handle_t *)&of(stream)->poll, on_closed);

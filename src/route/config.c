@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "route/config.h"
 
+#include "net/tls_context.h"
 #include "net/waker.h"
+#include <shoal/errors.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -45,11 +47,17 @@ static shoal__address_t read_source(const shoal_options_t *options)
     return found.items[0];
 }
 
-void shoal__config_read(const shoal_options_t *options,
-                        shoal__conn_config_t *ret_config)
+int shoal__config_read(const shoal_options_t *options, shoal__conn_config_t *ret_config)
 {
+    shoal__tls_context_t *tls =
+        options->tls.is_on ? shoal__tls_context_new(&options->tls) : NULL;
+
+    if (options->tls.is_on && !tls)
+        return SHOAL_ENOMEM;
     *ret_config = (shoal__conn_config_t){
-        .dial = {.stream = &shoal__stream_socket,
+        .dial = {.stream = shoal__stream_kind(tls),
+                 .tls = tls,
+                 .is_unverified = tls && options->tls.is_insecure,
                  .source = read_source(options),
                  .source_name = options->source_address,
                  .keepalive_us = options->keepalive_us,
@@ -60,6 +68,13 @@ void shoal__config_read(const shoal_options_t *options,
         .turn_bytes_max = SIZE_MAX,
         .pipe = read_pipe_config(options),
     };
+    return 0;
+}
+
+void shoal__config_release(shoal__conn_config_t *config)
+{
+    shoal__tls_context_free(config->dial.tls);
+    config->dial.tls = NULL;
 }
 
 static void read_endpoint(const shoal__option_address_t *address,

@@ -8,9 +8,10 @@
 #include "core/options.h"
 #include "net/conn.h"
 
-/* Borrows the options' texts. */
-void shoal__config_read(const shoal_options_t *options,
-                        shoal__conn_config_t *ret_config);
+/* Borrows the options' texts.  0 or SHOAL_ENOMEM: nothing needs to be released. */
+int shoal__config_read(const shoal_options_t *options,
+                       shoal__conn_config_t *ret_config);
+void shoal__config_release(shoal__conn_config_t *config);
 
 #define SHOAL__TARGET_NAME_BYTES 272 /* a host, brackets, a colon and a port */
 

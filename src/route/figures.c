@@ -54,6 +54,8 @@ static void read_conn(shoal_stats_t *to, const shoal__conn_stats_t *from)
     to->losses = shoal__counter_get(&from->losses);
     to->attempts_failed = shoal__counter_get(&from->attempts_failed);
     to->desyncs = shoal__counter_get(&from->desyncs);
+    to->tls_full = shoal__counter_get(&from->tls_full);
+    to->tls_resumed = shoal__counter_get(&from->tls_resumed);
 }
 
 static void read_info(shoal_connection_info_t *to, const shoal__conn_t *conn)

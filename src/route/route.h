@@ -126,12 +126,13 @@ typedef struct shoal__route_ops {
 
 struct shoal__route {
     const shoal__route_ops_t *ops;
-    shoal__account_t account; /* of all connections; any thread reads */
-    bool must_place;          /* commands of the loop thread come by `place` too: their
+    shoal__account_t account;       /* of all connections; any thread reads */
+    struct shoal__tls_context *tls; /* NULL: in the clear; any thread may reload it */
+    bool must_place; /* commands of the loop thread come by `place` too: their
                                   keys decide which connection they take */
-    bool has_homes; /* ... also those of a thread that drives the loop itself */
-    uint32_t awake; /* callers that are awake and run the turns (client/awake.h) */
-    bool is_still;  /* none of them did anything since the last look of this one */
+    bool has_homes;  /* ... also those of a thread that drives the loop itself */
+    uint32_t awake;  /* callers that are awake and run the turns (client/awake.h) */
+    bool is_still;   /* none of them did anything since the last look of this one */
     _Atomic uint32_t leases; /* open ones, and blocking commands that have no result:
                                 whoever makes one counts it, on any thread; the route
                                 counts it off */

@@ -404,6 +404,7 @@ static void free_route(shoal__route_t *route)
     shoal__lanes_release(&of(route)->lanes);
     release_homes(of(route));
     shoal__conn_set_release(&of(route)->set);
+    shoal__config_release(&of(route)->config);
     shoal__free(route);
 }
 
@@ -473,7 +474,10 @@ int shoal__standalone_new(const shoal_options_t *options, uint64_t seed,
     standalone->route = (shoal__route_t){.ops = &ops,
                                          .must_place = options->connections > 1,
                                          .has_homes = options->connections > 1};
-    shoal__config_read(options, &standalone->config);
+    rc = shoal__config_read(options, &standalone->config);
+    if (rc < 0)
+        goto fail_config;
+    standalone->route.tls = standalone->config.dial.tls;
     shoal__target_read(options, &standalone->endpoints, &standalone->target);
     rc = shoal__conn_set_init(&standalone->set, seed, &standalone->route.account);
     if (rc < 0)
@@ -496,6 +500,8 @@ fail_lanes:
 fail_homes:
     shoal__conn_set_release(&standalone->set);
 fail_set:
+    shoal__config_release(&standalone->config);
+fail_config:
     shoal__free(standalone);
     return rc;
 }

@@ -116,6 +116,7 @@ static void test_a_client_is_needed(void **state)
         REFUSES(shoal_client_close_and_wait, NULL, 0),
         ROW(shoal_client_fd, shoal_client_fd(NULL) == -1),
         REFUSES(shoal_client_reconnect, NULL),
+        REFUSES(shoal_client_reload_tls, NULL, NULL),
         VANISHES(shoal_client_release, NULL),
         ROW(shoal_client_retain, shoal_client_retain(NULL) == NULL),
         REFUSES(shoal_client_step, NULL, 0),
@@ -254,6 +255,15 @@ static void test_options(void **state)
         REFUSES(shoal_options_set_source_address, NULL, NULL),
         REFUSES(shoal_options_set_stall_timeout_us, NULL, 10000),
         REFUSES(shoal_options_set_timeout_us, NULL, 1),
+        REFUSES(shoal_options_set_tls, NULL, true),
+        REFUSES(shoal_options_set_tls_ca_dir, NULL, "p"),
+        REFUSES(shoal_options_set_tls_ca_file, NULL, "p"),
+        REFUSES(shoal_options_set_tls_certificate, NULL, "p", "p"),
+        REFUSES(shoal_options_set_tls_ciphers, NULL, "c"),
+        REFUSES(shoal_options_set_tls_ciphersuites, NULL, "c"),
+        REFUSES(shoal_options_set_tls_insecure, NULL, true),
+        REFUSES(shoal_options_set_tls_min_version, NULL, SHOAL_TLS_1_2),
+        REFUSES(shoal_options_set_tls_server_name, NULL, "n"),
         REFUSES(shoal_options_set_unix_path, NULL, "p"),
         REFUSES(shoal_options_set_unix_path, options, NULL),
     };
@@ -372,6 +382,7 @@ static void test_results_events_and_figures(void **state)
         /* Without a pointer: any number has an answer. */
         ROW(shoal_connection_state_name, shoal_connection_state_name(99) != NULL),
         ROW(shoal_error_name, shoal_error_name(1) != NULL),
+        ROW(shoal_has_tls, shoal_has_tls() || true), /* takes nothing */
         ROW(shoal_fate_name, shoal_fate_name(99) != NULL),
         ROW(shoal_flush_reason_name, shoal_flush_reason_name(99) != NULL),
         ROW(shoal_strerror, shoal_strerror(1) != NULL),

@@ -38,6 +38,8 @@ static void on_event(shoal_client_t *client, const shoal_event_t *event, void *d
         events->lost_conn += status == SHOAL_ECONN;
         events->lost++;
         break;
+    case SHOAL_EVENT_TLS_FILES:
+    case SHOAL_EVENT_TLS_UNVERIFIED:
     case SHOAL_EVENT_RETRYING:
     default: /* kinds to come */
         break;

@@ -89,11 +89,12 @@ static shoal__stream_t *open_holding(const shoal__stream_kind_t *kind,
 }
 
 static ptrdiff_t write_holding(shoal__stream_t *stream, const shoal__bytes_t *parts,
-                               size_t count)
+                               size_t count, size_t *ret_kept)
 {
     holding_stream_t *held = of(stream);
     shoal__bytes_t first = parts[0];
 
+    *ret_kept = 0;
     assert_false(held->is_stuck);
     if (holding_habits.write_error)
         return -holding_habits.write_error;
@@ -102,10 +103,10 @@ static ptrdiff_t write_holding(shoal__stream_t *stream, const shoal__bytes_t *pa
         return -EAGAIN;
     }
     if (!holding_habits.is_full)
-        return shoal__stream_socket.write(held->socket, parts, count);
+        return shoal__stream_socket.write(held->socket, parts, count, ret_kept);
     if (first.bytes > HOLDING_WRITE_BYTES)
         first.bytes = HOLDING_WRITE_BYTES;
-    return shoal__stream_socket.write(held->socket, &first, 1);
+    return shoal__stream_socket.write(held->socket, &first, 1, ret_kept);
 }
 
 static ptrdiff_t read_holding(shoal__stream_t *stream, char *room, size_t bytes,
@@ -154,11 +155,11 @@ static const char *error_text(const shoal__stream_t *stream, int error)
     return shoal__stream_socket.error_text(stream, error);
 }
 
-static void close_holding(shoal__stream_t *stream)
+static void close_holding(shoal__stream_t *stream, bool is_orderly)
 {
     holding_stream_t *held = of(stream);
 
-    shoal__stream_socket.close(held->socket);
+    shoal__stream_socket.close(held->socket, is_orderly);
     holding_sights.streams_now--;
     free(held);
 }

@@ -26,6 +26,8 @@ static void on_event(shoal_client_t *client, const shoal_event_t *event, void *d
     case SHOAL_EVENT_READY:
         events->ready++;
         break;
+    case SHOAL_EVENT_TLS_FILES:
+    case SHOAL_EVENT_TLS_UNVERIFIED:
     case SHOAL_EVENT_RETRYING:
         break;
     case SHOAL_EVENT_LOST:

@@ -68,9 +68,11 @@ shoal_unit_test(core/lease_rule)
 shoal_unit_test(core/settle_rule)
 shoal_unit_test(core/pipe/stage_times ALSO base/alloc api/stats_math base/random)
 shoal_unit_test(api/errors ALSO base/error)
-shoal_unit_test(core/options ALSO base/alloc)
-shoal_unit_test(api/options ALSO core/options base/alloc)
-shoal_unit_test(api/options_url ALSO api/options api/options_keys core/options api/errors base/error base/escape
+shoal_unit_test(core/options ALSO core/tls_settings base/alloc)
+shoal_unit_test(core/tls_settings ALSO base/alloc)
+shoal_unit_test(api/options ALSO core/options core/tls_settings base/alloc)
+shoal_unit_test(api/options_tls ALSO api/options core/options core/tls_settings base/alloc)
+shoal_unit_test(api/options_url ALSO api/options api/options_keys api/options_tls core/options core/tls_settings api/errors base/error base/escape
   base/alloc)
 shoal_unit_test(client/ledger ALSO core/extra base/alloc)
 shoal_unit_test(client/plan ALSO base/error core/extra core/refusal core/block_time resp/command_info resp/encoder resp/reply_shape
@@ -118,6 +120,7 @@ shoal_unit_test(core/pipe/pipe_lane ALSO ${pipe_units} LIBS shoal_hiredis m)
 shoal_unit_test(core/pipe/pipe_move ALSO ${pipe_units} LIBS shoal_hiredis m)
 shoal_unit_test(core/handover ALSO ${pipe_units} LIBS shoal_hiredis m)
 shoal_unit_test(core/pipe/pipe_output ALSO ${pipe_units} LIBS shoal_hiredis m)
+shoal_unit_test(core/pipe/pipe_output.committed ALSO ${pipe_units} LIBS shoal_hiredis m)
 shoal_unit_test(core/pipe/pipe_overdue ALSO ${pipe_units} LIBS shoal_hiredis m)
 shoal_unit_test(core/pipe/pipe_replies ALSO ${pipe_units} LIBS shoal_hiredis m)
 shoal_unit_test(core/pipe/pipe_replies.large ALSO ${pipe_units} LIBS shoal_hiredis m)
@@ -128,6 +131,14 @@ shoal_unit_test(core/pipe/pipe_values.endings ALSO ${pipe_units} LIBS shoal_hire
 shoal_unit_test(core/pipe/pipe_time ALSO ${pipe_units} LIBS shoal_hiredis m)
 shoal_unit_test(core/pipe/pipe_time.rest ALSO ${pipe_units} LIBS shoal_hiredis m)
 # Above floor 2: what no server can provoke, and who is woken by what.
+if(SHOAL_HAS_TLS)
+  set(tls_alone net/tls_context net/tls_vault net/tls_words core/tls_settings ${pipe_units})
+  set(tls_with WITH ../support/tls/certificate_folder
+    LIBS shoal_hiredis shoal_fault_proxy shoal_certificates shoal::openssl m)
+  shoal_unit_test(net/tls_context ALSO net/tls_engine ${tls_alone} ${tls_with})
+  shoal_unit_test(net/tls_engine ALSO ${tls_alone} ${tls_with})
+  shoal_unit_test(net/tls_engine.fates ALSO ${tls_alone} ${tls_with})
+endif()
 shoal_unit_test(net/conn_set ALSO net/entropy core/due_times core/fence/nonce base/alloc
   base/random LIBS shoal::libuv)
 shoal_unit_test(net/dialer ALSO core/address_order core/dial_report base/alloc LIBS shoal::libuv)
@@ -140,6 +151,12 @@ shoal_unit_test(client/events ALSO net/gate net/driver_seat net/notifier core/dr
   base/alloc LIBS shoal::libuv)
 shoal_unit_test(net/mailbox ALSO net/driver_seat net/notifier core/driver_token core/extra base/alloc
   base/buffer LIBS shoal::libuv)
-shoal_unit_test(route/config ALSO net/stream_socket net/resolver net/notifier net/quiet_thread
-  net/waker base/alloc
-  LIBS shoal::libuv)
+set(tls_libs "")
+if(SHOAL_HAS_TLS)
+  set(tls_libs shoal::openssl)
+endif()
+set(tls_units net/tls_engine net/tls_context net/tls_vault net/tls_words core/tls_settings base/alloc base/buffer
+  base/escape)
+shoal_unit_test(route/config ALSO net/stream_socket net/stream_tls net/resolver net/notifier net/quiet_thread
+  net/waker ${tls_units}
+  LIBS shoal::libuv ${tls_libs})

@@ -87,6 +87,11 @@ BREAKS = [
         ("src/client/turn.c: <uv.h> belongs to",),
     ),
     Break(
+        "OpenSSL is TLS's", LAYERS,
+        {"src/net/stream_tls.c": include("<openssl/ssl.h>")},
+        ("src/net/stream_tls.c: <openssl/ssl.h> belongs to",),
+    ),
+    Break(
         "hiredis is resp's", LAYERS,
         {"src/core/new.c": include("<hiredis/read.h>")},
         ("src/core/new.c: <hiredis/read.h> belongs to",),

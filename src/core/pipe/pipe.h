@@ -19,6 +19,10 @@
  *     log:  [ written, unanswered ][ part | authorised to leave ][ queued ]
  *            ring head .. sent      ring sent ..
  *
+ * Some streams take bytes before they leave: they are encrypted by then, and cannot be
+ * withdrawn.  Such bytes are *committed*, the first of those that are authorised.  A command
+ * of which a byte is committed cannot have run, but is partly written in every other way.
+ *
  * The log refers to large values that stand in their callers' memory (extra.h).  The
  * bytes that the owner writes have them; request.bytes does not count them.
  *
@@ -153,6 +157,8 @@ struct shoal__pipe {
     size_t part_bytes;       /* of the request at ring.sent, as they were sent */
     size_t authorised_bytes; /* may leave beyond those, values included */
     uint64_t authorised;     /* requests that these bytes end */
+    size_t committed_bytes;  /* of the authorised, the first: taken, and not left yet */
+    uint64_t committed_end;  /* behind the last request of which a byte is committed */
     uint64_t wake_after;     /* see shoal__pipe_wake_after() */
     uint64_t settled;        /* while a loss is settled: so many requests from the head
                                 on are judged; they count as queued */
@@ -315,6 +321,18 @@ static inline uint64_t shoal__pipe_wake_after(const shoal__pipe_t *pipe)
 /* The first `bytes` of them left. */
 void shoal__pipe_written(shoal__pipe_t *pipe, size_t bytes, uint64_t now_us);
 
+/* The next `bytes` of them were taken, and will leave before all others; _left() tells when
+ * that was.  Nothing is committed yet, and there is no output until all of them left. */
+void shoal__pipe_commit(shoal__pipe_t *pipe, size_t bytes);
+void shoal__pipe_left(shoal__pipe_t *pipe, size_t bytes, uint64_t now_us);
+
+/* Behind the last command of which a byte was handed over. */
+static inline uint64_t shoal__pipe_begun(const shoal__pipe_t *pipe)
+{
+    return pipe->committed_bytes > 0 ? pipe->committed_end
+                                     : pipe->ring.sent + (pipe->part_bytes > 0);
+}
+
 /* Where the next bytes can be put before they are fed, so that they are not copied:
  * *ret_bytes at most.  NULL: nowhere in particular.  Valid until the next call. */
 char *shoal__pipe_room(shoal__pipe_t *pipe, size_t *ret_bytes);
@@ -424,7 +442,7 @@ bool shoal__pipe_refuse_unasked_error(shoal__pipe_t *pipe, shoal__bytes_t text);
 /* Fail the commands whose deadline has passed: those that are held, too; not those. */
 void shoal__pipe_expire(shoal__pipe_t *pipe);
 void shoal__pipe_expire_due(shoal__pipe_t *pipe);
-/* Only a request that is partly written stays authorised: bytes behind it change. */
+/* Only requests that were begun stay authorised: bytes behind them change. */
 void shoal__pipe_withdraw(shoal__pipe_t *pipe);
 /* Drop the gone from ring and log, so that the log can be written again. */
 void shoal__pipe_sweep(shoal__pipe_t *pipe);

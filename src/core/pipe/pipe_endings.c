@@ -30,6 +30,9 @@ static shoal__blame_t blame(const shoal__pipe_t *pipe, uint64_t at,
     /* A held reply proves nothing, but its place is enough for a suspicion. */
     if (progress == SHOAL__PROGRESS_WRITTEN && at == cut_reply(pipe))
         progress = SHOAL__PROGRESS_REPLYING;
+    /* What the server has not seen is not what ended the connection. */
+    if (!shoal__pipe_has_left(pipe, extent))
+        progress = SHOAL__PROGRESS_QUEUED;
 
     const shoal__blame_input_t input = {
         .progress = progress,
@@ -184,6 +187,7 @@ static void start_over(shoal__pipe_t *pipe)
     pipe->part_bytes = 0;
     pipe->authorised = 0;
     pipe->authorised_bytes = 0;
+    pipe->committed_bytes = 0;
     pipe->is_torn = pipe->is_silent = pipe->is_demoted = false;
     shoal__renewal_over(&pipe->renewal);
     shoal__pipe_fence_reset(pipe);
@@ -241,10 +245,13 @@ void shoal__pipe_expire(shoal__pipe_t *pipe)
     expire_here(pipe);
 }
 
-static shoal__ending_t ending_of(int status)
+static shoal__ending_t ending_of(int status, bool was_ready)
 {
     if (status == SHOAL_EDESYNC)
         return SHOAL__ENDING_DESYNC;
+    /* What worked before may work again. */
+    if (status == SHOAL_ETLS && !was_ready)
+        return SHOAL__ENDING_TLS;
     return status == SHOAL_EAUTH ? SHOAL__ENDING_AUTH : SHOAL__ENDING_LOST;
 }
 
@@ -275,13 +282,13 @@ void shoal__pipe_lost(shoal__pipe_t *pipe, int status, const char *detail,
     if (was_ready)
         pipe->offline_since_us = now_us;
     pipe->attempts_failed = was_ready ? 0 : pipe->attempts_failed + 1;
-    pipe->is_broken = pipe->is_bound && was_ready &&
-                      (pipe->ring.sent != pipe->bound_at || pipe->part_bytes > 0);
+    pipe->is_broken =
+        pipe->is_bound && was_ready && shoal__pipe_begun(pipe) != pipe->bound_at;
     if (may_run_late(pipe, status)) {
         shoal__greeting_left_writes(&pipe->greeting);
         shoal__pipe_doubt_changed(pipe);
     }
-    end_all(pipe, ending_of(status), pipe->detail);
+    end_all(pipe, ending_of(status, was_ready), pipe->detail);
 }
 
 static const char closed[] = "the client was closed";

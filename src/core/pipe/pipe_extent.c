@@ -24,6 +24,12 @@ void shoal__extent_follow(const shoal__request_ring_t *ring, uint64_t at,
         shoal__extent_find(ring, at, extent);
 }
 
+bool shoal__pipe_has_left(const shoal__pipe_t *pipe, const shoal__extent_t *extent)
+{
+    return !extent->is_whole || shoal__pipe_is_written(pipe, extent->first) ||
+           (extent->first == pipe->ring.sent && pipe->part_bytes > 0);
+}
+
 shoal__progress_t shoal__pipe_progress(const shoal__pipe_t *pipe, uint64_t at,
                                        const shoal__extent_t *extent)
 {
@@ -36,8 +42,8 @@ shoal__progress_t shoal__pipe_progress(const shoal__pipe_t *pipe, uint64_t at,
             at == ring->head && shoal__decoder_is_mid_reply(pipe->decoder);
         return is_replying ? SHOAL__PROGRESS_REPLYING : SHOAL__PROGRESS_WRITTEN;
     }
-    if (!extent->is_whole || shoal__pipe_is_written(pipe, extent->first) ||
-        (extent->first == ring->sent && pipe->part_bytes > 0))
+    if (shoal__pipe_has_left(pipe, extent) ||
+        extent->first - ring->sent < shoal__pipe_begun(pipe) - ring->sent)
         return SHOAL__PROGRESS_PARTLY;
     return SHOAL__PROGRESS_QUEUED;
 }

@@ -30,6 +30,9 @@ static inline bool shoal__pipe_is_written(const shoal__pipe_t *pipe, uint64_t at
     return at - pipe->ring.head < pipe->ring.sent - pipe->ring.head;
 }
 
+/* Did a byte of it leave?  What is committed has not: the server has not seen it. */
+bool shoal__pipe_has_left(const shoal__pipe_t *pipe, const shoal__extent_t *extent);
+
 /* How far the request at `at` got. */
 shoal__progress_t shoal__pipe_progress(const shoal__pipe_t *pipe, uint64_t at,
                                        const shoal__extent_t *extent);

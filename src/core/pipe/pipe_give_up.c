@@ -11,15 +11,13 @@ static const char cancelled[] = "cancelled";
 
 void shoal__pipe_withdraw(shoal__pipe_t *pipe)
 {
-    if (pipe->part_bytes == 0) {
-        pipe->authorised = 0;
-        pipe->authorised_bytes = 0;
-    } else {
-        pipe->authorised = 1;
-        pipe->authorised_bytes = shoal__request_wire_bytes(shoal__request_ring_at(
-                                     &pipe->ring, pipe->ring.sent)) -
-                                 pipe->part_bytes;
-    }
+    size_t bytes = 0;
+
+    pipe->authorised = shoal__pipe_begun(pipe) - pipe->ring.sent;
+    for (uint64_t i = 0; i < pipe->authorised; i++)
+        bytes += shoal__request_wire_bytes(
+            shoal__request_ring_at(&pipe->ring, pipe->ring.sent + i));
+    pipe->authorised_bytes = bytes - pipe->part_bytes;
 }
 
 /* Take the request out; nothing of it is on the wire.  While a loss is settled,

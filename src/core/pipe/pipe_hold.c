@@ -146,7 +146,7 @@ void shoal__pipe_hold_unanswered(shoal__pipe_t *pipe, const shoal__request_t *re
 /* Nothing is in flight, nor about to be. */
 static bool has_passed(const shoal__pipe_t *pipe)
 {
-    return shoal__pipe_inflight(pipe) == 0 && pipe->part_bytes == 0 &&
+    return shoal__pipe_inflight(pipe) == 0 &&
            shoal__pipe_watermark(pipe) == pipe->ring.sent;
 }
 

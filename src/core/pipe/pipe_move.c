@@ -30,18 +30,16 @@ int shoal__pipe_adopt(shoal__pipe_t *pipe, const shoal__request_t *request,
 uint64_t shoal__pipe_watermark(const shoal__pipe_t *pipe)
 {
     const shoal__request_ring_t *ring = &pipe->ring;
-    const shoal__request_t *next = shoal__request_ring_at(ring, ring->sent);
-    bool is_begun = pipe->part_bytes > 0;
-    uint64_t first, last;
+    uint64_t begun = shoal__pipe_begun(pipe), first, last;
+    const shoal__request_t *next = shoal__request_ring_at(ring, begun);
 
-    if (ring->sent == ring->tail)
-        return ring->sent;
-    if ((next->flags & SHOAL__REQUEST_UNIT) &&
-        (is_begun || !(next->flags & SHOAL__REQUEST_UNIT_FIRST))) {
-        shoal__request_ring_unit(ring, ring->sent, &first, &last);
+    /* A unit may end here, and another one begin. */
+    if (begun != ring->tail && (next->flags & SHOAL__REQUEST_UNIT) &&
+        !(next->flags & SHOAL__REQUEST_UNIT_FIRST)) {
+        shoal__request_ring_unit(ring, begun, &first, &last);
         return last + 1;
     }
-    return ring->sent + is_begun;
+    return begun;
 }
 
 /* ---- a walk over what may move ---- */

@@ -224,6 +224,29 @@ static void note_written(shoal__pipe_t *pipe, uint64_t requests, size_t bytes,
     shoal__stage_times_written(&pipe->times, requests - fences, now_us);
 }
 
+void shoal__pipe_commit(shoal__pipe_t *pipe, size_t bytes)
+{
+    uint64_t at = pipe->ring.sent;
+    size_t end = pipe->part_bytes + bytes;
+
+    if (pipe->phase == SHOAL__PIPE_GREETING)
+        return; /* its bytes are nobody's command */
+    assert(pipe->committed_bytes == 0 && bytes <= pipe->authorised_bytes);
+    for (size_t begin = 0; begin < end; at++)
+        begin += shoal__request_wire_bytes(shoal__request_ring_at(&pipe->ring, at));
+    pipe->committed_bytes = bytes;
+    pipe->committed_end = at;
+}
+
+void shoal__pipe_left(shoal__pipe_t *pipe, size_t bytes, uint64_t now_us)
+{
+    if (pipe->phase != SHOAL__PIPE_GREETING) {
+        assert(bytes <= pipe->committed_bytes);
+        pipe->committed_bytes -= bytes;
+    }
+    shoal__pipe_written(pipe, bytes, now_us);
+}
+
 void shoal__pipe_written(shoal__pipe_t *pipe, size_t bytes, uint64_t now_us)
 {
     uint64_t commands = 0;

@@ -34,7 +34,7 @@ static void push_ping(shoal__pipe_t *pipe)
 static bool is_waiting(const shoal__pipe_t *pipe)
 {
     return pipe->phase == SHOAL__PIPE_READY &&
-           (pipe->ring.head != pipe->ring.sent || pipe->part_bytes > 0);
+           pipe->ring.head != shoal__pipe_begun(pipe);
 }
 
 /* When the server has been silent for too long.  While a command blocks on the server,

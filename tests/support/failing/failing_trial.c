@@ -31,6 +31,8 @@ static void on_event(shoal_client_t *client, const shoal_event_t *event, void *d
         trial->is_up = false;
         trial->lost++;
         break;
+    case SHOAL_EVENT_TLS_FILES:
+    case SHOAL_EVENT_TLS_UNVERIFIED:
     case SHOAL_EVENT_RETRYING:
         failing_calls_jump(shoal_event_delay_us(event));
         break;

@@ -55,7 +55,7 @@ static const struct address_case {
 static const char *const malformed[] = {
     /* schemes */
     "", "redis", "redis:", "redis:/", "redis://", "redis:h", "redis:/h", "//h", "h:6379",
-    "://h", "http://h", "rediss://h", "valkeys://h", "redi://h", "redisx://h",
+    "://h", "http://h", "redi://h", "redisx://h",
     "redis+tcp://h", "unix+redis:///s", " redis://h", "REDIS://h", "redis%3a//h",
     /* hosts */
     "redis:///0", "redis://:6379", "redis://u:pw@", "redis://u:pw@/0", "redis://u:pw@:1",
@@ -191,9 +191,11 @@ static void test_malformed_urls_are_refused(void **state)
 static const struct reason_case {
     const char *url, *reason;
 } reasons[] = {
-    {"h:6379", "the URL does not begin with redis://, valkey:// or unix://"},
+    {"h:6379", "the URL does not begin with redis://, rediss://, valkey://, valkeys:// or "
+               "unix://"},
     {"http://h",
-     "the scheme 'http' is not known: redis, valkey, unix, redis+unix and valkey+unix are"},
+     "the scheme 'http' is not known: redis, valkey, unix, redis+unix and valkey+unix are, "
+     "and with TLS rediss, valkeys, rediss+unix and valkeys+unix"},
     {"redis://h h",
      "a blank, a control character or a # stands in the URL: write it as %XX"},
     {"redis://a;b", "the host 'a;b' is neither a name nor an address"},
@@ -374,6 +376,82 @@ static void test_every_key_at_once(void **state)
     shoal_options_free(o);
 }
 
+static void test_tls(void **state)
+{
+    static const char *const urls[] = {"rediss://u:p@h:7/2?", "valkeys://u:p@h:7/2?",
+                                       "rediss+unix://u:p@/s?",
+                                       "valkeys+unix://u:p@/s?"};
+    static const char keys[] = "tls_ca_file=%2Fa%20b&tls_ca_dir=/c&tls_cert_file=/d"
+                               "&tls_key_file=/e&tls_server_name=n&tls_min_version=1.3"
+                               "&tls_ciphers=x&tls_ciphersuites=y";
+    char url[300];
+
+    (void)state;
+    if (!shoal_has_tls()) {
+        shoal_error_t error = SHOAL_ERROR_INIT;
+        shoal_options_t *o;
+        assert_int_equal(shoal_options_from_url("rediss://h", &o, &error), SHOAL_ETLS);
+        assert_string_equal(error.text,
+                            "rediss:// needs TLS, and this library was built without");
+        skip();
+    }
+    for (size_t i = 0; i < sizeof urls / sizeof *urls; i++) {
+        snprintf(url, sizeof url, "%s%s", urls[i], keys);
+        shoal_options_t *o = parse(url);
+        assert_true(o->tls.is_on);
+        assert_false(o->tls.is_insecure);
+        assert_string_equal(o->password, "p");
+        assert_string_equal(o->tls.ca_file, "/a b");
+        assert_string_equal(o->tls.ca_dir, "/c");
+        assert_string_equal(o->tls.cert_file, "/d");
+        assert_string_equal(o->tls.key_file, "/e");
+        assert_string_equal(o->tls.server_name, "n");
+        assert_int_equal(o->tls.min_version, SHOAL_TLS_1_3);
+        assert_string_equal(o->tls.ciphers, "x");
+        assert_string_equal(o->tls.ciphersuites, "y");
+        shoal_options_free(o);
+    }
+
+    shoal_options_t *plain = parse("rediss://h?tls_min_version=1.2&tls_cert_file=c");
+    assert_int_equal(plain->tls.min_version, SHOAL_TLS_1_2);
+    assert_string_equal(plain->tls.cert_file, "c");
+    assert_null(plain->tls.key_file);
+    shoal_options_free(plain);
+    plain = parse("redis://h");
+    assert_false(plain->tls.is_on);
+    shoal_options_free(plain);
+}
+
+static void test_tls_that_is_refused(void **state)
+{
+    static const struct {
+        const char *url, *reason;
+    } cases[] = {
+        {"redis://h?tls_ca_file=x",
+         "the key 'tls_ca_file' needs TLS: rediss:// instead of redis://"},
+        {"rediss://h?tls_min_version=1.1",
+         "tls_min_version: '1.1' is not a value that it can have (shoal/options.h)"},
+        {"rediss://h?tls_key_file=k", "tls_key_file: 'k' is out of range"},
+        {"rediss://h?tls_ca_file=",
+         "tls_ca_file: '' is not a value that it can have (shoal/options.h)"},
+        {"rediss://h?tls_cert_file=",
+         "tls_cert_file: '' is not a value that it can have (shoal/options.h)"},
+        {"rediss://h?tls_cert_file=c&tls_key_file=",
+         "tls_key_file: '' is not a value that it can have (shoal/options.h)"},
+        {"rediss://h?tls_insecure=yes", "the key 'tls_insecure' is not known"},
+    };
+
+    (void)state;
+    if (!shoal_has_tls())
+        skip();
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        shoal_error_t error = SHOAL_ERROR_INIT;
+        shoal_options_t *o;
+        assert_int_equal(shoal_options_from_url(cases[i].url, &o, &error), SHOAL_EURL);
+        assert_string_equal(error.text, cases[i].reason);
+    }
+}
+
 /* clang-format off */
 static const struct integrity_case {
     const char *url;
@@ -527,6 +605,8 @@ int main(void)
         cmocka_unit_test(test_an_error_without_a_size),
         cmocka_unit_test(test_missing_arguments),
         cmocka_unit_test(test_every_key_at_once),
+        cmocka_unit_test(test_tls),
+        cmocka_unit_test(test_tls_that_is_refused),
         cmocka_unit_test(test_integrity),
         cmocka_unit_test(test_flush_modes),
         cmocka_unit_test(test_a_path_has_the_length_that_the_system_takes),

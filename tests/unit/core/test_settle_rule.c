@@ -10,7 +10,7 @@
 
 #include "core/settle_rule.h"
 
-#define ENDINGS 6
+#define ENDINGS 7
 #define PROGRESSES 4
 #define CLASSES 4
 #define FLAGS 6
@@ -72,6 +72,15 @@ static const struct cell oracle[ENDINGS][PROGRESSES][4] = {
         [SHOAL__PROGRESS_PARTLY]   = {FAIL(IF_ONCE, ECONN, NO),
                                       FAIL(IF_ONLINE_ONLY, ECONN, NO),
                                       FAIL(IF_GHOST, ECONN, NO), FAIL(ALWAYS, EAUTH, NO)},
+        [SHOAL__PROGRESS_WRITTEN]  = {RETRY(IF_REPEATABLE), FAIL(ALWAYS, ECONN, MAYBE)},
+        [SHOAL__PROGRESS_REPLYING] = {RETRY(IF_REPEATABLE), FAIL(ALWAYS, ECONN, LOST)},
+    },
+    [SHOAL__ENDING_TLS] = {
+        [SHOAL__PROGRESS_QUEUED]   = {FAIL(IF_ONLINE_ONLY, ECONN, NO),
+                                      FAIL(IF_GHOST, ECONN, NO), FAIL(ALWAYS, ETLS, NO)},
+        [SHOAL__PROGRESS_PARTLY]   = {FAIL(IF_ONCE, ECONN, NO),
+                                      FAIL(IF_ONLINE_ONLY, ECONN, NO),
+                                      FAIL(IF_GHOST, ECONN, NO), FAIL(ALWAYS, ETLS, NO)},
         [SHOAL__PROGRESS_WRITTEN]  = {RETRY(IF_REPEATABLE), FAIL(ALWAYS, ECONN, MAYBE)},
         [SHOAL__PROGRESS_REPLYING] = {RETRY(IF_REPEATABLE), FAIL(ALWAYS, ECONN, LOST)},
     },
@@ -232,10 +241,11 @@ static void check_repetition(const shoal__settle_input_t *input,
     }
     if (got.action == SHOAL__SETTLE_RETRY || got.action == SHOAL__SETTLE_KEEP) {
         assert_true(input->queue_offline);
-        assert_true(
-            input->ending == SHOAL__ENDING_LOST ||
-            input->ending == SHOAL__ENDING_DESYNC ||
-            (input->ending == SHOAL__ENDING_AUTH && got.action == SHOAL__SETTLE_RETRY));
+        assert_true(input->ending == SHOAL__ENDING_LOST ||
+                    input->ending == SHOAL__ENDING_DESYNC ||
+                    ((input->ending == SHOAL__ENDING_AUTH ||
+                      input->ending == SHOAL__ENDING_TLS) &&
+                     got.action == SHOAL__SETTLE_RETRY));
         if (may_have_run && !input->is_idempotent) {
             assert_int_equal(input->command_class, SHOAL__CLASS_RO);
             assert_false(input->is_unit);

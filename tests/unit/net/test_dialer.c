@@ -122,12 +122,17 @@ static shoal__stream_t *open_stream(const shoal__stream_kind_t *kind,
 
 static const char *error_text(const shoal__stream_t *stream, int error)
 {
+    if (error == SHOAL_ETIMEOUT)
+        return "timed out";
+    if (error == SHOAL_ETLS)
+        return "forged";
     assert_int_equal(error, stream ? REFUSED : UNREACHABLE);
     return stream ? "refused" : "unreachable";
 }
 
-static void close_stream(shoal__stream_t *stream)
+static void close_stream(shoal__stream_t *stream, bool is_orderly)
 {
+    assert_false(is_orderly);
     assert_ptr_equal(stream, &world.streams[world.opened - 1]);
     world.closed++;
 }
@@ -324,6 +329,12 @@ static void test_the_last_failure_is_told(void **state)
     shoal__dialer_answered(&dialer, REFUSED);
     shoal__dialer_timed_out(&dialer);
     check_failed(SHOAL_ETIMEOUT, "connect the server: timed out");
+
+    /* Not reached, because it is the wrong one. */
+    world = (struct world){0};
+    begin(&numeric_target);
+    shoal__dialer_answered(&dialer, SHOAL_ETLS);
+    check_failed(SHOAL_ETLS, "connect the server: forged");
 
     /* The status is that of the failure that is told, not that of the last address. */
     world = (struct world){0};

@@ -6,7 +6,9 @@
 
 #include <cmocka.h>
 
+#include "base/alloc.h"
 #include "route/config.h"
+#include <shoal/errors.h>
 #include <string.h>
 
 static char host[300], unix_path[] = "/run/redis.sock", user[] = "ann",
@@ -111,6 +113,34 @@ static void test_credentials_are_the_targets(void **state)
     assert_string_equal(target.password, "pw");
 }
 
+static void test_tls_is_a_kind_of_stream(void **state)
+{
+    shoal_options_t options = {.tls = {.is_on = false}};
+    shoal__conn_config_t config;
+
+    (void)state;
+    assert_int_equal(shoal__config_read(&options, &config), 0);
+    assert_ptr_equal(config.dial.stream, &shoal__stream_socket);
+    assert_null(config.dial.tls);
+    shoal__config_release(&config);
+    if (!SHOAL_TLS)
+        skip();
+
+    options.tls.is_on = true;
+    assert_int_equal(shoal__config_read(&options, &config), 0);
+    assert_ptr_not_equal(config.dial.stream, &shoal__stream_socket);
+    assert_non_null(config.dial.tls);
+    assert_false(config.dial.is_unverified);
+    shoal__config_release(&config);
+    options.tls.is_insecure = true;
+    assert_int_equal(shoal__config_read(&options, &config), 0);
+    assert_true(config.dial.is_unverified);
+    shoal__config_release(&config);
+    shoal__test_fail_alloc_after(0);
+    assert_int_equal(shoal__config_read(&options, &config), SHOAL_ENOMEM);
+    shoal__test_fail_alloc_never();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -119,6 +149,7 @@ int main(void)
         cmocka_unit_test(test_a_long_name_is_cut),
         cmocka_unit_test(test_several_endpoints),
         cmocka_unit_test(test_credentials_are_the_targets),
+        cmocka_unit_test(test_tls_is_a_kind_of_stream),
     };
     return cmocka_run_group_tests_name("route/config", tests, NULL, NULL);
 }

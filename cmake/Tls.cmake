@@ -1,0 +1,21 @@
+# OpenSSL, if it is wanted.  Sets SHOAL_HAS_TLS, and the macro SHOAL_TLS to 1 or 0.
+set(SHOAL_TLS AUTO CACHE STRING "TLS by OpenSSL >= 3: ON, OFF, or AUTO: if it is there")
+set_property(CACHE SHOAL_TLS PROPERTY STRINGS AUTO ON OFF)
+set(SHOAL_HAS_TLS FALSE)
+if(SHOAL_TLS STREQUAL "AUTO" OR SHOAL_TLS)
+  shoal_find_openssl()
+  if(SHOAL_OPENSSL_VERSION)
+    set(SHOAL_HAS_TLS TRUE)
+    message(STATUS "TLS: OpenSSL ${SHOAL_OPENSSL_VERSION}")
+  elseif(NOT SHOAL_TLS STREQUAL "AUTO")
+    message(FATAL_ERROR "The system has no OpenSSL >= 3.0, which SHOAL_TLS=ON asks for.\n"
+      "Install it (Debian 13: apt-get install libssl-dev; OPENSSL_ROOT_DIR says where it is), "
+      "or build without TLS: -DSHOAL_TLS=OFF")
+  endif()
+endif()
+if(SHOAL_HAS_TLS)
+  target_compile_definitions(shoal_dev INTERFACE SHOAL_TLS=1)
+else()
+  target_compile_definitions(shoal_dev INTERFACE SHOAL_TLS=0)
+  message(STATUS "TLS: none")
+endif()
