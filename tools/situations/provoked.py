@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 SERVER = os.environ.get("REDIS_SERVER", "redis-server")
+CERTIFICATES = os.environ.get("SHOAL_CERTIFICATES")  #: the program that makes some
 PATIENCE_S = 30
 
 
@@ -115,6 +116,7 @@ class Situation:
     advice: str
     prepare: Callable[[Stage], Case]
     in_python: bool = True
+    has_certificates: bool = False
 
 
 class Stage:
@@ -129,6 +131,21 @@ class Stage:
         self.servers.append(Server(self.folder, *arguments))
         return self.servers[-1]
 
+    def tls(self, certificate: str, tail: str) -> Case:
+        """A command for a server whose TLS port shows this certificate."""
+        assert CERTIFICATES
+        subprocess.run([CERTIFICATES, str(self.folder)], check=True)
+        port = free_port()
+        self.server(
+            "--tls-port", str(port), "--tls-auth-clients", "no",
+            "--tls-cert-file", f"{self.folder}/{certificate}.crt",
+            "--tls-key-file", f"{self.folder}/{certificate}.key",
+            "--tls-ca-cert-file", f"{self.folder}/ca.crt",
+        )  # fmt: skip
+        hidden = {f"127.0.0.1:{port}": "127.0.0.1:6379", str(self.folder): "/etc/redis"}
+        tail = tail.replace("FOLDER", str(self.folder))
+        return Case(f"rediss://127.0.0.1:{port}{tail}", hidden=hidden)
+
     def end(self) -> None:
         for link in self.links:
             link.close()
@@ -140,10 +157,12 @@ SITUATIONS: list[Situation] = []
 
 
 def situation(
-    name: str, advice: str, in_python: bool = True
+    name: str, advice: str, in_python: bool = True, has_certificates: bool = False
 ) -> Callable[[Callable[[Stage], Case]], Callable[[Stage], Case]]:
     def add(prepare: Callable[[Stage], Case]) -> Callable[[Stage], Case]:
-        SITUATIONS.append(Situation(name, advice, prepare, in_python))
+        SITUATIONS.append(
+            Situation(name, advice, prepare, in_python, has_certificates)
+        )
         return prepare
 
     return add
@@ -188,11 +207,53 @@ def _(stage: Stage) -> Case:
     return Case("redis://127.0.0.1?attempts_max=1000")
 
 
-@situation(
-    "The URL asks for TLS", "TLS is not supported: a tunnel such as stunnel helps"
+def tls_situation(
+    name: str, advice: str
+) -> Callable[[Callable[[Stage], Case]], Callable[[Stage], Case]]:
+    return situation(name, advice, in_python=False, has_certificates=True)
+
+
+TRUST = "?tls_ca_file=FOLDER/ca.crt"
+
+
+@tls_situation(
+    "Nobody knows who signed the server's certificate",
+    "`tls_ca_file` names the authority's certificate",
 )
 def _(stage: Stage) -> Case:
-    return Case("rediss://127.0.0.1")
+    return stage.tls("server", "")
+
+
+@tls_situation(
+    "The server's certificate is for another name",
+    "use the name that it is for, or say it by `tls_server_name`",
+)
+def _(stage: Stage) -> Case:
+    return stage.tls("other_name", TRUST)
+
+
+@tls_situation("The server's certificate has expired", "renew it")
+def _(stage: Stage) -> Case:
+    return stage.tls("expired", TRUST)
+
+
+@tls_situation(
+    "The file of authorities is not there", "correct the path, or put the file there"
+)
+def _(stage: Stage) -> Case:
+    return stage.tls("server", "?tls_ca_file=FOLDER/none.crt")
+
+
+@tls_situation(
+    "TLS is asked for at a port without",
+    "use the server's TLS port, or `redis://` without TLS",
+)
+def _(stage: Stage) -> Case:
+    return Case(
+        stage.server()
+        .url(tail="?connect_timeout_ms=100&timeout_ms=1000")
+        .replace("redis", "rediss")
+    )
 
 
 @situation("The password is wrong", "correct user and password")
