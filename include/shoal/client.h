@@ -133,6 +133,7 @@ SHOAL_EXTERN int shoal_client_step(shoal_client_t *client, uint64_t timeout_us);
  * Blocks:  as timeout_us says
  * Errors:  SHOAL_ETIMEOUT the connection was not ready in time
  *          SHOAL_EAUTH    the server rejected the credentials of the last attempt
+ *          SHOAL_ETLS     TLS failed at the last attempt
  *          SHOAL_ELOOP    called on the loop thread
  *          SHOAL_ECLOSED  the client was closed before the call or during it
  *          SHOAL_EFORK    the client belongs to the parent process

@@ -277,8 +277,8 @@ int shoal__call_wait_ready(shoal_client_t *client, uint64_t until_us)
             rc = SHOAL_ECLOSED;
         else if (gate->is_ready)
             rc = 0;
-        else if (gate->last_status == SHOAL_EAUTH)
-            rc = SHOAL_EAUTH;
+        else if (gate->last_status == SHOAL_EAUTH || gate->last_status == SHOAL_ETLS)
+            rc = gate->last_status;
         else
             is_in_time = shoal__gate_wait_locked(&client->gate, until_us);
     }
