@@ -18,7 +18,12 @@ if(SHOAL_PYTHON_LIBSHOAL STREQUAL "bundled")
   # editable installation configures again.
   set(SHOAL_DEPS bundled CACHE STRING "Where hiredis comes from: system or bundled")
   set(SHOAL_LIBUV bundled CACHE STRING "Where libuv comes from: system or bundled")
-  set(SHOAL_TLS OFF CACHE STRING "TLS by OpenSSL: not in a wheel yet")
+  # But OpenSSL, which it finds where it runs: only the headers count here.
+  find_package(OpenSSL 3.0 QUIET)
+  if(OpenSSL_FOUND)
+    add_library(shoal::openssl INTERFACE IMPORTED GLOBAL)
+    target_include_directories(shoal::openssl INTERFACE "${OPENSSL_INCLUDE_DIR}")
+  endif()
   include(cmake/Deps.cmake)
   add_subdirectory(src EXCLUDE_FROM_ALL)
 else()

@@ -99,8 +99,9 @@ run_musl() {
 
 run_python() {
     configure gcc -DCMAKE_C_COMPILER=gcc -DCMAKE_BUILD_TYPE=RelWithDebInfo >/dev/null &&
-        compile gcc --target shoal-fault-proxy >/dev/null || return 1
+        compile gcc --target shoal-fault-proxy shoal-certificates >/dev/null || return 1
     SHOAL_FAULT_PROXY=$PWD/$logs/gcc/bin/shoal-fault-proxy \
+        SHOAL_CERTIFICATES=$PWD/$logs/gcc/bin/shoal-certificates \
         bindings/python/tools/ci.sh "$logs/python"
 }
 

@@ -210,7 +210,7 @@ def _(stage: Stage) -> Case:
 def tls_situation(
     name: str, advice: str
 ) -> Callable[[Callable[[Stage], Case]], Callable[[Stage], Case]]:
-    return situation(name, advice, in_python=False, has_certificates=True)
+    return situation(name, advice, has_certificates=True)
 
 
 TRUST = "?tls_ca_file=FOLDER/ca.crt"

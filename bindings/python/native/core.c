@@ -17,6 +17,20 @@ static void keep_text(char *to, const char *text, size_t bytes)
     strncpy(to, text, bytes - 1);
 }
 
+/* Is the connection ready, and if not, why not?  An attempt may fail, or begin, while the
+ * connection that it would replace works; later kinds say nothing of that. */
+static void keep_state(shoalpy_core_t *core, int kind, int status, const char *detail)
+{
+    if (kind == SHOAL_EVENT_READY || kind == SHOAL_EVENT_LOST)
+        core->is_ready = kind == SHOAL_EVENT_READY;
+    if (core->is_ready)
+        status = 0;
+    else if (status == 0 || kind > SHOAL_EVENT_ATTEMPT_FAILED)
+        return;
+    core->last_status = status;
+    keep_text(core->last_failure, status == 0 ? "" : detail, sizeof core->last_failure);
+}
+
 static void on_event(shoal_client_t *client, const shoal_event_t *event, void *data)
 {
     shoalpy_core_t *core = data;
@@ -30,14 +44,7 @@ static void on_event(shoal_client_t *client, const shoal_event_t *event, void *d
     kept->delay_us = shoal_event_delay_us(event);
     kept->epoch = shoal_event_epoch(event);
     kept->connection = shoal_event_connection(event);
-    core->is_ready = kept->kind == SHOAL_EVENT_READY;
-    if (core->is_ready || kept->status < 0)
-        keep_text(core->last_failure, core->is_ready ? "" : shoal_event_detail(event),
-                  sizeof core->last_failure);
-    if (core->is_ready)
-        core->last_status = 0;
-    else if (kept->status < 0)
-        core->last_status = kept->status;
+    keep_state(core, kept->kind, kept->status, shoal_event_detail(event));
     keep_text(kept->detail, shoal_event_detail(event), sizeof kept->detail);
     keep_text(kept->server, shoal_event_server(event), sizeof kept->server);
     pthread_mutex_unlock(&core->lock);
@@ -205,8 +212,8 @@ int shoalpy_core_is_ready(shoalpy_core_t *core)
     pthread_mutex_lock(&core->lock);
     if (core->is_ready)
         rc = 0;
-    else if (core->last_status == SHOAL_EAUTH)
-        rc = SHOAL_EAUTH;
+    else if (core->last_status == SHOAL_EAUTH || core->last_status == SHOAL_ETLS)
+        rc = core->last_status;
     pthread_mutex_unlock(&core->lock);
     return rc;
 }
@@ -238,6 +245,11 @@ int shoalpy_core_connection(shoalpy_core_t *core, uint64_t connection,
 int shoalpy_core_reconnect(shoalpy_core_t *core)
 {
     return shoal_client_reconnect(core->client);
+}
+
+int shoalpy_core_reload_tls(shoalpy_core_t *core, shoal_error_t *ret_error)
+{
+    return shoal_client_reload_tls(core->client, ret_error);
 }
 
 void shoalpy_core_failure(shoalpy_core_t *core, char text[SHOALPY_FAILURE_BYTES])

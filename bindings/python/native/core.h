@@ -74,7 +74,7 @@ bool shoalpy_core_wait_gone(shoalpy_core_t *core, uint64_t wait_us);
 /* A borrowed one: one step.  True: it is gone. */
 bool shoalpy_core_step(shoalpy_core_t *core, uint64_t wait_us);
 
-/* Is the connection ready?  0, SHOAL_EAUTH, or SHOAL_ETIMEOUT for not yet. */
+/* Is the connection ready?  0, SHOAL_EAUTH, SHOAL_ETLS, or SHOAL_ETIMEOUT for not yet. */
 int shoalpy_core_is_ready(shoalpy_core_t *core);
 /* Block until the connection is ready, wait_us at most; not for a borrowed one. */
 int shoalpy_core_wait_ready(shoalpy_core_t *core, uint64_t wait_us);
@@ -87,6 +87,8 @@ int shoalpy_core_connection(shoalpy_core_t *core, uint64_t connection,
                             shoal_connection_info_t *ret_info);
 /* Connect anew, now. */
 int shoalpy_core_reconnect(shoalpy_core_t *core);
+/* Read the files of TLS again, now. */
+int shoalpy_core_reload_tls(shoalpy_core_t *core, shoal_error_t *ret_error);
 
 /* Take up to count_max events, oldest first.  Those that were lost for lack of room are
  * counted in ret_lost. */

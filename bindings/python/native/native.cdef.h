@@ -40,6 +40,19 @@ int shoal_options_set_settle(shoal_options_t *options, bool is_settling);
 int shoal_options_set_bulk_lane(shoal_options_t *options, bool has_bulk_lane);
 int shoal_options_set_connections(shoal_options_t *options, unsigned connections);
 
+typedef enum shoal_tls_version { SHOAL_TLS_1_2, SHOAL_TLS_1_3, ... } shoal_tls_version_t;
+bool shoal_has_tls(void);
+int shoal_options_set_tls(shoal_options_t *options, bool is_on);
+int shoal_options_set_tls_ca_file(shoal_options_t *options, const char *path);
+int shoal_options_set_tls_ca_dir(shoal_options_t *options, const char *path);
+int shoal_options_set_tls_certificate(shoal_options_t *options, const char *cert_file, const char *key_file);
+int shoal_options_set_tls_server_name(shoal_options_t *options, const char *name);
+int shoal_options_set_tls_min_version(shoal_options_t *options, shoal_tls_version_t version);
+int shoal_options_set_tls_ciphers(shoal_options_t *options, const char *ciphers);
+int shoal_options_set_tls_ciphersuites(shoal_options_t *options, const char *ciphersuites);
+int shoal_options_set_tls_insecure(shoal_options_t *options, bool is_insecure);
+const char *shoalpy_openssl_find(void);
+
 const char *shoal_version(void);
 const char *shoal_strerror(int code);
 const char *shoal_error_name(int code);
@@ -96,6 +109,8 @@ typedef struct shoal_stats {
     uint64_t bytes_copied;
     uint64_t bulk;
     uint64_t reordered;
+    uint64_t tls_full;
+    uint64_t tls_resumed;
     ...;
 } shoal_stats_t;
 typedef enum shoal_stage { SHOAL_STAGE_QUEUED, SHOAL_STAGE_BATCHED, SHOAL_STAGE_WIRE, SHOAL_STAGE_TOTAL, ... } shoal_stage_t;
@@ -105,7 +120,7 @@ const char *shoal_flush_reason_name(shoal_flush_reason_t reason);
 
 enum shoal_call_flag { SHOAL_CALL_IDEMPOTENT, SHOAL_CALL_ONCE, SHOAL_CALL_URGENT, SHOAL_CALL_WAIT_FOR_ROOM, SHOAL_CALL_MAY_BLOCK, SHOAL_CALL_CONTIGUOUS, SHOAL_CALL_BULK, ... };
 enum shoal_error_code {
-    SHOAL_EINVAL, SHOAL_ENOMEM, SHOAL_EFULL, SHOAL_ETOOBIG, SHOAL_ECLOSED, SHOAL_EREFUSED, SHOAL_EFORK, SHOAL_ELOOP, SHOAL_EURL, SHOAL_EINTR, SHOAL_EAGAIN, SHOAL_ENOENT, SHOAL_ESYSTEM, SHOAL_ETIMEOUT, SHOAL_ECANCELLED, SHOAL_ECONN, SHOAL_EDESYNC, SHOAL_EAUTH, SHOAL_ESHUTDOWN, ...
+    SHOAL_EINVAL, SHOAL_ENOMEM, SHOAL_EFULL, SHOAL_ETOOBIG, SHOAL_ECLOSED, SHOAL_EREFUSED, SHOAL_EFORK, SHOAL_ELOOP, SHOAL_EURL, SHOAL_EINTR, SHOAL_EAGAIN, SHOAL_ENOENT, SHOAL_ESYSTEM, SHOAL_ETIMEOUT, SHOAL_ECANCELLED, SHOAL_ECONN, SHOAL_EDESYNC, SHOAL_EAUTH, SHOAL_ESHUTDOWN, SHOAL_ETLS, ...
 };
 enum shoalpy_reply_flag { SHOALPY_AS_TEXT, SHOALPY_CLASSIC, SHOALPY_INTO, ... };
 enum shoalpy_kind { SHOALPY_PLAIN, SHOALPY_HELP, SHOALPY_ERROR, SHOALPY_FAILURE, ... };
@@ -142,6 +157,7 @@ int shoalpy_core_stats(shoalpy_core_t *core, shoal_stats_t *ret_stats);
 int shoalpy_core_connection_stats(shoalpy_core_t *core, uint64_t connection, shoal_stats_t *ret_stats);
 int shoalpy_core_connection(shoalpy_core_t *core, uint64_t connection, shoal_connection_info_t *ret_info);
 int shoalpy_core_reconnect(shoalpy_core_t *core);
+int shoalpy_core_reload_tls(shoalpy_core_t *core, shoal_error_t *ret_error);
 size_t shoalpy_core_events(shoalpy_core_t *core, shoalpy_event_t *events, size_t count_max, uint64_t *ret_lost);
 void shoalpy_core_failure(shoalpy_core_t *core, char *text);
 #define SHOALPY_FAILURE_BYTES 256

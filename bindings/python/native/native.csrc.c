@@ -4,5 +4,6 @@
 #include "into.h"
 #include "monitor.h"
 #include "opcodes.h"
+#include "openssl.h"
 #include "port.h"
 #include <shoal/shoal.h>

@@ -3,9 +3,11 @@
 
 import os
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
+from support import certificates as makers
 from support import proxy as proxies
 from support.faces import ASYNC_MODES, MODES, Face
 from support.proxy import Proxy
@@ -23,9 +25,9 @@ def _lacks(what: str) -> None:
     pytest.skip(f"{what} is not here")
 
 
-def _new_server(*options: str) -> Server:
+def _new_server(*options: str, tls: Path | None = None) -> Server:
     try:
-        return Server(*options)
+        return Server(*options, tls=tls)
     except NotInstalled:
         _lacks("redis-server")
         raise
@@ -45,6 +47,24 @@ def server() -> Iterator[Server]:
 def own_server() -> Iterator[Server]:
     """For a test that kills or counts."""
     server = _new_server("--enable-debug-command", "yes")
+    try:
+        yield server
+    finally:
+        server.stop()
+
+
+@pytest.fixture(scope="session")
+def certificates(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Their folder."""
+    if not makers.PROGRAM:
+        _lacks("the program that SHOAL_CERTIFICATES names")
+    return makers.make(tmp_path_factory.mktemp("certificates"))
+
+
+@pytest.fixture(scope="session")
+def tls_server(certificates: Path) -> Iterator[Server]:
+    """Shared by all tests; it asks for a client's certificate, and does not insist."""
+    server = _new_server(tls=certificates)
     try:
         yield server
     finally:

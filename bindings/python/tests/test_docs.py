@@ -37,11 +37,17 @@ if HAS_REDIS_PY:
 
 
 @pytest.mark.parametrize(("path", "chapter"), CHAPTERS)
-def test_code_of_a_document_runs(path: Path, chapter: Chapter, server: Server) -> None:
+def test_code_of_a_document_runs(
+    path: Path, chapter: Chapter, server: Server, request: pytest.FixtureRequest
+) -> None:
     if "shoal.redis" in chapter.source and not HAS_REDIS_PY:
         pytest.skip("needs redis-py")
+    servers = [server.url]
+    if "rediss://" in chapter.source:
+        servers.append(request.getfixturevalue("tls_server").url)
+        servers.append(str(request.getfixturevalue("certificates")))
     ran = subprocess.run(
-        [sys.executable, snippets.__file__, path, chapter.heading, server.url],
+        [sys.executable, snippets.__file__, path, chapter.heading, *servers],
         capture_output=True,
         text=True,
         timeout=50,
@@ -60,7 +66,7 @@ def test_no_server_but_the_documented_one(path: Path, chapter: Chapter) -> None:
     """A URL that is not replaced by the test's server would reach another one."""
     assert not re.search(r"(Client|Redis)\(\s*\)", chapter.source)
     hosts = re.findall(r"//(?:[^@/\s\"]*@)?([^/\s\"?]+)", chapter.source)
-    assert set(hosts) <= {"127.0.0.1:6379"}
+    assert set(hosts) <= {"127.0.0.1:6379", "127.0.0.1:6380"}
 
 
 # ---- the checker itself ----

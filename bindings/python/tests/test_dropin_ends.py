@@ -278,7 +278,10 @@ class OwnPool(redis.ConnectionPool):
 @pytest.mark.parametrize(
     ("client", "reason"),
     [
-        (lambda url: shoal.redis.Redis(ssl=True), "connections are SSLConnection"),
+        (
+            lambda url: shoal.redis.Redis(ssl=True, ssl_password="x"),
+            "the parameter ssl_password",
+        ),
         (
             lambda url: shoal.redis.Redis(credential_provider=Rotating()),
             "the parameter credential_provider",

@@ -3,8 +3,9 @@
 """check_wheel.py <wheel>: what users would notice too late.
 
 The wheel is for every CPython from 3.10 on; its extension exports nothing but its
-initialiser and needs the C library only; the licences of all that is linked in are
-there, and the files that make the package a typed one.
+initialiser and needs the C library only; TLS is there, and finds OpenSSL at run time;
+the licences of all that is linked in are there, and the files that make the package a
+typed one.
 """
 
 import subprocess
@@ -19,6 +20,8 @@ FILES = {EXTENSION, "shoal/__init__.py", "shoal/_native.pyi", "shoal/py.typed"}
 LICENSES = {"LICENSE", "hiredis/COPYING", "libuv/LICENSE", "libuv/LICENSE-extra"}
 EXPORTS = ["PyInit__native"]
 SYSTEM = ("libc.", "libm.", "libpthread.", "librt.", "libdl.", "ld-linux", "ld-musl")
+#: What the interpreter or the C library defines; the latter's have a version.
+DEFINED = ("Py", "_Py", "_ITM_", "__gmon_start__", "__cxa_finalize")
 
 
 def output_of(*command: str) -> list[str]:
@@ -31,6 +34,12 @@ def problems_of_extension(path: str) -> Iterator[str]:
     exported = sorted(line.split()[-1] for line in symbols)
     if exported != EXPORTS:
         yield f"exports {len(exported)} symbols: {' '.join(exported[:4])} ..."
+    for line in output_of("nm", "-D", "--undefined-only", path):
+        symbol = line.split()[-1]
+        if "@" not in symbol and not symbol.startswith(DEFINED):
+            yield f"nothing defines {symbol}: see native/openssl.c"
+    if b"libssl.so.3" not in Path(path).read_bytes():
+        yield "is built without TLS"
     for line in output_of("readelf", "-dW", path):
         if "(NEEDED)" in line:
             needed = line.partition("[")[2].rstrip("]")

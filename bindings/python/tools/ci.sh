@@ -4,8 +4,8 @@
 #
 # A wheel is built from the source archive, repaired, installed where no compiler is in
 # reach, and tested there.  `wheels`: instead, build one from the tree, as users do, and
-# compare what is in both.  PYTHON names the interpreter, SHOAL_FAULT_PROXY the program
-# for the tests of faults.
+# compare what is in both.  PYTHON names the interpreter, SHOAL_FAULT_PROXY and
+# SHOAL_CERTIFICATES the programs for the tests of faults and of TLS.
 set -euo pipefail
 
 if [ $# -lt 1 ] || [ $# -gt 2 ] || [ "${2:-wheels}" != wheels ]; then
@@ -117,7 +117,8 @@ run_examples() {
         if [ -f "examples/checks/$(basename "$example" .py).sh" ]; then
             how=("examples/checks/$(basename "$example" .py).sh")
         fi
-        timeout 60 tests/support/with_redis.sh "${how[@]}" "$clean/bin/python" "$example"
+        timeout 60 tests/support/with_redis.sh --tls "$SHOAL_CERTIFICATES" "${how[@]}" \
+            "$clean/bin/python" "$example"
     done
 }
 

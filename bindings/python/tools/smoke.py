@@ -24,6 +24,7 @@ def main() -> None:
     reply = asyncio.run(ask_asyncio(url))
     if reply != shoal.__version__.encode():
         sys.exit(f"smoke: SET {shoal.__version__!r}, but GET {reply!r}")
+    shoal.Client("rediss://127.0.0.1")  # TLSError: without TLS, or no OpenSSL
     print(f"smoke ok: shoal {shoal.__version__}, Python {sys.version.split()[0]}")
 
 

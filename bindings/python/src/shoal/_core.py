@@ -16,8 +16,16 @@ from ._options import Options
 from ._outcomes import error_of, failure, new_reason, reason_of
 from .exceptions import Fate
 
-_EVENT_KINDS = ("connected", "ready", "lost", "retrying", "attempt_failed")
+#: In the order of C's.
+_EVENT_KINDS = (
+    *("connected", "ready", "lost", "retrying", "attempt_failed"),
+    *("tls_files", "tls_unverified"),
+)
 _EVENTS_MAX = 128
+_FAILURES = {
+    lib.SHOAL_EAUTH: "credentials rejected",
+    lib.SHOAL_ETLS: "TLS failed",
+}
 _WAIT_US = 100_000
 #: How long the end of the interpreter waits for connections to close.
 _EXIT_SECONDS = 1.0
@@ -26,13 +34,14 @@ _EXIT_SECONDS = 1.0
 class Event(NamedTuple):
     """What happened to a connection."""
 
-    #: connected, ready, lost (it was ready), attempt_failed (it was not yet), retrying;
-    #: or dropped: events were lost
+    #: connected, ready, lost (it was ready), attempt_failed (it was not yet), retrying,
+    #: tls_files (they cannot be used: those read before go on), tls_unverified (the
+    #: server's certificate was not checked); or dropped: events were lost
     kind: str
     detail: str  #: address and cause, without credentials
     delay: float  #: of retrying: seconds until the next attempt
     epoch: int  #: how often this connection was dialed, this time included
-    status: int  #: of lost and attempt_failed: the C library's code
+    status: int  #: of what failed: the C library's code
     connection: int  #: number of the connection in its client, from 1; it stays
     server: str  #: "host:port", "[::1]:port", or the path of a Unix socket
 
@@ -125,8 +134,8 @@ class Core:
         if self.is_closed:
             return "closed"
         status = lib.shoalpy_core_is_ready(self.handle)
-        if status == lib.SHOAL_EAUTH:
-            return "credentials rejected"
+        if status in _FAILURES:
+            return _FAILURES[status]
         return "ready" if status == 0 else "connecting"
 
     def begin_close(self, drain_us: int) -> None:
@@ -203,6 +212,13 @@ class Core:
         status = lib.shoalpy_core_reconnect(self.handle)
         if status < 0:
             raise error_of(status)
+
+    def reload_tls(self) -> None:
+        """Read the files of TLS again, now."""
+        reason = new_reason()
+        status = lib.shoalpy_core_reload_tls(self.handle, reason)
+        if status < 0:
+            raise error_of(status, reason_of(reason))
 
     def not_ready(self, status: int) -> BaseException:
         """The exception of a wait for the connection that ended with `status`."""

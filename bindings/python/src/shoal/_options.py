@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Literal, TypedDict
 from urllib.parse import parse_qsl, urlsplit
 
+from . import _tls
 from ._native import ffi, lib
 from ._outcomes import new_reason, reason_of, text_of
 from ._replies import Conversion, Decoding
@@ -21,6 +22,7 @@ DEFAULT_URL = "redis://127.0.0.1:6379"
 _TOGETHER: tuple[dict[str, Any], ...] = (
     {"host": "127.0.0.1", "port": 6379},
     {"username": None, "password": None},
+    {"tls_cert_file": None, "tls_key_file": None},
     {"connect_timeout": 2.0, "handshake_timeout": 5.0},
     {"flush": "auto", "budget_us": 0},
     {"queued_max": 65_536, "inflight_max": 16_384, "outstanding_bytes_max": 64 << 20},
@@ -30,7 +32,7 @@ _TOGETHER: tuple[dict[str, Any], ...] = (
         "reply_depth_max": 1024,
     },
 )
-_MAY_BE_NONE = ("timeout", "ping_interval", "keepalive")
+_MAY_BE_NONE = ("timeout", "ping_interval", "keepalive", "ssl_cert_reqs")
 _INTEGRITY = {
     "shapes": lib.SHOAL_INTEGRITY_SHAPES,
     "detect": lib.SHOAL_INTEGRITY_DETECT,
@@ -77,6 +79,25 @@ class ClientOptions(TypedDict, total=False):
     decode_responses: bool
     encoding: str
     encoding_errors: str
+    tls: bool
+    tls_ca_file: str | None
+    tls_ca_dir: str | None
+    tls_cert_file: str | None
+    tls_key_file: str | None
+    tls_server_name: str | None
+    tls_min_version: Literal["1.2", "1.3"]
+    tls_ciphers: str | None
+    tls_ciphersuites: str | None
+    tls_insecure: bool
+    ssl: bool
+    ssl_ca_certs: str | None
+    ssl_ca_path: str | None
+    ssl_certfile: str | None
+    ssl_keyfile: str | None
+    ssl_cert_reqs: str | int | None
+    ssl_check_hostname: bool
+    ssl_min_version: int | None
+    ssl_ciphers: str | None
 
 
 _INTEGERS = (
@@ -87,8 +108,9 @@ _INTEGERS = (
 _TEXTS = (
     *("host", "unix_path", "username", "password", "client_name", "source_address"),
     *("offline", "flush", "integrity", "encoding", "encoding_errors"),
+    *_tls.TEXTS,
 )
-_FLAGS = ("settle", "bulk_lane", "decode_responses")
+_FLAGS = ("settle", "bulk_lane", "decode_responses", *_tls.FLAGS)
 
 
 def _check_types(given: dict[str, Any]) -> None:
@@ -122,6 +144,8 @@ class Options:
             raise TypeError(f"no such option: {', '.join(sorted(unknown))}")
         if not isinstance(url, str):
             raise TypeError(f"the URL must be a str, not {type(url).__name__}")
+        if given.keys() & set(_tls.REDIS_PY_NAMES):
+            _tls.take_redis_py_names(given)
         _check_types(given)
         self.url = take_python_keys(url, given) if "?" in url else url
         said = in_url(self.url)
@@ -142,10 +166,13 @@ class Options:
         )
         self.shown_url = without_secrets(self.url)
         self._given = given
+        self.has_tls = _tls.is_asked_for(self.url, given)
+        if self.has_tls:
+            _tls.load()
         self.set_conversions(Conversion(None), Conversion(self.decoding))
         lib.shoal_options_free(self.native())  # wrong values raise now
         #: For people: without credentials.
-        self.server = server_of(self.url, given)
+        self.server = server_of(self.url, given, has_tls=self.has_tls)
 
     def set_conversions(self, raw: Conversion, decoded: Conversion) -> None:
         """How replies become values, without and with decoding."""
@@ -157,6 +184,11 @@ class Options:
         if decode is None:
             return self.default
         return self.decoded if decode else self.raw
+
+    def check_tls(self) -> None:
+        """ValueError: TLS is not on."""
+        if not self.has_tls:
+            raise ValueError("the client has no TLS")
 
     def encoded(self, command: Sequence[object]) -> tuple[bytes, ...]:
         """The command with every argument as bytes; DataError if one cannot be."""
@@ -189,6 +221,7 @@ def _set_all(options: Any, given: dict[str, Any]) -> None:
     try:
         for setter in (_set_server, _set_times, _set_limits, _set_behaviour):
             setter(options, given)
+        _tls.set_all(options, given, _text, _check)
     except OverflowError as error:
         raise ValueError(f"a number is out of range: {error}") from error
 

@@ -23,6 +23,7 @@ _BY_STATUS: dict[int, type[RedisError]] = {
     lib.SHOAL_ECONN: errors.ConnectionError,
     lib.SHOAL_EDESYNC: errors.DesyncError,
     lib.SHOAL_EAUTH: errors.AuthenticationError,
+    lib.SHOAL_ETLS: errors.TLSError,
     lib.SHOAL_ESYSTEM: errors.ConnectionError,
     lib.SHOAL_EURL: ValueError,  # type: ignore[dict-item]
 }

@@ -72,7 +72,7 @@ def in_url(url: str) -> dict[str, Any]:
             said[name] = math.inf
         elif value.isdecimal():
             said[name] = int(value) / unit if unit > 1 else int(value)
-        elif key in ("flush", "bulk_lane"):
+        elif key in ("flush", "bulk_lane", "tls_cert_file", "tls_key_file"):
             said[key] = value
     return {key: value for key, value in said.items() if key and value}
 
@@ -91,9 +91,10 @@ def without_secrets(url: str) -> str:
     return scheme + mark + front + question + query
 
 
-def server_of(url: str, options: dict[str, Any]) -> str:
+def server_of(url: str, options: dict[str, Any], *, has_tls: bool) -> str:
     """Which server an understood URL and options that override it name, as a URL."""
     parts = urlsplit(url)
+    scheme = "rediss" if has_tls else "redis"
     db = options.get("db") or dict(parse_qsl(parts.query)).get("db")
     path = options.get("unix_path")
     addresses = options.get("addresses", ())
@@ -111,7 +112,7 @@ def server_of(url: str, options: dict[str, Any]) -> str:
     elif "," not in hosts or "host" in options:
         host = options.get("host") or parts.hostname or "127.0.0.1"
         hosts = _shown(host, options.get("port") or parts.port or 6379)
-    return f"redis://{hosts}" + (f"/{db}" if db else "")
+    return f"{scheme}://{hosts}" + (f"/{db}" if db else "")
 
 
 def _shown(host: str, port: int) -> str:

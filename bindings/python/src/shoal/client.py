@@ -363,6 +363,13 @@ class Client(Leasing, Closing):
         a second at most. Does not wait. Any thread."""
         (self._core or self._open()).reconnect()
 
+    def reload_tls(self) -> None:
+        """Read the files of TLS again, now, for connections to come. If they cannot be
+        used, nothing changes, and TLSError says why. ValueError: a client without TLS.
+        Any thread."""
+        self._options.check_tls()
+        (self._core or self._open()).reload_tls()
+
     def events(self) -> list[Event]:
         """What happened to the connection since the last call, oldest first; the last
         128 are kept. Any thread; each event is told once."""

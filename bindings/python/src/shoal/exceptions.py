@@ -37,6 +37,10 @@ class AuthenticationError(ConnectionError):
     """The server rejected the credentials."""
 
 
+class TLSError(ConnectionError):
+    """TLS failed: the server's certificate, its protocol, or a file of the options."""
+
+
 class DesyncError(ConnectionError):
     """The server broke the protocol; the connection was given up."""
 
@@ -226,6 +230,7 @@ __all__ = [
     "RedisError",
     "RefusedError",
     "ResponseError",
+    "TLSError",
     "TimeoutError",
     "TryAgainError",
     "WatchError",

@@ -3,7 +3,9 @@
 
 Environment: SHOAL_CONFORMANCE_STOCK=1 leaves redis-py's classes where they are;
 SHOAL_CONFORMANCE_SHARED=1 lets blocking clients with a connection of their own use the
-shared one; SHOAL_CONFORMANCE_RESULTS names the file of results.
+shared one; SHOAL_CONFORMANCE_TLS=1 makes the fixtures of blocking clients look at the
+scheme of the URL, which they would not; SHOAL_CONFORMANCE_RESULTS names the file of
+results.
 """
 
 import os
@@ -58,6 +60,13 @@ def pytest_configure(config: pytest.Config) -> None:
     if os.environ.get("SHOAL_CONFORMANCE_STOCK") != "1":
         _put_ours_in_place()
     config.pluginmanager.register(_Results(), "shoal-results")
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    if os.environ.get("SHOAL_CONFORMANCE_TLS") == "1":
+        from tests import conftest
+
+        conftest.Connection = redis.SSLConnection
 
 
 class _Results:

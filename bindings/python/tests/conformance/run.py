@@ -2,21 +2,22 @@
 # SPDX-License-Identifier: MIT
 """Run redis-py's own tests with our classes in place of redis-py's.
 
-    run.py [--all] [--stock] [--protocol 2|3] [--face sync|single|asyncio]
+    run.py [--all] [--stock] [--protocol 2|3] [--face sync|single|asyncio|tls]
            [--folder PATH] [pytest argument ...]
 
 The tests come from redis-py's source distribution, hash-checked (redis_py.txt), into a
 scratch folder; they are never part of this repository.  Each face and protocol runs
 against a redis-server of its own.  The blocking tests use clients with a connection of
 their own, which are leases (face "single"); the face "sync" sends what it can over the
-shared connection instead.  The failures are compared with
-expected_failures.txt: one that is not there is an error, and one that is there and does
-not happen is an error too.
+shared connection instead.  The face "tls" is redis-py's tests of TLS, and others of
+both kinds over TLS.  The failures are compared with expected_failures.txt: one that is
+not there is an error, and one that is there and does not happen is an error too.
 
 Without --all a subset that takes less than a minute is run, with RESP3; with --all
 every file, with both protocols.  --stock runs plain redis-py, of which only the lines
 marked `stock` are expected.  Needs pytest, pytest-asyncio, pytest-timeout, and redis
-and hiredis in the versions of the tests.  Exits with 77 if there is no server.
+and hiredis in the versions of the tests, and for TLS the program that
+SHOAL_CERTIFICATES names.  Exits with 77 if there is no server.
 """
 
 import argparse
@@ -42,12 +43,26 @@ WHOLE = {
     "asyncio": [*QUICK, "pubsub", "monitor", "retry", "usage_counter", "cwe_404"],
 }
 FOLDERS = {"sync": "tests", "single": "tests", "asyncio": "tests/test_asyncio"}
+TLS = "ssl pipeline scripting".split()
+TLS_WHOLE = [*TLS, "commands", "lock", "pubsub", "monitor"]
 
 # They wait for seconds.
 SLOW = (
     "test_sync test_psync test_blpop test_brpop test_bzpop test_blmpop test_bzmpop"
     " test_blmove test_client_pause"
 ).split()
+
+# The tests look for certificates under names of their own.
+TLS_SCRIPT = """
+    certificates=dockers/standalone/tls
+    mkdir -p $certificates && cp "$SHOAL_TEST_CERTIFICATES"/* $certificates
+    for kind in crt key; do
+        cp $certificates/server.$kind $certificates/redis.$kind
+    done
+    url=rediss://localhost:$SHOAL_TEST_TLS_PORT
+    exec "$@" --redis-ssl-url "$url" \
+        --redis-url "$url/9?ssl_ca_certs=$PWD/$certificates/ca.crt"
+"""
 
 SETTINGS = """[pytest]
 addopts = --strict-markers
@@ -79,11 +94,17 @@ class Run:
     def __str__(self) -> str:
         return f"{self.face} RESP{self.protocol}"
 
-    def arguments(self, everything: bool) -> list[str]:
+    def files(self, everything: bool) -> list[str]:
+        if self.face == "tls":
+            names = TLS_WHOLE if everything else TLS
+            folders = (FOLDERS["sync"], FOLDERS["asyncio"])
+            return [f"{folder}/test_{n}.py" for folder in folders for n in names]
         names = WHOLE[self.face] if everything else QUICK
-        files = [f"{FOLDERS[self.face]}/test_{name}.py" for name in names]
+        return [f"{FOLDERS[self.face]}/test_{name}.py" for name in names]
+
+    def arguments(self, everything: bool) -> list[str]:
         chosen = [] if everything else ["-k", f"not ({' or '.join(SLOW)})"]
-        return ["--protocol", self.protocol, *chosen, *files]
+        return ["--protocol", self.protocol, *chosen, *self.files(everything)]
 
 
 class Expected(NamedTuple):
@@ -153,7 +174,10 @@ def start(
     if not options.stock:
         pytest += [f"--deselect={e.test}" for e in expected if e.kind == "out"]
     pytest += [*run.arguments(options.all), *options.pytest]
-    script = 'exec "$@" --redis-url "$SHOAL_TEST_URL/9"'
+    server, script = [str(WITH_REDIS)], 'exec "$@" --redis-url "$SHOAL_TEST_URL/9"'
+    if run.face == "tls":
+        server += ["--tls", os.environ["SHOAL_CERTIFICATES"]]
+        script = TLS_SCRIPT
     paths = [str(HERE), os.environ.get("PYTHONPATH", "")]
     environment = {
         **os.environ,
@@ -162,10 +186,11 @@ def start(
         "SHOAL_CONFORMANCE_RESULTS": str(results),
         "SHOAL_CONFORMANCE_STOCK": "1" if options.stock else "0",
         "SHOAL_CONFORMANCE_SHARED": "1" if run.face == "sync" else "0",
+        "SHOAL_CONFORMANCE_TLS": "1" if run.face == "tls" else "0",
     }
     with log.open("wb") as output:
         process = subprocess.Popen(
-            [str(WITH_REDIS), "bash", "-c", script, "pytest", *pytest],
+            [*server, "bash", "-c", script, "pytest", *pytest],
             cwd=source,
             env=environment,
             stdout=output,
@@ -209,7 +234,7 @@ def parse_options() -> argparse.Namespace:
     parser.add_argument("--all", action="store_true", help="every file, RESP2 and 3")
     parser.add_argument("--stock", action="store_true", help="plain redis-py")
     parser.add_argument("--protocol", choices=("2", "3"))
-    parser.add_argument("--face", choices=tuple(WHOLE))
+    parser.add_argument("--face", choices=(*WHOLE, "tls"))
     parser.add_argument("--folder", type=Path, help="where redis-py's tests are kept")
     parser.add_argument("pytest", nargs="*", help="further arguments of pytest")
     return parser.parse_args()
@@ -221,7 +246,12 @@ def main() -> int:
     if subprocess.run(["sh", "-c", f"command -v {server}"], stdout=-3).returncode:
         print(f"conformance: {server} is not installed")
         return NO_SERVER
-    faces = [options.face] if options.face else list(WHOLE)
+    faces = [options.face] if options.face else [*WHOLE, "tls"]
+    if "tls" in faces and not os.environ.get("SHOAL_CERTIFICATES"):
+        print("conformance: no TLS, because SHOAL_CERTIFICATES names no program")
+        if options.face or os.environ.get("CI"):
+            return 1
+        faces.remove("tls")
     protocols = ["3", "2"] if options.all else ["3"]
     if options.protocol:
         protocols = [options.protocol]

@@ -40,10 +40,13 @@ def _claim_port() -> tuple[int, socket.socket]:
 
 
 class Server:
-    """On a Unix socket and a loopback port; ends by `stop()`, or with this process."""
+    """On a Unix socket and a loopback port; ends by `stop()`, or with this process.
 
-    def __init__(self, *options: str) -> None:
+    `tls`: the folder of support.certificates; the port speaks TLS only then."""
+
+    def __init__(self, *options: str, tls: Path | None = None) -> None:
         self._options = options
+        self._tls = tls
         self._folder = Path(tempfile.mkdtemp(prefix="shoal-python."))
         self.path = str(self._folder / "socket")
         for attempt in range(_TRIES):
@@ -53,7 +56,8 @@ class Server:
             self._claim.close()
             if attempt == _TRIES - 1:
                 raise RuntimeError(self._log())
-        self.url = f"redis://127.0.0.1:{self.port}"
+        scheme = "redis" if tls is None else "rediss"
+        self.url = f"{scheme}://127.0.0.1:{self.port}"
 
     def _log(self) -> str:
         return (self._folder / "log").read_text()
@@ -68,7 +72,7 @@ class Server:
         with open(self._folder / "log", "wb") as log:
             self.process = subprocess.Popen(
                 [
-                    *guard, program, "--port", str(self.port), "--bind", "127.0.0.1",
+                    *guard, program, *self._ports(), "--bind", "127.0.0.1",
                     "--unixsocket", self.path, "--dir", str(self._folder),
                     "--save", "", "--appendonly", "no", "--daemonize", "no",
                     *self._options,
@@ -77,6 +81,17 @@ class Server:
                 stderr=log,
             )  # fmt: skip
         return self._comes_up()
+
+    def _ports(self) -> list[str]:
+        if self._tls is None:
+            return ["--port", str(self.port)]
+        return [
+            "--port", "0", "--tls-port", str(self.port),
+            "--tls-cert-file", str(self._tls / "server.crt"),
+            "--tls-key-file", str(self._tls / "server.key"),
+            "--tls-ca-cert-file", str(self._tls / "ca.crt"),
+            "--tls-auth-clients", "optional",
+        ]  # fmt: skip
 
     def _comes_up(self) -> bool:
         until = time.monotonic() + PATIENCE_S

@@ -5,7 +5,7 @@ The blocks of one chapter (a heading of two signs) are one program, from top to 
 `await` may stand outside of functions, as in `python -m asyncio`. An expression with a
 comment `# -> value` behind it must have that value and that type.
 
-    snippets.py <file> <heading> <url>    runs a chapter
+    snippets.py <file> <heading> <url> [<tls url> <certificates>]    runs a chapter
 """
 
 import ast
@@ -17,8 +17,10 @@ import tokenize
 from pathlib import Path
 from typing import Any, NamedTuple
 
-#: The server that the documents speak of; another one takes its place.
+#: The servers that the documents speak of, and where the certificates are; others take
+#: their places.
 DOCUMENTED_URL = "redis://127.0.0.1:6379"
+DOCUMENTED_TLS = ("rediss://127.0.0.1:6380", "/etc/redis/tls")
 _ARROW = "# -> "
 
 
@@ -75,9 +77,11 @@ def _check(line: int, value: object, expected: object) -> None:
         raise AssertionError(f"line {line}: {value!r}, the text says {expected!r}")
 
 
-def run(source: str, file: str, url: str) -> int:
+def run(source: str, file: str, url: str, *tls: str) -> int:
     """Runs a program against the server at `url`; how many values were checked."""
     source = source.replace(DOCUMENTED_URL, url)
+    for documented, real in zip(DOCUMENTED_TLS, tls, strict=False):
+        source = source.replace(documented, real)
     checks = _Checks(source)
     tree = checks.visit(ast.parse(source, file))
     if checks.count != len(checks.wanted):
@@ -90,9 +94,9 @@ def run(source: str, file: str, url: str) -> int:
     return checks.count
 
 
-def main(file: str, heading: str, url: str) -> None:
+def main(file: str, heading: str, *servers: str) -> None:
     [chapter] = [c for c in chapters(Path(file)) if c.heading == heading]
-    run(chapter.source, file, url)
+    run(chapter.source, file, *servers)
 
 
 if __name__ == "__main__":

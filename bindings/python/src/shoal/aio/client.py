@@ -352,6 +352,12 @@ class Client(Leasing, Ports):
         port.core.reconnect()
         port.loop.call_soon(port.read)  # its loop drives it
 
+    def reload_tls(self) -> None:
+        """Read the files of TLS again, now, for the running loop's connections to come;
+        as `shoal.Client.reload_tls`."""
+        self._options.check_tls()
+        self._find_port().core.reload_tls()
+
     def events(self) -> list[Event]:
         """What happened to the running loop's connection since the last call; the last
         128 are kept. None yet, or none any more: an empty list."""

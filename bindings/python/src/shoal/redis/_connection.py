@@ -30,6 +30,7 @@ from shoal.exceptions import (
     RedisError,
     RefusedError,
     TimeoutError,
+    TLSError,
 )
 
 from ._errors import may_have_run, translate
@@ -211,7 +212,7 @@ class Face:
             raise error
         if not is_offline(error) or not self._may_look_again():
             raise translate(error) from error
-        if isinstance(error, AuthenticationError):
+        if isinstance(error, (AuthenticationError, TLSError)):
             raise Offline(str(error)) from error
 
     def _is_done(self, outcome: object) -> bool:

@@ -38,12 +38,14 @@ _BLOCKING: Final = Family(
     redis.BlockingConnectionPool,
     redis.Connection,
     redis.UnixDomainSocketConnection,
+    redis.SSLConnection,
 )
 _ASYNCIO: Final = Family(
     redis.asyncio.ConnectionPool,
     redis.asyncio.BlockingConnectionPool,
     redis.asyncio.Connection,
     redis.asyncio.UnixDomainSocketConnection,
+    redis.asyncio.SSLConnection,
 )
 
 
@@ -124,7 +126,7 @@ class Lane:
         try:
             check_pool(pool, family)
             self.template = self._make_template(pool)
-            core = open_core(**core_options(self.template))
+            core = open_core(**core_options(pool, self.template, family))
             _convert_as_redis_py(core._options)
             self.core = core
         except NotCarried as reason:

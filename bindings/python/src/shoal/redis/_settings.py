@@ -5,6 +5,8 @@ from typing import Any, Final, NamedTuple
 
 from redis.credentials import UsernamePasswordCredentialProvider
 
+from shoal import _tls
+
 _DAY_S: Final = 86_400.0
 _HOUR_S: Final = 3_600.0
 _STALL_S: Final = 5.0
@@ -30,6 +32,10 @@ _IRRELEVANT: Final = frozenset(
 )
 
 
+# Of those of TLS, the ones that the core knows; what they say is looked at later.
+_TLS: Final = frozenset(_tls.REDIS_PY_NAMES) - {"ssl"}
+
+
 # The core sends and receives what redis-py can: a value has 512 MiB at most.
 _ROOM: Final = {"outstanding_bytes_max": 1 << 30, "reply_bytes_max": 1 << 34}
 
@@ -41,6 +47,7 @@ class Family(NamedTuple):
     blocking_pool: type[Any]
     tcp: type[Any]
     unix: type[Any]
+    tls: type[Any]
 
 
 class NotCarried(Exception):
@@ -53,12 +60,14 @@ def check_pool(pool: Any, family: Family) -> None:
         known = [getattr(cls, name) for cls in (family.pool, family.blocking_pool)]
         if getattr(type(pool), name, None) not in known:
             raise NotCarried(f"{type(pool).__name__} has its own {name}()")
-    if pool.connection_class not in (family.tcp, family.unix):
+    if pool.connection_class not in (family.tcp, family.unix, family.tls):
         raise NotCarried(f"connections are {pool.connection_class.__name__}")
     if getattr(pool, "cache", None) is not None:
         raise NotCarried("a client-side cache")
     for name, value in pool.connection_kwargs.items():
-        if value is None or name in _CARRIED or name in _IRRELEVANT:
+        if value is None or name in _CARRIED or name in _IRRELEVANT or name in _TLS:
+            continue
+        if value is False and name.startswith("ssl_"):
             continue
         if name != "credential_provider" or not _is_fixed(value):
             raise NotCarried(f"the parameter {name}")
@@ -70,7 +79,7 @@ def check_pool(pool: Any, family: Family) -> None:
         raise NotCarried("the parameter parser_class")
 
 
-def core_options(template: Any) -> dict[str, Any]:
+def core_options(pool: Any, template: Any, family: Family) -> dict[str, Any]:
     """Options of a client that does what `template`, a redis-py connection, would do.
 
     Raises NotCarried for values that the core has no words for.
@@ -95,7 +104,19 @@ def core_options(template: Any) -> dict[str, Any]:
     else:
         options["host"] = template.host
         options["port"] = int(template.port)
+    if pool.connection_class is family.tls:
+        options.update(_tls_options(pool.connection_kwargs))
     return options
+
+
+def _tls_options(given: dict[str, Any]) -> dict[str, Any]:
+    """With a file of authorities, redis-py trusts those of the system, too, and the
+    core does not: a server of theirs is reached over redis-py's own connections."""
+    names = {name: given[name] for name in _TLS if name in given}
+    try:
+        return {"tls": True, **_tls.from_redis_py(names)}
+    except ValueError as error:
+        raise NotCarried(str(error)) from error
 
 
 def _is_fixed(provider: object) -> bool:
