@@ -177,12 +177,30 @@ static void write_out(shoal__conn_t *conn, uint64_t *ret_wake_us)
     }
 }
 
+/* In the clear, and the server has not said a word that belongs here. */
+static bool is_stranger(const shoal__conn_t *conn)
+{
+    return !conn->config->dial.tls && conn->state == SHOAL__CONN_GREETING &&
+           !conn->pipe.greeting.heard_anything;
+}
+
+/* A record of TLS that is an alert: what a server answers that took the greeting for the
+ * begin of a handshake. */
+static bool is_alert(const char *data, size_t bytes)
+{
+    return bytes >= 3 && data[0] == 0x15 && data[1] == 3;
+}
+
 static void end_of_stream(shoal__conn_t *conn, ptrdiff_t got)
 {
+    const char *what =
+        got == 0 ? "the server closed the connection" : stream_error(conn, got);
     char detail[sizeof conn->detail];
 
-    snprintf(detail, sizeof detail, "%s",
-             got == 0 ? "the server closed the connection" : stream_error(conn, got));
+    snprintf(detail, sizeof detail, "%.180s%s", what,
+             is_stranger(conn)
+                 ? ", and had not answered anything: does it want TLS (rediss://)?"
+                 : "");
     lose(conn, got == 0 ? SHOAL_ECONN : shoal__stream_status(got), detail);
 }
 
@@ -191,6 +209,7 @@ static bool take_in(shoal__conn_t *conn, const char *data, size_t bytes)
 {
     uint64_t now_us = shoal__clock_us();
     shoal__pipe_phase_t before = conn->pipe.phase;
+    bool is_new = is_stranger(conn);
     int rc;
 
     shoal__counter_add(&conn->stats.reads, 1);
@@ -200,7 +219,9 @@ static bool take_in(shoal__conn_t *conn, const char *data, size_t bytes)
     rc = shoal__pipe_feed(&conn->pipe, data, bytes, now_us);
     conn->hooks.on_delivered(conn->owner);
     if (rc < 0)
-        lose(conn, rc, conn->pipe.detail);
+        lose(conn, rc,
+             is_new && is_alert(data, bytes) ? "the server speaks TLS: use rediss://"
+                                             : conn->pipe.detail);
     else if (before == SHOAL__PIPE_GREETING && conn->pipe.phase == SHOAL__PIPE_READY)
         greeted(conn, now_us);
     return rc == 0;
