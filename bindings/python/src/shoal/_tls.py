@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import contextlib
-import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -32,7 +31,6 @@ _SIMILAR = ("ssl_cert_reqs", "ssl_check_hostname", "ssl_min_version")
 REDIS_PY_NAMES = (*_SAME, *_SIMILAR)
 #: What ssl.TLSVersion has.
 _TLS_1_2, _TLS_1_3 = 0x0303, 0x0304
-_lock = threading.Lock()
 
 
 def from_redis_py(given: dict[str, Any]) -> dict[str, Any]:
@@ -100,10 +98,9 @@ def load() -> None:
     """
     if not lib.shoal_has_tls():
         raise _failed("shoal was built without TLS: OpenSSL's headers were not there")
-    with _lock:
-        with contextlib.suppress(ImportError):  # Python itself may have been, too
-            import ssl  # noqa: F401
-        reason = lib.shoalpy_openssl_find()
+    with contextlib.suppress(ImportError):  # Python itself may have been, too
+        import ssl  # noqa: F401
+    reason = lib.shoalpy_openssl_find()
     if reason:
         raise _failed(ffi.string(reason).decode("utf-8", "replace"))
 
