@@ -82,12 +82,13 @@ SHOAL_EXTERN const char *shoal_connection_state_name(shoal_connection_state_t st
  *
  * A connection that waits before its next attempt to connect makes that attempt at
  * once, but the library makes no more than ten attempts a second.  The library replaces
- * a connection that is ready, at most once a second: the connection stops sending, the
- * server has up to a second to answer the commands already written, and commands queued
- * meanwhile leave over the new connection.  With SHOAL_OFFLINE_FAIL they fail instead
- * with SHOAL_ECONN, not executed: those queued when the old connection ends, and those
- * submitted while there is no connection.  Nothing happens to a connection that is
- * dialing or greeting.
+ * a connection that is ready, at most once a second, and makes before it breaks: commands
+ * use the old connection until the new one is greeted.  Then the old connection sends
+ * nothing more, the server has up to a second to answer the commands already written, and
+ * commands queued meanwhile leave over the new connection.  No command fails, unless that
+ * second is not enough for it.  If there is no new connection to be had, the old one goes
+ * on, and the library tries again, after 1 s, then 2 s, up to 30 s.  Nothing happens to a
+ * connection that is dialing or greeting.
  *
  * Call this if the program knows more than the library: the network is back, or the
  * name of the server leads to another machine.

@@ -16,12 +16,15 @@ extern "C" {
 typedef enum shoal_event_kind {
     SHOAL_EVENT_CONNECTED = 0, /**< the socket is connected, and the greeting (HELLO,
                                     AUTH ...) begins */
-    SHOAL_EVENT_READY = 1,     /**< commands flow */
+    SHOAL_EVENT_READY = 1,     /**< commands flow; or they go on, over a new connection:
+                                    the detail then begins with "renewed" and says why */
     SHOAL_EVENT_LOST = 2,      /**< a connection that was ready is gone; see status */
     SHOAL_EVENT_RETRYING = 3,  /**< the next attempt to connect follows after
                                     shoal_event_delay_us() */
     SHOAL_EVENT_ATTEMPT_FAILED = 4, /**< an attempt to connect ended before the
-                                         connection was ready; see status */
+                                         connection was ready; see status.  An attempt to
+                                         replace a connection that works leaves that one
+                                         as it is */
     SHOAL_EVENT_TLS_FILES = 5,      /**< the files of TLS were to be read, and cannot be
                                         used: the client goes on with what it read
                                         before, if there was anything */

@@ -23,6 +23,7 @@ static const shoal__conn_step_t
         [SHOAL__CONN_ON_CLOSE]     = STEP(CLOSED,   SHUT),
     },
     [SHOAL__CONN_READY] = {
+        [SHOAL__CONN_ON_RENEWED]   = STEP(GREETING, SUCCEED),
         [SHOAL__CONN_ON_LOST]      = STEP(BACKOFF,  RETRY),
         [SHOAL__CONN_ON_CLOSE]     = STEP(CLOSED,   SHUT),
     },

@@ -27,7 +27,8 @@ typedef enum shoal__conn_event {
     SHOAL__CONN_ON_GREETED,
     SHOAL__CONN_ON_LOST, /* any I/O, protocol or timeout failure */
     SHOAL__CONN_ON_RETRY_DUE,
-    SHOAL__CONN_ON_CLOSE, /* nothing is left to drain, or no time */
+    SHOAL__CONN_ON_RENEWED, /* its successor is to take its place */
+    SHOAL__CONN_ON_CLOSE,   /* nothing is left to drain, or no time */
     SHOAL__CONN_EVENT_COUNT
 } shoal__conn_event_t;
 
@@ -35,8 +36,9 @@ typedef enum shoal__conn_action {
     SHOAL__CONN_ILLEGAL, /* zero, so an empty cell is illegal */
     SHOAL__CONN_DO_DIAL,
     SHOAL__CONN_DO_GREET,
-    SHOAL__CONN_DO_RESUME, /* send what has queued up */
-    SHOAL__CONN_DO_RETRY,  /* nothing: the code that posts ON_LOST knows why, settles
+    SHOAL__CONN_DO_RESUME,  /* send what has queued up */
+    SHOAL__CONN_DO_SUCCEED, /* go on over the successor */
+    SHOAL__CONN_DO_RETRY,   /* nothing: the code that posts ON_LOST knows why, settles
                               the commands and arms the backoff */
     SHOAL__CONN_DO_SHUT,
 } shoal__conn_action_t;

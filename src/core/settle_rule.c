@@ -74,6 +74,7 @@ shoal__settlement_t shoal__settle(const shoal__settle_input_t *input)
     case SHOAL__ENDING_CANCEL:
         return give_up(input, SHOAL_ECANCELLED);
     case SHOAL__ENDING_LOST:
+    case SHOAL__ENDING_RENEWED:
     case SHOAL__ENDING_AUTH:
     case SHOAL__ENDING_TLS:
         return survive(input, SHOAL_ECONN);

@@ -27,6 +27,7 @@ typedef enum shoal__ending {
     SHOAL__ENDING_TIMEOUT,
     SHOAL__ENDING_CANCEL,
     SHOAL__ENDING_LOST,    /* the connection is gone */
+    SHOAL__ENDING_RENEWED, /* ... and its successor is there */
     SHOAL__ENDING_AUTH,    /* there is none, because the credentials were rejected */
     SHOAL__ENDING_TLS,     /* there is none, because TLS failed: as AUTH */
     SHOAL__ENDING_DESYNC,  /* given up because the server broke the protocol */
@@ -42,7 +43,8 @@ typedef struct shoal__settle_input {
     bool is_unit;       /* part of MULTI ... EXEC: see below */
     bool was_written;   /* an earlier attempt was written and stayed unanswered */
     bool may_retry;     /* attempts and retry budget allow another one */
-    bool queue_offline; /* options: keep commands while disconnected */
+    bool queue_offline; /* options: keep commands while disconnected; RENEWED: true,
+                           because the connection is there */
     bool is_guilty;     /* of the loss: see blame.h */
 } shoal__settle_input_t;
 
@@ -71,6 +73,7 @@ typedef struct shoal__settlement {
  *            if not offline    NO; not offline:    and may_retry:     REPLY_LOST
  *            queueing          FAIL NO             RETRY; else
  *                                                  FAIL MAYBE
+ * RENEWED    as LOST
  * AUTH, TLS  as LOST, but FAIL NO with status SHOAL_EAUTH or SHOAL_ETLS for KEEP
  * DESYNC     as LOST with status SHOAL_EDESYNC for WRITTEN and REPLYING
  * SHUTDOWN   FAIL NO           FAIL NO             FAIL MAYBE         FAIL LOST

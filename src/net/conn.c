@@ -2,25 +2,22 @@
 #include "net/conn.h"
 
 #include "base/time_us.h"
+#include "core/pipe/pipe_succession.h"
 #include "net/clock.h"
 #include "net/tls_context.h"
 #include <assert.h>
-#include <errno.h>
 #include <shoal/errors.h>
 #include <stdio.h>
 #include <string.h>
 
 #define REJECTED_DELAY_US_MIN                                                          \
     1000000 /* before credentials or certificates that failed are tried again */
-#define LAST_READS_MAX 16      /* after a write that failed */
 #define DIAL_SPACING_US 100000 /* at most ten connections a second */
-
-_Static_assert(SHOAL__PIPE_PARTS_MAX <= SHOAL__STREAM_PARTS_MAX, "in one write");
 
 static void handle(shoal__conn_t *conn, shoal__conn_event_t event, uint64_t now_us);
 static void lose(shoal__conn_t *conn, int status, const char *detail);
 static void greeted(shoal__conn_t *conn, uint64_t now_us);
-static bool receive(shoal__conn_t *conn, bool *ret_is_dry);
+static const shoal__line_hooks_t line_hooks;
 
 static shoal__pipe_verdict_t on_error(void *owner, shoal__pipe_t *pipe,
                                       const shoal__request_t *request,
@@ -49,7 +46,18 @@ int shoal__conn_init(shoal__conn_t *conn, const shoal__conn_plan_t *plan)
                             .set = plan->set,
                             .hooks = *plan->hooks,
                             .owner = plan->owner,
+                            .line_plan = {.dial = &config->dial,
+                                          .target = plan->target,
+                                          .turn_bytes_max = config->turn_bytes_max,
+                                          .set = plan->set,
+                                          .traffic = &conn->stats.traffic,
+                                          .hooks = &line_hooks,
+                                          .owner = conn},
+                            .greeter_due_us = SHOAL__NEVER_US,
                             .due_us = SHOAL__NEVER_US};
+    for (size_t i = 0; i < 2; i++)
+        shoal__line_init(&conn->lines[i], &conn->line_plan, &conn->pipe);
+    conn->line = conn->lines;
     shoal__list_init(&conn->touched);
     shoal__backoff_init(&conn->backoff, config->backoff_base_us,
                         config->backoff_us_max);
@@ -78,265 +86,139 @@ static void leave_set(shoal__conn_t *conn)
 void shoal__conn_release(shoal__conn_t *conn)
 {
     leave_set(conn);
+    shoal__successor_drop(conn);
     shoal__pipe_release(&conn->pipe);
-    shoal__dialer_stop(&conn->dialer);
+    shoal__line_close(conn->line, false);
 }
 
-static const char *server_of(const shoal__conn_t *conn)
-{
-    return atomic_load_explicit(&conn->server, memory_order_relaxed);
-}
-
-/* The name was written before. */
+/* Any thread may read where it leads to.  The name was written before. */
 static void lead_to(shoal__conn_t *conn, const char *name)
 {
     atomic_store_explicit(&conn->server, name, memory_order_release);
 }
 
-static void report(shoal__conn_t *conn, shoal_event_kind_t kind, int status,
-                   const char *detail, uint64_t delay_us)
+void shoal__conn_report(shoal__conn_t *conn, const shoal__line_t *line,
+                        shoal_event_kind_t kind, int status, const char *detail,
+                        uint64_t delay_us)
 {
     const shoal_event_t event = {.kind = kind,
                                  .status = status,
                                  .detail = detail,
                                  .delay_us = delay_us,
-                                 .epoch = shoal__counter_get(&conn->stats.epoch),
+                                 .epoch = line->epoch,
                                  .connection = conn->id,
-                                 .server = server_of(conn)};
+                                 .server = line->server};
 
     conn->hooks.on_event(conn->owner, &event);
 }
 
-static const char *stream_error(const shoal__conn_t *conn, ptrdiff_t error)
+static void report(shoal__conn_t *conn, shoal_event_kind_t kind, int status,
+                   const char *detail, uint64_t delay_us)
 {
-    return conn->stream->kind->error_text(conn->stream, (int)error);
+    shoal__conn_report(conn, conn->line, kind, status, detail, delay_us);
 }
 
-static void drop_transport(shoal__conn_t *conn, bool is_orderly)
+static void drop_lines(shoal__conn_t *conn, bool is_orderly)
 {
-    if (conn->stream)
-        conn->stream->kind->close(conn->stream, is_orderly);
-    conn->stream = NULL;
-    shoal__dialer_stop(&conn->dialer);
-    conn->is_blocked = false;
+    shoal__successor_drop(conn);
+    shoal__line_close(conn->line, is_orderly);
 }
 
-/* ---- the stream's events ---- */
+/* ---- what the lines tell ---- */
 
-/* A write failed: the server has hung up.  Replies, and perhaps its reason, may wait to
- * be read. */
-static void lose_with_write(shoal__conn_t *conn, ptrdiff_t error)
+static bool is_present(const shoal__conn_t *conn, const shoal__line_t *line)
 {
-    char detail[sizeof conn->detail];
-    bool is_dry;
-
-    snprintf(detail, sizeof detail, "write: %s", stream_error(conn, error));
-    for (int i = 0; i < LAST_READS_MAX && conn->stream && receive(conn, &is_dry); i++)
-        continue;
-    if (conn->stream)
-        lose(conn, shoal__stream_status(error), detail);
+    return line == conn->line;
 }
 
-/* The loop tells when writing can go on. */
-static void wait_to_write(shoal__conn_t *conn)
-{
-    conn->is_blocked = true;
-    conn->stream->kind->want_write(conn->stream);
-}
-
-static void write_out(shoal__conn_t *conn, uint64_t *ret_wake_us)
-{
-    size_t bytes = 0;
-
-    *ret_wake_us = SHOAL__NEVER_US;
-    while (conn->stream && !conn->is_blocked) {
-        shoal__bytes_t parts[SHOAL__PIPE_PARTS_MAX];
-        parts[0] = shoal__pipe_output(&conn->pipe, shoal__clock_us(), ret_wake_us);
-        if (parts[0].bytes == 0)
-            return;
-        size_t count = shoal__pipe_gather(&conn->pipe, parts);
-        size_t kept;
-        ptrdiff_t sent = conn->stream->kind->write(conn->stream, parts, count, &kept);
-        if (sent == -EAGAIN) {
-            wait_to_write(conn);
-            return;
-        }
-        if (sent < 0) {
-            lose_with_write(conn, sent);
-            return;
-        }
-        shoal__counter_add(&conn->stats.writes, 1);
-        shoal__counter_add(&conn->stats.bytes_out, (uint64_t)sent);
-        if ((size_t)sent > kept)
-            shoal__pipe_written(&conn->pipe, (size_t)sent - kept, shoal__clock_us());
-        if (kept > 0)
-            shoal__pipe_commit(&conn->pipe, kept);
-        bytes += (size_t)sent;
-        if (kept > 0 || bytes >= conn->config->turn_bytes_max)
-            wait_to_write(conn); /* other connections come first */
-    }
-}
-
-/* In the clear, and the server has not said a word that belongs here. */
-static bool is_stranger(const shoal__conn_t *conn)
-{
-    return !conn->config->dial.tls && conn->state == SHOAL__CONN_GREETING &&
-           !conn->pipe.greeting.heard_anything;
-}
-
-/* A record of TLS that is an alert: what a server answers that took the greeting for the
- * begin of a handshake. */
-static bool is_alert(const char *data, size_t bytes)
-{
-    return bytes >= 3 && data[0] == 0x15 && data[1] == 3;
-}
-
-static void end_of_stream(shoal__conn_t *conn, ptrdiff_t got)
-{
-    const char *what =
-        got == 0 ? "the server closed the connection" : stream_error(conn, got);
-    char detail[sizeof conn->detail];
-
-    snprintf(detail, sizeof detail, "%.180s%s", what,
-             is_stranger(conn)
-                 ? ", and had not answered anything: does it want TLS (rediss://)?"
-                 : "");
-    lose(conn, got == 0 ? SHOAL_ECONN : shoal__stream_status(got), detail);
-}
-
-/* Hand bytes to the pipe.  False: the connection was given up. */
-static bool take_in(shoal__conn_t *conn, const char *data, size_t bytes)
-{
-    uint64_t now_us = shoal__clock_us();
-    shoal__pipe_phase_t before = conn->pipe.phase;
-    bool is_new = is_stranger(conn);
-    int rc;
-
-    shoal__counter_add(&conn->stats.reads, 1);
-    shoal__counter_add(&conn->stats.bytes_in, bytes);
-    shoal__conn_touch(conn);
-    conn->hooks.on_reading(conn->owner, now_us);
-    rc = shoal__pipe_feed(&conn->pipe, data, bytes, now_us);
-    conn->hooks.on_delivered(conn->owner);
-    if (rc < 0)
-        lose(conn, rc,
-             is_new && is_alert(data, bytes) ? "the server speaks TLS: use rediss://"
-                                             : conn->pipe.detail);
-    else if (before == SHOAL__PIPE_GREETING && conn->pipe.phase == SHOAL__PIPE_READY)
-        greeted(conn, now_us);
-    return rc == 0;
-}
-
-/* One read.  *ret_is_dry: the loop will tell when there is more.  False if nothing had
- * arrived, or it was the end. */
-static bool receive(shoal__conn_t *conn, bool *ret_is_dry)
-{
-    size_t room_bytes = SHOAL__CONN_ROOM_BYTES;
-    char *room = shoal__pipe_room(&conn->pipe, &room_bytes);
-    ptrdiff_t got;
-
-    if (!room)
-        room = conn->set->room;
-    if (room_bytes > conn->config->turn_bytes_max)
-        room_bytes = conn->config->turn_bytes_max;
-    got = conn->stream->kind->read(conn->stream, room, room_bytes, ret_is_dry);
-    if (got > 0)
-        return take_in(conn, room, (size_t)got);
-    if (got != -EAGAIN)
-        end_of_stream(conn, got);
-    return false;
-}
-
-static void on_readable(void *owner)
+static void on_waiting(void *owner, shoal__line_t *line, uint64_t due_us)
 {
     shoal__conn_t *conn = owner;
-    bool is_dry = false;
 
-    while (!is_dry && conn->stream && receive(conn, &is_dry))
-        continue;
+    if (is_present(conn, line))
+        conn->due_us = due_us;
+    else
+        conn->greeter_due_us = due_us;
+    shoal__conn_touch(conn);
 }
+
+static void on_reached(void *owner, shoal__line_t *line)
+{
+    shoal__conn_t *conn = owner;
+    const shoal__stream_kind_t *kind = line->stream->kind;
+
+    if (line->reached.endpoint != conn->endpoint)
+        conn->doubt = SHOAL__HELLO_TRUSTED; /* it was about another server */
+    conn->endpoint = line->reached.endpoint;
+    if (kind->is_resumed)
+        shoal__counter_add(kind->is_resumed(line->stream) ? &conn->stats.tls_resumed
+                                                          : &conn->stats.tls_full,
+                           1);
+    if (conn->config->dial.is_unverified)
+        shoal__conn_report(conn, line, SHOAL_EVENT_TLS_UNVERIFIED, 0, line->server, 0);
+    if (is_present(conn, line)) {
+        lead_to(conn, line->server);
+        handle(conn, SHOAL__CONN_ON_DIALED, shoal__clock_us());
+    } else
+        shoal__successor_reached(conn, shoal__clock_us());
+    shoal__conn_touch(conn);
+}
+
+static void on_reading(void *owner, uint64_t now_us)
+{
+    shoal__conn_t *conn = owner;
+
+    shoal__conn_touch(conn);
+    conn->hooks.on_reading(conn->owner, now_us);
+}
+
+static void on_fed(void *owner, shoal__line_t *line, int rc, bool was_greeting,
+                   uint64_t now_us)
+{
+    shoal__conn_t *conn = owner;
+
+    conn->hooks.on_delivered(conn->owner);
+    if (!is_present(conn, line))
+        shoal__successor_fed(conn, rc, was_greeting, now_us);
+    else if (rc < 0)
+        lose(conn, rc, conn->pipe.detail);
+    else if (was_greeting && conn->pipe.phase == SHOAL__PIPE_READY)
+        greeted(conn, now_us);
+}
+
+static void on_writable(void *owner, shoal__line_t *line)
+{
+    (void)line;
+    shoal__conn_touch(owner); /* the turn that follows writes */
+}
+
+static void on_lost(void *owner, shoal__line_t *line, int status, const char *detail)
+{
+    shoal__conn_t *conn = owner;
+
+    if (is_present(conn, line))
+        lose(conn, status, detail);
+    else
+        shoal__successor_lost(conn, status, detail, shoal__clock_us());
+}
+
+static const shoal__line_hooks_t line_hooks = {.on_waiting = on_waiting,
+                                               .on_reached = on_reached,
+                                               .on_reading = on_reading,
+                                               .on_fed = on_fed,
+                                               .on_writable = on_writable,
+                                               .on_lost = on_lost};
 
 void shoal__conn_read_ahead(shoal__conn_t *conn)
 {
-    bool is_dry;
-
-    while (conn->state == SHOAL__CONN_READY && conn->stream && receive(conn, &is_dry))
-        continue;
+    if (conn->state == SHOAL__CONN_READY)
+        shoal__line_read(conn->line);
 }
-
-static void on_writable(void *owner)
-{
-    shoal__conn_t *conn = owner;
-
-    conn->is_blocked = false;
-    shoal__conn_touch(conn); /* the turn that follows writes */
-}
-
-static void on_left(void *owner, size_t bytes)
-{
-    shoal__conn_t *conn = owner;
-
-    shoal__pipe_left(&conn->pipe, bytes, shoal__clock_us());
-    shoal__conn_touch(conn);
-}
-
-static void on_connected(void *owner, int error)
-{
-    shoal__conn_t *conn = owner;
-
-    shoal__dialer_answered(&conn->dialer, error);
-}
-
-/* ---- the dialer's events ---- */
-
-static void on_waiting(void *owner, uint64_t due_us)
-{
-    shoal__conn_t *conn = owner;
-
-    conn->due_us = due_us;
-    shoal__conn_touch(conn);
-}
-
-static void on_reached(void *owner, shoal__stream_t *stream,
-                       const shoal__reached_t *reached)
-{
-    shoal__conn_t *conn = owner;
-    const shoal__stream_kind_t *kind = stream->kind;
-
-    if (reached->endpoint != conn->reached.endpoint)
-        conn->doubt = SHOAL__HELLO_TRUSTED; /* it was about another server */
-    conn->stream = stream;
-    conn->reached = *reached;
-    lead_to(conn, conn->target->endpoints[reached->endpoint].name);
-    if (kind->is_resumed)
-        shoal__counter_add(kind->is_resumed(stream) ? &conn->stats.tls_resumed
-                                                    : &conn->stats.tls_full,
-                           1);
-    if (conn->config->dial.is_unverified)
-        report(conn, SHOAL_EVENT_TLS_UNVERIFIED, 0,
-               conn->target->endpoints[reached->endpoint].name, 0);
-    handle(conn, SHOAL__CONN_ON_DIALED, shoal__clock_us());
-}
-
-static void on_failed(void *owner, int status, const char *detail)
-{
-    lose(owner, status, detail);
-}
-
-static const shoal__dialer_hooks_t dialer_hooks = {
-    .stream = {.on_connected = on_connected,
-               .on_readable = on_readable,
-               .on_writable = on_writable,
-               .on_left = on_left},
-    .on_waiting = on_waiting,
-    .on_reached = on_reached,
-    .on_failed = on_failed,
-};
 
 /* ---- the life of a connection ---- */
 
 /* False: there are none to begin with, and the attempt has failed. */
-static bool read_tls_files(shoal__conn_t *conn)
+static bool read_tls_files(shoal__conn_t *conn, shoal__line_t *line)
 {
     shoal__tls_context_t *tls = conn->config->dial.tls;
     char why[SHOAL__TLS_WHY_BYTES], detail[sizeof conn->detail];
@@ -346,27 +228,23 @@ static bool read_tls_files(shoal__conn_t *conn)
     if (rc == 0)
         return true;
     if (has_last) {
-        report(conn, SHOAL_EVENT_TLS_FILES, rc, why, 0);
+        shoal__conn_report(conn, line, SHOAL_EVENT_TLS_FILES, rc, why, 0);
         return true;
     }
     snprintf(detail, sizeof detail, "connect %.100s: %.140s", conn->target->name, why);
-    lose(conn, rc, detail);
+    on_lost(conn, line, rc, detail);
     return false;
 }
 
-static void dial(shoal__conn_t *conn, uint64_t now_us)
+void shoal__conn_dial(shoal__conn_t *conn, shoal__line_t *line, uint64_t now_us)
 {
-    const shoal__dialer_plan_t plan = {.config = &conn->config->dial,
-                                       .target = conn->target,
-                                       .loop = conn->set->loop,
-                                       .hooks = &dialer_hooks,
-                                       .owner = conn};
-
     shoal__counter_add(&conn->stats.epoch, 1);
     conn->dialed_us = now_us;
-    lead_to(conn, conn->target->name);
-    if (read_tls_files(conn))
-        shoal__dialer_begin(&conn->dialer, &plan, now_us);
+    if (is_present(conn, line))
+        lead_to(conn, conn->target->name);
+    shoal__line_prepare(line, shoal__counter_get(&conn->stats.epoch), now_us);
+    if (read_tls_files(conn, line))
+        shoal__line_dial(line, now_us);
 }
 
 static void greet(shoal__conn_t *conn, uint64_t now_us)
@@ -374,7 +252,7 @@ static void greet(shoal__conn_t *conn, uint64_t now_us)
     int rc;
 
     conn->due_us = now_us + conn->config->handshake_us;
-    report(conn, SHOAL_EVENT_CONNECTED, 0, server_of(conn), 0);
+    report(conn, SHOAL_EVENT_CONNECTED, 0, conn->line->server, 0);
     rc = shoal__pipe_begin(&conn->pipe, shoal__hello_style(conn->doubt), now_us);
     if (rc < 0)
         lose(conn, rc, conn->pipe.detail);
@@ -385,7 +263,9 @@ static void resume(shoal__conn_t *conn)
     conn->due_us = SHOAL__NEVER_US;
     shoal__backoff_succeeded(&conn->backoff);
     shoal__counter_add(&conn->stats.connects, 1);
-    report(conn, SHOAL_EVENT_READY, 0, server_of(conn), 0);
+    report(conn, SHOAL_EVENT_READY, 0,
+           conn->renewed_why ? conn->renewed_why : conn->line->server, 0);
+    conn->renewed_why = NULL;
 }
 
 static void retry_later(shoal__conn_t *conn, int status, uint64_t now_us)
@@ -400,16 +280,21 @@ static void retry_later(shoal__conn_t *conn, int status, uint64_t now_us)
     report(conn, SHOAL_EVENT_RETRYING, 0, conn->detail, conn->due_us - now_us);
 }
 
-static shoal__hello_outcome_t hello_outcome(const shoal__conn_t *conn, int status)
+static shoal__hello_outcome_t hello_outcome(const shoal__greeting_t *greeting,
+                                            int status)
 {
-    const shoal__greeting_t *greeting = &conn->pipe.greeting;
-
-    if (conn->state != SHOAL__CONN_GREETING)
+    if (!greeting)
         return SHOAL__HELLO_OTHERWISE;
     if (greeting->is_test_passed)
         return SHOAL__HELLO_ANSWERED;
     return status == SHOAL_ECONN && !greeting->heard_anything ? SHOAL__HELLO_HUNG_UP
                                                               : SHOAL__HELLO_OTHERWISE;
+}
+
+void shoal__conn_doubt(shoal__conn_t *conn, const shoal__greeting_t *greeting,
+                       int status)
+{
+    conn->doubt = shoal__hello_next(conn->doubt, hello_outcome(greeting, status));
 }
 
 /* Should another endpoint be tried first?  A server that hung up may be back at once; and one
@@ -430,10 +315,13 @@ static void lose(shoal__conn_t *conn, int status, const char *detail)
     bool was_demoted = conn->pipe.is_demoted, is_server_bad;
 
     shoal__conn_touch(conn); /* callbacks may ask for room */
-    conn->doubt = shoal__hello_next(conn->doubt, hello_outcome(conn, status));
+    shoal__conn_doubt(conn,
+                      conn->state == SHOAL__CONN_GREETING ? &conn->pipe.greeting : NULL,
+                      status);
     if (detail != conn->detail)
         snprintf(conn->detail, sizeof conn->detail, "%s", detail);
-    drop_transport(conn, false);
+    drop_lines(conn, false);
+    conn->renewed_why = NULL;
     shoal__counter_add(was_ready ? &conn->stats.losses : &conn->stats.attempts_failed,
                        1);
     if (status == SHOAL_EDESYNC)
@@ -442,9 +330,10 @@ static void lose(shoal__conn_t *conn, int status, const char *detail)
     shoal__pipe_lost(&conn->pipe, status, conn->detail, now_us);
     handle(conn, SHOAL__CONN_ON_LOST, now_us);
     if (was_demoted)
-        shoal__target_leave(conn->target, &conn->reached);
+        shoal__target_leave(conn->target, &conn->line->reached);
     else if (is_server_bad)
-        shoal__target_failed(conn->target, &conn->reached, conn->pipe.greeting.role);
+        shoal__target_failed(conn->target, &conn->line->reached,
+                             conn->pipe.greeting.role);
     report(conn, was_ready ? SHOAL_EVENT_LOST : SHOAL_EVENT_ATTEMPT_FAILED, status,
            conn->detail, 0);
     retry_later(conn, status, now_us);
@@ -458,16 +347,44 @@ static void greeted(shoal__conn_t *conn, uint64_t now_us)
     shoal__counter_set(&conn->stats.protocol, (uint64_t)greeting->protocol);
     shoal__counter_set(&conn->stats.server_id, (uint64_t)greeting->identity.id);
     conn->doubt = shoal__hello_next(conn->doubt, SHOAL__HELLO_ANSWERED);
-    shoal__target_worked(conn->target, &conn->reached, greeting->role);
+    shoal__target_worked(conn->target, &conn->line->reached, greeting->role);
     handle(conn, SHOAL__CONN_ON_GREETED, now_us);
+}
+
+/* The successor takes the place of the present line.  Its reason is told with READY. */
+static void succeed(shoal__conn_t *conn, uint64_t now_us)
+{
+    shoal__line_t *former = conn->line;
+    bool is_loss = shoal__pipe_owes_replies(&conn->pipe);
+    int rc;
+
+    shoal__line_close(former, !is_loss);
+    conn->line = shoal__successor_line(conn);
+    conn->line->pipe = &conn->pipe;
+    lead_to(conn, conn->line->server);
+    conn->due_us = now_us + conn->config->handshake_us;
+    conn->renewed_why = conn->pipe.renewal.reason;
+    rc = shoal__pipe_succeed(&conn->pipe, conn->greeter, now_us);
+    shoal__pipe_free_greeter(&conn->pipe, conn->greeter);
+    conn->greeter = NULL;
+    if (is_loss) {
+        shoal__counter_add(&conn->stats.losses, 1);
+        shoal__conn_report(conn, former, SHOAL_EVENT_LOST, SHOAL_ECONN,
+                           conn->renewed_why, 0);
+    }
+    if (rc < 0)
+        lose(conn, rc, conn->pipe.detail);
+    else if (conn->pipe.phase == SHOAL__PIPE_READY)
+        greeted(conn, now_us);
+    conn->hooks.on_delivered(conn->owner);
 }
 
 static void shut(shoal__conn_t *conn, uint64_t now_us)
 {
     conn->due_us = SHOAL__NEVER_US;
     /* With commands under way it is no end that the server should take for one. */
-    drop_transport(conn, shoal__pipe_inflight(&conn->pipe) == 0 &&
-                             conn->pipe.phase == SHOAL__PIPE_READY);
+    drop_lines(conn, shoal__pipe_inflight(&conn->pipe) == 0 &&
+                         conn->pipe.phase == SHOAL__PIPE_READY);
     shoal__pipe_abandon(&conn->pipe, now_us);
     conn->hooks.on_delivered(conn->owner);
 }
@@ -487,9 +404,10 @@ static void handle(shoal__conn_t *conn, shoal__conn_event_t event, uint64_t now_
 
     /* clang-format off */
     switch (step.action) {
-    case SHOAL__CONN_DO_DIAL:   dial(conn, now_us);  break;
+    case SHOAL__CONN_DO_DIAL:   shoal__conn_dial(conn, conn->line, now_us); break;
     case SHOAL__CONN_DO_GREET:  greet(conn, now_us); break;
     case SHOAL__CONN_DO_RESUME: resume(conn);        break;
+    case SHOAL__CONN_DO_SUCCEED: succeed(conn, now_us); break;
     case SHOAL__CONN_DO_SHUT:   shut(conn, now_us);  break;
     case SHOAL__CONN_DO_RETRY: /* lose() arms the delay: it knows the cause */
     case SHOAL__CONN_ILLEGAL:
@@ -512,11 +430,11 @@ static void look_at_the_time(shoal__conn_t *conn, uint64_t now_us)
         return;
     switch (conn->state) {
     case SHOAL__CONN_DIALING:
-        shoal__dialer_timed_out(&conn->dialer);
+        shoal__line_timed_out(conn->line);
         break;
     case SHOAL__CONN_GREETING:
         snprintf(conn->detail, sizeof conn->detail,
-                 "greeting %.127s: not answered in time", server_of(conn));
+                 "greeting %.127s: not answered in time", conn->line->server);
         lose(conn, SHOAL_ETIMEOUT, conn->detail);
         break;
     case SHOAL__CONN_BACKOFF:
@@ -530,6 +448,14 @@ static void look_at_the_time(shoal__conn_t *conn, uint64_t now_us)
     }
 }
 
+static void make_way(shoal__conn_t *conn, uint64_t now_us)
+{
+    if (conn->greeter)
+        handle(conn, SHOAL__CONN_ON_RENEWED, now_us);
+    else
+        lose(conn, SHOAL_ECONN, conn->pipe.renewal.reason);
+}
+
 uint64_t shoal__conn_turn(shoal__conn_t *conn, uint64_t now_us)
 {
     uint64_t wake_us = SHOAL__NEVER_US;
@@ -537,8 +463,11 @@ uint64_t shoal__conn_turn(shoal__conn_t *conn, uint64_t now_us)
     look_at_the_time(conn, now_us);
     if (shoal__pipe_tick(&conn->pipe, now_us) < 0)
         lose(conn, conn->pipe.fault, conn->pipe.detail);
-    write_out(conn, &wake_us);
+    if (conn->state == SHOAL__CONN_READY && shoal__successor_turn(conn, now_us))
+        make_way(conn, now_us);
+    shoal__line_write(conn->line, &wake_us);
     wake_us = shoal__time_min(wake_us, conn->due_us);
+    wake_us = shoal__time_min(wake_us, conn->greeter_due_us);
     return shoal__time_min(wake_us, shoal__pipe_next_wake_us(&conn->pipe));
 }
 
@@ -549,7 +478,21 @@ void shoal__conn_reconnect(shoal__conn_t *conn, const char *why, uint64_t now_us
         conn->due_us = shoal__time_max(now_us, conn->dialed_us + DIAL_SPACING_US);
     else if (conn->state == SHOAL__CONN_READY) {
         shoal__renewal_anew(&conn->pipe.renewal);
-        shoal__renewal_ask(&conn->pipe.renewal, why, now_us);
+        shoal__renewal_ask(&conn->pipe.renewal, why, false, now_us);
+    }
+}
+
+void shoal__conn_renew(shoal__conn_t *conn, const char *why, uint64_t now_us)
+{
+    shoal__conn_touch(conn);
+    if (conn->state == SHOAL__CONN_DIALING || conn->state == SHOAL__CONN_GREETING)
+        lose(conn, SHOAL_ECONN, why);
+    if (conn->state == SHOAL__CONN_BACKOFF)
+        conn->due_us = shoal__time_max(now_us, conn->dialed_us + DIAL_SPACING_US);
+    if (conn->state == SHOAL__CONN_READY) {
+        shoal__successor_drop(conn);
+        shoal__renewal_anew(&conn->pipe.renewal);
+        shoal__renewal_want(&conn->pipe.renewal, why, now_us);
     }
 }
 
@@ -557,7 +500,7 @@ void shoal__conn_give_up(shoal__conn_t *conn, const char *why, uint64_t now_us)
 {
     if (conn->state == SHOAL__CONN_DIALING || conn->state == SHOAL__CONN_GREETING ||
         conn->state == SHOAL__CONN_READY) {
-        drop_transport(conn, false);
+        drop_lines(conn, false);
         shoal__pipe_lost(&conn->pipe, SHOAL_ECONN, why, now_us);
     }
     shoal__conn_close(conn, now_us);
@@ -571,8 +514,6 @@ void shoal__conn_close(shoal__conn_t *conn, uint64_t now_us)
 
 void shoal__conn_forget(shoal__conn_t *conn)
 {
-    if (conn->stream)
-        conn->stream->kind->forget(conn->stream);
-    conn->stream = NULL;
-    shoal__dialer_forget(&conn->dialer);
+    for (size_t i = 0; i < 2; i++)
+        shoal__line_forget(&conn->lines[i]);
 }

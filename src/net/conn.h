@@ -3,10 +3,13 @@
 #define SHOAL_NET_CONN_H
 
 /*
- * A connection drives one pipe over one stream after another: it dials, greets, carries
+ * A connection drives one pipe over one line after another: it dials, greets, carries
  * bytes, backs off, and dials again.  core/conn_fsm.c decides the next state,
  * net/dialer.c finds an address that answers, and core/pipe/pipe.c decides which bytes to
  * send.
+ *
+ * While it is renewed, the connection has a second line, its *successor*
+ * (net/conn_successor.c).
  */
 
 #include "core/backoff.h"
@@ -17,6 +20,7 @@
 #include "core/target.h"
 #include "net/conn_shared.h"
 #include "net/dialer.h"
+#include "net/line.h"
 #include "net/stream.h"
 #include <stdbool.h>
 
@@ -53,8 +57,8 @@ typedef struct shoal__conn_hooks {
 } shoal__conn_hooks_t;
 
 typedef struct shoal__conn_stats {
-    shoal__counter_t writes, reads, bytes_out, bytes_in, connects, losses,
-        attempts_failed, desyncs;
+    shoal__traffic_t traffic;
+    shoal__counter_t connects, losses, attempts_failed, desyncs;
     shoal__counter_t tls_full, tls_resumed; /* handshakes */
     shoal__counter_t epoch;                 /* connections dialed so far */
     shoal__counter_t state;                 /* the state, for other threads */
@@ -72,15 +76,18 @@ typedef struct shoal__conn {
     shoal__due_t due;       /* in set->due */
     shoal__conn_state_t state;
     shoal__pipe_t pipe;
-    shoal__dialer_t dialer;
-    shoal__stream_t *stream;  /* that leads to the server; NULL: none does */
-    shoal__reached_t reached; /* where the stream, or the last one, leads to */
+    shoal__line_plan_t line_plan;
+    shoal__line_t lines[2];
+    shoal__line_t *line; /* the one that carries the pipe */
     _Atomic(const char *)
-        server;                 /* the name of the endpoint that is dialed first, or was
-                                     reached; any thread reads it */
-    uint64_t due_us;            /* of the present state: give up, or dial again */
-    uint64_t dialed_us;         /* when the last attempt to connect began */
-    bool is_blocked;            /* the socket takes no more for now */
+        server;              /* the name of the endpoint that it dials first, or has
+                                reached; any thread reads it */
+    unsigned endpoint;       /* that a line reached last; `doubt` is about it */
+    shoal__pipe_t *greeter;  /* of the other one, the successor; NULL: there is none */
+    uint64_t greeter_due_us; /* the successor is given up then */
+    const char *renewed_why; /* the next READY tells it; NULL: it is no renewal */
+    uint64_t due_us;         /* of the present state: give up, or dial again */
+    uint64_t dialed_us;      /* when the last attempt to connect began */
     shoal__hello_doubt_t doubt; /* does the server hang up on HELLO? */
     shoal__backoff_t backoff;
     char detail[256]; /* of the last failure */
@@ -121,10 +128,22 @@ uint64_t shoal__conn_turn(shoal__conn_t *conn, uint64_t now_us);
  * is about to write: an unasked reply must not meet the command that follows. */
 void shoal__conn_read_ahead(shoal__conn_t *conn);
 
-/* Replace the connection, or end the wait before the next attempt, as
+/* Replace the connection by a successor, or end the wait before the next attempt, as
  * shoal_client_reconnect() says.  `why`, a static text: the detail of the event. */
 void shoal__conn_reconnect(shoal__conn_t *conn, const char *why, uint64_t now_us);
 #define SHOAL__CONN_ASKED_FOR "renewed, because the program asked for it"
+
+/* The target has changed: from now on only what is dialed after this call is of use.  A
+ * connection that is ready works until its successor is greeted; an attempt that is under
+ * way, also that of a successor, is ended, and another one is made.  The owner calls this
+ * right after it changed the target, before anything else happens on the loop. */
+void shoal__conn_renew(shoal__conn_t *conn, const char *why, uint64_t now_us);
+
+/* Is it being renewed?  The loop must poll then. */
+static inline bool shoal__conn_is_renewed(const shoal__conn_t *conn)
+{
+    return shoal__renewal_is_under_way(&conn->pipe.renewal);
+}
 
 /* Close it.  What is outstanding fails as if it were lost; but nothing was lost, so no
  * event tells of it. */
@@ -135,5 +154,38 @@ void shoal__conn_close(shoal__conn_t *conn, uint64_t now_us);
 
 /* In the child of a fork: drop the descriptors. */
 void shoal__conn_forget(shoal__conn_t *conn);
+
+/* ---- between net/conn.c and net/conn_successor.c ---- */
+
+/* The successor of a connection that is READY: what is due.  True: it is time to leave the
+ * present line, for the successor, which is greeted; a lease's has none. */
+bool shoal__successor_turn(shoal__conn_t *conn, uint64_t now_us);
+
+/* The other line, if a successor uses it; else NULL. */
+static inline shoal__line_t *shoal__successor_line(shoal__conn_t *conn)
+{
+    return conn->greeter ? &conn->lines[conn->line == conn->lines] : NULL;
+}
+
+/* What the successor's line tells. */
+void shoal__successor_reached(shoal__conn_t *conn, uint64_t now_us);
+void shoal__successor_fed(shoal__conn_t *conn, int rc, bool was_greeting,
+                          uint64_t now_us);
+void shoal__successor_lost(shoal__conn_t *conn, int status, const char *detail,
+                           uint64_t now_us);
+
+/* There is no successor any more.  Does nothing without one. */
+void shoal__successor_drop(shoal__conn_t *conn);
+
+/* Tell the owner of an event of this line.  `detail` dies with the call. */
+void shoal__conn_report(shoal__conn_t *conn, const shoal__line_t *line,
+                        shoal_event_kind_t kind, int status, const char *detail,
+                        uint64_t delay_us);
+/* Begin an attempt to connect, and count it. */
+void shoal__conn_dial(shoal__conn_t *conn, shoal__line_t *line, uint64_t now_us);
+/* An attempt over this line failed: what does that say of the server's HELLO?  `greeting`:
+ * NULL if none was begun. */
+void shoal__conn_doubt(shoal__conn_t *conn, const shoal__greeting_t *greeting,
+                       int status);
 
 #endif

@@ -425,6 +425,11 @@ fail:
 }
 
 /* Accepts a half-built decoder as well. */
+void shoal__decoder_set_owner(shoal__decoder_t *decoder, void *owner)
+{
+    decoder->frame.owner = owner;
+}
+
 void shoal__decoder_free(shoal__decoder_t *decoder)
 {
     if (!decoder)

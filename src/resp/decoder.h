@@ -63,6 +63,9 @@ void shoal__decoder_discard_current(shoal__decoder_t *decoder);
  * 0 or SHOAL_ENOMEM. */
 int shoal__decoder_reset(shoal__decoder_t *decoder);
 
+/* The hooks are called with this owner from now on.  Not from a hook. */
+void shoal__decoder_set_owner(shoal__decoder_t *decoder, void *owner);
+
 /* Give memory back, if no frame is under way; the next bytes take memory again. */
 void shoal__decoder_rest(shoal__decoder_t *decoder);
 

@@ -46,10 +46,10 @@ static void read_pipe(shoal_stats_t *to, const shoal__pipe_t *pipe)
 
 static void read_conn(shoal_stats_t *to, const shoal__conn_stats_t *from)
 {
-    to->writes = shoal__counter_get(&from->writes);
-    to->reads = shoal__counter_get(&from->reads);
-    to->bytes_out = shoal__counter_get(&from->bytes_out);
-    to->bytes_in = shoal__counter_get(&from->bytes_in);
+    to->writes = shoal__counter_get(&from->traffic.writes);
+    to->reads = shoal__counter_get(&from->traffic.reads);
+    to->bytes_out = shoal__counter_get(&from->traffic.bytes_out);
+    to->bytes_in = shoal__counter_get(&from->traffic.bytes_in);
     to->connects = shoal__counter_get(&from->connects);
     to->losses = shoal__counter_get(&from->losses);
     to->attempts_failed = shoal__counter_get(&from->attempts_failed);

@@ -77,6 +77,33 @@ const shoal__conn_t *shoal__homes_offline(const shoal__homes_t *homes)
     return NULL;
 }
 
+static bool is_idle(const shoal__conn_t *conn)
+{
+    const shoal__pipe_t *pipe = &conn->pipe;
+
+    return pipe->ring.head == pipe->ring.tail && shoal__pipe_held(pipe) == 0 &&
+           !shoal__conn_is_renewed(conn);
+}
+
+void shoal__homes_view(const shoal__homes_t *homes, shoal__route_view_t *ret_view)
+{
+    shoal__route_view_t view = {
+        .is_ready = true, .is_idle = true, .wake_after = UINT64_MAX};
+
+    for (size_t i = 0; i < homes->count; i++) {
+        const shoal__conn_t *conn = &homes->conns[i];
+        bool is_ready = conn->state == SHOAL__CONN_READY;
+
+        view.is_ready = view.is_ready && is_ready;
+        view.is_idle = view.is_idle && is_idle(conn);
+        view.wake_after = shoal__time_min(
+            view.wake_after, is_ready ? shoal__pipe_wake_after(&conn->pipe) : 1);
+        view.rtt_us =
+            shoal__time_max(view.rtt_us, conn->pipe.flush.learned.tempo.rtt_us);
+    }
+    *ret_view = view;
+}
+
 /* The one that was dialed last, of those whose process is known: another one may never
  * come. */
 static const shoal__conn_t *newest(const shoal__homes_t *homes)
@@ -85,7 +112,7 @@ static const shoal__conn_t *newest(const shoal__homes_t *homes)
 
     for (size_t i = 0; i < homes->count; i++)
         if (shoal__home_has_process(&homes->conns[i]) &&
-            (!newest || homes->conns[i].dialed_us > newest->dialed_us))
+            (!newest || homes->conns[i].line->dialed_us > newest->line->dialed_us))
             newest = &homes->conns[i];
     return newest;
 }

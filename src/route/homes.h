@@ -11,6 +11,7 @@
 
 #include "core/lane_rule.h"
 #include "net/conn.h"
+#include "route/route.h"
 
 typedef struct shoal__homes {
     shoal__conn_t *conns; /* borrowed */
@@ -46,6 +47,9 @@ bool shoal__homes_have_since(const shoal__homes_t *homes, uint64_t until_us);
 uint64_t shoal__homes_oldest_us(const shoal__homes_t *homes);
 /* One to which the last attempt to connect failed; NULL: there is none. */
 const shoal__conn_t *shoal__homes_offline(const shoal__homes_t *homes);
+
+/* All of them must be ready, and idle; the loop is worth a turn as soon as one of them is. */
+void shoal__homes_view(const shoal__homes_t *homes, shoal__route_view_t *ret_view);
 
 /* If the name of the server leads elsewhere now, all homes follow the one that was dialed
  * last, of those that are ready; and when this must be called again. */

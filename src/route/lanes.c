@@ -424,7 +424,7 @@ bool shoal__lanes_are_idle(const shoal__lanes_t *lanes)
         return false;
     return !shoal__lane_is_open(lane) ||
            (lane->conn.state == SHOAL__CONN_READY && shoal__lane_is_empty(lane) &&
-            !shoal__renewal_is_under_way(&lane->conn.pipe.renewal));
+            !shoal__conn_is_renewed(&lane->conn));
 }
 
 bool shoal__lanes_have_since(const shoal__lanes_t *lanes, uint64_t until_us)

@@ -295,40 +295,13 @@ static void reconnect(shoal__route_t *route, uint64_t now_us)
 
 /* ---- what others see ---- */
 
-static bool is_idle(const shoal__pipe_t *pipe)
-{
-    return pipe->ring.head == pipe->ring.tail && shoal__pipe_held(pipe) == 0 &&
-           !shoal__renewal_is_under_way(&pipe->renewal);
-}
-
-/* All homes must be ready, and idle; the loop is worth a turn as soon as one of them is. */
-static void view_another(const shoal__conn_t *conn, shoal__route_view_t *view)
-{
-    bool is_ready = conn->state == SHOAL__CONN_READY;
-
-    view->is_ready = view->is_ready && is_ready;
-    view->is_idle = view->is_idle && is_idle(&conn->pipe);
-    view->wake_after = shoal__time_min(
-        view->wake_after, is_ready ? shoal__pipe_wake_after(&conn->pipe) : 1);
-    view->rtt_us = shoal__time_max(view->rtt_us, conn->pipe.flush.learned.tempo.rtt_us);
-}
-
 static void view(const shoal__route_t *route, shoal__route_view_t *ret_view)
 {
-    const shoal__conn_t *conn = of_const(route)->conns;
-    bool is_ready = conn->state == SHOAL__CONN_READY;
-
-    *ret_view = (shoal__route_view_t){
-        .is_ready = is_ready,
-        .is_idle = is_idle(&conn->pipe) &&
-                   (is_lane_asleep(of_const(route)) ||
-                    shoal__lanes_are_idle(&of_const(route)->lanes)) &&
-                   shoal__leases_are_idle(&of_const(route)->leases),
-        .wake_after = is_ready ? shoal__pipe_wake_after(&conn->pipe) : 1,
-        .rtt_us = conn->pipe.flush.learned.tempo.rtt_us,
-    };
-    for (size_t i = 1; i < of_const(route)->homes.count; i++)
-        view_another(&of_const(route)->conns[i], ret_view);
+    shoal__homes_view(&of_const(route)->homes, ret_view);
+    ret_view->is_idle = ret_view->is_idle &&
+                        (is_lane_asleep(of_const(route)) ||
+                         shoal__lanes_are_idle(&of_const(route)->lanes)) &&
+                        shoal__leases_are_idle(&of_const(route)->leases);
 }
 
 static bool may_share(const shoal__route_t *route)
@@ -336,8 +309,8 @@ static bool may_share(const shoal__route_t *route)
     const shoal__conn_t *conn = of_const(route)->conns;
 
     return !shoal__homes_are_many(&of_const(route)->homes) &&
-           conn->state == SHOAL__CONN_READY && !conn->is_blocked &&
-           is_lane_asleep(of_const(route)) &&
+           conn->state == SHOAL__CONN_READY && !conn->line->is_blocked &&
+           !shoal__conn_is_renewed(conn) && is_lane_asleep(of_const(route)) &&
            atomic_load_explicit(&route->leases, memory_order_relaxed) == 0;
 }
 

@@ -149,39 +149,10 @@ static void test_a_ready_connection_is_replaced(void **state)
     }
     WAIT_FOR(scene_events(scene).ready == 2);
     assert_int_equal(fake_server_number(scene->server, 0, "k"), COMMANDS);
-    assert_int_equal(scene_events(scene).lost, 1);
-    assert_string_equal(scene_events(scene).detail,
+    assert_int_equal(scene_events(scene).lost, 0);
+    assert_string_equal(scene_events(scene).renewed,
                         "renewed, because the program asked for it");
     scene_check_works(scene);
-}
-
-/* Without offline queueing nothing waits for the new connection. */
-static void test_commands_that_may_not_wait_fail(void **state)
-{
-    scene_t *scene = *state;
-    outcome_t *outcomes = scene_outcomes(scene, 2);
-
-    assert_int_equal(shoal_options_set_offline_mode(scene->options, SHOAL_OFFLINE_FAIL),
-                     0);
-    fake_server_rule(scene->server, &(fake_rule_t){.command = "ECHO",
-                                                   .argument = "held",
-                                                   .is_cut = true,
-                                                   .then = FAKE_HOLD});
-    scene_open_ready(scene);
-    scene_submit(scene, WORDS("ECHO", "held"), NULL, &outcomes[0]);
-    WAIT_FOR(fake_server_received(scene->server, 0, "ECHO", "held") == 1);
-    fake_server_refuse(scene->server, true);
-    reconnect(scene);
-    scene_submit(scene, WORDS("INCR", "k"), NULL, &outcomes[1]);
-    fake_server_release(scene->server);
-    scene_check(&outcomes[1], SHOAL_ECONN, SHOAL_FATE_NOT_EXECUTED);
-    outcome_t later = scene_call(scene, WORDS("INCR", "k"), NULL);
-    scene_check(&later, SHOAL_ECONN, SHOAL_FATE_NOT_EXECUTED);
-    scene_await(&outcomes[0]);
-    fake_server_refuse(scene->server, false);
-    WAIT_FOR(scene_events(scene).ready == 2);
-    scene_check_works(scene);
-    assert_int_equal(fake_server_received(scene->server, 0, "INCR", NULL), 0);
 }
 
 /* More often than once a second: the library takes its time. */
@@ -282,7 +253,6 @@ int main(void)
         SCENE_TEST(test_callers_of_other_versions),
         cmocka_unit_test(test_names),
         SCENE_TEST(test_a_ready_connection_is_replaced),
-        SCENE_TEST(test_commands_that_may_not_wait_fail),
         SCENE_TEST(test_many_wishes_are_one),
         SCENE_TEST(test_the_wait_for_the_next_attempt_ends),
         SCENE_TEST(test_a_direct_caller_makes_way),

@@ -127,8 +127,8 @@ static bool turn(void)
 {
     shoal__conn_set_turn(&rig.set, shoal__clock_us());
     uv_run(&rig.loop, UV_RUN_NOWAIT);
-    if (rig.conn.stream)
-        assert_int_equal(stream_holding_bytes(rig.conn.stream), 0);
+    if (rig.conn.line->stream)
+        assert_int_equal(stream_holding_bytes(rig.conn.line->stream), 0);
     return true;
 }
 

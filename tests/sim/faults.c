@@ -19,7 +19,7 @@ static const char *const names[SIM_FAULT_COUNT] = {
     [SIM_FAULT_SUSPEND] = "suspend", [SIM_FAULT_PUSHES] = "pushes",
     [SIM_FAULT_GARBAGE] = "garbage", [SIM_FAULT_UNASKED] = "unasked",
     [SIM_FAULT_DESYNC] = "desync",   [SIM_FAULT_POISON] = "poison",
-    [SIM_FAULT_MEMORY] = "memory"};
+    [SIM_FAULT_RENEW] = "renew",     [SIM_FAULT_MEMORY] = "memory"};
 
 const char *sim_fault_name(unsigned fault)
 {
@@ -143,6 +143,8 @@ static void restart(sim_world_t *world)
     sim_ghosts_forget(world);
     if (world->link)
         close_by_server(world, world->link);
+    if (world->successor)
+        close_by_server(world, world->successor);
     if (sim_dice_hits(&world->dice, 512))
         world->refused_until_us = for_a_while(world);
     if (sim_dice_hits(&world->dice, 512))
@@ -211,6 +213,8 @@ static void strike_link(sim_world_t *world, sim_link_t *link, sim_fault_t fault)
         sim_desync_strike(world, link);
     else if (fault == SIM_FAULT_POISON)
         sim_poison_strike(world);
+    else if (fault == SIM_FAULT_RENEW)
+        sim_renewal_want(world);
 }
 
 void sim_fault_strike(sim_world_t *world)

@@ -49,7 +49,6 @@ void sim_link_open(sim_link_t *link, sim_world_t *world)
                          .held_capacity = link->held_capacity,
                          .is_known = !world->target.password,
                          .is_selected = config->database == 0,
-                         .renew_by_us = SHOAL__NEVER_US,
                          .fence_us = SHOAL__NEVER_US,
                          .doom_end = SHOAL__NEVER_US,
                          .knows_hello = !sim_dice_hits(dice, swarm->no_hello_rate),

@@ -57,9 +57,9 @@ typedef struct sim_link {
     bool is_resp3, is_known, is_selected;
     bool knows_hello, rejects_auth;
 
-    bool is_demoted;                  /* writes are rejected */
-    bool is_forgotten;                /* the server has forgotten everything */
-    uint64_t redial_end, renew_by_us; /* see sim_oracle_heard() */
+    bool is_demoted;     /* writes are rejected */
+    bool is_forgotten;   /* the server has forgotten everything */
+    uint64_t redial_end; /* see sim_oracle_heard() */
     uint32_t redial_id;
     bool is_closed;   /* by the server: nothing follows what was produced */
     bool is_deaf;     /* what the client writes next fails */

@@ -256,6 +256,10 @@ void sim_oracle_handed(sim_world_t *world, sim_link_t *link, uint32_t id)
     call->is_tainted |= link->is_spoilt && !sim_integrity_is_strict(world);
     if (!sim_link_is_greeted(link))
         sim_world_fail(world, "O7: %u was sent before the greeting ended", id);
+    if (shoal__renewal_is_draining(&world->pipe.renewal) &&
+        !is_begun(world, call, link))
+        sim_world_fail(world, "O3: %u was sent over a connection that is to be left",
+                       id);
     sim_poison_handed(world, call);
     call->handed++;
     if (call->is_done && !may_follow(call, link))
@@ -322,7 +326,7 @@ static bool is_held(const sim_world_t *world)
     if (sim_integrity_is_strict(world) && shoal__request_ring_inflight(&pipe->ring) > 0)
         return false;
     return world->link && world->is_written_out && pipe->phase == SHOAL__PIPE_READY &&
-           !shoal__renewal_is_under_way(&pipe->renewal) &&
+           !shoal__renewal_is_draining(&pipe->renewal) &&
            shoal__pipe_queued(pipe) > 0 && pipe->hold.state == SHOAL__HOLD_OPEN &&
            shoal__pipe_inflight(pipe) < world->config.inflight_max &&
            !sim_poison_is_waited_for(world);
@@ -335,7 +339,7 @@ void sim_oracle_settled(sim_world_t *world)
     bool is_owed =
         shoal__request_ring_inflight(&pipe->ring) > 0 || pipe->part_bytes > 0;
 
-    if (world->link && world->now_us >= world->link->renew_by_us)
+    if (shoal__renewal_wake_us(&pipe->renewal) <= world->now_us)
         sim_world_fail(world, "O5: a demoted server is kept");
     if (world->link && pipe->phase == SHOAL__PIPE_READY && is_owed &&
         silent_us >= world->config.stall_us && !may_be_silent(world))

@@ -94,48 +94,59 @@ static void make_ghost(sim_world_t *world, sim_link_t *link)
     world->ghosts[world->ghost_count++] = link;
 }
 
+void sim_owner_leaves(sim_world_t *world, int status)
+{
+    if (status < 0) {
+        note_touched(world);
+        sim_poison_lost(world, status);
+    }
+    world->lost_status = status;
+    world->is_unclear = true; /* a callback may cancel what was to be sent again */
+}
+
+void sim_owner_has_left(sim_world_t *world, sim_link_t *link)
+{
+    world->handed_in_hold = 0;
+    world->lost_status = 0;
+    world->is_unclear = false;
+    restore_memory(world);
+    if (link)
+        make_ghost(world, link);
+}
+
 void sim_owner_lose(sim_world_t *world, int status, const char *detail)
 {
     sim_link_t *link = world->link;
 
     sim_world_note(world, "lose", (uint64_t)-status, link ? link->serial : 0);
-    note_touched(world);
-    sim_poison_lost(world, status);
+    sim_renewal_drop(world);
     sim_oracle_lost(world, status, detail);
     sim_sights_note_loss(world, status, detail);
     if (sim_dice_hits(&world->dice, 512))
         restore_memory(world);
-    /* On a link that is out of step nobody can say whose error it was. */
-    if (link && (link->redial_end || shoal__renewal_is_under_way(&world->pipe.renewal)))
-        world->renewed_us = world->now_us;
     world->was_lost = true;
-    world->is_unclear = true; /* a callback may cancel what was to be sent again */
-    world->lost_status = status;
+    sim_owner_leaves(world, status);
     shoal__pipe_lost(&world->pipe, status, detail, world->now_us);
     if (link)
         sim_oracle_repeats(world, link->serial);
-    world->handed_in_hold = 0;
-    world->lost_status = 0;
-    world->is_unclear = false;
-    restore_memory(world);
     world->link = NULL;
     world->style = SHOAL__GREETING_FULL;
-    if (link)
-        make_ghost(world, link);
+    sim_owner_has_left(world, link);
     plan_dial(world);
 }
 
-static sim_link_t *spare_link(sim_world_t *world)
+sim_link_t *sim_owner_spare_link(sim_world_t *world)
 {
-    for (unsigned i = 0; i < 1 + SIM_GHOSTS; i++) {
-        bool is_used = &world->memory[i] == world->link;
+    for (unsigned i = 0; i < SIM_LINKS; i++) {
+        bool is_used =
+            &world->memory[i] == world->link || &world->memory[i] == world->successor;
         for (unsigned j = 0; j < world->ghost_count; j++)
             is_used |= &world->memory[i] == world->ghosts[j];
         if (!is_used)
             return &world->memory[i];
     }
     sim_fault_bury(world);
-    return spare_link(world);
+    return sim_owner_spare_link(world);
 }
 
 static void dial(sim_world_t *world)
@@ -148,7 +159,7 @@ static void dial(sim_world_t *world)
     if (sim_dice_hits(&world->dice, world->swarm.bare_rate))
         world->style = SHOAL__GREETING_BARE;
 
-    sim_link_t *link = spare_link(world);
+    sim_link_t *link = sim_owner_spare_link(world);
     sim_link_open(link, world);
     world->link = link;
     world->opened_us = world->heard_us = world->waits_from_us = world->now_us;
@@ -256,6 +267,7 @@ void sim_owner_turn(sim_world_t *world)
     else if (world->link && world->pipe.phase == SHOAL__PIPE_GREETING &&
              world->now_us - world->opened_us >= world->swarm.handshake_us)
         sim_owner_lose(world, SHOAL_ECONN, "the greeting took too long");
+    sim_renewal_turn(world);
     sim_owner_write(world);
     restore_memory(world);
 }

@@ -6,8 +6,7 @@
 #include "base/time_us.h"
 #include "sim/world.h"
 
-#define RENEWAL_US 1000000          /* a demoted server is left within so long */
-#define RENEWAL_SPACING_US 30000000 /* and at least as often */
+#define RENEWAL_SPACING_US 30000000 /* a demoted server is left at least as often */
 
 /* A server that changes its role is asked seldom.  (I13)  The pauses double from 5 .. 10 ms
  * to 125 .. 250 ms. */
@@ -43,18 +42,14 @@ void sim_oracle_answered(sim_world_t *world, sim_link_t *link, uint32_t id)
  * connection must be renewed. */
 void sim_oracle_heard(sim_world_t *world, sim_link_t *link)
 {
-    bool is_soon_again =
-        world->renewed_us > 0 && world->now_us - world->renewed_us <=
-                                     RENEWAL_SPACING_US + RENEWAL_US + SIM_LATE_US;
+    bool is_soon_again = world->renewed_us > 0 &&
+                         world->now_us - world->renewed_us <= RENEWAL_SPACING_US;
 
     if (link->redial_id == 0 || link->taken_bytes < link->redial_end ||
         sim_integrity_is_strict(world)) /* it is held, nobody knows for how long */
         return;
-    if (!world->calls[link->redial_id].is_done && !is_soon_again && !link->is_spoilt) {
-        link->renew_by_us =
-            shoal__time_min(link->renew_by_us, world->now_us + RENEWAL_US);
-        if (world->pipe.renewal.end_us > link->renew_by_us)
-            sim_world_fail(world, "O5: a demoted server is not to be left");
-    }
+    if (!world->calls[link->redial_id].is_done && !is_soon_again && !link->is_spoilt &&
+        world->pipe.renewal.state == SHOAL__RENEWAL_NONE)
+        sim_world_fail(world, "O5: a demoted server is not to be left");
     link->redial_id = 0;
 }

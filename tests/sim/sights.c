@@ -39,7 +39,6 @@ void sim_sights_note_loss(sim_world_t *world, int status, const char *detail)
     sights->partly_written += world->pipe.part_bytes > 0;
     sights->desyncs += status == SHOAL_EDESYNC;
     sights->silences += strstr(detail, "stopped answering") != NULL;
-    sights->renewals += strstr(detail, "renewed") != NULL;
     sights->torn += world->pipe.is_torn;
     sights->ready_links += link && world->pipe.phase == SHOAL__PIPE_READY;
 }

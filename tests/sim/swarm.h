@@ -45,6 +45,7 @@ typedef enum sim_fault {
     SIM_FAULT_UNASKED, /* the server answers when nothing was asked */
     SIM_FAULT_DESYNC,  /* it loses, repeats or adds replies, see desync.c */
     SIM_FAULT_POISON,  /* a command ends each connection it travels on, see poison.c */
+    SIM_FAULT_RENEW,   /* the target has changed */
     SIM_FAULT_MEMORY,  /* one of the next allocations fails */
     SIM_FAULT_COUNT
 } sim_fault_t;

@@ -25,7 +25,7 @@ sim_world_t *sim_world_new(void)
         return NULL;
     world->calls = malloc(SIM_CALLS_MAX * sizeof *world->calls);
     world->live = malloc(SIM_CALLS_MAX * sizeof *world->live);
-    for (unsigned i = 0; i < 1 + SIM_GHOSTS; i++)
+    for (unsigned i = 0; i < SIM_LINKS; i++)
         sim_link_init(&world->memory[i]);
     if (!world->calls || !world->live) {
         sim_world_free(world);
@@ -38,7 +38,7 @@ void sim_world_free(sim_world_t *world)
 {
     if (!world)
         return;
-    for (unsigned i = 0; i < 1 + SIM_GHOSTS; i++)
+    for (unsigned i = 0; i < SIM_LINKS; i++)
         sim_link_release(&world->memory[i]);
     free(world->calls);
     free(world->live);
@@ -347,6 +347,7 @@ bool sim_world_run(sim_world_t *world, uint64_t seed)
     }
     while (world->ghost_count > 0 && !world->has_failed)
         sim_fault_bury(world);
+    sim_renewal_drop(world);
     if (!world->has_failed)
         sim_oracle_end(world);
     sim_sights_note_end(world);

@@ -32,7 +32,8 @@
 #define SIM_CALLS_MAX 65536
 #define SIM_STEPS_MAX 32768 /* of a seed, without its calm end */
 #define SIM_GHOSTS 4
-#define SIM_LATE_US 50000 /* how long behind its deadline a result may come */
+#define SIM_LINKS (2 + SIM_GHOSTS) /* the present one, and its successor */
+#define SIM_LATE_US 50000          /* how long behind its deadline a result may come */
 
 /* What a replay leaves out of a seed.  A step's chance depends on its number alone, so
  * the others stay what they were. */
@@ -76,9 +77,11 @@ typedef struct sim_world {
     shoal__pipe_shared_t shared;
 
     /* The client's side of the connection. */
-    sim_link_t *link; /* NULL: down */
-    uint32_t links;   /* opened so far */
-    uint64_t dial_us; /* when down: the next attempt */
+    sim_link_t *link;       /* NULL: down */
+    sim_link_t *successor;  /* that it is to be renewed by; NULL: there is none */
+    shoal__pipe_t *greeter; /* of the successor */
+    uint32_t links;         /* opened so far */
+    uint64_t dial_us;       /* when down: the next attempt */
     uint64_t opened_us;
     uint64_t heard_us;      /* bytes came */
     uint64_t waits_from_us; /* something was written and nothing else was unanswered */
@@ -94,12 +97,12 @@ typedef struct sim_world {
     bool is_short_of_memory; /* one of the next allocations fails */
     uint64_t lull_end;       /* nobody submits before this step */
     uint64_t resumed_us;     /* the end of the last sleep of the machine */
-    uint64_t renewed_us;     /* when the last connection ended that was to be renewed */
+    uint64_t renewed_us;     /* the last renewal was begun; 0: none was */
     bool has_submitted;      /* since the last turn began, perhaps in its callbacks */
     unsigned depth;          /* of callbacks that cause callbacks */
 
     /* The server. */
-    sim_link_t memory[1 + SIM_GHOSTS];
+    sim_link_t memory[SIM_LINKS];
     sim_link_t *ghosts[SIM_GHOSTS];
     unsigned ghost_count;
     uint64_t stalled_until_us, trouble_until_us, refused_until_us;
@@ -157,6 +160,16 @@ void sim_owner_write(sim_world_t *world);
 void sim_owner_read(sim_world_t *world);
 void sim_owner_lose(sim_world_t *world, int status, const char *detail);
 uint64_t sim_owner_wake_us(const sim_world_t *world);
+sim_link_t *sim_owner_spare_link(sim_world_t *world);
+/* The pipe is about to settle what it had on its connection (status: of a loss; 0: all was
+ * answered); it has, and that connection is a ghost. */
+void sim_owner_leaves(sim_world_t *world, int status);
+void sim_owner_has_left(sim_world_t *world, sim_link_t *link);
+
+/* The renewal of a connection. (renewal.c) */
+void sim_renewal_want(sim_world_t *world);
+void sim_renewal_turn(sim_world_t *world);
+void sim_renewal_drop(sim_world_t *world); /* there is no successor any more */
 
 /* What the server and the network do wrong. (faults.c) */
 void sim_fault_strike(sim_world_t *world);

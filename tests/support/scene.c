@@ -25,6 +25,9 @@ static void on_event(shoal_client_t *client, const shoal_event_t *event, void *d
         break;
     case SHOAL_EVENT_READY:
         events->ready++;
+        if (strncmp(shoal_event_detail(event), "renewed", 7) == 0)
+            snprintf(events->renewed, sizeof events->renewed, "%s",
+                     shoal_event_detail(event));
         break;
     case SHOAL_EVENT_TLS_FILES:
     case SHOAL_EVENT_TLS_UNVERIFIED:

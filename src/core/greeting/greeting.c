@@ -193,14 +193,11 @@ static shoal__greeting_verdict_t say_auth(shoal__greeting_t *greeting)
     return SHOAL__GREETING_MORE;
 }
 
-shoal__greeting_verdict_t shoal__greeting_start(shoal__greeting_t *greeting,
-                                                shoal__greeting_style_t style,
-                                                shoal__nonce_t *nonce)
+/* Nothing was said and heard on this connection yet. */
+static void begin(shoal__greeting_t *greeting, shoal__greeting_style_t style)
 {
     wipe_outgoing(greeting);
     shoal__former_begin(&greeting->former);
-    if (greeting->config->integrity != SHOAL_INTEGRITY_SHAPES)
-        shoal__nonce_write(nonce, greeting->nonce);
     greeting->identity = (shoal__identity_t){0};
     greeting->may_echo = greeting->is_settled = false;
     greeting->role = SHOAL__ROLE_UNKNOWN;
@@ -211,12 +208,36 @@ shoal__greeting_verdict_t shoal__greeting_start(shoal__greeting_t *greeting,
     greeting->status = 0;
     greeting->detail[0] = '\0';
     greeting->server_version[0] = '\0';
+}
 
+shoal__greeting_verdict_t shoal__greeting_start(shoal__greeting_t *greeting,
+                                                shoal__greeting_style_t style,
+                                                shoal__nonce_t *nonce)
+{
+    begin(greeting, style);
+    if (greeting->config->integrity != SHOAL_INTEGRITY_SHAPES)
+        shoal__nonce_write(nonce, greeting->nonce);
     if (!shoal__buffer_reserve(&greeting->outgoing, bytes_max(greeting)))
         return shoal__greeting_fail(greeting, SHOAL_ENOMEM, "out of memory");
     if (style == SHOAL__GREETING_FULL && greeting->config->protocol >= 3)
         return say_hello(greeting);
     return say_auth(greeting);
+}
+
+shoal__greeting_verdict_t shoal__greeting_succeed(shoal__greeting_t *greeting,
+                                                  const shoal__greeting_t *next)
+{
+    begin(greeting, next->style);
+    greeting->identity = next->identity;
+    greeting->may_echo = next->may_echo;
+    greeting->protocol = next->protocol;
+    greeting->role = next->role;
+    greeting->heard_anything = true;
+    memcpy(greeting->server_version, next->server_version,
+           sizeof greeting->server_version);
+    if (!shoal__buffer_reserve(&greeting->outgoing, bytes_max(greeting)))
+        return shoal__greeting_fail(greeting, SHOAL_ENOMEM, "out of memory");
+    return shoal__greeting_say_ends(greeting);
 }
 
 void shoal__greeting_left_writes(shoal__greeting_t *greeting)

@@ -124,6 +124,12 @@ shoal__greeting_verdict_t shoal__greeting_start(shoal__greeting_t *greeting,
 /* The connection is gone, with writes unanswered. */
 void shoal__greeting_left_writes(shoal__greeting_t *greeting);
 
+/* `next` has greeted a connection that takes the place of the present one, and knows of no
+ * former connections: take over what it has learned, and end the former ones over that
+ * connection.  MORE, DONE; or FAILED, without memory. */
+shoal__greeting_verdict_t shoal__greeting_succeed(shoal__greeting_t *greeting,
+                                                  const shoal__greeting_t *next);
+
 /* The next answer. */
 shoal__greeting_verdict_t shoal__greeting_reply(shoal__greeting_t *greeting,
                                                 const shoal_reply_t *reply);
@@ -141,6 +147,8 @@ void shoal__greeting_written(shoal__greeting_t *greeting, size_t bytes);
 shoal__greeting_verdict_t shoal__greeting_say_setup(shoal__greeting_t *greeting);
 shoal__greeting_verdict_t shoal__greeting_hear_setup(shoal__greeting_t *greeting,
                                                      const shoal_reply_t *reply);
+/* What is said last: the ends of former connections. */
+shoal__greeting_verdict_t shoal__greeting_say_ends(shoal__greeting_t *greeting);
 
 void shoal__greeting_say(shoal__greeting_t *greeting, const shoal_command_t *command);
 

@@ -133,15 +133,22 @@ shoal__greeting_verdict_t shoal__greeting_say_setup(shoal__greeting_t *greeting)
 
 /* --- hearing --- */
 
+shoal__greeting_verdict_t shoal__greeting_say_ends(shoal__greeting_t *greeting)
+{
+    bool is_settling =
+        greeting->style == SHOAL__GREETING_FULL && greeting->config->is_settling;
+
+    return is_settling && ask_for_ends(greeting) ? SHOAL__GREETING_MORE
+                                                 : setup_done(greeting);
+}
+
 static shoal__greeting_verdict_t go_on(shoal__greeting_t *greeting)
 {
-    bool is_settling = greeting->style == SHOAL__GREETING_FULL &&
-                       greeting->config->is_settling &&
-                       greeting->step == SHOAL__GREETING_AT_SETUP;
-
-    if (greeting->answers_due > 0 || (is_settling && ask_for_ends(greeting)))
+    if (greeting->answers_due > 0)
         return SHOAL__GREETING_MORE;
-    return setup_done(greeting);
+    return greeting->step == SHOAL__GREETING_AT_SETUP
+               ? shoal__greeting_say_ends(greeting)
+               : setup_done(greeting);
 }
 
 static const char *name_of(enum question question)

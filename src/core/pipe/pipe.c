@@ -77,42 +77,50 @@ static void greeted(shoal__pipe_t *pipe)
         pipe->greeting.is_settled ? &pipe->stats.settled : &pipe->stats.unsettled, 1);
 }
 
+void shoal__pipe_reset(shoal__pipe_t *pipe)
+{
+    pipe->is_warm = true;
+    pipe->fault = 0;
+    pipe->is_part_refused = pipe->is_reply_refused = false;
+    pipe->heard_us = pipe->waiting_since_us = pipe->now_us;
+    pipe->reply_bytes = 0;
+    shoal__renewal_over(&pipe->renewal);
+    shoal__pipe_fence_reset(pipe);
+    pipe->phase = SHOAL__PIPE_GREETING;
+}
+
+int shoal__pipe_go_on(shoal__pipe_t *pipe, shoal__greeting_verdict_t verdict)
+{
+    switch (verdict) {
+    case SHOAL__GREETING_MORE:
+        break;
+    case SHOAL__GREETING_DONE:
+        greeted(pipe);
+        break;
+    case SHOAL__GREETING_FAILED:
+        shoal__pipe_refuse(pipe, pipe->greeting.status, pipe->greeting.detail);
+        break;
+    }
+    return pipe->fault;
+}
+
 int shoal__pipe_begin(shoal__pipe_t *pipe, shoal__greeting_style_t style,
                       uint64_t now_us)
 {
-    pipe->is_warm = true;
     pipe->now_us = now_us;
-    pipe->fault = 0;
-    pipe->is_part_refused = pipe->is_reply_refused = false;
-    pipe->heard_us = pipe->waiting_since_us = now_us;
-    pipe->reply_bytes = 0;
-    shoal__renewal_over(&pipe->renewal);
+    shoal__pipe_reset(pipe);
     if (shoal__decoder_reset(pipe->decoder) < 0) {
+        pipe->phase = SHOAL__PIPE_DOWN;
         shoal__pipe_refuse(pipe, SHOAL_ENOMEM, "no memory for the greeting");
         return pipe->fault;
     }
-
-    shoal__pipe_fence_reset(pipe);
-    pipe->phase = SHOAL__PIPE_GREETING;
-    /* A greeting always says something: it is not DONE here. */
-    if (shoal__greeting_start(&pipe->greeting, style, &pipe->shared->nonce) ==
-        SHOAL__GREETING_FAILED)
-        shoal__pipe_refuse(pipe, pipe->greeting.status, pipe->greeting.detail);
-    return pipe->fault;
+    return shoal__pipe_go_on(
+        pipe, shoal__greeting_start(&pipe->greeting, style, &pipe->shared->nonce));
 }
 
 bool shoal__pipe_greeting_answered(shoal__pipe_t *pipe, const shoal_reply_t *reply)
 {
-    switch (shoal__greeting_reply(&pipe->greeting, reply)) {
-    case SHOAL__GREETING_MORE:
-        return true;
-    case SHOAL__GREETING_DONE:
-        greeted(pipe);
-        return true;
-    case SHOAL__GREETING_FAILED:
-        break;
-    }
-    return shoal__pipe_refuse(pipe, pipe->greeting.status, pipe->greeting.detail);
+    return shoal__pipe_go_on(pipe, shoal__greeting_reply(&pipe->greeting, reply)) == 0;
 }
 
 /* ---- giving up ---- */

@@ -201,7 +201,7 @@ struct shoal__pipe {
     uint64_t heard_us; /* when bytes last arrived */
     size_t reply_bytes;        /* that were read since a command was answered */
     uint64_t waiting_since_us; /* when the present silence of the server began */
-    shoal__renewal_t renewal;  /* under way: READY, but no more is sent */
+    shoal__renewal_t renewal;  /* see pipe_succession.h */
     bool is_bound;        /* the commands rely on the connection's state: see _bind() */
     bool is_broken;       /* the state that bound commands rely on is lost */
     uint64_t bound_at;    /* where the ring began when it was bound */
@@ -342,8 +342,8 @@ char *shoal__pipe_room(shoal__pipe_t *pipe, size_t *ret_bytes);
 int shoal__pipe_feed(shoal__pipe_t *pipe, const char *data, size_t bytes,
                      uint64_t now_us);
 
-/* Time passed.  Below 0 as for feed: the server is silent for too long, no fence proves
- * its replies, or the connection is to be renewed. */
+/* Time passed.  Below 0 as for feed: the server is silent for too long, or no fence proves
+ * its replies. */
 int shoal__pipe_tick(shoal__pipe_t *pipe, uint64_t now_us);
 
 /* When to tick again, for whatever reason but the flush policy's. */
@@ -404,6 +404,12 @@ static inline bool shoal__pipe_is_strict(const shoal__pipe_t *pipe)
     return shoal__greeting_is_strict(&pipe->config->greeting);
 }
 
+/* A connection begins: nothing was heard on it yet, and the pipe is GREETING. */
+void shoal__pipe_reset(shoal__pipe_t *pipe);
+/* The greeting goes on, is done, or has failed.  0 or pipe->fault. */
+int shoal__pipe_go_on(shoal__pipe_t *pipe, shoal__greeting_verdict_t verdict);
+/* The connection makes way for another one, which is there: settle what is unanswered. */
+void shoal__pipe_leave(shoal__pipe_t *pipe, const char *why, uint64_t now_us);
 /* What the decoder calls, with the pipe for its owner. */
 extern const shoal__decoder_hooks_t shoal__pipe_decoder_hooks;
 /* An answer to the greeting.  False: see pipe->fault. */

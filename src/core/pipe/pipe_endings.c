@@ -291,6 +291,17 @@ void shoal__pipe_lost(shoal__pipe_t *pipe, int status, const char *detail,
     end_all(pipe, ending_of(status, was_ready), pipe->detail);
 }
 
+void shoal__pipe_leave(shoal__pipe_t *pipe, const char *why, uint64_t now_us)
+{
+    shoal__pipe_open(pipe, now_us); /* it waits for the new one from now on */
+    pipe->now_us = now_us;
+    if (may_run_late(pipe, SHOAL_ECONN)) {
+        shoal__greeting_left_writes(&pipe->greeting);
+        shoal__pipe_doubt_changed(pipe);
+    }
+    end_all(pipe, SHOAL__ENDING_RENEWED, why);
+}
+
 static const char closed[] = "the client was closed";
 
 void shoal__pipe_abandon(shoal__pipe_t *pipe, uint64_t now_us)

@@ -48,10 +48,11 @@ shoal__progress_t shoal__pipe_progress(const shoal__pipe_t *pipe, uint64_t at,
     return SHOAL__PROGRESS_QUEUED;
 }
 
-/* For the next connection. */
-static bool may_wait(const shoal__pipe_t *pipe)
+/* For the next connection, unless that is there. */
+static bool may_wait(const shoal__pipe_t *pipe, shoal__ending_t ending)
 {
-    return pipe->config->queue_offline && !pipe->is_broken;
+    return (pipe->config->queue_offline || ending == SHOAL__ENDING_RENEWED) &&
+           !pipe->is_broken;
 }
 
 shoal__settlement_t shoal__pipe_settle(const shoal__pipe_t *pipe, uint64_t at,
@@ -70,7 +71,7 @@ shoal__settlement_t shoal__pipe_settle(const shoal__pipe_t *pipe, uint64_t at,
         .was_written = (request->flags & SHOAL__REQUEST_MAYBE) != 0,
         .may_retry = may_retry && extent->is_whole &&
                      request->attempts + 1u < pipe->config->attempts_max,
-        .queue_offline = may_wait(pipe) && extent->is_whole,
+        .queue_offline = may_wait(pipe, ending) && extent->is_whole,
         .is_guilty = is_guilty,
     };
     return shoal__settle(&input);

@@ -115,7 +115,7 @@ shoal__pipe_verdict_t shoal__pipe_send_again(shoal__pipe_t *pipe,
                            is_counted
                                ? "renewed, because the server asked for credentials"
                                : "renewed, because the server's role changed",
-                           pipe->now_us);
+                           is_counted, pipe->now_us);
     return SHOAL__PIPE_TAKEN;
 }
 
@@ -153,7 +153,7 @@ static bool has_passed(const shoal__pipe_t *pipe)
 static bool is_active(const shoal__pipe_t *pipe)
 {
     return pipe->phase == SHOAL__PIPE_READY &&
-           !shoal__renewal_is_under_way(&pipe->renewal);
+           !shoal__renewal_is_awaited(&pipe->renewal);
 }
 
 void shoal__pipe_hold_turn(shoal__pipe_t *pipe)
@@ -207,6 +207,8 @@ static uint64_t probe_of(const shoal__pipe_t *pipe)
 
 uint64_t shoal__pipe_hold_room(shoal__pipe_t *pipe)
 {
+    if (shoal__renewal_is_draining(&pipe->renewal))
+        return rest_of_unit(pipe);
     switch (shoal__hold_leave(&pipe->hold, pipe->now_us)) {
     case SHOAL__HOLD_LEAVE_ANY:
         break;

@@ -86,8 +86,7 @@ static bool may_send(const shoal__pipe_t *pipe)
         shoal__fence_room_min(pipe->config->greeting.integrity,
                               shoal__pipe_queued(pipe), pipe->config->inflight_max);
 
-    return !shoal__renewal_is_under_way(&pipe->renewal) &&
-           room_in_flight(pipe) >= room_min &&
+    return room_in_flight(pipe) >= room_min &&
            (pipe->ring.sent == pipe->ring.tail || company(pipe, 1) > 0);
 }
 

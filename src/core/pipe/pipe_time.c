@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 
 /* What a pipe does because time passes: deadlines, held commands, PING, giving up a server that
- * is silent or the wrong one. */
+ * is silent. */
 
 #include "base/time_us.h"
 #include "core/pipe/pipe.h"
@@ -108,12 +108,6 @@ int shoal__pipe_tick(shoal__pipe_t *pipe, uint64_t now_us)
         pipe->is_silent = true;
         return pipe->fault;
     }
-    bool is_drained =
-        shoal__request_ring_inflight(&pipe->ring) == 0 && pipe->authorised_bytes == 0;
-    if (shoal__renewal_is_due(&pipe->renewal, is_drained, now_us)) {
-        shoal__pipe_refuse(pipe, SHOAL_ECONN, pipe->renewal.reason);
-        return pipe->fault;
-    }
     return 0;
 }
 
@@ -142,5 +136,5 @@ uint64_t shoal__pipe_next_wake_us(const shoal__pipe_t *pipe)
         wake_us = shoal__time_min(wake_us, pipe->heard_us + pipe->config->ping_idle_us);
     wake_us = shoal__time_min(wake_us, rest_us(pipe));
     wake_us = shoal__time_min(wake_us, shoal__pipe_fence_wake_us(pipe));
-    return shoal__time_min(wake_us, pipe->renewal.end_us);
+    return shoal__time_min(wake_us, shoal__renewal_wake_us(&pipe->renewal));
 }

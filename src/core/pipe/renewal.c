@@ -4,27 +4,48 @@
 #define DRAIN_US 1000000
 #define SPACING_US_MIN 1000000
 #define SPACING_US_MAX 30000000
+#define ELSEWHERE_US 100000
 
 void shoal__renewal_init(shoal__renewal_t *renewal)
 {
-    *renewal = (shoal__renewal_t){.end_us = SHOAL__NEVER_US};
+    *renewal = (shoal__renewal_t){.state = SHOAL__RENEWAL_NONE};
 }
 
-void shoal__renewal_ask(shoal__renewal_t *renewal, const char *reason, uint64_t now_us)
+/* When the next one may begin. */
+static uint64_t next_us(const shoal__renewal_t *renewal)
+{
+    return renewal->begun_us + renewal->spacing_us;
+}
+
+static void note_asked(shoal__renewal_t *renewal, uint64_t now_us)
 {
     if (shoal__time_since(renewal->asked_us, now_us) >= SPACING_US_MAX)
         renewal->spacing_us = 0;
     renewal->asked_us = now_us;
-    if (shoal__renewal_is_under_way(renewal) ||
-        shoal__time_since(renewal->begun_us, now_us) < renewal->spacing_us)
-        return;
-    renewal->end_us = now_us + DRAIN_US;
-    renewal->begun_us = now_us;
-    renewal->spacing_us =
-        renewal->spacing_us == 0
-            ? SPACING_US_MIN
-            : shoal__time_min(2 * renewal->spacing_us, SPACING_US_MAX);
+}
+
+static void start(shoal__renewal_t *renewal, const char *reason, uint64_t start_us)
+{
+    renewal->state = SHOAL__RENEWAL_WANTED;
+    renewal->start_us = start_us;
     renewal->reason = reason;
+    renewal->is_pressing = false;
+}
+
+void shoal__renewal_ask(shoal__renewal_t *renewal, const char *reason, bool is_pressing,
+                        uint64_t now_us)
+{
+    note_asked(renewal, now_us);
+    if (renewal->state == SHOAL__RENEWAL_NONE && now_us >= next_us(renewal))
+        start(renewal, reason, now_us);
+    if (renewal->state != SHOAL__RENEWAL_NONE)
+        renewal->is_pressing |= is_pressing;
+}
+
+void shoal__renewal_want(shoal__renewal_t *renewal, const char *reason, uint64_t now_us)
+{
+    note_asked(renewal, now_us);
+    start(renewal, reason, shoal__time_max(now_us, next_us(renewal)));
 }
 
 void shoal__renewal_anew(shoal__renewal_t *renewal)
@@ -32,9 +53,32 @@ void shoal__renewal_anew(shoal__renewal_t *renewal)
     renewal->spacing_us = shoal__time_min(renewal->spacing_us, SPACING_US_MIN);
 }
 
-bool shoal__renewal_is_due(const shoal__renewal_t *renewal, bool is_drained,
-                           uint64_t now_us)
+bool shoal__renewal_begins(shoal__renewal_t *renewal, uint64_t now_us)
 {
-    return shoal__renewal_is_under_way(renewal) &&
-           (is_drained || now_us >= renewal->end_us);
+    if (renewal->state != SHOAL__RENEWAL_WANTED || now_us < renewal->start_us)
+        return false;
+    renewal->state = SHOAL__RENEWAL_PREPARING;
+    renewal->begun_us = now_us;
+    renewal->spacing_us =
+        renewal->spacing_us == 0
+            ? SPACING_US_MIN
+            : shoal__time_min(2 * renewal->spacing_us, SPACING_US_MAX);
+    return true;
+}
+
+void shoal__renewal_drain(shoal__renewal_t *renewal, uint64_t now_us)
+{
+    renewal->state = SHOAL__RENEWAL_DRAINING;
+    renewal->end_us = now_us + DRAIN_US;
+}
+
+void shoal__renewal_failed(shoal__renewal_t *renewal, uint64_t now_us)
+{
+    start(renewal, renewal->reason, shoal__time_max(now_us, next_us(renewal)));
+}
+
+void shoal__renewal_elsewhere(shoal__renewal_t *renewal, uint64_t now_us)
+{
+    renewal->spacing_us /= 2; /* this one does not count */
+    start(renewal, renewal->reason, now_us + ELSEWHERE_US);
 }

@@ -3,22 +3,36 @@
 #define SHOAL_CORE_RENEWAL_H
 
 /*
- * Replaces a connection that works but leads to the wrong server, such as a primary
- * that was demoted: the pipe drains the connection, then gives it up.
+ * When a pipe leaves a connection that works, for another one: the credentials changed, the
+ * name leads to another server now, or the server is no primary any more.
  *
- * Every caller pays for a renewal.  If a server gives cause again and again, renewals
- * begin at least 1 s apart, then 2 s, 4 s and so on up to 30 s.  This starts anew when a
- * command that was turned away has worked, or when nobody asked for 30 s.  (I13)
+ *   WANTED      a successor is to be dialed, at start_us
+ *   PREPARING   it is dialed and greeted, while commands use the present connection
+ *   DRAINING    it is greeted: nothing more is sent over the present connection but the
+ *               rest of a unit, and what was sent is answered, for 1 s at most
+ *
+ * Renewals begin at least 1 s apart, and 2 s, 4 s and so on up to 30 s if there is cause
+ * again and again, or if they fail.  This starts anew when a command that was turned away
+ * has worked, when the program itself asks, or when nobody asked for 30 s.  (I13)
  */
 
 #include "base/time_us.h"
 #include <stdbool.h>
 #include <stdint.h>
 
+typedef enum shoal__renewal_state {
+    SHOAL__RENEWAL_NONE, /* zero */
+    SHOAL__RENEWAL_WANTED,
+    SHOAL__RENEWAL_PREPARING,
+    SHOAL__RENEWAL_DRAINING
+} shoal__renewal_state_t;
+
 typedef struct shoal__renewal {
-    uint64_t end_us;     /* under way: the connection is given up then, drained or not;
-                           else NEVER */
-    uint64_t begun_us;   /* the last one */
+    shoal__renewal_state_t state;
+    bool is_pressing;    /* PREPARING: the present connection is of no use meanwhile */
+    uint64_t start_us;   /* WANTED: begin then */
+    uint64_t end_us;     /* DRAINING: it is over then, whatever is unanswered */
+    uint64_t begun_us;   /* the last one was begun */
     uint64_t spacing_us; /* no other begins so soon after it */
     uint64_t asked_us;   /* somebody last asked */
     const char *reason;  /* of the last one, in words; static */
@@ -26,29 +40,74 @@ typedef struct shoal__renewal {
 
 void shoal__renewal_init(shoal__renewal_t *renewal);
 
-/* There is a reason to renew the connection: begin, unless one is under way or the last
- * one was begun too short a while ago.  `reason` is static. */
-void shoal__renewal_ask(shoal__renewal_t *renewal, const char *reason, uint64_t now_us);
+/* There is a reason to renew the connection.  It is ignored if a renewal is under way, or
+ * if the last one was begun too short a while ago.  `reason` is static.  is_pressing: the
+ * server refuses everything on the present connection. */
+void shoal__renewal_ask(shoal__renewal_t *renewal, const char *reason, bool is_pressing,
+                        uint64_t now_us);
+
+/* The target has changed: the connection must be replaced by one that is dialed from now
+ * on, as soon as the spacing allows.  A renewal that is under way is over; the caller drops
+ * the successor. */
+void shoal__renewal_want(shoal__renewal_t *renewal, const char *reason,
+                         uint64_t now_us);
 
 /* Space the renewals as at first: a command that was turned away has worked, or the
  * program itself is going to ask. */
 void shoal__renewal_anew(shoal__renewal_t *renewal);
 
-/* Under way: nothing more is sent. */
-static inline bool shoal__renewal_is_under_way(const shoal__renewal_t *renewal)
+/* Is a successor to be dialed now?  Then PREPARING. */
+bool shoal__renewal_begins(shoal__renewal_t *renewal, uint64_t now_us);
+
+/* PREPARING: the successor is greeted; or it failed, and another one is wanted later. */
+void shoal__renewal_drain(shoal__renewal_t *renewal, uint64_t now_us);
+void shoal__renewal_failed(shoal__renewal_t *renewal, uint64_t now_us);
+
+/* PREPARING: the successor led to a replica, and the primary may have another address, which
+ * is tried soon. */
+void shoal__renewal_elsewhere(shoal__renewal_t *renewal, uint64_t now_us);
+
+/* Is the present connection to be left now?  is_drained: nothing is unanswered, or about
+ * to leave. */
+static inline bool shoal__renewal_is_due(const shoal__renewal_t *renewal,
+                                         bool is_drained, uint64_t now_us)
 {
-    return renewal->end_us != SHOAL__NEVER_US;
+    return renewal->state == SHOAL__RENEWAL_DRAINING &&
+           (is_drained || now_us >= renewal->end_us);
 }
 
-/* Is the connection to be given up?  is_drained: nothing is unanswered or about to
- * leave. */
-bool shoal__renewal_is_due(const shoal__renewal_t *renewal, bool is_drained,
-                           uint64_t now_us);
-
-/* The connection is gone. */
+/* The connection is gone, or has made way. */
 static inline void shoal__renewal_over(shoal__renewal_t *renewal)
 {
-    renewal->end_us = SHOAL__NEVER_US;
+    renewal->state = SHOAL__RENEWAL_NONE;
+}
+
+/* Is there a successor to look after? */
+static inline bool shoal__renewal_is_under_way(const shoal__renewal_t *renewal)
+{
+    return renewal->state >= SHOAL__RENEWAL_PREPARING;
+}
+
+/* Nothing more is sent. */
+static inline bool shoal__renewal_is_draining(const shoal__renewal_t *renewal)
+{
+    return renewal->state == SHOAL__RENEWAL_DRAINING;
+}
+
+/* Commands that the server refused wait for the successor. */
+static inline bool shoal__renewal_is_awaited(const shoal__renewal_t *renewal)
+{
+    return renewal->state == SHOAL__RENEWAL_DRAINING ||
+           (renewal->state == SHOAL__RENEWAL_PREPARING && renewal->is_pressing);
+}
+
+/* When to look again, if nothing but time passes. */
+static inline uint64_t shoal__renewal_wake_us(const shoal__renewal_t *renewal)
+{
+    if (renewal->state == SHOAL__RENEWAL_WANTED)
+        return renewal->start_us;
+    return renewal->state == SHOAL__RENEWAL_DRAINING ? renewal->end_us
+                                                     : SHOAL__NEVER_US;
 }
 
 #endif

@@ -30,6 +30,7 @@ static const struct legal_step {
     ROW(GREETING, LOST,      BACKOFF,  RETRY),
     ROW(GREETING, CLOSE,     CLOSED,   SHUT),
     ROW(READY,    LOST,      BACKOFF,  RETRY),
+    ROW(READY,    RENEWED,   GREETING, SUCCEED),
     ROW(READY,    CLOSE,     CLOSED,   SHUT),
     ROW(BACKOFF,  RETRY_DUE, DIALING,  DIAL),
     ROW(BACKOFF,  CLOSE,     CLOSED,   SHUT),

@@ -10,7 +10,7 @@
 
 #include "core/settle_rule.h"
 
-#define ENDINGS 7
+#define ENDINGS 8
 #define PROGRESSES 4
 #define CLASSES 4
 #define FLAGS 6
@@ -58,6 +58,15 @@ static const struct cell oracle[ENDINGS][PROGRESSES][4] = {
         [SHOAL__PROGRESS_REPLYING] = {ZOMBIE(ECANCELLED, LOST)},
     },
     [SHOAL__ENDING_LOST] = {
+        [SHOAL__PROGRESS_QUEUED]   = {FAIL(IF_ONLINE_ONLY, ECONN, NO),
+                                      FAIL(IF_GHOST, ECONN, NO), KEEP(ALWAYS)},
+        [SHOAL__PROGRESS_PARTLY]   = {FAIL(IF_ONCE, ECONN, NO),
+                                      FAIL(IF_ONLINE_ONLY, ECONN, NO),
+                                      FAIL(IF_GHOST, ECONN, NO), KEEP(ALWAYS)},
+        [SHOAL__PROGRESS_WRITTEN]  = {RETRY(IF_REPEATABLE), FAIL(ALWAYS, ECONN, MAYBE)},
+        [SHOAL__PROGRESS_REPLYING] = {RETRY(IF_REPEATABLE), FAIL(ALWAYS, ECONN, LOST)},
+    },
+    [SHOAL__ENDING_RENEWED] = {
         [SHOAL__PROGRESS_QUEUED]   = {FAIL(IF_ONLINE_ONLY, ECONN, NO),
                                       FAIL(IF_GHOST, ECONN, NO), KEEP(ALWAYS)},
         [SHOAL__PROGRESS_PARTLY]   = {FAIL(IF_ONCE, ECONN, NO),
@@ -242,6 +251,7 @@ static void check_repetition(const shoal__settle_input_t *input,
     if (got.action == SHOAL__SETTLE_RETRY || got.action == SHOAL__SETTLE_KEEP) {
         assert_true(input->queue_offline);
         assert_true(input->ending == SHOAL__ENDING_LOST ||
+                    input->ending == SHOAL__ENDING_RENEWED ||
                     input->ending == SHOAL__ENDING_DESYNC ||
                     ((input->ending == SHOAL__ENDING_AUTH ||
                       input->ending == SHOAL__ENDING_TLS) &&

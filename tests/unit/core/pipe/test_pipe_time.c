@@ -117,105 +117,6 @@ static void test_a_ping_that_is_not_answered(void **state)
     assert_int_equal(shoal__request_ring_length(&rig.pipe.ring), 0);
 }
 
-/* ---- a demoted server ---- */
-
-static void test_a_demoted_server_is_drained(void **state)
-{
-    (void)state;
-    rig_connect();
-    for (const char *name = "ab"; *name; name++)
-        rig_submit(*name, 0, WRITE);
-    rig_write_all();
-    rig_feed("-READONLY x\r\n");
-    rig_submit('c', 0, WRITE);
-    assert_string_equal(rig_write_all(), ""); /* no more is sent there */
-    assert_int_equal(rig_tick(rig.now_us + 100), 0);
-    assert_int_equal(shoal__pipe_next_wake_us(&rig.pipe), 1000 + 1000000);
-    rig_feed("+b\r\n");
-    assert_int_equal(rig_tick(rig.now_us + 100), SHOAL_ECONN);
-    rig_lose();
-    rig_connect();
-    rig_tick(rig.now_us + 10000);
-    assert_string_equal(rig_write_all(), "a");
-    rig_feed("+a\r\n");
-    assert_string_equal(rig_write_all(), "c");
-    rig_feed("+c\r\n");
-    assert_heard("b=+b a=+a c=+c ");
-}
-
-static void test_draining_has_an_end(void **state)
-{
-    (void)state;
-    rig_connect();
-    for (const char *name = "abc"; *name; name++)
-        rig_submit(*name, 0, WRITE);
-    rig_write(2 * COMMAND_BYTES + 1); /* and the socket takes no more */
-    rig_feed("-READONLY x\r\n");
-    assert_int_equal(rig_tick(rig.now_us + 999999), 0);
-    assert_int_equal(rig_tick(rig.now_us + 1), SHOAL_ECONN);
-    rig_lose();
-    assert_heard("b!ECONN/maybe ");
-}
-
-static void test_draining_is_spaced(void **state)
-{
-    (void)state;
-    rig_connect();
-    rig_submit('a', 0, WRITE);
-    rig_write_all();
-    rig_feed("-READONLY x\r\n");
-    assert_int_equal(rig_tick(rig.now_us), SHOAL_ECONN);
-    rig_lose();
-
-    /* Not so soon again, whatever the server says. */
-    rig_connect();
-    rig_tick(rig.now_us + 10000);
-    assert_string_equal(rig_write_all(), "a");
-    rig_feed("-READONLY x\r\n");
-    assert_int_equal(rig_tick(rig.now_us + 20000), 0);
-    assert_string_equal(rig_write_all(), "a");
-    rig_feed("-READONLY x\r\n");
-
-    /* A second later it is believed again. */
-    assert_int_equal(rig_tick(rig.now_us + 1000001), 0);
-    assert_string_equal(rig_write_all(), "a");
-    rig_feed("-READONLY x\r\n");
-    assert_int_equal(rig_tick(rig.now_us), SHOAL_ECONN);
-    assert_heard("");
-}
-
-/* Nor is the end put off by others that are turned away meanwhile. */
-static void test_draining_begins_once(void **state)
-{
-    (void)state;
-    rig_connect();
-    for (const char *name = "abc"; *name; name++)
-        rig_submit(*name, 0, WRITE);
-    rig_write_all();
-    rig_feed("-READONLY x\r\n");
-    assert_int_equal(rig_tick(rig.now_us + 500000), 0);
-    rig_feed("-READONLY x\r\n");
-    assert_int_equal(shoal__pipe_next_wake_us(&rig.pipe), 1000 + 1000000);
-    assert_int_equal(rig_tick(1000 + 1000000), SHOAL_ECONN);
-}
-
-/* With nothing in flight, what was begun to be written still has to leave. */
-static void test_draining_waits_for_what_was_begun(void **state)
-{
-    (void)state;
-    rig_connect();
-    rig_submit('a', 0, WRITE);
-    rig_submit('b', 0, WRITE);
-    rig_write(COMMAND_BYTES + 1);
-    rig_feed("-READONLY x\r\n");
-    assert_int_equal(shoal__pipe_inflight(&rig.pipe), 0);
-    assert_int_equal(rig_tick(rig.now_us + 100), 0);
-    rig_write(COMMAND_BYTES - 1);
-    rig_feed("+b\r\n");
-    assert_heard("b=+b ");
-    assert_int_equal(rig_tick(rig.now_us + 100), SHOAL_ECONN);
-}
-
 static void test_a_blocking_command_may_be_silent(void **state)
 {
     (void)state;
@@ -257,11 +158,6 @@ int main(void)
         TEST(test_only_an_idle_connection_is_asked),
         TEST(test_no_memory_for_a_ping),
         TEST(test_a_ping_that_is_not_answered),
-        TEST(test_a_demoted_server_is_drained),
-        TEST(test_draining_has_an_end),
-        TEST(test_draining_is_spaced),
-        TEST(test_draining_begins_once),
-        TEST(test_draining_waits_for_what_was_begun),
         TEST(test_a_blocking_command_may_be_silent),
         TEST(test_what_may_not_wait_fails_in_the_next_tick),
     };

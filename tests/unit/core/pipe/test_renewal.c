@@ -3,53 +3,123 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include <cmocka.h>
 
 #include "core/pipe/renewal.h"
 
 #define SECOND_US 1000000
+#define NEVER SHOAL__NEVER_US
 
 /* What happens at which time, and how it stands behind. */
-typedef enum event { ASK, LOOK, LOOK_DRAINED, OVER, ANEW } event_t;
+typedef enum event {
+    ASK,
+    PRESS,
+    WANT,
+    BEGIN,
+    FAIL,
+    ELSEWHERE,
+    DRAIN,
+    LOOK,
+    LOOK_DRAINED,
+    OVER,
+    ANEW
+} event_t;
+
+#define NONE SHOAL__RENEWAL_NONE
+#define WANTED SHOAL__RENEWAL_WANTED
+#define PREPARING SHOAL__RENEWAL_PREPARING
+#define DRAINING SHOAL__RENEWAL_DRAINING
 
 /* clang-format off */
 static const struct row {
     uint64_t now_us;
     event_t event;
-    bool is_under_way, is_due;
-    uint64_t end_us;
+    shoal__renewal_state_t state;
+    bool is_awaited, is_yes; /* the answer of BEGIN and LOOK */
+    uint64_t wake_us;
 } rows[] = {
-    /* now       event         under way  due    end */
-    {5,          LOOK,         false,     false, SHOAL__NEVER_US},
-    {5,          LOOK_DRAINED, false,     false, SHOAL__NEVER_US},
-    {10,         ASK,          true,      false, 1000010},
-    {500000,     ASK,          true,      false, 1000010}, /* its end is not put off */
-    {1000009,    LOOK,         true,      false, 1000010},
-    {1000009,    LOOK_DRAINED, true,      true,  1000010},
-    {1000010,    LOOK,         true,      true,  1000010},
-    {1000011,    OVER,         false,     false, SHOAL__NEVER_US},
-    {1000011,    ASK,          true,      false, 2000011}, /* a second behind the first */
-    {1000012,    OVER,         false,     false, SHOAL__NEVER_US},
-    {3000010,    ASK,          false,     false, SHOAL__NEVER_US}, /* too soon */
-    {3000010,    LOOK_DRAINED, false,     false, SHOAL__NEVER_US},
-    {3000011,    ASK,          true,      false, 4000011}, /* two behind the second */
-    {3000012,    OVER,         false,     false, SHOAL__NEVER_US},
-    {3000013,    ANEW,         false,     false, SHOAL__NEVER_US},
-    {4000010,    ASK,          false,     false, SHOAL__NEVER_US},
-    {4000011,    ASK,          true,      false, 5000011}, /* one again */
-    {4000012,    OVER,         false,     false, SHOAL__NEVER_US},
-    {6000010,    ASK,          false,     false, SHOAL__NEVER_US}, /* and two */
-    {6000011,    ASK,          true,      false, 7000011},
-    {6000012,    OVER,         false,     false, SHOAL__NEVER_US},
-    {36000010,   ASK,          true,      false, 37000010}, /* four are over */
-    {36000012,   OVER,         false,     false, SHOAL__NEVER_US},
-    {37000011,   ASK,          false,     false, SHOAL__NEVER_US}, /* now it is eight */
-    {67000011,   ASK,          true,      false, 68000011}, /* nobody asked for long */
-    {67000012,   OVER,         false,     false, SHOAL__NEVER_US},
-    {68000011,   ASK,          true,      false, 69000011},
+    /* now       event         state      awaited yes    wake */
+    {5,          BEGIN,        NONE,      false,  false, NEVER},
+    {5,          LOOK_DRAINED, NONE,      false,  false, NEVER},
+    {10,         ASK,          WANTED,    false,  false, 10},
+    {10,         LOOK_DRAINED, WANTED,    false,  false, 10},
+    {12,         BEGIN,        PREPARING, false,  true,  NEVER},
+    {13,         BEGIN,        PREPARING, false,  false, NEVER},
+    {500000,     ASK,          PREPARING, false,  false, NEVER},
+    {500000,     PRESS,        PREPARING, true,   false, NEVER}, /* no use any more */
+    {600000,     LOOK_DRAINED, PREPARING, true,   false, NEVER},
+    {600000,     DRAIN,        DRAINING,  true,   false, 1600000},
+    {700000,     ASK,          DRAINING,  true,   false, 1600000}, /* its end is not put off */
+    {1599999,    LOOK,         DRAINING,  true,   false, 1600000},
+    {1599999,    LOOK_DRAINED, DRAINING,  true,   true,  1600000},
+    {1600000,    LOOK,         DRAINING,  true,   true,  1600000},
+    {1600001,    OVER,         NONE,      false,  false, NEVER},
+    {1600001,    ASK,          WANTED,    false,  false, 1600001}, /* a second behind 12 */
+    {1600002,    BEGIN,        PREPARING, false,  true,  NEVER},
+    {1600003,    FAIL,         WANTED,    false,  false, 3600002}, /* and two behind that */
+    {1600003,    PRESS,        WANTED,    false,  false, 3600002},
+    {3600001,    BEGIN,        WANTED,    false,  false, 3600002},
+    {3600002,    BEGIN,        PREPARING, true,   true,  NEVER},
+    {3600003,    OVER,         NONE,      false,  false, NEVER},
+    {7600001,    ASK,          NONE,      false,  false, NEVER}, /* too soon */
+    {7600001,    BEGIN,        NONE,      false,  false, NEVER},
+    {7600001,    WANT,         WANTED,    false,  false, 7600002}, /* it is put off */
+    {7600002,    BEGIN,        PREPARING, false,  true,  NEVER},
+    {7600003,    WANT,         WANTED,    false,  false, 15600002}, /* for another target */
+    {7600003,    ANEW,         WANTED,    false,  false, 15600002},
+    {7600003,    WANT,         WANTED,    false,  false, 8600002}, /* of the program */
+    {8600002,    BEGIN,        PREPARING, false,  true,  NEVER},
+    {8600003,    DRAIN,        DRAINING,  true,   false, 9600003},
+    {8600004,    WANT,         WANTED,    false,  false, 10600002},
+    {10600002,   BEGIN,        PREPARING, false,  true,  NEVER},
+    {10600003,   OVER,         NONE,      false,  false, NEVER},
+    {38600003,   ASK,          WANTED,    false,  false, 38600003}, /* four are over */
+    {38600003,   BEGIN,        PREPARING, false,  true,  NEVER},
+    {38600003,   OVER,         NONE,      false,  false, NEVER},
+    {40600003,   ASK,          NONE,      false,  false, NEVER}, /* now it is eight */
+    {70600003,   ASK,          WANTED,    false,  false, 70600003}, /* nobody asked for long */
+    {70600003,   BEGIN,        PREPARING, false,  true,  NEVER},
+    {70600003,   ELSEWHERE,    WANTED,    false,  false, 70700003}, /* another address */
+    {70700003,   BEGIN,        PREPARING, false,  true,  NEVER},
+    {70700003,   FAIL,         WANTED,    false,  false, 71700003},
 };
 /* clang-format on */
+
+static bool happen(shoal__renewal_t *renewal, const struct row *row)
+{
+    switch (row->event) {
+    case ASK:
+    case PRESS:
+        shoal__renewal_ask(renewal, "a reason", row->event == PRESS, row->now_us);
+        break;
+    case WANT:
+        shoal__renewal_want(renewal, "another", row->now_us);
+        break;
+    case BEGIN:
+        return shoal__renewal_begins(renewal, row->now_us);
+    case FAIL:
+        shoal__renewal_failed(renewal, row->now_us);
+        break;
+    case ELSEWHERE:
+        shoal__renewal_elsewhere(renewal, row->now_us);
+        break;
+    case DRAIN:
+        shoal__renewal_drain(renewal, row->now_us);
+        break;
+    case LOOK:
+    case LOOK_DRAINED:
+        return shoal__renewal_is_due(renewal, row->event == LOOK_DRAINED, row->now_us);
+    case OVER:
+        shoal__renewal_over(renewal);
+        break;
+    case ANEW:
+        shoal__renewal_anew(renewal);
+        break;
+    }
+    return false;
+}
 
 static void test_every_row(void **state)
 {
@@ -59,48 +129,69 @@ static void test_every_row(void **state)
     shoal__renewal_init(&renewal);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         const struct row *row = &rows[i];
+        bool is_yes = happen(&renewal, row);
 
-        if (row->event == ASK)
-            shoal__renewal_ask(&renewal, "a reason", row->now_us);
-        if (row->event == ANEW)
-            shoal__renewal_anew(&renewal);
-        if (row->event == OVER)
-            shoal__renewal_over(&renewal);
-        bool is_due =
-            shoal__renewal_is_due(&renewal, row->event == LOOK_DRAINED, row->now_us);
-        if (shoal__renewal_is_under_way(&renewal) != row->is_under_way ||
-            is_due != row->is_due || renewal.end_us != row->end_us)
-            fail_msg("row %zu: under way %d, due %d, end %llu", i,
-                     shoal__renewal_is_under_way(&renewal), is_due,
-                     (unsigned long long)renewal.end_us);
+        if (renewal.state != row->state || is_yes != row->is_yes ||
+            shoal__renewal_is_awaited(&renewal) != row->is_awaited ||
+            shoal__renewal_is_draining(&renewal) != (row->state == DRAINING) ||
+            shoal__renewal_is_under_way(&renewal) != (row->state >= PREPARING) ||
+            shoal__renewal_wake_us(&renewal) != row->wake_us)
+            fail_msg("row %zu: state %d, yes %d, awaited %d, wake %llu", i,
+                     (int)renewal.state, is_yes, shoal__renewal_is_awaited(&renewal),
+                     (unsigned long long)shoal__renewal_wake_us(&renewal));
     }
 }
 
-/* A server that gives cause all the time gets fewer and fewer. */
-static void test_renewals_are_spaced(void **state)
+/* The reason is that of the renewal that is under way. */
+static void test_reasons(void **state)
 {
-    static const unsigned seconds[] = {0, 1, 3, 7, 15, 31, 61, 91, 121};
     shoal__renewal_t renewal;
-    unsigned begun = 0;
 
     (void)state;
     shoal__renewal_init(&renewal);
-    for (uint64_t now_us = 0; now_us <= 130 * (uint64_t)SECOND_US; now_us += 250000) {
-        shoal__renewal_ask(&renewal, "again", now_us);
-        if (!shoal__renewal_is_under_way(&renewal))
-            continue;
-        assert_true(begun < sizeof seconds / sizeof *seconds);
-        assert_int_equal(now_us, seconds[begun++] * (uint64_t)SECOND_US);
-        assert_true(shoal__renewal_is_due(&renewal, true, now_us));
-        shoal__renewal_over(&renewal);
+    shoal__renewal_ask(&renewal, "first", false, 1);
+    shoal__renewal_ask(&renewal, "second", false, 2);
+    assert_string_equal(renewal.reason, "first");
+    shoal__renewal_want(&renewal, "third", 3);
+    assert_string_equal(renewal.reason, "third");
+    assert_true(shoal__renewal_begins(&renewal, 3));
+    shoal__renewal_failed(&renewal, 4);
+    assert_string_equal(renewal.reason, "third");
+}
+
+/* Against a server that gives cause all the time, and one that refuses every successor. */
+static void test_renewals_are_spaced(void **state)
+{
+    static const unsigned seconds[] = {0, 1, 3, 7, 15, 31, 61, 91, 121};
+
+    (void)state;
+    for (int fails = 0; fails < 2; fails++) {
+        shoal__renewal_t renewal;
+        unsigned begun = 0;
+
+        shoal__renewal_init(&renewal);
+        for (uint64_t now_us = 0; now_us <= 130 * (uint64_t)SECOND_US;
+             now_us += 250000) {
+            if (!fails || now_us == 0)
+                shoal__renewal_ask(&renewal, "again", false, now_us);
+            if (!shoal__renewal_begins(&renewal, now_us))
+                continue;
+            assert_true(begun < sizeof seconds / sizeof *seconds);
+            assert_int_equal(now_us, seconds[begun++] * (uint64_t)SECOND_US);
+            if (fails)
+                shoal__renewal_failed(&renewal, now_us);
+            else
+                shoal__renewal_over(&renewal);
+        }
+        assert_int_equal(begun, sizeof seconds / sizeof *seconds);
     }
-    assert_int_equal(begun, sizeof seconds / sizeof *seconds);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_row),
+        cmocka_unit_test(test_reasons),
         cmocka_unit_test(test_renewals_are_spaced),
     };
     return cmocka_run_group_tests_name("core/pipe/renewal", tests, NULL, NULL);

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: MIT */
+
+/* Renews a connection that works, and makes before it breaks: the successor is dialed and
+ * greeted while commands use the present line.  core/pipe/renewal.h says when,
+ * core/pipe/pipe_succession.h what the pipe does.
+ *
+ * A successor that fails changes nothing for the commands: an event tells it, and another
+ * one is dialed later.  If the present line is lost meanwhile, the successor is dropped and
+ * the connection dials anew: the greeting of that attempt ends the lost one first. */
+
+#include "base/time_us.h"
+#include "core/pipe/pipe_succession.h"
+#include "net/clock.h"
+#include "net/conn.h"
+#include <shoal/errors.h>
+#include <stdio.h>
+
+void shoal__successor_drop(shoal__conn_t *conn)
+{
+    shoal__line_t *line = shoal__successor_line(conn);
+
+    if (!line)
+        return;
+    shoal__line_close(line, false);
+    shoal__pipe_free_greeter(&conn->pipe, conn->greeter);
+    conn->greeter = NULL;
+    conn->greeter_due_us = SHOAL__NEVER_US;
+}
+
+/* What the failure of its greeting says of the server. */
+static void note_failure(shoal__conn_t *conn, const shoal__line_t *line, int status)
+{
+    shoal__conn_doubt(conn, &conn->greeter->greeting, status);
+    if (conn->doubt == SHOAL__HELLO_TRUSTED)
+        shoal__target_failed(conn->target, &line->reached,
+                             conn->greeter->greeting.role);
+}
+
+void shoal__successor_lost(shoal__conn_t *conn, int status, const char *detail,
+                           uint64_t now_us)
+{
+    shoal__line_t *line = shoal__successor_line(conn);
+    shoal__renewal_t *renewal = &conn->pipe.renewal;
+
+    if (conn->greeter->phase == SHOAL__PIPE_GREETING)
+        note_failure(conn, line, status);
+    if (conn->greeter->greeting.role == SHOAL__ROLE_REPLICA)
+        shoal__renewal_elsewhere(renewal, now_us);
+    else
+        shoal__renewal_failed(renewal, now_us);
+    shoal__counter_add(&conn->stats.attempts_failed, 1);
+    shoal__conn_report(conn, line, SHOAL_EVENT_ATTEMPT_FAILED, status, detail, 0);
+    shoal__conn_report(conn, line, SHOAL_EVENT_RETRYING, 0, detail,
+                       shoal__time_since(now_us, renewal->start_us));
+    shoal__successor_drop(conn); /* `detail` may be the greeter's */
+    shoal__conn_touch(conn);
+}
+
+/* Bound commands rely on the state of their connection: there it has no successor. */
+static void begin(shoal__conn_t *conn, uint64_t now_us)
+{
+    if (conn->pipe.is_bound) {
+        shoal__pipe_drain(&conn->pipe, now_us);
+        return;
+    }
+    conn->greeter = shoal__pipe_new_greeter(&conn->pipe);
+    if (!conn->greeter) {
+        shoal__renewal_failed(&conn->pipe.renewal, now_us);
+        return;
+    }
+    shoal__successor_line(conn)->pipe = conn->greeter;
+    if (conn->pipe.is_demoted)
+        shoal__target_leave(conn->target, &conn->line->reached);
+    conn->pipe.is_demoted = false;
+    shoal__conn_dial(conn, shoal__successor_line(conn), now_us);
+}
+
+void shoal__successor_reached(shoal__conn_t *conn, uint64_t now_us)
+{
+    int rc;
+
+    conn->greeter_due_us = now_us + conn->config->handshake_us;
+    shoal__conn_report(conn, shoal__successor_line(conn), SHOAL_EVENT_CONNECTED, 0,
+                       shoal__successor_line(conn)->server, 0);
+    rc = shoal__pipe_begin(conn->greeter, shoal__hello_style(conn->doubt), now_us);
+    if (rc < 0)
+        shoal__successor_lost(conn, rc, conn->greeter->detail, now_us);
+}
+
+void shoal__successor_fed(shoal__conn_t *conn, int rc, bool was_greeting,
+                          uint64_t now_us)
+{
+    if (rc < 0) {
+        shoal__successor_lost(conn, rc, conn->greeter->detail, now_us);
+    } else if (was_greeting && conn->greeter->phase == SHOAL__PIPE_READY) {
+        conn->greeter_due_us = SHOAL__NEVER_US;
+        shoal__pipe_drain(&conn->pipe, now_us);
+    }
+}
+
+static void time_out(shoal__conn_t *conn, uint64_t now_us)
+{
+    char detail[sizeof conn->detail];
+
+    if (conn->greeter->phase == SHOAL__PIPE_DOWN) {
+        shoal__line_timed_out(shoal__successor_line(conn));
+        return;
+    }
+    snprintf(detail, sizeof detail, "greeting %.127s: not answered in time",
+             shoal__successor_line(conn)->server);
+    shoal__successor_lost(conn, SHOAL_ETIMEOUT, detail, now_us);
+}
+
+bool shoal__successor_turn(shoal__conn_t *conn, uint64_t now_us)
+{
+    uint64_t wake_us;
+
+    if (conn->greeter && now_us >= conn->greeter_due_us)
+        time_out(conn, now_us);
+    if (shoal__renewal_begins(&conn->pipe.renewal, now_us))
+        begin(conn, now_us);
+    if (conn->greeter)
+        shoal__line_write(shoal__successor_line(conn), &wake_us);
+    /* A successor that has ended meanwhile must not get the commands. */
+    if (conn->greeter && shoal__pipe_makes_way(&conn->pipe, now_us))
+        shoal__line_read(shoal__successor_line(conn));
+    return shoal__pipe_makes_way(&conn->pipe, now_us);
+}
