@@ -345,9 +345,12 @@ ptrdiff_t shoal__tls_engine_write(shoal__tls_engine_t *engine,
         ERR_clear_error();
         int rc = SSL_write(engine->ssl, record.data, (int)record.bytes);
         if (rc != (int)record.bytes) {
-            /* The BIO takes everything, so a record is never left half done. */
+            /* The BIO takes everything, so a record is never left half done.  The records
+             * before may leave; what follows finds the failure again. */
             rc = outcome(engine, rc);
             engine->is_failed = true;
+            if (taken > 0)
+                break;
             return rc == SHOAL_ENOMEM ? rc : SHOAL_ETLS;
         }
         engine->marks[engine->first_mark + engine->mark_count++] =
