@@ -22,7 +22,8 @@ int shoal__call_give_up(shoal_pending_t *pending, shoal_result_t **ret_result);
 /* The client of a pending call. */
 shoal_client_t *shoal__call_client(const shoal_pending_t *pending);
 
-/* Wait until the client is ready.  0, SHOAL_ETIMEOUT, SHOAL_ECLOSED or SHOAL_EAUTH. */
+/* Wait until the client is ready.  0, SHOAL_ETIMEOUT, SHOAL_ECLOSED, SHOAL_EAUTH or
+ * SHOAL_ETLS. */
 int shoal__call_wait_ready(shoal_client_t *client, uint64_t until_us);
 
 #endif
