@@ -2,7 +2,8 @@
 /* F11: bytes of replies are turned, lost and inserted at random; and whole replies.
  * Nothing crashes or hangs, and no write is told a wrong fate.  With strict
  * integrity no caller gets the value of another command, though a value may be
- * damaged. */
+ * damaged.  With TLS the harm is done inside; and then to what is encrypted, where it ends
+ * the connection, and no value is wrong. */
 #include "matrix/matrix.h"
 #include "matrix/with_proxy.h"
 
@@ -26,6 +27,7 @@ static const fault_carriage_t harms[] = {
 };
 
 #define HARMS (sizeof harms / sizeof *harms)
+#define ENCRYPTED_HARMS 2 /* the first ones */
 
 static void submit_batch(matrix_t *m)
 {
@@ -37,9 +39,9 @@ static void submit_batch(matrix_t *m)
 
 static void play(matrix_t *m, uint64_t seed)
 {
-    fake_server_t *server = matrix_fake(m, NULL);
-    fault_proxy_t *proxy =
-        matrix_proxy(m, server, (fault_proxy_config_t){.seed = seed});
+    fake_server_t *server = matrix_fake_plain(m, NULL);
+    fault_proxy_t *proxy = matrix_proxy(
+        m, server, (fault_proxy_config_t){.seed = seed, .tls = matrix_tls(m)});
     fault_carriage_t unharmed = {0};
 
     m->may_be_wrong = true;
@@ -56,6 +58,32 @@ static void play(matrix_t *m, uint64_t seed)
     assert_true(fault_proxy_counts(proxy).harmed > 0);
     fault_proxy_carry(proxy, FAULT_TO_CLIENT, &unharmed);
     fault_proxy_cut(proxy, FAULT_TO_CLIENT, FAULT_END_RESET);
+    matrix_expect_works(m);
+    matrix_check_fake(m, server);
+}
+
+/* What is encrypted is harmed, once the handshake is over: each harm ends the connection. */
+static void play_encrypted(matrix_t *m)
+{
+    fake_server_t *server = matrix_fake(m, NULL);
+    fault_proxy_t *proxy = matrix_proxy(m, server, (fault_proxy_config_t){.seed = 3});
+    const fault_carriage_t unharmed = {0};
+
+    m->late_us_max = LATE_US_MAX;
+    matrix_set_timeout(m, TIMEOUT_US);
+    matrix_open_ready(m);
+    for (size_t i = 0; i < matrix_scaled(ENCRYPTED_HARMS); i++) {
+        unsigned ready = m->events.ready, lost = m->events.lost;
+        uint64_t harmed = fault_proxy_counts(proxy).harmed;
+        fault_proxy_carry(proxy, FAULT_TO_CLIENT, &harms[i % ENCRYPTED_HARMS]);
+        while (fault_proxy_counts(proxy).harmed == harmed)
+            submit_batch(m);
+        fault_proxy_carry(proxy, FAULT_TO_CLIENT, &unharmed);
+        (void)matrix_submit_many(m, &(matrix_spec_t){.kind = MATRIX_READ}, BATCH);
+        MATRIX_WAIT_FOR(m, m->events.lost > lost);
+        MATRIX_WAIT_FOR(m, m->events.ready > ready);
+    }
+    matrix_wait(m);
     matrix_expect_works(m);
     matrix_check_fake(m, server);
 }
@@ -78,6 +106,11 @@ static void f11(const matrix_mode_t *mode)
     assert_int_equal(m->misplaced, 0);
     matrix_end(m);
 #endif
+    if (mode->is_tls) {
+        m = matrix_begin(mode);
+        play_encrypted(m);
+        matrix_end(m);
+    }
 }
 
 MATRIX_ROW(11){

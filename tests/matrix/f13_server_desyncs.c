@@ -20,7 +20,7 @@ static const char *const forged[] = {"FUNCTION", "LIST",
                                      "x\r\n$6\r\nforged\r\n$6\r\nforged\r\n$1"};
 
 /* redis_process_start() starts what REDIS_SERVER names. */
-static redis_process_t *start_valkey(void)
+static redis_process_t *start_valkey(const matrix_t *m)
 {
     const char *wanted = getenv("VALKEY_SERVER");
     const char *usual = getenv("REDIS_SERVER");
@@ -28,7 +28,7 @@ static redis_process_t *start_valkey(void)
 
     snprintf(kept, sizeof kept, "%s", usual ? usual : "");
     setenv("REDIS_SERVER", wanted ? wanted : "valkey-server", 1);
-    redis_process_t *valkey = redis_process_start(NULL);
+    redis_process_t *valkey = redis_process_start_tls(NULL, matrix_tls(m));
     if (usual)
         setenv("REDIS_SERVER", kept, 1);
     else
@@ -90,11 +90,11 @@ static bool is_forging(int port)
 static void f13(const matrix_mode_t *mode)
 {
     matrix_t *m = matrix_begin(mode);
-    redis_process_t *valkey = start_valkey();
+    redis_process_t *valkey = start_valkey(m);
     int port = redis_process_port(valkey);
 
     matrix_defer(m, stop_valkey, valkey);
-    matrix_to_port(m, port);
+    matrix_to_redis(m, valkey);
 #if MATRIX_HAS_INTEGRITY
     assert_int_equal(shoal_options_set_integrity(m->options, SHOAL_INTEGRITY_STRICT),
                      0);

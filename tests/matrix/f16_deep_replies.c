@@ -129,7 +129,7 @@ static void f16(const matrix_mode_t *mode)
     redis_process_t *redis = matrix_redis(m, NULL);
     unsigned whole = mode->is_unit ? DEPTH_MAX - 1 : DEPTH_MAX;
 
-    matrix_to_port(m, redis_process_port(redis));
+    matrix_to_redis(m, redis);
     matrix_open_ready(m);
     for (unsigned depth = 1; depth < whole; depth *= 2)
         matrix_expect_value(m, nest(m, depth));

@@ -33,7 +33,7 @@ static void f1(const matrix_mode_t *mode)
     matrix_t *m = matrix_begin(mode);
     redis_process_t *redis = matrix_redis(m, NULL);
     const fault_proxy_config_t config = {
-        .server_port = redis_process_port(redis),
+        .server_port = matrix_redis_port(m, redis),
         .seed = 1,
         .ways = {{.jitter_us = JITTER_US / 2}, {.jitter_us = JITTER_US / 2}}};
     fault_proxy_t *proxy = fault_proxy_start(&config);

@@ -139,9 +139,10 @@ static void check_real(const matrix_mode_t *mode)
     const matrix_spec_t write = {.kind = MATRIX_WRITE};
     matrix_t *m = matrix_begin(mode);
     load_agent_t *agent = load_agent_new(m);
-    int port = redis_process_port(matrix_redis(m, NULL));
+    const redis_process_t *redis = matrix_redis(m, NULL);
+    int port = redis_process_port(redis);
 
-    matrix_to_port(m, port);
+    matrix_to_redis(m, redis);
     matrix_open_ready(m);
     check_refused(m, port, "CONFIG SET maxmemory 1", "CONFIG SET maxmemory 0", "OOM ");
     check_refused(m, port, "CONFIG SET min-replicas-to-write 1",

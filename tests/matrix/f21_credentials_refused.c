@@ -62,8 +62,9 @@ static matrix_t *begin(const matrix_mode_t *mode, const char *password, int *ret
 {
     matrix_t *m = matrix_begin(mode);
 
-    *ret_port = redis_process_port(matrix_redis(m, with_user));
-    matrix_to_port(m, *ret_port);
+    const redis_process_t *redis = matrix_redis(m, with_user);
+    *ret_port = redis_process_port(redis);
+    matrix_to_redis(m, redis);
     assert_int_equal(shoal_options_set_auth(m->options, USER, password), 0);
     assert_int_equal(
         shoal_options_set_on_log(m->options, SHOAL_LOG_DEBUG, on_log, NULL), 0);

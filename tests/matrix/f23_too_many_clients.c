@@ -113,8 +113,8 @@ static void f23(const matrix_mode_t *mode)
     matrix_t *m = matrix_begin(mode);
     redis_process_t *redis = matrix_redis(m, NULL);
     int port = redis_process_port(redis);
-    fault_proxy_t *proxy =
-        fault_proxy_start(&(fault_proxy_config_t){.server_port = port});
+    fault_proxy_t *proxy = fault_proxy_start(
+        &(fault_proxy_config_t){.server_port = matrix_redis_port(m, redis)});
 
     assert_non_null(proxy);
     matrix_defer(m, stop_proxy, proxy);

@@ -3,8 +3,11 @@
 #include "matrix/matrix.h"
 #include "matrix/transport.h"
 
+static _Atomic uint64_t sends;
+
 static ssize_t send_one(int fd, const void *data, size_t bytes, int flags)
 {
+    sends++;
     return matrix_system_send(fd, data, bytes < 1 ? bytes : 1, flags);
 }
 
@@ -27,6 +30,7 @@ static void f2(const matrix_mode_t *mode)
     matrix_set_timeout(m,
                        SHOAL_TIMEOUT_NEVER); /* a call for each byte takes its time */
     matrix_to_fake(m, server);
+    sends = 0;
     matrix_transport_hook(send_one, recv_one);
     matrix_defer(m, unhook, NULL);
     matrix_open_ready(m);
@@ -41,7 +45,7 @@ static void f2(const matrix_mode_t *mode)
     for (uint64_t seq = 0; seq < matrix_count(m); seq++)
         matrix_expect_value(m, matrix_at(m, seq));
     assert_int_equal(m->events.lost, 0);
-    assert_true(matrix_stats(m).writes >= matrix_count(m) * 30); /* it did bite */
+    assert_true(sends >= matrix_count(m) * 30); /* it did bite */
     matrix_end(m);
 }
 

@@ -12,6 +12,7 @@
 #define CYCLES 8 /* of each kind */
 #define COMMANDS 50
 #define DRAIN_US 5000
+#define HANDSHAKE_US 5000    /* within which one begins, as a rule */
 #define CLOSE_US_MAX 1000000 /* beyond the time to drain */
 
 static void close_in_time(matrix_t *m, uint64_t drain_us)
@@ -61,7 +62,9 @@ static void while_connecting(const matrix_mode_t *mode, unsigned phase)
     (void)matrix_submit_many(m, &(matrix_spec_t){.kind = MATRIX_WRITE}, 5);
     if (phase == 1)
         MATRIX_WAIT_FOR(m, m->events.lost > 0);
-    if (phase == 2)
+    if (phase == 2 && mode->is_tls) /* the handshake goes on: nothing is told yet */
+        matrix_pause(m, HANDSHAKE_US);
+    else if (phase == 2)
         MATRIX_WAIT_FOR(m, m->events.connected > 0);
     close_in_time(m, 0);
     for (uint64_t i = 0; phase > 0 && i < matrix_count(m); i++)

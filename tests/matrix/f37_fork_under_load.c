@@ -73,7 +73,7 @@ static void f37(const matrix_mode_t *mode)
     int port = redis_process_port(redis), worst = 0;
     char answer[64] = "";
 
-    matrix_to_port(m, port);
+    matrix_to_redis(m, redis);
     uint64_t before = process_descriptor_set();
     matrix_open_ready(m);
     assert_int_equal(process_inherited(before), -1); /* by another program */

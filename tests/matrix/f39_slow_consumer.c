@@ -142,7 +142,7 @@ static void f39(const matrix_mode_t *mode)
 
     memset(&nap, 0, sizeof nap);
     memset(&meanwhile, 0, sizeof meanwhile);
-    matrix_to_port(m, redis_process_port(redis));
+    matrix_to_redis(m, redis);
     assert_int_equal(shoal_options_set_outstanding_max(m->options, QUEUED_MAX,
                                                        INFLIGHT_MAX, BYTES_MAX),
                      0);

@@ -17,6 +17,7 @@
 #define DEVIATIONS_SHOWN 10
 #define WORDS_MAX 4
 #define LANES 40 /* processes: a new connection waits, so many can share a machine */
+#define RECORD_BYTES 22 /* that TLS 1.3 adds to what is written at once */
 #define REFILL_READS 12 /* successes that earn the right to one more try */
 
 /* Which bytes are cut. */
@@ -152,9 +153,11 @@ static void arm_gate(const play_t *play, const cut_t *cut)
     matrix_transport_hook(gated_send, gated_recv);
 }
 
-/* The table. */
-static verdict_t verdict_of(const cut_t *cut, bool is_unit)
+/* The table.  With TLS the bytes that are written and taken are those of a record; the
+ * answer is cut before it is encrypted. */
+static verdict_t verdict_of(const cut_t *cut, const matrix_mode_t *mode)
 {
+    bool is_unit = mode->is_unit;
     bool is_once = cut->kind->flags & SHOAL_CALL_ONCE;
     bool is_last = !is_unit || cut->member == 2;
     bool is_repeatable =
@@ -174,7 +177,8 @@ static verdict_t verdict_of(const cut_t *cut, bool is_unit)
                                                       : SHOAL_FATE_UNKNOWN,
                            is_last};
     case WRITTEN:
-        if (is_once && cut->offset > 0)
+        /* What is encrypted cannot be withdrawn any more. */
+        if (is_once && (cut->offset > 0 || mode->is_tls))
             return (verdict_t){false, SHOAL_FATE_NOT_EXECUTED, 0};
         return (verdict_t){true, SHOAL_FATE_REPLIED, 1};
     case TAKEN:
@@ -250,7 +254,7 @@ static void play_mine(play_t *play, const cut_t *cut)
     const char *words[WORDS_MAX];
     unsigned ready = m->events.ready, lost = m->events.lost;
     matrix_spec_t spec = {.kind = MATRIX_OTHER, .flags = cut->kind->flags};
-    verdict_t verdict = verdict_of(cut, m->mode->is_unit);
+    verdict_t verdict = verdict_of(cut, m->mode);
 
     play->score->cuts++;
     spec.command = subject(play, cut->kind, words);
@@ -278,8 +282,18 @@ static void play_mine(play_t *play, const cut_t *cut)
     matrix_wait(m);
 }
 
+/* Each cut over TLS takes a handshake.  The columns that only submit or read in another way
+ * take every third one. */
+static bool is_skipped(const matrix_mode_t *mode, size_t offset)
+{
+    return mode->is_tls && mode->column != MATRIX_RESP3_CALLBACK && !mode->is_unit &&
+           offset % 3 != 0;
+}
+
 static void play_cut(play_t *play, const cut_t *cut)
 {
+    if (is_skipped(play->m->mode, cut->offset))
+        return;
     if (play->cuts++ % LANES == play->lane)
         play_mine(play, cut);
 }
@@ -294,7 +308,8 @@ static size_t command_bytes(play_t *play, const kind_t *kind)
 
     for (size_t i = 0; i < command.argc; i++) /* "$5\r\nhello\r\n" */
         bytes += (strlen(words[i]) > 9 ? 5 : 4) + strlen(words[i]) + 2;
-    return bytes + (play->m->mode->is_unit ? sizeof unit - 1 : 0);
+    bytes += play->m->mode->is_unit ? sizeof unit - 1 : 0;
+    return bytes + (play->m->mode->is_tls ? RECORD_BYTES : 0);
 }
 
 static void play_answers(play_t *play, const kind_t *kind, fake_cut_t how)
@@ -362,7 +377,7 @@ static void f3(const matrix_mode_t *mode)
     unsigned cuts = score->cuts, deviations = score->deviations;
     munmap(score, sizeof *score);
     print_message("F3 %s: %u cuts, %u deviations\n", mode->name, cuts, deviations);
-    assert_true(cuts > 500);
+    assert_true(cuts > 400);
     assert_int_equal(deviations, 0);
 }
 

@@ -62,7 +62,7 @@ static void check_starved(const matrix_mode_t *mode)
     matrix_t *m = matrix_begin(mode);
     redis_process_t *redis = matrix_redis(m, NULL);
 
-    matrix_to_port(m, redis_process_port(redis));
+    matrix_to_redis(m, redis);
     m->callers = THREADS;
     m->late_us_max = process_is_sanitized() ? 10 * LATE_US_MAX : LATE_US_MAX;
     matrix_open_ready(m);

@@ -70,7 +70,7 @@ static void f41(const matrix_mode_t *mode)
     unsigned random = 41;
 
     killer = (killer_t){.port = redis_process_port(redis), .random = 41};
-    matrix_to_port(m, killer.port);
+    matrix_to_redis(m, redis);
     matrix_open_ready(m);
     load_agent_begin(agent, killer_run, &killer);
     uint64_t since_us = waiting_now_us();

@@ -102,7 +102,7 @@ static void f42(const matrix_mode_t *mode)
     unsigned random = 42;
 
     killer = (killer_t){.port = redis_process_port(redis), .random = 42};
-    matrix_to_port(m, killer.port);
+    matrix_to_redis(m, redis);
     assert_int_equal(shoal_options_set_bulk_lane(m->options, true), 0);
     matrix_open_ready(m);
     load_agent_begin(agent, killer_run, &killer);

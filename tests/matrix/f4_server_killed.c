@@ -93,7 +93,7 @@ static void f4(const matrix_mode_t *mode)
     size_t restarts = matrix_scaled(RESTARTS), rejected = 0, fates[4] = {0};
     uint64_t recovery_us_max = 0, since = 0;
 
-    matrix_to_port(m, redis_process_port(job.redis));
+    matrix_to_redis(m, job.redis);
     assert_int_equal(shoal_options_set_backoff_us(m->options, 1000, 20000), 0);
     if (matrix_scale() > 10) /* minutes on a machine that others use as well */
         m->late_us_max = RECOVERY_US_MAX;

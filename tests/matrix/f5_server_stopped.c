@@ -85,7 +85,7 @@ static void f5(const matrix_mode_t *mode)
                               .writes = 20,
                               .timeout_us = TIMEOUT_US};
 
-    matrix_to_port(m, redis_process_port(redis));
+    matrix_to_redis(m, redis);
     assert_int_equal(shoal_options_set_outstanding_max(m->options, QUEUED_MAX,
                                                        INFLIGHT_MAX, BYTES_MAX),
                      0);

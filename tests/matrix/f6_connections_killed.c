@@ -113,7 +113,7 @@ static void f6(const matrix_mode_t *mode)
 
     memset(neighbours, 0, sizeof neighbours);
     killer = (killer_t){.port = redis_process_port(redis), .random = 6};
-    matrix_to_port(m, killer.port);
+    matrix_to_redis(m, redis);
     matrix_open_ready(m);
     open_neighbours(m, neighbours);
     load_agent_begin(agent, killer_run, &killer);

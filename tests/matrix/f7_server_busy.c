@@ -109,7 +109,7 @@ static void f7(const matrix_mode_t *mode)
     redis_process_t *redis = matrix_redis(m, arguments);
     int port = redis_process_port(redis);
 
-    matrix_to_port(m, port);
+    matrix_to_redis(m, redis);
     matrix_open_ready(m);
     check_silences(m, agent, port);
     check_busy(m, agent, port);

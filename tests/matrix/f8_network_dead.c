@@ -148,7 +148,7 @@ static void f8(const matrix_mode_t *mode)
     redis_process_t *redis = separate(m);
 
     assert_int_equal(
-        shoal_options_set_address(m->options, "10.77.0.2", redis_process_port(redis)),
+        shoal_options_set_address(m->options, "10.77.0.2", matrix_redis_port(m, redis)),
         0);
     assert_int_equal(shoal_options_set_stall_timeout_us(m->options, STALL_US), 0);
     assert_int_equal(shoal_options_set_connect_timeout_us(m->options, 300000, 300000),

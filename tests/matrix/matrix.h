@@ -7,6 +7,11 @@
  * in each mode where the fault can happen; where it cannot, the cell says why.  The
  * program matrix_cells fails if a cell is missing, doubled or has an empty reason.
  *
+ * Each cell runs twice: without TLS and with it.  What acts on sockets then meets what is
+ * encrypted; what a scripted server says or leaves out, it does inside.  A row that cannot
+ * run over TLS has NOT_OVER_TLS("why").  With sanitizers each fault runs over TLS in one
+ * column only.
+ *
  * To add a fault: a line in MATRIX_FAULTS, and a file f<number>_<fault>.c like this:
  *
  *     #include "matrix/matrix.h"
@@ -75,8 +80,8 @@
 
 /* One cell. */
 typedef struct matrix_cell {
-    bool is_there; /* false ends a row */
-    matrix_column_t column;
+    bool is_there;                          /* false ends a row */
+    matrix_column_t column;                 /* MATRIX_COLUMN_COUNT: the row over TLS */
     void (*run)(const matrix_mode_t *mode); /* NULL: cannot happen there ... */
     const char *reason;                     /* ... and this is why */
 } matrix_cell_t;
@@ -88,6 +93,11 @@ typedef struct matrix_cell {
 #define NOT_APPLICABLE(column, reason)                                                 \
     {                                                                                  \
         true, MATRIX_##column, NULL, reason                                            \
+    }
+/* Of the whole row. */
+#define NOT_OVER_TLS(reason)                                                           \
+    {                                                                                  \
+        true, MATRIX_COLUMN_COUNT, NULL, reason                                        \
     }
 #define MATRIX_ROW_END                                                                 \
     {                                                                                  \
@@ -113,5 +123,8 @@ typedef struct matrix_fault {
 
 extern const matrix_fault_t matrix_faults[];
 extern const size_t matrix_faults_count;
+
+/* Why this fault does not run over TLS; NULL: it does. */
+const char *matrix_tls_excuse(const matrix_fault_t *fault);
 
 #endif

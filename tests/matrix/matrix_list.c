@@ -10,10 +10,26 @@ MATRIX_FAULTS(DECLARE)
 const matrix_fault_t matrix_faults[] = {MATRIX_FAULTS(LIST)};
 const size_t matrix_faults_count = sizeof matrix_faults / sizeof *matrix_faults;
 
-const matrix_mode_t matrix_modes[MATRIX_COLUMN_COUNT] = {
-    {MATRIX_RESP3_CALLBACK, "resp3-callback", 3, MATRIX_BY_CALLBACK, false},
-    {MATRIX_RESP3_SYNC, "resp3-sync", 3, MATRIX_BY_BLOCKING, false},
-    {MATRIX_RESP3_BORROWED, "resp3-borrowed", 3, MATRIX_BY_STEPPING, false},
-    {MATRIX_RESP2, "resp2", 2, MATRIX_BY_CALLBACK, false},
-    {MATRIX_UNITS, "units", 3, MATRIX_BY_CALLBACK, true},
+#define MODES(column, name, protocol, caller, is_unit)                                 \
+    {                                                                                  \
+        {column, name, protocol, caller, is_unit, false},                              \
+        {                                                                              \
+            column, name "-tls", protocol, caller, is_unit, true                       \
+        }                                                                              \
+    }
+
+const matrix_mode_t matrix_modes[MATRIX_COLUMN_COUNT][2] = {
+    MODES(MATRIX_RESP3_CALLBACK, "resp3-callback", 3, MATRIX_BY_CALLBACK, false),
+    MODES(MATRIX_RESP3_SYNC, "resp3-sync", 3, MATRIX_BY_BLOCKING, false),
+    MODES(MATRIX_RESP3_BORROWED, "resp3-borrowed", 3, MATRIX_BY_STEPPING, false),
+    MODES(MATRIX_RESP2, "resp2", 2, MATRIX_BY_CALLBACK, false),
+    MODES(MATRIX_UNITS, "units", 3, MATRIX_BY_CALLBACK, true),
 };
+
+const char *matrix_tls_excuse(const matrix_fault_t *fault)
+{
+    for (const matrix_cell_t *cell = fault->cells; cell && cell->is_there; cell++)
+        if (cell->column == MATRIX_COLUMN_COUNT)
+            return cell->reason;
+    return NULL;
+}

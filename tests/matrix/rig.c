@@ -7,6 +7,10 @@
 #include "support/process_state.h"
 #include "support/sleeper.h"
 
+#if SHOAL_FAKE_TLS
+#include "support/tls/certificate_folder.h"
+#include <shoal/tls.h>
+#endif
 #include <stdlib.h>
 #include <string.h>
 
@@ -46,6 +50,38 @@ static void on_event(shoal_client_t *client, const shoal_event_t *event, void *d
     }
 }
 
+#if SHOAL_FAKE_TLS
+static fake_tls_config_t server_tls;
+
+static void set_tls(matrix_t *m)
+{
+    server_tls = (fake_tls_config_t){.certificate_file = certificate_path("server.crt"),
+                                     .key_file = certificate_path("server.key")};
+    assert_int_equal(shoal_options_set_tls(m->options, true), 0);
+    assert_int_equal(
+        shoal_options_set_tls_ca_file(m->options, certificate_path("ca.crt")), 0);
+    /* Whatever the address is. */
+    assert_int_equal(shoal_options_set_tls_server_name(m->options, "localhost"), 0);
+}
+
+const fake_tls_config_t *matrix_tls(const matrix_t *m)
+{
+    return m->mode->is_tls ? &server_tls : NULL;
+}
+#else
+static void set_tls(matrix_t *m)
+{
+    (void)m;
+    fail();
+}
+
+const fake_tls_config_t *matrix_tls(const matrix_t *m)
+{
+    (void)m;
+    return NULL;
+}
+#endif
+
 static void set_options(matrix_t *m)
 {
     assert_int_equal(shoal_options_new(&m->options), 0);
@@ -55,6 +91,8 @@ static void set_options(matrix_t *m)
     assert_int_equal(shoal_options_set_backoff_us(m->options, 1000, 5000), 0);
     assert_int_equal(shoal_options_set_on_event(m->options, on_event, &m->events), 0);
     matrix_set_timeout(m, TIMEOUT_US);
+    if (m->mode->is_tls)
+        set_tls(m);
 }
 
 matrix_t *matrix_begin(const matrix_mode_t *mode)
@@ -106,6 +144,14 @@ static void stop_redis(void *data)
 
 fake_server_t *matrix_fake(matrix_t *m, const fake_config_t *config)
 {
+    fake_config_t with_tls = config ? *config : (fake_config_t){0};
+
+    with_tls.tls = matrix_tls(m);
+    return matrix_fake_plain(m, &with_tls);
+}
+
+fake_server_t *matrix_fake_plain(matrix_t *m, const fake_config_t *config)
+{
     fake_server_t *server = fake_server_start(config);
 
     matrix_defer(m, stop_fake, server);
@@ -114,7 +160,7 @@ fake_server_t *matrix_fake(matrix_t *m, const fake_config_t *config)
 
 redis_process_t *matrix_redis(matrix_t *m, const char *const *arguments)
 {
-    redis_process_t *redis = redis_process_start(arguments);
+    redis_process_t *redis = redis_process_start_tls(arguments, matrix_tls(m));
 
     if (!redis) {
         print_message("there is no redis-server to start\n");
@@ -130,6 +176,16 @@ void matrix_to_fake(matrix_t *m, const fake_server_t *server)
         matrix_to_path(m, fake_server_path(server));
     else
         matrix_to_port(m, fake_server_port(server));
+}
+
+int matrix_redis_port(const matrix_t *m, const redis_process_t *redis)
+{
+    return m->mode->is_tls ? redis_process_tls_port(redis) : redis_process_port(redis);
+}
+
+void matrix_to_redis(matrix_t *m, const redis_process_t *redis)
+{
+    matrix_to_port(m, matrix_redis_port(m, redis));
 }
 
 void matrix_to_port(matrix_t *m, int port)

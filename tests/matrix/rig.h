@@ -13,6 +13,9 @@
  *   O6 memory      the library gives back what it took          matrix_end()
  *   O7 handles     descriptors and threads as before            matrix_end()
  *
+ * In a mode with TLS the client and the servers of matrix_fake() and matrix_redis() speak
+ * it; what a test asks a redis-server itself, it asks on another port, without.
+ *
  * One rig at a time.  If a test fails, what it began is ended behind it.  Every function
  * is for the test's own thread, but those marked "any thread"; in the borrowed mode that
  * thread is the client's loop, so wait by matrix_wait(), MATRIX_WAIT_FOR() and
@@ -51,13 +54,15 @@ typedef enum matrix_caller {
 
 typedef struct matrix_mode {
     matrix_column_t column;
-    const char *name; /* "resp3-callback" */
+    const char *name; /* "resp3-callback", or "resp3-callback-tls" */
     int protocol;     /* 2 or 3 */
     matrix_caller_t caller;
     bool is_unit;
+    bool is_tls;
 } matrix_mode_t;
 
-extern const matrix_mode_t matrix_modes[MATRIX_COLUMN_COUNT];
+/* Each column without TLS, [false], and with it, [true]. */
+extern const matrix_mode_t matrix_modes[MATRIX_COLUMN_COUNT][2];
 
 typedef enum matrix_kind {
     MATRIX_READ,  /* ECHO tag: the value must be the tag */
@@ -145,13 +150,19 @@ void matrix_end(matrix_t *m);
 
 /* When the rig ends, and the client is closed, call end(data). */
 void matrix_defer(matrix_t *m, void (*end)(void *data), void *data);
-/* A scripted server / a private redis-server that ends with the rig.  Without a
- * redis-server to start the test is skipped. */
+/* A scripted server / the same without TLS / a private redis-server that ends with the rig.
+ * Without a redis-server to start the test is skipped. */
 fake_server_t *matrix_fake(matrix_t *m, const fake_config_t *config);
+fake_server_t *matrix_fake_plain(matrix_t *m, const fake_config_t *config);
 redis_process_t *matrix_redis(matrix_t *m, const char *const *arguments);
+/* The port of a server of matrix_redis() that the client is to speak to. */
+int matrix_redis_port(const matrix_t *m, const redis_process_t *redis);
+/* What the servers of the rig are told of TLS; NULL: this mode has none. */
+const fake_tls_config_t *matrix_tls(const matrix_t *m);
 
 /* Where the client is to connect to. */
 void matrix_to_fake(matrix_t *m, const fake_server_t *server);
+void matrix_to_redis(matrix_t *m, const redis_process_t *redis);
 void matrix_to_port(matrix_t *m, int port);
 void matrix_to_path(matrix_t *m, const char *path);
 /* The client's timeout; before matrix_open(). */

@@ -151,17 +151,17 @@ bool certificates_make(const char *folder)
 {
     static const char here[] = "DNS:localhost,IP:127.0.0.1,IP:::1";
     static const certificate_t set[] = {
-        {"ca", NULL, "ca of tests", NULL, true, -HOUR_S, DAY_S},
-        {"other_ca", NULL, "other ca of tests", NULL, true, -HOUR_S, DAY_S},
-        {"server", "ca", "server", here, false, -HOUR_S, DAY_S},
-        {"client", "ca", "client", NULL, false, -HOUR_S, DAY_S},
+        {"ca", NULL, "ca of tests", NULL, true, -DAY_S, DAY_S},
+        {"other_ca", NULL, "other ca of tests", NULL, true, -DAY_S, DAY_S},
+        {"server", "ca", "server", here, false, -DAY_S, DAY_S},
+        {"client", "ca", "client", NULL, false, -DAY_S, DAY_S},
         {"expired", "ca", "expired", here, false, -2 * HOUR_S, -HOUR_S},
         {"not_yet", "ca", "not yet", here, false, DAY_S, 2 * DAY_S},
         {"other_name", "ca", "other.example", "DNS:other.example,IP:192.0.2.1", false,
-         -HOUR_S, DAY_S},
-        {"common_name", "ca", "localhost", NULL, false, -HOUR_S, DAY_S},
-        {"foreign", "other_ca", "foreign", here, false, -HOUR_S, DAY_S},
-        {"self_signed", NULL, "self-signed", here, false, -HOUR_S, DAY_S},
+         -DAY_S, DAY_S},
+        {"common_name", "ca", "localhost", NULL, false, -DAY_S, DAY_S},
+        {"foreign", "other_ca", "foreign", here, false, -DAY_S, DAY_S},
+        {"self_signed", NULL, "self-signed", here, false, -DAY_S, DAY_S},
     };
 
     for (size_t i = 0; i < sizeof set / sizeof *set; i++)
