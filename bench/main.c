@@ -81,16 +81,25 @@ static int prepare(bench_t *bench)
 static int start_server(bench_t *bench)
 {
     options_t *options = &bench->options;
-    char problem[400];
+    char problem[400], ca_file[128];
 
     if (!options->is_private)
         return 0;
-    if (server_start(&bench->server, options->server_cpu, options->is_tcp, problem,
-                     sizeof problem) < 0)
+    if (server_start(&bench->server, options->server_cpu,
+                     options->target.is_tls ? SERVER_PORTS_WITH_TLS
+                     : options->is_tcp      ? SERVER_PORT
+                                            : SERVER_NO_PORT,
+                     problem, sizeof problem) < 0)
         return fail(EXIT_FAILED, "%s", problem);
     if (options->is_tcp) {
         target_set_text(&options->target.host, "127.0.0.1");
         options->target.port = bench->server.port;
+    }
+    if (options->target.is_tls) {
+        options->target.port = bench->server.tls_port;
+        options->target.plain_port = bench->server.port;
+        snprintf(ca_file, sizeof ca_file, "%s/ca.crt", bench->server.folder);
+        target_set_text(&options->target.tls.ca_file, ca_file);
     }
     if (options->is_unix || !options->is_tcp)
         target_set_text(&options->target.socket_path, bench->server.socket_path);

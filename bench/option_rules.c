@@ -170,7 +170,7 @@ static const char *set_key_pattern(options_t *options, const char *text)
 
 const rule_t option_rules[] = {
     HEADING("The server"),
-    {'u', "url", "URL", CALL(set_url), "redis://[[user]:password@]host[:port][/db] or unix://..."},
+    {'u', "url", "URL", CALL(set_url), "redis://[[user]:password@]host[:port][/db], rediss://... or unix://..."},
     {'h', "host", "HOST", CALL(set_host), "the server's name or address [127.0.0.1]"},
     {'p', "port", "PORT", CALL(set_port), "its port [6379]"},
     {'s', "socket", "PATH", CALL(set_socket), "its Unix socket"},
@@ -182,6 +182,15 @@ const rule_t option_rules[] = {
      " threads, mixed and ladder measure both if neither is asked for"},
     {0, "unix", NULL, FLAG(is_unix),
      "reach it by a Unix socket, as it is without --tcp in all other profiles"},
+    {0, "tls", NULL, FLAG(target.is_tls),
+     "speak TLS, as rediss:// does; the private server has certificates of its own, and"
+     " for the flush setting plain a port without TLS"},
+    {0, "ca", "FILE", COPY(target.tls.ca_file),
+     "authorities that a named server's certificate is checked with [the system's]"},
+    {0, "cert", "FILE", COPY(target.tls.cert_file), "a certificate of ours, for a server that asks"},
+    {0, "key", "FILE", COPY(target.tls.key_file), "its private key"},
+    {0, "tls-name", "NAME", COPY(target.tls.server_name),
+     "the name in the server's certificate [its host]"},
     {0, "rtt", "US", WHOLE(rtt_us, 0, 10000000),
      "a delay proxy of ours adds this round trip, half each way [0]"},
     {0, "link", "SPEC", CALL(set_link),
@@ -227,7 +236,7 @@ const rule_t option_rules[] = {
      "callback|sync|borrowed|queue|lease|beside|mixed (shoal; :K behind it gives a client K"
      " connections), pool|collector|mutex|explicit:N"
      " (hiredis), redispp (redis-plus-plus, where it is installed), raw:N (the limit) [callback]"},
-    {0, "flush", "FLUSH", CALL(set_flush), "auto|off|fixed:US [auto], perhaps with /shapes|/detect|/strict [/detect], perhaps with /lane|/nolane, a bulk lane or none [the library's choice]"},
+    {0, "flush", "FLUSH", CALL(set_flush), "auto|off|fixed:US [auto], perhaps with /shapes|/detect|/strict [/detect], perhaps with /lane|/nolane, a bulk lane or none [the library's choice], perhaps with /plain, no TLS"},
     {0, "budget", "US", WHOLE(budget_us, 0, 1000000),
      "latency budget of --flush auto; 0: the library's default [0]"},
     {0, "against", "LIST", TEXT(against),

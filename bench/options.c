@@ -7,6 +7,7 @@
 #include "server/machine.h"
 
 #include <shoal/lease.h>
+#include <shoal/tls.h>
 #include <shoal/version.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -242,6 +243,18 @@ static bool place(options_t *options)
     return true;
 }
 
+/* Whether a strategy can do what is asked of TLS. */
+static bool agrees_with_tls(const options_t *options, const strategy_t *strategy,
+                            const char *name)
+{
+    if (options->target.is_tls && !strategy_has_tls(strategy))
+        return options_complain("--tls: %s speaks none", name);
+    if (strategy->is_plain && (!options->target.is_tls || !options->is_private ||
+                               options_have_proxy(options)))
+        return options_complain("plain: is for --tls, the private server and no --rtt");
+    return true;
+}
+
 bool options_agree(const options_t *options)
 {
     char name[64];
@@ -254,6 +267,8 @@ bool options_agree(const options_t *options)
             return options_complain("%s: redis-plus-plus was not installed when this "
                                     "program was built",
                                     name);
+        if (!agrees_with_tls(options, strategy, name))
+            return false;
         if (options->rate != 0 && !strategy_has_open_loop(strategy))
             return options_complain(
                 "--rate: %s has no open loop; callback, beside, "
@@ -327,9 +342,31 @@ static bool is_ladder(const number_list_t *rungs)
             rungs->numbers[0] == rungs->numbers[rungs->count - 1]);
 }
 
+/* With TLS the private server is reached by TCP: on a Unix socket it has none. */
+static bool check_tls(options_t *options)
+{
+    const target_tls_t *tls = &options->target.tls;
+    bool has_files = tls->ca_file || tls->cert_file || tls->key_file;
+
+    if (!options->target.is_tls)
+        return !has_files && !tls->server_name
+                   ? true
+                   : options_complain("--ca, --cert, --key, --tls-name: need --tls");
+    if (!SHOAL_BENCH_TLS || !shoal_has_tls())
+        return options_complain("--tls: this program was built without");
+    if (options->is_unix || options->target.socket_path)
+        return options_complain("--tls: servers have no TLS on a Unix socket");
+    if (options->is_private && has_files)
+        return options_complain("--ca, --cert, --key: the private server has its own");
+    options->is_tcp = true;
+    return true;
+}
+
 /* Checks that concern several options at once. */
 static bool check_together(options_t *options)
 {
+    if (!check_tls(options))
+        return false;
     if (options->target.user && !options->target.password)
         return options_complain("--user: needs a password, -a");
     if (options->is_private && options->target.password)

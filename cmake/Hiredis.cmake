@@ -52,5 +52,6 @@ add_library(shoal_hiredis STATIC EXCLUDE_FROM_ALL $<TARGET_OBJECTS:shoal_hiredis
 set_target_properties(shoal_hiredis PROPERTIES LINKER_LANGUAGE C)
 target_include_directories(shoal_hiredis SYSTEM INTERFACE "${include}")
 target_compile_options(shoal_hiredis INTERFACE "SHELL:-include '${renamed}'")
+set(SHOAL_HIREDIS_FOLDER "${include}/hiredis")
 set(SHOAL_HIREDIS_LICENSES "${include}/hiredis/COPYING")
 message(STATUS "hiredis: bundled, from ${include}/hiredis")

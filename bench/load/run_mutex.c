@@ -80,7 +80,8 @@ static int connect_to_server(mutex_load_t *load)
     else
         REDIS_OPTIONS_SET_TCP(&options, target->host, target->port);
     redisAsyncContext *connection = redisAsyncConnectWithOptions(&options);
-    if (!connection || connection->err || uv_attach(connection, &load->loop) < 0) {
+    if (!connection || connection->err || uv_attach(connection, &load->loop) < 0 ||
+        (target->is_tls && target_tls_begin(&target->tls, &connection->c) < 0)) {
         run_fail(load->run, "%s", uv_attach_error(connection));
         if (connection)
             redisAsyncFree(connection);

@@ -4,6 +4,7 @@
 #include "load/large.h"
 #include "load/pusher.h"
 
+#include <shoal/tls.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,12 +12,26 @@
 #define ROOM_BYTES_MIN 67108864u
 #define ROOM_BYTES_MAX 17179869184u /* the most that the library allows */
 
-static int set_target(shoal_options_t *options, const target_t *target)
+static int set_tls(shoal_options_t *options, const target_tls_t *tls)
 {
+    int rc = shoal_options_set_tls(options, true);
+
+    if (rc == 0)
+        rc = shoal_options_set_tls_ca_file(options, tls->ca_file);
+    if (rc == 0)
+        rc = shoal_options_set_tls_certificate(options, tls->cert_file, tls->key_file);
+    return rc == 0 ? shoal_options_set_tls_server_name(options, tls->server_name) : rc;
+}
+
+static int set_target(shoal_options_t *options, const target_t *target, bool is_plain)
+{
+    int port = is_plain ? target->plain_port : target->port;
     int rc = target->socket_path
                  ? shoal_options_set_unix_path(options, target->socket_path)
-                 : shoal_options_set_address(options, target->host, target->port);
+                 : shoal_options_set_address(options, target->host, port);
 
+    if (rc == 0 && target->is_tls && !is_plain)
+        rc = set_tls(options, &target->tls);
     if (rc == 0 && target->password)
         rc = shoal_options_set_auth(options, target->user, target->password);
     if (rc == 0)
@@ -61,7 +76,7 @@ shoal_options_t *shoal_load_options(run_t *run)
     int rc = shoal_options_new(&options);
 
     if (rc == 0)
-        rc = set_target(options, &run->options->target);
+        rc = set_target(options, &run->options->target, run->strategy->is_plain);
     if (rc == 0)
         rc = set_flush(options, run);
     if (rc == 0)

@@ -31,6 +31,12 @@ bool strategy_is_shoal(const strategy_t *strategy)
     return strategy->mode <= MODE_MIXED;
 }
 
+bool strategy_has_tls(const strategy_t *strategy)
+{
+    return strategy->mode != MODE_RAW && strategy->mode != MODE_EXPLICIT &&
+           strategy->mode != MODE_REDISPP;
+}
+
 bool strategy_is_available(const strategy_t *strategy)
 {
     return strategy->mode != MODE_REDISPP || redispp_open != NULL;
@@ -138,11 +144,17 @@ static int parse_lane(strategy_t *strategy, const char *text)
     return 0;
 }
 
+static int parse_plain(strategy_t *strategy, const char *text)
+{
+    strategy->is_plain = strcmp(text, "plain") == 0;
+    return strategy->is_plain ? 0 : -1;
+}
+
 /* Words with slashes between, at most one of each kind, in this order. */
 int strategy_parse_flush(strategy_t *strategy, const char *text)
 {
     static int (*const kinds[])(strategy_t *, const char *) = {
-        parse_flush, parse_integrity, parse_lane};
+        parse_flush, parse_integrity, parse_lane, parse_plain};
     size_t kind = 0;
 
     for (;;) {
@@ -174,8 +186,8 @@ int strategy_parse(strategy_t *strategy, const strategy_t *base, const char *tex
         "collector, "
         "mutex, redispp, explicit:N, raw:N, auto, off, fixed:US, shapes, detect, "
         "strict, lane, "
-        "nolane, "
-        "FLUSH/INTEGRITY/LANE or MODE+FLUSH";
+        "nolane, plain, "
+        "FLUSH/INTEGRITY/LANE/plain or MODE+FLUSH";
     if (bytes >= sizeof mode)
         return -1;
     memcpy(mode, text, bytes);
@@ -215,19 +227,20 @@ void strategy_flush_name(const strategy_t *strategy, char *text, size_t text_byt
                                         [STRATEGY_LANE_ON] = "/lane",
                                         [STRATEGY_LANE_OFF] = "/nolane"};
     const char *integrity = "", *lane = lanes[strategy->lane];
+    const char *plain = strategy->is_plain ? "/plain" : "";
     if (strategy->has_integrity)
         integrity =
             strategy->integrity == SHOAL_INTEGRITY_STRICT ? "/strict" : "/shapes";
     switch (strategy->flush) {
     case SHOAL_FLUSH_AUTO:
-        snprintf(text, text_bytes, "auto%s%s", integrity, lane);
+        snprintf(text, text_bytes, "auto%s%s%s", integrity, lane, plain);
         break;
     case SHOAL_FLUSH_OFF:
-        snprintf(text, text_bytes, "off%s%s", integrity, lane);
+        snprintf(text, text_bytes, "off%s%s%s", integrity, lane, plain);
         break;
     case SHOAL_FLUSH_FIXED:
-        snprintf(text, text_bytes, "fixed:%llu%s%s",
-                 (unsigned long long)strategy->pause_us, integrity, lane);
+        snprintf(text, text_bytes, "fixed:%llu%s%s%s",
+                 (unsigned long long)strategy->pause_us, integrity, lane, plain);
         break;
     }
 }

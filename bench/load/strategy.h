@@ -43,10 +43,14 @@ typedef struct strategy {
     bool has_integrity; /* another than the library's default */
     shoal_integrity_t integrity;
     strategy_lane_t lane;
+    bool is_plain; /* without TLS, although the others have it */
 } strategy_t;
 
 /* True for the modes that use the library. */
 bool strategy_is_shoal(const strategy_t *strategy);
+
+/* True for the modes that speak TLS. */
+bool strategy_has_tls(const strategy_t *strategy);
 
 /* False for a mode that this build of the bench is without. */
 bool strategy_is_available(const strategy_t *strategy);
@@ -66,8 +70,8 @@ bool strategy_can_be_beside_large(const strategy_t *strategy);
 /* "callback", "callback:4", "explicit:100", "raw:128" ...  Returns -1 if it is none. */
 int strategy_parse_mode(strategy_t *strategy, const char *text);
 
-/* "auto", "off", "fixed:100"; "shapes", "detect", "strict"; "lane", "nolane"; or one of
- * each as in "off/strict/lane".  Returns -1 if it is none. */
+/* "auto", "off", "fixed:100"; "shapes", "detect", "strict"; "lane", "nolane"; "plain"; or
+ * one of each as in "off/strict/lane/plain".  Returns -1 if it is none. */
 int strategy_parse_flush(strategy_t *strategy, const char *text);
 
 /* A mode, a flush setting for `base`'s mode, or MODE+FLUSH.  What the text leaves open

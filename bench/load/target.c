@@ -30,6 +30,7 @@ void target_release(target_t *target)
     free(target->socket_path);
     free(target->user);
     free(target->password);
+    target_tls_release(&target->tls);
     *target = (target_t){0};
 }
 
@@ -161,14 +162,16 @@ int target_set_url(target_t *target, const char *url, const char **ret_problem)
 {
     static const struct {
         const char *scheme;
-        bool is_unix;
+        bool is_unix, is_tls;
     } schemes[] = {
-        {"redis://", false},     {"valkey://", false},     {"unix://", true},
-        {"redis+unix://", true}, {"valkey+unix://", true},
+        {"redis://", false, false},      {"valkey://", false, false},
+        {"rediss://", false, true},      {"valkeys://", false, true},
+        {"unix://", true, false},        {"redis+unix://", true, false},
+        {"valkey+unix://", true, false},
     };
 
-    *ret_problem = "expected redis://[[user]:password@]host[:port][/db] or "
-                   "unix://[[user]:password@]/path[?db=N]";
+    *ret_problem = "expected redis://[[user]:password@]host[:port][/db], rediss://... "
+                   "or unix://[[user]:password@]/path[?db=N]";
     for (size_t i = 0; i < sizeof schemes / sizeof *schemes; i++) {
         size_t bytes = strlen(schemes[i].scheme);
         if (strncmp(url, schemes[i].scheme, bytes) != 0)
@@ -176,6 +179,7 @@ int target_set_url(target_t *target, const char *url, const char **ret_problem)
         char *rest = strdup(url + bytes);
         int rc = rest ? take_rest(target, rest, schemes[i].is_unix) : -1;
         free(rest);
+        target->is_tls = target->is_tls || schemes[i].is_tls;
         return rc;
     }
     return -1;
@@ -187,9 +191,10 @@ void target_describe(const target_t *target, char *text, size_t text_bytes)
         snprintf(text, text_bytes, "unix://%s%s%.0d", target->socket_path,
                  target->database ? "?db=" : "", target->database);
     else
-        snprintf(text, text_bytes,
-                 strchr(target->host, ':') ? "redis://[%s]:%d/%d" : "redis://%s:%d/%d",
-                 target->host, target->port, target->database);
+        snprintf(
+            text, text_bytes,
+            strchr(target->host, ':') ? "redis%s://[%s]:%d/%d" : "redis%s://%s:%d/%d",
+            target->is_tls ? "s" : "", target->host, target->port, target->database);
 }
 
 /* Sends one command of the greeting.  Returns -1 with the error in `problem`. */
@@ -248,6 +253,9 @@ redisContext *target_connect(const target_t *target, char *problem,
     if (!connection || connection->err) {
         snprintf(problem, problem_bytes, "%s",
                  connection ? connection->errstr : "out of memory");
+    } else if (target->is_tls && target_tls_begin(&target->tls, connection) < 0) {
+        snprintf(problem, problem_bytes, "%s",
+                 connection->err ? connection->errstr : "TLS cannot be begun");
     } else if (greet_all(target, connection, problem, problem_bytes) == 0) {
         return connection;
     }

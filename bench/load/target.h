@@ -4,7 +4,10 @@
 
 /* Where the server is and who we are there, and plain hiredis connections to it. */
 
+#include "load/target_tls.h"
+
 #include <hiredis/hiredis.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 typedef struct target {
@@ -15,6 +18,9 @@ typedef struct target {
     char *password;    /* NULL: no authentication */
     int database;
     int resp; /* 2 or 3 */
+    bool is_tls;
+    int plain_port; /* of the same server, without TLS; 0: not known */
+    target_tls_t tls;
 } target_t;
 
 int target_init(target_t *target);

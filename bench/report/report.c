@@ -34,6 +34,7 @@ void report_machine(FILE *out, const options_t *options,
     fprintf(out, "%s, %s%s", context->server_version,
             !options->is_private                  ? context->url
             : options->is_tcp && options->is_unix ? "private, Unix socket and TCP"
+            : options->target.is_tls              ? "private, TLS over TCP"
             : options->is_tcp                     ? "private, TCP"
                                                   : "private, Unix socket",
             options->is_private ? "" : ", not ours");

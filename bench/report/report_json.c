@@ -234,6 +234,7 @@ static void put_config(json_t *json, const plan_t *plan, const series_t *series,
     put_whole(json, "latency_sampling", series->sampling);
     put_text(json, "url", plan->url);
     put_text(json, "transport", options->target.socket_path ? "unix" : "tcp");
+    put_bool(json, "tls", options->target.is_tls && !series->strategy.is_plain);
     put_bool(json, "private_server", options->is_private);
     put_cpu(json, "server_cpu", options->server_cpu);
     put_cpu(json, "client_cpu", options->client_cpu);

@@ -194,6 +194,9 @@ target_t delay_proxy_target(delay_proxy_t *proxy, const target_t *server)
     else
         target.host = loopback;
     target.port = proxy->port;
+    target.plain_port = 0; /* it leads to one port */
+    if (!target.tls.server_name)
+        target.tls.server_name = server->host;
     return target;
 }
 

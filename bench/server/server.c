@@ -3,6 +3,9 @@
 
 #include "server/machine.h"
 
+#if SHOAL_BENCH_TLS
+#include "certificates/certificates.h"
+#endif
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -51,9 +54,20 @@ static void remove_folder(const char *path)
 /* In the server's process. */
 static void become_server(const server_t *server, uint64_t cpu, pid_t guard)
 {
-    char log[128], port[8];
+    char log[128], crt[128], key[128], port[8], tls_port[8];
+    const char *argv[] = {
+        server->program, "--port", port, "--bind", "127.0.0.1", "--unixsocket",
+        server->socket_path, "--dir", server->folder, "--save", "", "--appendonly",
+        "no", "--daemonize", "no", "--logfile", log, "--loglevel", "warning",
+        "--maxclients", "20000",
+        /* a server without a TLS port need not know the rest */
+        server->tls_port != 0 ? "--tls-port" : NULL, tls_port, "--tls-cert-file", crt,
+        "--tls-key-file", key, "--tls-auth-clients", "no", NULL};
     snprintf(log, sizeof log, "%s/log", server->folder);
+    snprintf(crt, sizeof crt, "%s/server.crt", server->folder);
+    snprintf(key, sizeof key, "%s/server.key", server->folder);
     snprintf(port, sizeof port, "%d", server->port);
+    snprintf(tls_port, sizeof tls_port, "%d", server->tls_port);
 
     signal(SIGINT, SIG_DFL);
     signal(SIGTERM, SIG_DFL);
@@ -63,10 +77,7 @@ static void become_server(const server_t *server, uint64_t cpu, pid_t guard)
         _exit(1);
     if (cpu != MACHINE_NO_CPU)
         machine_pin(cpu);
-    execl(server->program, server->program, "--port", port, "--bind", "127.0.0.1",
-          "--unixsocket", server->socket_path, "--dir", server->folder, "--save", "",
-          "--appendonly", "no", "--daemonize", "no", "--logfile", log, "--loglevel",
-          "warning", "--maxclients", "20000", (char *)NULL);
+    execv(server->program, (char *const *)argv);
     _exit(127);
 }
 
@@ -171,16 +182,50 @@ static int free_port(void)
     return is_found ? ntohs(address.sin_port) : 0;
 }
 
-int server_start(server_t *server, uint64_t cpu, bool has_port, char *problem,
+#if SHOAL_BENCH_TLS
+#define make_certificates(folder) certificates_make(folder)
+#else
+#define make_certificates(folder) false
+#endif
+
+/* What it takes to listen; -1 with a line in `problem`. */
+static int choose_ports(server_t *server, server_ports_t ports, char *problem,
+                        size_t problem_bytes)
+{
+    if (ports != SERVER_NO_PORT)
+        server->port = free_port();
+    for (int i = 0; ports == SERVER_PORTS_WITH_TLS && i < 10; i++)
+        if (server->tls_port == 0 || server->tls_port == server->port)
+            server->tls_port = free_port();
+    if ((ports == SERVER_NO_PORT || server->port != 0) &&
+        (ports != SERVER_PORTS_WITH_TLS || server->tls_port != 0))
+        return 0;
+    snprintf(problem, problem_bytes, "no free port: %s", strerror(errno));
+    return -1;
+}
+
+/* The folder, and in it what TLS needs. */
+static int furnish(server_t *server, char *problem, size_t problem_bytes)
+{
+    if (make_folder(server) < 0) {
+        snprintf(problem, problem_bytes, "no temporary folder: %s", strerror(errno));
+        return -1;
+    }
+    if (server->tls_port == 0 || make_certificates(server->folder))
+        return 0;
+    snprintf(problem, problem_bytes, "no certificates in %s", server->folder);
+    remove_folder(server->folder);
+    return -1;
+}
+
+int server_start(server_t *server, uint64_t cpu, server_ports_t ports, char *problem,
                  size_t problem_bytes)
 {
     int leash[2];
 
-    *server = (server_t){.guard = -1, .leash = -1, .port = has_port ? free_port() : 0};
-    if (has_port && server->port == 0) {
-        snprintf(problem, problem_bytes, "no free port: %s", strerror(errno));
+    *server = (server_t){.guard = -1, .leash = -1};
+    if (choose_ports(server, ports, problem, problem_bytes) < 0)
         return -1;
-    }
     if (!find_program("redis-server", server->program, sizeof server->program) &&
         !find_program("valkey-server", server->program, sizeof server->program)) {
         snprintf(problem, problem_bytes,
@@ -188,8 +233,11 @@ int server_start(server_t *server, uint64_t cpu, bool has_port, char *problem,
                  "name a server with -u, -h or -s");
         return -1;
     }
-    if (make_folder(server) < 0 || pipe2(leash, O_CLOEXEC) < 0) {
-        snprintf(problem, problem_bytes, "no temporary folder: %s", strerror(errno));
+    if (furnish(server, problem, problem_bytes) < 0)
+        return -1;
+    if (pipe2(leash, O_CLOEXEC) < 0) {
+        snprintf(problem, problem_bytes, "no pipe: %s", strerror(errno));
+        remove_folder(server->folder);
         return -1;
     }
 

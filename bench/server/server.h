@@ -4,7 +4,7 @@
 
 /*
  * A private redis-server on a Unix socket in a folder of its own, and on a TCP port of
- * 127.0.0.1 if asked, without persistence.  A small guard process holds it: the guard
+ * 127.0.0.1 if asked, or on one with TLS as well, without persistence.  A small guard process holds it: the guard
  * ends the server and removes the folder when server_stop() is called, or when this
  * process ends in whatever way.  If the guard itself is killed, the system ends the
  * server.
@@ -22,13 +22,20 @@ typedef struct server {
     char program[PATH_MAX];
     char folder[80];
     char socket_path[100];
-    int port; /* 0: none */
+    int port;     /* 0: none */
+    int tls_port; /* 0: none */
 } server_t;
 
-/* Starts one, before this process has any thread.  `has_port`: listen on TCP, too.
+typedef enum server_ports {
+    SERVER_NO_PORT,
+    SERVER_PORT,
+    SERVER_PORTS_WITH_TLS, /* its certificates are in its folder: ca.crt ... */
+} server_ports_t;
+
+/* Starts one, before this process has any thread.
  *
  * `cpu` may be MACHINE_NO_CPU.  Returns -1 with a line in `problem`. */
-int server_start(server_t *server, uint64_t cpu, bool has_port, char *problem,
+int server_start(server_t *server, uint64_t cpu, server_ports_t ports, char *problem,
                  size_t problem_bytes);
 
 void server_stop(server_t *server);

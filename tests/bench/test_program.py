@@ -14,10 +14,12 @@ import socket
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 from pathlib import Path
 
 BENCH = os.environ.get("SHOAL_BENCH", "shoal-bench")
+CERTIFICATES = Path(BENCH).parent / "shoal-certificates"  # with TLS only
 SERVER = shutil.which("redis-server") or shutil.which("valkey-server")
 TINY = ["-q", "--no-pin", "--duration", "0.05", "--warmup", "0.02"]
 
@@ -191,6 +193,53 @@ class Runs(Program):
         bench(*TINY, "-n", 9, "--json", file, *args[:4], "LPUSH", code=1)
         (run,) = json.loads(file.read_text())["runs"]
         self.assertIn("wrong number of arguments", run["first_error"])
+
+    @unittest.skipUnless(CERTIFICATES.exists(), "a build without TLS")
+    def test_every_mode_that_speaks_tls_does(self):
+        modes = "sync,borrowed,queue,pool,collector,mutex,off,sync:3,plain"
+        runs = self.measure("--tls", "-c", 4, "--verify", "--against", modes)
+        self.assertEqual(len(runs), 10)
+        for run in runs:
+            with self.subTest(run["strategy"]):
+                self.assertEqual(run["errors"], 0)
+                self.assertEqual(run["config"]["transport"], "tcp")
+                self.assertEqual(run["config"]["tls"], "plain" not in run["strategy"])
+        (run,) = self.measure("--tls", "--rtt", 1000, "-c", 4)
+        self.assertGreater(run["latency_us"]["p0"], 1000)
+        (run,) = self.measure("-c", 4)
+        self.assertFalse(run["config"]["tls"])
+
+    @unittest.skipUnless(CERTIFICATES.exists(), "a build without TLS")
+    def test_the_certificate_of_a_named_server_is_checked(self):
+        subprocess.run([CERTIFICATES, self.folder.name], check=True)
+        with socket.create_server(("127.0.0.1", 0)) as probe:
+            port = probe.getsockname()[1]
+        server = subprocess.Popen(
+            [
+                SERVER, "--port", "0", "--tls-port", str(port), "--save", "",
+                "--tls-cert-file", self.path / "server.crt",
+                "--tls-key-file", self.path / "server.key",
+                "--tls-ca-cert-file", self.path / "ca.crt", "--dir", self.path,
+            ],
+            stdout=subprocess.DEVNULL,
+        )  # fmt: skip
+        self.addCleanup(server.wait)
+        self.addCleanup(server.kill)
+        named = ["-u", f"rediss://127.0.0.1:{port}", "-c", 2, "-n", 40]
+        ours = ["--cert", self.path / "client.crt", "--key", self.path / "client.key"]
+        deadline = time.monotonic() + 30
+        while True:
+            try:
+                socket.create_connection(("127.0.0.1", port)).close()
+                break
+            except OSError:
+                self.assertLess(time.monotonic(), deadline)
+                time.sleep(0.01)
+        for mode in ("sync", "pool"):
+            good = [*TINY, *named, *ours, "--mode", mode, "--ca", self.path / "ca.crt"]
+            bench(*good)
+            bench(*good[:-1], self.path / "other_ca.crt", code=1)
+        bench(*good, "--mode", "sync", "--tls-name", "other.example", code=1)
 
     def test_the_distribution_is_written(self):
         file = self.path / "one.hgrm"
@@ -437,6 +486,9 @@ class Mistakes(Program):
             ["--rate", "10", "--mode", "raw:4"], ["--ratio", "1:1", "PING"],
             ["--data-range", "1-9", "SET", "k", "a__data__b"],
             ["--verify", "--mode", "raw:4"], ["--mode", "sync:9"], ["--mode", "pool:2"],
+            ["--tls", "--unix"], ["--tls", "--mode", "raw:1"], ["--ca", "x"],
+            ["--tls", "--ca", "x"], ["--flush", "plain"],
+            ["--tls", "--rtt", "5", "--flush", "plain"],
             ["--unix", "--tcp"], ["--profile", "threads", "--against", "pool"],
             ["--profile", "ladder", "--callers-list", "1,8"],
             ["--profile", "ladder", "--callers-list", "1,8,4"],

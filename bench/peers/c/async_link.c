@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "async_link.h"
 
+#include "load/target_tls.h"
 #include "load/uv_attach.h"
 
 static void on_connect(const redisAsyncContext *connection, int status)
@@ -24,6 +25,10 @@ redisAsyncContext *async_link_open(const peer_t *peer, uv_loop_t *loop)
 
     if (!connection || connection->err)
         peer_fail("cannot connect: %s", uv_attach_error(connection));
+    if (options->ca_file &&
+        target_tls_begin(&(target_tls_t){.ca_file = options->ca_file}, &connection->c) <
+            0)
+        peer_fail("TLS cannot be begun");
     if (uv_attach(connection, loop) < 0)
         peer_fail("the connection cannot be watched");
     redisAsyncSetConnectCallback(connection, on_connect);

@@ -22,6 +22,7 @@ static const rule_t rules[] = {
     {"--client",      RULE_TEXT,    AT(client),      0, 0},
     {"--socket",      RULE_TEXT,    AT(socket_path), 0, 0},
     {"--host",        RULE_TEXT,    AT(host),        0, 0},
+    {"--ca",          RULE_TEXT,    AT(ca_file),     0, 0},
     {"--port",        RULE_PORT,    AT(port),        1, 65535},
     {"--callers",     RULE_WHOLE,   AT(callers),     1, 100000},
     {"--rate",        RULE_WHOLE,   AT(rate),        0, 10000000},

@@ -12,6 +12,8 @@ typedef struct peer_options {
     const char *socket_path; /* NULL: host and port */
     const char *host;
     int port;
+    char *
+        ca_file; /* TLS, with a certificate that this file's authority signed; NULL: none */
     uint64_t callers;
     uint64_t rate; /* commands per second; 0: closed loop */
     uint64_t value_bytes;

@@ -84,6 +84,12 @@ def parse(arguments: Sequence[str]) -> Namespace:
         metavar="PATH",
         help="shoal-bench; peer-hiredis is expected beside it",
     )
+    add(
+        "--tls",
+        action="store_true",
+        help="clients speak TLS with the server; shoal-certificates is expected beside"
+        " shoal-bench",
+    )
     add("--list", action="store_true", help="show the rows and end")
     options = parser.parse_args(arguments)
     if min(options.rounds, options.client_cpus, options.value_bytes) < 1:
@@ -122,7 +128,8 @@ def conditions_of(
         )
     return {
         **describe(),
-        "server": f"{server.version}, TCP on the loopback, flushed before each run",
+        "server": f"{server.version}, TCP on the loopback"
+        f"{', TLS' if server.ca else ''}, flushed before each run",
         "pinning": pinning,
         "command": f"SET key:000000000000 with {options.value_bytes} bytes",
         "rounds": f"{options.rounds} of {options.duration:g} s after "
@@ -196,7 +203,10 @@ def run(options: Namespace) -> int:
         return 2
     cpus = plan_cpus(os.sched_getaffinity(0), options.client_cpus)
     was_interrupted = False
-    with Server(cpus[1]) as server:
+    certificates = options.shoal.parent / "shoal-certificates" if options.tls else ""
+    if options.tls and not os.access(certificates, os.X_OK):
+        raise RuntimeError("shoal-certificates, which --tls needs, is not built")
+    with Server(cpus[1], str(certificates)) as server:
         report = Report(rows, conditions_of(options, server, cpus))
         try:
             programs = Programs(options.shoal, options.build, progress)

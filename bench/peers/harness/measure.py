@@ -49,7 +49,9 @@ class Place:
     pacer: str = ""
 
 
-def peer_options(load: Load, port: int, has_no_command: bool = False) -> list[str]:
+def peer_options(
+    load: Load, port: int, has_no_command: bool = False, ca: str = ""
+) -> list[str]:
     options = [
         "--host",
         HOST,
@@ -66,10 +68,12 @@ def peer_options(load: Load, port: int, has_no_command: bool = False) -> list[st
         "--value-bytes",
         str(load.value_bytes),
     ]
+    if ca:
+        options += ["--ca", ca]
     return [*options, "--no-command"] if has_no_command else options
 
 
-def shoal_options(load: Load, port: int, json_path: str) -> list[str]:
+def shoal_options(load: Load, port: int, json_path: str, ca: str = "") -> list[str]:
     options = [
         "-q",
         "-h",
@@ -89,6 +93,8 @@ def shoal_options(load: Load, port: int, json_path: str) -> list[str]:
         "--json",
         json_path,
     ]
+    if ca:
+        options += ["--tls", "--ca", ca]
     return [*options, "--rate", str(load.rate)] if load.rate else options
 
 
@@ -174,7 +180,12 @@ def run_peer(
 ) -> Result:
     with paced(place.pacer, load, place.cpus) as source:
         output = watch(
-            [*command, *peer_options(load, place.server.port, has_no_command)],
+            [
+                *command,
+                *peer_options(
+                    load, place.server.port, has_no_command, place.server.ca
+                ),
+            ],
             place.cpus,
             load.warmup + load.duration + PATIENCE,
             on_line,
@@ -213,7 +224,7 @@ def measure_shoal(command: Sequence[str], load: Load, place: Place) -> Result:
     with tempfile.TemporaryDirectory(prefix="shoal-peers.") as folder:
         path = os.path.join(folder, "result.json")
         watch(
-            [*command, *shoal_options(load, place.server.port, path)],
+            [*command, *shoal_options(load, place.server.port, path, place.server.ca)],
             place.cpus,
             load.warmup + load.duration + PATIENCE,
             lambda line: None,

@@ -62,14 +62,18 @@ def find_server() -> str:
 
 class Server:
     """A context: the server runs inside of it. `port`, `socket` (a path) and `version`
-    are known then."""
+    are known then. `certificates` is shoal-certificates: with it clients speak TLS at
+    `port`, and trust the authority in the file `ca`."""
 
-    def __init__(self, cpus: set[int]) -> None:
+    def __init__(self, cpus: set[int], certificates: str = "") -> None:
         self._cpus = cpus
+        self._certificates = certificates
+        self._plain_port = 0
         self._process: subprocess.Popen[bytes] | None = None
         self._folder = ""
         self._control: Control | None = None
         self.port = 0
+        self.ca = ""
         self.socket = ""
         self.version = ""
 
@@ -85,13 +89,19 @@ class Server:
         return self
 
     def _start(self, program: str) -> None:
-        with socket.create_server((HOST, 0)) as probe:
-            self.port = probe.getsockname()[1]
+        with (
+            socket.create_server((HOST, 0)) as plain,
+            socket.create_server((HOST, 0)) as encrypted,
+        ):
+            self.port = self._plain_port = plain.getsockname()[1]
+            if self._certificates:
+                self.port = encrypted.getsockname()[1]
         arguments = [
             "--bind",
             HOST,
             "--port",
-            str(self.port),
+            str(self._plain_port),
+            *self._tls_options(),
             "--unixsocket",
             self.socket,
             "--save",
@@ -114,11 +124,27 @@ class Server:
         name = "valkey" if "valkey_version" in info else "redis"
         self.version = f"{name} {info[name + '_version']}"
 
+    def _tls_options(self) -> list[str]:
+        if not self._certificates:
+            return []
+        subprocess.run([self._certificates, self._folder], check=True)
+        self.ca = os.path.join(self._folder, "ca.crt")
+        return [
+            "--tls-port",
+            str(self.port),
+            "--tls-cert-file",
+            os.path.join(self._folder, "server.crt"),
+            "--tls-key-file",
+            os.path.join(self._folder, "server.key"),
+            "--tls-auth-clients",
+            "no",
+        ]
+
     def _await(self, process: subprocess.Popen[bytes]) -> Control:
         give_up = time.monotonic() + 10
         while True:
             try:
-                return Control(HOST, self.port)
+                return Control(HOST, self._plain_port)
             except OSError:
                 if process.poll() is not None:
                     raise RuntimeError("the server ended at once") from None

@@ -19,6 +19,8 @@ class Client:
 @asynccontextmanager
 async def connect(options, size):
     place = {"host": options.host, "port": options.port}
+    if options.ca:
+        place |= {"ssl": True, "ssl_ca_certs": options.ca}
     if options.socket:
         place = {"unix_socket_path": options.socket}
     async with coredis.Redis(max_connections=size, **place) as client:

@@ -6,6 +6,7 @@ from contextlib import asynccontextmanager
 
 import glide
 import tasks
+from client_glide_tls import tls_of
 from workload import KEY
 
 DISTRIBUTIONS = {"valkey-glide": "valkey-glide"}
@@ -24,6 +25,7 @@ def configuration(options):
         address = glide.NodeAddress(unix_socket_path=options.socket)
     return glide.GlideClientConfiguration(
         [address],
+        **tls_of(glide, options),
         request_timeout=30000,
         inflight_requests_limit=max(1000, options.callers + 1),
     )

@@ -5,6 +5,7 @@ import functools
 
 import glide_sync
 import threads
+from client_glide_tls import tls_of
 from workload import KEY
 
 DISTRIBUTIONS = {"valkey-glide-sync": "valkey-glide-sync"}
@@ -18,6 +19,7 @@ class Client:
         self._client = glide_sync.GlideClient.create(
             glide_sync.GlideClientConfiguration(
                 [address],
+                **tls_of(glide_sync, options),
                 request_timeout=30000,
                 inflight_requests_limit=max(1000, options.callers + 1),
             )

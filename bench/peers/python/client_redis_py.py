@@ -24,6 +24,9 @@ def make_pool(module, options, size):
     """The library's own kind of pool, as large as needed: it refuses commands beyond
     100 connections. With a size, one in which callers wait for a connection."""
     place = place_of(options)
+    if options.ca:
+        place["connection_class"] = module.SSLConnection
+        place["ssl_ca_certs"] = options.ca
     if options.socket:
         place["connection_class"] = module.UnixDomainSocketConnection
     if size:

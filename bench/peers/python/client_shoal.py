@@ -16,7 +16,8 @@ DISTRIBUTIONS = {"shoal-python": "shoal"}
 def place_of(options):
     if options.socket:
         return {"unix_path": options.socket}
-    return {"host": options.host, "port": options.port}
+    place = {"host": options.host, "port": options.port}
+    return place | ({"tls": True, "tls_ca_file": options.ca} if options.ca else {})
 
 
 class Threaded:

@@ -37,6 +37,7 @@ def parse_options(
     add("--socket")
     add("--host", default="127.0.0.1")
     add("--port", type=int, default=6379)
+    add("--ca", help="TLS, with a server that the authority of this file signed for")
     add("--callers", type=int, default=128)
     add("--rate", type=int, default=0)
     add("--value-bytes", type=int, default=16)

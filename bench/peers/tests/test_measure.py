@@ -29,6 +29,7 @@ class FakeServer:
     """Counts 100 commands, 10 reads and 200 us between two questions."""
 
     port = 1
+    ca = ""
 
     def __init__(self):
         self.asked = 0
@@ -82,6 +83,8 @@ class Peers(unittest.TestCase):
         self.assertNotIn("--rate", shoal_options(self.load, 5, "f"))
         paced = Load(3, 100, 16, 1, 0)
         self.assertEqual(shoal_options(paced, 5, "f")[-2:], ["--rate", "100"])
+        self.assertEqual(peer_options(self.load, 5, ca="c")[-2:], ["--ca", "c"])
+        self.assertIn("--tls", shoal_options(self.load, 5, "f", "c"))
 
     def test_results(self):
         self.assertEqual(read_result('{"ops_per_s": 1}'), {"ops_per_s": 1})

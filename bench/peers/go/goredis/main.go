@@ -16,7 +16,7 @@ import (
 func newClient(o *load.Options, poolSize int) *redis.Client {
 	network, address := o.Address()
 	return redis.NewClient(&redis.Options{
-		Network: network, Addr: address, PoolSize: poolSize})
+		Network: network, Addr: address, PoolSize: poolSize, TLSConfig: o.TLS})
 }
 
 // closer ends the program's use of a client; an error has no consequence any more.

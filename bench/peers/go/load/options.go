@@ -3,9 +3,12 @@
 package load
 
 import (
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"flag"
 	"net"
+	"os"
 	"strconv"
 	"strings"
 	"time"
@@ -20,6 +23,7 @@ type Options struct {
 	Socket     string
 	Host       string
 	Port       int
+	TLS        *tls.Config // nil: without
 	Callers    int
 	Rate       int
 	ValueBytes int
@@ -37,15 +41,30 @@ func (o *Options) Address() (string, string) {
 	return "tcp", net.JoinHostPort(o.Host, strconv.Itoa(o.Port))
 }
 
+// trust returns what it takes to speak TLS with servers that this authority signed for.
+func trust(file string) (*tls.Config, error) {
+	pem, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	roots := x509.NewCertPool()
+	if !roots.AppendCertsFromPEM(pem) {
+		return nil, errors.New(file + ": no certificate")
+	}
+	return &tls.Config{RootCAs: roots, ServerName: "localhost", MinVersion: tls.VersionTLS12}, nil
+}
+
 func parseOptions(arguments []string) (*Options, error) {
 	var o Options
 	var duration, warmUp float64
+	var ca string
 
 	flags := flag.NewFlagSet("peer", flag.ContinueOnError)
 	flags.StringVar(&o.Client, "client", "", "which way to use the library")
 	flags.StringVar(&o.Socket, "socket", "", "the server's Unix socket")
 	flags.StringVar(&o.Host, "host", "127.0.0.1", "the server's address")
 	flags.IntVar(&o.Port, "port", 6379, "its port")
+	flags.StringVar(&ca, "ca", "", "TLS, with a server that the authority of this file signed for")
 	flags.IntVar(&o.Callers, "callers", 128, "concurrent callers")
 	flags.IntVar(&o.Rate, "rate", 0, "commands per second; 0: closed loop")
 	flags.IntVar(&o.ValueBytes, "value-bytes", 16, "size of the value")
@@ -60,6 +79,12 @@ func parseOptions(arguments []string) (*Options, error) {
 	}
 	if o.NoCommand && o.Rate == 0 {
 		return nil, errors.New("--no-command needs --rate")
+	}
+	if ca != "" {
+		var err error
+		if o.TLS, err = trust(ca); err != nil {
+			return nil, err
+		}
 	}
 	o.Duration = time.Duration(duration * float64(time.Second))
 	o.WarmUp = time.Duration(warmUp * float64(time.Second))

@@ -11,13 +11,18 @@ import (
 	"shoal/bench/peers/go/load"
 )
 
-func openPool(o *load.Options) (*load.Client, error) {
+func dial(o *load.Options) (redis.Conn, error) {
 	network, address := o.Address()
+	return redis.Dial(network, address,
+		redis.DialUseTLS(o.TLS != nil), redis.DialTLSConfig(o.TLS))
+}
+
+func openPool(o *load.Options) (*load.Client, error) {
 	pool := &redis.Pool{
 		MaxIdle:   o.Callers,
 		MaxActive: o.Callers,
 		Wait:      true,
-		Dial:      func() (redis.Conn, error) { return redis.Dial(network, address) },
+		Dial:      func() (redis.Conn, error) { return dial(o) },
 	}
 	do := func() error {
 		conn := pool.Get()
@@ -63,7 +68,7 @@ func collect(conn redis.Conn, calls <-chan *call, value string) {
 }
 
 func openCollector(o *load.Options) (*load.Client, error) {
-	conn, err := redis.Dial(o.Address())
+	conn, err := dial(o)
 	if err != nil {
 		return nil, err
 	}

@@ -20,6 +20,8 @@ func open(pause time.Duration) func(*load.Options) (*load.Client, error) {
 		_, address := o.Address()
 		conn, err := redisconn.Connect(context.Background(), address, redisconn.Opts{
 			WritePause: pause,
+			TLSEnabled: o.TLS != nil,
+			TLSConfig:  o.TLS,
 			Logger:     redisconn.NoopLogger{},
 		})
 		if err != nil {

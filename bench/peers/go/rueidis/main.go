@@ -30,8 +30,13 @@ func open(pause time.Duration, multiplex int) func(*load.Options) (*load.Client,
 			MaxFlushDelay:     pause,
 			PipelineMultiplex: multiplex,
 			ForceSingleClient: true,
+			TLSConfig:         o.TLS,
 			DialCtxFn: func(ctx context.Context, _ string, dialer *net.Dialer,
-				_ *tls.Config) (net.Conn, error) {
+				config *tls.Config) (net.Conn, error) {
+				if config != nil {
+					secure := tls.Dialer{NetDialer: dialer, Config: config}
+					return secure.DialContext(ctx, network, address)
+				}
 				return dialer.DialContext(ctx, network, address)
 			},
 		})
