@@ -28,8 +28,12 @@ typedef enum shoal_event_kind {
     SHOAL_EVENT_TLS_FILES = 5,      /**< the files of TLS were to be read, and cannot be
                                         used: the client goes on with what it read
                                         before, if there was anything */
-    SHOAL_EVENT_TLS_UNVERIFIED = 6  /**< connected to a server whose certificate was not
+    SHOAL_EVENT_TLS_UNVERIFIED = 6, /**< connected to a server whose certificate was not
                                         checked (shoal_options_set_tls_insecure()) */
+    SHOAL_EVENT_SERVER_CHANGED = 7, /**< the sentinels name another primary; see detail
+                                         and shoal_event_server() */
+    SHOAL_EVENT_SENTINELS_LOST = 8  /**< no sentinel answers any more; see detail.  A
+                                         primary that works stays in use */
 } shoal_event_kind_t;
 
 /**

@@ -81,20 +81,20 @@ SHOAL_EXTERN int shoal_options_new(shoal_options_t **ret_options);
  *
  *     redis://[[user]:password@]host[:port][,host[:port]...][/db][?key=value&...]
  *     unix://[[user]:password@]/path/of/socket[?db=N&key=value&...]
+ *     redis+sentinel://[[user]:password@]host[:port][,host[:port]...]/name[/db][?key=...]
  *
- * `valkey://` means `redis://`; `redis+unix://` and `valkey+unix://` mean `unix://`.
- * With TLS: `rediss://` and `rediss+unix://`, and further keys; see <shoal/tls.h>.
- * User and password are percent-decoded.  An IPv6 address stands in brackets.  Several
- * hosts are several addresses of one server: shoal_options_add_address().  Keys:
+ * shoal/sentinel.h explains the last form.  `valkey://` means `redis://`; `redis+unix://`,
+ * `valkey+unix://` mean `unix://`.  With TLS `rediss://`, `rediss+unix://`, and further keys:
+ * <shoal/tls.h>.  User and password are percent-decoded.  An IPv6 address stands in brackets,
+ * several hosts are as shoal_options_add_address() says.  Keys:
  * `db`, `protocol` (2 or 3), `client_name`, `timeout_ms` (or `never`),
  * `connect_timeout_ms`, `handshake_timeout_ms`, `stall_timeout_ms`, `ping_idle_ms`,
  * `backoff_base_ms`, `backoff_max_ms`, `keepalive_ms`, `source_address`, `queued_max`,
  * `inflight_max`, `bytes_max`, `reply_bytes_max`, `reply_elements_max`,
  * `reply_depth_max`, `attempts_max`, `flush` (auto, off, fixed:US), `budget_us`,
  * `offline` (queue, fail), `integrity` (shapes, detect, strict), `settle` (yes, no),
- * `bulk_lane` (yes, no), `connections`.
- * Each key stands for the setter of that name.  An unknown key or a value out of range
- * is an error; the library ignores no key.
+ * `bulk_lane` (yes, no), `connections`.  Each key stands for the setter of that name.  The
+ * library ignores no key: an unknown one or a value out of range is an error.
  *
  * @param url         NUL-terminated
  * @param ret_options receives the options; free with shoal_options_free()

@@ -19,6 +19,7 @@
  * - options.h: server, credentials, timeouts, bounds; a URL for all of them
  * - connection.h: sockets and dialing; the state of a connection; connecting anew
  * - integrity.h: how client and server are kept in step
+ * - sentinel.h: failover, the primary that sentinels name
  * - events.h: what happens to connections, as it happens
  * - tls.h: encrypted connections, and servers that prove who they are
  * - stats.h: counters and latencies
@@ -47,6 +48,7 @@
 #include <shoal/reply.h>
 #include <shoal/result.h>
 #include <shoal/retry.h>
+#include <shoal/sentinel.h>
 #include <shoal/stats.h>
 #include <shoal/tls.h>
 #include <shoal/version.h>

@@ -120,20 +120,10 @@ int shoal_options_add_unix_path(shoal_options_t *options, const char *path)
 int shoal_options_set_auth(shoal_options_t *options, const char *user,
                            const char *password)
 {
-    char *user_copy = NULL, *password_copy = NULL;
-
-    if (!options || (user && !password))
+    if (!options)
         return SHOAL_EINVAL;
-    if (shoal__options_copy_text(user, &user_copy) < 0 ||
-        shoal__options_copy_text(password, &password_copy) < 0) {
-        shoal__options_free_secret(user_copy);
-        return SHOAL_ENOMEM;
-    }
-    shoal__options_free_secret(options->user);
-    shoal__options_free_secret(options->password);
-    options->user = user_copy;
-    options->password = password_copy;
-    return 0;
+    return shoal__options_set_secrets(&options->user, &options->password, user,
+                                      password);
 }
 
 int shoal_options_set_database(shoal_options_t *options, int database)

@@ -6,6 +6,7 @@
 #include <shoal/connection.h>
 #include <shoal/errors.h>
 #include <shoal/retry.h>
+#include <shoal/sentinel.h>
 #include <shoal/tls.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -161,6 +162,20 @@ static int read_connections(shoal__options_keys_t *keys, shoal_options_t *option
     return shoal_options_set_connections(options, (unsigned)connections);
 }
 
+static int read_sentinel_user(shoal__options_keys_t *keys, shoal_options_t *options,
+                              const char *value)
+{
+    keys->sentinel_user = value;
+    return options->sentinels.name && *value ? 0 : SHOAL_EURL;
+}
+
+static int read_sentinel_password(shoal__options_keys_t *keys, shoal_options_t *options,
+                                  const char *value)
+{
+    keys->sentinel_password = value;
+    return options->sentinels.name && *value ? 0 : SHOAL_EURL;
+}
+
 static int read_timeout(shoal__options_keys_t *keys, shoal_options_t *options,
                         const char *value)
 {
@@ -298,6 +313,8 @@ static const struct key {
     WORD("tls_min_version", read_tls_min_version),
     WORD("tls_ciphers", read_tls_ciphers),
     WORD("tls_ciphersuites", read_tls_ciphersuites),
+    WORD("sentinel_user", read_sentinel_user),
+    WORD("sentinel_password", read_sentinel_password),
 };
 /* clang-format on */
 _Static_assert(COUNT(table) <= SHOAL__OPTIONS_KEYS_MAX, "a value for each row");
@@ -426,6 +443,9 @@ int shoal__options_keys_finish(const shoal__options_keys_t *keys,
         {shoal_options_set_attempts_max(options, o.attempts_max), "attempts_max"},
         {finish_flush(keys, options), "flush budget_us"},
         {finish_certificate(keys, options), "tls_cert_file tls_key_file"},
+        {shoal_options_set_sentinel_auth(options, keys->sentinel_user,
+                                         keys->sentinel_password),
+         "sentinel_user sentinel_password"},
     };
 
     for (size_t i = 0; i < COUNT(checks); i++)

@@ -28,6 +28,7 @@ typedef struct shoal__options_keys {
     uint64_t pause_us, budget_us;
     bool has_budget;
     const char *cert_file, *key_file;
+    const char *sentinel_user, *sentinel_password; /* NULL: not said */
 } shoal__options_keys_t;
 
 /* One key, with its decoded value.  0, SHOAL_EURL, SHOAL_EINVAL or SHOAL_ENOMEM. */

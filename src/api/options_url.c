@@ -12,10 +12,12 @@
 #include <arpa/inet.h>
 #include <shoal/connection.h>
 #include <shoal/errors.h>
+#include <shoal/sentinel.h>
 #include <shoal/tls.h>
 #include <string.h>
 
 #define PORT_DEFAULT 6379
+#define SENTINEL_PORT 26379
 
 /* --- pieces --- */
 
@@ -108,10 +110,11 @@ static int refuse_port(const shoal__options_keys_t *keys, const char *text)
                             "the port %s (behind a password there must be an @)", why);
 }
 
-static int read_address(shoal_options_t *options, const shoal__options_keys_t *keys,
-                        char *text)
+/* host, host:port, [address] or [address]:port.  *ret_port is the default before. */
+static int split_endpoint(const shoal__options_keys_t *keys, char *text,
+                          char **ret_host, int *ret_port)
 {
-    uint64_t port = PORT_DEFAULT;
+    uint64_t port = (uint64_t)*ret_port;
     char *host = text, *port_text;
 
     if (*text == '[') {
@@ -130,7 +133,18 @@ static int read_address(shoal_options_t *options, const shoal__options_keys_t *k
     if (port_text &&
         (!shoal__options_read_number(port_text, 65535, &port) || port == 0))
         return refuse_port(keys, port_text);
-    return shoal_options_add_address(options, host, (int)port);
+    *ret_host = host;
+    *ret_port = (int)port;
+    return 0;
+}
+
+static int read_address(shoal_options_t *options, const shoal__options_keys_t *keys,
+                        char *text)
+{
+    char *host = NULL;
+    int port = PORT_DEFAULT, rc = split_endpoint(keys, text, &host, &port);
+
+    return rc < 0 ? rc : shoal_options_add_address(options, host, port);
 }
 
 /* host[:port][,host[:port] ...] */
@@ -172,6 +186,51 @@ static int read_tcp(shoal_options_t *options, char *text, shoal__options_keys_t 
     if (rc < 0 || !path || !*path)
         return rc;
     return shoal__options_keys_set(keys, options, "db", path);
+}
+
+/* --- sentinels --- */
+
+static int add_sentinels(shoal_options_t *options, const shoal__options_keys_t *keys,
+                         char *text)
+{
+    int rc = 0;
+
+    for (char *next; rc == 0 && text; text = next) {
+        char *host = NULL;
+        int port = SENTINEL_PORT;
+        next = cut(text, ',');
+        rc = split_endpoint(keys, text, &host, &port);
+        if (rc == 0)
+            rc = shoal_options_add_sentinel(options, host, port);
+        if (rc == SHOAL_EINVAL)
+            return shoal__options_refuse(keys, "the sentinel", host,
+                                         "is one too many, or its name is too long");
+    }
+    return rc;
+}
+
+/* hosts/name[/db] */
+static int read_sentinels(shoal_options_t *options, char *text,
+                          shoal__options_keys_t *keys)
+{
+    char *hosts, *name = cut(text, '/'), *database = name ? cut(name, '/') : NULL;
+    int rc = read_authority(options, keys, text, &hosts);
+
+    if (rc == 0)
+        rc = add_sentinels(options, keys, hosts);
+    if (rc < 0)
+        return rc;
+    if (!name || !decode(name))
+        return shoal__error_say(keys->error, SHOAL_EURL,
+                                "the primary's name is missing: "
+                                "redis+sentinel://host:26379/name");
+    rc = shoal_options_set_sentinel(options, name);
+    if (rc == SHOAL_EINVAL)
+        return shoal__options_refuse(keys, "the primary's name", name,
+                                     "is not 1 to 127 letters without a blank");
+    if (rc < 0 || !database || !*database)
+        return rc;
+    return shoal__options_keys_set(keys, options, "db", database);
 }
 
 static int read_unix(shoal_options_t *options, const shoal__options_keys_t *keys,
@@ -229,25 +288,49 @@ static int read_query(shoal_options_t *options, shoal__options_keys_t *keys, cha
 
 /* --- whole --- */
 
+typedef enum address_form { BY_TCP, BY_UNIX, BY_SENTINELS } address_form_t;
+
 typedef struct scheme {
     const char *name;
-    bool is_unix, is_tls;
+    address_form_t form;
+    bool is_tls;
 } scheme_t;
 
 /* NULL: it is not known. */
 static const scheme_t *find_scheme(const char *name)
 {
-    static const scheme_t schemes[] = {
-        {"redis", false, false},      {"valkey", false, false},
-        {"unix", true, false},        {"redis+unix", true, false},
-        {"valkey+unix", true, false}, {"rediss", false, true},
-        {"valkeys", false, true},     {"rediss+unix", true, true},
-        {"valkeys+unix", true, true}};
+    static const scheme_t schemes[] = {{"redis", BY_TCP, false},
+                                       {"valkey", BY_TCP, false},
+                                       {"unix", BY_UNIX, false},
+                                       {"redis+unix", BY_UNIX, false},
+                                       {"valkey+unix", BY_UNIX, false},
+                                       {"redis+sentinel", BY_SENTINELS, false},
+                                       {"valkey+sentinel", BY_SENTINELS, false},
+                                       {"rediss", BY_TCP, true},
+                                       {"valkeys", BY_TCP, true},
+                                       {"rediss+unix", BY_UNIX, true},
+                                       {"valkeys+unix", BY_UNIX, true},
+                                       {"rediss+sentinel", BY_SENTINELS, true},
+                                       {"valkeys+sentinel", BY_SENTINELS, true}};
 
     for (size_t i = 0; i < sizeof schemes / sizeof *schemes; i++)
         if (strcmp(schemes[i].name, name) == 0)
             return &schemes[i];
     return NULL;
+}
+
+static int read_place(shoal_options_t *options, char *text, address_form_t form,
+                      shoal__options_keys_t *keys)
+{
+    switch (form) {
+    case BY_UNIX:
+        return read_unix(options, keys, text);
+    case BY_SENTINELS:
+        return read_sentinels(options, text, keys);
+    case BY_TCP:
+        break;
+    }
+    return read_tcp(options, text, keys);
 }
 
 /* Blanks, control characters and fragments have no place in any part. */
@@ -266,6 +349,9 @@ static int read_url(shoal_options_t *options, char *url, shoal_error_t *error)
                                   .secret_end = last_at ? last_at : url};
     const scheme_t *scheme;
 
+    /* A password may stand among the keys as well: then nothing is quoted. */
+    if (strstr(url, "sentinel_password"))
+        keys.secret_end = url + strlen(url);
     char *text = cut(url, ':');
     if (!text || strncmp(text, "//", 2) != 0)
         return shoal__error_say(
@@ -276,17 +362,18 @@ static int read_url(shoal_options_t *options, char *url, shoal_error_t *error)
     if (!scheme)
         return shoal__options_refuse(
             &keys, "the scheme", url,
-            "is not known: redis, valkey, unix, redis+unix and valkey+unix are, and "
-            "with TLS rediss, valkeys, rediss+unix and valkeys+unix");
+            "is not known: redis, valkey, unix, redis+unix, valkey+unix, "
+            "redis+sentinel "
+            "and valkey+sentinel are, and with TLS those with rediss and valkeys");
     if (scheme->is_tls && shoal_options_set_tls(options, true) < 0)
         return shoal__error_say(error, SHOAL_ETLS,
                                 "%s:// needs TLS, and this library was built without",
                                 url);
+    options->sentinels.is_tls = scheme->is_tls;
     text += 2;
     char *query_text = cut(text, '?');
 
-    int rc = scheme->is_unix ? read_unix(options, &keys, text)
-                             : read_tcp(options, text, &keys);
+    int rc = read_place(options, text, scheme->form, &keys);
     return rc < 0 ? rc : read_query(options, &keys, query_text);
 }
 

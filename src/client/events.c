@@ -45,6 +45,13 @@ static void log_event(const shoal_options_t *options, const shoal_event_t *event
         snprintf(line, sizeof line, "next attempt in %llu us",
                  (unsigned long long)event->delay_us);
         break;
+    case SHOAL_EVENT_SERVER_CHANGED:
+        snprintf(line, sizeof line, "%s", event->detail);
+        break;
+    case SHOAL_EVENT_SENTINELS_LOST:
+        level = SHOAL_LOG_WARN;
+        snprintf(line, sizeof line, "%s", event->detail);
+        break;
     }
     if (level <= options->log_level)
         options->on_log(level, line, options->log_data);

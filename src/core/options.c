@@ -42,6 +42,34 @@ void shoal__options_free_secret(char *text)
         shoal__wipe_free(text, strlen(text));
 }
 
+int shoal__options_set_secrets(char **user_field, char **password_field,
+                               const char *user, const char *password)
+{
+    char *user_copy = NULL, *password_copy = NULL;
+
+    if (user && !password)
+        return SHOAL_EINVAL;
+    if (shoal__options_copy_text(user, &user_copy) < 0 ||
+        shoal__options_copy_text(password, &password_copy) < 0) {
+        shoal__options_free_secret(user_copy);
+        return SHOAL_ENOMEM;
+    }
+    shoal__options_free_secret(*user_field);
+    shoal__options_free_secret(*password_field);
+    *user_field = user_copy;
+    *password_field = password_copy;
+    return 0;
+}
+
+static void free_sentinels(shoal__options_sentinels_t *sentinels)
+{
+    shoal__free(sentinels->name);
+    for (size_t i = 0; i < sentinels->count; i++)
+        shoal__free(sentinels->seeds[i].host);
+    shoal__options_free_secret(sentinels->user);
+    shoal__options_free_secret(sentinels->password);
+}
+
 void shoal__options_free(shoal_options_t *options)
 {
     if (!options)
@@ -52,6 +80,7 @@ void shoal__options_free(shoal_options_t *options)
     shoal__free(options->client_name);
     shoal__free(options->source_address);
     shoal__tls_settings_release(&options->tls);
+    free_sentinels(&options->sentinels);
     shoal__free(options);
 }
 
@@ -100,6 +129,24 @@ static int copy_addresses(const shoal_options_t *from, shoal_options_t *to)
     return 0;
 }
 
+/* On failure what was copied is in ret_copy. */
+static int copy_sentinels(const shoal__options_sentinels_t *from,
+                          shoal__options_sentinels_t *ret_copy)
+{
+    *ret_copy = (shoal__options_sentinels_t){.is_tls = from->is_tls};
+    if (shoal__options_copy_text(from->name, &ret_copy->name) < 0 ||
+        shoal__options_copy_text(from->user, &ret_copy->user) < 0 ||
+        shoal__options_copy_text(from->password, &ret_copy->password) < 0)
+        return SHOAL_ENOMEM;
+    for (size_t i = 0; i < from->count; i++) {
+        if (shoal__options_copy_text(from->seeds[i].host, &ret_copy->seeds[i].host) < 0)
+            return SHOAL_ENOMEM;
+        ret_copy->seeds[i].port = from->seeds[i].port;
+        ret_copy->count++;
+    }
+    return 0;
+}
+
 int shoal__options_copy(const shoal_options_t *from, shoal_options_t **ret)
 {
     char localhost[] = "127.0.0.1";
@@ -124,7 +171,8 @@ int shoal__options_copy(const shoal_options_t *from, shoal_options_t **ret)
         return SHOAL_ENOMEM;
     }
 
-    if (copy_addresses(from, copy) < 0 ||
+    if (copy_sentinels(&from->sentinels, &copy->sentinels) < 0 ||
+        copy_addresses(from, copy) < 0 ||
         shoal__options_copy_text(from->user, &copy->user) < 0 ||
         shoal__options_copy_text(from->password, &copy->password) < 0 ||
         shoal__options_copy_text(from->client_name, &copy->client_name) < 0 ||

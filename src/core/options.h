@@ -24,6 +24,21 @@
 /* The latency budget of SHOAL_FLUSH_AUTO. */
 #define SHOAL__FLUSH_BUDGET_US_DEFAULT 100
 
+#define SHOAL__OPTIONS_SENTINELS_MAX 16
+
+/* Where the primary's name is known. */
+typedef struct shoal__options_sentinels {
+    char *name; /* of the primary, for the sentinels; NULL: the address counts */
+    struct {
+        char *host;
+        int port;
+    } seeds[SHOAL__OPTIONS_SENTINELS_MAX];
+    size_t count;
+    bool is_tls;    /* the sentinels speak TLS, with the settings of the server's */
+    char *user;     /* of the sentinels; NULL: the default user */
+    char *password; /* NULL: no authentication */
+} shoal__options_sentinels_t;
+
 /* One address of the server. */
 typedef struct shoal__option_address {
     char *host; /* NULL if there is a Unix path */
@@ -35,6 +50,8 @@ struct shoal_options {
     shoal__option_address_t addresses[SHOAL__ENDPOINTS_MAX];
     unsigned addresses_count;
     bool has_address; /* one was set or added: no other stands for the default */
+
+    shoal__options_sentinels_t sentinels;
 
     char *user;     /* NULL: the server's default user */
     char *password; /* NULL: no authentication */
@@ -97,6 +114,9 @@ void shoal__options_drop_addresses(shoal_options_t *options, unsigned from);
 
 /* *ret_copy becomes a copy of `text`; NULL stays NULL.  0 or SHOAL_ENOMEM. */
 int shoal__options_copy_text(const char *text, char **ret_copy);
+/* Replace both by copies.  0, SHOAL_EINVAL (a user without a password) or SHOAL_ENOMEM. */
+int shoal__options_set_secrets(char **user_field, char **password_field,
+                               const char *user, const char *password);
 /* Overwrite a text and give its memory back; NULL is allowed. */
 void shoal__options_free_secret(char *text);
 

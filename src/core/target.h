@@ -24,6 +24,8 @@
 
 #define SHOAL__ENDPOINTS_MAX SHOAL__ADDRESSES_MAX
 
+struct shoal__finder; /* net/finder.h */
+
 typedef struct shoal__endpoint {
     const char *name; /* as texts call it: "host:port", "[::1]:6379", or a path */
     const char *host; /* a name or a numeric address; NULL: unix_path counts */
@@ -34,6 +36,7 @@ typedef struct shoal__endpoint {
 /* Where a stream leads to. */
 typedef struct shoal__reached {
     unsigned endpoint; /* index in its target */
+    const char *name;  /* of the endpoint; it stays as long as the route */
     shoal__address_t address;
 } shoal__reached_t;
 
@@ -50,6 +53,8 @@ typedef struct shoal__target {
     shoal__address_t failed; /* which failed last, and has not worked since */
     const char *user;        /* NULL: the default user */
     const char *password;    /* NULL: no authentication */
+    struct shoal__finder *finder; /* says before each dial which server it is; NULL: the
+                                     endpoints are known */
 } shoal__target_t;
 
 /* Does a connection work at the present endpoint, and should others go there too? */

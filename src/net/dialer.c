@@ -7,6 +7,7 @@
 #include "core/dial_failure.h"
 #include "core/dial_report.h"
 #include "net/clock.h"
+#include "net/finder.h"
 #include <shoal/errors.h>
 #include <stdio.h>
 
@@ -19,6 +20,8 @@ typedef struct shoal__attempt {
     shoal__reached_t trying; /* where the stream, or the last one, leads to */
     uint64_t end_us;         /* when all endpoints must have been tried */
     shoal__dial_report_t report;
+    shoal__search_t search;             /* in a list: the target's finder is looking */
+    const shoal__endpoint_t *endpoints; /* of the target, when this began */
 
     /* Of the present endpoint: */
     uint64_t share_end_us;   /* when all its addresses must have been tried */
@@ -37,7 +40,7 @@ static void try_endpoint(shoal__attempt_t *attempt);
 
 static const shoal__endpoint_t *endpoint_of(const shoal__attempt_t *attempt)
 {
-    return &attempt->plan.target->endpoints[attempt->trying.endpoint];
+    return &attempt->endpoints[attempt->trying.endpoint];
 }
 
 static unsigned endpoints_left(const shoal__attempt_t *attempt)
@@ -197,9 +200,51 @@ static void try_endpoint(shoal__attempt_t *attempt)
         now_us + shoal__time_since(now_us, attempt->end_us) / endpoints_left(attempt);
     attempt->trying.endpoint =
         (attempt->first + attempt->tried++) % target->endpoints_count;
+    attempt->trying.name = endpoint_of(attempt)->name;
     attempt->addresses.count = attempt->next_address = 0;
     attempt->failure = SHOAL__DIAL_NO_FAMILY;
     find_addresses(attempt);
+}
+
+/* The target says which server it stands for. */
+static void try_target(shoal__attempt_t *attempt)
+{
+    const shoal__target_t *target = attempt->plan.target;
+
+    attempt->endpoints = target->endpoints;
+    attempt->first = target->present;
+    attempt->count = shoal__target_trials(target);
+    try_endpoint(attempt);
+}
+
+static void on_server(void *owner, const char *error)
+{
+    shoal__attempt_t *attempt = owner;
+
+    if (!error) {
+        try_target(attempt);
+        return;
+    }
+    attempt->status = SHOAL_ECONN;
+    snprintf(attempt->detail, DETAIL_BYTES, "%s", error);
+    fail(attempt);
+}
+
+static void find_server(shoal__attempt_t *attempt)
+{
+    const shoal__dialer_plan_t *plan = &attempt->plan;
+    shoal__finder_t *finder = plan->target->finder;
+
+    shoal__list_init(&attempt->search.node);
+    attempt->search.on_found = on_server;
+    attempt->search.owner = attempt;
+    attempt->search.dialer = plan->owner;
+    if (!finder) {
+        try_target(attempt);
+        return;
+    }
+    plan->hooks->on_waiting(plan->owner, attempt->end_us);
+    finder->begin(finder, &attempt->search);
 }
 
 void shoal__dialer_begin(shoal__dialer_t *dialer, const shoal__dialer_plan_t *plan,
@@ -215,10 +260,9 @@ void shoal__dialer_begin(shoal__dialer_t *dialer, const shoal__dialer_plan_t *pl
     }
     attempt->plan = *plan;
     attempt->end_us = now_us + plan->config->connect_us;
-    attempt->first = plan->target->present;
-    attempt->count = shoal__target_trials(plan->target);
+    attempt->endpoints = plan->target->endpoints;
     dialer->attempt = attempt;
-    try_endpoint(attempt);
+    find_server(attempt);
 }
 
 void shoal__dialer_answered(shoal__dialer_t *dialer, int error)
@@ -260,6 +304,7 @@ void shoal__dialer_stop(shoal__dialer_t *dialer)
         return;
     dialer->attempt = NULL;
     drop_stream(attempt);
+    shoal__list_remove(&attempt->search.node);
     shoal__resolver_abandon(attempt->lookup);
     shoal__free(attempt);
 }

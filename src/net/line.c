@@ -204,7 +204,7 @@ static void on_reached(void *owner, shoal__stream_t *stream,
 
     line->stream = stream;
     line->reached = *reached;
-    line->server = line->plan->target->endpoints[reached->endpoint].name;
+    line->server = reached->name;
     line->plan->hooks->on_reached(line->plan->owner, line);
 }
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "route/config.h"
 
+#include "base/time_us.h"
+#include "core/sentinel/sentinel_rule.h"
 #include "net/tls_context.h"
 #include "net/waker.h"
 #include <shoal/errors.h>
@@ -25,7 +27,8 @@ static shoal__pipe_config_t read_pipe_config(const shoal_options_t *options)
                      .database = options->database,
                      .client_name = options->client_name,
                      .integrity = options->integrity,
-                     .is_settling = options->is_settling},
+                     .is_settling = options->is_settling,
+                     .needs_primary = options->sentinels.name != NULL},
         .inflight_max = options->inflight_max,
         .stall_us = options->stall_timeout_us,
         .ping_idle_us = options->ping_idle_us,
@@ -68,6 +71,11 @@ int shoal__config_read(const shoal_options_t *options, shoal__conn_config_t *ret
         .turn_bytes_max = SIZE_MAX,
         .pipe = read_pipe_config(options),
     };
+    if (options->sentinels.name) {
+        uint64_t max_us = SHOAL__SENTINEL_BACKOFF_US_MAX;
+        ret_config->backoff_us_max = shoal__time_min(options->backoff_max_us, max_us);
+        ret_config->backoff_base_us = shoal__time_min(options->backoff_base_us, max_us);
+    }
     return 0;
 }
 
@@ -75,6 +83,13 @@ void shoal__config_release(shoal__conn_config_t *config)
 {
     shoal__tls_context_free(config->dial.tls);
     config->dial.tls = NULL;
+}
+
+void shoal__target_name(char name[SHOAL__TARGET_NAME_BYTES], const char *host, int port)
+{
+    /* In brackets as in a URL: which colon is the port's? */
+    snprintf(name, SHOAL__TARGET_NAME_BYTES, strchr(host, ':') ? "[%s]:%d" : "%s:%d",
+             host, port);
 }
 
 static void read_endpoint(const shoal__option_address_t *address,
@@ -85,10 +100,8 @@ static void read_endpoint(const shoal__option_address_t *address,
 
     if (!host)
         snprintf(name, SHOAL__TARGET_NAME_BYTES, "%s", address->unix_path);
-    else if (strchr(host, ':')) /* as in a URL: which colon is the port's? */
-        snprintf(name, SHOAL__TARGET_NAME_BYTES, "[%s]:%d", host, address->port);
     else
-        snprintf(name, SHOAL__TARGET_NAME_BYTES, "%s:%d", host, address->port);
+        shoal__target_name(name, host, address->port);
     *ret_endpoint = (shoal__endpoint_t){.name = name,
                                         .host = host,
                                         .port = address->port,
@@ -99,13 +112,19 @@ void shoal__target_read(const shoal_options_t *options,
                         shoal__endpoint_list_t *ret_endpoints,
                         shoal__target_t *ret_target)
 {
-    for (unsigned i = 0; i < options->addresses_count; i++)
+    unsigned count = options->addresses_count;
+
+    for (unsigned i = 0; i < count; i++)
         read_endpoint(&options->addresses[i], ret_endpoints->names[i],
                       &ret_endpoints->items[i]);
+    if (options->sentinels.name) { /* they will say where it is */
+        ret_endpoints->items[0] = (shoal__endpoint_t){.name = options->sentinels.name};
+        count = 1;
+    }
     *ret_target = (shoal__target_t){
         .name = ret_endpoints->items[0].name,
         .endpoints = ret_endpoints->items,
-        .endpoints_count = options->addresses_count,
+        .endpoints_count = count,
         .user = options->user,
         .password = options->password,
     };

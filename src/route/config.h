@@ -26,4 +26,8 @@ void shoal__target_read(const shoal_options_t *options,
                         shoal__endpoint_list_t *ret_endpoints,
                         shoal__target_t *ret_target);
 
+/* "host:port", or "[::1]:6379". */
+void shoal__target_name(char name[SHOAL__TARGET_NAME_BYTES], const char *host,
+                        int port);
+
 #endif

@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "base/time_us.h"
 #include "core/flush/flush_auto.h"
+#include "net/clock.h"
 #include "net/conn_set.h"
 #include "route/config.h"
 #include "route/doubts.h"
@@ -12,6 +13,7 @@
 #include "route/lane_choice.h"
 #include "route/lanes.h"
 #include "route/leases.h"
+#include "route/sentinel.h"
 #include <assert.h>
 #include <shoal/errors.h>
 #include <string.h>
@@ -26,6 +28,9 @@ typedef struct standalone {
     shoal__homes_t homes;   /* the connections that callers share */
     shoal__lanes_t lanes;   /* the one for bulk commands, which callers share too */
     shoal__leases_t leases; /* the others */
+    const char
+        *followed; /* the name of the server that the connections were led to last */
+    shoal__sentinel_t *sentinel; /* finds the server; NULL: its address is known */
     uint64_t fresh;        /* commands of the loop thread, pushed since the last turn */
     shoal__conn_t conns[]; /* of the homes */
 } standalone_t;
@@ -46,6 +51,8 @@ static const standalone_t *of_const(const shoal__route_t *route)
 static void open_route(shoal__route_t *route, shoal__loop_t *loop)
 {
     of(route)->set.loop = loop->uv;
+    if (of(route)->sentinel)
+        shoal__sentinel_open(of(route)->sentinel);
     for (size_t i = 0; i < of(route)->homes.count; i++)
         shoal__conn_open(&of(route)->conns[i]);
 }
@@ -231,6 +238,25 @@ static void note_fresh(standalone_t *standalone, uint64_t now_us)
 
 /* ---- the loop ---- */
 
+/* The sentinels named another server: the connections follow.  One that was dialing has
+ * perhaps reached the former one since. */
+static void follow_sentinels(standalone_t *standalone, uint64_t now_us)
+{
+    bool is_news = standalone->followed != standalone->target.name;
+
+    standalone->followed = standalone->target.name;
+    if (is_news)
+        shoal__leases_reconnect(&standalone->leases);
+    for (size_t i = 0; i < standalone->homes.count; i++) {
+        shoal__conn_t *conn = &standalone->conns[i];
+        bool is_idle = conn->pipe.renewal.state == SHOAL__RENEWAL_NONE;
+        if (conn->state == SHOAL__CONN_READY && (is_news || is_idle) &&
+            (shoal__sentinel_is_elsewhere(conn) || !is_idle))
+            shoal__conn_renew(
+                conn, "renewed, because the sentinels name another primary", now_us);
+    }
+}
+
 static uint64_t turn(shoal__route_t *route, uint64_t now_us)
 {
     shoal__leases_t *leases = &of(route)->leases;
@@ -238,6 +264,10 @@ static uint64_t turn(shoal__route_t *route, uint64_t now_us)
     uint64_t wake_us, lanes_us = SHOAL__NEVER_US;
 
     note_fresh(of(route), now_us);
+    if (of(route)->sentinel) {
+        shoal__sentinel_turn(of(route)->sentinel, now_us);
+        follow_sentinels(of(route), now_us);
+    }
     of(route)->conns->pipe.flush.awake = route->awake;
     of(route)->conns->pipe.flush.is_still = route->is_still;
     if (shoal__doubts_exist(&of(route)->set))
@@ -256,6 +286,9 @@ static uint64_t turn(shoal__route_t *route, uint64_t now_us)
         wake_us =
             shoal__time_min(lanes_us, shoal__conn_set_next_us(&of(route)->set, now_us));
     }
+    if (of(route)->sentinel)
+        wake_us = shoal__time_min(
+            wake_us, shoal__sentinel_next_wake_us(of(route)->sentinel, now_us));
     return leases->common.is_touched ? now_us
                                      : shoal__time_min(wake_us, leases->wake_us);
 }
@@ -267,6 +300,8 @@ static void read_ahead(shoal__route_t *route)
     if (!is_lane_asleep(of(route)))
         shoal__lanes_read_ahead(&of(route)->lanes);
     shoal__leases_read_ahead(&of(route)->leases);
+    if (of(route)->sentinel)
+        shoal__sentinel_read_ahead(of(route)->sentinel, shoal__clock_us());
 }
 
 static bool cancel(shoal__route_t *route, uint64_t ticket, uint64_t now_us)
@@ -311,6 +346,8 @@ static bool may_share(const shoal__route_t *route)
     return !shoal__homes_are_many(&of_const(route)->homes) &&
            conn->state == SHOAL__CONN_READY && !conn->line->is_blocked &&
            !shoal__conn_is_renewed(conn) && is_lane_asleep(of_const(route)) &&
+           (!of_const(route)->sentinel ||
+            shoal__sentinel_is_calm(of_const(route)->sentinel)) &&
            atomic_load_explicit(&route->leases, memory_order_relaxed) == 0;
 }
 
@@ -355,6 +392,8 @@ static void shut(shoal__route_t *route, uint64_t now_us)
     shoal__lanes_shut(&of(route)->lanes, now_us);
     for (size_t i = 0; i < of(route)->homes.count; i++)
         shoal__conn_close(&of(route)->conns[i], now_us);
+    if (of(route)->sentinel)
+        shoal__sentinel_shut(of(route)->sentinel, now_us);
 }
 
 static void forget(shoal__route_t *route)
@@ -363,6 +402,8 @@ static void forget(shoal__route_t *route)
         shoal__conn_forget(&of(route)->conns[i]);
     shoal__lanes_forget(&of(route)->lanes);
     shoal__leases_forget(&of(route)->leases);
+    if (of(route)->sentinel)
+        shoal__sentinel_forget(of(route)->sentinel);
 }
 
 static void release_homes(standalone_t *standalone)
@@ -376,6 +417,7 @@ static void free_route(shoal__route_t *route)
     shoal__leases_release(&of(route)->leases);
     shoal__lanes_release(&of(route)->lanes);
     release_homes(of(route));
+    shoal__sentinel_free(of(route)->sentinel);
     shoal__conn_set_release(&of(route)->set);
     shoal__config_release(&of(route)->config);
     shoal__free(route);
@@ -434,6 +476,22 @@ static int init_homes(standalone_t *standalone, unsigned count,
     return 0;
 }
 
+/* 0 or SHOAL_ENOMEM. */
+static int init_sentinel(standalone_t *standalone, const shoal_options_t *options,
+                         const shoal__route_hooks_t *hooks, void *owner)
+{
+    const shoal__sentinel_plan_t plan = {.options = options,
+                                         .config = &standalone->config,
+                                         .set = &standalone->set,
+                                         .target = &standalone->target,
+                                         .first = standalone->conns,
+                                         .hooks = hooks,
+                                         .owner = owner};
+
+    return options->sentinels.name ? shoal__sentinel_new(&plan, &standalone->sentinel)
+                                   : 0;
+}
+
 int shoal__standalone_new(const shoal_options_t *options, uint64_t seed,
                           const shoal__route_hooks_t *hooks, void *owner,
                           shoal__route_t **ret_route)
@@ -458,6 +516,9 @@ int shoal__standalone_new(const shoal_options_t *options, uint64_t seed,
     rc = init_homes(standalone, options->connections, hooks, owner);
     if (rc < 0)
         goto fail_homes;
+    rc = init_sentinel(standalone, options, hooks, owner);
+    if (rc < 0)
+        goto fail_sentinel;
     rc = shoal__lanes_init(&standalone->lanes, &standalone->homes, hooks, owner,
                            options->has_bulk_lane);
     if (rc < 0)
@@ -469,6 +530,8 @@ int shoal__standalone_new(const shoal_options_t *options, uint64_t seed,
     return 0;
 
 fail_lanes:
+    shoal__sentinel_free(standalone->sentinel);
+fail_sentinel:
     release_homes(standalone);
 fail_homes:
     shoal__conn_set_release(&standalone->set);

@@ -45,6 +45,8 @@ static void on_event(shoal_client_t *client, const shoal_event_t *event, void *d
     case SHOAL_EVENT_TLS_FILES:
     case SHOAL_EVENT_TLS_UNVERIFIED:
     case SHOAL_EVENT_RETRYING:
+    case SHOAL_EVENT_SERVER_CHANGED:
+    case SHOAL_EVENT_SENTINELS_LOST:
     default: /* kinds to come */
         break;
     }

@@ -30,6 +30,7 @@ struct redis_process {
     pid_t pid; /* 0: not running */
     loopback_port_t port, tls_port;
     char folder[40], socket[64], port_text[12], tls_port_text[12];
+    char config[64]; /* the path of a sentinel's configuration; "": no sentinel */
     const char *const *arguments;
     const fake_tls_config_t *tls; /* NULL: without */
 };
@@ -65,53 +66,72 @@ static struct sockaddr_in loopback(int port)
                                 .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
 }
 
-/* Read until the first line is whole; for a string, until its payload is there, too. */
-static size_t read_answer(int fd, char *data, size_t room)
+/* The start of a line, from 1; NULL: that line is not whole yet. */
+static char *find_line(char *data, unsigned line)
+{
+    char *at = data, *end;
+
+    while ((end = strstr(at, "\r\n")) != NULL && --line > 0)
+        at = end + 2;
+    return end ? at : NULL;
+}
+
+static bool is_string(const char *data)
+{
+    return data[0] == '$' && data[1] != '-';
+}
+
+/* Read until this line is whole (0: the first line, or for a string its payload). */
+static char *read_answer(int fd, char *data, size_t room, unsigned line)
 {
     size_t size = 0;
+    char *text = NULL;
 
-    while (size < room - 1) {
+    while (size < room - 1 && !text) {
         ssize_t count = read(fd, data + size, room - 1 - size);
         if (count < 0 && errno == EINTR)
             continue;
         if (count <= 0)
-            return 0;
+            return NULL;
         size += (size_t)count;
         data[size] = '\0';
-        char *end = strstr(data, "\r\n");
-        if (end && (data[0] != '$' || data[1] == '-' || strstr(end + 2, "\r\n")))
-            return size;
+        if (line > 1 && (data[0] == '-' || data[1] == '-'))
+            return NULL;
+        text = find_line(data, line > 0 ? line : is_string(data) ? 2 : 1);
     }
-    return size;
+    return text;
 }
 
 static bool ask(const struct sockaddr *address, socklen_t address_bytes,
-                const char *command, char *answer, size_t answer_room)
+                const char *command, unsigned line, char *answer, size_t answer_room)
 {
     struct timeval patience = {10, 0};
-    char data[4096];
+    char data[4096], *text = NULL;
     int fd = socket(address->sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    bool is_answered = false;
 
     setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
-    if (connect(fd, address, address_bytes) == 0 &&
-        dprintf(fd, "%s\r\n", command) > 0 && read_answer(fd, data, sizeof data) > 0) {
-        char *text = data[0] == '$' && data[1] != '-' ? strstr(data, "\r\n") + 2 : data;
+    if (connect(fd, address, address_bytes) == 0 && dprintf(fd, "%s\r\n", command) > 0)
+        text = read_answer(fd, data, sizeof data, line);
+    if (text && answer) {
         text[strcspn(text, "\r\n")] = '\0';
-        if (answer)
-            snprintf(answer, answer_room, "%s", text);
-        is_answered = true;
+        snprintf(answer, answer_room, "%s", text);
     }
     close(fd);
-    return is_answered;
+    return text != NULL;
+}
+
+bool redis_ask_line(int port, const char *command, unsigned line, char *answer,
+                    size_t answer_room)
+{
+    struct sockaddr_in address = loopback(port);
+
+    return ask((struct sockaddr *)&address, sizeof address, command, line, answer,
+               answer_room);
 }
 
 bool redis_ask(int port, const char *command, char *answer, size_t answer_room)
 {
-    struct sockaddr_in address = loopback(port);
-
-    return ask((struct sockaddr *)&address, sizeof address, command, answer,
-               answer_room);
+    return redis_ask_line(port, command, 0, answer, answer_room);
 }
 
 /* Asks over the server's Unix socket, where no other server can answer.  The server
@@ -123,7 +143,7 @@ static bool is_up(const redis_process_t *redis)
     snprintf(address.sun_path, sizeof address.sun_path, "%s", redis->socket);
     /* With --requirepass the answer is an error.  It shows as well that the server is
      * up. */
-    return ask((struct sockaddr *)&address, sizeof address, "PING", NULL, 0);
+    return ask((struct sockaddr *)&address, sizeof address, "PING", 0, NULL, 0);
 }
 
 /* vfork(), because fork() copies the page tables: in a large process that stops all
@@ -176,26 +196,24 @@ static size_t add_tls(const char *argv[ARGUMENTS_MAX], size_t argc,
 static pid_t spawn_server(const redis_process_t *redis)
 {
     const char *server = getenv("REDIS_SERVER");
-    const char *argv[ARGUMENTS_MAX] = {server ? server : "redis-server",
-                                       "--port",
-                                       redis->port_text,
-                                       "--bind",
-                                       "127.0.0.1",
-                                       "--unixsocket",
-                                       redis->socket,
-                                       "--dir",
-                                       redis->folder,
-                                       "--save",
-                                       "",
-                                       "--appendonly",
-                                       "no"};
-    size_t argc = 13;
+    const char *argv[ARGUMENTS_MAX] = {server ? server : "redis-server"};
+    const char *const common[] = {"--port",    redis->port_text, "--bind",
+                                  "127.0.0.1", "--unixsocket",   redis->socket,
+                                  "--dir",     redis->folder,    NULL};
+    const char *const no_sentinel[] = {"--save", "", "--appendonly", "no", NULL};
+    const char *const sentinel[] = {"--sentinel", NULL};
+    const char *const *const lists[] = {
+        common, redis->config[0] ? sentinel : no_sentinel, redis->arguments};
+    size_t argc = 1;
 
+    if (redis->config[0])
+        argv[argc++] = redis->config;
+    for (size_t list = 0; list < sizeof lists / sizeof *lists; list++)
+        for (size_t i = 0; lists[list] && lists[list][i]; i++)
+            if (argc < ARGUMENTS_MAX - 1)
+                argv[argc++] = lists[list][i];
     if (redis->tls)
         argc = add_tls(argv, argc, redis);
-    for (size_t i = 0; redis->arguments && redis->arguments[i]; i++)
-        if (argc < ARGUMENTS_MAX - 1)
-            argv[argc++] = redis->arguments[i];
     return spawn(argv);
 }
 
@@ -238,13 +256,19 @@ static void claim_ports(redis_process_t *redis)
              redis->tls_port.number);
 }
 
-redis_process_t *redis_process_start(const char *const *arguments)
+static void write_config(redis_process_t *redis, const char *config)
 {
-    return redis_process_start_tls(arguments, NULL);
+    FILE *file;
+
+    snprintf(redis->config, sizeof redis->config, "%s/sentinel.conf", redis->folder);
+    file = fopen(redis->config, "w");
+    if (!file || fputs(config, file) < 0 || fclose(file) != 0)
+        abort();
 }
 
-redis_process_t *redis_process_start_tls(const char *const *arguments,
-                                         const fake_tls_config_t *tls)
+/* config NULL: no sentinel. */
+static redis_process_t *start(const char *const *arguments, const char *config,
+                              const fake_tls_config_t *tls)
 {
     redis_process_t *redis = fake_must(calloc(1, sizeof *redis));
 
@@ -254,6 +278,8 @@ redis_process_t *redis_process_start_tls(const char *const *arguments,
     if (!mkdtemp(redis->folder))
         abort();
     snprintf(redis->socket, sizeof redis->socket, "%s/socket", redis->folder);
+    if (config)
+        write_config(redis, config);
     if (!all)
         atexit(kill_all);
     redis->next = all;
@@ -266,6 +292,22 @@ redis_process_t *redis_process_start_tls(const char *const *arguments,
     }
     redis_process_stop(redis);
     return NULL;
+}
+
+redis_process_t *redis_process_start(const char *const *arguments)
+{
+    return start(arguments, NULL, NULL);
+}
+
+redis_process_t *redis_process_start_tls(const char *const *arguments,
+                                         const fake_tls_config_t *tls)
+{
+    return start(arguments, NULL, tls);
+}
+
+redis_process_t *redis_process_start_sentinel(const char *config)
+{
+    return start(NULL, config, NULL);
 }
 
 void redis_process_stop(redis_process_t *redis)

@@ -21,6 +21,10 @@ redis_process_t *redis_process_start(const char *const *arguments);
  * server. */
 redis_process_t *redis_process_start_tls(const char *const *arguments,
                                          const fake_tls_config_t *tls);
+/* Start a sentinel with this configuration, which the sentinel rewrites in its folder.  It
+ * is a server like any other for the functions below; a restart keeps what it has
+ * written. */
+redis_process_t *redis_process_start_sentinel(const char *config);
 /* Kill the server and free what belongs to it.  NULL is allowed. */
 void redis_process_stop(redis_process_t *redis);
 
@@ -41,5 +45,10 @@ bool redis_process_restart(redis_process_t *redis);
  * must have no spaces.  Returns whether an answer came.  `answer` receives its first
  * line, or for a string the first line of the string, without CRLF. */
 bool redis_ask(int port, const char *command, char *answer, size_t answer_room);
+
+/* The same for an answer of several lines, of which `answer` receives the line of this
+ * number, from 1; false if the answer is an error or nil. */
+bool redis_ask_line(int port, const char *command, unsigned line, char *answer,
+                    size_t answer_room);
 
 #endif

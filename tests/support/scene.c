@@ -33,6 +33,12 @@ static void on_event(shoal_client_t *client, const shoal_event_t *event, void *d
     case SHOAL_EVENT_TLS_UNVERIFIED:
     case SHOAL_EVENT_RETRYING:
         break;
+    case SHOAL_EVENT_SERVER_CHANGED:
+        events->changed++;
+        break;
+    case SHOAL_EVENT_SENTINELS_LOST:
+        events->silent++;
+        break;
     case SHOAL_EVENT_LOST:
     case SHOAL_EVENT_ATTEMPT_FAILED:
         events->lost++;

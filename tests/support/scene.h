@@ -23,7 +23,8 @@ typedef struct scene_events {
     unsigned lost;            /* lost connections, and attempts that failed */
     unsigned attempts_failed; /* how many of `lost` were never ready */
     unsigned lost_auth, lost_desync, lost_timeout, lost_conn; /* `lost` by its status */
-    char detail[256];  /* the reason of the last loss */
+    unsigned changed, silent; /* another primary; no sentinel answers */
+    char detail[256];         /* the reason of the last loss */
     char renewed[256]; /* why the last connection that was renewed was; "": none */
 } scene_events_t;
 

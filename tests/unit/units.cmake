@@ -65,6 +65,9 @@ shoal_unit_test(core/heavy ALSO resp/command_keys resp/command_info resp/reply_s
 shoal_unit_test(core/lane_rule)
 shoal_unit_test(core/lease_pool)
 shoal_unit_test(core/lease_rule)
+shoal_unit_test(core/sentinel/sentinel_reply ALSO resp/decoder resp/partial_value resp/large_string
+  resp/frame resp/reply base/alloc LIBS shoal_hiredis m)
+shoal_unit_test(core/sentinel/sentinel_rule)
 shoal_unit_test(core/settle_rule)
 shoal_unit_test(core/pipe/stage_times ALSO base/alloc api/stats_math base/random)
 shoal_unit_test(api/errors ALSO base/error)
@@ -72,7 +75,8 @@ shoal_unit_test(core/options ALSO core/tls_settings base/alloc)
 shoal_unit_test(core/tls_settings ALSO base/alloc)
 shoal_unit_test(api/options ALSO core/options core/tls_settings base/alloc)
 shoal_unit_test(api/options_tls ALSO api/options core/options core/tls_settings base/alloc)
-shoal_unit_test(api/options_url ALSO api/options api/options_keys api/options_tls core/options core/tls_settings api/errors base/error base/escape
+shoal_unit_test(api/sentinel ALSO core/options core/tls_settings base/alloc)
+shoal_unit_test(api/options_url ALSO api/options api/sentinel api/options_keys api/options_tls core/options core/tls_settings api/errors base/error base/escape
   base/alloc)
 shoal_unit_test(client/ledger ALSO core/extra base/alloc)
 shoal_unit_test(client/plan ALSO base/error core/extra core/refusal core/block_time resp/command_info resp/encoder resp/reply_shape

@@ -242,7 +242,8 @@ shoal__greeting_verdict_t shoal__greeting_succeed(shoal__greeting_t *greeting,
 
 void shoal__greeting_left_writes(shoal__greeting_t *greeting)
 {
-    shoal__former_add(&greeting->former, &greeting->identity);
+    if (!greeting->config->is_sentinel) /* its questions change nothing */
+        shoal__former_add(&greeting->former, &greeting->identity);
 }
 
 /* --- listening --- */

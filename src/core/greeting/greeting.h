@@ -18,7 +18,10 @@
  *      ECHO number                                 unless INTEGRITY_SHAPES: may we send
  *                                                  fences, and are we in step?
  *      ROLE                                        if the target has several addresses:
- *                                                  core/role_rule.h judges
+ *                                                  core/role_rule.h judges; or if sentinels
+ *                                                  named it: then it must be a primary
+ *      SUBSCRIBE +switch-master                    on a sentinel that speaks RESP3; the
+ *                                                  answer is a push
  *   3. CLIENT KILL ID id ADDR address SKIPME yes   for each former connection whose
  *                                                  commands this server process may
  *                                                  still run (former.h)
@@ -50,7 +53,9 @@ typedef struct shoal__greeting_config {
     int database;
     const char *client_name; /* NULL: none */
     shoal_integrity_t integrity;
-    bool is_settling; /* end former connections, and let ours be ended */
+    bool is_settling;   /* end former connections, and let ours be ended */
+    bool needs_primary; /* a server that is none is refused */
+    bool is_sentinel;   /* it carries the library's own questions to a sentinel alone */
 } shoal__greeting_config_t;
 
 /* Each batch of commands must prove itself; so must the greeting. */
@@ -133,6 +138,10 @@ shoal__greeting_verdict_t shoal__greeting_succeed(shoal__greeting_t *greeting,
 /* The next answer. */
 shoal__greeting_verdict_t shoal__greeting_reply(shoal__greeting_t *greeting,
                                                 const shoal_reply_t *reply);
+
+/* Is this push, which came during the greeting, the answer that is due next? */
+bool shoal__greeting_awaits_push(const shoal__greeting_t *greeting,
+                                 const shoal_reply_t *push);
 
 /* Could these words of the server repeat the password? */
 bool shoal__greeting_may_hold_password(const shoal__greeting_t *greeting,

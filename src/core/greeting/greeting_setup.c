@@ -20,6 +20,7 @@ enum question {
     ASK_PROCESS,
     ASK_ECHO,
     ASK_ROLE,
+    ASK_EVENTS, /* SUBSCRIBE */
     ASK_PING
 };
 
@@ -123,8 +124,10 @@ shoal__greeting_verdict_t shoal__greeting_say_setup(shoal__greeting_t *greeting)
         (is_full && config->integrity == SHOAL_INTEGRITY_DETECT))
         ask(greeting, ASK_ECHO, 2, (const char *const[]){"ECHO", greeting->nonce},
             (const size_t[]){4, SHOAL__NONCE_BYTES});
-    if (is_full && shoal__target_asks_role(greeting->target))
+    if (config->needs_primary || (is_full && shoal__target_asks_role(greeting->target)))
         ASK(greeting, ASK_ROLE, "ROLE");
+    if (config->is_sentinel && greeting->protocol >= 3)
+        ASK(greeting, ASK_EVENTS, "SUBSCRIBE", "+switch-master");
     /* A peer that has not answered anything may not be a server. */
     if (greeting->answers_due == 0 && !greeting->heard_anything)
         ASK(greeting, ASK_PING, "PING");
@@ -162,6 +165,8 @@ static const char *name_of(enum question question)
         return "ECHO";
     case ASK_ROLE:
         return "ROLE";
+    case ASK_EVENTS:
+        return "SUBSCRIBE";
     case ASK_PING:
         return "PING";
     case ASK_KILL:
@@ -172,8 +177,8 @@ static const char *name_of(enum question question)
     return "CLIENT";
 }
 
-/* SELECT must succeed, and with STRICT ECHO must.  The others may be answered with
- * errors. */
+/* SELECT must succeed; with STRICT ECHO must, and ROLE if a primary is needed.  The others
+ * may be answered with errors. */
 static shoal__greeting_verdict_t hear_setup_error(shoal__greeting_t *greeting,
                                                   enum question question,
                                                   const shoal_reply_t *reply)
@@ -182,6 +187,7 @@ static shoal__greeting_verdict_t hear_setup_error(shoal__greeting_t *greeting,
     const char *command = name_of(question);
     bool is_needed =
         question == ASK_SELECT ||
+        (question == ASK_ROLE && greeting->config->needs_primary) ||
         (question == ASK_ECHO && shoal__greeting_is_strict(greeting->config));
 
     if (shoal__bytes_start(text, "NOAUTH"))
@@ -195,6 +201,18 @@ static shoal__greeting_verdict_t hear_setup_error(shoal__greeting_t *greeting,
         shoal__former_answer(&greeting->former, greeting->asked[greeting->killed++],
                              -1);
     return go_on(greeting);
+}
+
+bool shoal__greeting_awaits_push(const shoal__greeting_t *greeting,
+                                 const shoal_reply_t *push)
+{
+    static const char word[] = "subscribe";
+
+    return greeting->step == SHOAL__GREETING_AT_SETUP && greeting->answers_due > 0 &&
+           greeting->questions[greeting->questions_count - greeting->answers_due] ==
+               ASK_EVENTS &&
+           shoal__bytes_equal(text_of(shoal_reply_at(push, 0)),
+                              (shoal__bytes_t){word, sizeof word - 1});
 }
 
 /* Take in an answer that is no error.  False: it is no answer to this question. */
@@ -232,6 +250,8 @@ static bool hear_setup_answer(shoal__greeting_t *greeting, enum question questio
         return true;
     case ASK_PING:
         return is_status(reply, "PONG");
+    case ASK_EVENTS: /* it came as a push */
+        return type == SHOAL_REPLY_PUSH;
     case ASK_SELECT:
     case ASK_CLIENT:
         break;
@@ -249,6 +269,12 @@ shoal__greeting_verdict_t shoal__greeting_hear_setup(shoal__greeting_t *greeting
         return hear_setup_error(greeting, question, reply);
     if (!hear_setup_answer(greeting, question, reply))
         return shoal__greeting_fail_with_shape(greeting, name_of(question));
+    if (question == ASK_ROLE && greeting->config->needs_primary &&
+        greeting->role != SHOAL__ROLE_PRIMARY)
+        return shoal__greeting_fail(greeting, SHOAL_ECONN,
+                                    greeting->role == SHOAL__ROLE_REPLICA
+                                        ? "ROLE: the server is a replica, no primary"
+                                        : "ROLE: the answer is not that of a primary");
     if (!shoal__target_accepts(greeting->target, greeting->role))
         return shoal__greeting_fail(greeting, SHOAL_ECONN,
                                     "ROLE: a replica, and the primary may have another "

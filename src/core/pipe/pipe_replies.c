@@ -198,8 +198,11 @@ static bool on_reply(void *owner, const shoal_reply_t *reply, bool is_push)
 {
     shoal__pipe_t *pipe = owner;
     bool is_greeting = pipe->phase == SHOAL__PIPE_GREETING;
+    /* SUBSCRIBE is answered by one. */
+    bool is_answer =
+        is_push && is_greeting && shoal__greeting_awaits_push(&pipe->greeting, reply);
     shoal__inbound_frame_t frame = {
-        .is_push = is_push,
+        .is_push = is_push && !is_answer,
         .is_greeting = is_greeting,
         .is_resp3 = pipe->is_resp3,
         .is_answer_due = is_greeting ? pipe->greeting.answers_due > 0

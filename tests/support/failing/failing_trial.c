@@ -37,6 +37,8 @@ static void on_event(shoal_client_t *client, const shoal_event_t *event, void *d
         failing_calls_jump(shoal_event_delay_us(event));
         break;
     case SHOAL_EVENT_CONNECTED:
+    case SHOAL_EVENT_SERVER_CHANGED:
+    case SHOAL_EVENT_SENTINELS_LOST:
         break;
     }
 }

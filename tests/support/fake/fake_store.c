@@ -215,6 +215,12 @@ static fake_verdict_t answer_info(const call_t *call)
     return FAKE_EXECUTED;
 }
 
+static fake_verdict_t answer_role(const call_t *call)
+{
+    fake_bytes_text(call->reply, "*3\r\n$6\r\nmaster\r\n:0\r\n*0\r\n");
+    return FAKE_EXECUTED;
+}
+
 static fake_verdict_t answer_ping(const call_t *call)
 {
     if (call->request->argc == 1)
@@ -307,7 +313,7 @@ static const struct answer {
     {"SET", 3, answer_set},       {"GET", 2, answer_get},
     {"INCR", 2, answer_count},    {"RPUSH", 3, answer_count},
     {"EXEC", 1, answer_exec},     {"MULTI", 1, answer_multi},
-    {"INFO", 1, answer_info},
+    {"INFO", 1, answer_info},     {"ROLE", 1, answer_role},
 };
 
 static fake_verdict_t answer_one(const call_t *call)

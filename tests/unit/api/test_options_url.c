@@ -194,8 +194,8 @@ static const struct reason_case {
     {"h:6379", "the URL does not begin with redis://, rediss://, valkey://, valkeys:// or "
                "unix://"},
     {"http://h",
-     "the scheme 'http' is not known: redis, valkey, unix, redis+unix and valkey+unix are, "
-     "and with TLS rediss, valkeys, rediss+unix and valkeys+unix"},
+     "the scheme 'http' is not known: redis, valkey, unix, redis+unix, valkey+unix, redis+sentinel "
+     "and valkey+sentinel are, and with TLS those with rediss and valkeys"},
     {"redis://h h",
      "a blank, a control character or a # stands in the URL: write it as %XX"},
     {"redis://a;b", "the host 'a;b' is neither a name nor an address"},
@@ -593,6 +593,100 @@ static void test_several_addresses(void **state)
     }
 }
 
+/* ---- sentinels ---- */
+
+static shoal_options_t *read_sentinel_url(const char *url)
+{
+    shoal_options_t *options = NULL;
+    shoal_error_t error = SHOAL_ERROR_INIT;
+
+    if (shoal_options_from_url(url, &options, &error) != 0)
+        fail_msg("%s: %s", url, error.text);
+    return options;
+}
+
+static void test_sentinels(void **state)
+{
+    (void)state;
+    shoal_options_t *options = read_sentinel_url(
+        "redis+sentinel://u:p@a,b:1,[::1]:2/my%2fmaster/3?sentinel_user=su&"
+        "sentinel_password=s%40p&protocol=2");
+
+    assert_string_equal(options->sentinels.name, "my/master");
+    assert_int_equal(options->sentinels.count, 3);
+    assert_string_equal(options->sentinels.seeds[0].host, "a");
+    assert_int_equal(options->sentinels.seeds[0].port, 26379);
+    assert_string_equal(options->sentinels.seeds[1].host, "b");
+    assert_int_equal(options->sentinels.seeds[1].port, 1);
+    assert_string_equal(options->sentinels.seeds[2].host, "::1");
+    assert_int_equal(options->sentinels.seeds[2].port, 2);
+    assert_string_equal(options->sentinels.user, "su");
+    assert_string_equal(options->sentinels.password, "s@p");
+    assert_string_equal(options->user, "u");
+    assert_string_equal(options->password, "p");
+    assert_int_equal(options->database, 3);
+    assert_int_equal(options->protocol, 2);
+    shoal_options_free(options);
+
+    options = read_sentinel_url("valkey+sentinel://h/m/?db=4");
+    assert_string_equal(options->sentinels.name, "m");
+    assert_null(options->sentinels.password);
+    assert_int_equal(options->database, 4);
+    shoal_options_free(options);
+}
+
+static void test_sentinels_that_are_refused(void **state)
+{
+    static const char *const urls[] = {
+        "redis+sentinel://h",
+        "redis+sentinel://h/",
+        "redis+sentinel://h//1",
+        "redis+sentinel:///m",
+        "redis+sentinel://h,/m",
+        "redis+sentinel://,h/m",
+        "redis+sentinel://h:0/m",
+        "redis+sentinel://h/m%20n",
+        "redis+sentinel://h/m%zz",
+        "redis+sentinel://h/m/x",
+        "redis+sentinel://h/m/1/2",
+        "redis+sentinel://h/m?sentinel_user=u",
+        "redis+sentinel://h/m?sentinel_password=",
+        "redis+sentinel://h/m?sentinel_password=p&sentinel_user=",
+        "redis+sentinel://1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17/m",
+        "redis://h?sentinel_password=p",
+        "redis://h?sentinel_user=u&sentinel_password=p",
+        "sentinel://h/m",
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof urls / sizeof *urls; i++) {
+        shoal_options_t *options = NULL;
+        if (shoal_options_from_url(urls[i], &options, NULL) != SHOAL_EURL)
+            fail_msg("'%s' is accepted", urls[i]);
+        assert_null(options);
+    }
+}
+
+/* It is as secret as the other one. */
+static void test_the_sentinels_password_is_not_quoted(void **state)
+{
+    static const char *const urls[] = {
+        "redis+sentinel://h/m?sentinel_password=a&s3cret",
+        "redis+sentinel://h/m?sentinel_password=s3cret%zz",
+        "redis+sentinel://h/m?sentinel_password=x&s3cret=1",
+        "redis://h?sentinel_password=s3cret",
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof urls / sizeof *urls; i++) {
+        shoal_error_t error = SHOAL_ERROR_INIT;
+        shoal_options_t *options = NULL;
+        assert_int_equal(shoal_options_from_url(urls[i], &options, &error), SHOAL_EURL);
+        if (strstr(error.text, "s3cret"))
+            fail_msg("%s: %s", urls[i], error.text);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -612,6 +706,9 @@ int main(void)
         cmocka_unit_test(test_a_path_has_the_length_that_the_system_takes),
         cmocka_unit_test(test_mutated_urls_never_break_the_parser),
         cmocka_unit_test(test_from_url_survives_every_failed_allocation),
+        cmocka_unit_test(test_sentinels),
+        cmocka_unit_test(test_sentinels_that_are_refused),
+        cmocka_unit_test(test_the_sentinels_password_is_not_quoted),
     };
     return cmocka_run_group_tests_name("api/options_url", tests, NULL, NULL);
 }

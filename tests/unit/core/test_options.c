@@ -17,9 +17,16 @@ static void on_event(shoal_client_t *client, const shoal_event_t *event, void *d
 
 static char host[] = "h", user[] = "u", password[] = "p", name[] = "n", path[] = "/s";
 
+static char sentinel[] = "s", other_sentinel[] = "t";
+
 static const shoal_options_t full = {
     .addresses = {{.host = host, .port = 1}, {.unix_path = path}},
     .addresses_count = 2,
+    .sentinels = {.name = name,
+                  .seeds = {{sentinel, 26379}, {other_sentinel, 2}},
+                  .count = 2,
+                  .user = user,
+                  .password = password},
     .user = user,
     .password = password,
     .client_name = name,
@@ -46,6 +53,13 @@ static void test_a_copy_is_deep(void **state)
     assert_ptr_not_equal(copy->password, full.password);
     assert_ptr_not_equal(copy->client_name, full.client_name);
     assert_int_equal(copy->addresses[0].port, 1);
+    assert_string_equal(copy->sentinels.name, "n");
+    assert_int_equal(copy->sentinels.count, 2);
+    assert_string_equal(copy->sentinels.seeds[1].host, "t");
+    assert_ptr_not_equal(copy->sentinels.seeds[1].host, other_sentinel);
+    assert_int_equal(copy->sentinels.seeds[1].port, 2);
+    assert_string_equal(copy->sentinels.user, "u");
+    assert_string_equal(copy->sentinels.password, "p");
     assert_int_equal(copy->database, 9);
     assert_true(copy->on_event == on_event);
     assert_ptr_equal(copy->event_data, host);
@@ -91,7 +105,7 @@ static void test_a_copy_survives_every_failed_allocation(void **state)
         int rc = shoal__options_copy(&full, &copy);
         shoal__test_fail_alloc_never();
         if (rc == 0) {
-            assert_int_equal(allowed, 6);
+            assert_int_equal(allowed, 11);
             shoal__options_free(copy);
             return;
         }

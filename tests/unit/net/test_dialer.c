@@ -10,6 +10,7 @@
 #include "base/time_us.h"
 #include "net/clock.h"
 #include "net/dialer.h"
+#include "net/finder.h"
 #include <shoal/errors.h>
 #include <stdio.h>
 #include <string.h>
@@ -385,6 +386,81 @@ static void test_a_look_up_fails(void **state)
                  "look up the server: no thread, descriptor or memory to be had");
 }
 
+/* ---- a finder ---- */
+
+static shoal__search_t *search; /* that waits; NULL: none */
+static bool finds_at_once;
+static shoal__list_t searches;
+
+static void begin_search(shoal__finder_t *finder, shoal__search_t *begun)
+{
+    (void)finder;
+    assert_ptr_equal(begun->dialer, &world);
+    if (finds_at_once) {
+        begun->on_found(begun->owner, NULL);
+        return;
+    }
+    search = begun;
+    shoal__list_append(&searches, &begun->node);
+}
+
+static shoal__finder_t finder = {begin_search};
+static shoal__target_t found_target = {.endpoints = &numeric_endpoint,
+                                       .endpoints_count = 1,
+                                       .name = "the server",
+                                       .finder = &finder};
+
+static void find_server(const char *error)
+{
+    shoal__list_remove(&search->node);
+    search->on_found(search->owner, error);
+}
+
+static void test_a_server_is_found_first(void **state)
+{
+    (void)state;
+    shoal__list_init(&searches);
+    uint64_t now_us = begin(&found_target);
+    assert_int_equal(world.opened, 0);
+    assert_int_equal(world.due_us, now_us + CONNECT_US);
+    find_server(NULL);
+    assert_int_equal(world.opened, 1);
+    shoal__dialer_answered(&dialer, 0);
+    assert_non_null(world.reached);
+
+    world = (struct world){0};
+    finds_at_once = true;
+    begin(&found_target);
+    finds_at_once = false;
+    assert_int_equal(world.opened, 1);
+    shoal__dialer_answered(&dialer, 0);
+}
+
+static void test_no_server_is_found(void **state)
+{
+    (void)state;
+    shoal__list_init(&searches);
+    begin(&found_target);
+    find_server("nobody knows");
+    check_failed(SHOAL_ECONN, "nobody knows");
+
+    world = (struct world){0};
+    begin(&found_target);
+    shoal__dialer_timed_out(&dialer);
+    check_failed(SHOAL_ETIMEOUT, "connect the server: timed out");
+    assert_true(shoal__list_is_empty(&searches));
+}
+
+static void test_a_search_is_stopped(void **state)
+{
+    (void)state;
+    shoal__list_init(&searches);
+    begin(&found_target);
+    shoal__dialer_stop(&dialer);
+    assert_true(shoal__list_is_empty(&searches));
+    assert_int_equal(world.failed, 0);
+}
+
 static void test_there_is_no_memory(void **state)
 {
     (void)state;
@@ -563,6 +639,9 @@ int main(void)
         TEST(test_the_last_failure_is_told),
         TEST(test_a_stream_that_cannot_be_opened),
         TEST(test_a_look_up_fails),
+        TEST(test_a_server_is_found_first),
+        TEST(test_no_server_is_found),
+        TEST(test_a_search_is_stopped),
         TEST(test_there_is_no_memory),
         TEST(test_it_is_stopped),
         TEST(test_the_child_of_a_fork_forgets),

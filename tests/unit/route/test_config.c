@@ -141,6 +141,36 @@ static void test_tls_is_a_kind_of_stream(void **state)
     shoal__test_fail_alloc_never();
 }
 
+static char sentinel_name[] = "mymaster";
+
+static void test_sentinels_find_the_server(void **state)
+{
+    const shoal_options_t options = {.addresses = {{.host = host, .port = 6379}},
+                                     .addresses_count = 1,
+                                     .sentinels = {.name = sentinel_name},
+                                     .backoff_base_us = 2000000,
+                                     .backoff_max_us = 10000000,
+                                     .user = user,
+                                     .password = password};
+    shoal__endpoint_list_t endpoints;
+    shoal__conn_config_t config;
+    shoal__target_t target;
+
+    (void)state;
+    shoal__target_read(&options, &endpoints, &target);
+    assert_string_equal(target.name, "mymaster");
+    assert_int_equal(target.endpoints_count, 1);
+    assert_string_equal(target.endpoints[0].name, "mymaster");
+    assert_null(target.endpoints[0].host);
+    assert_string_equal(target.user, "ann");
+    assert_string_equal(target.password, "pw");
+    assert_int_equal(shoal__config_read(&options, &config), 0);
+    assert_true(config.pipe.greeting.needs_primary);
+    assert_int_equal(config.backoff_us_max, 1000000);
+    assert_int_equal(config.backoff_base_us, 1000000);
+    shoal__config_release(&config);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -150,6 +180,7 @@ int main(void)
         cmocka_unit_test(test_several_endpoints),
         cmocka_unit_test(test_credentials_are_the_targets),
         cmocka_unit_test(test_tls_is_a_kind_of_stream),
+        cmocka_unit_test(test_sentinels_find_the_server),
     };
     return cmocka_run_group_tests_name("route/config", tests, NULL, NULL);
 }

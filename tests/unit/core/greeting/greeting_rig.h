@@ -60,13 +60,13 @@ static inline shoal_reply_t server_reply(shoal_reply_type_t type, int64_t protoc
     return reply;
 }
 
-/* The answer to ROLE. */
-static inline shoal_reply_t role_reply(const char *role)
+/* An array or a push that begins with this word. */
+static inline shoal_reply_t list_reply(shoal_reply_type_t type, const char *word)
 {
     static shoal_reply_t items[2];
-    shoal_reply_t reply = {.type = SHOAL_REPLY_ARRAY};
+    shoal_reply_t reply = {.type = (uint8_t)type};
 
-    items[0] = text_reply(SHOAL_REPLY_STRING, role);
+    items[0] = text_reply(SHOAL_REPLY_STRING, word);
     items[1] = integer_reply(0);
     reply.as.children.items = items;
     reply.as.children.count = reply.as.children.capacity = 2;
@@ -74,7 +74,8 @@ static inline shoal_reply_t role_reply(const char *role)
 }
 
 /* Make a reply of its text in a script: "+text", "-text", "$text", ":n", "_" for nil,
- * "@role" for the answer to ROLE, and "%proto" or "*proto" for the answer to HELLO as a map or an array. */
+ * "@word" and ">word" for an array (as the answer to ROLE) and a push that begin with the
+ * word, and "%proto" or "*proto" for the answer to HELLO as a map or an array. */
 static inline shoal_reply_t reply_of(const char *text)
 {
     switch (*text) {
@@ -88,10 +89,12 @@ static inline shoal_reply_t reply_of(const char *text)
         return server_reply(SHOAL_REPLY_MAP, text[1] - '0');
     case '*':
         return server_reply(SHOAL_REPLY_ARRAY, text[1] - '0');
+    case '@':
+        return list_reply(SHOAL_REPLY_ARRAY, text + 1);
+    case '>':
+        return list_reply(SHOAL_REPLY_PUSH, text + 1);
     case ':':
         return integer_reply(text[1] - '0');
-    case '@':
-        return role_reply(text + 1);
     default:
         return (shoal_reply_t){.type = SHOAL_REPLY_NIL};
     }

@@ -21,7 +21,7 @@ typedef struct setting {
     int database;
     const char *client_name;
     shoal_integrity_t integrity;
-    bool is_settling;
+    bool is_settling, needs_primary, is_sentinel;
 } setting_t;
 
 /* clang-format off */
@@ -42,7 +42,7 @@ static const struct script {
      {{"HELLO 3", {"%3"}}, {SETINFO, {"+OK", "+OK"}}}, DONE, 3, 0, NULL},
     {"HELLO answered as an array", FULL, {.protocol = 3},
      {{"HELLO 3", {"*3"}}, {SETINFO, {"+OK", "+OK"}}}, DONE, 3, 0, NULL},
-    {"RESP3, everything configured", FULL, {3, "ann", SECRET, 5, "me", 0, false},
+    {"RESP3, everything configured", FULL, {3, .user = "ann", .password = SECRET, .database = 5, .client_name = "me"},
      {{"HELLO 3 AUTH ann " SECRET, {"%3"}},
       {"SELECT 5|CLIENT SETNAME me|" SETINFO, {"+OK", "+OK", "+OK", "+OK"}}},
      DONE, 3, 0, NULL},
@@ -205,6 +205,40 @@ static const struct script {
     {"ECHO is needed and forbidden", FULL, {.protocol = 2, .integrity = STRICT},
      {{SETINFO "|ECHO " NONCE, {"+OK", "+OK", "-NOPERM no"}}},
      FAILED, 0, SHOAL_ECONN, "ECHO: NOPERM no"},
+    /* is it the primary? */
+    {"a primary", FULL, {.protocol = 2, .needs_primary = true},
+     {{SETINFO "|ROLE", {"+OK", "+OK", "@master"}}}, DONE, 2, 0, NULL},
+    {"a bare greeting asks, too", BARE, {.protocol = 2, .needs_primary = true},
+     {{"ROLE", {"@master"}}}, DONE, 2, 0, NULL},
+    {"a replica", FULL, {.protocol = 2, .needs_primary = true},
+     {{SETINFO "|ROLE", {"+OK", "+OK", "@slave"}}},
+     FAILED, 0, SHOAL_ECONN, "ROLE: the server is a replica, no primary"},
+    {"a sentinel in its place", FULL, {.protocol = 2, .needs_primary = true},
+     {{SETINFO "|ROLE", {"+OK", "+OK", "@sentinel"}}},
+     FAILED, 0, SHOAL_ECONN, "ROLE: the answer is not that of a primary"},
+    {"ROLE is forbidden", FULL, {.protocol = 2, .needs_primary = true},
+     {{SETINFO "|ROLE", {"+OK", "+OK", "-NOPERM no"}}},
+     FAILED, 0, SHOAL_ECONN, "ROLE: NOPERM no"},
+    {"a role of its own", FULL, {.protocol = 2, .needs_primary = true},
+     {{SETINFO "|ROLE", {"+OK", "+OK", "@king"}}},
+     FAILED, 0, SHOAL_ECONN, "ROLE: the answer is not that of a primary"},
+    {"a role without an array", FULL, {.protocol = 2, .needs_primary = true},
+     {{SETINFO "|ROLE", {"+OK", "+OK", "$master"}}},
+     FAILED, 0, SHOAL_ECONN, "ROLE: the answer is not that of a primary"},
+
+    /* a sentinel */
+    {"events", FULL, {.protocol = 3, .is_sentinel = true},
+     {{"HELLO 3", {"%3"}}, {SETINFO "|SUBSCRIBE +switch-master", {"+OK", "+OK", ">subscribe"}}},
+     DONE, 3, 0, NULL},
+    {"events are forbidden", FULL, {.protocol = 3, .is_sentinel = true},
+     {{"HELLO 3", {"%3"}}, {SETINFO "|SUBSCRIBE +switch-master", {"+OK", "+OK", "-NOPERM no"}}},
+     DONE, 3, 0, NULL},
+    {"events are answered as no push", FULL, {.protocol = 3, .is_sentinel = true},
+     {{"HELLO 3", {"%3"}}, {SETINFO "|SUBSCRIBE +switch-master", {"+OK", "+OK", "@subscribe"}}},
+     FAILED, 0, SHOAL_EDESYNC, "SUBSCRIBE: " SHAPE},
+    {"RESP2 has no pushes", FULL, {.protocol = 2, .is_sentinel = true},
+     {{SETINFO, {"+OK", "+OK"}}}, DONE, 2, 0, NULL},
+
     {"control characters are escaped", FULL, {.protocol = 3},
      {{"HELLO 3", {"-ERR a\r\nb\x1b[2J\xff"}}},
      FAILED, 0, SHOAL_ECONN, "HELLO: ERR a\\x0d\\x0ab\\x1b[2J\\xff"},

@@ -32,7 +32,9 @@ static void play(const struct script *s)
                                              .database = setting->database,
                                              .client_name = setting->client_name,
                                              .integrity = setting->integrity,
-                                             .is_settling = setting->is_settling};
+                                             .is_settling = setting->is_settling,
+                                             .needs_primary = setting->needs_primary,
+                                             .is_sentinel = setting->is_sentinel};
     const shoal__target_t target = {.user = setting->user,
                                     .password = setting->password};
     shoal__greeting_t greeting;

@@ -178,6 +178,46 @@ static void test_a_replica_is_refused_and_then_taken(void **state)
     }
 }
 
+/* Pushes that are no answer may come during a greeting. */
+static void test_which_push_is_an_answer(void **state)
+{
+    static const shoal__greeting_config_t sentinel = {.protocol = 3,
+                                                      .is_sentinel = true};
+    shoal_reply_t answer_push = reply_of(">subscribe");
+    shoal__greeting_t greeting;
+
+    (void)state;
+    shoal__greeting_init(&greeting, &sentinel, &nobody);
+    assert_int_equal(shoal__greeting_start(&greeting, FULL, NULL), MORE);
+    assert_false(shoal__greeting_awaits_push(&greeting, &answer_push));
+    assert_int_equal(answer(&greeting, "%3"), MORE);
+    assert_false(shoal__greeting_awaits_push(&greeting, &answer_push));
+    answer(&greeting, "+OK");
+    answer(&greeting, "+OK");
+    assert_true(shoal__greeting_awaits_push(&greeting, &answer_push));
+    shoal_reply_t other = reply_of(">message");
+    assert_false(shoal__greeting_awaits_push(&greeting, &other));
+    assert_int_equal(answer(&greeting, ">subscribe"), DONE);
+    assert_false(shoal__greeting_awaits_push(&greeting, &answer_push));
+    shoal__greeting_release(&greeting);
+}
+
+/* The library's own questions to a sentinel change nothing. */
+static void test_a_lost_sentinel_is_not_feared(void **state)
+{
+    static const shoal__greeting_config_t sentinel = {.protocol = 2,
+                                                      .is_sentinel = true};
+    shoal__greeting_t greeting;
+
+    (void)state;
+    shoal__greeting_init(&greeting, &sentinel, &nobody);
+    assert_int_equal(shoal__greeting_start(&greeting, FULL, NULL), MORE);
+    shoal__greeting_left_writes(&greeting);
+    assert_int_equal(greeting.former.count, 0);
+    assert_false(greeting.former.has_lost_track);
+    shoal__greeting_release(&greeting);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -186,6 +226,8 @@ int main(void)
         cmocka_unit_test(test_nobody_is_ended_on_another_process),
         cmocka_unit_test(test_all_remembered_connections_fit_into_the_buffer),
         cmocka_unit_test(test_a_replica_is_refused_and_then_taken),
+        cmocka_unit_test(test_which_push_is_an_answer),
+        cmocka_unit_test(test_a_lost_sentinel_is_not_feared),
     };
     return cmocka_run_group_tests_name("core/greeting/greeting_setup", tests, NULL,
                                        NULL);

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: MIT */
+#include "core/sentinel/sentinel_rule.h"
+
+#include "base/time_us.h"
+
+void shoal__sentinel_rule_begin(shoal__sentinel_rule_t *rule)
+{
+    for (size_t i = 0; i < SHOAL__SENTINELS_MAX; i++)
+        rule->voices[i].has_view = false;
+}
+
+shoal__sentinel_round_t shoal__sentinel_rule_look(const shoal__sentinel_rule_t *rule,
+                                                  uint64_t begun_us, uint64_t now_us)
+{
+    size_t known = 0, asked = 0, reaching = 0, views = 0;
+    bool is_late = shoal__time_since(begun_us, now_us) >= SHOAL__SENTINEL_ROUND_US;
+
+    for (size_t i = 0; i < SHOAL__SENTINELS_MAX; i++) {
+        known += rule->voices[i].is_known;
+        asked += rule->voices[i].is_asked;
+        reaching += rule->voices[i].is_reaching;
+        views += rule->voices[i].has_view;
+    }
+    if (asked + reaching == 0 || views * 2 > known)
+        return SHOAL__SENTINEL_DECIDE;
+    return is_late && (views > 0 || reaching == 0) ? SHOAL__SENTINEL_DECIDE
+                                                   : SHOAL__SENTINEL_WAIT;
+}
+
+/* ---- choosing ---- */
+
+static bool is_tried(const shoal__sentinel_rule_t *rule,
+                     const shoal__sentinel_address_t *address)
+{
+    for (size_t i = 0; i < rule->tried_count; i++)
+        if (shoal__sentinel_is_same(&rule->tried[i], address))
+            return true;
+    return false;
+}
+
+static size_t count_known(const shoal__sentinel_rule_t *rule)
+{
+    size_t known = 0;
+
+    for (size_t i = 0; i < SHOAL__SENTINELS_MAX; i++)
+        known += rule->voices[i].is_known;
+    return known;
+}
+
+/* How many sentinels have this view? */
+static size_t votes_for(const shoal__sentinel_rule_t *rule,
+                        const shoal__sentinel_view_t *view)
+{
+    size_t votes = 0;
+
+    for (size_t i = 0; i < SHOAL__SENTINELS_MAX; i++) {
+        const shoal__sentinel_voice_t *voice = &rule->voices[i];
+        votes += voice->has_view && voice->view.epoch == view->epoch &&
+                 shoal__sentinel_is_same(&voice->view.address, &view->address);
+    }
+    return votes;
+}
+
+/* Has a sentinel not answered yet that knew what was proved? */
+static bool is_witness_due(const shoal__sentinel_rule_t *rule)
+{
+    for (size_t i = 0; i < SHOAL__SENTINELS_MAX; i++) {
+        const shoal__sentinel_voice_t *voice = &rule->voices[i];
+        if (voice->had_view && !voice->has_view &&
+            voice->view.epoch >= rule->best_epoch)
+            return true;
+    }
+    return false;
+}
+
+static bool counts(const shoal__sentinel_rule_t *rule,
+                   const shoal__sentinel_view_t *view)
+{
+    return !rule->has_best || view->epoch >= rule->best_epoch ||
+           (votes_for(rule, view) * 2 > count_known(rule) && !is_witness_due(rule));
+}
+
+static bool is_better(const shoal__sentinel_rule_t *rule,
+                      const shoal__sentinel_view_t *one,
+                      const shoal__sentinel_view_t *other)
+{
+    if (one->epoch != other->epoch)
+        return one->epoch > other->epoch;
+    return votes_for(rule, one) > votes_for(rule, other);
+}
+
+/* The best view of those that were not tried; NULL: there is none. */
+static const shoal__sentinel_view_t *find_best(const shoal__sentinel_rule_t *rule)
+{
+    const shoal__sentinel_view_t *best = NULL;
+
+    for (size_t i = 0; i < SHOAL__SENTINELS_MAX; i++) {
+        const shoal__sentinel_voice_t *voice = &rule->voices[i];
+
+        if (voice->has_view && !is_tried(rule, &voice->view.address) &&
+            counts(rule, &voice->view) &&
+            (!best || is_better(rule, &voice->view, best)))
+            best = &voice->view;
+    }
+    return best;
+}
+
+bool shoal__sentinel_rule_choose(shoal__sentinel_rule_t *rule)
+{
+    const shoal__sentinel_view_t *best = find_best(rule);
+
+    if (!best && rule->tried_count > 0) {
+        rule->tried_count = 0; /* from the best one again */
+        best = find_best(rule);
+    }
+    if (!best)
+        return false;
+    rule->chosen = *best;
+    return true;
+}
+
+/* ---- what became of it ---- */
+
+void shoal__sentinel_rule_failed(shoal__sentinel_rule_t *rule)
+{
+    if (rule->chosen.address.port != 0 && !is_tried(rule, &rule->chosen.address) &&
+        rule->tried_count < SHOAL__SENTINEL_TRIED_MAX)
+        rule->tried[rule->tried_count++] = rule->chosen.address;
+}
+
+void shoal__sentinel_rule_proved(shoal__sentinel_rule_t *rule)
+{
+    rule->has_best = true;
+    rule->best_epoch = rule->chosen.epoch;
+    rule->tried_count = 0;
+}

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SHOAL_CORE_SENTINEL_RULE_H
+#define SHOAL_CORE_SENTINEL_RULE_H
+
+/*
+ * Which server is the primary, by what the sentinels say; and when to ask them.
+ *
+ * Each sentinel has a slot.  A *round* asks all of them; what they answered then is their
+ * view.  The sentinels give each failover a higher configuration epoch, so:
+ *
+ *   - the view of the highest epoch counts; of several views of that epoch, the one that
+ *     most sentinels have;
+ *   - an address that was tried in vain stands back behind those that were not;
+ *   - a view older than the best one that was proved counts only if most of the sentinels
+ *     that are known have it, and none that has not answered yet was newer.  Sentinels hear
+ *     late of a failover, and one that was cut off does not hear of it; but an operator who
+ *     removes a primary and adds it anew begins again with epoch 0.
+ *
+ * An address is *proved* when the server there said that it is the primary.  A sentinel
+ * that says a high epoch proves nothing by that.
+ */
+
+#include "core/sentinel/sentinel_reply.h"
+
+#define SHOAL__SENTINELS_MAX 16
+#define SHOAL__SENTINEL_TRIED_MAX 16
+
+#define SHOAL__SENTINEL_POLL_US 5000000 /* ask again, whether or not anything happens */
+#define SHOAL__SENTINEL_ROUND_US 300000 /* wait so long for those that are silent */
+#define SHOAL__SENTINEL_GAP_US 100000   /* between the beginnings of two rounds */
+#define SHOAL__SENTINEL_BACKOFF_US_MAX 1000000 /* between two attempts to connect */
+
+/* What one sentinel said. */
+typedef struct shoal__sentinel_voice {
+    bool is_known;    /* there is such a sentinel */
+    bool is_asked;    /* its answer is due */
+    bool has_view;    /* it answered in this round, and named an address */
+    bool had_view;    /* when it answered last, over the connection that it has now */
+    bool is_reaching; /* its connection is being made: it may be asked yet */
+    shoal__sentinel_view_t view;
+} shoal__sentinel_voice_t;
+
+typedef struct shoal__sentinel_rule {
+    shoal__sentinel_voice_t voices[SHOAL__SENTINELS_MAX];
+    uint64_t best_epoch;           /* the epoch of the address that was proved last */
+    bool has_best;                 /* an address was proved */
+    shoal__sentinel_view_t chosen; /* port 0: nothing was chosen yet */
+    shoal__sentinel_address_t tried[SHOAL__SENTINEL_TRIED_MAX]; /* in vain, since an
+                                                                   address was proved */
+    size_t tried_count;
+} shoal__sentinel_rule_t;
+
+/* A new round: nobody has answered yet.  An answer that is still due from the last round
+ * will count. */
+void shoal__sentinel_rule_begin(shoal__sentinel_rule_t *rule);
+
+typedef enum shoal__sentinel_round {
+    SHOAL__SENTINEL_WAIT,  /* for more answers */
+    SHOAL__SENTINEL_DECIDE /* with those that came, perhaps none */
+} shoal__sentinel_round_t;
+
+/* Have enough sentinels answered?  Yes, if all have from which an answer can come, or most
+ * of those that are known; after SHOAL__SENTINEL_ROUND_US one is enough, and none if no
+ * connection is being made. */
+shoal__sentinel_round_t shoal__sentinel_rule_look(const shoal__sentinel_rule_t *rule,
+                                                  uint64_t begun_us, uint64_t now_us);
+
+/* Choose by the views of this round.  False: none of them counts, and the choice stays
+ * as it was. */
+bool shoal__sentinel_rule_choose(shoal__sentinel_rule_t *rule);
+
+/* The server at the chosen address could not be reached, or said that it is no primary. */
+void shoal__sentinel_rule_failed(shoal__sentinel_rule_t *rule);
+/* ... said that it is the primary. */
+void shoal__sentinel_rule_proved(shoal__sentinel_rule_t *rule);
+
+#endif

@@ -1,0 +1,515 @@
+/* SPDX-License-Identifier: MIT */
+#include "route/sentinel.h"
+
+#include "base/alloc.h"
+#include "base/time_us.h"
+#include "net/clock.h"
+#include "route/watch.h"
+#include <shoal/errors.h>
+#include <stdio.h>
+#include <string.h>
+
+/* A decision serves the dials that it caused. */
+#define FRESH_US 500000
+#define READ_AHEAD_US 20000
+
+/* Other threads may read the name of a former server; so places are used again late. */
+#define PLACES 64
+
+typedef struct place {
+    shoal__sentinel_address_t address;
+    shoal__endpoint_t endpoint;
+    char name[SHOAL__TARGET_NAME_BYTES];
+} place_t;
+
+struct shoal__sentinel {
+    shoal__finder_t finder; /* first */
+    const shoal_options_t *options;
+    shoal__conn_config_t config;
+    shoal__conn_set_t *set;
+    shoal__target_t *target;
+    const shoal__conn_t *first;
+    shoal__route_hooks_t hooks;
+    void *owner;
+    shoal__sentinel_rule_t rule;
+    shoal__watch_t *watches[SHOAL__SENTINELS_MAX]; /* one per voice; NULL: none yet */
+    shoal__list_t searches;
+    place_t places[PLACES]; /* servers that were the primary, or were said to be */
+    size_t next_place;
+    uint64_t begun_us;      /* the last round */
+    uint64_t decided_us;    /* the last round that chose; 0: none */
+    uint64_t read_ahead_us; /* last */
+    uint64_t told_connects; /* `first` had been connected so often when it was told */
+    bool is_open;
+    bool is_asking;     /* a round is under way */
+    bool is_hinted;     /* something happened: ask */
+    bool is_untold;     /* `first` was not told of the last decision */
+    bool is_told;       /* it was, and nothing came of that yet */
+    bool is_silent;     /* no sentinel answered: the program has heard of it */
+    bool has_namesakes; /* two watches may lead to one sentinel */
+};
+
+/* ---- places ---- */
+
+static place_t *place_of(shoal__sentinel_t *sentinel,
+                         const shoal__sentinel_address_t *address)
+{
+    place_t *place;
+
+    for (size_t i = 0; i < PLACES; i++)
+        if (shoal__sentinel_is_same(&sentinel->places[i].address, address))
+            return &sentinel->places[i];
+    place = &sentinel->places[sentinel->next_place++ % PLACES];
+    place->address = *address;
+    shoal__target_name(place->name, address->host, address->port);
+    place->endpoint = (shoal__endpoint_t){
+        .name = place->name, .host = place->address.host, .port = address->port};
+    return place;
+}
+
+static void tell(const shoal__sentinel_t *sentinel, shoal_event_kind_t kind,
+                 const char *detail)
+{
+    const shoal_event_t event = {.kind = kind,
+                                 .detail = detail,
+                                 .epoch =
+                                     shoal__counter_get(&sentinel->first->stats.epoch),
+                                 .connection = sentinel->first->id,
+                                 .server = sentinel->target->name};
+
+    sentinel->hooks.on_event(sentinel->owner, &event);
+}
+
+/* The target is the chosen server from now on. */
+static void move(shoal__sentinel_t *sentinel)
+{
+    shoal__target_t *target = sentinel->target;
+    const place_t *place = place_of(sentinel, &sentinel->rule.chosen.address);
+    char detail[2 * SHOAL__TARGET_NAME_BYTES];
+
+    if (target->name == place->name)
+        return;
+    snprintf(detail, sizeof detail, "the primary of %s is %s",
+             sentinel->options->sentinels.name, place->name);
+    target->name = place->name;
+    target->endpoints = &place->endpoint;
+    target->endpoints_count = 1;
+    target->present = 0;
+    tell(sentinel, SHOAL_EVENT_SERVER_CHANGED, detail);
+}
+
+bool shoal__sentinel_is_elsewhere(const shoal__conn_t *conn)
+{
+    return conn->state == SHOAL__CONN_READY && conn->server != conn->target->name;
+}
+
+/* ---- searches ---- */
+
+/* Is the dial one of `first`, over whichever of its lines? */
+static bool is_of_first(const shoal__sentinel_t *sentinel,
+                        const shoal__search_t *search)
+{
+    return search->dialer == &sentinel->first->lines[0] ||
+           search->dialer == &sentinel->first->lines[1];
+}
+
+/* What came of the address that `first` was told? */
+static void look_at_first(shoal__sentinel_t *sentinel, bool is_dialing)
+{
+    bool is_proved =
+        shoal__counter_get(&sentinel->first->stats.connects) != sentinel->told_connects;
+
+    if (!sentinel->is_told || (!is_proved && !is_dialing))
+        return;
+    sentinel->is_told = false;
+    if (is_proved)
+        shoal__sentinel_rule_proved(&sentinel->rule);
+    else
+        shoal__sentinel_rule_failed(&sentinel->rule);
+}
+
+static void answer(shoal__sentinel_t *sentinel, shoal__search_t *search,
+                   const char *error)
+{
+    if (!error && is_of_first(sentinel, search)) {
+        sentinel->is_untold = false;
+        sentinel->is_told = true;
+        sentinel->told_connects = shoal__counter_get(&sentinel->first->stats.connects);
+    }
+    shoal__list_remove(&search->node);
+    search->on_found(search->owner, error);
+}
+
+static bool is_fresh(const shoal__sentinel_t *sentinel, const shoal__search_t *search)
+{
+    return sentinel->decided_us != 0 && !sentinel->is_asking &&
+           (!is_of_first(sentinel, search) || sentinel->is_untold) &&
+           shoal__time_since(sentinel->decided_us, shoal__clock_us()) < FRESH_US;
+}
+
+static void begin_search(shoal__finder_t *finder, shoal__search_t *search)
+{
+    shoal__sentinel_t *sentinel = (shoal__sentinel_t *)finder;
+
+    if (is_of_first(sentinel, search))
+        look_at_first(sentinel, true);
+    if (is_fresh(sentinel, search))
+        answer(sentinel, search, NULL);
+    else
+        shoal__list_append(&sentinel->searches, &search->node);
+}
+
+static void answer_all(shoal__sentinel_t *sentinel, const char *error)
+{
+    shoal__list_t searches;
+
+    shoal__list_move(&sentinel->searches, &searches);
+    while (!shoal__list_is_empty(&searches))
+        answer(sentinel, SHOAL__LIST_ENTRY(searches.next, shoal__search_t, node),
+               error);
+}
+
+/* ---- rounds ---- */
+
+static void begin_round(shoal__sentinel_t *sentinel, uint64_t now_us)
+{
+    sentinel->is_asking = true;
+    sentinel->is_hinted = false;
+    sentinel->begun_us = now_us;
+    shoal__sentinel_rule_begin(&sentinel->rule);
+    for (size_t i = 0; i < SHOAL__SENTINELS_MAX; i++)
+        if (sentinel->rule.voices[i].is_known)
+            shoal__watch_ask(sentinel->watches[i], now_us);
+}
+
+static size_t count_ready(const shoal__sentinel_t *sentinel)
+{
+    size_t ready = 0;
+
+    for (size_t i = 0; i < SHOAL__SENTINELS_MAX; i++)
+        ready += sentinel->rule.voices[i].is_known &&
+                 sentinel->watches[i]->conn.state == SHOAL__CONN_READY;
+    return ready;
+}
+
+/* The reason that one of them gives for being out of reach. */
+static const char *find_reason(const shoal__sentinel_t *sentinel)
+{
+    for (size_t i = 0; i < SHOAL__SENTINELS_MAX; i++)
+        if (sentinel->rule.voices[i].is_known &&
+            sentinel->watches[i]->conn.detail[0] != '\0')
+            return sentinel->watches[i]->conn.detail;
+    return "not connected yet";
+}
+
+/* No view counts.  The primary that works goes on. */
+static void chose_none(shoal__sentinel_t *sentinel)
+{
+    const char *name = sentinel->options->sentinels.name;
+    bool is_silent = count_ready(sentinel) == 0;
+    char detail[256];
+
+    if (is_silent)
+        snprintf(detail, sizeof detail, "no sentinel of %s answers: %.100s", name,
+                 find_reason(sentinel));
+    else
+        snprintf(detail, sizeof detail, "no sentinel names the present primary of %s",
+                 name);
+    if (is_silent && !sentinel->is_silent)
+        tell(sentinel, SHOAL_EVENT_SENTINELS_LOST, detail);
+    sentinel->is_silent |= is_silent;
+    answer_all(sentinel, detail);
+}
+
+static void decide(shoal__sentinel_t *sentinel, uint64_t now_us)
+{
+    sentinel->is_asking = false;
+    if (!shoal__sentinel_rule_choose(&sentinel->rule)) {
+        chose_none(sentinel);
+        return;
+    }
+    sentinel->is_silent = false;
+    sentinel->is_untold = true;
+    sentinel->decided_us = now_us;
+    move(sentinel);
+    answer_all(sentinel, NULL);
+}
+
+/* When the next round begins; NEVER: one is under way. */
+static uint64_t next_round_us(const shoal__sentinel_t *sentinel)
+{
+    bool is_wanted = sentinel->is_hinted || !shoal__list_is_empty(&sentinel->searches);
+
+    if (sentinel->is_asking)
+        return SHOAL__NEVER_US;
+    if (sentinel->begun_us == 0)
+        return 0;
+    return sentinel->begun_us +
+           (is_wanted ? SHOAL__SENTINEL_GAP_US : SHOAL__SENTINEL_POLL_US);
+}
+
+/* ---- the sentinels ---- */
+
+static void on_switch(void *owner)
+{
+    ((shoal__sentinel_t *)owner)->is_hinted = true;
+}
+
+static void on_id(void *owner, shoal__watch_t *watch)
+{
+    (void)watch;
+    ((shoal__sentinel_t *)owner)->has_namesakes = true;
+}
+
+static bool is_known(const shoal__sentinel_t *sentinel,
+                     const shoal__sentinel_peer_t *peer)
+{
+    for (size_t i = 0; i < SHOAL__SENTINELS_MAX; i++) {
+        const shoal__watch_t *watch = sentinel->watches[i];
+        if (watch && watch->is_used &&
+            (shoal__sentinel_is_same(&watch->address, &peer->address) ||
+             (peer->id[0] != '\0' && strcmp(watch->id, peer->id) == 0)))
+            return true;
+    }
+    return false;
+}
+
+static void on_peers(void *owner, const shoal__sentinel_peer_t *peers, size_t count);
+
+static void on_reading(void *owner, uint64_t now_us)
+{
+    const shoal__sentinel_t *sentinel = owner;
+
+    sentinel->hooks.on_reading(sentinel->owner, now_us);
+}
+
+static void on_delivered(void *owner)
+{
+    const shoal__sentinel_t *sentinel = owner;
+
+    sentinel->hooks.on_delivered(sentinel->owner);
+}
+
+static const shoal__watch_hooks_t watch_hooks = {.on_peers = on_peers,
+                                                 .on_id = on_id,
+                                                 .on_switch = on_switch,
+                                                 .on_reading = on_reading,
+                                                 .on_delivered = on_delivered};
+
+/* A slot for one more sentinel.  If all are taken, one that was found and does not answer
+ * makes room. */
+static size_t find_slot(const shoal__sentinel_t *sentinel)
+{
+    size_t lost = SHOAL__SENTINELS_MAX;
+
+    for (size_t i = 0; i < SHOAL__SENTINELS_MAX; i++) {
+        const shoal__watch_t *watch = sentinel->watches[i];
+        if (!watch || !watch->is_used)
+            return i;
+        if (!watch->is_seed && watch->conn.state == SHOAL__CONN_BACKOFF)
+            lost = i;
+    }
+    return lost;
+}
+
+/* NULL: no room, or no memory. */
+static shoal__watch_t *add(shoal__sentinel_t *sentinel,
+                           const shoal__sentinel_peer_t *peer, bool is_seed)
+{
+    const shoal__watch_plan_t plan = {.config = &sentinel->config,
+                                      .set = sentinel->set,
+                                      .primary = sentinel->options->sentinels.name,
+                                      .user = sentinel->options->sentinels.user,
+                                      .password = sentinel->options->sentinels.password,
+                                      .hooks = &watch_hooks,
+                                      .owner = sentinel};
+    size_t slot = find_slot(sentinel);
+
+    if (slot == SHOAL__SENTINELS_MAX)
+        return NULL;
+    if (!sentinel->watches[slot])
+        sentinel->watches[slot] = shoal__watch_new(&plan, &sentinel->rule.voices[slot]);
+    else if (sentinel->watches[slot]->is_used)
+        shoal__watch_drop(sentinel->watches[slot], shoal__clock_us());
+    if (sentinel->watches[slot])
+        shoal__watch_use(sentinel->watches[slot], peer, is_seed);
+    return sentinel->watches[slot];
+}
+
+static void on_peers(void *owner, const shoal__sentinel_peer_t *peers, size_t count)
+{
+    shoal__sentinel_t *sentinel = owner;
+
+    for (size_t i = 0; i < count && sentinel->is_open; i++) {
+        shoal__watch_t *watch =
+            is_known(sentinel, &peers[i]) ? NULL : add(sentinel, &peers[i], false);
+        if (watch)
+            shoal__watch_open(watch);
+    }
+}
+
+/* A seed by its name, and the same one by the address that another one gave. */
+static void drop_namesakes(shoal__sentinel_t *sentinel, uint64_t now_us)
+{
+    sentinel->has_namesakes = false;
+    for (size_t i = 0; i < SHOAL__SENTINELS_MAX; i++)
+        for (size_t j = 0; j < SHOAL__SENTINELS_MAX; j++) {
+            const shoal__watch_t *one = sentinel->watches[i];
+            shoal__watch_t *other = sentinel->watches[j];
+            if (i != j && one && other && one->is_used && other->is_used &&
+                !other->is_seed && one->id[0] != '\0' &&
+                strcmp(one->id, other->id) == 0)
+                shoal__watch_drop(other, now_us);
+        }
+}
+
+/* ---- the turn ---- */
+
+static void look_who_is_reaching(shoal__sentinel_t *sentinel)
+{
+    uint64_t until_us = sentinel->begun_us + SHOAL__SENTINEL_ROUND_US;
+
+    for (size_t i = 0; i < SHOAL__SENTINELS_MAX; i++)
+        if (sentinel->rule.voices[i].is_known)
+            sentinel->rule.voices[i].is_reaching =
+                shoal__watch_is_reaching(sentinel->watches[i], until_us);
+}
+
+void shoal__sentinel_turn(shoal__sentinel_t *sentinel, uint64_t now_us)
+{
+    look_at_first(sentinel, false);
+    if (sentinel->has_namesakes)
+        drop_namesakes(sentinel, now_us);
+    if (now_us >= next_round_us(sentinel))
+        begin_round(sentinel, now_us);
+    if (!sentinel->is_asking)
+        return;
+    look_who_is_reaching(sentinel);
+    if (shoal__sentinel_rule_look(&sentinel->rule, sentinel->begun_us, now_us) ==
+        SHOAL__SENTINEL_DECIDE)
+        decide(sentinel, now_us);
+}
+
+uint64_t shoal__sentinel_next_wake_us(const shoal__sentinel_t *sentinel,
+                                      uint64_t now_us)
+{
+    uint64_t end_us = sentinel->begun_us + SHOAL__SENTINEL_ROUND_US;
+
+    if (!sentinel->is_asking)
+        return next_round_us(sentinel);
+    /* Later the round waits for a connection alone, which wakes the loop. */
+    return end_us > now_us ? end_us : SHOAL__NEVER_US;
+}
+
+bool shoal__sentinel_is_calm(const shoal__sentinel_t *sentinel)
+{
+    for (size_t i = 0; i < SHOAL__SENTINELS_MAX; i++) {
+        const shoal__watch_t *watch = sentinel->watches[i];
+        if (watch && watch->is_used && shoal__watch_is_reaching(watch, 0))
+            return false;
+    }
+    return true;
+}
+
+void shoal__sentinel_read_ahead(shoal__sentinel_t *sentinel, uint64_t now_us)
+{
+    if (shoal__time_since(sentinel->read_ahead_us, now_us) < READ_AHEAD_US)
+        return;
+    sentinel->read_ahead_us = now_us;
+    for (size_t i = 0; i < SHOAL__SENTINELS_MAX; i++)
+        if (sentinel->watches[i])
+            shoal__conn_read_ahead(&sentinel->watches[i]->conn);
+}
+
+/* ---- life ---- */
+
+static void read_config(shoal__sentinel_t *sentinel, const shoal__conn_config_t *config)
+{
+    shoal__pipe_config_t *pipe = &sentinel->config.pipe;
+
+    sentinel->config = *config;
+    if (!sentinel->options->sentinels.is_tls) {
+        sentinel->config.dial.stream = &shoal__stream_socket;
+        sentinel->config.dial.tls = NULL;
+        sentinel->config.dial.is_unverified = false;
+    }
+    pipe->flush.mode = SHOAL_FLUSH_OFF;
+    pipe->greeting =
+        (shoal__greeting_config_t){.protocol = config->pipe.greeting.protocol,
+                                   .client_name = config->pipe.greeting.client_name,
+                                   .integrity = SHOAL_INTEGRITY_SHAPES,
+                                   .is_sentinel = true};
+    pipe->learns = pipe->is_ordinary = false;
+}
+
+static int add_seeds(shoal__sentinel_t *sentinel)
+{
+    const shoal__options_sentinels_t *from = &sentinel->options->sentinels;
+
+    for (size_t i = 0; i < from->count; i++) {
+        shoal__sentinel_peer_t seed = {.address.port = from->seeds[i].port};
+
+        snprintf(seed.address.host, sizeof seed.address.host, "%s",
+                 from->seeds[i].host);
+        if (!is_known(sentinel, &seed) && !add(sentinel, &seed, true))
+            return SHOAL_ENOMEM;
+    }
+    return 0;
+}
+
+int shoal__sentinel_new(const shoal__sentinel_plan_t *plan,
+                        shoal__sentinel_t **ret_sentinel)
+{
+    shoal__sentinel_t *sentinel = shoal__calloc(1, sizeof *sentinel);
+
+    if (!sentinel)
+        return SHOAL_ENOMEM;
+    sentinel->finder.begin = begin_search;
+    sentinel->options = plan->options;
+    sentinel->set = plan->set;
+    sentinel->target = plan->target;
+    sentinel->first = plan->first;
+    sentinel->hooks = *plan->hooks;
+    sentinel->owner = plan->owner;
+    shoal__list_init(&sentinel->searches);
+    read_config(sentinel, plan->config);
+    if (add_seeds(sentinel) < 0) {
+        shoal__sentinel_free(sentinel);
+        return SHOAL_ENOMEM;
+    }
+    plan->target->finder = &sentinel->finder;
+    *ret_sentinel = sentinel;
+    return 0;
+}
+
+void shoal__sentinel_open(shoal__sentinel_t *sentinel)
+{
+    sentinel->is_open = true;
+    for (size_t i = 0; i < SHOAL__SENTINELS_MAX; i++)
+        if (sentinel->watches[i])
+            shoal__watch_open(sentinel->watches[i]);
+}
+
+void shoal__sentinel_shut(shoal__sentinel_t *sentinel, uint64_t now_us)
+{
+    sentinel->is_open = false;
+    for (size_t i = 0; i < SHOAL__SENTINELS_MAX; i++)
+        if (sentinel->watches[i])
+            shoal__conn_close(&sentinel->watches[i]->conn, now_us);
+}
+
+void shoal__sentinel_forget(shoal__sentinel_t *sentinel)
+{
+    for (size_t i = 0; i < SHOAL__SENTINELS_MAX; i++)
+        if (sentinel->watches[i])
+            shoal__conn_forget(&sentinel->watches[i]->conn);
+}
+
+void shoal__sentinel_free(shoal__sentinel_t *sentinel)
+{
+    if (!sentinel)
+        return;
+    for (size_t i = 0; i < SHOAL__SENTINELS_MAX; i++)
+        shoal__watch_free(sentinel->watches[i]);
+    shoal__free(sentinel);
+}

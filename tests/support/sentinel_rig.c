@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: MIT */
+#include "support/sentinel_rig.h"
+
+#include "fault_proxy/fake_bytes.h"
+#include "support/waiting.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ANSWER_BYTES 256
+#define QUORUM "2"
+
+/* ---- asking ---- */
+
+static bool ask(const redis_process_t *server, const char *command,
+                char answer[ANSWER_BYTES])
+{
+    answer[0] = '\0';
+    return redis_process_pid(server) > 0 &&
+           redis_ask(redis_process_port(server), command, answer, ANSWER_BYTES);
+}
+
+void sentinel_rig_tell(const redis_process_t *server, const char *command,
+                       const char *answer)
+{
+    char said[ANSWER_BYTES];
+
+    assert_true(ask(server, command, said));
+    if (strncmp(said, answer, strlen(answer)) != 0)
+        fail_msg("%s: want '%s', got '%s'", command, answer, said);
+}
+
+/* ---- starting ---- */
+
+/* Sentinels tell each other their addresses by the primary, every two seconds; these know
+ * them from the beginning. */
+static redis_process_t *start_sentinel(const sentinel_rig_t *rig)
+{
+    char config[1024];
+    int port = redis_process_port(rig->servers[0]);
+
+    snprintf(config, sizeof config,
+             "sentinel monitor " RIG_PRIMARY " 127.0.0.1 %d " QUORUM "\n"
+             "sentinel down-after-milliseconds " RIG_PRIMARY " 500\n"
+             "sentinel failover-timeout " RIG_PRIMARY " 3000\n"
+             "sentinel known-replica " RIG_PRIMARY " 127.0.0.1 %d\n"
+             "sentinel known-replica " RIG_PRIMARY " 127.0.0.1 %d\n",
+             port, redis_process_port(rig->servers[1]),
+             redis_process_port(rig->servers[2]));
+    return redis_process_start_sentinel(config);
+}
+
+static bool start_all(sentinel_rig_t *rig)
+{
+    static char port[12];
+    static const char *const replica[] = {"--replicaof", "127.0.0.1",
+                                          port,          "--repl-diskless-sync",
+                                          "yes",         "--repl-diskless-sync-delay",
+                                          "0",           NULL};
+    static const char *const primary[] = {"--repl-diskless-sync", "yes",
+                                          "--repl-diskless-sync-delay", "0", NULL};
+
+    for (size_t i = 0; i < RIG_SERVERS; i++) {
+        rig->servers[i] = redis_process_start(i == 0 ? primary : replica);
+        if (!rig->servers[i])
+            return false;
+        if (i == 0)
+            snprintf(port, sizeof port, "%d", redis_process_port(rig->servers[0]));
+    }
+    for (size_t i = 0; i < RIG_SENTINELS; i++) {
+        rig->sentinels[i] = start_sentinel(rig);
+        if (!rig->sentinels[i])
+            return false;
+    }
+    return true;
+}
+
+/* Without that each step of theirs takes a second or more. */
+static void hurry(const redis_process_t *sentinel)
+{
+    sentinel_rig_tell(
+        sentinel,
+        "SENTINEL DEBUG info-period 200 ping-period 100 publish-period 200 "
+        "ask-period 100 slave-reconf-timeout 1000 election-timeout 1000 "
+        "default-failover-timeout 3000 tilt-trigger 20000 tilt-period 100",
+        "+OK");
+}
+
+/* Of SENTINEL CKQUORUM: the sentinels that are usable. */
+static bool has_met_all(const redis_process_t *sentinel)
+{
+    char answer[ANSWER_BYTES];
+
+    return ask(sentinel, "SENTINEL CKQUORUM " RIG_PRIMARY, answer) &&
+           strncmp(answer, "+OK 3 usable", 12) == 0;
+}
+
+sentinel_rig_t *sentinel_rig_start(void)
+{
+    sentinel_rig_t *rig = fake_must(calloc(1, sizeof *rig));
+
+    if (!start_all(rig)) {
+        sentinel_rig_stop(rig);
+        return NULL;
+    }
+    for (size_t i = 0; i < RIG_SENTINELS; i++)
+        hurry(rig->sentinels[i]);
+    for (size_t i = 0; i < RIG_SENTINELS; i++)
+        WAIT_FOR(has_met_all(rig->sentinels[i]));
+    sentinel_rig_await_primary(rig, RIG_SERVERS);
+    return rig;
+}
+
+void sentinel_rig_stop(sentinel_rig_t *rig)
+{
+    if (!rig)
+        return;
+    for (size_t i = 0; i < RIG_SENTINELS; i++)
+        redis_process_stop(rig->sentinels[i]);
+    for (size_t i = 0; i < RIG_SERVERS; i++)
+        redis_process_stop(rig->servers[i]);
+    free(rig);
+}
+
+shoal_options_t *sentinel_rig_options(const sentinel_rig_t *rig, size_t sentinels)
+{
+    shoal_options_t *options = NULL;
+
+    assert_int_equal(shoal_options_new(&options), 0);
+    assert_int_equal(shoal_options_set_sentinel(options, RIG_PRIMARY), 0);
+    for (size_t i = 0; i < sentinels; i++)
+        assert_int_equal(
+            shoal_options_add_sentinel(options, "127.0.0.1",
+                                       redis_process_port(rig->sentinels[i])),
+            0);
+    return options;
+}
+
+/* ---- looking ---- */
+
+/* The answer is an array of two strings: the port is its fifth line. */
+size_t sentinel_rig_primary(const sentinel_rig_t *rig, size_t sentinel)
+{
+    char answer[ANSWER_BYTES];
+
+    if (redis_process_pid(rig->sentinels[sentinel]) <= 0 ||
+        !redis_ask_line(redis_process_port(rig->sentinels[sentinel]),
+                        "SENTINEL GET-MASTER-ADDR-BY-NAME " RIG_PRIMARY, 5, answer,
+                        sizeof answer))
+        return RIG_SERVERS;
+    for (size_t i = 0; i < RIG_SERVERS; i++)
+        if (atoi(answer) == redis_process_port(rig->servers[i]))
+            return i;
+    return RIG_SERVERS;
+}
+
+/* How many replicas does this server have, that follow it?  -1: it is no primary. */
+static int replicas_of(const redis_process_t *server)
+{
+    char answer[ANSWER_BYTES];
+
+    if (!ask(server,
+             "EVAL return(string.match(redis.call([[info]],[[replication]]),"
+             "[[role:master%s+connected_slaves:(%d+)]])or[[-1]]) 0",
+             answer))
+        return -1;
+    return atoi(answer);
+}
+
+static size_t agreed_on(const sentinel_rig_t *rig)
+{
+    size_t agreed = RIG_SERVERS;
+
+    for (size_t i = 0; i < RIG_SENTINELS; i++) {
+        size_t primary = sentinel_rig_primary(rig, i);
+        if (redis_process_pid(rig->sentinels[i]) <= 0)
+            continue;
+        if (primary == RIG_SERVERS || (agreed != RIG_SERVERS && agreed != primary))
+            return RIG_SERVERS;
+        agreed = primary;
+    }
+    return agreed;
+}
+
+static bool is_whole(const sentinel_rig_t *rig, size_t primary)
+{
+    int running = -1;
+
+    for (size_t i = 0; i < RIG_SERVERS; i++)
+        running += redis_process_pid(rig->servers[i]) > 0;
+    return replicas_of(rig->servers[primary]) == running;
+}
+
+size_t sentinel_rig_await_primary(const sentinel_rig_t *rig, size_t former)
+{
+    size_t primary;
+
+    WAIT_FOR((primary = agreed_on(rig)) != RIG_SERVERS && primary != former &&
+             is_whole(rig, primary));
+    return primary;
+}
+
+/* ---- what a person does ---- */
+
+void sentinel_rig_failover(const sentinel_rig_t *rig)
+{
+    char answer[ANSWER_BYTES] = "";
+
+    WAIT_FOR(ask(rig->sentinels[0], "SENTINEL FAILOVER " RIG_PRIMARY, answer) &&
+             strcmp(answer, "+OK") == 0);
+}
+
+void sentinel_rig_monitor(const sentinel_rig_t *rig, size_t server)
+{
+    char command[128];
+
+    snprintf(command, sizeof command,
+             "SENTINEL MONITOR " RIG_PRIMARY " 127.0.0.1 %d " QUORUM,
+             redis_process_port(rig->servers[server]));
+    for (size_t i = 0; i < RIG_SENTINELS; i++) {
+        sentinel_rig_tell(rig->sentinels[i], "SENTINEL REMOVE " RIG_PRIMARY, "+OK");
+        sentinel_rig_tell(rig->sentinels[i], command, "+OK");
+        sentinel_rig_tell(rig->sentinels[i],
+                          "SENTINEL SET " RIG_PRIMARY " down-after-milliseconds 500",
+                          "+OK");
+    }
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SHOAL_TESTS_SENTINEL_RIG_H
+#define SHOAL_TESTS_SENTINEL_RIG_H
+
+/* A primary, two replicas and three sentinels: real servers on loopback ports, which end
+ * with the test, however it ends.  The sentinels call the primary RIG_PRIMARY, and take
+ * half a second of silence for its end. */
+
+#include "support/redis_process.h"
+#include <shoal/shoal.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#define RIG_PRIMARY "mymaster"
+#define RIG_SERVERS 3
+#define RIG_SENTINELS 3
+
+typedef struct sentinel_rig {
+    redis_process_t *servers[RIG_SERVERS]; /* the first was the primary at first */
+    redis_process_t *sentinels[RIG_SENTINELS];
+} sentinel_rig_t;
+
+/* Start them, and wait until the sentinels know each other and the replicas.  NULL: there
+ * is no redis-server to start. */
+sentinel_rig_t *sentinel_rig_start(void);
+void sentinel_rig_stop(sentinel_rig_t *rig); /* NULL is allowed */
+
+/* Options of a client of the primary, which know `sentinels` of the sentinels. */
+shoal_options_t *sentinel_rig_options(const sentinel_rig_t *rig, size_t sentinels);
+
+/* Which server does this sentinel take for the primary?  RIG_SERVERS: it does not say. */
+size_t sentinel_rig_primary(const sentinel_rig_t *rig, size_t sentinel);
+/* Wait until all sentinels that run name the same primary, other than `former`
+ * (RIG_SERVERS: whichever), which is one, and two replicas follow it. */
+size_t sentinel_rig_await_primary(const sentinel_rig_t *rig, size_t former);
+
+/* Exchange the primary as a person does: SENTINEL FAILOVER.  It is repeated until a sentinel
+ * begins. */
+void sentinel_rig_failover(const sentinel_rig_t *rig);
+/* Make the sentinels forget the primary and watch this server instead, as a person
+ * does. */
+void sentinel_rig_monitor(const sentinel_rig_t *rig, size_t server);
+
+/* One command of words without blanks to a server; its answer must begin so. */
+void sentinel_rig_tell(const redis_process_t *server, const char *command,
+                       const char *answer);
+
+#endif

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: MIT */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "core/sentinel/sentinel_rule.h"
+#include <stdio.h>
+#include <string.h>
+
+/* A voice in one word: '-' unknown, '.' silent, '?' asked, '~' being reached, or a letter
+ * for the address, and a digit for the epoch; a capital letter was said in the round
+ * before. */
+static void speak(shoal__sentinel_rule_t *rule, const char *words)
+{
+    size_t at = 0;
+
+    memset(rule->voices, 0, sizeof rule->voices);
+    for (; *words; words += *words ? 1 : 0) {
+        shoal__sentinel_voice_t *voice = &rule->voices[at++];
+        if (*words == ' ') {
+            at--;
+            continue;
+        }
+        voice->is_known = *words != '-';
+        voice->is_asked = *words == '?';
+        voice->is_reaching = *words == '~';
+        bool is_former = *words >= 'A' && *words <= 'Z';
+        if (!is_former && (*words < 'a' || *words > 'z'))
+            continue;
+        voice->has_view = !is_former;
+        voice->had_view = true;
+        snprintf(voice->view.address.host, sizeof voice->view.address.host, "%c",
+                 *words);
+        voice->view.address.port = 6379;
+        voice->view.epoch = (uint64_t)(*++words - '0');
+    }
+}
+
+/* The address that is chosen; "": none. */
+static const char *choose(shoal__sentinel_rule_t *rule, const char *words)
+{
+    speak(rule, words);
+    return shoal__sentinel_rule_choose(rule) ? rule->chosen.address.host : "";
+}
+
+/* ---- a round ---- */
+
+static void test_enough_answers(void **state)
+{
+    static const struct {
+        const char *words;
+        shoal__sentinel_round_t in_time, late;
+    } cases[] = {
+        {"a1 a1 a1", SHOAL__SENTINEL_DECIDE, SHOAL__SENTINEL_DECIDE},
+        {"a1 a1 ?", SHOAL__SENTINEL_DECIDE, SHOAL__SENTINEL_DECIDE},
+        {"a1 ? ?", SHOAL__SENTINEL_WAIT, SHOAL__SENTINEL_DECIDE},
+        {"a1 . .", SHOAL__SENTINEL_DECIDE, SHOAL__SENTINEL_DECIDE},
+        {"a1 ~ .", SHOAL__SENTINEL_WAIT, SHOAL__SENTINEL_DECIDE},
+        {"a1 ? - -", SHOAL__SENTINEL_WAIT, SHOAL__SENTINEL_DECIDE},
+        {"a1 - - -", SHOAL__SENTINEL_DECIDE, SHOAL__SENTINEL_DECIDE},
+        {"? ? ?", SHOAL__SENTINEL_WAIT, SHOAL__SENTINEL_DECIDE},
+        {"? ~ .", SHOAL__SENTINEL_WAIT, SHOAL__SENTINEL_WAIT},
+        {"~ ~ ~", SHOAL__SENTINEL_WAIT, SHOAL__SENTINEL_WAIT},
+        {". . .", SHOAL__SENTINEL_DECIDE, SHOAL__SENTINEL_DECIDE},
+        {"", SHOAL__SENTINEL_DECIDE, SHOAL__SENTINEL_DECIDE},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        shoal__sentinel_rule_t rule = {0};
+        speak(&rule, cases[i].words);
+        if (shoal__sentinel_rule_look(
+                &rule, 1000, 1000 + SHOAL__SENTINEL_ROUND_US - 1) != cases[i].in_time ||
+            shoal__sentinel_rule_look(&rule, 1000, 1000 + SHOAL__SENTINEL_ROUND_US) !=
+                cases[i].late)
+            fail_msg("'%s'", cases[i].words);
+    }
+}
+
+static void test_a_round_forgets_the_last_one(void **state)
+{
+    shoal__sentinel_rule_t rule = {0};
+
+    (void)state;
+    speak(&rule, "a1 ? ~ .");
+    shoal__sentinel_rule_begin(&rule);
+    for (size_t i = 0; i < 4; i++) {
+        assert_true(rule.voices[i].is_known);
+        assert_false(rule.voices[i].has_view);
+    }
+    assert_true(rule.voices[1].is_asked); /* its answer is due, and will count */
+    assert_true(rule.voices[2].is_reaching);
+}
+
+/* ---- choosing ---- */
+
+static void test_choices(void **state)
+{
+    static const struct {
+        const char *words;
+        const char *chosen;
+        const char *proved; /* words of an earlier round, whose choice was proved */
+    } cases[] = {
+        {"a1", "a", NULL},
+        {"a1 b2 a1", "b", NULL}, /* the highest epoch */
+        {"a1 b1 b1", "b", NULL}, /* most of them */
+        {"a1 b1 . .", "a", NULL},
+        {". . .", "", NULL},
+        {". - a0", "a", NULL},
+        {"a1 a1 b2", "b", "a1 a1 a1"}, /* a failover */
+        {"b2 . .", "b", "a1 a1 a1"},   /* one is enough for news ... */
+        {"a1 . .", "", "b2 b2 b2"},    /* ... not for what is old */
+        {"a1 . -", "", "b2 b2 b2"},
+        {"a1 a1 b2", "b", "b2 b2 b2"},
+        {"a1 a1 .", "a", "b2 b2 b2"}, /* most of them began anew */
+        {"a0 a0 c0", "a", "b2 b2 b2"},
+        {"a1 a1 B2", "", "b2 b2 b2"}, /* two have not heard of it yet */
+        {"a1 a1 A1", "a", "b2 b2 b2"},
+        {"a0 c0 d0", "", "b2 b2 b2"},
+        {"b2 . .", "b", "b2 b2 b2"},
+        {"c2 . .", "c", "b2 b2 b2"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        shoal__sentinel_rule_t rule = {0};
+        if (cases[i].proved) {
+            choose(&rule, cases[i].proved);
+            shoal__sentinel_rule_proved(&rule);
+        }
+        const char *chosen = choose(&rule, cases[i].words);
+        if (strcmp(chosen, cases[i].chosen) != 0)
+            fail_msg("'%s' after '%s': '%s'", cases[i].words,
+                     cases[i].proved ? cases[i].proved : "", chosen);
+    }
+}
+
+/* What was tried in vain stands back. */
+static void test_a_liar(void **state)
+{
+    static const char words[] = "x9 b2 b2 a1";
+    shoal__sentinel_rule_t rule = {0};
+
+    (void)state;
+    for (int round = 0; round < 2; round++) {
+        assert_string_equal(choose(&rule, words), "x");
+        shoal__sentinel_rule_failed(&rule);
+        shoal__sentinel_rule_failed(&rule); /* says nothing new */
+        assert_string_equal(choose(&rule, words), "b");
+        shoal__sentinel_rule_failed(&rule);
+        assert_string_equal(choose(&rule, words), "a");
+        shoal__sentinel_rule_failed(&rule); /* all of them: from the best one again */
+    }
+    assert_string_equal(choose(&rule, words), "x");
+    shoal__sentinel_rule_failed(&rule);
+    assert_string_equal(choose(&rule, words), "b");
+    shoal__sentinel_rule_proved(&rule);
+    /* The epoch of the lie counts for nothing. */
+    assert_string_equal(choose(&rule, ". b2 b2 a1"), "b");
+    assert_string_equal(choose(&rule, ". . . a1"), "");
+}
+
+static void test_nothing_was_chosen(void **state)
+{
+    shoal__sentinel_rule_t rule = {0};
+
+    (void)state;
+    shoal__sentinel_rule_failed(&rule);
+    assert_int_equal(rule.tried_count, 0);
+    assert_string_equal(choose(&rule, ". ."), "");
+}
+
+/* More addresses than can be remembered. */
+static void test_many_failures(void **state)
+{
+    shoal__sentinel_rule_t rule = {0};
+    char words[] = "a1";
+
+    (void)state;
+    for (char letter = 'a'; letter <= 'z'; letter++) {
+        words[0] = letter;
+        assert_string_not_equal(choose(&rule, words), "");
+        shoal__sentinel_rule_failed(&rule);
+    }
+    assert_int_equal(rule.tried_count, SHOAL__SENTINEL_TRIED_MAX);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_enough_answers),
+        cmocka_unit_test(test_a_round_forgets_the_last_one),
+        cmocka_unit_test(test_choices),
+        cmocka_unit_test(test_a_liar),
+        cmocka_unit_test(test_nothing_was_chosen),
+        cmocka_unit_test(test_many_failures),
+    };
+    return cmocka_run_group_tests_name("core/sentinel/sentinel_rule", tests, NULL,
+                                       NULL);
+}
