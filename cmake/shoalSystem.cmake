@@ -65,6 +65,12 @@ endmacro()
 # 3.0: the oldest that shoal is written for.
 macro(shoal_find_openssl)
   set(SHOAL_OPENSSL_VERSION "")
+  # FindOpenSSL calls it also where there is no pkg-config.
+  find_package(PkgConfig QUIET)
+  if(NOT COMMAND pkg_check_modules)
+    macro(pkg_check_modules)
+    endmacro()
+  endif()
   find_package(OpenSSL 3.0 QUIET)
   if(OpenSSL_FOUND)
     set(SHOAL_OPENSSL_VERSION ${OPENSSL_VERSION})

@@ -73,7 +73,7 @@ void shoal__line_write(shoal__line_t *line, uint64_t *ret_wake_us)
         if ((size_t)sent > kept)
             shoal__pipe_written(line->pipe, (size_t)sent - kept, shoal__clock_us());
         if (kept > 0)
-            shoal__pipe_commit(line->pipe, kept);
+            shoal__pipe_commit(line->pipe, kept, shoal__clock_us());
         bytes += (size_t)sent;
         if (kept > 0 || bytes >= line->plan->turn_bytes_max)
             wait_to_write(line); /* other connections come first */

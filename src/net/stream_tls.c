@@ -14,6 +14,9 @@
 
 #if SHOAL_TLS
 
+/* A batch, and what TLS itself has to say: more than that no server that reads leaves. */
+#define OUTPUT_BYTES_MAX (3 * SHOAL__TLS_AHEAD_BYTES)
+
 typedef struct tls_stream {
     shoal__stream_t stream; /* first: what the owner holds */
     shoal__stream_t *socket;
@@ -52,12 +55,15 @@ static int say(tls_stream_t *tls, int error, const char *text)
 /* ---- out ---- */
 
 /* Send what the engine has put out.  *ret_left: so much plaintext left.  0, -EAGAIN: not
- * all of it, the socket tells when it takes more; or an errno below 0. */
+ * all of it, the socket tells when it takes more; or an errno below 0: nothing leaves any
+ * more. */
 static int send_output(tls_stream_t *tls, size_t *ret_left)
 {
     const shoal__stream_kind_t *kind = tls->socket->kind;
 
     *ret_left = 0;
+    if (tls->error)
+        return tls->error;
     while (!tls->is_stuck) {
         shoal__bytes_t output = shoal__tls_engine_output(tls->engine);
         size_t kept;
@@ -152,6 +158,9 @@ static ptrdiff_t read_tls(shoal__stream_t *stream, char *room, size_t bytes,
         return say(tls, SHOAL_ENOMEM, "no memory");
     *ret_is_dry = !shoal__tls_engine_has_input(tls->engine);
     send_and_tell(tls); /* answers of TLS itself */
+    if (shoal__tls_engine_output(tls->engine).bytes > OUTPUT_BYTES_MAX)
+        return say(tls, SHOAL_ETLS,
+                   "the server asks for answers, and does not read them");
     return got < 0 && got != -EAGAIN ? engine_error(tls, (int)got) : got;
 }
 

@@ -40,6 +40,7 @@ struct shoal__tls_engine {
     size_t first_mark, mark_count;
     bool is_out_of_memory;
     bool has_shown_ticket;
+    bool is_insecure;
     bool is_over; /* the handshake */
     bool is_failed;
     bool is_starved;       /* it has looked at all input */
@@ -240,13 +241,25 @@ static int outcome(shoal__tls_engine_t *engine, int rc)
     return fail(engine);
 }
 
+/* With an anonymous cipher the peer shows no certificate, and OpenSSL verifies nothing. */
+static bool is_verified(const shoal__tls_engine_t *engine)
+{
+    return engine->is_insecure || (SSL_get0_peer_certificate(engine->ssl) &&
+                                   SSL_get_verify_result(engine->ssl) == X509_V_OK);
+}
+
 int shoal__tls_engine_handshake(shoal__tls_engine_t *engine)
 {
     int rc;
 
     ERR_clear_error();
     rc = SSL_do_handshake(engine->ssl);
-    if (rc != 1)
+    if (rc == 1 && !is_verified(engine)) {
+        snprintf(
+            engine->text, sizeof engine->text,
+            "the server showed no certificate that could be checked (tls_ciphers)");
+        rc = fail(engine);
+    } else if (rc != 1)
         rc = outcome(engine, rc);
     else {
         engine->is_over = true;
@@ -415,6 +428,7 @@ static bool set_up(shoal__tls_engine_t *engine, bool is_insecure)
         BIO_free(bio);
         return false;
     }
+    engine->is_insecure = is_insecure;
     SSL_set_bio(engine->ssl, bio, bio);
     SSL_set_app_data(engine->ssl, engine);
     SSL_set_verify(engine->ssl, is_insecure ? SSL_VERIFY_NONE : SSL_VERIFY_PEER,

@@ -185,8 +185,12 @@ static bool choose_ciphers(SSL_CTX *ctx, const shoal__tls_settings_t *settings,
 
 static bool set_up(SSL_CTX *ctx, const shoal__tls_settings_t *settings, char *why)
 {
-    SSL_CTX_set_min_proto_version(
-        ctx, settings->min_version == SHOAL_TLS_1_3 ? TLS1_3_VERSION : TLS1_2_VERSION);
+    int version =
+        settings->min_version == SHOAL_TLS_1_3 ? TLS1_3_VERSION : TLS1_2_VERSION;
+
+    if (SSL_CTX_set_min_proto_version(ctx, version) != 1)
+        return say(why, "tls_min_version",
+                   settings->min_version == SHOAL_TLS_1_3 ? "1.3" : "1.2");
     SSL_CTX_set_options(ctx, SSL_OP_NO_COMPRESSION | SSL_OP_NO_RENEGOTIATION);
     SSL_CTX_set_mode(ctx, SSL_MODE_ENABLE_PARTIAL_WRITE |
                               SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER |

@@ -15,6 +15,17 @@
 
 #define SAY(words, ...) snprintf(words, SHOAL__TLS_WHY_BYTES, __VA_ARGS__)
 
+/* The peer may have put bytes of any length there. */
+static void read_address(const ASN1_OCTET_STRING *address, char *room,
+                         size_t room_bytes)
+{
+    int bytes = ASN1_STRING_length(address);
+
+    if (bytes == (int)sizeof(struct in_addr) || bytes == (int)sizeof(struct in6_addr))
+        inet_ntop(bytes == (int)sizeof(struct in_addr) ? AF_INET : AF_INET6,
+                  ASN1_STRING_get0_data(address), room, (socklen_t)room_bytes);
+}
+
 /* The first names that a certificate is for. */
 static void read_names(X509 *certificate, char *room, size_t room_bytes)
 {
@@ -33,8 +44,7 @@ static void read_names(X509 *certificate, char *room, size_t room_bytes)
                 (shoal__bytes_t){(const char *)ASN1_STRING_get0_data(name->d.dNSName),
                                  (size_t)ASN1_STRING_length(name->d.dNSName)});
         else if (name->type == GEN_IPADD)
-            inet_ntop(ASN1_STRING_length(name->d.iPAddress) == 4 ? AF_INET : AF_INET6,
-                      ASN1_STRING_get0_data(name->d.iPAddress), text, sizeof text);
+            read_address(name->d.iPAddress, text, sizeof text);
         if (text[0])
             at += (size_t)snprintf(room + at, room_bytes - at, "%s%.40s",
                                    at ? ", " : "", text);

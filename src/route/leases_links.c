@@ -122,6 +122,12 @@ static bool is_clean(const shoal__link_t *link)
     return link->cleaning == 0 && link->conn.state == SHOAL__CONN_READY;
 }
 
+/* It would be exchanged under its next holder. */
+static bool is_renewed(const shoal__link_t *link)
+{
+    return link->conn.pipe.renewal.state != SHOAL__RENEWAL_NONE;
+}
+
 static void give_back(shoal__link_t *link, uint64_t now_us)
 {
     shoal__pipe_t *pipe = &link->conn.pipe;
@@ -133,7 +139,7 @@ static void give_back(shoal__link_t *link, uint64_t now_us)
         link->why = "its holder left before every reply came";
     shoal__leases_settle(leases_of(link), lease);
     shoal__pipe_bind(pipe, false);
-    if (!shoal__link_clean(link, now_us))
+    if (is_renewed(link) || !shoal__link_clean(link, now_us))
         close_busy(link, now_us);
     else if (is_clean(link))
         rest(link, now_us);
@@ -171,7 +177,7 @@ void shoal__leases_look_at(shoal__link_t *link, uint64_t now_us)
         link->why = "the answer to CLIENT UNBLOCK did not come";
     }
     shoal__link_ask_again(link, now_us);
-    if (link->must_close || is_vain)
+    if (link->must_close || is_vain || (!lease && is_renewed(link)))
         close_busy(link, now_us);
     else if (!lease && is_clean(link))
         rest(link, now_us);

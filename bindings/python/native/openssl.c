@@ -71,7 +71,9 @@ typedef int on_session_t(SSL *, SSL_SESSION *);
     R1(int, SSL_do_handshake, SSL *) \
     V1(SSL_free, SSL *) \
     R1(X509_VERIFY_PARAM *, SSL_get0_param, SSL *) \
+    R1(X509 *, SSL_get0_peer_certificate, const SSL *) \
     R2(int, SSL_get_error, const SSL *, int) \
+    R1(long, SSL_get_verify_result, const SSL *) \
     R2(void *, SSL_get_ex_data, const SSL *, int) \
     R0(int, SSL_get_ex_data_X509_STORE_CTX_idx) \
     R1(int, SSL_has_pending, const SSL *) \

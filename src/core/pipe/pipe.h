@@ -323,7 +323,7 @@ void shoal__pipe_written(shoal__pipe_t *pipe, size_t bytes, uint64_t now_us);
 
 /* The next `bytes` of them were taken, and will leave before all others; _left() tells when
  * that was.  Nothing is committed yet, and there is no output until all of them left. */
-void shoal__pipe_commit(shoal__pipe_t *pipe, size_t bytes);
+void shoal__pipe_commit(shoal__pipe_t *pipe, size_t bytes, uint64_t now_us);
 void shoal__pipe_left(shoal__pipe_t *pipe, size_t bytes, uint64_t now_us);
 
 /* Behind the last command of which a byte was handed over. */

@@ -223,7 +223,7 @@ static void note_written(shoal__pipe_t *pipe, uint64_t requests, size_t bytes,
     shoal__stage_times_written(&pipe->times, requests - fences, now_us);
 }
 
-void shoal__pipe_commit(shoal__pipe_t *pipe, size_t bytes)
+void shoal__pipe_commit(shoal__pipe_t *pipe, size_t bytes, uint64_t now_us)
 {
     uint64_t at = pipe->ring.sent;
     size_t end = pipe->part_bytes + bytes;
@@ -233,6 +233,9 @@ void shoal__pipe_commit(shoal__pipe_t *pipe, size_t bytes)
     assert(pipe->committed_bytes == 0 && bytes <= pipe->authorised_bytes);
     for (size_t begin = 0; begin < end; at++)
         begin += shoal__request_wire_bytes(shoal__request_ring_at(&pipe->ring, at));
+    /* The server was not silent before: nothing was under way. */
+    if (shoal__pipe_inflight(pipe) == 0 && pipe->part_bytes == 0)
+        pipe->waiting_since_us = now_us;
     pipe->committed_bytes = bytes;
     pipe->committed_end = at;
 }

@@ -348,6 +348,17 @@ static void test_no_cipher_in_common(void **state)
     check_refusal("no cipher in common");
 }
 
+/* OpenSSL verifies nothing if the ciphers that the program chose need no certificate. */
+static void test_a_server_without_certificate(void **state)
+{
+    (void)state;
+    serve("server", TLS1_2_VERSION);
+    assert_int_equal(SSL_CTX_set_cipher_list(server.ctx, "AECDH:ADH:@SECLEVEL=0"), 1);
+    SSL_CTX_set_dh_auto(server.ctx, 1);
+    settings.ciphers = (char *)(uintptr_t) "ALL:@SECLEVEL=0";
+    check_refusal("the server showed no certificate");
+}
+
 /* TLS 1.2 finds it in the handshake, TLS 1.3 behind it. */
 static void test_the_server_wants_a_certificate(void **state)
 {
@@ -431,6 +442,7 @@ int main(void)
         TEST(test_whoever_answers_if_the_program_insists),
         TEST(test_versions),
         TEST(test_no_cipher_in_common),
+        TEST(test_a_server_without_certificate),
         TEST(test_the_server_wants_a_certificate),
         TEST(test_a_server_that_speaks_no_tls),
     };

@@ -122,7 +122,8 @@ static void at_every_byte(int version)
             if (told > 0)
                 shoal__pipe_written(&rig.pipe, told, rig.now_us);
             if (told < plain_bytes)
-                shoal__pipe_commit(&rig.pipe, shoal__tls_engine_kept(engine));
+                shoal__pipe_commit(&rig.pipe, shoal__tls_engine_kept(engine),
+                                   rig.now_us);
             if (i == 0)
                 check_loss(server.heard_bytes);
             else if (i == 1)

@@ -24,7 +24,7 @@ static void begin(size_t left, size_t committed)
     if (left > 0)
         shoal__pipe_written(&rig.pipe, left, rig.now_us);
     if (committed > 0)
-        shoal__pipe_commit(&rig.pipe, committed);
+        shoal__pipe_commit(&rig.pipe, committed, rig.now_us);
 }
 
 /* What became of a byte of each command. */
@@ -207,6 +207,20 @@ static void test_a_bound_pipe_is_broken_by_them(void **state)
     assert_heard("a!ECONN/no b!ECONN/no c!ECONN/no d!ECONN/no ");
 }
 
+/* A long silence before is not the server's: nothing was under way. */
+static void test_silence_begins_with_them(void **state)
+{
+    (void)state;
+    rig_connect();
+    rig.now_us += 10 * rig.config.stall_us;
+    rig_submit('a', 0, WRITE);
+    rig_output();
+    shoal__pipe_commit(&rig.pipe, 1, rig.now_us);
+    assert_int_equal(rig_tick(rig.now_us), 0);
+    shoal__pipe_left(&rig.pipe, 1, rig.now_us);
+    finish();
+}
+
 /* Those of the greeting are nobody's command. */
 static void test_the_greeting(void **state)
 {
@@ -215,7 +229,7 @@ static void test_the_greeting(void **state)
     size_t bytes = rig_output().bytes;
     assert_true(bytes > 3);
     shoal__pipe_written(&rig.pipe, 1, rig.now_us);
-    shoal__pipe_commit(&rig.pipe, bytes - 1);
+    shoal__pipe_commit(&rig.pipe, bytes - 1, rig.now_us);
     shoal__pipe_left(&rig.pipe, 2, rig.now_us);
     shoal__pipe_left(&rig.pipe, bytes - 3, rig.now_us);
     assert_int_equal(rig_output().bytes, 0);
@@ -239,7 +253,7 @@ static void test_lent_values(void **state)
             if (left > 0)
                 write_some(left);
             rig_output();
-            shoal__pipe_commit(&rig.pipe, committed);
+            shoal__pipe_commit(&rig.pipe, committed, rig.now_us);
             bool is_a_there = left < LENT_BYTES;
             if (is_a_there)
                 assert_true(rig_cancel('a'));
@@ -273,6 +287,7 @@ int main(void)
         TEST(test_a_close),
         TEST(test_silence_while_nothing_leaves),
         TEST(test_a_bound_pipe_is_broken_by_them),
+        TEST(test_silence_begins_with_them),
         TEST(test_the_greeting),
         TEST(test_lent_values),
     };
