@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "core/error_rule.h"
 
+#include "core/redirect.h"
+
 /* The first word.  Servers write codes in upper case. */
 static shoal__bytes_t code_of(shoal__bytes_t text)
 {
@@ -19,6 +21,7 @@ static bool is_code(shoal__bytes_t code, const char *name)
 shoal__error_verdict_t shoal__error_rule(const shoal__error_input_t *input)
 {
     bool is_script = input->command_class == SHOAL__CLASS_SCRIPT;
+    shoal__redirect_t redirect;
 
     if (is_script || input->is_unit || input->is_once)
         return SHOAL__ERROR_SURFACE;
@@ -38,6 +41,8 @@ shoal__error_verdict_t shoal__error_rule(const shoal__error_input_t *input)
         return SHOAL__ERROR_HOLD;
     if (is_code(code, "READONLY"))
         return SHOAL__ERROR_REDIAL_ROLE;
+    if (input->may_redirect && shoal__redirect_read(input->text, &redirect))
+        return SHOAL__ERROR_REDIAL_NAMED;
     if (is_code(code, "NOAUTH") && input->has_credentials)
         return SHOAL__ERROR_REDIAL;
     return SHOAL__ERROR_SURFACE;

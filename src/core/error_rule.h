@@ -21,8 +21,9 @@ typedef enum shoal__error_verdict {
     SHOAL__ERROR_HOLD_ALONE, /* it refuses some keys for now: TRYAGAIN; CLUSTERDOWN of one
                                  slot */
     SHOAL__ERROR_REDIAL,     /* all, but perhaps not on the next connection: NOAUTH */
-    SHOAL__ERROR_REDIAL_ROLE /* writes, but perhaps not on the next connection: READONLY
-                                 (a demoted primary) */
+    SHOAL__ERROR_REDIAL_ROLE, /* writes, but perhaps not on the next connection: READONLY
+                                  (a demoted primary) */
+    SHOAL__ERROR_REDIAL_NAMED /* all, and it names the server that takes them: REDIRECT */
 } shoal__error_verdict_t;
 
 typedef struct shoal__error_input {
@@ -30,6 +31,7 @@ typedef struct shoal__error_input {
     shoal__command_class_t command_class;
     bool is_once;
     bool is_unit;         /* part of MULTI ... EXEC: surfaces */
+    bool may_redirect;    /* the client asked for redirects (CLIENT CAPA) */
     bool has_credentials; /* the greeting authenticated: NOAUTH is a surprise */
 } shoal__error_input_t;
 

@@ -19,6 +19,7 @@
  */
 
 #include "core/address.h"
+#include "core/redirect.h"
 #include "core/role_rule.h"
 #include <stdbool.h>
 
@@ -33,6 +34,18 @@ typedef struct shoal__endpoint {
     const char *unix_path;
 } shoal__endpoint_t;
 
+/* An endpoint that a server named: see core/redirect.h. */
+typedef struct shoal__named_endpoint {
+    struct shoal__named_endpoint *next;
+    shoal__endpoint_t endpoint;
+    shoal__address_t by; /* the address of the server that named it */
+    char host[SHOAL__REDIRECT_HOST_BYTES];
+    char name[SHOAL__REDIRECT_HOST_BYTES + 8];
+} shoal__named_endpoint_t;
+
+/* So many of them are remembered: their names must stay. */
+#define SHOAL__NAMED_ENDPOINTS_MAX 64
+
 /* Where a stream leads to. */
 typedef struct shoal__reached {
     unsigned endpoint; /* index in its target */
@@ -44,10 +57,13 @@ typedef struct shoal__target {
     const char *name;                   /* of the present endpoint */
     const shoal__endpoint_t *endpoints; /* borrowed; 1 .. SHOAL__ENDPOINTS_MAX */
     unsigned endpoints_count;
-    unsigned present;        /* index of the present endpoint */
+    unsigned present; /* index of the present endpoint; endpoints_count: `named` */
+    const shoal__named_endpoint_t *named; /* the one that a server named; NULL: none */
+    shoal__named_endpoint_t *all_named;   /* owned: those that were ever named */
+    unsigned all_named_count;
     unsigned ready;          /* connections of this target that are ready */
     bool is_left;            /* ... but the server refused to write: go elsewhere */
-    unsigned choices;        /* addresses that the last attempt to connect knew */
+    unsigned known;          /* addresses that the last attempt to connect knew */
     unsigned replicas;       /* that were refused since a primary was found */
     shoal__address_t worked; /* on which the server answered last; bytes 0: none */
     shoal__address_t failed; /* which failed last, and has not worked since */
@@ -63,16 +79,25 @@ static inline bool shoal__target_has_company(const shoal__target_t *target)
     return target->ready > 0 && !target->is_left;
 }
 
-/* How many endpoints an attempt to connect may try, from the present one on. */
+/* How many endpoints there are for an attempt to connect, which takes one after the other
+ * from the present one on; and how many of them it may try. */
+static inline unsigned shoal__target_choices(const shoal__target_t *target)
+{
+    return target->endpoints_count + (target->named != NULL);
+}
 static inline unsigned shoal__target_trials(const shoal__target_t *target)
 {
-    return shoal__target_has_company(target) ? 1 : target->endpoints_count;
+    unsigned choices = shoal__target_choices(target);
+
+    if (shoal__target_has_company(target))
+        return 1;
+    return choices < SHOAL__ENDPOINTS_MAX ? choices : SHOAL__ENDPOINTS_MAX;
 }
 
 /* Is the ROLE of interest?  And may a connection lead to a server that says this? */
 static inline bool shoal__target_asks_role(const shoal__target_t *target)
 {
-    return target->choices > 1;
+    return target->known > 1;
 }
 bool shoal__target_accepts(const shoal__target_t *target, shoal__role_t role);
 
@@ -86,5 +111,14 @@ void shoal__target_failed(shoal__target_t *target, const shoal__reached_t *reach
 
 /* The server there refuses to write: the next connection tries the other addresses first. */
 void shoal__target_leave(shoal__target_t *target, const shoal__reached_t *reached);
+
+/* The server there refuses commands, and named another one: the next connection tries that
+ * one first, and then the others.  The other one is forgotten as soon as a connection works
+ * elsewhere.  Without memory for it, as _leave. */
+void shoal__target_redirect(shoal__target_t *target, const shoal__reached_t *reached,
+                            const shoal__redirect_t *redirect);
+
+/* Give back what redirects took. */
+void shoal__target_release(shoal__target_t *target);
 
 #endif

@@ -24,7 +24,22 @@ static shoal__pipe_verdict_t on_error(void *owner, shoal__pipe_t *pipe,
                                       const char *bytes, shoal__bytes_t error)
 {
     (void)owner;
-    return shoal__pipe_send_again(pipe, request, bytes, error);
+    /* The pipe is the connection's own. */
+    return shoal__conn_send_again(
+        (void *)((char *)pipe - offsetof(shoal__conn_t, pipe)), request, bytes, error);
+}
+
+shoal__pipe_verdict_t shoal__conn_send_again(shoal__conn_t *conn,
+                                             const shoal__request_t *request,
+                                             const char *bytes, shoal__bytes_t error)
+{
+    shoal__pipe_verdict_t verdict =
+        shoal__pipe_send_again(&conn->pipe, request, bytes, error);
+    shoal__redirect_t redirect;
+
+    if (verdict == SHOAL__PIPE_TAKEN && shoal__redirect_read(error, &redirect))
+        shoal__target_redirect(conn->target, &conn->line->reached, &redirect);
+    return verdict;
 }
 
 int shoal__conn_init(shoal__conn_t *conn, const shoal__conn_plan_t *plan)

@@ -128,6 +128,12 @@ uint64_t shoal__conn_turn(shoal__conn_t *conn, uint64_t now_us);
  * is about to write: an unasked reply must not meet the command that follows. */
 void shoal__conn_read_ahead(shoal__conn_t *conn);
 
+/* An error that answers a command: as shoal__pipe_send_again(), and if the server names
+ * another one, the next connection goes there. */
+shoal__pipe_verdict_t shoal__conn_send_again(shoal__conn_t *conn,
+                                             const shoal__request_t *request,
+                                             const char *bytes, shoal__bytes_t error);
+
 /* Replace the connection by a successor, or end the wait before the next attempt, as
  * shoal_client_reconnect() says.  `why`, a static text: the detail of the event. */
 void shoal__conn_reconnect(shoal__conn_t *conn, const char *why, uint64_t now_us);

@@ -6,6 +6,7 @@
 #include "core/address_order.h"
 #include "core/dial_failure.h"
 #include "core/dial_report.h"
+#include "core/trust_rule.h"
 #include "net/clock.h"
 #include "net/finder.h"
 #include <shoal/errors.h>
@@ -15,13 +16,15 @@
 
 typedef struct shoal__attempt {
     shoal__dialer_plan_t plan;
-    unsigned first, count;   /* the first endpoint to try; how many to try */
-    unsigned tried;          /* how many were begun */
+    unsigned first, choices; /* the first endpoint to try, and how many there are */
+    unsigned count, tried;   /* how many to try; how many were begun */
+    const shoal__named_endpoint_t *named; /* the target's, at the beginning */
     shoal__reached_t trying; /* where the stream, or the last one, leads to */
     uint64_t end_us;         /* when all endpoints must have been tried */
     shoal__dial_report_t report;
     shoal__search_t search;             /* in a list: the target's finder is looking */
-    const shoal__endpoint_t *endpoints; /* of the target, when this began */
+    const shoal__endpoint_t *endpoints; /* of the target, when this began ... */
+    unsigned endpoints_count;           /* ... and how many they were */
 
     /* Of the present endpoint: */
     uint64_t share_end_us;   /* when all its addresses must have been tried */
@@ -40,7 +43,10 @@ static void try_endpoint(shoal__attempt_t *attempt);
 
 static const shoal__endpoint_t *endpoint_of(const shoal__attempt_t *attempt)
 {
-    return &attempt->endpoints[attempt->trying.endpoint];
+    unsigned index = attempt->trying.endpoint;
+
+    return index < attempt->endpoints_count ? &attempt->endpoints[index]
+                                            : &attempt->named->endpoint;
 }
 
 static unsigned endpoints_left(const shoal__attempt_t *attempt)
@@ -143,6 +149,23 @@ static void try_next(shoal__attempt_t *attempt)
     fail(attempt);
 }
 
+/* A server may name another one, but not where this machine alone can go. */
+static void drop_untrusted(shoal__attempt_t *attempt)
+{
+    shoal__addresses_t *addresses = &attempt->addresses;
+    unsigned kept = 0;
+
+    if (attempt->trying.endpoint < attempt->endpoints_count)
+        return;
+    for (unsigned i = 0; i < addresses->count; i++)
+        if (shoal__trust_permits(&addresses->items[i], &attempt->named->by))
+            addresses->items[kept++] = addresses->items[i];
+    addresses->count = kept;
+    attempt->status = SHOAL_ECONN;
+    note_failure(attempt->detail, attempt->trying.name, "connect",
+                 "the server was named by another one that must not know it");
+}
+
 /* Every endpoint that is left has room for an address. */
 static void try_addresses(shoal__attempt_t *attempt)
 {
@@ -150,10 +173,11 @@ static void try_addresses(shoal__attempt_t *attempt)
     unsigned room =
         SHOAL__ADDRESSES_MAX - attempt->addresses_tried - endpoints_left(attempt);
 
+    drop_untrusted(attempt);
     shoal__address_order(&attempt->addresses, &target->worked, &target->failed);
     if (attempt->addresses.count > room)
         attempt->addresses.count = room;
-    target->choices = target->endpoints_count - 1 + attempt->addresses.count;
+    target->known = attempt->choices - 1 + attempt->addresses.count;
     try_next(attempt);
 }
 
@@ -193,13 +217,11 @@ static void find_addresses(shoal__attempt_t *attempt)
 
 static void try_endpoint(shoal__attempt_t *attempt)
 {
-    const shoal__target_t *target = attempt->plan.target;
     uint64_t now_us = shoal__clock_us();
 
     attempt->share_end_us =
         now_us + shoal__time_since(now_us, attempt->end_us) / endpoints_left(attempt);
-    attempt->trying.endpoint =
-        (attempt->first + attempt->tried++) % target->endpoints_count;
+    attempt->trying.endpoint = (attempt->first + attempt->tried++) % attempt->choices;
     attempt->trying.name = endpoint_of(attempt)->name;
     attempt->addresses.count = attempt->next_address = 0;
     attempt->failure = SHOAL__DIAL_NO_FAMILY;
@@ -212,7 +234,10 @@ static void try_target(shoal__attempt_t *attempt)
     const shoal__target_t *target = attempt->plan.target;
 
     attempt->endpoints = target->endpoints;
+    attempt->endpoints_count = target->endpoints_count;
+    attempt->named = target->named;
     attempt->first = target->present;
+    attempt->choices = shoal__target_choices(target);
     attempt->count = shoal__target_trials(target);
     try_endpoint(attempt);
 }
@@ -261,6 +286,7 @@ void shoal__dialer_begin(shoal__dialer_t *dialer, const shoal__dialer_plan_t *pl
     attempt->plan = *plan;
     attempt->end_us = now_us + plan->config->connect_us;
     attempt->endpoints = plan->target->endpoints;
+    attempt->endpoints_count = plan->target->endpoints_count;
     dialer->attempt = attempt;
     find_server(attempt);
 }

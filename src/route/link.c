@@ -360,11 +360,12 @@ static shoal__pipe_verdict_t on_error(void *owner, shoal__pipe_t *pipe,
                                       const shoal__request_t *request,
                                       const char *bytes, shoal__bytes_t error)
 {
-    const shoal__link_t *link = owner;
+    shoal__link_t *link = owner;
 
+    (void)pipe; /* the connection's */
     return link->asked.ticket == request->ticket
                ? SHOAL__PIPE_SURFACE
-               : shoal__pipe_send_again(pipe, request, bytes, error);
+               : shoal__conn_send_again(&link->conn, request, bytes, error);
 }
 
 static void on_reading(void *owner, uint64_t now_us)

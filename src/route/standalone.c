@@ -420,6 +420,7 @@ static void free_route(shoal__route_t *route)
     shoal__sentinel_free(of(route)->sentinel);
     shoal__conn_set_release(&of(route)->set);
     shoal__config_release(&of(route)->config);
+    shoal__target_release(&of(route)->target);
     shoal__free(route);
 }
 

@@ -401,6 +401,124 @@ static void test_several_connections_leave_a_demoted_primary(void **state)
     assert_int_equal(fake_server_executed(second, 0, "INCR", NULL), 16);
 }
 
+/* ---- redirects ---- */
+
+#define VALKEY                                                                         \
+    "%3\r\n$6\r\nserver\r\n$6\r\nvalkey\r\n$7\r\nversion\r\n$5\r\n8.0.1\r\n$5\r\n"     \
+    "proto\r\n:3\r\n"
+
+/* A Valkey server, which answers CLIENT CAPA with this. */
+static void be_valkey(fake_server_t *server, const char *capa)
+{
+    fake_server_rule(
+        server,
+        &(fake_rule_t){.command = "HELLO", .reply = VALKEY, .is_executed = true});
+    fake_server_rule(
+        server, &(fake_rule_t){.command = "CLIENT", .argument = "CAPA", .reply = capa});
+}
+
+/* From now on it answers INCR with "REDIRECT <host>:<port of `to`>". */
+static void redirect(fake_server_t *server, const char *host, const fake_server_t *to)
+{
+    static char texts[8][64];
+    static unsigned next;
+    char *text = texts[next++ % 8];
+
+    snprintf(text, sizeof texts[0], "-REDIRECT %s:%d\r\n", host, fake_server_port(to));
+    fake_server_rule(server, &(fake_rule_t){.command = "INCR", .reply = text});
+}
+
+/* A planned failover: the client knows one address only, and follows.  Nothing fails,
+ * nothing is executed twice, and the order stays. */
+static void test_a_redirect_is_followed(void **state)
+{
+    enum { COMMANDS = 200 };
+    scene_t *scene = *state;
+    fake_server_t *named = others[others_count++] = fake_server_start(NULL);
+    outcome_t *outcomes = scene_outcomes(scene, COMMANDS);
+
+    be_valkey(scene->server, "+OK\r\n");
+    scene_open_ready(scene);
+    for (int i = 0; i < COMMANDS; i++) {
+        if (i == COMMANDS / 2)
+            redirect(scene->server, "127.0.0.1", named);
+        scene_submit(scene, WORDS("INCR", "k"), NULL, &outcomes[i]);
+    }
+    for (int i = 0; i < COMMANDS; i++) {
+        scene_await(&outcomes[i]);
+        scene_check(&outcomes[i], 0, SHOAL_FATE_REPLIED);
+    }
+    int64_t before = fake_server_number(scene->server, 0, "k");
+    assert_int_equal(before + fake_server_number(named, 0, "k"), COMMANDS);
+    for (int i = 0; i < COMMANDS; i++)
+        assert_int_equal(outcomes[i].integer, i < before ? i + 1 : i + 1 - before);
+    check_leads_to(scene, named);
+
+    /* It is gone: back to the address that the program gave. */
+    fake_server_forget_rules(scene->server);
+    fake_server_refuse(named, true);
+    fake_server_cut(named, FAKE_CUT_RESET);
+    WAIT_FOR(scene_events(scene).ready == 3);
+    check_leads_to(scene, scene->server);
+}
+
+/* The one that was named hands its role over, too: every server is asked for redirects. */
+static void test_redirects_follow_each_other(void **state)
+{
+    scene_t *scene = *state;
+    fake_server_t *second = others[others_count++] = fake_server_start(NULL);
+    fake_server_t *third = others[others_count++] = fake_server_start(NULL);
+
+    be_valkey(scene->server, "+OK\r\n");
+    be_valkey(second, "+OK\r\n");
+    redirect(scene->server, "127.0.0.1", second);
+    redirect(second, "127.0.0.1", third);
+    scene_open_ready(scene);
+    outcome_t outcome = scene_call(scene, WORDS("INCR", "k"), NULL);
+    scene_check(&outcome, 0, SHOAL_FATE_REPLIED);
+    check_leads_to(scene, third);
+    assert_int_equal(fake_server_number(third, 0, "k"), 2);
+}
+
+/* Whoever did not ask for redirects gets none; and one that is damaged is an error like any
+ * other. */
+static void test_what_is_no_redirect_surfaces(void **state)
+{
+    scene_t *scene = *state;
+    fake_server_t *named = others[others_count++] = fake_server_start(NULL);
+
+    be_valkey(scene->server, "-ERR unknown subcommand\r\n");
+    redirect(scene->server, "127.0.0.1", named);
+    scene_open_ready(scene);
+    outcome_t outcome = scene_call(scene, WORDS("INCR", "k"), NULL);
+    scene_check_error(&outcome, "REDIRECT 127.0.0.1:");
+    scene_close(scene, 0);
+
+    fake_server_forget_rules(scene->server);
+    be_valkey(scene->server, "+OK\r\n");
+    redirect(scene->server, "user:pw@127.0.0.1", named);
+    scene_open_ready(scene);
+    outcome = scene_call(scene, WORDS("INCR", "k"), NULL);
+    scene_check_error(&outcome, "REDIRECT user:pw@127.0.0.1:");
+    assert_int_equal(fake_server_accepted(named), 0);
+}
+
+/* No byte goes where a server must not send the client: here to the cloud's metadata. */
+static void test_a_redirect_to_a_forbidden_address(void **state)
+{
+    scene_t *scene = *state;
+    outcome_t *outcome = scene_outcomes(scene, 1);
+
+    be_valkey(scene->server, "+OK\r\n");
+    redirect(scene->server, "169.254.169.254", scene->server);
+    scene_open_ready(scene);
+    scene_submit(scene, WORDS("INCR", "k"), NULL, outcome);
+    WAIT_FOR(scene_events(scene).ready == 2); /* the same server again */
+    assert_int_equal(scene_events(scene).attempts_failed, 0);
+    fake_server_forget_rules(scene->server);
+    scene_check(outcome, 0, SHOAL_FATE_REPLIED);
+}
+
 /* ---- several connections ---- */
 
 /* A lease goes where the client's connection works, or nowhere. */
@@ -511,6 +629,10 @@ int main(void)
         TEST(test_a_server_that_refuses_to_write_is_left),
         TEST(test_a_primary_that_hangs_up_and_returns_as_a_replica),
         TEST(test_several_connections_leave_a_demoted_primary),
+        TEST(test_a_redirect_is_followed),
+        TEST(test_redirects_follow_each_other),
+        TEST(test_what_is_no_redirect_surfaces),
+        TEST(test_a_redirect_to_a_forbidden_address),
         TEST(test_a_lease_goes_to_the_same_server),
         TEST(test_all_connections_move_together),
         TEST(test_other_threads_see_the_name),

@@ -37,7 +37,9 @@ shoal_unit_test(core/target ALSO core/role_rule resp/reply base/alloc)
 shoal_unit_test(core/pipe/deadlines ALSO base/random)
 shoal_unit_test(core/driver_token)
 shoal_unit_test(core/due_times ALSO base/alloc base/random)
-shoal_unit_test(core/error_rule)
+shoal_unit_test(core/error_rule ALSO core/redirect)
+shoal_unit_test(core/redirect)
+shoal_unit_test(core/trust_rule)
 shoal_unit_test(core/extra ALSO base/alloc)
 shoal_unit_test(core/request_list ALSO core/extra base/alloc)
 shoal_unit_test(core/fence/fence_rule)
@@ -106,7 +108,7 @@ set(pipe_units core/extra core/pipe/pipe core/pipe/pipe_doubt core/pipe/pipe_end
   core/heavy core/pipe/pipe_lane resp/command_keys resp/command_info core/pipe/stage_times core/blame core/error_rule core/settle_rule core/fence/fence_rule
   core/fence/nonce core/flush/flush_auto core/flush/flush_census core/flush/flush_guard
   core/flush/flush_policy core/flush/flush_tempo core/greeting/former core/greeting/greeting
-  core/greeting/greeting_setup core/role_rule core/target resp/decoder resp/encoder resp/frame resp/large_string resp/partial_value resp/reply
+  core/greeting/greeting_setup core/redirect core/role_rule core/target resp/decoder resp/encoder resp/frame resp/large_string resp/partial_value resp/reply
   resp/reply_shape resp/scanner base/alloc base/buffer base/escape base/random)
 shoal_unit_test(core/pipe/pipe ALSO ${pipe_units} LIBS shoal_hiredis m)
 shoal_unit_test(core/pipe/pipe_doubt ALSO ${pipe_units} LIBS shoal_hiredis m)
@@ -146,7 +148,7 @@ if(SHOAL_HAS_TLS)
 endif()
 shoal_unit_test(net/conn_set ALSO net/entropy core/due_times core/fence/nonce base/alloc
   base/random LIBS shoal::libuv)
-shoal_unit_test(net/dialer ALSO core/address_order core/dial_report base/alloc LIBS shoal::libuv)
+shoal_unit_test(net/dialer ALSO core/address_order core/dial_report core/trust_rule base/alloc LIBS shoal::libuv)
 shoal_unit_test(net/entropy ALSO base/random LIBS shoal::libuv)
 shoal_unit_test(net/driver_seat ALSO net/notifier core/driver_token
   LIBS shoal::libuv)

@@ -13,6 +13,7 @@
  *      SELECT db                                   if not 0
  *      CLIENT SETNAME name                         if named
  *      CLIENT SETINFO LIB-NAME shoal, CLIENT SETINFO LIB-VER x.y.z
+ *      CLIENT CAPA redirect                        if HELLO says that it is Valkey
  *      CLIENT INFO, INFO server                    so that this connection can be ended
  *                                                  by its successor
  *      ECHO number                                 unless INTEGRITY_SHAPES: may we send
@@ -106,6 +107,8 @@ typedef struct shoal__greeting {
     bool may_echo;                  /* after DONE: the server echoes */
     bool is_settled;                /* after DONE: see former.h */
     shoal__role_t role;             /* as the server said */
+    bool is_valkey;                 /* as HELLO said */
+    bool may_redirect;              /* after DONE: errors may be redirects */
     shoal__buffer_t outgoing;       /* bytes to write now; the owner consumes them */
     int protocol;                   /* agreed on: 2 or 3 */
     bool heard_anything;            /* an answer came on this connection */

@@ -16,6 +16,7 @@ enum question {
     ASK_KILL, /* in the step AT_ENDS; all others in AT_SETUP */
     ASK_SELECT,
     ASK_CLIENT, /* SETNAME, SETINFO */
+    ASK_CAPA,
     ASK_IDENTITY,
     ASK_PROCESS,
     ASK_ECHO,
@@ -88,6 +89,8 @@ static void ask_client(shoal__greeting_t *greeting)
         ASK(greeting, ASK_CLIENT, "CLIENT", "SETNAME", config->client_name);
     ASK(greeting, ASK_CLIENT, "CLIENT", "SETINFO", "LIB-NAME", "shoal");
     ASK(greeting, ASK_CLIENT, "CLIENT", "SETINFO", "LIB-VER", SHOAL_VERSION_STRING);
+    if (greeting->is_valkey && !greeting->target->finder) /* it knows better */
+        ASK(greeting, ASK_CAPA, "CLIENT", "CAPA", "redirect");
     if (config->is_settling) {
         ASK(greeting, ASK_IDENTITY, "CLIENT", "INFO");
         ASK(greeting, ASK_PROCESS, "INFO", "server");
@@ -171,6 +174,7 @@ static const char *name_of(enum question question)
         return "PING";
     case ASK_KILL:
     case ASK_CLIENT:
+    case ASK_CAPA:
     case ASK_IDENTITY:
         break;
     }
@@ -245,6 +249,9 @@ static bool hear_setup_answer(shoal__greeting_t *greeting, enum question questio
             shoal__bytes_equal(text,
                                (shoal__bytes_t){greeting->nonce, SHOAL__NONCE_BYTES});
         return greeting->may_echo;
+    case ASK_CAPA:
+        greeting->may_redirect = is_status(reply, "OK");
+        return greeting->may_redirect;
     case ASK_ROLE: /* some proxies answer something else */
         greeting->role = shoal__role_read(reply);
         return true;

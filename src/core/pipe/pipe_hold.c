@@ -61,6 +61,7 @@ static shoal__error_verdict_t verdict_on(const shoal__pipe_t *pipe,
         .command_class = request->command_class,
         .is_once = (request->flags & SHOAL__REQUEST_ONCE) != 0,
         .is_unit = (request->flags & SHOAL__REQUEST_UNIT) != 0,
+        .may_redirect = pipe->greeting.may_redirect,
         .has_credentials = pipe->greeting.target->password != NULL,
     };
     return shoal__error_rule(&input);
@@ -75,6 +76,24 @@ static shoal__hold_scope_t scope_of(const shoal__pipe_t *pipe,
     if (verdict == SHOAL__ERROR_HOLD_ALONE)
         return SHOAL__HOLD_ALONE;
     return verdict == SHOAL__ERROR_REDIAL_ROLE ? SHOAL__HOLD_WRITES : SHOAL__HOLD_ALL;
+}
+
+/* NULL: there is none. */
+static const char *reason_to_renew(shoal__error_verdict_t verdict)
+{
+    switch (verdict) {
+    case SHOAL__ERROR_REDIAL:
+        return "renewed, because the server asked for credentials";
+    case SHOAL__ERROR_REDIAL_ROLE:
+        return "renewed, because the server's role changed";
+    case SHOAL__ERROR_REDIAL_NAMED:
+        return "renewed, because the server named another one";
+    case SHOAL__ERROR_SURFACE:
+    case SHOAL__ERROR_HOLD:
+    case SHOAL__ERROR_HOLD_ALONE:
+        break;
+    }
+    return NULL;
 }
 
 /* Is there time for another attempt?  Only one that costs a connection counts. */
@@ -110,12 +129,9 @@ shoal__pipe_verdict_t shoal__pipe_send_again(shoal__pipe_t *pipe,
                         pipe->shared->random);
     shoal__counter_add(&pipe->stats.retries, 1);
     pipe->is_demoted |= verdict == SHOAL__ERROR_REDIAL_ROLE;
-    if (verdict == SHOAL__ERROR_REDIAL || verdict == SHOAL__ERROR_REDIAL_ROLE)
-        shoal__renewal_ask(&pipe->renewal,
-                           is_counted
-                               ? "renewed, because the server asked for credentials"
-                               : "renewed, because the server's role changed",
-                           is_counted, pipe->now_us);
+    if (reason_to_renew(verdict))
+        shoal__renewal_ask(&pipe->renewal, reason_to_renew(verdict),
+                           verdict != SHOAL__ERROR_REDIAL_ROLE, pipe->now_us);
     return SHOAL__PIPE_TAKEN;
 }
 

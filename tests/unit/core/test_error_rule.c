@@ -14,6 +14,7 @@
 #define HOLD_ALONE SHOAL__ERROR_HOLD_ALONE
 #define REDIAL SHOAL__ERROR_REDIAL
 #define REDIAL_ROLE SHOAL__ERROR_REDIAL_ROLE
+#define REDIAL_NAMED SHOAL__ERROR_REDIAL_NAMED
 
 /* clang-format off */
 static const struct error_case {
@@ -48,6 +49,11 @@ static const struct error_case {
     {"EXECABORT Transaction discarded because of previous errors.", SURFACE},
     {"NOSCRIPT No matching script.", SURFACE},
     {"UNBLOCKED client unblocked via CLIENT UNBLOCK", SURFACE},
+    {"REDIRECT 127.0.0.1:6381", REDIAL_NAMED},
+    {"REDIRECT ::1:6381", REDIAL_NAMED},
+    {"REDIRECT nowhere", SURFACE},
+    {"REDIRECT", SURFACE},
+    {"REDIRECTX 127.0.0.1:6381", SURFACE},
     {"MOVED 3999 127.0.0.1:6381", SURFACE},
     {"ASK 3999 127.0.0.1:6381", SURFACE},
     {"", SURFACE},
@@ -58,6 +64,7 @@ static shoal__error_input_t input_of(const char *text)
 {
     return (shoal__error_input_t){.text = {text, strlen(text)},
                                   .command_class = SHOAL__CLASS_WRITE,
+                                  .may_redirect = true,
                                   .has_credentials = true};
 }
 
@@ -101,6 +108,14 @@ static void test_noauth_is_no_surprise_without_credentials(void **state)
     assert_int_equal(shoal__error_rule(&input), SURFACE);
 }
 
+static void test_nobody_is_redirected_who_did_not_ask(void **state)
+{
+    (void)state;
+    shoal__error_input_t input = input_of("REDIRECT 127.0.0.1:6381");
+    input.may_redirect = false;
+    assert_int_equal(shoal__error_rule(&input), SURFACE);
+}
+
 static void test_texts_need_no_terminator(void **state)
 {
     (void)state;
@@ -134,6 +149,7 @@ int main(void)
         cmocka_unit_test(test_codes),
         cmocka_unit_test(test_what_always_surfaces),
         cmocka_unit_test(test_noauth_is_no_surprise_without_credentials),
+        cmocka_unit_test(test_nobody_is_redirected_who_did_not_ask),
         cmocka_unit_test(test_texts_need_no_terminator),
     };
     return cmocka_run_group_tests_name("core/error_rule", tests, NULL, NULL);

@@ -6,7 +6,9 @@
 
 #include <cmocka.h>
 
+#include "base/alloc.h"
 #include "core/target.h"
+#include <stdio.h>
 
 static const shoal__endpoint_t endpoints[] = {
     {.name = "a"}, {.name = "b"}, {.name = "c"}};
@@ -121,7 +123,7 @@ static void test_replicas_are_counted(void **state)
     (void)state;
     begin(3);
     assert_false(shoal__target_asks_role(&target)); /* nothing was dialed yet */
-    target.choices = 3;
+    target.known = 3;
     assert_true(shoal__target_asks_role(&target));
     for (unsigned i = 0; i < 2; i++) {
         const shoal__reached_t there = reached(i);
@@ -149,7 +151,7 @@ static void test_a_server_is_left(void **state)
 
     (void)state;
     begin(3);
-    target.choices = 3;
+    target.known = 3;
     worked(0);
     target.ready = 2;
     target.replicas = 2;
@@ -164,6 +166,114 @@ static void test_a_server_is_left(void **state)
     assert_int_equal(shoal__target_trials(&target), 1);
 }
 
+/* ---- redirects ---- */
+
+static void redirect_to(unsigned from, const char *host, int port)
+{
+    const shoal__reached_t there = reached(from);
+    shoal__redirect_t redirect = {.port = port};
+
+    snprintf(redirect.host, sizeof redirect.host, "%s", host);
+    shoal__target_redirect(&target, &there, &redirect);
+}
+
+static void test_a_server_names_another_one(void **state)
+{
+    const shoal__reached_t elsewhere = reached(2);
+
+    (void)state;
+    begin(2);
+    worked(0);
+    target.ready = 1;
+    redirect_to(0, "h", 7);
+    assert_int_equal(target.present, 2);
+    assert_string_equal(target.name, "h:7");
+    assert_int_equal(shoal__target_choices(&target), 3);
+    assert_int_equal(shoal__target_trials(&target), 3); /* whatever is ready */
+    assert_string_equal(target.named->endpoint.host, "h");
+    assert_int_equal(target.named->endpoint.port, 7);
+    assert_int_equal(target.named->by.at.ss_family, 1);
+
+    shoal__target_worked(&target, &elsewhere, SHOAL__ROLE_PRIMARY);
+    assert_string_equal(target.name, "h:7");
+    assert_int_equal(shoal__target_trials(&target), 1);
+    target.ready = 0;
+    failed(2); /* the others are there again */
+    check(0, 0, 3);
+    assert_null(target.named);
+    assert_int_equal(shoal__target_choices(&target), 2);
+    shoal__target_release(&target);
+}
+
+static void test_the_named_one_is_forgotten_when_another_works(void **state)
+{
+    const shoal__reached_t late = reached(2);
+
+    (void)state;
+    begin(2);
+    redirect_to(0, "::1", 7);
+    assert_string_equal(target.name, "[::1]:7");
+    worked(1);
+    check(1, 2, 1);
+    assert_null(target.named);
+    /* A connection to it is greeted all the same. */
+    shoal__target_worked(&target, &late, SHOAL__ROLE_PRIMARY);
+    check(1, 3, 1);
+    shoal__target_release(&target);
+}
+
+static void test_names_stay(void **state)
+{
+    char host[16];
+
+    (void)state;
+    begin(2);
+    redirect_to(0, "h", 7);
+    const char *name = target.name;
+    redirect_to(0, "h", 8);
+    assert_string_equal(target.name, "h:8");
+    redirect_to(0, "i", 7);
+    redirect_to(0, "h", 7);
+    assert_ptr_equal(target.name, name);
+    assert_int_equal(target.all_named_count, 3);
+
+    for (int i = 0; i < 100; i++) {
+        snprintf(host, sizeof host, "host-%d", i);
+        redirect_to(0, host, 7);
+    }
+    assert_int_equal(target.all_named_count, SHOAL__NAMED_ENDPOINTS_MAX);
+    worked(0);
+    redirect_to(0, "one-too-many", 7); /* left, at least */
+    check(1, 0, 1);
+    shoal__target_release(&target);
+}
+
+static void test_there_is_no_memory(void **state)
+{
+    (void)state;
+    begin(2);
+    worked(0);
+    shoal__test_fail_alloc_after(0);
+    redirect_to(0, "h", 7);
+    shoal__test_fail_alloc_never();
+    check(1, 0, 1);
+    assert_null(target.named);
+    shoal__target_release(&target);
+}
+
+static void test_all_endpoints_and_the_named_one_are_bounded(void **state)
+{
+    static shoal__endpoint_t many[SHOAL__ENDPOINTS_MAX];
+
+    (void)state;
+    target = (shoal__target_t){
+        .name = "x", .endpoints = many, .endpoints_count = SHOAL__ENDPOINTS_MAX};
+    redirect_to(0, "h", 7);
+    assert_int_equal(shoal__target_choices(&target), SHOAL__ENDPOINTS_MAX + 1);
+    assert_int_equal(shoal__target_trials(&target), SHOAL__ENDPOINTS_MAX);
+    shoal__target_release(&target);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -174,6 +284,11 @@ int main(void)
         cmocka_unit_test(test_a_single_endpoint_stays),
         cmocka_unit_test(test_replicas_are_counted),
         cmocka_unit_test(test_a_server_is_left),
+        cmocka_unit_test(test_a_server_names_another_one),
+        cmocka_unit_test(test_the_named_one_is_forgotten_when_another_works),
+        cmocka_unit_test(test_names_stay),
+        cmocka_unit_test(test_there_is_no_memory),
+        cmocka_unit_test(test_all_endpoints_and_the_named_one_are_bounded),
     };
     return cmocka_run_group_tests_name("core/target", tests, NULL, NULL);
 }

@@ -32,6 +32,7 @@ static struct world {
     socklen_t tried[STREAMS_MAX];       /* the addresses, by their length */
     const char *endpoints[STREAMS_MAX]; /* their endpoints */
     const char *looked_up;              /* the last name that was */
+    sa_family_t family;                 /* of the addresses that are found */
     uint64_t due_us;                    /* the last that on_waiting told */
     unsigned waits;
     shoal__stream_t *reached;
@@ -48,8 +49,10 @@ static void some_addresses(unsigned count, shoal__addresses_t *ret_addresses)
 {
     memset(ret_addresses, 0, sizeof *ret_addresses);
     ret_addresses->count = count;
-    for (unsigned i = 0; i < count; i++)
+    for (unsigned i = 0; i < count; i++) {
         ret_addresses->items[i].bytes = (socklen_t)(i + 1);
+        ret_addresses->items[i].at.ss_family = world.family;
+    }
 }
 
 bool shoal__resolver_numeric(const char *host, int port,
@@ -509,7 +512,7 @@ static shoal__target_t several(unsigned count, unsigned present)
     return (shoal__target_t){.endpoints = three,
                              .endpoints_count = count,
                              .present = present,
-                             .name = three[present].name};
+                             .name = three[present % count].name};
 }
 
 static void test_endpoints_are_tried_in_turn(void **state)
@@ -519,11 +522,11 @@ static void test_endpoints_are_tried_in_turn(void **state)
     (void)state;
     begin(&target);
     assert_string_equal(world.endpoints[0], "a:6379");
-    assert_int_equal(target.choices, 3);
+    assert_int_equal(target.known, 3);
     shoal__dialer_answered(&dialer, REFUSED);
     assert_string_equal(world.looked_up, "name-b");
     find(2, NULL);
-    assert_int_equal(target.choices, 4);
+    assert_int_equal(target.known, 4);
     shoal__dialer_answered(&dialer, REFUSED);
     shoal__dialer_answered(&dialer, REFUSED);
     assert_string_equal(world.looked_up, "name-c");
@@ -597,7 +600,7 @@ static void test_addresses_are_bounded(void **state)
     (void)state;
     begin(&target);
     find(16, NULL);
-    assert_int_equal(target.choices, 16);
+    assert_int_equal(target.known, 16);
     for (unsigned i = 0; i < 14; i++)
         shoal__dialer_answered(&dialer, REFUSED);
     assert_string_equal(world.looked_up, "name-c");
@@ -628,6 +631,40 @@ static void test_the_address_that_worked_is_the_first(void **state)
     assert_int_equal(world.where.endpoint, 1);
 }
 
+/* A server named another one: that is tried first, unless its address is of a kind that the
+ * first server must not name. */
+static void test_a_named_server_is_the_first(void **state)
+{
+    shoal__target_t target = several(2, 2);
+    shoal__named_endpoint_t named = {
+        .endpoint = {.host = "name-d", .port = 6379, .name = "d:6379"},
+        .by = {.bytes = 1, .at = {.ss_family = AF_UNIX}}};
+
+    (void)state;
+    target.named = &named;
+    target.name = "d:6379";
+    begin(&target);
+    assert_string_equal(world.looked_up, "name-d");
+    world.family = AF_UNIX;
+    find(1, NULL);
+    assert_string_equal(world.endpoints[0], "d:6379");
+    assert_int_equal(target.known, 3);
+    shoal__dialer_answered(&dialer, 0);
+    assert_int_equal(world.where.endpoint, 2);
+    assert_string_equal(world.where.name, "d:6379");
+
+    world = (struct world){.family = AF_UNSPEC};
+    begin(&target);
+    find(2, NULL);
+    assert_string_equal(world.endpoints[0], "a:6379");
+    shoal__dialer_answered(&dialer, REFUSED);
+    find(0, "no such name");
+    check_failed(
+        SHOAL_ECONN,
+        "connect d:6379: the server was named by another one that must not know "
+        "it; connect a:6379: refused; look up b:6379: no such name");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -651,6 +688,7 @@ int main(void)
         TEST(test_a_further_connection_goes_nowhere_else),
         TEST(test_addresses_are_bounded),
         TEST(test_the_address_that_worked_is_the_first),
+        TEST(test_a_named_server_is_the_first),
     };
     return cmocka_run_group_tests_name("net/dialer", tests, NULL, NULL);
 }

@@ -42,13 +42,14 @@ static inline shoal_reply_t integer_reply(int64_t integer)
 }
 
 /* The answer to HELLO; `type` is MAP or ARRAY. */
-static inline shoal_reply_t server_reply(shoal_reply_type_t type, int64_t protocol)
+static inline shoal_reply_t server_reply(shoal_reply_type_t type, int64_t protocol,
+                                         bool is_valkey)
 {
     static shoal_reply_t items[8];
     shoal_reply_t reply = {.type = (uint8_t)type};
 
     items[0] = text_reply(SHOAL_REPLY_STRING, "server");
-    items[1] = text_reply(SHOAL_REPLY_STRING, "redis");
+    items[1] = text_reply(SHOAL_REPLY_STRING, is_valkey ? "valkey" : "redis");
     items[2] = text_reply(SHOAL_REPLY_STRING, "version");
     items[3] = text_reply(SHOAL_REPLY_STRING, "7.0.15");
     items[4] = text_reply(SHOAL_REPLY_STRING, "proto");
@@ -75,7 +76,8 @@ static inline shoal_reply_t list_reply(shoal_reply_type_t type, const char *word
 
 /* Make a reply of its text in a script: "+text", "-text", "$text", ":n", "_" for nil,
  * "@word" and ">word" for an array (as the answer to ROLE) and a push that begin with the
- * word, and "%proto" or "*proto" for the answer to HELLO as a map or an array. */
+ * word, and "%proto" or "*proto" for the answer to HELLO as a map or an array;
+ * "%protov" is Valkey's. */
 static inline shoal_reply_t reply_of(const char *text)
 {
     switch (*text) {
@@ -86,9 +88,9 @@ static inline shoal_reply_t reply_of(const char *text)
     case '$':
         return text_reply(SHOAL_REPLY_STRING, text + 1);
     case '%':
-        return server_reply(SHOAL_REPLY_MAP, text[1] - '0');
+        return server_reply(SHOAL_REPLY_MAP, text[1] - '0', text[2] == 'v');
     case '*':
-        return server_reply(SHOAL_REPLY_ARRAY, text[1] - '0');
+        return server_reply(SHOAL_REPLY_ARRAY, text[1] - '0', false);
     case '@':
         return list_reply(SHOAL_REPLY_ARRAY, text + 1);
     case '>':

@@ -162,7 +162,7 @@ static void test_a_replica_is_refused_and_then_taken(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        shoal__target_t target = {.choices = 2, .replicas = cases[i].replicas};
+        shoal__target_t target = {.known = 2, .replicas = cases[i].replicas};
         shoal__greeting_t greeting;
 
         assert_int_equal(ask_for_role(&greeting, &target, cases[i].said),
@@ -218,6 +218,48 @@ static void test_a_lost_sentinel_is_not_feared(void **state)
     shoal__greeting_release(&greeting);
 }
 
+/* ---- redirects ---- */
+
+static void test_valkey_is_asked_for_redirects(void **state)
+{
+    static const shoal__greeting_config_t plain = {.protocol = 3};
+    static const struct {
+        const char *hello, *said;
+        shoal__greeting_verdict_t verdict;
+        bool may_redirect;
+    } cases[] = {
+        {"%3v", "+OK", DONE, true},
+        {"%3v", "-ERR unknown subcommand", DONE, false},
+        {"%3v", ":1", FAILED, false},
+        {"%3", NULL, DONE, false},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        shoal__greeting_t greeting;
+        char words[1024] = "";
+
+        shoal__greeting_init(&greeting, &plain, &nobody);
+        for (int again = 0; again < 2;
+             again++) { /* the next server may be another one */
+            shoal__greeting_start(&greeting, FULL, NULL);
+            assert_false(greeting.may_redirect);
+            answer(&greeting, again ? "%3" : cases[i].hello);
+            spell(&greeting, words, sizeof words);
+            bool is_asked = !again && cases[i].said;
+            assert_string_equal(words,
+                                is_asked ? SETINFO "|CLIENT CAPA redirect" : SETINFO);
+            answer(&greeting, "+OK");
+            shoal__greeting_verdict_t verdict = answer(&greeting, "+OK");
+            if (is_asked)
+                verdict = answer(&greeting, cases[i].said);
+            assert_int_equal(verdict, again ? DONE : cases[i].verdict);
+            assert_int_equal(greeting.may_redirect, !again && cases[i].may_redirect);
+        }
+        shoal__greeting_release(&greeting);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -228,6 +270,7 @@ int main(void)
         cmocka_unit_test(test_a_replica_is_refused_and_then_taken),
         cmocka_unit_test(test_which_push_is_an_answer),
         cmocka_unit_test(test_a_lost_sentinel_is_not_feared),
+        cmocka_unit_test(test_valkey_is_asked_for_redirects),
     };
     return cmocka_run_group_tests_name("core/greeting/greeting_setup", tests, NULL,
                                        NULL);

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT */
+#include "core/redirect.h"
+
+#define WORD "REDIRECT "
+
+static bool is_of(shoal__bytes_t text, const char *letters)
+{
+    for (size_t i = 0; i < text.bytes; i++)
+        if (!text.data[i] || !strchr(letters, text.data[i]))
+            return false;
+    return true;
+}
+
+/* 1 .. 65535 in decimal digits, and no more of them than are needed; else 0. */
+static int read_port(shoal__bytes_t text)
+{
+    int port = 0;
+
+    if (text.bytes == 0 || text.bytes > 5 || text.data[0] == '0' ||
+        !is_of(text, "0123456789"))
+        return 0;
+    for (size_t i = 0; i < text.bytes; i++)
+        port = port * 10 + (text.data[i] - '0');
+    return port <= 65535 ? port : 0;
+}
+
+static bool is_host(shoal__bytes_t host, bool is_in_brackets)
+{
+    static const char address[] = "0123456789abcdefABCDEF:.";
+    static const char name[] = "abcdefghijklmnopqrstuvwxyz"
+                               "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._";
+    bool has_colon = memchr(host.data, ':', host.bytes) != NULL;
+
+    if (host.bytes == 0 || host.bytes >= SHOAL__REDIRECT_HOST_BYTES)
+        return false;
+    return has_colon ? is_of(host, address) : !is_in_brackets && is_of(host, name);
+}
+
+bool shoal__redirect_read(shoal__bytes_t text, shoal__redirect_t *ret)
+{
+    size_t colon;
+
+    if (!shoal__bytes_start(text, WORD))
+        return false;
+    text.data += sizeof WORD - 1;
+    text.bytes -= sizeof WORD - 1;
+    for (colon = text.bytes; colon > 0 && text.data[colon - 1] != ':'; colon--)
+        continue;
+    if (colon == 0)
+        return false;
+
+    shoal__bytes_t host = {text.data, colon - 1};
+    bool is_in_brackets =
+        host.bytes >= 2 && host.data[0] == '[' && host.data[host.bytes - 1] == ']';
+    if (is_in_brackets) {
+        host.data++;
+        host.bytes -= 2;
+    }
+    ret->port = read_port((shoal__bytes_t){text.data + colon, text.bytes - colon});
+    if (ret->port == 0 || !is_host(host, is_in_brackets))
+        return false;
+    memcpy(ret->host, host.data, host.bytes);
+    ret->host[host.bytes] = '\0';
+    return true;
+}

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: MIT */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "core/redirect.h"
+#include <stdio.h>
+#include <stdlib.h>
+
+static const struct redirect_case {
+    const char *text;
+    const char *host;
+    int port;
+} cases[] = {
+    {"REDIRECT 10.0.0.1:6379", "10.0.0.1", 6379},
+    {"REDIRECT primary.example.org:1", "primary.example.org", 1},
+    {"REDIRECT my_host-1:65535", "my_host-1", 65535},
+    {"REDIRECT ::1:6379", "::1", 6379},
+    {"REDIRECT [::1]:6379", "::1", 6379},
+    {"REDIRECT 2001:db8::7:6379", "2001:db8::7", 6379},
+    {"REDIRECT ::ffff:10.0.0.1:7", "::ffff:10.0.0.1", 7},
+};
+
+static const char *const others[] = {
+    "",
+    "REDIRECT",
+    "REDIRECT ",
+    "REDIRECT :6379",
+    "REDIRECT h",
+    "REDIRECT h:",
+    "REDIRECT h:0",
+    "REDIRECT h:65536",
+    "REDIRECT h:99999",
+    "REDIRECT h:100000",
+    "REDIRECT h:06379",
+    "REDIRECT h:+1",
+    "REDIRECT h:-1",
+    "REDIRECT h:1 ",
+    "REDIRECT h:1x",
+    "REDIRECT  h:1",
+    "REDIRECT h :1",
+    "REDIRECT ?:6379",
+    "REDIRECT h:1 h:2",
+    "REDIRECT h,i:1",
+    "REDIRECT [h]:1",
+    "REDIRECT []:1",
+    "REDIRECT [::1:1",
+    "REDIRECT ::1]:1",
+    "REDIRECT [[::1]]:1",
+    "REDIRECT user:pw@h:1",
+    "REDIRECT redis://h:1",
+    "REDIRECT h/x:1",
+    "REDIRECT fe80::1%eth0:1",
+    "REDIRECT h\n:1",
+    "redirect h:1",
+    "REDIRECTX h:1",
+    "REDIRECT\th:1",
+    " REDIRECT h:1",
+    "ERR REDIRECT h:1",
+    "MOVED 1 h:1",
+};
+
+static bool reads(const char *text, size_t bytes, shoal__redirect_t *redirect)
+{
+    /* In memory of its own, without a terminator. */
+    char *copy = malloc(bytes + 1);
+
+    assert_non_null(copy);
+    memcpy(copy, text, bytes);
+    bool is_redirect = shoal__redirect_read((shoal__bytes_t){copy, bytes}, redirect);
+    free(copy);
+    return is_redirect;
+}
+
+static void test_redirects(void **state)
+{
+    shoal__redirect_t redirect;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        assert_true(reads(cases[i].text, strlen(cases[i].text), &redirect));
+        assert_string_equal(redirect.host, cases[i].host);
+        assert_int_equal(redirect.port, cases[i].port);
+    }
+}
+
+static void test_all_else_is_none(void **state)
+{
+    shoal__redirect_t redirect;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (reads(others[i], strlen(others[i]), &redirect))
+            fail_msg("%s: taken", others[i]);
+    assert_false(reads("REDIRECT h\0:1", 13, &redirect));
+    assert_false(reads("REDIRECT h:1\0", 13, &redirect));
+    assert_false(shoal__redirect_read((shoal__bytes_t){NULL, 0}, &redirect));
+}
+
+static void test_long_hosts(void **state)
+{
+    shoal__redirect_t redirect;
+    char text[400];
+
+    (void)state;
+    for (int bytes = 250; bytes < 260; bytes++) {
+        snprintf(text, sizeof text, "REDIRECT %0*d:1", bytes, 0);
+        assert_int_equal(reads(text, strlen(text), &redirect), bytes < 256);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_redirects),
+        cmocka_unit_test(test_all_else_is_none),
+        cmocka_unit_test(test_long_hosts),
+    };
+    return cmocka_run_group_tests_name("core/redirect", tests, NULL, NULL);
+}
