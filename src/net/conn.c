@@ -511,6 +511,25 @@ void shoal__conn_renew(shoal__conn_t *conn, const char *why, uint64_t now_us)
     }
 }
 
+bool shoal__conn_is_elsewhere(const shoal__conn_t *conn)
+{
+    if (!conn->target->finder)
+        return false;
+    switch (conn->state) {
+    case SHOAL__CONN_DIALING:
+        return shoal__dialer_is_outdated(&conn->line->dialer);
+    case SHOAL__CONN_GREETING:
+    case SHOAL__CONN_READY:
+        return conn->server != conn->target->name;
+    case SHOAL__CONN_IDLE:
+    case SHOAL__CONN_BACKOFF:
+    case SHOAL__CONN_CLOSED:
+    case SHOAL__CONN_STATE_COUNT:
+        break;
+    }
+    return false;
+}
+
 void shoal__conn_give_up(shoal__conn_t *conn, const char *why, uint64_t now_us)
 {
     if (conn->state == SHOAL__CONN_DIALING || conn->state == SHOAL__CONN_GREETING ||

@@ -151,6 +151,10 @@ static inline bool shoal__conn_is_renewed(const shoal__conn_t *conn)
     return shoal__renewal_is_under_way(&conn->pipe.renewal);
 }
 
+/* Does it lead, or is it on its way, to a server that its target's finder no longer
+ * names? */
+bool shoal__conn_is_elsewhere(const shoal__conn_t *conn);
+
 /* Close it.  What is outstanding fails as if it were lost; but nothing was lost, so no
  * event tells of it. */
 void shoal__conn_give_up(shoal__conn_t *conn, const char *why, uint64_t now_us);

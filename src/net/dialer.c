@@ -291,6 +291,14 @@ void shoal__dialer_begin(shoal__dialer_t *dialer, const shoal__dialer_plan_t *pl
     find_server(attempt);
 }
 
+bool shoal__dialer_is_outdated(const shoal__dialer_t *dialer)
+{
+    const shoal__attempt_t *attempt = dialer->attempt;
+
+    return attempt && shoal__list_is_empty(&attempt->search.node) &&
+           attempt->endpoints != attempt->plan.target->endpoints;
+}
+
 void shoal__dialer_answered(shoal__dialer_t *dialer, int error)
 {
     shoal__attempt_t *attempt = dialer->attempt;

@@ -63,6 +63,10 @@ typedef struct shoal__dialer {
 void shoal__dialer_begin(shoal__dialer_t *dialer, const shoal__dialer_plan_t *plan,
                          uint64_t now_us);
 
+/* Is an attempt under way to reach a server for which the target no longer stands, because
+ * its finder has found another one? */
+bool shoal__dialer_is_outdated(const shoal__dialer_t *dialer);
+
 /* The stream is connected, or failed with this error: see net/stream.h. */
 void shoal__dialer_answered(shoal__dialer_t *dialer, int error);
 

@@ -122,10 +122,12 @@ static bool is_clean(const shoal__link_t *link)
     return link->cleaning == 0 && link->conn.state == SHOAL__CONN_READY;
 }
 
-/* It would be exchanged under its next holder. */
-static bool is_renewed(const shoal__link_t *link)
+/* It would be exchanged under its next holder, or leads to a server that is the primary no
+ * more. */
+static bool is_outdated(const shoal__link_t *link)
 {
-    return link->conn.pipe.renewal.state != SHOAL__RENEWAL_NONE;
+    return link->conn.pipe.renewal.state != SHOAL__RENEWAL_NONE ||
+           shoal__conn_is_elsewhere(&link->conn);
 }
 
 static void give_back(shoal__link_t *link, uint64_t now_us)
@@ -139,7 +141,7 @@ static void give_back(shoal__link_t *link, uint64_t now_us)
         link->why = "its holder left before every reply came";
     shoal__leases_settle(leases_of(link), lease);
     shoal__pipe_bind(pipe, false);
-    if (is_renewed(link) || !shoal__link_clean(link, now_us))
+    if (is_outdated(link) || !shoal__link_clean(link, now_us))
         close_busy(link, now_us);
     else if (is_clean(link))
         rest(link, now_us);
@@ -177,7 +179,7 @@ void shoal__leases_look_at(shoal__link_t *link, uint64_t now_us)
         link->why = "the answer to CLIENT UNBLOCK did not come";
     }
     shoal__link_ask_again(link, now_us);
-    if (link->must_close || is_vain || (!lease && is_renewed(link)))
+    if (link->must_close || is_vain || (!lease && is_outdated(link)))
         close_busy(link, now_us);
     else if (!lease && is_clean(link))
         rest(link, now_us);

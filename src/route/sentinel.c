@@ -36,10 +36,13 @@ struct shoal__sentinel {
     shoal__list_t searches;
     place_t places[PLACES]; /* servers that were the primary, or were said to be */
     size_t next_place;
-    uint64_t begun_us;      /* the last round */
-    uint64_t decided_us;    /* the last round that chose; 0: none */
-    uint64_t read_ahead_us; /* last */
-    uint64_t told_connects; /* `first` had been connected so often when it was told */
+    uint64_t begun_us;           /* the last round */
+    uint64_t decided_us;         /* the last round that chose; 0: none */
+    uint64_t read_ahead_us;      /* last */
+    shoal__sentinel_view_t told; /* what `first` was told last ... */
+    uint64_t told_connects,
+        told_failed; /* ... when it had been connected, and had failed,
+                                            so often */
     bool is_open;
     bool is_asking;     /* a round is under way */
     bool is_hinted;     /* something happened: ask */
@@ -59,7 +62,9 @@ static place_t *place_of(shoal__sentinel_t *sentinel,
     for (size_t i = 0; i < PLACES; i++)
         if (shoal__sentinel_is_same(&sentinel->places[i].address, address))
             return &sentinel->places[i];
-    place = &sentinel->places[sentinel->next_place++ % PLACES];
+    do
+        place = &sentinel->places[sentinel->next_place++ % PLACES];
+    while (&place->endpoint == sentinel->target->endpoints);
     place->address = *address;
     shoal__target_name(place->name, address->host, address->port);
     place->endpoint = (shoal__endpoint_t){
@@ -98,11 +103,6 @@ static void move(shoal__sentinel_t *sentinel)
     tell(sentinel, SHOAL_EVENT_SERVER_CHANGED, detail);
 }
 
-bool shoal__sentinel_is_elsewhere(const shoal__conn_t *conn)
-{
-    return conn->state == SHOAL__CONN_READY && conn->server != conn->target->name;
-}
-
 /* ---- searches ---- */
 
 /* Is the dial one of `first`, over whichever of its lines? */
@@ -113,19 +113,21 @@ static bool is_of_first(const shoal__sentinel_t *sentinel,
            search->dialer == &sentinel->first->lines[1];
 }
 
-/* What came of the address that `first` was told? */
+/* What came of the address that `first` was told?  It may have been given up before. */
 static void look_at_first(shoal__sentinel_t *sentinel, bool is_dialing)
 {
-    bool is_proved =
-        shoal__counter_get(&sentinel->first->stats.connects) != sentinel->told_connects;
+    const shoal__conn_stats_t *stats = &sentinel->first->stats;
+    bool is_proved = shoal__counter_get(&stats->connects) != sentinel->told_connects;
+    bool is_failed =
+        shoal__counter_get(&stats->attempts_failed) != sentinel->told_failed;
 
     if (!sentinel->is_told || (!is_proved && !is_dialing))
         return;
     sentinel->is_told = false;
     if (is_proved)
-        shoal__sentinel_rule_proved(&sentinel->rule);
-    else
-        shoal__sentinel_rule_failed(&sentinel->rule);
+        shoal__sentinel_rule_proved(&sentinel->rule, &sentinel->told);
+    else if (is_failed)
+        shoal__sentinel_rule_failed(&sentinel->rule, &sentinel->told);
 }
 
 static void answer(shoal__sentinel_t *sentinel, shoal__search_t *search,
@@ -134,7 +136,10 @@ static void answer(shoal__sentinel_t *sentinel, shoal__search_t *search,
     if (!error && is_of_first(sentinel, search)) {
         sentinel->is_untold = false;
         sentinel->is_told = true;
+        sentinel->told = sentinel->rule.chosen;
         sentinel->told_connects = shoal__counter_get(&sentinel->first->stats.connects);
+        sentinel->told_failed =
+            shoal__counter_get(&sentinel->first->stats.attempts_failed);
     }
     shoal__list_remove(&search->node);
     search->on_found(search->owner, error);

@@ -53,9 +53,6 @@ bool shoal__sentinel_is_calm(const shoal__sentinel_t *sentinel);
 /* Take in what has arrived, but no more often than is useful. */
 void shoal__sentinel_read_ahead(shoal__sentinel_t *sentinel, uint64_t now_us);
 
-/* Does this connection, which works, lead to a server that is no longer the one? */
-bool shoal__sentinel_is_elsewhere(const shoal__conn_t *conn);
-
 void shoal__sentinel_shut(shoal__sentinel_t *sentinel, uint64_t now_us);
 void shoal__sentinel_forget(shoal__sentinel_t *sentinel);
 /* After shut, or before open; NULL is allowed. */

@@ -238,8 +238,8 @@ static void note_fresh(standalone_t *standalone, uint64_t now_us)
 
 /* ---- the loop ---- */
 
-/* The sentinels named another server: the connections follow.  One that was dialing has
- * perhaps reached the former one since. */
+/* The sentinels named another server: the connections follow, also one that is on its way
+ * to the former one. */
 static void follow_sentinels(standalone_t *standalone, uint64_t now_us)
 {
     bool is_news = standalone->followed != standalone->target.name;
@@ -250,8 +250,7 @@ static void follow_sentinels(standalone_t *standalone, uint64_t now_us)
     for (size_t i = 0; i < standalone->homes.count; i++) {
         shoal__conn_t *conn = &standalone->conns[i];
         bool is_idle = conn->pipe.renewal.state == SHOAL__RENEWAL_NONE;
-        if (conn->state == SHOAL__CONN_READY && (is_news || is_idle) &&
-            (shoal__sentinel_is_elsewhere(conn) || !is_idle))
+        if (shoal__conn_is_elsewhere(conn) ? is_news || is_idle : is_news && !is_idle)
             shoal__conn_renew(
                 conn, "renewed, because the sentinels name another primary", now_us);
     }

@@ -344,6 +344,25 @@ static void test_events_are_forbidden(void **state)
 }
 
 /* The primary is lost: nobody dials it again unasked. */
+/* It would hang for minutes, and what comes of it says nothing of the new primary. */
+static void test_an_attempt_at_the_former_primary(void **state)
+{
+    scene_t *scene = *state;
+
+    assert_int_equal(shoal_options_set_connect_timeout_us(scene->options, 600000000,
+                                                          600000000),
+                     0);
+    fake_server_hold(scene->server, "HELLO");
+    start_sentinel(0, NULL, (view_t){.port = primary_port(scene), .epoch = 1});
+    know(scene, 0);
+    scene_open(scene);
+    WAIT_FOR(fake_server_received(scene->server, 0, "HELLO", NULL) > 0);
+    say(0, (view_t){.port = other_port(0), .epoch = 2});
+    publish(0, NAME);
+    check_taken_by(scene, others[0], "k");
+    fake_server_release(scene->server);
+}
+
 static void test_a_lost_primary(void **state)
 {
     scene_t *scene = *state;
@@ -351,6 +370,7 @@ static void test_a_lost_primary(void **state)
     open_at_the_primary(scene, NULL, NULL);
     say(0, (view_t){.port = other_port(0), .epoch = 2});
     fake_server_cut(scene->server, FAKE_CUT_RESET);
+    WAIT_FOR(scene_events(scene).lost > 0);
     check_taken_by(scene, others[0], "k");
     assert_int_equal(fake_server_accepted(scene->server), 1);
 }
@@ -560,6 +580,7 @@ int main(void)
         TEST(test_an_event),
         TEST(test_no_events),
         TEST(test_events_are_forbidden),
+        TEST(test_an_attempt_at_the_former_primary),
         TEST(test_a_lost_primary),
         TEST(test_a_primary_that_becomes_a_replica),
         TEST(test_a_new_beginning),

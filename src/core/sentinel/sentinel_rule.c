@@ -121,16 +121,18 @@ bool shoal__sentinel_rule_choose(shoal__sentinel_rule_t *rule)
 
 /* ---- what became of it ---- */
 
-void shoal__sentinel_rule_failed(shoal__sentinel_rule_t *rule)
+void shoal__sentinel_rule_failed(shoal__sentinel_rule_t *rule,
+                                 const shoal__sentinel_view_t *view)
 {
-    if (rule->chosen.address.port != 0 && !is_tried(rule, &rule->chosen.address) &&
+    if (view->address.port != 0 && !is_tried(rule, &view->address) &&
         rule->tried_count < SHOAL__SENTINEL_TRIED_MAX)
-        rule->tried[rule->tried_count++] = rule->chosen.address;
+        rule->tried[rule->tried_count++] = view->address;
 }
 
-void shoal__sentinel_rule_proved(shoal__sentinel_rule_t *rule)
+void shoal__sentinel_rule_proved(shoal__sentinel_rule_t *rule,
+                                 const shoal__sentinel_view_t *view)
 {
     rule->has_best = true;
-    rule->best_epoch = rule->chosen.epoch;
+    rule->best_epoch = view->epoch;
     rule->tried_count = 0;
 }

@@ -69,9 +69,12 @@ shoal__sentinel_round_t shoal__sentinel_rule_look(const shoal__sentinel_rule_t *
  * as it was. */
 bool shoal__sentinel_rule_choose(shoal__sentinel_rule_t *rule);
 
-/* The server at the chosen address could not be reached, or said that it is no primary. */
-void shoal__sentinel_rule_failed(shoal__sentinel_rule_t *rule);
+/* The server of a view that was chosen, perhaps not the last one, could not be reached, or
+ * said that it is no primary. */
+void shoal__sentinel_rule_failed(shoal__sentinel_rule_t *rule,
+                                 const shoal__sentinel_view_t *view);
 /* ... said that it is the primary. */
-void shoal__sentinel_rule_proved(shoal__sentinel_rule_t *rule);
+void shoal__sentinel_rule_proved(shoal__sentinel_rule_t *rule,
+                                 const shoal__sentinel_view_t *view);
 
 #endif

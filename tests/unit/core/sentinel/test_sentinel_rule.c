@@ -129,7 +129,7 @@ static void test_choices(void **state)
         shoal__sentinel_rule_t rule = {0};
         if (cases[i].proved) {
             choose(&rule, cases[i].proved);
-            shoal__sentinel_rule_proved(&rule);
+            shoal__sentinel_rule_proved(&rule, &rule.chosen);
         }
         const char *chosen = choose(&rule, cases[i].words);
         if (strcmp(chosen, cases[i].chosen) != 0)
@@ -147,17 +147,17 @@ static void test_a_liar(void **state)
     (void)state;
     for (int round = 0; round < 2; round++) {
         assert_string_equal(choose(&rule, words), "x");
-        shoal__sentinel_rule_failed(&rule);
-        shoal__sentinel_rule_failed(&rule); /* says nothing new */
+        shoal__sentinel_rule_failed(&rule, &rule.chosen);
+        shoal__sentinel_rule_failed(&rule, &rule.chosen); /* says nothing new */
         assert_string_equal(choose(&rule, words), "b");
-        shoal__sentinel_rule_failed(&rule);
+        shoal__sentinel_rule_failed(&rule, &rule.chosen);
         assert_string_equal(choose(&rule, words), "a");
-        shoal__sentinel_rule_failed(&rule); /* all of them: from the best one again */
+        shoal__sentinel_rule_failed(&rule, &rule.chosen); /* all of them: from the best one again */
     }
     assert_string_equal(choose(&rule, words), "x");
-    shoal__sentinel_rule_failed(&rule);
+    shoal__sentinel_rule_failed(&rule, &rule.chosen);
     assert_string_equal(choose(&rule, words), "b");
-    shoal__sentinel_rule_proved(&rule);
+    shoal__sentinel_rule_proved(&rule, &rule.chosen);
     /* The epoch of the lie counts for nothing. */
     assert_string_equal(choose(&rule, ". b2 b2 a1"), "b");
     assert_string_equal(choose(&rule, ". . . a1"), "");
@@ -168,7 +168,7 @@ static void test_nothing_was_chosen(void **state)
     shoal__sentinel_rule_t rule = {0};
 
     (void)state;
-    shoal__sentinel_rule_failed(&rule);
+    shoal__sentinel_rule_failed(&rule, &rule.chosen);
     assert_int_equal(rule.tried_count, 0);
     assert_string_equal(choose(&rule, ". ."), "");
 }
@@ -183,7 +183,7 @@ static void test_many_failures(void **state)
     for (char letter = 'a'; letter <= 'z'; letter++) {
         words[0] = letter;
         assert_string_not_equal(choose(&rule, words), "");
-        shoal__sentinel_rule_failed(&rule);
+        shoal__sentinel_rule_failed(&rule, &rule.chosen);
     }
     assert_int_equal(rule.tried_count, SHOAL__SENTINEL_TRIED_MAX);
 }
