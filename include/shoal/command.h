@@ -122,7 +122,12 @@ enum shoal_call_flag {
      *  other.  The library then hands it the replies of one connection only, the client's
      *  ordinary one.  Replies that come by another (the bulk lane, a leased connection)
      *  may arrive in the middle of those; their results hold them as trees. */
-    SHOAL_CALL_SINK_SHARED = 1 << 8
+    SHOAL_CALL_SINK_SHARED = 1 << 8,
+    /** The primary executes the commands, whatever shoal_options_set_read_from() says. */
+    SHOAL_CALL_PRIMARY = 1 << 9,
+    /** A replica may execute those of the commands that only read; see
+     *  <shoal/replicas.h>.  SHOAL_CALL_PRIMARY counts more. */
+    SHOAL_CALL_REPLICA = 1 << 10
 };
 
 /**

@@ -45,6 +45,7 @@
 #include <shoal/lease.h>
 #include <shoal/options.h>
 #include <shoal/pending.h>
+#include <shoal/replicas.h>
 #include <shoal/reply.h>
 #include <shoal/result.h>
 #include <shoal/retry.h>

@@ -120,15 +120,17 @@ typedef struct shoal_stats {
     uint64_t bytes_copied;   /**< bytes of large arguments that the library copied: at
                                    their submission, or later when a command was given
                                    up that was partly written */
-    uint64_t bulk;        /**< commands that took the bulk lane, or waited for several
+    uint64_t bulk;          /**< commands that took the bulk lane, or waited for several
                                    connections (shoal_options_set_connections()) */
-    uint64_t reordered;   /**< commands that the server executed after it had refused
+    uint64_t reordered;     /**< commands that the server executed after it had refused
                                    an earlier command of the same connection for a while,
                                    so that the earlier one runs later; or that it may have
                                    executed so, because their replies were lost, or not
                                    wanted any more */
-    uint64_t tls_full;    /**< full handshakes of TLS */
-    uint64_t tls_resumed; /**< handshakes that resumed a session, which are cheaper */
+    uint64_t tls_full;      /**< full handshakes of TLS */
+    uint64_t tls_resumed;   /**< handshakes that resumed a session, which are cheaper */
+    uint64_t replica_reads; /**< commands that were handed to replicas, each once
+                                   (<shoal/replicas.h>) */
 } shoal_stats_t;
 
 /** Initial value: `shoal_stats_t stats = SHOAL_STATS_INIT;`. */

@@ -5,6 +5,7 @@
 #include "base/escape.h"
 #include <shoal/connection.h>
 #include <shoal/errors.h>
+#include <shoal/replicas.h>
 #include <shoal/retry.h>
 #include <shoal/sentinel.h>
 #include <shoal/tls.h>
@@ -176,6 +177,18 @@ static int read_sentinel_password(shoal__options_keys_t *keys, shoal_options_t *
     return options->sentinels.name && *value ? 0 : SHOAL_EURL;
 }
 
+static int read_read_from(shoal__options_keys_t *keys, shoal_options_t *options,
+                          const char *value)
+{
+    static const char *const words[] = {[SHOAL_READ_PRIMARY] = "primary",
+                                        [SHOAL_READ_REPLICA_PREFERRED] =
+                                            "replica_preferred",
+                                        [SHOAL_READ_REPLICA] = "replica"};
+    (void)keys;
+    return shoal_options_set_read_from(
+        options, (shoal_read_from_t)find_word(value, words, COUNT(words)));
+}
+
 static int read_timeout(shoal__options_keys_t *keys, shoal_options_t *options,
                         const char *value)
 {
@@ -315,6 +328,7 @@ static const struct key {
     WORD("tls_ciphersuites", read_tls_ciphersuites),
     WORD("sentinel_user", read_sentinel_user),
     WORD("sentinel_password", read_sentinel_password),
+    WORD("read_from", read_read_from),
 };
 /* clang-format on */
 _Static_assert(COUNT(table) <= SHOAL__OPTIONS_KEYS_MAX, "a value for each row");

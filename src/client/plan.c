@@ -7,13 +7,15 @@
 #include "base/time_us.h"
 #include "core/block_time.h"
 #include "core/lane_rule.h"
+#include "core/replica_rule.h"
 #include "resp/encoder.h"
 #include <shoal/errors.h>
 
 #define CALL_FLAGS_ALL                                                                 \
     (SHOAL_CALL_IDEMPOTENT | SHOAL_CALL_ONCE | SHOAL_CALL_URGENT |                     \
      SHOAL_CALL_WAIT_FOR_ROOM | SHOAL_CALL_MAY_BLOCK | SHOAL_CALL_CONTIGUOUS |         \
-     SHOAL_CALL_SINK_HERE | SHOAL_CALL_BULK | SHOAL_CALL_SINK_SHARED)
+     SHOAL_CALL_SINK_HERE | SHOAL_CALL_BULK | SHOAL_CALL_SINK_SHARED |                 \
+     SHOAL_CALL_PRIMARY | SHOAL_CALL_REPLICA)
 
 static bool is_whole(const shoal_sink_t *sink)
 {
@@ -190,8 +192,23 @@ static bool is_apart(const shoal_call_t *call, size_t bytes,
  * other. */
 static bool is_together(const shoal_call_t *call, const shoal_options_t *options)
 {
-    return options->connections <= 1 || (call->flags & SHOAL_CALL_CONTIGUOUS) ||
+    bool is_one = options->connections <= 1 && !shoal__options_use_replicas(options);
+
+    return is_one || (call->flags & SHOAL_CALL_CONTIGUOUS) ||
            ((call->sink || call->chunks) && !(call->flags & SHOAL_CALL_SINK_SHARED));
+}
+
+/* May replicas execute those of the commands that only read?  A command that goes to a
+ * replica may have to go on to another server, alone. */
+static bool may_leave_primary(const shoal__plan_t *plan, const shoal_options_t *options)
+{
+    const shoal_call_t *call = &plan->submission->call;
+    bool is_wanted = options->read_from != SHOAL_READ_PRIMARY ||
+                     (call->flags & SHOAL_CALL_REPLICA) != 0;
+
+    return shoal__options_use_replicas(options) && is_wanted &&
+           !(call->flags & (SHOAL_CALL_PRIMARY | SHOAL_CALL_ONCE)) && !call->lease &&
+           (plan->submission->count == 1 || !plan->is_together);
 }
 
 int shoal__plan_make(const shoal__submission_t *submission,
@@ -213,6 +230,7 @@ int shoal__plan_make(const shoal__submission_t *submission,
         return rc;
     plan.flags = request_flags(call, plan.is_unit);
     plan.is_together = is_together(call, options);
+    plan.may_leave_primary = may_leave_primary(&plan, options);
     /* No command of it can be large, or a WAIT, otherwise. */
     plan.may_be_apart =
         (plan.bytes > SHOAL__LANE_REQUEST_BYTES ||
@@ -272,6 +290,17 @@ static void make_one_of_many(const shoal__plan_t *plan, size_t i,
     request->has_more = !is_last && plan->is_together;
 }
 
+static bool is_for_replica(const shoal_command_t *command,
+                           const shoal__request_t *request)
+{
+    const char *name = command->argv[0];
+    size_t bytes = command->argvlen ? command->argvlen[0] : strlen(name);
+
+    return !(request->flags & (SHOAL__REQUEST_LEASED | SHOAL__REQUEST_APART)) &&
+           shoal__replica_may_read((shoal__bytes_t){name, bytes},
+                                   request->command_class);
+}
+
 void shoal__plan_request(const shoal__plan_t *plan, size_t i, uint64_t now_us,
                          shoal__request_t *ret_request)
 {
@@ -314,6 +343,9 @@ void shoal__plan_request(const shoal__plan_t *plan, size_t i, uint64_t now_us,
         ret_request->flags |= SHOAL__REQUEST_STATE;
     if (plan->referred_bytes > 0)
         ret_request->bytes -= plan->extra->values[i].bytes;
+    if (plan->may_leave_primary &&
+        is_for_replica(&submission->commands[i], ret_request))
+        ret_request->flags |= SHOAL__REQUEST_FOR_REPLICA;
 }
 
 char *shoal__plan_write(const shoal__plan_t *plan, size_t i, char *at)

@@ -50,6 +50,7 @@ typedef struct shoal__plan {
     shoal__admission_t admission;          /* of the command, if it is the only one */
     bool may_be_apart;                     /* some requests may be APART */
     bool is_together;                      /* they take the same connection */
+    bool may_leave_primary;                /* replicas may execute what only reads */
     bool is_claimed;                       /* they are counted: shoal__lease_claim() */
     size_t leases;       /* blocking commands, each of which wants a lease of its own */
     uint16_t flags;      /* of every request: enum shoal__request_flag */

@@ -132,7 +132,7 @@ static int submit_apart_here(shoal_client_t *client, const shoal__plan_t *plan,
  * it. */
 static bool goes_apart(const shoal_client_t *client, const shoal__plan_t *plan)
 {
-    return shoal__plan_is_leased(plan) || client->route->has_homes ||
+    return shoal__plan_is_leased(plan) || client->route->places_all ||
            ((!client->direct || shoal__ledger_owed(&client->ledger) > 0) &&
             (plan->may_be_apart || client->route->must_place));
 }
@@ -218,7 +218,8 @@ static int submit_one_here(shoal_client_t *client, const shoal_command_t *comman
     if (is_closed_here(client))
         return refuse_here(client, SHOAL_ECLOSED);
     shoal__admission_t admission = shoal__refusal_check(command, 0);
-    if (admission.refused || route->must_place) /* or not for the ordinary connection */
+    /* or not for the ordinary connection */
+    if (admission.refused || route->must_place || route->places_all)
         return submit_plain(client, command, on_result, data, ret_ticket);
     if (!has_room && !has_room_here(client, 1, bytes_max))
         return refuse_here(client, SHOAL_EFULL);

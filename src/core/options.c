@@ -81,6 +81,8 @@ void shoal__options_free(shoal_options_t *options)
     shoal__free(options->source_address);
     shoal__tls_settings_release(&options->tls);
     free_sentinels(&options->sentinels);
+    for (unsigned i = 0; i < options->replicas_count; i++)
+        shoal__free(options->replicas[i].host);
     shoal__free(options);
 }
 
@@ -147,6 +149,16 @@ static int copy_sentinels(const shoal__options_sentinels_t *from,
     return 0;
 }
 
+static int copy_replicas(const shoal_options_t *from, shoal_options_t *to)
+{
+    for (unsigned i = 0; i < from->replicas_count; i++) {
+        if (shoal__options_copy_address(&from->replicas[i], &to->replicas[i]) < 0)
+            return SHOAL_ENOMEM;
+        to->replicas_count++;
+    }
+    return 0;
+}
+
 int shoal__options_copy(const shoal_options_t *from, shoal_options_t **ret)
 {
     char localhost[] = "127.0.0.1";
@@ -166,6 +178,8 @@ int shoal__options_copy(const shoal_options_t *from, shoal_options_t **ret)
     memset(copy->addresses, 0, sizeof copy->addresses);
     copy->addresses_count = 0;
     copy->user = copy->password = copy->client_name = copy->source_address = NULL;
+    copy->sentinels = (shoal__options_sentinels_t){0};
+    copy->replicas_count = 0; /* of those whose host is copied */
     if (shoal__tls_settings_copy(&from->tls, &copy->tls) < 0) {
         shoal__options_free(copy);
         return SHOAL_ENOMEM;
@@ -176,7 +190,8 @@ int shoal__options_copy(const shoal_options_t *from, shoal_options_t **ret)
         shoal__options_copy_text(from->user, &copy->user) < 0 ||
         shoal__options_copy_text(from->password, &copy->password) < 0 ||
         shoal__options_copy_text(from->client_name, &copy->client_name) < 0 ||
-        shoal__options_copy_text(from->source_address, &copy->source_address) < 0) {
+        shoal__options_copy_text(from->source_address, &copy->source_address) < 0 ||
+        copy_replicas(from, copy) < 0) {
         shoal__options_free(copy);
         return SHOAL_ENOMEM;
     }

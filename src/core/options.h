@@ -13,6 +13,7 @@
 #include "core/tls_settings.h"
 #include <shoal/integrity.h>
 #include <shoal/options.h>
+#include <shoal/replicas.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -87,6 +88,10 @@ struct shoal_options {
 
     shoal__tls_settings_t tls;
 
+    shoal_read_from_t read_from;
+    shoal__option_address_t replicas[SHOAL_REPLICAS_MAX]; /* of the program */
+    unsigned replicas_count; /* 0: the primary names them, if any are wanted */
+
     shoal_flush_mode_t flush_mode;
     uint64_t flush_pause_us; /* FIXED: the pause; AUTO: the latency budget; OFF: 0 */
 
@@ -96,6 +101,12 @@ struct shoal_options {
     void *log_data;
     shoal_log_level_t log_level;
 };
+
+/* May any command go to a replica? */
+static inline bool shoal__options_use_replicas(const shoal_options_t *options)
+{
+    return options->read_from != SHOAL_READ_PRIMARY || options->replicas_count > 0;
+}
 
 /* Every default that needs no memory; the address and the texts are NULL. */
 void shoal__options_defaults(shoal_options_t *options);

@@ -34,7 +34,9 @@ enum shoal__request_flag {
     SHOAL__REQUEST_LEASED = SHOAL__REQUEST_FENCE,
     /* The route looks at it alone: it is large, or its caller asks for the bulk lane, or it
      * blocks.  Until a pipe has the command; the bit is that of ALONE. */
-    SHOAL__REQUEST_APART = SHOAL__REQUEST_ALONE
+    SHOAL__REQUEST_APART = SHOAL__REQUEST_ALONE,
+    /* A replica may execute it.  Until the route has placed it; the bit is that of CUT. */
+    SHOAL__REQUEST_FOR_REPLICA = SHOAL__REQUEST_CUT
 };
 
 /* The lease that a request names; NULL: none. */

@@ -62,6 +62,7 @@ typedef struct shoal__target {
     shoal__named_endpoint_t *all_named;   /* owned: those that were ever named */
     unsigned all_named_count;
     unsigned ready;          /* connections of this target that are ready */
+    bool is_replica;         /* it is to be a replica: no primary is looked for */
     bool is_left;            /* ... but the server refused to write: go elsewhere */
     unsigned known;          /* addresses that the last attempt to connect knew */
     unsigned replicas;       /* that were refused since a primary was found */
@@ -97,7 +98,7 @@ static inline unsigned shoal__target_trials(const shoal__target_t *target)
 /* Is the ROLE of interest?  And may a connection lead to a server that says this? */
 static inline bool shoal__target_asks_role(const shoal__target_t *target)
 {
-    return target->known > 1;
+    return target->known > 1 && !target->is_replica;
 }
 bool shoal__target_accepts(const shoal__target_t *target, shoal__role_t role);
 

@@ -92,7 +92,8 @@ void shoal__successor_fed(shoal__conn_t *conn, int rc, bool was_greeting,
 {
     if (rc < 0) {
         shoal__successor_lost(conn, rc, conn->greeter->detail, now_us);
-    } else if (was_greeting && conn->greeter && conn->greeter->phase == SHOAL__PIPE_READY) {
+    } else if (was_greeting && conn->greeter &&
+               conn->greeter->phase == SHOAL__PIPE_READY) {
         conn->greeter_due_us = SHOAL__NEVER_US;
         shoal__pipe_drain(&conn->pipe, now_us);
     }

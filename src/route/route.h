@@ -130,9 +130,11 @@ struct shoal__route {
     struct shoal__tls_context *tls; /* NULL: in the clear; any thread may reload it */
     bool must_place; /* commands of the loop thread come by `place` too: their
                                   keys decide which connection they take */
-    bool has_homes;  /* ... also those of a thread that drives the loop itself */
-    uint32_t awake;  /* callers that are awake and run the turns (client/awake.h) */
-    bool is_still;   /* none of them did anything since the last look of this one */
+    bool
+        places_all; /* ... also those of a thread that drives the loop itself: always */
+    struct shoal__reads *reads; /* of route/reads.c; NULL: nothing goes to replicas */
+    uint32_t awake; /* callers that are awake and run the turns (client/awake.h) */
+    bool is_still;  /* none of them did anything since the last look of this one */
     _Atomic uint32_t leases; /* open ones, and blocking commands that have no result:
                                 whoever makes one counts it, on any thread; the route
                                 counts it off */

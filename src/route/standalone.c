@@ -13,6 +13,7 @@
 #include "route/lane_choice.h"
 #include "route/lanes.h"
 #include "route/leases.h"
+#include "route/reads.h"
 #include "route/sentinel.h"
 #include <assert.h>
 #include <shoal/errors.h>
@@ -504,7 +505,7 @@ int shoal__standalone_new(const shoal_options_t *options, uint64_t seed,
         return SHOAL_ENOMEM;
     standalone->route = (shoal__route_t){.ops = &ops,
                                          .must_place = options->connections > 1,
-                                         .has_homes = options->connections > 1};
+                                         .places_all = options->connections > 1};
     rc = shoal__config_read(options, &standalone->config);
     if (rc < 0)
         goto fail_config;
@@ -523,12 +524,19 @@ int shoal__standalone_new(const shoal_options_t *options, uint64_t seed,
                            options->has_bulk_lane);
     if (rc < 0)
         goto fail_lanes;
+    rc = shoal__reads_init(
+        &standalone->route,
+        &(shoal__reads_plan_t){options, standalone->conns, hooks, owner});
+    if (rc < 0)
+        goto fail_reads;
     shoal__leases_init(&standalone->leases, standalone->conns, hooks, owner,
                        &standalone->route.leases);
     standalone->leases.lanes = &standalone->lanes;
     *ret_route = &standalone->route;
     return 0;
 
+fail_reads:
+    shoal__lanes_release(&standalone->lanes);
 fail_lanes:
     shoal__sentinel_free(standalone->sentinel);
 fail_sentinel:

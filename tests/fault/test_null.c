@@ -229,6 +229,8 @@ static void test_options(void **state)
     const row_t rows[] = {
         REFUSES(shoal_options_add_address, NULL, "h", 1),
         REFUSES(shoal_options_add_address, options, NULL, 1),
+        REFUSES(shoal_options_add_replica, NULL, "h", 1),
+        REFUSES(shoal_options_add_replica, options, NULL, 1),
         REFUSES(shoal_options_add_unix_path, NULL, "p"),
         REFUSES(shoal_options_add_unix_path, options, NULL),
         REFUSES(shoal_options_set_address, NULL, "h", 1),
@@ -248,6 +250,7 @@ static void test_options(void **state)
         REFUSES(shoal_options_set_outstanding_max, NULL, 1, 1, 1024),
         REFUSES(shoal_options_set_ping_idle_us, NULL, 0),
         REFUSES(shoal_options_set_protocol, NULL, 3),
+        REFUSES(shoal_options_set_read_from, NULL, SHOAL_READ_PRIMARY),
         REFUSES(shoal_options_set_reply_max, NULL, 1024, 1, 1),
         REFUSES(shoal_options_set_settle, NULL, true),
         REFUSES(shoal_options_set_bulk_lane, NULL, true),

@@ -349,9 +349,8 @@ static void test_an_attempt_at_the_former_primary(void **state)
 {
     scene_t *scene = *state;
 
-    assert_int_equal(shoal_options_set_connect_timeout_us(scene->options, 600000000,
-                                                          600000000),
-                     0);
+    assert_int_equal(
+        shoal_options_set_connect_timeout_us(scene->options, 600000000, 600000000), 0);
     fake_server_hold(scene->server, "HELLO");
     start_sentinel(0, NULL, (view_t){.port = primary_port(scene), .epoch = 1});
     know(scene, 0);

@@ -13,6 +13,7 @@
 #include "memory_meter.h"
 #include <shoal/connection.h>
 #include <shoal/errors.h>
+#include <shoal/replicas.h>
 #include <shoal/retry.h>
 
 #define URL_BYTES_MAX 4096
@@ -112,6 +113,8 @@ static bool is_same_text(const char *a, const char *b)
     X(integrity)                                                                       \
     X(is_settling)                                                                     \
     X(has_bulk_lane)                                                                   \
+    X(read_from)                                                                       \
+    X(replicas_count)                                                                  \
     X(connections)                                                                     \
     X(flush_mode)                                                                      \
     X(flush_pause_us)                                                                  \
@@ -178,6 +181,8 @@ static char *put_text(char *at, const char *key, const char *text)
     X("attempts_max", attempts_max, 1)                                                 \
     X("connections", connections, 1)
 
+static const char *const read_from_names[] = {"primary", "replica_preferred",
+                                              "replica"};
 static const char *const integrity_names[] = {"shapes", "detect", "strict"};
 
 static char *put_address(char *at, bool is_next, const shoal__option_address_t *address)
@@ -212,11 +217,11 @@ static void write_url(const shoal_options_t *options, char *url)
     }
     for (unsigned i = 0; !path && i < options->addresses_count; i++)
         at = put_address(at, i > 0, &options->addresses[i]);
-    at += sprintf(at, "?offline=%s&integrity=%s&settle=%s&bulk_lane=%s",
-                  options->offline_mode == SHOAL_OFFLINE_QUEUE ? "queue" : "fail",
-                  integrity_names[options->integrity],
-                  options->is_settling ? "yes" : "no",
-                  options->has_bulk_lane ? "yes" : "no");
+    at += sprintf(
+        at, "?offline=%s&integrity=%s&settle=%s&bulk_lane=%s&read_from=%s",
+        options->offline_mode == SHOAL_OFFLINE_QUEUE ? "queue" : "fail",
+        integrity_names[options->integrity], options->is_settling ? "yes" : "no",
+        options->has_bulk_lane ? "yes" : "no", read_from_names[options->read_from]);
 #define PUT_NUMBER(key, field, unit)                                                   \
     at += sprintf(at, "&" key "=%llu", (unsigned long long)options->field / (unit));
     NUMBERS(PUT_NUMBER)
@@ -401,7 +406,9 @@ static int set_option(shoal_options_t *options, fuzz_input_t *in)
                    ? SHOAL_EINVAL
                    : shoal_options_set_bulk_lane(options, (value & 2) == 0);
     case 19:
-        return shoal_options_set_connections(options, (unsigned)value);
+        return value & 0x100 ? shoal_options_set_read_from(
+                                   options, (shoal_read_from_t)(value & 3))
+                             : shoal_options_set_connections(options, (unsigned)value);
     default:
         return shoal_options_set_on_log(options, (shoal_log_level_t)(value & 7), NULL,
                                         NULL);

@@ -60,6 +60,8 @@ shoal_unit_test(core/greeting/greeting ALSO core/greeting/greeting_setup core/fe
 shoal_unit_test(core/greeting/greeting_setup ALSO core/greeting/greeting core/fence/fence_rule core/greeting/former
   core/fence/nonce core/role_rule core/target resp/encoder resp/reply base/alloc base/buffer base/escape)
 shoal_unit_test(core/overdue)
+shoal_unit_test(core/replica_rule ALSO base/random resp/command_info resp/reply_shape)
+shoal_unit_test(core/role_reply ALSO core/role_rule resp/reply base/alloc)
 shoal_unit_test(core/refusal ALSO core/block_time resp/command_info resp/reply_shape)
 shoal_unit_test(core/blame)
 shoal_unit_test(core/block_time)
@@ -78,22 +80,25 @@ shoal_unit_test(core/tls_settings ALSO base/alloc)
 shoal_unit_test(api/options ALSO core/options core/tls_settings base/alloc)
 shoal_unit_test(api/options_tls ALSO api/options core/options core/tls_settings base/alloc)
 shoal_unit_test(api/sentinel ALSO core/options core/tls_settings base/alloc)
-shoal_unit_test(api/options_url ALSO api/options api/sentinel api/options_keys api/options_tls core/options core/tls_settings api/errors base/error base/escape
+shoal_unit_test(api/options_url ALSO api/options api/sentinel api/options_keys api/options_tls api/replicas core/options core/tls_settings api/errors base/error base/escape
   base/alloc)
 shoal_unit_test(client/ledger ALSO core/extra base/alloc)
-shoal_unit_test(client/plan ALSO base/error core/extra core/refusal core/block_time resp/command_info resp/encoder resp/reply_shape
+shoal_unit_test(client/plan ALSO base/error core/extra core/refusal core/replica_rule base/random core/block_time resp/command_info resp/encoder resp/reply_shape
   base/alloc)
-shoal_unit_test(client/plan.large ALSO base/error core/extra core/refusal core/block_time resp/command_info resp/encoder resp/reply_shape
+shoal_unit_test(client/plan.large ALSO base/error core/extra core/refusal core/replica_rule base/random core/block_time resp/command_info resp/encoder resp/reply_shape
   base/alloc)
-shoal_unit_test(client/plan.leases ALSO base/error core/extra core/refusal core/block_time resp/command_info resp/encoder resp/reply_shape
+shoal_unit_test(client/plan.replicas ALSO base/error core/extra core/refusal core/replica_rule base/random core/block_time
+  resp/command_info resp/encoder resp/reply_shape base/alloc)
+shoal_unit_test(client/plan.leases ALSO base/error core/extra core/refusal core/replica_rule base/random core/block_time resp/command_info resp/encoder resp/reply_shape
   base/alloc)
-shoal_unit_test(client/plan.extras ALSO base/error core/extra core/refusal core/block_time resp/command_info resp/encoder resp/reply_shape
+shoal_unit_test(client/plan.extras ALSO base/error core/extra core/refusal core/replica_rule base/random core/block_time resp/command_info resp/encoder resp/reply_shape
   base/alloc)
-shoal_unit_test(client/plan.chunks ALSO base/error core/extra core/refusal core/block_time resp/command_info resp/encoder
+shoal_unit_test(client/plan.chunks ALSO base/error core/extra core/refusal core/replica_rule base/random core/block_time resp/command_info resp/encoder
   resp/reply_shape base/alloc)
 shoal_unit_test(client/reason ALSO base/error core/refusal core/block_time resp/command_info resp/encoder
   resp/reply_shape)
 shoal_unit_test(client/stats_sum)
+shoal_unit_test(api/replicas ALSO api/options core/options core/tls_settings base/alloc)
 shoal_unit_test(api/stats_math)
 shoal_unit_test(api/version)
 shoal_unit_test(core/greeting/hello_doubt)

@@ -89,7 +89,9 @@ static void ask_client(shoal__greeting_t *greeting)
         ASK(greeting, ASK_CLIENT, "CLIENT", "SETNAME", config->client_name);
     ASK(greeting, ASK_CLIENT, "CLIENT", "SETINFO", "LIB-NAME", "shoal");
     ASK(greeting, ASK_CLIENT, "CLIENT", "SETINFO", "LIB-VER", SHOAL_VERSION_STRING);
-    if (greeting->is_valkey && !greeting->target->finder) /* it knows better */
+    /* A finder knows better, and a replica would send each read away. */
+    if (greeting->is_valkey && !greeting->target->finder &&
+        !greeting->target->is_replica)
         ASK(greeting, ASK_CAPA, "CLIENT", "CAPA", "redirect");
     if (config->is_settling) {
         ASK(greeting, ASK_IDENTITY, "CLIENT", "INFO");

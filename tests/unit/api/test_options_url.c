@@ -121,7 +121,7 @@ static const char *const malformed[] = {
     "redis://h?attempts_max=4294967297",
     "redis://h?connections=0", "redis://h?connections=9", "redis://h?connections=-1",
     "redis://h?connections=4294967297", "redis://h?connections=two",
-    "redis://h?settle=", "redis://h?bulk_lane=on", "redis://h?settle=1", "redis://h?settle=yes&settle=yes",
+    "redis://h?read_from=", "redis://h?read_from=replicas", "redis://h?settle=", "redis://h?bulk_lane=on", "redis://h?settle=1", "redis://h?settle=yes&settle=yes",
     "unix:///s?", "unix:///s?x=1", "unix:///s?db=1&db=2",
 };
 /* clang-format on */
@@ -467,6 +467,20 @@ static const struct integrity_case {
 };
 /* clang-format on */
 
+static void test_read_from(void **state)
+{
+    static const char *const words[] = {"primary", "replica_preferred", "replica"};
+    char url[64];
+    (void)state;
+
+    for (int i = 0; i < 3; i++) {
+        snprintf(url, sizeof url, "redis://h?read_from=%s", words[i]);
+        shoal_options_t *o = parse(url);
+        assert_int_equal(o->read_from, i);
+        shoal_options_free(o);
+    }
+}
+
 static void test_integrity(void **state)
 {
     (void)state;
@@ -702,6 +716,7 @@ int main(void)
         cmocka_unit_test(test_tls),
         cmocka_unit_test(test_tls_that_is_refused),
         cmocka_unit_test(test_integrity),
+        cmocka_unit_test(test_read_from),
         cmocka_unit_test(test_flush_modes),
         cmocka_unit_test(test_a_path_has_the_length_that_the_system_takes),
         cmocka_unit_test(test_mutated_urls_never_break_the_parser),

@@ -125,6 +125,9 @@ static void test_replicas_are_counted(void **state)
     assert_false(shoal__target_asks_role(&target)); /* nothing was dialed yet */
     target.known = 3;
     assert_true(shoal__target_asks_role(&target));
+    target.is_replica = true;
+    assert_false(shoal__target_asks_role(&target));
+    target.is_replica = false;
     for (unsigned i = 0; i < 2; i++) {
         const shoal__reached_t there = reached(i);
         assert_false(shoal__target_accepts(&target, SHOAL__ROLE_REPLICA));

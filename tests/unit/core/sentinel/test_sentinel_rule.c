@@ -152,7 +152,8 @@ static void test_a_liar(void **state)
         assert_string_equal(choose(&rule, words), "b");
         shoal__sentinel_rule_failed(&rule, &rule.chosen);
         assert_string_equal(choose(&rule, words), "a");
-        shoal__sentinel_rule_failed(&rule, &rule.chosen); /* all of them: from the best one again */
+        shoal__sentinel_rule_failed(
+            &rule, &rule.chosen); /* all of them: from the best one again */
     }
     assert_string_equal(choose(&rule, words), "x");
     shoal__sentinel_rule_failed(&rule, &rule.chosen);
