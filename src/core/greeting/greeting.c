@@ -19,9 +19,11 @@
 
 void shoal__greeting_init(shoal__greeting_t *greeting,
                           const shoal__greeting_config_t *config,
-                          const shoal__target_t *target)
+                          const shoal__target_t *target,
+                          char detail[SHOAL__GREETING_DETAIL_BYTES])
 {
-    *greeting = (shoal__greeting_t){.config = config, .target = target, .protocol = 2};
+    *greeting = (shoal__greeting_t){
+        .config = config, .target = target, .protocol = 2, .detail = detail};
     shoal__former_init(&greeting->former);
     shoal__buffer_init(&greeting->outgoing);
 }
@@ -53,7 +55,7 @@ shoal__greeting_verdict_t shoal__greeting_fail(shoal__greeting_t *greeting, int 
 {
     greeting->step = SHOAL__GREETING_AT_OVER;
     greeting->status = status;
-    snprintf(greeting->detail, sizeof greeting->detail, "%s", text);
+    snprintf(greeting->detail, SHOAL__GREETING_DETAIL_BYTES, "%s", text);
     return SHOAL__GREETING_FAILED;
 }
 
@@ -99,7 +101,7 @@ shoal__greeting_verdict_t shoal__greeting_fail_with_answer(shoal__greeting_t *gr
     else
         shoal__escape(words, sizeof words, text);
 
-    char line[sizeof greeting->detail];
+    char line[SHOAL__GREETING_DETAIL_BYTES];
     snprintf(line, sizeof line, "%s: %s", command, words);
     return shoal__greeting_fail(greeting, status, line);
 }
@@ -107,7 +109,7 @@ shoal__greeting_verdict_t shoal__greeting_fail_with_answer(shoal__greeting_t *gr
 shoal__greeting_verdict_t shoal__greeting_fail_with_shape(shoal__greeting_t *greeting,
                                                           const char *command)
 {
-    char line[sizeof greeting->detail];
+    char line[SHOAL__GREETING_DETAIL_BYTES];
     snprintf(line, sizeof line, "%s: the answer has an unexpected shape", command);
     return shoal__greeting_fail(greeting, SHOAL_EDESYNC, line);
 }
@@ -207,7 +209,6 @@ static void begin(shoal__greeting_t *greeting, shoal__greeting_style_t style)
     greeting->protocol = 2;
     greeting->heard_anything = greeting->is_test_passed = false;
     greeting->status = 0;
-    greeting->detail[0] = '\0';
     greeting->server_version[0] = '\0';
 }
 

@@ -86,6 +86,9 @@ typedef enum shoal__greeting_step {
     SHOAL__GREETING_AT_OVER
 } shoal__greeting_step_t;
 
+/* Room for the reason of a failure. */
+#define SHOAL__GREETING_DETAIL_BYTES 256
+
 /* What is asked in one write. */
 #define SHOAL__GREETING_QUESTIONS_MAX 10
 _Static_assert(SHOAL__FORMER_MAX <= SHOAL__GREETING_QUESTIONS_MAX, "they fit");
@@ -115,13 +118,14 @@ typedef struct shoal__greeting {
     bool is_test_passed;            /* after FAILED: it was a test, and was answered */
     int status;              /* after FAILED: SHOAL_EAUTH, SHOAL_ECONN, SHOAL_EDESYNC,
                                  SHOAL_ENOMEM */
-    char detail[256];        /* after FAILED: one line, no credentials */
+    char *detail; /* borrowed: after FAILED one line, no credentials */
     char server_version[32]; /* as HELLO said; "" if unknown */
 } shoal__greeting_t;
 
 void shoal__greeting_init(shoal__greeting_t *greeting,
                           const shoal__greeting_config_t *config,
-                          const shoal__target_t *target);
+                          const shoal__target_t *target,
+                          char detail[SHOAL__GREETING_DETAIL_BYTES]);
 void shoal__greeting_release(shoal__greeting_t *greeting); /* wipes `outgoing` */
 
 /* A new connection is up.  MORE; or FAILED, without memory. */

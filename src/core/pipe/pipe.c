@@ -23,7 +23,8 @@ int shoal__pipe_init(shoal__pipe_t *pipe, const shoal__pipe_parts_t *parts,
     shoal__deadlines_init(&pipe->deadlines);
     shoal__stage_times_init(&pipe->times, &parts->shared->latencies);
     shoal__retry_budget_init(&pipe->budget);
-    shoal__greeting_init(&pipe->greeting, &config->greeting, parts->target);
+    shoal__greeting_init(&pipe->greeting, &config->greeting, parts->target,
+                         pipe->detail);
     shoal__flush_policy_init(&pipe->flush, &config->flush);
     (void)shoal__request_ring_init(&pipe->ring, 0); /* without slots it cannot fail */
     rc = shoal__decoder_new(&pipe->decoder, &config->reply, &shoal__pipe_decoder_hooks,
@@ -98,7 +99,7 @@ int shoal__pipe_go_on(shoal__pipe_t *pipe, shoal__greeting_verdict_t verdict)
         greeted(pipe);
         break;
     case SHOAL__GREETING_FAILED:
-        shoal__pipe_refuse(pipe, pipe->greeting.status, pipe->greeting.detail);
+        pipe->fault = pipe->greeting.status; /* the reason is in pipe->detail */
         break;
     }
     return pipe->fault;

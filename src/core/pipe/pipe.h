@@ -207,7 +207,8 @@ struct shoal__pipe {
     uint64_t bound_at;    /* where the ring began when it was bound */
     bool is_monitor;      /* of the bound: statuses come unasked, lines of MONITOR */
     int fault;            /* why begin, feed or tick failed */
-    char detail[256];     /* why the last connection, or attempt, ended; "": none */
+    char detail[SHOAL__GREETING_DETAIL_BYTES]; /* why the last connection, or attempt,
+                                                  ended; "": none */
     bool is_part_refused; /* ... because of the command that is partly written */
     bool is_reply_refused; /* ... because of the reply under way, which is over a
                                   bound */

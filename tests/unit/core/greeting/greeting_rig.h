@@ -26,6 +26,8 @@
 
 /* --- replies by hand --- */
 
+static char detail[SHOAL__GREETING_DETAIL_BYTES]; /* of the greeting that runs */
+
 static inline shoal_reply_t text_reply(shoal_reply_type_t type, const char *text)
 {
     shoal_reply_t reply = {.type = (uint8_t)type};

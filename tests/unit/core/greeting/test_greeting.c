@@ -41,7 +41,7 @@ static void play(const struct script *s)
     shoal__nonce_t nonce;
 
     shoal__nonce_init(&nonce, fill_nonces);
-    shoal__greeting_init(&greeting, &config, &target);
+    shoal__greeting_init(&greeting, &config, &target, detail);
     shoal__greeting_verdict_t verdict =
         shoal__greeting_start(&greeting, s->style, &nonce);
     for (int i = 0; i < EXCHANGES_MAX && s->exchanges[i].says; i++) {
@@ -99,7 +99,7 @@ static bool holds_secret(const shoal__greeting_t *greeting)
 /* The tests search all of the buffer's memory, so it must be initialised. */
 static void start(shoal__greeting_t *greeting, const shoal__target_t *target)
 {
-    shoal__greeting_init(greeting, &full_config, target);
+    shoal__greeting_init(greeting, &full_config, target, detail);
     memset(shoal__buffer_reserve(&greeting->outgoing, 8192), 0, 8192);
     assert_int_equal(shoal__greeting_start(greeting, FULL, NULL), MORE);
     memset(greeting->outgoing.memory + greeting->outgoing.tail, 0,
@@ -149,7 +149,7 @@ static void test_the_buffer_never_moves(void **state)
     char password[1001] = {0};
 
     target.password = memset(password, 'p', sizeof password - 1);
-    shoal__greeting_init(&greeting, &full_config, &target);
+    shoal__greeting_init(&greeting, &full_config, &target, detail);
     assert_int_equal(shoal__greeting_start(&greeting, FULL, NULL), MORE);
     const char *memory = greeting.outgoing.memory;
     assert_int_equal(answer(&greeting, "-NOPROTO"), MORE);
@@ -163,7 +163,7 @@ static void test_a_new_connection_forgets_the_former(void **state)
     (void)state;
     shoal__greeting_t greeting;
 
-    shoal__greeting_init(&greeting, &full_config, &ann);
+    shoal__greeting_init(&greeting, &full_config, &ann, detail);
     shoal__greeting_start(&greeting, FULL, NULL);
     answer(&greeting, "%3");
     assert_int_equal(answer(&greeting, "-ERR DB index is out of range"), FAILED);
@@ -173,7 +173,6 @@ static void test_a_new_connection_forgets_the_former(void **state)
     assert_int_equal(greeting.status, 0);
     assert_int_equal(greeting.answers_due, 1);
     assert_false(greeting.heard_anything);
-    assert_string_equal(greeting.detail, "");
     assert_string_equal(greeting.server_version, "");
     shoal__greeting_release(&greeting);
 }
@@ -184,7 +183,7 @@ static void test_answers_to_nothing_fail(void **state)
     const shoal__greeting_config_t config = {.protocol = 2};
     shoal__greeting_t greeting;
 
-    shoal__greeting_init(&greeting, &config, &nobody);
+    shoal__greeting_init(&greeting, &config, &nobody, detail);
     assert_int_equal(shoal__greeting_start(&greeting, BARE, NULL),
                      SHOAL__GREETING_MORE);
     assert_int_equal(answer(&greeting, "+PONG"), DONE);
@@ -203,7 +202,7 @@ static void test_long_texts_are_cut(void **state)
         memset(text, is_plain ? 'x' : '\x01', sizeof text);
         memcpy(text, "-ERR ", 5);
         text[sizeof text - 1] = '\0';
-        shoal__greeting_init(&greeting, &full_config, &ann);
+        shoal__greeting_init(&greeting, &full_config, &ann, detail);
         shoal__greeting_start(&greeting, FULL, NULL);
         assert_int_equal(answer(&greeting, text), FAILED);
         assert_in_range(strlen(greeting.detail), 190, 7 + 200);
@@ -224,7 +223,7 @@ static void test_odd_answers_to_hello(void **state)
     for (size_t count = 0; count <= 3; count++) { /* never a proto of integer 3 */
         shoal__greeting_t greeting;
         reply.as.children.count = reply.as.children.capacity = count;
-        shoal__greeting_init(&greeting, &config, &nobody);
+        shoal__greeting_init(&greeting, &config, &nobody, detail);
         shoal__greeting_start(&greeting, FULL, NULL);
         assert_int_equal(shoal__greeting_reply(&greeting, &reply), FAILED);
         assert_int_equal(greeting.status, SHOAL_EDESYNC);
@@ -240,7 +239,7 @@ static void test_answers_that_come_too_early(void **state)
     shoal_reply_t ok = reply_of("+OK");
 
     shoal__greeting_init(&greeting, &(shoal__greeting_config_t){.protocol = 2},
-                         &nobody);
+                         &nobody, detail);
     assert_int_equal(shoal__greeting_start(&greeting, FULL, NULL), MORE);
     size_t bytes = shoal__buffer_bytes(&greeting.outgoing);
     shoal__greeting_written(&greeting, bytes - 1);
@@ -257,7 +256,7 @@ static void test_start_survives_every_failed_allocation(void **state)
     for (size_t allowed = 0;; allowed++) {
         shoal__greeting_t greeting;
 
-        shoal__greeting_init(&greeting, &full_config, &ann);
+        shoal__greeting_init(&greeting, &full_config, &ann, detail);
         shoal__test_fail_alloc_after(allowed);
         shoal__greeting_verdict_t verdict =
             shoal__greeting_start(&greeting, FULL, NULL);

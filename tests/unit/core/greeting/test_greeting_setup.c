@@ -52,7 +52,7 @@ static void test_a_lost_connection_is_ended_first(void **state)
 
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         shoal__greeting_t greeting;
-        shoal__greeting_init(&greeting, &settling, &nobody);
+        shoal__greeting_init(&greeting, &settling, &nobody, detail);
         assert_int_equal(greet(&greeting, PROCESS, ""), DONE);
         assert_true(greeting.is_settled); /* no connection was lost before */
         shoal__greeting_left_writes(&greeting);
@@ -70,7 +70,7 @@ static void test_former_connections_are_remembered_until_they_ended(void **state
     (void)state;
     shoal__greeting_t greeting;
 
-    shoal__greeting_init(&greeting, &settling, &nobody);
+    shoal__greeting_init(&greeting, &settling, &nobody, detail);
     greet(&greeting, PROCESS, "");
     shoal__greeting_left_writes(&greeting);
     for (int i = 0; i < 3; i++)
@@ -87,7 +87,7 @@ static void test_nobody_is_ended_on_another_process(void **state)
     (void)state;
     shoal__greeting_t greeting;
 
-    shoal__greeting_init(&greeting, &settling, &nobody);
+    shoal__greeting_init(&greeting, &settling, &nobody, detail);
     greet(&greeting, PROCESS, "");
     shoal__greeting_left_writes(&greeting);
     assert_int_equal(greet(&greeting, "$run_id:other\r\n", ""), DONE);
@@ -104,7 +104,7 @@ static void test_all_remembered_connections_fit_into_the_buffer(void **state)
     shoal__greeting_t greeting;
 
     memset(identity.address, 'a', sizeof identity.address - 1);
-    shoal__greeting_init(&greeting, &settling, &nobody);
+    shoal__greeting_init(&greeting, &settling, &nobody, detail);
     for (int i = 0; i < SHOAL__FORMER_MAX; i++) {
         greeting.identity = identity;
         shoal__greeting_left_writes(&greeting);
@@ -131,7 +131,7 @@ static shoal__greeting_verdict_t ask_for_role(shoal__greeting_t *greeting,
     static const shoal__greeting_config_t plain = {.protocol = 3};
     char words[1024] = "";
 
-    shoal__greeting_init(greeting, &plain, target);
+    shoal__greeting_init(greeting, &plain, target, detail);
     assert_int_equal(shoal__greeting_start(greeting, FULL, NULL), MORE);
     assert_int_equal(answer(greeting, "%3"), MORE);
     spell(greeting, words, sizeof words);
@@ -187,7 +187,7 @@ static void test_which_push_is_an_answer(void **state)
     shoal__greeting_t greeting;
 
     (void)state;
-    shoal__greeting_init(&greeting, &sentinel, &nobody);
+    shoal__greeting_init(&greeting, &sentinel, &nobody, detail);
     assert_int_equal(shoal__greeting_start(&greeting, FULL, NULL), MORE);
     assert_false(shoal__greeting_awaits_push(&greeting, &answer_push));
     assert_int_equal(answer(&greeting, "%3"), MORE);
@@ -210,7 +210,7 @@ static void test_a_lost_sentinel_is_not_feared(void **state)
     shoal__greeting_t greeting;
 
     (void)state;
-    shoal__greeting_init(&greeting, &sentinel, &nobody);
+    shoal__greeting_init(&greeting, &sentinel, &nobody, detail);
     assert_int_equal(shoal__greeting_start(&greeting, FULL, NULL), MORE);
     shoal__greeting_left_writes(&greeting);
     assert_int_equal(greeting.former.count, 0);
@@ -239,7 +239,7 @@ static void test_valkey_is_asked_for_redirects(void **state)
         shoal__greeting_t greeting;
         char words[1024] = "";
 
-        shoal__greeting_init(&greeting, &plain, &nobody);
+        shoal__greeting_init(&greeting, &plain, &nobody, detail);
         for (int again = 0; again < 2;
              again++) { /* the next server may be another one */
             shoal__greeting_start(&greeting, FULL, NULL);
