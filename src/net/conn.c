@@ -236,7 +236,7 @@ void shoal__conn_read_ahead(shoal__conn_t *conn)
 static bool read_tls_files(shoal__conn_t *conn, shoal__line_t *line)
 {
     shoal__tls_context_t *tls = conn->config->dial.tls;
-    char why[SHOAL__TLS_WHY_BYTES], detail[sizeof conn->detail];
+    char why[SHOAL__TLS_WHY_BYTES], detail[sizeof conn->pipe.detail];
     bool has_last;
     int rc = tls ? shoal__tls_context_refresh(tls, &has_last, why) : 0;
 
@@ -292,7 +292,7 @@ static void retry_later(shoal__conn_t *conn, int status, uint64_t now_us)
 
     conn->due_us =
         shoal__time_max(now_us + delay_us, conn->dialed_us + DIAL_SPACING_US);
-    report(conn, SHOAL_EVENT_RETRYING, 0, conn->detail, conn->due_us - now_us);
+    report(conn, SHOAL_EVENT_RETRYING, 0, conn->pipe.detail, conn->due_us - now_us);
 }
 
 static shoal__hello_outcome_t hello_outcome(const shoal__greeting_t *greeting,
@@ -333,8 +333,8 @@ static void lose(shoal__conn_t *conn, int status, const char *detail)
     shoal__conn_doubt(conn,
                       conn->state == SHOAL__CONN_GREETING ? &conn->pipe.greeting : NULL,
                       status);
-    if (detail != conn->detail)
-        snprintf(conn->detail, sizeof conn->detail, "%s", detail);
+    if (detail != conn->pipe.detail)
+        snprintf(conn->pipe.detail, sizeof conn->pipe.detail, "%s", detail);
     drop_lines(conn, false);
     conn->renewed_why = NULL;
     shoal__counter_add(was_ready ? &conn->stats.losses : &conn->stats.attempts_failed,
@@ -342,7 +342,7 @@ static void lose(shoal__conn_t *conn, int status, const char *detail)
     if (status == SHOAL_EDESYNC)
         shoal__counter_add(&conn->stats.desyncs, 1);
     is_server_bad = has_failed(conn, status);
-    shoal__pipe_lost(&conn->pipe, status, conn->detail, now_us);
+    shoal__pipe_lost(&conn->pipe, status, conn->pipe.detail, now_us);
     handle(conn, SHOAL__CONN_ON_LOST, now_us);
     if (was_demoted)
         shoal__target_leave(conn->target, &conn->line->reached);
@@ -350,7 +350,7 @@ static void lose(shoal__conn_t *conn, int status, const char *detail)
         shoal__target_failed(conn->target, &conn->line->reached,
                              conn->pipe.greeting.role);
     report(conn, was_ready ? SHOAL_EVENT_LOST : SHOAL_EVENT_ATTEMPT_FAILED, status,
-           conn->detail, 0);
+           conn->pipe.detail, 0);
     retry_later(conn, status, now_us);
     conn->hooks.on_delivered(conn->owner);
 }
@@ -448,9 +448,9 @@ static void look_at_the_time(shoal__conn_t *conn, uint64_t now_us)
         shoal__line_timed_out(conn->line);
         break;
     case SHOAL__CONN_GREETING:
-        snprintf(conn->detail, sizeof conn->detail,
+        snprintf(conn->pipe.detail, sizeof conn->pipe.detail,
                  "greeting %.127s: not answered in time", conn->line->server);
-        lose(conn, SHOAL_ETIMEOUT, conn->detail);
+        lose(conn, SHOAL_ETIMEOUT, conn->pipe.detail);
         break;
     case SHOAL__CONN_BACKOFF:
         handle(conn, SHOAL__CONN_ON_RETRY_DUE, now_us);

@@ -90,7 +90,6 @@ typedef struct shoal__conn {
     uint64_t dialed_us;      /* when the last attempt to connect began */
     shoal__hello_doubt_t doubt; /* does the server hang up on HELLO? */
     shoal__backoff_t backoff;
-    char detail[256]; /* of the last failure */
     shoal__conn_stats_t stats;
 } shoal__conn_t;
 

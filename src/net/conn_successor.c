@@ -101,7 +101,7 @@ void shoal__successor_fed(shoal__conn_t *conn, int rc, bool was_greeting,
 
 static void time_out(shoal__conn_t *conn, uint64_t now_us)
 {
-    char detail[sizeof conn->detail];
+    char detail[sizeof conn->pipe.detail];
 
     if (conn->greeter->phase == SHOAL__PIPE_DOWN) {
         shoal__line_timed_out(shoal__successor_line(conn));

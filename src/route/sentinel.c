@@ -202,8 +202,8 @@ static const char *find_reason(const shoal__sentinel_t *sentinel)
 {
     for (size_t i = 0; i < SHOAL__SENTINELS_MAX; i++)
         if (sentinel->rule.voices[i].is_known &&
-            sentinel->watches[i]->conn.detail[0] != '\0')
-            return sentinel->watches[i]->conn.detail;
+            sentinel->watches[i]->conn.pipe.detail[0] != '\0')
+            return sentinel->watches[i]->conn.pipe.detail;
     return "not connected yet";
 }
 
