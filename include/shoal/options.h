@@ -12,8 +12,7 @@
 extern "C" {
 #endif
 
-/** The settings of a client.  Opaque.  A program may open many clients with one
- * object. */
+/** The settings of a client.  Opaque.  One object may open many clients. */
 typedef struct shoal_options shoal_options_t;
 typedef struct shoal_client shoal_client_t;
 typedef struct shoal_event shoal_event_t;

@@ -16,7 +16,7 @@ scratch=$(mktemp -d "${TMPDIR:-/tmp}/shoal-package.XXXXXX")
 trap 'rm -rf "$scratch"' EXIT
 read -ra others < <(pkg-config --libs libuv)
 others+=(-pthread)
-if nm "$library" | grep -q ' U SSL_new$'; then others+=(-lssl -lcrypto); fi
+if nm "$library" | grep ' U SSL_new$' >/dev/null; then others+=(-lssl -lcrypto); fi
 
 "$cc" -c "$here/two_hiredis.c" -I"$here/../../include" -o "$scratch/two.o"
 # -fno-lto: it would optimise the library again, twice.

@@ -118,7 +118,7 @@ typedef struct shoal__greeting {
     bool is_test_passed;            /* after FAILED: it was a test, and was answered */
     int status;              /* after FAILED: SHOAL_EAUTH, SHOAL_ECONN, SHOAL_EDESYNC,
                                  SHOAL_ENOMEM */
-    char *detail; /* borrowed: after FAILED one line, no credentials */
+    char *detail;            /* borrowed: after FAILED one line, no credentials */
     char server_version[32]; /* as HELLO said; "" if unknown */
 } shoal__greeting_t;
 

@@ -202,14 +202,14 @@ struct shoal__pipe {
     size_t reply_bytes;        /* that were read since a command was answered */
     uint64_t waiting_since_us; /* when the present silence of the server began */
     shoal__renewal_t renewal;  /* see pipe_succession.h */
-    bool is_bound;        /* the commands rely on the connection's state: see _bind() */
-    bool is_broken;       /* the state that bound commands rely on is lost */
-    uint64_t bound_at;    /* where the ring began when it was bound */
-    bool is_monitor;      /* of the bound: statuses come unasked, lines of MONITOR */
-    int fault;            /* why begin, feed or tick failed */
+    bool is_bound;     /* the commands rely on the connection's state: see _bind() */
+    bool is_broken;    /* the state that bound commands rely on is lost */
+    uint64_t bound_at; /* where the ring began when it was bound */
+    bool is_monitor;   /* of the bound: statuses come unasked, lines of MONITOR */
+    int fault;         /* why begin, feed or tick failed */
     char detail[SHOAL__GREETING_DETAIL_BYTES]; /* why the last connection, or attempt,
                                                   ended; "": none */
-    bool is_part_refused; /* ... because of the command that is partly written */
+    bool is_part_refused;  /* ... because of the command that is partly written */
     bool is_reply_refused; /* ... because of the reply under way, which is over a
                                   bound */
 

@@ -38,7 +38,7 @@ class Event(NamedTuple):
     #: connected, ready, lost (it was ready), attempt_failed (it was not yet), retrying,
     #: tls_files (they cannot be used: those read before go on), tls_unverified (the
     #: server's certificate was not checked), server_changed (another primary),
-    #: sentinels_lost (none answers; the server stays in use); or dropped: events were lost
+    #: sentinels_lost (none answers; the server stays in use); or dropped (events were)
     kind: str
     detail: str  #: address and cause, without credentials
     delay: float  #: of retrying: seconds until the next attempt

@@ -238,8 +238,8 @@ static void test_answers_that_come_too_early(void **state)
     shoal__greeting_t greeting;
     shoal_reply_t ok = reply_of("+OK");
 
-    shoal__greeting_init(&greeting, &(shoal__greeting_config_t){.protocol = 2},
-                         &nobody, detail);
+    shoal__greeting_init(&greeting, &(shoal__greeting_config_t){.protocol = 2}, &nobody,
+                         detail);
     assert_int_equal(shoal__greeting_start(&greeting, FULL, NULL), MORE);
     size_t bytes = shoal__buffer_bytes(&greeting.outgoing);
     shoal__greeting_written(&greeting, bytes - 1);
