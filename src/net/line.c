@@ -143,9 +143,11 @@ static bool receive(shoal__line_t *line, bool *ret_is_dry)
     got = line->stream->kind->read(line->stream, room, room_bytes, ret_is_dry);
     if (got > 0)
         return take_in(line, room, (size_t)got);
-    if (got != -EAGAIN)
+    if (got == -EINPROGRESS)
+        shoal__pipe_heard(line->pipe, shoal__clock_us());
+    else if (got != -EAGAIN)
         end_of_stream(line, got);
-    return false;
+    return got == -EINPROGRESS;
 }
 
 static void on_readable(void *owner)

@@ -73,8 +73,9 @@ struct shoal__stream_kind {
      * want_write is due. */
     ptrdiff_t (*write)(shoal__stream_t *stream, const shoal__bytes_t *parts,
                        size_t count, size_t *ret_kept);
-    /* Bytes read; 0 at the end of the stream; -EAGAIN if there are none; else an error
-     * below 0.  *ret_is_dry: the loop will tell when there is more; if false, read
+    /* Bytes read; 0 at the end of the stream; -EAGAIN if there are none; -EINPROGRESS if
+     * some came, of which none can be handed out before more come (a part of an encrypted
+     * record); else an error below 0.  *ret_is_dry: the loop will tell when there is more; if false, read
      * again before the loop sleeps. */
     ptrdiff_t (*read)(shoal__stream_t *stream, char *room, size_t bytes,
                       bool *ret_is_dry);

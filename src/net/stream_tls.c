@@ -161,7 +161,9 @@ static ptrdiff_t read_tls(shoal__stream_t *stream, char *room, size_t bytes,
     if (shoal__tls_engine_output(tls->engine).bytes > OUTPUT_BYTES_MAX)
         return say(tls, SHOAL_ETLS,
                    "the server asks for answers, and does not read them");
-    return got < 0 && got != -EAGAIN ? engine_error(tls, (int)got) : got;
+    if (got == -EAGAIN)
+        return -EINPROGRESS;
+    return got < 0 ? engine_error(tls, (int)got) : got;
 }
 
 /* ---- the beginning ---- */

@@ -101,14 +101,16 @@ static void f42(const matrix_mode_t *mode)
     load_agent_t *agent = load_agent_new(m);
     unsigned random = 42;
 
-    killer = (killer_t){.port = redis_process_port(redis), .random = 42};
+    /* On a busy machine each lane may be killed before it carried anything: then one more
+     * gets time. */
+    killer = (killer_t){.port = redis_process_port(redis),
+                        .random = 42,
+                        .kills_max = matrix_scaled(KILLS)};
     matrix_to_redis(m, redis);
     assert_int_equal(shoal_options_set_bulk_lane(m->options, true), 0);
     matrix_open_ready(m);
     load_agent_begin(agent, killer_run, &killer);
-    uint64_t since_us = waiting_now_us();
-    while ((killer.kills < matrix_scaled(KILLS) || matrix_stats(m).bulk == 0) &&
-           waiting_now_us() - since_us < matrix_scaled(KILLS) * 100000 + WAITING_US_MAX)
+    while (killer.kills < matrix_scaled(KILLS) || matrix_stats(m).bulk == 0)
         play_round(m, &random);
     killer.is_over = true;
     MATRIX_WAIT_FOR(m, load_agent_is_idle(agent));
@@ -117,9 +119,7 @@ static void f42(const matrix_mode_t *mode)
     print_message("%s: %llu kills; %zu of %zu answered, %llu by the lane\n", mode->name,
                   (unsigned long long)killer.kills, answered, (size_t)matrix_count(m),
                   (unsigned long long)matrix_stats(m).bulk);
-    assert_true(killer.kills >= matrix_scaled(KILLS));
     assert_true(answered > 0);
-    assert_true(matrix_stats(m).bulk > 0);
     matrix_expect_works(m);
     matrix_end(m);
 }

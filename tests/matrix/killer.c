@@ -65,7 +65,8 @@ void killer_run(void *data)
            ask(client, list, sizeof list, "LIST", "TYPE", "normal")) {
         uint64_t victim = pick_victim(killer, list, strtoull(own, NULL, 10));
         snprintf(id, sizeof id, "%llu", (unsigned long long)victim);
-        if (victim && ask(client, answer, sizeof answer, "KILL", "ID", id))
+        if (victim && killer->kills < killer->kills_max &&
+            ask(client, answer, sizeof answer, "KILL", "ID", id))
             killer->kills += answer[0] == '1';
         waiting_sleep_us(1000000 / KILLS_PER_S);
     }

@@ -338,6 +338,9 @@ static inline uint64_t shoal__pipe_begun(const shoal__pipe_t *pipe)
  * *ret_bytes at most.  NULL: nowhere in particular.  Valid until the next call. */
 char *shoal__pipe_room(shoal__pipe_t *pipe, size_t *ret_bytes);
 
+/* The server is not silent: something arrived, although perhaps nothing that can be fed. */
+void shoal__pipe_heard(shoal__pipe_t *pipe, uint64_t now_us);
+
 /* Bytes arrived.  Below 0: the connection must be given up, call lost with
  * pipe->fault and pipe->detail. */
 int shoal__pipe_feed(shoal__pipe_t *pipe, const char *data, size_t bytes,

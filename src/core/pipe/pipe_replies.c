@@ -275,12 +275,17 @@ char *shoal__pipe_room(shoal__pipe_t *pipe, size_t *ret_bytes)
                                        : shoal__decoder_room(pipe->decoder, ret_bytes);
 }
 
+void shoal__pipe_heard(shoal__pipe_t *pipe, uint64_t now_us)
+{
+    pipe->now_us = now_us;
+    pipe->heard_us = pipe->waiting_since_us = now_us;
+}
+
 int shoal__pipe_feed(shoal__pipe_t *pipe, const char *data, size_t bytes,
                      uint64_t now_us)
 {
-    pipe->now_us = now_us;
+    shoal__pipe_heard(pipe, now_us);
     pipe->is_warm = true;
-    pipe->heard_us = pipe->waiting_since_us = now_us;
     pipe->greeting.heard_anything = true;
     return shoal__pipe_is_strict(pipe) ? shoal__pipe_hold(pipe, data, bytes)
                                        : shoal__pipe_decode(pipe, data, bytes);

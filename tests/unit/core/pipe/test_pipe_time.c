@@ -23,6 +23,8 @@ static void test_a_silent_server_is_given_up(void **state)
     rig_submit('b', 0, WRITE);
     rig_write_all();
     assert_int_equal(rig_tick(rig.now_us + 4999999), 0);
+    shoal__pipe_heard(&rig.pipe, rig.now_us); /* no whole reply */
+    assert_int_equal(rig_tick(rig.now_us + 4999999), 0);
     assert_int_equal(rig_tick(rig.now_us + 1), SHOAL_ECONN);
     assert_string_equal(rig.pipe.detail, "the server stopped answering");
 }
