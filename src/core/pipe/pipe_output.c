@@ -240,8 +240,29 @@ void shoal__pipe_commit(shoal__pipe_t *pipe, size_t bytes, uint64_t now_us)
     pipe->committed_end = at;
 }
 
+/* Bytes of a command that was given up could not be kept (is_torn): nobody knows any more
+ * where the commands end.  All that was committed counts as written. */
+static void leave_torn(shoal__pipe_t *pipe, uint64_t now_us)
+{
+    uint64_t requests = pipe->committed_end - pipe->ring.sent;
+    size_t bytes = 0;
+
+    if (pipe->committed_bytes == 0)
+        return; /* it counts already */
+    for (uint64_t i = 0; i < requests; i++)
+        bytes += shoal__request_wire_bytes(
+            shoal__request_ring_at(&pipe->ring, pipe->ring.sent + i));
+    pipe->committed_bytes = pipe->part_bytes = pipe->authorised_bytes = 0;
+    pipe->authorised = requests;
+    note_written(pipe, requests, bytes, now_us);
+}
+
 void shoal__pipe_left(shoal__pipe_t *pipe, size_t bytes, uint64_t now_us)
 {
+    if (pipe->is_torn) {
+        leave_torn(pipe, now_us);
+        return;
+    }
     if (pipe->phase != SHOAL__PIPE_GREETING) {
         assert(bytes <= pipe->committed_bytes);
         pipe->committed_bytes -= bytes;

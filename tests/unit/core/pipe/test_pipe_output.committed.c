@@ -275,6 +275,59 @@ static void test_lent_values(void **state)
         }
 }
 
+/* The values of a command that is given up cannot be copied.  The bytes before them are on
+ * their way: what may have left counts as written. */
+static void check_torn(size_t left, size_t committed)
+{
+    char expected[40] = "";
+
+    written_bytes = 0;
+    rig_connect();
+    rig_submit('a', 0, WRITE);
+    submit_lent('b', 0, WRITE);
+    rig_submit('c', 0, WRITE);
+    if (left > 0)
+        write_some(left);
+    rig_output();
+    shoal__pipe_commit(&rig.pipe, committed, rig.now_us);
+    rig.pipe.log.capacity = rig.pipe.log.tail; /* no room */
+    shoal__test_fail_alloc_after(0);
+    assert_true(rig_cancel('b'));
+    shoal__test_fail_alloc_never();
+    rig.pipe.log.capacity = 512;
+    assert_heard("b!ECANCELLED/maybe ");
+    assert_int_equal(loan_of('b')->released, 1);
+    assert_int_equal(rig_output().bytes, 0);
+
+    for (size_t i = 0; i < committed; i++)
+        shoal__pipe_left(&rig.pipe, 1, rig.now_us);
+    assert_int_equal(rig_output().bytes, 0);
+    assert_int_equal(rig_tick(rig.now_us), SHOAL_ENOMEM);
+    bool is_c_begun = left + committed > COMMAND_BYTES + LENT_BYTES;
+    strcat(expected, "a!ECONN/maybe ");
+    strcat(expected, is_c_begun ? "c!ECONN/maybe " : "");
+    rig_lose();
+    assert_heard(expected);
+    rig_connect();
+    write_rest();
+    written_bytes = 0;
+    rig_feed("+3\r\n");
+    assert_heard(is_c_begun ? "" : "c=+3 ");
+    assert_nothing_left();
+    rig_lose();
+}
+
+static void test_lent_values_that_cannot_be_copied(void **state)
+{
+    const size_t rest = COMMAND_BYTES + LENT_BYTES - 2; /* values and what is before */
+
+    (void)state;
+    for (size_t left = 0; left < rest; left++)
+        for (size_t committed = 1; left + committed <= THREE_BYTES; committed++)
+            if (left + committed > COMMAND_BYTES)
+                check_torn(left, committed);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, rig_set_up, rig_tear_down)
 
 int main(void)
@@ -290,6 +343,7 @@ int main(void)
         TEST(test_silence_begins_with_them),
         TEST(test_the_greeting),
         TEST(test_lent_values),
+        TEST(test_lent_values_that_cannot_be_copied),
     };
     return cmocka_run_group_tests_name("core/pipe/pipe_output.committed", tests, NULL,
                                        NULL);
