@@ -115,8 +115,8 @@ SHOAL_EXTERN int shoal_options_set_tls_certificate(shoal_options_t *options,
  * @param name name or numeric address, copied; NULL: the host of the address
  *
  * Threads: setup
- * Errors:  SHOAL_EINVAL options is NULL, or the name is empty or has more than 255 bytes;
- *                       SHOAL_ENOMEM
+ * Errors:  SHOAL_EINVAL options is NULL, or the name is empty, begins with a dot or has
+ *                       more than 255 bytes; SHOAL_ENOMEM
  * Since:   0.2
  */
 SHOAL_EXTERN int shoal_options_set_tls_server_name(shoal_options_t *options,

@@ -69,7 +69,8 @@ int shoal_options_set_tls_certificate(shoal_options_t *options, const char *cert
 
 int shoal_options_set_tls_server_name(shoal_options_t *options, const char *name)
 {
-    if (!options || (name && strlen(name) > NAME_BYTES_MAX))
+    /* To OpenSSL ".example" is every name that ends so. */
+    if (!options || (name && (name[0] == '.' || strlen(name) > NAME_BYTES_MAX)))
         return SHOAL_EINVAL;
     return set_text(&options->tls.server_name, name);
 }

@@ -268,6 +268,7 @@ static shoal__stream_t *open_tls(const shoal__stream_kind_t *kind,
                                                 .on_writable = on_socket_writable};
     shoal__stream_request_t inner = *request;
     tls_stream_t *tls = shoal__calloc(1, sizeof *tls);
+    int rc;
 
     *ret_error = ENOMEM;
     if (!tls)
@@ -276,8 +277,9 @@ static shoal__stream_t *open_tls(const shoal__stream_kind_t *kind,
     tls->hooks = *request->hooks;
     tls->owner = request->owner;
     tls->room = shoal__tls_context_room(request->tls);
-    tls->engine = shoal__tls_engine_new(request->tls, request->endpoint, tls->text);
+    tls->engine = shoal__tls_engine_new(request->tls, request->endpoint, &rc);
     if (!tls->engine) {
+        *ret_error = rc == SHOAL_ENOMEM ? ENOMEM : rc;
         free_stream(tls);
         return NULL;
     }
@@ -303,6 +305,8 @@ static const char *error_text(const shoal__stream_t *stream, int error)
                "on this port?";
     if (tls && (code == SHOAL_ETLS || code == SHOAL_ECONN || code == SHOAL_ENOMEM))
         return tls->text;
+    if (code == SHOAL_ETLS)
+        return "no certificate can be for this name (tls_server_name)";
     return shoal__stream_socket.error_text(NULL, error);
 }
 

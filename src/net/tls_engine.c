@@ -357,7 +357,7 @@ ptrdiff_t shoal__tls_engine_write(shoal__tls_engine_t *engine,
         shoal__bytes_t record = next_record(&cursor);
         ERR_clear_error();
         int rc = SSL_write(engine->ssl, record.data, (int)record.bytes);
-        if (rc != (int)record.bytes) {
+        if (rc <= 0) {
             /* The BIO takes everything, so a record is never left half done.  The records
              * before may leave; what follows finds the failure again. */
             rc = outcome(engine, rc);
@@ -391,7 +391,8 @@ static bool is_address(const char *name)
     return inet_pton(AF_INET, name, room) == 1 || inet_pton(AF_INET6, name, room) == 1;
 }
 
-/* Which name the certificate must have; a zone is this machine's business. */
+/* Which name the certificate must have.  A zone is this machine's business, and the dot
+ * at the end of a full name is not in certificates. */
 static void choose_name(shoal__tls_engine_t *engine,
                         const shoal__tls_settings_t *settings,
                         const shoal__endpoint_t *endpoint)
@@ -401,15 +402,18 @@ static void choose_name(shoal__tls_engine_t *engine,
     if (settings->server_name)
         name = settings->server_name;
     snprintf(engine->name, sizeof engine->name, "%s", name);
-    char *zone = strchr(engine->name, '%');
-    if (zone)
-        *zone = '\0';
+    engine->name[strcspn(engine->name, "%")] = '\0';
+    size_t bytes = strlen(engine->name);
+    if (bytes > 1 && engine->name[bytes - 1] == '.')
+        engine->name[bytes - 1] = '\0';
 }
 
 static bool expect_name(shoal__tls_engine_t *engine, bool is_insecure)
 {
     X509_VERIFY_PARAM *rules = SSL_get0_param(engine->ssl);
 
+    if (engine->name[0] == '.')
+        return false; /* OpenSSL would take the certificate of any name below it */
     if (is_address(engine->name))
         return is_insecure || X509_VERIFY_PARAM_set1_ip_asc(rules, engine->name) == 1;
     if (SSL_set_tlsext_host_name(engine->ssl, engine->name) != 1)
@@ -418,7 +422,8 @@ static bool expect_name(shoal__tls_engine_t *engine, bool is_insecure)
     return is_insecure || X509_VERIFY_PARAM_set1_host(rules, engine->name, 0) == 1;
 }
 
-static bool set_up(shoal__tls_engine_t *engine, bool is_insecure)
+/* 0, SHOAL_ETLS or SHOAL_ENOMEM. */
+static int set_up(shoal__tls_engine_t *engine, bool is_insecure)
 {
     BIO *bio = new_bio(engine);
     SSL_SESSION *ticket;
@@ -426,7 +431,7 @@ static bool set_up(shoal__tls_engine_t *engine, bool is_insecure)
     engine->ssl = SSL_new(shoal__tls_vault_ctx(engine->customer.vault));
     if (!engine->ssl || !bio) {
         BIO_free(bio);
-        return false;
+        return SHOAL_ENOMEM;
     }
     engine->is_insecure = is_insecure;
     SSL_set_bio(engine->ssl, bio, bio);
@@ -435,36 +440,33 @@ static bool set_up(shoal__tls_engine_t *engine, bool is_insecure)
                    is_insecure ? NULL : on_verify);
     SSL_set_connect_state(engine->ssl);
     if (!expect_name(engine, is_insecure))
-        return false;
+        return SHOAL_ETLS;
     ticket = shoal__tls_vault_ticket(engine->customer.vault, engine->customer.server);
     engine->has_shown_ticket = ticket && SSL_set_session(engine->ssl, ticket) == 1;
     SSL_SESSION_free(ticket);
-    return true;
+    return 0;
 }
 
 shoal__tls_engine_t *shoal__tls_engine_new(shoal__tls_context_t *context,
                                            const shoal__endpoint_t *endpoint,
-                                           char why[SHOAL__TLS_WHY_BYTES])
+                                           int *ret_error)
 {
     const shoal__tls_settings_t *settings = shoal__tls_context_settings(context);
     shoal__tls_engine_t *engine = shoal__calloc(1, sizeof *engine);
 
-    snprintf(why, SHOAL__TLS_WHY_BYTES, "no memory");
+    *ret_error = SHOAL_ENOMEM;
     if (!engine)
         return NULL;
     engine->room = shoal__tls_context_room(context);
     engine->customer.vault = shoal__tls_context_vault(context);
-    if (engine->customer.vault) {
-        choose_name(engine, settings, endpoint);
-        snprintf(engine->customer.server, sizeof engine->customer.server, "%s",
-                 endpoint->name);
-        ERR_clear_error();
-        if (set_up(engine, settings->is_insecure)) {
-            why[0] = '\0';
-            return engine;
-        }
-        shoal__tls_words_of_queue(why);
-    }
+    choose_name(engine, settings, endpoint);
+    snprintf(engine->customer.server, sizeof engine->customer.server, "%s",
+             endpoint->name);
+    *ret_error =
+        engine->customer.vault ? set_up(engine, settings->is_insecure) : SHOAL_ETLS;
+    if (*ret_error == 0)
+        return engine;
+    ERR_clear_error();
     shoal__tls_engine_free(engine);
     return NULL;
 }

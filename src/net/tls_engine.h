@@ -29,10 +29,11 @@
 
 typedef struct shoal__tls_engine shoal__tls_engine_t;
 
-/* For one connection to this endpoint, as the present files say.  NULL: see why. */
+/* For one connection to this endpoint, as the present files say.  NULL: SHOAL_ETLS (no
+ * certificate can be for this name, or no file was read) or SHOAL_ENOMEM. */
 shoal__tls_engine_t *shoal__tls_engine_new(shoal__tls_context_t *context,
                                            const shoal__endpoint_t *endpoint,
-                                           char why[SHOAL__TLS_WHY_BYTES]);
+                                           int *ret_error);
 void shoal__tls_engine_free(shoal__tls_engine_t *engine);
 
 /* These bytes came.  They are borrowed until _keep(), which copies those that are left:

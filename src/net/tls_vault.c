@@ -12,6 +12,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #define TICKETS_MAX 8  /* kept for one server */
 #define REFUSALS_MAX 3 /* in a row: then the server is shown none */
@@ -78,12 +79,28 @@ static shelf_t *add_shelf(shoal__tls_vault_t *vault, const char *server)
     return shelf;
 }
 
+/* One that is too old OpenSSL may not even show, nor one of the future.  That says nothing
+ * of the server. */
+static bool is_fresh(const SSL_SESSION *ticket)
+{
+    unsigned long lives_s = SSL_SESSION_get_ticket_lifetime_hint(ticket);
+    long age_s = (long)time(NULL) - SSL_SESSION_get_time(ticket);
+
+    if (lives_s == 0)
+        lives_s = (unsigned long)SSL_SESSION_get_timeout(ticket);
+    return age_s >= 0 && (unsigned long)age_s < lives_s;
+}
+
 SSL_SESSION *shoal__tls_vault_ticket(shoal__tls_vault_t *vault, const char *server)
 {
     shelf_t *shelf = find_shelf(vault, server);
 
     if (!shelf || shelf->count == 0 || shelf->refusals >= REFUSALS_MAX)
         return NULL;
+    if (!is_fresh(shelf->tickets[shelf->count - 1])) {
+        drop_tickets(shelf); /* the others are older */
+        return NULL;
+    }
     return shelf->tickets[--shelf->count]; /* the newest lives longest */
 }
 
@@ -192,9 +209,9 @@ static bool set_up(SSL_CTX *ctx, const shoal__tls_settings_t *settings, char *wh
         return say(why, "tls_min_version",
                    settings->min_version == SHOAL_TLS_1_3 ? "1.3" : "1.2");
     SSL_CTX_set_options(ctx, SSL_OP_NO_COMPRESSION | SSL_OP_NO_RENEGOTIATION);
-    SSL_CTX_set_mode(ctx, SSL_MODE_ENABLE_PARTIAL_WRITE |
-                              SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER |
-                              SSL_MODE_RELEASE_BUFFERS);
+    /* No partial writes: what SSL_write() took is told when all of it has left. */
+    SSL_CTX_set_mode(ctx,
+                     SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER | SSL_MODE_RELEASE_BUFFERS);
     SSL_CTX_set_session_cache_mode(ctx,
                                    SSL_SESS_CACHE_CLIENT | SSL_SESS_CACHE_NO_INTERNAL);
     SSL_CTX_sess_set_new_cb(ctx, on_ticket);

@@ -66,6 +66,9 @@ typedef int on_session_t(SSL *, SSL_SESSION *);
     R3(int, SSL_CTX_use_PrivateKey_file, SSL_CTX *, const char *, int) \
     R2(int, SSL_CTX_use_certificate_chain_file, SSL_CTX *, const char *) \
     V1(SSL_SESSION_free, SSL_SESSION *) \
+    R1(unsigned long, SSL_SESSION_get_ticket_lifetime_hint, const SSL_SESSION *) \
+    R1(long, SSL_SESSION_get_time, const SSL_SESSION *) \
+    R1(long, SSL_SESSION_get_timeout, const SSL_SESSION *) \
     R1(int, SSL_SESSION_is_resumable, const SSL_SESSION *) \
     R4(long, SSL_ctrl, SSL *, int, long, void *) \
     R1(int, SSL_do_handshake, SSL *) \

@@ -82,6 +82,9 @@ static void test_names_that_no_certificate_has(void **state)
     assert_int_equal(shoal_options_set_tls_server_name(options, name), SHOAL_EINVAL);
     name[255] = '\0';
     assert_int_equal(shoal_options_set_tls_server_name(options, name), 0);
+    name[0] = '.';
+    assert_int_equal(shoal_options_set_tls_server_name(options, name), SHOAL_EINVAL);
+    assert_int_equal(options->tls.server_name[0], 'x');
 }
 
 static void test_certificates(void **state)

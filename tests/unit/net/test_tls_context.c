@@ -6,6 +6,7 @@
 
 #include <cmocka.h>
 
+#include "net/tls_vault.h"
 #include "unit/net/tls_rig.h"
 
 #include <fcntl.h>
@@ -53,7 +54,7 @@ static int refresh(bool *ret_has_last)
 static int connect_again(void)
 {
     shoal__tls_engine_free(engine);
-    engine = shoal__tls_engine_new(context, &home, why);
+    engine = shoal__tls_engine_new(context, &home, &rig_error);
     assert_non_null(engine);
     open_server();
     return shake_hands(SIZE_MAX);
@@ -101,7 +102,7 @@ static void test_files_that_were_never_good(void **state)
         assert_int_equal(refresh(&has_last), SHOAL_ETLS);
         assert_false(has_last);
     }
-    assert_null(shoal__tls_engine_new(context, &home, why));
+    assert_null(shoal__tls_engine_new(context, &home, &rig_error));
     put("ca.crt");
     assert_int_equal(refresh(&has_last), 0);
     assert_int_equal(connect_again(), 0);
@@ -243,6 +244,57 @@ static void test_tickets_that_are_refused(void **state)
     assert_true(is_resumed());
 }
 
+static int (*kept_ticket)(SSL *, SSL_SESSION *);
+static long age_s;
+
+static int on_old_ticket(SSL *ssl, SSL_SESSION *ticket)
+{
+    SSL_SESSION_set_time(ticket, SSL_SESSION_get_time(ticket) - age_s);
+    return kept_ticket(ssl, ticket);
+}
+
+/* Connect; the tickets that come are this old. */
+static bool is_resumed_by_old(long seconds)
+{
+    bool has_last;
+
+    age_s = 0;
+    if (!context) {
+        context = shoal__tls_context_new(&settings);
+        assert_int_equal(refresh(&has_last), 0);
+        shoal__tls_vault_t *vault = shoal__tls_context_vault(context);
+        SSL_CTX *ctx = shoal__tls_vault_ctx(vault);
+        kept_ticket = SSL_CTX_sess_get_new_cb(ctx);
+        SSL_CTX_sess_set_new_cb(ctx, on_old_ticket);
+        shoal__tls_vault_drop(vault);
+    }
+    age_s = seconds;
+    return is_resumed();
+}
+
+/* Tickets that are too old are not shown, and say nothing of the server: it gets the next
+ * one. */
+static void test_tickets_that_are_too_old(void **state)
+{
+    static const int versions[] = {TLS1_2_VERSION, TLS1_3_VERSION};
+
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        serve("server", versions[i]);
+        SSL_CTX_set_timeout(server.ctx, 1000);
+        for (int j = 0; j < 6; j++)
+            assert_false(is_resumed_by_old(1000));
+        for (int j = 0; j < 6; j++) /* a clock was set back */
+            assert_false(is_resumed_by_old(-10));
+        assert_false(is_resumed_by_old(900));
+        assert_true(is_resumed_by_old(0));
+        shoal__tls_engine_free(engine);
+        engine = NULL;
+        shoal__tls_context_free(context);
+        context = NULL;
+    }
+}
+
 static void test_many_tickets(void **state)
 {
     (void)state;
@@ -260,7 +312,7 @@ static void test_tickets_belong_to_a_server(void **state)
     (void)state;
     assert_false(is_resumed());
     shoal__tls_engine_free(engine);
-    engine = shoal__tls_engine_new(context, &other, why);
+    engine = shoal__tls_engine_new(context, &other, &rig_error);
     open_server();
     assert_int_equal(shake_hands(SIZE_MAX), 0);
     assert_false(shoal__tls_engine_is_resumed(engine));
@@ -279,6 +331,7 @@ int main(void)
         TEST(test_sessions_are_resumed),
         TEST(test_a_ticket_is_used_once),
         TEST(test_tickets_that_are_refused),
+        TEST(test_tickets_that_are_too_old),
         TEST(test_many_tickets),
         TEST(test_tickets_belong_to_a_server),
     };

@@ -289,7 +289,8 @@ static void test_certificates_that_are_refused(void **state)
 /* Names and addresses that the certificate is for; SNI for names only. */
 static void test_names_that_fit(void **state)
 {
-    static const char *const names[] = {"localhost", "127.0.0.1", "::1", "::1%lo"};
+    static const char *const names[] = {"localhost", "localhost.", "127.0.0.1", "::1",
+                                        "::1%lo"};
 
     (void)state;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
@@ -297,7 +298,7 @@ static void test_names_that_fit(void **state)
         dial();
         assert_int_equal(shake_hands(SIZE_MAX), 0);
         const char *sni = SSL_get_servername(server.ssl, TLSEXT_NAMETYPE_host_name);
-        if (i == 0)
+        if (i < 2)
             assert_string_equal(sni, "localhost");
         else
             assert_null(sni);
@@ -305,6 +306,24 @@ static void test_names_that_fit(void **state)
         context = NULL;
         shoal__tls_engine_free(engine);
         engine = NULL;
+    }
+}
+
+/* OpenSSL takes a name that begins with a dot for all names below it. */
+static void test_names_that_no_certificate_has(void **state)
+{
+    static const char *const names[] = {".", ".localhost", ""};
+    bool has_last;
+
+    (void)state;
+    context = shoal__tls_context_new(&settings);
+    assert_int_equal(shoal__tls_context_refresh(context, &has_last, why), 0);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const shoal__endpoint_t named = {.name = names[i],
+                                         .host = (char *)(uintptr_t)names[i]};
+        assert_null(shoal__tls_engine_new(context, &named, &rig_error));
+        assert_int_equal(rig_error, SHOAL_ETLS);
+        assert_int_equal(ERR_peek_error(), 0);
     }
 }
 
@@ -439,6 +458,7 @@ int main(void)
         TEST(test_a_forged_record),
         TEST(test_certificates_that_are_refused),
         TEST(test_names_that_fit),
+        TEST(test_names_that_no_certificate_has),
         TEST(test_whoever_answers_if_the_program_insists),
         TEST(test_versions),
         TEST(test_no_cipher_in_common),

@@ -33,6 +33,7 @@ static shoal__tls_context_t *context;
 static shoal__tls_engine_t *engine;
 static server_t server;
 static char why[SHOAL__TLS_WHY_BYTES];
+static int rig_error; /* of a new engine */
 
 /* The paths outlive the settings. */
 static inline void trust(const char *file)
@@ -91,9 +92,9 @@ static inline void dial(void)
     assert_non_null(context);
     if (shoal__tls_context_refresh(context, &has_last, why) < 0)
         fail_msg("%s", why);
-    engine = shoal__tls_engine_new(context, &home, why);
+    engine = shoal__tls_engine_new(context, &home, &rig_error);
     if (!engine)
-        fail_msg("%s", why);
+        fail_msg("%d", rig_error);
     open_server();
 }
 
