@@ -75,8 +75,8 @@ struct shoal__stream_kind {
                        size_t count, size_t *ret_kept);
     /* Bytes read; 0 at the end of the stream; -EAGAIN if there are none; -EINPROGRESS if
      * some came, of which none can be handed out before more come (a part of an encrypted
-     * record); else an error below 0.  *ret_is_dry: the loop will tell when there is more; if false, read
-     * again before the loop sleeps. */
+     * record); else an error below 0.  *ret_is_dry: the loop will tell when there is more;
+     * if false, read again before the loop sleeps. */
     ptrdiff_t (*read)(shoal__stream_t *stream, char *room, size_t bytes,
                       bool *ret_is_dry);
     /* Call on_writable when writing can go on; once. */

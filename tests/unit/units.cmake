@@ -150,6 +150,8 @@ if(SHOAL_HAS_TLS)
   shoal_unit_test(net/tls_context ALSO net/tls_engine ${tls_alone} ${tls_with})
   shoal_unit_test(net/tls_engine ALSO ${tls_alone} ${tls_with})
   shoal_unit_test(net/tls_engine.fates ALSO ${tls_alone} ${tls_with})
+  shoal_unit_test(net/tls_words ALSO base/escape LIBS shoal::openssl)
+  shoal_unit_test(net/stream_tls ALSO net/tls_engine ${tls_alone} ${tls_with} shoal::libuv)
 endif()
 shoal_unit_test(net/conn_set ALSO net/entropy core/due_times core/fence/nonce base/alloc
   base/random LIBS shoal::libuv)
