@@ -12,6 +12,7 @@
 #include "core/pipe/pipe_succession.h"
 #include "net/clock.h"
 #include "net/conn.h"
+#include <assert.h>
 #include <shoal/errors.h>
 #include <stdio.h>
 
@@ -116,11 +117,8 @@ bool shoal__successor_turn(shoal__conn_t *conn, uint64_t now_us)
 {
     uint64_t wake_us;
 
-    /* Its commands rely on the state of this connection. */
-    if (conn->greeter && conn->pipe.is_bound) {
-        shoal__successor_drop(conn);
-        shoal__renewal_over(&conn->pipe.renewal);
-    }
+    /* A holder's commands would lose the state of the connection that they rely on. */
+    assert(!conn->greeter || !conn->pipe.is_bound);
     if (conn->greeter && now_us >= conn->greeter_due_us)
         time_out(conn, now_us);
     if (shoal__renewal_begins(&conn->pipe.renewal, now_us))

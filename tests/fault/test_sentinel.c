@@ -343,7 +343,6 @@ static void test_events_are_forbidden(void **state)
     await_taken_by(scene, others[0], "k");
 }
 
-/* The primary is lost: nobody dials it again unasked. */
 /* It would hang for minutes, and what comes of it says nothing of the new primary. */
 static void test_an_attempt_at_the_former_primary(void **state)
 {
@@ -362,6 +361,7 @@ static void test_an_attempt_at_the_former_primary(void **state)
     fake_server_release(scene->server);
 }
 
+/* The primary is lost: nobody dials it again unasked. */
 static void test_a_lost_primary(void **state)
 {
     scene_t *scene = *state;
@@ -565,6 +565,88 @@ static void test_all_connections_follow(void **state)
     assert_int_equal(fake_server_number(others[0], 0, "leased"), 1);
 }
 
+static outcome_t ask_on(scene_t *scene, shoal_lease_t *lease, shoal_command_t command)
+{
+    shoal_call_t call = SHOAL_CALL_INIT;
+
+    call.lease = lease;
+    return scene_call(scene, command, &call);
+}
+
+/* A lease that has carried a command. */
+static shoal_lease_t *open_lease(scene_t *scene, shoal_command_t command)
+{
+    shoal_lease_t *lease = NULL;
+    outcome_t outcome;
+
+    assert_int_equal(shoal_lease_open(scene->client, &lease), 0);
+    outcome = ask_on(scene, lease, command);
+    scene_check(&outcome, 0, SHOAL_FATE_REPLIED);
+    return lease;
+}
+
+static void check_leases_lead_to(scene_t *scene, fake_server_t *server)
+{
+    shoal_lease_t *lease = open_lease(scene, WORDS("INCR", "leased"));
+
+    shoal_lease_close(lease);
+    assert_int_equal(fake_server_number(server, 0, "leased"), 1);
+}
+
+/* Leased connections that are idle when the primary is exchanged, ... */
+static void test_pooled_leases_follow(void **state)
+{
+    scene_t *scene = *state;
+
+    open_at_the_primary(scene, NULL, NULL);
+    shoal_lease_close(open_lease(scene, WORDS("PING")));
+    WAIT_FOR(scene_stats(scene).leases_idle_now == 1);
+    say(0, (view_t){.port = other_port(0), .epoch = 2});
+    publish(0, NAME);
+    WAIT_FOR(scene_events(scene).changed == 2);
+    check_leases_lead_to(scene, others[0]);
+    WAIT_FOR(fake_server_open_now(scene->server) == 0);
+}
+
+/* ... that somebody holds, ... */
+static void test_held_leases_are_not_pooled(void **state)
+{
+    scene_t *scene = *state;
+    shoal_lease_t *lease;
+
+    open_at_the_primary(scene, NULL, NULL);
+    lease = open_lease(scene, WORDS("PING"));
+    say(0, (view_t){.port = other_port(0), .epoch = 2});
+    publish(0, NAME);
+    WAIT_FOR(scene_events(scene).changed == 2);
+    shoal_lease_close(lease);
+    WAIT_FOR(scene_stats(scene).leases_now == 0);
+    check_leases_lead_to(scene, others[0]);
+    WAIT_FOR(fake_server_open_now(scene->server) == 0);
+}
+
+/* ... and that are being cleaned for the next one. */
+static void test_leases_under_way_are_not_pooled(void **state)
+{
+    scene_t *scene = *state;
+
+    open_at_the_primary(scene, NULL, NULL);
+    fake_server_rule(scene->server,
+                     &(fake_rule_t){.command = "WATCH", .reply = "+OK\r\n"});
+    fake_server_rule(scene->server, &(fake_rule_t){.command = "UNWATCH",
+                                                   .reply = "+OK\r\n",
+                                                   .is_cut = true,
+                                                   .then = FAKE_HOLD});
+    shoal_lease_close(open_lease(scene, WORDS("WATCH", "k")));
+    WAIT_FOR(fake_server_received(scene->server, 0, "UNWATCH", NULL) == 1);
+    say(0, (view_t){.port = other_port(0), .epoch = 2});
+    publish(0, NAME);
+    WAIT_FOR(scene_events(scene).changed == 2);
+    fake_server_release(scene->server);
+    WAIT_FOR(fake_server_open_now(scene->server) == 0);
+    check_leases_lead_to(scene, others[0]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -591,6 +673,9 @@ int main(void)
         TEST(test_no_sentinel_is_named),
         TEST(test_a_close_while_nobody_answers),
         TEST(test_all_connections_follow),
+        TEST(test_pooled_leases_follow),
+        TEST(test_held_leases_are_not_pooled),
+        TEST(test_leases_under_way_are_not_pooled),
     };
     return cmocka_run_group_tests_name("fault/sentinel", tests, NULL, NULL);
 }
