@@ -37,7 +37,8 @@ typedef struct shoal_connection_info {
     int protocol; /**< version agreed with the server, 2 or 3; 0: none agreed yet */
     uint64_t server_id; /**< the number by which the server knows the connection
                              (CLIENT ID); 0: not known */
-    uint64_t epoch;     /**< attempts to connect so far */
+    uint64_t epoch;     /**< attempts to connect so far; also one that is made while the
+                             present connection works, to replace it */
     char server[SHOAL_SERVER_NAME_BYTES]; /**< "host:port", or the path of a socket; of
                                                several addresses the one that is dialed
                                                first, or that was reached */

@@ -15,7 +15,6 @@
 #define DIAL_SPACING_US 100000 /* at most ten connections a second */
 
 static void handle(shoal__conn_t *conn, shoal__conn_event_t event, uint64_t now_us);
-static void lose(shoal__conn_t *conn, int status, const char *detail);
 static void greeted(shoal__conn_t *conn, uint64_t now_us);
 static const shoal__line_hooks_t line_hooks;
 
@@ -196,7 +195,7 @@ static void on_fed(void *owner, shoal__line_t *line, int rc, bool was_greeting,
     if (!is_present(conn, line))
         shoal__successor_fed(conn, rc, was_greeting, now_us);
     else if (rc < 0)
-        lose(conn, rc, conn->pipe.detail);
+        shoal__conn_lose(conn, rc, conn->pipe.detail);
     else if (was_greeting && conn->pipe.phase == SHOAL__PIPE_READY)
         greeted(conn, now_us);
 }
@@ -212,7 +211,7 @@ static void on_lost(void *owner, shoal__line_t *line, int status, const char *de
     shoal__conn_t *conn = owner;
 
     if (is_present(conn, line))
-        lose(conn, status, detail);
+        shoal__conn_lose(conn, status, detail);
     else
         shoal__successor_lost(conn, status, detail, shoal__clock_us());
 }
@@ -270,7 +269,7 @@ static void greet(shoal__conn_t *conn, uint64_t now_us)
     report(conn, SHOAL_EVENT_CONNECTED, 0, conn->line->server, 0);
     rc = shoal__pipe_begin(&conn->pipe, shoal__hello_style(conn->doubt), now_us);
     if (rc < 0)
-        lose(conn, rc, conn->pipe.detail);
+        shoal__conn_lose(conn, rc, conn->pipe.detail);
 }
 
 static void resume(shoal__conn_t *conn)
@@ -283,6 +282,11 @@ static void resume(shoal__conn_t *conn)
     conn->renewed_why = NULL;
 }
 
+void shoal__conn_dial_at(shoal__conn_t *conn, uint64_t at_us)
+{
+    conn->due_us = shoal__time_max(at_us, conn->dialed_us + DIAL_SPACING_US);
+}
+
 static void retry_later(shoal__conn_t *conn, int status, uint64_t now_us)
 {
     uint64_t delay_us_min =
@@ -290,26 +294,14 @@ static void retry_later(shoal__conn_t *conn, int status, uint64_t now_us)
     uint64_t delay_us =
         shoal__backoff_next(&conn->backoff, &conn->set->random, delay_us_min);
 
-    conn->due_us =
-        shoal__time_max(now_us + delay_us, conn->dialed_us + DIAL_SPACING_US);
+    shoal__conn_dial_at(conn, now_us + delay_us);
     report(conn, SHOAL_EVENT_RETRYING, 0, conn->pipe.detail, conn->due_us - now_us);
-}
-
-static shoal__hello_outcome_t hello_outcome(const shoal__greeting_t *greeting,
-                                            int status)
-{
-    if (!greeting)
-        return SHOAL__HELLO_OTHERWISE;
-    if (greeting->is_test_passed)
-        return SHOAL__HELLO_ANSWERED;
-    return status == SHOAL_ECONN && !greeting->heard_anything ? SHOAL__HELLO_HUNG_UP
-                                                              : SHOAL__HELLO_OTHERWISE;
 }
 
 void shoal__conn_doubt(shoal__conn_t *conn, const shoal__greeting_t *greeting,
                        int status)
 {
-    conn->doubt = shoal__hello_next(conn->doubt, hello_outcome(greeting, status));
+    conn->doubt = shoal__hello_next(conn->doubt, shoal__hello_failed(greeting, status));
 }
 
 /* Should another endpoint be tried first?  A server that hung up may be back at once; and one
@@ -322,8 +314,7 @@ static bool has_failed(const shoal__conn_t *conn, int status)
            (conn->pipe.is_silent || status == SHOAL_EDESYNC);
 }
 
-/* Any failure of the transport or of what was said over it. */
-static void lose(shoal__conn_t *conn, int status, const char *detail)
+void shoal__conn_lose(shoal__conn_t *conn, int status, const char *detail)
 {
     uint64_t now_us = shoal__clock_us();
     bool was_ready = conn->state == SHOAL__CONN_READY;
@@ -388,7 +379,7 @@ static void succeed(shoal__conn_t *conn, uint64_t now_us)
                            conn->renewed_why, 0);
     }
     if (rc < 0)
-        lose(conn, rc, conn->pipe.detail);
+        shoal__conn_lose(conn, rc, conn->pipe.detail);
     else if (conn->pipe.phase == SHOAL__PIPE_READY)
         greeted(conn, now_us);
     conn->hooks.on_delivered(conn->owner);
@@ -424,7 +415,7 @@ static void handle(shoal__conn_t *conn, shoal__conn_event_t event, uint64_t now_
     case SHOAL__CONN_DO_RESUME: resume(conn);        break;
     case SHOAL__CONN_DO_SUCCEED: succeed(conn, now_us); break;
     case SHOAL__CONN_DO_SHUT:   shut(conn, now_us);  break;
-    case SHOAL__CONN_DO_RETRY: /* lose() arms the delay: it knows the cause */
+    case SHOAL__CONN_DO_RETRY: /* shoal__conn_lose() arms the delay: it knows the cause */
     case SHOAL__CONN_ILLEGAL:
         break;
     }
@@ -450,7 +441,7 @@ static void look_at_the_time(shoal__conn_t *conn, uint64_t now_us)
     case SHOAL__CONN_GREETING:
         snprintf(conn->pipe.detail, sizeof conn->pipe.detail,
                  "greeting %.127s: not answered in time", conn->line->server);
-        lose(conn, SHOAL_ETIMEOUT, conn->pipe.detail);
+        shoal__conn_lose(conn, SHOAL_ETIMEOUT, conn->pipe.detail);
         break;
     case SHOAL__CONN_BACKOFF:
         handle(conn, SHOAL__CONN_ON_RETRY_DUE, now_us);
@@ -468,7 +459,7 @@ static void make_way(shoal__conn_t *conn, uint64_t now_us)
     if (conn->greeter)
         handle(conn, SHOAL__CONN_ON_RENEWED, now_us);
     else
-        lose(conn, SHOAL_ECONN, conn->pipe.renewal.reason);
+        shoal__conn_lose(conn, SHOAL_ECONN, conn->pipe.renewal.reason);
 }
 
 uint64_t shoal__conn_turn(shoal__conn_t *conn, uint64_t now_us)
@@ -477,57 +468,13 @@ uint64_t shoal__conn_turn(shoal__conn_t *conn, uint64_t now_us)
 
     look_at_the_time(conn, now_us);
     if (shoal__pipe_tick(&conn->pipe, now_us) < 0)
-        lose(conn, conn->pipe.fault, conn->pipe.detail);
+        shoal__conn_lose(conn, conn->pipe.fault, conn->pipe.detail);
     if (conn->state == SHOAL__CONN_READY && shoal__successor_turn(conn, now_us))
         make_way(conn, now_us);
     shoal__line_write(conn->line, &wake_us);
     wake_us = shoal__time_min(wake_us, conn->due_us);
     wake_us = shoal__time_min(wake_us, conn->greeter_due_us);
     return shoal__time_min(wake_us, shoal__pipe_next_wake_us(&conn->pipe));
-}
-
-void shoal__conn_reconnect(shoal__conn_t *conn, const char *why, uint64_t now_us)
-{
-    shoal__conn_touch(conn);
-    if (conn->state == SHOAL__CONN_BACKOFF)
-        conn->due_us = shoal__time_max(now_us, conn->dialed_us + DIAL_SPACING_US);
-    else if (conn->state == SHOAL__CONN_READY) {
-        shoal__renewal_anew(&conn->pipe.renewal);
-        shoal__renewal_ask(&conn->pipe.renewal, why, false, now_us);
-    }
-}
-
-void shoal__conn_renew(shoal__conn_t *conn, const char *why, uint64_t now_us)
-{
-    shoal__conn_touch(conn);
-    if (conn->state == SHOAL__CONN_DIALING || conn->state == SHOAL__CONN_GREETING)
-        lose(conn, SHOAL_ECONN, why);
-    if (conn->state == SHOAL__CONN_BACKOFF)
-        conn->due_us = shoal__time_max(now_us, conn->dialed_us + DIAL_SPACING_US);
-    if (conn->state == SHOAL__CONN_READY) {
-        shoal__successor_drop(conn);
-        shoal__renewal_anew(&conn->pipe.renewal);
-        shoal__renewal_want(&conn->pipe.renewal, why, now_us);
-    }
-}
-
-bool shoal__conn_is_elsewhere(const shoal__conn_t *conn)
-{
-    if (!conn->target->finder)
-        return false;
-    switch (conn->state) {
-    case SHOAL__CONN_DIALING:
-        return shoal__dialer_is_outdated(&conn->line->dialer);
-    case SHOAL__CONN_GREETING:
-    case SHOAL__CONN_READY:
-        return conn->server != conn->target->name;
-    case SHOAL__CONN_IDLE:
-    case SHOAL__CONN_BACKOFF:
-    case SHOAL__CONN_CLOSED:
-    case SHOAL__CONN_STATE_COUNT:
-        break;
-    }
-    return false;
 }
 
 void shoal__conn_give_up(shoal__conn_t *conn, const char *why, uint64_t now_us)

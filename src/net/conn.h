@@ -154,6 +154,10 @@ static inline bool shoal__conn_is_renewed(const shoal__conn_t *conn)
  * names? */
 bool shoal__conn_is_elsewhere(const shoal__conn_t *conn);
 
+/* The finder has said which server the target stands for; is_news: another one than before.
+ * core/sentinel/follow_rule.h decides whether the connection is renewed. */
+void shoal__conn_follow(shoal__conn_t *conn, bool is_news, uint64_t now_us);
+
 /* Close it.  What is outstanding fails as if it were lost; but nothing was lost, so no
  * event tells of it. */
 void shoal__conn_give_up(shoal__conn_t *conn, const char *why, uint64_t now_us);
@@ -190,6 +194,10 @@ void shoal__successor_drop(shoal__conn_t *conn);
 void shoal__conn_report(shoal__conn_t *conn, const shoal__line_t *line,
                         shoal_event_kind_t kind, int status, const char *detail,
                         uint64_t delay_us);
+/* Any failure of the transport, or of what was said over it. */
+void shoal__conn_lose(shoal__conn_t *conn, int status, const char *detail);
+/* The next attempt begins then, but not too soon after the last one. */
+void shoal__conn_dial_at(shoal__conn_t *conn, uint64_t at_us);
 /* Begin an attempt to connect, and count it. */
 void shoal__conn_dial(shoal__conn_t *conn, shoal__line_t *line, uint64_t now_us);
 /* An attempt over this line failed: what does that say of the server's HELLO?  `greeting`:

@@ -10,6 +10,7 @@
 
 #include "base/time_us.h"
 #include "core/pipe/pipe_succession.h"
+#include "core/sentinel/follow_rule.h"
 #include "net/clock.h"
 #include "net/conn.h"
 #include <assert.h>
@@ -129,4 +130,80 @@ bool shoal__successor_turn(shoal__conn_t *conn, uint64_t now_us)
     if (conn->greeter && shoal__pipe_makes_way(&conn->pipe, now_us))
         shoal__line_read(shoal__successor_line(conn));
     return shoal__pipe_makes_way(&conn->pipe, now_us);
+}
+
+/* ---- what others ask for ---- */
+
+void shoal__conn_reconnect(shoal__conn_t *conn, const char *why, uint64_t now_us)
+{
+    shoal__conn_touch(conn);
+    if (conn->state == SHOAL__CONN_BACKOFF)
+        shoal__conn_dial_at(conn, now_us);
+    else if (conn->state == SHOAL__CONN_READY) {
+        shoal__renewal_anew(&conn->pipe.renewal);
+        shoal__renewal_ask(&conn->pipe.renewal, why, false, now_us);
+    }
+}
+
+void shoal__conn_renew(shoal__conn_t *conn, const char *why, uint64_t now_us)
+{
+    shoal__conn_touch(conn);
+    if (conn->state == SHOAL__CONN_DIALING || conn->state == SHOAL__CONN_GREETING)
+        shoal__conn_lose(conn, SHOAL_ECONN, why);
+    if (conn->state == SHOAL__CONN_BACKOFF)
+        shoal__conn_dial_at(conn, now_us);
+    if (conn->state == SHOAL__CONN_READY) {
+        shoal__successor_drop(conn);
+        shoal__renewal_anew(&conn->pipe.renewal);
+        shoal__renewal_want(&conn->pipe.renewal, why, now_us);
+    }
+}
+
+bool shoal__conn_is_elsewhere(const shoal__conn_t *conn)
+{
+    if (!conn->target->finder)
+        return false;
+    switch (conn->state) {
+    case SHOAL__CONN_DIALING:
+        return shoal__dialer_is_outdated(&conn->line->dialer);
+    case SHOAL__CONN_GREETING:
+    case SHOAL__CONN_READY:
+        return conn->server != conn->target->name;
+    case SHOAL__CONN_IDLE:
+    case SHOAL__CONN_BACKOFF:
+    case SHOAL__CONN_CLOSED:
+    case SHOAL__CONN_STATE_COUNT:
+        break;
+    }
+    return false;
+}
+
+static void stay(shoal__conn_t *conn)
+{
+    shoal__successor_drop(conn);
+    shoal__renewal_over(&conn->pipe.renewal);
+    shoal__conn_touch(conn);
+}
+
+void shoal__conn_follow(shoal__conn_t *conn, bool is_news, uint64_t now_us)
+{
+    static const char following[] =
+        "renewed, because the sentinels name another primary";
+    const shoal__renewal_t *renewal = &conn->pipe.renewal;
+    const shoal__follow_facts_t facts = {.is_elsewhere = shoal__conn_is_elsewhere(conn),
+                                         .is_news = is_news,
+                                         .is_renewed =
+                                             renewal->state != SHOAL__RENEWAL_NONE,
+                                         .is_following = renewal->reason == following};
+
+    switch (shoal__follow_rule(&facts)) {
+    case SHOAL__FOLLOW_NOTHING:
+        break;
+    case SHOAL__FOLLOW_RENEW:
+        shoal__conn_renew(conn, facts.is_renewed ? renewal->reason : following, now_us);
+        break;
+    case SHOAL__FOLLOW_STAY:
+        stay(conn);
+        break;
+    }
 }

@@ -424,12 +424,12 @@ fail:
     return rc;
 }
 
-/* Accepts a half-built decoder as well. */
 void shoal__decoder_set_owner(shoal__decoder_t *decoder, void *owner)
 {
     decoder->frame.owner = owner;
 }
 
+/* Accepts a half-built decoder as well. */
 void shoal__decoder_free(shoal__decoder_t *decoder)
 {
     if (!decoder)

@@ -4,7 +4,7 @@
 #include "base/alloc.h"
 #include "base/time_us.h"
 #include "net/clock.h"
-#include "route/watch.h"
+#include "route/watches.h"
 #include <shoal/errors.h>
 #include <stdio.h>
 #include <string.h>
@@ -26,13 +26,12 @@ struct shoal__sentinel {
     shoal__finder_t finder; /* first */
     const shoal_options_t *options;
     shoal__conn_config_t config;
-    shoal__conn_set_t *set;
     shoal__target_t *target;
     const shoal__conn_t *first;
     shoal__route_hooks_t hooks;
     void *owner;
     shoal__sentinel_rule_t rule;
-    shoal__watch_t *watches[SHOAL__SENTINELS_MAX]; /* one per voice; NULL: none yet */
+    shoal__watches_t watches;
     shoal__list_t searches;
     place_t places[PLACES]; /* servers that were the primary, or were said to be */
     size_t next_place;
@@ -43,13 +42,11 @@ struct shoal__sentinel {
     uint64_t told_connects,
         told_failed; /* ... when it had been connected, and had failed,
                                             so often */
-    bool is_open;
-    bool is_asking;     /* a round is under way */
-    bool is_hinted;     /* something happened: ask */
-    bool is_untold;     /* `first` was not told of the last decision */
-    bool is_told;       /* it was, and nothing came of that yet */
-    bool is_silent;     /* no sentinel answered: the program has heard of it */
-    bool has_namesakes; /* two watches may lead to one sentinel */
+    bool is_asking;  /* a round is under way */
+    bool is_hinted;  /* something happened: ask */
+    bool is_untold;  /* `first` was not told of the last decision */
+    bool is_told;    /* it was, and nothing came of that yet */
+    bool is_silent;  /* no sentinel answered: the program has heard of it */
 };
 
 /* ---- places ---- */
@@ -181,42 +178,22 @@ static void begin_round(shoal__sentinel_t *sentinel, uint64_t now_us)
     sentinel->is_asking = true;
     sentinel->is_hinted = false;
     sentinel->begun_us = now_us;
+    shoal__watches_look(&sentinel->watches, 0);
+    shoal__watches_drop_gone(&sentinel->watches, now_us);
     shoal__sentinel_rule_begin(&sentinel->rule);
-    for (size_t i = 0; i < SHOAL__SENTINELS_MAX; i++)
-        if (sentinel->rule.voices[i].is_known)
-            shoal__watch_ask(sentinel->watches[i], now_us);
-}
-
-static size_t count_ready(const shoal__sentinel_t *sentinel)
-{
-    size_t ready = 0;
-
-    for (size_t i = 0; i < SHOAL__SENTINELS_MAX; i++)
-        ready += sentinel->rule.voices[i].is_known &&
-                 sentinel->watches[i]->conn.state == SHOAL__CONN_READY;
-    return ready;
-}
-
-/* The reason that one of them gives for being out of reach. */
-static const char *find_reason(const shoal__sentinel_t *sentinel)
-{
-    for (size_t i = 0; i < SHOAL__SENTINELS_MAX; i++)
-        if (sentinel->rule.voices[i].is_known &&
-            sentinel->watches[i]->conn.pipe.detail[0] != '\0')
-            return sentinel->watches[i]->conn.pipe.detail;
-    return "not connected yet";
+    shoal__watches_ask(&sentinel->watches, now_us);
 }
 
 /* No view counts.  The primary that works goes on. */
 static void chose_none(shoal__sentinel_t *sentinel)
 {
     const char *name = sentinel->options->sentinels.name;
-    bool is_silent = count_ready(sentinel) == 0;
+    bool is_silent = !shoal__sentinel_rule_has_ready(&sentinel->rule);
     char detail[256];
 
     if (is_silent)
         snprintf(detail, sizeof detail, "no sentinel of %s answers: %.100s", name,
-                 find_reason(sentinel));
+                 shoal__watches_reason(&sentinel->watches));
     else
         snprintf(detail, sizeof detail, "no sentinel names the present primary of %s",
                  name);
@@ -229,7 +206,8 @@ static void chose_none(shoal__sentinel_t *sentinel)
 static void decide(shoal__sentinel_t *sentinel, uint64_t now_us)
 {
     sentinel->is_asking = false;
-    if (!shoal__sentinel_rule_choose(&sentinel->rule)) {
+    if (!shoal__sentinel_rule_choose(&sentinel->rule, sentinel->target->ready > 0,
+                                     now_us)) {
         chose_none(sentinel);
         return;
     }
@@ -260,26 +238,15 @@ static void on_switch(void *owner)
     ((shoal__sentinel_t *)owner)->is_hinted = true;
 }
 
-static void on_id(void *owner, shoal__watch_t *watch)
+static void on_id(void *owner)
 {
-    (void)watch;
-    ((shoal__sentinel_t *)owner)->has_namesakes = true;
+    ((shoal__sentinel_t *)owner)->watches.has_namesakes = true;
 }
 
-static bool is_known(const shoal__sentinel_t *sentinel,
-                     const shoal__sentinel_peer_t *peer)
+static void on_peers(void *owner, const shoal__sentinel_peer_t *peers, size_t count)
 {
-    for (size_t i = 0; i < SHOAL__SENTINELS_MAX; i++) {
-        const shoal__watch_t *watch = sentinel->watches[i];
-        if (watch && watch->is_used &&
-            (shoal__sentinel_is_same(&watch->address, &peer->address) ||
-             (peer->id[0] != '\0' && strcmp(watch->id, peer->id) == 0)))
-            return true;
-    }
-    return false;
+    shoal__watches_add(&((shoal__sentinel_t *)owner)->watches, peers, count);
 }
-
-static void on_peers(void *owner, const shoal__sentinel_peer_t *peers, size_t count);
 
 static void on_reading(void *owner, uint64_t now_us)
 {
@@ -301,95 +268,18 @@ static const shoal__watch_hooks_t watch_hooks = {.on_peers = on_peers,
                                                  .on_reading = on_reading,
                                                  .on_delivered = on_delivered};
 
-/* A slot for one more sentinel.  If all are taken, one that was found and does not answer
- * makes room. */
-static size_t find_slot(const shoal__sentinel_t *sentinel)
-{
-    size_t lost = SHOAL__SENTINELS_MAX;
-
-    for (size_t i = 0; i < SHOAL__SENTINELS_MAX; i++) {
-        const shoal__watch_t *watch = sentinel->watches[i];
-        if (!watch || !watch->is_used)
-            return i;
-        if (!watch->is_seed && watch->conn.state == SHOAL__CONN_BACKOFF)
-            lost = i;
-    }
-    return lost;
-}
-
-/* NULL: no room, or no memory. */
-static shoal__watch_t *add(shoal__sentinel_t *sentinel,
-                           const shoal__sentinel_peer_t *peer, bool is_seed)
-{
-    const shoal__watch_plan_t plan = {.config = &sentinel->config,
-                                      .set = sentinel->set,
-                                      .primary = sentinel->options->sentinels.name,
-                                      .user = sentinel->options->sentinels.user,
-                                      .password = sentinel->options->sentinels.password,
-                                      .hooks = &watch_hooks,
-                                      .owner = sentinel};
-    size_t slot = find_slot(sentinel);
-
-    if (slot == SHOAL__SENTINELS_MAX)
-        return NULL;
-    if (!sentinel->watches[slot])
-        sentinel->watches[slot] = shoal__watch_new(&plan, &sentinel->rule.voices[slot]);
-    else if (sentinel->watches[slot]->is_used)
-        shoal__watch_drop(sentinel->watches[slot], shoal__clock_us());
-    if (sentinel->watches[slot])
-        shoal__watch_use(sentinel->watches[slot], peer, is_seed);
-    return sentinel->watches[slot];
-}
-
-static void on_peers(void *owner, const shoal__sentinel_peer_t *peers, size_t count)
-{
-    shoal__sentinel_t *sentinel = owner;
-
-    for (size_t i = 0; i < count && sentinel->is_open; i++) {
-        shoal__watch_t *watch =
-            is_known(sentinel, &peers[i]) ? NULL : add(sentinel, &peers[i], false);
-        if (watch)
-            shoal__watch_open(watch);
-    }
-}
-
-/* A seed by its name, and the same one by the address that another one gave. */
-static void drop_namesakes(shoal__sentinel_t *sentinel, uint64_t now_us)
-{
-    sentinel->has_namesakes = false;
-    for (size_t i = 0; i < SHOAL__SENTINELS_MAX; i++)
-        for (size_t j = 0; j < SHOAL__SENTINELS_MAX; j++) {
-            const shoal__watch_t *one = sentinel->watches[i];
-            shoal__watch_t *other = sentinel->watches[j];
-            if (i != j && one && other && one->is_used && other->is_used &&
-                !other->is_seed && one->id[0] != '\0' &&
-                strcmp(one->id, other->id) == 0)
-                shoal__watch_drop(other, now_us);
-        }
-}
-
 /* ---- the turn ---- */
-
-static void look_who_is_reaching(shoal__sentinel_t *sentinel)
-{
-    uint64_t until_us = sentinel->begun_us + SHOAL__SENTINEL_ROUND_US;
-
-    for (size_t i = 0; i < SHOAL__SENTINELS_MAX; i++)
-        if (sentinel->rule.voices[i].is_known)
-            sentinel->rule.voices[i].is_reaching =
-                shoal__watch_is_reaching(sentinel->watches[i], until_us);
-}
 
 void shoal__sentinel_turn(shoal__sentinel_t *sentinel, uint64_t now_us)
 {
     look_at_first(sentinel, false);
-    if (sentinel->has_namesakes)
-        drop_namesakes(sentinel, now_us);
+    shoal__watches_drop_namesakes(&sentinel->watches, now_us);
     if (now_us >= next_round_us(sentinel))
         begin_round(sentinel, now_us);
     if (!sentinel->is_asking)
         return;
-    look_who_is_reaching(sentinel);
+    shoal__watches_look(&sentinel->watches,
+                        sentinel->begun_us + SHOAL__SENTINEL_ROUND_US);
     if (shoal__sentinel_rule_look(&sentinel->rule, sentinel->begun_us, now_us) ==
         SHOAL__SENTINEL_DECIDE)
         decide(sentinel, now_us);
@@ -408,12 +298,8 @@ uint64_t shoal__sentinel_next_wake_us(const shoal__sentinel_t *sentinel,
 
 bool shoal__sentinel_is_calm(const shoal__sentinel_t *sentinel)
 {
-    for (size_t i = 0; i < SHOAL__SENTINELS_MAX; i++) {
-        const shoal__watch_t *watch = sentinel->watches[i];
-        if (watch && watch->is_used && shoal__watch_is_reaching(watch, 0))
-            return false;
-    }
-    return true;
+    shoal__watches_look(&sentinel->watches, 0);
+    return shoal__sentinel_rule_is_calm(&sentinel->rule);
 }
 
 void shoal__sentinel_read_ahead(shoal__sentinel_t *sentinel, uint64_t now_us)
@@ -421,9 +307,7 @@ void shoal__sentinel_read_ahead(shoal__sentinel_t *sentinel, uint64_t now_us)
     if (shoal__time_since(sentinel->read_ahead_us, now_us) < READ_AHEAD_US)
         return;
     sentinel->read_ahead_us = now_us;
-    for (size_t i = 0; i < SHOAL__SENTINELS_MAX; i++)
-        if (sentinel->watches[i])
-            shoal__conn_read_ahead(&sentinel->watches[i]->conn);
+    shoal__watches_read_ahead(&sentinel->watches);
 }
 
 /* ---- life ---- */
@@ -447,21 +331,6 @@ static void read_config(shoal__sentinel_t *sentinel, const shoal__conn_config_t 
     pipe->learns = pipe->is_ordinary = false;
 }
 
-static int add_seeds(shoal__sentinel_t *sentinel)
-{
-    const shoal__options_sentinels_t *from = &sentinel->options->sentinels;
-
-    for (size_t i = 0; i < from->count; i++) {
-        shoal__sentinel_peer_t seed = {.address.port = from->seeds[i].port};
-
-        snprintf(seed.address.host, sizeof seed.address.host, "%s",
-                 from->seeds[i].host);
-        if (!is_known(sentinel, &seed) && !add(sentinel, &seed, true))
-            return SHOAL_ENOMEM;
-    }
-    return 0;
-}
-
 int shoal__sentinel_new(const shoal__sentinel_plan_t *plan,
                         shoal__sentinel_t **ret_sentinel)
 {
@@ -471,14 +340,22 @@ int shoal__sentinel_new(const shoal__sentinel_plan_t *plan,
         return SHOAL_ENOMEM;
     sentinel->finder.begin = begin_search;
     sentinel->options = plan->options;
-    sentinel->set = plan->set;
     sentinel->target = plan->target;
     sentinel->first = plan->first;
     sentinel->hooks = *plan->hooks;
     sentinel->owner = plan->owner;
     shoal__list_init(&sentinel->searches);
     read_config(sentinel, plan->config);
-    if (add_seeds(sentinel) < 0) {
+    sentinel->watches =
+        (shoal__watches_t){.plan = {.config = &sentinel->config,
+                                    .set = plan->set,
+                                    .primary = plan->options->sentinels.name,
+                                    .user = plan->options->sentinels.user,
+                                    .password = plan->options->sentinels.password,
+                                    .hooks = &watch_hooks,
+                                    .owner = sentinel},
+                           .rule = &sentinel->rule};
+    if (shoal__watches_add_seeds(&sentinel->watches, &plan->options->sentinels) < 0) {
         shoal__sentinel_free(sentinel);
         return SHOAL_ENOMEM;
     }
@@ -489,32 +366,23 @@ int shoal__sentinel_new(const shoal__sentinel_plan_t *plan,
 
 void shoal__sentinel_open(shoal__sentinel_t *sentinel)
 {
-    sentinel->is_open = true;
-    for (size_t i = 0; i < SHOAL__SENTINELS_MAX; i++)
-        if (sentinel->watches[i])
-            shoal__watch_open(sentinel->watches[i]);
+    shoal__watches_open(&sentinel->watches);
 }
 
 void shoal__sentinel_shut(shoal__sentinel_t *sentinel, uint64_t now_us)
 {
-    sentinel->is_open = false;
-    for (size_t i = 0; i < SHOAL__SENTINELS_MAX; i++)
-        if (sentinel->watches[i])
-            shoal__conn_close(&sentinel->watches[i]->conn, now_us);
+    shoal__watches_shut(&sentinel->watches, now_us);
 }
 
 void shoal__sentinel_forget(shoal__sentinel_t *sentinel)
 {
-    for (size_t i = 0; i < SHOAL__SENTINELS_MAX; i++)
-        if (sentinel->watches[i])
-            shoal__conn_forget(&sentinel->watches[i]->conn);
+    shoal__watches_forget(&sentinel->watches);
 }
 
 void shoal__sentinel_free(shoal__sentinel_t *sentinel)
 {
     if (!sentinel)
         return;
-    for (size_t i = 0; i < SHOAL__SENTINELS_MAX; i++)
-        shoal__watch_free(sentinel->watches[i]);
+    shoal__watches_free(&sentinel->watches);
     shoal__free(sentinel);
 }

@@ -13,9 +13,9 @@
 #include "route/lane_choice.h"
 #include "route/lanes.h"
 #include "route/leases.h"
+#include "route/parting.h"
 #include "route/reads.h"
 #include "route/sentinel.h"
-#include <assert.h>
 #include <shoal/errors.h>
 #include <string.h>
 
@@ -96,107 +96,12 @@ static void look_for_lanes(standalone_t *standalone, uint64_t now_us)
         shoal__lane_choice_is_due(&standalone->lanes, now_us);
 }
 
-static bool stage_leased(shoal__leases_t *leases, const shoal__mailbox_side_t *side)
-{
-    const char *from = shoal__buffer_data(&side->bytes);
-
-    for (size_t i = 0; i < side->count; from += side->requests[i++].bytes)
-        if (side->requests[i].flags & SHOAL__REQUEST_LEASED &&
-            !shoal__leases_stage(leases, &side->requests[i], from))
-            return false;
-    return true;
-}
-
-/* Where the commands of a side go that are looked at one by one. */
-typedef struct parting {
-    shoal__lanes_share_t lane_share, shares[SHOAL__LANE_HOMES_MAX];
-    shoal__pipe_t *lane; /* for the lane's share; NULL: it has none */
-    char *lane_at, *at[SHOAL__LANE_HOMES_MAX]; /* room for their bytes */
-} parting_t;
-
-static void count_shares(const shoal__mailbox_side_t *side, parting_t *parting)
-{
-    for (size_t i = 0; i < side->count; i++) {
-        const shoal__request_t *request = &side->requests[i];
-        if (request->flags & (SHOAL__REQUEST_LEASED | SHOAL__REQUEST_APART))
-            continue;
-        parting->shares[request->attempts].commands++;
-        parting->shares[request->attempts].bytes += request->bytes;
-    }
-}
-
-/* False: no memory. */
-static bool reserve_parts(standalone_t *standalone, parting_t *parting)
-{
-    bool is_behind = false;
-
-    for (size_t i = 0; i < standalone->homes.count; i++) {
-        shoal__lanes_share_t share = parting->shares[i];
-        if (share.commands == 0)
-            continue;
-        is_behind = true;
-        parting->at[i] = shoal__pipe_reserve(&standalone->conns[i].pipe, share.bytes,
-                                             share.commands);
-        if (!parting->at[i])
-            return false;
-    }
-    if (parting->lane_share.commands == 0)
-        return true;
-    parting->lane = shoal__lanes_reserve(&standalone->lanes, parting->lane_share,
-                                         is_behind, &parting->lane_at);
-    return parting->lane != NULL;
-}
-
-static void push_ordinary(shoal__conn_t *conn, const shoal__request_t *request,
-                          uint64_t now_us)
-{
-    shoal__pipe_t *pipe = &conn->pipe;
-
-    shoal__stage_times_count(&pipe->times, SHOAL_STAGE_QUEUED,
-                             shoal__time_since(request->submitted_us, now_us), 1);
-    shoal__pipe_push(pipe, request);
-    shoal__stage_times_taken(&pipe->times, 1, now_us);
-    shoal__conn_touch(conn);
-}
-
-static void push_parts(standalone_t *standalone, const shoal__mailbox_side_t *side,
-                       parting_t *parting, uint64_t now_us)
-{
-    const char *from = shoal__buffer_data(&side->bytes);
-
-    for (size_t i = 0; i < side->count; from += side->requests[i++].bytes) {
-        shoal__request_t *request = &side->requests[i];
-        size_t home = request->attempts;
-        char **at = request->flags & SHOAL__REQUEST_APART ? &parting->lane_at
-                                                          : &parting->at[home];
-        if (request->flags & SHOAL__REQUEST_LEASED)
-            continue;
-        request->attempts = 0;
-        assert(*at); /* there is room for each part that was counted */
-        memcpy(*at, from, request->bytes);
-        *at += request->bytes;
-        if (request->flags & SHOAL__REQUEST_APART)
-            shoal__lanes_push(&standalone->lanes, parting->lane, request, now_us);
-        else
-            push_ordinary(&standalone->conns[home], request, now_us);
-    }
-}
-
 /* Some of them are for leases, or may be for the lane. */
 static bool place_apart(standalone_t *standalone, const shoal__mailbox_side_t *side,
                         uint64_t now_us)
 {
-    parting_t parting = {.lane_share =
-                             shoal__lane_choice(&standalone->lanes, side, now_us)};
-
-    count_shares(side, &parting);
-    if (!stage_leased(&standalone->leases, side) ||
-        !reserve_parts(standalone, &parting)) {
-        shoal__leases_drop_staged(&standalone->leases);
+    if (!shoal__parting_place(&standalone->lanes, &standalone->leases, side, now_us))
         return false;
-    }
-    push_parts(standalone, side, &parting, now_us);
-    shoal__leases_admit(&standalone->leases);
     look_for_lanes(standalone, now_us);
     return true;
 }
@@ -239,8 +144,6 @@ static void note_fresh(standalone_t *standalone, uint64_t now_us)
 
 /* ---- the loop ---- */
 
-/* The sentinels named another server: the connections follow, also one that is on its way
- * to the former one. */
 static void follow_sentinels(standalone_t *standalone, uint64_t now_us)
 {
     bool is_news = standalone->followed != standalone->target.name;
@@ -248,13 +151,8 @@ static void follow_sentinels(standalone_t *standalone, uint64_t now_us)
     standalone->followed = standalone->target.name;
     if (is_news)
         shoal__leases_reconnect(&standalone->leases);
-    for (size_t i = 0; i < standalone->homes.count; i++) {
-        shoal__conn_t *conn = &standalone->conns[i];
-        bool is_idle = conn->pipe.renewal.state == SHOAL__RENEWAL_NONE;
-        if (shoal__conn_is_elsewhere(conn) ? is_news || is_idle : is_news && !is_idle)
-            shoal__conn_renew(
-                conn, "renewed, because the sentinels name another primary", now_us);
-    }
+    for (size_t i = 0; i < standalone->homes.count; i++)
+        shoal__conn_follow(&standalone->conns[i], is_news, now_us);
 }
 
 static uint64_t turn(shoal__route_t *route, uint64_t now_us)

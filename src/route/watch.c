@@ -43,7 +43,7 @@ static void on_id(shoal_client_t *client, const shoal_result_t *result, void *da
     (void)client;
 
     if (shoal__sentinel_read_id(answer_of(result), watch->id))
-        watch->hooks->on_id(watch->owner, watch);
+        watch->hooks->on_id(watch->owner);
 }
 
 static bool put(shoal__watch_t *watch, size_t argc, const char *const *argv,
@@ -116,12 +116,15 @@ static const shoal__conn_hooks_t conn_hooks = {.on_event = on_event,
                                                .on_own = shoal__errand_on_own,
                                                .on_push = on_push};
 
-bool shoal__watch_is_reaching(const shoal__watch_t *watch, uint64_t until_us)
+void shoal__watch_look(const shoal__watch_t *watch, uint64_t until_us)
 {
     shoal__conn_state_t state = watch->conn.state;
 
-    return state == SHOAL__CONN_DIALING || state == SHOAL__CONN_GREETING ||
-           (state == SHOAL__CONN_BACKOFF && watch->conn.due_us < until_us);
+    watch->voice->is_ready = state == SHOAL__CONN_READY;
+    watch->voice->is_reaching =
+        state == SHOAL__CONN_DIALING || state == SHOAL__CONN_GREETING ||
+        (state == SHOAL__CONN_BACKOFF && watch->conn.due_us < until_us);
+    watch->voice->failures = watch->conn.backoff.failures;
 }
 
 /* ---- its life ---- */
@@ -169,9 +172,9 @@ void shoal__watch_use(shoal__watch_t *watch, const shoal__sentinel_peer_t *peer,
     watch->endpoint.port = peer->address.port;
     shoal__target_name(watch->name, peer->address.host, peer->address.port);
     memcpy(watch->id, peer->id, sizeof watch->id);
-    watch->is_seed = is_seed;
-    watch->is_used = true;
-    *watch->voice = (shoal__sentinel_voice_t){.is_known = true};
+    *watch->voice = (shoal__sentinel_voice_t){.is_known = true, .is_seed = is_seed};
+    shoal__backoff_succeeded(
+        &watch->conn.backoff); /* the failures were another one's */
 }
 
 void shoal__watch_open(shoal__watch_t *watch)
@@ -182,6 +185,5 @@ void shoal__watch_open(shoal__watch_t *watch)
 void shoal__watch_drop(shoal__watch_t *watch, uint64_t now_us)
 {
     shoal__conn_give_up(&watch->conn, "the sentinel is not used any more", now_us);
-    watch->is_used = false;
     *watch->voice = (shoal__sentinel_voice_t){0};
 }

@@ -19,7 +19,7 @@ typedef struct shoal__watch_hooks {
     /* Sentinels that this one names. */
     void (*on_peers)(void *owner, const shoal__sentinel_peer_t *peers, size_t count);
     /* It has told its own id. */
-    void (*on_id)(void *owner, shoal__watch_t *watch);
+    void (*on_id)(void *owner);
     /* It says that the primary was exchanged. */
     void (*on_switch)(void *owner);
     /* As in shoal__conn_hooks_t. */
@@ -34,8 +34,6 @@ struct shoal__watch {
     char name[SHOAL__TARGET_NAME_BYTES]; /* of the target */
     shoal__sentinel_address_t address;
     char id[SHOAL__SENTINEL_ID_BYTES]; /* "": not known */
-    bool is_seed;                      /* the program named it */
-    bool is_used;                      /* it is a sentinel of this client */
     const char *primary;               /* borrowed: the primary's name */
     shoal__sentinel_voice_t *voice;    /* borrowed: what it says */
     const shoal__watch_hooks_t *hooks; /* borrowed */
@@ -70,7 +68,8 @@ void shoal__watch_drop(shoal__watch_t *watch, uint64_t now_us);
  * connection, make it. */
 void shoal__watch_ask(shoal__watch_t *watch, uint64_t now_us);
 
-/* Is it dialing or greeting, or about to? */
-bool shoal__watch_is_reaching(const shoal__watch_t *watch, uint64_t until_us);
+/* Put into the voice how the connection stands.  One that dials before until_us is being
+ * made. */
+void shoal__watch_look(const shoal__watch_t *watch, uint64_t until_us);
 
 #endif

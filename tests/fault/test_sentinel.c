@@ -407,6 +407,30 @@ static void test_a_new_beginning(void **state)
     await_taken_by(scene, others[0], "k");
 }
 
+/* They name another primary, and take it back before that one has answered. */
+static void test_there_and_back(void **state)
+{
+    scene_t *scene = *state;
+
+    open_at_the_primary(scene, NULL, NULL);
+    (void)other_port(0);
+    fake_server_hold(others[0], "HELLO");
+    say(0, (view_t){.port = other_port(0), .epoch = 2});
+    publish(0, NAME);
+    WAIT_FOR(fake_server_received(others[0], 0, "HELLO", NULL) == 1);
+    say(0, (view_t){.port = primary_port(scene), .epoch = 3});
+    publish(0, NAME);
+    WAIT_FOR(scene_events(scene).changed == 3);
+    check_taken_by(scene, scene->server, "k");
+    assert_int_equal(scene_events(scene).ready, 1);
+    /* The only renewal there is is the program's. */
+    WAIT_FOR((assert_int_equal(shoal_client_reconnect(scene->client), 0),
+              scene_events(scene).ready == 2));
+    assert_string_equal(scene_events(scene).renewed,
+                        "renewed, because the program asked for it");
+    fake_server_release(others[0]);
+}
+
 /* ---- sentinels come and go ---- */
 
 static void lose_sentinel(size_t sentinel)
@@ -455,6 +479,26 @@ static void test_sentinels_that_were_found(void **state)
     publish(1, NAME);
     await_taken_by(scene, others[0], "k");
     assert_int_equal(scene_events(scene).silent, 0);
+}
+
+/* One that was found and is gone for good has no voice any more: most of those that are
+ * left may begin anew. */
+static void test_a_sentinel_that_was_found_and_is_gone(void **state)
+{
+    scene_t *scene = *state;
+
+    start_sentinel(1, NULL, (view_t){.port = primary_port(scene), .epoch = 7});
+    start_sentinel(0, NULL,
+                   (view_t){.port = primary_port(scene),
+                            .epoch = 7,
+                            .peer_port = sentinel_port(1)});
+    know(scene, 0);
+    scene_open_ready(scene);
+    check_taken_by(scene, scene->server, "first");
+    WAIT_FOR(fake_server_received(sentinels[1], 0, "SENTINEL", "MASTER") > 0);
+    lose_sentinel(1);
+    say(0, (view_t){.port = other_port(0), .epoch = 0});
+    await_taken_by(scene, others[0], "k");
 }
 
 /* One sentinel by two names has one voice, and one connection in the end. */
@@ -665,8 +709,10 @@ int main(void)
         TEST(test_a_lost_primary),
         TEST(test_a_primary_that_becomes_a_replica),
         TEST(test_a_new_beginning),
+        TEST(test_there_and_back),
         TEST(test_all_sentinels_are_gone),
         TEST(test_sentinels_that_were_found),
+        TEST(test_a_sentinel_that_was_found_and_is_gone),
         TEST(test_a_sentinel_with_two_names),
         TEST(test_a_sentinel_that_speaks_nonsense),
         TEST(test_a_silent_sentinel),

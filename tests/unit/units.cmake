@@ -71,6 +71,7 @@ shoal_unit_test(core/lease_pool)
 shoal_unit_test(core/lease_rule)
 shoal_unit_test(core/sentinel/sentinel_reply ALSO resp/decoder resp/partial_value resp/large_string
   resp/frame resp/reply base/alloc LIBS shoal_hiredis m)
+shoal_unit_test(core/sentinel/follow_rule)
 shoal_unit_test(core/sentinel/sentinel_rule)
 shoal_unit_test(core/settle_rule)
 shoal_unit_test(core/pipe/stage_times ALSO base/alloc api/stats_math base/random)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "core/greeting/hello_doubt.h"
 
+#include <shoal/errors.h>
+
 shoal__greeting_style_t shoal__hello_style(shoal__hello_doubt_t doubt)
 {
     if (doubt == SHOAL__HELLO_SUSPECTED)
@@ -22,4 +24,15 @@ shoal__hello_doubt_t shoal__hello_next(shoal__hello_doubt_t doubt,
                                        shoal__hello_outcome_t outcome)
 {
     return next[doubt][outcome];
+}
+
+shoal__hello_outcome_t shoal__hello_failed(const shoal__greeting_t *greeting,
+                                           int status)
+{
+    if (!greeting)
+        return SHOAL__HELLO_OTHERWISE;
+    if (greeting->is_test_passed)
+        return SHOAL__HELLO_ANSWERED;
+    return status == SHOAL_ECONN && !greeting->heard_anything ? SHOAL__HELLO_HUNG_UP
+                                                              : SHOAL__HELLO_OTHERWISE;
 }

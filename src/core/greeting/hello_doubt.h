@@ -29,6 +29,10 @@ typedef enum shoal__hello_outcome {
     SHOAL__HELLO_OUTCOME_COUNT
 } shoal__hello_outcome_t;
 
+/* What a failed attempt to connect says.  `greeting`: NULL if none was begun. */
+shoal__hello_outcome_t shoal__hello_failed(const shoal__greeting_t *greeting,
+                                           int status);
+
 /* How to greet. */
 shoal__greeting_style_t shoal__hello_style(shoal__hello_doubt_t doubt);
 

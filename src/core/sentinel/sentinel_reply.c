@@ -81,6 +81,29 @@ bool shoal__sentinel_read_primary(const shoal_reply_t *reply,
            read_number(value_of(reply, "config-epoch"), UINT64_MAX, &ret_view->epoch);
 }
 
+/* One of a list between commas. */
+static bool has_flag(shoal__bytes_t flags, const char *flag)
+{
+    size_t bytes = strlen(flag), begin = 0;
+
+    for (size_t i = 0; i <= flags.bytes; i++) {
+        if (i < flags.bytes && flags.data[i] != ',')
+            continue;
+        if (i - begin == bytes && memcmp(flags.data + begin, flag, bytes) == 0)
+            return true;
+        begin = i + 1;
+    }
+    return false;
+}
+
+/* The sentinel that names it does not reach it. */
+static bool is_down(const shoal_reply_t *description)
+{
+    shoal__bytes_t flags = value_of(description, "flags");
+
+    return has_flag(flags, "s_down") || has_flag(flags, "disconnected");
+}
+
 size_t shoal__sentinel_read_peers(const shoal_reply_t *reply,
                                   shoal__sentinel_peer_t *ret_peers, size_t peers_max)
 {
@@ -92,7 +115,7 @@ size_t shoal__sentinel_read_peers(const shoal_reply_t *reply,
         const shoal_reply_t *description = shoal_reply_at(reply, i);
         shoal__sentinel_peer_t peer = {0};
 
-        if (!read_address(description, &peer.address))
+        if (!read_address(description, &peer.address) || is_down(description))
             continue;
         if (!read_word(value_of(description, "runid"), peer.id, sizeof peer.id))
             peer.id[0] = '\0';

@@ -47,7 +47,8 @@ static inline bool shoal__sentinel_is_same(const shoal__sentinel_address_t *one,
 bool shoal__sentinel_read_primary(const shoal_reply_t *reply,
                                   shoal__sentinel_view_t *ret_view);
 
-/* The answer to SENTINEL SENTINELS: up to `peers_max` of them.  Returns how many. */
+/* The answer to SENTINEL SENTINELS: up to `peers_max` of those that are up.  Returns how
+ * many. */
 size_t shoal__sentinel_read_peers(const shoal_reply_t *reply,
                                   shoal__sentinel_peer_t *ret_peers, size_t peers_max);
 

@@ -105,7 +105,28 @@ static const shoal__sentinel_view_t *find_best(const shoal__sentinel_rule_t *rul
     return best;
 }
 
-bool shoal__sentinel_rule_choose(shoal__sentinel_rule_t *rule)
+static bool has_views(const shoal__sentinel_rule_t *rule)
+{
+    for (size_t i = 0; i < SHOAL__SENTINELS_MAX; i++)
+        if (rule->voices[i].has_view)
+            return true;
+    return false;
+}
+
+/* Nothing but older views, for too long? */
+static bool is_stuck(shoal__sentinel_rule_t *rule, bool works, uint64_t now_us)
+{
+    if (works)
+        rule->stuck_us = 0;
+    if (works || !has_views(rule))
+        return false;
+    if (rule->stuck_us == 0)
+        rule->stuck_us = now_us;
+    return shoal__time_since(rule->stuck_us, now_us) >= SHOAL__SENTINEL_OLD_US;
+}
+
+bool shoal__sentinel_rule_choose(shoal__sentinel_rule_t *rule, bool works,
+                                 uint64_t now_us)
 {
     const shoal__sentinel_view_t *best = find_best(rule);
 
@@ -113,8 +134,13 @@ bool shoal__sentinel_rule_choose(shoal__sentinel_rule_t *rule)
         rule->tried_count = 0; /* from the best one again */
         best = find_best(rule);
     }
+    if (!best && is_stuck(rule, works, now_us)) {
+        rule->has_best = false;
+        best = find_best(rule);
+    }
     if (!best)
         return false;
+    rule->stuck_us = 0;
     rule->chosen = *best;
     return true;
 }
@@ -135,4 +161,37 @@ void shoal__sentinel_rule_proved(shoal__sentinel_rule_t *rule,
     rule->has_best = true;
     rule->best_epoch = view->epoch;
     rule->tried_count = 0;
+}
+
+/* ---- the sentinels themselves ---- */
+
+bool shoal__sentinel_rule_has_ready(const shoal__sentinel_rule_t *rule)
+{
+    for (size_t i = 0; i < SHOAL__SENTINELS_MAX; i++)
+        if (rule->voices[i].is_known && rule->voices[i].is_ready)
+            return true;
+    return false;
+}
+
+bool shoal__sentinel_rule_is_gone(const shoal__sentinel_rule_t *rule, size_t voice)
+{
+    const shoal__sentinel_voice_t *of = &rule->voices[voice];
+
+    return of->is_known && !of->is_seed &&
+           of->failures >= SHOAL__SENTINEL_FAILURES_MAX &&
+           shoal__sentinel_rule_has_ready(rule);
+}
+
+bool shoal__sentinel_rule_is_calm(const shoal__sentinel_rule_t *rule)
+{
+    bool has_another = shoal__sentinel_rule_has_ready(rule);
+
+    for (size_t i = 0; i < SHOAL__SENTINELS_MAX; i++) {
+        const shoal__sentinel_voice_t *voice = &rule->voices[i];
+        bool is_hopeless =
+            has_another && voice->failures >= SHOAL__SENTINEL_CALM_FAILURES;
+        if (voice->is_reaching && !is_hopeless)
+            return false;
+    }
+    return true;
 }

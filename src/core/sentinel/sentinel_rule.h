@@ -14,7 +14,9 @@
  *   - a view older than the best one that was proved counts only if most of the sentinels
  *     that are known have it, and none that has not answered yet was newer.  Sentinels hear
  *     late of a failover, and one that was cut off does not hear of it; but an operator who
- *     removes a primary and adds it anew begins again with epoch 0.
+ *     removes a primary and adds it anew begins again with epoch 0;
+ *   - if no connection works, and for 30 s nothing but such older views was heard, what was
+ *     proved before is forgotten: a client that begins now would believe them.
  *
  * An address is *proved* when the server there said that it is the primary.  A sentinel
  * that says a high epoch proves nothing by that.
@@ -29,21 +31,29 @@
 #define SHOAL__SENTINEL_ROUND_US 300000 /* wait so long for those that are silent */
 #define SHOAL__SENTINEL_GAP_US 100000   /* between the beginnings of two rounds */
 #define SHOAL__SENTINEL_BACKOFF_US_MAX 1000000 /* between two attempts to connect */
+#define SHOAL__SENTINEL_OLD_US 30000000 /* then older views are better than none */
+#define SHOAL__SENTINEL_FAILURES_MAX 5  /* of one that was found; then it is gone */
+#define SHOAL__SENTINEL_CALM_FAILURES 2 /* then nobody waits for it */
 
 /* What one sentinel said. */
 typedef struct shoal__sentinel_voice {
-    bool is_known;    /* there is such a sentinel */
-    bool is_asked;    /* its answer is due */
-    bool has_view;    /* it answered in this round, and named an address */
-    bool had_view;    /* when it answered last, over the connection that it has now */
-    bool is_reaching; /* its connection is being made: it may be asked yet */
+    bool is_known;     /* there is such a sentinel */
+    bool is_seed;      /* the program named it */
+    bool is_ready;     /* its connection works */
+    bool is_asked;     /* its answer is due */
+    bool has_view;     /* it answered in this round, and named an address */
+    bool had_view;     /* when it answered last, over the connection that it has now */
+    bool is_reaching;  /* its connection is being made: it may be asked yet */
+    unsigned failures; /* of attempts to connect, since it was ready last */
     shoal__sentinel_view_t view;
 } shoal__sentinel_voice_t;
 
 typedef struct shoal__sentinel_rule {
     shoal__sentinel_voice_t voices[SHOAL__SENTINELS_MAX];
-    uint64_t best_epoch;           /* the epoch of the address that was proved last */
-    bool has_best;                 /* an address was proved */
+    uint64_t best_epoch; /* the epoch of the address that was proved last */
+    bool has_best;       /* an address was proved */
+    uint64_t stuck_us;   /* since then nothing but older views was heard, and no
+                                      connection works; 0: it is not so */
     shoal__sentinel_view_t chosen; /* port 0: nothing was chosen yet */
     shoal__sentinel_address_t tried[SHOAL__SENTINEL_TRIED_MAX]; /* in vain, since an
                                                                    address was proved */
@@ -66,8 +76,9 @@ shoal__sentinel_round_t shoal__sentinel_rule_look(const shoal__sentinel_rule_t *
                                                   uint64_t begun_us, uint64_t now_us);
 
 /* Choose by the views of this round.  False: none of them counts, and the choice stays
- * as it was. */
-bool shoal__sentinel_rule_choose(shoal__sentinel_rule_t *rule);
+ * as it was.  works: a connection to the primary does. */
+bool shoal__sentinel_rule_choose(shoal__sentinel_rule_t *rule, bool works,
+                                 uint64_t now_us);
 
 /* The server of a view that was chosen, perhaps not the last one, could not be reached, or
  * said that it is no primary. */
@@ -76,5 +87,18 @@ void shoal__sentinel_rule_failed(shoal__sentinel_rule_t *rule,
 /* ... said that it is the primary. */
 void shoal__sentinel_rule_proved(shoal__sentinel_rule_t *rule,
                                  const shoal__sentinel_view_t *view);
+
+/* ---- the sentinels themselves ---- */
+
+/* Does the connection to one of them work? */
+bool shoal__sentinel_rule_has_ready(const shoal__sentinel_rule_t *rule);
+
+/* Has this sentinel ceased to be one, as far as the others can tell?  The program's own
+ * stay.  One that is back is found again. */
+bool shoal__sentinel_rule_is_gone(const shoal__sentinel_rule_t *rule, size_t voice);
+
+/* Is no connection being made that somebody waits for?  Nobody waits for a sentinel that is
+ * out of reach while another one works. */
+bool shoal__sentinel_rule_is_calm(const shoal__sentinel_rule_t *rule);
 
 #endif

@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "core/greeting/hello_doubt.h"
+#include <shoal/errors.h>
 
 #define TRUSTED SHOAL__HELLO_TRUSTED
 #define FULL SHOAL__GREETING_FULL
@@ -58,10 +59,35 @@ static void test_the_next_greeting_follows_from_the_earlier_ones(void **state)
     }
 }
 
+static void test_what_a_failure_says(void **state)
+{
+    static const struct {
+        bool has_greeting, is_test_passed, heard_anything;
+        int status;
+        shoal__hello_outcome_t outcome;
+    } cases[] = {
+        {false, false, false, SHOAL_ECONN, SHOAL__HELLO_OTHERWISE},
+        {true, false, false, SHOAL_ECONN, SHOAL__HELLO_HUNG_UP},
+        {true, false, true, SHOAL_ECONN, SHOAL__HELLO_OTHERWISE},
+        {true, false, false, SHOAL_ETIMEOUT, SHOAL__HELLO_OTHERWISE},
+        {true, true, true, SHOAL_ECONN, SHOAL__HELLO_ANSWERED},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        shoal__greeting_t greeting = {.is_test_passed = cases[i].is_test_passed,
+                                      .heard_anything = cases[i].heard_anything};
+        if (shoal__hello_failed(cases[i].has_greeting ? &greeting : NULL,
+                                cases[i].status) != cases[i].outcome)
+            fail_msg("case %zu", i);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_the_next_greeting_follows_from_the_earlier_ones),
+        cmocka_unit_test(test_what_a_failure_says),
     };
     return cmocka_run_group_tests_name("core/greeting/hello_doubt", tests, NULL, NULL);
 }

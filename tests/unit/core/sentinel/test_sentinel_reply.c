@@ -147,6 +147,7 @@ static void test_a_long_host(void **state)
 /* ---- peers ---- */
 
 #define PEERS_MAX 2
+#define FLAGS(bytes, flags) "$5\r\nflags\r\n$" bytes "\r\n" flags "\r\n"
 
 typedef struct peers {
     size_t count;
@@ -171,6 +172,12 @@ static void test_peers(void **state)
         {"*1\r\n%3\r\n" IP PORT "$5\r\nrunid\r\n$3\r\nabc\r\n", 1, "abc"},
         {"*1\r\n*4\r\n" IP PORT, 1, ""},
         {"*1\r\n*6\r\n" IP PORT "$5\r\nrunid\r\n$0\r\n\r\n", 1, ""},
+        {"*1\r\n*6\r\n" IP PORT FLAGS("8", "sentinel"), 1, ""},
+        {"*1\r\n*6\r\n" IP PORT FLAGS("9", "xs_down,x"), 1, ""},
+        {"*1\r\n*6\r\n" IP PORT FLAGS("6", "s_down"), 0, ""},
+        {"*1\r\n*6\r\n" IP PORT FLAGS("15", "s_down,sentinel"), 0, ""},
+        {"*1\r\n*6\r\n" IP PORT FLAGS("21", "sentinel,disconnected"), 0, ""},
+        {"*2\r\n*6\r\n" IP PORT FLAGS("6", "s_down") "*4\r\n" IP PORT, 1, ""},
         {"*3\r\n*4\r\n" IP PORT "*4\r\n" IP PORT "*4\r\n" IP PORT, 2, ""},
         {"*3\r\n:1\r\n*0\r\n*4\r\n" IP PORT, 1, ""},
         {"*0\r\n", 0, ""},

@@ -39,11 +39,18 @@ static void speak(shoal__sentinel_rule_t *rule, const char *words)
     }
 }
 
-/* The address that is chosen; "": none. */
-static const char *choose(shoal__sentinel_rule_t *rule, const char *words)
+/* The address that is chosen at a time; "": none. */
+static const char *choose_at(shoal__sentinel_rule_t *rule, const char *words,
+                             bool works, uint64_t now_us)
 {
     speak(rule, words);
-    return shoal__sentinel_rule_choose(rule) ? rule->chosen.address.host : "";
+    return shoal__sentinel_rule_choose(rule, works, now_us) ? rule->chosen.address.host
+                                                            : "";
+}
+
+static const char *choose(shoal__sentinel_rule_t *rule, const char *words)
+{
+    return choose_at(rule, words, false, 1);
 }
 
 /* ---- a round ---- */
@@ -189,6 +196,122 @@ static void test_many_failures(void **state)
     assert_int_equal(rule.tried_count, SHOAL__SENTINEL_TRIED_MAX);
 }
 
+/* ---- older views, and nothing else ---- */
+
+#define OLD SHOAL__SENTINEL_OLD_US
+
+static void test_older_views_in_the_end(void **state)
+{
+    static const struct look {
+        const char *words;
+        bool works;
+        uint64_t at_us;
+        const char *chosen;
+    } courses[][5] = {
+        /* the two others have gone for good, and an operator began anew with this one */
+        {{"a0 . .", false, 1, ""},
+         {"a0 . .", false, OLD, ""},
+         {"a0 . .", false, OLD + 1, "a"}},
+        /* while the primary works, an older view is never better */
+        {{"a0 . .", true, 1, ""},
+         {"a0 . .", true, 9 * OLD, ""},
+         {"a0 . .", false, 9 * OLD + 1, ""},
+         {"a0 . .", false, 10 * OLD + 1, "a"}},
+        /* silence says nothing */
+        {{"a0 . .", false, 1, ""},
+         {". . .", false, OLD, ""},
+         {". . .", false, OLD + 1, ""},
+         {"a0 . .", false, OLD + 2, "a"}},
+        /* a newer one ends the wait */
+        {{"a0 . .", false, 1, ""},
+         {"a0 c3 .", false, OLD, "c"},
+         {"a0 . .", false, OLD + 1, ""},
+         {"a0 . .", false, 2 * OLD, ""}},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof courses / sizeof *courses; i++) {
+        shoal__sentinel_rule_t rule = {0};
+        choose(&rule, "b2 b2 b2");
+        shoal__sentinel_rule_proved(&rule, &rule.chosen);
+        for (const struct look *look = courses[i]; look < courses[i] + 5; look++)
+            if (look->words &&
+                strcmp(choose_at(&rule, look->words, look->works, look->at_us),
+                       look->chosen) != 0)
+                fail_msg("course %zu, '%s' at %llu", i, look->words,
+                         (unsigned long long)look->at_us);
+    }
+}
+
+/* It is as if the client began then. */
+static void test_the_older_view_is_proved(void **state)
+{
+    shoal__sentinel_rule_t rule = {0};
+
+    (void)state;
+    choose(&rule, "b2 b2 b2");
+    shoal__sentinel_rule_proved(&rule, &rule.chosen);
+    assert_string_equal(choose_at(&rule, "a0 . .", false, 1), "");
+    assert_string_equal(choose_at(&rule, "a0 . .", false, OLD + 1), "a");
+    shoal__sentinel_rule_proved(&rule, &rule.chosen);
+    assert_string_equal(choose_at(&rule, "a0 . .", true, OLD + 2), "a");
+    assert_string_equal(choose_at(&rule, "d1 . .", true, OLD + 3), "d");
+}
+
+/* ---- the sentinels themselves ---- */
+
+static void test_who_is_gone(void **state)
+{
+    static const struct {
+        shoal__sentinel_voice_t voice, other;
+        bool is_gone;
+    } cases[] = {
+        {{.is_known = true, .failures = 5}, {.is_known = true, .is_ready = true}, true},
+        {{.is_known = true, .failures = 4},
+         {.is_known = true, .is_ready = true},
+         false},
+        {{.is_known = true, .failures = 9}, {.is_known = true}, false}, /* all are */
+        {{.is_known = true, .failures = 9}, {.is_ready = true}, false}, /* it was one */
+        {{.is_known = true, .is_seed = true, .failures = 9},
+         {.is_known = true, .is_ready = true},
+         false},
+        {{.failures = 9}, {.is_known = true, .is_ready = true}, false},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        shoal__sentinel_rule_t rule = {.voices = {cases[i].voice, cases[i].other}};
+        if (shoal__sentinel_rule_is_gone(&rule, 0) != cases[i].is_gone)
+            fail_msg("case %zu", i);
+        assert_false(shoal__sentinel_rule_is_gone(&rule, 1));
+    }
+}
+
+static void test_who_is_waited_for(void **state)
+{
+    static const struct {
+        bool is_reaching;
+        unsigned failures;
+        bool has_other; /* which is ready */
+        bool is_calm;
+    } cases[] = {
+        {false, 0, false, true}, {false, 9, true, true}, {true, 0, true, false},
+        {true, 1, true, false},  {true, 2, true, true},  {true, 2, false, false},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        shoal__sentinel_rule_t rule = {
+            .voices = {{.is_known = true, .is_ready = cases[i].has_other},
+                       {.is_known = true,
+                        .is_reaching = cases[i].is_reaching,
+                        .failures = cases[i].failures}}};
+        if (shoal__sentinel_rule_is_calm(&rule) != cases[i].is_calm)
+            fail_msg("case %zu", i);
+        assert_int_equal(shoal__sentinel_rule_has_ready(&rule), cases[i].has_other);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -198,6 +321,10 @@ int main(void)
         cmocka_unit_test(test_a_liar),
         cmocka_unit_test(test_nothing_was_chosen),
         cmocka_unit_test(test_many_failures),
+        cmocka_unit_test(test_older_views_in_the_end),
+        cmocka_unit_test(test_the_older_view_is_proved),
+        cmocka_unit_test(test_who_is_gone),
+        cmocka_unit_test(test_who_is_waited_for),
     };
     return cmocka_run_group_tests_name("core/sentinel/sentinel_rule", tests, NULL,
                                        NULL);
