@@ -174,10 +174,10 @@ void shoal__conn_forget(shoal__conn_t *conn);
  * present line, for the successor, which is greeted; a lease's has none. */
 bool shoal__successor_turn(shoal__conn_t *conn, uint64_t now_us);
 
-/* The other line, if a successor uses it; else NULL. */
+/* The other line: a successor's, if there is a greeter. */
 static inline shoal__line_t *shoal__successor_line(shoal__conn_t *conn)
 {
-    return conn->greeter ? &conn->lines[conn->line == conn->lines] : NULL;
+    return &conn->lines[conn->line == conn->lines];
 }
 
 /* What the successor's line tells. */

@@ -19,11 +19,9 @@
 
 void shoal__successor_drop(shoal__conn_t *conn)
 {
-    shoal__line_t *line = shoal__successor_line(conn);
-
-    if (!line)
+    if (!conn->greeter)
         return;
-    shoal__line_close(line, false);
+    shoal__line_close(shoal__successor_line(conn), false);
     shoal__pipe_free_greeter(&conn->pipe, conn->greeter);
     conn->greeter = NULL;
     conn->greeter_due_us = SHOAL__NEVER_US;
