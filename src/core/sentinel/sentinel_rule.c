@@ -118,7 +118,7 @@ static bool is_stuck(shoal__sentinel_rule_t *rule, bool works, uint64_t now_us)
 {
     if (works)
         rule->stuck_us = 0;
-    if (works || !has_views(rule))
+    if (!has_views(rule))
         return false;
     if (rule->stuck_us == 0)
         rule->stuck_us = now_us;
