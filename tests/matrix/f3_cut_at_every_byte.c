@@ -25,10 +25,11 @@ typedef enum way {
     ANSWERED, /* of the answer */
     WRITTEN,  /* of the command, as the client's socket takes them */
     TAKEN,    /* of the command, as the server reads them; the client wrote it all */
+    RECEIVED, /* of the answer, as the client reads them: encrypted, and so with TLS only */
     WAYS
 } way_t;
 
-static const char *const way_names[] = {"answered", "written", "taken"};
+static const char *const way_names[] = {"answered", "written", "taken", "received"};
 
 typedef struct kind {
     const char *name;
@@ -90,7 +91,8 @@ typedef struct play {
 /* The one gate in the transport: let `left` more bytes pass, then none. */
 static struct {
     _Atomic int port; /* of the server */
-    _Atomic bool is_client_side, is_armed;
+    _Atomic bool is_client_side, is_sending, is_armed;
+    fake_cut_t how; /* when the client reads: what it finds behind them */
     _Atomic size_t left;
     _Atomic bool is_shut; /* another thread waits before it */
 } gate;
@@ -98,7 +100,7 @@ static struct {
 /* How many of these bytes pass; 0: none, and it is shut. */
 static size_t pass(int fd, size_t bytes, bool is_sending)
 {
-    if (!gate.is_armed || is_sending != gate.is_client_side ||
+    if (!gate.is_armed || is_sending != gate.is_sending ||
         matrix_transport_is_server(fd, gate.port) == gate.is_client_side)
         return bytes;
     if (gate.left == 0)
@@ -115,7 +117,7 @@ static ssize_t gated_send(int fd, const void *data, size_t bytes, int flags)
         return -1;
     }
     ssize_t sent = matrix_system_send(fd, data, passing, flags);
-    if (sent > 0 && gate.is_armed && gate.is_client_side &&
+    if (sent > 0 && gate.is_armed && gate.is_sending && gate.is_client_side &&
         !matrix_transport_is_server(fd, gate.port))
         gate.left -= (size_t)sent;
     return sent;
@@ -125,13 +127,18 @@ static ssize_t gated_recv(int fd, void *data, size_t bytes, int flags)
 {
     size_t passing = pass(fd, bytes, false);
 
+    if (passing == 0 && bytes > 0 && gate.is_client_side) {
+        gate.is_armed = false; /* the next connection has none */
+        errno = ECONNRESET;
+        return gate.how == FAKE_CUT_FIN ? 0 : -1;
+    }
     if (passing == 0 && bytes > 0) {
         errno = EAGAIN;
         return -1;
     }
     ssize_t got = matrix_system_recv(fd, data, passing, flags);
-    if (got > 0 && gate.is_armed && !gate.is_client_side &&
-        matrix_transport_is_server(fd, gate.port))
+    if (got > 0 && gate.is_armed && !gate.is_sending &&
+        matrix_transport_is_server(fd, gate.port) != gate.is_client_side)
         gate.left -= (size_t)got;
     return got;
 }
@@ -146,7 +153,9 @@ static void open_gate(void *data)
 static void arm_gate(const play_t *play, const cut_t *cut)
 {
     gate.port = fake_server_port(play->server);
-    gate.is_client_side = cut->way == WRITTEN;
+    gate.is_client_side = cut->way == WRITTEN || cut->way == RECEIVED;
+    gate.is_sending = cut->way == WRITTEN;
+    gate.how = cut->how;
     gate.left = cut->offset;
     gate.is_shut = false;
     gate.is_armed = true;
@@ -154,7 +163,8 @@ static void arm_gate(const play_t *play, const cut_t *cut)
 }
 
 /* The table.  With TLS the bytes that are written and taken are those of a record; the
- * answer is cut before it is encrypted. */
+ * answer is cut before it is encrypted, and behind: a record that is not whole says
+ * nothing. */
 static verdict_t verdict_of(const cut_t *cut, const matrix_mode_t *mode)
 {
     bool is_unit = mode->is_unit;
@@ -182,12 +192,13 @@ static verdict_t verdict_of(const cut_t *cut, const matrix_mode_t *mode)
             return (verdict_t){false, SHOAL_FATE_NOT_EXECUTED, 0};
         return (verdict_t){true, SHOAL_FATE_REPLIED, 1};
     case TAKEN:
+    case RECEIVED:
     case WAYS:
         break;
     }
     return (verdict_t){is_repeatable,
                        is_repeatable ? SHOAL_FATE_REPLIED : SHOAL_FATE_UNKNOWN,
-                       is_repeatable};
+                       (size_t)is_repeatable + (cut->way == RECEIVED)};
 }
 
 /* Rules of this connection; and behind them how the other ones answer. */
@@ -209,7 +220,7 @@ static void set_rules(play_t *play, const cut_t *cut)
         if (is_unit)
             rule.command = members[cut->member];
         fake_server_rule(play->server, &rule);
-    } else if (is_unit) {
+    } else if (is_unit && cut->way != RECEIVED) {
         /* The MULTI arrives whole before the others: its answer has to wait. */
         fake_server_rule(play->server, &(fake_rule_t){.command = "MULTI",
                                                       .connection = connection,
@@ -264,7 +275,8 @@ static void play_mine(play_t *play, const cut_t *cut)
     matrix_command_t *command = matrix_submit(m, &spec);
     if (cut->way != ANSWERED) {
         MATRIX_WAIT_FOR(m, gate.is_shut);
-        fake_server_cut(play->server, cut->how);
+        if (cut->way != RECEIVED)
+            fake_server_cut(play->server, cut->how);
         MATRIX_WAIT_FOR(m, m->events.lost > lost);
         open_gate(NULL);
     }
@@ -327,12 +339,17 @@ static void play_answers(play_t *play, const kind_t *kind, fake_cut_t how)
 static void play_kind(play_t *play, const kind_t *kind, fake_cut_t how)
 {
     size_t bytes = command_bytes(play, kind);
+    bool is_encrypted_alone = play->m->mode->is_tls && !play->m->mode->is_unit;
 
     play_answers(play, kind, how);
     for (size_t offset = 0; offset < bytes; offset++) {
         play_cut(play, &(cut_t){kind, WRITTEN, how, 0, offset, bytes});
         play_cut(play, &(cut_t){kind, TAKEN, how, 0, offset, bytes});
     }
+    /* The members of a unit are answered in records of which the test knows no number. */
+    bytes = strlen(kind->reply) + RECORD_BYTES;
+    for (size_t offset = 0; offset < bytes && is_encrypted_alone; offset++)
+        play_cut(play, &(cut_t){kind, RECEIVED, how, 0, offset, bytes});
     matrix_forget(play->m);
 }
 
