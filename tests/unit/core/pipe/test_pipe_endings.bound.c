@@ -33,6 +33,7 @@ static void test_a_loss_of_what_is_bound(void **state)
     lose_bound(1, true);
     rig_connect();
     lose_bound(COMMAND_BYTES, true);
+    lose_bound(0, false); /* there was no connection */
 }
 
 static unsigned asked;

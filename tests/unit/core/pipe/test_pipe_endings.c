@@ -261,6 +261,19 @@ static void test_rejected_credentials_fail_the_queue(void **state)
     assert_string_equal(rig.detail, "WRONGPASS");
 }
 
+/* A server that nobody knows fails what waits; one that worked may work again. */
+static void test_a_server_that_is_refused_fails_the_queue(void **state)
+{
+    (void)state;
+    rig_connect();
+    rig_submit('a', 0, WRITE);
+    shoal__pipe_lost(&rig.pipe, SHOAL_ETLS, "a forged record", rig.now_us);
+    assert_heard("");
+    shoal__pipe_lost(&rig.pipe, SHOAL_ETLS, "expired", rig.now_us);
+    assert_heard("a!ETLS/no ");
+    assert_string_equal(rig.detail, "expired");
+}
+
 /* ---- commands of the owner ---- */
 
 static unsigned own_lost;
@@ -399,6 +412,7 @@ int main(void)
         TEST(test_without_a_connection_held_commands_fail_too),
         TEST(test_rejected_credentials_and_no_queue),
         TEST(test_rejected_credentials_fail_the_queue),
+        TEST(test_a_server_that_is_refused_fails_the_queue),
         TEST(test_the_owners_commands_are_lost),
         TEST(test_a_sink_hears_of_the_cut_before_the_result),
         TEST(test_a_sink_of_a_unit_hears_nothing_behind_the_result),
