@@ -154,7 +154,7 @@ static ptrdiff_t read_tls(shoal__stream_t *stream, char *room, size_t bytes,
     if (came < 0)
         return came;
     got = shoal__tls_engine_read(tls->engine, room, bytes);
-    if (shoal__tls_engine_keep(tls->engine) < 0 && got >= 0)
+    if (shoal__tls_engine_keep(tls->engine) < 0)
         return say(tls, SHOAL_ENOMEM, "no memory");
     *ret_is_dry = !shoal__tls_engine_has_input(tls->engine);
     send_and_tell(tls); /* answers of TLS itself */
@@ -187,11 +187,10 @@ static void tell_connected(tls_stream_t *tls)
         tls->hooks.on_readable(tls->owner); /* the poll does not know of it */
 }
 
-/* The socket has come so far: go on with the handshake. */
-static void shake_hands(tls_stream_t *tls)
+/* The handshake has come so far. */
+static void shake_hands(tls_stream_t *tls, int rc)
 {
     size_t left;
-    int rc = shoal__tls_engine_handshake(tls->engine);
     int sent = send_output(tls, &left); /* also of an alert */
 
     if (rc != 0 && rc != -EAGAIN)
@@ -218,12 +217,8 @@ static void read_hands(tls_stream_t *tls)
     int rc = shoal__tls_engine_handshake(tls->engine);
     if (shoal__tls_engine_keep(tls->engine) < 0)
         tls->hooks.on_connected(tls->owner, say(tls, SHOAL_ENOMEM, "no memory"));
-    else if (rc == -EAGAIN || rc == 0)
-        shake_hands(tls);
-    else {
-        send_and_tell(tls);
-        tls->hooks.on_connected(tls->owner, engine_error(tls, rc));
-    }
+    else
+        shake_hands(tls, rc);
 }
 
 static void on_socket_connected(void *owner, int error)
@@ -235,7 +230,7 @@ static void on_socket_connected(void *owner, int error)
         return;
     }
     tls->is_reached = true;
-    shake_hands(tls);
+    shake_hands(tls, shoal__tls_engine_handshake(tls->engine));
 }
 
 static void on_socket_readable(void *owner)
@@ -320,10 +315,9 @@ static void close_tls(shoal__stream_t *stream, bool is_orderly)
     tls_stream_t *tls = of(stream);
     size_t left;
 
-    /* Behind anything that did not leave, the word for the end would be a lie. */
-    if (is_orderly && !tls->error && shoal__tls_engine_output(tls->engine).bytes == 0) {
+    if (is_orderly) {
         shoal__tls_engine_end(tls->engine);
-        (void)send_output(tls, &left);
+        (void)send_output(tls, &left); /* not behind anything that did not leave */
     }
     tls->socket->kind->close(tls->socket, is_orderly);
     tls->is_closed = true;

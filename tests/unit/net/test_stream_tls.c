@@ -298,23 +298,79 @@ static void test_what_is_left_of_a_record(void **state)
     close_it(false);
 }
 
-/* What the server says together with the last of its handshake. */
+/* The server speaks at once: its bytes come with the last of its handshake. */
+static void open_to_the_last_flight(void)
+{
+    serve("server", TLS1_2_VERSION);
+    open_it();
+    while (!SSL_is_init_finished(server.ssl))
+        wire.hooks.on_readable(wire.owner);
+    assert_int_equal(owner.connected, 0);
+    assert_int_equal(SSL_write(server.ssl, "early", 5), 5);
+}
+
 static void test_what_comes_with_the_handshake(void **state)
 {
+    char room[16] = "";
+    bool is_dry;
+
     (void)state;
-    serve("server", TLS1_2_VERSION);
-    connect_it();
-    assert_int_equal(owner.readable, 0);
+    open_to_the_last_flight();
+    wire.hooks.on_readable(wire.owner);
+    assert_int_equal(owner.connected, 1);
+    assert_int_equal(owner.readable, 1); /* the loop does not know of it */
+    assert_int_equal(stream->kind->read(stream, room, sizeof room, &is_dry), 5);
+    assert_string_equal(room, "early");
+    wire.hooks.on_readable(wire.owner);
+    assert_int_equal(owner.readable, 2);
     close_it(false);
 
-    open_it(); /* an abbreviated handshake: the server ends it */
-    wire.takes = 0;
-    SSL_CTX_set_num_tickets(server.ctx, 0);
-    go_on_writing(SIZE_MAX, -EAGAIN);
-    while (owner.connected == 0 && BIO_ctrl_pending(server.out) > 0)
-        wire.hooks.on_readable(wire.owner);
+    open_to_the_last_flight();
+    shoal__test_fail_alloc_after(0);
+    wire.hooks.on_readable(wire.owner);
+    shoal__test_fail_alloc_never();
     assert_int_equal(owner.connected, 1);
+    assert_int_equal(owner.error, SHOAL_ENOMEM);
+}
+
+/* The socket takes the client's part of the handshake later. */
+static void test_a_handshake_that_waits(void **state)
+{
+    (void)state;
+    open_it();
+    wire.takes = 0;
+    go_on();
+    assert_int_equal(owner.connected, 1);
+    assert_int_equal(owner.error, 0);
+    assert_false(SSL_is_init_finished(server.ssl));
+    go_on_writing(SIZE_MAX, -EAGAIN);
+    assert_true(SSL_is_init_finished(server.ssl));
+    read_tickets();
+    close_it(true);
+    assert_true(server.is_ended);
+
+    open_it();
+    assert_int_equal(owner.connected, 0);
+    go_on();
     assert_true(stream->kind->is_resumed(stream));
+    close_it(false);
+}
+
+static void test_a_forged_record(void **state)
+{
+    char room[64];
+    bool is_dry;
+
+    (void)state;
+    connect_it();
+    assert_int_equal(SSL_write(server.ssl, "money", 5), 5);
+    int bytes = BIO_read(server.out, room, sizeof room);
+    room[bytes - 1] ^= 1;
+    assert_int_equal(BIO_write(server.out, room, bytes), bytes);
+    ptrdiff_t got = stream->kind->read(stream, room, sizeof room, &is_dry);
+    assert_int_equal(got, SHOAL_ETLS);
+    assert_string_equal(stream->kind->error_text(stream, (int)got),
+                        "TLS: decryption failed or bad record mac");
     close_it(false);
 }
 
@@ -672,6 +728,8 @@ int main(void)
         TEST(test_single_bytes),
         TEST(test_what_is_left_of_a_record),
         TEST(test_what_comes_with_the_handshake),
+        TEST(test_a_handshake_that_waits),
+        TEST(test_a_forged_record),
         TEST(test_a_send_is_cut_at_every_byte),
         TEST(test_a_send_in_pieces),
         TEST(test_answers_that_are_not_read),
