@@ -39,6 +39,13 @@ int shoal_options_set_integrity(shoal_options_t *options, shoal_integrity_t inte
 int shoal_options_set_settle(shoal_options_t *options, bool is_settling);
 int shoal_options_set_bulk_lane(shoal_options_t *options, bool has_bulk_lane);
 int shoal_options_set_connections(shoal_options_t *options, unsigned connections);
+int shoal_options_set_sentinel(shoal_options_t *options, const char *name);
+int shoal_options_add_sentinel(shoal_options_t *options, const char *host, int port);
+int shoal_options_set_sentinel_auth(shoal_options_t *options, const char *user, const char *password);
+int shoal_options_set_sentinel_tls(shoal_options_t *options, bool is_on);
+typedef enum shoal_read_from { SHOAL_READ_PRIMARY, SHOAL_READ_REPLICA_PREFERRED, SHOAL_READ_REPLICA, ... } shoal_read_from_t;
+int shoal_options_set_read_from(shoal_options_t *options, shoal_read_from_t read_from);
+int shoal_options_add_replica(shoal_options_t *options, const char *host, int port);
 
 typedef enum shoal_tls_version { SHOAL_TLS_1_2, SHOAL_TLS_1_3, ... } shoal_tls_version_t;
 bool shoal_has_tls(void);
@@ -111,6 +118,7 @@ typedef struct shoal_stats {
     uint64_t reordered;
     uint64_t tls_full;
     uint64_t tls_resumed;
+    uint64_t replica_reads;
     ...;
 } shoal_stats_t;
 typedef enum shoal_stage { SHOAL_STAGE_QUEUED, SHOAL_STAGE_BATCHED, SHOAL_STAGE_WIRE, SHOAL_STAGE_TOTAL, ... } shoal_stage_t;
@@ -118,7 +126,7 @@ typedef enum shoal_flush_reason { SHOAL_FLUSHED_LONE, ... } shoal_flush_reason_t
 uint64_t shoal_stats_latency_us(const shoal_stats_t *stats, shoal_stage_t stage, unsigned permille);
 const char *shoal_flush_reason_name(shoal_flush_reason_t reason);
 
-enum shoal_call_flag { SHOAL_CALL_IDEMPOTENT, SHOAL_CALL_ONCE, SHOAL_CALL_URGENT, SHOAL_CALL_WAIT_FOR_ROOM, SHOAL_CALL_MAY_BLOCK, SHOAL_CALL_CONTIGUOUS, SHOAL_CALL_BULK, ... };
+enum shoal_call_flag { SHOAL_CALL_IDEMPOTENT, SHOAL_CALL_ONCE, SHOAL_CALL_URGENT, SHOAL_CALL_WAIT_FOR_ROOM, SHOAL_CALL_MAY_BLOCK, SHOAL_CALL_CONTIGUOUS, SHOAL_CALL_BULK, SHOAL_CALL_PRIMARY, SHOAL_CALL_REPLICA, ... };
 enum shoal_error_code {
     SHOAL_EINVAL, SHOAL_ENOMEM, SHOAL_EFULL, SHOAL_ETOOBIG, SHOAL_ECLOSED, SHOAL_EREFUSED, SHOAL_EFORK, SHOAL_ELOOP, SHOAL_EURL, SHOAL_EINTR, SHOAL_EAGAIN, SHOAL_ENOENT, SHOAL_ESYSTEM, SHOAL_ETIMEOUT, SHOAL_ECANCELLED, SHOAL_ECONN, SHOAL_EDESYNC, SHOAL_EAUTH, SHOAL_ESHUTDOWN, SHOAL_ETLS, ...
 };

@@ -12,6 +12,7 @@ from support import proxy as proxies
 from support.faces import ASYNC_MODES, MODES, Face
 from support.proxy import Proxy
 from support.scale import SCALE
+from support.sentinels import Watched
 from support.server import NotInstalled, Server
 
 Connect = Callable[..., Face]
@@ -69,6 +70,20 @@ def tls_server(certificates: Path) -> Iterator[Server]:
         yield server
     finally:
         server.stop()
+
+
+@pytest.fixture
+def watched() -> Iterator[Watched]:
+    """Servers of the test's own, with a sentinel."""
+    try:
+        watched = Watched()
+    except NotInstalled:
+        _lacks("redis-server")
+        raise
+    try:
+        yield watched
+    finally:
+        watched.stop()
 
 
 @pytest.fixture(autouse=True)

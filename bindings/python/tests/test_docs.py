@@ -42,12 +42,17 @@ def test_code_of_a_document_runs(
 ) -> None:
     if "shoal.redis" in chapter.source and not HAS_REDIS_PY:
         pytest.skip("needs redis-py")
-    servers = [server.url]
+    others = []
     if "rediss://" in chapter.source:
-        servers.append(request.getfixturevalue("tls_server").url)
-        servers.append(str(request.getfixturevalue("certificates")))
+        tls = request.getfixturevalue("tls_server")
+        others.append(f"rediss://127.0.0.1:6380={tls.url}")
+        others.append(f"/etc/redis/tls={request.getfixturevalue('certificates')}")
+    if "+sentinel://" in chapter.source:
+        _, port = request.getfixturevalue("watched").address
+        others.append(f"127.0.0.1:26379=127.0.0.1:{port}")
+        others.append(f'"127.0.0.1", 26379="127.0.0.1", {port}')
     ran = subprocess.run(
-        [sys.executable, snippets.__file__, path, chapter.heading, *servers],
+        [sys.executable, snippets.__file__, path, chapter.heading, server.url, *others],
         capture_output=True,
         text=True,
         timeout=50,
@@ -66,7 +71,7 @@ def test_no_server_but_the_documented_one(path: Path, chapter: Chapter) -> None:
     """A URL that is not replaced by the test's server would reach another one."""
     assert not re.search(r"(Client|Redis)\(\s*\)", chapter.source)
     hosts = re.findall(r"//(?:[^@/\s\"]*@)?([^/\s\"?]+)", chapter.source)
-    assert set(hosts) <= {"127.0.0.1:6379", "127.0.0.1:6380"}
+    assert set(hosts) <= {"127.0.0.1:6379", "127.0.0.1:6380", "127.0.0.1:26379"}
 
 
 # ---- the checker itself ----

@@ -14,7 +14,6 @@ from ._outcomes import error_of
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-CONTIGUOUS: int = lib.SHOAL_CALL_CONTIGUOUS
 #: As many connections leases and blocking commands can have at a time.
 CONNECTIONS_MAX: int = lib.SHOAL_LEASE_CONNECTIONS_MAX
 #: As many leases and blocking commands a connection can have at a time.

@@ -8,13 +8,20 @@ from collections.abc import Callable, Sequence
 from typing import Any, Literal, TypedDict
 from urllib.parse import parse_qsl, urlsplit
 
-from . import _tls
+from . import _servers, _tls
 from ._native import ffi, lib
 from ._outcomes import new_reason, reason_of, text_of
 from ._replies import Conversion, Decoding
 from ._requests import encoded, is_integer
 from ._seconds import microseconds
-from ._url import in_url, names_several, server_of, take_python_keys, without_secrets
+from ._url import (
+    in_url,
+    names_sentinels,
+    names_several,
+    server_of,
+    take_python_keys,
+    without_secrets,
+)
 
 _TIMEOUT = 5.0
 DEFAULT_URL = "redis://127.0.0.1:6379"
@@ -22,6 +29,7 @@ DEFAULT_URL = "redis://127.0.0.1:6379"
 _TOGETHER: tuple[dict[str, Any], ...] = (
     {"host": "127.0.0.1", "port": 6379},
     {"username": None, "password": None},
+    {"sentinel_username": None, "sentinel_password": None},
     {"tls_cert_file": None, "tls_key_file": None},
     {"connect_timeout": 2.0, "handshake_timeout": 5.0},
     {"flush": "auto", "budget_us": 0},
@@ -32,6 +40,7 @@ _TOGETHER: tuple[dict[str, Any], ...] = (
         "reply_depth_max": 1024,
     },
 )
+_SECRET = ("username", "password")
 _MAY_BE_NONE = ("timeout", "ping_interval", "keepalive", "ssl_cert_reqs")
 _INTEGRITY = {
     "shapes": lib.SHOAL_INTEGRITY_SHAPES,
@@ -49,6 +58,13 @@ class ClientOptions(TypedDict, total=False):
     port: int
     unix_path: str
     addresses: Sequence[tuple[str, int] | str]
+    sentinel: str
+    sentinels: Sequence[tuple[str, int]]
+    sentinel_username: str | None
+    sentinel_password: str | None
+    sentinel_tls: bool
+    read_from: Literal["primary", "replica_preferred", "replica"]
+    replicas: Sequence[tuple[str, int]]
     username: str | None
     password: str | None
     db: int
@@ -107,10 +123,11 @@ _INTEGERS = (
 )
 _TEXTS = (
     *("host", "unix_path", "username", "password", "client_name", "source_address"),
-    *("offline", "flush", "integrity", "encoding", "encoding_errors"),
+    *("offline", "flush", "integrity", "encoding", "encoding_errors", "read_from"),
+    *("sentinel", "sentinel_username", "sentinel_password"),
     *_tls.TEXTS,
 )
-_FLAGS = ("settle", "bulk_lane", "decode_responses", *_tls.FLAGS)
+_FLAGS = ("settle", "bulk_lane", "decode_responses", "sentinel_tls", *_tls.FLAGS)
 
 
 def _check_types(given: dict[str, Any]) -> None:
@@ -124,8 +141,6 @@ def _check_types(given: dict[str, Any]) -> None:
             wanted = "a str"
         elif name in _FLAGS and kind is not bool:
             wanted = "a bool"
-        elif name == "addresses":
-            _check_addresses(value)
         if wanted:
             raise TypeError(f"{name} must be {wanted}, not {kind.__name__}")
 
@@ -147,10 +162,14 @@ class Options:
         if given.keys() & set(_tls.REDIS_PY_NAMES):
             _tls.take_redis_py_names(given)
         _check_types(given)
+        _servers.check_types(given)
         self.url = take_python_keys(url, given) if "?" in url else url
         said = in_url(self.url)
-        if names_several(self.url) and len(given.keys() & {"host", "port"}) == 1:
-            raise ValueError("the URL has several hosts: give host and port together")
+        _servers.check_sense(
+            given,
+            has_sentinel_url=names_sentinels(self.url),
+            several=names_several(self.url),
+        )
         self.decode_responses: bool = given.pop("decode_responses", False)
         self.decoding = Decoding(
             given.pop("encoding", "utf-8"), given.pop("encoding_errors", "strict")
@@ -221,6 +240,7 @@ def _set_all(options: Any, given: dict[str, Any]) -> None:
     try:
         for setter in (_set_server, _set_times, _set_limits, _set_behaviour):
             setter(options, given)
+        _servers.set_all(options, given, _text, _check)
         _tls.set_all(options, given, _text, _check)
     except OverflowError as error:
         raise ValueError(f"a number is out of range: {error}") from error
@@ -228,8 +248,7 @@ def _set_all(options: Any, given: dict[str, Any]) -> None:
 
 def _check(given: dict[str, Any], status: int, *names: str) -> None:
     if status < 0:
-        secret = ("username", "password")
-        said = [n if n in secret else f"{n}={given[n]!r}" for n in names]
+        said = [n if n.endswith(_SECRET) else f"{n}={given[n]!r}" for n in names]
         raise ValueError(f"{' and '.join(said)}: {text_of(status)}")
 
 
@@ -253,61 +272,7 @@ def _flush_each_tick(options: Any, url: str) -> None:
         lib.shoal_options_set_flush(options, lib.SHOAL_FLUSH_OFF, 0)
 
 
-def _addresses(given: dict[str, Any]) -> list[tuple[str, int] | str]:
-    """What the options say: pairs of host and port, paths of Unix sockets."""
-    said: list[tuple[str, int] | str] = []
-    if "unix_path" in given:
-        said.append(given["unix_path"])
-    if "host" in given or "port" in given:
-        said.append((given["host"], given["port"]))
-    if len(said) + ("addresses" in given) > 1:
-        raise ValueError("either unix_path, or host and port, or addresses")
-    return said or list(given.get("addresses", ()))
-
-
-def _set_addresses(options: Any, given: dict[str, Any]) -> None:
-    """The first one replaces what the URL says."""
-    name = "addresses" if "addresses" in given else "unix_path"
-    for i, address in enumerate(_addresses(given)):
-        if isinstance(address, str):
-            path_bytes = len(address.encode())
-            longest = lib.SHOALPY_UNIX_PATH_BYTES_MAX
-            if path_bytes > longest:
-                raise ValueError(
-                    f"{name} has {path_bytes} bytes; this system allows {longest}"
-                )
-            setter = lib.shoal_options_add_unix_path
-            if i == 0:
-                setter = lib.shoal_options_set_unix_path
-            _check(given, setter(options, _text(address)), name)
-        else:
-            names = ("addresses",) if "addresses" in given else ("host", "port")
-            setter = lib.shoal_options_add_address
-            if i == 0:
-                setter = lib.shoal_options_set_address
-            _check(given, setter(options, _text(address[0]), address[1]), *names)
-
-
-def _check_addresses(addresses: object) -> None:
-    """TypeError: they are no pairs of a host and a port, and no paths."""
-    if isinstance(addresses, (str, bytes)) or not isinstance(addresses, Sequence):
-        raise TypeError("addresses must be a sequence")
-    for address in addresses:
-        if isinstance(address, str):
-            continue
-        if not (
-            isinstance(address, tuple)
-            and len(address) == 2
-            and isinstance(address[0], str)
-            and is_integer(type(address[1]))
-        ):
-            raise TypeError(f"addresses: neither (host, port) nor a path: {address!r}")
-    if not addresses:
-        raise ValueError("addresses: there is none")
-
-
 def _set_server(options: Any, given: dict[str, Any]) -> None:
-    _set_addresses(options, given)
     if "username" in given:
         if given["password"] is None:
             raise ValueError("a username needs a password")

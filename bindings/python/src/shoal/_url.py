@@ -6,7 +6,7 @@ from __future__ import annotations
 import contextlib
 import math
 from typing import Any
-from urllib.parse import parse_qsl, unquote, unquote_plus, urlsplit
+from urllib.parse import SplitResult, parse_qsl, unquote, unquote_plus, urlsplit
 
 _PYTHON_KEYS = ("decode_responses", "encoding", "encoding_errors")
 #: Keys of numbers that C sets together with others: the option, and how many of the
@@ -22,6 +22,12 @@ _GROUPED = {
     "reply_elements_max": ("reply_elements_max", 1),
     "reply_depth_max": ("reply_depth_max", 1),
     "budget_us": ("budget_us", 1),
+}
+#: Keys of texts that C sets together with others, or that differ here: the option.
+_TEXTS = {
+    **{key: key for key in ("flush", "bulk_lane", "tls_cert_file", "tls_key_file")},
+    "sentinel_user": "sentinel_username",
+    "sentinel_password": "sentinel_password",
 }
 _TRUE = ("true", "yes", "1")
 _FALSE = ("false", "no", "0")
@@ -52,6 +58,11 @@ def names_several(url: str) -> bool:
     return False
 
 
+def names_sentinels(url: str) -> bool:
+    """Are its hosts sentinels?"""
+    return url.partition("://")[0].lower().endswith("+sentinel")
+
+
 def in_url(url: str) -> dict[str, Any]:
     """What a URL says of those options that C sets together: an option that overrides
     one of them leaves the others as they are; and of those with another default here.
@@ -59,10 +70,10 @@ def in_url(url: str) -> dict[str, Any]:
     said: dict[str, Any] = {}
     with contextlib.suppress(ValueError):
         parts = urlsplit(url)
-        several = names_several(url)
+        is_one = not names_several(url) and not names_sentinels(url)
         said = {
-            "host": None if several else parts.hostname,
-            "port": None if several else parts.port,
+            "host": parts.hostname if is_one else None,
+            "port": parts.port if is_one else None,
             "username": unquote(parts.username or ""),
             "password": unquote(parts.password or ""),
         }
@@ -72,8 +83,8 @@ def in_url(url: str) -> dict[str, Any]:
             said[name] = math.inf
         elif value.isdecimal():
             said[name] = int(value) / unit if unit > 1 else int(value)
-        elif key in ("flush", "bulk_lane", "tls_cert_file", "tls_key_file"):
-            said[key] = value
+        elif key in _TEXTS:
+            said[_TEXTS[key]] = value
     return {key: value for key, value in said.items() if key and value}
 
 
@@ -95,6 +106,8 @@ def server_of(url: str, options: dict[str, Any], *, has_tls: bool) -> str:
     """Which server an understood URL and options that override it name, as a URL."""
     parts = urlsplit(url)
     scheme = "rediss" if has_tls else "redis"
+    if "sentinel" in options or names_sentinels(url):
+        return _service_of(parts, options, scheme)
     db = options.get("db") or dict(parse_qsl(parts.query)).get("db")
     path = options.get("unix_path")
     addresses = options.get("addresses", ())
@@ -113,6 +126,17 @@ def server_of(url: str, options: dict[str, Any], *, has_tls: bool) -> str:
         host = options.get("host") or parts.hostname or "127.0.0.1"
         hosts = _shown(host, options.get("port") or parts.port or 6379)
     return f"{scheme}://{hosts}" + (f"/{db}" if db else "")
+
+
+def _service_of(parts: SplitResult, options: dict[str, Any], scheme: str) -> str:
+    """The same for a primary that sentinels know."""
+    hosts = ",".join(_shown(*sentinel) for sentinel in options.get("sentinels", ()))
+    name, _, db = parts.path.lstrip("/").partition("/")
+    if hosts:
+        name, db = options["sentinel"], name
+    db = str(options.get("db") or dict(parse_qsl(parts.query)).get("db") or db)
+    where = f"{hosts or parts.netloc.rpartition('@')[2]}/{unquote(name)}"
+    return f"{scheme}+sentinel://{where}" + (f"/{db}" if db.strip("0") else "")
 
 
 def _shown(host: str, port: int) -> str:

@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any
 from . import _calls, stats
 from ._closing import Closing
 from ._core import ConnectionInfo, Core, Event
+from ._flags import CONTIGUOUS, flags_of
 from ._fork import forget_in_child
 from ._greenlets import warn_of_greenlets
 from ._into import Into
-from ._lease import CONTIGUOUS, Handle
+from ._lease import Handle
 from ._native import lib
 from ._options import DEFAULT_URL, ClientOptions, Options
 from ._outcomes import NO_ROOM, error_of
@@ -34,8 +35,6 @@ if TYPE_CHECKING:
     from .aio import Client as AsyncClient
 
 _call = _calls.call
-_MAY_BLOCK: int = lib.SHOAL_CALL_MAY_BLOCK
-_BULK: int = lib.SHOAL_CALL_BULK
 #: A part of many commands may be accepted although the whole was not.
 _OF_A_PART = (lib.SHOAL_ETOOBIG, lib.SHOAL_EREFUSED)
 _ROOM_NAP = 0.001
@@ -82,6 +81,7 @@ class Client(Leasing, Closing):
         decode: bool | None = None,
         may_block: bool = False,
         bulk: bool = False,
+        replica: bool | None = None,
     ) -> Any:
         """Send one command and wait for its reply.
 
@@ -91,6 +91,8 @@ class Client(Leasing, Closing):
         shared connection, where all others wait behind it. Without it, such a command
         gets a connection of its own, and its own timeout is its deadline.
         `bulk`: send it over the bulk lane, if the client has one (`bulk_lane`).
+        `replica`: True: if it only reads, a replica may execute it; False: the primary
+        does; None: as the client's `read_from` says.
 
         If a bound of outstanding commands is reached, waits for room. Raises
         ResponseError for an error reply, DataError for what cannot be sent,
@@ -100,7 +102,9 @@ class Client(Leasing, Closing):
         options = self._options
         conversion = options.default if decode is None else options.conversion(decode)
         timeout_us = 0 if timeout is None else microseconds(timeout)
-        flags = (_MAY_BLOCK if may_block else 0) | (_BULK if bulk else 0)
+        flags = 0
+        if may_block or bulk or replica is not None:
+            flags = flags_of(may_block, bulk, replica)
         try:
             if options.encodes:
                 raise _calls.Unpackable(0)
@@ -180,6 +184,7 @@ class Client(Leasing, Closing):
         return_exceptions: bool = False,
         may_block: bool = False,
         bulk: bool = False,
+        replica: bool | None = None,
         wait_for_room: bool = True,
     ) -> list[Any]:
         """Send many commands together and wait for all their replies, in order.
@@ -191,11 +196,7 @@ class Client(Leasing, Closing):
         The other parameters are those of `execute`. An argument that cannot be sent
         raises DataError, and none of the commands are sent.
         """
-        flags = (
-            (_MAY_BLOCK if may_block else 0)
-            | (CONTIGUOUS if contiguous else 0)
-            | (_BULK if bulk else 0)
-        )
+        flags = flags_of(may_block, bulk, replica, contiguous)
         outcomes = self._execute_many(
             as_tuples(commands),
             flags,

@@ -8,8 +8,9 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
 from ._closing import Closing
+from ._flags import CONTIGUOUS
 from ._into import Into
-from ._lease import CONTIGUOUS, Handle, Held
+from ._lease import Handle, Held
 from ._pipeline import without_exceptions
 from ._requests import Argument, as_tuples
 from ._seconds import microseconds

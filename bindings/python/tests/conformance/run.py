@@ -36,7 +36,7 @@ WITH_REDIS = ROOT / "tests" / "support" / "with_redis.sh"
 EXPECTED = HERE / "expected_failures.txt"
 NO_SERVER = 77
 
-QUICK = "commands client encoding pipeline scripting lock hash".split()
+QUICK = "commands client encoding pipeline scripting lock hash sentinel".split()
 WHOLE = {
     "sync": [*QUICK, "pubsub", "monitor", "retry", "multiprocessing"],
     "single": [*QUICK, "pubsub", "monitor", "retry", "multiprocessing"],
@@ -111,8 +111,9 @@ class Expected(NamedTuple):
     """A line of expected_failures.txt.
 
     kind  stock: plain redis-py fails as well; shoal: only our classes do;
-          out: not run, because its failure would spoil the server for all others, or
-               because only time decides whether it fails
+          out: not run, because its failure would spoil the server for all others,
+               because only time decides whether it fails, or because it waits long
+               for a server that is not there
     """
 
     test: str

@@ -42,12 +42,18 @@ def _claim_port() -> tuple[int, socket.socket]:
 class Server:
     """On a Unix socket and a loopback port; ends by `stop()`, or with this process.
 
-    `tls`: the folder of support.certificates; the port speaks TLS only then."""
+    `tls`: the folder of support.certificates; the port speaks TLS only then.
+    `config`: the text of a file of settings, which the server may write."""
 
-    def __init__(self, *options: str, tls: Path | None = None) -> None:
-        self._options = options
+    def __init__(
+        self, *options: str, tls: Path | None = None, config: str | None = None
+    ) -> None:
+        self._options = list(options)
         self._tls = tls
         self._folder = Path(tempfile.mkdtemp(prefix="shoal-python."))
+        if config is not None:
+            (self._folder / "config").write_text(config)
+            self._options.insert(0, str(self._folder / "config"))
         self.path = str(self._folder / "socket")
         for attempt in range(_TRIES):
             self.port, self._claim = _claim_port()
@@ -72,10 +78,10 @@ class Server:
         with open(self._folder / "log", "wb") as log:
             self.process = subprocess.Popen(
                 [
-                    *guard, program, *self._ports(), "--bind", "127.0.0.1",
-                    "--unixsocket", self.path, "--dir", str(self._folder),
-                    "--save", "", "--appendonly", "no", "--daemonize", "no",
-                    *self._options,
+                    *guard, program, *self._options, *self._ports(),
+                    "--bind", "127.0.0.1", "--unixsocket", self.path,
+                    "--dir", str(self._folder), "--save", "", "--appendonly", "no",
+                    "--daemonize", "no",
                 ],
                 stdout=log,
                 stderr=log,

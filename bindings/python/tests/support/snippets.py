@@ -5,7 +5,7 @@ The blocks of one chapter (a heading of two signs) are one program, from top to 
 `await` may stand outside of functions, as in `python -m asyncio`. An expression with a
 comment `# -> value` behind it must have that value and that type.
 
-    snippets.py <file> <heading> <url> [<tls url> <certificates>]    runs a chapter
+    snippets.py <file> <heading> <url> [<documented>=<real> ...]    runs a chapter
 """
 
 import ast
@@ -17,10 +17,8 @@ import tokenize
 from pathlib import Path
 from typing import Any, NamedTuple
 
-#: The servers that the documents speak of, and where the certificates are; others take
-#: their places.
+#: The server that the documents speak of; another one takes its place.
 DOCUMENTED_URL = "redis://127.0.0.1:6379"
-DOCUMENTED_TLS = ("rediss://127.0.0.1:6380", "/etc/redis/tls")
 _ARROW = "# -> "
 
 
@@ -77,10 +75,12 @@ def _check(line: int, value: object, expected: object) -> None:
         raise AssertionError(f"line {line}: {value!r}, the text says {expected!r}")
 
 
-def run(source: str, file: str, url: str, *tls: str) -> int:
-    """Runs a program against the server at `url`; how many values were checked."""
+def run(source: str, file: str, url: str, *others: str) -> int:
+    """Runs a program against the server at `url`; how many values were checked.
+    `others`: what else of the text is replaced, as "documented=real"."""
     source = source.replace(DOCUMENTED_URL, url)
-    for documented, real in zip(DOCUMENTED_TLS, tls, strict=False):
+    for other in others:
+        documented, _, real = other.partition("=")
         source = source.replace(documented, real)
     checks = _Checks(source)
     tree = checks.visit(ast.parse(source, file))
@@ -94,9 +94,9 @@ def run(source: str, file: str, url: str, *tls: str) -> int:
     return checks.count
 
 
-def main(file: str, heading: str, *servers: str) -> None:
+def main(file: str, heading: str, url: str, *others: str) -> None:
     [chapter] = [c for c in chapters(Path(file)) if c.heading == heading]
-    run(chapter.source, file, *servers)
+    run(chapter.source, file, url, *others)
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from .. import stats
 from .._core import Core
+from .._flags import CONTIGUOUS
 from .._lease import LEASES_MAX, Handle
 from .._native import lib
 from .._options import Options
@@ -109,7 +110,7 @@ class Batch:
 
     def may_be_split(self) -> bool:
         """May others' commands come between its own?"""
-        return len(self.commands) > 1 and not self.flags & lib.SHOAL_CALL_CONTIGUOUS
+        return len(self.commands) > 1 and not self.flags & CONTIGUOUS
 
     def pieces(self, size: int) -> list[Batch]:
         """Batches of that size at most, if it may be split."""
@@ -168,7 +169,7 @@ class Batch:
 
     def leave_out_done(self) -> None:
         """Leave out commands whose future is done; a contiguous batch stays whole."""
-        if self.flags & lib.SHOAL_CALL_CONTIGUOUS:
+        if self.flags & CONTIGUOUS:
             return
         pairs = zip(self.commands, self.futures, strict=True)
         kept = [(command, future) for command, future in pairs if not future.done()]

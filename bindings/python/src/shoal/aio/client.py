@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 from .. import stats
 from .._core import ConnectionInfo, Event
+from .._flags import flags_of
 from .._into import Into
-from .._lease import CONTIGUOUS, Handle
+from .._lease import Handle
 from .._native import lib
 from .._options import DEFAULT_URL, ClientOptions, Options
 from .._outcomes import error_of, tell
@@ -36,8 +37,6 @@ if TYPE_CHECKING:
     from ..client import Client as SyncClient
 
 _CancelledError = asyncio.CancelledError
-_MAY_BLOCK: int = lib.SHOAL_CALL_MAY_BLOCK
-_BULK: int = lib.SHOAL_CALL_BULK
 
 
 class Client(Leasing, Ports):
@@ -87,6 +86,7 @@ class Client(Leasing, Ports):
         decode: bool | None = None,
         may_block: bool = False,
         bulk: bool = False,
+        replica: bool | None = None,
     ) -> Any:
         """Send one command and wait for its reply; as `shoal.Client.execute`.
 
@@ -94,8 +94,16 @@ class Client(Leasing, Ports):
         the reply to one that was is dropped. A bytearray or memoryview among the
         arguments must not change before the reply is there.
         """
-        if timeout is not None or decode is not None or may_block or bulk:
-            future = self._submit_one(args, timeout, decode, may_block, bulk, True)
+        if (
+            timeout is not None
+            or decode is not None
+            or may_block
+            or bulk
+            or replica is not None
+        ):
+            future = self._submit_one(
+                args, timeout, decode, flags_of(may_block, bulk, replica), True
+            )
         else:
             port = self._port
             if port is None or (
@@ -191,12 +199,21 @@ class Client(Leasing, Ports):
         decode: bool | None = None,
         may_block: bool = False,
         bulk: bool = False,
+        replica: bool | None = None,
     ) -> Future:
         """Send one command and return the future of its reply: what `execute` awaits,
         without a coroutine. If the future is cancelled in the same tick, the command is
         not sent; later, its reply is dropped."""
-        if timeout is not None or decode is not None or may_block or bulk:
-            return self._submit_one(args, timeout, decode, may_block, bulk, False)
+        if (
+            timeout is not None
+            or decode is not None
+            or may_block
+            or bulk
+            or replica is not None
+        ):
+            return self._submit_one(
+                args, timeout, decode, flags_of(may_block, bulk, replica), False
+            )
         port = self._port
         if port is None or (
             port.loop._thread_id != get_ident()  # type: ignore[attr-defined]
@@ -223,7 +240,8 @@ class Client(Leasing, Ports):
     ) -> Future:
         """As submit(), for a caller who awaits it next: it may leave at once."""
         if timeout is not None or decode is not None or may_block or bulk:
-            return self._submit_one(args, timeout, decode, may_block, bulk, True)
+            flags = flags_of(may_block, bulk, None)
+            return self._submit_one(args, timeout, decode, flags, True)
         port = self._port
         if port is None or (
             port.loop._thread_id != get_ident()  # type: ignore[attr-defined]
@@ -245,12 +263,11 @@ class Client(Leasing, Ports):
         args: tuple[Argument, ...],
         timeout: float | None,
         decode: bool | None,
-        may_block: bool,
-        bulk: bool,
+        flags: int,
         is_awaited: bool,
     ) -> Future:
         extras = (
-            (_MAY_BLOCK if may_block else 0) | (_BULK if bulk else 0),
+            flags,
             0 if timeout is None else microseconds(timeout),
             self._options.conversion(decode),
             None,
@@ -267,6 +284,7 @@ class Client(Leasing, Ports):
         return_exceptions: bool = False,
         may_block: bool = False,
         bulk: bool = False,
+        replica: bool | None = None,
         wait_for_room: bool = True,
     ) -> list[Any]:
         """Send many commands together and wait for all their replies, in order; as
@@ -279,9 +297,7 @@ class Client(Leasing, Ports):
             self._find_port(),
             rows,
             (
-                (_MAY_BLOCK if may_block else 0)
-                | (CONTIGUOUS if contiguous else 0)
-                | (_BULK if bulk else 0),
+                flags_of(may_block, bulk, replica, contiguous),
                 0 if timeout is None else microseconds(timeout),
                 self._options.conversion(decode),
                 None,

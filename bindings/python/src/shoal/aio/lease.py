@@ -10,8 +10,9 @@ from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
 from .._closing import AsyncClosing
+from .._flags import CONTIGUOUS
 from .._into import Into
-from .._lease import CONTIGUOUS, Handle, Held
+from .._lease import Handle, Held
 from .._native import lib
 from .._outcomes import error_of
 from .._pipeline import without_exceptions

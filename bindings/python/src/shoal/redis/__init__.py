@@ -16,9 +16,17 @@ from typing import Any
 import redis
 
 from ._install import Installation, install
-from .client import Pipeline, Redis, StrictRedis, from_url
+from .client import Pipeline, Redis, Sentinel, StrictRedis, from_url
 
-__all__ = ["Installation", "Pipeline", "Redis", "StrictRedis", "from_url", "install"]
+__all__ = [
+    "Installation",
+    "Pipeline",
+    "Redis",
+    "Sentinel",
+    "StrictRedis",
+    "from_url",
+    "install",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -6,14 +6,18 @@ from typing import Any, Final, NamedTuple
 
 import redis
 import redis.asyncio
+import redis.asyncio.sentinel
+import redis.sentinel
 
 from . import asyncio, client
 
-_REPLACED: Final[tuple[tuple[ModuleType, ModuleType], ...]] = (
-    (redis, client),
-    (redis.asyncio, asyncio),
+_CLIENTS: Final = ("Redis", "StrictRedis", "from_url", "Sentinel")
+_REPLACED: Final[tuple[tuple[ModuleType, ModuleType, tuple[str, ...]], ...]] = (
+    (redis, client, _CLIENTS),
+    (redis.asyncio, asyncio, _CLIENTS),
+    (redis.sentinel, client, ("Sentinel",)),
+    (redis.asyncio.sentinel, asyncio, ("Sentinel",)),
 )
-_NAMES: Final = ("Redis", "StrictRedis", "from_url")
 
 
 class Replacement(NamedTuple):
@@ -68,16 +72,17 @@ class Installation:
 
 
 def install() -> Installation:
-    """Replace `Redis`, `StrictRedis` and `from_url` of `redis` and `redis.asyncio`.
+    """Replace `Redis`, `StrictRedis`, `from_url` and `Sentinel` of `redis` and
+    `redis.asyncio`.
 
     Call it before other modules do `from redis import Redis`: names that were imported
     keep their meaning, and so do objects that exist.  Nothing else is changed; classes
-    of redis-py that name its client themselves (Sentinel, RedisCluster) do not notice.
+    of redis-py that name its client themselves (RedisCluster) do not notice.
     Returns what was replaced.  Threads: any, but nobody else may be replacing.
     """
     replaced = []
-    for module, ours in _REPLACED:
-        for name in _NAMES:
+    for module, ours, names in _REPLACED:
+        for name in names:
             before, after = getattr(module, name), getattr(ours, name)
             if before is not after:
                 setattr(module, name, after)

@@ -17,6 +17,8 @@ from typing import Any, Final, NoReturn
 
 import redis
 import redis.asyncio
+import redis.asyncio.sentinel
+import redis.sentinel
 from redis.retry import AbstractRetry
 
 import shoal
@@ -39,6 +41,9 @@ _BLOCKING: Final = Family(
     redis.Connection,
     redis.UnixDomainSocketConnection,
     redis.SSLConnection,
+    redis.sentinel.SentinelConnectionPool,
+    redis.sentinel.SentinelManagedConnection,
+    redis.sentinel.SentinelManagedSSLConnection,
 )
 _ASYNCIO: Final = Family(
     redis.asyncio.ConnectionPool,
@@ -46,6 +51,9 @@ _ASYNCIO: Final = Family(
     redis.asyncio.Connection,
     redis.asyncio.UnixDomainSocketConnection,
     redis.asyncio.SSLConnection,
+    redis.asyncio.sentinel.SentinelConnectionPool,
+    redis.asyncio.sentinel.SentinelManagedConnection,
+    redis.asyncio.sentinel.SentinelManagedSSLConnection,
 )
 
 

@@ -48,6 +48,13 @@ class Family(NamedTuple):
     tcp: type[Any]
     unix: type[Any]
     tls: type[Any]
+    sentinel_pool: type[Any]
+    sentinel_tcp: type[Any]
+    sentinel_tls: type[Any]
+
+    def is_of_sentinels(self, pool: Any) -> bool:
+        """Do sentinels say where the pool's server is?"""
+        return isinstance(pool, self.sentinel_pool)
 
 
 class NotCarried(Exception):
@@ -56,16 +63,19 @@ class NotCarried(Exception):
 
 def check_pool(pool: Any, family: Family) -> None:
     """Raise NotCarried if `pool` does more than to make plain connections."""
+    if family.is_of_sentinels(pool):
+        _check_sentinels(pool)
+    own = {"connection_pool"} if family.is_of_sentinels(pool) else set()
     for name in ("get_connection", "make_connection"):
         known = [getattr(cls, name) for cls in (family.pool, family.blocking_pool)]
         if getattr(type(pool), name, None) not in known:
             raise NotCarried(f"{type(pool).__name__} has its own {name}()")
-    if pool.connection_class not in (family.tcp, family.unix, family.tls):
+    if pool.connection_class not in _connections_of(pool, family):
         raise NotCarried(f"connections are {pool.connection_class.__name__}")
     if getattr(pool, "cache", None) is not None:
         raise NotCarried("a client-side cache")
     for name, value in pool.connection_kwargs.items():
-        if value is None or name in _CARRIED or name in _IRRELEVANT or name in _TLS:
+        if value is None or name in _CARRIED | _IRRELEVANT | _TLS | own:
             continue
         if value is False and name.startswith("ssl_"):
             continue
@@ -77,6 +87,24 @@ def check_pool(pool: Any, family: Family) -> None:
     parser = pool.connection_kwargs.get("parser_class")
     if parser is not None and not parser.__module__.startswith("redis."):
         raise NotCarried("the parameter parser_class")
+
+
+def _connections_of(pool: Any, family: Family) -> tuple[type[Any], ...]:
+    """Classes of connections that the core stands in for."""
+    if family.is_of_sentinels(pool):
+        return family.sentinel_tcp, family.sentinel_tls
+    return family.tcp, family.unix, family.tls
+
+
+def _check_sentinels(pool: Any) -> None:
+    """Raise NotCarried if the core does not find the server as the pool would."""
+    if not pool.is_master:
+        raise NotCarried("the pool is one of replicas")
+    manager = pool.sentinel_manager
+    if manager.min_other_sentinels:
+        raise NotCarried("the parameter min_other_sentinels")
+    if getattr(manager, "_force_master_ip", None) is not None:
+        raise NotCarried("the parameter force_master_ip")
 
 
 def core_options(pool: Any, template: Any, family: Family) -> dict[str, Any]:
@@ -99,14 +127,60 @@ def core_options(pool: Any, template: Any, family: Family) -> dict[str, Any]:
         **_ROOM,
         **_times(template),
     }
-    if hasattr(template, "path"):
+    if family.is_of_sentinels(pool):
+        options.update(_sentinels(pool, family))
+    elif hasattr(template, "path"):
         options["unix_path"] = template.path
     else:
         options["host"] = template.host
         options["port"] = int(template.port)
-    if pool.connection_class is family.tls:
+    if pool.connection_class in (family.tls, family.sentinel_tls):
         options.update(_tls_options(pool.connection_kwargs))
     return options
+
+
+def _sentinels(pool: Any, family: Family) -> dict[str, Any]:
+    """What the core must know of them. They differ by their addresses alone."""
+    managed = pool.sentinel_manager.sentinels
+    pools = [getattr(sentinel, "connection_pool", None) for sentinel in managed]
+    if not all(isinstance(one, family.pool) for one in pools):
+        raise NotCarried("sentinels that are no clients of redis-py's")
+    options: dict[str, Any] = {
+        "sentinel": pool.service_name,
+        "sentinels": [
+            (given["host"], int(given["port"]))
+            for given in (one.connection_kwargs for one in pools)
+        ],
+    }
+    shared = [_settings_of(one, family, pool) for one in pools]
+    if any(settings != shared[0] for settings in shared):
+        raise NotCarried("sentinels with different parameters")
+    options.update(shared[0])
+    return options
+
+
+def _settings_of(sentinel_pool: Any, family: Family, pool: Any) -> dict[str, Any]:
+    given = sentinel_pool.connection_kwargs
+    is_tls = sentinel_pool.connection_class is family.tls
+    if not is_tls and sentinel_pool.connection_class is not family.tcp:
+        raise NotCarried("sentinels have other connections")
+    if is_tls:
+        if pool.connection_class is not family.sentinel_tls:
+            raise NotCarried("sentinels with TLS, and a primary without")
+        if _chosen(given) != _chosen(pool.connection_kwargs):
+            raise NotCarried("sentinels with other parameters of TLS than the primary")
+    if given.get("credential_provider") is not None:
+        raise NotCarried("a credential_provider of sentinels")
+    return {
+        "sentinel_tls": is_tls,
+        "sentinel_username": given.get("username"),
+        "sentinel_password": given.get("password"),
+    }
+
+
+def _chosen(given: dict[str, Any]) -> dict[str, Any]:
+    """Options of TLS that are not as they are by default."""
+    return {name: value for name, value in _tls_options(given).items() if value}
 
 
 def _tls_options(given: dict[str, Any]) -> dict[str, Any]:

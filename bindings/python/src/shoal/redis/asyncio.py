@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import redis.asyncio
 import redis.asyncio.client as theirs
+from redis.asyncio import sentinel
 from redis.asyncio.observability.recorder import (
     record_error_count,
     record_operation_duration,
@@ -47,7 +48,7 @@ from ._routes import plain_names
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-__all__ = ["Pipeline", "Redis", "StrictRedis", "from_url"]
+__all__ = ["Pipeline", "Redis", "Sentinel", "StrictRedis", "from_url"]
 
 # What callbacks return nearly always; asking whether such a thing is awaitable is
 # slower than the callback.
@@ -424,6 +425,32 @@ class Pipeline(theirs.Pipeline, Redis):  # type: ignore[misc]
             self.connection = None  # the pool has not lent it
             await stand_in.disconnect()  # which forgets what was watched
         await super().reset()
+
+
+class Sentinel(sentinel.Sentinel):
+    """redis-py's; the clients of primaries are `Redis` of this module.
+
+    The core asks the sentinels itself, over connections of its own. When they name
+    another primary, it moves there. Clients of replicas use redis-py's connections.
+    """
+
+    def master_for(
+        self, service_name: str, redis_class: Any = Redis, *args: Any, **options: Any
+    ) -> Any:
+        """As redis-py's."""
+        return super().master_for(service_name, redis_class, *args, **options)
+
+    def slave_for(
+        self, service_name: str, redis_class: Any = Redis, *args: Any, **options: Any
+    ) -> Any:
+        """As redis-py's."""
+        return super().slave_for(service_name, redis_class, *args, **options)
+
+    def replica_for(
+        self, service_name: str, redis_class: Any = Redis, *args: Any, **options: Any
+    ) -> Any:
+        """As redis-py's."""
+        return self.slave_for(service_name, redis_class, *args, **options)
 
 
 def from_url(url: str, **options: Any) -> Redis:

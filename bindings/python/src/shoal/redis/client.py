@@ -10,6 +10,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 import redis.client as theirs
+from redis import sentinel
 from redis.client import EMPTY_RESPONSE, NEVER_DECODE
 from redis.exceptions import WatchError
 from redis.observability.providers import get_observability_instance
@@ -393,6 +394,32 @@ class Pipeline(theirs.Pipeline, Redis):
             self.connection = None  # the pool has not lent it
             stand_in.disconnect()  # which forgets what was watched
         super().reset()
+
+
+class Sentinel(sentinel.Sentinel):
+    """redis-py's; the clients of primaries are `Redis` of this module.
+
+    The core asks the sentinels itself, over connections of its own. When they name
+    another primary, it moves there. Clients of replicas use redis-py's connections.
+    """
+
+    def master_for(
+        self, service_name: str, redis_class: Any = Redis, *args: Any, **options: Any
+    ) -> Any:
+        """As redis-py's."""
+        return super().master_for(service_name, redis_class, *args, **options)
+
+    def slave_for(
+        self, service_name: str, redis_class: Any = Redis, *args: Any, **options: Any
+    ) -> Any:
+        """As redis-py's."""
+        return super().slave_for(service_name, redis_class, *args, **options)
+
+    def replica_for(
+        self, service_name: str, redis_class: Any = Redis, *args: Any, **options: Any
+    ) -> Any:
+        """As redis-py's."""
+        return self.slave_for(service_name, redis_class, *args, **options)
 
 
 def from_url(url: str, **options: Any) -> Redis:

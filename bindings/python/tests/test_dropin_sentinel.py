@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: MIT
+"""The drop-in's clients of a primary that sentinels name."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+redis = pytest.importorskip("redis")
+
+import shoal.redis  # noqa: E402
+import shoal.redis.asyncio  # noqa: E402
+from support.dropin import Scene, theirs, until  # noqa: E402
+from support.sentinels import NAME, Watched  # noqa: E402
+
+
+def manager_of(scene: Scene, watched: Watched, **options: Any) -> Any:
+    """redis-py's Sentinel, or rather ours."""
+    module: Any = shoal.redis.asyncio if scene.is_async else shoal.redis
+    return module.Sentinel([watched.address], **options)
+
+
+def master_of(scene: Scene, manager: Any, **options: Any) -> Any:
+    scene._clients.append(manager.master_for(NAME, **options))
+    return scene._clients[-1]
+
+
+def test_it_moves_with_the_primary(scene: Scene, watched: Watched) -> None:
+    r = master_of(scene, manager_of(scene, watched, socket_timeout=60), db=2)
+    assert scene.do(lambda: r.incr("n")) == 1
+    assert r.shoal_bypass is None and theirs(r) == 0
+    assert scene.do(lambda: r.wait(1, 0)) == 1
+    watched.fail_over()
+    port = str(watched.primary.port)
+    until(lambda: scene.do(r.shoal_client.connection).server.endswith(port))
+    assert scene.do(lambda: r.incr("n")) == 2
+    assert " db=2 " in watched.primary.ask("CLIENT", "LIST").decode()
+    assert theirs(r) == 0
+
+
+def test_replicas_keep_their_connections(scene: Scene, watched: Watched) -> None:
+    r = manager_of(scene, watched).slave_for(NAME)
+    scene._clients.append(r)
+    assert scene.do(lambda: r.get("k")) is None
+    assert r.shoal_bypass == "the pool is one of replicas"
+    r = manager_of(scene, watched).replica_for(NAME)
+    scene._clients.append(r)
+    assert scene.do(lambda: r.get("k")) is None
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        ({"min_other_sentinels": 1}, "the parameter min_other_sentinels"),
+        ({"force_master_ip": "127.0.0.1"}, "the parameter force_master_ip"),
+        (
+            {"sentinel_kwargs": {"ssl": True}},
+            "sentinels with TLS, and a primary without",
+        ),
+    ],
+    ids=["others", "forced", "tls"],
+)
+def test_what_is_not_carried(
+    scene: Scene, watched: Watched, options: dict[str, Any], reason: str
+) -> None:
+    r = master_of(scene, manager_of(scene, watched, **options))
+    assert r.shoal_bypass == reason
+
+
+def test_tls(scene: Scene, watched: Watched, certificates: Path) -> None:
+    """Nobody speaks it here; the core would, if the same certificates are trusted."""
+    files = {"ssl_ca_certs": str(certificates / "ca.crt")}
+    tls = {"ssl": True, **files}
+    manager = manager_of(scene, watched, sentinel_kwargs=tls, **tls)
+    assert master_of(scene, manager).shoal_bypass is None
+    manager = manager_of(scene, watched, sentinel_kwargs={"ssl": True}, **tls)
+    reason = "sentinels with other parameters of TLS than the primary"
+    assert master_of(scene, manager).shoal_bypass == reason
+
+
+def test_sentinels_that_differ(scene: Scene, watched: Watched) -> None:
+    manager = manager_of(scene, watched)
+    other = manager_of(scene, watched, sentinel_kwargs={"password": "x"})
+    manager.sentinels += other.sentinels
+    r = master_of(scene, manager)
+    assert r.shoal_bypass == "sentinels with different parameters"
+
+
+def test_credentials_of_sentinels(scene: Scene, watched: Watched) -> None:
+    assert watched.sentinel
+    watched.sentinel.ask("CONFIG", "SET", "requirepass", "p@ss")
+    watched.sentinel.ask("ACL", "SETUSER", "default", "resetpass", ">p@ss")
+    manager = manager_of(scene, watched, sentinel_kwargs={"password": "p@ss"})
+    r = master_of(scene, manager)
+    assert scene.do(lambda: r.set("k", "v"))
+    assert r.shoal_bypass is None and theirs(r) == 0
+
+
+def test_install() -> None:
+    import redis.asyncio.sentinel
+    import redis.sentinel
+
+    modules = (redis, redis.sentinel, redis.asyncio, redis.asyncio.sentinel)
+    former = [module.Sentinel for module in modules]
+    with shoal.redis.install():
+        ours = [module.Sentinel for module in modules]
+    blocking, tasks = shoal.redis.Sentinel, shoal.redis.asyncio.Sentinel
+    assert ours == [blocking, blocking, tasks, tasks]
+    assert former == [module.Sentinel for module in modules]
