@@ -207,6 +207,14 @@ static int on_verify(int is_fine, X509_STORE_CTX *store)
     return is_fine;
 }
 
+/* A handshake fails after it was over: the server wanted another one.  TLS 1.3 has none, and
+ * tells then what is wrong with the client's certificate. */
+static bool is_renegotiation(const shoal__tls_engine_t *engine, unsigned long error)
+{
+    return engine->is_over && SSL_version(engine->ssl) < TLS1_3_VERSION &&
+           ERR_GET_REASON(error) == SSL_R_SSLV3_ALERT_HANDSHAKE_FAILURE;
+}
+
 /* A call of OpenSSL failed for good. */
 static int fail(shoal__tls_engine_t *engine)
 {
@@ -215,6 +223,9 @@ static int fail(shoal__tls_engine_t *engine)
     engine->is_failed = true;
     if (engine->is_out_of_memory)
         snprintf(engine->text, sizeof engine->text, "no memory");
+    else if (is_renegotiation(engine, error))
+        snprintf(engine->text, sizeof engine->text,
+                 "the server negotiated TLS anew, which the client refuses");
     else if (engine->text[0] == '\0') /* or it tells of the certificate */
         shoal__tls_words_of_error(error, engine->text);
     ERR_clear_error();

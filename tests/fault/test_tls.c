@@ -146,8 +146,14 @@ static void test_new_keys(void **state)
         scene_check_works(scene);
         fake_server_rekey(scene->server);
         scene_check_works(scene);
-        if (versions[i] == TLS_1_3)
+        if (versions[i] == TLS_1_3) {
             assert_int_equal(scene_events(scene).lost, 0);
+        } else {
+            WAIT_FOR(scene_events(scene).lost == 1);
+            assert_string_equal(
+                scene_events(scene).detail,
+                "the server negotiated TLS anew, which the client refuses");
+        }
         scene_close(scene, 1000000);
     }
 }

@@ -90,6 +90,7 @@ typedef int on_session_t(SSL *, SSL_SESSION *);
     V2(SSL_set_shutdown, SSL *, int) \
     V3(SSL_set_verify, SSL *, int, SSL_verify_cb) \
     R1(int, SSL_shutdown, SSL *) \
+    R1(int, SSL_version, const SSL *) \
     R3(int, SSL_write, SSL *, const void *, int) \
     R0(const SSL_METHOD *, TLS_client_method) \
     R4(int, X509_NAME_get_text_by_NID, const X509_NAME *, int, char *, int) \

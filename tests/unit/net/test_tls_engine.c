@@ -174,8 +174,8 @@ static void test_new_keys_with_a_write_under_way(void **state)
     assert_memory_equal(room, "last", 4);
 }
 
-/* TLS 1.2: the client does not negotiate anew; the connection goes on, or ends as the
- * server likes. */
+/* TLS 1.2: the client does not negotiate anew.  The connection goes on, or ends as the
+ * server likes: OpenSSL's ends it. */
 static void test_no_renegotiation(void **state)
 {
     const shoal__bytes_t hello = {"hello", 5};
@@ -192,6 +192,9 @@ static void test_no_renegotiation(void **state)
     to_server(SIZE_MAX);
     assert_int_equal(SSL_num_renegotiations(server.ssl), 1); /* asked, and ... */
     assert_int_equal(SSL_in_init(server.ssl), 1);            /* ... not answered */
+    assert_int_equal(hear(room, sizeof room, SIZE_MAX), SHOAL_ETLS);
+    assert_string_equal(shoal__tls_engine_text(engine),
+                        "the server negotiated TLS anew, which the client refuses");
 }
 
 /* ---- the end ---- */
