@@ -552,6 +552,35 @@ static void test_connecting_fails(void **state)
     assert_int_equal(owner.error, EPIPE);
 }
 
+/* Wherever the server's part of the handshake ends, the attempt fails with a reason, and
+ * nothing of the program has left. */
+static void test_a_handshake_that_is_cut(void **state)
+{
+    static const int versions[] = {TLS1_2_VERSION, TLS1_3_VERSION};
+
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        serve("server", versions[i]);
+        open_it();
+        size_t all = BIO_ctrl_pending(server.out); /* certificate and proof */
+        close_it(false);
+        assert_true(all > 500);
+        for (size_t had = 0; had + 20 < all; had += had < 30 ? 1 : 11) {
+            open_it();
+            wire.read_bytes = had;
+            if (had > 0)
+                wire.hooks.on_readable(wire.owner);
+            assert_int_equal(owner.connected, 0);
+            (void)BIO_reset(server.out);
+            wire.nothing_more = 0;
+            wire.hooks.on_readable(wire.owner);
+            assert_int_equal(owner.connected, 1);
+            assert_int_equal(owner.error, -SHOAL_ECONN);
+            assert_int_equal(server.heard_bytes, 0);
+        }
+    }
+}
+
 static void test_the_socket_is_not_connected(void **state)
 {
     (void)state;
@@ -734,6 +763,7 @@ int main(void)
         TEST(test_a_send_in_pieces),
         TEST(test_answers_that_are_not_read),
         TEST(test_connecting_fails),
+        TEST(test_a_handshake_that_is_cut),
         TEST(test_the_socket_is_not_connected),
         TEST(test_closed_when_it_is_connected),
         TEST(test_it_cannot_be_opened),
