@@ -15,7 +15,7 @@
 #if SHOAL_TLS
 
 /* A batch, and what TLS itself has to say: more than that no server that reads leaves. */
-#define OUTPUT_BYTES_MAX (3 * SHOAL__TLS_AHEAD_BYTES)
+#define OUTPUT_BYTES_MAX ((size_t)3 * SHOAL__TLS_AHEAD_BYTES)
 
 typedef struct tls_stream {
     shoal__stream_t stream; /* first: what the owner holds */
