@@ -471,8 +471,9 @@ shoal__tls_engine_t *shoal__tls_engine_new(shoal__tls_context_t *context,
     engine->room = shoal__tls_context_room(context);
     engine->customer.vault = shoal__tls_context_vault(context);
     choose_name(engine, settings, endpoint);
-    snprintf(engine->customer.server, sizeof engine->customer.server, "%s",
-             endpoint->name);
+    if (snprintf(engine->customer.server, sizeof engine->customer.server, "%s",
+                 endpoint->name) >= (int)sizeof engine->customer.server)
+        engine->customer.server[0] = '\0'; /* half a name may be another server's */
     *ret_error =
         engine->customer.vault ? set_up(engine, settings->is_insecure) : SHOAL_ETLS;
     if (*ret_error == 0)

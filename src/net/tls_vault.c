@@ -67,9 +67,7 @@ static shelf_t *find_shelf(const shoal__tls_vault_t *vault, const char *server)
 
 static shelf_t *add_shelf(shoal__tls_vault_t *vault, const char *server)
 {
-    shelf_t *shelf = strlen(server) < SHOAL__TLS_SERVER_BYTES
-                         ? shoal__calloc(1, sizeof *shelf)
-                         : NULL;
+    shelf_t *shelf = server[0] ? shoal__calloc(1, sizeof *shelf) : NULL;
 
     if (!shelf)
         return NULL;

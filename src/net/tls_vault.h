@@ -28,7 +28,7 @@ SSL_CTX *shoal__tls_vault_ctx(const shoal__tls_vault_t *vault);
 #define SHOAL__TLS_SERVER_BYTES 280 /* of a target's name */
 typedef struct shoal__tls_customer {
     shoal__tls_vault_t *vault;
-    char server[SHOAL__TLS_SERVER_BYTES];
+    char server[SHOAL__TLS_SERVER_BYTES]; /* "": it gets no tickets */
 } shoal__tls_customer_t;
 
 /* A ticket for this server, which is the caller's, and is given out once; NULL: none. */

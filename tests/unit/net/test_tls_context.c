@@ -6,10 +6,12 @@
 
 #include <cmocka.h>
 
+#include "base/alloc.h"
 #include "net/tls_vault.h"
 #include "unit/net/tls_rig.h"
 
 #include <fcntl.h>
+#include <openssl/pem.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -174,6 +176,54 @@ static void test_reasons(void **state)
     check_reason("tls_ciphersuites NO-SUCH: ");
 }
 
+static void test_a_folder_of_authorities(void **state)
+{
+    char link_name[320];
+
+    (void)state;
+    settings.ca_file = NULL;
+    settings.ca_dir = (char *)(uintptr_t)certificate_folder();
+    dial();
+    assert_int_equal(shake_hands(SIZE_MAX), SHOAL_ETLS);
+    BIO *file = BIO_new_file(certificate_path("ca.crt"), "r");
+    X509 *authority = PEM_read_bio_X509(file, NULL, NULL, NULL);
+    assert_non_null(authority);
+    snprintf(link_name, sizeof link_name, "%s/%08lx.0", certificate_folder(),
+             X509_subject_name_hash(authority));
+    X509_free(authority);
+    BIO_free(file);
+    assert_int_equal(symlink(certificate_path("ca.crt"), link_name), 0);
+    assert_int_equal(connect_again(), 0);
+    unlink(link_name);
+}
+
+/* Nobody has memory to begin with. */
+static void test_no_memory(void **state)
+{
+    bool has_last;
+
+    (void)state;
+    for (size_t allowed = 0; allowed < 2; allowed++) {
+        shoal__test_fail_alloc_after(allowed);
+        assert_null(shoal__tls_context_new(&settings));
+        shoal__test_fail_alloc_never();
+    }
+    context = shoal__tls_context_new(&settings);
+    assert_non_null(context);
+    for (int i = 0; i < 2; i++) { /* each attempt tries */
+        shoal__test_fail_alloc_after(0);
+        assert_int_equal(refresh(&has_last), SHOAL_ENOMEM);
+        shoal__test_fail_alloc_never();
+        assert_string_equal(why, "no memory");
+        assert_false(has_last);
+    }
+    assert_int_equal(refresh(&has_last), 0);
+    shoal__test_fail_alloc_after(0);
+    assert_int_equal(shoal__tls_context_reload(context, why), SHOAL_ENOMEM);
+    shoal__test_fail_alloc_never();
+    assert_int_equal(connect_again(), 0);
+}
+
 /* ---- sessions ---- */
 
 /* Connect, and take the tickets that come. */
@@ -274,34 +324,74 @@ static bool is_resumed_by_old(long seconds)
 
 /* Tickets that are too old are not shown, and say nothing of the server: it gets the next
  * one. */
+static void check_old_tickets(int version, bool is_by_number, long life_s)
+{
+    serve("server", version);
+    SSL_CTX_set_timeout(server.ctx, life_s);
+    if (is_by_number)
+        SSL_CTX_set_options(server.ctx, SSL_OP_NO_TICKET);
+    for (int i = 0; i < 6; i++)
+        assert_false(is_resumed_by_old(life_s));
+    for (int i = 0; i < 6; i++) /* a clock was set back */
+        assert_false(is_resumed_by_old(-10));
+    assert_false(is_resumed_by_old(life_s - 100));
+    assert_true(is_resumed_by_old(0));
+    shoal__tls_engine_free(engine);
+    engine = NULL;
+    shoal__tls_context_free(context);
+    context = NULL;
+}
+
 static void test_tickets_that_are_too_old(void **state)
 {
-    static const int versions[] = {TLS1_2_VERSION, TLS1_3_VERSION};
-
     (void)state;
-    for (size_t i = 0; i < 2; i++) {
-        serve("server", versions[i]);
-        SSL_CTX_set_timeout(server.ctx, 1000);
-        for (int j = 0; j < 6; j++)
-            assert_false(is_resumed_by_old(1000));
-        for (int j = 0; j < 6; j++) /* a clock was set back */
-            assert_false(is_resumed_by_old(-10));
-        assert_false(is_resumed_by_old(900));
-        assert_true(is_resumed_by_old(0));
-        shoal__tls_engine_free(engine);
-        engine = NULL;
-        shoal__tls_context_free(context);
-        context = NULL;
-    }
+    check_old_tickets(TLS1_3_VERSION, false, 1000);
+    check_old_tickets(TLS1_2_VERSION, false, 1000);
+    /* The server keeps the session, and does not say for how long. */
+    check_old_tickets(TLS1_2_VERSION, true, SSL_get_default_timeout(server.ssl));
 }
 
 static void test_many_tickets(void **state)
 {
     (void)state;
     serve("server", TLS1_3_VERSION);
-    SSL_CTX_set_num_tickets(server.ctx, 5);
+    SSL_CTX_set_num_tickets(server.ctx, 12); /* more than are kept */
     for (int i = 0; i < 6; i++)
         assert_int_equal(is_resumed(), i > 0);
+    /* After a refusal the others are not tried. */
+    serve("server", TLS1_3_VERSION);
+    assert_false(is_resumed());
+    assert_true(is_resumed());
+}
+
+/* Without memory, or room for its name, a server has no tickets. */
+static void test_no_room_for_tickets(void **state)
+{
+    char name[400], room[16];
+    shoal__endpoint_t far = home;
+
+    (void)state;
+    memset(name, 'x', sizeof name);
+    name[sizeof name - 1] = '\0';
+    far.name = name;
+    dial();
+    for (int i = 0; i < 2; i++) {
+        shoal__tls_engine_free(engine);
+        engine = shoal__tls_engine_new(context, &far, &rig_error);
+        assert_non_null(engine);
+        open_server();
+        assert_int_equal(shake_hands(SIZE_MAX), 0);
+        assert_int_equal(hear(room, sizeof room, SIZE_MAX), -EAGAIN);
+        assert_false(shoal__tls_engine_is_resumed(engine));
+    }
+    for (int i = 0; i < 2; i++) {
+        dial();
+        assert_int_equal(shake_hands(SIZE_MAX), 0);
+        shoal__test_fail_alloc_after(0);
+        assert_int_equal(hear(room, sizeof room, SIZE_MAX), -EAGAIN);
+        shoal__test_fail_alloc_never();
+        assert_false(shoal__tls_engine_is_resumed(engine));
+    }
 }
 
 /* The other name is another server. */
@@ -328,11 +418,14 @@ int main(void)
         TEST(test_reload_on_call),
         TEST(test_a_connection_outlives_what_was_read),
         TEST(test_reasons),
+        TEST(test_no_memory),
         TEST(test_sessions_are_resumed),
         TEST(test_a_ticket_is_used_once),
         TEST(test_tickets_that_are_refused),
         TEST(test_tickets_that_are_too_old),
         TEST(test_many_tickets),
+        TEST(test_no_room_for_tickets),
+        TEST(test_a_folder_of_authorities),
         TEST(test_tickets_belong_to_a_server),
     };
     return cmocka_run_group_tests_name("net/tls_context", tests, NULL, NULL);

@@ -65,6 +65,8 @@ static inline void serve(const char *certificate, int version)
 
 static inline void drop_server(void)
 {
+    if (server.ssl && SSL_is_init_finished(server.ssl)) /* it keeps the session */
+        SSL_set_shutdown(server.ssl, SSL_SENT_SHUTDOWN | SSL_RECEIVED_SHUTDOWN);
     SSL_free(server.ssl);
     server.ssl = NULL;
     server.heard_bytes = 0;
