@@ -32,8 +32,12 @@ typedef enum shoal_event_kind {
                                         checked (shoal_options_set_tls_insecure()) */
     SHOAL_EVENT_SERVER_CHANGED = 7, /**< the sentinels name another primary; see detail
                                          and shoal_event_server() */
-    SHOAL_EVENT_SENTINELS_LOST = 8  /**< no sentinel answers any more; see detail.  A
+    SHOAL_EVENT_SENTINELS_LOST = 8, /**< no sentinel answers any more; see detail.  A
                                          primary that works stays in use */
+    SHOAL_EVENT_CREDENTIALS = 9 /**< the provider gave credentials, or did not, and the
+                                         present ones stay; or AUTH was answered on a
+                                         connection that works: see status and detail, and
+                                         <shoal/credentials.h> */
 } shoal_event_kind_t;
 
 /**
@@ -47,7 +51,8 @@ SHOAL_EXTERN shoal_event_kind_t shoal_event_kind(const shoal_event_t *event);
 /**
  * The cause of SHOAL_EVENT_LOST or SHOAL_EVENT_ATTEMPT_FAILED: SHOAL_ECONN,
  * SHOAL_ETIMEOUT, SHOAL_EDESYNC, SHOAL_EAUTH, SHOAL_ETLS or SHOAL_ENOMEM; SHOAL_ETLS for
- * SHOAL_EVENT_TLS_FILES; 0 for other events.
+ * SHOAL_EVENT_TLS_FILES; for SHOAL_EVENT_CREDENTIALS 0, SHOAL_EAUTH (the provider failed, or
+ * the server refused), SHOAL_ETIMEOUT or SHOAL_ENOMEM; 0 for other events.
  *
  * Threads: loop
  * Errors:  none; the value belongs to the connection, not to this call

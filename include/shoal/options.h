@@ -92,7 +92,8 @@ SHOAL_EXTERN int shoal_options_new(shoal_options_t **ret_options);
  * `inflight_max`, `bytes_max`, `reply_bytes_max`, `reply_elements_max`,
  * `reply_depth_max`, `attempts_max`, `flush` (auto, off, fixed:US), `budget_us`,
  * `offline` (queue, fail), `integrity` (shapes, detect, strict), `settle` (yes, no),
- * `bulk_lane` (yes, no), `connections`, `read_from` (primary, replica_preferred, replica).
+ * `bulk_lane` (yes, no), `connections`, `read_from` (primary, replica_preferred, replica),
+ * `credentials_timeout_ms`, `rotation` (successor, in_place).
  * Each key stands for the setter of that name.  The library ignores no key: an unknown one
  * or a value out of range is an error.
  *
@@ -145,20 +146,6 @@ SHOAL_EXTERN int shoal_options_set_address(shoal_options_t *options, const char 
  */
 SHOAL_EXTERN int shoal_options_set_unix_path(shoal_options_t *options,
                                              const char *path);
-
-/**
- * Authenticate with these credentials.  Default: none.
- *
- * @param user     NULL for the server's default user (password only)
- * @param password NULL for no authentication
- *
- * Threads:   setup
- * Ownership: copied; the copies are wiped when freed
- * Errors:    SHOAL_EINVAL a user without a password; SHOAL_ENOMEM
- * Since:     0.1
- */
-SHOAL_EXTERN int shoal_options_set_auth(shoal_options_t *options, const char *user,
-                                        const char *password);
 
 /**
  * The number of the database that every connection selects.  Default: 0.

@@ -16,7 +16,8 @@
  * - result.h, reply.h: what became of a command, and what the server answered
  * - errors.h: the codes, in words
  * - retry.h: which commands are sent again, after what, how often
- * - options.h: server, credentials, timeouts, bounds; a URL for all of them
+ * - options.h: server, timeouts, bounds; a URL for all of them
+ * - credentials.h: as whom a client authenticates; passwords that change
  * - connection.h: sockets and dialing; the state of a connection; connecting anew
  * - integrity.h: how client and server are kept in step
  * - sentinel.h: failover, the primary that sentinels name
@@ -38,6 +39,7 @@
 #include <shoal/command.h>
 #include <shoal/completions.h>
 #include <shoal/connection.h>
+#include <shoal/credentials.h>
 #include <shoal/errors.h>
 #include <shoal/events.h>
 #include <shoal/format.h>

@@ -117,15 +117,6 @@ int shoal_options_add_unix_path(shoal_options_t *options, const char *path)
     return put_unix_path(options, false, path);
 }
 
-int shoal_options_set_auth(shoal_options_t *options, const char *user,
-                           const char *password)
-{
-    if (!options)
-        return SHOAL_EINVAL;
-    return shoal__options_set_secrets(&options->user, &options->password, user,
-                                      password);
-}
-
 int shoal_options_set_database(shoal_options_t *options, int database)
 {
     if (!options)

@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "base/escape.h"
 #include <shoal/connection.h>
+#include <shoal/credentials.h>
 #include <shoal/errors.h>
 #include <shoal/replicas.h>
 #include <shoal/retry.h>
@@ -177,6 +178,16 @@ static int read_sentinel_password(shoal__options_keys_t *keys, shoal_options_t *
     return options->sentinels.name && *value ? 0 : SHOAL_EURL;
 }
 
+static int read_rotation(shoal__options_keys_t *keys, shoal_options_t *options,
+                         const char *value)
+{
+    static const char *const words[] = {
+        [SHOAL_ROTATE_SUCCESSOR] = "successor", [SHOAL_ROTATE_IN_PLACE] = "in_place"};
+    (void)keys;
+    return shoal_options_set_rotation(
+        options, (shoal_rotation_t)find_word(value, words, COUNT(words)));
+}
+
 static int read_read_from(shoal__options_keys_t *keys, shoal_options_t *options,
                           const char *value)
 {
@@ -329,6 +340,8 @@ static const struct key {
     WORD("sentinel_user", read_sentinel_user),
     WORD("sentinel_password", read_sentinel_password),
     WORD("read_from", read_read_from),
+    WORD("rotation", read_rotation),
+    NUMBER("credentials_timeout_ms", credentials.timeout_us, U64, 1000),
 };
 /* clang-format on */
 _Static_assert(COUNT(table) <= SHOAL__OPTIONS_KEYS_MAX, "a value for each row");
@@ -455,6 +468,8 @@ int shoal__options_keys_finish(const shoal__options_keys_t *keys,
                                      o.reply_depth_max),
          "reply_bytes_max reply_elements_max reply_depth_max"},
         {shoal_options_set_attempts_max(options, o.attempts_max), "attempts_max"},
+        {shoal_options_set_credentials_timeout_us(options, o.credentials.timeout_us),
+         "credentials_timeout_ms"},
         {finish_flush(keys, options), "flush budget_us"},
         {finish_certificate(keys, options), "tls_cert_file tls_key_file"},
         {shoal_options_set_sentinel_auth(options, keys->sentinel_user,

@@ -40,3 +40,16 @@ int shoal__connections_renew(shoal_client_t *client)
     shoal__client_unlock(client);
     return rc;
 }
+
+int shoal__connections_authenticate(shoal_client_t *client, shoal__secret_t **secret)
+{
+    int rc = SHOAL_ECLOSED;
+
+    shoal__client_lock(client);
+    if (!client->gate.is_closed) {
+        *secret = shoal__mailbox_authenticate_locked(&client->mailbox, *secret);
+        rc = 0;
+    }
+    shoal__client_unlock(client);
+    return rc;
+}

@@ -15,4 +15,8 @@ int shoal__connections_find(const shoal_client_t *client, uint64_t connection,
 /* Ask the loop to connect anew.  0 or SHOAL_ECLOSED. */
 int shoal__connections_renew(shoal_client_t *client);
 
+/* Leave credentials for the loop: *secret is NULL, or an earlier one that nobody took, for the
+ * caller to free.  0 or SHOAL_ECLOSED: nothing changed. */
+int shoal__connections_authenticate(shoal_client_t *client, shoal__secret_t **secret);
+
 #endif

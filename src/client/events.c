@@ -48,6 +48,10 @@ static void log_event(const shoal_options_t *options, const shoal_event_t *event
     case SHOAL_EVENT_SERVER_CHANGED:
         snprintf(line, sizeof line, "%s", event->detail);
         break;
+    case SHOAL_EVENT_CREDENTIALS:
+        level = event->status < 0 ? SHOAL_LOG_WARN : SHOAL_LOG_INFO;
+        snprintf(line, sizeof line, "credentials: %s", event->detail);
+        break;
     case SHOAL_EVENT_SENTINELS_LOST:
         level = SHOAL_LOG_WARN;
         snprintf(line, sizeof line, "%s", event->detail);
@@ -70,6 +74,12 @@ static void publish(shoal__gate_t *gate, bool is_ready, int status)
     shoal__driver_seat_unlock(gate->seat);
 }
 
+/* Does its status say what became of a connection? */
+static bool ends_wait(shoal_event_kind_t kind)
+{
+    return kind != SHOAL_EVENT_TLS_FILES && kind != SHOAL_EVENT_CREDENTIALS;
+}
+
 void shoal__events_tell(shoal__events_t *events, const shoal_event_t *event,
                         bool is_ready)
 {
@@ -80,8 +90,7 @@ void shoal__events_tell(shoal__events_t *events, const shoal_event_t *event,
     if (options->on_event)
         options->on_event(events->client, event, options->event_data);
     /* Last: when a thread that waited goes on, the callbacks have run. */
-    publish(events->gate, is_ready,
-            event->kind == SHOAL_EVENT_TLS_FILES ? 0 : event->status);
+    publish(events->gate, is_ready, ends_wait(event->kind) ? event->status : 0);
 }
 
 static bool has_room(shoal__events_t *events)

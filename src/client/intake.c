@@ -53,6 +53,10 @@ void shoal__intake_run(shoal_client_t *client, uint64_t now_us)
     taken->cancels_count = 0;
     shoal__lease_end_all(client, taken->closed);
     taken->closed = NULL;
+    if (taken->secret)
+        client->route->ops->authenticate(client->route, taken->secret, now_us);
+    shoal__secret_free(taken->secret);
+    taken->secret = NULL;
     if (taken->wants_reconnect)
         client->route->ops->reconnect(client->route, now_us);
     taken->wants_reconnect = false;

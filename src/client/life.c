@@ -185,6 +185,7 @@ static int init_parts(shoal_client_t *client, const shoal__client_plan_t *plan,
                          &client->route);
     if (rc < 0)
         return rc;
+    shoal__options_forget_secret(client->options); /* the route keeps it */
     shoal__ledger_init(&client->ledger, &client->route->account,
                        client->options->queued_max, client->options->bytes_max);
     return init_threads_parts(client, plan->uv);

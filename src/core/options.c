@@ -8,6 +8,7 @@
 void shoal__options_defaults(shoal_options_t *options)
 {
     *options = (shoal_options_t){
+        .credentials = {.timeout_us = 5000000},
         .protocol = 3,
         .keepalive_us = 15000000,
         .timeout_us = 5000000,
@@ -36,29 +37,20 @@ void shoal__options_defaults(shoal_options_t *options)
     };
 }
 
-void shoal__options_free_secret(char *text)
-{
-    if (text)
-        shoal__wipe_free(text, strlen(text));
-}
-
 int shoal__options_set_secrets(char **user_field, char **password_field,
                                const char *user, const char *password)
 {
-    char *user_copy = NULL, *password_copy = NULL;
+    shoal__secret_t secret = {.user = *user_field, .password = *password_field};
+    int rc = shoal__secret_set(&secret, user, password);
 
-    if (user && !password)
-        return SHOAL_EINVAL;
-    if (shoal__options_copy_text(user, &user_copy) < 0 ||
-        shoal__options_copy_text(password, &password_copy) < 0) {
-        shoal__options_free_secret(user_copy);
-        return SHOAL_ENOMEM;
-    }
-    shoal__options_free_secret(*user_field);
-    shoal__options_free_secret(*password_field);
-    *user_field = user_copy;
-    *password_field = password_copy;
-    return 0;
+    *user_field = secret.user;
+    *password_field = secret.password;
+    return rc;
+}
+
+void shoal__options_forget_secret(shoal_options_t *options)
+{
+    (void)shoal__options_set_secrets(&options->user, &options->password, NULL, NULL);
 }
 
 static void free_sentinels(shoal__options_sentinels_t *sentinels)
@@ -66,8 +58,8 @@ static void free_sentinels(shoal__options_sentinels_t *sentinels)
     shoal__free(sentinels->name);
     for (size_t i = 0; i < sentinels->count; i++)
         shoal__free(sentinels->seeds[i].host);
-    shoal__options_free_secret(sentinels->user);
-    shoal__options_free_secret(sentinels->password);
+    shoal__secret_free_text(sentinels->user);
+    shoal__secret_free_text(sentinels->password);
 }
 
 void shoal__options_free(shoal_options_t *options)
@@ -75,8 +67,8 @@ void shoal__options_free(shoal_options_t *options)
     if (!options)
         return;
     shoal__options_drop_addresses(options, 0);
-    shoal__options_free_secret(options->user);
-    shoal__options_free_secret(options->password);
+    shoal__secret_free_text(options->user);
+    shoal__secret_free_text(options->password);
     shoal__free(options->client_name);
     shoal__free(options->source_address);
     shoal__tls_settings_release(&options->tls);

@@ -11,6 +11,7 @@
 
 #include "core/target.h"
 #include "core/tls_settings.h"
+#include <shoal/credentials.h>
 #include <shoal/integrity.h>
 #include <shoal/options.h>
 #include <shoal/replicas.h>
@@ -40,6 +41,14 @@ typedef struct shoal__options_sentinels {
     char *password; /* NULL: no authentication */
 } shoal__options_sentinels_t;
 
+/* How they change. */
+typedef struct shoal__options_credentials {
+    shoal_credentials_fn provider; /* NULL: none */
+    void *data;                    /* of the provider */
+    uint64_t timeout_us;           /* of an answer */
+    shoal_rotation_t rotation;
+} shoal__options_credentials_t;
+
 /* One address of the server. */
 typedef struct shoal__option_address {
     char *host; /* NULL if there is a Unix path */
@@ -56,6 +65,7 @@ struct shoal_options {
 
     char *user;     /* NULL: the server's default user */
     char *password; /* NULL: no authentication */
+    shoal__options_credentials_t credentials;
     int database;
     char *client_name; /* NULL: none */
     int protocol;      /* newest to ask for: 2 or 3 */
@@ -125,10 +135,10 @@ void shoal__options_drop_addresses(shoal_options_t *options, unsigned from);
 
 /* *ret_copy becomes a copy of `text`; NULL stays NULL.  0 or SHOAL_ENOMEM. */
 int shoal__options_copy_text(const char *text, char **ret_copy);
+/* The server's password is kept elsewhere now: wipe it. */
+void shoal__options_forget_secret(shoal_options_t *options);
 /* Replace both by copies.  0, SHOAL_EINVAL (a user without a password) or SHOAL_ENOMEM. */
 int shoal__options_set_secrets(char **user_field, char **password_field,
                                const char *user, const char *password);
-/* Overwrite a text and give its memory back; NULL is allowed. */
-void shoal__options_free_secret(char *text);
 
 #endif

@@ -21,6 +21,7 @@
 #include "core/address.h"
 #include "core/redirect.h"
 #include "core/role_rule.h"
+#include "core/secret.h"
 #include <stdbool.h>
 
 #define SHOAL__ENDPOINTS_MAX SHOAL__ADDRESSES_MAX
@@ -68,11 +69,22 @@ typedef struct shoal__target {
     unsigned replicas;       /* that were refused since a primary was found */
     shoal__address_t worked; /* on which the server answered last; bytes 0: none */
     shoal__address_t failed; /* which failed last, and has not worked since */
-    const char *user;        /* NULL: the default user */
-    const char *password;    /* NULL: no authentication */
+    shoal__secret_t *secret; /* borrowed: the credentials; NULL: none */
+    struct shoal__finder *keeper; /* says before each dial when there are credentials;
+                                     NULL: they are known */
     struct shoal__finder *finder; /* says before each dial which server it is; NULL: the
                                      endpoints are known */
 } shoal__target_t;
+
+/* The credentials of the present; both may be NULL, as in core/secret.h. */
+static inline const char *shoal__target_user(const shoal__target_t *target)
+{
+    return target->secret ? target->secret->user : NULL;
+}
+static inline const char *shoal__target_password(const shoal__target_t *target)
+{
+    return target->secret ? target->secret->password : NULL;
+}
 
 /* Does a connection work at the present endpoint, and should others go there too? */
 static inline bool shoal__target_has_company(const shoal__target_t *target)
@@ -109,6 +121,13 @@ void shoal__target_worked(shoal__target_t *target, const shoal__reached_t *reach
 /* A connection was made, but the server there did not answer, or not well. */
 void shoal__target_failed(shoal__target_t *target, const shoal__reached_t *reached,
                           shoal__role_t role);
+
+/* The server there refuses the credentials. */
+static inline void shoal__target_refused(const shoal__target_t *target)
+{
+    if (target->secret)
+        target->secret->is_refused = true;
+}
 
 /* The server there refuses to write: the next connection tries the other addresses first. */
 void shoal__target_leave(shoal__target_t *target, const shoal__reached_t *reached);

@@ -272,9 +272,29 @@ static void greet(shoal__conn_t *conn, uint64_t now_us)
         shoal__conn_lose(conn, rc, conn->pipe.detail);
 }
 
+/* AUTH was answered on a connection that worked before, and goes on. */
+static void resume_in_place(shoal__conn_t *conn)
+{
+    bool is_refused = conn->pipe.greeting.is_refused;
+
+    conn->is_in_place = false;
+    if (is_refused)
+        shoal__target_refused(conn->target);
+    report(conn, SHOAL_EVENT_CREDENTIALS, is_refused ? SHOAL_EAUTH : 0,
+           is_refused
+               ? "the server refused the new credentials: the connection goes on "
+                 "with the former ones"
+               : "the connection goes on with the new credentials",
+           0);
+}
+
 static void resume(shoal__conn_t *conn)
 {
     conn->due_us = SHOAL__NEVER_US;
+    if (conn->is_in_place) {
+        resume_in_place(conn);
+        return;
+    }
     shoal__backoff_succeeded(&conn->backoff);
     shoal__counter_add(&conn->stats.connects, 1);
     report(conn, SHOAL_EVENT_READY, 0,
@@ -317,7 +337,7 @@ static bool has_failed(const shoal__conn_t *conn, int status)
 void shoal__conn_lose(shoal__conn_t *conn, int status, const char *detail)
 {
     uint64_t now_us = shoal__clock_us();
-    bool was_ready = conn->state == SHOAL__CONN_READY;
+    bool was_ready = conn->state == SHOAL__CONN_READY || conn->is_in_place;
     bool was_demoted = conn->pipe.is_demoted, is_server_bad;
 
     shoal__conn_touch(conn); /* callbacks may ask for room */
@@ -328,11 +348,14 @@ void shoal__conn_lose(shoal__conn_t *conn, int status, const char *detail)
         snprintf(conn->pipe.detail, sizeof conn->pipe.detail, "%s", detail);
     drop_lines(conn, false);
     conn->renewed_why = NULL;
+    conn->is_in_place = false;
     shoal__counter_add(was_ready ? &conn->stats.losses : &conn->stats.attempts_failed,
                        1);
     if (status == SHOAL_EDESYNC)
         shoal__counter_add(&conn->stats.desyncs, 1);
     is_server_bad = has_failed(conn, status);
+    if (status == SHOAL_EAUTH)
+        shoal__target_refused(conn->target);
     shoal__pipe_lost(&conn->pipe, status, conn->pipe.detail, now_us);
     handle(conn, SHOAL__CONN_ON_LOST, now_us);
     if (was_demoted)
@@ -385,8 +408,23 @@ static void succeed(shoal__conn_t *conn, uint64_t now_us)
     conn->hooks.on_delivered(conn->owner);
 }
 
+/* The line stays, and gets the new credentials. */
+static void authenticate(shoal__conn_t *conn, uint64_t now_us)
+{
+    int rc;
+
+    conn->due_us = now_us + conn->config->handshake_us;
+    conn->is_in_place = true;
+    rc = shoal__pipe_authenticate(&conn->pipe, now_us);
+    if (rc < 0)
+        shoal__conn_lose(conn, rc, conn->pipe.detail);
+    else if (conn->pipe.phase == SHOAL__PIPE_READY)
+        greeted(conn, now_us);
+}
+
 static void shut(shoal__conn_t *conn, uint64_t now_us)
 {
+    conn->is_in_place = false;
     conn->due_us = SHOAL__NEVER_US;
     /* With commands under way it is no end that the server should take for one. */
     drop_lines(conn, shoal__pipe_inflight(&conn->pipe) == 0 &&
@@ -413,7 +451,12 @@ static void handle(shoal__conn_t *conn, shoal__conn_event_t event, uint64_t now_
     case SHOAL__CONN_DO_DIAL:   shoal__conn_dial(conn, conn->line, now_us); break;
     case SHOAL__CONN_DO_GREET:  greet(conn, now_us); break;
     case SHOAL__CONN_DO_RESUME: resume(conn);        break;
-    case SHOAL__CONN_DO_SUCCEED: succeed(conn, now_us); break;
+    case SHOAL__CONN_DO_SUCCEED:
+        if (conn->greeter)
+            succeed(conn, now_us);
+        else
+            authenticate(conn, now_us);
+        break;
     case SHOAL__CONN_DO_SHUT:   shut(conn, now_us);  break;
     case SHOAL__CONN_DO_RETRY: /* shoal__conn_lose() arms the delay: it knows the cause */
     case SHOAL__CONN_ILLEGAL:
@@ -456,7 +499,7 @@ static void look_at_the_time(shoal__conn_t *conn, uint64_t now_us)
 
 static void make_way(shoal__conn_t *conn, uint64_t now_us)
 {
-    if (conn->greeter)
+    if (conn->greeter || conn->pipe.renewal.is_in_place)
         handle(conn, SHOAL__CONN_ON_RENEWED, now_us);
     else
         shoal__conn_lose(conn, SHOAL_ECONN, conn->pipe.renewal.reason);

@@ -31,6 +31,7 @@ typedef struct shoal__conn_config {
     uint64_t backoff_base_us;  /* between attempts, at first ... */
     uint64_t backoff_us_max;   /* ... and at most */
     size_t turn_bytes_max;     /* read in one turn, and written; SIZE_MAX: no bound */
+    bool is_in_place;          /* new credentials are said over the present line */
     shoal__pipe_config_t pipe;
 } shoal__conn_config_t;
 
@@ -86,6 +87,7 @@ typedef struct shoal__conn {
     shoal__pipe_t *greeter;  /* of the other one, the successor; NULL: there is none */
     uint64_t greeter_due_us; /* the successor is given up then */
     const char *renewed_why; /* the next READY tells it; NULL: it is no renewal */
+    bool is_in_place;        /* GREETING: the line stays, and AUTH is said over it */
     uint64_t due_us;         /* of the present state: give up, or dial again */
     uint64_t dialed_us;      /* when the last attempt to connect began */
     shoal__hello_doubt_t doubt; /* does the server hang up on HELLO? */
@@ -143,6 +145,12 @@ void shoal__conn_reconnect(shoal__conn_t *conn, const char *why, uint64_t now_us
  * way, also that of a successor, is ended, and another one is made.  The owner calls this
  * right after it changed the target, before anything else happens on the loop. */
 void shoal__conn_renew(shoal__conn_t *conn, const char *why, uint64_t now_us);
+
+/* The credentials have changed.  As _renew, but an attempt that has not reached the server goes
+ * on, because whoever greets reads the credentials.  If the configuration says so, a
+ * connection that is ready stays, and says AUTH when everything was answered; if the server
+ * refuses, it goes on as it was.  SHOAL_EVENT_CREDENTIALS tells the outcome. */
+void shoal__conn_authenticate(shoal__conn_t *conn, uint64_t now_us);
 
 /* Is it being renewed?  The loop must poll then. */
 static inline bool shoal__conn_is_renewed(const shoal__conn_t *conn)

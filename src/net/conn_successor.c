@@ -48,6 +48,8 @@ void shoal__successor_lost(shoal__conn_t *conn, int status, const char *detail,
         shoal__renewal_elsewhere(renewal, now_us);
     else
         shoal__renewal_failed(renewal, now_us);
+    if (status == SHOAL_EAUTH)
+        shoal__target_refused(conn->target);
     shoal__counter_add(&conn->stats.attempts_failed, 1);
     shoal__conn_report(conn, line, SHOAL_EVENT_ATTEMPT_FAILED, status, detail, 0);
     shoal__conn_report(conn, line, SHOAL_EVENT_RETRYING, 0, detail,
@@ -59,7 +61,7 @@ void shoal__successor_lost(shoal__conn_t *conn, int status, const char *detail,
 /* Bound commands rely on the state of their connection: there it has no successor. */
 static void begin(shoal__conn_t *conn, uint64_t now_us)
 {
-    if (conn->pipe.is_bound) {
+    if (conn->pipe.is_bound || conn->pipe.renewal.is_in_place) {
         shoal__pipe_drain(&conn->pipe, now_us);
         return;
     }
@@ -145,9 +147,13 @@ void shoal__conn_reconnect(shoal__conn_t *conn, const char *why, uint64_t now_us
 
 void shoal__conn_renew(shoal__conn_t *conn, const char *why, uint64_t now_us)
 {
+    shoal__hello_doubt_t doubt = conn->doubt;
+
     shoal__conn_touch(conn);
-    if (conn->state == SHOAL__CONN_DIALING || conn->state == SHOAL__CONN_GREETING)
+    if (conn->state == SHOAL__CONN_DIALING || conn->state == SHOAL__CONN_GREETING) {
         shoal__conn_lose(conn, SHOAL_ECONN, why);
+        conn->doubt = doubt; /* it was not the server that hung up */
+    }
     if (conn->state == SHOAL__CONN_BACKOFF)
         shoal__conn_dial_at(conn, now_us);
     if (conn->state == SHOAL__CONN_READY) {
@@ -155,6 +161,23 @@ void shoal__conn_renew(shoal__conn_t *conn, const char *why, uint64_t now_us)
         shoal__renewal_anew(&conn->pipe.renewal);
         shoal__renewal_want(&conn->pipe.renewal, why, now_us);
     }
+}
+
+void shoal__conn_authenticate(shoal__conn_t *conn, uint64_t now_us)
+{
+    static const char why[] = "renewed, because the credentials changed";
+    bool is_ready = conn->state == SHOAL__CONN_READY || conn->is_in_place;
+
+    if (conn->state == SHOAL__CONN_DIALING)
+        return;
+    if (!is_ready || !conn->config->is_in_place) {
+        shoal__conn_renew(conn, why, now_us);
+        return;
+    }
+    shoal__conn_touch(conn);
+    shoal__successor_drop(conn);
+    shoal__renewal_anew(&conn->pipe.renewal);
+    shoal__renewal_want_in_place(&conn->pipe.renewal, why, now_us);
 }
 
 bool shoal__conn_is_elsewhere(const shoal__conn_t *conn)

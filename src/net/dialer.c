@@ -260,16 +260,44 @@ static void find_server(shoal__attempt_t *attempt)
     const shoal__dialer_plan_t *plan = &attempt->plan;
     shoal__finder_t *finder = plan->target->finder;
 
-    shoal__list_init(&attempt->search.node);
     attempt->search.on_found = on_server;
-    attempt->search.owner = attempt;
-    attempt->search.dialer = plan->owner;
     if (!finder) {
         try_target(attempt);
         return;
     }
     plan->hooks->on_waiting(plan->owner, attempt->end_us);
     finder->begin(finder, &attempt->search);
+}
+
+static void on_credentials(void *owner, const char *error)
+{
+    shoal__attempt_t *attempt = owner;
+
+    if (!error) {
+        attempt->end_us = shoal__clock_us() + attempt->plan.config->connect_us;
+        find_server(attempt);
+        return;
+    }
+    attempt->status = SHOAL_EAUTH;
+    note_failure(attempt->detail, attempt->plan.target->name, "connect", error);
+    fail(attempt);
+}
+
+static void find_credentials(shoal__attempt_t *attempt)
+{
+    const shoal__dialer_plan_t *plan = &attempt->plan;
+    shoal__finder_t *keeper = plan->target->keeper;
+
+    shoal__list_init(&attempt->search.node);
+    attempt->search.owner = attempt;
+    attempt->search.dialer = plan->owner;
+    if (!keeper) {
+        find_server(attempt);
+        return;
+    }
+    plan->hooks->on_waiting(plan->owner, SHOAL__NEVER_US);
+    attempt->search.on_found = on_credentials;
+    keeper->begin(keeper, &attempt->search);
 }
 
 void shoal__dialer_begin(shoal__dialer_t *dialer, const shoal__dialer_plan_t *plan,
@@ -288,7 +316,7 @@ void shoal__dialer_begin(shoal__dialer_t *dialer, const shoal__dialer_plan_t *pl
     attempt->endpoints = plan->target->endpoints;
     attempt->endpoints_count = plan->target->endpoints_count;
     dialer->attempt = attempt;
-    find_server(attempt);
+    find_credentials(attempt);
 }
 
 bool shoal__dialer_is_outdated(const shoal__dialer_t *dialer)

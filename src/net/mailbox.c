@@ -29,6 +29,7 @@ void shoal__mailbox_side_release(shoal__mailbox_side_t *side)
     shoal__free(side->requests);
     shoal__free(side->cancels);
     shoal__buffer_release(&side->bytes);
+    shoal__secret_free(side->secret);
     *side = (shoal__mailbox_side_t){0};
 }
 
@@ -117,6 +118,16 @@ void shoal__mailbox_reconnect_locked(shoal__mailbox_t *mailbox)
 {
     mailbox->side.wants_reconnect = true;
     shoal__driver_seat_poke_locked(mailbox->seat);
+}
+
+shoal__secret_t *shoal__mailbox_authenticate_locked(shoal__mailbox_t *mailbox,
+                                                    shoal__secret_t *secret)
+{
+    shoal__secret_t *former = mailbox->side.secret;
+
+    mailbox->side.secret = secret;
+    shoal__driver_seat_poke_locked(mailbox->seat);
+    return former;
 }
 
 void shoal__mailbox_close_lease_locked(shoal__mailbox_t *mailbox, shoal_lease_t *lease)

@@ -19,6 +19,7 @@
 #include "base/buffer.h"
 #include "base/counter.h"
 #include "core/request.h"
+#include "core/secret.h"
 #include "net/driver_seat.h"
 #include <stdbool.h>
 
@@ -31,9 +32,11 @@ typedef struct shoal__mailbox_side {
     size_t referred_bytes; /* of the requests, but in their callers' memory */
     uint64_t *cancels;     /* tickets */
     size_t cancels_count, cancels_capacity;
-    bool wants_reconnect;  /* a thread asked for new connections */
-    bool has_apart;        /* some requests are LEASED or APART */
-    shoal_lease_t *closed; /* leases that their holders gave back; NULL: none */
+    bool wants_reconnect;    /* a thread asked for new connections */
+    shoal__secret_t *secret; /* owned: credentials that take the place of the present
+                                ones; NULL: none */
+    bool has_apart;          /* some requests are LEASED or APART */
+    shoal_lease_t *closed;   /* leases that their holders gave back; NULL: none */
 } shoal__mailbox_side_t;
 
 typedef struct shoal__mailbox {
@@ -61,7 +64,8 @@ static inline size_t shoal__mailbox_side_bytes(const shoal__mailbox_side_t *side
 static inline bool shoal__mailbox_is_empty_locked(const shoal__mailbox_t *mailbox)
 {
     return mailbox->side.count == 0 && mailbox->side.cancels_count == 0 &&
-           !mailbox->side.wants_reconnect && !mailbox->side.closed;
+           !mailbox->side.wants_reconnect && !mailbox->side.secret &&
+           !mailbox->side.closed;
 }
 
 /* Are there commands of plain calls, and nothing else? */
@@ -69,7 +73,7 @@ static inline bool shoal__mailbox_is_plain_locked(const shoal__mailbox_t *mailbo
 {
     return mailbox->side.plain == mailbox->side.count &&
            mailbox->side.cancels_count == 0 && !mailbox->side.wants_reconnect &&
-           !mailbox->side.closed;
+           !mailbox->side.secret && !mailbox->side.closed;
 }
 
 /* The loop goes to sleep.  It wakes when `wake_after` commands were pushed (1 at
@@ -105,6 +109,10 @@ bool shoal__mailbox_take_back_locked(shoal__mailbox_t *mailbox, uint64_t ticket,
                                      bool is_overdue, shoal__extra_t **ret_extra);
 
 void shoal__mailbox_reconnect_locked(shoal__mailbox_t *mailbox);
+/* Leave credentials, which are the mailbox' now.  Returns earlier ones that nobody took, for
+ * the caller to free without the lock; or NULL. */
+shoal__secret_t *shoal__mailbox_authenticate_locked(shoal__mailbox_t *mailbox,
+                                                    shoal__secret_t *secret);
 /* The lease's holder gave it back.  No command for it comes behind. */
 void shoal__mailbox_close_lease_locked(shoal__mailbox_t *mailbox, shoal_lease_t *lease);
 

@@ -69,6 +69,7 @@ int shoal__config_read(const shoal_options_t *options, shoal__conn_config_t *ret
         .backoff_base_us = options->backoff_base_us,
         .backoff_us_max = options->backoff_max_us,
         .turn_bytes_max = SIZE_MAX,
+        .is_in_place = options->credentials.rotation == SHOAL_ROTATE_IN_PLACE,
         .pipe = read_pipe_config(options),
     };
     if (options->sentinels.name) {
@@ -125,7 +126,5 @@ void shoal__target_read(const shoal_options_t *options,
         .name = ret_endpoints->items[0].name,
         .endpoints = ret_endpoints->items,
         .endpoints_count = count,
-        .user = options->user,
-        .password = options->password,
     };
 }

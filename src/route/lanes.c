@@ -407,6 +407,14 @@ void shoal__lanes_reconnect(shoal__lanes_t *lanes, uint64_t now_us)
         shoal__conn_reconnect(&lane->conn, SHOAL__CONN_ASKED_FOR, now_us);
 }
 
+void shoal__lanes_authenticate(shoal__lanes_t *lanes, uint64_t now_us)
+{
+    shoal__lane_t *lane = lanes->bulk;
+
+    if (shoal__lane_is_open(lane))
+        shoal__conn_authenticate(&lane->conn, now_us);
+}
+
 void shoal__lanes_publish(shoal__lanes_t *lanes)
 {
     shoal__lane_t *lane = lanes->bulk;

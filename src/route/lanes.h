@@ -83,6 +83,8 @@ void shoal__lanes_read_ahead(shoal__lanes_t *lanes);
 
 bool shoal__lanes_cancel(shoal__lanes_t *lanes, uint64_t ticket, uint64_t now_us);
 void shoal__lanes_reconnect(shoal__lanes_t *lanes, uint64_t now_us);
+/* The credentials changed. */
+void shoal__lanes_authenticate(shoal__lanes_t *lanes, uint64_t now_us);
 /* The commands in the pen count in the account. */
 void shoal__lanes_publish(shoal__lanes_t *lanes);
 

@@ -390,6 +390,18 @@ void shoal__leases_reconnect(shoal__leases_t *leases)
     leases->common.is_touched = true;
 }
 
+void shoal__leases_authenticate(shoal__leases_t *leases, uint64_t now_us)
+{
+    shoal__leases_reconnect(leases);
+    for (shoal__list_t *at = leases->busy.next; at != &leases->busy; at = at->next) {
+        shoal__link_t *link = LINK_AT(at);
+        if (link->conn.state == SHOAL__CONN_READY)
+            link->is_outdated = true;
+        else
+            shoal__conn_authenticate(&link->conn, now_us);
+    }
+}
+
 void shoal__leases_read_ahead(shoal__leases_t *leases)
 {
     for (uint32_t i = 0; i < leases->links_count; i++)

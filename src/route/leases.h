@@ -57,6 +57,8 @@ void shoal__leases_end(shoal__leases_t *leases, shoal_lease_t *lease);
 
 bool shoal__leases_cancel(shoal__leases_t *leases, uint64_t ticket, uint64_t now_us);
 void shoal__leases_reconnect(shoal__leases_t *leases);
+/* The credentials changed: those in use are closed when they are given back. */
+void shoal__leases_authenticate(shoal__leases_t *leases, uint64_t now_us);
 
 void shoal__leases_turn(shoal__leases_t *leases, uint64_t now_us);
 /* Has the turn something to do? */

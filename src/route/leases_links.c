@@ -82,7 +82,7 @@ static void close_link(shoal__link_t *link, uint64_t now_us)
     link->notes_count = 0;
     link->cleaning = 0;
     link->blocking = 0;
-    link->asked.is_due = link->must_close = false;
+    link->asked.is_due = link->must_close = link->is_outdated = false;
     link->why = NULL;
     shoal__list_append(&leases->closed, &link->node);
     if (!lease)
@@ -122,10 +122,12 @@ static bool is_clean(const shoal__link_t *link)
     return link->cleaning == 0 && link->conn.state == SHOAL__CONN_READY;
 }
 
-/* It would be exchanged under its next holder, or leads to a server that is the primary no
- * more. */
+/* It would be exchanged under its next holder, leads to a server that is the primary no more,
+ * or has former credentials. */
 static bool is_outdated(const shoal__link_t *link)
 {
+    if (link->is_outdated)
+        return true;
     return link->conn.pipe.renewal.state != SHOAL__RENEWAL_NONE ||
            shoal__conn_is_elsewhere(&link->conn);
 }

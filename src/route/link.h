@@ -54,7 +54,8 @@ typedef struct shoal__link {
     unsigned cleaning; /* answers to come to cleaning commands */
     uint64_t idle_since_us;
     bool must_close;
-    const char *why; /* ... in words, if commands may be outstanding */
+    bool is_outdated; /* its credentials were replaced: nobody else gets it */
+    const char *why;  /* ... in words, if commands may be outstanding */
 } shoal__link_t;
 
 /* Something happened to it, or was left for it: the next turn looks at it.  Only time may

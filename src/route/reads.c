@@ -155,6 +155,13 @@ static bool cancel(shoal__route_t *route, uint64_t ticket, uint64_t now_us)
            shoal__replicas_cancel(replicas_of(route), ticket, now_us);
 }
 
+static void authenticate(shoal__route_t *route, shoal__secret_t *secret,
+                         uint64_t now_us)
+{
+    base_of(route)->authenticate(route, secret, now_us);
+    shoal__replicas_authenticate(replicas_of(route), now_us);
+}
+
 static void reconnect(shoal__route_t *route, uint64_t now_us)
 {
     base_of(route)->reconnect(route, now_us);
@@ -249,6 +256,7 @@ int shoal__reads_init(shoal__route_t *route, const shoal__reads_plan_t *plan)
     reads->ops.turn = turn;
     reads->ops.read_ahead = read_ahead;
     reads->ops.cancel = cancel;
+    reads->ops.authenticate = authenticate;
     reads->ops.reconnect = reconnect;
     reads->ops.view = view;
     reads->ops.may_share = may_share;

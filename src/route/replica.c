@@ -30,6 +30,8 @@ shoal__replica_t *shoal__replica_new(const shoal__replica_plan_t *plan)
     replica->target = (shoal__target_t){.name = replica->name,
                                         .endpoints = &replica->endpoint,
                                         .endpoints_count = 1,
+                                        .secret = plan->primary->secret,
+                                        .keeper = plan->primary->keeper,
                                         .is_replica = true};
     conn_plan = (shoal__conn_plan_t){.config = plan->config,
                                      .target = &replica->target,

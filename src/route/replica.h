@@ -39,7 +39,8 @@ typedef struct shoal__replica_plan {
     const shoal__conn_config_t *config; /* borrowed */
     const shoal__conn_hooks_t *hooks;   /* of its connection, whose owner it is */
     struct shoal__replicas *all;
-    shoal__conn_set_t *set; /* borrowed */
+    const shoal__target_t *primary; /* it has the same credentials */
+    shoal__conn_set_t *set;         /* borrowed */
     uint64_t id;
     shoal__bytes_t host; /* at most SHOAL__ROLE_REPLY_HOST_BYTES */
     int port;

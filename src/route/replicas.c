@@ -192,11 +192,7 @@ static void move_on(shoal__replicas_t *replicas, shoal__replica_t *replica,
 static void look_at(shoal__replicas_t *replicas, shoal__replica_t *replica,
                     uint64_t now_us)
 {
-    const shoal__target_t *primary = replicas->primary->target;
-
     replica->is_heard = false;
-    replica->target.user = primary->user;
-    replica->target.password = primary->password;
     if (replica->is_listed && !shoal__replica_is_open(replica))
         shoal__conn_open(&replica->conn);
     shoal__replica_ask(replica, now_us);
@@ -279,6 +275,14 @@ bool shoal__replicas_cancel(shoal__replicas_t *replicas, uint64_t ticket,
             return true;
     }
     return shoal__pipe_cancel(&replicas->pen, ticket, now_us);
+}
+
+void shoal__replicas_authenticate(shoal__replicas_t *replicas, uint64_t now_us)
+{
+    for (shoal__replica_t *replica = shoal__replicas_newest(replicas); replica;
+         replica = replica->next)
+        if (shoal__replica_is_open(replica))
+            shoal__conn_authenticate(&replica->conn, now_us);
 }
 
 void shoal__replicas_reconnect(shoal__replicas_t *replicas, uint64_t now_us)

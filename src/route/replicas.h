@@ -92,6 +92,8 @@ uint64_t shoal__replicas_next_wake_us(const shoal__replicas_t *replicas,
 void shoal__replicas_read_ahead(shoal__replicas_t *replicas);
 bool shoal__replicas_cancel(shoal__replicas_t *replicas, uint64_t ticket,
                             uint64_t now_us);
+/* The credentials, which are the primary's, changed. */
+void shoal__replicas_authenticate(shoal__replicas_t *replicas, uint64_t now_us);
 void shoal__replicas_reconnect(shoal__replicas_t *replicas, uint64_t now_us);
 /* The commands in the pen count in the account. */
 void shoal__replicas_publish(shoal__replicas_t *replicas);

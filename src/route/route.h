@@ -94,6 +94,10 @@ typedef struct shoal__route_ops {
     bool (*cancel)(shoal__route_t *route, uint64_t ticket, uint64_t now_us);
     /* The holder of a lease gave it back.  The client is told when it is over. */
     void (*end_lease)(shoal__route_t *route, shoal_lease_t *lease);
+    /* Others take the place of the credentials; `secret` is moved in.  Renew the
+     * connections, as shoal_client_set_credentials() says. */
+    void (*authenticate)(shoal__route_t *route, shoal__secret_t *secret,
+                         uint64_t now_us);
     /* Connect anew, as shoal_client_reconnect() says. */
     void (*reconnect)(shoal__route_t *route, uint64_t now_us);
 

@@ -30,6 +30,7 @@ struct shoal__sentinel {
     const shoal__conn_t *first;
     shoal__route_hooks_t hooks;
     void *owner;
+    shoal__secret_t secret; /* of the options, for the sentinels */
     shoal__sentinel_rule_t rule;
     shoal__watches_t watches;
     shoal__list_t searches;
@@ -340,6 +341,8 @@ int shoal__sentinel_new(const shoal__sentinel_plan_t *plan,
         return SHOAL_ENOMEM;
     sentinel->finder.begin = begin_search;
     sentinel->options = plan->options;
+    sentinel->secret = (shoal__secret_t){.user = plan->options->sentinels.user,
+                                         .password = plan->options->sentinels.password};
     sentinel->target = plan->target;
     sentinel->first = plan->first;
     sentinel->hooks = *plan->hooks;
@@ -350,8 +353,7 @@ int shoal__sentinel_new(const shoal__sentinel_plan_t *plan,
         (shoal__watches_t){.plan = {.config = &sentinel->config,
                                     .set = plan->set,
                                     .primary = plan->options->sentinels.name,
-                                    .user = plan->options->sentinels.user,
-                                    .password = plan->options->sentinels.password,
+                                    .secret = &sentinel->secret,
                                     .hooks = &watch_hooks,
                                     .owner = sentinel},
                            .rule = &sentinel->rule};

@@ -10,6 +10,7 @@
 #include "route/doubts.h"
 #include "route/errand.h"
 #include "route/figures.h"
+#include "route/keeper.h"
 #include "route/lane_choice.h"
 #include "route/lanes.h"
 #include "route/leases.h"
@@ -25,6 +26,7 @@ typedef struct standalone {
         other_config; /* of the first home, and of the others */
     shoal__target_t target;
     shoal__endpoint_list_t endpoints; /* of the target */
+    shoal__keeper_t keeper;           /* of the target's credentials */
     shoal__conn_set_t set;
     shoal__homes_t homes;   /* the connections that callers share */
     shoal__lanes_t lanes;   /* the one for bulk commands, which callers share too */
@@ -52,6 +54,7 @@ static const standalone_t *of_const(const shoal__route_t *route)
 static void open_route(shoal__route_t *route, shoal__loop_t *loop)
 {
     of(route)->set.loop = loop->uv;
+    shoal__keeper_open(&of(route)->keeper, loop->uv);
     if (of(route)->sentinel)
         shoal__sentinel_open(of(route)->sentinel);
     for (size_t i = 0; i < of(route)->homes.count; i++)
@@ -162,6 +165,7 @@ static uint64_t turn(shoal__route_t *route, uint64_t now_us)
     uint64_t wake_us, lanes_us = SHOAL__NEVER_US;
 
     note_fresh(of(route), now_us);
+    shoal__keeper_turn(&of(route)->keeper, now_us);
     if (of(route)->sentinel) {
         shoal__sentinel_turn(of(route)->sentinel, now_us);
         follow_sentinels(of(route), now_us);
@@ -184,6 +188,7 @@ static uint64_t turn(shoal__route_t *route, uint64_t now_us)
         wake_us =
             shoal__time_min(lanes_us, shoal__conn_set_next_us(&of(route)->set, now_us));
     }
+    wake_us = shoal__time_min(wake_us, shoal__keeper_next_wake_us(&of(route)->keeper));
     if (of(route)->sentinel)
         wake_us = shoal__time_min(
             wake_us, shoal__sentinel_next_wake_us(of(route)->sentinel, now_us));
@@ -226,6 +231,16 @@ static void reconnect(shoal__route_t *route, uint64_t now_us)
     shoal__leases_reconnect(&of(route)->leases);
 }
 
+static void authenticate(shoal__route_t *route, shoal__secret_t *secret,
+                         uint64_t now_us)
+{
+    shoal__keeper_take(&of(route)->keeper, secret);
+    for (size_t i = 0; i < of(route)->homes.count; i++)
+        shoal__conn_authenticate(&of(route)->conns[i], now_us);
+    shoal__lanes_authenticate(&of(route)->lanes, now_us);
+    shoal__leases_authenticate(&of(route)->leases, now_us);
+}
+
 /* ---- what others see ---- */
 
 static void view(const shoal__route_t *route, shoal__route_view_t *ret_view)
@@ -234,7 +249,8 @@ static void view(const shoal__route_t *route, shoal__route_view_t *ret_view)
     ret_view->is_idle = ret_view->is_idle &&
                         (is_lane_asleep(of_const(route)) ||
                          shoal__lanes_are_idle(&of_const(route)->lanes)) &&
-                        shoal__leases_are_idle(&of_const(route)->leases);
+                        shoal__leases_are_idle(&of_const(route)->leases) &&
+                        shoal__keeper_is_calm(&of_const(route)->keeper);
 }
 
 static bool may_share(const shoal__route_t *route)
@@ -246,12 +262,15 @@ static bool may_share(const shoal__route_t *route)
            !shoal__conn_is_renewed(conn) && is_lane_asleep(of_const(route)) &&
            (!of_const(route)->sentinel ||
             shoal__sentinel_is_calm(of_const(route)->sentinel)) &&
+           shoal__keeper_is_calm(&of_const(route)->keeper) &&
            atomic_load_explicit(&route->leases, memory_order_relaxed) == 0;
 }
 
 static uint64_t next_wake_us(const shoal__route_t *route)
 {
-    uint64_t wake_us = shoal__leases_next_wake_us(&of_const(route)->leases);
+    uint64_t wake_us =
+        shoal__time_min(shoal__leases_next_wake_us(&of_const(route)->leases),
+                        shoal__keeper_next_wake_us(&of_const(route)->keeper));
 
     for (size_t i = 0; i < of_const(route)->homes.count; i++)
         wake_us = shoal__time_min(
@@ -292,6 +311,7 @@ static void shut(shoal__route_t *route, uint64_t now_us)
         shoal__conn_close(&of(route)->conns[i], now_us);
     if (of(route)->sentinel)
         shoal__sentinel_shut(of(route)->sentinel, now_us);
+    shoal__keeper_shut(&of(route)->keeper);
 }
 
 static void forget(shoal__route_t *route)
@@ -302,6 +322,7 @@ static void forget(shoal__route_t *route)
     shoal__leases_forget(&of(route)->leases);
     if (of(route)->sentinel)
         shoal__sentinel_forget(of(route)->sentinel);
+    shoal__keeper_forget(&of(route)->keeper);
 }
 
 static void release_homes(standalone_t *standalone)
@@ -319,6 +340,7 @@ static void free_route(shoal__route_t *route)
     shoal__conn_set_release(&of(route)->set);
     shoal__config_release(&of(route)->config);
     shoal__target_release(&of(route)->target);
+    shoal__keeper_release(&of(route)->keeper);
     shoal__free(route);
 }
 
@@ -332,6 +354,7 @@ static const shoal__route_ops_t ops = {
     .read_ahead = read_ahead,
     .cancel = cancel,
     .end_lease = end_lease,
+    .authenticate = authenticate,
     .reconnect = reconnect,
     .view = view,
     .may_share = may_share,
@@ -409,6 +432,11 @@ int shoal__standalone_new(const shoal_options_t *options, uint64_t seed,
         goto fail_config;
     standalone->route.tls = standalone->config.dial.tls;
     shoal__target_read(options, &standalone->endpoints, &standalone->target);
+    rc = shoal__keeper_init(&standalone->keeper,
+                            &(shoal__keeper_plan_t){options, &standalone->route,
+                                                    &standalone->target, hooks, owner});
+    if (rc < 0)
+        goto fail_keeper;
     rc = shoal__conn_set_init(&standalone->set, seed, &standalone->route.account);
     if (rc < 0)
         goto fail_set;
@@ -442,6 +470,8 @@ fail_sentinel:
 fail_homes:
     shoal__conn_set_release(&standalone->set);
 fail_set:
+    shoal__keeper_release(&standalone->keeper);
+fail_keeper:
     shoal__config_release(&standalone->config);
 fail_config:
     shoal__free(standalone);

@@ -147,8 +147,7 @@ shoal__watch_t *shoal__watch_new(const shoal__watch_plan_t *plan,
     watch->target = (shoal__target_t){.name = watch->name,
                                       .endpoints = &watch->endpoint,
                                       .endpoints_count = 1,
-                                      .user = plan->user,
-                                      .password = plan->password};
+                                      .secret = plan->secret};
     conn.target = &watch->target;
     if (shoal__conn_init(&watch->conn, &conn) < 0) {
         shoal__free(watch);

@@ -45,7 +45,7 @@ typedef struct shoal__watch_plan {
     const shoal__conn_config_t *config; /* borrowed */
     shoal__conn_set_t *set;             /* borrowed */
     const char *primary;                /* borrowed */
-    const char *user, *password;        /* borrowed; NULL: none */
+    shoal__secret_t *secret;            /* borrowed */
     const shoal__watch_hooks_t *hooks;  /* borrowed */
     void *owner;
 } shoal__watch_plan_t;

@@ -16,6 +16,7 @@
 #define ROUND_US 50000
 
 static world_t world;
+static char user[] = "user", password[] = PASSWORD;
 static shoal__random_t entropy_source;
 
 /* The pipe's random numbers: the same in every run, and independent of the input, so
@@ -51,9 +52,9 @@ static void read_config(fuzz_input_t *in)
         .attempts_max = 1 + (unsigned)(more >> 3) % 4,
         .queue_offline = (style & 16) != 0,
     };
-    world.target = (shoal__target_t){.name = "server",
-                                     .user = style & 2 && sizes & 1 ? "user" : NULL,
-                                     .password = style & 2 ? PASSWORD : NULL};
+    world.secret = (shoal__secret_t){.user = style & 2 && sizes & 1 ? user : NULL,
+                                     .password = style & 2 ? password : NULL};
+    world.target = (shoal__target_t){.name = "server", .secret = &world.secret};
     world.knows_hello = (style & 32) == 0;
 }
 

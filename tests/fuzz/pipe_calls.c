@@ -179,7 +179,7 @@ static void act_in_callback(world_t *world)
 
 void calls_check_detail(const world_t *world, const char *detail)
 {
-    bool has_password = world->target.password != NULL;
+    bool has_password = world->secret.password != NULL;
 
     /* A text that was cut may end with a part of the password: 4 bytes are too much. */
     FUZZ_CHECK(!has_password || !memmem(detail, strlen(detail), PASSWORD, 4),

@@ -76,6 +76,7 @@ typedef enum mood {
 struct world {
     fuzz_input_t *in;
     shoal__pipe_config_t config;
+    shoal__secret_t secret; /* of the target */
     shoal__target_t target;
     shoal__pipe_t pipe;
     shoal__random_t random;

@@ -304,7 +304,7 @@ static void answer(sim_link_t *link, sim_world_t *world, uint32_t id)
     if (error) {
         /* With these it may be sent again. */
         bool is_proof = world->now_us >= world->trouble_until_us
-                            ? !link->is_forgotten || world->target.password
+                            ? !link->is_forgotten || world->secret.password
                             : world->is_trouble_passing;
         call->rejected += is_proof;
         note_role(link, call, error);

@@ -47,12 +47,12 @@ void sim_link_open(sim_link_t *link, sim_world_t *world)
                          .out_capacity = link->out_capacity,
                          .held = link->held,
                          .held_capacity = link->held_capacity,
-                         .is_known = !world->target.password,
+                         .is_known = !world->secret.password,
                          .is_selected = config->database == 0,
                          .fence_us = SHOAL__NEVER_US,
                          .doom_end = SHOAL__NEVER_US,
                          .knows_hello = !sim_dice_hits(dice, swarm->no_hello_rate),
-                         .rejects_auth = world->target.password &&
+                         .rejects_auth = world->secret.password &&
                                          sim_dice_hits(dice, swarm->auth_fail_rate)};
 }
 
@@ -189,7 +189,7 @@ static void hear(sim_link_t *link, sim_world_t *world, const words_t *words,
         return;
     }
     if (heard.verb == SIM_VERB_HELLO)
-        heard.is_right = !world->target.password ||
+        heard.is_right = !world->secret.password ||
                          (is_word(words, 2, "AUTH") && is_word(words, 3, "default") &&
                           is_word(words, 4, "sesame"));
     if (heard.verb == SIM_VERB_AUTH)

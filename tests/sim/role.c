@@ -28,7 +28,7 @@ void sim_oracle_role(const sim_call_t *call)
 void sim_oracle_answered(sim_world_t *world, sim_link_t *link, uint32_t id)
 {
     bool is_redial = world->now_us >= world->trouble_until_us &&
-                     ((link->is_forgotten && world->target.password) ||
+                     ((link->is_forgotten && world->secret.password) ||
                       (!link->is_forgotten && link->is_demoted &&
                        world->calls[id].command_class != SHOAL__CLASS_RO));
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "sim/swarm.h"
 
+static char sesame[] = "sesame";
+
 #include <stddef.h>
 #include <string.h>
 
@@ -142,7 +144,7 @@ void sim_swarm_roll(sim_swarm_t *swarm, shoal__pipe_config_t *config, sim_dice_t
         .out_window_max = ONE_OF(dice, 1, 8, 300, 4096, 65536),
         .unread_bytes_max = ONE_OF(dice, 100, 4096, 262144, 262144),
         .ends_with_abandon = sim_dice_hits(dice, 256),
-        .password = sim_dice_hits(dice, 256) ? "sesame" : NULL,
+        .password = sim_dice_hits(dice, 256) ? sesame : NULL,
     };
     roll_config(config, dice);
     roll_times(swarm, config, dice);

@@ -77,7 +77,7 @@ typedef struct sim_swarm {
     uint32_t unread_bytes_max; /* the server does nothing while more is unread */
     bool are_windows_wide;     /* not random below the above */
     bool ends_with_abandon;
-    const char *password; /* of the target; NULL: none */
+    char *password; /* of the target; NULL: none */
 } sim_swarm_t;
 
 void sim_swarm_roll(sim_swarm_t *swarm, shoal__pipe_config_t *config, sim_dice_t *dice);

@@ -108,8 +108,8 @@ static bool begin(sim_world_t *world, uint64_t seed)
     shoal__random_init(&world->jitter, seed);
     entropy_dice = sim_dice_of_step(seed, UINT64_MAX);
     shoal__pipe_shared_init(&world->shared, fill_with_entropy, &world->jitter);
-    world->target =
-        (shoal__target_t){.name = "server", .password = world->swarm.password};
+    world->secret = (shoal__secret_t){.password = world->swarm.password};
+    world->target = (shoal__target_t){.name = "server", .secret = &world->secret};
     const shoal__pipe_parts_t parts = {&world->config, &world->target, &world->shared};
     int rc = shoal__pipe_init(&world->pipe, &parts, &sim_owner_hooks, world);
     if (rc < 0)

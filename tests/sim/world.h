@@ -71,6 +71,7 @@ typedef struct sim_world {
     bool is_traced;
 
     shoal__pipe_config_t config;
+    shoal__secret_t secret; /* of the target */
     shoal__target_t target;
     shoal__pipe_t pipe;
     shoal__random_t jitter; /* the pipe's own chance */

@@ -39,6 +39,12 @@ static void on_event(shoal_client_t *client, const shoal_event_t *event, void *d
     case SHOAL_EVENT_SENTINELS_LOST:
         events->silent++;
         break;
+    case SHOAL_EVENT_CREDENTIALS:
+        events->credentials++;
+        events->credentials_status = shoal_event_status(event);
+        snprintf(events->credentials_detail, sizeof events->credentials_detail, "%s",
+                 shoal_event_detail(event));
+        break;
     case SHOAL_EVENT_LOST:
     case SHOAL_EVENT_ATTEMPT_FAILED:
         events->lost++;

@@ -24,7 +24,10 @@ typedef struct scene_events {
     unsigned attempts_failed; /* how many of `lost` were never ready */
     unsigned lost_auth, lost_desync, lost_timeout, lost_conn; /* `lost` by its status */
     unsigned changed, silent; /* another primary; no sentinel answers */
-    char detail[256];         /* the reason of the last loss */
+    unsigned credentials;     /* outcomes of questions to a provider, and of AUTH */
+    int credentials_status;   /* of the last of them ... */
+    char credentials_detail[256];
+    char detail[256];  /* the reason of the last loss */
     char renewed[256]; /* why the last connection that was renewed was; "": none */
 } scene_events_t;
 

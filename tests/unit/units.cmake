@@ -33,6 +33,8 @@ shoal_unit_test(core/address_order)
 shoal_unit_test(core/dial_failure)
 shoal_unit_test(core/dial_report)
 shoal_unit_test(core/role_rule ALSO resp/reply base/alloc)
+shoal_unit_test(core/secret ALSO base/alloc)
+shoal_unit_test(core/credentials_rule)
 shoal_unit_test(core/target ALSO core/role_rule resp/reply base/alloc)
 shoal_unit_test(core/pipe/deadlines ALSO base/random)
 shoal_unit_test(core/driver_token)
@@ -76,12 +78,13 @@ shoal_unit_test(core/sentinel/sentinel_rule)
 shoal_unit_test(core/settle_rule)
 shoal_unit_test(core/pipe/stage_times ALSO base/alloc api/stats_math base/random)
 shoal_unit_test(api/errors ALSO base/error)
-shoal_unit_test(core/options ALSO core/tls_settings base/alloc)
+shoal_unit_test(core/options ALSO core/secret core/tls_settings base/alloc)
 shoal_unit_test(core/tls_settings ALSO base/alloc)
-shoal_unit_test(api/options ALSO core/options core/tls_settings base/alloc)
-shoal_unit_test(api/options_tls ALSO api/options core/options core/tls_settings base/alloc)
-shoal_unit_test(api/sentinel ALSO core/options core/tls_settings base/alloc)
-shoal_unit_test(api/options_url ALSO api/options api/sentinel api/options_keys api/options_tls api/replicas core/options core/tls_settings api/errors base/error base/escape
+shoal_unit_test(api/options ALSO api/options_credentials core/options core/secret core/tls_settings base/alloc)
+shoal_unit_test(api/options_credentials ALSO core/options core/secret core/tls_settings base/alloc)
+shoal_unit_test(api/options_tls ALSO api/options core/options core/secret core/tls_settings base/alloc)
+shoal_unit_test(api/sentinel ALSO core/options core/secret core/tls_settings base/alloc)
+shoal_unit_test(api/options_url ALSO api/options api/sentinel api/options_keys api/options_credentials api/options_tls api/replicas core/options core/secret core/tls_settings api/errors base/error base/escape
   base/alloc)
 shoal_unit_test(client/ledger ALSO core/extra base/alloc)
 shoal_unit_test(client/plan ALSO base/error core/extra core/refusal core/replica_rule base/random core/block_time resp/command_info resp/encoder resp/reply_shape
@@ -99,7 +102,7 @@ shoal_unit_test(client/plan.chunks ALSO base/error core/extra core/refusal core/
 shoal_unit_test(client/reason ALSO base/error core/refusal core/block_time resp/command_info resp/encoder
   resp/reply_shape)
 shoal_unit_test(client/stats_sum)
-shoal_unit_test(api/replicas ALSO api/options core/options core/tls_settings base/alloc)
+shoal_unit_test(api/replicas ALSO api/options core/options core/secret core/tls_settings base/alloc)
 shoal_unit_test(api/stats_math)
 shoal_unit_test(api/version)
 shoal_unit_test(core/greeting/hello_doubt)
@@ -164,7 +167,7 @@ shoal_unit_test(net/gate ALSO net/driver_seat net/notifier core/driver_token
   LIBS shoal::libuv)
 shoal_unit_test(client/events ALSO net/gate net/driver_seat net/notifier core/driver_token
   base/alloc LIBS shoal::libuv)
-shoal_unit_test(net/mailbox ALSO net/driver_seat net/notifier core/driver_token core/extra base/alloc
+shoal_unit_test(net/mailbox ALSO core/secret net/driver_seat net/notifier core/driver_token core/extra base/alloc
   base/buffer LIBS shoal::libuv)
 set(tls_libs "")
 if(SHOAL_HAS_TLS)

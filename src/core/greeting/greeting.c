@@ -72,7 +72,7 @@ static shoal__bytes_t text_of(const shoal_reply_t *reply)
 bool shoal__greeting_may_hold_password(const shoal__greeting_t *greeting,
                                        shoal__bytes_t text)
 {
-    const char *password = greeting->target->password;
+    const char *password = shoal__target_password(greeting->target);
     size_t bytes = password ? strlen(password) : 0;
 
     for (size_t i = 0; i < bytes; i++)
@@ -126,7 +126,7 @@ shoal__greeting_verdict_t
 shoal__greeting_fail_unauthenticated(shoal__greeting_t *greeting, const char *command,
                                      const shoal_reply_t *reply)
 {
-    if (!greeting->target->password)
+    if (!shoal__target_password(greeting->target))
         return shoal__greeting_fail(greeting, SHOAL_EAUTH,
                                     "the server asks for credentials");
     return shoal__greeting_fail_with_answer(greeting, SHOAL_EAUTH, command, reply);
@@ -138,13 +138,14 @@ shoal__greeting_fail_unauthenticated(shoal__greeting_t *greeting, const char *co
  * leave a copy of the password in freed memory. */
 static size_t bytes_max(const shoal__greeting_t *greeting)
 {
-    const shoal__target_t *target = greeting->target;
+    const char *user = shoal__target_user(greeting->target);
+    const char *password = shoal__target_password(greeting->target);
     size_t bytes = FIXED_BYTES;
 
-    if (target->user)
-        bytes += 2 * strlen(target->user);
-    if (target->password)
-        bytes += 2 * strlen(target->password);
+    if (user)
+        bytes += 2 * strlen(user);
+    if (password)
+        bytes += 2 * strlen(password);
     if (greeting->config->client_name)
         bytes += strlen(greeting->config->client_name);
     return bytes;
@@ -168,31 +169,35 @@ static void say_words(shoal__greeting_t *greeting, size_t argc, const char *cons
 
 static shoal__greeting_verdict_t say_hello(shoal__greeting_t *greeting)
 {
-    const shoal__target_t *target = greeting->target;
-    const char *const argv[] = {"HELLO", "3", "AUTH",
-                                target->user ? target->user : "default",
-                                target->password};
+    const char *user = shoal__target_user(greeting->target);
+    const char *password = shoal__target_password(greeting->target);
+    const char *const argv[] = {"HELLO", "3", "AUTH", user ? user : "default",
+                                password};
 
     greeting->step = SHOAL__GREETING_AT_HELLO;
-    say_words(greeting, target->password ? 5 : 2, argv);
+    say_words(greeting, password ? 5 : 2, argv);
+    return SHOAL__GREETING_MORE;
+}
+
+static shoal__greeting_verdict_t say_auth_alone(shoal__greeting_t *greeting)
+{
+    const char *user = shoal__target_user(greeting->target);
+    const char *password = shoal__target_password(greeting->target);
+
+    if (user)
+        say_words(greeting, 3, (const char *const[]){"AUTH", user, password});
+    else
+        say_words(greeting, 2, (const char *const[]){"AUTH", password});
     return SHOAL__GREETING_MORE;
 }
 
 /* RESP2: AUTH alone, then the rest. */
 static shoal__greeting_verdict_t say_auth(shoal__greeting_t *greeting)
 {
-    const shoal__target_t *target = greeting->target;
-
-    if (!target->password)
+    if (!shoal__target_password(greeting->target))
         return shoal__greeting_say_setup(greeting);
-
     greeting->step = SHOAL__GREETING_AT_AUTH;
-    if (target->user)
-        say_words(greeting, 3,
-                  (const char *const[]){"AUTH", target->user, target->password});
-    else
-        say_words(greeting, 2, (const char *const[]){"AUTH", target->password});
-    return SHOAL__GREETING_MORE;
+    return say_auth_alone(greeting);
 }
 
 /* Nothing was said and heard on this connection yet. */
@@ -242,6 +247,18 @@ shoal__greeting_verdict_t shoal__greeting_succeed(shoal__greeting_t *greeting,
     if (!shoal__buffer_reserve(&greeting->outgoing, bytes_max(greeting)))
         return shoal__greeting_fail(greeting, SHOAL_ENOMEM, "out of memory");
     return shoal__greeting_say_ends(greeting);
+}
+
+shoal__greeting_verdict_t shoal__greeting_say_again(shoal__greeting_t *greeting)
+{
+    wipe_outgoing(greeting);
+    greeting->is_refused = false;
+    greeting->step = SHOAL__GREETING_AT_AUTH_AGAIN;
+    if (!shoal__target_password(greeting->target))
+        return SHOAL__GREETING_DONE;
+    if (!shoal__buffer_reserve(&greeting->outgoing, bytes_max(greeting)))
+        return shoal__greeting_fail(greeting, SHOAL_ENOMEM, "out of memory");
+    return say_auth_alone(greeting);
 }
 
 void shoal__greeting_left_writes(shoal__greeting_t *greeting)
@@ -328,6 +345,17 @@ static shoal__greeting_verdict_t hear_auth(shoal__greeting_t *greeting,
         greeting, is_rejected ? SHOAL_EAUTH : SHOAL_ECONN, "AUTH", reply);
 }
 
+/* The server goes on with the former user if it refuses. */
+static shoal__greeting_verdict_t hear_auth_again(shoal__greeting_t *greeting,
+                                                 const shoal_reply_t *reply)
+{
+    if (shoal_reply_type(reply) == SHOAL_REPLY_ERROR)
+        greeting->is_refused = true;
+    else if (!is_ok(reply))
+        return shoal__greeting_fail_with_shape(greeting, "AUTH");
+    return SHOAL__GREETING_DONE;
+}
+
 /* Some servers say why they will not talk as soon as they accept: "ERR max number of
  * clients reached". */
 static shoal__greeting_verdict_t answered_too_soon(shoal__greeting_t *greeting,
@@ -355,5 +383,7 @@ shoal__greeting_verdict_t shoal__greeting_reply(shoal__greeting_t *greeting,
         return hear_hello(greeting, reply);
     if (greeting->step == SHOAL__GREETING_AT_AUTH)
         return hear_auth(greeting, reply);
+    if (greeting->step == SHOAL__GREETING_AT_AUTH_AGAIN)
+        return hear_auth_again(greeting, reply);
     return shoal__greeting_hear_setup(greeting, reply);
 }

@@ -81,6 +81,7 @@ typedef enum shoal__greeting_step {
     SHOAL__GREETING_AT_SILENT,
     SHOAL__GREETING_AT_HELLO,
     SHOAL__GREETING_AT_AUTH,
+    SHOAL__GREETING_AT_AUTH_AGAIN, /* on a connection that was greeted before */
     SHOAL__GREETING_AT_SETUP,
     SHOAL__GREETING_AT_ENDS, /* of former connections */
     SHOAL__GREETING_AT_OVER
@@ -115,7 +116,8 @@ typedef struct shoal__greeting {
     shoal__buffer_t outgoing;       /* bytes to write now; the owner consumes them */
     int protocol;                   /* agreed on: 2 or 3 */
     bool heard_anything;            /* an answer came on this connection */
-    bool is_test_passed;            /* after FAILED: it was a test, and was answered */
+    bool is_refused;         /* after _say_again() and DONE: the server refused */
+    bool is_test_passed;     /* after FAILED: it was a test, and was answered */
     int status;              /* after FAILED: SHOAL_EAUTH, SHOAL_ECONN, SHOAL_EDESYNC,
                                  SHOAL_ENOMEM */
     char *detail;            /* borrowed: after FAILED one line, no credentials */
@@ -141,6 +143,11 @@ void shoal__greeting_left_writes(shoal__greeting_t *greeting);
  * connection.  MORE, DONE; or FAILED, without memory. */
 shoal__greeting_verdict_t shoal__greeting_succeed(shoal__greeting_t *greeting,
                                                   const shoal__greeting_t *next);
+
+/* The credentials changed: say AUTH, alone, on a connection that was greeted before, on which
+ * nothing is unanswered.  DONE, after the answer, also if the server refused; or FAILED.  What
+ * the greeting has learned stays. */
+shoal__greeting_verdict_t shoal__greeting_say_again(shoal__greeting_t *greeting);
 
 /* The next answer. */
 shoal__greeting_verdict_t shoal__greeting_reply(shoal__greeting_t *greeting,

@@ -69,6 +69,8 @@ void shoal__pipe_push(shoal__pipe_t *pipe, const shoal__request_t *request)
 static void greeted(shoal__pipe_t *pipe)
 {
     pipe->phase = SHOAL__PIPE_READY;
+    if (pipe->greeting.step == SHOAL__GREETING_AT_AUTH_AGAIN)
+        return; /* the connection is the same */
     pipe->is_resp3 = pipe->greeting.protocol == 3;
     pipe->is_settled = pipe->greeting.is_settled;
     shoal__pipe_doubt_changed(pipe);

@@ -62,7 +62,7 @@ static shoal__error_verdict_t verdict_on(const shoal__pipe_t *pipe,
         .is_once = (request->flags & SHOAL__REQUEST_ONCE) != 0,
         .is_unit = (request->flags & SHOAL__REQUEST_UNIT) != 0,
         .may_redirect = pipe->greeting.may_redirect,
-        .has_credentials = pipe->greeting.target->password != NULL,
+        .has_credentials = shoal__target_password(pipe->greeting.target) != NULL,
     };
     return shoal__error_rule(&input);
 }

@@ -62,6 +62,14 @@ static void take_over(shoal__pipe_t *pipe, shoal__pipe_t *greeter)
     greeter->held = held;
 }
 
+int shoal__pipe_authenticate(shoal__pipe_t *pipe, uint64_t now_us)
+{
+    pipe->now_us = now_us;
+    shoal__renewal_over(&pipe->renewal);
+    pipe->phase = SHOAL__PIPE_GREETING;
+    return shoal__pipe_go_on(pipe, shoal__greeting_say_again(&pipe->greeting));
+}
+
 int shoal__pipe_succeed(shoal__pipe_t *pipe, shoal__pipe_t *greeter, uint64_t now_us)
 {
     assert(greeter->phase == SHOAL__PIPE_READY);

@@ -36,4 +36,9 @@ bool shoal__pipe_owes_replies(const shoal__pipe_t *pipe);
  * connection as lost. */
 int shoal__pipe_succeed(shoal__pipe_t *pipe, shoal__pipe_t *greeter, uint64_t now_us);
 
+/* The pipe makes way, but there is no other connection: say AUTH with the new credentials over
+ * the present one.  The pipe is GREETING, and READY after the answer; also if the server
+ * refused (greeting.is_refused).  0 or pipe->fault: treat the connection as lost. */
+int shoal__pipe_authenticate(shoal__pipe_t *pipe, uint64_t now_us);
+
 #endif

@@ -29,7 +29,7 @@ static void start(shoal__renewal_t *renewal, const char *reason, uint64_t start_
     renewal->state = SHOAL__RENEWAL_WANTED;
     renewal->start_us = start_us;
     renewal->reason = reason;
-    renewal->is_pressing = false;
+    renewal->is_pressing = renewal->is_in_place = false;
 }
 
 void shoal__renewal_ask(shoal__renewal_t *renewal, const char *reason, bool is_pressing,
@@ -46,6 +46,13 @@ void shoal__renewal_want(shoal__renewal_t *renewal, const char *reason, uint64_t
 {
     note_asked(renewal, now_us);
     start(renewal, reason, shoal__time_max(now_us, next_us(renewal)));
+}
+
+void shoal__renewal_want_in_place(shoal__renewal_t *renewal, const char *reason,
+                                  uint64_t now_us)
+{
+    shoal__renewal_want(renewal, reason, now_us);
+    renewal->is_in_place = true;
 }
 
 void shoal__renewal_anew(shoal__renewal_t *renewal)
@@ -69,7 +76,7 @@ bool shoal__renewal_begins(shoal__renewal_t *renewal, uint64_t now_us)
 void shoal__renewal_drain(shoal__renewal_t *renewal, uint64_t now_us)
 {
     renewal->state = SHOAL__RENEWAL_DRAINING;
-    renewal->end_us = now_us + DRAIN_US;
+    renewal->end_us = renewal->is_in_place ? SHOAL__NEVER_US : now_us + DRAIN_US;
 }
 
 void shoal__renewal_failed(shoal__renewal_t *renewal, uint64_t now_us)

@@ -11,6 +11,8 @@
  *   DRAINING    it is greeted: nothing more is sent over the present connection but the
  *               rest of a unit, and what was sent is answered, for 1 s at most
  *
+ * In place there is nothing to prepare, and the drain has no end but the last answer.
+ *
  * Renewals begin at least 1 s apart, and 2 s, 4 s and so on up to 30 s if there is cause
  * again and again, or if they fail.  This starts anew when a command that was turned away
  * has worked, when the program itself asks, or when nobody asked for 30 s.  (I13)
@@ -30,6 +32,7 @@ typedef enum shoal__renewal_state {
 typedef struct shoal__renewal {
     shoal__renewal_state_t state;
     bool is_pressing;    /* PREPARING: the present connection is of no use meanwhile */
+    bool is_in_place;    /* no successor: AUTH over the present connection, drained */
     uint64_t start_us;   /* WANTED: begin then */
     uint64_t end_us;     /* DRAINING: it is over then, whatever is unanswered */
     uint64_t begun_us;   /* the last one was begun */
@@ -51,6 +54,11 @@ void shoal__renewal_ask(shoal__renewal_t *renewal, const char *reason, bool is_p
  * the successor. */
 void shoal__renewal_want(shoal__renewal_t *renewal, const char *reason,
                          uint64_t now_us);
+
+/* The same; but the present connection stays, and says AUTH when everything was answered,
+ * however long that takes. */
+void shoal__renewal_want_in_place(shoal__renewal_t *renewal, const char *reason,
+                                  uint64_t now_us);
 
 /* Space the renewals as at first: a command that was turned away has worked, or the
  * program itself is going to ask. */

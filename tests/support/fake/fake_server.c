@@ -417,6 +417,13 @@ void fake_server_set_tls(fake_server_t *server, const fake_tls_config_t *config)
     end(server);
 }
 
+void fake_server_set_password(fake_server_t *server, const char *password)
+{
+    begin(server);
+    fake_store_set_password(server->world.store, password);
+    end(server);
+}
+
 unsigned fake_server_broken(fake_server_t *server)
 {
     begin(server);

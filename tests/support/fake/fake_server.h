@@ -66,7 +66,7 @@ typedef struct fake_rule {
     fake_then_t then;
 } fake_rule_t;
 
-#define FAKE_ARGS_KEPT 4
+#define FAKE_ARGS_KEPT 5
 #define FAKE_ARG_BYTES_KEPT 64
 
 /* One command in the ledger. */
@@ -128,6 +128,9 @@ unsigned fake_server_resumed(fake_server_t *server);
 void fake_server_rekey(fake_server_t *server);
 /* Connections that are accepted later get these files. */
 void fake_server_set_tls(fake_server_t *server, const fake_tls_config_t *config);
+
+/* From now on it wants this password. */
+void fake_server_set_password(fake_server_t *server, const char *password);
 
 /* How many requests came that the strict parser of fake_request.h does not accept. */
 unsigned fake_server_broken(fake_server_t *server);

@@ -34,6 +34,11 @@ fake_store_t *fake_store_new(const fake_identity_t *identity)
     return store;
 }
 
+void fake_store_set_password(fake_store_t *store, const char *password)
+{
+    store->identity.password = password;
+}
+
 void fake_store_free(fake_store_t *store)
 {
     for (size_t i = 0; i < BUCKETS; i++) {

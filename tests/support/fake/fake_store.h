@@ -45,6 +45,7 @@ typedef struct fake_store fake_store_t;
 
 fake_store_t *fake_store_new(const fake_identity_t *identity);
 void fake_store_free(fake_store_t *store);
+void fake_store_set_password(fake_store_t *store, const char *password);
 
 void fake_session_init(fake_session_t *session, const fake_store_t *store,
                        unsigned connection);

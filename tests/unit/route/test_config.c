@@ -11,8 +11,7 @@
 #include <shoal/errors.h>
 #include <string.h>
 
-static char host[300], unix_path[] = "/run/redis.sock", user[] = "ann",
-                       password[] = "pw";
+static char host[300], unix_path[] = "/run/redis.sock";
 
 static void test_names(void **state)
 {
@@ -42,7 +41,6 @@ static void test_names(void **state)
                             cases[i].host); /* what is dialed: no brackets */
         assert_int_equal(target.endpoints[0].port, cases[i].port);
         assert_null(target.endpoints[0].unix_path);
-        assert_null(target.password);
     }
 }
 
@@ -98,21 +96,6 @@ static void test_several_endpoints(void **state)
     assert_int_equal(target.worked.bytes + target.failed.bytes, 0);
 }
 
-static void test_credentials_are_the_targets(void **state)
-{
-    shoal_options_t options = {.addresses = {{.host = host, .port = 6379}},
-                               .addresses_count = 1,
-                               .user = user,
-                               .password = password};
-    shoal__endpoint_list_t endpoints;
-    shoal__target_t target;
-
-    (void)state;
-    shoal__target_read(&options, &endpoints, &target);
-    assert_string_equal(target.user, "ann");
-    assert_string_equal(target.password, "pw");
-}
-
 static void test_tls_is_a_kind_of_stream(void **state)
 {
     shoal_options_t options = {.tls = {.is_on = false}};
@@ -149,9 +132,7 @@ static void test_sentinels_find_the_server(void **state)
                                      .addresses_count = 1,
                                      .sentinels = {.name = sentinel_name},
                                      .backoff_base_us = 2000000,
-                                     .backoff_max_us = 10000000,
-                                     .user = user,
-                                     .password = password};
+                                     .backoff_max_us = 10000000};
     shoal__endpoint_list_t endpoints;
     shoal__conn_config_t config;
     shoal__target_t target;
@@ -162,8 +143,6 @@ static void test_sentinels_find_the_server(void **state)
     assert_int_equal(target.endpoints_count, 1);
     assert_string_equal(target.endpoints[0].name, "mymaster");
     assert_null(target.endpoints[0].host);
-    assert_string_equal(target.user, "ann");
-    assert_string_equal(target.password, "pw");
     assert_int_equal(shoal__config_read(&options, &config), 0);
     assert_true(config.pipe.greeting.needs_primary);
     assert_int_equal(config.backoff_us_max, 1000000);
@@ -178,7 +157,6 @@ int main(void)
         cmocka_unit_test(test_a_unix_socket),
         cmocka_unit_test(test_a_long_name_is_cut),
         cmocka_unit_test(test_several_endpoints),
-        cmocka_unit_test(test_credentials_are_the_targets),
         cmocka_unit_test(test_tls_is_a_kind_of_stream),
         cmocka_unit_test(test_sentinels_find_the_server),
     };

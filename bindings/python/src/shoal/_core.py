@@ -20,7 +20,7 @@ from .exceptions import Fate
 _EVENT_KINDS = (
     *("connected", "ready", "lost", "retrying", "attempt_failed"),
     *("tls_files", "tls_unverified"),
-    *("server_changed", "sentinels_lost"),
+    *("server_changed", "sentinels_lost", "credentials"),
 )
 _EVENTS_MAX = 128
 _FAILURES = {
@@ -38,7 +38,8 @@ class Event(NamedTuple):
     #: connected, ready, lost (it was ready), attempt_failed (it was not yet), retrying,
     #: tls_files (they cannot be used: those read before go on), tls_unverified (the
     #: server's certificate was not checked), server_changed (another primary),
-    #: sentinels_lost (none answers; the server stays in use); or dropped (events were)
+    #: sentinels_lost (none answers; the server stays in use); credentials (a provider
+    #: answered or failed, or AUTH was answered in place); or dropped (events were)
     kind: str
     detail: str  #: address and cause, without credentials
     delay: float  #: of retrying: seconds until the next attempt

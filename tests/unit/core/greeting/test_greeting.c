@@ -35,8 +35,9 @@ static void play(const struct script *s)
                                              .is_settling = setting->is_settling,
                                              .needs_primary = setting->needs_primary,
                                              .is_sentinel = setting->is_sentinel};
-    const shoal__target_t target = {.user = setting->user,
-                                    .password = setting->password};
+    shoal__secret_t secret = {.user = (char *)(uintptr_t)setting->user,
+                              .password = (char *)(uintptr_t)setting->password};
+    const shoal__target_t target = {.secret = &secret};
     shoal__greeting_t greeting;
     shoal__nonce_t nonce;
 
@@ -85,7 +86,9 @@ static void test_scripts(void **state)
 static const shoal__greeting_config_t full_config = {
     .protocol = 3, .database = 5, .client_name = "me"};
 static const shoal__target_t nobody;
-static const shoal__target_t ann = {.user = "ann", .password = SECRET};
+static char ann_user[] = "ann", ann_password[] = SECRET;
+static shoal__secret_t ann_secret = {.user = ann_user, .password = ann_password};
+static const shoal__target_t ann = {.secret = &ann_secret};
 
 static bool holds_secret(const shoal__greeting_t *greeting)
 {
@@ -133,7 +136,7 @@ static void test_a_restart_wipes_what_was_not_written(void **state)
 
     start(&greeting, &target);
     assert_true(holds_secret(&greeting));
-    target.password = target.user = NULL;
+    target.secret = NULL;
     assert_int_equal(shoal__greeting_start(&greeting, FULL, NULL), MORE);
     assert_false(holds_secret(&greeting));
     shoal__greeting_release(&greeting);
@@ -145,10 +148,11 @@ static void test_the_buffer_never_moves(void **state)
 {
     (void)state;
     shoal__greeting_t greeting;
-    shoal__target_t target = {.user = "ann"};
     char password[1001] = {0};
+    shoal__secret_t secret = {.user = ann_user, .password = password};
+    shoal__target_t target = {.secret = &secret};
 
-    target.password = memset(password, 'p', sizeof password - 1);
+    memset(password, 'p', sizeof password - 1);
     shoal__greeting_init(&greeting, &full_config, &target, detail);
     assert_int_equal(shoal__greeting_start(&greeting, FULL, NULL), MORE);
     const char *memory = greeting.outgoing.memory;

@@ -30,6 +30,7 @@
 
 typedef struct rig {
     shoal__pipe_config_t config;
+    shoal__secret_t secret; /* of the target */
     shoal__target_t target;
     shoal__pipe_t pipe;
     shoal__random_t random;
@@ -139,6 +140,7 @@ static inline int rig_init(shoal__pipe_t *pipe)
 {
     shoal__pipe_shared_init(&rig.shared, rig.entropy, &rig.random);
     rig.target.name = "server:6379";
+    rig.target.secret = &rig.secret;
     const shoal__pipe_parts_t parts = {&rig.config, &rig.target, &rig.shared};
     return shoal__pipe_init(pipe, &parts, &rig_hooks, &rig);
 }

@@ -261,10 +261,12 @@ static void test_however_many_the_budget_is_not_touched(void **state)
 /* A server that asks for credentials anew costs a connection: that is an attempt. */
 static void test_credentials_that_are_asked_for(void **state)
 {
+    char sesame[] = "sesame";
+
     (void)state;
     rig_connect();
     for (int attempt = 1; attempt < 3; attempt++) {
-        rig.target.password = "sesame";
+        rig.secret.password = sesame;
         rig_submit('a', 0, WRITE);
         rig.pipe.ring.slots[rig.pipe.ring.head & rig.pipe.ring.mask].attempts =
             (unsigned)attempt & 127u;
@@ -273,7 +275,7 @@ static void test_credentials_that_are_asked_for(void **state)
         if (attempt == 1) {
             assert_true(rig_cancel('a'));
             assert_int_equal(rig.attempts, 2);
-            rig.target.password = NULL;
+            rig.secret.password = NULL;
             renew_if_wanted();
             rig_tick(rig.now_us);
             assert_string_equal(rig.pipe.renewal.reason,

@@ -259,9 +259,11 @@ static void test_turned_away(void **state)
 
 static void test_words_that_may_hold_the_password(void **state)
 {
+    char password[] = "LOAD";
+
     (void)state;
     rig_connect();
-    rig.target.password = "LOAD";
+    rig.secret.password = password;
     submit('a', SECOND);
     look();
     rig_write_all();

@@ -143,9 +143,11 @@ static void test_a_reply_that_begins_before_its_command(void **state)
 
 static void test_an_error_with_the_password_is_not_repeated(void **state)
 {
+    char password[] = "s3cret";
+
     (void)state;
     rig_connect();
-    rig.target.password = "s3cret";
+    rig.secret.password = password;
     assert_int_equal(rig_feed("-ERR no s3cret here\r\n"), SHOAL_EDESYNC);
     assert_null(strstr(rig.pipe.detail, "s3c"));
 }

@@ -198,9 +198,11 @@ static void test_held_commands(void **state)
 /* A server that asks for credentials is not asked again before the successor is there. */
 static void test_nothing_is_probed_where_it_is_of_no_use(void **state)
 {
+    char sesame[] = "sesame";
+
     (void)state;
     rig_connect();
-    rig.target.password = "sesame";
+    rig.secret.password = sesame;
     refuse("a", WRITE, "-NOAUTH x\r\n");
     assert_true(shoal__renewal_begins(&rig.pipe.renewal, rig.now_us));
     pass_pause();
@@ -252,8 +254,89 @@ static void test_the_former_connection_is_ended_first(void **state)
     assert_heard("a!ECONN/maybe b=+b ");
 }
 
+/* ---- in place ---- */
+
+/* New credentials are said over the present connection. */
+static void drain_in_place(void)
+{
+    shoal__renewal_want_in_place(&rig.pipe.renewal, WHY, rig.now_us);
+    assert_true(shoal__renewal_begins(&rig.pipe.renewal, rig.now_us));
+    shoal__pipe_drain(&rig.pipe, rig.now_us);
+}
+
+static void authenticate(void)
+{
+    static const char auth[] = "*2\r\n$4\r\nAUTH\r\n$6\r\nsesame\r\n";
+    shoal__bytes_t output;
+
+    assert_int_equal(shoal__pipe_authenticate(&rig.pipe, rig.now_us), 0);
+    assert_int_equal(rig.pipe.phase, SHOAL__PIPE_GREETING);
+    output = rig_output();
+    assert_int_equal(output.bytes, sizeof auth - 1);
+    assert_memory_equal(output.data, auth, output.bytes);
+    rig_write(output.bytes);
+    assert_int_equal(rig_output().bytes, 0); /* alone */
+}
+
+static void test_in_place(void **state)
+{
+    static const char *const answers[] = {"+OK\r\n", "-WRONGPASS no sesame\r\n"};
+    char sesame[] = "sesame";
+
+    (void)state;
+    rig_connect();
+    rig.secret.password = sesame;
+    for (size_t i = 0; i < 2; i++) {
+        uint64_t settled = counter(&rig.pipe.stats.settled);
+        rig_submit('a', 0, WRITE);
+        assert_string_equal(rig_write_all(), "a");
+        drain_in_place();
+        rig_submit('b', SHOAL__REQUEST_ONCE, WRITE);
+        assert_string_equal(rig_write_all(), "");
+        rig.now_us += 1500000; /* longer than a successor waits */
+        assert_false(makes_way());
+        rig_feed("+a\r\n");
+        assert_true(makes_way());
+        authenticate();
+        assert_int_equal(rig_feed(answers[i]), 0);
+        assert_int_equal(rig.pipe.phase, SHOAL__PIPE_READY);
+        assert_int_equal(rig.pipe.greeting.is_refused, i == 1);
+        assert_true(rig.pipe.is_settled);
+        assert_int_equal(counter(&rig.pipe.stats.settled), settled);
+        assert_string_equal(rig_write_all(), "b");
+        rig_feed("+b\r\n");
+        rig.now_us += 60000000;
+    }
+    assert_heard("a=+a b=+b a=+a b=+b ");
+}
+
+static void test_in_place_without_credentials(void **state)
+{
+    (void)state;
+    rig_connect();
+    drain_in_place();
+    assert_int_equal(shoal__pipe_authenticate(&rig.pipe, rig.now_us), 0);
+    assert_int_equal(rig.pipe.phase, SHOAL__PIPE_READY);
+    assert_int_equal(rig_output().bytes, 0);
+}
+
+static void test_in_place_an_answer_of_another_shape(void **state)
+{
+    char sesame[] = "sesame";
+
+    (void)state;
+    rig_connect();
+    rig.secret.password = sesame;
+    drain_in_place();
+    authenticate();
+    assert_int_equal(rig_feed(":1\r\n"), SHOAL_EDESYNC);
+}
+
 static void test_without_memory(void **state)
 {
+    static char password[9000]; /* more than is there */
+
+    memset(password, 'p', sizeof password - 1);
     (void)state;
     rig_connect();
     shoal__test_fail_alloc_after(0);
@@ -269,6 +352,16 @@ static void test_without_memory(void **state)
     assert_int_equal(shoal__pipe_succeed(&rig.pipe, greeter, rig.now_us), SHOAL_ENOMEM);
     shoal__test_fail_alloc_never();
     shoal__pipe_free_greeter(&rig.pipe, greeter);
+    rig_lose();
+    rig_connect();
+
+    rig.now_us += 60000000;
+    rig.secret.password = password;
+    drain_in_place();
+    shoal__test_fail_alloc_after(0);
+    assert_int_equal(shoal__pipe_authenticate(&rig.pipe, rig.now_us), SHOAL_ENOMEM);
+    shoal__test_fail_alloc_never();
+    rig.secret.password = NULL;
     rig_lose();
     rig_connect();
 }
@@ -287,6 +380,9 @@ int main(void)
         TEST(test_held_commands),
         TEST(test_nothing_is_probed_where_it_is_of_no_use),
         TEST(test_the_former_connection_is_ended_first),
+        TEST(test_in_place),
+        TEST(test_in_place_without_credentials),
+        TEST(test_in_place_an_answer_of_another_shape),
         TEST(test_without_memory),
     };
     return cmocka_run_group_tests_name("core/pipe/pipe_succession", tests, NULL, NULL);

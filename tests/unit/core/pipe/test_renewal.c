@@ -17,6 +17,7 @@ typedef enum event {
     ASK,
     PRESS,
     WANT,
+    WANT_IN_PLACE,
     BEGIN,
     FAIL,
     ELSEWHERE,
@@ -84,6 +85,14 @@ static const struct row {
     {70600003,   ELSEWHERE,    WANTED,    false,  false, 70700003}, /* another address */
     {70700003,   BEGIN,        PREPARING, false,  true,  NEVER},
     {70700003,   FAIL,         WANTED,    false,  false, 71700003},
+    {71000000,   WANT_IN_PLACE,WANTED,    false,  false, 71700003},
+    {71700003,   BEGIN,        PREPARING, false,  true,  NEVER},
+    {71700003,   DRAIN,        DRAINING,  true,   false, NEVER}, /* for as long as it takes */
+    {99000000,   LOOK,         DRAINING,  true,   false, NEVER},
+    {99000000,   LOOK_DRAINED, DRAINING,  true,   true,  NEVER},
+    {99000000,   WANT,         WANTED,    false,  false, 99000000}, /* by a successor now */
+    {99000000,   BEGIN,        PREPARING, false,  true,  NEVER},
+    {99000000,   DRAIN,        DRAINING,  true,   false, 100000000},
 };
 /* clang-format on */
 
@@ -96,6 +105,9 @@ static bool happen(shoal__renewal_t *renewal, const struct row *row)
         break;
     case WANT:
         shoal__renewal_want(renewal, "another", row->now_us);
+        break;
+    case WANT_IN_PLACE:
+        shoal__renewal_want_in_place(renewal, "a third", row->now_us);
         break;
     case BEGIN:
         return shoal__renewal_begins(renewal, row->now_us);
