@@ -9,7 +9,7 @@ import socket
 import subprocess
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 SERVER = os.environ.get("REDIS_SERVER", "redis-server")
@@ -254,6 +254,12 @@ def _(stage: Stage) -> Case:
         .url(tail="?connect_timeout_ms=100&timeout_ms=1000")
         .replace("redis", "rediss")
     )
+
+
+@tls_situation("A port with TLS is spoken to without", "use `rediss://`")
+def _(stage: Stage) -> Case:
+    case = stage.tls("server", "?timeout_ms=1000")
+    return replace(case, url=case.url.replace("rediss", "redis"))
 
 
 @situation("The password is wrong", "correct user and password")
