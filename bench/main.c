@@ -172,6 +172,9 @@ static int open_server(bench_t *bench)
     char problem[400];
     int code = start_server(bench);
 
+    if (code == 0 && options->target.sentinel &&
+        target_find_primary(&options->target, problem, sizeof problem) < 0)
+        return fail(EXIT_FAILED, "%s", problem);
     if (code == 0)
         code = set_targets(bench);
     if (code != 0)

@@ -191,6 +191,9 @@ const rule_t option_rules[] = {
     {0, "key", "FILE", COPY(target.tls.key_file), "its private key"},
     {0, "tls-name", "NAME", COPY(target.tls.server_name),
      "the name in the server's certificate [its host]"},
+    {0, "sentinel", "NAME", COPY(target.sentinel),
+     "host and port are those of a sentinel; measure the primary that it calls NAME, for"
+     " which shoal's clients ask the sentinel themselves"},
     {0, "rtt", "US", WHOLE(rtt_us, 0, 10000000),
      "a delay proxy of ours adds this round trip, half each way [0]"},
     {0, "link", "SPEC", CALL(set_link),

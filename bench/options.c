@@ -367,6 +367,11 @@ static bool check_together(options_t *options)
 {
     if (!check_tls(options))
         return false;
+    if (options->target.sentinel &&
+        (options->is_private || options->target.socket_path ||
+         options_have_proxy(options)))
+        return options_complain(
+            "--sentinel: is for -h and -p, without --rtt and --link");
     if (options->target.user && !options->target.password)
         return options_complain("--user: needs a password, -a");
     if (options->is_private && options->target.password)

@@ -4,6 +4,7 @@
 #include "load/large.h"
 #include "load/pusher.h"
 
+#include <shoal/sentinel.h>
 #include <shoal/tls.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,13 +24,27 @@ static int set_tls(shoal_options_t *options, const target_tls_t *tls)
     return rc == 0 ? shoal_options_set_tls_server_name(options, tls->server_name) : rc;
 }
 
+static int set_sentinel(shoal_options_t *options, const target_t *target)
+{
+    int rc = shoal_options_set_sentinel(options, target->sentinel);
+
+    if (rc == 0)
+        rc = shoal_options_add_sentinel(options, target->sentinel_host,
+                                        target->sentinel_port);
+    return rc == 0 ? shoal_options_set_sentinel_tls(options, target->is_tls) : rc;
+}
+
 static int set_target(shoal_options_t *options, const target_t *target, bool is_plain)
 {
     int port = is_plain ? target->plain_port : target->port;
-    int rc = target->socket_path
-                 ? shoal_options_set_unix_path(options, target->socket_path)
-                 : shoal_options_set_address(options, target->host, port);
+    int rc;
 
+    if (target->sentinel)
+        rc = set_sentinel(options, target);
+    else if (target->socket_path)
+        rc = shoal_options_set_unix_path(options, target->socket_path);
+    else
+        rc = shoal_options_set_address(options, target->host, port);
     if (rc == 0 && target->is_tls && !is_plain)
         rc = set_tls(options, &target->tls);
     if (rc == 0 && target->password)

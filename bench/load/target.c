@@ -30,6 +30,8 @@ void target_release(target_t *target)
     free(target->socket_path);
     free(target->user);
     free(target->password);
+    free(target->sentinel);
+    free(target->sentinel_host);
     target_tls_release(&target->tls);
     *target = (target_t){0};
 }
@@ -262,4 +264,45 @@ redisContext *target_connect(const target_t *target, char *problem,
     if (connection)
         redisFree(connection);
     return NULL;
+}
+
+/* It has no credentials here, and no databases. */
+static redisContext *connect_to_sentinel(const target_t *target, char *problem,
+                                         size_t problem_bytes)
+{
+    target_t sentinel = *target;
+
+    sentinel.user = sentinel.password = NULL;
+    sentinel.database = 0;
+    sentinel.resp = 2;
+    return target_connect(&sentinel, problem, problem_bytes);
+}
+
+static int move_to(target_t *target, const redisReply *reply)
+{
+    if (!reply || reply->type != REDIS_REPLY_ARRAY || reply->elements != 2 ||
+        target_set_text(&target->sentinel_host, target->host) < 0 ||
+        target_set_text(&target->host, reply->element[0]->str) < 0)
+        return -1;
+    target->sentinel_port = target->port;
+    target->port = atoi(reply->element[1]->str);
+    return 0;
+}
+
+int target_find_primary(target_t *target, char *problem, size_t problem_bytes)
+{
+    redisContext *control = connect_to_sentinel(target, problem, problem_bytes);
+    if (!control)
+        return -1;
+
+    redisReply *reply =
+        redisCommand(control, "SENTINEL GET-MASTER-ADDR-BY-NAME %s", target->sentinel);
+    int rc = move_to(target, reply);
+    if (rc < 0)
+        snprintf(problem, problem_bytes, "the sentinel knows no primary '%s'",
+                 target->sentinel);
+    if (reply)
+        freeReplyObject(reply);
+    redisFree(control);
+    return rc;
 }

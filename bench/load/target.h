@@ -21,6 +21,10 @@ typedef struct target {
     bool is_tls;
     int plain_port; /* of the same server, without TLS; 0: not known */
     target_tls_t tls;
+    char *sentinel; /* what the sentinel calls the primary; NULL: there is none */
+    char
+        *sentinel_host; /* once the primary was found; host and port are then its own */
+    int sentinel_port;
 } target_t;
 
 int target_init(target_t *target);
@@ -29,6 +33,10 @@ void target_release(target_t *target);
 /* Replaces everything but the protocol.  Returns -1 with a line in ret_problem. */
 int target_set_url(target_t *target, const char *url, const char **ret_problem);
 int target_set_text(char **field, const char *text);
+
+/* Host and port are those of a sentinel: asks it, and replaces them by the primary's.
+ * Returns -1 with a line in `problem`. */
+int target_find_primary(target_t *target, char *problem, size_t problem_bytes);
 
 /* The address as a URL, without credentials. */
 void target_describe(const target_t *target, char *text, size_t text_bytes);

@@ -227,19 +227,33 @@ class Runs(Program):
         self.addCleanup(server.kill)
         named = ["-u", f"rediss://127.0.0.1:{port}", "-c", 2, "-n", 40]
         ours = ["--cert", self.path / "client.crt", "--key", self.path / "client.key"]
-        deadline = time.monotonic() + 30
-        while True:
-            try:
-                socket.create_connection(("127.0.0.1", port)).close()
-                break
-            except OSError:
-                self.assertLess(time.monotonic(), deadline)
-                time.sleep(0.01)
+        wait_for_port(port)
         for mode in ("sync", "pool"):
             good = [*TINY, *named, *ours, "--mode", mode, "--ca", self.path / "ca.crt"]
             bench(*good)
             bench(*good[:-1], self.path / "other_ca.crt", code=1)
         bench(*good, "--mode", "sync", "--tls-name", "other.example", code=1)
+
+    def test_the_primary_that_a_sentinel_names(self):
+        watch = "sentinel monitor main 127.0.0.1 %d 1"
+        ports = []
+        for name in ("server", "sentinel"):
+            with socket.create_server(("127.0.0.1", 0)) as probe:
+                ports.append(probe.getsockname()[1])
+            (self.path / name).write_text(
+                f'port {ports[-1]}\nbind 127.0.0.1\ndir {self.path}\nsave ""\n'
+                + ("" if name == "server" else watch % ports[0])
+            )
+            words = [SERVER, self.path / name, *(["--sentinel"] * (name != "server"))]
+            process = subprocess.Popen(words, stdout=subprocess.DEVNULL)
+            self.addCleanup(process.wait)
+            self.addCleanup(process.kill)
+            wait_for_port(ports[-1])
+        named = ["--sentinel", "main", "-h", "127.0.0.1", "-p", ports[1], "-c", 2]
+        for run in self.measure(*named, "--against", "sync,pool"):
+            self.assertEqual(run["errors"], 0)
+        bench(*TINY, "-n", 40, *named, "--sentinel", "other", code=1)
+        bench(*TINY, "-n", 40, *named, "--rtt", 100, code=2)
 
     def test_the_distribution_is_written(self):
         file = self.path / "one.hgrm"
@@ -571,6 +585,14 @@ def listens(path):
     except OSError:
         return False
     return True
+
+
+def wait_for_port(port):
+    while True:
+        try:
+            return socket.create_connection(("127.0.0.1", port)).close()
+        except OSError:
+            time.sleep(0.01)
 
 
 def wait_for_commands(connection, count):
