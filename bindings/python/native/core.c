@@ -247,6 +247,12 @@ int shoalpy_core_reconnect(shoalpy_core_t *core)
     return shoal_client_reconnect(core->client);
 }
 
+int shoalpy_core_set_credentials(shoalpy_core_t *core, const char *user,
+                                 const char *password)
+{
+    return shoal_client_set_credentials(core->client, user, password);
+}
+
 int shoalpy_core_reload_tls(shoalpy_core_t *core, shoal_error_t *ret_error)
 {
     return shoal_client_reload_tls(core->client, ret_error);

@@ -87,6 +87,9 @@ int shoalpy_core_connection(shoalpy_core_t *core, uint64_t connection,
                             shoal_connection_info_t *ret_info);
 /* Connect anew, now. */
 int shoalpy_core_reconnect(shoalpy_core_t *core);
+/* Authenticate with these from now on. */
+int shoalpy_core_set_credentials(shoalpy_core_t *core, const char *user,
+                                 const char *password);
 /* Read the files of TLS again, now. */
 int shoalpy_core_reload_tls(shoalpy_core_t *core, shoal_error_t *ret_error);
 

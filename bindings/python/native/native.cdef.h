@@ -47,6 +47,20 @@ typedef enum shoal_read_from { SHOAL_READ_PRIMARY, SHOAL_READ_REPLICA_PREFERRED,
 int shoal_options_set_read_from(shoal_options_t *options, shoal_read_from_t read_from);
 int shoal_options_add_replica(shoal_options_t *options, const char *host, int port);
 
+typedef struct shoal_credentials_request shoal_credentials_request_t;
+typedef enum shoal_rotation { SHOAL_ROTATE_SUCCESSOR, SHOAL_ROTATE_IN_PLACE, ... } shoal_rotation_t;
+int shoal_options_set_credentials_timeout_us(shoal_options_t *options, uint64_t timeout_us);
+int shoal_options_set_rotation(shoal_options_t *options, shoal_rotation_t rotation);
+int shoal_credentials_give(shoal_credentials_request_t *request, const char *user, const char *password, uint64_t refresh_after_ms);
+int shoal_credentials_fail(shoal_credentials_request_t *request, const char *reason);
+typedef struct shoalpy_desk shoalpy_desk_t;
+shoalpy_desk_t *shoalpy_desk_new(void);
+void shoalpy_desk_open(shoalpy_desk_t *desk);
+void shoalpy_desk_close(shoalpy_desk_t *desk);
+int shoalpy_desk_serve(shoalpy_desk_t *desk, shoal_options_t *options);
+shoal_credentials_request_t *shoalpy_desk_take(shoalpy_desk_t *desk);
+bool shoalpy_desk_is_open(shoalpy_desk_t *desk);
+
 typedef enum shoal_tls_version { SHOAL_TLS_1_2, SHOAL_TLS_1_3, ... } shoal_tls_version_t;
 bool shoal_has_tls(void);
 int shoal_options_set_tls(shoal_options_t *options, bool is_on);
@@ -165,6 +179,7 @@ int shoalpy_core_stats(shoalpy_core_t *core, shoal_stats_t *ret_stats);
 int shoalpy_core_connection_stats(shoalpy_core_t *core, uint64_t connection, shoal_stats_t *ret_stats);
 int shoalpy_core_connection(shoalpy_core_t *core, uint64_t connection, shoal_connection_info_t *ret_info);
 int shoalpy_core_reconnect(shoalpy_core_t *core);
+int shoalpy_core_set_credentials(shoalpy_core_t *core, const char *user, const char *password);
 int shoalpy_core_reload_tls(shoalpy_core_t *core, shoal_error_t *ret_error);
 size_t shoalpy_core_events(shoalpy_core_t *core, shoalpy_event_t *events, size_t count_max, uint64_t *ret_lost);
 void shoalpy_core_failure(shoalpy_core_t *core, char *text);

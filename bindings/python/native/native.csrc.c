@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "caller.h"
 #include "core.h"
+#include "desk.h"
 #include "into.h"
 #include "monitor.h"
 #include "opcodes.h"

@@ -18,7 +18,7 @@ import shoal  # noqa: E402
 import shoal.redis  # noqa: E402
 import shoal.redis.asyncio  # noqa: E402
 from redis.backoff import NoBackoff  # noqa: E402
-from redis.credentials import CredentialProvider  # noqa: E402
+from redis.credentials import StreamingCredentialProvider  # noqa: E402
 from redis.retry import Retry  # noqa: E402
 from support.dropin import Scene  # noqa: E402
 from support.server import Server  # noqa: E402
@@ -265,9 +265,14 @@ def test_fork(url: str, direct: Any) -> None:
         assert r.incr("n") == 4
 
 
-class Rotating(CredentialProvider):
+class Streaming(StreamingCredentialProvider):
     def get_credentials(self) -> tuple[str]:
         return ("secret",)
+
+    def on_next(self, callback: Any) -> None: ...
+    def on_error(self, callback: Any) -> None: ...
+    def is_streaming(self) -> bool:
+        return True
 
 
 class OwnPool(redis.ConnectionPool):
@@ -283,7 +288,7 @@ class OwnPool(redis.ConnectionPool):
             "the parameter ssl_password",
         ),
         (
-            lambda url: shoal.redis.Redis(credential_provider=Rotating()),
+            lambda url: shoal.redis.Redis(credential_provider=Streaming()),
             "the parameter credential_provider",
         ),
         (

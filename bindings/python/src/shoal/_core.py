@@ -11,6 +11,7 @@ import warnings
 import weakref
 from typing import Any, NamedTuple
 
+from ._credentials import Desk, native_text
 from ._native import ffi, lib
 from ._options import Options
 from ._outcomes import error_of, failure, new_reason, reason_of
@@ -81,8 +82,8 @@ class Core:
     """One connection. `borrowed`: the event loop that uses it drives it."""
 
     __slots__ = (
-        "__weakref__", "_memory", "handle", "is_borrowed", "is_closed", "is_gone",
-        "loans", "pid", "server",
+        "__weakref__", "_desk", "_memory", "handle", "is_borrowed", "is_closed",
+        "is_gone", "loans", "pid", "server",
     )  # fmt: skip
 
     def __init__(self, options: Options, *, borrowed: bool) -> None:
@@ -91,14 +92,18 @@ class Core:
         self.handle: Any = None
         #: Memory that C may still read, although the event loop that lent it is gone.
         self.loans: set[Any] = set()
+        self._desk: Desk | None = None
         native = options.native(borrowed=borrowed)
         holder = ffi.new("shoalpy_core_t **")
         reason = new_reason()
         try:
+            if options.provider is not None:
+                self._desk = Desk(options.provider, native)
             status = lib.shoalpy_core_open(native, borrowed, holder, reason)
         finally:
             lib.shoal_options_free(native)
         if status < 0:
+            self._close_desk()
             raise error_of(status, reason_of(reason))
         self.handle = holder[0]
         self.is_borrowed = borrowed
@@ -160,7 +165,13 @@ class Core:
         """It has gone. Its handle refuses calls, and is freed with this object: other
         threads may be about to use it."""
         _open_cores.discard(self)
+        self._close_desk()
         self.is_gone = True
+
+    def _close_desk(self) -> None:
+        if self._desk is not None:
+            self._desk.close()
+            self._desk = None
 
     def refuse(self) -> None:
         """Refuse new commands. Those outstanding go on until the close begins."""
@@ -213,6 +224,14 @@ class Core:
     def reconnect(self) -> None:
         """Connect anew, now."""
         status = lib.shoalpy_core_reconnect(self.handle)
+        if status < 0:
+            raise error_of(status)
+
+    def set_credentials(self, user: str | None, password: str) -> None:
+        """Authenticate with these from now on."""
+        status = lib.shoalpy_core_set_credentials(
+            self.handle, native_text(user), native_text(password)
+        )
         if status < 0:
             raise error_of(status)
 

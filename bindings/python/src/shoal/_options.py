@@ -8,7 +8,8 @@ from collections.abc import Callable, Sequence
 from typing import Any, Literal, TypedDict
 from urllib.parse import parse_qsl, urlsplit
 
-from . import _servers, _tls
+from . import _credentials, _servers, _tls
+from ._credentials import Credentials, Provider
 from ._native import ffi, lib
 from ._outcomes import new_reason, reason_of, text_of
 from ._replies import Conversion, Decoding
@@ -47,6 +48,10 @@ _INTEGRITY = {
     "detect": lib.SHOAL_INTEGRITY_DETECT,
     "strict": lib.SHOAL_INTEGRITY_STRICT,
 }
+_ROTATION = {
+    "successor": lib.SHOAL_ROTATE_SUCCESSOR,
+    "in_place": lib.SHOAL_ROTATE_IN_PLACE,
+}
 _OFFLINE = {"queue": lib.SHOAL_OFFLINE_QUEUE, "fail": lib.SHOAL_OFFLINE_FAIL}
 
 
@@ -67,6 +72,9 @@ class ClientOptions(TypedDict, total=False):
     replicas: Sequence[tuple[str, int]]
     username: str | None
     password: str | None
+    credentials: Credentials | Provider
+    credentials_timeout: float
+    rotation: Literal["successor", "in_place"]
     db: int
     client_name: str | None
     protocol: int
@@ -124,6 +132,7 @@ _INTEGERS = (
 _TEXTS = (
     *("host", "unix_path", "username", "password", "client_name", "source_address"),
     *("offline", "flush", "integrity", "encoding", "encoding_errors", "read_from"),
+    "rotation",
     *("sentinel", "sentinel_username", "sentinel_password"),
     *_tls.TEXTS,
 )
@@ -145,6 +154,21 @@ def _check_types(given: dict[str, Any]) -> None:
             raise TypeError(f"{name} must be {wanted}, not {kind.__name__}")
 
 
+def _take_credentials(given: dict[str, Any]) -> Provider | None:
+    """A pair becomes user and password; a function is returned."""
+    if "credentials" not in given:
+        return None
+    credentials = given.pop("credentials")
+    if callable(credentials):
+        provider: Provider = credentials
+        return provider
+    if given.keys() & {"username", "password"}:
+        raise ValueError("either credentials, or username and password")
+    user, password, _ = _credentials.split(credentials)
+    given.update(username=user, password=password)
+    return None
+
+
 class Options:
     """Checked options. `native()` makes the C library's, for each connection anew."""
 
@@ -161,6 +185,8 @@ class Options:
             raise TypeError(f"the URL must be a str, not {type(url).__name__}")
         if given.keys() & set(_tls.REDIS_PY_NAMES):
             _tls.take_redis_py_names(given)
+        #: A function that is asked for credentials; None: there is none.
+        self.provider = _take_credentials(given)
         _check_types(given)
         _servers.check_types(given)
         self.url = take_python_keys(url, given) if "?" in url else url
@@ -203,6 +229,11 @@ class Options:
         if decode is None:
             return self.default
         return self.decoded if decode else self.raw
+
+    def set_credentials(self, user: str | None, password: str) -> None:
+        """Those of connections to come."""
+        _credentials.check(user, password)
+        self._given = {**self._given, "username": user, "password": password}
 
     def check_tls(self) -> None:
         """ValueError: TLS is not on."""
@@ -307,6 +338,7 @@ def _set_times(options: Any, given: dict[str, Any]) -> None:
     single: dict[str, Callable[[Any, int], int]] = {
         "timeout": lib.shoal_options_set_timeout_us,
         "stall_timeout": lib.shoal_options_set_stall_timeout_us,
+        "credentials_timeout": lib.shoal_options_set_credentials_timeout_us,
     }
     for name, setter in single.items():
         if name in given:
@@ -381,6 +413,9 @@ def _set_behaviour(options: Any, given: dict[str, Any]) -> None:
         _check(given, lib.shoal_options_set_integrity(options, level), "integrity")
     if "settle" in given:
         _check(given, lib.shoal_options_set_settle(options, given["settle"]), "settle")
+    if "rotation" in given:
+        rotation = _chosen(given, "rotation", _ROTATION)
+        _check(given, lib.shoal_options_set_rotation(options, rotation), "rotation")
     if "bulk_lane" in given:
         lib.shoal_options_set_bulk_lane(options, given["bulk_lane"])
     if "connections" in given:

@@ -364,6 +364,16 @@ class Client(Leasing, Closing):
         a second at most. Does not wait. Any thread."""
         (self._core or self._open()).reconnect()
 
+    def set_credentials(self, user: str | None, password: str) -> None:
+        """Authenticate with these from now on; user None: the server's default user.
+        Connections are renewed, and no command fails. Does not wait. Any thread."""
+        core = self._core
+        self._options.set_credentials(user, password)
+        if core is None:
+            self._open()
+        else:
+            core.set_credentials(user, password)
+
     def reload_tls(self) -> None:
         """Read the files of TLS again, now, for connections to come. If they cannot be
         used, nothing changes, and TLSError says why. ValueError: a client without TLS.

@@ -368,6 +368,15 @@ class Client(Leasing, Ports):
         port.core.reconnect()
         port.loop.call_soon(port.read)  # its loop drives it
 
+    def set_credentials(self, user: str | None, password: str) -> None:
+        """Authenticate with these from now on, in all loops; as
+        `shoal.Client.set_credentials`."""
+        self._options.set_credentials(user, password)
+        for port in list(self._ports.values()):
+            port.core.set_credentials(user, password)
+            with contextlib.suppress(RuntimeError):  # its loop was closed meanwhile
+                port.loop.call_soon_threadsafe(port.read)  # it drives the connection
+
     def reload_tls(self) -> None:
         """Read the files of TLS again, now, for the running loop's connections to come;
         as `shoal.Client.reload_tls`."""

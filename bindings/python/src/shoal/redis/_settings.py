@@ -1,9 +1,15 @@
 # SPDX-License-Identifier: MIT
 """The options of redis-py's pool as the core's; or why the core cannot have them."""
 
+import inspect
+from collections.abc import Awaitable, Callable
 from typing import Any, Final, NamedTuple
 
-from redis.credentials import UsernamePasswordCredentialProvider
+from redis.credentials import (
+    CredentialProvider,
+    StreamingCredentialProvider,
+    UsernamePasswordCredentialProvider,
+)
 
 from shoal import _tls
 
@@ -79,7 +85,7 @@ def check_pool(pool: Any, family: Family) -> None:
             continue
         if value is False and name.startswith("ssl_"):
             continue
-        if name != "credential_provider" or not _is_fixed(value):
+        if name != "credential_provider" or not _may_provide(value):
             raise NotCarried(f"the parameter {name}")
     notifications = pool.connection_kwargs.get("maint_notifications_config")
     if notifications is not None and notifications.enabled is True:
@@ -112,10 +118,8 @@ def core_options(pool: Any, template: Any, family: Family) -> dict[str, Any]:
 
     Raises NotCarried for values that the core has no words for.
     """
-    username, password = _credentials(template)
     options: dict[str, Any] = {
-        "username": username,
-        "password": password,
+        **_credentials(template, family),
         "db": int(template.db or 0),
         "client_name": template.client_name,
         "protocol": int(template.protocol),
@@ -193,20 +197,48 @@ def _tls_options(given: dict[str, Any]) -> dict[str, Any]:
         raise NotCarried(str(error)) from error
 
 
+def _may_provide(provider: object) -> bool:
+    """One that replaces credentials on its own account wants to speak to redis-py's
+    connections."""
+    return isinstance(provider, CredentialProvider) and not isinstance(
+        provider, StreamingCredentialProvider
+    )
+
+
 def _is_fixed(provider: object) -> bool:
     return type(provider) is UsernamePasswordCredentialProvider
 
 
-def _credentials(template: Any) -> tuple[str | None, str | None]:
-    provider = template.credential_provider
+def _credentials(template: Any, family: Family) -> dict[str, Any]:
+    provider: Any = template.credential_provider
     if provider is None:
         if not (template.username or template.password):
-            return None, None
+            return {}
         provider = UsernamePasswordCredentialProvider(
             template.username, template.password
         )
-    *username, password = provider.get_credentials()
+    if _is_fixed(provider):
+        username, password = _pair(provider.get_credentials())
+        return {"username": username, "password": password}
+    is_async = inspect.iscoroutinefunction(family.tcp.connect)
+    return {"credentials": _asking(provider) if not is_async else _awaiting(provider)}
+
+
+def _pair(given: Any) -> tuple[str | None, str]:
+    """redis-py's providers give a password, or a user and a password."""
+    *username, password = given
     return (username[0] if username else None), password
+
+
+def _asking(provider: Any) -> Callable[[], tuple[str | None, str]]:
+    return lambda: _pair(provider.get_credentials())
+
+
+def _awaiting(provider: Any) -> Callable[[], Awaitable[tuple[str | None, str]]]:
+    async def ask() -> tuple[str | None, str]:
+        return _pair(await provider.get_credentials_async())
+
+    return ask
 
 
 def _times(template: Any) -> dict[str, Any]:
