@@ -170,7 +170,7 @@ void shoal__conn_authenticate(shoal__conn_t *conn, uint64_t now_us)
 
     if (conn->state == SHOAL__CONN_DIALING)
         return;
-    if (!is_ready || !conn->config->is_in_place) {
+    if (!is_ready || !conn->config->is_in_place || shoal__conn_is_elsewhere(conn)) {
         shoal__conn_renew(conn, why, now_us);
         return;
     }
@@ -210,7 +210,7 @@ void shoal__conn_follow(shoal__conn_t *conn, bool is_news, uint64_t now_us)
 {
     static const char following[] =
         "renewed, because the sentinels name another primary";
-    const shoal__renewal_t *renewal = &conn->pipe.renewal;
+    shoal__renewal_t *renewal = &conn->pipe.renewal;
     const shoal__follow_facts_t facts = {.is_elsewhere = shoal__conn_is_elsewhere(conn),
                                          .is_news = is_news,
                                          .is_renewed =
@@ -222,6 +222,7 @@ void shoal__conn_follow(shoal__conn_t *conn, bool is_news, uint64_t now_us)
         break;
     case SHOAL__FOLLOW_RENEW:
         shoal__conn_renew(conn, facts.is_renewed ? renewal->reason : following, now_us);
+        shoal__renewal_depose(renewal);
         break;
     case SHOAL__FOLLOW_STAY:
         stay(conn);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Sentinels that the test plays: what the client believes, and whom it sends commands. */
 #include "support/scene.h"
+#include "support/sleeper.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -407,6 +408,31 @@ static void test_a_new_beginning(void **state)
     await_taken_by(scene, others[0], "k");
 }
 
+/* It is not waited for as long as one that answers. */
+static void test_a_silent_former_primary(void **state)
+{
+    scene_t *scene = *state;
+    outcome_t *outcome = scene_outcomes(scene, 1);
+    uint64_t greeted_us;
+
+    open_at_the_primary(scene, NULL, NULL);
+    fake_server_freeze(scene->server);
+    scene_submit(scene, WORDS("INCR", "k"), NULL, outcome);
+    WAIT_FOR(fake_server_holds(scene->server, "INCR"));
+    (void)other_port(0);
+    sleeper_start();
+    say(0, (view_t){.port = other_port(0), .epoch = 2});
+    publish(0, NAME);
+    WAIT_FOR(fake_server_received(others[0], 0, "ROLE", NULL) == 1);
+    greeted_us = waiting_now_us();
+    scene_check(outcome, SHOAL_ECONN, SHOAL_FATE_UNKNOWN);
+    assert_true(sleeper_is_prompt(greeted_us + 100000, waiting_now_us(),
+                                  400000 + 2 * sleeper_late_us_max()));
+    sleeper_stop();
+    check_taken_by(scene, others[0], "k");
+    fake_server_release(scene->server);
+}
+
 /* They name another primary, and take it back before that one has answered. */
 static void test_there_and_back(void **state)
 {
@@ -709,6 +735,7 @@ int main(void)
         TEST(test_a_lost_primary),
         TEST(test_a_primary_that_becomes_a_replica),
         TEST(test_a_new_beginning),
+        TEST(test_a_silent_former_primary),
         TEST(test_there_and_back),
         TEST(test_all_sentinels_are_gone),
         TEST(test_sentinels_that_were_found),

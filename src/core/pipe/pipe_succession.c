@@ -45,7 +45,9 @@ bool shoal__pipe_makes_way(const shoal__pipe_t *pipe, uint64_t now_us)
     bool is_drained = !shoal__pipe_owes_replies(pipe) && pipe->authorised_bytes == 0 &&
                       shoal__pipe_watermark(pipe) == pipe->ring.sent;
 
-    return shoal__renewal_is_due(&pipe->renewal, is_drained, now_us);
+    return shoal__renewal_is_draining(&pipe->renewal) &&
+           (is_drained ||
+            now_us >= shoal__renewal_end_us(&pipe->renewal, pipe->waiting_since_us));
 }
 
 /* What the greeter has heard of the new connection, to the last byte. */

@@ -136,5 +136,6 @@ uint64_t shoal__pipe_next_wake_us(const shoal__pipe_t *pipe)
         wake_us = shoal__time_min(wake_us, pipe->heard_us + pipe->config->ping_idle_us);
     wake_us = shoal__time_min(wake_us, rest_us(pipe));
     wake_us = shoal__time_min(wake_us, shoal__pipe_fence_wake_us(pipe));
-    return shoal__time_min(wake_us, shoal__renewal_wake_us(&pipe->renewal));
+    return shoal__time_min(
+        wake_us, shoal__renewal_wake_us(&pipe->renewal, pipe->waiting_since_us));
 }

@@ -2,6 +2,7 @@
 #include "core/pipe/renewal.h"
 
 #define DRAIN_US 1000000
+#define SILENT_US 100000
 #define SPACING_US_MIN 1000000
 #define SPACING_US_MAX 30000000
 #define ELSEWHERE_US 100000
@@ -36,8 +37,10 @@ void shoal__renewal_ask(shoal__renewal_t *renewal, const char *reason, bool is_p
                         uint64_t now_us)
 {
     note_asked(renewal, now_us);
-    if (renewal->state == SHOAL__RENEWAL_NONE && now_us >= next_us(renewal))
+    if (renewal->state == SHOAL__RENEWAL_NONE && now_us >= next_us(renewal)) {
         start(renewal, reason, now_us);
+        renewal->is_deposed = false;
+    }
     if (renewal->state != SHOAL__RENEWAL_NONE)
         renewal->is_pressing |= is_pressing;
 }
@@ -46,6 +49,7 @@ void shoal__renewal_want(shoal__renewal_t *renewal, const char *reason, uint64_t
 {
     note_asked(renewal, now_us);
     start(renewal, reason, shoal__time_max(now_us, next_us(renewal)));
+    renewal->is_deposed = false;
 }
 
 void shoal__renewal_want_in_place(shoal__renewal_t *renewal, const char *reason,
@@ -77,6 +81,16 @@ void shoal__renewal_drain(shoal__renewal_t *renewal, uint64_t now_us)
 {
     renewal->state = SHOAL__RENEWAL_DRAINING;
     renewal->end_us = renewal->is_in_place ? SHOAL__NEVER_US : now_us + DRAIN_US;
+}
+
+uint64_t shoal__renewal_end_us(const shoal__renewal_t *renewal,
+                               uint64_t silent_since_us)
+{
+    if (renewal->state != SHOAL__RENEWAL_DRAINING)
+        return SHOAL__NEVER_US;
+    return renewal->is_deposed
+               ? shoal__time_min(renewal->end_us, silent_since_us + SILENT_US)
+               : renewal->end_us;
 }
 
 void shoal__renewal_failed(shoal__renewal_t *renewal, uint64_t now_us)

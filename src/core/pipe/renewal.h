@@ -9,7 +9,9 @@
  *   WANTED      a successor is to be dialed, at start_us
  *   PREPARING   it is dialed and greeted, while commands use the present connection
  *   DRAINING    it is greeted: nothing more is sent over the present connection but the
- *               rest of a unit, and what was sent is answered, for 1 s at most
+ *               rest of a unit, and what was sent is answered, for 1 s at most.  If others
+ *               say that its server is no primary any more, it is left sooner, when that
+ *               server has been silent for 100 ms
  *
  * In place there is nothing to prepare, and the drain has no end but the last answer.
  *
@@ -33,6 +35,7 @@ typedef struct shoal__renewal {
     shoal__renewal_state_t state;
     bool is_pressing;    /* PREPARING: the present connection is of no use meanwhile */
     bool is_in_place;    /* no successor: AUTH over the present connection, drained */
+    bool is_deposed;     /* its server is no primary any more, as others say */
     uint64_t start_us;   /* WANTED: begin then */
     uint64_t end_us;     /* DRAINING: it is over then, whatever is unanswered */
     uint64_t begun_us;   /* the last one was begun */
@@ -60,6 +63,12 @@ void shoal__renewal_want(shoal__renewal_t *renewal, const char *reason,
 void shoal__renewal_want_in_place(shoal__renewal_t *renewal, const char *reason,
                                   uint64_t now_us);
 
+/* Behind _want: it is because others say that the server is no primary any more. */
+static inline void shoal__renewal_depose(shoal__renewal_t *renewal)
+{
+    renewal->is_deposed = true;
+}
+
 /* Space the renewals as at first: a command that was turned away has worked, or the
  * program itself is going to ask. */
 void shoal__renewal_anew(shoal__renewal_t *renewal);
@@ -75,14 +84,10 @@ void shoal__renewal_failed(shoal__renewal_t *renewal, uint64_t now_us);
  * is tried soon. */
 void shoal__renewal_elsewhere(shoal__renewal_t *renewal, uint64_t now_us);
 
-/* Is the present connection to be left now?  is_drained: nothing is unanswered, or about
- * to leave. */
-static inline bool shoal__renewal_is_due(const shoal__renewal_t *renewal,
-                                         bool is_drained, uint64_t now_us)
-{
-    return renewal->state == SHOAL__RENEWAL_DRAINING &&
-           (is_drained || now_us >= renewal->end_us);
-}
+/* When the present connection is left, whatever is unanswered; its server has been silent
+ * since then.  NEVER if it is not DRAINING. */
+uint64_t shoal__renewal_end_us(const shoal__renewal_t *renewal,
+                               uint64_t silent_since_us);
 
 /* The connection is gone, or has made way. */
 static inline void shoal__renewal_over(shoal__renewal_t *renewal)
@@ -110,12 +115,12 @@ static inline bool shoal__renewal_is_awaited(const shoal__renewal_t *renewal)
 }
 
 /* When to look again, if nothing but time passes. */
-static inline uint64_t shoal__renewal_wake_us(const shoal__renewal_t *renewal)
+static inline uint64_t shoal__renewal_wake_us(const shoal__renewal_t *renewal,
+                                              uint64_t silent_since_us)
 {
-    if (renewal->state == SHOAL__RENEWAL_WANTED)
-        return renewal->start_us;
-    return renewal->state == SHOAL__RENEWAL_DRAINING ? renewal->end_us
-                                                     : SHOAL__NEVER_US;
+    return renewal->state == SHOAL__RENEWAL_WANTED
+               ? renewal->start_us
+               : shoal__renewal_end_us(renewal, silent_since_us);
 }
 
 #endif

@@ -11,6 +11,7 @@
 
 #define SECOND_US 1000000
 #define NEVER SHOAL__NEVER_US
+#define SILENT_SINCE_US 80000000 /* the server said something then, and nothing else */
 
 /* What happens at which time, and how it stands behind. */
 typedef enum event {
@@ -22,8 +23,8 @@ typedef enum event {
     FAIL,
     ELSEWHERE,
     DRAIN,
+    DEPOSE,
     LOOK,
-    LOOK_DRAINED,
     OVER,
     ANEW
 } event_t;
@@ -43,18 +44,17 @@ static const struct row {
 } rows[] = {
     /* now       event         state      awaited yes    wake */
     {5,          BEGIN,        NONE,      false,  false, NEVER},
-    {5,          LOOK_DRAINED, NONE,      false,  false, NEVER},
+    {5,          LOOK,         NONE,      false,  false, NEVER},
     {10,         ASK,          WANTED,    false,  false, 10},
-    {10,         LOOK_DRAINED, WANTED,    false,  false, 10},
+    {10,         LOOK,         WANTED,    false,  false, 10},
     {12,         BEGIN,        PREPARING, false,  true,  NEVER},
     {13,         BEGIN,        PREPARING, false,  false, NEVER},
     {500000,     ASK,          PREPARING, false,  false, NEVER},
     {500000,     PRESS,        PREPARING, true,   false, NEVER}, /* no use any more */
-    {600000,     LOOK_DRAINED, PREPARING, true,   false, NEVER},
+    {600000,     LOOK,         PREPARING, true,   false, NEVER},
     {600000,     DRAIN,        DRAINING,  true,   false, 1600000},
     {700000,     ASK,          DRAINING,  true,   false, 1600000}, /* its end is not put off */
     {1599999,    LOOK,         DRAINING,  true,   false, 1600000},
-    {1599999,    LOOK_DRAINED, DRAINING,  true,   true,  1600000},
     {1600000,    LOOK,         DRAINING,  true,   true,  1600000},
     {1600001,    OVER,         NONE,      false,  false, NEVER},
     {1600001,    ASK,          WANTED,    false,  false, 1600001}, /* a second behind 12 */
@@ -85,14 +85,34 @@ static const struct row {
     {70600003,   ELSEWHERE,    WANTED,    false,  false, 70700003}, /* another address */
     {70700003,   BEGIN,        PREPARING, false,  true,  NEVER},
     {70700003,   FAIL,         WANTED,    false,  false, 71700003},
-    {71000000,   WANT_IN_PLACE,WANTED,    false,  false, 71700003},
-    {71700003,   BEGIN,        PREPARING, false,  true,  NEVER},
-    {71700003,   DRAIN,        DRAINING,  true,   false, NEVER}, /* for as long as it takes */
-    {99000000,   LOOK,         DRAINING,  true,   false, NEVER},
-    {99000000,   LOOK_DRAINED, DRAINING,  true,   true,  NEVER},
-    {99000000,   WANT,         WANTED,    false,  false, 99000000}, /* by a successor now */
-    {99000000,   BEGIN,        PREPARING, false,  true,  NEVER},
-    {99000000,   DRAIN,        DRAINING,  true,   false, 100000000},
+    {72000000,   WANT,         WANTED,    false,  false, 72000000},
+    {72000000,   DEPOSE,       WANTED,    false,  false, 72000000},
+    {72000000,   BEGIN,        PREPARING, false,  true,  NEVER},
+    {72000001,   FAIL,         WANTED,    false,  false, 74000000}, /* it stays deposed */
+    {74000000,   BEGIN,        PREPARING, false,  true,  NEVER},
+    {79950000,   DRAIN,        DRAINING,  true,   false, 80100000}, /* 100 ms of silence */
+    {80099999,   LOOK,         DRAINING,  true,   false, 80100000},
+    {80100000,   LOOK,         DRAINING,  true,   true,  80100000},
+    {80100000,   WANT,         WANTED,    false,  false, 80100000}, /* for another reason */
+    {80100000,   BEGIN,        PREPARING, false,  true,  NEVER},
+    {80100000,   DRAIN,        DRAINING,  true,   false, 81100000},
+    {81100000,   OVER,         NONE,      false,  false, NEVER},
+    {81100000,   ANEW,         NONE,      false,  false, NEVER},
+    {82100000,   WANT,         WANTED,    false,  false, 82100000},
+    {82100000,   DEPOSE,       WANTED,    false,  false, 82100000},
+    {82100000,   BEGIN,        PREPARING, false,  true,  NEVER},
+    {82100000,   OVER,         NONE,      false,  false, NEVER},
+    {90000000,   ANEW,         NONE,      false,  false, NEVER},
+    {90000000,   ASK,          WANTED,    false,  false, 90000000},
+    {90000000,   BEGIN,        PREPARING, false,  true,  NEVER},
+    {90000000,   DRAIN,        DRAINING,  true,   false, 91000000},
+    {91100000,   WANT_IN_PLACE,WANTED,    false,  false, 92000000},
+    {92000000,   BEGIN,        PREPARING, false,  true,  NEVER},
+    {92000000,   DRAIN,        DRAINING,  true,   false, NEVER}, /* for as long as it takes */
+    {120000000,  LOOK,         DRAINING,  true,   false, NEVER},
+    {120000000,  WANT,         WANTED,    false,  false, 120000000}, /* by a successor now */
+    {120000000,  BEGIN,        PREPARING, false,  true,  NEVER},
+    {120000000,  DRAIN,        DRAINING,  true,   false, 121000000},
 };
 /* clang-format on */
 
@@ -120,9 +140,11 @@ static bool happen(shoal__renewal_t *renewal, const struct row *row)
     case DRAIN:
         shoal__renewal_drain(renewal, row->now_us);
         break;
+    case DEPOSE:
+        shoal__renewal_depose(renewal);
+        break;
     case LOOK:
-    case LOOK_DRAINED:
-        return shoal__renewal_is_due(renewal, row->event == LOOK_DRAINED, row->now_us);
+        return row->now_us >= shoal__renewal_end_us(renewal, SILENT_SINCE_US);
     case OVER:
         shoal__renewal_over(renewal);
         break;
@@ -147,10 +169,11 @@ static void test_every_row(void **state)
             shoal__renewal_is_awaited(&renewal) != row->is_awaited ||
             shoal__renewal_is_draining(&renewal) != (row->state == DRAINING) ||
             shoal__renewal_is_under_way(&renewal) != (row->state >= PREPARING) ||
-            shoal__renewal_wake_us(&renewal) != row->wake_us)
-            fail_msg("row %zu: state %d, yes %d, awaited %d, wake %llu", i,
-                     (int)renewal.state, is_yes, shoal__renewal_is_awaited(&renewal),
-                     (unsigned long long)shoal__renewal_wake_us(&renewal));
+            shoal__renewal_wake_us(&renewal, SILENT_SINCE_US) != row->wake_us)
+            fail_msg(
+                "row %zu: state %d, yes %d, awaited %d, wake %llu", i,
+                (int)renewal.state, is_yes, shoal__renewal_is_awaited(&renewal),
+                (unsigned long long)shoal__renewal_wake_us(&renewal, SILENT_SINCE_US));
     }
 }
 
