@@ -91,8 +91,10 @@ static void on_push(void *owner, const shoal_reply_t *push)
 {
     const shoal__watch_t *watch = owner;
 
-    if (shoal__sentinel_tells_of(push, watch->primary))
-        watch->hooks->on_switch(watch->owner);
+    if (!shoal__sentinel_tells_of(push, watch->primary))
+        return;
+    watch->voice->has_news = true;
+    watch->hooks->on_switch(watch->owner);
 }
 
 static void on_reading(void *owner, uint64_t now_us)

@@ -139,15 +139,15 @@ shoal_options_t *sentinel_rig_options(const sentinel_rig_t *rig, size_t sentinel
 
 /* ---- looking ---- */
 
-/* The answer is an array of two strings: the port is its fifth line. */
+/* The answer is an array of names and values, each of two lines.  The port is the third
+ * value.  (GET-MASTER-ADDR-BY-NAME names the next primary before the exchange is done.) */
 size_t sentinel_rig_primary(const sentinel_rig_t *rig, size_t sentinel)
 {
     char answer[ANSWER_BYTES];
 
     if (redis_process_pid(rig->sentinels[sentinel]) <= 0 ||
         !redis_ask_line(redis_process_port(rig->sentinels[sentinel]),
-                        "SENTINEL GET-MASTER-ADDR-BY-NAME " RIG_PRIMARY, 5, answer,
-                        sizeof answer))
+                        "SENTINEL MASTER " RIG_PRIMARY, 13, answer, sizeof answer))
         return RIG_SERVERS;
     for (size_t i = 0; i < RIG_SERVERS; i++)
         if (atoi(answer) == redis_process_port(rig->servers[i]))

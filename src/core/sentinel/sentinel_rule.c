@@ -3,31 +3,46 @@
 
 #include "base/time_us.h"
 
+static void begin_voice(shoal__sentinel_voice_t *voice)
+{
+    voice->has_view = false;
+    voice->is_awaited = voice->has_news;
+    voice->has_news = false;
+}
+
 void shoal__sentinel_rule_begin(shoal__sentinel_rule_t *rule)
 {
     for (size_t i = 0; i < SHOAL__SENTINELS_MAX; i++)
-        rule->voices[i].has_view = false;
+        begin_voice(&rule->voices[i]);
 }
 
 shoal__sentinel_round_t shoal__sentinel_rule_look(const shoal__sentinel_rule_t *rule,
                                                   uint64_t begun_us, uint64_t now_us)
 {
-    size_t known = 0, asked = 0, reaching = 0, views = 0;
+    size_t known = 0, asked = 0, reaching = 0, views = 0, awaited = 0;
     bool is_late = shoal__time_since(begun_us, now_us) >= SHOAL__SENTINEL_ROUND_US;
 
     for (size_t i = 0; i < SHOAL__SENTINELS_MAX; i++) {
         known += rule->voices[i].is_known;
         asked += rule->voices[i].is_asked;
+        awaited += rule->voices[i].is_awaited && rule->voices[i].is_asked;
         reaching += rule->voices[i].is_reaching;
         views += rule->voices[i].has_view;
     }
-    if (asked + reaching == 0 || views * 2 > known)
+    if (asked + reaching == 0 || (views * 2 > known && awaited == 0))
         return SHOAL__SENTINEL_DECIDE;
     return is_late && (views > 0 || reaching == 0) ? SHOAL__SENTINEL_DECIDE
                                                    : SHOAL__SENTINEL_WAIT;
 }
 
 /* ---- choosing ---- */
+
+static bool is_same_view(const shoal__sentinel_view_t *one,
+                         const shoal__sentinel_view_t *other)
+{
+    return one->epoch == other->epoch &&
+           shoal__sentinel_is_same(&one->address, &other->address);
+}
 
 static bool is_tried(const shoal__sentinel_rule_t *rule,
                      const shoal__sentinel_address_t *address)
@@ -55,8 +70,7 @@ static size_t votes_for(const shoal__sentinel_rule_t *rule,
 
     for (size_t i = 0; i < SHOAL__SENTINELS_MAX; i++) {
         const shoal__sentinel_voice_t *voice = &rule->voices[i];
-        votes += voice->has_view && voice->view.epoch == view->epoch &&
-                 shoal__sentinel_is_same(&voice->view.address, &view->address);
+        votes += voice->has_view && is_same_view(&voice->view, view);
     }
     return votes;
 }
@@ -73,11 +87,27 @@ static bool is_witness_due(const shoal__sentinel_rule_t *rule)
     return false;
 }
 
+static bool is_proved(const shoal__sentinel_rule_t *rule,
+                      const shoal__sentinel_view_t *view)
+{
+    return rule->has_best &&
+           shoal__sentinel_is_same(&view->address, &rule->best_address);
+}
+
 static bool counts(const shoal__sentinel_rule_t *rule,
                    const shoal__sentinel_view_t *view)
 {
-    return !rule->has_best || view->epoch >= rule->best_epoch ||
-           (votes_for(rule, view) * 2 > count_known(rule) && !is_witness_due(rule));
+    if (!rule->has_best || view->epoch > rule->best_epoch ||
+        (view->epoch == rule->best_epoch && is_proved(rule, view)))
+        return true;
+    return votes_for(rule, view) * 2 > count_known(rule) && !is_witness_due(rule);
+}
+
+/* The failover that raised the epoch led away from there. */
+static bool is_former(const shoal__sentinel_rule_t *rule,
+                      const shoal__sentinel_view_t *view)
+{
+    return is_proved(rule, view) && view->epoch > rule->best_epoch;
 }
 
 static bool is_better(const shoal__sentinel_rule_t *rule,
@@ -86,6 +116,8 @@ static bool is_better(const shoal__sentinel_rule_t *rule,
 {
     if (one->epoch != other->epoch)
         return one->epoch > other->epoch;
+    if (is_former(rule, one) != is_former(rule, other))
+        return is_former(rule, other);
     return votes_for(rule, one) > votes_for(rule, other);
 }
 
@@ -141,6 +173,10 @@ bool shoal__sentinel_rule_choose(shoal__sentinel_rule_t *rule, bool works,
     if (!best)
         return false;
     rule->stuck_us = 0;
+    if (rule->is_open && best->epoch < rule->chosen.epoch)
+        return true;
+    rule->is_open =
+        !is_proved(rule, best) && (rule->is_open || !is_same_view(best, &rule->chosen));
     rule->chosen = *best;
     return true;
 }
@@ -153,14 +189,17 @@ void shoal__sentinel_rule_failed(shoal__sentinel_rule_t *rule,
     if (view->address.port != 0 && !is_tried(rule, &view->address) &&
         rule->tried_count < SHOAL__SENTINEL_TRIED_MAX)
         rule->tried[rule->tried_count++] = view->address;
+    rule->is_open = rule->is_open && !is_same_view(view, &rule->chosen);
 }
 
 void shoal__sentinel_rule_proved(shoal__sentinel_rule_t *rule,
                                  const shoal__sentinel_view_t *view)
 {
     rule->has_best = true;
+    rule->best_address = view->address;
     rule->best_epoch = view->epoch;
     rule->tried_count = 0;
+    rule->is_open = rule->is_open && !is_same_view(view, &rule->chosen);
 }
 
 /* ---- the sentinels themselves ---- */

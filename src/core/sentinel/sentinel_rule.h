@@ -9,12 +9,16 @@
  * view.  The sentinels give each failover a higher configuration epoch, so:
  *
  *   - the view of the highest epoch counts; of several views of that epoch, the one that
- *     most sentinels have;
+ *     most sentinels have.  But if the epoch is new, the former primary is not its primary:
+ *     the sentinel that leads a failover names it until all replicas follow the new one;
  *   - an address that was tried in vain stands back behind those that were not;
- *   - a view older than the best one that was proved counts only if most of the sentinels
- *     that are known have it, and none that has not answered yet was newer.  Sentinels hear
- *     late of a failover, and one that was cut off does not hear of it; but an operator who
- *     removes a primary and adds it anew begins again with epoch 0;
+ *   - what was chosen stays until it was tried, if those that answer next have not heard of
+ *     that failover yet;
+ *   - a view that is not newer than what was proved last, and names another address, counts
+ *     only if most of the sentinels that are known have it, and none that has not answered
+ *     yet was newer.  Sentinels hear late of a failover, and one that was cut off does not
+ *     hear of it; but an operator who removes a primary and adds it anew begins again with
+ *     epoch 0;
  *   - if no connection works, and for 30 s nothing but such older views was heard, what was
  *     proved before is forgotten: a client that begins now would believe them.
  *
@@ -37,10 +41,12 @@
 
 /* What one sentinel said. */
 typedef struct shoal__sentinel_voice {
-    bool is_known;     /* there is such a sentinel */
-    bool is_seed;      /* the program named it */
-    bool is_ready;     /* its connection works */
-    bool is_asked;     /* its answer is due */
+    bool is_known; /* there is such a sentinel */
+    bool is_seed;  /* the program named it */
+    bool is_ready; /* its connection works */
+    bool is_asked; /* its answer is due */
+    bool has_news; /* it said that the primary was exchanged, since it was asked ... */
+    bool is_awaited;   /* ... or before that: the round waits for its answer */
     bool has_view;     /* it answered in this round, and named an address */
     bool had_view;     /* when it answered last, over the connection that it has now */
     bool is_reaching;  /* its connection is being made: it may be asked yet */
@@ -50,17 +56,19 @@ typedef struct shoal__sentinel_voice {
 
 typedef struct shoal__sentinel_rule {
     shoal__sentinel_voice_t voices[SHOAL__SENTINELS_MAX];
-    uint64_t best_epoch; /* the epoch of the address that was proved last */
-    bool has_best;       /* an address was proved */
-    uint64_t stuck_us;   /* since then nothing but older views was heard, and no
+    shoal__sentinel_address_t best_address; /* the one that was proved last */
+    uint64_t best_epoch;                    /* ... and its epoch */
+    bool has_best;                          /* an address was proved */
+    uint64_t stuck_us; /* since then nothing but older views was heard, and no
                                       connection works; 0: it is not so */
     shoal__sentinel_view_t chosen; /* port 0: nothing was chosen yet */
+    bool is_open; /* whether that leads to the primary is not known yet */
     shoal__sentinel_address_t tried[SHOAL__SENTINEL_TRIED_MAX]; /* in vain, since an
                                                                    address was proved */
     size_t tried_count;
 } shoal__sentinel_rule_t;
 
-/* A new round: nobody has answered yet.  An answer that is still due from the last round
+/* A new round, before the questions: nobody has answered yet.  An answer that is still due from the last round
  * will count. */
 void shoal__sentinel_rule_begin(shoal__sentinel_rule_t *rule);
 
@@ -70,8 +78,8 @@ typedef enum shoal__sentinel_round {
 } shoal__sentinel_round_t;
 
 /* Have enough sentinels answered?  Yes, if all have from which an answer can come, or most
- * of those that are known; after SHOAL__SENTINEL_ROUND_US one is enough, and none if no
- * connection is being made. */
+ * of those that are known, and each that had news; after SHOAL__SENTINEL_ROUND_US one is
+ * enough, and none if no connection is being made. */
 shoal__sentinel_round_t shoal__sentinel_rule_look(const shoal__sentinel_rule_t *rule,
                                                   uint64_t begun_us, uint64_t now_us);
 

@@ -102,6 +102,27 @@ static void test_a_round_forgets_the_last_one(void **state)
     assert_true(rule.voices[2].is_reaching);
 }
 
+/* Most sentinels hear of a failover from the one that has news of it. */
+static void test_news_are_awaited(void **state)
+{
+    shoal__sentinel_rule_t rule = {0};
+
+    (void)state;
+    speak(&rule, "? a5 a5");
+    rule.voices[0].has_news = true; /* in the middle of a round: the next one waits */
+    assert_int_equal(shoal__sentinel_rule_look(&rule, 1, 2), SHOAL__SENTINEL_DECIDE);
+    shoal__sentinel_rule_begin(&rule);
+    rule.voices[1].has_view = rule.voices[2].has_view = true;
+    assert_int_equal(shoal__sentinel_rule_look(&rule, 1, 2), SHOAL__SENTINEL_WAIT);
+    assert_int_equal(shoal__sentinel_rule_look(&rule, 1, 1 + SHOAL__SENTINEL_ROUND_US),
+                     SHOAL__SENTINEL_DECIDE);
+    rule.voices[0].is_asked = false;
+    assert_int_equal(shoal__sentinel_rule_look(&rule, 1, 2), SHOAL__SENTINEL_DECIDE);
+    shoal__sentinel_rule_begin(&rule);
+    rule.voices[0].is_asked = rule.voices[1].has_view = rule.voices[2].has_view = true;
+    assert_int_equal(shoal__sentinel_rule_look(&rule, 1, 2), SHOAL__SENTINEL_DECIDE);
+}
+
 /* ---- choosing ---- */
 
 static void test_choices(void **state)
@@ -119,7 +140,11 @@ static void test_choices(void **state)
         {". - a0", "a", NULL},
         {"a1 a1 b2", "b", "a1 a1 a1"}, /* a failover */
         {"b2 . .", "b", "a1 a1 a1"},   /* one is enough for news ... */
-        {"a1 . .", "", "b2 b2 b2"},    /* ... not for what is old */
+        {"a2 b2 a1", "b", "a1 a1 a1"}, /* the first one leads the failover */
+        {"b2 a2 a2", "b", "a1 a1 a1"},
+        {"a2 a2 b2", "a", "a2 a2 a2"},
+        {"a2 a1 a1", "a", "a1 a1 a1"},
+        {"a1 . .", "", "b2 b2 b2"}, /* ... not for what is old */
         {"a1 . -", "", "b2 b2 b2"},
         {"a1 a1 b2", "b", "b2 b2 b2"},
         {"a1 a1 .", "a", "b2 b2 b2"}, /* most of them began anew */
@@ -128,7 +153,10 @@ static void test_choices(void **state)
         {"a1 a1 A1", "a", "b2 b2 b2"},
         {"a0 c0 d0", "", "b2 b2 b2"},
         {"b2 . .", "b", "b2 b2 b2"},
-        {"c2 . .", "c", "b2 b2 b2"},
+        {"c2 . .", "", "b2 b2 b2"}, /* the first one leads the failover */
+        {"c2 a1 .", "", "b2 b2 b2"},
+        {"c2 b2 .", "b", "b2 b2 b2"},
+        {"c2 c2 .", "c", "b2 b2 b2"},
     };
 
     (void)state;
@@ -169,6 +197,41 @@ static void test_a_liar(void **state)
     /* The epoch of the lie counts for nothing. */
     assert_string_equal(choose(&rule, ". b2 b2 a1"), "b");
     assert_string_equal(choose(&rule, ". . . a1"), "");
+}
+
+/* Most sentinels have not heard of the failover yet, and answer first in the next round. */
+static void test_a_choice_stays(void **state)
+{
+    shoal__sentinel_rule_t rule = {0};
+
+    (void)state;
+    assert_string_equal(choose(&rule, "a5 a5 a5"), "a");
+    shoal__sentinel_rule_proved(&rule, &rule.chosen);
+    assert_string_equal(choose(&rule, "b6 a5 a5"), "b");
+    assert_string_equal(choose(&rule, ". a5 a5"), "b");
+    assert_int_equal(rule.chosen.epoch, 6);
+    assert_string_equal(choose(&rule, ". . ."), "");
+    assert_string_equal(choose(&rule, "c7 a5 a5"), "c"); /* but for a newer one */
+    shoal__sentinel_rule_failed(&rule, &(shoal__sentinel_view_t){.epoch = 6});
+    assert_string_equal(choose(&rule, ". a5 a5"), "c");
+    shoal__sentinel_rule_failed(&rule, &rule.chosen);
+    assert_string_equal(choose(&rule, ". a5 a5"), "a");
+    assert_string_equal(choose(&rule, "b6 a5 a5"), "b");
+    shoal__sentinel_rule_proved(&rule, &rule.chosen);
+    assert_string_equal(choose(&rule, "b6 a5 a5"), "b");
+    assert_string_equal(choose(&rule, "a5 a5 a5"), "a"); /* all began anew */
+}
+
+/* Nothing is to be tried where the client is: what comes next is not measured by it. */
+static void test_the_same_address_of_a_new_epoch(void **state)
+{
+    shoal__sentinel_rule_t rule = {0};
+
+    (void)state;
+    assert_string_equal(choose(&rule, "a5 a5 a5"), "a");
+    shoal__sentinel_rule_proved(&rule, &rule.chosen);
+    assert_string_equal(choose(&rule, "a6 a5 a5"), "a");
+    assert_string_equal(choose(&rule, "c0 c0 c0"), "c");
 }
 
 static void test_nothing_was_chosen(void **state)
@@ -317,8 +380,11 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_enough_answers),
         cmocka_unit_test(test_a_round_forgets_the_last_one),
+        cmocka_unit_test(test_news_are_awaited),
         cmocka_unit_test(test_choices),
         cmocka_unit_test(test_a_liar),
+        cmocka_unit_test(test_a_choice_stays),
+        cmocka_unit_test(test_the_same_address_of_a_new_epoch),
         cmocka_unit_test(test_nothing_was_chosen),
         cmocka_unit_test(test_many_failures),
         cmocka_unit_test(test_older_views_in_the_end),
