@@ -280,12 +280,16 @@ static redisContext *connect_to_sentinel(const target_t *target, char *problem,
 
 static int move_to(target_t *target, const redisReply *reply)
 {
-    if (!reply || reply->type != REDIS_REPLY_ARRAY || reply->elements != 2 ||
+    long port = 0;
+
+    if (reply && reply->type == REDIS_REPLY_ARRAY && reply->elements == 2)
+        port = strtol(reply->element[1]->str, NULL, 10);
+    if (port < 1 || port > 65535 ||
         target_set_text(&target->sentinel_host, target->host) < 0 ||
         target_set_text(&target->host, reply->element[0]->str) < 0)
         return -1;
     target->sentinel_port = target->port;
-    target->port = atoi(reply->element[1]->str);
+    target->port = (int)port;
     return 0;
 }
 

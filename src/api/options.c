@@ -66,16 +66,15 @@ static int set_text(char **field, const char *text)
 }
 
 /* Alone, or behind those that were set or added before. */
-static int put_address(shoal_options_t *options, bool is_alone, char *host, int port,
-                       char *path)
+static int put_address(shoal_options_t *options, bool is_alone,
+                       const shoal__option_address_t *from)
 {
-    const shoal__option_address_t from = {host, port, path};
     unsigned kept = is_alone || !options->has_address ? 0 : options->addresses_count;
     shoal__option_address_t copy;
 
     if (kept == SHOAL__ENDPOINTS_MAX)
         return SHOAL_EINVAL;
-    if (shoal__options_copy_address(&from, &copy) < 0)
+    if (shoal__options_copy_address(from, &copy) < 0)
         return SHOAL_ENOMEM;
     shoal__options_drop_addresses(options, kept);
     options->addresses[options->addresses_count++] = copy;
@@ -87,14 +86,16 @@ static int put_host(shoal_options_t *options, bool is_alone, const char *host, i
 {
     if (!options || !host || !*host || port < 1 || port > 65535)
         return SHOAL_EINVAL;
-    return put_address(options, is_alone, (char *)host, port, NULL);
+    return put_address(options, is_alone,
+                       &(shoal__option_address_t){.host = (char *)host, .port = port});
 }
 
 static int put_unix_path(shoal_options_t *options, bool is_alone, const char *path)
 {
     if (!options || !path || !*path || strlen(path) > SHOAL__UNIX_PATH_BYTES_MAX)
         return SHOAL_EINVAL;
-    return put_address(options, is_alone, NULL, 0, (char *)path);
+    return put_address(options, is_alone,
+                       &(shoal__option_address_t){.unix_path = (char *)path});
 }
 
 int shoal_options_set_address(shoal_options_t *options, const char *host, int port)

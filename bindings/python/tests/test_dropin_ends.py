@@ -324,9 +324,13 @@ def test_install(url: str) -> None:
             "redis.Redis",
             "redis.StrictRedis",
             "redis.from_url",
+            "redis.Sentinel",
             "redis.asyncio.Redis",
             "redis.asyncio.StrictRedis",
             "redis.asyncio.from_url",
+            "redis.asyncio.Sentinel",
+            "redis.sentinel.Sentinel",
+            "redis.asyncio.sentinel.Sentinel",
         ]
         assert redis.Redis is redis.StrictRedis is shoal.redis.Redis
         assert redis.asyncio.Redis is shoal.redis.asyncio.Redis

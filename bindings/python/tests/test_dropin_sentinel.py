@@ -57,14 +57,38 @@ def test_replicas_keep_their_connections(scene: Scene, watched: Watched) -> None
             {"sentinel_kwargs": {"ssl": True}},
             "sentinels with TLS, and a primary without",
         ),
+        (
+            {"sentinel_kwargs": {"redis_connect_func": print}},
+            "the parameter redis_connect_func",
+        ),
     ],
-    ids=["others", "forced", "tls"],
+    ids=["others", "forced", "tls", "function"],
 )
 def test_what_is_not_carried(
     scene: Scene, watched: Watched, options: dict[str, Any], reason: str
 ) -> None:
     r = master_of(scene, manager_of(scene, watched, **options))
     assert r.shoal_bypass == reason
+
+
+@pytest.mark.parametrize("name", ["discover_master", "check_master_state"])
+def test_a_way_of_its_own(scene: Scene, watched: Watched, name: str) -> None:
+    module: Any = shoal.redis.asyncio if scene.is_async else shoal.redis
+
+    def found(self: Any, *args: Any) -> Any:
+        return getattr(super(kind, self), name)(*args)
+
+    kind = type("Nat", (module.Sentinel,), {name: found})
+    r = master_of(scene, kind([watched.address]))
+    assert r.shoal_bypass == f"Nat has its own {name}()"
+    assert scene.do(lambda: r.set("k", "v"))
+
+
+def test_without_sentinels(scene: Scene, watched: Watched) -> None:
+    manager = manager_of(scene, watched)
+    manager.sentinels = []
+    reason = "sentinels that are no clients of redis-py's"
+    assert master_of(scene, manager).shoal_bypass == reason
 
 
 def test_tls(scene: Scene, watched: Watched, certificates: Path) -> None:
@@ -94,16 +118,3 @@ def test_credentials_of_sentinels(scene: Scene, watched: Watched) -> None:
     r = master_of(scene, manager)
     assert scene.do(lambda: r.set("k", "v"))
     assert r.shoal_bypass is None and theirs(r) == 0
-
-
-def test_install() -> None:
-    import redis.asyncio.sentinel
-    import redis.sentinel
-
-    modules = (redis, redis.sentinel, redis.asyncio, redis.asyncio.sentinel)
-    former = [module.Sentinel for module in modules]
-    with shoal.redis.install():
-        ours = [module.Sentinel for module in modules]
-    blocking, tasks = shoal.redis.Sentinel, shoal.redis.asyncio.Sentinel
-    assert ours == [blocking, blocking, tasks, tasks]
-    assert former == [module.Sentinel for module in modules]

@@ -46,20 +46,21 @@ def test_how_it_is_shown(face: Face, watched: Watched) -> None:
 
 def test_credentials_of_sentinels(connect: Connect, watched: Watched) -> None:
     assert watched.sentinel
-    watched.sentinel.ask("ACL", "SETUSER", "watcher", "on", ">p@ss", "+@all", "&*")
+    watched.sentinel.ask(
+        "ACL", "SETUSER", "watcher", "on", ">9080706050", "+@all", "&*"
+    )
     watched.sentinel.ask("ACL", "SETUSER", "default", "off")
-    by_url = "?sentinel_user=watcher&sentinel_password=p%40ss"
+    by_url = "?sentinel_user=watcher&sentinel_password=9080706050"
     face = connect(url=watched.url + by_url, timeout=60)
     assert face.execute("SET", "k", "v") == b"OK"
-    assert "p%40ss" not in repr(face.client)
+    assert "9080706050" not in repr(face.client)
     face = connect(
-        url=watched.url,
+        url=f"{watched.url}?sentinel_user=nobody&sentinel_password=9080706050",
         sentinel_username="watcher",
-        sentinel_password="p@ss",
         timeout=60,
     )
     assert face.execute("GET", "k") == b"v"
-    assert "p@ss" not in repr(face.client)
+    assert "9080706050" not in repr(face.client)
 
 
 PAIR = [("localhost", 26379)]

@@ -22,8 +22,8 @@ void shoal__greeting_init(shoal__greeting_t *greeting,
                           const shoal__target_t *target,
                           char detail[SHOAL__GREETING_DETAIL_BYTES])
 {
-    *greeting = (shoal__greeting_t){
-        .config = config, .target = target, .protocol = 2, .detail = detail};
+    *greeting = (shoal__greeting_t){.config = config, .target = target, .protocol = 2};
+    greeting->detail = detail;
     shoal__former_init(&greeting->former);
     shoal__buffer_init(&greeting->outgoing);
 }

@@ -40,7 +40,7 @@ def check_types(given: dict[str, Any]) -> None:
                 kind = "not (host, port)"
                 if name == "addresses":
                     kind = "neither (host, port) nor a path"
-                raise TypeError(f"{name}: {server!r} is {kind}")
+                raise TypeError(f"{name}: a {type(server).__name__} is {kind}")
         if not servers:
             raise ValueError(f"{name}: there is none")
 

@@ -78,14 +78,16 @@ def in_url(url: str) -> dict[str, Any]:
             "password": unquote(parts.password or ""),
         }
     for key, value in parse_qsl(url.partition("?")[2]):
-        name, unit = _GROUPED.get(key, ("", 1))
+        if key in _TEXTS:
+            said[_TEXTS[key]] = value
+        if key not in _GROUPED:
+            continue
+        name, unit = _GROUPED[key]
         if value == "never":
             said[name] = math.inf
         elif value.isdecimal():
             said[name] = int(value) / unit if unit > 1 else int(value)
-        elif key in _TEXTS:
-            said[_TEXTS[key]] = value
-    return {key: value for key, value in said.items() if key and value}
+    return {key: value for key, value in said.items() if value}
 
 
 def without_secrets(url: str) -> str:

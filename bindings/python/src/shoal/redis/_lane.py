@@ -44,6 +44,7 @@ _BLOCKING: Final = Family(
     redis.sentinel.SentinelConnectionPool,
     redis.sentinel.SentinelManagedConnection,
     redis.sentinel.SentinelManagedSSLConnection,
+    redis.sentinel.Sentinel,
 )
 _ASYNCIO: Final = Family(
     redis.asyncio.ConnectionPool,
@@ -54,6 +55,7 @@ _ASYNCIO: Final = Family(
     redis.asyncio.sentinel.SentinelConnectionPool,
     redis.asyncio.sentinel.SentinelManagedConnection,
     redis.asyncio.sentinel.SentinelManagedSSLConnection,
+    redis.asyncio.sentinel.Sentinel,
 )
 
 

@@ -57,6 +57,7 @@ class Family(NamedTuple):
     sentinel_pool: type[Any]
     sentinel_tcp: type[Any]
     sentinel_tls: type[Any]
+    sentinel: type[Any]
 
     def is_of_sentinels(self, pool: Any) -> bool:
         """Do sentinels say where the pool's server is?"""
@@ -70,7 +71,7 @@ class NotCarried(Exception):
 def check_pool(pool: Any, family: Family) -> None:
     """Raise NotCarried if `pool` does more than to make plain connections."""
     if family.is_of_sentinels(pool):
-        _check_sentinels(pool)
+        _check_sentinels(pool, family)
     own = {"connection_pool"} if family.is_of_sentinels(pool) else set()
     for name in ("get_connection", "make_connection"):
         known = [getattr(cls, name) for cls in (family.pool, family.blocking_pool)]
@@ -80,19 +81,24 @@ def check_pool(pool: Any, family: Family) -> None:
         raise NotCarried(f"connections are {pool.connection_class.__name__}")
     if getattr(pool, "cache", None) is not None:
         raise NotCarried("a client-side cache")
-    for name, value in pool.connection_kwargs.items():
-        if value is None or name in _CARRIED | _IRRELEVANT | _TLS | own:
-            continue
-        if value is False and name.startswith("ssl_"):
-            continue
-        if name != "credential_provider" or not _may_provide(value):
-            raise NotCarried(f"the parameter {name}")
+    _check_parameters(pool.connection_kwargs, own)
     notifications = pool.connection_kwargs.get("maint_notifications_config")
     if notifications is not None and notifications.enabled is True:
         raise NotCarried("maintenance notifications")
     parser = pool.connection_kwargs.get("parser_class")
     if parser is not None and not parser.__module__.startswith("redis."):
         raise NotCarried("the parameter parser_class")
+
+
+def _check_parameters(given: dict[str, Any], own: set[str]) -> None:
+    """Raise NotCarried for one that the core does not have, and is not among `own`."""
+    for name, value in given.items():
+        if value is None or name in _CARRIED | _IRRELEVANT | _TLS | own:
+            continue
+        if value is False and name.startswith("ssl_"):
+            continue
+        if name != "credential_provider" or not _may_provide(value):
+            raise NotCarried(f"the parameter {name}")
 
 
 def _connections_of(pool: Any, family: Family) -> tuple[type[Any], ...]:
@@ -102,11 +108,18 @@ def _connections_of(pool: Any, family: Family) -> tuple[type[Any], ...]:
     return family.tcp, family.unix, family.tls
 
 
-def _check_sentinels(pool: Any) -> None:
+def _check_sentinels(pool: Any, family: Family) -> None:
     """Raise NotCarried if the core does not find the server as the pool would."""
     if not pool.is_master:
         raise NotCarried("the pool is one of replicas")
     manager = pool.sentinel_manager
+    for one, cls, name in (
+        (pool, family.sentinel_pool, "get_master_address"),
+        (manager, family.sentinel, "discover_master"),
+        (manager, family.sentinel, "check_master_state"),
+    ):
+        if getattr(type(one), name, None) is not getattr(cls, name):
+            raise NotCarried(f"{type(one).__name__} has its own {name}()")
     if manager.min_other_sentinels:
         raise NotCarried("the parameter min_other_sentinels")
     if getattr(manager, "_force_master_ip", None) is not None:
@@ -146,9 +159,14 @@ def core_options(pool: Any, template: Any, family: Family) -> dict[str, Any]:
 def _sentinels(pool: Any, family: Family) -> dict[str, Any]:
     """What the core must know of them. They differ by their addresses alone."""
     managed = pool.sentinel_manager.sentinels
-    pools = [getattr(sentinel, "connection_pool", None) for sentinel in managed]
-    if not all(isinstance(one, family.pool) for one in pools):
+    pools: list[Any] = [
+        getattr(sentinel, "connection_pool", None) for sentinel in managed
+    ]
+    if not pools or not all(isinstance(one, family.pool) for one in pools):
         raise NotCarried("sentinels that are no clients of redis-py's")
+    shared = [_settings_of(one, family, pool) for one in pools]
+    if any(settings != shared[0] for settings in shared):
+        raise NotCarried("sentinels with different parameters")
     options: dict[str, Any] = {
         "sentinel": pool.service_name,
         "sentinels": [
@@ -156,11 +174,7 @@ def _sentinels(pool: Any, family: Family) -> dict[str, Any]:
             for given in (one.connection_kwargs for one in pools)
         ],
     }
-    shared = [_settings_of(one, family, pool) for one in pools]
-    if any(settings != shared[0] for settings in shared):
-        raise NotCarried("sentinels with different parameters")
-    options.update(shared[0])
-    return options
+    return {**options, **shared[0]}
 
 
 def _settings_of(sentinel_pool: Any, family: Family, pool: Any) -> dict[str, Any]:
@@ -168,6 +182,7 @@ def _settings_of(sentinel_pool: Any, family: Family, pool: Any) -> dict[str, Any
     is_tls = sentinel_pool.connection_class is family.tls
     if not is_tls and sentinel_pool.connection_class is not family.tcp:
         raise NotCarried("sentinels have other connections")
+    _check_parameters(given, set())
     if is_tls:
         if pool.connection_class is not family.sentinel_tls:
             raise NotCarried("sentinels with TLS, and a primary without")
