@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include "net/tls_words.h"
+#include "core/tls_settings.h"
 
 #if SHOAL_TLS
 
 #include "base/escape.h"
+#include "net/tls_words.h"
 #include <arpa/inet.h>
 #include <openssl/err.h>
 #include <openssl/ssl.h>
