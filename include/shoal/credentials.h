@@ -16,13 +16,16 @@
  *   at rest, they are closed.  Connections to sentinels have credentials of their own
  *   (shoal_options_set_sentinel_auth()), which do not change.
  * - **How.**  By default the library makes before it breaks, as shoal_client_reconnect()
- *   does: commands use the old connection until the new one has authenticated.  No command
- *   fails, and their order is kept.  Renewals of one connection begin at least 1 s apart; if
- *   the credentials change more often, the last ones count.
+ *   does: commands use the old connection until the new one has authenticated.  Then the
+ *   server has up to a second to answer the commands already written.  No command fails,
+ *   unless that second is not enough for it, and their order is kept.  Renewals of one
+ *   connection begin at least 1 s apart; if the credentials change more often, the last ones
+ *   count.
  * - **If a server refuses them.**  Connections that work go on with what they have, and the
  *   library tries again, after 1 s, then 2 s, up to 30 s; an event tells each attempt
- *   (SHOAL_EVENT_ATTEMPT_FAILED, SHOAL_EAUTH).  If there is a provider, it is asked for others.
- *   A connection that is lost meanwhile is refused, too.  So let the server know the new
+ *   (SHOAL_EVENT_ATTEMPT_FAILED, SHOAL_EAUTH).  If there is a provider, it is asked for others,
+ *   and commands wait for them until their deadline; without one, those that have no
+ *   connection fail, with SHOAL_EAUTH.  A connection that is lost meanwhile is refused, too.  So let the server know the new
  *   password before the client does: `ACL SETUSER name >new`, then the clients, then
  *   `ACL SETUSER name <old`.
  * - **Secrets.**  The library keeps one copy of the password in memory, and overwrites it
@@ -100,7 +103,11 @@ typedef void (*shoal_credentials_fn)(shoal_credentials_request_t *request, void 
  * - after a failure: after 1 s, 2 s, 4 s, up to 60 s.
  *
  * If the provider fails, or is late, the present credentials stay in use.  If there are none,
- * attempts to connect fail, with SHOAL_EAUTH.  SHOAL_EVENT_CREDENTIALS tells each outcome.
+ * attempts to connect fail, with SHOAL_EAUTH, and commands wait.  SHOAL_EVENT_CREDENTIALS
+ * tells each outcome.  An answer that is the same as the present credentials renews nothing.
+ *
+ * A call that never returns keeps its thread, and a later question begins another one: let the
+ * provider give up by itself.
  *
  * @param options to be changed
  * @param fn      NULL: none, the default
@@ -173,8 +180,9 @@ typedef enum shoal_rotation {
     SHOAL_ROTATE_SUCCESSOR = 0, /**< a new connection takes the place of the old one */
     SHOAL_ROTATE_IN_PLACE = 1   /**< the connection stays.  It sends nothing more until
                                      everything was answered, then AUTH, and goes on after
-                                     the answer.  If the server refuses, it goes on as it was;
-                                     SHOAL_EVENT_CREDENTIALS tells the outcome */
+                                     the answer.  If the server refuses, it goes on as it was,
+                                     and says it again after 1 s, then 2 s, up to 30 s;
+                                     SHOAL_EVENT_CREDENTIALS tells each outcome */
 } shoal_rotation_t;
 
 /**

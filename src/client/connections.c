@@ -47,6 +47,7 @@ int shoal__connections_authenticate(shoal_client_t *client, shoal__secret_t **se
 
     shoal__client_lock(client);
     if (!client->gate.is_closed) {
+        client->gate.last_status = 0; /* it was about the former ones */
         *secret = shoal__mailbox_authenticate_locked(&client->mailbox, *secret);
         rc = 0;
     }

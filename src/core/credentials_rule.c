@@ -25,6 +25,7 @@ bool shoal__credentials_rule_asks(shoal__credentials_rule_t *rule, uint64_t now_
     if (rule->is_asking || now_us < rule->next_us)
         return false;
     rule->is_asking = true;
+    rule->is_refused = false;
     rule->asked_us = now_us;
     return true;
 }
@@ -62,8 +63,9 @@ void shoal__credentials_rule_failed(shoal__credentials_rule_t *rule, uint64_t no
 
 void shoal__credentials_rule_refused(shoal__credentials_rule_t *rule, uint64_t now_us)
 {
-    if (rule->is_asking) /* its answer is awaited anyway */
+    if (rule->is_asking || rule->is_refused) /* another answer is awaited anyway */
         return;
+    rule->is_refused = true;
     if (shoal__time_since(rule->refused_us, now_us) >= FORGIVEN_US)
         rule->refusals = 0;
     rule->refused_us = now_us;

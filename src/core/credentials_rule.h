@@ -10,6 +10,7 @@
  *   - when it failed or was late: after 1 s, 2 s, 4 s and so on, up to 60 s;
  *   - when a server refused what it gave: at once, but not within 1 s, 2 s, 4 s and so on, up
  *     to 60 s, of the last question.  This starts anew if there was no refusal for 120 s.
+ *     All refusals between two questions count as one: each connection has its own.
  *
  * One question at a time.  A failure changes no credentials.
  */
@@ -28,6 +29,7 @@ typedef struct shoal__credentials_rule {
     unsigned failures;   /* of the provider, in a row */
     unsigned refusals;   /* of servers, in a row */
     bool is_asking;      /* a question is under way */
+    bool is_refused;     /* a server refused since the last question began */
     bool has_outcome;    /* one was answered, or failed */
 } shoal__credentials_rule_t;
 

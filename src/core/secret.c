@@ -20,9 +20,21 @@ static bool copy(const char *text, char **ret_copy)
 
 void shoal__secret_move(shoal__secret_t *secret, shoal__secret_t *from)
 {
-    shoal__secret_clear(secret);
-    *secret = *from;
+    shoal__secret_t moved = *from;
+
     *from = (shoal__secret_t){.user = NULL};
+    shoal__secret_clear(secret);
+    *secret = moved;
+}
+
+static bool is_same(const char *one, const char *other)
+{
+    return one && other ? strcmp(one, other) == 0 : one == other;
+}
+
+bool shoal__secret_equals(const shoal__secret_t *one, const shoal__secret_t *other)
+{
+    return is_same(one->user, other->user) && is_same(one->password, other->password);
 }
 
 int shoal__secret_set(shoal__secret_t *secret, const char *user, const char *password)
@@ -41,9 +53,11 @@ int shoal__secret_set(shoal__secret_t *secret, const char *user, const char *pas
 
 void shoal__secret_clear(shoal__secret_t *secret)
 {
-    shoal__secret_free_text(secret->user);
-    shoal__secret_free_text(secret->password);
+    shoal__secret_t former = *secret;
+
     *secret = (shoal__secret_t){.user = NULL};
+    shoal__secret_free_text(former.user);
+    shoal__secret_free_text(former.password);
 }
 
 void shoal__secret_free(shoal__secret_t *secret)

@@ -7,7 +7,8 @@
  * place, and at the end.  All targets of a client point to one secret, so all connections
  * greet with the same credentials.
  *
- * Loop thread, while a target points to it.
+ * Loop thread, while a target points to it.  Another thread may fork at any time: no text is
+ * freed while a secret still has it, and none has two owners.
  */
 
 #include <stdbool.h>
@@ -24,6 +25,9 @@ int shoal__secret_set(shoal__secret_t *secret, const char *user, const char *pas
 
 /* What `from` has takes the place of what is there; `from` is empty then. */
 void shoal__secret_move(shoal__secret_t *secret, shoal__secret_t *from);
+
+/* The same user and password? */
+bool shoal__secret_equals(const shoal__secret_t *one, const shoal__secret_t *other);
 
 /* No credentials. */
 void shoal__secret_clear(shoal__secret_t *secret);

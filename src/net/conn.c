@@ -278,8 +278,12 @@ static void resume_in_place(shoal__conn_t *conn)
     bool is_refused = conn->pipe.greeting.is_refused;
 
     conn->is_in_place = false;
-    if (is_refused)
+    if (is_refused) {
         shoal__target_refused(conn->target);
+        /* Unless others were given meanwhile, which are said next. */
+        if (conn->pipe.renewal.state == SHOAL__RENEWAL_NONE)
+            shoal__renewal_failed(&conn->pipe.renewal, shoal__clock_us());
+    }
     report(conn, SHOAL_EVENT_CREDENTIALS, is_refused ? SHOAL_EAUTH : 0,
            is_refused
                ? "the server refused the new credentials: the connection goes on "
@@ -334,6 +338,12 @@ static bool has_failed(const shoal__conn_t *conn, int status)
            (conn->pipe.is_silent || status == SHOAL_EDESYNC);
 }
 
+/* A provider is asked for other credentials: commands wait for them. */
+static int status_of_commands(const shoal__conn_t *conn, int status)
+{
+    return status == SHOAL_EAUTH && conn->target->keeper ? SHOAL_ECONN : status;
+}
+
 void shoal__conn_lose(shoal__conn_t *conn, int status, const char *detail)
 {
     uint64_t now_us = shoal__clock_us();
@@ -354,9 +364,11 @@ void shoal__conn_lose(shoal__conn_t *conn, int status, const char *detail)
     if (status == SHOAL_EDESYNC)
         shoal__counter_add(&conn->stats.desyncs, 1);
     is_server_bad = has_failed(conn, status);
-    if (status == SHOAL_EAUTH)
+    /* Before it is greeted no server has refused: there were no credentials. */
+    if (status == SHOAL_EAUTH && conn->state == SHOAL__CONN_GREETING)
         shoal__target_refused(conn->target);
-    shoal__pipe_lost(&conn->pipe, status, conn->pipe.detail, now_us);
+    shoal__pipe_lost(&conn->pipe, status_of_commands(conn, status), conn->pipe.detail,
+                     now_us);
     handle(conn, SHOAL__CONN_ON_LOST, now_us);
     if (was_demoted)
         shoal__target_leave(conn->target, &conn->line->reached);

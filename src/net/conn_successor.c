@@ -42,14 +42,15 @@ void shoal__successor_lost(shoal__conn_t *conn, int status, const char *detail,
     shoal__line_t *line = shoal__successor_line(conn);
     shoal__renewal_t *renewal = &conn->pipe.renewal;
 
-    if (conn->greeter->phase == SHOAL__PIPE_GREETING)
+    if (conn->greeter->phase == SHOAL__PIPE_GREETING) {
         note_failure(conn, line, status);
+        if (status == SHOAL_EAUTH)
+            shoal__target_refused(conn->target);
+    }
     if (conn->greeter->greeting.role == SHOAL__ROLE_REPLICA)
         shoal__renewal_elsewhere(renewal, now_us);
     else
         shoal__renewal_failed(renewal, now_us);
-    if (status == SHOAL_EAUTH)
-        shoal__target_refused(conn->target);
     shoal__counter_add(&conn->stats.attempts_failed, 1);
     shoal__conn_report(conn, line, SHOAL_EVENT_ATTEMPT_FAILED, status, detail, 0);
     shoal__conn_report(conn, line, SHOAL_EVENT_RETRYING, 0, detail,
@@ -167,10 +168,12 @@ void shoal__conn_authenticate(shoal__conn_t *conn, uint64_t now_us)
 {
     static const char why[] = "renewed, because the credentials changed";
     bool is_ready = conn->state == SHOAL__CONN_READY || conn->is_in_place;
+    /* No command takes credentials away again. */
+    bool may_stay = conn->config->is_in_place && shoal__target_password(conn->target);
 
     if (conn->state == SHOAL__CONN_DIALING)
         return;
-    if (!is_ready || !conn->config->is_in_place || shoal__conn_is_elsewhere(conn)) {
+    if (!is_ready || !may_stay || shoal__conn_is_elsewhere(conn)) {
         shoal__conn_renew(conn, why, now_us);
         return;
     }

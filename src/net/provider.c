@@ -91,12 +91,15 @@ static void on_handle_closed(uv_handle_t *handle)
     shoal__free(handle);
 }
 
-/* In this order: libuv takes the descriptor out of its set by number. */
+/* In this order: libuv takes the descriptor out of its set by number; and the child of a
+ * fork never sees a request that was given back. */
 static void end(shoal__question_t *question)
 {
+    shoal_credentials_request_t *request = question->request;
+
     uv_close((uv_handle_t *)&question->poll, on_handle_closed);
-    drop(question->request);
     question->request = NULL;
+    drop(request);
 }
 
 void shoal__provider_abandon(shoal__question_t *question)
@@ -109,26 +112,30 @@ void shoal__provider_abandon(shoal__question_t *question)
 
 void shoal__provider_forget(shoal__question_t *question)
 {
-    if (question)
+    if (question && question->request)
         shoal__notifier_release(&question->request->done);
 }
 
-static void on_done(uv_poll_t *handle, int status, int events)
+void shoal__provider_look(shoal__question_t *question)
 {
-    shoal__question_t *question = (shoal__question_t *)(void *)handle;
-    shoal__answer_cb on_answer = question->on_answer;
-    void *owner = question->owner;
+    shoal__answer_cb on_answer = question ? question->on_answer : NULL;
+    void *owner = question ? question->owner : NULL;
     shoal__provider_answer_t answer;
 
-    (void)status;
-    (void)events;
-    if (atomic_load(&question->request->state) != ANSWERED)
+    if (!question || atomic_load(&question->request->state) != ANSWERED)
         return;
     answer = question->request->answer;
     question->request->answer.secret = (shoal__secret_t){.user = NULL};
     end(question);
     on_answer(owner, &answer);
     shoal__secret_clear(&answer.secret);
+}
+
+static void on_done(uv_poll_t *handle, int status, int events)
+{
+    (void)status;
+    (void)events;
+    shoal__provider_look((shoal__question_t *)(void *)handle);
 }
 
 shoal__question_t *shoal__provider_ask(uv_loop_t *loop, shoal_credentials_fn fn,

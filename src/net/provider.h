@@ -33,6 +33,9 @@ shoal__question_t *shoal__provider_ask(uv_loop_t *loop, shoal_credentials_fn fn,
                                        void *data, shoal__answer_cb on_answer,
                                        void *owner);
 
+/* Take the answer if it is there, without the loop's word.  NULL is allowed. */
+void shoal__provider_look(shoal__question_t *question);
+
 /* Nobody wants the answer any more.  NULL is allowed. */
 void shoal__provider_abandon(shoal__question_t *question);
 

@@ -44,6 +44,14 @@ static void end_searches(shoal__keeper_t *keeper)
     }
 }
 
+/* There are credentials. */
+static void go_on(shoal__keeper_t *keeper)
+{
+    keeper->rule.has_outcome = true;
+    keeper->why[0] = '\0';
+    end_searches(keeper);
+}
+
 /* ---- the provider ---- */
 
 static void on_answer(void *owner, shoal__provider_answer_t *answer)
@@ -77,6 +85,12 @@ static void take_answer(shoal__keeper_t *keeper, uint64_t now_us)
     }
     shoal__credentials_rule_given(&keeper->rule, keeper->answer.refresh_us, now_us);
     tell(keeper, 0, "the provider gave credentials");
+    if (shoal__secret_equals(&keeper->answer.secret, &keeper->secret)) {
+        /* The connections have them, or try them again by themselves. */
+        shoal__secret_clear(&keeper->answer.secret);
+        go_on(keeper);
+        return;
+    }
     keeper->plan.route->ops->authenticate(keeper->plan.route, &keeper->answer.secret,
                                           now_us);
 }
@@ -94,15 +108,19 @@ static void ask(shoal__keeper_t *keeper, uint64_t now_us)
 
 void shoal__keeper_turn(shoal__keeper_t *keeper, uint64_t now_us)
 {
+    bool is_late = shoal__credentials_rule_is_late(&keeper->rule, now_us);
+
     if (!keeper->plan.options->credentials.provider || !keeper->loop)
         return;
+    if (is_late) /* it may be the loop that stood still */
+        shoal__provider_look(keeper->question);
     if (keeper->secret.is_refused) {
         keeper->secret.is_refused = false;
         shoal__credentials_rule_refused(&keeper->rule, now_us);
     }
     if (keeper->is_answered) {
         take_answer(keeper, now_us);
-    } else if (shoal__credentials_rule_is_late(&keeper->rule, now_us)) {
+    } else if (is_late) {
         shoal__provider_abandon(keeper->question);
         keeper->question = NULL;
         fail(keeper, SHOAL_ETIMEOUT, "did not answer in time", now_us);
@@ -128,9 +146,7 @@ bool shoal__keeper_is_calm(const shoal__keeper_t *keeper)
 void shoal__keeper_take(shoal__keeper_t *keeper, shoal__secret_t *secret)
 {
     shoal__secret_move(&keeper->secret, secret);
-    keeper->rule.has_outcome = true;
-    keeper->why[0] = '\0';
-    end_searches(keeper);
+    go_on(keeper);
 }
 
 /* ---- its life ---- */

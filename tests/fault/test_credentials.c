@@ -86,6 +86,20 @@ static void test_refused_ones_change_nothing(void **state)
     assert_int_equal(fake_server_received(scene->server, 1, "INCR", NULL), 1);
 }
 
+/* A refusal of the former ones says nothing of the new ones. */
+static void test_the_wait_for_readiness_begins_anew(void **state)
+{
+    scene_t *scene = *state;
+
+    serve(scene, NULL, "right");
+    assert_int_equal(shoal_options_set_auth(scene->options, NULL, "wrong"), 0);
+    scene_open(scene);
+    assert_int_equal(shoal_client_wait_ready(scene->client, WAITING_US_MAX),
+                     SHOAL_EAUTH);
+    set(scene, NULL, "right");
+    assert_int_equal(shoal_client_wait_ready(scene->client, WAITING_US_MAX), 0);
+}
+
 /* An attempt that is greeted with the former ones makes way at once. */
 static void test_while_a_connection_is_greeted(void **state)
 {
@@ -239,12 +253,45 @@ static void test_in_place_a_refusal_is_an_event(void **state)
         scene->server,
         &(fake_rule_t){.command = "AUTH", .reply = "-WRONGPASS it is not c4n4ry\r\n"});
     set(scene, NULL, "c4n4ry");
-    WAIT_FOR(scene_events(scene).credentials == 1);
+    WAIT_FOR(scene_events(scene).credentials >= 1);
     assert_int_equal(scene_events(scene).credentials_status, SHOAL_EAUTH);
     assert_null(strstr(scene_events(scene).credentials_detail, "c4n4"));
     incr(scene);
     assert_int_equal(scene_events(scene).lost, 0);
     assert_int_equal(fake_server_accepted(scene->server), 1);
+}
+
+/* The server learns the password later. */
+static void test_in_place_it_is_said_again(void **state)
+{
+    scene_t *scene = *state;
+
+    open_in_place(scene);
+    fake_server_rule(
+        scene->server,
+        &(fake_rule_t){.command = "AUTH", .reply = "-WRONGPASS no\r\n", .times = 2});
+    fake_server_set_password(scene->server, "new");
+    set(scene, NULL, "new");
+    WAIT_FOR(scene_events(scene).credentials == 3);
+    assert_int_equal(scene_events(scene).credentials_status, 0);
+    assert_int_equal(fake_server_received(scene->server, 1, "AUTH", "new"), 3);
+    incr(scene);
+    assert_int_equal(scene_events(scene).lost, 0);
+    assert_int_equal(fake_server_accepted(scene->server), 1);
+}
+
+/* There is no command for that: a new connection does not authenticate. */
+static void test_in_place_none_any_more(void **state)
+{
+    scene_t *scene = *state;
+
+    open_in_place(scene);
+    fake_server_set_password(scene->server, NULL);
+    set(scene, NULL, NULL);
+    WAIT_FOR(scene_events(scene).ready == 2);
+    assert_int_equal(greeted_with(scene, 2, ""), 1);
+    assert_int_equal(scene_events(scene).lost, 0);
+    assert_int_equal(scene_events(scene).credentials, 0);
 }
 
 /* What is set while AUTH is answered is said next. */
@@ -308,12 +355,15 @@ int main(void)
     const struct CMUnitTest tests[] = {
         SCENE_TEST(test_the_successor_has_the_new_ones),
         SCENE_TEST(test_refused_ones_change_nothing),
+        SCENE_TEST(test_the_wait_for_readiness_begins_anew),
         SCENE_TEST(test_while_a_connection_is_greeted),
         SCENE_TEST(test_none_any_more),
         SCENE_TEST(test_leases),
         SCENE_TEST(test_several_threads),
         SCENE_TEST(test_in_place_nothing_is_in_flight),
         SCENE_TEST(test_in_place_a_refusal_is_an_event),
+        SCENE_TEST(test_in_place_it_is_said_again),
+        SCENE_TEST(test_in_place_none_any_more),
         SCENE_TEST(test_in_place_again),
         SCENE_TEST(test_in_place_a_server_that_says_nothing),
         SCENE_TEST(test_what_is_refused),

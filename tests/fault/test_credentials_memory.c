@@ -177,7 +177,7 @@ static void test_replaced_and_refused(void **state)
     fake_server_rule(scene->server,
                      &(fake_rule_t){.command = "HELLO", .reply = "-WRONGPASS no\r\n"});
     set(scene, CANARY "-4");
-    WAIT_FOR(refused == 1);
+    WAIT_FOR(refused >= 1);
     check(scene);
 }
 
@@ -195,7 +195,7 @@ static void test_in_place(void **state)
     fake_server_rule(scene->server,
                      &(fake_rule_t){.command = "AUTH", .reply = "-WRONGPASS no\r\n"});
     set(scene, CANARY "-4");
-    WAIT_FOR(refused == 1);
+    WAIT_FOR(refused >= 1);
     check(scene);
 }
 
@@ -209,7 +209,7 @@ static void test_a_provider(void **state)
     options = options_of(scene, "protocol=2");
     assert_int_equal(shoal_options_set_credentials_provider(options, provide, NULL), 0);
     open_client(scene, options);
-    WAIT_FOR(ready == 2);
+    WAIT_FOR(answers >= 2); /* the same again, which is wiped, too */
     incr(scene);
     set(scene, CANARY "-5"); /* nobody takes it any more */
     check(scene);

@@ -19,6 +19,7 @@ static struct {
     act_t acts[4];
     unsigned acts_count;
     unsigned asked;
+    uint64_t asked_us[32]; /* of each question; the first ones */
     uint64_t refresh_ms;
     shoal_credentials_request_t *kept[32]; /* of KEEP */
     unsigned kept_count;
@@ -53,6 +54,8 @@ static void provide(shoal_credentials_request_t *request, void *data)
         provider.rc[1] = shoal_credentials_give(request, "ann", "new", 0);
         break;
     }
+    if (provider.asked < 32)
+        provider.asked_us[provider.asked] = waiting_now_us();
     provider.asked++;
     pthread_mutex_unlock(&provider.lock);
 }
@@ -163,40 +166,101 @@ static void test_it_fails_and_there_are_others(void **state)
 
 static void test_it_is_late(void **state)
 {
-    scene_t *scene = PROVIDE(KEEP);
+    scene_t *scene = PROVIDE(KEEP, FAIL);
+    unsigned heard;
 
     assert_int_equal(shoal_options_set_auth(scene->options, "ann", "old"), 0);
     assert_int_equal(shoal_options_set_credentials_timeout_us(scene->options, 20000),
                      0);
     scene_open(scene);
-    WAIT_FOR(asked() == 1);
     wait_for_credentials(scene, 1, SHOAL_ETIMEOUT);
-    assert_int_equal(shoal_credentials_give(kept(), NULL, "late", 0), SHOAL_ECANCELLED);
+    WAIT_FOR(asked() >= 1);
+    heard = scene_events(scene).credentials;
     incr(scene);
-    WAIT_FOR(asked() >= 2); /* the next question */
-    scene_close(scene, 0);
-    for (unsigned left = asked() - 1; left > 0; left--)
-        assert_int_equal(shoal_credentials_fail(kept(), NULL), SHOAL_ECANCELLED);
+    WAIT_FOR(scene_events(scene).credentials > heard); /* the next question */
+    assert_int_equal(shoal_credentials_give(kept(), NULL, "late", 0), SHOAL_ECANCELLED);
+    assert_int_equal(scene_events(scene).lost, 0);
+}
+
+/* That no server was asked is no refusal of one, after which it would be asked at once. */
+static void test_it_is_late_and_there_are_none(void **state)
+{
+    scene_t *scene = PROVIDE(KEEP, GIVE_OLD);
+
+    assert_int_equal(shoal_options_set_credentials_timeout_us(scene->options, 1100000),
+                     0);
+    scene_open(scene);
+    WAIT_FOR(asked() == 2);
+    assert_int_equal(shoal_credentials_fail(kept(), NULL), SHOAL_ECANCELLED);
+    pthread_mutex_lock(&provider.lock);
+    assert_true(provider.asked_us[1] - provider.asked_us[0] > 1500000);
+    pthread_mutex_unlock(&provider.lock);
+}
+
+/* It answered in time; it is the program that did not look. */
+static void test_the_loop_stands_still(void **state)
+{
+    scene_t *scene = PROVIDE(GIVE_OLD);
+
+    assert_int_equal(shoal_options_set_credentials_timeout_us(scene->options, 20000),
+                     0);
+    assert_int_equal(shoal_client_open_borrowed(scene->options, &scene->client, NULL),
+                     0);
+    assert_int_equal(shoal_client_step(scene->client, 0), 0);
+    WAIT_FOR(asked() == 1);
+    waiting_sleep_us(30000);
+    while (scene_events(scene).credentials == 0)
+        assert_int_equal(shoal_client_step(scene->client, 0), 0);
+    assert_int_equal(scene_events(scene).credentials_status, 0);
 }
 
 /* ---- further answers ---- */
 
 static void test_it_is_asked_again_in_time(void **state)
 {
-    scene_t *scene = PROVIDE(GIVE_OLD, GIVE_NEW, FAIL);
+    scene_t *scene = PROVIDE(GIVE_OLD, KEEP, FAIL);
 
     pthread_mutex_lock(&provider.lock);
     provider.refresh_ms = 1;
     pthread_mutex_unlock(&provider.lock);
     scene_open_ready(scene);
     incr(scene);
+    WAIT_FOR(asked() == 2);
     fake_server_set_password(scene->server, "new");
+    assert_int_equal(shoal_credentials_give(kept(), "ann", "new", 1), 0);
     WAIT_FOR(scene_events(scene).ready == 2);
     assert_string_equal(scene_events(scene).renewed,
                         "renewed, because the credentials changed");
     wait_for_credentials(scene, 3, SHOAL_EAUTH); /* and those stay */
     incr(scene);
     assert_int_equal(scene_events(scene).lost, 0);
+}
+
+/* Nothing is renewed for them. */
+static void test_it_gives_the_same_again(void **state)
+{
+    scene_t *scene = PROVIDE(GIVE_OLD);
+
+    pthread_mutex_lock(&provider.lock);
+    provider.refresh_ms = 1;
+    pthread_mutex_unlock(&provider.lock);
+    scene_open_ready(scene);
+    wait_for_credentials(scene, 2, 0);
+    wait_for_credentials(scene, 3, 0);
+    incr(scene);
+    assert_int_equal(fake_server_accepted(scene->server), 1);
+    assert_int_equal(scene_events(scene).ready, 1);
+}
+
+/* Those of the options, from a provider: the first connection waits for no others. */
+static void test_it_gives_those_of_the_options(void **state)
+{
+    scene_t *scene = PROVIDE(GIVE_OLD);
+
+    assert_int_equal(shoal_options_set_auth(scene->options, "ann", "old"), 0);
+    scene_open_ready(scene);
+    incr(scene);
+    assert_int_equal(fake_server_accepted(scene->server), 1);
 }
 
 static void test_it_is_asked_when_a_server_refuses(void **state)
@@ -208,6 +272,27 @@ static void test_it_is_asked_when_a_server_refuses(void **state)
     assert_int_equal(asked(), 2);
     assert_true(scene_events(scene).lost_auth >= 1);
     incr(scene);
+}
+
+/* The password was replaced at the server, and the connection is lost then. */
+static void test_commands_wait_for_others(void **state)
+{
+    scene_t *scene = PROVIDE(GIVE_OLD, KEEP);
+    outcome_t *outcomes = scene_outcomes(scene, 2);
+
+    scene_open_ready(scene);
+    fake_server_set_password(scene->server, "new");
+    fake_server_rule(scene->server, &(fake_rule_t){.command = "GET",
+                                                   .connection = 1,
+                                                   .is_cut = true,
+                                                   .then = FAKE_RESET});
+    scene_submit(scene, WORDS("GET", "k"), NULL, &outcomes[0]);
+    WAIT_FOR(scene_events(scene).lost_auth >= 1);
+    scene_submit(scene, WORDS("INCR", "k"), NULL, &outcomes[1]);
+    WAIT_FOR(asked() == 2);
+    assert_int_equal(shoal_credentials_give(kept(), "ann", "new", 0), 0);
+    scene_check(&outcomes[0], 0, SHOAL_FATE_REPLIED);
+    scene_check(&outcomes[1], 0, SHOAL_FATE_REPLIED);
 }
 
 static void test_what_the_program_sets_counts(void **state)
@@ -275,8 +360,13 @@ int main(void)
         SCENE_TEST(test_it_fails_and_there_are_none),
         SCENE_TEST(test_it_fails_and_there_are_others),
         SCENE_TEST(test_it_is_late),
+        SCENE_TEST(test_it_is_late_and_there_are_none),
+        SCENE_TEST(test_the_loop_stands_still),
         SCENE_TEST(test_it_is_asked_again_in_time),
+        SCENE_TEST(test_it_gives_the_same_again),
+        SCENE_TEST(test_it_gives_those_of_the_options),
         SCENE_TEST(test_it_is_asked_when_a_server_refuses),
+        SCENE_TEST(test_commands_wait_for_others),
         SCENE_TEST(test_what_the_program_sets_counts),
         SCENE_TEST(test_a_second_answer),
         SCENE_TEST(test_the_client_is_gone),

@@ -270,10 +270,17 @@ static bool may_run_late(const shoal__pipe_t *pipe, int status)
     return false;
 }
 
+/* It worked before, and says AUTH in place. */
+static bool is_authenticating(const shoal__pipe_t *pipe)
+{
+    return pipe->phase == SHOAL__PIPE_GREETING &&
+           pipe->greeting.step == SHOAL__GREETING_AT_AUTH_AGAIN;
+}
+
 void shoal__pipe_lost(shoal__pipe_t *pipe, int status, const char *detail,
                       uint64_t now_us)
 {
-    bool was_ready = pipe->phase == SHOAL__PIPE_READY;
+    bool was_ready = pipe->phase == SHOAL__PIPE_READY || is_authenticating(pipe);
 
     if (detail != pipe->detail)
         snprintf(pipe->detail, sizeof pipe->detail, "%s", detail);

@@ -95,7 +95,10 @@ uint64_t shoal__renewal_end_us(const shoal__renewal_t *renewal,
 
 void shoal__renewal_failed(shoal__renewal_t *renewal, uint64_t now_us)
 {
+    bool is_in_place = renewal->is_in_place;
+
     start(renewal, renewal->reason, shoal__time_max(now_us, next_us(renewal)));
+    renewal->is_in_place = is_in_place;
 }
 
 void shoal__renewal_elsewhere(shoal__renewal_t *renewal, uint64_t now_us)

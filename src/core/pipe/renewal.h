@@ -76,7 +76,8 @@ void shoal__renewal_anew(shoal__renewal_t *renewal);
 /* Is a successor to be dialed now?  Then PREPARING. */
 bool shoal__renewal_begins(shoal__renewal_t *renewal, uint64_t now_us);
 
-/* PREPARING: the successor is greeted; or it failed, and another one is wanted later. */
+/* PREPARING: the successor is greeted; or it failed, or AUTH in place was refused, and the same
+ * is wanted later. */
 void shoal__renewal_drain(shoal__renewal_t *renewal, uint64_t now_us);
 void shoal__renewal_failed(shoal__renewal_t *renewal, uint64_t now_us);
 

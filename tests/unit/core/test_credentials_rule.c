@@ -67,6 +67,16 @@ static const struct {
       {0, GIVEN, 0, NEVER},
       {120 * S, REFUSED, 0, 0}}, /* this one stands alone */
      12},
+    {"refused by many connections", /* it is one refusal */
+     {{0, ASKED, 0, 5 * S},
+      {0, GIVEN, 0, NEVER},
+      {0, REFUSED, 0, S},
+      {1, REFUSED, 0, S - 1},
+      {1, REFUSED, 0, S - 2},
+      {S - 2, ASKED, 0, 5 * S},
+      {0, GIVEN, 0, NEVER},
+      {0, REFUSED, 0, 2 * S}},
+     8},
     {"refused before the renewal",
      {{0, ASKED, 0, 5 * S}, {0, GIVEN, S * 3 / 2, S * 3 / 2}, {S, REFUSED, 0, 0}},
      3},

@@ -80,6 +80,30 @@ static void test_others_take_their_place(void **state)
     assert_null(secret.password);
 }
 
+static void test_the_same(void **state)
+{
+    static const struct {
+        const char *user, *password, *other_user, *other_password;
+        bool is_same;
+    } rows[] = {
+        {NULL, NULL, NULL, NULL, true}, {NULL, "a", NULL, "a", true},
+        {"u", "a", "u", "a", true},     {"u", "a", "u", "b", false},
+        {"u", "a", "v", "a", false},    {"u", "a", NULL, "a", false},
+        {NULL, "a", "u", "a", false},   {NULL, "a", NULL, NULL, false},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        shoal__secret_t one = {0}, other = {0};
+        assert_int_equal(shoal__secret_set(&one, rows[i].user, rows[i].password), 0);
+        assert_int_equal(
+            shoal__secret_set(&other, rows[i].other_user, rows[i].other_password), 0);
+        assert_int_equal(shoal__secret_equals(&one, &other), rows[i].is_same);
+        shoal__secret_clear(&one);
+        shoal__secret_clear(&other);
+    }
+}
+
 static void test_what_is_refused(void **state)
 {
     shoal__secret_t secret = {0};
@@ -127,6 +151,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(test_others_take_their_place, set_up),
+        cmocka_unit_test_setup(test_the_same, set_up),
         cmocka_unit_test_setup(test_what_is_refused, set_up),
         cmocka_unit_test_setup(test_nothing_of_it_stays_in_memory, set_up),
     };

@@ -332,6 +332,24 @@ static void test_in_place_an_answer_of_another_shape(void **state)
     assert_int_equal(rig_feed(":1\r\n"), SHOAL_EDESYNC);
 }
 
+/* What worked before may work again: a fault of TLS fails no command then. */
+static void test_in_place_the_connection_is_lost(void **state)
+{
+    char sesame[] = "sesame";
+
+    (void)state;
+    rig_connect();
+    rig.secret.password = sesame;
+    drain_in_place();
+    rig_submit('a', 0, WRITE);
+    authenticate();
+    shoal__pipe_lost(&rig.pipe, SHOAL_ETLS, "a bad record", rig.now_us);
+    assert_heard("");
+    assert_int_equal(rig.pipe.attempts_failed, 0);
+    shoal__pipe_lost(&rig.pipe, SHOAL_ETLS, "no handshake", rig.now_us);
+    assert_int_equal(rig.pipe.attempts_failed, 1);
+}
+
 static void test_without_memory(void **state)
 {
     static char password[9000]; /* more than is there */
@@ -383,6 +401,7 @@ int main(void)
         TEST(test_in_place),
         TEST(test_in_place_without_credentials),
         TEST(test_in_place_an_answer_of_another_shape),
+        TEST(test_in_place_the_connection_is_lost),
         TEST(test_without_memory),
     };
     return cmocka_run_group_tests_name("core/pipe/pipe_succession", tests, NULL, NULL);

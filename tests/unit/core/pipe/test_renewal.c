@@ -113,6 +113,13 @@ static const struct row {
     {120000000,  WANT,         WANTED,    false,  false, 120000000}, /* by a successor now */
     {120000000,  BEGIN,        PREPARING, false,  true,  NEVER},
     {120000000,  DRAIN,        DRAINING,  true,   false, 121000000},
+    {160000000,  WANT_IN_PLACE,WANTED,    false,  false, 160000000},
+    {160000000,  BEGIN,        PREPARING, false,  true,  NEVER},
+    {160000000,  DRAIN,        DRAINING,  true,   false, NEVER},
+    {160000001,  OVER,         NONE,      false,  false, NEVER},
+    {160000001,  FAIL,         WANTED,    false,  false, 161000000}, /* AUTH was refused */
+    {161000000,  BEGIN,        PREPARING, false,  true,  NEVER},
+    {161000000,  DRAIN,        DRAINING,  true,   false, NEVER}, /* in place again */
 };
 /* clang-format on */
 
