@@ -39,7 +39,7 @@ shoal__error_verdict_t shoal__error_rule(const shoal__error_input_t *input)
      * what is written to that meanwhile is lost. */
     if (input->command_class == SHOAL__CLASS_BLOCK && is_code(code, "UNBLOCKED") &&
         shoal__bytes_start(input->text, "UNBLOCKED force unblock"))
-        return SHOAL__ERROR_REDIAL_ROLE;
+        return SHOAL__ERROR_REDIAL_LEFT;
     if (is_code(code, "READONLY"))
         return SHOAL__ERROR_REDIAL_ROLE;
     if (input->may_redirect && shoal__redirect_read(input->text, &redirect))

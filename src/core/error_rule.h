@@ -22,7 +22,9 @@ typedef enum shoal__error_verdict {
                                  slot */
     SHOAL__ERROR_REDIAL,     /* all, but perhaps not on the next connection: NOAUTH */
     SHOAL__ERROR_REDIAL_ROLE, /* writes, but perhaps not on the next connection: READONLY
-                                  (a demoted primary), UNBLOCKED by the server itself */
+                                  (a demoted primary) */
+    SHOAL__ERROR_REDIAL_LEFT, /* it lost its role, and closes this connection: UNBLOCKED by
+                                  the server itself */
     SHOAL__ERROR_REDIAL_NAMED /* all, and it names the server that takes them: REDIRECT */
 } shoal__error_verdict_t;
 

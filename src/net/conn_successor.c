@@ -127,6 +127,10 @@ bool shoal__successor_turn(shoal__conn_t *conn, uint64_t now_us)
         begin(conn, now_us);
     if (conn->greeter)
         shoal__line_write(shoal__successor_line(conn), &wake_us);
+    /* Callbacks took the time, and what the server has answered lies unread. */
+    if (shoal__pipe_makes_way(&conn->pipe, now_us) &&
+        shoal__pipe_owes_replies(&conn->pipe))
+        shoal__line_read(conn->line);
     /* A successor that has ended meanwhile must not get the commands. */
     if (conn->greeter && shoal__pipe_makes_way(&conn->pipe, now_us))
         shoal__line_read(shoal__successor_line(conn));
@@ -225,7 +229,8 @@ void shoal__conn_follow(shoal__conn_t *conn, bool is_news, uint64_t now_us)
         break;
     case SHOAL__FOLLOW_RENEW:
         shoal__conn_renew(conn, facts.is_renewed ? renewal->reason : following, now_us);
-        shoal__renewal_depose(renewal);
+        if (facts.is_elsewhere)
+            shoal__renewal_depose(renewal);
         break;
     case SHOAL__FOLLOW_STAY:
         stay(conn);

@@ -58,6 +58,8 @@ static void test_unblock_is_for_the_same_process_only(void **state)
  * once or later: again, on another one. */
 static void expect_again_after_unblock(scene_t *scene, fake_then_t then)
 {
+    outcome_t *outcome = scene_outcomes(scene, 1);
+
     fake_server_rule(
         scene->server,
         &(fake_rule_t){.command = "BLPOP",
@@ -68,10 +70,21 @@ static void expect_again_after_unblock(scene_t *scene, fake_then_t then)
     fake_server_rule(
         scene->server,
         &(fake_rule_t){.command = "BLPOP", .reply = "*2\r\n$1\r\nk\r\n$1\r\nv\r\n"});
+    if (then == FAKE_STAY)
+        fake_server_rule(scene->server, &(fake_rule_t){.command = "HELLO",
+                                                       .connection = 3,
+                                                       .is_cut = true,
+                                                       .then = FAKE_HOLD});
     scene_open_ready(scene);
-    outcome_t outcome = scene_call(scene, WORDS("BLPOP", "k", "0"), NULL);
-    assert_int_equal(outcome.status, 0);
-    assert_int_equal(outcome.type, SHOAL_REPLY_ARRAY);
+    scene_submit(scene, WORDS("BLPOP", "k", "0"), NULL, outcome);
+    if (then == FAKE_STAY) {
+        WAIT_FOR(fake_server_received(scene->server, 3, "HELLO", NULL) == 1);
+        waiting_sleep_us(20000); /* no pause before a probe is as long */
+        assert_int_equal(fake_server_received(scene->server, 0, "BLPOP", NULL), 1);
+        fake_server_release(scene->server);
+    }
+    scene_check(outcome, 0, SHOAL_FATE_REPLIED);
+    assert_int_equal(outcome->type, SHOAL_REPLY_ARRAY);
     assert_int_equal(fake_server_received(scene->server, 2, "BLPOP", NULL), 1);
     assert_int_equal(fake_server_received(scene->server, 0, "BLPOP", NULL), 2);
 }

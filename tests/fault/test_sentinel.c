@@ -423,7 +423,7 @@ static void test_a_silent_former_primary(void **state)
     sleeper_start();
     say(0, (view_t){.port = other_port(0), .epoch = 2});
     publish(0, NAME);
-    WAIT_FOR(fake_server_received(others[0], 0, "ROLE", NULL) == 1);
+    WAIT_FOR(fake_server_received(others[0], 0, "ROLE", NULL) > 0);
     greeted_us = waiting_now_us();
     scene_check(outcome, SHOAL_ECONN, SHOAL_FATE_UNKNOWN);
     assert_true(sleeper_is_prompt(greeted_us + 100000, waiting_now_us(),
@@ -431,6 +431,62 @@ static void test_a_silent_former_primary(void **state)
     sleeper_stop();
     check_taken_by(scene, others[0], "k");
     fake_server_release(scene->server);
+}
+
+/* The new primary answers, and the former one its next command. */
+static void answer_while_busy(shoal_client_t *client, const shoal_result_t *result,
+                              void *data)
+{
+    scene_t *scene = data;
+
+    (void)client, (void)result;
+    fake_server_release(others[0]);
+    fake_server_send(scene->server, ":2\r\n");
+}
+
+/* The former primary is not silent: the program is. */
+static void answer_and_be_busy(shoal_client_t *client, const shoal_result_t *result,
+                               void *data)
+{
+    scene_t *scene = data;
+
+    (void)client, (void)result;
+    fake_server_send(scene->server, ":3\r\n");
+    waiting_sleep_us(150000);
+}
+
+static void incr(scene_t *scene, const char *key, shoal_result_cb on_result, void *data)
+{
+    const char *words[] = {"INCR", key};
+
+    assert_int_equal(
+        shoal_client_submit(scene->client, 2, words, NULL, on_result, data, NULL), 0);
+}
+
+static void test_a_former_primary_that_answers_a_busy_program(void **state)
+{
+    scene_t *scene = *state;
+    outcome_t *outcome = scene_outcomes(scene, 1);
+
+    assert_int_equal(
+        shoal_options_set_integrity(scene->options, SHOAL_INTEGRITY_SHAPES), 0);
+    open_at_the_primary(scene, NULL, NULL);
+    assert_int_equal(fake_server_open_now(scene->server), 1);
+    fake_server_rule(scene->server,
+                     &(fake_rule_t){.command = "INCR", .is_swallowed = true});
+    (void)other_port(0);
+    fake_server_hold(others[0], "ROLE");
+    incr(scene, "a", answer_while_busy, scene);
+    incr(scene, "b", answer_and_be_busy, scene);
+    incr(scene, "c", outcome_cb, outcome);
+    WAIT_FOR(fake_server_received(scene->server, 0, "INCR", "c") == 1);
+    say(0, (view_t){.port = other_port(0), .epoch = 2});
+    publish(0, NAME);
+    WAIT_FOR(fake_server_received(others[0], 0, "ROLE", NULL) > 0);
+    fake_server_send(scene->server, ":1\r\n");
+    scene_check(outcome, 0, SHOAL_FATE_REPLIED);
+    assert_int_equal(outcome->integer, 3);
+    check_taken_by(scene, others[0], "k");
 }
 
 /* They name another primary, and take it back before that one has answered. */
@@ -736,6 +792,7 @@ int main(void)
         TEST(test_a_primary_that_becomes_a_replica),
         TEST(test_a_new_beginning),
         TEST(test_a_silent_former_primary),
+        TEST(test_a_former_primary_that_answers_a_busy_program),
         TEST(test_there_and_back),
         TEST(test_all_sentinels_are_gone),
         TEST(test_sentinels_that_were_found),

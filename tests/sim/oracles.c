@@ -3,6 +3,7 @@
 /* What must never happen.  The numbers are those of world.h. */
 
 #include "base/time_us.h"
+#include "core/pipe/pipe_succession.h"
 #include "sim/world.h"
 #include "support/pipe_idle.h"
 #include <shoal/errors.h>
@@ -339,7 +340,7 @@ void sim_oracle_settled(sim_world_t *world)
     bool is_owed =
         shoal__request_ring_inflight(&pipe->ring) > 0 || pipe->part_bytes > 0;
 
-    if (shoal__renewal_wake_us(&pipe->renewal, pipe->waiting_since_us) <= world->now_us)
+    if (shoal__pipe_renewal_wake_us(pipe) <= world->now_us)
         sim_world_fail(world, "O5: a demoted server is kept");
     if (world->link && pipe->phase == SHOAL__PIPE_READY && is_owed &&
         silent_us >= world->config.stall_us && !may_be_silent(world))

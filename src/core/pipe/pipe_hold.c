@@ -85,6 +85,7 @@ static const char *reason_to_renew(shoal__error_verdict_t verdict)
     case SHOAL__ERROR_REDIAL:
         return "renewed, because the server asked for credentials";
     case SHOAL__ERROR_REDIAL_ROLE:
+    case SHOAL__ERROR_REDIAL_LEFT:
         return "renewed, because the server's role changed";
     case SHOAL__ERROR_REDIAL_NAMED:
         return "renewed, because the server named another one";
@@ -128,7 +129,8 @@ shoal__pipe_verdict_t shoal__pipe_send_again(shoal__pipe_t *pipe,
     shoal__hold_refused(&pipe->hold, scope_of(pipe, verdict), pipe->now_us,
                         pipe->shared->random);
     shoal__counter_add(&pipe->stats.retries, 1);
-    pipe->is_demoted |= verdict == SHOAL__ERROR_REDIAL_ROLE;
+    pipe->is_demoted |=
+        verdict == SHOAL__ERROR_REDIAL_ROLE || verdict == SHOAL__ERROR_REDIAL_LEFT;
     if (reason_to_renew(verdict))
         shoal__renewal_ask(&pipe->renewal, reason_to_renew(verdict),
                            verdict != SHOAL__ERROR_REDIAL_ROLE, pipe->now_us);
@@ -169,7 +171,7 @@ static bool has_passed(const shoal__pipe_t *pipe)
 static bool is_active(const shoal__pipe_t *pipe)
 {
     return pipe->phase == SHOAL__PIPE_READY &&
-           !shoal__renewal_is_awaited(&pipe->renewal);
+           !shoal__renewal_is_awaited(&pipe->renewal, pipe->now_us);
 }
 
 void shoal__pipe_hold_turn(shoal__pipe_t *pipe)

@@ -46,8 +46,7 @@ bool shoal__pipe_makes_way(const shoal__pipe_t *pipe, uint64_t now_us)
                       shoal__pipe_watermark(pipe) == pipe->ring.sent;
 
     return shoal__renewal_is_draining(&pipe->renewal) &&
-           (is_drained ||
-            now_us >= shoal__renewal_end_us(&pipe->renewal, pipe->waiting_since_us));
+           (is_drained || now_us >= shoal__pipe_renewal_end_us(pipe));
 }
 
 /* What the greeter has heard of the new connection, to the last byte. */

@@ -28,6 +28,11 @@ void shoal__pipe_drain(shoal__pipe_t *pipe, uint64_t now_us);
 /* Is it time to leave the connection?  Asked after the tick. */
 bool shoal__pipe_makes_way(const shoal__pipe_t *pipe, uint64_t now_us);
 
+/* When it makes way at the latest; and when to look at the renewal again, if nothing but
+ * time passes.  NEVER, both. */
+uint64_t shoal__pipe_renewal_end_us(const shoal__pipe_t *pipe);
+uint64_t shoal__pipe_renewal_wake_us(const shoal__pipe_t *pipe);
+
 /* Is a command unanswered, or partly written, so that leaving the connection is a loss? */
 bool shoal__pipe_owes_replies(const shoal__pipe_t *pipe);
 

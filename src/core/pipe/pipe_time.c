@@ -4,7 +4,7 @@
  * is silent. */
 
 #include "base/time_us.h"
-#include "core/pipe/pipe.h"
+#include "core/pipe/pipe_succession.h"
 #include <shoal/errors.h>
 #include <string.h>
 
@@ -37,19 +37,45 @@ static bool is_waiting(const shoal__pipe_t *pipe)
            pipe->ring.head != shoal__pipe_begun(pipe);
 }
 
-/* When the server has been silent for too long.  While a command blocks on the server,
- * the server may be silent up to the deadline of that command. */
-static uint64_t silence_ends_us(const shoal__pipe_t *pipe)
+/* The command that blocks on the server; NULL: none does. */
+static const shoal__request_t *blocking(const shoal__pipe_t *pipe)
 {
     /* The server has answered the requests of held replies: it works on the next. */
     uint64_t at = pipe->ring.head + pipe->held.replies;
     const shoal__request_t *next = shoal__request_ring_at(&pipe->ring, at);
+
+    return at != pipe->ring.sent && next->command_class == SHOAL__CLASS_BLOCK ? next
+                                                                              : NULL;
+}
+
+/* When the server has been silent for too long.  While a command blocks on the server,
+ * the server may be silent up to the deadline of that command. */
+static uint64_t silence_ends_us(const shoal__pipe_t *pipe)
+{
+    const shoal__request_t *next = blocking(pipe);
     uint64_t end_us = shoal__time_after(pipe->waiting_since_us, pipe->config->stall_us);
 
-    if (at != pipe->ring.sent && next->command_class == SHOAL__CLASS_BLOCK &&
-        next->deadline_us > end_us)
-        return next->deadline_us;
-    return end_us;
+    return next ? shoal__time_max(next->deadline_us, end_us) : end_us;
+}
+
+/* The same of a server that is no primary any more. */
+static uint64_t deposed_silence_ends_us(const shoal__pipe_t *pipe)
+{
+    uint64_t rtt_us = pipe->flush.learned.tempo.rtt_us;
+
+    return blocking(pipe) ? SHOAL__NEVER_US
+                          : shoal__time_after(pipe->waiting_since_us,
+                                              shoal__renewal_silence_us(rtt_us));
+}
+
+uint64_t shoal__pipe_renewal_end_us(const shoal__pipe_t *pipe)
+{
+    return shoal__renewal_end_us(&pipe->renewal, deposed_silence_ends_us(pipe));
+}
+
+uint64_t shoal__pipe_renewal_wake_us(const shoal__pipe_t *pipe)
+{
+    return shoal__renewal_wake_us(&pipe->renewal, deposed_silence_ends_us(pipe));
 }
 
 static bool has_commands(const shoal__pipe_t *pipe)
@@ -136,6 +162,5 @@ uint64_t shoal__pipe_next_wake_us(const shoal__pipe_t *pipe)
         wake_us = shoal__time_min(wake_us, pipe->heard_us + pipe->config->ping_idle_us);
     wake_us = shoal__time_min(wake_us, rest_us(pipe));
     wake_us = shoal__time_min(wake_us, shoal__pipe_fence_wake_us(pipe));
-    return shoal__time_min(
-        wake_us, shoal__renewal_wake_us(&pipe->renewal, pipe->waiting_since_us));
+    return shoal__time_min(wake_us, shoal__pipe_renewal_wake_us(pipe));
 }

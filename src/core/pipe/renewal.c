@@ -2,7 +2,8 @@
 #include "core/pipe/renewal.h"
 
 #define DRAIN_US 1000000
-#define SILENT_US 100000
+#define SILENT_US_MIN 100000
+#define SILENT_RTTS 4
 #define SPACING_US_MIN 1000000
 #define SPACING_US_MAX 30000000
 #define ELSEWHERE_US 100000
@@ -83,14 +84,18 @@ void shoal__renewal_drain(shoal__renewal_t *renewal, uint64_t now_us)
     renewal->end_us = renewal->is_in_place ? SHOAL__NEVER_US : now_us + DRAIN_US;
 }
 
+uint64_t shoal__renewal_silence_us(uint64_t rtt_us)
+{
+    return shoal__time_max(SILENT_US_MIN, SILENT_RTTS * rtt_us);
+}
+
 uint64_t shoal__renewal_end_us(const shoal__renewal_t *renewal,
-                               uint64_t silent_since_us)
+                               uint64_t silence_ends_us)
 {
     if (renewal->state != SHOAL__RENEWAL_DRAINING)
         return SHOAL__NEVER_US;
-    return renewal->is_deposed
-               ? shoal__time_min(renewal->end_us, silent_since_us + SILENT_US)
-               : renewal->end_us;
+    return renewal->is_deposed ? shoal__time_min(renewal->end_us, silence_ends_us)
+                               : renewal->end_us;
 }
 
 void shoal__renewal_failed(shoal__renewal_t *renewal, uint64_t now_us)

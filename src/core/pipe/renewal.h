@@ -11,7 +11,8 @@
  *   DRAINING    it is greeted: nothing more is sent over the present connection but the
  *               rest of a unit, and what was sent is answered, for 1 s at most.  If others
  *               say that its server is no primary any more, it is left sooner, when that
- *               server has been silent for 100 ms
+ *               server has been silent for 100 ms, or for four round trips if that is
+ *               longer; but not while it executes a command that blocks
  *
  * In place there is nothing to prepare, and the drain has no end but the last answer.
  *
@@ -85,10 +86,14 @@ void shoal__renewal_failed(shoal__renewal_t *renewal, uint64_t now_us);
  * is tried soon. */
 void shoal__renewal_elsewhere(shoal__renewal_t *renewal, uint64_t now_us);
 
-/* When the present connection is left, whatever is unanswered; its server has been silent
- * since then.  NEVER if it is not DRAINING. */
+/* How long a server may be silent that was deposed, if a round trip takes rtt_us (0: not
+ * known). */
+uint64_t shoal__renewal_silence_us(uint64_t rtt_us);
+
+/* When the present connection is left, whatever is unanswered; the silence of its server
+ * was long enough then (NEVER: it says nothing).  NEVER if it is not DRAINING. */
 uint64_t shoal__renewal_end_us(const shoal__renewal_t *renewal,
-                               uint64_t silent_since_us);
+                               uint64_t silence_ends_us);
 
 /* The connection is gone, or has made way. */
 static inline void shoal__renewal_over(shoal__renewal_t *renewal)
@@ -108,20 +113,24 @@ static inline bool shoal__renewal_is_draining(const shoal__renewal_t *renewal)
     return renewal->state == SHOAL__RENEWAL_DRAINING;
 }
 
-/* Commands that the server refused wait for the successor. */
-static inline bool shoal__renewal_is_awaited(const shoal__renewal_t *renewal)
+/* Commands that the server refused wait for the successor; also if that is to be dialed
+ * now, and only nobody was there to begin. */
+static inline bool shoal__renewal_is_awaited(const shoal__renewal_t *renewal,
+                                             uint64_t now_us)
 {
     return renewal->state == SHOAL__RENEWAL_DRAINING ||
-           (renewal->state == SHOAL__RENEWAL_PREPARING && renewal->is_pressing);
+           (renewal->is_pressing &&
+            (renewal->state == SHOAL__RENEWAL_PREPARING ||
+             (renewal->state == SHOAL__RENEWAL_WANTED && now_us >= renewal->start_us)));
 }
 
 /* When to look again, if nothing but time passes. */
 static inline uint64_t shoal__renewal_wake_us(const shoal__renewal_t *renewal,
-                                              uint64_t silent_since_us)
+                                              uint64_t silence_ends_us)
 {
     return renewal->state == SHOAL__RENEWAL_WANTED
                ? renewal->start_us
-               : shoal__renewal_end_us(renewal, silent_since_us);
+               : shoal__renewal_end_us(renewal, silence_ends_us);
 }
 
 #endif

@@ -14,6 +14,7 @@
 #define HOLD_ALONE SHOAL__ERROR_HOLD_ALONE
 #define REDIAL SHOAL__ERROR_REDIAL
 #define REDIAL_ROLE SHOAL__ERROR_REDIAL_ROLE
+#define REDIAL_LEFT SHOAL__ERROR_REDIAL_LEFT
 #define REDIAL_NAMED SHOAL__ERROR_REDIAL_NAMED
 
 /* clang-format off */
@@ -135,7 +136,7 @@ static void test_unblocked_by_the_server_itself(void **state)
 
     (void)state;
     input.command_class = SHOAL__CLASS_BLOCK;
-    assert_int_equal(shoal__error_rule(&input), REDIAL_ROLE);
+    assert_int_equal(shoal__error_rule(&input), REDIAL_LEFT);
     input.is_once = true;
     assert_int_equal(shoal__error_rule(&input), SURFACE);
     input = input_of(forced); /* of a command that does not block */

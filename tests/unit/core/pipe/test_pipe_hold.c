@@ -375,6 +375,37 @@ static void test_a_switch_of_roles_is_waited_for(void **state)
         "o=+x p=+x q=+x r=+x s=+x t=+x ");
 }
 
+/* The server closes the connection soon, and what is sent over it until then is lost: also
+ * if the loop comes late. */
+static void test_nothing_is_sent_to_a_connection_that_ends(void **state)
+{
+    static const char unblocked[] =
+        "-UNBLOCKED force unblock from blocking operation\r\n";
+    shoal__pipe_t *greeter;
+
+    (void)state;
+    rig_connect();
+    refuse("a", SHOAL__CLASS_BLOCK, unblocked);
+    rig_submit('b', 0, RO);
+    assert_true(rig.pipe.is_demoted);
+    pass_pause();
+    assert_string_equal(rig_write_all(), "");
+    assert_true(shoal__renewal_begins(&rig.pipe.renewal, rig.now_us));
+    rig_tick(rig.now_us + 1000000);
+    assert_string_equal(rig_write_all(), "");
+    greeter = greet_successor();
+    shoal__pipe_drain(&rig.pipe, rig.now_us);
+    assert_true(shoal__pipe_makes_way(&rig.pipe, rig.now_us));
+    assert_int_equal(shoal__pipe_succeed(&rig.pipe, greeter, rig.now_us), 0);
+    shoal__pipe_free_greeter(&rig.pipe, greeter);
+    rig_tick(rig.now_us);
+    assert_string_equal(rig_write_all(), "a");
+    rig_feed("+x\r\n");
+    assert_string_equal(rig_write_all(), "b");
+    rig_feed("+x\r\n");
+    assert_heard("a=+x b=+x ");
+}
+
 /* Each renewal costs every caller something: there are fewer and fewer, until a write that
  * was held has worked. */
 static void test_renewals_for_a_role_are_spaced_out(void **state)
@@ -421,6 +452,7 @@ int main(void)
         TEST(test_a_refusal_that_does_not_end),
         TEST(test_a_switch_of_roles_is_waited_for),
         TEST(test_renewals_for_a_role_are_spaced_out),
+        TEST(test_nothing_is_sent_to_a_connection_that_ends),
     };
     return cmocka_run_group_tests_name("core/pipe/pipe_hold", tests, NULL, NULL);
 }

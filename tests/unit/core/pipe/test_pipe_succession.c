@@ -90,6 +90,35 @@ static void test_what_is_unanswered_is_settled(void **state)
     assert_heard("a!ECONN/maybe b=+b c=+c d=+d ");
 }
 
+/* A server that is no primary any more, as others say: until it is silent. */
+static void test_a_deposed_server_is_left_sooner(void **state)
+{
+    (void)state;
+    rig_connect();
+    rig.pipe.flush.learned.tempo.rtt_us = 0;
+    rig_submit('a', 0, WRITE);
+    rig_submit('b', 0, SHOAL__CLASS_BLOCK);
+    rig_submit('c', 0, WRITE);
+    rig_write_all();
+    rig.now_us += 50000;
+    prepare();
+    shoal__renewal_depose(&rig.pipe.renewal);
+    assert_int_equal(shoal__pipe_next_wake_us(&rig.pipe), rig.now_us + 50000);
+    rig.pipe.flush.learned.tempo.rtt_us = 30000; /* far away */
+    assert_int_equal(shoal__pipe_next_wake_us(&rig.pipe), rig.now_us + 70000);
+    rig.now_us += 69999;
+    assert_false(makes_way());
+    rig.now_us++;
+    assert_true(makes_way());
+    rig_feed("+a\r\n"); /* it is at the next, which blocks */
+    rig.now_us = rig.pipe.renewal.end_us - 1;
+    assert_false(makes_way());
+    assert_int_equal(shoal__pipe_next_wake_us(&rig.pipe), rig.now_us + 1);
+    rig.now_us++;
+    assert_true(makes_way());
+    succeed();
+}
+
 /* A unit of which a command has left goes on to its end. */
 static void test_the_rest_of_a_unit_leaves_first(void **state)
 {
@@ -391,6 +420,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(test_queued_commands_go_on_over_the_successor),
         TEST(test_what_is_unanswered_is_settled),
+        TEST(test_a_deposed_server_is_left_sooner),
         TEST(test_the_rest_of_a_unit_leaves_first),
         TEST(test_what_was_begun_leaves_first),
         TEST(test_a_demoted_server_is_drained),

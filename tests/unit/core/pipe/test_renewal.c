@@ -11,7 +11,7 @@
 
 #define SECOND_US 1000000
 #define NEVER SHOAL__NEVER_US
-#define SILENT_SINCE_US 80000000 /* the server said something then, and nothing else */
+#define SILENCE_ENDS_US 80100000 /* the server was silent for long enough then */
 
 /* What happens at which time, and how it stands behind. */
 typedef enum event {
@@ -120,6 +120,10 @@ static const struct row {
     {160000001,  FAIL,         WANTED,    false,  false, 161000000}, /* AUTH was refused */
     {161000000,  BEGIN,        PREPARING, false,  true,  NEVER},
     {161000000,  DRAIN,        DRAINING,  true,   false, NEVER}, /* in place again */
+    {162000000,  OVER,         NONE,      false,  false, NEVER},
+    {200000000,  ASK,          WANTED,    false,  false, 200000000},
+    {200000000,  PRESS,        WANTED,    true,   false, 200000000}, /* at once */
+    {200000000,  BEGIN,        PREPARING, true,   true,  NEVER},
 };
 /* clang-format on */
 
@@ -151,7 +155,7 @@ static bool happen(shoal__renewal_t *renewal, const struct row *row)
         shoal__renewal_depose(renewal);
         break;
     case LOOK:
-        return row->now_us >= shoal__renewal_end_us(renewal, SILENT_SINCE_US);
+        return row->now_us >= shoal__renewal_end_us(renewal, SILENCE_ENDS_US);
     case OVER:
         shoal__renewal_over(renewal);
         break;
@@ -173,15 +177,27 @@ static void test_every_row(void **state)
         bool is_yes = happen(&renewal, row);
 
         if (renewal.state != row->state || is_yes != row->is_yes ||
-            shoal__renewal_is_awaited(&renewal) != row->is_awaited ||
+            shoal__renewal_is_awaited(&renewal, row->now_us) != row->is_awaited ||
             shoal__renewal_is_draining(&renewal) != (row->state == DRAINING) ||
             shoal__renewal_is_under_way(&renewal) != (row->state >= PREPARING) ||
-            shoal__renewal_wake_us(&renewal, SILENT_SINCE_US) != row->wake_us)
+            shoal__renewal_wake_us(&renewal, SILENCE_ENDS_US) != row->wake_us)
             fail_msg(
                 "row %zu: state %d, yes %d, awaited %d, wake %llu", i,
-                (int)renewal.state, is_yes, shoal__renewal_is_awaited(&renewal),
-                (unsigned long long)shoal__renewal_wake_us(&renewal, SILENT_SINCE_US));
+                (int)renewal.state, is_yes,
+                shoal__renewal_is_awaited(&renewal, row->now_us),
+                (unsigned long long)shoal__renewal_wake_us(&renewal, SILENCE_ENDS_US));
     }
+}
+
+/* A server that is far away is not silent because of that. */
+static void test_how_long_a_server_may_be_silent(void **state)
+{
+    (void)state;
+    assert_int_equal(shoal__renewal_silence_us(0), 100000);
+    assert_int_equal(shoal__renewal_silence_us(25000), 100000);
+    assert_int_equal(shoal__renewal_silence_us(25001), 100004);
+    assert_int_equal(shoal__renewal_silence_us(300000),
+                     1200000); /* a drain is shorter */
 }
 
 /* The reason is that of the renewal that is under way. */
@@ -233,6 +249,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_row),
+        cmocka_unit_test(test_how_long_a_server_may_be_silent),
         cmocka_unit_test(test_reasons),
         cmocka_unit_test(test_renewals_are_spaced),
     };
