@@ -250,6 +250,12 @@ int shoalpy_core_reconnect(shoalpy_core_t *core)
 int shoalpy_core_set_credentials(shoalpy_core_t *core, const char *user,
                                  const char *password)
 {
+    pthread_mutex_lock(&core->lock);
+    if (core->last_status == SHOAL_EAUTH) { /* the former ones were refused */
+        core->last_status = 0;
+        core->last_failure[0] = '\0';
+    }
+    pthread_mutex_unlock(&core->lock);
     return shoal_client_set_credentials(core->client, user, password);
 }
 

@@ -4,15 +4,11 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-/* One is asked at a time; more wait only while they are late. */
-#define PLACES 8
-
 struct shoalpy_desk {
     pthread_mutex_t lock;
     pthread_cond_t changed;
     bool is_open;
-    unsigned count; /* of those that wait, oldest first */
-    shoal_credentials_request_t *waiting[PLACES];
+    shoal_credentials_request_t *waiting; /* NULL: none */
 };
 
 shoalpy_desk_t *shoalpy_desk_new(void)
@@ -36,17 +32,18 @@ shoalpy_desk_t *shoalpy_desk_new(void)
 static void provide(shoal_credentials_request_t *request, void *data)
 {
     shoalpy_desk_t *desk = data;
-    bool is_taken;
+    shoal_credentials_request_t *unanswered = request;
 
     pthread_mutex_lock(&desk->lock);
-    is_taken = desk->is_open && desk->count < PLACES;
-    if (is_taken) {
-        desk->waiting[desk->count++] = request;
+    if (desk->is_open) {
+        /* One is asked at a time: that which waited was given up. */
+        unanswered = desk->waiting;
+        desk->waiting = request;
         pthread_cond_signal(&desk->changed);
     }
     pthread_mutex_unlock(&desk->lock);
-    if (!is_taken)
-        shoal_credentials_fail(request, "nobody is there to answer");
+    if (unanswered)
+        shoal_credentials_fail(unanswered, "nobody is there to answer");
 }
 
 int shoalpy_desk_serve(shoalpy_desk_t *desk, shoal_options_t *options)
@@ -65,20 +62,21 @@ void shoalpy_desk_close(shoalpy_desk_t *desk)
 {
     pthread_mutex_lock(&desk->lock);
     desk->is_open = false;
-    while (desk->count > 0)
-        shoal_credentials_fail(desk->waiting[--desk->count], "the client is closed");
+    if (desk->waiting)
+        shoal_credentials_fail(desk->waiting, "the client is closed");
+    desk->waiting = NULL;
     pthread_cond_broadcast(&desk->changed);
     pthread_mutex_unlock(&desk->lock);
 }
 
-bool shoalpy_desk_is_open(shoalpy_desk_t *desk)
+bool shoalpy_desk_is_awaited(shoalpy_desk_t *desk)
 {
-    bool is_open;
+    bool is_awaited;
 
     pthread_mutex_lock(&desk->lock);
-    is_open = desk->is_open;
+    is_awaited = desk->is_open && !desk->waiting;
     pthread_mutex_unlock(&desk->lock);
-    return is_open;
+    return is_awaited;
 }
 
 shoal_credentials_request_t *shoalpy_desk_take(shoalpy_desk_t *desk)
@@ -86,14 +84,10 @@ shoal_credentials_request_t *shoalpy_desk_take(shoalpy_desk_t *desk)
     shoal_credentials_request_t *request = NULL;
 
     pthread_mutex_lock(&desk->lock);
-    while (desk->is_open && desk->count == 0)
+    while (desk->is_open && !desk->waiting)
         pthread_cond_wait(&desk->changed, &desk->lock);
-    if (desk->is_open) {
-        request = desk->waiting[0];
-        desk->count--;
-        for (unsigned i = 0; i < desk->count; i++)
-            desk->waiting[i] = desk->waiting[i + 1];
-    }
+    request = desk->waiting; /* none is there after a close */
+    desk->waiting = NULL;
     pthread_mutex_unlock(&desk->lock);
     return request;
 }

@@ -17,13 +17,15 @@ typedef struct shoalpy_desk shoalpy_desk_t;
 
 /* NULL: no memory. */
 shoalpy_desk_t *shoalpy_desk_new(void);
-/* From now on questions wait; after a close they fail at once, also those that wait. */
+/* From now on the last question waits, and fails when the next one comes; after a close each
+ * fails at once, also that which waits. */
 void shoalpy_desk_open(shoalpy_desk_t *desk);
 void shoalpy_desk_close(shoalpy_desk_t *desk);
 /* The options' clients ask here.  0 or SHOAL_E*. */
 int shoalpy_desk_serve(shoalpy_desk_t *desk, shoal_options_t *options);
 /* Wait for a question, until the desk is closed: then NULL. */
 shoal_credentials_request_t *shoalpy_desk_take(shoalpy_desk_t *desk);
-bool shoalpy_desk_is_open(shoalpy_desk_t *desk);
+/* May somebody still wait for the answer to the question that was taken last? */
+bool shoalpy_desk_is_awaited(shoalpy_desk_t *desk);
 
 #endif

@@ -59,7 +59,7 @@ void shoalpy_desk_open(shoalpy_desk_t *desk);
 void shoalpy_desk_close(shoalpy_desk_t *desk);
 int shoalpy_desk_serve(shoalpy_desk_t *desk, shoal_options_t *options);
 shoal_credentials_request_t *shoalpy_desk_take(shoalpy_desk_t *desk);
-bool shoalpy_desk_is_open(shoalpy_desk_t *desk);
+bool shoalpy_desk_is_awaited(shoalpy_desk_t *desk);
 
 typedef enum shoal_tls_version { SHOAL_TLS_1_2, SHOAL_TLS_1_3, ... } shoal_tls_version_t;
 bool shoal_has_tls(void);

@@ -9,13 +9,16 @@ import sys
 import time
 import warnings
 import weakref
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ._credentials import Desk, native_text
 from ._native import ffi, lib
 from ._options import Options
 from ._outcomes import error_of, failure, new_reason, reason_of
 from .exceptions import Fate
+
+if TYPE_CHECKING:
+    import asyncio
 
 #: In the order of C's.
 _EVENT_KINDS = (
@@ -79,14 +82,21 @@ def _text(bytes_: Any) -> str:
 
 
 class Core:
-    """One connection. `borrowed`: the event loop that uses it drives it."""
+    """One connection. `borrowed`: the event loop that uses it drives it. `loop`: that
+    of a client of asyncio's."""
 
     __slots__ = (
         "__weakref__", "_desk", "_memory", "handle", "is_borrowed", "is_closed",
         "is_gone", "loans", "pid", "server",
     )  # fmt: skip
 
-    def __init__(self, options: Options, *, borrowed: bool) -> None:
+    def __init__(
+        self,
+        options: Options,
+        *,
+        borrowed: bool,
+        loop: asyncio.AbstractEventLoop | None = None,
+    ) -> None:
         self.pid = os.getpid()
         self.server = options.server
         self.handle: Any = None
@@ -98,7 +108,7 @@ class Core:
         reason = new_reason()
         try:
             if options.provider is not None:
-                self._desk = Desk(options.provider, native)
+                self._desk = Desk(options.provider, native, loop)
             status = lib.shoalpy_core_open(native, borrowed, holder, reason)
         finally:
             lib.shoal_options_free(native)
@@ -122,6 +132,7 @@ class Core:
         if not was_closed:
             self.close(_EXIT_SECONDS)
         if self.is_gone or self.has_gone(0):
+            self._close_desk()
             self._memory = freed_last(self.handle, lib.shoalpy_core_free)
         else:
             _kept.extend(self.loans)

@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 import os
-import sys
 import threading
+import weakref
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -48,6 +48,17 @@ def check(user: object, password: object) -> None:
             raise TypeError(f"the {name} must be a str")
         if "\0" in value:
             raise ValueError(f"the {name} has a NUL character")
+        if not has_utf8(value):
+            raise ValueError(f"the {name} has a lone surrogate")
+
+
+def has_utf8(text: str) -> bool:
+    """Python's own exception would hold the text, which may be a secret."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def native_text(value: str | None) -> Any:
@@ -56,11 +67,17 @@ def native_text(value: str | None) -> Any:
 
 
 class Desk:
-    """A thread that answers the questions of one connection of C's."""
+    """A thread that answers the questions of one connection of C's. `loop`: where a
+    coroutine of the provider runs; None: in a loop of its own."""
 
-    __slots__ = ("_loop", "_pid", "_provider", "native")
+    __slots__ = ("__weakref__", "_pid", "loop", "native", "provider")
 
-    def __init__(self, provider: Provider, options: Any) -> None:
+    def __init__(
+        self,
+        provider: Provider,
+        options: Any,
+        loop: asyncio.AbstractEventLoop | None,
+    ) -> None:
         try:
             self.native = _free.pop()
         except IndexError:
@@ -68,20 +85,24 @@ class Desk:
         if self.native == ffi.NULL:
             raise MemoryError
         self._pid = os.getpid()
-        self._provider = provider
-        #: Where a coroutine of the provider runs.
-        self._loop = _running_loop()
+        self.provider = provider
+        self.loop = loop
         status = lib.shoalpy_desk_serve(self.native, options)
         if status < 0:
             raise error_of(status)
         lib.shoalpy_desk_open(self.native)
+        # The thread keeps neither provider nor loop: both may know the client.
         thread = threading.Thread(
             target=_serve,
-            args=(self.native, provider, self._loop),
+            args=(self.native, weakref.ref(self)),
             name="shoal credentials",
             daemon=True,
         )
-        thread.start()
+        try:
+            thread.start()
+        except BaseException:  # no thread, or a signal handler's: then it ends
+            self.close()
+            raise
 
     def close(self) -> None:
         """No more questions."""
@@ -89,28 +110,18 @@ class Desk:
             lib.shoalpy_desk_close(self.native)
 
 
-def _running_loop() -> asyncio.AbstractEventLoop | None:
-    """The blocking face does without asyncio."""
-    module = sys.modules.get("asyncio")
-    return None if module is None else module._get_running_loop()
+def _serve(native: Any, find: Callable[[], Desk | None]) -> None:
+    while (request := lib.shoalpy_desk_take(native)) != ffi.NULL:
+        _answer(request, find())
+    _free.append(native)
 
 
-def _serve(
-    desk: Any, provider: Provider, loop: asyncio.AbstractEventLoop | None
-) -> None:
-    while (request := lib.shoalpy_desk_take(desk)) != ffi.NULL:
-        _answer(desk, request, provider, loop)
-    _free.append(desk)
-
-
-def _answer(
-    desk: Any,
-    request: Any,
-    provider: Provider,
-    loop: asyncio.AbstractEventLoop | None,
-) -> None:
+def _answer(request: Any, desk: Desk | None) -> None:
+    if desk is None:
+        lib.shoal_credentials_fail(request, native_text("the client is closed"))
+        return
     try:
-        user, password, refresh_ms = split(_result(desk, provider, loop))
+        user, password, refresh_ms = split(_result(desk))
     except BaseException as error:  # whatever it raises; its text may have a secret
         reason = native_text(f"{type(error).__name__} in the provider")
         lib.shoal_credentials_fail(request, reason)
@@ -122,10 +133,8 @@ def _answer(
         lib.shoal_credentials_fail(request, native_text("no memory"))
 
 
-def _result(
-    desk: Any, provider: Provider, loop: asyncio.AbstractEventLoop | None
-) -> object:
-    result = provider()
+def _result(desk: Desk) -> object:
+    loop, result = desk.loop, desk.provider()
     if not isinstance(result, Awaitable):
         return result
     import asyncio
@@ -134,14 +143,16 @@ def _result(
     if loop is None or loop.is_closed():
         return asyncio.run(_awaited(result))
     future = asyncio.run_coroutine_threadsafe(_awaited(result), loop)
-    while lib.shoalpy_desk_is_open(desk):
+    while lib.shoalpy_desk_is_awaited(desk.native):
         try:
             return future.result(_SLICE)
         except Late:
             if future.done():  # the provider's own
                 raise
+            if not loop.is_running():
+                break
     future.cancel()
-    raise RuntimeError("the client is closed")
+    raise RuntimeError("nobody waits, or the loop does not run")
 
 
 async def _awaited(result: Awaitable[object]) -> object:

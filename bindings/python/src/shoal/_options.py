@@ -288,6 +288,8 @@ def _text(value: str | None) -> Any:
         return ffi.NULL
     if "\0" in value:
         raise ValueError("a text with a NUL character")
+    if not _credentials.has_utf8(value):
+        raise ValueError("a text with a lone surrogate")
     return ffi.new("char[]", value.encode())
 
 

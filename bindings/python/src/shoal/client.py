@@ -366,13 +366,15 @@ class Client(Leasing, Closing):
 
     def set_credentials(self, user: str | None, password: str) -> None:
         """Authenticate with these from now on; user None: the server's default user.
-        Connections are renewed, and no command fails. Does not wait. Any thread."""
-        core = self._core
-        self._options.set_credentials(user, password)
-        if core is None:
-            self._open()
-        else:
-            core.set_credentials(user, password)
+        Connections are renewed, and no command fails, unless the second is not enough
+        in which the server may answer what was written. Does not wait. Any thread."""
+        with self._lock:  # another thread may be opening, with the former ones
+            self._options.set_credentials(user, password)
+            core = self._core
+            if core is None:
+                self._open()
+            else:
+                core.set_credentials(user, password)
 
     def reload_tls(self) -> None:
         """Read the files of TLS again, now, for connections to come. If they cannot be

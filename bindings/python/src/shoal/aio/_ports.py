@@ -60,13 +60,14 @@ class Ports(AsyncClosing):
         loop = running_loop()
         port = self._ports.get(loop)
         if port is None:
-            with self._lock:  # a close in another thread finds all ports there are
+            with self._lock:  # other threads find all ports there are
                 if self._is_closed:
                     raise error_of(lib.SHOAL_ECLOSED)
-            core = self._core_for_port()
-            port = Port(loop, core, self._options, weakref.WeakMethod(self._port_ended))
-            with self._lock:
-                is_closed = self._is_closed
+                core = self._core_for_port(loop)
+                port = Port(
+                    loop, core, self._options, weakref.WeakMethod(self._port_ended)
+                )
+                is_closed = self._is_closed  # a signal handler may have been here
                 if not is_closed:
                     self._ports[loop] = port
             if is_closed:
@@ -82,14 +83,14 @@ class Ports(AsyncClosing):
         if self._ports.get(port.loop) is port:
             del self._ports[port.loop]
 
-    def _core_for_port(self) -> Core:
+    def _core_for_port(self, loop: asyncio.AbstractEventLoop) -> Core:
         if self._shared is not None:
             return self._shared._core or self._shared._open()
         if not self._is_threaded:
-            return Core(self._options, borrowed=True)
+            return Core(self._options, borrowed=True, loop=loop)
         with self._lock:  # loops of other threads
             if self._core is None:
-                self._core = Core(self._options, borrowed=False)
+                self._core = Core(self._options, borrowed=False, loop=loop)
             return self._core
 
     def _forget(self) -> None:

@@ -22,7 +22,7 @@ from .._outcomes import error_of, tell
 from .._pipeline import without_exceptions
 from .._requests import Argument, are_plain, as_tuples, blocks
 from .._seconds import microseconds
-from ..exceptions import RedisError
+from ..exceptions import ClosedError, RedisError
 from ..stats import Stats
 from ._batch import Extras, Future
 from ._loop import running_loop
@@ -371,9 +371,23 @@ class Client(Leasing, Ports):
     def set_credentials(self, user: str | None, password: str) -> None:
         """Authenticate with these from now on, in all loops; as
         `shoal.Client.set_credentials`."""
-        self._options.set_credentials(user, password)
-        for port in list(self._ports.values()):
-            port.core.set_credentials(user, password)
+        if self._shared is not None and not self._is_closed:
+            self._shared.set_credentials(user, password)
+            return
+        with self._lock:  # other loops may be opening, with the former ones
+            if self._is_closed:
+                raise error_of(lib.SHOAL_ECLOSED)
+            self._options.set_credentials(user, password)
+            ports = list(self._ports.values())
+            cores = {port.core for port in ports}
+            if self._core is not None:
+                cores.add(self._core)
+        for core in cores:
+            try:
+                core.set_credentials(user, password)
+            except ClosedError:  # its loop's next one takes the new ones
+                continue
+        for port in ports:
             with contextlib.suppress(RuntimeError):  # its loop was closed meanwhile
                 port.loop.call_soon_threadsafe(port.read)  # it drives the connection
 
