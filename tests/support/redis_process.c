@@ -305,9 +305,10 @@ redis_process_t *redis_process_start_tls(const char *const *arguments,
     return start(arguments, NULL, tls);
 }
 
-redis_process_t *redis_process_start_sentinel(const char *config)
+redis_process_t *redis_process_start_sentinel(const char *config,
+                                              const fake_tls_config_t *tls)
 {
-    return start(NULL, config, NULL);
+    return start(NULL, config, tls);
 }
 
 void redis_process_stop(redis_process_t *redis)

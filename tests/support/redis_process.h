@@ -21,10 +21,11 @@ redis_process_t *redis_process_start(const char *const *arguments);
  * server. */
 redis_process_t *redis_process_start_tls(const char *const *arguments,
                                          const fake_tls_config_t *tls);
-/* Start a sentinel with this configuration, which the sentinel rewrites in its folder.  It
- * is a server like any other for the functions below; a restart keeps what it has
- * written. */
-redis_process_t *redis_process_start_sentinel(const char *config);
+/* Start a sentinel with this configuration, which the sentinel rewrites in its folder, and
+ * with a second port that speaks TLS; NULL: without.  It is a server like any other for the
+ * functions below; a restart keeps what it has written. */
+redis_process_t *redis_process_start_sentinel(const char *config,
+                                              const fake_tls_config_t *tls);
 /* Kill the server and free what belongs to it.  NULL is allowed. */
 void redis_process_stop(redis_process_t *redis);
 

@@ -48,7 +48,7 @@ static redis_process_t *start_sentinel(const sentinel_rig_t *rig)
              "sentinel known-replica " RIG_PRIMARY " 127.0.0.1 %d\n",
              port, redis_process_port(rig->servers[1]),
              redis_process_port(rig->servers[2]));
-    return redis_process_start_sentinel(config);
+    return redis_process_start_sentinel(config, NULL);
 }
 
 static bool start_all(sentinel_rig_t *rig)
