@@ -125,7 +125,9 @@ SHOAL_EXTERN int64_t shoal_client_wait_us(shoal_client_t *client);
 SHOAL_EXTERN int shoal_client_step(shoal_client_t *client, uint64_t timeout_us);
 
 /**
- * Block until the connection is ready for commands.
+ * Block until the connection is ready for commands.  SHOAL_EAUTH and SHOAL_ETLS end the wait,
+ * because seldom another attempt helps; but the client goes on trying.  Of several addresses
+ * of a server it tries the next one, which may accept the client: SHOAL_EVENT_READY tells.
  *
  * @param timeout_us the longest time to wait; SHOAL_TIMEOUT_NEVER: no limit
  *
