@@ -218,11 +218,12 @@ void shoal__conn_follow(shoal__conn_t *conn, bool is_news, uint64_t now_us)
     static const char following[] =
         "renewed, because the sentinels name another primary";
     shoal__renewal_t *renewal = &conn->pipe.renewal;
-    const shoal__follow_facts_t facts = {.is_elsewhere = shoal__conn_is_elsewhere(conn),
-                                         .is_news = is_news,
-                                         .is_renewed =
-                                             renewal->state != SHOAL__RENEWAL_NONE,
-                                         .is_following = renewal->reason == following};
+    const shoal__follow_facts_t facts = {
+        .is_elsewhere = shoal__conn_is_elsewhere(conn),
+        .is_news = is_news,
+        .is_waiting = conn->state == SHOAL__CONN_BACKOFF,
+        .is_renewed = renewal->state != SHOAL__RENEWAL_NONE,
+        .is_following = renewal->reason == following};
 
     switch (shoal__follow_rule(&facts)) {
     case SHOAL__FOLLOW_NOTHING:

@@ -146,7 +146,6 @@ static load_t *begin(sentinel_rig_t *rig, size_t sentinels)
     options = sentinel_rig_options(rig, sentinels);
     assert_int_equal(shoal_options_set_on_event(options, on_event, load), 0);
     assert_int_equal(shoal_options_set_timeout_us(options, 60000000), 0);
-    assert_int_equal(shoal_options_set_backoff_us(options, 1000, 20000), 0);
     load->client = live_open(options);
     for (unsigned i = 0; i < CALLERS; i++) {
         load->callers[i] = (caller_t){

@@ -8,6 +8,8 @@
  * One that leads elsewhere is renewed.  If it is on the way to yet another server, because
  * the sentinels named that one before, it begins anew.  One that is at the named server,
  * and was to be renewed only because the sentinels had named another one meanwhile, stays.
+ * One that waits before its next attempt to connect waits no more: the attempts that failed
+ * were at another server.
  */
 
 #include <stdbool.h>
@@ -15,13 +17,14 @@
 typedef struct shoal__follow_facts {
     bool is_elsewhere; /* it does not lead to the server that is named now */
     bool is_news;      /* they named another server than they did last */
+    bool is_waiting;   /* it leads nowhere, and waits before it dials again */
     bool is_renewed;   /* a renewal is wanted, or under way ... */
     bool is_following; /* ... only because of what they said */
 } shoal__follow_facts_t;
 
 typedef enum shoal__follow {
     SHOAL__FOLLOW_NOTHING,
-    SHOAL__FOLLOW_RENEW, /* begin a renewal, or begin it anew */
+    SHOAL__FOLLOW_RENEW, /* begin a renewal, or begin it anew; dial now */
     SHOAL__FOLLOW_STAY   /* the renewal is over */
 } shoal__follow_t;
 

@@ -14,22 +14,25 @@ enum { STAY = SHOAL__FOLLOW_STAY };
 static void test_the_table(void **state)
 {
     static const struct {
-        shoal__follow_facts_t facts; /* elsewhere, news, renewed, following */
+        shoal__follow_facts_t facts; /* elsewhere, news, waiting, renewed, following */
         int what;
     } cases[] = {
-        {{false, false, false, false}, NOTHING},
-        {{false, true, false, false}, NOTHING},
-        {{false, false, true, false}, NOTHING}, /* the program asked for it */
-        {{false, false, true, true}, NOTHING},
-        {{false, true, true, false},
-         RENEW}, /* its successor may be on the way elsewhere */
-        {{false, true, true, true}, STAY},    /* A, B, A */
-        {{true, false, false, false}, RENEW}, /* it came there after they had spoken */
-        {{true, true, false, false}, RENEW},
-        {{true, false, true, false}, NOTHING}, /* it is under way */
-        {{true, false, true, true}, NOTHING},
-        {{true, true, true, false}, RENEW},
-        {{true, true, true, true}, RENEW}, /* A, B, C */
+        {{false, false, false, false, false}, NOTHING},
+        {{false, true, false, false, false}, NOTHING},
+        {{false, false, false, true, false}, NOTHING}, /* the program asked for it */
+        {{false, false, false, true, true}, NOTHING},
+        /* its successor may be on the way elsewhere */
+        {{false, true, false, true, false}, RENEW},
+        {{false, true, false, true, true}, STAY}, /* A, B, A */
+        /* it came there after they had spoken */
+        {{true, false, false, false, false}, RENEW},
+        {{true, true, false, false, false}, RENEW},
+        {{true, false, false, true, false}, NOTHING}, /* it is under way */
+        {{true, false, false, true, true}, NOTHING},
+        {{true, true, false, true, false}, RENEW},
+        {{true, true, false, true, true}, RENEW}, /* A, B, C */
+        {{false, false, true, false, false}, NOTHING},
+        {{false, true, true, false, false}, RENEW},
     };
 
     (void)state;
