@@ -155,17 +155,18 @@ size_t sentinel_rig_primary(const sentinel_rig_t *rig, size_t sentinel)
     return RIG_SERVERS;
 }
 
-/* How many replicas does this server have, that follow it?  -1: it is no primary. */
+/* How many replicas does this server have, that have its data?  None, if it is no primary. */
 static int replicas_of(const redis_process_t *server)
 {
     char answer[ANSWER_BYTES];
 
     if (!ask(server,
-             "EVAL return(string.match(redis.call([[info]],[[replication]]),"
-             "[[role:master%s+connected_slaves:(%d+)]])or[[-1]]) 0",
-             answer))
+             "EVAL return(select(2,string.gsub(string.match(redis.call([[info]],"
+             "[[replication]]),[[role:master.*]])or[[]],[[state=online]],[[]]))) 0",
+             answer) ||
+        answer[0] != ':')
         return -1;
-    return atoi(answer);
+    return atoi(answer + 1);
 }
 
 static size_t agreed_on(const sentinel_rig_t *rig)
