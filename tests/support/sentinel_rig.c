@@ -76,12 +76,13 @@ static bool start_all(sentinel_rig_t *rig)
     return true;
 }
 
-/* Without that each step of theirs takes a second or more. */
+/* Without that each step of theirs takes a second or more.  A sentinel that has not heard of
+ * a failover makes the new primary a replica again, behind four publish-periods. */
 static void hurry(const redis_process_t *sentinel)
 {
     sentinel_rig_tell(
         sentinel,
-        "SENTINEL DEBUG info-period 200 ping-period 100 publish-period 200 "
+        "SENTINEL DEBUG info-period 200 ping-period 100 publish-period 1000 "
         "ask-period 100 slave-reconf-timeout 1000 election-timeout 1000 "
         "default-failover-timeout 3000 tilt-trigger 20000 tilt-period 100",
         "+OK");
@@ -139,20 +140,35 @@ shoal_options_t *sentinel_rig_options(const sentinel_rig_t *rig, size_t sentinel
 
 /* ---- looking ---- */
 
-/* The answer is an array of names and values, each of two lines.  The port is the third
- * value.  (GET-MASTER-ADDR-BY-NAME names the next primary before the exchange is done.) */
-size_t sentinel_rig_primary(const sentinel_rig_t *rig, size_t sentinel)
+/* The answer of this sentinel to a command: this line of it.  "": none. */
+static void ask_line(const sentinel_rig_t *rig, size_t sentinel, const char *command,
+                     unsigned line, char answer[ANSWER_BYTES])
 {
-    char answer[ANSWER_BYTES];
+    answer[0] = '\0';
+    if (redis_process_pid(rig->sentinels[sentinel]) > 0)
+        (void)redis_ask_line(redis_process_port(rig->sentinels[sentinel]), command,
+                             line, answer, ANSWER_BYTES);
+}
 
-    if (redis_process_pid(rig->sentinels[sentinel]) <= 0 ||
-        !redis_ask_line(redis_process_port(rig->sentinels[sentinel]),
-                        "SENTINEL MASTER " RIG_PRIMARY, 13, answer, sizeof answer))
-        return RIG_SERVERS;
+static size_t server_of(const sentinel_rig_t *rig, const char *port)
+{
     for (size_t i = 0; i < RIG_SERVERS; i++)
-        if (atoi(answer) == redis_process_port(rig->servers[i]))
+        if (atoi(port) == redis_process_port(rig->servers[i]))
             return i;
     return RIG_SERVERS;
+}
+
+/* The answer to SENTINEL MASTER is an array of names and values, each of two lines. */
+#define MASTER "SENTINEL MASTER " RIG_PRIMARY
+#define PORT_LINE 13 /* the value of the third name */
+#define FLAGS_LINE 21
+
+size_t sentinel_rig_primary(const sentinel_rig_t *rig, size_t sentinel)
+{
+    char port[ANSWER_BYTES];
+
+    ask_line(rig, sentinel, MASTER, PORT_LINE, port);
+    return server_of(rig, port);
 }
 
 /* How many replicas does this server have, that have its data?  None, if it is no primary. */
@@ -204,12 +220,33 @@ size_t sentinel_rig_await_primary(const sentinel_rig_t *rig, size_t former)
 
 /* ---- what a person does ---- */
 
+static bool is_exchanging(const sentinel_rig_t *rig)
+{
+    char flags[ANSWER_BYTES];
+
+    ask_line(rig, 0, MASTER, FLAGS_LINE, flags);
+    return strstr(flags, "failover_in_progress") != NULL;
+}
+
+/* The next primary, as soon as it is chosen and promoted. */
+static size_t next_primary(const sentinel_rig_t *rig)
+{
+    char port[ANSWER_BYTES];
+
+    ask_line(rig, 0, "SENTINEL GET-MASTER-ADDR-BY-NAME " RIG_PRIMARY, 5, port);
+    return server_of(rig, port);
+}
+
 void sentinel_rig_failover(const sentinel_rig_t *rig)
 {
+    size_t former = next_primary(rig);
     char answer[ANSWER_BYTES] = "";
 
-    WAIT_FOR(ask(rig->sentinels[0], "SENTINEL FAILOVER " RIG_PRIMARY, answer) &&
-             strcmp(answer, "+OK") == 0);
+    do {
+        WAIT_FOR(ask(rig->sentinels[0], "SENTINEL FAILOVER " RIG_PRIMARY, answer) &&
+                 strcmp(answer, "+OK") == 0);
+        WAIT_FOR(next_primary(rig) != former || !is_exchanging(rig));
+    } while (next_primary(rig) == former);
 }
 
 void sentinel_rig_monitor(const sentinel_rig_t *rig, size_t server)

@@ -34,8 +34,8 @@ size_t sentinel_rig_primary(const sentinel_rig_t *rig, size_t sentinel);
  * (RIG_SERVERS: whichever), which is one, and two replicas follow it. */
 size_t sentinel_rig_await_primary(const sentinel_rig_t *rig, size_t former);
 
-/* Exchange the primary as a person does: SENTINEL FAILOVER.  It is repeated until a sentinel
- * begins. */
+/* Exchange the primary as a person does: SENTINEL FAILOVER.  A sentinel that has not heard of
+ * the replicas for a while begins, and gives up; so it is repeated until one is promoted. */
 void sentinel_rig_failover(const sentinel_rig_t *rig);
 /* Make the sentinels forget the primary and watch this server instead, as a person
  * does. */
