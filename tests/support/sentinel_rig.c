@@ -77,12 +77,14 @@ static bool start_all(sentinel_rig_t *rig)
 }
 
 /* Without that each step of theirs takes a second or more.  A sentinel that has not heard of
- * a failover makes the new primary a replica again, behind four publish-periods. */
+ * a failover makes the new primary a replica again, behind four publish-periods; and a replica
+ * that said nothing for five ping-periods is not promoted, although one is asked every second
+ * then. */
 static void hurry(const redis_process_t *sentinel)
 {
     sentinel_rig_tell(
         sentinel,
-        "SENTINEL DEBUG info-period 200 ping-period 100 publish-period 1000 "
+        "SENTINEL DEBUG info-period 200 ping-period 300 publish-period 1000 "
         "ask-period 100 slave-reconf-timeout 1000 election-timeout 1000 "
         "default-failover-timeout 3000 tilt-trigger 20000 tilt-period 100",
         "+OK");
