@@ -218,6 +218,7 @@ void shoal__conn_follow(shoal__conn_t *conn, bool is_news, uint64_t now_us)
     static const char following[] =
         "renewed, because the sentinels name another primary";
     shoal__renewal_t *renewal = &conn->pipe.renewal;
+    shoal__follow_t what;
     const shoal__follow_facts_t facts = {
         .is_elsewhere = shoal__conn_is_elsewhere(conn),
         .is_news = is_news,
@@ -225,12 +226,14 @@ void shoal__conn_follow(shoal__conn_t *conn, bool is_news, uint64_t now_us)
         .is_renewed = renewal->state != SHOAL__RENEWAL_NONE,
         .is_following = renewal->reason == following};
 
-    switch (shoal__follow_rule(&facts)) {
+    what = shoal__follow_rule(&facts);
+    switch (what) {
     case SHOAL__FOLLOW_NOTHING:
         break;
     case SHOAL__FOLLOW_RENEW:
+    case SHOAL__FOLLOW_LEAVE:
         shoal__conn_renew(conn, facts.is_renewed ? renewal->reason : following, now_us);
-        if (facts.is_elsewhere)
+        if (what == SHOAL__FOLLOW_LEAVE)
             shoal__renewal_depose(renewal);
         break;
     case SHOAL__FOLLOW_STAY:

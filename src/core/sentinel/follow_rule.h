@@ -25,6 +25,7 @@ typedef struct shoal__follow_facts {
 typedef enum shoal__follow {
     SHOAL__FOLLOW_NOTHING,
     SHOAL__FOLLOW_RENEW, /* begin a renewal, or begin it anew; dial now */
+    SHOAL__FOLLOW_LEAVE, /* the same, and the present server is no primary any more */
     SHOAL__FOLLOW_STAY   /* the renewal is over */
 } shoal__follow_t;
 

@@ -9,7 +9,7 @@
 #include "core/sentinel/follow_rule.h"
 
 enum { NOTHING = SHOAL__FOLLOW_NOTHING, RENEW = SHOAL__FOLLOW_RENEW };
-enum { STAY = SHOAL__FOLLOW_STAY };
+enum { LEAVE = SHOAL__FOLLOW_LEAVE, STAY = SHOAL__FOLLOW_STAY };
 
 static void test_the_table(void **state)
 {
@@ -25,12 +25,12 @@ static void test_the_table(void **state)
         {{false, true, false, true, false}, RENEW},
         {{false, true, false, true, true}, STAY}, /* A, B, A */
         /* it came there after they had spoken */
-        {{true, false, false, false, false}, RENEW},
-        {{true, true, false, false, false}, RENEW},
+        {{true, false, false, false, false}, LEAVE},
+        {{true, true, false, false, false}, LEAVE},
         {{true, false, false, true, false}, NOTHING}, /* it is under way */
         {{true, false, false, true, true}, NOTHING},
-        {{true, true, false, true, false}, RENEW},
-        {{true, true, false, true, true}, RENEW}, /* A, B, C */
+        {{true, true, false, true, false}, LEAVE},
+        {{true, true, false, true, true}, LEAVE}, /* A, B, C */
         {{false, false, true, false, false}, NOTHING},
         {{false, true, true, false, false}, RENEW},
     };
