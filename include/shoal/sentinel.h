@@ -20,6 +20,10 @@
  *   answered, shoal/retry.h says.  A write that the old primary acknowledged may be lost:
  *   replication is asynchronous, and no client can change that.
  * - While no sentinel answers, the library goes on with the primary that works.
+ * - If no connection works, and for 30 s the sentinels that are reached name only servers
+ *   of older epochs, the library believes them, as a new client would.  Where the network
+ *   is cut, and they are on the side of the former primary, writes that this one
+ *   acknowledges are lost when the cut is over: let its min-replicas-to-write refuse them.
  * - The library also learns of further sentinels from those that it knows, up to 16 in
  *   all.  Those that the program named are never forgotten.
  *
