@@ -5,9 +5,10 @@
  *
  *     situation [option ...] URL WORD ...
  *
- *     --failed    wait until an attempt to connect failed
  *     --ready     wait until the connection is ready, print "ready", and go on when a line
  *                 comes on the standard input
+ *     --failed    wait until an attempt to connect failed
+ *     --provider  ask a provider for credentials; it fails
  *     --written   the same, but after the command was submitted
  *     --blocks    the command may block on the server
  *     --closed    close the client before
@@ -26,7 +27,7 @@
 #define BIG_BYTES 2097152
 
 typedef struct options {
-    bool failed, ready, written, blocks, closed, full, big, cancelled;
+    bool failed, ready, provider, written, blocks, closed, full, big, cancelled;
 } options_t;
 
 static void show(int code, const char *fate, const char *text)
@@ -64,6 +65,12 @@ static void on_result(shoal_client_t *client, const shoal_result_t *result, void
     sem_post(data);
 }
 
+static void fail(shoal_credentials_request_t *request, void *data)
+{
+    (void)data;
+    shoal_credentials_fail(request, "the vault is closed");
+}
+
 static int open_client(const char *url, const options_t *wanted,
                        shoal_client_t **client, shoal_error_t *error)
 {
@@ -73,6 +80,8 @@ static int open_client(const char *url, const options_t *wanted,
     if (rc < 0)
         return rc;
     shoal_options_set_on_event(options, on_event, NULL);
+    if (wanted->provider)
+        shoal_options_set_credentials_provider(options, fail, NULL);
     if (wanted->full)
         shoal_options_set_outstanding_max(options, 2, 1, BIG_BYTES);
     if (wanted->big)
@@ -86,10 +95,10 @@ static void prepare(shoal_client_t *client, const options_t *wanted)
 {
     const char *const ping[] = {"PING"};
 
-    if (wanted->failed)
-        sem_wait(&failure);
     if (wanted->ready && shoal_client_wait_ready(client, SHOAL_TIMEOUT_NEVER) == 0)
         wait_for_line("ready");
+    if (wanted->failed)
+        sem_wait(&failure);
     if (wanted->closed)
         shoal_client_close_and_wait(client, 0);
     while (wanted->full &&
@@ -128,10 +137,11 @@ static bool read_option(const char *name, options_t *wanted)
     const struct row {
         const char *name;
         bool *is_wanted;
-    } rows[] = {{"--failed", &wanted->failed},   {"--ready", &wanted->ready},
-                {"--written", &wanted->written}, {"--blocks", &wanted->blocks},
-                {"--closed", &wanted->closed},   {"--full", &wanted->full},
-                {"--big", &wanted->big},         {"--cancelled", &wanted->cancelled}};
+    } rows[] = {{"--failed", &wanted->failed},    {"--ready", &wanted->ready},
+                {"--written", &wanted->written},  {"--blocks", &wanted->blocks},
+                {"--closed", &wanted->closed},    {"--full", &wanted->full},
+                {"--big", &wanted->big},          {"--cancelled", &wanted->cancelled},
+                {"--provider", &wanted->provider}};
 
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if (strcmp(rows[i].name, name) == 0)

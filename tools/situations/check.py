@@ -82,6 +82,10 @@ def seen_in_c(program: str, case: Case) -> tuple[str, str]:
     return f"{code}, {fate}", text
 
 
+def fail() -> Any:
+    raise LookupError("the vault is closed")
+
+
 def run_in_python(case: Case) -> None:
     import shoal
 
@@ -90,17 +94,19 @@ def run_in_python(case: Case) -> None:
         settings = {"queued_max": 2, "inflight_max": 1}
     if "--big" in case.flags:
         settings = {"outstanding_bytes_max": 1 << 20}
+    if "--provider" in case.flags:
+        settings = {"credentials": fail}
     words: list[Any] = [*case.words]
     if "--big" in case.flags:
         words.append("x" * (2 << 20))
     with contextlib.closing(shoal.Client(case.url, **settings)) as client:
+        if "--ready" in case.flags:
+            client.wait_ready()
+            case.during()
         if "--failed" in case.flags:
             with contextlib.suppress(shoal.RedisError):
                 client.wait_ready(0.001)
             until(lambda: any(e.kind == "attempt_failed" for e in client.events()))
-        if "--ready" in case.flags:
-            client.wait_ready()
-            case.during()
         if "--closed" in case.flags:
             client.close()
         if "--full" in case.flags:

@@ -273,6 +273,32 @@ def _(stage: Stage) -> Case:
 
 
 @situation(
+    "The password was changed at the server",
+    "[a provider](PYTHON.md#credentials-that-change), or a call that sets the new one",
+)
+def _(stage: Stage) -> Case:
+    server = stage.server()
+    rights = ("ACL", "SETUSER", "ann", "on", "~*", "+@all", "resetpass")
+    server.ask(*rights, ">secret")
+
+    def change() -> None:
+        server.ask(*rights, ">other")
+        server.ask("CLIENT", "KILL", "USER", "ann")
+
+    return Case(server.url("ann:secret"), flags=("--ready", *FAILED), during=change)
+
+
+@situation(
+    "The provider of credentials fails",
+    "the words behind `the provider failed` are its own, in Python the class of its"
+    " exception; the library asks again, after 1 s, 2 s, 4 s and so on up to 60 s",
+)
+def _(stage: Stage) -> Case:
+    flags = ("--provider", *FAILED)
+    return Case(stage.server().url(tail=SHORT), flags=flags)
+
+
+@situation(
     "The user may not run the command",
     "`ACL SETUSER` on the server; nothing was executed",
 )
