@@ -67,8 +67,8 @@ def test_set_before_the_first_command(connect: Connect, user: Any) -> None:
     assert whoami(face) == b"app"
 
 
-def test_set_after_a_refusal(async_connect: Connect, user: Any) -> None:
-    face = async_connect(credentials=("app", "wrong"))
+def test_set_after_a_refusal(connect: Connect, user: Any) -> None:
+    face = connect(credentials=("app", "wrong"))
     with pytest.raises(shoal.AuthenticationError):
         face.wait_ready()
     face._do("set_credentials", "app", "old")
