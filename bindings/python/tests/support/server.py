@@ -48,12 +48,13 @@ class Server:
     def __init__(
         self, *options: str, tls: Path | None = None, config: str | None = None
     ) -> None:
-        self._options = list(options)
+        self._options = options
         self._tls = tls
         self._folder = Path(tempfile.mkdtemp(prefix="shoal-python."))
+        self._config: list[str] = []
         if config is not None:
+            self._config = [str(self._folder / "config")]
             (self._folder / "config").write_text(config)
-            self._options.insert(0, str(self._folder / "config"))
         self.path = str(self._folder / "socket")
         for attempt in range(_TRIES):
             self.port, self._claim = _claim_port()
@@ -78,10 +79,10 @@ class Server:
         with open(self._folder / "log", "wb") as log:
             self.process = subprocess.Popen(
                 [
-                    *guard, program, *self._options, *self._ports(),
+                    *guard, program, *self._config, *self._ports(),
                     "--bind", "127.0.0.1", "--unixsocket", self.path,
                     "--dir", str(self._folder), "--save", "", "--appendonly", "no",
-                    "--daemonize", "no",
+                    "--daemonize", "no", *self._options,
                 ],
                 stdout=log,
                 stderr=log,
