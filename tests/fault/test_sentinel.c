@@ -49,6 +49,7 @@ typedef struct view {
     unsigned epoch;
     int peer_port;          /* of another sentinel, that this one names; 0: none */
     const char *subscribed; /* NULL: the usual answer to SUBSCRIBE */
+    uint64_t delay_us;      /* before it names the primary */
 } view_t;
 
 static texts_t *write_texts(size_t sentinel, const view_t *view)
@@ -89,7 +90,8 @@ static void say(size_t sentinel, view_t view)
     fake_server_forget_rules(server);
     fake_server_rule(server, &(fake_rule_t){.command = "SENTINEL",
                                             .argument = "MASTER",
-                                            .reply = to->primary});
+                                            .reply = to->primary,
+                                            .delay_us = view.delay_us});
     fake_server_rule(server, &(fake_rule_t){.command = "SENTINEL",
                                             .argument = "SENTINELS",
                                             .reply = to->peers});
@@ -513,6 +515,24 @@ static void test_there_and_back(void **state)
     fake_server_release(others[0]);
 }
 
+/* The answers of most are there before that of one which knew what was proved. */
+static void test_a_new_beginning_that_one_tells_later(void **state)
+{
+    scene_t *scene = *state;
+
+    for (size_t i = 0; i < 3; i++) {
+        start_sentinel(i, NULL, (view_t){.port = primary_port(scene), .epoch = 0});
+        know(scene, i);
+    }
+    scene_open_ready(scene);
+    check_taken_by(scene, scene->server, "first");
+    for (size_t i = 0; i < 3; i++)
+        WAIT_FOR(fake_server_received(sentinels[i], 0, "SENTINEL", "MASTER") > 0);
+    for (size_t i = 0; i < 3; i++)
+        say(i, (view_t){.port = other_port(0), .epoch = 0, .delay_us = i * 50000});
+    await_taken_by(scene, others[0], "k");
+}
+
 /* ---- sentinels come and go ---- */
 
 static void lose_sentinel(size_t sentinel)
@@ -791,6 +811,7 @@ int main(void)
         TEST(test_a_lost_primary),
         TEST(test_a_primary_that_becomes_a_replica),
         TEST(test_a_new_beginning),
+        TEST(test_a_new_beginning_that_one_tells_later),
         TEST(test_a_silent_former_primary),
         TEST(test_a_former_primary_that_answers_a_busy_program),
         TEST(test_there_and_back),

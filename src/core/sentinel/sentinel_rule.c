@@ -75,13 +75,14 @@ static size_t votes_for(const shoal__sentinel_rule_t *rule,
     return votes;
 }
 
-/* Has a sentinel not answered yet that knew what was proved? */
-static bool is_witness_due(const shoal__sentinel_rule_t *rule)
+/* Has a sentinel not answered yet that knew what was proved, and did not know this? */
+static bool is_witness_due(const shoal__sentinel_rule_t *rule,
+                           const shoal__sentinel_view_t *view)
 {
     for (size_t i = 0; i < SHOAL__SENTINELS_MAX; i++) {
         const shoal__sentinel_voice_t *voice = &rule->voices[i];
         if (voice->had_view && !voice->has_view &&
-            voice->view.epoch >= rule->best_epoch)
+            voice->view.epoch >= rule->best_epoch && !is_same_view(&voice->view, view))
             return true;
     }
     return false;
@@ -100,7 +101,7 @@ static bool counts(const shoal__sentinel_rule_t *rule,
     if (!rule->has_best || view->epoch > rule->best_epoch ||
         (view->epoch == rule->best_epoch && is_proved(rule, view)))
         return true;
-    return votes_for(rule, view) * 2 > count_known(rule) && !is_witness_due(rule);
+    return votes_for(rule, view) * 2 > count_known(rule) && !is_witness_due(rule, view);
 }
 
 /* The failover that raised the epoch led away from there. */

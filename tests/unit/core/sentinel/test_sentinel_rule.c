@@ -33,7 +33,7 @@ static void speak(shoal__sentinel_rule_t *rule, const char *words)
         voice->has_view = !is_former;
         voice->had_view = true;
         snprintf(voice->view.address.host, sizeof voice->view.address.host, "%c",
-                 *words);
+                 *words | 0x20);
         voice->view.address.port = 6379;
         voice->view.epoch = (uint64_t)(*++words - '0');
     }
@@ -157,6 +157,8 @@ static void test_choices(void **state)
         {"c2 a1 .", "", "b2 b2 b2"},
         {"c2 b2 .", "b", "b2 b2 b2"},
         {"c2 c2 .", "c", "b2 b2 b2"},
+        {"c2 c2 B2", "", "b2 b2 b2"},
+        {"c2 c2 C2", "c", "b2 b2 b2"}, /* it said so, but later */
     };
 
     (void)state;
