@@ -227,7 +227,7 @@ static void test_the_named_one_is_forgotten_when_another_works(void **state)
 
 static void test_names_stay(void **state)
 {
-    char host[16];
+    char host[32];
 
     (void)state;
     begin(2);
