@@ -32,10 +32,11 @@ shoal__error_verdict_t shoal__error_rule(const shoal__error_input_t *input)
         return SHOAL__ERROR_HOLD_ALONE;
     if (is_code(code, "LOADING") || is_code(code, "MASTERDOWN"))
         return SHOAL__ERROR_HOLD;
-    /* The server lost its role, and let go what was blocked on it. */
+    /* The server lost its role, let go what was blocked on it, and closes the connection:
+     * what is written to that meanwhile is lost. */
     if (input->command_class == SHOAL__CLASS_BLOCK && is_code(code, "UNBLOCKED") &&
         shoal__bytes_start(input->text, "UNBLOCKED force unblock"))
-        return SHOAL__ERROR_HOLD;
+        return SHOAL__ERROR_REDIAL_ROLE;
     if (is_code(code, "READONLY"))
         return SHOAL__ERROR_REDIAL_ROLE;
     if (is_code(code, "NOAUTH") && input->has_credentials)

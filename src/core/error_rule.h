@@ -17,12 +17,12 @@ typedef enum shoal__error_verdict {
     SHOAL__ERROR_SURFACE, /* the caller gets it */
     /* The others prove that the command was not executed: */
     SHOAL__ERROR_HOLD,       /* the server refuses everything for now: LOADING,
-                                 MASTERDOWN, CLUSTERDOWN; UNBLOCKED by the server itself */
+                                 MASTERDOWN, CLUSTERDOWN */
     SHOAL__ERROR_HOLD_ALONE, /* it refuses some keys for now: TRYAGAIN; CLUSTERDOWN of one
                                  slot */
     SHOAL__ERROR_REDIAL,     /* all, but perhaps not on the next connection: NOAUTH */
     SHOAL__ERROR_REDIAL_ROLE /* writes, but perhaps not on the next connection: READONLY
-                                 (a demoted primary) */
+                                 (a demoted primary), and UNBLOCKED by the server itself */
 } shoal__error_verdict_t;
 
 typedef struct shoal__error_input {

@@ -54,18 +54,17 @@ static void test_unblock_is_for_the_same_process_only(void **state)
     assert_int_equal(fake_server_received(scene->server, 0, "CLIENT", "UNBLOCK"), 0);
 }
 
-/* A server that loses its role says that nothing was popped: again, elsewhere. */
-static void test_a_forced_unblock_is_no_end(void **state)
+/* A server that loses its role says that nothing was popped, and closes the connection, at
+ * once or later: again, on another one. */
+static void expect_again_after_unblock(scene_t *scene, fake_then_t then)
 {
-    scene_t *scene = *state;
-
     fake_server_rule(
         scene->server,
         &(fake_rule_t){.command = "BLPOP",
                        .times = 1,
                        .reply = "-UNBLOCKED force unblock from blocking operation, "
                                 "instance state changed (master -> replica?)\r\n",
-                       .then = FAKE_FIN});
+                       .then = then});
     fake_server_rule(
         scene->server,
         &(fake_rule_t){.command = "BLPOP", .reply = "*2\r\n$1\r\nk\r\n$1\r\nv\r\n"});
@@ -73,7 +72,18 @@ static void test_a_forced_unblock_is_no_end(void **state)
     outcome_t outcome = scene_call(scene, WORDS("BLPOP", "k", "0"), NULL);
     assert_int_equal(outcome.status, 0);
     assert_int_equal(outcome.type, SHOAL_REPLY_ARRAY);
-    assert_int_equal(fake_server_received(scene->server, 0, "BLPOP", NULL), 2);
+    assert_int_equal(fake_server_received(scene->server, 2, "BLPOP", NULL), 1);
+    assert_int_equal(fake_server_received(scene->server, 3, "BLPOP", NULL), 1);
+}
+
+static void test_a_forced_unblock_is_no_end(void **state)
+{
+    expect_again_after_unblock(*state, FAKE_FIN);
+}
+
+static void test_a_forced_unblock_before_the_end(void **state)
+{
+    expect_again_after_unblock(*state, FAKE_STAY);
 }
 
 /* It waits for its caller's earlier commands, and is given up meanwhile. */
@@ -306,6 +316,7 @@ int main(void)
         SCENE_TEST(test_silence_after_unblock),
         SCENE_TEST(test_unblock_is_for_the_same_process_only),
         SCENE_TEST(test_a_forced_unblock_is_no_end),
+        SCENE_TEST(test_a_forced_unblock_before_the_end),
         SCENE_TEST(test_behind_earlier_commands),
         SCENE_TEST(test_one_blocking_command_at_a_time),
         SCENE_TEST(test_an_unblock_that_is_late),

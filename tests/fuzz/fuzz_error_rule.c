@@ -44,7 +44,7 @@ static shoal__error_verdict_t expected(const shoal__error_input_t *input)
     if (input->is_once || input->is_unit || input->command_class == SHOAL__CLASS_SCRIPT)
         return SHOAL__ERROR_SURFACE;
     if (is_forced(input))
-        return SHOAL__ERROR_HOLD;
+        return SHOAL__ERROR_REDIAL_ROLE;
     if (is_of_slot(input))
         return SHOAL__ERROR_HOLD_ALONE;
     for (size_t i = 0; i < sizeof codes / sizeof *codes; i++) {

@@ -120,7 +120,7 @@ static void test_unblocked_by_the_server_itself(void **state)
 
     (void)state;
     input.command_class = SHOAL__CLASS_BLOCK;
-    assert_int_equal(shoal__error_rule(&input), HOLD);
+    assert_int_equal(shoal__error_rule(&input), REDIAL_ROLE);
     input.is_once = true;
     assert_int_equal(shoal__error_rule(&input), SURFACE);
     input = input_of(forced); /* of a command that does not block */
