@@ -59,6 +59,7 @@ def test_errors_travel(name: str) -> None:
 
 def test_a_wait_says_what_it_waited_for(connect: Connect) -> None:
     face = connect(url="redis://127.0.0.1:1")
+    face.until(lambda: face.stats().attempts_failed > 0)
     with pytest.raises(shoal.NoConnectionError, match="127.0.0.1:1.*refused") as caught:
         face.wait_ready(0.3)
     assert isinstance(caught.value, shoal.TimeoutError)
