@@ -69,7 +69,8 @@ static void f41(const matrix_mode_t *mode)
     load_agent_t *agent = load_agent_new(m);
     unsigned random = 41;
 
-    killer = (killer_t){.port = redis_process_port(redis), .random = 41};
+    killer = (killer_t){
+        .port = redis_process_port(redis), .random = 41, .kills_max = UINT64_MAX};
     matrix_to_port(m, killer.port);
     matrix_open_ready(m);
     load_agent_begin(agent, killer_run, &killer);

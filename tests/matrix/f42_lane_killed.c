@@ -12,6 +12,7 @@
 
 #define COMMANDS 40 /* in a round */
 #define KILLS 20    /* at least */
+#define ROUNDS_OF_ONE 300
 #define HURRY_US_MAX 2000
 #define VALUE_BYTES 150000
 
@@ -101,15 +102,22 @@ static void f42(const matrix_mode_t *mode)
     load_agent_t *agent = load_agent_new(m);
     unsigned random = 42;
 
-    killer = (killer_t){.port = redis_process_port(redis), .random = 42};
+    /* On a busy machine each lane may be killed before it carried anything. */
+    killer = (killer_t){.port = redis_process_port(redis),
+                        .random = 42,
+                        .kills_max = matrix_scaled(KILLS)};
     matrix_to_port(m, killer.port);
     assert_int_equal(shoal_options_set_bulk_lane(m->options, true), 0);
     matrix_open_ready(m);
     load_agent_begin(agent, killer_run, &killer);
-    uint64_t since_us = waiting_now_us();
-    while ((killer.kills < matrix_scaled(KILLS) || matrix_stats(m).bulk == 0) &&
-           waiting_now_us() - since_us < matrix_scaled(KILLS) * 100000 + WAITING_US_MAX)
+    for (unsigned round = 1;
+         killer.kills < matrix_scaled(KILLS) || matrix_stats(m).bulk == 0; round++) {
         play_round(m, &random);
+        /* Kills in the middle of HELLO make the client greet without it; such a connection
+         * knows no server process, and has no lane beside it, until it is lost. */
+        if (round % ROUNDS_OF_ONE == 0)
+            killer.kills_max++;
+    }
     killer.is_over = true;
     MATRIX_WAIT_FOR(m, load_agent_is_idle(agent));
     matrix_check_redis(m, killer.port);
@@ -117,9 +125,7 @@ static void f42(const matrix_mode_t *mode)
     print_message("%s: %llu kills; %zu of %zu answered, %llu by the lane\n", mode->name,
                   (unsigned long long)killer.kills, answered, (size_t)matrix_count(m),
                   (unsigned long long)matrix_stats(m).bulk);
-    assert_true(killer.kills >= matrix_scaled(KILLS));
     assert_true(answered > 0);
-    assert_true(matrix_stats(m).bulk > 0);
     matrix_expect_works(m);
     matrix_end(m);
 }

@@ -112,7 +112,8 @@ static void f6(const matrix_mode_t *mode)
     char answer[64] = "";
 
     memset(neighbours, 0, sizeof neighbours);
-    killer = (killer_t){.port = redis_process_port(redis), .random = 6};
+    killer = (killer_t){
+        .port = redis_process_port(redis), .random = 6, .kills_max = UINT64_MAX};
     matrix_to_port(m, killer.port);
     matrix_open_ready(m);
     open_neighbours(m, neighbours);

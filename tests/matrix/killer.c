@@ -61,12 +61,15 @@ void killer_run(void *data)
         shoal_client_open(options, &client, NULL) != 0)
         abort();
     shoal_options_free(options);
-    while (!killer->is_over && ask(client, own, sizeof own, "ID", NULL, NULL) &&
-           ask(client, list, sizeof list, "LIST", "TYPE", "normal")) {
-        uint64_t victim = pick_victim(killer, list, strtoull(own, NULL, 10));
-        snprintf(id, sizeof id, "%llu", (unsigned long long)victim);
-        if (victim && ask(client, answer, sizeof answer, "KILL", "ID", id))
-            killer->kills += answer[0] == '1';
+    while (!killer->is_over) {
+        if (ask(client, own, sizeof own, "ID", NULL, NULL) &&
+            ask(client, list, sizeof list, "LIST", "TYPE", "normal")) {
+            uint64_t victim = pick_victim(killer, list, strtoull(own, NULL, 10));
+            snprintf(id, sizeof id, "%llu", (unsigned long long)victim);
+            if (victim && killer->kills < killer->kills_max &&
+                ask(client, answer, sizeof answer, "KILL", "ID", id))
+                killer->kills += answer[0] == '1';
+        }
         waiting_sleep_us(1000000 / KILLS_PER_S);
     }
     (void)shoal_client_close_and_wait(client, 0);

@@ -11,6 +11,7 @@
 typedef struct killer {
     int port;
     uint64_t random;
+    _Atomic uint64_t kills_max; /* then it kills no more */
     _Atomic bool is_over;
     _Atomic uint64_t kills;
 } killer_t;

@@ -74,10 +74,16 @@ def test_closed_with_commands_pending(server: Server, loop: str) -> None:
 @on_each_loop
 def test_closed_with_tasks_waiting(server: Server, loop: str) -> None:
     script = """
+    async def release():
+        try:
+            await asyncio.sleep(600)
+        finally:  # all have been cancelled
+            with shoal.Client(url) as other:
+                other.execute("RPUSH", "l", "x")
     async def leave():
         await client.execute("PING")
-        blocked = client.execute("BLPOP", "l", 0.05, may_block=True)
-        tasks = [asyncio.ensure_future(blocked)]
+        blocked = client.execute("BLPOP", "l", 0, may_block=True)
+        tasks = [asyncio.ensure_future(blocked), asyncio.ensure_future(release())]
         tasks += [asyncio.ensure_future(client.execute("ECHO", i)) for i in range(100)]
         await asyncio.sleep(0.01)
         return tasks

@@ -193,9 +193,10 @@ def test_order_without_room(connect: Connect) -> None:
             rows = [("RPUSH", "list", total + i) for i in range(size)]
             total += size
             if size == 1:
-                futures.append(client.submit(*rows[0], timeout=10))
+                futures.append(client.submit(*rows[0], timeout=60))
             else:
-                futures.append(asyncio.ensure_future(client.execute_many(rows)))
+                many = client.execute_many(rows, timeout=60)
+                futures.append(asyncio.ensure_future(many))
                 await asyncio.sleep(0)
         await all_done(futures)
         found = await client.execute("LRANGE", "list", 0, -1)

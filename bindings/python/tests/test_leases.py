@@ -275,7 +275,7 @@ def test_replies_of_two_connections_are_not_mixed_up(async_face: Face) -> None:
     count, askers, rounds = 50_000, 4, 50
 
     async def long(client: Any) -> int:
-        return len(await client.execute("LRANGE", "long", 0, -1))
+        return len(await client.execute("LRANGE", "long", 0, -1, timeout=60))
 
     async def short(lease: Any) -> int:
         return sum(

@@ -228,6 +228,16 @@ static void test_when_to_look_again(void **state)
     assert_int_equal(hold.state, OPEN);
 }
 
+static void test_who_may_have_overtaken(void **state)
+{
+    (void)state;
+    hold = (shoal__hold_t){.state = GATHERING, .scope = WRITES, .due_us = NOW};
+    assert_true(shoal__hold_overtakes(&hold, SHOAL__CLASS_WRITE));
+    assert_false(shoal__hold_overtakes(&hold, SHOAL__CLASS_RO)); /* it is not held */
+    hold.state = WAITING;
+    assert_false(shoal__hold_overtakes(&hold, SHOAL__CLASS_WRITE));
+}
+
 static void test_the_end_of_waiting(void **state)
 {
     (void)state;
@@ -248,6 +258,7 @@ int main(void)
         TEST(test_all_share_a_pause),
         TEST(test_a_later_hold_begins_anew),
         TEST(test_when_to_look_again),
+        TEST(test_who_may_have_overtaken),
         TEST(test_the_end_of_waiting),
     };
     return cmocka_run_group_tests_name("core/hold_rule", tests, NULL, NULL);
