@@ -268,6 +268,7 @@ static void test_an_error_that_never_goes_away(void **state)
     } else { /* the loop's thread did not run just before the deadline */
         scene_check(&outcome, SHOAL_ETIMEOUT, SHOAL_FATE_NOT_EXECUTED);
         assert_non_null(strstr(outcome.detail, "LOADING still"));
+        assert_non_null(strstr(outcome.detail, "the loop thread was busy"));
     }
     assert_true(fake_server_received(scene->server, 0, "INCR", NULL) > 3);
 }

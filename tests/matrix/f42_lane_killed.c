@@ -12,6 +12,7 @@
 
 #define COMMANDS 40 /* in a round */
 #define KILLS 20    /* at least */
+/* So many rounds let one more kill happen. */
 #define ROUNDS_OF_ONE 300
 #define HURRY_US_MAX 2000
 #define VALUE_BYTES 150000

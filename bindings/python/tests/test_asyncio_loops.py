@@ -81,7 +81,7 @@ def test_closed_with_tasks_waiting(server: Server, loop: str) -> None:
             with shoal.Client(url) as other:
                 other.execute("RPUSH", "l", "x")
     async def leave():
-        await client.execute("PING")
+        await client.execute("DEL", "l")
         blocked = client.execute("BLPOP", "l", 0, may_block=True)
         tasks = [asyncio.ensure_future(blocked), asyncio.ensure_future(release())]
         tasks += [asyncio.ensure_future(client.execute("ECHO", i)) for i in range(100)]
