@@ -3,6 +3,7 @@
  * server goes over a connection of its own.
  *
  *     example_blocking_pop redis://127.0.0.1:6379 */
+#include <semaphore.h>
 #include <shoal/shoal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -22,11 +23,11 @@ static void on_job(shoal_client_t *client, const shoal_result_t *result, void *d
     const char *job = shoal_reply_string(shoal_reply_at(reply, 1), &bytes);
 
     (void)client;
-    (void)data;
     if (shoal_result_error(result))
         printf("no job: %s\n", shoal_result_error(result));
     else
         printf("job: %.*s\n", (int)bytes, job);
+    sem_post(data);
 }
 
 static bool call(shoal_client_t *client, const char *command)
@@ -47,10 +48,18 @@ static bool call(shoal_client_t *client, const char *command)
 static bool wait_for_a_job(shoal_client_t *client)
 {
     const char *const pop[] = {"BLPOP", "example:jobs", "0"};
+    sem_t done;
+    bool works;
 
-    if (shoal_client_submit(client, 3, pop, NULL, on_job, NULL, NULL) < 0)
+    sem_init(&done, 0, 0);
+    if (shoal_client_submit(client, 3, pop, NULL, on_job, &done, NULL) < 0)
         return fail("BLPOP", "refused");
-    return call(client, "PING") && call(client, "RPUSH example:jobs first");
+    works = call(client, "PING") && call(client, "RPUSH example:jobs first");
+    if (!works) /* no job will come: closing ends the wait */
+        shoal_client_close_and_wait(client, 1000000);
+    sem_wait(&done);
+    sem_destroy(&done);
+    return works;
 }
 
 /* A deadline: the server lets the command go, and the fate says that it took nothing. */
