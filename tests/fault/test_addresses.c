@@ -383,7 +383,7 @@ static void test_several_connections_leave_a_demoted_primary(void **state)
     scene_t *scene = *state;
     fake_server_t *second = add_server(scene, NULL);
     outcome_t *outcomes = scene_outcomes(scene, 16);
-    char key[8];
+    char key[16];
 
     assert_int_equal(shoal_options_set_connections(scene->options, 4), 0);
     become(scene->server, PRIMARY);
