@@ -696,7 +696,7 @@ static void test_all_connections_follow(void **state)
     WAIT_FOR(scene_events(scene).changed == 2);
     WAIT_FOR(fake_server_open_now(scene->server) == 0);
     for (int i = 0; i < 40; i++) {
-        char key[12];
+        char key[16];
         snprintf(key, sizeof key, "key%d", i);
         check_taken_by(scene, others[0], key);
     }
