@@ -243,6 +243,34 @@ SHOAL_EXTERN int shoal_options_set_bulk_lane(shoal_options_t *options,
                                              bool has_bulk_lane);
 
 /**
+ * Choose whether the client heeds what a server says of its maintenance.  Default: true.
+ *
+ * Redis Enterprise, Redis Cloud and newer Redis servers tell a client that asked for it what
+ * will happen to its connection (`CLIENT MAINT_NOTIFICATIONS`).  The client asks servers that
+ * call themselves Redis and speak RESP3, over TCP; others, and sentinels' primaries, never.  A
+ * server that does not know the question answers an error, which counts in its statistics and
+ * nowhere else.
+ *
+ * - `MOVING`: the connection is replaced before the server closes it.  The new one leads to the
+ *   address that the notice names, which is judged as a redirect is
+ *   (shoal_options_add_address()); or to the same name, looked up anew at half of the time
+ *   that the notice gives.  Commands go on meanwhile.  A lease keeps its connection.
+ * - `MIGRATING`, `FAILING_OVER`: until the end is told, and for a minute at most, a silent
+ *   server is given up after 10 s at the soonest (shoal_options_set_stall_timeout_us()).
+ *   Deadlines of commands stay as they are.
+ *
+ * SHOAL_EVENT_MAINTENANCE tells of each notice.  In a URL: maintenance=yes or no.
+ *
+ * @param heeds false: the client does not ask
+ *
+ * Threads: setup
+ * Errors:  SHOAL_EINVAL options is NULL
+ * Source:  the forms of the notices are those that redis-py 8 and node-redis 5 read
+ * Since:   0.2
+ */
+SHOAL_EXTERN int shoal_options_set_maintenance(shoal_options_t *options, bool heeds);
+
+/**
  * Choose how many connections to the server carry the commands.  Default: 1.
  *
  * With more than one, each key has a connection, always the same, which a hash of the key

@@ -34,10 +34,14 @@ typedef enum shoal_event_kind {
                                          and shoal_event_server() */
     SHOAL_EVENT_SENTINELS_LOST = 8, /**< no sentinel answers any more; see detail.  A
                                          primary that works stays in use */
-    SHOAL_EVENT_CREDENTIALS = 9 /**< the provider gave credentials, or did not, and the
+    SHOAL_EVENT_CREDENTIALS = 9, /**< the provider gave credentials, or did not, and the
                                          present ones stay; or AUTH was answered on a
                                          connection that works: see status and detail, and
                                          <shoal/credentials.h> */
+    SHOAL_EVENT_MAINTENANCE =
+        10 /**< the server said that it is going to be maintained, or
+                                         that this is over: see detail, and
+                                         shoal_options_set_maintenance() */
 } shoal_event_kind_t;
 
 /**

@@ -292,6 +292,14 @@ int shoal_options_set_bulk_lane(shoal_options_t *options, bool has_bulk_lane)
     return 0;
 }
 
+int shoal_options_set_maintenance(shoal_options_t *options, bool heeds)
+{
+    if (!options)
+        return SHOAL_EINVAL;
+    options->heeds_notices = heeds;
+    return 0;
+}
+
 int shoal_options_set_connections(shoal_options_t *options, unsigned connections)
 {
     if (!options || connections < 1 || connections > SHOAL__LANE_HOMES_MAX)

@@ -153,6 +153,15 @@ static int read_bulk_lane(shoal__options_keys_t *keys, shoal_options_t *options,
     return word < 0 ? SHOAL_EURL : shoal_options_set_bulk_lane(options, word == 1);
 }
 
+static int read_maintenance(shoal__options_keys_t *keys, shoal_options_t *options,
+                            const char *value)
+{
+    int word = find_word(value, yes_no, COUNT(yes_no));
+    (void)keys;
+
+    return word < 0 ? SHOAL_EURL : shoal_options_set_maintenance(options, word == 1);
+}
+
 static int read_connections(shoal__options_keys_t *keys, shoal_options_t *options,
                             const char *value)
 {
@@ -328,6 +337,7 @@ static const struct key {
     WORD("integrity", read_integrity),
     WORD("settle", read_settle),
     WORD("bulk_lane", read_bulk_lane),
+    WORD("maintenance", read_maintenance),
     WORD("connections", read_connections),
     WORD("tls_ca_file", read_tls_ca_file),
     WORD("tls_ca_dir", read_tls_ca_dir),

@@ -52,6 +52,9 @@ static void log_event(const shoal_options_t *options, const shoal_event_t *event
         level = event->status < 0 ? SHOAL_LOG_WARN : SHOAL_LOG_INFO;
         snprintf(line, sizeof line, "credentials: %s", event->detail);
         break;
+    case SHOAL_EVENT_MAINTENANCE:
+        snprintf(line, sizeof line, "maintenance: %s", event->detail);
+        break;
     case SHOAL_EVENT_SENTINELS_LOST:
         level = SHOAL_LOG_WARN;
         snprintf(line, sizeof line, "%s", event->detail);

@@ -29,6 +29,7 @@ void shoal__options_defaults(shoal_options_t *options)
         .integrity = SHOAL_INTEGRITY_DETECT,
         .is_settling = true,
         .has_bulk_lane = true,
+        .heeds_notices = true,
         .connections = 1,
         .tls = {.min_version = SHOAL_TLS_1_2},
         .flush_mode = SHOAL_FLUSH_AUTO,

@@ -94,6 +94,7 @@ struct shoal_options {
     shoal_integrity_t integrity;
     bool is_settling;
     bool has_bulk_lane;   /* ... and learns which commands are for it */
+    bool heeds_notices;   /* of maintenance */
     unsigned connections; /* that share the keys among them */
 
     shoal__tls_settings_t tls;

@@ -38,12 +38,17 @@ static bool is_host(shoal__bytes_t host, bool is_in_brackets)
 
 bool shoal__redirect_read(shoal__bytes_t text, shoal__redirect_t *ret)
 {
-    size_t colon;
-
     if (!shoal__bytes_start(text, WORD))
         return false;
     text.data += sizeof WORD - 1;
     text.bytes -= sizeof WORD - 1;
+    return shoal__redirect_read_address(text, ret);
+}
+
+bool shoal__redirect_read_address(shoal__bytes_t text, shoal__redirect_t *ret)
+{
+    size_t colon;
+
     for (colon = text.bytes; colon > 0 && text.data[colon - 1] != ':'; colon--)
         continue;
     if (colon == 0)

@@ -24,5 +24,7 @@ typedef struct shoal__redirect {
 
 /* Take an error text in; false if it is anything else: *ret is then undefined. */
 bool shoal__redirect_read(shoal__bytes_t text, shoal__redirect_t *ret);
+/* The same with "host:port" alone. */
+bool shoal__redirect_read_address(shoal__bytes_t text, shoal__redirect_t *ret);
 
 #endif

@@ -46,11 +46,16 @@ void shoal__target_worked(shoal__target_t *target, const shoal__reached_t *reach
     }
 }
 
-static void avoid(shoal__target_t *target, const shoal__reached_t *reached)
+void shoal__target_vacate(shoal__target_t *target, const shoal__reached_t *reached)
 {
     target->failed = reached->address;
     if (shoal__address_equals(&target->worked, &reached->address))
         target->worked.bytes = 0;
+}
+
+static void avoid(shoal__target_t *target, const shoal__reached_t *reached)
+{
+    shoal__target_vacate(target, reached);
     if (reached->endpoint != target->present)
         return;
     if (target->present == target->endpoints_count)

@@ -138,6 +138,9 @@ void shoal__target_leave(shoal__target_t *target, const shoal__reached_t *reache
 void shoal__target_redirect(shoal__target_t *target, const shoal__reached_t *reached,
                             const shoal__redirect_t *redirect);
 
+/* The server there will be gone soon, and its name may lead elsewhere by now. */
+void shoal__target_vacate(shoal__target_t *target, const shoal__reached_t *reached);
+
 /* Give back what redirects took. */
 void shoal__target_release(shoal__target_t *target);
 

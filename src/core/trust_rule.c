@@ -13,6 +13,9 @@ static shoal__trust_range_t range_of_ipv4(uint32_t ip)
         return SHOAL__RANGE_LOOPBACK;
     if (ip >> 16 == IPV4(0, 0, 169, 254) || ip == IPV4(100, 100, 100, 200))
         return SHOAL__RANGE_LINK;
+    if (ip >> 24 == 10 || ip >> 20 == IPV4(172, 16, 0, 0) >> 20 ||
+        ip >> 16 == IPV4(192, 168, 0, 0) >> 16)
+        return SHOAL__RANGE_PRIVATE;
     return ip >> 24 == 0 || ip >> 28 >= 0xe ? SHOAL__RANGE_NONE : SHOAL__RANGE_ORDINARY;
 }
 
@@ -29,6 +32,8 @@ static shoal__trust_range_t range_of_ipv6(const uint8_t ip[16])
     if ((ip[0] == 0xfe && (ip[1] & 0xc0) == 0x80) ||
         memcmp(ip, metadata, sizeof metadata) == 0)
         return SHOAL__RANGE_LINK;
+    if ((ip[0] & 0xfe) == 0xfc)
+        return SHOAL__RANGE_PRIVATE;
     return ip[0] == 0xff ? SHOAL__RANGE_NONE : SHOAL__RANGE_ORDINARY;
 }
 
@@ -55,6 +60,6 @@ bool shoal__trust_permits(const shoal__address_t *named, const shoal__address_t 
 {
     shoal__trust_range_t range = shoal__trust_range(named);
 
-    return range == SHOAL__RANGE_ORDINARY ||
+    return range == SHOAL__RANGE_ORDINARY || range == SHOAL__RANGE_PRIVATE ||
            (range != SHOAL__RANGE_NONE && range == shoal__trust_range(by));
 }

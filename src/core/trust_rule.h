@@ -17,6 +17,7 @@
 
 typedef enum shoal__trust_range {
     SHOAL__RANGE_ORDINARY, /* zero */
+    SHOAL__RANGE_PRIVATE, /* of a network of its owner's: it may be named like an ordinary one */
     SHOAL__RANGE_LOOPBACK, /* Unix sockets, too */
     SHOAL__RANGE_LINK,     /* link-local, and the metadata services of clouds */
     SHOAL__RANGE_NONE      /* no server has it: unspecified, multicast, broadcast */

@@ -261,13 +261,21 @@ void shoal__conn_dial(shoal__conn_t *conn, shoal__line_t *line, uint64_t now_us)
         shoal__line_dial(line, now_us);
 }
 
+int shoal__conn_greet(shoal__conn_t *conn, const shoal__line_t *line,
+                      shoal__pipe_t *pipe, uint64_t now_us)
+{
+    shoal__conn_report(conn, line, SHOAL_EVENT_CONNECTED, 0, line->server, 0);
+    pipe->greeting.endpoint_type = shoal__maintenance_endpoint_type(
+        &line->reached.address, conn->config->dial.tls != NULL);
+    return shoal__pipe_begin(pipe, shoal__hello_style(conn->doubt), now_us);
+}
+
 static void greet(shoal__conn_t *conn, uint64_t now_us)
 {
     int rc;
 
     conn->due_us = now_us + conn->config->handshake_us;
-    report(conn, SHOAL_EVENT_CONNECTED, 0, conn->line->server, 0);
-    rc = shoal__pipe_begin(&conn->pipe, shoal__hello_style(conn->doubt), now_us);
+    rc = shoal__conn_greet(conn, conn->line, &conn->pipe, now_us);
     if (rc < 0)
         shoal__conn_lose(conn, rc, conn->pipe.detail);
 }
@@ -524,11 +532,15 @@ uint64_t shoal__conn_turn(shoal__conn_t *conn, uint64_t now_us)
     look_at_the_time(conn, now_us);
     if (shoal__pipe_tick(&conn->pipe, now_us) < 0)
         shoal__conn_lose(conn, conn->pipe.fault, conn->pipe.detail);
-    if (conn->state == SHOAL__CONN_READY && shoal__successor_turn(conn, now_us))
-        make_way(conn, now_us);
+    if (conn->state == SHOAL__CONN_READY) {
+        shoal__conn_heed(conn, now_us);
+        if (shoal__successor_turn(conn, now_us))
+            make_way(conn, now_us);
+    }
     shoal__line_write(conn->line, &wake_us);
     wake_us = shoal__time_min(wake_us, conn->due_us);
     wake_us = shoal__time_min(wake_us, conn->greeter_due_us);
+    wake_us = shoal__time_min(wake_us, shoal__conn_heed_us(conn));
     return shoal__time_min(wake_us, shoal__pipe_next_wake_us(&conn->pipe));
 }
 

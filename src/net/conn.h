@@ -198,6 +198,15 @@ void shoal__successor_lost(shoal__conn_t *conn, int status, const char *detail,
 /* There is no successor any more.  Does nothing without one. */
 void shoal__successor_drop(shoal__conn_t *conn);
 
+/* The server said of its maintenance what concerns the connection: tell it, and move; and when
+ * to do so.  NEVER: it said nothing. */
+void shoal__conn_heed(shoal__conn_t *conn, uint64_t now_us);
+uint64_t shoal__conn_heed_us(const shoal__conn_t *conn);
+
+/* The line is up: begin the greeting, by the pipe or the greeter.  0 or the pipe's fault. */
+int shoal__conn_greet(shoal__conn_t *conn, const shoal__line_t *line,
+                      shoal__pipe_t *pipe, uint64_t now_us);
+
 /* Tell the owner of an event of this line.  `detail` dies with the call. */
 void shoal__conn_report(shoal__conn_t *conn, const shoal__line_t *line,
                         shoal_event_kind_t kind, int status, const char *detail,

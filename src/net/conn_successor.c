@@ -83,9 +83,7 @@ void shoal__successor_reached(shoal__conn_t *conn, uint64_t now_us)
     int rc;
 
     conn->greeter_due_us = now_us + conn->config->handshake_us;
-    shoal__conn_report(conn, shoal__successor_line(conn), SHOAL_EVENT_CONNECTED, 0,
-                       shoal__successor_line(conn)->server, 0);
-    rc = shoal__pipe_begin(conn->greeter, shoal__hello_style(conn->doubt), now_us);
+    rc = shoal__conn_greet(conn, shoal__successor_line(conn), conn->greeter, now_us);
     if (rc < 0)
         shoal__successor_lost(conn, rc, conn->greeter->detail, now_us);
 }
@@ -135,6 +133,35 @@ bool shoal__successor_turn(shoal__conn_t *conn, uint64_t now_us)
     if (conn->greeter && shoal__pipe_makes_way(&conn->pipe, now_us))
         shoal__line_read(shoal__successor_line(conn));
     return shoal__pipe_makes_way(&conn->pipe, now_us);
+}
+
+/* ---- what the server says of its maintenance ---- */
+
+uint64_t shoal__conn_heed_us(const shoal__conn_t *conn)
+{
+    const shoal__maintenance_t *maintenance = &conn->pipe.maintenance;
+
+    /* A holder's commands stay where their state is, as long as that exists. */
+    return maintenance->is_moving && !conn->pipe.is_bound ? maintenance->move_us
+                                                          : SHOAL__NEVER_US;
+}
+
+void shoal__conn_heed(shoal__conn_t *conn, uint64_t now_us)
+{
+    shoal__maintenance_t *maintenance = &conn->pipe.maintenance;
+
+    if (maintenance->news)
+        shoal__conn_report(conn, conn->line, SHOAL_EVENT_MAINTENANCE, 0,
+                           maintenance->news, 0);
+    maintenance->news = NULL;
+    if (now_us < shoal__conn_heed_us(conn))
+        return;
+    maintenance->is_moving = false;
+    if (maintenance->is_named)
+        shoal__target_redirect(conn->target, &conn->line->reached, &maintenance->to);
+    else
+        shoal__target_vacate(conn->target, &conn->line->reached);
+    shoal__conn_renew(conn, "renewed, because the server is maintained", now_us);
 }
 
 /* ---- what others ask for ---- */

@@ -260,6 +260,7 @@ static void test_options(void **state)
         REFUSES(shoal_options_set_reply_max, NULL, 1024, 1, 1),
         REFUSES(shoal_options_set_settle, NULL, true),
         REFUSES(shoal_options_set_bulk_lane, NULL, true),
+        REFUSES(shoal_options_set_maintenance, NULL, true),
         REFUSES(shoal_options_set_connections, NULL, 1),
         REFUSES(shoal_options_set_sentinel, NULL, "name"),
         REFUSES(shoal_options_add_sentinel, NULL, "host", 26379),

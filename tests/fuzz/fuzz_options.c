@@ -402,7 +402,8 @@ static int set_option(shoal_options_t *options, fuzz_input_t *in)
     case 16:
         return shoal_options_set_integrity(options, (shoal_integrity_t)(value & 7));
     case 17:
-        return shoal_options_set_settle(options, value & 1) < 0
+        return shoal_options_set_settle(options, value & 1) < 0 ||
+                       shoal_options_set_maintenance(options, value & 4) < 0
                    ? SHOAL_EINVAL
                    : shoal_options_set_bulk_lane(options, (value & 2) == 0);
     case 19:

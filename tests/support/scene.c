@@ -39,6 +39,9 @@ static void on_event(shoal_client_t *client, const shoal_event_t *event, void *d
     case SHOAL_EVENT_SENTINELS_LOST:
         events->silent++;
         break;
+    case SHOAL_EVENT_MAINTENANCE:
+        events->notices++;
+        break;
     case SHOAL_EVENT_CREDENTIALS:
         events->credentials++;
         events->credentials_status = shoal_event_status(event);

@@ -111,13 +111,14 @@ shoal_unit_test(core/pipe/request_ring ALSO base/alloc base/random)
 shoal_unit_test(core/pipe/renewal)
 shoal_unit_test(core/pipe/retry_budget)
 shoal_unit_test(core/hold_rule ALSO base/random)
+shoal_unit_test(core/maintenance ALSO core/redirect core/trust_rule resp/reply base/alloc)
 set(pipe_units core/extra core/pipe/pipe core/pipe/pipe_doubt core/pipe/pipe_endings core/pipe/pipe_extent core/pipe/pipe_fence core/pipe/pipe_give_up core/pipe/pipe_output
   core/pipe/pipe_values core/pipe/pipe_hold core/pipe/pipe_move core/pipe/pipe_overdue core/overdue core/pipe/pipe_replies core/pipe/pipe_succession core/pipe/pipe_time core/pipe/deadlines
   core/pipe/inbound core/pipe/renewal core/pipe/request_ring core/hold_rule
   core/heavy core/pipe/pipe_lane resp/command_keys resp/command_info core/pipe/stage_times core/blame core/error_rule core/settle_rule core/fence/fence_rule
   core/fence/nonce core/flush/flush_auto core/flush/flush_census core/flush/flush_guard
   core/flush/flush_policy core/flush/flush_tempo core/greeting/former core/greeting/greeting
-  core/greeting/greeting_setup core/redirect core/role_rule core/target resp/decoder resp/encoder resp/frame resp/large_string resp/partial_value resp/reply
+  core/greeting/greeting_setup core/maintenance core/trust_rule core/redirect core/role_rule core/target resp/decoder resp/encoder resp/frame resp/large_string resp/partial_value resp/reply
   resp/reply_shape resp/scanner base/alloc base/buffer base/escape base/random)
 shoal_unit_test(core/pipe/pipe ALSO ${pipe_units} LIBS shoal_hiredis m)
 shoal_unit_test(core/pipe/pipe_doubt ALSO ${pipe_units} LIBS shoal_hiredis m)

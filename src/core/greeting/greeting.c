@@ -208,7 +208,7 @@ static void begin(shoal__greeting_t *greeting, shoal__greeting_style_t style)
     greeting->identity = (shoal__identity_t){0};
     greeting->may_echo = greeting->is_settled = false;
     greeting->role = SHOAL__ROLE_UNKNOWN;
-    greeting->is_valkey = greeting->may_redirect = false;
+    greeting->is_valkey = greeting->is_redis = greeting->may_redirect = false;
     greeting->style = style;
     greeting->answers_due = greeting->questions_count = greeting->killed = 0;
     greeting->protocol = 2;
@@ -240,6 +240,7 @@ shoal__greeting_verdict_t shoal__greeting_succeed(shoal__greeting_t *greeting,
     greeting->protocol = next->protocol;
     greeting->role = next->role;
     greeting->is_valkey = next->is_valkey;
+    greeting->is_redis = next->is_redis;
     greeting->may_redirect = next->may_redirect;
     greeting->heard_anything = true;
     memcpy(greeting->server_version, next->server_version,
@@ -291,8 +292,10 @@ static bool note_server(shoal__greeting_t *greeting, const shoal_reply_t *reply)
                         shoal_reply_integer(value) == 3;
         else if (shoal__bytes_is_word(key, "VERSION"))
             note_version(greeting, text_of(value));
-        else if (shoal__bytes_is_word(key, "SERVER"))
+        else if (shoal__bytes_is_word(key, "SERVER")) {
             greeting->is_valkey = shoal__bytes_is_word(text_of(value), "VALKEY");
+            greeting->is_redis = shoal__bytes_is_word(text_of(value), "REDIS");
+        }
     }
     return is_agreed;
 }

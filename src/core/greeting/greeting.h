@@ -14,6 +14,7 @@
  *      CLIENT SETNAME name                         if named
  *      CLIENT SETINFO LIB-NAME shoal, CLIENT SETINFO LIB-VER x.y.z
  *      CLIENT CAPA redirect                        if HELLO says that it is Valkey
+ *      CLIENT MAINT_NOTIFICATIONS ON ...           if HELLO says that it is Redis
  *      CLIENT INFO, INFO server                    so that this connection can be ended
  *                                                  by its successor
  *      ECHO number                                 unless INTEGRITY_SHAPES: may we send
@@ -57,6 +58,7 @@ typedef struct shoal__greeting_config {
     bool is_settling;   /* end former connections, and let ours be ended */
     bool needs_primary; /* a server that is none is refused */
     bool is_sentinel;   /* it carries the library's own questions to a sentinel alone */
+    bool hears_notices; /* of maintenance: maintenance.h */
 } shoal__greeting_config_t;
 
 /* Each batch of commands must prove itself; so must the greeting. */
@@ -111,7 +113,8 @@ typedef struct shoal__greeting {
     bool may_echo;                  /* after DONE: the server echoes */
     bool is_settled;                /* after DONE: see former.h */
     shoal__role_t role;             /* as the server said */
-    bool is_valkey;                 /* as HELLO said */
+    bool is_valkey, is_redis;       /* as HELLO said */
+    const char *endpoint_type;      /* that notices name; NULL: no notices */
     bool may_redirect;              /* after DONE: errors may be redirects */
     shoal__buffer_t outgoing;       /* bytes to write now; the owner consumes them */
     int protocol;                   /* agreed on: 2 or 3 */

@@ -81,6 +81,17 @@ static bool ask_for_ends(shoal__greeting_t *greeting)
     return greeting->questions_count > 0;
 }
 
+/* The server is to say where commands are better off. */
+static void ask_for_hints(shoal__greeting_t *greeting)
+{
+    if (greeting->is_valkey)
+        ASK(greeting, ASK_CAPA, "CLIENT", "CAPA", "redirect");
+    if (greeting->is_redis && greeting->config->hears_notices &&
+        greeting->endpoint_type)
+        ASK(greeting, ASK_CLIENT, "CLIENT", "MAINT_NOTIFICATIONS", "ON",
+            "moving-endpoint-type", greeting->endpoint_type);
+}
+
 static void ask_client(shoal__greeting_t *greeting)
 {
     const shoal__greeting_config_t *config = greeting->config;
@@ -90,9 +101,8 @@ static void ask_client(shoal__greeting_t *greeting)
     ASK(greeting, ASK_CLIENT, "CLIENT", "SETINFO", "LIB-NAME", "shoal");
     ASK(greeting, ASK_CLIENT, "CLIENT", "SETINFO", "LIB-VER", SHOAL_VERSION_STRING);
     /* A finder knows better, and a replica would send each read away. */
-    if (greeting->is_valkey && !greeting->target->finder &&
-        !greeting->target->is_replica)
-        ASK(greeting, ASK_CAPA, "CLIENT", "CAPA", "redirect");
+    if (!greeting->target->finder && !greeting->target->is_replica)
+        ask_for_hints(greeting);
     if (config->is_settling) {
         ASK(greeting, ASK_IDENTITY, "CLIENT", "INFO");
         ASK(greeting, ASK_PROCESS, "INFO", "server");

@@ -88,6 +88,7 @@ void shoal__pipe_reset(shoal__pipe_t *pipe)
     pipe->heard_us = pipe->waiting_since_us = pipe->now_us;
     pipe->reply_bytes = 0;
     shoal__renewal_over(&pipe->renewal);
+    shoal__maintenance_reset(&pipe->maintenance);
     shoal__pipe_fence_reset(pipe);
     pipe->phase = SHOAL__PIPE_GREETING;
 }

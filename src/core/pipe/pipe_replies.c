@@ -224,6 +224,8 @@ static bool on_reply(void *owner, const shoal_reply_t *reply, bool is_push)
         return shoal__pipe_greeting_answered(pipe, reply);
     case SHOAL__INBOUND_PUSH:
         shoal__counter_add(&pipe->stats.pushes, 1);
+        if (shoal__maintenance_hear(&pipe->maintenance, reply, pipe->now_us))
+            return true;
         if (pipe->hooks.on_push)
             pipe->hooks.on_push(pipe->owner, reply);
         return true;

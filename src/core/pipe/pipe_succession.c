@@ -17,6 +17,7 @@ shoal__pipe_t *shoal__pipe_new_greeter(const shoal__pipe_t *pipe)
         shoal__free(greeter);
         return NULL;
     }
+    greeter->maintenance = pipe->maintenance;
     return greeter;
 }
 
@@ -61,6 +62,7 @@ static void take_over(shoal__pipe_t *pipe, shoal__pipe_t *greeter)
     shoal__decoder_set_owner(greeter->decoder, greeter);
     pipe->held = greeter->held;
     greeter->held = held;
+    pipe->maintenance = greeter->maintenance;
 }
 
 int shoal__pipe_authenticate(shoal__pipe_t *pipe, uint64_t now_us)

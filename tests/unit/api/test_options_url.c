@@ -121,7 +121,7 @@ static const char *const malformed[] = {
     "redis://h?attempts_max=4294967297",
     "redis://h?connections=0", "redis://h?connections=9", "redis://h?connections=-1",
     "redis://h?connections=4294967297", "redis://h?connections=two",
-    "redis://h?read_from=", "redis://h?read_from=replicas", "redis://h?settle=", "redis://h?bulk_lane=on", "redis://h?settle=1", "redis://h?settle=yes&settle=yes",
+    "redis://h?read_from=", "redis://h?read_from=replicas", "redis://h?settle=", "redis://h?bulk_lane=on", "redis://h?maintenance=on", "redis://h?settle=1", "redis://h?settle=yes&settle=yes",
     "unix:///s?", "unix:///s?x=1", "unix:///s?db=1&db=2",
 };
 /* clang-format on */
@@ -456,14 +456,14 @@ static void test_tls_that_is_refused(void **state)
 static const struct integrity_case {
     const char *url;
     shoal_integrity_t integrity;
-    bool is_settling, has_bulk_lane;
+    bool is_settling, has_bulk_lane, heeds_notices;
     unsigned connections;
 } integrities[] = {
-    {"redis://h",                            SHOAL_INTEGRITY_DETECT, true, true, 1},
-    {"redis://h?integrity=shapes&bulk_lane=no&connections=1", SHOAL_INTEGRITY_SHAPES, true, false, 1},
-    {"redis://h?integrity=detect&settle=no", SHOAL_INTEGRITY_DETECT, false, true, 1},
-    {"unix:///s?settle=yes&integrity=strict&bulk_lane=yes&connections=8", SHOAL_INTEGRITY_STRICT, true,
-     true, 8},
+    {"redis://h",                            SHOAL_INTEGRITY_DETECT, true, true, true, 1},
+    {"redis://h?integrity=shapes&bulk_lane=no&maintenance=yes&connections=1", SHOAL_INTEGRITY_SHAPES, true, false, true, 1},
+    {"redis://h?integrity=detect&settle=no", SHOAL_INTEGRITY_DETECT, false, true, true, 1},
+    {"unix:///s?settle=yes&integrity=strict&bulk_lane=yes&maintenance=no&connections=8", SHOAL_INTEGRITY_STRICT,
+     true, true, false, 8},
 };
 /* clang-format on */
 
@@ -490,6 +490,7 @@ static void test_integrity(void **state)
         assert_int_equal(o->integrity, integrities[i].integrity);
         assert_int_equal(o->is_settling, integrities[i].is_settling);
         assert_int_equal(o->has_bulk_lane, integrities[i].has_bulk_lane);
+        assert_int_equal(o->heeds_notices, integrities[i].heeds_notices);
         assert_int_equal(o->connections, integrities[i].connections);
         shoal_options_free(o);
     }

@@ -11,6 +11,7 @@
 #include <netinet/in.h>
 
 #define ORDINARY SHOAL__RANGE_ORDINARY
+#define PRIVATE SHOAL__RANGE_PRIVATE
 #define LOOPBACK SHOAL__RANGE_LOOPBACK
 #define LINK SHOAL__RANGE_LINK
 #define NONE SHOAL__RANGE_NONE
@@ -19,8 +20,16 @@ static const struct range_case {
     const char *address;
     shoal__trust_range_t range;
 } cases[] = {
-    {"10.0.0.1", ORDINARY},
-    {"192.168.1.1", ORDINARY},
+    {"10.0.0.0", PRIVATE},
+    {"10.255.255.255", PRIVATE},
+    {"11.0.0.0", ORDINARY},
+    {"172.15.255.255", ORDINARY},
+    {"172.16.0.0", PRIVATE},
+    {"172.31.255.255", PRIVATE},
+    {"172.32.0.0", ORDINARY},
+    {"192.167.255.255", ORDINARY},
+    {"192.168.1.1", PRIVATE},
+    {"192.169.0.0", ORDINARY},
     {"8.8.8.8", ORDINARY},
     {"1.0.0.0", ORDINARY},
     {"126.255.255.255", ORDINARY},
@@ -41,8 +50,11 @@ static const struct range_case {
     {"240.0.0.1", NONE},
     {"255.255.255.255", NONE},
     {"2001:db8::1", ORDINARY},
-    {"fd00::1", ORDINARY},
-    {"fd00:ec2::253", ORDINARY},
+    {"fbff::1", ORDINARY},
+    {"fc00::1", PRIVATE},
+    {"fd00:ec2::253", PRIVATE},
+    {"fdff::1", PRIVATE},
+    {"fe00::1", ORDINARY},
     {"fe7f::1", ORDINARY},
     {"fec0::1", ORDINARY},
     {"::2", ORDINARY},
@@ -54,7 +66,8 @@ static const struct range_case {
     {"::", NONE},
     {"ff02::1", NONE},
     /* IPv4 in the clothes of IPv6 */
-    {"::ffff:10.0.0.1", ORDINARY},
+    {"::ffff:10.0.0.1", PRIVATE},
+    {"::ffff:8.8.8.8", ORDINARY},
     {"::ffff:127.0.0.1", LOOPBACK},
     {"::ffff:169.254.169.254", LINK},
     {"::ffff:0.0.0.0", NONE},

@@ -218,6 +218,50 @@ static void test_a_lost_sentinel_is_not_feared(void **state)
     shoal__greeting_release(&greeting);
 }
 
+/* ---- notices of maintenance ---- */
+
+static void test_redis_is_asked_for_notices(void **state)
+{
+    static const struct {
+        const char *hello, *type, *said;
+        bool hears, is_elsewhere; /* sentinels find the server, or it is a replica */
+        shoal__greeting_verdict_t verdict;
+    } cases[] = {
+        {"%3", "internal-ip", "+OK", true, false, DONE},
+        {"%3", "external-fqdn", "-ERR unknown subcommand", true, false, DONE},
+        {"%3", "internal-ip", ":1", true, false, FAILED},
+        {"%3", "internal-ip", NULL, false, false, DONE},
+        {"%3", "internal-ip", NULL, true, true, DONE},
+        {"%3", NULL, NULL, true, false, DONE},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const shoal__greeting_config_t config = {.protocol = 3,
+                                                 .hears_notices = cases[i].hears};
+        const shoal__target_t target = {.is_replica = cases[i].is_elsewhere};
+        shoal__greeting_t greeting;
+        char words[1024] = "", expected[256] = SETINFO;
+
+        shoal__greeting_init(&greeting, &config, &target, detail);
+        greeting.endpoint_type = cases[i].type;
+        shoal__greeting_start(&greeting, FULL, NULL);
+        answer(&greeting, cases[i].hello);
+        spell(&greeting, words, sizeof words);
+        if (cases[i].said)
+            snprintf(expected, sizeof expected,
+                     SETINFO "|CLIENT MAINT_NOTIFICATIONS ON moving-endpoint-type %s",
+                     cases[i].type);
+        assert_string_equal(words, expected);
+        answer(&greeting, "+OK");
+        shoal__greeting_verdict_t verdict = answer(&greeting, "+OK");
+        if (cases[i].said)
+            verdict = answer(&greeting, cases[i].said);
+        assert_int_equal(verdict, cases[i].verdict);
+        shoal__greeting_release(&greeting);
+    }
+}
+
 /* ---- redirects ---- */
 
 static void test_valkey_is_asked_for_redirects(void **state)
@@ -270,6 +314,7 @@ int main(void)
         cmocka_unit_test(test_a_replica_is_refused_and_then_taken),
         cmocka_unit_test(test_which_push_is_an_answer),
         cmocka_unit_test(test_a_lost_sentinel_is_not_feared),
+        cmocka_unit_test(test_redis_is_asked_for_notices),
         cmocka_unit_test(test_valkey_is_asked_for_redirects),
     };
     return cmocka_run_group_tests_name("core/greeting/greeting_setup", tests, NULL,
