@@ -27,7 +27,7 @@ typedef struct scene_events {
     unsigned credentials;     /* outcomes of questions to a provider, and of AUTH */
     int credentials_status;   /* of the last of them ... */
     char credentials_detail[256];
-    unsigned notices; /* of maintenance */
+    unsigned notices;  /* of maintenance */
     char detail[256];  /* the reason of the last loss */
     char renewed[256]; /* why the last connection that was renewed was; "": none */
 } scene_events_t;

@@ -19,6 +19,7 @@ import shoal.redis  # noqa: E402
 import shoal.redis.asyncio  # noqa: E402
 from redis.backoff import NoBackoff  # noqa: E402
 from redis.credentials import StreamingCredentialProvider  # noqa: E402
+from redis.maint_notifications import MaintNotificationsConfig as Notices  # noqa: E402
 from redis.retry import Retry  # noqa: E402
 from support.dropin import Scene  # noqa: E402
 from support.server import Server  # noqa: E402
@@ -300,12 +301,32 @@ class OwnPool(redis.ConnectionPool):
             "the parameter redis_connect_func",
         ),
         (lambda url: shoal.redis.Redis(socket_timeout=0), "socket_timeout=0"),
+        (
+            lambda url: shoal.redis.Redis(
+                protocol=3, maint_notifications_config=Notices(enabled=True)
+            ),
+            "maintenance notifications with enabled",
+        ),
     ],
 )
 def test_what_is_not_carried_says_why(url: str, client: Any, reason: str) -> None:
     it = client(url)
     assert it.shoal_bypass == reason
     assert it.shoal_client is None
+
+
+def test_notices_of_maintenance_are_turned_off(own_server: Server) -> None:
+    """This server does not know the question, and counts it."""
+    errors = []
+    for notices in (Notices(enabled=False), Notices()):
+        own_server.ask("CONFIG", "RESETSTAT")
+        with shoal.redis.Redis.from_url(
+            own_server.url, protocol=3, maint_notifications_config=notices
+        ) as r:
+            assert r.get("a") is None
+            assert r.shoal_client is not None
+            errors.append(own_server.errors())
+    assert errors[1] == errors[0] + 1
 
 
 def test_a_pool_that_is_not_carried_works(url: str) -> None:

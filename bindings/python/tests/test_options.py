@@ -301,6 +301,18 @@ def test_integrity(connect: Connect, integrity: str) -> None:
     assert fences <= {"shapes": 0, "detect": 20, "strict": 22}[integrity]
 
 
+def test_maintenance_is_asked_for(own_server: Server, mode: str) -> None:
+    """This server does not know the question, and counts it."""
+    errors = []
+    for asks in (False, True):
+        own_server.ask("CONFIG", "RESETSTAT")
+        face = Face(mode, own_server.url, maintenance=asks)
+        face.execute("PING")
+        errors.append(own_server.errors())
+        face.end()
+    assert errors[1] == errors[0] + 1
+
+
 def test_offline_queue_waits_for_the_server(own_server: Server, mode: str) -> None:
     own_server.kill()
     face = Face(mode, own_server.url, backoff=(0.01, 0.05), offline="queue")
@@ -321,7 +333,8 @@ def test_all_options_are_accepted(connect: Connect) -> None:
     face = connect(
         timeout=None, connect_timeout=1.0, handshake_timeout=2.0, stall_timeout=5.0,
         ping_interval=10.0, backoff=(0.01, 1.0), attempts_max=2, offline="queue",
-        flush="auto", budget_us=100, settle=False, bulk_lane=True, connections=2,
+        flush="auto", budget_us=100, settle=False, bulk_lane=True,
+        maintenance=True, connections=2,
         queued_max=100, inflight_max=10,
         outstanding_bytes_max=1 << 20, reply_bytes_max=1 << 20, username=None,
         password=None, client_name=None,

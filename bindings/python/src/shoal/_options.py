@@ -93,6 +93,7 @@ class ClientOptions(TypedDict, total=False):
     integrity: Literal["shapes", "detect", "strict"]
     settle: bool
     bulk_lane: bool
+    maintenance: bool
     connections: int
     queued_max: int
     inflight_max: int
@@ -136,7 +137,10 @@ _TEXTS = (
     *("sentinel", "sentinel_username", "sentinel_password"),
     *_tls.TEXTS,
 )
-_FLAGS = ("settle", "bulk_lane", "decode_responses", "sentinel_tls", *_tls.FLAGS)
+_FLAGS = (
+    *("settle", "bulk_lane", "maintenance", "decode_responses", "sentinel_tls"),
+    *_tls.FLAGS,
+)
 
 
 def _check_types(given: dict[str, Any]) -> None:
@@ -420,6 +424,8 @@ def _set_behaviour(options: Any, given: dict[str, Any]) -> None:
         _check(given, lib.shoal_options_set_rotation(options, rotation), "rotation")
     if "bulk_lane" in given:
         lib.shoal_options_set_bulk_lane(options, given["bulk_lane"])
+    if "maintenance" in given:
+        lib.shoal_options_set_maintenance(options, given["maintenance"])
     if "connections" in given:
         _check(
             given,

@@ -25,7 +25,8 @@ _GROUPED = {
 }
 #: Keys of texts that C sets together with others, or that differ here: the option.
 _TEXTS = {
-    **{key: key for key in ("flush", "bulk_lane", "tls_cert_file", "tls_key_file")},
+    **{key: key for key in ("flush", "bulk_lane", "maintenance")},
+    **{key: key for key in ("tls_cert_file", "tls_key_file")},
     "sentinel_user": "sentinel_username",
     "sentinel_password": "sentinel_password",
 }

@@ -145,6 +145,13 @@ class Server:
                 return int(rest.split("=")[1].split(",")[0])
         return 0
 
+    def errors(self) -> int:
+        """How many commands it has answered with an ordinary error."""
+        for line in self.ask("INFO", "errorstats").decode().splitlines():
+            if line.startswith("errorstat_ERR:"):
+                return int(line.split("=")[1])
+        return 0
+
     def connections(self) -> int:
         """Clients that are connected, but this one."""
         return len(self.ask("CLIENT", "LIST").decode().splitlines()) - 1

@@ -82,12 +82,22 @@ def check_pool(pool: Any, family: Family) -> None:
     if getattr(pool, "cache", None) is not None:
         raise NotCarried("a client-side cache")
     _check_parameters(pool.connection_kwargs, own)
-    notifications = pool.connection_kwargs.get("maint_notifications_config")
-    if notifications is not None and notifications.enabled is True:
-        raise NotCarried("maintenance notifications")
+    _check_notices(pool.connection_kwargs)
     parser = pool.connection_kwargs.get("parser_class")
     if parser is not None and not parser.__module__.startswith("redis."):
         raise NotCarried("the parameter parser_class")
+
+
+def _check_notices(given: dict[str, Any]) -> None:
+    """Raise NotCarried for notices of maintenance that the core would heed in another way.
+    It asks for them, and goes on if the server knows of none."""
+    config = given.get("maint_notifications_config")
+    if config is None:
+        return
+    usual = type(config)()
+    for name in ("enabled", "proactive_reconnect", "relaxed_timeout", "endpoint_type"):
+        if getattr(config, name, None) != getattr(usual, name, None):
+            raise NotCarried(f"maintenance notifications with {name}")
 
 
 def _check_parameters(given: dict[str, Any], own: set[str]) -> None:
@@ -141,6 +151,8 @@ def core_options(pool: Any, template: Any, family: Family) -> dict[str, Any]:
         "encoding_errors": template.encoder.encoding_errors,
         "offline": "fail",
         "backoff": _BACKOFF_S,
+        # A pool that is to ask for no notices does not keep the parameter.
+        "maintenance": "maint_notifications_config" in pool.connection_kwargs,
         **_ROOM,
         **_times(template),
     }
