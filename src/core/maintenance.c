@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "core/maintenance.h"
 
-#include "base/time_us.h"
+#include "base/alloc.h"
 #include "core/trust_rule.h"
 
 #define KNOWN_US 300000000
@@ -77,17 +77,9 @@ static void end(shoal__maintenance_t *maintenance)
     maintenance->news = "it is over: the server may not be silent for longer any more";
 }
 
-bool shoal__maintenance_hear(shoal__maintenance_t *maintenance,
-                             const shoal_reply_t *push, uint64_t now_us)
+static void heed(shoal__maintenance_t *maintenance, shoal__notice_t kind,
+                 const shoal_reply_t *push, uint64_t now_us)
 {
-    shoal__notice_t kind = kind_of(text_of(shoal_reply_at(push, 0)));
-
-    if (kind == SHOAL__NOTICE_NONE)
-        return false;
-    if (shoal_reply_type(shoal_reply_at(push, 1)) != SHOAL_REPLY_INTEGER ||
-        is_known(maintenance, kind, shoal_reply_integer(shoal_reply_at(push, 1)),
-                 now_us))
-        return true;
     switch (kind) {
     case SHOAL__NOTICE_MOVING:
         move(maintenance, push, now_us);
@@ -109,11 +101,40 @@ bool shoal__maintenance_hear(shoal__maintenance_t *maintenance,
     case SHOAL__NOTICE_NONE:
         break;
     }
+}
+
+bool shoal__maintenance_hear(shoal__maintenance_t **maintenance,
+                             const shoal_reply_t *push, uint64_t now_us)
+{
+    shoal__notice_t kind = kind_of(text_of(shoal_reply_at(push, 0)));
+    const shoal_reply_t *number = shoal_reply_at(push, 1);
+
+    if (kind == SHOAL__NOTICE_NONE)
+        return false;
+    if (!*maintenance)
+        *maintenance = shoal__calloc(1, sizeof **maintenance);
+    if (*maintenance && shoal_reply_type(number) == SHOAL_REPLY_INTEGER &&
+        !is_known(*maintenance, kind, shoal_reply_integer(number), now_us))
+        heed(*maintenance, kind, push, now_us);
     return true;
+}
+
+bool shoal__maintenance_copy(const shoal__maintenance_t *maintenance,
+                             shoal__maintenance_t **ret_copy)
+{
+    *ret_copy = NULL;
+    if (!maintenance)
+        return true;
+    *ret_copy = shoal__malloc(sizeof **ret_copy);
+    if (*ret_copy)
+        **ret_copy = *maintenance;
+    return *ret_copy != NULL;
 }
 
 void shoal__maintenance_reset(shoal__maintenance_t *maintenance)
 {
+    if (!maintenance)
+        return;
     maintenance->open = 0;
     maintenance->patient_until_us = 0;
     maintenance->is_moving = false;
@@ -123,10 +144,13 @@ void shoal__maintenance_reset(shoal__maintenance_t *maintenance)
 uint64_t shoal__maintenance_stall_ends_us(const shoal__maintenance_t *maintenance,
                                           uint64_t since_us, uint64_t stall_us)
 {
-    uint64_t longer_us = shoal__time_min(shoal__time_after(since_us, STALL_US_MIN),
-                                         maintenance->patient_until_us);
+    uint64_t end_us = shoal__time_after(since_us, stall_us);
 
-    return shoal__time_max(shoal__time_after(since_us, stall_us), longer_us);
+    if (!maintenance)
+        return end_us;
+    return shoal__time_max(end_us,
+                           shoal__time_min(shoal__time_after(since_us, STALL_US_MIN),
+                                           maintenance->patient_until_us));
 }
 
 const char *shoal__maintenance_endpoint_type(const shoal__address_t *address,

@@ -23,8 +23,11 @@
  * While the server may be silent, the time after which a silent server is given up is 10 s at
  * least.  This ends a minute after the last beginning, whatever the server says.  Deadlines of
  * commands stay.
+ *
+ * Most connections never hear a notice: NULL stands for one that has heard none yet.
  */
 
+#include "base/time_us.h"
 #include "core/address.h"
 #include "core/redirect.h"
 #include <shoal/reply.h>
@@ -57,12 +60,25 @@ typedef struct shoal__maintenance {
     const char *news; /* what has changed, in words; static.  The owner clears it */
 } shoal__maintenance_t;
 
-/* A push came on the connection.  False: it is no notice. */
-bool shoal__maintenance_hear(shoal__maintenance_t *maintenance,
+/* A push came on the connection.  False: it is no notice.  Without memory for the first one,
+ * that is ignored. */
+bool shoal__maintenance_hear(shoal__maintenance_t **maintenance,
                              const shoal_reply_t *push, uint64_t now_us);
+
+/* The same for another connection.  False: no memory. */
+bool shoal__maintenance_copy(const shoal__maintenance_t *maintenance,
+                             shoal__maintenance_t **ret_copy);
 
 /* A new connection begins: only the numbers that were heard stay. */
 void shoal__maintenance_reset(shoal__maintenance_t *maintenance);
+
+/* When the connection is to be replaced.  NEVER: the server said nothing of that. */
+static inline uint64_t
+shoal__maintenance_moves_us(const shoal__maintenance_t *maintenance)
+{
+    return maintenance && maintenance->is_moving ? maintenance->move_us
+                                                 : SHOAL__NEVER_US;
+}
 
 /* When a server is given up that has been silent since since_us, if stall_us is the ordinary
  * time. */

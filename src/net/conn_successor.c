@@ -139,17 +139,17 @@ bool shoal__successor_turn(shoal__conn_t *conn, uint64_t now_us)
 
 uint64_t shoal__conn_heed_us(const shoal__conn_t *conn)
 {
-    const shoal__maintenance_t *maintenance = &conn->pipe.maintenance;
-
     /* A holder's commands stay where their state is, as long as that exists. */
-    return maintenance->is_moving && !conn->pipe.is_bound ? maintenance->move_us
-                                                          : SHOAL__NEVER_US;
+    return conn->pipe.is_bound ? SHOAL__NEVER_US
+                               : shoal__maintenance_moves_us(conn->pipe.maintenance);
 }
 
 void shoal__conn_heed(shoal__conn_t *conn, uint64_t now_us)
 {
-    shoal__maintenance_t *maintenance = &conn->pipe.maintenance;
+    shoal__maintenance_t *maintenance = conn->pipe.maintenance;
 
+    if (!maintenance)
+        return;
     if (maintenance->news)
         shoal__conn_report(conn, conn->line, SHOAL_EVENT_MAINTENANCE, 0,
                            maintenance->news, 0);

@@ -156,8 +156,9 @@ static void test_it_is_silent_for_longer(void **state)
     WAIT_FOR(scene_events(scene).notices == 2);
     fake_server_hold(scene->server, "ECHO");
     scene_submit(scene, WORDS("ECHO", "k"), NULL, &outcome[1]);
-    WAIT_FOR(scene_events(scene).lost == 1);
+    WAIT_FOR(scene_events(scene).lost >= 1); /* it is sent again, and held again */
     assert_non_null(strstr(scene_events(scene).detail, "stopped answering"));
+    fake_server_forget_rules(scene->server);
     fake_server_release(scene->server);
     scene_await(&outcome[1]);
 }

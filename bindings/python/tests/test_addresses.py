@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 import shoal
 from conftest import Connect
+from support.proxy import Proxy
 from support.server import Server
 
 
@@ -82,3 +83,18 @@ def test_what_makes_no_sense(
 ) -> None:
     with pytest.raises(error, match=words):
         shoal.Client(**options)
+
+
+def test_a_server_says_that_it_moves(connect: Connect, proxy: Proxy) -> None:
+    """It names nobody: the same name leads elsewhere, or back."""
+    face = connect(url=proxy.url)
+    face.execute("SET", "n", 0)
+    for number in range(3):
+        moving = rf"$6\r\nMOVING\r\n:{number}\r\n:0\r\n_\r\n"
+        proxy.tell(f'inject to-client ">4\\r\\n{moving}"')
+        connects = number + 2
+        face.until(lambda connects=connects: face.stats().connects == connects)
+        assert face.execute("INCR", "n") == number + 1
+    kinds = [event.kind for event in face.events()]
+    assert kinds.count("maintenance") == 3
+    assert "lost" not in kinds

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "core/pipe/pipe.h"
 
+#include "base/alloc.h"
 #include "base/time_us.h"
 #include <shoal/errors.h>
 #include <stdio.h>
@@ -43,6 +44,7 @@ void shoal__pipe_release(shoal__pipe_t *pipe)
     shoal__pipe_doubt_forget(pipe);
     shoal__greeting_release(&pipe->greeting);
     shoal__pipe_free_pen(pipe);
+    shoal__free(pipe->maintenance);
     shoal__stage_times_rest(&pipe->times);
     shoal__request_ring_release(&pipe->ring);
     shoal__buffer_release(&pipe->held.bytes);
@@ -88,7 +90,7 @@ void shoal__pipe_reset(shoal__pipe_t *pipe)
     pipe->heard_us = pipe->waiting_since_us = pipe->now_us;
     pipe->reply_bytes = 0;
     shoal__renewal_over(&pipe->renewal);
-    shoal__maintenance_reset(&pipe->maintenance);
+    shoal__maintenance_reset(pipe->maintenance);
     shoal__pipe_fence_reset(pipe);
     pipe->phase = SHOAL__PIPE_GREETING;
 }

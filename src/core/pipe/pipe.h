@@ -200,10 +200,10 @@ struct shoal__pipe {
     bool is_misshapen; /* the reply under way is of a type that its command never has */
     uint64_t answered; /* requests that this call's bytes answered */
     uint64_t heard_us; /* when bytes last arrived */
-    size_t reply_bytes;               /* that were read since a command was answered */
-    uint64_t waiting_since_us;        /* when the present silence of the server began */
-    shoal__renewal_t renewal;         /* see pipe_succession.h */
-    shoal__maintenance_t maintenance; /* what the server said of it */
+    size_t reply_bytes;        /* that were read since a command was answered */
+    uint64_t waiting_since_us; /* when the present silence of the server began */
+    shoal__renewal_t renewal;  /* see pipe_succession.h */
+    shoal__maintenance_t *maintenance; /* what the server said of it */
     bool is_bound;     /* the commands rely on the connection's state: see _bind() */
     bool is_broken;    /* the state that bound commands rely on is lost */
     uint64_t bound_at; /* where the ring began when it was bound */

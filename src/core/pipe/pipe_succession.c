@@ -17,7 +17,11 @@ shoal__pipe_t *shoal__pipe_new_greeter(const shoal__pipe_t *pipe)
         shoal__free(greeter);
         return NULL;
     }
-    greeter->maintenance = pipe->maintenance;
+    if (!shoal__maintenance_copy(pipe->maintenance, &greeter->maintenance)) {
+        shoal__pipe_release(greeter);
+        shoal__free(greeter);
+        return NULL;
+    }
     return greeter;
 }
 
@@ -55,6 +59,7 @@ static void take_over(shoal__pipe_t *pipe, shoal__pipe_t *greeter)
 {
     shoal__decoder_t *decoder = pipe->decoder;
     shoal__held_t held = pipe->held;
+    shoal__maintenance_t *maintenance = greeter->maintenance;
 
     pipe->decoder = greeter->decoder;
     greeter->decoder = decoder;
@@ -62,7 +67,8 @@ static void take_over(shoal__pipe_t *pipe, shoal__pipe_t *greeter)
     shoal__decoder_set_owner(greeter->decoder, greeter);
     pipe->held = greeter->held;
     greeter->held = held;
-    pipe->maintenance = greeter->maintenance;
+    greeter->maintenance = pipe->maintenance;
+    pipe->maintenance = maintenance;
 }
 
 int shoal__pipe_authenticate(shoal__pipe_t *pipe, uint64_t now_us)

@@ -54,7 +54,7 @@ static uint64_t silence_ends_us(const shoal__pipe_t *pipe)
 {
     const shoal__request_t *next = blocking(pipe);
     uint64_t end_us = shoal__maintenance_stall_ends_us(
-        &pipe->maintenance, pipe->waiting_since_us, pipe->config->stall_us);
+        pipe->maintenance, pipe->waiting_since_us, pipe->config->stall_us);
 
     return next ? shoal__time_max(next->deadline_us, end_us) : end_us;
 }

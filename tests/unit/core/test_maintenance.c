@@ -6,6 +6,7 @@
 
 #include <cmocka.h>
 
+#include "base/alloc.h"
 #include "core/maintenance.h"
 #include "resp/reply.h"
 #include <arpa/inet.h>
@@ -24,7 +25,8 @@ typedef struct said {
     const char *host; /* NULL: null */
 } said_t;
 
-static bool hear(shoal__maintenance_t *maintenance, const said_t *said, uint64_t now_us)
+static bool hear(shoal__maintenance_t **maintenance, const said_t *said,
+                 uint64_t now_us)
 {
     shoal_reply_t items[4] = {
         {.type = SHOAL_REPLY_STRING},
@@ -66,17 +68,18 @@ static void test_where_and_when(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        shoal__maintenance_t maintenance = {0};
+        shoal__maintenance_t *maintenance = NULL;
 
         assert_true(hear(&maintenance, &cases[i].said, 1000));
-        assert_true(maintenance.is_moving);
-        assert_non_null(maintenance.news);
-        assert_int_equal(maintenance.is_named, cases[i].host != NULL);
-        assert_int_equal(maintenance.move_us, 1000 + cases[i].after_us);
+        assert_non_null(maintenance->news);
+        assert_int_equal(maintenance->is_named, cases[i].host != NULL);
+        assert_int_equal(shoal__maintenance_moves_us(maintenance),
+                         1000 + cases[i].after_us);
         if (cases[i].host) {
-            assert_string_equal(maintenance.to.host, cases[i].host);
-            assert_int_equal(maintenance.to.port, 7000);
+            assert_string_equal(maintenance->to.host, cases[i].host);
+            assert_int_equal(maintenance->to.port, 7000);
         }
+        shoal__free(maintenance);
     }
 }
 
@@ -113,44 +116,71 @@ static void test_patience(void **state)
          true,
          2}, /* its number is forgotten */
     };
-    shoal__maintenance_t maintenance = {0};
+    shoal__maintenance_t *maintenance = NULL;
 
     (void)state;
     for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
         uint64_t at_us = steps[i].at_s * SECOND_US;
 
-        maintenance.news = NULL;
+        if (maintenance)
+            maintenance->news = NULL;
         assert_int_equal(hear(&maintenance, &steps[i].said, at_us), steps[i].is_notice);
-        assert_int_equal(maintenance.news != NULL, steps[i].is_news);
+        assert_int_equal(maintenance && maintenance->news, steps[i].is_news);
         assert_int_equal(
-            shoal__maintenance_stall_ends_us(&maintenance, at_us, 2 * SECOND_US),
+            shoal__maintenance_stall_ends_us(maintenance, at_us, 2 * SECOND_US),
             at_us + steps[i].ends_after_s * SECOND_US);
-        assert_false(maintenance.is_moving);
+        assert_int_equal(shoal__maintenance_moves_us(maintenance), SHOAL__NEVER_US);
     }
     /* Whoever is more patient anyway stays so. */
     hear(&maintenance, &(said_t){"MIGRATING", 8, 5, NULL}, 400 * (uint64_t)SECOND_US);
     assert_int_equal(
-        shoal__maintenance_stall_ends_us(&maintenance, 0, 30 * (uint64_t)SECOND_US),
+        shoal__maintenance_stall_ends_us(maintenance, 0, 30 * (uint64_t)SECOND_US),
         30 * (uint64_t)SECOND_US);
+    shoal__free(maintenance);
 }
 
 static void test_a_new_connection(void **state)
 {
     const said_t moving = {"MOVING", 1, 4, NULL}, migrating = {"MIGRATING", 2, 4, NULL};
-    shoal__maintenance_t maintenance = {0};
+    shoal__maintenance_t *maintenance = NULL, *copy;
 
     (void)state;
+    shoal__maintenance_reset(NULL);
+    assert_true(shoal__maintenance_copy(NULL, &copy));
+    assert_null(copy);
     hear(&maintenance, &moving, 0);
     hear(&maintenance, &migrating, 0);
-    shoal__maintenance_reset(&maintenance);
-    assert_false(maintenance.is_moving);
-    assert_null(maintenance.news);
-    assert_int_equal(shoal__maintenance_stall_ends_us(&maintenance, 0, 5), 5);
+    assert_true(shoal__maintenance_copy(maintenance, &copy));
+    assert_int_equal(shoal__maintenance_moves_us(copy), 2 * SECOND_US);
+    shoal__free(copy);
+    shoal__maintenance_reset(maintenance);
+    assert_int_equal(shoal__maintenance_moves_us(maintenance), SHOAL__NEVER_US);
+    assert_null(maintenance->news);
+    assert_int_equal(shoal__maintenance_stall_ends_us(maintenance, 0, 5), 5);
     /* They come once more, for the connection that has made way. */
     assert_true(hear(&maintenance, &moving, 1));
     assert_true(hear(&maintenance, &migrating, 1));
-    assert_false(maintenance.is_moving);
-    assert_null(maintenance.news);
+    assert_int_equal(shoal__maintenance_moves_us(maintenance), SHOAL__NEVER_US);
+    assert_null(maintenance->news);
+    shoal__free(maintenance);
+}
+
+/* Without memory for the first one it is none. */
+static void test_no_memory(void **state)
+{
+    const said_t moving = {"MOVING", 1, 4, NULL};
+    shoal__maintenance_t *maintenance = NULL, *copy = NULL;
+
+    (void)state;
+    shoal__test_fail_alloc_after(0);
+    assert_true(hear(&maintenance, &moving, 0));
+    assert_null(maintenance);
+    shoal__test_fail_alloc_never();
+    hear(&maintenance, &moving, 0);
+    shoal__test_fail_alloc_after(0);
+    assert_false(shoal__maintenance_copy(maintenance, &copy));
+    shoal__test_fail_alloc_never();
+    shoal__free(maintenance);
 }
 
 /* Without a number it could be any: it is none. */
@@ -158,7 +188,7 @@ static void test_what_has_no_number(void **state)
 {
     shoal_reply_t items[2] = {{.type = SHOAL_REPLY_STRING}, {.type = SHOAL_REPLY_NIL}};
     shoal_reply_t push = {.type = SHOAL_REPLY_PUSH};
-    shoal__maintenance_t maintenance = {0};
+    shoal__maintenance_t *maintenance = NULL;
 
     (void)state;
     assert_false(shoal__maintenance_hear(&maintenance, &push, 0));
@@ -168,7 +198,7 @@ static void test_what_has_no_number(void **state)
     for (push.as.children.count = 1; push.as.children.count <= 2;
          push.as.children.count++) {
         assert_true(shoal__maintenance_hear(&maintenance, &push, 0));
-        assert_false(maintenance.is_moving);
+        assert_int_equal(shoal__maintenance_moves_us(maintenance), SHOAL__NEVER_US);
     }
 }
 
@@ -210,6 +240,7 @@ int main(void)
         cmocka_unit_test(test_patience),
         cmocka_unit_test(test_a_new_connection),
         cmocka_unit_test(test_what_has_no_number),
+        cmocka_unit_test(test_no_memory),
         cmocka_unit_test(test_endpoint_types),
     };
     return cmocka_run_group_tests_name("maintenance", tests, NULL, NULL);

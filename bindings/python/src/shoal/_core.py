@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _EVENT_KINDS = (
     *("connected", "ready", "lost", "retrying", "attempt_failed"),
     *("tls_files", "tls_unverified"),
-    *("server_changed", "sentinels_lost", "credentials"),
+    *("server_changed", "sentinels_lost", "credentials", "maintenance"),
 )
 _EVENTS_MAX = 128
 _FAILURES = {
@@ -43,7 +43,8 @@ class Event(NamedTuple):
     #: tls_files (they cannot be used: those read before go on), tls_unverified (the
     #: server's certificate was not checked), server_changed (another primary),
     #: sentinels_lost (none answers; the server stays in use); credentials (a provider
-    #: answered or failed, or AUTH was answered in place); or dropped (events were)
+    #: answered or failed, or AUTH was answered in place); maintenance (the server said
+    #: what it is about to do, or that this is over); or dropped (events were)
     kind: str
     detail: str  #: address and cause, without credentials
     delay: float  #: of retrying: seconds until the next attempt

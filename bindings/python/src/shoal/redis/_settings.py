@@ -89,7 +89,7 @@ def check_pool(pool: Any, family: Family) -> None:
 
 
 def _check_notices(given: dict[str, Any]) -> None:
-    """Raise NotCarried for notices of maintenance that the core would heed in another way.
+    """Raise NotCarried for notices of maintenance that the core would heed otherwise.
     It asks for them, and goes on if the server knows of none."""
     config = given.get("maint_notifications_config")
     if config is None:
