@@ -15,7 +15,6 @@
 #define DIAL_SPACING_US 100000 /* at most ten connections a second */
 
 static void handle(shoal__conn_t *conn, shoal__conn_event_t event, uint64_t now_us);
-static void greeted(shoal__conn_t *conn, uint64_t now_us);
 static const shoal__line_hooks_t line_hooks;
 
 static shoal__pipe_verdict_t on_error(void *owner, shoal__pipe_t *pipe,
@@ -197,7 +196,7 @@ static void on_fed(void *owner, shoal__line_t *line, int rc, bool was_greeting,
     else if (rc < 0)
         shoal__conn_lose(conn, rc, conn->pipe.detail);
     else if (was_greeting && conn->pipe.phase == SHOAL__PIPE_READY)
-        greeted(conn, now_us);
+        shoal__conn_greeted(conn, now_us);
 }
 
 static void on_writable(void *owner, shoal__line_t *line)
@@ -280,31 +279,11 @@ static void greet(shoal__conn_t *conn, uint64_t now_us)
         shoal__conn_lose(conn, rc, conn->pipe.detail);
 }
 
-/* AUTH was answered on a connection that worked before, and goes on. */
-static void resume_in_place(shoal__conn_t *conn)
-{
-    bool is_refused = conn->pipe.greeting.is_refused;
-
-    conn->is_in_place = false;
-    if (is_refused) {
-        shoal__target_refused(conn->target);
-        /* Unless others were given meanwhile, which are said next. */
-        if (conn->pipe.renewal.state == SHOAL__RENEWAL_NONE)
-            shoal__renewal_failed(&conn->pipe.renewal, shoal__clock_us());
-    }
-    report(conn, SHOAL_EVENT_CREDENTIALS, is_refused ? SHOAL_EAUTH : 0,
-           is_refused
-               ? "the server refused the new credentials: the connection goes on "
-                 "with the former ones"
-               : "the connection goes on with the new credentials",
-           0);
-}
-
 static void resume(shoal__conn_t *conn)
 {
     conn->due_us = SHOAL__NEVER_US;
     if (conn->is_in_place) {
-        resume_in_place(conn);
+        shoal__conn_resume_in_place(conn);
         return;
     }
     shoal__backoff_succeeded(&conn->backoff);
@@ -389,7 +368,7 @@ void shoal__conn_lose(shoal__conn_t *conn, int status, const char *detail)
     conn->hooks.on_delivered(conn->owner);
 }
 
-static void greeted(shoal__conn_t *conn, uint64_t now_us)
+void shoal__conn_greeted(shoal__conn_t *conn, uint64_t now_us)
 {
     const shoal__greeting_t *greeting = &conn->pipe.greeting;
 
@@ -424,22 +403,8 @@ static void succeed(shoal__conn_t *conn, uint64_t now_us)
     if (rc < 0)
         shoal__conn_lose(conn, rc, conn->pipe.detail);
     else if (conn->pipe.phase == SHOAL__PIPE_READY)
-        greeted(conn, now_us);
+        shoal__conn_greeted(conn, now_us);
     conn->hooks.on_delivered(conn->owner);
-}
-
-/* The line stays, and gets the new credentials. */
-static void authenticate(shoal__conn_t *conn, uint64_t now_us)
-{
-    int rc;
-
-    conn->due_us = now_us + conn->config->handshake_us;
-    conn->is_in_place = true;
-    rc = shoal__pipe_authenticate(&conn->pipe, now_us);
-    if (rc < 0)
-        shoal__conn_lose(conn, rc, conn->pipe.detail);
-    else if (conn->pipe.phase == SHOAL__PIPE_READY)
-        greeted(conn, now_us);
 }
 
 static void shut(shoal__conn_t *conn, uint64_t now_us)
@@ -475,7 +440,7 @@ static void handle(shoal__conn_t *conn, shoal__conn_event_t event, uint64_t now_
         if (conn->greeter)
             succeed(conn, now_us);
         else
-            authenticate(conn, now_us);
+            shoal__conn_say_auth(conn, now_us);
         break;
     case SHOAL__CONN_DO_SHUT:   shut(conn, now_us);  break;
     case SHOAL__CONN_DO_RETRY: /* shoal__conn_lose() arms the delay: it knows the cause */

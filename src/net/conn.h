@@ -9,7 +9,7 @@
  * send.
  *
  * While it is renewed, the connection has a second line, its *successor*
- * (net/conn_successor.c).
+ * (net/conn_successor.c); net/conn_credentials.c does what new credentials ask for.
  */
 
 #include "core/backoff.h"
@@ -176,7 +176,15 @@ void shoal__conn_close(shoal__conn_t *conn, uint64_t now_us);
 /* In the child of a fork: drop the descriptors. */
 void shoal__conn_forget(shoal__conn_t *conn);
 
-/* ---- between net/conn.c and net/conn_successor.c ---- */
+/* ---- between net/conn.c, net/conn_successor.c and net/conn_credentials.c ---- */
+
+/* The line stays, and says AUTH with the present credentials; and AUTH was answered: the
+ * connection goes on, also if the server refused. */
+void shoal__conn_say_auth(shoal__conn_t *conn, uint64_t now_us);
+void shoal__conn_resume_in_place(shoal__conn_t *conn);
+
+/* The server has greeted: commands may flow. */
+void shoal__conn_greeted(shoal__conn_t *conn, uint64_t now_us);
 
 /* The successor of a connection that is READY: what is due.  True: it is time to leave the
  * present line, for the successor, which is greeted; a lease's has none. */

@@ -195,25 +195,6 @@ void shoal__conn_renew(shoal__conn_t *conn, const char *why, uint64_t now_us)
     }
 }
 
-void shoal__conn_authenticate(shoal__conn_t *conn, uint64_t now_us)
-{
-    static const char why[] = "renewed, because the credentials changed";
-    bool is_ready = conn->state == SHOAL__CONN_READY || conn->is_in_place;
-    /* No command takes credentials away again. */
-    bool may_stay = conn->config->is_in_place && shoal__target_password(conn->target);
-
-    if (conn->state == SHOAL__CONN_DIALING)
-        return;
-    if (!is_ready || !may_stay || shoal__conn_is_elsewhere(conn)) {
-        shoal__conn_renew(conn, why, now_us);
-        return;
-    }
-    shoal__conn_touch(conn);
-    shoal__successor_drop(conn);
-    shoal__renewal_anew(&conn->pipe.renewal);
-    shoal__renewal_want_in_place(&conn->pipe.renewal, why, now_us);
-}
-
 bool shoal__conn_is_elsewhere(const shoal__conn_t *conn)
 {
     if (!conn->target->finder)
