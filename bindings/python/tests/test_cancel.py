@@ -214,15 +214,16 @@ def test_a_cancelled_unit_is_whole_or_not_at_all(
     assert ends["ok"] <= int(a) <= ends["ok"] + ends["cancelled"]
 
 
-def test_a_blocked_command_that_is_given_up(async_face: Face) -> None:
+def test_a_blocked_command_that_is_given_up(async_face: Face, server: Server) -> None:
     async def main(client: Client) -> None:
         blocked = asyncio.ensure_future(
-            client.execute("BLPOP", "nothing", 0.1, may_block=True)
+            client.execute("BLPOP", "list", 0, may_block=True)
         )
-        await asyncio.sleep(0.01)
+        await asyncio.to_thread(server.until_blocked)
         blocked.cancel()
         with pytest.raises(asyncio.CancelledError):
             await blocked
+        server.ask("RPUSH", "list", "goes to nobody")
         assert await client.execute("ECHO", "whose?") == b"whose?"
 
     async_face.run(main)

@@ -25,15 +25,24 @@ def is_asleep(child: "subprocess.Popen[str]") -> bool:
     return stat.rpartition(")")[2].split()[0] == "S"
 
 
-def interrupt(child: "subprocess.Popen[str]", number: signal.Signals) -> None:
-    """Wait until the child sleeps in its call, and send the signal."""
+def interrupt(
+    child: "subprocess.Popen[str]",
+    number: signal.Signals,
+    server: Server | None = None,
+) -> float:
+    """Wait until the child sleeps in its call, and send the signal: when that was.
+    `server`: the call is a BLPOP, which has arrived there."""
     assert child.stdout is not None
     assert child.stdout.readline() == "ready\n"
+    while server is not None and child.poll() is None and not server.blocked():
+        time.sleep(0.001)
     looks = 0
     while child.poll() is None and looks < _LOOKS:
         time.sleep(0.02)
         looks = looks + 1 if is_asleep(child) else 0
+    then = time.monotonic()
     child.send_signal(number)
+    return then
 
 
 #: None of them ends by itself.
@@ -132,7 +141,7 @@ def test_keyboard_interrupt_in_a_drain(server: Server, call: str) -> None:
         """,
         server.url,
     )
-    interrupt(child, signal.SIGINT)
+    interrupt(child, signal.SIGINT, server)
     end = ended(child)
     assert (end.code, end.output, end.errors) == (7, "ended\n", ""), end.errors
 
@@ -160,7 +169,7 @@ def test_keyboard_interrupt_in_a_drain_of_asyncio(
         server.url,
         loop=loop,
     )
-    interrupt(child, signal.SIGINT)
+    interrupt(child, signal.SIGINT, server)
     end = ended(child)
     assert (end.code, end.errors) == (7, ""), end.errors
 
@@ -188,7 +197,7 @@ def test_a_handler_may_call(server: Server, call: str) -> None:
         """,
         server.url,
     )
-    interrupt(child, signal.SIGUSR1)
+    interrupt(child, signal.SIGUSR1, server)
     end = ended(child)
     assert (end.code, end.output, end.errors) == (0, "handled\n", ""), end.errors
 
@@ -236,7 +245,7 @@ def test_a_handler_may_close(server: Server, call: str) -> None:
         """,
         server.url,
     )
-    interrupt(child, signal.SIGTERM)
+    interrupt(child, signal.SIGTERM, server)
     end = ended(child)
     assert (end.code, end.errors) == (5, ""), end.errors
 
@@ -357,7 +366,7 @@ def test_a_handler_may_fork(server: Server, call: str) -> None:
         """,
         server.url,
     )
-    interrupt(child, signal.SIGALRM)
+    interrupt(child, signal.SIGALRM, server)
     end = ended(child)
     assert (end.code, end.output, end.errors) == (0, "", ""), end.errors
 
@@ -387,6 +396,6 @@ def test_a_close_does_not_wait_for_a_handler(server: Server) -> None:
         """,
         server.url,
     )
-    interrupt(child, signal.SIGALRM)
+    interrupt(child, signal.SIGALRM, server)
     end = ended(child)
     assert (end.code, end.output, end.errors) == (5, "", ""), end.errors

@@ -1,8 +1,21 @@
 # SPDX-License-Identifier: MIT
-"""The exceptions of cancelled tasks."""
+"""What those hear who give commands up."""
 
 import sys
 from typing import Any
+
+from shoal import Fate
+
+#: So long the library waits for the server to let a command go.
+_GRACE_S = 1.0
+
+
+def check_let_go(fate: Fate, seconds: float) -> None:
+    """The fate of a command that blocked, and was given up so long before it was told:
+    the server had nothing for it. One that stands still does not say so in time."""
+    assert fate is Fate.NOT_EXECUTED or (
+        fate is Fate.UNKNOWN and seconds >= _GRACE_S
+    ), (fate, seconds)
 
 
 def raised_inside(error: BaseException | None) -> Any:

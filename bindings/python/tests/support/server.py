@@ -152,6 +152,21 @@ class Server:
                 return int(line.split("=")[1])
         return 0
 
+    def blocked(self, command: str = "blpop") -> int:
+        """Clients for which it has nothing yet in a command that blocks."""
+        count = 0
+        for line in self.ask("CLIENT", "LIST").decode().splitlines():
+            about = dict(word.partition("=")[::2] for word in line.split())
+            count += "b" in about["flags"] and about["cmd"] == command
+        return count
+
+    def until_blocked(self, command: str = "blpop") -> None:
+        """A client waits in that command."""
+        until = time.monotonic() + PATIENCE_S
+        while not self.blocked(command):
+            assert time.monotonic() < until
+            time.sleep(0.001)
+
     def connections(self) -> int:
         """Clients that are connected, but this one."""
         return len(self.ask("CLIENT", "LIST").decode().splitlines()) - 1
