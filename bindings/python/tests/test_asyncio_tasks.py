@@ -248,15 +248,15 @@ def test_a_face_after_the_other(server: Server) -> None:
         assert client.execute("PING") == b"PONG"
 
 
-@pytest.mark.parametrize("drain", [5.0, 0.05])
+@pytest.mark.parametrize("drain", [60.0, 2.0])
 def test_close_drains(async_connect: Connect, drain: float) -> None:
     face = async_connect()
 
     async def main(client: Client) -> None:
         await client.wait_ready()
         futures = [client.submit("ECHO", i) for i in range(500)]
-        if drain < 1:
-            futures.append(client.submit("BLPOP", "nothing", 9, may_block=True))
+        if drain < 60:  # which is long enough for the others, on a busy machine too
+            futures.append(client.submit("BLPOP", "nothing", 0, may_block=True))
         await client.close(drain)
         ends = await asyncio.gather(*futures, return_exceptions=True)
         assert ends[:500] == [b"%d" % i for i in range(500)]
