@@ -117,17 +117,20 @@ def test_clients_come_and_go(mode: str, server: Server) -> None:
     for _ in range(3):
         act()
     gc.collect()
-    before = (descriptors(), native_threads(), threading.active_count())
+
+    def left() -> tuple[int, int, int]:
+        return descriptors(), native_threads(), threading.active_count()
+
+    before = left()
     for _ in range(scaled(30)):  # in each of 7 modes
         act()
     gc.collect()
     # A thread that has said goodbye needs time to go.
     until = time.monotonic() + PATIENCE_S
-    while native_threads() > before[1] and time.monotonic() < until:
-        time.sleep(0.001)
-    after = (descriptors(), native_threads(), threading.active_count())
     # What others left behind may have gone meanwhile.
-    assert all(now <= then for now, then in zip(after, before, strict=True))
+    while any(now > then for now, then in zip(left(), before, strict=True)):
+        assert time.monotonic() < until, (left(), before)
+        time.sleep(0.001)
     assert objects_gained(act, 10) < SLACK_OBJECTS
 
 
