@@ -13,6 +13,7 @@ from support.children import run_child
 from support.scale import scaled
 from support.server import Server
 from support.threads import run_all
+from support.wire import PATIENCE_S
 
 THREADS = 16
 
@@ -340,7 +341,7 @@ def test_threads_come_and_go(server: Server) -> None:
 
 def test_threads_and_a_loop_over_one_client(server: Server) -> None:
     with shoal.Client(server.url) as client:
-        is_over = threading.Event()
+        has_begun, is_over = threading.Event(), threading.Event()
 
         async def main() -> None:
             face = client.aio()
@@ -352,12 +353,13 @@ def test_threads_and_a_loop_over_one_client(server: Server) -> None:
                     == tags
                 )
                 number += 1
-            assert number > 0
+                has_begun.set()
 
         def work(me: int) -> None:
             if me == 0:
                 asyncio.run(main())
                 return
+            assert has_begun.wait(PATIENCE_S)
             for number in range(300):
                 tag = f"{me}.{number}".encode()
                 assert client.execute("ECHO", tag) == tag
