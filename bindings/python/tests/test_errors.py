@@ -109,6 +109,7 @@ def test_exceptions_can_be_sent_to_other_processes() -> None:
 
 def test_refused_connection(connect: Connect) -> None:
     face = connect(url="redis://127.0.0.1:1", timeout=1)
+    face.until(lambda: face.stats().attempts_failed > 0)
     with pytest.raises(shoal.TimeoutError) as caught:
         face.execute("PING")
     assert isinstance(caught.value, shoal.ConnectionError)
@@ -126,6 +127,7 @@ def test_refused_connection(connect: Connect) -> None:
 
 def test_not_ready(connect: Connect) -> None:
     face = connect(url="redis://127.0.0.1:1", backoff=(0.001, 0.002))
+    face.until(lambda: face.stats().attempts_failed > 0)
     with pytest.raises(shoal.NoConnectionError) as caught:
         face.wait_ready(1)
     assert str(caught.value) == (
