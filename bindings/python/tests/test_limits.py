@@ -67,7 +67,7 @@ def late(error: object) -> bool:
 
 def test_waiting_for_room_ends_at_the_deadline(connect: Connect) -> None:
     """Not when those in front end."""
-    face = connect(url=NOWHERE, queued_max=2, timeout=1.5)
+    face = connect(url=NOWHERE, queued_max=2, timeout=PATIENCE_S)
     ends: list[object] = []
     waits: list[tuple[float, float]] = []  #: from when to when
 
