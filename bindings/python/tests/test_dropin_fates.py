@@ -11,7 +11,7 @@ redis = pytest.importorskip("redis")
 
 from redis.backoff import AbstractBackoff  # noqa: E402
 from shoal import Fate  # noqa: E402
-from support.dropin import Scene  # noqa: E402
+from support.dropin import Scene, until  # noqa: E402
 from support.proxy import Proxy  # noqa: E402
 from support.server import Server  # noqa: E402
 
@@ -37,9 +37,13 @@ def test_no_reply_comes(
         r.shoal_repeats_unknown = repeats
     scene.do(r.ping)
     proxy.tell("carry to-client stopped=1")
-    with pytest.raises(_LOSSES) as caught:
-        scene.do(ways(r)[way])
-    assert caught.value.fate is Fate.UNKNOWN
+    fate = Fate.NOT_EXECUTED
+    while fate is Fate.NOT_EXECUTED:  # a busy machine has not written it in time
+        with pytest.raises(_LOSSES) as caught:
+            scene.do(ways(r)[way])
+        fate = caught.value.fate
+    assert fate is Fate.UNKNOWN
+    until(lambda: server.ask("GET", "n") is not None)
     executed = int(server.ask("GET", "n"))
     assert 1 <= executed <= 2 if repeats else executed == 1
     proxy.tell("cut to-client reset")
@@ -63,7 +67,7 @@ def test_a_later_attempt_disproves_nothing(
 ) -> None:
     """The first one ran, and its reply was lost; the second one was never written."""
     harm = Harm(lambda: proxy.tell("cut to-client reset"))
-    r = scene.client(proxy.url, 1, harm, socket_timeout=1)
+    r = scene.client(proxy.url, 1, harm, socket_timeout=2.5)
     r.shoal_repeats_unknown = True
     scene.do(r.ping)
     proxy.tell("carry to-client stopped=1")  # the next connection has no greeting
@@ -92,6 +96,6 @@ def test_wait_asks_of_the_writes_before_it(scene: Scene, server: Server) -> None
 
 def test_wait_waits_longer_than_a_timeout(scene: Scene, server: Server) -> None:
     """There are no replicas: the server answers when its time is over."""
-    r = scene.client(server.url, 0, socket_timeout=0.5)
+    r = scene.client(server.url, 0, socket_timeout=2)
     scene.do(lambda: r.set("k", "v"))
-    assert scene.do(lambda: r.wait(1, 700)) == 0
+    assert scene.do(lambda: r.wait(1, 2200)) == 0
