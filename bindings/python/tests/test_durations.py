@@ -42,7 +42,7 @@ def test_of_a_call(connect: Connect, call: str) -> None:
     for wrong in [*WRONG_VALUES, 0]:
         with pytest.raises(ValueError, match="timeout must be more than 0"):
             CALLS[call](face, wrong)
-    for right in (1, 1.5, Fraction(5, 2), math.inf, None):
+    for right in (30, 30.5, Fraction(61, 2), math.inf, None):
         CALLS[call](face, right)
 
 

@@ -161,7 +161,7 @@ def test_a_timeout_is_the_clients(connect: Connect, server: Server) -> None:
     assert face.execute("ECHO", "long", timeout=5) == b"long"
 
 
-@pytest.mark.parametrize("timeout", [math.inf, 3600, 1])
+@pytest.mark.parametrize("timeout", [math.inf, 3600, 30])
 def test_long_timeouts(connect: Connect, timeout: float) -> None:
     assert connect().execute("PING", timeout=timeout) == b"PONG"
 
