@@ -153,6 +153,7 @@ def test_one_that_reads_too_slowly(connect: Connect, server: Server) -> None:
 
 def test_one_reader_at_a_time(async_face: Face) -> None:
     async def main(client: Any) -> None:
+        await client.execute("PING")  # behind its greeting
         async with client.monitor() as monitor:
             while await monitor.next_line(timeout=0.01) is not None:
                 pass
@@ -258,6 +259,7 @@ def test_another_loop_closes_it(server: Server, thread: bool) -> None:
 
     async def main() -> None:
         async with shoal.aio.Client(server.url, thread=thread) as client:
+            await client.execute("PING")  # behind its greeting
             monitor = client.monitor()
             async with monitor:
                 reader = asyncio.create_task(monitor.next_line(timeout=PATIENCE_S))
@@ -292,8 +294,9 @@ def test_an_interrupt_leaves_it_usable(server: Server) -> None:
         client = shoal.Client(url)
         with client.monitor(decode=True) as monitor:
             main = threading.get_ident()
-            threading.Timer(0.2, signal.pthread_kill, (main, signal.SIGINT)).start()
             try:
+                kill = signal.pthread_kill
+                threading.Timer(0.2, kill, (main, signal.SIGINT)).start()
                 while True:
                     monitor.next_line()
             except KeyboardInterrupt:
