@@ -115,8 +115,8 @@ static void f4(const matrix_mode_t *mode)
     }
     matrix_expect_works(m);
     if (mode->caller != MATRIX_BY_BLOCKING) /* whose threads come with the first call */
-        assert_int_equal(process_threads(), threads); /* O7 */
-    assert_int_equal(process_descriptors(), descriptors);
+        MATRIX_WAIT_FOR(m, process_threads() == threads); /* O7 */
+    MATRIX_WAIT_FOR(m, process_descriptors() == descriptors);
     print_message(
         "%s: %zu restarts; %zu replied (%zu with an error), %zu not executed, "
         "%zu unknown, %zu with a lost reply; recovery %llu us at most\n",
