@@ -3,6 +3,8 @@
 #include "matrix/matrix.h"
 #include "matrix/transport.h"
 
+#define CONNECT_US_MAX 60000000u
+
 static _Atomic uint64_t sends;
 
 static ssize_t send_one(int fd, const void *data, size_t bytes, int flags)
@@ -27,8 +29,11 @@ static void f2(const matrix_mode_t *mode)
     matrix_t *m = matrix_begin(mode);
     fake_server_t *server = matrix_fake(m, &(fake_config_t){.is_unix = true});
 
-    matrix_set_timeout(m,
-                       SHOAL_TIMEOUT_NEVER); /* a call for each byte takes its time */
+    /* A call for each byte takes its time. */
+    matrix_set_timeout(m, SHOAL_TIMEOUT_NEVER);
+    assert_int_equal(shoal_options_set_connect_timeout_us(m->options, CONNECT_US_MAX,
+                                                          CONNECT_US_MAX),
+                     0);
     matrix_to_fake(m, server);
     sends = 0;
     matrix_transport_hook(send_one, recv_one);
