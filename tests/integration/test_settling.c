@@ -115,9 +115,9 @@ static int64_t ask_value(const scene_t *scene)
 
 typedef enum trouble { SERVER_STANDS_STILL, NETWORK_HOLDS_BACK } trouble_t;
 
-/* Lose a connection whose writes are under way, and read over the next one.  Returns
- * whether the value changed after it was read. */
-static bool play(scene_t *scene, trouble_t trouble)
+/* Lose a connection whose writes are under way.  Returns since when there was trouble; 0: the
+ * client stood still for so long that the network let the answers through first. */
+static uint64_t lose_writes(scene_t *scene, trouble_t trouble)
 {
     uint64_t since_us = waiting_now_us();
 
@@ -130,8 +130,22 @@ static bool play(scene_t *scene, trouble_t trouble)
                           &(fault_carriage_t){.delay_us = HOLD_US});
     submit(scene, WRITES, "INCR", on_write);
     WAIT_FOR(scene->completed == WRITES);
+    if (trouble == NETWORK_HOLDS_BACK && scene->other > 0) {
+        fault_proxy_carry(scene->proxy, FAULT_TO_SERVER, &(fault_carriage_t){0});
+        return 0;
+    }
     assert_int_equal(scene->other, 0);
     assert_int_equal(scene->unknown, WRITES); /* all were written before the loss */
+    return since_us;
+}
+
+/* Read over the next connection.  Returns whether the value changed after it was read. */
+static bool play(scene_t *scene, trouble_t trouble)
+{
+    uint64_t since_us;
+
+    for (int tries = 0; (since_us = lose_writes(scene, trouble)) == 0; tries++)
+        assert_true(tries < 20);
     submit(scene, 1, "GET", on_value);
     if (trouble == SERVER_STANDS_STILL)
         redis_process_resume(scene->redis);
@@ -213,7 +227,7 @@ static void test_a_user_that_may_not_kill_is_answered(void **state)
     play(&scene, SERVER_STANDS_STILL);
     assert_true(scene.is_answered);
     assert_false(scene.is_settled);
-    assert_int_equal(live_stats(scene.client).unsettled, 1);
+    assert_true(live_stats(scene.client).unsettled >= 1);
     tear_down(&scene);
 }
 
