@@ -297,6 +297,7 @@ static void test_all_load_and_the_primary_is_no_choice(void **state)
              fake_server_received(replicas[1], 0, "GET", "late") > 0);
     assert_int_equal(outcomes[9].calls, 0);
     fake_server_forget_rules(replicas[1]);
+    say_role(1, LINKED);
     for (unsigned i = 0; i < 10; i++) {
         scene_await(&outcomes[i]);
         assert_int_equal(outcomes[i].status, 0);
