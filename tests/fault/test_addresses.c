@@ -229,7 +229,7 @@ static void test_a_server_that_falls_silent_is_left(void **state)
     const shoal_call_t again = {.size = sizeof again, .flags = SHOAL_CALL_IDEMPOTENT};
     outcome_t *outcome = scene_outcomes(scene, 1);
 
-    assert_int_equal(shoal_options_set_stall_timeout_us(scene->options, 300000), 0);
+    assert_int_equal(shoal_options_set_stall_timeout_us(scene->options, 2000000), 0);
     scene_open_ready(scene);
     fake_server_freeze(scene->server);
     scene_submit(scene, WORDS("SET", "k", "v"), &again, outcome);

@@ -76,7 +76,7 @@ static void test_a_stall_within_a_command(void **state)
                                                    .argument = "stop",
                                                    .then = FAKE_STOP_READING});
     /* Ample for the server to swallow the value, on a slow machine under a sanitizer. */
-    assert_int_equal(shoal_options_set_stall_timeout_us(scene->options, 1500000), 0);
+    assert_int_equal(shoal_options_set_stall_timeout_us(scene->options, 3000000), 0);
     scene_open_one(scene);
     outcome_t stop = scene_call(scene, WORDS("ECHO", "stop"), NULL);
     scene_check_text(&stop, "stop");
@@ -159,7 +159,7 @@ static void test_an_idle_connection_is_tested(void **state)
     scene_t *scene = *state;
 
     assert_int_equal(shoal_options_set_ping_idle_us(scene->options, 20000), 0);
-    assert_int_equal(shoal_options_set_stall_timeout_us(scene->options, 1000000), 0);
+    assert_int_equal(shoal_options_set_stall_timeout_us(scene->options, 3000000), 0);
     scene_open_ready(scene);
     WAIT_FOR(fake_server_received(scene->server, 1, "PING", NULL) >= 3);
     scene_check_works(scene);
