@@ -23,6 +23,16 @@ until_results() {
     done
 }
 
+# Waits until no job is left: it may do the last one again.
+until_done() {
+    for list in jobs jobs:worker; do
+        while ask LLEN "$list" && [ "$answer" != 0 ]; do
+            kill -0 "$worker"
+            sleep 0.01
+        done
+    done
+}
+
 ask RPUSH jobs job-{1..200}
 "$@" "$SHOAL_TEST_URL" & worker=$!
 until_results 1
@@ -34,6 +44,7 @@ ask RPUSH jobs:worker left-behind
 until_results 50
 ask CLIENT KILL TYPE normal SKIPME yes
 until_results 201
+until_done
 kill -TERM "$worker"
 wait "$worker"
 worker=
