@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#define GRACE_US 1000000 /* for the word that a command was let go */
+
 /* ---- commands that block ---- */
 
 static void test_a_blocking_command_holds_nobody_up(void **state)
@@ -74,10 +76,8 @@ static bool is_blocked(shoal_client_t *client)
     return is_there;
 }
 
-static void test_a_blocking_command_is_let_go(void **state)
+static outcome_t cancel_pop(shoal_client_t *client)
 {
-    (void)state;
-    shoal_client_t *client = live_lease_begin();
     outcome_t outcome = {0};
     uint64_t ticket;
 
@@ -85,12 +85,39 @@ static void test_a_blocking_command_is_let_go(void **state)
     WAIT_FOR(is_blocked(client));
     assert_int_equal(shoal_client_cancel(client, ticket), 0);
     WAIT_FOR(outcome_is_done(&outcome));
-    assert_int_equal(outcome.status, SHOAL_ECANCELLED);
-    assert_int_equal(outcome.fate, SHOAL_FATE_NOT_EXECUTED);
+    return outcome;
+}
 
-    outcome = live_lease_ask_for(client, NULL, "BLPOP k 0", 50000);
-    assert_int_equal(outcome.status, SHOAL_ETIMEOUT);
+static outcome_t hurry_pop(shoal_client_t *client)
+{
+    return live_lease_ask_for(client, NULL, "BLPOP k 0", 50000);
+}
+
+/* Let go, and nothing was popped; only of a server that stood still for as long as the library
+ * waits for its word is that not known. */
+static void check_let_go(shoal_client_t *client, outcome_t (*pop)(shoal_client_t *),
+                         int status)
+{
+    uint64_t begun_us;
+    outcome_t outcome;
+    unsigned rounds = 0;
+
+    do {
+        begun_us = waiting_now_us();
+        outcome = pop(client);
+        assert_int_equal(outcome.status, status);
+    } while (outcome.fate == SHOAL_FATE_UNKNOWN &&
+             waiting_now_us() - begun_us >= GRACE_US && ++rounds < 5);
     assert_int_equal(outcome.fate, SHOAL_FATE_NOT_EXECUTED);
+}
+
+static void test_a_blocking_command_is_let_go(void **state)
+{
+    (void)state;
+    shoal_client_t *client = live_lease_begin();
+
+    check_let_go(client, cancel_pop, SHOAL_ECANCELLED);
+    check_let_go(client, hurry_pop, SHOAL_ETIMEOUT);
     assert_int_equal(live_lease_ask(client, NULL, "RPUSH k v").integer, 1);
     assert_int_equal(live_lease_ask(client, NULL, "LLEN k").integer,
                      1); /* nobody waits for it */
