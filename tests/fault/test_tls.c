@@ -212,7 +212,7 @@ static void test_a_wrong_server_comes_right(void **state)
 
     serve(scene, "expired");
     scene_open(scene);
-    WAIT_FOR(scene_events(scene).attempts_failed == 1);
+    WAIT_FOR(scene_events(scene).attempts_failed >= 1);
     fake_server_set_tls(scene->server, &good);
     outcome_t outcome = scene_call(scene, scene_words("PING", NULL), NULL);
     if (outcome.status == SHOAL_ETLS) /* it was there before the attempt failed */
@@ -256,7 +256,8 @@ static void talk_to_a_plain_port(scene_t *scene, const char *answer, int status,
     getsockname(port, (struct sockaddr *)&at, &bytes);
     shoal_options_set_address(scene->options, "127.0.0.1", ntohs(at.sin_port));
     shoal_options_set_auth(scene->options, "ann", "hunter2");
-    shoal_options_set_connect_timeout_us(scene->options, 300000, 1000000);
+    shoal_options_set_connect_timeout_us(
+        scene->options, answer ? WAITING_US_MAX : 300000, WAITING_US_MAX);
     use_tls(scene);
     unsigned failed = scene_events(scene).attempts_failed;
     scene_open(scene);
