@@ -513,7 +513,7 @@ static void test_a_redirect_to_a_forbidden_address(void **state)
     redirect(scene->server, "169.254.169.254", scene->server);
     scene_open_ready(scene);
     scene_submit(scene, WORDS("INCR", "k"), NULL, outcome);
-    WAIT_FOR(scene_events(scene).ready == 2); /* the same server again */
+    WAIT_FOR(scene_events(scene).ready >= 2); /* the same server again */
     assert_int_equal(scene_events(scene).attempts_failed, 0);
     fake_server_forget_rules(scene->server);
     scene_check(outcome, 0, SHOAL_FATE_REPLIED);
