@@ -76,10 +76,11 @@ static void test_refused_ones_change_nothing(void **state)
                                     .reply = "-WRONGPASS it is not c4n4ry\r\n",
                                     .times = 1});
     set(scene, NULL, "c4n4ry");
-    WAIT_FOR(scene_events(scene).lost_auth == 1);
+    WAIT_FOR(scene_events(scene).lost_auth >= 1);
     incr(scene);
-    assert_int_equal(scene_events(scene).attempts_failed, scene_events(scene).lost);
-    assert_null(strstr(scene_events(scene).detail, "c4n4"));
+    scene_events_t events = scene_events(scene);
+    assert_int_equal(events.attempts_failed, events.lost);
+    assert_null(strstr(events.detail, "c4n4"));
     fake_server_set_password(scene->server, "c4n4ry");
     WAIT_FOR(scene_events(scene).ready == 2);
     incr(scene);
@@ -198,7 +199,8 @@ static void test_several_threads(void **state)
     set(scene, NULL, "last");
     WAIT_FOR(scene_events(scene).ready == 2);
     incr(scene);
-    assert_int_equal(scene_events(scene).attempts_failed, scene_events(scene).lost);
+    scene_events_t events = scene_events(scene);
+    assert_int_equal(events.attempts_failed, events.lost);
     assert_int_equal(fake_server_number(scene->server, 0, "k"), 201);
 }
 
