@@ -66,6 +66,7 @@ static void test_commands_that_may_not_wait_need_not(void **state)
     scene_open_ready(scene);
     fake_server_rule(scene->server, &(fake_rule_t){.command = "ECHO",
                                                    .argument = "held",
+                                                   .times = 1,
                                                    .is_cut = true,
                                                    .then = FAKE_HOLD});
     scene_submit(scene, WORDS("ECHO", "held"), NULL, &outcomes[0]);
@@ -142,9 +143,10 @@ static void test_a_successor_that_is_refused(void **state)
     scene_open_ready(scene);
     fake_server_refuse(scene->server, true);
     reconnect(scene);
-    WAIT_FOR(scene_events(scene).attempts_failed == 1);
+    WAIT_FOR(scene_events(scene).attempts_failed >= 1);
     incr(scene);
-    assert_int_equal(scene_events(scene).lost, 1); /* that attempt */
+    scene_events_t events = scene_events(scene);
+    assert_int_equal(events.lost, events.attempts_failed);
     fake_server_refuse(scene->server, false);
     WAIT_FOR(scene_events(scene).ready == 2); /* it is tried again */
     incr(scene);
@@ -160,15 +162,18 @@ static void test_a_successor_that_is_not_answered(void **state)
         shoal_options_set_connect_timeout_us(scene->options, WAITING_US_MAX, 1000000),
         0);
     scene_open_ready(scene);
+    /* The first connection may not have been greeted in time, either. */
+    unsigned present = fake_server_accepted(scene->server);
+    unsigned late = scene_events(scene).lost_timeout;
     fake_server_hold(scene->server, "HELLO");
     reconnect(scene);
-    WAIT_FOR(scene_events(scene).lost_timeout == 1);
+    WAIT_FOR(scene_events(scene).lost_timeout > late);
     incr(scene);
     fake_server_forget_rules(scene->server);
     fake_server_release(scene->server);
     WAIT_FOR(scene_events(scene).ready == 2);
     incr(scene);
-    assert_int_equal(commands_on(scene, 1), 1);
+    assert_int_equal(commands_on(scene, present), 1);
     assert_int_equal(scene_stats(scene).losses, 0);
 }
 
@@ -181,7 +186,7 @@ static void test_a_successor_whose_credentials_are_rejected(void **state)
         scene->server,
         &(fake_rule_t){.command = "HELLO", .reply = "-WRONGPASS invalid password\r\n"});
     reconnect(scene);
-    WAIT_FOR(scene_events(scene).lost_auth == 2); /* again after a second */
+    WAIT_FOR(scene_events(scene).lost_auth >= 2); /* again after a second */
     incr(scene);
     fake_server_forget_rules(scene->server);
     WAIT_FOR(scene_events(scene).ready == 2);
@@ -189,23 +194,27 @@ static void test_a_successor_whose_credentials_are_rejected(void **state)
     assert_int_equal(scene_stats(scene).losses, 0);
 }
 
-/* The successor dies behind so many bytes of the answer to this command. */
+/* The successor dies behind so many bytes of the answer to this command.  The next one
+ * takes nothing over before the test has looked. */
 static void die_at(scene_t *scene, const char *command, size_t bytes, fake_then_t then)
 {
-    unsigned connection = fake_server_accepted(scene->server) + 2;
-    scene_events_t before = scene_events(scene);
+    unsigned failed = scene_events(scene).attempts_failed, present;
 
+    scene_open_ready(scene);
+    present = fake_server_accepted(scene->server);
     fake_server_rule(scene->server, &(fake_rule_t){.command = command,
-                                                   .connection = connection,
+                                                   .connection = present + 1,
                                                    .is_cut = true,
                                                    .cut_bytes = bytes,
                                                    .then = then});
-    scene_open(scene);
-    WAIT_FOR(scene_events(scene).ready > before.ready);
+    fake_server_rule(scene->server, &(fake_rule_t){.command = "HELLO",
+                                                   .connection = present + 2,
+                                                   .is_cut = true,
+                                                   .then = FAKE_HOLD});
     reconnect(scene);
-    WAIT_FOR(scene_events(scene).attempts_failed > before.attempts_failed);
+    WAIT_FOR(scene_events(scene).attempts_failed > failed);
     incr(scene);
-    assert_int_equal(commands_on(scene, connection - 1), 1);
+    assert_int_equal(commands_on(scene, present), 1);
     assert_int_equal(scene_stats(scene).losses, 0);
     scene_close(scene, 0);
     fake_server_forget_rules(scene->server);
