@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import random
 import signal
 import socket
 import subprocess
@@ -27,9 +28,24 @@ def until(is_true: Callable[[], bool]) -> None:
 # ---- servers ----
 
 
+CLAIMS: list[socket.socket] = []
+
+
 def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        return int(probe.getsockname()[1])
+    """A port that no other test gets while this process lives: as
+    tests/support/loopback_port.h."""
+    while True:
+        port = random.randrange(20000, 32000)
+        claim = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        try:
+            claim.bind(f"\0shoal-port-{port}")
+            with socket.socket() as probe:
+                probe.bind(("127.0.0.1", port))
+        except OSError:
+            claim.close()
+            continue
+        CLAIMS.append(claim)
+        return port
 
 
 def encoded(words: tuple[str, ...]) -> bytes:

@@ -35,7 +35,5 @@ def test_situation(found: Any, request: pytest.FixtureRequest) -> None:
     if found.has_certificates:
         request.getfixturevalue("certificates")  # skips where there are none
     rows = situations.recorded(situations.DOCUMENT.read_text())
-    with situations.staged(found) as (stage, case):
-        what, text = situations.seen_in_python(case)
-        seen = situations.cell(what, situations.normalised(text, case, stage))
+    seen = situations.cell(*situations.provoke(found, situations.seen_in_python))
     assert seen == situations.python_cell_of(rows.get(found.name))[0]
