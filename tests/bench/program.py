@@ -3,6 +3,7 @@
 import functools
 import json
 import os
+import random
 import shutil
 import socket
 import subprocess
@@ -77,12 +78,30 @@ def listens(path):
     return True
 
 
-def wait_for_port(port):
+def claim_port(case):
+    """A port that no other test gets before this case is over: as
+    tests/support/loopback_port.h."""
     while True:
+        port = random.randrange(20000, 32000)
+        claim = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        try:
+            claim.bind(f"\0shoal-port-{port}")
+            with socket.socket() as probe:
+                probe.bind(("127.0.0.1", port))
+        except OSError:
+            claim.close()
+            continue
+        case.addCleanup(claim.close)
+        return port
+
+
+def wait_for_port(port, process):
+    while process.poll() is None:
         try:
             return socket.create_connection(("127.0.0.1", port)).close()
         except OSError:
             time.sleep(0.01)
+    raise AssertionError(f"the server at port {port} ended")
 
 
 def wait_for_commands(connection, count):

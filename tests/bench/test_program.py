@@ -8,7 +8,6 @@ machine.  Exits with 77 where no server is installed.
 import json
 import os
 import signal
-import socket
 import subprocess
 import unittest
 
@@ -20,6 +19,7 @@ from program import (
     Connection,
     Program,
     bench,
+    claim_port,
     has_redis_plus_plus,
     listens,
     main,
@@ -184,8 +184,7 @@ class Runs(Program):
     @unittest.skipUnless(CERTIFICATES.exists(), "a build without TLS")
     def test_the_certificate_of_a_named_server_is_checked(self):
         subprocess.run([CERTIFICATES, self.folder.name], check=True)
-        with socket.create_server(("127.0.0.1", 0)) as probe:
-            port = probe.getsockname()[1]
+        port = claim_port(self)
         server = subprocess.Popen(
             [
                 SERVER, "--port", "0", "--tls-port", str(port), "--save", "",
@@ -199,7 +198,7 @@ class Runs(Program):
         self.addCleanup(server.kill)
         named = ["-u", f"rediss://127.0.0.1:{port}", "-c", 2, "-n", 40]
         ours = ["--cert", self.path / "client.crt", "--key", self.path / "client.key"]
-        wait_for_port(port)
+        wait_for_port(port, server)
         for mode in ("sync", "pool"):
             good = [*TINY, *named, *ours, "--mode", mode, "--ca", self.path / "ca.crt"]
             bench(*good)
@@ -210,8 +209,7 @@ class Runs(Program):
         watch = "sentinel monitor main 127.0.0.1 %d 1"
         ports = []
         for name in ("server", "sentinel"):
-            with socket.create_server(("127.0.0.1", 0)) as probe:
-                ports.append(probe.getsockname()[1])
+            ports.append(claim_port(self))
             (self.path / name).write_text(
                 f'port {ports[-1]}\nbind 127.0.0.1\ndir {self.path}\nsave ""\n'
                 + ("" if name == "server" else watch % ports[0])
@@ -220,7 +218,7 @@ class Runs(Program):
             process = subprocess.Popen(words, stdout=subprocess.DEVNULL)
             self.addCleanup(process.wait)
             self.addCleanup(process.kill)
-            wait_for_port(ports[-1])
+            wait_for_port(ports[-1], process)
         named = ["--sentinel", "main", "-h", "127.0.0.1", "-p", ports[1], "-c", 2]
         for run in self.measure(*named, "--against", "sync,pool"):
             self.assertEqual(run["errors"], 0)
