@@ -174,7 +174,9 @@ static void check_list(const load_t *load, const caller_t *caller, tally_t *tall
     for (size_t i = 0; i < shoal_reply_count(reply); i++) {
         int64_t number =
             atoll(shoal_reply_string(shoal_reply_at(reply, i), &(size_t){0}));
-        assert_true(number > last && number < NUMBERS_MAX);
+        if (number <= last || number >= NUMBERS_MAX)
+            fail_msg("caller %u: %lld behind %lld", caller->id, (long long)number,
+                     (long long)last);
         is_there[number] = 1;
         last = number;
     }
