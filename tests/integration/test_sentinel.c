@@ -211,7 +211,15 @@ static void stop(load_t *load)
     assert_int_equal(load->tally.not_executed, 0); /* they had time to wait */
 }
 
-/* New numbers, in empty lists. */
+static bool is_empty(const redis_process_t *server)
+{
+    char answer[32] = "";
+
+    return redis_ask(redis_process_port(server), "DBSIZE", answer, sizeof answer) &&
+           strcmp(answer, ":0") == 0;
+}
+
+/* New numbers, in empty lists: the next primary has none of the old ones. */
 static void go_on(load_t *load)
 {
     shoal_result_t *result = NULL;
@@ -219,6 +227,8 @@ static void go_on(load_t *load)
     assert_int_equal(shoal_client_callf(load->client, &result, "FLUSHALL"), 0);
     assert_int_equal(shoal_result_status(result), 0);
     shoal_result_release(result);
+    for (size_t i = 0; i < RIG_SERVERS; i++)
+        WAIT_FOR(is_empty(load->rig->servers[i]));
     load->is_over = false;
     for (size_t i = 0; i < CALLERS; i++) {
         load->callers[i].next = 0;
