@@ -381,25 +381,21 @@ static void leave(sentinel_rig_t *rig, size_t primary)
 
 static void kill_server(sentinel_rig_t *rig, size_t primary)
 {
-    sentinel_rig_hasten(rig, true);
     redis_process_kill(rig->servers[primary]);
 }
 
 static void restart_server(sentinel_rig_t *rig, size_t primary)
 {
-    sentinel_rig_hasten(rig, false);
     assert_true(redis_process_restart(rig->servers[primary]));
 }
 
 static void pause_server(sentinel_rig_t *rig, size_t primary)
 {
-    sentinel_rig_hasten(rig, true);
     redis_process_pause(rig->servers[primary]);
 }
 
 static void resume_server(sentinel_rig_t *rig, size_t primary)
 {
-    sentinel_rig_hasten(rig, false);
     redis_process_resume(rig->servers[primary]);
 }
 
@@ -462,7 +458,7 @@ static void test_goes_on_without_sentinels(void **state)
         load->callers[i].ok_in_era = 0;
     await_progress(load, 10);
     for (size_t i = 0; i < RIG_SENTINELS; i++)
-        sentinel_rig_restart(rig, i);
+        assert_true(redis_process_restart(rig->sentinels[i]));
     sentinel_rig_failover(rig);
     await_switch(load, 0, 1);
     end(load);
@@ -481,13 +477,13 @@ static void test_stays_although_one_was_cut_off(void **state)
     sentinel_rig_await_primary(rig, 0);
     redis_process_kill(rig->sentinels[0]);
     redis_process_kill(rig->sentinels[1]);
-    sentinel_rig_restart(rig, 2);
+    assert_true(redis_process_restart(rig->sentinels[2]));
     WAIT_FOR(sentinel_rig_primary(rig, 2) == 0);
     /* It is asked, and not believed; what the others said may serve one more dial. */
     WAIT_FOR((sentinel_rig_tell(rig->servers[primary], "CLIENT KILL TYPE normal", ":"),
               load->unnamed > 0));
     for (size_t i = 0; i < 2; i++)
-        sentinel_rig_restart(rig, i);
+        assert_true(redis_process_restart(rig->sentinels[i]));
     WAIT_FOR(leads_to(load, primary));
     await_progress(load, 10);
     assert_int_equal(load->changed, 2);

@@ -10,8 +10,6 @@
 
 #define ANSWER_BYTES 256
 #define QUORUM "2"
-#define SILENT_MS "60000" /* so long, and a server is down */
-#define SILENT_MS_HASTY "500"
 
 /* ---- asking ---- */
 
@@ -44,7 +42,7 @@ static redis_process_t *start_sentinel(const sentinel_rig_t *rig)
 
     snprintf(config, sizeof config,
              "sentinel monitor " RIG_PRIMARY " 127.0.0.1 %d " QUORUM "\n"
-             "sentinel down-after-milliseconds " RIG_PRIMARY " " SILENT_MS "\n"
+             "sentinel down-after-milliseconds " RIG_PRIMARY " 500\n"
              "sentinel failover-timeout " RIG_PRIMARY " 3000\n"
              "sentinel known-replica " RIG_PRIMARY " 127.0.0.1 %d\n"
              "sentinel known-replica " RIG_PRIMARY " 127.0.0.1 %d\n",
@@ -253,22 +251,6 @@ void sentinel_rig_failover(const sentinel_rig_t *rig)
     } while (next_primary(rig) == former);
 }
 
-#define SET_SILENT_MS "SENTINEL SET " RIG_PRIMARY " down-after-milliseconds "
-
-void sentinel_rig_hasten(const sentinel_rig_t *rig, bool is_hasty)
-{
-    for (size_t i = 0; i < RIG_SENTINELS; i++)
-        sentinel_rig_tell(
-            rig->sentinels[i],
-            is_hasty ? SET_SILENT_MS SILENT_MS_HASTY : SET_SILENT_MS SILENT_MS, "+OK");
-}
-
-void sentinel_rig_restart(const sentinel_rig_t *rig, size_t sentinel)
-{
-    assert_true(redis_process_restart(rig->sentinels[sentinel]));
-    hurry(rig->sentinels[sentinel]);
-}
-
 void sentinel_rig_monitor(const sentinel_rig_t *rig, size_t server)
 {
     char command[128];
@@ -279,6 +261,8 @@ void sentinel_rig_monitor(const sentinel_rig_t *rig, size_t server)
     for (size_t i = 0; i < RIG_SENTINELS; i++) {
         sentinel_rig_tell(rig->sentinels[i], "SENTINEL REMOVE " RIG_PRIMARY, "+OK");
         sentinel_rig_tell(rig->sentinels[i], command, "+OK");
-        sentinel_rig_tell(rig->sentinels[i], SET_SILENT_MS SILENT_MS, "+OK");
+        sentinel_rig_tell(rig->sentinels[i],
+                          "SENTINEL SET " RIG_PRIMARY " down-after-milliseconds 500",
+                          "+OK");
     }
 }

@@ -3,8 +3,8 @@
 #define SHOAL_TESTS_SENTINEL_RIG_H
 
 /* A primary, two replicas and three sentinels: real servers on loopback ports, which end
- * with the test, however it ends.  The sentinels call the primary RIG_PRIMARY, and take a
- * minute of silence for its end: a machine that stands still is no failure. */
+ * with the test, however it ends.  The sentinels call the primary RIG_PRIMARY, and take
+ * half a second of silence for its end. */
 
 #include "support/redis_process.h"
 #include <shoal/shoal.h>
@@ -37,10 +37,6 @@ size_t sentinel_rig_await_primary(const sentinel_rig_t *rig, size_t former);
 /* Exchange the primary as a person does: SENTINEL FAILOVER.  A sentinel that has not heard of
  * the replicas for a while begins, and gives up; so it is repeated until one is promoted. */
 void sentinel_rig_failover(const sentinel_rig_t *rig);
-/* Half a second of silence is enough from now on, or a minute again. */
-void sentinel_rig_hasten(const sentinel_rig_t *rig, bool is_hasty);
-/* A sentinel that was killed. */
-void sentinel_rig_restart(const sentinel_rig_t *rig, size_t sentinel);
 /* Make the sentinels forget the primary and watch this server instead, as a person
  * does. */
 void sentinel_rig_monitor(const sentinel_rig_t *rig, size_t server);
