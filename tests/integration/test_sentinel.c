@@ -473,8 +473,10 @@ static void test_stays_although_one_was_cut_off(void **state)
 
     redis_process_kill(rig->sentinels[2]);
     sentinel_rig_failover(rig);
-    size_t primary = await_switch(load, 0, 1);
-    sentinel_rig_await_primary(rig, 0);
+    await_switch(load, 0, 1);
+    size_t primary = sentinel_rig_await_primary(rig, 0);
+    WAIT_FOR(leads_to(load, primary));
+    unsigned changed = load->changed; /* a busy server may lose its place at once */
     redis_process_kill(rig->sentinels[0]);
     redis_process_kill(rig->sentinels[1]);
     assert_true(redis_process_restart(rig->sentinels[2]));
@@ -486,7 +488,7 @@ static void test_stays_although_one_was_cut_off(void **state)
         assert_true(redis_process_restart(rig->sentinels[i]));
     WAIT_FOR(leads_to(load, primary));
     await_progress(load, 10);
-    assert_int_equal(load->changed, 2);
+    assert_int_equal(load->changed, changed);
     end(load);
 }
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Several addresses of one server: in the URL, and as an option."""
 
+import functools
 import socket
 from typing import Any
 
@@ -88,12 +89,15 @@ def test_what_makes_no_sense(
 def test_a_server_says_that_it_moves(connect: Connect, proxy: Proxy) -> None:
     """It names nobody: the same name leads elsewhere, or back."""
     face = connect(url=proxy.url)
+
+    def has_connected(times: int) -> bool:
+        return bool(face.stats().connects == times)
+
     face.execute("SET", "n", 0)
     for number in range(3):
         moving = rf"$6\r\nMOVING\r\n:{number}\r\n:0\r\n_\r\n"
         proxy.tell(f'inject to-client ">4\\r\\n{moving}"')
-        connects = number + 2
-        face.until(lambda connects=connects: face.stats().connects == connects)
+        face.until(functools.partial(has_connected, number + 2))
         assert face.execute("INCR", "n") == number + 1
     kinds = [event.kind for event in face.events()]
     assert kinds.count("maintenance") == 3
