@@ -38,6 +38,25 @@ static bool rest(stepper_t *stepper, uint64_t until_ns)
     return false;
 }
 
+static void raise_to(_Atomic uint64_t *highest, uint64_t value)
+{
+    uint64_t known = atomic_load_explicit(highest, memory_order_relaxed);
+    while (known < value && !atomic_compare_exchange_weak(highest, &known, value)) {
+    }
+}
+
+/* The stage ends: no call ended since the last one did, perhaps in the whole stage. */
+static void note_silence(stepper_t *stepper, stepper_stage_t *stage)
+{
+    uint64_t now_ns = clock_ns(), since_ns = atomic_load(&stage->begin_ns);
+    uint64_t last_ns = atomic_load(&stepper->last_ns);
+
+    if (last_ns > since_ns)
+        since_ns = last_ns;
+    if (now_ns > since_ns)
+        raise_to(&stage->gap_ns, now_ns - since_ns);
+}
+
 static void *step(void *member)
 {
     stepper_t *stepper = member;
@@ -52,7 +71,9 @@ static void *step(void *member)
         atomic_store(&stage->begin_ns, clock_ns());
         atomic_store(&stepper->stage, i);
         let_through(stepper, stage->threads);
-        if (!rest(stepper, start_ns + (i + 1) * stage_ns))
+        bool goes_on = rest(stepper, start_ns + (i + 1) * stage_ns);
+        note_silence(stepper, stage);
+        if (!goes_on)
             break;
     }
     atomic_store(&stepper->stage, stepper->stages_count);
@@ -105,13 +126,6 @@ bool stepper_pass(stepper_t *stepper, uint64_t number)
     bool is_over = stepper->is_over;
     pthread_mutex_unlock(&stepper->lock);
     return !is_over;
-}
-
-static void raise_to(_Atomic uint64_t *highest, uint64_t value)
-{
-    uint64_t known = atomic_load_explicit(highest, memory_order_relaxed);
-    while (known < value && !atomic_compare_exchange_weak(highest, &known, value)) {
-    }
 }
 
 void stepper_count(stepper_t *stepper, uint64_t now_ns)

@@ -200,6 +200,7 @@ static void test_what_has_no_number(void **state)
         assert_true(shoal__maintenance_hear(&maintenance, &push, 0));
         assert_int_equal(shoal__maintenance_moves_us(maintenance), SHOAL__NEVER_US);
     }
+    shoal__free(maintenance);
 }
 
 static void test_endpoint_types(void **state)
