@@ -200,10 +200,11 @@ static void test_a_sentinel_that_cannot_be_used(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         unsigned silent = rig->silent;
         char keys[256];
-        snprintf(keys, sizeof keys, "%s%s%s", cases[i].keys,
+        snprintf(keys, sizeof keys, "connect_timeout_ms=25000%s%s%s%s",
+                 cases[i].keys[0] ? "&" : "", cases[i].keys,
                  cases[i].has_ca ? "&tls_ca_file=" : "",
                  cases[i].has_ca ? certificate_path("ca.crt") : "");
-        open_client(rig, keys[0] == '&' ? keys + 1 : keys);
+        open_client(rig, keys);
         WAIT_FOR(rig->silent > silent);
         if (!strstr(rig->detail, cases[i].detail))
             fail_msg("case %zu: %s", i, rig->detail);
