@@ -50,6 +50,7 @@ write_dump() {
     abidw "${comparable[@]}" --type-id-style hash \
         --no-show-locs --no-corpus-path --no-comp-dir-path --no-elf-needed \
         --out-file "$dump" "$library"
+    sed -i "s|path='$root/|path='|" "$dump" # whoever builds elsewhere gets the same dump
 }
 
 check_types() {

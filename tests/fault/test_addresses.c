@@ -480,8 +480,8 @@ static void test_redirects_follow_each_other(void **state)
     assert_int_equal(fake_server_number(third, 0, "k"), 2);
 }
 
-/* Whoever did not ask for redirects gets none; and one that is damaged is an error like any
- * other. */
+/* A client that did not ask for redirects follows none.  A redirect that is damaged is an
+ * error like any other. */
 static void test_what_is_no_redirect_surfaces(void **state)
 {
     scene_t *scene = *state;

@@ -131,7 +131,7 @@ static void test_patience(void **state)
             at_us + steps[i].ends_after_s * SECOND_US);
         assert_int_equal(shoal__maintenance_moves_us(maintenance), SHOAL__NEVER_US);
     }
-    /* Whoever is more patient anyway stays so. */
+    /* A client whose own stall time is longer keeps it. */
     hear(&maintenance, &(said_t){"MIGRATING", 8, 5, NULL}, 400 * (uint64_t)SECOND_US);
     assert_int_equal(
         shoal__maintenance_stall_ends_us(maintenance, 0, 30 * (uint64_t)SECOND_US),
