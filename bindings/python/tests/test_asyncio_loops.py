@@ -153,6 +153,39 @@ def test_closed_while_others_use_it(server: Server, loop: str) -> None:
 
 
 @on_each_loop
+def test_a_loop_ends_while_another_closes(server: Server, loop: str) -> None:
+    """The close of its connection does not begin, or is under way: it ends with the
+    loop, in silence."""
+    script = """
+    def listed():
+        with shoal.Client(url) as other:
+            return other.execute("CLIENT", "LIST", decode=True).count(" name=counted ")
+    async def use():
+        await client.execute("PING")
+    one = new_loop()
+    one.run_until_complete(use())
+    run(client.close())
+    one.call_soon(one.stop)
+    one.run_forever()
+    one.close()
+    if driver == "borrowed":
+        client = eval(made)
+        two = new_loop()
+        async def begin():
+            await client.execute("PING")
+            blocked = client.submit("BLPOP", "nothing", 0, may_block=True)
+            client._ports[two].begin_close(60.0)
+            return blocked
+        blocked = two.run_until_complete(begin())
+        assert listed() == 1
+        two.close()
+        while listed(): time.sleep(0.001)
+        assert isinstance(blocked.exception(), shoal.ClosedError)
+    """
+    passes(server, script, loop)
+
+
+@on_each_loop
 def test_nothing_is_left(server: Server, loop: str) -> None:
     """Many loops over one client: descriptors do not add up."""
     script = """

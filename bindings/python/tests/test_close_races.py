@@ -43,11 +43,11 @@ def descriptors() -> Counter[str]:
     return Counter(kind.partition(":[")[0] for kind in kinds)
 
 
-def until(is_so: Callable[[], bool]) -> None:
+def until(is_so: Callable[[], bool], what_is: Callable[[], str] = str) -> None:
     """Threads of the library's that have told of a close are about to end."""
     end = time.monotonic() + PATIENCE_S
     while not is_so():
-        assert time.monotonic() < end
+        assert time.monotonic() < end, what_is()
         time.sleep(0.001)
 
 
@@ -65,7 +65,10 @@ class Leftovers:
 
     def check(self) -> None:
         """Others left nothing. What was there before may have gone meanwhile."""
-        until(lambda: descriptors() <= self._descriptors)
+        until(lambda: descriptors() <= self._descriptors, self._left)
+
+    def _left(self) -> str:
+        return f"left: {descriptors() - self._descriptors}"
 
 
 # ---- threads ----

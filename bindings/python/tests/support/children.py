@@ -25,7 +25,8 @@ def spawn(
     script: str, *args: str, loop: str = "asyncio", before: str = ""
 ) -> subprocess.Popen[str]:
     """A child that runs the script, whose sys.argv[1:] are the arguments. `run(main)`
-    runs a coroutine on the named kind of event loop; `before` comes before all else."""
+    runs a coroutine on the named kind of event loop, `new_loop()` makes one; `before`
+    comes before all else."""
     prologue = f"""
         import asyncio, os, signal, sys, threading, time
         # A shell that runs tests in the background ignores it, and so would this child.
@@ -33,9 +34,9 @@ def spawn(
         import shoal, shoal.aio
         if {loop!r} == "uvloop":
             import uvloop
-            run = uvloop.run
+            run, new_loop = uvloop.run, uvloop.new_event_loop
         else:
-            run = asyncio.run
+            run, new_loop = asyncio.run, asyncio.new_event_loop
         url = "".join(sys.argv[1:2])
     """
     # -I: nothing of the place where the tests happen to run.

@@ -8,7 +8,7 @@ import asyncio
 import contextlib
 import sys
 import weakref
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from operator import setitem
 from typing import Any
@@ -82,7 +82,8 @@ class Port(Tick):
         #: The backlog is looked at again soon, without a result.
         self._is_looking = False
         self.is_open = True
-        self._closing: asyncio.Task[None] | None = None
+        #: Done when the close is.
+        self._closed: asyncio.Future[None] | None = None
         # Without a close the port goes with the client, unless it has work.
         loop.add_reader(self._view.fd, Reader(self))
         self._pump_soon()  # a borrowed connection begins with its first step
@@ -385,36 +386,55 @@ class Port(Tick):
 
     def begin_close(self, drain: float) -> None:
         """For other threads' close(): on this port's loop, end by itself."""
-        self._close_task(drain, owns_core=True)
+        self._closed_in(drain, owns_core=True)
 
     async def close(self, drain: float, owns_core: bool) -> None:
         """Finish what is outstanding in `drain` seconds, and end. A task that is
         cancelled here leaves early; the close goes on."""
-        await asyncio.shield(self._close_task(drain, owns_core))
+        await asyncio.shield(self._closed_in(drain, owns_core))
 
-    def _close_task(self, drain: float, owns_core: bool) -> asyncio.Task[None]:
-        if self._closing is None:
-            self._closing = self.loop.create_task(self._close(drain, owns_core))
-        return self._closing
+    def _closed_in(self, drain: float, owns_core: bool) -> asyncio.Future[None]:
+        if self._closed is None:
+            self._closed = self.loop.create_future()
+            self._go_on(self._close(drain, owns_core))
+        return self._closed
 
-    async def _close(self, drain: float, owns_core: bool) -> None:
+    def _go_on(self, steps: Iterator[None]) -> None:
+        """Close up to the next nap. No task does it, but the loop's timer: a loop that
+        ends meanwhile drops the steps with it, and that is their end, too."""
+        assert self._closed is not None
+        try:
+            for _ in steps:
+                self.loop.call_later(_CLOSING_NAP, self._go_on, steps)
+                return
+        except BaseException as error:
+            self._closed.set_exception(error)
+            if not isinstance(error, Exception):
+                raise
+        else:
+            self._closed.set_result(None)
+
+    def _close(self, drain: float, owns_core: bool) -> Iterator[None]:
+        """Close; what it yields are naps."""
         if not self.is_open:
             return
         self.flush()
         self.loop.remove_reader(self._view.fd)
         try:
-            await self._pump_while(lambda: self._is_owed(owns_core), drain)
+            yield from self._pump_while(lambda: self._is_owed(owns_core), drain)
             if owns_core:
                 self.core.begin_close(0)
                 while not self._has_ended():
-                    await asyncio.sleep(_CLOSING_NAP)
+                    yield
             else:
                 self._cancel(list(self.waiting))
-                await self._pump_while(lambda: bool(self.waiting), _CANCEL_SECONDS)
+                yield from self._pump_while(lambda: bool(self.waiting), _CANCEL_SECONDS)
         finally:  # the loop may end during the close
             if owns_core and not self.core.is_gone:
                 self.core.close(_CANCEL_SECONDS)
-            if self.is_open:
+            if self.loop.is_closed():
+                self.abandon()
+            elif self.is_open:
                 self._pump()
                 self.detach()
             self._fail_all(lambda: ClosedError("the client was closed"))
@@ -425,11 +445,11 @@ class Port(Tick):
             return True
         return owns_core and not self.core.is_borrowed and not self.core.is_idle(0)
 
-    async def _pump_while(self, is_so: Callable[[], bool], seconds: float) -> None:
+    def _pump_while(self, is_so: Callable[[], bool], seconds: float) -> Iterator[None]:
         until = self.loop.time() + seconds
         while is_so() and self.loop.time() < until:
             self._pump()
-            await asyncio.sleep(_CLOSING_NAP)
+            yield
 
     def _has_ended(self) -> bool:
         """Go on with the close of the core."""
