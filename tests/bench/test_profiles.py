@@ -152,17 +152,15 @@ class Profiles(Program):
         self.assertEqual(text.count("3 to 1 threads: sync off"), 4)
 
     def test_a_ladder_lets_as_many_through_as_it_says(self):
-        # Over a round trip of 5 ms the calls of one thread end at most twice in a slice
-        # of 5 ms, and 420 times in all, whatever the machine does.  A slow machine may let
-        # 31 do no more than that in all, but not in a slice.
-        args = ["--callers-list", "1,31,1", "--rtt", 5000, "--unix", "--duration", 2.1]
+        # Over a round trip of 20 ms the calls of one thread end at most once in a slice of
+        # 5 ms, and 210 times in all, whatever the machine does; 31 threads need not do much
+        # to do more.
+        args = ["--callers-list", "1,31,1", "--rtt", 20000, "--unix", "--duration", 4.2]
         _, runs = self.check("ladder", 2, *args)
         for run in runs:
             with self.subTest(run["strategy"]):
-                one = run["ladder_ops_per_s"]["2"]
-                self.assertLessEqual(one, 400)
-                many = run["ladder_ops_per_s"]["1"]
-                self.assertTrue(run["commands"] > 450 or many > one, (many, one))
+                self.assertLessEqual(run["ladder_ops_per_s"]["2"], 200)
+                self.assertGreater(run["commands"], 225)
 
     def test_demo(self):
         text, _ = self.check("demo", 14, "-c", 4)
