@@ -208,8 +208,8 @@ static void test_errors(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        shoal__tls_words_of_error(ERR_PACK(cases[i].library, 0, cases[i].reason),
-                                  words);
+        ERR_raise(cases[i].library, cases[i].reason);
+        shoal__tls_words_of_error(ERR_get_error(), words);
         assert_string_equal(words, cases[i].words);
     }
 }
