@@ -4,12 +4,15 @@
 #include "fault_proxy/fake_bytes.h"
 #include "support/waiting.h"
 
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define ANSWER_BYTES 256
 #define QUORUM "2"
+#define SENTINELS_HOST "127.0.2.1" /* of the connections that they make */
 
 /* ---- asking ---- */
 
@@ -38,35 +41,49 @@ void sentinel_rig_tell(const redis_process_t *server, const char *command,
 static redis_process_t *start_sentinel(const sentinel_rig_t *rig)
 {
     char config[1024];
-    int port = redis_process_port(rig->servers[0]);
 
     snprintf(config, sizeof config,
-             "sentinel monitor " RIG_PRIMARY " 127.0.0.1 %d " QUORUM "\n"
+             "bind-source-addr " SENTINELS_HOST "\n"
+             "sentinel announce-ip 127.0.0.1\n"
+             "sentinel monitor " RIG_PRIMARY " %s %d " QUORUM "\n"
              "sentinel down-after-milliseconds " RIG_PRIMARY " 500\n"
              "sentinel failover-timeout " RIG_PRIMARY " 3000\n"
-             "sentinel known-replica " RIG_PRIMARY " 127.0.0.1 %d\n"
-             "sentinel known-replica " RIG_PRIMARY " 127.0.0.1 %d\n",
-             port, redis_process_port(rig->servers[1]),
+             "sentinel known-replica " RIG_PRIMARY " %s %d\n"
+             "sentinel known-replica " RIG_PRIMARY " %s %d\n",
+             rig->hosts[0], redis_process_port(rig->servers[0]), rig->hosts[1],
+             redis_process_port(rig->servers[1]), rig->hosts[2],
              redis_process_port(rig->servers[2]));
     return redis_process_start_sentinel(config, NULL);
 }
 
+static redis_process_t *start_server(sentinel_rig_t *rig, size_t server)
+{
+    const char *host = rig->hosts[server];
+    const char *const common[] = {"--bind", "127.0.0.1",
+                                  host,     "--bind-source-addr",
+                                  host,     "--protected-mode",
+                                  "no",     "--repl-diskless-sync",
+                                  "yes",    "--repl-diskless-sync-delay",
+                                  "0"};
+    const char *const replica[] = {"--replicaof", rig->hosts[0], rig->first_port};
+    const char **arguments = rig->arguments[server];
+
+    memcpy(arguments, common, sizeof common);
+    if (server > 0)
+        memcpy(arguments + sizeof common / sizeof *common, replica, sizeof replica);
+    return redis_process_start(arguments);
+}
+
 static bool start_all(sentinel_rig_t *rig)
 {
-    static char port[12];
-    static const char *const replica[] = {"--replicaof", "127.0.0.1",
-                                          port,          "--repl-diskless-sync",
-                                          "yes",         "--repl-diskless-sync-delay",
-                                          "0",           NULL};
-    static const char *const primary[] = {"--repl-diskless-sync", "yes",
-                                          "--repl-diskless-sync-delay", "0", NULL};
-
-    for (size_t i = 0; i < RIG_SERVERS; i++) {
-        rig->servers[i] = redis_process_start(i == 0 ? primary : replica);
+    for (int i = 0; i < RIG_SERVERS; i++) {
+        snprintf(rig->hosts[i], sizeof rig->hosts[i], "127.0.1.%d", i + 1);
+        rig->servers[i] = start_server(rig, (size_t)i);
         if (!rig->servers[i])
             return false;
         if (i == 0)
-            snprintf(port, sizeof port, "%d", redis_process_port(rig->servers[0]));
+            snprintf(rig->first_port, sizeof rig->first_port, "%d",
+                     redis_process_port(rig->servers[0]));
     }
     for (size_t i = 0; i < RIG_SENTINELS; i++) {
         rig->sentinels[i] = start_sentinel(rig);
@@ -124,6 +141,13 @@ void sentinel_rig_stop(sentinel_rig_t *rig)
     for (size_t i = 0; i < RIG_SERVERS; i++)
         redis_process_stop(rig->servers[i]);
     free(rig);
+}
+
+void sentinel_rig_name(const sentinel_rig_t *rig, size_t server,
+                       char name[RIG_NAME_BYTES])
+{
+    snprintf(name, RIG_NAME_BYTES, "%s:%d", rig->hosts[server],
+             redis_process_port(rig->servers[server]));
 }
 
 shoal_options_t *sentinel_rig_options(const sentinel_rig_t *rig, size_t sentinels)
@@ -255,9 +279,8 @@ void sentinel_rig_monitor(const sentinel_rig_t *rig, size_t server)
 {
     char command[128];
 
-    snprintf(command, sizeof command,
-             "SENTINEL MONITOR " RIG_PRIMARY " 127.0.0.1 %d " QUORUM,
-             redis_process_port(rig->servers[server]));
+    snprintf(command, sizeof command, "SENTINEL MONITOR " RIG_PRIMARY " %s %d " QUORUM,
+             rig->hosts[server], redis_process_port(rig->servers[server]));
     for (size_t i = 0; i < RIG_SENTINELS; i++) {
         sentinel_rig_tell(rig->sentinels[i], "SENTINEL REMOVE " RIG_PRIMARY, "+OK");
         sentinel_rig_tell(rig->sentinels[i], command, "+OK");
@@ -265,4 +288,48 @@ void sentinel_rig_monitor(const sentinel_rig_t *rig, size_t server)
                           "SENTINEL SET " RIG_PRIMARY " down-after-milliseconds 500",
                           "+OK");
     }
+}
+
+/* ---- cuts ---- */
+
+static bool run(const char *command)
+{
+    char line[160];
+
+    snprintf(line, sizeof line, "{ %s; } >/dev/null 2>&1", command);
+    return system(line) == 0;
+}
+
+bool sentinel_rig_isolate(void)
+{
+    /* The rule that finds local addresses comes first of all, unless it is moved. */
+    return unshare(CLONE_NEWNET) == 0 &&
+           run("ip link set lo up && ip rule add pref 100 lookup local && "
+               "ip rule del pref 0");
+}
+
+static void cut_between(const char *one, const char *other)
+{
+    char command[128];
+
+    snprintf(command, sizeof command,
+             "ip rule add pref 10 from %s to %s blackhole && "
+             "ip rule add pref 10 from %s to %s blackhole",
+             one, other, other, one);
+    assert_true(run(command));
+}
+
+void sentinel_rig_cut(const sentinel_rig_t *rig, size_t server, bool is_without_clients)
+{
+    for (size_t i = 0; i < RIG_SERVERS; i++)
+        if (i != server)
+            cut_between(rig->hosts[server], rig->hosts[i]);
+    cut_between(rig->hosts[server], SENTINELS_HOST);
+    if (is_without_clients)
+        cut_between(rig->hosts[server], "127.0.0.1");
+}
+
+void sentinel_rig_join(void)
+{
+    (void)run("while ip rule del pref 10; do :; done");
 }
