@@ -58,6 +58,25 @@ static void test_a_server_that_takes_no_more_is_silent_too(void **state)
     assert_int_equal(rig_tick(rig.now_us + 1), SHOAL_ECONN);
 }
 
+/* What a server said of its silence does not hold for the next connection. */
+static void test_an_announced_silence(void **state)
+{
+    (void)state;
+    rig_connect();
+    rig.pipe.is_resp3 = true;
+    assert_int_equal(rig_feed(">3\r\n+MIGRATING\r\n:1\r\n:10\r\n"), 0);
+    rig_submit('a', 0, WRITE);
+    rig_write_all();
+    assert_int_equal(rig_tick(rig.now_us + 9999999), 0);
+    rig_feed("+a\r\n");
+    rig_lose();
+    rig_connect();
+    rig_submit('b', 0, WRITE);
+    rig_write_all();
+    assert_int_equal(rig_tick(rig.now_us + 4999999), 0);
+    assert_int_equal(rig_tick(rig.now_us + 1), SHOAL_ECONN);
+}
+
 static void test_an_idle_connection_is_asked(void **state)
 {
     (void)state;
@@ -156,6 +175,7 @@ int main(void)
         TEST(test_a_silent_server_is_given_up),
         TEST(test_writing_does_not_hide_silence),
         TEST(test_a_server_that_takes_no_more_is_silent_too),
+        TEST(test_an_announced_silence),
         TEST(test_an_idle_connection_is_asked),
         TEST(test_only_an_idle_connection_is_asked),
         TEST(test_no_memory_for_a_ping),
