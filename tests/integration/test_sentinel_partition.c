@@ -19,41 +19,38 @@ static sentinel_rig_t *start(void)
     return is_isolated ? sentinel_rig_start() : NULL;
 }
 
-static void cut_off(sentinel_rig_t *rig, size_t primary)
+static void cut_off(sentinel_load_t *load, size_t primary)
 {
-    sentinel_rig_cut(rig, primary, true);
+    sentinel_rig_cut(load->rig, primary, true);
 }
 
-static void cut_from_its_side(sentinel_rig_t *rig, size_t primary)
+static void cut_from_its_side(sentinel_load_t *load, size_t primary)
 {
-    sentinel_rig_cut(rig, primary, false);
+    sentinel_rig_cut(load->rig, primary, false);
 }
 
-static void join(sentinel_rig_t *rig, size_t primary)
+static void join(sentinel_load_t *load, size_t primary)
 {
-    (void)rig, (void)primary;
+    (void)load, (void)primary;
     sentinel_rig_join();
 }
 
 static void test_follows_when_the_primary_is_cut_off(void **state)
 {
     (void)state;
-    sentinel_load_follow(start(), &(sentinel_failure_t){cut_off, join}, 1);
+    sentinel_load_follow(start(), &(sentinel_failure_t){cut_off, join});
 }
 
 /* It still takes the client's writes, until the client hears of the next primary. */
 static void test_follows_when_the_network_is_split(void **state)
 {
     (void)state;
-    sentinel_load_follow(start(), &(sentinel_failure_t){cut_from_its_side, join}, 1);
+    sentinel_load_follow(start(), &(sentinel_failure_t){cut_from_its_side, join});
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_follows_when_the_primary_is_cut_off),
-        cmocka_unit_test(test_follows_when_the_network_is_split),
-    };
-    return cmocka_run_group_tests_name("integration/sentinel_partition", tests, NULL,
-                                       NULL);
-}
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(test_follows_when_the_primary_is_cut_off),
+    cmocka_unit_test(test_follows_when_the_network_is_split),
+};
+
+SENTINEL_LOAD_MAIN("integration/sentinel_partition", tests)

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #define CALLERS SENTINEL_LOAD_CALLERS
-#define NUMBERS_MAX 400000
+#define NUMBERS_MAX 2000000
 
 typedef enum fate { OPEN, IS_OK, IS_UNKNOWN, IS_NOT_EXECUTED, IS_ERROR } fate_t;
 
@@ -290,19 +290,18 @@ size_t sentinel_load_await_switch(sentinel_load_t *load, size_t former, unsigned
     return primary;
 }
 
-void sentinel_load_follow(sentinel_rig_t *rig, const sentinel_failure_t *failure,
-                          size_t rounds)
+void sentinel_load_follow(sentinel_rig_t *rig, const sentinel_failure_t *failure)
 {
     size_t primary = 0;
 
     if (!rig)
         skip();
     sentinel_load_t *load = sentinel_load_begin(rig, RIG_SENTINELS);
-    for (size_t i = live_scaled(rounds); i > 0; i--) {
+    for (size_t i = live_scaled(1); i > 0; i--) {
         unsigned era = load->era;
-        failure->strike(rig, primary);
+        failure->strike(load, primary);
         sentinel_load_await_switch(load, primary, era);
-        failure->heal(rig, primary);
+        failure->heal(load, primary);
         primary = sentinel_rig_await_primary(rig, primary);
         WAIT_FOR(sentinel_load_leads_to(load, primary));
         stop(load);

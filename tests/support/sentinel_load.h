@@ -44,8 +44,8 @@ typedef struct sentinel_load {
 
 /* What ends a primary, and what brings it back. */
 typedef struct sentinel_failure {
-    void (*strike)(sentinel_rig_t *rig, size_t primary);
-    void (*heal)(sentinel_rig_t *rig, size_t primary);
+    void (*strike)(sentinel_load_t *load, size_t primary);
+    void (*heal)(sentinel_load_t *load, size_t primary); /* the former one */
 } sentinel_failure_t;
 
 /* Begin, with a client that knows `sentinels` of the sentinels. */
@@ -64,10 +64,18 @@ bool sentinel_load_leads_to(const sentinel_load_t *load, size_t server);
  * ready so often (era), follows and works there.  The primary is returned. */
 size_t sentinel_load_await_switch(sentinel_load_t *load, size_t former, unsigned era);
 
-/* So many failovers of one kind, times SHOAL_TEST_SCALE, each with new numbers; printed is
- * how long writes waited behind the first sentinel that named the new primary.  The rig is
+/* A failover of one kind, or SHOAL_TEST_SCALE of them, each with new numbers; printed is how
+ * long writes waited behind the first sentinel that named the new primary.  The rig is
  * stopped; NULL skips the test. */
-void sentinel_load_follow(sentinel_rig_t *rig, const sentinel_failure_t *failure,
-                          size_t rounds);
+void sentinel_load_follow(sentinel_rig_t *rig, const sentinel_failure_t *failure);
+
+/* The tests of a program; its first argument, if there is one, is a pattern of their names. */
+#define SENTINEL_LOAD_MAIN(group, tests)                                               \
+    int main(int argc, char **argv)                                                    \
+    {                                                                                  \
+        if (argc > 1)                                                                  \
+            cmocka_set_test_filter(argv[1]);                                           \
+        return cmocka_run_group_tests_name(group, tests, NULL, NULL);                  \
+    }
 
 #endif

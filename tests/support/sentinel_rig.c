@@ -275,6 +275,12 @@ void sentinel_rig_failover(const sentinel_rig_t *rig)
     } while (next_primary(rig) == former);
 }
 
+void sentinel_rig_restart_sentinel(const sentinel_rig_t *rig, size_t sentinel)
+{
+    assert_true(redis_process_restart(rig->sentinels[sentinel]));
+    hurry(rig->sentinels[sentinel]);
+}
+
 void sentinel_rig_monitor(const sentinel_rig_t *rig, size_t server)
 {
     char command[128];

@@ -48,6 +48,8 @@ size_t sentinel_rig_await_primary(const sentinel_rig_t *rig, size_t former);
 /* Exchange the primary as a person does: SENTINEL FAILOVER.  A sentinel that has not heard of
  * the replicas for a while begins, and gives up; so it is repeated until one is promoted. */
 void sentinel_rig_failover(const sentinel_rig_t *rig);
+/* Start a sentinel again that was killed. */
+void sentinel_rig_restart_sentinel(const sentinel_rig_t *rig, size_t sentinel);
 /* Make the sentinels forget the primary and watch this server instead, as a person
  * does. */
 void sentinel_rig_monitor(const sentinel_rig_t *rig, size_t server);
