@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#define REPLICA                                                                        \
+    "*5\r\n$5\r\nslave\r\n$9\r\n127.0.0.1\r\n:6379\r\n$9\r\nconnected\r\n:0\r\n"
 #define RENEWED "renewed, because the credentials changed"
 
 static void serve(scene_t *scene, const char *user, const char *password)
@@ -159,6 +161,51 @@ static void test_leases(void **state)
     fake_server_set_password(scene->server, "newer");
     set(scene, NULL, "newer");
     WAIT_FOR(scene_stats(scene).leases_idle_now == 0);
+}
+
+/* Connections for everything: several for commands, one for large values, and a replica's. */
+static void use_each(scene_t *scene, fake_server_t *replica)
+{
+    size_t reads = fake_server_received(replica, 0, "GET", NULL);
+    uint64_t bulk = scene_stats(scene).bulk;
+    shoal_call_t large = SHOAL_CALL_INIT;
+
+    large.flags = SHOAL_CALL_BULK;
+    for (char key[8] = "k0"; key[1] <= '9'; key[1]++)
+        assert_int_equal(scene_call(scene, WORDS("SET", key, "v"), NULL).status, 0);
+    WAIT_FOR(scene_call(scene, WORDS("GET", "k0"), NULL).status == 0 &&
+             fake_server_received(replica, 0, "GET", NULL) > reads);
+    WAIT_FOR(scene_call(scene, WORDS("SET", "k0", "v"), &large).status == 0 &&
+             scene_stats(scene).bulk > bulk);
+}
+
+static void test_every_connection_has_the_new_ones(void **state)
+{
+    enum { CONNECTIONS = 2, AT_PRIMARY = CONNECTIONS + 1 };
+    scene_t *scene = *state;
+    fake_server_t *replica = fake_server_start(
+        &(fake_config_t){.identity = {.user = "ann", .password = "old"}});
+
+    serve(scene, "ann", "old");
+    fake_server_rule(replica, &(fake_rule_t){.command = "ROLE", .reply = REPLICA});
+    shoal_options_set_connections(scene->options, CONNECTIONS);
+    shoal_options_set_bulk_lane(scene->options, true);
+    shoal_options_set_read_from(scene->options, SHOAL_READ_REPLICA_PREFERRED);
+    shoal_options_add_replica(scene->options, "127.0.0.1", fake_server_port(replica));
+    scene_open_ready(scene);
+    use_each(scene, replica);
+    WAIT_FOR(fake_server_open_now(scene->server) == AT_PRIMARY);
+    fake_server_set_password(scene->server, "new");
+    fake_server_set_password(replica, "new");
+    set(scene, "ann", "new");
+    WAIT_FOR(fake_server_accepted(scene->server) == 2 * AT_PRIMARY &&
+             fake_server_open_now(scene->server) == AT_PRIMARY);
+    WAIT_FOR(fake_server_accepted(replica) == 2 && fake_server_open_now(replica) == 1);
+    use_each(scene, replica);
+    assert_int_equal(greeted_with(scene, 0, "new"), AT_PRIMARY);
+    assert_int_equal(scene_events(scene).lost, 0);
+    scene_close(scene, 0);
+    fake_server_stop(replica);
 }
 
 /* ---- many at once ---- */
@@ -361,6 +408,7 @@ int main(void)
         SCENE_TEST(test_while_a_connection_is_greeted),
         SCENE_TEST(test_none_any_more),
         SCENE_TEST(test_leases),
+        SCENE_TEST(test_every_connection_has_the_new_ones),
         SCENE_TEST(test_several_threads),
         SCENE_TEST(test_in_place_nothing_is_in_flight),
         SCENE_TEST(test_in_place_a_refusal_is_an_event),

@@ -7,6 +7,8 @@
 #include <shoal/errors.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #define WORDS(...) scene_words(__VA_ARGS__, NULL)
 
@@ -342,6 +344,33 @@ static void test_the_client_is_gone(void **state)
                      SHOAL_ECANCELLED);
 }
 
+/* The question is the parent's: its child answers nothing. */
+static void test_a_fork_while_it_is_asked(void **state)
+{
+    scene_t *scene = PROVIDE(KEEP);
+    shoal_credentials_request_t *request;
+    int status = 0;
+    pid_t child;
+
+    scene_open(scene);
+    WAIT_FOR(asked() == 1);
+    request = kept();
+    child = fork();
+    if (child == 0) {
+        alarm(20);
+        if (shoal_client_after_fork_child(scene->client) != 0)
+            _exit(1);
+        if (shoal_credentials_fail(request, NULL) != SHOAL_EFORK)
+            _exit(2);
+        _exit(0);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    assert_int_equal(shoal_credentials_give(request, "ann", "old", 0), 0);
+    WAIT_FOR(scene_events(scene).ready == 1);
+    incr(scene);
+}
+
 /* Callers that run the loop themselves find an answer, too. */
 static void test_with_callers_that_drive(void **state)
 {
@@ -377,6 +406,7 @@ int main(void)
         SCENE_TEST(test_what_the_program_sets_counts),
         SCENE_TEST(test_a_second_answer),
         SCENE_TEST(test_the_client_is_gone),
+        SCENE_TEST(test_a_fork_while_it_is_asked),
         SCENE_TEST(test_with_callers_that_drive),
     };
 
