@@ -162,7 +162,7 @@ static void exchange_behind_its_back(sentinel_load_t *load, size_t primary)
 static void leave_it_alone(sentinel_load_t *load, size_t former)
 {
     const sentinel_rig_t *rig = load->rig;
-    size_t primary = sentinel_rig_await_primary(rig, former);
+    size_t primary = sentinel_rig_await_primary(rig);
     unsigned changed, unnamed;
 
     WAIT_FOR(sentinel_load_leads_to(load, primary));
@@ -170,6 +170,7 @@ static void leave_it_alone(sentinel_load_t *load, size_t former)
     unnamed = load->unnamed;
     for (size_t i = 0; i < 2; i++)
         redis_process_kill(rig->sentinels[i]);
+    sentinel_rig_await_silence(rig, primary);
     sentinel_rig_restart_sentinel(rig, 2);
     WAIT_FOR(sentinel_rig_primary(rig, 2) == former);
     WAIT_FOR((sentinel_rig_tell(rig->servers[primary], "CLIENT KILL TYPE normal", ":"),
@@ -208,6 +209,7 @@ static void read_without_a_primary(sentinel_load_t *load, size_t primary)
 
     for (size_t i = 0; i < RIG_SENTINELS; i++)
         redis_process_pause(rig->sentinels[i]);
+    read_often(); /* from now on it knows a replica */
     kill_server(load, primary);
     read_often();
     for (size_t i = 0; i < RIG_SENTINELS; i++)
@@ -230,6 +232,7 @@ static void test_reads_go_on_at_replicas(void **state)
         skip();
     options = sentinel_rig_options(rig, RIG_SENTINELS);
     assert_int_equal(shoal_options_set_read_from(options, SHOAL_READ_REPLICA), 0);
+    assert_int_equal(shoal_options_set_timeout_us(options, 60000000), 0);
     reader = live_open(options);
     read_often();
     sentinel_load_follow(

@@ -188,16 +188,23 @@ static bool is_empty(const redis_process_t *server)
            strcmp(answer, ":0") == 0;
 }
 
+/* Is no number anywhere?  A server that is exchanged now may take the command with it. */
+static bool is_flushed(const sentinel_load_t *load)
+{
+    shoal_result_t *result = NULL;
+    bool is_flushed = shoal_client_callf(load->client, &result, "FLUSHALL") == 0 &&
+                      shoal_result_status(result) == 0;
+
+    shoal_result_release(result);
+    for (size_t i = 0; i < RIG_SERVERS; i++)
+        is_flushed = is_flushed && is_empty(load->rig->servers[i]);
+    return is_flushed;
+}
+
 /* New numbers, in empty lists: the next primary has none of the old ones. */
 static void go_on(sentinel_load_t *load)
 {
-    shoal_result_t *result = NULL;
-
-    assert_int_equal(shoal_client_callf(load->client, &result, "FLUSHALL"), 0);
-    assert_int_equal(shoal_result_status(result), 0);
-    shoal_result_release(result);
-    for (size_t i = 0; i < RIG_SERVERS; i++)
-        WAIT_FOR(is_empty(load->rig->servers[i]));
+    WAIT_FOR(is_flushed(load));
     load->is_over = false;
     for (size_t i = 0; i < CALLERS; i++) {
         load->callers[i].next = 0;
@@ -272,22 +279,32 @@ static size_t any_primary_but(const sentinel_load_t *load, size_t former)
     return RIG_SERVERS;
 }
 
+/* Since when has a sentinel named this server, and it said that it is the primary? */
+typedef struct naming {
+    size_t primary;
+    uint64_t since_us;
+} naming_t;
+
+/* Is the client there?  A busy server may lose its place at once. */
+static bool is_followed(const sentinel_load_t *load, size_t former, naming_t *naming)
+{
+    size_t primary = any_primary_but(load, former);
+
+    if (primary != naming->primary || !sentinel_rig_is_primary(load->rig, primary))
+        *naming = (naming_t){primary, waiting_now_us()};
+    return primary != RIG_SERVERS && sentinel_load_leads_to(load, primary);
+}
+
 size_t sentinel_load_await_switch(sentinel_load_t *load, size_t former, unsigned era)
 {
-    size_t primary;
-    uint64_t named_us;
+    naming_t naming = {RIG_SERVERS, 0};
 
-    WAIT_FOR((primary = any_primary_but(load, former)) != RIG_SERVERS);
-    named_us = waiting_now_us();
-    /* A busy server may lose its place at once. */
-    WAIT_FOR(load->era > era &&
-             (primary = any_primary_but(load, former)) != RIG_SERVERS &&
-             sentinel_load_leads_to(load, primary));
+    WAIT_FOR(is_followed(load, former, &naming) && load->era > era);
     sentinel_load_await_progress(load, 10);
     if (load->waits < SENTINEL_LOAD_WAITS_MAX)
         load->waits_us[load->waits++] =
-            load->resumed_us > named_us ? load->resumed_us - named_us : 0;
-    return primary;
+            load->resumed_us > naming.since_us ? load->resumed_us - naming.since_us : 0;
+    return naming.primary;
 }
 
 void sentinel_load_follow(sentinel_rig_t *rig, const sentinel_failure_t *failure)
@@ -302,7 +319,7 @@ void sentinel_load_follow(sentinel_rig_t *rig, const sentinel_failure_t *failure
         failure->strike(load, primary);
         sentinel_load_await_switch(load, primary, era);
         failure->heal(load, primary);
-        primary = sentinel_rig_await_primary(rig, primary);
+        primary = sentinel_rig_await_primary(rig);
         WAIT_FOR(sentinel_load_leads_to(load, primary));
         stop(load);
         go_on(load);

@@ -128,7 +128,7 @@ sentinel_rig_t *sentinel_rig_start(void)
         hurry(rig->sentinels[i]);
     for (size_t i = 0; i < RIG_SENTINELS; i++)
         WAIT_FOR(has_met_all(rig->sentinels[i]));
-    sentinel_rig_await_primary(rig, RIG_SERVERS);
+    sentinel_rig_await_primary(rig);
     return rig;
 }
 
@@ -235,13 +235,71 @@ static bool is_whole(const sentinel_rig_t *rig, size_t primary)
     return replicas_of(rig->servers[primary]) == running;
 }
 
-size_t sentinel_rig_await_primary(const sentinel_rig_t *rig, size_t former)
+/* For whoever reads why a wait was in vain. */
+static void describe(const sentinel_rig_t *rig)
 {
+    char flags[ANSWER_BYTES];
+
+    for (size_t i = 0; i < RIG_SENTINELS; i++) {
+        ask_line(rig, i, MASTER, FLAGS_LINE, flags);
+        print_message("sentinel %zu names server %zu: %s\n", i,
+                      sentinel_rig_primary(rig, i), flags);
+    }
+    for (size_t i = 0; i < RIG_SERVERS; i++)
+        print_message("server %zu: %d replicas (-1: it is one, or silent)\n", i,
+                      replicas_of(rig->servers[i]));
+}
+
+size_t sentinel_rig_await_primary(const sentinel_rig_t *rig)
+{
+    const uint64_t since_us = waiting_now_us();
+    bool is_described = false;
     size_t primary;
 
-    WAIT_FOR((primary = agreed_on(rig)) != RIG_SERVERS && primary != former &&
-             is_whole(rig, primary));
+    while ((primary = agreed_on(rig)) == RIG_SERVERS || !is_whole(rig, primary)) {
+        bool is_late = waiting_now_us() - since_us > WAITING_US_MAX / 2;
+        if (is_late && !is_described)
+            describe(rig);
+        is_described |= is_late;
+        waiting_pause(since_us, "the sentinels agree, and all follow", __FILE__,
+                      __LINE__);
+    }
     return primary;
+}
+
+bool sentinel_rig_is_primary(const sentinel_rig_t *rig, size_t server)
+{
+    return server < RIG_SERVERS && replicas_of(rig->servers[server]) >= 0;
+}
+
+/* ---- silence ---- */
+
+static bool has_listeners(const redis_process_t *server)
+{
+    char count[ANSWER_BYTES];
+
+    return redis_process_pid(server) > 0 &&
+           redis_ask_line(redis_process_port(server),
+                          "PUBSUB NUMSUB __sentinel__:hello", 4, count, sizeof count) &&
+           strcmp(count, ":0") != 0;
+}
+
+/* A server has read all that a sentinel sent before it finds it gone.  What it passes on to
+ * its replicas has arrived there when what followed has. */
+void sentinel_rig_await_silence(const sentinel_rig_t *rig, size_t primary)
+{
+    char answer[ANSWER_BYTES];
+
+    for (size_t i = 0; i < RIG_SERVERS; i++)
+        WAIT_FOR(!has_listeners(rig->servers[i]));
+    sentinel_rig_tell(rig->servers[primary], "SET silence 1", "+OK");
+    for (size_t i = 0; i < RIG_SERVERS; i++)
+        WAIT_FOR(ask(rig->servers[i], "EXISTS silence", answer) &&
+                 strcmp(answer, ":1") == 0);
+    sentinel_rig_tell(rig->servers[primary], "DEL silence", ":1");
+    for (size_t i = 0; i < RIG_SERVERS; i++)
+        WAIT_FOR(ask(rig->servers[i], "EXISTS silence", answer) &&
+                 strcmp(answer, ":0") == 0);
 }
 
 /* ---- what a person does ---- */

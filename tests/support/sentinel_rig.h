@@ -41,9 +41,14 @@ shoal_options_t *sentinel_rig_options(const sentinel_rig_t *rig, size_t sentinel
 
 /* Which server does this sentinel take for the primary?  RIG_SERVERS: it does not say. */
 size_t sentinel_rig_primary(const sentinel_rig_t *rig, size_t sentinel);
-/* Wait until all sentinels that run name the same primary, other than `former`
- * (RIG_SERVERS: whichever), which is one, and two replicas follow it. */
-size_t sentinel_rig_await_primary(const sentinel_rig_t *rig, size_t former);
+/* Wait until all sentinels that run name the same primary, which is one, and all other servers
+ * that run follow it. */
+size_t sentinel_rig_await_primary(const sentinel_rig_t *rig);
+/* Does this server take itself for the primary? */
+bool sentinel_rig_is_primary(const sentinel_rig_t *rig, size_t server);
+/* All sentinels were killed: wait until the servers have read and passed on what those said.
+ * Else one that is started then hears of it. */
+void sentinel_rig_await_silence(const sentinel_rig_t *rig, size_t primary);
 
 /* Exchange the primary as a person does: SENTINEL FAILOVER.  A sentinel that has not heard of
  * the replicas for a while begins, and gives up; so it is repeated until one is promoted. */
