@@ -45,6 +45,7 @@ struct shoal__sentinel {
                                             so often */
     bool is_asking;  /* a round is under way */
     bool is_hinted;  /* something happened: ask */
+    bool is_urgent;  /* this round is for that reason */
     bool is_untold;  /* `first` was not told of the last decision */
     bool is_told;    /* it was, and nothing came of that yet */
     bool is_silent;  /* no sentinel answered: the program has heard of it */
@@ -177,6 +178,7 @@ static void answer_all(shoal__sentinel_t *sentinel, const char *error)
 static void begin_round(shoal__sentinel_t *sentinel, uint64_t now_us)
 {
     sentinel->is_asking = true;
+    sentinel->is_urgent = sentinel->is_hinted;
     sentinel->is_hinted = false;
     sentinel->begun_us = now_us;
     shoal__watches_look(&sentinel->watches, 0);
@@ -217,6 +219,13 @@ static void decide(shoal__sentinel_t *sentinel, uint64_t now_us)
     sentinel->decided_us = now_us;
     move(sentinel);
     answer_all(sentinel, NULL);
+}
+
+/* Does somebody wait for this round? */
+static bool is_urgent(const shoal__sentinel_t *sentinel)
+{
+    return sentinel->is_urgent || sentinel->is_hinted ||
+           !shoal__list_is_empty(&sentinel->searches);
 }
 
 /* When the next round begins; NEVER: one is under way. */
@@ -281,8 +290,8 @@ void shoal__sentinel_turn(shoal__sentinel_t *sentinel, uint64_t now_us)
         return;
     shoal__watches_look(&sentinel->watches,
                         sentinel->begun_us + SHOAL__SENTINEL_ROUND_US);
-    if (shoal__sentinel_rule_look(&sentinel->rule, sentinel->begun_us, now_us) ==
-        SHOAL__SENTINEL_DECIDE)
+    if (shoal__sentinel_rule_look(&sentinel->rule, is_urgent(sentinel),
+                                  sentinel->begun_us, now_us) == SHOAL__SENTINEL_DECIDE)
         decide(sentinel, now_us);
 }
 

@@ -16,25 +16,6 @@ void shoal__sentinel_rule_begin(shoal__sentinel_rule_t *rule)
         begin_voice(&rule->voices[i]);
 }
 
-shoal__sentinel_round_t shoal__sentinel_rule_look(const shoal__sentinel_rule_t *rule,
-                                                  uint64_t begun_us, uint64_t now_us)
-{
-    size_t known = 0, asked = 0, reaching = 0, views = 0, awaited = 0;
-    bool is_late = shoal__time_since(begun_us, now_us) >= SHOAL__SENTINEL_ROUND_US;
-
-    for (size_t i = 0; i < SHOAL__SENTINELS_MAX; i++) {
-        known += rule->voices[i].is_known;
-        asked += rule->voices[i].is_asked;
-        awaited += rule->voices[i].is_awaited && rule->voices[i].is_asked;
-        reaching += rule->voices[i].is_reaching;
-        views += rule->voices[i].has_view;
-    }
-    if (asked + reaching == 0 || (views * 2 > known && awaited == 0))
-        return SHOAL__SENTINEL_DECIDE;
-    return is_late && (views > 0 || reaching == 0) ? SHOAL__SENTINEL_DECIDE
-                                                   : SHOAL__SENTINEL_WAIT;
-}
-
 /* ---- choosing ---- */
 
 static bool is_same_view(const shoal__sentinel_view_t *one,
@@ -180,6 +161,37 @@ bool shoal__sentinel_rule_choose(shoal__sentinel_rule_t *rule, bool works,
         !is_proved(rule, best) && (rule->is_open || !is_same_view(best, &rule->chosen));
     rule->chosen = *best;
     return true;
+}
+
+/* ---- when to choose ---- */
+
+static bool has_view_that_counts(const shoal__sentinel_rule_t *rule)
+{
+    for (size_t i = 0; i < SHOAL__SENTINELS_MAX; i++)
+        if (rule->voices[i].has_view && counts(rule, &rule->voices[i].view))
+            return true;
+    return false;
+}
+
+shoal__sentinel_round_t shoal__sentinel_rule_look(const shoal__sentinel_rule_t *rule,
+                                                  bool is_urgent, uint64_t begun_us,
+                                                  uint64_t now_us)
+{
+    size_t known = 0, asked = 0, reaching = 0, views = 0, awaited = 0;
+    bool is_late = shoal__time_since(begun_us, now_us) >= SHOAL__SENTINEL_ROUND_US;
+
+    for (size_t i = 0; i < SHOAL__SENTINELS_MAX; i++) {
+        known += rule->voices[i].is_known;
+        asked += rule->voices[i].is_asked;
+        awaited += rule->voices[i].is_awaited && rule->voices[i].is_asked;
+        reaching += rule->voices[i].is_reaching;
+        views += rule->voices[i].has_view;
+    }
+    if (asked + reaching == 0 ||
+        (is_urgent && views * 2 > known && awaited == 0 && has_view_that_counts(rule)))
+        return SHOAL__SENTINEL_DECIDE;
+    return is_late && (views > 0 || reaching == 0) ? SHOAL__SENTINEL_DECIDE
+                                                   : SHOAL__SENTINEL_WAIT;
 }
 
 /* ---- what became of it ---- */

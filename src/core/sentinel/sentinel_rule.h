@@ -77,11 +77,14 @@ typedef enum shoal__sentinel_round {
     SHOAL__SENTINEL_DECIDE /* with those that came, perhaps none */
 } shoal__sentinel_round_t;
 
-/* Have enough sentinels answered?  Yes, if all have from which an answer can come, or most
- * of those that are known, and each that had news; after SHOAL__SENTINEL_ROUND_US one is
- * enough, and none if no connection is being made. */
+/* Have enough sentinels answered?  Yes, if all have from which an answer can come.  If somebody
+ * waits (is_urgent), most of those that are known are enough, if each that had news is among
+ * them, and if one of their views counts: a sentinel that was newer and has not answered yet
+ * may keep it from that.  After SHOAL__SENTINEL_ROUND_US one is enough, and none if no
+ * connection is being made. */
 shoal__sentinel_round_t shoal__sentinel_rule_look(const shoal__sentinel_rule_t *rule,
-                                                  uint64_t begun_us, uint64_t now_us);
+                                                  bool is_urgent, uint64_t begun_us,
+                                                  uint64_t now_us);
 
 /* Choose by the views of this round.  False: none of them counts, and the choice stays
  * as it was.  works: a connection to the primary does. */

@@ -55,11 +55,17 @@ static const char *choose(shoal__sentinel_rule_t *rule, const char *words)
 
 /* ---- a round ---- */
 
+static shoal__sentinel_round_t look_after(const shoal__sentinel_rule_t *rule,
+                                          bool is_urgent, uint64_t us)
+{
+    return shoal__sentinel_rule_look(rule, is_urgent, 1000, 1000 + us);
+}
+
 static void test_enough_answers(void **state)
 {
     static const struct {
         const char *words;
-        shoal__sentinel_round_t in_time, late;
+        shoal__sentinel_round_t urgent, late;
     } cases[] = {
         {"a1 a1 a1", SHOAL__SENTINEL_DECIDE, SHOAL__SENTINEL_DECIDE},
         {"a1 a1 ?", SHOAL__SENTINEL_DECIDE, SHOAL__SENTINEL_DECIDE},
@@ -79,12 +85,41 @@ static void test_enough_answers(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         shoal__sentinel_rule_t rule = {0};
         speak(&rule, cases[i].words);
-        if (shoal__sentinel_rule_look(
-                &rule, 1000, 1000 + SHOAL__SENTINEL_ROUND_US - 1) != cases[i].in_time ||
-            shoal__sentinel_rule_look(&rule, 1000, 1000 + SHOAL__SENTINEL_ROUND_US) !=
-                cases[i].late)
+        if (look_after(&rule, true, SHOAL__SENTINEL_ROUND_US - 1) != cases[i].urgent ||
+            look_after(&rule, true, SHOAL__SENTINEL_ROUND_US) != cases[i].late ||
+            look_after(&rule, false, SHOAL__SENTINEL_ROUND_US) != cases[i].late)
             fail_msg("'%s'", cases[i].words);
     }
+}
+
+/* Whoever does not hurry hears all: the one that is missing may know more. */
+static void test_nobody_waits(void **state)
+{
+    shoal__sentinel_rule_t rule = {0};
+
+    (void)state;
+    speak(&rule, "a1 a1 ?");
+    assert_int_equal(look_after(&rule, false, 1), SHOAL__SENTINEL_WAIT);
+    speak(&rule, "a1 a1 a1");
+    assert_int_equal(look_after(&rule, false, 1), SHOAL__SENTINEL_DECIDE);
+}
+
+/* Most of them name another primary, of no newer epoch.  One that knew what was proved has not
+ * answered yet; so they are not believed, and its answer is worth the wait. */
+static void test_a_witness_is_awaited(void **state)
+{
+    shoal__sentinel_rule_t rule = {0};
+
+    (void)state;
+    choose(&rule, "a0 a0 a0");
+    shoal__sentinel_rule_proved(&rule, &rule.chosen);
+    speak(&rule, "b0 b0 A0");
+    rule.voices[2].is_asked = true;
+    assert_int_equal(look_after(&rule, true, 1), SHOAL__SENTINEL_WAIT);
+    assert_string_equal(choose(&rule, "b0 b0 A0"), "");
+    speak(&rule, "b0 b0 b0");
+    assert_int_equal(look_after(&rule, true, 1), SHOAL__SENTINEL_DECIDE);
+    assert_string_equal(choose(&rule, "b0 b0 b0"), "b");
 }
 
 static void test_a_round_forgets_the_last_one(void **state)
@@ -110,17 +145,17 @@ static void test_news_are_awaited(void **state)
     (void)state;
     speak(&rule, "? a5 a5");
     rule.voices[0].has_news = true; /* in the middle of a round: the next one waits */
-    assert_int_equal(shoal__sentinel_rule_look(&rule, 1, 2), SHOAL__SENTINEL_DECIDE);
+    assert_int_equal(look_after(&rule, true, 1), SHOAL__SENTINEL_DECIDE);
     shoal__sentinel_rule_begin(&rule);
     rule.voices[1].has_view = rule.voices[2].has_view = true;
-    assert_int_equal(shoal__sentinel_rule_look(&rule, 1, 2), SHOAL__SENTINEL_WAIT);
-    assert_int_equal(shoal__sentinel_rule_look(&rule, 1, 1 + SHOAL__SENTINEL_ROUND_US),
+    assert_int_equal(look_after(&rule, true, 1), SHOAL__SENTINEL_WAIT);
+    assert_int_equal(look_after(&rule, true, SHOAL__SENTINEL_ROUND_US),
                      SHOAL__SENTINEL_DECIDE);
     rule.voices[0].is_asked = false;
-    assert_int_equal(shoal__sentinel_rule_look(&rule, 1, 2), SHOAL__SENTINEL_DECIDE);
+    assert_int_equal(look_after(&rule, true, 1), SHOAL__SENTINEL_DECIDE);
     shoal__sentinel_rule_begin(&rule);
     rule.voices[0].is_asked = rule.voices[1].has_view = rule.voices[2].has_view = true;
-    assert_int_equal(shoal__sentinel_rule_look(&rule, 1, 2), SHOAL__SENTINEL_DECIDE);
+    assert_int_equal(look_after(&rule, true, 1), SHOAL__SENTINEL_DECIDE);
 }
 
 /* ---- choosing ---- */
@@ -381,6 +416,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_enough_answers),
+        cmocka_unit_test(test_nobody_waits),
+        cmocka_unit_test(test_a_witness_is_awaited),
         cmocka_unit_test(test_a_round_forgets_the_last_one),
         cmocka_unit_test(test_news_are_awaited),
         cmocka_unit_test(test_choices),
