@@ -81,13 +81,15 @@ static void test_follows_a_stopped_primary(void **state)
 
 /* ---- no event tells of it ---- */
 
-/* An operator has the sentinels watch another server, and the epoch begins anew. */
+/* An operator has the sentinels watch another server, and the epoch begins anew.  A sentinel
+ * that waits for its turn may make the next primary a replica again. */
 static void monitor_the_next(sentinel_load_t *load, size_t primary)
 {
     size_t next = (primary + 1) % RIG_SERVERS;
 
     sentinel_rig_tell(load->rig->servers[next], "REPLICAOF NO ONE", "+OK");
     sentinel_rig_monitor(load->rig, next);
+    sentinel_rig_tell(load->rig->servers[next], "REPLICAOF NO ONE", "+OK");
 }
 
 static void make_replicas(sentinel_load_t *load, size_t primary)

@@ -307,6 +307,18 @@ size_t sentinel_load_await_switch(sentinel_load_t *load, size_t former, unsigned
     return naming.primary;
 }
 
+/* How often the client was ready when it was so with this server. */
+static unsigned await_place(const sentinel_load_t *load, size_t server)
+{
+    unsigned era;
+
+    do {
+        WAIT_FOR(sentinel_load_leads_to(load, server));
+        era = load->era;
+    } while (!sentinel_load_leads_to(load, server));
+    return era;
+}
+
 void sentinel_load_follow(sentinel_rig_t *rig, const sentinel_failure_t *failure)
 {
     size_t primary = 0;
@@ -315,14 +327,16 @@ void sentinel_load_follow(sentinel_rig_t *rig, const sentinel_failure_t *failure
         skip();
     sentinel_load_t *load = sentinel_load_begin(rig, RIG_SENTINELS);
     for (size_t i = live_scaled(1); i > 0; i--) {
-        unsigned era = load->era;
+        /* A busy server may lose its place before it is struck. */
+        unsigned era = await_place(load, primary);
+        if (i < live_scaled(1)) {
+            stop(load);
+            go_on(load);
+        }
         failure->strike(load, primary);
         sentinel_load_await_switch(load, primary, era);
         failure->heal(load, primary);
         primary = sentinel_rig_await_primary(rig);
-        WAIT_FOR(sentinel_load_leads_to(load, primary));
-        stop(load);
-        go_on(load);
     }
     sentinel_load_end(load);
 }

@@ -197,19 +197,24 @@ size_t sentinel_rig_primary(const sentinel_rig_t *rig, size_t sentinel)
     return server_of(rig, port);
 }
 
-/* How many replicas does this server have, that have its data?  None, if it is no primary. */
+/* How many replicas does this server have, that have its data?  -1: it is one, or silent. */
 static int replicas_of(const redis_process_t *server)
 {
     char answer[ANSWER_BYTES];
 
     if (!ask(server,
              "EVAL return(select(2,string.gsub(string.match(redis.call([[info]],"
-             "[[replication]]),[[role:master.*]])or[[]],[[state=online]],[[]]))) 0",
+             "[[replication]]),[[role:master.*]]),[[state=online]],[[]]))) 0",
              answer) ||
-        answer[0] != ':')
+        answer[0] != ':') /* an error: it is no primary, and nothing matches */
         return -1;
     return atoi(answer + 1);
 }
+
+/* Of a replica: the port of its primary, and if it is connected. */
+#define REPLICA_OF                                                                     \
+    "EVAL return{ok=string.gsub(string.match(redis.call([[info]],[[replication]]),"    \
+    "[[master_port:.-master_sync]]),[[%s+]],[[,]])} 0"
 
 static size_t agreed_on(const sentinel_rig_t *rig)
 {
@@ -245,9 +250,13 @@ static void describe(const sentinel_rig_t *rig)
         print_message("sentinel %zu names server %zu: %s\n", i,
                       sentinel_rig_primary(rig, i), flags);
     }
-    for (size_t i = 0; i < RIG_SERVERS; i++)
-        print_message("server %zu: %d replicas (-1: it is one, or silent)\n", i,
+    for (size_t i = 0; i < RIG_SERVERS; i++) {
+        print_message("server %zu, port %d: %d replicas\n", i,
+                      redis_process_port(rig->servers[i]),
                       replicas_of(rig->servers[i]));
+        if (ask(rig->servers[i], REPLICA_OF, flags) && flags[0] == '+')
+            print_message("  a replica of port %s\n", flags + 1);
+    }
 }
 
 size_t sentinel_rig_await_primary(const sentinel_rig_t *rig)

@@ -21,7 +21,7 @@
 #define RIG_ARGUMENTS 16
 
 typedef struct sentinel_rig {
-    char hosts[RIG_SERVERS][16], first_port[12];
+    char hosts[RIG_SERVERS][24], first_port[12];
     const char *arguments[RIG_SERVERS][RIG_ARGUMENTS];
     redis_process_t *servers[RIG_SERVERS]; /* the first was the primary at first */
     redis_process_t *sentinels[RIG_SENTINELS];
