@@ -112,7 +112,8 @@ static void test_a_held_reply_over_each_bound(void **state)
 }
 
 /* A server that finds a command too large says so at once, and reads no further.  Without
- * fences: one that goes before the command would stay unanswered. */
+ * fences: one that goes before the command would stay unanswered.  Without a bulk lane: what
+ * the server sends would end that too. */
 static void test_a_command_that_is_refused_midway(void **state)
 {
     scene_t *scene = *state;
@@ -126,6 +127,7 @@ static void test_a_command_that_is_refused_midway(void **state)
     scene_serve(scene, &(fake_config_t){.buffer_bytes = 8192});
     assert_int_equal(
         shoal_options_set_integrity(scene->options, SHOAL_INTEGRITY_SHAPES), 0);
+    assert_int_equal(shoal_options_set_bulk_lane(scene->options, false), 0);
     fake_server_rule(scene->server, &(fake_rule_t){.command = "ECHO",
                                                    .argument = "stop",
                                                    .then = FAKE_STOP_READING});
