@@ -1,20 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "core/lane_rule.h"
 
-#include "base/hash.h"
 #include "base/time_us.h"
-#include <string.h>
+#include "resp/key_slot.h"
 
 unsigned shoal__lane_home(shoal__bytes_t key, unsigned homes)
 {
-    const char *open = key.bytes ? memchr(key.data, '{', key.bytes) : NULL;
-    const char *behind = open ? open + 1 : NULL;
-    const char *close =
-        open ? memchr(behind, '}', (size_t)(key.data + key.bytes - behind)) : NULL;
-
-    if (close && close != behind)
-        key = (shoal__bytes_t){behind, (size_t)(close - behind)};
-    return (unsigned)(shoal__hash(key, 0) % homes);
+    return shoal__key_slot(key) % homes;
 }
 
 void shoal__lane_span_add(shoal__lane_span_t *span, unsigned home)

@@ -29,8 +29,7 @@
 
 #define SHOAL__LANE_HOMES_MAX 8
 
-/* The home of a key, of so many.  Keys with the same text between the first { and the
- * next } have one home, if that text is not empty. */
+/* The home of a key, of so many: keys of one slot (resp/key_slot.h) have one home. */
 unsigned shoal__lane_home(shoal__bytes_t key, unsigned homes);
 
 /* The homes of the keys of commands that stay together.  Initial value: {0}, home 0. */

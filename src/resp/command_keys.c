@@ -3,26 +3,10 @@
 
 #include <limits.h>
 
-/* Commands of which an argument says how many keys follow it. */
-static const struct counted {
-    const char *name;
-    unsigned at; /* that argument */
-} counted[] = {
-    {"EVAL", 2},        {"EVALSHA", 2},    {"EVAL_RO", 2},    {"EVALSHA_RO", 2},
-    {"FCALL", 2},       {"FCALL_RO", 2},   {"ZUNION", 1},     {"ZINTER", 1},
-    {"ZDIFF", 1},       {"ZINTERCARD", 1}, {"SINTERCARD", 1}, {"LMPOP", 1},
-    {"ZMPOP", 1},       {"BLMPOP", 2},     {"BZMPOP", 2},     {"ZUNIONSTORE", 2},
-    {"ZINTERSTORE", 2}, {"ZDIFFSTORE", 2},
-};
-
-/* Commands whose second word says what they do, to the key behind it. */
-static const char *const containers[] = {"OBJECT", "MEMORY", "XGROUP", "XINFO"};
-
 /* ---- arguments ---- */
 
 typedef struct arguments {
     const char *at, *end;
-    unsigned count; /* in all */
 } arguments_t;
 
 /* "<mark>123\r\n".  False: it is not that. */
@@ -62,66 +46,47 @@ static bool next_argument(arguments_t *arguments, shoal__bytes_t *ret)
     return true;
 }
 
-/* ---- where the keys are ---- */
+/* ---- the keys ---- */
 
-/* Which arguments are keys: first, first + step ... last; and those that a count
- * announces. */
-typedef struct places {
-    unsigned first, last, step; /* first 0: none */
-    unsigned count_at;          /* 0: no argument counts keys */
-} places_t;
+/* On the way through the arguments behind the name. */
+typedef struct walk {
+    shoal__key_spec_t spec;
+    unsigned count; /* of arguments, in all */
+    unsigned at;    /* this one */
+    shoal__keys_fn on_key;
+    void *data;
+    bool has_key;
 
-static unsigned find_count(const shoal__command_info_t *info)
+    unsigned to;     /* keys that an argument has announced, up to this one; or 0 */
+    unsigned values; /* of an option, still to come */
+    bool is_pattern; /* they are one */
+    bool is_open;    /* a pattern names others */
+    bool is_stored;  /* the next argument is the key of an option */
+    shoal__bytes_t stored; /* of the last such option */
+} walk_t;
+
+static void show(walk_t *walk, shoal__bytes_t key)
 {
-    shoal__bytes_t name = {info->name, info->name_bytes};
-
-    for (size_t i = 0; i < sizeof counted / sizeof *counted; i++)
-        if (shoal__bytes_is_word(name, counted[i].name))
-            return counted[i].at;
-    return 0;
+    walk->on_key(walk->data, key);
+    walk->has_key = true;
 }
 
-static bool is_container(const shoal__command_info_t *info)
+static bool is_in_place(const walk_t *walk)
 {
-    shoal__bytes_t name = {info->name, info->name_bytes};
+    const shoal__key_spec_t *spec = &walk->spec;
 
-    for (size_t i = 0; i < sizeof containers / sizeof *containers; i++)
-        if (shoal__bytes_is_word(name, containers[i]))
-            return true;
-    return false;
+    return spec->first > 0 && walk->at >= spec->first && walk->at <= spec->last &&
+           (walk->at - spec->first) % spec->step == 0;
 }
 
-/* What the table says; ANY: nothing that helps. */
-static shoal__keys_kind_t find_places(const shoal__command_info_t *info, unsigned count,
-                                      places_t *places)
+/* Is nothing behind the last argument of importance? */
+static bool is_over(const walk_t *walk)
 {
-    if (!info)
-        return SHOAL__KEYS_ANY;
-    if (info->flags & SHOAL__COMMAND_MOVABLEKEYS) {
-        places->count_at = find_count(info);
-        /* SORT may name others behind its key. */
-        if (places->count_at == 0 && (info->first_key != 1 || count > 2))
-            return SHOAL__KEYS_ANY;
-    }
-    if (info->first_key > 0) {
-        places->first = (unsigned)info->first_key;
-        places->step = info->step > 0 ? (unsigned)info->step : 1;
-        places->last = info->last_key >= 0 ? (unsigned)info->last_key
-                                           : count - (unsigned)-info->last_key;
-    } else if (is_container(info) && count > 2) {
-        places->first = places->last = 2;
-        places->step = 1;
-    } else if (places->count_at == 0) {
-        /* Without a key, it writes everywhere: FLUSHALL. */
-        return info->flags & SHOAL__COMMAND_WRITE ? SHOAL__KEYS_ANY : SHOAL__KEYS_NONE;
-    }
-    return SHOAL__KEYS_SOME;
-}
+    const shoal__key_spec_t *spec = &walk->spec;
 
-static bool is_key(const places_t *places, unsigned at)
-{
-    return places->first > 0 && at >= places->first && at <= places->last &&
-           (at - places->first) % places->step == 0;
+    if (walk->to > 0)
+        return walk->at > walk->to;
+    return !spec->count_at && !spec->options && walk->at > spec->last;
 }
 
 /* False: that is no number. */
@@ -136,30 +101,87 @@ static bool read_number(shoal__bytes_t text, unsigned *ret_number)
     return text.bytes > 0;
 }
 
-/* Walk through the arguments behind the name. */
-static shoal__keys_kind_t walk(arguments_t *arguments, places_t places,
-                               shoal__keys_fn on_key, void *data)
+/* So many keys follow.  False: they have no room. */
+static bool announce(walk_t *walk, unsigned keys)
 {
-    unsigned counted_to = 0; /* the last argument that a count announced */
+    if (keys == 0 || keys >= walk->count - walk->at)
+        return false;
+    walk->to = walk->at + keys;
+    return true;
+}
+
+static bool take_option(walk_t *walk, const shoal__key_option_t *option)
+{
+    unsigned rest = walk->count - walk->at - 1;
+
+    switch (option->kind) {
+    case SHOAL__KEY_OPTION_HALF:
+        return rest % 2 == 0 && announce(walk, rest / 2);
+    case SHOAL__KEY_OPTION_REST:
+        return announce(walk, rest);
+    case SHOAL__KEY_OPTION_KEY:
+        walk->is_stored = true;
+        break;
+    case SHOAL__KEY_OPTION_PATTERN:
+    case SHOAL__KEY_OPTION_VALUES:
+        walk->values = option->values;
+        walk->is_pattern = option->kind == SHOAL__KEY_OPTION_PATTERN;
+        break;
+    }
+    return true;
+}
+
+/* An argument that may be an option, or the value of one. */
+static bool look_for_option(walk_t *walk, shoal__bytes_t argument)
+{
+    const shoal__key_option_t *option = walk->spec.options->options;
+
+    if (walk->values > 0) {
+        walk->is_open |= walk->is_pattern && argument.bytes > 0 &&
+                         memchr(argument.data, '*', argument.bytes);
+        walk->values--;
+        return true;
+    }
+    /* Servers look for a word there, too, when they look for keys. */
+    if (walk->is_stored)
+        show(walk, argument);
+    walk->is_stored = false;
+    for (size_t i = 0; i < SHOAL__KEY_OPTIONS_MAX && option[i].word; i++)
+        if (shoal__bytes_is_word(argument, option[i].word))
+            return take_option(walk, &option[i]);
+    return true;
+}
+
+/* False: it cannot be said which arguments are keys. */
+static bool look_at(walk_t *walk, shoal__bytes_t argument)
+{
+    const shoal__key_spec_t *spec = &walk->spec;
     unsigned number;
+
+    if (walk->to > 0) {
+        show(walk, argument);
+        return true;
+    }
+    if (is_in_place(walk) &&
+        (argument.bytes > 0 || !spec->options || !spec->options->is_instead))
+        show(walk, argument);
+    if (walk->at == spec->count_at)
+        /* A script without declared keys may touch any. */
+        return read_number(argument, &number) && announce(walk, number);
+    if (spec->options && walk->at >= spec->options->from)
+        return look_for_option(walk, argument);
+    return true;
+}
+
+static shoal__keys_kind_t look_at_all(walk_t *walk, arguments_t *arguments)
+{
     shoal__bytes_t argument;
 
-    for (unsigned at = 1; at < arguments->count; at++) {
-        bool is_counted = places.count_at > 0 && at > places.count_at;
-        if (is_counted ? at > counted_to : !places.count_at && at > places.last)
-            return SHOAL__KEYS_SOME;
-        if (!next_argument(arguments, &argument))
+    for (walk->at = 1; walk->at < walk->count && !is_over(walk); walk->at++)
+        if (!next_argument(arguments, &argument) || !look_at(walk, argument))
             return SHOAL__KEYS_ANY;
-        if (is_counted || is_key(&places, at))
-            on_key(data, argument);
-        if (at != places.count_at)
-            continue;
-        /* A script without declared keys may touch any. */
-        if (!read_number(argument, &number) || number == 0 ||
-            number >= arguments->count - at)
-            return SHOAL__KEYS_ANY;
-        counted_to = at + number;
-    }
+    if (walk->is_open || (walk->spec.options && !walk->has_key))
+        return SHOAL__KEYS_ANY;
     return SHOAL__KEYS_SOME;
 }
 
@@ -167,17 +189,17 @@ shoal__command_keys_t shoal__command_keys(shoal__bytes_t encoded, shoal__keys_fn
                                           void *data)
 {
     shoal__command_keys_t keys = {.kind = SHOAL__KEYS_ANY};
-    arguments_t arguments = {encoded.data, encoded.data + encoded.bytes, 0};
-    places_t places = {0};
+    arguments_t arguments = {encoded.data, encoded.data + encoded.bytes};
+    walk_t walk = {.on_key = on_key, .data = data};
     size_t count;
 
     if (!read_count(&arguments, '*', &count) || count == 0 || count > INT_MAX ||
         !next_argument(&arguments, &keys.name))
         return keys;
-    arguments.count = (unsigned)count;
+    walk.count = (unsigned)count;
     keys.info = shoal__command_info_find(keys.name);
-    keys.kind = find_places(keys.info, arguments.count, &places);
+    keys.kind = shoal__key_spec_find(keys.info, walk.count, &walk.spec);
     if (keys.kind == SHOAL__KEYS_SOME)
-        keys.kind = walk(&arguments, places, on_key, data);
+        keys.kind = look_at_all(&walk, &arguments);
     return keys;
 }

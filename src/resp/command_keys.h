@@ -10,14 +10,7 @@
  * are nobody's.
  */
 
-#include "base/bytes.h"
-#include "resp/command_info.h"
-
-typedef enum shoal__keys_kind {
-    SHOAL__KEYS_NONE, /* the command has no key */
-    SHOAL__KEYS_SOME, /* these */
-    SHOAL__KEYS_ANY   /* which ones is not known, or all there are */
-} shoal__keys_kind_t;
+#include "resp/key_spec.h"
 
 typedef void (*shoal__keys_fn)(void *data, shoal__bytes_t key);
 

@@ -9,7 +9,9 @@ shoal_unit_test(base/hash)
 shoal_unit_test(base/random)
 shoal_unit_test(base/sized)
 shoal_unit_test(resp/command_info ALSO resp/reply_shape)
-shoal_unit_test(resp/command_keys ALSO resp/command_info resp/reply_shape)
+shoal_unit_test(resp/command_keys ALSO resp/key_spec resp/command_info resp/reply_shape)
+shoal_unit_test(resp/key_slot)
+shoal_unit_test(resp/key_spec ALSO resp/command_info resp/reply_shape)
 shoal_unit_test(resp/decoder ALSO resp/partial_value resp/large_string resp/frame resp/reply base/alloc
   WITH resp/decoder_cases resp/decoder_owner resp/transcript LIBS shoal_hiredis m)
 shoal_unit_test(resp/decoder.large ALSO resp/partial_value resp/large_string resp/frame resp/reply
@@ -67,8 +69,8 @@ shoal_unit_test(core/role_reply ALSO core/role_rule resp/reply base/alloc)
 shoal_unit_test(core/refusal ALSO core/block_time resp/command_info resp/reply_shape)
 shoal_unit_test(core/blame)
 shoal_unit_test(core/block_time)
-shoal_unit_test(core/heavy ALSO resp/command_keys resp/command_info resp/reply_shape)
-shoal_unit_test(core/lane_rule)
+shoal_unit_test(core/heavy ALSO resp/command_keys resp/key_spec resp/command_info resp/reply_shape)
+shoal_unit_test(core/lane_rule ALSO resp/key_slot)
 shoal_unit_test(core/lease_pool)
 shoal_unit_test(core/lease_rule)
 shoal_unit_test(core/sentinel/sentinel_reply ALSO resp/decoder resp/partial_value resp/large_string
@@ -115,7 +117,7 @@ shoal_unit_test(core/maintenance ALSO core/redirect core/trust_rule resp/reply b
 set(pipe_units core/extra core/pipe/pipe core/pipe/pipe_doubt core/pipe/pipe_endings core/pipe/pipe_extent core/pipe/pipe_fence core/pipe/pipe_give_up core/pipe/pipe_output
   core/pipe/pipe_values core/pipe/pipe_hold core/pipe/pipe_move core/pipe/pipe_overdue core/overdue core/pipe/pipe_replies core/pipe/pipe_succession core/pipe/pipe_time core/pipe/deadlines
   core/pipe/inbound core/pipe/renewal core/pipe/request_ring core/hold_rule
-  core/heavy core/pipe/pipe_lane resp/command_keys resp/command_info core/pipe/stage_times core/blame core/error_rule core/settle_rule core/fence/fence_rule
+  core/heavy core/pipe/pipe_lane resp/command_keys resp/key_spec resp/command_info core/pipe/stage_times core/blame core/error_rule core/settle_rule core/fence/fence_rule
   core/fence/nonce core/flush/flush_auto core/flush/flush_census core/flush/flush_guard
   core/flush/flush_policy core/flush/flush_tempo core/greeting/former core/greeting/greeting
   core/greeting/greeting_setup core/maintenance core/trust_rule core/redirect core/role_rule core/target resp/decoder resp/encoder resp/frame resp/large_string resp/partial_value resp/reply

@@ -14,7 +14,7 @@
 #define ANY SHOAL__KEYS_ANY
 
 static const struct row {
-    const char *command; /* words between blanks */
+    const char *command; /* words between blanks; "" is an empty one */
     shoal__keys_kind_t kind;
     const char *keys; /* each with a blank behind it; not looked at with ANY */
 } rows[] = {
@@ -27,10 +27,26 @@ static const struct row {
     {"RENAME a b", SOME, "a b "},
     {"BLPOP a b 0", SOME, "a b "},
     {"SORT k", SOME, "k "},
-    {"SORT k STORE d", ANY, ""},
-    {"GEORADIUS k 1 2 3 km STORE d", ANY, ""},
-    {"XREAD STREAMS a b 0 0", ANY, ""},
-    {"MIGRATE h 1 k 0 10", ANY, ""},
+    /* Behind a word. */
+    {"SORT k BY w* STORE d", ANY, ""},
+    {"SORT_RO k GET w*->f", ANY, ""},
+    {"SORT_RO k GET # LIMIT GET 1", SOME, "k "},
+    {"SORT k BY w GET # LIMIT 0 9 STORE d", SOME, "k d "},
+    {"SORT k BY STORE GET STORE", SOME, "k "},
+    {"SORT k STORE a STORE b", SOME, "k a b "},
+    {"SORT k STORE", SOME, "k "},
+    {"GEORADIUS k 1 2 3 km STORE d", SOME, "k d "},
+    {"GEORADIUSBYMEMBER k m 3 km COUNT 1 STOREDIST d", SOME, "k d "},
+    {"XREAD STREAMS a b 0 0", SOME, "a b "},
+    {"XREAD COUNT STREAMS BLOCK 0 streams a 0", SOME, "a "},
+    {"XREADGROUP GROUP g STREAMS NOACK STREAMS a >", SOME, "a "},
+    {"XREAD COUNT 1", ANY, ""},
+    {"XREAD STREAMS a b 0", ANY, ""},
+    {"XREAD STREAMS", ANY, ""},
+    {"MIGRATE h 1 k 0 10", SOME, "k "},
+    {"MIGRATE h 1 \"\" 0 10 COPY AUTH KEYS KEYS a b", SOME, "a b "},
+    {"MIGRATE h 1 \"\" 0 10 KEYS", ANY, ""},
+    {"MIGRATE h 1 \"\" 0 10", ANY, ""},
     /* With a count. */
     {"EVAL s 2 a b x", SOME, "a b "},
     {"EVALSHA s 1 a", SOME, "a "},
@@ -44,6 +60,8 @@ static const struct row {
     {"ZUNIONSTORE d 2 a b AGGREGATE MAX", SOME, "d a b "},
     {"LMPOP 1 a LEFT", SOME, "a "},
     {"BZMPOP 0 2 a b MIN", SOME, "a b "},
+    {"ZUNION 4294967295 a b", ANY, ""},
+    {"ZUNION 1", ANY, ""},
     /* Behind a second word. */
     {"OBJECT ENCODING k", SOME, "k "},
     {"XGROUP CREATE k g 0", SOME, "k "},
@@ -67,6 +85,8 @@ static size_t encode(const char *command, char *room)
 
     snprintf(words, sizeof words, "%s", command);
     while ((word = strtok_r(rest, " ", &rest)) != NULL) {
+        if (strcmp(word, "\"\"") == 0)
+            *word = '\0';
         sprintf(body + strlen(body), "$%zu\r\n%s\r\n", strlen(word), word);
         count++;
     }
