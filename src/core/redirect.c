@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "core/redirect.h"
 
+#include "resp/key_slot.h"
+
 #define WORD "REDIRECT "
 
 static bool is_of(shoal__bytes_t text, const char *letters)
@@ -67,4 +69,51 @@ bool shoal__redirect_read_address(shoal__bytes_t text, shoal__redirect_t *ret)
     memcpy(ret->host, host.data, host.bytes);
     ret->host[host.bytes] = '\0';
     return true;
+}
+
+static shoal__bytes_t behind(shoal__bytes_t text, size_t bytes)
+{
+    return (shoal__bytes_t){text.data + bytes, text.bytes - bytes};
+}
+
+/* In decimal digits, and no more of them than are needed, with a blank behind.  How many
+ * bytes that is; 0: it is no slot. */
+static size_t read_slot(shoal__bytes_t text, unsigned *ret_slot)
+{
+    size_t bytes = 0;
+
+    for (*ret_slot = 0; bytes < text.bytes && bytes < 5; bytes++) {
+        if (text.data[bytes] < '0' || text.data[bytes] > '9')
+            break;
+        *ret_slot = *ret_slot * 10 + (unsigned)(text.data[bytes] - '0');
+    }
+    if (bytes == 0 || (bytes > 1 && text.data[0] == '0') || bytes == text.bytes ||
+        text.data[bytes] != ' ' || *ret_slot >= SHOAL__SLOTS)
+        return 0;
+    return bytes + 1;
+}
+
+/* Nodes that do not know a name say "?"; and ":port" if they tell no host to anybody. */
+static bool read_node(shoal__bytes_t text, shoal__redirect_t *ret)
+{
+    ret->host[0] = '\0';
+    ret->port = 0;
+    if (shoal__bytes_start(text, "?:"))
+        return read_port(behind(text, 2)) > 0;
+    if (!shoal__bytes_start(text, ":") || memchr(text.data + 1, ':', text.bytes - 1))
+        return shoal__redirect_read_address(text, ret);
+    ret->port = read_port(behind(text, 1));
+    return ret->port > 0;
+}
+
+bool shoal__redirect_read_slot(shoal__bytes_t text, shoal__slot_redirect_t *ret)
+{
+    size_t bytes;
+
+    ret->is_ask = shoal__bytes_start(text, "ASK ");
+    if (!ret->is_ask && !shoal__bytes_start(text, "MOVED "))
+        return false;
+    text = behind(text, ret->is_ask ? strlen("ASK ") : strlen("MOVED "));
+    bytes = read_slot(text, &ret->slot);
+    return bytes > 0 && read_node(behind(text, bytes), &ret->to);
 }

@@ -27,4 +27,16 @@ bool shoal__redirect_read(shoal__bytes_t text, shoal__redirect_t *ret);
 /* The same with "host:port" alone. */
 bool shoal__redirect_read_address(shoal__bytes_t text, shoal__redirect_t *ret);
 
+/* "MOVED slot host:port": a node of a cluster does not own the slot of a command, and names
+ * the one that does.  "ASK slot host:port": that one has the keys of this command already.
+ * The command was not executed. */
+typedef struct shoal__slot_redirect {
+    bool is_ask;
+    unsigned slot;
+    shoal__redirect_t to; /* host "": as the node's that says so; port 0: not known */
+} shoal__slot_redirect_t;
+
+/* False: the text is anything else; *ret is then undefined. */
+bool shoal__redirect_read_slot(shoal__bytes_t text, shoal__slot_redirect_t *ret);
+
 #endif

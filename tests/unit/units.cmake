@@ -73,8 +73,13 @@ shoal_unit_test(core/heavy ALSO resp/command_keys resp/key_spec resp/command_inf
 shoal_unit_test(core/lane_rule ALSO resp/key_slot)
 shoal_unit_test(core/lease_pool)
 shoal_unit_test(core/lease_rule)
-shoal_unit_test(core/sentinel/sentinel_reply ALSO resp/decoder resp/partial_value resp/large_string
-  resp/frame resp/reply base/alloc LIBS shoal_hiredis m)
+shoal_unit_test(core/cluster/slot_map)
+shoal_unit_test(core/cluster/slots_reply ALSO core/description resp/decoder resp/partial_value
+  resp/large_string resp/frame resp/reply base/alloc WITH core/wire LIBS shoal_hiredis m)
+shoal_unit_test(core/description ALSO resp/decoder resp/partial_value resp/large_string
+  resp/frame resp/reply base/alloc WITH core/wire LIBS shoal_hiredis m)
+shoal_unit_test(core/sentinel/sentinel_reply ALSO core/description resp/decoder resp/partial_value
+  resp/large_string resp/frame resp/reply base/alloc WITH core/wire LIBS shoal_hiredis m)
 shoal_unit_test(core/sentinel/follow_rule)
 shoal_unit_test(core/sentinel/sentinel_rule)
 shoal_unit_test(core/settle_rule)

@@ -112,9 +112,81 @@ static void test_long_hosts(void **state)
     }
 }
 
+/* ---- of one slot ---- */
+
+static const struct slot_case {
+    const char *text;
+    bool is_ask;
+    unsigned slot;
+    const char *host;
+    int port;
+} slot_cases[] = {
+    {"MOVED 0 10.0.0.1:6379", false, 0, "10.0.0.1", 6379},
+    {"MOVED 16383 node-1.example.org:1", false, 16383, "node-1.example.org", 1},
+    {"ASK 3999 [::1]:6379", true, 3999, "::1", 6379},
+    {"ASK 3999 ::1:6379", true, 3999, "::1", 6379},
+    {"MOVED 7 :6379", false, 7, "", 6379},
+    {"MOVED 7 ?:6379", false, 7, "", 0},
+};
+
+static const char *const no_slot_cases[] = {
+    "",
+    "MOVED",
+    "MOVED ",
+    "MOVED 7",
+    "MOVED 7 ",
+    "MOVED 7 :",
+    "MOVED 7 ?",
+    "MOVED 7 ?:",
+    "MOVED 7 ?:x",
+    "MOVED 7 :0",
+    "MOVED 7 h:0",
+    "MOVED 7 h",
+    "MOVED 16384 h:1",
+    "MOVED 99999 h:1",
+    "MOVED 100000 h:1",
+    "MOVED 07 h:1",
+    "MOVED -1 h:1",
+    "MOVED x h:1",
+    "MOVED  7 h:1",
+    "MOVED 7  h:1",
+    "MOVED 7h:1",
+    "MOVED 7 h:1 ",
+    "MOVED 7 h/x:1",
+    "MOVEDX 7 h:1",
+    "moved 7 h:1",
+    "ASKING 7 h:1",
+    "ERR MOVED 7 h:1",
+    "REDIRECT h:1",
+};
+
+static void test_redirects_of_a_slot(void **state)
+{
+    shoal__slot_redirect_t redirect;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof slot_cases / sizeof *slot_cases; i++) {
+        const struct slot_case *row = &slot_cases[i];
+        shoal__bytes_t text = {row->text, strlen(row->text)};
+
+        if (!shoal__redirect_read_slot(text, &redirect))
+            fail_msg("%s: not taken", row->text);
+        assert_int_equal(redirect.is_ask, row->is_ask);
+        assert_int_equal(redirect.slot, row->slot);
+        assert_string_equal(redirect.to.host, row->host);
+        assert_int_equal(redirect.to.port, row->port);
+    }
+    for (size_t i = 0; i < sizeof no_slot_cases / sizeof *no_slot_cases; i++) {
+        shoal__bytes_t text = {no_slot_cases[i], strlen(no_slot_cases[i])};
+        if (shoal__redirect_read_slot(text, &redirect))
+            fail_msg("%s: taken", no_slot_cases[i]);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_redirects_of_a_slot),
         cmocka_unit_test(test_redirects),
         cmocka_unit_test(test_all_else_is_none),
         cmocka_unit_test(test_long_hosts),

@@ -7,47 +7,9 @@
 #include <cmocka.h>
 
 #include "core/sentinel/sentinel_reply.h"
-#include "resp/decoder.h"
+#include "unit/core/wire.h"
 #include <stdio.h>
 #include <string.h>
-
-/* What a test does with a reply, as its bytes come from a sentinel. */
-typedef void (*look_fn)(const shoal_reply_t *reply, void *data);
-
-typedef struct looking {
-    look_fn look;
-    void *data;
-    unsigned replies;
-} looking_t;
-
-static shoal__decoder_target_t on_begin(void *owner, shoal_reply_type_t type)
-{
-    (void)owner, (void)type;
-    return (shoal__decoder_target_t){0};
-}
-
-static bool on_reply(void *owner, const shoal_reply_t *reply, bool is_push)
-{
-    looking_t *looking = owner;
-    (void)is_push;
-
-    looking->replies++;
-    looking->look(reply, looking->data);
-    return true;
-}
-
-static void read_wire(const char *wire, look_fn look, void *data)
-{
-    const shoal__decoder_limits_t limits = {1 << 20, 1 << 20, 16};
-    const shoal__decoder_hooks_t hooks = {on_begin, on_reply};
-    looking_t looking = {look, data, 0};
-    shoal__decoder_t *decoder;
-
-    assert_int_equal(shoal__decoder_new(&decoder, &limits, &hooks, &looking), 0);
-    assert_int_equal(shoal__decoder_feed(decoder, wire, strlen(wire)), 0);
-    assert_int_equal(looking.replies, 1);
-    shoal__decoder_free(decoder);
-}
 
 /* ---- the primary ---- */
 
@@ -81,7 +43,7 @@ static void test_a_primary(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof wires / sizeof *wires; i++) {
         primary_t primary = {0};
-        read_wire(wires[i], look_at_primary, &primary);
+        wire_read(wires[i], look_at_primary, &primary);
         assert_true(primary.is_read);
         assert_string_equal(primary.view.address.host, "127.0.0.1");
         assert_int_equal(primary.view.address.port, 6379);
@@ -119,7 +81,7 @@ static void test_no_primary(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof wires / sizeof *wires; i++) {
         primary_t primary = {0};
-        read_wire(wires[i], look_at_primary, &primary);
+        wire_read(wires[i], look_at_primary, &primary);
         if (primary.is_read)
             fail_msg("'%s' names a primary", wires[i]);
     }
@@ -137,7 +99,7 @@ static void test_a_long_host(void **state)
         host[bytes] = '\0';
         snprintf(wire, sizeof wire, "*6\r\n" PORT EPOCH "$2\r\nip\r\n$%d\r\n%s\r\n",
                  bytes, host);
-        read_wire(wire, look_at_primary, &primary);
+        wire_read(wire, look_at_primary, &primary);
         assert_int_equal(primary.is_read, bytes < SHOAL__SENTINEL_HOST_BYTES);
         if (primary.is_read)
             assert_string_equal(primary.view.address.host, host);
@@ -189,7 +151,7 @@ static void test_peers(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         peers_t peers = {0};
-        read_wire(cases[i].wire, look_at_peers, &peers);
+        wire_read(cases[i].wire, look_at_peers, &peers);
         assert_int_equal(peers.count, cases[i].count);
         if (peers.count == 0)
             continue;
@@ -225,7 +187,7 @@ static void test_an_id(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char id[SHOAL__SENTINEL_ID_BYTES] = "former";
-        read_wire(cases[i].wire, look_at_id, id);
+        wire_read(cases[i].wire, look_at_id, id);
         assert_string_equal(id, cases[i].id);
     }
 }
@@ -262,7 +224,7 @@ static void test_messages(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         bool tells = false;
-        read_wire(cases[i].wire, look_at_push, &tells);
+        wire_read(cases[i].wire, look_at_push, &tells);
         assert_int_equal(tells, cases[i].tells);
     }
 }

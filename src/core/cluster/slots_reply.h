@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SHOAL_CORE_SLOTS_REPLY_H
+#define SHOAL_CORE_SLOTS_REPLY_H
+
+/*
+ * Reads what a node of a cluster says about the cluster: CLUSTER SLOTS, which has the ranges
+ * of slots with their nodes, and CLUSTER NODES, which has the configuration epochs.
+ *
+ * Addresses, as nodes give them: a host of null or "" is the host that was asked; "?" and the
+ * port 0 say that the node does not know.
+ */
+
+#include "base/bytes.h"
+#include <shoal/reply.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define SHOAL__NODE_ID_BYTES 64    /* with the NUL; servers have 40 letters */
+#define SHOAL__NODE_HOST_BYTES 256 /* with the NUL */
+
+/* A node, as another one names it. */
+typedef struct shoal__slots_node {
+    char id[SHOAL__NODE_ID_BYTES];
+    char host[SHOAL__NODE_HOST_BYTES];     /* "": the host that was asked */
+    char hostname[SHOAL__NODE_HOST_BYTES]; /* its name beside an address; or "" */
+    int port; /* 1 .. 65535; 0: where it is, is not known */
+} shoal__slots_node_t;
+
+/* Slots first .. last have one primary, the node 0, and replicas behind it. */
+typedef struct shoal__slots_range {
+    unsigned first, last;
+    size_t nodes; /* 1 at least */
+} shoal__slots_range_t;
+
+/* Is all of an answer to CLUSTER SLOTS understood, and no slot there twice?  Only then may
+ * it be read. */
+bool shoal__slots_reply_is_whole(const shoal_reply_t *reply);
+/* The range of this number, below shoal_reply_count(reply); and one of its nodes. */
+shoal__slots_range_t shoal__slots_reply_range(const shoal_reply_t *reply, size_t range);
+void shoal__slots_reply_node(const shoal_reply_t *reply, size_t range, size_t node,
+                             shoal__slots_node_t *ret_node);
+
+/* A line of CLUSTER NODES. */
+typedef struct shoal__nodes_line {
+    char id[SHOAL__NODE_ID_BYTES];
+    uint64_t epoch;  /* its configuration epoch; a replica's is its primary's */
+    bool is_primary; /* or a replica */
+    bool is_failed;  /* most primaries think so */
+    bool is_myself;  /* the node that was asked */
+} shoal__nodes_line_t;
+
+/* The next line that is understood is taken from the text.  False: there is none. */
+bool shoal__nodes_reply_next(shoal__bytes_t *text, shoal__nodes_line_t *ret_line);
+
+#endif
