@@ -62,7 +62,6 @@ typedef struct walk {
     bool is_pattern; /* they are one */
     bool is_open;    /* a pattern names others */
     bool is_stored;  /* the next argument is the key of an option */
-    shoal__bytes_t stored; /* of the last such option */
 } walk_t;
 
 static void show(walk_t *walk, shoal__bytes_t key)

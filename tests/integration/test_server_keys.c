@@ -11,8 +11,8 @@
 #include <strings.h>
 
 #define ARGUMENTS_MAX 12
-#define ARGUMENT_BYTES 16
-#define ROUNDS 300 /* for each command */
+#define ARGUMENT_BYTES 24 /* of a number, and one letter */
+#define ROUNDS 300        /* for each command */
 
 static const char *const words[] = {
     "1",        "2",     "3",      "0",      "",       "STORE", "StoreDist",
@@ -114,7 +114,7 @@ typedef struct tally {
 
 static void check(shoal_client_t *client, const trial_t *trial, tally_t *tally)
 {
-    char room[(ARGUMENTS_MAX + 1) * (ARGUMENT_BYTES + 16)];
+    char room[(ARGUMENTS_MAX + 1) * (ARGUMENT_BYTES + 8)];
     shoal_result_t *result = NULL;
     const char *error;
     keys_t ours = {0}, theirs = {0};
