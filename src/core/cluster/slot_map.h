@@ -12,7 +12,7 @@
  *   - a slot changes its owner if the new one has a higher configuration epoch than the best
  *     that is known of the slot;
  *   - else (nodes that were reset, servers that tell no epochs) if another node's view says
- *     the same; or the same node's, 2 s later, unless a redirect told otherwise 10 s before;
+ *     the same; or the same node's, 2 s later, unless a redirect told otherwise within 10 s;
  *   - a slot that no node owns in the view keeps its owner for 10 s;
  *   - a view of fewer slots than the map has is refused, unless another node's has fewer, too.
  *
@@ -68,9 +68,8 @@ typedef void (*shoal__slot_changed_fn)(void *data, unsigned slot, unsigned from,
 typedef struct shoal__slot_merged {
     bool is_refused; /* the whole view */
     unsigned changed;
-    unsigned
-        doubtful;  /* slots that the view says another owner of, and nobody confirms */
-    unsigned held; /* ... and whose hand-over is not over: merge again then */
+    unsigned doubtful; /* slots: no other view confirms their new owner */
+    unsigned held;     /* slots: their hand-over is not over; merge again then */
 } shoal__slot_merged_t;
 
 /* epochs[n]: the configuration epoch of node n, as the view's node knows it; 0: not known. */

@@ -175,7 +175,7 @@ static void test_authorities(void **state)
 static void test_errors(void **state)
 {
     static const struct {
-        int library, reason;
+        int origin, reason;
         const char *words;
     } cases[] = {
         {ERR_LIB_SSL, SSL_R_WRONG_VERSION_NUMBER,
@@ -208,7 +208,7 @@ static void test_errors(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        ERR_raise(cases[i].library, cases[i].reason);
+        ERR_raise(cases[i].origin, cases[i].reason);
         shoal__tls_words_of_error(ERR_get_error(), words);
         assert_string_equal(words, cases[i].words);
     }

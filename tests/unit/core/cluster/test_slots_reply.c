@@ -97,7 +97,7 @@ static void test_nodes(void **state)
         "a 127.0.0.1:1@10001,h myself,master - 0 0 12 connected 0-5 7 [9->-b]\n"
         "b 127.0.0.1:2@10002 slave,fail? a 0 0 12 connected\n"
         "c :0@0 slave,noaddr a 0 0 12 disconnected\n"
-        "d 127.0.0.1:4@10004 handshake - 0 0 0 connected\n"
+        "d 127.0.0.1:4@10004 master,handshake - 0 0 0 connected\n"
         "e 127.0.0.1:5@10005 master,fail - 0 0 x connected\n"
         "\n"
         "f 127.0.0.1:6@10006\n"

@@ -92,7 +92,7 @@ static void test_enough_answers(void **state)
     }
 }
 
-/* Whoever does not hurry hears all: the one that is missing may know more. */
+/* A round that nobody waits for hears all sentinels: the last one may know more. */
 static void test_nobody_waits(void **state)
 {
     shoal__sentinel_rule_t rule = {0};
