@@ -25,6 +25,7 @@ extern "C" {
     X(ENOENT, -7011, "no such outstanding command")                                    \
     X(ESYSTEM, -7012, "the operating system refused a resource")                       \
     X(EAGAIN, -7013, "the result is not there yet")                                    \
+    X(ECROSSSLOT, -7014, "the keys belong to several slots of the cluster")            \
     X(ETIMEOUT, -7020, "the deadline passed")                                          \
     X(ECANCELLED, -7021, "cancelled by the caller")                                    \
     X(ECONN, -7022, "the connection could not be made or was lost")                    \

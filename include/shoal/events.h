@@ -39,9 +39,11 @@ typedef enum shoal_event_kind {
                                          connection that works: see status and detail, and
                                          <shoal/credentials.h> */
     SHOAL_EVENT_MAINTENANCE =
-        10 /**< the server said that it is going to be maintained, or
-                                         that this is over: see detail, and
-                                         shoal_options_set_maintenance() */
+        10,                      /**< the server said that it is going to be maintained,
+                                       or that this is over: see detail, and
+                                       shoal_options_set_maintenance() */
+    SHOAL_EVENT_MAP_CHANGED = 11 /**< slots of the cluster have other owners now, as a
+                                      node says; see detail and <shoal/cluster.h> */
 } shoal_event_kind_t;
 
 /**

@@ -89,6 +89,7 @@ extern "C" {
  * Errors:  SHOAL_EINVAL  client or ret_lease is NULL
  *          SHOAL_EFULL   SHOAL_LEASE_CONNECTIONS_MAX + SHOAL_LEASE_WAITING_MAX leases
  *                        are open, blocking commands that are under way included
+ *          SHOAL_EREFUSED the client is one of a cluster
  *          SHOAL_ECLOSED the client was closed
  *          SHOAL_EFORK   the client belongs to the parent process
  *          SHOAL_ENOMEM

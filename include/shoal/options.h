@@ -81,8 +81,9 @@ SHOAL_EXTERN int shoal_options_new(shoal_options_t **ret_options);
  *     redis://[[user]:password@]host[:port][,host[:port]...][/db][?key=value&...]
  *     unix://[[user]:password@]/path/of/socket[?db=N&key=value&...]
  *     redis+sentinel://[[user]:password@]host[:port][,host[:port]...]/name[/db][?key=...]
+ *     redis+cluster://[[user]:password@]host[:port][,host[:port]...][/?key=...]
  *
- * shoal/sentinel.h explains the last form.  `valkey://` means `redis://`; `redis+unix://`,
+ * shoal/sentinel.h and shoal/cluster.h explain the last two.  `valkey://` means `redis://`; `redis+unix://`,
  * `valkey+unix://` mean `unix://`.  With TLS `rediss://`, `rediss+unix://`, and further keys:
  * <shoal/tls.h>.  User and password are percent-decoded.  An IPv6 address stands in brackets,
  * several hosts are as shoal_options_add_address() says.  Keys:

@@ -36,6 +36,7 @@
 
 #include <shoal/alloc.h>
 #include <shoal/client.h>
+#include <shoal/cluster.h>
 #include <shoal/command.h>
 #include <shoal/completions.h>
 #include <shoal/connection.h>

@@ -6,7 +6,6 @@
 #include "client/call.h"
 #include "client/life.h"
 #include "client/submit.h"
-#include "route/standalone.h"
 #include <shoal/errors.h>
 
 /* ---- opening ---- */
@@ -14,8 +13,7 @@
 int shoal_client_open(const shoal_options_t *options, shoal_client_t **ret_client,
                       shoal_error_t *ret_error)
 {
-    const shoal__client_plan_t plan = {.drive = SHOAL__DRIVE_THREAD,
-                                       .new_route = shoal__standalone_new};
+    const shoal__client_plan_t plan = {.drive = SHOAL__DRIVE_THREAD};
 
     return shoal__open(&plan, options, ret_client, ret_error);
 }
@@ -38,8 +36,7 @@ int shoal_client_open_url(const char *url, shoal_client_t **ret_client,
 int shoal_client_open_borrowed(const shoal_options_t *options,
                                shoal_client_t **ret_client, shoal_error_t *ret_error)
 {
-    const shoal__client_plan_t plan = {.drive = SHOAL__DRIVE_STEPS,
-                                       .new_route = shoal__standalone_new};
+    const shoal__client_plan_t plan = {.drive = SHOAL__DRIVE_STEPS};
 
     return shoal__open(&plan, options, ret_client, ret_error);
 }

@@ -3,10 +3,36 @@
 
 #include "base/error.h"
 #include "core/options.h"
+#include "route/cluster.h"
+#include "route/standalone.h"
+
+/* What is wrong with options that are set, each of which is right alone; NULL: nothing. */
+static const char *find_contradiction(const shoal_options_t *options)
+{
+    if (options->sentinels.name && options->sentinels.count == 0)
+        return "the options name a primary and no sentinel that knows it: "
+               "shoal_options_add_sentinel()";
+    if (options->sentinels.name && options->sentinels.is_tls && !options->tls.is_on)
+        return "the sentinels speak TLS only beside a primary that does: "
+               "shoal_options_set_tls()";
+    if (options->topology != SHOAL_TOPOLOGY_CLUSTER)
+        return NULL;
+    if (options->sentinels.name)
+        return "a cluster has no sentinels: its nodes promote replicas themselves";
+    if (options->addresses[0].unix_path)
+        return "the nodes of a cluster have hosts and ports, no Unix socket";
+    if (options->connections > 1)
+        return "several connections to one node of a cluster are not supported";
+    if (shoal__options_use_replicas(options))
+        return "reads from replicas of a cluster are not supported";
+    return NULL;
+}
 
 int shoal__open(const shoal__client_plan_t *plan, const shoal_options_t *options,
                 shoal_client_t **ret_client, shoal_error_t *ret_error)
 {
+    const char *contradiction = options ? find_contradiction(options) : NULL;
+    shoal__client_plan_t whole = *plan;
     int rc;
 
     if (ret_client)
@@ -15,15 +41,11 @@ int shoal__open(const shoal__client_plan_t *plan, const shoal_options_t *options
         return SHOAL_EINVAL;
     if (!ret_client)
         return shoal__error_say(ret_error, SHOAL_EINVAL, "ret_client is NULL");
-    if (options && options->sentinels.name && options->sentinels.count == 0)
-        return shoal__error_say(ret_error, SHOAL_EINVAL,
-                                "the options name a primary and no sentinel that knows "
-                                "it: shoal_options_add_sentinel()");
-    if (options && options->sentinels.name && options->sentinels.is_tls &&
-        !options->tls.is_on)
-        return shoal__error_say(ret_error, SHOAL_EINVAL,
-                                "the sentinels speak TLS only beside a primary that "
-                                "does: shoal_options_set_tls()");
-    rc = shoal__client_open(plan, options, ret_client);
+    if (contradiction)
+        return shoal__error_say(ret_error, SHOAL_EINVAL, "%s", contradiction);
+    whole.new_route = options && options->topology == SHOAL_TOPOLOGY_CLUSTER
+                          ? shoal__cluster_new
+                          : shoal__standalone_new;
+    rc = shoal__client_open(&whole, options, ret_client);
     return shoal__error_system(ret_error, rc, "no thread or descriptor for the client");
 }

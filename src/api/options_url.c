@@ -288,7 +288,7 @@ static int read_query(shoal_options_t *options, shoal__options_keys_t *keys, cha
 
 /* --- whole --- */
 
-typedef enum address_form { BY_TCP, BY_UNIX, BY_SENTINELS } address_form_t;
+typedef enum address_form { BY_TCP, BY_UNIX, BY_SENTINELS, BY_NODES } address_form_t;
 
 typedef struct scheme {
     const char *name;
@@ -306,12 +306,16 @@ static const scheme_t *find_scheme(const char *name)
                                        {"valkey+unix", BY_UNIX, false},
                                        {"redis+sentinel", BY_SENTINELS, false},
                                        {"valkey+sentinel", BY_SENTINELS, false},
+                                       {"redis+cluster", BY_NODES, false},
+                                       {"valkey+cluster", BY_NODES, false},
                                        {"rediss", BY_TCP, true},
                                        {"valkeys", BY_TCP, true},
                                        {"rediss+unix", BY_UNIX, true},
                                        {"valkeys+unix", BY_UNIX, true},
                                        {"rediss+sentinel", BY_SENTINELS, true},
-                                       {"valkeys+sentinel", BY_SENTINELS, true}};
+                                       {"valkeys+sentinel", BY_SENTINELS, true},
+                                       {"rediss+cluster", BY_NODES, true},
+                                       {"valkeys+cluster", BY_NODES, true}};
 
     for (size_t i = 0; i < sizeof schemes / sizeof *schemes; i++)
         if (strcmp(schemes[i].name, name) == 0)
@@ -327,6 +331,9 @@ static int read_place(shoal_options_t *options, char *text, address_form_t form,
         return read_unix(options, keys, text);
     case BY_SENTINELS:
         return read_sentinels(options, text, keys);
+    case BY_NODES:
+        options->topology = SHOAL_TOPOLOGY_CLUSTER;
+        break;
     case BY_TCP:
         break;
     }
@@ -362,9 +369,8 @@ static int read_url(shoal_options_t *options, char *url, shoal_error_t *error)
     if (!scheme)
         return shoal__options_refuse(
             &keys, "the scheme", url,
-            "is not known: redis, valkey, unix, redis+unix, valkey+unix, "
-            "redis+sentinel "
-            "and valkey+sentinel are, and with TLS those with rediss and valkeys");
+            "is not known: redis, valkey, unix, and redis or valkey with +unix, "
+            "+sentinel or +cluster are; with TLS rediss and valkeys");
     if (scheme->is_tls && shoal_options_set_tls(options, true) < 0)
         return shoal__error_say(error, SHOAL_ETLS,
                                 "%s:// needs TLS, and this library was built without",

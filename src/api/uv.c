@@ -3,13 +3,11 @@
 
 #include "api/open.h"
 #include "base/error.h"
-#include "route/standalone.h"
 
 int shoal_client_open_uv(uv_loop_t *loop, const shoal_options_t *options,
                          shoal_client_t **ret_client, shoal_error_t *ret_error)
 {
-    const shoal__client_plan_t plan = {
-        .drive = SHOAL__DRIVE_CALLER, .uv = loop, .new_route = shoal__standalone_new};
+    const shoal__client_plan_t plan = {.drive = SHOAL__DRIVE_CALLER, .uv = loop};
 
     if (loop)
         return shoal__open(&plan, options, ret_client, ret_error);

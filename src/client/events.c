@@ -46,6 +46,7 @@ static void log_event(const shoal_options_t *options, const shoal_event_t *event
                  (unsigned long long)event->delay_us);
         break;
     case SHOAL_EVENT_SERVER_CHANGED:
+    case SHOAL_EVENT_MAP_CHANGED:
         snprintf(line, sizeof line, "%s", event->detail);
         break;
     case SHOAL_EVENT_CREDENTIALS:

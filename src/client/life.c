@@ -180,6 +180,8 @@ static int init_parts(shoal_client_t *client, const shoal__client_plan_t *plan,
     hooks.on_lease_over = on_lease_over;
     shoal__waiters_init(&client->waiters);
     shoal__mailbox_init(&client->mailbox, &client->seat);
+    client->mailbox.side.has_slots = client->taken.has_slots = client->apart.has_slots =
+        client->options->topology == SHOAL_TOPOLOGY_CLUSTER;
     shoal__events_init(&client->events, client, client->options, &client->gate);
     rc = plan->new_route(client->options, shoal__entropy(), &hooks, client,
                          &client->route);

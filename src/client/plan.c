@@ -6,8 +6,10 @@
 #include "base/sized.h"
 #include "base/time_us.h"
 #include "core/block_time.h"
+#include "core/cluster/every_node.h"
 #include "core/lane_rule.h"
 #include "core/replica_rule.h"
+#include "resp/command_slot.h"
 #include "resp/encoder.h"
 #include <shoal/errors.h>
 
@@ -117,6 +119,49 @@ static int admit(shoal__plan_t *plan)
     return 0;
 }
 
+/* Do commands of one call take the same connection?  A sink takes one reply after the
+ * other. */
+static bool is_together(const shoal_call_t *call, const shoal_options_t *options)
+{
+    bool is_one = options->connections <= 1 && !shoal__options_use_replicas(options) &&
+                  options->topology == SHOAL_TOPOLOGY_STANDALONE;
+
+    return is_one || (call->flags & SHOAL_CALL_CONTIGUOUS) ||
+           ((call->sink || call->chunks) && !(call->flags & SHOAL_CALL_SINK_SHARED));
+}
+
+/* A cluster: has each command one slot, and those that stay together the same?  0 or why
+ * not. */
+static int find_slots(shoal__plan_t *plan)
+{
+    const shoal__submission_t *submission = plan->submission;
+
+    plan->slot = SHOAL__SLOT_NONE;
+    for (size_t i = 0; i < submission->count; i++) {
+        const shoal_command_t *command = &submission->commands[i];
+        unsigned slot = shoal__command_slot(command);
+        if (slot == SHOAL__SLOT_SEVERAL)
+            return SHOAL_ECROSSSLOT;
+        if (slot == SHOAL__SLOT_NONE) {
+            if (shoal__concerns_every_node(command))
+                return SHOAL_EREFUSED;
+            continue;
+        }
+        if (plan->is_together && plan->slot != SHOAL__SLOT_NONE && slot != plan->slot)
+            return SHOAL_ECROSSSLOT;
+        plan->slot = slot;
+    }
+    plan->has_slots = true;
+    plan->has_one_slot = plan->is_together || submission->count == 1;
+    return plan->leases > 0 ? SHOAL_EREFUSED : 0;
+}
+
+unsigned shoal__plan_slot(const shoal__plan_t *plan, size_t i)
+{
+    return plan->has_one_slot ? plan->slot
+                              : shoal__command_slot(&plan->submission->commands[i]);
+}
+
 static uint16_t request_flags(const shoal_call_t *call, bool is_unit)
 {
     uint32_t call_flags = call->flags;
@@ -188,16 +233,6 @@ static bool is_apart(const shoal_call_t *call, size_t bytes,
            command_class == SHOAL__CLASS_BLOCK;
 }
 
-/* Do commands of one call take the same connection?  A sink takes one reply after the
- * other. */
-static bool is_together(const shoal_call_t *call, const shoal_options_t *options)
-{
-    bool is_one = options->connections <= 1 && !shoal__options_use_replicas(options);
-
-    return is_one || (call->flags & SHOAL_CALL_CONTIGUOUS) ||
-           ((call->sink || call->chunks) && !(call->flags & SHOAL_CALL_SINK_SHARED));
-}
-
 /* May replicas execute those of the commands that only read?  A command that goes to a
  * replica may have to go on to another server, alone. */
 static bool may_leave_primary(const shoal__plan_t *plan, const shoal_options_t *options)
@@ -224,12 +259,14 @@ int shoal__plan_make(const shoal__submission_t *submission,
     rc = measure(&plan, options, &large);
     if (rc == 0)
         rc = admit(&plan);
+    plan.is_together = is_together(call, options);
+    if (rc == 0 && options->topology == SHOAL_TOPOLOGY_CLUSTER)
+        rc = find_slots(&plan);
     if (rc == 0)
         rc = make_extra(&plan, large);
     if (rc < 0)
         return rc;
     plan.flags = request_flags(call, plan.is_unit);
-    plan.is_together = is_together(call, options);
     plan.may_leave_primary = may_leave_primary(&plan, options);
     /* No command of it can be large, or a WAIT, otherwise. */
     plan.may_be_apart =

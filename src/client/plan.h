@@ -52,7 +52,10 @@ typedef struct shoal__plan {
     bool is_together;                      /* they take the same connection */
     bool may_leave_primary;                /* replicas may execute what only reads */
     bool is_claimed;                       /* they are counted: shoal__lease_claim() */
-    size_t leases;       /* blocking commands, each of which wants a lease of its own */
+    size_t leases;     /* blocking commands, each of which wants a lease of its own */
+    bool has_slots;    /* the client is one of a cluster */
+    bool has_one_slot; /* for all of the commands: */
+    unsigned slot;
     uint16_t flags;      /* of every request: enum shoal__request_flag */
     uint64_t timeout_us; /* of every command that does not block on a lease;
                             SHOAL_TIMEOUT_NEVER: none */
@@ -69,8 +72,8 @@ static inline bool shoal__plan_is_leased(const shoal__plan_t *plan)
  * here. */
 bool shoal__call_read(const shoal_call_t *call, shoal_call_t *ret_call);
 
-/* May the commands be sent?  0, SHOAL_EINVAL, SHOAL_ETOOBIG, SHOAL_EREFUSED or
- * SHOAL_ENOMEM; on failure *ret_plan is untouched.  The extra belongs to the
+/* May the commands be sent?  0, SHOAL_EINVAL, SHOAL_ETOOBIG, SHOAL_EREFUSED,
+ * SHOAL_ECROSSSLOT or SHOAL_ENOMEM; on failure *ret_plan is untouched.  The extra belongs to the
  * requests; if none of them is queued, the caller frees it. */
 int shoal__plan_make(const shoal__submission_t *submission,
                      const shoal_options_t *options, shoal__plan_t *ret_plan);
@@ -84,6 +87,9 @@ uint64_t shoal__plan_timeout_us(const shoal_command_t *command,
 /* The request of command i, without its ticket. */
 void shoal__plan_request(const shoal__plan_t *plan, size_t i, uint64_t now_us,
                          shoal__request_t *ret_request);
+
+/* The slot of command i (resp/command_slot.h), if the plan has slots. */
+unsigned shoal__plan_slot(const shoal__plan_t *plan, size_t i);
 
 /* Write the bytes of command i to `at`; values that the plan refers to stay where they
  * are.  Returns one past the last byte. */

@@ -2,9 +2,11 @@
 #include "client/reason.h"
 
 #include "base/error.h"
+#include "core/cluster/every_node.h"
 #include "core/lease_pool.h"
 #include "core/refusal.h"
 #include "resp/command_info.h"
+#include "resp/command_slot.h"
 #include "resp/encoder.h"
 #include <inttypes.h>
 
@@ -135,6 +137,44 @@ static void say_refused(const shoal__submission_t *submission)
         shoal__error_say(error, SHOAL_EREFUSED, "%s", refused);
 }
 
+/* What a connection to one server would take. */
+static void say_refused_by_cluster(const shoal__submission_t *submission)
+{
+    for (size_t i = 0; i < submission->count; i++) {
+        const shoal_command_t *command = &submission->commands[i];
+        bool is_of_all = shoal__concerns_every_node(command);
+        if (!is_of_all &&
+            !shoal__refusal_check(command, submission->call.flags).wants_lease)
+            continue;
+        shoal__error_say(submission->call.error, SHOAL_EREFUSED, "%s: %s",
+                         name_of(command),
+                         is_of_all ? "it concerns every node of a cluster; send it to "
+                                     "each of them with a client of its own"
+                                   : "blocking commands are not for clusters yet");
+        return;
+    }
+}
+
+static void say_cross_slot(const shoal__submission_t *submission)
+{
+    shoal_error_t *error = submission->call.error;
+
+    for (size_t i = 0; i < submission->count; i++) {
+        const shoal_command_t *command = &submission->commands[i];
+        if (shoal__command_slot(command) != SHOAL__SLOT_SEVERAL)
+            continue;
+        shoal__error_say(error, SHOAL_ECROSSSLOT,
+                         "the keys of %s belong to several slots of the cluster: give "
+                         "them a common {tag}",
+                         name_of(command));
+        return;
+    }
+    shoal__error_say(
+        error, SHOAL_ECROSSSLOT,
+        "the commands must stay together, and their keys belong to several "
+        "slots of the cluster: give them a common {tag}");
+}
+
 /* The words name the bound that is exceeded now.  There may be room again by now: then
  * they name bytes_max. */
 static void say_full(const shoal__submission_t *submission,
@@ -177,8 +217,13 @@ int shoal__reason_say(const shoal__submission_t *submission,
         say_too_big(submission, options);
     else if (code == SHOAL_EREFUSED && submission->call.lease)
         say_refused_on_lease(submission);
-    else if (code == SHOAL_EREFUSED)
-        say_refused(submission);
+    else if (code == SHOAL_EREFUSED) {
+        if (options->topology == SHOAL_TOPOLOGY_CLUSTER)
+            say_refused_by_cluster(submission);
+        if (error->code == 0)
+            say_refused(submission);
+    } else if (code == SHOAL_ECROSSSLOT)
+        say_cross_slot(submission);
     else if (code == SHOAL_EFULL)
         say_full(submission, options, load);
     return shoal__error_plain(error, code);

@@ -33,6 +33,8 @@ static int write_into(shoal__mailbox_side_t *side, shoal__mailbox_t *mailbox,
         shoal__plan_request(plan, i, now_us, &request);
         request.ticket = ticket + i;
         at = shoal__plan_write(plan, i, at);
+        if (plan->has_slots)
+            shoal__mailbox_side_note_slot(side, shoal__plan_slot(plan, i));
         if (mailbox)
             shoal__mailbox_push_locked(mailbox, &request, is_watched);
         else

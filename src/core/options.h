@@ -11,6 +11,7 @@
 
 #include "core/target.h"
 #include "core/tls_settings.h"
+#include <shoal/cluster.h>
 #include <shoal/credentials.h>
 #include <shoal/integrity.h>
 #include <shoal/options.h>
@@ -60,6 +61,7 @@ struct shoal_options {
     shoal__option_address_t addresses[SHOAL__ENDPOINTS_MAX];
     unsigned addresses_count;
     bool has_address; /* one was set or added: no other stands for the default */
+    shoal_topology_t topology; /* CLUSTER: the addresses are of some of its nodes */
 
     shoal__options_sentinels_t sentinels;
 

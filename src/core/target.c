@@ -98,8 +98,10 @@ static shoal__named_endpoint_t *remember(shoal__target_t *target,
     snprintf(named->host, sizeof named->host, "%s", redirect->host);
     snprintf(named->name, sizeof named->name, is_ipv6 ? "[%s]:%d" : "%s:%d",
              redirect->host, redirect->port);
-    named->endpoint = (shoal__endpoint_t){
-        .name = named->name, .host = named->host, .port = redirect->port};
+    named->endpoint = (shoal__endpoint_t){.name = named->name,
+                                          .host = named->host,
+                                          .port = redirect->port,
+                                          .by = &named->by};
     named->next = target->all_named;
     target->all_named = named;
     target->all_named_count++;

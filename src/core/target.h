@@ -33,6 +33,8 @@ typedef struct shoal__endpoint {
     const char *host; /* a name or a numeric address; NULL: unix_path counts */
     int port;
     const char *unix_path;
+    const shoal__address_t *by; /* the address of the server that named it; NULL: the
+                                   program did */
 } shoal__endpoint_t;
 
 /* An endpoint that a server named: see core/redirect.h. */

@@ -166,6 +166,10 @@ bool shoal__conn_is_elsewhere(const shoal__conn_t *conn);
  * core/sentinel/follow_rule.h decides whether the connection is renewed. */
 void shoal__conn_follow(shoal__conn_t *conn, bool is_news, uint64_t now_us);
 
+/* It is of no use any more: it is lost, and dialed again.  Any failure of the transport, or of
+ * what was said over it, is such a reason. */
+void shoal__conn_lose(shoal__conn_t *conn, int status, const char *detail);
+
 /* Close it.  What is outstanding fails as if it were lost; but nothing was lost, so no
  * event tells of it. */
 void shoal__conn_give_up(shoal__conn_t *conn, const char *why, uint64_t now_us);
@@ -219,8 +223,6 @@ int shoal__conn_greet(shoal__conn_t *conn, const shoal__line_t *line,
 void shoal__conn_report(shoal__conn_t *conn, const shoal__line_t *line,
                         shoal_event_kind_t kind, int status, const char *detail,
                         uint64_t delay_us);
-/* Any failure of the transport, or of what was said over it. */
-void shoal__conn_lose(shoal__conn_t *conn, int status, const char *detail);
 /* The next attempt begins then, but not too soon after the last one. */
 void shoal__conn_dial_at(shoal__conn_t *conn, uint64_t at_us);
 /* Begin an attempt to connect, and count it. */

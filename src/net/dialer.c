@@ -153,12 +153,13 @@ static void try_next(shoal__attempt_t *attempt)
 static void drop_untrusted(shoal__attempt_t *attempt)
 {
     shoal__addresses_t *addresses = &attempt->addresses;
+    const shoal__address_t *by = endpoint_of(attempt)->by;
     unsigned kept = 0;
 
-    if (attempt->trying.endpoint < attempt->endpoints_count)
+    if (!by)
         return;
     for (unsigned i = 0; i < addresses->count; i++)
-        if (shoal__trust_permits(&addresses->items[i], &attempt->named->by))
+        if (shoal__trust_permits(&addresses->items[i], by))
             addresses->items[kept++] = addresses->items[i];
     addresses->count = kept;
     attempt->status = SHOAL_ECONN;

@@ -27,6 +27,7 @@ void shoal__mailbox_side_clear(shoal__mailbox_side_t *side)
 void shoal__mailbox_side_release(shoal__mailbox_side_t *side)
 {
     shoal__free(side->requests);
+    shoal__free(side->slots);
     shoal__free(side->cancels);
     shoal__buffer_release(&side->bytes);
     shoal__secret_free(side->secret);
@@ -56,6 +57,16 @@ static bool grow(void **items, size_t *capacity, size_t count, size_t item_bytes
     return true;
 }
 
+static bool reserve_slots(shoal__mailbox_side_t *side, size_t count)
+{
+    void *slots = side->slots;
+
+    if (!grow(&slots, &side->slots_capacity, count, sizeof *side->slots))
+        return false;
+    side->slots = slots;
+    return true;
+}
+
 char *shoal__mailbox_side_reserve(shoal__mailbox_side_t *side, size_t bytes,
                                   size_t count)
 {
@@ -64,6 +75,8 @@ char *shoal__mailbox_side_reserve(shoal__mailbox_side_t *side, size_t bytes,
     if (!grow(&requests, &side->capacity, side->count + count, sizeof *side->requests))
         return NULL;
     side->requests = requests;
+    if (side->has_slots && !reserve_slots(side, side->count + count))
+        return NULL;
     return shoal__buffer_reserve(&side->bytes, bytes);
 }
 

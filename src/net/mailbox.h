@@ -27,7 +27,10 @@
 typedef struct shoal__mailbox_side {
     shoal__request_t *requests;
     size_t count, capacity;
-    size_t plain;          /* of the requests: of plain calls; see core/company.h */
+    size_t plain;    /* of the requests: of plain calls; see core/company.h */
+    bool has_slots;  /* the client is one of a cluster */
+    uint16_t *slots; /* of the requests, as resp/command_slot.h counts */
+    size_t slots_capacity;
     shoal__buffer_t bytes; /* of the requests, in their order */
     size_t referred_bytes; /* of the requests, but in their callers' memory */
     uint64_t *cancels;     /* tickets */
@@ -94,6 +97,12 @@ static inline void shoal__mailbox_side_push(shoal__mailbox_side_t *side,
     shoal__buffer_commit(&side->bytes, request->bytes);
     side->has_apart |=
         (request->flags & (SHOAL__REQUEST_LEASED | SHOAL__REQUEST_APART)) != 0;
+}
+/* The slot of the request that is pushed next; for a side that has slots. */
+static inline void shoal__mailbox_side_note_slot(shoal__mailbox_side_t *side,
+                                                 unsigned slot)
+{
+    side->slots[side->count] = (uint16_t)slot;
 }
 /* Their bytes were written there: push each of them, in order.  is_watched: the thread
  * stays awake, and sees to it that the loop finds the command. */

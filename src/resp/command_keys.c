@@ -5,8 +5,11 @@
 
 /* ---- arguments ---- */
 
+/* Encoded ones, from `at` on; or those of a caller. */
 typedef struct arguments {
     const char *at, *end;
+    const shoal_command_t *command; /* NULL: they are encoded */
+    size_t taken;                   /* of the caller's */
 } arguments_t;
 
 /* "<mark>123\r\n".  False: it is not that. */
@@ -29,11 +32,27 @@ static bool read_count(arguments_t *arguments, char mark, size_t *ret_count)
     return true;
 }
 
+/* There is one. */
+static shoal__bytes_t next_of_caller(arguments_t *arguments)
+{
+    const shoal_command_t *command = arguments->command;
+    size_t at = arguments->taken++;
+    const char *text = command->argv[at];
+
+    return (shoal__bytes_t){text,
+                            command->argvlen ? command->argvlen[at] : strlen(text)};
+}
+
+/* False: there is none, or it is not whole. */
 static bool next_argument(arguments_t *arguments, shoal__bytes_t *ret)
 {
     const char *behind;
     size_t bytes;
 
+    if (arguments->command) {
+        *ret = next_of_caller(arguments);
+        return true;
+    }
     if (!read_count(arguments, '$', &bytes) ||
         bytes > (size_t)(arguments->end - arguments->at) ||
         (size_t)(arguments->end - arguments->at) - bytes < 2)
@@ -184,21 +203,37 @@ static shoal__keys_kind_t look_at_all(walk_t *walk, arguments_t *arguments)
     return SHOAL__KEYS_SOME;
 }
 
-shoal__command_keys_t shoal__command_keys(shoal__bytes_t encoded, shoal__keys_fn on_key,
-                                          void *data)
+static shoal__command_keys_t find(arguments_t *arguments, size_t count,
+                                  shoal__keys_fn on_key, void *data)
 {
     shoal__command_keys_t keys = {.kind = SHOAL__KEYS_ANY};
-    arguments_t arguments = {encoded.data, encoded.data + encoded.bytes};
     walk_t walk = {.on_key = on_key, .data = data};
-    size_t count;
 
-    if (!read_count(&arguments, '*', &count) || count == 0 || count > INT_MAX ||
-        !next_argument(&arguments, &keys.name))
+    if (count == 0 || count > INT_MAX || !next_argument(arguments, &keys.name))
         return keys;
     walk.count = (unsigned)count;
     keys.info = shoal__command_info_find(keys.name);
     keys.kind = shoal__key_spec_find(keys.info, walk.count, &walk.spec);
     if (keys.kind == SHOAL__KEYS_SOME)
-        keys.kind = look_at_all(&walk, &arguments);
+        keys.kind = look_at_all(&walk, arguments);
     return keys;
+}
+
+shoal__command_keys_t shoal__command_keys(shoal__bytes_t encoded, shoal__keys_fn on_key,
+                                          void *data)
+{
+    arguments_t arguments = {.at = encoded.data, .end = encoded.data + encoded.bytes};
+    size_t count;
+
+    if (!read_count(&arguments, '*', &count))
+        return (shoal__command_keys_t){.kind = SHOAL__KEYS_ANY};
+    return find(&arguments, count, on_key, data);
+}
+
+shoal__command_keys_t shoal__command_keys_of(const shoal_command_t *command,
+                                             shoal__keys_fn on_key, void *data)
+{
+    arguments_t arguments = {.command = command};
+
+    return find(&arguments, command->argc, on_key, data);
 }

@@ -3,7 +3,7 @@
 #define SHOAL_RESP_COMMAND_KEYS_H
 
 /*
- * The keys that an encoded command names.
+ * The keys that a command names.
  *
  * Guarantee: if the answer is not ANY, every key that the command's arguments name was
  * shown.  Bytes that are no whole command are ANY.  Keys that a script does not declare
@@ -11,6 +11,7 @@
  */
 
 #include "resp/key_spec.h"
+#include <shoal/command.h>
 
 typedef void (*shoal__keys_fn)(void *data, shoal__bytes_t key);
 
@@ -20,8 +21,11 @@ typedef struct shoal__command_keys {
     const shoal__command_info_t *info; /* NULL: an unknown command */
 } shoal__command_keys_t;
 
-/* Show each key.  With ANY, some may have been shown. */
+/* Show each key of an encoded command.  With ANY, some may have been shown. */
 shoal__command_keys_t shoal__command_keys(shoal__bytes_t encoded, shoal__keys_fn on_key,
                                           void *data);
+/* The same of a caller's command, whose arguments were checked (shoal__encoder_bytes()). */
+shoal__command_keys_t shoal__command_keys_of(const shoal_command_t *command,
+                                             shoal__keys_fn on_key, void *data);
 
 #endif

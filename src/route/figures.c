@@ -88,16 +88,26 @@ void shoal__figures_read(const shoal__conn_t *conn, shoal__route_member_t *ret_m
     read_conn(&ret_member->stats, &conn->stats);
 }
 
-void shoal__figures_add_pen(const shoal__pipe_t *pen, shoal__route_member_t *member)
+static void add_pen(const shoal__pipe_t *pen, shoal_stats_t *to)
 {
     const shoal__pipe_stats_t *from = &pen->stats;
 
-    member->stats.completed += shoal__counter_get(&from->completed);
-    member->stats.timeouts += shoal__counter_get(&from->timeouts);
-    member->stats.cancels += shoal__counter_get(&from->cancels);
-    member->stats.failures += shoal__counter_get(&from->failures);
-    member->stats.queued_now += shoal__counter_get(&from->queued_now);
-    member->stats.bytes_now += shoal__counter_get(&from->bytes_now);
+    to->completed += shoal__counter_get(&from->completed);
+    to->timeouts += shoal__counter_get(&from->timeouts);
+    to->cancels += shoal__counter_get(&from->cancels);
+    to->failures += shoal__counter_get(&from->failures);
+    to->queued_now += shoal__counter_get(&from->queued_now);
+    to->bytes_now += shoal__counter_get(&from->bytes_now);
+}
+
+void shoal__figures_add_pen(const shoal__pipe_t *pen, shoal__route_member_t *member)
+{
+    add_pen(pen, &member->stats);
+}
+
+void shoal__figures_add_waiting(const shoal__pipe_t *pen, shoal_stats_t *to)
+{
+    add_pen(pen, to);
 }
 
 void shoal__figures_read_shared(const shoal__conn_set_t *set, shoal_stats_t *to)

@@ -12,6 +12,9 @@ void shoal__figures_read(const shoal__conn_t *conn, shoal__route_member_t *ret_m
 /* The figures that all connections of a set have together: the latencies. */
 void shoal__figures_read_shared(const shoal__conn_set_t *set, shoal_stats_t *to);
 
+/* Add what a pen had and has, which no connection counts, to the figures of all. */
+void shoal__figures_add_waiting(const shoal__pipe_t *pen, shoal_stats_t *to);
+
 /* Add what commands in a pen, whose connection this is, have and had. */
 void shoal__figures_add_pen(const shoal__pipe_t *pen, shoal__route_member_t *member);
 

@@ -334,15 +334,7 @@ void shoal__replicas_each(const shoal__replicas_t *replicas,
 
 void shoal__replicas_read(const shoal__replicas_t *replicas, shoal_stats_t *to)
 {
-    shoal__route_member_t pen = {0};
-
-    shoal__figures_add_pen(&replicas->pen, &pen);
-    to->completed += pen.stats.completed;
-    to->timeouts += pen.stats.timeouts;
-    to->cancels += pen.stats.cancels;
-    to->failures += pen.stats.failures;
-    to->queued_now += pen.stats.queued_now;
-    to->bytes_now += pen.stats.bytes_now;
+    shoal__figures_add_waiting(&replicas->pen, to);
     to->replica_reads = shoal__counter_get(&replicas->taken);
 }
 

@@ -68,7 +68,7 @@ typedef struct shoal__route_ops {
     /* Dial.  From now on `turn` is called once per loop iteration. */
     void (*open)(shoal__route_t *route, shoal__loop_t *loop);
 
-    /* Commands of the loop thread, without a copy.  Reserve room for `count` of them, of
+    /* Commands of the loop thread, without a copy; NULL if the route places all.  Reserve room for `count` of them, of
      * `bytes` encoded bytes in all: ret_bytes is where the bytes go, the request returned is
      * the first one's (NULL: no memory, nothing changed).  Fill the request, write its
      * bytes, and push it: that returns the next one's. */

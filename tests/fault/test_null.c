@@ -263,6 +263,7 @@ static void test_options(void **state)
         REFUSES(shoal_options_set_maintenance, NULL, true),
         REFUSES(shoal_options_set_connections, NULL, 1),
         REFUSES(shoal_options_set_sentinel, NULL, "name"),
+        REFUSES(shoal_options_set_topology, NULL, SHOAL_TOPOLOGY_CLUSTER),
         REFUSES(shoal_options_add_sentinel, NULL, "host", 26379),
         REFUSES(shoal_options_set_sentinel_tls, NULL, true),
         REFUSES(shoal_options_set_sentinel_auth, NULL, NULL, NULL),

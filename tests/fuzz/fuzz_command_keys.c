@@ -4,7 +4,7 @@
 
 #include "fuzz_input.h"
 #include "resp/command_keys.h"
-#include "resp/key_slot.h"
+#include "resp/command_slot.h"
 
 typedef struct look {
     const char *at, *end;
@@ -30,6 +30,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 
     FUZZ_CHECK(keys.kind != SHOAL__KEYS_NONE || look.at == text, "a key");
     FUZZ_CHECK(keys.info || keys.kind == SHOAL__KEYS_ANY, "of an unknown command");
+
+    unsigned slot = shoal__encoded_slot((shoal__bytes_t){text, text_bytes});
+    FUZZ_CHECK(slot < SHOAL__SLOTS || slot == SHOAL__SLOT_NONE ||
+                   slot == SHOAL__SLOT_SEVERAL,
+               "a slot of all keys");
     free(text);
     return 0;
 }

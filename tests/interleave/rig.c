@@ -12,6 +12,7 @@
 #include "core/result.h"
 #include "interleave/rig.h"
 #include "interleave/rig_parts.h"
+#include "route/cluster.h"
 #include "route/standalone.h"
 #include <shoal/errors.h>
 #include <string.h>
@@ -424,6 +425,13 @@ static int new_line(const shoal_options_t *options, uint64_t seed,
 int shoal__standalone_new(const shoal_options_t *options, uint64_t seed,
                           const shoal__route_hooks_t *hooks, void *owner,
                           shoal__route_t **ret_route)
+{
+    return new_line(options, seed, hooks, owner, ret_route);
+}
+
+int shoal__cluster_new(const shoal_options_t *options, uint64_t seed,
+                       const shoal__route_hooks_t *hooks, void *owner,
+                       shoal__route_t **ret_route)
 {
     return new_line(options, seed, hooks, owner, ret_route);
 }

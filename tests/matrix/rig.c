@@ -49,6 +49,7 @@ static void on_event(shoal_client_t *client, const shoal_event_t *event, void *d
     case SHOAL_EVENT_SENTINELS_LOST:
     case SHOAL_EVENT_CREDENTIALS:
     case SHOAL_EVENT_MAINTENANCE:
+    case SHOAL_EVENT_MAP_CHANGED:
     default: /* kinds to come */
         break;
     }

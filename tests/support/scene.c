@@ -40,6 +40,7 @@ static void on_event(shoal_client_t *client, const shoal_event_t *event, void *d
         events->silent++;
         break;
     case SHOAL_EVENT_MAINTENANCE:
+    case SHOAL_EVENT_MAP_CHANGED:
         events->notices++;
         break;
     case SHOAL_EVENT_CREDENTIALS:

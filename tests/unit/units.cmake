@@ -11,6 +11,8 @@ shoal_unit_test(base/sized)
 shoal_unit_test(resp/command_info ALSO resp/reply_shape)
 shoal_unit_test(resp/command_keys ALSO resp/key_spec resp/command_info resp/reply_shape)
 shoal_unit_test(resp/key_slot)
+shoal_unit_test(resp/command_slot ALSO resp/command_keys resp/key_spec resp/key_slot resp/command_info
+  resp/reply_shape resp/encoder)
 shoal_unit_test(resp/key_spec ALSO resp/command_info resp/reply_shape)
 shoal_unit_test(resp/decoder ALSO resp/partial_value resp/large_string resp/frame resp/reply base/alloc
   WITH resp/decoder_cases resp/decoder_owner resp/transcript LIBS shoal_hiredis m)
@@ -74,6 +76,8 @@ shoal_unit_test(core/lane_rule ALSO resp/key_slot)
 shoal_unit_test(core/lease_pool)
 shoal_unit_test(core/lease_rule)
 shoal_unit_test(core/cluster/slot_map)
+shoal_unit_test(core/cluster/every_node)
+shoal_unit_test(core/cluster/topology_rule ALSO base/random)
 shoal_unit_test(core/cluster/slots_reply ALSO core/description resp/decoder resp/partial_value
   resp/large_string resp/frame resp/reply base/alloc WITH core/wire LIBS shoal_hiredis m)
 shoal_unit_test(core/description ALSO resp/decoder resp/partial_value resp/large_string
@@ -90,23 +94,24 @@ shoal_unit_test(core/tls_settings ALSO base/alloc)
 shoal_unit_test(api/options ALSO api/options_credentials core/options core/secret core/tls_settings base/alloc)
 shoal_unit_test(api/options_credentials ALSO core/options core/secret core/tls_settings base/alloc)
 shoal_unit_test(api/options_tls ALSO api/options core/options core/secret core/tls_settings base/alloc)
+shoal_unit_test(api/cluster ALSO core/options core/secret core/tls_settings base/alloc)
 shoal_unit_test(api/sentinel ALSO core/options core/secret core/tls_settings base/alloc)
 shoal_unit_test(api/options_url ALSO api/options api/sentinel api/options_keys api/options_credentials api/options_tls api/replicas core/options core/secret core/tls_settings api/errors base/error base/escape
   base/alloc)
 shoal_unit_test(client/ledger ALSO core/extra base/alloc)
-shoal_unit_test(client/plan ALSO base/error core/extra core/refusal core/replica_rule base/random core/block_time resp/command_info resp/encoder resp/reply_shape
+shoal_unit_test(client/plan ALSO core/cluster/every_node resp/command_slot resp/command_keys resp/key_spec resp/key_slot base/error core/extra core/refusal core/replica_rule base/random core/block_time resp/command_info resp/encoder resp/reply_shape
   base/alloc)
-shoal_unit_test(client/plan.large ALSO base/error core/extra core/refusal core/replica_rule base/random core/block_time resp/command_info resp/encoder resp/reply_shape
+shoal_unit_test(client/plan.large ALSO core/cluster/every_node resp/command_slot resp/command_keys resp/key_spec resp/key_slot base/error core/extra core/refusal core/replica_rule base/random core/block_time resp/command_info resp/encoder resp/reply_shape
   base/alloc)
-shoal_unit_test(client/plan.replicas ALSO base/error core/extra core/refusal core/replica_rule base/random core/block_time
+shoal_unit_test(client/plan.replicas ALSO core/cluster/every_node resp/command_slot resp/command_keys resp/key_spec resp/key_slot base/error core/extra core/refusal core/replica_rule base/random core/block_time
   resp/command_info resp/encoder resp/reply_shape base/alloc)
-shoal_unit_test(client/plan.leases ALSO base/error core/extra core/refusal core/replica_rule base/random core/block_time resp/command_info resp/encoder resp/reply_shape
+shoal_unit_test(client/plan.leases ALSO core/cluster/every_node resp/command_slot resp/command_keys resp/key_spec resp/key_slot base/error core/extra core/refusal core/replica_rule base/random core/block_time resp/command_info resp/encoder resp/reply_shape
   base/alloc)
-shoal_unit_test(client/plan.extras ALSO base/error core/extra core/refusal core/replica_rule base/random core/block_time resp/command_info resp/encoder resp/reply_shape
+shoal_unit_test(client/plan.extras ALSO core/cluster/every_node resp/command_slot resp/command_keys resp/key_spec resp/key_slot base/error core/extra core/refusal core/replica_rule base/random core/block_time resp/command_info resp/encoder resp/reply_shape
   base/alloc)
-shoal_unit_test(client/plan.chunks ALSO base/error core/extra core/refusal core/replica_rule base/random core/block_time resp/command_info resp/encoder
+shoal_unit_test(client/plan.chunks ALSO core/cluster/every_node resp/command_slot resp/command_keys resp/key_spec resp/key_slot base/error core/extra core/refusal core/replica_rule base/random core/block_time resp/command_info resp/encoder
   resp/reply_shape base/alloc)
-shoal_unit_test(client/reason ALSO base/error core/refusal core/block_time resp/command_info resp/encoder
+shoal_unit_test(client/reason ALSO core/cluster/every_node resp/command_slot resp/command_keys resp/key_spec resp/key_slot base/error core/refusal core/block_time resp/command_info resp/encoder
   resp/reply_shape)
 shoal_unit_test(client/stats_sum)
 shoal_unit_test(api/replicas ALSO api/options core/options core/secret core/tls_settings base/alloc)

@@ -159,6 +159,12 @@ bool shoal__slot_map_patch(shoal__slot_map_t *map, unsigned slot, unsigned to,
     return true;
 }
 
+void shoal__slot_map_set(shoal__slot_map_t *map, unsigned slot, unsigned owner)
+{
+    set_owner(map, slot, owner);
+    map->notes[slot].epoch = 0;
+}
+
 void shoal__slot_map_set_moves(shoal__slot_map_t *map, unsigned slot, bool moves)
 {
     unsigned word = shoal__slot_map_owner(map, slot) | (moves ? SHOAL__SLOT_MOVES : 0);

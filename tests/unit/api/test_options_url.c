@@ -194,8 +194,8 @@ static const struct reason_case {
     {"h:6379", "the URL does not begin with redis://, rediss://, valkey://, valkeys:// or "
                "unix://"},
     {"http://h",
-     "the scheme 'http' is not known: redis, valkey, unix, redis+unix, valkey+unix, redis+sentinel "
-     "and valkey+sentinel are, and with TLS those with rediss and valkeys"},
+     "the scheme 'http' is not known: redis, valkey, unix, and redis or valkey with +unix, "
+     "+sentinel or +cluster are; with TLS rediss and valkeys"},
     {"redis://h h",
      "a blank, a control character or a # stands in the URL: write it as %XX"},
     {"redis://a;b", "the host 'a;b' is neither a name nor an address"},
@@ -650,6 +650,28 @@ static void test_sentinels(void **state)
     shoal_options_free(options);
 }
 
+static void test_clusters(void **state)
+{
+    (void)state;
+    shoal_options_t *options =
+        read_sentinel_url("redis+cluster://u:p@a,b:1,[::1]:2/?protocol=2");
+
+    assert_int_equal(options->topology, SHOAL_TOPOLOGY_CLUSTER);
+    assert_int_equal(options->addresses_count, 3);
+    assert_string_equal(options->addresses[0].host, "a");
+    assert_int_equal(options->addresses[0].port, 6379);
+    assert_int_equal(options->addresses[2].port, 2);
+    assert_string_equal(options->user, "u");
+    assert_int_equal(options->protocol, 2);
+    shoal_options_free(options);
+    options = read_sentinel_url("valkey+cluster://a");
+    assert_int_equal(options->topology, SHOAL_TOPOLOGY_CLUSTER);
+    shoal_options_free(options);
+    options = read_sentinel_url("redis://a");
+    assert_int_equal(options->topology, SHOAL_TOPOLOGY_STANDALONE);
+    shoal_options_free(options);
+}
+
 static void test_sentinels_that_are_refused(void **state)
 {
     static const char *const urls[] = {
@@ -723,6 +745,7 @@ int main(void)
         cmocka_unit_test(test_mutated_urls_never_break_the_parser),
         cmocka_unit_test(test_from_url_survives_every_failed_allocation),
         cmocka_unit_test(test_sentinels),
+        cmocka_unit_test(test_clusters),
         cmocka_unit_test(test_sentinels_that_are_refused),
         cmocka_unit_test(test_the_sentinels_password_is_not_quoted),
     };

@@ -637,7 +637,7 @@ static void test_a_named_server_is_the_first(void **state)
 {
     shoal__target_t target = several(2, 2);
     shoal__named_endpoint_t named = {
-        .endpoint = {.host = "name-d", .port = 6379, .name = "d:6379"},
+        .endpoint = {.host = "name-d", .port = 6379, .name = "d:6379", .by = &named.by},
         .by = {.bytes = 1, .at = {.ss_family = AF_UNIX}}};
 
     (void)state;

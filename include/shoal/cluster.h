@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SHOAL_CLUSTER_H
+#define SHOAL_CLUSTER_H
+
+/**
+ * @file
+ * Redis Cluster and Valkey Cluster.
+ *
+ * A cluster divides the keys among its primaries: each key belongs to one of 16384 slots, and
+ * each slot to one primary. A client of a cluster needs the address of one node, and learns
+ * all others from the nodes:
+ *
+ * - The library has one connection to each primary that owns slots, and sends each command
+ *   to the owner of the slot of its keys. A command without a key goes to any primary.
+ * - The keys of a command, and those of a unit (MULTI ... EXEC), must belong to one slot. Else
+ *   the call returns SHOAL_ECROSSSLOT. Keys whose names have the same text between the first
+ *   { and the next } belong to one slot: "{user7}.name" and "{user7}.mail".
+ * - Commands of one thread for keys of one slot are executed in the order of their submission,
+ *   also while the slot moves to another node (MOVED, ASK), and when a replica is promoted
+ *   while its primary works (CLUSTER FAILOVER). When a primary dies, what its successor
+ *   executes is in order; what becomes of commands that were sent and not answered,
+ *   shoal/retry.h says. Writes that the dead primary acknowledged may be lost: replication
+ *   is asynchronous, and no client can change that.
+ * - While no node owns a slot, or its owner cannot be reached, its commands wait until their
+ *   deadline. Commands for other slots do not wait for them.
+ * - No node's view of the cluster is believed blindly: a slot changes its owner when the owner
+ *   itself says so, when the new owner has a higher configuration epoch, or when two nodes
+ *   agree.
+ *
+ * As a URL:
+ *
+ *     redis+cluster://[[user]:password@]host[:port][,host[:port]...][/?key=...]
+ *
+ * The hosts are nodes of the cluster, whose default port is 6379. `valkey+cluster://` means
+ * the same, and with `rediss+cluster://` all nodes speak TLS.
+ *
+ * Not yet for a cluster: leases and blocking commands, reads from replicas, several
+ * connections to a node, and commands that concern every node (FLUSHALL, DBSIZE, KEYS, SCAN
+ * ...). The library refuses them with SHOAL_EREFUSED, or when the client is opened.
+ */
+
+#include <shoal/options.h>
+#include <shoal/version.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** Where the keys are. Later versions may add values. */
+typedef enum shoal_topology {
+    SHOAL_TOPOLOGY_STANDALONE = 0, /**< on one server: the default */
+    SHOAL_TOPOLOGY_CLUSTER = 1 /**< on the primaries of a cluster; the addresses of the
+                                        options are those of some of its nodes */
+} shoal_topology_t;
+
+/**
+ * What the addresses of the options lead to.
+ *
+ * @param options  to be changed
+ * @param topology SHOAL_TOPOLOGY_STANDALONE (the default) or SHOAL_TOPOLOGY_CLUSTER
+ *
+ * Threads: setup
+ * Errors:  SHOAL_EINVAL options is NULL, or not such a value
+ * Since:   0.2
+ */
+SHOAL_EXTERN int shoal_options_set_topology(shoal_options_t *options,
+                                            shoal_topology_t topology);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

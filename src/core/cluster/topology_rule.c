@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+#include "core/cluster/topology_rule.h"
+
+#include "base/time_us.h"
+
+#define SPREAD_US 200000      /* of clients that hear of the same change ... */
+#define SPREAD_NODE_US 10000  /* ... for each node more than this with many ... */
+#define SPREAD_US_MAX 5000000 /* ... and at most */
+
+static uint64_t spread_us(unsigned nodes)
+{
+    uint64_t by_nodes_us = (uint64_t)nodes * SPREAD_NODE_US;
+
+    if (by_nodes_us < SPREAD_US)
+        return SPREAD_US;
+    return by_nodes_us < SPREAD_US_MAX ? by_nodes_us : SPREAD_US_MAX;
+}
+
+static uint64_t urgent_gap_us(const shoal__topology_rule_t *rule)
+{
+    unsigned doublings = rule->in_vain > SHOAL__TOPOLOGY_URGENT_MAX
+                             ? rule->in_vain - SHOAL__TOPOLOGY_URGENT_MAX
+                             : 0;
+    uint64_t gap_us = doublings < 5 ? (uint64_t)SHOAL__TOPOLOGY_GAP_US << doublings
+                                    : SHOAL__TOPOLOGY_URGENT_US_MAX;
+
+    return gap_us < SHOAL__TOPOLOGY_URGENT_US_MAX ? gap_us
+                                                  : SHOAL__TOPOLOGY_URGENT_US_MAX;
+}
+
+void shoal__topology_want(shoal__topology_rule_t *rule, shoal__topology_wish_t wish,
+                          unsigned nodes, uint64_t now_us, shoal__random_t *random)
+{
+    uint64_t gap_us = urgent_gap_us(rule), at_us = now_us;
+
+    if (wish == SHOAL__TOPOLOGY_SOON) {
+        at_us += shoal__random_below(random, spread_us(nodes));
+        if (rule->in_vain > 0)
+            gap_us = SHOAL__TOPOLOGY_CALM_US;
+    }
+    if (rule->asked_us > 0)
+        at_us = shoal__time_max(at_us, rule->asked_us + gap_us);
+    rule->due_us = shoal__time_min(rule->due_us, at_us);
+}
+
+void shoal__topology_begin(shoal__topology_rule_t *rule, uint64_t now_us,
+                           shoal__random_t *random)
+{
+    rule->is_asking = true;
+    rule->asked_us = now_us;
+    rule->due_us = now_us + SHOAL__TOPOLOGY_POLL_US - SHOAL__TOPOLOGY_POLL_US / 10 +
+                   shoal__random_below(random, SHOAL__TOPOLOGY_POLL_US / 5);
+}
+
+void shoal__topology_end(shoal__topology_rule_t *rule, bool is_news)
+{
+    rule->is_asking = false;
+    rule->in_vain = is_news ? 0 : rule->in_vain + 1;
+}
+
+bool shoal__topology_believes(bool knows_us, uint64_t agreed_us, uint64_t now_us)
+{
+    return knows_us ||
+           shoal__time_since(agreed_us, now_us) >= SHOAL__TOPOLOGY_FOREIGN_US;
+}
+
+uint64_t shoal__topology_next_us(const shoal__topology_rule_t *rule)
+{
+    return rule->is_asking ? rule->asked_us + SHOAL__TOPOLOGY_LATE_US : rule->due_us;
+}

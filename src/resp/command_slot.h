@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SHOAL_RESP_COMMAND_SLOT_H
+#define SHOAL_RESP_COMMAND_SLOT_H
+
+/*
+ * The slot of a command: that of its keys (resp/key_slot.h).  Submitting threads ask, and
+ * the loop thread again where commands change their node.
+ *
+ * An unknown command has its first argument for its key, as most commands of modules do.
+ */
+
+#include "resp/key_slot.h"
+#include <shoal/command.h>
+
+#define SHOAL__SLOT_NONE 0xFFFFu    /* it has no key: any node may execute it */
+#define SHOAL__SLOT_SEVERAL 0xFFFEu /* its keys have several: no node may */
+
+/* A slot, NONE or SEVERAL. */
+unsigned shoal__command_slot(const shoal_command_t *command);
+/* The same of an encoded command, of which `encoded` may lack the last arguments. */
+unsigned shoal__encoded_slot(shoal__bytes_t encoded);
+
+#endif

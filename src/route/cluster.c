@@ -1,0 +1,411 @@
+/* SPDX-License-Identifier: MIT */
+#include "route/cluster.h"
+
+#include "base/alloc.h"
+#include "base/time_us.h"
+#include "net/clock.h"
+#include "net/conn_set.h"
+#include "route/cluster/state.h"
+#include "route/errand.h"
+#include "route/figures.h"
+#include <shoal/errors.h>
+#include <stdio.h>
+
+static shoal__cluster_t *of(shoal__route_t *route)
+{
+    return (shoal__cluster_t *)route;
+}
+
+static const shoal__cluster_t *of_const(const shoal__route_t *route)
+{
+    return (const shoal__cluster_t *)route;
+}
+
+/* ---- what connections tell; their owner is the node ---- */
+
+static shoal__cluster_t *cluster_of(void *owner)
+{
+    return ((shoal__node_t *)owner)->owner;
+}
+
+static void on_result(void *owner, const shoal__request_t *request,
+                      const shoal_result_t *result)
+{
+    shoal__cluster_t *cluster = cluster_of(owner);
+
+    if (!shoal__cluster_is_asking(request))
+        cluster->hooks.on_result(cluster->owner, request, result);
+}
+
+/* Those that wait for any node hear why there is none. */
+static void note_trouble(shoal__cluster_t *cluster, const shoal__node_t *node)
+{
+    shoal__pipe_t *waiting = &cluster->waiting;
+    const shoal__pipe_t *pipe = &node->conn.pipe;
+
+    if (shoal__nodes_pick(&cluster->nodes, NULL, &cluster->set.random))
+        return;
+    waiting->is_offline = true;
+    waiting->offline_since_us = pipe->offline_since_us;
+    waiting->attempts_failed = pipe->attempts_failed;
+    snprintf(waiting->detail, sizeof waiting->detail, "%s", pipe->detail);
+}
+
+static void on_event(void *owner, const shoal_event_t *event)
+{
+    shoal__cluster_t *cluster = cluster_of(owner);
+    shoal__node_t *node = owner;
+
+    cluster->is_touched = true;
+    if (event->kind == SHOAL_EVENT_READY) {
+        cluster->waiting.is_offline = false;
+        cluster->has_waiting_news = true;
+    }
+    if (event->kind == SHOAL_EVENT_LOST) {
+        node->was_lost = true;
+        shoal__handovers_lost(&cluster->handovers, &node->conn.pipe);
+    }
+    if (event->kind == SHOAL_EVENT_LOST || event->kind == SHOAL_EVENT_ATTEMPT_FAILED)
+        note_trouble(cluster, node);
+    cluster->hooks.on_event(cluster->owner, event);
+}
+
+static void on_reading(void *owner, uint64_t now_us)
+{
+    shoal__cluster_t *cluster = cluster_of(owner);
+
+    cluster->hooks.on_reading(cluster->owner, now_us);
+}
+
+static void on_delivered(void *owner)
+{
+    shoal__cluster_t *cluster = cluster_of(owner);
+
+    cluster->hooks.on_delivered(cluster->owner);
+}
+
+static const shoal__conn_hooks_t conn_hooks = {.on_result = on_result,
+                                               .on_event = on_event,
+                                               .on_reading = on_reading,
+                                               .on_delivered = on_delivered,
+                                               .on_own = shoal__errand_on_own,
+                                               .on_error = shoal__cluster_on_error};
+
+/* ---- the table ---- */
+
+static void open_route(shoal__route_t *route, shoal__loop_t *loop)
+{
+    shoal__cluster_t *cluster = of(route);
+
+    cluster->set.loop = loop->uv;
+    shoal__keeper_open(&cluster->keeper, loop->uv);
+    shoal__cluster_keep_up(cluster, shoal__clock_us());
+}
+
+static bool place(shoal__route_t *route, const shoal__mailbox_side_t *side,
+                  uint64_t now_us)
+{
+    return shoal__cluster_place(of(route), side, now_us);
+}
+
+static uint64_t turn(shoal__route_t *route, uint64_t now_us)
+{
+    shoal__cluster_t *cluster = of(route);
+    uint64_t wake_us;
+
+    cluster->is_touched = false;
+    shoal__keeper_turn(&cluster->keeper, now_us);
+    /* Before anything is written. */
+    shoal__handovers_turn(&cluster->handovers, now_us);
+    shoal__cluster_heed(cluster, now_us);
+    shoal__cluster_keep_up(cluster, now_us);
+    shoal__topology_turn(&cluster->topology, &cluster->set.random, now_us);
+    wake_us = shoal__conn_set_turn(&cluster->set, now_us);
+    if (cluster->is_touched)
+        return now_us;
+    wake_us = shoal__time_min(wake_us, shoal__keeper_next_wake_us(&cluster->keeper));
+    wake_us =
+        shoal__time_min(wake_us, shoal__handovers_next_wake_us(&cluster->handovers));
+    wake_us = shoal__time_min(wake_us, shoal__topology_wake_us(&cluster->topology));
+    return shoal__time_min(wake_us, shoal__cluster_upkeep_us(cluster));
+}
+
+static void read_ahead(shoal__route_t *route)
+{
+    for (unsigned i = 0; i < shoal__nodes_count(&of(route)->nodes); i++)
+        shoal__conn_read_ahead(&shoal__cluster_node(of(route), i)->conn);
+}
+
+static bool cancel(shoal__route_t *route, uint64_t ticket, uint64_t now_us)
+{
+    shoal__cluster_t *cluster = of(route);
+
+    for (unsigned i = 0; i < shoal__nodes_count(&cluster->nodes); i++) {
+        shoal__node_t *node = shoal__cluster_node(cluster, i);
+        if (shoal__pipe_cancel(&node->conn.pipe, ticket, now_us)) {
+            shoal__conn_touch(&node->conn);
+            return true;
+        }
+    }
+    cluster->is_touched = true;
+    return shoal__handovers_cancel(&cluster->handovers, ticket, now_us) ||
+           shoal__pipe_cancel(&cluster->waiting, ticket, now_us);
+}
+
+static void end_lease(shoal__route_t *route, shoal_lease_t *lease)
+{
+    (void)route, (void)lease; /* a cluster has none */
+}
+
+static void reconnect(shoal__route_t *route, uint64_t now_us)
+{
+    for (unsigned i = 0; i < shoal__nodes_count(&of(route)->nodes); i++) {
+        shoal__node_t *node = shoal__cluster_node(of(route), i);
+        if (shoal__node_is_open(node))
+            shoal__conn_reconnect(&node->conn, SHOAL__CONN_ASKED_FOR, now_us);
+    }
+}
+
+static void authenticate(shoal__route_t *route, shoal__secret_t *secret,
+                         uint64_t now_us)
+{
+    shoal__keeper_take(&of(route)->keeper, secret);
+    for (unsigned i = 0; i < shoal__nodes_count(&of(route)->nodes); i++) {
+        shoal__node_t *node = shoal__cluster_node(of(route), i);
+        if (shoal__node_is_open(node))
+            shoal__conn_authenticate(&node->conn, now_us);
+    }
+}
+
+/* ---- what others see ---- */
+
+static void view_node(const shoal__node_t *node, shoal__route_view_t *view)
+{
+    const shoal__pipe_t *pipe = &node->conn.pipe;
+    bool is_ready = shoal__node_is_ready(node);
+
+    if (node->slots > 0)
+        view->is_ready = view->is_ready && is_ready;
+    view->is_idle = view->is_idle && shoal__node_is_empty(node) &&
+                    !shoal__conn_is_renewed(&node->conn);
+    if (is_ready && node->slots > 0)
+        view->wake_after =
+            shoal__time_min(view->wake_after, shoal__pipe_wake_after(pipe));
+    view->rtt_us = shoal__time_max(view->rtt_us, pipe->flush.learned.tempo.rtt_us);
+}
+
+static void view(const shoal__route_t *route, shoal__route_view_t *ret_view)
+{
+    const shoal__cluster_t *cluster = of_const(route);
+    const shoal__pipe_t *waiting = &cluster->waiting;
+
+    *ret_view = (shoal__route_view_t){
+        .is_ready = cluster->map.owned > 0,
+        .is_idle = waiting->ring.head == waiting->ring.tail &&
+                   shoal__handovers_are_idle(&cluster->handovers) &&
+                   shoal__keeper_is_calm(&cluster->keeper),
+        .wake_after = UINT64_MAX};
+    for (unsigned i = 0; i < shoal__nodes_count(&cluster->nodes); i++)
+        view_node(shoal__cluster_node(cluster, i), ret_view);
+    if (ret_view->wake_after == UINT64_MAX)
+        ret_view->wake_after = 1;
+}
+
+static bool may_share(const shoal__route_t *route)
+{
+    (void)route;
+    return false;
+}
+
+static uint64_t next_wake_us(const shoal__route_t *route)
+{
+    const shoal__cluster_t *cluster = of_const(route);
+    uint64_t wake_us =
+        shoal__time_min(shoal__keeper_next_wake_us(&cluster->keeper),
+                        shoal__handovers_next_wake_us(&cluster->handovers));
+
+    if (cluster->is_touched)
+        return 0;
+    wake_us = shoal__time_min(wake_us, shoal__topology_wake_us(&cluster->topology));
+    wake_us = shoal__time_min(wake_us, shoal__cluster_upkeep_us(cluster));
+    for (unsigned i = 0; i < shoal__nodes_count(&cluster->nodes); i++)
+        wake_us = shoal__time_min(
+            wake_us,
+            shoal__pipe_next_wake_us(&shoal__cluster_node(cluster, i)->conn.pipe));
+    return wake_us;
+}
+
+static void publish(shoal__route_t *route)
+{
+    shoal__conn_set_count(&of(route)->set, &of(route)->waiting);
+    shoal__handovers_publish(&of(route)->handovers);
+    shoal__conn_set_publish(&of(route)->set);
+}
+
+static void shared_figures(const shoal__route_t *route, shoal_stats_t *ret_stats)
+{
+    const shoal__cluster_t *cluster = of_const(route);
+
+    shoal__figures_read_shared(&cluster->set, ret_stats);
+    shoal__figures_add_waiting(&cluster->waiting, ret_stats);
+    ret_stats->queued_now += shoal__counter_get(&cluster->handovers.queued_now);
+    ret_stats->bytes_now += shoal__counter_get(&cluster->handovers.bytes_now);
+}
+
+static void each(const shoal__route_t *route, shoal__route_visit_fn visit, void *data)
+{
+    shoal__nodes_each(&of_const(route)->nodes, visit, data);
+}
+
+/* ---- the end ---- */
+
+static void shut(shoal__route_t *route, uint64_t now_us)
+{
+    shoal__cluster_t *cluster = of(route);
+
+    shoal__handovers_abandon(&cluster->handovers, now_us);
+    shoal__pipe_abandon(&cluster->waiting, now_us);
+    for (unsigned i = 0; i < shoal__nodes_count(&cluster->nodes); i++)
+        shoal__conn_close(&shoal__cluster_node(cluster, i)->conn, now_us);
+    shoal__keeper_shut(&cluster->keeper);
+}
+
+static void forget(shoal__route_t *route)
+{
+    for (unsigned i = 0; i < shoal__nodes_count(&of(route)->nodes); i++)
+        shoal__conn_forget(&shoal__cluster_node(of(route), i)->conn);
+    shoal__keeper_forget(&of(route)->keeper);
+}
+
+static void free_route(shoal__route_t *route)
+{
+    shoal__cluster_t *cluster = of(route);
+
+    shoal__topology_release(&cluster->topology);
+    shoal__handovers_release(&cluster->handovers);
+    shoal__pipe_release(&cluster->waiting);
+    shoal__nodes_release(&cluster->nodes);
+    shoal__conn_set_release(&cluster->set);
+    shoal__config_release(&cluster->config);
+    shoal__keeper_release(&cluster->keeper);
+    shoal__free(cluster->shares.items);
+    shoal__free(cluster->moves);
+    shoal__free(cluster);
+}
+
+/* All commands come by `place`. */
+static const shoal__route_ops_t ops = {
+    .open = open_route,
+    .place = place,
+    .turn = turn,
+    .read_ahead = read_ahead,
+    .cancel = cancel,
+    .end_lease = end_lease,
+    .authenticate = authenticate,
+    .reconnect = reconnect,
+    .view = view,
+    .may_share = may_share,
+    .next_wake_us = next_wake_us,
+    .publish = publish,
+    .shared_figures = shared_figures,
+    .each = each,
+    .shut = shut,
+    .forget = forget,
+    .free = free_route,
+};
+
+/* ---- the beginning ---- */
+
+/* 0 or SHOAL_ENOMEM. */
+static int add_seeds(shoal__cluster_t *cluster, const shoal_options_t *options)
+{
+    for (unsigned i = 0; i < options->addresses_count; i++) {
+        const shoal__option_address_t *address = &options->addresses[i];
+        shoal__node_t *node =
+            shoal__nodes_find(&cluster->nodes, address->host, address->port, NULL);
+        if (!node)
+            return SHOAL_ENOMEM;
+        node->is_seed = true;
+    }
+    return 0;
+}
+
+static int init_waiting(shoal__cluster_t *cluster)
+{
+    const shoal__pipe_parts_t parts = {&cluster->config.pipe, &cluster->target,
+                                       &cluster->set.shared};
+    const shoal__pipe_hooks_t hooks = {.on_result = cluster->hooks.on_result};
+    int rc = shoal__pipe_init(&cluster->waiting, &parts, &hooks, cluster->owner);
+
+    cluster->waiting.is_pen = true;
+    return rc;
+}
+
+static void init_plain(shoal__cluster_t *cluster, const shoal__route_hooks_t *hooks,
+                       void *owner)
+{
+    cluster->route = (shoal__route_t){.ops = &ops,
+                                      .must_place = true,
+                                      .places_all = true,
+                                      .tls = cluster->config.dial.tls};
+    cluster->hooks = *hooks;
+    cluster->owner = owner;
+    cluster->target = (shoal__target_t){.name = "the cluster"};
+    cluster->nodes.plan = (shoal__node_plan_t){.config = &cluster->config,
+                                               .hooks = &conn_hooks,
+                                               .origin = &cluster->target,
+                                               .set = &cluster->set,
+                                               .owner = cluster};
+    /* Replies of several nodes come at the same time; and there is no bulk lane. */
+    cluster->config.pipe.is_ordinary = false;
+    cluster->config.pipe.learns = false;
+    for (unsigned slot = 0; slot < SHOAL__SLOTS; slot++)
+        cluster->told[slot] = SHOAL__SLOT_NOBODY;
+    shoal__slot_map_init(&cluster->map);
+    shoal__handovers_init(&cluster->handovers, &cluster->set, &cluster->map);
+    shoal__topology_init(&cluster->topology, &cluster->nodes);
+}
+
+int shoal__cluster_new(const shoal_options_t *options, uint64_t seed,
+                       const shoal__route_hooks_t *hooks, void *owner,
+                       shoal__route_t **ret_route)
+{
+    shoal__cluster_t *cluster = shoal__calloc(1, sizeof *cluster);
+    int rc;
+
+    if (!cluster)
+        return SHOAL_ENOMEM;
+    rc = shoal__config_read(options, &cluster->config);
+    if (rc < 0)
+        goto fail_config;
+    init_plain(cluster, hooks, owner);
+    rc = shoal__keeper_init(&cluster->keeper,
+                            &(shoal__keeper_plan_t){options, &cluster->route,
+                                                    &cluster->target, hooks, owner});
+    if (rc < 0)
+        goto fail_keeper;
+    rc = shoal__conn_set_init(&cluster->set, seed, &cluster->route.account);
+    if (rc < 0)
+        goto fail_set;
+    rc = init_waiting(cluster);
+    if (rc < 0)
+        goto fail_waiting;
+    rc = add_seeds(cluster, options);
+    if (rc < 0)
+        goto fail_seeds;
+    *ret_route = &cluster->route;
+    return 0;
+
+fail_seeds:
+    shoal__nodes_release(&cluster->nodes);
+    shoal__pipe_release(&cluster->waiting);
+fail_waiting:
+    shoal__conn_set_release(&cluster->set);
+fail_set:
+    shoal__keeper_release(&cluster->keeper);
+fail_keeper:
+    shoal__config_release(&cluster->config);
+fail_config:
+    shoal__free(cluster);
+    return rc;
+}

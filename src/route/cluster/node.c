@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+#include "route/cluster/node.h"
+
+#include "base/alloc.h"
+#include <stdio.h>
+
+shoal__node_t *shoal__node_new(const shoal__node_plan_t *plan, unsigned index,
+                               const char *host, int port, const shoal__address_t *by)
+{
+    shoal__node_t *node = shoal__calloc(1, sizeof *node);
+    const shoal__conn_plan_t conn_plan = {.config = plan->config,
+                                          .target = node ? &node->target : NULL,
+                                          .set = plan->set,
+                                          .id = index + 1,
+                                          .hooks = plan->hooks,
+                                          .owner = node};
+
+    if (!node)
+        return NULL;
+    node->owner = plan->owner;
+    node->index = index;
+    snprintf(node->host, sizeof node->host, "%s", host);
+    shoal__target_name(node->name, host, port);
+    node->endpoint =
+        (shoal__endpoint_t){.name = node->name, .host = node->host, .port = port};
+    if (by) {
+        node->by = *by;
+        node->endpoint.by = &node->by;
+    }
+    node->target = (shoal__target_t){.name = node->name,
+                                     .endpoints = &node->endpoint,
+                                     .endpoints_count = 1,
+                                     .secret = plan->origin->secret,
+                                     .keeper = plan->origin->keeper,
+                                     .is_replica = true};
+    if (shoal__conn_init(&node->conn, &conn_plan) < 0) {
+        shoal__free(node);
+        return NULL;
+    }
+    return node;
+}
+
+void shoal__node_free(shoal__node_t *node)
+{
+    shoal__conn_release(&node->conn);
+    shoal__free(node);
+}

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SHOAL_ROUTE_CLUSTER_NODE_H
+#define SHOAL_ROUTE_CLUSTER_NODE_H
+
+/*
+ * One node of a cluster: its connection, and what is known of it.  A node is an address;
+ * another address of the same server would be another node.
+ *
+ * Loop thread, but for the figures of its connection.
+ */
+
+#include "base/time_us.h"
+#include "core/cluster/slots_reply.h"
+#include "net/conn.h"
+#include "route/config.h"
+
+typedef struct shoal__node {
+    shoal__conn_t conn;
+    shoal__target_t target;
+    shoal__endpoint_t endpoint; /* of the target */
+    shoal__address_t by;        /* of the node that named it */
+    char host[SHOAL__NODE_HOST_BYTES];
+    char name[SHOAL__TARGET_NAME_BYTES];
+    char id[SHOAL__NODE_ID_BYTES]; /* "": not known */
+    void *owner;                   /* borrowed: the cluster */
+    unsigned index;                /* among the cluster's nodes */
+    unsigned slots;                /* that it owns */
+    bool is_seed;                  /* the program named it */
+    bool is_listed;                /* the view that was believed last has it */
+    unsigned named_by; /* not listed: the index of the node whose redirect named it */
+    uint64_t named_us; /* ... and when, for the first time; 0: none did */
+    uint64_t idle_us;  /* nothing keeps it open since then; 0: something does */
+    bool is_silent;    /* commands are unanswered, and it says nothing for a while */
+    bool was_lost;     /* its connection, since the last turn */
+    unsigned share;    /* its number among the shares, while commands are placed */
+} shoal__node_t;
+
+/* What all nodes of a client have together; all of it borrowed. */
+typedef struct shoal__node_plan {
+    const shoal__conn_config_t *config;
+    const shoal__conn_hooks_t *hooks; /* their owner is the node */
+    const shoal__target_t *origin;    /* whose credentials the nodes get */
+    shoal__conn_set_t *set;
+    void *owner;
+} shoal__node_plan_t;
+
+/* by: the address of the node that named it; NULL: the program did.  NULL: no memory. */
+shoal__node_t *shoal__node_new(const shoal__node_plan_t *plan, unsigned index,
+                               const char *host, int port, const shoal__address_t *by);
+void shoal__node_free(shoal__node_t *node);
+
+static inline bool shoal__node_is_open(const shoal__node_t *node)
+{
+    return node->conn.state != SHOAL__CONN_IDLE &&
+           node->conn.state != SHOAL__CONN_CLOSED;
+}
+
+static inline bool shoal__node_is_ready(const shoal__node_t *node)
+{
+    return node->conn.pipe.phase == SHOAL__PIPE_READY && !node->conn.pipe.is_offline;
+}
+
+/* When it is silent, if nothing comes before; NEVER: it owes nothing. */
+#define SHOAL__NODE_SILENT_US 500000
+static inline uint64_t shoal__node_silent_us(const shoal__node_t *node)
+{
+    const shoal__pipe_t *pipe = &node->conn.pipe;
+
+    if (!shoal__node_is_ready(node) || pipe->ring.head == pipe->ring.sent)
+        return SHOAL__NEVER_US;
+    return shoal__time_max(pipe->heard_us, pipe->waiting_since_us) +
+           SHOAL__NODE_SILENT_US;
+}
+
+/* Is nothing outstanding? */
+static inline bool shoal__node_is_empty(const shoal__node_t *node)
+{
+    return node->conn.pipe.ring.head == node->conn.pipe.ring.tail &&
+           shoal__pipe_held(&node->conn.pipe) == 0;
+}
+
+#endif

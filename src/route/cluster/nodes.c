@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT */
+#include "route/cluster/nodes.h"
+
+#include "base/random.h"
+#include "route/figures.h"
+#include <string.h>
+
+shoal__node_t *shoal__nodes_find(shoal__nodes_t *nodes, const char *host, int port,
+                                 const shoal__address_t *by)
+{
+    unsigned count = shoal__nodes_count(nodes);
+    shoal__node_t *node;
+
+    for (unsigned i = 0; i < count; i++) {
+        node = shoal__nodes_at(nodes, i);
+        if (node->endpoint.port == port && strcmp(node->host, host) == 0)
+            return node;
+    }
+    if (count == SHOAL__NODES_MAX)
+        return NULL;
+    node = shoal__node_new(&nodes->plan, count, host, port, by);
+    if (!node)
+        return NULL;
+    atomic_store_explicit(&nodes->items[count], node, memory_order_relaxed);
+    atomic_store_explicit(&nodes->count, count + 1, memory_order_release);
+    return node;
+}
+
+shoal__node_t *shoal__nodes_with_id(const shoal__nodes_t *nodes, const char *id)
+{
+    shoal__node_t *found = NULL;
+
+    for (unsigned i = 0; i < shoal__nodes_count(nodes); i++) {
+        shoal__node_t *node = shoal__nodes_at(nodes, i);
+        if (strcmp(node->id, id) == 0 && (!found || node->is_listed))
+            found = node;
+    }
+    return found;
+}
+
+static bool is_fit(const shoal__node_t *node, const shoal__node_t *not_this,
+                   bool must_own)
+{
+    return node != not_this && shoal__node_is_ready(node) && !node->is_silent &&
+           (!must_own || node->slots > 0);
+}
+
+static shoal__node_t *pick_fit(const shoal__nodes_t *nodes,
+                               const shoal__node_t *not_this, bool must_own,
+                               shoal__random_t *random)
+{
+    shoal__node_t *picked = NULL;
+    unsigned fit = 0;
+
+    for (unsigned i = 0; i < shoal__nodes_count(nodes); i++) {
+        shoal__node_t *node = shoal__nodes_at(nodes, i);
+        if (is_fit(node, not_this, must_own) && shoal__random_below(random, ++fit) == 0)
+            picked = node;
+    }
+    return picked;
+}
+
+shoal__node_t *shoal__nodes_pick(const shoal__nodes_t *nodes,
+                                 const shoal__node_t *not_this, shoal__random_t *random)
+{
+    shoal__node_t *node = pick_fit(nodes, not_this, true, random);
+
+    return node ? node : pick_fit(nodes, not_this, false, random);
+}
+
+void shoal__nodes_each(const shoal__nodes_t *nodes, shoal__route_visit_fn visit,
+                       void *data)
+{
+    unsigned count = shoal__nodes_count(nodes);
+    shoal__route_member_t member;
+
+    for (unsigned i = 0; i < count; i++) {
+        shoal__figures_read(&shoal__nodes_at(nodes, i)->conn, &member);
+        visit(data, &member);
+    }
+}
+
+void shoal__nodes_release(shoal__nodes_t *nodes)
+{
+    for (unsigned i = 0; i < shoal__nodes_count(nodes); i++)
+        shoal__node_free(shoal__nodes_at(nodes, i));
+}

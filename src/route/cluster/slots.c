@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: MIT */
+
+/* Slots change their owner, because a redirect or a view says so: the map follows, and
+ * hand-overs begin. */
+
+#include "base/alloc.h"
+#include "core/pipe/pipe_move.h"
+#include "resp/command_slot.h"
+#include "route/cluster/log_slot.h"
+#include "route/cluster/state.h"
+#include <shoal/errors.h>
+#include <stdio.h>
+#include <string.h>
+
+static void count_slot(shoal__cluster_t *cluster, unsigned node, int by)
+{
+    if (node != SHOAL__SLOT_NOBODY)
+        shoal__cluster_node(cluster, node)->slots += (unsigned)by;
+}
+
+/* Changes of the map that the hand-overs have to follow. */
+typedef struct changes {
+    shoal__cluster_t *cluster;
+    size_t count;
+    unsigned changed; /* slots that have another owner than before */
+} changes_t;
+
+static bool has_room(shoal__cluster_t *cluster)
+{
+    if (!cluster->moves)
+        cluster->moves = shoal__malloc(SHOAL__SLOTS * sizeof *cluster->moves);
+    return cluster->moves != NULL;
+}
+
+static shoal__pipe_t *pipe_of(shoal__cluster_t *cluster, unsigned node,
+                              shoal__conn_t **ret_conn)
+{
+    shoal__conn_t *conn =
+        node == SHOAL__SLOT_NOBODY ? NULL : &shoal__cluster_node(cluster, node)->conn;
+
+    *ret_conn = conn;
+    return conn ? &conn->pipe : &cluster->waiting;
+}
+
+static void on_changed(void *data, unsigned slot, unsigned from, unsigned to)
+{
+    changes_t *changes = data;
+    shoal__cluster_t *cluster = changes->cluster;
+    shoal__slot_move_t *move = &cluster->moves[changes->count];
+    count_slot(cluster, from, -1);
+    count_slot(cluster, to, 1);
+    changes->changed++;
+    if (from == SHOAL__SLOT_NOBODY)
+        return; /* what waits goes on at once: shoal__cluster_keep_up() */
+    *move = (shoal__slot_move_t){.slot = slot};
+    move->from = pipe_of(cluster, from, &move->from_conn);
+    move->to = pipe_of(cluster, to, &move->to_conn);
+    changes->count++;
+}
+
+/* Without memory for a hand-over commands for the slot go on to the former owner, which
+ * redirects them. */
+static void undo(shoal__cluster_t *cluster, const shoal__slot_move_t *move)
+{
+    const shoal__node_t *node = SHOAL__LIST_ENTRY(move->from, shoal__node_t, conn.pipe);
+    unsigned now = shoal__slot_map_owner(&cluster->map, move->slot);
+
+    count_slot(cluster, now, -1);
+    count_slot(cluster, node->index, 1);
+    shoal__slot_map_set(&cluster->map, move->slot, node->index);
+}
+
+static void begin(changes_t *changes, uint64_t now_us)
+{
+    shoal__cluster_t *cluster = changes->cluster;
+
+    shoal__handovers_begin(&cluster->handovers, cluster->moves, changes->count, now_us);
+    for (size_t i = 0; i < changes->count; i++)
+        if (!cluster->moves[i].is_begun) {
+            undo(cluster, &cluster->moves[i]);
+            changes->changed--;
+        }
+    cluster->is_touched = cluster->has_waiting_news = true;
+}
+
+void shoal__cluster_disown(shoal__cluster_t *cluster, const shoal__node_t *node,
+                           uint64_t now_us)
+{
+    changes_t changes = {.cluster = cluster};
+
+    if (node->slots == 0 || !has_room(cluster))
+        return;
+    for (unsigned slot = 0; slot < SHOAL__SLOTS; slot++)
+        if (shoal__slot_map_word(&cluster->map, slot) == node->index) {
+            shoal__slot_map_set(&cluster->map, slot, SHOAL__SLOT_NOBODY);
+            on_changed(&changes, slot, node->index, SHOAL__SLOT_NOBODY);
+        }
+    begin(&changes, now_us);
+}
+
+static void tell(const shoal__cluster_t *cluster, const shoal__node_t *by,
+                 unsigned changed)
+{
+    char detail[2 * SHOAL__TARGET_NAME_BYTES];
+    const shoal_event_t event = {.kind = SHOAL_EVENT_MAP_CHANGED,
+                                 .detail = detail,
+                                 .epoch = shoal__counter_get(&by->conn.stats.epoch),
+                                 .connection = by->conn.id,
+                                 .server = by->name};
+
+    if (changed == 0)
+        return;
+    snprintf(detail, sizeof detail, "%u slot%s other owners now, %s says", changed,
+             changed == 1 ? " has" : "s have", by->name);
+    cluster->hooks.on_event(cluster->owner, &event);
+}
+
+/* ---- redirects ---- */
+
+static void heed_redirects(shoal__cluster_t *cluster, uint64_t now_us)
+{
+    changes_t changes = {.cluster = cluster};
+    unsigned from = SHOAL__SLOT_NOBODY;
+
+    if (cluster->told_count == 0 || !has_room(cluster))
+        return;
+    for (unsigned i = 0; i < cluster->told_count; i++) {
+        unsigned slot = cluster->told_slots[i], to = cluster->told[slot];
+        unsigned owner = shoal__slot_map_owner(&cluster->map, slot);
+        cluster->told[slot] = SHOAL__SLOT_NOBODY;
+        if (!shoal__slot_map_patch(&cluster->map, slot, to, now_us))
+            continue;
+        from = owner; /* there is one: it said so */
+        on_changed(&changes, slot, owner, to);
+    }
+    cluster->told_count = 0;
+    begin(&changes, now_us);
+    if (from != SHOAL__SLOT_NOBODY)
+        tell(cluster, shoal__cluster_node(cluster, from), changes.changed);
+}
+
+/* ---- views ---- */
+
+/* Who is in the view is to be used; a node that a redirect of this very node named, only if
+ * no other node can be asked. */
+static void list(shoal__cluster_t *cluster, const shoal__view_t *view)
+{
+    const shoal__node_t *by = cluster->topology.asked;
+    bool is_alone = !shoal__nodes_pick(&cluster->nodes, by, &cluster->set.random);
+
+    for (unsigned i = 0; i < shoal__nodes_count(&cluster->nodes); i++) {
+        shoal__node_t *node = shoal__cluster_node(cluster, i);
+        bool is_doubtful =
+            node->named_us > 0 && node->named_by == by->index && !is_alone;
+        if (is_doubtful)
+            continue;
+        node->is_listed = view->ids[i][0] != '\0';
+        if (!node->is_listed)
+            continue;
+        memcpy(node->id, view->ids[i], sizeof node->id);
+        node->named_us = 0;
+    }
+}
+
+static void merge(shoal__cluster_t *cluster, uint64_t now_us)
+{
+    shoal__topology_t *topology = &cluster->topology;
+    const shoal__view_t *view = topology->view;
+    changes_t changes = {.cluster = cluster};
+    shoal__slot_merged_t merged = {.is_refused = true};
+    bool is_known;
+
+    if (!has_room(cluster)) {
+        shoal__topology_merged(topology, false);
+        return;
+    }
+    is_known = cluster->map.owned == 0 ||
+               shoal__topology_believes(view->knows_us, cluster->agreed_us, now_us);
+    if (is_known)
+        merged = shoal__slot_map_merge(&cluster->map, &view->slots, view->epochs,
+                                       on_changed, &changes);
+    if (!merged.is_refused) {
+        cluster->agreed_us = now_us;
+        list(cluster, view);
+    }
+    begin(&changes, now_us);
+    tell(cluster, topology->asked, changes.changed);
+    shoal__topology_merged(topology, changes.changed > 0);
+    /* Another node may confirm it; a hand-over will be over soon. */
+    if (merged.doubtful > 0 || merged.held > 0 || merged.is_refused)
+        shoal__cluster_want_view(cluster, SHOAL__TOPOLOGY_URGENT, NULL, now_us);
+}
+
+void shoal__cluster_heed(shoal__cluster_t *cluster, uint64_t now_us)
+{
+    heed_redirects(cluster, now_us);
+    if (cluster->topology.is_view_ready)
+        merge(cluster, now_us);
+}

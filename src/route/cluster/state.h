@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SHOAL_ROUTE_CLUSTER_STATE_H
+#define SHOAL_ROUTE_CLUSTER_STATE_H
+
+/*
+ * What the route to a cluster consists of, for its files:
+ *
+ *     route/cluster.c   the route's table, and the turn
+ *     placing.c         commands come: which node gets them
+ *     redirects.c       nodes refuse commands: which node gets them now
+ *     slots.c           slots change their owner: hand-overs begin
+ *     upkeep.c          which connections are open; commands that no node has
+ */
+
+#include "route/cluster/handovers.h"
+#include "route/cluster/topology.h"
+#include "route/keeper.h"
+
+/* What a pipe gets of the commands that are being placed. */
+typedef struct shoal__share {
+    shoal__pipe_t *pipe;
+    shoal__conn_t *conn; /* NULL: a pen */
+    size_t commands, bytes;
+    char *at; /* room for the bytes that are not there yet */
+} shoal__share_t;
+
+typedef struct shoal__shares {
+    shoal__share_t *items;
+    unsigned count, room;
+} shoal__shares_t;
+
+typedef struct shoal__cluster {
+    shoal__route_t route; /* first: what the client holds */
+    shoal__route_hooks_t hooks;
+    void *owner; /* of the hooks */
+    shoal__conn_config_t config;
+    shoal__target_t target; /* whose name stands for the cluster; has the credentials */
+    shoal__keeper_t keeper;
+    shoal__conn_set_t set;
+    shoal__nodes_t nodes;
+    shoal__slot_map_t map;
+    shoal__handovers_t handovers;
+    shoal__topology_t topology;
+    shoal__pipe_t waiting; /* a pen: commands for slots that no known node owns */
+    shoal__shares_t shares;
+    unsigned keyless;      /* the node that gets commands without a key */
+    bool is_touched;       /* the next turn has something to do at once */
+    bool has_waiting_news; /* some that wait may go on */
+    uint64_t agreed_us;    /* the last view that was of this cluster */
+
+    /* Redirects that the turn has to heed: slots, and the nodes that were named. */
+    uint16_t told[SHOAL__SLOTS]; /* SLOT_NOBODY: nothing was told */
+    uint16_t told_slots[SHOAL__SLOTS];
+    unsigned told_count;
+    shoal__slot_move_t *moves; /* room for those that begin; NULL: none was needed */
+
+    shoal__counter_t moved, asked;
+} shoal__cluster_t;
+
+static inline shoal__node_t *shoal__cluster_node(const shoal__cluster_t *cluster,
+                                                 unsigned index)
+{
+    return shoal__nodes_at(&cluster->nodes, index);
+}
+
+/* Are there commands that wait for no node in particular? */
+static inline bool shoal__cluster_has_waiting(const shoal__cluster_t *cluster)
+{
+    return cluster->waiting.ring.head != cluster->waiting.ring.tail;
+}
+
+/* ---- placing.c ---- */
+
+/* As in shoal__route_ops_t. */
+bool shoal__cluster_place(shoal__cluster_t *cluster, const shoal__mailbox_side_t *side,
+                          uint64_t now_us);
+/* A node that takes commands without a key; NULL: there is none now. */
+shoal__node_t *shoal__cluster_keyless(shoal__cluster_t *cluster);
+
+/* ---- redirects.c ---- */
+
+/* The hook of connections, whose owner is the node. */
+shoal__pipe_verdict_t shoal__cluster_on_error(void *owner, shoal__pipe_t *pipe,
+                                              const shoal__request_t *request,
+                                              const char *bytes, shoal__bytes_t error);
+/* Is this a request that goes ahead of another one's ASK?  It has no result. */
+bool shoal__cluster_is_asking(const shoal__request_t *request);
+
+/* ---- slots.c ---- */
+
+/* Heed what redirects told, and a view that is ready. */
+void shoal__cluster_heed(shoal__cluster_t *cluster, uint64_t now_us);
+/* The node owns nothing any more, and nobody knows who does. */
+void shoal__cluster_disown(shoal__cluster_t *cluster, const shoal__node_t *node,
+                           uint64_t now_us);
+
+/* ---- upkeep.c ---- */
+
+/* Open and close connections; commands that wait for any node, or for an owner, go on. */
+void shoal__cluster_keep_up(shoal__cluster_t *cluster, uint64_t now_us);
+uint64_t shoal__cluster_upkeep_us(const shoal__cluster_t *cluster);
+/* Ask for a new view, because something failed. */
+void shoal__cluster_want_view(shoal__cluster_t *cluster, shoal__topology_wish_t wish,
+                              shoal__node_t *hint, uint64_t now_us);
+
+#endif

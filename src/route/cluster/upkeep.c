@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: MIT */
+
+/* Which connections are open, and what becomes of commands that wait for no node in
+ * particular. */
+
+#include "base/time_us.h"
+#include "core/pipe/pipe_move.h"
+#include "resp/command_slot.h"
+#include "route/cluster/log_slot.h"
+#include "route/cluster/state.h"
+#include <stdio.h>
+
+#define IDLE_US 5000000 /* then a connection that nobody needs is closed */
+#define UNCONFIRMED_US                                                                 \
+    2000000 /* so long commands wait for a node that one node named */
+#define PEN_BYTES_KEPT 1048576
+#define NO_MEMORY_DELAY_US 1000
+
+void shoal__cluster_want_view(shoal__cluster_t *cluster, shoal__topology_wish_t wish,
+                              shoal__node_t *hint, uint64_t now_us)
+{
+    shoal__topology_t *topology = &cluster->topology;
+
+    if (hint)
+        topology->hint = hint;
+    shoal__topology_want(&topology->rule, wish, shoal__nodes_count(&cluster->nodes),
+                         now_us, &cluster->set.random);
+    cluster->is_touched = true;
+}
+
+/* ---- moving on ---- */
+
+/* False: no memory; they stay. */
+static bool move(shoal__pipe_t *from, shoal__pipe_t *to, shoal__pipe_picks_fn picks,
+                 void *data, uint64_t now_us)
+{
+    return shoal__pipe_move_held(from, to, picks, data, now_us) == 0 &&
+           shoal__pipe_move_queued(from, to, picks, data, now_us) == 0;
+}
+
+static bool is_keyless(void *data, const shoal__request_t *request, const char *bytes)
+{
+    (void)data;
+    return shoal__log_slot(request, bytes) >= SHOAL__SLOTS;
+}
+
+static bool is_for_node(void *data, const shoal__request_t *request, const char *bytes)
+{
+    const shoal__node_t *node = data;
+    const shoal__cluster_t *cluster = node->owner;
+    unsigned slot = shoal__log_slot(request, bytes);
+
+    return slot < SHOAL__SLOTS &&
+           shoal__slot_map_word(&cluster->map, slot) == node->index;
+}
+
+/* Its commands without a key go to another node; and all of them, if it owns no slot any
+ * more. */
+static void leave(shoal__cluster_t *cluster, shoal__node_t *node, uint64_t now_us)
+{
+    if (shoal__pipe_queued(&node->conn.pipe) + shoal__pipe_held(&node->conn.pipe) == 0)
+        return;
+    (void)move(&node->conn.pipe, &cluster->waiting, node->slots > 0 ? is_keyless : NULL,
+               NULL, now_us);
+    cluster->has_waiting_news = true;
+    shoal__conn_touch(&node->conn);
+}
+
+/* What stays behind for want of memory keeps later commands behind it (placing.c). */
+static void empty_waiting(shoal__cluster_t *cluster, uint64_t now_us)
+{
+    shoal__pipe_t *waiting = &cluster->waiting;
+    shoal__node_t *any = shoal__cluster_keyless(cluster);
+    bool is_done = true;
+
+    if (!cluster->has_waiting_news)
+        return;
+    for (unsigned i = 0;
+         shoal__cluster_has_waiting(cluster) && i < shoal__nodes_count(&cluster->nodes);
+         i++) {
+        shoal__node_t *node = shoal__cluster_node(cluster, i);
+        if (node->slots == 0)
+            continue;
+        is_done = move(waiting, &node->conn.pipe, is_for_node, node, now_us) && is_done;
+        shoal__conn_touch(&node->conn);
+    }
+    if (any && shoal__cluster_has_waiting(cluster)) {
+        is_done = move(waiting, &any->conn.pipe, is_keyless, NULL, now_us) && is_done;
+        shoal__conn_touch(&any->conn);
+    }
+    cluster->has_waiting_news = !is_done;
+}
+
+/* Why commands wait although nodes are there. */
+static void explain(shoal__cluster_t *cluster)
+{
+    shoal__pipe_t *waiting = &cluster->waiting;
+    const char *why = cluster->topology.why;
+
+    if (cluster->map.owned > 0 || !why[0] || waiting->is_offline)
+        return;
+    waiting->is_offline = true;
+    waiting->offline_since_us = waiting->now_us;
+    waiting->attempts_failed = 1;
+    snprintf(waiting->detail, sizeof waiting->detail, "%s", why);
+}
+
+static void turn_waiting(shoal__cluster_t *cluster, uint64_t now_us)
+{
+    shoal__pipe_t *waiting = &cluster->waiting;
+
+    waiting->now_us = now_us;
+    explain(cluster);
+    empty_waiting(cluster, now_us);
+    shoal__pipe_expire(waiting);
+    if (shoal__pipe_has_since(waiting, SHOAL__NEVER_US))
+        return;
+    if (waiting->ring.gone > 0)
+        shoal__pipe_sweep(waiting);
+    shoal__buffer_shrink(&waiting->log, PEN_BYTES_KEPT);
+}
+
+/* ---- connections ---- */
+
+/* One node alone has named it: it gets not a byte before another one lists it. */
+static bool is_unconfirmed(const shoal__node_t *node)
+{
+    return !node->is_listed && node->named_us > 0;
+}
+
+static bool is_wanted(const shoal__node_t *node, bool is_reached)
+{
+    bool unconfirmed = is_unconfirmed(node);
+
+    return !unconfirmed && (node->slots > 0 || !shoal__node_is_empty(node) ||
+                            (node->is_seed && !is_reached));
+}
+
+/* Is a node of the map ready? */
+static bool is_reached(const shoal__cluster_t *cluster)
+{
+    for (unsigned i = 0; i < shoal__nodes_count(&cluster->nodes); i++) {
+        const shoal__node_t *node = shoal__cluster_node(cluster, i);
+        if (node->slots > 0 && shoal__node_is_ready(node))
+            return true;
+    }
+    return false;
+}
+
+static void look_at(shoal__cluster_t *cluster, shoal__node_t *node, bool is_reached,
+                    uint64_t now_us)
+{
+    if (node->was_lost || (node->slots == 0 && node->conn.pipe.is_offline))
+        leave(cluster, node, now_us);
+    node->was_lost = false;
+    node->is_silent = now_us >= shoal__node_silent_us(node);
+    if (is_wanted(node, is_reached)) {
+        node->idle_us = 0;
+        if (!shoal__node_is_open(node))
+            shoal__conn_open(&node->conn);
+        return;
+    }
+    if (!shoal__node_is_open(node))
+        return;
+    if (node->idle_us == 0)
+        node->idle_us = now_us;
+    if (now_us >= node->idle_us + IDLE_US && shoal__node_is_empty(node))
+        shoal__conn_close(&node->conn, now_us);
+}
+
+/* Nobody else knows the node: whoever owns its slots, it is not this one. */
+static void look_at_stranger(shoal__cluster_t *cluster, shoal__node_t *node,
+                             uint64_t now_us)
+{
+    if (!is_unconfirmed(node) || now_us < node->named_us + UNCONFIRMED_US)
+        return;
+    shoal__cluster_disown(cluster, node, now_us);
+    leave(cluster, node, now_us);
+    node->named_us = 0;
+}
+
+/* Is a slot without an owner that can be reached? */
+static bool is_incomplete(const shoal__cluster_t *cluster)
+{
+    if (cluster->map.owned < SHOAL__SLOTS)
+        return true;
+    for (unsigned i = 0; i < shoal__nodes_count(&cluster->nodes); i++) {
+        const shoal__node_t *node = shoal__cluster_node(cluster, i);
+        bool is_down = !shoal__node_is_ready(node) && node->conn.pipe.is_offline;
+        if (node->slots > 0 && (is_down || node->is_silent))
+            return true;
+    }
+    return false;
+}
+
+void shoal__cluster_keep_up(shoal__cluster_t *cluster, uint64_t now_us)
+{
+    bool reached = is_reached(cluster);
+
+    for (unsigned i = 0; i < shoal__nodes_count(&cluster->nodes); i++) {
+        shoal__node_t *node = shoal__cluster_node(cluster, i);
+        look_at_stranger(cluster, node, now_us);
+        look_at(cluster, node, reached, now_us);
+    }
+    turn_waiting(cluster, now_us);
+    if (is_incomplete(cluster))
+        shoal__topology_want(&cluster->topology.rule, SHOAL__TOPOLOGY_URGENT,
+                             shoal__nodes_count(&cluster->nodes), now_us,
+                             &cluster->set.random);
+}
+
+uint64_t shoal__cluster_upkeep_us(const shoal__cluster_t *cluster)
+{
+    uint64_t wake_us = shoal__pipe_next_wake_us(&cluster->waiting);
+
+    if (cluster->has_waiting_news && shoal__cluster_has_waiting(cluster))
+        wake_us = cluster->waiting.now_us + NO_MEMORY_DELAY_US;
+    for (unsigned i = 0; i < shoal__nodes_count(&cluster->nodes); i++) {
+        const shoal__node_t *node = shoal__cluster_node(cluster, i);
+        if (node->idle_us > 0 && shoal__node_is_open(node))
+            wake_us = shoal__time_min(wake_us, node->idle_us + IDLE_US);
+        if (node->slots > 0 && !node->is_silent)
+            wake_us = shoal__time_min(wake_us, shoal__node_silent_us(node));
+        if (is_unconfirmed(node))
+            wake_us = shoal__time_min(wake_us, node->named_us + UNCONFIRMED_US);
+    }
+    return wake_us;
+}

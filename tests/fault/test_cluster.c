@@ -1,0 +1,546 @@
+/* SPDX-License-Identifier: MIT */
+/* Nodes of a cluster that the test plays: whom the client believes, and whom it sends
+ * commands. */
+#include "support/scene.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define WORDS(...) scene_words(__VA_ARGS__, NULL)
+#define NODES 3
+#define TEXT_BYTES 1200
+#define TEXTS_MAX 32
+
+#define KEY "foo" /* slot 12182 */
+#define SLOT "12182"
+
+static fake_server_t *nodes[NODES];
+static char texts[TEXTS_MAX][TEXT_BYTES];
+static size_t texts_count;
+
+static int tear_down(void **state)
+{
+    int rc = scene_teardown(state);
+
+    for (size_t i = 0; i < NODES; i++) {
+        fake_server_stop(nodes[i]);
+        nodes[i] = NULL;
+    }
+    texts_count = 0;
+    return rc;
+}
+
+static int set_up(void **state)
+{
+    for (size_t i = 0; i < NODES; i++)
+        nodes[i] = fake_server_start(NULL);
+    return scene_setup(state);
+}
+
+/* Texts of rules outlive the servers. */
+static char *new_text(void)
+{
+    assert_true(texts_count < TEXTS_MAX);
+    return texts[texts_count++];
+}
+
+/* ---- views ---- */
+
+/* What a node says: all slots belong to one node, which has this configuration epoch; other
+ * nodes own none, and are its replicas. */
+typedef struct view {
+    size_t owner;
+    unsigned epoch;
+    const char *host; /* of all; NULL: 127.0.0.1; "": null */
+    bool is_foreign;  /* nobody has the id that it has elsewhere */
+    bool knows_one;   /* it lists the owner alone */
+} view_t;
+
+static size_t write_node(char *to, size_t room, const view_t *view, size_t node)
+{
+    const char *host = view->host ? view->host : "127.0.0.1";
+    char text[64];
+
+    snprintf(text, sizeof text, "$%zu\r\n%s", strlen(host), host);
+    return (size_t)snprintf(to, room, "*3\r\n%s\r\n:%d\r\n$4\r\n%s%zu\r\n",
+                            host[0] ? text : "$-1", fake_server_port(nodes[node]),
+                            view->is_foreign ? "for" : "nod", node);
+}
+
+static size_t write_range(char *to, size_t room, const view_t *view, int first,
+                          int last)
+{
+    size_t bytes = (size_t)snprintf(to, room, "*%d\r\n:%d\r\n:%d\r\n",
+                                    view->knows_one ? 3 : 2 + NODES, first, last);
+
+    bytes += write_node(to + bytes, room - bytes, view, view->owner);
+    for (size_t i = 0; i < NODES && !view->knows_one; i++)
+        if (i != view->owner)
+            bytes += write_node(to + bytes, room - bytes, view, i);
+    return bytes;
+}
+
+/* In two ranges. */
+static const char *write_slots(const view_t *view)
+{
+    char *to = new_text();
+    size_t bytes = (size_t)snprintf(to, TEXT_BYTES, "*2\r\n");
+
+    bytes += write_range(to + bytes, TEXT_BYTES - bytes, view, 0, 8191);
+    write_range(to + bytes, TEXT_BYTES - bytes, view, 8192, 16383);
+    return to;
+}
+
+static const char *write_nodes(const view_t *view)
+{
+    char *to = new_text(), lines[TEXT_BYTES / 2];
+    size_t bytes = 0;
+
+    for (size_t i = 0; i < NODES; i++)
+        bytes += (size_t)snprintf(
+            lines + bytes, sizeof lines - bytes,
+            "%s%zu 127.0.0.1:%d@1 %s %s 0 0 %u connected%s\n",
+            view->is_foreign ? "for" : "nod", i, fake_server_port(nodes[i]),
+            i == view->owner ? "master" : "slave", i == view->owner ? "-" : "nod0",
+            view->epoch, i == view->owner ? " 0-16383" : "");
+    snprintf(to, TEXT_BYTES, "$%zu\r\n%s\r\n", bytes, lines);
+    return to;
+}
+
+/* From now on the node says this. */
+static size_t say(size_t node, view_t view)
+{
+    size_t rule;
+
+    rule = fake_server_rule(nodes[node], &(fake_rule_t){.command = "CLUSTER",
+                                                        .argument = "SLOTS",
+                                                        .reply = write_slots(&view)});
+    fake_server_rule(nodes[node], &(fake_rule_t){.command = "CLUSTER",
+                                                 .argument = "NODES",
+                                                 .reply = write_nodes(&view)});
+    return rule;
+}
+
+static void open_cluster(scene_t *scene, size_t seed)
+{
+    assert_int_equal(shoal_options_set_address(scene->options, "127.0.0.1",
+                                               fake_server_port(nodes[seed])),
+                     0);
+    assert_int_equal(shoal_options_set_topology(scene->options, SHOAL_TOPOLOGY_CLUSTER),
+                     0);
+    scene_open(scene);
+}
+
+/* All nodes agree: the first one owns everything. */
+static void agree(void)
+{
+    for (size_t i = 0; i < NODES; i++)
+        say(i, (view_t){.owner = 0, .epoch = 5});
+}
+
+/* "-MOVED 12182 127.0.0.1:port", or with ASK. */
+static const char *redirect_to(const char *word, const char *slot, size_t node)
+{
+    char *to = new_text();
+
+    snprintf(to, TEXT_BYTES, "-%s %s 127.0.0.1:%d\r\n", word, slot,
+             fake_server_port(nodes[node]));
+    return to;
+}
+
+static size_t executed(size_t node, const char *command)
+{
+    return fake_server_executed(nodes[node], 0, command, NULL);
+}
+
+static void check_ok(scene_t *scene, shoal_command_t command)
+{
+    outcome_t outcome = scene_call(scene, command, NULL);
+
+    scene_check(&outcome, 0, SHOAL_FATE_REPLIED);
+    if (outcome.has_error)
+        fail_msg("%s", outcome.error);
+}
+
+/* ---- redirects ---- */
+
+static void the_owner_of_the_slot_gets_the_command(void **state)
+{
+    scene_t *scene = *state;
+
+    for (size_t i = 0; i < NODES; i++)
+        say(i, (view_t){.owner = 1, .epoch = 5});
+    open_cluster(scene, 2);
+    check_ok(scene, WORDS("SET", KEY, "1"));
+    check_ok(scene, WORDS("PING"));
+    assert_int_equal(executed(1, "SET"), 1);
+    assert_int_equal(executed(1, "PING"), 1);
+    assert_int_equal(fake_server_accepted(nodes[0]), 0);
+}
+
+/* The owner says MOVED once; the next command goes to the new owner at once. */
+static void moved_is_followed_and_remembered(void **state)
+{
+    scene_t *scene = *state;
+
+    agree();
+    fake_server_rule(nodes[0], &(fake_rule_t){.command = "SET",
+                                              .reply = redirect_to("MOVED", SLOT, 1)});
+    open_cluster(scene, 0);
+    check_ok(scene, WORDS("SET", KEY, "1"));
+    check_ok(scene, WORDS("SET", KEY, "2"));
+    check_ok(scene, WORDS("SET", KEY, "3"));
+    assert_int_equal(executed(0, "SET"), 0);
+    assert_int_equal(executed(1, "SET"), 3);
+    assert_int_equal(fake_server_received(nodes[0], 0, "SET", NULL), 1);
+}
+
+static void ask_is_followed_and_not_remembered(void **state)
+{
+    scene_t *scene = *state;
+
+    agree();
+    fake_server_rule(nodes[0], &(fake_rule_t){.command = "SET",
+                                              .reply = redirect_to("ASK", SLOT, 1),
+                                              .times = 2});
+    open_cluster(scene, 0);
+    check_ok(scene, WORDS("SET", KEY, "1"));
+    check_ok(scene, WORDS("SET", KEY, "2"));
+    check_ok(scene, WORDS("SET", KEY, "3"));
+    assert_int_equal(executed(1, "SET"), 2);
+    assert_int_equal(fake_server_received(nodes[1], 0, "ASKING", NULL), 2);
+    assert_int_equal(executed(0, "SET"), 1);
+}
+
+/* A text that a script can write. */
+static void moved_for_another_slot_is_a_result(void **state)
+{
+    scene_t *scene = *state;
+
+    agree();
+    fake_server_rule(nodes[0], &(fake_rule_t){.command = "SET",
+                                              .reply = redirect_to("MOVED", "1", 1)});
+    open_cluster(scene, 0);
+    outcome_t outcome = scene_call(scene, WORDS("SET", KEY, "1"), NULL);
+    scene_check(&outcome, 0, SHOAL_FATE_REPLIED);
+    assert_true(outcome.has_error);
+    assert_int_equal(strncmp(outcome.error, "MOVED 1 ", 8), 0);
+    assert_int_equal(fake_server_accepted(nodes[1]), 0);
+}
+
+#define STORM 2000
+
+/* Thousands in flight are answered with MOVED: one hop each, in their order, and few
+ * questions. */
+static void a_storm_of_redirects_keeps_the_order(void **state)
+{
+    scene_t *scene = *state;
+    outcome_t *outcomes = scene_outcomes(scene, STORM);
+    char number[12];
+
+    agree();
+    size_t asked = say(0, (view_t){.owner = 0, .epoch = 5});
+    fake_server_rule(nodes[0], &(fake_rule_t){.command = "RPUSH",
+                                              .reply = redirect_to("MOVED", SLOT, 1)});
+    open_cluster(scene, 0);
+    check_ok(scene, WORDS("PING"));
+    fake_server_freeze(nodes[0]);
+    for (unsigned i = 0; i < STORM; i++) {
+        snprintf(number, sizeof number, "%u", i);
+        scene_submit(scene, WORDS("RPUSH", KEY, number), NULL, &outcomes[i]);
+    }
+    fake_server_release(nodes[0]);
+    for (unsigned i = 0; i < STORM; i++) {
+        scene_await(&outcomes[i]);
+        assert_int_equal(outcomes[i].status, 0);
+        assert_int_equal(outcomes[i].integer, i + 1); /* the length: its place */
+    }
+    assert_true(fake_server_received(nodes[0], 0, "RPUSH", NULL) <= STORM);
+    assert_int_equal(fake_server_received(nodes[1], 0, "RPUSH", NULL), STORM);
+    (void)asked;
+}
+
+/* The owner has said MOVED to the first of some commands that are in flight.  A command that
+ * is submitted then waits until the owner has answered the others, which come back, too. */
+static void new_commands_wait_for_those_in_flight(void **state)
+{
+    scene_t *scene = *state;
+    outcome_t *outcomes = scene_outcomes(scene, 4);
+
+    agree();
+    fake_server_rule(nodes[0], &(fake_rule_t){.command = "RPUSH",
+                                              .reply = redirect_to("MOVED", SLOT, 1),
+                                              .times = 1,
+                                              .then = FAKE_HOLD});
+    fake_server_rule(nodes[0], &(fake_rule_t){.command = "RPUSH",
+                                              .reply = redirect_to("MOVED", SLOT, 1)});
+    open_cluster(scene, 0);
+    check_ok(scene, WORDS("PING"));
+    fake_server_freeze(nodes[0]);
+    for (unsigned i = 0; i < 3; i++)
+        scene_submit(scene, WORDS("RPUSH", KEY, "x"), NULL, &outcomes[i]);
+    /* They have left when this one has. */
+    WAIT_FOR(scene_stats(scene).inflight_now >= 3);
+    fake_server_release(nodes[0]);
+    WAIT_FOR(executed(1, "RPUSH") == 1);
+    scene_submit(scene, WORDS("RPUSH", KEY, "new"), NULL, &outcomes[3]);
+    WAIT_FOR(scene_stats(scene).queued_now == 1); /* in the pen */
+    assert_int_equal(executed(1, "RPUSH"), 1);
+    fake_server_release(nodes[0]);
+    for (unsigned i = 0; i < 4; i++) {
+        scene_await(&outcomes[i]);
+        assert_int_equal(outcomes[i].integer, i + 1);
+    }
+}
+
+/* Nodes name each other: the command waits between the hops, until one of them gives in. */
+static void nodes_that_name_each_other_are_asked_again(void **state)
+{
+    scene_t *scene = *state;
+
+    agree();
+    fake_server_rule(nodes[0], &(fake_rule_t){.command = "SET",
+                                              .reply = redirect_to("MOVED", SLOT, 1),
+                                              .times = 4});
+    fake_server_rule(nodes[1], &(fake_rule_t){.command = "SET",
+                                              .reply = redirect_to("MOVED", SLOT, 0)});
+    open_cluster(scene, 0);
+    check_ok(scene, WORDS("SET", KEY, "1"));
+    assert_int_equal(executed(0, "SET"), 1);
+}
+
+/* ... and never does: then the redirect is the result. */
+static void redirects_are_bounded(void **state)
+{
+    scene_t *scene = *state;
+
+    agree();
+    fake_server_rule(nodes[0], &(fake_rule_t){.command = "SET",
+                                              .reply = redirect_to("MOVED", SLOT, 1)});
+    fake_server_rule(nodes[1], &(fake_rule_t){.command = "SET",
+                                              .reply = redirect_to("MOVED", SLOT, 0)});
+    open_cluster(scene, 0);
+    outcome_t outcome = scene_call(scene, WORDS("SET", KEY, "1"), NULL);
+    scene_check(&outcome, 0, SHOAL_FATE_REPLIED);
+    assert_true(outcome.has_error);
+    assert_true(fake_server_received(nodes[0], 0, "SET", NULL) +
+                    fake_server_received(nodes[1], 0, "SET", NULL) <=
+                24);
+}
+
+/* ---- whom to believe ---- */
+
+/* A node that only one other node names gets not a byte. */
+static void a_stranger_is_not_connected_to(void **state)
+{
+    scene_t *scene = *state;
+
+    for (size_t i = 0; i < 2; i++)
+        say(i, (view_t){.owner = i, .epoch = 5, .knows_one = true});
+    fake_server_rule(nodes[0], &(fake_rule_t){.command = "SET",
+                                              .reply = redirect_to("MOVED", SLOT, 2),
+                                              .times = 1});
+    open_cluster(scene, 0);
+    check_ok(scene, WORDS("SET", KEY, "1"));
+    assert_int_equal(executed(0, "SET"), 1);
+    assert_int_equal(fake_server_accepted(nodes[2]), 0);
+}
+
+/* A node that knows less than the others says that it owns everything. */
+static void a_view_of_a_lower_epoch_is_not_believed(void **state)
+{
+    scene_t *scene = *state;
+
+    say(0, (view_t){.owner = 0, .epoch = 5});
+    say(1, (view_t){.owner = 1, .epoch = 4});
+    say(2, (view_t){.owner = 0, .epoch = 5});
+    fake_server_rule(nodes[0], &(fake_rule_t){.command = "SET",
+                                              .reply = redirect_to("ASK", SLOT, 1),
+                                              .times = 1});
+    open_cluster(scene, 0);
+    check_ok(scene, WORDS("SET", KEY, "1"));
+    for (unsigned i = 0; i < 20; i++)
+        check_ok(scene, WORDS("SET", KEY, "2"));
+    assert_int_equal(executed(1, "SET"), 1);
+    assert_int_equal(executed(0, "SET"), 20);
+}
+
+/* The owner is gone; a view with a higher epoch names the next one. */
+static void commands_follow_a_view_of_a_higher_epoch(void **state)
+{
+    scene_t *scene = *state;
+
+    say(0, (view_t){.owner = 0, .epoch = 5});
+    for (size_t i = 1; i < NODES; i++)
+        say(i, (view_t){.owner = 1, .epoch = 6});
+    open_cluster(scene, 0);
+    check_ok(scene, WORDS("SET", KEY, "1"));
+    assert_int_equal(executed(0, "SET"), 1);
+    fake_server_refuse(nodes[0], true);
+    fake_server_cut(nodes[0], FAKE_CUT_RESET);
+    WAIT_FOR(scene_events(scene).lost > 0);
+    /* Nobody knows another node that could be asked: the seed is the only one. */
+    outcome_t *outcome = scene_outcomes(scene, 1);
+    scene_submit(scene, WORDS("SET", KEY, "2"), NULL, outcome);
+    WAIT_FOR(scene_events(scene).attempts_failed > 2);
+    assert_false(outcome_is_done(outcome));
+    fake_server_forget_rules(nodes[0]);
+    say(0, (view_t){.owner = 1, .epoch = 6});
+    fake_server_refuse(nodes[0], false);
+    scene_await(outcome);
+    assert_int_equal(outcome->status, 0);
+    WAIT_FOR(executed(1, "SET") + executed(0, "SET") == 2);
+    WAIT_FOR(fake_server_accepted(nodes[1]) > 0);
+    check_ok(scene, WORDS("SET", KEY, "3"));
+    assert_true(executed(1, "SET") >= 1);
+}
+
+/* The node's address leads to a node of another cluster now. */
+static void a_view_of_another_cluster_is_not_believed(void **state)
+{
+    scene_t *scene = *state;
+
+    agree();
+    open_cluster(scene, 0);
+    check_ok(scene, WORDS("SET", KEY, "1"));
+    fake_server_forget_rules(nodes[0]);
+    size_t asked = say(0, (view_t){.owner = 1, .epoch = 9, .is_foreign = true});
+    fake_server_refuse(nodes[0], true);
+    fake_server_cut(nodes[0], FAKE_CUT_RESET);
+    WAIT_FOR(scene_events(scene).attempts_failed > 0);
+    fake_server_refuse(nodes[0], false);
+    WAIT_FOR(fake_server_hits(nodes[0], asked) > 0);
+    check_ok(scene, WORDS("SET", KEY, "2"));
+    assert_int_equal(executed(0, "SET"), 2);
+    assert_int_equal(fake_server_accepted(nodes[1]), 0);
+}
+
+/* Hosts of null: that of the node that was asked. */
+static void a_host_of_null_is_the_one_that_was_asked(void **state)
+{
+    scene_t *scene = *state;
+
+    for (size_t i = 0; i < NODES; i++)
+        say(i, (view_t){.owner = 1, .epoch = 5, .host = ""});
+    open_cluster(scene, 0);
+    check_ok(scene, WORDS("SET", KEY, "1"));
+    assert_int_equal(executed(1, "SET"), 1);
+}
+
+/* ---- no cluster ---- */
+
+static void commands_wait_for_a_node_until_their_deadline(void **state)
+{
+    scene_t *scene = *state;
+    const shoal_call_t call = {.size = sizeof call, .timeout_us = 300000};
+
+    agree();
+    fake_server_refuse(nodes[0], true);
+    open_cluster(scene, 0);
+    outcome_t outcome = scene_call(scene, WORDS("SET", KEY, "1"), &call);
+    scene_check(&outcome, SHOAL_ETIMEOUT, SHOAL_FATE_NOT_EXECUTED);
+    assert_non_null(strstr(outcome.detail, "127.0.0.1"));
+    outcome = scene_call(scene, WORDS("PING"), &call);
+    scene_check(&outcome, SHOAL_ETIMEOUT, SHOAL_FATE_NOT_EXECUTED);
+    fake_server_refuse(nodes[0], false);
+    check_ok(scene, WORDS("SET", KEY, "1"));
+}
+
+static void a_server_without_a_cluster_says_so(void **state)
+{
+    scene_t *scene = *state;
+    const shoal_call_t call = {.size = sizeof call, .timeout_us = 300000};
+
+    fake_server_rule(
+        nodes[0],
+        &(fake_rule_t){.command = "CLUSTER",
+                       .reply = "-ERR This instance has cluster support disabled\r\n"});
+    open_cluster(scene, 0);
+    outcome_t outcome = scene_call(scene, WORDS("SET", KEY, "1"), &call);
+    scene_check(&outcome, SHOAL_ETIMEOUT, SHOAL_FATE_NOT_EXECUTED);
+    assert_non_null(strstr(outcome.detail, "cluster support disabled"));
+}
+
+static void some_commands_are_not_for_clusters(void **state)
+{
+    scene_t *scene = *state;
+    static const struct {
+        const char *words[5];
+        int code;
+        const char *why;
+    } cases[] = {
+        {{"MSET", "a", "1", "b", "2"}, SHOAL_ECROSSSLOT, "MSET"},
+        {{"DBSIZE"}, SHOAL_EREFUSED, "every node"},
+        {{"BLPOP", "a", "1"}, SHOAL_EREFUSED, "blocking"},
+    };
+
+    agree();
+    open_cluster(scene, 0);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const char *const *words = cases[i].words;
+        shoal_command_t command =
+            WORDS(words[0], words[1], words[2], words[3], words[4]);
+        shoal_error_t error = SHOAL_ERROR_INIT;
+        shoal_call_t call = SHOAL_CALL_INIT;
+        call.error = &error;
+        assert_int_equal(shoal_client_submit_many(scene->client, &command, 1, &call,
+                                                  outcome_cb, scene_outcomes(scene, 1),
+                                                  NULL),
+                         cases[i].code);
+        assert_int_equal(error.code, cases[i].code);
+        if (!strstr(error.text, cases[i].why))
+            fail_msg("%s", error.text);
+    }
+    shoal_lease_t *lease;
+    assert_int_equal(shoal_lease_open(scene->client, &lease), SHOAL_EREFUSED);
+    outcome_t outcome =
+        scene_call(scene, WORDS("MSET", "{a}1", "1", "{a}2", "2"), NULL);
+    scene_check(&outcome, 0,
+                SHOAL_FATE_REPLIED); /* the server that is played knows none */
+}
+
+static void some_options_are_not_for_clusters(void **state)
+{
+    scene_t *scene = *state;
+    shoal_client_t *client;
+    shoal_error_t error = SHOAL_ERROR_INIT;
+    static const char *const urls[] = {
+        "redis+cluster://127.0.0.1:1/?connections=2",
+        "redis+cluster://127.0.0.1:1/?read_from=replica",
+    };
+    (void)scene;
+
+    for (size_t i = 0; i < sizeof urls / sizeof *urls; i++) {
+        assert_int_equal(shoal_client_open_url(urls[i], &client, &error), SHOAL_EINVAL);
+        assert_non_null(strstr(error.text, "cluster"));
+    }
+}
+
+int main(int argc, char **argv)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        TEST(the_owner_of_the_slot_gets_the_command),
+        TEST(moved_is_followed_and_remembered),
+        TEST(ask_is_followed_and_not_remembered),
+        TEST(moved_for_another_slot_is_a_result),
+        TEST(a_storm_of_redirects_keeps_the_order),
+        TEST(new_commands_wait_for_those_in_flight),
+        TEST(nodes_that_name_each_other_are_asked_again),
+        TEST(redirects_are_bounded),
+        TEST(a_stranger_is_not_connected_to),
+        TEST(a_view_of_a_lower_epoch_is_not_believed),
+        TEST(commands_follow_a_view_of_a_higher_epoch),
+        TEST(a_view_of_another_cluster_is_not_believed),
+        TEST(a_host_of_null_is_the_one_that_was_asked),
+        TEST(commands_wait_for_a_node_until_their_deadline),
+        TEST(a_server_without_a_cluster_says_so),
+        TEST(some_commands_are_not_for_clusters),
+        TEST(some_options_are_not_for_clusters),
+    };
+
+    if (argc > 1)
+        cmocka_set_test_filter(argv[1]);
+    return cmocka_run_group_tests_name("cluster", tests, NULL, NULL);
+}

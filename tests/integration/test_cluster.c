@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: MIT */
+
+/* A client of a real cluster: commands find their nodes, and slots move under load. */
+
+#include "support/cluster_load.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static void a_command_finds_the_node_of_its_key(void **state)
+{
+    cluster_rig_t *rig = cluster_rig_start();
+    char command[64];
+    (void)state;
+
+    if (!rig)
+        skip();
+    shoal_client_t *client = live_open(cluster_rig_options(rig, 1));
+    for (unsigned i = 0; i < 1000; i++) {
+        snprintf(command, sizeof command, "SET key%u %u", i, i);
+        live_ask(client, command);
+    }
+    for (unsigned i = 0; i < 1000; i++) {
+        shoal_result_t *result = NULL;
+        assert_int_equal(shoal_client_callf(client, &result, "GET key%u", i), 0);
+        assert_int_equal(shoal_result_status(result), 0);
+        snprintf(command, sizeof command, "%u", i);
+        assert_string_equal(
+            shoal_reply_string(shoal_result_reply(result), &(size_t){0}), command);
+        shoal_result_release(result);
+    }
+    live_finish(client);
+    cluster_rig_stop(rig);
+}
+
+static void expect_no_failure(const cluster_tally_t *tally)
+{
+    assert_int_equal(tally->unknown, 0);
+    assert_int_equal(tally->not_executed, 0);
+    assert_int_equal(tally->errors, 0);
+    assert_int_equal(tally->lost, 0);
+    assert_int_equal(tally->inversions, 0);
+}
+
+static void check_loss(const cluster_load_t *load, const cluster_tally_t *tally)
+{
+    size_t in_flight = (size_t)load->window * CLUSTER_LOAD_CALLERS;
+
+    assert_int_equal(tally->not_executed, 0);
+    assert_int_equal(tally->errors, 0);
+    assert_int_equal(tally->inversions, 0);
+    assert_true(tally->unknown <= in_flight * load->losses);
+}
+
+/* The slots of all callers go to the next primary, several times. */
+static void slots_move_under_load(void **state)
+{
+    cluster_rig_t *rig = cluster_rig_start();
+    (void)state;
+
+    if (!rig)
+        skip();
+    cluster_load_t *load = cluster_load_begin(rig, 8);
+    for (size_t round = live_scaled(2); round > 0; round--) {
+        for (size_t i = 0; i < CLUSTER_LOAD_CALLERS; i++) {
+            const char *key = cluster_load_key(load, i);
+            size_t from = cluster_rig_owner(rig, 0, key);
+            size_t to = (from + 1) % CLUSTER_PRIMARIES;
+            cluster_rig_move(rig, cluster_load_slot(load, i), from, to);
+            cluster_rig_await_owner(rig, key, to);
+        }
+        cluster_load_await_progress(load, 10);
+    }
+    cluster_tally_t tally = cluster_load_stop(load);
+    expect_no_failure(&tally);
+    cluster_load_end(load);
+}
+
+/* CLUSTER FAILOVER: the primary works, and stops when its replica has everything. */
+static void replicas_are_promoted_under_load(void **state)
+{
+    cluster_rig_t *rig = cluster_rig_start();
+    (void)state;
+
+    if (!rig)
+        skip();
+    cluster_load_t *load = cluster_load_begin(rig, 8);
+    for (size_t round = live_scaled(2); round > 0; round--) {
+        for (size_t i = 0; i < CLUSTER_PRIMARIES; i++) {
+            size_t replica = cluster_rig_is_primary(rig, i) ? i + 3 : i;
+            cluster_rig_failover(rig, replica, "");
+            cluster_rig_await_calm(rig);
+        }
+        cluster_load_await_progress(load, 10);
+    }
+    cluster_tally_t tally = cluster_load_stop(load);
+    expect_no_failure(&tally);
+    cluster_load_end(load);
+}
+
+/* A primary dies; its replica takes its place after the node timeout. */
+static void a_primary_dies_under_load(void **state)
+{
+    cluster_rig_t *rig = cluster_rig_start();
+    (void)state;
+
+    if (!rig)
+        skip();
+    cluster_load_t *load = cluster_load_begin(rig, 8);
+    for (size_t round = live_scaled(1); round > 0; round--) {
+        size_t dead = cluster_rig_is_primary(rig, 0) ? 0 : 3;
+        size_t caller = cluster_load_caller_of(load, 1, dead);
+        redis_process_kill(rig->nodes[dead].server);
+        WAIT_FOR(cluster_rig_is_primary(rig, 3 - dead));
+        cluster_load_note_wait(load, caller);
+        cluster_load_await_progress(load, 10);
+        assert_true(redis_process_restart(rig->nodes[dead].server));
+        cluster_rig_await_calm(rig);
+    }
+    cluster_tally_t tally = cluster_load_stop(load);
+    check_loss(load, &tally);
+    cluster_load_end(load);
+}
+
+/* A primary is stopped; its replica takes its place, and what is for its slots goes on before
+ * it wakes up. */
+static void a_primary_is_stopped_under_load(void **state)
+{
+    cluster_rig_t *rig = cluster_rig_start();
+    (void)state;
+
+    if (!rig)
+        skip();
+    cluster_load_t *load = cluster_load_begin(rig, 8);
+    for (size_t round = live_scaled(1); round > 0; round--) {
+        size_t stopped = cluster_rig_is_primary(rig, 0) ? 0 : 3;
+        size_t caller = cluster_load_caller_of(load, 1, stopped);
+        redis_process_pause(rig->nodes[stopped].server);
+        WAIT_FOR(cluster_rig_is_primary(rig, 3 - stopped));
+        cluster_load_note_wait(load, caller);
+        cluster_load_await_progress(load, 10);
+        redis_process_resume(rig->nodes[stopped].server);
+        WAIT_FOR(!cluster_rig_is_primary(rig, stopped));
+        cluster_rig_await_calm(rig);
+    }
+    cluster_tally_t tally = cluster_load_stop(load);
+    check_loss(load, &tally);
+    cluster_load_end(load);
+}
+
+/* The replica does not ask its primary, nor, with TAKEOVER, the others. */
+static void replicas_take_over_under_load(void **state)
+{
+    static const char *const how[] = {" FORCE", " TAKEOVER"};
+    cluster_rig_t *rig = cluster_rig_start();
+    (void)state;
+
+    if (!rig)
+        skip();
+    cluster_load_t *load = cluster_load_begin(rig, 8);
+    for (size_t round = live_scaled(2); round > 0; round--) {
+        size_t replica = cluster_rig_is_primary(rig, 1) ? 4 : 1;
+        cluster_rig_failover(rig, replica, how[round % 2]);
+        cluster_load_await_progress(load, 10);
+        WAIT_FOR(!cluster_rig_is_primary(rig, 5 - replica));
+        cluster_rig_await_calm(rig);
+    }
+    cluster_tally_t tally = cluster_load_stop(load);
+    check_loss(load, &tally);
+    cluster_load_end(load);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_command_finds_the_node_of_its_key),
+        cmocka_unit_test(slots_move_under_load),
+        cmocka_unit_test(replicas_are_promoted_under_load),
+        cmocka_unit_test(a_primary_dies_under_load),
+        cmocka_unit_test(a_primary_is_stopped_under_load),
+        cmocka_unit_test(replicas_take_over_under_load),
+    };
+
+    if (argc > 1)
+        cmocka_set_test_filter(argv[1]);
+    return cmocka_run_group_tests_name("cluster", tests, NULL, NULL);
+}
