@@ -25,6 +25,7 @@ _EVENT_KINDS = (
     *("connected", "ready", "lost", "retrying", "attempt_failed"),
     *("tls_files", "tls_unverified"),
     *("server_changed", "sentinels_lost", "credentials", "maintenance"),
+    "map_changed",
 )
 _EVENTS_MAX = 128
 _FAILURES = {
@@ -44,7 +45,8 @@ class Event(NamedTuple):
     #: server's certificate was not checked), server_changed (another primary),
     #: sentinels_lost (none answers; the server stays in use); credentials (a provider
     #: answered or failed, or AUTH was answered in place); maintenance (the server said
-    #: what it is about to do, or that this is over); or dropped (events were)
+    #: what it is about to do, or that this is over); map_changed (slots of the cluster
+    #: have other owners); or dropped (events were)
     kind: str
     detail: str  #: address and cause, without credentials
     delay: float  #: of retrying: seconds until the next attempt

@@ -64,6 +64,11 @@ def names_sentinels(url: str) -> bool:
     return url.partition("://")[0].lower().endswith("+sentinel")
 
 
+def names_cluster(url: str) -> bool:
+    """Are its hosts nodes of a cluster?"""
+    return url.partition("://")[0].lower().endswith("+cluster")
+
+
 def in_url(url: str) -> dict[str, Any]:
     """What a URL says of those options that C sets together: an option that overrides
     one of them leaves the others as they are; and of those with another default here.
@@ -128,6 +133,8 @@ def server_of(url: str, options: dict[str, Any], *, has_tls: bool) -> str:
     elif "," not in hosts or "host" in options:
         host = options.get("host") or parts.hostname or "127.0.0.1"
         hosts = _shown(host, options.get("port") or parts.port or 6379)
+    if names_cluster(url):
+        scheme += "+cluster"
     return f"{scheme}://{hosts}" + (f"/{db}" if db else "")
 
 

@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: MIT
+"""A cluster of the tests' own."""
+
+import time
+
+from .server import Server, _claim_port
+from .wire import PATIENCE_S
+
+_SLOTS = 16384
+_PRIMARIES = 3
+
+
+class Cluster:
+    """Three primaries on loopback ports, without replicas."""
+
+    def __init__(self) -> None:
+        self._buses = [_claim_port() for _ in range(_PRIMARIES)]
+        self.nodes = [
+            Server(
+                "--cluster-enabled", "yes", "--cluster-port", str(bus),
+                "--cluster-config-file", "nodes.conf",
+                "--cluster-announce-ip", "127.0.0.1", "--protected-mode", "no",
+            )
+            for bus, _ in self._buses
+        ]  # fmt: skip
+        self.url = f"redis+cluster://127.0.0.1:{self.nodes[0].port}"
+        for number, node in enumerate(self.nodes):
+            node.ask("CLUSTER", "SET-CONFIG-EPOCH", number + 1)
+            first = number * _SLOTS // _PRIMARIES
+            last = (number + 1) * _SLOTS // _PRIMARIES - 1
+            node.ask("CLUSTER", "ADDSLOTSRANGE", first, last)
+            for other, (bus, _) in zip(self.nodes, self._buses, strict=True):
+                if other is not node:
+                    node.ask("CLUSTER", "MEET", "127.0.0.1", other.port, bus)
+        until = time.monotonic() + PATIENCE_S
+        while not all(self._is_whole(node) for node in self.nodes):
+            assert time.monotonic() < until
+            time.sleep(0.01)
+
+    def stop(self) -> None:
+        for node in self.nodes:
+            node.stop()
+        for _, claim in self._buses:
+            claim.close()
+
+    @staticmethod
+    def _is_whole(node: Server) -> bool:
+        info = node.ask("CLUSTER", "INFO")
+        return (
+            b"cluster_state:ok" in info
+            and b"cluster_known_nodes:%d" % _PRIMARIES in info
+        )
+
+    def move(self, key: str) -> None:
+        """The key and its slot go to the next node."""
+        slot = self.nodes[0].ask("CLUSTER", "KEYSLOT", key)
+        ids = [node.ask("CLUSTER", "MYID") for node in self.nodes]
+        owner = next(
+            number
+            for number, node in enumerate(self.nodes)
+            if node.ask("CLUSTER", "COUNTKEYSINSLOT", slot) > 0
+        )
+        target = (owner + 1) % _PRIMARIES
+        source, sink = self.nodes[owner], self.nodes[target]
+        sink.ask("CLUSTER", "SETSLOT", slot, "IMPORTING", ids[owner])
+        source.ask("CLUSTER", "SETSLOT", slot, "MIGRATING", ids[target])
+        source.ask("MIGRATE", "127.0.0.1", sink.port, key, 0, 5000)
+        for node in (sink, source):
+            node.ask("CLUSTER", "SETSLOT", slot, "NODE", ids[target])
