@@ -231,6 +231,22 @@ static void moved_for_another_slot_is_a_result(void **state)
 
 #define STORM 2000
 
+/* ... also for the right one: it directs its own command, and nothing else. */
+static void moved_of_a_script_is_not_remembered(void **state)
+{
+    scene_t *scene = *state;
+
+    agree();
+    fake_server_rule(nodes[0], &(fake_rule_t){.command = "EVAL",
+                                              .reply = redirect_to("MOVED", SLOT, 1)});
+    open_cluster(scene, 0);
+    outcome_t outcome = scene_call(scene, WORDS("EVAL", "s", "1", KEY), NULL);
+    scene_check(&outcome, 0, SHOAL_FATE_REPLIED);
+    assert_int_equal(fake_server_received(nodes[1], 0, "EVAL", NULL), 1);
+    check_ok(scene, WORDS("SET", KEY, "1"));
+    assert_int_equal(executed(0, "SET"), 1);
+}
+
 /* Thousands in flight are answered with MOVED: one hop each, in their order, and few
  * questions. */
 static void a_storm_of_redirects_keeps_the_order(void **state)
@@ -525,6 +541,7 @@ int main(int argc, char **argv)
         TEST(moved_is_followed_and_remembered),
         TEST(ask_is_followed_and_not_remembered),
         TEST(moved_for_another_slot_is_a_result),
+        TEST(moved_of_a_script_is_not_remembered),
         TEST(a_storm_of_redirects_keeps_the_order),
         TEST(new_commands_wait_for_those_in_flight),
         TEST(nodes_that_name_each_other_are_asked_again),

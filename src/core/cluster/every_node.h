@@ -6,7 +6,8 @@
  * Commands without a key that concern each node of a cluster, or each primary: the answer of
  * one node is not that of the cluster.
  *
- * Source: the tips request_policy of the commands of Redis 7.0; PUBSUB lacks them there.
+ * Source: the tips request_policy of the commands of Redis 7.0.  PUBSUB lacks them there; of
+ * PING, INFO, FUNCTION STATS and what LATENCY tells, one node's answer is of use.
  */
 
 #include <shoal/command.h>

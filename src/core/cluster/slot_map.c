@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#define MINUTE_MS 60000
+
 static uint32_t stamp_of(uint64_t now_us)
 {
     uint32_t stamp = (uint32_t)(now_us / 1000);
@@ -39,7 +41,19 @@ void shoal__slot_map_init(shoal__slot_map_t *map)
 
 /* ---- one slot of a view ---- */
 
-/* Does the former view say the same: another node's, or an older one of the same node? */
+/* Did the view's node answer after a redirect named the slot's owner? */
+static bool is_behind_patch(const shoal__slot_note_t *note,
+                            const shoal__slot_view_t *view)
+{
+    uint32_t since_ms = stamp_of(view->at_us) - note->patched_ms;
+
+    /* No view that counts is a minute older than another one: else it wraps. */
+    return !note->patched_ms ||
+           (since_ms > 0 && since_ms <= UINT32_MAX - (uint32_t)MINUTE_MS);
+}
+
+/* Does the former view say the same: another node's, or an older one of the same node?  What
+ * was said before a redirect is older than that. */
 static bool is_confirmed(const shoal__slot_map_t *map, const shoal__slot_view_t *view,
                          unsigned slot)
 {
@@ -47,7 +61,8 @@ static bool is_confirmed(const shoal__slot_map_t *map, const shoal__slot_view_t 
     const shoal__slot_note_t *note = &map->notes[slot];
 
     if (!map->has_former || former->owners[slot] != view->owners[slot] ||
-        view->at_us - former->at_us > SHOAL__SLOT_FORMER_US)
+        view->at_us - former->at_us > SHOAL__SLOT_FORMER_US ||
+        !is_behind_patch(note, former))
         return false;
     if (former->by != view->by)
         return true;

@@ -84,7 +84,7 @@ shoal__slot_merged_t shoal__slot_map_merge(shoal__slot_map_t *map,
 bool shoal__slot_map_patch(shoal__slot_map_t *map, unsigned slot, unsigned to,
                            uint64_t now_us);
 
-/* Without a proof: the next view that names another owner is believed.  No hand-over of the
+/* Without a proof, and without an epoch: any view that tells an epoch is believed.  No hand-over of the
  * slot is under way. */
 void shoal__slot_map_set(shoal__slot_map_t *map, unsigned slot, unsigned owner);
 

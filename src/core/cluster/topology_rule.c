@@ -33,6 +33,8 @@ void shoal__topology_want(shoal__topology_rule_t *rule, shoal__topology_wish_t w
 {
     uint64_t gap_us = urgent_gap_us(rule), at_us = now_us;
 
+    if (wish == SHOAL__TOPOLOGY_SOON && rule->soon_us > 0)
+        return; /* the first time is as good as any: the soonest of many is no spread */
     if (wish == SHOAL__TOPOLOGY_SOON) {
         at_us += shoal__random_below(random, spread_us(nodes));
         if (rule->in_vain > 0)
@@ -40,6 +42,8 @@ void shoal__topology_want(shoal__topology_rule_t *rule, shoal__topology_wish_t w
     }
     if (rule->asked_us > 0)
         at_us = shoal__time_max(at_us, rule->asked_us + gap_us);
+    if (wish == SHOAL__TOPOLOGY_SOON)
+        rule->soon_us = at_us;
     rule->due_us = shoal__time_min(rule->due_us, at_us);
 }
 
@@ -47,6 +51,7 @@ void shoal__topology_begin(shoal__topology_rule_t *rule, uint64_t now_us,
                            shoal__random_t *random)
 {
     rule->is_asking = true;
+    rule->soon_us = 0;
     rule->asked_us = now_us;
     rule->due_us = now_us + SHOAL__TOPOLOGY_POLL_US - SHOAL__TOPOLOGY_POLL_US / 10 +
                    shoal__random_below(random, SHOAL__TOPOLOGY_POLL_US / 5);
@@ -58,10 +63,10 @@ void shoal__topology_end(shoal__topology_rule_t *rule, bool is_news)
     rule->in_vain = is_news ? 0 : rule->in_vain + 1;
 }
 
-bool shoal__topology_believes(bool knows_us, uint64_t agreed_us, uint64_t now_us)
+bool shoal__topology_believes(bool knows_us, uint64_t foreign_us, uint64_t now_us)
 {
-    return knows_us ||
-           shoal__time_since(agreed_us, now_us) >= SHOAL__TOPOLOGY_FOREIGN_US;
+    return knows_us || (foreign_us > 0 && shoal__time_since(foreign_us, now_us) >=
+                                              SHOAL__TOPOLOGY_FOREIGN_US);
 }
 
 uint64_t shoal__topology_next_us(const shoal__topology_rule_t *rule)

@@ -39,6 +39,7 @@ typedef struct shoal__topology_rule {
     bool is_asking;
     uint64_t asked_us; /* when the last question began; 0: never */
     uint64_t due_us;   /* the next one begins; not while is_asking */
+    uint64_t soon_us;  /* SOON was wanted, for then; 0: not since the last question */
     unsigned in_vain;  /* answers in a row that brought nothing new, or none came */
 } shoal__topology_rule_t;
 
@@ -70,10 +71,10 @@ void shoal__topology_begin(shoal__topology_rule_t *rule, uint64_t now_us,
 void shoal__topology_end(shoal__topology_rule_t *rule, bool is_news);
 
 /* Is a view believed?  One that shares no node with what is known is of another cluster, to
- * which an address leads now; it is believed when nobody has answered for our cluster for
- * 30 s: agreed_us was the last time. */
+ * which an address leads now; it is believed when for 30 s no node spoke for our cluster,
+ * although one after the other was asked.  foreign_us: since when; 0: one did last. */
 #define SHOAL__TOPOLOGY_FOREIGN_US 30000000
-bool shoal__topology_believes(bool knows_us, uint64_t agreed_us, uint64_t now_us);
+bool shoal__topology_believes(bool knows_us, uint64_t foreign_us, uint64_t now_us);
 
 /* When a question is due, or late. */
 uint64_t shoal__topology_next_us(const shoal__topology_rule_t *rule);

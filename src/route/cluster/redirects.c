@@ -62,15 +62,16 @@ static shoal__pipe_verdict_t ask(shoal__cluster_t *cluster, shoal__node_t *to,
 }
 
 /* The owner says that another node owns the slot: the next turn heeds that.  Anybody else
- * may be wrong. */
+ * may be wrong, and a script can write what it likes. */
 static void hear_moved(shoal__cluster_t *cluster, shoal__node_t *from, unsigned slot,
-                       shoal__node_t *to)
+                       shoal__node_t *to, bool is_script)
 {
     unsigned word = shoal__slot_map_word(&cluster->map, slot);
+    bool is_proof = word == from->index && !is_script;
 
-    if (word == from->index && cluster->told[slot] == SHOAL__SLOT_NOBODY)
+    if (is_proof && cluster->told[slot] == SHOAL__SLOT_NOBODY)
         cluster->told_slots[cluster->told_count++] = (uint16_t)slot;
-    if (word == from->index)
+    if (is_proof)
         cluster->told[slot] = (uint16_t)to->index;
     cluster->is_touched = true;
     shoal__cluster_want_view(cluster, SHOAL__TOPOLOGY_SOON, to, from->conn.pipe.now_us);
@@ -126,7 +127,8 @@ static shoal__pipe_verdict_t redirect(shoal__cluster_t *cluster, shoal__node_t *
     }
     if (named->is_ask)
         return ask(cluster, to, request, bytes, pipe->now_us);
-    hear_moved(cluster, from, named->slot, to);
+    hear_moved(cluster, from, named->slot, to,
+               request->command_class == SHOAL__CLASS_SCRIPT);
     if (to == from || (request->attempts >= QUICK_HOPS && request->attempts % 2 == 1 &&
                        request->attempts + 1 < SHOAL__HANDOVER_ATTEMPTS_MAX)) {
         shoal__request_t again = *request;

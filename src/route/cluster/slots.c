@@ -175,14 +175,16 @@ static void merge(shoal__cluster_t *cluster, uint64_t now_us)
         return;
     }
     is_known = cluster->map.owned == 0 ||
-               shoal__topology_believes(view->knows_us, cluster->agreed_us, now_us);
+               shoal__topology_believes(view->knows_us, cluster->foreign_us, now_us);
+    if (is_known)
+        cluster->foreign_us = 0;
+    else if (cluster->foreign_us == 0)
+        cluster->foreign_us = now_us;
     if (is_known)
         merged = shoal__slot_map_merge(&cluster->map, &view->slots, view->epochs,
                                        on_changed, &changes);
-    if (!merged.is_refused) {
-        cluster->agreed_us = now_us;
+    if (!merged.is_refused)
         list(cluster, view);
-    }
     begin(&changes, now_us);
     tell(cluster, topology->asked, changes.changed);
     shoal__topology_merged(topology, changes.changed > 0);

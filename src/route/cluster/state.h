@@ -46,7 +46,8 @@ typedef struct shoal__cluster {
     unsigned keyless;      /* the node that gets commands without a key */
     bool is_touched;       /* the next turn has something to do at once */
     bool has_waiting_news; /* some that wait may go on */
-    uint64_t agreed_us;    /* the last view that was of this cluster */
+    uint64_t
+        foreign_us; /* views are of another cluster since then; 0: the last was not */
 
     /* Redirects that the turn has to heed: slots, and the nodes that were named. */
     uint16_t told[SHOAL__SLOTS]; /* SLOT_NOBODY: nothing was told */

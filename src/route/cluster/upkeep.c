@@ -176,7 +176,8 @@ static void look_at_stranger(shoal__cluster_t *cluster, shoal__node_t *node,
         return;
     shoal__cluster_disown(cluster, node, now_us);
     leave(cluster, node, now_us);
-    node->named_us = 0;
+    /* While it has anything left it stays a stranger. */
+    node->named_us = node->slots == 0 && shoal__node_is_empty(node) ? 0 : now_us;
 }
 
 /* Is a slot without an owner that can be reached? */

@@ -160,6 +160,22 @@ static void test_a_redirect_is_not_for_ever(void **state)
     assert_int_equal(say(A, A, B).changed, 1);
 }
 
+/* Two nodes say the same; but one of them said it before the redirect. */
+static void test_what_was_said_before_a_redirect_is_no_doubt_of_it(void **state)
+{
+    (void)state;
+    know();
+    epochs[C] = 0;
+    assert_true(shoal__slot_map_patch(&map, 1, C, now_us));
+    now_us += SECOND;
+    assert_int_equal(say(C, C, B).doubtful, HALF - 1); /* and A for nothing */
+    now_us += SECOND;
+    assert_true(shoal__slot_map_patch(&map, HALF, C, now_us)); /* C has said: B's */
+    now_us += SECOND;
+    assert_int_equal(say(A, A, B).doubtful, 2);
+    assert_int_equal(shoal__slot_map_owner(&map, HALF), C);
+}
+
 /* ---- slots without an owner ---- */
 
 static void test_a_smaller_view_needs_a_second(void **state)
@@ -238,6 +254,7 @@ int main(void)
         TEST(test_or_one_node_twice),
         TEST(test_what_was_said_long_ago_confirms_nothing),
         TEST(test_a_redirect_counts_at_once),
+        TEST(test_what_was_said_before_a_redirect_is_no_doubt_of_it),
         TEST(test_a_redirect_is_not_for_ever),
         TEST(test_a_smaller_view_needs_a_second),
         TEST(test_an_owner_is_kept_for_a_while),

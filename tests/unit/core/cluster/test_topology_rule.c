@@ -156,10 +156,28 @@ static void a_view_of_another_cluster_is_believed_in_the_end(void **state)
     (void)state;
 
     assert_true(shoal__topology_believes(true, START_US, START_US));
+    assert_false(shoal__topology_believes(false, 0, START_US));
     assert_false(shoal__topology_believes(false, START_US, START_US));
     assert_false(
         shoal__topology_believes(false, START_US, START_US + 30 * SECOND_US - 1));
     assert_true(shoal__topology_believes(false, START_US, START_US + 30 * SECOND_US));
+}
+
+/* A thousand redirects are one reason to ask, at one time. */
+static void many_wishes_are_as_late_as_one(void **state)
+{
+    uint64_t sum_us = 0;
+    (void)state;
+
+    for (int trial = 0; trial < 100; trial++) {
+        shoal__topology_rule_t rule = {0};
+        uint64_t now_us = START_US + 20 * SECOND_US;
+        answer(&rule, START_US, true);
+        for (int i = 0; i < 1000; i++)
+            want(&rule, SHOAL__TOPOLOGY_SOON, 1000, now_us);
+        sum_us += shoal__topology_next_us(&rule) - now_us;
+    }
+    assert_in_range(sum_us / 100, 2 * SECOND_US, 3 * SECOND_US);
 }
 
 int main(void)
@@ -174,6 +192,7 @@ int main(void)
         cmocka_unit_test(a_wish_during_a_question_waits_for_its_end),
         cmocka_unit_test(a_node_that_does_not_answer_is_given_up),
         cmocka_unit_test(a_view_of_another_cluster_is_believed_in_the_end),
+        cmocka_unit_test(many_wishes_are_as_late_as_one),
     };
 
     shoal__random_init(&random_numbers, 7);
