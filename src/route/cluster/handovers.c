@@ -52,7 +52,7 @@ static shoal__pair_t *find_pair(const shoal__handovers_t *handovers,
     return NULL;
 }
 
-/* places_max: no memory. */
+/* PLACES_MAX: no memory. */
 static unsigned free_place(shoal__handovers_t *handovers)
 {
     unsigned place = 0;
@@ -92,7 +92,6 @@ static shoal__pair_t *make_pair(shoal__handovers_t *handovers,
         return NULL;
     }
     handovers->pairs[place] = pair;
-    handovers->in_use++;
     return pair;
 }
 
@@ -106,7 +105,6 @@ static void free_pair(shoal__handovers_t *handovers, shoal__pair_t *pair)
 {
     count_pens(handovers, pair); /* nothing is there any more */
     handovers->pairs[pair->place] = NULL;
-    handovers->in_use--;
     shoal__handover_release(&pair->handover);
     shoal__free(pair);
 }

@@ -31,7 +31,7 @@ typedef struct shoal__handovers {
     shoal__conn_set_t *set;                 /* borrowed: pens count in its account */
     shoal__slot_map_t *map;                 /* borrowed */
     shoal__pair_t **pairs;                  /* NULL: a place that is free */
-    unsigned places, in_use;                /* of them */
+    unsigned places;                        /* of them */
     shoal__counter_t queued_now, bytes_now; /* in the pens; any thread reads */
     uint16_t pens[SHOAL__SLOTS];            /* the number of the slot's pen; NO_PEN */
 } shoal__handovers_t;
@@ -47,11 +47,6 @@ void shoal__handovers_release(shoal__handovers_t *handovers);
  * from a hook. */
 void shoal__handovers_begin(shoal__handovers_t *handovers, shoal__slot_move_t *moves,
                             size_t count, uint64_t now_us);
-
-static inline bool shoal__handovers_exist(const shoal__handovers_t *handovers)
-{
-    return handovers->in_use > 0;
-}
 
 /* Where new commands of a slot that MOVES go; and where commands go that the owner before
  * refuses meanwhile, if `from` is that owner; else NULL. */

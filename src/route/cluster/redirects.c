@@ -32,9 +32,8 @@ static bool was_asked(const shoal__request_t *request, unsigned slot)
 
 /* ASKING and the command, as a unit.  Both have the same flags, because a loss settles each
  * part of a unit by its own. */
-static shoal__pipe_verdict_t ask(shoal__cluster_t *cluster, shoal__node_t *to,
-                                 const shoal__request_t *request, const char *bytes,
-                                 uint64_t now_us)
+static shoal__pipe_verdict_t ask(shoal__node_t *to, const shoal__request_t *request,
+                                 const char *bytes, uint64_t now_us)
 {
     shoal__pipe_t *pipe = &to->conn.pipe;
     shoal__request_t again = *request, question;
@@ -57,7 +56,6 @@ static shoal__pipe_verdict_t ask(shoal__cluster_t *cluster, shoal__node_t *to,
     (void)shoal__pipe_adopt(pipe, &question, asking, now_us);
     (void)shoal__pipe_adopt(pipe, &again, bytes, now_us);
     shoal__conn_touch(&to->conn);
-    shoal__counter_add(&cluster->asked, 1);
     return SHOAL__PIPE_TAKEN;
 }
 
@@ -98,7 +96,6 @@ static shoal__pipe_verdict_t follow(shoal__cluster_t *cluster, shoal__node_t *fr
         return SHOAL__PIPE_SURFACE;
     if (conn)
         shoal__conn_touch(conn);
-    shoal__counter_add(&cluster->moved, 1);
     return SHOAL__PIPE_TAKEN;
 }
 
@@ -126,7 +123,7 @@ static shoal__pipe_verdict_t redirect(shoal__cluster_t *cluster, shoal__node_t *
         to->named_by = from->index;
     }
     if (named->is_ask)
-        return ask(cluster, to, request, bytes, pipe->now_us);
+        return ask(to, request, bytes, pipe->now_us);
     hear_moved(cluster, from, named->slot, to,
                request->command_class == SHOAL__CLASS_SCRIPT);
     if (to == from || (request->attempts >= QUICK_HOPS && request->attempts % 2 == 1 &&

@@ -4,11 +4,7 @@
  * hand-overs begin. */
 
 #include "base/alloc.h"
-#include "core/pipe/pipe_move.h"
-#include "resp/command_slot.h"
-#include "route/cluster/log_slot.h"
 #include "route/cluster/state.h"
-#include <shoal/errors.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -141,8 +137,8 @@ static void heed_redirects(shoal__cluster_t *cluster, uint64_t now_us)
 
 /* ---- views ---- */
 
-/* Who is in the view is to be used; a node that a redirect of this very node named, only if
- * no other node can be asked. */
+/* From now on the client uses the nodes that the view lists.  But a node that was named by a
+ * redirect of the very node that answered is used only if no other node can be asked. */
 static void list(shoal__cluster_t *cluster, const shoal__view_t *view)
 {
     const shoal__node_t *by = cluster->topology.asked;

@@ -54,8 +54,6 @@ typedef struct shoal__cluster {
     uint16_t told_slots[SHOAL__SLOTS];
     unsigned told_count;
     shoal__slot_move_t *moves; /* room for those that begin; NULL: none was needed */
-
-    shoal__counter_t moved, asked;
 } shoal__cluster_t;
 
 static inline shoal__node_t *shoal__cluster_node(const shoal__cluster_t *cluster,

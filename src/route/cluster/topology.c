@@ -221,7 +221,6 @@ void shoal__topology_turn(shoal__topology_t *topology, shoal__random_t *random,
     topology->asked = node;
     topology->hint = NULL;
     shoal__topology_begin(&topology->rule, now_us, random);
-    shoal__counter_add(&topology->asked_count, 1);
     if (!ask(topology, node, now_us))
         fail(topology);
 }

@@ -33,7 +33,6 @@ typedef struct shoal__topology {
     char why[240];       /* the last answer was no view; "": it was */
     bool is_view_ready;  /* the owner has to merge it */
     bool has_slots;      /* CLUSTER SLOTS was answered and understood */
-    shoal__counter_t asked_count;
 } shoal__topology_t;
 
 /* Borrows the nodes. */
