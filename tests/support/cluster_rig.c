@@ -9,7 +9,6 @@
 #include <string.h>
 
 #define ANSWER_BYTES 256
-#define NODE_TIMEOUT_MS "1500"
 
 /* ---- asking ---- */
 
@@ -43,102 +42,32 @@ int cluster_rig_port(const cluster_rig_t *rig, size_t node)
     return redis_process_port(rig->nodes[node].server);
 }
 
-/* A field of CLUSTER INFO begins so. */
-static bool has_info(const cluster_rig_t *rig, size_t node, const char *field)
-{
-    char line[ANSWER_BYTES];
-
-    for (unsigned i = 2; i < 12; i++)
-        if (redis_ask_line(cluster_rig_port(rig, node), "CLUSTER INFO", i, line,
-                           sizeof line) &&
-            strcmp(line, field) == 0)
-            return true;
-    return false;
-}
-
 /* ---- starting ---- */
 
 static bool start_node(cluster_node_t *node)
 {
     node->bus = loopback_port_claim();
     snprintf(node->bus_text, sizeof node->bus_text, "%d", node->bus.number);
-    const char *const arguments[] = {"--cluster-enabled",
-                                     "yes",
-                                     "--cluster-port",
-                                     node->bus_text,
-                                     "--cluster-node-timeout",
-                                     NODE_TIMEOUT_MS,
-                                     "--cluster-config-file",
-                                     "nodes.conf",
-                                     "--cluster-announce-ip",
-                                     "127.0.0.1",
-                                     "--repl-diskless-sync-delay",
-                                     "0",
-                                     "--repl-ping-replica-period",
-                                     "1",
-                                     "--protected-mode",
-                                     "no",
-                                     NULL};
-
-    memcpy(node->arguments, arguments, sizeof arguments);
+    cluster_node_options(node->arguments, node->bus_text);
     node->server = redis_process_start(node->arguments);
     return node->server && redis_ask(redis_process_port(node->server), "CLUSTER MYID",
                                      node->id, sizeof node->id);
 }
 
-static void give_slots(const cluster_rig_t *rig, size_t node)
-{
-    char command[64];
-
-    snprintf(command, sizeof command, "CLUSTER SET-CONFIG-EPOCH %zu", node + 1);
-    cluster_rig_tell(rig, node, command, "+OK");
-    if (node >= CLUSTER_PRIMARIES)
-        return;
-    snprintf(command, sizeof command, "CLUSTER ADDSLOTSRANGE %zu %zu",
-             node * CLUSTER_SLOTS / CLUSTER_PRIMARIES,
-             (node + 1) * CLUSTER_SLOTS / CLUSTER_PRIMARIES - 1);
-    cluster_rig_tell(rig, node, command, "+OK");
-}
-
-/* Everybody: what one hears of the others by gossip takes longer. */
-static void introduce(const cluster_rig_t *rig, size_t node)
-{
-    char command[96];
-
-    for (size_t i = 0; i < CLUSTER_NODES; i++) {
-        snprintf(command, sizeof command, "CLUSTER MEET 127.0.0.1 %d %d",
-                 cluster_rig_port(rig, i), rig->nodes[i].bus.number);
-        if (i != node)
-            cluster_rig_tell(rig, node, command, "+OK");
-    }
-}
-
-static bool follows(const cluster_rig_t *rig, size_t replica, size_t primary)
-{
-    char command[80], answer[ANSWER_BYTES];
-
-    snprintf(command, sizeof command, "CLUSTER REPLICATE %s", rig->nodes[primary].id);
-    return ask(rig, replica, command, answer) && strcmp(answer, "+OK") == 0;
-}
-
 cluster_rig_t *cluster_rig_start(void)
 {
     cluster_rig_t *rig = fake_must(calloc(1, sizeof *rig));
+    cluster_place_t places[CLUSTER_NODES];
 
-    for (size_t i = 0; i < CLUSTER_NODES; i++)
+    for (size_t i = 0; i < CLUSTER_NODES; i++) {
         if (!start_node(&rig->nodes[i])) {
             cluster_rig_stop(rig);
             return NULL;
         }
-    for (size_t i = 0; i < CLUSTER_NODES; i++)
-        give_slots(rig, i);
-    for (size_t i = 0; i < CLUSTER_NODES; i++)
-        introduce(rig, i);
-    for (size_t i = 0; i < CLUSTER_NODES; i++)
-        WAIT_FOR(has_info(rig, i, "cluster_known_nodes:6"));
-    for (size_t i = CLUSTER_PRIMARIES; i < CLUSTER_NODES; i++)
-        WAIT_FOR(follows(rig, i, i - CLUSTER_PRIMARIES));
-    cluster_rig_await_calm(rig);
+        places[i] =
+            (cluster_place_t){cluster_rig_port(rig, i), rig->nodes[i].bus.number};
+    }
+    assert_true(cluster_nodes_join(places, CLUSTER_NODES, CLUSTER_PRIMARIES));
     return rig;
 }
 
@@ -203,21 +132,11 @@ bool cluster_rig_is_primary(const cluster_rig_t *rig, size_t node)
            strcmp(role, "master") == 0;
 }
 
-/* Of a replica's ROLE the fourth word says whether it is in touch with its primary. */
-static bool is_in_touch(const cluster_rig_t *rig, size_t node)
-{
-    char link[ANSWER_BYTES] = "";
-
-    return cluster_rig_is_primary(rig, node) ||
-           (redis_ask_line(cluster_rig_port(rig, node), "ROLE", 8, link, sizeof link) &&
-            strcmp(link, "connected") == 0);
-}
-
 void cluster_rig_await_calm(const cluster_rig_t *rig)
 {
     for (size_t i = 0; i < CLUSTER_NODES; i++)
         if (runs(rig, i))
-            WAIT_FOR(has_info(rig, i, "cluster_state:ok") && is_in_touch(rig, i));
+            WAIT_FOR(cluster_node_is_calm(cluster_rig_port(rig, i)));
 }
 
 /* ---- what people do ---- */

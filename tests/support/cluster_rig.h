@@ -5,6 +5,7 @@
 /* A cluster of three primaries with a replica each: real servers on loopback ports, which end
  * with the test, however it ends.  A node that is silent for 1.5 s is taken for dead. */
 
+#include "cluster_nodes/cluster_nodes.h"
 #include "support/loopback_port.h"
 #include "support/redis_process.h"
 #include <shoal/shoal.h>
@@ -13,16 +14,13 @@
 
 #define CLUSTER_PRIMARIES 3
 #define CLUSTER_NODES 6
-#define CLUSTER_ID_BYTES 41
-#define CLUSTER_ARGUMENTS 24
-#define CLUSTER_SLOTS 16384
 
 typedef struct cluster_node {
     redis_process_t *server;
     loopback_port_t bus;
     char bus_text[12];
     char id[CLUSTER_ID_BYTES];
-    const char *arguments[CLUSTER_ARGUMENTS];
+    const char *arguments[CLUSTER_NODE_OPTIONS];
 } cluster_node_t;
 
 typedef struct cluster_rig {

@@ -6,6 +6,7 @@
  * to disk is in a folder of its own and goes with it.  It is known by its pid, and
  * dies with the test, however the test ends. */
 
+#include "cluster_nodes/redis_ask.h"
 #include "fault_proxy/fake_tls.h"
 #include <stdbool.h>
 #include <stddef.h>
@@ -41,15 +42,5 @@ void redis_process_resume(redis_process_t *redis);
 void redis_process_kill(redis_process_t *redis);
 /* Start it again at the same addresses and wait until it answers. */
 bool redis_process_restart(redis_process_t *redis);
-
-/* Send one command to any server on loopback, on a connection of its own; the words
- * must have no spaces.  Returns whether an answer came.  `answer` receives its first
- * line, or for a string the first line of the string, without CRLF. */
-bool redis_ask(int port, const char *command, char *answer, size_t answer_room);
-
-/* The same for an answer of several lines, of which `answer` receives the line of this
- * number, from 1; false if the answer is an error or nil. */
-bool redis_ask_line(int port, const char *command, unsigned line, char *answer,
-                    size_t answer_room);
 
 #endif

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: MIT */
+#include "cluster_nodes/cluster_nodes.h"
+
+#include "cluster_nodes/redis_ask.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#define ANSWER_BYTES 256
+#define NODE_TIMEOUT_MS "1500"
+#define LOOKS_MAX 6000
+#define LOOK_NS 5000000
+
+void cluster_node_options(const char *options[CLUSTER_NODE_OPTIONS],
+                          const char *bus_text)
+{
+    const char *const all[] = {"--cluster-enabled",
+                               "yes",
+                               "--cluster-port",
+                               bus_text,
+                               "--cluster-node-timeout",
+                               NODE_TIMEOUT_MS,
+                               "--cluster-config-file",
+                               "nodes.conf",
+                               "--cluster-announce-ip",
+                               "127.0.0.1",
+                               "--repl-diskless-sync-delay",
+                               "0",
+                               "--repl-ping-replica-period",
+                               "1",
+                               "--protected-mode",
+                               "no",
+                               NULL};
+
+    memcpy(options, all, sizeof all);
+}
+
+/* ---- what a node says ---- */
+
+static bool takes(int port, const char *command)
+{
+    char answer[ANSWER_BYTES];
+
+    return redis_ask(port, command, answer, sizeof answer) &&
+           strcmp(answer, "+OK") == 0;
+}
+
+/* A field of CLUSTER INFO is this. */
+static bool has_info(int port, const char *field)
+{
+    char line[ANSWER_BYTES];
+
+    for (unsigned i = 2; i < 12; i++)
+        if (redis_ask_line(port, "CLUSTER INFO", i, line, sizeof line) &&
+            strcmp(line, field) == 0)
+            return true;
+    return false;
+}
+
+/* Of a replica's ROLE the fourth word says whether it is in touch with its primary. */
+static bool is_in_touch(int port)
+{
+    char word[ANSWER_BYTES] = "";
+
+    if (redis_ask_line(port, "ROLE", 3, word, sizeof word) &&
+        strcmp(word, "master") == 0)
+        return true;
+    return redis_ask_line(port, "ROLE", 8, word, sizeof word) &&
+           strcmp(word, "connected") == 0;
+}
+
+bool cluster_node_is_calm(int port)
+{
+    return has_info(port, "cluster_state:ok") && is_in_touch(port);
+}
+
+/* ---- joining ---- */
+
+static void pause_between_looks(void)
+{
+    const struct timespec pause = {.tv_nsec = LOOK_NS};
+
+    nanosleep(&pause, NULL);
+}
+
+static bool give_slots(int port, size_t node, size_t primaries)
+{
+    char command[64];
+
+    snprintf(command, sizeof command, "CLUSTER SET-CONFIG-EPOCH %zu", node + 1);
+    if (!takes(port, command))
+        return false;
+    snprintf(command, sizeof command, "CLUSTER ADDSLOTSRANGE %zu %zu",
+             node * CLUSTER_SLOTS / primaries,
+             (node + 1) * CLUSTER_SLOTS / primaries - 1);
+    return node >= primaries || takes(port, command);
+}
+
+/* Everybody: what one hears of the others by gossip takes longer. */
+static bool introduce(int port, const cluster_place_t *others, size_t count)
+{
+    char command[96];
+    bool is_done = true;
+
+    for (size_t i = 0; i < count; i++) {
+        snprintf(command, sizeof command, "CLUSTER MEET 127.0.0.1 %d %d",
+                 others[i].port, others[i].bus);
+        is_done = is_done && (others[i].port == port || takes(port, command));
+    }
+    return is_done;
+}
+
+static bool await_info(int port, const char *field)
+{
+    for (unsigned look = 0; look < LOOKS_MAX; look++) {
+        if (has_info(port, field))
+            return true;
+        pause_between_looks();
+    }
+    return false;
+}
+
+/* It refuses until it has heard of the primary. */
+static bool follow(int port, int primary)
+{
+    char id[CLUSTER_ID_BYTES], command[80];
+
+    if (!redis_ask(primary, "CLUSTER MYID", id, sizeof id))
+        return false;
+    snprintf(command, sizeof command, "CLUSTER REPLICATE %s", id);
+    for (unsigned look = 0; look < LOOKS_MAX; look++) {
+        if (takes(port, command))
+            return true;
+        pause_between_looks();
+    }
+    return false;
+}
+
+static bool await_calm(int port)
+{
+    for (unsigned look = 0; look < LOOKS_MAX; look++) {
+        if (cluster_node_is_calm(port))
+            return true;
+        pause_between_looks();
+    }
+    return false;
+}
+
+bool cluster_nodes_join(const cluster_place_t *places, size_t count, size_t primaries)
+{
+    char known[48];
+    bool is_done = true;
+
+    snprintf(known, sizeof known, "cluster_known_nodes:%zu", count);
+    for (size_t i = 0; i < count; i++)
+        is_done = is_done && give_slots(places[i].port, i, primaries);
+    for (size_t i = 0; i < count; i++)
+        is_done = is_done && introduce(places[i].port, places, count);
+    for (size_t i = 0; i < count; i++)
+        is_done = is_done && await_info(places[i].port, known);
+    for (size_t i = primaries; i < count; i++)
+        is_done =
+            is_done && follow(places[i].port, places[(i - primaries) % primaries].port);
+    for (size_t i = 0; i < count; i++)
+        is_done = is_done && await_calm(places[i].port);
+    return is_done;
+}
