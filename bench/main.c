@@ -3,7 +3,9 @@
 /* shoal-bench: options, server, proxies, plans, reports; in this order. */
 
 #include "interrupt.h"
+#include "load/prefill.h"
 #include "profile/profile.h"
+#include "server/cluster.h"
 #include "server/delay_proxy.h"
 #include "server/machine.h"
 #include "server/server.h"
@@ -24,10 +26,12 @@
 typedef struct bench {
     options_t options;
     workload_t workload;
-    server_t server;
+    cluster_t cluster;
+    server_t server; /* stopped before the cluster */
     delay_proxy_t proxies[PROXIES_MAX];
     size_t proxies_count;
-    redisContext *control;
+    controls_t controls;
+    controls_t standalone; /* of the server beside a cluster */
     report_context_t context;
     plan_list_t list;
     findings_t findings;
@@ -78,6 +82,36 @@ static int prepare(bench_t *bench)
     return bench->list.count > 0 ? 0 : fail(EXIT_USAGE, "nothing is left to measure");
 }
 
+static bool has_standalone(const bench_t *bench)
+{
+    for (size_t i = 0; i < bench->list.count; i++) {
+        const options_t *options = bench->list.options[i];
+        for (size_t k = 0; k < options->strategies_count; k++)
+            if (options->strategies[k].is_standalone)
+                return true;
+    }
+    return false;
+}
+
+/* And one server beside it, if a strategy asks for one. */
+static int start_cluster(bench_t *bench)
+{
+    options_t *options = &bench->options;
+    char problem[400];
+
+    if (cluster_start(&bench->cluster, options->nodes, options->replicas,
+                      options->server_cpu, problem, sizeof problem) < 0)
+        return fail(EXIT_FAILED, "%s", problem);
+    options->target.port = bench->cluster.servers[0].port;
+    if (!has_standalone(bench))
+        return 0;
+    if (server_start(&bench->server, options->server_cpu, SERVER_PORT, problem,
+                     sizeof problem) < 0)
+        return fail(EXIT_FAILED, "%s", problem);
+    options->target.standalone_port = bench->server.port;
+    return 0;
+}
+
 static int start_server(bench_t *bench)
 {
     options_t *options = &bench->options;
@@ -85,6 +119,8 @@ static int start_server(bench_t *bench)
 
     if (!options->is_private)
         return 0;
+    if (options->target.is_cluster)
+        return start_cluster(bench);
     if (server_start(&bench->server, options->server_cpu,
                      options->target.is_tls ? SERVER_PORTS_WITH_TLS
                      : options->is_tcp      ? SERVER_PORT
@@ -166,6 +202,38 @@ static int set_targets(bench_t *bench)
     return 0;
 }
 
+static int open_controls(bench_t *bench, char *problem, size_t problem_bytes)
+{
+    target_t standalone = bench->options.target;
+
+    if (controls_open(&bench->controls, &bench->options.target, problem,
+                      problem_bytes) < 0)
+        return -1;
+    if (standalone.standalone_port == 0)
+        return 0;
+    standalone.is_cluster = false;
+    standalone.port = standalone.standalone_port;
+    return controls_open(&bench->standalone, &standalone, problem, problem_bytes);
+}
+
+/* What commands will read, at the server and at the one beside a cluster. */
+static int write_keys(bench_t *bench)
+{
+    const options_t *options = &bench->options;
+    strategy_t strategies[] = {{.mode = MODE_CALLBACK},
+                               {.mode = MODE_CALLBACK, .is_standalone = true}};
+    char problem[400];
+
+    if (!workload_wants_prefill(&bench->workload) ||
+        !(options->is_private || options->is_verified))
+        return 0;
+    for (size_t i = 0; i < 1 + (bench->standalone.count > 0); i++)
+        if (prefill(options, &strategies[i], &bench->workload, problem,
+                    sizeof problem) < 0)
+            return fail(EXIT_FAILED, "%s", problem);
+    return 0;
+}
+
 static int open_server(bench_t *bench)
 {
     options_t *options = &bench->options;
@@ -184,18 +252,11 @@ static int open_server(bench_t *bench)
                     (unsigned long long)options->client_cpu, strerror(errno));
 
     target_describe(&options->target, bench->context.url, sizeof bench->context.url);
-    bench->control = target_connect(&options->target, problem, sizeof problem);
-    if (!bench->control)
+    if (open_controls(bench, problem, sizeof problem) < 0)
         return fail(EXIT_FAILED, "no server at %s: %s", bench->context.url, problem);
-    server_info_version(bench->control, bench->context.server_version,
+    server_info_version(&bench->controls, bench->context.server_version,
                         sizeof bench->context.server_version);
-
-    bool wants_keys = workload_wants_prefill(&bench->workload) &&
-                      (options->is_private || options->is_verified);
-    if (wants_keys && plan_prefill(options, &bench->workload, bench->control, problem,
-                                   sizeof problem) < 0)
-        return fail(EXIT_FAILED, "%s", problem);
-    return 0;
+    return write_keys(bench);
 }
 
 /* Rounds of all plans, for what is shown live. */
@@ -219,7 +280,8 @@ static int measure(bench_t *bench, plan_t *plan)
     char problem[400];
 
     plan->workload = &bench->workload;
-    plan->control = bench->control;
+    plan->controls = &bench->controls;
+    plan->standalone = &bench->standalone;
     plan->shows_live = !plan->options->is_quiet && isatty(STDERR_FILENO);
     int rc = plan_measure(plan, problem, sizeof problem);
     if (bench->options.is_csv)
@@ -303,11 +365,12 @@ static int run(bench_t *bench)
 
 static void release(bench_t *bench)
 {
-    if (bench->control)
-        redisFree(bench->control);
+    controls_close(&bench->controls);
+    controls_close(&bench->standalone);
     for (size_t i = 0; i < bench->proxies_count; i++)
         delay_proxy_stop(&bench->proxies[i]);
     server_stop(&bench->server);
+    cluster_stop(&bench->cluster);
     findings_release(&bench->findings);
     plan_list_release(&bench->list);
     workload_release(&bench->workload);

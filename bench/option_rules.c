@@ -3,6 +3,7 @@
 
 #include "fault_proxy/fault_spec.h"
 #include "profile/profile.h"
+#include "server/cluster.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -92,7 +93,7 @@ static const char *set_profile(options_t *options, const char *text)
     options->profile = profile_find(text);
     return options->profile ? NULL
                             : "expected demo, sweep, rate, latency, matrix, step, "
-                              "threads, mixed or ladder";
+                              "threads, mixed, ladder or cluster";
 }
 
 static const char *set_flushes(options_t *options, const char *text)
@@ -170,7 +171,7 @@ static const char *set_key_pattern(options_t *options, const char *text)
 
 const rule_t option_rules[] = {
     HEADING("The server"),
-    {'u', "url", "URL", CALL(set_url), "redis://[[user]:password@]host[:port][/db], rediss://... or unix://..."},
+    {'u', "url", "URL", CALL(set_url), "redis://[[user]:password@]host[:port][/db], rediss://..., unix://..., or a node of a cluster, redis+cluster://..."},
     {'h', "host", "HOST", CALL(set_host), "the server's name or address [127.0.0.1]"},
     {'p', "port", "PORT", CALL(set_port), "its port [6379]"},
     {'s', "socket", "PATH", CALL(set_socket), "its Unix socket"},
@@ -194,6 +195,13 @@ const rule_t option_rules[] = {
     {0, "sentinel", "NAME", COPY(target.sentinel),
      "host and port are those of a sentinel; measure the primary that it calls NAME, for"
      " which shoal's clients ask the sentinel themselves"},
+    {0, "cluster", NULL, FLAG(target.is_cluster),
+     "host and port are those of a node of a cluster; without a server, start a private"
+     " cluster, and for the flush setting standalone one server beside it"},
+    {0, "nodes", "N", WHOLE(nodes, 1, CLUSTER_PRIMARIES_MAX),
+     "primaries of the private cluster [3]"},
+    {0, "replicas", "N", WHOLE(replicas, 0, CLUSTER_REPLICAS_MAX),
+     "of each of them [0]"},
     {0, "rtt", "US", WHOLE(rtt_us, 0, 10000000),
      "a delay proxy of ours adds this round trip, half each way [0]"},
     {0, "link", "SPEC", CALL(set_link),
@@ -239,7 +247,7 @@ const rule_t option_rules[] = {
      "callback|sync|borrowed|queue|lease|beside|mixed (shoal; :K behind it gives a client K"
      " connections), pool|collector|mutex|explicit:N"
      " (hiredis), redispp (redis-plus-plus, where it is installed), raw:N (the limit) [callback]"},
-    {0, "flush", "FLUSH", CALL(set_flush), "auto|off|fixed:US [auto], perhaps with /shapes|/detect|/strict [/detect], perhaps with /lane|/nolane, a bulk lane or none [the library's choice], perhaps with /plain, no TLS"},
+    {0, "flush", "FLUSH", CALL(set_flush), "auto|off|fixed:US [auto], perhaps with /shapes|/detect|/strict [/detect], perhaps with /lane|/nolane, a bulk lane or none [the library's choice], perhaps with /plain, no TLS, or /standalone, one server beside the private cluster"},
     {0, "budget", "US", WHOLE(budget_us, 0, 1000000),
      "latency budget of --flush auto; 0: the library's default [0]"},
     {0, "against", "LIST", TEXT(against),
@@ -251,7 +259,7 @@ const rule_t option_rules[] = {
      "size of __data__ [16]"},
     {0, "data-range", "A-B", CALL(set_data_range), "a random size of __data__"},
     {'r', "keyspace", "N", WHOLE(keyspace, 1, 1000000000000),
-     "__key__ and __rand_int__ are random below N [always 0]"},
+     "__key__ and __rand_int__ are random below N [always 0; of a cluster, 100000]"},
     {0, "key-pattern", "P", CALL(set_key_pattern),
      "which: uniform, sequential, gaussian (around the middle) or zipf (low ones often)"
      " [uniform]"},
@@ -274,15 +282,15 @@ const rule_t option_rules[] = {
      " x round trips; rate, open loops; latency, a lone caller; matrix, callers x"
      " explicit pipelines; step, callers that come and go; threads, blocking calls"
      " against a connection for each thread; mixed, threads beside callbacks on one client;"
-     " ladder, threads that come and go"},
+     " ladder, threads that come and go; cluster, a private cluster against one server"},
     {0, "callers-list", "LIST", NUMBERS(callers_list, 1, OPTIONS_CALLERS_MAX),
-     "restrict sweep, matrix and threads to these; the threads of ladder, one after the"
-     " other"},
+     "restrict sweep, matrix, threads and cluster to these; the threads of ladder, one"
+     " after the other"},
     {0, "rates", "LIST", NUMBERS(rates, 1, 100000000), "restrict rate to these"},
     {0, "rtts", "LIST", NUMBERS(rtts, 0, 10000000),
      "the added round trips of sweep, latency, threads, mixed and ladder, in microseconds"},
     {0, "flushes", "LIST", CALL(set_flushes),
-     "the flush settings of sweep, rate, step, threads and ladder, for example off,fixed:100,auto"},
+     "the flush settings of sweep, rate, step, threads, ladder and cluster, for example off,fixed:100,auto"},
     {0, "batches", "LIST", NUMBERS(batches, 1, 100000), "restrict matrix to these"},
     {0, "strict", NULL, FLAG(is_strict),
      "exit code 1 if a verdict of the profile fails"},

@@ -14,6 +14,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define CLUSTER_PRIMARIES_DEFAULT 3
+#define CLUSTER_KEYS_DEFAULT 100000
+
 bool options_complain(const char *format, ...)
 {
     va_list args;
@@ -255,6 +258,26 @@ static bool agrees_with_tls(const options_t *options, const strategy_t *strategy
     return true;
 }
 
+/* Whether a strategy can do what is asked of clusters. */
+static bool agrees_with_cluster(const options_t *options, const strategy_t *strategy,
+                                const char *name)
+{
+    bool is_private_cluster = options->is_private && options->target.is_cluster;
+
+    if (strategy->is_standalone && !is_private_cluster)
+        return options_complain("standalone: is for --cluster with private servers");
+    if (options->target.is_cluster && !strategy_is_shoal(strategy))
+        return options_complain("--cluster: %s knows one server alone", name);
+    if (options->target.is_cluster && strategy->homes > 1)
+        return options_complain("--cluster: %s: a client has one connection to a node",
+                                name);
+    if (options->target.is_cluster && options_have_proxy(options))
+        return options_complain(
+            "--cluster: nodes name their own addresses; there is no "
+            "--rtt (for profiles: --rtts 0) and no --link");
+    return true;
+}
+
 bool options_agree(const options_t *options)
 {
     char name[64];
@@ -267,7 +290,8 @@ bool options_agree(const options_t *options)
             return options_complain("%s: redis-plus-plus was not installed when this "
                                     "program was built",
                                     name);
-        if (!agrees_with_tls(options, strategy, name))
+        if (!agrees_with_tls(options, strategy, name) ||
+            !agrees_with_cluster(options, strategy, name))
             return false;
         if (options->rate != 0 && !strategy_has_open_loop(strategy))
             return options_complain(
@@ -313,6 +337,8 @@ static void set_defaults(options_t *options)
 
     *options = (options_t){
         .is_private = true,
+        .nodes = OPTIONS_UNSET,
+        .replicas = OPTIONS_UNSET,
         .callers = OPTIONS_UNSET,
         .threads = 1,
         .connections = 1,
@@ -362,10 +388,38 @@ static bool check_tls(options_t *options)
     return true;
 }
 
+/* Nodes are reached by TCP; without different keys one of them would have all the work. */
+static bool check_cluster(options_t *options)
+{
+    bool has_numbers =
+        options->nodes != OPTIONS_UNSET || options->replicas != OPTIONS_UNSET;
+
+    if (has_numbers && !(options->target.is_cluster && options->is_private))
+        return options_complain(
+            "--nodes, --replicas: are for --cluster with private servers");
+    if (!options->target.is_cluster)
+        return true;
+    if (options->is_unix || options->target.socket_path || options->target.sentinel)
+        return options_complain("--cluster: not with --unix, -s or --sentinel");
+    if (options->is_private && options->target.is_tls)
+        return options_complain("--cluster: the private cluster has no TLS; name one, "
+                                "rediss+cluster://...");
+    if (options->pushes != 0)
+        return options_complain("--pushes: not with --cluster");
+    options_default(&options->nodes, CLUSTER_PRIMARIES_DEFAULT);
+    options_default(&options->replicas, 0);
+    if (options->keyspace == 0)
+        options->keyspace = CLUSTER_KEYS_DEFAULT;
+    options->is_tcp = true;
+    return true;
+}
+
 /* Checks that concern several options at once. */
 static bool check_together(options_t *options)
 {
-    if (!check_tls(options))
+    if (options->profile == &profile_cluster)
+        options->target.is_cluster = true;
+    if (!check_tls(options) || !check_cluster(options))
         return false;
     if (options->target.sentinel &&
         (options->is_private || options->target.socket_path ||

@@ -34,6 +34,8 @@ typedef struct strategy_list {
 typedef struct options {
     target_t target;
     bool is_private;       /* no server was named: start one */
+    uint64_t nodes;        /* primaries of the private cluster */
+    uint64_t replicas;     /* of each of them */
     uint64_t rtt_us;       /* added between client and server */
     fault_carriage_t link; /* what else happens to bytes on the way, each way */
     const char *link_text; /* the same as it was given; NULL: nothing else */

@@ -176,9 +176,9 @@ static uint64_t commands_of(run_t *run)
     return atomic_load(&run->ops) + atomic_load(&run->beside_ops);
 }
 
-static void ask_server(run_t *run, redisContext *control, snapshot_t *snapshot)
+static void ask_server(run_t *run, const controls_t *controls, snapshot_t *snapshot)
 {
-    server_info_get(control, &snapshot->server);
+    server_info_get(controls, &snapshot->server);
     snapshot->server_at_ns = clock_ns();
     snapshot->server_ops = commands_of(run);
 }
@@ -321,7 +321,7 @@ static bool lacks_commands(run_t *run, const snapshot_t *from)
 }
 
 /* Warm-up and window; true if there was a window worth a figure. */
-static bool measure(run_t *run, const load_kind_t *kind, redisContext *control,
+static bool measure(run_t *run, const load_kind_t *kind, const controls_t *controls,
                     const live_t *live, figures_t *ret_figures)
 {
     snapshot_t from = {0};
@@ -332,7 +332,7 @@ static bool measure(run_t *run, const load_kind_t *kind, redisContext *control,
     if (interrupt_happened() || atomic_load(&run->has_failed))
         return false;
 
-    ask_server(run, control, &from);
+    ask_server(run, controls, &from);
     atomic_store(&run->phase, RUN_MEASURING);
     take_snapshot(run, kind, &from);
     if (options->requests != 0)
@@ -347,7 +347,7 @@ static bool measure(run_t *run, const load_kind_t *kind, redisContext *control,
         wait_until(run, live, clock_ns() + FIRST_COMMAND_NS);
     }
     take_snapshot(run, kind, &to);
-    ask_server(run, control, &to);
+    ask_server(run, controls, &to);
     if (to.ops + to.beside_ops == from.ops + from.beside_ops)
         return false;
     compute(run, &from, &to, ret_figures);
@@ -389,7 +389,7 @@ static void prepare(run_t *run)
     histogram_clear(run->beside);
 }
 
-int run_round(run_t *run, redisContext *control, const live_t *live,
+int run_round(run_t *run, const controls_t *controls, const live_t *live,
               figures_t *ret_figures, char *problem, size_t problem_bytes)
 {
     const load_kind_t *kind = kind_of(run);
@@ -402,7 +402,7 @@ int run_round(run_t *run, redisContext *control, const live_t *live,
     }
     machine_reset_peak_rss();
     if (kind->start(run) == 0)
-        measured = measure(run, kind, control, live, ret_figures);
+        measured = measure(run, kind, controls, live, ret_figures);
     atomic_store(&run->phase, RUN_STOPPING);
     kind->stop(run);
     if (measured) {

@@ -12,6 +12,7 @@
 #include "judge/histogram.h"
 #include "load/workload.h"
 #include "options.h"
+#include "server/controls.h"
 
 #include <hiredis/hiredis.h>
 #include <stdatomic.h>
@@ -116,11 +117,11 @@ typedef struct live {
     const char *name;
 } live_t;
 
-/* Measures.  `control` asks for INFO and may be NULL.
+/* Measures.  INFO is asked for over `controls`.
  *
  * Returns 0 with figures; 1 if it was interrupted before there were any; -1 with a
  * line in `problem`. */
-int run_round(run_t *run, redisContext *control, const live_t *live,
+int run_round(run_t *run, const controls_t *controls, const live_t *live,
               figures_t *ret_figures, char *problem, size_t problem_bytes);
 
 /* The connection is gone or the like: the round is over.  The first text stays.

@@ -8,7 +8,6 @@
 #include "load/crew.h"
 #include "load/shoal_load.h"
 
-#include <assert.h>
 #include <stdlib.h>
 
 #define TAKE_MAX 256u
@@ -16,16 +15,22 @@
 
 typedef struct queue_load queue_load_t;
 
-/* Commands are numbered; number n is in slot n modulo commands.count: there is a slot for
- * each caller. */
+#define RING_FACTOR 4u
+#define NO_CALLER UINT32_MAX
+
+/* Commands are numbered, and each belongs to a caller.  Nodes of a cluster answer in an order
+ * of their own: a number that is still under way is passed over by the ring. */
 typedef struct queue_thread {
     queue_load_t *load;
     shoal_client_t *client;
     shoal_completions_t *completions;
-    commands_t commands; /* one per slot */
+    commands_t commands; /* one of each caller */
     uint64_t *submitted_ns;
-    uint64_t next;
-    uint64_t outstanding;
+    uint32_t *ring; /* the caller of number n, at n modulo ring_size, or NO_CALLER */
+    uint32_t *idle; /* callers without a command, a stack */
+    size_t ring_size;
+    size_t idle_count;
+    uint64_t next; /* number */
 } queue_thread_t;
 
 struct queue_load {
@@ -36,27 +41,48 @@ struct queue_load {
     crew_t crew;
 };
 
-static bool submit(queue_thread_t *thread, size_t count)
+static uint32_t *ring_at(const queue_thread_t *thread, uint64_t number)
+{
+    return &thread->ring[number % thread->ring_size];
+}
+
+/* Gives idle callers the next numbers, as far as those are free and there is room in the
+ * batch.  Returns how many. */
+static size_t fill(queue_thread_t *thread, shoal_command_t batch[TAKE_MAX])
+{
+    uint64_t now_ns = clock_ns();
+    size_t count = 0;
+
+    while (thread->idle_count > 0 && count < TAKE_MAX &&
+           *ring_at(thread, thread->next + count) == NO_CALLER) {
+        uint32_t caller = thread->idle[--thread->idle_count];
+        command_t *command = &thread->commands.list[caller];
+        command_next(command, thread->load->run->workload);
+        thread->submitted_ns[caller] = now_ns;
+        *ring_at(thread, thread->next + count) = caller;
+        batch[count++] =
+            (shoal_command_t){command->argc, command->argv, command->argvlen};
+    }
+    return count;
+}
+
+/* Commands of all idle callers. */
+static bool submit(queue_thread_t *thread)
 {
     shoal_command_t batch[TAKE_MAX];
-    run_t *run = thread->load->run;
-    uint64_t now_ns = clock_ns();
 
-    for (size_t i = 0; i < count; i++) {
-        size_t slot = (thread->next + i) % thread->commands.count;
-        command_t *command = &thread->commands.list[slot];
-        command_next(command, run->workload);
-        thread->submitted_ns[slot] = now_ns;
-        batch[i] = (shoal_command_t){command->argc, command->argv, command->argvlen};
+    while (thread->idle_count > 0) {
+        size_t count = fill(thread, batch);
+        int rc = count == 0
+                     ? 0
+                     : shoal_completions_submit(thread->completions, thread->client,
+                                                batch, count, NULL, thread->next, NULL);
+        if (rc != 0) {
+            run_fail(thread->load->run, "%s", shoal_strerror(rc));
+            return false;
+        }
+        thread->next += count == 0 ? 1 : count;
     }
-    int rc = shoal_completions_submit(thread->completions, thread->client, batch, count,
-                                      NULL, thread->next, NULL);
-    if (rc != 0) {
-        run_fail(run, "%s", shoal_strerror(rc));
-        return false;
-    }
-    thread->next += count;
-    thread->outstanding += count;
     return true;
 }
 
@@ -67,14 +93,16 @@ static void settle(queue_thread_t *thread, const shoal_completion_t *batch,
     bool is_measuring = run_phase(run) == RUN_MEASURING;
     uint64_t now_ns = clock_ns();
 
-    assert(thread->commands.count > 0); /* else nothing was submitted */
     for (size_t i = 0; i < count; i++) {
-        size_t slot = batch[i].tag % thread->commands.count;
-        shoal_load_check(run, &thread->commands.list[slot], batch[i].result);
+        uint32_t *place = ring_at(thread, batch[i].tag);
+        uint32_t caller = *place;
+        *place = NO_CALLER;
+        thread->idle[thread->idle_count++] = caller;
+        shoal_load_check(run, &thread->commands.list[caller], batch[i].result);
         if (is_measuring)
-            histogram_record_shared(run->latency, now_ns - thread->submitted_ns[slot]);
+            histogram_record_shared(run->latency,
+                                    now_ns - thread->submitted_ns[caller]);
     }
-    thread->outstanding -= count;
     run_count_shared(run, count);
 }
 
@@ -84,19 +112,16 @@ static void *work(void *member)
     run_t *run = thread->load->run;
     shoal_completion_t batch[TAKE_MAX];
 
-    for (size_t left = thread->commands.count; left > 0;) {
-        size_t count = left < TAKE_MAX ? left : TAKE_MAX;
-        if (!submit(thread, count))
-            return NULL;
-        left -= count;
-    }
-    while (thread->outstanding > 0 && !atomic_load(&run->has_failed)) {
+    if (!submit(thread))
+        return NULL;
+    while (thread->idle_count < thread->commands.count &&
+           !atomic_load(&run->has_failed)) {
         shoal_completions_wait(thread->completions, PATIENCE_US);
         size_t count;
         while ((count = shoal_completions_take(thread->completions, batch, TAKE_MAX)) >
                0) {
             settle(thread, batch, count);
-            if (run_phase(run) != RUN_STOPPING && !submit(thread, count))
+            if (run_phase(run) != RUN_STOPPING && !submit(thread))
                 return NULL;
         }
     }
@@ -112,10 +137,17 @@ static int thread_init(queue_thread_t *thread, queue_load_t *load, size_t index)
 
     thread->load = load;
     thread->client = load->clients.clients[index % load->clients.count];
+    thread->ring_size = RING_FACTOR * share + 1;
     thread->submitted_ns = calloc(share + 1, sizeof *thread->submitted_ns);
-    if (!thread->submitted_ns ||
+    thread->ring = malloc(thread->ring_size * sizeof *thread->ring);
+    thread->idle = malloc((share + 1) * sizeof *thread->idle);
+    if (!thread->submitted_ns || !thread->ring || !thread->idle ||
         shoal_completions_new(share + 1, &thread->completions) != 0)
         return -1;
+    for (size_t i = 0; i < thread->ring_size; i++)
+        thread->ring[i] = NO_CALLER;
+    for (size_t i = 0; i < share; i++)
+        thread->idle[thread->idle_count++] = (uint32_t)i;
     return commands_init(&thread->commands, run->workload,
                          run->options->seed + index * callers, share);
 }
@@ -160,6 +192,8 @@ static void stop(run_t *run)
         commands_release(&thread->commands);
         shoal_completions_free(thread->completions);
         free(thread->submitted_ns);
+        free(thread->ring);
+        free(thread->idle);
     }
     free(load->threads);
     free(load);

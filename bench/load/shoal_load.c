@@ -4,6 +4,7 @@
 #include "load/large.h"
 #include "load/pusher.h"
 
+#include <shoal/cluster.h>
 #include <shoal/sentinel.h>
 #include <shoal/tls.h>
 #include <stdlib.h>
@@ -34,9 +35,22 @@ static int set_sentinel(shoal_options_t *options, const target_t *target)
     return rc == 0 ? shoal_options_set_sentinel_tls(options, target->is_tls) : rc;
 }
 
-static int set_target(shoal_options_t *options, const target_t *target, bool is_plain)
+static int set_address(shoal_options_t *options, const target_t *target,
+                       const strategy_t *strategy)
 {
-    int port = is_plain ? target->plain_port : target->port;
+    int port = strategy->is_plain        ? target->plain_port
+               : strategy->is_standalone ? target->standalone_port
+                                         : target->port;
+    int rc = shoal_options_set_address(options, target->host, port);
+
+    if (rc == 0 && target->is_cluster && !strategy->is_standalone)
+        rc = shoal_options_set_topology(options, SHOAL_TOPOLOGY_CLUSTER);
+    return rc;
+}
+
+static int set_target(shoal_options_t *options, const target_t *target,
+                      const strategy_t *strategy)
+{
     int rc;
 
     if (target->sentinel)
@@ -44,8 +58,8 @@ static int set_target(shoal_options_t *options, const target_t *target, bool is_
     else if (target->socket_path)
         rc = shoal_options_set_unix_path(options, target->socket_path);
     else
-        rc = shoal_options_set_address(options, target->host, port);
-    if (rc == 0 && target->is_tls && !is_plain)
+        rc = set_address(options, target, strategy);
+    if (rc == 0 && target->is_tls && !strategy->is_plain)
         rc = set_tls(options, &target->tls);
     if (rc == 0 && target->password)
         rc = shoal_options_set_auth(options, target->user, target->password);
@@ -91,7 +105,7 @@ shoal_options_t *shoal_load_options(run_t *run)
     int rc = shoal_options_new(&options);
 
     if (rc == 0)
-        rc = set_target(options, &run->options->target, run->strategy->is_plain);
+        rc = set_target(options, &run->options->target, run->strategy);
     if (rc == 0)
         rc = set_flush(options, run);
     if (rc == 0)

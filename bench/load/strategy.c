@@ -150,11 +150,17 @@ static int parse_plain(strategy_t *strategy, const char *text)
     return strategy->is_plain ? 0 : -1;
 }
 
+static int parse_standalone(strategy_t *strategy, const char *text)
+{
+    strategy->is_standalone = strcmp(text, "standalone") == 0;
+    return strategy->is_standalone ? 0 : -1;
+}
+
 /* Words with slashes between, at most one of each kind, in this order. */
 int strategy_parse_flush(strategy_t *strategy, const char *text)
 {
     static int (*const kinds[])(strategy_t *, const char *) = {
-        parse_flush, parse_integrity, parse_lane, parse_plain};
+        parse_flush, parse_integrity, parse_lane, parse_plain, parse_standalone};
     size_t kind = 0;
 
     for (;;) {
@@ -186,8 +192,8 @@ int strategy_parse(strategy_t *strategy, const strategy_t *base, const char *tex
         "collector, "
         "mutex, redispp, explicit:N, raw:N, auto, off, fixed:US, shapes, detect, "
         "strict, lane, "
-        "nolane, plain, "
-        "FLUSH/INTEGRITY/LANE/plain or MODE+FLUSH";
+        "nolane, plain, standalone, "
+        "FLUSH/INTEGRITY/LANE/plain/standalone or MODE+FLUSH";
     if (bytes >= sizeof mode)
         return -1;
     memcpy(mode, text, bytes);
@@ -219,30 +225,25 @@ void strategy_mode_name(const strategy_t *strategy, char *text, size_t text_byte
 
 void strategy_flush_name(const strategy_t *strategy, char *text, size_t text_bytes)
 {
-    if (!strategy_is_shoal(strategy)) {
-        snprintf(text, text_bytes, "%s", "");
-        return;
-    }
     static const char *const lanes[] = {[STRATEGY_LANE_DEFAULT] = "",
                                         [STRATEGY_LANE_ON] = "/lane",
                                         [STRATEGY_LANE_OFF] = "/nolane"};
-    const char *integrity = "", *lane = lanes[strategy->lane];
-    const char *plain = strategy->is_plain ? "/plain" : "";
-    if (strategy->has_integrity)
-        integrity =
-            strategy->integrity == SHOAL_INTEGRITY_STRICT ? "/strict" : "/shapes";
-    switch (strategy->flush) {
-    case SHOAL_FLUSH_AUTO:
-        snprintf(text, text_bytes, "auto%s%s%s", integrity, lane, plain);
-        break;
-    case SHOAL_FLUSH_OFF:
-        snprintf(text, text_bytes, "off%s%s%s", integrity, lane, plain);
-        break;
-    case SHOAL_FLUSH_FIXED:
-        snprintf(text, text_bytes, "fixed:%llu%s%s%s",
-                 (unsigned long long)strategy->pause_us, integrity, lane, plain);
-        break;
-    }
+    char flush[32] = "auto";
+
+    *text = '\0';
+    if (!strategy_is_shoal(strategy))
+        return;
+    if (strategy->flush == SHOAL_FLUSH_OFF)
+        snprintf(flush, sizeof flush, "off");
+    else if (strategy->flush == SHOAL_FLUSH_FIXED)
+        snprintf(flush, sizeof flush, "fixed:%llu",
+                 (unsigned long long)strategy->pause_us);
+    snprintf(text, text_bytes, "%s%s%s%s%s", flush,
+             !strategy->has_integrity                        ? ""
+             : strategy->integrity == SHOAL_INTEGRITY_STRICT ? "/strict"
+                                                             : "/shapes",
+             lanes[strategy->lane], strategy->is_plain ? "/plain" : "",
+             strategy->is_standalone ? "/standalone" : "");
 }
 
 void strategy_name(const strategy_t *strategy, char *text, size_t text_bytes)

@@ -43,7 +43,8 @@ typedef struct strategy {
     bool has_integrity; /* another than the library's default */
     shoal_integrity_t integrity;
     strategy_lane_t lane;
-    bool is_plain; /* without TLS, although the others have it */
+    bool is_plain;      /* without TLS, although the others have it */
+    bool is_standalone; /* on one server, although the others have a cluster */
 } strategy_t;
 
 /* True for the modes that use the library. */
@@ -70,8 +71,8 @@ bool strategy_can_be_beside_large(const strategy_t *strategy);
 /* "callback", "callback:4", "explicit:100", "raw:128" ...  Returns -1 if it is none. */
 int strategy_parse_mode(strategy_t *strategy, const char *text);
 
-/* "auto", "off", "fixed:100"; "shapes", "detect", "strict"; "lane", "nolane"; "plain"; or
- * one of each as in "off/strict/lane/plain".  Returns -1 if it is none. */
+/* "auto", "off", "fixed:100"; "shapes", "detect", "strict"; "lane", "nolane"; "plain";
+ * "standalone"; or one of each as in "off/strict/lane/plain".  Returns -1 if it is none. */
 int strategy_parse_flush(strategy_t *strategy, const char *text);
 
 /* A mode, a flush setting for `base`'s mode, or MODE+FLUSH.  What the text leaves open

@@ -164,15 +164,23 @@ int target_set_url(target_t *target, const char *url, const char **ret_problem)
 {
     static const struct {
         const char *scheme;
-        bool is_unix, is_tls;
+        bool is_unix, is_tls, is_cluster;
     } schemes[] = {
-        {"redis://", false, false},      {"valkey://", false, false},
-        {"rediss://", false, true},      {"valkeys://", false, true},
-        {"unix://", true, false},        {"redis+unix://", true, false},
-        {"valkey+unix://", true, false},
+        {"redis://", false, false, false},
+        {"valkey://", false, false, false},
+        {"rediss://", false, true, false},
+        {"valkeys://", false, true, false},
+        {"unix://", true, false, false},
+        {"redis+unix://", true, false, false},
+        {"valkey+unix://", true, false, false},
+        {"redis+cluster://", false, false, true},
+        {"valkey+cluster://", false, false, true},
+        {"rediss+cluster://", false, true, true},
+        {"valkeys+cluster://", false, true, true},
     };
 
-    *ret_problem = "expected redis://[[user]:password@]host[:port][/db], rediss://... "
+    *ret_problem = "expected redis://[[user]:password@]host[:port][/db], rediss://..., "
+                   "redis+cluster://... with one node, rediss+cluster://... "
                    "or unix://[[user]:password@]/path[?db=N]";
     for (size_t i = 0; i < sizeof schemes / sizeof *schemes; i++) {
         size_t bytes = strlen(schemes[i].scheme);
@@ -182,6 +190,7 @@ int target_set_url(target_t *target, const char *url, const char **ret_problem)
         int rc = rest ? take_rest(target, rest, schemes[i].is_unix) : -1;
         free(rest);
         target->is_tls = target->is_tls || schemes[i].is_tls;
+        target->is_cluster = target->is_cluster || schemes[i].is_cluster;
         return rc;
     }
     return -1;
@@ -193,10 +202,11 @@ void target_describe(const target_t *target, char *text, size_t text_bytes)
         snprintf(text, text_bytes, "unix://%s%s%.0d", target->socket_path,
                  target->database ? "?db=" : "", target->database);
     else
-        snprintf(
-            text, text_bytes,
-            strchr(target->host, ':') ? "redis%s://[%s]:%d/%d" : "redis%s://%s:%d/%d",
-            target->is_tls ? "s" : "", target->host, target->port, target->database);
+        snprintf(text, text_bytes,
+                 strchr(target->host, ':') ? "redis%s%s://[%s]:%d/%d"
+                                           : "redis%s%s://%s:%d/%d",
+                 target->is_tls ? "s" : "", target->is_cluster ? "+cluster" : "",
+                 target->host, target->port, target->database);
 }
 
 /* Sends one command of the greeting.  Returns -1 with the error in `problem`. */

@@ -19,7 +19,9 @@ typedef struct target {
     int database;
     int resp; /* 2 or 3 */
     bool is_tls;
-    int plain_port; /* of the same server, without TLS; 0: not known */
+    int plain_port;      /* of the same server, without TLS; 0: not known */
+    bool is_cluster;     /* host and port are those of a node */
+    int standalone_port; /* of a server beside the cluster; 0: there is none */
     target_tls_t tls;
     char *sentinel; /* what the sentinel calls the primary; NULL: there is none */
     char

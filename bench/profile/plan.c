@@ -8,8 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PREFILL_DEPTH 1000u
-
 /* Measures one round of one series.  Returns as run_round() does. */
 static int measure_one(plan_t *plan, run_t *run, series_t *series, size_t step,
                        char *problem, size_t problem_bytes)
@@ -24,8 +22,10 @@ static int measure_one(plan_t *plan, run_t *run, series_t *series, size_t step,
     char why[200] = "";
 
     run->strategy = &series->strategy;
-    int rc = run_round(run, plan->control, plan->shows_live ? &live : NULL,
-                       &series->rounds[series->rounds_count], why, sizeof why);
+    int rc = run_round(
+        run, series->strategy.is_standalone ? plan->standalone : plan->controls,
+        plan->shows_live ? &live : NULL, &series->rounds[series->rounds_count], why,
+        sizeof why);
     if (plan->shows_live)
         fputs("\r\033[K", stderr);
     if (rc < 0)
@@ -119,51 +119,4 @@ double plan_errors(const plan_t *plan)
     for (size_t i = 0; i < plan->series_count; i++)
         errors += plan->series[i].median.value[FIGURE_ERRORS];
     return errors;
-}
-
-/* Appends the SETs of `count` numbers and takes their replies. */
-static int prefill_some(redisContext *control, const workload_t *set,
-                        command_t *command, uint64_t first, uint64_t count)
-{
-    int rc = 0;
-
-    for (uint64_t i = 0; i < count; i++) {
-        command_fill_number(command, set, first + i);
-        redisAppendCommandArgv(control, (int)command->argc, command->argv,
-                               command->argvlen);
-    }
-    for (uint64_t i = 0; i < count; i++) {
-        void *reply = NULL;
-        if (redisGetReply(control, &reply) != REDIS_OK)
-            return -1;
-        if (((redisReply *)reply)->type == REDIS_REPLY_ERROR)
-            rc = -1;
-        freeReplyObject(reply);
-    }
-    return rc;
-}
-
-int plan_prefill(const options_t *options, const workload_t *workload,
-                 redisContext *control, char *problem, size_t problem_bytes)
-{
-    workload_t set;
-    command_t command;
-    int rc = 0;
-
-    snprintf(problem, problem_bytes, "the keys to read could not be written");
-    if (workload_prefill_init(&set, workload) < 0)
-        return -1;
-    if (command_init(&command, &set, options->seed) < 0) {
-        workload_release(&set);
-        return -1;
-    }
-    for (uint64_t at = 0; at < set.stamps && rc == 0 && !interrupt_happened();
-         at += PREFILL_DEPTH) {
-        uint64_t left = set.stamps - at;
-        rc = prefill_some(control, &set, &command, at,
-                          left < PREFILL_DEPTH ? left : PREFILL_DEPTH);
-    }
-    command_release(&command);
-    workload_release(&set);
-    return rc;
 }

@@ -7,16 +7,18 @@
 
 #include "judge/figures.h"
 #include "options.h"
+#include "server/controls.h"
 
-#include <hiredis/hiredis.h>
 #include <stdbool.h>
 #include <stddef.h>
 
 typedef struct plan {
     const options_t *options;
     const workload_t *workload;
-    redisContext *control;
-    char url[256]; /* of the server, whatever lies on the way */
+    const controls_t *controls;
+    const controls_t
+        *standalone; /* of strategies that go to one server beside a cluster */
+    char url[256];   /* of the server, whatever lies on the way */
     bool shows_live;
     size_t steps_before; /* rounds of other plans, for what is shown live */
     size_t steps;        /* rounds of all plans */
@@ -33,9 +35,5 @@ void plan_release(plan_t *plan);
 
 /* The sum of the errors of all rounds. */
 double plan_errors(const plan_t *plan);
-
-/* Writes the keys that a GET will read. */
-int plan_prefill(const options_t *options, const workload_t *workload,
-                 redisContext *control, char *problem, size_t problem_bytes);
 
 #endif

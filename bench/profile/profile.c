@@ -8,9 +8,9 @@
 const profile_t *profile_find(const char *name)
 {
     static const profile_t *const all[] = {
-        &profile_demo,    &profile_sweep,  &profile_rate,
-        &profile_latency, &profile_matrix, &profile_step,
-        &profile_threads, &profile_mixed,  &profile_ladder};
+        &profile_demo,   &profile_sweep,  &profile_rate,    &profile_latency,
+        &profile_matrix, &profile_step,   &profile_threads, &profile_mixed,
+        &profile_ladder, &profile_cluster};
 
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         if (strcmp(all[i]->name, name) == 0)
@@ -249,4 +249,40 @@ void profile_judge_latency(findings_t *findings, const plan_t *plan, size_t subj
         findings_judge(findings, &verdict, "p50: %s %.3f of %s (<= %.2f)",
                        profile_series_name(plan, subject, name, sizeof name),
                        verdict.ratio, reference_name, VERDICT_LONE_LATENCY_MAX);
+}
+
+size_t profile_find_standalone(const plan_t *plan, size_t series)
+{
+    char name[64], other[64];
+    strategy_t twin = plan->series[series].strategy;
+
+    if (twin.is_standalone)
+        return VERDICT_NONE;
+    twin.is_standalone = true;
+    strategy_name(&twin, name, sizeof name);
+    for (size_t i = 0; i < plan->series_count; i++) {
+        strategy_name(&plan->series[i].strategy, other, sizeof other);
+        if (strcmp(name, other) == 0)
+            return i;
+    }
+    return VERDICT_NONE;
+}
+
+void profile_note_standalone(findings_t *findings, const plan_t *plan)
+{
+    char name[64];
+
+    for (size_t i = 0; i < plan->series_count; i++) {
+        size_t twin = profile_find_standalone(plan, i);
+        if (twin == VERDICT_NONE)
+            continue;
+        findings_note(
+            findings,
+            "%s: the cluster has %.2f of the throughput of one server, at %.2f of the "
+            "client's CPU per command and %.2f of the servers'.",
+            profile_series_name(plan, i, name, sizeof name),
+            series_ratio(&plan->series[i], &plan->series[twin], FIGURE_OPS_PER_S),
+            series_ratio(&plan->series[i], &plan->series[twin], FIGURE_CLIENT_CPU_US),
+            series_ratio(&plan->series[i], &plan->series[twin], FIGURE_SERVER_CPU_US));
+    }
 }

@@ -48,6 +48,7 @@ extern const profile_t profile_step;
 extern const profile_t profile_threads;
 extern const profile_t profile_mixed;
 extern const profile_t profile_ladder;
+extern const profile_t profile_cluster;
 
 /* NULL if there is none of that name. */
 const profile_t *profile_find(const char *name);
@@ -109,6 +110,13 @@ void profile_begin_point(findings_t *findings, const plan_t *plan, const char *r
 
 /* The throughput of `subject` against the best of the others. */
 verdict_t profile_throughput(const plan_t *plan, size_t subject);
+
+/* The series that differs from this one in nothing but that it goes to one server beside the
+ * cluster; VERDICT_NONE if there is none. */
+size_t profile_find_standalone(const plan_t *plan, size_t series);
+
+/* States what a cluster is against one server, for each series that has both. */
+void profile_note_standalone(findings_t *findings, const plan_t *plan);
 
 /* Judges the throughput of the automatic setting. */
 void profile_judge_throughput(findings_t *findings, const plan_t *plan);

@@ -25,8 +25,10 @@ static void heading(FILE *out, const options_t *options,
 static void show(findings_t *findings, const plan_t *plan)
 {
     report_table(findings->out, plan);
-    if (!plan->options->is_quiet)
-        report_flushes(findings->out, plan);
+    if (plan->options->is_quiet)
+        return;
+    report_flushes(findings->out, plan);
+    profile_note_standalone(findings, plan);
 }
 
 const profile_t profile_plain = {"plain", false, set_defaults, prepare,

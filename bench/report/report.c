@@ -27,17 +27,30 @@ static void describe_pinning(FILE *out, const options_t *options)
         fputs(" (--no-pin leaves both free)", out);
 }
 
+static void describe_cluster(FILE *out, const options_t *options)
+{
+    fprintf(out, "private cluster of %llu %s", (unsigned long long)options->nodes,
+            options->nodes == 1 ? "primary" : "primaries");
+    if (options->replicas > 0)
+        fprintf(out, " with %llu %s each", (unsigned long long)options->replicas,
+                options->replicas == 1 ? "replica" : "replicas");
+}
+
 void report_machine(FILE *out, const options_t *options,
                     const report_context_t *context)
 {
+    bool is_cluster = options->is_private && options->target.is_cluster;
 
     fprintf(out, "%s, %s%s", context->server_version,
-            !options->is_private                  ? context->url
+            is_cluster                            ? ""
+            : !options->is_private                ? context->url
             : options->is_tcp && options->is_unix ? "private, Unix socket and TCP"
             : options->target.is_tls              ? "private, TLS over TCP"
             : options->is_tcp                     ? "private, TCP"
                                                   : "private, Unix socket",
             options->is_private ? "" : ", not ours");
+    if (is_cluster)
+        describe_cluster(out, options);
     describe_pinning(out, options);
     fprintf(out, "\n%s, %zu CPUs; %s\n", context->machine.cpu, context->machine.cpus,
             context->machine.system);

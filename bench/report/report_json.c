@@ -212,6 +212,18 @@ static void put_numbers(json_t *json, const char *key, const number_list_t *list
     close_bracket(json, ']');
 }
 
+/* How many nodes a named cluster has is not known. */
+static void put_cluster(json_t *json, const options_t *options,
+                        const strategy_t *strategy)
+{
+    bool is_cluster = options->target.is_cluster && !strategy->is_standalone;
+    bool is_private = is_cluster && options->is_private;
+
+    put_bool(json, "cluster", is_cluster);
+    put_number(json, "nodes", is_private ? (double)options->nodes : (double)NAN);
+    put_number(json, "replicas", is_private ? (double)options->replicas : (double)NAN);
+}
+
 static void put_config(json_t *json, const plan_t *plan, const series_t *series,
                        const report_context_t *context)
 {
@@ -236,6 +248,7 @@ static void put_config(json_t *json, const plan_t *plan, const series_t *series,
     put_text(json, "transport", options->target.socket_path ? "unix" : "tcp");
     put_bool(json, "tls", options->target.is_tls && !series->strategy.is_plain);
     put_bool(json, "private_server", options->is_private);
+    put_cluster(json, options, &series->strategy);
     put_cpu(json, "server_cpu", options->server_cpu);
     put_cpu(json, "client_cpu", options->client_cpu);
     put_cpu(json, "generator_cpu",

@@ -9,7 +9,7 @@
 
 #include <stdio.h>
 
-#define REPORT_NAME_COLUMNS 20 /* of a row's name */
+#define REPORT_NAME_COLUMNS 25 /* of a row's name */
 
 /* What a cell shows of its series. */
 typedef enum column_kind {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "server/server.h"
 
+#include "cluster_nodes/cluster_nodes.h"
 #include "server/machine.h"
 
 #if SHOAL_BENCH_TLS
@@ -51,11 +52,14 @@ static void remove_folder(const char *path)
     rmdir(path);
 }
 
-/* In the server's process. */
-static void become_server(const server_t *server, uint64_t cpu, pid_t guard)
+#define ARGUMENTS_MAX 64
+
+/* In the server's process: runs the program. */
+static void execute(const server_t *server)
 {
-    char log[128], crt[128], key[128], port[8], tls_port[8];
-    const char *argv[] = {
+    char log[128], crt[128], key[128], port[8], tls_port[8], bus_port[8];
+    size_t argc = 0;
+    const char *argv[ARGUMENTS_MAX] = {
         server->program, "--port", port, "--bind", "127.0.0.1", "--unixsocket",
         server->socket_path, "--dir", server->folder, "--save", "", "--appendonly",
         "no", "--daemonize", "no", "--logfile", log, "--loglevel", "warning",
@@ -68,7 +72,17 @@ static void become_server(const server_t *server, uint64_t cpu, pid_t guard)
     snprintf(key, sizeof key, "%s/server.key", server->folder);
     snprintf(port, sizeof port, "%d", server->port);
     snprintf(tls_port, sizeof tls_port, "%d", server->tls_port);
+    snprintf(bus_port, sizeof bus_port, "%d", server->bus_port);
+    while (argv[argc])
+        argc++;
+    if (server->bus_port != 0)
+        cluster_node_options(&argv[argc], bus_port);
+    execv(server->program, (char *const *)argv);
+}
 
+/* In the server's process. */
+static void become_server(const server_t *server, uint64_t cpu, pid_t guard)
+{
     signal(SIGINT, SIG_DFL);
     signal(SIGTERM, SIG_DFL);
     signal(SIGHUP, SIG_DFL);
@@ -77,7 +91,7 @@ static void become_server(const server_t *server, uint64_t cpu, pid_t guard)
         _exit(1);
     if (cpu != MACHINE_NO_CPU)
         machine_pin(cpu);
-    execv(server->program, (char *const *)argv);
+    execute(server);
     _exit(127);
 }
 
@@ -188,17 +202,21 @@ static int free_port(void)
 #define make_certificates(folder) false
 #endif
 
-/* What it takes to listen; -1 with a line in `problem`. */
+/* What it takes to listen, one port or two; -1 with a line in `problem`. */
 static int choose_ports(server_t *server, server_ports_t ports, char *problem,
                         size_t problem_bytes)
 {
+    bool has_tls = ports == SERVER_PORTS_WITH_TLS,
+         has_bus = ports == SERVER_PORTS_OF_NODE;
+    int *second = has_tls ? &server->tls_port : &server->bus_port;
+
     if (ports != SERVER_NO_PORT)
         server->port = free_port();
-    for (int i = 0; ports == SERVER_PORTS_WITH_TLS && i < 10; i++)
-        if (server->tls_port == 0 || server->tls_port == server->port)
-            server->tls_port = free_port();
+    for (int i = 0; (has_tls || has_bus) && i < 10; i++)
+        if (*second == 0 || *second == server->port)
+            *second = free_port();
     if ((ports == SERVER_NO_PORT || server->port != 0) &&
-        (ports != SERVER_PORTS_WITH_TLS || server->tls_port != 0))
+        (!(has_tls || has_bus) || *second != 0))
         return 0;
     snprintf(problem, problem_bytes, "no free port: %s", strerror(errno));
     return -1;

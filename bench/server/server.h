@@ -24,12 +24,14 @@ typedef struct server {
     char socket_path[100];
     int port;     /* 0: none */
     int tls_port; /* 0: none */
+    int bus_port; /* of a node of a cluster; 0: none */
 } server_t;
 
 typedef enum server_ports {
     SERVER_NO_PORT,
     SERVER_PORT,
     SERVER_PORTS_WITH_TLS, /* its certificates are in its folder: ca.crt ... */
+    SERVER_PORTS_OF_NODE,  /* of a cluster, which it has not joined yet */
 } server_ports_t;
 
 /* Starts one, before this process has any thread.
@@ -38,6 +40,8 @@ typedef enum server_ports {
 int server_start(server_t *server, uint64_t cpu, server_ports_t ports, char *problem,
                  size_t problem_bytes);
 
+/* Guards hold the leashes of the servers that were started before theirs: the last server is
+ * the first to be stopped. */
 void server_stop(server_t *server);
 
 #endif

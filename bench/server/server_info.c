@@ -22,39 +22,44 @@ static const char *find_field(const char *info, const char *name)
 /* NULL if there is none. */
 static redisReply *ask(redisContext *control)
 {
-    redisReply *reply = control ? redisCommand(control, "INFO") : NULL;
+    redisReply *reply = redisCommand(control, "INFO");
     if (reply && (reply->type == REDIS_REPLY_STRING || reply->type == REDIS_REPLY_VERB))
         return reply;
     freeReplyObject(reply);
     return NULL;
 }
 
-void server_info_get(redisContext *control, server_info_t *ret_info)
+/* Adds what one server says; what one does not say, all do not. */
+static void add(redisContext *control, server_info_t *info)
 {
-    *ret_info = (server_info_t){0};
     redisReply *reply = ask(control);
-    if (!reply)
-        return;
+    const char *text = reply ? reply->str : NULL;
+    const char *user = find_field(text, "used_cpu_user");
+    const char *system = find_field(text, "used_cpu_sys");
+    const char *reads = find_field(text, "total_reads_processed");
 
-    const char *user = find_field(reply->str, "used_cpu_user");
-    const char *system = find_field(reply->str, "used_cpu_sys");
-    const char *reads = find_field(reply->str, "total_reads_processed");
-    if (user && system) {
-        ret_info->has_cpu = true;
-        ret_info->cpu_ns =
-            (uint64_t)((strtod(user, NULL) + strtod(system, NULL)) * 1e9);
-    }
-    if (reads) {
-        ret_info->has_reads = true;
-        ret_info->reads = strtoull(reads, NULL, 10);
-    }
+    info->has_cpu = info->has_cpu && user && system;
+    if (user && system)
+        info->cpu_ns += (uint64_t)((strtod(user, NULL) + strtod(system, NULL)) * 1e9);
+    info->has_reads = info->has_reads && reads;
+    if (reads)
+        info->reads += strtoull(reads, NULL, 10);
     freeReplyObject(reply);
 }
 
-void server_info_version(redisContext *control, char *text, size_t text_bytes)
+void server_info_get(const controls_t *controls, server_info_t *ret_info)
+{
+    bool has_any = controls->count > 0;
+
+    *ret_info = (server_info_t){.has_cpu = has_any, .has_reads = has_any};
+    for (size_t i = 0; i < controls->count; i++)
+        add(controls->connections[i], ret_info);
+}
+
+void server_info_version(const controls_t *controls, char *text, size_t text_bytes)
 {
     snprintf(text, text_bytes, "unknown");
-    redisReply *reply = ask(control);
+    redisReply *reply = controls->count > 0 ? ask(controls->connections[0]) : NULL;
     if (!reply)
         return;
 

@@ -2,9 +2,11 @@
 #ifndef SHOAL_BENCH_SERVER_INFO_H
 #define SHOAL_BENCH_SERVER_INFO_H
 
-/* What the server says of itself, asked over a connection of its own. */
+/* What the server says of itself, asked over a connection of its own; of a cluster, the sum
+ * of what its nodes say. */
 
-#include <hiredis/hiredis.h>
+#include "server/controls.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -17,9 +19,9 @@ typedef struct server_info {
 } server_info_t;
 
 /* Leaves everything unknown if the server has no INFO. */
-void server_info_get(redisContext *control, server_info_t *ret_info);
+void server_info_get(const controls_t *controls, server_info_t *ret_info);
 
-/* "redis 7.0.15", "valkey 8.0.1" or "unknown". */
-void server_info_version(redisContext *control, char *text, size_t text_bytes);
+/* "redis 7.0.15", "valkey 8.0.1" or "unknown"; of the first node. */
+void server_info_version(const controls_t *controls, char *text, size_t text_bytes);
 
 #endif

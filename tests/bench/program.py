@@ -54,11 +54,14 @@ class Program(unittest.TestCase):
 
 
 class Connection:
-    """As much of a client as these tests need."""
+    """As much of a client as these tests need; a path, or host and port."""
 
-    def __init__(self, path):
-        self.socket = socket.socket(socket.AF_UNIX)
-        self.socket.connect(str(path))
+    def __init__(self, address):
+        if isinstance(address, tuple):
+            self.socket = socket.create_connection(address)
+        else:
+            self.socket = socket.socket(socket.AF_UNIX)
+            self.socket.connect(str(address))
         self.file = self.socket.makefile("rb")
 
     def ask(self, *words):

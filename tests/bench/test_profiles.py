@@ -132,6 +132,16 @@ class Profiles(Program):
                     self.assertEqual(run[name]["p50"] is not None, is_there, name)
         self.assertEqual(len(self.findings), 2 * 5)
 
+    def test_cluster(self):
+        args = ["--callers-list", "1,5", "--flushes", "auto,off", "--nodes", 2]
+        for mode in ("callback", "sync"):
+            text, runs = self.check("cluster", 2 * 4, *args, "--mode", mode)
+            clusters = [r["config"]["cluster"] for r in runs]
+            self.assertEqual(clusters, 4 * [True, False])
+            self.assertEqual({r["config"]["mode"] for r in runs}, {mode})
+            self.assertEqual(text.count("CPU of the client"), 4)
+            self.assertEqual(len(self.findings), 2 * 4)
+
     def test_ladder(self):
         args = ["--callers-list", "1,3,1", "--flushes", "auto,off", "--duration", 0.5]
         text, runs = self.check("ladder", 2 * 3, *args)

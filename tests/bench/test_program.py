@@ -9,6 +9,7 @@ import json
 import os
 import signal
 import subprocess
+import time
 import unittest
 
 from program import (
@@ -225,6 +226,53 @@ class Runs(Program):
         bench(*TINY, "-n", 40, *named, "--sentinel", "other", code=1)
         bench(*TINY, "-n", 40, *named, "--rtt", 100, code=2)
 
+    def test_a_private_cluster_is_measured_beside_one_server(self):
+        both = ["off", "sync", "queue", "borrowed"]
+        modes = ",".join([*both, "standalone", "sync+auto/standalone"])
+        load = ["-c", 6, "-t", 2, "--verify", "--ratio", "1:1", "-n", 300]
+        runs = self.measure("--cluster", *load, "--against", modes)
+        self.assertEqual(len(runs), 7)
+        for run in runs:
+            with self.subTest(run["strategy"]):
+                is_cluster = "standalone" not in run["strategy"]
+                self.assertEqual(run["config"]["cluster"], is_cluster)
+                self.assertEqual(run["config"]["nodes"], 3 if is_cluster else None)
+                self.assertEqual(run["config"]["keyspace"], 100000)
+                self.assertGreater(run["server_cpu_us_per_op"], 0)
+                self.assertEqual(run["errors"], 0)
+        done = bench(
+            *[a for a in TINY if a != "-q"], "-n", 40, "--cluster", "--nodes", 2,
+            "--replicas", 1, "--against", "standalone",
+        )  # fmt: skip
+        self.assertIn("private cluster of 2 primaries with 1 replica each", done.stdout)
+        self.assertRegex(done.stdout, r"the cluster has [0-9.]+ of the throughput of")
+
+    def test_a_named_cluster_is_measured_by_one_of_its_nodes(self):
+        port = claim_port(self)
+        node = subprocess.Popen(
+            [
+                SERVER, "--port", str(port), "--cluster-enabled", "yes",
+                "--cluster-port", str(claim_port(self)), "--save", "",
+                "--dir", self.path, "--bind", "127.0.0.1",
+            ],
+            stdout=subprocess.DEVNULL,
+        )  # fmt: skip
+        self.addCleanup(node.wait)
+        self.addCleanup(node.kill)
+        wait_for_port(port, node)
+        url = ["-u", f"redis+cluster://127.0.0.1:{port}"]
+        done = bench(*TINY, "-n", 9, *url, code=1)
+        self.assertIn("it is no cluster, or has no slots", done.stderr)
+        connection = Connection(("127.0.0.1", port))
+        self.assertEqual(connection.ask("CLUSTER ADDSLOTSRANGE 0 16383"), "+OK")
+        while "cluster_state:ok" not in connection.ask("CLUSTER INFO"):
+            time.sleep(0.01)
+        for names in (url, ["--cluster", "-h", "127.0.0.1", "-p", port]):
+            (run,) = self.measure(*names, "-c", 4, "--verify", "GET", "key:__key__")
+            self.assertEqual(run["errors"], 0)
+            self.assertTrue(run["config"]["cluster"])
+            self.assertIsNone(run["config"]["nodes"])
+
     def test_the_distribution_is_written(self):
         file = self.path / "one.hgrm"
         bench(*TINY, "-n", 40, "-c", 2, "--hdr", file)
@@ -311,6 +359,13 @@ class Mistakes(Program):
             ["--pushes", "9", "--profile", "sweep"],
             ["--large", "9"], ["--large", "0", "--rate", "9"],
             ["--large", "9", "--rate", "9", "--mode", "collector"],
+            ["--cluster", "--mode", "pool"], ["--cluster", "--rtt", "9"],
+            ["--cluster", "--unix"], ["--cluster", "--tls"], ["--cluster", "-s", "x"],
+            ["--cluster", "--pushes", "9"], ["--cluster", "--mode", "sync:2"],
+            ["--nodes", "3"], ["--cluster", "-p", "1", "--replicas", "1"],
+            ["--flush", "standalone"], ["--cluster", "--nodes", "0"],
+            ["--cluster", "-p", "1", "--flush", "standalone"],
+            ["--profile", "cluster", "--against", "off"],
             ["--flush", "lane/off"], ["--flush", "off/auto"], ["--flush", "off/"],
         ]  # fmt: skip
         for args in cases:
@@ -355,6 +410,26 @@ class Interrupts(Program):
         self.assertIn("callback auto", text)
         self.assertTrue(json.loads(file.read_text())["interrupted"])
         self.assertEqual(list(self.path.glob("shoal-bench.*")), [])
+
+
+    def test_nothing_of_a_cluster_is_left_behind(self):
+        for number in (signal.SIGTERM, signal.SIGKILL):
+            process = subprocess.Popen(
+                [BENCH, "--no-pin", "--cluster", "--duration", "60", "--warmup", "0",
+                 "--against", "standalone"],
+                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                env={**os.environ, "TMPDIR": self.folder.name},
+            )  # fmt: skip
+            process.stdout.readline()  # it is under way
+            folders = list(self.path.glob("shoal-bench.*"))
+            self.assertEqual(len(folders), 4)
+            servers = [pid_of(folder / "socket") for folder in folders]
+            process.send_signal(number)
+            process.communicate(timeout=60)
+            for pid in servers:
+                await_end(pid)
+            while list(self.path.glob("shoal-bench.*")):
+                time.sleep(0.01)
 
 
 class Stalls(Program):
@@ -405,6 +480,24 @@ class Stalls(Program):
         ladder = ["--profile", "ladder", "--callers-list", "1,2,1", "--duration", "2"]
         pool, _ = self.stall(*ladder, "--rounds", "1")
         self.assertGreater(max(pool["ladder_stall_ms"][s] for s in "12"), 150)
+
+
+def pid_of(path):
+    connection = Connection(path)
+    lines = connection.ask("INFO", "server").splitlines()
+    connection.file.close()
+    connection.socket.close()
+    (pid,) = [line.partition(":")[2] for line in lines if "process_id:" in line]
+    return int(pid)
+
+
+def await_end(pid):
+    while True:
+        try:
+            os.kill(pid, 0)
+        except ProcessLookupError:
+            return
+        time.sleep(0.01)
 
 
 if __name__ == "__main__":
