@@ -135,6 +135,7 @@ static bool is_together(const shoal_call_t *call, const shoal_options_t *options
 static int find_slots(shoal__plan_t *plan)
 {
     const shoal__submission_t *submission = plan->submission;
+    bool is_same = true;
 
     plan->slot = SHOAL__SLOT_NONE;
     for (size_t i = 0; i < submission->count; i++) {
@@ -145,14 +146,17 @@ static int find_slots(shoal__plan_t *plan)
         if (slot == SHOAL__SLOT_NONE) {
             if (shoal__concerns_every_node(command))
                 return SHOAL_EREFUSED;
+            is_same = false;
             continue;
         }
-        if (plan->is_together && plan->slot != SHOAL__SLOT_NONE && slot != plan->slot)
+        bool differs = plan->slot != SHOAL__SLOT_NONE && slot != plan->slot;
+        if (differs && plan->is_together)
             return SHOAL_ECROSSSLOT;
+        is_same = is_same && !differs;
         plan->slot = slot;
     }
     plan->has_slots = true;
-    plan->has_one_slot = plan->is_together || submission->count == 1;
+    plan->has_one_slot = plan->is_together || is_same || submission->count == 1;
     return plan->leases > 0 ? SHOAL_EREFUSED : 0;
 }
 

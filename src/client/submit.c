@@ -12,6 +12,7 @@
 #include "client/reason.h"
 #include "core/lease.h"
 #include "core/refusal.h"
+#include "resp/command_slot.h"
 #include "resp/encoder.h"
 #include <shoal/errors.h>
 
@@ -134,6 +135,8 @@ static int submit_apart_here(shoal_client_t *client, const shoal__plan_t *plan,
  * it. */
 static bool goes_apart(const shoal_client_t *client, const shoal__plan_t *plan)
 {
+    if (client->route->goes_by_slot)
+        return shoal__plan_is_leased(plan) || !plan->has_one_slot;
     return shoal__plan_is_leased(plan) || client->route->places_all ||
            ((!client->direct || shoal__ledger_owed(&client->ledger) > 0) &&
             (plan->may_be_apart || client->route->must_place));
@@ -155,8 +158,9 @@ static int submit_here(shoal_client_t *client, const shoal__plan_t *plan,
     if (rc == 0 && goes_apart(client, plan))
         return submit_apart_here(client, plan, ret_ticket);
     if (rc == 0)
-        request = route->ops->reserve(route, plan->bytes - plan->referred_bytes,
-                                      submission->count, &at);
+        request =
+            route->ops->reserve(route, plan->slot, plan->bytes - plan->referred_bytes,
+                                submission->count, &at);
     if (!request) {
         shoal__counter_add(&client->ledger.refused_here, 1);
         return rc < 0 ? rc : SHOAL_ENOMEM;
@@ -198,6 +202,18 @@ static int submit_plain(shoal_client_t *client, const shoal_command_t *command,
     return shoal__client_submit(client, &submission, ret_ticket);
 }
 
+/* May it be pushed with the next step, and by which slot? */
+static bool is_straight(const shoal__route_t *route, const shoal_command_t *command,
+                        const shoal__admission_t *admission, unsigned *ret_slot)
+{
+    if (admission->refused || route->must_place || route->places_all)
+        return false; /* or not for the ordinary connection */
+    if (!route->goes_by_slot)
+        return true;
+    *ret_slot = shoal__command_slot_by(command, admission->info);
+    return *ret_slot < SHOAL__SLOTS;
+}
+
 static int submit_one_here(shoal_client_t *client, const shoal_command_t *command,
                            shoal_result_cb on_result, void *data, uint64_t *ret_ticket)
 {
@@ -205,6 +221,7 @@ static int submit_one_here(shoal_client_t *client, const shoal_command_t *comman
     shoal__route_t *route = client->route;
     size_t bytes_max = shoal__encoder_bytes_max(command);
     uint64_t now_us = shoal__client_now_us(client);
+    unsigned slot = 0;
     bool has_room;
 
     if (bytes_max == 0)
@@ -220,13 +237,12 @@ static int submit_one_here(shoal_client_t *client, const shoal_command_t *comman
     if (is_closed_here(client))
         return refuse_here(client, SHOAL_ECLOSED);
     shoal__admission_t admission = shoal__refusal_check(command, 0);
-    /* or not for the ordinary connection */
-    if (admission.refused || route->must_place || route->places_all)
+    if (!is_straight(route, command, &admission, &slot))
         return submit_plain(client, command, on_result, data, ret_ticket);
     if (!has_room && !has_room_here(client, 1, bytes_max))
         return refuse_here(client, SHOAL_EFULL);
     char *at;
-    shoal__request_t *request = route->ops->reserve(route, bytes_max, 1, &at);
+    shoal__request_t *request = route->ops->reserve(route, slot, bytes_max, 1, &at);
     if (!request)
         return refuse_here(client, SHOAL_ENOMEM);
 

@@ -149,6 +149,7 @@ static shoal__admission_t admit(const shoal_command_t *command, uint32_t flags,
     shoal__admission_t admission = {
         .command_class = shoal__command_info_class(info),
         .shape = info ? info->shape : SHOAL__SHAPE_ANY,
+        .info = info,
     };
     bool is_blocking = info && (info->flags & SHOAL__COMMAND_BLOCKING);
 

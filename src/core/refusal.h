@@ -33,6 +33,7 @@ typedef struct shoal__admission {
     const char *refused;                  /* why not, as text; NULL if it may be sent */
     shoal__command_class_t command_class; /* XREAD without BLOCK is RO */
     shoal__reply_shape_t shape;           /* of its reply, if it is sent by itself */
+    const shoal__command_info_t *info;    /* NULL: the command is not in the table */
     bool wants_lease; /* refused for the shared connection only: a lease takes it */
 } shoal__admission_t;
 

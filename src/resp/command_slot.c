@@ -10,16 +10,35 @@ static void add_key(void *data, shoal__bytes_t key)
     *slot = *slot == SHOAL__SLOT_NONE || *slot == own ? own : SHOAL__SLOT_SEVERAL;
 }
 
+/* Most commands have one key, right behind the name. */
+static bool has_key_in_front(const shoal__command_info_t *info)
+{
+    return !info || (info->first_key == 1 && info->last_key == 1 &&
+                     !(info->flags & SHOAL__COMMAND_MOVABLEKEYS));
+}
+
+static shoal__bytes_t argument(const shoal_command_t *command, size_t at)
+{
+    const char *data = command->argv[at];
+
+    return (shoal__bytes_t){data,
+                            command->argvlen ? command->argvlen[at] : strlen(data)};
+}
+
 unsigned shoal__command_slot(const shoal_command_t *command)
 {
-    unsigned slot = SHOAL__SLOT_NONE;
-    shoal__command_keys_t keys = shoal__command_keys_of(command, add_key, &slot);
+    return shoal__command_slot_by(command,
+                                  shoal__command_info_find(argument(command, 0)));
+}
 
-    if (!keys.info && command->argc > 1) {
-        const char *key = command->argv[1];
-        size_t bytes = command->argvlen ? command->argvlen[1] : strlen(key);
-        add_key(&slot, (shoal__bytes_t){key, bytes});
-    }
+unsigned shoal__command_slot_by(const shoal_command_t *command,
+                                const shoal__command_info_t *info)
+{
+    unsigned slot = SHOAL__SLOT_NONE;
+
+    if (has_key_in_front(info) && command->argc > 1)
+        return shoal__key_slot(argument(command, 1));
+    (void)shoal__command_keys_of(command, add_key, &slot);
     return slot;
 }
 

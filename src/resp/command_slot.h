@@ -9,6 +9,7 @@
  * An unknown command has its first argument for its key, as most commands of modules do.
  */
 
+#include "resp/command_info.h"
 #include "resp/key_slot.h"
 #include <shoal/command.h>
 
@@ -17,6 +18,9 @@
 
 /* A slot, NONE or SEVERAL. */
 unsigned shoal__command_slot(const shoal_command_t *command);
+/* The same, for who has looked it up in the table; info NULL: it is not there. */
+unsigned shoal__command_slot_by(const shoal_command_t *command,
+                                const shoal__command_info_t *info);
 /* The same of an encoded command, of which `encoded` may lack the last arguments. */
 unsigned shoal__encoded_slot(shoal__bytes_t encoded);
 

@@ -93,6 +93,36 @@ static const shoal__conn_hooks_t conn_hooks = {.on_result = on_result,
 
 /* ---- the table ---- */
 
+static shoal__request_t *reserve(shoal__route_t *route, unsigned slot, size_t bytes,
+                                 size_t count, char **ret_bytes)
+{
+    shoal__cluster_t *cluster = of(route);
+
+    shoal__cluster_lead(cluster, slot, &cluster->way);
+    *ret_bytes = shoal__pipe_reserve(cluster->way.pipe, bytes, count);
+    return *ret_bytes ? shoal__pipe_next(cluster->way.pipe) : NULL;
+}
+
+static shoal__request_t *push(shoal__route_t *route)
+{
+    shoal__cluster_t *cluster = of(route);
+    shoal__pipe_t *pipe = cluster->way.pipe;
+
+    shoal__pipe_pushed_here(pipe);
+    if (cluster->way.conn) {
+        shoal__conn_touch(cluster->way.conn);
+    } else {
+        cluster->is_touched = true;
+        shoal__pipe_note_fresh(pipe, pipe->now_us);
+    }
+    return shoal__pipe_next(pipe);
+}
+
+static void refer(shoal__route_t *route, size_t bytes)
+{
+    shoal__pipe_refer(of(route)->way.pipe, bytes);
+}
+
 static void open_route(shoal__route_t *route, shoal__loop_t *loop)
 {
     shoal__cluster_t *cluster = of(route);
@@ -293,9 +323,11 @@ static void free_route(shoal__route_t *route)
     shoal__free(cluster);
 }
 
-/* All commands come by `place`. */
 static const shoal__route_ops_t ops = {
     .open = open_route,
+    .reserve = reserve,
+    .push = push,
+    .refer = refer,
     .place = place,
     .turn = turn,
     .read_ahead = read_ahead,
@@ -344,10 +376,8 @@ static int init_waiting(shoal__cluster_t *cluster)
 static void init_plain(shoal__cluster_t *cluster, const shoal__route_hooks_t *hooks,
                        void *owner)
 {
-    cluster->route = (shoal__route_t){.ops = &ops,
-                                      .must_place = true,
-                                      .places_all = true,
-                                      .tls = cluster->config.dial.tls};
+    cluster->route = (shoal__route_t){
+        .ops = &ops, .goes_by_slot = true, .tls = cluster->config.dial.tls};
     cluster->hooks = *hooks;
     cluster->owner = owner;
     cluster->target = (shoal__target_t){.name = "the cluster"};

@@ -68,12 +68,13 @@ typedef struct shoal__route_ops {
     /* Dial.  From now on `turn` is called once per loop iteration. */
     void (*open)(shoal__route_t *route, shoal__loop_t *loop);
 
-    /* Commands of the loop thread, without a copy; NULL if the route places all.  Reserve room for `count` of them, of
+    /* Commands of the loop thread, without a copy.  Reserve room for `count` of them, of
      * `bytes` encoded bytes in all: ret_bytes is where the bytes go, the request returned is
      * the first one's (NULL: no memory, nothing changed).  Fill the request, write its
-     * bytes, and push it: that returns the next one's. */
-    shoal__request_t *(*reserve)(shoal__route_t *route, size_t bytes, size_t count,
-                                 char **ret_bytes);
+     * bytes, and push it: that returns the next one's.
+     * `slot`, for a route that goes by slots: that of all of them (resp/command_slot.h). */
+    shoal__request_t *(*reserve)(shoal__route_t *route, unsigned slot, size_t bytes,
+                                 size_t count, char **ret_bytes);
     shoal__request_t *(*push)(shoal__route_t *route);
     /* So many bytes of the commands that are pushed next stand in their callers' memory;
      * between reserve and the first push. */
@@ -136,6 +137,7 @@ struct shoal__route {
                                   keys decide which connection they take */
     bool
         places_all; /* ... also those of a thread that drives the loop itself: always */
+    bool goes_by_slot;          /* a cluster: those of one slot go together */
     struct shoal__reads *reads; /* of route/reads.c; NULL: nothing goes to replicas */
     uint32_t awake; /* callers that are awake and run the turns (client/awake.h) */
     bool is_still;  /* none of them did anything since the last look of this one */

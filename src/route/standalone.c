@@ -34,8 +34,7 @@ typedef struct standalone {
     const char
         *followed; /* the name of the server that the connections were led to last */
     shoal__sentinel_t *sentinel; /* finds the server; NULL: its address is known */
-    uint64_t fresh;        /* commands of the loop thread, pushed since the last turn */
-    shoal__conn_t conns[]; /* of the homes */
+    shoal__conn_t conns[];       /* of the homes */
 } standalone_t;
 
 /* The numbers of the other homes: behind the bulk lane's. */
@@ -63,11 +62,12 @@ static void open_route(shoal__route_t *route, shoal__loop_t *loop)
 
 /* ---- commands in ---- */
 
-static shoal__request_t *reserve(shoal__route_t *route, size_t bytes, size_t count,
-                                 char **ret_bytes)
+static shoal__request_t *reserve(shoal__route_t *route, unsigned slot, size_t bytes,
+                                 size_t count, char **ret_bytes)
 {
     shoal__pipe_t *pipe = &of(route)->conns->pipe;
 
+    (void)slot;
     *ret_bytes = shoal__pipe_reserve(pipe, bytes, count);
     return *ret_bytes ? shoal__pipe_next(pipe) : NULL;
 }
@@ -76,8 +76,7 @@ static shoal__request_t *push(shoal__route_t *route)
 {
     shoal__pipe_t *pipe = &of(route)->conns->pipe;
 
-    shoal__pipe_pushed(pipe, shoal__pipe_claim(pipe));
-    of(route)->fresh++;
+    shoal__pipe_pushed_here(pipe);
     shoal__conn_touch(of(route)->conns);
     return shoal__pipe_next(pipe);
 }
@@ -133,18 +132,6 @@ static bool place(shoal__route_t *route, const shoal__mailbox_side_t *side,
     return true;
 }
 
-/* Commands of the loop thread wait for no intake. */
-static void note_fresh(standalone_t *standalone, uint64_t now_us)
-{
-    shoal__stage_times_t *times = &standalone->conns->pipe.times;
-
-    if (standalone->fresh == 0)
-        return;
-    shoal__stage_times_count(times, SHOAL_STAGE_QUEUED, 0, standalone->fresh);
-    shoal__stage_times_taken(times, standalone->fresh, now_us);
-    standalone->fresh = 0;
-}
-
 /* ---- the loop ---- */
 
 static void follow_sentinels(standalone_t *standalone, uint64_t now_us)
@@ -164,7 +151,6 @@ static uint64_t turn(shoal__route_t *route, uint64_t now_us)
     shoal__lanes_t *lanes = &of(route)->lanes;
     uint64_t wake_us, lanes_us = SHOAL__NEVER_US;
 
-    note_fresh(of(route), now_us);
     shoal__keeper_turn(&of(route)->keeper, now_us);
     if (of(route)->sentinel) {
         shoal__sentinel_turn(of(route)->sentinel, now_us);

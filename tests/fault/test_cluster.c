@@ -277,13 +277,39 @@ static void a_storm_of_redirects_keeps_the_order(void **state)
     (void)asked;
 }
 
-/* The owner has said MOVED to the first of some commands that are in flight.  A command that
- * is submitted then waits until the owner has answered the others, which come back, too. */
+#define IN_FLIGHT 3
+#define NEW 4 /* three of a callback, one of the test's thread */
+
+typedef struct first {
+    outcome_t *outcomes;    /* of all commands */
+    outcome_series_t later; /* of the last two of the callback */
+} first_t;
+
+/* The callback of the first command submits others, alone and together. */
+static void on_first(shoal_client_t *client, const shoal_result_t *result, void *data)
+{
+    static const char *const words[] = {"RPUSH", KEY, "new"};
+    static const shoal_command_t pair[] = {{3, words, NULL}, {3, words, NULL}};
+    first_t *first = data;
+
+    outcome_cb(client, result, first->outcomes);
+    if (shoal_client_submit(client, 3, words, NULL, outcome_cb,
+                            &first->outcomes[IN_FLIGHT], NULL) < 0 ||
+        shoal_client_submit_many(client, pair, 2, NULL, outcome_series_cb,
+                                 &first->later, NULL) < 0)
+        abort();
+}
+
+/* The owner has said MOVED to the first of some commands that are in flight.  Commands that
+ * are submitted then wait until the owner has answered the others, which come back, too. */
 static void new_commands_wait_for_those_in_flight(void **state)
 {
     scene_t *scene = *state;
-    outcome_t *outcomes = scene_outcomes(scene, 4);
+    outcome_t *outcomes = scene_outcomes(scene, IN_FLIGHT + NEW);
+    first_t *first = scene_alloc(scene, sizeof *first);
+    shoal_command_t push = WORDS("RPUSH", KEY, "x");
 
+    *first = (first_t){outcomes, {&outcomes[IN_FLIGHT + 1], 0, 2}};
     agree();
     fake_server_rule(nodes[0], &(fake_rule_t){.command = "RPUSH",
                                               .reply = redirect_to("MOVED", SLOT, 1),
@@ -294,19 +320,22 @@ static void new_commands_wait_for_those_in_flight(void **state)
     open_cluster(scene, 0);
     check_ok(scene, WORDS("PING"));
     fake_server_freeze(nodes[0]);
-    for (unsigned i = 0; i < 3; i++)
-        scene_submit(scene, WORDS("RPUSH", KEY, "x"), NULL, &outcomes[i]);
+    assert_int_equal(
+        shoal_client_submit_many(scene->client, &push, 1, NULL, on_first, first, NULL),
+        0);
+    for (unsigned i = 1; i < IN_FLIGHT; i++)
+        scene_submit(scene, push, NULL, &outcomes[i]);
     /* They have left when this one has. */
-    WAIT_FOR(scene_stats(scene).inflight_now >= 3);
+    WAIT_FOR(scene_stats(scene).inflight_now >= IN_FLIGHT);
     fake_server_release(nodes[0]);
-    WAIT_FOR(executed(1, "RPUSH") == 1);
-    scene_submit(scene, WORDS("RPUSH", KEY, "new"), NULL, &outcomes[3]);
-    WAIT_FOR(scene_stats(scene).queued_now == 1); /* in the pen */
+    WAIT_FOR(scene_stats(scene).queued_now == NEW - 1); /* in the pen */
+    scene_submit(scene, push, NULL, &outcomes[IN_FLIGHT + NEW - 1]);
+    WAIT_FOR(scene_stats(scene).queued_now == NEW);
     assert_int_equal(executed(1, "RPUSH"), 1);
     fake_server_release(nodes[0]);
-    for (unsigned i = 0; i < 4; i++) {
+    for (unsigned i = 0; i < IN_FLIGHT + NEW; i++) {
         scene_await(&outcomes[i]);
-        assert_int_equal(outcomes[i].integer, i + 1);
+        assert_int_equal(outcomes[i].integer, i + 1); /* the length: its place */
     }
 }
 

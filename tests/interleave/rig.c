@@ -304,8 +304,8 @@ static shoal__request_t *next(void)
     return shoal__request_ring_at(&line.ring, line.ring.tail);
 }
 
-static shoal__request_t *reserve(shoal__route_t *route, size_t bytes, size_t count,
-                                 char **ret_bytes)
+static shoal__request_t *reserve(shoal__route_t *route, unsigned slot, size_t bytes,
+                                 size_t count, char **ret_bytes)
 {
     static char room[COMMAND_BYTES_MAX * 8];
 
@@ -328,7 +328,7 @@ static bool place(shoal__route_t *route, const shoal__mailbox_side_t *side,
     char *at;
 
     (void)now_us;
-    if (!reserve(route, shoal__buffer_bytes(&side->bytes), side->count, &at))
+    if (!reserve(route, 0, shoal__buffer_bytes(&side->bytes), side->count, &at))
         return false;
     for (size_t i = 0; i < side->count; i++)
         *shoal__request_ring_push(&line.ring) = side->requests[i];

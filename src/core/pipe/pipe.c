@@ -216,6 +216,7 @@ void shoal__pipe_sweep(shoal__pipe_t *pipe)
     shoal__request_ring_sweep(ring);
     if (pipe->looked_at > ring->tail)
         pipe->looked_at = ring->tail;
+    shoal__pipe_note_fresh(pipe, pipe->now_us);
     shoal__stage_times_resync(&pipe->times, shoal__pipe_queued(pipe),
                               shoal__pipe_inflight(pipe), pipe->now_us);
 }

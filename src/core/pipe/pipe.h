@@ -188,6 +188,7 @@ struct shoal__pipe {
     bool is_offline;           /* an attempt has failed and none has worked since */
     uint64_t offline_since_us; /* not READY: since then */
     uint64_t attempts_failed;  /* not READY: attempts to connect that failed since */
+    uint64_t fresh;            /* pushed here, and not noted yet */
     uint64_t looked_at;        /* where the ring ended at the end of the last tick */
     char turned_away[96];      /* the last error after which a command was held */
     bool is_sifted;            /* held commands may be younger than queued ones */
@@ -295,6 +296,16 @@ static inline void shoal__pipe_pushed(shoal__pipe_t *pipe,
     shoal__buffer_commit(&pipe->log, request->bytes);
     shoal__pipe_queue(pipe, request);
 }
+
+/* A command of the loop thread, in the slot that is next.  It waited for no intake: noted
+ * with all others by the next tick, or for a pen by its owner. */
+static inline void shoal__pipe_pushed_here(shoal__pipe_t *pipe)
+{
+    pipe->fresh++;
+    shoal__pipe_pushed(pipe, shoal__pipe_claim(pipe));
+}
+
+void shoal__pipe_note_fresh(shoal__pipe_t *pipe, uint64_t now_us);
 
 /* Claim, copy, push. */
 void shoal__pipe_push(shoal__pipe_t *pipe, const shoal__request_t *request);

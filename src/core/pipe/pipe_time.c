@@ -112,9 +112,19 @@ void shoal__pipe_rest(shoal__pipe_t *pipe)
     shoal__buffer_shrink(&pipe->greeting.outgoing, 0);
 }
 
+void shoal__pipe_note_fresh(shoal__pipe_t *pipe, uint64_t now_us)
+{
+    if (pipe->fresh == 0)
+        return;
+    shoal__stage_times_count(&pipe->times, SHOAL_STAGE_QUEUED, 0, pipe->fresh);
+    shoal__stage_times_taken(&pipe->times, pipe->fresh, now_us);
+    pipe->fresh = 0;
+}
+
 int shoal__pipe_tick(shoal__pipe_t *pipe, uint64_t now_us)
 {
     pipe->now_us = now_us;
+    shoal__pipe_note_fresh(pipe, now_us);
     shoal__pipe_expire(pipe);
     shoal__pipe_hold_turn(pipe);
     if (ping_is_due(pipe))

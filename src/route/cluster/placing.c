@@ -47,6 +47,14 @@ static shoal__node_t *node_of(shoal__cluster_t *cluster, unsigned slot,
     return node;
 }
 
+void shoal__cluster_lead(shoal__cluster_t *cluster, unsigned slot, shoal__way_t *ret)
+{
+    shoal__pipe_t *pen;
+    shoal__node_t *node = node_of(cluster, slot, &pen);
+
+    *ret = (shoal__way_t){node ? &node->conn.pipe : pen, node ? &node->conn : NULL};
+}
+
 /* ---- all commands of a side ---- */
 
 static bool make_room(shoal__shares_t *shares)

@@ -16,6 +16,12 @@
 #include "route/cluster/topology.h"
 #include "route/keeper.h"
 
+/* Where commands of a slot go. */
+typedef struct shoal__way {
+    shoal__pipe_t *pipe;
+    shoal__conn_t *conn; /* whose pipe it is; NULL: it is a pen */
+} shoal__way_t;
+
 /* What a pipe gets of the commands that are being placed. */
 typedef struct shoal__share {
     shoal__pipe_t *pipe;
@@ -43,6 +49,7 @@ typedef struct shoal__cluster {
     shoal__topology_t topology;
     shoal__pipe_t waiting; /* a pen: commands for slots that no known node owns */
     shoal__shares_t shares;
+    shoal__way_t way;      /* of the commands that the loop thread pushes */
     unsigned keyless;      /* the node that gets commands without a key */
     bool is_touched;       /* the next turn has something to do at once */
     bool has_waiting_news; /* some that wait may go on */
@@ -70,6 +77,8 @@ static inline bool shoal__cluster_has_waiting(const shoal__cluster_t *cluster)
 
 /* ---- placing.c ---- */
 
+/* Where commands of this slot go now; resp/command_slot.h says what else `slot` may be. */
+void shoal__cluster_lead(shoal__cluster_t *cluster, unsigned slot, shoal__way_t *ret);
 /* As in shoal__route_ops_t. */
 bool shoal__cluster_place(shoal__cluster_t *cluster, const shoal__mailbox_side_t *side,
                           uint64_t now_us);
