@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from support import certificates as makers
 from support import proxy as proxies
+from support.cluster import Cluster
 from support.faces import ASYNC_MODES, MODES, Face
 from support.proxy import Proxy
 from support.scale import SCALE
@@ -70,6 +71,20 @@ def tls_server(certificates: Path) -> Iterator[Server]:
         yield server
     finally:
         server.stop()
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Cluster]:
+    """Three primaries, of a module's own."""
+    try:
+        cluster = Cluster()
+    except NotInstalled:
+        _lacks("redis-server")
+        raise
+    try:
+        yield cluster
+    finally:
+        cluster.stop()
 
 
 @pytest.fixture

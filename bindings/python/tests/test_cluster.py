@@ -1,20 +1,11 @@
 # SPDX-License-Identifier: MIT
 """A cluster of three primaries."""
 
-from collections.abc import Iterator
-
 import pytest
 import shoal
 from conftest import Connect
 from support.cluster import Cluster
 from support.faces import Face
-
-
-@pytest.fixture(scope="module")
-def cluster() -> Iterator[Cluster]:
-    cluster = Cluster()
-    yield cluster
-    cluster.stop()
 
 
 @pytest.fixture

@@ -11,6 +11,7 @@ redis = pytest.importorskip("redis")
 
 import shoal  # noqa: E402
 import shoal.redis  # noqa: E402
+from support.dropin import shown  # noqa: E402
 from support.server import Server  # noqa: E402
 
 TYPES_SCRIPT = """
@@ -52,17 +53,6 @@ def stock(url: str) -> Any:
 def carried(client: Any) -> int:
     """How many commands the core has carried."""
     return int(client.shoal_client.stats().commands)
-
-
-def shown(value: Any) -> Any:
-    """A value with the types of all its parts; exceptions can be compared too."""
-    if isinstance(value, list):
-        return [shown(part) for part in value]
-    if isinstance(value, dict):
-        return {shown(key): shown(part) for key, part in value.items()}
-    if isinstance(value, Exception):
-        return type(value), str(value)
-    return type(value), value
 
 
 def outcome(call: Any) -> Any:

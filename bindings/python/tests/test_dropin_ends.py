@@ -350,6 +350,8 @@ def test_install(url: str) -> None:
             "redis.asyncio.StrictRedis",
             "redis.asyncio.from_url",
             "redis.asyncio.Sentinel",
+            "redis.RedisCluster",
+            "redis.cluster.RedisCluster",
             "redis.sentinel.Sentinel",
             "redis.asyncio.sentinel.Sentinel",
         ]

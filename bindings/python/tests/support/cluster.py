@@ -23,6 +23,8 @@ class Cluster:
             )
             for bus, _ in self._buses
         ]  # fmt: skip
+        #: For redis-py, which asks this node for the others.
+        self.seed_url = f"redis://127.0.0.1:{self.nodes[0].port}"
         self.url = f"redis+cluster://127.0.0.1:{self.nodes[0].port}"
         for number, node in enumerate(self.nodes):
             node.ask("CLUSTER", "SET-CONFIG-EPOCH", number + 1)
@@ -67,3 +69,19 @@ class Cluster:
         source.ask("MIGRATE", "127.0.0.1", sink.port, key, 0, 5000)
         for node in (sink, source):
             node.ask("CLUSTER", "SETSLOT", slot, "NODE", ids[target])
+        # A node that still takes the source for the owner could make the sink give the
+        # slot up, and lose the key, once the source has the next epoch.
+        until = time.monotonic() + PATIENCE_S
+        while len({self._owner_and_epoch(node, slot) for node in self.nodes}) > 1:
+            assert time.monotonic() < until
+            time.sleep(0.002)
+
+    @staticmethod
+    def _owner_and_epoch(node: Server, slot: int) -> tuple[bytes, bytes]:
+        epoch = node.ask("CLUSTER", "INFO").partition(b"cluster_current_epoch:")[2]
+        owner = next(
+            entry[2][2]
+            for entry in node.ask("CLUSTER", "SLOTS")
+            if entry[0] <= slot <= entry[1]
+        )
+        return owner, epoch.split()[0]

@@ -8,6 +8,8 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+import redis.asyncio.cluster
+import redis.cluster
 import shoal.redis
 import shoal.redis.asyncio
 from redis.asyncio.retry import Retry as AsyncRetry
@@ -62,6 +64,56 @@ class Scene:
         for client in self._clients:
             self.do(client.aclose if self.is_async else client.close)
         self._loop.close()
+
+
+class ClusterScene(Scene):
+    """The same for RedisCluster, beside redis-py's own."""
+
+    def __init__(self, cluster: Any, is_async: bool) -> None:
+        super().__init__(is_async)
+        self._cluster = cluster
+
+    def client(self, url: str = "", *_: Any, **options: Any) -> Any:
+        """One of ours."""
+        module: Any = shoal.redis.asyncio if self.is_async else shoal.redis
+        return self._open(module.RedisCluster, url, options)
+
+    def stock(self, **options: Any) -> Any:
+        """One of redis-py's."""
+        module: Any = redis.asyncio.cluster if self.is_async else redis.cluster
+        return self._open(module.RedisCluster, "", options)
+
+    def _open(self, kind: Any, url: str, options: dict[str, Any]) -> Any:
+        self._clients.append(kind.from_url(url or self._cluster.seed_url, **options))
+        if self.is_async:
+            self.do(self._clients[-1].initialize)
+        return self._clients[-1]
+
+    def outcome(self, call: Callable[[], Any]) -> Any:
+        """What the call returns or raises, to be compared."""
+        try:
+            return shown(self.do(call))
+        except Exception as error:
+            return shown(error)
+
+    def shut(self, client: Any) -> None:
+        """Close it; it may be used again."""
+        self.do(client.aclose if self.is_async else client.close)
+
+    def forget(self, client: Any) -> None:
+        """Nobody has it any more."""
+        self._clients.remove(client)
+
+
+def shown(value: Any) -> Any:
+    """A value with the types of all its parts; exceptions can be compared too."""
+    if isinstance(value, list):
+        return [shown(part) for part in value]
+    if isinstance(value, dict):
+        return {shown(key): shown(part) for key, part in value.items()}
+    if isinstance(value, Exception):
+        return type(value), str(value)
+    return type(value), value
 
 
 def until(is_so: Callable[[], bool]) -> None:

@@ -17,11 +17,14 @@ import redis
 
 from ._install import Installation, install
 from .client import Pipeline, Redis, Sentinel, StrictRedis, from_url
+from .cluster import ClusterPipeline, RedisCluster
 
 __all__ = [
+    "ClusterPipeline",
     "Installation",
     "Pipeline",
     "Redis",
+    "RedisCluster",
     "Sentinel",
     "StrictRedis",
     "from_url",

@@ -34,7 +34,7 @@ from shoal.exceptions import (
 )
 
 from ._errors import may_have_run, translate
-from ._lane import Lane, async_lane, blocking_lane
+from ._lane import AsyncLane, BlockingLane, Lane, async_lane, blocking_lane
 from ._routes import Command, blocks_for_ever, extras, spelled, wire_form
 
 _UNIT_ENDS: Final = (("MULTI",), ("EXEC",))
@@ -280,6 +280,10 @@ async def insist_async(face: Face, attempt: Callable[[], Awaitable[Any]]) -> Any
 class CoreConnection(Face):
     """For `redis.Redis` and its pipelines."""
 
+    def _lane(self) -> BlockingLane:
+        """Which may be another one after a disconnect of the pool."""
+        return blocking_lane(self._pool)
+
     def send_command(self, *args: Any, **options: Any) -> None:
         """Remember the one command; read_response() runs it."""
         self._remember(args)
@@ -292,7 +296,7 @@ class CoreConnection(Face):
         self._replies = deque(
             insist(
                 self,
-                lambda: blocking_lane(self._pool).execute_many(
+                lambda: self._lane().execute_many(
                     forms,
                     decode=decode,
                     contiguous=True,
@@ -312,14 +316,12 @@ class CoreConnection(Face):
             return insist(self, lambda: self._block(single, decode))
         return insist(
             self,
-            lambda: blocking_lane(self._pool).execute(
-                *single, decode=decode, **extras(single)
-            ),
+            lambda: self._lane().execute(*single, decode=decode, **extras(single)),
         )
 
     def _block(self, command: Command, decode: bool | None) -> Any:
         """The core gives it a connection of its own."""
-        lane = blocking_lane(self._pool)
+        lane = self._lane()
         with lane.take_place():
             return lane.execute(
                 *command, decode=decode, timeout=self._own_timeout(command)
@@ -335,6 +337,10 @@ class AsyncCoreConnection(Face):
 
     _retry_kind = AsyncCoreRetry
 
+    def _lane(self) -> AsyncLane:
+        """Which may be another one after a disconnect of the pool."""
+        return async_lane(self._pool)
+
     async def send_command(self, *args: Any, **options: Any) -> None:
         """Remember the one command; read_response() runs it."""
         self._remember(args)
@@ -347,7 +353,7 @@ class AsyncCoreConnection(Face):
         self._replies = deque(
             await insist_async(
                 self,
-                lambda: async_lane(self._pool).execute_many(
+                lambda: self._lane().execute_many(
                     forms,
                     decode=decode,
                     contiguous=True,
@@ -367,15 +373,13 @@ class AsyncCoreConnection(Face):
             return await insist_async(self, lambda: self._block(single, decode))
         return await insist_async(
             self,
-            lambda: async_lane(self._pool).submit(
-                *single, decode=decode, **extras(single)
-            ),
+            lambda: self._lane().submit(*single, decode=decode, **extras(single)),
         )
 
     async def _block(self, command: Command, decode: bool | None) -> Any:
         """The core gives it a connection of its own; execute() loses nothing of what a
         cancelled one has taken."""
-        lane = async_lane(self._pool)
+        lane = self._lane()
         with lane.take_place():
             return await lane.execute(
                 *command, decode=decode, timeout=self._own_timeout(command)

@@ -7,14 +7,17 @@ from typing import Any, Final, NamedTuple
 import redis
 import redis.asyncio
 import redis.asyncio.sentinel
+import redis.cluster
 import redis.sentinel
 
-from . import asyncio, client
+from . import asyncio, client, cluster
 
 _CLIENTS: Final = ("Redis", "StrictRedis", "from_url", "Sentinel")
 _REPLACED: Final[tuple[tuple[ModuleType, ModuleType, tuple[str, ...]], ...]] = (
     (redis, client, _CLIENTS),
     (redis.asyncio, asyncio, _CLIENTS),
+    (redis, cluster, ("RedisCluster",)),
+    (redis.cluster, cluster, ("RedisCluster",)),
     (redis.sentinel, client, ("Sentinel",)),
     (redis.asyncio.sentinel, asyncio, ("Sentinel",)),
 )
@@ -72,12 +75,11 @@ class Installation:
 
 
 def install() -> Installation:
-    """Replace `Redis`, `StrictRedis`, `from_url` and `Sentinel` of `redis` and
-    `redis.asyncio`.
+    """Replace `Redis`, `StrictRedis`, `from_url`, `Sentinel` and `RedisCluster` of
+    `redis` and `redis.asyncio`.
 
     Call it before other modules do `from redis import Redis`: names that were imported
-    keep their meaning, and so do objects that exist.  Nothing else is changed; classes
-    of redis-py that name its client themselves (RedisCluster) do not notice.
+    keep their meaning, and so do objects that exist.  Nothing else is changed.
     Returns what was replaced.  Threads: any, but nobody else may be replacing.
     """
     replaced = []

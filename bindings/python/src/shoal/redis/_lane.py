@@ -33,9 +33,9 @@ from ._errors import error_reply
 from ._settings import Family, NotCarried, check_pool, core_options
 
 # Double underscores, because pools that are mocks have every other attribute.
-_NAME: Final = "__shoal_lane__"
+NAME: Final = "__shoal_lane__"
 
-_BLOCKING: Final = Family(
+BLOCKING: Final = Family(
     redis.ConnectionPool,
     redis.BlockingConnectionPool,
     redis.Connection,
@@ -46,7 +46,7 @@ _BLOCKING: Final = Family(
     redis.sentinel.SentinelManagedSSLConnection,
     redis.sentinel.Sentinel,
 )
-_ASYNCIO: Final = Family(
+ASYNCIO: Final = Family(
     redis.asyncio.ConnectionPool,
     redis.asyncio.BlockingConnectionPool,
     redis.asyncio.Connection,
@@ -69,7 +69,7 @@ def _convert_as_redis_py(options: Options) -> None:
     )
 
 
-def _open_blocking(**options: Any) -> shoal.Client:
+def open_blocking(**options: Any) -> shoal.Client:
     if is_gevent_patched():
         raise NotCarried("gevent has patched the sockets; ours would hold up greenlets")
     return shoal.Client(**options)
@@ -134,9 +134,7 @@ class Lane:
         self._places = Places.of_all()
         self._process = os.getpid()
         try:
-            check_pool(pool, family)
-            self.template = self._make_template(pool)
-            core = open_core(**core_options(pool, self.template, family))
+            core = open_core(**self._core_options(pool, family))
             _convert_as_redis_py(core._options)
             self.core = core
         except NotCarried as reason:
@@ -144,6 +142,11 @@ class Lane:
         except (redis.RedisError, RedisError, TypeError, ValueError) as error:
             # redis-py or the core does not accept a value: redis-py tells the caller.
             self.bypass = f"{type(error).__name__}: {error}"
+
+    def _core_options(self, pool: Any, family: Family) -> dict[str, Any]:
+        check_pool(pool, family)
+        self.template = self._make_template(pool)
+        return core_options(pool, self.template, family)
 
     def take_place(self) -> "Place":
         """Before a lease takes a connection: while all are taken, it would wait in line
@@ -177,7 +180,7 @@ class BlockingLane(Lane):
     """The lane of a `redis.ConnectionPool`.  Threads: any."""
 
     def __init__(self, pool: Any):
-        super().__init__(pool, _BLOCKING, _open_blocking)
+        super().__init__(pool, BLOCKING, open_blocking)
         self.execute: Callable[..., Any] = _refuse
         self.execute_many: Callable[..., list[Any]] = _refuse
         if self.core is not None:
@@ -189,7 +192,7 @@ class AsyncLane(Lane):
     """The lane of a `redis.asyncio.ConnectionPool`.  Threads: an event loop's."""
 
     def __init__(self, pool: Any):
-        super().__init__(pool, _ASYNCIO, shoal.aio.Client)
+        super().__init__(pool, ASYNCIO, shoal.aio.Client)
         self.submit: Callable[..., Awaitable[Any]] = _refuse
         self.execute: Callable[..., Awaitable[Any]] = _refuse
         self.execute_many: Callable[..., Awaitable[list[Any]]] = _refuse
@@ -201,39 +204,43 @@ class AsyncLane(Lane):
 
 def blocking_lane(pool: Any) -> BlockingLane:
     """The pool's lane, which is made if there is none.  Threads: any."""
-    lane = vars(pool).get(_NAME)
+    lane = vars(pool).get(NAME)
     if lane is None:
-        lane = _adopt(pool, BlockingLane(pool), _disconnect, _close)
+        lane = adopt(pool, BlockingLane(pool), "disconnect", _disconnect, close_core)
     return lane  # type: ignore[no-any-return]
 
 
 def async_lane(pool: Any) -> AsyncLane:
     """The asyncio pool's lane, which is made if there is none.  Threads: its loop's."""
-    lane = vars(pool).get(_NAME)
+    lane = vars(pool).get(NAME)
     if lane is None:
-        lane = _adopt(pool, AsyncLane(pool), _async_disconnect, _abandon)
+        lane = adopt(pool, AsyncLane(pool), "disconnect", _async_disconnect, abandon)
     return lane  # type: ignore[no-any-return]
 
 
-def _adopt(
+def adopt(
     pool: Any,
     made: Lane,
-    disconnect: Callable[..., Any],
+    ending: str,
+    end: Callable[..., Any],
     at_end: Callable[[Any], None],
 ) -> Any:
-    """The lane that was made, or that of another thread that was quicker."""
-    lane = vars(pool).setdefault(_NAME, made)
+    """The lane that was made, or that of another thread that was quicker.
+
+    `end` takes the place of the pool's method `ending`.
+    """
+    lane = vars(pool).setdefault(NAME, made)
     if lane is made and lane.core is not None:
-        pool.disconnect = MethodType(disconnect, pool)
+        setattr(pool, ending, MethodType(end, pool))
         lane.at_end = weakref.finalize(pool, at_end, lane.core)
         lane.at_end.atexit = False
     return lane
 
 
-def _taken_from(pool: Any, inuse_connections: bool) -> Any:
+def taken_from(pool: Any, inuse_connections: bool = True) -> Any:
     """Take the lane from its pool; returns the client to close, or None.  The client's
     connection is always in use: a disconnect that spares such connections spares it."""
-    lane = vars(pool).pop(_NAME, None) if inuse_connections else None
+    lane = vars(pool).pop(NAME, None) if inuse_connections else None
     if lane is None:
         return None
     if lane.at_end is not None:
@@ -243,7 +250,7 @@ def _taken_from(pool: Any, inuse_connections: bool) -> Any:
 
 def _disconnect(pool: Any, inuse_connections: bool = True) -> Any:
     """The disconnect() of a pool with a lane: the core's connection is in use."""
-    core = _taken_from(pool, inuse_connections)
+    core = taken_from(pool, inuse_connections)
     if core is not None:
         core.close()
     return type(pool).disconnect(pool, inuse_connections)
@@ -251,18 +258,18 @@ def _disconnect(pool: Any, inuse_connections: bool = True) -> Any:
 
 async def _async_disconnect(pool: Any, inuse_connections: bool = True) -> Any:
     """The same for asyncio."""
-    core = _taken_from(pool, inuse_connections)
+    core = taken_from(pool, inuse_connections)
     if core is not None:
         await core.close()
     return await type(pool).disconnect(pool, inuse_connections)
 
 
-def _close(core: shoal.Client) -> None:
+def close_core(core: shoal.Client) -> None:
     """The pool is gone without a close."""
     core.close()
 
 
-def _abandon(core: shoal.aio.Client) -> None:
+def abandon(core: shoal.aio.Client) -> None:
     """The same for asyncio: an event loop that uses the core closes it."""
     running = [loop for loop in list(core._ports) if loop.is_running()]
     if running:

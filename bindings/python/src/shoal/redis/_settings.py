@@ -2,7 +2,7 @@
 """The options of redis-py's pool as the core's; or why the core cannot have them."""
 
 import inspect
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Set
 from typing import Any, Final, NamedTuple
 
 from redis.credentials import (
@@ -42,6 +42,16 @@ _IRRELEVANT: Final = frozenset(
 _TLS: Final = frozenset(_tls.REDIS_PY_NAMES) - {"ssl"}
 
 
+# Of nodes: redis-py gives these to their connections for its own ends.
+_OF_NODES: Final = frozenset(
+    {"oss_cluster_maint_notifications_handler", "redis_connect_func"}
+)
+
+# The core takes so many addresses, and repeats a command so often.
+_SEEDS_MAX: Final = 16
+_ATTEMPTS_MAX: Final = 100
+
+
 # The core sends and receives what redis-py can: a value has 512 MiB at most.
 _ROOM: Final = {"outstanding_bytes_max": 1 << 30, "reply_bytes_max": 1 << 34}
 
@@ -64,6 +74,23 @@ class Family(NamedTuple):
         return isinstance(pool, self.sentinel_pool)
 
 
+class Nodes(NamedTuple):
+    """What a client of a cluster says of its nodes, which differ by address alone.
+
+    addresses  hosts and ports of those that it knows, primaries first
+    retries    how often it repeats a command
+    callbacks  what it makes of replies, by command
+    refusal    what the core cannot do, or None
+    """
+
+    connection_class: Any
+    connection_kwargs: dict[str, Any]
+    addresses: list[tuple[str, int]]
+    retries: int
+    callbacks: Any
+    refusal: str | None
+
+
 class NotCarried(Exception):
     """The core cannot do what a pool was told; the text says what."""
 
@@ -83,9 +110,24 @@ def check_pool(pool: Any, family: Family) -> None:
         raise NotCarried("a client-side cache")
     _check_parameters(pool.connection_kwargs, own)
     _check_notices(pool.connection_kwargs)
-    parser = pool.connection_kwargs.get("parser_class")
+    _check_parser(pool.connection_kwargs)
+
+
+def _check_parser(given: dict[str, Any]) -> None:
+    parser = given.get("parser_class")
     if parser is not None and not parser.__module__.startswith("redis."):
         raise NotCarried("the parameter parser_class")
+
+
+def check_nodes(nodes: Nodes, family: Family) -> None:
+    """Raise NotCarried if the core does not reach a cluster as its client would."""
+    if nodes.refusal is not None:
+        raise NotCarried(nodes.refusal)
+    if nodes.connection_class not in (family.tcp, family.tls):
+        raise NotCarried(f"connections are {nodes.connection_class.__name__}")
+    _check_parameters(nodes.connection_kwargs, _OF_NODES)
+    _check_notices(nodes.connection_kwargs)
+    _check_parser(nodes.connection_kwargs)
 
 
 def _check_notices(given: dict[str, Any]) -> None:
@@ -100,7 +142,7 @@ def _check_notices(given: dict[str, Any]) -> None:
             raise NotCarried(f"maintenance notifications with {name}")
 
 
-def _check_parameters(given: dict[str, Any], own: set[str]) -> None:
+def _check_parameters(given: dict[str, Any], own: Set[str]) -> None:
     """Raise NotCarried for one that the core does not have, and is not among `own`."""
     for name, value in given.items():
         if value is None or name in _CARRIED | _IRRELEVANT | _TLS | own:
@@ -166,6 +208,26 @@ def core_options(pool: Any, template: Any, family: Family) -> dict[str, Any]:
     if pool.connection_class in (family.tls, family.sentinel_tls):
         options.update(_tls_options(pool.connection_kwargs))
     return options
+
+
+def cluster_options(nodes: Nodes, template: Any, family: Family) -> dict[str, Any]:
+    """The same for a client of a cluster.
+
+    Commands for a node that is away wait for its successor until their deadline.
+    """
+    options = core_options(nodes, template, family)
+    del options["host"], options["port"]
+    seeds = [
+        f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+        for host, port in nodes.addresses[:_SEEDS_MAX]
+    ]
+    retries = nodes.retries if nodes.retries >= 0 else _ATTEMPTS_MAX
+    return {
+        **options,
+        "url": f"redis+cluster://{','.join(seeds)}",
+        "offline": "queue",
+        "attempts_max": min(1 + retries, _ATTEMPTS_MAX),
+    }
 
 
 def _sentinels(pool: Any, family: Family) -> dict[str, Any]:

@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: MIT
+# mypy: disable-error-code="no-untyped-call"
+"""What the two faces of RedisCluster have in common: the client that carries their
+commands, and which commands those are.
+
+redis-py asks its table of commands, and sometimes the server, for the keys of a
+command, and refuses what has none and is not for certain nodes.  The core finds keys by
+itself; what is asked here, once for each name, is whether redis-py would look for any.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import redis.exceptions as theirs
+from redis.client import EMPTY_RESPONSE, NEVER_DECODE
+
+from shoal import exceptions as ours
+
+from ._connection import CoreConnection
+from ._errors import translate
+from ._lane import (
+    AsyncLane,
+    BlockingLane,
+    Lane,
+    adopt,
+    close_core,
+    taken_from,
+)
+from ._routes import Command, plain_names, wire_form
+from ._settings import Family, Nodes, check_nodes, cluster_options
+
+# With these options a call is no plain one.
+SPECIAL: Final = frozenset({"target_nodes", NEVER_DECODE, EMPTY_RESPONSE})
+# For redis-py itself, not for callbacks.
+_TAKEN_OUT: Final = SPECIAL | {"keys"}
+
+
+class ClusterLane(Lane):
+    """A lane whose core is a client of a cluster; it belongs to a NodesManager.
+
+    keyed      names of commands that go to the nodes of their keys, and need nothing
+               else; in upper case
+    callbacks  what redis-py's client of a node makes of replies
+    """
+
+    def __init__(self, nodes: Nodes):
+        super().__init__(nodes)  # type: ignore[call-arg]
+        self.keyed: set[str] = set()
+        self.callbacks = nodes.callbacks
+        self.nodes = nodes
+
+    def _core_options(self, pool: Any, family: Family) -> dict[str, Any]:
+        check_nodes(pool, family)
+        self.template = self._make_template(pool)
+        return cluster_options(pool, self.template, family)
+
+
+class BlockingClusterLane(ClusterLane, BlockingLane):
+    """That of a `redis.cluster.NodesManager`.  Threads: any."""
+
+
+class AsyncClusterLane(ClusterLane, AsyncLane):
+    """That of a `redis.asyncio.cluster.NodesManager`.  Threads: an event loop's."""
+
+
+class NodeConnection(CoreConnection):
+    """Where redis-py's code for transactions expects a connection to a node."""
+
+    def __init__(self, lane: BlockingClusterLane, repeats_unknown: bool):
+        super().__init__(lane.nodes, lane, repeats_unknown)
+        self._of_cluster = lane
+
+    def _lane(self) -> BlockingLane:
+        return self._of_cluster
+
+
+def blocking_cluster_lane(manager: Any, nodes: Nodes) -> BlockingClusterLane:
+    """The lane that was made, or that of another thread that was quicker."""
+    made = BlockingClusterLane(nodes)
+    lane: BlockingClusterLane = adopt(manager, made, "close", _close, close_core)
+    return lane
+
+
+def _close(manager: Any) -> None:
+    """The close() of a NodesManager with a lane."""
+    core = taken_from(manager)
+    if core is not None:
+        core.close()
+    type(manager).close(manager)
+
+
+def read(args: Command, reply: Any, options: Mapping[str, Any], *tables: Any) -> Any:
+    """What redis-py's callbacks of these tables make of a reply, one after another."""
+    wanted = {k: v for k, v in options.items() if k not in _TAKEN_OUT}
+    for callbacks in tables:
+        callback = callbacks.get(args[0])
+        if callback is not None:
+            reply = callback(reply, **wanted)
+    return reply
+
+
+def key_form(client: Any, lane: ClusterLane, args: Command) -> Command | None:
+    """A command as it goes on the wire, if it goes to the node of its keys and may
+    share a connection; else None.  Learns the names that need no further look.
+
+    `client` is redis-py's, whose users may have added to its tables.
+    """
+    name = args[0]
+    form = wire_form(args) if isinstance(name, str) and lane.core is not None else None
+    if form is None or len(form) < 2:
+        return None
+    if name not in lane.keyed:
+        of_container = _is_keyed(client, name, form)
+        if of_container is None:
+            return None
+        if not of_container and name in plain_names:
+            lane.keyed.add(name)
+    return form
+
+
+def _is_keyed(client: Any, name: str, form: Command) -> bool | None:
+    """None: the command has no keys, or redis-py has a rule for it.  True: its
+    subcommand says that it has keys; False: its name does."""
+    flagged = {name.upper(), " ".join(str(word) for word in form[:2]).upper()}
+    if flagged & client.command_flags.keys():
+        return None
+    parser = client.commands_parser
+    about = parser.commands.get(form[0].lower())
+    if not about:
+        return None
+    wanted = f"{form[0]}|{form[1]}".lower()
+    for subcommand in about.get("subcommands") or ():
+        below = parser.parse_subcommand(subcommand)
+        if below["name"] == wanted:
+            return True if _has_keys(below) else None
+    return False if _has_keys(about) else None
+
+
+def _has_keys(about: dict[str, Any]) -> bool:
+    flags = about["flags"]
+    return "pubsub" not in flags and (
+        about["first_key_pos"] > 0 or "movablekeys" in flags
+    )
+
+
+def translate_cluster(error: Exception, name: object) -> Exception:
+    """redis-py's exception for a failure of a command in a cluster."""
+    if not isinstance(error, ours.ClusterCrossSlotError):
+        return translate(error)
+    refused = theirs.RedisClusterException(
+        f"{name} - all keys must map to the same key slot"
+    )
+    refused.fate = error.fate  # type: ignore[attr-defined]
+    refused.__cause__ = error
+    return refused
