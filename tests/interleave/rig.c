@@ -309,7 +309,7 @@ static shoal__request_t *reserve(shoal__route_t *route, unsigned slot, size_t by
 {
     static char room[COMMAND_BYTES_MAX * 8];
 
-    (void)route;
+    (void)route, (void)slot;
     explore_check(bytes <= sizeof room);
     *ret_bytes = room;
     return shoal__request_ring_reserve(&line.ring, count + 1) == 0 ? next() : NULL;
