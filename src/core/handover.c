@@ -117,16 +117,19 @@ int shoal__handover_begin(shoal__handover_t *handover, uint64_t now_us)
 }
 
 shoal__pipe_verdict_t shoal__handover_redirect(shoal__pipe_t *to,
-                                               const shoal__request_t *request,
-                                               const char *bytes, uint64_t now_us)
+                                               const shoal__refused_t *refused,
+                                               shoal__bytes_t ahead, uint64_t now_us)
 {
-    shoal__request_t again = *request;
+    const shoal__request_t *first =
+        shoal__request_ring_at(refused->ring, refused->first);
+    shoal__refused_t again = *refused;
+    bool is_torn = refused->count == 1 && refused->own == 0 &&
+                   (first->flags & SHOAL__REQUEST_UNIT);
 
-    if ((request->flags & SHOAL__REQUEST_UNIT) ||
-        request->attempts + 1 >= SHOAL__HANDOVER_ATTEMPTS_MAX)
+    if (is_torn || first->attempts + 1 >= SHOAL__HANDOVER_ATTEMPTS_MAX)
         return SHOAL__PIPE_SURFACE;
-    again.attempts++;
-    if (shoal__pipe_adopt(to, &again, bytes, now_us) < 0)
+    again.charge = 1;
+    if (shoal__pipe_adopt_refused(to, &again, ahead, now_us) < 0)
         return SHOAL__PIPE_SURFACE;
     return SHOAL__PIPE_TAKEN;
 }

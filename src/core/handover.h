@@ -73,12 +73,13 @@ shoal__pipe_t *shoal__handover_pen(shoal__handover_t *handover);
  * is over. */
 int shoal__handover_begin(shoal__handover_t *handover, uint64_t now_us);
 
-/* Step 3, for on_error of `from`: the error says that the command belongs to `to`, and
- * proves that it was not executed.  SURFACE: it is part of a unit, whose other parts were
+/* Step 3, for on_error of `from`: the error says that the command, or unit, belongs to `to`,
+ * and proves that it was not executed.  `ahead` goes before it, as a part of its unit
+ * (ASKING); no bytes: nothing does.  SURFACE: it is a part of a unit, whose other parts were
  * answered; or it went astray too often, or there is no memory. */
 shoal__pipe_verdict_t shoal__handover_redirect(shoal__pipe_t *to,
-                                               const shoal__request_t *request,
-                                               const char *bytes, uint64_t now_us);
+                                               const shoal__refused_t *refused,
+                                               shoal__bytes_t ahead, uint64_t now_us);
 
 /* `from` was lost.  may_run_late: its server might still execute what it did not answer,
  * because the commands do not leave that server.  Then the hand-overs are over when the

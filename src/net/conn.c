@@ -21,18 +21,19 @@ static shoal__pipe_verdict_t on_error(void *owner, shoal__pipe_t *pipe,
                                       const shoal__request_t *request,
                                       const char *bytes, shoal__bytes_t error)
 {
-    (void)owner;
+    const shoal__refused_t refused = shoal__pipe_refused(pipe);
+
+    (void)owner, (void)request, (void)bytes;
     /* The pipe is the connection's own. */
     return shoal__conn_send_again(
-        (void *)((char *)pipe - offsetof(shoal__conn_t, pipe)), request, bytes, error);
+        (void *)((char *)pipe - offsetof(shoal__conn_t, pipe)), &refused, error);
 }
 
 shoal__pipe_verdict_t shoal__conn_send_again(shoal__conn_t *conn,
-                                             const shoal__request_t *request,
-                                             const char *bytes, shoal__bytes_t error)
+                                             const shoal__refused_t *refused,
+                                             shoal__bytes_t error)
 {
-    shoal__pipe_verdict_t verdict =
-        shoal__pipe_send_again(&conn->pipe, request, bytes, error);
+    shoal__pipe_verdict_t verdict = shoal__pipe_send_again(&conn->pipe, refused, error);
     shoal__redirect_t redirect;
 
     if (verdict == SHOAL__PIPE_TAKEN && shoal__redirect_read(error, &redirect))

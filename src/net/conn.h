@@ -132,8 +132,8 @@ void shoal__conn_read_ahead(shoal__conn_t *conn);
 /* An error that answers a command: as shoal__pipe_send_again(), and if the server names
  * another one, the next connection goes there. */
 shoal__pipe_verdict_t shoal__conn_send_again(shoal__conn_t *conn,
-                                             const shoal__request_t *request,
-                                             const char *bytes, shoal__bytes_t error);
+                                             const shoal__refused_t *refused,
+                                             shoal__bytes_t error);
 
 /* Replace the connection by a successor, or end the wait before the next attempt, as
  * shoal_client_reconnect() says.  `why`, a static text: the detail of the event. */

@@ -33,8 +33,7 @@ static void on_result(void *owner, const shoal__request_t *request,
 {
     shoal__cluster_t *cluster = cluster_of(owner);
 
-    if (!shoal__cluster_is_asking(request))
-        cluster->hooks.on_result(cluster->owner, request, result);
+    cluster->hooks.on_result(cluster->owner, request, result);
 }
 
 /* Those that wait for any node hear why there is none. */
@@ -387,6 +386,7 @@ static void init_plain(shoal__cluster_t *cluster, const shoal__route_hooks_t *ho
                                                .set = &cluster->set,
                                                .owner = cluster};
     /* Replies of several nodes come at the same time; and there is no bulk lane. */
+    cluster->config.pipe.keeps_units = true;
     cluster->config.pipe.is_ordinary = false;
     cluster->config.pipe.learns = false;
     for (unsigned slot = 0; slot < SHOAL__SLOTS; slot++)

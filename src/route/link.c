@@ -361,11 +361,12 @@ static shoal__pipe_verdict_t on_error(void *owner, shoal__pipe_t *pipe,
                                       const char *bytes, shoal__bytes_t error)
 {
     shoal__link_t *link = owner;
+    const shoal__refused_t refused = shoal__pipe_refused(pipe);
 
-    (void)pipe; /* the connection's */
+    (void)bytes;
     return link->asked.ticket == request->ticket
                ? SHOAL__PIPE_SURFACE
-               : shoal__conn_send_again(&link->conn, request, bytes, error);
+               : shoal__conn_send_again(&link->conn, &refused, error);
 }
 
 static void on_reading(void *owner, uint64_t now_us)

@@ -126,6 +126,7 @@ static shoal__pipe_verdict_t on_error(void *owner, shoal__pipe_t *pipe,
 {
     shoal__replica_t *replica = owner;
     shoal__replicas_t *replicas = replica->all;
+    const shoal__refused_t refused = shoal__pipe_refused(pipe);
     shoal__replica_verdict_t verdict = shoal__replica_on_error(error);
     shoal__conn_t *to = NULL;
 
@@ -138,7 +139,7 @@ static shoal__pipe_verdict_t on_error(void *owner, shoal__pipe_t *pipe,
     }
     if (to && redirect(to, request, bytes, pipe->now_us) == SHOAL__PIPE_TAKEN)
         return SHOAL__PIPE_TAKEN;
-    return shoal__pipe_send_again(pipe, request, bytes, error);
+    return shoal__pipe_send_again(pipe, &refused, error);
 }
 
 const shoal__conn_hooks_t shoal__replicas_conn_hooks = {.on_result = on_result,

@@ -74,7 +74,8 @@ static shoal__pipe_verdict_t on_error(void *owner, shoal__pipe_t *pipe,
     FUZZ_CHECK(owner == &world, "somebody else's error");
     calls_check_bytes(&world, request, bytes);
     call_t *call = request->data;
-    shoal__pipe_verdict_t verdict = shoal__pipe_send_again(pipe, request, bytes, error);
+    const shoal__refused_t refused = shoal__pipe_refused(pipe);
+    shoal__pipe_verdict_t verdict = shoal__pipe_send_again(pipe, &refused, error);
 
     if (verdict == SHOAL__PIPE_TAKEN && error.data[0] != 'N') /* NOAUTH is an attempt */
         call->held++;

@@ -41,7 +41,8 @@ static shoal__pipe_verdict_t on_error(void *owner, shoal__pipe_t *pipe,
     if (!sim_call_has_bytes(request->data, bytes, request->bytes))
         sim_world_fail(world, "O6: the log does not begin with %llu",
                        (unsigned long long)request->tag);
-    shoal__pipe_verdict_t verdict = shoal__pipe_send_again(pipe, request, bytes, error);
+    const shoal__refused_t refused = shoal__pipe_refused(pipe);
+    shoal__pipe_verdict_t verdict = shoal__pipe_send_again(pipe, &refused, error);
     if (verdict == SHOAL__PIPE_TAKEN)
         sim_oracle_held(world, request->data, error.data);
     return verdict;

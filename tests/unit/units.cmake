@@ -44,6 +44,7 @@ shoal_unit_test(core/pipe/deadlines ALSO base/random)
 shoal_unit_test(core/driver_token)
 shoal_unit_test(core/due_times ALSO base/alloc base/random)
 shoal_unit_test(core/error_rule ALSO core/redirect)
+shoal_unit_test(core/unit_rule ALSO core/error_rule core/redirect)
 shoal_unit_test(core/redirect)
 shoal_unit_test(core/trust_rule)
 shoal_unit_test(core/extra ALSO base/alloc)
@@ -125,7 +126,7 @@ shoal_unit_test(core/pipe/retry_budget)
 shoal_unit_test(core/hold_rule ALSO base/random)
 shoal_unit_test(core/maintenance ALSO core/redirect core/trust_rule resp/reply base/alloc)
 set(pipe_units core/extra core/pipe/pipe core/pipe/pipe_doubt core/pipe/pipe_endings core/pipe/pipe_extent core/pipe/pipe_fence core/pipe/pipe_give_up core/pipe/pipe_output
-  core/pipe/pipe_values core/pipe/pipe_hold core/pipe/pipe_move core/pipe/pipe_overdue core/overdue core/pipe/pipe_replies core/pipe/pipe_succession core/pipe/pipe_time core/pipe/deadlines
+  core/pipe/pipe_values core/pipe/pipe_hold core/pipe/pipe_move core/pipe/pipe_overdue core/overdue core/pipe/pipe_replies core/pipe/pipe_succession core/pipe/pipe_time core/pipe/pipe_unit core/unit_rule core/pipe/deadlines
   core/pipe/inbound core/pipe/renewal core/pipe/request_ring core/hold_rule
   core/heavy core/pipe/pipe_lane resp/command_keys resp/key_spec resp/command_info core/pipe/stage_times core/blame core/error_rule core/settle_rule core/fence/fence_rule
   core/fence/nonce core/flush/flush_auto core/flush/flush_census core/flush/flush_guard
@@ -157,6 +158,7 @@ shoal_unit_test(core/pipe/pipe_hold.endings ALSO ${pipe_units} LIBS shoal_hiredi
 shoal_unit_test(core/pipe/pipe_values ALSO ${pipe_units} LIBS shoal_hiredis m)
 shoal_unit_test(core/pipe/pipe_values.endings ALSO ${pipe_units} LIBS shoal_hiredis m)
 shoal_unit_test(core/pipe/pipe_succession ALSO ${pipe_units} LIBS shoal_hiredis m)
+shoal_unit_test(core/pipe/pipe_unit ALSO ${pipe_units} LIBS shoal_hiredis m)
 shoal_unit_test(core/pipe/pipe_time ALSO ${pipe_units} LIBS shoal_hiredis m)
 shoal_unit_test(core/pipe/pipe_time.rest ALSO ${pipe_units} LIBS shoal_hiredis m)
 # Above floor 2: what no server can provoke, and who is woken by what.

@@ -21,6 +21,7 @@ int shoal__pipe_init(shoal__pipe_t *pipe, const shoal__pipe_parts_t *parts,
     shoal__renewal_init(&pipe->renewal);
     shoal__buffer_init(&pipe->log);
     shoal__buffer_init(&pipe->held.bytes);
+    shoal__buffer_init(&pipe->kept.words);
     shoal__deadlines_init(&pipe->deadlines);
     shoal__stage_times_init(&pipe->times, &parts->shared->latencies);
     shoal__retry_budget_init(&pipe->budget);
@@ -48,6 +49,7 @@ void shoal__pipe_release(shoal__pipe_t *pipe)
     shoal__stage_times_rest(&pipe->times);
     shoal__request_ring_release(&pipe->ring);
     shoal__buffer_release(&pipe->held.bytes);
+    shoal__buffer_release(&pipe->kept.words);
     shoal__buffer_release(&pipe->log);
 }
 

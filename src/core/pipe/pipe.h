@@ -61,6 +61,7 @@ typedef struct shoal__pipe_config {
     bool queue_offline;
     bool learns;      /* which commands have large replies; see heavy.h */
     bool is_ordinary; /* replies for a shared sink go to it; else they become trees */
+    bool keeps_units; /* a unit that the server refuses can go again: pipe_unit.h */
 } shoal__pipe_config_t;
 
 /* What a pipe is made from, all of it borrowed. */
@@ -97,7 +98,10 @@ typedef struct shoal__pipe_hooks {
     /* A command that is still wanted was answered with an error.  Its request->bytes
      * `bytes` are the first of the log.  TAKEN: the request's sink is the owner's as
      * well.  shoal__pipe_send_again() is the standard answer; nothing else may be
-     * submitted to this pipe meanwhile.  NULL: SURFACE. */
+     * submitted to this pipe meanwhile.  NULL: SURFACE.
+     * With keeps_units also: a unit was refused whole, and none of it was executed.  Then
+     * this is its first part, and shoal__pipe_refused() tells of the others, which are
+     * TAKEN as well. */
     shoal__pipe_verdict_t (*on_error)(void *owner, shoal__pipe_t *pipe,
                                       const shoal__request_t *request,
                                       const char *bytes, shoal__bytes_t error);
@@ -145,6 +149,21 @@ typedef struct shoal__held {
     size_t log_bytes; /* of those requests */
 } shoal__held_t;
 
+/* keeps_units: replies to the first parts of the unit at the head of the registry. */
+typedef struct shoal__kept {
+    uint64_t replies; /* so many, of the requests from head on */
+    shoal__buffer_t words;
+} shoal__kept_t;
+
+/* What a server refused: one command, or a unit. */
+typedef struct shoal__refused {
+    const shoal__request_ring_t *ring; /* where the requests are */
+    uint64_t first, count;
+    const char *bytes; /* of all of them, in the log */
+    unsigned own;      /* so many of the library's own went ahead of it, as its unit */
+    unsigned charge;   /* attempts that it is charged */
+} shoal__refused_t;
+
 struct shoal__pipe {
     const shoal__pipe_config_t *config; /* borrowed */
     shoal__pipe_hooks_t hooks;
@@ -175,6 +194,7 @@ struct shoal__pipe {
     shoal__pipe_t *pen; /* of held commands; NULL: there were none lately */
     shoal__fences_t fences;
     shoal__held_t held;
+    shoal__kept_t kept;
 
     shoal__pipe_phase_t phase;
     bool is_pen; /* it never has a transport: its commands wait for another pipe */
@@ -376,13 +396,15 @@ bool shoal__pipe_cancel(shoal__pipe_t *pipe, uint64_t ticket, uint64_t now_us);
 /* Close: settle everything that is outstanding, with SHOAL_ESHUTDOWN. */
 void shoal__pipe_abandon(shoal__pipe_t *pipe, uint64_t now_us);
 
-/* For on_error: does the error prove that the command was not executed, and may it be
- * sent again?  Then it is TAKEN: the pipe itself holds it and sends it again after a
- * while, or on the next connection, which it asks for if this one leads to the wrong
- * server. */
+/* For on_error: what was refused, the command or the unit. */
+shoal__refused_t shoal__pipe_refused(const shoal__pipe_t *pipe);
+
+/* For on_error: does the error prove that this was not executed, and may it be sent again?
+ * Then it is TAKEN: the pipe itself holds it and sends it again after a while, or on the
+ * next connection, which it asks for if this one leads to the wrong server. */
 shoal__pipe_verdict_t shoal__pipe_send_again(shoal__pipe_t *pipe,
-                                             const shoal__request_t *request,
-                                             const char *bytes, shoal__bytes_t error);
+                                             const shoal__refused_t *refused,
+                                             shoal__bytes_t error);
 
 /* Do its commands wait for a connection?  Those of a pen do if its owner says so. */
 static inline bool shoal__pipe_is_offline(const shoal__pipe_t *pipe)
@@ -404,7 +426,15 @@ static inline uint64_t shoal__pipe_queued(const shoal__pipe_t *pipe)
 }
 static inline uint64_t shoal__pipe_inflight(const shoal__pipe_t *pipe)
 {
-    return shoal__request_ring_inflight(&pipe->ring) - pipe->fences.inflight;
+    return shoal__request_ring_inflight(&pipe->ring) - pipe->fences.inflight -
+           pipe->kept.replies;
+}
+
+/* The place of the first request whose reply has not come; INTEGRITY_STRICT: nor is
+ * held. */
+static inline uint64_t shoal__pipe_due(const shoal__pipe_t *pipe)
+{
+    return pipe->ring.head + pipe->kept.replies;
 }
 
 /* Held commands that are not in the registry. */
@@ -431,6 +461,12 @@ void shoal__pipe_leave(shoal__pipe_t *pipe, const char *why, uint64_t now_us);
 extern const shoal__decoder_hooks_t shoal__pipe_decoder_hooks;
 /* An answer to the greeting.  False: see pipe->fault. */
 bool shoal__pipe_greeting_answered(shoal__pipe_t *pipe, const shoal_reply_t *reply);
+/* The head of the registry leaves it, with its bytes in the log, and so many of large
+ * values. */
+shoal__request_t shoal__pipe_pop(shoal__pipe_t *pipe, size_t referred_bytes);
+/* ... and gets this reply. */
+void shoal__pipe_finish(shoal__pipe_t *pipe, const shoal__request_t *request,
+                        const shoal_reply_t *reply);
 /* Hand `request` its result. */
 void shoal__pipe_deliver(shoal__pipe_t *pipe, const shoal__request_t *request,
                          int status, shoal_fate_t fate, const shoal_reply_t *reply,

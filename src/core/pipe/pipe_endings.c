@@ -7,16 +7,17 @@
 #include "core/pipe/pipe_extent.h"
 #include "core/pipe/pipe_move.h"
 #include "core/pipe/pipe_overdue.h"
+#include "core/pipe/pipe_unit.h"
 #include <shoal/errors.h>
 #include <stdio.h>
 
 /* The connection is lost inside a reply.  Whose is it?  ring.tail: there is none. */
 static uint64_t cut_reply(const shoal__pipe_t *pipe)
 {
-    uint64_t at = pipe->ring.head + pipe->held.replies;
+    uint64_t at = shoal__pipe_due(pipe) + pipe->held.replies;
 
     if (shoal__decoder_is_mid_reply(pipe->decoder))
-        return pipe->ring.head;
+        return shoal__pipe_due(pipe);
     return shoal__scanner_is_mid_reply(&pipe->held.scanner) ? at : pipe->ring.tail;
 }
 
@@ -105,7 +106,7 @@ static void keep(shoal__pipe_t *pipe, uint64_t at, bool is_written_whole,
 static uint64_t oldest_unanswered(const shoal__pipe_t *pipe)
 {
     const shoal__request_ring_t *ring = &pipe->ring;
-    uint64_t at = ring->head + pipe->held.replies;
+    uint64_t at = shoal__pipe_due(pipe) + pipe->held.replies;
 
     while (at != ring->sent &&
            (shoal__request_ring_at(ring, at)->flags & SHOAL__REQUEST_FENCE))
@@ -142,7 +143,7 @@ static void settle_all(shoal__pipe_t *pipe, shoal__ending_t ending, const char *
         const shoal__request_t *request = shoal__request_ring_at(&pipe->ring, at);
         bool is_lost =
             ending != SHOAL__ENDING_SHUTDOWN && shoal__pipe_is_written(pipe, at);
-        if (request->flags & SHOAL__REQUEST_UNWANTED) {
+        if (shoal__request_is_unwanted(request)) {
             if (is_lost)
                 shoal__pipe_hold_unanswered(pipe, request);
             drop_unwanted(pipe, at, detail);
@@ -182,6 +183,7 @@ static void start_over(shoal__pipe_t *pipe)
 {
     pipe->phase = SHOAL__PIPE_DOWN;
     pipe->settled = 0;
+    shoal__pipe_unit_forget(pipe);
     shoal__request_ring_rewind(&pipe->ring);
     pipe->sent_bytes = 0;
     pipe->part_bytes = 0;

@@ -39,7 +39,7 @@ shoal__progress_t shoal__pipe_progress(const shoal__pipe_t *pipe, uint64_t at,
         return SHOAL__PROGRESS_QUEUED;
     if (shoal__pipe_is_written(pipe, extent->last)) {
         bool is_replying =
-            at == ring->head && shoal__decoder_is_mid_reply(pipe->decoder);
+            at == shoal__pipe_due(pipe) && shoal__decoder_is_mid_reply(pipe->decoder);
         return is_replying ? SHOAL__PROGRESS_REPLYING : SHOAL__PROGRESS_WRITTEN;
     }
     if (shoal__pipe_has_left(pipe, extent) ||
@@ -55,6 +55,16 @@ static bool may_wait(const shoal__pipe_t *pipe, shoal__ending_t ending)
            !pipe->is_broken;
 }
 
+/* A part of MULTI ... EXEC; no command that ASKING alone goes before. */
+static bool is_in_unit(const shoal__pipe_t *pipe, const shoal__request_t *request,
+                       const shoal__extent_t *extent)
+{
+    return (request->flags & SHOAL__REQUEST_UNIT) &&
+           !((shoal__request_ring_at(&pipe->ring, extent->first)->flags &
+              SHOAL__REQUEST_INTERNAL) &&
+             extent->last == extent->first + 1);
+}
+
 shoal__settlement_t shoal__pipe_settle(const shoal__pipe_t *pipe, uint64_t at,
                                        const shoal__extent_t *extent,
                                        shoal__ending_t ending, bool may_retry,
@@ -67,7 +77,7 @@ shoal__settlement_t shoal__pipe_settle(const shoal__pipe_t *pipe, uint64_t at,
         .command_class = request->command_class,
         .is_idempotent = (request->flags & SHOAL__REQUEST_IDEMPOTENT) != 0,
         .is_once = (request->flags & SHOAL__REQUEST_ONCE) != 0,
-        .is_unit = (request->flags & SHOAL__REQUEST_UNIT) != 0,
+        .is_unit = is_in_unit(pipe, request, extent),
         .was_written = (request->flags & SHOAL__REQUEST_MAYBE) != 0,
         .may_retry = may_retry && extent->is_whole &&
                      request->attempts + 1u < pipe->config->attempts_max,

@@ -8,9 +8,14 @@
 #include "core/pipe/pipe.h"
 #include "core/settle_rule.h"
 
-/* Requests whose results no caller waits for. */
-#define SHOAL__REQUEST_UNWANTED                                                        \
-    (SHOAL__REQUEST_ZOMBIE | SHOAL__REQUEST_GONE | SHOAL__REQUEST_INTERNAL)
+/* No caller waits for its result, nor for what it begins: a unit may begin with requests of
+ * our own. */
+static inline bool shoal__request_is_unwanted(const shoal__request_t *request)
+{
+    return (request->flags & (SHOAL__REQUEST_ZOMBIE | SHOAL__REQUEST_GONE)) ||
+           (request->flags & (SHOAL__REQUEST_INTERNAL | SHOAL__REQUEST_UNIT)) ==
+               SHOAL__REQUEST_INTERNAL;
+}
 
 /* A unit, or one command. */
 typedef struct shoal__extent {

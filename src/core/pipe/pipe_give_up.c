@@ -56,7 +56,7 @@ static void make_zombie(shoal__pipe_t *pipe, uint64_t at,
     shoal__extra_t *extra = shoal__pipe_take_extra(pipe, at);
     /* A part of the reply may be there although the unit is only partly written: its
      * sink gets no more of it. */
-    if (at == pipe->ring.head)
+    if (at == shoal__pipe_due(pipe))
         shoal__decoder_discard_current(pipe->decoder);
     shoal__extra_drop(extra);
     shoal__pipe_deliver(pipe, &request, settlement->status, settlement->fate, NULL,
@@ -70,7 +70,7 @@ static bool is_let_go(shoal__pipe_t *pipe, uint64_t at, shoal__ending_t ending)
     shoal__request_t *request = shoal__request_ring_at(&pipe->ring, at);
 
     if (!pipe->hooks.on_blocked || request->command_class != SHOAL__CLASS_BLOCK ||
-        at != pipe->ring.head || !shoal__pipe_is_written(pipe, at) ||
+        at != shoal__pipe_due(pipe) || !shoal__pipe_is_written(pipe, at) ||
         !pipe->hooks.on_blocked(pipe->owner, request, ending))
         return false;
     request->deadline_us = pipe->now_us + SHOAL__PIPE_GRACE_US;
@@ -85,7 +85,7 @@ static void end_behind(shoal__pipe_t *pipe, uint64_t at)
     shoal__extent_t extent = {.first = at, .last = at};
 
     for (at++; at != pipe->ring.tail; at++) {
-        if (shoal__request_ring_at(&pipe->ring, at)->flags & SHOAL__REQUEST_UNWANTED)
+        if (shoal__request_is_unwanted(shoal__request_ring_at(&pipe->ring, at)))
             continue;
         shoal__extent_follow(&pipe->ring, at, &extent);
         shoal__settlement_t settlement =
@@ -112,7 +112,7 @@ static void end_one(shoal__pipe_t *pipe, uint64_t at, const shoal__extent_t *ext
     }
     /* A unit goes as a whole: nothing of it has left. */
     for (uint64_t i = extent->first; i != extent->last + 1; i++) {
-        if (!(shoal__request_ring_at(&pipe->ring, i)->flags & SHOAL__REQUEST_UNWANTED))
+        if (!shoal__request_is_unwanted(shoal__request_ring_at(&pipe->ring, i)))
             remove_queued(pipe, i, &settlement, detail);
     }
     if (is_gap)
@@ -129,7 +129,7 @@ static bool cancel_one(shoal__pipe_t *pipe, uint64_t ticket, uint64_t now_us)
     if (!shoal__request_ring_find(&pipe->ring, ticket, &at))
         return false;
     uint16_t flags = shoal__request_ring_at(&pipe->ring, at)->flags;
-    if (flags & SHOAL__REQUEST_UNWANTED)
+    if (shoal__request_is_unwanted(shoal__request_ring_at(&pipe->ring, at)))
         return false;
     shoal__extent_find(&pipe->ring, at, &extent);
     end_one(pipe, at, &extent,
@@ -159,7 +159,7 @@ void shoal__pipe_expire_due(shoal__pipe_t *pipe)
     shoal__extent_t extent = {.first = end, .last = end};
     for (uint64_t at = pipe->ring.head; at != end; at++) {
         const shoal__request_t *request = shoal__request_ring_at(&pipe->ring, at);
-        if (request->flags & SHOAL__REQUEST_UNWANTED)
+        if (shoal__request_is_unwanted(request))
             continue;
         if (request->deadline_us > pipe->now_us) {
             shoal__deadlines_add(&pipe->deadlines, request->deadline_us);

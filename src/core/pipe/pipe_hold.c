@@ -8,6 +8,7 @@
 #include "base/time_us.h"
 #include "core/error_rule.h"
 #include "core/pipe/pipe_move.h"
+#include "core/pipe/pipe_unit.h"
 #include <shoal/errors.h>
 #include <string.h>
 
@@ -60,7 +61,9 @@ static shoal__error_verdict_t verdict_on(const shoal__pipe_t *pipe,
         .text = error,
         .command_class = request->command_class,
         .is_once = (request->flags & SHOAL__REQUEST_ONCE) != 0,
-        .is_unit = (request->flags & SHOAL__REQUEST_UNIT) != 0,
+        /* A unit that was kept was refused whole. */
+        .is_unit =
+            (request->flags & SHOAL__REQUEST_UNIT) != 0 && !pipe->config->keeps_units,
         .may_redirect = pipe->greeting.may_redirect,
         .has_credentials = shoal__target_password(pipe->greeting.target) != NULL,
     };
@@ -109,26 +112,28 @@ static bool may_wait_on(const shoal__pipe_t *pipe, const shoal__request_t *reque
 }
 
 shoal__pipe_verdict_t shoal__pipe_send_again(shoal__pipe_t *pipe,
-                                             const shoal__request_t *request,
-                                             const char *bytes, shoal__bytes_t error)
+                                             const shoal__refused_t *refused,
+                                             shoal__bytes_t error)
 {
+    const shoal__request_t *request =
+        shoal__request_ring_at(refused->ring, refused->first);
     shoal__error_verdict_t verdict = verdict_on(pipe, request, error);
     bool is_counted = verdict == SHOAL__ERROR_REDIAL;
-    shoal__request_t again = *request;
+    shoal__refused_t again = *refused;
 
     /* Those behind a command that changes the connection may run without it already. */
     if (verdict == SHOAL__ERROR_SURFACE || (request->flags & SHOAL__REQUEST_STATE))
         return SHOAL__PIPE_SURFACE;
     pipe->was_refused = true;
-    again.attempts = (request->attempts + is_counted) & SHOAL__REQUEST_ATTEMPTS_MAX;
+    again.charge += is_counted;
     if (!may_wait_on(pipe, request, is_counted) || !pen_of(pipe) ||
-        shoal__pipe_keep(pipe->pen, &again, bytes) < 0)
+        shoal__pipe_keep(pipe->pen, &again) < 0)
         return SHOAL__PIPE_SURFACE;
     shoal__pipe_withdraw(pipe);
     note_words(pipe, error);
     shoal__hold_refused(&pipe->hold, scope_of(pipe, verdict), pipe->now_us,
                         pipe->shared->random);
-    shoal__counter_add(&pipe->stats.retries, 1);
+    shoal__counter_add(&pipe->stats.retries, refused->count);
     pipe->is_demoted |=
         verdict == SHOAL__ERROR_REDIAL_ROLE || verdict == SHOAL__ERROR_REDIAL_LEFT;
     if (reason_to_renew(verdict))

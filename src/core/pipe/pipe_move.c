@@ -2,6 +2,7 @@
 #include "core/pipe/pipe_move.h"
 
 #include "base/time_us.h"
+#include "core/pipe/pipe_unit.h"
 #include <assert.h>
 #include <shoal/errors.h>
 #include <string.h>
@@ -24,6 +25,60 @@ int shoal__pipe_adopt(shoal__pipe_t *pipe, const shoal__request_t *request,
         return SHOAL_ENOMEM;
     take_in(pipe, request, bytes, SHOAL__REQUEST_RETRIED);
     shoal__stage_times_taken(&pipe->times, 1, now_us);
+    return 0;
+}
+
+/* ASKING: it shares the fate of the command or unit behind it. */
+static void take_in_ahead(shoal__pipe_t *pipe, const shoal__request_t *first,
+                          shoal__bytes_t ahead)
+{
+    shoal__request_t own = *first;
+
+    own.on_result = NULL;
+    own.data = NULL;
+    own.ticket = 0;
+    own.extra = NULL;
+    own.bytes = (uint32_t)ahead.bytes;
+    own.shape = SHOAL__SHAPE_QUEUED;
+    own.flags = (own.flags & (uint16_t)~SHOAL__REQUEST_UNIT_LAST) |
+                SHOAL__REQUEST_INTERNAL | SHOAL__REQUEST_UNIT |
+                SHOAL__REQUEST_UNIT_FIRST;
+    take_in(pipe, &own, ahead.data, SHOAL__REQUEST_RETRIED);
+}
+
+/* There is room. */
+static void take_in_refused(shoal__pipe_t *pipe, const shoal__refused_t *refused,
+                            shoal__bytes_t ahead, uint16_t mark)
+{
+    const char *bytes = refused->bytes;
+
+    for (uint64_t i = 0; i < refused->count; i++) {
+        shoal__request_t part = shoal__refused_part(refused, i);
+
+        if (ahead.bytes > 0) {
+            /* Nothing travels alone that is a part of a unit. */
+            part.flags = (part.flags & (uint16_t) ~(SHOAL__REQUEST_UNIT_FIRST |
+                                                    SHOAL__REQUEST_ALONE)) |
+                         SHOAL__REQUEST_UNIT;
+            if (i + 1 == refused->count)
+                part.flags |= SHOAL__REQUEST_UNIT_LAST;
+            if (i == 0)
+                take_in_ahead(pipe, &part, ahead);
+        }
+        take_in(pipe, &part, bytes, mark);
+        bytes += part.bytes;
+    }
+}
+
+int shoal__pipe_adopt_refused(shoal__pipe_t *pipe, const shoal__refused_t *refused,
+                              shoal__bytes_t ahead, uint64_t now_us)
+{
+    uint64_t count = refused->count + (ahead.bytes > 0);
+
+    if (!shoal__pipe_reserve(pipe, shoal__refused_bytes(refused) + ahead.bytes, count))
+        return SHOAL_ENOMEM;
+    take_in_refused(pipe, refused, ahead, SHOAL__REQUEST_RETRIED);
+    shoal__stage_times_taken(&pipe->times, count, now_us);
     return 0;
 }
 
@@ -171,14 +226,14 @@ static void share_walks(const shoal__pipe_t *from, shoal__pipe_t *to)
         shoal__time_max(to->deadlines.not_before_us, from->deadlines.not_before_us);
 }
 
-int shoal__pipe_keep(shoal__pipe_t *pen, const shoal__request_t *request,
-                     const char *bytes)
+int shoal__pipe_keep(shoal__pipe_t *pen, const shoal__refused_t *refused)
 {
+    const shoal__bytes_t none = {NULL, 0};
     bool is_mixed = pen->holder->is_sifted || pen->ring.retried > 0;
 
-    if (!shoal__pipe_reserve(pen, request->bytes, 1))
+    if (!shoal__pipe_reserve(pen, shoal__refused_bytes(refused), refused->count))
         return SHOAL_ENOMEM;
-    take_in(pen, request, bytes, is_mixed ? SHOAL__REQUEST_RETRIED : 0);
+    take_in_refused(pen, refused, none, is_mixed ? SHOAL__REQUEST_RETRIED : 0);
     return 0;
 }
 

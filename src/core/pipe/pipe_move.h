@@ -22,6 +22,11 @@ typedef bool (*shoal__pipe_picks_fn)(void *data, const shoal__request_t *request
 int shoal__pipe_adopt(shoal__pipe_t *pipe, const shoal__request_t *request,
                       const char *bytes, uint64_t now_us);
 
+/* The same for what the server of another pipe refused, behind a command of our own
+ * (`ahead`; no bytes: none), which is then a part of its unit. */
+int shoal__pipe_adopt_refused(shoal__pipe_t *pipe, const shoal__refused_t *refused,
+                              shoal__bytes_t ahead, uint64_t now_us);
+
 /* Move the queued commands that `picks` names; NULL: all.  Not from a hook of `from`.  0,
  * or SHOAL_ENOMEM: nothing was moved. */
 int shoal__pipe_move_queued(shoal__pipe_t *from, shoal__pipe_t *to,
@@ -32,11 +37,10 @@ int shoal__pipe_move_queued(shoal__pipe_t *from, shoal__pipe_t *to,
 int shoal__pipe_move_held(shoal__pipe_t *from, shoal__pipe_t *to,
                           shoal__pipe_picks_fn picks, void *data, uint64_t now_us);
 
-/* For pipe_hold.c.  `pen` has the held commands of `pipe`.  Keep one more: as _adopt().
- * Move queued commands there: as _move_queued().  Put all of them back, before the queued
- * ones: 0, or SHOAL_ENOMEM: nothing was done.  pen may be NULL there. */
-int shoal__pipe_keep(shoal__pipe_t *pen, const shoal__request_t *request,
-                     const char *bytes);
+/* For pipe_hold.c.  `pen` has the held commands of `pipe`.  Keep what was refused: as
+ * _adopt_refused().  Move queued commands there: as _move_queued().  Put all of them back, before
+ * the queued ones: 0, or SHOAL_ENOMEM: nothing was done.  pen may be NULL there. */
+int shoal__pipe_keep(shoal__pipe_t *pen, const shoal__refused_t *refused);
 int shoal__pipe_sift(shoal__pipe_t *pipe, shoal__pipe_t *pen,
                      shoal__pipe_picks_fn picks);
 int shoal__pipe_put_back(shoal__pipe_t *pipe, shoal__pipe_t *pen);

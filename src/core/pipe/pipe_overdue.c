@@ -110,7 +110,8 @@ const char *shoal__pipe_overdue(const shoal__pipe_t *pipe, uint64_t at,
     shoal__overdue_t facts = facts_of(pipe, shoal__request_ring_at(&pipe->ring, at));
 
     if (!shoal__pipe_is_offline(pipe)) {
-        uint64_t before = at - pipe->ring.head, fences = pipe->fences.inflight;
+        uint64_t due = shoal__pipe_due(pipe), fences = pipe->fences.inflight;
+        uint64_t before = at - pipe->ring.head < due - pipe->ring.head ? 0 : at - due;
 
         facts.stage = stage_of(pipe, at, progress, words->is_unread);
         facts.is_partly_sent = progress == SHOAL__PROGRESS_PARTLY;

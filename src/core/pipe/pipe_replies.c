@@ -7,6 +7,7 @@
 #include "core/pipe/inbound.h"
 #include "core/pipe/pipe_doubt.h"
 #include "core/pipe/pipe_lane.h"
+#include "core/pipe/pipe_unit.h"
 #include "resp/reply_shape.h"
 #include <shoal/errors.h>
 #include <stdio.h>
@@ -15,14 +16,26 @@
 
 /* ---- where a reply goes ---- */
 
+/* Is it MULTI?  A part of our own (ASKING) may stand before it. */
+static bool begins_unit(const shoal__pipe_t *pipe, const shoal__request_t *request)
+{
+    return (request->flags & SHOAL__REQUEST_UNIT_FIRST) ||
+           (pipe->kept.replies == 1 &&
+            (shoal__request_ring_at(&pipe->ring, pipe->ring.head)->flags &
+             SHOAL__REQUEST_INTERNAL));
+}
+
 /* The commands behind a rejected MULTI run one by one, so each may have any reply.  The
  * rejection is noted here, because on_reply() gets no contents of a zombie's reply. */
 static shoal__reply_shape_t shape_in_unit(shoal__pipe_t *pipe,
                                           const shoal__request_t *request,
                                           shoal_reply_type_t type)
 {
-    if (request->flags & SHOAL__REQUEST_UNIT_FIRST)
-        pipe->is_unit_rejected = type == SHOAL_REPLY_ERROR;
+    const uint16_t no_multi = SHOAL__REQUEST_INTERNAL | SHOAL__REQUEST_UNIT_LAST;
+
+    if (begins_unit(pipe, request))
+        pipe->is_unit_rejected =
+            type == SHOAL_REPLY_ERROR && !(request->flags & no_multi);
     else if (pipe->is_unit_rejected)
         return SHOAL__SHAPE_ANY;
     return (shoal__reply_shape_t)request->shape;
@@ -45,16 +58,22 @@ static shoal__decoder_target_t on_begin(void *owner, shoal_reply_type_t type)
     pipe->is_misshapen = false;
     if (pipe->phase != SHOAL__PIPE_READY)
         return target;
-    if (pipe->ring.head == pipe->ring.sent) {
+    if (shoal__pipe_due(pipe) == pipe->ring.sent) {
         /* No command waits for it: a large string gets no memory. */
         target.discard = type == SHOAL_REPLY_STRING;
         return target;
     }
-    head = shoal__request_ring_at(&pipe->ring, pipe->ring.head);
+    head = shoal__request_ring_at(&pipe->ring, shoal__pipe_due(pipe));
     shape = (shoal__reply_shape_t)head->shape;
     if (head->flags & SHOAL__REQUEST_UNIT)
         shape = shape_in_unit(pipe, head, type);
     pipe->is_misshapen = !shoal__reply_shape_allows(shape, type);
+    /* EXEC ran: its parts hear of that before its reply goes to a sink. */
+    if (pipe->kept.replies > 0 && type != SHOAL_REPLY_ERROR && !pipe->is_misshapen &&
+        (head->flags & SHOAL__REQUEST_UNIT_LAST)) {
+        shoal__pipe_unit_release(pipe);
+        head = shoal__request_ring_at(&pipe->ring, pipe->ring.head);
+    }
     target.discard = pipe->is_misshapen || (head->flags & SHOAL__REQUEST_ZOMBIE);
     if (head->extra) {
         target.sink = sink_of(pipe, head->extra);
@@ -82,7 +101,7 @@ void shoal__pipe_deliver(shoal__pipe_t *pipe, const shoal__request_t *request,
                              .ticket = request->ticket};
 
     if (request->flags & SHOAL__REQUEST_INTERNAL) {
-        if (pipe->hooks.on_own)
+        if (pipe->hooks.on_own && !(request->flags & SHOAL__REQUEST_UNIT))
             pipe->hooks.on_own(pipe->owner, request, &result);
         return;
     }
@@ -121,8 +140,9 @@ static shoal__pipe_verdict_t ask_owner(shoal__pipe_t *pipe,
     const shoal__bytes_t error = {reply->as.text.data, reply->as.text.bytes};
 
     if (!pipe->hooks.on_error ||
-        (request->flags & (SHOAL__REQUEST_ZOMBIE | SHOAL__REQUEST_INTERNAL)))
-        return SHOAL__PIPE_SURFACE;
+        (request->flags & (SHOAL__REQUEST_ZOMBIE | SHOAL__REQUEST_INTERNAL)) ||
+        (pipe->config->keeps_units && (request->flags & SHOAL__REQUEST_UNIT)))
+        return SHOAL__PIPE_SURFACE; /* a unit was asked for: pipe_unit.c */
     return pipe->hooks.on_error(pipe->owner, pipe, request,
                                 shoal__buffer_data(&pipe->log), error);
 }
@@ -145,6 +165,32 @@ static const shoal_reply_t *end_extra(const shoal__pipe_t *pipe,
     return reply;
 }
 
+shoal__request_t shoal__pipe_pop(shoal__pipe_t *pipe, size_t referred_bytes)
+{
+    shoal__request_t request = *shoal__request_ring_at(&pipe->ring, pipe->ring.head);
+
+    shoal__request_ring_pop(&pipe->ring);
+    shoal__buffer_consume(&pipe->log, request.bytes);
+    pipe->sent_bytes -= request.bytes;
+    pipe->referred_bytes -= referred_bytes;
+    return request;
+}
+
+void shoal__pipe_finish(shoal__pipe_t *pipe, const shoal__request_t *request,
+                        const shoal_reply_t *reply)
+{
+    if (request->flags & SHOAL__REQUEST_ZOMBIE) {
+        shoal__counter_add(&pipe->stats.zombies_dropped, 1);
+        return;
+    }
+    shoal__stage_times_total(&pipe->times, request->submitted_us, pipe->now_us);
+    if (request->extra)
+        reply = end_extra(pipe, request, reply);
+    (void)shoal__pipe_is_settled(pipe); /* here: a call in there costs more */
+    shoal__pipe_deliver(pipe, request, 0, SHOAL_FATE_REPLIED, reply,
+                        request->attempts + 1u, "");
+}
+
 /* The reply that the head of the registry waits for. */
 static void head_answered(shoal__pipe_t *pipe, const shoal_reply_t *reply)
 {
@@ -155,27 +201,37 @@ static void head_answered(shoal__pipe_t *pipe, const shoal_reply_t *reply)
     pipe->was_refused = false;
     bool is_taken = is_error && ask_owner(pipe, &request, reply) == SHOAL__PIPE_TAKEN;
 
-    shoal__request_ring_pop(&pipe->ring);
-    shoal__buffer_consume(&pipe->log, request.bytes);
-    pipe->sent_bytes -= request.bytes;
+    (void)shoal__pipe_pop(pipe, referred_bytes);
     pipe->answered++;
     shoal__flush_policy_answered(&pipe->flush);
-    pipe->referred_bytes -= referred_bytes;
     if (is_taken)
         return;
     shoal__retry_budget_earn(&pipe->budget);
     if (pipe->hold.state != SHOAL__HOLD_OPEN && !pipe->was_refused)
         shoal__pipe_hold_answered(pipe, &request, is_error);
-    if (request.flags & SHOAL__REQUEST_ZOMBIE) {
-        shoal__counter_add(&pipe->stats.zombies_dropped, 1);
-        return;
+    shoal__pipe_finish(pipe, &request, reply);
+}
+
+/* A command was answered.  False: see pipe->fault. */
+static bool command_answered(shoal__pipe_t *pipe, const shoal_reply_t *reply)
+{
+    const shoal__request_t *request =
+        shoal__request_ring_at(&pipe->ring, shoal__pipe_due(pipe));
+
+    if (request->flags & SHOAL__REQUEST_FENCE)
+        return fence_answered(pipe, reply);
+    if (pipe->config->keeps_units && (request->flags & SHOAL__REQUEST_UNIT)) {
+        int rc = shoal__pipe_unit_answered(pipe, reply);
+        if (rc < 0)
+            return false;
+        if (rc > 0) {
+            pipe->answered++;
+            shoal__flush_policy_answered(&pipe->flush);
+            return true;
+        }
     }
-    shoal__stage_times_total(&pipe->times, request.submitted_us, pipe->now_us);
-    if (request.extra)
-        reply = end_extra(pipe, &request, reply);
-    (void)shoal__pipe_is_settled(pipe); /* here: a call in there costs more */
-    shoal__pipe_deliver(pipe, &request, 0, SHOAL_FATE_REPLIED, reply,
-                        request.attempts + 1u, "");
+    head_answered(pipe, reply);
+    return true;
 }
 
 /* Some servers say why they will not talk without being asked. */
@@ -206,7 +262,7 @@ static bool on_reply(void *owner, const shoal_reply_t *reply, bool is_push)
         .is_greeting = is_greeting,
         .is_resp3 = pipe->is_resp3,
         .is_answer_due = is_greeting ? pipe->greeting.answers_due > 0
-                                     : pipe->ring.head != pipe->ring.sent,
+                                     : shoal__pipe_due(pipe) != pipe->ring.sent,
         .is_line = pipe->is_monitor && reply && reply->type == SHOAL_REPLY_STATUS,
     };
 
@@ -215,11 +271,7 @@ static bool on_reply(void *owner, const shoal_reply_t *reply, bool is_push)
         if (pipe->is_misshapen)
             return shoal__pipe_refuse(
                 pipe, SHOAL_EDESYNC, "a reply is of a type that its command never has");
-        if (shoal__request_ring_at(&pipe->ring, pipe->ring.head)->flags &
-            SHOAL__REQUEST_FENCE)
-            return fence_answered(pipe, reply);
-        head_answered(pipe, reply);
-        return true;
+        return command_answered(pipe, reply);
     case SHOAL__INBOUND_GREETING:
         return shoal__pipe_greeting_answered(pipe, reply);
     case SHOAL__INBOUND_PUSH:
@@ -263,7 +315,7 @@ int shoal__pipe_decode(shoal__pipe_t *pipe, const char *data, size_t bytes)
     }
     /* A reply that begins before a command was written is no reply to it. */
     if (pipe->fault == 0 && pipe->phase == SHOAL__PIPE_READY && !pipe->is_monitor &&
-        pipe->ring.head == pipe->ring.sent &&
+        shoal__pipe_due(pipe) == pipe->ring.sent &&
         shoal__decoder_is_mid_reply(pipe->decoder))
         shoal__pipe_refuse_unasked(pipe);
     if (shoal__buffer_bytes(&pipe->log) == 0)

@@ -42,7 +42,7 @@ void shoal__pipe_drain(shoal__pipe_t *pipe, uint64_t now_us)
 
 bool shoal__pipe_owes_replies(const shoal__pipe_t *pipe)
 {
-    return pipe->ring.head != shoal__pipe_begun(pipe);
+    return shoal__pipe_due(pipe) != shoal__pipe_begun(pipe);
 }
 
 bool shoal__pipe_makes_way(const shoal__pipe_t *pipe, uint64_t now_us)

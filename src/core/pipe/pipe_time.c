@@ -34,14 +34,14 @@ static void push_ping(shoal__pipe_t *pipe)
 static bool is_waiting(const shoal__pipe_t *pipe)
 {
     return pipe->phase == SHOAL__PIPE_READY &&
-           pipe->ring.head != shoal__pipe_begun(pipe);
+           shoal__pipe_due(pipe) != shoal__pipe_begun(pipe);
 }
 
 /* The command that blocks on the server; NULL: none does. */
 static const shoal__request_t *blocking(const shoal__pipe_t *pipe)
 {
     /* The server has answered the requests of held replies: it works on the next. */
-    uint64_t at = pipe->ring.head + pipe->held.replies;
+    uint64_t at = shoal__pipe_due(pipe) + pipe->held.replies;
     const shoal__request_t *next = shoal__request_ring_at(&pipe->ring, at);
 
     return at != pipe->ring.sent && next->command_class == SHOAL__CLASS_BLOCK ? next
@@ -109,6 +109,7 @@ void shoal__pipe_rest(shoal__pipe_t *pipe)
     shoal__decoder_rest(pipe->decoder);
     shoal__buffer_shrink(&pipe->log, 0);
     shoal__buffer_shrink(&pipe->held.bytes, 0);
+    shoal__buffer_shrink(&pipe->kept.words, 0);
     shoal__buffer_shrink(&pipe->greeting.outgoing, 0);
 }
 

@@ -229,7 +229,7 @@ static uint64_t silent_us(const shoal__pair_t *pair)
     const shoal__pipe_t *from = pair->handover.from;
 
     if (pair->handover.count == 0 || from->phase != SHOAL__PIPE_READY ||
-        from->ring.head == from->ring.sent)
+        shoal__pipe_due(from) == from->ring.sent)
         return SHOAL__NEVER_US;
     return shoal__time_max(from->heard_us, from->waiting_since_us) +
            SHOAL__HANDOVERS_SILENT_US;

@@ -66,7 +66,7 @@ static inline uint64_t shoal__node_silent_us(const shoal__node_t *node)
 {
     const shoal__pipe_t *pipe = &node->conn.pipe;
 
-    if (!shoal__node_is_ready(node) || pipe->ring.head == pipe->ring.sent)
+    if (!shoal__node_is_ready(node) || shoal__pipe_due(pipe) == pipe->ring.sent)
         return SHOAL__NEVER_US;
     return shoal__time_max(pipe->heard_us, pipe->waiting_since_us) +
            SHOAL__NODE_SILENT_US;

@@ -91,8 +91,6 @@ shoal__node_t *shoal__cluster_keyless(shoal__cluster_t *cluster);
 shoal__pipe_verdict_t shoal__cluster_on_error(void *owner, shoal__pipe_t *pipe,
                                               const shoal__request_t *request,
                                               const char *bytes, shoal__bytes_t error);
-/* Is this a request that goes ahead of another one's ASK?  It has no result. */
-bool shoal__cluster_is_asking(const shoal__request_t *request);
 
 /* ---- slots.c ---- */
 

@@ -44,6 +44,13 @@ static bool is_keyless(void *data, const shoal__request_t *request, const char *
     return shoal__log_slot(request, bytes) >= SHOAL__SLOTS;
 }
 
+/* ... and is no part of a unit, like MULTI, or ASKING. */
+static bool goes_anywhere(void *data, const shoal__request_t *request,
+                          const char *bytes)
+{
+    return !(request->flags & SHOAL__REQUEST_UNIT) && is_keyless(data, request, bytes);
+}
+
 static bool is_for_node(void *data, const shoal__request_t *request, const char *bytes)
 {
     const shoal__node_t *node = data;
@@ -60,8 +67,8 @@ static void leave(shoal__cluster_t *cluster, shoal__node_t *node, uint64_t now_u
 {
     if (shoal__pipe_queued(&node->conn.pipe) + shoal__pipe_held(&node->conn.pipe) == 0)
         return;
-    (void)move(&node->conn.pipe, &cluster->waiting, node->slots > 0 ? is_keyless : NULL,
-               NULL, now_us);
+    (void)move(&node->conn.pipe, &cluster->waiting,
+               node->slots > 0 ? goes_anywhere : NULL, NULL, now_us);
     cluster->has_waiting_news = true;
     shoal__conn_touch(&node->conn);
 }

@@ -9,9 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char asking[] = "*1\r\n$6\r\nASKING\r\n";
-#define ASKING_BYTES (sizeof asking - 1)
-
 /* ---- the map ---- */
 
 shoal__pipe_t *pair_client_pipe(pair_world_t *world, unsigned slot)
@@ -116,64 +113,52 @@ static void on_result(void *owner, const shoal__request_t *request,
     pair_side_t *side = owner;
 
     side->world->completed++;
-    if (!request->data)
-        return; /* ASKING */
     pair_callers_heard(side->world, request->data, result);
 }
 
-/* ASKING and the command, as a unit. */
-static shoal__pipe_verdict_t ask(pair_world_t *world, shoal__pipe_t *to,
-                                 const shoal__request_t *request, const char *bytes)
+/* All parts of a unit may go again. */
+static void note_held(pair_world_t *world, const shoal__refused_t *refused,
+                      unsigned side)
 {
-    shoal__request_t again = *request, question;
-
-    if (request->attempts + 1 >= SHOAL__HANDOVER_ATTEMPTS_MAX ||
-        !shoal__pipe_reserve(to, ASKING_BYTES + request->bytes, 2))
-        return SHOAL__PIPE_SURFACE;
-    again.attempts++;
-    again.flags |= SHOAL__REQUEST_UNIT;
-    question = again; /* they share their fate */
-    question.data = NULL;
-    question.extra = NULL;
-    question.ticket = 0;
-    question.bytes = ASKING_BYTES;
-    question.flags |= SHOAL__REQUEST_UNIT_FIRST;
-    again.flags |= SHOAL__REQUEST_UNIT_LAST;
-    shoal__pipe_adopt(to, &question, asking, world->now_us);
-    shoal__pipe_adopt(to, &again, bytes, world->now_us);
-    world->sights.asked++;
-    return SHOAL__PIPE_TAKEN;
+    for (uint64_t i = 0; i < refused->count; i++) {
+        pair_call_t *call =
+            shoal__request_ring_at(refused->ring, refused->first + i)->data;
+        pair_place_refusal_heard(world, call, side);
+        call->held++;
+    }
 }
 
 static shoal__pipe_verdict_t on_error(void *owner, shoal__pipe_t *pipe,
                                       const shoal__request_t *request,
                                       const char *bytes, shoal__bytes_t error)
 {
+    static const char asking[] = "*1\r\n$6\r\nASKING\r\n";
+    const shoal__refused_t refused = shoal__pipe_refused(pipe);
+    const shoal__bytes_t ask_first = {asking, sizeof asking - 1}, nothing = {NULL, 0};
     pair_side_t *side = owner;
     pair_world_t *world = side->world;
     shoal__pipe_t *to = &world->sides[1 - side->index].pipe;
     pair_call_t *call = request->data;
-    shoal__request_t again = *request;
+    bool is_ask = error.data[0] == 'A';
 
-    if (call && error.data[0] == 'L') {
-        shoal__pipe_verdict_t verdict =
-            shoal__pipe_send_again(pipe, request, bytes, error);
-        pair_place_refusal_heard(world, call, side->index);
-        call->held = (uint8_t)(call->held + (verdict == SHOAL__PIPE_TAKEN));
+    if (!pair_has_bytes(call, bytes, request->bytes))
+        pair_world_fail(world, "O6: these are not the bytes of %u", pair_id_of(call));
+    if (error.data[0] == 'L' || error.data[0] == 'T') {
+        shoal__pipe_verdict_t verdict = shoal__pipe_send_again(pipe, &refused, error);
+        if (verdict == SHOAL__PIPE_TAKEN)
+            note_held(world, &refused, side->index);
         return verdict;
     }
-    if (!call || (error.data[0] != 'M' && error.data[0] != 'A'))
+    if (error.data[0] != 'M' && !is_ask)
         return SHOAL__PIPE_SURFACE;
     unsigned slot = pair_slot_of(call);
-    if (error.data[0] == 'M' && world->map[slot] == side->index)
+    if (!is_ask && world->map[slot] == side->index)
         world->is_told[slot] = true;
-    if (call->unit_first)
-        return SHOAL__PIPE_SURFACE;
-    again.flags &= (uint16_t) ~(SHOAL__REQUEST_UNIT | SHOAL__REQUEST_UNIT_LAST);
-    if (error.data[0] == 'A')
-        return ask(world, to, &again, bytes);
-    world->sights.redirected++;
-    return shoal__handover_redirect(to, &again, bytes, world->now_us);
+    world->sights.redirected += !is_ask;
+    world->sights.asked += is_ask;
+    world->sights.units += refused.count > 1;
+    return shoal__handover_redirect(to, &refused, is_ask ? ask_first : nothing,
+                                    world->now_us);
 }
 
 const shoal__pipe_hooks_t pair_client_hooks = {.on_result = on_result,

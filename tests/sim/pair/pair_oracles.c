@@ -73,12 +73,14 @@ static bool is_right(const pair_call_t *call, const shoal_reply_t *reply)
 }
 
 /* A redirect, or a refusal, is a result where nothing else is possible. */
-static bool is_error_right(const pair_world_t *world, const pair_call_t *call,
-                           const shoal_reply_t *reply)
+static bool is_error_right(const pair_world_t *world, const pair_call_t *call)
 {
-    if (call->unit_first)
-        return ends_with_id(reply, pair_id_of(call)) || call->verb != PAIR_MULTI;
-    return world->is_short_of_memory || call->is_refused ||
+    bool is_given_up = false;
+
+    /* A unit is sent again whole, or not at all. */
+    for (uint32_t id = call->unit_first; id > 0 && id <= call->unit_last; id++)
+        is_given_up |= world->calls[id].is_done && world->calls[id].status < 0;
+    return is_given_up || world->is_short_of_memory || call->is_refused ||
            call->handed == SHOAL__HANDOVER_ATTEMPTS_MAX + call->held;
 }
 
@@ -88,7 +90,7 @@ static void check_reply(pair_world_t *world, const pair_call_t *call,
     uint32_t id = pair_id_of(call);
 
     if (reply && shoal_reply_type(reply) == SHOAL_REPLY_ERROR) {
-        if (!is_error_right(world, call, reply))
+        if (!is_error_right(world, call))
             pair_world_fail(world, "O1: %u got an error that is not its own", id);
         return;
     }

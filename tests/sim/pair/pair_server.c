@@ -137,12 +137,12 @@ static bool redirects(pair_world_t *world, const pair_side_t *side, pair_link_t 
     if (world->rates.is_lanes)
         return false;
     if (world->owner[slot] != here && !(world->is_migrating[slot] && was_asking)) {
-        say(link, "-MOVED %u %u\r\n", slot, there);
+        say(link, "-MOVED %u node:%u\r\n", slot, 1 + there);
         return true;
     }
     if (world->owner[slot] == here && world->is_migrating[slot] &&
         world->place[call->key] != here) {
-        say(link, "-ASK %u %u\r\n", slot, there);
+        say(link, "-ASK %u node:%u\r\n", slot, 1 + there);
         return true;
     }
     return false;
@@ -231,13 +231,13 @@ static void execute_unit(pair_world_t *world, pair_side_t *side, pair_link_t *li
 
     link->unit_first = 0;
     bool is_refused = link->is_unit_rejected;
+    /* Whole units follow their slot.  Those whose keys move one by one wait. */
+    bool loses_place = link->is_unit_put_off || world->rates.has_ask;
     if (is_refused)
         say(link, "-EXECABORT %010" PRIu32 "\r\n", id);
     else
-        is_refused = redirects(world, side, link, exec, false);
-    /* Perhaps some of its keys have moved, others not: if the answer is lost, and it is
-     * sent again, then it has lost its place. */
-    for (uint32_t part = first; is_refused && part <= id; part++)
+        is_refused = redirects(world, side, link, exec, link->is_unit_asking);
+    for (uint32_t part = first; is_refused && loses_place && part <= id; part++)
         world->calls[part].is_refused = true;
     if (is_refused)
         return;
@@ -250,13 +250,14 @@ static void execute_unit(pair_world_t *world, pair_side_t *side, pair_link_t *li
 }
 
 static void take_part(pair_world_t *world, pair_side_t *side, pair_link_t *link,
-                      pair_call_t *call)
+                      pair_call_t *call, bool was_asking)
 {
     uint32_t id = pair_id_of(call);
 
     if (call->verb == PAIR_MULTI) {
         link->unit_first = link->unit_next = id;
-        link->is_unit_rejected = false;
+        link->is_unit_rejected = link->is_unit_put_off = false;
+        link->is_unit_asking = was_asking;
     }
     if (link->unit_first != call->unit_first || link->unit_next != id) {
         pair_world_fail(world, "O8: %u of unit %u came, but %u of unit %u was due", id,
@@ -268,8 +269,9 @@ static void take_part(pair_world_t *world, pair_side_t *side, pair_link_t *link,
         execute_unit(world, side, link, call);
     else if (call->verb == PAIR_MULTI)
         say(link, "+OK\r\n");
-    else if (refuses(world, side, link, call) ||
-             redirects(world, side, link, call, false))
+    else if (refuses(world, side, link, call))
+        link->is_unit_rejected = link->is_unit_put_off = true;
+    else if (redirects(world, side, link, call, link->is_unit_asking))
         link->is_unit_rejected = true;
     else
         say(link, "+QUEUED %010" PRIu32 "\r\n", id);
@@ -284,7 +286,7 @@ static void execute(pair_world_t *world, pair_side_t *side, pair_link_t *link,
     if (link->unit_first && call->unit_first != link->unit_first)
         pair_world_fail(world, "O8: %u came inside unit %u", id, link->unit_first);
     else if (call->unit_first)
-        take_part(world, side, link, call);
+        take_part(world, side, link, call, was_asking);
     else if (refuses(world, side, link, call) ||
              redirects(world, side, link, call, was_asking))
         call->rejected++;

@@ -68,9 +68,11 @@ void pair_sights_print(const pair_sights_t *sights)
            sights->results[SHOAL_FATE_UNKNOWN], sights->results[SHOAL_FATE_REPLY_LOST]);
     printf("moves     %" PRIu64 " begun, %" PRIu64 " in a shared pen, %" PRIu64
            " spliced with %" PRIu64 " commands, %" PRIu64 " redirected, %" PRIu64
-           " asked; %" PRIu64 " by servers, %" PRIu64 " of keys\n",
+           " asked, %" PRIu64 " of units; %" PRIu64 " by servers, %" PRIu64
+           " of keys\n",
            sights->begun, sights->shared, sights->spliced, sights->penned,
-           sights->redirected, sights->asked, sights->moves, sights->moves_of_keys);
+           sights->redirected, sights->asked, sights->units, sights->moves,
+           sights->moves_of_keys);
     printf("faults    %" PRIu64 " losses, %" PRIu64 " during a hand-over, %" PRIu64
            " ghosts, %" PRIu64 " not begun; %" PRIu64 " commands refused\n",
            sights->losses, sights->losses_meanwhile, sights->ghosts, sights->not_begun,
@@ -115,7 +117,8 @@ static void roll_config(shoal__pipe_config_t *config, sim_dice_t *dice)
         .inflight_max = ONE_OF(dice, 1, 3, 8, 64, 16384, 16384),
         .stall_us = 3600000000,
         .attempts_max = ONE_OF(dice, 1, 3, 3),
-        .queue_offline = sim_dice_hits(dice, 900)};
+        .queue_offline = sim_dice_hits(dice, 900),
+        .keeps_units = true};
 }
 
 static void roll_rates(pair_rates_t *rates, sim_dice_t *dice)

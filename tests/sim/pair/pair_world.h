@@ -18,8 +18,8 @@
  * when a server changes its mind is not promised.  So a command that a server refused with
  * LOADING may run behind those that the same server was sent before the refusal was heard,
  * or the connection lost, and that it executed or redirected; but behind no other.  The
- * order is not promised of units that were refused because some of their keys had moved,
- * of commands that are executed again; nor, in a cluster, of those that a lost connection
+ * order is not promised of units that were refused while their keys move one by one, or
+ * with LOADING; of commands that are executed again; nor, in a cluster, of those that a lost connection
  * executes late (ghosts).
  */
 
@@ -88,6 +88,7 @@ typedef struct pair_link {
     bool is_up, is_closed, is_asking;
     uint32_t unit_first, unit_next; /* inside MULTI; 0: not */
     bool is_unit_rejected;
+    bool is_unit_put_off, is_unit_asking; /* with LOADING; it follows ASKING */
 } pair_link_t;
 
 typedef struct pair_side {
@@ -114,7 +115,7 @@ typedef struct pair_rates { /* of 1024, or weights */
 
 typedef struct pair_sights {
     uint64_t results[4], begun, shared, spliced, penned, redirected, asked, losses,
-        losses_meanwhile, moves, moves_of_keys, ghosts, not_begun, refused, lent;
+        losses_meanwhile, moves, moves_of_keys, ghosts, not_begun, refused, lent, units;
 } pair_sights_t;
 
 typedef struct pair_world {

@@ -117,7 +117,7 @@ static void settle_multi(fake_conn_t *conn, fake_verdict_t verdict, size_t index
     } else if (!conn->session.in_multi && conn->multi.size > 0) {
         for (size_t at = 0; at < conn->multi.size; at += sizeof index) {
             memcpy(&index, conn->multi.data + at, sizeof index);
-            script->entries[index].is_executed = true;
+            script->entries[index].is_executed = verdict == FAKE_EXECUTED;
         }
         conn->multi.size = 0;
     }
@@ -138,6 +138,8 @@ static void execute(fake_conn_t *conn, const fake_request_t *request, const char
     if (!rule->reply || rule->is_executed)
         verdict = fake_store_answer(world->store, &conn->session, request, raw,
                                     raw_bytes, &usual);
+    else if (rule->reply[0] == '-')
+        fake_store_refused(&conn->session, request);
     if (rule->is_executed && verdict == FAKE_REJECTED)
         verdict = FAKE_EXECUTED; /* the rule says so, although the store cannot */
     size_t index = fake_script_log(&world->script, conn->session.connection, request,

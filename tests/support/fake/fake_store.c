@@ -286,6 +286,11 @@ static fake_verdict_t answer_exec(const call_t *call)
     if (!session->in_multi)
         return reject(call, "-ERR EXEC without MULTI\r\n");
     session->in_multi = false;
+    if (session->is_multi_refused) {
+        session->queued.size = 0;
+        return reject(call, "-EXECABORT Transaction discarded because of previous "
+                            "errors.\r\n");
+    }
     for (size_t at = 0, used; at < session->queued.size; at += used, count++) {
         fake_request_parse(&request, session->queued.data + at,
                            session->queued.size - at, &used);
@@ -303,6 +308,7 @@ static fake_verdict_t answer_exec(const call_t *call)
 static fake_verdict_t answer_multi(const call_t *call)
 {
     call->session->in_multi = true;
+    call->session->is_multi_refused = false;
     fake_bytes_text(call->reply, "+OK\r\n");
     return FAKE_EXECUTED;
 }
@@ -333,6 +339,15 @@ static fake_verdict_t answer_one(const call_t *call)
     if (call->store->identity.kind == FAKE_BARE)
         return FAKE_HANG_UP;
     return reject(call, "-ERR unknown command\r\n");
+}
+
+void fake_store_refused(fake_session_t *session, const fake_request_t *request)
+{
+    session->is_multi_refused = true;
+    if (!session->in_multi || !fake_request_is(request, 0, "EXEC"))
+        return;
+    session->in_multi = false;
+    session->queued.size = 0;
 }
 
 fake_verdict_t fake_store_answer(fake_store_t *store, fake_session_t *session,

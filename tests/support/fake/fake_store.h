@@ -31,7 +31,8 @@ typedef struct fake_session {
     int64_t database;
     bool is_known; /* authenticated */
     bool in_multi;
-    fake_bytes_t queued; /* commands since MULTI, as they came */
+    bool is_multi_refused; /* a part of it was: EXEC will abort */
+    fake_bytes_t queued;   /* commands since MULTI, as they came */
 } fake_session_t;
 
 typedef enum fake_verdict {
@@ -55,6 +56,10 @@ void fake_session_release(fake_session_t *session);
 fake_verdict_t fake_store_answer(fake_store_t *store, fake_session_t *session,
                                  const fake_request_t *request, const char *raw,
                                  size_t raw_bytes, fake_bytes_t *reply);
+
+/* The command was answered with an error instead: as servers do it, the transaction under
+ * way ends with EXECABORT, or, if this is its EXEC, with that error. */
+void fake_store_refused(fake_session_t *session, const fake_request_t *request);
 
 /* The value of a counter or the length of a list; 0 if there is none. */
 int64_t fake_store_number(const fake_store_t *store, int64_t database, const char *key);

@@ -32,13 +32,16 @@ static shoal__pipe_verdict_t on_error(void *owner, shoal__pipe_t *pipe,
                                       const shoal__request_t *request,
                                       const char *bytes, shoal__bytes_t error)
 {
-    (void)owner;
+    const shoal__refused_t refused = shoal__pipe_refused(pipe);
+    const shoal__bytes_t none = {NULL, 0};
+
+    (void)owner, (void)request, (void)bytes;
     assert_ptr_equal(pipe, &rig.pipe);
     if (error.data[0] == 'L')
-        return shoal__pipe_send_again(pipe, request, bytes, error);
+        return shoal__pipe_send_again(pipe, &refused, error);
     if (error.data[0] != 'M')
         return SHOAL__PIPE_SURFACE;
-    return shoal__handover_redirect(&other, request, bytes, rig.now_us);
+    return shoal__handover_redirect(&other, &refused, none, rig.now_us);
 }
 
 static int set_up(void **state)

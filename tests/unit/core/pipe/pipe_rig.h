@@ -129,8 +129,11 @@ static inline shoal__pipe_verdict_t rig_hear_error(void *owner, shoal__pipe_t *p
                                                    const char *bytes,
                                                    shoal__bytes_t error)
 {
+    const shoal__refused_t refused = shoal__pipe_refused(pipe);
+
     assert_ptr_equal(owner, &rig);
-    return shoal__pipe_send_again(pipe, request, bytes, error);
+    (void)request, (void)bytes;
+    return shoal__pipe_send_again(pipe, &refused, error);
 }
 
 static const shoal__pipe_hooks_t rig_hooks = {.on_result = rig_hear_result,
