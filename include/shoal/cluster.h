@@ -49,8 +49,11 @@ extern "C" {
 /** Where the keys are. Later versions may add values. */
 typedef enum shoal_topology {
     SHOAL_TOPOLOGY_STANDALONE = 0, /**< on one server: the default */
-    SHOAL_TOPOLOGY_CLUSTER = 1 /**< on the primaries of a cluster; the addresses of the
+    SHOAL_TOPOLOGY_CLUSTER = 1, /**< on the primaries of a cluster; the addresses of the
                                         options are those of some of its nodes */
+    SHOAL_TOPOLOGY_SENTINEL = 2 /**< on one server, which sentinels name. Only
+                                        shoal_topology_kind() tells this value: a client
+                                        has sentinels when its options name some */
 } shoal_topology_t;
 
 /**

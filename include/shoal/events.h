@@ -39,11 +39,23 @@ typedef enum shoal_event_kind {
                                          connection that works: see status and detail, and
                                          <shoal/credentials.h> */
     SHOAL_EVENT_MAINTENANCE =
-        10,                      /**< the server said that it is going to be maintained,
+        10, /**< the server said that it is going to be maintained,
                                        or that this is over: see detail, and
                                        shoal_options_set_maintenance() */
-    SHOAL_EVENT_MAP_CHANGED = 11 /**< slots of the cluster have other owners now, as a
+    SHOAL_EVENT_MAP_CHANGED = 11, /**< slots of the cluster have other owners now, as a
                                       node says; see detail and <shoal/cluster.h> */
+    SHOAL_EVENT_NODE_UP = 12, /**< commands flow to a node of the cluster: for the first
+                                     time, or again after NODE_DOWN */
+    SHOAL_EVENT_NODE_DOWN = 13, /**< a node of the cluster cannot be reached, or leaves
+                                     commands unanswered; see detail.  A connection that is
+                                     lost and made again at once is no reason */
+    SHOAL_EVENT_FAILOVER =
+        14, /**< a replica owns slots that its primary owned, see detail;
+                                    shoal_event_server() is the replica */
+    SHOAL_EVENT_REDIRECT_REFUSED =
+        15 /**< a server led the client elsewhere, and the client does not go there: to an
+                address that the server must not know (loopback, link-local, metadata), or
+                to a node that no other node knows; see detail and <shoal/cluster.h> */
 } shoal_event_kind_t;
 
 /**

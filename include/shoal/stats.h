@@ -131,6 +131,14 @@ typedef struct shoal_stats {
     uint64_t tls_resumed;   /**< handshakes that resumed a session, which are cheaper */
     uint64_t replica_reads; /**< commands that were handed to replicas, each once
                                    (<shoal/replicas.h>) */
+    uint64_t views_asked;   /**< times a node was asked for its view of the cluster */
+    uint64_t
+        views_refused; /**< views that were not believed: of another cluster, of fewer
+                                 slots, or not understood */
+    uint64_t
+        redirects_refused; /**< times a server led the client to a server that it must
+                                     not know, or that no other node knows; see
+                                     SHOAL_EVENT_REDIRECT_REFUSED */
 } shoal_stats_t;
 
 /** Initial value: `shoal_stats_t stats = SHOAL_STATS_INIT;`. */
@@ -167,7 +175,8 @@ SHOAL_EXTERN int shoal_stats_get(shoal_client_t *client, shoal_stats_t *ret_stat
 /**
  * Take a snapshot of one connection of the client.  Fields that count for the client as
  * a whole are 0: commands, refused, wakeups, caller_wakeups, direct_calls, handovers,
- * turns, latency, leases_now, leases_waiting_now, leases_idle_now, bytes_referred, bulk.
+ * turns, latency, leases_now, leases_waiting_now, leases_idle_now, bytes_referred, bulk,
+ * views_asked, views_refused.
  *
  * @param connection  number of the connection, from 1; shoal_event_connection() gives
  *                    it

@@ -45,8 +45,15 @@ static void log_event(const shoal_options_t *options, const shoal_event_t *event
         snprintf(line, sizeof line, "next attempt in %llu us",
                  (unsigned long long)event->delay_us);
         break;
+    case SHOAL_EVENT_NODE_DOWN:
+    case SHOAL_EVENT_FAILOVER:
+    case SHOAL_EVENT_REDIRECT_REFUSED:
+        level = SHOAL_LOG_WARN;
+        snprintf(line, sizeof line, "%s", event->detail);
+        break;
     case SHOAL_EVENT_SERVER_CHANGED:
     case SHOAL_EVENT_MAP_CHANGED:
+    case SHOAL_EVENT_NODE_UP:
         snprintf(line, sizeof line, "%s", event->detail);
         break;
     case SHOAL_EVENT_CREDENTIALS:

@@ -67,6 +67,8 @@ typedef struct shoal__target {
     unsigned ready;          /* connections of this target that are ready */
     bool is_replica;         /* it is to be a replica: no primary is looked for */
     bool is_left;            /* ... but the server refused to write: go elsewhere */
+    bool is_untrusted;       /* a server named an endpoint that it must not know, in the
+                                attempt that is under way */
     unsigned known;          /* addresses that the last attempt to connect knew */
     unsigned replicas;       /* that were refused since a primary was found */
     shoal__address_t worked; /* on which the server answered last; bytes 0: none */

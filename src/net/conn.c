@@ -210,6 +210,11 @@ static void on_lost(void *owner, shoal__line_t *line, int status, const char *de
 {
     shoal__conn_t *conn = owner;
 
+    if (conn->target->is_untrusted) {
+        shoal__counter_add(&conn->stats.redirects_refused, 1);
+        shoal__conn_report(conn, line, SHOAL_EVENT_REDIRECT_REFUSED, 0, detail, 0);
+    }
+    conn->target->is_untrusted = false;
     if (is_present(conn, line))
         shoal__conn_lose(conn, status, detail);
     else

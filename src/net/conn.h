@@ -60,6 +60,7 @@ typedef struct shoal__conn_hooks {
 typedef struct shoal__conn_stats {
     shoal__traffic_t traffic;
     shoal__counter_t connects, losses, attempts_failed, desyncs;
+    shoal__counter_t redirects_refused;
     shoal__counter_t tls_full, tls_resumed; /* handshakes */
     shoal__counter_t epoch;                 /* connections dialed so far */
     shoal__counter_t state;                 /* the state, for other threads */

@@ -162,6 +162,7 @@ static void drop_untrusted(shoal__attempt_t *attempt)
         if (shoal__trust_permits(&addresses->items[i], by))
             addresses->items[kept++] = addresses->items[i];
     addresses->count = kept;
+    attempt->plan.target->is_untrusted |= kept == 0;
     attempt->status = SHOAL_ECONN;
     note_failure(attempt->detail, attempt->trying.name, "connect",
                  "the server was named by another one that must not know it");

@@ -279,11 +279,21 @@ static void shared_figures(const shoal__route_t *route, shoal_stats_t *ret_stats
     shoal__figures_add_waiting(&cluster->waiting, ret_stats);
     ret_stats->queued_now += shoal__counter_get(&cluster->handovers.queued_now);
     ret_stats->bytes_now += shoal__counter_get(&cluster->handovers.bytes_now);
+    ret_stats->views_asked = shoal__counter_get(&cluster->topology.asked_count);
+    ret_stats->views_refused = shoal__counter_get(&cluster->topology.refused);
 }
 
 static void each(const shoal__route_t *route, shoal__route_visit_fn visit, void *data)
 {
     shoal__nodes_each(&of_const(route)->nodes, visit, data);
+}
+
+static int describe(const shoal__route_t *route, shoal_topology_snapshot_t *snapshot)
+{
+    shoal__cluster_t *cluster = (shoal__cluster_t *)route;
+
+    shoal__snapshot_set_kind(snapshot, SHOAL_TOPOLOGY_CLUSTER);
+    return shoal__nodes_describe(&cluster->nodes, &cluster->map, snapshot);
 }
 
 /* ---- the end ---- */
@@ -340,6 +350,7 @@ static const shoal__route_ops_t ops = {
     .publish = publish,
     .shared_figures = shared_figures,
     .each = each,
+    .describe = describe,
     .shut = shut,
     .forget = forget,
     .free = free_route,
@@ -361,6 +372,17 @@ static int add_seeds(shoal__cluster_t *cluster, const shoal_options_t *options)
     return 0;
 }
 
+static int init_nodes(shoal__cluster_t *cluster)
+{
+    const shoal__node_plan_t plan = {.config = &cluster->config,
+                                     .hooks = &conn_hooks,
+                                     .origin = &cluster->target,
+                                     .set = &cluster->set,
+                                     .owner = cluster};
+
+    return shoal__nodes_init(&cluster->nodes, &plan);
+}
+
 static int init_waiting(shoal__cluster_t *cluster)
 {
     const shoal__pipe_parts_t parts = {&cluster->config.pipe, &cluster->target,
@@ -380,11 +402,6 @@ static void init_plain(shoal__cluster_t *cluster, const shoal__route_hooks_t *ho
     cluster->hooks = *hooks;
     cluster->owner = owner;
     cluster->target = (shoal__target_t){.name = "the cluster"};
-    cluster->nodes.plan = (shoal__node_plan_t){.config = &cluster->config,
-                                               .hooks = &conn_hooks,
-                                               .origin = &cluster->target,
-                                               .set = &cluster->set,
-                                               .owner = cluster};
     /* Replies of several nodes come at the same time; and there is no bulk lane. */
     cluster->config.pipe.keeps_units = true;
     cluster->config.pipe.is_ordinary = false;
@@ -420,6 +437,9 @@ int shoal__cluster_new(const shoal_options_t *options, uint64_t seed,
     rc = init_waiting(cluster);
     if (rc < 0)
         goto fail_waiting;
+    rc = init_nodes(cluster);
+    if (rc < 0)
+        goto fail_nodes;
     rc = add_seeds(cluster, options);
     if (rc < 0)
         goto fail_seeds;
@@ -428,6 +448,7 @@ int shoal__cluster_new(const shoal_options_t *options, uint64_t seed,
 
 fail_seeds:
     shoal__nodes_release(&cluster->nodes);
+fail_nodes:
     shoal__pipe_release(&cluster->waiting);
 fail_waiting:
     shoal__conn_set_release(&cluster->set);

@@ -54,11 +54,12 @@ static void read_conn(shoal_stats_t *to, const shoal__conn_stats_t *from)
     to->losses = shoal__counter_get(&from->losses);
     to->attempts_failed = shoal__counter_get(&from->attempts_failed);
     to->desyncs = shoal__counter_get(&from->desyncs);
+    to->redirects_refused = shoal__counter_get(&from->redirects_refused);
     to->tls_full = shoal__counter_get(&from->tls_full);
     to->tls_resumed = shoal__counter_get(&from->tls_resumed);
 }
 
-static void read_info(shoal_connection_info_t *to, const shoal__conn_t *conn)
+static shoal_connection_state_t state_of(const shoal__conn_t *conn)
 {
     static const shoal_connection_state_t states[SHOAL__CONN_STATE_COUNT] = {
         [SHOAL__CONN_IDLE] = SHOAL_CONNECTION_IDLE,
@@ -68,11 +69,16 @@ static void read_info(shoal_connection_info_t *to, const shoal__conn_t *conn)
         [SHOAL__CONN_BACKOFF] = SHOAL_CONNECTION_WAITING,
         [SHOAL__CONN_CLOSED] = SHOAL_CONNECTION_CLOSED,
     };
+
+    return states[atomic_load_explicit(&conn->stats.state, memory_order_acquire)];
+}
+
+static void read_info(shoal_connection_info_t *to, const shoal__conn_t *conn)
+{
     const shoal__conn_stats_t *from = &conn->stats;
 
     to->connection = conn->id;
-    to->state =
-        states[atomic_load_explicit(&from->state, memory_order_acquire)]; /* first */
+    to->state = state_of(conn); /* first */
     to->protocol = (int)shoal__counter_get(&from->protocol);
     to->server_id = shoal__counter_get(&from->server_id);
     to->epoch = shoal__counter_get(&from->epoch);
@@ -86,6 +92,19 @@ void shoal__figures_read(const shoal__conn_t *conn, shoal__route_member_t *ret_m
     read_info(&ret_member->info, conn);
     read_pipe(&ret_member->stats, &conn->pipe);
     read_conn(&ret_member->stats, &conn->stats);
+}
+
+shoal__snapshot_node_t shoal__figures_server(const shoal__conn_t *conn)
+{
+    shoal_connection_state_t state = state_of(conn);
+
+    return (shoal__snapshot_node_t){
+        .name = atomic_load_explicit(&conn->server, memory_order_acquire),
+        .primary = SHOAL__SNAPSHOT_NONE,
+        .state = state,
+        .connection = conn->id,
+        .is_listed = true,
+        .is_down = state == SHOAL_CONNECTION_WAITING};
 }
 
 static void add_pen(const shoal__pipe_t *pen, shoal_stats_t *to)

@@ -207,6 +207,13 @@ static void each(const shoal__route_t *route, shoal__route_visit_fn visit, void 
     shoal__replicas_each(replicas_of(route), visit, data);
 }
 
+static int describe(const shoal__route_t *route, shoal_topology_snapshot_t *snapshot)
+{
+    int rc = base_of(route)->describe(route, snapshot);
+
+    return rc < 0 ? rc : shoal__replicas_describe(replicas_of(route), snapshot);
+}
+
 /* ---- the end ---- */
 
 static void shut(shoal__route_t *route, uint64_t now_us)
@@ -264,6 +271,7 @@ int shoal__reads_init(shoal__route_t *route, const shoal__reads_plan_t *plan)
     reads->ops.publish = publish;
     reads->ops.shared_figures = shared_figures;
     reads->ops.each = each;
+    reads->ops.describe = describe;
     reads->ops.shut = shut;
     reads->ops.forget = forget;
     reads->ops.free = free_route;

@@ -6,7 +6,7 @@
  * One replica: its connection, and what it says about itself.  It is asked ROLE when it is
  * connected, and every 5 s.
  *
- * Loop thread, but for the figures of its connection.
+ * Loop thread, but for the figures of its connection, and whether it is listed.
  */
 
 #include "core/replica_rule.h"
@@ -27,7 +27,7 @@ typedef struct shoal__replica {
     char name[SHOAL__TARGET_NAME_BYTES];
     struct shoal__replicas *all;    /* borrowed: of route/replicas.c */
     bool is_heard;                  /* it answered ROLE since the last look */
-    bool is_listed;                 /* it is to be used */
+    _Atomic bool is_listed;         /* it is to be used; any thread reads */
     bool is_asked;                  /* an answer to ROLE is due */
     uint64_t ask_us;                /* ... or else not before */
     uint64_t epoch;                 /* of the connection that the next ones are about */

@@ -333,6 +333,22 @@ void shoal__replicas_each(const shoal__replicas_t *replicas,
     }
 }
 
+int shoal__replicas_describe(const shoal__replicas_t *replicas,
+                             shoal_topology_snapshot_t *snapshot)
+{
+    int rc = 0;
+
+    for (const shoal__replica_t *replica = shoal__replicas_newest(replicas);
+         replica && rc == 0; replica = replica->next) {
+        shoal__snapshot_node_t node = shoal__figures_server(&replica->conn);
+        node.role = SHOAL_NODE_REPLICA;
+        node.primary = 0;
+        if (replica->is_listed)
+            rc = shoal__snapshot_add(snapshot, &node);
+    }
+    return rc;
+}
+
 void shoal__replicas_read(const shoal__replicas_t *replicas, shoal_stats_t *to)
 {
     shoal__figures_add_waiting(&replicas->pen, to);

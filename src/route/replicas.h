@@ -13,7 +13,7 @@
  *
  * Guarantee: a replica gets no command before it has said that it is one.
  *
- * Threads: the loop thread, but for shoal__replicas_each() and _read().
+ * Threads: the loop thread, but for shoal__replicas_each(), _describe() and _read().
  */
 
 #include "core/options.h"
@@ -103,6 +103,10 @@ void shoal__replicas_view(const shoal__replicas_t *replicas, shoal__route_view_t
 /* Any thread. */
 void shoal__replicas_each(const shoal__replicas_t *replicas,
                           shoal__route_visit_fn visit, void *data);
+/* Add those that are listed to a snapshot whose first node is their primary.  0 or
+ * SHOAL_ENOMEM. */
+int shoal__replicas_describe(const shoal__replicas_t *replicas,
+                             shoal_topology_snapshot_t *snapshot);
 void shoal__replicas_read(const shoal__replicas_t *replicas, shoal_stats_t *to);
 
 void shoal__replicas_shut(shoal__replicas_t *replicas, uint64_t now_us);

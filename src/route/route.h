@@ -20,6 +20,7 @@
 #include "net/mailbox.h"
 #include <shoal/connection.h>
 #include <shoal/stats.h>
+#include <shoal/topology.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -114,11 +115,13 @@ typedef struct shoal__route_ops {
     void (*publish)(shoal__route_t *route);
     /* The figures that the connections have together: the latencies, and how many leases
      * there are.  Any thread: what
-     * these two functions walk stays until `free`, and so do the figures of a connection
+     * these functions walk stays until `free`, and so do the figures of a connection
      * that is gone. */
     void (*shared_figures)(const shoal__route_t *route, shoal_stats_t *ret_stats);
     /* Visit every connection. */
     void (*each)(const shoal__route_t *route, shoal__route_visit_fn visit, void *data);
+    /* Add the servers that are known to a snapshot.  Any thread.  0 or SHOAL_ENOMEM. */
+    int (*describe)(const shoal__route_t *route, shoal_topology_snapshot_t *snapshot);
 
     /* Settle what is outstanding with SHOAL_ESHUTDOWN, and hang up.  Leases that are not
      * over are their holders' alone afterwards. */

@@ -287,6 +287,17 @@ static void each(const shoal__route_t *route, shoal__route_visit_fn visit, void 
     shoal__leases_each(&of_const(route)->leases, visit, data);
 }
 
+static int describe(const shoal__route_t *route, shoal_topology_snapshot_t *snapshot)
+{
+    shoal__snapshot_node_t node = shoal__figures_server(&of_const(route)->conns[0]);
+
+    if (of_const(route)->sentinel) {
+        shoal__snapshot_set_kind(snapshot, SHOAL_TOPOLOGY_SENTINEL);
+        node.role = SHOAL_NODE_PRIMARY;
+    }
+    return shoal__snapshot_add(snapshot, &node);
+}
+
 /* ---- the end ---- */
 
 static void shut(shoal__route_t *route, uint64_t now_us)
@@ -348,6 +359,7 @@ static const shoal__route_ops_t ops = {
     .publish = publish,
     .shared_figures = shared_figures,
     .each = each,
+    .describe = describe,
     .shut = shut,
     .forget = forget,
     .free = free_route,

@@ -101,6 +101,7 @@ static void test_a_client_is_needed(void **state)
     shoal_lease_t *lease;
     shoal_connection_info_t info = SHOAL_CONNECTION_INFO_INIT;
     shoal_stats_t stats = SHOAL_STATS_INIT;
+    shoal_topology_snapshot_t *topology;
 
     (void)state;
     assert_int_equal(shoal_completions_new(0, &queue), 0);
@@ -142,6 +143,12 @@ static void test_a_client_is_needed(void **state)
         REFUSES(shoal_lease_submit, NULL, &command, 1, NULL, NULL, NULL, NULL),
         REFUSES(shoal_stats_get, NULL, &stats),
         REFUSES(shoal_stats_get_connection, NULL, 1, &stats),
+        REFUSES(shoal_topology_get, NULL, &topology),
+        ROW(shoal_topology_kind, shoal_topology_kind(NULL) == 0),
+        ROW(shoal_topology_node, shoal_topology_node(NULL, 0) == NULL),
+        ROW(shoal_topology_nodes_count, shoal_topology_nodes_count(NULL) == 0),
+        ROW(shoal_topology_owner, shoal_topology_owner(NULL, 0) == NULL),
+        VANISHES(shoal_topology_release, NULL),
     };
     check(rows, COUNT(rows));
     shoal_completions_free(queue);
@@ -187,6 +194,7 @@ static void test_what_a_client_needs(void **state)
         REFUSES(shoal_lease_submit, lease, NULL, 1, NULL, NULL, NULL, NULL),
         REFUSES(shoal_stats_get, client, NULL),
         REFUSES(shoal_stats_get_connection, client, 1, NULL),
+        REFUSES(shoal_topology_get, client, NULL),
     };
     check(rows, COUNT(rows));
     assert_int_equal(fake_server_received(scene->server, 0, "PING", NULL), 0);

@@ -195,6 +195,11 @@ static void test_what_comes_too_late(void **state)
 
     scene_open_ready(scene);
     shoal_client_t *client = shoal_client_retain(scene->client);
+    shoal_topology_snapshot_t *topology = NOT_ZERO;
+    is_out_of_memory = true;
+    assert_int_equal(shoal_topology_get(client, &topology), SHOAL_ENOMEM);
+    is_out_of_memory = false;
+    assert_null(topology);
     client->fork_generation++; /* as if this were a child */
     check(&(attempt_t){"another process", client, good, NULL, SHOAL_EFORK, 0, 0});
     client->fork_generation--;
@@ -369,6 +374,11 @@ static void check_figures(shoal_client_t *client, uint64_t connection, int rc)
         stats.size = sizeof stats;
         assert_int_equal(shoal_stats_get(client, &stats), rc);
         assert_memory_equal(&stats, &no_stats, sizeof stats);
+    }
+    if (rc != SHOAL_ENOENT) {
+        shoal_topology_snapshot_t *topology = NOT_ZERO;
+        assert_int_equal(shoal_topology_get(client, &topology), rc);
+        assert_null(topology);
     }
     if (rc == SHOAL_ECLOSED) /* a connection tells that it is closed */
         return;

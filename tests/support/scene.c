@@ -43,6 +43,21 @@ static void on_event(shoal_client_t *client, const shoal_event_t *event, void *d
     case SHOAL_EVENT_MAP_CHANGED:
         events->notices++;
         break;
+    case SHOAL_EVENT_NODE_UP:
+        events->nodes_up++;
+        break;
+    case SHOAL_EVENT_NODE_DOWN:
+        events->nodes_down++;
+        break;
+    case SHOAL_EVENT_FAILOVER:
+        events->failovers++;
+        snprintf(events->heir, sizeof events->heir, "%s", shoal_event_server(event));
+        break;
+    case SHOAL_EVENT_REDIRECT_REFUSED:
+        events->redirects_refused++;
+        snprintf(events->redirect, sizeof events->redirect, "%s",
+                 shoal_event_detail(event));
+        break;
     case SHOAL_EVENT_CREDENTIALS:
         events->credentials++;
         events->credentials_status = shoal_event_status(event);

@@ -27,9 +27,12 @@ typedef struct scene_events {
     unsigned credentials;     /* outcomes of questions to a provider, and of AUTH */
     int credentials_status;   /* of the last of them ... */
     char credentials_detail[256];
-    unsigned notices;  /* of maintenance */
-    char detail[256];  /* the reason of the last loss */
-    char renewed[256]; /* why the last connection that was renewed was; "": none */
+    unsigned notices; /* of maintenance, and of the map of a cluster */
+    unsigned nodes_up, nodes_down, failovers, redirects_refused;
+    char heir[256];     /* the server of the last failover */
+    char redirect[256]; /* the detail of the last redirect that was refused */
+    char detail[256];   /* the reason of the last loss */
+    char renewed[256];  /* why the last connection that was renewed was; "": none */
 } scene_events_t;
 
 typedef struct scene {

@@ -242,6 +242,12 @@ int shoalpy_core_connection(shoalpy_core_t *core, uint64_t connection,
     return shoal_connection_get(core->client, connection, ret_info);
 }
 
+int shoalpy_core_topology(shoalpy_core_t *core,
+                          shoal_topology_snapshot_t **ret_topology)
+{
+    return shoal_topology_get(core->client, ret_topology);
+}
+
 int shoalpy_core_reconnect(shoalpy_core_t *core)
 {
     return shoal_client_reconnect(core->client);

@@ -85,6 +85,9 @@ int shoalpy_core_connection_stats(shoalpy_core_t *core, uint64_t connection,
 /* What one connection is doing; SHOAL_ENOENT if there is none of that number. */
 int shoalpy_core_connection(shoalpy_core_t *core, uint64_t connection,
                             shoal_connection_info_t *ret_info);
+/* Which servers it knows. */
+int shoalpy_core_topology(shoalpy_core_t *core,
+                          shoal_topology_snapshot_t **ret_topology);
 /* Connect anew, now. */
 int shoalpy_core_reconnect(shoalpy_core_t *core);
 /* Authenticate with these from now on. */

@@ -134,6 +134,9 @@ typedef struct shoal_stats {
     uint64_t tls_full;
     uint64_t tls_resumed;
     uint64_t replica_reads;
+    uint64_t views_asked;
+    uint64_t views_refused;
+    uint64_t redirects_refused;
     ...;
 } shoal_stats_t;
 typedef enum shoal_stage { SHOAL_STAGE_QUEUED, SHOAL_STAGE_BATCHED, SHOAL_STAGE_WIRE, SHOAL_STAGE_TOTAL, ... } shoal_stage_t;
@@ -160,6 +163,34 @@ typedef struct shoal_connection_info {
 } shoal_connection_info_t;
 const char *shoal_connection_state_name(shoal_connection_state_t state);
 
+typedef enum shoal_topology { SHOAL_TOPOLOGY_STANDALONE, SHOAL_TOPOLOGY_CLUSTER, SHOAL_TOPOLOGY_SENTINEL, ... } shoal_topology_t;
+typedef enum shoal_node_role { SHOAL_NODE_UNKNOWN, SHOAL_NODE_PRIMARY, SHOAL_NODE_REPLICA, ... } shoal_node_role_t;
+typedef struct shoal_topology_snapshot shoal_topology_snapshot_t;
+typedef struct shoal_slot_range {
+    unsigned first;
+    unsigned last;
+} shoal_slot_range_t;
+typedef struct shoal_node_info {
+    const char *name;
+    const char *host;
+    int port;
+    const char *id;
+    shoal_node_role_t role;
+    const struct shoal_node_info *primary;
+    shoal_connection_state_t state;
+    uint64_t connection;
+    bool is_listed;
+    bool is_down;
+    unsigned slots;
+    const shoal_slot_range_t *ranges;
+    size_t ranges_count;
+    ...;
+} shoal_node_info_t;
+void shoal_topology_release(shoal_topology_snapshot_t *topology);
+shoal_topology_t shoal_topology_kind(const shoal_topology_snapshot_t *topology);
+size_t shoal_topology_nodes_count(const shoal_topology_snapshot_t *topology);
+const shoal_node_info_t *shoal_topology_node(const shoal_topology_snapshot_t *topology, size_t index);
+
 typedef struct shoalpy_core shoalpy_core_t;
 typedef struct shoalpy_event {
     int kind, status;
@@ -179,6 +210,7 @@ int shoalpy_core_wait_ready(shoalpy_core_t *core, uint64_t wait_us);
 int shoalpy_core_stats(shoalpy_core_t *core, shoal_stats_t *ret_stats);
 int shoalpy_core_connection_stats(shoalpy_core_t *core, uint64_t connection, shoal_stats_t *ret_stats);
 int shoalpy_core_connection(shoalpy_core_t *core, uint64_t connection, shoal_connection_info_t *ret_info);
+int shoalpy_core_topology(shoalpy_core_t *core, shoal_topology_snapshot_t **ret_topology);
 int shoalpy_core_reconnect(shoalpy_core_t *core);
 int shoalpy_core_set_credentials(shoalpy_core_t *core, const char *user, const char *password);
 int shoalpy_core_reload_tls(shoalpy_core_t *core, shoal_error_t *ret_error);

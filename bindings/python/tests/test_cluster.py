@@ -68,3 +68,31 @@ def test_slots_move(face: Face, cluster: Cluster) -> None:
 
 def test_how_it_is_shown(face: Face, cluster: Cluster) -> None:
     assert cluster.url in repr(face.client)
+
+
+def test_the_topology(face: Face, cluster: Cluster) -> None:
+    face.wait_ready()
+    face.execute("SET", "key", 1)
+    topology: shoal.Topology = face._do("topology")
+    assert topology.kind == "cluster"
+    assert len(topology.nodes) == len(topology.primaries) == 3
+    assert topology.replicas == ()
+    ids = {node.ask("CLUSTER", "MYID").decode() for node in cluster.nodes}
+    assert {node.id for node in topology.nodes} == ids
+    assert {node.port for node in topology.nodes} == {n.port for n in cluster.nodes}
+    assert sum(len(slots) for node in topology.nodes for slots in node.slots) == 16384
+    for node in topology.nodes:
+        assert (node.host, node.role, node.state) == ("127.0.0.1", "primary", "ready")
+        assert node.is_listed and not node.is_down and node.primary is None
+        assert face._do("connection", node.connection).server == node.name
+    slot = cluster.nodes[0].ask("CLUSTER", "KEYSLOT", "key")
+    owner = topology.owner(slot)
+    assert owner and cluster.url and owner in topology.primaries
+    assert topology.owner(16384) is None
+
+
+def test_events_of_nodes(face: Face) -> None:
+    face.execute("PING")
+    face.until(lambda: face.stats().views_asked > 0)
+    kinds = [event.kind for event in face.events()]
+    assert "node_up" in kinds and "node_down" not in kinds

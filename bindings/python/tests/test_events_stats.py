@@ -173,6 +173,19 @@ def test_stats_before_the_first_command(connect: Connect) -> None:
     )  # fmt: skip
 
 
+def test_the_topology_of_one_server(connect: Connect, server: Server) -> None:
+    face = connect()
+    face.wait_ready()
+    topology: shoal.Topology = face._do("topology")
+    (node,) = topology.nodes
+    assert (topology.kind, topology.primaries, topology.owner(0)) == (
+        "standalone", (), None,
+    )  # fmt: skip
+    assert (node.name, node.host) == (f"127.0.0.1:{server.port}", "127.0.0.1")
+    assert (node.port, node.connection, node.state) == (server.port, 1, "ready")
+    assert (node.id, node.role, node.slots) == ("", "unknown", ())
+
+
 # ---- connections ----
 
 

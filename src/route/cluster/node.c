@@ -19,6 +19,7 @@ shoal__node_t *shoal__node_new(const shoal__node_plan_t *plan, unsigned index,
         return NULL;
     node->owner = plan->owner;
     node->index = index;
+    node->primary = node->heir_of = SHOAL__SLOT_NOBODY;
     snprintf(node->host, sizeof node->host, "%s", host);
     shoal__target_name(node->name, host, port);
     node->endpoint =

@@ -6,13 +6,16 @@
  * One node of a cluster: its connection, and what is known of it.  A node is an address;
  * another address of the same server would be another node.
  *
- * Loop thread, but for the figures of its connection.
+ * Loop thread, but for the figures of its connection, and what shoal__nodes_describe() reads
+ * under the lock of all nodes.
  */
 
 #include "base/time_us.h"
+#include "core/cluster/slot_map.h"
 #include "core/cluster/slots_reply.h"
 #include "net/conn.h"
 #include "route/config.h"
+#include <shoal/topology.h>
 
 typedef struct shoal__node {
     shoal__conn_t conn;
@@ -22,17 +25,23 @@ typedef struct shoal__node {
     char host[SHOAL__NODE_HOST_BYTES];
     char name[SHOAL__TARGET_NAME_BYTES];
     char id[SHOAL__NODE_ID_BYTES]; /* "": not known */
-    void *owner;                   /* borrowed: the cluster */
-    unsigned index;                /* among the cluster's nodes */
-    unsigned slots;                /* that it owns */
-    bool is_seed;                  /* the program named it */
-    bool is_listed;                /* the view that was believed last has it */
+    shoal_node_role_t role;        /* as the view says that was believed last */
+    unsigned primary;              /* of a replica: its index; SLOT_NOBODY: not known */
+    unsigned heir_of;  /* of which it has taken slots, although it was its replica: the
+                         program is to hear of that; SLOT_NOBODY */
+    void *owner;       /* borrowed: the cluster */
+    unsigned index;    /* among the cluster's nodes */
+    unsigned slots;    /* that it owns */
+    bool is_seed;      /* the program named it */
+    bool is_listed;    /* the view that was believed last has it */
     unsigned named_by; /* not listed: the index of the node whose redirect named it */
     uint64_t named_us; /* ... and when, for the first time; 0: none did */
     uint64_t idle_us;  /* nothing keeps it open since then; 0: something does */
-    bool is_silent;    /* commands are unanswered, and it says nothing for a while */
-    bool was_lost;     /* its connection, since the last turn */
-    unsigned share;    /* its number among the shares, while commands are placed */
+    bool was_up;       /* the program has heard that it is up */
+    _Atomic bool is_down; /* ... and then that it is not; any thread reads */
+    bool is_silent;       /* commands are unanswered, and it says nothing for a while */
+    bool was_lost;        /* its connection, since the last turn */
+    unsigned share;       /* its number among the shares, while commands are placed */
 } shoal__node_t;
 
 /* What all nodes of a client have together; all of it borrowed. */

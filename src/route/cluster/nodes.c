@@ -3,7 +3,15 @@
 
 #include "base/random.h"
 #include "route/figures.h"
+#include <shoal/errors.h>
+#include <stdio.h>
 #include <string.h>
+
+int shoal__nodes_init(shoal__nodes_t *nodes, const shoal__node_plan_t *plan)
+{
+    nodes->plan = *plan;
+    return pthread_mutex_init(&nodes->lock, NULL) == 0 ? 0 : SHOAL_ENOMEM;
+}
 
 shoal__node_t *shoal__nodes_find(shoal__nodes_t *nodes, const char *host, int port,
                                  const shoal__address_t *by)
@@ -21,8 +29,10 @@ shoal__node_t *shoal__nodes_find(shoal__nodes_t *nodes, const char *host, int po
     node = shoal__node_new(&nodes->plan, count, host, port, by);
     if (!node)
         return NULL;
+    pthread_mutex_lock(&nodes->lock);
     atomic_store_explicit(&nodes->items[count], node, memory_order_relaxed);
     atomic_store_explicit(&nodes->count, count + 1, memory_order_release);
+    pthread_mutex_unlock(&nodes->lock);
     return node;
 }
 
@@ -80,8 +90,57 @@ void shoal__nodes_each(const shoal__nodes_t *nodes, shoal__route_visit_fn visit,
     }
 }
 
+void shoal__nodes_list(shoal__nodes_t *nodes, shoal__node_t *node, const char *id)
+{
+    pthread_mutex_lock(&nodes->lock);
+    node->is_listed = id != NULL;
+    if (id)
+        snprintf(node->id, sizeof node->id, "%s", id);
+    pthread_mutex_unlock(&nodes->lock);
+}
+
+void shoal__nodes_set_role(shoal__nodes_t *nodes, shoal__node_t *node,
+                           shoal_node_role_t role, unsigned primary)
+{
+    pthread_mutex_lock(&nodes->lock);
+    node->role = role;
+    node->primary = primary;
+    pthread_mutex_unlock(&nodes->lock);
+}
+
+static int describe_node(const shoal__node_t *node, shoal_topology_snapshot_t *snapshot)
+{
+    shoal__snapshot_node_t item = shoal__figures_server(&node->conn);
+
+    item.name = node->name;
+    item.id = node->id;
+    item.role = node->role;
+    item.primary = node->primary;
+    item.is_listed = node->is_listed;
+    item.is_down = node->is_down;
+    return shoal__snapshot_add(snapshot, &item);
+}
+
+int shoal__nodes_describe(shoal__nodes_t *nodes, const shoal__slot_map_t *map,
+                          shoal_topology_snapshot_t *snapshot)
+{
+    int rc = 0;
+
+    pthread_mutex_lock(&nodes->lock);
+    for (unsigned i = 0; i < shoal__nodes_count(nodes) && rc == 0; i++)
+        rc = describe_node(shoal__nodes_at(nodes, i), snapshot);
+    for (unsigned slot = 0; slot < SHOAL__SLOTS && rc == 0; slot++) {
+        unsigned owner = shoal__slot_map_owner(map, slot);
+        if (owner != SHOAL__SLOT_NOBODY)
+            shoal__snapshot_own(snapshot, slot, owner);
+    }
+    pthread_mutex_unlock(&nodes->lock);
+    return rc;
+}
+
 void shoal__nodes_release(shoal__nodes_t *nodes)
 {
     for (unsigned i = 0; i < shoal__nodes_count(nodes); i++)
         shoal__node_free(shoal__nodes_at(nodes, i));
+    pthread_mutex_destroy(&nodes->lock);
 }

@@ -6,16 +6,19 @@
  * The nodes of a cluster that a client has heard of.  A node keeps its number, and its
  * memory until the client is freed: other threads read its figures.
  *
- * Threads: the loop thread, but for shoal__nodes_each().
+ * Threads: the loop thread, but for shoal__nodes_each() and _describe().  What those read is
+ * written under the lock.
  */
 
 #include "route/cluster/node.h"
 #include "route/route.h"
+#include <pthread.h>
 
 #define SHOAL__NODES_MAX 1024
 
 typedef struct shoal__nodes {
     shoal__node_plan_t plan;
+    pthread_mutex_t lock; /* a leaf: of ids, roles and the number of nodes */
     _Atomic unsigned count;
     _Atomic(shoal__node_t *) items[SHOAL__NODES_MAX];
 } shoal__nodes_t;
@@ -30,6 +33,9 @@ static inline shoal__node_t *shoal__nodes_at(const shoal__nodes_t *nodes,
 {
     return atomic_load_explicit(&nodes->items[index], memory_order_relaxed);
 }
+
+/* 0 or SHOAL_ENOMEM. */
+int shoal__nodes_init(shoal__nodes_t *nodes, const shoal__node_plan_t *plan);
 
 /* The node at this address; a new one if there is none, which `by` named (NULL: the
  * program).  NULL: no memory, or there are too many. */
@@ -47,6 +53,15 @@ shoal__node_t *shoal__nodes_pick(const shoal__nodes_t *nodes,
 /* Visit the figures of each.  Any thread. */
 void shoal__nodes_each(const shoal__nodes_t *nodes, shoal__route_visit_fn visit,
                        void *data);
+
+/* The view that is believed lists the node with this id; NULL: it does not. */
+void shoal__nodes_list(shoal__nodes_t *nodes, shoal__node_t *node, const char *id);
+void shoal__nodes_set_role(shoal__nodes_t *nodes, shoal__node_t *node,
+                           shoal_node_role_t role, unsigned primary);
+
+/* Add the nodes, and who owns each slot.  Any thread.  0 or SHOAL_ENOMEM. */
+int shoal__nodes_describe(shoal__nodes_t *nodes, const shoal__slot_map_t *map,
+                          shoal_topology_snapshot_t *snapshot);
 
 /* After shut, or if nothing was opened. */
 void shoal__nodes_release(shoal__nodes_t *nodes);

@@ -38,6 +38,20 @@ static shoal__pipe_t *pipe_of(shoal__cluster_t *cluster, unsigned node,
     return conn ? &conn->pipe : &cluster->waiting;
 }
 
+/* Does a replica take slots of its primary?  The first one says it for all. */
+static void note_heir(shoal__cluster_t *cluster, unsigned from, unsigned to)
+{
+    shoal__node_t *heir =
+        to == SHOAL__SLOT_NOBODY ? NULL : shoal__cluster_node(cluster, to);
+
+    if (!heir || heir->role != SHOAL_NODE_REPLICA || from == SHOAL__SLOT_NOBODY ||
+        heir->primary != from)
+        return;
+    heir->heir_of = from;
+    shoal__nodes_set_role(&cluster->nodes, heir, SHOAL_NODE_PRIMARY,
+                          SHOAL__SLOT_NOBODY);
+}
+
 static void on_changed(void *data, unsigned slot, unsigned from, unsigned to)
 {
     changes_t *changes = data;
@@ -46,6 +60,7 @@ static void on_changed(void *data, unsigned slot, unsigned from, unsigned to)
     count_slot(cluster, from, -1);
     count_slot(cluster, to, 1);
     changes->changed++;
+    note_heir(cluster, from, to);
     if (from == SHOAL__SLOT_NOBODY)
         return; /* what waits goes on at once: shoal__cluster_keep_up() */
     *move = (shoal__slot_move_t){.slot = slot};
@@ -94,21 +109,33 @@ void shoal__cluster_disown(shoal__cluster_t *cluster, const shoal__node_t *node,
     begin(&changes, now_us);
 }
 
+/* A replica has taken slots of its primary. */
+static void tell_heirs(const shoal__cluster_t *cluster)
+{
+    char detail[3 * SHOAL__TARGET_NAME_BYTES];
+
+    for (unsigned i = 0; i < shoal__nodes_count(&cluster->nodes); i++) {
+        shoal__node_t *node = shoal__cluster_node(cluster, i);
+        if (node->heir_of == SHOAL__SLOT_NOBODY)
+            continue;
+        snprintf(detail, sizeof detail, "%s has taken slots of its primary %s",
+                 node->name, shoal__cluster_node(cluster, node->heir_of)->name);
+        node->heir_of = SHOAL__SLOT_NOBODY;
+        shoal__cluster_tell(node, SHOAL_EVENT_FAILOVER, detail);
+    }
+}
+
 static void tell(const shoal__cluster_t *cluster, const shoal__node_t *by,
                  unsigned changed)
 {
     char detail[2 * SHOAL__TARGET_NAME_BYTES];
-    const shoal_event_t event = {.kind = SHOAL_EVENT_MAP_CHANGED,
-                                 .detail = detail,
-                                 .epoch = shoal__counter_get(&by->conn.stats.epoch),
-                                 .connection = by->conn.id,
-                                 .server = by->name};
 
     if (changed == 0)
         return;
     snprintf(detail, sizeof detail, "%u slot%s other owners now, %s says", changed,
              changed == 1 ? " has" : "s have", by->name);
-    cluster->hooks.on_event(cluster->owner, &event);
+    shoal__cluster_tell(by, SHOAL_EVENT_MAP_CHANGED, detail);
+    tell_heirs(cluster);
 }
 
 /* ---- redirects ---- */
@@ -137,6 +164,16 @@ static void heed_redirects(shoal__cluster_t *cluster, uint64_t now_us)
 
 /* ---- views ---- */
 
+/* An owner is a primary, whatever an old view says. */
+static void list_role(shoal__cluster_t *cluster, shoal__node_t *node, unsigned primary)
+{
+    bool is_replica = primary != SHOAL__SLOT_NOBODY && node->slots == 0;
+
+    shoal__nodes_set_role(&cluster->nodes, node,
+                          is_replica ? SHOAL_NODE_REPLICA : SHOAL_NODE_PRIMARY,
+                          is_replica ? primary : SHOAL__SLOT_NOBODY);
+}
+
 /* From now on the client uses the nodes that the view lists.  But a node that was named by a
  * redirect of the very node that answered is used only if no other node can be asked. */
 static void list(shoal__cluster_t *cluster, const shoal__view_t *view)
@@ -150,10 +187,10 @@ static void list(shoal__cluster_t *cluster, const shoal__view_t *view)
             node->named_us > 0 && node->named_by == by->index && !is_alone;
         if (is_doubtful)
             continue;
-        node->is_listed = view->ids[i][0] != '\0';
+        shoal__nodes_list(&cluster->nodes, node, view->ids[i][0] ? view->ids[i] : NULL);
         if (!node->is_listed)
             continue;
-        memcpy(node->id, view->ids[i], sizeof node->id);
+        list_role(cluster, node, view->primaries[i]);
         node->named_us = 0;
     }
 }
@@ -167,7 +204,7 @@ static void merge(shoal__cluster_t *cluster, uint64_t now_us)
     bool is_known;
 
     if (!has_room(cluster)) {
-        shoal__topology_merged(topology, false);
+        shoal__topology_merged(topology, false, false);
         return;
     }
     is_known = cluster->map.owned == 0 ||
@@ -183,7 +220,7 @@ static void merge(shoal__cluster_t *cluster, uint64_t now_us)
         list(cluster, view);
     begin(&changes, now_us);
     tell(cluster, topology->asked, changes.changed);
-    shoal__topology_merged(topology, changes.changed > 0);
+    shoal__topology_merged(topology, merged.is_refused, changes.changed > 0);
     /* Another node may confirm it; a hand-over will be over soon. */
     if (merged.doubtful > 0 || merged.held > 0 || merged.is_refused)
         shoal__cluster_want_view(cluster, SHOAL__TOPOLOGY_URGENT, NULL, now_us);

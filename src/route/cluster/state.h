@@ -102,6 +102,10 @@ void shoal__cluster_disown(shoal__cluster_t *cluster, const shoal__node_t *node,
 
 /* ---- upkeep.c ---- */
 
+/* Tell the program of something that happened to a node. */
+void shoal__cluster_tell(const shoal__node_t *node, shoal_event_kind_t kind,
+                         const char *detail);
+
 /* Open and close connections; commands that wait for any node, or for an owner, go on. */
 void shoal__cluster_keep_up(shoal__cluster_t *cluster, uint64_t now_us);
 uint64_t shoal__cluster_upkeep_us(const shoal__cluster_t *cluster);

@@ -58,6 +58,8 @@ static void read_range(shoal__topology_t *topology, const shoal_reply_t *reply,
     shoal__slots_range_t range = shoal__slots_reply_range(reply, number);
     shoal__view_t *view = topology->view;
 
+    const shoal__node_t *primary = NULL;
+
     for (size_t i = 0; i < range.nodes; i++) {
         shoal__slots_node_t named;
         shoal__node_t *node;
@@ -66,8 +68,12 @@ static void read_range(shoal__topology_t *topology, const shoal_reply_t *reply,
         if (!node)
             continue;
         list_node(topology, node, named.id);
-        if (i > 0)
+        if (i > 0) {
+            if (primary && primary != node)
+                view->primaries[node->index] = (uint16_t)primary->index;
             continue;
+        }
+        primary = node;
         for (unsigned slot = range.first; slot <= range.last; slot++)
             view->slots.owners[slot] = (uint16_t)node->index;
     }
@@ -82,6 +88,8 @@ static void read_slots(shoal__topology_t *topology, const shoal_reply_t *reply)
     view->slots.at_us = shoal__clock_us();
     for (unsigned slot = 0; slot < SHOAL__SLOTS; slot++)
         view->slots.owners[slot] = SHOAL__SLOT_NOBODY;
+    for (unsigned i = 0; i < SHOAL__NODES_MAX; i++)
+        view->primaries[i] = SHOAL__SLOT_NOBODY;
     for (size_t i = 0; i < shoal_reply_count(reply); i++)
         read_range(topology, reply, i);
 }
@@ -141,6 +149,8 @@ static void on_slots(shoal_client_t *client, const shoal_result_t *result, void 
         return;
     }
     note_why(topology, result);
+    if (result->status == 0)
+        shoal__counter_add(&topology->refused, 1);
     fail(topology);
 }
 
@@ -162,8 +172,10 @@ static void on_nodes(shoal_client_t *client, const shoal_result_t *result, void 
     shoal__conn_touch(&topology->asked->conn);
 }
 
-void shoal__topology_merged(shoal__topology_t *topology, bool is_news)
+void shoal__topology_merged(shoal__topology_t *topology, bool is_refused, bool is_news)
 {
+    if (is_refused)
+        shoal__counter_add(&topology->refused, 1);
     topology->is_view_ready = false;
     topology->asked_before = topology->asked;
     topology->asked = NULL;
@@ -217,6 +229,7 @@ void shoal__topology_turn(shoal__topology_t *topology, shoal__random_t *random,
         return;
     }
     topology->serial++;
+    shoal__counter_add(&topology->asked_count, 1);
     topology->has_slots = false;
     topology->asked = node;
     topology->hint = NULL;

@@ -20,6 +20,9 @@ typedef struct shoal__view {
     uint64_t epochs[SHOAL__NODES_MAX]; /* by the nodes' numbers */
     char ids[SHOAL__NODES_MAX]
             [SHOAL__NODE_ID_BYTES]; /* "": it does not list the node */
+    uint16_t
+        primaries[SHOAL__NODES_MAX]; /* of the replicas; SLOT_NOBODY: it is a primary,
+                                             or not listed */
     bool knows_us; /* it lists a node that another view had, which was believed */
 } shoal__view_t;
 
@@ -30,9 +33,10 @@ typedef struct shoal__topology {
     shoal__node_t *asked, *asked_before; /* NULL: none */
     shoal__node_t *hint; /* ask this one first, if it is ready; NULL: any */
     uint64_t serial;     /* of the question */
-    char why[240];       /* the last answer was no view; "": it was */
-    bool is_view_ready;  /* the owner has to merge it */
-    bool has_slots;      /* CLUSTER SLOTS was answered and understood */
+    shoal__counter_t asked_count, refused; /* questions, and views; any thread reads */
+    char why[240];                         /* the last answer was no view; "": it was */
+    bool is_view_ready;                    /* the owner has to merge it */
+    bool has_slots; /* CLUSTER SLOTS was answered and understood */
 } shoal__topology_t;
 
 /* Borrows the nodes. */
@@ -45,7 +49,7 @@ void shoal__topology_turn(shoal__topology_t *topology, shoal__random_t *random,
 /* SHOAL__NEVER_US: no node could be asked, or an answer is awaited that wakes the loop. */
 uint64_t shoal__topology_wake_us(const shoal__topology_t *topology);
 
-/* The view was merged: with news, or without. */
-void shoal__topology_merged(shoal__topology_t *topology, bool is_news);
+/* The view was merged, with news or without; or refused. */
+void shoal__topology_merged(shoal__topology_t *topology, bool is_refused, bool is_news);
 
 #endif

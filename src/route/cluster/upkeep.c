@@ -28,6 +28,19 @@ void shoal__cluster_want_view(shoal__cluster_t *cluster, shoal__topology_wish_t 
     cluster->is_touched = true;
 }
 
+void shoal__cluster_tell(const shoal__node_t *node, shoal_event_kind_t kind,
+                         const char *detail)
+{
+    const shoal__cluster_t *cluster = node->owner;
+    const shoal_event_t event = {.kind = kind,
+                                 .detail = detail,
+                                 .epoch = shoal__counter_get(&node->conn.stats.epoch),
+                                 .connection = node->conn.id,
+                                 .server = node->name};
+
+    cluster->hooks.on_event(cluster->owner, &event);
+}
+
 /* ---- moving on ---- */
 
 /* False: no memory; they stay. */
@@ -154,6 +167,28 @@ static bool is_reached(const shoal__cluster_t *cluster)
     return false;
 }
 
+/* Is it up, or down?  The program hears of changes. */
+static void look_at_health(shoal__node_t *node)
+{
+    const shoal__pipe_t *pipe = &node->conn.pipe;
+    bool is_up = shoal__node_is_ready(node) && !node->is_silent;
+    bool is_down = shoal__node_is_open(node) && !is_up &&
+                   (node->is_silent || pipe->attempts_failed > 0);
+    char detail[SHOAL__TARGET_NAME_BYTES + 32];
+
+    if (is_up && (!node->was_up || node->is_down)) {
+        node->was_up = true;
+        node->is_down = false;
+        snprintf(detail, sizeof detail, "%s is up", node->name);
+        shoal__cluster_tell(node, SHOAL_EVENT_NODE_UP, detail);
+    } else if (is_down && !node->is_down) {
+        node->is_down = true;
+        snprintf(detail, sizeof detail, "%s does not answer", node->name);
+        shoal__cluster_tell(node, SHOAL_EVENT_NODE_DOWN,
+                            node->is_silent ? detail : pipe->detail);
+    }
+}
+
 static void look_at(shoal__cluster_t *cluster, shoal__node_t *node, bool is_reached,
                     uint64_t now_us)
 {
@@ -161,6 +196,7 @@ static void look_at(shoal__cluster_t *cluster, shoal__node_t *node, bool is_reac
         leave(cluster, node, now_us);
     node->was_lost = false;
     node->is_silent = now_us >= shoal__node_silent_us(node);
+    look_at_health(node);
     if (is_wanted(node, is_reached)) {
         node->idle_us = 0;
         if (!shoal__node_is_open(node))
@@ -175,12 +211,23 @@ static void look_at(shoal__cluster_t *cluster, shoal__node_t *node, bool is_reac
         shoal__conn_close(&node->conn, now_us);
 }
 
+static void refuse_stranger(const shoal__cluster_t *cluster, shoal__node_t *node)
+{
+    char detail[2 * SHOAL__TARGET_NAME_BYTES + 64];
+
+    snprintf(detail, sizeof detail, "%s names %s, which no other node knows",
+             shoal__cluster_node(cluster, node->named_by)->name, node->name);
+    shoal__counter_add(&node->conn.stats.redirects_refused, 1);
+    shoal__cluster_tell(node, SHOAL_EVENT_REDIRECT_REFUSED, detail);
+}
+
 /* Nobody else knows the node: whoever owns its slots, it is not this one. */
 static void look_at_stranger(shoal__cluster_t *cluster, shoal__node_t *node,
                              uint64_t now_us)
 {
     if (!is_unconfirmed(node) || now_us < node->named_us + UNCONFIRMED_US)
         return;
+    refuse_stranger(cluster, node);
     shoal__cluster_disown(cluster, node, now_us);
     leave(cluster, node, now_us);
     /* While it has anything left it stays a stranger. */

@@ -42,6 +42,10 @@ static void on_event(shoal_client_t *client, const shoal_event_t *event, void *d
     case SHOAL_EVENT_CREDENTIALS:
     case SHOAL_EVENT_MAINTENANCE:
     case SHOAL_EVENT_MAP_CHANGED:
+    case SHOAL_EVENT_NODE_UP:
+    case SHOAL_EVENT_NODE_DOWN:
+    case SHOAL_EVENT_FAILOVER:
+    case SHOAL_EVENT_REDIRECT_REFUSED:
         break;
     }
 }

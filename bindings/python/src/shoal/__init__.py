@@ -26,6 +26,7 @@ from . import exceptions
 from ._core import ConnectionInfo, Event
 from ._native import ffi, lib
 from ._options import ClientOptions
+from ._topology import Node, Topology
 from .client import Client
 from .exceptions import *  # noqa: F403
 from .lease import Attempt, Lease
@@ -46,8 +47,10 @@ __all__ = [
     "Event",
     "Lease",
     "Monitor",
+    "Node",
     "Pipeline",
     "Stats",
+    "Topology",
 ]
 __all__ += exceptions.__all__
 

@@ -25,7 +25,7 @@ _EVENT_KINDS = (
     *("connected", "ready", "lost", "retrying", "attempt_failed"),
     *("tls_files", "tls_unverified"),
     *("server_changed", "sentinels_lost", "credentials", "maintenance"),
-    "map_changed",
+    *("map_changed", "node_up", "node_down", "failover", "redirect_refused"),
 )
 _EVENTS_MAX = 128
 _FAILURES = {
@@ -46,7 +46,9 @@ class Event(NamedTuple):
     #: sentinels_lost (none answers; the server stays in use); credentials (a provider
     #: answered or failed, or AUTH was answered in place); maintenance (the server said
     #: what it is about to do, or that this is over); map_changed (slots of the cluster
-    #: have other owners); or dropped (events were)
+    #: have other owners), node_up and node_down (of the cluster), failover (a replica
+    #: owns slots of its primary), redirect_refused (a server led where the client does
+    #: not go); or dropped (events were)
     kind: str
     detail: str  #: address and cause, without credentials
     delay: float  #: of retrying: seconds until the next attempt

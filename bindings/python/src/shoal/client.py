@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from . import _calls, stats
+from . import _calls, _topology, stats
 from ._closing import Closing
 from ._core import ConnectionInfo, Core, Event
 from ._flags import CONTIGUOUS, flags_of
@@ -24,6 +24,7 @@ from ._pipeline import without_exceptions
 from ._replies import Conversion
 from ._requests import Argument, are_plain, as_tuples, blocks
 from ._seconds import NEVER, drain_seconds, microseconds
+from ._topology import Topology
 from .exceptions import DataError, RedisError
 from .lease import Leasing
 from .pipeline import Pipeline
@@ -357,6 +358,11 @@ class Client(Leasing, Closing):
         """State, protocol and server of a connection; a client of one server has number
         1. ValueError: there is none of that number. Any thread."""
         return (self._core or self._open()).connection(number)
+
+    def topology(self) -> Topology:
+        """The servers that the client knows, now: nodes, roles, and who owns which
+        slots. No server is asked. Any thread."""
+        return _topology.take(self._core or self._open())
 
     def reconnect(self) -> None:
         """Connect anew, now: at once while the client waits for its next attempt; a

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from threading import get_ident
 from typing import TYPE_CHECKING, Any
 
-from .. import stats
+from .. import _topology, stats
 from .._core import ConnectionInfo, Event
 from .._flags import flags_of
 from .._into import Into
@@ -22,6 +22,7 @@ from .._outcomes import error_of, tell
 from .._pipeline import without_exceptions
 from .._requests import Argument, are_plain, as_tuples, blocks
 from .._seconds import microseconds
+from .._topology import Topology
 from ..exceptions import ClosedError, RedisError
 from ..stats import Stats
 from ._batch import Extras, Future
@@ -361,6 +362,11 @@ class Client(Leasing, Ports):
         """State, protocol and server of a connection of the running loop, which has
         number 1. ValueError: there is none of that number."""
         return self._find_port().core.connection(number)
+
+    def topology(self) -> Topology:
+        """The servers that the running loop's client knows, now; as
+        `shoal.Client.topology`."""
+        return _topology.take(self._find_port().core)
 
     def reconnect(self) -> None:
         """Connect anew, now, in the running loop; as `shoal.Client.reconnect`."""

@@ -1,0 +1,414 @@
+/* SPDX-License-Identifier: MIT */
+/* What a client knows of a cluster that the test plays: the snapshot, the events, the
+ * counters. */
+#include "support/cluster_script.h"
+#include "support/scene.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define WORDS(...) scene_words(__VA_ARGS__, NULL)
+#define NODES 4
+
+#define KEY "foo"
+#define SLOT 12182
+
+static fake_server_t *nodes[NODES];
+static script_node_t view[NODES];
+
+/* Nodes 0 and 1 own a half each; 2 is a replica of 0, and 3 of 1. */
+static void plan(void)
+{
+    static const char *const ids[NODES] = {"id0", "id1", "id2", "id3"};
+
+    for (size_t i = 0; i < NODES; i++)
+        view[i] = (script_node_t){.id = ids[i],
+                                  .port = fake_server_port(nodes[i]),
+                                  .primary = i < 2 ? NULL : ids[i - 2],
+                                  .first = i == 1 ? 8192 : 0,
+                                  .last = i == 0 ? 8191 : 16383,
+                                  .epoch = 5};
+}
+
+static void say(size_t by)
+{
+    for (size_t i = 0; i < NODES; i++)
+        view[i].is_myself = i == by;
+    script_say(nodes[by], view, NODES);
+}
+
+/* All nodes have this view. */
+static void agree(void)
+{
+    for (size_t i = 0; i < NODES; i++)
+        say(i);
+}
+
+static int tear_down(void **state)
+{
+    int rc = scene_teardown(state);
+
+    for (size_t i = 0; i < NODES; i++) {
+        fake_server_stop(nodes[i]);
+        nodes[i] = NULL;
+    }
+    script_forget();
+    return rc;
+}
+
+static int set_up(void **state)
+{
+    for (size_t i = 0; i < NODES; i++)
+        nodes[i] = fake_server_start(NULL);
+    plan();
+    return scene_setup(state);
+}
+
+static void open_cluster(scene_t *scene, size_t seed)
+{
+    assert_int_equal(shoal_options_set_address(scene->options, "127.0.0.1",
+                                               fake_server_port(nodes[seed])),
+                     0);
+    assert_int_equal(shoal_options_set_topology(scene->options, SHOAL_TOPOLOGY_CLUSTER),
+                     0);
+    scene_open(scene);
+}
+
+static void check_ok(scene_t *scene, shoal_command_t command)
+{
+    outcome_t outcome = scene_call(scene, command, NULL);
+
+    scene_check(&outcome, 0, SHOAL_FATE_REPLIED);
+    if (outcome.has_error)
+        fail_msg("%s", outcome.error);
+}
+
+static shoal_topology_snapshot_t *look(const scene_t *scene)
+{
+    shoal_topology_snapshot_t *topology;
+
+    assert_int_equal(shoal_topology_get(scene->client, &topology), 0);
+    return topology;
+}
+
+/* By its port; NULL: none. */
+static const shoal_node_info_t *find(const shoal_topology_snapshot_t *topology,
+                                     size_t node)
+{
+    const shoal_node_info_t *found = NULL, *at;
+
+    for (size_t i = 0; (at = shoal_topology_node(topology, i)); i++)
+        if (at->port == fake_server_port(nodes[node])) {
+            assert_null(found);
+            found = at;
+        }
+    return found;
+}
+
+static bool is_down(const scene_t *scene, size_t node)
+{
+    shoal_topology_snapshot_t *topology = look(scene);
+    bool down = find(topology, node)->is_down;
+
+    shoal_topology_release(topology);
+    return down;
+}
+
+/* ---- the snapshot ---- */
+
+static void a_snapshot_has_nodes_roles_and_slots(void **state)
+{
+    scene_t *scene = *state;
+
+    agree();
+    open_cluster(scene, 2);
+    check_ok(scene, WORDS("SET", KEY, "1"));
+    shoal_topology_snapshot_t *topology = look(scene);
+    assert_int_equal(shoal_topology_kind(topology), SHOAL_TOPOLOGY_CLUSTER);
+    assert_int_equal(shoal_topology_nodes_count(topology), NODES);
+    for (size_t i = 0; i < NODES; i++) {
+        const shoal_node_info_t *node = find(topology, i);
+        shoal_connection_info_t info = SHOAL_CONNECTION_INFO_INIT;
+        assert_string_equal(node->id, view[i].id);
+        assert_string_equal(node->host, "127.0.0.1");
+        assert_true(node->is_listed && !node->is_down);
+        assert_int_equal(node->role, i < 2 ? SHOAL_NODE_PRIMARY : SHOAL_NODE_REPLICA);
+        assert_ptr_equal(node->primary, i < 2 ? NULL : find(topology, i - 2));
+        assert_int_equal(node->slots, i < 2 ? 8192 : 0);
+        assert_int_equal(node->ranges_count, i < 2 ? 1 : 0);
+        assert_int_equal(shoal_connection_get(scene->client, node->connection, &info),
+                         0);
+        assert_string_equal(info.server, node->name);
+    }
+    assert_int_equal(find(topology, 1)->ranges[0].first, 8192);
+    assert_int_equal(find(topology, 1)->ranges[0].last, 16383);
+    assert_int_equal(find(topology, 1)->state, SHOAL_CONNECTION_READY);
+    assert_int_equal(find(topology, 3)->state, SHOAL_CONNECTION_IDLE);
+    assert_ptr_equal(shoal_topology_owner(topology, SLOT), find(topology, 1));
+    assert_ptr_equal(shoal_topology_owner(topology, 0), find(topology, 0));
+    assert_null(shoal_topology_owner(topology, 16384));
+    /* It does not change, and outlives the client. */
+    scene_close(scene, 0);
+    shoal_client_release(scene->client);
+    scene->client = NULL;
+    assert_string_equal(find(topology, 3)->id, "id3");
+    shoal_topology_release(topology);
+}
+
+/* Before any node answered there is the seed alone, and nobody owns a slot. */
+static void before_the_first_view_there_are_the_seeds(void **state)
+{
+    scene_t *scene = *state;
+
+    fake_server_refuse(nodes[0], true);
+    open_cluster(scene, 0);
+    WAIT_FOR(is_down(scene, 0));
+    shoal_topology_snapshot_t *topology = look(scene);
+    assert_int_equal(shoal_topology_nodes_count(topology), 1);
+    const shoal_node_info_t *node = shoal_topology_node(topology, 0);
+    assert_int_equal(node->role, SHOAL_NODE_UNKNOWN);
+    assert_string_equal(node->id, "");
+    assert_false(node->is_listed);
+    assert_null(shoal_topology_owner(topology, SLOT));
+    shoal_topology_release(topology);
+    assert_int_equal(scene_events(scene).nodes_down, 1);
+    assert_int_equal(scene_events(scene).nodes_up, 0);
+    agree();
+    fake_server_refuse(nodes[0], false);
+    check_ok(scene, WORDS("SET", "bar", "1")); /* slot 5061 */
+    assert_false(is_down(scene, 0));
+}
+
+static void a_client_of_one_server_has_one_node(void **state)
+{
+    scene_t *scene = *state;
+
+    scene_open_ready(scene);
+    shoal_topology_snapshot_t *topology = look(scene);
+    assert_int_equal(shoal_topology_kind(topology), SHOAL_TOPOLOGY_STANDALONE);
+    assert_int_equal(shoal_topology_nodes_count(topology), 1);
+    const shoal_node_info_t *node = shoal_topology_node(topology, 0);
+    assert_int_equal(node->port, fake_server_port(scene->server));
+    assert_string_equal(node->host, "127.0.0.1");
+    assert_int_equal(node->state, SHOAL_CONNECTION_READY);
+    assert_int_equal(node->connection, 1);
+    assert_true(node->is_listed && !node->is_down);
+    assert_null(shoal_topology_owner(topology, 0));
+    shoal_topology_release(topology);
+}
+
+static void replicas_that_are_read_from_are_nodes(void **state)
+{
+    scene_t *scene = *state;
+
+    assert_int_equal(
+        shoal_options_set_read_from(scene->options, SHOAL_READ_REPLICA_PREFERRED), 0);
+    assert_int_equal(shoal_options_add_replica(scene->options, "127.0.0.1",
+                                               fake_server_port(nodes[0])),
+                     0);
+    scene_open_ready(scene);
+    shoal_topology_snapshot_t *topology = look(scene);
+    assert_int_equal(shoal_topology_nodes_count(topology), 2);
+    assert_int_equal(find(topology, 0)->role, SHOAL_NODE_REPLICA);
+    assert_ptr_equal(find(topology, 0)->primary, shoal_topology_node(topology, 0));
+    shoal_topology_release(topology);
+}
+
+/* ---- events ---- */
+
+/* A node that is away, or silent, is down once; and up again. */
+static void the_program_hears_of_nodes_that_are_down(void **state)
+{
+    scene_t *scene = *state;
+    outcome_t *outcome = scene_outcomes(scene, 1);
+
+    agree();
+    open_cluster(scene, 0);
+    WAIT_FOR(scene_events(scene).nodes_up == 2);
+    check_ok(scene, WORDS("SET", KEY, "1"));
+    fake_server_refuse(nodes[1], true);
+    fake_server_cut(nodes[1], FAKE_CUT_RESET);
+    WAIT_FOR(scene_events(scene).attempts_failed > 3);
+    assert_int_equal(scene_events(scene).nodes_down, 1);
+    assert_true(is_down(scene, 1));
+    fake_server_refuse(nodes[1], false);
+    WAIT_FOR(scene_events(scene).nodes_up == 3);
+    assert_false(is_down(scene, 1));
+
+    fake_server_freeze(nodes[1]);
+    scene_submit(scene, WORDS("SET", KEY, "2"), NULL, outcome);
+    WAIT_FOR(scene_events(scene).nodes_down == 2);
+    assert_true(is_down(scene, 1));
+    fake_server_release(nodes[1]);
+    scene_await(outcome);
+    WAIT_FOR(scene_events(scene).nodes_up == 4);
+    assert_false(is_down(scene, 1));
+}
+
+/* A connection that is made again at once is no trouble of the node. */
+static void a_lost_connection_is_no_node_that_is_down(void **state)
+{
+    scene_t *scene = *state;
+
+    agree();
+    open_cluster(scene, 0);
+    WAIT_FOR(scene_events(scene).nodes_up == 2);
+    for (unsigned i = 1; i <= 3; i++) {
+        fake_server_cut(nodes[1], FAKE_CUT_RESET);
+        WAIT_FOR(scene_events(scene).lost == i && scene_events(scene).ready == 2 + i);
+    }
+    assert_int_equal(scene_events(scene).nodes_down, 0);
+    assert_int_equal(scene_events(scene).nodes_up, 2);
+}
+
+static void swap(size_t primary, size_t replica, unsigned epoch)
+{
+    script_node_t former = view[primary];
+
+    view[primary].primary = view[replica].id;
+    view[replica].primary = NULL;
+    view[replica].first = former.first;
+    view[replica].last = former.last;
+    view[replica].epoch = view[primary].epoch = epoch;
+}
+
+static bool is_heir(scene_t *scene, size_t node)
+{
+    char name[64];
+
+    snprintf(name, sizeof name, "127.0.0.1:%d", fake_server_port(nodes[node]));
+    return strcmp(scene_events(scene).heir, name) == 0;
+}
+
+/* ... by a redirect, and by a view; and back. */
+static void a_replica_that_takes_slots_is_a_failover(void **state)
+{
+    scene_t *scene = *state;
+
+    agree();
+    open_cluster(scene, 0);
+    check_ok(scene, WORDS("SET", KEY, "1"));
+    swap(1, 3, 6);
+    agree();
+    fake_server_rule(nodes[1], &(fake_rule_t){.command = "SET",
+                                              .reply = script_redirect("MOVED", SLOT,
+                                                                       view[3].port)});
+    check_ok(scene, WORDS("SET", KEY, "2"));
+    WAIT_FOR(scene_events(scene).failovers == 1);
+    assert_true(is_heir(scene, 3));
+    for (shoal_topology_snapshot_t *topology = NULL;;) {
+        shoal_topology_release(topology);
+        topology = look(scene);
+        if (find(topology, 1)->role != SHOAL_NODE_REPLICA)
+            continue;
+        assert_ptr_equal(find(topology, 1)->primary, find(topology, 3));
+        assert_int_equal(find(topology, 3)->role, SHOAL_NODE_PRIMARY);
+        assert_int_equal(find(topology, 3)->slots, 8192);
+        shoal_topology_release(topology);
+        break;
+    }
+    assert_int_equal(scene_events(scene).failovers, 1);
+
+    swap(3, 1, 7);
+    agree();
+    fake_server_refuse(nodes[3], true);
+    fake_server_cut(nodes[3], FAKE_CUT_RESET);
+    WAIT_FOR(scene_events(scene).failovers == 2);
+    assert_true(is_heir(scene, 1));
+    check_ok(scene, WORDS("SET", KEY, "3"));
+}
+
+/* A slot that goes from one primary to another is none. */
+static void a_slot_that_moves_is_no_failover(void **state)
+{
+    scene_t *scene = *state;
+
+    agree();
+    open_cluster(scene, 0);
+    fake_server_rule(nodes[1], &(fake_rule_t){.command = "SET",
+                                              .reply = script_redirect("MOVED", SLOT,
+                                                                       view[0].port)});
+    check_ok(scene, WORDS("SET", KEY, "1"));
+    WAIT_FOR(scene_events(scene).notices > 1);
+    assert_int_equal(scene_events(scene).failovers, 0);
+}
+
+/* ---- what is refused ---- */
+
+/* Nobody confirms the stranger within 2 s. */
+static void a_redirect_to_a_stranger_is_refused(void **state)
+{
+    scene_t *scene = *state;
+    char name[64];
+
+    agree();
+    fake_server_rule(nodes[1],
+                     &(fake_rule_t){.command = "SET",
+                                    .reply = script_redirect(
+                                        "MOVED", SLOT, fake_server_port(scene->server)),
+                                    .times = 1});
+    open_cluster(scene, 0);
+    check_ok(scene, WORDS("SET", KEY, "1"));
+    WAIT_FOR(scene_events(scene).redirects_refused > 0);
+    assert_true(scene_stats(scene).redirects_refused > 0);
+    snprintf(name, sizeof name, "127.0.0.1:%d names", fake_server_port(nodes[1]));
+    assert_int_equal(strncmp(scene_events(scene).redirect, name, strlen(name)), 0);
+    assert_int_equal(fake_server_accepted(scene->server), 0);
+}
+
+/* All nodes list a node at the address of a cloud's metadata. */
+static void an_address_that_no_server_may_name_is_refused(void **state)
+{
+    scene_t *scene = *state;
+
+    view[1].host = "169.254.169.254";
+    agree();
+    open_cluster(scene, 0);
+    WAIT_FOR(scene_events(scene).redirects_refused > 0);
+    assert_non_null(strstr(scene_events(scene).redirect, "169.254.169.254"));
+    WAIT_FOR(scene_stats(scene).redirects_refused > 0);
+    assert_int_equal(fake_server_accepted(nodes[1]), 0);
+    check_ok(scene, WORDS("SET", "bar", "1")); /* the other node's */
+}
+
+static void views_are_counted(void **state)
+{
+    scene_t *scene = *state;
+
+    agree();
+    open_cluster(scene, 0);
+    check_ok(scene, WORDS("SET", KEY, "1"));
+    assert_true(scene_stats(scene).views_asked >= 1);
+    assert_int_equal(scene_stats(scene).views_refused, 0);
+    /* Both know less than before: the first one is not believed. */
+    view[1].last = 16000;
+    agree();
+    fake_server_rule(nodes[1], &(fake_rule_t){.command = "SET",
+                                              .reply = "-CLUSTERDOWN it is\r\n",
+                                              .times = 1});
+    check_ok(scene, WORDS("SET", KEY, "2"));
+    WAIT_FOR(scene_stats(scene).views_refused > 0);
+    assert_true(scene_stats(scene).views_asked > 1);
+}
+
+int main(int argc, char **argv)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        TEST(a_snapshot_has_nodes_roles_and_slots),
+        TEST(before_the_first_view_there_are_the_seeds),
+        TEST(a_client_of_one_server_has_one_node),
+        TEST(replicas_that_are_read_from_are_nodes),
+        TEST(the_program_hears_of_nodes_that_are_down),
+        TEST(a_lost_connection_is_no_node_that_is_down),
+        TEST(a_replica_that_takes_slots_is_a_failover),
+        TEST(a_slot_that_moves_is_no_failover),
+        TEST(a_redirect_to_a_stranger_is_refused),
+        TEST(an_address_that_no_server_may_name_is_refused),
+        TEST(views_are_counted),
+    };
+
+    if (argc > 1)
+        cmocka_set_test_filter(argv[1]);
+    return cmocka_run_group_tests_name("cluster_topology", tests, NULL, NULL);
+}
