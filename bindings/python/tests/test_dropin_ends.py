@@ -352,6 +352,8 @@ def test_install(url: str) -> None:
             "redis.asyncio.Sentinel",
             "redis.RedisCluster",
             "redis.cluster.RedisCluster",
+            "redis.asyncio.RedisCluster",
+            "redis.asyncio.cluster.RedisCluster",
             "redis.sentinel.Sentinel",
             "redis.asyncio.sentinel.Sentinel",
         ]

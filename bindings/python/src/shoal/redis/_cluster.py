@@ -8,7 +8,7 @@ command, and refuses what has none and is not for certain nodes.  The core finds
 itself; what is asked here, once for each name, is whether redis-py would look for any.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 import redis.exceptions as theirs
@@ -16,12 +16,13 @@ from redis.client import EMPTY_RESPONSE, NEVER_DECODE
 
 from shoal import exceptions as ours
 
-from ._connection import CoreConnection
+from ._connection import AsyncCoreConnection, CoreConnection
 from ._errors import translate
 from ._lane import (
     AsyncLane,
     BlockingLane,
     Lane,
+    abandon,
     adopt,
     close_core,
     taken_from,
@@ -36,7 +37,7 @@ _TAKEN_OUT: Final = SPECIAL | {"keys"}
 
 
 class ClusterLane(Lane):
-    """A lane whose core is a client of a cluster; it belongs to a NodesManager.
+    """A lane whose core is a client of a cluster.
 
     keyed      names of commands that go to the nodes of their keys, and need nothing
                else; in upper case
@@ -60,7 +61,7 @@ class BlockingClusterLane(ClusterLane, BlockingLane):
 
 
 class AsyncClusterLane(ClusterLane, AsyncLane):
-    """That of a `redis.asyncio.cluster.NodesManager`.  Threads: an event loop's."""
+    """That of a `redis.asyncio.RedisCluster`.  Threads: an event loop's."""
 
 
 class NodeConnection(CoreConnection):
@@ -74,10 +75,27 @@ class NodeConnection(CoreConnection):
         return self._of_cluster
 
 
+class AsyncNodeConnection(AsyncCoreConnection):
+    """The same for asyncio."""
+
+    def __init__(self, lane: AsyncClusterLane, repeats_unknown: bool):
+        super().__init__(lane.nodes, lane, repeats_unknown)
+        self._of_cluster = lane
+
+    def _lane(self) -> AsyncLane:
+        return self._of_cluster
+
+
 def blocking_cluster_lane(manager: Any, nodes: Nodes) -> BlockingClusterLane:
     """The lane that was made, or that of another thread that was quicker."""
     made = BlockingClusterLane(nodes)
-    lane: BlockingClusterLane = adopt(manager, made, "close", _close, close_core)
+    lane: BlockingClusterLane = adopt(manager, made, close_core, close=_close)
+    return lane
+
+
+def async_cluster_lane(client: Any, nodes: Nodes) -> AsyncClusterLane:
+    """The lane that was made; it belongs to the client itself."""
+    lane: AsyncClusterLane = adopt(client, AsyncClusterLane(nodes), abandon)
     return lane
 
 
@@ -141,6 +159,24 @@ def _has_keys(about: dict[str, Any]) -> bool:
     return "pubsub" not in flags and (
         about["first_key_pos"] > 0 or "movablekeys" in flags
     )
+
+
+def outcome(
+    lane: ClusterLane,
+    args: Command,
+    reply: Any,
+    options: Mapping[str, Any],
+    decode: Callable[[Any], Any] | None,
+    *tables: Any,
+) -> Any:
+    """A command's value in a batch; failures are values, too."""
+    if isinstance(reply, Exception):
+        failure = translate_cluster(reply, args[0])
+        is_empty = isinstance(failure, theirs.ResponseError)
+        return options.get(EMPTY_RESPONSE, failure) if is_empty else failure
+    if decode is not None and NEVER_DECODE not in options:
+        reply = decode(reply)
+    return read(args, reply, options, lane.callbacks, *tables)
 
 
 def translate_cluster(error: Exception, name: object) -> Exception:

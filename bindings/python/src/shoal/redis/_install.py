@@ -6,6 +6,7 @@ from typing import Any, Final, NamedTuple
 
 import redis
 import redis.asyncio
+import redis.asyncio.cluster
 import redis.asyncio.sentinel
 import redis.cluster
 import redis.sentinel
@@ -18,6 +19,8 @@ _REPLACED: Final[tuple[tuple[ModuleType, ModuleType, tuple[str, ...]], ...]] = (
     (redis.asyncio, asyncio, _CLIENTS),
     (redis, cluster, ("RedisCluster",)),
     (redis.cluster, cluster, ("RedisCluster",)),
+    (redis.asyncio, asyncio, ("RedisCluster",)),
+    (redis.asyncio.cluster, asyncio, ("RedisCluster",)),
     (redis.sentinel, client, ("Sentinel",)),
     (redis.asyncio.sentinel, asyncio, ("Sentinel",)),
 )

@@ -206,7 +206,7 @@ def blocking_lane(pool: Any) -> BlockingLane:
     """The pool's lane, which is made if there is none.  Threads: any."""
     lane = vars(pool).get(NAME)
     if lane is None:
-        lane = adopt(pool, BlockingLane(pool), "disconnect", _disconnect, close_core)
+        lane = adopt(pool, BlockingLane(pool), close_core, disconnect=_disconnect)
     return lane  # type: ignore[no-any-return]
 
 
@@ -214,24 +214,21 @@ def async_lane(pool: Any) -> AsyncLane:
     """The asyncio pool's lane, which is made if there is none.  Threads: its loop's."""
     lane = vars(pool).get(NAME)
     if lane is None:
-        lane = adopt(pool, AsyncLane(pool), "disconnect", _async_disconnect, abandon)
+        lane = adopt(pool, AsyncLane(pool), abandon, disconnect=_async_disconnect)
     return lane  # type: ignore[no-any-return]
 
 
 def adopt(
-    pool: Any,
-    made: Lane,
-    ending: str,
-    end: Callable[..., Any],
-    at_end: Callable[[Any], None],
+    pool: Any, made: Lane, at_end: Callable[[Any], None], **ends: Callable[..., Any]
 ) -> Any:
     """The lane that was made, or that of another thread that was quicker.
 
-    `end` takes the place of the pool's method `ending`.
+    `ends` take the place of the pool's methods of these names.
     """
     lane = vars(pool).setdefault(NAME, made)
     if lane is made and lane.core is not None:
-        setattr(pool, ending, MethodType(end, pool))
+        for name, end in ends.items():
+            setattr(pool, name, MethodType(end, pool))
         lane.at_end = weakref.finalize(pool, at_end, lane.core)
         lane.at_end.atexit = False
     return lane

@@ -29,6 +29,7 @@ import shoal
 import shoal.aio
 from shoal.exceptions import FullError, RefusedError
 
+from ._async_cluster import ClusterPipeline, RedisCluster
 from ._batch import decoder_of, find_callback, read_batch
 from ._connection import AsyncCoreConnection, Face, Offline, is_offline
 from ._errors import (
@@ -48,7 +49,15 @@ from ._routes import plain_names
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-__all__ = ["Pipeline", "Redis", "Sentinel", "StrictRedis", "from_url"]
+__all__ = [
+    "ClusterPipeline",
+    "Pipeline",
+    "Redis",
+    "RedisCluster",
+    "Sentinel",
+    "StrictRedis",
+    "from_url",
+]
 
 # What callbacks return nearly always; asking whether such a thing is awaitable is
 # slower than the callback.

@@ -25,6 +25,7 @@ from ._cluster import (
     NodeConnection,
     blocking_cluster_lane,
     key_form,
+    outcome,
     read,
     translate_cluster,
 )
@@ -279,14 +280,8 @@ class _Batch(theirs.PipelineStrategy):
                 return self._pipe.parent_execute_command(*args, **options)
             except RedisError as error:
                 return error
-        if isinstance(reply, Exception):
-            failure = translate_cluster(reply, args[0])
-            is_empty = isinstance(failure, ResponseError) and EMPTY_RESPONSE in options
-            return options[EMPTY_RESPONSE] if is_empty else failure
-        if decode is not None and NEVER_DECODE not in options:
-            reply = decode(reply)
-        callbacks = lane.callbacks, self._pipe.cluster_response_callbacks
-        return read(args, reply, options, *callbacks)
+        callbacks = self._pipe.cluster_response_callbacks
+        return outcome(lane, args, reply, options, decode, callbacks)
 
 
 class _Transaction(theirs.TransactionStrategy):
@@ -331,7 +326,9 @@ class _Transaction(theirs.TransactionStrategy):
         if may_have_run(error) and not repeats_unknown:
             raise error
         if isinstance(self._transaction_connection, NodeConnection):
+            # The unit met a redirect, which redis-py follows.
             self._transaction_connection = None
+            self._shoal_refused = True
         super()._reinitialize_on_error(error, failure_count)
 
     def reset(self) -> None:
