@@ -2,6 +2,7 @@
 #include "route/errand.h"
 
 #include "base/time_us.h"
+#include "core/pipe/pipe_move.h"
 #include "resp/encoder.h"
 
 bool shoal__errand_send(shoal__conn_t *conn, const shoal_command_t *command,
@@ -15,13 +16,11 @@ bool shoal__errand_send(shoal__conn_t *conn, const shoal_command_t *command,
                                     SHOAL__REQUEST_INTERNAL | SHOAL__REQUEST_URGENT,
                                 .submitted_us = now_us,
                                 .deadline_us = SHOAL__NEVER_US};
-    char *at = shoal__pipe_reserve(&conn->pipe, request.bytes, 1);
+    char *at = shoal__pipe_push_own(&conn->pipe, &request);
 
     if (!at)
         return false;
     shoal__encoder_write(command, at);
-    shoal__pipe_push(&conn->pipe, &request);
-    shoal__stage_times_taken(&conn->pipe.times, 1, now_us);
     shoal__conn_touch(conn);
     return true;
 }

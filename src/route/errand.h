@@ -18,7 +18,8 @@ typedef struct shoal__errand {
     uint64_t tag;
 } shoal__errand_t;
 
-/* The command leaves at once.  False: no memory. */
+/* The command leaves at once, also while the server refuses those of users for now.  False: no
+ * memory. */
 bool shoal__errand_send(shoal__conn_t *conn, const shoal_command_t *command,
                         const shoal__errand_t *errand, uint64_t now_us);
 

@@ -240,7 +240,7 @@ uint64_t shoal__pipe_hold_room(shoal__pipe_t *pipe)
     case SHOAL__HOLD_LEAVE_PROBE:
         return probe_of(pipe);
     case SHOAL__HOLD_LEAVE_NONE:
-        return rest_of_unit(pipe);
+        return shoal__pipe_own_ahead(pipe);
     }
     return UINT64_MAX;
 }

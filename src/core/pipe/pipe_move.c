@@ -246,18 +246,31 @@ int shoal__pipe_sift(shoal__pipe_t *pipe, shoal__pipe_t *pen,
     return move(begin_walk(pipe, picks, NULL), pen, 0);
 }
 
-/* Where they go: behind what was begun, and behind fences that may have to leave first. */
+/* Where they go: behind what was begun, and behind fences, which may have to leave first, and
+ * commands of the library's own, which no hold concerns. */
 static walk_t find_place(shoal__pipe_t *pipe)
 {
     walk_t walk = begin_walk(pipe, NULL, NULL);
+    const shoal__request_t *own = shoal__request_ring_at(&pipe->ring, walk.end);
 
-    while (
-        walk.end != pipe->ring.tail &&
-        (shoal__request_ring_at(&pipe->ring, walk.end)->flags & SHOAL__REQUEST_FENCE)) {
-        walk.end++;
-        walk.offset += SHOAL__FENCE_BYTES;
+    while (walk.end != pipe->ring.tail && (own->flags & SHOAL__REQUEST_INTERNAL)) {
+        walk.offset += own->bytes;
+        own = shoal__request_ring_at(&pipe->ring, ++walk.end);
     }
     return walk;
+}
+
+/* Room for so many commands there, and for their bytes, which it returns. */
+static char *open_place(shoal__pipe_t *pipe, const walk_t *place, uint64_t count,
+                        size_t bytes)
+{
+    char *gap = shoal__buffer_data(&pipe->log) + place->offset;
+
+    memmove(gap + bytes, gap, shoal__buffer_bytes(&pipe->log) - place->offset);
+    shoal__buffer_commit(&pipe->log, bytes);
+    shoal__request_ring_insert(&pipe->ring, place->end, count);
+    pipe->looked_at += count;
+    return gap;
 }
 
 static void fill_slot(shoal__pipe_t *pipe, uint64_t at, const shoal__request_t *request,
@@ -295,11 +308,8 @@ int shoal__pipe_put_back(shoal__pipe_t *pipe, shoal__pipe_t *pen)
     bool is_mixed = place.end != pipe->ring.head ||
                     (pipe->is_sifted && pipe->ring.head != pipe->ring.tail);
     uint16_t mark = is_mixed ? SHOAL__REQUEST_RETRIED : 0;
-    char *gap = shoal__buffer_data(&pipe->log) + place.offset;
-    memmove(gap + bytes, gap, shoal__buffer_bytes(&pipe->log) - place.offset);
+    char *gap = open_place(pipe, &place, count, bytes);
     memcpy(gap, shoal__buffer_data(&pen->log), bytes);
-    shoal__buffer_commit(&pipe->log, bytes);
-    shoal__request_ring_insert(&pipe->ring, place.end, count);
     for (uint64_t i = 0; i < count; i++) {
         fill_slot(pipe, place.end + i,
                   shoal__request_ring_at(&pen->ring, pen->ring.head + i), mark);
@@ -308,10 +318,32 @@ int shoal__pipe_put_back(shoal__pipe_t *pipe, shoal__pipe_t *pen)
     }
     pipe->is_sifted = false;
     share_walks(pen, pipe);
-    pipe->looked_at += count;
     shoal__stage_times_taken(&pipe->times, count, pipe->now_us);
     shoal__flush_policy_removed(&pen->flush, count, bytes + referred_bytes,
                                 pipe->now_us);
     shoal__pipe_sweep(pen);
     return 0;
+}
+
+char *shoal__pipe_push_own(shoal__pipe_t *pipe, const shoal__request_t *request)
+{
+    char *at = shoal__pipe_reserve(pipe, request->bytes, 1);
+
+    if (!at)
+        return NULL;
+    if (pipe->hold.state == SHOAL__HOLD_OPEN) {
+        shoal__pipe_push(pipe, request);
+    } else {
+        shoal__pipe_withdraw(pipe);
+        walk_t place = find_place(pipe);
+        at = open_place(pipe, &place, 1, request->bytes);
+        fill_slot(pipe, place.end, request, 0);
+    }
+    shoal__stage_times_taken(&pipe->times, 1, request->submitted_us);
+    return at;
+}
+
+uint64_t shoal__pipe_own_ahead(shoal__pipe_t *pipe)
+{
+    return find_place(pipe).end - pipe->ring.sent;
 }

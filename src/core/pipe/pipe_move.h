@@ -45,6 +45,15 @@ int shoal__pipe_sift(shoal__pipe_t *pipe, shoal__pipe_t *pen,
                      shoal__pipe_picks_fn picks);
 int shoal__pipe_put_back(shoal__pipe_t *pipe, shoal__pipe_t *pen);
 
+/* A command of the library's own, INTERNAL.  It goes behind all that waits; but if the pipe
+ * holds commands, before them and those behind them, because what the server refuses them for
+ * does not concern it.  Returns room for its bytes, which the caller writes at once; NULL: no
+ * memory. */
+char *shoal__pipe_push_own(shoal__pipe_t *pipe, const shoal__request_t *request);
+/* How many of those stand first in the queue, with fences and the rest of a unit that was
+ * begun? */
+uint64_t shoal__pipe_own_ahead(shoal__pipe_t *pipe);
+
 /* The watermark: the place behind the last command of which a byte was handed over, and
  * behind the rest of its unit.  It holds until the connection is lost. */
 uint64_t shoal__pipe_watermark(const shoal__pipe_t *pipe);

@@ -198,9 +198,11 @@ static void look_at(shoal__cluster_t *cluster, shoal__node_t *node, bool is_reac
     node->is_silent = now_us >= shoal__node_silent_us(node);
     look_at_health(node);
     if (is_wanted(node, is_reached)) {
-        node->idle_us = 0;
         if (!shoal__node_is_open(node))
             shoal__conn_open(&node->conn);
+        else if (node->idle_us > 0) /* it failed when nobody needed it */
+            shoal__conn_hurry(&node->conn, now_us);
+        node->idle_us = 0;
         return;
     }
     if (!shoal__node_is_open(node))

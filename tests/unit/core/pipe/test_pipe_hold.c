@@ -6,6 +6,7 @@
 
 #include <cmocka.h>
 
+#include "core/pipe/pipe_move.h"
 #include "unit/core/pipe/hold_rig.h"
 
 /* ---- the order ---- */
@@ -51,6 +52,76 @@ static void test_nothing_leaves_before_all_is_answered(void **state)
     assert_string_equal(rig_write_all(), "a");
     rig_feed("+a\r\n");
     assert_string_equal(rig_write_all(), "cd");
+}
+
+/* ---- commands of the library's own ---- */
+
+static void push_own(char name)
+{
+    shoal__request_t request =
+        rig_request(name, SHOAL__REQUEST_INTERNAL, SHOAL__CLASS_WRITE);
+    char wire[COMMAND_BYTES + 1];
+    char *at = shoal__pipe_push_own(&rig.pipe, &request);
+
+    assert_non_null(at);
+    snprintf(wire, sizeof wire, "*1\r\n$1\r\n%c\r\n", name);
+    memcpy(at, wire, COMMAND_BYTES);
+}
+
+static void test_own_commands_leave_while_others_are_held(void **state)
+{
+    (void)state;
+    rig_connect();
+    refuse("ab", WRITE, LOADING);
+    rig_submit('c', 0, WRITE);
+    push_own('x');
+    push_own('y');
+    assert_string_equal(rig_write_all(), "xy");
+    rig_feed("+x\r\n+y\r\n");
+    assert_int_equal(shoal__pipe_held(&rig.pipe), 2);
+    pass_pause();
+    assert_string_equal(rig_write_all(), "a");
+    push_own('z'); /* it does not part the probe from its answer */
+    assert_string_equal(rig_write_all(), "");
+    rig_feed(LOADING);
+    assert_string_equal(rig_write_all(), "z");
+    rig_feed("+z\r\n");
+    pass_pause();
+    assert_string_equal(rig_write_all(), "a");
+    rig_feed("+a\r\n");
+    assert_string_equal(rig_write_all(), "bc");
+    rig_feed("+b\r\n+c\r\n");
+    assert_heard("a=+a b=+b c=+c ");
+    assert_int_equal(counter(&rig.pipe.stats.reordered), 0);
+}
+
+static void test_own_commands_wait_their_turn_while_nothing_is_held(void **state)
+{
+    (void)state;
+    rig_connect();
+    rig_submit('a', 0, WRITE);
+    push_own('x');
+    rig_submit('b', 0, WRITE);
+    assert_string_equal(rig_write_all(), "axb");
+}
+
+/* What is in flight may be refused as well; but they need not wait for that. */
+static void test_own_commands_leave_behind_what_is_in_flight(void **state)
+{
+    (void)state;
+    rig_connect();
+    rig_submit('a', 0, WRITE);
+    rig_submit('b', 0, WRITE);
+    assert_string_equal(rig_write_all(), "ab");
+    rig_feed(LOADING);
+    rig_submit('c', 0, WRITE);
+    push_own('x');
+    assert_string_equal(rig_write_all(), "x");
+    rig_feed(LOADING "+x\r\n");
+    pass_pause();
+    assert_string_equal(rig_write_all(), "a");
+    rig_feed("+a\r\n");
+    assert_string_equal(rig_write_all(), "bc");
 }
 
 static void test_a_probe_that_fails_waits_again(void **state)
@@ -437,6 +508,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(test_refused_commands_go_again_in_their_order),
         TEST(test_nothing_leaves_before_all_is_answered),
+        TEST(test_own_commands_leave_while_others_are_held),
+        TEST(test_own_commands_wait_their_turn_while_nothing_is_held),
+        TEST(test_own_commands_leave_behind_what_is_in_flight),
         TEST(test_a_probe_that_fails_waits_again),
         TEST(test_what_was_begun_is_finished),
         TEST(test_a_unit_is_probed_whole),
