@@ -195,6 +195,29 @@ static void nodes_that_name_each_other_are_asked_again(void **state)
     assert_int_equal(executed(0, "SET"), 1);
 }
 
+/* A slot is moved, and its next owner hears of it last. */
+static void the_next_owner_is_waited_for(void **state)
+{
+    scene_t *scene = *state;
+    uint64_t until_us;
+
+    agree();
+    fake_server_rule(nodes[0], &(fake_rule_t){.command = "SET",
+                                              .reply = redirect_to("MOVED", SLOT, 1)});
+    size_t refusals = fake_server_rule(
+        nodes[1], &(fake_rule_t){.command = "SET",
+                                 .reply = redirect_to("MOVED", SLOT, 0),
+                                 .times = 3});
+    open_cluster(scene, 0);
+    until_us = waiting_now_us() + 100000;
+    check_ok(scene, WORDS("SET", KEY, "1"));
+    assert_int_equal(fake_server_hits(nodes[1], refusals), 3);
+    assert_int_equal(executed(1, "SET"), 1);
+    /* It waited there, and did not go back and forth. */
+    if (waiting_now_us() < until_us)
+        assert_int_equal(fake_server_received(nodes[0], 0, "SET", NULL), 1);
+}
+
 /* ... and never does: then the redirect is the result. */
 static void redirects_are_bounded(void **state)
 {
@@ -413,6 +436,7 @@ int main(int argc, char **argv)
         TEST(a_storm_of_redirects_keeps_the_order),
         TEST(new_commands_wait_for_those_in_flight),
         TEST(nodes_that_name_each_other_are_asked_again),
+        TEST(the_next_owner_is_waited_for),
         TEST(redirects_are_bounded),
         TEST(a_stranger_is_not_connected_to),
         TEST(a_view_of_a_lower_epoch_is_not_believed),

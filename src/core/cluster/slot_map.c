@@ -174,6 +174,13 @@ bool shoal__slot_map_patch(shoal__slot_map_t *map, unsigned slot, unsigned to,
     return true;
 }
 
+bool shoal__slot_map_rests(const shoal__slot_map_t *map, unsigned slot, uint64_t now_us)
+{
+    uint32_t patched_ms = map->notes[slot].patched_ms;
+
+    return patched_ms && !is_since(patched_ms, now_us, SHOAL__SLOT_REST_US);
+}
+
 void shoal__slot_map_set(shoal__slot_map_t *map, unsigned slot, unsigned owner)
 {
     set_owner(map, slot, owner);

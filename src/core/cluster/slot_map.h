@@ -16,7 +16,8 @@
  *   - a slot that no node owns in the view keeps its owner for 10 s;
  *   - a view of fewer slots than the map has is refused, unless another node's has fewer, too.
  *
- * A redirect of the owner is a proof, and changes the map at once.
+ * A redirect of the owner is a proof, and changes the map at once; but a slot rests for 0.1 s
+ * then.  While a slot is moved, the two nodes may name each other for a while.
  *
  * Nodes are numbers: places in a table of the map's owner.  Any thread may ask for an owner;
  * all else is the loop thread's.
@@ -34,6 +35,7 @@
 #define SHOAL__SLOT_AGAIN_US 2000000    /* then the same node may confirm itself */
 #define SHOAL__SLOT_FORMER_US 30000000  /* so long a view confirms those that follow */
 #define SHOAL__SLOT_PATCHED_US 10000000 /* so long a redirect outweighs that */
+#define SHOAL__SLOT_REST_US 100000      /* so long a redirect is the last one */
 #define SHOAL__SLOT_ORPHAN_US 10000000  /* so long an owner is kept */
 
 /* What one node says. */
@@ -82,6 +84,11 @@ shoal__slot_merged_t shoal__slot_map_merge(shoal__slot_map_t *map,
 /* The owner of the slot says that another node owns it.  False: the map knew that, or the
  * slot's hand-over is not over. */
 bool shoal__slot_map_patch(shoal__slot_map_t *map, unsigned slot, unsigned to,
+                           uint64_t now_us);
+
+/* Has a redirect just named the slot's owner?  If that one names another owner at once, it has
+ * not heard yet what the former one knows: commands wait where they are. */
+bool shoal__slot_map_rests(const shoal__slot_map_t *map, unsigned slot,
                            uint64_t now_us);
 
 /* Without a proof, and without an epoch: any view that tells an epoch is believed.  No hand-over of the

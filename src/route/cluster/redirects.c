@@ -53,7 +53,8 @@ static void hear_moved(const refusal_t *refusal, unsigned slot, shoal__node_t *t
     bool is_script =
         refusal->is_alone && refusal->first->command_class == SHOAL__CLASS_SCRIPT;
     unsigned word = shoal__slot_map_word(&cluster->map, slot);
-    bool is_proof = word == from->index && !is_script;
+    bool is_proof = word == from->index && !is_script &&
+                    !shoal__slot_map_rests(&cluster->map, slot, from->conn.pipe.now_us);
 
     if (is_proof && cluster->told[slot] == SHOAL__SLOT_NOBODY)
         cluster->told_slots[cluster->told_count++] = (uint16_t)slot;
@@ -87,13 +88,18 @@ static shoal__pipe_verdict_t follow(const refusal_t *refusal, shoal__node_t *to,
     return SHOAL__PIPE_TAKEN;
 }
 
-/* Has it gone astray so often that it waits before it goes on? */
-static bool is_in_circles(const refusal_t *refusal)
+/* Does it wait where it is, instead of following? */
+static bool must_wait(const refusal_t *refusal, unsigned slot)
 {
+    const shoal__slot_map_t *map = &refusal->cluster->map;
+    const shoal__node_t *from = refusal->from;
     unsigned hops = refusal->first->attempts;
 
-    return hops >= QUICK_HOPS && hops % 2 == 1 &&
-           hops + 1 < SHOAL__HANDOVER_ATTEMPTS_MAX;
+    if (hops + 1 >= SHOAL__HANDOVER_ATTEMPTS_MAX)
+        return false;
+    return (hops >= QUICK_HOPS && hops % 2 == 1) ||
+           (shoal__slot_map_word(map, slot) == from->index &&
+            shoal__slot_map_rests(map, slot, from->conn.pipe.now_us));
 }
 
 static shoal__pipe_verdict_t redirect(const refusal_t *refusal,
@@ -122,7 +128,7 @@ static shoal__pipe_verdict_t redirect(const refusal_t *refusal,
     }
     if (!named->is_ask)
         hear_moved(refusal, named->slot, to);
-    if (to == from || (!named->is_ask && is_in_circles(refusal))) {
+    if (to == from || (!named->is_ask && must_wait(refusal, named->slot))) {
         again.charge = 1;
         return shoal__pipe_send_again(pipe, &again, in_circles);
     }

@@ -178,6 +178,17 @@ static void test_what_was_said_before_a_redirect_is_no_doubt_of_it(void **state)
 
 /* ---- slots without an owner ---- */
 
+static void test_a_slot_rests_behind_a_redirect(void **state)
+{
+    (void)state;
+    know();
+    assert_false(shoal__slot_map_rests(&map, 0, now_us)); /* a view said so */
+    assert_true(shoal__slot_map_patch(&map, 0, C, now_us));
+    assert_true(shoal__slot_map_rests(&map, 0, now_us + SHOAL__SLOT_REST_US - 1000));
+    assert_false(shoal__slot_map_rests(&map, 0, now_us + SHOAL__SLOT_REST_US));
+    assert_false(shoal__slot_map_rests(&map, 1, now_us));
+}
+
 static void test_a_smaller_view_needs_a_second(void **state)
 {
     (void)state;
@@ -256,6 +267,7 @@ int main(void)
         TEST(test_a_redirect_counts_at_once),
         TEST(test_what_was_said_before_a_redirect_is_no_doubt_of_it),
         TEST(test_a_redirect_is_not_for_ever),
+        TEST(test_a_slot_rests_behind_a_redirect),
         TEST(test_a_smaller_view_needs_a_second),
         TEST(test_an_owner_is_kept_for_a_while),
         TEST(test_a_slot_that_moves_waits),
