@@ -40,11 +40,12 @@ static void expect_no_failure(const cluster_tally_t *tally)
     assert_int_equal(tally->errors, 0);
     assert_int_equal(tally->lost, 0);
     assert_int_equal(tally->inversions, 0);
+    assert_int_equal(tally->misread, 0);
 }
 
 static void check_loss(const cluster_load_t *load, const cluster_tally_t *tally)
 {
-    size_t in_flight = (size_t)load->window * CLUSTER_LOAD_CALLERS;
+    size_t in_flight = (size_t)load->plan.window * load->plan.callers;
 
     assert_int_equal(tally->not_executed, 0);
     assert_int_equal(tally->errors, 0);
@@ -112,7 +113,7 @@ static void a_primary_dies_under_load(void **state)
         size_t caller = cluster_load_caller_of(load, 1, dead);
         redis_process_kill(rig->nodes[dead].server);
         WAIT_FOR(cluster_rig_is_primary(rig, 3 - dead));
-        cluster_load_note_wait(load, caller);
+        cluster_load_note_wait(load, caller, waiting_now_us());
         cluster_load_await_progress(load, 10);
         assert_true(redis_process_restart(rig->nodes[dead].server));
         cluster_rig_await_calm(rig);
@@ -137,7 +138,7 @@ static void a_primary_is_stopped_under_load(void **state)
         size_t caller = cluster_load_caller_of(load, 1, stopped);
         redis_process_pause(rig->nodes[stopped].server);
         WAIT_FOR(cluster_rig_is_primary(rig, 3 - stopped));
-        cluster_load_note_wait(load, caller);
+        cluster_load_note_wait(load, caller, waiting_now_us());
         cluster_load_await_progress(load, 10);
         redis_process_resume(rig->nodes[stopped].server);
         WAIT_FOR(!cluster_rig_is_primary(rig, stopped));

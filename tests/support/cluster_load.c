@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "support/cluster_load.h"
 
+#include "resp/key_slot.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,6 +9,8 @@
 #define NUMBERS_MAX 4000000
 
 typedef enum fate { OPEN, IS_OK, IS_UNKNOWN, IS_NOT_EXECUTED, IS_ERROR } fate_t;
+typedef enum kind { PUSH, WRITE_PAIR, READ_PAIR } kind_t;
+#define PAIR_READ_BEHIND 4 /* the write */
 
 /* One number that is under way. */
 typedef struct cluster_call {
@@ -19,14 +22,22 @@ typedef struct cluster_call {
 
 struct cluster_caller {
     cluster_load_t *load;
-    char key[24];
+    char key[32];
     unsigned slot;
     size_t next;
     unsigned char *fates; /* of the numbers */
     cluster_call_t calls[WINDOW_MAX];
     _Atomic size_t ok;
+    size_t misread;
     _Atomic unsigned under_way;
 };
+
+static kind_t kind_of(const cluster_load_t *load, size_t number)
+{
+    if (!load->plan.has_pairs || number % 4 != 3)
+        return PUSH;
+    return number % 8 == 3 ? WRITE_PAIR : READ_PAIR;
+}
 
 static void submit(cluster_call_t *call);
 
@@ -38,6 +49,21 @@ static fate_t fate_of(const shoal_result_t *result)
                                                                 : IS_UNKNOWN;
 }
 
+/* Both are what was written last. */
+static void check_pair(const cluster_call_t *call, const shoal_result_t *result)
+{
+    const shoal_reply_t *reply = shoal_result_reply(result);
+    size_t size = 0;
+
+    for (size_t i = 0; i < 2; i++) {
+        const char *said = shoal_reply_string(shoal_reply_at(reply, i), &size);
+        if (!said || (size_t)atoll(said) != call->number - PAIR_READ_BEHIND) {
+            call->caller->misread++;
+            return;
+        }
+    }
+}
+
 static void on_result(shoal_client_t *client, const shoal_result_t *result, void *data)
 {
     cluster_call_t *call = data;
@@ -47,6 +73,8 @@ static void on_result(shoal_client_t *client, const shoal_result_t *result, void
     (void)client;
 
     caller->fates[call->number] = (unsigned char)fate;
+    if (fate == IS_OK && kind_of(load, call->number) == READ_PAIR)
+        check_pair(call, result);
     if (fate == IS_OK)
         caller->ok++;
     else if (fate == IS_ERROR)
@@ -61,14 +89,35 @@ static void on_result(shoal_client_t *client, const shoal_result_t *result, void
         submit(call);
 }
 
+static int submit_kind(cluster_call_t *call)
+{
+    cluster_caller_t *caller = call->caller;
+    shoal_client_t *client = caller->load->client;
+    unsigned long long number = call->number;
+    const char *key = caller->key;
+
+    switch (kind_of(caller->load, call->number)) {
+    case WRITE_PAIR:
+        return shoal_client_submitf(client, on_result, call,
+                                    "MSET {%s}a %llu {%s}b %llu", key, number, key,
+                                    number);
+    case READ_PAIR:
+        return shoal_client_submitf(client, on_result, call, "MGET {%s}a {%s}b", key,
+                                    key);
+    case PUSH:
+    default:
+        return shoal_client_submitf(client, on_result, call, "RPUSH %s %llu", key,
+                                    number);
+    }
+}
+
 static void submit(cluster_call_t *call)
 {
     cluster_caller_t *caller = call->caller;
+    int rc;
 
     call->number = caller->next++;
-    int rc =
-        shoal_client_submitf(caller->load->client, on_result, call, "RPUSH %s %llu",
-                             caller->key, (unsigned long long)call->number);
+    rc = submit_kind(call);
     if (rc < 0) {
         snprintf(caller->load->error, sizeof caller->load->error, "submit: %s",
                  shoal_error_name(rc));
@@ -80,10 +129,13 @@ static void submit(cluster_call_t *call)
 static void on_event(shoal_client_t *client, const shoal_event_t *event, void *data)
 {
     cluster_load_t *load = data;
+    shoal_event_kind_t kind = shoal_event_kind(event);
     (void)client;
 
-    load->changes += shoal_event_kind(event) == SHOAL_EVENT_MAP_CHANGED;
-    load->losses += shoal_event_kind(event) == SHOAL_EVENT_LOST;
+    load->changes += kind == SHOAL_EVENT_MAP_CHANGED;
+    load->losses += kind == SHOAL_EVENT_LOST;
+    if (kind == SHOAL_EVENT_MAP_CHANGED)
+        load->changed_us = waiting_now_us();
 }
 
 /* On the loop's thread, as all that follow: so each caller is one thread. */
@@ -92,51 +144,67 @@ static void on_begin(shoal_client_t *client, const shoal_result_t *result, void 
     cluster_load_t *load = data;
     (void)client, (void)result;
 
-    for (size_t i = 0; i < CLUSTER_LOAD_CALLERS; i++)
-        for (unsigned call = 0; call < load->window; call++)
+    for (size_t i = 0; i < load->plan.callers; i++)
+        for (unsigned call = 0; call < load->plan.window; call++)
             submit(&load->callers[i].calls[call]);
 }
 
 static void begin(cluster_load_t *load)
 {
-    for (size_t i = 0; i < CLUSTER_LOAD_CALLERS; i++)
-        load->callers[i].under_way = load->window;
+    for (size_t i = 0; i < load->plan.callers; i++)
+        load->callers[i].under_way = load->plan.window;
     load->is_over = false;
     assert_int_equal(shoal_client_submitf(load->client, on_begin, load, "PING"), 0);
+}
+
+static bool is_near(const cluster_load_t *load, unsigned slot)
+{
+    unsigned first = slot - slot % (CLUSTER_SLOTS / CLUSTER_PRIMARIES);
+
+    return load->plan.slots == 0 || slot - first < load->plan.slots;
 }
 
 static void init_caller(cluster_load_t *load, size_t number)
 {
     cluster_caller_t *caller = &load->callers[number];
-    char command[64], answer[32];
+    unsigned attempt = 0;
 
     caller->load = load;
     caller->fates = calloc(NUMBERS_MAX, 1);
     assert_non_null(caller->fates);
     for (size_t i = 0; i < WINDOW_MAX; i++)
         caller->calls[i].caller = caller;
-    snprintf(caller->key, sizeof caller->key, "list%zu", number);
-    snprintf(command, sizeof command, "CLUSTER KEYSLOT %s", caller->key);
-    assert_true(
-        redis_ask(cluster_rig_port(load->rig, 0), command, answer, sizeof answer));
-    caller->slot = (unsigned)atoi(answer + 1);
+    do {
+        snprintf(caller->key, sizeof caller->key, "list%u.%u", (unsigned)number,
+                 attempt++);
+        caller->slot =
+            shoal__key_slot((shoal__bytes_t){caller->key, strlen(caller->key)});
+    } while (!is_near(load, caller->slot));
 }
 
 cluster_load_t *cluster_load_begin(cluster_rig_t *rig, unsigned window)
+{
+    return cluster_load_begin_as(rig, &(cluster_load_plan_t){.window = window});
+}
+
+cluster_load_t *cluster_load_begin_as(cluster_rig_t *rig,
+                                      const cluster_load_plan_t *plan)
 {
     cluster_load_t *load = calloc(1, sizeof *load);
     shoal_options_t *options;
 
     assert_non_null(load);
-    assert_true(window <= WINDOW_MAX);
+    assert_true(plan->window <= WINDOW_MAX);
     load->rig = rig;
-    load->window = window;
-    load->callers = calloc(CLUSTER_LOAD_CALLERS, sizeof *load->callers);
+    load->plan = *plan;
+    if (plan->callers == 0)
+        load->plan.callers = CLUSTER_LOAD_CALLERS;
+    load->callers = calloc(load->plan.callers, sizeof *load->callers);
     assert_non_null(load->callers);
     options = cluster_rig_options(rig, 0);
     assert_int_equal(shoal_options_set_on_event(options, on_event, load), 0);
     load->client = live_open(options);
-    for (size_t i = 0; i < CLUSTER_LOAD_CALLERS; i++)
+    for (size_t i = 0; i < load->plan.callers; i++)
         init_caller(load, i);
     begin(load);
     cluster_load_await_progress(load, 10);
@@ -148,40 +216,78 @@ const char *cluster_load_key(const cluster_load_t *load, size_t caller)
     return load->callers[caller].key;
 }
 
+size_t cluster_load_taken(const cluster_load_t *load, size_t caller)
+{
+    return load->callers[caller].ok;
+}
+
 unsigned cluster_load_slot(const cluster_load_t *load, size_t caller)
 {
     return load->callers[caller].slot;
 }
 
+/* For whoever reads why a wait was in vain. */
+static void describe(const cluster_load_t *load, size_t number)
+{
+    const cluster_caller_t *caller = &load->callers[number];
+
+    print_message("%s, slot %u: %zu of %zu numbers were taken, %u are under way; %s\n",
+                  caller->key, caller->slot, (size_t)caller->ok, caller->next,
+                  (unsigned)caller->under_way, load->error);
+    for (size_t i = 0; i < load->rig->count; i++)
+        print_message("node %zu, port %d: node %zu owns it\n", i,
+                      cluster_rig_client_port(load->rig, i),
+                      cluster_rig_owner(load->rig, i, caller->key));
+}
+
+static void await_caller(const cluster_load_t *load, size_t number, size_t count)
+{
+    uint64_t since_us = waiting_now_us();
+    bool is_described = false;
+
+    while (load->callers[number].ok < count) {
+        bool is_late = waiting_now_us() - since_us > WAITING_US_MAX / 2;
+        if (is_late && !is_described)
+            describe(load, number);
+        is_described |= is_late;
+        waiting_pause(since_us, "the caller goes on", __FILE__, __LINE__);
+    }
+}
+
 void cluster_load_await_progress(cluster_load_t *load, size_t count)
 {
-    size_t from[CLUSTER_LOAD_CALLERS];
+    size_t *from = malloc(load->plan.callers * sizeof *from);
 
-    for (size_t i = 0; i < CLUSTER_LOAD_CALLERS; i++)
+    assert_non_null(from);
+    for (size_t i = 0; i < load->plan.callers; i++)
         from[i] = load->callers[i].ok;
-    for (size_t i = 0; i < CLUSTER_LOAD_CALLERS; i++)
-        WAIT_FOR(load->callers[i].ok >= from[i] + count);
+    for (size_t i = 0; i < load->plan.callers; i++)
+        await_caller(load, i, from[i] + count);
+    free(from);
 }
 
 size_t cluster_load_caller_of(const cluster_load_t *load, size_t by, size_t owner)
 {
     size_t caller = 0;
 
-    while (caller < CLUSTER_LOAD_CALLERS &&
+    while (caller < load->plan.callers &&
            cluster_rig_owner(load->rig, by, load->callers[caller].key) != owner)
         caller++;
-    assert_true(caller < CLUSTER_LOAD_CALLERS);
+    assert_true(caller < load->plan.callers);
     return caller;
 }
 
-void cluster_load_note_wait(cluster_load_t *load, size_t caller)
+void cluster_load_note_wait(cluster_load_t *load, size_t caller, uint64_t since_us)
 {
     size_t ok = load->callers[caller].ok;
-    uint64_t since_us = waiting_now_us();
+    uint64_t changed_us;
 
     WAIT_FOR(load->callers[caller].ok > ok);
-    if (load->waits < CLUSTER_LOAD_WAITS_MAX)
-        load->waits_us[load->waits++] = waiting_now_us() - since_us;
+    changed_us = load->changed_us;
+    if (load->waits == CLUSTER_LOAD_WAITS_MAX)
+        return;
+    load->changes_us[load->waits] = changed_us > since_us ? changed_us - since_us : 0;
+    load->waits_us[load->waits++] = waiting_now_us() - since_us;
 }
 
 static int compare(const void *one, const void *other)
@@ -191,19 +297,23 @@ static int compare(const void *one, const void *other)
     return (a > b) - (a < b);
 }
 
+static void report(const char *what, uint64_t *times_us, size_t count)
+{
+    qsort(times_us, count, sizeof *times_us, compare);
+    print_message("  %s: %.1f ms (median), %.1f (p99), %.1f (most)\n", what,
+                  (double)times_us[count / 2] / 1e3,
+                  (double)times_us[count * 99 / 100] / 1e3,
+                  (double)times_us[count - 1] / 1e3);
+}
+
 static void report_waits(cluster_load_t *load)
 {
-    size_t waits = load->waits;
-
-    if (waits == 0)
+    if (load->waits == 0)
         return;
-    qsort(load->waits_us, waits, sizeof *load->waits_us, compare);
-    print_message(
-        "%zu failovers; the first number was taken %.1f ms (median), %.1f (p99), "
-        "%.1f (most) behind the promotion\n",
-        waits, (double)load->waits_us[waits / 2] / 1e3,
-        (double)load->waits_us[waits * 99 / 100] / 1e3,
-        (double)load->waits_us[waits - 1] / 1e3);
+    print_message("%zu failovers; behind the promotion\n", load->waits);
+    report("the map changed", load->changes_us, load->waits);
+    report("the first number was taken", load->waits_us, load->waits);
+    load->waits = 0;
 }
 
 /* ---- what became of the numbers ---- */
@@ -239,12 +349,14 @@ static void count(const cluster_load_t *load, const cluster_caller_t *caller,
 
     assert_non_null(is_there);
     read_list(load, caller, is_there, tally);
+    tally->misread += caller->misread;
     for (size_t i = 0; i < caller->next; i++) {
         unsigned char fate = caller->fates[i];
+        bool is_push = kind_of(load, i) == PUSH;
         if (fate == IS_NOT_EXECUTED && is_there[i])
             fail_msg("%s: %zu was executed", caller->key, i);
         tally->ok += fate == IS_OK;
-        tally->lost += fate == IS_OK && !is_there[i];
+        tally->lost += fate == IS_OK && is_push && !is_there[i];
         tally->unknown += fate == IS_UNKNOWN;
         tally->not_executed += fate == IS_NOT_EXECUTED;
         tally->errors += fate == IS_ERROR;
@@ -257,28 +369,33 @@ cluster_tally_t cluster_load_stop(cluster_load_t *load)
     cluster_tally_t tally = {0};
 
     load->is_over = true;
-    for (size_t i = 0; i < CLUSTER_LOAD_CALLERS; i++)
+    for (size_t i = 0; i < load->plan.callers; i++)
         WAIT_FOR(load->callers[i].under_way == 0);
-    for (size_t i = 0; i < CLUSTER_LOAD_CALLERS; i++)
+    for (size_t i = 0; i < load->plan.callers; i++)
         count(load, &load->callers[i], &tally);
+    tally.reordered = (size_t)(live_stats(load->client).reordered - load->reordered);
+    load->reordered += tally.reordered;
     print_message(
         "ok %zu, lost by replication %zu, unknown %zu, not executed %zu, errors "
-        "%zu, inversions %zu; the map changed %u times, %u losses; %s\n",
+        "%zu, inversions %zu, misread %zu, reordered %zu; the map changed %u times, %u "
+        "losses; %s\n",
         tally.ok, tally.lost, tally.unknown, tally.not_executed, tally.errors,
-        tally.inversions, load->changes, load->losses, load->error);
+        tally.inversions, tally.misread, tally.reordered, load->changes, load->losses,
+        load->error);
     report_waits(load);
     return tally;
 }
 
 void cluster_load_go_on(cluster_load_t *load)
 {
-    for (size_t i = 0; i < CLUSTER_LOAD_CALLERS; i++) {
+    for (size_t i = 0; i < load->plan.callers; i++) {
         cluster_caller_t *caller = &load->callers[i];
         char command[64];
         snprintf(command, sizeof command, "DEL %s", caller->key);
         live_ask(load->client, command);
         memset(caller->fates, OPEN, caller->next);
         caller->next = 0;
+        caller->misread = 0;
     }
     load->error[0] = '\0';
     begin(load);
@@ -288,7 +405,7 @@ void cluster_load_go_on(cluster_load_t *load)
 void cluster_load_end(cluster_load_t *load)
 {
     live_finish(load->client);
-    for (size_t i = 0; i < CLUSTER_LOAD_CALLERS; i++)
+    for (size_t i = 0; i < load->plan.callers; i++)
         free(load->callers[i].fates);
     free(load->callers);
     cluster_rig_stop(load->rig);

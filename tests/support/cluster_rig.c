@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ANSWER_BYTES 256
+#define ANSWER_BYTES 4000
 
 /* ---- asking ---- */
 
@@ -42,51 +42,146 @@ int cluster_rig_port(const cluster_rig_t *rig, size_t node)
     return redis_process_port(rig->nodes[node].server);
 }
 
+int cluster_rig_client_port(const cluster_rig_t *rig, size_t node)
+{
+    const cluster_node_t *at = &rig->nodes[node];
+
+    if (at->proxy)
+        return fault_proxy_port(at->proxy);
+    return rig->plan.tls ? redis_process_tls_port(at->server)
+                         : redis_process_port(at->server);
+}
+
+/* Of the two it is told to those that do not speak TLS. */
+static int told_port(const cluster_rig_t *rig, size_t node)
+{
+    return rig->plan.tls ? cluster_rig_port(rig, node)
+                         : cluster_rig_client_port(rig, node);
+}
+
 /* ---- starting ---- */
 
-static bool start_node(cluster_node_t *node)
+static void add_argument(cluster_node_t *node, const char *name, const char *value)
 {
+    size_t count = 0;
+
+    while (node->arguments[count])
+        count++;
+    assert_true(count + 2 < CLUSTER_NODE_OPTIONS);
+    node->arguments[count] = name;
+    node->arguments[count + 1] = value;
+}
+
+/* The server says so from now on, and when it is started again. */
+static void announce(cluster_rig_t *rig, size_t number, const char *what,
+                     const char *value)
+{
+    cluster_node_t *node = &rig->nodes[number];
+    char command[64];
+
+    snprintf(command, sizeof command, "CONFIG SET %s %s", what + 2, value);
+    cluster_rig_tell(rig, number, command, "+OK");
+    add_argument(node, what, value);
+}
+
+static void start_proxy(cluster_rig_t *rig, size_t number)
+{
+    cluster_node_t *node = &rig->nodes[number];
+    bool is_tls = rig->plan.tls != NULL;
+    const fault_proxy_config_t config = {
+        .server_port = is_tls ? redis_process_tls_port(node->server)
+                              : redis_process_port(node->server)};
+
+    node->proxy = fault_proxy_start(&config);
+    assert_non_null(node->proxy);
+    snprintf(node->proxy_text, sizeof node->proxy_text, "%d",
+             fault_proxy_port(node->proxy));
+    snprintf(node->port_text, sizeof node->port_text, "%d",
+             redis_process_port(node->server));
+    announce(rig, number, "--cluster-announce-port",
+             is_tls ? node->port_text : node->proxy_text);
+    if (is_tls)
+        announce(rig, number, "--cluster-announce-tls-port", node->proxy_text);
+}
+
+static bool start_node(cluster_rig_t *rig, size_t number)
+{
+    cluster_node_t *node = &rig->nodes[number];
     node->bus = loopback_port_claim();
     snprintf(node->bus_text, sizeof node->bus_text, "%d", node->bus.number);
     cluster_node_options(node->arguments, node->bus_text);
-    node->server = redis_process_start(node->arguments);
-    return node->server && redis_ask(redis_process_port(node->server), "CLUSTER MYID",
-                                     node->id, sizeof node->id);
+    if (rig->plan.serves_parts)
+        add_argument(node, "--cluster-require-full-coverage", "no");
+    if (rig->plan.tls) {
+        add_argument(node, "--tls-cluster", "yes");
+        add_argument(node, "--tls-replication", "yes");
+        add_argument(node, "--tls-ca-cert-file", rig->plan.ca_file);
+    }
+    node->server = redis_process_start_tls(node->arguments, rig->plan.tls);
+    if (!node->server || !redis_ask(redis_process_port(node->server), "CLUSTER MYID",
+                                    node->id, sizeof node->id))
+        return false;
+    if (rig->plan.has_proxies)
+        start_proxy(rig, number);
+    return true;
+}
+
+static void find_places(const cluster_rig_t *rig, cluster_place_t *places)
+{
+    for (size_t i = 0; i < rig->count; i++)
+        places[i] =
+            (cluster_place_t){cluster_rig_port(rig, i), rig->nodes[i].bus.number};
+}
+
+cluster_rig_t *cluster_rig_start_as(const cluster_plan_t *plan)
+{
+    cluster_rig_t *rig = fake_must(calloc(1, sizeof *rig));
+    cluster_place_t places[CLUSTER_NODES_MAX];
+
+    rig->plan = *plan;
+    for (size_t i = 0; i < CLUSTER_NODES; i++) {
+        rig->count++;
+        if (!start_node(rig, i)) {
+            cluster_rig_stop(rig);
+            return NULL;
+        }
+    }
+    find_places(rig, places);
+    assert_true(cluster_nodes_join(places, CLUSTER_NODES, CLUSTER_PRIMARIES));
+    return rig;
 }
 
 cluster_rig_t *cluster_rig_start(void)
 {
-    cluster_rig_t *rig = fake_must(calloc(1, sizeof *rig));
-    cluster_place_t places[CLUSTER_NODES];
+    return cluster_rig_start_as(&(cluster_plan_t){0});
+}
 
-    for (size_t i = 0; i < CLUSTER_NODES; i++) {
-        if (!start_node(&rig->nodes[i])) {
-            cluster_rig_stop(rig);
-            return NULL;
-        }
-        places[i] =
-            (cluster_place_t){cluster_rig_port(rig, i), rig->nodes[i].bus.number};
-    }
-    assert_true(cluster_nodes_join(places, CLUSTER_NODES, CLUSTER_PRIMARIES));
-    return rig;
+static void stop_node(cluster_node_t *node)
+{
+    redis_process_stop(node->server);
+    fault_proxy_stop(node->proxy);
+    loopback_port_release(&node->bus);
+    *node = (cluster_node_t){0};
 }
 
 void cluster_rig_stop(cluster_rig_t *rig)
 {
     if (!rig)
         return;
-    for (size_t i = 0; i < CLUSTER_NODES; i++) {
-        redis_process_stop(rig->nodes[i].server);
-        loopback_port_release(&rig->nodes[i].bus);
-    }
+    for (size_t i = 0; i < rig->count; i++)
+        stop_node(&rig->nodes[i]);
     free(rig);
 }
 
 shoal_options_t *cluster_rig_options(const cluster_rig_t *rig, size_t seed)
 {
-    shoal_options_t *options = live_options_of_port(cluster_rig_port(rig, seed));
+    shoal_options_t *options = live_options_of_port(cluster_rig_client_port(rig, seed));
 
     assert_int_equal(shoal_options_set_topology(options, SHOAL_TOPOLOGY_CLUSTER), 0);
+    if (!rig->plan.tls)
+        return options;
+    assert_int_equal(shoal_options_set_tls(options, true), 0);
+    assert_int_equal(shoal_options_set_tls_ca_file(options, rig->plan.ca_file), 0);
     return options;
 }
 
@@ -96,9 +191,9 @@ static size_t node_at(const cluster_rig_t *rig, int port)
 {
     size_t node = 0;
 
-    while (node < CLUSTER_NODES && cluster_rig_port(rig, node) != port)
+    while (node < rig->count && told_port(rig, node) != port)
         node++;
-    return node;
+    return node < rig->count ? node : CLUSTER_NODES_MAX;
 }
 
 size_t cluster_rig_owner(const cluster_rig_t *rig, size_t by, const char *key)
@@ -108,17 +203,40 @@ size_t cluster_rig_owner(const cluster_rig_t *rig, size_t by, const char *key)
 
     snprintf(command, sizeof command, "TYPE %s", key);
     if (!ask(rig, by, command, answer))
-        return CLUSTER_NODES;
+        return CLUSTER_NODES_MAX;
     if (answer[0] == '+')
         return by;
     colon = strrchr(answer, ':');
     return strncmp(answer, "-MOVED ", 7) == 0 && colon ? node_at(rig, atoi(colon + 1))
-                                                       : CLUSTER_NODES;
+                                                       : CLUSTER_NODES_MAX;
+}
+
+size_t cluster_rig_first_owner(unsigned slot)
+{
+    size_t node = 0;
+
+    while (slot >= (node + 1) * CLUSTER_SLOTS / CLUSTER_PRIMARIES)
+        node++;
+    return node;
+}
+
+uint64_t cluster_rig_questions(const cluster_rig_t *rig)
+{
+    static const char count[] =
+        "EVAL return(string.match(redis.call([[info]],[[commandstats]]),"
+        "[[cluster.slots:calls=(%d+)]])or([[0]])) 0";
+    char said[ANSWER_BYTES];
+    uint64_t questions = 0;
+
+    for (size_t i = 0; i < rig->count; i++)
+        if (runs(rig, i) && ask(rig, i, count, said))
+            questions += (uint64_t)atoll(said);
+    return questions;
 }
 
 void cluster_rig_await_owner(const cluster_rig_t *rig, const char *key, size_t owner)
 {
-    for (size_t i = 0; i < CLUSTER_NODES; i++)
+    for (size_t i = 0; i < rig->count; i++)
         if (runs(rig, i))
             WAIT_FOR(cluster_rig_owner(rig, i, key) == owner);
 }
@@ -134,7 +252,7 @@ bool cluster_rig_is_primary(const cluster_rig_t *rig, size_t node)
 
 void cluster_rig_await_calm(const cluster_rig_t *rig)
 {
-    for (size_t i = 0; i < CLUSTER_NODES; i++)
+    for (size_t i = 0; i < rig->count; i++)
         if (runs(rig, i))
             WAIT_FOR(cluster_node_is_calm(cluster_rig_port(rig, i)));
 }
@@ -147,7 +265,7 @@ static void set_slot(const cluster_rig_t *rig, size_t node, unsigned slot,
     char command[120];
 
     snprintf(command, sizeof command, "CLUSTER SETSLOT %u %s %s", slot, how,
-             other < CLUSTER_NODES ? rig->nodes[other].id : "");
+             other < CLUSTER_NODES_MAX ? rig->nodes[other].id : "");
     cluster_rig_tell(rig, node, command, "+OK");
 }
 
@@ -158,20 +276,21 @@ void cluster_rig_begin_move(const cluster_rig_t *rig, unsigned slot, size_t from
     set_slot(rig, from, slot, "MIGRATING", to);
 }
 
-bool cluster_rig_move_key(const cluster_rig_t *rig, unsigned slot, size_t from,
-                          size_t to)
+bool cluster_rig_move_keys(const cluster_rig_t *rig, unsigned slot, size_t from,
+                           size_t to, unsigned keys)
 {
-    char command[160], key[ANSWER_BYTES] = "", said[ANSWER_BYTES];
+    char names[ANSWER_BYTES], command[ANSWER_BYTES + 80], said[ANSWER_BYTES];
 
-    snprintf(command, sizeof command, "CLUSTER COUNTKEYSINSLOT %u", slot);
-    assert_true(ask(rig, from, command, said));
-    if (strcmp(said, ":0") == 0)
+    assert_true(keys <= CLUSTER_KEYS_MAX);
+    snprintf(command, sizeof command,
+             "EVAL return(table.concat(redis.call([[cluster]],[[getkeysinslot]],%u,%u),"
+             "string.char(32))) 0",
+             slot, keys);
+    assert_true(ask(rig, from, command, names));
+    if (names[0] == '\0')
         return false;
-    snprintf(command, sizeof command, "CLUSTER GETKEYSINSLOT %u 1", slot);
-    if (!redis_ask_line(cluster_rig_port(rig, from), command, 3, key, sizeof key))
-        return false;
-    snprintf(command, sizeof command, "MIGRATE 127.0.0.1 %d %.60s 0 5000",
-             cluster_rig_port(rig, to), key);
+    snprintf(command, sizeof command, "MIGRATE 127.0.0.1 %d \"\" 0 5000 KEYS %s",
+             cluster_rig_port(rig, to), names);
     assert_true(ask(rig, from, command, said));
     if (strcmp(said, "+OK") != 0 && strcmp(said, "+NOKEY") != 0)
         fail_msg("%s: %s", command, said);
@@ -189,17 +308,62 @@ void cluster_rig_end_move(const cluster_rig_t *rig, unsigned slot, size_t from,
 void cluster_rig_cancel_move(const cluster_rig_t *rig, unsigned slot, size_t from,
                              size_t to)
 {
-    set_slot(rig, from, slot, "STABLE", CLUSTER_NODES);
-    set_slot(rig, to, slot, "STABLE", CLUSTER_NODES);
+    set_slot(rig, from, slot, "STABLE", CLUSTER_NODES_MAX);
+    set_slot(rig, to, slot, "STABLE", CLUSTER_NODES_MAX);
 }
 
 void cluster_rig_move(const cluster_rig_t *rig, unsigned slot, size_t from, size_t to)
 {
     cluster_rig_begin_move(rig, slot, from, to);
-    while (cluster_rig_move_key(rig, slot, from, to))
+    while (cluster_rig_move_keys(rig, slot, from, to, 1))
         continue;
     cluster_rig_end_move(rig, slot, from, to, slot % 2 == 0);
 }
+
+/* ---- nodes come and go ---- */
+
+size_t cluster_rig_add(cluster_rig_t *rig)
+{
+    size_t node = rig->count;
+
+    assert_true(node < CLUSTER_NODES_MAX);
+    rig->count++;
+    assert_true(start_node(rig, node));
+    return node;
+}
+
+void cluster_rig_join(const cluster_rig_t *rig, size_t node)
+{
+    cluster_place_t places[CLUSTER_NODES_MAX];
+
+    find_places(rig, places);
+    assert_true(cluster_nodes_meet(places, rig->count, node));
+    cluster_rig_await_calm(rig);
+}
+
+void cluster_rig_await_known(const cluster_rig_t *rig)
+{
+    cluster_place_t places[CLUSTER_NODES_MAX];
+
+    find_places(rig, places);
+    assert_true(cluster_nodes_know_each_other(places, rig->count));
+}
+
+void cluster_rig_forget(cluster_rig_t *rig)
+{
+    size_t node = rig->count - 1;
+    char command[80];
+
+    redis_process_kill(rig->nodes[node].server);
+    snprintf(command, sizeof command, "CLUSTER FORGET %s", rig->nodes[node].id);
+    for (size_t i = 0; i < node; i++)
+        cluster_rig_tell(rig, i, command, "+OK");
+    stop_node(&rig->nodes[node]);
+    rig->count--;
+    cluster_rig_await_known(rig);
+}
+
+/* ---- failovers ---- */
 
 /* Other primaries vote for replicas of one primary every 3 s at most; a failover that they did
  * not vote for is given up after 5 s. */

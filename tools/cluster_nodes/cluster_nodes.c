@@ -15,23 +15,23 @@
 void cluster_node_options(const char *options[CLUSTER_NODE_OPTIONS],
                           const char *bus_text)
 {
-    const char *const all[] = {"--cluster-enabled",
-                               "yes",
-                               "--cluster-port",
-                               bus_text,
-                               "--cluster-node-timeout",
-                               NODE_TIMEOUT_MS,
-                               "--cluster-config-file",
-                               "nodes.conf",
-                               "--cluster-announce-ip",
-                               "127.0.0.1",
-                               "--repl-diskless-sync-delay",
-                               "0",
-                               "--repl-ping-replica-period",
-                               "1",
-                               "--protected-mode",
-                               "no",
-                               NULL};
+    const char *const all[CLUSTER_NODE_OPTIONS] = {"--cluster-enabled",
+                                                   "yes",
+                                                   "--cluster-port",
+                                                   bus_text,
+                                                   "--cluster-node-timeout",
+                                                   NODE_TIMEOUT_MS,
+                                                   "--cluster-config-file",
+                                                   "nodes.conf",
+                                                   "--cluster-announce-ip",
+                                                   "127.0.0.1",
+                                                   "--repl-diskless-sync-delay",
+                                                   "0",
+                                                   "--repl-ping-replica-period",
+                                                   "1",
+                                                   "--protected-mode",
+                                                   "no",
+                                                   NULL};
 
     memcpy(options, all, sizeof all);
 }
@@ -147,18 +147,32 @@ static bool await_calm(int port)
     return false;
 }
 
-bool cluster_nodes_join(const cluster_place_t *places, size_t count, size_t primaries)
+bool cluster_nodes_know_each_other(const cluster_place_t *places, size_t count)
 {
     char known[48];
     bool is_done = true;
 
     snprintf(known, sizeof known, "cluster_known_nodes:%zu", count);
     for (size_t i = 0; i < count; i++)
+        is_done = is_done && await_info(places[i].port, known);
+    return is_done;
+}
+
+bool cluster_nodes_meet(const cluster_place_t *places, size_t count, size_t node)
+{
+    return introduce(places[node].port, places, count) &&
+           cluster_nodes_know_each_other(places, count);
+}
+
+bool cluster_nodes_join(const cluster_place_t *places, size_t count, size_t primaries)
+{
+    bool is_done = true;
+
+    for (size_t i = 0; i < count; i++)
         is_done = is_done && give_slots(places[i].port, i, primaries);
     for (size_t i = 0; i < count; i++)
         is_done = is_done && introduce(places[i].port, places, count);
-    for (size_t i = 0; i < count; i++)
-        is_done = is_done && await_info(places[i].port, known);
+    is_done = is_done && cluster_nodes_know_each_other(places, count);
     for (size_t i = primaries; i < count; i++)
         is_done =
             is_done && follow(places[i].port, places[(i - primaries) % primaries].port);

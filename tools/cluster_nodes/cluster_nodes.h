@@ -8,7 +8,7 @@
 #include <stddef.h>
 
 #define CLUSTER_SLOTS 16384
-#define CLUSTER_NODE_OPTIONS 24 /* most of them, and NULL */
+#define CLUSTER_NODE_OPTIONS 32 /* room for them, some more, and NULL */
 #define CLUSTER_ID_BYTES 41
 
 typedef struct cluster_place {
@@ -25,6 +25,12 @@ void cluster_node_options(const char *options[CLUSTER_NODE_OPTIONS],
  * `primaries` share the slots evenly; the others are replicas of each of them in turn.  False:
  * a server refused, or they did not agree within 30 s. */
 bool cluster_nodes_join(const cluster_place_t *places, size_t count, size_t primaries);
+
+/* One more node becomes known to all of these, and they to it: it owns nothing.  False: as
+ * above. */
+bool cluster_nodes_meet(const cluster_place_t *places, size_t count, size_t node);
+/* Wait until all of them know so many nodes.  False: within 30 s they did not. */
+bool cluster_nodes_know_each_other(const cluster_place_t *places, size_t count);
 
 /* Does the node take the cluster for whole, and is it, as a replica, in touch with its
  * primary? */
