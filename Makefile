@@ -5,7 +5,7 @@ JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 GENERATOR = $(if $(shell command -v ninja),-G Ninja,)
 CMAKE_OPTIONS ?=
 
-.PHONY: all build configure demo test test-deep quick mutants lint fuzz format docs install \
+.PHONY: all build configure demo demo-cluster test test-deep quick mutants lint fuzz format docs install \
     uninstall clean setup wheel test-python
 
 all: build
@@ -26,6 +26,10 @@ demo: configure
 	@$(BUILD)/bin/shoal-bench --profile demo --json $(BUILD)/demo.json
 	@echo "results: $(BUILD)/demo.json"
 	@bench/report/report.py $(BUILD)/demo.json || [ $$? -eq 3 ] # 3: no matplotlib
+
+demo-cluster: configure
+	@cmake --build $(BUILD) -j $(JOBS) --target shoal-demo-cluster
+	@$(BUILD)/bin/shoal-demo-cluster
 
 # Every suite once, in minutes; what else CI runs takes half an hour.
 test:

@@ -15,6 +15,7 @@ from pathlib import Path
 
 BENCH = os.environ.get("SHOAL_BENCH", "shoal-bench")
 CERTIFICATES = Path(BENCH).parent / "shoal-certificates"  # with TLS only
+DEMO_CLUSTER = Path(BENCH).parent / "shoal-demo-cluster"
 SERVER = shutil.which("redis-server") or shutil.which("valkey-server")
 TINY = ["-q", "--no-pin", "--duration", "0.05", "--warmup", "0.02"]
 

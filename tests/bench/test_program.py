@@ -15,6 +15,7 @@ import unittest
 from program import (
     BENCH,
     CERTIFICATES,
+    DEMO_CLUSTER,
     SERVER,
     TINY,
     Connection,
@@ -286,6 +287,35 @@ class Runs(Program):
         done = bench(*TINY, "-n", 40, "-c", 2, "--csv")
         head, line = done.stdout.splitlines()
         self.assertEqual(len(head.split(",")), len(line.split(",")))
+
+
+class DemoCluster(Program):
+    def demo(self, *args):
+        return subprocess.run(
+            [DEMO_CLUSTER, *args], capture_output=True, text=True, timeout=120,
+            env={**os.environ, "TMPDIR": self.folder.name},
+        )  # fmt: skip
+
+    def test_a_cluster_changes_and_no_command_fails(self):
+        done = self.demo("--no-pin", "--slots", "20", "--second", "0.1")
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        lines = done.stdout.splitlines()
+        verdicts = [line for line in lines if line.startswith(("ok", "FAILS"))]
+        for verdict, begin in zip(
+            verdicts, ("60 slots moved", "planned failover", "primary killed", "")
+        ):
+            self.assertIn("ok    " + begin, verdict)
+            self.assertIn(" 0 failed, 0 wrong answers", verdict)
+        self.assertEqual(len(verdicts), 4)
+        slots = [line for line in lines if "b 5461  c 5462" in line]
+        self.assertGreater(len(slots), 0, done.stdout)
+        self.assertEqual(list(self.path.iterdir()), [])
+
+    def test_bad_options_are_told(self):
+        for args in (["--slots"], ["--slots", "0"], ["--second", "x"], ["x"]):
+            done = self.demo(*args)
+            self.assertEqual(done.returncode, 2)
+            self.assertIn("usage: shoal-demo-cluster", done.stderr)
 
 
 class RoundTrips(Program):
