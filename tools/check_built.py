@@ -13,6 +13,7 @@ ROOT = Path(__file__).resolve().parent.parent
 FOLDERS = ("src", "bench", "examples", "tests", "tools", "bindings")
 ELSEWHERE = {  # built, but by another build than this one
     "tests/package/": "tests/package/run.sh builds it against an installed package",
+    "bench/peers/c/valkey_link.c": "where libvalkey is installed",
     "bindings/python/native/": "cmake/Python.cmake builds it into the wheel",
 }
 

@@ -2,22 +2,29 @@
 #ifndef SHOAL_PEER_ASYNC_LINK_H
 #define SHOAL_PEER_ASYNC_LINK_H
 
-/* A hiredis async connection on a libuv loop, for the clients that use one. */
+/* An asynchronous client on a libuv loop: hiredis, or libvalkey's client of clusters.  Each
+ * program is linked with one of them. */
 
 #include "peer.h"
 
-#include <hiredis/async.h>
 #include <uv.h>
 
-/* Ends the program if the server cannot be reached, now or later. */
-redisAsyncContext *async_link_open(const peer_t *peer, uv_loop_t *loop);
+typedef struct async_link async_link_t;
 
-/* Sends the peer's command. */
-void async_link_send(const peer_t *peer, redisAsyncContext *connection,
-                     redisCallbackFn *on_reply, void *data);
+/* Ends the program if the server cannot be reached, now or later.  `on_reply` is called for
+ * each command that was sent. */
+async_link_t *async_link_open(peer_t *peer, uv_loop_t *loop,
+                              void (*on_reply)(void *data));
 
-/* Counts a reply that is an error; ends the program if the connection was lost. */
-void async_link_check(peer_t *peer, const redisReply *reply,
-                      const redisAsyncContext *connection);
+/* Sends the peer's command.  A reply that is an error is counted; a reply that is missing
+ * ends the program. */
+void async_link_send(async_link_t *link, void *data);
+
+/* No command is under way: lets go of the connections, so that the loop ends. */
+void async_link_close(async_link_t *link);
+
+/* "hiredis" and "1.2.0". */
+extern const char *const async_link_library;
+void async_link_version(char *text, size_t text_bytes);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 
-/* hiredis' asynchronous interface on libuv: one thread, one connection; each caller
- * sends its next command from the callback of its reply. */
+/* An asynchronous client on libuv: one thread; each caller sends its next command from the
+ * callback of its reply. */
 
 #include "async_link.h"
 #include "ticker.h"
@@ -21,7 +21,7 @@ typedef struct caller {
 struct async {
     peer_t *peer;
     uv_loop_t loop;
-    redisAsyncContext *connection; /* NULL: let go of */
+    async_link_t *link; /* NULL: let go of */
     caller_t *callers;
     caller_t *idle; /* open loop: callers without a command */
     uint64_t taken; /* open loop: commands that callers took over */
@@ -38,13 +38,13 @@ static void finish(caller_t *caller)
     caller->async->outstanding--;
 }
 
-/* The phase is PEER_STOPPING: ends the connection, and so the loop. */
+/* The phase is PEER_STOPPING: ends the connections, and so the loop. */
 static void let_go(async_t *async)
 {
-    if (!async->connection || async->outstanding > 0)
+    if (!async->link || async->outstanding > 0)
         return;
-    redisAsyncDisconnect(async->connection);
-    async->connection = NULL;
+    async_link_close(async->link);
+    async->link = NULL;
 }
 
 /* Gives the caller its next command, if there is one. */
@@ -65,11 +65,10 @@ static void proceed(caller_t *caller)
     }
 }
 
-static void on_reply(redisAsyncContext *connection, void *reply, void *data)
+static void on_reply(void *data)
 {
     caller_t *caller = data;
 
-    async_link_check(caller->async->peer, reply, connection);
     finish(caller);
     proceed(caller);
 }
@@ -80,7 +79,7 @@ static void send_next(caller_t *caller, uint64_t intended_ns)
 
     peer_begin(async->peer, &caller->shot, caller->count++, intended_ns);
     async->outstanding++;
-    async_link_send(async->peer, async->connection, on_reply, caller);
+    async_link_send(async->link, caller);
 }
 
 /* The generator alone: what is due is done at once. */
@@ -130,7 +129,7 @@ static void start(peer_t *peer)
     async->callers = peer_allocate(peer->options->callers, sizeof *async->callers);
     if (uv_loop_init(&async->loop) < 0)
         peer_fail("no event loop");
-    async->connection = async_link_open(peer, &async->loop);
+    async->link = async_link_open(peer, &async->loop, on_reply);
     for (uint64_t i = 0; i < peer->options->callers; i++) {
         caller_t *caller = &async->callers[i];
         caller->async = async;

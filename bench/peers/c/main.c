@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 
-/* peer-hiredis: the workload of shoal-bench on hiredis, as programs use it. */
+/* peer-hiredis, peer-libvalkey: the workload of shoal-bench, as programs use these. */
 
 #include "peer.h"
 #include "peer_json.h"
@@ -26,7 +26,7 @@ static const peer_client_t *find_client(const char *name)
         if (strcmp(clients[i]->name, name) == 0)
             return clients[i];
     }
-    fprintf(stderr, "peer-hiredis: --client must be one of");
+    fprintf(stderr, "peer: --client must be one of");
     for (size_t i = 0; i < sizeof clients / sizeof *clients; i++)
         fprintf(stderr, " %s", clients[i]->name);
     fprintf(stderr, "\n");
@@ -48,6 +48,14 @@ static void take_moment(const peer_t *peer, peer_moment_t *moment)
     moment->at_ns = clock_ns();
 }
 
+static void make_keys(peer_t *peer)
+{
+    peer->random = 1;
+    peer->keys = peer_allocate(PEER_KEYS, sizeof *peer->keys);
+    for (size_t i = 0; i < PEER_KEYS; i++)
+        snprintf(peer->keys[i], sizeof *peer->keys, "key:%012zu", i);
+}
+
 static void prepare(peer_t *peer, const peer_options_t *options)
 {
     bool is_sampled = options->rate == 0 && options->callers > CALLERS_ALL_TIMED;
@@ -59,8 +67,10 @@ static void prepare(peer_t *peer, const peer_options_t *options)
     peer->argv[1] = "key:000000000000";
     peer->argv[2] = peer->value;
     peer->argvlen[0] = 3;
-    peer->argvlen[1] = 16;
+    peer->argvlen[1] = PEER_KEY_BYTES;
     peer->argvlen[2] = options->value_bytes;
+    if (options->is_cluster)
+        make_keys(peer);
     peer->sampling = is_sampled ? SAMPLING : 1;
     peer->latency = peer_allocate(1, sizeof *peer->latency);
     peer->service = peer_allocate(1, sizeof *peer->service);
@@ -98,6 +108,7 @@ int main(int argc, char **argv)
         peer_fail("no command finished");
     peer_json_print(&peer, &from, &to);
     free(peer.value);
+    free(peer.keys);
     free(peer.latency);
     free(peer.service);
     return fflush(stdout) == 0 ? 0 : 1;

@@ -95,9 +95,13 @@ int peer_options_parse(peer_options_t *options, int argc, char **argv)
             options->has_no_command = true;
             continue;
         }
+        if (strcmp(argv[i], "--cluster") == 0) {
+            options->is_cluster = true;
+            continue;
+        }
         const rule_t *rule = find_rule(argv[i]);
         if (!rule || i + 1 == argc || !apply(options, rule, argv[i + 1])) {
-            fprintf(stderr, "peer-hiredis: %s %s: %s\n", argv[i],
+            fprintf(stderr, "peer: %s %s: %s\n", argv[i],
                     rule && i + 1 < argc ? argv[i + 1] : "",
                     !rule           ? "unknown option"
                     : i + 1 == argc ? "needs an operand"
@@ -107,7 +111,7 @@ int peer_options_parse(peer_options_t *options, int argc, char **argv)
         i++;
     }
     if (options->has_no_command && options->rate == 0) {
-        fprintf(stderr, "peer-hiredis: --no-command needs --rate\n");
+        fprintf(stderr, "peer: --no-command needs --rate\n");
         return -1;
     }
     return 0;

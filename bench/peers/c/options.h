@@ -14,6 +14,7 @@ typedef struct peer_options {
     int port;
     char *
         ca_file; /* TLS, with a certificate that this file's authority signed; NULL: none */
+    bool is_cluster; /* host and port are those of a node */
     uint64_t callers;
     uint64_t rate; /* commands per second; 0: closed loop */
     uint64_t value_bytes;

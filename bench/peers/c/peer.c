@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 void peer_begin(const peer_t *peer, peer_shot_t *shot, uint64_t count,
@@ -27,6 +28,17 @@ void peer_end(peer_t *peer, const peer_shot_t *shot)
     atomic_fetch_add_explicit(&peer->ops, 1, memory_order_relaxed);
 }
 
+void peer_command(peer_t *peer, const char *argv[PEER_ARGUMENTS])
+{
+    memcpy(argv, peer->argv, sizeof peer->argv);
+    if (!peer->keys)
+        return;
+    peer->random ^= peer->random << 13;
+    peer->random ^= peer->random >> 7;
+    peer->random ^= peer->random << 17;
+    argv[1] = peer->keys[peer->random % PEER_KEYS];
+}
+
 uint64_t peer_released(const peer_t *peer)
 {
     uint64_t now = clock_ns();
@@ -46,7 +58,7 @@ void peer_fail(const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    fputs("peer-hiredis: ", stderr);
+    fputs("peer: ", stderr);
     vfprintf(stderr, format, args);
     fputs("\n", stderr);
     va_end(args);

@@ -18,6 +18,8 @@
 #include <stdint.h>
 
 #define PEER_ARGUMENTS 3
+#define PEER_KEYS 100000 /* of a cluster */
+#define PEER_KEY_BYTES 16
 
 typedef enum peer_phase { PEER_WARMING, PEER_MEASURING, PEER_STOPPING } peer_phase_t;
 
@@ -26,6 +28,8 @@ typedef struct peer {
     const char *argv[PEER_ARGUMENTS]; /* SET key value */
     size_t argvlen[PEER_ARGUMENTS];
     char *value;
+    char (*keys)[PEER_KEY_BYTES + 1]; /* of a cluster; NULL: the one of argv */
+    uint64_t random;                  /* which is next; never 0 */
 
     uint64_t sampling;  /* one command in so many of each caller is timed */
     uint64_t start_ns;  /* open loop: when command 0 is due */
@@ -71,6 +75,10 @@ static inline uint64_t peer_due_ns(const peer_t *peer, uint64_t number)
 {
     return peer->start_ns + (uint64_t)((double)number * peer->interval_ns);
 }
+
+/* The arguments of the next command.  Its key is always the same; of a cluster, a random
+ * one.  One thread at a time. */
+void peer_command(peer_t *peer, const char *argv[PEER_ARGUMENTS]);
 
 /* How many commands were due until now. */
 uint64_t peer_released(const peer_t *peer);

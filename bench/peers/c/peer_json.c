@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "peer_json.h"
 
+#include "async_link.h"
 #include "server/machine.h"
 
-#include <hiredis/hiredis.h>
 #include <math.h>
 #include <stdio.h>
 #include <uv.h>
@@ -51,6 +51,7 @@ static void print_text(const char *key, const char *text)
 static void print_config(const peer_t *peer)
 {
     const peer_options_t *options = peer->options;
+    char version[32];
 
     printf("\"config\": {\"callers\": %llu, \"rate\": %llu, "
            "\"value_bytes\": %llu, \"latency_sampling\": %llu, ",
@@ -60,8 +61,9 @@ static void print_config(const peer_t *peer)
     print_number("duration_s", (double)options->duration_us / 1e6);
     printf(", ");
     print_number("warmup_s", (double)options->warmup_us / 1e6);
-    printf(", \"versions\": {\"hiredis\": \"%d.%d.%d\", \"libuv\": \"%s\"}}",
-           HIREDIS_MAJOR, HIREDIS_MINOR, HIREDIS_PATCH, uv_version_string());
+    async_link_version(version, sizeof version);
+    printf(", \"versions\": {\"%s\": \"%s\", \"libuv\": \"%s\"}}", async_link_library,
+           version, uv_version_string());
 }
 
 void peer_json_print(const peer_t *peer, const peer_moment_t *from,

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from .cluster import Cluster
 from .figures import summarize
 from .machine import describe, plan_cpus
 from .measure import Failed, Load, Place, Result, measure, measure_generator
@@ -90,17 +91,26 @@ def parse(arguments: Sequence[str]) -> Namespace:
         help="clients speak TLS with the server; shoal-certificates is expected beside"
         " shoal-bench",
     )
+    add(
+        "--cluster",
+        action="store_true",
+        help="a private cluster of three primaries, random keys, and the rows that know"
+        " clusters; shoal-cluster-nodes is expected beside shoal-bench",
+    )
     add("--list", action="store_true", help="show the rows and end")
     options = parser.parse_args(arguments)
     if min(options.rounds, options.client_cpus, options.value_bytes) < 1:
         parser.error("--rounds, --client-cpus and --value-bytes must be 1 or more")
+    if options.tls and options.cluster:
+        parser.error("--tls: the private cluster has none")
     if options.duration <= 0 or options.warmup < 0:
         parser.error("--duration must be more than 0, --warmup not less")
     return options
 
 
 def loads_of(options: Namespace) -> list[Load]:
-    callers = options.callers or ([128] if options.rate else [1, 128, 1024])
+    most = [128, 1024] if options.cluster else [1, 128, 1024]
+    callers = options.callers or ([128] if options.rate else most)
     return [
         Load(count, rate, options.value_bytes, options.duration, options.warmup)
         for rate in options.rate or [0]
@@ -117,7 +127,7 @@ def progress(text: str) -> None:
 
 
 def conditions_of(
-    options: Namespace, server: Server, cpus: tuple[set[int], set[int]]
+    options: Namespace, server: Server | Cluster, cpus: tuple[set[int], set[int]]
 ) -> dict[str, Any]:
     client, last = (",".join(map(str, sorted(some))) for some in cpus)
     pinning = "nothing is pinned: there are too few CPUs"
@@ -131,7 +141,9 @@ def conditions_of(
         "server": f"{server.version}, TCP on the loopback"
         f"{', TLS' if server.ca else ''}, flushed before each run",
         "pinning": pinning,
-        "command": f"SET key:000000000000 with {options.value_bytes} bytes",
+        "command": f"SET key:{'0' * 12} with {options.value_bytes} bytes"
+        if not server.is_cluster
+        else f"SET of random ones of 100000 keys, {options.value_bytes} bytes",
         "rounds": f"{options.rounds} of {options.duration:g} s after "
         f"{options.warmup:g} s of warm-up, interleaved; medians, +- half of the range",
     }
@@ -191,8 +203,27 @@ def measure_load(
                     results[name]["generator_cpu_us_per_op"] = generators[name]
 
 
+def open_server(options: Namespace, cpus: set[int]) -> Server | Cluster:
+    """The context of what is measured against; tools are beside shoal-bench."""
+    tool, option = "", ""
+    if options.tls:
+        tool, option = "shoal-certificates", "--tls"
+    elif options.cluster:
+        tool, option = "shoal-cluster-nodes", "--cluster"
+    path = options.shoal.parent / tool
+    if tool and not os.access(path, os.X_OK):
+        raise RuntimeError(f"{tool}, which {option} needs, is not built")
+    return (
+        Cluster(cpus, path)
+        if options.cluster
+        else Server(cpus, str(path) if options.tls else "")
+    )
+
+
 def run(options: Namespace) -> int:
-    rows = select(ROWS, options.only, options.skip, bool(options.rate))
+    rows = select(
+        ROWS, options.only, options.skip, bool(options.rate), options.cluster
+    )
     if options.list:
         width = max((len(row.name) for row in rows), default=0)
         for row in rows:
@@ -203,10 +234,7 @@ def run(options: Namespace) -> int:
         return 2
     cpus = plan_cpus(os.sched_getaffinity(0), options.client_cpus)
     was_interrupted = False
-    certificates = options.shoal.parent / "shoal-certificates" if options.tls else ""
-    if options.tls and not os.access(certificates, os.X_OK):
-        raise RuntimeError("shoal-certificates, which --tls needs, is not built")
-    with Server(cpus[1], str(certificates)) as server:
+    with open_server(options, cpus[1]) as server:
         report = Report(rows, conditions_of(options, server, cpus))
         try:
             programs = Programs(options.shoal, options.build, progress)

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import IO, Any
 
+from .cluster import Cluster
 from .programs import last_line
 from .rows import Row
 from .server import HOST, Server, ServerCounters, pinned
@@ -44,13 +45,17 @@ class Load:
 class Place:
     """Where a client runs, and against what."""
 
-    server: Server
+    server: Server | Cluster
     cpus: set[int]
     pacer: str = ""
 
 
 def peer_options(
-    load: Load, port: int, has_no_command: bool = False, ca: str = ""
+    load: Load,
+    port: int,
+    has_no_command: bool = False,
+    ca: str = "",
+    is_cluster: bool = False,
 ) -> list[str]:
     options = [
         "--host",
@@ -70,10 +75,14 @@ def peer_options(
     ]
     if ca:
         options += ["--ca", ca]
+    if is_cluster:
+        options.append("--cluster")
     return [*options, "--no-command"] if has_no_command else options
 
 
-def shoal_options(load: Load, port: int, json_path: str, ca: str = "") -> list[str]:
+def shoal_options(
+    load: Load, port: int, json_path: str, ca: str = "", is_cluster: bool = False
+) -> list[str]:
     options = [
         "-q",
         "-h",
@@ -95,6 +104,8 @@ def shoal_options(load: Load, port: int, json_path: str, ca: str = "") -> list[s
     ]
     if ca:
         options += ["--tls", "--ca", ca]
+    if is_cluster:
+        options.append("--cluster")
     return [*options, "--rate", str(load.rate)] if load.rate else options
 
 
@@ -183,7 +194,11 @@ def run_peer(
             [
                 *command,
                 *peer_options(
-                    load, place.server.port, has_no_command, place.server.ca
+                    load,
+                    place.server.port,
+                    has_no_command,
+                    place.server.ca,
+                    place.server.is_cluster,
                 ),
             ],
             place.cpus,
@@ -197,7 +212,7 @@ def run_peer(
 class ServerWatch:
     """A peer says when its window begins and ends, and the server is asked then."""
 
-    def __init__(self, server: Server) -> None:
+    def __init__(self, server: Server | Cluster) -> None:
         self._server = server
         self._moments: dict[str, ServerCounters] = {}
 
@@ -224,14 +239,24 @@ def measure_shoal(command: Sequence[str], load: Load, place: Place) -> Result:
     with tempfile.TemporaryDirectory(prefix="shoal-peers.") as folder:
         path = os.path.join(folder, "result.json")
         watch(
-            [*command, *shoal_options(load, place.server.port, path, place.server.ca)],
+            [
+                *command,
+                *shoal_options(
+                    load,
+                    place.server.port,
+                    path,
+                    place.server.ca,
+                    place.server.is_cluster,
+                ),
+            ],
             place.cpus,
             load.warmup + load.duration + PATIENCE,
             lambda line: None,
         )
         with open(path, encoding="utf-8") as file:
             result = json.load(file)["runs"][0]
-    return {**result, "connections": result["config"]["connections"]}
+    connections = place.server.nodes * result["config"]["connections"]
+    return {**result, "connections": connections}
 
 
 def measure(row: Row, command: Sequence[str], load: Load, place: Place) -> Result:

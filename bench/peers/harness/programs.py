@@ -89,8 +89,9 @@ class Programs:
                 str(self._once("shoal-bench", self._find_shoal)),
                 *row.client.split(),
             ]
-        if kind == "hiredis":
-            program = self._once("peer-hiredis", self._find_hiredis)
+        if kind in ("hiredis", "libvalkey"):
+            name = f"peer-{kind}"
+            program = self._once(name, lambda: self._find_peer(name))
             return [str(program), "--client", row.client]
         if kind == "go":
             program = self._once(row.program, lambda: self._build_go(folder))
@@ -139,11 +140,13 @@ class Programs:
             )
         return self.shoal
 
-    def _find_hiredis(self) -> Path:
-        program = self.shoal.parent / "peer-hiredis"
-        if not os.access(program, os.X_OK):
-            raise Unavailable("peer-hiredis is not built beside shoal-bench")
-        return program
+    def _find_peer(self, name: str) -> Path:
+        program = self.shoal.parent / name
+        if os.access(program, os.X_OK):
+            return program
+        if name == "peer-libvalkey":
+            raise Unavailable("libvalkey was not installed when shoal-bench was built")
+        raise Unavailable(f"{name} is not built beside shoal-bench")
 
     def _build_go(self, folder: str) -> Path:
         if not shutil.which("go"):

@@ -11,7 +11,8 @@ class Row:
     """One way of using one client.
 
     name: what --only and --skip match, and the table shows
-    program: shoal, hiredis, go:FOLDER, python, or python:shoal for shoal's own package
+    program: shoal, hiredis, libvalkey, go:FOLDER, python, or python:shoal for shoal's own
+        package
     client: the operand of --client; for shoal-bench its own options
     callers: what a caller is: callback, thread, goroutine or task
     setting: "default", or "tuned" for one that its documentation offers
@@ -48,6 +49,8 @@ ROWS = [Row(*row) for row in (
      "default", "hiredis; a blocking connection per thread"),
     ("c/hiredis-async", "hiredis", "async", "callback",
      "default", "hiredis' asynchronous interface on libuv, one connection"),
+    ("c/libvalkey-async", "libvalkey", "async", "callback",
+     "default", "libvalkey's asynchronous client of clusters on libuv"),
     ("c/hiredis-collector", "shoal", "--mode collector", "thread",
      "default", "threads, a mutex queue, a worker that pipelines what is queued"),
     ("c/hiredis-async-collector", "shoal", "--mode mutex", "thread",
@@ -133,14 +136,51 @@ ROWS = [Row(*row) for row in (
 # fmt: on
 
 
+ONLY_CLUSTERS = {"c/libvalkey-async"}
+CLUSTERS = ONLY_CLUSTERS | {
+    SHOAL_CALLBACK,
+    SHOAL_SYNC,
+    "shoal/callback-budget",
+    "shoal/sync-budget",
+    "go/rueidis",
+    "go/rueidis-20us",
+    "go/rueidis-100us",
+    "go/redispipe",
+    "go/redispipe-50us",
+    "go/redispipe-nopause",
+    "go/go-redis",
+    "go/go-redis-pool",
+    "go/go-redis-auto",
+    "go/go-redis-auto-100us",
+    "py/shoal-threads",
+    "py/shoal-asyncio",
+    "py/shoal-asyncio-thread",
+    "py/shoal-uvloop",
+    "py/shoal-redis-threads",
+    "py/shoal-redis-asyncio",
+    "py/redis-py-threads",
+    "py/redis-py-asyncio",
+    "py/redis-py-uvloop",
+    "py/valkey-glide",
+    "py/valkey-glide-uvloop",
+    "py/valkey-glide-sync",
+}
+
+
 def select(
-    rows: Iterable[Row], only: list[str], skip: list[str], is_paced: bool
+    rows: Iterable[Row],
+    only: list[str],
+    skip: list[str],
+    is_paced: bool,
+    is_cluster: bool,
 ) -> list[Row]:
-    """The rows whose names match a pattern of `only`, if any, and none of `skip`."""
+    """The rows whose names match a pattern of `only`, if any, and none of `skip`, and
+    that know what they are measured against."""
     return [
         row
         for row in rows
         if (not only or any(fnmatch(row.name, pattern) for pattern in only))
         and not any(fnmatch(row.name, pattern) for pattern in skip)
         and (is_paced or not row.rates_only)
+        and (row.name in CLUSTERS if is_cluster else row.name not in ONLY_CLUSTERS)
     ]

@@ -63,16 +63,27 @@ def find_server() -> str:
 class Server:
     """A context: the server runs inside of it. `port`, `socket` (a path) and `version`
     are known then. `certificates` is shoal-certificates: with it clients speak TLS at
-    `port`, and trust the authority in the file `ca`."""
+    `port`, and trust the authority in the file `ca`. With `node_options`, which has the
+    options of the node with this `bus` port, it is one of a cluster."""
 
-    def __init__(self, cpus: set[int], certificates: str = "") -> None:
+    nodes = 1
+    is_cluster = False
+
+    def __init__(
+        self,
+        cpus: set[int],
+        certificates: str = "",
+        node_options: Callable[[int], list[str]] | None = None,
+    ) -> None:
         self._cpus = cpus
         self._certificates = certificates
+        self._node_options = node_options
         self._plain_port = 0
         self._process: subprocess.Popen[bytes] | None = None
         self._folder = ""
         self._control: Control | None = None
         self.port = 0
+        self.bus = 0
         self.ca = ""
         self.socket = ""
         self.version = ""
@@ -92,7 +103,9 @@ class Server:
         with (
             socket.create_server((HOST, 0)) as plain,
             socket.create_server((HOST, 0)) as encrypted,
+            socket.create_server((HOST, 0)) as bus,
         ):
+            self.bus = bus.getsockname()[1]
             self.port = self._plain_port = plain.getsockname()[1]
             if self._certificates:
                 self.port = encrypted.getsockname()[1]
@@ -102,6 +115,7 @@ class Server:
             "--port",
             str(self._plain_port),
             *self._tls_options(),
+            *(self._node_options(self.bus) if self._node_options else []),
             "--unixsocket",
             self.socket,
             "--save",

@@ -6,14 +6,14 @@ from contextlib import asynccontextmanager
 
 import coredis
 import tasks
-from workload import KEY
+from workload import setter
 
 DISTRIBUTIONS = {"coredis": "coredis"}
 
 
 class Client:
     def __init__(self, client, options):
-        self.set = functools.partial(client.set, KEY, options.value)
+        self.set = setter(options, client.set)
 
 
 @asynccontextmanager

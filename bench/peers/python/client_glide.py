@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""valkey-glide on asyncio: a core in Rust, one connection."""
+"""valkey-glide on asyncio: a core in Rust, one connection to a node."""
 
 import functools
 from contextlib import asynccontextmanager
@@ -7,14 +7,14 @@ from contextlib import asynccontextmanager
 import glide
 import tasks
 from client_glide_tls import tls_of
-from workload import KEY
+from workload import setter
 
 DISTRIBUTIONS = {"valkey-glide": "valkey-glide"}
 
 
 class Client:
     def __init__(self, client, options):
-        self.set = functools.partial(client.set, KEY, options.value)
+        self.set = setter(options, client.set)
 
 
 def configuration(options):
@@ -23,7 +23,12 @@ def configuration(options):
     address = glide.NodeAddress(options.host, options.port)
     if options.socket:
         address = glide.NodeAddress(unix_socket_path=options.socket)
-    return glide.GlideClientConfiguration(
+    kind = (
+        glide.GlideClusterClientConfiguration
+        if options.cluster
+        else glide.GlideClientConfiguration
+    )
+    return kind(
         [address],
         **tls_of(glide, options),
         request_timeout=30000,
@@ -33,7 +38,8 @@ def configuration(options):
 
 @asynccontextmanager
 async def connect(options):
-    client = await glide.GlideClient.create(configuration(options))
+    kind = glide.GlideClusterClient if options.cluster else glide.GlideClient
+    client = await kind.create(configuration(options))
     yield Client(client, options)
     await client.close()
 

@@ -1,12 +1,10 @@
 # SPDX-License-Identifier: MIT
 """valkey-glide-sync: the core of valkey-glide, called by threads."""
 
-import functools
-
 import glide_sync
 import threads
 from client_glide_tls import tls_of
-from workload import KEY
+from workload import setter
 
 DISTRIBUTIONS = {"valkey-glide-sync": "valkey-glide-sync"}
 
@@ -16,15 +14,24 @@ class Client:
         address = glide_sync.NodeAddress(options.host, options.port)
         if options.socket:
             address = glide_sync.NodeAddress(unix_socket_path=options.socket)
-        self._client = glide_sync.GlideClient.create(
-            glide_sync.GlideClientConfiguration(
+        client, configuration = (
+            glide_sync.GlideClient,
+            glide_sync.GlideClientConfiguration,
+        )
+        if options.cluster:
+            client, configuration = (
+                glide_sync.GlideClusterClient,
+                glide_sync.GlideClusterClientConfiguration,
+            )
+        self._client = client.create(
+            configuration(
                 [address],
                 **tls_of(glide_sync, options),
                 request_timeout=30000,
                 inflight_requests_limit=max(1000, options.callers + 1),
             )
         )
-        self.set = functools.partial(self._client.set, KEY, options.value)
+        self.set = setter(options, self._client.set)
         self.close = self._client.close
 
 

@@ -9,7 +9,7 @@ import redis
 import redis.asyncio
 import tasks
 import threads
-from workload import KEY
+from workload import setter
 
 DISTRIBUTIONS = {"redis-py": "redis", "hiredis-py": "hiredis"}
 
@@ -36,22 +36,35 @@ def make_pool(module, options, size):
     return module.ConnectionPool(max_connections=options.callers + 1, **place)
 
 
+def open_cluster(module, options):
+    """Its pool of each node is as large as needed, too."""
+    return module.RedisCluster(
+        host=options.host, port=options.port, max_connections=options.callers + 1
+    )
+
+
 class Threaded:
     def __init__(self, options, size, module):
-        self._client = module.Redis(connection_pool=make_pool(module, options, size))
-        self.set = functools.partial(self._client.set, KEY, options.value)
-
-    def close(self):
-        self._client.connection_pool.disconnect()
+        if options.cluster:
+            client = open_cluster(module, options)
+            self.close = client.close
+        else:
+            client = module.Redis(connection_pool=make_pool(module, options, size))
+            self.close = client.connection_pool.disconnect
+        self.set = setter(options, client.set)
 
 
 class Asynchronous:
     def __init__(self, client, options):
-        self.set = functools.partial(client.set, KEY, options.value)
+        self.set = setter(options, client.set)
 
 
 @asynccontextmanager
 async def connect_async(options, size, module):
+    if options.cluster:
+        async with open_cluster(module, options) as client:
+            yield Asynchronous(client, options)
+        return
     pool = make_pool(module, options, size)
     client = module.Redis(connection_pool=pool)
     yield Asynchronous(client, options)

@@ -8,7 +8,7 @@ import shoal
 import shoal.aio
 import tasks
 import threads
-from workload import KEY
+from workload import setter
 
 DISTRIBUTIONS = {"shoal-python": "shoal"}
 
@@ -16,6 +16,8 @@ DISTRIBUTIONS = {"shoal-python": "shoal"}
 def place_of(options):
     if options.socket:
         return {"unix_path": options.socket}
+    if options.cluster:
+        return {"url": f"redis+cluster://{options.host}:{options.port}"}
     place = {"host": options.host, "port": options.port}
     return place | ({"tls": True, "tls_ca_file": options.ca} if options.ca else {})
 
@@ -23,13 +25,14 @@ def place_of(options):
 class Threaded:
     def __init__(self, options):
         self._client = shoal.Client(**place_of(options))
-        self.set = functools.partial(self._client.execute, "SET", KEY, options.value)
+        execute = functools.partial(self._client.execute, "SET")
+        self.set = setter(options, execute)
         self.close = self._client.close
 
 
 class Asynchronous:
     def __init__(self, client, options):
-        self.set = functools.partial(client.execute, "SET", KEY, options.value)
+        self.set = setter(options, functools.partial(client.execute, "SET"))
 
 
 @asynccontextmanager

@@ -10,10 +10,18 @@ from client_redis_py import run_asyncio, run_threads
 
 DISTRIBUTIONS = {"shoal-python": "shoal", **REDIS_PY}
 
-over_asyncio = functools.partial(run_asyncio, module=shoal.redis.asyncio)
+
+def run_own(run, module, options, **settings):
+    """The drop-in hands on what redis-py has and it has not."""
+    if options.cluster and not module.RedisCluster.__module__.startswith("shoal."):
+        raise RuntimeError(f"{module.__name__} has no RedisCluster of its own")
+    return run(options, module=module, **settings)
+
+
+over_asyncio = functools.partial(run_own, run_asyncio, shoal.redis.asyncio)
 
 CLIENTS = {
-    "shoal-redis-threads": functools.partial(run_threads, module=shoal.redis),
+    "shoal-redis-threads": functools.partial(run_own, run_threads, shoal.redis),
     "shoal-redis-asyncio": over_asyncio,
     "shoal-redis-uvloop": functools.partial(over_asyncio, uses_uvloop=True),
 }

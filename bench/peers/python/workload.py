@@ -2,15 +2,19 @@
 """What every Python peer shares: the options, the window, the result."""
 
 import argparse
+import functools
+import itertools
 import math
+import random
 import resource
 import sys
 import time
 from array import array
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any, Protocol
 
 KEY = "key:000000000000"
+CLUSTER_KEYS = 100000
 CALLERS_ALL_TIMED = 64  # beyond these a closed loop is sampled, as in shoal-bench
 SAMPLING = 8
 
@@ -37,6 +41,7 @@ def parse_options(
     add("--socket")
     add("--host", default="127.0.0.1")
     add("--port", type=int, default=6379)
+    add("--cluster", action="store_true", help="host and port are those of a node")
     add("--ca", help="TLS, with a server that the authority of this file signed for")
     add("--callers", type=int, default=128)
     add("--rate", type=int, default=0)
@@ -52,6 +57,18 @@ def parse_options(
         parser.error("a number is out of range")
     options.value = "x" * options.value_bytes
     return options
+
+
+def setter(options: argparse.Namespace, call: Callable[..., Any]) -> Callable[[], Any]:
+    """`call` with a key and the value. The key is always the same; of a cluster, one of
+    100 000 in random order."""
+    value = options.value
+    if not options.cluster:
+        return functools.partial(call, KEY, value)
+    keys = [f"key:{number:012d}" for number in range(CLUSTER_KEYS)]
+    random.Random(1).shuffle(keys)
+    following = itertools.cycle(keys).__next__  # one step, so threads may share it
+    return lambda: call(following(), value)
 
 
 class Recorder:

@@ -5,6 +5,7 @@ import sys
 import tempfile
 import unittest
 
+from harness.cluster import total
 from harness.measure import (
     Failed,
     Load,
@@ -30,6 +31,7 @@ class FakeServer:
 
     port = 1
     ca = ""
+    is_cluster = False
 
     def __init__(self):
         self.asked = 0
@@ -64,6 +66,10 @@ class Info(unittest.TestCase):
         no_reads = ServerCounters(500, 1010, 1, 1)
         self.assertIsNone(server_figures(begin, no_reads)["commands_per_server_read"])
 
+    def test_the_sum_of_nodes(self):
+        nodes = [ServerCounters(1, 2, 3, 4), ServerCounters(10, 20, 30, 40)]
+        self.assertEqual(total(nodes), ServerCounters(11, 22, 33, 44))
+
     def test_replies(self):
         self.assertEqual(read_reply(io.BytesIO(b"+OK\r\n")), "OK")
         self.assertEqual(read_reply(io.BytesIO(b"$5\r\na\r\nbc\r\n")), "a\r\nbc")
@@ -85,6 +91,9 @@ class Peers(unittest.TestCase):
         self.assertEqual(shoal_options(paced, 5, "f")[-2:], ["--rate", "100"])
         self.assertEqual(peer_options(self.load, 5, ca="c")[-2:], ["--ca", "c"])
         self.assertIn("--tls", shoal_options(self.load, 5, "f", "c"))
+        self.assertEqual(peer_options(self.load, 5, is_cluster=True)[-1], "--cluster")
+        options = shoal_options(self.load, 5, "f", is_cluster=True)
+        self.assertEqual(options[-1], "--cluster")
 
     def test_results(self):
         self.assertEqual(read_result('{"ops_per_s": 1}'), {"ops_per_s": 1})

@@ -4,7 +4,7 @@ import unittest
 from harness.cli import loads_of, parse
 from harness.machine import plan_cpus
 from harness.programs import PEERS
-from harness.rows import ROWS, select
+from harness.rows import CLUSTERS, ROWS, select
 
 
 class Rows(unittest.TestCase):
@@ -16,7 +16,7 @@ class Rows(unittest.TestCase):
         for row in ROWS:
             with self.subTest(row.name):
                 kind, _, folder = row.program.partition(":")
-                self.assertIn(kind, {"shoal", "hiredis", "go", "python"})
+                self.assertIn(kind, {"shoal", "hiredis", "libvalkey", "go", "python"})
                 self.assertIn(row.setting, {"default", "tuned"})
                 if kind == "go":
                     source = (PEERS / "go" / folder / "main.go").read_text()
@@ -26,8 +26,9 @@ class Rows(unittest.TestCase):
                     self.assertIn(f'"{row.client}":', source)
 
     def test_select(self):
-        def names(only, skip, is_paced=False):
-            return [row.name for row in select(ROWS, only, skip, is_paced)]
+        def names(only, skip, is_paced=False, is_cluster=False):
+            rows = select(ROWS, only, skip, is_paced, is_cluster)
+            return [row.name for row in rows]
 
         self.assertEqual(names(["shoal/*"], []), ["shoal/callback", "shoal/sync"])
         self.assertEqual(len(names(["shoal/*"], [], True)), 4)
@@ -37,12 +38,16 @@ class Rows(unittest.TestCase):
         )
         self.assertEqual(names(["nothing"], []), [])
         self.assertNotIn("go/rueidis", names([], ["go/*"]))
+        self.assertEqual(names(["c/*"], [], is_cluster=True), ["c/libvalkey-async"])
+        self.assertEqual(len(names(["shoal/*"], [], is_cluster=True)), 2)
+        self.assertEqual(CLUSTERS - {row.name for row in ROWS}, set())
 
     def test_loads(self):
         def loads(*arguments):
             return [(load.callers, load.rate) for load in loads_of(parse(arguments))]
 
         self.assertEqual(loads(), [(1, 0), (128, 0), (1024, 0)])
+        self.assertEqual(loads("--cluster"), [(128, 0), (1024, 0)])
         self.assertEqual(loads("--callers", "2,4"), [(2, 0), (4, 0)])
         self.assertEqual(loads("--rate", "1000,5000"), [(128, 1000), (128, 5000)])
         self.assertEqual(loads("--rate", "10", "--callers", "8"), [(8, 10)])

@@ -12,35 +12,46 @@ import (
 	"shoal/bench/peers/go/load"
 )
 
-// newClient has the library's default number of connections with poolSize 0.
-func newClient(o *load.Options, poolSize int) *redis.Client {
+// A client is that of a server or that of a cluster.
+type client interface {
+	redis.UniversalClient
+	AutoPipelineWithOptions(options *redis.AutoPipelineOptions) (*redis.AutoPipeliner, error)
+}
+
+// newClient has the library's default number of connections with poolSize 0; of a cluster,
+// to each node.
+func newClient(o *load.Options, poolSize int) client {
 	network, address := o.Address()
+	if o.Cluster {
+		return redis.NewClusterClient(&redis.ClusterOptions{
+			Addrs: []string{address}, PoolSize: poolSize, TLSConfig: o.TLS})
+	}
 	return redis.NewClient(&redis.Options{
 		Network: network, Addr: address, PoolSize: poolSize, TLSConfig: o.TLS})
 }
 
 // closer ends the program's use of a client; an error has no consequence any more.
-func closer(client *redis.Client) func() {
-	return func() { _ = client.Close() }
+func closer(c client) func() {
+	return func() { _ = c.Close() }
 }
 
 func openPool(o *load.Options, poolSize int) (*load.Client, error) {
-	client := newClient(o, poolSize)
+	c := newClient(o, poolSize)
 	ctx := context.Background()
-	do := func() error { return client.Set(ctx, load.Key, o.Value, 0).Err() }
-	return &load.Client{Do: do, Close: closer(client)}, nil
+	do := func() error { return c.Set(ctx, o.Key(), o.Value, 0).Err() }
+	return &load.Client{Do: do, Close: closer(c)}, nil
 }
 
 // openAuto leaves the library's defaults with nil.
 func openAuto(o *load.Options, auto *redis.AutoPipelineOptions) (*load.Client, error) {
-	client := newClient(o, 0)
-	pipeliner, err := client.AutoPipelineWithOptions(auto)
+	c := newClient(o, 0)
+	pipeliner, err := c.AutoPipelineWithOptions(auto)
 	if err != nil {
 		return nil, err
 	}
 	ctx := context.Background()
-	do := func() error { return pipeliner.Set(ctx, load.Key, o.Value, 0).Err() }
-	return &load.Client{Do: do, Close: closer(client)}, nil
+	do := func() error { return pipeliner.Set(ctx, o.Key(), o.Value, 0).Err() }
+	return &load.Client{Do: do, Close: closer(c)}, nil
 }
 
 func main() {

@@ -7,6 +7,8 @@ import (
 	"crypto/x509"
 	"errors"
 	"flag"
+	"fmt"
+	"math/rand/v2"
 	"net"
 	"os"
 	"strconv"
@@ -14,8 +16,12 @@ import (
 	"time"
 )
 
-// Key is the key of every command: 16 bytes, as in shoal-bench.
-const Key = "key:000000000000"
+// FixedKey is the key of every command to one server: 16 bytes, as in shoal-bench. Those of a
+// cluster are numbered.
+const (
+	FixedKey    = "key:000000000000"
+	clusterKeys = 100000
+)
 
 // Options are those that every peer understands; see ../../README.md.
 type Options struct {
@@ -23,6 +29,7 @@ type Options struct {
 	Socket     string
 	Host       string
 	Port       int
+	Cluster    bool        // host and port are those of a node
 	TLS        *tls.Config // nil: without
 	Callers    int
 	Rate       int
@@ -31,6 +38,16 @@ type Options struct {
 	WarmUp     time.Duration
 	NoCommand  bool
 	Value      string
+
+	keys []string // of a cluster
+}
+
+// Key returns that of the next command: always the same, or of a cluster a random one.
+func (o *Options) Key() string {
+	if o.keys == nil {
+		return FixedKey
+	}
+	return o.keys[rand.IntN(len(o.keys))]
 }
 
 // Address returns the network and the address of the server.
@@ -64,6 +81,7 @@ func parseOptions(arguments []string) (*Options, error) {
 	flags.StringVar(&o.Socket, "socket", "", "the server's Unix socket")
 	flags.StringVar(&o.Host, "host", "127.0.0.1", "the server's address")
 	flags.IntVar(&o.Port, "port", 6379, "its port")
+	flags.BoolVar(&o.Cluster, "cluster", false, "it is a node of a cluster")
 	flags.StringVar(&ca, "ca", "", "TLS, with a server that the authority of this file signed for")
 	flags.IntVar(&o.Callers, "callers", 128, "concurrent callers")
 	flags.IntVar(&o.Rate, "rate", 0, "commands per second; 0: closed loop")
@@ -84,6 +102,12 @@ func parseOptions(arguments []string) (*Options, error) {
 		var err error
 		if o.TLS, err = trust(ca); err != nil {
 			return nil, err
+		}
+	}
+	if o.Cluster {
+		o.keys = make([]string, clusterKeys)
+		for i := range o.keys {
+			o.keys[i] = fmt.Sprintf("key:%012d", i)
 		}
 	}
 	o.Duration = time.Duration(duration * float64(time.Second))

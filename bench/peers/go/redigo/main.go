@@ -27,7 +27,7 @@ func openPool(o *load.Options) (*load.Client, error) {
 	do := func() error {
 		conn := pool.Get()
 		defer conn.Close()
-		_, err := conn.Do("SET", load.Key, o.Value)
+		_, err := conn.Do("SET", load.FixedKey, o.Value)
 		return err
 	}
 	return &load.Client{Do: do, Close: func() { _ = pool.Close() }}, nil
@@ -49,7 +49,7 @@ func collect(conn redis.Conn, calls <-chan *call, value string) {
 		}
 		var failure error
 		for range batch {
-			if err := conn.Send("SET", load.Key, value); err != nil {
+			if err := conn.Send("SET", load.FixedKey, value); err != nil {
 				failure = err
 			}
 		}

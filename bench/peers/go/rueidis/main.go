@@ -29,15 +29,18 @@ func open(pause time.Duration, multiplex int) func(*load.Options) (*load.Client,
 			InitAddress:       []string{address},
 			MaxFlushDelay:     pause,
 			PipelineMultiplex: multiplex,
-			ForceSingleClient: true,
+			ForceSingleClient: !o.Cluster,
 			TLSConfig:         o.TLS,
-			DialCtxFn: func(ctx context.Context, _ string, dialer *net.Dialer,
+			DialCtxFn: func(ctx context.Context, node string, dialer *net.Dialer,
 				config *tls.Config) (net.Conn, error) {
+				if !o.Cluster {
+					node = address
+				}
 				if config != nil {
 					secure := tls.Dialer{NetDialer: dialer, Config: config}
-					return secure.DialContext(ctx, network, address)
+					return secure.DialContext(ctx, network, node)
 				}
-				return dialer.DialContext(ctx, network, address)
+				return dialer.DialContext(ctx, network, node)
 			},
 		})
 		if err != nil {
@@ -46,7 +49,7 @@ func open(pause time.Duration, multiplex int) func(*load.Options) (*load.Client,
 		ctx := context.Background()
 		return &load.Client{
 			Do: func() error {
-				return client.Do(ctx, client.B().Set().Key(load.Key).Value(o.Value).Build()).Error()
+				return client.Do(ctx, client.B().Set().Key(o.Key()).Value(o.Value).Build()).Error()
 			},
 			Close: client.Close,
 		}, nil
