@@ -383,9 +383,21 @@ void shoal__conn_lose(shoal__conn_t *conn, int status, const char *detail)
     conn->hooks.on_delivered(conn->owner);
 }
 
+/* Does the way to the server and back take less than commands may wait? */
+static bool is_near(const shoal__conn_t *conn)
+{
+    const shoal__stream_t *stream = conn->line->stream;
+    const shoal__flush_config_t *flush = &conn->config->pipe.flush;
+
+    return flush->has_company && stream->kind->rtt_us &&
+           stream->kind->rtt_us(stream) <= flush->pause_us;
+}
+
 void shoal__conn_greeted(shoal__conn_t *conn, uint64_t now_us)
 {
     const shoal__greeting_t *greeting = &conn->pipe.greeting;
+
+    conn->pipe.flush.is_near = is_near(conn);
 
     shoal__counter_set(&conn->stats.protocol, (uint64_t)greeting->protocol);
     shoal__counter_set(&conn->stats.server_id, (uint64_t)greeting->identity.id);

@@ -88,6 +88,9 @@ struct shoal__stream_kind {
     /* Of a connected stream: did it resume a session, instead of a full handshake?  NULL:
      * there are no sessions. */
     bool (*is_resumed)(const shoal__stream_t *stream);
+    /* Of a connected stream: the round trip of its packets, as the system knows it;
+     * SHOAL__NEVER_US: not known.  NULL: it is never known. */
+    uint64_t (*rtt_us)(const shoal__stream_t *stream);
 
     /* No hook runs any more; memory goes later.  is_orderly: nothing is under way, and
      * the peer is told of the end, if the stream has a word for it. */

@@ -2,6 +2,7 @@
 #include "net/stream.h"
 
 #include "base/alloc.h"
+#include "base/time_us.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -247,6 +248,21 @@ static const char *error_text(const shoal__stream_t *stream, int error)
     return abs(error) == -SHOAL_ETIMEOUT ? "timed out" : strerror(abs(error));
 }
 
+static uint64_t rtt_us(const shoal__stream_t *stream)
+{
+#if defined(TCP_INFO) && defined(__linux__)
+    const socket_stream_t *socket = (const socket_stream_t *)stream;
+    struct tcp_info info;
+    socklen_t bytes = sizeof info;
+
+    if (getsockopt(socket->fd, IPPROTO_TCP, TCP_INFO, &info, &bytes) == 0)
+        return info.tcpi_rtt;
+#else
+    (void)stream;
+#endif
+    return SHOAL__NEVER_US;
+}
+
 static void on_closed(uv_handle_t *handle)
 {
     shoal__free(handle->data);
@@ -273,6 +289,7 @@ const shoal__stream_kind_t shoal__stream_socket = {
     .read = read_socket,
     .want_write = want_write,
     .error_text = error_text,
+    .rtt_us = rtt_us,
     .close = close_socket,
     .forget = forget_socket,
 };

@@ -290,6 +290,13 @@ static shoal__stream_t *open_tls(const shoal__stream_kind_t *kind,
 
 /* ---- the rest ---- */
 
+static uint64_t rtt_us(const shoal__stream_t *stream)
+{
+    const shoal__stream_t *socket = ((const tls_stream_t *)stream)->socket;
+
+    return socket->kind->rtt_us(socket);
+}
+
 static const char *error_text(const shoal__stream_t *stream, int error)
 {
     const tls_stream_t *tls = (const tls_stream_t *)stream;
@@ -338,6 +345,7 @@ const shoal__stream_kind_t shoal__stream_tls = {
     .want_write = want_write_tls,
     .error_text = error_text,
     .is_resumed = is_resumed,
+    .rtt_us = rtt_us,
     .close = close_tls,
     .forget = forget_tls,
 };

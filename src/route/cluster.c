@@ -405,6 +405,7 @@ static void init_plain(shoal__cluster_t *cluster, const shoal__route_hooks_t *ho
     /* Replies of several nodes come at the same time; and there is no bulk lane. */
     cluster->config.pipe.keeps_units = true;
     cluster->config.pipe.is_ordinary = false;
+    cluster->config.pipe.flush.has_company = true;
     cluster->config.pipe.learns = false;
     for (unsigned slot = 0; slot < SHOAL__SLOTS; slot++)
         cluster->told[slot] = SHOAL__SLOT_NOBODY;

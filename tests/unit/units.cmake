@@ -56,6 +56,8 @@ shoal_unit_test(core/fence/nonce)
 shoal_unit_test(resp/scanner)
 shoal_unit_test(core/flush/flush_auto
   ALSO core/flush/flush_policy core/flush/flush_census core/flush/flush_guard core/flush/flush_tempo)
+shoal_unit_test(core/flush/flush_auto.company
+  ALSO core/flush/flush_policy core/flush/flush_census core/flush/flush_guard core/flush/flush_tempo base/random)
 shoal_unit_test(core/flush/flush_auto.stagger
   ALSO core/flush/flush_policy core/flush/flush_census core/flush/flush_guard core/flush/flush_tempo)
 shoal_unit_test(core/flush/flush_census ALSO base/random)

@@ -14,6 +14,11 @@
 #define AWAKE_SOME 6
 #define AWAKE_MANY 16
 
+/* With company: a server is quick that was once seen to need no longer than the budget and so
+ * much for each command in flight.  Behind a proxy close by there may be one far away. */
+#define ANSWER_US_PER_COMMAND 10
+#define ANSWER_US_MAX 10000 /* no batch waits longer for an answer */
+
 /* A hold must be expected to bring so many commands, in tenths. */
 #define HOLD_TENTHS_MIN 15
 /* Beyond so many budgets, round trips are long enough for the gate alone. */
@@ -67,6 +72,7 @@ void shoal__flush_auto_lost(shoal__flush_policy_t *policy, uint64_t commands,
     shoal__flush_auto_t *learned = &policy->learned;
 
     learned->hold_until_us = learned->stagger_until_us = learned->stagger_us = 0;
+    learned->is_quick = false;
     learned->tempo.sample_us = 0;
     learned->asked_us = SHOAL__NEVER_US;
     shoal__flush_auto_completed(policy, commands, now_us);
@@ -222,6 +228,34 @@ static shoal__flush_answer_t ask_held(shoal__flush_policy_t *policy, uint64_t no
     return shoal__flush_now(SHOAL_FLUSHED_BUDGET);
 }
 
+/* ---- company ---- */
+
+/* Each read of another connection brings commands for this one: if they left at once, batches
+ * would be split further and further.  While the server has something to do, waiting for its
+ * answer costs them no more than the way there and back. */
+static bool is_worth_awaiting(shoal__flush_policy_t *policy)
+{
+    shoal__flush_auto_t *learned = &policy->learned;
+    uint64_t busy_us = policy->inflight * ANSWER_US_PER_COMMAND;
+    uint64_t rtt_us = learned->tempo.rtt_us;
+
+    if (!policy->config.has_company || !policy->is_near)
+        return false;
+    learned->is_quick |= rtt_us > 0 && rtt_us <= policy->config.pause_us + busy_us;
+    return learned->is_quick;
+}
+
+static shoal__flush_answer_t ask_answered(const shoal__flush_policy_t *policy,
+                                          uint64_t now_us)
+{
+    uint64_t until_us = shoal__time_after(policy->flushed_us, ANSWER_US_MAX);
+
+    return policy->inflight > 0 && now_us < until_us
+               ? shoal__flush_wait(until_us,
+                                   shoal__flush_commands_to(policy, BYTES_ENOUGH))
+               : shoal__flush_now(SHOAL_FLUSHED_COMPLETE);
+}
+
 /* ---- the decision ---- */
 
 /* The commands that can be queued within half of the budget. */
@@ -286,6 +320,8 @@ static shoal__flush_answer_t decide(shoal__flush_policy_t *policy, uint64_t now_
         return ask_awake(policy, now_us);
     if (callers <= 1)
         return shoal__flush_now(SHOAL_FLUSHED_LONE);
+    if (learned->awaits_answer)
+        return ask_answered(policy, now_us);
     if (learned->stagger_until_us)
         return ask_staggered(policy, now_us);
     if (learned->hold_until_us)
@@ -361,6 +397,11 @@ void shoal__flush_auto_flushed(shoal__flush_policy_t *policy, uint64_t now_us)
     if (learned->hold_until_us && learned->guard.state == SHOAL__GUARD_CLOSED)
         end_hold(policy, now_us);
     learned->hold_until_us = learned->stagger_until_us = 0;
+    learned->awaits_answer = is_worth_awaiting(policy);
+    if (learned->awaits_answer) {
+        learned->stagger_us = 0;
+        return;
+    }
     if (learned->stagger_us && policy->queued) {
         uint64_t late_us = learned->tempo.late_us;
         learned->stagger_until_us = now_us + learned->stagger_us - late_us;

@@ -14,6 +14,8 @@
  * holds a lone caller, the only one in the last cycles (P1).  No WAIT ends later than
  * the oldest queued command's submission + the pause or the latency budget, nor so late
  * that a queued command misses its deadline.  An urgent command is never held.
+ * But with company (has_company) and a server close by, commands may wait until what is in
+ * flight was answered, 10 ms at most: the server could not begin with them earlier.
  */
 
 #include "core/flush/flush_state.h"

@@ -19,6 +19,7 @@ typedef struct shoal__flush_config {
     uint64_t pause_us;   /* FIXED: the pause; AUTO: the latency budget */
     size_t bytes_max;    /* flush once this many bytes are queued */
     size_t commands_max; /* flush once this many commands are queued */
+    bool has_company;    /* its callers use other connections, too: a cluster's */
     bool has_fine_waker; /* can the caller be woken within some 10 us of a time? */
 } shoal__flush_config_t;
 
@@ -53,6 +54,9 @@ typedef struct shoal__flush_auto {
     uint64_t stagger_until_us; /* the second half waits until then; 0: none waits */
     uint64_t stagger_inflight; /* commands in flight when it began to wait */
 
+    bool is_quick;      /* the server was seen to answer within its budget */
+    bool awaits_answer; /* the next batch leaves when what is in flight was answered */
+
     uint64_t asked_us; /* the wake-up of the last answer; SHOAL__NEVER_US: none */
 } shoal__flush_auto_t;
 
@@ -66,6 +70,7 @@ typedef struct shoal__flush_policy {
     uint64_t decided_us; /* the last verdict NOW; later commands are younger */
     uint64_t decided;    /* commands queued at that verdict and not written yet */
     uint64_t answered;   /* commands, in the present read */
+    bool is_near;        /* the network's round trip is within the pause */
     bool is_urgent;      /* a queued command must not be held */
     uint64_t awake;      /* callers that are, close by, and ask again all the time */
     bool is_still;       /* none of them did anything since this one asked before */
