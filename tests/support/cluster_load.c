@@ -29,6 +29,7 @@ struct cluster_caller {
     cluster_call_t calls[WINDOW_MAX];
     _Atomic size_t ok;
     size_t misread;
+    bool is_counted; /* its pace */
     _Atomic unsigned under_way;
 };
 
@@ -313,7 +314,36 @@ static void report_waits(cluster_load_t *load)
     print_message("%zu failovers; behind the promotion\n", load->waits);
     report("the map changed", load->changes_us, load->waits);
     report("the first number was taken", load->waits_us, load->waits);
-    load->waits = 0;
+}
+
+/* ---- pace ---- */
+
+void cluster_load_choose(cluster_load_t *load, size_t by, size_t node)
+{
+    for (size_t i = 0; i < load->plan.callers; i++) {
+        cluster_caller_t *caller = &load->callers[i];
+        caller->is_counted = cluster_rig_owner(load->rig, by, caller->key) != node;
+    }
+}
+
+static size_t count_chosen(const cluster_load_t *load)
+{
+    size_t taken = 0;
+
+    for (size_t i = 0; i < load->plan.callers; i++)
+        taken += load->callers[i].is_counted ? load->callers[i].ok : 0;
+    return taken;
+}
+
+cluster_pace_t cluster_load_pace(const cluster_load_t *load)
+{
+    return (cluster_pace_t){waiting_now_us(), count_chosen(load)};
+}
+
+double cluster_load_pace_since(const cluster_load_t *load, const cluster_pace_t *since)
+{
+    return (double)(count_chosen(load) - since->taken) /
+           (double)(waiting_now_us() - since->at_us);
 }
 
 /* ---- what became of the numbers ---- */
@@ -382,7 +412,6 @@ cluster_tally_t cluster_load_stop(cluster_load_t *load)
         tally.ok, tally.lost, tally.unknown, tally.not_executed, tally.errors,
         tally.inversions, tally.misread, tally.reordered, load->changes, load->losses,
         load->error);
-    report_waits(load);
     return tally;
 }
 
@@ -404,6 +433,7 @@ void cluster_load_go_on(cluster_load_t *load)
 
 void cluster_load_end(cluster_load_t *load)
 {
+    report_waits(load);
     live_finish(load->client);
     for (size_t i = 0; i < load->plan.callers; i++)
         free(load->callers[i].fates);

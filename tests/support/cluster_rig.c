@@ -290,7 +290,9 @@ bool cluster_rig_move_keys(const cluster_rig_t *rig, unsigned slot, size_t from,
     if (names[0] == '\0')
         return false;
     snprintf(command, sizeof command, "MIGRATE 127.0.0.1 %d \"\" 0 5000 KEYS %s",
-             cluster_rig_port(rig, to), names);
+             rig->plan.tls ? redis_process_tls_port(rig->nodes[to].server)
+                           : cluster_rig_port(rig, to),
+             names);
     assert_true(ask(rig, from, command, said));
     if (strcmp(said, "+OK") != 0 && strcmp(said, "+NOKEY") != 0)
         fail_msg("%s: %s", command, said);
