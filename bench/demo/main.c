@@ -16,6 +16,7 @@
 #include <string.h>
 
 #define THREADS 4u
+#define CALLERS ((uint64_t)THREADS * DEMO_CALLERS)
 #define SLOTS 16384u
 #define SLOTS_MAX 5000u /* of each primary, which has 5461 */
 
@@ -159,7 +160,7 @@ static void kill_primary(demo_t *demo)
     demo_load_expect_loss(demo->load);
     bool is_done = demo_nodes_kill(&demo->cluster, 2, 2 + DEMO_PRIMARIES);
     sleep_s(demo->second_s);
-    judge(demo, &scene, is_done, "primary killed and replaced", THREADS * DEMO_CALLERS);
+    judge(demo, &scene, is_done, "primary killed and replaced", CALLERS);
     printf("      acknowledged by C, and unknown to c: %llu\n",
            (unsigned long long)demo_load_counts(demo->load).lost);
 }

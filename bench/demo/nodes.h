@@ -9,8 +9,8 @@
 
 #include <stdbool.h>
 
-#define DEMO_PRIMARIES 3u
-#define DEMO_NODES (2 * DEMO_PRIMARIES) /* node i + 3 is the replica of i */
+#define DEMO_PRIMARIES 3
+#define DEMO_NODES 6 /* node i + 3 is the replica of i */
 
 typedef struct demo_view {
     unsigned slots[DEMO_NODES];

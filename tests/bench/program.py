@@ -33,6 +33,17 @@ def bench(*args, code=0, timeout=120):
     return done
 
 
+def cluster_nodes(*args, code=0):
+    """Run shoal-cluster-nodes, as bench() runs shoal-bench."""
+    program = Path(BENCH).parent / "shoal-cluster-nodes"
+    done = subprocess.run(
+        [program, *map(str, args)], capture_output=True, text=True, timeout=120
+    )
+    if done.returncode != code:
+        raise AssertionError(f"{args}: {done.returncode}, not {code}: {done.stderr}")
+    return done
+
+
 @functools.cache
 def has_redis_plus_plus():
     """Whether the program was built where redis-plus-plus is installed."""
@@ -55,14 +66,11 @@ class Program(unittest.TestCase):
 
 
 class Connection:
-    """As much of a client as these tests need; a path, or host and port."""
+    """As much of a client as these tests need."""
 
-    def __init__(self, address):
-        if isinstance(address, tuple):
-            self.socket = socket.create_connection(address)
-        else:
-            self.socket = socket.socket(socket.AF_UNIX)
-            self.socket.connect(str(address))
+    def __init__(self, path):
+        self.socket = socket.socket(socket.AF_UNIX)
+        self.socket.connect(str(path))
         self.file = self.socket.makefile("rb")
 
     def ask(self, *words):

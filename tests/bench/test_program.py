@@ -22,6 +22,7 @@ from program import (
     Program,
     bench,
     claim_port,
+    cluster_nodes,
     has_redis_plus_plus,
     listens,
     main,
@@ -249,30 +250,36 @@ class Runs(Program):
         self.assertRegex(done.stdout, r"the cluster has [0-9.]+ of the throughput of")
 
     def test_a_named_cluster_is_measured_by_one_of_its_nodes(self):
-        port = claim_port(self)
-        node = subprocess.Popen(
-            [
-                SERVER, "--port", str(port), "--cluster-enabled", "yes",
-                "--cluster-port", str(claim_port(self)), "--save", "",
-                "--dir", self.path, "--bind", "127.0.0.1",
-            ],
-            stdout=subprocess.DEVNULL,
-        )  # fmt: skip
-        self.addCleanup(node.wait)
-        self.addCleanup(node.kill)
-        wait_for_port(port, node)
+        places = [(claim_port(self), claim_port(self)) for _ in range(2)]
+        for port, bus in places:
+            words = [SERVER, "--port", str(port), "--bind", "127.0.0.1", "--save", ""]
+            options = cluster_nodes("options", bus).stdout.splitlines()
+            folder = self.path / str(port)
+            folder.mkdir()
+            node = subprocess.Popen(
+                [*words, *options, "--dir", folder], stdout=subprocess.DEVNULL
+            )
+            self.addCleanup(node.wait)
+            self.addCleanup(node.kill)
+            wait_for_port(port, node)
+        port = places[0][0]
         url = ["-u", f"redis+cluster://127.0.0.1:{port}"]
         done = bench(*TINY, "-n", 9, *url, code=1)
         self.assertIn("it is no cluster, or has no slots", done.stderr)
-        connection = Connection(("127.0.0.1", port))
-        self.assertEqual(connection.ask("CLUSTER ADDSLOTSRANGE 0 16383"), "+OK")
-        while "cluster_state:ok" not in connection.ask("CLUSTER INFO"):
-            time.sleep(0.01)
+        nodes = [f"{port}:{bus}" for port, bus in places]
+        cluster_nodes("join", 2, *nodes)
+        again = cluster_nodes("join", 2, *nodes, code=1)
+        self.assertIn("2 servers became no cluster", again.stderr)
         for names in (url, ["--cluster", "-h", "127.0.0.1", "-p", port]):
             (run,) = self.measure(*names, "-c", 4, "--verify", "GET", "key:__key__")
             self.assertEqual(run["errors"], 0)
             self.assertTrue(run["config"]["cluster"])
             self.assertIsNone(run["config"]["nodes"])
+
+    def test_what_makes_nodes_a_cluster_names_its_usage(self):
+        for args in ((), ("options",), ("join", 0, "1:2"), ("join", 1, "1"), ("x", 1)):
+            with self.subTest(args):
+                self.assertIn("usage", cluster_nodes(*args, code=2).stderr)
 
     def test_the_distribution_is_written(self):
         file = self.path / "one.hgrm"
@@ -301,12 +308,11 @@ class DemoCluster(Program):
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         lines = done.stdout.splitlines()
         verdicts = [line for line in lines if line.startswith(("ok", "FAILS"))]
-        for verdict, begin in zip(
-            verdicts, ("60 slots moved", "planned failover", "primary killed", "")
-        ):
+        self.assertEqual(len(verdicts), 4)
+        scenes = ("60 slots moved", "planned failover", "primary killed", "")
+        for verdict, begin in zip(verdicts, scenes, strict=True):
             self.assertIn("ok    " + begin, verdict)
             self.assertIn(" 0 failed, 0 wrong answers", verdict)
-        self.assertEqual(len(verdicts), 4)
         slots = [line for line in lines if "b 5461  c 5462" in line]
         self.assertGreater(len(slots), 0, done.stdout)
         self.assertEqual(list(self.path.iterdir()), [])
@@ -440,7 +446,6 @@ class Interrupts(Program):
         self.assertIn("callback auto", text)
         self.assertTrue(json.loads(file.read_text())["interrupted"])
         self.assertEqual(list(self.path.glob("shoal-bench.*")), [])
-
 
     def test_nothing_of_a_cluster_is_left_behind(self):
         for number in (signal.SIGTERM, signal.SIGKILL):

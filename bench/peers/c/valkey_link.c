@@ -24,12 +24,13 @@ async_link_t *async_link_open(peer_t *peer, uv_loop_t *loop,
 {
     async_link_t *link = peer_allocate(1, sizeof *link);
     char node[300];
-    valkeyClusterOptions options = {.initial_nodes = node,
-                                    .options = VALKEY_OPT_BLOCKING_INITIAL_UPDATE};
+    valkeyClusterOptions options = {0};
 
     if (!peer->options->is_cluster || peer->options->ca_file)
         peer_fail("libvalkey is measured with --cluster, without --ca");
     snprintf(node, sizeof node, "%s:%d", peer->options->host, peer->options->port);
+    options.initial_nodes = node;
+    options.options = VALKEY_OPT_BLOCKING_INITIAL_UPDATE;
     valkeyClusterOptionsUseLibuv(&options, loop);
     link->peer = peer;
     link->on_reply = on_reply;

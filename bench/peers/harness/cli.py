@@ -221,9 +221,7 @@ def open_server(options: Namespace, cpus: set[int]) -> Server | Cluster:
 
 
 def run(options: Namespace) -> int:
-    rows = select(
-        ROWS, options.only, options.skip, bool(options.rate), options.cluster
-    )
+    rows = select(ROWS, options.only, options.skip, bool(options.rate), options.cluster)
     if options.list:
         width = max((len(row.name) for row in rows), default=0)
         for row in rows:

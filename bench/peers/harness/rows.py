@@ -11,8 +11,8 @@ class Row:
     """One way of using one client.
 
     name: what --only and --skip match, and the table shows
-    program: shoal, hiredis, libvalkey, go:FOLDER, python, or python:shoal for shoal's own
-        package
+    program: shoal, hiredis, libvalkey, go:FOLDER, python, or python:shoal for shoal's
+        own package
     client: the operand of --client; for shoal-bench its own options
     callers: what a caller is: callback, thread, goroutine or task
     setting: "default", or "tuned" for one that its documentation offers
