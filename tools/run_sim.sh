@@ -2,7 +2,7 @@
 # run_sim.sh STEPS [first seed]: lives through so many simulated steps in all, in a
 # release build, one process for each processor (SHOAL_SIM_JOBS), each with seeds of its
 # own.  A process that fails prints the shrunk history; the others go on.  SHOAL_SIM names
-# the simulation: pipe_sim, or handover_sim.
+# the simulation: pipe_sim, handover_sim or cluster_sim.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 1
 

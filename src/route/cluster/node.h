@@ -36,6 +36,7 @@ typedef struct shoal__node {
     bool is_listed;    /* the view that was believed last has it */
     unsigned named_by; /* not listed: the index of the node whose redirect named it */
     uint64_t named_us; /* ... and when, for the first time; 0: none did */
+    uint64_t given_us; /* when redirects began to give it the commands that it has */
     uint64_t idle_us;  /* nothing keeps it open since then; 0: something does */
     bool was_up;       /* the program has heard that it is up */
     _Atomic bool is_down; /* ... and then that it is not; any thread reads */

@@ -44,6 +44,13 @@ static void find_slot(refusal_t *refusal)
     refusal->is_hidden = refusal->is_hidden && refusal->slot == SHOAL__SLOT_NONE;
 }
 
+/* A redirect gives a command to the node. */
+static void note_given(shoal__node_t *to, uint64_t now_us)
+{
+    if (shoal__node_is_empty(to))
+        to->given_us = now_us;
+}
+
 /* The owner says that another node owns the slot: the next turn heeds that.  Anybody else
  * may be wrong, and a script can write what it likes. */
 static void hear_moved(const refusal_t *refusal, unsigned slot, shoal__node_t *to)
@@ -126,6 +133,7 @@ static shoal__pipe_verdict_t redirect(const refusal_t *refusal,
         to->named_us = pipe->now_us;
         to->named_by = from->index;
     }
+    note_given(to, pipe->now_us);
     if (!named->is_ask)
         hear_moved(refusal, named->slot, to);
     if (to == from || (!named->is_ask && must_wait(refusal, named->slot))) {

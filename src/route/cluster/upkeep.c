@@ -13,6 +13,8 @@
 #define IDLE_US 5000000 /* then a connection that nobody needs is closed */
 #define UNCONFIRMED_US                                                                 \
     2000000 /* so long commands wait for a node that one node named */
+#define SLOTLESS_US                                                                    \
+    2000000 /* so long commands wait for a node that has no slot and cannot be reached */
 #define PEN_BYTES_KEPT 1048576
 #define NO_MEMORY_DELAY_US 1000
 
@@ -74,14 +76,36 @@ static bool is_for_node(void *data, const shoal__request_t *request, const char 
            shoal__slot_map_word(&cluster->map, slot) == node->index;
 }
 
-/* Its commands without a key go to another node; and all of them, if it owns no slot any
- * more. */
-static void leave(shoal__cluster_t *cluster, shoal__node_t *node, uint64_t now_us)
+/* One node alone has named it: it gets not a byte before another one lists it. */
+static bool is_unconfirmed(const shoal__node_t *node)
+{
+    return !node->is_listed && node->named_us > 0;
+}
+
+/* When the commands of a node that owns no slot go elsewhere, because it cannot be reached;
+ * NEVER: it owns some, or can be reached.  A redirect named it: other commands for the same
+ * keys would overtake those that leave it at the first failure. */
+static uint64_t slotless_us(const shoal__node_t *node)
+{
+    const shoal__pipe_t *pipe = &node->conn.pipe;
+
+    if (node->slots > 0 || !pipe->is_offline || shoal__node_is_empty(node))
+        return SHOAL__NEVER_US;
+    if (is_unconfirmed(node))
+        return SHOAL__NEVER_US;
+    return node->is_listed
+               ? shoal__time_max(pipe->offline_since_us, node->given_us) + SLOTLESS_US
+               : 0;
+}
+
+/* The node's commands without a key go to another node; or all of them. */
+static void leave(shoal__cluster_t *cluster, shoal__node_t *node, bool takes_all,
+                  uint64_t now_us)
 {
     if (shoal__pipe_queued(&node->conn.pipe) + shoal__pipe_held(&node->conn.pipe) == 0)
         return;
-    (void)move(&node->conn.pipe, &cluster->waiting,
-               node->slots > 0 ? goes_anywhere : NULL, NULL, now_us);
+    (void)move(&node->conn.pipe, &cluster->waiting, takes_all ? NULL : goes_anywhere,
+               NULL, now_us);
     cluster->has_waiting_news = true;
     shoal__conn_touch(&node->conn);
 }
@@ -105,7 +129,11 @@ static void empty_waiting(shoal__cluster_t *cluster, uint64_t now_us)
         shoal__conn_touch(&node->conn);
     }
     if (any && shoal__cluster_has_waiting(cluster)) {
-        is_done = move(waiting, &any->conn.pipe, is_keyless, NULL, now_us) && is_done;
+        /* The unit of a slot that nobody owns has parts without a key, too. */
+        bool is_whole = cluster->map.owned == SHOAL__SLOTS;
+        is_done = move(waiting, &any->conn.pipe, is_whole ? is_keyless : goes_anywhere,
+                       NULL, now_us) &&
+                  is_done;
         shoal__conn_touch(&any->conn);
     }
     cluster->has_waiting_news = !is_done;
@@ -141,12 +169,6 @@ static void turn_waiting(shoal__cluster_t *cluster, uint64_t now_us)
 }
 
 /* ---- connections ---- */
-
-/* One node alone has named it: it gets not a byte before another one lists it. */
-static bool is_unconfirmed(const shoal__node_t *node)
-{
-    return !node->is_listed && node->named_us > 0;
-}
 
 static bool is_wanted(const shoal__node_t *node, bool is_reached)
 {
@@ -192,8 +214,10 @@ static void look_at_health(shoal__node_t *node)
 static void look_at(shoal__cluster_t *cluster, shoal__node_t *node, bool is_reached,
                     uint64_t now_us)
 {
-    if (node->was_lost || (node->slots == 0 && node->conn.pipe.is_offline))
-        leave(cluster, node, now_us);
+    bool is_given_up = now_us >= slotless_us(node);
+
+    if (node->was_lost || is_given_up)
+        leave(cluster, node, is_given_up, now_us);
     node->was_lost = false;
     node->is_silent = now_us >= shoal__node_silent_us(node);
     look_at_health(node);
@@ -231,7 +255,7 @@ static void look_at_stranger(shoal__cluster_t *cluster, shoal__node_t *node,
         return;
     refuse_stranger(cluster, node);
     shoal__cluster_disown(cluster, node, now_us);
-    leave(cluster, node, now_us);
+    leave(cluster, node, true, now_us);
     /* While it has anything left it stays a stranger. */
     node->named_us = node->slots == 0 && shoal__node_is_empty(node) ? 0 : now_us;
 }
@@ -280,6 +304,8 @@ uint64_t shoal__cluster_upkeep_us(const shoal__cluster_t *cluster)
             wake_us = shoal__time_min(wake_us, shoal__node_silent_us(node));
         if (is_unconfirmed(node))
             wake_us = shoal__time_min(wake_us, node->named_us + UNCONFIRMED_US);
+        if (slotless_us(node) > cluster->waiting.now_us) /* else memory is short */
+            wake_us = shoal__time_min(wake_us, slotless_us(node));
     }
     return wake_us;
 }

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: MIT */
+
+/* The callers: commands of some threads, each for keys of one slot. */
+
+#include "base/time_us.h"
+#include "sim/cluster/cluster_world.h"
+#include <shoal/errors.h>
+#include <stdio.h>
+#include <string.h>
+
+#define DEPTH_MAX 3
+#define COMMAND_BYTES_MAX 160
+
+/* ---- encoding ---- */
+
+static size_t put_key(char *at, const cluster_call_t *call, unsigned key)
+{
+    char text[48];
+    int bytes = snprintf(text, sizeof text, "{%s}k%u:%010u", cluster_tag(call->block),
+                         key % CLUSTER_KEYS, cluster_id_of(call));
+
+    return (size_t)sprintf(at, "$%d\r\n%s\r\n", bytes, text);
+}
+
+static size_t encode(const cluster_call_t *call, char at[COMMAND_BYTES_MAX])
+{
+    static const char *const heads[] = {"*2\r\n$3\r\nGET\r\n", "*3\r\n$6\r\nAPPEND\r\n",
+                                        "*3\r\n$4\r\nMGET\r\n"};
+    size_t bytes = (size_t)sprintf(at, "%s", heads[call->verb]);
+
+    bytes += put_key(at + bytes, call, call->key);
+    if (call->verb == CLUSTER_APPEND)
+        bytes += (size_t)sprintf(at + bytes, "$1\r\nx\r\n");
+    if (call->verb == CLUSTER_MGET)
+        bytes += put_key(at + bytes, call, call->key + 1u);
+    return bytes;
+}
+
+/* ---- submitting ---- */
+
+static void write_call(cluster_world_t *world, cluster_call_t *call, unsigned block)
+{
+    const cluster_rates_t *rates = &world->rates;
+    sim_dice_t *dice = &world->dice;
+
+    *call = (cluster_call_t){.world = world,
+                             .block = (uint8_t)block,
+                             .key = (uint8_t)sim_dice_below(dice, CLUSTER_KEYS),
+                             .thread = (uint8_t)sim_dice_below(dice, CLUSTER_THREADS),
+                             .submitted_us = world->now_us,
+                             .deadline_us = SHOAL__NEVER_US};
+    if (sim_dice_hits(dice, rates->write))
+        call->verb = CLUSTER_APPEND;
+    else if (sim_dice_hits(dice, rates->multi))
+        call->verb = CLUSTER_MGET;
+    if (world->is_calm)
+        return;
+    if (sim_dice_hits(dice, rates->once))
+        call->flags |= SHOAL__REQUEST_ONCE;
+    if (sim_dice_hits(dice, rates->idempotent))
+        call->flags |= SHOAL__REQUEST_IDEMPOTENT;
+    if (sim_dice_hits(dice, rates->deadline))
+        call->deadline_us =
+            world->now_us + sim_dice_scale(dice, rates->deadline_us_max);
+}
+
+static bool push(shoal__mailbox_side_t *side, cluster_call_t *call)
+{
+    static const shoal__command_class_t classes[] = {
+        SHOAL__CLASS_RO, SHOAL__CLASS_WRITE, SHOAL__CLASS_RO};
+    char bytes[COMMAND_BYTES_MAX];
+    size_t count = encode(call, bytes);
+    char *at = shoal__mailbox_side_reserve(side, count, 1);
+    const shoal__request_t request = {.data = call,
+                                      .ticket = call->ticket,
+                                      .submitted_us = call->world->now_us,
+                                      .deadline_us = call->deadline_us,
+                                      .bytes = (uint32_t)count,
+                                      .flags = call->flags,
+                                      .command_class = classes[call->verb]};
+
+    if (!at)
+        return false;
+    memcpy(at, bytes, count);
+    shoal__mailbox_side_note_slot(side, cluster_slot(call->block));
+    shoal__mailbox_side_push(side, &request);
+    return true;
+}
+
+static void submit(cluster_world_t *world, uint32_t first)
+{
+    bool is_taken = true;
+
+    for (uint32_t id = first; is_taken && id < world->call_count; id++) {
+        world->calls[id].ticket = ++world->tickets;
+        is_taken = push(&world->side, &world->calls[id]);
+    }
+    is_taken =
+        is_taken && world->route->ops->place(world->route, &world->side, world->now_us);
+    shoal__mailbox_side_clear(&world->side);
+    if (!is_taken) {
+        if (!world->is_short_of_memory)
+            cluster_world_fail(world, "O3: the route takes no commands");
+        world->call_count = first; /* refused: nothing is owed */
+        return;
+    }
+    for (uint32_t id = first; id < world->call_count; id++) {
+        world->calls[id].live_index = world->live_count;
+        world->live[world->live_count++] = id;
+        cluster_world_note(world, "submit", id, world->calls[id].block);
+    }
+}
+
+void cluster_callers_submit(cluster_world_t *world, uint32_t burst_max)
+{
+    uint32_t count = 1 + sim_dice_below(&world->dice, burst_max);
+    uint32_t first = world->call_count;
+
+    if (world->depth > 0 && first < world->call_count)
+        return;
+    while (count-- > 0 && world->call_count + 1 < CLUSTER_CALLS_MAX &&
+           world->live_count + (world->call_count - first) <
+               world->rates.outstanding_max)
+        write_call(world, &world->calls[world->call_count++],
+                   sim_dice_below(&world->dice, CLUSTER_BLOCKS));
+    if (world->call_count > first)
+        submit(world, first);
+}
+
+void cluster_callers_ask_all(cluster_world_t *world)
+{
+    uint32_t first = world->call_count;
+
+    for (unsigned block = 0;
+         block < CLUSTER_BLOCKS && world->call_count + 1 < CLUSTER_CALLS_MAX; block++)
+        write_call(world, &world->calls[world->call_count++], block);
+    if (world->call_count > first)
+        submit(world, first);
+}
+
+void cluster_callers_cancel(cluster_world_t *world)
+{
+    cluster_call_t *call;
+
+    if (world->live_count == 0)
+        return;
+    call = &world->calls[world->live[sim_dice_below(&world->dice, world->live_count)]];
+    cluster_world_note(world, "cancel", cluster_id_of(call), 0);
+    world->sights.cancels++;
+    /* Inside a callback a redirect of the command may be under way. */
+    if (!world->route->ops->cancel(world->route, call->ticket, world->now_us) &&
+        world->depth == 0)
+        cluster_world_fail(world, "O3: %u is outstanding, but cannot be cancelled",
+                           cluster_id_of(call));
+    else if (world->depth == 0 && (!call->is_done || call->status != SHOAL_ECANCELLED))
+        cluster_world_fail(world, "O3: %u was cancelled, but its result is %d",
+                           cluster_id_of(call), call->status);
+}
+
+/* ---- results ---- */
+
+static void called_back(cluster_world_t *world)
+{
+    if (world->is_closing || world->is_calm || world->depth >= DEPTH_MAX ||
+        world->has_failed)
+        return;
+    world->depth++;
+    if (sim_dice_hits(&world->dice, world->rates.resubmit))
+        cluster_callers_submit(world, 2);
+    if (sim_dice_hits(&world->dice, world->rates.recancel))
+        cluster_callers_cancel(world);
+    world->depth--;
+}
+
+static void on_result(void *owner, const shoal__request_t *request,
+                      const shoal_result_t *result)
+{
+    cluster_world_t *world = owner;
+    cluster_call_t *call = request->data;
+
+    if (call < world->calls || call >= world->calls + world->call_count) {
+        cluster_world_fail(world, "O3: a result of nobody's command");
+        return;
+    }
+    cluster_world_note(world, "result", cluster_id_of(call), (uint64_t)-result->status);
+    cluster_oracle_result(world, call, result);
+    if (call->is_done)
+        return;
+    world->sights.results[result->fate]++;
+    call->is_done = true;
+    call->status = result->status;
+    call->fate = result->fate;
+    uint32_t last = world->live[--world->live_count];
+    world->live[call->live_index] = last;
+    world->calls[last].live_index = call->live_index;
+    called_back(world);
+}
+
+static void on_event(void *owner, const shoal_event_t *event)
+{
+    cluster_world_note(owner, "event", event->kind, event->connection);
+}
+
+static void on_reading(void *owner, uint64_t now_us)
+{
+    (void)owner, (void)now_us;
+}
+
+static void on_delivered(void *owner)
+{
+    (void)owner;
+}
+
+const shoal__route_hooks_t cluster_callers_hooks = {.on_result = on_result,
+                                                    .on_event = on_event,
+                                                    .on_reading = on_reading,
+                                                    .on_delivered = on_delivered};
