@@ -18,7 +18,7 @@ import shoal  # noqa: E402
 import shoal.redis  # noqa: E402
 from redis.cluster import LoadBalancingStrategy  # noqa: E402
 from support.cluster import Cluster  # noqa: E402
-from support.dropin import ClusterScene, shown  # noqa: E402
+from support.dropin import ClusterScene, shown, until  # noqa: E402
 
 # Of three slots, which three nodes own.
 KEYS = ("a", "b", "c")
@@ -157,14 +157,20 @@ def test_it_is_told_what_cannot_be_carried(scene: ClusterScene) -> None:
         assert scene.do(lambda r=r: r.set("a", 1)) is True
 
 
+def port_of(r: Any, key: str) -> int:
+    return int(r.get_node_from_key(key).port)
+
+
 def test_slots_move(scene: ClusterScene, cluster: Cluster) -> None:
     r = scene.client()
     scene.do(lambda: r.set("moving", 1))
     for number in range(3):
-        cluster.move("moving")
+        port = cluster.move("moving")
         assert scene.do(lambda: r.incr("moving")) == number + 2
         pipe = r.pipeline().get("moving").get("a")
         assert scene.do(pipe.execute)[0] == b"%d" % (number + 2)
+        # redis-py's view follows the core's, although redis-py met no redirect.
+        until(lambda port=port: scene.do(lambda: port_of(r, "moving")) == port)
     cluster.move("moving")
     pipe = r.pipeline(transaction=True)
     pipe.incr("moving").get("moving")

@@ -11,10 +11,11 @@ _PRIMARIES = 3
 
 
 class Cluster:
-    """Three primaries on loopback ports, without replicas."""
+    """Three primaries on loopback ports; with as many replicas, if `replicas`."""
 
-    def __init__(self) -> None:
-        self._buses = [_claim_port() for _ in range(_PRIMARIES)]
+    def __init__(self, replicas: bool = False) -> None:
+        self._count = 2 * _PRIMARIES if replicas else _PRIMARIES
+        self._buses = [_claim_port() for _ in range(self._count)]
         self.nodes = [
             Server(
                 "--cluster-enabled", "yes", "--cluster-port", str(bus),
@@ -28,14 +29,22 @@ class Cluster:
         self.url = f"redis+cluster://127.0.0.1:{self.nodes[0].port}"
         for number, node in enumerate(self.nodes):
             node.ask("CLUSTER", "SET-CONFIG-EPOCH", number + 1)
-            first = number * _SLOTS // _PRIMARIES
-            last = (number + 1) * _SLOTS // _PRIMARIES - 1
-            node.ask("CLUSTER", "ADDSLOTSRANGE", first, last)
+            if number < _PRIMARIES:
+                first = number * _SLOTS // _PRIMARIES
+                last = (number + 1) * _SLOTS // _PRIMARIES - 1
+                node.ask("CLUSTER", "ADDSLOTSRANGE", first, last)
             for other, (bus, _) in zip(self.nodes, self._buses, strict=True):
                 if other is not node:
                     node.ask("CLUSTER", "MEET", "127.0.0.1", other.port, bus)
         until = time.monotonic() + PATIENCE_S
-        while not all(self._is_whole(node) for node in self.nodes):
+        while not all(map(self._is_whole, self.nodes)):
+            assert time.monotonic() < until
+            time.sleep(0.01)
+        for primary, replica in zip(
+            self.nodes[:_PRIMARIES], self.nodes[_PRIMARIES:], strict=False
+        ):
+            replica.ask("CLUSTER", "REPLICATE", primary.ask("CLUSTER", "MYID"))
+        while replicas and not all(map(self._has_replicas, self.nodes)):
             assert time.monotonic() < until
             time.sleep(0.01)
 
@@ -46,15 +55,25 @@ class Cluster:
             claim.close()
 
     @staticmethod
-    def _is_whole(node: Server) -> bool:
+    def _has_replicas(node: Server) -> bool:
+        """As the node sees it; and it is in step itself, if it is a replica."""
+        slots = node.ask("CLUSTER", "SLOTS")
+        replication = node.ask("INFO", "replication")
+        return (
+            len(slots) == _PRIMARIES
+            and all(len(entry) == 4 for entry in slots)
+            and b"master_link_status:down" not in replication
+        )
+
+    def _is_whole(self, node: Server) -> bool:
         info = node.ask("CLUSTER", "INFO")
         return (
             b"cluster_state:ok" in info
-            and b"cluster_known_nodes:%d" % _PRIMARIES in info
+            and b"cluster_known_nodes:%d" % self._count in info
         )
 
-    def move(self, key: str) -> None:
-        """The key and its slot go to the next node."""
+    def move(self, key: str) -> int:
+        """The key and its slot go to the next node, whose port is returned."""
         slot = self.nodes[0].ask("CLUSTER", "KEYSLOT", key)
         ids = [node.ask("CLUSTER", "MYID") for node in self.nodes]
         owner = next(
@@ -75,6 +94,7 @@ class Cluster:
         while len({self._owner_and_epoch(node, slot) for node in self.nodes}) > 1:
             assert time.monotonic() < until
             time.sleep(0.002)
+        return sink.port
 
     @staticmethod
     def _owner_and_epoch(node: Server, slot: int) -> tuple[bytes, bytes]:

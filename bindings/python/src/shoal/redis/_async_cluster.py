@@ -5,14 +5,16 @@ node."""
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import time
 from collections.abc import Iterator
 from contextvars import ContextVar
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import redis.asyncio.cluster as theirs
 from redis.client import EMPTY_RESPONSE, NEVER_DECODE
+from redis.event import AsyncAfterSlotsCacheRefreshEvent
 from redis.exceptions import RedisClusterException, RedisError, ResponseError
 from redis.observability.providers import get_observability_instance
 from redis.utils import safe_str, truncate_text
@@ -26,7 +28,9 @@ from ._cluster import (
     AsyncClusterLane,
     AsyncNodeConnection,
     async_cluster_lane,
+    following,
     key_form,
+    node_lists,
     outcome,
     read,
     translate_cluster,
@@ -70,6 +74,8 @@ class RedisCluster(theirs.RedisCluster):
     shoal_repeats_unknown: bool = False
     """After a lost connection or a timeout, a command that may have been executed
     already is sent again, as often as Retry says."""
+
+    _shoal_has_news = False
 
     @property
     def shoal_client(self) -> shoal.aio.Client | None:
@@ -127,6 +133,51 @@ class RedisCluster(theirs.RedisCluster):
             if core is not None:
                 await core.close()
 
+    if not TYPE_CHECKING:  # what type checkers see is redis-py's
+        get_nodes = following(theirs.RedisCluster.get_nodes)
+        get_node = following(theirs.RedisCluster.get_node)
+        get_primaries = following(theirs.RedisCluster.get_primaries)
+        get_replicas = following(theirs.RedisCluster.get_replicas)
+        get_random_node = following(theirs.RedisCluster.get_random_node)
+        get_node_from_key = following(theirs.RedisCluster.get_node_from_key)
+        get_default_node = following(theirs.RedisCluster.get_default_node)
+
+    def _shoal_follow(self) -> None:
+        """redis-py's view of the cluster becomes the core's, if that has changed."""
+        lane: AsyncClusterLane | None = vars(self).get(NAME)
+        if lane is None or asyncio._get_running_loop() is None:
+            return
+        manager: Any = self.nodes_manager
+        nodes = lane.news(manager)
+        if not nodes:
+            return
+        made = {}
+        for node in nodes:
+            made[node.name] = theirs.ClusterNode(
+                node.host, node.port, node.role, **manager.connection_kwargs
+            )
+        manager.set_nodes(
+            manager.nodes_cache, {node.name: node for node in made.values()}, True
+        )
+        made = {name: manager.nodes_cache[node.name] for name, node in made.items()}
+        manager.slots_cache = node_lists(nodes, made)
+        default = manager.default_node and manager.default_node.name
+        primaries = manager.get_nodes_by_server_type("primary")
+        stays = [node for node in primaries if node.name == default]
+        manager.default_node = (stays or primaries)[0]
+        if manager._dynamic_startup_nodes:
+            manager.set_nodes(manager.startup_nodes, manager.nodes_cache, True)
+        manager._epoch += 1
+        self._shoal_has_news = True
+
+    async def _shoal_tell(self) -> None:
+        """Tell those of redis-py's listeners for whom slots have moved."""
+        self._shoal_follow()
+        if self._shoal_has_news:
+            self._shoal_has_news = False
+            event = AsyncAfterSlotsCacheRefreshEvent()
+            await self.nodes_manager._event_dispatcher.dispatch_async(event)
+
     def _shoal_lane(self) -> AsyncClusterLane:
         lane: AsyncClusterLane | None = vars(self).get(NAME)
         return async_cluster_lane(self, self._shoal_nodes()) if lane is None else lane
@@ -134,8 +185,10 @@ class RedisCluster(theirs.RedisCluster):
     def _shoal_nodes(self) -> Nodes:
         """What redis-py knows of the nodes."""
         manager = self.nodes_manager
-        known = [*self.get_primaries(), *self.get_replicas()]
-        known = known or list(manager.startup_nodes.values())
+        known: list[Any] = sorted(
+            manager.nodes_cache.values() or manager.startup_nodes.values(),
+            key=lambda node: str(node.server_type),
+        )
         refusal = None
         if self.read_from_replicas or self.load_balancing_strategy:
             refusal = "reads from replicas"
@@ -165,6 +218,8 @@ class RedisCluster(theirs.RedisCluster):
         lane = self._shoal_lane()
         is_theirs = "target_nodes" in options or isinstance(failed, RefusedError)
         form = None if is_theirs else key_form(self, lane, args)
+        if form is not None and not await lane.reach():
+            form = None
         retries, attempts = self.retry.get_retries(), Attempts()
         while form is not None:
             try:
@@ -185,6 +240,7 @@ class RedisCluster(theirs.RedisCluster):
                 failed = None
                 retries -= 1
         with _their_way():
+            await self._shoal_tell()
             return await super().execute_command(*args, **options)
 
     async def _shoal_try(
@@ -236,8 +292,9 @@ class _Batch(theirs.PipelineStrategy):
             await client.initialize()
         lane = client._shoal_lane()
         forms = [key_form(client, lane, command.args) for command in stack]
-        if None in forms or not allow_redirections:
+        if None in forms or not allow_redirections or not await lane.reach():
             with _their_way():
+                await client._shoal_tell()
                 return await super().execute(raise_on_error, allow_redirections)
         try:
             return await self._shoal_execute(client, lane, forms, raise_on_error)
@@ -314,6 +371,7 @@ class _Transaction(theirs.TransactionStrategy):
         self, raise_on_error: bool = True, allow_redirections: bool = True
     ) -> list[Any]:
         """As redis-py's."""
+        await self._pipe.cluster_client._shoal_lane().reach()
         with _their_way():
             try:
                 return await super().execute(raise_on_error, allow_redirections)
@@ -332,7 +390,7 @@ class _Transaction(theirs.TransactionStrategy):
             and self._executing
             and not (self._watching or self._shoal_refused)
             and bool(self._pipeline_slots)
-            and lane.core is not None
+            and lane.reached
             and all(wire_form(c.args) is not None for c in self._command_queue)
         )
         if not carried:
@@ -347,9 +405,7 @@ class _Transaction(theirs.TransactionStrategy):
         if may_have_run(error) and not self._pipe.cluster_client.shoal_repeats_unknown:
             raise error
         if isinstance(self._transaction_connection, AsyncNodeConnection):
-            # The unit met a redirect, which redis-py follows.
             self._transaction_connection = None
-            self._shoal_refused = True
         await super()._reinitialize_on_error(error, failure_count)
 
     async def reset(self) -> None:

@@ -8,6 +8,8 @@ command, and refuses what has none and is not for certain nodes.  The core finds
 itself; what is asked here, once for each name, is whether redis-py would look for any.
 """
 
+import contextlib
+import functools
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
@@ -15,6 +17,7 @@ import redis.exceptions as theirs
 from redis.client import EMPTY_RESPONSE, NEVER_DECODE
 
 from shoal import exceptions as ours
+from shoal._topology import Node
 
 from ._connection import AsyncCoreConnection, CoreConnection
 from ._errors import translate
@@ -30,6 +33,10 @@ from ._lane import (
 from ._routes import Command, plain_names, wire_form
 from ._settings import Family, Nodes, check_nodes, cluster_options
 
+# For the first connection; and if there was none in that time.
+_PATIENCE_S: Final = 0.1
+_LEAST_S: Final = 0.001
+
 # With these options a call is no plain one.
 SPECIAL: Final = frozenset({"target_nodes", NEVER_DECODE, EMPTY_RESPONSE})
 # For redis-py itself, not for callbacks.
@@ -42,6 +49,8 @@ class ClusterLane(Lane):
     keyed      names of commands that go to the nodes of their keys, and need nothing
                else; in upper case
     callbacks  what redis-py's client of a node makes of replies
+    nodes      how redis-py reaches them
+    reached    the core has been connected; before that redis-py says what is wrong
     """
 
     def __init__(self, nodes: Nodes):
@@ -49,6 +58,30 @@ class ClusterLane(Lane):
         self.keyed: set[str] = set()
         self.callbacks = nodes.callbacks
         self.nodes = nodes
+        self.reached = False
+        self._patience_s = _PATIENCE_S
+        self._shape: list[Any] | None = None
+
+    def _waits_s(self) -> float:
+        """How long to wait for the first connection: a moment, and only once."""
+        waits_s, self._patience_s = self._patience_s, _LEAST_S
+        return waits_s
+
+    def news(self, manager: Any) -> list[Node]:
+        """The nodes as the core knows them, primaries first, if that is not what it was
+        before, or what redis-py's NodesManager has."""
+        if not self.reached or self.core is None:
+            return []
+        topology = self.core.topology()
+        primaries = [node for node in topology.primaries if node.slots]
+        names = {node.name for node in primaries}
+        replicas = [node for node in topology.replicas if node.primary in names]
+        nodes = [*primaries, *replicas]
+        shape = [(node.name, node.role, node.primary, node.slots) for node in nodes]
+        before, self._shape = self._shape, shape
+        if before == shape or (before is None and _agrees(manager, nodes)):
+            return []
+        return nodes
 
     def _core_options(self, pool: Any, family: Family) -> dict[str, Any]:
         check_nodes(pool, family)
@@ -59,9 +92,25 @@ class ClusterLane(Lane):
 class BlockingClusterLane(ClusterLane, BlockingLane):
     """That of a `redis.cluster.NodesManager`.  Threads: any."""
 
+    def reach(self) -> bool:
+        """Is the core connected?  The first time a moment is waited for that."""
+        if not self.reached and self.core is not None:
+            with contextlib.suppress(ours.RedisError):
+                self.core.wait_ready(self._waits_s())
+                self.reached = True
+        return self.reached
+
 
 class AsyncClusterLane(ClusterLane, AsyncLane):
     """That of a `redis.asyncio.RedisCluster`.  Threads: an event loop's."""
+
+    async def reach(self) -> bool:
+        """The same for asyncio."""
+        if not self.reached and self.core is not None:
+            with contextlib.suppress(ours.RedisError):
+                await self.core.wait_ready(self._waits_s())
+                self.reached = True
+        return self.reached
 
 
 class NodeConnection(CoreConnection):
@@ -97,6 +146,47 @@ def async_cluster_lane(client: Any, nodes: Nodes) -> AsyncClusterLane:
     """The lane that was made; it belongs to the client itself."""
     lane: AsyncClusterLane = adopt(client, AsyncClusterLane(nodes), abandon)
     return lane
+
+
+def node_lists(nodes: list[Node], made: Mapping[str, Any]) -> dict[int, list[Any]]:
+    """For each slot its nodes, the primary first, as redis-py keeps them.
+
+    `made` has redis-py's nodes by the core's names.
+    """
+    slots: dict[int, list[Any]] = {}
+    for primary in nodes:
+        if primary.role != "primary":
+            continue
+        replicas = [made[node.name] for node in nodes if node.primary == primary.name]
+        shared = [made[primary.name], *replicas]
+        for of_range in primary.slots:
+            slots.update(dict.fromkeys(of_range, shared))
+    return slots
+
+
+def _agrees(manager: Any, nodes: list[Node]) -> bool:
+    """Does redis-py's view say the same of each node, and of the ends of its slots?"""
+    known = {(node.name, node.server_type) for node in manager.nodes_cache.values()}
+    if known != {(f"{node.host}:{node.port}", node.role) for node in nodes}:
+        return False
+    return all(
+        manager.slots_cache.get(slot, [None])[0]
+        == manager.nodes_cache[f"{node.host}:{node.port}"]
+        for node in nodes
+        for of_range in node.slots
+        for slot in (of_range[0], of_range[-1])
+    )
+
+
+def following(their: Callable[..., Any]) -> Callable[..., Any]:
+    """redis-py's method, which first takes over what the core knows of the nodes."""
+
+    @functools.wraps(their)
+    def method(self: Any, *args: Any, **options: Any) -> Any:
+        self._shoal_follow()
+        return their(self, *args, **options)
+
+    return method
 
 
 def _close(manager: Any) -> None:

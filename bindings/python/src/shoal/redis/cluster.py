@@ -8,10 +8,12 @@ Every other name of `redis.cluster`, such as `ClusterNode`, can be had from here
 from __future__ import annotations
 
 import time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import redis.cluster as theirs
 from redis.client import EMPTY_RESPONSE, NEVER_DECODE
+from redis.cluster import get_node_name
+from redis.event import AfterSlotsCacheRefreshEvent
 from redis.exceptions import RedisClusterException, RedisError, ResponseError
 from redis.observability.providers import get_observability_instance
 
@@ -24,7 +26,9 @@ from ._cluster import (
     BlockingClusterLane,
     NodeConnection,
     blocking_cluster_lane,
+    following,
     key_form,
+    node_lists,
     outcome,
     read,
     translate_cluster,
@@ -124,6 +128,42 @@ class RedisCluster(theirs.RedisCluster):
             core.close()
         super().disconnect_connection_pools()
 
+    if not TYPE_CHECKING:  # what type checkers see is redis-py's
+        get_nodes = following(theirs.RedisCluster.get_nodes)
+        get_node = following(theirs.RedisCluster.get_node)
+        get_primaries = following(theirs.RedisCluster.get_primaries)
+        get_replicas = following(theirs.RedisCluster.get_replicas)
+        get_random_node = following(theirs.RedisCluster.get_random_node)
+        get_node_from_key = following(theirs.RedisCluster.get_node_from_key)
+        get_default_node = following(theirs.RedisCluster.get_default_node)
+
+    def _shoal_follow(self) -> None:
+        """redis-py's view of the cluster becomes the core's, if that has changed."""
+        manager: Any = self.nodes_manager
+        lane: BlockingClusterLane | None = vars(manager).get(NAME)
+        nodes = [] if lane is None else lane.news(manager)
+        if not nodes:
+            return
+        with manager._lock:
+            made = {}
+            for node in nodes:
+                known = manager.nodes_cache.get(get_node_name(node.host, node.port))
+                connection = known and known.redis_connection
+                made[node.name] = theirs.ClusterNode(
+                    node.host, node.port, node.role, connection
+                )
+            manager.create_redis_connections(list(made.values()))
+            manager.nodes_cache = {node.name: node for node in made.values()}
+            manager.slots_cache = node_lists(nodes, made)
+            default = manager.default_node and manager.default_node.name
+            primaries = manager.get_nodes_by_server_type("primary")
+            stays = [node for node in primaries if node.name == default]
+            manager.default_node = (stays or primaries)[0]
+            if manager._dynamic_startup_nodes:
+                manager.startup_nodes = manager.nodes_cache
+            manager._epoch += 1
+        manager._event_dispatcher.dispatch(AfterSlotsCacheRefreshEvent())
+
     def _shoal_lane(self) -> BlockingClusterLane:
         lane: BlockingClusterLane | None = vars(self.nodes_manager).get(NAME)
         if lane is None:
@@ -133,7 +173,9 @@ class RedisCluster(theirs.RedisCluster):
     def _shoal_nodes(self) -> Nodes:
         """What redis-py knows of the nodes."""
         manager: Any = self.nodes_manager
-        known = [*self.get_primaries(), *self.get_replicas()]
+        known = sorted(
+            manager.nodes_cache.values(), key=lambda node: str(node.server_type)
+        )
         client = self._shoal_node_client()
         pool = client.connection_pool
         refusal = None
@@ -156,7 +198,8 @@ class RedisCluster(theirs.RedisCluster):
 
     def _shoal_node_client(self) -> Any:
         """redis-py's client of some node."""
-        node = self.get_default_node() or self.get_nodes()[0]
+        manager: Any = self.nodes_manager
+        node = manager.default_node or next(iter(manager.nodes_cache.values()))
         return self.get_redis_connection(node)
 
     def _shoal_run(
@@ -175,7 +218,7 @@ class RedisCluster(theirs.RedisCluster):
             return super().execute_command(*args, **options)
         lane = self._shoal_lane()
         form = key_form(self, lane, args)
-        if form is None:
+        if form is None or not lane.reach():
             return super().execute_command(*args, **options)
         retries, attempts = self.retry.get_retries(), Attempts()
         while True:
@@ -248,7 +291,8 @@ class _Batch(theirs.PipelineStrategy):
         parent = self._pipe._shoal_parent
         lane = parent._shoal_lane()
         forms = [key_form(parent, lane, c.args) for c in stack]
-        if None in forms or not allow_redirections:
+        if None in forms or not allow_redirections or not lane.reach():
+            parent._shoal_follow()
             values: list[Any] = super().send_cluster_commands(
                 stack, raise_on_error, allow_redirections
             )
@@ -310,7 +354,7 @@ class _Transaction(theirs.TransactionStrategy):
             and self._executing
             and not (self._watching or self._shoal_refused)
             and bool(self._pipeline_slots)
-            and lane.core is not None
+            and lane.reach()
             and all(wire_form(c.args) is not None for c in self._command_queue)
         )
         if not carried:
@@ -326,9 +370,7 @@ class _Transaction(theirs.TransactionStrategy):
         if may_have_run(error) and not repeats_unknown:
             raise error
         if isinstance(self._transaction_connection, NodeConnection):
-            # The unit met a redirect, which redis-py follows.
             self._transaction_connection = None
-            self._shoal_refused = True
         super()._reinitialize_on_error(error, failure_count)
 
     def reset(self) -> None:
