@@ -326,24 +326,13 @@ void cluster_load_choose(cluster_load_t *load, size_t by, size_t node)
     }
 }
 
-static size_t count_chosen(const cluster_load_t *load)
+size_t cluster_load_chosen(const cluster_load_t *load)
 {
     size_t taken = 0;
 
     for (size_t i = 0; i < load->plan.callers; i++)
         taken += load->callers[i].is_counted ? load->callers[i].ok : 0;
     return taken;
-}
-
-cluster_pace_t cluster_load_pace(const cluster_load_t *load)
-{
-    return (cluster_pace_t){waiting_now_us(), count_chosen(load)};
-}
-
-double cluster_load_pace_since(const cluster_load_t *load, const cluster_pace_t *since)
-{
-    return (double)(count_chosen(load) - since->taken) /
-           (double)(waiting_now_us() - since->at_us);
 }
 
 /* ---- what became of the numbers ---- */

@@ -71,16 +71,10 @@ size_t cluster_load_caller_of(const cluster_load_t *load, size_t by, size_t owne
  * has to wait until a number of its is taken. */
 void cluster_load_note_wait(cluster_load_t *load, size_t caller, uint64_t since_us);
 
-/* How fast numbers are taken of the callers whose slots this node does not own, as node `by`
- * says: since a look, per microsecond. */
-typedef struct cluster_pace {
-    uint64_t at_us;
-    size_t taken;
-} cluster_pace_t;
-
+/* Choose the callers whose slots this node does not own, as node `by` says; and how many of
+ * their numbers were taken so far. */
 void cluster_load_choose(cluster_load_t *load, size_t by, size_t node);
-cluster_pace_t cluster_load_pace(const cluster_load_t *load);
-double cluster_load_pace_since(const cluster_load_t *load, const cluster_pace_t *since);
+size_t cluster_load_chosen(const cluster_load_t *load);
 
 /* Stop, and count what became of the numbers; prints it. */
 cluster_tally_t cluster_load_stop(cluster_load_t *load);

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT */
+/* All slots go to the next node while thousands of commands are in flight. */
+#include "fault/cluster_scene.h"
+#include "resp/key_slot.h"
+
+#define KEYS 10
+#define COMMANDS 10000
+#define QUESTIONS_PER_S 10
+
+static char keys[KEYS][8];
+
+static size_t questions(void)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < NODES; i++)
+        count += fake_server_received(nodes[i], 0, "CLUSTER", "SLOTS");
+    return count;
+}
+
+/* From now on everything is the next node's, and all know it. */
+static void rotate(void)
+{
+    char slot[8];
+
+    for (size_t i = 0; i < NODES; i++) {
+        fake_server_forget_rules(nodes[i]);
+        say(i, (view_t){.owner = 1, .epoch = 6});
+    }
+    for (size_t i = 0; i < KEYS; i++) {
+        snprintf(slot, sizeof slot, "%u",
+                 shoal__key_slot((shoal__bytes_t){keys[i], strlen(keys[i])}));
+        fake_server_rule(nodes[0],
+                         &(fake_rule_t){.command = "INCR",
+                                        .argument = keys[i],
+                                        .reply = redirect_to("MOVED", slot, 1)});
+    }
+}
+
+/* Each makes one hop, in order; and the client asks once what has become of the map. */
+static void a_storm_of_redirects(void **state)
+{
+    scene_t *scene = *state;
+    outcome_t *outcomes = scene_outcomes(scene, COMMANDS);
+
+    for (size_t i = 0; i < KEYS; i++)
+        snprintf(keys[i], sizeof keys[i], "key%zu", i);
+    agree();
+    open_cluster(scene, 0);
+    check_ok(scene, WORDS("PING"));
+    size_t asked = questions();
+    uint64_t since_us = waiting_now_us();
+    fake_server_freeze(nodes[0]);
+    for (size_t i = 0; i < COMMANDS; i++)
+        scene_submit(scene, WORDS("INCR", keys[i % KEYS]), NULL, &outcomes[i]);
+    WAIT_FOR(scene_stats(scene).inflight_now >= COMMANDS);
+    rotate();
+    fake_server_release(nodes[0]);
+    for (size_t i = 0; i < COMMANDS; i++) {
+        scene_check(&outcomes[i], 0, SHOAL_FATE_REPLIED);
+        assert_int_equal(outcomes[i].integer, (int64_t)(i / KEYS + 1));
+    }
+    assert_int_equal(fake_server_received(nodes[0], 0, "INCR", NULL), COMMANDS);
+    assert_int_equal(fake_server_received(nodes[1], 0, "INCR", NULL), COMMANDS);
+    assert_int_equal(fake_server_received(nodes[2], 0, "INCR", NULL), 0);
+    WAIT_FOR(questions() > asked);
+    assert_in_range(questions() - asked, 1,
+                    1 + (waiting_now_us() - since_us) * QUESTIONS_PER_S / 1000000);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(a_storm_of_redirects, set_up, tear_down),
+    };
+
+    if (argc > 1)
+        cmocka_set_test_filter(argv[1]);
+    return cmocka_run_group_tests_name("cluster_storm", tests, NULL, NULL);
+}
