@@ -58,6 +58,7 @@ typedef struct view {
     const char *host; /* of all; NULL: 127.0.0.1; "": null */
     bool is_foreign;  /* nobody has the id that it has elsewhere */
     bool knows_one;   /* it lists the owner alone */
+    bool has_failed;  /* the first node, it says */
 } view_t;
 
 static inline size_t write_node(char *to, size_t room, const view_t *view, size_t node)
@@ -95,18 +96,25 @@ static inline const char *write_slots(const view_t *view)
     return to;
 }
 
+static inline const char *role_of(const view_t *view, size_t node)
+{
+    if (node == view->owner)
+        return "master";
+    return node == 0 && view->has_failed ? "slave,fail" : "slave";
+}
+
 static inline const char *write_nodes(const view_t *view)
 {
     char *to = new_text(), lines[TEXT_BYTES / 2];
     size_t bytes = 0;
 
     for (size_t i = 0; i < NODES; i++)
-        bytes += (size_t)snprintf(
-            lines + bytes, sizeof lines - bytes,
-            "%s%zu 127.0.0.1:%d@1 %s %s 0 0 %u connected%s\n",
-            view->is_foreign ? "for" : "nod", i, fake_server_port(nodes[i]),
-            i == view->owner ? "master" : "slave", i == view->owner ? "-" : "nod0",
-            view->epoch, i == view->owner ? " 0-16383" : "");
+        bytes += (size_t)snprintf(lines + bytes, sizeof lines - bytes,
+                                  "%s%zu 127.0.0.1:%d@1 %s %s 0 0 %u connected%s\n",
+                                  view->is_foreign ? "for" : "nod", i,
+                                  fake_server_port(nodes[i]), role_of(view, i),
+                                  i == view->owner ? "-" : "nod0", view->epoch,
+                                  i == view->owner ? " 0-16383" : "");
     snprintf(to, TEXT_BYTES, "$%zu\r\n%s\r\n", bytes, lines);
     return to;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* All slots go to the next node while thousands of commands are in flight. */
+/* Slots go to another node while commands are in flight at the one that had them. */
 #include "fault/cluster_scene.h"
 #include "resp/key_slot.h"
 
@@ -68,10 +68,55 @@ static void a_storm_of_redirects(void **state)
                     1 + (waiting_now_us() - since_us) * QUESTIONS_PER_S / 1000000);
 }
 
+/* The owner says nothing, with a command in flight; the others name another one. */
+static void fall_silent(scene_t *scene, bool has_failed, outcome_t *outcome)
+{
+    agree();
+    open_cluster(scene, 1); /* its connection stays open for a while */
+    check_ok(scene, WORDS("SET", KEY, "1"));
+    for (size_t i = 0; i < NODES; i++) {
+        fake_server_forget_rules(nodes[i]);
+        say(i, (view_t){.owner = 1, .epoch = 6, .has_failed = has_failed});
+    }
+    fake_server_rule(nodes[0], &(fake_rule_t){.command = "SET",
+                                              .reply = redirect_to("MOVED", SLOT, 1)});
+    fake_server_freeze(nodes[0]);
+    scene_submit(scene, WORDS("SET", KEY, "2"), NULL, outcome);
+    WAIT_FOR(scene_events(scene).notices > 1); /* the map has changed */
+}
+
+static void an_owner_that_failed_is_given_up(void **state)
+{
+    scene_t *scene = *state;
+    outcome_t *outcome = scene_outcomes(scene, 1);
+
+    fall_silent(scene, true, outcome);
+    check_ok(scene, WORDS("SET", KEY, "3"));
+    assert_int_equal(executed(1, "SET"), 1);
+    scene_check(outcome, SHOAL_ECONN, SHOAL_FATE_UNKNOWN);
+}
+
+/* As while its replica takes its place as planned: then it says MOVED. */
+static void an_owner_that_has_not_failed_is_waited_for(void **state)
+{
+    scene_t *scene = *state;
+    outcome_t *outcome = scene_outcomes(scene, 1);
+
+    fall_silent(scene, false, outcome);
+    waiting_sleep_us(1000000);
+    fake_server_release(nodes[0]);
+    scene_check(outcome, 0, SHOAL_FATE_REPLIED);
+    assert_false(outcome->has_error);
+    assert_int_equal(scene_events(scene).lost, 0);
+}
+
 int main(int argc, char **argv)
 {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_storm_of_redirects, set_up, tear_down),
+        TEST(a_storm_of_redirects),
+        TEST(an_owner_that_failed_is_given_up),
+        TEST(an_owner_that_has_not_failed_is_waited_for),
     };
 
     if (argc > 1)

@@ -5,6 +5,7 @@
 #include "base/time_us.h"
 #include "net/conn_set.h"
 #include "route/cluster/log_slot.h"
+#include "route/cluster/node.h"
 #include <shoal/errors.h>
 
 struct shoal__pair {
@@ -227,12 +228,14 @@ void shoal__handovers_lost(shoal__handovers_t *handovers, const shoal__pipe_t *f
 static uint64_t silent_us(const shoal__pair_t *pair)
 {
     const shoal__pipe_t *from = pair->handover.from;
+    const shoal__node_t *node;
 
     if (pair->handover.count == 0 || from->phase != SHOAL__PIPE_READY ||
         shoal__pipe_due(from) == from->ring.sent)
         return SHOAL__NEVER_US;
+    node = pair->move.from_conn->owner;
     return shoal__time_max(from->heard_us, from->waiting_since_us) +
-           SHOAL__HANDOVERS_SILENT_US;
+           (node->has_failed ? SHOAL__HANDOVERS_FAILED_US : SHOAL__HANDOVERS_SILENT_US);
 }
 
 void shoal__handovers_turn(shoal__handovers_t *handovers, uint64_t now_us)

@@ -40,6 +40,7 @@ typedef struct shoal__node {
     uint64_t idle_us;  /* nothing keeps it open since then; 0: something does */
     bool was_up;       /* the program has heard that it is up */
     _Atomic bool is_down; /* ... and then that it is not; any thread reads */
+    bool has_failed;      /* says the view that was believed last */
     bool is_silent;       /* commands are unanswered, and it says nothing for a while */
     bool was_lost;        /* its connection, since the last turn */
     unsigned share;       /* its number among the shares, while commands are placed */

@@ -185,6 +185,7 @@ static void list(shoal__cluster_t *cluster, const shoal__view_t *view)
         shoal__node_t *node = shoal__cluster_node(cluster, i);
         bool is_doubtful =
             node->named_us > 0 && node->named_by == by->index && !is_alone;
+        node->has_failed = view->has_failed[i];
         if (is_doubtful)
             continue;
         shoal__nodes_list(&cluster->nodes, node, view->ids[i][0] ? view->ids[i] : NULL);

@@ -94,14 +94,17 @@ static void read_slots(shoal__topology_t *topology, const shoal_reply_t *reply)
         read_range(topology, reply, i);
 }
 
-/* Of the nodes that the view lists. */
+/* Epochs: of the nodes that the view lists.  One that failed is not listed any more. */
 static void take_epoch(shoal__topology_t *topology, const shoal__nodes_line_t *line)
 {
     shoal__view_t *view = topology->view;
+    const shoal__node_t *known = shoal__nodes_with_id(topology->nodes, line->id);
 
     for (unsigned i = 0; i < shoal__nodes_count(topology->nodes); i++)
         if (strcmp(view->ids[i], line->id) == 0)
             view->epochs[i] = line->epoch;
+    if (known)
+        view->has_failed[known->index] = line->is_failed;
 }
 
 static void read_epochs(shoal__topology_t *topology, const shoal_reply_t *reply)

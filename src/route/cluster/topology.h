@@ -18,6 +18,7 @@
 typedef struct shoal__view {
     shoal__slot_view_t slots;
     uint64_t epochs[SHOAL__NODES_MAX]; /* by the nodes' numbers */
+    bool has_failed[SHOAL__NODES_MAX]; /* most primaries think so of the node */
     char ids[SHOAL__NODES_MAX]
             [SHOAL__NODE_ID_BYTES]; /* "": it does not list the node */
     uint16_t
