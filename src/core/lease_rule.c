@@ -89,11 +89,22 @@ shoal__lease_cleaning_t shoal__lease_cleaning(unsigned bits)
     return cleaning;
 }
 
+/* The server let it go, or lost its slot or its role meanwhile, or never began. */
+static bool has_popped_nothing(const shoal_reply_t *reply)
+{
+    static const char *const proofs[] = {"UNBLOCKED ",   "MOVED ",     "ASK ",
+                                         "CLUSTERDOWN ", "TRYAGAIN ",  "READONLY ",
+                                         "LOADING ",     "MASTERDOWN "};
+
+    for (size_t i = 0; i < sizeof proofs / sizeof *proofs; i++)
+        if (is_error(reply, proofs[i]))
+            return true;
+    return reply && reply->type == SHOAL_REPLY_NIL;
+}
+
 void shoal__lease_unblocked(shoal_result_t *result, int status, bool may_have_run)
 {
-    bool is_nil = result->reply && result->reply->type == SHOAL_REPLY_NIL;
-
-    if (result->status == 0 && (is_nil || is_error(result->reply, "UNBLOCKED "))) {
+    if (result->status == 0 && has_popped_nothing(result->reply)) {
         result->reply = NULL;
         result->fate = may_have_run ? SHOAL_FATE_UNKNOWN : SHOAL_FATE_NOT_EXECUTED;
         result->detail =

@@ -70,6 +70,7 @@ shoal__lease_cleaning_t shoal__lease_cleaning(unsigned bits);
  *   a reply with data    it stays: what was popped is the caller's
  *   nil, or UNBLOCKED    `status`, NOT_EXECUTED: nothing was popped; UNKNOWN if an earlier
  *                        attempt may have been executed
+ *   MOVED, READONLY ...  the same: the server has lost the slot or its role
  *   another error        it stays
  *   no reply             `status`, and the fate that it has */
 void shoal__lease_unblocked(shoal_result_t *result, int status, bool may_have_run);

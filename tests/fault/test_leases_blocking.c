@@ -243,12 +243,10 @@ static void test_a_forced_unblock_after_a_cancel(void **state)
         fake_server_release(scene->server);
         scene_await(&outcomes[i]);
     }
-    /* Nobody stalled for a second: the first case says that nothing was popped, and the
-     * error of the second says as much. */
-    if (outcomes[0].fate != SHOAL_FATE_UNKNOWN)
-        scene_check(&outcomes[0], SHOAL_ECANCELLED, SHOAL_FATE_NOT_EXECUTED);
-    if (outcomes[1].fate != SHOAL_FATE_UNKNOWN)
-        scene_check_error(&outcomes[1], "READONLY");
+    /* If nobody stalled for a second, the errors say that nothing was popped. */
+    for (size_t i = 0; i < 2; i++)
+        if (outcomes[i].fate != SHOAL_FATE_UNKNOWN)
+            scene_check(&outcomes[i], SHOAL_ECANCELLED, SHOAL_FATE_NOT_EXECUTED);
     assert_int_equal(fake_server_received(scene->server, 0, "BLPOP", NULL), 2);
 }
 
