@@ -34,7 +34,7 @@
  * The hosts are nodes of the cluster, whose default port is 6379. `valkey+cluster://` means
  * the same, and with `rediss+cluster://` all nodes speak TLS.
  *
- * Not yet for a cluster: leases and blocking commands, reads from replicas, several
+ * Not yet for a cluster: reads from replicas, several
  * connections to a node, and commands that concern every node (FLUSHALL, DBSIZE, KEYS, SCAN
  * ...). The library refuses them with SHOAL_EREFUSED, or when the client is opened.
  */

@@ -57,6 +57,21 @@
  *   shoal_options_set_settle().
  * - SHOAL_CALL_MAY_BLOCK sends it over the shared connection.
  *
+ * In a cluster
+ *
+ * - a lease gets a connection to one node: the owner of the first key that its commands name,
+ *   those of one call together. If the first call names none, any primary. All commands of
+ *   the lease go there; when the slot moves, the server's MOVED or ASK is the result,
+ *   because the state of the connection cannot follow. Close the lease then, and open
+ *   another one.
+ * - a blocking command goes to the owner of its slot, and follows the slot: if the server
+ *   lets it go because it lost the slot or its role (MOVED, ASK, UNBLOCKED), or because the
+ *   cluster is down, nothing was popped, and it begins again, with the same deadline, where
+ *   the slot is then. While the slot has no owner that can be reached it waits. If its
+ *   connection is lost, the fate is UNKNOWN, unless it may be repeated
+ *   (SHOAL_CALL_IDEMPOTENT). A node that is silent for 3 s after another one took its slots
+ *   counts as lost.
+ *
  * Replies on a lease are checked for nothing but their structure: there are no fences
  * (see shoal_integrity_t), because a fence inside of MULTI would be part of it.
  */
@@ -89,7 +104,6 @@ extern "C" {
  * Errors:  SHOAL_EINVAL  client or ret_lease is NULL
  *          SHOAL_EFULL   SHOAL_LEASE_CONNECTIONS_MAX + SHOAL_LEASE_WAITING_MAX leases
  *                        are open, blocking commands that are under way included
- *          SHOAL_EREFUSED the client is one of a cluster
  *          SHOAL_ECLOSED the client was closed
  *          SHOAL_EFORK   the client belongs to the parent process
  *          SHOAL_ENOMEM

@@ -15,8 +15,6 @@ int shoal_lease_open(shoal_client_t *client, shoal_lease_t **ret_lease)
     if (!ret_lease)
         return SHOAL_EINVAL;
     *ret_lease = NULL;
-    if (rc == 0 && client->options->topology == SHOAL_TOPOLOGY_CLUSTER)
-        return SHOAL_EREFUSED;
     return rc < 0 ? rc : shoal__lease_open(client, ret_lease);
 }
 

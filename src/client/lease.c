@@ -6,6 +6,7 @@
 #include "client/lease_count.h"
 #include "client/life.h"
 #include "core/lease.h"
+#include "resp/command_slot.h"
 #include <shoal/errors.h>
 
 int shoal__lease_open(shoal_client_t *client, shoal_lease_t **ret_lease)
@@ -24,6 +25,7 @@ int shoal__lease_open(shoal_client_t *client, shoal_lease_t **ret_lease)
     shoal__list_init(&lease->node);
     shoal__request_list_init(&lease->queue);
     shoal__client_retain(client);
+    lease->slot = SHOAL__SLOT_NONE;
     lease->client = client;
     *ret_lease = lease;
     return 0;

@@ -130,6 +130,17 @@ static bool is_together(const shoal_call_t *call, const shoal_options_t *options
            ((call->sink || call->chunks) && !(call->flags & SHOAL_CALL_SINK_SHARED));
 }
 
+/* The first key says which node the lease gets.  That node has the last word on all others. */
+static int find_slot_of_lease(shoal__plan_t *plan)
+{
+    const shoal__submission_t *submission = plan->submission;
+
+    for (size_t i = 0; plan->slot >= SHOAL__SLOTS && i < submission->count; i++)
+        plan->slot = shoal__command_slot(&submission->commands[i]);
+    plan->has_one_slot = true;
+    return 0;
+}
+
 /* A cluster: has each command one slot, and those that stay together the same?  0 or why
  * not. */
 static int find_slots(shoal__plan_t *plan)
@@ -137,7 +148,10 @@ static int find_slots(shoal__plan_t *plan)
     const shoal__submission_t *submission = plan->submission;
     bool is_same = true;
 
+    plan->has_slots = true;
     plan->slot = SHOAL__SLOT_NONE;
+    if (submission->call.lease)
+        return find_slot_of_lease(plan);
     for (size_t i = 0; i < submission->count; i++) {
         const shoal_command_t *command = &submission->commands[i];
         unsigned slot = shoal__command_slot(command);
@@ -155,9 +169,8 @@ static int find_slots(shoal__plan_t *plan)
         is_same = is_same && !differs;
         plan->slot = slot;
     }
-    plan->has_slots = true;
     plan->has_one_slot = plan->is_together || is_same || submission->count == 1;
-    return plan->leases > 0 ? SHOAL_EREFUSED : 0;
+    return 0;
 }
 
 unsigned shoal__plan_slot(const shoal__plan_t *plan, size_t i)

@@ -137,20 +137,17 @@ static void say_refused(const shoal__submission_t *submission)
         shoal__error_say(error, SHOAL_EREFUSED, "%s", refused);
 }
 
-/* What a connection to one server would take. */
+/* What one server would execute. */
 static void say_refused_by_cluster(const shoal__submission_t *submission)
 {
     for (size_t i = 0; i < submission->count; i++) {
         const shoal_command_t *command = &submission->commands[i];
-        bool is_of_all = shoal__concerns_every_node(command);
-        if (!is_of_all &&
-            !shoal__refusal_check(command, submission->call.flags).wants_lease)
+        if (!shoal__concerns_every_node(command))
             continue;
-        shoal__error_say(submission->call.error, SHOAL_EREFUSED, "%s: %s",
-                         name_of(command),
-                         is_of_all ? "it concerns every node of a cluster; send it to "
-                                     "each of them with a client of its own"
-                                   : "blocking commands are not for clusters yet");
+        shoal__error_say(submission->call.error, SHOAL_EREFUSED,
+                         "%s: it concerns every node of a cluster; send it to each of "
+                         "them with a client of its own",
+                         name_of(command));
         return;
     }
 }

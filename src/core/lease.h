@@ -30,9 +30,18 @@ struct shoal_lease {
     shoal__request_list_t queue; /* commands that no connection has yet, in order; those
                                     that are GONE stand behind a gap, and will fail */
     struct shoal__link *link;    /* the connection; NULL: none */
-    size_t outstanding;     /* commands that the connection has, without a result */
-    bool is_closed;         /* the holder is gone: it ends with its last result */
-    shoal__lease_end_t end; /* why it takes no more commands; LEASE_GOES_ON: it does */
+    size_t outstanding; /* commands that the connection has, without a result */
+    bool is_closed;     /* the holder is gone: it ends with its last result */
+    unsigned slot;      /* of its keys; SHOAL__SLOT_NONE: it has named no key yet */
+
+    /* Of one blocking command, when servers refuse it. */
+    bool is_leaving; /* it goes over another connection */
+    void *named;     /* the server that was named, of the route; NULL: none was */
+    uint64_t named_until_us; /* it is believed no longer */
+    bool is_asked;           /* it takes the command if ASKING comes before */
+    unsigned hops, refusals; /* how often a server was named, and none was */
+    uint64_t again_us;       /* the command waits until then */
+    shoal__lease_end_t end;  /* why it takes no more commands; LEASE_GOES_ON: it does */
     shoal__request_t
         monitor; /* MONITOR, while its lines come; on_result NULL: none do */
 };

@@ -111,6 +111,15 @@ static void lead_to(shoal__conn_t *conn, const char *name)
     atomic_store_explicit(&conn->server, name, memory_order_release);
 }
 
+void shoal__conn_lead(shoal__conn_t *conn, shoal__target_t *target)
+{
+    assert(conn->state == SHOAL__CONN_CLOSED);
+    conn->target = conn->line_plan.target = target;
+    shoal__pipe_lead(&conn->pipe, target);
+    conn->doubt = SHOAL__HELLO_TRUSTED;
+    shoal__backoff_succeeded(&conn->backoff);
+}
+
 void shoal__conn_report(shoal__conn_t *conn, const shoal__line_t *line,
                         shoal_event_kind_t kind, int status, const char *detail,
                         uint64_t delay_us)

@@ -116,6 +116,9 @@ void shoal__conn_open(shoal__conn_t *conn);
 /* It is needed now: if it waits for its next attempt, that begins at once. */
 void shoal__conn_hurry(shoal__conn_t *conn, uint64_t now_us);
 
+/* It was closed: from now on it leads to another target. */
+void shoal__conn_lead(shoal__conn_t *conn, shoal__target_t *target);
+
 /* Something happened to it, or was left for it: the next turn of the set looks at
  * it. */
 static inline void shoal__conn_touch(shoal__conn_t *conn)

@@ -63,6 +63,7 @@ static void on_event(void *owner, const shoal_event_t *event)
     if (event->kind == SHOAL_EVENT_LOST) {
         node->was_lost = true;
         shoal__handovers_lost(&cluster->handovers, &node->conn.pipe);
+        shoal__leases_rouse(&cluster->leases);
     }
     if (event->kind == SHOAL_EVENT_LOST || event->kind == SHOAL_EVENT_ATTEMPT_FAILED)
         note_trouble(cluster, node);
@@ -143,15 +144,19 @@ static uint64_t turn(shoal__route_t *route, uint64_t now_us)
     uint64_t wake_us;
 
     cluster->is_touched = false;
+    cluster->now_us = now_us;
     shoal__keeper_turn(&cluster->keeper, now_us);
     /* Before anything is written. */
     shoal__handovers_turn(&cluster->handovers, now_us);
     shoal__cluster_heed(cluster, now_us);
     shoal__cluster_keep_up(cluster, now_us);
     shoal__topology_turn(&cluster->topology, &cluster->set.random, now_us);
+    if (shoal__leases_are_due(&cluster->leases, now_us))
+        shoal__leases_turn(&cluster->leases, now_us);
     wake_us = shoal__conn_set_turn(&cluster->set, now_us);
-    if (cluster->is_touched)
+    if (cluster->is_touched || cluster->leases.common.is_touched)
         return now_us;
+    wake_us = shoal__time_min(wake_us, cluster->leases.wake_us);
     wake_us = shoal__time_min(wake_us, shoal__keeper_next_wake_us(&cluster->keeper));
     wake_us =
         shoal__time_min(wake_us, shoal__handovers_next_wake_us(&cluster->handovers));
@@ -163,6 +168,7 @@ static void read_ahead(shoal__route_t *route)
 {
     for (unsigned i = 0; i < shoal__nodes_count(&of(route)->nodes); i++)
         shoal__conn_read_ahead(&shoal__cluster_node(of(route), i)->conn);
+    shoal__leases_read_ahead(&of(route)->leases);
 }
 
 static bool cancel(shoal__route_t *route, uint64_t ticket, uint64_t now_us)
@@ -178,12 +184,13 @@ static bool cancel(shoal__route_t *route, uint64_t ticket, uint64_t now_us)
     }
     cluster->is_touched = true;
     return shoal__handovers_cancel(&cluster->handovers, ticket, now_us) ||
-           shoal__pipe_cancel(&cluster->waiting, ticket, now_us);
+           shoal__pipe_cancel(&cluster->waiting, ticket, now_us) ||
+           shoal__leases_cancel(&cluster->leases, ticket, now_us);
 }
 
 static void end_lease(shoal__route_t *route, shoal_lease_t *lease)
 {
-    (void)route, (void)lease; /* a cluster has none */
+    shoal__leases_end(&of(route)->leases, lease);
 }
 
 static void reconnect(shoal__route_t *route, uint64_t now_us)
@@ -193,6 +200,7 @@ static void reconnect(shoal__route_t *route, uint64_t now_us)
         if (shoal__node_is_open(node))
             shoal__conn_reconnect(&node->conn, SHOAL__CONN_ASKED_FOR, now_us);
     }
+    shoal__leases_reconnect(&of(route)->leases);
 }
 
 static void authenticate(shoal__route_t *route, shoal__secret_t *secret,
@@ -204,6 +212,7 @@ static void authenticate(shoal__route_t *route, shoal__secret_t *secret,
         if (shoal__node_is_open(node))
             shoal__conn_authenticate(&node->conn, now_us);
     }
+    shoal__leases_authenticate(&of(route)->leases, now_us);
 }
 
 /* ---- what others see ---- */
@@ -232,6 +241,7 @@ static void view(const shoal__route_t *route, shoal__route_view_t *ret_view)
         .is_ready = cluster->map.owned > 0,
         .is_idle = waiting->ring.head == waiting->ring.tail &&
                    shoal__handovers_are_idle(&cluster->handovers) &&
+                   shoal__leases_are_idle(&cluster->leases) &&
                    shoal__keeper_is_calm(&cluster->keeper),
         .wake_after = UINT64_MAX};
     for (unsigned i = 0; i < shoal__nodes_count(&cluster->nodes); i++)
@@ -255,6 +265,7 @@ static uint64_t next_wake_us(const shoal__route_t *route)
 
     if (cluster->is_touched)
         return 0;
+    wake_us = shoal__time_min(wake_us, shoal__leases_next_wake_us(&cluster->leases));
     wake_us = shoal__time_min(wake_us, shoal__topology_wake_us(&cluster->topology));
     wake_us = shoal__time_min(wake_us, shoal__cluster_upkeep_us(cluster));
     for (unsigned i = 0; i < shoal__nodes_count(&cluster->nodes); i++)
@@ -277,6 +288,7 @@ static void shared_figures(const shoal__route_t *route, shoal_stats_t *ret_stats
 
     shoal__figures_read_shared(&cluster->set, ret_stats);
     shoal__figures_add_waiting(&cluster->waiting, ret_stats);
+    shoal__leases_read(&cluster->leases, ret_stats);
     ret_stats->queued_now += shoal__counter_get(&cluster->handovers.queued_now);
     ret_stats->bytes_now += shoal__counter_get(&cluster->handovers.bytes_now);
     ret_stats->views_asked = shoal__counter_get(&cluster->topology.asked_count);
@@ -286,6 +298,7 @@ static void shared_figures(const shoal__route_t *route, shoal_stats_t *ret_stats
 static void each(const shoal__route_t *route, shoal__route_visit_fn visit, void *data)
 {
     shoal__nodes_each(&of_const(route)->nodes, visit, data);
+    shoal__leases_each(&of_const(route)->leases, visit, data);
 }
 
 static int describe(const shoal__route_t *route, shoal_topology_snapshot_t *snapshot)
@@ -302,6 +315,7 @@ static void shut(shoal__route_t *route, uint64_t now_us)
 {
     shoal__cluster_t *cluster = of(route);
 
+    shoal__leases_shut(&cluster->leases, now_us);
     shoal__handovers_abandon(&cluster->handovers, now_us);
     shoal__pipe_abandon(&cluster->waiting, now_us);
     for (unsigned i = 0; i < shoal__nodes_count(&cluster->nodes); i++)
@@ -313,6 +327,7 @@ static void forget(shoal__route_t *route)
 {
     for (unsigned i = 0; i < shoal__nodes_count(&of(route)->nodes); i++)
         shoal__conn_forget(&shoal__cluster_node(of(route), i)->conn);
+    shoal__leases_forget(&of(route)->leases);
     shoal__keeper_forget(&of(route)->keeper);
 }
 
@@ -320,6 +335,7 @@ static void free_route(shoal__route_t *route)
 {
     shoal__cluster_t *cluster = of(route);
 
+    shoal__leases_release(&cluster->leases);
     shoal__topology_release(&cluster->topology);
     shoal__handovers_release(&cluster->handovers);
     shoal__pipe_release(&cluster->waiting);
@@ -412,6 +428,7 @@ static void init_plain(shoal__cluster_t *cluster, const shoal__route_hooks_t *ho
     shoal__slot_map_init(&cluster->map);
     shoal__handovers_init(&cluster->handovers, &cluster->set, &cluster->map);
     shoal__topology_init(&cluster->topology, &cluster->nodes);
+    shoal__cluster_init_leases(cluster);
 }
 
 int shoal__cluster_new(const shoal_options_t *options, uint64_t seed,

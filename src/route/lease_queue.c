@@ -6,13 +6,13 @@
 
 #define WAITING_AT(at) SHOAL__LIST_ENTRY(at, shoal__listed_request_t, node)
 
-void shoal__lease_queue_add(shoal__conn_t *shared, shoal_lease_t *lease,
+void shoal__lease_queue_add(shoal__links_t *links, shoal_lease_t *lease,
                             shoal__listed_request_t *waiting)
 {
     if (lease->end == SHOAL__LEASE_GAP)
         waiting->request.flags |= SHOAL__REQUEST_GONE;
-    shared->set->queued++;
-    shared->set->bytes += shoal__request_wire_bytes(&waiting->request);
+    links->set->queued++;
+    links->set->bytes += shoal__request_wire_bytes(&waiting->request);
     shoal__request_list_put(&lease->queue, waiting);
 }
 
@@ -41,10 +41,10 @@ void shoal__lease_queue_break(shoal_lease_t *lease)
     break_from(lease, lease->queue.waiting.next);
 }
 
-static void leave_account(shoal__conn_t *shared, const shoal__request_t *request)
+static void leave_account(shoal__links_t *links, const shoal__request_t *request)
 {
-    shared->set->queued--;
-    shared->set->bytes -= shoal__request_wire_bytes(request);
+    links->set->queued--;
+    links->set->bytes -= shoal__request_wire_bytes(request);
 }
 
 size_t shoal__lease_queue_log_bytes(const shoal_lease_t *lease)
@@ -58,28 +58,28 @@ size_t shoal__lease_queue_log_bytes(const shoal_lease_t *lease)
     return bytes;
 }
 
-shoal__listed_request_t *shoal__lease_queue_take(shoal__conn_t *shared,
+shoal__listed_request_t *shoal__lease_queue_take(shoal__links_t *links,
                                                  shoal_lease_t *lease)
 {
     shoal__listed_request_t *waiting = shoal__request_list_take_first(&lease->queue);
 
     if (waiting)
-        leave_account(shared, &waiting->request);
+        leave_account(links, &waiting->request);
     return waiting;
 }
 
 /* A command that was taken out gets its result. */
-static void finish(shoal__conn_t *shared, shoal_lease_t *lease,
+static void finish(shoal__links_t *links, shoal_lease_t *lease,
                    shoal__listed_request_t *waiting, int status, const char *detail)
 {
     shoal__request_t request = waiting->request;
 
     shoal__free(waiting);
-    leave_account(shared, &request);
+    leave_account(links, &request);
     if ((request.flags & SHOAL__REQUEST_STATE) && !lease->end)
         lease->end = SHOAL__LEASE_GAP; /* for those that callbacks add */
     shoal__extra_drop(request.extra);
-    shoal__pipe_deliver(&shared->pipe, &request, status, SHOAL_FATE_NOT_EXECUTED, NULL,
+    shoal__pipe_deliver(links->home, &request, status, SHOAL_FATE_NOT_EXECUTED, NULL,
                         request.attempts, detail);
 }
 
@@ -93,16 +93,16 @@ static shoal__listed_request_t *take_behind(shoal_lease_t *lease)
     return NULL;
 }
 
-void shoal__lease_queue_fail_behind(shoal__conn_t *shared, shoal_lease_t *lease)
+void shoal__lease_queue_fail_behind(shoal__links_t *links, shoal_lease_t *lease)
 {
     shoal__listed_request_t *waiting;
 
     for (size_t left = lease->queue.count;
          left > 0 && (waiting = take_behind(lease)) != NULL; left--)
-        finish(shared, lease, waiting, SHOAL_ECONN, SHOAL__LEASE_GAP_TEXT);
+        finish(links, lease, waiting, SHOAL_ECONN, SHOAL__LEASE_GAP_TEXT);
 }
 
-void shoal__lease_queue_fail(shoal__conn_t *shared, shoal_lease_t *lease, int status,
+void shoal__lease_queue_fail(shoal__links_t *links, shoal_lease_t *lease, int status,
                              const char *detail)
 {
     shoal__listed_request_t *waiting;
@@ -110,10 +110,10 @@ void shoal__lease_queue_fail(shoal__conn_t *shared, shoal_lease_t *lease, int st
     for (size_t left = lease->queue.count;
          left > 0 && (waiting = shoal__request_list_take_first(&lease->queue)) != NULL;
          left--)
-        finish(shared, lease, waiting, status, detail);
+        finish(links, lease, waiting, status, detail);
 }
 
-void shoal__lease_queue_expire(shoal__conn_t *shared, shoal_lease_t *lease,
+void shoal__lease_queue_expire(shoal__links_t *links, shoal_lease_t *lease,
                                uint64_t now_us, const char *detail)
 {
     const shoal__list_t *end = &lease->queue.waiting;
@@ -127,7 +127,7 @@ void shoal__lease_queue_expire(shoal__conn_t *shared, shoal_lease_t *lease,
             break_from(lease, at->next);
     }
     while ((waiting = shoal__request_list_take_expired(&lease->queue, now_us)) != NULL)
-        finish(shared, lease, waiting, SHOAL_ETIMEOUT, detail);
+        finish(links, lease, waiting, SHOAL_ETIMEOUT, detail);
 }
 
 /* Another part of the unit with this extra. */
@@ -156,7 +156,7 @@ static shoal__listed_request_t *find_ticket(shoal_lease_t *lease, uint64_t ticke
 
 /* The whole unit is taken out before the first callback, which may submit another one: its
  * extra may have the address of this one. */
-bool shoal__lease_queue_cancel(shoal__conn_t *shared, shoal_lease_t *lease,
+bool shoal__lease_queue_cancel(shoal__links_t *links, shoal_lease_t *lease,
                                uint64_t ticket)
 {
     shoal__listed_request_t *waiting = find_ticket(lease, ticket);
@@ -176,7 +176,7 @@ bool shoal__lease_queue_cancel(shoal__conn_t *shared, shoal_lease_t *lease,
         waiting = SHOAL__LIST_ENTRY(taken.next, shoal__listed_request_t, node);
         shoal__list_remove(&waiting->node);
         bool is_overdue = (waiting->request.flags & SHOAL__REQUEST_OVERDUE) != 0;
-        finish(shared, lease, waiting, is_overdue ? SHOAL_ETIMEOUT : SHOAL_ECANCELLED,
+        finish(links, lease, waiting, is_overdue ? SHOAL_ETIMEOUT : SHOAL_ECANCELLED,
                "cancelled");
     }
     return true;

@@ -12,11 +12,10 @@
  * Loop thread.
  */
 
-#include "core/lease.h"
-#include "net/conn.h"
+#include "route/links.h"
 
 /* `waiting` is the queue's from now on. */
-void shoal__lease_queue_add(shoal__conn_t *shared, shoal_lease_t *lease,
+void shoal__lease_queue_add(shoal__links_t *links, shoal_lease_t *lease,
                             shoal__listed_request_t *waiting);
 /* May its first command be handed to a connection?  False: there is none, or the lease
  * takes no more. */
@@ -27,18 +26,18 @@ void shoal__lease_queue_break(shoal_lease_t *lease);
 /* What its commands need of a log. */
 size_t shoal__lease_queue_log_bytes(const shoal_lease_t *lease);
 /* The first command, which the caller frees with shoal__free(); NULL: none is left. */
-shoal__listed_request_t *shoal__lease_queue_take(shoal__conn_t *shared,
+shoal__listed_request_t *shoal__lease_queue_take(shoal__links_t *links,
                                                  shoal_lease_t *lease);
 
 /* Fail those behind a gap; and all commands.  Not those that callbacks add meanwhile. */
-void shoal__lease_queue_fail_behind(shoal__conn_t *shared, shoal_lease_t *lease);
-void shoal__lease_queue_fail(shoal__conn_t *shared, shoal_lease_t *lease, int status,
+void shoal__lease_queue_fail_behind(shoal__links_t *links, shoal_lease_t *lease);
+void shoal__lease_queue_fail(shoal__links_t *links, shoal_lease_t *lease, int status,
                              const char *detail);
 /* Fail those whose deadline has passed. */
-void shoal__lease_queue_expire(shoal__conn_t *shared, shoal_lease_t *lease,
+void shoal__lease_queue_expire(shoal__links_t *links, shoal_lease_t *lease,
                                uint64_t now_us, const char *detail);
 /* Give up one command, and the unit that it is part of.  False: it is not here. */
-bool shoal__lease_queue_cancel(shoal__conn_t *shared, shoal_lease_t *lease,
+bool shoal__lease_queue_cancel(shoal__links_t *links, shoal_lease_t *lease,
                                uint64_t ticket);
 
 #endif

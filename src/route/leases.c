@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/time_us.h"
+#include "resp/command_slot.h"
 #include "route/figures.h"
 #include "route/lease_queue.h"
 #include <shoal/errors.h>
@@ -13,20 +14,23 @@
 
 static const char closed[] = "the client was closed";
 
-void shoal__leases_init(shoal__leases_t *leases, shoal__conn_t *shared,
-                        const shoal__route_hooks_t *hooks, void *owner,
-                        _Atomic uint32_t *count)
+void shoal__leases_init(shoal__leases_t *leases, const shoal__leases_plan_t *plan)
 {
-    *leases =
-        (shoal__leases_t){.config = *shared->config,
-                          .common = {.shared = shared, .hooks = *hooks, .owner = owner},
-                          .count = count,
-                          .wake_us = SHOAL__NEVER_US};
+    *leases = (shoal__leases_t){.config = *plan->config,
+                                .common = {.sites = plan->sites,
+                                           .set = plan->set,
+                                           .home = plan->home,
+                                           .hooks = *plan->hooks,
+                                           .owner = plan->owner},
+                                .first_id = plan->first_id,
+                                .count = plan->count,
+                                .wake_us = SHOAL__NEVER_US};
     /* What stands between MULTI and EXEC becomes part of it: no fence, no PING. */
     leases->config.pipe.greeting.integrity = SHOAL_INTEGRITY_SHAPES;
     leases->config.pipe.ping_idle_us = 0;
     leases->config.pipe.flush.mode = SHOAL_FLUSH_OFF;
     leases->config.pipe.is_ordinary = false;
+    leases->config.pipe.keeps_units = false;
     shoal__list_init(&leases->gated);
     shoal__list_init(&leases->line);
     shoal__list_init(&leases->common.touched);
@@ -49,10 +53,12 @@ void shoal__leases_release(shoal__leases_t *leases)
 
 /* ---- leases ---- */
 
-static void join(shoal__list_t *list, shoal_lease_t *lease)
+/* It waits for a server, and then for a connection. */
+static void wait(shoal__leases_t *leases, shoal_lease_t *lease)
 {
     if (shoal__list_is_empty(&lease->node))
-        shoal__list_append(list, &lease->node);
+        shoal__list_append(&leases->gated, &lease->node);
+    leases->common.is_touched = true;
 }
 
 /* The next turn is to look at the lease. */
@@ -61,7 +67,7 @@ static void call_turn(shoal__leases_t *leases, shoal_lease_t *lease)
     if (lease->link)
         shoal__link_touch(lease->link);
     else
-        join(&leases->line, lease);
+        wait(leases, lease);
 }
 
 /* The lease has nothing to do with connections any more. */
@@ -80,8 +86,9 @@ static void end_if_over(shoal__leases_t *leases, shoal_lease_t *lease)
 void shoal__leases_settle(shoal__leases_t *leases, shoal_lease_t *lease)
 {
     lease->link = NULL;
+    lease->is_leaving = false;
     if (lease->queue.count > 0)
-        join(&leases->line, lease);
+        wait(leases, lease);
     else
         end_if_over(leases, lease);
 }
@@ -106,22 +113,33 @@ static shoal_lease_t *new_lease(void)
         return NULL;
     shoal__list_init(&lease->node);
     shoal__request_list_init(&lease->queue);
+    lease->slot = SHOAL__SLOT_NONE;
     lease->is_closed = true;
     return lease;
 }
 
-bool shoal__leases_stage(shoal__leases_t *leases, const shoal__request_t *request,
-                         const char *bytes)
+/* The first key that a lease names says which server it gets. */
+static void note_slot(shoal_lease_t *lease, unsigned slot)
 {
-    shoal_lease_t *lease;
+    if (lease->slot == SHOAL__SLOT_NONE && slot < SHOAL__SLOTS)
+        lease->slot = slot;
+}
 
-    if (SHOAL__REQUEST_LEASE(request))
+bool shoal__leases_stage(shoal__leases_t *leases, const shoal__request_t *request,
+                         const char *bytes, unsigned slot)
+{
+    shoal_lease_t *lease = SHOAL__REQUEST_LEASE(request);
+
+    if (lease) {
+        note_slot(lease, slot);
         return shoal__request_list_add(&leases->staged, request, bytes) == 0;
+    }
     lease = new_lease();
     if (!lease || shoal__request_list_add(&lease->queue, request, bytes) < 0) {
         shoal__free(lease);
         return false;
     }
+    note_slot(lease, slot);
     shoal__list_append(&leases->staged_leases, &lease->node);
     return true;
 }
@@ -136,12 +154,12 @@ void shoal__leases_admit(shoal__leases_t *leases)
         shoal__list_remove(&lease->node);
         /* Counted from now on. */
         waiting = shoal__request_list_take_first(&lease->queue);
-        shoal__lease_queue_add(leases->common.shared, lease, waiting);
+        shoal__lease_queue_add(&leases->common, lease, waiting);
         shoal__list_append(&leases->gated, &lease->node);
     }
     while ((waiting = shoal__request_list_take_first(&leases->staged)) != NULL) {
         shoal_lease_t *lease = waiting->request.extra->lease;
-        shoal__lease_queue_add(leases->common.shared, lease, waiting);
+        shoal__lease_queue_add(&leases->common, lease, waiting);
         call_turn(leases, lease);
     }
 }
@@ -163,7 +181,7 @@ void shoal__leases_drop_staged(shoal__leases_t *leases)
 static bool cancel_queued(shoal__leases_t *leases, shoal_lease_t *lease,
                           uint64_t ticket)
 {
-    if (!shoal__lease_queue_cancel(leases->common.shared, lease, ticket))
+    if (!shoal__lease_queue_cancel(&leases->common, lease, ticket))
         return false;
     leases->common.is_touched = true;
     if (lease->link)
@@ -192,22 +210,22 @@ bool shoal__leases_cancel(shoal__leases_t *leases, uint64_t ticket, uint64_t now
 
 void shoal__leases_fail_over(shoal__leases_t *leases, shoal_lease_t *lease)
 {
-    shoal__conn_t *shared = leases->common.shared;
+    shoal__links_t *links = &leases->common;
 
     switch (lease->end) {
     case SHOAL__LEASE_GOES_ON:
         break;
     case SHOAL__LEASE_LOST:
-        shoal__lease_queue_fail(shared, lease, SHOAL_ECONN,
+        shoal__lease_queue_fail(links, lease, SHOAL_ECONN,
                                 "the lease is broken: its connection was lost, and "
                                 "what the server knew of it");
         break;
     case SHOAL__LEASE_SPENT:
-        shoal__lease_queue_fail(shared, lease, SHOAL_EREFUSED,
+        shoal__lease_queue_fail(links, lease, SHOAL_EREFUSED,
                                 "MONITOR is the last command of a lease");
         break;
     case SHOAL__LEASE_GAP:
-        shoal__lease_queue_fail_behind(shared, lease);
+        shoal__lease_queue_fail_behind(links, lease);
         break;
     }
 }
@@ -220,7 +238,7 @@ static void sweep(shoal__leases_t *leases, shoal__list_t *list, uint64_t now_us,
 
     for (shoal__list_t *at = list->next; at != list; at = next) {
         shoal_lease_t *lease = LEASE_AT(at);
-        shoal__lease_queue_expire(leases->common.shared, lease, now_us, detail);
+        shoal__lease_queue_expire(&leases->common, lease, now_us, detail);
         shoal__leases_fail_over(leases, lease);
         next = at->next;
         if (lease->queue.count > 0)
@@ -230,27 +248,42 @@ static void sweep(shoal__leases_t *leases, shoal__list_t *list, uint64_t now_us,
     }
 }
 
-static bool is_gate_shut(const shoal__leases_t *leases)
+/* One that takes no more, or whose commands are over, need not wait. */
+static bool is_gate_shut(const shoal__leases_t *leases, shoal_lease_t *lease,
+                         uint64_t now_us)
 {
-    const shoal_lease_t *lease = LEASE_AT(leases->gated.next);
+    const shoal__lease_sites_t *sites = &leases->common.sites;
     const shoal__list_t *first = lease->queue.waiting.next;
+    shoal__conn_t *site;
     uint64_t since_us;
 
-    if (first == &lease->queue.waiting)
+    if (!shoal__lease_queue_may_leave(lease))
         return false;
+    if (now_us < lease->again_us)
+        return true;
+    site = shoal__leases_site(leases, lease);
+    if (!site || lease->client)
+        return !site;
     since_us = SHOAL__LIST_ENTRY(first, const shoal__listed_request_t, node)
                    ->request.submitted_us;
-    return shoal__pipe_has_since(&leases->common.shared->pipe, since_us) ||
-           shoal__lanes_have_since(leases->lanes, since_us);
+    return sites->has_since(sites->route, lease, site, since_us);
 }
 
-static void open_gates(shoal__leases_t *leases)
+/* Has one been opened? */
+static bool open_gates(shoal__leases_t *leases, uint64_t now_us)
 {
-    while (!shoal__list_is_empty(&leases->gated) && !is_gate_shut(leases)) {
-        shoal__list_t *first = leases->gated.next;
-        shoal__list_remove(first);
-        shoal__list_append(&leases->line, first);
+    bool is_any = false;
+    shoal__list_t *next;
+
+    for (shoal__list_t *at = leases->gated.next; at != &leases->gated; at = next) {
+        next = at->next;
+        if (is_gate_shut(leases, LEASE_AT(at), now_us))
+            continue;
+        shoal__list_remove(at);
+        shoal__list_append(&leases->line, at);
+        is_any = true;
     }
+    return is_any;
 }
 
 static void wake_for_link(shoal__leases_t *leases, const shoal__link_t *link)
@@ -262,33 +295,44 @@ static void wake_for_link(shoal__leases_t *leases, const shoal__link_t *link)
         wake_us = shoal__time_min(wake_us, asked->until_us);
     if (asked->ticket != 0)
         wake_us = shoal__time_min(wake_us, asked->again_us);
+    if (link->astray_us > 0)
+        wake_us = shoal__time_min(wake_us, shoal__leases_strands_us(link));
     if (link->lease)
         wake_us =
             shoal__time_min(wake_us, shoal__request_list_next_us(&link->lease->queue));
     leases->wake_us = wake_us;
 }
 
-static void serve(shoal__leases_t *leases, shoal_lease_t *lease,
-                  shoal__lease_source_t source, uint64_t now_us)
+/* False: it waits in line. */
+static bool serve(shoal__leases_t *leases, shoal_lease_t *lease, uint64_t now_us)
 {
     bool is_served = shoal__lease_queue_may_leave(lease);
-    shoal__link_t *link =
-        is_served ? shoal__leases_find_link(leases, lease, source) : NULL;
+    shoal__conn_t *site = is_served ? shoal__leases_site(leases, lease) : NULL;
+    shoal__link_t *link = NULL;
 
+    if (site && shoal__leases_source(leases, site) == SHOAL__LEASE_WAIT)
+        return false;
     shoal__list_remove(&lease->node);
+    if (is_served && !site) { /* it was there when the gate was opened */
+        wait(leases, lease);
+        return true;
+    }
+    if (site)
+        link = shoal__leases_find_link(leases, lease, site, now_us);
     lease->link = link;
     if (link) {
         if (lease->queue.count > 0) /* not if callbacks cancelled them */
             shoal__leases_feed(link, now_us);
         wake_for_link(leases, link);
-        return;
+        return true;
     }
     if (!is_served)
         shoal__leases_fail_over(leases, lease);
     else
-        shoal__lease_queue_fail(leases->common.shared, lease, SHOAL_ENOMEM,
+        shoal__lease_queue_fail(&leases->common, lease, SHOAL_ENOMEM,
                                 "no memory for a leased connection");
     shoal__leases_settle(leases, lease);
+    return true;
 }
 
 static void serve_line(shoal__leases_t *leases, uint64_t now_us)
@@ -297,14 +341,9 @@ static void serve_line(shoal__leases_t *leases, uint64_t now_us)
 
     /* Those that callbacks add are for the next turn. */
     shoal__list_move(&leases->line, &served);
-    while (!shoal__list_is_empty(&served)) {
-        shoal_lease_t *lease = LEASE_AT(served.next);
-        shoal__lease_source_t source =
-            shoal__lease_pool_source(leases->idle_count, leases->busy_count);
-        if (source == SHOAL__LEASE_WAIT && shoal__lease_queue_may_leave(lease))
-            break;
-        serve(leases, lease, source, now_us);
-    }
+    while (!shoal__list_is_empty(&served) &&
+           serve(leases, LEASE_AT(served.next), now_us))
+        continue;
     /* In front of them. */
     while (!shoal__list_is_empty(&served)) {
         shoal__list_t *last = served.previous;
@@ -314,15 +353,20 @@ static void serve_line(shoal__leases_t *leases, uint64_t now_us)
 }
 
 /* Returns how many they are. */
-static uint64_t wake_for(shoal__leases_t *leases, const shoal__list_t *list)
+static uint64_t wake_for(shoal__leases_t *leases, const shoal__list_t *list,
+                         uint64_t now_us)
 {
-    uint64_t count = 0;
+    uint64_t count = 0, wake_us = leases->wake_us;
 
-    for (const shoal__list_t *at = list->next; at != list; at = at->next, count++)
-        leases->wake_us = shoal__time_min(
-            leases->wake_us,
-            shoal__request_list_next_us(
-                &SHOAL__LIST_ENTRY(at, const shoal_lease_t, node)->queue));
+    for (const shoal__list_t *at = list->next; at != list; at = at->next, count++) {
+        const shoal_lease_t *lease = SHOAL__LIST_ENTRY(at, const shoal_lease_t, node);
+        wake_us = shoal__time_min(wake_us, shoal__request_list_next_us(&lease->queue));
+        if (lease->again_us > now_us)
+            wake_us = shoal__time_min(wake_us, lease->again_us);
+        if (lease->named && lease->named_until_us > now_us)
+            wake_us = shoal__time_min(wake_us, lease->named_until_us);
+    }
+    leases->wake_us = wake_us;
     return count;
 }
 
@@ -350,7 +394,8 @@ static void look_at_touched(shoal__leases_t *leases, uint64_t now_us)
 
 void shoal__leases_turn(shoal__leases_t *leases, uint64_t now_us)
 {
-    if (!leases->common.is_touched && now_us < leases->wake_us && is_gate_shut(leases))
+    if (!open_gates(leases, now_us) && !leases->common.is_touched &&
+        now_us < leases->wake_us)
         return;
     if (now_us >= leases->wake_us)
         touch_busy(leases);
@@ -359,15 +404,15 @@ void shoal__leases_turn(shoal__leases_t *leases, uint64_t now_us)
     sweep(
         leases, &leases->gated, now_us,
         "the deadline passed while the command waited for the replies to its caller's "
-        "earlier commands");
+        "earlier commands, or for a server that executes it");
     sweep(leases, &leases->line, now_us,
           "the deadline passed while the command waited for a connection of its own: "
           "all leased connections are taken");
-    open_gates(leases);
     shoal__leases_close_idle(leases, now_us); /* first: what was lost serves nobody */
     serve_line(leases, now_us);
-    shoal__counter_set(&leases->waiting_now, wake_for(leases, &leases->gated) +
-                                                 wake_for(leases, &leases->line));
+    shoal__counter_set(&leases->waiting_now,
+                       wake_for(leases, &leases->gated, now_us) +
+                           wake_for(leases, &leases->line, now_us));
     shoal__counter_set(&leases->idle_now, leases->idle_count);
 }
 
@@ -387,6 +432,18 @@ void shoal__leases_reconnect(shoal__leases_t *leases)
 {
     for (shoal__list_t *at = leases->idle.next; at != &leases->idle; at = at->next)
         LINK_AT(at)->must_close = true;
+    leases->common.is_touched = true;
+}
+
+void shoal__leases_rouse(shoal__leases_t *leases)
+{
+    leases->wake_us = 0;
+}
+
+void shoal__leases_forsake(shoal__leases_t *leases, const shoal__conn_t *site)
+{
+    for (shoal__list_t *at = leases->idle.next; at != &leases->idle; at = at->next)
+        LINK_AT(at)->must_close |= LINK_AT(at)->site == site;
     leases->common.is_touched = true;
 }
 
@@ -451,7 +508,7 @@ static void shut_line(shoal__leases_t *leases, shoal__list_t *list)
     while (!shoal__list_is_empty(list)) {
         shoal_lease_t *lease = LEASE_AT(list->next);
         shoal__list_remove(&lease->node);
-        shoal__lease_queue_fail(leases->common.shared, lease, SHOAL_ESHUTDOWN, closed);
+        shoal__lease_queue_fail(&leases->common, lease, SHOAL_ESHUTDOWN, closed);
         end_if_over(leases, lease);
     }
 }
@@ -468,7 +525,7 @@ void shoal__leases_shut(shoal__leases_t *leases, uint64_t now_us)
         link->lease = NULL;
         if (!lease)
             continue;
-        shoal__lease_queue_fail(leases->common.shared, lease, SHOAL_ESHUTDOWN, closed);
+        shoal__lease_queue_fail(&leases->common, lease, SHOAL_ESHUTDOWN, closed);
         shoal__leases_settle(leases, lease);
     }
     leases->is_shut = true;

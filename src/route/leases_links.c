@@ -16,14 +16,14 @@ static shoal__leases_t *leases_of(const shoal__link_t *link)
 
 /* ---- taken ---- */
 
-static shoal__link_t *new_link(shoal__leases_t *leases)
+static shoal__link_t *new_link(shoal__leases_t *leases, const shoal__conn_t *site)
 {
     uint32_t at = leases->links_count;
     shoal__link_t *link = shoal__calloc(1, sizeof *link);
     const shoal__conn_plan_t plan = {.config = &leases->config,
-                                     .target = leases->common.shared->target,
-                                     .set = leases->common.shared->set,
-                                     .id = leases->common.shared->id + 1 + at,
+                                     .target = site->target,
+                                     .set = leases->common.set,
+                                     .id = leases->first_id + at,
                                      .hooks = &shoal__link_hooks,
                                      .owner = link};
 
@@ -36,32 +36,6 @@ static shoal__link_t *new_link(shoal__leases_t *leases)
     shoal__list_init(&link->touched);
     leases->links[at] = link;
     leases->links_count = at + 1;
-    return link;
-}
-
-shoal__link_t *shoal__leases_find_link(shoal__leases_t *leases, shoal_lease_t *lease,
-                                       shoal__lease_source_t source)
-{
-    shoal__link_t *link;
-
-    if (source == SHOAL__LEASE_FROM_POOL) {
-        link = LINK_AT(leases->idle.previous);
-        leases->idle_count--;
-    } else if (!shoal__list_is_empty(&leases->closed)) {
-        link = LINK_AT(leases->closed.next);
-    } else {
-        link = new_link(leases);
-    }
-    if (!link)
-        return NULL;
-    shoal__list_remove(&link->node);
-    shoal__list_append(&leases->busy, &link->node);
-    leases->busy_count++;
-    link->is_busy = true;
-    link->lease = lease; /* the attempt may fail at once: it is its holder's */
-    shoal__pipe_bind(&link->conn.pipe, lease->client != NULL);
-    if (source != SHOAL__LEASE_FROM_POOL)
-        shoal__conn_open(&link->conn);
     return link;
 }
 
@@ -84,12 +58,80 @@ static void close_link(shoal__link_t *link, uint64_t now_us)
     link->blocking = 0;
     link->asked.is_due = link->must_close = link->is_outdated = false;
     link->why = NULL;
+    link->astray_us = 0;
     shoal__list_append(&leases->closed, &link->node);
     if (!lease)
         return;
     if (lease->end != SHOAL__LEASE_SPENT && link->conn.pipe.is_broken)
         lease->end = SHOAL__LEASE_LOST;
     shoal__leases_settle(leases, lease);
+}
+
+/* The one that became idle last; NULL: there is none. */
+static shoal__link_t *find_idle(const shoal__leases_t *leases,
+                                const shoal__conn_t *site)
+{
+    for (shoal__list_t *at = leases->idle.previous; at != &leases->idle;
+         at = at->previous)
+        if (LINK_AT(at)->site == site)
+            return LINK_AT(at);
+    return NULL;
+}
+
+shoal__lease_source_t shoal__leases_source(const shoal__leases_t *leases,
+                                           const shoal__conn_t *site)
+{
+    return shoal__lease_pool_source(find_idle(leases, site) != NULL,
+                                    leases->busy_count);
+}
+
+static void close_idle(shoal__link_t *link, uint64_t now_us)
+{
+    shoal__list_remove(&link->node);
+    leases_of(link)->idle_count--;
+    close_link(link, now_us);
+}
+
+/* One that is closed, or a new one; if there are as many as may be, the idle one of another
+ * server that was used least lately.  NULL: no memory. */
+static shoal__link_t *find_closed(shoal__leases_t *leases, shoal__conn_t *site,
+                                  uint64_t now_us)
+{
+    shoal__link_t *link;
+
+    if (shoal__list_is_empty(&leases->closed) &&
+        leases->links_count < SHOAL__LEASE_CONNECTIONS_MAX)
+        return new_link(leases, site);
+    if (shoal__list_is_empty(&leases->closed))
+        close_idle(LINK_AT(leases->idle.next), now_us);
+    link = LINK_AT(leases->closed.next);
+    if (link->site != site)
+        shoal__conn_lead(&link->conn, site->target);
+    return link;
+}
+
+shoal__link_t *shoal__leases_find_link(shoal__leases_t *leases, shoal_lease_t *lease,
+                                       shoal__conn_t *site, uint64_t now_us)
+{
+    shoal__link_t *link = find_idle(leases, site);
+    bool is_open = link != NULL;
+
+    if (is_open)
+        leases->idle_count--;
+    else
+        link = find_closed(leases, site, now_us);
+    if (!link)
+        return NULL;
+    link->site = site;
+    shoal__list_remove(&link->node);
+    shoal__list_append(&leases->busy, &link->node);
+    leases->busy_count++;
+    link->is_busy = true;
+    link->lease = lease; /* the attempt may fail at once: it is its holder's */
+    shoal__pipe_bind(&link->conn.pipe, lease->client != NULL);
+    if (!is_open)
+        shoal__conn_open(&link->conn);
+    return link;
 }
 
 static void leave_busy(shoal__link_t *link)
@@ -153,13 +195,13 @@ void shoal__leases_feed(shoal__link_t *link, uint64_t now_us)
 {
     shoal__leases_t *leases = leases_of(link);
 
-    shoal__lease_queue_expire(leases->common.shared, link->lease, now_us,
+    shoal__lease_queue_expire(&leases->common, link->lease, now_us,
                               "the deadline passed while another command of the lease "
                               "blocked");
     if (link->lease->end)
         shoal__leases_fail_over(leases, link->lease);
     if (shoal__lease_queue_may_leave(link->lease) && !shoal__link_take(link, now_us))
-        shoal__lease_queue_fail(leases->common.shared, link->lease, SHOAL_ENOMEM,
+        shoal__lease_queue_fail(&leases->common, link->lease, SHOAL_ENOMEM,
                                 "no memory to queue the command");
     /* What failed may have been the last of a closed lease; callbacks may have added. */
     if (link->lease->queue.count == 0 ? link->lease->outstanding == 0
@@ -167,12 +209,39 @@ void shoal__leases_feed(shoal__link_t *link, uint64_t now_us)
         shoal__link_touch(link);
 }
 
+/* Another server takes what this one never got: it goes back to its lease.  What blocks on
+ * this one is let go by it, unless it is dead. */
+static void look_for_others(shoal__link_t *link, uint64_t now_us)
+{
+    shoal_lease_t *lease = link->lease;
+    bool is_ready = link->conn.state == SHOAL__CONN_READY;
+    const shoal__conn_t *site;
+
+    if (!lease || link->must_close || link->conn.pipe.is_broken ||
+        (is_ready && (lease->client || lease->outstanding == 0)))
+        return;
+    site = shoal__leases_site(leases_of(link), lease);
+    if (site == link->site)
+        link->astray_us = 0;
+    else if (!is_ready)
+        link->must_close = shoal__link_give_back(link, now_us);
+    else if (link->astray_us == 0)
+        link->astray_us = site ? now_us : 0;
+    else if (now_us >= shoal__leases_strands_us(link)) {
+        link->must_close = true;
+        link->why = "the server is silent, and has lost the slot of the command";
+    }
+}
+
 void shoal__leases_look_at(shoal__link_t *link, uint64_t now_us)
 {
+    look_for_others(link, now_us);
+
     shoal_lease_t *lease = link->lease;
     const shoal__link_asked_t *asked = &link->asked;
     bool is_done = lease && lease->queue.count == 0 && lease->outstanding == 0;
-    bool is_returned = is_done && lease->is_closed && !asked->is_due;
+    bool is_returned =
+        lease && !asked->is_due && ((is_done && lease->is_closed) || lease->is_leaving);
     /* It carried nothing: the next command dials. */
     bool is_vain = is_done && !is_returned && link->conn.state == SHOAL__CONN_BACKOFF;
 
@@ -185,27 +254,35 @@ void shoal__leases_look_at(shoal__link_t *link, uint64_t now_us)
         close_busy(link, now_us);
     else if (!lease && is_clean(link))
         rest(link, now_us);
-    else if (lease && lease->queue.count > 0)
-        shoal__leases_feed(link, now_us);
     else if (is_returned)
         give_back(link, now_us);
+    else if (lease && lease->queue.count > 0)
+        shoal__leases_feed(link, now_us);
+}
+
+/* Those that lead to the same server, and were used later. */
+static size_t count_younger(const shoal__link_t *link)
+{
+    const shoal__list_t *end = &leases_of(link)->idle;
+    size_t count = 0;
+
+    for (const shoal__list_t *at = link->node.next; at != end; at = at->next)
+        count += SHOAL__LIST_ENTRY(at, const shoal__link_t, node)->site == link->site;
+    return count;
 }
 
 void shoal__leases_close_idle(shoal__leases_t *leases, uint64_t now_us)
 {
-    size_t younger = leases->idle_count;
     shoal__list_t *next;
 
     for (shoal__list_t *at = leases->idle.next; at != &leases->idle; at = next) {
         shoal__link_t *link = LINK_AT(at);
-        uint64_t until_us = shoal__lease_pool_until_us(--younger, link->idle_since_us);
+        uint64_t until_us =
+            shoal__lease_pool_until_us(count_younger(link), link->idle_since_us);
         next = at->next;
-        if (!link->must_close && now_us < until_us) {
+        if (!link->must_close && now_us < until_us)
             leases->wake_us = shoal__time_min(leases->wake_us, until_us);
-            continue;
-        }
-        shoal__list_remove(&link->node);
-        leases->idle_count--;
-        close_link(link, now_us);
+        else
+            close_idle(link, now_us);
     }
 }

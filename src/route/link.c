@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "base/time_us.h"
 #include "core/pipe/pipe_doubt.h"
+#include "core/pipe/pipe_move.h"
 #include "core/result.h"
 #include "resp/reply.h"
 #include "route/errand.h"
@@ -32,6 +33,20 @@ static bool make_room_for_notes(shoal__link_t *link, size_t count)
     return true;
 }
 
+static shoal__lease_effect_t take_note(shoal__link_t *link, uint64_t ticket)
+{
+    for (size_t i = 0; i < link->notes_count; i++) {
+        shoal__lease_effect_t effect = link->notes[i].effect;
+        if (link->notes[i].ticket != ticket)
+            continue;
+        link->notes_count--;
+        memmove(&link->notes[i], &link->notes[i + 1],
+                (link->notes_count - i) * sizeof *link->notes);
+        return effect;
+    }
+    return SHOAL__LEASE_NONE;
+}
+
 /* A part of a unit does not. */
 static bool may_block(const shoal__request_t *request)
 {
@@ -53,8 +68,9 @@ static void push(shoal__link_t *link, const shoal__request_t *waiting, uint64_t 
                 request.ticket, (shoal__lease_effect_t)request.shape};
         request.shape = SHOAL__SHAPE_ANY;
     }
-    shoal__stage_times_count(&pipe->times, SHOAL_STAGE_QUEUED,
-                             shoal__time_since(request.submitted_us, now_us), 1);
+    if (!(request.flags & SHOAL__REQUEST_RETRIED))
+        shoal__stage_times_count(&pipe->times, SHOAL_STAGE_QUEUED,
+                                 shoal__time_since(request.submitted_us, now_us), 1);
     shoal__pipe_push(pipe, &request);
     link->lease->outstanding++;
     link->blocking += may_block(&request);
@@ -71,20 +87,32 @@ static bool is_held(const shoal__link_t *link)
                            ->request));
 }
 
+/* Before the command that a server was named for.  If the connection is lost between the two,
+ * the next server refuses the command again. */
+static bool say_asking(shoal__link_t *link, uint64_t now_us)
+{
+    static const char *const argv[] = {"ASKING"};
+    const shoal_command_t command = {1, argv, NULL};
+
+    return shoal__errand_send(&link->conn, &command, &(shoal__errand_t){0}, now_us);
+}
+
 bool shoal__link_take(shoal__link_t *link, uint64_t now_us)
 {
     shoal__pipe_t *pipe = &link->conn.pipe;
     size_t count = link->lease->queue.count, taken;
-    char *at = make_room_for_notes(link, count)
-                   ? shoal__pipe_reserve(
-                         pipe, shoal__lease_queue_log_bytes(link->lease), count)
-                   : NULL;
+    char *at;
 
+    if (!make_room_for_notes(link, count) ||
+        (link->lease->is_asked && !say_asking(link, now_us)))
+        return false;
+    link->lease->is_asked = false;
+    at = shoal__pipe_reserve(pipe, shoal__lease_queue_log_bytes(link->lease), count);
     if (!at)
         return false;
     for (taken = 0; taken < count && !is_held(link); taken++) {
         shoal__listed_request_t *waiting =
-            shoal__lease_queue_take(link->links->shared, link->lease);
+            shoal__lease_queue_take(link->links, link->lease);
         memcpy(at, waiting->bytes, waiting->request.bytes);
         at += waiting->request.bytes;
         push(link, &waiting->request, now_us);
@@ -92,6 +120,73 @@ bool shoal__link_take(shoal__link_t *link, uint64_t now_us)
     }
     shoal__stage_times_taken(&pipe->times, taken, now_us);
     shoal__conn_touch(&link->conn);
+    return true;
+}
+
+/* ---- commands back ---- */
+
+/* To the lease, as it was when the link took it. */
+static void leave_link(shoal__link_t *link, shoal__request_t *request)
+{
+    if (SHOAL__REQUEST_LEASE(request))
+        request->shape = take_note(link, request->ticket);
+    request->flags |= SHOAL__REQUEST_RETRIED;
+    link->lease->outstanding--;
+    link->blocking -= may_block(request);
+}
+
+static int list(void *data, const shoal__request_t *request, const char *bytes)
+{
+    return shoal__request_list_add(data, request, bytes);
+}
+
+/* In front of what the lease has. */
+static void put_in_front(shoal__link_t *link, shoal__request_list_t *taken)
+{
+    shoal__request_list_t *queue = &link->lease->queue;
+    size_t count = taken->count;
+    shoal__listed_request_t *listed;
+
+    while ((listed = shoal__request_list_take_first(queue)) != NULL)
+        shoal__request_list_put(taken, listed);
+    while ((listed = shoal__request_list_take_first(taken)) != NULL) {
+        if (count == 0) {
+            shoal__request_list_put(queue, listed);
+            continue;
+        }
+        count--;
+        leave_link(link, &listed->request);
+        shoal__lease_queue_add(link->links, link->lease, listed);
+    }
+}
+
+bool shoal__link_give_back(shoal__link_t *link, uint64_t now_us)
+{
+    shoal__pipe_t *pipe = &link->conn.pipe;
+    shoal__request_list_t taken;
+    shoal__listed_request_t *listed;
+
+    shoal__request_list_init(&taken);
+    if (shoal__pipe_put_back(pipe, pipe->pen) == 0 &&
+        shoal__pipe_take_out(pipe, list, &taken, now_us) == 0) {
+        put_in_front(link, &taken);
+        return true;
+    }
+    while ((listed = shoal__request_list_take_first(&taken)) != NULL)
+        shoal__free(listed);
+    return false;
+}
+
+static bool give_one_back(shoal__link_t *link, const shoal__request_t *request,
+                          const char *bytes)
+{
+    shoal__request_list_t taken;
+
+    shoal__request_list_init(&taken);
+    if (list(&taken, request, bytes) < 0)
+        return false;
+    put_in_front(link, &taken);
+    link->lease->is_leaving = true;
     return true;
 }
 
@@ -164,7 +259,7 @@ static void on_asked(shoal_client_t *client, const shoal_result_t *result, void 
         return;
     asked->is_due = false;
     if (asked->ticket != 0 && is_missed(result))
-        asked->again_us = link->links->shared->pipe.now_us + ASK_AGAIN_US;
+        asked->again_us = link->site->pipe.now_us + ASK_AGAIN_US;
     shoal__link_touch(link);
 }
 
@@ -172,7 +267,7 @@ static void on_asked(shoal_client_t *client, const shoal_result_t *result, void 
  * the next one. */
 static bool ask(shoal__link_t *link, uint64_t now_us)
 {
-    shoal__conn_t *shared = link->links->shared;
+    shoal__conn_t *shared = link->site;
     const shoal__identity_t *here = &link->conn.pipe.greeting.identity;
     const shoal__identity_t *there = &shared->pipe.greeting.identity;
     char id[24];
@@ -230,20 +325,6 @@ bool shoal__link_cancel(shoal__link_t *link, uint64_t ticket, uint64_t now_us)
 }
 
 /* ---- what the connection tells ---- */
-
-static shoal__lease_effect_t take_note(shoal__link_t *link, uint64_t ticket)
-{
-    for (size_t i = 0; i < link->notes_count; i++) {
-        shoal__lease_effect_t effect = link->notes[i].effect;
-        if (link->notes[i].ticket != ticket)
-            continue;
-        link->notes_count--;
-        memmove(&link->notes[i], &link->notes[i + 1],
-                (link->notes_count - i) * sizeof *link->notes);
-        return effect;
-    }
-    return SHOAL__LEASE_NONE;
-}
 
 /* MONITOR has its result.  If nobody read the server's answer, lines may come.  An answer
  * that is not OK is the QUEUED of an open MULTI, whose EXEC will never be sent. */
@@ -363,10 +444,16 @@ static shoal__pipe_verdict_t on_error(void *owner, shoal__pipe_t *pipe,
     shoal__link_t *link = owner;
     const shoal__refused_t refused = shoal__pipe_refused(pipe);
 
-    (void)bytes;
-    return link->asked.ticket == request->ticket
-               ? SHOAL__PIPE_SURFACE
-               : shoal__conn_send_again(&link->conn, &refused, error);
+    const shoal__lease_sites_t *sites = &link->links->sites;
+    bool is_ours = link->lease && !link->lease->client && sites->on_refused;
+
+    if (link->asked.ticket == request->ticket)
+        return SHOAL__PIPE_SURFACE;
+    if (!is_ours || !sites->on_refused(sites->route, link, request, error))
+        return shoal__conn_send_again(&link->conn, &refused, error);
+    shoal__link_touch(link);
+    return give_one_back(link, request, bytes) ? SHOAL__PIPE_TAKEN
+                                               : SHOAL__PIPE_SURFACE;
 }
 
 static void on_reading(void *owner, uint64_t now_us)

@@ -11,8 +11,7 @@
 
 #include "core/lease.h"
 #include "core/lease_rule.h"
-#include "net/conn.h"
-#include "route/route.h"
+#include "route/links.h"
 
 /* A command with an effect, whose outcome is not known yet. */
 typedef struct shoal__link_note {
@@ -30,18 +29,10 @@ typedef struct shoal__link_asked {
     uint64_t again_us; /* ask once more: the server did not find the command blocked */
 } shoal__link_asked_t;
 
-/* What the links of one client have together. */
-typedef struct shoal__links {
-    shoal__conn_t *shared;      /* borrowed: the connection that is none of them */
-    shoal__route_hooks_t hooks; /* of the client, and their owner */
-    void *owner;
-    bool is_touched;       /* there is something to do in the next turn */
-    shoal__list_t touched; /* links that it looks at; busy ones only */
-} shoal__links_t;
-
 typedef struct shoal__link {
     shoal__conn_t conn;
     shoal__links_t *links; /* borrowed */
+    shoal__conn_t *site;   /* borrowed: that callers share, to the same server */
     shoal__list_t node;    /* of its state, in leases */
     bool is_busy;          /* that state */
     shoal__list_t touched; /* in those that the next turn looks at */
@@ -55,7 +46,9 @@ typedef struct shoal__link {
     uint64_t idle_since_us;
     bool must_close;
     bool is_outdated; /* its credentials were replaced: nobody else gets it */
-    const char *why;  /* ... in words, if commands may be outstanding */
+    uint64_t
+        astray_us;   /* the command that blocks belongs elsewhere since then; 0: no */
+    const char *why; /* ... in words, if commands may be outstanding */
 } shoal__link_t;
 
 /* Something happened to it, or was left for it: the next turn looks at it.  Only time may
@@ -73,6 +66,8 @@ static inline void shoal__link_touch(shoal__link_t *link)
 bool shoal__link_take(shoal__link_t *link, uint64_t now_us);
 /* Send what undoes the link's state.  False: nothing is sure to undo it. */
 bool shoal__link_clean(shoal__link_t *link, uint64_t now_us);
+/* What has not left goes back to the lease's queue.  False: no memory, nothing did. */
+bool shoal__link_give_back(shoal__link_t *link, uint64_t now_us);
 /* Give up one command that the link has; false: it has no such command. */
 bool shoal__link_cancel(shoal__link_t *link, uint64_t ticket, uint64_t now_us);
 

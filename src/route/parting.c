@@ -2,6 +2,7 @@
 #include "route/parting.h"
 
 #include "base/time_us.h"
+#include "resp/command_slot.h"
 #include "route/lane_choice.h"
 #include <assert.h>
 #include <string.h>
@@ -12,7 +13,7 @@ static bool stage_leased(shoal__leases_t *leases, const shoal__mailbox_side_t *s
 
     for (size_t i = 0; i < side->count; from += side->requests[i++].bytes)
         if (side->requests[i].flags & SHOAL__REQUEST_LEASED &&
-            !shoal__leases_stage(leases, &side->requests[i], from))
+            !shoal__leases_stage(leases, &side->requests[i], from, SHOAL__SLOT_NONE))
             return false;
     return true;
 }

@@ -412,6 +412,38 @@ static int init_sentinel(standalone_t *standalone, const shoal_options_t *option
                                    : 0;
 }
 
+/* ---- the server of leases ---- */
+
+static shoal__conn_t *find_site(void *route, shoal_lease_t *lease)
+{
+    (void)lease;
+    return ((standalone_t *)route)->conns;
+}
+
+static bool has_since(const void *route, const shoal_lease_t *lease,
+                      const shoal__conn_t *site, uint64_t until_us)
+{
+    (void)lease;
+    return shoal__pipe_has_since(&site->pipe, until_us) ||
+           shoal__lanes_have_since(&((const standalone_t *)route)->lanes, until_us);
+}
+
+static void init_leases(standalone_t *standalone, const shoal__route_hooks_t *hooks,
+                        void *owner)
+{
+    const shoal__leases_plan_t plan = {
+        .config = &standalone->config,
+        .sites = {.find = find_site, .has_since = has_since, .route = standalone},
+        .set = &standalone->set,
+        .home = &standalone->conns->pipe,
+        .first_id = standalone->conns->id + 1,
+        .hooks = hooks,
+        .owner = owner,
+        .count = &standalone->route.leases};
+
+    shoal__leases_init(&standalone->leases, &plan);
+}
+
 int shoal__standalone_new(const shoal_options_t *options, uint64_t seed,
                           const shoal__route_hooks_t *hooks, void *owner,
                           shoal__route_t **ret_route)
@@ -453,9 +485,7 @@ int shoal__standalone_new(const shoal_options_t *options, uint64_t seed,
         &(shoal__reads_plan_t){options, standalone->conns, hooks, owner});
     if (rc < 0)
         goto fail_reads;
-    shoal__leases_init(&standalone->leases, standalone->conns, hooks, owner,
-                       &standalone->route.leases);
-    standalone->leases.lanes = &standalone->lanes;
+    init_leases(standalone, hooks, owner);
     *ret_route = &standalone->route;
     return 0;
 

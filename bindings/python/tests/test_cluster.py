@@ -54,8 +54,15 @@ def test_keys_of_several_slots(face: Face) -> None:
 def test_what_a_cluster_does_not_take_is_refused(face: Face) -> None:
     with pytest.raises(shoal.RefusedError, match="every node"):
         face.execute("DBSIZE")
-    with pytest.raises(shoal.RefusedError, match="blocking"):
-        face.execute("BLPOP", "list", 1)
+
+
+def test_commands_that_block_follow_their_slot(face: Face, cluster: Cluster) -> None:
+    assert face.execute("RPUSH", "list", "v") == 1
+    assert face.execute("BLPOP", "list", 1) == [b"list", b"v"]
+    assert face.execute("BLPOP", "list", 0.1) is None
+    cluster.move("list")
+    assert face.execute("RPUSH", "list", "w") == 1
+    assert face.execute("BLPOP", "list", 1) == [b"list", b"w"]
 
 
 def test_slots_move(face: Face, cluster: Cluster) -> None:

@@ -248,6 +248,14 @@ void shoal__pipe_release(shoal__pipe_t *pipe);
 /* Give back what an idle pipe does not need.  Nothing is outstanding. */
 void shoal__pipe_rest(shoal__pipe_t *pipe);
 
+/* It has no transport: the next one leads to another target. */
+static inline void shoal__pipe_lead(shoal__pipe_t *pipe, const shoal__target_t *target)
+{
+    pipe->greeting.target = target;
+    if (pipe->pen)
+        pipe->pen->greeting.target = target;
+}
+
 /* The owner begins to connect, for the first time. */
 static inline void shoal__pipe_open(shoal__pipe_t *pipe, uint64_t now_us)
 {

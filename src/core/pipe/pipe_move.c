@@ -210,6 +210,51 @@ int shoal__pipe_move_queued(shoal__pipe_t *from, shoal__pipe_t *to,
     return move(begin_walk(from, picks, data), to, SHOAL__REQUEST_RETRIED);
 }
 
+/* ---- taking out ---- */
+
+static int offer(const walk_t *walk, shoal__pipe_takes_fn takes, void *data)
+{
+    const char *bytes = shoal__buffer_data(&walk->from->log) + walk->offset;
+    int rc = 0;
+
+    for (uint64_t at = walk->at; rc == 0 && at != walk->end; at++) {
+        const shoal__request_t *request = shoal__request_ring_at(&walk->from->ring, at);
+        rc = takes(data, request, bytes);
+        bytes += request->bytes;
+    }
+    return rc;
+}
+
+int shoal__pipe_take_out(shoal__pipe_t *pipe, shoal__pipe_takes_fn takes, void *data,
+                         uint64_t now_us)
+{
+    size_t bytes = pipe->referred_bytes;
+    uint64_t commands = 0;
+
+    pipe->now_us = now_us;
+    shoal__pipe_withdraw(pipe);
+    shoal__pipe_sweep(pipe);
+    walk_t walk = begin_walk(pipe, NULL, NULL);
+    for (walk_t look = walk; walk_on(&look);) {
+        int rc = offer(&look, takes, data);
+        if (rc < 0)
+            return rc;
+    }
+    while (walk_on(&walk)) {
+        for (uint64_t at = walk.at; at != walk.end; at++) {
+            (void)shoal__pipe_take_extra(pipe, at);
+            shoal__request_ring_remove(&pipe->ring, at);
+        }
+        commands += walk.end - walk.at;
+        bytes += walk.bytes;
+    }
+    if (commands > 0)
+        shoal__flush_policy_removed(&pipe->flush, commands,
+                                    bytes - pipe->referred_bytes, now_us);
+    shoal__pipe_sweep(pipe);
+    return 0;
+}
+
 /* ---- held commands ---- */
 
 int shoal__pipe_move_held(shoal__pipe_t *from, shoal__pipe_t *to,

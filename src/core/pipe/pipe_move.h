@@ -37,6 +37,13 @@ int shoal__pipe_move_queued(shoal__pipe_t *from, shoal__pipe_t *to,
 int shoal__pipe_move_held(shoal__pipe_t *from, shoal__pipe_t *to,
                           shoal__pipe_picks_fn picks, void *data, uint64_t now_us);
 
+/* Take all queued commands out: `takes` gets each of them, and its extra, before the first is
+ * removed.  Not from a hook of `pipe`.  0, or what `takes` returned: nothing was removed. */
+typedef int (*shoal__pipe_takes_fn)(void *data, const shoal__request_t *request,
+                                    const char *bytes);
+int shoal__pipe_take_out(shoal__pipe_t *pipe, shoal__pipe_takes_fn takes, void *data,
+                         uint64_t now_us);
+
 /* For pipe_hold.c.  `pen` has the held commands of `pipe`.  Keep what was refused: as
  * _adopt_refused().  Move queued commands there: as _move_queued().  Put all of them back, before
  * the queued ones: 0, or SHOAL_ENOMEM: nothing was done.  pen may be NULL there. */

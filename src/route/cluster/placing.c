@@ -110,6 +110,8 @@ static bool divide(shoal__cluster_t *cluster, const shoal__mailbox_side_t *side)
 
     shares->count = 0;
     for (size_t i = 0; i < side->count; i++) {
+        if (side->requests[i].flags & SHOAL__REQUEST_LEASED)
+            continue;
         shoal__pipe_t *pen;
         shoal__node_t *node = node_of(cluster, side->slots[i], &pen);
         shoal__share_t *share = share_of(shares, node, pen);
@@ -138,16 +140,33 @@ static void push(shoal__share_t *share, const shoal__request_t *request,
     shoal__pipe_push(share->pipe, request);
 }
 
+static bool stage_leased(shoal__cluster_t *cluster, const shoal__mailbox_side_t *side)
+{
+    const char *bytes = shoal__buffer_data(&side->bytes);
+
+    for (size_t i = 0; side->has_apart && i < side->count;
+         bytes += side->requests[i++].bytes)
+        if (side->requests[i].flags & SHOAL__REQUEST_LEASED &&
+            !shoal__leases_stage(&cluster->leases, &side->requests[i], bytes,
+                                 side->slots[i]))
+            return false;
+    return true;
+}
+
 bool shoal__cluster_place(shoal__cluster_t *cluster, const shoal__mailbox_side_t *side,
                           uint64_t now_us)
 {
     shoal__shares_t *shares = &cluster->shares;
     const char *bytes = shoal__buffer_data(&side->bytes);
 
-    if (!divide(cluster, side))
+    if (!stage_leased(cluster, side) || !divide(cluster, side)) {
+        shoal__leases_drop_staged(&cluster->leases);
         return false;
+    }
     for (size_t i = 0; i < side->count; bytes += side->requests[i++].bytes) {
         shoal__request_t *request = &side->requests[i];
+        if (request->flags & SHOAL__REQUEST_LEASED)
+            continue;
         request->flags &= (uint16_t)~SHOAL__REQUEST_APART;
         push(&shares->items[side->slots[i]], request, bytes, now_us);
     }
@@ -159,5 +178,7 @@ bool shoal__cluster_place(shoal__cluster_t *cluster, const shoal__mailbox_side_t
         else
             cluster->is_touched = true;
     }
+    if (side->has_apart)
+        shoal__leases_admit(&cluster->leases);
     return true;
 }

@@ -53,12 +53,9 @@ static void note_given(shoal__node_t *to, uint64_t now_us)
 
 /* The owner says that another node owns the slot: the next turn heeds that.  Anybody else
  * may be wrong, and a script can write what it likes. */
-static void hear_moved(const refusal_t *refusal, unsigned slot, shoal__node_t *to)
+void shoal__cluster_hear_moved(shoal__cluster_t *cluster, shoal__node_t *from,
+                               unsigned slot, shoal__node_t *to, bool is_script)
 {
-    shoal__cluster_t *cluster = refusal->cluster;
-    shoal__node_t *from = refusal->from;
-    bool is_script =
-        refusal->is_alone && refusal->first->command_class == SHOAL__CLASS_SCRIPT;
     unsigned word = shoal__slot_map_word(&cluster->map, slot);
     bool is_proof = word == from->index && !is_script &&
                     !shoal__slot_map_rests(&cluster->map, slot, from->conn.pipe.now_us);
@@ -109,6 +106,22 @@ static bool must_wait(const refusal_t *refusal, unsigned slot)
             shoal__slot_map_rests(map, slot, from->conn.pipe.now_us));
 }
 
+shoal__node_t *shoal__cluster_named(shoal__cluster_t *cluster, shoal__node_t *from,
+                                    const shoal__slot_redirect_t *named)
+{
+    const char *host = named->to.host[0] ? named->to.host : from->host;
+    shoal__node_t *to = NULL;
+
+    if (named->to.port != 0)
+        to = shoal__nodes_find(&cluster->nodes, host, named->to.port,
+                               &from->conn.line->reached.address);
+    if (to && !to->is_listed && to->named_us == 0) {
+        to->named_us = from->conn.pipe.now_us;
+        to->named_by = from->index;
+    }
+    return to;
+}
+
 static shoal__pipe_verdict_t redirect(const refusal_t *refusal,
                                       const shoal__slot_redirect_t *named)
 {
@@ -117,7 +130,6 @@ static shoal__pipe_verdict_t redirect(const refusal_t *refusal,
     shoal__cluster_t *cluster = refusal->cluster;
     shoal__node_t *from = refusal->from;
     shoal__pipe_t *pipe = &from->conn.pipe;
-    const char *host = named->to.host[0] ? named->to.host : from->host;
     shoal__refused_t again = refusal->what;
     shoal__node_t *to;
 
@@ -125,17 +137,14 @@ static shoal__pipe_verdict_t redirect(const refusal_t *refusal,
         shoal__cluster_want_view(cluster, SHOAL__TOPOLOGY_URGENT, NULL, pipe->now_us);
         return shoal__pipe_send_again(pipe, &again, in_circles);
     }
-    to = shoal__nodes_find(&cluster->nodes, host, named->to.port,
-                           &from->conn.line->reached.address);
+    to = shoal__cluster_named(cluster, from, named);
     if (!to)
         return SHOAL__PIPE_SURFACE;
-    if (!to->is_listed && to->named_us == 0) {
-        to->named_us = pipe->now_us;
-        to->named_by = from->index;
-    }
     note_given(to, pipe->now_us);
     if (!named->is_ask)
-        hear_moved(refusal, named->slot, to);
+        shoal__cluster_hear_moved(cluster, from, named->slot, to,
+                                  refusal->is_alone && refusal->first->command_class ==
+                                                           SHOAL__CLASS_SCRIPT);
     if (to == from || (!named->is_ask && must_wait(refusal, named->slot))) {
         again.charge = 1;
         return shoal__pipe_send_again(pipe, &again, in_circles);

@@ -10,11 +10,14 @@
  *     redirects.c       nodes refuse commands: which node gets them now
  *     slots.c           slots change their owner: hand-overs begin
  *     upkeep.c          which connections are open; commands that no node has
+ *     leasing.c         which node a lease, or a blocking command, belongs to
  */
 
+#include "core/redirect.h"
 #include "route/cluster/handovers.h"
 #include "route/cluster/topology.h"
 #include "route/keeper.h"
+#include "route/leases.h"
 
 /* Where commands of a slot go. */
 typedef struct shoal__way {
@@ -48,8 +51,10 @@ typedef struct shoal__cluster {
     shoal__handovers_t handovers;
     shoal__topology_t topology;
     shoal__pipe_t waiting; /* a pen: commands for slots that no known node owns */
+    shoal__leases_t leases;
     shoal__shares_t shares;
     shoal__way_t way;      /* of the commands that the loop thread pushes */
+    uint64_t now_us;       /* of the turn */
     unsigned keyless;      /* the node that gets commands without a key */
     bool is_touched;       /* the next turn has something to do at once */
     bool has_waiting_news; /* some that wait may go on */
@@ -92,6 +97,19 @@ shoal__pipe_verdict_t shoal__cluster_on_error(void *owner, shoal__pipe_t *pipe,
                                               const shoal__request_t *request,
                                               const char *bytes, shoal__bytes_t error);
 
+/* The node that a redirect names; NULL: it does not say, or there are too many. */
+shoal__node_t *shoal__cluster_named(shoal__cluster_t *cluster, shoal__node_t *from,
+                                    const shoal__slot_redirect_t *named);
+/* `from` said MOVED: the map follows in the next turn, if that proves anything. */
+void shoal__cluster_hear_moved(shoal__cluster_t *cluster, shoal__node_t *from,
+                               unsigned slot, shoal__node_t *to, bool is_script);
+
+/* ---- leasing.c ---- */
+
+void shoal__cluster_init_leases(shoal__cluster_t *cluster);
+/* Nodes that leases use are to be kept. */
+void shoal__cluster_mark_leased(shoal__cluster_t *cluster);
+
 /* ---- slots.c ---- */
 
 /* Heed what redirects told, and a view that is ready. */
@@ -105,6 +123,12 @@ void shoal__cluster_disown(shoal__cluster_t *cluster, const shoal__node_t *node,
 /* Tell the program of something that happened to a node. */
 void shoal__cluster_tell(const shoal__node_t *node, shoal_event_kind_t kind,
                          const char *detail);
+
+/* One node alone has named it: it gets not a byte before another one lists it. */
+static inline bool shoal__cluster_doubts(const shoal__node_t *node)
+{
+    return !node->is_listed && node->named_us > 0;
+}
 
 /* Open and close connections; commands that wait for any node, or for an owner, go on. */
 void shoal__cluster_keep_up(shoal__cluster_t *cluster, uint64_t now_us);

@@ -76,12 +76,6 @@ static bool is_for_node(void *data, const shoal__request_t *request, const char 
            shoal__slot_map_word(&cluster->map, slot) == node->index;
 }
 
-/* One node alone has named it: it gets not a byte before another one lists it. */
-static bool is_unconfirmed(const shoal__node_t *node)
-{
-    return !node->is_listed && node->named_us > 0;
-}
-
 /* When the commands of a node that owns no slot go elsewhere, because it cannot be reached;
  * NEVER: it owns some, or can be reached.  A redirect named it: other commands for the same
  * keys would overtake those that leave it at the first failure. */
@@ -91,7 +85,7 @@ static uint64_t slotless_us(const shoal__node_t *node)
 
     if (node->slots > 0 || !pipe->is_offline || shoal__node_is_empty(node))
         return SHOAL__NEVER_US;
-    if (is_unconfirmed(node))
+    if (shoal__cluster_doubts(node))
         return SHOAL__NEVER_US;
     return node->is_listed
                ? shoal__time_max(pipe->offline_since_us, node->given_us) + SLOTLESS_US
@@ -172,10 +166,10 @@ static void turn_waiting(shoal__cluster_t *cluster, uint64_t now_us)
 
 static bool is_wanted(const shoal__node_t *node, bool is_reached)
 {
-    bool unconfirmed = is_unconfirmed(node);
+    bool unconfirmed = shoal__cluster_doubts(node);
 
     return !unconfirmed && (node->slots > 0 || !shoal__node_is_empty(node) ||
-                            (node->is_seed && !is_reached));
+                            node->is_leased || (node->is_seed && !is_reached));
 }
 
 /* Is a node of the map ready? */
@@ -233,8 +227,10 @@ static void look_at(shoal__cluster_t *cluster, shoal__node_t *node, bool is_reac
         return;
     if (node->idle_us == 0)
         node->idle_us = now_us;
-    if (now_us >= node->idle_us + IDLE_US && shoal__node_is_empty(node))
+    if (now_us >= node->idle_us + IDLE_US && shoal__node_is_empty(node)) {
         shoal__conn_close(&node->conn, now_us);
+        shoal__leases_forsake(&cluster->leases, &node->conn);
+    }
 }
 
 static void refuse_stranger(const shoal__cluster_t *cluster, shoal__node_t *node)
@@ -251,7 +247,7 @@ static void refuse_stranger(const shoal__cluster_t *cluster, shoal__node_t *node
 static void look_at_stranger(shoal__cluster_t *cluster, shoal__node_t *node,
                              uint64_t now_us)
 {
-    if (!is_unconfirmed(node) || now_us < node->named_us + UNCONFIRMED_US)
+    if (!shoal__cluster_doubts(node) || now_us < node->named_us + UNCONFIRMED_US)
         return;
     refuse_stranger(cluster, node);
     shoal__cluster_disown(cluster, node, now_us);
@@ -278,10 +274,12 @@ void shoal__cluster_keep_up(shoal__cluster_t *cluster, uint64_t now_us)
 {
     bool reached = is_reached(cluster);
 
+    shoal__cluster_mark_leased(cluster);
     for (unsigned i = 0; i < shoal__nodes_count(&cluster->nodes); i++) {
         shoal__node_t *node = shoal__cluster_node(cluster, i);
         look_at_stranger(cluster, node, now_us);
         look_at(cluster, node, reached, now_us);
+        node->is_leased = false;
     }
     turn_waiting(cluster, now_us);
     if (is_incomplete(cluster))
@@ -302,7 +300,7 @@ uint64_t shoal__cluster_upkeep_us(const shoal__cluster_t *cluster)
             wake_us = shoal__time_min(wake_us, node->idle_us + IDLE_US);
         if (node->slots > 0 && !node->is_silent)
             wake_us = shoal__time_min(wake_us, shoal__node_silent_us(node));
-        if (is_unconfirmed(node))
+        if (shoal__cluster_doubts(node))
             wake_us = shoal__time_min(wake_us, node->named_us + UNCONFIRMED_US);
         if (slotless_us(node) > cluster->waiting.now_us) /* else memory is short */
             wake_us = shoal__time_min(wake_us, slotless_us(node));

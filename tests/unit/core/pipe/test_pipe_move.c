@@ -347,6 +347,55 @@ static void test_large_values_move_along(void **state)
     assert_int_equal(other.referred_bytes, 0);
 }
 
+/* ---- taking out ---- */
+
+typedef struct taker {
+    char letters[16];
+    size_t count, room;
+} taker_t;
+
+static int take(void *data, const shoal__request_t *request, const char *bytes)
+{
+    taker_t *taker = data;
+
+    assert_int_equal(bytes[8], (char)request->tag);
+    if (taker->count == taker->room)
+        return SHOAL_ENOMEM;
+    taker->letters[taker->count++] = bytes[8];
+    return 0;
+}
+
+static void test_what_was_not_handed_over_is_taken_out(void **state)
+{
+    (void)state;
+    taker_t taker = {.room = 15};
+
+    rig_connect();
+    rig_submit('a', 0, WRITE);
+    rig_write_all();
+    rig_submit('b', 0, WRITE);
+    rig_submit('c', 0, WRITE);
+    assert_int_equal(shoal__pipe_take_out(&rig.pipe, take, &taker, rig.now_us), 0);
+    assert_string_equal(taker.letters, "bc");
+    assert_string_equal(letters_in(&rig.pipe), "a");
+    assert_int_equal(rig.pipe.flush.queued, 0);
+    assert_int_equal(rig.pipe.flush.queued_bytes, 0);
+    assert_heard("");
+}
+
+static void test_without_memory_nothing_is_taken_out(void **state)
+{
+    (void)state;
+    taker_t taker = {.room = 1};
+
+    rig_submit('b', 0, WRITE);
+    rig_submit('c', 0, WRITE);
+    assert_int_equal(shoal__pipe_take_out(&rig.pipe, take, &taker, rig.now_us),
+                     SHOAL_ENOMEM);
+    assert_string_equal(letters_in(&rig.pipe), "bc");
+    assert_int_equal(rig.pipe.flush.queued, 2);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(test_##name, set_up, tear_down)
@@ -366,6 +415,8 @@ int main(void)
         TEST(a_unit_behind_the_mark_moves),
         TEST(what_is_held_moves_by_itself),
         TEST(without_memory_nothing_moves),
+        TEST(what_was_not_handed_over_is_taken_out),
+        TEST(without_memory_nothing_is_taken_out),
         TEST(large_values_move_along),
     };
 
