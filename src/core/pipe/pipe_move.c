@@ -291,6 +291,13 @@ int shoal__pipe_sift(shoal__pipe_t *pipe, shoal__pipe_t *pen,
     return move(begin_walk(pipe, picks, NULL), pen, 0);
 }
 
+/* Is it ours, and no part of a unit, as ASKING is? */
+static bool is_free(const shoal__request_t *request)
+{
+    return (request->flags & (SHOAL__REQUEST_INTERNAL | SHOAL__REQUEST_UNIT)) ==
+           SHOAL__REQUEST_INTERNAL;
+}
+
 /* Where they go: behind what was begun, and behind fences, which may have to leave first, and
  * commands of the library's own, which no hold concerns. */
 static walk_t find_place(shoal__pipe_t *pipe)
@@ -298,7 +305,7 @@ static walk_t find_place(shoal__pipe_t *pipe)
     walk_t walk = begin_walk(pipe, NULL, NULL);
     const shoal__request_t *own = shoal__request_ring_at(&pipe->ring, walk.end);
 
-    while (walk.end != pipe->ring.tail && (own->flags & SHOAL__REQUEST_INTERNAL)) {
+    while (walk.end != pipe->ring.tail && is_free(own)) {
         walk.offset += own->bytes;
         own = shoal__request_ring_at(&pipe->ring, ++walk.end);
     }

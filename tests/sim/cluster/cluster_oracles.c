@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define RESTS_US 5000000
 #define PATIENCE_US 25000000 /* without a deadline commands are held for 30 s */
 
 /* ---- at the nodes ---- */
@@ -70,7 +71,10 @@ void cluster_oracle_redirected(cluster_world_t *world, cluster_call_t *call,
     call->sent_away = (uint8_t)from;
     call->named = (uint8_t)to;
     call->named_troubles = to < CLUSTER_NODES ? world->nodes[to].troubles : 0;
-    call->is_unstable = call->is_unstable || call->redirected > 0;
+    call->is_unstable = call->is_unstable || call->redirected > 0 ||
+                        world->now_us < world->named_us[call->block][from] + RESTS_US;
+    if (to < CLUSTER_NODES)
+        world->named_us[call->block][to] = world->now_us;
     if (++call->redirected > CLUSTER_HOPS_MAX)
         cluster_world_fail(world, "O10: %u was redirected %u times",
                            cluster_id_of(call), call->redirected);

@@ -22,7 +22,8 @@
  *   O8   while no connection is lost and no node is taken by force, no command fails
  *   O9   commands of a thread for a key, and for a slot whose keys do not move one by one, are
  *        executed in the order of their submission on each lineage of data.  A command may lose
- *        its place if nodes refused it more than once, or for a while; if the node that
+ *        its place if nodes refused it more than once, or for a while, or if the node
+ * that sends it away was named as the owner shortly before; if the node that
  *        redirected it took a later one; if the node that a redirect named cannot be reached; and
  *        if it is executed again, or by a connection that
  *        the client gave up
@@ -169,6 +170,8 @@ typedef struct cluster_world {
     cluster_attempt_t attempts[CLUSTER_LINKS];
     uint64_t views_us[CLUSTER_VIEWS_MAX]; /* when the last ones were asked */
     unsigned views_at;
+    uint64_t named_us[CLUSTER_BLOCKS]
+                     [CLUSTER_NODES]; /* when a redirect last named the node */
     bool has_lied;
 
     cluster_call_t *calls; /* the first is nobody's */
