@@ -313,15 +313,6 @@ void shoal__conn_dial_at(shoal__conn_t *conn, uint64_t at_us)
     conn->due_us = shoal__time_max(at_us, conn->dialed_us + DIAL_SPACING_US);
 }
 
-void shoal__conn_hurry(shoal__conn_t *conn, uint64_t now_us)
-{
-    if (conn->state != SHOAL__CONN_BACKOFF)
-        return;
-    shoal__backoff_succeeded(&conn->backoff);
-    shoal__conn_dial_at(conn, now_us);
-    shoal__conn_touch(conn);
-}
-
 static void retry_later(shoal__conn_t *conn, int status, uint64_t now_us)
 {
     uint64_t delay_us_min =

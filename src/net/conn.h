@@ -113,8 +113,6 @@ void shoal__conn_release(shoal__conn_t *conn);
 
 /* Begin, or begin anew after a close.  From now on the set's turn must be called once per loop iteration. */
 void shoal__conn_open(shoal__conn_t *conn);
-/* It is needed now: if it waits for its next attempt, that begins at once. */
-void shoal__conn_hurry(shoal__conn_t *conn, uint64_t now_us);
 
 /* It was closed: from now on it leads to another target. */
 void shoal__conn_lead(shoal__conn_t *conn, shoal__target_t *target);

@@ -77,7 +77,8 @@ static void check_pace(const cluster_load_t *load, double before, const pace_t *
 {
     double ratio = pace_since(load, since) / before;
 
-    print_message("  the others: %.2f of their pace\n", ratio);
+    print_message("  the others: %.2f of their pace (%.3f of the control's)\n", ratio,
+                  before);
     assert_true(ratio >= PACE_MIN);
     worst = ratio < worst ? ratio : worst;
 }

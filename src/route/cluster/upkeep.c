@@ -216,18 +216,18 @@ static void look_at(shoal__cluster_t *cluster, shoal__node_t *node, bool is_reac
     node->is_silent = now_us >= shoal__node_silent_us(node);
     look_at_health(node);
     if (is_wanted(node, is_reached)) {
+        node->idle_us = 0;
         if (!shoal__node_is_open(node))
             shoal__conn_open(&node->conn);
-        else if (node->idle_us > 0) /* it failed when nobody needed it */
-            shoal__conn_hurry(&node->conn, now_us);
-        node->idle_us = 0;
         return;
     }
     if (!shoal__node_is_open(node))
         return;
     if (node->idle_us == 0)
         node->idle_us = now_us;
-    if (now_us >= node->idle_us + IDLE_US && shoal__node_is_empty(node)) {
+    /* Who knows what is at the address of one that is gone. */
+    if ((node->conn.state != SHOAL__CONN_READY || now_us >= node->idle_us + IDLE_US) &&
+        shoal__node_is_empty(node)) {
         shoal__conn_close(&node->conn, now_us);
         shoal__leases_forsake(&cluster->leases, &node->conn);
     }
