@@ -60,7 +60,8 @@
  * In a cluster
  *
  * - a lease gets a connection to one node: the owner of the first key that its commands name,
- *   those of one call together. If the first call names none, any primary. All commands of
+ *   those of one call together; shoal_lease_open_for() names one before. If neither the
+ *   opening nor the first call names a key, any primary. All commands of
  *   the lease go there; when the slot moves, the server's MOVED or ASK is the result,
  *   because the state of the connection cannot follow. Close the lease then, and open
  *   another one.
@@ -110,6 +111,23 @@ extern "C" {
  * Since:   0.2
  */
 SHOAL_EXTERN int shoal_lease_open(shoal_client_t *client, shoal_lease_t **ret_lease);
+
+/**
+ * Make a lease for the commands of one key: in a cluster it gets a connection to the owner of
+ * the key's slot, whatever its commands are.  With one server it is as shoal_lease_open().
+ *
+ * @param client    whose commands the lease carries
+ * @param key       key_bytes bytes, read before this call returns
+ * @param key_bytes may be 0: that is a key, too
+ * @param ret_lease receives the lease; give it back with shoal_lease_close()
+ *
+ * Threads: any
+ * Blocks:  never
+ * Errors:  those of shoal_lease_open(); SHOAL_EINVAL also if key is NULL
+ * Since:   0.2
+ */
+SHOAL_EXTERN int shoal_lease_open_for(shoal_client_t *client, const char *key,
+                                      size_t key_bytes, shoal_lease_t **ret_lease);
 
 /**
  * Give a lease back.  NULL is allowed.

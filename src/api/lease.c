@@ -7,6 +7,7 @@
 #include "client/plan.h"
 #include "client/submit.h"
 #include "core/lease.h"
+#include "resp/key_slot.h"
 
 int shoal_lease_open(shoal_client_t *client, shoal_lease_t **ret_lease)
 {
@@ -16,6 +17,22 @@ int shoal_lease_open(shoal_client_t *client, shoal_lease_t **ret_lease)
         return SHOAL_EINVAL;
     *ret_lease = NULL;
     return rc < 0 ? rc : shoal__lease_open(client, ret_lease);
+}
+
+int shoal_lease_open_for(shoal_client_t *client, const char *key, size_t key_bytes,
+                         shoal_lease_t **ret_lease)
+{
+    int rc;
+
+    if (!ret_lease)
+        return SHOAL_EINVAL;
+    *ret_lease = NULL;
+    if (!key)
+        return SHOAL_EINVAL;
+    rc = shoal_lease_open(client, ret_lease);
+    if (rc == 0)
+        (*ret_lease)->slot = shoal__key_slot((shoal__bytes_t){key, key_bytes});
+    return rc;
 }
 
 void shoal_lease_close(shoal_lease_t *lease)
