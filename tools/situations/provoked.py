@@ -482,3 +482,67 @@ def _(stage: Stage) -> Case:
 @situation("The caller gave the command up", "the fate says whether it was sent", False)
 def _(stage: Stage) -> Case:
     return Case(f"redis://127.0.0.1:{free_port()}", flags=("--cancelled",))
+
+
+# ---- clusters ----
+
+
+def clustered(stage: Stage, *arguments: str, last: int = 16383) -> Server:
+    """A cluster of one node, which owns the slots up to this one."""
+    server = stage.server(
+        "--cluster-enabled", "yes", "--cluster-port", str(free_port()), *arguments
+    )
+    server.ask("CLUSTER", "ADDSLOTSRANGE", "0", str(last))
+    if last == 16383:
+        until(lambda: b"cluster_state:ok" in server.ask("CLUSTER", "INFO"))
+    return server
+
+
+def of_cluster(server: Server, user: str = "", tail: str = SHORT) -> str:
+    return server.url(user, tail).replace("redis://", "redis+cluster://")
+
+
+@situation("The server of a cluster's URL is a single one", "use `redis://`")
+def _(stage: Stage) -> Case:
+    return Case(of_cluster(stage.server(), tail="?timeout_ms=1000"))
+
+
+@situation(
+    "The keys of a command belong to several nodes of a cluster",
+    "give them a common tag, `{user7}.name` and `{user7}.mail`, or send a command for"
+    " each",
+)
+def _(stage: Stage) -> Case:
+    return Case(of_cluster(clustered(stage)), ("SUNION", "k", "l"))
+
+
+@situation(
+    "A slot of a cluster has no owner",
+    "look by `redis-cli --cluster check`; commands for such slots wait until their deadline",
+)
+def _(stage: Stage) -> Case:
+    return Case(of_cluster(clustered(stage, last=1), tail="?timeout_ms=1000"))
+
+
+@situation(
+    "The user may not ask how a cluster's slots are divided",
+    "allow `CLUSTER SLOTS` and `CLUSTER NODES`",
+)
+def _(stage: Stage) -> Case:
+    server = clustered(stage)
+    server.ask("ACL", "SETUSER", "ann", "on", ">secret", "~*", "+@all", "-cluster")
+    return Case(of_cluster(server, "ann:secret", "?timeout_ms=1000"))
+
+
+@situation(
+    "The nodes of a cluster announce addresses that do not reach them from here",
+    "correct `cluster-announce-ip` and `cluster-announce-port` of the nodes",
+)
+def _(stage: Stage) -> Case:
+    port = free_port()
+    server = clustered(
+        stage,
+        "--cluster-announce-ip", "127.0.0.1", "--cluster-announce-port", str(port),
+    )  # fmt: skip
+    hidden = {f"127.0.0.1:{port}": "10.0.0.9:6379"}
+    return Case(of_cluster(server, tail="?timeout_ms=1000"), hidden=hidden)
