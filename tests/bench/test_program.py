@@ -149,8 +149,9 @@ class Runs(Program):
             self.assertEqual(run["errors"], 0)
 
     def test_leases_take_any_command(self):
-        (run,) = self.measure("--mode", "lease", "-c", 4, "--verify")
-        self.assertEqual(run["errors"], 0)
+        for server in ([], ["--cluster", "-r", 1]):
+            (run,) = self.measure("--mode", "lease", "-c", 4, "--verify", *server)
+            self.assertEqual(run["errors"], 0)
 
     def test_redis_plus_plus_is_measured_where_it_is_installed(self):
         args = ["--mode", "redispp", "-c", 3, "--verify", "-r", 50]
@@ -397,7 +398,8 @@ class Mistakes(Program):
             ["--large", "9", "--rate", "9", "--mode", "collector"],
             ["--cluster", "--mode", "pool"], ["--cluster", "--rtt", "9"],
             ["--cluster", "--unix"], ["--cluster", "--tls"], ["--cluster", "-s", "x"],
-            ["--cluster", "--pushes", "9"], ["--cluster", "--mode", "sync:2"],
+            ["--cluster", "--mode", "lease", "-c", "2"], ["--cluster", "--pushes", "9"],
+            ["--cluster", "--mode", "sync:2"],
             ["--nodes", "3"], ["--cluster", "-p", "1", "--replicas", "1"],
             ["--flush", "standalone"], ["--cluster", "--nodes", "0"],
             ["--cluster", "-p", "1", "--flush", "standalone"],
