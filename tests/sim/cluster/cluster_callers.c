@@ -9,6 +9,7 @@
 #include <string.h>
 
 #define DEPTH_MAX 3
+#define CLUSTER_UNIT_MAX 6
 #define COMMAND_BYTES_MAX 160
 
 /* ---- encoding ---- */
@@ -25,8 +26,13 @@ static size_t put_key(char *at, const cluster_call_t *call, unsigned key)
 static size_t encode(const cluster_call_t *call, char at[COMMAND_BYTES_MAX])
 {
     static const char *const heads[] = {"*2\r\n$3\r\nGET\r\n", "*3\r\n$6\r\nAPPEND\r\n",
-                                        "*3\r\n$4\r\nMGET\r\n"};
+                                        "*3\r\n$4\r\nMGET\r\n", "*2\r\n$5\r\nMULTI\r\n",
+                                        "*2\r\n$4\r\nEXEC\r\n"};
     size_t bytes = (size_t)sprintf(at, "%s", heads[call->verb]);
+
+    if (call->verb >= CLUSTER_MULTI) /* its number stands where servers want nothing */
+        return bytes +
+               (size_t)sprintf(at + bytes, "$11\r\n:%010u\r\n", cluster_id_of(call));
 
     bytes += put_key(at + bytes, call, call->key);
     if (call->verb == CLUSTER_APPEND)
@@ -62,6 +68,32 @@ static void write_call(cluster_world_t *world, cluster_call_t *call, unsigned bl
     if (sim_dice_hits(dice, rates->deadline))
         call->deadline_us =
             world->now_us + sim_dice_scale(dice, rates->deadline_us_max);
+}
+
+/* MULTI, some commands for one slot, EXEC. */
+static void write_unit(cluster_world_t *world, unsigned block)
+{
+    uint32_t first = world->call_count, count = 3 + sim_dice_below(&world->dice, 3);
+
+    write_call(world, &world->calls[first], block);
+    for (uint32_t id = first; id < first + count; id++) {
+        cluster_call_t *call = &world->calls[id];
+        const cluster_call_t *model = &world->calls[first];
+        if (id > first)
+            write_call(world, call, block);
+        call->thread = model->thread;
+        call->deadline_us = model->deadline_us;
+        call->flags =
+            (model->flags & (SHOAL__REQUEST_ONCE | SHOAL__REQUEST_IDEMPOTENT)) |
+            SHOAL__REQUEST_UNIT;
+        call->unit_first = first;
+        call->unit_last = first + count - 1;
+    }
+    world->calls[first].verb = CLUSTER_MULTI;
+    world->calls[first].flags |= SHOAL__REQUEST_UNIT_FIRST;
+    world->calls[first + count - 1].verb = CLUSTER_EXEC;
+    world->calls[first + count - 1].flags |= SHOAL__REQUEST_UNIT_LAST;
+    world->call_count += count;
 }
 
 static bool push(shoal__mailbox_side_t *side, cluster_call_t *call)
@@ -116,13 +148,15 @@ void cluster_callers_submit(cluster_world_t *world, uint32_t burst_max)
     uint32_t count = 1 + sim_dice_below(&world->dice, burst_max);
     uint32_t first = world->call_count;
 
-    if (world->depth > 0 && first < world->call_count)
-        return;
-    while (count-- > 0 && world->call_count + 1 < CLUSTER_CALLS_MAX &&
+    while (count-- > 0 && world->call_count + CLUSTER_UNIT_MAX < CLUSTER_CALLS_MAX &&
            world->live_count + (world->call_count - first) <
-               world->rates.outstanding_max)
-        write_call(world, &world->calls[world->call_count++],
-                   sim_dice_below(&world->dice, CLUSTER_BLOCKS));
+               world->rates.outstanding_max) {
+        unsigned block = sim_dice_below(&world->dice, CLUSTER_BLOCKS);
+        if (sim_dice_hits(&world->dice, world->rates.unit))
+            write_unit(world, block);
+        else
+            write_call(world, &world->calls[world->call_count++], block);
+    }
     if (world->call_count > first)
         submit(world, first);
 }

@@ -11,6 +11,16 @@
 
 /* ---- at the nodes ---- */
 
+/* It, or a part of its unit. */
+static bool is_unstable(const cluster_call_t *call)
+{
+    bool unstable = call->is_unstable;
+
+    for (uint32_t id = call->unit_first; id > 0 && id <= call->unit_last; id++)
+        unstable = unstable || call->world->calls[id].is_unstable;
+    return unstable;
+}
+
 /* O9.  A younger command of the thread ran before it. */
 static void look_at_order(cluster_world_t *world, const cluster_call_t *call,
                           const cluster_node_t *node, unsigned key)
@@ -18,7 +28,7 @@ static void look_at_order(cluster_world_t *world, const cluster_call_t *call,
     uint32_t last = node->last[call->thread][call->block][key];
     const cluster_call_t *before = &world->calls[last];
 
-    if (last <= cluster_id_of(call) || call->is_unstable || before->is_unstable ||
+    if (last <= cluster_id_of(call) || is_unstable(call) || is_unstable(before) ||
         (call->redirected > 0 && call->sent_away == before->ran_at))
         return;
     cluster_world_fail(world, "O9: command %u of thread %u for block %u runs behind %u",
@@ -56,6 +66,8 @@ void cluster_oracle_executed(cluster_world_t *world, cluster_call_t *call,
                            cluster_id_of(call));
     call->ran_at = (uint8_t)node->index;
     /* What the client gave up may come late, and so may what is executed again. */
+    if (call->verb >= CLUSTER_MULTI)
+        return;
     for (unsigned i = 0; i < keys && !is_ghost && !is_again && !call->is_done; i++) {
         unsigned key = (call->key + i) % CLUSTER_KEYS;
         for (unsigned j = 0; j < CLUSTER_KEYS; j++)
@@ -93,6 +105,21 @@ void cluster_oracle_view(cluster_world_t *world)
 
 /* ---- at the callers ---- */
 
+/* MULTI and the commands behind it are told so; EXEC has the replies. */
+static bool is_unit_reply(const cluster_call_t *call, const shoal_reply_t *reply)
+{
+    size_t bytes = 0;
+    const char *word = call->verb == CLUSTER_MULTI ? "OK" : "QUEUED";
+    const char *data = shoal_reply_string(reply, &bytes);
+
+    if (call->verb == CLUSTER_EXEC)
+        return shoal_reply_type(reply) == SHOAL_REPLY_ARRAY &&
+               shoal_reply_count(reply) == call->unit_last - call->unit_first - 1 &&
+               call->executed > 0;
+    return shoal_reply_type(reply) == SHOAL_REPLY_STATUS && bytes == strlen(word) &&
+           memcmp(data, word, bytes) == 0;
+}
+
 static bool is_own_reply(const cluster_call_t *call, const shoal_reply_t *reply)
 {
     const shoal_reply_t *text =
@@ -108,6 +135,15 @@ static bool is_own_reply(const cluster_call_t *call, const shoal_reply_t *reply)
            strtoul(data, NULL, 10) == cluster_id_of(call);
 }
 
+/* A unit of which a part was given up does not go again. */
+static bool is_torn(const cluster_call_t *call)
+{
+    for (uint32_t id = call->unit_first; id > 0 && id <= call->unit_last; id++)
+        if (call->world->calls[id].is_done && call->world->calls[id].status < 0)
+            return true;
+    return false;
+}
+
 static void look_at_error(cluster_world_t *world, const cluster_call_t *call,
                           const shoal_reply_t *reply)
 {
@@ -119,7 +155,7 @@ static void look_at_error(cluster_world_t *world, const cluster_call_t *call,
     /* A command that a node refuses for a while may fail; or nodes name each other too long. */
     if (world->is_short_of_memory || world->now_us > call->submitted_us + PATIENCE_US ||
         call->deadline_us < SHOAL__NEVER_US || world->options->attempts_max == 1 ||
-        call->redirected >= CLUSTER_HOPS_MAX - 1)
+        call->redirected >= CLUSTER_HOPS_MAX - 1 || is_torn(call))
         return;
     if (world->rates.is_planned)
         cluster_world_fail(world, "O8: %u is told: %.*s", cluster_id_of(call),
@@ -158,7 +194,9 @@ void cluster_oracle_result(cluster_world_t *world, cluster_call_t *call,
     }
     if (shoal_reply_type(result->reply) == SHOAL_REPLY_ERROR)
         look_at_error(world, call, result->reply);
-    else if (call->executed == 0 || !is_own_reply(call, result->reply))
+    else if (call->unit_first > 0
+                 ? !is_unit_reply(call, result->reply)
+                 : call->executed == 0 || !is_own_reply(call, result->reply))
         cluster_world_fail(world, "O1: %u has a reply of another command",
                            cluster_id_of(call));
 }

@@ -216,26 +216,36 @@ static void redirect(cluster_world_t *world, cluster_link_t *link, cluster_call_
         cluster_slot(call->block), to + 1, to == CLUSTER_STRANGER ? 1 : 7001 + to);
 }
 
-/* How many keys the command is for, and how many of them the node has not. */
-static unsigned missing_keys(const cluster_node_t *node, const cluster_call_t *call,
-                             unsigned *ret_count)
+/* The keys of a command, a bit for each. */
+static unsigned keys_of(const cluster_call_t *call)
 {
     unsigned other = (call->key + 1u) % CLUSTER_KEYS;
-    unsigned missing = !node->has_key[call->block][call->key];
 
-    *ret_count = 1;
-    if (call->verb != CLUSTER_MGET)
-        return missing;
-    *ret_count = 2;
-    return missing + !node->has_key[call->block][other];
+    return 1u << call->key | (call->verb == CLUSTER_MGET ? 1u << other : 0);
+}
+
+/* How many keys these are, and how many of them the node has not. */
+static unsigned missing_keys(const cluster_node_t *node, unsigned block, unsigned keys,
+                             unsigned *ret_count)
+{
+    unsigned missing = 0;
+
+    *ret_count = 0;
+    for (unsigned key = 0; key < CLUSTER_KEYS; key++)
+        if (keys & 1u << key) {
+            (*ret_count)++;
+            missing += !node->has_key[block][key];
+        }
+    return missing;
 }
 
 /* True: the command is not executed here, and was answered. */
 static bool turn_away(cluster_world_t *world, cluster_link_t *link,
-                      cluster_node_t *node, cluster_call_t *call, bool was_asking)
+                      cluster_node_t *node, cluster_call_t *call, unsigned of_keys,
+                      bool was_asking)
 {
     unsigned owner = node->owner[call->block], keys;
-    unsigned missing = missing_keys(node, call, &keys);
+    unsigned missing = missing_keys(node, call->block, of_keys, &keys);
 
     if (world->now_us < node->loading_until_us) {
         refuse_for_a_while(world, call);
@@ -269,13 +279,10 @@ static bool turn_away(cluster_world_t *world, cluster_link_t *link,
     return true;
 }
 
-static void execute(cluster_world_t *world, cluster_link_t *link, cluster_node_t *node,
-                    const words_t *words, bool was_asking)
+/* Execute a command that the node takes. */
+static void run(cluster_world_t *world, cluster_link_t *link, cluster_node_t *node,
+                cluster_call_t *call)
 {
-    cluster_call_t *call = call_of(world, words);
-
-    if (!call || turn_away(world, link, node, call, was_asking))
-        return;
     cluster_oracle_executed(world, call, node, !link->is_open);
     switch ((cluster_verb_t)call->verb) {
     case CLUSTER_GET:
@@ -287,9 +294,71 @@ static void execute(cluster_world_t *world, cluster_link_t *link, cluster_node_t
     case CLUSTER_MGET:
         say(link, "*2\r\n$10\r\n%010u\r\n$-1\r\n", cluster_id_of(call));
         break;
+    case CLUSTER_MULTI:
+    case CLUSTER_EXEC:
     case CLUSTER_VERBS:
         break;
     }
+}
+
+/* EXEC runs all, or is turned away as one command for all their keys would be. */
+static void run_unit(cluster_world_t *world, cluster_link_t *link, cluster_node_t *node,
+                     cluster_call_t *exec, bool was_asking)
+{
+    cluster_call_t *calls = world->calls;
+    uint32_t first = link->unit_first + 1, last = cluster_id_of(exec);
+    unsigned keys = 0;
+
+    if (link->unit_first != exec->unit_first)
+        cluster_world_fail(world, "O8: EXEC %u comes without its MULTI", last);
+    link->unit_first = 0;
+    link->is_asking = false;
+    if (world->has_failed)
+        return;
+    if (link->is_unit_rejected) {
+        say(link, "-EXECABORT\r\n");
+        return;
+    }
+    for (uint32_t id = first; id < last; id++)
+        keys |= keys_of(&calls[id]);
+    if (turn_away(world, link, node, &calls[first], keys, was_asking))
+        return;
+    world->sights.units++;
+    cluster_oracle_executed(world, &calls[first - 1], node, !link->is_open);
+    cluster_oracle_executed(world, exec, node, !link->is_open);
+    say(link, "*%u\r\n", last - first);
+    for (uint32_t id = first; id < last; id++)
+        run(world, link, node, &calls[id]);
+}
+
+static void execute(cluster_world_t *world, cluster_link_t *link, cluster_node_t *node,
+                    const words_t *words, bool was_asking)
+{
+    cluster_call_t *call = call_of(world, words);
+
+    if (!call)
+        return;
+    if (call->verb == CLUSTER_MULTI) {
+        link->unit_first = cluster_id_of(call);
+        link->is_unit_rejected = false;
+        link->is_asking = was_asking; /* it holds within MULTI */
+        say(link, "+OK\r\n");
+    } else if (call->verb == CLUSTER_EXEC)
+        run_unit(world, link, node, call, was_asking);
+    else if (link->unit_first > 0) {
+        link->is_asking = was_asking;
+        if (call->unit_first != link->unit_first)
+            cluster_world_fail(world, "O8: %u comes into the unit of another one",
+                               cluster_id_of(call));
+        else if (turn_away(world, link, node, call, keys_of(call), was_asking))
+            link->is_unit_rejected = true;
+        else
+            say(link, "+QUEUED\r\n");
+    } else if (call->unit_first > 0)
+        cluster_world_fail(world, "O8: %u comes without its MULTI",
+                           cluster_id_of(call));
+    else if (!turn_away(world, link, node, call, keys_of(call), was_asking))
+        run(world, link, node, call);
 }
 
 static void hear(cluster_world_t *world, cluster_link_t *link, cluster_node_t *node,

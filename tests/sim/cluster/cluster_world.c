@@ -77,6 +77,7 @@ void cluster_sights_print(const cluster_sights_t *sights)
            sights->results[SHOAL_FATE_REPLIED], sights->errors,
            sights->results[SHOAL_FATE_NOT_EXECUTED],
            sights->results[SHOAL_FATE_UNKNOWN], sights->cancels);
+    printf("units     %" PRIu64 " executed\n", sights->units);
     printf("redirects %" PRIu64 " MOVED, %" PRIu64 " ASK, %" PRIu64
            " TRYAGAIN, %" PRIu64 " refused for a while, %" PRIu64 " lies\n",
            sights->moved, sights->asked, sights->tryagain, sights->refused,
@@ -151,6 +152,7 @@ static void roll_rates(cluster_rates_t *rates, sim_dice_t *dice)
                           .idempotent = maybe(dice, 300),
                           .write = sim_dice_below(dice, 1025),
                           .multi = maybe(dice, 600),
+                          .unit = maybe(dice, 300),
                           .deadline = maybe(dice, 800),
                           .partial = maybe(dice, 1024),
                           .resubmit = maybe(dice, 500),

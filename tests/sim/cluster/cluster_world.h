@@ -56,6 +56,8 @@ typedef enum cluster_verb {
     CLUSTER_GET,
     CLUSTER_APPEND,
     CLUSTER_MGET, /* of two keys of one slot */
+    CLUSTER_MULTI,
+    CLUSTER_EXEC,
     CLUSTER_VERBS
 } cluster_verb_t;
 
@@ -65,6 +67,7 @@ typedef struct cluster_call {
     struct cluster_world *world;
     uint64_t ticket, submitted_us, deadline_us;
     uint32_t live_index;
+    uint32_t unit_first, unit_last; /* 0: no unit */
     uint16_t flags;
     uint8_t verb, block, key, thread;
     uint8_t executed;        /* times */
@@ -91,6 +94,8 @@ typedef struct cluster_link {
     bool is_alive;  /* the node has it: it was accepted, and neither closed nor lost */
     bool wants_out; /* the client waits until it can write */
     bool is_asking;
+    uint32_t unit_first; /* inside MULTI; 0: not */
+    bool is_unit_rejected;
     const shoal__stream_hooks_t *hooks;
     void *owner;
     char *in; /* bytes from the client; the node has executed the first ones already */
@@ -134,7 +139,8 @@ typedef struct cluster_node {
 typedef struct cluster_rates { /* of 1024, or weights */
     uint32_t events[24];
     uint32_t steps, outstanding_max, burst_max;
-    uint32_t once, idempotent, write, multi, deadline, partial, resubmit, recancel;
+    uint32_t once, idempotent, write, multi, unit, deadline, partial, resubmit,
+        recancel;
     uint64_t deadline_us_max, clock_us_max, dial_us_max;
     uint32_t window;
     bool has_ask;    /* slots move key by key */
@@ -146,7 +152,7 @@ typedef struct cluster_rates { /* of 1024, or weights */
 typedef struct cluster_sights {
     uint64_t results[4], errors, moved, asked, tryagain, refused, losses, ghosts, dials,
         views, migrations, keys, atomic, planned, forced, kills, stops, cuts, unstable,
-        lies, cancels;
+        lies, cancels, units;
 } cluster_sights_t;
 
 typedef struct cluster_world {
@@ -204,7 +210,8 @@ static inline bool cluster_is_repeatable(const cluster_call_t *call)
 {
     if (call->flags & SHOAL__REQUEST_ONCE)
         return false;
-    return (call->flags & SHOAL__REQUEST_IDEMPOTENT) || call->verb != CLUSTER_APPEND;
+    return (call->flags & SHOAL__REQUEST_IDEMPOTENT) ||
+           (call->verb != CLUSTER_APPEND && call->unit_first == 0);
 }
 
 /* The network, and the clock. (cluster_net.c) */
