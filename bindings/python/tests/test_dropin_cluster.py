@@ -81,6 +81,10 @@ CALLS: list[Callable[[Any], Any]] = [
     lambda r: r.eval("return redis.call('get', 'other')", 1, "k"),
     lambda r: r.evalsha("0" * 40, 1, "k"),
     lambda r: r.memory_usage("none"),
+    lambda r: r.blpop("none", timeout=0.01),
+    lambda r: r.blpop("h", timeout=0.01),
+    lambda r: r.blpop(["a", "b"], timeout=0.01),
+    lambda r: r.pipeline().blpop("none", timeout=0.01).execute(),
     lambda r: r.dump("none"),
     lambda r: r.sort("none"),
     lambda r: r.ping(),
@@ -155,6 +159,19 @@ def test_it_is_told_what_cannot_be_carried(scene: ClusterScene) -> None:
         assert r.shoal_bypass == reason
         assert r.shoal_client is None
         assert scene.do(lambda r=r: r.set("a", 1)) is True
+
+
+def test_commands_that_block_have_leases(scene: ClusterScene) -> None:
+    r = scene.client()
+    scene.do(lambda: r.delete("list"))
+    before = carried(scene, r)
+    assert scene.do(lambda: r.blpop("list", timeout=0.05)) is None
+    end = scene.begin(lambda: r.blpop("list", timeout=30))
+    until(lambda: scene.do(lambda: r.shoal_client.stats().leases_now) == 1)
+    scene.do(lambda: r.rpush("list", "v"))
+    assert end() == (b"list", b"v")
+    assert not scene.do(lambda: r.xread({"stream": "$"}, block=20))
+    assert carried(scene, r) >= before + 4
 
 
 def port_of(r: Any, key: str) -> int:

@@ -20,6 +20,7 @@ from redis.observability.providers import get_observability_instance
 from redis.utils import safe_str, truncate_text
 
 import shoal.aio
+from shoal._requests import blocks
 from shoal.exceptions import FullError, RefusedError
 
 from ._batch import decoder_of, find_callback
@@ -255,7 +256,9 @@ class RedisCluster(theirs.RedisCluster):
         problem: Exception | None = None
         try:
             decode = False if NEVER_DECODE in options else None
-            reply = await lane.submit(*form, decode=decode)
+            with lane.options_of(form) as more:
+                run = lane.execute if blocks(form) else lane.submit
+                reply = await run(*form, decode=decode, **more)
         except RefusedError:
             raise
         except FAILURES as error:
@@ -292,7 +295,12 @@ class _Batch(theirs.PipelineStrategy):
             await client.initialize()
         lane = client._shoal_lane()
         forms = [key_form(client, lane, command.args) for command in stack]
-        if None in forms or not allow_redirections or not await lane.reach():
+        if (
+            None in forms
+            or any(blocks(form) for form in forms if form is not None)
+            or not allow_redirections
+            or not await lane.reach()
+        ):
             with _their_way():
                 await client._shoal_tell()
                 return await super().execute(raise_on_error, allow_redirections)

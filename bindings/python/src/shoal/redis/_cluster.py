@@ -10,13 +10,14 @@ itself; what is asked here, once for each name, is whether redis-py would look f
 
 import contextlib
 import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
 import redis.exceptions as theirs
 from redis.client import EMPTY_RESPONSE, NEVER_DECODE
 
 from shoal import exceptions as ours
+from shoal._requests import blocks
 from shoal._topology import Node
 
 from ._connection import AsyncCoreConnection, CoreConnection
@@ -30,7 +31,7 @@ from ._lane import (
     close_core,
     taken_from,
 )
-from ._routes import Command, plain_names, wire_form
+from ._routes import Command, blocks_for_ever, plain_names, spelled, wire_form
 from ._settings import Family, Nodes, check_nodes, cluster_options
 
 # For the first connection; and if there was none in that time.
@@ -66,6 +67,17 @@ class ClusterLane(Lane):
         """How long to wait for the first connection: a moment, and only once."""
         waits_s, self._patience_s = self._patience_s, _LEAST_S
         return waits_s
+
+    @contextlib.contextmanager
+    def options_of(self, form: Command) -> Iterator[dict[str, Any]]:
+        """Of the core's execute(): a command that blocks gets a connection of its own,
+        and one that blocks for ever as much time as redis-py's socket gives it."""
+        if not blocks(form):
+            yield {}
+            return
+        with self.take_place():
+            for_ever = blocks_for_ever(form)
+            yield {"timeout": self.template.socket_timeout} if for_ever else {}
 
     def news(self, manager: Any) -> list[Node]:
         """The nodes as the core knows them, primaries first, if that is not what it was
@@ -209,12 +221,15 @@ def read(args: Command, reply: Any, options: Mapping[str, Any], *tables: Any) ->
 
 def key_form(client: Any, lane: ClusterLane, args: Command) -> Command | None:
     """A command as it goes on the wire, if it goes to the node of its keys and may
-    share a connection; else None.  Learns the names that need no further look.
+    share a connection, or blocks; else None.  Learns the names that need no further
+    look.
 
     `client` is redis-py's, whose users may have added to its tables.
     """
     name = args[0]
-    form = wire_form(args) if isinstance(name, str) and lane.core is not None else None
+    if not isinstance(name, str) or lane.core is None:
+        return None
+    form = wire_form(args) or _blocking_form(args)
     if form is None or len(form) < 2:
         return None
     if name not in lane.keyed:
@@ -224,6 +239,11 @@ def key_form(client: Any, lane: ClusterLane, args: Command) -> Command | None:
         if not of_container and name in plain_names:
             lane.keyed.add(name)
     return form
+
+
+def _blocking_form(args: Command) -> Command | None:
+    form = spelled(args)
+    return form if form is not None and blocks(form) else None
 
 
 def _is_keyed(client: Any, name: str, form: Command) -> bool | None:

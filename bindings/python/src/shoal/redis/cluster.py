@@ -18,6 +18,7 @@ from redis.exceptions import RedisClusterException, RedisError, ResponseError
 from redis.observability.providers import get_observability_instance
 
 import shoal
+from shoal._requests import blocks
 from shoal.exceptions import FullError, RefusedError
 
 from ._batch import decoder_of, find_callback
@@ -252,7 +253,8 @@ class RedisCluster(theirs.RedisCluster):
         problem: Exception | None = None
         try:
             decode = False if NEVER_DECODE in options else None
-            reply = lane.execute(*form, decode=decode)
+            with lane.options_of(form) as more:
+                reply = lane.execute(*form, decode=decode, **more)
         except RefusedError:
             raise
         except FAILURES as error:
@@ -291,7 +293,12 @@ class _Batch(theirs.PipelineStrategy):
         parent = self._pipe._shoal_parent
         lane = parent._shoal_lane()
         forms = [key_form(parent, lane, c.args) for c in stack]
-        if None in forms or not allow_redirections or not lane.reach():
+        if (
+            None in forms
+            or any(blocks(form) for form in forms if form is not None)
+            or not allow_redirections
+            or not lane.reach()
+        ):
             parent._shoal_follow()
             values: list[Any] = super().send_cluster_commands(
                 stack, raise_on_error, allow_redirections
