@@ -205,6 +205,8 @@ static bool run(const char *format, ...)
     FILE *tool = popen(line, "r");
     assert_non_null(tool);
     said[fread(said, 1, sizeof said - 1, tool)] = '\0';
+    while (fgetc(tool) != EOF) /* it writes a line for each slot */
+        continue;
     return pclose(tool) == 0;
 }
 

@@ -11,6 +11,8 @@
 
 #define WINDOW 4
 #define DIALS_PER_S 10
+#define CUTS 6         /* one after the other */
+#define CUT_BYTES 3000 /* a connection carries less than this */
 
 static fake_tls_config_t tls; /* outlives the servers */
 
@@ -69,6 +71,33 @@ static void replicas_are_promoted_under_load(void **state)
     expect_no_failure(load);
 }
 
+/* ---- sends are cut ---- */
+
+static void check_fates(const cluster_load_t *load, const cluster_tally_t *tally)
+{
+    assert_int_equal(tally->errors, 0);
+    assert_int_equal(tally->not_executed, 0);
+    assert_int_equal(tally->lost, 0);
+    assert_int_equal(tally->inversions, 0);
+    assert_true(tally->unknown <= (size_t)WINDOW * load->plan.callers * load->losses);
+}
+
+static void cut_at(fault_proxy_t *proxy, uint64_t bytes, fault_end_t how)
+{
+    unsigned dials = fault_proxy_counts(proxy).accepted;
+
+    fault_proxy_cut_after(proxy, 0, FAULT_TO_SERVER, bytes, how);
+    fault_proxy_cut(proxy, FAULT_TO_SERVER, FAULT_END_RESET);
+    WAIT_FOR(fault_proxy_counts(proxy).accepted > dials + 1);
+}
+
+static void mend(cluster_load_t *load, fault_proxy_t *proxy)
+{
+    fault_proxy_cut_after(proxy, 0, FAULT_TO_SERVER, UINT64_MAX, FAULT_END_RESET);
+    fault_proxy_cut(proxy, FAULT_TO_SERVER, FAULT_END_RESET);
+    cluster_load_await_progress(load, 10);
+}
+
 /* Each connection to a primary ends when it has carried so many bytes: in the handshake, in
  * the greeting, inside of records of commands.  What left in part cannot have run. */
 static void sends_are_cut_under_load(void **state)
@@ -77,25 +106,24 @@ static void sends_are_cut_under_load(void **state)
     fault_proxy_t *proxy = load->rig->nodes[0].proxy;
     uint64_t connects = live_stats(load->client).connects, since_us = waiting_now_us();
     unsigned random = 1;
+    cluster_tally_t tally;
     (void)state;
 
-    for (size_t round = live_scaled(12); round > 0; round--) {
-        unsigned dials = fault_proxy_counts(proxy).accepted;
-        fault_proxy_cut_after(proxy, 0, FAULT_TO_SERVER, live_roll(&random) % 3000,
-                              round % 2 ? FAULT_END_RESET : FAULT_END_FIN);
-        fault_proxy_cut(proxy, FAULT_TO_SERVER, FAULT_END_RESET);
-        WAIT_FOR(fault_proxy_counts(proxy).accepted > dials + 1);
+    for (size_t round = live_scaled(2); round > 0; round--) {
+        for (unsigned i = 0; i < CUTS; i++)
+            cut_at(proxy, live_roll(&random) % CUT_BYTES,
+                   i % 2 ? FAULT_END_RESET : FAULT_END_FIN);
+        mend(load, proxy);
+        if (round % 10 != 0)
+            continue;
+        tally = cluster_load_stop(load);
+        check_fates(load, &tally);
+        cluster_load_go_on(load);
     }
-    fault_proxy_cut_after(proxy, 0, FAULT_TO_SERVER, UINT64_MAX, FAULT_END_RESET);
-    fault_proxy_cut(proxy, FAULT_TO_SERVER, FAULT_END_RESET);
-    cluster_load_await_progress(load, 10);
     assert_in_range(live_stats(load->client).connects - connects, 0,
                     (waiting_now_us() - since_us) * DIALS_PER_S / 1000000 + 1);
-    cluster_tally_t tally = cluster_load_stop(load);
-    assert_int_equal(tally.errors, 0);
-    assert_int_equal(tally.lost, 0);
-    assert_int_equal(tally.inversions, 0);
-    assert_true(tally.unknown <= (size_t)WINDOW * load->plan.callers * load->losses);
+    tally = cluster_load_stop(load);
+    check_fates(load, &tally);
     cluster_load_end(load);
 }
 

@@ -29,7 +29,7 @@ struct cluster_caller {
     cluster_call_t calls[WINDOW_MAX];
     _Atomic size_t ok;
     size_t misread;
-    bool is_counted; /* its pace */
+    _Atomic bool is_chosen;
     _Atomic unsigned under_way;
 };
 
@@ -65,6 +65,15 @@ static void check_pair(const cluster_call_t *call, const shoal_result_t *result)
     }
 }
 
+static void note_silence(cluster_load_t *load)
+{
+    uint64_t now_us = waiting_now_us(), silence_us = now_us - load->heard_us;
+
+    if (silence_us > load->silence_us)
+        load->silence_us = silence_us;
+    load->heard_us = now_us;
+}
+
 static void on_result(shoal_client_t *client, const shoal_result_t *result, void *data)
 {
     cluster_call_t *call = data;
@@ -76,6 +85,8 @@ static void on_result(shoal_client_t *client, const shoal_result_t *result, void
     caller->fates[call->number - caller->first] = (unsigned char)fate;
     if (fate == IS_OK && kind_of(load, call->number) == READ_PAIR)
         check_pair(call, result);
+    if (caller->is_chosen)
+        note_silence(load);
     if (fate == IS_OK)
         caller->ok++;
     else if (fate == IS_ERROR)
@@ -320,10 +331,12 @@ static void report_waits(cluster_load_t *load)
 
 void cluster_load_choose(cluster_load_t *load, size_t by, size_t node)
 {
+    load->heard_us = waiting_now_us();
     for (size_t i = 0; i < load->plan.callers; i++) {
         cluster_caller_t *caller = &load->callers[i];
-        caller->is_counted = cluster_rig_owner(load->rig, by, caller->key) != node;
+        caller->is_chosen = cluster_rig_owner(load->rig, by, caller->key) != node;
     }
+    load->silence_us = 0;
 }
 
 size_t cluster_load_chosen(const cluster_load_t *load)
@@ -331,8 +344,13 @@ size_t cluster_load_chosen(const cluster_load_t *load)
     size_t taken = 0;
 
     for (size_t i = 0; i < load->plan.callers; i++)
-        taken += load->callers[i].is_counted ? load->callers[i].ok : 0;
+        taken += load->callers[i].is_chosen ? load->callers[i].ok : 0;
     return taken;
+}
+
+uint64_t cluster_load_silence_us(const cluster_load_t *load)
+{
+    return load->silence_us;
 }
 
 /* ---- what became of the numbers ---- */

@@ -43,9 +43,10 @@ typedef struct cluster_load {
     cluster_caller_t *callers;
     cluster_load_plan_t plan;
     _Atomic bool is_over;
-    _Atomic unsigned changes;    /* of the map */
-    _Atomic unsigned losses;     /* of connections */
-    _Atomic uint64_t changed_us; /* when the map did last */
+    _Atomic unsigned changes;              /* of the map */
+    _Atomic unsigned losses;               /* of connections */
+    _Atomic uint64_t changed_us;           /* when the map did last */
+    _Atomic uint64_t heard_us, silence_us; /* of the chosen callers */
     uint64_t waits_us[CLUSTER_LOAD_WAITS_MAX];
     uint64_t
         changes_us[CLUSTER_LOAD_WAITS_MAX]; /* of each wait: until the map changed */
@@ -71,10 +72,11 @@ size_t cluster_load_caller_of(const cluster_load_t *load, size_t by, size_t owne
  * has to wait until a number of its is taken. */
 void cluster_load_note_wait(cluster_load_t *load, size_t caller, uint64_t since_us);
 
-/* Choose the callers whose slots this node does not own, as node `by` says; and how many of
- * their numbers were taken so far. */
+/* Choose the callers whose slots this node does not own, as node `by` says; how many of their
+ * numbers were taken so far; and how long none was, at most, since they were chosen. */
 void cluster_load_choose(cluster_load_t *load, size_t by, size_t node);
 size_t cluster_load_chosen(const cluster_load_t *load);
+uint64_t cluster_load_silence_us(const cluster_load_t *load);
 
 /* Stop, and count what became of the numbers; prints it. */
 cluster_tally_t cluster_load_stop(cluster_load_t *load);
