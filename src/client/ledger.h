@@ -78,6 +78,16 @@ static inline bool shoal__ledger_has_room(const shoal__ledger_t *ledger,
                ledger->bytes_max;
 }
 
+/* Would these commands, which cannot leave for now, leave half of the room to the others?
+ * Any thread. */
+static inline bool shoal__ledger_has_half(const shoal__ledger_t *ledger,
+                                          const shoal__account_t *stuck,
+                                          uint64_t commands, uint64_t bytes)
+{
+    return shoal__counter_get(&stuck->queued) + commands <= ledger->queued_max / 2 &&
+           shoal__counter_get(&stuck->bytes) + bytes <= ledger->bytes_max / 2;
+}
+
 /* Commands are outstanding from now on: from here, or out of the mailbox.  In the
  * second case with the lock, so that a thread that looks for room counts each command
  * once. */

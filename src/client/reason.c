@@ -188,6 +188,12 @@ static void say_full(const shoal__submission_t *submission,
                          "can wait for a connection",
                          SHOAL__LEASE_CONNECTIONS_MAX + SHOAL__LEASE_WAITING_MAX,
                          SHOAL__LEASE_WAITING_MAX);
+    else if (load->lacks_half)
+        shoal__error_say(
+            error, SHOAL_EFULL,
+            "%sthe node of the slot is down, and commands for such nodes may "
+            "fill half of the room (queued_max, bytes_max)",
+            when);
     else if (load->queued + submission->count > options->queued_max)
         shoal__error_say(error, SHOAL_EFULL,
                          "%s%" PRIu64 " commands wait to be written; at most %zu may "

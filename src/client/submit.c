@@ -81,6 +81,39 @@ static bool has_room_here(shoal_client_t *client, uint64_t commands, uint64_t by
     return has_room_by_ledger(client, commands, bytes);
 }
 
+/* How many of the commands cannot leave for now, because their node is down?  Any thread. */
+static uint64_t count_stuck(const shoal_client_t *client, const shoal__plan_t *plan)
+{
+    const shoal__route_t *route = client->route;
+    uint64_t stuck = 0;
+
+    if (!atomic_load_explicit(&route->has_stuck, memory_order_relaxed))
+        return 0;
+    for (size_t i = 0; i < plan->submission->count; i++)
+        stuck += route->ops->is_stuck(route, shoal__plan_slot(plan, i));
+    return stuck;
+}
+
+/* Such commands may fill half of the room, so that those for other nodes are not refused for
+ * their sake.  Any thread. */
+static bool has_half(const shoal_client_t *client, const shoal__plan_t *plan)
+{
+    uint64_t stuck = count_stuck(client, plan);
+
+    return stuck == 0 || shoal__ledger_has_half(&client->ledger, &client->route->stuck,
+                                                stuck, plan->bytes);
+}
+
+/* ... also of what was submitted since the last turn. */
+static bool has_half_here(shoal_client_t *client, const shoal__plan_t *plan)
+{
+    if (count_stuck(client, plan) == 0)
+        return true;
+    client->route->ops->publish(client->route);
+    shoal__ledger_published(&client->ledger);
+    return has_half(client, plan);
+}
+
 static bool is_closed_here(const shoal_client_t *client)
 {
     return client->is_closing || shoal__gate_is_closed(&client->gate);
@@ -90,7 +123,8 @@ static int may_submit_here(shoal_client_t *client, const shoal__plan_t *plan)
 {
     if (is_closed_here(client))
         return SHOAL_ECLOSED;
-    if (has_room_here(client, plan->submission->count, plan->bytes))
+    if (has_room_here(client, plan->submission->count, plan->bytes) &&
+        has_half_here(client, plan))
         return 0;
     return plan->submission->call.flags & SHOAL_CALL_WAIT_FOR_ROOM ? SHOAL_ELOOP
                                                                    : SHOAL_EFULL;
@@ -237,7 +271,9 @@ static int submit_one_here(shoal_client_t *client, const shoal_command_t *comman
     if (is_closed_here(client))
         return refuse_here(client, SHOAL_ECLOSED);
     shoal__admission_t admission = shoal__refusal_check(command, 0);
-    if (!is_straight(route, command, &admission, &slot))
+    if (!is_straight(route, command, &admission, &slot) ||
+        (atomic_load_explicit(&route->has_stuck, memory_order_relaxed) &&
+         route->ops->is_stuck(route, slot)))
         return submit_plain(client, command, on_result, data, ret_ticket);
     if (!has_room && !has_room_here(client, 1, bytes_max))
         return refuse_here(client, SHOAL_EFULL);
@@ -272,7 +308,8 @@ static bool has_room_locked(const shoal_client_t *client, const shoal__plan_t *p
 
     return shoal__ledger_has_room(&client->ledger, side->count,
                                   shoal__mailbox_side_bytes(side),
-                                  plan->submission->count, plan->bytes);
+                                  plan->submission->count, plan->bytes) &&
+           has_half(client, plan);
 }
 
 /* 0, or SHOAL_EFULL: there is no room, or none by the deadline. */
@@ -360,7 +397,8 @@ static int explain(const shoal_client_t *client, const shoal__plan_t *plan,
         .bytes = shoal__counter_get(&ledger->route->bytes) +
                  shoal__counter_get(&ledger->entered_bytes) +
                  shoal__counter_get(&mailbox->bytes_now),
-        .lacks_lease = plan->leases > 0 && !plan->is_claimed};
+        .lacks_lease = plan->leases > 0 && !plan->is_claimed,
+        .lacks_half = code == SHOAL_EFULL && !has_half(client, plan)};
 
     return shoal__reason_say(submission, client->options, &load, code);
 }

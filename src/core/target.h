@@ -33,6 +33,7 @@ typedef struct shoal__endpoint {
     const char *host; /* a name or a numeric address; NULL: unix_path counts */
     int port;
     const char *unix_path;
+    const char *tls_name; /* which name its certificate must have; NULL: the host */
     const shoal__address_t *by; /* the address of the server that named it; NULL: the
                                    program did */
 } shoal__endpoint_t;

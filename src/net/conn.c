@@ -445,6 +445,23 @@ static void shut(shoal__conn_t *conn, uint64_t now_us)
     conn->hooks.on_delivered(conn->owner);
 }
 
+#define DIALS_KEPT 2           /* for connections that commands wait for */
+#define DIAL_PATIENCE_US 10000 /* before it is looked again whether one may dial */
+
+bool shoal__conn_may_dial(const shoal__conn_t *conn)
+{
+    const shoal__conn_set_t *set = conn->set;
+    bool is_awaited = shoal__pipe_queued(&conn->pipe) > 0;
+
+    return set->dialing_max == 0 ||
+           set->dialing + (is_awaited ? 0 : DIALS_KEPT) < set->dialing_max;
+}
+
+static unsigned is_on_its_way(const shoal__conn_t *conn)
+{
+    return conn->state == SHOAL__CONN_DIALING || conn->state == SHOAL__CONN_GREETING;
+}
+
 /* The only place where a connection changes its state. */
 static void handle(shoal__conn_t *conn, shoal__conn_event_t event, uint64_t now_us)
 {
@@ -452,8 +469,10 @@ static void handle(shoal__conn_t *conn, shoal__conn_event_t event, uint64_t now_
 
     assert(step.action != SHOAL__CONN_ILLEGAL);
     conn->target->ready -= conn->state == SHOAL__CONN_READY;
+    conn->set->dialing -= is_on_its_way(conn);
     conn->state = step.next;
     conn->target->ready += conn->state == SHOAL__CONN_READY;
+    conn->set->dialing += is_on_its_way(conn);
     /* A thread that sees READY also sees what was agreed on. */
     atomic_store_explicit(&conn->stats.state, conn->state, memory_order_release);
     shoal__conn_touch(conn);
@@ -499,7 +518,10 @@ static void look_at_the_time(shoal__conn_t *conn, uint64_t now_us)
         shoal__conn_lose(conn, SHOAL_ETIMEOUT, conn->pipe.detail);
         break;
     case SHOAL__CONN_BACKOFF:
-        handle(conn, SHOAL__CONN_ON_RETRY_DUE, now_us);
+        if (shoal__conn_may_dial(conn))
+            handle(conn, SHOAL__CONN_ON_RETRY_DUE, now_us);
+        else
+            conn->due_us = now_us + DIAL_PATIENCE_US;
         break;
     case SHOAL__CONN_IDLE:
     case SHOAL__CONN_READY:

@@ -117,6 +117,10 @@ void shoal__conn_open(shoal__conn_t *conn);
 /* It was closed: from now on it leads to another target. */
 void shoal__conn_lead(shoal__conn_t *conn, shoal__target_t *target);
 
+/* May it be opened, or dialed again?  Those for which no command waits leave some dials to
+ * the others. */
+bool shoal__conn_may_dial(const shoal__conn_t *conn);
+
 /* Something happened to it, or was left for it: the next turn of the set looks at
  * it. */
 static inline void shoal__conn_touch(shoal__conn_t *conn)

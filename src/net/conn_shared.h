@@ -27,6 +27,8 @@ typedef struct shoal__conn_set {
     shoal__list_t touched;     /* connections that the next turn looks at */
     shoal__list_t turning;     /* those that the present turn has still to look at */
     shoal__due_times_t due;    /* when the others want to be looked at */
+    unsigned dialing;          /* connections that are on their way to be ready ... */
+    unsigned dialing_max;      /* ... and how many may be; 0: any number */
     shoal__account_t *account; /* borrowed: what is outstanding on all of them */
     uint64_t queued, inflight, bytes; /* what the account has still to be moved by; they
                                          may be below 0, and wrap */

@@ -410,6 +410,8 @@ static void choose_name(shoal__tls_engine_t *engine,
 {
     const char *name = endpoint->host ? endpoint->host : "localhost";
 
+    if (endpoint->tls_name)
+        name = endpoint->tls_name;
     if (settings->server_name)
         name = settings->server_name;
     snprintf(engine->name, sizeof engine->name, "%s", name);

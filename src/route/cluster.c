@@ -62,6 +62,7 @@ static void on_event(void *owner, const shoal_event_t *event)
     }
     if (event->kind == SHOAL_EVENT_LOST) {
         node->was_lost = true;
+        node->is_sure = false;
         shoal__handovers_lost(&cluster->handovers, &node->conn.pipe);
         shoal__leases_rouse(&cluster->leases);
     }
@@ -280,6 +281,12 @@ static void publish(shoal__route_t *route)
     shoal__conn_set_count(&of(route)->set, &of(route)->waiting);
     shoal__handovers_publish(&of(route)->handovers);
     shoal__conn_set_publish(&of(route)->set);
+    shoal__cluster_publish_stuck(of(route));
+}
+
+static bool is_stuck(const shoal__route_t *route, unsigned slot)
+{
+    return shoal__cluster_is_stuck(of_const(route), slot);
 }
 
 static void shared_figures(const shoal__route_t *route, shoal_stats_t *ret_stats)
@@ -364,6 +371,7 @@ static const shoal__route_ops_t ops = {
     .may_share = may_share,
     .next_wake_us = next_wake_us,
     .publish = publish,
+    .is_stuck = is_stuck,
     .shared_figures = shared_figures,
     .each = each,
     .describe = describe,
@@ -373,6 +381,10 @@ static const shoal__route_ops_t ops = {
 };
 
 /* ---- the beginning ---- */
+
+/* Connections on their way at the same time: handshakes of TLS take the loop's time. */
+#define DIALS_MAX 8
+#define DIALS_TLS_MAX 4
 
 /* 0 or SHOAL_ENOMEM. */
 static int add_seeds(shoal__cluster_t *cluster, const shoal_options_t *options)
@@ -452,6 +464,7 @@ int shoal__cluster_new(const shoal_options_t *options, uint64_t seed,
     rc = shoal__conn_set_init(&cluster->set, seed, &cluster->route.account);
     if (rc < 0)
         goto fail_set;
+    cluster->set.dialing_max = cluster->config.dial.tls ? DIALS_TLS_MAX : DIALS_MAX;
     rc = init_waiting(cluster);
     if (rc < 0)
         goto fail_waiting;

@@ -107,6 +107,8 @@ typedef struct shoal__route_ops {
     /* Is there one ordinary connection and nothing else to be looked at, and does it take
      * what is written?  Then callers may look at it in turns, without a poll. */
     bool (*may_share)(const shoal__route_t *route);
+    /* Can commands of this slot not leave for now?  Any thread; while has_stuck. */
+    bool (*is_stuck)(const shoal__route_t *route, unsigned slot);
     /* When a turn is due if nothing but time passes. */
     uint64_t (*next_wake_us)(const shoal__route_t *route);
     /* Bring route->account up to date: it then counts exactly what was pushed and placed
@@ -144,6 +146,9 @@ struct shoal__route {
     struct shoal__reads *reads; /* of route/reads.c; NULL: nothing goes to replicas */
     uint32_t awake; /* callers that are awake and run the turns (client/awake.h) */
     bool is_still;  /* none of them did anything since the last look of this one */
+    _Atomic bool has_stuck; /* commands of some slots cannot leave for now, and others
+                               can: ops->is_stuck says whose; any thread reads */
+    shoal__account_t stuck; /* of those commands: queued, and bytes; any thread reads */
     _Atomic uint32_t leases; /* open ones, and blocking commands that have no result:
                                 whoever makes one counts it, on any thread; the route
                                 counts it off */

@@ -6,6 +6,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #define WORDS(...) scene_words(__VA_ARGS__, NULL)
 #define NODES 4
@@ -333,6 +334,146 @@ static void a_slot_that_moves_is_no_failover(void **state)
     assert_int_equal(scene_events(scene).failovers, 0);
 }
 
+/* ---- one node, two addresses ---- */
+
+/* A question is asked after this. */
+static void want_a_view(scene_t *scene, size_t node, const char *key)
+{
+    unsigned long long asked = scene_stats(scene).views_asked;
+
+    fake_server_rule(nodes[node], &(fake_rule_t){.command = "SET",
+                                                 .reply = "-CLUSTERDOWN it is\r\n",
+                                                 .times = 1});
+    check_ok(scene, WORDS("SET", key, "1"));
+    WAIT_FOR(scene_stats(scene).views_asked > asked);
+}
+
+/* The nodes disagree whether node 1 is called by its name or by its address. */
+static void another_address_of_a_node_is_an_alias(void **state)
+{
+    scene_t *scene = *state;
+
+    agree();
+    view[1].host = "localhost";
+    say(1);
+    view[1].host = NULL;
+    open_cluster(scene, 0);
+    check_ok(scene, WORDS("SET", KEY, "1"));
+    for (unsigned i = 0; i < 12; i++) {
+        want_a_view(scene, i % 2, i % 2 ? KEY : "bar");
+        view[1].host = i % 2 ? NULL : "localhost";
+        say(i % 2);
+    }
+    /* ... or by redirects: the command goes on where the others do. */
+    script_say(nodes[0], view, NODES);
+    fake_server_rule(nodes[0], &(fake_rule_t){.command = "GET",
+                                              .reply = script_redirect("MOVED", 5061,
+                                                                       view[1].port)});
+    check_ok(scene, WORDS("GET", "bar"));
+    assert_int_equal(fake_server_accepted(nodes[1]), 1);
+    shoal_topology_snapshot_t *topology = look(scene);
+    assert_int_equal(find(topology, 1)->state, SHOAL_CONNECTION_READY);
+    shoal_topology_release(topology);
+    assert_int_equal(scene_events(scene).redirects_refused, 0);
+}
+
+/* Its connection is renewed; the command waits. */
+static void a_node_that_redirects_to_itself_is_connected_to_again(void **state)
+{
+    scene_t *scene = *state;
+
+    agree();
+    open_cluster(scene, 0);
+    check_ok(scene, WORDS("SET", KEY, "1"));
+    fake_server_rule(
+        nodes[1], &(fake_rule_t){.command = "SET",
+                                 .reply = script_redirect("MOVED", SLOT, view[1].port),
+                                 .connection = 1});
+    check_ok(scene, WORDS("SET", KEY, "2"));
+    assert_int_equal(fake_server_accepted(nodes[1]), 2);
+}
+
+/* ---- limits ---- */
+
+/* Commands for a node that is down take half of the room; then its own are refused, and no
+ * others. */
+static void a_shard_that_is_down_leaves_half_of_the_room(void **state)
+{
+    enum { ROOM = 200 };
+    scene_t *scene = *state;
+    outcome_t *outcomes = scene_outcomes(scene, ROOM);
+    shoal_error_t error = SHOAL_ERROR_INIT;
+    shoal_call_t call = SHOAL_CALL_INIT;
+    unsigned accepted = 0;
+    int rc = 0;
+
+    assert_int_equal(
+        shoal_options_set_outstanding_max(scene->options, ROOM, 16384, 1 << 20), 0);
+    agree();
+    open_cluster(scene, 0);
+    check_ok(scene, WORDS("SET", KEY, "1"));
+    check_ok(scene, WORDS("SET", "bar", "1"));
+    fake_server_refuse(nodes[1], true);
+    fake_server_cut(nodes[1], FAKE_CUT_RESET);
+    WAIT_FOR(is_down(scene, 1));
+    call.error = &error;
+    for (; accepted < ROOM && rc == 0; accepted += rc == 0) {
+        const shoal_command_t command = WORDS("SET", KEY, "2");
+        unsigned long long queued = scene_stats(scene).queued_now;
+        rc = shoal_client_submit_many(scene->client, &command, 1, &call, outcome_cb,
+                                      &outcomes[accepted], NULL);
+        if (rc == 0) /* the next turn counts it */
+            WAIT_FOR(scene_stats(scene).queued_now > queued);
+    }
+    assert_int_equal(rc, SHOAL_EFULL);
+    assert_int_equal(accepted, ROOM / 2);
+    assert_non_null(strstr(error.text, "down"));
+    for (unsigned i = 0; i < ROOM; i++)
+        check_ok(scene, WORDS("SET", "bar", "2"));
+    fake_server_refuse(nodes[1], false);
+    for (unsigned i = 0; i < accepted; i++) {
+        scene_await(&outcomes[i]);
+        assert_int_equal(outcomes[i].status, 0);
+    }
+    check_ok(scene, WORDS("SET", KEY, "3"));
+}
+
+/* Nodes that do not answer the greeting: not all are dialed at once. */
+static void few_connections_are_made_at_the_same_time(void **state)
+{
+    enum { SEEDS = 12 };
+    scene_t *scene = *state;
+    fake_server_t *seeds[SEEDS];
+
+    for (size_t i = 0; i < SEEDS; i++) {
+        seeds[i] = fake_server_start(NULL);
+        fake_server_hold(seeds[i], "HELLO");
+        int rc = i == 0 ? shoal_options_set_address(scene->options, "127.0.0.1",
+                                                    fake_server_port(seeds[i]))
+                        : shoal_options_add_address(scene->options, "127.0.0.1",
+                                                    fake_server_port(seeds[i]));
+        assert_int_equal(rc, 0);
+    }
+    agree();
+    assert_int_equal(shoal_options_add_address(scene->options, "127.0.0.1",
+                                               fake_server_port(nodes[0])),
+                     0);
+    assert_int_equal(shoal_options_set_topology(scene->options, SHOAL_TOPOLOGY_CLUSTER),
+                     0);
+    scene_open(scene);
+    WAIT_FOR(scene_events(scene).connected == 6);
+    usleep(50000);
+    assert_int_equal(scene_events(scene).connected, 6);
+    for (size_t i = 0; i < SEEDS; i++) {
+        fake_server_forget_rules(seeds[i]);
+        fake_server_release(seeds[i]);
+    }
+    check_ok(scene, WORDS("SET", KEY, "1"));
+    scene_close(scene, 0);
+    for (size_t i = 0; i < SEEDS; i++)
+        fake_server_stop(seeds[i]);
+}
+
 /* ---- what is refused ---- */
 
 /* Nobody confirms the stranger within 2 s. */
@@ -403,6 +544,10 @@ int main(int argc, char **argv)
         TEST(a_lost_connection_is_no_node_that_is_down),
         TEST(a_replica_that_takes_slots_is_a_failover),
         TEST(a_slot_that_moves_is_no_failover),
+        TEST(another_address_of_a_node_is_an_alias),
+        TEST(a_node_that_redirects_to_itself_is_connected_to_again),
+        TEST(a_shard_that_is_down_leaves_half_of_the_room),
+        TEST(few_connections_are_made_at_the_same_time),
         TEST(a_redirect_to_a_stranger_is_refused),
         TEST(an_address_that_no_server_may_name_is_refused),
         TEST(views_are_counted),

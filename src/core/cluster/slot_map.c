@@ -26,7 +26,7 @@ static void set_owner(shoal__slot_map_t *map, unsigned slot, unsigned owner)
 {
     map->owned -= shoal__slot_map_owner(map, slot) != SHOAL__SLOT_NOBODY;
     map->owned += owner != SHOAL__SLOT_NOBODY;
-    map->notes[slot].patched_ms = map->notes[slot].orphan_ms = 0;
+    map->notes[slot].patched_ms = map->notes[slot].against_ms = 0;
     atomic_store_explicit(&map->words[slot], (uint16_t)owner, memory_order_relaxed);
 }
 
@@ -73,11 +73,12 @@ static bool is_confirmed(const shoal__slot_map_t *map, const shoal__slot_view_t 
 
 typedef enum verdict { KEEP, CHANGE, DOUBT } verdict_t;
 
-static verdict_t judge_orphan(shoal__slot_note_t *note, uint64_t now_us)
+/* Have all views been against the owner for so long? */
+static bool is_against(shoal__slot_note_t *note, uint64_t now_us, uint64_t time_us)
 {
-    if (!note->orphan_ms)
-        note->orphan_ms = stamp_of(now_us);
-    return is_since(note->orphan_ms, now_us, SHOAL__SLOT_ORPHAN_US) ? CHANGE : KEEP;
+    if (!note->against_ms)
+        note->against_ms = stamp_of(now_us);
+    return is_since(note->against_ms, now_us, time_us);
 }
 
 static verdict_t judge(shoal__slot_map_t *map, const shoal__slot_view_t *view,
@@ -86,17 +87,19 @@ static verdict_t judge(shoal__slot_map_t *map, const shoal__slot_view_t *view,
     shoal__slot_note_t *note = &map->notes[slot];
     unsigned owner = shoal__slot_map_owner(map, slot), said = view->owners[slot];
 
-    if (said == SHOAL__SLOT_NOBODY)
-        return owner == said ? KEEP : judge_orphan(note, view->at_us);
-    note->orphan_ms = 0;
     if (said == owner) {
         note->epoch = epoch > note->epoch ? epoch : note->epoch;
+        note->against_ms = 0;
         return KEEP;
     }
-    if (owner == SHOAL__SLOT_NOBODY || epoch > note->epoch ||
-        is_confirmed(map, view, slot))
+    if (said == SHOAL__SLOT_NOBODY)
+        return is_against(note, view->at_us, SHOAL__SLOT_ORPHAN_US) ? CHANGE : KEEP;
+    if (owner == SHOAL__SLOT_NOBODY || epoch > note->epoch)
         return CHANGE;
-    return DOUBT;
+    if (epoch > 0 && epoch < note->epoch &&
+        !is_against(note, view->at_us, SHOAL__SLOT_LOWER_US))
+        return DOUBT;
+    return is_confirmed(map, view, slot) ? CHANGE : DOUBT;
 }
 
 /* ---- a view ---- */
@@ -185,6 +188,12 @@ void shoal__slot_map_set(shoal__slot_map_t *map, unsigned slot, unsigned owner)
 {
     set_owner(map, slot, owner);
     map->notes[slot].epoch = 0;
+}
+
+void shoal__slot_map_forget_epochs(shoal__slot_map_t *map)
+{
+    for (unsigned slot = 0; slot < SHOAL__SLOTS; slot++)
+        map->notes[slot].epoch = 0;
 }
 
 void shoal__slot_map_set_moves(shoal__slot_map_t *map, unsigned slot, bool moves)

@@ -11,8 +11,11 @@
  *
  *   - a slot changes its owner if the new one has a higher configuration epoch than the best
  *     that is known of the slot;
- *   - else (nodes that were reset, servers that tell no epochs) if another node's view says
+ *   - else (servers that tell no epochs, epochs that collided) if another node's view says
  *     the same; or the same node's, 2 s later, unless a redirect told otherwise within 10 s;
+ *   - but two nodes that know a lower epoch are believed only if for 30 s no view names the
+ *     present owner: a primary that was cut off, and its replica, agree on what is over.
+ *     Nodes that were restored from an old state agree, too, and go on agreeing;
  *   - a slot that no node owns in the view keeps its owner for 10 s;
  *   - a view of fewer slots than the map has is refused, unless another node's has fewer, too.
  *
@@ -36,12 +39,13 @@
 #define SHOAL__SLOT_FORMER_US 30000000  /* so long a view confirms those that follow */
 #define SHOAL__SLOT_PATCHED_US 10000000 /* so long a redirect outweighs that */
 #define SHOAL__SLOT_REST_US 100000      /* so long a redirect is the last one */
-#define SHOAL__SLOT_ORPHAN_US 10000000  /* so long an owner is kept */
+#define SHOAL__SLOT_ORPHAN_US 10000000 /* so long an owner is kept that no node names */
+#define SHOAL__SLOT_LOWER_US 30000000  /* ... or of which views know a lower epoch */
 
 /* What one node says. */
 typedef struct shoal__slot_view {
-    unsigned by;                   /* that node */
-    uint64_t at_us;                /* when it answered */
+    unsigned by;    /* a number for that node; the same one for all its addresses */
+    uint64_t at_us; /* when it answered */
     uint16_t owners[SHOAL__SLOTS]; /* or NOBODY */
 } shoal__slot_view_t;
 
@@ -49,7 +53,8 @@ typedef struct shoal__slot_view {
 typedef struct shoal__slot_note {
     uint64_t epoch;      /* the best that is known of its owner, or of one before it */
     uint32_t patched_ms; /* a redirect named the owner */
-    uint32_t orphan_ms;  /* since then it has no owner, some nodes say */
+    uint32_t
+        against_ms; /* since then all views name no owner, or one of a lower epoch */
 } shoal__slot_note_t;
 
 typedef struct shoal__slot_map {
@@ -94,6 +99,10 @@ bool shoal__slot_map_rests(const shoal__slot_map_t *map, unsigned slot,
 /* Without a proof, and without an epoch: any view that tells an epoch is believed.  No hand-over of the
  * slot is under way. */
 void shoal__slot_map_set(shoal__slot_map_t *map, unsigned slot, unsigned owner);
+
+/* The nodes are those of another cluster from now on: its epochs do not compare with those
+ * that are known. */
+void shoal__slot_map_forget_epochs(shoal__slot_map_t *map);
 
 /* A hand-over of the slot begins, or is over. */
 void shoal__slot_map_set_moves(shoal__slot_map_t *map, unsigned slot, bool moves);

@@ -3,8 +3,9 @@
 #define SHOAL_ROUTE_CLUSTER_NODE_H
 
 /*
- * One node of a cluster: its connection, and what is known of it.  A node is an address;
- * another address of the same server would be another node.
+ * One node of a cluster: its connection, and what is known of it.  A node is dialed at one
+ * address.  Other addresses that lead to the same server are its aliases, as long as it is
+ * connected at its own.
  *
  * Loop thread, but for the figures of its connection, and what shoal__nodes_describe() reads
  * under the lock of all nodes.
@@ -17,6 +18,14 @@
 #include "route/config.h"
 #include <shoal/topology.h>
 
+typedef struct shoal__node_alias {
+    char host[SHOAL__NODE_HOST_BYTES];
+    int port; /* 0: none */
+} shoal__node_alias_t;
+
+/* Nodes of a cluster may disagree whether others are called by name or by address. */
+#define SHOAL__NODE_ALIASES 2
+
 typedef struct shoal__node {
     shoal__conn_t conn;
     shoal__target_t target;
@@ -24,9 +33,15 @@ typedef struct shoal__node {
     shoal__address_t by;        /* of the node that named it */
     char host[SHOAL__NODE_HOST_BYTES];
     char name[SHOAL__TARGET_NAME_BYTES];
+    char hostname
+        [SHOAL__NODE_HOST_BYTES];  /* which name the host has, as a node says; "" */
     char id[SHOAL__NODE_ID_BYTES]; /* "": not known */
-    shoal_node_role_t role;        /* as the view says that was believed last */
-    unsigned primary;              /* of a replica: its index; SLOT_NOBODY: not known */
+    bool
+        is_sure; /* its connection was not lost since a view had the id at its address */
+    shoal__node_alias_t aliases[SHOAL__NODE_ALIASES];
+    unsigned next_alias;    /* the place of the next one */
+    shoal_node_role_t role; /* as the view says that was believed last */
+    unsigned primary;       /* of a replica: its index; SLOT_NOBODY: not known */
     unsigned heir_of;  /* of which it has taken slots, although it was its replica: the
                          program is to hear of that; SLOT_NOBODY */
     void *owner;       /* borrowed: the cluster */

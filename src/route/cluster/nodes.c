@@ -13,17 +13,53 @@ int shoal__nodes_init(shoal__nodes_t *nodes, const shoal__node_plan_t *plan)
     return pthread_mutex_init(&nodes->lock, NULL) == 0 ? 0 : SHOAL_ENOMEM;
 }
 
+/* ---- addresses ---- */
+
+static bool is_at(const shoal__node_t *node, const char *host, int port)
+{
+    return node->endpoint.port == port && strcmp(node->host, host) == 0;
+}
+
+static bool has_alias(const shoal__node_t *node, const char *host, int port)
+{
+    for (unsigned i = 0; i < SHOAL__NODE_ALIASES; i++)
+        if (node->aliases[i].port == port && strcmp(node->aliases[i].host, host) == 0)
+            return true;
+    return false;
+}
+
+static void add_alias(shoal__node_t *node, const char *host, int port)
+{
+    shoal__node_alias_t *alias = &node->aliases[node->next_alias];
+
+    if (has_alias(node, host, port))
+        return;
+    node->next_alias = (node->next_alias + 1) % SHOAL__NODE_ALIASES;
+    alias->port = port;
+    snprintf(alias->host, sizeof alias->host, "%s", host);
+}
+
+/* NULL: none. */
+static shoal__node_t *
+find_known(const shoal__nodes_t *nodes, const char *host, int port,
+           bool (*fits)(const shoal__node_t *node, const char *host, int port))
+{
+    for (unsigned i = 0; i < shoal__nodes_count(nodes); i++)
+        if (fits(shoal__nodes_at(nodes, i), host, port))
+            return shoal__nodes_at(nodes, i);
+    return NULL;
+}
+
 shoal__node_t *shoal__nodes_find(shoal__nodes_t *nodes, const char *host, int port,
                                  const shoal__address_t *by)
 {
     unsigned count = shoal__nodes_count(nodes);
-    shoal__node_t *node;
+    shoal__node_t *node = find_known(nodes, host, port, is_at);
 
-    for (unsigned i = 0; i < count; i++) {
-        node = shoal__nodes_at(nodes, i);
-        if (node->endpoint.port == port && strcmp(node->host, host) == 0)
-            return node;
-    }
+    if (!node)
+        node = find_known(nodes, host, port, has_alias);
+    if (node)
+        return node;
     if (count == SHOAL__NODES_MAX)
         return NULL;
     node = shoal__node_new(&nodes->plan, count, host, port, by);
@@ -35,6 +71,33 @@ shoal__node_t *shoal__nodes_find(shoal__nodes_t *nodes, const char *host, int po
     pthread_mutex_unlock(&nodes->lock);
     return node;
 }
+
+shoal__node_t *shoal__nodes_identify(shoal__nodes_t *nodes, const char *id,
+                                     const char *host, int port,
+                                     const shoal__address_t *by)
+{
+    shoal__node_t *node = shoal__nodes_with_id(nodes, id);
+
+    if (node && !is_at(node, host, port)) {
+        if (node->is_sure && shoal__node_is_ready(node)) {
+            add_alias(node, host, port);
+            return node;
+        }
+        memset(node->aliases, 0, sizeof node->aliases);
+    }
+    return shoal__nodes_find(nodes, host, port, by);
+}
+
+void shoal__nodes_set_hostname(shoal__node_t *node, const char *hostname)
+{
+    if (!hostname[0] || strcmp(hostname, "?") == 0 || strcmp(hostname, node->host) == 0)
+        return;
+    snprintf(node->hostname, sizeof node->hostname, "%s", hostname);
+    node->endpoint.tls_name = node->hostname;
+    add_alias(node, hostname, node->endpoint.port);
+}
+
+/* ---- ids ---- */
 
 shoal__node_t *shoal__nodes_with_id(const shoal__nodes_t *nodes, const char *id)
 {
@@ -93,7 +156,7 @@ void shoal__nodes_each(const shoal__nodes_t *nodes, shoal__route_visit_fn visit,
 void shoal__nodes_list(shoal__nodes_t *nodes, shoal__node_t *node, const char *id)
 {
     pthread_mutex_lock(&nodes->lock);
-    node->is_listed = id != NULL;
+    node->is_listed = node->is_sure = id != NULL;
     if (id)
         snprintf(node->id, sizeof node->id, "%s", id);
     pthread_mutex_unlock(&nodes->lock);

@@ -145,6 +145,10 @@ static shoal__pipe_verdict_t redirect(const refusal_t *refusal,
         shoal__cluster_hear_moved(cluster, from, named->slot, to,
                                   refusal->is_alone && refusal->first->command_class ==
                                                            SHOAL__CLASS_SCRIPT);
+    if (to == from) /* its name leads elsewhere, or it will be gone soon */
+        shoal__renewal_ask(&pipe->renewal,
+                           "renewed, because the node redirects to itself", false,
+                           pipe->now_us);
     if (to == from || (!named->is_ask && must_wait(refusal, named->slot))) {
         again.charge = 1;
         return shoal__pipe_send_again(pipe, &again, in_circles);

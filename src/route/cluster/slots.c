@@ -165,6 +165,16 @@ static void heed_redirects(shoal__cluster_t *cluster, uint64_t now_us)
 
 /* ---- views ---- */
 
+/* Is the node that answered the one that named this node, perhaps by another address? */
+static bool is_namer(const shoal__cluster_t *cluster, const shoal__node_t *node,
+                     const shoal__view_t *view)
+{
+    const shoal__node_t *namer = shoal__cluster_node(cluster, node->named_by);
+
+    return namer == cluster->topology.asked ||
+           (view->self[0] && strcmp(namer->id, view->self) == 0);
+}
+
 /* An owner is a primary, whatever an old view says. */
 static void list_role(shoal__cluster_t *cluster, shoal__node_t *node, unsigned primary)
 {
@@ -185,7 +195,7 @@ static void list(shoal__cluster_t *cluster, const shoal__view_t *view)
     for (unsigned i = 0; i < shoal__nodes_count(&cluster->nodes); i++) {
         shoal__node_t *node = shoal__cluster_node(cluster, i);
         bool is_doubtful =
-            node->named_us > 0 && node->named_by == by->index && !is_alone;
+            node->named_us > 0 && is_namer(cluster, node, view) && !is_alone;
         node->has_failed = view->has_failed[i];
         if (is_doubtful)
             continue;
@@ -211,6 +221,8 @@ static void merge(shoal__cluster_t *cluster, uint64_t now_us)
     }
     is_known = cluster->map.owned == 0 ||
                shoal__topology_believes(view->knows_us, cluster->foreign_us, now_us);
+    if (is_known && cluster->map.owned > 0 && !view->knows_us)
+        shoal__slot_map_forget_epochs(&cluster->map);
     if (is_known)
         cluster->foreign_us = 0;
     else if (cluster->foreign_us == 0)

@@ -58,6 +58,7 @@ typedef struct shoal__cluster {
     unsigned keyless;      /* the node that gets commands without a key */
     bool is_touched;       /* the next turn has something to do at once */
     bool has_waiting_news; /* some that wait may go on */
+    bool is_incomplete; /* a slot has no owner that can be reached, at the last look */
     uint64_t
         foreign_us; /* views are of another cluster since then; 0: the last was not */
 
@@ -132,6 +133,10 @@ static inline bool shoal__cluster_doubts(const shoal__node_t *node)
 
 /* Open and close connections; commands that wait for any node, or for an owner, go on. */
 void shoal__cluster_keep_up(shoal__cluster_t *cluster, uint64_t now_us);
+/* Count commands that cannot leave for now; after the account is up to date. */
+void shoal__cluster_publish_stuck(shoal__cluster_t *cluster);
+/* As in shoal__route_ops_t. */
+bool shoal__cluster_is_stuck(const shoal__cluster_t *cluster, unsigned slot);
 uint64_t shoal__cluster_upkeep_us(const shoal__cluster_t *cluster);
 /* Ask for a new view, because something failed. */
 void shoal__cluster_want_view(shoal__cluster_t *cluster, shoal__topology_wish_t wish,

@@ -3,9 +3,11 @@
 
 #include "base/alloc.h"
 #include "base/escape.h"
+#include "base/hash.h"
 #include "base/time_us.h"
 #include "core/description.h"
 #include "net/clock.h"
+#include "net/resolver.h"
 #include "route/errand.h"
 #include <stdio.h>
 #include <string.h>
@@ -38,8 +40,9 @@ static shoal__node_t *place_of(shoal__topology_t *topology,
 
     if (named->port == 0)
         return shoal__nodes_with_id(topology->nodes, named->id);
-    return shoal__nodes_find(topology->nodes, named->host[0] ? named->host : by->host,
-                             named->port, &by->conn.line->reached.address);
+    return shoal__nodes_identify(topology->nodes, named->id,
+                                 named->host[0] ? named->host : by->host, named->port,
+                                 &by->conn.line->reached.address);
 }
 
 static void list_node(shoal__topology_t *topology, const shoal__node_t *node,
@@ -50,6 +53,15 @@ static void list_node(shoal__topology_t *topology, const shoal__node_t *node,
 
     view->knows_us = view->knows_us || (known && known->is_listed);
     memcpy(view->ids[node->index], id, sizeof view->ids[node->index]);
+}
+
+/* Was it named by an address, and not by a name, or by nothing? */
+static bool is_address(const shoal__slots_node_t *named)
+{
+    shoal__addresses_t addresses;
+
+    return named->port > 0 && named->host[0] &&
+           shoal__resolver_numeric(named->host, named->port, &addresses);
 }
 
 static void read_range(shoal__topology_t *topology, const shoal_reply_t *reply,
@@ -68,6 +80,8 @@ static void read_range(shoal__topology_t *topology, const shoal_reply_t *reply,
         if (!node)
             continue;
         list_node(topology, node, named.id);
+        if (is_address(&named))
+            shoal__nodes_set_hostname(node, named.hostname);
         if (i > 0) {
             if (primary && primary != node)
                 view->primaries[node->index] = (uint16_t)primary->index;
@@ -107,13 +121,26 @@ static void take_epoch(shoal__topology_t *topology, const shoal__nodes_line_t *l
         view->has_failed[known->index] = line->is_failed;
 }
 
+/* Whoever speaks is the same by each of its addresses. */
+static void take_self(shoal__topology_t *topology, const shoal__nodes_line_t *line)
+{
+    shoal__view_t *view = topology->view;
+    const shoal__bytes_t id = {line->id, strlen(line->id)};
+
+    view->slots.by = (unsigned)shoal__hash(id, 0);
+    memcpy(view->self, line->id, sizeof view->self);
+}
+
 static void read_epochs(shoal__topology_t *topology, const shoal_reply_t *reply)
 {
     shoal__bytes_t text = shoal__text_of(reply);
     shoal__nodes_line_t line;
 
-    while (shoal__nodes_reply_next(&text, &line))
+    while (shoal__nodes_reply_next(&text, &line)) {
         take_epoch(topology, &line);
+        if (line.is_myself)
+            take_self(topology, &line);
+    }
 }
 
 /* ---- answers ---- */

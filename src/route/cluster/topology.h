@@ -24,6 +24,8 @@ typedef struct shoal__view {
     uint16_t
         primaries[SHOAL__NODES_MAX]; /* of the replicas; SLOT_NOBODY: it is a primary,
                                              or not listed */
+    char self
+        [SHOAL__NODE_ID_BYTES]; /* the id of the node that answered; "": not known */
     bool knows_us; /* it lists a node that another view had, which was believed */
 } shoal__view_t;
 

@@ -217,7 +217,7 @@ static void look_at(shoal__cluster_t *cluster, shoal__node_t *node, bool is_reac
     look_at_health(node);
     if (is_wanted(node, is_reached)) {
         node->idle_us = 0;
-        if (!shoal__node_is_open(node))
+        if (!shoal__node_is_open(node) && shoal__conn_may_dial(&node->conn))
             shoal__conn_open(&node->conn);
         return;
     }
@@ -282,10 +282,45 @@ void shoal__cluster_keep_up(shoal__cluster_t *cluster, uint64_t now_us)
         node->is_leased = false;
     }
     turn_waiting(cluster, now_us);
-    if (is_incomplete(cluster))
+    cluster->is_incomplete = is_incomplete(cluster);
+    if (cluster->is_incomplete)
         shoal__topology_want(&cluster->topology.rule, SHOAL__TOPOLOGY_URGENT,
                              shoal__nodes_count(&cluster->nodes), now_us,
                              &cluster->set.random);
+}
+
+/* ---- commands that cannot leave ---- */
+
+static void count_stuck(const shoal__pipe_t *pipe, uint64_t *queued, uint64_t *bytes)
+{
+    *queued += shoal__counter_get(&pipe->stats.queued_now);
+    *bytes += shoal__counter_get(&pipe->stats.bytes_now);
+}
+
+void shoal__cluster_publish_stuck(shoal__cluster_t *cluster)
+{
+    shoal__route_t *route = &cluster->route;
+    bool has_stuck = cluster->is_incomplete && is_reached(cluster);
+    uint64_t queued = 0, bytes = 0;
+
+    for (unsigned i = 0; has_stuck && i < shoal__nodes_count(&cluster->nodes); i++)
+        if (shoal__cluster_node(cluster, i)->is_down)
+            count_stuck(&shoal__cluster_node(cluster, i)->conn.pipe, &queued, &bytes);
+    if (has_stuck)
+        count_stuck(&cluster->waiting, &queued, &bytes);
+    shoal__counter_set(&route->stuck.queued, queued);
+    shoal__counter_set(&route->stuck.bytes, bytes);
+    atomic_store_explicit(&route->has_stuck, has_stuck, memory_order_relaxed);
+}
+
+bool shoal__cluster_is_stuck(const shoal__cluster_t *cluster, unsigned slot)
+{
+    unsigned owner = slot < SHOAL__SLOTS ? shoal__slot_map_owner(&cluster->map, slot)
+                                         : SHOAL__SLOT_NOBODY;
+
+    if (owner == SHOAL__SLOT_NOBODY)
+        return slot < SHOAL__SLOTS;
+    return shoal__cluster_node(cluster, owner)->is_down;
 }
 
 uint64_t shoal__cluster_upkeep_us(const shoal__cluster_t *cluster)

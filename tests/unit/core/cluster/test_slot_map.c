@@ -106,6 +106,38 @@ static void test_without_an_epoch_two_nodes_must_agree(void **state)
     }
 }
 
+/* A primary that was cut off, and its replica, agree on what is over.  They are believed when
+ * nobody has said otherwise for long. */
+static void test_two_nodes_of_a_lower_epoch_need_time(void **state)
+{
+    (void)state;
+    know();
+    epochs[C] = 7;
+    assert_int_equal(say(C, C, B).changed, HALF);
+    for (unsigned i = 0; i < 40; i++, now_us += SECOND) {
+        assert_int_equal(say(A, A, B).doubtful, HALF);
+        assert_int_equal(say(D, A, B).doubtful, HALF);
+        if (i % 20 == 10) /* the owner is there */
+            assert_int_equal(say(C, C, B).changed, 0);
+    }
+    assert_int_equal(first_owner(), C);
+    now_us += SHOAL__SLOT_LOWER_US - 10 * SECOND;
+    assert_int_equal(say(A, A, B).doubtful, HALF);
+    now_us += SECOND;
+    assert_int_equal(say(D, A, B).changed, HALF);
+    assert_int_equal(first_owner(), A);
+}
+
+static void test_epochs_of_another_cluster_begin_anew(void **state)
+{
+    (void)state;
+    epochs[A] = epochs[B] = 9;
+    know();
+    shoal__slot_map_forget_epochs(&map);
+    assert_int_equal(say(C, C, D).changed, SHOAL__SLOTS);
+    assert_int_equal(first_owner(), C);
+}
+
 static void test_or_one_node_twice(void **state)
 {
     (void)state;
@@ -262,6 +294,8 @@ int main(void)
         TEST(test_the_first_view_is_the_map),
         TEST(test_a_higher_epoch_is_believed_at_once),
         TEST(test_without_an_epoch_two_nodes_must_agree),
+        TEST(test_two_nodes_of_a_lower_epoch_need_time),
+        TEST(test_epochs_of_another_cluster_begin_anew),
         TEST(test_or_one_node_twice),
         TEST(test_what_was_said_long_ago_confirms_nothing),
         TEST(test_a_redirect_counts_at_once),
