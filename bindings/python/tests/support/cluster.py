@@ -73,14 +73,11 @@ class Cluster:
         )
 
     def move(self, key: str) -> int:
-        """The key and its slot go to the next node, whose port is returned."""
+        """The slot of the key, and the key if it is there, go to the next node, whose
+        port is returned."""
         slot = self.nodes[0].ask("CLUSTER", "KEYSLOT", key)
         ids = [node.ask("CLUSTER", "MYID") for node in self.nodes]
-        owner = next(
-            number
-            for number, node in enumerate(self.nodes)
-            if node.ask("CLUSTER", "COUNTKEYSINSLOT", slot) > 0
-        )
+        owner = ids.index(self._owner_and_epoch(self.nodes[0], slot)[0])
         target = (owner + 1) % _PRIMARIES
         source, sink = self.nodes[owner], self.nodes[target]
         sink.ask("CLUSTER", "SETSLOT", slot, "IMPORTING", ids[owner])
