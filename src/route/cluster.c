@@ -318,6 +318,16 @@ static int describe(const shoal__route_t *route, shoal_topology_snapshot_t *snap
 
 /* ---- the end ---- */
 
+/* A redirect may have given commands to a node whose connection was closed. */
+static void close_node(shoal__cluster_t *cluster, shoal__node_t *node, uint64_t now_us)
+{
+    shoal__conn_close(&node->conn, now_us);
+    if (shoal__node_is_empty(node))
+        return;
+    shoal__pipe_abandon(&node->conn.pipe, now_us);
+    shoal__conn_set_count(&cluster->set, &node->conn.pipe);
+}
+
 static void shut(shoal__route_t *route, uint64_t now_us)
 {
     shoal__cluster_t *cluster = of(route);
@@ -326,7 +336,7 @@ static void shut(shoal__route_t *route, uint64_t now_us)
     shoal__handovers_abandon(&cluster->handovers, now_us);
     shoal__pipe_abandon(&cluster->waiting, now_us);
     for (unsigned i = 0; i < shoal__nodes_count(&cluster->nodes); i++)
-        shoal__conn_close(&shoal__cluster_node(cluster, i)->conn, now_us);
+        close_node(cluster, shoal__cluster_node(cluster, i), now_us);
     shoal__keeper_shut(&cluster->keeper);
 }
 

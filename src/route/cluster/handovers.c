@@ -129,6 +129,15 @@ static void end_pen(shoal__handovers_t *handovers, unsigned number)
         }
 }
 
+/* Their next turn counts what they have now. */
+static void touch_both(const shoal__pair_t *pair)
+{
+    if (pair->move.from_conn)
+        shoal__conn_touch(pair->move.from_conn);
+    if (pair->move.to_conn)
+        shoal__conn_touch(pair->move.to_conn);
+}
+
 /* The pair may be gone then. */
 static void step(shoal__handovers_t *handovers, shoal__pair_t *pair, uint64_t now_us)
 {
@@ -136,8 +145,7 @@ static void step(shoal__handovers_t *handovers, shoal__pair_t *pair, uint64_t no
 
     while ((pen = shoal__handover_step(&pair->handover, now_us)) != NULL) {
         end_pen(handovers, number_of(pair, pen));
-        if (pair->move.to_conn)
-            shoal__conn_touch(pair->move.to_conn);
+        touch_both(pair);
     }
     if (pair->handover.count == 0)
         free_pair(handovers, pair);
@@ -177,6 +185,7 @@ static void begin_pair(shoal__handovers_t *handovers, shoal__slot_move_t *first,
     /* Its commands leave that server: what a loss left there, it refuses. */
     if (is_begun && pattern.from->phase != SHOAL__PIPE_READY)
         shoal__handover_lost(&pair->handover, false);
+    touch_both(pair);
     step(handovers, pair, now_us);
 }
 
