@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 """A cluster of three primaries."""
 
+from typing import Any
+
 import pytest
 import shoal
 from conftest import Connect
@@ -60,8 +62,8 @@ def test_commands_that_block_follow_their_slot(face: Face, cluster: Cluster) -> 
     assert face.execute("RPUSH", "list", "v") == 1
     assert face.execute("BLPOP", "list", 1) == [b"list", b"v"]
     assert face.execute("BLPOP", "list", 0.1) is None
-    cluster.move("list")
     assert face.execute("RPUSH", "list", "w") == 1
+    cluster.move("list")
     assert face.execute("BLPOP", "list", 1) == [b"list", b"w"]
 
 
@@ -71,6 +73,28 @@ def test_slots_move(face: Face, cluster: Cluster) -> None:
         cluster.move("moving")
         assert face.execute("INCR", "moving") >= 2
     assert face.execute("GET", "moving") == b"4"
+
+
+def test_a_transaction_with_watch(face: Face, cluster: Cluster) -> None:
+    calls = []
+    face.execute("SET", "n", 1)
+    slot = cluster.nodes[0].ask("CLUSTER", "KEYSLOT", "n")
+    counts = [node.ask("CLUSTER", "COUNTKEYSINSLOT", slot) for node in cluster.nodes]
+    owner = cluster.nodes[counts.index(1)]
+
+    def increment(attempt: Any) -> Any:
+        calls.append(1)
+        number = int((yield "GET", "n") or 0)
+        if len(calls) == 1:
+            owner.ask("SET", "n", 10)  # WATCH sees that
+        attempt.add("SET", "n", number + 1).add("GET", "n")
+
+    assert face.transaction(increment, "n") == [b"OK", b"11"]
+    assert len(calls) == 2
+    cluster.move("n")
+    assert face.execute("GET", "n") == b"11"  # the map follows
+    assert face.transaction(increment, "n") == [b"OK", b"12"]
+    face.until(lambda: face.stats().leases_now == 0)
 
 
 def test_how_it_is_shown(face: Face, cluster: Cluster) -> None:
