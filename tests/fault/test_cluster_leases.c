@@ -365,6 +365,25 @@ static void a_cancel_goes_to_the_node_that_has_it(void **state)
     scene_check(outcome, SHOAL_ECANCELLED, SHOAL_FATE_NOT_EXECUTED);
 }
 
+/* ... also if ASKING, which went before it, is not answered. */
+static void a_cancel_does_not_wait_for_asking(void **state)
+{
+    scene_t *scene = *state;
+    uint64_t ticket;
+
+    answer(0, "BLPOP", redirect_to("ASK", 1));
+    hold(1, "ASKING", "+OK\r\n");
+    answer(1, "BLPOP", "-UNBLOCKED client unblocked via CLIENT UNBLOCK\r\n");
+    answer_unblock(1);
+    open_cluster(scene);
+    outcome_t *outcome = pop(scene, LOW, 0, &ticket);
+    WAIT_FOR(received(1, "BLPOP", LOW) == 1);
+    assert_int_equal(shoal_client_cancel(scene->client, ticket), 0);
+    WAIT_FOR(fake_server_received(nodes[1], 1, "CLIENT", "UNBLOCK") == 1);
+    fake_server_release(nodes[1]);
+    scene_check(outcome, SHOAL_ECANCELLED, SHOAL_FATE_NOT_EXECUTED);
+}
+
 /* ---- nodes that are lost ---- */
 
 static void lose(size_t node)
@@ -688,6 +707,7 @@ int main(int argc, char **argv)
         TEST(a_cancel_lets_it_go),
         TEST(a_redirect_behind_a_cancel_is_not_followed),
         TEST(a_cancel_goes_to_the_node_that_has_it),
+        TEST(a_cancel_does_not_wait_for_asking),
         TEST(a_node_that_is_down_holds_up_its_own_alone),
         TEST(what_blocks_on_a_node_that_is_lost_is_unknown),
         TEST(the_next_owner_gets_the_rest),

@@ -64,13 +64,24 @@ static void make_zombie(shoal__pipe_t *pipe, uint64_t at,
                         detail);
 }
 
+/* Is it at the head, or behind nothing but commands of the library, which do not block? */
+static bool is_next(const shoal__pipe_t *pipe, uint64_t at)
+{
+    uint64_t due = shoal__pipe_due(pipe);
+
+    while (due < at &&
+           (shoal__request_ring_at(&pipe->ring, due)->flags & SHOAL__REQUEST_INTERNAL))
+        due++;
+    return due == at;
+}
+
 /* The server holds the command at the head: may it be asked to let it go? */
 static bool is_let_go(shoal__pipe_t *pipe, uint64_t at, shoal__ending_t ending)
 {
     shoal__request_t *request = shoal__request_ring_at(&pipe->ring, at);
 
     if (!pipe->hooks.on_blocked || request->command_class != SHOAL__CLASS_BLOCK ||
-        at != shoal__pipe_due(pipe) || !shoal__pipe_is_written(pipe, at) ||
+        !is_next(pipe, at) || !shoal__pipe_is_written(pipe, at) ||
         !pipe->hooks.on_blocked(pipe->owner, request, ending))
         return false;
     request->deadline_us = pipe->now_us + SHOAL__PIPE_GRACE_US;
