@@ -56,6 +56,7 @@ static void on_event(void *owner, const shoal_event_t *event)
     shoal__node_t *node = owner;
 
     cluster->is_touched = true;
+    shoal__cluster_count(cluster);
     if (event->kind == SHOAL_EVENT_READY) {
         cluster->waiting.is_offline = false;
         cluster->has_waiting_news = true;
@@ -130,7 +131,7 @@ static void open_route(shoal__route_t *route, shoal__loop_t *loop)
 
     cluster->set.loop = loop->uv;
     shoal__keeper_open(&cluster->keeper, loop->uv);
-    shoal__cluster_keep_up(cluster, shoal__clock_us());
+    shoal__cluster_keep_up(cluster, true, shoal__clock_us());
 }
 
 static bool place(shoal__route_t *route, const shoal__mailbox_side_t *side,
@@ -142,6 +143,7 @@ static bool place(shoal__route_t *route, const shoal__mailbox_side_t *side,
 static uint64_t turn(shoal__route_t *route, uint64_t now_us)
 {
     shoal__cluster_t *cluster = of(route);
+    bool is_news = cluster->is_touched;
     uint64_t wake_us;
 
     cluster->is_touched = false;
@@ -150,11 +152,13 @@ static uint64_t turn(shoal__route_t *route, uint64_t now_us)
     /* Before anything is written. */
     shoal__handovers_turn(&cluster->handovers, now_us);
     shoal__cluster_heed(cluster, now_us);
-    shoal__cluster_keep_up(cluster, now_us);
+    is_news |= cluster->is_touched || cluster->leases.common.is_touched;
+    shoal__cluster_keep_up(cluster, is_news, now_us);
     shoal__topology_turn(&cluster->topology, &cluster->set.random, now_us);
     if (shoal__leases_are_due(&cluster->leases, now_us))
         shoal__leases_turn(&cluster->leases, now_us);
     wake_us = shoal__conn_set_turn(&cluster->set, now_us);
+    shoal__cluster_written(cluster, now_us);
     if (cluster->is_touched || cluster->leases.common.is_touched)
         return now_us;
     wake_us = shoal__time_min(wake_us, cluster->leases.wake_us);
@@ -218,37 +222,43 @@ static void authenticate(shoal__route_t *route, shoal__secret_t *secret,
 
 /* ---- what others see ---- */
 
-static void view_node(const shoal__node_t *node, shoal__route_view_t *view)
+static bool are_idle(const shoal__cluster_t *cluster)
 {
-    const shoal__pipe_t *pipe = &node->conn.pipe;
-    bool is_ready = shoal__node_is_ready(node);
-
-    if (node->slots > 0)
-        view->is_ready = view->is_ready && is_ready;
-    view->is_idle = view->is_idle && shoal__node_is_empty(node) &&
-                    !shoal__conn_is_renewed(&node->conn);
-    if (is_ready && node->slots > 0)
-        view->wake_after =
-            shoal__time_min(view->wake_after, shoal__pipe_wake_after(pipe));
-    view->rtt_us = shoal__time_max(view->rtt_us, pipe->flush.learned.tempo.rtt_us);
+    for (unsigned i = 0; i < shoal__nodes_count(&cluster->nodes); i++) {
+        const shoal__node_t *node = shoal__cluster_node(cluster, i);
+        if (!shoal__node_is_empty(node) || shoal__conn_is_renewed(&node->conn))
+            return false;
+    }
+    return true;
 }
 
+/* The least of those that are ready; 1 is the least that there is. */
+static uint64_t wake_after(const shoal__cluster_t *cluster)
+{
+    uint64_t least = UINT64_MAX;
+
+    for (unsigned i = 0; least > 1 && i < shoal__nodes_count(&cluster->nodes); i++) {
+        const shoal__node_t *node = shoal__cluster_node(cluster, i);
+        if (node->slots > 0 && shoal__node_is_ready(node))
+            least = shoal__time_min(least, shoal__pipe_wake_after(&node->conn.pipe));
+    }
+    return least == UINT64_MAX ? 1 : least;
+}
+
+/* Every turn asks: all nodes are looked at only while nothing is under way. */
 static void view(const shoal__route_t *route, shoal__route_view_t *ret_view)
 {
     const shoal__cluster_t *cluster = of_const(route);
     const shoal__pipe_t *waiting = &cluster->waiting;
 
     *ret_view = (shoal__route_view_t){
-        .is_ready = cluster->map.owned > 0,
+        .is_ready = cluster->map.owned > 0 && cluster->unready == 0,
         .is_idle = waiting->ring.head == waiting->ring.tail &&
                    shoal__handovers_are_idle(&cluster->handovers) &&
                    shoal__leases_are_idle(&cluster->leases) &&
-                   shoal__keeper_is_calm(&cluster->keeper),
-        .wake_after = UINT64_MAX};
-    for (unsigned i = 0; i < shoal__nodes_count(&cluster->nodes); i++)
-        view_node(shoal__cluster_node(cluster, i), ret_view);
-    if (ret_view->wake_after == UINT64_MAX)
-        ret_view->wake_after = 1;
+                   shoal__keeper_is_calm(&cluster->keeper) && are_idle(cluster),
+        .wake_after = wake_after(cluster),
+        .rtt_us = cluster->rtt_us};
 }
 
 static bool may_share(const shoal__route_t *route)

@@ -148,11 +148,11 @@ void shoal__cluster_init_leases(shoal__cluster_t *cluster)
     shoal__leases_init(&cluster->leases, &plan);
 }
 
-void shoal__cluster_mark_leased(shoal__cluster_t *cluster)
+void shoal__cluster_mark_leased(shoal__cluster_t *cluster, bool is_leased)
 {
     const shoal__list_t *busy = &cluster->leases.busy;
 
     for (const shoal__list_t *at = busy->next; at != busy; at = at->next)
         node_of(SHOAL__LIST_ENTRY(at, const shoal__link_t, node)->site)->is_leased =
-            true;
+            is_leased;
 }

@@ -34,6 +34,17 @@ static inline shoal__node_t *shoal__nodes_at(const shoal__nodes_t *nodes,
     return atomic_load_explicit(&nodes->items[index], memory_order_relaxed);
 }
 
+/* The node of this connection; NULL: it is another one of the client's. */
+static inline shoal__node_t *shoal__nodes_of(const shoal__nodes_t *nodes,
+                                             const shoal__conn_t *conn)
+{
+    shoal__node_t *node = conn->id >= 1 && conn->id <= shoal__nodes_count(nodes)
+                              ? shoal__nodes_at(nodes, (unsigned)conn->id - 1)
+                              : NULL;
+
+    return node && &node->conn == conn ? node : NULL;
+}
+
 /* 0 or SHOAL_ENOMEM. */
 int shoal__nodes_init(shoal__nodes_t *nodes, const shoal__node_plan_t *plan);
 

@@ -93,6 +93,7 @@ static void begin(changes_t *changes, uint64_t now_us)
         }
     cluster->is_touched = cluster->has_waiting_news = true;
     shoal__leases_rouse(&cluster->leases);
+    shoal__cluster_count(cluster);
 }
 
 void shoal__cluster_disown(shoal__cluster_t *cluster, const shoal__node_t *node,

@@ -53,12 +53,15 @@ typedef struct shoal__cluster {
     shoal__pipe_t waiting; /* a pen: commands for slots that no known node owns */
     shoal__leases_t leases;
     shoal__shares_t shares;
-    shoal__way_t way;      /* of the commands that the loop thread pushes */
-    uint64_t now_us;       /* of the turn */
-    unsigned keyless;      /* the node that gets commands without a key */
-    bool is_touched;       /* the next turn has something to do at once */
-    bool has_waiting_news; /* some that wait may go on */
-    bool is_incomplete; /* a slot has no owner that can be reached, at the last look */
+    shoal__way_t way;        /* of the commands that the loop thread pushes */
+    uint64_t now_us;         /* of the turn */
+    unsigned keyless;        /* the node that gets commands without a key */
+    bool is_touched;         /* the next turn has something to do at once */
+    bool has_waiting_news;   /* some that wait may go on */
+    bool is_incomplete;      /* at the last look: a slot had no owner that is reached */
+    unsigned ready, unready; /* nodes that own slots ... */
+    uint64_t rtt_us;         /* ... and the longest round trip to one of them */
+    uint64_t look_us;        /* look at all nodes then, if nothing happens before */
     uint64_t
         foreign_us; /* views are of another cluster since then; 0: the last was not */
 
@@ -108,8 +111,8 @@ void shoal__cluster_hear_moved(shoal__cluster_t *cluster, shoal__node_t *from,
 /* ---- leasing.c ---- */
 
 void shoal__cluster_init_leases(shoal__cluster_t *cluster);
-/* Nodes that leases use are to be kept. */
-void shoal__cluster_mark_leased(shoal__cluster_t *cluster);
+/* Nodes that leases use are to be kept; or nobody says so any more. */
+void shoal__cluster_mark_leased(shoal__cluster_t *cluster, bool is_leased);
 
 /* ---- slots.c ---- */
 
@@ -131,8 +134,14 @@ static inline bool shoal__cluster_doubts(const shoal__node_t *node)
     return !node->is_listed && node->named_us > 0;
 }
 
-/* Open and close connections; commands that wait for any node, or for an owner, go on. */
-void shoal__cluster_keep_up(shoal__cluster_t *cluster, uint64_t now_us);
+/* Open and close connections; commands that wait for any node, or for an owner, go on.
+ * is_news: something happened that may concern any node.  Else a turn looks only at nodes
+ * whose connections were touched, until it is time to look at all. */
+void shoal__cluster_keep_up(shoal__cluster_t *cluster, bool is_news, uint64_t now_us);
+/* Nodes became ready or were lost, or slots have other owners. */
+void shoal__cluster_count(shoal__cluster_t *cluster);
+/* The turn has written what was due: nodes that owe replies may be silent. */
+void shoal__cluster_written(shoal__cluster_t *cluster, uint64_t now_us);
 /* Count commands that cannot leave for now; after the account is up to date. */
 void shoal__cluster_publish_stuck(shoal__cluster_t *cluster);
 /* As in shoal__route_ops_t. */

@@ -15,6 +15,7 @@
     2000000 /* so long commands wait for a node that one node named */
 #define SLOTLESS_US                                                                    \
     2000000 /* so long commands wait for a node that has no slot and cannot be reached */
+#define DIAL_US 100000 /* then a node is looked at again that could not be dialed */
 #define PEN_BYTES_KEPT 1048576
 #define NO_MEMORY_DELAY_US 1000
 
@@ -172,15 +173,25 @@ static bool is_wanted(const shoal__node_t *node, bool is_reached)
                             node->is_leased || (node->is_seed && !is_reached));
 }
 
-/* Is a node of the map ready? */
-static bool is_reached(const shoal__cluster_t *cluster)
+static uint64_t rtt_us(const shoal__node_t *node)
 {
+    return node->conn.pipe.flush.learned.tempo.rtt_us;
+}
+
+void shoal__cluster_count(shoal__cluster_t *cluster)
+{
+    cluster->ready = cluster->unready = 0;
+    cluster->rtt_us = 0;
     for (unsigned i = 0; i < shoal__nodes_count(&cluster->nodes); i++) {
         const shoal__node_t *node = shoal__cluster_node(cluster, i);
-        if (node->slots > 0 && shoal__node_is_ready(node))
-            return true;
+        if (node->slots == 0)
+            continue;
+        if (shoal__node_is_ready(node))
+            cluster->ready++;
+        else
+            cluster->unready++;
+        cluster->rtt_us = shoal__time_max(cluster->rtt_us, rtt_us(node));
     }
-    return false;
 }
 
 /* Is it up, or down?  The program hears of changes. */
@@ -205,8 +216,7 @@ static void look_at_health(shoal__node_t *node)
     }
 }
 
-static void look_at(shoal__cluster_t *cluster, shoal__node_t *node, bool is_reached,
-                    uint64_t now_us)
+static void look_at(shoal__cluster_t *cluster, shoal__node_t *node, uint64_t now_us)
 {
     bool is_given_up = now_us >= slotless_us(node);
 
@@ -215,10 +225,14 @@ static void look_at(shoal__cluster_t *cluster, shoal__node_t *node, bool is_reac
     node->was_lost = false;
     node->is_silent = now_us >= shoal__node_silent_us(node);
     look_at_health(node);
-    if (is_wanted(node, is_reached)) {
+    if (is_wanted(node, cluster->ready > 0)) {
         node->idle_us = 0;
-        if (!shoal__node_is_open(node) && shoal__conn_may_dial(&node->conn))
+        if (shoal__node_is_open(node))
+            return;
+        if (shoal__conn_may_dial(&node->conn))
             shoal__conn_open(&node->conn);
+        else /* others must be done before */
+            cluster->look_us = shoal__time_min(cluster->look_us, now_us + DIAL_US);
         return;
     }
     if (!shoal__node_is_open(node))
@@ -270,19 +284,65 @@ static bool is_incomplete(const shoal__cluster_t *cluster)
     return false;
 }
 
-void shoal__cluster_keep_up(shoal__cluster_t *cluster, uint64_t now_us)
+/* When the node is to be looked at, if nothing happens to it before. */
+static uint64_t look_us(const shoal__node_t *node, uint64_t now_us)
 {
-    bool reached = is_reached(cluster);
+    uint64_t at_us = SHOAL__NEVER_US;
 
-    shoal__cluster_mark_leased(cluster);
+    if (node->idle_us > 0 && shoal__node_is_open(node))
+        at_us = node->idle_us + IDLE_US;
+    if (node->slots > 0 && !node->is_silent)
+        at_us = shoal__time_min(at_us, shoal__node_silent_us(node));
+    if (shoal__cluster_doubts(node))
+        at_us = shoal__time_min(at_us, node->named_us + UNCONFIRMED_US);
+    if (slotless_us(node) > now_us) /* else memory is short */
+        at_us = shoal__time_min(at_us, slotless_us(node));
+    return at_us;
+}
+
+static void look_at_all(shoal__cluster_t *cluster, uint64_t now_us)
+{
+    shoal__cluster_mark_leased(cluster, true);
+    shoal__cluster_count(cluster);
+    cluster->look_us = SHOAL__NEVER_US;
     for (unsigned i = 0; i < shoal__nodes_count(&cluster->nodes); i++) {
         shoal__node_t *node = shoal__cluster_node(cluster, i);
         look_at_stranger(cluster, node, now_us);
-        look_at(cluster, node, reached, now_us);
+        look_at(cluster, node, now_us);
         node->is_leased = false;
+        cluster->look_us = shoal__time_min(cluster->look_us, look_us(node, now_us));
     }
-    turn_waiting(cluster, now_us);
     cluster->is_incomplete = is_incomplete(cluster);
+}
+
+/* Of connections that something happened to, or that have commands now. */
+static void look_at_touched(shoal__cluster_t *cluster, uint64_t now_us)
+{
+    const shoal__list_t *list = &cluster->set.touched, *at = list->next;
+
+    shoal__cluster_mark_leased(cluster, true);
+    while (at != list) {
+        shoal__conn_t *conn = SHOAL__LIST_ENTRY(at, shoal__conn_t, touched);
+        shoal__node_t *node = shoal__nodes_of(&cluster->nodes, conn);
+        at = at->next; /* it may be closed, and stays in the list */
+        if (!node)
+            continue;
+        bool was_silent = node->is_silent;
+        look_at(cluster, node, now_us);
+        cluster->look_us = shoal__time_min(cluster->look_us, look_us(node, now_us));
+        cluster->is_touched |= node->is_silent != was_silent;
+        cluster->rtt_us = shoal__time_max(cluster->rtt_us, rtt_us(node));
+    }
+    shoal__cluster_mark_leased(cluster, false);
+}
+
+void shoal__cluster_keep_up(shoal__cluster_t *cluster, bool is_news, uint64_t now_us)
+{
+    if (is_news || now_us >= cluster->look_us)
+        look_at_all(cluster, now_us);
+    else
+        look_at_touched(cluster, now_us);
+    turn_waiting(cluster, now_us);
     if (cluster->is_incomplete)
         shoal__topology_want(&cluster->topology.rule, SHOAL__TOPOLOGY_URGENT,
                              shoal__nodes_count(&cluster->nodes), now_us,
@@ -300,7 +360,7 @@ static void count_stuck(const shoal__pipe_t *pipe, uint64_t *queued, uint64_t *b
 void shoal__cluster_publish_stuck(shoal__cluster_t *cluster)
 {
     shoal__route_t *route = &cluster->route;
-    bool has_stuck = cluster->is_incomplete && is_reached(cluster);
+    bool has_stuck = cluster->is_incomplete && cluster->ready > 0;
     uint64_t queued = 0, bytes = 0;
 
     for (unsigned i = 0; has_stuck && i < shoal__nodes_count(&cluster->nodes); i++)
@@ -323,22 +383,21 @@ bool shoal__cluster_is_stuck(const shoal__cluster_t *cluster, unsigned slot)
     return shoal__cluster_node(cluster, owner)->is_down;
 }
 
+void shoal__cluster_written(shoal__cluster_t *cluster, uint64_t now_us)
+{
+    const shoal__conn_set_t *set = &cluster->set;
+    uint64_t inflight = shoal__counter_get(&set->account->inflight) + set->inflight;
+
+    if (inflight > 0)
+        cluster->look_us =
+            shoal__time_min(cluster->look_us, now_us + SHOAL__NODE_SILENT_US);
+}
+
 uint64_t shoal__cluster_upkeep_us(const shoal__cluster_t *cluster)
 {
     uint64_t wake_us = shoal__pipe_next_wake_us(&cluster->waiting);
 
     if (cluster->has_waiting_news && shoal__cluster_has_waiting(cluster))
         wake_us = cluster->waiting.now_us + NO_MEMORY_DELAY_US;
-    for (unsigned i = 0; i < shoal__nodes_count(&cluster->nodes); i++) {
-        const shoal__node_t *node = shoal__cluster_node(cluster, i);
-        if (node->idle_us > 0 && shoal__node_is_open(node))
-            wake_us = shoal__time_min(wake_us, node->idle_us + IDLE_US);
-        if (node->slots > 0 && !node->is_silent)
-            wake_us = shoal__time_min(wake_us, shoal__node_silent_us(node));
-        if (shoal__cluster_doubts(node))
-            wake_us = shoal__time_min(wake_us, node->named_us + UNCONFIRMED_US);
-        if (slotless_us(node) > cluster->waiting.now_us) /* else memory is short */
-            wake_us = shoal__time_min(wake_us, slotless_us(node));
-    }
-    return wake_us;
+    return shoal__time_min(wake_us, cluster->look_us);
 }

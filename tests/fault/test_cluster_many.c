@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: MIT */
+/* A cluster of many nodes: what a node costs that has nothing to do. */
+#include "support/cluster_script.h"
+#include "support/scene.h"
+
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define FEW 3
+#define MANY 200
+#define NODE_BYTES_MAX 8192
+#define KEYS 1500
+#define REST_US 1200000 /* more than two looks at nodes that owe replies are apart */
+
+/* ---- bytes that the library has ---- */
+
+typedef union head {
+    size_t bytes;
+    max_align_t align;
+} head_t;
+
+static _Atomic size_t live;
+
+static void *count_in(head_t *head, size_t bytes)
+{
+    if (!head)
+        return NULL;
+    head->bytes = bytes;
+    atomic_fetch_add(&live, bytes);
+    return head + 1;
+}
+
+static void *counted_malloc(size_t bytes)
+{
+    return count_in(malloc(sizeof(head_t) + bytes), bytes);
+}
+
+static void *counted_calloc(size_t count, size_t bytes)
+{
+    return count_in(calloc(1, sizeof(head_t) + count * bytes), count * bytes);
+}
+
+static void counted_free(void *data)
+{
+    if (!data)
+        return;
+    head_t *head = (head_t *)data - 1;
+    atomic_fetch_sub(&live, head->bytes);
+    free(head);
+}
+
+static void *counted_realloc(void *data, size_t bytes)
+{
+    head_t *head = data ? (head_t *)data - 1 : NULL;
+    size_t before = head ? head->bytes : 0;
+
+    head = realloc(head, sizeof(head_t) + bytes);
+    if (head)
+        atomic_fetch_sub(&live, before);
+    return count_in(head, bytes);
+}
+
+/* ---- the cluster ---- */
+
+static fake_server_t *servers[MANY];
+static script_node_t nodes[MANY];
+static char ids[MANY][16];
+
+static void serve(size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        snprintf(ids[i], sizeof ids[i], "node%zu", i);
+        servers[i] = fake_server_start(NULL);
+        nodes[i] = (script_node_t){.id = ids[i],
+                                   .port = fake_server_port(servers[i]),
+                                   .first = (unsigned)(i * 16384 / count),
+                                   .last = (unsigned)((i + 1) * 16384 / count - 1),
+                                   .epoch = i + 1};
+    }
+    for (size_t i = 0; i < count; i++)
+        script_say(servers[i], nodes, count);
+}
+
+static int tear_down(void **state)
+{
+    int rc = scene_teardown(state);
+
+    for (size_t i = 0; i < MANY; i++) {
+        if (servers[i])
+            fake_server_stop(servers[i]);
+        servers[i] = NULL;
+    }
+    script_forget();
+    return rc;
+}
+
+static void open_cluster(scene_t *scene, size_t count)
+{
+    serve(count);
+    assert_int_equal(
+        shoal_options_set_address(scene->options, "127.0.0.1", nodes[0].port), 0);
+    assert_int_equal(shoal_options_set_topology(scene->options, SHOAL_TOPOLOGY_CLUSTER),
+                     0);
+    scene_open(scene);
+    assert_int_equal(shoal_client_wait_ready(scene->client, 30000000), 0);
+}
+
+/* Nearly every node gets some. */
+static void use_all(scene_t *scene)
+{
+    outcome_t *outcomes = scene_outcomes(scene, KEYS);
+    char key[16];
+
+    for (unsigned i = 0; i < KEYS; i++) {
+        snprintf(key, sizeof key, "key%u", i);
+        scene_submit(scene, scene_words("SET", key, "1", NULL), NULL, &outcomes[i]);
+    }
+    for (unsigned i = 0; i < KEYS; i++)
+        scene_check(&outcomes[i], 0, SHOAL_FATE_REPLIED);
+}
+
+/* ---- the tests ---- */
+
+static size_t bytes_of_few;
+
+static size_t bytes_since(size_t before)
+{
+    return atomic_load(&live) - before;
+}
+
+/* What a client of few nodes has at rest, as a measure for the next test. */
+static void few_nodes_are_measured(void **state)
+{
+    size_t before = atomic_load(&live), used;
+
+    open_cluster(*state, FEW);
+    use_all(*state);
+    used = bytes_since(before);
+    WAIT_FOR(bytes_since(before) < used); /* they give memory back */
+    bytes_of_few = bytes_since(before);
+}
+
+static bool is_at_rest(const scene_t *scene)
+{
+    uint64_t turns = scene_stats(scene).turns;
+
+    usleep(REST_US);
+    return scene_stats(scene).turns - turns <= 1;
+}
+
+static void nodes_at_rest_have_little_memory_and_no_turns(void **state)
+{
+    scene_t *scene = *state;
+    size_t before = atomic_load(&live);
+
+    open_cluster(scene, MANY);
+    use_all(scene);
+    WAIT_FOR(bytes_since(before) <=
+             bytes_of_few + (MANY - FEW) * (size_t)NODE_BYTES_MAX);
+    WAIT_FOR(is_at_rest(scene)); /* the last ones have given memory back */
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(few_nodes_are_measured, scene_setup, tear_down),
+        cmocka_unit_test_setup_teardown(nodes_at_rest_have_little_memory_and_no_turns,
+                                        scene_setup, tear_down),
+    };
+    const shoal_allocator_t counted = {counted_malloc, counted_calloc, counted_realloc,
+                                       counted_free};
+
+    if (shoal_allocator_set(&counted) < 0)
+        return 1;
+    return cmocka_run_group_tests_name("cluster_many", tests, NULL, NULL);
+}
