@@ -115,6 +115,53 @@ SHOAL_EXTERN bool shoal_result_is_offline(const shoal_result_t *result);
 SHOAL_EXTERN uint32_t shoal_result_attempts(const shoal_result_t *result);
 
 /**
+ * How many redirects of a cluster's nodes the command followed (MOVED, ASK), up to 16.  They
+ * are no attempts.
+ *
+ * Threads: any
+ * Errors:  none
+ * Since:   0.2
+ */
+SHOAL_EXTERN uint32_t shoal_result_redirects(const shoal_result_t *result);
+
+/**
+ * The server that answered, as "host:port", or the path of its socket.
+ *
+ * @return a text that lives as long as the result, never NULL; "": no server answered
+ *
+ * Threads: any
+ * Errors:  none
+ * Since:   0.2
+ */
+SHOAL_EXTERN const char *shoal_result_node(const shoal_result_t *result);
+
+/**
+ * The slot of the command's keys in a cluster.  The library tells it of a command that a node
+ * refused at least once, or answered with an error.
+ *
+ * @return 0 .. 16383; -1: the command has no key, or the slot is not told
+ *
+ * Threads: any
+ * Errors:  none
+ * Since:   0.2
+ */
+SHOAL_EXTERN int shoal_result_slot(const shoal_result_t *result);
+
+/**
+ * True if the command has lost its place: a server refused it, for a while or because another
+ * node of the cluster has its key, and executed a later one of the same key that was on its
+ * way already.  The command was then executed behind that one.  The later one may be another
+ * thread's; and in rare cases (1 in 4096) of another key.
+ *
+ * @return false if the command has no reply
+ *
+ * Threads: any
+ * Errors:  none
+ * Since:   0.2
+ */
+SHOAL_EXTERN bool shoal_result_was_reordered(const shoal_result_t *result);
+
+/**
  * The ticket of the command, as the submission gave it out.  By its ticket a callback
  * can tell which command of one submission a result belongs to.
  *

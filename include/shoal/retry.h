@@ -69,9 +69,8 @@
  * program that wants to know at once sets SHOAL_CALL_ONCE.
  *
  * The server itself can break the order: it may refuse a command and execute a later one
- * that was written before the refusal was read.  The statistic `reordered` counts the
- * commands that were executed so, and those that may have been, because their replies
- * were lost or were not wanted any more.
+ * that was written before the refusal was read.  If both are of one key, the refused one
+ * says so (shoal_result_was_reordered()), and the statistic `reordered` counts it.
  *
  * At READONLY and NOAUTH the library replaces the connection at the first such error,
  * then again after 1 s, 2 s, 4 s and so on up to 30 s, as long as the errors last.  This

@@ -122,11 +122,9 @@ typedef struct shoal_stats {
                                    up that was partly written */
     uint64_t bulk;          /**< commands that took the bulk lane, or waited for several
                                    connections (shoal_options_set_connections()) */
-    uint64_t reordered;     /**< commands that the server executed after it had refused
-                                   an earlier command of the same connection for a while,
-                                   so that the earlier one runs later; or that it may have
-                                   executed so, because their replies were lost, or not
-                                   wanted any more */
+    uint64_t reordered;     /**< commands that a server executed, or may have executed,
+                                   after a later one of the same key; see
+                                   shoal_result_was_reordered() */
     uint64_t tls_full;      /**< full handshakes of TLS */
     uint64_t tls_resumed;   /**< handshakes that resumed a session, which are cheaper */
     uint64_t replica_reads; /**< commands that were handed to replicas, each once
@@ -139,6 +137,8 @@ typedef struct shoal_stats {
         redirects_refused; /**< times a server led the client to a server that it must
                                      not know, or that no other node knows; see
                                      SHOAL_EVENT_REDIRECT_REFUSED */
+    uint64_t moved;        /**< commands that nodes of a cluster sent on with MOVED */
+    uint64_t asked;        /**< ... and with ASK */
 } shoal_stats_t;
 
 /** Initial value: `shoal_stats_t stats = SHOAL_STATS_INIT;`. */

@@ -48,6 +48,26 @@ uint32_t shoal_result_attempts(const shoal_result_t *result)
     return result ? result->attempts : 0;
 }
 
+uint32_t shoal_result_redirects(const shoal_result_t *result)
+{
+    return result ? result->redirects : 0;
+}
+
+const char *shoal_result_node(const shoal_result_t *result)
+{
+    return result && result->node ? result->node : "";
+}
+
+int shoal_result_slot(const shoal_result_t *result)
+{
+    return result ? (int)result->slot_1 - 1 : -1;
+}
+
+bool shoal_result_was_reordered(const shoal_result_t *result)
+{
+    return result && result->was_reordered;
+}
+
 uint64_t shoal_result_ticket(const shoal_result_t *result)
 {
     return result ? result->ticket : 0;

@@ -20,19 +20,20 @@ shoal__owned_result_t *shoal__result_new(void)
 }
 
 /* Without memory for the words the result has its code alone. */
-static const char *copy_detail(const char *detail, shoal__arena_t *arena)
+static const char *copy_words(const char *words, shoal__arena_t *arena)
 {
-    size_t bytes = strlen(detail) + 1;
+    size_t bytes = strlen(words) + 1;
     char *copy = bytes > 1 ? shoal__arena_alloc(arena, bytes) : NULL;
 
-    return copy ? memcpy(copy, detail, bytes) : "";
+    return copy ? memcpy(copy, words, bytes) : "";
 }
 
 void shoal__result_copy(shoal_result_t *to, const shoal_result_t *from,
                         shoal__arena_t *arena)
 {
     *to = *from;
-    to->detail = copy_detail(from->detail, arena);
+    to->detail = copy_words(from->detail, arena);
+    to->node = from->node ? copy_words(from->node, arena) : NULL;
     if (!from->reply)
         return;
     to->reply = shoal__reply_copy(from->reply, arena);

@@ -379,7 +379,7 @@ void shoal__plan_request(const shoal__plan_t *plan, size_t i, uint64_t now_us,
         .on_result = submission->on_result,
         .data = submission->data,
         .tag = submission->first_tag + i,
-        .submitted_us = now_us,
+        .submitted_us = SHOAL__REQUEST_TIME(now_us),
         .deadline_us = shoal__time_after(now_us, plan->timeout_us),
         .extra = plan->extra,
         .bytes = (uint32_t)(is_only ? plan->bytes

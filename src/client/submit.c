@@ -287,7 +287,7 @@ static int submit_one_here(shoal_client_t *client, const shoal_command_t *comman
         .on_result = on_result,
         .data = data,
         .ticket = SHOAL_TICKET_OF_LOOP | ++client->tickets,
-        .submitted_us = now_us,
+        .submitted_us = SHOAL__REQUEST_TIME(now_us),
         .deadline_us = shoal__time_after(now_us, options->timeout_us),
         .bytes = (uint32_t)bytes,
         .command_class = admission.command_class,

@@ -126,9 +126,9 @@ shoal__pipe_verdict_t shoal__handover_redirect(shoal__pipe_t *to,
     bool is_torn = refused->count == 1 && refused->own == 0 &&
                    (first->flags & SHOAL__REQUEST_UNIT);
 
-    if (is_torn || first->attempts + 1 >= SHOAL__HANDOVER_ATTEMPTS_MAX)
+    if (is_torn || first->hops >= SHOAL__HANDOVER_HOPS_MAX)
         return SHOAL__PIPE_SURFACE;
-    again.charge = 1;
+    again.hops = 1;
     if (shoal__pipe_adopt_refused(to, &again, ahead, now_us) < 0)
         return SHOAL__PIPE_SURFACE;
     return SHOAL__PIPE_TAKEN;

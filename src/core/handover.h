@@ -31,8 +31,8 @@
 #include "core/pipe/pipe_move.h"
 
 #define SHOAL__HANDOVER_PENS 2
-/* So often a command is handed over to connections; then its redirect is its result. */
-#define SHOAL__HANDOVER_ATTEMPTS_MAX 16
+/* So many redirects a command follows; the next one is its result. */
+#define SHOAL__HANDOVER_HOPS_MAX 16
 
 /* Does the command belong to what goes through this pen?  It is asked twice, and must
  * answer the same. */

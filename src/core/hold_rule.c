@@ -63,18 +63,17 @@ void shoal__hold_refused(shoal__hold_t *hold, shoal__hold_scope_t scope,
     hold->refusals++;
 }
 
-bool shoal__hold_answered(shoal__hold_t *hold, shoal__command_class_t command_class)
+void shoal__hold_answered(shoal__hold_t *hold, shoal__command_class_t command_class)
 {
-    if (!shoal__hold_picks(hold, command_class))
-        return false;
-    if (hold->state == SHOAL__HOLD_PROBING)
+    if (hold->state == SHOAL__HOLD_PROBING && shoal__hold_picks(hold, command_class))
         hold->state = SHOAL__HOLD_OPEN;
-    return shoal__hold_overtakes(hold, command_class);
 }
 
 bool shoal__hold_overtakes(const shoal__hold_t *hold,
                            shoal__command_class_t command_class)
 {
+    if (hold->scope == SHOAL__HOLD_ALONE)
+        return hold->state != SHOAL__HOLD_OPEN;
     return hold->state == SHOAL__HOLD_GATHERING &&
            shoal__hold_picks(hold, command_class);
 }

@@ -69,10 +69,10 @@ uint64_t shoal__hold_end_us(uint64_t submitted_us, uint64_t deadline_us);
 void shoal__hold_refused(shoal__hold_t *hold, shoal__hold_scope_t scope,
                          uint64_t now_us, shoal__random_t *random);
 
-/* A command of this class was answered, and not refused.  True: it has overtaken commands
- * that are held, because the server executed it after it had refused them. */
-bool shoal__hold_answered(shoal__hold_t *hold, shoal__command_class_t command_class);
-/* Has such a command overtaken them, if the server executed it? */
+/* A command of this class was answered, and not refused. */
+void shoal__hold_answered(shoal__hold_t *hold, shoal__command_class_t command_class);
+/* Does such a command overtake those that are held, if it is of their keys?  The server
+ * executed it after it had refused them. */
 bool shoal__hold_overtakes(const shoal__hold_t *hold,
                            shoal__command_class_t command_class);
 

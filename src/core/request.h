@@ -44,13 +44,19 @@ enum shoal__request_flag {
     ((request)->extra ? (request)->extra->lease : NULL)
 
 #define SHOAL__REQUEST_ATTEMPTS_MAX 127u /* more are not counted */
+#define SHOAL__REQUEST_HOPS_MAX 31u
+
+/* The time of a submission is kept in 56 bits, which is for 2000 years. */
+#define SHOAL__REQUEST_TIME(us) ((us) & ((UINT64_C(1) << 56) - 1))
 
 typedef struct shoal__request {
     shoal_result_cb on_result; /* NULL: nobody wants the result */
     void *data;
-    uint64_t tag;    /* of a completion queue */
-    uint64_t ticket; /* for cancelling; 0: none */
-    uint64_t submitted_us;
+    uint64_t tag;               /* of a completion queue */
+    uint64_t ticket;            /* for cancelling; 0: none */
+    uint64_t submitted_us : 56; /* SHOAL__REQUEST_TIME() */
+    uint64_t hops : 5;          /* redirects that it followed */
+    uint64_t was_put_off : 1;   /* it was refused for a while, and held */
     uint64_t deadline_us;
     shoal__extra_t *extra; /* NULL: none */
     uint32_t bytes;        /* encoded, without values that stand elsewhere */
@@ -67,6 +73,12 @@ typedef struct shoal__request {
 } shoal__request_t;
 
 _Static_assert(sizeof(shoal__request_t) == 64, "one cache line");
+
+/* Has it been refused, and may have lost its place? */
+static inline bool shoal__request_was_refused(const shoal__request_t *request)
+{
+    return request->hops > 0 || request->was_put_off;
+}
 
 /* The values of a request that stand in the caller's memory; NULL: none do, of all that
  * were submitted with it. */

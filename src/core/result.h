@@ -12,11 +12,15 @@ struct shoal_result {
     shoal_fate_t fate;
     const shoal_reply_t *reply; /* NULL: none, or a sink took it */
     const char *detail;         /* never NULL */
+    const char *node;           /* the server that answered; NULL or "": none did */
     uint32_t attempts;
-    bool is_settled; /* the reply comes from a connection whose predecessors ended */
-    bool is_offline; /* it waited for a connection when its deadline passed */
-    uint64_t tag;    /* as submitted */
-    uint64_t ticket; /* 0: none was given out */
+    uint32_t redirects; /* that the command followed */
+    unsigned slot_1;    /* 1 + the slot of its keys; 0: not known */
+    bool was_reordered; /* the server executed a later command before it */
+    bool is_settled;    /* the reply comes from a connection whose predecessors ended */
+    bool is_offline;    /* it waited for a connection when its deadline passed */
+    uint64_t tag;       /* as submitted */
+    uint64_t ticket;    /* 0: none was given out */
 };
 
 #endif

@@ -25,6 +25,7 @@ int shoal__conn_set_init(shoal__conn_set_t *set, uint64_t seed,
 void shoal__conn_set_release(shoal__conn_set_t *set)
 {
     shoal__due_times_release(&set->due);
+    shoal__pipe_shared_release(&set->shared);
     shoal__free(set->room);
     set->room = NULL;
 }

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "resp/command_slot.h"
 
-#include "resp/command_keys.h"
-
 static void add_key(void *data, shoal__bytes_t key)
 {
     unsigned *slot = data, own = shoal__key_slot(key);
@@ -59,15 +57,21 @@ static shoal__bytes_t first_argument(shoal__bytes_t encoded, shoal__bytes_t name
     return (shoal__bytes_t){at + 2, bytes};
 }
 
-unsigned shoal__encoded_slot(shoal__bytes_t encoded)
+void shoal__encoded_keys(shoal__bytes_t encoded, shoal__keys_fn on_key, void *data)
 {
-    unsigned slot = SHOAL__SLOT_NONE;
-    shoal__command_keys_t keys = shoal__command_keys(encoded, add_key, &slot);
+    shoal__command_keys_t keys = shoal__command_keys(encoded, on_key, data);
 
     if (!keys.info && keys.name.bytes > 0) {
         shoal__bytes_t key = first_argument(encoded, keys.name);
         if (key.data)
-            add_key(&slot, key);
+            on_key(data, key);
     }
+}
+
+unsigned shoal__encoded_slot(shoal__bytes_t encoded)
+{
+    unsigned slot = SHOAL__SLOT_NONE;
+
+    shoal__encoded_keys(encoded, add_key, &slot);
     return slot;
 }

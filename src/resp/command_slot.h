@@ -9,7 +9,7 @@
  * An unknown command has its first argument for its key, as most commands of modules do.
  */
 
-#include "resp/command_info.h"
+#include "resp/command_keys.h"
 #include "resp/key_slot.h"
 #include <shoal/command.h>
 
@@ -23,5 +23,7 @@ unsigned shoal__command_slot_by(const shoal_command_t *command,
                                 const shoal__command_info_t *info);
 /* The same of an encoded command, of which `encoded` may lack the last arguments. */
 unsigned shoal__encoded_slot(shoal__bytes_t encoded);
+/* Show the keys of which that is the slot. */
+void shoal__encoded_keys(shoal__bytes_t encoded, shoal__keys_fn on_key, void *data);
 
 #endif

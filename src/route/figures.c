@@ -42,6 +42,8 @@ static void read_pipe(shoal_stats_t *to, const shoal__pipe_t *pipe)
     to->late_us_now = shoal__counter_get(&from->late_us_now);
     to->bytes_copied = shoal__counter_get(&from->bytes_copied);
     to->reordered = shoal__counter_get(&from->reordered);
+    to->moved = shoal__counter_get(&from->moved);
+    to->asked = shoal__counter_get(&from->asked);
 }
 
 static void read_conn(shoal_stats_t *to, const shoal__conn_stats_t *from)

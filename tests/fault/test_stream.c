@@ -150,7 +150,8 @@ static void submit_all(void)
         const shoal__request_t request = {.tag = i + 1,
                                           .bytes = COMMAND_BYTES,
                                           .command_class = SHOAL__CLASS_RO,
-                                          .submitted_us = shoal__clock_us(),
+                                          .submitted_us =
+                                              SHOAL__REQUEST_TIME(shoal__clock_us()),
                                           .deadline_us = SHOAL__NEVER_US};
         char wire[COMMAND_BYTES + 1];
         snprintf(wire, sizeof wire, "*2\r\n$4\r\nECHO\r\n$3\r\n%03u\r\n", i);

@@ -312,7 +312,7 @@ static void submit_call(world_t *world, call_t *call)
                                 .data = call,
                                 .tag = id,
                                 .ticket = call->ticket,
-                                .submitted_us = world->now_us,
+                                .submitted_us = SHOAL__REQUEST_TIME(world->now_us),
                                 .deadline_us = call->deadline_us,
                                 .extra = extra_of(call, bytes),
                                 .bytes = (uint32_t)bytes,

@@ -315,7 +315,7 @@ static shoal__request_t request_of(sim_world_t *world, uint32_t id)
                               .data = call,
                               .tag = id,
                               .ticket = call->ticket,
-                              .submitted_us = world->now_us,
+                              .submitted_us = SHOAL__REQUEST_TIME(world->now_us),
                               .deadline_us = call->deadline_us,
                               .extra = extra,
                               .bytes = (uint32_t)log_bytes(call),

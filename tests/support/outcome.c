@@ -17,6 +17,10 @@ void outcome_read(outcome_t *outcome, const shoal_result_t *result)
     outcome->fate = shoal_result_fate(result);
     outcome->attempts = shoal_result_attempts(result);
     outcome->is_offline = shoal_result_is_offline(result);
+    outcome->redirects = shoal_result_redirects(result);
+    outcome->was_reordered = shoal_result_was_reordered(result);
+    outcome->slot = shoal_result_slot(result);
+    snprintf(outcome->node, sizeof outcome->node, "%s", shoal_result_node(result));
     snprintf(outcome->detail, sizeof outcome->detail, "%s",
              shoal_result_detail(result));
     outcome->has_error = shoal_result_error(result) != NULL;

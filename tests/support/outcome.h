@@ -17,8 +17,10 @@ typedef struct outcome {
     uint64_t order; /* its place among all outcomes of the process */
     int status;
     shoal_fate_t fate;
-    uint32_t attempts;
-    bool is_offline;
+    uint32_t attempts, redirects;
+    bool is_offline, was_reordered;
+    int slot;
+    char node[64];
     bool has_reply;
     shoal_reply_type_t type;
     int64_t integer;

@@ -44,6 +44,7 @@ shoal_unit_test(core/pipe/deadlines ALSO base/random)
 shoal_unit_test(core/driver_token)
 shoal_unit_test(core/due_times ALSO base/alloc base/random)
 shoal_unit_test(core/error_rule ALSO core/redirect)
+shoal_unit_test(core/overtaken ALSO core/extra resp/command_slot resp/command_keys resp/key_spec resp/key_slot resp/command_info resp/encoder base/alloc)
 shoal_unit_test(core/unit_rule ALSO core/error_rule core/redirect)
 shoal_unit_test(core/redirect)
 shoal_unit_test(core/trust_rule)
@@ -129,7 +130,7 @@ shoal_unit_test(core/pipe/retry_budget)
 shoal_unit_test(core/hold_rule ALSO base/random)
 shoal_unit_test(core/maintenance ALSO core/redirect core/trust_rule resp/reply base/alloc)
 set(pipe_units core/extra core/pipe/pipe core/pipe/pipe_doubt core/pipe/pipe_endings core/pipe/pipe_extent core/pipe/pipe_fence core/pipe/pipe_give_up core/pipe/pipe_output
-  core/pipe/pipe_values core/pipe/pipe_hold core/pipe/pipe_move core/pipe/pipe_overdue core/overdue core/pipe/pipe_replies core/pipe/pipe_succession core/pipe/pipe_time core/pipe/pipe_unit core/unit_rule core/pipe/deadlines
+  core/pipe/pipe_values core/pipe/pipe_hold core/pipe/pipe_move core/pipe/pipe_overdue core/overdue core/pipe/pipe_replies core/pipe/pipe_succession core/pipe/pipe_time core/pipe/pipe_unit core/unit_rule core/overtaken resp/command_slot resp/key_slot core/pipe/deadlines
   core/pipe/inbound core/pipe/renewal core/pipe/request_ring core/hold_rule
   core/heavy core/pipe/pipe_lane resp/command_keys resp/key_spec resp/command_info core/pipe/stage_times core/blame core/error_rule core/settle_rule core/fence/fence_rule
   core/fence/nonce core/flush/flush_auto core/flush/flush_census core/flush/flush_guard
@@ -175,7 +176,7 @@ if(SHOAL_HAS_TLS)
   shoal_unit_test(net/tls_words ALSO base/escape LIBS shoal::openssl)
   shoal_unit_test(net/stream_tls ALSO net/tls_engine ${tls_alone} ${tls_with} shoal::libuv)
 endif()
-shoal_unit_test(net/conn_set ALSO net/entropy core/due_times core/fence/nonce base/alloc
+shoal_unit_test(net/conn_set ALSO core/overtaken core/extra resp/command_slot resp/command_keys resp/key_spec resp/key_slot resp/command_info resp/encoder net/entropy core/due_times core/fence/nonce base/alloc
   base/random LIBS shoal::libuv)
 shoal_unit_test(net/dialer ALSO core/address_order core/dial_report core/trust_rule base/alloc LIBS shoal::libuv)
 shoal_unit_test(net/entropy ALSO base/random LIBS shoal::libuv)

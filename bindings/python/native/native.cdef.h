@@ -137,6 +137,8 @@ typedef struct shoal_stats {
     uint64_t views_asked;
     uint64_t views_refused;
     uint64_t redirects_refused;
+    uint64_t moved;
+    uint64_t asked;
     ...;
 } shoal_stats_t;
 typedef enum shoal_stage { SHOAL_STAGE_QUEUED, SHOAL_STAGE_BATCHED, SHOAL_STAGE_WIRE, SHOAL_STAGE_TOTAL, ... } shoal_stage_t;

@@ -116,7 +116,7 @@ typedef enum shoal__pipe_phase {
 /* One writer, the loop thread; any thread may read. */
 typedef struct shoal__pipe_stats {
     shoal__counter_t completed, replies, error_replies, timeouts, cancels, failures,
-        retries, reordered, zombies_dropped, pushes, flushes;
+        retries, reordered, zombies_dropped, pushes, flushes, moved, asked;
     shoal__counter_t fences, fences_unclear, settled, unsettled;
     shoal__counter_t queued_now, inflight_now, bytes_now;
     shoal__counter_t batch_histogram[SHOAL_STATS_BATCH_BUCKETS];
@@ -153,6 +153,7 @@ typedef struct shoal__held {
 typedef struct shoal__kept {
     uint64_t replies; /* so many, of the requests from head on */
     shoal__buffer_t words;
+    bool was_overtaken; /* a part of the unit, of those that have their replies */
 } shoal__kept_t;
 
 /* What a server refused: one command, or a unit. */
@@ -161,7 +162,8 @@ typedef struct shoal__refused {
     uint64_t first, count;
     const char *bytes; /* of all of them, in the log */
     unsigned own;      /* so many of the library's own went ahead of it, as its unit */
-    unsigned charge;   /* attempts that it is charged */
+    unsigned attempts; /* that it is charged */
+    int hops;          /* ... and redirects; -1: the last one led nowhere */
 } shoal__refused_t;
 
 struct shoal__pipe {
@@ -212,8 +214,11 @@ struct shoal__pipe {
     uint64_t looked_at;        /* where the ring ended at the end of the last tick */
     char turned_away[96];      /* the last error after which a command was held */
     bool is_sifted;            /* held commands may be younger than queued ones */
-    bool was_refused; /* the error under way says that the server refuses for now */
-    uint64_t now_us;  /* of the call that is running */
+    uint64_t
+        refused_until; /* commands before this place may overtake one that the server
+                               refused; positions in the ring */
+    bool was_refused;  /* the error under way says that the server refuses for now */
+    uint64_t now_us;   /* of the call that is running */
     bool is_unit_rejected; /* the MULTI that was answered last got an error */
     bool is_torn;          /* the rest of a command that is partly written is lost */
     bool is_silent;        /* the server stopped answering on this connection */
@@ -472,10 +477,14 @@ bool shoal__pipe_greeting_answered(shoal__pipe_t *pipe, const shoal_reply_t *rep
 /* The head of the registry leaves it, with its bytes in the log, and so many of large
  * values. */
 shoal__request_t shoal__pipe_pop(shoal__pipe_t *pipe, size_t referred_bytes);
-/* ... and gets this reply. */
-void shoal__pipe_finish(shoal__pipe_t *pipe, const shoal__request_t *request,
-                        const shoal_reply_t *reply);
-/* Hand `request` its result. */
+/* ... and gets this reply.  `bytes` were its in the log, and nothing was written there since.
+ * Returns whether it was overtaken. */
+bool shoal__pipe_finish(shoal__pipe_t *pipe, const shoal__request_t *request,
+                        const char *bytes, const shoal_reply_t *reply);
+/* Hand `request` its result, of which all but what the request knows is filled in; or with
+ * these fields alone. */
+void shoal__pipe_deliver_result(shoal__pipe_t *pipe, const shoal__request_t *request,
+                                shoal_result_t *result);
 void shoal__pipe_deliver(shoal__pipe_t *pipe, const shoal__request_t *request,
                          int status, shoal_fate_t fate, const shoal_reply_t *reply,
                          uint32_t attempts, const char *detail);
@@ -516,9 +525,14 @@ void shoal__pipe_sweep(shoal__pipe_t *pipe);
 /* Held commands: a command was answered, and not refused; a command will have no reply,
  * and may have been executed; put them back if it is time; when to do so; how many
  * commands may leave at most; and give the pen back. */
-void shoal__pipe_hold_answered(shoal__pipe_t *pipe, const shoal__request_t *request,
+void shoal__pipe_hold_answered(shoal__pipe_t *pipe, uint64_t at,
+                               const shoal__request_t *request, const char *bytes,
                                bool is_error);
-void shoal__pipe_hold_unanswered(shoal__pipe_t *pipe, const shoal__request_t *request);
+void shoal__pipe_hold_unanswered(shoal__pipe_t *pipe, uint64_t at, const char *bytes);
+/* Does a command of this class, which stands at `at` and is executed, overtake any that was
+ * refused? */
+bool shoal__pipe_overtakes(const shoal__pipe_t *pipe, uint64_t at,
+                           shoal__command_class_t command_class);
 void shoal__pipe_hold_turn(shoal__pipe_t *pipe);
 uint64_t shoal__pipe_hold_wake_us(const shoal__pipe_t *pipe);
 uint64_t shoal__pipe_hold_room(shoal__pipe_t *pipe);

@@ -138,14 +138,17 @@ static void settle_all(shoal__pipe_t *pipe, shoal__ending_t ending, const char *
     shoal__extent_t extent = {.first = end, .last = end};
     bool is_guilty = false;
     unsigned alone = 0;
+    size_t offset = 0, bytes;
 
-    for (uint64_t at = pipe->ring.head; at != end; at++) {
+    for (uint64_t at = pipe->ring.head; at != end; at++, offset += bytes) {
         const shoal__request_t *request = shoal__request_ring_at(&pipe->ring, at);
+        const char *log = shoal__buffer_data(&pipe->log) + offset;
+        bytes = request->bytes;
         bool is_lost =
             ending != SHOAL__ENDING_SHUTDOWN && shoal__pipe_is_written(pipe, at);
         if (shoal__request_is_unwanted(request)) {
             if (is_lost)
-                shoal__pipe_hold_unanswered(pipe, request);
+                shoal__pipe_hold_unanswered(pipe, at, log);
             drop_unwanted(pipe, at, detail);
             continue;
         }
@@ -172,7 +175,7 @@ static void settle_all(shoal__pipe_t *pipe, shoal__ending_t ending, const char *
             keep(pipe, at, is_retry, &blamed);
         else {
             if (is_lost)
-                shoal__pipe_hold_unanswered(pipe, request);
+                shoal__pipe_hold_unanswered(pipe, at, log);
             fail(pipe, at, &settlement, blamed.words, detail);
         }
     }
@@ -183,6 +186,7 @@ static void start_over(shoal__pipe_t *pipe)
 {
     pipe->phase = SHOAL__PIPE_DOWN;
     pipe->settled = 0;
+    pipe->refused_until = 0;
     shoal__pipe_unit_forget(pipe);
     shoal__request_ring_rewind(&pipe->ring);
     pipe->sent_bytes = 0;

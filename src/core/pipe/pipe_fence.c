@@ -56,7 +56,7 @@ static bool put_fence(shoal__pipe_t *pipe, uint64_t at)
         (shoal__request_t){.bytes = SHOAL__FENCE_BYTES,
                            .flags = SHOAL__REQUEST_INTERNAL | SHOAL__REQUEST_FENCE,
                            .command_class = SHOAL__CLASS_RO,
-                           .submitted_us = pipe->now_us,
+                           .submitted_us = SHOAL__REQUEST_TIME(pipe->now_us),
                            .deadline_us = SHOAL__NEVER_US};
     pipe->fences.queued++;
     pipe->fences.put_us = pipe->now_us;

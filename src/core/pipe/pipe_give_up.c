@@ -49,7 +49,6 @@ static void make_zombie(shoal__pipe_t *pipe, uint64_t at,
     pipe->fences.has_doubt = true;
     slot->flags |= SHOAL__REQUEST_ZOMBIE;
     slot->on_result = NULL;
-    slot->ticket = 0;
     /* Its caller's memory goes with the result. */
     if (!shoal__pipe_is_written(pipe, at))
         shoal__pipe_copy_values(pipe, at);

@@ -125,7 +125,7 @@ shoal__pipe_verdict_t shoal__pipe_send_again(shoal__pipe_t *pipe,
     if (verdict == SHOAL__ERROR_SURFACE || (request->flags & SHOAL__REQUEST_STATE))
         return SHOAL__PIPE_SURFACE;
     pipe->was_refused = true;
-    again.charge += is_counted;
+    again.attempts += is_counted;
     if (!may_wait_on(pipe, request, is_counted) || !pen_of(pipe) ||
         shoal__pipe_keep(pipe->pen, &again) < 0)
         return SHOAL__PIPE_SURFACE;
@@ -142,26 +142,46 @@ shoal__pipe_verdict_t shoal__pipe_send_again(shoal__pipe_t *pipe,
     return SHOAL__PIPE_TAKEN;
 }
 
-void shoal__pipe_hold_answered(shoal__pipe_t *pipe, const shoal__request_t *request,
+/* EXEC has no key: its parts have. */
+static void note_overtaking(shoal__pipe_t *pipe, const shoal__request_t *request,
+                            const char *bytes)
+{
+    if (!pipe->config->keeps_units || !(request->flags & SHOAL__REQUEST_UNIT))
+        shoal__overtaken_note(&pipe->shared->overtaken, request, bytes);
+}
+
+bool shoal__pipe_overtakes(const shoal__pipe_t *pipe, uint64_t at,
+                           shoal__command_class_t command_class)
+{
+    return at < pipe->refused_until ||
+           shoal__hold_overtakes(&pipe->hold, command_class);
+}
+
+void shoal__pipe_hold_answered(shoal__pipe_t *pipe, uint64_t at,
+                               const shoal__request_t *request, const char *bytes,
                                bool is_error)
 {
+    bool overtakes = shoal__pipe_overtakes(pipe, at, request->command_class);
     bool was_probe = pipe->hold.state == SHOAL__HOLD_PROBING;
 
     if (request->flags & SHOAL__REQUEST_INTERNAL)
         return;
     /* Of a command that was given up nobody knows whether this was a refusal. */
-    if (shoal__hold_answered(&pipe->hold, request->command_class))
-        shoal__counter_add(&pipe->stats.reordered, 1);
+    shoal__hold_answered(&pipe->hold, request->command_class);
+    if (overtakes)
+        note_overtaking(pipe, request, bytes);
     /* A replica executes reads as well. */
     if (was_probe && !is_error && request->command_class != SHOAL__CLASS_RO)
         shoal__renewal_anew(&pipe->renewal);
 }
 
-void shoal__pipe_hold_unanswered(shoal__pipe_t *pipe, const shoal__request_t *request)
+void shoal__pipe_hold_unanswered(shoal__pipe_t *pipe, uint64_t at, const char *bytes)
 {
+    const shoal__request_t *request = shoal__request_ring_at(&pipe->ring, at);
+
     if (!(request->flags & (SHOAL__REQUEST_INTERNAL | SHOAL__REQUEST_FENCE)) &&
-        shoal__hold_overtakes(&pipe->hold, request->command_class))
-        shoal__counter_add(&pipe->stats.reordered, 1);
+        shoal__pipe_overtakes(pipe, at, request->command_class))
+        note_overtaking(pipe, request, bytes);
 }
 
 /* ---- out ---- */
@@ -179,6 +199,13 @@ static bool is_active(const shoal__pipe_t *pipe)
            !shoal__renewal_is_awaited(&pipe->renewal, pipe->now_us);
 }
 
+/* What is in flight now stands before what was put back, and may be of its keys. */
+static void put_back_done(shoal__pipe_t *pipe)
+{
+    pipe->refused_until = shoal__pipe_begun(pipe);
+    shoal__hold_put_back(&pipe->hold);
+}
+
 void shoal__pipe_hold_turn(shoal__pipe_t *pipe)
 {
     if (pipe->hold.state != SHOAL__HOLD_OPEN && pipe->ring.head == pipe->ring.tail &&
@@ -191,7 +218,7 @@ void shoal__pipe_hold_turn(shoal__pipe_t *pipe)
     if (shoal__pipe_put_back(pipe, pipe->pen) < 0)
         shoal__hold_put_off(&pipe->hold, pipe->now_us + NO_MEMORY_DELAY_US);
     else
-        shoal__hold_put_back(&pipe->hold);
+        put_back_done(pipe);
 }
 
 uint64_t shoal__pipe_hold_wake_us(const shoal__pipe_t *pipe)

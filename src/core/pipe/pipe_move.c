@@ -279,6 +279,8 @@ int shoal__pipe_keep(shoal__pipe_t *pen, const shoal__refused_t *refused)
     if (!shoal__pipe_reserve(pen, shoal__refused_bytes(refused), refused->count))
         return SHOAL_ENOMEM;
     take_in_refused(pen, refused, none, is_mixed ? SHOAL__REQUEST_RETRIED : 0);
+    for (uint64_t i = refused->count; i > 0; i--)
+        shoal__request_ring_at(&pen->ring, pen->ring.tail - i)->was_put_off = 1;
     return 0;
 }
 

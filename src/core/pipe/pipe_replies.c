@@ -8,6 +8,7 @@
 #include "core/pipe/pipe_doubt.h"
 #include "core/pipe/pipe_lane.h"
 #include "core/pipe/pipe_unit.h"
+#include "resp/command_slot.h"
 #include "resp/reply_shape.h"
 #include <shoal/errors.h>
 #include <stdio.h>
@@ -89,36 +90,44 @@ void shoal__pipe_deliver(shoal__pipe_t *pipe, const shoal__request_t *request,
                          int status, shoal_fate_t fate, const shoal_reply_t *reply,
                          uint32_t attempts, const char *detail)
 {
-    shoal__pipe_stats_t *stats = pipe->holder ? &pipe->holder->stats : &pipe->stats;
     shoal_result_t result = {.status = status,
                              .fate = fate,
                              .reply = reply,
                              .detail = detail,
-                             .attempts = attempts,
-                             .is_settled = status == 0 && pipe->is_settled &&
-                                           pipe->are_others_settled,
-                             .tag = request->tag,
-                             .ticket = request->ticket};
+                             .node = "",
+                             .attempts = attempts};
 
+    shoal__pipe_deliver_result(pipe, request, &result);
+}
+
+void shoal__pipe_deliver_result(shoal__pipe_t *pipe, const shoal__request_t *request,
+                                shoal_result_t *result)
+{
+    shoal__pipe_stats_t *stats = pipe->holder ? &pipe->holder->stats : &pipe->stats;
+    int status = result->status;
+
+    result->tag = request->tag;
+    result->ticket = request->ticket;
+    result->redirects = request->hops;
     if (request->flags & SHOAL__REQUEST_INTERNAL) {
         if (pipe->hooks.on_own && !(request->flags & SHOAL__REQUEST_UNIT))
-            pipe->hooks.on_own(pipe->owner, request, &result);
+            pipe->hooks.on_own(pipe->owner, request, result);
         return;
     }
     shoal__counter_add(&stats->completed, 1);
     if (status == 0) {
         shoal__counter_add(&stats->replies, 1);
-        if (reply && reply->type == SHOAL_REPLY_ERROR)
+        if (result->reply && result->reply->type == SHOAL_REPLY_ERROR)
             shoal__counter_add(&stats->error_replies, 1);
     } else if (status == SHOAL_ETIMEOUT) {
-        result.is_offline = shoal__pipe_is_offline(pipe);
+        result->is_offline = shoal__pipe_is_offline(pipe);
         shoal__counter_add(&stats->timeouts, 1);
     } else if (status == SHOAL_ECANCELLED) {
         shoal__counter_add(&stats->cancels, 1);
     } else {
         shoal__counter_add(&stats->failures, 1);
     }
-    pipe->hooks.on_result(pipe->owner, request, &result);
+    pipe->hooks.on_result(pipe->owner, request, result);
 }
 
 static bool fence_answered(shoal__pipe_t *pipe, const shoal_reply_t *reply)
@@ -176,25 +185,52 @@ shoal__request_t shoal__pipe_pop(shoal__pipe_t *pipe, size_t referred_bytes)
     return request;
 }
 
-void shoal__pipe_finish(shoal__pipe_t *pipe, const shoal__request_t *request,
-                        const shoal_reply_t *reply)
+/* What a result says of a command that was refused before, or is now. */
+static void tell_way(shoal__pipe_t *pipe, const shoal__request_t *request,
+                     const char *bytes, shoal_result_t *result)
 {
+    unsigned slot = pipe->config->keeps_units ? shoal__request_slot(request, bytes)
+                                              : SHOAL__SLOT_NONE;
+
+    result->slot_1 = slot < SHOAL__SLOTS ? slot + 1 : 0;
+    result->was_reordered =
+        shoal__request_was_refused(request) &&
+        ((pipe->kept.was_overtaken && (request->flags & SHOAL__REQUEST_UNIT_LAST)) ||
+         shoal__overtaken_has(&pipe->shared->overtaken, request, bytes));
+    if (result->was_reordered && !(request->flags & SHOAL__REQUEST_INTERNAL))
+        shoal__counter_add(&pipe->stats.reordered, 1);
+}
+
+bool shoal__pipe_finish(shoal__pipe_t *pipe, const shoal__request_t *request,
+                        const char *bytes, const shoal_reply_t *reply)
+{
+    shoal_result_t result = {.fate = SHOAL_FATE_REPLIED,
+                             .detail = "",
+                             .node = pipe->greeting.target->name,
+                             .attempts = request->attempts + 1u};
+
     if (request->flags & SHOAL__REQUEST_ZOMBIE) {
         shoal__counter_add(&pipe->stats.zombies_dropped, 1);
-        return;
+        return false;
     }
+    if (shoal__request_was_refused(request) ||
+        (reply && reply->type == SHOAL_REPLY_ERROR))
+        tell_way(pipe, request, bytes, &result);
     shoal__stage_times_total(&pipe->times, request->submitted_us, pipe->now_us);
     if (request->extra)
         reply = end_extra(pipe, request, reply);
-    (void)shoal__pipe_is_settled(pipe); /* here: a call in there costs more */
-    shoal__pipe_deliver(pipe, request, 0, SHOAL_FATE_REPLIED, reply,
-                        request->attempts + 1u, "");
+    result.reply = reply;
+    result.is_settled = shoal__pipe_is_settled(pipe);
+    shoal__pipe_deliver_result(pipe, request, &result);
+    return result.was_reordered;
 }
 
 /* The reply that the head of the registry waits for. */
 static void head_answered(shoal__pipe_t *pipe, const shoal_reply_t *reply)
 {
     shoal__request_t request = *shoal__request_ring_at(&pipe->ring, pipe->ring.head);
+    const char *bytes = shoal__buffer_data(&pipe->log);
+    uint64_t at = pipe->ring.head;
     bool is_error = reply && reply->type == SHOAL_REPLY_ERROR;
     /* Before it may belong to the owner. */
     size_t referred_bytes = shoal__request_referred_bytes(&request);
@@ -204,12 +240,16 @@ static void head_answered(shoal__pipe_t *pipe, const shoal_reply_t *reply)
     (void)shoal__pipe_pop(pipe, referred_bytes);
     pipe->answered++;
     shoal__flush_policy_answered(&pipe->flush);
-    if (is_taken)
+    if (is_taken) {
+        if (!pipe->was_refused)
+            pipe->refused_until = shoal__pipe_begun(pipe); /* it goes elsewhere */
         return;
+    }
     shoal__retry_budget_earn(&pipe->budget);
-    if (pipe->hold.state != SHOAL__HOLD_OPEN && !pipe->was_refused)
-        shoal__pipe_hold_answered(pipe, &request, is_error);
-    shoal__pipe_finish(pipe, &request, reply);
+    if ((pipe->hold.state != SHOAL__HOLD_OPEN || at < pipe->refused_until) &&
+        !pipe->was_refused)
+        shoal__pipe_hold_answered(pipe, at, &request, bytes, is_error);
+    shoal__pipe_finish(pipe, &request, bytes, reply);
 }
 
 /* A command was answered.  False: see pipe->fault. */

@@ -9,6 +9,7 @@
 #include "base/random.h"
 #include "core/fence/nonce.h"
 #include "core/heavy.h"
+#include "core/overtaken.h"
 #include "core/pipe/stage_times.h"
 
 struct shoal__pipe;
@@ -18,6 +19,7 @@ typedef struct shoal__pipe_shared {
     shoal__nonce_t nonce;         /* of fences */
     shoal__latencies_t latencies; /* any thread reads */
     shoal__heavy_t heavy;         /* commands with large replies */
+    shoal__overtaken_t overtaken; /* commands that lost their place */
     bool wants_bulk; /* a reply was large, or a command was for the bulk lane; until the
                         lane was closed, and nothing is remembered */
     struct shoal__pipe
@@ -31,6 +33,11 @@ static inline void shoal__pipe_shared_init(shoal__pipe_shared_t *shared,
 {
     *shared = (shoal__pipe_shared_t){.random = random};
     shoal__nonce_init(&shared->nonce, entropy);
+}
+
+static inline void shoal__pipe_shared_release(shoal__pipe_shared_t *shared)
+{
+    shoal__overtaken_release(&shared->overtaken);
 }
 
 #endif

@@ -21,7 +21,7 @@ static void push_ping(shoal__pipe_t *pipe)
                                 .flags =
                                     SHOAL__REQUEST_INTERNAL | SHOAL__REQUEST_URGENT,
                                 .command_class = SHOAL__CLASS_RO,
-                                .submitted_us = pipe->now_us,
+                                .submitted_us = SHOAL__REQUEST_TIME(pipe->now_us),
                                 .deadline_us = SHOAL__NEVER_US};
     if (!at)
         return; /* the next tick tries again */

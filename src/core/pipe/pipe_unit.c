@@ -66,15 +66,24 @@ void shoal__pipe_unit_forget(shoal__pipe_t *pipe)
 /* Callbacks may submit and cancel. */
 void shoal__pipe_unit_release(shoal__pipe_t *pipe)
 {
-    const char *at = shoal__buffer_data(&pipe->kept.words);
+    const char *words = shoal__buffer_data(&pipe->kept.words);
+    const uint16_t begins = SHOAL__REQUEST_INTERNAL | SHOAL__REQUEST_UNIT_FIRST;
 
+    if (pipe->kept.replies > 0)
+        pipe->kept.was_overtaken = false;
     while (pipe->kept.replies > 0) {
-        shoal_reply_t reply = read_kept(&at);
-        shoal__request_t request =
-            shoal__pipe_pop(pipe, shoal__request_referred_bytes(shoal__request_ring_at(
-                                      &pipe->ring, pipe->ring.head)));
+        shoal_reply_t reply = read_kept(&words);
+        const char *bytes = shoal__buffer_data(&pipe->log);
+        uint64_t at = pipe->ring.head;
+        shoal__request_t request = shoal__pipe_pop(
+            pipe,
+            shoal__request_referred_bytes(shoal__request_ring_at(&pipe->ring, at)));
         pipe->kept.replies--;
-        shoal__pipe_finish(pipe, &request, &reply);
+        if (!(request.flags & begins) &&
+            shoal__pipe_overtakes(pipe, at, request.command_class))
+            shoal__overtaken_note(&pipe->shared->overtaken, &request, bytes);
+        if (shoal__pipe_finish(pipe, &request, bytes, &reply))
+            pipe->kept.was_overtaken = true;
     }
     shoal__pipe_unit_forget(pipe);
 }
@@ -99,11 +108,20 @@ shoal__refused_t shoal__pipe_refused(const shoal__pipe_t *pipe)
     return refused;
 }
 
+/* It sticks at the most. */
+static unsigned count_hops(unsigned hops, int more)
+{
+    unsigned count = more < 0 ? hops - 1 : hops + (unsigned)more;
+
+    return count < SHOAL__REQUEST_HOPS_MAX ? count : SHOAL__REQUEST_HOPS_MAX;
+}
+
 shoal__request_t shoal__refused_part(const shoal__refused_t *refused, uint64_t i)
 {
     shoal__request_t part = *shoal__request_ring_at(refused->ring, refused->first + i);
 
-    part.attempts = (part.attempts + refused->charge) & SHOAL__REQUEST_ATTEMPTS_MAX;
+    part.attempts = (part.attempts + refused->attempts) & SHOAL__REQUEST_ATTEMPTS_MAX;
+    part.hops = count_hops((unsigned)part.hops, refused->hops);
     if (refused->own > 0 && refused->count == 1)
         part.flags &= (uint16_t) ~(SHOAL__REQUEST_UNIT | SHOAL__REQUEST_UNIT_LAST);
     else if (refused->own > 0 && i == 0)
@@ -173,6 +191,8 @@ static bool goes_again(shoal__pipe_t *pipe, const shoal_reply_t *reply)
     pipe->was_refused = false;
     if (!is_taken(pipe, reply))
         return false;
+    if (!pipe->was_refused)
+        pipe->refused_until = shoal__pipe_begun(pipe); /* it goes elsewhere */
     for (uint64_t left = pipe->kept.replies + 1; left > 0; left--) {
         (void)shoal__pipe_pop(pipe, referred);
         referred = 0;

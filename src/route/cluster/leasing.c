@@ -76,7 +76,7 @@ static bool follow(shoal__cluster_t *cluster, shoal__node_t *from, shoal_lease_t
     uint64_t now_us = from->conn.pipe.now_us;
     shoal__node_t *to = shoal__cluster_named(cluster, from, named);
 
-    if (lease->hops + 1 >= SHOAL__HANDOVER_ATTEMPTS_MAX || (!to && named->to.port != 0))
+    if (lease->hops >= SHOAL__HANDOVER_HOPS_MAX || (!to && named->to.port != 0))
         return false;
     lease->named = to;
     lease->named_until_us = now_us + NAMED_US;

@@ -89,6 +89,9 @@ static shoal__pipe_verdict_t follow(const refusal_t *refusal, shoal__node_t *to,
         return SHOAL__PIPE_SURFACE;
     if (conn)
         shoal__conn_touch(conn);
+    shoal__counter_add(ahead.bytes > 0 ? &from->conn.pipe.stats.asked
+                                       : &from->conn.pipe.stats.moved,
+                       refusal->what.count);
     return SHOAL__PIPE_TAKEN;
 }
 
@@ -97,9 +100,9 @@ static bool must_wait(const refusal_t *refusal, unsigned slot)
 {
     const shoal__slot_map_t *map = &refusal->cluster->map;
     const shoal__node_t *from = refusal->from;
-    unsigned hops = refusal->first->attempts;
+    unsigned hops = refusal->first->hops;
 
-    if (hops + 1 >= SHOAL__HANDOVER_ATTEMPTS_MAX)
+    if (hops >= SHOAL__HANDOVER_HOPS_MAX)
         return false;
     return (hops >= QUICK_HOPS && hops % 2 == 1) ||
            (shoal__slot_map_word(map, slot) == from->index &&
@@ -150,7 +153,7 @@ static shoal__pipe_verdict_t redirect(const refusal_t *refusal,
                            "renewed, because the node redirects to itself", false,
                            pipe->now_us);
     if (to == from || (!named->is_ask && must_wait(refusal, named->slot))) {
-        again.charge = 1;
+        again.hops = 1;
         return shoal__pipe_send_again(pipe, &again, in_circles);
     }
     return follow(refusal, to, named->slot, named->is_ask ? ask_first : nothing);
@@ -167,10 +170,12 @@ static shoal__pipe_verdict_t put_off(const refusal_t *refusal, shoal__bytes_t er
     shoal__node_t *node = owner != SHOAL__SLOT_NOBODY
                               ? shoal__cluster_node(cluster, owner)
                               : refusal->from;
+    shoal__refused_t again = refusal->what;
     shoal__pipe_verdict_t verdict;
 
+    again.hops = again.own > 0 ? -1 : 0; /* it was asked in vain */
     node->conn.pipe.now_us = now_us;
-    verdict = shoal__conn_send_again(&node->conn, &refusal->what, error);
+    verdict = shoal__conn_send_again(&node->conn, &again, error);
     if (verdict == SHOAL__PIPE_SURFACE)
         return verdict;
     shoal__conn_touch(&node->conn);

@@ -32,7 +32,7 @@ void pair_oracle_handed(pair_world_t *world, pair_call_t *call)
     uint32_t id = pair_id_of(call);
 
     call->handed++;
-    if (call->handed > SHOAL__HANDOVER_ATTEMPTS_MAX + call->held)
+    if (call->handed > SHOAL__HANDOVER_HOPS_MAX + call->held)
         pair_world_fail(world, "O2: %u was sent %u times", id, call->handed);
     if (call->is_done && call->fate != SHOAL_FATE_UNKNOWN)
         pair_world_fail(world, "O4: %u was sent behind its result %d", id,
@@ -81,7 +81,7 @@ static bool is_error_right(const pair_world_t *world, const pair_call_t *call)
     for (uint32_t id = call->unit_first; id > 0 && id <= call->unit_last; id++)
         is_given_up |= world->calls[id].is_done && world->calls[id].status < 0;
     return is_given_up || world->is_short_of_memory || call->is_refused ||
-           call->handed == SHOAL__HANDOVER_ATTEMPTS_MAX + call->held;
+           call->handed == SHOAL__HANDOVER_HOPS_MAX + call->held;
 }
 
 static void check_reply(pair_world_t *world, const pair_call_t *call,
@@ -133,7 +133,7 @@ void pair_oracle_result(pair_world_t *world, pair_call_t *call,
         pair_world_fail(world, "O5: %u completes late", id);
     if (result->status == SHOAL_ETIMEOUT && world->now_us < call->deadline_us)
         pair_world_fail(world, "O5: %u timed out before its deadline", id);
-    if (is_alone && result->attempts + call->held != call->handed)
+    if (is_alone && result->attempts + result->redirects + call->held != call->handed)
         pair_world_fail(world, "O3: %u was handed over %u times, not %u", id,
                         call->handed, result->attempts);
     if (result->fate == SHOAL_FATE_NOT_EXECUTED && call->executed > 0)

@@ -269,7 +269,7 @@ static void test_a_pen_that_was_lost_takes_nothing_in(void **state)
 
 /* ---- redirects ---- */
 
-static void test_a_redirected_command_counts_its_attempts(void **state)
+static void test_a_redirected_command_counts_its_hops(void **state)
 {
     (void)state;
     rig_connect();
@@ -278,16 +278,17 @@ static void test_a_redirected_command_counts_its_attempts(void **state)
     rig_feed("-MOVED\r\n");
     assert_heard("");
     shoal__request_t *there = shoal__request_ring_at(&other.ring, other.ring.head);
-    assert_int_equal(there->attempts, 1);
+    assert_int_equal(there->hops, 1);
+    assert_int_equal(there->attempts, 0);
     assert_true(there->flags & SHOAL__REQUEST_RETRIED);
 
     shoal__request_t astray = rig_request('z', 0, WRITE);
-    astray.attempts = SHOAL__HANDOVER_ATTEMPTS_MAX - 1;
+    astray.hops = SHOAL__HANDOVER_HOPS_MAX;
     rig_push(&astray);
     rig_write_all();
     rig_feed("-MOVED\r\n");
     assert_heard("z=-MOVED ");
-    assert_int_equal(rig.attempts, SHOAL__HANDOVER_ATTEMPTS_MAX);
+    assert_int_equal(rig.attempts, 1);
 }
 
 static void test_parts_of_units_are_not_redirected(void **state)
@@ -459,7 +460,7 @@ int main(void)
         TEST(it_begins_without_a_connection),
         TEST(two_pens),
         TEST(a_pen_that_was_lost_takes_nothing_in),
-        TEST(a_redirected_command_counts_its_attempts),
+        TEST(a_redirected_command_counts_its_hops),
         TEST(parts_of_units_are_not_redirected),
         TEST(what_was_given_up_is_not_redirected),
         TEST(deadlines_and_cancels_in_a_pen),

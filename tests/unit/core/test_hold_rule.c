@@ -74,7 +74,9 @@ static const struct row {
     {GATHERING, ALL,    ANSWERED_RO,    1,      GATHERING, NONE},
     {GATHERING, WRITES, ANSWERED_RO,    0,      GATHERING, NONE},
     {GATHERING, WRITES, ANSWERED_WRITE, 1,      GATHERING, NONE},
-    {GATHERING, ALONE,  ANSWERED_WRITE, 0,      GATHERING, ANY},
+    {GATHERING, ALONE,  ANSWERED_WRITE, 1,      GATHERING, ANY},
+    {WAITING,   ALONE,  ANSWERED_RO,    1,      WAITING,   ANY},
+    {OPEN,      ALONE,  ANSWERED_WRITE, 0,      OPEN,      ANY},
     {WAITING,   WRITES, ANSWERED_RO,    0,      WAITING,   READS},
     {PROBING,   ALL,    ANSWERED_RO,    0,      OPEN,      ANY},
     {PROBING,   WRITES, ANSWERED_RO,    0,      PROBING,   PROBE},
@@ -100,6 +102,15 @@ static const struct row {
 };
 /* clang-format on */
 
+/* Has it overtaken any? */
+static bool answer(shoal__command_class_t command_class)
+{
+    bool overtakes = shoal__hold_overtakes(&hold, command_class);
+
+    shoal__hold_answered(&hold, command_class);
+    return overtakes;
+}
+
 static bool do_step(step_t step, int argument)
 {
     switch (step) {
@@ -107,9 +118,9 @@ static bool do_step(step_t step, int argument)
         shoal__hold_refused(&hold, (shoal__hold_scope_t)argument, NOW, &chance);
         return argument != 0;
     case ANSWERED_RO:
-        return shoal__hold_answered(&hold, SHOAL__CLASS_RO);
+        return answer(SHOAL__CLASS_RO);
     case ANSWERED_WRITE:
-        return shoal__hold_answered(&hold, SHOAL__CLASS_WRITE);
+        return answer(SHOAL__CLASS_WRITE);
     case LOOKED_BUSY:
         return shoal__hold_is_due(&hold, false, hold.due_us - 1);
     case LOOKED_IDLE:

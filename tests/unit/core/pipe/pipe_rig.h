@@ -41,7 +41,7 @@ typedef struct rig {
     uint64_t tickets_given;
     char heard[4096];
     uint32_t attempts;                 /* of the last result */
-    bool is_offline;                   /* of the last result */
+    bool is_offline, was_reordered;    /* of the last result */
     char detail[SHOAL__OVERDUE_BYTES]; /* of the last result */
     bool is_deaf;
     /* What the callback of the command with this name does. */
@@ -96,6 +96,7 @@ static inline void rig_on_result(shoal_client_t *client, const shoal_result_t *r
     assert_int_equal(result->tag, (uint64_t)*name);
     rig.attempts = result->attempts;
     rig.is_offline = result->is_offline;
+    rig.was_reordered = result->was_reordered;
     snprintf(rig.detail, sizeof rig.detail, "%s", result->detail);
     if (result->status == 0) {
         assert_int_equal(result->fate, SHOAL_FATE_REPLIED);
@@ -205,7 +206,7 @@ static inline shoal__request_t rig_request(char name, uint16_t flags,
                               .data = rig_name(name),
                               .tag = (uint64_t)name,
                               .ticket = rig.tickets_given,
-                              .submitted_us = rig.now_us,
+                              .submitted_us = SHOAL__REQUEST_TIME(rig.now_us),
                               .deadline_us = SHOAL__NEVER_US,
                               .bytes = COMMAND_BYTES,
                               .flags = flags,
