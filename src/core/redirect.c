@@ -38,6 +38,22 @@ static bool is_host(shoal__bytes_t host, bool is_in_brackets)
     return has_colon ? is_of(host, address) : !is_in_brackets && is_of(host, name);
 }
 
+static bool read_host(shoal__bytes_t host, shoal__redirect_t *ret)
+{
+    bool is_in_brackets =
+        host.bytes >= 2 && host.data[0] == '[' && host.data[host.bytes - 1] == ']';
+
+    if (is_in_brackets) {
+        host.data++;
+        host.bytes -= 2;
+    }
+    if (!is_host(host, is_in_brackets))
+        return false;
+    memcpy(ret->host, host.data, host.bytes);
+    ret->host[host.bytes] = '\0';
+    return true;
+}
+
 bool shoal__redirect_read(shoal__bytes_t text, shoal__redirect_t *ret)
 {
     if (!shoal__bytes_start(text, WORD))
@@ -56,19 +72,8 @@ bool shoal__redirect_read_address(shoal__bytes_t text, shoal__redirect_t *ret)
     if (colon == 0)
         return false;
 
-    shoal__bytes_t host = {text.data, colon - 1};
-    bool is_in_brackets =
-        host.bytes >= 2 && host.data[0] == '[' && host.data[host.bytes - 1] == ']';
-    if (is_in_brackets) {
-        host.data++;
-        host.bytes -= 2;
-    }
     ret->port = read_port((shoal__bytes_t){text.data + colon, text.bytes - colon});
-    if (ret->port == 0 || !is_host(host, is_in_brackets))
-        return false;
-    memcpy(ret->host, host.data, host.bytes);
-    ret->host[host.bytes] = '\0';
-    return true;
+    return ret->port > 0 && read_host((shoal__bytes_t){text.data, colon - 1}, ret);
 }
 
 static shoal__bytes_t behind(shoal__bytes_t text, size_t bytes)
@@ -93,9 +98,25 @@ static size_t read_slot(shoal__bytes_t text, unsigned *ret_slot)
     return bytes + 1;
 }
 
+/* "host:0", "?:0" and ":0": the node has no port that clients like this one could use. */
+static bool lacks_port(shoal__bytes_t text, shoal__redirect_t *ret)
+{
+    shoal__bytes_t host = {text.data, text.bytes - 2};
+    bool is_there = text.bytes >= 2 && text.data[host.bytes] == ':' &&
+                    text.data[host.bytes + 1] == '0' &&
+                    (host.bytes == 0 || (host.bytes == 1 && host.data[0] == '?') ||
+                     read_host(host, ret));
+
+    ret->host[0] = '\0';
+    ret->port = 0;
+    return is_there;
+}
+
 /* Nodes that do not know a name say "?"; and ":port" if they tell no host to anybody. */
 static bool read_node(shoal__bytes_t text, shoal__redirect_t *ret)
 {
+    if (lacks_port(text, ret))
+        return true;
     ret->host[0] = '\0';
     ret->port = 0;
     if (shoal__bytes_start(text, "?:"))

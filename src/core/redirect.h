@@ -33,7 +33,8 @@ bool shoal__redirect_read_address(shoal__bytes_t text, shoal__redirect_t *ret);
 typedef struct shoal__slot_redirect {
     bool is_ask;
     unsigned slot;
-    shoal__redirect_t to; /* host "": as the node's that says so; port 0: not known */
+    shoal__redirect_t to; /* host "": as the node's that says so; port 0: not known, nor
+                             is the host then */
 } shoal__slot_redirect_t;
 
 /* False: the text is anything else; *ret is then undefined. */

@@ -68,6 +68,16 @@ void shoal__encoded_keys(shoal__bytes_t encoded, shoal__keys_fn on_key, void *da
     }
 }
 
+static void ignore(void *data, shoal__bytes_t key)
+{
+    (void)data, (void)key;
+}
+
+bool shoal__encoded_is_known(shoal__bytes_t encoded)
+{
+    return shoal__command_keys(encoded, ignore, NULL).info != NULL;
+}
+
 unsigned shoal__encoded_slot(shoal__bytes_t encoded)
 {
     unsigned slot = SHOAL__SLOT_NONE;

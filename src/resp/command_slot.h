@@ -23,6 +23,8 @@ unsigned shoal__command_slot_by(const shoal_command_t *command,
                                 const shoal__command_info_t *info);
 /* The same of an encoded command, of which `encoded` may lack the last arguments. */
 unsigned shoal__encoded_slot(shoal__bytes_t encoded);
+/* Does the table know the command?  Else its slot is a guess. */
+bool shoal__encoded_is_known(shoal__bytes_t encoded);
 /* Show the keys of which that is the slot. */
 void shoal__encoded_keys(shoal__bytes_t encoded, shoal__keys_fn on_key, void *data);
 

@@ -132,6 +132,43 @@ static void a_unit_is_overtaken(void **state)
     assert_int_equal(outcomes[2].redirects, 1);
 }
 
+/* A node that has no port for clients like this one is named: the command waits. */
+static void a_redirect_without_a_port_is_no_result(void **state)
+{
+    scene_t *scene = *state;
+
+    agree();
+    fake_server_rule(nodes[0],
+                     &(fake_rule_t){.command = "SET",
+                                    .reply = "-MOVED " SLOT " 127.0.0.1:0\r\n",
+                                    .times = 2});
+    open_cluster(scene, 0);
+    check_ok(scene, WORDS("SET", KEY, "1"));
+    assert_int_equal(executed(0, "SET"), 1);
+    assert_int_equal(fake_server_received(nodes[0], 0, "SET", NULL), 3);
+}
+
+/* The first argument of an unknown command may be no key: the node says which slot it has. */
+static void an_unknown_command_follows_to_any_slot(void **state)
+{
+    scene_t *scene = *state;
+
+    agree();
+    fake_server_rule(nodes[0], &(fake_rule_t){.command = "MODULE.SET",
+                                              .reply = redirect_to("MOVED", "7", 1)});
+    fake_server_rule(nodes[1],
+                     &(fake_rule_t){.command = "MODULE.SET", .reply = "+OK\r\n"});
+    open_cluster(scene, 0);
+    for (unsigned i = 0; i < 2; i++) { /* nothing is remembered */
+        outcome_t outcome = scene_call(scene, WORDS("MODULE.SET", "2", KEY), NULL);
+        scene_check_text(&outcome, "OK");
+        assert_int_equal(outcome.redirects, 1);
+    }
+    assert_int_equal(fake_server_received(nodes[0], 0, "MODULE.SET", NULL), 2);
+    check_ok(scene, WORDS("SET", KEY, "1"));
+    assert_int_equal(executed(0, "SET"), 1);
+}
+
 static void results_of_a_single_server_name_it(void **state)
 {
     scene_t *scene = *state;
@@ -157,6 +194,8 @@ int main(int argc, char **argv)
         TEST(a_command_that_waits_is_overtaken),
         TEST(what_keeps_its_place_has_no_mark),
         TEST(a_unit_is_overtaken),
+        TEST(a_redirect_without_a_port_is_no_result),
+        TEST(an_unknown_command_follows_to_any_slot),
         TEST(results_of_a_single_server_name_it),
     };
 

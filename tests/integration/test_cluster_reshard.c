@@ -46,6 +46,7 @@ static void expect_no_failure(const cluster_tally_t *tally, const manner_t *mann
     assert_int_equal(tally->not_executed, 0);
     assert_int_equal(tally->errors, 0);
     assert_int_equal(tally->lost, 0);
+    assert_int_equal(tally->unmarked, 0);
     if (!manner->is_source_first)
         assert_int_equal(tally->inversions, 0);
     if (!manner->is_source_first && manner->keys > 1)
@@ -78,11 +79,12 @@ static void check_bounds(const cluster_load_t *load, const bounds_t *former)
 
 /* The next move waits until all know of this one: else a view that is under way may outlive
  * it at one of the two, and then nobody owns the slot. */
-static void move(const cluster_load_t *load, size_t caller, const manner_t *manner)
+static void move_to(const cluster_load_t *load, size_t caller, size_t to,
+                    const manner_t *manner)
 {
     const cluster_rig_t *rig = load->rig;
     unsigned slot = cluster_load_slot(load, caller);
-    size_t from = owners[slot], to = (from + 1) % CLUSTER_PRIMARIES;
+    size_t from = owners[slot];
 
     cluster_rig_begin_move(rig, slot, from, to);
     while (cluster_rig_move_keys(rig, slot, from, to, manner->keys))
@@ -90,6 +92,13 @@ static void move(const cluster_load_t *load, size_t caller, const manner_t *mann
     cluster_rig_end_move(rig, slot, from, to, manner->is_source_first);
     cluster_rig_await_owner(rig, cluster_load_key(load, caller), to);
     owners[slot] = to;
+}
+
+static void move(const cluster_load_t *load, size_t caller, const manner_t *manner)
+{
+    unsigned slot = cluster_load_slot(load, caller);
+
+    move_to(load, caller, (owners[slot] + 1) % CLUSTER_PRIMARIES, manner);
 }
 
 /* The slots of all callers go to the next primary. */
@@ -114,6 +123,33 @@ static void reshard(cluster_load_t *load, const manner_t *manner)
     check_bounds(load, &bounds);
     cluster_tally_t tally = cluster_load_stop(load);
     expect_no_failure(&tally, manner);
+}
+
+/* A slot flaps: it goes to and fro between two nodes, every 50 ms at most. */
+#define FLAP_US 50000
+
+static void a_slot_flaps_under_load(void **state)
+{
+    static const manner_t manners[] = {{CLUSTER_KEYS_MAX, false},
+                                       {CLUSTER_KEYS_MAX, true}};
+    cluster_rig_t *rig = cluster_rig_start();
+    (void)state;
+
+    if (!rig)
+        skip();
+    cluster_load_t *load = begin(rig, 1);
+    unsigned slot = cluster_load_slot(load, 0);
+    size_t nodes[2] = {owners[slot], (owners[slot] + 1) % CLUSTER_PRIMARIES};
+    for (size_t flap = 0; flap < live_scaled(20); flap++) {
+        uint64_t since_us = waiting_now_us();
+        move_to(load, 0, nodes[(flap + 1) % 2], &manners[flap / 2 % 2]);
+        while (waiting_now_us() < since_us + FLAP_US)
+            waiting_sleep_us(1000);
+    }
+    cluster_load_await_progress(load, 10);
+    cluster_tally_t tally = cluster_load_stop(load);
+    expect_no_failure(&tally, &manners[1]);
+    cluster_load_end(load);
 }
 
 static void many_slots_move_under_load(void **state)
@@ -290,6 +326,7 @@ static void tools_move_slots_under_load(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_slot_flaps_under_load),
         cmocka_unit_test(many_slots_move_under_load),
         cmocka_unit_test(moves_are_cancelled_under_load),
         cmocka_unit_test(moves_are_cancelled_half_way_under_load),

@@ -9,13 +9,14 @@
 #define NUMBERS_MAX 4000000
 
 typedef enum fate { OPEN, IS_OK, IS_UNKNOWN, IS_NOT_EXECUTED, IS_ERROR } fate_t;
-typedef enum kind { PUSH, WRITE_PAIR, READ_PAIR } kind_t;
+typedef enum kind { PUSH, UNIT, WRITE_PAIR, READ_PAIR } kind_t;
 #define PAIR_READ_BEHIND 4 /* the write */
 
 /* One number that is under way. */
 typedef struct cluster_call {
     cluster_caller_t *caller;
     size_t number;
+    unsigned parts; /* of the unit that it is: those that have a result */
 } cluster_call_t;
 
 #define WINDOW_MAX 64
@@ -26,6 +27,7 @@ struct cluster_caller {
     unsigned slot;
     size_t first, next;   /* first: since the load began, or was begun anew */
     unsigned char *fates; /* of the numbers from the first one */
+    unsigned char *marks; /* of the same: they are reordered */
     cluster_call_t calls[WINDOW_MAX];
     _Atomic size_t ok;
     size_t misread;
@@ -35,6 +37,8 @@ struct cluster_caller {
 
 static kind_t kind_of(const cluster_load_t *load, size_t number)
 {
+    if (number % 8 == 5)
+        return UNIT;
     if (!load->plan.has_pairs || number % 4 != 3)
         return PUSH;
     return number % 8 == 3 ? WRITE_PAIR : READ_PAIR;
@@ -83,6 +87,7 @@ static void on_result(shoal_client_t *client, const shoal_result_t *result, void
     (void)client;
 
     caller->fates[call->number - caller->first] = (unsigned char)fate;
+    caller->marks[call->number - caller->first] = shoal_result_was_reordered(result);
     if (fate == IS_OK && kind_of(load, call->number) == READ_PAIR)
         check_pair(call, result);
     if (caller->is_chosen)
@@ -101,6 +106,31 @@ static void on_result(shoal_client_t *client, const shoal_result_t *result, void
         submit(call);
 }
 
+/* Of the parts of a unit the last one tells. */
+static void on_part(shoal_client_t *client, const shoal_result_t *result, void *data)
+{
+    cluster_call_t *call = data;
+
+    if (++call->parts == 3)
+        on_result(client, result, data);
+}
+
+static int submit_unit(cluster_call_t *call)
+{
+    char number[24];
+    const char *multi[] = {"MULTI"}, *exec[] = {"EXEC"};
+    const char *push[] = {"RPUSH", call->caller->key, number};
+    const shoal_command_t commands[] = {
+        {1, multi, NULL}, {3, push, NULL}, {1, exec, NULL}};
+    shoal_call_t options = SHOAL_CALL_INIT;
+
+    options.flags = SHOAL_CALL_CONTIGUOUS;
+    snprintf(number, sizeof number, "%zu", call->number);
+    call->parts = 0;
+    return shoal_client_submit_many(call->caller->load->client, commands, 3, &options,
+                                    on_part, call, NULL);
+}
+
 static int submit_kind(cluster_call_t *call)
 {
     cluster_caller_t *caller = call->caller;
@@ -109,6 +139,8 @@ static int submit_kind(cluster_call_t *call)
     const char *key = caller->key;
 
     switch (kind_of(caller->load, call->number)) {
+    case UNIT:
+        return submit_unit(call);
     case WRITE_PAIR:
         return shoal_client_submitf(client, on_result, call,
                                     "MSET {%s}a %llu {%s}b %llu", key, number, key,
@@ -183,7 +215,9 @@ static void init_caller(cluster_load_t *load, size_t number)
 
     caller->load = load;
     caller->fates = calloc(NUMBERS_MAX, 1);
+    caller->marks = calloc(NUMBERS_MAX, 1);
     assert_non_null(caller->fates);
+    assert_non_null(caller->marks);
     for (size_t i = 0; i < WINDOW_MAX; i++)
         caller->calls[i].caller = caller;
     do {
@@ -377,6 +411,8 @@ static void read_list(const cluster_load_t *load, const cluster_caller_t *caller
             fail_msg("%s: %lld was executed twice", caller->key, (long long)number);
         is_there[number] = 1;
         tally->inversions += number < highest;
+        tally->unmarked += number < highest && !caller->marks[number] &&
+                           caller->fates[number] == IS_OK;
         highest = number > highest ? number : highest;
     }
     shoal_result_release(result);
@@ -392,7 +428,8 @@ static void count(const cluster_load_t *load, const cluster_caller_t *caller,
     tally->misread += caller->misread;
     for (size_t i = 0; i < caller->next - caller->first; i++) {
         unsigned char fate = caller->fates[i];
-        bool is_push = kind_of(load, caller->first + i) == PUSH;
+        kind_t kind = kind_of(load, caller->first + i);
+        bool is_push = kind == PUSH || kind == UNIT;
         if (fate == IS_NOT_EXECUTED && is_there[i])
             fail_msg("%s: %zu was executed", caller->key, i);
         tally->ok += fate == IS_OK;
@@ -417,11 +454,12 @@ cluster_tally_t cluster_load_stop(cluster_load_t *load)
     load->reordered += tally.reordered;
     print_message(
         "ok %zu, lost by replication %zu, unknown %zu, not executed %zu, errors "
-        "%zu, inversions %zu, misread %zu, reordered %zu; the map changed %u times, %u "
+        "%zu, inversions %zu, unmarked %zu, misread %zu, reordered %zu; the map "
+        "changed %u times, %u "
         "losses; %s\n",
         tally.ok, tally.lost, tally.unknown, tally.not_executed, tally.errors,
-        tally.inversions, tally.misread, tally.reordered, load->changes, load->losses,
-        load->error);
+        tally.inversions, tally.unmarked, tally.misread, tally.reordered, load->changes,
+        load->losses, load->error);
     return tally;
 }
 
@@ -433,6 +471,7 @@ void cluster_load_go_on(cluster_load_t *load)
         snprintf(command, sizeof command, "DEL %s", caller->key);
         live_ask(load->client, command);
         memset(caller->fates, OPEN, caller->next - caller->first);
+        memset(caller->marks, 0, caller->next - caller->first);
         caller->first = caller->next;
         caller->misread = 0;
     }
@@ -447,6 +486,7 @@ void cluster_load_end(cluster_load_t *load)
     live_finish(load->client);
     for (size_t i = 0; i < load->plan.callers; i++)
         free(load->callers[i].fates);
+    free(load->callers[i].marks);
     free(load->callers);
     cluster_rig_stop(load->rig);
     free(load);

@@ -7,7 +7,8 @@
  * Each caller has a list of its own, and pushes ascending numbers to it, several at a time
  * without waiting for results.  In the end the lists tell what became of the numbers: those
  * that are there ascend, which is the order of submission; what was acknowledged is there,
- * unless primaries were lost; what was NOT_EXECUTED is not.
+ * unless primaries were lost; what was NOT_EXECUTED is not.  Every eighth number is pushed by a
+ * unit (MULTI ... EXEC).
  *
  * With pairs, every eighth number is written to two keys of the list's slot by one MSET
  * instead, and four numbers behind it an MGET reads both: it must find that number twice. */
@@ -33,6 +34,7 @@ typedef struct cluster_tally {
     size_t ok, unknown, not_executed, errors;
     size_t lost;       /* acknowledged, and not there */
     size_t inversions; /* numbers behind a higher one */
+    size_t unmarked;   /* of them: those whose results do not say so */
     size_t misread;    /* pairs that were not what was written last */
     size_t reordered;  /* commands: the library's own count, since the last tally */
 } cluster_tally_t;

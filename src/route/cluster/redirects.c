@@ -26,6 +26,7 @@ typedef struct refusal {
     bool
         is_hidden; /* a key may stand behind a large value, which the log does not have */
     bool is_alone; /* no unit */
+    bool is_guess; /* the command is not known: which slot it has, the node says */
 } refusal_t;
 
 static void find_slot(refusal_t *refusal)
@@ -145,9 +146,10 @@ static shoal__pipe_verdict_t redirect(const refusal_t *refusal,
         return SHOAL__PIPE_SURFACE;
     note_given(to, pipe->now_us);
     if (!named->is_ask)
-        shoal__cluster_hear_moved(cluster, from, named->slot, to,
-                                  refusal->is_alone && refusal->first->command_class ==
-                                                           SHOAL__CLASS_SCRIPT);
+        shoal__cluster_hear_moved(
+            cluster, from, named->slot, to,
+            refusal->is_guess || (refusal->is_alone && refusal->first->command_class ==
+                                                           SHOAL__CLASS_SCRIPT));
     if (to == from) /* its name leads elsewhere, or it will be gone soon */
         shoal__renewal_ask(&pipe->renewal,
                            "renewed, because the node redirects to itself", false,
@@ -195,13 +197,14 @@ shoal__pipe_verdict_t shoal__cluster_on_error(void *owner, shoal__pipe_t *pipe,
                          .first = request};
     shoal__slot_redirect_t named;
 
-    (void)bytes; /* the first of what was refused */
     refusal.is_alone = refusal.what.count == 1;
+    refusal.is_guess = refusal.is_alone && !shoal__encoded_is_known(
+                                               (shoal__bytes_t){bytes, request->bytes});
     find_slot(&refusal);
     if (!shoal__redirect_read_slot(error, &named))
         return put_off(&refusal, error);
     /* A script can write such a text, and a proxy mix replies up. */
-    if ((refusal.slot != named.slot && !refusal.is_hidden) ||
+    if ((refusal.slot != named.slot && !refusal.is_hidden && !refusal.is_guess) ||
         (request->flags & SHOAL__REQUEST_ONCE))
         return SHOAL__PIPE_SURFACE;
     return redirect(&refusal, &named);

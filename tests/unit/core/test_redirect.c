@@ -127,6 +127,10 @@ static const struct slot_case {
     {"ASK 3999 ::1:6379", true, 3999, "::1", 6379},
     {"MOVED 7 :6379", false, 7, "", 6379},
     {"MOVED 7 ?:6379", false, 7, "", 0},
+    {"MOVED 7 h:0", false, 7, "", 0},
+    {"MOVED 7 [::1]:0", false, 7, "", 0},
+    {"MOVED 7 ?:0", false, 7, "", 0},
+    {"ASK 7 :0", true, 7, "", 0},
 };
 
 static const char *const no_slot_cases[] = {
@@ -139,8 +143,10 @@ static const char *const no_slot_cases[] = {
     "MOVED 7 ?",
     "MOVED 7 ?:",
     "MOVED 7 ?:x",
-    "MOVED 7 :0",
-    "MOVED 7 h:0",
+    "MOVED 7 0",
+    "MOVED 7 h h:0",
+    "MOVED 7 [h]:0",
+    "MOVED 7 h:00",
     "MOVED 7 h",
     "MOVED 16384 h:1",
     "MOVED 99999 h:1",
