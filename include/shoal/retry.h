@@ -109,6 +109,29 @@ extern "C" {
 SHOAL_EXTERN int shoal_options_set_attempts_max(shoal_options_t *options,
                                                 int attempts_max);
 
+/** What becomes of a command that has lost its place; see shoal_result_was_reordered(). */
+typedef enum shoal_order {
+    SHOAL_ORDER_MARK,  /**< it is executed late, and its result says so */
+    SHOAL_ORDER_STRICT /**< it fails with SHOAL_EREFUSED, not executed */
+} shoal_order_t;
+
+/**
+ * Choose what becomes of commands that a server refused for a while, or because another node
+ * of a cluster has their slot, and that a later command of the same key overtook.
+ *
+ * With SHOAL_ORDER_STRICT a refused command waits until all is answered that was on its way to
+ * that server, and no other command leaves for the server meanwhile, also where without it
+ * only commands for the same keys would wait.  A command that followed ASK, or a redirect by a
+ * node that does not own the slot, is sent at once all the same: it can be late, and is marked.
+ *
+ * @param order default: SHOAL_ORDER_MARK
+ *
+ * Threads: setup
+ * Errors:  SHOAL_EINVAL
+ * Since:   0.2
+ */
+SHOAL_EXTERN int shoal_options_set_order(shoal_options_t *options, shoal_order_t order);
+
 #ifdef __cplusplus
 }
 #endif

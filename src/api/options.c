@@ -262,6 +262,14 @@ int shoal_options_set_attempts_max(shoal_options_t *options, int attempts_max)
     return set_int(&options->attempts_max, attempts_max, 1, 100);
 }
 
+int shoal_options_set_order(shoal_options_t *options, shoal_order_t order)
+{
+    if (!options || (order != SHOAL_ORDER_MARK && order != SHOAL_ORDER_STRICT))
+        return SHOAL_EINVAL;
+    options->order = order;
+    return 0;
+}
+
 int shoal_options_set_integrity(shoal_options_t *options, shoal_integrity_t integrity)
 {
     if (!options)

@@ -197,6 +197,16 @@ static int read_rotation(shoal__options_keys_t *keys, shoal_options_t *options,
         options, (shoal_rotation_t)find_word(value, words, COUNT(words)));
 }
 
+static int read_order(shoal__options_keys_t *keys, shoal_options_t *options,
+                      const char *value)
+{
+    static const char *const words[] = {
+        [SHOAL_ORDER_MARK] = "mark", [SHOAL_ORDER_STRICT] = "strict"};
+    (void)keys;
+    return shoal_options_set_order(
+        options, (shoal_order_t)find_word(value, words, COUNT(words)));
+}
+
 static int read_read_from(shoal__options_keys_t *keys, shoal_options_t *options,
                           const char *value)
 {
@@ -351,6 +361,7 @@ static const struct key {
     WORD("sentinel_password", read_sentinel_password),
     WORD("read_from", read_read_from),
     WORD("rotation", read_rotation),
+    WORD("order", read_order),
     NUMBER("credentials_timeout_ms", credentials.timeout_us, U64, 1000),
 };
 /* clang-format on */

@@ -16,6 +16,7 @@
 #include <shoal/integrity.h>
 #include <shoal/options.h>
 #include <shoal/replicas.h>
+#include <shoal/retry.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -92,6 +93,7 @@ struct shoal_options {
     uint64_t reply_elements_max; /* of one aggregate */
     int reply_depth_max;
     int attempts_max;
+    shoal_order_t order;
 
     shoal_integrity_t integrity;
     bool is_settling;

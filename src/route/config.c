@@ -35,6 +35,7 @@ static shoal__pipe_config_t read_pipe_config(const shoal_options_t *options)
         .ping_idle_us = options->ping_idle_us,
         .attempts_max = (unsigned)options->attempts_max,
         .queue_offline = options->offline_mode == SHOAL_OFFLINE_QUEUE,
+        .is_strict_order = options->order == SHOAL_ORDER_STRICT,
         .learns = options->has_bulk_lane,
         .is_ordinary = true,
     };

@@ -132,6 +132,61 @@ static void a_unit_is_overtaken(void **state)
     assert_int_equal(outcomes[2].redirects, 1);
 }
 
+/* ---- strict order ---- */
+
+static void check_strict(scene_t *scene, const char *error)
+{
+    outcome_t *outcomes = scene_outcomes(scene, 2);
+
+    assert_int_equal(shoal_options_set_order(scene->options, SHOAL_ORDER_STRICT), 0);
+    agree();
+    fake_server_rule(nodes[0],
+                     &(fake_rule_t){.command = "RPUSH", .reply = error, .times = 1});
+    open_cluster(scene, 0);
+    check_ok(scene, WORDS("PING"));
+    fake_server_freeze(nodes[0]);
+    scene_submit(scene, WORDS("RPUSH", KEY, "1"), NULL, &outcomes[0]);
+    scene_submit(scene, WORDS("RPUSH", KEY, "2"), NULL, &outcomes[1]);
+    WAIT_FOR(scene_stats(scene).inflight_now == 2);
+    fake_server_release(nodes[0]);
+    scene_check(&outcomes[0], SHOAL_EREFUSED, SHOAL_FATE_NOT_EXECUTED);
+    assert_non_null(strstr(outcomes[0].detail, "order=strict"));
+    scene_check(&outcomes[1], 0, SHOAL_FATE_REPLIED);
+    assert_int_equal(executed(0, "RPUSH") + executed(1, "RPUSH"), 1);
+    assert_int_equal(scene_idle_stats(scene).reordered, 1);
+}
+
+static void a_redirected_command_that_was_overtaken_fails(void **state)
+{
+    check_strict(*state, redirect_to("MOVED", SLOT, 1));
+}
+
+static void a_command_that_waits_and_was_overtaken_fails(void **state)
+{
+    check_strict(*state,
+                 "-TRYAGAIN Multiple keys request during rehashing of slot\r\n");
+}
+
+static void strict_order_is_kept_by_redirects(void **state)
+{
+    scene_t *scene = *state;
+    outcome_t *outcomes = scene_outcomes(scene, 20);
+
+    assert_int_equal(shoal_options_set_order(scene->options, SHOAL_ORDER_STRICT), 0);
+    agree();
+    fake_server_rule(nodes[0], &(fake_rule_t){.command = "RPUSH",
+                                              .skip = 3,
+                                              .reply = redirect_to("MOVED", SLOT, 1)});
+    open_cluster(scene, 0);
+    for (size_t i = 0; i < 20; i++)
+        scene_submit(scene, WORDS("RPUSH", KEY, "x"), NULL, &outcomes[i]);
+    for (size_t i = 0; i < 20; i++) {
+        scene_check(&outcomes[i], 0, SHOAL_FATE_REPLIED);
+        assert_int_equal(outcomes[i].integer, i < 3 ? i + 1 : i - 2);
+    }
+    assert_int_equal(executed(1, "RPUSH"), 17);
+}
+
 /* A node that has no port for clients like this one is named: the command waits. */
 static void a_redirect_without_a_port_is_no_result(void **state)
 {
@@ -194,6 +249,9 @@ int main(int argc, char **argv)
         TEST(a_command_that_waits_is_overtaken),
         TEST(what_keeps_its_place_has_no_mark),
         TEST(a_unit_is_overtaken),
+        TEST(a_redirected_command_that_was_overtaken_fails),
+        TEST(a_command_that_waits_and_was_overtaken_fails),
+        TEST(strict_order_is_kept_by_redirects),
         TEST(a_redirect_without_a_port_is_no_result),
         TEST(an_unknown_command_follows_to_any_slot),
         TEST(results_of_a_single_server_name_it),

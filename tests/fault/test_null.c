@@ -250,6 +250,7 @@ static void test_options(void **state)
         REFUSES(shoal_options_set_address, NULL, "h", 1),
         REFUSES(shoal_options_set_address, options, NULL, 1),
         REFUSES(shoal_options_set_attempts_max, NULL, 1),
+        REFUSES(shoal_options_set_order, NULL, SHOAL_ORDER_MARK),
         REFUSES(shoal_options_set_auth, NULL, "u", "p"),
         REFUSES(shoal_options_set_backoff_us, NULL, 1000, 1000),
         REFUSES(shoal_options_set_client_name, NULL, "n"),

@@ -484,9 +484,10 @@ void cluster_load_end(cluster_load_t *load)
 {
     report_waits(load);
     live_finish(load->client);
-    for (size_t i = 0; i < load->plan.callers; i++)
+    for (size_t i = 0; i < load->plan.callers; i++) {
         free(load->callers[i].fates);
-    free(load->callers[i].marks);
+        free(load->callers[i].marks);
+    }
     free(load->callers);
     cluster_rig_stop(load->rig);
     free(load);

@@ -35,6 +35,8 @@ int shoal_options_set_outstanding_max(shoal_options_t *options, size_t queued_ma
 int shoal_options_set_reply_max(shoal_options_t *options, uint64_t bytes_max, uint64_t elements_max, int depth_max);
 int shoal_options_set_flush(shoal_options_t *options, shoal_flush_mode_t mode, uint64_t pause_us);
 int shoal_options_set_attempts_max(shoal_options_t *options, int attempts_max);
+typedef enum shoal_order { SHOAL_ORDER_MARK, SHOAL_ORDER_STRICT, ... } shoal_order_t;
+int shoal_options_set_order(shoal_options_t *options, shoal_order_t order);
 int shoal_options_set_integrity(shoal_options_t *options, shoal_integrity_t integrity);
 int shoal_options_set_settle(shoal_options_t *options, bool is_settling);
 int shoal_options_set_bulk_lane(shoal_options_t *options, bool has_bulk_lane);

@@ -61,7 +61,8 @@ typedef struct shoal__pipe_config {
     bool queue_offline;
     bool learns;      /* which commands have large replies; see heavy.h */
     bool is_ordinary; /* replies for a shared sink go to it; else they become trees */
-    bool keeps_units; /* a unit that the server refuses can go again: pipe_unit.h */
+    bool is_strict_order; /* what was overtaken is not sent again: overtaken.h */
+    bool keeps_units;     /* a unit that the server refuses can go again: pipe_unit.h */
 } shoal__pipe_config_t;
 
 /* What a pipe is made from, all of it borrowed. */
@@ -537,6 +538,11 @@ void shoal__pipe_hold_turn(shoal__pipe_t *pipe);
 uint64_t shoal__pipe_hold_wake_us(const shoal__pipe_t *pipe);
 uint64_t shoal__pipe_hold_room(shoal__pipe_t *pipe);
 void shoal__pipe_free_pen(shoal__pipe_t *pipe);
+/* Strict order: those of the held commands fail that were overtaken. */
+void shoal__pipe_end_overtaken(shoal__pipe_t *pipe);
+/* A queued command, or the unit that it is of, fails before it is sent. */
+void shoal__pipe_fail_queued(shoal__pipe_t *pipe, uint64_t at, int status,
+                             const char *detail);
 /* Publish the momentary figures. */
 void shoal__pipe_publish(shoal__pipe_t *pipe);
 /* The pipe is released: other pipes need not doubt because of it. */

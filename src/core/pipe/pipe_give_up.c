@@ -105,6 +105,27 @@ static void end_behind(shoal__pipe_t *pipe, uint64_t at)
     }
 }
 
+/* A unit goes as a whole: nothing of it has left. */
+static void remove_extent(shoal__pipe_t *pipe, const shoal__extent_t *extent,
+                          const shoal__settlement_t *settlement, const char *detail)
+{
+    for (uint64_t i = extent->first; i != extent->last + 1; i++)
+        if (!shoal__request_is_unwanted(shoal__request_ring_at(&pipe->ring, i)))
+            remove_queued(pipe, i, settlement, detail);
+}
+
+void shoal__pipe_fail_queued(shoal__pipe_t *pipe, uint64_t at, int status,
+                             const char *detail)
+{
+    shoal__extent_t extent;
+
+    shoal__extent_find(&pipe->ring, at, &extent);
+    shoal__settlement_t settlement =
+        shoal__pipe_settle(pipe, at, &extent, SHOAL__ENDING_CANCEL, false, false);
+    settlement.status = status;
+    remove_extent(pipe, &extent, &settlement, detail);
+}
+
 /* Deadline or cancel. */
 static void end_one(shoal__pipe_t *pipe, uint64_t at, const shoal__extent_t *extent,
                     shoal__ending_t ending, const char *detail)
@@ -120,11 +141,7 @@ static void end_one(shoal__pipe_t *pipe, uint64_t at, const shoal__extent_t *ext
         make_zombie(pipe, at, &settlement, detail);
         return;
     }
-    /* A unit goes as a whole: nothing of it has left. */
-    for (uint64_t i = extent->first; i != extent->last + 1; i++) {
-        if (!shoal__request_is_unwanted(shoal__request_ring_at(&pipe->ring, i)))
-            remove_queued(pipe, i, &settlement, detail);
-    }
+    remove_extent(pipe, extent, &settlement, detail);
     if (is_gap)
         end_behind(pipe, extent->last);
 }

@@ -74,7 +74,7 @@ static shoal__error_verdict_t verdict_on(const shoal__pipe_t *pipe,
 static shoal__hold_scope_t scope_of(const shoal__pipe_t *pipe,
                                     shoal__error_verdict_t verdict)
 {
-    if (pipe->is_bound)
+    if (pipe->is_bound || pipe->config->is_strict_order)
         return SHOAL__HOLD_ALL;
     if (verdict == SHOAL__ERROR_HOLD_ALONE)
         return SHOAL__HOLD_ALONE;
@@ -199,6 +199,31 @@ static bool is_active(const shoal__pipe_t *pipe)
            !shoal__renewal_is_awaited(&pipe->renewal, pipe->now_us);
 }
 
+void shoal__pipe_end_overtaken(shoal__pipe_t *pipe)
+{
+    static const char why[] =
+        "the server executed a later command of its key before it "
+        "(order=strict)";
+    shoal__pipe_t *pen = pipe->pen;
+    size_t offset = 0, bytes;
+
+    if (!pipe->config->is_strict_order || !pen)
+        return;
+    pen->now_us = pipe->now_us;
+    for (uint64_t at = pen->ring.head; at != pen->ring.tail; at++, offset += bytes) {
+        const shoal__request_t *request = shoal__request_ring_at(&pen->ring, at);
+        bytes = request->bytes;
+        if (!(request->flags & SHOAL__REQUEST_GONE) &&
+            shoal__request_was_refused(request) &&
+            shoal__overtaken_has(&pipe->shared->overtaken, request,
+                                 shoal__buffer_data(&pen->log) + offset)) {
+            shoal__counter_add(&pipe->stats.reordered, 1);
+            shoal__pipe_fail_queued(pen, at, SHOAL_EREFUSED, why);
+        }
+    }
+    shoal__pipe_sweep(pen);
+}
+
 /* What is in flight now stands before what was put back, and may be of its keys. */
 static void put_back_done(shoal__pipe_t *pipe)
 {
@@ -215,6 +240,7 @@ void shoal__pipe_hold_turn(shoal__pipe_t *pipe)
         return;
     if (!shoal__hold_is_due(&pipe->hold, has_passed(pipe), pipe->now_us))
         return;
+    shoal__pipe_end_overtaken(pipe);
     if (shoal__pipe_put_back(pipe, pipe->pen) < 0)
         shoal__hold_put_off(&pipe->hold, pipe->now_us + NO_MEMORY_DELAY_US);
     else

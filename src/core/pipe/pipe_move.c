@@ -260,6 +260,8 @@ int shoal__pipe_take_out(shoal__pipe_t *pipe, shoal__pipe_takes_fn takes, void *
 int shoal__pipe_move_held(shoal__pipe_t *from, shoal__pipe_t *to,
                           shoal__pipe_picks_fn picks, void *data, uint64_t now_us)
 {
+    from->now_us = now_us;
+    shoal__pipe_end_overtaken(from);
     return from->pen ? shoal__pipe_move_queued(from->pen, to, picks, data, now_us) : 0;
 }
 

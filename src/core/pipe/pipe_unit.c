@@ -121,7 +121,8 @@ shoal__request_t shoal__refused_part(const shoal__refused_t *refused, uint64_t i
     shoal__request_t part = *shoal__request_ring_at(refused->ring, refused->first + i);
 
     part.attempts = (part.attempts + refused->attempts) & SHOAL__REQUEST_ATTEMPTS_MAX;
-    part.hops = count_hops((unsigned)part.hops, refused->hops);
+    part.hops =
+        count_hops((unsigned)part.hops, refused->hops) & SHOAL__REQUEST_HOPS_MAX;
     if (refused->own > 0 && refused->count == 1)
         part.flags &= (uint16_t) ~(SHOAL__REQUEST_UNIT | SHOAL__REQUEST_UNIT_LAST);
     else if (refused->own > 0 && i == 0)

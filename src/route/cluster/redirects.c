@@ -126,6 +126,20 @@ shoal__node_t *shoal__cluster_named(shoal__cluster_t *cluster, shoal__node_t *fr
     return to;
 }
 
+/* Strict order: what the owner redirects waits there, until the hand-over that begins has
+ * heard of all that was in flight. */
+static bool waits_for_others(const refusal_t *refusal, unsigned slot)
+{
+    const shoal__cluster_t *cluster = refusal->cluster;
+    const shoal__pipe_t *pipe = &refusal->from->conn.pipe;
+    const shoal__slot_move_t *move =
+        shoal__handovers_move_of(&cluster->handovers, slot);
+
+    return pipe->config->is_strict_order &&
+           (shoal__slot_map_word(&cluster->map, slot) == refusal->from->index ||
+            (move && move->from == pipe));
+}
+
 static shoal__pipe_verdict_t redirect(const refusal_t *refusal,
                                       const shoal__slot_redirect_t *named)
 {
@@ -154,7 +168,8 @@ static shoal__pipe_verdict_t redirect(const refusal_t *refusal,
         shoal__renewal_ask(&pipe->renewal,
                            "renewed, because the node redirects to itself", false,
                            pipe->now_us);
-    if (to == from || (!named->is_ask && must_wait(refusal, named->slot))) {
+    if (to == from || (!named->is_ask && (must_wait(refusal, named->slot) ||
+                                          waits_for_others(refusal, named->slot)))) {
         again.hops = 1;
         return shoal__pipe_send_again(pipe, &again, in_circles);
     }

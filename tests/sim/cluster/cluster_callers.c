@@ -105,7 +105,8 @@ static bool push(shoal__mailbox_side_t *side, cluster_call_t *call)
     char *at = shoal__mailbox_side_reserve(side, count, 1);
     const shoal__request_t request = {.data = call,
                                       .ticket = call->ticket,
-                                      .submitted_us = call->world->now_us,
+                                      .submitted_us =
+                                          SHOAL__REQUEST_TIME(call->world->now_us),
                                       .deadline_us = call->deadline_us,
                                       .bytes = (uint32_t)count,
                                       .flags = call->flags,

@@ -467,6 +467,22 @@ static const struct integrity_case {
 };
 /* clang-format on */
 
+static void test_order(void **state)
+{
+    shoal_options_t *o;
+    (void)state;
+
+    assert_int_equal(shoal_options_from_url("redis://h?order=strict", &o, NULL), 0);
+    assert_int_equal(o->order, SHOAL_ORDER_STRICT);
+    assert_int_equal(shoal_options_set_order(o, (shoal_order_t)2), SHOAL_EINVAL);
+    assert_int_equal(shoal_options_set_order(o, SHOAL_ORDER_MARK), 0);
+    assert_int_equal(o->order, SHOAL_ORDER_MARK);
+    shoal_options_free(o);
+    assert_int_equal(shoal_options_from_url("redis://h?order=", &o, NULL), SHOAL_EURL);
+    assert_int_equal(shoal_options_from_url("redis://h?order=none", &o, NULL),
+                     SHOAL_EURL);
+}
+
 static void test_read_from(void **state)
 {
     static const char *const words[] = {"primary", "replica_preferred", "replica"};
@@ -739,6 +755,7 @@ int main(void)
         cmocka_unit_test(test_tls),
         cmocka_unit_test(test_tls_that_is_refused),
         cmocka_unit_test(test_integrity),
+        cmocka_unit_test(test_order),
         cmocka_unit_test(test_read_from),
         cmocka_unit_test(test_flush_modes),
         cmocka_unit_test(test_a_path_has_the_length_that_the_system_takes),

@@ -52,6 +52,7 @@ _ROTATION = {
     "successor": lib.SHOAL_ROTATE_SUCCESSOR,
     "in_place": lib.SHOAL_ROTATE_IN_PLACE,
 }
+_ORDER = {"mark": lib.SHOAL_ORDER_MARK, "strict": lib.SHOAL_ORDER_STRICT}
 _OFFLINE = {"queue": lib.SHOAL_OFFLINE_QUEUE, "fail": lib.SHOAL_OFFLINE_FAIL}
 
 
@@ -75,6 +76,7 @@ class ClientOptions(TypedDict, total=False):
     credentials: Credentials | Provider
     credentials_timeout: float
     rotation: Literal["successor", "in_place"]
+    order: Literal["mark", "strict"]
     db: int
     client_name: str | None
     protocol: int
@@ -133,7 +135,7 @@ _INTEGERS = (
 _TEXTS = (
     *("host", "unix_path", "username", "password", "client_name", "source_address"),
     *("offline", "flush", "integrity", "encoding", "encoding_errors", "read_from"),
-    "rotation",
+    *("rotation", "order"),
     *("sentinel", "sentinel_username", "sentinel_password"),
     *_tls.TEXTS,
 )
@@ -422,6 +424,9 @@ def _set_behaviour(options: Any, given: dict[str, Any]) -> None:
     if "rotation" in given:
         rotation = _chosen(given, "rotation", _ROTATION)
         _check(given, lib.shoal_options_set_rotation(options, rotation), "rotation")
+    if "order" in given:
+        order = _chosen(given, "order", _ORDER)
+        _check(given, lib.shoal_options_set_order(options, order), "order")
     if "bulk_lane" in given:
         lib.shoal_options_set_bulk_lane(options, given["bulk_lane"])
     if "maintenance" in given:
