@@ -4,7 +4,8 @@
 Environment: SHOAL_CONFORMANCE_STOCK=1 leaves redis-py's classes where they are;
 SHOAL_CONFORMANCE_SHARED=1 lets blocking clients with a connection of their own use the
 shared one; SHOAL_CONFORMANCE_TLS=1 makes the fixtures of blocking clients look at the
-scheme of the URL, which they would not; SHOAL_CONFORMANCE_RESULTS names the file of
+scheme of the URL, which they would not; SHOAL_CONFORMANCE_CLUSTER=1 puts our classes
+for clusters in place, and no others; SHOAL_CONFORMANCE_RESULTS names the file of
 results.
 """
 
@@ -16,6 +17,8 @@ from typing import Any
 import pytest
 import redis
 import redis.asyncio
+import redis.asyncio.cluster
+import redis.cluster
 
 _SEVERITY = ("passed", "skipped", "xfailed", "xpassed", "failed")
 
@@ -25,6 +28,9 @@ def _put_ours_in_place() -> None:
     from shoal.redis._leased import LeaseConnection
     from shoal.redis._routes import wire_form
 
+    if os.environ.get("SHOAL_CONFORMANCE_CLUSTER") == "1":
+        _put_clusters_in_place()
+        return
     shoal.redis.install()
     if os.environ.get("SHOAL_CONFORMANCE_SHARED") != "1":
         return
@@ -54,6 +60,18 @@ def _put_ours_in_place() -> None:
             return found
 
     redis.Redis = redis.StrictRedis = Redis  # type: ignore[misc]
+
+
+def _put_clusters_in_place() -> None:
+    """RedisCluster alone: many tests put a mock of `redis.Redis` where redis-py's code
+    for clusters has its clients of nodes, which are redis-py's here, too."""
+    import shoal.redis.asyncio
+
+    ours = shoal.redis.RedisCluster
+    redis.RedisCluster = redis.cluster.RedisCluster = ours  # type: ignore[misc]
+    ours_async = shoal.redis.asyncio.RedisCluster
+    for module in (redis.asyncio, redis.asyncio.cluster):
+        module.RedisCluster = ours_async  # type: ignore[misc]
 
 
 def pytest_configure(config: pytest.Config) -> None:

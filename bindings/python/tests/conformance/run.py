@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Run redis-py's own tests with our classes in place of redis-py's.
 
-    run.py [--all] [--stock] [--protocol 2|3] [--face sync|single|asyncio|tls]
+    run.py [--all] [--stock] [--protocol 2|3] [--face sync|single|asyncio|tls|cluster]
            [--folder PATH] [pytest argument ...]
 
 The tests come from redis-py's source distribution, hash-checked (redis_py.txt), into a
@@ -10,8 +10,10 @@ scratch folder; they are never part of this repository.  Each face and protocol 
 against a redis-server of its own.  The blocking tests use clients with a connection of
 their own, which are leases (face "single"); the face "sync" sends what it can over the
 shared connection instead.  The face "tls" is redis-py's tests of TLS, and others of
-both kinds over TLS.  The failures are compared with expected_failures.txt: one that is
-not there is an error, and one that is there and does not happen is an error too.
+both kinds over TLS.  The face "cluster" is redis-py's tests of RedisCluster, of both
+kinds, against three primaries and three replicas.  The failures are compared with
+expected_failures.txt: one that is not there is an error, and one that is there and does
+not happen is an error too.
 
 Without --all a subset that takes less than a minute is run, with RESP3; with --all
 every file, with both protocols.  --stock runs plain redis-py, of which only the lines
@@ -31,6 +33,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent))
+
+from support.cluster import Cluster  # noqa: E402
+
 ROOT = HERE.parents[3]
 WITH_REDIS = ROOT / "tests" / "support" / "with_redis.sh"
 EXPECTED = HERE / "expected_failures.txt"
@@ -43,6 +49,7 @@ WHOLE = {
     "asyncio": [*QUICK, "pubsub", "monitor", "retry", "usage_counter", "cwe_404"],
 }
 FOLDERS = {"sync": "tests", "single": "tests", "asyncio": "tests/test_asyncio"}
+CLUSTER = "cluster cluster_transaction".split()
 TLS = "ssl pipeline scripting".split()
 TLS_WHOLE = [*TLS, "commands", "lock", "pubsub", "monitor"]
 
@@ -51,6 +58,10 @@ SLOW = (
     "test_sync test_psync test_blpop test_brpop test_bzpop test_blmpop test_bzmpop"
     " test_blmove test_client_pause"
 ).split()
+# A test for each command, which asks little of a cluster.
+MANY = ["TestClusterRedisCommands"]
+# They need a cluster with TLS.
+NO_TLS = ["TestSSL"]
 
 # The tests look for certificates under names of their own.
 TLS_SCRIPT = """
@@ -95,15 +106,20 @@ class Run:
         return f"{self.face} RESP{self.protocol}"
 
     def files(self, everything: bool) -> list[str]:
-        if self.face == "tls":
+        if self.face in ("tls", "cluster"):
             names = TLS_WHOLE if everything else TLS
+            if self.face == "cluster":
+                names = CLUSTER
             folders = (FOLDERS["sync"], FOLDERS["asyncio"])
             return [f"{folder}/test_{n}.py" for folder in folders for n in names]
         names = WHOLE[self.face] if everything else QUICK
         return [f"{FOLDERS[self.face]}/test_{name}.py" for name in names]
 
     def arguments(self, everything: bool) -> list[str]:
-        chosen = [] if everything else ["-k", f"not ({' or '.join(SLOW)})"]
+        left_out = [] if everything else SLOW
+        if self.face == "cluster":
+            left_out = NO_TLS if everything else [*NO_TLS, *SLOW, *MANY]
+        chosen = ["-k", f"not ({' or '.join(left_out)})"] if left_out else []
         return ["--protocol", self.protocol, *chosen, *self.files(everything)]
 
 
@@ -129,6 +145,7 @@ class Job(NamedTuple):
     process: subprocess.Popen[bytes]
     log: Path
     results: Path
+    cluster: Cluster | None
 
 
 def read_expected() -> list[Expected]:
@@ -171,7 +188,9 @@ def start(
     name = str(run).replace(" ", "-")
     log, results = scratch / f"{name}.log", scratch / f"{name}.results"
     pytest = [sys.executable, "-m", "pytest", "-q", "--tb=short", "-p", "plugin"]
-    pytest += ["-p", "no:cacheprovider", "-m", "not onlycluster"]
+    cluster = Cluster(replicas=True) if run.face == "cluster" else None
+    marker = "not onlynoncluster" if cluster else "not onlycluster"
+    pytest += ["-p", "no:cacheprovider", "-m", marker]
     if not options.stock:
         pytest += [f"--deselect={e.test}" for e in expected if e.kind == "out"]
     pytest += [*run.arguments(options.all), *options.pytest]
@@ -179,6 +198,11 @@ def start(
     if run.face == "tls":
         server += ["--tls", os.environ["SHOAL_CERTIFICATES"]]
         script = TLS_SCRIPT
+    command = [*server, "bash", "-c", script, "pytest", *pytest]
+    if cluster is not None:
+        nodes = str(len(cluster.nodes))
+        command = [*pytest, "--redis-url", f"{cluster.seed_url}/0"]
+        command += ["--redis-cluster-nodes", nodes]
     paths = [str(HERE), os.environ.get("PYTHONPATH", "")]
     environment = {
         **os.environ,
@@ -187,22 +211,25 @@ def start(
         "SHOAL_CONFORMANCE_RESULTS": str(results),
         "SHOAL_CONFORMANCE_STOCK": "1" if options.stock else "0",
         "SHOAL_CONFORMANCE_SHARED": "1" if run.face == "sync" else "0",
+        "SHOAL_CONFORMANCE_CLUSTER": "1" if cluster is not None else "0",
         "SHOAL_CONFORMANCE_TLS": "1" if run.face == "tls" else "0",
     }
     with log.open("wb") as output:
         process = subprocess.Popen(
-            [*server, "bash", "-c", script, "pytest", *pytest],
+            command,
             cwd=source,
             env=environment,
             stdout=output,
             stderr=subprocess.STDOUT,
         )
-    return Job(run, process, log, results)
+    return Job(run, process, log, results, cluster)
 
 
 def judge(job: Job, expected: list[Expected], options: argparse.Namespace) -> bool:
     """Wait for a run and compare it with what is expected; says what differs."""
     status = job.process.wait()
+    if job.cluster is not None:
+        job.cluster.stop()
     if status not in (0, 1) or not job.results.is_file():
         print(job.log.read_text(errors="replace")[-4000:])
         print(f"conformance: {job.run}: pytest ended with {status}")
@@ -235,7 +262,7 @@ def parse_options() -> argparse.Namespace:
     parser.add_argument("--all", action="store_true", help="every file, RESP2 and 3")
     parser.add_argument("--stock", action="store_true", help="plain redis-py")
     parser.add_argument("--protocol", choices=("2", "3"))
-    parser.add_argument("--face", choices=(*WHOLE, "tls"))
+    parser.add_argument("--face", choices=(*WHOLE, "tls", "cluster"))
     parser.add_argument("--folder", type=Path, help="where redis-py's tests are kept")
     parser.add_argument("pytest", nargs="*", help="further arguments of pytest")
     return parser.parse_args()
@@ -247,7 +274,7 @@ def main() -> int:
     if subprocess.run(["sh", "-c", f"command -v {server}"], stdout=-3).returncode:
         print(f"conformance: {server} is not installed")
         return NO_SERVER
-    faces = [options.face] if options.face else [*WHOLE, "tls"]
+    faces = [options.face] if options.face else [*WHOLE, "tls", "cluster"]
     if "tls" in faces and not os.environ.get("SHOAL_CERTIFICATES"):
         print("conformance: no TLS, because SHOAL_CERTIFICATES names no program")
         if options.face or os.environ.get("CI"):

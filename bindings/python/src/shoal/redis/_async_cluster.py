@@ -214,13 +214,14 @@ class RedisCluster(theirs.RedisCluster):
 
         `failed` is how the first attempt ended, if there was one.
         """
-        if self._initialize:
-            await self.initialize()
-        lane = self._shoal_lane()
-        is_theirs = "target_nodes" in options or isinstance(failed, RefusedError)
-        form = None if is_theirs else key_form(self, lane, args)
-        if form is not None and not await lane.reach():
-            form = None
+        form = None
+        if "target_nodes" not in options and not isinstance(failed, RefusedError):
+            if self._initialize:
+                await self.initialize()
+            lane = self._shoal_lane()
+            form = key_form(self, lane, args)
+            if form is not None and not await lane.reach():
+                form = None
         retries, attempts = self.retry.get_retries(), Attempts()
         while form is not None:
             try:
