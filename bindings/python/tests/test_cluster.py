@@ -97,6 +97,14 @@ def test_a_transaction_with_watch(face: Face, cluster: Cluster) -> None:
     face.until(lambda: face.stats().leases_now == 0)
 
 
+def test_a_monitor_hears_one_node(face: Face, cluster: Cluster) -> None:
+    with face.monitor(decode=True) as monitor:
+        for number, node in enumerate(cluster.nodes):
+            node.ask("ECHO", f"seen{number}")
+        while '"seen' not in monitor.next_line():
+            pass
+
+
 def test_how_it_is_shown(face: Face, cluster: Cluster) -> None:
     assert cluster.url in repr(face.client)
 
