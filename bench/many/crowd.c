@@ -70,11 +70,12 @@ static void open_crowd(shoal__route_t *route, shoal__loop_t *loop)
         shoal__conn_open(&of(route)->conns[i]);
 }
 
-static shoal__request_t *reserve(shoal__route_t *route, size_t bytes, size_t count,
-                                 char **ret_bytes)
+static shoal__request_t *reserve(shoal__route_t *route, unsigned slot, size_t bytes,
+                                 size_t count, char **ret_bytes)
 {
     shoal__pipe_t *pipe = &aimed_at(route)->pipe;
 
+    (void)slot; /* the program aims */
     *ret_bytes = shoal__pipe_reserve(pipe, bytes, count);
     return *ret_bytes ? shoal__pipe_next(pipe) : NULL;
 }
