@@ -22,13 +22,16 @@ static bool is_unstable(const cluster_call_t *call)
 }
 
 /* O9.  A younger command of the thread ran before it. */
-static void look_at_order(cluster_world_t *world, const cluster_call_t *call,
-                          const cluster_node_t *node, unsigned key)
+static void look_at_order(cluster_world_t *world, cluster_call_t *call,
+                          const cluster_node_t *node, unsigned key, bool is_own_key)
 {
     uint32_t last = node->last[call->thread][call->block][key];
     const cluster_call_t *before = &world->calls[last];
 
-    if (last <= cluster_id_of(call) || is_unstable(call) || is_unstable(before) ||
+    if (last <= cluster_id_of(call))
+        return;
+    call->is_late = call->is_late || is_own_key;
+    if (is_unstable(call) || is_unstable(before) ||
         (call->redirected > 0 && call->sent_away == before->ran_at))
         return;
     cluster_world_fail(world, "O9: command %u of thread %u for block %u runs behind %u",
@@ -72,7 +75,7 @@ void cluster_oracle_executed(cluster_world_t *world, cluster_call_t *call,
         unsigned key = (call->key + i) % CLUSTER_KEYS;
         for (unsigned j = 0; j < CLUSTER_KEYS; j++)
             if (j == key || !world->rates.has_ask)
-                look_at_order(world, call, node, j);
+                look_at_order(world, call, node, j, j == key);
         note_order(call, node, key);
     }
 }
@@ -188,6 +191,8 @@ void cluster_oracle_result(cluster_world_t *world, cluster_call_t *call,
     if (result->fate == SHOAL_FATE_NOT_EXECUTED && call->executed > 0)
         cluster_world_fail(world, "O4: %u is NOT_EXECUTED, but it was executed",
                            cluster_id_of(call));
+    if (result->status == 0 && call->is_late)
+        world->sights.late[result->was_reordered]++;
     if (result->status < 0) {
         look_at_failure(world, call, result);
         return;

@@ -79,6 +79,7 @@ typedef struct cluster_call {
     bool
         is_unstable; /* refused for a while, or more than once; or the node that was named
                           had trouble: its place may be lost */
+    bool is_late;    /* a later one for its key ran before */
     bool is_done;
     int status;
     shoal_fate_t fate;
@@ -152,7 +153,8 @@ typedef struct cluster_rates { /* of 1024, or weights */
 typedef struct cluster_sights {
     uint64_t results[4], errors, moved, asked, tryagain, refused, losses, ghosts, dials,
         views, migrations, keys, atomic, planned, forced, kills, stops, cuts, unstable,
-        lies, cancels, units;
+        lies, cancels, units,
+        late[2]; /* commands that a later one for their key overtook: not marked, marked */
 } cluster_sights_t;
 
 typedef struct cluster_world {
