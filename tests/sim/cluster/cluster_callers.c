@@ -16,30 +16,26 @@
 
 static size_t put_key(char *at, const cluster_call_t *call, unsigned key)
 {
-    char text[48];
-    int bytes = snprintf(text, sizeof text, "{%s}k%u:%010u", cluster_tag(call->block),
-                         key % CLUSTER_KEYS, cluster_id_of(call));
+    char text[32];
+    int bytes = snprintf(text, sizeof text, "{%s}k%u", cluster_tag(call->block),
+                         key % CLUSTER_KEYS);
 
     return (size_t)sprintf(at, "$%d\r\n%s\r\n", bytes, text);
 }
 
+/* The last word is the number of the command. */
 static size_t encode(const cluster_call_t *call, char at[COMMAND_BYTES_MAX])
 {
-    static const char *const heads[] = {"*2\r\n$3\r\nGET\r\n", "*3\r\n$6\r\nAPPEND\r\n",
-                                        "*3\r\n$4\r\nMGET\r\n", "*2\r\n$5\r\nMULTI\r\n",
-                                        "*2\r\n$4\r\nEXEC\r\n"};
+    static const char *const heads[] = {
+        "*3\r\n$5\r\nGETEX\r\n", "*3\r\n$6\r\nAPPEND\r\n", "*4\r\n$3\r\nLCS\r\n",
+        "*2\r\n$5\r\nMULTI\r\n", "*2\r\n$4\r\nEXEC\r\n"};
     size_t bytes = (size_t)sprintf(at, "%s", heads[call->verb]);
 
-    if (call->verb >= CLUSTER_MULTI) /* its number stands where servers want nothing */
-        return bytes +
-               (size_t)sprintf(at + bytes, "$11\r\n:%010u\r\n", cluster_id_of(call));
-
-    bytes += put_key(at + bytes, call, call->key);
-    if (call->verb == CLUSTER_APPEND)
-        bytes += (size_t)sprintf(at + bytes, "$1\r\nx\r\n");
-    if (call->verb == CLUSTER_MGET)
+    if (call->verb < CLUSTER_MULTI)
+        bytes += put_key(at + bytes, call, call->key);
+    if (call->verb == CLUSTER_LCS)
         bytes += put_key(at + bytes, call, call->key + 1u);
-    return bytes;
+    return bytes + (size_t)sprintf(at + bytes, "$10\r\n%010u\r\n", cluster_id_of(call));
 }
 
 /* ---- submitting ---- */
@@ -58,7 +54,7 @@ static void write_call(cluster_world_t *world, cluster_call_t *call, unsigned bl
     if (sim_dice_hits(dice, rates->write))
         call->verb = CLUSTER_APPEND;
     else if (sim_dice_hits(dice, rates->multi))
-        call->verb = CLUSTER_MGET;
+        call->verb = CLUSTER_LCS;
     if (world->is_calm)
         return;
     if (sim_dice_hits(dice, rates->once))

@@ -51,7 +51,7 @@ void cluster_oracle_executed(cluster_world_t *world, cluster_call_t *call,
                              cluster_node_t *node, bool is_ghost)
 {
     bool is_again = call->executed > 0;
-    unsigned keys = call->verb == CLUSTER_MGET ? 2 : 1;
+    unsigned keys = call->verb == CLUSTER_LCS ? 2 : 1;
 
     if (call->executed < UINT8_MAX)
         call->executed++;
@@ -126,7 +126,7 @@ static bool is_unit_reply(const cluster_call_t *call, const shoal_reply_t *reply
 static bool is_own_reply(const cluster_call_t *call, const shoal_reply_t *reply)
 {
     const shoal_reply_t *text =
-        call->verb == CLUSTER_MGET ? shoal_reply_at(reply, 0) : reply;
+        call->verb == CLUSTER_LCS ? shoal_reply_at(reply, 0) : reply;
     size_t bytes;
     const char *data;
 

@@ -182,15 +182,14 @@ static void say_nodes(cluster_link_t *link, const cluster_node_t *node)
 
 /* ---- commands of callers ---- */
 
-/* "{tag}k2:0000000012" is key 2 of the command 12. */
+/* The last word is its number. */
 static cluster_call_t *call_of(cluster_world_t *world, const words_t *words)
 {
-    const shoal__bytes_t key = words->count > 1 ? words->items[1] : (shoal__bytes_t){0};
-    const char *colon = key.bytes ? memchr(key.data, ':', key.bytes) : NULL;
+    const shoal__bytes_t word = words->items[words->count - 1];
     uint32_t id = 0;
 
-    for (const char *at = colon; at && ++at < key.data + key.bytes;)
-        id = id * 10 + (uint32_t)(*at - '0');
+    for (size_t i = 0; i < word.bytes; i++)
+        id = id * 10 + (uint32_t)(word.data[i] - '0');
     if (id == 0 || id >= world->call_count) {
         cluster_world_fail(world, "O1: a node does not know command %u", id);
         return NULL;
@@ -221,7 +220,7 @@ static unsigned keys_of(const cluster_call_t *call)
 {
     unsigned other = (call->key + 1u) % CLUSTER_KEYS;
 
-    return 1u << call->key | (call->verb == CLUSTER_MGET ? 1u << other : 0);
+    return 1u << call->key | (call->verb == CLUSTER_LCS ? 1u << other : 0);
 }
 
 /* How many keys these are, and how many of them the node has not. */
@@ -291,7 +290,7 @@ static void run(cluster_world_t *world, cluster_link_t *link, cluster_node_t *no
     case CLUSTER_APPEND:
         say(link, ":%u\r\n", cluster_id_of(call));
         break;
-    case CLUSTER_MGET:
+    case CLUSTER_LCS:
         say(link, "*2\r\n$10\r\n%010u\r\n$-1\r\n", cluster_id_of(call));
         break;
     case CLUSTER_MULTI:

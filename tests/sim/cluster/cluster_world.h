@@ -55,7 +55,7 @@
 typedef enum cluster_verb {
     CLUSTER_GET,
     CLUSTER_APPEND,
-    CLUSTER_MGET, /* of two keys of one slot */
+    CLUSTER_LCS, /* of two keys of one slot */
     CLUSTER_MULTI,
     CLUSTER_EXEC,
     CLUSTER_VERBS
