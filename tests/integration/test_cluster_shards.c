@@ -98,11 +98,9 @@ static void begin_anew(cluster_load_t *load, size_t round)
     cluster_load_go_on(load);
 }
 
-/* Until its replica has its place, and the first of its callers goes on. */
-static void see_failover(cluster_load_t *load, size_t node)
+/* Until its replica has its place, and this caller of its goes on. */
+static void see_failover(cluster_load_t *load, size_t node, size_t caller)
 {
-    size_t caller = cluster_load_caller_of(load, 1, node);
-
     WAIT_FOR(cluster_rig_is_primary(load->rig, 3 - node));
     cluster_load_note_wait(load, caller, waiting_now_us());
     cluster_load_await_progress(load, 10);
@@ -115,10 +113,11 @@ static void others_go_on_while_a_primary_is_dead(void **state)
 
     for (size_t round = live_scaled(1); round > 0; round--) {
         size_t dead = cluster_rig_is_primary(load->rig, 0) ? 0 : 3;
+        size_t caller = cluster_load_caller_of(load, 1, dead);
         double before = begin_look(load, dead);
         pace_t since = look(load);
         redis_process_kill(load->rig->nodes[dead].server);
-        see_failover(load, dead);
+        see_failover(load, dead, caller);
         end_look(load, before, &since);
         assert_true(redis_process_restart(load->rig->nodes[dead].server));
         cluster_rig_await_calm(load->rig);
@@ -181,11 +180,12 @@ static void stop_for(cluster_load_t *load, uint64_t time_us)
     size_t stopped = cluster_rig_is_primary(rig, 0) ? 0 : 3;
     uint64_t until_us;
 
+    size_t caller = cluster_load_caller_of(load, 1, stopped);
     double before = begin_look(load, stopped);
     pace_t since = look(load);
     until_us = waiting_now_us() + time_us;
     redis_process_pause(rig->nodes[stopped].server);
-    see_failover(load, stopped);
+    see_failover(load, stopped, caller);
     while (waiting_now_us() < until_us)
         waiting_sleep_us(10000);
     end_look(load, before, &since);
