@@ -69,6 +69,30 @@ typedef enum shoal_topology {
 SHOAL_EXTERN int shoal_options_set_topology(shoal_options_t *options,
                                             shoal_topology_t topology);
 
+/**
+ * Another address for one that nodes of a cluster name, in views and redirects: the nodes are
+ * behind a NAT or in containers, and announce what the program cannot reach. Call it once for
+ * each address.
+ *
+ * The library applies the map before anything else. Names are compared letter by letter with
+ * what the nodes say. The trust that a server needs to name an address is the program's own
+ * then. The addresses of the options are not mapped.
+ *
+ * @param options to be changed
+ * @param host    as the nodes name it: an address, or a name
+ * @param port    1 .. 65535, or 0: every port of this host that no other call names
+ * @param to_host where it is instead
+ * @param to_port 1 .. 65535, or 0: the same port
+ *
+ * Threads: setup
+ * Errors:  SHOAL_EINVAL options, host or to_host is NULL or empty, a port is out of range, or
+ *                       there are 4096 addresses already
+ *          SHOAL_ENOMEM
+ * Since:   0.2
+ */
+SHOAL_EXTERN int shoal_options_map_address(shoal_options_t *options, const char *host,
+                                           int port, const char *to_host, int to_port);
+
 #ifdef __cplusplus
 }
 #endif

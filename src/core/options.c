@@ -74,6 +74,7 @@ void shoal__options_free(shoal_options_t *options)
     shoal__free(options->source_address);
     shoal__tls_settings_release(&options->tls);
     free_sentinels(&options->sentinels);
+    shoal__address_map_release(&options->map);
     for (unsigned i = 0; i < options->replicas_count; i++)
         shoal__free(options->replicas[i].host);
     shoal__free(options);
@@ -172,6 +173,7 @@ int shoal__options_copy(const shoal_options_t *from, shoal_options_t **ret)
     copy->addresses_count = 0;
     copy->user = copy->password = copy->client_name = copy->source_address = NULL;
     copy->sentinels = (shoal__options_sentinels_t){0};
+    copy->map = (shoal__address_map_t){0};
     copy->replicas_count = 0; /* of those whose host is copied */
     if (shoal__tls_settings_copy(&from->tls, &copy->tls) < 0) {
         shoal__options_free(copy);
@@ -184,7 +186,8 @@ int shoal__options_copy(const shoal_options_t *from, shoal_options_t **ret)
         shoal__options_copy_text(from->password, &copy->password) < 0 ||
         shoal__options_copy_text(from->client_name, &copy->client_name) < 0 ||
         shoal__options_copy_text(from->source_address, &copy->source_address) < 0 ||
-        copy_replicas(from, copy) < 0) {
+        copy_replicas(from, copy) < 0 ||
+        shoal__address_map_copy(&from->map, &copy->map) < 0) {
         shoal__options_free(copy);
         return SHOAL_ENOMEM;
     }

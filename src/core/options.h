@@ -9,6 +9,7 @@
  * Guarantee: credentials are overwritten before their memory is freed.
  */
 
+#include "core/address_map.h"
 #include "core/target.h"
 #include "core/tls_settings.h"
 #include <shoal/cluster.h>
@@ -62,6 +63,7 @@ struct shoal_options {
     shoal__option_address_t addresses[SHOAL__ENDPOINTS_MAX];
     unsigned addresses_count;
     bool has_address; /* one was set or added: no other stands for the default */
+    shoal__address_map_t map;  /* for addresses that nodes of a cluster name */
     shoal_topology_t topology; /* CLUSTER: the addresses are of some of its nodes */
 
     shoal__options_sentinels_t sentinels;

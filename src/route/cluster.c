@@ -420,10 +420,11 @@ static int add_seeds(shoal__cluster_t *cluster, const shoal_options_t *options)
     return 0;
 }
 
-static int init_nodes(shoal__cluster_t *cluster)
+static int init_nodes(shoal__cluster_t *cluster, const shoal_options_t *options)
 {
     const shoal__node_plan_t plan = {.config = &cluster->config,
                                      .hooks = &conn_hooks,
+                                     .map = &options->map,
                                      .origin = &cluster->target,
                                      .set = &cluster->set,
                                      .owner = cluster};
@@ -488,7 +489,7 @@ int shoal__cluster_new(const shoal_options_t *options, uint64_t seed,
     rc = init_waiting(cluster);
     if (rc < 0)
         goto fail_waiting;
-    rc = init_nodes(cluster);
+    rc = init_nodes(cluster, options);
     if (rc < 0)
         goto fail_nodes;
     rc = add_seeds(cluster, options);

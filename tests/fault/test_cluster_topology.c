@@ -377,6 +377,35 @@ static void another_address_of_a_node_is_an_alias(void **state)
     assert_int_equal(scene_events(scene).redirects_refused, 0);
 }
 
+/* The nodes announce what only they can reach; the program knows better. */
+static void the_program_maps_addresses(void **state)
+{
+    scene_t *scene = *state;
+
+    for (size_t i = 0; i < NODES; i++)
+        view[i].host = "192.0.2.7";
+    view[3].host = "192.0.2.8";
+    view[3].port = 7000;
+    agree();
+    assert_int_equal(
+        shoal_options_map_address(scene->options, "192.0.2.7", 0, "127.0.0.1", 0), 0);
+    assert_int_equal(shoal_options_map_address(scene->options, "192.0.2.8", 7000,
+                                               "127.0.0.1", fake_server_port(nodes[3])),
+                     0);
+    fake_server_rule(
+        nodes[1],
+        &(fake_rule_t){.command = "SET", .reply = "-MOVED 12182 192.0.2.8:7000\r\n"});
+    open_cluster(scene, 0);
+    check_ok(scene, WORDS("SET", KEY, "1"));
+    assert_int_equal(fake_server_executed(nodes[3], 0, "SET", NULL), 1);
+    assert_int_equal(fake_server_accepted(nodes[0]), 1);
+    assert_int_equal(scene_events(scene).redirects_refused, 0);
+    shoal_topology_snapshot_t *topology = look(scene);
+    assert_int_equal(shoal_topology_nodes_count(topology), NODES);
+    assert_string_equal(find(topology, 3)->host, "127.0.0.1");
+    shoal_topology_release(topology);
+}
+
 /* Its connection is renewed; the command waits. */
 static void a_node_that_redirects_to_itself_is_connected_to_again(void **state)
 {
@@ -545,6 +574,7 @@ int main(int argc, char **argv)
         TEST(a_replica_that_takes_slots_is_a_failover),
         TEST(a_slot_that_moves_is_no_failover),
         TEST(another_address_of_a_node_is_an_alias),
+        TEST(the_program_maps_addresses),
         TEST(a_node_that_redirects_to_itself_is_connected_to_again),
         TEST(a_shard_that_is_down_leaves_half_of_the_room),
         TEST(few_connections_are_made_at_the_same_time),

@@ -50,6 +50,8 @@ typedef enum shoal_read_from { SHOAL_READ_PRIMARY, SHOAL_READ_REPLICA_PREFERRED,
 int shoal_options_set_read_from(shoal_options_t *options, shoal_read_from_t read_from);
 int shoal_options_add_replica(shoal_options_t *options, const char *host, int port);
 
+int shoal_options_map_address(shoal_options_t *options, const char *host, int port, const char *to_host, int to_port);
+
 typedef struct shoal_credentials_request shoal_credentials_request_t;
 typedef enum shoal_rotation { SHOAL_ROTATE_SUCCESSOR, SHOAL_ROTATE_IN_PLACE, ... } shoal_rotation_t;
 int shoal_options_set_credentials_timeout_us(shoal_options_t *options, uint64_t timeout_us);

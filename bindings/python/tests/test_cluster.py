@@ -135,3 +135,31 @@ def test_events_of_nodes(face: Face) -> None:
     face.until(lambda: face.stats().views_asked > 0)
     kinds = [event.kind for event in face.events()]
     assert "node_up" in kinds and "node_down" not in kinds
+
+
+def test_addresses_are_mapped(connect: Connect, cluster: Cluster) -> None:
+    nodes: list[shoal.Topology] = []
+    for mapped in (
+        {"127.0.0.1": "localhost"},
+        {("127.0.0.1", node.port): ("localhost", node.port) for node in cluster.nodes},
+    ):
+        face = connect(url=cluster.url, timeout=60, address_map=mapped)
+        face.execute("SET", "key", 1)
+        nodes.append(face._do("topology"))
+    for topology in nodes:
+        assert {node.host for node in topology.primaries} == {"localhost"}
+
+
+@pytest.mark.parametrize(
+    ("given", "error"),
+    [
+        ([("a", "b")], TypeError),
+        ({1: "b"}, TypeError),
+        ({"a": ("b", "c")}, TypeError),
+        ({("a", 1): ("b", 65536)}, ValueError),
+        ({"": "b"}, ValueError),
+    ],
+)
+def test_maps_that_are_none(given: object, error: type[Exception]) -> None:
+    with pytest.raises(error, match="address_map"):
+        shoal.Client("redis+cluster://127.0.0.1", address_map=given)  # type: ignore[arg-type]

@@ -12,6 +12,7 @@
  */
 
 #include "base/time_us.h"
+#include "core/address_map.h"
 #include "core/cluster/slot_map.h"
 #include "core/cluster/slots_reply.h"
 #include "net/conn.h"
@@ -66,6 +67,7 @@ typedef struct shoal__node {
 typedef struct shoal__node_plan {
     const shoal__conn_config_t *config;
     const shoal__conn_hooks_t *hooks; /* their owner is the node */
+    const shoal__address_map_t *map;  /* for what nodes name */
     const shoal__target_t *origin;    /* whose credentials the nodes get */
     shoal__conn_set_t *set;
     void *owner;

@@ -72,11 +72,29 @@ shoal__node_t *shoal__nodes_find(shoal__nodes_t *nodes, const char *host, int po
     return node;
 }
 
+/* NULL: the program has another address for it, and vouches for that one. */
+static const shoal__address_t *map(const shoal__nodes_t *nodes, const char **host,
+                                   int *port, const shoal__node_t *by)
+{
+    if (shoal__address_map_apply(nodes->plan.map, host, port))
+        return NULL;
+    return &by->conn.line->reached.address;
+}
+
+shoal__node_t *shoal__nodes_named(shoal__nodes_t *nodes, const char *host, int port,
+                                  const shoal__node_t *by)
+{
+    const shoal__address_t *address = map(nodes, &host, &port, by);
+
+    return shoal__nodes_find(nodes, host, port, address);
+}
+
 shoal__node_t *shoal__nodes_identify(shoal__nodes_t *nodes, const char *id,
                                      const char *host, int port,
-                                     const shoal__address_t *by)
+                                     const shoal__node_t *by)
 {
     shoal__node_t *node = shoal__nodes_with_id(nodes, id);
+    const shoal__address_t *address = map(nodes, &host, &port, by);
 
     if (node && !is_at(node, host, port)) {
         if (node->is_sure && shoal__node_is_ready(node)) {
@@ -85,7 +103,7 @@ shoal__node_t *shoal__nodes_identify(shoal__nodes_t *nodes, const char *id,
         }
         memset(node->aliases, 0, sizeof node->aliases);
     }
-    return shoal__nodes_find(nodes, host, port, by);
+    return shoal__nodes_find(nodes, host, port, address);
 }
 
 void shoal__nodes_set_hostname(shoal__node_t *node, const char *hostname)

@@ -52,11 +52,14 @@ int shoal__nodes_init(shoal__nodes_t *nodes, const shoal__node_plan_t *plan);
  * program).  NULL: no memory, or there are too many. */
 shoal__node_t *shoal__nodes_find(shoal__nodes_t *nodes, const char *host, int port,
                                  const shoal__address_t *by);
+/* The node at an address that the node `by` named, as the program wants it to be reached. */
+shoal__node_t *shoal__nodes_named(shoal__nodes_t *nodes, const char *host, int port,
+                                  const shoal__node_t *by);
 /* The node with this id, which `by` named with this address.  If it is connected elsewhere, the
- * address is an alias of it; if it is not, the address counts.  As _find. */
+ * address is an alias of it; if it is not, the address counts.  As _named. */
 shoal__node_t *shoal__nodes_identify(shoal__nodes_t *nodes, const char *id,
                                      const char *host, int port,
-                                     const shoal__address_t *by);
+                                     const shoal__node_t *by);
 /* A node says which name the host has: it is an alias, and the name in the certificate. */
 void shoal__nodes_set_hostname(shoal__node_t *node, const char *hostname);
 /* The node with this id that was listed last; NULL: none. */

@@ -117,8 +117,7 @@ shoal__node_t *shoal__cluster_named(shoal__cluster_t *cluster, shoal__node_t *fr
     shoal__node_t *to = NULL;
 
     if (named->to.port != 0)
-        to = shoal__nodes_find(&cluster->nodes, host, named->to.port,
-                               &from->conn.line->reached.address);
+        to = shoal__nodes_named(&cluster->nodes, host, named->to.port, from);
     if (to && !to->is_listed && to->named_us == 0) {
         to->named_us = from->conn.pipe.now_us;
         to->named_by = from->index;

@@ -42,7 +42,7 @@ static shoal__node_t *place_of(shoal__topology_t *topology,
         return shoal__nodes_with_id(topology->nodes, named->id);
     return shoal__nodes_identify(topology->nodes, named->id,
                                  named->host[0] ? named->host : by->host, named->port,
-                                 &by->conn.line->reached.address);
+                                 by);
 }
 
 static void list_node(shoal__topology_t *topology, const shoal__node_t *node,

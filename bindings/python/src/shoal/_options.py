@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, TypedDict
 from urllib.parse import parse_qsl, urlsplit
 
@@ -71,6 +71,7 @@ class ClientOptions(TypedDict, total=False):
     sentinel_tls: bool
     read_from: Literal["primary", "replica_preferred", "replica"]
     replicas: Sequence[tuple[str, int]]
+    address_map: Mapping[tuple[str, int] | str, tuple[str, int] | str]
     username: str | None
     password: str | None
     credentials: Credentials | Provider

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ._native import lib
@@ -43,6 +43,16 @@ def check_types(given: dict[str, Any]) -> None:
                 raise TypeError(f"{name}: a {type(server).__name__} is {kind}")
         if not servers:
             raise ValueError(f"{name}: there is none")
+    _check_map(given.get("address_map", {}))
+
+
+def _check_map(addresses: object) -> None:
+    if not isinstance(addresses, Mapping):
+        raise TypeError("address_map must be a mapping")
+    for address in (part for item in addresses.items() for part in item):
+        if not _is_pair(address) and not isinstance(address, str):
+            kind = type(address).__name__
+            raise TypeError(f"address_map: a {kind} is neither (host, port) nor a host")
 
 
 def _is_pair(server: object) -> bool:
@@ -93,6 +103,13 @@ def set_all(options: Any, given: dict[str, Any], text: Text, check: Check) -> No
     for host, port in given.get("replicas", ()):
         status = lib.shoal_options_add_replica(options, text(host), port)
         check(given, status, "replicas")
+    for named, meant in given.get("address_map", {}).items():
+        host, port = (named, 0) if isinstance(named, str) else named
+        to_host, to_port = (meant, 0) if isinstance(meant, str) else meant
+        status = lib.shoal_options_map_address(
+            options, text(host), port, text(to_host), to_port
+        )
+        check(given, status, "address_map")
     if "read_from" in given:
         if given["read_from"] not in _READ_FROM:
             raise ValueError(f"read_from must be one of {', '.join(_READ_FROM)}")
