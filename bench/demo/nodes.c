@@ -180,18 +180,21 @@ static bool open_move(move_t *move, const cluster_t *cluster)
     return true;
 }
 
-bool demo_nodes_move(const cluster_t *cluster, unsigned first, unsigned count,
-                     size_t from, size_t to)
+int demo_nodes_move(const cluster_t *cluster, unsigned first, unsigned count,
+                    uint64_t until_ns, size_t from, size_t to)
 {
     move_t move = {.from = from, .to = to, .port = port_of(cluster, to)};
-    bool is_done = open_move(&move, cluster);
+    bool is_well = open_move(&move, cluster);
+    unsigned moved = 0;
 
-    for (unsigned i = 0; is_done && i < count; i++)
-        is_done = move_slot(&move, first + i);
+    while (is_well && moved < count && clock_ns() < until_ns) {
+        is_well = move_slot(&move, first + moved);
+        moved += is_well;
+    }
     for (size_t node = 0; node < DEMO_PRIMARIES; node++)
         if (move.ends[node])
             redisFree(move.ends[node]);
-    return is_done;
+    return is_well ? (int)moved : -1;
 }
 
 /* ---- failing over ---- */

@@ -21,10 +21,11 @@ typedef struct demo_view {
 /* What the nodes say; of a dead one, what it said last.  `view` is that of the last time. */
 void demo_nodes_look(const cluster_t *cluster, demo_view_t *view);
 
-/* Moves slots first .. first + count - 1 as redis-cli does, with all their keys.  False: a
- * node refused; says so on standard error. */
-bool demo_nodes_move(const cluster_t *cluster, unsigned first, unsigned count,
-                     size_t from, size_t to);
+/* Moves slots from `first` on as redis-cli does, with all their keys: `count` of them, or as
+ * many as go until `until_ns`.  Returns how many; -1: a node refused, which is said on standard
+ * error. */
+int demo_nodes_move(const cluster_t *cluster, unsigned first, unsigned count,
+                    uint64_t until_ns, size_t from, size_t to);
 
 /* CLUSTER FAILOVER; waits until the replica is a primary, for 30 s at most. */
 bool demo_nodes_fail_over(const cluster_t *cluster, size_t replica);

@@ -112,12 +112,11 @@ class DemoCluster(Program):
         lines = done.stdout.splitlines()
         verdicts = [line for line in lines if line.startswith(("ok", "FAILS"))]
         self.assertEqual(len(verdicts), 4)
-        scenes = ("60 slots moved", "planned failover", "primary killed", "")
+        scenes = ("[0-9]+ slots moved", "planned failover", "primary killed", "")
         for verdict, begin in zip(verdicts, scenes, strict=True):
-            self.assertIn("ok    " + begin, verdict)
+            self.assertRegex(verdict, "^ok    " + begin)
             self.assertIn(" 0 failed, 0 wrong answers", verdict)
-        slots = [line for line in lines if "b 5461  c 5462" in line]
-        self.assertGreater(len(slots), 0, done.stdout)
+        self.assertRegex(done.stdout, "  A [0-9]+  b [0-9]+  c [0-9]+")
         self.assertEqual(list(self.path.iterdir()), [])
 
     def test_bad_options_are_told(self):
