@@ -27,6 +27,16 @@
  *   itself says so, when the new owner has a higher configuration epoch, or when two nodes
  *   agree.
  *
+ * A call can say which nodes get its commands (`route` of shoal_call_t): any primary, each
+ * primary, each node, the owner of a slot, or one node by its name. What goes to several nodes
+ * has one result. Its reply is a map of the nodes' names and their replies, or an error reply
+ * if a node gave one. If a node gave no reply at all, the status is that of the worst part:
+ * one that may have been executed (SHOAL_FATE_UNKNOWN) before one that was not; the fate is
+ * SHOAL_FATE_NOT_EXECUTED only if no node executed anything. shoal_result_part() tells what
+ * became of each part. Each node executes such a command in its order among the other
+ * commands that the same thread sends to that node; a part stays with its node, also if
+ * the node is down or loses its slots, and redirects of a named node are results.
+ *
  * As a URL:
  *
  *     redis+cluster://[[user]:password@]host[:port][,host[:port]...][/?key=...]

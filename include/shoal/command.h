@@ -127,7 +127,24 @@ enum shoal_call_flag {
     SHOAL_CALL_PRIMARY = 1 << 9,
     /** A replica may execute those of the commands that only read; see
      *  <shoal/replicas.h>.  SHOAL_CALL_PRIMARY counts more. */
-    SHOAL_CALL_REPLICA = 1 << 10
+    SHOAL_CALL_REPLICA = 1 << 10,
+    /** The reply of a command that goes to several nodes of a cluster is a map, of each
+     *  node's name ("host:port") and its reply, whatever the command is; see
+     *  <shoal/cluster.h>. */
+    SHOAL_CALL_BY_NODE = 1 << 12
+};
+
+/** Which servers of a cluster get the commands of a call.  A client of one server, or of
+ *  one primary, sends them to that one; SHOAL_ROUTE_NODE must then name it. */
+enum shoal_route {
+    /** As the command says: the owner of its keys' slot; a command without keys goes to
+     *  any primary, or to several nodes. */
+    SHOAL_ROUTE_AUTO = 0,
+    SHOAL_ROUTE_ANY = 1,       /**< any primary */
+    SHOAL_ROUTE_PRIMARIES = 2, /**< every primary that owns slots */
+    SHOAL_ROUTE_NODES = 3,     /**< every primary that owns slots, and every replica */
+    SHOAL_ROUTE_SLOT = 4,      /**< the owner of `route_slot` */
+    SHOAL_ROUTE_NODE = 5       /**< the node `route_node` */
 };
 
 /**
@@ -158,12 +175,17 @@ typedef struct shoal_call {
     shoal_release_cb on_release; /**< lends large arguments to the library until this
                                       callback runs; NULL: see the function */
     void *release_data;          /**< handed to on_release untouched */
+    uint32_t route;              /**< of enum shoal_route; 0: as each command says */
+    uint32_t route_slot;         /**< with SHOAL_ROUTE_SLOT: 0 .. 16383 */
+    const char *route_node; /**< with SHOAL_ROUTE_NODE: "host:port" as the cluster names
+                                 it, or its id; copied */
 } shoal_call_t;
 
 /** No extras: `shoal_call_t call = SHOAL_CALL_INIT;`, then set what differs. */
 #define SHOAL_CALL_INIT                                                                \
     {                                                                                  \
-        sizeof(shoal_call_t), 0, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL        \
+        sizeof(shoal_call_t), 0, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, 0, \
+            NULL                                                                       \
     }
 
 /**

@@ -22,7 +22,7 @@ extern "C" {
     X(ELOOP, -7008, "this call would block the loop thread")                           \
     X(EURL, -7009, "the URL cannot be understood")                                     \
     X(EINTR, -7010, "interrupted by a signal")                                         \
-    X(ENOENT, -7011, "no such outstanding command")                                    \
+    X(ENOENT, -7011, "no such command, connection or node")                            \
     X(ESYSTEM, -7012, "the operating system refused a resource")                       \
     X(EAGAIN, -7013, "the result is not there yet")                                    \
     X(ECROSSSLOT, -7014, "the keys belong to several slots of the cluster")            \

@@ -5,6 +5,7 @@
 #include <shoal/reply.h>
 #include <shoal/version.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #ifdef __cplusplus
@@ -196,6 +197,33 @@ SHOAL_EXTERN uint64_t shoal_result_ticket(const shoal_result_t *result);
  * Since:   0.1
  */
 SHOAL_EXTERN bool shoal_result_is_settled(const shoal_result_t *result);
+
+/**
+ * How many parts a command had that concerned several nodes or slots of a cluster; see
+ * <shoal/cluster.h>.  Each part is the command, or a piece of it, at one node.
+ *
+ * @return 0 for any other command
+ *
+ * Threads: any
+ * Errors:  none
+ * Since:   0.2
+ */
+SHOAL_EXTERN size_t shoal_result_parts(const shoal_result_t *result);
+
+/**
+ * What became of one part: its status, fate, reply, detail, node and slot.
+ *
+ * @param index below shoal_result_parts()
+ *
+ * @return a result that lives as long as `result`, and is not released; NULL: there is no
+ *         such part
+ *
+ * Threads: any
+ * Errors:  none
+ * Since:   0.2
+ */
+SHOAL_EXTERN const shoal_result_t *shoal_result_part(const shoal_result_t *result,
+                                                     size_t index);
 
 /**
  * The name of a fate: "replied", "not executed", "unknown", "reply lost".

@@ -78,6 +78,16 @@ bool shoal_result_is_settled(const shoal_result_t *result)
     return result && result->is_settled;
 }
 
+size_t shoal_result_parts(const shoal_result_t *result)
+{
+    return result && result->parts ? result->parts->count : 0;
+}
+
+const shoal_result_t *shoal_result_part(const shoal_result_t *result, size_t index)
+{
+    return index < shoal_result_parts(result) ? &result->parts->items[index] : NULL;
+}
+
 const char *shoal_fate_name(shoal_fate_t fate)
 {
     switch (fate) {

@@ -14,18 +14,15 @@ typedef struct shoal__owned_result {
     shoal_result_t result;     /* first: what the caller holds */
     shoal__arena_t *arena;     /* of this, and of the reply if it was copied */
     const shoal_reply_t *kept; /* retained instead */
+    shoal__arena_t *parts;     /* of the result's parts, retained; or NULL */
 } shoal__owned_result_t;
 
 /* NULL: no memory.  Given back with shoal__result_release(). */
 shoal__owned_result_t *shoal__result_new(void);
 void shoal__result_release(shoal__owned_result_t *owned); /* NULL is allowed */
 
-/* Copy `from` into `to`; its reply and words go into the arena.  If that fails, the
- * result says so: SHOAL_ENOMEM, the reply is lost. */
-void shoal__result_copy(shoal_result_t *to, const shoal_result_t *from,
-                        shoal__arena_t *arena);
-
-/* The same for `to`, which is new; a reply that can be retained is not copied. */
+/* As shoal__result_copy() for `to`, which is new; a reply and parts that can be retained are
+ * not copied. */
 void shoal__result_keep(shoal__owned_result_t *to, const shoal_result_t *from);
 
 #endif

@@ -9,6 +9,7 @@
 #include "core/cluster/every_node.h"
 #include "core/lane_rule.h"
 #include "core/replica_rule.h"
+#include "core/target_name.h"
 #include "resp/command_slot.h"
 #include "resp/encoder.h"
 #include <shoal/errors.h>
@@ -17,7 +18,7 @@
     (SHOAL_CALL_IDEMPOTENT | SHOAL_CALL_ONCE | SHOAL_CALL_URGENT |                     \
      SHOAL_CALL_WAIT_FOR_ROOM | SHOAL_CALL_MAY_BLOCK | SHOAL_CALL_CONTIGUOUS |         \
      SHOAL_CALL_SINK_HERE | SHOAL_CALL_BULK | SHOAL_CALL_SINK_SHARED |                 \
-     SHOAL_CALL_PRIMARY | SHOAL_CALL_REPLICA)
+     SHOAL_CALL_PRIMARY | SHOAL_CALL_REPLICA | SHOAL_CALL_BY_NODE)
 
 static bool is_whole(const shoal_sink_t *sink)
 {
@@ -33,6 +34,16 @@ static bool refuse(const shoal_call_t *call, const char *why)
 {
     shoal__error_say(call->error, SHOAL_EINVAL, "%s", why);
     return false;
+}
+
+static bool is_route(const shoal_call_t *call)
+{
+    bool names_node = call->route_node && call->route_node[0];
+
+    return call->route <= SHOAL_ROUTE_NODE &&
+           (call->route != SHOAL_ROUTE_SLOT || call->route_slot < SHOAL__SLOTS) &&
+           (call->route != SHOAL_ROUTE_NODE || names_node) &&
+           (call->route == SHOAL_ROUTE_AUTO || !call->lease);
 }
 
 bool shoal__call_read(const shoal_call_t *call, shoal_call_t *ret_call)
@@ -51,6 +62,10 @@ bool shoal__call_read(const shoal_call_t *call, shoal_call_t *ret_call)
         return refuse(call, "a field is used that this version does not know");
     if (ret_call->chunks && !is_whole_chunks(ret_call->chunks))
         return refuse(call, "the chunk sink lacks a function");
+    if (!is_route(ret_call))
+        return refuse(call,
+                      "the route is none: its slot or its node is missing, or the "
+                      "commands are for a lease");
     return true;
 }
 
@@ -141,6 +156,32 @@ static int find_slot_of_lease(shoal__plan_t *plan)
     return 0;
 }
 
+/* Where the route of a cluster sends a command: its slot, as resp/command_slot.h counts. */
+static unsigned slot_of(const shoal__plan_t *plan, size_t i)
+{
+    const shoal_call_t *call = &plan->submission->call;
+
+    switch (call->route) {
+    case SHOAL_ROUTE_AUTO:
+        return shoal__command_slot(&plan->submission->commands[i]);
+    case SHOAL_ROUTE_ANY:
+        return SHOAL__SLOT_NONE;
+    case SHOAL_ROUTE_SLOT:
+        return call->route_slot;
+    default:
+        return SHOAL__SLOT_SPREAD;
+    }
+}
+
+/* Commands that stay together can go to one node, but not to several. */
+static bool is_spread_apart(const shoal__plan_t *plan, unsigned slot)
+{
+    const shoal__submission_t *submission = plan->submission;
+
+    return slot == SHOAL__SLOT_SPREAD && plan->is_together && submission->count > 1 &&
+           submission->call.route != SHOAL_ROUTE_NODE;
+}
+
 /* A cluster: has each command one slot, and those that stay together the same?  0 or why
  * not. */
 static int find_slots(shoal__plan_t *plan)
@@ -153,12 +194,14 @@ static int find_slots(shoal__plan_t *plan)
     if (submission->call.lease)
         return find_slot_of_lease(plan);
     for (size_t i = 0; i < submission->count; i++) {
-        const shoal_command_t *command = &submission->commands[i];
-        unsigned slot = shoal__command_slot(command);
+        unsigned slot = slot_of(plan, i);
         if (slot == SHOAL__SLOT_SEVERAL)
             return SHOAL_ECROSSSLOT;
+        if (is_spread_apart(plan, slot))
+            return SHOAL_EREFUSED;
         if (slot == SHOAL__SLOT_NONE) {
-            if (shoal__concerns_every_node(command))
+            if (submission->call.route == SHOAL_ROUTE_AUTO &&
+                shoal__concerns_every_node(&submission->commands[i]))
                 return SHOAL_EREFUSED;
             is_same = false;
             continue;
@@ -168,15 +211,33 @@ static int find_slots(shoal__plan_t *plan)
             return SHOAL_ECROSSSLOT;
         is_same = is_same && !differs;
         plan->slot = slot;
+        plan->is_spread = plan->is_spread || slot == SHOAL__SLOT_SPREAD;
     }
     plan->has_one_slot = plan->is_together || is_same || submission->count == 1;
-    return 0;
+    /* A lease is for a key. */
+    return plan->leases > 0 && submission->call.route ? SHOAL_EREFUSED : 0;
+}
+
+/* One server: is it the one that the caller names? */
+static bool is_named(const shoal_call_t *call, const shoal_options_t *options)
+{
+    char name[SHOAL__TARGET_NAME_BYTES];
+
+    if (call->route != SHOAL_ROUTE_NODE)
+        return true;
+    for (unsigned i = 0; i < options->addresses_count; i++) {
+        const shoal__option_address_t *address = &options->addresses[i];
+        if (address->host)
+            shoal__target_name(name, address->host, address->port);
+        if (strcmp(address->host ? name : address->unix_path, call->route_node) == 0)
+            return true;
+    }
+    return false;
 }
 
 unsigned shoal__plan_slot(const shoal__plan_t *plan, size_t i)
 {
-    return plan->has_one_slot ? plan->slot
-                              : shoal__command_slot(&plan->submission->commands[i]);
+    return plan->has_one_slot ? plan->slot : slot_of(plan, i);
 }
 
 static uint16_t request_flags(const shoal_call_t *call, bool is_unit)
@@ -218,14 +279,21 @@ static int make_extra(shoal__plan_t *plan, size_t large)
 {
     const shoal__submission_t *submission = plan->submission;
     const shoal_call_t *call = &submission->call;
-    bool refers = large > 0 && (submission->is_lent || call->on_release);
+    /* What goes to several nodes is copied for each of them. */
+    bool refers =
+        large > 0 && (submission->is_lent || call->on_release) && !plan->is_spread;
     shoal__extra_t *extra;
 
-    if (!call->sink && !call->chunks && !call->lease && !call->on_release && !refers)
+    if (!call->sink && !call->chunks && !call->lease && !call->on_release && !refers &&
+        !plan->has_route)
         return 0;
     extra = shoal__extra_new(submission->count, refers ? large : 0);
     if (!extra)
         return SHOAL_ENOMEM;
+    if (plan->has_route && !shoal__extra_take_route(extra, call)) {
+        shoal__free(extra);
+        return SHOAL_ENOMEM;
+    }
     extra->sink = call->sink;
     extra->is_sink_shared = (call->flags & SHOAL_CALL_SINK_SHARED) != 0;
     extra->chunks = call->chunks;
@@ -277,8 +345,12 @@ int shoal__plan_make(const shoal__submission_t *submission,
     if (rc == 0)
         rc = admit(&plan);
     plan.is_together = is_together(call, options);
-    if (rc == 0 && options->topology == SHOAL_TOPOLOGY_CLUSTER)
+    if (rc == 0 && options->topology == SHOAL_TOPOLOGY_CLUSTER) {
+        plan.has_route = call->route || (call->flags & SHOAL_CALL_BY_NODE);
         rc = find_slots(&plan);
+    } else if (rc == 0 && !is_named(call, options)) {
+        rc = SHOAL_ENOENT;
+    }
     if (rc == 0)
         rc = make_extra(&plan, large);
     if (rc < 0)

@@ -56,6 +56,8 @@ typedef struct shoal__plan {
     bool has_slots;    /* the client is one of a cluster */
     bool has_one_slot; /* for all of the commands: */
     unsigned slot;
+    bool has_route;      /* the requests have to know the caller's route */
+    bool is_spread;      /* a command is one that the route has to read (SLOT_SPREAD) */
     uint16_t flags;      /* of every request: enum shoal__request_flag */
     uint64_t timeout_us; /* of every command that does not block on a lease;
                             SHOAL_TIMEOUT_NEVER: none */
@@ -72,7 +74,7 @@ static inline bool shoal__plan_is_leased(const shoal__plan_t *plan)
  * here. */
 bool shoal__call_read(const shoal_call_t *call, shoal_call_t *ret_call);
 
-/* May the commands be sent?  0, SHOAL_EINVAL, SHOAL_ETOOBIG, SHOAL_EREFUSED,
+/* May the commands be sent?  0, SHOAL_EINVAL, SHOAL_ETOOBIG, SHOAL_EREFUSED, SHOAL_ENOENT,
  * SHOAL_ECROSSSLOT or SHOAL_ENOMEM; on failure *ret_plan is untouched.  The extra belongs to the
  * requests; if none of them is queued, the caller frees it. */
 int shoal__plan_make(const shoal__submission_t *submission,

@@ -140,13 +140,21 @@ static void say_refused(const shoal__submission_t *submission)
 /* What one server would execute. */
 static void say_refused_by_cluster(const shoal__submission_t *submission)
 {
+    if (submission->call.route != SHOAL_ROUTE_AUTO) {
+        say_refused(submission);
+        if (submission->call.error->code == 0)
+            shoal__error_say(submission->call.error, SHOAL_EREFUSED,
+                             "commands that block, or stay together, do not go to "
+                             "several nodes");
+        return;
+    }
     for (size_t i = 0; i < submission->count; i++) {
         const shoal_command_t *command = &submission->commands[i];
         if (!shoal__concerns_every_node(command))
             continue;
         shoal__error_say(submission->call.error, SHOAL_EREFUSED,
-                         "%s: it concerns every node of a cluster; send it to each of "
-                         "them with a client of its own",
+                         "%s: it concerns every node of a cluster; say which of them "
+                         "get it (route)",
                          name_of(command));
         return;
     }
@@ -216,6 +224,9 @@ int shoal__reason_say(const shoal__submission_t *submission,
         return code;
     if (code == SHOAL_EINVAL)
         say_invalid(submission);
+    else if (code == SHOAL_ENOENT)
+        shoal__error_say(error, code, "the client's server is not the node %s",
+                         submission->call.route_node);
     else if (code == SHOAL_ETOOBIG)
         say_too_big(submission, options);
     else if (code == SHOAL_EREFUSED && submission->call.lease)

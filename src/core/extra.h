@@ -27,7 +27,11 @@ typedef struct shoal__extra {
     void *sink_data;
     shoal_lease_t *lease; /* that carries the commands; NULL: the shared connection */
     bool is_sink_shared;  /* the sink gets replies of the ordinary connection only */
-    size_t owners;        /* requests */
+    bool by_node;         /* SHOAL_CALL_BY_NODE */
+    uint8_t route;        /* enum shoal_route: of the caller, or of the library */
+    uint16_t route_slot;  /* SLOT */
+    char *route_node; /* NODE, owned: its name; NULL: the one that has the command */
+    size_t owners;    /* requests */
     shoal_release_cb on_release; /* NULL: the caller does not wait for it */
     void *release_data;
     shoal__values_t *values; /* one for each command; NULL: no command has any */
@@ -41,6 +45,9 @@ shoal__extra_t *shoal__extra_new(size_t commands, size_t references);
 /* The room for references. */
 shoal__reference_t *shoal__extra_references(const shoal__extra_t *extra,
                                             size_t commands);
+
+/* Which servers the caller wants.  False: no memory. */
+bool shoal__extra_take_route(shoal__extra_t *extra, const shoal_call_t *call);
 
 /* A request is done with its extra; NULL is allowed. */
 void shoal__extra_drop_last(shoal__extra_t *extra);

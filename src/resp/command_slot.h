@@ -15,6 +15,9 @@
 
 #define SHOAL__SLOT_NONE 0xFFFFu    /* it has no key: any node may execute it */
 #define SHOAL__SLOT_SEVERAL 0xFFFEu /* its keys have several: no node may */
+/* It is for certain nodes, or a slot is not all that is to be known: the route looks at the
+ * command itself.  Not of a command, but of a request. */
+#define SHOAL__SLOT_SPREAD 0xFFFDu
 
 /* A slot, NONE or SEVERAL. */
 unsigned shoal__command_slot(const shoal_command_t *command);

@@ -33,7 +33,22 @@ static void on_result(void *owner, const shoal__request_t *request,
 {
     shoal__cluster_t *cluster = cluster_of(owner);
 
-    cluster->hooks.on_result(cluster->owner, request, result);
+    if (shoal__spread_is_part(request))
+        shoal__spread_take(request, result, ((shoal__node_t *)owner)->name);
+    else
+        cluster->hooks.on_result(cluster->owner, request, result);
+}
+
+/* ... of a command that no node has. */
+static void on_waiting_result(void *owner, const shoal__request_t *request,
+                              const shoal_result_t *result)
+{
+    shoal__cluster_t *cluster = owner;
+
+    if (shoal__spread_is_part(request))
+        shoal__spread_take(request, result, NULL);
+    else
+        cluster->hooks.on_result(cluster->owner, request, result);
 }
 
 /* Those that wait for any node hear why there is none. */
@@ -148,6 +163,7 @@ static uint64_t turn(shoal__route_t *route, uint64_t now_us)
 
     cluster->is_touched = false;
     cluster->now_us = now_us;
+    shoal__spreads_turn(cluster);
     shoal__keeper_turn(&cluster->keeper, now_us);
     /* Before anything is written. */
     shoal__handovers_turn(&cluster->handovers, now_us);
@@ -176,10 +192,28 @@ static void read_ahead(shoal__route_t *route)
     shoal__leases_read_ahead(&of(route)->leases);
 }
 
+/* Each part of a command has its ticket. */
+static bool cancel_parts(shoal__cluster_t *cluster, uint64_t ticket, uint64_t now_us)
+{
+    if (!shoal__spreads_have(cluster, ticket))
+        return false;
+    for (unsigned i = 0; i < shoal__nodes_count(&cluster->nodes); i++) {
+        shoal__node_t *node = shoal__cluster_node(cluster, i);
+        while (shoal__pipe_cancel(&node->conn.pipe, ticket, now_us))
+            shoal__conn_touch(&node->conn);
+    }
+    while (shoal__handovers_cancel(&cluster->handovers, ticket, now_us) ||
+           shoal__pipe_cancel(&cluster->waiting, ticket, now_us))
+        cluster->is_touched = true;
+    return true;
+}
+
 static bool cancel(shoal__route_t *route, uint64_t ticket, uint64_t now_us)
 {
     shoal__cluster_t *cluster = of(route);
 
+    if (cancel_parts(cluster, ticket, now_us))
+        return true;
     for (unsigned i = 0; i < shoal__nodes_count(&cluster->nodes); i++) {
         shoal__node_t *node = shoal__cluster_node(cluster, i);
         if (shoal__pipe_cancel(&node->conn.pipe, ticket, now_us)) {
@@ -254,6 +288,7 @@ static void view(const shoal__route_t *route, shoal__route_view_t *ret_view)
     *ret_view = (shoal__route_view_t){
         .is_ready = cluster->map.owned > 0 && cluster->unready == 0,
         .is_idle = waiting->ring.head == waiting->ring.tail &&
+                   shoal__list_is_empty(&cluster->spreads_due) &&
                    shoal__handovers_are_idle(&cluster->handovers) &&
                    shoal__leases_are_idle(&cluster->leases) &&
                    shoal__keeper_is_calm(&cluster->keeper) && are_idle(cluster),
@@ -310,6 +345,7 @@ static void shared_figures(const shoal__route_t *route, shoal_stats_t *ret_stats
     ret_stats->bytes_now += shoal__counter_get(&cluster->handovers.bytes_now);
     ret_stats->views_asked = shoal__counter_get(&cluster->topology.asked_count);
     ret_stats->views_refused = shoal__counter_get(&cluster->topology.refused);
+    ret_stats->completed -= shoal__counter_get(&cluster->surplus);
 }
 
 static void each(const shoal__route_t *route, shoal__route_visit_fn visit, void *data)
@@ -347,6 +383,7 @@ static void shut(shoal__route_t *route, uint64_t now_us)
     shoal__pipe_abandon(&cluster->waiting, now_us);
     for (unsigned i = 0; i < shoal__nodes_count(&cluster->nodes); i++)
         close_node(cluster, shoal__cluster_node(cluster, i), now_us);
+    shoal__spreads_turn(cluster);
     shoal__keeper_shut(&cluster->keeper);
 }
 
@@ -371,6 +408,7 @@ static void free_route(shoal__route_t *route)
     shoal__config_release(&cluster->config);
     shoal__keeper_release(&cluster->keeper);
     shoal__free(cluster->shares.items);
+    shoal__mailbox_side_release(&cluster->again);
     shoal__free(cluster->moves);
     shoal__free(cluster);
 }
@@ -436,8 +474,8 @@ static int init_waiting(shoal__cluster_t *cluster)
 {
     const shoal__pipe_parts_t parts = {&cluster->config.pipe, &cluster->target,
                                        &cluster->set.shared};
-    const shoal__pipe_hooks_t hooks = {.on_result = cluster->hooks.on_result};
-    int rc = shoal__pipe_init(&cluster->waiting, &parts, &hooks, cluster->owner);
+    const shoal__pipe_hooks_t hooks = {.on_result = on_waiting_result};
+    int rc = shoal__pipe_init(&cluster->waiting, &parts, &hooks, cluster);
 
     cluster->waiting.is_pen = true;
     return rc;
@@ -459,6 +497,10 @@ static void init_plain(shoal__cluster_t *cluster, const shoal__route_hooks_t *ho
     for (unsigned slot = 0; slot < SHOAL__SLOTS; slot++)
         cluster->told[slot] = SHOAL__SLOT_NOBODY;
     shoal__slot_map_init(&cluster->map);
+    shoal__list_init(&cluster->spreads);
+    shoal__list_init(&cluster->spreads_due);
+    shoal__buffer_init(&cluster->again.bytes);
+    cluster->again.has_slots = true;
     shoal__handovers_init(&cluster->handovers, &cluster->set, &cluster->map);
     shoal__topology_init(&cluster->topology, &cluster->nodes);
     shoal__cluster_init_leases(cluster);

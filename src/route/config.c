@@ -88,13 +88,6 @@ void shoal__config_release(shoal__conn_config_t *config)
     config->dial.tls = NULL;
 }
 
-void shoal__target_name(char name[SHOAL__TARGET_NAME_BYTES], const char *host, int port)
-{
-    /* In brackets as in a URL: which colon is the port's? */
-    snprintf(name, SHOAL__TARGET_NAME_BYTES, strchr(host, ':') ? "[%s]:%d" : "%s:%d",
-             host, port);
-}
-
 static void read_endpoint(const shoal__option_address_t *address,
                           char name[SHOAL__TARGET_NAME_BYTES],
                           shoal__endpoint_t *ret_endpoint)

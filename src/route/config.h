@@ -6,14 +6,13 @@
  * to. */
 
 #include "core/options.h"
+#include "core/target_name.h"
 #include "net/conn.h"
 
 /* Borrows the options' texts.  0 or SHOAL_ENOMEM: nothing needs to be released. */
 int shoal__config_read(const shoal_options_t *options,
                        shoal__conn_config_t *ret_config);
 void shoal__config_release(shoal__conn_config_t *config);
-
-#define SHOAL__TARGET_NAME_BYTES 272 /* a host, brackets, a colon and a port */
 
 /* The endpoints of a target, and their names. */
 typedef struct shoal__endpoint_list {
@@ -25,9 +24,5 @@ typedef struct shoal__endpoint_list {
 void shoal__target_read(const shoal_options_t *options,
                         shoal__endpoint_list_t *ret_endpoints,
                         shoal__target_t *ret_target);
-
-/* "host:port", or "[::1]:6379". */
-void shoal__target_name(char name[SHOAL__TARGET_NAME_BYTES], const char *host,
-                        int port);
 
 #endif

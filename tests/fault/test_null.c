@@ -395,6 +395,8 @@ static void test_results_events_and_figures(void **state)
         ROW(shoal_result_fate, shoal_result_fate(NULL) == SHOAL_FATE_UNKNOWN),
         ROW(shoal_result_is_offline, !shoal_result_is_offline(NULL)),
         ROW(shoal_result_is_settled, !shoal_result_is_settled(NULL)),
+        ROW(shoal_result_part, shoal_result_part(NULL, 0) == NULL),
+        ROW(shoal_result_parts, shoal_result_parts(NULL) == 0),
         VANISHES(shoal_result_release, NULL),
         ROW(shoal_result_reply, shoal_result_reply(NULL) == NULL),
         REFUSES(shoal_result_status, NULL),

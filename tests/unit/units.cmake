@@ -83,6 +83,10 @@ shoal_unit_test(core/lease_pool)
 shoal_unit_test(core/lease_rule)
 shoal_unit_test(core/cluster/slot_map)
 shoal_unit_test(core/cluster/every_node)
+shoal_unit_test(core/cluster/gather ALSO core/result resp/decoder resp/partial_value
+  resp/large_string resp/frame resp/reply base/alloc WITH core/wire LIBS shoal_hiredis m)
+shoal_unit_test(core/result ALSO resp/reply base/alloc)
+shoal_unit_test(core/target_name)
 shoal_unit_test(core/cluster/topology_rule ALSO base/random)
 shoal_unit_test(core/cluster/slots_reply ALSO core/description resp/decoder resp/partial_value
   resp/large_string resp/frame resp/reply base/alloc WITH core/wire LIBS shoal_hiredis m)
@@ -105,17 +109,17 @@ shoal_unit_test(api/sentinel ALSO core/options core/address_map core/secret core
 shoal_unit_test(api/options_url ALSO api/options api/sentinel api/options_keys api/options_credentials api/options_tls api/replicas core/options core/address_map core/secret core/tls_settings api/errors base/error base/escape
   base/alloc)
 shoal_unit_test(client/ledger ALSO core/extra base/alloc)
-shoal_unit_test(client/plan ALSO core/cluster/every_node resp/command_slot resp/command_keys resp/key_spec resp/key_slot base/error core/extra core/refusal core/replica_rule base/random core/block_time resp/command_info resp/encoder resp/reply_shape
+shoal_unit_test(client/plan ALSO core/cluster/every_node resp/command_slot resp/command_keys resp/key_spec resp/key_slot base/error core/extra core/target_name core/refusal core/replica_rule base/random core/block_time resp/command_info resp/encoder resp/reply_shape
   base/alloc)
-shoal_unit_test(client/plan.large ALSO core/cluster/every_node resp/command_slot resp/command_keys resp/key_spec resp/key_slot base/error core/extra core/refusal core/replica_rule base/random core/block_time resp/command_info resp/encoder resp/reply_shape
+shoal_unit_test(client/plan.large ALSO core/cluster/every_node resp/command_slot resp/command_keys resp/key_spec resp/key_slot base/error core/extra core/target_name core/refusal core/replica_rule base/random core/block_time resp/command_info resp/encoder resp/reply_shape
   base/alloc)
-shoal_unit_test(client/plan.replicas ALSO core/cluster/every_node resp/command_slot resp/command_keys resp/key_spec resp/key_slot base/error core/extra core/refusal core/replica_rule base/random core/block_time
+shoal_unit_test(client/plan.replicas ALSO core/cluster/every_node resp/command_slot resp/command_keys resp/key_spec resp/key_slot base/error core/extra core/target_name core/refusal core/replica_rule base/random core/block_time
   resp/command_info resp/encoder resp/reply_shape base/alloc)
-shoal_unit_test(client/plan.leases ALSO core/cluster/every_node resp/command_slot resp/command_keys resp/key_spec resp/key_slot base/error core/extra core/refusal core/replica_rule base/random core/block_time resp/command_info resp/encoder resp/reply_shape
+shoal_unit_test(client/plan.leases ALSO core/cluster/every_node resp/command_slot resp/command_keys resp/key_spec resp/key_slot base/error core/extra core/target_name core/refusal core/replica_rule base/random core/block_time resp/command_info resp/encoder resp/reply_shape
   base/alloc)
-shoal_unit_test(client/plan.extras ALSO core/cluster/every_node resp/command_slot resp/command_keys resp/key_spec resp/key_slot base/error core/extra core/refusal core/replica_rule base/random core/block_time resp/command_info resp/encoder resp/reply_shape
+shoal_unit_test(client/plan.extras ALSO core/cluster/every_node resp/command_slot resp/command_keys resp/key_spec resp/key_slot base/error core/extra core/target_name core/refusal core/replica_rule base/random core/block_time resp/command_info resp/encoder resp/reply_shape
   base/alloc)
-shoal_unit_test(client/plan.chunks ALSO core/cluster/every_node resp/command_slot resp/command_keys resp/key_spec resp/key_slot base/error core/extra core/refusal core/replica_rule base/random core/block_time resp/command_info resp/encoder
+shoal_unit_test(client/plan.chunks ALSO core/cluster/every_node resp/command_slot resp/command_keys resp/key_spec resp/key_slot base/error core/extra core/target_name core/refusal core/replica_rule base/random core/block_time resp/command_info resp/encoder
   resp/reply_shape base/alloc)
 shoal_unit_test(client/reason ALSO core/cluster/every_node resp/command_slot resp/command_keys resp/key_spec resp/key_slot base/error core/refusal core/block_time resp/command_info resp/encoder
   resp/reply_shape)
@@ -195,6 +199,6 @@ if(SHOAL_HAS_TLS)
 endif()
 set(tls_units net/tls_engine net/tls_context net/tls_vault net/tls_words core/tls_settings base/alloc base/buffer
   base/escape)
-shoal_unit_test(route/config ALSO net/stream_socket net/stream_tls net/resolver net/notifier net/quiet_thread
+shoal_unit_test(route/config ALSO core/target_name net/stream_socket net/stream_tls net/resolver net/notifier net/quiet_thread
   net/waker ${tls_units}
   LIBS shoal::libuv ${tls_libs})

@@ -255,6 +255,22 @@ int shoal__pipe_take_out(shoal__pipe_t *pipe, shoal__pipe_takes_fn takes, void *
     return 0;
 }
 
+void shoal__pipe_drop_moved(shoal__pipe_t *pipe, uint64_t count, uint64_t now_us)
+{
+    size_t referred_bytes = pipe->referred_bytes, bytes = 0;
+
+    assert(pipe->ring.sent == pipe->ring.head && pipe->ring.gone == 0);
+    for (uint64_t i = 0; i < count; i++) {
+        uint64_t at = pipe->ring.head + i;
+        bytes += shoal__request_ring_at(&pipe->ring, at)->bytes;
+        (void)shoal__pipe_take_extra(pipe, at);
+        shoal__request_ring_remove(&pipe->ring, at);
+    }
+    bytes += referred_bytes - pipe->referred_bytes;
+    shoal__flush_policy_removed(&pipe->flush, count, bytes, now_us);
+    shoal__pipe_sweep(pipe);
+}
+
 /* ---- held commands ---- */
 
 int shoal__pipe_move_held(shoal__pipe_t *from, shoal__pipe_t *to,

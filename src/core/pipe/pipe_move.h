@@ -44,6 +44,10 @@ typedef int (*shoal__pipe_takes_fn)(void *data, const shoal__request_t *request,
 int shoal__pipe_take_out(shoal__pipe_t *pipe, shoal__pipe_takes_fn takes, void *data,
                          uint64_t now_us);
 
+/* The first `count` commands are queued, none of them is gone, and other pipes have copies of
+ * them, with their extras: forget them. */
+void shoal__pipe_drop_moved(shoal__pipe_t *pipe, uint64_t count, uint64_t now_us);
+
 /* For pipe_hold.c.  `pen` has the held commands of `pipe`.  Keep what was refused: as
  * _adopt_refused().  Move queued commands there: as _move_queued().  Put all of them back, before
  * the queued ones: 0, or SHOAL_ENOMEM: nothing was done.  pen may be NULL there. */

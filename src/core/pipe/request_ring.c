@@ -128,7 +128,8 @@ static bool find_by_walking(const shoal__request_ring_t *ring, uint64_t ticket,
                             uint64_t *ret_position)
 {
     for (uint64_t at = ring->head; at != ring->tail; at++) {
-        if (shoal__request_ring_at(ring, at)->ticket == ticket) {
+        const shoal__request_t *request = shoal__request_ring_at(ring, at);
+        if (request->ticket == ticket && !(request->flags & SHOAL__REQUEST_GONE)) {
             *ret_position = at;
             return true;
         }
@@ -164,7 +165,7 @@ bool shoal__request_ring_find(const shoal__request_ring_t *ring, uint64_t ticket
         uint64_t there = shoal__request_ring_at(ring, probe)->ticket;
         if (there == ticket) {
             *ret_position = probe;
-            return true;
+            return !(shoal__request_ring_at(ring, probe)->flags & SHOAL__REQUEST_GONE);
         }
         if (there < ticket)
             low = probe + 1;

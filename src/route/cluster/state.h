@@ -7,6 +7,7 @@
  *
  *     route/cluster.c   the route's table, and the turn
  *     placing.c         commands come: which node gets them
+ *     spreading.c       ... if several do, or a certain one
  *     redirects.c       nodes refuse commands: which node gets them now
  *     slots.c           slots change their owner: hand-overs begin
  *     upkeep.c          which connections are open; commands that no node has
@@ -15,6 +16,7 @@
 
 #include "core/redirect.h"
 #include "route/cluster/handovers.h"
+#include "route/cluster/spread.h"
 #include "route/cluster/topology.h"
 #include "route/keeper.h"
 #include "route/leases.h"
@@ -38,7 +40,7 @@ typedef struct shoal__shares {
     unsigned count, room;
 } shoal__shares_t;
 
-typedef struct shoal__cluster {
+struct shoal__cluster {
     shoal__route_t route; /* first: what the client holds */
     shoal__route_hooks_t hooks;
     void *owner; /* of the hooks */
@@ -53,11 +55,15 @@ typedef struct shoal__cluster {
     shoal__pipe_t waiting; /* a pen: commands for slots that no known node owns */
     shoal__leases_t leases;
     shoal__shares_t shares;
-    shoal__way_t way;        /* of the commands that the loop thread pushes */
-    uint64_t now_us;         /* of the turn */
-    unsigned keyless;        /* the node that gets commands without a key */
-    bool is_touched;         /* the next turn has something to do at once */
-    bool has_waiting_news;   /* some that wait may go on */
+    shoal__way_t way;            /* of the commands that the loop thread pushes */
+    shoal__mailbox_side_t again; /* room for commands that waited and are placed anew */
+    shoal__list_t spreads;       /* commands whose parts are under way */
+    shoal__list_t spreads_due;   /* those whose results come with the next turn */
+    shoal__counter_t surplus;    /* results of parts beyond those of their commands */
+    uint64_t now_us;             /* of the turn */
+    unsigned keyless;            /* the node that gets commands without a key */
+    bool is_touched;             /* the next turn has something to do at once */
+    bool has_waiting_news;       /* some that wait may go on */
     bool is_incomplete;      /* at the last look: a slot had no owner that is reached */
     unsigned ready, unready; /* nodes that own slots ... */
     uint64_t rtt_us;         /* ... and the longest round trip to one of them */
@@ -70,7 +76,7 @@ typedef struct shoal__cluster {
     uint16_t told_slots[SHOAL__SLOTS];
     unsigned told_count;
     shoal__slot_move_t *moves; /* room for those that begin; NULL: none was needed */
-} shoal__cluster_t;
+};
 
 static inline shoal__node_t *shoal__cluster_node(const shoal__cluster_t *cluster,
                                                  unsigned index)
@@ -91,8 +97,39 @@ void shoal__cluster_lead(shoal__cluster_t *cluster, unsigned slot, shoal__way_t 
 /* As in shoal__route_ops_t. */
 bool shoal__cluster_place(shoal__cluster_t *cluster, const shoal__mailbox_side_t *side,
                           uint64_t now_us);
+/* Place anew what waits.  False: no memory, and it waits on. */
+bool shoal__cluster_place_waiting(shoal__cluster_t *cluster, uint64_t now_us);
 /* A node that takes commands without a key; NULL: there is none now. */
 shoal__node_t *shoal__cluster_keyless(shoal__cluster_t *cluster);
+
+/* ---- spreading.c ---- */
+
+/* Which node is this command for, and no other?  NULL: none, or it is not known. */
+shoal__node_t *shoal__spread_node(const shoal__cluster_t *cluster,
+                                  const shoal__request_t *request);
+
+/* The parts of a command, in the bytes of the caller.  If nothing can come of it, it has no
+ * parts, and its result comes with the next turn.  NULL: no memory. */
+shoal__spread_t *shoal__spread_new(shoal__cluster_t *cluster,
+                                   const shoal__request_t *request, const char *bytes);
+/* None of its parts was placed. */
+void shoal__spread_free(shoal__spread_t *spread);
+
+/* The request of a part. */
+shoal__request_t shoal__spread_request(const shoal__spread_t *spread, size_t part);
+/* Its parts are being placed: from now on it is the cluster's. */
+void shoal__spread_enter(shoal__spread_t *spread);
+
+/* Is it a request of a part?  Then its result goes to _take(), with the name of the node that
+ * gave it; NULL: none did. */
+bool shoal__spread_is_part(const shoal__request_t *request);
+void shoal__spread_take(const shoal__request_t *request, const shoal_result_t *result,
+                        const char *node);
+
+/* Results that are due. */
+void shoal__spreads_turn(shoal__cluster_t *cluster);
+/* Is there one with this ticket? */
+bool shoal__spreads_have(const shoal__cluster_t *cluster, uint64_t ticket);
 
 /* ---- redirects.c ---- */
 

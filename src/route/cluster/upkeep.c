@@ -57,7 +57,7 @@ static bool move(shoal__pipe_t *from, shoal__pipe_t *to, shoal__pipe_picks_fn pi
 static bool is_keyless(void *data, const shoal__request_t *request, const char *bytes)
 {
     (void)data;
-    return shoal__log_slot(request, bytes) >= SHOAL__SLOTS;
+    return shoal__log_slot(request, bytes) == SHOAL__SLOT_NONE;
 }
 
 /* ... and is no part of a unit, like MULTI, or ASKING. */
@@ -67,14 +67,11 @@ static bool goes_anywhere(void *data, const shoal__request_t *request,
     return !(request->flags & SHOAL__REQUEST_UNIT) && is_keyless(data, request, bytes);
 }
 
-static bool is_for_node(void *data, const shoal__request_t *request, const char *bytes)
+/* Is it not for this very node? */
+static bool may_leave(void *data, const shoal__request_t *request, const char *bytes)
 {
-    const shoal__node_t *node = data;
-    const shoal__cluster_t *cluster = node->owner;
-    unsigned slot = shoal__log_slot(request, bytes);
-
-    return slot < SHOAL__SLOTS &&
-           shoal__slot_map_word(&cluster->map, slot) == node->index;
+    (void)data;
+    return shoal__log_slot(request, bytes) != SHOAL__SLOT_SPREAD;
 }
 
 /* When the commands of a node that owns no slot go elsewhere, because it cannot be reached;
@@ -93,14 +90,15 @@ static uint64_t slotless_us(const shoal__node_t *node)
                : 0;
 }
 
-/* The node's commands without a key go to another node; or all of them. */
+/* The node's commands without a key go to another node; or all of them, but
+ * those that were sent to this very node. */
 static void leave(shoal__cluster_t *cluster, shoal__node_t *node, bool takes_all,
                   uint64_t now_us)
 {
     if (shoal__pipe_queued(&node->conn.pipe) + shoal__pipe_held(&node->conn.pipe) == 0)
         return;
-    (void)move(&node->conn.pipe, &cluster->waiting, takes_all ? NULL : goes_anywhere,
-               NULL, now_us);
+    (void)move(&node->conn.pipe, &cluster->waiting,
+               takes_all ? may_leave : goes_anywhere, NULL, now_us);
     cluster->has_waiting_news = true;
     shoal__conn_touch(&node->conn);
 }
@@ -108,30 +106,12 @@ static void leave(shoal__cluster_t *cluster, shoal__node_t *node, bool takes_all
 /* What stays behind for want of memory keeps later commands behind it (placing.c). */
 static void empty_waiting(shoal__cluster_t *cluster, uint64_t now_us)
 {
-    shoal__pipe_t *waiting = &cluster->waiting;
-    shoal__node_t *any = shoal__cluster_keyless(cluster);
-    bool is_done = true;
-
     if (!cluster->has_waiting_news)
         return;
-    for (unsigned i = 0;
-         shoal__cluster_has_waiting(cluster) && i < shoal__nodes_count(&cluster->nodes);
-         i++) {
-        shoal__node_t *node = shoal__cluster_node(cluster, i);
-        if (node->slots == 0)
-            continue;
-        is_done = move(waiting, &node->conn.pipe, is_for_node, node, now_us) && is_done;
-        shoal__conn_touch(&node->conn);
-    }
-    if (any && shoal__cluster_has_waiting(cluster)) {
-        /* The unit of a slot that nobody owns has parts without a key, too. */
-        bool is_whole = cluster->map.owned == SHOAL__SLOTS;
-        is_done = move(waiting, &any->conn.pipe, is_whole ? is_keyless : goes_anywhere,
-                       NULL, now_us) &&
-                  is_done;
-        shoal__conn_touch(&any->conn);
-    }
-    cluster->has_waiting_news = !is_done;
+    if (shoal__cluster_has_waiting(cluster))
+        (void)shoal__cluster_place_waiting(cluster, now_us);
+    else
+        cluster->has_waiting_news = false;
 }
 
 /* Why commands wait although nodes are there. */
