@@ -127,11 +127,7 @@ enum shoal_call_flag {
     SHOAL_CALL_PRIMARY = 1 << 9,
     /** A replica may execute those of the commands that only read; see
      *  <shoal/replicas.h>.  SHOAL_CALL_PRIMARY counts more. */
-    SHOAL_CALL_REPLICA = 1 << 10,
-    /** The reply of a command that goes to several nodes of a cluster is a map, of each
-     *  node's name ("host:port") and its reply, whatever the command is; see
-     *  <shoal/cluster.h>. */
-    SHOAL_CALL_BY_NODE = 1 << 12
+    SHOAL_CALL_REPLICA = 1 << 10
 };
 
 /** Which servers of a cluster get the commands of a call.  A client of one server, or of

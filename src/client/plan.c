@@ -18,7 +18,7 @@
     (SHOAL_CALL_IDEMPOTENT | SHOAL_CALL_ONCE | SHOAL_CALL_URGENT |                     \
      SHOAL_CALL_WAIT_FOR_ROOM | SHOAL_CALL_MAY_BLOCK | SHOAL_CALL_CONTIGUOUS |         \
      SHOAL_CALL_SINK_HERE | SHOAL_CALL_BULK | SHOAL_CALL_SINK_SHARED |                 \
-     SHOAL_CALL_PRIMARY | SHOAL_CALL_REPLICA | SHOAL_CALL_BY_NODE)
+     SHOAL_CALL_PRIMARY | SHOAL_CALL_REPLICA)
 
 static bool is_whole(const shoal_sink_t *sink)
 {
@@ -346,7 +346,7 @@ int shoal__plan_make(const shoal__submission_t *submission,
         rc = admit(&plan);
     plan.is_together = is_together(call, options);
     if (rc == 0 && options->topology == SHOAL_TOPOLOGY_CLUSTER) {
-        plan.has_route = call->route || (call->flags & SHOAL_CALL_BY_NODE);
+        plan.has_route = call->route != SHOAL_ROUTE_AUTO;
         rc = find_slots(&plan);
     } else if (rc == 0 && !is_named(call, options)) {
         rc = SHOAL_ENOENT;

@@ -34,7 +34,6 @@ bool shoal__extra_take_route(shoal__extra_t *extra, const shoal_call_t *call)
 
     extra->route = (uint8_t)call->route;
     extra->route_slot = (uint16_t)call->route_slot;
-    extra->by_node = (call->flags & SHOAL_CALL_BY_NODE) != 0;
     if (bytes == 0)
         return true;
     extra->route_node = shoal__malloc(bytes);

@@ -27,7 +27,6 @@ typedef struct shoal__extra {
     void *sink_data;
     shoal_lease_t *lease; /* that carries the commands; NULL: the shared connection */
     bool is_sink_shared;  /* the sink gets replies of the ordinary connection only */
-    bool by_node;         /* SHOAL_CALL_BY_NODE */
     uint8_t route;        /* enum shoal_route: of the caller, or of the library */
     uint16_t route_slot;  /* SLOT */
     char *route_node; /* NODE, owned: its name; NULL: the one that has the command */

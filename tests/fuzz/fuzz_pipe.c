@@ -298,6 +298,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
     FUZZ_CHECK(calls_outstanding(&world) == 0, "I2: %u calls never complete",
                calls_outstanding(&world));
     shoal__pipe_release(&world.pipe);
+    shoal__pipe_shared_release(&world.shared);
     server_release(&world);
     memory_meter_off();
     return 0;

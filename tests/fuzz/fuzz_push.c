@@ -405,6 +405,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
     scene.is_ending = true;
     shoal__pipe_abandon(&scene.pipe, 1);
     shoal__pipe_release(&scene.pipe);
+    shoal__pipe_shared_release(&shared);
     fake_bytes_release(&scene.wire);
     memory_meter_off();
     return 0;

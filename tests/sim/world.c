@@ -354,5 +354,6 @@ bool sim_world_run(sim_world_t *world, uint64_t seed)
     /* After a failure the pipe may be in no state to be touched. */
     if (!world->has_failed)
         shoal__pipe_release(&world->pipe);
+    shoal__pipe_shared_release(&world->shared);
     return !world->has_failed;
 }

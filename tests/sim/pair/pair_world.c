@@ -269,6 +269,7 @@ static void end(pair_world_t *world)
         shoal__handover_release(&world->sides[i].handover);
     for (unsigned i = 0; i < PAIR; i++)
         shoal__pipe_release(&world->sides[i].pipe);
+    shoal__pipe_shared_release(&world->shared);
 }
 
 /* ---- events ---- */

@@ -345,6 +345,7 @@ static inline int rig_tear_down(void **state)
     rig.is_deaf = true;
     shoal__pipe_abandon(&rig.pipe, rig.now_us);
     shoal__pipe_release(&rig.pipe);
+    shoal__pipe_shared_release(&rig.shared);
     return 0;
 }
 
