@@ -44,9 +44,12 @@
  * The hosts are nodes of the cluster, whose default port is 6379. `valkey+cluster://` means
  * the same, and with `rediss+cluster://` all nodes speak TLS.
  *
- * Not yet for a cluster: reads from replicas, several
- * connections to a node, and commands that concern every node (FLUSHALL, DBSIZE, KEYS, SCAN
- * ...). The library refuses them with SHOAL_EREFUSED, or when the client is opened.
+ * Without a `route`, commands without a key that concern several nodes (FLUSHALL, DBSIZE, KEYS,
+ * CONFIG SET, SCRIPT LOAD ...) go to all of them, and their replies become one; docs/CLUSTER.md
+ * has the table. SCAN and RANDOMKEY need a `route`.
+ *
+ * Not yet for a cluster: reads from replicas, several connections to a node, and commands over
+ * keys of several slots.
  */
 
 #include <shoal/options.h>

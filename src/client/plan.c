@@ -6,7 +6,7 @@
 #include "base/sized.h"
 #include "base/time_us.h"
 #include "core/block_time.h"
-#include "core/cluster/every_node.h"
+#include "core/cluster/fan_rule.h"
 #include "core/lane_rule.h"
 #include "core/replica_rule.h"
 #include "core/target_name.h"
@@ -156,6 +156,18 @@ static int find_slot_of_lease(shoal__plan_t *plan)
     return 0;
 }
 
+/* Its keys' slot; or SPREAD, because several nodes get it. */
+static unsigned slot_of_itself(const shoal_command_t *command)
+{
+    unsigned slot = shoal__command_slot(command);
+    shoal__fan_t fan;
+
+    if (slot != SHOAL__SLOT_NONE)
+        return slot;
+    fan = shoal__fan_of(command);
+    return shoal__fan_is_wide(&fan) ? SHOAL__SLOT_SPREAD : SHOAL__SLOT_NONE;
+}
+
 /* Where the route of a cluster sends a command: its slot, as resp/command_slot.h counts. */
 static unsigned slot_of(const shoal__plan_t *plan, size_t i)
 {
@@ -163,7 +175,7 @@ static unsigned slot_of(const shoal__plan_t *plan, size_t i)
 
     switch (call->route) {
     case SHOAL_ROUTE_AUTO:
-        return shoal__command_slot(&plan->submission->commands[i]);
+        return slot_of_itself(&plan->submission->commands[i]);
     case SHOAL_ROUTE_ANY:
         return SHOAL__SLOT_NONE;
     case SHOAL_ROUTE_SLOT:
@@ -201,7 +213,7 @@ static int find_slots(shoal__plan_t *plan)
             return SHOAL_EREFUSED;
         if (slot == SHOAL__SLOT_NONE) {
             if (submission->call.route == SHOAL_ROUTE_AUTO &&
-                shoal__concerns_every_node(&submission->commands[i]))
+                shoal__fan_of(&submission->commands[i]).is_refused)
                 return SHOAL_EREFUSED;
             is_same = false;
             continue;

@@ -2,7 +2,7 @@
 #include "client/reason.h"
 
 #include "base/error.h"
-#include "core/cluster/every_node.h"
+#include "core/cluster/fan_rule.h"
 #include "core/lease_pool.h"
 #include "core/refusal.h"
 #include "resp/command_info.h"
@@ -150,12 +150,16 @@ static void say_refused_by_cluster(const shoal__submission_t *submission)
     }
     for (size_t i = 0; i < submission->count; i++) {
         const shoal_command_t *command = &submission->commands[i];
-        if (!shoal__concerns_every_node(command))
+        shoal__fan_t fan = shoal__fan_of(command);
+        if (!fan.is_refused && !shoal__fan_is_wide(&fan))
             continue;
-        shoal__error_say(submission->call.error, SHOAL_EREFUSED,
-                         "%s: it concerns every node of a cluster; say which of them "
-                         "get it (route)",
-                         name_of(command));
+        shoal__error_say(
+            submission->call.error, SHOAL_EREFUSED,
+            fan.is_refused ? "%s: each node of a cluster has its own answer; say which "
+                             "of them get it (route)"
+                           : "%s: it goes to several nodes of a cluster, and cannot "
+                             "stay together with other commands",
+            name_of(command));
         return;
     }
 }

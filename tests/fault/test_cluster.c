@@ -379,7 +379,7 @@ static void some_commands_are_not_for_clusters(void **state)
         const char *why;
     } cases[] = {
         {{"MSET", "a", "1", "b", "2"}, SHOAL_ECROSSSLOT, "MSET"},
-        {{"DBSIZE"}, SHOAL_EREFUSED, "every node"},
+        {{"SCAN", "0"}, SHOAL_EREFUSED, "each node"},
         {{"BLPOP", "a", "b", "1"}, SHOAL_ECROSSSLOT, "BLPOP"},
     };
 

@@ -206,6 +206,43 @@ static void a_map_has_each_nodes_reply(void **state)
     assert_int_equal(stats.completed, 2);
 }
 
+/* ---- without a word of the caller ---- */
+
+static void commands_know_who_gets_them(void **state)
+{
+    scene_t *scene = *state;
+    for (size_t i = 0; i < NODES; i++) {
+        fake_server_rule(nodes[i],
+                         &(fake_rule_t){.command = "DBSIZE",
+                                        .reply = i == 0 ? ":1\r\n" : ":20\r\n"});
+        fake_server_rule(nodes[i],
+                         &(fake_rule_t){.command = "SCRIPT",
+                                        .reply = i == 1 ? "+OK\r\n" : "-NOTBUSY\r\n"});
+    }
+    answer("CONFIG", "+OK\r\n");
+    answer("KEYS", "*1\r\n$1\r\nk\r\n");
+    open_cluster(scene);
+    /* Before the first view came, and after. */
+    for (size_t i = 1; i <= 2; i++) {
+        shoal_result_t *result = ask(scene, WORDS("DBSIZE"), NULL);
+        check(result, 0, SHOAL_FATE_REPLIED);
+        assert_int_equal(shoal_reply_integer(shoal_result_reply(result)), 41);
+        assert_int_equal(shoal_result_parts(result), PRIMARIES);
+        shoal_result_release(result);
+    }
+    check_received("DBSIZE", "2220");
+
+    outcome_t outcome = scene_call(scene, WORDS("CONFIG", "SET", "save", ""), NULL);
+    scene_check_text(&outcome, "OK");
+    check_received("CONFIG", "1111");
+    shoal_result_t *result = ask(scene, WORDS("KEYS", "*"), NULL);
+    assert_int_equal(shoal_reply_count(shoal_result_reply(result)), PRIMARIES);
+    shoal_result_release(result);
+    /* One that works suffices. */
+    outcome = scene_call(scene, WORDS("SCRIPT", "KILL"), NULL);
+    scene_check_text(&outcome, "OK");
+}
+
 /* By its address, or by its id, before the first view came and after. */
 static void a_named_node_gets_the_command(void **state)
 {
@@ -475,6 +512,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         NODES_TEST(a_map_has_each_nodes_reply),
+        NODES_TEST(commands_know_who_gets_them),
         NODES_TEST(a_named_node_gets_the_command),
         NODES_TEST(an_unknown_node_is_said_to_be_unknown),
         NODES_TEST(a_named_node_redirects_nobody),

@@ -33,6 +33,54 @@ static void a_command_finds_the_node_of_its_key(void **state)
     cluster_rig_stop(rig);
 }
 
+static shoal_result_t *ask(shoal_client_t *client, const char *text)
+{
+    shoal_result_t *result = NULL;
+
+    assert_int_equal(shoal_client_callf(client, &result, text), 0);
+    if (shoal_result_error(result))
+        fail_msg("%s: %s", text, shoal_result_error(result));
+    return result;
+}
+
+static void expect_integer(shoal_client_t *client, const char *text, int64_t expected)
+{
+    shoal_result_t *result = ask(client, text);
+
+    assert_int_equal(shoal_reply_integer(shoal_result_reply(result)), expected);
+    assert_int_equal(shoal_result_parts(result), CLUSTER_PRIMARIES);
+    shoal_result_release(result);
+}
+
+static void commands_without_keys_go_to_all(void **state)
+{
+    cluster_rig_t *rig = cluster_rig_start();
+    char command[80];
+    (void)state;
+
+    if (!rig)
+        skip();
+    shoal_client_t *client = live_open(cluster_rig_options(rig, 1));
+    for (unsigned i = 0; i < 30; i++) {
+        snprintf(command, sizeof command, "SET k%u v", i);
+        live_ask(client, command);
+    }
+    expect_integer(client, "DBSIZE", 30);
+    shoal_result_t *result = ask(client, "KEYS k1*");
+    assert_int_equal(shoal_reply_count(shoal_result_reply(result)), 11);
+    shoal_result_release(result);
+    live_ask(client, "SCRIPT LOAD return(1)");
+    for (unsigned i = 0; i < 30; i++) {
+        snprintf(command, sizeof command,
+                 "EVALSHA 930269f31393d0be681588b6ab08dccee7d6bb67 1 k%u", i);
+        shoal_result_release(ask(client, command));
+    }
+    live_ask(client, "FLUSHALL");
+    expect_integer(client, "DBSIZE", 0);
+    live_finish(client);
+    cluster_rig_stop(rig);
+}
+
 static void expect_no_failure(const cluster_tally_t *tally)
 {
     assert_int_equal(tally->unknown, 0);
@@ -198,6 +246,7 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_command_finds_the_node_of_its_key),
+        cmocka_unit_test(commands_without_keys_go_to_all),
         cmocka_unit_test(slots_move_under_load),
         cmocka_unit_test(replicas_are_promoted_under_load),
         cmocka_unit_test(a_primary_dies_under_load),

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "route/cluster/log_slot.h"
 
+#include "core/cluster/fan_rule.h"
 #include "core/overtaken.h"
 #include "resp/command_slot.h"
 
@@ -17,9 +18,21 @@ static unsigned routed_slot(const shoal__extra_t *extra)
     }
 }
 
+/* A unit stays together, whatever its commands are. */
+static unsigned slot_of_itself(const shoal__request_t *request, const char *bytes)
+{
+    unsigned slot = shoal__request_slot(request, bytes);
+    shoal__fan_t fan;
+
+    if (slot != SHOAL__SLOT_NONE || (request->flags & SHOAL__REQUEST_UNIT))
+        return slot;
+    fan = shoal__fan_of_encoded((shoal__bytes_t){bytes, request->bytes});
+    return shoal__fan_is_wide(&fan) ? SHOAL__SLOT_SPREAD : SHOAL__SLOT_NONE;
+}
+
 unsigned shoal__log_slot(const shoal__request_t *request, const char *bytes)
 {
     if (request->extra && request->extra->route != SHOAL_ROUTE_AUTO)
         return routed_slot(request->extra);
-    return shoal__request_slot(request, bytes);
+    return slot_of_itself(request, bytes);
 }

@@ -3,6 +3,7 @@
 /* A command goes to several nodes, or to a certain one. */
 
 #include "base/alloc.h"
+#include "core/cluster/fan_rule.h"
 #include "route/cluster/state.h"
 #include <shoal/errors.h>
 #include <stdio.h>
@@ -125,9 +126,14 @@ shoal__spread_t *shoal__spread_new(shoal__cluster_t *cluster,
                                    const shoal__request_t *request, const char *bytes)
 {
     unsigned route = route_of(request);
+    shoal__fan_t fan;
 
     if (route == SHOAL_ROUTE_PRIMARIES || route == SHOAL_ROUTE_NODES)
         return new_for_nodes(cluster, request, bytes, route, SHOAL__GATHER_BY_NODE);
+    if (route == SHOAL_ROUTE_AUTO) {
+        fan = shoal__fan_of_encoded((shoal__bytes_t){bytes, request->bytes});
+        return new_for_nodes(cluster, request, bytes, fan.route, fan.policy);
+    }
     return new_failed(cluster, request);
 }
 
