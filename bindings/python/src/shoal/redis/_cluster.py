@@ -198,6 +198,8 @@ def following(their: Callable[..., Any]) -> Callable[..., Any]:
         self._shoal_follow()
         return their(self, *args, **options)
 
+    # redis-py has none for some.
+    method.__doc__ = their.__doc__ or "As redis-py's, of the nodes that the core knows."
     return method
 
 
