@@ -277,9 +277,10 @@ static void hops_are_bounded(void **state)
 static void other_refusals_end_by_themselves(void **state)
 {
     scene_t *scene = *state;
+    static const char demoted[] = "-UNBLOCKED force unblock from blocking operation, "
+                                  "instance state changed (master -> replica?)\r\n";
     static const char *const refusals[] = {
-        "-UNBLOCKED force unblock from blocking operation, instance state changed "
-        "(master -> replica?)\r\n",
+        demoted,
         "-CLUSTERDOWN The cluster is down\r\n",
         "-CLUSTERDOWN Hash slot not served\r\n",
         "-TRYAGAIN Multiple keys request during rehashing of slot\r\n",

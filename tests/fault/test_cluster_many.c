@@ -67,7 +67,7 @@ static void *counted_realloc(void *data, size_t bytes)
 
 static fake_server_t *servers[MANY];
 static script_node_t nodes[MANY];
-static char ids[MANY][16];
+static char ids[MANY][32];
 
 static void serve(size_t count)
 {
