@@ -54,8 +54,16 @@ def test_keys_of_several_slots(face: Face) -> None:
 
 
 def test_what_a_cluster_does_not_take_is_refused(face: Face) -> None:
-    with pytest.raises(shoal.RefusedError, match="every node"):
-        face.execute("DBSIZE")
+    with pytest.raises(shoal.RefusedError, match="each node"):
+        face.execute("SCAN", 0)
+
+
+def test_commands_without_keys_go_to_all(face: Face) -> None:
+    assert face.execute("FLUSHALL") == b"OK"
+    for i in range(20):
+        face.execute("SET", f"key{i}", i)
+    assert face.execute("DBSIZE") == 20
+    assert len(face.execute("KEYS", "key1*")) == 11
 
 
 def test_commands_that_block_follow_their_slot(face: Face, cluster: Cluster) -> None:
