@@ -163,7 +163,7 @@ static void test_what_a_client_needs(void **state)
     const char *const hole[] = {"ECHO", NULL};
     shoal_result_t *result;
     shoal_pending_t *pending;
-    shoal_lease_t *lease;
+    shoal_lease_t *lease, *none;
 
     scene_open_ready(scene);
     shoal_client_t *client = scene->client;
@@ -193,7 +193,7 @@ static void test_what_a_client_needs(void **state)
         REFUSES(shoal_lease_monitor, lease, NULL, NULL, NULL),
         REFUSES(shoal_lease_open, client, NULL),
         REFUSES(shoal_lease_open_for, client, "k", 1, NULL),
-        REFUSES(shoal_lease_open_for, client, NULL, 1, &lease),
+        REFUSES(shoal_lease_open_for, client, NULL, 1, &none),
         REFUSES(shoal_lease_submit, lease, NULL, 1, NULL, NULL, NULL, NULL),
         REFUSES(shoal_stats_get, client, NULL),
         REFUSES(shoal_stats_get_connection, client, 1, NULL),

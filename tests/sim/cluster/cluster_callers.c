@@ -94,8 +94,9 @@ static void write_unit(cluster_world_t *world, unsigned block)
 
 static bool push(shoal__mailbox_side_t *side, cluster_call_t *call)
 {
-    static const shoal__command_class_t classes[] = {
-        SHOAL__CLASS_RO, SHOAL__CLASS_WRITE, SHOAL__CLASS_RO};
+    static const shoal__command_class_t classes[CLUSTER_VERBS] = {
+        SHOAL__CLASS_RO, SHOAL__CLASS_WRITE, SHOAL__CLASS_RO, SHOAL__CLASS_WRITE,
+        SHOAL__CLASS_WRITE};
     char bytes[COMMAND_BYTES_MAX];
     size_t count = encode(call, bytes);
     char *at = shoal__mailbox_side_reserve(side, count, 1);

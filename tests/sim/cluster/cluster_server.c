@@ -403,7 +403,8 @@ void cluster_server_serve(cluster_world_t *world, cluster_link_t *link, size_t b
         at += used;
         hear(world, link, node, &words);
     }
-    memmove(link->in, link->in + at, link->in_bytes - at);
+    if (at > 0)
+        memmove(link->in, link->in + at, link->in_bytes - at);
     link->in_bytes -= at;
     if (at > 0)
         cluster_world_note(world, "served", link->node, at);
