@@ -79,7 +79,7 @@ static void *report(void *data)
                (double)(now_ns - demo->since_ns) / 1e9,
                (double)(now.done - former.done) * 1e9 / (double)(now_ns - former_ns),
                p99_us / 1e3, view.moved, view.asked,
-               (unsigned long long)(now.failed + now.wrong),
+               (unsigned long long)now.failed + now.wrong,
                (unsigned long long)now.unknown, slots_of(&view, slots, sizeof slots));
         fflush(stdout);
         former = now;

@@ -47,7 +47,7 @@ static double best_ns(void (*work)(void), unsigned repeats)
 
 int main(int argc, char **argv)
 {
-    int repeats = argc > 1 ? atoi(argv[1]) : 1000;
+    int repeats = argc > 1 ? (int)strtol(argv[1], NULL, 10) : 1000;
 
     if (repeats < 1) {
         fprintf(stderr, "usage: shoal-bench-slots [REPEATS]\n");

@@ -77,8 +77,8 @@ static void split_name(item_t *item)
     bool is_bracketed =
         !is_path && bytes >= 2 && item->name[0] == '[' && item->name[bytes - 1] == ']';
 
-    snprintf(item->host, sizeof item->host, "%.*s", (int)(bytes - 2 * is_bracketed),
-             item->name + is_bracketed);
+    snprintf(item->host, sizeof item->host, "%.*s",
+             (int)(bytes - (is_bracketed ? 2 : 0)), item->name + is_bracketed);
     item->info.port = is_path ? 0 : (int)strtol(colon + 1, NULL, 10);
 }
 

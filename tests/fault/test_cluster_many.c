@@ -57,10 +57,10 @@ static void *counted_realloc(void *data, size_t bytes)
     head_t *head = data ? (head_t *)data - 1 : NULL;
     size_t before = head ? head->bytes : 0;
 
-    head = realloc(head, sizeof(head_t) + bytes);
-    if (head)
+    head_t *grown = realloc(head, sizeof(head_t) + bytes);
+    if (grown)
         atomic_fetch_sub(&live, before);
-    return count_in(head, bytes);
+    return count_in(grown, bytes);
 }
 
 /* ---- the cluster ---- */

@@ -73,7 +73,7 @@ static shoal_reply_t *new_aggregate(shoal__arena_t *arena, shoal_reply_type_t ty
 /* A part's reply is in the arena, too: its texts and items are shared. */
 static void put(shoal_reply_t *place, const shoal_reply_t *reply)
 {
-    if (reply)
+    if (place && reply)
         *place = *reply;
 }
 
@@ -82,8 +82,10 @@ static shoal_reply_t *by_node(const shoal__gather_t *gather)
     size_t count = gather->parts->count;
     shoal_reply_t *map = new_aggregate(gather->arena, SHOAL_REPLY_MAP, 2 * count);
 
-    for (size_t i = 0; map && i < count; i++) {
-        shoal_reply_t *pair = &map->as.children.items[2 * i];
+    shoal_reply_t *items = map ? map->as.children.items : NULL;
+
+    for (size_t i = 0; items && i < count; i++) {
+        shoal_reply_t *pair = &items[2 * i];
         const char *node = gather->parts->items[i].node;
         pair[0].type = SHOAL_REPLY_STRING;
         pair[0].as.text.data = node ? node : "";

@@ -240,8 +240,11 @@ static bool stage_leased(shoal__cluster_t *cluster, const shoal__mailbox_side_t 
 static void push_parts(shoal__cluster_t *cluster, shoal__list_t *spreads,
                        uint64_t now_us)
 {
-    shoal__spread_t *spread = SHOAL__LIST_ENTRY(spreads->next, shoal__spread_t, listed);
+    shoal__spread_t *spread;
 
+    if (shoal__list_is_empty(spreads))
+        return;
+    spread = SHOAL__LIST_ENTRY(spreads->next, shoal__spread_t, listed);
     shoal__list_remove(&spread->listed);
     for (size_t i = 0; i < spread->parts_count; i++) {
         const shoal__spread_part_t *part = &spread->parts[i];

@@ -156,12 +156,12 @@ bool shoal__spread_is_part(const shoal__request_t *request)
 #define CALLERS_FLAGS                                                                  \
     (SHOAL__REQUEST_IDEMPOTENT | SHOAL__REQUEST_ONCE | SHOAL__REQUEST_URGENT)
 
-shoal__request_t shoal__spread_request(const shoal__spread_t *spread, size_t part)
+shoal__request_t shoal__spread_request(shoal__spread_t *spread, size_t part)
 {
     shoal__request_t request = spread->request;
 
     request.on_result = on_part;
-    request.data = (void *)(uintptr_t)spread;
+    request.data = spread;
     request.tag = part;
     request.extra = spread->extra;
     request.bytes = spread->parts[part].bytes_count;

@@ -116,7 +116,7 @@ shoal__spread_t *shoal__spread_new(shoal__cluster_t *cluster,
 void shoal__spread_free(shoal__spread_t *spread);
 
 /* The request of a part. */
-shoal__request_t shoal__spread_request(const shoal__spread_t *spread, size_t part);
+shoal__request_t shoal__spread_request(shoal__spread_t *spread, size_t part);
 /* Its parts are being placed: from now on it is the cluster's. */
 void shoal__spread_enter(shoal__spread_t *spread);
 
