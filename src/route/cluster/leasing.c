@@ -108,7 +108,7 @@ static bool wait_for_another(shoal__cluster_t *cluster, shoal__link_t *link,
     put_off(cluster, lease, lease->refusals++, now_us);
     if (verdict != SHOAL__ERROR_HOLD_ALONE)
         shoal__cluster_want_view(cluster, SHOAL__TOPOLOGY_URGENT, NULL, now_us);
-    /* Whoever was demoted closes the connection. */
+    /* A server that was demoted closes the connection. */
     link->must_close |=
         verdict == SHOAL__ERROR_REDIAL_LEFT || verdict == SHOAL__ERROR_REDIAL_ROLE;
     return true;

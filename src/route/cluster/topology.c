@@ -121,7 +121,7 @@ static void take_epoch(shoal__topology_t *topology, const shoal__nodes_line_t *l
         view->has_failed[known->index] = line->is_failed;
 }
 
-/* Whoever speaks is the same by each of its addresses. */
+/* A node that answers is one witness, at whichever of its addresses it was asked. */
 static void take_self(shoal__topology_t *topology, const shoal__nodes_line_t *line)
 {
     shoal__view_t *view = topology->view;

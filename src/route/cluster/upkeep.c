@@ -219,7 +219,7 @@ static void look_at(shoal__cluster_t *cluster, shoal__node_t *node, uint64_t now
         return;
     if (node->idle_us == 0)
         node->idle_us = now_us;
-    /* Who knows what is at the address of one that is gone. */
+    /* Another server may have the address of a node that is gone. */
     if ((node->conn.state != SHOAL__CONN_READY || now_us >= node->idle_us + IDLE_US) &&
         shoal__node_is_empty(node)) {
         shoal__conn_close(&node->conn, now_us);
