@@ -119,23 +119,6 @@ static shoal_reply_t *join(const shoal__gather_t *gather)
     return all;
 }
 
-static shoal_reply_t *put_in_places(const shoal__gather_t *gather)
-{
-    shoal_reply_t *all =
-        new_aggregate(gather->arena, SHOAL_REPLY_ARRAY, gather->values);
-    size_t at = 0;
-
-    for (size_t i = 0; all && i < gather->parts->count; i++) {
-        size_t count = shoal_reply_count(reply_of(gather, i));
-        if (!is_list(reply_of(gather, i)) || count > gather->values - at)
-            return by_node(gather);
-        for (size_t k = 0; k < count; k++)
-            put(&all->as.children.items[gather->places[at++]],
-                shoal_reply_at(reply_of(gather, i), k));
-    }
-    return all;
-}
-
 static int64_t combine_two(shoal__gather_policy_t policy, int64_t a, int64_t b)
 {
     if (policy == SHOAL__GATHER_MIN)
@@ -192,8 +175,6 @@ static const shoal_reply_t *build(const shoal__gather_t *gather)
         return combine(gather);
     case SHOAL__GATHER_JOIN:
         return join(gather);
-    case SHOAL__GATHER_VALUES:
-        return put_in_places(gather);
     case SHOAL__GATHER_BY_NODE:
         break;
     }

@@ -18,10 +18,9 @@ typedef enum shoal__gather_policy {
     SHOAL__GATHER_BY_NODE, /* a map of the nodes' names and their replies */
     SHOAL__GATHER_ALL,     /* the first reply, because all are the same */
     SHOAL__GATHER_ONE,     /* the first reply that is no error */
-    SHOAL__GATHER_SUM,  /* of numbers, or of those of arrays and maps, place by place */
-    SHOAL__GATHER_MIN,  /* the same: the least of them */
-    SHOAL__GATHER_JOIN, /* arrays, one behind the other */
-    SHOAL__GATHER_VALUES /* the items of arrays, each at its own place */
+    SHOAL__GATHER_SUM, /* of numbers, or of those of arrays and maps, place by place */
+    SHOAL__GATHER_MIN, /* the same: the least of them */
+    SHOAL__GATHER_JOIN /* arrays, one behind the other */
 } shoal__gather_policy_t;
 
 typedef struct shoal__gather {
@@ -29,10 +28,6 @@ typedef struct shoal__gather {
     shoal__gather_policy_t policy;
     shoal__result_parts_t *parts; /* the owner sets `node` and `slot_1` */
     size_t left;                  /* parts without a result */
-    /* VALUES: where the items of the first part go, then those of the next.  The owner sets
-     * it, with memory of the arena. */
-    const uint32_t *places;
-    size_t values; /* places */
 } shoal__gather_t;
 
 /* NULL: no memory. */

@@ -88,8 +88,6 @@ static void take(shoal__gather_t *gather, size_t part, const char *given)
         wire_read(given, take_reply, &taking);
 }
 
-static const uint32_t places[] = {2, 0, 3, 1};
-
 static const struct gather_row {
     shoal__gather_policy_t policy;
     const char *given[PARTS_MAX];
@@ -142,16 +140,6 @@ static const struct gather_row {
     {SHOAL__GATHER_JOIN, {"*0\r\n", "*0\r\n"}, 0, 0, "[]"},
     {SHOAL__GATHER_JOIN, {"~1\r\n+a\r\n", "~1\r\n*1\r\n+b\r\n"}, 0, 0, "['a' ['b']]"},
     {SHOAL__GATHER_JOIN, {"*0\r\n", ":1\r\n"}, 0, 0, "{'n0' [] 'n1' 1}"},
-    {SHOAL__GATHER_VALUES,
-     {"*2\r\n$1\r\na\r\n$-1\r\n", "*2\r\n$1\r\nb\r\n$1\r\nc\r\n"},
-     0,
-     0,
-     "[- 'c' 'a' 'b']"},
-    {SHOAL__GATHER_VALUES,
-     {"*1\r\n+a\r\n", "*4\r\n:1\r\n:2\r\n:3\r\n:4\r\n"},
-     0,
-     0,
-     "{'n0' ['a'] 'n1' [1 2 3 4]}"},
     {SHOAL__GATHER_BY_NODE,
      {"+a\r\n", "*1\r\n:1\r\n", "_\r\n"},
      0,
@@ -191,8 +179,6 @@ static shoal__gather_t *gather_row(const struct gather_row *row)
         count++;
     gather = shoal__gather_new(row->policy, count);
     assert_non_null(gather);
-    gather->places = places;
-    gather->values = sizeof places / sizeof *places;
     for (size_t i = 0; i < count; i++)
         gather->parts->items[i].node = nodes[i];
     for (size_t i = count; i-- > 0;) { /* in any order */
