@@ -154,7 +154,10 @@ SHOAL_EXTERN int shoal_result_slot(const shoal_result_t *result);
  * way already.  The command was then executed behind that one.  The later one may be another
  * thread's; and in rare cases (1 in 4096) of another key.
  *
- * @return false if the command has no reply
+ * The library does not notice every such command: if the reply that refuses the command comes
+ * before the reply to the later one, over another connection, there may be no mark.
+ *
+ * @return false if the command has no reply, or if the library did not notice
  *
  * Threads: any
  * Errors:  none
