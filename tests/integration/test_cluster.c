@@ -131,7 +131,7 @@ static void slots_move_under_load(void **state)
     for (size_t round = live_scaled(2); round > 0; round--) {
         for (size_t i = 0; i < CLUSTER_LOAD_CALLERS; i++) {
             const char *key = cluster_load_key(load, i);
-            size_t from = cluster_rig_owner(rig, 0, key);
+            size_t from = cluster_rig_agreed_owner(rig, key);
             size_t to = (from + 1) % CLUSTER_PRIMARIES;
             cluster_rig_move(rig, cluster_load_slot(load, i), from, to);
             cluster_rig_await_owner(rig, key, to);

@@ -94,7 +94,7 @@ static bool begin(one_t *one, uint64_t timeout_us)
     memset(one, 0, sizeof *one);
     if (!rig)
         return false;
-    one->owner = cluster_rig_owner(rig, 0, KEY);
+    one->owner = cluster_rig_agreed_owner(rig, KEY);
     one->replica = (one->owner + 3) % CLUSTER_NODES;
     one->client = live_open(cluster_rig_options(rig, (one->owner + 1) % CLUSTER_NODES));
     submit(one->client, argv, outcome_cb, &one->popped, timeout_us);
@@ -344,7 +344,7 @@ typedef enum trouble { MOVES, FAILOVERS } trouble_t;
 
 static void trouble(trouble_t kind)
 {
-    size_t owner = cluster_rig_owner(rig, 0, KEY);
+    size_t owner = cluster_rig_agreed_owner(rig, KEY);
 
     if (kind == MOVES) {
         size_t to = another_primary(owner);

@@ -58,7 +58,7 @@ static void a_node_comes_and_goes_under_load(void **state)
         int port = cluster_rig_client_port(rig, node);
         cluster_rig_join(rig, node);
         for (size_t i = 0; i < SLOTS; i++) {
-            from[i] = cluster_rig_owner(rig, 0, cluster_load_key(load, i));
+            from[i] = cluster_rig_agreed_owner(rig, cluster_load_key(load, i));
             move(load, i, from[i], node);
         }
         cluster_load_await_progress(load, 10);

@@ -292,10 +292,10 @@ static void fix_by_tool(const cluster_load_t *load)
 {
     const cluster_rig_t *rig = load->rig;
     unsigned slot = cluster_load_slot(load, 0);
-    size_t from = cluster_rig_owner(rig, 0, cluster_load_key(load, 0));
-    size_t to = (from + 1) % CLUSTER_PRIMARIES;
 
     await_sound(rig);
+    size_t from = cluster_rig_agreed_owner(rig, cluster_load_key(load, 0));
+    size_t to = (from + 1) % CLUSTER_PRIMARIES;
     cluster_rig_begin_move(rig, slot, from, to);
     RUN("fix 127.0.0.1:%d", cluster_rig_port(rig, 0));
 }

@@ -234,11 +234,25 @@ uint64_t cluster_rig_questions(const cluster_rig_t *rig)
     return questions;
 }
 
-void cluster_rig_await_owner(const cluster_rig_t *rig, const char *key, size_t owner)
+static bool agree(const cluster_rig_t *rig, const char *key, size_t owner)
 {
     for (size_t i = 0; i < rig->count; i++)
-        if (runs(rig, i))
-            WAIT_FOR(cluster_rig_owner(rig, i, key) == owner);
+        if (runs(rig, i) && cluster_rig_owner(rig, i, key) != owner)
+            return false;
+    return owner < CLUSTER_NODES_MAX;
+}
+
+void cluster_rig_await_owner(const cluster_rig_t *rig, const char *key, size_t owner)
+{
+    WAIT_FOR(agree(rig, key, owner));
+}
+
+size_t cluster_rig_agreed_owner(const cluster_rig_t *rig, const char *key)
+{
+    size_t owner;
+
+    WAIT_FOR(agree(rig, key, owner = cluster_rig_owner(rig, 0, key)));
+    return owner;
 }
 
 bool cluster_rig_is_primary(const cluster_rig_t *rig, size_t node)

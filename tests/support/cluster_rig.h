@@ -57,6 +57,8 @@ shoal_options_t *cluster_rig_options(const cluster_rig_t *rig, size_t seed);
 
 /* Which node owns the slot of this key, as `by` says?  CLUSTER_NODES_MAX: it does not say. */
 size_t cluster_rig_owner(const cluster_rig_t *rig, size_t by, const char *key);
+/* The one that all nodes that run name; waits until they do. */
+size_t cluster_rig_agreed_owner(const cluster_rig_t *rig, const char *key);
 /* The owner when the rig was started. */
 size_t cluster_rig_first_owner(unsigned slot);
 /* How often were the nodes that run asked how the slots are divided?  Started again, a node
