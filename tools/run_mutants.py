@@ -3,7 +3,7 @@
 
 The bugs are made in a copy of the sources, in the build folder: the tree stays as it
 is.  Each bug costs one compilation and one link.  The simulation then runs 10 blocks of
-1.5 million steps with seeds of their own, and must find the bug in 9 of them.  Without a
+1.5 million steps with seeds of their own, until it has found the bug in 9 of them.  Without a
 bug it must pass.  Printed is which oracle found each bug, and after how many steps.  A
 test runs once, until its first failure.
 
@@ -17,6 +17,7 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -175,8 +176,8 @@ def healthy(mutants: list[Mutant]) -> list[Mutant]:
     ]
 
 
-def build_all(mutants: list[Mutant], build: Path) -> None:
-    """Leave a simulator in bin/ for each bug, and one without."""
+def build_each(mutants: list[Mutant], build: Path) -> Iterator[Mutant]:
+    """Leave a program in bin/ for each of them, and say so when it is there."""
     tree, objects = build / "tree", build / "objects"
     shutil.rmtree(build / "bin", ignore_errors=True)
     (build / "bin").mkdir(parents=True)
@@ -184,10 +185,7 @@ def build_all(mutants: list[Mutant], build: Path) -> None:
     configure(tree, objects)
 
     changed: set[str] = set()
-    for mutant in [
-        *healthy(mutants),
-        *sorted(mutants, key=lambda m: m.edits[0].path),
-    ]:
+    for mutant in mutants:
         for path in changed:
             shutil.copy(ROOT / path, tree / path)
         sources = mutant.sources()
@@ -202,6 +200,7 @@ def build_all(mutants: list[Mutant], build: Path) -> None:
         except Refusal as refusal:
             raise Refusal(f"{refusal}\n{mutant.name} does not compile") from refusal
         shutil.copy(mutant.built(objects), build / "bin" / mutant.name)
+        yield mutant
 
 
 def simulate(
@@ -243,6 +242,16 @@ def run_block(program: Path, block: int) -> Finding | None:
     )
 
 
+def run_blocks(program: Path, blocks: int, required: int) -> list[Finding | None]:
+    """Return what each block found, until it is known whether enough of them will."""
+    done: list[Finding | None] = []
+    found = 0
+    while found < required and found + blocks - len(done) >= required:
+        done.append(run_block(program, len(done)))
+        found += done[-1] is not None
+    return done
+
+
 def run_test(mutant: Mutant, program: Path) -> Finding | None:
     """Return what was found; None: it passed."""
     server = [ROOT / "tests" / "support" / "with_redis.sh"]
@@ -264,36 +273,41 @@ def run_test(mutant: Mutant, program: Path) -> Finding | None:
     return Finding("crash", "-") if test.wait() else None
 
 
+def run_one(mutant: Mutant, build: Path, blocks: int, required: int) -> bool:
+    """Print what became of the bug; return whether it was found as often as it must be."""
+    program = build / "bin" / mutant.name
+    if mutant.is_for_test:
+        required = 1
+        done = [run_test(mutant, program)]
+    else:
+        done = run_blocks(program, blocks, required)
+    seen = [each for each in done if each]
+    is_found = len(seen) >= required
+    print(
+        f"{mutant.name:28} {seen[0].oracle if seen else '-':8}"
+        f" {done[0].steps if done[0] else '-':>12} {len(seen):>5}/{len(done)}"
+        f"{'' if is_found else ' SURVIVED' if mutant.edits else ' passed'}",
+        flush=True,
+    )
+    return is_found
+
+
 def run_all(mutants: list[Mutant], build: Path, blocks: int, required: int) -> int:
-    """Print what became of each bug; return how many were not found."""
+    """Run each as soon as it is built; return how many bugs were not found."""
     unharmed = healthy(mutants)
-    well = [mutant.name for mutant in unharmed]
+    mutants = sorted(mutants, key=lambda m: m.edits[0].path)
+    print(f"{'mutant':28} {'found by':8} {'after steps':>12} {'blocks':>8}")
     with ThreadPoolExecutor(PROCESSES) as pool:
-        runs = {}
-        for mutant in [*unharmed, *mutants]:
-            program = build / "bin" / mutant.name
-            runs[mutant.name] = (
-                [pool.submit(run_test, mutant, program)]
-                if mutant.is_for_test
-                else [pool.submit(run_block, program, block) for block in range(blocks)]
+        runs = {
+            mutant.name: pool.submit(
+                # Without a bug, one finding in any block is one too many.
+                *(run_one, mutant, build, blocks, required if mutant.edits else 1)
             )
-        if any(each.result() for name in well for each in runs[name]):
-            pool.shutdown(cancel_futures=True)
-            raise Refusal("a simulation or a test fails without any mutant")
-        print(f"{'mutant':28} {'found by':8} {'after steps':>12} {'blocks':>8}")
-        survivors = 0
-        for mutant in mutants:
-            found = [each.result() for each in runs[mutant.name]]
-            seen = [each for each in found if each]
-            is_found = len(seen) >= min(required, len(found))
-            survivors += not is_found
-            print(
-                f"{mutant.name:28} {seen[0].oracle if seen else '-':8}"
-                f" {found[0].steps if found[0] else '-':>12} {len(seen):>5}/{len(found)}"
-                f"{'' if is_found else ' SURVIVED'}",
-                flush=True,
-            )
-    return survivors
+            for mutant in build_each([*unharmed, *mutants], build)
+        }
+    if any(runs[mutant.name].result() for mutant in unharmed):
+        raise Refusal("a simulation or a test fails without any mutant")
+    return sum(not runs[mutant.name].result() for mutant in mutants)
 
 
 def check_shrinking(program: Path) -> None:
@@ -328,7 +342,6 @@ def main() -> None:
         if len(mutants) != len(wanted.only):
             raise Refusal("there is no such bug")
     build = (ROOT / wanted.build).resolve()
-    build_all(mutants, build)
     blocks, required = (3, 1) if wanted.quick else (10, 9)
     survivors = run_all(mutants, build, blocks, required)
     print(f"{len(mutants)} mutants, {survivors} survived")

@@ -68,7 +68,17 @@ static void test_values_of_each_command(void **state)
 
 static void test_without_memory(void **state)
 {
+    const shoal_call_t call = {.route = SHOAL_ROUTE_NODE, .route_node = "h:1"};
+    shoal__extra_t *extra = shoal__extra_new(1, 0);
+
     (void)state;
+    assert_non_null(extra);
+    shoal__test_fail_alloc_after(0);
+    assert_false(shoal__extra_take_route(extra, &call));
+    shoal__test_fail_alloc_never();
+    assert_true(shoal__extra_take_route(extra, &call));
+    assert_string_equal(extra->route_node, "h:1");
+    shoal__extra_drop(extra);
     shoal__test_fail_alloc_after(0);
     assert_null(shoal__extra_new(2, 2));
     shoal__test_fail_alloc_never();

@@ -134,6 +134,23 @@ static void test_one_that_was_given_up_may_have_overtaken(void **state)
     assert_true(rig.was_reordered);
 }
 
+/* order=strict: nothing overtook the one that goes on. */
+static void test_strict_order_ends_only_what_was_overtaken(void **state)
+{
+    (void)state;
+    rig.config.is_strict_order = true;
+    rig_connect();
+    shoal__pipe_end_overtaken(&rig.pipe); /* nothing was ever held */
+    refuse("abc", WRITE, LOADING);
+    assert_true(rig_cancel('b'));
+    pass_pause();
+    assert_string_equal(rig_write_all(), "a");
+    rig_feed("+a\r\n");
+    assert_string_equal(rig_write_all(), "c");
+    rig_feed("+c\r\n");
+    assert_heard("b!ECANCELLED/no a=+a c=+c ");
+}
+
 static void test_a_close_ends_held_commands(void **state)
 {
     (void)state;
@@ -207,6 +224,7 @@ int main(void)
         TEST(test_a_loss_keeps_the_order),
         TEST(test_lost_commands_may_have_overtaken),
         TEST(test_one_that_was_given_up_may_have_overtaken),
+        TEST(test_strict_order_ends_only_what_was_overtaken),
         TEST(test_a_close_ends_held_commands),
         TEST(test_no_memory_to_keep_a_command),
         TEST(test_no_memory_to_put_commands_back),

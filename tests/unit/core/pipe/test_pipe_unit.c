@@ -135,6 +135,19 @@ static void test_nil_of_exec(void **state)
     assert_heard("a=+OK m=+OK x=+QUEUED y=+QUEUED e=_0 ");
 }
 
+/* Nobody knows what became of the unit: what was kept says nothing. */
+static void test_exec_has_a_reply_that_it_never_has(void **state)
+{
+    (void)state;
+    rig_submit_unit("mxye", 0, SHOAL__NEVER_US);
+    shoal__request_ring_at(&rig.pipe.ring, rig.pipe.ring.tail - 1)->shape =
+        SHOAL__SHAPE_EXEC & 63u;
+    rig_write_all();
+    rig_feed("+OK\r\n+QUEUED\r\n+QUEUED\r\n");
+    assert_int_equal(rig_feed(":1\r\n"), SHOAL_EDESYNC);
+    assert_heard("");
+}
+
 /* The commands run one by one, and nothing is kept. */
 static void test_multi_is_rejected(void **state)
 {
@@ -453,6 +466,7 @@ int main(void)
         TEST(test_results_come_together),
         TEST(test_errors_of_the_user_are_results),
         TEST(test_nil_of_exec),
+        TEST(test_exec_has_a_reply_that_it_never_has),
         TEST(test_multi_is_rejected),
         TEST(test_a_sink_hears_of_all_parts_in_their_order),
         TEST(test_a_callback_gives_up_the_rest),
