@@ -49,8 +49,8 @@ run_tests() {
     cmake --build "$build/tree" -j "$jobs" --target \
         unit_tests sim_tests fault_tests integration_tests fuzz_tests >"$build/log" 2>&1 ||
         { tail -n 40 "$build/log"; return 1; }
-    # Most of them wait, hence twice the jobs.
-    ctest --test-dir "$build/tree" -j $((2 * jobs)) --output-on-failure --no-tests=error \
+    # Most of them wait, hence three times the jobs.
+    ctest --test-dir "$build/tree" -j $((3 * jobs)) --output-on-failure --no-tests=error \
         -L '^(unit|sim|fault|integration|fuzz)$' |
         grep -vE '^ *(Start|[0-9]+/[0-9]+ .* Passed)'
 }

@@ -28,6 +28,7 @@ COPIED = "CMakeLists.txt bench bindings cmake include src tests tools".split()
 STEPS = 1_500_000  # as many as the tests of the simulations
 SECONDS_MAX = 120  # of a block; a bug may also make it hang
 PROCESSES = min(2, os.cpu_count() or 2)
+TESTS = 2 * PROCESSES  # at once: most of them wait
 NONE = "none"  # the run without a bug
 FIRST = "pipe_sim"  # the simulation, until the list names another
 SHRUNK = "once-resent"  # a history of this one is shrunk
@@ -235,7 +236,7 @@ def run_block(program: Path, block: int) -> Finding | None:
     )
     if passed:
         return None
-    oracle = re.search(r"^seed \d+.*: (?:(O\d)|it (crashed))", says, re.MULTILINE)
+    oracle = re.search(r"^seed \d+.*: (?:(O\d+)|it (crashed))", says, re.MULTILINE)
     steps = re.search(r"^found after (\d+) steps", says, re.MULTILINE)
     return Finding(
         (oracle[1] or oracle[2]) if oracle else "hangs", steps[1] if steps else "-"
@@ -297,9 +298,9 @@ def run_all(mutants: list[Mutant], build: Path, blocks: int, required: int) -> i
     unharmed = healthy(mutants)
     mutants = sorted(mutants, key=lambda m: m.edits[0].path)
     print(f"{'mutant':28} {'found by':8} {'after steps':>12} {'blocks':>8}")
-    with ThreadPoolExecutor(PROCESSES) as pool:
+    with ThreadPoolExecutor(PROCESSES) as sims, ThreadPoolExecutor(TESTS) as tests:
         runs = {
-            mutant.name: pool.submit(
+            mutant.name: (tests if mutant.is_for_test else sims).submit(
                 # Without a bug, one finding in any block is one too many.
                 *(run_one, mutant, build, blocks, required if mutant.edits else 1)
             )
