@@ -150,14 +150,16 @@ SHOAL_EXTERN int shoal_result_slot(const shoal_result_t *result);
 
 /**
  * True if the command has lost its place: a server refused it, for a while or because another
- * node of the cluster has its key, and executed a later one of the same key that was on its
- * way already.  The command was then executed behind that one.  The later one may be another
- * thread's; and in rare cases (1 in 4096) of another key.
+ * node of the cluster has its key, and a later one of the same key was executed before it.
+ * (While a server refuses writes alone, reads do not wait behind them.)  The later one may be
+ * another thread's; and in rare cases (1 in 4096) of another key.
  *
- * The library does not notice every such command: if the reply that refuses the command comes
- * before the reply to the later one, over another connection, there may be no mark.
+ * The mark tells what the library knows when the result comes.  There is none if the reply to
+ * the later command is still on its way, over another connection; the order "strict" waits for
+ * it.  Nor if the refusal was lost: what was sent again after a loss,
+ * shoal_result_attempts() > 1, may have been executed behind later commands.
  *
- * @return false if the command has no reply, or if the library did not notice
+ * @return false if the command has no reply
  *
  * Threads: any
  * Errors:  none

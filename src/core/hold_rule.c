@@ -69,15 +69,6 @@ void shoal__hold_answered(shoal__hold_t *hold, shoal__command_class_t command_cl
         hold->state = SHOAL__HOLD_OPEN;
 }
 
-bool shoal__hold_overtakes(const shoal__hold_t *hold,
-                           shoal__command_class_t command_class)
-{
-    if (hold->scope == SHOAL__HOLD_ALONE)
-        return hold->state != SHOAL__HOLD_OPEN;
-    return hold->state == SHOAL__HOLD_GATHERING &&
-           shoal__hold_picks(hold, command_class);
-}
-
 bool shoal__hold_is_due(shoal__hold_t *hold, bool has_passed, uint64_t now_us)
 {
     if (hold->scope == SHOAL__HOLD_ALONE)

@@ -71,10 +71,6 @@ void shoal__hold_refused(shoal__hold_t *hold, shoal__hold_scope_t scope,
 
 /* A command of this class was answered, and not refused. */
 void shoal__hold_answered(shoal__hold_t *hold, shoal__command_class_t command_class);
-/* Does such a command overtake those that are held, if it is of their keys?  The server
- * executed it after it had refused them. */
-bool shoal__hold_overtakes(const shoal__hold_t *hold,
-                           shoal__command_class_t command_class);
 
 /* has_passed: nothing is in flight.  True: put the held commands back before the queued
  * ones, then call _put_back(). */

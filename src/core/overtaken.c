@@ -77,12 +77,23 @@ static unsigned kind_of(const shoal__request_t *request)
     return (request->ticket & SHOAL_TICKET_OF_LOOP) != 0;
 }
 
+void shoal__overtaken_refused(shoal__overtaken_t *overtaken, shoal__request_t *request)
+{
+    if (request->was_refused ||
+        (request->flags & (SHOAL__REQUEST_INTERNAL | SHOAL__REQUEST_GONE)))
+        return;
+    request->was_refused = 1;
+    overtaken->refused_now++;
+}
+
 void shoal__overtaken_note(shoal__overtaken_t *overtaken,
                            const shoal__request_t *request, const char *bytes)
 {
     walk_t walk = {.ticket = request->ticket, .is_noting = true};
     unsigned kind = kind_of(request);
 
+    if (overtaken->refused_now == 0)
+        return;
     if (!overtaken->until)
         overtaken->until = shoal__calloc((size_t)2 * PLACES, sizeof *overtaken->until);
     if (overtaken->until) {

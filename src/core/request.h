@@ -56,7 +56,7 @@ typedef struct shoal__request {
     uint64_t ticket;            /* for cancelling; 0: none */
     uint64_t submitted_us : 56; /* SHOAL__REQUEST_TIME() */
     uint64_t hops : 5;          /* redirects that it followed */
-    uint64_t was_put_off : 1;   /* it was refused for a while, and held */
+    uint64_t was_refused : 1;   /* ... and may have lost its place: overtaken.h */
     uint64_t deadline_us;
     shoal__extra_t *extra; /* NULL: none */
     uint32_t bytes;        /* encoded, without values that stand elsewhere */
@@ -73,12 +73,6 @@ typedef struct shoal__request {
 } shoal__request_t;
 
 _Static_assert(sizeof(shoal__request_t) == 64, "one cache line");
-
-/* Has it been refused, and may have lost its place? */
-static inline bool shoal__request_was_refused(const shoal__request_t *request)
-{
-    return request->hops > 0 || request->was_put_off;
-}
 
 /* The values of a request that stand in the caller's memory; NULL: none do, of all that
  * were submitted with it. */

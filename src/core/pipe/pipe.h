@@ -215,11 +215,8 @@ struct shoal__pipe {
     uint64_t looked_at;        /* where the ring ended at the end of the last tick */
     char turned_away[96];      /* the last error after which a command was held */
     bool is_sifted;            /* held commands may be younger than queued ones */
-    uint64_t
-        refused_until; /* commands before this place may overtake one that the server
-                               refused; positions in the ring */
-    bool was_refused;  /* the error under way says that the server refuses for now */
-    uint64_t now_us;   /* of the call that is running */
+    bool was_refused; /* the error under way says that the server refuses for now */
+    uint64_t now_us;  /* of the call that is running */
     bool is_unit_rejected; /* the MULTI that was answered last got an error */
     bool is_torn;          /* the rest of a command that is partly written is lost */
     bool is_silent;        /* the server stopped answering on this connection */
@@ -526,14 +523,9 @@ void shoal__pipe_sweep(shoal__pipe_t *pipe);
 /* Held commands: a command was answered, and not refused; a command will have no reply,
  * and may have been executed; put them back if it is time; when to do so; how many
  * commands may leave at most; and give the pen back. */
-void shoal__pipe_hold_answered(shoal__pipe_t *pipe, uint64_t at,
-                               const shoal__request_t *request, const char *bytes,
-                               bool is_error);
+void shoal__pipe_hold_answered(shoal__pipe_t *pipe, const shoal__request_t *request,
+                               const char *bytes, bool is_error);
 void shoal__pipe_hold_unanswered(shoal__pipe_t *pipe, uint64_t at, const char *bytes);
-/* Does a command of this class, which stands at `at` and is executed, overtake any that was
- * refused? */
-bool shoal__pipe_overtakes(const shoal__pipe_t *pipe, uint64_t at,
-                           shoal__command_class_t command_class);
 void shoal__pipe_hold_turn(shoal__pipe_t *pipe);
 uint64_t shoal__pipe_hold_wake_us(const shoal__pipe_t *pipe);
 uint64_t shoal__pipe_hold_room(shoal__pipe_t *pipe);

@@ -146,9 +146,9 @@ static void settle_all(shoal__pipe_t *pipe, shoal__ending_t ending, const char *
         bytes = request->bytes;
         bool is_lost =
             ending != SHOAL__ENDING_SHUTDOWN && shoal__pipe_is_written(pipe, at);
+        if (is_lost)
+            shoal__pipe_hold_unanswered(pipe, at, log);
         if (shoal__request_is_unwanted(request)) {
-            if (is_lost)
-                shoal__pipe_hold_unanswered(pipe, at, log);
             drop_unwanted(pipe, at, detail);
             continue;
         }
@@ -173,11 +173,8 @@ static void settle_all(shoal__pipe_t *pipe, shoal__ending_t ending, const char *
         alone += blamed.travels_alone;
         if (is_retry || settlement.action == SHOAL__SETTLE_KEEP)
             keep(pipe, at, is_retry, &blamed);
-        else {
-            if (is_lost)
-                shoal__pipe_hold_unanswered(pipe, at, log);
+        else
             fail(pipe, at, &settlement, blamed.words, detail);
-        }
     }
 }
 
@@ -186,7 +183,6 @@ static void start_over(shoal__pipe_t *pipe)
 {
     pipe->phase = SHOAL__PIPE_DOWN;
     pipe->settled = 0;
-    pipe->refused_until = 0;
     shoal__pipe_unit_forget(pipe);
     shoal__request_ring_rewind(&pipe->ring);
     pipe->sent_bytes = 0;

@@ -146,30 +146,20 @@ shoal__pipe_verdict_t shoal__pipe_send_again(shoal__pipe_t *pipe,
 static void note_overtaking(shoal__pipe_t *pipe, const shoal__request_t *request,
                             const char *bytes)
 {
-    if (!pipe->config->keeps_units || !(request->flags & SHOAL__REQUEST_UNIT))
+    if (request->shape != SHOAL__SHAPE_EXEC)
         shoal__overtaken_note(&pipe->shared->overtaken, request, bytes);
 }
 
-bool shoal__pipe_overtakes(const shoal__pipe_t *pipe, uint64_t at,
-                           shoal__command_class_t command_class)
+void shoal__pipe_hold_answered(shoal__pipe_t *pipe, const shoal__request_t *request,
+                               const char *bytes, bool is_error)
 {
-    return at < pipe->refused_until ||
-           shoal__hold_overtakes(&pipe->hold, command_class);
-}
-
-void shoal__pipe_hold_answered(shoal__pipe_t *pipe, uint64_t at,
-                               const shoal__request_t *request, const char *bytes,
-                               bool is_error)
-{
-    bool overtakes = shoal__pipe_overtakes(pipe, at, request->command_class);
     bool was_probe = pipe->hold.state == SHOAL__HOLD_PROBING;
 
     if (request->flags & SHOAL__REQUEST_INTERNAL)
         return;
     /* Of a command that was given up nobody knows whether this was a refusal. */
     shoal__hold_answered(&pipe->hold, request->command_class);
-    if (overtakes)
-        note_overtaking(pipe, request, bytes);
+    note_overtaking(pipe, request, bytes);
     /* A replica executes reads as well. */
     if (was_probe && !is_error && request->command_class != SHOAL__CLASS_RO)
         shoal__renewal_anew(&pipe->renewal);
@@ -179,8 +169,7 @@ void shoal__pipe_hold_unanswered(shoal__pipe_t *pipe, uint64_t at, const char *b
 {
     const shoal__request_t *request = shoal__request_ring_at(&pipe->ring, at);
 
-    if (!(request->flags & (SHOAL__REQUEST_INTERNAL | SHOAL__REQUEST_FENCE)) &&
-        shoal__pipe_overtakes(pipe, at, request->command_class))
+    if (!(request->flags & (SHOAL__REQUEST_INTERNAL | SHOAL__REQUEST_FENCE)))
         note_overtaking(pipe, request, bytes);
 }
 
@@ -213,8 +202,7 @@ void shoal__pipe_end_overtaken(shoal__pipe_t *pipe)
     for (uint64_t at = pen->ring.head; at != pen->ring.tail; at++, offset += bytes) {
         const shoal__request_t *request = shoal__request_ring_at(&pen->ring, at);
         bytes = request->bytes;
-        if (!(request->flags & SHOAL__REQUEST_GONE) &&
-            shoal__request_was_refused(request) &&
+        if (!(request->flags & SHOAL__REQUEST_GONE) && request->was_refused &&
             shoal__overtaken_has(&pipe->shared->overtaken, request,
                                  shoal__buffer_data(&pen->log) + offset)) {
             shoal__counter_add(&pipe->stats.reordered, 1);
@@ -222,13 +210,6 @@ void shoal__pipe_end_overtaken(shoal__pipe_t *pipe)
         }
     }
     shoal__pipe_sweep(pen);
-}
-
-/* What is in flight now stands before what was put back, and may be of its keys. */
-static void put_back_done(shoal__pipe_t *pipe)
-{
-    pipe->refused_until = shoal__pipe_begun(pipe);
-    shoal__hold_put_back(&pipe->hold);
 }
 
 void shoal__pipe_hold_turn(shoal__pipe_t *pipe)
@@ -244,7 +225,7 @@ void shoal__pipe_hold_turn(shoal__pipe_t *pipe)
     if (shoal__pipe_put_back(pipe, pipe->pen) < 0)
         shoal__hold_put_off(&pipe->hold, pipe->now_us + NO_MEMORY_DELAY_US);
     else
-        put_back_done(pipe);
+        shoal__hold_put_back(&pipe->hold);
 }
 
 uint64_t shoal__pipe_hold_wake_us(const shoal__pipe_t *pipe)

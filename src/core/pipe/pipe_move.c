@@ -55,6 +55,7 @@ static void take_in_refused(shoal__pipe_t *pipe, const shoal__refused_t *refused
     for (uint64_t i = 0; i < refused->count; i++) {
         shoal__request_t part = shoal__refused_part(refused, i);
 
+        shoal__overtaken_refused(&pipe->shared->overtaken, &part);
         if (ahead.bytes > 0) {
             /* Nothing travels alone that is a part of a unit. */
             part.flags = (part.flags & (uint16_t) ~(SHOAL__REQUEST_UNIT_FIRST |
@@ -297,18 +298,23 @@ int shoal__pipe_keep(shoal__pipe_t *pen, const shoal__refused_t *refused)
     if (!shoal__pipe_reserve(pen, shoal__refused_bytes(refused), refused->count))
         return SHOAL_ENOMEM;
     take_in_refused(pen, refused, none, is_mixed ? SHOAL__REQUEST_RETRIED : 0);
-    for (uint64_t i = refused->count; i > 0; i--)
-        shoal__request_ring_at(&pen->ring, pen->ring.tail - i)->was_put_off = 1;
     return 0;
 }
 
 int shoal__pipe_sift(shoal__pipe_t *pipe, shoal__pipe_t *pen,
                      shoal__pipe_picks_fn picks)
 {
+    uint64_t at = pen->ring.tail;
+    int rc;
+
     pen->now_us = pipe->now_us;
     pipe->is_sifted = true;
     share_walks(pipe, pen);
-    return move(begin_walk(pipe, picks, NULL), pen, 0);
+    rc = move(begin_walk(pipe, picks, NULL), pen, 0);
+    for (; at != pen->ring.tail; at++)
+        shoal__overtaken_refused(&pipe->shared->overtaken,
+                                 shoal__request_ring_at(&pen->ring, at));
+    return rc;
 }
 
 /* Is it ours, and no part of a unit, as ASKING is? */

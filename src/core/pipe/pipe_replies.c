@@ -114,6 +114,7 @@ void shoal__pipe_deliver_result(shoal__pipe_t *pipe, const shoal__request_t *req
             pipe->hooks.on_own(pipe->owner, request, result);
         return;
     }
+    shoal__overtaken_ended(&pipe->shared->overtaken, request);
     shoal__counter_add(&stats->completed, 1);
     if (status == 0) {
         shoal__counter_add(&stats->replies, 1);
@@ -194,7 +195,7 @@ static void tell_way(shoal__pipe_t *pipe, const shoal__request_t *request,
 
     result->slot_1 = slot < SHOAL__SLOTS ? slot + 1 : 0;
     result->was_reordered =
-        shoal__request_was_refused(request) &&
+        request->was_refused &&
         ((pipe->kept.was_overtaken && (request->flags & SHOAL__REQUEST_UNIT_LAST)) ||
          shoal__overtaken_has(&pipe->shared->overtaken, request, bytes));
     if (result->was_reordered && !(request->flags & SHOAL__REQUEST_INTERNAL))
@@ -213,8 +214,7 @@ bool shoal__pipe_finish(shoal__pipe_t *pipe, const shoal__request_t *request,
         shoal__counter_add(&pipe->stats.zombies_dropped, 1);
         return false;
     }
-    if (shoal__request_was_refused(request) ||
-        (reply && reply->type == SHOAL_REPLY_ERROR))
+    if (request->was_refused || (reply && reply->type == SHOAL_REPLY_ERROR))
         tell_way(pipe, request, bytes, &result);
     shoal__stage_times_total(&pipe->times, request->submitted_us, pipe->now_us);
     if (request->extra)
@@ -230,7 +230,6 @@ static void head_answered(shoal__pipe_t *pipe, const shoal_reply_t *reply)
 {
     shoal__request_t request = *shoal__request_ring_at(&pipe->ring, pipe->ring.head);
     const char *bytes = shoal__buffer_data(&pipe->log);
-    uint64_t at = pipe->ring.head;
     bool is_error = reply && reply->type == SHOAL_REPLY_ERROR;
     /* Before it may belong to the owner. */
     size_t referred_bytes = shoal__request_referred_bytes(&request);
@@ -240,15 +239,13 @@ static void head_answered(shoal__pipe_t *pipe, const shoal_reply_t *reply)
     (void)shoal__pipe_pop(pipe, referred_bytes);
     pipe->answered++;
     shoal__flush_policy_answered(&pipe->flush);
-    if (is_taken) {
-        if (!pipe->was_refused)
-            pipe->refused_until = shoal__pipe_begun(pipe); /* it goes elsewhere */
+    if (is_taken)
         return;
-    }
     shoal__retry_budget_earn(&pipe->budget);
-    if ((pipe->hold.state != SHOAL__HOLD_OPEN || at < pipe->refused_until) &&
+    if ((pipe->hold.state != SHOAL__HOLD_OPEN ||
+         pipe->shared->overtaken.refused_now > 0) &&
         !pipe->was_refused)
-        shoal__pipe_hold_answered(pipe, at, &request, bytes, is_error);
+        shoal__pipe_hold_answered(pipe, &request, bytes, is_error);
     shoal__pipe_finish(pipe, &request, bytes, reply);
 }
 

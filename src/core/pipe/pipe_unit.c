@@ -74,13 +74,11 @@ void shoal__pipe_unit_release(shoal__pipe_t *pipe)
     while (pipe->kept.replies > 0) {
         shoal_reply_t reply = read_kept(&words);
         const char *bytes = shoal__buffer_data(&pipe->log);
-        uint64_t at = pipe->ring.head;
-        shoal__request_t request = shoal__pipe_pop(
-            pipe,
-            shoal__request_referred_bytes(shoal__request_ring_at(&pipe->ring, at)));
+        shoal__request_t request =
+            shoal__pipe_pop(pipe, shoal__request_referred_bytes(shoal__request_ring_at(
+                                      &pipe->ring, pipe->ring.head)));
         pipe->kept.replies--;
-        if (!(request.flags & begins) &&
-            shoal__pipe_overtakes(pipe, at, request.command_class))
+        if (!(request.flags & begins))
             shoal__overtaken_note(&pipe->shared->overtaken, &request, bytes);
         if (shoal__pipe_finish(pipe, &request, bytes, &reply))
             pipe->kept.was_overtaken = true;
@@ -192,8 +190,6 @@ static bool goes_again(shoal__pipe_t *pipe, const shoal_reply_t *reply)
     pipe->was_refused = false;
     if (!is_taken(pipe, reply))
         return false;
-    if (!pipe->was_refused)
-        pipe->refused_until = shoal__pipe_begun(pipe); /* it goes elsewhere */
     for (uint64_t left = pipe->kept.replies + 1; left > 0; left--) {
         (void)shoal__pipe_pop(pipe, referred);
         referred = 0;

@@ -30,7 +30,8 @@ static void look_at_order(cluster_world_t *world, cluster_call_t *call,
 
     if (last <= cluster_id_of(call))
         return;
-    call->is_late = call->is_late || is_own_key;
+    if (is_own_key)
+        call->late_by = last;
     if (is_unstable(call) || is_unstable(before) ||
         (call->redirected > 0 && call->sent_away == before->ran_at))
         return;
@@ -191,8 +192,14 @@ void cluster_oracle_result(cluster_world_t *world, cluster_call_t *call,
     if (result->fate == SHOAL_FATE_NOT_EXECUTED && call->executed > 0)
         cluster_world_fail(world, "O4: %u is NOT_EXECUTED, but it was executed",
                            cluster_id_of(call));
-    if (result->status == 0 && call->is_late)
-        world->sights.late[result->was_reordered]++;
+    if (result->status == 0 && call->late_by > 0) {
+        world->sights.late++;
+        /* Of one that was lost the refusal may have been lost. */
+        if (!result->was_reordered && result->attempts == 1 &&
+            world->calls[call->late_by].is_done)
+            cluster_world_fail(world, "O12: %u was overtaken, and has no mark",
+                               cluster_id_of(call));
+    }
     if (result->status < 0) {
         look_at_failure(world, call, result);
         return;

@@ -77,9 +77,8 @@ void cluster_sights_print(const cluster_sights_t *sights)
            sights->results[SHOAL_FATE_REPLIED], sights->errors,
            sights->results[SHOAL_FATE_NOT_EXECUTED],
            sights->results[SHOAL_FATE_UNKNOWN], sights->cancels);
-    printf("units     %" PRIu64 " executed; %" PRIu64
-           " commands overtaken and marked, %" PRIu64 " not marked\n",
-           sights->units, sights->late[true], sights->late[false]);
+    printf("units     %" PRIu64 " executed; %" PRIu64 " commands overtaken\n",
+           sights->units, sights->late);
     printf("redirects %" PRIu64 " MOVED, %" PRIu64 " ASK, %" PRIu64
            " TRYAGAIN, %" PRIu64 " refused for a while, %" PRIu64 " lies\n",
            sights->moved, sights->asked, sights->tryagain, sights->refused,

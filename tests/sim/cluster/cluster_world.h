@@ -30,6 +30,8 @@
  *   O10  no command is redirected more than 16 times; the client asks for views 10 times a
  *        second at most, but questions to a node that takes no bytes may gather
  *   O11  the client dials no address that one node alone has named
+ *   O12  the result of a command says so if a later one of its key was executed before it, and
+ *        has its result; except after a loss
  */
 
 #include "core/options.h"
@@ -79,7 +81,7 @@ typedef struct cluster_call {
     bool
         is_unstable; /* refused for a while, or more than once; or the node that was named
                           had trouble: its place may be lost */
-    bool is_late;    /* a later one for its key ran before */
+    uint32_t late_by; /* a later one for its key, which ran before; 0: none */
     bool is_done;
     int status;
     shoal_fate_t fate;
@@ -154,7 +156,7 @@ typedef struct cluster_sights {
     uint64_t results[4], errors, moved, asked, tryagain, refused, losses, ghosts, dials,
         views, migrations, keys, atomic, planned, forced, kills, stops, cuts, unstable,
         lies, cancels, units,
-        late[2]; /* commands that a later one for their key overtook: not marked, marked */
+        late; /* commands that a later one for their key overtook */
 } cluster_sights_t;
 
 typedef struct cluster_world {

@@ -25,8 +25,8 @@ static int set_up(void **state)
 /* ---- states ---- */
 
 typedef enum step {
-    REFUSED,     /* scope */
-    ANSWERED_RO, /* what is returned */
+    REFUSED, /* scope */
+    ANSWERED_RO,
     ANSWERED_WRITE,
     LOOKED_BUSY, /* something is in flight; before the time */
     LOOKED_IDLE, /* nothing is; before the time */
@@ -52,8 +52,7 @@ static const struct row {
     shoal__hold_state_t from;
     shoal__hold_scope_t scope;
     step_t step;
-    int argument;  /* REFUSED: the new scope; ANSWERED: has the place of others been taken?;
-                      looks: is it due? */
+    int argument;  /* REFUSED: the new scope; looks: is it due? */
     shoal__hold_state_t to;
     shoal__hold_leave_t leave; /* then, before the time */
 } rows[] = {
@@ -70,12 +69,12 @@ static const struct row {
     {PROBING,   ALL,    REFUSED,        WRITES, GATHERING, NONE},
 
     {OPEN,      ALL,    ANSWERED_WRITE, 0,      OPEN,      ANY},
-    {GATHERING, ALL,    ANSWERED_WRITE, 1,      GATHERING, NONE},
-    {GATHERING, ALL,    ANSWERED_RO,    1,      GATHERING, NONE},
+    {GATHERING, ALL,    ANSWERED_WRITE, 0,      GATHERING, NONE},
+    {GATHERING, ALL,    ANSWERED_RO,    0,      GATHERING, NONE},
     {GATHERING, WRITES, ANSWERED_RO,    0,      GATHERING, NONE},
-    {GATHERING, WRITES, ANSWERED_WRITE, 1,      GATHERING, NONE},
-    {GATHERING, ALONE,  ANSWERED_WRITE, 1,      GATHERING, ANY},
-    {WAITING,   ALONE,  ANSWERED_RO,    1,      WAITING,   ANY},
+    {GATHERING, WRITES, ANSWERED_WRITE, 0,      GATHERING, NONE},
+    {GATHERING, ALONE,  ANSWERED_WRITE, 0,      GATHERING, ANY},
+    {WAITING,   ALONE,  ANSWERED_RO,    0,      WAITING,   ANY},
     {OPEN,      ALONE,  ANSWERED_WRITE, 0,      OPEN,      ANY},
     {WAITING,   WRITES, ANSWERED_RO,    0,      WAITING,   READS},
     {PROBING,   ALL,    ANSWERED_RO,    0,      OPEN,      ANY},
@@ -102,15 +101,6 @@ static const struct row {
 };
 /* clang-format on */
 
-/* Has it overtaken any? */
-static bool answer(shoal__command_class_t command_class)
-{
-    bool overtakes = shoal__hold_overtakes(&hold, command_class);
-
-    shoal__hold_answered(&hold, command_class);
-    return overtakes;
-}
-
 static bool do_step(step_t step, int argument)
 {
     switch (step) {
@@ -118,9 +108,11 @@ static bool do_step(step_t step, int argument)
         shoal__hold_refused(&hold, (shoal__hold_scope_t)argument, NOW, &chance);
         return argument != 0;
     case ANSWERED_RO:
-        return answer(SHOAL__CLASS_RO);
+        shoal__hold_answered(&hold, SHOAL__CLASS_RO);
+        return false;
     case ANSWERED_WRITE:
-        return answer(SHOAL__CLASS_WRITE);
+        shoal__hold_answered(&hold, SHOAL__CLASS_WRITE);
+        return false;
     case LOOKED_BUSY:
         return shoal__hold_is_due(&hold, false, hold.due_us - 1);
     case LOOKED_IDLE:
@@ -239,16 +231,6 @@ static void test_when_to_look_again(void **state)
     assert_int_equal(hold.state, OPEN);
 }
 
-static void test_who_may_have_overtaken(void **state)
-{
-    (void)state;
-    hold = (shoal__hold_t){.state = GATHERING, .scope = WRITES, .due_us = NOW};
-    assert_true(shoal__hold_overtakes(&hold, SHOAL__CLASS_WRITE));
-    assert_false(shoal__hold_overtakes(&hold, SHOAL__CLASS_RO)); /* it is not held */
-    hold.state = WAITING;
-    assert_false(shoal__hold_overtakes(&hold, SHOAL__CLASS_WRITE));
-}
-
 static void test_the_end_of_waiting(void **state)
 {
     (void)state;
@@ -269,7 +251,6 @@ int main(void)
         TEST(test_all_share_a_pause),
         TEST(test_a_later_hold_begins_anew),
         TEST(test_when_to_look_again),
-        TEST(test_who_may_have_overtaken),
         TEST(test_the_end_of_waiting),
     };
     return cmocka_run_group_tests_name("core/hold_rule", tests, NULL, NULL);

@@ -27,6 +27,14 @@ static int tear_down(void **state)
     return 0;
 }
 
+/* A command was refused. */
+static int set_up(void **state)
+{
+    (void)state;
+    overtaken.refused_now = 1;
+    return 0;
+}
+
 static shoal__request_t request_of(const char *bytes, unsigned ticket)
 {
     return (shoal__request_t){.bytes = (uint32_t)strlen(bytes), .ticket = ticket};
@@ -114,6 +122,31 @@ static void test_without_memory_every_key_is_meant(void **state)
     assert_true(has(GET, 199));
 }
 
+static void test_each_refused_command_counts_until_it_ends(void **state)
+{
+    shoal__request_t first = request_of(GET, 1), second = request_of(GET, 2),
+                     own = request_of(GET, 0);
+    (void)state;
+
+    overtaken.refused_now = 0;
+    note(GET, 3); /* while none is refused */
+    assert_null(overtaken.until);
+    own.flags = SHOAL__REQUEST_GONE;
+    shoal__overtaken_refused(&overtaken, &own);
+    own.flags = SHOAL__REQUEST_INTERNAL;
+    for (unsigned i = 0; i < 2; i++)
+        shoal__overtaken_refused(&overtaken, &first);
+    shoal__overtaken_refused(&overtaken, &own);
+    assert_int_equal(overtaken.refused_now, 1);
+    assert_false(own.was_refused);
+    shoal__overtaken_refused(&overtaken, &second);
+    assert_int_equal(overtaken.refused_now, 2);
+    shoal__overtaken_ended(&overtaken, &first);
+    shoal__overtaken_ended(&overtaken, &own);
+    shoal__overtaken_ended(&overtaken, &second);
+    assert_int_equal(overtaken.refused_now, 0);
+}
+
 /* What stands behind a large value is not in the log. */
 static void test_the_slot_of_a_request(void **state)
 {
@@ -135,13 +168,14 @@ static void test_the_slot_of_a_request(void **state)
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_teardown(name, tear_down)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
         TEST(test_earlier_commands_of_the_key_are_overtaken),
         TEST(test_a_command_of_several_keys_overtakes_for_each),
         TEST(test_commands_without_a_key_are_of_one_kind),
         TEST(test_tickets_of_two_kinds),
         TEST(test_without_memory_every_key_is_meant),
+        TEST(test_each_refused_command_counts_until_it_ends),
         TEST(test_the_slot_of_a_request),
     };
 

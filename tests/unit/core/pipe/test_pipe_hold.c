@@ -233,6 +233,8 @@ static void test_reads_pass_writes_that_wait_for_a_role(void **state)
     assert_string_equal(rig_write_all(), "ce");
     rig_feed("+c\r\n+e\r\n");
     assert_heard("b=+b d=+d f=+f a=+a c=+c e=+e ");
+    /* Reads have overtaken a, and c and e, which waited although nobody refused them. */
+    assert_int_equal(counter(&rig.pipe.stats.reordered), 3);
 }
 
 static void test_no_memory_to_part_reads_and_writes(void **state)
