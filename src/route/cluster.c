@@ -57,7 +57,7 @@ static void note_trouble(shoal__cluster_t *cluster, const shoal__node_t *node)
     shoal__pipe_t *waiting = &cluster->waiting;
     const shoal__pipe_t *pipe = &node->conn.pipe;
 
-    if (shoal__nodes_pick(&cluster->nodes, NULL, &cluster->set.random))
+    if (shoal__nodes_pick(&cluster->nodes, NULL, false, &cluster->set.random))
         return;
     waiting->is_offline = true;
     waiting->offline_since_us = pipe->offline_since_us;

@@ -334,6 +334,21 @@ static void a_slot_that_moves_is_no_failover(void **state)
     assert_int_equal(scene_events(scene).failovers, 0);
 }
 
+/* Its answer takes longer than a node has that can be replaced: it is waited for, and the node
+ * is not asked again and again. */
+static void the_only_node_may_be_slow(void **state)
+{
+    scene_t *scene = *state;
+    size_t questions;
+
+    view[0].last = 16383;
+    view[0].is_myself = true;
+    questions = script_say_late(nodes[0], view, 1, 700000);
+    open_cluster(scene, 0);
+    check_ok(scene, WORDS("SET", KEY, "v"));
+    assert_true(fake_server_hits(nodes[0], questions) <= 2);
+}
+
 /* ---- one node, two addresses ---- */
 
 /* A question is asked after this. */
@@ -573,6 +588,7 @@ int main(int argc, char **argv)
         TEST(a_lost_connection_is_no_node_that_is_down),
         TEST(a_replica_that_takes_slots_is_a_failover),
         TEST(a_slot_that_moves_is_no_failover),
+        TEST(the_only_node_may_be_slow),
         TEST(another_address_of_a_node_is_an_alias),
         TEST(the_program_maps_addresses),
         TEST(a_node_that_redirects_to_itself_is_connected_to_again),

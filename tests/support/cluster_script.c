@@ -122,18 +122,25 @@ static const char *write_nodes(const script_node_t *nodes, size_t count)
     return text->data;
 }
 
-size_t script_say(fake_server_t *server, const script_node_t *nodes, size_t count)
+size_t script_say_late(fake_server_t *server, const script_node_t *nodes, size_t count,
+                       uint64_t delay_us)
 {
     size_t rule;
 
     fake_server_forget_rules(server);
     rule = fake_server_rule(server, &(fake_rule_t){.command = "CLUSTER",
                                                    .argument = "SLOTS",
+                                                   .delay_us = delay_us,
                                                    .reply = write_slots(nodes, count)});
     fake_server_rule(server, &(fake_rule_t){.command = "CLUSTER",
                                             .argument = "NODES",
                                             .reply = write_nodes(nodes, count)});
     return rule;
+}
+
+size_t script_say(fake_server_t *server, const script_node_t *nodes, size_t count)
+{
+    return script_say_late(server, nodes, count, 0);
 }
 
 const char *script_redirect(const char *word, unsigned slot, int port)

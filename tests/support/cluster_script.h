@@ -23,6 +23,9 @@ typedef struct script_node {
 /* From now on the server says this.  Returns the number of the rule for CLUSTER SLOTS.  A
  * further call takes the place of the former one, and of all other rules. */
 size_t script_say(fake_server_t *server, const script_node_t *nodes, size_t count);
+/* The same, each time so much later. */
+size_t script_say_late(fake_server_t *server, const script_node_t *nodes, size_t count,
+                       uint64_t delay_us);
 /* The texts are freed.  The servers are gone. */
 void script_forget(void);
 

@@ -6,7 +6,7 @@
  * When a node of a cluster is asked how the slots are divided.
  *
  *   - One question at a time.  A node that has not answered after 300 ms is given up, and
- *     another one is asked.
+ *     another one is asked, if there is one.
  *   - URGENT: a slot has no owner that can be reached.  At once, and each 100 ms while that
  *     brings nothing new: a replica is promoted within the node timeout, 15 s by default, and
  *     commands wait for the news.  After 300 questions in vain the pause doubles, up to 2 s.
@@ -63,6 +63,13 @@ static inline void shoal__topology_put_off(shoal__topology_rule_t *rule,
                                            uint64_t now_us)
 {
     rule->due_us = now_us + SHOAL__TOPOLOGY_GAP_US;
+}
+
+/* It is late, and nobody else can be asked: the answer is waited for. */
+static inline void shoal__topology_wait_on(shoal__topology_rule_t *rule,
+                                           uint64_t now_us)
+{
+    rule->asked_us = now_us + SHOAL__TOPOLOGY_GAP_US - SHOAL__TOPOLOGY_LATE_US;
 }
 
 /* A question begins; and it ended: with news, or without, or without an answer. */

@@ -59,6 +59,7 @@ typedef struct shoal__node {
     bool has_failed;      /* says the view that was believed last */
     bool is_silent;       /* commands are unanswered, and it says nothing for a while */
     bool was_lost;        /* its connection, since the last turn */
+    unsigned questions;   /* about the slots, which it has not answered */
     bool is_leased;       /* a lease has a connection to it, or waits for one */
     unsigned share;       /* its number among the shares, while commands are placed */
 } shoal__node_t;

@@ -130,33 +130,35 @@ shoal__node_t *shoal__nodes_with_id(const shoal__nodes_t *nodes, const char *id)
 }
 
 static bool is_fit(const shoal__node_t *node, const shoal__node_t *not_this,
-                   bool must_own)
+                   bool must_own, bool is_question)
 {
     return node != not_this && shoal__node_is_ready(node) && !node->is_silent &&
-           (!must_own || node->slots > 0);
+           (!must_own || node->slots > 0) && (!is_question || node->questions == 0);
 }
 
 static shoal__node_t *pick_fit(const shoal__nodes_t *nodes,
                                const shoal__node_t *not_this, bool must_own,
-                               shoal__random_t *random)
+                               bool is_question, shoal__random_t *random)
 {
     shoal__node_t *picked = NULL;
     unsigned fit = 0;
 
     for (unsigned i = 0; i < shoal__nodes_count(nodes); i++) {
         shoal__node_t *node = shoal__nodes_at(nodes, i);
-        if (is_fit(node, not_this, must_own) && shoal__random_below(random, ++fit) == 0)
+        if (is_fit(node, not_this, must_own, is_question) &&
+            shoal__random_below(random, ++fit) == 0)
             picked = node;
     }
     return picked;
 }
 
 shoal__node_t *shoal__nodes_pick(const shoal__nodes_t *nodes,
-                                 const shoal__node_t *not_this, shoal__random_t *random)
+                                 const shoal__node_t *not_this, bool is_question,
+                                 shoal__random_t *random)
 {
-    shoal__node_t *node = pick_fit(nodes, not_this, true, random);
+    shoal__node_t *node = pick_fit(nodes, not_this, true, is_question, random);
 
-    return node ? node : pick_fit(nodes, not_this, false, random);
+    return node ? node : pick_fit(nodes, not_this, false, is_question, random);
 }
 
 void shoal__nodes_each(const shoal__nodes_t *nodes, shoal__route_visit_fn visit,

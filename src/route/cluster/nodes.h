@@ -66,9 +66,9 @@ void shoal__nodes_set_hostname(shoal__node_t *node, const char *hostname);
 shoal__node_t *shoal__nodes_with_id(const shoal__nodes_t *nodes, const char *id);
 
 /* A random one that is ready, not silent, and owns slots (or, if none does, that is ready), not this
- * one (NULL: any).  NULL: there is none. */
+ * one (NULL: any); for a question one that owes no answer to an earlier one.  NULL: there is none. */
 shoal__node_t *shoal__nodes_pick(const shoal__nodes_t *nodes,
-                                 const shoal__node_t *not_this,
+                                 const shoal__node_t *not_this, bool is_question,
                                  shoal__random_t *random);
 
 /* Visit the figures of each.  Any thread. */

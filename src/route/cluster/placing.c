@@ -20,7 +20,7 @@ shoal__node_t *shoal__cluster_keyless(shoal__cluster_t *cluster)
 
     if (node && node->slots > 0 && shoal__node_is_ready(node))
         return node;
-    node = shoal__nodes_pick(&cluster->nodes, NULL, &cluster->set.random);
+    node = shoal__nodes_pick(&cluster->nodes, NULL, false, &cluster->set.random);
     if (!node || node->slots == 0)
         return NULL;
     cluster->keyless = node->index;

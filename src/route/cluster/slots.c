@@ -191,7 +191,8 @@ static void list_role(shoal__cluster_t *cluster, shoal__node_t *node, unsigned p
 static void list(shoal__cluster_t *cluster, const shoal__view_t *view)
 {
     const shoal__node_t *by = cluster->topology.asked;
-    bool is_alone = !shoal__nodes_pick(&cluster->nodes, by, &cluster->set.random);
+    bool is_alone =
+        !shoal__nodes_pick(&cluster->nodes, by, false, &cluster->set.random);
 
     for (unsigned i = 0; i < shoal__nodes_count(&cluster->nodes); i++) {
         shoal__node_t *node = shoal__cluster_node(cluster, i);

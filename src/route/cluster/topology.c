@@ -145,9 +145,18 @@ static void read_epochs(shoal__topology_t *topology, const shoal_reply_t *reply)
 
 /* ---- answers ---- */
 
-static bool is_awaited(const shoal__topology_t *topology, const shoal_result_t *result)
+/* The tag of an errand says which question it is of, and which node was asked. */
+static uint64_t tag_of(const shoal__topology_t *topology, const shoal__node_t *node)
 {
-    return topology->asked && result->tag == topology->serial;
+    return topology->serial * SHOAL__NODES_MAX + node->index;
+}
+
+/* One that comes when another node was asked already is of no use. */
+static bool is_awaited(shoal__topology_t *topology, const shoal_result_t *result)
+{
+    shoal__nodes_at(topology->nodes, (unsigned)(result->tag % SHOAL__NODES_MAX))
+        ->questions--;
+    return topology->asked && result->tag == tag_of(topology, topology->asked);
 }
 
 static void note_why(shoal__topology_t *topology, const shoal_result_t *result)
@@ -220,21 +229,28 @@ static bool ask(shoal__topology_t *topology, shoal__node_t *node, uint64_t now_u
     static const char *const nodes_words[] = {"CLUSTER", "NODES"};
     static const shoal_command_t slots = {2, slots_words, NULL};
     static const shoal_command_t nodes = {2, nodes_words, NULL};
-    const shoal__errand_t of_slots = {on_slots, topology, topology->serial};
-    const shoal__errand_t of_nodes = {on_nodes, topology, topology->serial};
+    const shoal__errand_t of_slots = {on_slots, topology, tag_of(topology, node)};
+    const shoal__errand_t of_nodes = {on_nodes, topology, tag_of(topology, node)};
 
-    return shoal__errand_send(&node->conn, &slots, &of_slots, now_us) &&
-           shoal__errand_send(&node->conn, &nodes, &of_nodes, now_us);
+    for (unsigned i = 0; i < 2; i++) {
+        if (!shoal__errand_send(&node->conn, i == 0 ? &slots : &nodes,
+                                i == 0 ? &of_slots : &of_nodes, now_us))
+            return false;
+        node->questions++;
+    }
+    return true;
 }
 
+/* A node that owes an answer is not asked again: its questions would gather. */
 static shoal__node_t *choose(const shoal__topology_t *topology, shoal__random_t *random)
 {
     shoal__node_t *hint = topology->hint, *node;
 
-    if (hint && hint != topology->asked_before && shoal__node_is_ready(hint))
+    if (hint && hint != topology->asked_before && hint->questions == 0 &&
+        shoal__node_is_ready(hint))
         return hint;
-    node = shoal__nodes_pick(topology->nodes, topology->asked_before, random);
-    return node ? node : shoal__nodes_pick(topology->nodes, NULL, random);
+    node = shoal__nodes_pick(topology->nodes, topology->asked_before, true, random);
+    return node ? node : shoal__nodes_pick(topology->nodes, NULL, true, random);
 }
 
 void shoal__topology_turn(shoal__topology_t *topology, shoal__random_t *random,
@@ -244,7 +260,9 @@ void shoal__topology_turn(shoal__topology_t *topology, shoal__random_t *random,
 
     if (topology->is_view_ready)
         return;
-    if (shoal__topology_is_late(&topology->rule, now_us)) {
+    if (shoal__topology_is_late(&topology->rule, now_us) && !choose(topology, random)) {
+        shoal__topology_wait_on(&topology->rule, now_us);
+    } else if (shoal__topology_is_late(&topology->rule, now_us)) {
         fail(topology);
         shoal__topology_want(&topology->rule, SHOAL__TOPOLOGY_URGENT, 0, now_us,
                              random);

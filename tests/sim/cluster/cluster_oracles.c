@@ -11,13 +11,18 @@
 
 /* ---- at the nodes ---- */
 
-/* It, or a part of its unit. */
-static bool is_unstable(const cluster_call_t *call)
+/* May its place be lost?  Also because this node sent it away.  A unit is refused as a whole. */
+static bool is_part_unstable(const cluster_call_t *part, unsigned node)
 {
-    bool unstable = call->is_unstable;
+    return part->is_unstable || (part->redirected > 0 && part->sent_away == node);
+}
+
+static bool is_unstable(const cluster_call_t *call, unsigned node)
+{
+    bool unstable = is_part_unstable(call, node);
 
     for (uint32_t id = call->unit_first; id > 0 && id <= call->unit_last; id++)
-        unstable = unstable || call->world->calls[id].is_unstable;
+        unstable = unstable || is_part_unstable(&call->world->calls[id], node);
     return unstable;
 }
 
@@ -32,8 +37,7 @@ static void look_at_order(cluster_world_t *world, cluster_call_t *call,
         return;
     if (is_own_key)
         call->late_by = last;
-    if (is_unstable(call) || is_unstable(before) ||
-        (call->redirected > 0 && call->sent_away == before->ran_at))
+    if (is_unstable(call, before->ran_at) || is_unstable(before, CLUSTER_NODES))
         return;
     cluster_world_fail(world, "O9: command %u of thread %u for block %u runs behind %u",
                        cluster_id_of(call), call->thread, call->block, last);

@@ -52,7 +52,7 @@
 #define CLUSTER_STRANGER 99 /* an address where no node is */
 #define CLUSTER_HOPS_MAX 16
 #define CLUSTER_VIEWS_MAX                                                              \
-    18 /* in a second: 10 that begin, and those that wait for a node */
+    16 /* in a second: 10 that begin, and one that waits for each node */
 
 typedef enum cluster_verb {
     CLUSTER_GET,

@@ -147,6 +147,9 @@ static void a_node_that_does_not_answer_is_given_up(void **state)
     assert_int_equal(shoal__topology_next_us(&rule), START_US + 300000);
     assert_false(shoal__topology_is_late(&rule, START_US + 299999));
     assert_true(shoal__topology_is_late(&rule, START_US + 300000));
+    shoal__topology_wait_on(&rule, START_US + 300000); /* there is no other one */
+    assert_false(shoal__topology_is_late(&rule, START_US + 399999));
+    assert_int_equal(shoal__topology_next_us(&rule), START_US + 400000);
     shoal__topology_end(&rule, false);
     assert_false(shoal__topology_is_late(&rule, START_US + SECOND_US));
 }
