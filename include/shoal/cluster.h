@@ -48,8 +48,10 @@
  * CONFIG SET, SCRIPT LOAD ...) go to all of them, and their replies become one; docs/CLUSTER.md
  * has the table. SCAN and RANDOMKEY need a `route`.
  *
- * Not yet for a cluster: reads from replicas, several connections to a node, and commands over
- * keys of several slots.
+ * MGET, MSET, DEL, UNLINK, TOUCH and EXISTS may have keys of several slots, if the call says so
+ * (SHOAL_CALL_MAY_SPLIT).
+ *
+ * Not yet for a cluster: reads from replicas, and several connections to a node.
  */
 
 #include <shoal/options.h>

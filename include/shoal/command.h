@@ -127,7 +127,15 @@ enum shoal_call_flag {
     SHOAL_CALL_PRIMARY = 1 << 9,
     /** A replica may execute those of the commands that only read; see
      *  <shoal/replicas.h>.  SHOAL_CALL_PRIMARY counts more. */
-    SHOAL_CALL_REPLICA = 1 << 10
+    SHOAL_CALL_REPLICA = 1 << 10,
+    /** In a cluster MGET, MSET, DEL, UNLINK, TOUCH and EXISTS may be split, if their keys
+     *  belong to several slots: each slot's owner gets a command for the keys of the slot,
+     *  and the call has one result, as if one server had them all.  The parts are executed at
+     *  different moments, and some may fail while others do not: shoal_result_parts() tells.
+     *  Without the flag, and for all other commands, such keys are refused with
+     *  SHOAL_ECROSSSLOT; so are commands that stay together with others
+     *  (SHOAL_CALL_CONTIGUOUS, or a sink).  `route` counts more.  Since: 0.2 */
+    SHOAL_CALL_MAY_SPLIT = 1 << 11
 };
 
 /** Which servers of a cluster get the commands of a call.  A client of one server, or of

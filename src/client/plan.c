@@ -7,6 +7,7 @@
 #include "base/time_us.h"
 #include "core/block_time.h"
 #include "core/cluster/fan_rule.h"
+#include "core/cluster/split_rule.h"
 #include "core/lane_rule.h"
 #include "core/replica_rule.h"
 #include "core/target_name.h"
@@ -18,7 +19,7 @@
     (SHOAL_CALL_IDEMPOTENT | SHOAL_CALL_ONCE | SHOAL_CALL_URGENT |                     \
      SHOAL_CALL_WAIT_FOR_ROOM | SHOAL_CALL_MAY_BLOCK | SHOAL_CALL_CONTIGUOUS |         \
      SHOAL_CALL_SINK_HERE | SHOAL_CALL_BULK | SHOAL_CALL_SINK_SHARED |                 \
-     SHOAL_CALL_PRIMARY | SHOAL_CALL_REPLICA)
+     SHOAL_CALL_PRIMARY | SHOAL_CALL_REPLICA | SHOAL_CALL_MAY_SPLIT)
 
 static bool is_whole(const shoal_sink_t *sink)
 {
@@ -156,12 +157,24 @@ static int find_slot_of_lease(shoal__plan_t *plan)
     return 0;
 }
 
+/* Commands that stay together are for one node. */
+static bool may_split(const shoal__plan_t *plan, const shoal_command_t *command)
+{
+    const shoal__submission_t *submission = plan->submission;
+
+    return (submission->call.flags & SHOAL_CALL_MAY_SPLIT) &&
+           (submission->count == 1 || !plan->is_together) && shoal__split_may(command);
+}
+
 /* Its keys' slot; or SPREAD, because several nodes get it. */
-static unsigned slot_of_itself(const shoal_command_t *command)
+static unsigned slot_of_itself(const shoal__plan_t *plan,
+                               const shoal_command_t *command)
 {
     unsigned slot = shoal__command_slot(command);
     shoal__fan_t fan;
 
+    if (slot == SHOAL__SLOT_SEVERAL && may_split(plan, command))
+        return SHOAL__SLOT_SPREAD;
     if (slot != SHOAL__SLOT_NONE)
         return slot;
     fan = shoal__fan_of(command);
@@ -175,7 +188,7 @@ static unsigned slot_of(const shoal__plan_t *plan, size_t i)
 
     switch (call->route) {
     case SHOAL_ROUTE_AUTO:
-        return slot_of_itself(&plan->submission->commands[i]);
+        return slot_of_itself(plan, &plan->submission->commands[i]);
     case SHOAL_ROUTE_ANY:
         return SHOAL__SLOT_NONE;
     case SHOAL_ROUTE_SLOT:

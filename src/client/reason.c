@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "core/cluster/fan_rule.h"
+#include "core/cluster/split_rule.h"
 #include "core/lease_pool.h"
 #include "core/refusal.h"
 #include "resp/command_info.h"
@@ -167,15 +168,19 @@ static void say_refused_by_cluster(const shoal__submission_t *submission)
 static void say_cross_slot(const shoal__submission_t *submission)
 {
     shoal_error_t *error = submission->call.error;
+    bool may_split = (submission->call.flags & SHOAL_CALL_MAY_SPLIT) != 0;
 
     for (size_t i = 0; i < submission->count; i++) {
         const shoal_command_t *command = &submission->commands[i];
-        if (shoal__command_slot(command) != SHOAL__SLOT_SEVERAL)
+        bool is_splittable = shoal__split_may(command);
+        if (shoal__command_slot(command) != SHOAL__SLOT_SEVERAL ||
+            (may_split && is_splittable))
             continue;
         shoal__error_say(error, SHOAL_ECROSSSLOT,
                          "the keys of %s belong to several slots of the cluster: give "
-                         "them a common {tag}",
-                         name_of(command));
+                         "them a common {tag}%s",
+                         name_of(command),
+                         is_splittable ? ", or let the command be split" : "");
         return;
     }
     shoal__error_say(

@@ -241,6 +241,39 @@ static void connections(trial_t *trial)
     trial_settle(trial);
 }
 
+/* A cluster of one node, which owns all slots. */
+static void prepare_cluster(trial_t *trial)
+{
+    char *slots = scene_alloc(trial->scene, 128);
+    int port = fake_server_port(trial->scene->server);
+
+    snprintf(slots, 128,
+             "*1\r\n*3\r\n:0\r\n:16383\r\n*3\r\n$9\r\n127.0.0.1\r\n:%d\r\n"
+             "$4\r\nnod0\r\n",
+             port);
+    fake_server_rule(
+        trial->scene->server,
+        &(fake_rule_t){.command = "CLUSTER", .argument = "SLOTS", .reply = slots});
+    fake_server_rule(trial->scene->server,
+                     &(fake_rule_t){.command = "MSET", .reply = "+OK\r\n"});
+    assert_int_equal(
+        shoal_options_set_topology(trial->scene->options, SHOAL_TOPOLOGY_CLUSTER), 0);
+    trial_open_ready(trial, true);
+}
+
+static void split_command(trial_t *trial)
+{
+    const shoal_call_t call = {.size = sizeof call, .flags = SHOAL_CALL_MAY_SPLIT};
+
+    for (int i = 0; i < 2; i++) {
+        trial_command_t *mset = trial_new_command(trial, "MSET", &call);
+        const char *const argv[] = {"MSET", mset->key, "1", "a", "2", "b", "3"};
+        mset->is_scripted = true;
+        trial_submit_argv(trial, mset, 7, argv, &call);
+    }
+    trial_settle(trial);
+}
+
 static const failing_scenario_t scenarios[] = {
     {"one command", NULL, one_command},
     {"a large command", NULL, large_command},
@@ -256,6 +289,7 @@ static const failing_scenario_t scenarios[] = {
     {"a PING in idleness", prepare_idle, idle},
     {"statistics", NULL, statistics},
     {"several connections", prepare_connections, connections},
+    {"a command that is split", prepare_cluster, split_command},
     {"close with drain", NULL, closed_with_drain},
     {"strict: many commands", prepare_strict, many_commands},
     {"strict: a unit", prepare_strict, unit},

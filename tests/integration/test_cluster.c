@@ -81,6 +81,78 @@ static void commands_without_keys_go_to_all(void **state)
     cluster_rig_stop(rig);
 }
 
+static shoal_result_t *ask_split(shoal_client_t *client, size_t argc,
+                                 const char *const *argv)
+{
+    const shoal_call_t call = {.size = sizeof call, .flags = SHOAL_CALL_MAY_SPLIT};
+    const shoal_command_t command = {argc, argv, NULL};
+    shoal_result_t *result = NULL;
+
+    assert_int_equal(shoal_client_call_with(client, &command, &call, &result), 0);
+    assert_int_equal(shoal_result_status(result), 0);
+    if (shoal_result_error(result))
+        fail_msg("%s: %s", argv[0], shoal_result_error(result));
+    return result;
+}
+
+#define SPLIT_KEYS 200
+
+/* The keys are those of MSET, one after the other. */
+static void read_back(shoal_client_t *client, const char *const *pairs)
+{
+    const char *argv[SPLIT_KEYS + 1] = {"MGET"};
+
+    for (size_t i = 0; i < SPLIT_KEYS; i++)
+        argv[i + 1] = pairs[2 * (SPLIT_KEYS - 1 - i)];
+    shoal_result_t *result = ask_split(client, SPLIT_KEYS + 1, argv);
+    const shoal_reply_t *all = shoal_result_reply(result);
+    assert_int_equal(shoal_reply_count(all), SPLIT_KEYS);
+    for (size_t i = 0; i < SPLIT_KEYS; i++)
+        assert_string_equal(shoal_reply_string(shoal_reply_at(all, i), &(size_t){0}),
+                            pairs[2 * (SPLIT_KEYS - 1 - i) + 1]);
+    assert_true(shoal_result_parts(result) > CLUSTER_PRIMARIES);
+    shoal_result_release(result);
+    static const char *const counting[] = {"EXISTS", "TOUCH", "UNLINK", "DEL"};
+    for (size_t i = 0; i < sizeof counting / sizeof *counting; i++) {
+        argv[0] = counting[i];
+        result = ask_split(client, SPLIT_KEYS + 1, argv);
+        assert_int_equal(shoal_reply_integer(shoal_result_reply(result)),
+                         i < 3 ? SPLIT_KEYS : 0);
+        shoal_result_release(result);
+    }
+}
+
+/* ... also while a slot of them goes to another node. */
+static void a_command_over_many_slots_is_split(void **state)
+{
+    cluster_rig_t *rig = cluster_rig_start();
+    char texts[2 * SPLIT_KEYS][16];
+    const char *argv[2 * SPLIT_KEYS + 1] = {"MSET"};
+    (void)state;
+
+    if (!rig)
+        skip();
+    shoal_client_t *client = live_open(cluster_rig_options(rig, 1));
+    for (size_t i = 0; i < SPLIT_KEYS; i++) {
+        snprintf(texts[2 * i], sizeof *texts, "key%zu", i);
+        snprintf(texts[2 * i + 1], sizeof *texts, "%zu", i);
+        argv[2 * i + 1] = texts[2 * i];
+        argv[2 * i + 2] = texts[2 * i + 1];
+    }
+    /* The slot of "key1". */
+    cluster_rig_begin_move(rig, 9189, 1, 0);
+    for (unsigned i = 0; i < 3; i++) {
+        shoal_result_release(ask_split(client, 2 * SPLIT_KEYS + 1, argv));
+        if (i == 1)
+            cluster_rig_move_keys(rig, 9189, 1, 0, CLUSTER_KEYS_MAX);
+        if (i == 2)
+            cluster_rig_end_move(rig, 9189, 1, 0, false);
+        read_back(client, argv + 1);
+    }
+    live_finish(client);
+    cluster_rig_stop(rig);
+}
+
 static void expect_no_failure(const cluster_tally_t *tally)
 {
     assert_int_equal(tally->unknown, 0);
@@ -247,6 +319,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_command_finds_the_node_of_its_key),
         cmocka_unit_test(commands_without_keys_go_to_all),
+        cmocka_unit_test(a_command_over_many_slots_is_split),
         cmocka_unit_test(slots_move_under_load),
         cmocka_unit_test(replicas_are_promoted_under_load),
         cmocka_unit_test(a_primary_dies_under_load),

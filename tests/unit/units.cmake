@@ -83,6 +83,8 @@ shoal_unit_test(core/lease_pool)
 shoal_unit_test(core/lease_rule)
 shoal_unit_test(core/cluster/slot_map)
 shoal_unit_test(core/cluster/fan_rule ALSO resp/encoder)
+shoal_unit_test(core/cluster/split_rule ALSO resp/encoder resp/command_keys resp/command_info
+  resp/key_spec resp/key_slot base/alloc)
 shoal_unit_test(core/cluster/gather ALSO core/result resp/decoder resp/partial_value
   resp/large_string resp/frame resp/reply base/alloc WITH core/wire LIBS shoal_hiredis m)
 shoal_unit_test(core/result ALSO resp/reply base/alloc)
@@ -109,20 +111,20 @@ shoal_unit_test(api/sentinel ALSO core/options core/address_map core/secret core
 shoal_unit_test(api/options_url ALSO api/options api/sentinel api/options_keys api/options_credentials api/options_tls api/replicas core/options core/address_map core/secret core/tls_settings api/errors base/error base/escape
   base/alloc)
 shoal_unit_test(client/ledger ALSO core/extra base/alloc)
-shoal_unit_test(client/plan ALSO core/cluster/fan_rule resp/command_slot resp/command_keys resp/key_spec resp/key_slot base/error core/extra core/target_name core/refusal core/replica_rule base/random core/block_time resp/command_info resp/encoder resp/reply_shape
+shoal_unit_test(client/plan ALSO core/cluster/fan_rule core/cluster/split_rule resp/command_slot resp/command_keys resp/key_spec resp/key_slot base/error core/extra core/target_name core/refusal core/replica_rule base/random core/block_time resp/command_info resp/encoder resp/reply_shape
   base/alloc)
-shoal_unit_test(client/plan.large ALSO core/cluster/fan_rule resp/command_slot resp/command_keys resp/key_spec resp/key_slot base/error core/extra core/target_name core/refusal core/replica_rule base/random core/block_time resp/command_info resp/encoder resp/reply_shape
+shoal_unit_test(client/plan.large ALSO core/cluster/fan_rule core/cluster/split_rule resp/command_slot resp/command_keys resp/key_spec resp/key_slot base/error core/extra core/target_name core/refusal core/replica_rule base/random core/block_time resp/command_info resp/encoder resp/reply_shape
   base/alloc)
-shoal_unit_test(client/plan.replicas ALSO core/cluster/fan_rule resp/command_slot resp/command_keys resp/key_spec resp/key_slot base/error core/extra core/target_name core/refusal core/replica_rule base/random core/block_time
+shoal_unit_test(client/plan.replicas ALSO core/cluster/fan_rule core/cluster/split_rule resp/command_slot resp/command_keys resp/key_spec resp/key_slot base/error core/extra core/target_name core/refusal core/replica_rule base/random core/block_time
   resp/command_info resp/encoder resp/reply_shape base/alloc)
-shoal_unit_test(client/plan.leases ALSO core/cluster/fan_rule resp/command_slot resp/command_keys resp/key_spec resp/key_slot base/error core/extra core/target_name core/refusal core/replica_rule base/random core/block_time resp/command_info resp/encoder resp/reply_shape
+shoal_unit_test(client/plan.leases ALSO core/cluster/fan_rule core/cluster/split_rule resp/command_slot resp/command_keys resp/key_spec resp/key_slot base/error core/extra core/target_name core/refusal core/replica_rule base/random core/block_time resp/command_info resp/encoder resp/reply_shape
   base/alloc)
-shoal_unit_test(client/plan.extras ALSO core/cluster/fan_rule resp/command_slot resp/command_keys resp/key_spec resp/key_slot base/error core/extra core/target_name core/refusal core/replica_rule base/random core/block_time resp/command_info resp/encoder resp/reply_shape
+shoal_unit_test(client/plan.extras ALSO core/cluster/fan_rule core/cluster/split_rule resp/command_slot resp/command_keys resp/key_spec resp/key_slot base/error core/extra core/target_name core/refusal core/replica_rule base/random core/block_time resp/command_info resp/encoder resp/reply_shape
   base/alloc)
-shoal_unit_test(client/plan.chunks ALSO core/cluster/fan_rule resp/command_slot resp/command_keys resp/key_spec resp/key_slot base/error core/extra core/target_name core/refusal core/replica_rule base/random core/block_time resp/command_info resp/encoder
+shoal_unit_test(client/plan.chunks ALSO core/cluster/fan_rule core/cluster/split_rule resp/command_slot resp/command_keys resp/key_spec resp/key_slot base/error core/extra core/target_name core/refusal core/replica_rule base/random core/block_time resp/command_info resp/encoder
   resp/reply_shape base/alloc)
-shoal_unit_test(client/reason ALSO core/cluster/fan_rule resp/command_slot resp/command_keys resp/key_spec resp/key_slot base/error core/refusal core/block_time resp/command_info resp/encoder
-  resp/reply_shape)
+shoal_unit_test(client/reason ALSO core/cluster/fan_rule core/cluster/split_rule resp/command_slot resp/command_keys resp/key_spec resp/key_slot base/error core/refusal core/block_time resp/command_info resp/encoder
+  resp/reply_shape base/alloc)
 shoal_unit_test(client/stats_sum)
 shoal_unit_test(api/replicas ALSO api/options core/options core/address_map core/secret core/tls_settings base/alloc)
 shoal_unit_test(api/stats_math)

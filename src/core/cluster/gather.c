@@ -119,6 +119,21 @@ static shoal_reply_t *join(const shoal__gather_t *gather)
     return all;
 }
 
+static shoal_reply_t *by_place(const shoal__gather_t *gather)
+{
+    shoal_reply_t *all =
+        new_aggregate(gather->arena, SHOAL_REPLY_ARRAY, gather->places_count);
+
+    for (size_t i = 0; all && i < gather->places_count; i++) {
+        const shoal__gather_place_t *place = &gather->places[i];
+        const shoal_reply_t *reply = reply_of(gather, place->part);
+        if (!is_list(reply) || place->at >= shoal_reply_count(reply))
+            return by_node(gather);
+        put(&all->as.children.items[i], shoal_reply_at(reply, place->at));
+    }
+    return all;
+}
+
 static int64_t combine_two(shoal__gather_policy_t policy, int64_t a, int64_t b)
 {
     if (policy == SHOAL__GATHER_MIN)
@@ -175,6 +190,8 @@ static const shoal_reply_t *build(const shoal__gather_t *gather)
         return combine(gather);
     case SHOAL__GATHER_JOIN:
         return join(gather);
+    case SHOAL__GATHER_PLACE:
+        return by_place(gather);
     case SHOAL__GATHER_BY_NODE:
         break;
     }
@@ -206,6 +223,9 @@ static verdict_t judge(const shoal__gather_t *gather, shoal_result_t *result)
         bool is_worse = !verdict.worst || badness(part) > badness(verdict.worst);
         if (part->attempts > result->attempts)
             result->attempts = part->attempts;
+        if (part->redirects > result->redirects)
+            result->redirects = part->redirects;
+        result->was_reordered = result->was_reordered || part->was_reordered;
         result->is_settled = result->is_settled && part->is_settled;
         verdict.is_untouched =
             verdict.is_untouched && part->fate == SHOAL_FATE_NOT_EXECUTED;

@@ -18,16 +18,24 @@ typedef enum shoal__gather_policy {
     SHOAL__GATHER_BY_NODE, /* a map of the nodes' names and their replies */
     SHOAL__GATHER_ALL,     /* the first reply, because all are the same */
     SHOAL__GATHER_ONE,     /* the first reply that is no error */
-    SHOAL__GATHER_SUM, /* of numbers, or of those of arrays and maps, place by place */
-    SHOAL__GATHER_MIN, /* the same: the least of them */
-    SHOAL__GATHER_JOIN /* arrays, one behind the other */
+    SHOAL__GATHER_SUM,  /* of numbers, or of those of arrays and maps, place by place */
+    SHOAL__GATHER_MIN,  /* the same: the least of them */
+    SHOAL__GATHER_JOIN, /* arrays, one behind the other */
+    SHOAL__GATHER_PLACE /* arrays, of which each element has its place in the whole */
 } shoal__gather_policy_t;
+
+/* Which element of which part stands there. */
+typedef struct shoal__gather_place {
+    uint32_t part, at;
+} shoal__gather_place_t;
 
 typedef struct shoal__gather {
     shoal__arena_t *arena; /* of everything here; the owner releases it */
     shoal__gather_policy_t policy;
-    shoal__result_parts_t *parts; /* the owner sets `node` and `slot_1` */
-    size_t left;                  /* parts without a result */
+    shoal__result_parts_t *parts;        /* the owner sets `node` and `slot_1` */
+    size_t left;                         /* parts without a result */
+    const shoal__gather_place_t *places; /* PLACE: of the whole; the owner sets them */
+    size_t places_count;
 } shoal__gather_t;
 
 /* NULL: no memory. */

@@ -156,8 +156,6 @@ static bool cancel_one(shoal__pipe_t *pipe, uint64_t ticket, uint64_t now_us)
     if (!shoal__request_ring_find(&pipe->ring, ticket, &at))
         return false;
     uint16_t flags = shoal__request_ring_at(&pipe->ring, at)->flags;
-    if (shoal__request_is_unwanted(shoal__request_ring_at(&pipe->ring, at)))
-        return false;
     shoal__extent_find(&pipe->ring, at, &extent);
     end_one(pipe, at, &extent,
             flags & SHOAL__REQUEST_OVERDUE ? SHOAL__ENDING_TIMEOUT

@@ -124,15 +124,26 @@ void shoal__request_ring_unit(const shoal__request_ring_t *ring, uint64_t positi
     *ret_last = last;
 }
 
-static bool find_by_walking(const shoal__request_ring_t *ring, uint64_t ticket,
-                            uint64_t *ret_position)
+/* Of the loop thread, or of other threads, as the other one? */
+static bool is_of_kind(uint64_t there, uint64_t ticket)
 {
-    for (uint64_t at = ring->head; at != ring->tail; at++) {
+    return there && ((there ^ ticket) & SHOAL_TICKET_OF_LOOP) == 0;
+}
+
+/* From `at` on, where a higher ticket of the same kind ends the search if they are sorted. */
+static bool find_from(const shoal__request_ring_t *ring, uint64_t at, uint64_t ticket,
+                      uint64_t *ret_position)
+{
+    for (; at != ring->tail; at++) {
         const shoal__request_t *request = shoal__request_ring_at(ring, at);
-        if (request->ticket == ticket && !(request->flags & SHOAL__REQUEST_GONE)) {
+        uint64_t there = request->ticket;
+        if (there == ticket &&
+            !(request->flags & (SHOAL__REQUEST_GONE | SHOAL__REQUEST_ZOMBIE))) {
             *ret_position = at;
             return true;
         }
+        if (!ring->retried && there > ticket && is_of_kind(there, ticket))
+            return false;
     }
     return false;
 }
@@ -140,12 +151,12 @@ static bool find_by_walking(const shoal__request_ring_t *ring, uint64_t ticket,
 bool shoal__request_ring_find(const shoal__request_ring_t *ring, uint64_t ticket,
                               uint64_t *ret_position)
 {
-    uint64_t low = ring->head, high = ring->tail; /* low <= wanted < high */
+    uint64_t low = ring->head, high = ring->tail; /* low <= the first one <= high */
 
     if (ticket == 0)
         return false;
     if (ring->retried)
-        return find_by_walking(ring, ticket, ret_position);
+        return find_from(ring, low, ticket, ret_position);
 
     while (low != high) {
         uint64_t middle = low + (high - low) / 2, probe = middle;
@@ -153,8 +164,7 @@ bool shoal__request_ring_find(const shoal__request_ring_t *ring, uint64_t ticket
         /* Step over tickets of the other kind (of the loop thread, or of other threads)
          * and over requests without a ticket. */
         while (probe != high) {
-            uint64_t there = shoal__request_ring_at(ring, probe)->ticket;
-            if (there && ((there ^ ticket) & SHOAL_TICKET_OF_LOOP) == 0)
+            if (is_of_kind(shoal__request_ring_at(ring, probe)->ticket, ticket))
                 break;
             probe++;
         }
@@ -162,15 +172,10 @@ bool shoal__request_ring_find(const shoal__request_ring_t *ring, uint64_t ticket
             high = middle;
             continue;
         }
-        uint64_t there = shoal__request_ring_at(ring, probe)->ticket;
-        if (there == ticket) {
-            *ret_position = probe;
-            return !(shoal__request_ring_at(ring, probe)->flags & SHOAL__REQUEST_GONE);
-        }
-        if (there < ticket)
+        if (shoal__request_ring_at(ring, probe)->ticket < ticket)
             low = probe + 1;
         else
             high = middle;
     }
-    return false;
+    return find_from(ring, low, ticket, ret_position);
 }

@@ -126,8 +126,8 @@ void shoal__request_ring_rewind(shoal__request_ring_t *ring);
 void shoal__request_ring_unit(const shoal__request_ring_t *ring, uint64_t position,
                               uint64_t *ret_first, uint64_t *ret_last);
 
-/* Position of the outstanding request with this ticket, which is not gone; of several, which
- * are queued again or are parts of one command, the first. O(log n) while no request in
+/* Position of the outstanding request with this ticket, which nobody gave up; of several,
+ * which are queued again or are parts of one command, the first. O(log n) while no request in
  * the ring was queued again. */
 bool shoal__request_ring_find(const shoal__request_ring_t *ring, uint64_t ticket,
                               uint64_t *ret_position);

@@ -18,12 +18,15 @@ static unsigned routed_slot(const shoal__extra_t *extra)
     }
 }
 
-/* A unit stays together, whatever its commands are. */
+/* A unit stays together, whatever its commands are.  A command over several slots was
+ * accepted because it may be split. */
 static unsigned slot_of_itself(const shoal__request_t *request, const char *bytes)
 {
     unsigned slot = shoal__request_slot(request, bytes);
     shoal__fan_t fan;
 
+    if (slot == SHOAL__SLOT_SEVERAL)
+        return SHOAL__SLOT_SPREAD;
     if (slot != SHOAL__SLOT_NONE || (request->flags & SHOAL__REQUEST_UNIT))
         return slot;
     fan = shoal__fan_of_encoded((shoal__bytes_t){bytes, request->bytes});

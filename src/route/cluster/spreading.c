@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 
-/* A command goes to several nodes, or to a certain one. */
+/* A command goes to several nodes, to a certain one, or to the owners of several slots. */
 
 #include "base/alloc.h"
 #include "core/cluster/fan_rule.h"
+#include "core/cluster/split_rule.h"
 #include "route/cluster/state.h"
 #include <shoal/errors.h>
 #include <stdio.h>
@@ -122,6 +123,56 @@ static shoal__spread_t *new_for_nodes(shoal__cluster_t *cluster,
     return spread;
 }
 
+/* False: no memory. */
+static bool set_places(shoal__gather_t *gather, const shoal__split_t *split)
+{
+    shoal__gather_place_t *places =
+        shoal__arena_alloc(gather->arena, split->keys_count * sizeof *places);
+
+    for (size_t i = 0; places && i < split->keys_count; i++)
+        places[i] = split->keys[i].place;
+    gather->places = places;
+    gather->places_count = split->keys_count;
+    return places != NULL;
+}
+
+/* False: no memory. */
+static bool add_slots(shoal__spread_t *spread, shoal__split_t *split)
+{
+    shoal__gather_t *gather = spread->gather;
+    char *bytes = shoal__arena_alloc(gather->arena, split->bytes);
+
+    if (!bytes || !set_places(gather, split))
+        return false;
+    shoal__split_write(split, bytes);
+    for (size_t i = 0; i < split->parts_count; i++) {
+        const shoal__split_part_t *part = &split->parts[i];
+        spread->parts[i] = (shoal__spread_part_t){
+            .slot = part->slot, .bytes = bytes, .bytes_count = part->bytes};
+        gather->parts->items[i].slot_1 = part->slot + 1;
+        bytes += part->bytes;
+    }
+    spread->parts_count = split->parts_count;
+    return true;
+}
+
+/* A command over keys of several slots: a part for each slot. */
+static shoal__spread_t *new_for_slots(shoal__cluster_t *cluster,
+                                      const shoal__request_t *request,
+                                      const char *bytes)
+{
+    shoal__split_t *split = shoal__split_new((shoal__bytes_t){bytes, request->bytes});
+    shoal__spread_t *spread =
+        split ? new_spread(cluster, request, split->policy, split->parts_count) : NULL;
+
+    if (spread && !add_slots(spread, split)) {
+        shoal__spread_free(spread);
+        spread = NULL;
+    }
+    shoal__split_free(split);
+    return spread;
+}
+
 shoal__spread_t *shoal__spread_new(shoal__cluster_t *cluster,
                                    const shoal__request_t *request, const char *bytes)
 {
@@ -132,7 +183,9 @@ shoal__spread_t *shoal__spread_new(shoal__cluster_t *cluster,
         return new_for_nodes(cluster, request, bytes, route, SHOAL__GATHER_BY_NODE);
     if (route == SHOAL_ROUTE_AUTO) {
         fan = shoal__fan_of_encoded((shoal__bytes_t){bytes, request->bytes});
-        return new_for_nodes(cluster, request, bytes, fan.route, fan.policy);
+        return shoal__fan_is_wide(&fan)
+                   ? new_for_nodes(cluster, request, bytes, fan.route, fan.policy)
+                   : new_for_slots(cluster, request, bytes);
     }
     return new_failed(cluster, request);
 }

@@ -10,7 +10,7 @@
 #include "unit/client/plan_rig.h"
 #include <stdlib.h>
 
-#define ALL_FLAGS 0x7ff
+#define ALL_FLAGS 0xfff
 
 /* ---- the extras of a call ---- */
 

@@ -140,6 +140,18 @@ static const struct gather_row {
     {SHOAL__GATHER_JOIN, {"*0\r\n", "*0\r\n"}, 0, 0, "[]"},
     {SHOAL__GATHER_JOIN, {"~1\r\n+a\r\n", "~1\r\n*1\r\n+b\r\n"}, 0, 0, "['a' ['b']]"},
     {SHOAL__GATHER_JOIN, {"*0\r\n", ":1\r\n"}, 0, 0, "{'n0' [] 'n1' 1}"},
+    /* The places are those of `places`. */
+    {SHOAL__GATHER_PLACE,
+     {"*2\r\n$1\r\na\r\n$-1\r\n", "*1\r\n$1\r\nb\r\n"},
+     0,
+     0,
+     "['b' 'a' -]"},
+    {SHOAL__GATHER_PLACE,
+     {"*1\r\n+a\r\n", "*1\r\n+b\r\n"},
+     0,
+     0,
+     "{'n0' ['a'] 'n1' ['b']}"},
+    {SHOAL__GATHER_PLACE, {"+a\r\n", ":1\r\n"}, 0, 0, "{'n0' 'a' 'n1' 1}"},
     {SHOAL__GATHER_BY_NODE,
      {"+a\r\n", "*1\r\n:1\r\n", "_\r\n"},
      0,
@@ -169,6 +181,8 @@ static const struct gather_row {
      "n0: why; 2 of 2 parts failed"},
 };
 
+static const shoal__gather_place_t places[] = {{1, 0}, {0, 0}, {0, 1}};
+
 static shoal__gather_t *gather_row(const struct gather_row *row)
 {
     static const char *const nodes[] = {"n0", "n1", "n2"};
@@ -179,6 +193,8 @@ static shoal__gather_t *gather_row(const struct gather_row *row)
         count++;
     gather = shoal__gather_new(row->policy, count);
     assert_non_null(gather);
+    gather->places = places;
+    gather->places_count = sizeof places / sizeof *places;
     for (size_t i = 0; i < count; i++)
         gather->parts->items[i].node = nodes[i];
     for (size_t i = count; i-- > 0;) { /* in any order */
@@ -236,13 +252,15 @@ static void test_reply_is_kept(void **state)
     }
 }
 
-static void test_attempts_and_settled(void **state)
+static void test_what_parts_went_through(void **state)
 {
     shoal__gather_t *gather = shoal__gather_new(SHOAL__GATHER_SUM, 2);
     const shoal_reply_t one = {.type = SHOAL_REPLY_INTEGER, .as.integer = 1};
     shoal_result_t given = {.reply = &one,
                             .detail = "",
                             .attempts = 3,
+                            .redirects = 2,
+                            .was_reordered = true,
                             .is_settled = true,
                             .node = "asked"};
     shoal_result_t result;
@@ -252,12 +270,15 @@ static void test_attempts_and_settled(void **state)
     gather->parts->items[1].node = "planned";
     gather->parts->items[1].slot_1 = 7;
     assert_false(shoal__gather_take(gather, 0, &given));
-    given.attempts = 1;
+    given.attempts = given.redirects = 1;
+    given.was_reordered = false;
     given.is_settled = false;
     given.node = NULL;
     assert_true(shoal__gather_take(gather, 1, &given));
     shoal__gather_result(gather, &result);
     assert_int_equal(result.attempts, 3);
+    assert_int_equal(result.redirects, 2);
+    assert_true(result.was_reordered);
     assert_false(result.is_settled);
     assert_string_equal(result.parts->items[0].node, "asked");
     assert_string_equal(result.parts->items[1].node, "planned");
@@ -296,7 +317,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_table),
                                        cmocka_unit_test(test_reply_is_kept),
-                                       cmocka_unit_test(test_attempts_and_settled),
+                                       cmocka_unit_test(test_what_parts_went_through),
                                        cmocka_unit_test(test_without_memory)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -290,6 +290,32 @@ static void test_finding_nothing(void **state)
     shoal__request_ring_release(&ring);
 }
 
+/* Parts of one command have one ticket.  Each is found, until it is given up. */
+static void test_finding_parts(void **state)
+{
+    static const uint64_t tickets[] = {1, 2, SHOAL_TICKET_OF_LOOP | 9, 2, 0, 2, 3, 0};
+    static const uint64_t places[] = {1, 3, 5};
+    static const uint16_t ends[] = {SHOAL__REQUEST_ZOMBIE, SHOAL__REQUEST_GONE};
+    (void)state;
+    uint64_t at;
+
+    for (size_t end = 0; end < 2; end++) {
+        fill("abcdefgh", NULL);
+        for (uint64_t i = 0; i < 8; i++)
+            shoal__request_ring_at(&ring, i)->ticket = tickets[i];
+        for (size_t i = 0; i < 3; i++) {
+            assert_true(shoal__request_ring_find(&ring, 2, &at));
+            assert_int_equal(at, places[i]);
+            shoal__request_ring_at(&ring, at)->flags |= ends[end];
+        }
+        assert_false(shoal__request_ring_find(&ring, 2, &at));
+        assert_true(shoal__request_ring_find(&ring, 3, &at));
+        assert_int_equal(at, 6);
+        assert_false(shoal__request_ring_find(&ring, 4, &at));
+        shoal__request_ring_release(&ring);
+    }
+}
+
 static void test_a_failed_allocation_changes_nothing(void **state)
 {
     (void)state;
@@ -365,6 +391,7 @@ int main(void)
         cmocka_unit_test(test_bounds_of_units),
         cmocka_unit_test(test_a_sweep_keeps_what_was_sent),
         cmocka_unit_test(test_finding_nothing),
+        cmocka_unit_test(test_finding_parts),
         cmocka_unit_test(test_a_failed_allocation_changes_nothing),
         cmocka_unit_test(test_a_ring_at_rest),
         cmocka_unit_test(test_no_allocation_in_the_steady_state),
