@@ -53,6 +53,25 @@ def test_keys_of_several_slots(face: Face) -> None:
     assert face.execute("MSET", "{a}1", "1", "{a}2", "2") == b"OK"
 
 
+def test_many_keys_are_split(face: Face) -> None:
+    keys = [f"key{number}" for number in range(30)]
+    pairs = [word for key in keys for word in (key, key.upper())]
+    assert face.execute("MSET", *pairs, split=True) == b"OK"
+    values = [key.upper().encode() for key in keys]
+    assert face.execute("MGET", *reversed(keys), split=True) == values[::-1]
+    replies = face.execute_many(
+        [("EXISTS", *keys, "no"), ("MGET", "no", "key3"), ("GET", "key4")], split=True
+    )
+    assert replies == [30, [None, b"KEY3"], b"KEY4"]
+    assert face.execute("DEL", *keys, split=True) == 30
+    with pytest.raises(shoal.ClusterCrossSlotError, match="let the command be split"):
+        face.execute("MGET", *keys)
+    with pytest.raises(shoal.ClusterCrossSlotError, match="MSETNX"):
+        face.execute("MSETNX", *pairs, split=True)
+    if face.is_async:
+        assert face._do("submit", "TOUCH", *keys, split=True) == 0
+
+
 def test_what_a_cluster_does_not_take_is_refused(face: Face) -> None:
     with pytest.raises(shoal.RefusedError, match="each node"):
         face.execute("SCAN", 0)

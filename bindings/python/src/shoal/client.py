@@ -83,6 +83,7 @@ class Client(Leasing, Closing):
         may_block: bool = False,
         bulk: bool = False,
         replica: bool | None = None,
+        split: bool = False,
     ) -> Any:
         """Send one command and wait for its reply.
 
@@ -94,6 +95,8 @@ class Client(Leasing, Closing):
         `bulk`: send it over the bulk lane, if the client has one (`bulk_lane`).
         `replica`: True: if it only reads, a replica may execute it; False: the primary
         does; None: as the client's `read_from` says.
+        `split`: in a cluster MGET, MSET, DEL, UNLINK, TOUCH and EXISTS may have keys of
+        several slots, and are executed in parts.
 
         If a bound of outstanding commands is reached, waits for room. Raises
         ResponseError for an error reply, DataError for what cannot be sent,
@@ -104,8 +107,8 @@ class Client(Leasing, Closing):
         conversion = options.default if decode is None else options.conversion(decode)
         timeout_us = 0 if timeout is None else microseconds(timeout)
         flags = 0
-        if may_block or bulk or replica is not None:
-            flags = flags_of(may_block, bulk, replica)
+        if may_block or bulk or split or replica is not None:
+            flags = flags_of(may_block, bulk, replica, split)
         try:
             if options.encodes:
                 raise _calls.Unpackable(0)
@@ -186,6 +189,7 @@ class Client(Leasing, Closing):
         may_block: bool = False,
         bulk: bool = False,
         replica: bool | None = None,
+        split: bool = False,
         wait_for_room: bool = True,
     ) -> list[Any]:
         """Send many commands together and wait for all their replies, in order.
@@ -197,7 +201,7 @@ class Client(Leasing, Closing):
         The other parameters are those of `execute`. An argument that cannot be sent
         raises DataError, and none of the commands are sent.
         """
-        flags = flags_of(may_block, bulk, replica, contiguous)
+        flags = flags_of(may_block, bulk, replica, split, contiguous)
         outcomes = self._execute_many(
             as_tuples(commands),
             flags,

@@ -88,6 +88,7 @@ class Client(Leasing, Ports):
         may_block: bool = False,
         bulk: bool = False,
         replica: bool | None = None,
+        split: bool = False,
     ) -> Any:
         """Send one command and wait for its reply; as `shoal.Client.execute`.
 
@@ -100,10 +101,11 @@ class Client(Leasing, Ports):
             or decode is not None
             or may_block
             or bulk
+            or split
             or replica is not None
         ):
             future = self._submit_one(
-                args, timeout, decode, flags_of(may_block, bulk, replica), True
+                args, timeout, decode, flags_of(may_block, bulk, replica, split), True
             )
         else:
             port = self._port
@@ -201,6 +203,7 @@ class Client(Leasing, Ports):
         may_block: bool = False,
         bulk: bool = False,
         replica: bool | None = None,
+        split: bool = False,
     ) -> Future:
         """Send one command and return the future of its reply: what `execute` awaits,
         without a coroutine. If the future is cancelled in the same tick, the command is
@@ -210,10 +213,11 @@ class Client(Leasing, Ports):
             or decode is not None
             or may_block
             or bulk
+            or split
             or replica is not None
         ):
             return self._submit_one(
-                args, timeout, decode, flags_of(may_block, bulk, replica), False
+                args, timeout, decode, flags_of(may_block, bulk, replica, split), False
             )
         port = self._port
         if port is None or (
@@ -286,6 +290,7 @@ class Client(Leasing, Ports):
         may_block: bool = False,
         bulk: bool = False,
         replica: bool | None = None,
+        split: bool = False,
         wait_for_room: bool = True,
     ) -> list[Any]:
         """Send many commands together and wait for all their replies, in order; as
@@ -298,7 +303,7 @@ class Client(Leasing, Ports):
             self._find_port(),
             rows,
             (
-                flags_of(may_block, bulk, replica, contiguous),
+                flags_of(may_block, bulk, replica, split, contiguous),
                 0 if timeout is None else microseconds(timeout),
                 self._options.conversion(decode),
                 None,
