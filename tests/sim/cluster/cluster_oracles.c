@@ -95,7 +95,7 @@ void cluster_oracle_redirected(cluster_world_t *world, cluster_call_t *call,
                         world->now_us < world->named_us[call->block][from] + RESTS_US;
     if (to < CLUSTER_NODES)
         world->named_us[call->block][to] = world->now_us;
-    if (++call->redirected > CLUSTER_HOPS_MAX)
+    if (++call->redirected > CLUSTER_HOPS_MAX + 1) /* the last one is its result */
         cluster_world_fail(world, "O10: %u was redirected %u times",
                            cluster_id_of(call), call->redirected);
 }

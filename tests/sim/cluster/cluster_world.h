@@ -27,7 +27,7 @@
  *        redirected it took a later one; if the node that a redirect named cannot be reached; and
  *        if it is executed again, or by a connection that
  *        the client gave up
- *   O10  no command is redirected more than 16 times; the client asks for views 10 times a
+ *   O10  no command follows more than 16 redirects; the client asks for views 10 times a
  *        second at most, but questions to a node that takes no bytes may gather
  *   O11  the client dials no address that one node alone has named
  *   O12  the result of a command says so if a later one of its key was executed before it, and
