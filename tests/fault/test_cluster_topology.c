@@ -349,6 +349,43 @@ static void the_only_node_may_be_slow(void **state)
     assert_true(fake_server_hits(nodes[0], questions) <= 2);
 }
 
+/* All primaries are asked, one of them is down, and it leaves the cluster: nobody will ever
+ * ask it. */
+static void what_was_for_a_node_that_left_ends(void **state)
+{
+    scene_t *scene = *state;
+    shoal_call_t call = SHOAL_CALL_INIT;
+    script_node_t left[NODES - 1];
+    outcome_t *outcome = scene_outcomes(scene, 2);
+
+    agree();
+    open_cluster(scene, 0);
+    call.route = SHOAL_ROUTE_PRIMARIES;
+    call.timeout_us = SHOAL_TIMEOUT_NEVER;
+    scene_submit(scene, WORDS("PING"), &call, &outcome[0]);
+    scene_check(&outcome[0], 0, SHOAL_FATE_REPLIED);
+    fake_server_refuse(nodes[1], true);
+    fake_server_cut(nodes[1], FAKE_CUT_FIN);
+    WAIT_FOR(is_down(scene, 1));
+    scene_submit(scene, WORDS("PING"), &call, &outcome[1]);
+    WAIT_FOR(fake_server_received(nodes[0], 0, "PING", NULL) == 2);
+
+    view[0].last = 16383;
+    view[0].epoch = 6;
+    view[3].primary = view[0].id;
+    for (size_t by = 0; by < NODES - 1; by++) {
+        size_t count = 0;
+        for (size_t i = 0; i < NODES; i++) {
+            view[i].is_myself = i == (by == 0 ? 0 : by + 1);
+            if (i != 1)
+                left[count++] = view[i];
+        }
+        script_say(nodes[by == 0 ? 0 : by + 1], left, count);
+    }
+    scene_check(&outcome[1], SHOAL_ENOENT, SHOAL_FATE_UNKNOWN);
+    assert_non_null(strstr(outcome[1].detail, "1 of 2 parts failed"));
+}
+
 /* ---- one node, two addresses ---- */
 
 /* A question is asked after this. */
@@ -589,6 +626,7 @@ int main(int argc, char **argv)
         TEST(a_replica_that_takes_slots_is_a_failover),
         TEST(a_slot_that_moves_is_no_failover),
         TEST(the_only_node_may_be_slow),
+        TEST(what_was_for_a_node_that_left_ends),
         TEST(another_address_of_a_node_is_an_alias),
         TEST(the_program_maps_addresses),
         TEST(a_node_that_redirects_to_itself_is_connected_to_again),

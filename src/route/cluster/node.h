@@ -85,6 +85,12 @@ static inline bool shoal__node_is_open(const shoal__node_t *node)
            node->conn.state != SHOAL__CONN_CLOSED;
 }
 
+/* May commands be for this very node? */
+static inline bool shoal__node_is_known(const shoal__node_t *node)
+{
+    return node->slots > 0 || node->is_listed || node->is_seed;
+}
+
 static inline bool shoal__node_is_ready(const shoal__node_t *node)
 {
     return node->conn.pipe.phase == SHOAL__PIPE_READY && !node->conn.pipe.is_offline;

@@ -17,12 +17,6 @@ static unsigned route_of(const shoal__request_t *request)
     return request->extra ? request->extra->route : SHOAL_ROUTE_AUTO;
 }
 
-/* May the library send anything there? */
-static bool is_known(const shoal__node_t *node)
-{
-    return node->slots > 0 || node->is_listed || node->is_seed;
-}
-
 shoal__node_t *shoal__spread_node(const shoal__cluster_t *cluster,
                                   const shoal__request_t *request)
 {
@@ -31,7 +25,7 @@ shoal__node_t *shoal__spread_node(const shoal__cluster_t *cluster,
 
     for (unsigned i = 0; name && i < shoal__nodes_count(&cluster->nodes); i++) {
         shoal__node_t *node = shoal__cluster_node(cluster, i);
-        if (is_known(node) &&
+        if (shoal__node_is_known(node) &&
             (strcmp(node->name, name) == 0 || strcmp(node->id, name) == 0))
             return node;
     }
@@ -261,7 +255,10 @@ static void finish(shoal__spread_t *spread)
     result.ticket = spread->request.ticket;
     feed_sink(extra, &result);
     shoal__extra_drop(extra);
-    cluster->hooks.on_result(cluster->owner, &spread->request, &result);
+    if (shoal__spread_is_part(&spread->request)) /* its node is gone */
+        shoal__spread_take(&spread->request, &result, NULL);
+    else
+        cluster->hooks.on_result(cluster->owner, &spread->request, &result);
     shoal__arena_release(arena);
 }
 

@@ -67,11 +67,13 @@ static bool goes_anywhere(void *data, const shoal__request_t *request,
     return !(request->flags & SHOAL__REQUEST_UNIT) && is_keyless(data, request, bytes);
 }
 
-/* Is it not for this very node? */
+/* Is it not for this very node; or has the node left the cluster? */
 static bool may_leave(void *data, const shoal__request_t *request, const char *bytes)
 {
-    (void)data;
-    return shoal__log_slot(request, bytes) != SHOAL__SLOT_SPREAD;
+    const shoal__node_t *node = data;
+
+    return !shoal__node_is_known(node) ||
+           shoal__log_slot(request, bytes) != SHOAL__SLOT_SPREAD;
 }
 
 /* When the commands of a node that owns no slot go elsewhere, because it cannot be reached;
@@ -90,15 +92,15 @@ static uint64_t slotless_us(const shoal__node_t *node)
                : 0;
 }
 
-/* The node's commands without a key go to another node; or all of them, but
- * those that were sent to this very node. */
+/* The node's commands without a key go to another node; or all of them, but those that were sent
+ * to this very node: if it has left the cluster, they end where they are placed. */
 static void leave(shoal__cluster_t *cluster, shoal__node_t *node, bool takes_all,
                   uint64_t now_us)
 {
     if (shoal__pipe_queued(&node->conn.pipe) + shoal__pipe_held(&node->conn.pipe) == 0)
         return;
     (void)move(&node->conn.pipe, &cluster->waiting,
-               takes_all ? may_leave : goes_anywhere, NULL, now_us);
+               takes_all ? may_leave : goes_anywhere, node, now_us);
     cluster->has_waiting_news = true;
     shoal__conn_touch(&node->conn);
 }
