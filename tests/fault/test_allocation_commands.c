@@ -241,7 +241,17 @@ static void connections(trial_t *trial)
     trial_settle(trial);
 }
 
-/* A cluster of one node, which owns all slots. */
+static bool has_owners(const trial_t *trial)
+{
+    shoal_topology_snapshot_t *topology = NULL;
+    bool has = shoal_topology_get(trial->scene->client, &topology) == 0 &&
+               shoal_topology_owner(topology, 0) != NULL;
+
+    shoal_topology_release(topology);
+    return has;
+}
+
+/* A cluster of one node, which owns all slots; the client knows that. */
 static void prepare_cluster(trial_t *trial)
 {
     char *slots = scene_alloc(trial->scene, 128);
@@ -259,6 +269,7 @@ static void prepare_cluster(trial_t *trial)
     assert_int_equal(
         shoal_options_set_topology(trial->scene->options, SHOAL_TOPOLOGY_CLUSTER), 0);
     trial_open_ready(trial, true);
+    TRIAL_WAIT(trial, has_owners(trial));
 }
 
 static void split_command(trial_t *trial)

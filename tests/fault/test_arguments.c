@@ -52,7 +52,7 @@ static void test_extras_of_a_call(void **state)
     call.reserved = 1;
     check_call(scene, &incr, &call, SHOAL_EINVAL);
     call = whole;
-    call.flags = SHOAL_CALL_REPLICA << 1;
+    call.flags = SHOAL_CALL_MAY_SPLIT << 1;
     check_call(scene, &incr, &call, SHOAL_EINVAL);
     call = whole;
     call.sink = &no_functions;
