@@ -197,13 +197,9 @@ static cluster_call_t *call_of(cluster_world_t *world, const words_t *words)
     return &world->calls[id];
 }
 
-/* What was asked in vain was not redirected: O10. */
-static void refuse_for_a_while(cluster_world_t *world, cluster_call_t *call,
-                               bool was_asking)
+static void refuse_for_a_while(cluster_world_t *world, cluster_call_t *call)
 {
     call->is_unstable = true;
-    if (was_asking && call->redirected > 0)
-        call->redirected--;
     world->sights.refused++;
 }
 
@@ -251,22 +247,22 @@ static bool turn_away(cluster_world_t *world, cluster_link_t *link,
     unsigned missing = missing_keys(node, call->block, of_keys, &keys);
 
     if (world->now_us < node->loading_until_us) {
-        refuse_for_a_while(world, call, was_asking);
+        refuse_for_a_while(world, call);
         say(link, "-LOADING\r\n");
     } else if (owner == CLUSTER_NOBODY) {
-        refuse_for_a_while(world, call, was_asking);
+        refuse_for_a_while(world, call);
         say(link, "-CLUSTERDOWN\r\n");
     } else if (owner == node->index && world->rates.lies && node->index == 0 &&
                !world->is_calm && sim_dice_hits(&world->dice, 20)) {
         world->has_lied = true;
         world->sights.lies++;
-        refuse_for_a_while(world, call, false);
+        refuse_for_a_while(world, call);
         redirect(world, link, call, false, CLUSTER_STRANGER);
     } else if (owner == node->index) {
         if (node->migrates_to[call->block] == CLUSTER_NOBODY || missing == 0)
             return false;
         if (missing < keys) {
-            refuse_for_a_while(world, call, was_asking);
+            refuse_for_a_while(world, call);
             world->sights.tryagain++;
             say(link, "-TRYAGAIN\r\n");
         } else
@@ -274,7 +270,7 @@ static bool turn_away(cluster_world_t *world, cluster_link_t *link,
     } else if (was_asking && node->imports_from[call->block] != CLUSTER_NOBODY) {
         if (keys == 1 || missing == 0)
             return false;
-        refuse_for_a_while(world, call, was_asking);
+        refuse_for_a_while(world, call);
         world->sights.tryagain++;
         say(link, "-TRYAGAIN\r\n");
     } else
