@@ -152,6 +152,16 @@ static bool is_torn(const cluster_call_t *call)
     return false;
 }
 
+/* Of its unit too: that goes on as a whole, whichever part was redirected. */
+static unsigned redirects_of(const cluster_call_t *call)
+{
+    unsigned count = call->unit_first > 0 ? 0 : call->redirected;
+
+    for (uint32_t id = call->unit_first; id > 0 && id <= call->unit_last; id++)
+        count += call->world->calls[id].redirected;
+    return count;
+}
+
 static void look_at_error(cluster_world_t *world, const cluster_call_t *call,
                           const shoal_reply_t *reply)
 {
@@ -163,7 +173,7 @@ static void look_at_error(cluster_world_t *world, const cluster_call_t *call,
     /* A command that a node refuses for a while may fail; or nodes name each other too long. */
     if (world->is_short_of_memory || world->now_us > call->submitted_us + PATIENCE_US ||
         call->deadline_us < SHOAL__NEVER_US || world->options->attempts_max == 1 ||
-        call->redirected >= CLUSTER_HOPS_MAX - 1 || is_torn(call))
+        redirects_of(call) >= CLUSTER_HOPS_MAX - 1 || is_torn(call))
         return;
     if (world->rates.is_planned)
         cluster_world_fail(world, "O8: %u is told: %.*s", cluster_id_of(call),
