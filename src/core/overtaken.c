@@ -110,6 +110,8 @@ bool shoal__overtaken_has(const shoal__overtaken_t *overtaken,
     walk_t walk = {.ticket = request->ticket};
     unsigned kind = kind_of(request);
 
+    if (request->flags & SHOAL__REQUEST_GONE)
+        return false;
     walk.was_overtaken = request->ticket < overtaken->all_until[kind];
     if (overtaken->until && !walk.was_overtaken) {
         walk.until = overtaken->until + (size_t)kind * PLACES;

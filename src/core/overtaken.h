@@ -44,7 +44,7 @@ static inline void shoal__overtaken_ended(shoal__overtaken_t *overtaken,
 void shoal__overtaken_note(shoal__overtaken_t *overtaken,
                            const shoal__request_t *request, const char *bytes);
 
-/* Has one of those overtaken this command, which was refused? */
+/* Has one of those overtaken this command, which was refused?  Not one that has its result. */
 bool shoal__overtaken_has(const shoal__overtaken_t *overtaken,
                           const shoal__request_t *request, const char *bytes);
 

@@ -202,8 +202,7 @@ void shoal__pipe_end_overtaken(shoal__pipe_t *pipe)
     for (uint64_t at = pen->ring.head; at != pen->ring.tail; at++, offset += bytes) {
         const shoal__request_t *request = shoal__request_ring_at(&pen->ring, at);
         bytes = request->bytes;
-        if (!(request->flags & SHOAL__REQUEST_GONE) && request->was_refused &&
-            shoal__overtaken_has(&pipe->shared->overtaken, request,
+        if (shoal__overtaken_has(&pipe->shared->overtaken, request,
                                  shoal__buffer_data(&pen->log) + offset)) {
             shoal__counter_add(&pipe->stats.reordered, 1);
             shoal__pipe_fail_queued(pen, at, SHOAL_EREFUSED, why);

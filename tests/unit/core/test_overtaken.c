@@ -73,6 +73,9 @@ static void test_earlier_commands_of_the_key_are_overtaken(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         if (has(cases[i].bytes, cases[i].ticket) != cases[i].is_overtaken)
             fail_msg("case %zu", i);
+    shoal__request_t gone = request_of(GET, 99);
+    gone.flags = SHOAL__REQUEST_GONE;
+    assert_false(shoal__overtaken_has(&overtaken, &gone, GET));
 }
 
 static void test_a_command_of_several_keys_overtakes_for_each(void **state)
