@@ -98,7 +98,9 @@ def test_cancels_find_their_commands_in_another_thread(
 
     async def work() -> int:
         before = client.stats().cancels
-        blocked = client.submit("BLPOP", "gate", 10, may_block=True)
+        blocked = asyncio.ensure_future(
+            client.execute("BLPOP", "gate", 10, may_block=True)
+        )
         while b"blocked_clients:0" in server.ask("INFO", "clients"):
             await asyncio.sleep(0.001)
         blocked.cancel()
