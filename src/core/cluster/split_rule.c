@@ -104,6 +104,8 @@ shoal__split_t *shoal__split_new(shoal__bytes_t encoded)
     const row_t *row = find(name);
     shoal__split_t *split;
 
+    if (!row)
+        return NULL;
     parts_max = keys_count < SHOAL__SLOTS ? keys_count : SHOAL__SLOTS;
     split = shoal__calloc(1, sizeof *split + keys_count * sizeof *split->keys +
                                  parts_max * sizeof *split->parts);

@@ -43,7 +43,7 @@ typedef struct shoal__split {
 /* Is it a command that parts can stand for? */
 bool shoal__split_may(const shoal_command_t *command);
 
-/* Of an encoded command which may be split; it is borrowed.  NULL: no memory. */
+/* Of an encoded command which may be split (else NULL); it is borrowed.  NULL: no memory. */
 shoal__split_t *shoal__split_new(shoal__bytes_t encoded);
 void shoal__split_free(shoal__split_t *split);
 

@@ -239,38 +239,58 @@ static void feed_sink(const shoal__extra_t *extra, shoal_result_t *result)
     result->reply = NULL;
 }
 
+/* A part has its result.  True: so have all. */
+static bool take(shoal__spread_t *spread, uint64_t part, const shoal_result_t *result,
+                 const char *node)
+{
+    shoal_result_t named = *result;
+
+    named.node = node;
+    return shoal__gather_take(spread->gather, (size_t)part, &named);
+}
+
+/* The result goes to the caller; or to the spread of which this was a part, for a node that is
+ * gone.  Returns that one, if it has all results then. */
+static shoal__spread_t *pass_on(const shoal__spread_t *spread,
+                                const shoal_result_t *result)
+{
+    const shoal__request_t *request = &spread->request;
+    shoal__spread_t *whole = request->data;
+
+    if (shoal__spread_is_part(request))
+        return take(whole, request->tag, result, NULL) ? whole : NULL;
+    spread->cluster->hooks.on_result(spread->cluster->owner, request, result);
+    return NULL;
+}
+
 static void finish(shoal__spread_t *spread)
 {
-    shoal__cluster_t *cluster = spread->cluster;
-    shoal__arena_t *arena = spread->gather->arena;
-    shoal__extra_t *extra = spread->request.extra;
-    shoal_result_t result;
-
-    shoal__list_remove(&spread->listed);
-    /* What pipes counted, beyond the caller's command; without a part it wraps, as the sum
-     * does. */
-    shoal__counter_add(&cluster->surplus, (uint64_t)spread->parts_count - 1);
-    shoal__gather_result(spread->gather, &result);
-    result.tag = spread->request.tag;
-    result.ticket = spread->request.ticket;
-    feed_sink(extra, &result);
-    shoal__extra_drop(extra);
-    if (shoal__spread_is_part(&spread->request)) /* its node is gone */
-        shoal__spread_take(&spread->request, &result, NULL);
-    else
-        cluster->hooks.on_result(cluster->owner, &spread->request, &result);
-    shoal__arena_release(arena);
+    while (spread) {
+        shoal__spread_t *whole;
+        shoal__arena_t *arena = spread->gather->arena;
+        shoal__extra_t *extra = spread->request.extra;
+        shoal_result_t result;
+        shoal__list_remove(&spread->listed);
+        /* What pipes counted, beyond the caller's command; without a part it wraps, as the
+         * sum does. */
+        shoal__counter_add(&spread->cluster->surplus,
+                           (uint64_t)spread->parts_count - 1);
+        shoal__gather_result(spread->gather, &result);
+        result.tag = spread->request.tag;
+        result.ticket = spread->request.ticket;
+        feed_sink(extra, &result);
+        shoal__extra_drop(extra);
+        whole = pass_on(spread, &result);
+        shoal__arena_release(arena);
+        spread = whole;
+    }
 }
 
 void shoal__spread_take(const shoal__request_t *request, const shoal_result_t *result,
                         const char *node)
 {
-    shoal__spread_t *spread = request->data;
-    shoal_result_t named = *result;
-
-    named.node = node;
-    if (shoal__gather_take(spread->gather, (size_t)request->tag, &named))
-        finish(spread);
+    if (take(request->data, request->tag, result, node))
+        finish(request->data);
 }
 
 void shoal__spreads_turn(shoal__cluster_t *cluster)
