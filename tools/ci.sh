@@ -12,7 +12,7 @@ cd "$(dirname "$0")/.." || exit 1
 jobs=$(nproc 2>/dev/null || echo 2)
 logs=build/ci
 first=(lint gcc python)
-deep=(analysis asan tsan musl wheels mutants fuzz coverage)
+deep=(analysis asan tsan musl wheels mutants coverage) # and by hand: fuzz
 summary=() cpu=0
 said=() # by the runners, at their ends
 started=$SECONDS
