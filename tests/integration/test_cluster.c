@@ -9,7 +9,7 @@
 
 static void a_command_finds_the_node_of_its_key(void **state)
 {
-    cluster_rig_t *rig = cluster_rig_start();
+    cluster_rig_t *rig = cluster_rig_start_patient();
     char command[64];
     (void)state;
 
@@ -54,7 +54,7 @@ static void expect_integer(shoal_client_t *client, const char *text, int64_t exp
 
 static void commands_without_keys_go_to_all(void **state)
 {
-    cluster_rig_t *rig = cluster_rig_start();
+    cluster_rig_t *rig = cluster_rig_start_patient();
     char command[80];
     (void)state;
 
@@ -125,7 +125,7 @@ static void read_back(shoal_client_t *client, const char *const *pairs)
 /* ... also while a slot of them goes to another node. */
 static void a_command_over_many_slots_is_split(void **state)
 {
-    cluster_rig_t *rig = cluster_rig_start();
+    cluster_rig_t *rig = cluster_rig_start_patient();
     char texts[2 * SPLIT_KEYS][16];
     const char *argv[2 * SPLIT_KEYS + 1] = {"MSET"};
     (void)state;
@@ -194,7 +194,7 @@ static void begin_anew(cluster_load_t *load, size_t round, check_fn check)
 /* The slots of all callers go to the next primary, several times. */
 static void slots_move_under_load(void **state)
 {
-    cluster_rig_t *rig = cluster_rig_start();
+    cluster_rig_t *rig = cluster_rig_start_patient();
     (void)state;
 
     if (!rig)

@@ -18,6 +18,13 @@ static int set_up(void **state)
     return 0;
 }
 
+static int set_up_patient(void **state)
+{
+    (void)state;
+    rig = cluster_rig_start_patient();
+    return 0;
+}
+
 static int tear_down(void **state)
 {
     (void)state;
@@ -183,10 +190,10 @@ static void failovers_are_told(void **state)
 
 int main(int argc, char **argv)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define TEST(name, set_up) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        TEST(nodes_are_called_by_address_and_by_nothing),
-        TEST(failovers_are_told),
+        TEST(nodes_are_called_by_address_and_by_nothing, set_up_patient),
+        TEST(failovers_are_told, set_up),
     };
 
     if (argc > 1)

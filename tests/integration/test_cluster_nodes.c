@@ -47,7 +47,7 @@ static void a_foreign_server_hears_nothing(cluster_load_t *load, int port)
 
 static void a_node_comes_and_goes_under_load(void **state)
 {
-    cluster_rig_t *rig = cluster_rig_start();
+    cluster_rig_t *rig = cluster_rig_start_patient();
     (void)state;
 
     if (!rig)

@@ -132,7 +132,7 @@ static void a_slot_flaps_under_load(void **state)
 {
     static const manner_t manners[] = {{CLUSTER_KEYS_MAX, false},
                                        {CLUSTER_KEYS_MAX, true}};
-    cluster_rig_t *rig = cluster_rig_start();
+    cluster_rig_t *rig = cluster_rig_start_patient();
     (void)state;
 
     if (!rig)
@@ -156,7 +156,7 @@ static void many_slots_move_under_load(void **state)
 {
     static const manner_t manners[] = {
         {1, false}, {1, true}, {CLUSTER_KEYS_MAX, false}, {CLUSTER_KEYS_MAX, true}};
-    cluster_rig_t *rig = cluster_rig_start();
+    cluster_rig_t *rig = cluster_rig_start_patient();
     (void)state;
 
     if (!rig)
@@ -175,7 +175,7 @@ static void many_slots_move_under_load(void **state)
  * there. */
 static void moves_are_cancelled_under_load(void **state)
 {
-    cluster_rig_t *rig = cluster_rig_start();
+    cluster_rig_t *rig = cluster_rig_start_patient();
     (void)state;
 
     if (!rig)
@@ -198,7 +198,7 @@ static void moves_are_cancelled_under_load(void **state)
  * pushed before is gone, what is pushed later begins again. */
 static void moves_are_cancelled_half_way_under_load(void **state)
 {
-    cluster_rig_t *rig = cluster_rig_start();
+    cluster_rig_t *rig = cluster_rig_start_patient();
     (void)state;
 
     if (!rig)
@@ -302,8 +302,9 @@ static void fix_by_tool(const cluster_load_t *load)
 
 static void tools_move_slots_under_load(void **state)
 {
-    cluster_rig_t *rig =
-        system("redis-cli --version >/dev/null 2>&1") == 0 ? cluster_rig_start() : NULL;
+    cluster_rig_t *rig = system("redis-cli --version >/dev/null 2>&1") == 0
+                             ? cluster_rig_start_patient()
+                             : NULL;
     unsigned slots = (unsigned)live_scaled(40);
     (void)state;
 

@@ -16,10 +16,13 @@
 
 static fake_tls_config_t tls; /* outlives the servers */
 
-static cluster_load_t *begin(void)
+static cluster_load_t *begin(bool is_patient)
 {
-    cluster_rig_t *rig = cluster_rig_start_as(&(cluster_plan_t){
-        .tls = &tls, .ca_file = certificate_path("ca.crt"), .has_proxies = true});
+    cluster_rig_t *rig =
+        cluster_rig_start_as(&(cluster_plan_t){.tls = &tls,
+                                               .ca_file = certificate_path("ca.crt"),
+                                               .has_proxies = true,
+                                               .is_patient = is_patient});
 
     if (!rig)
         skip();
@@ -40,7 +43,7 @@ static void expect_no_failure(cluster_load_t *load)
 
 static void slots_move_under_load(void **state)
 {
-    cluster_load_t *load = begin();
+    cluster_load_t *load = begin(true);
     cluster_rig_t *rig = load->rig;
     (void)state;
 
@@ -58,7 +61,7 @@ static void slots_move_under_load(void **state)
 
 static void replicas_are_promoted_under_load(void **state)
 {
-    cluster_load_t *load = begin();
+    cluster_load_t *load = begin(false);
     (void)state;
 
     for (size_t round = live_scaled(1); round > 0; round--)
@@ -102,7 +105,7 @@ static void mend(cluster_load_t *load, fault_proxy_t *proxy)
  * the greeting, inside of records of commands.  What left in part cannot have run. */
 static void sends_are_cut_under_load(void **state)
 {
-    cluster_load_t *load = begin();
+    cluster_load_t *load = begin(true);
     fault_proxy_t *proxy = load->rig->nodes[0].proxy;
     uint64_t connects = live_stats(load->client).connects, since_us = waiting_now_us();
     unsigned random = 1;

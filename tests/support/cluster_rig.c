@@ -126,6 +126,13 @@ static bool start_node(cluster_rig_t *rig, size_t number)
     return true;
 }
 
+/* Only now: nodes that wait long are slow to hear of each other. */
+static void make_patient(cluster_rig_t *rig, size_t number)
+{
+    if (rig->plan.is_patient)
+        announce(rig, number, "--cluster-node-timeout", "60000");
+}
+
 static void find_places(const cluster_rig_t *rig, cluster_place_t *places)
 {
     for (size_t i = 0; i < rig->count; i++)
@@ -148,12 +155,19 @@ cluster_rig_t *cluster_rig_start_as(const cluster_plan_t *plan)
     }
     find_places(rig, places);
     assert_true(cluster_nodes_join(places, CLUSTER_NODES, CLUSTER_PRIMARIES));
+    for (size_t i = 0; i < CLUSTER_NODES; i++)
+        make_patient(rig, i);
     return rig;
 }
 
 cluster_rig_t *cluster_rig_start(void)
 {
     return cluster_rig_start_as(&(cluster_plan_t){0});
+}
+
+cluster_rig_t *cluster_rig_start_patient(void)
+{
+    return cluster_rig_start_as(&(cluster_plan_t){.is_patient = true});
 }
 
 static void stop_node(cluster_node_t *node)
@@ -264,6 +278,40 @@ bool cluster_rig_is_primary(const cluster_rig_t *rig, size_t node)
            strcmp(role, "master") == 0;
 }
 
+/* The newest epoch that the node knows, and its own: a replica's is that of its primary. */
+static bool say_epochs(const cluster_rig_t *rig, size_t node,
+                       unsigned long long *newest, unsigned long long *own)
+{
+    static const char epochs[] =
+        "EVAL return(string.gsub(redis.call([[cluster]],[[info]]),"
+        "[[.*current_epoch:(%d+)%c*cluster_my_epoch:(%d+).*]],[[%1/%2]])) 0";
+    char said[ANSWER_BYTES];
+
+    return ask(rig, node, epochs, said) && sscanf(said, "%llu/%llu", newest, own) == 2;
+}
+
+/* All know the same newest epoch, and primaries have different ones. */
+static bool epochs_are_settled(const cluster_rig_t *rig)
+{
+    unsigned long long newest, own, agreed = 0, taken[CLUSTER_NODES_MAX];
+    size_t primaries = 0;
+
+    for (size_t i = 0; i < rig->count; i++) {
+        if (!runs(rig, i))
+            continue;
+        if (!say_epochs(rig, i, &newest, &own) || (agreed && newest != agreed))
+            return false;
+        agreed = newest;
+        if (!cluster_rig_is_primary(rig, i))
+            continue;
+        for (size_t j = 0; j < primaries; j++)
+            if (taken[j] == own)
+                return false;
+        taken[primaries++] = own;
+    }
+    return primaries > 0;
+}
+
 void cluster_rig_await_calm(const cluster_rig_t *rig)
 {
     for (size_t i = 0; i < rig->count; i++)
@@ -286,6 +334,7 @@ static void set_slot(const cluster_rig_t *rig, size_t node, unsigned slot,
 void cluster_rig_begin_move(const cluster_rig_t *rig, unsigned slot, size_t from,
                             size_t to)
 {
+    WAIT_FOR(epochs_are_settled(rig));
     set_slot(rig, to, slot, "IMPORTING", from);
     set_slot(rig, from, slot, "MIGRATING", to);
 }
@@ -348,13 +397,14 @@ size_t cluster_rig_add(cluster_rig_t *rig)
     return node;
 }
 
-void cluster_rig_join(const cluster_rig_t *rig, size_t node)
+void cluster_rig_join(cluster_rig_t *rig, size_t node)
 {
     cluster_place_t places[CLUSTER_NODES_MAX];
 
     find_places(rig, places);
     assert_true(cluster_nodes_meet(places, rig->count, node));
     cluster_rig_await_calm(rig);
+    make_patient(rig, node);
 }
 
 void cluster_rig_await_known(const cluster_rig_t *rig)

@@ -26,6 +26,7 @@ typedef struct cluster_plan {
     const char *ca_file;          /* by which they know each other; with tls */
     bool has_proxies;  /* clients and replicas reach each node by a proxy of its own */
     bool serves_parts; /* while some slots have no owner, nodes serve the others */
+    bool is_patient;   /* no node is taken for dead, however busy the machine is */
 } cluster_plan_t;
 
 typedef struct cluster_node {
@@ -46,6 +47,7 @@ typedef struct cluster_rig {
 
 /* Start them, and wait until all nodes agree.  NULL: there is no redis-server to start. */
 cluster_rig_t *cluster_rig_start(void);
+cluster_rig_t *cluster_rig_start_patient(void);
 cluster_rig_t *cluster_rig_start_as(const cluster_plan_t *plan);
 void cluster_rig_stop(cluster_rig_t *rig); /* NULL is allowed */
 
@@ -72,7 +74,9 @@ bool cluster_rig_is_primary(const cluster_rig_t *rig, size_t node);
  * their primaries. */
 void cluster_rig_await_calm(const cluster_rig_t *rig);
 
-/* The steps of moving a slot by hand: both ends are told; up to `keys` of its keys go over at
+/* The steps of moving a slot by hand: both ends are told, as soon as all nodes that run agree
+ * on the epochs (else the one that takes the slot may claim it by an epoch that others know for
+ * another node's, and nobody owns it); up to `keys` of its keys go over at
  * once (false: there is none any more); both are told who the owner is, or the move is given
  * up. */
 void cluster_rig_begin_move(const cluster_rig_t *rig, unsigned slot, size_t from,
@@ -89,7 +93,7 @@ void cluster_rig_move(const cluster_rig_t *rig, unsigned slot, size_t from, size
 /* Another node, which knows no other one yet; returns its number. */
 size_t cluster_rig_add(cluster_rig_t *rig);
 /* It and the others meet: it owns nothing.  Waits until all know it. */
-void cluster_rig_join(const cluster_rig_t *rig, size_t node);
+void cluster_rig_join(cluster_rig_t *rig, size_t node);
 /* Wait until all nodes have heard of all others. */
 void cluster_rig_await_known(const cluster_rig_t *rig);
 /* Kill the last node, which owns nothing; the others forget it. */

@@ -111,10 +111,12 @@ static bool introduce(int port, const cluster_place_t *others, size_t count)
     return is_done;
 }
 
-static bool await_info(int port, const char *field)
+typedef bool (*look_fn)(int port, const char *what);
+
+static bool await(look_fn is_so, int port, const char *what)
 {
     for (unsigned look = 0; look < LOOKS_MAX; look++) {
-        if (has_info(port, field))
+        if (is_so(port, what))
             return true;
         pause_between_looks();
     }
@@ -129,22 +131,23 @@ static bool follow(int port, int primary)
     if (!redis_ask(primary, "CLUSTER MYID", id, sizeof id))
         return false;
     snprintf(command, sizeof command, "CLUSTER REPLICATE %s", id);
-    for (unsigned look = 0; look < LOOKS_MAX; look++) {
-        if (takes(port, command))
-            return true;
-        pause_between_looks();
-    }
-    return false;
+    return await(takes, port, command);
 }
 
-static bool await_calm(int port)
+/* Does the node know so many replicas: ":3"? */
+static bool knows_replicas(int port, const char *count)
 {
-    for (unsigned look = 0; look < LOOKS_MAX; look++) {
-        if (cluster_node_is_calm(port))
-            return true;
-        pause_between_looks();
-    }
-    return false;
+    static const char counting[] =
+        "EVAL return(select(2,string.gsub(redis.call([[cluster]],[[nodes]]),"
+        "[[slave]],[[]]))) 0";
+    char said[ANSWER_BYTES];
+
+    return redis_ask(port, counting, said, sizeof said) && strcmp(said, count) == 0;
+}
+
+static bool is_calm(int port, const char *replicas)
+{
+    return cluster_node_is_calm(port) && knows_replicas(port, replicas);
 }
 
 bool cluster_nodes_know_each_other(const cluster_place_t *places, size_t count)
@@ -154,7 +157,7 @@ bool cluster_nodes_know_each_other(const cluster_place_t *places, size_t count)
 
     snprintf(known, sizeof known, "cluster_known_nodes:%zu", count);
     for (size_t i = 0; i < count; i++)
-        is_done = is_done && await_info(places[i].port, known);
+        is_done = is_done && await(has_info, places[i].port, known);
     return is_done;
 }
 
@@ -166,8 +169,10 @@ bool cluster_nodes_meet(const cluster_place_t *places, size_t count, size_t node
 
 bool cluster_nodes_join(const cluster_place_t *places, size_t count, size_t primaries)
 {
+    char replicas[24];
     bool is_done = true;
 
+    snprintf(replicas, sizeof replicas, ":%zu", count - primaries);
     for (size_t i = 0; i < count; i++)
         is_done = is_done && give_slots(places[i].port, i, primaries);
     for (size_t i = 0; i < count; i++)
@@ -177,6 +182,6 @@ bool cluster_nodes_join(const cluster_place_t *places, size_t count, size_t prim
         is_done =
             is_done && follow(places[i].port, places[(i - primaries) % primaries].port);
     for (size_t i = 0; i < count; i++)
-        is_done = is_done && await_calm(places[i].port);
+        is_done = is_done && await(is_calm, places[i].port, replicas);
     return is_done;
 }
