@@ -139,18 +139,18 @@ static int64_t take_result(shoalpy_caller_t *caller, shoal_result_t *result)
 int64_t shoalpy_caller_call(shoalpy_caller_t *caller, shoalpy_core_t *core,
                             const char *stream, size_t bytes, uint32_t call_flags,
                             uint64_t timeout_us, unsigned reply_flags,
-                            shoal_lease_t *lease, shoalpy_into_t *into)
+                            const shoalpy_target_t *target, shoalpy_into_t *into)
 {
     shoal_call_t call = {.size = sizeof call,
                          .flags = call_flags | SHOAL_CALL_SINK_HERE,
                          .timeout_us = timeout_us,
-                         .error = &caller->error,
-                         .lease = lease};
+                         .error = &caller->error};
     shoal_result_t *result = NULL;
     int rc = begin(caller, core, stream, bytes);
 
     if (rc < 0)
         return rc;
+    shoalpy_target_set(target, &call);
     if (into) {
         call.chunks = &shoalpy_into_sink;
         call.sink_data = into;
@@ -251,20 +251,22 @@ static int64_t wait_for_many(shoalpy_caller_t *caller, uint64_t wait_us)
 int64_t shoalpy_caller_call_many(shoalpy_caller_t *caller, shoalpy_core_t *core,
                                  const char *stream, size_t bytes, uint32_t call_flags,
                                  uint64_t timeout_us, unsigned reply_flags,
-                                 shoal_lease_t *lease)
+                                 const shoalpy_target_t *target)
 {
     shoal_call_t call = {.size = sizeof call,
-                         .flags = call_flags | (lease ? 0 : SHOAL_CALL_SINK_SHARED),
+                         .flags = call_flags,
                          .timeout_us = timeout_us,
                          .sink = &shoalpy_results_sink,
                          .sink_data = &caller->results.ways[reply_flags],
-                         .error = &caller->error,
-                         .lease = lease};
+                         .error = &caller->error};
     uint64_t ticket = 0;
     int rc = begin(caller, core, stream, bytes);
 
     if (rc < 0)
         return rc;
+    shoalpy_target_set(target, &call);
+    if (!call.lease)
+        call.flags |= SHOAL_CALL_SINK_SHARED;
     if (caller->requests.has_large)
         call.on_release = on_release;
     caller->collection = new_collection(caller, reply_flags);

@@ -17,6 +17,7 @@
 #include "into.h"
 #include "requests.h"
 #include "results.h"
+#include "target.h"
 #include "turnstile.h"
 #include <shoal/pending.h>
 
@@ -49,18 +50,18 @@ shoalpy_caller_t *shoalpy_caller_new(void);
 void shoalpy_caller_free(shoalpy_caller_t *caller);
 
 /* One command, given as a pickled tuple; its stream is the value or the tuple of its
- * kind.  `lease`: NULL for the shared connection.  `into`: where a large string goes; NULL
+ * kind.  `target`: NULL: as the command says.  `into`: where a large string goes; NULL
  * unless reply_flags has SHOALPY_INTO. */
 int64_t shoalpy_caller_call(shoalpy_caller_t *caller, shoalpy_core_t *core,
                             const char *stream, size_t bytes, uint32_t call_flags,
                             uint64_t timeout_us, unsigned reply_flags,
-                            shoal_lease_t *lease, shoalpy_into_t *into);
+                            const shoalpy_target_t *target, shoalpy_into_t *into);
 /* Many, given as a pickled list of tuples; the stream is that of shoalpy_results_t, the
  * kind is SHOALPY_PLAIN. */
 int64_t shoalpy_caller_call_many(shoalpy_caller_t *caller, shoalpy_core_t *core,
                                  const char *stream, size_t bytes, uint32_t call_flags,
                                  uint64_t timeout_us, unsigned reply_flags,
-                                 shoal_lease_t *lease);
+                                 const shoalpy_target_t *target);
 
 /* Arguments of the next call that are not in its stream; see shoalpy_requests_lend().
  * They must stay as they are until that call has ended. */

@@ -245,6 +245,14 @@ void shoalpy_into_free(shoalpy_into_t *into);
 void shoalpy_into_detach(shoalpy_into_t *into);
 int64_t shoalpy_into_bytes(shoalpy_into_t *into);
 
+enum shoal_route { SHOAL_ROUTE_ANY, SHOAL_ROUTE_PRIMARIES, SHOAL_ROUTE_NODES, SHOAL_ROUTE_SLOT, SHOAL_ROUTE_NODE, ... };
+typedef struct shoalpy_target {
+    shoal_lease_t *lease;
+    uint32_t route;
+    uint32_t route_slot;
+    const char *route_node;
+} shoalpy_target_t;
+
 enum shoalpy_opcode { OP_NEXT_BUFFER, ... };
 #define SHOALPY_PROTOCOL 5
 #define SHOAL_REFERENCE_BYTES_MIN 16384
@@ -263,8 +271,8 @@ int shoalpy_callers_init(void);
 unsigned shoalpy_callers_turns(void);
 shoalpy_caller_t *shoalpy_caller_new(void);
 void shoalpy_caller_free(shoalpy_caller_t *caller);
-int64_t shoalpy_caller_call(shoalpy_caller_t *caller, shoalpy_core_t *core, const char *stream, size_t bytes, uint32_t call_flags, uint64_t timeout_us, unsigned reply_flags, shoal_lease_t *lease, shoalpy_into_t *into);
-int64_t shoalpy_caller_call_many(shoalpy_caller_t *caller, shoalpy_core_t *core, const char *stream, size_t bytes, uint32_t call_flags, uint64_t timeout_us, unsigned reply_flags, shoal_lease_t *lease);
+int64_t shoalpy_caller_call(shoalpy_caller_t *caller, shoalpy_core_t *core, const char *stream, size_t bytes, uint32_t call_flags, uint64_t timeout_us, unsigned reply_flags, const shoalpy_target_t *target, shoalpy_into_t *into);
+int64_t shoalpy_caller_call_many(shoalpy_caller_t *caller, shoalpy_core_t *core, const char *stream, size_t bytes, uint32_t call_flags, uint64_t timeout_us, unsigned reply_flags, const shoalpy_target_t *target);
 int shoalpy_caller_lend(shoalpy_caller_t *caller, const shoalpy_buffer_t *buffers, size_t count);
 int64_t shoalpy_caller_resume(shoalpy_caller_t *caller);
 int64_t shoalpy_caller_give_up(shoalpy_caller_t *caller);
@@ -280,7 +288,7 @@ typedef struct shoalpy_port_view {
 int shoalpy_port_new(shoalpy_core_t *core, size_t outstanding_max, shoalpy_port_t **ret_port);
 void shoalpy_port_free(shoalpy_port_t *port);
 const shoalpy_port_view_t *shoalpy_port_view(const shoalpy_port_t *port);
-int64_t shoalpy_port_submit(shoalpy_port_t *port, const char *stream, size_t bytes, uint32_t call_flags, uint64_t timeout_us, unsigned reply_flags, bool more_follow, shoal_lease_t *lease, shoalpy_into_t *into);
+int64_t shoalpy_port_submit(shoalpy_port_t *port, const char *stream, size_t bytes, uint32_t call_flags, uint64_t timeout_us, unsigned reply_flags, bool more_follow, const shoalpy_target_t *target, shoalpy_into_t *into);
 int64_t shoalpy_port_pump(shoalpy_port_t *port);
 typedef struct shoalpy_loan shoalpy_loan_t;
 shoalpy_loan_t *shoalpy_loan_new(void);

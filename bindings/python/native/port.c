@@ -216,17 +216,17 @@ static int submit_read(shoalpy_port_t *port, shoal_call_t *call, unsigned reply_
 int64_t shoalpy_port_submit(shoalpy_port_t *port, const char *stream, size_t bytes,
                             uint32_t call_flags, uint64_t timeout_us,
                             unsigned reply_flags, bool more_follow,
-                            shoal_lease_t *lease, shoalpy_into_t *into)
+                            const shoalpy_target_t *target, shoalpy_into_t *into)
 {
     shoal_call_t call = {.size = sizeof call,
                          .flags = call_flags,
                          .timeout_us = timeout_us,
-                         .error = &port->view.error,
-                         .lease = lease};
+                         .error = &port->view.error};
     shoalpy_loan_t *loan = port->loan;
     uint64_t ticket = 0;
     int rc = shoalpy_requests_read(&port->requests, stream, bytes);
 
+    shoalpy_target_set(target, &call);
     port->loan = NULL;
     port->view.error.text[0] = '\0';
     port->view.refused_at = port->requests.count;

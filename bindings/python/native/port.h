@@ -21,6 +21,7 @@
 #include "into.h"
 #include "requests.h"
 #include "results.h"
+#include "target.h"
 
 /* What Python reads of a port. */
 typedef struct shoalpy_port_view {
@@ -39,12 +40,12 @@ int shoalpy_port_new(shoalpy_core_t *core, size_t outstanding_max,
 void shoalpy_port_free(shoalpy_port_t *port);
 const shoalpy_port_view_t *shoalpy_port_view(const shoalpy_port_t *port);
 
-/* Submit a pickled list of commands; and pump, unless more follow.  `lease`: NULL for
- * the shared connection. */
+/* Submit a pickled list of commands; and pump, unless more follow.  `target`: NULL: as
+ * each command says. */
 int64_t shoalpy_port_submit(shoalpy_port_t *port, const char *stream, size_t bytes,
                             uint32_t call_flags, uint64_t timeout_us,
                             unsigned reply_flags, bool more_follow,
-                            shoal_lease_t *lease, shoalpy_into_t *into);
+                            const shoalpy_target_t *target, shoalpy_into_t *into);
 int64_t shoalpy_port_pump(shoalpy_port_t *port);
 
 /* Memory that Python lends for a submission, and keeps until it is back. */

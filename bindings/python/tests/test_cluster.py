@@ -85,6 +85,53 @@ def test_commands_without_keys_go_to_all(face: Face) -> None:
     assert len(face.execute("KEYS", "key1*")) == 11
 
 
+def test_a_route_names_the_nodes(face: Face, cluster: Cluster) -> None:
+    names = {f"127.0.0.1:{node.port}".encode() for node in cluster.nodes}
+    sizes = face.execute("DBSIZE", route="primaries")
+    assert sizes.keys() == names
+    assert face.execute("PING", route="nodes") == dict.fromkeys(names, b"PONG")
+    assert face.execute("PING", route="any") == b"PONG"
+    ids = {node.ask("CLUSTER", "MYID") for node in cluster.nodes}
+    topology = face._do("topology")
+    owner = topology.owner(5)
+    assert face.execute("CLUSTER", "MYID", route=5).decode() == owner.id
+    for node in topology.nodes:
+        for route in (node, node.name, node.id):
+            assert face.execute("CLUSTER", "MYID", route=route).decode() == node.id
+    assert {node.id.encode() for node in topology.nodes} == ids
+    many = face.execute_many([("CLUSTER", "MYID"), ("PING", "x")], route=owner)
+    assert many == [owner.id.encode(), b"x"]
+    if face.is_async:
+        future = face._do("submit", "CLUSTER", "MYID", route=owner)
+        assert future == owner.id.encode()
+
+
+def test_a_node_of_a_route_decides_alone(face: Face, cluster: Cluster) -> None:
+    face.execute("SET", "here", "1")
+    topology = face._do("topology")
+    slot = cluster.nodes[0].ask("CLUSTER", "KEYSLOT", "here")
+    other = next(n for n in topology.nodes if n != topology.owner(slot))
+    with pytest.raises(shoal.ResponseError, match="MOVED"):
+        face.execute("GET", "here", route=other)
+    with pytest.raises(
+        shoal.NoNodeError, match="127.0.0.1:1: the cluster has no"
+    ) as caught:
+        face.execute("PING", route="127.0.0.1:1")
+    assert caught.value.fate is shoal.Fate.NOT_EXECUTED
+
+
+@pytest.mark.parametrize("route", [-1, 16384, "", "a\0b"])
+def test_a_route_that_there_is_not(face: Face, route: Any) -> None:
+    with pytest.raises(ValueError, match="slot|node"):
+        face.execute("PING", route=route)
+
+
+@pytest.mark.parametrize("route", [True, 1.5, b"primaries", object()])
+def test_a_route_of_another_type(face: Face, route: Any) -> None:
+    with pytest.raises(TypeError, match="a route is"):
+        face.execute("PING", route=route)
+
+
 def test_commands_that_block_follow_their_slot(face: Face, cluster: Cluster) -> None:
     assert face.execute("RPUSH", "list", "v") == 1
     assert face.execute("BLPOP", "list", 1) == [b"list", b"v"]

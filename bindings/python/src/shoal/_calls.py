@@ -14,6 +14,7 @@ from ._native import ffi, lib
 from ._outcomes import reason_of, tell
 from ._replies import Conversion, loads
 from ._requests import Packer, native_buffers, new_packer
+from ._targets import NO_TARGET
 from .exceptions import Fate, ForkError
 
 EAGAIN: int = lib.SHOAL_EAGAIN
@@ -25,7 +26,6 @@ _resume = lib.shoalpy_caller_resume
 _give_up = lib.shoalpy_caller_give_up
 _loads = loads
 _buffer = ffi.buffer
-NO_LEASE = ffi.NULL
 
 # Threads take the GIL in turn, if there is one.
 if getattr(sys, "_is_gil_enabled", lambda: True)():
@@ -113,7 +113,7 @@ def call(
     call_flags: int,
     timeout_us: int,
     conversion: Conversion,
-    lease: Any = NO_LEASE,
+    target: Any = NO_TARGET,
 ) -> tuple[int, Any]:
     """One command: the kind of its result, and the value. Raises Unpackable or
     Refused. What else ends it, as KeyboardInterrupt, says what became of it."""
@@ -137,7 +137,7 @@ def call(
             call_flags,
             timeout_us,
             conversion.flags,
-            lease,
+            target,
             conversion.into,
         )
         if status == EAGAIN:
@@ -165,7 +165,7 @@ def call_many(
     call_flags: int,
     timeout_us: int,
     reply_flags: int,
-    lease: Any = NO_LEASE,
+    target: Any = NO_TARGET,
 ) -> tuple[int, list[Any]]:
     """Many commands: the number of the first, and the list [number, what, ...]."""
     caller = kept = _thread.caller
@@ -188,7 +188,7 @@ def call_many(
             call_flags,
             timeout_us,
             reply_flags,
-            lease,
+            target,
         )
         if status == EAGAIN:
             while status == EAGAIN:

@@ -24,7 +24,7 @@ class Handle:
     """A lease of the C library. It is given back once it is closed and nobody uses it:
     no call of another thread and, because they hold this object, no queue."""
 
-    __slots__ = ("_is_closed", "_lock", "_users", "core", "native")
+    __slots__ = ("_is_closed", "_lock", "_users", "core", "native", "target")
 
     def __init__(self, core: Core) -> None:
         self.native: Any = None
@@ -39,6 +39,7 @@ class Handle:
             raise error_of(status)
         self.core = core
         self.native = holder[0]
+        self.target: Any = ffi.new("shoalpy_target_t *", {"lease": holder[0]})
 
     def __enter__(self) -> Self:
         """A call begins to use it."""

@@ -16,6 +16,7 @@ _BY_STATUS: dict[int, type[RedisError]] = {
     lib.SHOAL_EINVAL: errors.DataError,
     lib.SHOAL_EREFUSED: errors.RefusedError,
     lib.SHOAL_ECROSSSLOT: errors.ClusterCrossSlotError,
+    lib.SHOAL_ENOENT: errors.NoNodeError,
     lib.SHOAL_ECLOSED: errors.ClosedError,
     lib.SHOAL_ESHUTDOWN: errors.ClosedError,
     lib.SHOAL_ECANCELLED: errors.ClosedError,  # by the close of an asyncio face

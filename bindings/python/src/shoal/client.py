@@ -24,6 +24,7 @@ from ._pipeline import without_exceptions
 from ._replies import Conversion
 from ._requests import Argument, are_plain, as_tuples, blocks
 from ._seconds import NEVER, drain_seconds, microseconds
+from ._targets import NO_TARGET, Route, RouteLike, route_of
 from ._topology import Topology
 from .exceptions import DataError, RedisError
 from .lease import Leasing
@@ -84,6 +85,7 @@ class Client(Leasing, Closing):
         bulk: bool = False,
         replica: bool | None = None,
         split: bool = False,
+        route: RouteLike | None = None,
     ) -> Any:
         """Send one command and wait for its reply.
 
@@ -97,6 +99,10 @@ class Client(Leasing, Closing):
         does; None: as the client's `read_from` says.
         `split`: in a cluster MGET, MSET, DEL, UNLINK, TOUCH and EXISTS may have keys of
         several slots, and are executed in parts.
+        `route`: which nodes of a cluster execute it: "any" (one primary), "primaries",
+        "nodes" (all, replicas too), the owner of a slot (its number), or one node: its
+        name ("host:port"), its id, or a `Node` of `topology()`. The reply of several
+        nodes is a dict of their names and replies. None: as the command says.
 
         If a bound of outstanding commands is reached, waits for room. Raises
         ResponseError for an error reply, DataError for what cannot be sent,
@@ -109,6 +115,8 @@ class Client(Leasing, Closing):
         flags = 0
         if may_block or bulk or split or replica is not None:
             flags = flags_of(may_block, bulk, replica, split)
+        if route is not None:
+            return self._value_of(args, timeout, conversion, route_of(route), flags)
         try:
             if options.encodes:
                 raise _calls.Unpackable(0)
@@ -141,19 +149,22 @@ class Client(Leasing, Closing):
         args: tuple[Argument, ...],
         timeout: float | None,
         conversion: Conversion,
-        lease: Handle | None = None,
+        target: Handle | Route | None = None,
+        flags: int = 0,
     ) -> Any:
-        """What one command answers, over the shared connection or a lease."""
-        core = self._core_of(lease)
-        native = _calls.NO_LEASE if lease is None else lease.native
+        """What one command answers, over the shared connections or a lease."""
+        core = self._core_of(target)
+        native = NO_TARGET if target is None else target.target
         timeout_us = 0 if timeout is None else microseconds(timeout)
         try:
             if self._options.encodes:
                 raise _calls.Unpackable(0)
-            kind, value = _call(core.handle, args, 0, timeout_us, conversion, native)
+            kind, value = _call(
+                core.handle, args, flags, timeout_us, conversion, native
+            )
         except (_calls.Unpackable, _calls.Refused) as problem:
             kind, value = self._execute_otherwise(
-                problem, args, 0, timeout_us, conversion, lease
+                problem, args, flags, timeout_us, conversion, target
             )
         return conversion.value_of(kind, value)
 
@@ -164,11 +175,11 @@ class Client(Leasing, Closing):
         flags: int,
         timeout_us: int,
         conversion: Conversion,
-        lease: Handle | None = None,
+        target: Handle | Route | None = None,
     ) -> tuple[int, Any]:
         """Go on after a command was not accepted."""
 
-        native = _calls.NO_LEASE if lease is None else lease.native
+        native = NO_TARGET if target is None else target.target
         has_own_time = timeout_us == 0 and blocks(args)
 
         def attempt(core: Core, commands: list[Any], left_us: int) -> tuple[int, Any]:
@@ -176,7 +187,7 @@ class Client(Leasing, Closing):
             return _call(core.handle, commands[0], flags, us, conversion, native)
 
         until = self._until(timeout_us)
-        return self._insist(problem, attempt, [args], until, True, lease)
+        return self._insist(problem, attempt, [args], until, True, target)
 
     def execute_many(
         self,
@@ -190,6 +201,7 @@ class Client(Leasing, Closing):
         bulk: bool = False,
         replica: bool | None = None,
         split: bool = False,
+        route: RouteLike | None = None,
         wait_for_room: bool = True,
     ) -> list[Any]:
         """Send many commands together and wait for all their replies, in order.
@@ -208,6 +220,7 @@ class Client(Leasing, Closing):
             0 if timeout is None else microseconds(timeout),
             self._options.conversion(decode),
             wait_for_room,
+            route_of(route),
         )
         return outcomes if return_exceptions else without_exceptions(outcomes)
 
@@ -218,11 +231,11 @@ class Client(Leasing, Closing):
         timeout_us: int,
         conversion: Conversion,
         wait_for_room: bool,
-        lease: Handle | None = None,
+        target: Handle | Route | None = None,
     ) -> list[Any]:
-        """The outcomes of many commands, over the shared connection or a lease."""
+        """The outcomes of many commands, over the shared connections or a lease."""
         contiguous = bool(flags & CONTIGUOUS)
-        native = _calls.NO_LEASE if lease is None else lease.native
+        native = NO_TARGET if target is None else target.target
         outcomes: list[Any] = []
 
         until = self._until(timeout_us)
@@ -241,7 +254,7 @@ class Client(Leasing, Closing):
                 if self._options.encodes:
                     raise _calls.Unpackable(0)
                 left_us = _left_us(until) if outcomes else timeout_us
-                return attempt(self._core_of(lease), piece, left_us)
+                return attempt(self._core_of(target), piece, left_us)
             except (_calls.Unpackable, _calls.Refused) as problem:
                 if (
                     isinstance(problem, _calls.Refused)
@@ -250,7 +263,7 @@ class Client(Leasing, Closing):
                 ):
                     raise error_of(problem.status, problem.reason) from None
                 return self._insist(
-                    problem, attempt, piece, until, wait_for_room, lease
+                    problem, attempt, piece, until, wait_for_room, target
                 )
 
         size = max(1, len(rows)) if contiguous else _MANY
@@ -278,8 +291,8 @@ class Client(Leasing, Closing):
         """Commands to be gathered, and sent together by `run()`."""
         return Pipeline(self, is_unit=False)
 
-    def _core_of(self, lease: Handle | None) -> Core:
-        return (self._core or self._open()) if lease is None else lease.core
+    def _core_of(self, target: Handle | Route | None) -> Core:
+        return (target and target.core) or self._core or self._open()
 
     def _until(self, timeout_us: int) -> float:
         """The deadline of a call that begins now, on the monotonic clock."""
@@ -295,7 +308,7 @@ class Client(Leasing, Closing):
         commands: list[Any],
         until: float,
         waits_for_room: bool,
-        lease: Handle | None = None,
+        target: Handle | Route | None = None,
     ) -> tuple[int, Any]:
         """Try again: other arguments, another connection, or when there is room."""
         is_encoded = False
@@ -313,7 +326,7 @@ class Client(Leasing, Closing):
                 is_encoded = True
                 commands = [self._options.encoded(command) for command in commands]
             try:
-                return attempt(self._core_of(lease), commands, _left_us(until))
+                return attempt(self._core_of(target), commands, _left_us(until))
             except (_calls.Unpackable, _calls.Refused) as again:
                 problem = again
 

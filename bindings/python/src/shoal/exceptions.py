@@ -150,6 +150,12 @@ class WatchError(RedisError):
     fate = Fate.NOT_EXECUTED
 
 
+class NoNodeError(RedisError):
+    """The call's `route` names a node that the cluster does not have."""
+
+    fate = Fate.NOT_EXECUTED
+
+
 class ClusterError(ResponseError):
     """The server is part of a cluster and cannot do that here."""
 
@@ -223,6 +229,7 @@ __all__ = [
     "MisconfiguredError",
     "MovedError",
     "NoConnectionError",
+    "NoNodeError",
     "NoPermissionError",
     "NoScriptError",
     "OutOfMemoryError",

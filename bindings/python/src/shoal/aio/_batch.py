@@ -19,10 +19,11 @@ from .._outcomes import NO_ROOM, error_of
 from .._replies import Conversion
 from .._requests import blocks
 from .._seconds import NEVER
+from .._targets import Route
 
 Future = asyncio.Future[Any]
-#: Flags, timeout in us, conversion, lease.
-Extras = tuple[int, int, Conversion, Handle | None]
+#: Flags, timeout in us, conversion, target.
+Extras = tuple[int, int, Conversion, Handle | Route | None]
 
 
 def fail_future(future: Future, error: BaseException) -> None:
@@ -59,7 +60,7 @@ def runs_of(
         plain = [c.command if type(c) is WithExtras else c for c, _ in rows]
         batch = Batch(plain, [future for _, future in rows], options)
         if extras is not None:
-            batch.flags, batch.timeout_us, batch.conversion, batch.lease = extras
+            batch.flags, batch.timeout_us, batch.conversion, batch.target = extras
         yield batch
 
 
@@ -74,7 +75,7 @@ class Batch:
         "futures",
         "is_encoded",
         "is_of_one",
-        "lease",
+        "target",
         "timeout_us",
         "until",
         "waits_for_room",
@@ -89,7 +90,7 @@ class Batch:
         self.conversion = options.default
         self.flags = 0
         self.timeout_us = 0
-        self.lease: Handle | None = None
+        self.target: Handle | Route | None = None
         self.is_encoded = False
         self.is_of_one = False  # all commands are of one call
         self.waits_for_room = True
@@ -101,7 +102,7 @@ class Batch:
         part.conversion = self.conversion
         part.flags = self.flags
         part.timeout_us = self.timeout_us
-        part.lease = self.lease
+        part.target = self.target
         part.is_encoded = self.is_encoded
         part.is_of_one = self.is_of_one
         part.waits_for_room = self.waits_for_room
@@ -155,7 +156,7 @@ class Batch:
         would stand in line behind them until one of these ends."""
         if not self.waits_for_room:
             return False
-        wanted = sum(map(blocks, self.commands)) if self.lease is None else 0
+        wanted = sum(map(blocks, self.commands)) if self.target is None else 0
         return not wanted or stats.take(core).leases_now + wanted <= LEASES_MAX
 
     def left_us(self, now: float) -> int:

@@ -19,6 +19,7 @@ from .._options import Options
 from .._outcomes import error_of, reason_of
 from .._replies import loads
 from .._requests import new_packer
+from .._targets import NO_TARGET
 from ..exceptions import ClosedError, DesyncError
 from ._backlog import Backlog
 from ._batch import Batch, Extras, Future
@@ -29,7 +30,7 @@ from ._tick import Tick
 
 _submit = lib.shoalpy_port_submit
 _pump = lib.shoalpy_port_pump
-_loads, _buffer, _NO_LEASE = loads, ffi.buffer, ffi.NULL
+_loads, _buffer = loads, ffi.buffer
 
 #: Results that may wait in the completion queue of a shared connection; and commands
 #: that may wait for room in the connection.
@@ -100,7 +101,7 @@ class Port(Tick):
         """Queue one caller's commands behind those of this tick; hand all over."""
         futures = [self.create_future() for _ in commands]
         batch = Batch(commands, futures, self._options)
-        batch.flags, batch.timeout_us, batch.conversion, batch.lease = extras
+        batch.flags, batch.timeout_us, batch.conversion, batch.target = extras
         batch.waits_for_room = waits_for_room
         batch.is_of_one = True
         if not self._is_busy:
@@ -177,7 +178,7 @@ class Port(Tick):
                 batch.left_us(self.loop.time()) if batch.until else batch.timeout_us,
                 batch.conversion.flags,
                 more_follow,
-                _NO_LEASE if batch.lease is None else batch.lease.native,
+                NO_TARGET if batch.target is None else batch.target.target,
                 batch.conversion.into,
             )
             if status >= 0:

@@ -22,6 +22,7 @@ from .._outcomes import error_of, tell
 from .._pipeline import without_exceptions
 from .._requests import Argument, are_plain, as_tuples, blocks
 from .._seconds import microseconds
+from .._targets import RouteLike, route_of
 from .._topology import Topology
 from ..exceptions import ClosedError, RedisError
 from ..stats import Stats
@@ -89,6 +90,7 @@ class Client(Leasing, Ports):
         bulk: bool = False,
         replica: bool | None = None,
         split: bool = False,
+        route: RouteLike | None = None,
     ) -> Any:
         """Send one command and wait for its reply; as `shoal.Client.execute`.
 
@@ -103,10 +105,10 @@ class Client(Leasing, Ports):
             or bulk
             or split
             or replica is not None
+            or route is not None
         ):
-            future = self._submit_one(
-                args, timeout, decode, flags_of(may_block, bulk, replica, split), True
-            )
+            flags = flags_of(may_block, bulk, replica, split)
+            future = self._submit_one(args, timeout, decode, flags, True, route)
         else:
             port = self._port
             if port is None or (
@@ -204,6 +206,7 @@ class Client(Leasing, Ports):
         bulk: bool = False,
         replica: bool | None = None,
         split: bool = False,
+        route: RouteLike | None = None,
     ) -> Future:
         """Send one command and return the future of its reply: what `execute` awaits,
         without a coroutine. If the future is cancelled in the same tick, the command is
@@ -215,10 +218,10 @@ class Client(Leasing, Ports):
             or bulk
             or split
             or replica is not None
+            or route is not None
         ):
-            return self._submit_one(
-                args, timeout, decode, flags_of(may_block, bulk, replica, split), False
-            )
+            flags = flags_of(may_block, bulk, replica, split)
+            return self._submit_one(args, timeout, decode, flags, False, route)
         port = self._port
         if port is None or (
             port.loop._thread_id != get_ident()  # type: ignore[attr-defined]
@@ -270,12 +273,13 @@ class Client(Leasing, Ports):
         decode: bool | None,
         flags: int,
         is_awaited: bool,
+        route: RouteLike | None = None,
     ) -> Future:
         extras = (
             flags,
             0 if timeout is None else microseconds(timeout),
             self._options.conversion(decode),
-            None,
+            route_of(route),
         )
         return self._find_port().submit_one(args, extras, is_awaited=is_awaited)
 
@@ -291,6 +295,7 @@ class Client(Leasing, Ports):
         bulk: bool = False,
         replica: bool | None = None,
         split: bool = False,
+        route: RouteLike | None = None,
         wait_for_room: bool = True,
     ) -> list[Any]:
         """Send many commands together and wait for all their replies, in order; as
@@ -306,7 +311,7 @@ class Client(Leasing, Ports):
                 flags_of(may_block, bulk, replica, split, contiguous),
                 0 if timeout is None else microseconds(timeout),
                 self._options.conversion(decode),
-                None,
+                route_of(route),
             ),
             wait_for_room,
         )

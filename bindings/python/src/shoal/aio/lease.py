@@ -67,7 +67,7 @@ class Lease(Held, AsyncClosing):
     ) -> int | None:
         """Let the string that a command answers with go into a buffer; as
         `Client.readinto`."""
-        _, timeout_us, _, handle = self._extras(0, timeout, None)
+        handle, (_, timeout_us, _, _) = self._held(), self._extras(0, timeout, None)
         with Into(buffer) as into:
             return await self._client._readinto(
                 self._port, args, timeout_us, into, handle
