@@ -1,119 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* What a client knows of a cluster that the test plays: the snapshot, the events, the
  * counters. */
-#include "support/cluster_script.h"
-#include "support/scene.h"
+#include "fault/shard_scene.h"
 
-#include <stdio.h>
-#include <string.h>
 #include <unistd.h>
-
-#define WORDS(...) scene_words(__VA_ARGS__, NULL)
-#define NODES 4
-
-#define KEY "foo"
-#define SLOT 12182
-
-static fake_server_t *nodes[NODES];
-static script_node_t view[NODES];
-
-/* Nodes 0 and 1 own a half each; 2 is a replica of 0, and 3 of 1. */
-static void plan(void)
-{
-    static const char *const ids[NODES] = {"id0", "id1", "id2", "id3"};
-
-    for (size_t i = 0; i < NODES; i++)
-        view[i] = (script_node_t){.id = ids[i],
-                                  .port = fake_server_port(nodes[i]),
-                                  .primary = i < 2 ? NULL : ids[i - 2],
-                                  .first = i == 1 ? 8192 : 0,
-                                  .last = i == 0 ? 8191 : 16383,
-                                  .epoch = 5};
-}
-
-static void say(size_t by)
-{
-    for (size_t i = 0; i < NODES; i++)
-        view[i].is_myself = i == by;
-    script_say(nodes[by], view, NODES);
-}
-
-/* All nodes have this view. */
-static void agree(void)
-{
-    for (size_t i = 0; i < NODES; i++)
-        say(i);
-}
-
-static int tear_down(void **state)
-{
-    int rc = scene_teardown(state);
-
-    for (size_t i = 0; i < NODES; i++) {
-        fake_server_stop(nodes[i]);
-        nodes[i] = NULL;
-    }
-    script_forget();
-    return rc;
-}
-
-static int set_up(void **state)
-{
-    for (size_t i = 0; i < NODES; i++)
-        nodes[i] = fake_server_start(NULL);
-    plan();
-    return scene_setup(state);
-}
-
-static void open_cluster(scene_t *scene, size_t seed)
-{
-    assert_int_equal(shoal_options_set_address(scene->options, "127.0.0.1",
-                                               fake_server_port(nodes[seed])),
-                     0);
-    assert_int_equal(shoal_options_set_topology(scene->options, SHOAL_TOPOLOGY_CLUSTER),
-                     0);
-    scene_open(scene);
-}
-
-static void check_ok(scene_t *scene, shoal_command_t command)
-{
-    outcome_t outcome = scene_call(scene, command, NULL);
-
-    scene_check(&outcome, 0, SHOAL_FATE_REPLIED);
-    if (outcome.has_error)
-        fail_msg("%s", outcome.error);
-}
-
-static shoal_topology_snapshot_t *look(const scene_t *scene)
-{
-    shoal_topology_snapshot_t *topology;
-
-    assert_int_equal(shoal_topology_get(scene->client, &topology), 0);
-    return topology;
-}
-
-/* By its port; NULL: none. */
-static const shoal_node_info_t *find(const shoal_topology_snapshot_t *topology,
-                                     size_t node)
-{
-    const shoal_node_info_t *found = NULL, *at;
-
-    for (size_t i = 0; (at = shoal_topology_node(topology, i)); i++)
-        if (at->port == fake_server_port(nodes[node])) {
-            assert_null(found);
-            found = at;
-        }
-    return found;
-}
-
-static bool is_down(const scene_t *scene, size_t node)
-{
-    shoal_topology_snapshot_t *topology = look(scene);
-    bool down = find(topology, node)->is_down;
-
-    shoal_topology_release(topology);
-    return down;
-}
 
 /* ---- the snapshot ---- */
 
@@ -615,7 +505,6 @@ static void views_are_counted(void **state)
 
 int main(int argc, char **argv)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
         TEST(a_snapshot_has_nodes_roles_and_slots),
         TEST(before_the_first_view_there_are_the_seeds),
