@@ -61,8 +61,8 @@ bool shoal__overdue_is_like(const shoal__overdue_t *one, const shoal__overdue_t 
            (!is_late(one) || rounded(one->late_us) == rounded(other->late_us)) &&
            rounded(one->since_us) == rounded(other->since_us) &&
            rounded(one->silent_us) == rounded(other->silent_us) &&
-           one->count == other->count && one->server == other->server &&
-           one->words == other->words;
+           one->count == other->count && one->slot == other->slot &&
+           one->server == other->server && one->words == other->words;
 }
 
 static const char *plural(uint64_t count)
@@ -91,6 +91,16 @@ static void say_offline(line_t *line, const shoal__overdue_t *facts)
         say(line, ": the first attempt is under way");
     if (facts->count > 0)
         say(line, " (%" PRIu64 " attempt%s)", facts->count, plural(facts->count));
+}
+
+static void say_no_owner(line_t *line, const shoal__overdue_t *facts)
+{
+    if (facts->slot == SHOAL__OVERDUE_ANY_SLOT)
+        say(line, "no owner of any slot is known");
+    else
+        say(line, "no owner of slot %u is known", facts->slot);
+    if (*facts->server)
+        say(line, "; %.120s %.80s", facts->server, facts->words);
 }
 
 static void say_silence(line_t *line, const shoal__overdue_t *facts)
@@ -126,6 +136,9 @@ static void say_cause(line_t *line, const shoal__overdue_t *facts)
     case SHOAL__OVERDUE_OFFLINE:
     case SHOAL__OVERDUE_GREETING:
         say_offline(line, facts);
+        return;
+    case SHOAL__OVERDUE_NO_OWNER:
+        say_no_owner(line, facts);
         return;
     case SHOAL__OVERDUE_TURNED_AWAY:
         say(line, "%.120s refuses commands for now, %" PRIu64 " time%s in ",

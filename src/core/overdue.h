@@ -17,11 +17,14 @@
 /* Room for every text. */
 #define SHOAL__OVERDUE_BYTES 512
 
+#define SHOAL__OVERDUE_ANY_SLOT UINT32_MAX
+
 /* Where the command was when its deadline passed. */
 typedef enum shoal__overdue_stage {
     SHOAL__OVERDUE_NOT_TAKEN,   /* the loop thread had not looked at it yet */
     SHOAL__OVERDUE_OFFLINE,     /* it waited for a connection */
     SHOAL__OVERDUE_GREETING,    /* the same: connected, the greeting is not over */
+    SHOAL__OVERDUE_NO_OWNER,    /* nobody is known to own its slot of the cluster */
     SHOAL__OVERDUE_TURNED_AWAY, /* it was held after an error such as LOADING, or waited
                                     behind held commands */
     SHOAL__OVERDUE_WINDOW,  /* as many commands before it were unanswered as may be */
@@ -45,9 +48,11 @@ typedef struct shoal__overdue {
                              server has sent none */
     uint64_t count; /* OFFLINE: attempts that failed since then.  TURNED_AWAY: errors.
                              WINDOW, SENT: commands that are unanswered */
-    const char *server; /* its name */
-    const char *words; /* OFFLINE, TURNED_AWAY: the last failure, or error; "": none.  A
-                             pointer that stays the same has the same text */
+    unsigned slot;  /* NO_OWNER: the command's; SHOAL__OVERDUE_ANY_SLOT: it has none */
+    const char *server; /* its name; NO_OWNER: who was asked; "": nobody */
+    const char *words;  /* OFFLINE, TURNED_AWAY: the last failure, or error; "": none.
+                             NO_OWNER: what became of the question.  A pointer that stays
+                             the same has the same text */
 } shoal__overdue_t;
 
 /* Do both give the same text? */

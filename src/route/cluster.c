@@ -474,7 +474,8 @@ static int init_waiting(shoal__cluster_t *cluster)
 {
     const shoal__pipe_parts_t parts = {&cluster->config.pipe, &cluster->target,
                                        &cluster->set.shared};
-    const shoal__pipe_hooks_t hooks = {.on_result = on_waiting_result};
+    const shoal__pipe_hooks_t hooks = {.on_result = on_waiting_result,
+                                       .on_overdue = shoal__cluster_why_waits};
     int rc = shoal__pipe_init(&cluster->waiting, &parts, &hooks, cluster);
 
     cluster->waiting.is_pen = true;

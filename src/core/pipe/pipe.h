@@ -38,6 +38,7 @@
 #include "core/greeting/greeting.h"
 #include "core/hold_rule.h"
 #include "core/maintenance.h"
+#include "core/overdue.h"
 #include "core/pipe/deadlines.h"
 #include "core/pipe/pipe_shared.h"
 #include "core/pipe/renewal.h"
@@ -106,6 +107,10 @@ typedef struct shoal__pipe_hooks {
     shoal__pipe_verdict_t (*on_error)(void *owner, shoal__pipe_t *pipe,
                                       const shoal__request_t *request,
                                       const char *bytes, shoal__bytes_t error);
+    /* Of a pen: the deadline passed of the request at `at`, whose bytes are `bytes` in the
+     * log.  The facts say that it waits, and may say why.  NULL: nothing more is known. */
+    void (*on_overdue)(void *owner, uint64_t at, const char *bytes,
+                       shoal__overdue_t *facts);
 } shoal__pipe_hooks_t;
 
 typedef enum shoal__pipe_phase {

@@ -82,6 +82,18 @@ void shoal__pipe_overdue_begin(const shoal__pipe_t *pipe, shoal__overdue_words_t
 {
     words->is_written = false;
     words->is_unread = pipe->authorised_bytes > 0;
+    words->at = pipe->ring.head;
+    words->offset = 0;
+}
+
+/* The owner of a pen knows why the request waits there. */
+static void ask_owner(const shoal__pipe_t *pipe, uint64_t at,
+                      shoal__overdue_words_t *words, shoal__overdue_t *facts)
+{
+    for (; words->at != at; words->at++)
+        words->offset += shoal__request_ring_at(&pipe->ring, words->at)->bytes;
+    pipe->hooks.on_overdue(pipe->owner, at,
+                           shoal__buffer_data(&pipe->log) + words->offset, facts);
 }
 
 static const char *write_once(shoal__overdue_words_t *words,
@@ -121,6 +133,8 @@ const char *shoal__pipe_overdue(const shoal__pipe_t *pipe, uint64_t at,
                 &pipe->times, before > fences ? before - fences : 0, pipe->now_us);
         else if (facts.stage == SHOAL__OVERDUE_TURNED_AWAY)
             add_hold(&facts, holder_of(pipe, at), pipe->now_us);
+        else if (pipe->hooks.on_overdue)
+            ask_owner(pipe, at, words, &facts);
     }
     return write_once(words, &facts);
 }

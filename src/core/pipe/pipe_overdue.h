@@ -12,6 +12,8 @@
 typedef struct shoal__overdue_words {
     bool is_written;
     bool is_unread; /* when the walk began, the socket took no more */
+    uint64_t at;    /* a request that the walk has come to ... */
+    size_t offset;  /* ... and where its bytes begin in the log */
     shoal__overdue_t facts;
     char text[SHOAL__OVERDUE_BYTES];
 } shoal__overdue_words_t;

@@ -7,6 +7,7 @@
 #include "resp/command_slot.h"
 #include "route/cluster/log_slot.h"
 #include "route/cluster/state.h"
+#include <stdio.h>
 
 static const char asking[] = "*1\r\n$6\r\nASKING\r\n";
 static const shoal__bytes_t ask_first = {asking, sizeof asking - 1};
@@ -110,6 +111,21 @@ static bool must_wait(const refusal_t *refusal, unsigned slot)
             shoal__slot_map_rests(map, slot, from->conn.pipe.now_us));
 }
 
+/* It is not dialed until another node confirms it: what its commands wait for. */
+static void note_doubt(shoal__node_t *node, const shoal__node_t *from)
+{
+    shoal__pipe_t *pipe = &node->conn.pipe;
+
+    node->named_us = from->conn.pipe.now_us;
+    node->named_by = from->index;
+    if (shoal__node_is_open(node))
+        return;
+    pipe->offline_since_us = node->named_us;
+    pipe->attempts_failed = 0;
+    snprintf(pipe->detail, sizeof pipe->detail,
+             "%.200s names it, which no other node knows yet", from->name);
+}
+
 shoal__node_t *shoal__cluster_named(shoal__cluster_t *cluster, shoal__node_t *from,
                                     const shoal__slot_redirect_t *named)
 {
@@ -118,10 +134,8 @@ shoal__node_t *shoal__cluster_named(shoal__cluster_t *cluster, shoal__node_t *fr
 
     if (named->to.port != 0)
         to = shoal__nodes_named(&cluster->nodes, host, named->to.port, from);
-    if (to && !to->is_listed && to->named_us == 0) {
-        to->named_us = from->conn.pipe.now_us;
-        to->named_by = from->index;
-    }
+    if (to && !to->is_listed && to->named_us == 0)
+        note_doubt(to, from);
     return to;
 }
 

@@ -205,6 +205,8 @@ static void list(shoal__cluster_t *cluster, const shoal__view_t *view)
         if (!node->is_listed)
             continue;
         list_role(cluster, node, view->primaries[i]);
+        if (node->named_us > 0 && !shoal__node_is_open(node))
+            node->conn.pipe.detail[0] = '\0'; /* it is doubted no longer */
         node->named_us = 0;
     }
 }

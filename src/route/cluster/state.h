@@ -179,6 +179,9 @@ void shoal__cluster_keep_up(shoal__cluster_t *cluster, bool is_news, uint64_t no
 void shoal__cluster_count(shoal__cluster_t *cluster);
 /* The turn has written what was due: nodes that owe replies may be silent. */
 void shoal__cluster_written(shoal__cluster_t *cluster, uint64_t now_us);
+/* The hook of the pen of commands that no node has. */
+void shoal__cluster_why_waits(void *owner, uint64_t at, const char *bytes,
+                              shoal__overdue_t *facts);
 /* Count commands that cannot leave for now; after the account is up to date. */
 void shoal__cluster_publish_stuck(shoal__cluster_t *cluster);
 /* As in shoal__route_ops_t. */

@@ -122,12 +122,74 @@ static void explain(shoal__cluster_t *cluster)
     shoal__pipe_t *waiting = &cluster->waiting;
     const char *why = cluster->topology.why;
 
+    waiting->is_offline = waiting->is_offline && cluster->ready == 0;
     if (cluster->map.owned > 0 || !why[0] || waiting->is_offline)
         return;
     waiting->is_offline = true;
     waiting->offline_since_us = waiting->now_us;
     waiting->attempts_failed = 1;
     snprintf(waiting->detail, sizeof waiting->detail, "%s", why);
+}
+
+/* Of a unit the first part that has one says which; the commands stand side by side. */
+static unsigned slot_at(const shoal__pipe_t *pipe, uint64_t at, const char *bytes)
+{
+    const shoal__request_t *request = shoal__request_ring_at(&pipe->ring, at);
+    unsigned slot = shoal__log_slot(request, bytes);
+
+    while (slot == SHOAL__SLOT_NONE && request->flags & SHOAL__REQUEST_UNIT &&
+           !(request->flags & SHOAL__REQUEST_UNIT_LAST)) {
+        bytes += request->bytes;
+        request = shoal__request_ring_at(&pipe->ring, ++at);
+        slot = shoal__log_slot(request, bytes);
+    }
+    return slot;
+}
+
+/* An owner of slots that is not connected; NULL: all are. */
+static const shoal__node_t *lost_owner(const shoal__cluster_t *cluster)
+{
+    for (unsigned i = 0; i < shoal__nodes_count(&cluster->nodes); i++) {
+        const shoal__node_t *node = shoal__cluster_node(cluster, i);
+        if (node->slots > 0 && !shoal__node_is_ready(node))
+            return node;
+    }
+    return NULL;
+}
+
+/* A command without a key waits for the owner of any slot. */
+static void say_who_is_lost(const shoal__cluster_t *cluster, shoal__overdue_t *facts)
+{
+    const shoal__node_t *node = lost_owner(cluster);
+    const shoal__pipe_t *pipe = node ? &node->conn.pipe : NULL;
+
+    if (!node)
+        return;
+    facts->stage = SHOAL__OVERDUE_OFFLINE;
+    facts->server = node->name;
+    facts->since_us =
+        shoal__time_since(pipe->offline_since_us, cluster->waiting.now_us);
+    facts->count = pipe->attempts_failed;
+    facts->words = pipe->detail;
+}
+
+void shoal__cluster_why_waits(void *owner, uint64_t at, const char *bytes,
+                              shoal__overdue_t *facts)
+{
+    const shoal__cluster_t *cluster = owner;
+    const shoal__topology_t *topology = &cluster->topology;
+    const shoal__node_t *before = topology->asked_before;
+    const shoal__node_t *asked = before ? before : topology->asked;
+    unsigned slot = slot_at(&cluster->waiting, at, bytes);
+
+    if (cluster->map.owned > 0 && slot >= SHOAL__SLOTS) {
+        say_who_is_lost(cluster, facts);
+        return;
+    }
+    facts->stage = SHOAL__OVERDUE_NO_OWNER;
+    facts->slot = slot < SHOAL__SLOTS ? slot : SHOAL__OVERDUE_ANY_SLOT;
+    facts->server = asked ? asked->name : "";
+    facts->words = before ? "was asked last" : "was asked and has not answered";
 }
 
 static void turn_waiting(shoal__cluster_t *cluster, uint64_t now_us)

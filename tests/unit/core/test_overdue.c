@@ -55,6 +55,14 @@ static const struct text_case {
       .words = "LOADING Redis is loading the dataset in memory"},
      S " refuses commands for now, 3 times in 2.3 s: LOADING Redis is loading the "
        "dataset in memory; the command was never executed"},
+    {{.stage = SHOAL__OVERDUE_NO_OWNER, .slot = 12182, .words = "was asked last"},
+     "no owner of slot 12182 is known; " S
+     " was asked last; the command was never sent"},
+    {{.stage = SHOAL__OVERDUE_NO_OWNER, .slot = 12183, .words = "was asked last"},
+     "no owner of slot 12183 is known; " S
+     " was asked last; the command was never sent"},
+    {{.stage = SHOAL__OVERDUE_NO_OWNER, .slot = SHOAL__OVERDUE_ANY_SLOT, .server = ""},
+     "no owner of any slot is known; the command was never sent"},
     {{.stage = SHOAL__OVERDUE_WINDOW, .count = 16384, .silent_us = 4 * SECOND},
      "not written within the deadline: 16384 commands before it are unanswered, as "
      "many "
@@ -90,7 +98,8 @@ static shoal__overdue_t named(const shoal__overdue_t *facts)
 {
     shoal__overdue_t all = *facts;
 
-    all.server = S;
+    if (!all.server)
+        all.server = S;
     if (!all.words)
         all.words = "";
     return all;

@@ -290,6 +290,37 @@ static void test_nothing_may_wait_for_a_connection(void **state)
     assert_false(rig.is_offline);
 }
 
+static void say_why(void *owner, uint64_t at, const char *bytes,
+                    shoal__overdue_t *facts)
+{
+    assert_ptr_equal(owner, &rig);
+    assert_int_equal(facts->stage, SHOAL__OVERDUE_QUEUED);
+    facts->stage = SHOAL__OVERDUE_NO_OWNER;
+    facts->slot = (unsigned)(bytes[COMMAND_BYTES - 3] - 'a'); /* its name */
+    facts->server = "";
+    assert_int_equal(at - rig.pipe.ring.head, facts->slot);
+}
+
+/* The owner of a pen knows why a command waits there, and looks at the command. */
+static void test_the_owner_of_a_pen_says_why(void **state)
+{
+    (void)state;
+    rig.pipe.is_pen = true;
+    for (char name = 'a'; name <= 'd'; name++)
+        submit(name, name == 'c' ? 10 * SECOND : SECOND);
+    assert_true(rig_cancel('b')); /* its bytes stay */
+    rig.pipe.hooks.on_overdue = say_why;
+    rig.pipe.now_us = rig.now_us += SECOND;
+    shoal__pipe_expire_due(&rig.pipe);
+    assert_heard("b!ECANCELLED/no a!ETIMEOUT/no d!ETIMEOUT/no ");
+    assert_string_equal(rig.detail,
+                        "no owner of slot 3 is known; the command was never sent");
+    rig.pipe.hooks.on_overdue = NULL;
+    rig.pipe.now_us = rig.now_us += 10 * SECOND;
+    shoal__pipe_expire_due(&rig.pipe);
+    assert_detail("not written within 11.0 s");
+}
+
 /* 100 000 commands time out together, for one cause: one text. */
 static void test_one_text_for_many(void **state)
 {
@@ -339,6 +370,7 @@ int main(void)
         TEST(test_turned_away),
         TEST(test_words_that_may_hold_the_password),
         TEST(test_nothing_may_wait_for_a_connection),
+        TEST(test_the_owner_of_a_pen_says_why),
         TEST(test_one_text_for_many),
     };
     return cmocka_run_group_tests_name("core/pipe/pipe_overdue", tests, NULL, NULL);

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: MIT */
+/* Commands wait for a cluster in which nobody takes them: what their callers are told. */
+#include "fault/shard_scene.h"
+
+/* The call ends by its deadline, and its text is this one; NODE stands for the name of the
+ * first node. */
+static void check_text(scene_t *scene, shoal_command_t command, const char *text)
+{
+    outcome_t outcome;
+    shoal_call_t call = SHOAL_CALL_INIT;
+    char expected[256], name[64];
+    const char *at = strstr(text, "NODE");
+
+    call.timeout_us = 300000;
+    outcome = scene_call(scene, command, &call);
+    scene_check(&outcome, SHOAL_ETIMEOUT, SHOAL_FATE_NOT_EXECUTED);
+    snprintf(name, sizeof name, "127.0.0.1:%d", view[0].port);
+    if (at)
+        snprintf(expected, sizeof expected, "%.*s%s%s", (int)(at - text), text, name,
+                 at + 4);
+    else
+        snprintf(expected, sizeof expected, "%s", text);
+    assert_string_equal(outcome.detail, expected);
+}
+
+/* The view has a gap. */
+static void a_slot_without_an_owner_is_named(void **state)
+{
+    scene_t *scene = *state;
+
+    view[0].is_myself = true;
+    script_say(nodes[0], view, 1);
+    open_cluster(scene, 0);
+    check_ok(scene, WORDS("SET", "bar", "1"));
+    check_text(scene, WORDS("SET", KEY, "1"),
+               "no owner of slot 12182 is known; NODE was asked last; the command was "
+               "never sent");
+}
+
+/* MULTI has no key; what stands behind it has. */
+static void the_slot_of_a_unit_is_named(void **state)
+{
+    enum { PARTS = 4 };
+    scene_t *scene = *state;
+    const shoal_command_t unit[PARTS] = {WORDS("MULTI"), WORDS("PING"),
+                                         WORDS("SET", KEY, "1"), WORDS("EXEC")};
+    outcome_t *outcomes = scene_outcomes(scene, PARTS);
+    shoal_call_t call = SHOAL_CALL_INIT;
+
+    view[0].is_myself = true;
+    script_say(nodes[0], view, 1);
+    open_cluster(scene, 0);
+    check_ok(scene, WORDS("SET", "bar", "1"));
+    call.timeout_us = 300000;
+    call.flags = SHOAL_CALL_CONTIGUOUS;
+    scene_call_many(scene, unit, PARTS, &call, outcomes);
+    for (size_t i = 0; i < PARTS; i++) {
+        scene_check(&outcomes[i], SHOAL_ETIMEOUT, SHOAL_FATE_NOT_EXECUTED);
+        assert_non_null(strstr(outcomes[i].detail, "no owner of slot 12182 is known"));
+    }
+}
+
+/* It was asked, and says nothing. */
+static void a_cluster_that_is_not_known_yet(void **state)
+{
+    scene_t *scene = *state;
+
+    fake_server_hold(nodes[0], "CLUSTER");
+    open_cluster(scene, 0);
+    WAIT_FOR(fake_server_received(nodes[0], 0, "CLUSTER", NULL) > 0);
+    check_text(scene, WORDS("SET", KEY, "1"),
+               "no owner of slot 12182 is known; NODE was asked and has not answered; "
+               "the command was never sent");
+    check_text(
+        scene, WORDS("PING"),
+        "no owner of any slot is known; NODE was asked and has not answered; the "
+        "command was never sent");
+    fake_server_release(nodes[0]);
+}
+
+/* The cluster was no cluster at first; since then the text is another one. */
+static void the_first_answer_is_forgotten(void **state)
+{
+    scene_t *scene = *state;
+
+    fake_server_rule(
+        nodes[0], &(fake_rule_t){.command = "CLUSTER", .reply = "-ERR no cluster\r\n"});
+    open_cluster(scene, 0);
+    WAIT_FOR(scene_stats(scene).views_refused > 0);
+    view[0].is_myself = true;
+    script_say(nodes[0], view, 1);
+    check_ok(scene, WORDS("SET", "bar", "1"));
+    check_text(scene, WORDS("SET", KEY, "1"),
+               "no owner of slot 12182 is known; NODE was asked last; the command was "
+               "never sent");
+}
+
+/* A replica is connected, as the program named it; the owners are gone. */
+static void a_command_without_a_key_waits_for_an_owner(void **state)
+{
+    scene_t *scene = *state;
+    outcome_t outcome;
+    shoal_call_t call = SHOAL_CALL_INIT;
+    char name[64];
+
+    agree();
+    open_cluster(scene, 2);
+    check_ok(scene, WORDS("SET", KEY, "1"));
+    check_ok(scene, WORDS("SET", "bar", "1"));
+    for (size_t i = 0; i < 2; i++) {
+        fake_server_refuse(nodes[i], true);
+        fake_server_cut(nodes[i], FAKE_CUT_RESET);
+    }
+    WAIT_FOR(is_down(scene, 0) && is_down(scene, 1));
+    call.timeout_us = 300000;
+    outcome = scene_call(scene, WORDS("PING"), &call);
+    scene_check(&outcome, SHOAL_ETIMEOUT, SHOAL_FATE_NOT_EXECUTED);
+    snprintf(name, sizeof name, "no connection to 127.0.0.1:%d for ", view[0].port);
+    assert_int_equal(strncmp(outcome.detail, name, strlen(name)), 0);
+    assert_non_null(strstr(outcome.detail, "Connection refused"));
+}
+
+/* One node alone has named it: it is not dialed yet, and that is what the text says. */
+static void a_node_that_nobody_knows_is_not_dialed(void **state)
+{
+    scene_t *scene = *state;
+    outcome_t outcome;
+    shoal_call_t call = SHOAL_CALL_INIT;
+    char text[256];
+
+    agree();
+    open_cluster(scene, 0);
+    check_ok(scene, WORDS("SET", KEY, "1"));
+    for (size_t i = 0; i < 2; i++) { /* nobody can be asked */
+        fake_server_forget_rules(nodes[i]);
+        fake_server_hold(nodes[i], "CLUSTER");
+    }
+    fake_server_rule(nodes[1],
+                     &(fake_rule_t){.command = "SET",
+                                    .reply = script_redirect(
+                                        "MOVED", SLOT, fake_server_port(scene->server)),
+                                    .times = 1});
+    call.timeout_us = 300000;
+    outcome = scene_call(scene, WORDS("SET", KEY, "2"), &call);
+    scene_check(&outcome, SHOAL_ETIMEOUT, SHOAL_FATE_NOT_EXECUTED);
+    snprintf(text, sizeof text, "no connection to 127.0.0.1:%d for ",
+             fake_server_port(scene->server));
+    if (strncmp(outcome.detail, text, strlen(text)) != 0)
+        fail_msg("%s", outcome.detail);
+    snprintf(
+        text, sizeof text,
+        " ms: 127.0.0.1:%d names it, which no other node knows yet; the command was "
+        "never sent",
+        view[1].port);
+    if (!strstr(outcome.detail, text))
+        fail_msg("%s", outcome.detail);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(a_slot_without_an_owner_is_named),
+        TEST(the_slot_of_a_unit_is_named),
+        TEST(a_cluster_that_is_not_known_yet),
+        TEST(the_first_answer_is_forgotten),
+        TEST(a_command_without_a_key_waits_for_an_owner),
+        TEST(a_node_that_nobody_knows_is_not_dialed),
+    };
+
+    if (argc > 1)
+        cmocka_set_test_filter(argv[1]);
+    return cmocka_run_group_tests_name("cluster_waiting", tests, NULL, NULL);
+}
