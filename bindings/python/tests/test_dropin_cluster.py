@@ -51,7 +51,9 @@ def test_commands_with_keys_are_carried(scene: ClusterScene) -> None:
         assert scene.do(lambda key=key: r.incr(key)) == 2
         assert scene.do(lambda key=key: r.execute_command("get", key)) == b"2"
         assert scene.do(lambda key=key: r.object("encoding", key)) == b"int"
-    assert carried(scene, r) == before + 4 * len(KEYS)
+        assert scene.do(lambda key=key: r.publish(key, "x")) == 0
+        assert scene.do(lambda key=key: r.spublish(key, "x")) == 0
+    assert carried(scene, r) == before + 6 * len(KEYS)
 
 
 CALLS: list[Callable[[Any], Any]] = [

@@ -38,6 +38,10 @@ from ._settings import Family, Nodes, check_nodes, cluster_options
 _PATIENCE_S: Final = 0.1
 _LEAST_S: Final = 0.001
 
+# They share a connection, although the nodes' table has no keys for them: a channel is
+# one, or any node will do.
+_MESSAGES: Final = frozenset({"PUBLISH", "SPUBLISH"})
+
 # With these options a call is no plain one.
 SPECIAL: Final = frozenset({"target_nodes", NEVER_DECODE, EMPTY_RESPONSE})
 # For redis-py itself, not for callbacks.
@@ -251,6 +255,8 @@ def _blocking_form(args: Command) -> Command | None:
 def _is_keyed(client: Any, name: str, form: Command) -> bool | None:
     """None: the command has no keys, or redis-py has a rule for it.  True: its
     subcommand says that it has keys; False: its name does."""
+    if name.upper() in _MESSAGES:
+        return False
     flagged = {name.upper(), " ".join(str(word) for word in form[:2]).upper()}
     if flagged & client.command_flags.keys():
         return None
