@@ -274,7 +274,8 @@ static void a_view_of_a_lower_epoch_is_not_believed(void **state)
     assert_int_equal(executed(0, "SET"), 20);
 }
 
-/* The owner is gone; a view with a higher epoch names the next one. */
+/* The owner is gone, which was the only one, and the only node that the program named; its
+ * replicas are asked, and have a view with a higher epoch. */
 static void commands_follow_a_view_of_a_higher_epoch(void **state)
 {
     scene_t *scene = *state;
@@ -287,21 +288,8 @@ static void commands_follow_a_view_of_a_higher_epoch(void **state)
     assert_int_equal(executed(0, "SET"), 1);
     fake_server_refuse(nodes[0], true);
     fake_server_cut(nodes[0], FAKE_CUT_RESET);
-    WAIT_FOR(scene_events(scene).lost > 0);
-    /* Nobody knows another node that could be asked: the seed is the only one. */
-    outcome_t *outcome = scene_outcomes(scene, 1);
-    scene_submit(scene, WORDS("SET", KEY, "2"), NULL, outcome);
-    WAIT_FOR(scene_events(scene).attempts_failed > 2);
-    assert_false(outcome_is_done(outcome));
-    fake_server_forget_rules(nodes[0]);
-    say(0, (view_t){.owner = 1, .epoch = 6});
-    fake_server_refuse(nodes[0], false);
-    scene_await(outcome);
-    assert_int_equal(outcome->status, 0);
-    WAIT_FOR(executed(1, "SET") + executed(0, "SET") == 2);
-    WAIT_FOR(fake_server_accepted(nodes[1]) > 0);
-    check_ok(scene, WORDS("SET", KEY, "3"));
-    assert_true(executed(1, "SET") >= 1);
+    check_ok(scene, WORDS("SET", KEY, "2"));
+    assert_int_equal(executed(1, "SET"), 1);
 }
 
 /* The node's address leads to a node of another cluster now. */
@@ -321,7 +309,7 @@ static void a_view_of_another_cluster_is_not_believed(void **state)
     WAIT_FOR(fake_server_hits(nodes[0], asked) > 0);
     check_ok(scene, WORDS("SET", KEY, "2"));
     assert_int_equal(executed(0, "SET"), 2);
-    assert_int_equal(fake_server_accepted(nodes[1]), 0);
+    assert_int_equal(executed(1, "SET"), 0);
 }
 
 /* Hosts of null: that of the node that was asked. */

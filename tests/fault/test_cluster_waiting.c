@@ -156,6 +156,55 @@ static void a_node_that_nobody_knows_is_not_dialed(void **state)
         fail_msg("%s", outcome.detail);
 }
 
+/* Node 0 owns everything, and node 2 is its replica. */
+static void agree_on_one_shard(void)
+{
+    view[0].last = 16383;
+    view[1] = view[2];
+    for (size_t by = 0; by < NODES; by += 2) {
+        view[0].is_myself = by == 0;
+        view[1].is_myself = by == 2;
+        script_say(nodes[by], view, 2);
+    }
+}
+
+static bool owns(const scene_t *scene, size_t node)
+{
+    shoal_topology_snapshot_t *topology = look(scene);
+    const shoal_node_info_t *found = find(topology, node);
+    bool is_owner = found && shoal_topology_owner(topology, SLOT) == found;
+
+    shoal_topology_release(topology);
+    return is_owner;
+}
+
+/* Nobody else is connected, and it says nothing: its replica is asked. */
+static void the_replica_of_a_silent_primary_is_asked(void **state)
+{
+    scene_t *scene = *state;
+    outcome_t *outcome = scene_outcomes(scene, 1);
+
+    agree_on_one_shard();
+    open_cluster(scene, 0);
+    check_ok(scene, WORDS("SET", KEY, "1"));
+    WAIT_FOR(scene_stats(scene).views_asked > 0 && owns(scene, 0));
+    assert_int_equal(fake_server_accepted(nodes[2]), 0);
+    fake_server_freeze(nodes[0]);
+    scene_submit(scene, WORDS("GET", KEY), NULL, outcome);
+    WAIT_FOR(fake_server_accepted(nodes[2]) == 1);
+    view[0].primary = view[1].id;
+    view[1].primary = NULL;
+    view[1].epoch = 6;
+    view[0].is_myself = false;
+    view[1].is_myself = true;
+    script_say(nodes[2], view, 2);
+    WAIT_FOR(owns(scene, 2));
+    fake_server_release(nodes[0]);
+    scene_await(outcome);
+    check_ok(scene, WORDS("SET", KEY, "2"));
+    assert_int_equal(fake_server_executed(nodes[2], 0, "SET", NULL), 1);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -165,6 +214,7 @@ int main(int argc, char **argv)
         TEST(the_first_answer_is_forgotten),
         TEST(a_command_without_a_key_waits_for_an_owner),
         TEST(a_node_that_nobody_knows_is_not_dialed),
+        TEST(the_replica_of_a_silent_primary_is_asked),
     };
 
     if (argc > 1)

@@ -65,7 +65,8 @@ struct shoal__cluster {
     bool is_touched;             /* the next turn has something to do at once */
     bool has_waiting_news;       /* some that wait may go on */
     bool is_incomplete;      /* at the last look: a slot had no owner that is reached */
-    unsigned ready, unready; /* nodes that own slots ... */
+    unsigned ready, unready; /* nodes that own slots; */
+    unsigned down;           /* ... of both: lost, or silent; */
     uint64_t rtt_us;         /* ... and the longest round trip to one of them */
     uint64_t look_us;        /* look at all nodes then, if nothing happens before */
     uint64_t

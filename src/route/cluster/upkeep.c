@@ -209,12 +209,22 @@ static void turn_waiting(shoal__cluster_t *cluster, uint64_t now_us)
 
 /* ---- connections ---- */
 
-static bool is_wanted(const shoal__node_t *node, bool is_reached)
+/* Is it to be asked?  Seeds are, while no owner is ready; and if all owners are down, any node
+ * may know of a replica that has taken the place of one. */
+static bool may_know(const shoal__cluster_t *cluster, const shoal__node_t *node)
+{
+    bool are_down = cluster->down == cluster->ready + cluster->unready;
+
+    return (node->is_seed && cluster->ready == 0) ||
+           (are_down && (node->is_seed || node->is_listed));
+}
+
+static bool is_wanted(const shoal__cluster_t *cluster, const shoal__node_t *node)
 {
     bool unconfirmed = shoal__cluster_doubts(node);
 
     return !unconfirmed && (node->slots > 0 || !shoal__node_is_empty(node) ||
-                            node->is_leased || (node->is_seed && !is_reached));
+                            node->is_leased || may_know(cluster, node));
 }
 
 static uint64_t rtt_us(const shoal__node_t *node)
@@ -224,7 +234,7 @@ static uint64_t rtt_us(const shoal__node_t *node)
 
 void shoal__cluster_count(shoal__cluster_t *cluster)
 {
-    cluster->ready = cluster->unready = 0;
+    cluster->ready = cluster->unready = cluster->down = 0;
     cluster->rtt_us = 0;
     for (unsigned i = 0; i < shoal__nodes_count(&cluster->nodes); i++) {
         const shoal__node_t *node = shoal__cluster_node(cluster, i);
@@ -234,12 +244,13 @@ void shoal__cluster_count(shoal__cluster_t *cluster)
             cluster->ready++;
         else
             cluster->unready++;
+        cluster->down += node->is_down;
         cluster->rtt_us = shoal__time_max(cluster->rtt_us, rtt_us(node));
     }
 }
 
-/* Is it up, or down?  The program hears of changes. */
-static void look_at_health(shoal__node_t *node)
+/* Is it up, or down?  The program hears of changes, and all nodes are looked at again. */
+static void look_at_health(shoal__cluster_t *cluster, shoal__node_t *node)
 {
     const shoal__pipe_t *pipe = &node->conn.pipe;
     bool is_up = shoal__node_is_ready(node) && !node->is_silent;
@@ -250,10 +261,11 @@ static void look_at_health(shoal__node_t *node)
     if (is_up && (!node->was_up || node->is_down)) {
         node->was_up = true;
         node->is_down = false;
+        cluster->is_touched = true;
         snprintf(detail, sizeof detail, "%s is up", node->name);
         shoal__cluster_tell(node, SHOAL_EVENT_NODE_UP, detail);
     } else if (is_down && !node->is_down) {
-        node->is_down = true;
+        node->is_down = cluster->is_touched = true;
         snprintf(detail, sizeof detail, "%s does not answer", node->name);
         shoal__cluster_tell(node, SHOAL_EVENT_NODE_DOWN,
                             node->is_silent ? detail : pipe->detail);
@@ -268,8 +280,8 @@ static void look_at(shoal__cluster_t *cluster, shoal__node_t *node, uint64_t now
         leave(cluster, node, is_given_up, now_us);
     node->was_lost = false;
     node->is_silent = now_us >= shoal__node_silent_us(node);
-    look_at_health(node);
-    if (is_wanted(node, cluster->ready > 0)) {
+    look_at_health(cluster, node);
+    if (is_wanted(cluster, node)) {
         node->idle_us = 0;
         if (shoal__node_is_open(node))
             return;
