@@ -246,7 +246,7 @@ static void fail(const shoal__gather_t *gather, const verdict_t *verdict,
                  shoal_result_t *result)
 {
     const shoal_result_t *worst = verdict->worst;
-    char *detail = shoal__arena_alloc(gather->arena, DETAIL_BYTES);
+    char *detail = shoal__arena_alloc(gather->arena, DETAIL_BYTES), tail[80] = "";
 
     result->status = worst->status;
     result->fate = verdict->is_untouched ? SHOAL_FATE_NOT_EXECUTED : SHOAL_FATE_UNKNOWN;
@@ -254,9 +254,12 @@ static void fail(const shoal__gather_t *gather, const verdict_t *verdict,
     result->is_settled = false;
     if (!detail)
         return;
-    snprintf(detail, DETAIL_BYTES, "%s: %s; %zu of %zu parts failed",
+    if (gather->parts->count > 1)
+        snprintf(tail, sizeof tail, "; %zu of %zu parts failed", verdict->failed,
+                 gather->parts->count);
+    snprintf(detail, DETAIL_BYTES, "%s: %s%s",
              worst->node ? worst->node : "a slot without an owner", worst->detail,
-             verdict->failed, gather->parts->count);
+             tail);
     result->detail = detail;
 }
 

@@ -249,8 +249,8 @@ static bool take(shoal__spread_t *spread, uint64_t part, const shoal_result_t *r
     return shoal__gather_take(spread->gather, (size_t)part, &named);
 }
 
-/* The result goes to the caller; or to the spread of which this was a part, for a node that is
- * gone.  Returns that one, if it has all results then. */
+/* The result goes to the caller; or that of its one part to the spread of which this was a
+ * part, for a node that is gone.  Returns that one, if it has all results then. */
 static shoal__spread_t *pass_on(const shoal__spread_t *spread,
                                 const shoal_result_t *result)
 {
@@ -258,7 +258,8 @@ static shoal__spread_t *pass_on(const shoal__spread_t *spread,
     shoal__spread_t *whole = request->data;
 
     if (shoal__spread_is_part(request))
-        return take(whole, request->tag, result, NULL) ? whole : NULL;
+        return take(whole, request->tag, spread->gather->parts->items, NULL) ? whole
+                                                                             : NULL;
     spread->cluster->hooks.on_result(spread->cluster->owner, request, result);
     return NULL;
 }

@@ -179,6 +179,11 @@ static const struct gather_row {
      SHOAL_ECONN,
      SHOAL_FATE_UNKNOWN,
      "n0: why; 2 of 2 parts failed"},
+    {SHOAL__GATHER_BY_NODE,
+     {never_sent},
+     SHOAL_ETIMEOUT,
+     SHOAL_FATE_NOT_EXECUTED,
+     "n0: why"},
 };
 
 static const shoal__gather_place_t places[] = {{1, 0}, {0, 0}, {0, 1}};
