@@ -156,6 +156,30 @@ static void a_node_that_nobody_knows_is_not_dialed(void **state)
         fail_msg("%s", outcome.detail);
 }
 
+/* A redirect named a node without slots, which is not there for a moment: what was given to it
+ * waits for it.  At the first failure it would go back, behind later commands for its key. */
+static void commands_wait_for_the_node_that_was_named(void **state)
+{
+    scene_t *scene = *state;
+    outcome_t *outcome = scene_outcomes(scene, 1);
+    size_t asks;
+
+    agree();
+    asks = fake_server_rule(
+        nodes[1], &(fake_rule_t){.command = "GET",
+                                 .reply = script_redirect("ASK", SLOT, view[2].port)});
+    open_cluster(scene, 0);
+    check_ok(scene, WORDS("SET", KEY, "1"));
+    fake_server_refuse(nodes[2], true);
+    scene_submit(scene, WORDS("GET", KEY), NULL, outcome);
+    WAIT_FOR(scene_events(scene).attempts_failed > 3 ||
+             fake_server_hits(nodes[1], asks) > 1);
+    fake_server_refuse(nodes[2], false);
+    scene_check(outcome, 0, SHOAL_FATE_REPLIED);
+    assert_int_equal(fake_server_executed(nodes[2], 0, "GET", NULL), 1);
+    assert_int_equal(fake_server_hits(nodes[1], asks), 1);
+}
+
 /* Node 0 owns everything, and node 2 is its replica. */
 static void agree_on_one_shard(void)
 {
@@ -214,6 +238,7 @@ int main(int argc, char **argv)
         TEST(the_first_answer_is_forgotten),
         TEST(a_command_without_a_key_waits_for_an_owner),
         TEST(a_node_that_nobody_knows_is_not_dialed),
+        TEST(commands_wait_for_the_node_that_was_named),
         TEST(the_replica_of_a_silent_primary_is_asked),
     };
 

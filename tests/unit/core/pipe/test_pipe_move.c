@@ -299,6 +299,43 @@ static void test_what_is_held_moves_by_itself(void **state)
     assert_heard("b!ECANCELLED/no a!ECANCELLED/no ");
 }
 
+/* What another server refused is asked for here. */
+static void ask_for(char name)
+{
+    static const char asking[] = "*1\r\n$6\r\nASKING\r\n";
+    shoal__request_t request = rig_request(name, 0, WRITE);
+    char wire[COMMAND_BYTES + 1];
+
+    snprintf(wire, sizeof wire, "*1\r\n$1\r\n%c\r\n", name);
+    assert_int_equal(shoal__pipe_adopt(&other, &request, wire, rig.now_us), 0);
+    const shoal__refused_t refused = {.ring = &other.ring,
+                                      .first = other.ring.head,
+                                      .count = 1,
+                                      .bytes = shoal__buffer_data(&other.log)};
+    assert_int_equal(shoal__pipe_adopt_refused(
+                         &rig.pipe, &refused,
+                         (shoal__bytes_t){asking, sizeof asking - 1}, rig.now_us),
+                     0);
+    shoal__pipe_drop_moved(&other, 1, rig.now_us);
+}
+
+/* ASKING is the library's own, as PING is; but the command behind it needs it. */
+static void test_what_was_held_does_not_part_asking_from_its_command(void **state)
+{
+    (void)state;
+    rig_connect();
+    rig_submit('a', 0, WRITE);
+    rig_write_all();
+    rig_feed("-LOADING\r\n");
+    ask_for('b');
+    rig_tick(rig.pipe.hold.due_us);
+    assert_string_equal(rig_write_all(), "a");
+    rig_feed("+a\r\n");
+    assert_string_equal(rig_write_all(), "b");
+    rig_feed("+OK\r\n+b\r\n");
+    assert_heard("a=+a b=+b ");
+}
+
 /* ---- no memory ---- */
 
 static void test_without_memory_nothing_moves(void **state)
@@ -414,6 +451,7 @@ int main(void)
         TEST(a_unit_that_was_begun_stays),
         TEST(a_unit_behind_the_mark_moves),
         TEST(what_is_held_moves_by_itself),
+        TEST(what_was_held_does_not_part_asking_from_its_command),
         TEST(without_memory_nothing_moves),
         TEST(what_was_not_handed_over_is_taken_out),
         TEST(without_memory_nothing_is_taken_out),
