@@ -46,7 +46,7 @@
  *
  * Without a `route`, commands without a key that concern several nodes (FLUSHALL, DBSIZE, KEYS,
  * CONFIG SET, SCRIPT LOAD ...) go to all of them, and their replies become one; docs/CLUSTER.md
- * has the table. SCAN and RANDOMKEY need a `route`.
+ * has the table. SCAN and RANDOMKEY need a `route`; shoal/scan.h scans all primaries.
  *
  * MGET, MSET, DEL, UNLINK, TOUCH and EXISTS may have keys of several slots, if the call says so
  * (SHOAL_CALL_MAY_SPLIT).

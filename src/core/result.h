@@ -23,6 +23,7 @@ struct shoal_result {
     bool was_reordered; /* the server executed a later command before it */
     bool is_settled;    /* the reply comes from a connection whose predecessors ended */
     bool is_offline;    /* it waited for a connection when its deadline passed */
+    uint64_t process;   /* of a reply: a number for the server process that gave it */
     uint64_t tag;       /* as submitted */
     uint64_t ticket;    /* 0: none was given out */
 

@@ -102,6 +102,7 @@ static void test_a_client_is_needed(void **state)
     shoal_connection_info_t info = SHOAL_CONNECTION_INFO_INIT;
     shoal_stats_t stats = SHOAL_STATS_INIT;
     shoal_topology_snapshot_t *topology;
+    shoal_scan_t *scan;
 
     (void)state;
     assert_int_equal(shoal_completions_new(0, &queue), 0);
@@ -142,6 +143,10 @@ static void test_a_client_is_needed(void **state)
         REFUSES(shoal_lease_open, NULL, &lease),
         REFUSES(shoal_lease_open_for, NULL, "k", 1, &lease),
         REFUSES(shoal_lease_submit, NULL, &command, 1, NULL, NULL, NULL, NULL),
+        VANISHES(shoal_scan_free, NULL),
+        REFUSES(shoal_scan_new, NULL, NULL, &scan),
+        REFUSES(shoal_scan_next, NULL, 0, &result),
+        REFUSES(shoal_scan_submit, NULL, 0, no_result, NULL),
         REFUSES(shoal_stats_get, NULL, &stats),
         REFUSES(shoal_stats_get_connection, NULL, 1, &stats),
         REFUSES(shoal_topology_get, NULL, &topology),
@@ -164,10 +169,12 @@ static void test_what_a_client_needs(void **state)
     shoal_result_t *result;
     shoal_pending_t *pending;
     shoal_lease_t *lease, *none;
+    shoal_scan_t *scan;
 
     scene_open_ready(scene);
     shoal_client_t *client = scene->client;
     assert_int_equal(shoal_lease_open(client, &lease), 0);
+    assert_int_equal(shoal_scan_new(client, NULL, &scan), 0);
     const row_t rows[] = {
         REFUSES(shoal_client_call, client, 1, NULL, NULL, &result),
         REFUSES(shoal_client_call, client, 2, hole, NULL, &result),
@@ -195,12 +202,16 @@ static void test_what_a_client_needs(void **state)
         REFUSES(shoal_lease_open_for, client, "k", 1, NULL),
         REFUSES(shoal_lease_open_for, client, NULL, 1, &none),
         REFUSES(shoal_lease_submit, lease, NULL, 1, NULL, NULL, NULL, NULL),
+        REFUSES(shoal_scan_new, client, NULL, NULL),
+        REFUSES(shoal_scan_next, scan, 0, NULL),
+        REFUSES(shoal_scan_submit, scan, 0, NULL, NULL),
         REFUSES(shoal_stats_get, client, NULL),
         REFUSES(shoal_stats_get_connection, client, 1, NULL),
         REFUSES(shoal_topology_get, client, NULL),
     };
     check(rows, COUNT(rows));
     assert_int_equal(fake_server_received(scene->server, 0, "PING", NULL), 0);
+    shoal_scan_free(scan);
     shoal_lease_close(lease);
 }
 

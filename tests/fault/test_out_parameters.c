@@ -269,6 +269,36 @@ static void test_leases(void **state)
     shoal_client_release(client);
 }
 
+/* ---- scans ---- */
+
+static void check_scan(shoal_client_t *client, shoal_scan_t *scan, int rc)
+{
+    shoal_result_t *page = NOT_ZERO;
+    shoal_scan_t *other = NOT_ZERO;
+
+    assert_int_equal(shoal_scan_new(client, NULL, &other), rc);
+    assert_null(other);
+    assert_int_equal(shoal_scan_next(scan, 0, &page), rc);
+    assert_null(page);
+}
+
+static void test_scans(void **state)
+{
+    scene_t *scene = *state;
+    shoal_scan_t *scan;
+
+    scene_open_ready(scene);
+    assert_int_equal(shoal_scan_new(scene->client, NULL, &scan), 0);
+    check_scan(NULL, NULL, SHOAL_EINVAL);
+    is_out_of_memory = true;
+    check_scan(scene->client, scan, SHOAL_ENOMEM);
+    is_out_of_memory = false;
+    scene->client->fork_generation++;
+    check_scan(scene->client, scan, SHOAL_EFORK);
+    scene->client->fork_generation--;
+    shoal_scan_free(scan);
+}
+
 /* ---- pending calls ---- */
 
 static void test_a_call_that_is_still_pending(void **state)
@@ -413,6 +443,7 @@ int main(void)
         SCENE_TEST(test_what_comes_too_late),
         SCENE_TEST(test_what_may_not_block),
         SCENE_TEST(test_leases),
+        SCENE_TEST(test_scans),
         SCENE_TEST(test_a_call_that_is_still_pending),
         cmocka_unit_test(test_objects),
         SCENE_TEST(test_figures),

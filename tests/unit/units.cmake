@@ -50,6 +50,8 @@ shoal_unit_test(core/redirect)
 shoal_unit_test(core/trust_rule)
 shoal_unit_test(core/address_map ALSO base/alloc)
 shoal_unit_test(core/snapshot ALSO base/alloc)
+shoal_unit_test(core/scan_rule ALSO core/cluster/slots_reply core/description resp/key_slot resp/reply
+  base/alloc)
 shoal_unit_test(core/extra ALSO base/alloc)
 shoal_unit_test(core/request_list ALSO core/extra base/alloc)
 shoal_unit_test(core/fence/fence_rule)

@@ -5,6 +5,7 @@
 #include "resp/key_slot.h"
 
 #define PORT_MAX 65535
+#define SLOT_MAX (SHOAL__SLOTS - 1)
 #define FIRST_NODE 2 /* behind the two ends of the range */
 
 /* ---- CLUSTER SLOTS ---- */
@@ -114,7 +115,7 @@ static shoal__bytes_t cut_off(shoal__bytes_t *text, char end)
 /* Id, address, flags, primary, ping, pong, epoch, link, slots. */
 static bool read_line(shoal__bytes_t line, shoal__nodes_line_t *ret)
 {
-    shoal__bytes_t id = cut_off(&line, ' '), flags;
+    shoal__bytes_t id = cut_off(&line, ' '), flags, epoch;
 
     cut_off(&line, ' ');
     flags = cut_off(&line, ' ');
@@ -125,8 +126,11 @@ static bool read_line(shoal__bytes_t line, shoal__nodes_line_t *ret)
         .is_failed = shoal__text_has_flag(flags, "fail"),
         .is_myself = shoal__text_has_flag(flags, "myself"),
     };
+    epoch = cut_off(&line, ' ');
+    cut_off(&line, ' ');
+    ret->slots = line;
     return shoal__text_read_word(id, ret->id, sizeof ret->id) &&
-           shoal__text_read_number(cut_off(&line, ' '), UINT64_MAX, &ret->epoch) &&
+           shoal__text_read_number(epoch, UINT64_MAX, &ret->epoch) &&
            (ret->is_primary || shoal__text_has_flag(flags, "slave")) &&
            !shoal__text_has_flag(flags, "handshake") &&
            !shoal__text_has_flag(flags, "noaddr");
@@ -136,6 +140,32 @@ bool shoal__nodes_reply_next(shoal__bytes_t *text, shoal__nodes_line_t *ret_line
 {
     while (text->bytes > 0)
         if (read_line(cut_off(text, '\n'), ret_line))
+            return true;
+    return false;
+}
+
+/* "7000", "0-5460", "[5461-<-id]", "[5461->-id]". */
+static bool read_slots(shoal__bytes_t text, shoal__nodes_slots_t *ret)
+{
+    bool is_open = text.bytes > 0 && text.data[0] == '[';
+    shoal__bytes_t rest = {text.data + is_open, text.bytes - is_open}, first;
+    uint64_t from, to;
+
+    first = cut_off(&rest, '-');
+    if (!shoal__text_read_number(first, SLOT_MAX, &from) ||
+        (is_open && (rest.bytes == 0 || rest.data[0] != '<')))
+        return false;
+    to = from;
+    if (!is_open && rest.bytes > 0 && !shoal__text_read_number(rest, SLOT_MAX, &to))
+        return false;
+    *ret = (shoal__nodes_slots_t){(unsigned)from, (unsigned)to, is_open, text};
+    return from <= to;
+}
+
+bool shoal__nodes_slots_next(shoal__bytes_t *slots, shoal__nodes_slots_t *ret_slots)
+{
+    while (slots->bytes > 0)
+        if (read_slots(cut_off(slots, ' '), ret_slots))
             return true;
     return false;
 }

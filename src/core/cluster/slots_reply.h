@@ -44,13 +44,24 @@ void shoal__slots_reply_node(const shoal_reply_t *reply, size_t range, size_t no
 /* A line of CLUSTER NODES. */
 typedef struct shoal__nodes_line {
     char id[SHOAL__NODE_ID_BYTES];
-    uint64_t epoch;  /* its configuration epoch; a replica's is its primary's */
-    bool is_primary; /* or a replica */
-    bool is_failed;  /* most primaries think so */
-    bool is_myself;  /* the node that was asked */
+    uint64_t epoch;       /* its configuration epoch; a replica's is its primary's */
+    bool is_primary;      /* or a replica */
+    bool is_failed;       /* most primaries think so */
+    bool is_myself;       /* the node that was asked */
+    shoal__bytes_t slots; /* "0-5460 7000 [5461-<-id]": shoal__nodes_slots_next() */
 } shoal__nodes_line_t;
+
+/* Some slots of a line: that the node owns, or is being given. */
+typedef struct shoal__nodes_slots {
+    unsigned first, last;
+    bool is_import;      /* one slot of another node, which is being moved here */
+    shoal__bytes_t text; /* as the node said it */
+} shoal__nodes_slots_t;
 
 /* The next line that is understood is taken from the text.  False: there is none. */
 bool shoal__nodes_reply_next(shoal__bytes_t *text, shoal__nodes_line_t *ret_line);
+/* The same with the slots of a line.  Slots that are being moved away are left out: the node
+ * owns them. */
+bool shoal__nodes_slots_next(shoal__bytes_t *slots, shoal__nodes_slots_t *ret_slots);
 
 #endif

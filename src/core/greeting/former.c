@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/bytes.h"
+#include "base/hash.h"
 #include <string.h>
 
 void shoal__former_init(shoal__former_t *former)
@@ -72,6 +73,13 @@ bool shoal__identity_read_process(shoal__identity_t *identity, const char *text,
 {
     return keep(identity->process, sizeof identity->process,
                 value_of(text, bytes, "run_id:", "\r\n"));
+}
+
+uint64_t shoal__identity_number(const shoal__identity_t *identity, uint64_t otherwise)
+{
+    const shoal__bytes_t process = {identity->process, strlen(identity->process)};
+
+    return process.bytes > 0 ? shoal__hash(process, 0) : otherwise;
 }
 
 /* ---- the list ---- */

@@ -47,6 +47,9 @@ bool shoal__identity_read(shoal__identity_t *identity, const char *text,
 bool shoal__identity_read_process(shoal__identity_t *identity, const char *text,
                                   uint64_t bytes);
 
+/* A number for the process; `otherwise`, if it is not known. */
+uint64_t shoal__identity_number(const shoal__identity_t *identity, uint64_t otherwise);
+
 typedef enum shoal__former_verdict {
     SHOAL__FORMER_UNPROVED, /* zero */
     SHOAL__FORMER_KILLED,

@@ -77,6 +77,8 @@ static void greeted(shoal__pipe_t *pipe)
         return; /* the connection is the same */
     pipe->is_resp3 = pipe->greeting.protocol == 3;
     pipe->is_settled = pipe->greeting.is_settled;
+    pipe->process =
+        shoal__identity_number(&pipe->greeting.identity, ++pipe->shared->greeted);
     shoal__pipe_doubt_changed(pipe);
     pipe->is_offline = false;
     pipe->fences.put_us = pipe->now_us; /* the greeting's ECHO counts as a fence */

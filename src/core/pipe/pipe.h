@@ -212,6 +212,7 @@ struct shoal__pipe {
     bool is_settled;         /* of this connection; see former.h */
     bool are_others_settled; /* what other pipes doubt matters not: pipe_doubt.c ... */
     uint64_t doubts_seen;    /* ... when shared->doubts_changed was this */
+    uint64_t process; /* of this connection: a number for the server's; former.h */
     struct shoal__pipe *next_doubtful; /* in the list at shared->doubtful */
     bool is_offline;           /* an attempt has failed and none has worked since */
     uint64_t offline_since_us; /* not READY: since then */

@@ -208,6 +208,7 @@ bool shoal__pipe_finish(shoal__pipe_t *pipe, const shoal__request_t *request,
     shoal_result_t result = {.fate = SHOAL_FATE_REPLIED,
                              .detail = "",
                              .node = pipe->greeting.target->name,
+                             .process = pipe->process,
                              .attempts = request->attempts + 1u};
 
     if (request->flags & SHOAL__REQUEST_ZOMBIE) {

@@ -25,6 +25,7 @@ typedef struct shoal__pipe_shared {
     struct shoal__pipe
         *doubtful;           /* pipe_doubt.c: the first one; NULL: there are none */
     uint64_t doubts_changed; /* how often what they doubt changed */
+    uint64_t greeted;        /* connections */
 } shoal__pipe_shared_t;
 
 static inline void shoal__pipe_shared_init(shoal__pipe_shared_t *shared,

@@ -120,11 +120,39 @@ static void test_nodes(void **state)
     assert_false(shoal__nodes_reply_next(&text, &line));
 }
 
+static void test_slots_of_a_node(void **state)
+{
+    static const char said[] = "a 127.0.0.1:1@10001 myself,master - 0 0 12 connected "
+                               "0-5 7 x 16384 9-8 3-x 16383 "
+                               "[9->-b] [10-<-b] [11] [-<-b]";
+    static const shoal__nodes_slots_t expected[] = {
+        {0, 5, false, {"0-5", 3}},
+        {7, 7, false, {"7", 1}},
+        {16383, 16383, false, {"16383", 5}},
+        {10, 10, true, {"[10-<-b]", 8}},
+    };
+    shoal__bytes_t text = {said, sizeof said - 1};
+    shoal__nodes_line_t line;
+    shoal__nodes_slots_t slots;
+
+    (void)state;
+    assert_true(shoal__nodes_reply_next(&text, &line));
+    for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
+        assert_true(shoal__nodes_slots_next(&line.slots, &slots));
+        assert_int_equal(slots.first, expected[i].first);
+        assert_int_equal(slots.last, expected[i].last);
+        assert_int_equal(slots.is_import, expected[i].is_import);
+        assert_true(shoal__bytes_equal(slots.text, expected[i].text));
+    }
+    assert_false(shoal__nodes_slots_next(&line.slots, &slots));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_slots),
         cmocka_unit_test(test_nodes),
+        cmocka_unit_test(test_slots_of_a_node),
     };
     return cmocka_run_group_tests_name("core/cluster/slots_reply", tests, NULL, NULL);
 }

@@ -87,6 +87,18 @@ static void test_processes(void **state)
     }
 }
 
+static void test_the_number_of_a_process(void **state)
+{
+    const shoal__identity_t one = {.process = "abc"},
+                            same = {.id = 7, .process = "abc"},
+                            other = {.process = "abd"}, none = {.id = 7};
+    (void)state;
+
+    assert_true(shoal__identity_number(&one, 1) == shoal__identity_number(&same, 2));
+    assert_true(shoal__identity_number(&one, 1) != shoal__identity_number(&other, 1));
+    assert_int_equal(shoal__identity_number(&none, 3), 3);
+}
+
 #define ERROR (-1)
 #define SILENCE (-2)
 
@@ -452,6 +464,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_identities),
         cmocka_unit_test(test_processes),
+        cmocka_unit_test(test_the_number_of_a_process),
         cmocka_unit_test(test_what_an_answer_proves),
         cmocka_unit_test(test_what_an_answer_elsewhere_proves),
         cmocka_unit_test(test_nothing_to_settle),
