@@ -174,6 +174,34 @@ static void a_callback_asks_for_the_next_page(void **state)
     check_walk(scene, walk, "a");
 }
 
+static void on_page_that_waits(shoal_client_t *client, const shoal_result_t *page,
+                               void *data)
+{
+    walk_t *walk = data;
+    shoal_result_t *next;
+    (void)client, (void)page;
+
+    walk->status = shoal_scan_next(walk->scan, 0, &next);
+    walk->ends++;
+}
+
+static void a_callback_does_not_wait(void **state)
+{
+    scene_t *scene = *state;
+    walk_t *walk = scene_alloc(scene, sizeof *walk);
+
+    scene_open_ready(scene);
+    say(scene->server, "0", PAGE_7_A);
+    say(scene->server, "7", PAGE_0_B);
+    walk->scan = new_scan(scene);
+    assert_int_equal(shoal_scan_submit(walk->scan, 0, on_page_that_waits, walk), 0);
+    WAIT_FOR(walk->ends == 1);
+    assert_int_equal(walk->status, SHOAL_ELOOP);
+    check_next(walk->scan, "b");
+    check_over(walk->scan);
+    shoal_scan_free(walk->scan);
+}
+
 static void one_page_at_a_time(void **state)
 {
     scene_t *scene = *state;
@@ -211,6 +239,7 @@ int main(int argc, char **argv)
         SCENE_TEST(a_cursor_is_of_no_use_to_another_process),
         SCENE_TEST(a_lost_connection_alone_does_not_matter),
         SCENE_TEST(a_callback_asks_for_the_next_page),
+        SCENE_TEST(a_callback_does_not_wait),
         SCENE_TEST(one_page_at_a_time),
     };
 

@@ -218,6 +218,37 @@ static void what_nodes_refuse_to_say(void **state)
     shoal_scan_free(scan);
 }
 
+/* A page that needs further commands ends with the next one, when the scan is given back, or when
+ * its client is closed. */
+static void a_page_that_is_not_wanted_any_more(void **state)
+{
+    static const int statuses[] = {SHOAL_ECANCELLED, SHOAL_ECLOSED};
+    scene_t *scene = *state;
+
+    open_cluster(scene, NODES, 0);
+    for (size_t i = 0; i < 2; i++) {
+        walk_t *walk = scene_alloc(scene, sizeof *walk);
+        walk->scan = new_scan(scene);
+        fake_server_freeze(nodes[1]);
+        assert_int_equal(shoal_scan_submit(walk->scan, 0, on_page, walk), 0);
+        if (i == 1)
+            assert_int_equal(shoal_client_close(scene->client, 30000000, NULL, NULL),
+                             0);
+        else
+            shoal_scan_free(walk->scan);
+        fake_server_release(nodes[1]);
+        WAIT_FOR(walk->ends == 1);
+        assert_int_equal(walk->status, statuses[i]);
+        assert_int_equal(walk->pages, 1);
+        if (i == 1)
+            shoal_scan_free(walk->scan);
+    }
+    shoal_client_release(scene->client);
+    scene->client = NULL;
+    for (size_t i = 0; i < NODES; i++)
+        assert_int_equal(fake_server_received(nodes[i], 0, "SCAN", NULL), 0);
+}
+
 /* HSCAN goes by its key; its next owner is another process. */
 static void a_key_is_followed(void **state)
 {
@@ -257,6 +288,7 @@ int main(int argc, char **argv)
         CLUSTER_TEST(slots_that_nobody_answers_for),
         CLUSTER_TEST(a_node_that_leaves_is_left),
         CLUSTER_TEST(what_nodes_refuse_to_say),
+        CLUSTER_TEST(a_page_that_is_not_wanted_any_more),
         CLUSTER_TEST(a_key_is_followed),
     };
 
