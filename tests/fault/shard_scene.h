@@ -117,6 +117,16 @@ static inline bool is_down(const scene_t *scene, size_t node)
     return down;
 }
 
+static inline shoal_node_role_t role_of(const scene_t *scene, size_t node)
+{
+    shoal_topology_snapshot_t *topology = look(scene);
+    const shoal_node_info_t *found = find(topology, node);
+    shoal_node_role_t role = found ? found->role : SHOAL_NODE_UNKNOWN;
+
+    shoal_topology_release(topology);
+    return role;
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 #endif

@@ -239,6 +239,40 @@ static void the_only_node_may_be_slow(void **state)
     assert_true(fake_server_hits(nodes[0], questions) <= 2);
 }
 
+/* All but this node have the view, and none of them lists it. */
+static void agree_without(size_t gone)
+{
+    script_node_t left[NODES - 1];
+
+    for (size_t by = 0; by < NODES; by++) {
+        size_t count = 0;
+        for (size_t i = 0; i < NODES; i++) {
+            view[i].is_myself = i == by;
+            if (i != gone)
+                left[count++] = view[i];
+        }
+        if (by != gone)
+            script_say(nodes[by], left, count);
+    }
+}
+
+/* A replica has taken its place, and the nodes say nothing of it. */
+static void a_primary_that_failed_is_none(void **state)
+{
+    scene_t *scene = *state;
+
+    agree();
+    open_cluster(scene, 0);
+    check_ok(scene, WORDS("SET", KEY, "1"));
+    WAIT_FOR(role_of(scene, 1) == SHOAL_NODE_PRIMARY);
+    swap(1, 3, 6);
+    agree_without(1);
+    fake_server_refuse(nodes[1], true);
+    fake_server_cut(nodes[1], FAKE_CUT_RESET);
+    WAIT_FOR(role_of(scene, 3) == SHOAL_NODE_PRIMARY &&
+             role_of(scene, 1) == SHOAL_NODE_UNKNOWN);
+}
+
 static char last_part[64]; /* whose it is */
 
 static void note_last_part(shoal_client_t *client, const shoal_result_t *result,
@@ -257,7 +291,6 @@ static void what_was_for_a_node_that_left_ends(void **state)
 {
     scene_t *scene = *state;
     shoal_call_t call = SHOAL_CALL_INIT;
-    script_node_t left[NODES - 1];
     outcome_t *outcome = scene_outcomes(scene, 2);
     const shoal_command_t ping = WORDS("PING");
     char text[128];
@@ -279,15 +312,7 @@ static void what_was_for_a_node_that_left_ends(void **state)
     view[0].last = 16383;
     view[0].epoch = 6;
     view[3].primary = view[0].id;
-    for (size_t by = 0; by < NODES - 1; by++) {
-        size_t count = 0;
-        for (size_t i = 0; i < NODES; i++) {
-            view[i].is_myself = i == (by == 0 ? 0 : by + 1);
-            if (i != 1)
-                left[count++] = view[i];
-        }
-        script_say(nodes[by == 0 ? 0 : by + 1], left, count);
-    }
+    agree_without(1);
     scene_check(&outcome[1], SHOAL_ENOENT, SHOAL_FATE_UNKNOWN);
     snprintf(text, sizeof text, "127.0.0.1:%d", view[1].port);
     assert_string_equal(last_part, text);
@@ -534,6 +559,7 @@ int main(int argc, char **argv)
         TEST(a_replica_that_takes_slots_is_a_failover),
         TEST(a_slot_that_moves_is_no_failover),
         TEST(the_only_node_may_be_slow),
+        TEST(a_primary_that_failed_is_none),
         TEST(what_was_for_a_node_that_left_ends),
         TEST(another_address_of_a_node_is_an_alias),
         TEST(the_program_maps_addresses),

@@ -186,6 +186,15 @@ static void list_role(shoal__cluster_t *cluster, shoal__node_t *node, unsigned p
                           is_replica ? primary : SHOAL__SLOT_NOBODY);
 }
 
+/* One that owned slots, and the view does not have it: whatever it is, it is no primary that is
+ * known. */
+static void unlist_role(shoal__cluster_t *cluster, shoal__node_t *node)
+{
+    if (node->role == SHOAL_NODE_PRIMARY && node->slots == 0)
+        shoal__nodes_set_role(&cluster->nodes, node, SHOAL_NODE_UNKNOWN,
+                              SHOAL__SLOT_NOBODY);
+}
+
 /* From now on the client uses the nodes that the view lists.  But a node that was named by a
  * redirect of the very node that answered is used only if no other node can be asked. */
 static void list(shoal__cluster_t *cluster, const shoal__view_t *view)
@@ -202,8 +211,10 @@ static void list(shoal__cluster_t *cluster, const shoal__view_t *view)
         if (is_doubtful)
             continue;
         shoal__nodes_list(&cluster->nodes, node, view->ids[i][0] ? view->ids[i] : NULL);
-        if (!node->is_listed)
+        if (!node->is_listed) {
+            unlist_role(cluster, node);
             continue;
+        }
         list_role(cluster, node, view->primaries[i]);
         if (node->named_us > 0 && !shoal__node_is_open(node))
             node->conn.pipe.detail[0] = '\0'; /* it is doubted no longer */
