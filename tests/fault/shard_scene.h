@@ -47,6 +47,23 @@ static inline void agree(void)
         say(i);
 }
 
+/* All but this node have the view, and none of them lists it. */
+static inline void agree_without(size_t gone)
+{
+    script_node_t left[NODES - 1];
+
+    for (size_t by = 0; by < NODES; by++) {
+        size_t count = 0;
+        for (size_t i = 0; i < NODES; i++) {
+            view[i].is_myself = i == by;
+            if (i != gone)
+                left[count++] = view[i];
+        }
+        if (by != gone)
+            script_say(nodes[by], left, count);
+    }
+}
+
 static inline int tear_down(void **state)
 {
     int rc = scene_teardown(state);

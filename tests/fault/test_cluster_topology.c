@@ -239,23 +239,6 @@ static void the_only_node_may_be_slow(void **state)
     assert_true(fake_server_hits(nodes[0], questions) <= 2);
 }
 
-/* All but this node have the view, and none of them lists it. */
-static void agree_without(size_t gone)
-{
-    script_node_t left[NODES - 1];
-
-    for (size_t by = 0; by < NODES; by++) {
-        size_t count = 0;
-        for (size_t i = 0; i < NODES; i++) {
-            view[i].is_myself = i == by;
-            if (i != gone)
-                left[count++] = view[i];
-        }
-        if (by != gone)
-            script_say(nodes[by], left, count);
-    }
-}
-
 /* A replica has taken its place, and the nodes say nothing of it. */
 static void a_primary_that_failed_is_none(void **state)
 {

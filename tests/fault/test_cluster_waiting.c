@@ -180,6 +180,35 @@ static void commands_wait_for_the_node_that_was_named(void **state)
     assert_int_equal(fake_server_hits(nodes[1], asks), 1);
 }
 
+/* All nodes are asked, one of them says nothing, and it leaves the cluster. */
+static void what_was_for_a_silent_node_that_left_ends(void **state)
+{
+    scene_t *scene = *state;
+    shoal_call_t call = SHOAL_CALL_INIT;
+    outcome_t *outcome = scene_outcomes(scene, 1);
+    char text[128];
+
+    agree();
+    open_cluster(scene, 0);
+    check_ok(scene, WORDS("SET", KEY, "1"));
+    fake_server_hold(nodes[3], "PING");
+    call.route = SHOAL_ROUTE_NODES;
+    call.timeout_us = SHOAL_TIMEOUT_NEVER;
+    scene_submit(scene, WORDS("PING"), &call, outcome);
+    WAIT_FOR(fake_server_received(nodes[3], 0, "PING", NULL) == 1);
+    agree_without(3);
+    fake_server_rule(nodes[1], &(fake_rule_t){.command = "SET",
+                                              .reply = "-CLUSTERDOWN it is\r\n",
+                                              .times = 1}); /* a view is wanted */
+    check_ok(scene, WORDS("SET", KEY, "2"));
+    scene_await(outcome);
+    snprintf(text, sizeof text, "127.0.0.1:%d: ", view[3].port);
+    assert_int_equal(strncmp(outcome->detail, text, strlen(text)), 0);
+    assert_int_equal(outcome->status, SHOAL_ENOENT);
+    assert_int_equal(outcome->fate, SHOAL_FATE_UNKNOWN);
+    fake_server_release(nodes[3]);
+}
+
 /* Node 0 owns everything, and node 2 is its replica. */
 static void agree_on_one_shard(void)
 {
@@ -239,6 +268,7 @@ int main(int argc, char **argv)
         TEST(a_command_without_a_key_waits_for_an_owner),
         TEST(a_node_that_nobody_knows_is_not_dialed),
         TEST(commands_wait_for_the_node_that_was_named),
+        TEST(what_was_for_a_silent_node_that_left_ends),
         TEST(the_replica_of_a_silent_primary_is_asked),
     };
 

@@ -236,15 +236,10 @@ void shoal__handovers_lost(shoal__handovers_t *handovers, const shoal__pipe_t *f
 /* When the node is given up if it says nothing. */
 static uint64_t silent_us(const shoal__pair_t *pair)
 {
-    const shoal__pipe_t *from = pair->handover.from;
-    const shoal__node_t *node;
-
-    if (pair->handover.count == 0 || from->phase != SHOAL__PIPE_READY ||
-        shoal__pipe_due(from) == from->ring.sent)
+    /* A pen never is READY, and has no connection. */
+    if (pair->handover.count == 0 || pair->handover.from->phase != SHOAL__PIPE_READY)
         return SHOAL__NEVER_US;
-    node = pair->move.from_conn->owner;
-    return shoal__time_max(from->heard_us, from->waiting_since_us) +
-           (node->has_failed ? SHOAL__HANDOVERS_FAILED_US : SHOAL__HANDOVERS_SILENT_US);
+    return shoal__node_given_up_us(pair->move.from_conn->owner);
 }
 
 void shoal__handovers_turn(shoal__handovers_t *handovers, uint64_t now_us)

@@ -57,12 +57,6 @@ const shoal__slot_move_t *shoal__handovers_move_of(const shoal__handovers_t *han
 /* The connection of this pipe was lost. */
 void shoal__handovers_lost(shoal__handovers_t *handovers, const shoal__pipe_t *from);
 
-/* So long a node may be silent that has lost slots: then its connection is given up, so that
- * their commands do not wait for it.  A primary that the others do not take for dead says
- * nothing while its replica takes its place as planned. */
-#define SHOAL__HANDOVERS_FAILED_US 1000000
-#define SHOAL__HANDOVERS_SILENT_US 3000000
-
 /* Deadlines in the pens, and those that are over; nodes that are silent.  Before anything is
  * written. */
 void shoal__handovers_turn(shoal__handovers_t *handovers, uint64_t now_us);

@@ -4,6 +4,11 @@
 #include "base/alloc.h"
 #include <stdio.h>
 
+/* So long it may be silent: a primary that the others do not take for dead says nothing while
+ * its replica takes its place as planned. */
+#define FAILED_US 1000000
+#define SILENT_US 3000000
+
 shoal__node_t *shoal__node_new(const shoal__node_plan_t *plan, unsigned index,
                                const char *host, int port, const shoal__address_t *by)
 {
@@ -45,4 +50,10 @@ void shoal__node_free(shoal__node_t *node)
 {
     shoal__conn_release(&node->conn);
     shoal__free(node);
+}
+
+uint64_t shoal__node_given_up_us(const shoal__node_t *node)
+{
+    return shoal__time_after(shoal__node_heard_us(node),
+                             node->has_failed ? FAILED_US : SILENT_US);
 }

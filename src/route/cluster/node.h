@@ -96,17 +96,26 @@ static inline bool shoal__node_is_ready(const shoal__node_t *node)
     return node->conn.pipe.phase == SHOAL__PIPE_READY && !node->conn.pipe.is_offline;
 }
 
-/* When it is silent, if nothing comes before; NEVER: it owes nothing. */
-#define SHOAL__NODE_SILENT_US 500000
-static inline uint64_t shoal__node_silent_us(const shoal__node_t *node)
+/* Since when it owes an answer and says nothing; NEVER: it owes nothing. */
+static inline uint64_t shoal__node_heard_us(const shoal__node_t *node)
 {
     const shoal__pipe_t *pipe = &node->conn.pipe;
 
     if (!shoal__node_is_ready(node) || shoal__pipe_due(pipe) == pipe->ring.sent)
         return SHOAL__NEVER_US;
-    return shoal__time_max(pipe->heard_us, pipe->waiting_since_us) +
-           SHOAL__NODE_SILENT_US;
+    return shoal__time_max(pipe->heard_us, pipe->waiting_since_us);
 }
+
+/* When it is silent, if nothing comes before; NEVER. */
+#define SHOAL__NODE_SILENT_US 500000
+static inline uint64_t shoal__node_silent_us(const shoal__node_t *node)
+{
+    return shoal__time_after(shoal__node_heard_us(node), SHOAL__NODE_SILENT_US);
+}
+
+/* When it is given up if it has lost slots, or has left the cluster, so that commands do not wait
+ * for it; NEVER: it owes nothing. */
+uint64_t shoal__node_given_up_us(const shoal__node_t *node);
 
 /* Is nothing outstanding? */
 static inline bool shoal__node_is_empty(const shoal__node_t *node)

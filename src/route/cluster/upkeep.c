@@ -8,6 +8,7 @@
 #include "resp/command_slot.h"
 #include "route/cluster/log_slot.h"
 #include "route/cluster/state.h"
+#include <shoal/errors.h>
 #include <stdio.h>
 
 #define IDLE_US 5000000 /* then a connection that nobody needs is closed */
@@ -90,6 +91,12 @@ static uint64_t slotless_us(const shoal__node_t *node)
     return node->is_listed
                ? shoal__time_max(pipe->offline_since_us, node->given_us) + SLOTLESS_US
                : 0;
+}
+
+/* When a node is given up that has left the cluster, and owes answers. */
+static uint64_t left_us(const shoal__node_t *node)
+{
+    return shoal__node_is_known(node) ? SHOAL__NEVER_US : shoal__node_given_up_us(node);
 }
 
 /* The node's commands without a key go to another node; or all of them, but those that were sent
@@ -274,8 +281,12 @@ static void look_at_health(shoal__cluster_t *cluster, shoal__node_t *node)
 
 static void look_at(shoal__cluster_t *cluster, shoal__node_t *node, uint64_t now_us)
 {
-    bool is_given_up = now_us >= slotless_us(node);
+    bool is_given_up;
 
+    if (now_us >= left_us(node))
+        shoal__conn_lose(&node->conn, SHOAL_ETIMEOUT,
+                         "the node is silent, and has left the cluster");
+    is_given_up = now_us >= slotless_us(node);
     if (node->was_lost || is_given_up)
         leave(cluster, node, is_given_up, now_us);
     node->was_lost = false;
@@ -351,6 +362,7 @@ static uint64_t look_us(const shoal__node_t *node, uint64_t now_us)
         at_us = shoal__time_min(at_us, shoal__node_silent_us(node));
     if (shoal__cluster_doubts(node))
         at_us = shoal__time_min(at_us, node->named_us + UNCONFIRMED_US);
+    at_us = shoal__time_min(at_us, left_us(node));
     if (slotless_us(node) > now_us) /* else memory is short */
         at_us = shoal__time_min(at_us, slotless_us(node));
     return at_us;
