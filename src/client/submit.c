@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "client/submit.h"
 
-#include "base/alloc.h"
 #include "base/error.h"
 #include "base/time_us.h"
 #include "client/awake.h"
@@ -450,7 +449,7 @@ int shoal__client_submit(shoal_client_t *client, const shoal__submission_t *subm
         return 0;
     if (plan.is_claimed)
         shoal__lease_unclaim(client, plan.leases);
-    shoal__free(plan.extra);
+    shoal__extra_free(plan.extra);
     return explain(client, &plan, submission, rc);
 }
 

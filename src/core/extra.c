@@ -42,10 +42,16 @@ bool shoal__extra_take_route(shoal__extra_t *extra, const shoal_call_t *call)
     return extra->route_node != NULL;
 }
 
+void shoal__extra_free(shoal__extra_t *extra)
+{
+    if (extra)
+        shoal__free(extra->route_node);
+    shoal__free(extra);
+}
+
 void shoal__extra_drop_last(shoal__extra_t *extra)
 {
     if (extra->on_release)
         extra->on_release(extra->release_data);
-    shoal__free(extra->route_node);
-    shoal__free(extra);
+    shoal__extra_free(extra);
 }

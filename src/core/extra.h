@@ -48,6 +48,8 @@ shoal__reference_t *shoal__extra_references(const shoal__extra_t *extra,
 /* Which servers the caller wants.  False: no memory. */
 bool shoal__extra_take_route(shoal__extra_t *extra, const shoal_call_t *call);
 
+/* It had no request: nobody hears of it.  NULL is allowed. */
+void shoal__extra_free(shoal__extra_t *extra);
 /* A request is done with its extra; NULL is allowed. */
 void shoal__extra_drop_last(shoal__extra_t *extra);
 static inline void shoal__extra_drop(shoal__extra_t *extra)

@@ -285,6 +285,19 @@ static void split_command(trial_t *trial)
     trial_settle(trial);
 }
 
+/* What a refused call had of its own is given back, too. */
+static void command_for_a_node(trial_t *trial)
+{
+    shoal_call_t call = SHOAL_CALL_INIT;
+    char name[32];
+
+    snprintf(name, sizeof name, "127.0.0.1:%d", fake_server_port(trial->scene->server));
+    call.route = SHOAL_ROUTE_NODE;
+    call.route_node = name;
+    trial_submit(trial, "INCR", &call);
+    trial_settle(trial);
+}
+
 static const failing_scenario_t scenarios[] = {
     {"one command", NULL, one_command},
     {"a large command", NULL, large_command},
@@ -300,6 +313,7 @@ static const failing_scenario_t scenarios[] = {
     {"a PING in idleness", prepare_idle, idle},
     {"statistics", NULL, statistics},
     {"several connections", prepare_connections, connections},
+    {"a command for a node", prepare_cluster, command_for_a_node},
     {"a command that is split", prepare_cluster, split_command},
     {"close with drain", NULL, closed_with_drain},
     {"strict: many commands", prepare_strict, many_commands},

@@ -66,6 +66,23 @@ static void test_values_of_each_command(void **state)
     }
 }
 
+/* A call that is refused had one: its memory is the caller's at once. */
+static void test_without_a_request(void **state)
+{
+    const shoal_call_t call = {.route = SHOAL_ROUTE_NODE, .route_node = "h:1"};
+    shoal__extra_t *extra = shoal__extra_new(2, 0);
+    unsigned released = 0;
+
+    (void)state;
+    assert_non_null(extra);
+    assert_true(shoal__extra_take_route(extra, &call));
+    extra->on_release = on_release;
+    extra->release_data = &released;
+    shoal__extra_free(extra);
+    shoal__extra_free(NULL);
+    assert_int_equal(released, 0);
+}
+
 static void test_without_memory(void **state)
 {
     const shoal_call_t call = {.route = SHOAL_ROUTE_NODE, .route_node = "h:1"};
@@ -89,6 +106,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_the_last_owner_releases),
         cmocka_unit_test(test_values_of_each_command),
+        cmocka_unit_test(test_without_a_request),
         cmocka_unit_test(test_without_memory),
     };
     return cmocka_run_group_tests_name("core/extra", tests, NULL, NULL);
