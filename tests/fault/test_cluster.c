@@ -288,6 +288,7 @@ static void commands_follow_a_view_of_a_higher_epoch(void **state)
     assert_int_equal(executed(0, "SET"), 1);
     fake_server_refuse(nodes[0], true);
     fake_server_cut(nodes[0], FAKE_CUT_RESET);
+    WAIT_FOR(scene_events(scene).lost > 0);
     check_ok(scene, WORDS("SET", KEY, "2"));
     assert_int_equal(executed(1, "SET"), 1);
 }
@@ -302,7 +303,8 @@ static void a_view_of_another_cluster_is_not_believed(void **state)
     check_ok(scene, WORDS("SET", KEY, "1"));
     fake_server_forget_rules(nodes[0]);
     size_t asked = say(0, (view_t){.owner = 1, .epoch = 9, .is_foreign = true});
-    fake_server_refuse(nodes[0], true);
+    for (size_t i = 0; i < NODES; i++) /* nobody else can be asked */
+        fake_server_refuse(nodes[i], true);
     fake_server_cut(nodes[0], FAKE_CUT_RESET);
     WAIT_FOR(scene_events(scene).attempts_failed > 0);
     fake_server_refuse(nodes[0], false);
