@@ -28,6 +28,7 @@ int shoal__handover_init(shoal__handover_t *handover, shoal__pipe_t *from,
             return rc;
         }
         pen->is_pen = true;
+        pen->giver = from;
     }
     return 0;
 }

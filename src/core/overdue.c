@@ -137,6 +137,14 @@ static void say_cause(line_t *line, const shoal__overdue_t *facts)
     case SHOAL__OVERDUE_GREETING:
         say_offline(line, facts);
         return;
+    case SHOAL__OVERDUE_HANDED_OVER:
+        say(line,
+            "not written within the deadline: its slot goes to another node, and "
+            "%.120s owes "
+            "%" PRIu64 " repl%s",
+            facts->server, facts->count, facts->count == 1 ? "y" : "ies");
+        say_silence(line, facts);
+        return;
     case SHOAL__OVERDUE_NO_OWNER:
         say_no_owner(line, facts);
         return;

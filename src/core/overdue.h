@@ -24,6 +24,7 @@ typedef enum shoal__overdue_stage {
     SHOAL__OVERDUE_NOT_TAKEN,   /* the loop thread had not looked at it yet */
     SHOAL__OVERDUE_OFFLINE,     /* it waited for a connection */
     SHOAL__OVERDUE_GREETING,    /* the same: connected, the greeting is not over */
+    SHOAL__OVERDUE_HANDED_OVER, /* its slot goes from the server to another one */
     SHOAL__OVERDUE_NO_OWNER,    /* nobody is known to own its slot of the cluster */
     SHOAL__OVERDUE_TURNED_AWAY, /* it was held after an error such as LOADING, or waited
                                     behind held commands */
@@ -43,11 +44,10 @@ typedef struct shoal__overdue {
     uint64_t since_us;   /* OFFLINE, GREETING: time without a connection.  SENT,
                              REPLYING: since the command was written.  TURNED_AWAY:
                              since the first error */
-    uint64_t
-        silent_us;  /* WINDOW, UNREAD, SENT: since the server's last bytes; NEVER: the
-                             server has sent none */
+    uint64_t silent_us;  /* HANDED_OVER, WINDOW, UNREAD, SENT: since the server's last
+                             bytes; NEVER: it has sent none */
     uint64_t count; /* OFFLINE: attempts that failed since then.  TURNED_AWAY: errors.
-                             WINDOW, SENT: commands that are unanswered */
+                             HANDED_OVER, WINDOW, SENT: commands that are unanswered */
     unsigned slot;  /* NO_OWNER: the command's; SHOAL__OVERDUE_ANY_SLOT: it has none */
     const char *server; /* its name; NO_OWNER: who was asked; "": nobody */
     const char *words;  /* OFFLINE, TURNED_AWAY: the last failure, or error; "": none.

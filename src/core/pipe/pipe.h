@@ -206,8 +206,10 @@ struct shoal__pipe {
 
     shoal__pipe_phase_t phase;
     bool is_pen; /* it never has a transport: its commands wait for another pipe */
-    shoal__pipe_t *holder; /* the pipe whose held commands are here; or NULL */
-    bool is_warm;          /* it may hold memory that it does not need at rest */
+    shoal__pipe_t *holder;      /* the pipe whose held commands are here; or NULL */
+    const shoal__pipe_t *giver; /* a hand-over waits for it before the commands here go
+                                    on; or NULL */
+    bool is_warm;               /* it may hold memory that it does not need at rest */
     bool is_resp3;
     bool is_settled;         /* of this connection; see former.h */
     bool are_others_settled; /* what other pipes doubt matters not: pipe_doubt.c ... */

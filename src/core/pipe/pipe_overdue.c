@@ -29,6 +29,8 @@ static shoal__overdue_stage_t queued_stage(const shoal__pipe_t *pipe, uint64_t a
 
     if (holder_of(pipe, at))
         return SHOAL__OVERDUE_TURNED_AWAY;
+    if (pipe->giver)
+        return SHOAL__OVERDUE_HANDED_OVER;
     if (!pipe->is_pen && at - head >= pipe->looked_at - head)
         return SHOAL__OVERDUE_NOT_TAKEN;
     if (is_unread)
@@ -115,6 +117,13 @@ static void add_hold(shoal__overdue_t *facts, const shoal__pipe_t *holder,
     facts->words = holder->turned_away;
 }
 
+static void add_giver(shoal__overdue_t *facts, const shoal__pipe_t *giver,
+                      uint64_t now_us)
+{
+    facts->count = shoal__pipe_inflight(giver);
+    facts->silent_us = shoal__time_since(giver->heard_us, now_us);
+}
+
 const char *shoal__pipe_overdue(const shoal__pipe_t *pipe, uint64_t at,
                                 shoal__progress_t progress,
                                 shoal__overdue_words_t *words)
@@ -133,6 +142,8 @@ const char *shoal__pipe_overdue(const shoal__pipe_t *pipe, uint64_t at,
                 &pipe->times, before > fences ? before - fences : 0, pipe->now_us);
         else if (facts.stage == SHOAL__OVERDUE_TURNED_AWAY)
             add_hold(&facts, holder_of(pipe, at), pipe->now_us);
+        else if (facts.stage == SHOAL__OVERDUE_HANDED_OVER)
+            add_giver(&facts, pipe->giver, pipe->now_us);
         else if (pipe->hooks.on_overdue)
             ask_owner(pipe, at, words, &facts);
     }

@@ -55,6 +55,14 @@ static const struct text_case {
       .words = "LOADING Redis is loading the dataset in memory"},
      S " refuses commands for now, 3 times in 2.3 s: LOADING Redis is loading the "
        "dataset in memory; the command was never executed"},
+    {{.stage = SHOAL__OVERDUE_HANDED_OVER, .count = 3, .silent_us = SECOND},
+     "not written within the deadline: its slot goes to another node, and " S
+     " owes 3 replies; the server's last bytes came 1.0 s ago; the command was never "
+     "sent"},
+    {{.stage = SHOAL__OVERDUE_HANDED_OVER, .count = 1, .silent_us = SECOND},
+     "not written within the deadline: its slot goes to another node, and " S
+     " owes 1 reply; the server's last bytes came 1.0 s ago; the command was never "
+     "sent"},
     {{.stage = SHOAL__OVERDUE_NO_OWNER, .slot = 12182, .words = "was asked last"},
      "no owner of slot 12182 is known; " S
      " was asked last; the command was never sent"},
