@@ -1,21 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 #include "monitor.h"
 
+#include "bell.h"
 #include "opcodes.h"
-#include <fcntl.h>
-#include <poll.h>
 #include <shoal/lease.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 struct shoalpy_monitor {
     pid_t process;
-    int fds[2];             /* a pipe, with one byte in it if is_signalled */
     shoalpy_stream_t taken; /* the reader's */
     pthread_mutex_t lock;   /* of all that follows */
+    shoalpy_bell_t bell;    /* rings for the reader */
     shoalpy_stream_t lines; /* not taken yet: a list that goes on */
     bool has_lines;
-    bool is_signalled;
     bool has_lost;    /* lines for which there was no room */
     bool has_ended;   /* no more come, and the library has forgotten it */
     bool is_given_up; /* by its reader */
@@ -23,8 +21,7 @@ struct shoalpy_monitor {
 
 static void release(shoalpy_monitor_t *monitor)
 {
-    close(monitor->fds[0]);
-    close(monitor->fds[1]);
+    shoalpy_bell_close(&monitor->bell);
     shoalpy_stream_release(&monitor->taken);
     shoalpy_stream_release(&monitor->lines);
     pthread_mutex_destroy(&monitor->lock);
@@ -32,12 +29,6 @@ static void release(shoalpy_monitor_t *monitor)
 }
 
 /* ---- the loop thread ---- */
-
-static void signal_reader(shoalpy_monitor_t *monitor)
-{
-    if (!monitor->is_signalled)
-        monitor->is_signalled = write(monitor->fds[1], "", 1) == 1;
-}
 
 /* Keep a line, or the reason why no more come, for the reader.  True: no more come. */
 static bool add(shoalpy_monitor_t *monitor, const shoal_result_t *result)
@@ -74,24 +65,13 @@ static void on_line(shoal_client_t *client, const shoal_result_t *result, void *
     pthread_mutex_lock(&monitor->lock);
     monitor->has_ended = add(monitor, result);
     is_forgotten = monitor->has_ended && monitor->is_given_up;
-    signal_reader(monitor);
+    shoalpy_bell_ring(&monitor->bell);
     pthread_mutex_unlock(&monitor->lock);
     if (is_forgotten)
         release(monitor);
 }
 
 /* ---- the reader ---- */
-
-static bool open_pipe(int fds[2])
-{
-    if (pipe(fds) < 0)
-        return false;
-    for (int i = 0; i < 2; i++) {
-        (void)fcntl(fds[i], F_SETFD, FD_CLOEXEC);
-        (void)fcntl(fds[i], F_SETFL, O_NONBLOCK);
-    }
-    return true;
-}
 
 static int submit(shoalpy_monitor_t *monitor, shoalpy_core_t *core,
                   shoal_lease_t *lease, uint64_t timeout_us, shoal_error_t *ret_error)
@@ -120,7 +100,7 @@ int shoalpy_monitor_new(shoalpy_core_t *core, shoal_lease_t *lease, uint64_t tim
         return SHOAL_ESYSTEM;
     }
     monitor->process = getpid();
-    if (!open_pipe(monitor->fds)) {
+    if (!shoalpy_bell_open(&monitor->bell)) {
         pthread_mutex_destroy(&monitor->lock);
         free(monitor);
         return SHOAL_ESYSTEM;
@@ -150,7 +130,7 @@ void shoalpy_monitor_free(shoalpy_monitor_t *monitor)
 
 int shoalpy_monitor_fd(const shoalpy_monitor_t *monitor)
 {
-    return monitor->fds[0];
+    return monitor->bell.fds[0];
 }
 
 const char *shoalpy_monitor_data(const shoalpy_monitor_t *monitor)
@@ -170,11 +150,9 @@ static void swap(shoalpy_monitor_t *monitor)
 
 int64_t shoalpy_monitor_take(shoalpy_monitor_t *monitor, uint64_t wait_us)
 {
-    struct pollfd waited = {.fd = monitor->fds[0], .events = POLLIN};
     bool has_lines, has_lost;
-    char byte;
 
-    if (poll(&waited, 1, (int)((wait_us + 999) / 1000)) <= 0)
+    if (!shoalpy_bell_wait(&monitor->bell, wait_us))
         return 0;
     pthread_mutex_lock(&monitor->lock);
     has_lines = monitor->has_lines;
@@ -184,7 +162,7 @@ int64_t shoalpy_monitor_take(shoalpy_monitor_t *monitor, uint64_t wait_us)
     /* What was lost is told when nothing else is left, and again and again: no line
      * follows, and the end is not noted. */
     if (!has_lost)
-        monitor->is_signalled = read(monitor->fds[0], &byte, 1) != 1;
+        shoalpy_bell_stop(&monitor->bell);
     pthread_mutex_unlock(&monitor->lock);
     if (!has_lines)
         return has_lost ? SHOAL_EFULL : 0;

@@ -8,32 +8,53 @@ typedef struct shoal_error {
     int system_errno;
     char text[240];
 } shoal_error_t;
-typedef enum shoal_flush_mode { SHOAL_FLUSH_AUTO, SHOAL_FLUSH_OFF, SHOAL_FLUSH_FIXED, ... } shoal_flush_mode_t;
-typedef enum shoal_offline_mode { SHOAL_OFFLINE_QUEUE, SHOAL_OFFLINE_FAIL, ... } shoal_offline_mode_t;
-typedef enum shoal_integrity { SHOAL_INTEGRITY_SHAPES, SHOAL_INTEGRITY_DETECT, SHOAL_INTEGRITY_STRICT, ... } shoal_integrity_t;
+typedef enum shoal_flush_mode {
+    SHOAL_FLUSH_AUTO,
+    SHOAL_FLUSH_OFF,
+    SHOAL_FLUSH_FIXED,
+    ...
+} shoal_flush_mode_t;
+typedef enum shoal_offline_mode {
+    SHOAL_OFFLINE_QUEUE,
+    SHOAL_OFFLINE_FAIL,
+    ...
+} shoal_offline_mode_t;
+typedef enum shoal_integrity {
+    SHOAL_INTEGRITY_SHAPES,
+    SHOAL_INTEGRITY_DETECT,
+    SHOAL_INTEGRITY_STRICT,
+    ...
+} shoal_integrity_t;
 
 int shoal_options_new(shoal_options_t **ret_options);
-int shoal_options_from_url(const char *url, shoal_options_t **ret_options, shoal_error_t *ret_error);
+int shoal_options_from_url(const char *url, shoal_options_t **ret_options,
+                           shoal_error_t *ret_error);
 void shoal_options_free(shoal_options_t *options);
 int shoal_options_set_address(shoal_options_t *options, const char *host, int port);
 int shoal_options_set_unix_path(shoal_options_t *options, const char *path);
 int shoal_options_add_address(shoal_options_t *options, const char *host, int port);
 int shoal_options_add_unix_path(shoal_options_t *options, const char *path);
-int shoal_options_set_auth(shoal_options_t *options, const char *user, const char *password);
+int shoal_options_set_auth(shoal_options_t *options, const char *user,
+                           const char *password);
 int shoal_options_set_database(shoal_options_t *options, int database);
 int shoal_options_set_client_name(shoal_options_t *options, const char *name);
 int shoal_options_set_protocol(shoal_options_t *options, int version);
 int shoal_options_set_timeout_us(shoal_options_t *options, uint64_t timeout_us);
-int shoal_options_set_connect_timeout_us(shoal_options_t *options, uint64_t connect_us, uint64_t handshake_us);
+int shoal_options_set_connect_timeout_us(shoal_options_t *options, uint64_t connect_us,
+                                         uint64_t handshake_us);
 int shoal_options_set_stall_timeout_us(shoal_options_t *options, uint64_t stall_us);
 int shoal_options_set_ping_idle_us(shoal_options_t *options, uint64_t idle_us);
-int shoal_options_set_backoff_us(shoal_options_t *options, uint64_t base_us, uint64_t max_us);
+int shoal_options_set_backoff_us(shoal_options_t *options, uint64_t base_us,
+                                 uint64_t max_us);
 int shoal_options_set_keepalive_us(shoal_options_t *options, uint64_t idle_us);
 int shoal_options_set_source_address(shoal_options_t *options, const char *address);
 int shoal_options_set_offline_mode(shoal_options_t *options, shoal_offline_mode_t mode);
-int shoal_options_set_outstanding_max(shoal_options_t *options, size_t queued_max, size_t inflight_max, uint64_t bytes_max);
-int shoal_options_set_reply_max(shoal_options_t *options, uint64_t bytes_max, uint64_t elements_max, int depth_max);
-int shoal_options_set_flush(shoal_options_t *options, shoal_flush_mode_t mode, uint64_t pause_us);
+int shoal_options_set_outstanding_max(shoal_options_t *options, size_t queued_max,
+                                      size_t inflight_max, uint64_t bytes_max);
+int shoal_options_set_reply_max(shoal_options_t *options, uint64_t bytes_max,
+                                uint64_t elements_max, int depth_max);
+int shoal_options_set_flush(shoal_options_t *options, shoal_flush_mode_t mode,
+                            uint64_t pause_us);
 int shoal_options_set_attempts_max(shoal_options_t *options, int attempts_max);
 typedef enum shoal_order { SHOAL_ORDER_MARK, SHOAL_ORDER_STRICT, ... } shoal_order_t;
 int shoal_options_set_order(shoal_options_t *options, shoal_order_t order);
@@ -44,19 +65,32 @@ int shoal_options_set_maintenance(shoal_options_t *options, bool heeds);
 int shoal_options_set_connections(shoal_options_t *options, unsigned connections);
 int shoal_options_set_sentinel(shoal_options_t *options, const char *name);
 int shoal_options_add_sentinel(shoal_options_t *options, const char *host, int port);
-int shoal_options_set_sentinel_auth(shoal_options_t *options, const char *user, const char *password);
+int shoal_options_set_sentinel_auth(shoal_options_t *options, const char *user,
+                                    const char *password);
 int shoal_options_set_sentinel_tls(shoal_options_t *options, bool is_on);
-typedef enum shoal_read_from { SHOAL_READ_PRIMARY, SHOAL_READ_REPLICA_PREFERRED, SHOAL_READ_REPLICA, ... } shoal_read_from_t;
+typedef enum shoal_read_from {
+    SHOAL_READ_PRIMARY,
+    SHOAL_READ_REPLICA_PREFERRED,
+    SHOAL_READ_REPLICA,
+    ...
+} shoal_read_from_t;
 int shoal_options_set_read_from(shoal_options_t *options, shoal_read_from_t read_from);
 int shoal_options_add_replica(shoal_options_t *options, const char *host, int port);
 
-int shoal_options_map_address(shoal_options_t *options, const char *host, int port, const char *to_host, int to_port);
+int shoal_options_map_address(shoal_options_t *options, const char *host, int port,
+                              const char *to_host, int to_port);
 
 typedef struct shoal_credentials_request shoal_credentials_request_t;
-typedef enum shoal_rotation { SHOAL_ROTATE_SUCCESSOR, SHOAL_ROTATE_IN_PLACE, ... } shoal_rotation_t;
-int shoal_options_set_credentials_timeout_us(shoal_options_t *options, uint64_t timeout_us);
+typedef enum shoal_rotation {
+    SHOAL_ROTATE_SUCCESSOR,
+    SHOAL_ROTATE_IN_PLACE,
+    ...
+} shoal_rotation_t;
+int shoal_options_set_credentials_timeout_us(shoal_options_t *options,
+                                             uint64_t timeout_us);
 int shoal_options_set_rotation(shoal_options_t *options, shoal_rotation_t rotation);
-int shoal_credentials_give(shoal_credentials_request_t *request, const char *user, const char *password, uint64_t refresh_after_ms);
+int shoal_credentials_give(shoal_credentials_request_t *request, const char *user,
+                           const char *password, uint64_t refresh_after_ms);
 int shoal_credentials_fail(shoal_credentials_request_t *request, const char *reason);
 typedef struct shoalpy_desk shoalpy_desk_t;
 shoalpy_desk_t *shoalpy_desk_new(void);
@@ -66,16 +100,23 @@ int shoalpy_desk_serve(shoalpy_desk_t *desk, shoal_options_t *options);
 shoal_credentials_request_t *shoalpy_desk_take(shoalpy_desk_t *desk);
 bool shoalpy_desk_is_awaited(shoalpy_desk_t *desk);
 
-typedef enum shoal_tls_version { SHOAL_TLS_1_2, SHOAL_TLS_1_3, ... } shoal_tls_version_t;
+typedef enum shoal_tls_version {
+    SHOAL_TLS_1_2,
+    SHOAL_TLS_1_3,
+    ...
+} shoal_tls_version_t;
 bool shoal_has_tls(void);
 int shoal_options_set_tls(shoal_options_t *options, bool is_on);
 int shoal_options_set_tls_ca_file(shoal_options_t *options, const char *path);
 int shoal_options_set_tls_ca_dir(shoal_options_t *options, const char *path);
-int shoal_options_set_tls_certificate(shoal_options_t *options, const char *cert_file, const char *key_file);
+int shoal_options_set_tls_certificate(shoal_options_t *options, const char *cert_file,
+                                      const char *key_file);
 int shoal_options_set_tls_server_name(shoal_options_t *options, const char *name);
-int shoal_options_set_tls_min_version(shoal_options_t *options, shoal_tls_version_t version);
+int shoal_options_set_tls_min_version(shoal_options_t *options,
+                                      shoal_tls_version_t version);
 int shoal_options_set_tls_ciphers(shoal_options_t *options, const char *ciphers);
-int shoal_options_set_tls_ciphersuites(shoal_options_t *options, const char *ciphersuites);
+int shoal_options_set_tls_ciphersuites(shoal_options_t *options,
+                                       const char *ciphersuites);
 int shoal_options_set_tls_insecure(shoal_options_t *options, bool is_insecure);
 const char *shoalpy_openssl_find(void);
 
@@ -145,19 +186,63 @@ typedef struct shoal_stats {
     uint64_t asked;
     ...;
 } shoal_stats_t;
-typedef enum shoal_stage { SHOAL_STAGE_QUEUED, SHOAL_STAGE_BATCHED, SHOAL_STAGE_WIRE, SHOAL_STAGE_TOTAL, ... } shoal_stage_t;
+typedef enum shoal_stage {
+    SHOAL_STAGE_QUEUED,
+    SHOAL_STAGE_BATCHED,
+    SHOAL_STAGE_WIRE,
+    SHOAL_STAGE_TOTAL,
+    ...
+} shoal_stage_t;
 typedef enum shoal_flush_reason { SHOAL_FLUSHED_LONE, ... } shoal_flush_reason_t;
-uint64_t shoal_stats_latency_us(const shoal_stats_t *stats, shoal_stage_t stage, unsigned permille);
+uint64_t shoal_stats_latency_us(const shoal_stats_t *stats, shoal_stage_t stage,
+                                unsigned permille);
 const char *shoal_flush_reason_name(shoal_flush_reason_t reason);
 
-enum shoal_call_flag { SHOAL_CALL_IDEMPOTENT, SHOAL_CALL_ONCE, SHOAL_CALL_URGENT, SHOAL_CALL_WAIT_FOR_ROOM, SHOAL_CALL_MAY_BLOCK, SHOAL_CALL_CONTIGUOUS, SHOAL_CALL_BULK, SHOAL_CALL_PRIMARY, SHOAL_CALL_REPLICA, SHOAL_CALL_MAY_SPLIT, ... };
+enum shoal_call_flag {
+    SHOAL_CALL_IDEMPOTENT,
+    SHOAL_CALL_ONCE,
+    SHOAL_CALL_URGENT,
+    SHOAL_CALL_WAIT_FOR_ROOM,
+    SHOAL_CALL_MAY_BLOCK,
+    SHOAL_CALL_CONTIGUOUS,
+    SHOAL_CALL_BULK,
+    SHOAL_CALL_PRIMARY,
+    SHOAL_CALL_REPLICA,
+    SHOAL_CALL_MAY_SPLIT,
+    ...
+};
 enum shoal_error_code {
-    SHOAL_EINVAL, SHOAL_ENOMEM, SHOAL_EFULL, SHOAL_ETOOBIG, SHOAL_ECLOSED, SHOAL_EREFUSED, SHOAL_EFORK, SHOAL_ELOOP, SHOAL_EURL, SHOAL_EINTR, SHOAL_EAGAIN, SHOAL_ECROSSSLOT, SHOAL_ENOENT, SHOAL_ESYSTEM, SHOAL_ETIMEOUT, SHOAL_ECANCELLED, SHOAL_ECONN, SHOAL_EDESYNC, SHOAL_EAUTH, SHOAL_ESHUTDOWN, SHOAL_ETLS, ...
+    SHOAL_EINVAL,
+    SHOAL_ENOMEM,
+    SHOAL_EFULL,
+    SHOAL_ETOOBIG,
+    SHOAL_ECLOSED,
+    SHOAL_EREFUSED,
+    SHOAL_EFORK,
+    SHOAL_ELOOP,
+    SHOAL_EURL,
+    SHOAL_EINTR,
+    SHOAL_EAGAIN,
+    SHOAL_ECROSSSLOT,
+    SHOAL_ENOENT,
+    SHOAL_ESYSTEM,
+    SHOAL_ETIMEOUT,
+    SHOAL_ECANCELLED,
+    SHOAL_ECONN,
+    SHOAL_EDESYNC,
+    SHOAL_EAUTH,
+    SHOAL_ESHUTDOWN,
+    SHOAL_ETLS,
+    ...
 };
 enum shoalpy_reply_flag { SHOALPY_AS_TEXT, SHOALPY_CLASSIC, SHOALPY_INTO, ... };
 enum shoalpy_kind { SHOALPY_PLAIN, SHOALPY_HELP, SHOALPY_ERROR, SHOALPY_FAILURE, ... };
 
-typedef enum shoal_connection_state { SHOAL_CONNECTION_IDLE, SHOAL_CONNECTION_CLOSED, ... } shoal_connection_state_t;
+typedef enum shoal_connection_state {
+    SHOAL_CONNECTION_IDLE,
+    SHOAL_CONNECTION_CLOSED,
+    ...
+} shoal_connection_state_t;
 typedef struct shoal_connection_info {
     size_t size;
     uint64_t connection;
@@ -169,8 +254,18 @@ typedef struct shoal_connection_info {
 } shoal_connection_info_t;
 const char *shoal_connection_state_name(shoal_connection_state_t state);
 
-typedef enum shoal_topology { SHOAL_TOPOLOGY_STANDALONE, SHOAL_TOPOLOGY_CLUSTER, SHOAL_TOPOLOGY_SENTINEL, ... } shoal_topology_t;
-typedef enum shoal_node_role { SHOAL_NODE_UNKNOWN, SHOAL_NODE_PRIMARY, SHOAL_NODE_REPLICA, ... } shoal_node_role_t;
+typedef enum shoal_topology {
+    SHOAL_TOPOLOGY_STANDALONE,
+    SHOAL_TOPOLOGY_CLUSTER,
+    SHOAL_TOPOLOGY_SENTINEL,
+    ...
+} shoal_topology_t;
+typedef enum shoal_node_role {
+    SHOAL_NODE_UNKNOWN,
+    SHOAL_NODE_PRIMARY,
+    SHOAL_NODE_REPLICA,
+    ...
+} shoal_node_role_t;
 typedef struct shoal_topology_snapshot shoal_topology_snapshot_t;
 typedef struct shoal_slot_range {
     unsigned first;
@@ -195,7 +290,8 @@ typedef struct shoal_node_info {
 void shoal_topology_release(shoal_topology_snapshot_t *topology);
 shoal_topology_t shoal_topology_kind(const shoal_topology_snapshot_t *topology);
 size_t shoal_topology_nodes_count(const shoal_topology_snapshot_t *topology);
-const shoal_node_info_t *shoal_topology_node(const shoal_topology_snapshot_t *topology, size_t index);
+const shoal_node_info_t *shoal_topology_node(const shoal_topology_snapshot_t *topology,
+                                             size_t index);
 
 typedef struct shoalpy_core shoalpy_core_t;
 typedef struct shoalpy_event {
@@ -204,7 +300,8 @@ typedef struct shoalpy_event {
     char detail[160];
     char server[272];
 } shoalpy_event_t;
-int shoalpy_core_open(shoal_options_t *options, bool is_borrowed, shoalpy_core_t **ret_core, shoal_error_t *ret_error);
+int shoalpy_core_open(shoal_options_t *options, bool is_borrowed,
+                      shoalpy_core_t **ret_core, shoal_error_t *ret_error);
 void shoalpy_core_free(shoalpy_core_t *core);
 void shoalpy_core_refuse(shoalpy_core_t *core);
 bool shoalpy_core_wait_idle(shoalpy_core_t *core, uint64_t wait_us);
@@ -214,13 +311,18 @@ bool shoalpy_core_step(shoalpy_core_t *core, uint64_t wait_us);
 int shoalpy_core_is_ready(shoalpy_core_t *core);
 int shoalpy_core_wait_ready(shoalpy_core_t *core, uint64_t wait_us);
 int shoalpy_core_stats(shoalpy_core_t *core, shoal_stats_t *ret_stats);
-int shoalpy_core_connection_stats(shoalpy_core_t *core, uint64_t connection, shoal_stats_t *ret_stats);
-int shoalpy_core_connection(shoalpy_core_t *core, uint64_t connection, shoal_connection_info_t *ret_info);
-int shoalpy_core_topology(shoalpy_core_t *core, shoal_topology_snapshot_t **ret_topology);
+int shoalpy_core_connection_stats(shoalpy_core_t *core, uint64_t connection,
+                                  shoal_stats_t *ret_stats);
+int shoalpy_core_connection(shoalpy_core_t *core, uint64_t connection,
+                            shoal_connection_info_t *ret_info);
+int shoalpy_core_topology(shoalpy_core_t *core,
+                          shoal_topology_snapshot_t **ret_topology);
 int shoalpy_core_reconnect(shoalpy_core_t *core);
-int shoalpy_core_set_credentials(shoalpy_core_t *core, const char *user, const char *password);
+int shoalpy_core_set_credentials(shoalpy_core_t *core, const char *user,
+                                 const char *password);
 int shoalpy_core_reload_tls(shoalpy_core_t *core, shoal_error_t *ret_error);
-size_t shoalpy_core_events(shoalpy_core_t *core, shoalpy_event_t *events, size_t count_max, uint64_t *ret_lost);
+size_t shoalpy_core_events(shoalpy_core_t *core, shoalpy_event_t *events,
+                           size_t count_max, uint64_t *ret_lost);
 void shoalpy_core_failure(shoalpy_core_t *core, char *text);
 #define SHOALPY_FAILURE_BYTES 256
 #define SHOALPY_UNIX_PATH_BYTES_MAX ...
@@ -233,7 +335,8 @@ int shoalpy_core_lease(shoalpy_core_t *core, shoal_lease_t **ret_lease);
 void shoal_lease_close(shoal_lease_t *lease);
 
 typedef struct shoalpy_monitor shoalpy_monitor_t;
-int shoalpy_monitor_new(shoalpy_core_t *core, shoal_lease_t *lease, uint64_t timeout_us, shoal_error_t *ret_error, shoalpy_monitor_t **ret_monitor);
+int shoalpy_monitor_new(shoalpy_core_t *core, shoal_lease_t *lease, uint64_t timeout_us,
+                        shoal_error_t *ret_error, shoalpy_monitor_t **ret_monitor);
 void shoalpy_monitor_free(shoalpy_monitor_t *monitor);
 int shoalpy_monitor_fd(const shoalpy_monitor_t *monitor);
 int64_t shoalpy_monitor_take(shoalpy_monitor_t *monitor, uint64_t wait_us);
@@ -245,7 +348,14 @@ void shoalpy_into_free(shoalpy_into_t *into);
 void shoalpy_into_detach(shoalpy_into_t *into);
 int64_t shoalpy_into_bytes(shoalpy_into_t *into);
 
-enum shoal_route { SHOAL_ROUTE_ANY, SHOAL_ROUTE_PRIMARIES, SHOAL_ROUTE_NODES, SHOAL_ROUTE_SLOT, SHOAL_ROUTE_NODE, ... };
+enum shoal_route {
+    SHOAL_ROUTE_ANY,
+    SHOAL_ROUTE_PRIMARIES,
+    SHOAL_ROUTE_NODES,
+    SHOAL_ROUTE_SLOT,
+    SHOAL_ROUTE_NODE,
+    ...
+};
 typedef struct shoalpy_target {
     shoal_lease_t *lease;
     uint32_t route;
@@ -260,6 +370,28 @@ typedef struct shoalpy_buffer {
     const char *data;
     size_t bytes;
 } shoalpy_buffer_t;
+typedef enum shoal_scan_kind {
+    SHOAL_SCAN_KEYS,
+    SHOAL_SCAN_HASH,
+    SHOAL_SCAN_SET,
+    SHOAL_SCAN_SORTED_SET,
+    ...
+} shoal_scan_kind_t;
+typedef struct shoalpy_scan shoalpy_scan_t;
+typedef struct shoalpy_scan_plan {
+    int kind;
+    shoalpy_buffer_t key, match;
+    const char *type;
+    uint64_t count;
+} shoalpy_scan_plan_t;
+int shoalpy_scan_new(shoalpy_core_t *core, const shoalpy_scan_plan_t *plan,
+                     shoalpy_scan_t **ret_scan);
+void shoalpy_scan_free(shoalpy_scan_t *scan);
+int shoalpy_scan_ask(shoalpy_scan_t *scan, uint64_t timeout_us, unsigned reply_flags);
+int shoalpy_scan_fd(const shoalpy_scan_t *scan);
+int64_t shoalpy_scan_take(shoalpy_scan_t *scan, uint64_t wait_us);
+const char *shoalpy_scan_data(const shoalpy_scan_t *scan);
+
 typedef struct shoalpy_caller {
     const char *data;
     size_t refused_at;
@@ -271,9 +403,16 @@ int shoalpy_callers_init(void);
 unsigned shoalpy_callers_turns(void);
 shoalpy_caller_t *shoalpy_caller_new(void);
 void shoalpy_caller_free(shoalpy_caller_t *caller);
-int64_t shoalpy_caller_call(shoalpy_caller_t *caller, shoalpy_core_t *core, const char *stream, size_t bytes, uint32_t call_flags, uint64_t timeout_us, unsigned reply_flags, const shoalpy_target_t *target, shoalpy_into_t *into);
-int64_t shoalpy_caller_call_many(shoalpy_caller_t *caller, shoalpy_core_t *core, const char *stream, size_t bytes, uint32_t call_flags, uint64_t timeout_us, unsigned reply_flags, const shoalpy_target_t *target);
-int shoalpy_caller_lend(shoalpy_caller_t *caller, const shoalpy_buffer_t *buffers, size_t count);
+int64_t shoalpy_caller_call(shoalpy_caller_t *caller, shoalpy_core_t *core,
+                            const char *stream, size_t bytes, uint32_t call_flags,
+                            uint64_t timeout_us, unsigned reply_flags,
+                            const shoalpy_target_t *target, shoalpy_into_t *into);
+int64_t shoalpy_caller_call_many(shoalpy_caller_t *caller, shoalpy_core_t *core,
+                                 const char *stream, size_t bytes, uint32_t call_flags,
+                                 uint64_t timeout_us, unsigned reply_flags,
+                                 const shoalpy_target_t *target);
+int shoalpy_caller_lend(shoalpy_caller_t *caller, const shoalpy_buffer_t *buffers,
+                        size_t count);
 int64_t shoalpy_caller_resume(shoalpy_caller_t *caller);
 int64_t shoalpy_caller_give_up(shoalpy_caller_t *caller);
 
@@ -285,14 +424,19 @@ typedef struct shoalpy_port_view {
     shoal_error_t error;
     int fd;
 } shoalpy_port_view_t;
-int shoalpy_port_new(shoalpy_core_t *core, size_t outstanding_max, shoalpy_port_t **ret_port);
+int shoalpy_port_new(shoalpy_core_t *core, size_t outstanding_max,
+                     shoalpy_port_t **ret_port);
 void shoalpy_port_free(shoalpy_port_t *port);
 const shoalpy_port_view_t *shoalpy_port_view(const shoalpy_port_t *port);
-int64_t shoalpy_port_submit(shoalpy_port_t *port, const char *stream, size_t bytes, uint32_t call_flags, uint64_t timeout_us, unsigned reply_flags, bool more_follow, const shoalpy_target_t *target, shoalpy_into_t *into);
+int64_t shoalpy_port_submit(shoalpy_port_t *port, const char *stream, size_t bytes,
+                            uint32_t call_flags, uint64_t timeout_us,
+                            unsigned reply_flags, bool more_follow,
+                            const shoalpy_target_t *target, shoalpy_into_t *into);
 int64_t shoalpy_port_pump(shoalpy_port_t *port);
 typedef struct shoalpy_loan shoalpy_loan_t;
 shoalpy_loan_t *shoalpy_loan_new(void);
 void shoalpy_loan_free(shoalpy_loan_t *loan);
 bool shoalpy_loan_is_back(const shoalpy_loan_t *loan);
-int shoalpy_port_lend(shoalpy_port_t *port, shoalpy_loan_t *loan, const shoalpy_buffer_t *buffers, size_t count);
+int shoalpy_port_lend(shoalpy_port_t *port, shoalpy_loan_t *loan,
+                      const shoalpy_buffer_t *buffers, size_t count);
 int shoalpy_port_cancel(shoalpy_port_t *port, uint64_t number);

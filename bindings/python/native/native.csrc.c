@@ -7,4 +7,5 @@
 #include "opcodes.h"
 #include "openssl.h"
 #include "port.h"
+#include "scan.h"
 #include <shoal/shoal.h>

@@ -32,6 +32,7 @@ from .exceptions import *  # noqa: F403
 from .lease import Attempt, Lease
 from .monitor import Monitor
 from .pipeline import Pipeline
+from .scan import Scan
 from .stats import Stats
 
 if TYPE_CHECKING:
@@ -49,6 +50,7 @@ __all__ = [
     "Monitor",
     "Node",
     "Pipeline",
+    "Scan",
     "Stats",
     "Topology",
 ]

@@ -23,12 +23,14 @@ from ._outcomes import NO_ROOM, error_of
 from ._pipeline import without_exceptions
 from ._replies import Conversion
 from ._requests import Argument, are_plain, as_tuples, blocks
+from ._scan import Scanning
 from ._seconds import NEVER, drain_seconds, microseconds
 from ._targets import NO_TARGET, Route, RouteLike, route_of
 from ._topology import Topology
 from .exceptions import DataError, RedisError
 from .lease import Leasing
 from .pipeline import Pipeline
+from .scan import Scan
 from .stats import Stats
 
 if TYPE_CHECKING:
@@ -47,7 +49,7 @@ _SLICE_US = 100_000
 _MANY = 8192
 
 
-class Client(Leasing, Closing):
+class Client(Leasing, Scanning[Scan], Closing):
     """A client for any number of threads, over one connection.
 
     Commands of different threads that come close together leave in one write. The
@@ -290,6 +292,9 @@ class Client(Leasing, Closing):
     def pipeline(self) -> Pipeline:
         """Commands to be gathered, and sent together by `run()`."""
         return Pipeline(self, is_unit=False)
+
+    def _scan(self, *plan: Any) -> Scan:
+        return Scan(self, *plan)
 
     def _core_of(self, target: Handle | Route | None) -> Core:
         return (target and target.core) or self._core or self._open()

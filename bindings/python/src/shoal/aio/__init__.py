@@ -8,5 +8,6 @@ from .client import Client
 from .lease import Attempt, Lease
 from .monitor import Monitor
 from .pipeline import Pipeline
+from .scan import Scan
 
-__all__ = ["Attempt", "Client", "Lease", "Monitor", "Pipeline"]
+__all__ = ["Attempt", "Client", "Lease", "Monitor", "Pipeline", "Scan"]

@@ -21,6 +21,7 @@ from .._options import DEFAULT_URL, ClientOptions, Options
 from .._outcomes import error_of, tell
 from .._pipeline import without_exceptions
 from .._requests import Argument, are_plain, as_tuples, blocks
+from .._scan import Scanning
 from .._seconds import microseconds
 from .._targets import RouteLike, route_of
 from .._topology import Topology
@@ -32,6 +33,7 @@ from ._port import BATCH_MAX, Port
 from ._ports import NAP, Ports
 from .lease import Leasing
 from .pipeline import Pipeline
+from .scan import Scan
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer, Self, Unpack
@@ -41,7 +43,7 @@ if TYPE_CHECKING:
 _CancelledError = asyncio.CancelledError
 
 
-class Client(Leasing, Ports):
+class Client(Leasing, Scanning[Scan], Ports):
     """A client for asyncio and uvloop, with the methods of `shoal.Client`.
 
     Commands of all tasks that run in one tick of the event loop leave in one write. The
@@ -341,6 +343,9 @@ class Client(Leasing, Ports):
     def pipeline(self) -> Pipeline:
         """Commands to be gathered, and sent together by `run()`."""
         return Pipeline(self, is_unit=False)
+
+    def _scan(self, *plan: Any) -> Scan:
+        return Scan(self, *plan)
 
     def _give_up(self, futures: list[Future]) -> None:
         port = self._port_of(futures[0])
