@@ -18,6 +18,7 @@
 #define DEVIATIONS_SHOWN 10
 #define WORDS_MAX 4
 #define LANES 40 /* processes: a new connection waits, so many can share a machine */
+#define LIST_BYTES 4    /* "*1\r\n" */
 #define RECORD_BYTES 22 /* that TLS 1.3 adds to what is written at once */
 #define REFILL_READS 12 /* successes that earn the right to one more try */
 
@@ -85,7 +86,9 @@ typedef struct play {
     unsigned lane;
     matrix_t *m;
     fake_server_t *server;
-    unsigned cuts; /* in all lanes so far */
+    unsigned cuts;  /* in all lanes so far */
+    unsigned tries; /* in this one */
+    uint64_t asked; /* questions for the cluster, before something was answered */
     char argument[40];
 } play_t;
 
@@ -180,8 +183,10 @@ static verdict_t verdict_of(const cut_t *cut, const matrix_mode_t *mode)
 
     switch (cut->way) {
     case ANSWERED:
-        /* What was answered in part of a unit cannot be taken back. */
-        if (is_unit && (cut->member > 0 || cut->offset == cut->of))
+        /* What was answered in part of a unit cannot be taken back.  In a cluster nothing of
+         * it was before the list of EXEC begins. */
+        if (is_unit && (mode->is_cluster ? is_last && cut->offset >= LIST_BYTES
+                                         : cut->member > 0 || cut->offset == cut->of))
             is_repeatable = false;
         if (is_last && cut->offset == cut->of)
             return (verdict_t){true, SHOAL_FATE_REPLIED, 1};
@@ -257,14 +262,15 @@ static shoal_command_t subject(play_t *play, const kind_t *kind,
     shoal_command_t command = {0, words, NULL};
 
     /* Always of the same length; and so is the command. */
-    snprintf(play->argument, sizeof play->argument, "%06u", play->cuts);
+    snprintf(play->argument, sizeof play->argument, "%06u", play->tries);
     for (; command.argc < WORDS_MAX && kind->words[command.argc]; command.argc++)
         words[command.argc] = kind->words[command.argc];
     words[1] = play->argument;
     return command;
 }
 
-static void play_mine(play_t *play, const cut_t *cut)
+/* False: perhaps a question for the cluster was cut, and not the command. */
+static bool play_mine(play_t *play, const cut_t *cut)
 {
     matrix_t *m = play->m;
     const char *words[WORDS_MAX];
@@ -272,14 +278,16 @@ static void play_mine(play_t *play, const cut_t *cut)
     matrix_spec_t spec = {.kind = MATRIX_OTHER, .flags = cut->kind->flags};
     verdict_t verdict = verdict_of(cut, m->mode);
 
-    play->score->cuts++;
+    play->tries++;
     spec.command = subject(play, cut->kind, words);
     set_rules(play, cut);
+    bool is_mine = true;
     if (cut->way != ANSWERED)
         arm_gate(play, cut);
     matrix_command_t *command = matrix_submit(m, &spec);
     if (cut->way != ANSWERED) {
         MATRIX_WAIT_FOR(m, gate.is_shut);
+        is_mine = matrix_stats(m).views_asked == play->asked;
         if (cut->way != RECEIVED)
             fake_server_cut(play->server, cut->how);
         MATRIX_WAIT_FOR(m, m->events.lost > lost);
@@ -292,11 +300,14 @@ static void play_mine(play_t *play, const cut_t *cut)
     bool is_so = verdict.is_replied
                      ? command->status == 0 && command->has_reply
                      : command->status == SHOAL_ECONN && command->fate == verdict.fate;
-    if (command->rc != 0 || !is_so || executed != verdict.executed)
+    play->score->cuts += is_mine;
+    if (is_mine && (command->rc != 0 || !is_so || executed != verdict.executed))
         report(play, cut, &verdict, command, executed);
+    play->asked = matrix_stats(m).views_asked;
     for (int i = 0; i < REFILL_READS; i++)
         (void)matrix_submit(m, NULL);
     matrix_wait(m);
+    return is_mine;
 }
 
 /* Each cut over TLS takes a handshake.  The columns that only submit or read in another way
@@ -312,7 +323,8 @@ static void play_cut(play_t *play, const cut_t *cut)
     if (is_skipped(play->m->mode, cut->offset))
         return;
     if (play->cuts++ % LANES == play->lane)
-        play_mine(play, cut);
+        while (!play_mine(play, cut))
+            continue;
 }
 
 /* Bytes of the command on the wire. */

@@ -19,8 +19,9 @@
 #define NOTICE_US_MAX 1000000 /* beyond the stall time */
 #define COMMANDS 20
 
-static const char *const anywhere[] = {"--bind", "0.0.0.0", "--protected-mode", "no",
-                                       NULL};
+static const char *const anywhere[] = {
+    "--bind",    "0.0.0.0", "--protected-mode", "no", "--cluster-announce-ip",
+    "10.77.0.2", NULL};
 
 /* Shell commands; $SERVER is a process of the server's side. */
 #define ON_SERVER "nsenter -t $SERVER -n "

@@ -7,10 +7,11 @@
  * in each mode where the fault can happen; where it cannot, the cell says why.  The
  * program matrix_cells fails if a cell is missing, doubled or has an empty reason.
  *
- * Each cell runs twice: without TLS and with it.  What acts on sockets then meets what is
- * encrypted; what a scripted server says or leaves out, it does inside.  A row that cannot
- * run over TLS has NOT_OVER_TLS("why").  With sanitizers each fault runs over TLS in one
- * column only.
+ * Each cell runs in three ways: plainly, over TLS, and with a client of a cluster.  With TLS
+ * what acts on sockets meets what is encrypted; what a scripted server says or leaves out, it
+ * does inside.  In a cluster the server is its only node.  A row that cannot run so has
+ * NOT_OVER_TLS("why") or NOT_IN_CLUSTER("why").  With sanitizers each fault runs over TLS in
+ * one column only; in a cluster it does so unless SHOAL_TEST_SCALE is above 1.
  *
  * To add a fault: a line in MATRIX_FAULTS, and a file f<number>_<fault>.c like this:
  *
@@ -80,8 +81,8 @@
 
 /* One cell. */
 typedef struct matrix_cell {
-    bool is_there;                          /* false ends a row */
-    matrix_column_t column;                 /* MATRIX_COLUMN_COUNT: the row over TLS */
+    bool is_there;          /* false ends a row */
+    matrix_column_t column; /* MATRIX_COLUMN_COUNT + a way: the whole row, that way */
     void (*run)(const matrix_mode_t *mode); /* NULL: cannot happen there ... */
     const char *reason;                     /* ... and this is why */
 } matrix_cell_t;
@@ -95,10 +96,12 @@ typedef struct matrix_cell {
         true, MATRIX_##column, NULL, reason                                            \
     }
 /* Of the whole row. */
-#define NOT_OVER_TLS(reason)                                                           \
+#define MATRIX_NOT_BY(way, reason)                                                     \
     {                                                                                  \
-        true, MATRIX_COLUMN_COUNT, NULL, reason                                        \
+        true, (matrix_column_t)((int)MATRIX_COLUMN_COUNT + (int)(way)), NULL, reason   \
     }
+#define NOT_OVER_TLS(reason) MATRIX_NOT_BY(MATRIX_TLS, reason)
+#define NOT_IN_CLUSTER(reason) MATRIX_NOT_BY(MATRIX_CLUSTER, reason)
 #define MATRIX_ROW_END                                                                 \
     {                                                                                  \
         false, MATRIX_COLUMN_COUNT, NULL, NULL                                         \
@@ -124,7 +127,7 @@ typedef struct matrix_fault {
 extern const matrix_fault_t matrix_faults[];
 extern const size_t matrix_faults_count;
 
-/* Why this fault does not run over TLS; NULL: it does. */
-const char *matrix_tls_excuse(const matrix_fault_t *fault);
+/* Why this fault does not run that way; NULL: it does. */
+const char *matrix_excuse(const matrix_fault_t *fault, matrix_way_t way);
 
 #endif

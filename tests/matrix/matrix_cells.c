@@ -8,7 +8,7 @@
 
 typedef struct tally {
     unsigned tests, excused, bad;
-    unsigned tls; /* of the tests: they run over TLS, too */
+    unsigned ways[MATRIX_WAY_COUNT]; /* of the tests: they run in these ways */
 } tally_t;
 
 /* The cells that a fault has in a column: how many, and the last of them. */
@@ -34,8 +34,9 @@ static const char *judge(const matrix_fault_t *fault, matrix_column_t column,
 
     if (count == 1 && cell->run && !cell->reason) {
         tally->tests++;
-        tally->tls += !matrix_tls_excuse(fault);
-        return matrix_tls_excuse(fault) ? "test" : "test, tls";
+        for (int way = 0; way < MATRIX_WAY_COUNT; way++)
+            tally->ways[way] += !matrix_excuse(fault, (matrix_way_t)way);
+        return "test";
     }
     if (count == 1 && !cell->run && cell->reason && strlen(cell->reason) >= 10) {
         tally->excused++;
@@ -45,14 +46,16 @@ static const char *judge(const matrix_fault_t *fault, matrix_column_t column,
     return count == 0 ? "MISSING" : count > 1 ? "DOUBLED" : "NO REASON";
 }
 
+static const char *const way_names[MATRIX_WAY_COUNT] = {"plain", "tls", "cluster"};
+
 static void print_reasons(const matrix_fault_t *fault)
 {
     for (const matrix_cell_t *cell = fault->cells; cell && cell->is_there; cell++)
         if (cell->reason)
             printf("     n/a in %s: %s\n",
                    cell->column < MATRIX_COLUMN_COUNT
-                       ? matrix_modes[cell->column][false].name
-                       : "tls",
+                       ? matrix_modes[cell->column][MATRIX_PLAIN].name
+                       : way_names[cell->column - MATRIX_COLUMN_COUNT],
                    cell->reason);
 }
 
@@ -62,22 +65,26 @@ int main(void)
 
     printf("%-4s", "");
     for (int column = 0; column < MATRIX_COLUMN_COUNT; column++)
-        printf(" %-14s", matrix_modes[column][false].name);
+        printf(" %-14s", matrix_modes[column][MATRIX_PLAIN].name);
     printf("\n");
     for (size_t i = 0; i < matrix_faults_count; i++) {
         const matrix_fault_t *fault = &matrix_faults[i];
         tally.bad += i > 0 && fault->number <= matrix_faults[i - 1].number;
-        tally.bad += matrix_tls_excuse(fault) && strlen(matrix_tls_excuse(fault)) < 10;
+        for (int way = 0; way < MATRIX_WAY_COUNT; way++) {
+            const char *excuse = matrix_excuse(fault, (matrix_way_t)way);
+            tally.bad += excuse && strlen(excuse) < 10;
+        }
         printf("F%-3u", fault->number);
         for (int column = 0; column < MATRIX_COLUMN_COUNT; column++)
             printf(" %-14s", judge(fault, (matrix_column_t)column, &tally));
         printf(" %s\n", fault->name);
         print_reasons(fault);
     }
-    printf("%u tests, of them %u over TLS as well; %u not applicable, %u wrong, of %zu "
-           "cells\n",
-           tally.tests, tally.tls, tally.excused, tally.bad,
-           matrix_faults_count * MATRIX_COLUMN_COUNT);
+    printf("%u tests, of them %u over TLS as well, and %u in a cluster; %u not "
+           "applicable, "
+           "%u wrong, of %zu cells\n",
+           tally.tests, tally.ways[MATRIX_TLS], tally.ways[MATRIX_CLUSTER],
+           tally.excused, tally.bad, matrix_faults_count * MATRIX_COLUMN_COUNT);
     bool is_complete = tally.bad == 0 && tally.tests + tally.excused ==
                                              matrix_faults_count * MATRIX_COLUMN_COUNT;
     return is_complete ? 0 : 1;

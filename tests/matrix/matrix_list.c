@@ -12,13 +12,14 @@ const size_t matrix_faults_count = sizeof matrix_faults / sizeof *matrix_faults;
 
 #define MODES(column, name, protocol, caller, is_unit)                                 \
     {                                                                                  \
-        {column, name, protocol, caller, is_unit, false},                              \
+        {column, name, protocol, caller, is_unit, false, false},                       \
+            {column, name "-tls", protocol, caller, is_unit, true, false},             \
         {                                                                              \
-            column, name "-tls", protocol, caller, is_unit, true                       \
+            column, name "-cluster", protocol, caller, is_unit, false, true            \
         }                                                                              \
     }
 
-const matrix_mode_t matrix_modes[MATRIX_COLUMN_COUNT][2] = {
+const matrix_mode_t matrix_modes[MATRIX_COLUMN_COUNT][MATRIX_WAY_COUNT] = {
     MODES(MATRIX_RESP3_CALLBACK, "resp3-callback", 3, MATRIX_BY_CALLBACK, false),
     MODES(MATRIX_RESP3_SYNC, "resp3-sync", 3, MATRIX_BY_BLOCKING, false),
     MODES(MATRIX_RESP3_BORROWED, "resp3-borrowed", 3, MATRIX_BY_STEPPING, false),
@@ -26,10 +27,10 @@ const matrix_mode_t matrix_modes[MATRIX_COLUMN_COUNT][2] = {
     MODES(MATRIX_UNITS, "units", 3, MATRIX_BY_CALLBACK, true),
 };
 
-const char *matrix_tls_excuse(const matrix_fault_t *fault)
+const char *matrix_excuse(const matrix_fault_t *fault, matrix_way_t way)
 {
     for (const matrix_cell_t *cell = fault->cells; cell && cell->is_there; cell++)
-        if (cell->column == MATRIX_COLUMN_COUNT)
+        if ((int)cell->column == (int)MATRIX_COLUMN_COUNT + (int)way)
             return cell->reason;
     return NULL;
 }

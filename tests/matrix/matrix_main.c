@@ -32,32 +32,45 @@ static int end_rig(void **state)
     return 0;
 }
 
-/* With sanitizers TLS takes its time: one column of each fault, another one each time. */
-static bool is_wanted(const matrix_fault_t *fault, const matrix_cell_t *cell,
-                      bool is_tls)
+/* Of each fault another one. */
+static bool is_columns_turn(const matrix_fault_t *fault, const matrix_cell_t *cell,
+                            unsigned first)
 {
-    if (!cell->run)
+    for (unsigned i = 0; i < MATRIX_COLUMN_COUNT; i++) {
+        unsigned column = (fault->number + first + i) % MATRIX_COLUMN_COUNT;
+        for (const matrix_cell_t *at = fault->cells; at->is_there; at++)
+            if (at->column == column && at->run)
+                return at == cell;
+    }
+    return false;
+}
+
+/* With sanitizers TLS takes its time, and a cluster does in any case: one column of each
+ * fault. */
+static bool is_wanted(const matrix_fault_t *fault, const matrix_cell_t *cell,
+                      matrix_way_t way)
+{
+    if (!cell->run || matrix_excuse(fault, way))
         return false;
-    if (!is_tls)
-        return true;
-    return SHOAL_FAKE_TLS && !matrix_tls_excuse(fault) &&
-           (!process_is_sanitized() ||
-            cell->column == fault->number % MATRIX_COLUMN_COUNT);
+    if (way == MATRIX_TLS)
+        return SHOAL_FAKE_TLS &&
+               (!process_is_sanitized() || is_columns_turn(fault, cell, 0));
+    return way == MATRIX_PLAIN || matrix_scale() > 1 || is_columns_turn(fault, cell, 1);
 }
 
 static int run_fault(const matrix_fault_t *fault)
 {
-    enum { RUNS_MAX = 2 * MATRIX_COLUMN_COUNT };
+    enum { RUNS_MAX = (int)MATRIX_WAY_COUNT * (int)MATRIX_COLUMN_COUNT };
     matrix_run_t runs[RUNS_MAX];
     struct CMUnitTest tests[RUNS_MAX];
     size_t count = 0;
 
-    for (int is_tls = 0; is_tls < 2; is_tls++) {
+    for (int way = 0; way < MATRIX_WAY_COUNT; way++) {
         for (const matrix_cell_t *cell = fault->cells; cell->is_there; cell++) {
-            if (!is_wanted(fault, cell, is_tls) || count == RUNS_MAX)
+            if (!is_wanted(fault, cell, (matrix_way_t)way) || count == RUNS_MAX)
                 continue;
             matrix_run_t *run = &runs[count];
-            *run = (matrix_run_t){cell, &matrix_modes[cell->column][is_tls], ""};
+            *run = (matrix_run_t){cell, &matrix_modes[cell->column][way], ""};
             snprintf(run->name, sizeof run->name, "F%u %s", fault->number,
                      run->mode->name);
             tests[count++] = (struct CMUnitTest){.name = run->name,

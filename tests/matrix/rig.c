@@ -11,6 +11,7 @@
 #include "support/tls/certificate_folder.h"
 #include <shoal/tls.h>
 #endif
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -102,6 +103,9 @@ static void set_options(matrix_t *m)
     matrix_set_timeout(m, TIMEOUT_US);
     if (m->mode->is_tls)
         set_tls(m);
+    if (m->mode->is_cluster)
+        assert_int_equal(shoal_options_set_topology(m->options, SHOAL_TOPOLOGY_CLUSTER),
+                         0);
 }
 
 matrix_t *matrix_begin(const matrix_mode_t *mode)
@@ -161,21 +165,60 @@ fake_server_t *matrix_fake(matrix_t *m, const fake_config_t *config)
 
 fake_server_t *matrix_fake_plain(matrix_t *m, const fake_config_t *config)
 {
-    fake_server_t *server = fake_server_start(config);
+    fake_config_t as_node = config ? *config : (fake_config_t){0};
 
-    matrix_defer(m, stop_fake, server);
-    return server;
+    as_node.identity.is_cluster = m->mode->is_cluster;
+    if (m->mode->is_cluster)
+        as_node.is_unix = false; /* nodes have ports */
+    m->parts->fake = fake_server_start(&as_node);
+    matrix_defer(m, stop_fake, m->parts->fake);
+    return m->parts->fake;
+}
+
+/* Of a server that owns all slots. */
+static const char *const *node_arguments(struct matrix_parts *parts,
+                                         const char *const *arguments)
+{
+    static const char *all[2 * CLUSTER_NODE_OPTIONS];
+    size_t count = 0;
+
+    parts->bus = loopback_port_claim();
+    snprintf(parts->bus_text, sizeof parts->bus_text, "%d", parts->bus.number);
+    memset(all, 0, sizeof all);
+    cluster_node_options(all, parts->bus_text);
+    while (all[count])
+        count++;
+    for (; arguments && *arguments; arguments++) {
+        assert_true(count + 1 < sizeof all / sizeof *all);
+        all[count++] = *arguments;
+    }
+    return all;
+}
+
+static void release_bus(void *data)
+{
+    loopback_port_release(data);
 }
 
 redis_process_t *matrix_redis(matrix_t *m, const char *const *arguments)
 {
-    redis_process_t *redis = redis_process_start_tls(arguments, matrix_tls(m));
+    struct matrix_parts *parts = m->parts;
+    bool is_node = m->mode->is_cluster;
 
+    redis_process_t *redis = redis_process_start_tls(
+        is_node ? node_arguments(parts, arguments) : arguments, matrix_tls(m));
+    if (is_node)
+        matrix_defer(m, release_bus, &parts->bus);
     if (!redis) {
         print_message("there is no redis-server to start\n");
         skip();
     }
     matrix_defer(m, stop_redis, redis);
+    if (!is_node)
+        return redis;
+    parts->redis = redis;
+    assert_true(cluster_nodes_join(
+        &(cluster_place_t){redis_process_port(redis), parts->bus.number}, 1, 1));
     return redis;
 }
 
@@ -197,8 +240,25 @@ void matrix_to_redis(matrix_t *m, const redis_process_t *redis)
     matrix_to_port(m, matrix_redis_port(m, redis));
 }
 
+/* The node names the address to which the client is led. */
+static void announce(const struct matrix_parts *parts, int port)
+{
+    char command[64], said[16];
+
+    if (parts->fake)
+        fake_server_announce(parts->fake, port);
+    if (!parts->redis)
+        return;
+    snprintf(command, sizeof command, "CONFIG SET cluster-announce-port %d", port);
+    assert_true(
+        redis_ask(redis_process_port(parts->redis), command, said, sizeof said));
+    assert_string_equal(said, "+OK");
+}
+
 void matrix_to_port(matrix_t *m, int port)
 {
+    if (m->mode->is_cluster)
+        announce(m->parts, port);
     assert_int_equal(shoal_options_set_address(m->options, "127.0.0.1", port), 0);
 }
 
@@ -215,12 +275,25 @@ void matrix_open(matrix_t *m)
     assert_int_equal(rc, 0);
 }
 
+/* Its question was answered: commands do not wait any more. */
+static bool knows_cluster(const matrix_t *m)
+{
+    shoal_topology_snapshot_t *topology;
+
+    assert_int_equal(shoal_topology_get(m->client, &topology), 0);
+    bool is_known = shoal_topology_owner(topology, 0) != NULL;
+    shoal_topology_release(topology);
+    return is_known;
+}
+
 void matrix_open_ready(matrix_t *m)
 {
     unsigned ready = m->events.ready;
 
     matrix_open(m);
     MATRIX_WAIT_FOR(m, m->events.ready > ready);
+    if (m->mode->is_cluster)
+        MATRIX_WAIT_FOR(m, knows_cluster(m));
 }
 
 void matrix_close(matrix_t *m, uint64_t drain_us)

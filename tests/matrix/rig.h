@@ -14,7 +14,9 @@
  *   O7 handles     descriptors and threads as before            matrix_end()
  *
  * In a mode with TLS the client and the servers of matrix_fake() and matrix_redis() speak
- * it; what a test asks a redis-server itself, it asks on another port, without.
+ * it; what a test asks a redis-server itself, it asks on another port, without.  In a mode
+ * with a cluster the client is one of a cluster, whose only node the server is: it names the
+ * address that the client is led to.
  *
  * One rig at a time.  If a test fails, what it began is ended behind it.  Every function
  * is for the test's own thread, but those marked "any thread"; in the borrowed mode that
@@ -54,15 +56,23 @@ typedef enum matrix_caller {
 
 typedef struct matrix_mode {
     matrix_column_t column;
-    const char *name; /* "resp3-callback", or "resp3-callback-tls" */
+    const char *name; /* "resp3-callback", or "resp3-callback-tls", "-cluster" */
     int protocol;     /* 2 or 3 */
     matrix_caller_t caller;
     bool is_unit;
     bool is_tls;
+    bool is_cluster;
 } matrix_mode_t;
 
-/* Each column without TLS, [false], and with it, [true]. */
-extern const matrix_mode_t matrix_modes[MATRIX_COLUMN_COUNT][2];
+/* How the client reaches the server. */
+typedef enum matrix_way {
+    MATRIX_PLAIN,
+    MATRIX_TLS,
+    MATRIX_CLUSTER,
+    MATRIX_WAY_COUNT
+} matrix_way_t;
+
+extern const matrix_mode_t matrix_modes[MATRIX_COLUMN_COUNT][MATRIX_WAY_COUNT];
 
 typedef enum matrix_kind {
     MATRIX_READ,  /* ECHO tag: the value must be the tag */

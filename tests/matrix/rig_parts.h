@@ -4,7 +4,9 @@
 
 /* What the files of the rig share. */
 
+#include "cluster_nodes/cluster_nodes.h"
 #include "matrix/rig.h"
+#include "support/loopback_port.h"
 #include "support/tag.h"
 #include <pthread.h>
 
@@ -37,6 +39,11 @@ struct matrix_parts {
     bool is_ending;     /* callers return */
 
     matrix_deferred_t *deferred;
+    /* In a cluster, those that were begun last; NULL: none. */
+    fake_server_t *fake;
+    redis_process_t *redis;
+    loopback_port_t bus; /* of the latter */
+    char bus_text[12];
     size_t memory, descriptors, threads; /* when the rig began */
 };
 

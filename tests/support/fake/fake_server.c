@@ -218,6 +218,7 @@ fake_server_t *fake_server_start(const fake_config_t *config)
     server->waker = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     must(server->waker >= 0, "eventfd");
     start_listening(server);
+    fake_store_announce(server->world.store, server->port.number);
     sigfillset(&every);
     pthread_sigmask(SIG_SETMASK, &every, &before);
     must(pthread_create(&server->thread, NULL, run, server) == 0, "pthread_create");
@@ -421,6 +422,13 @@ void fake_server_set_password(fake_server_t *server, const char *password)
 {
     begin(server);
     fake_store_set_password(server->world.store, password);
+    end(server);
+}
+
+void fake_server_announce(fake_server_t *server, int port)
+{
+    begin(server);
+    fake_store_announce(server->world.store, port);
     end(server);
 }
 

@@ -132,6 +132,9 @@ void fake_server_set_tls(fake_server_t *server, const fake_tls_config_t *config)
 /* From now on it wants this password. */
 void fake_server_set_password(fake_server_t *server, const char *password);
 
+/* As the node of a cluster it names this port from now on; at first its own. */
+void fake_server_announce(fake_server_t *server, int port);
+
 /* How many requests came that the strict parser of fake_request.h does not accept. */
 unsigned fake_server_broken(fake_server_t *server);
 
@@ -142,8 +145,8 @@ size_t fake_server_executed(fake_server_t *server, unsigned connection,
 /* The same count of the commands that came, whether they were executed or not. */
 size_t fake_server_received(fake_server_t *server, unsigned connection,
                             const char *command, const char *argument);
-/* How many commands came on the connection (0: on all), without those of the greeting
- * and without fences. */
+/* How many commands came on the connection (0: on all), without those of the greeting,
+ * fences and questions for the cluster. */
 size_t fake_server_user_commands(fake_server_t *server, unsigned connection);
 /* Entries of the ledger, and one of them, from 0. */
 size_t fake_server_ledger_size(fake_server_t *server);

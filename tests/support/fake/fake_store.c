@@ -17,6 +17,7 @@ typedef struct entry {
 
 struct fake_store {
     fake_identity_t identity;
+    int port; /* announced to clients of the cluster */
     entry_t *buckets[BUCKETS];
 };
 
@@ -37,6 +38,11 @@ fake_store_t *fake_store_new(const fake_identity_t *identity)
 void fake_store_set_password(fake_store_t *store, const char *password)
 {
     store->identity.password = password;
+}
+
+void fake_store_announce(fake_store_t *store, int port)
+{
+    store->port = port;
 }
 
 void fake_store_free(fake_store_t *store)
@@ -159,8 +165,10 @@ static fake_verdict_t answer_hello(const call_t *call)
     fake_bytes_number(call->reply, ':', session->protocol);
     fake_bytes_text(call->reply, "$2\r\nid\r\n");
     fake_bytes_number(call->reply, ':', session->connection);
-    fake_bytes_text(call->reply, "$4\r\nmode\r\n$10\r\nstandalone\r\n"
-                                 "$4\r\nrole\r\n$6\r\nmaster\r\n"
+    fake_bytes_text(call->reply, call->store->identity.is_cluster
+                                     ? "$4\r\nmode\r\n$7\r\ncluster\r\n"
+                                     : "$4\r\nmode\r\n$10\r\nstandalone\r\n");
+    fake_bytes_text(call->reply, "$4\r\nrole\r\n$6\r\nmaster\r\n"
                                  "$7\r\nmodules\r\n*0\r\n");
     return FAKE_EXECUTED;
 }
@@ -223,6 +231,27 @@ static fake_verdict_t answer_info(const call_t *call)
 static fake_verdict_t answer_role(const call_t *call)
 {
     fake_bytes_text(call->reply, "*3\r\n$6\r\nmaster\r\n:0\r\n*0\r\n");
+    return FAKE_EXECUTED;
+}
+
+static fake_verdict_t answer_cluster(const call_t *call)
+{
+    const fake_store_t *store = call->store;
+    char line[96];
+
+    if (!store->identity.is_cluster)
+        return reject(call, "-ERR This instance has cluster support disabled\r\n");
+    if (fake_request_is(call->request, 1, "SLOTS")) {
+        fake_bytes_text(call->reply, "*1\r\n*3\r\n:0\r\n:16383\r\n"
+                                     "*3\r\n$9\r\n127.0.0.1\r\n");
+        fake_bytes_number(call->reply, ':', store->port);
+        fake_bytes_text(call->reply, "$4\r\nsolo\r\n");
+        return FAKE_EXECUTED;
+    }
+    int length = snprintf(
+        line, sizeof line,
+        "solo 127.0.0.1:%d@1 myself,master - 0 0 1 connected 0-16383\n", store->port);
+    fake_bytes_bulk(call->reply, line, (size_t)length);
     return FAKE_EXECUTED;
 }
 
@@ -318,13 +347,14 @@ static const struct answer {
     size_t argc_min;
     fake_verdict_t (*answer)(const call_t *call);
 } answers[] = {
-    {"HELLO", 2, answer_hello},   {"AUTH", 2, answer_auth},
-    {"SELECT", 2, answer_select}, {"CLIENT", 2, answer_client},
-    {"PING", 1, answer_ping},     {"ECHO", 2, answer_ping},
-    {"SET", 3, answer_set},       {"GET", 2, answer_get},
-    {"INCR", 2, answer_count},    {"RPUSH", 3, answer_count},
-    {"EXEC", 1, answer_exec},     {"MULTI", 1, answer_multi},
-    {"INFO", 1, answer_info},     {"ROLE", 1, answer_role},
+    {"HELLO", 2, answer_hello},     {"AUTH", 2, answer_auth},
+    {"SELECT", 2, answer_select},   {"CLIENT", 2, answer_client},
+    {"PING", 1, answer_ping},       {"ECHO", 2, answer_ping},
+    {"SET", 3, answer_set},         {"GET", 2, answer_get},
+    {"INCR", 2, answer_count},      {"RPUSH", 3, answer_count},
+    {"EXEC", 1, answer_exec},       {"MULTI", 1, answer_multi},
+    {"INFO", 1, answer_info},       {"ROLE", 1, answer_role},
+    {"CLUSTER", 2, answer_cluster},
 };
 
 static fake_verdict_t answer_one(const call_t *call)

@@ -22,6 +22,8 @@ typedef struct fake_identity {
     fake_kind_t kind;
     const char *user;     /* NULL: "default" */
     const char *password; /* NULL: it asks for none */
+    bool
+        is_cluster; /* the only node of a cluster, at 127.0.0.1 and an announced port */
 } fake_identity_t;
 
 /* State of one connection. */
@@ -47,6 +49,7 @@ typedef struct fake_store fake_store_t;
 fake_store_t *fake_store_new(const fake_identity_t *identity);
 void fake_store_free(fake_store_t *store);
 void fake_store_set_password(fake_store_t *store, const char *password);
+void fake_store_announce(fake_store_t *store, int port);
 
 void fake_session_init(fake_session_t *session, const fake_store_t *store,
                        unsigned connection);
