@@ -140,8 +140,8 @@ static void view(const shoal__route_t *route, shoal__route_view_t *ret_view)
 
     *ret_view = (shoal__route_view_t){
         .is_ready = conn->state == SHOAL__CONN_READY,
-        .is_idle = shoal__counter_get(&route->account.queued) +
-                       shoal__counter_get(&route->account.inflight) ==
+        .is_idle = shoal__counter_get(&route->counts->account.queued) +
+                       shoal__counter_get(&route->counts->account.inflight) ==
                    0,
         .wake_after =
             conn->state == SHOAL__CONN_READY ? shoal__pipe_wake_after(&conn->pipe) : 1,
@@ -255,10 +255,10 @@ int crowd_new(const shoal_options_t *options, uint64_t seed,
 
     if (!crowd)
         return SHOAL_ENOMEM;
-    crowd->route = (shoal__route_t){.ops = &ops};
+    crowd->route = (shoal__route_t){.ops = &ops, .counts = hooks->counts};
     shoal__config_read(options, &crowd->config);
     shoal__target_read(options, &crowd->endpoints, &crowd->target);
-    rc = shoal__conn_set_init(&crowd->set, seed, &crowd->route.account);
+    rc = shoal__conn_set_init(&crowd->set, seed, &hooks->counts->account);
     if (rc < 0) {
         shoal__free(crowd);
         return rc;

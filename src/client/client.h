@@ -50,8 +50,9 @@ struct shoal_client {
     shoal__gate_t gate;            /* under that lock */
     shoal__waiters_t waiters;
     shoal__ledger_t ledger;
-    pthread_t thread;     /* DRIVE_THREAD */
-    bool are_leases_over; /* under the lock: the route knows none any more */
+    shoal__route_counts_t counts; /* by the route */
+    pthread_t thread;             /* DRIVE_THREAD */
+    bool are_leases_over;         /* under the lock: the route knows none any more */
     bool is_joined; /* a thread waits for that thread's end; set under the lock, before
                          the gate closes */
 

@@ -9,7 +9,7 @@
 
 bool shoal__lease_claim(shoal_client_t *client, size_t count)
 {
-    _Atomic uint32_t *leases = &client->route->leases;
+    _Atomic uint32_t *leases = &client->counts.leases;
     uint32_t before = atomic_load(leases);
 
     do {
@@ -21,7 +21,7 @@ bool shoal__lease_claim(shoal_client_t *client, size_t count)
 
 void shoal__lease_unclaim(shoal_client_t *client, size_t count)
 {
-    atomic_fetch_sub(&client->route->leases, (uint32_t)count);
+    atomic_fetch_sub(&client->counts.leases, (uint32_t)count);
 }
 
 void shoal__lease_end_all(shoal_client_t *client, shoal_lease_t *closed)

@@ -178,6 +178,7 @@ static int init_parts(shoal_client_t *client, const shoal__client_plan_t *plan,
     if (rc < 0)
         return rc;
     hooks.on_lease_over = on_lease_over;
+    hooks.counts = &client->counts;
     shoal__waiters_init(&client->waiters);
     shoal__mailbox_init(&client->mailbox, &client->seat);
     client->mailbox.side.has_slots = client->taken.has_slots = client->apart.has_slots =
@@ -188,7 +189,7 @@ static int init_parts(shoal_client_t *client, const shoal__client_plan_t *plan,
     if (rc < 0)
         return rc;
     shoal__options_forget_secret(client->options); /* the route keeps it */
-    shoal__ledger_init(&client->ledger, &client->route->account,
+    shoal__ledger_init(&client->ledger, &client->counts.account,
                        client->options->queued_max, client->options->bytes_max);
     return init_threads_parts(client, plan->uv);
 }

@@ -86,7 +86,7 @@ static uint64_t count_stuck(const shoal_client_t *client, const shoal__plan_t *p
     const shoal__route_t *route = client->route;
     uint64_t stuck = 0;
 
-    if (!atomic_load_explicit(&route->has_stuck, memory_order_relaxed))
+    if (!atomic_load_explicit(&client->counts.has_stuck, memory_order_relaxed))
         return 0;
     for (size_t i = 0; i < plan->submission->count; i++)
         stuck += route->ops->is_stuck(route, shoal__plan_slot(plan, i));
@@ -99,7 +99,7 @@ static bool has_half(const shoal_client_t *client, const shoal__plan_t *plan)
 {
     uint64_t stuck = count_stuck(client, plan);
 
-    return stuck == 0 || shoal__ledger_has_half(&client->ledger, &client->route->stuck,
+    return stuck == 0 || shoal__ledger_has_half(&client->ledger, &client->counts.stuck,
                                                 stuck, plan->bytes);
 }
 
@@ -271,7 +271,7 @@ static int submit_one_here(shoal_client_t *client, const shoal_command_t *comman
         return refuse_here(client, SHOAL_ECLOSED);
     shoal__admission_t admission = shoal__refusal_check(command, 0);
     if (!is_straight(route, command, &admission, &slot) ||
-        (atomic_load_explicit(&route->has_stuck, memory_order_relaxed) &&
+        (atomic_load_explicit(&client->counts.has_stuck, memory_order_relaxed) &&
          route->ops->is_stuck(route, slot)))
         return submit_plain(client, command, on_result, data, ret_ticket);
     if (!has_room && !has_room_here(client, 1, bytes_max))

@@ -102,7 +102,7 @@ static void close_if_drained(shoal_client_t *client, uint64_t now_us)
 static bool is_late(const shoal_client_t *client, uint64_t now_us)
 {
     return client->drive != SHOAL__DRIVE_THREAD &&
-           shoal__counter_get(&client->route->account.inflight) > 0 &&
+           shoal__counter_get(&client->counts.account.inflight) > 0 &&
            shoal__time_since(client->ledger.now_us, now_us) > LATE_US;
 }
 

@@ -485,8 +485,10 @@ static int init_waiting(shoal__cluster_t *cluster)
 static void init_plain(shoal__cluster_t *cluster, const shoal__route_hooks_t *hooks,
                        void *owner)
 {
-    cluster->route = (shoal__route_t){
-        .ops = &ops, .goes_by_slot = true, .tls = cluster->config.dial.tls};
+    cluster->route = (shoal__route_t){.ops = &ops,
+                                      .counts = hooks->counts,
+                                      .goes_by_slot = true,
+                                      .tls = cluster->config.dial.tls};
     cluster->hooks = *hooks;
     cluster->owner = owner;
     cluster->target = (shoal__target_t){.name = "the cluster"};
@@ -525,7 +527,7 @@ int shoal__cluster_new(const shoal_options_t *options, uint64_t seed,
                                                     &cluster->target, hooks, owner});
     if (rc < 0)
         goto fail_keeper;
-    rc = shoal__conn_set_init(&cluster->set, seed, &cluster->route.account);
+    rc = shoal__conn_set_init(&cluster->set, seed, &hooks->counts->account);
     if (rc < 0)
         goto fail_set;
     cluster->set.dialing_max = cluster->config.dial.tls ? DIALS_TLS_MAX : DIALS_MAX;

@@ -27,8 +27,21 @@
 
 typedef struct shoal__route shoal__route_t;
 
+/* What a route counts for its client, whichever route that has.  The client owns it, and
+ * any thread reads it. */
+typedef struct shoal__route_counts {
+    shoal__account_t account; /* of all connections */
+    _Atomic bool has_stuck;   /* commands of some slots cannot leave for now, and others
+                                 can: ops->is_stuck says whose */
+    shoal__account_t stuck;   /* of those commands: queued, and bytes */
+    _Atomic uint32_t leases;  /* open ones, and blocking commands that have no result:
+                                 whoever makes one counts it, on any thread; the route
+                                 counts it off */
+} shoal__route_counts_t;
+
 /* What a route tells its client. */
 typedef struct shoal__route_hooks {
+    shoal__route_counts_t *counts; /* borrowed until the route is freed */
     /* A command got its result.  Both die with the call. */
     void (*on_result)(void *owner, const shoal__request_t *request,
                       const shoal_result_t *result);
@@ -107,11 +120,11 @@ typedef struct shoal__route_ops {
     /* Is there one ordinary connection and nothing else to be looked at, and does it take
      * what is written?  Then callers may look at it in turns, without a poll. */
     bool (*may_share)(const shoal__route_t *route);
-    /* Can commands of this slot not leave for now?  Any thread; while has_stuck. */
+    /* Can commands of this slot not leave for now?  Any thread; while counts->has_stuck. */
     bool (*is_stuck)(const shoal__route_t *route, unsigned slot);
     /* When a turn is due if nothing but time passes. */
     uint64_t (*next_wake_us)(const shoal__route_t *route);
-    /* Bring route->account up to date: it then counts exactly what was pushed and placed
+    /* Bring counts->account up to date: it then counts exactly what was pushed and placed
      * and has no result yet, wherever it is, also in the middle of a turn.  The client
      * forgets its own count of what entered. */
     void (*publish)(shoal__route_t *route);
@@ -136,7 +149,7 @@ typedef struct shoal__route_ops {
 
 struct shoal__route {
     const shoal__route_ops_t *ops;
-    shoal__account_t account;       /* of all connections; any thread reads */
+    shoal__route_counts_t *counts;  /* of the hooks */
     struct shoal__tls_context *tls; /* NULL: in the clear; any thread may reload it */
     bool must_place; /* commands of the loop thread come by `place` too: their
                                   keys decide which connection they take */
@@ -146,12 +159,6 @@ struct shoal__route {
     struct shoal__reads *reads; /* of route/reads.c; NULL: nothing goes to replicas */
     uint32_t awake; /* callers that are awake and run the turns (client/awake.h) */
     bool is_still;  /* none of them did anything since the last look of this one */
-    _Atomic bool has_stuck; /* commands of some slots cannot leave for now, and others
-                               can: ops->is_stuck says whose; any thread reads */
-    shoal__account_t stuck; /* of those commands: queued, and bytes; any thread reads */
-    _Atomic uint32_t leases; /* open ones, and blocking commands that have no result:
-                                whoever makes one counts it, on any thread; the route
-                                counts it off */
 };
 
 /* How a client gets its route.  `options` is borrowed until the route is freed; `owner` is

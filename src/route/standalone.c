@@ -249,7 +249,7 @@ static bool may_share(const shoal__route_t *route)
            (!of_const(route)->sentinel ||
             shoal__sentinel_is_calm(of_const(route)->sentinel)) &&
            shoal__keeper_is_calm(&of_const(route)->keeper) &&
-           atomic_load_explicit(&route->leases, memory_order_relaxed) == 0;
+           atomic_load_explicit(&route->counts->leases, memory_order_relaxed) == 0;
 }
 
 static uint64_t next_wake_us(const shoal__route_t *route)
@@ -439,7 +439,7 @@ static void init_leases(standalone_t *standalone, const shoal__route_hooks_t *ho
         .first_id = standalone->conns->id + 1,
         .hooks = hooks,
         .owner = owner,
-        .count = &standalone->route.leases};
+        .count = &hooks->counts->leases};
 
     shoal__leases_init(&standalone->leases, &plan);
 }
@@ -455,6 +455,7 @@ int shoal__standalone_new(const shoal_options_t *options, uint64_t seed,
     if (!standalone)
         return SHOAL_ENOMEM;
     standalone->route = (shoal__route_t){.ops = &ops,
+                                         .counts = hooks->counts,
                                          .must_place = options->connections > 1,
                                          .places_all = options->connections > 1};
     rc = shoal__config_read(options, &standalone->config);
@@ -467,7 +468,7 @@ int shoal__standalone_new(const shoal_options_t *options, uint64_t seed,
                                                     &standalone->target, hooks, owner});
     if (rc < 0)
         goto fail_keeper;
-    rc = shoal__conn_set_init(&standalone->set, seed, &standalone->route.account);
+    rc = shoal__conn_set_init(&standalone->set, seed, &hooks->counts->account);
     if (rc < 0)
         goto fail_set;
     rc = init_homes(standalone, options->connections, hooks, owner);

@@ -359,8 +359,9 @@ static void publish(shoal__route_t *route)
 {
     /* A thread that waits for room looks at it, with the lock. */
     explore_touch("publish", &rig.client->seat.lock, true);
-    shoal__counter_set(&route->account.queued, shoal__request_ring_queued(&line.ring));
-    shoal__counter_set(&route->account.inflight,
+    shoal__counter_set(&route->counts->account.queued,
+                       shoal__request_ring_queued(&line.ring));
+    shoal__counter_set(&route->counts->account.inflight,
                        shoal__request_ring_inflight(&line.ring));
 }
 
@@ -413,7 +414,7 @@ static int new_line(const shoal_options_t *options, uint64_t seed,
     (void)options;
     (void)seed;
     memset(&line, 0, sizeof line);
-    line.route = (shoal__route_t){.ops = &ops};
+    line.route = (shoal__route_t){.ops = &ops, .counts = hooks->counts};
     line.hooks = *hooks;
     line.owner = owner;
     line.is_ready = true;

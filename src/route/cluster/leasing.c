@@ -143,7 +143,7 @@ void shoal__cluster_init_leases(shoal__cluster_t *cluster)
                                        .first_id = SHOAL__NODES_MAX + 1,
                                        .hooks = &cluster->hooks,
                                        .owner = cluster->owner,
-                                       .count = &cluster->route.leases};
+                                       .count = &cluster->route.counts->leases};
 
     shoal__leases_init(&cluster->leases, &plan);
 }

@@ -427,7 +427,7 @@ static void count_stuck(const shoal__pipe_t *pipe, uint64_t *queued, uint64_t *b
 
 void shoal__cluster_publish_stuck(shoal__cluster_t *cluster)
 {
-    shoal__route_t *route = &cluster->route;
+    shoal__route_counts_t *counts = cluster->route.counts;
     bool has_stuck = cluster->is_incomplete && cluster->ready > 0;
     uint64_t queued = 0, bytes = 0;
 
@@ -436,9 +436,9 @@ void shoal__cluster_publish_stuck(shoal__cluster_t *cluster)
             count_stuck(&shoal__cluster_node(cluster, i)->conn.pipe, &queued, &bytes);
     if (has_stuck)
         count_stuck(&cluster->waiting, &queued, &bytes);
-    shoal__counter_set(&route->stuck.queued, queued);
-    shoal__counter_set(&route->stuck.bytes, bytes);
-    atomic_store_explicit(&route->has_stuck, has_stuck, memory_order_relaxed);
+    shoal__counter_set(&counts->stuck.queued, queued);
+    shoal__counter_set(&counts->stuck.bytes, bytes);
+    atomic_store_explicit(&counts->has_stuck, has_stuck, memory_order_relaxed);
 }
 
 bool shoal__cluster_is_stuck(const shoal__cluster_t *cluster, unsigned slot)

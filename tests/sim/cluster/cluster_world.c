@@ -233,6 +233,7 @@ static shoal_options_t *make_options(cluster_world_t *world)
 
 static bool begin(cluster_world_t *world, uint64_t seed)
 {
+    shoal__route_hooks_t hooks = cluster_callers_hooks;
     cluster_world_t fresh = {.seed = seed,
                              .is_traced = world->is_traced,
                              .sights = world->sights,
@@ -252,9 +253,9 @@ static bool begin(cluster_world_t *world, uint64_t seed)
     roll_rates(&world->rates, &world->dice);
     cluster_gossip_begin(world);
     world->options = make_options(world);
+    hooks.counts = &world->counts;
     if (!world->options ||
-        shoal__cluster_new(world->options, seed, &cluster_callers_hooks, world,
-                           &world->route) < 0) {
+        shoal__cluster_new(world->options, seed, &hooks, world, &world->route) < 0) {
         cluster_world_fail(world, "no memory for a world");
         return false;
     }
@@ -510,7 +511,7 @@ static void calm_down(cluster_world_t *world)
 
 static void shut(cluster_world_t *world)
 {
-    const shoal__account_t *account = &world->route->account;
+    const shoal__account_t *account = &world->counts.account;
 
     world->is_closing = true;
     world->route->ops->shut(world->route, world->now_us);

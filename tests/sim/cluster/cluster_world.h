@@ -170,6 +170,7 @@ typedef struct cluster_world {
 
     shoal_options_t *options;
     shoal__route_t *route;
+    shoal__route_counts_t counts;
     shoal__loop_t loop;
     shoal__mailbox_side_t side;
     uint64_t wake_us;
