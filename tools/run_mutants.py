@@ -7,7 +7,7 @@ is.  Each bug costs one compilation and one link.  The simulation then runs 10 b
 bug it must pass.  Printed is which oracle found each bug, and after how many steps.  A
 test runs once, until its first failure.
 
---third takes a third of the bugs, another one with each commit.
+--share N takes one of N parts of the bugs, another one with each commit.
 --check only looks whether each edit can be made, and whether src/ knows of mutants.
 """
 
@@ -120,16 +120,16 @@ def read_list() -> list[Mutant]:
     return mutants
 
 
-def third_of(mutants: list[Mutant]) -> list[Mutant]:
-    """Return a third of them, which the commit chooses: three in a row have all, roughly."""
+def share_of(mutants: list[Mutant], parts: int) -> list[Mutant]:
+    """Return a part of them, which the commit chooses: so many in a row have all."""
     head = subprocess.run(
         ["git", "-C", ROOT, "rev-list", "--count", "HEAD"],
         capture_output=True,
         text=True,
         check=False,
     ).stdout
-    turn = int(head.strip() or 0) % 3
-    return [m for m in mutants if zlib.crc32(m.name.encode()) % 3 == turn]
+    turn = int(head.strip() or 0) % parts
+    return [m for m in mutants if zlib.crc32(m.name.encode()) % parts == turn]
 
 
 def check(mutants: list[Mutant]) -> None:
@@ -343,7 +343,7 @@ def main() -> None:
     )
     parser.add_argument("build", nargs="?", default="build/mutants", type=Path)
     parser.add_argument("--quick", action="store_true", help="find it in 1 of 3 blocks")
-    parser.add_argument("--third", action="store_true", help="those of this commit")
+    parser.add_argument("--share", type=int, metavar="N", help="a part of this commit")
     parser.add_argument("--check", action="store_true", help="look at the list only")
     parser.add_argument("--only", metavar="NAME", nargs="+", help="these bugs alone")
     wanted = parser.parse_args()
@@ -353,8 +353,8 @@ def main() -> None:
     if wanted.check:
         print(f"{len(mutants)} mutants ok")
         return
-    if wanted.third:
-        mutants = third_of(mutants)
+    if wanted.share:
+        mutants = share_of(mutants, wanted.share)
     if wanted.only:
         mutants = [mutant for mutant in mutants if mutant.name in wanted.only]
         if len(mutants) != len(wanted.only):
