@@ -17,7 +17,9 @@ typedef enum shoal_event_kind {
     SHOAL_EVENT_CONNECTED = 0, /**< the socket is connected, and the greeting (HELLO,
                                     AUTH ...) begins */
     SHOAL_EVENT_READY = 1,     /**< commands flow; or they go on, over a new connection:
-                                    the detail then begins with "renewed" and says why */
+                                    the detail then begins with "renewed" and says why.
+                                    For a client of one server the detail says so if
+                                    the server is a node of a cluster, or a sentinel */
     SHOAL_EVENT_LOST = 2,      /**< a connection that was ready is gone; see status */
     SHOAL_EVENT_RETRYING = 3,  /**< the next attempt to connect follows after
                                     shoal_event_delay_us() */

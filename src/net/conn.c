@@ -3,6 +3,7 @@
 
 #include "base/time_us.h"
 #include "core/pipe/pipe_succession.h"
+#include "core/target_name.h"
 #include "net/clock.h"
 #include "net/tls_context.h"
 #include <assert.h>
@@ -294,6 +295,24 @@ static void greet(shoal__conn_t *conn, uint64_t now_us)
         shoal__conn_lose(conn, rc, conn->pipe.detail);
 }
 
+/* A client of one server hears if the server is something else. */
+static void report_ready(shoal__conn_t *conn)
+{
+    const char *server = conn->line->server;
+    const char *advice = conn->config->pipe.is_ordinary
+                             ? shoal__mode_advice(conn->pipe.greeting.mode)
+                             : NULL;
+    char detail[SHOAL__TARGET_NAME_BYTES + 128];
+
+    if (conn->renewed_why || !advice) {
+        report(conn, SHOAL_EVENT_READY, 0,
+               conn->renewed_why ? conn->renewed_why : server, 0);
+        return;
+    }
+    snprintf(detail, sizeof detail, "%s, %s", server, advice);
+    report(conn, SHOAL_EVENT_READY, 0, detail, 0);
+}
+
 static void resume(shoal__conn_t *conn)
 {
     conn->due_us = SHOAL__NEVER_US;
@@ -303,8 +322,7 @@ static void resume(shoal__conn_t *conn)
     }
     shoal__backoff_succeeded(&conn->backoff);
     shoal__counter_add(&conn->stats.connects, 1);
-    report(conn, SHOAL_EVENT_READY, 0,
-           conn->renewed_why ? conn->renewed_why : conn->line->server, 0);
+    report_ready(conn);
     conn->renewed_why = NULL;
 }
 

@@ -17,7 +17,7 @@
 typedef struct page {
     shoal_event_kind_t kind;
     uint64_t connection, epoch;
-    char server[128];
+    char server[128], detail[256];
 } page_t;
 
 typedef struct diary {
@@ -39,6 +39,7 @@ static void note(shoal_client_t *client, const shoal_event_t *event, void *data)
         page->connection = shoal_event_connection(event);
         page->epoch = shoal_event_epoch(event);
         snprintf(page->server, sizeof page->server, "%s", shoal_event_server(event));
+        snprintf(page->detail, sizeof page->detail, "%s", shoal_event_detail(event));
     }
     pthread_mutex_unlock(&diary->lock);
 }
@@ -102,6 +103,37 @@ static void test_events_name_one_connection(void **state)
     }
     check_diary(scene, diary, address);
     assert_int_equal(diary->pages[diary->count - 1].epoch, 3);
+}
+
+/* What the server says it is, from the ordinary connection alone. */
+static void test_a_node_of_a_cluster_is_named_so(void **state)
+{
+    scene_t *scene = *state;
+    char address[32], said[128];
+
+    for (int is_cluster = 0; is_cluster <= 1; is_cluster++) {
+        diary_t *diary = keep_diary(scene);
+        unsigned ready = 0;
+        scene_serve(scene, &(fake_config_t){.identity.is_cluster = is_cluster});
+        write_address(scene, address, sizeof address);
+        scene_open_ready(scene);
+        scene_close(scene, 0);
+        snprintf(said, sizeof said, "%s%s", address,
+                 is_cluster ? ", a node of a cluster: it answers MOVED" : "");
+        for (unsigned i = 0; i < diary->count; i++) {
+            const page_t *page = &diary->pages[i];
+            if (page->kind != SHOAL_EVENT_READY)
+                continue;
+            ready++;
+            assert_string_equal(page->server, address);
+            if (is_cluster)
+                assert_non_null(strstr(page->detail, said));
+            else
+                assert_string_equal(page->detail, said);
+        }
+        assert_int_equal(ready, 1);
+        pthread_mutex_destroy(&diary->lock);
+    }
 }
 
 static void test_a_unix_socket_is_named_by_its_path(void **state)
@@ -332,6 +364,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         SCENE_TEST(test_events_name_one_connection),
+        SCENE_TEST(test_a_node_of_a_cluster_is_named_so),
         SCENE_TEST(test_a_unix_socket_is_named_by_its_path),
         SCENE_TEST(test_a_server_that_refuses_is_named),
         SCENE_TEST(test_a_held_event_keeps_its_words),

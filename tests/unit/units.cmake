@@ -36,6 +36,7 @@ shoal_unit_test(core/conn_fsm)
 shoal_unit_test(core/address_order)
 shoal_unit_test(core/dial_failure)
 shoal_unit_test(core/dial_report)
+shoal_unit_test(core/mode_rule)
 shoal_unit_test(core/role_rule ALSO resp/reply base/alloc)
 shoal_unit_test(core/secret ALSO base/alloc)
 shoal_unit_test(core/credentials_rule)
@@ -70,9 +71,9 @@ shoal_unit_test(core/flush/flush_policy
   ALSO core/flush/flush_auto core/flush/flush_census core/flush/flush_guard core/flush/flush_tempo base/random)
 shoal_unit_test(core/flush/flush_tempo ALSO base/random)
 shoal_unit_test(core/greeting/greeting ALSO core/greeting/greeting_setup core/fence/fence_rule core/greeting/former
-  core/fence/nonce core/role_rule core/target resp/encoder resp/reply base/alloc base/buffer base/escape)
+  core/fence/nonce core/mode_rule core/role_rule core/target resp/encoder resp/reply base/alloc base/buffer base/escape)
 shoal_unit_test(core/greeting/greeting_setup ALSO core/greeting/greeting core/fence/fence_rule core/greeting/former
-  core/fence/nonce core/role_rule core/target resp/encoder resp/reply base/alloc base/buffer base/escape)
+  core/fence/nonce core/mode_rule core/role_rule core/target resp/encoder resp/reply base/alloc base/buffer base/escape)
 shoal_unit_test(core/overdue)
 shoal_unit_test(core/replica_rule ALSO base/random resp/command_info resp/reply_shape)
 shoal_unit_test(core/role_reply ALSO core/role_rule resp/reply base/alloc)
@@ -144,7 +145,7 @@ set(pipe_units core/extra core/pipe/pipe core/pipe/pipe_doubt core/pipe/pipe_end
   core/heavy core/pipe/pipe_lane resp/command_keys resp/key_spec resp/command_info core/pipe/stage_times core/blame core/error_rule core/settle_rule core/fence/fence_rule
   core/fence/nonce core/flush/flush_auto core/flush/flush_census core/flush/flush_guard
   core/flush/flush_policy core/flush/flush_tempo core/greeting/former core/greeting/greeting
-  core/greeting/greeting_setup core/maintenance core/trust_rule core/redirect core/role_rule core/target resp/decoder resp/encoder resp/frame resp/large_string resp/partial_value resp/reply
+  core/greeting/greeting_setup core/maintenance core/trust_rule core/redirect core/mode_rule core/role_rule core/target resp/decoder resp/encoder resp/frame resp/large_string resp/partial_value resp/reply
   resp/reply_shape resp/scanner base/alloc base/buffer base/escape base/random)
 shoal_unit_test(core/pipe/pipe ALSO ${pipe_units} LIBS shoal_hiredis m)
 shoal_unit_test(core/pipe/pipe_doubt ALSO ${pipe_units} LIBS shoal_hiredis m)

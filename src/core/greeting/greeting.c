@@ -209,6 +209,7 @@ static void begin(shoal__greeting_t *greeting, shoal__greeting_style_t style)
     greeting->may_echo = greeting->is_settled = false;
     greeting->role = SHOAL__ROLE_UNKNOWN;
     greeting->is_valkey = greeting->is_redis = greeting->may_redirect = false;
+    greeting->mode = SHOAL__MODE_STANDALONE;
     greeting->style = style;
     greeting->answers_due = greeting->questions_count = greeting->killed = 0;
     greeting->protocol = 2;
@@ -241,6 +242,7 @@ shoal__greeting_verdict_t shoal__greeting_succeed(shoal__greeting_t *greeting,
     greeting->role = next->role;
     greeting->is_valkey = next->is_valkey;
     greeting->is_redis = next->is_redis;
+    greeting->mode = next->mode;
     greeting->may_redirect = next->may_redirect;
     greeting->heard_anything = true;
     memcpy(greeting->server_version, next->server_version,
@@ -292,6 +294,8 @@ static bool note_server(shoal__greeting_t *greeting, const shoal_reply_t *reply)
                         shoal_reply_integer(value) == 3;
         else if (shoal__bytes_is_word(key, "VERSION"))
             note_version(greeting, text_of(value));
+        else if (shoal__bytes_is_word(key, "MODE"))
+            greeting->mode = shoal__mode_read(text_of(value));
         else if (shoal__bytes_is_word(key, "SERVER")) {
             greeting->is_valkey = shoal__bytes_is_word(text_of(value), "VALKEY");
             greeting->is_redis = shoal__bytes_is_word(text_of(value), "REDIS");

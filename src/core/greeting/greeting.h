@@ -42,6 +42,7 @@
 #include "base/bytes.h"
 #include "core/fence/nonce.h"
 #include "core/greeting/former.h"
+#include "core/mode_rule.h"
 #include "core/target.h"
 #include <shoal/command.h>
 #include <shoal/integrity.h>
@@ -114,6 +115,7 @@ typedef struct shoal__greeting {
     bool is_settled;                /* after DONE: see former.h */
     shoal__role_t role;             /* as the server said */
     bool is_valkey, is_redis;       /* as HELLO said */
+    shoal__mode_t mode;             /* as HELLO said */
     const char *endpoint_type;      /* that notices name; NULL: no notices */
     bool may_redirect;              /* after DONE: errors may be redirects */
     shoal__buffer_t outgoing;       /* bytes to write now; the owner consumes them */

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+
+/* What HELLO says a server is, and what its client is told. */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "core/mode_rule.h"
+#include <string.h>
+
+static void test_each_word(void **state)
+{
+    static const struct {
+        const char *word;
+        shoal__mode_t mode;
+        const char *advice; /* a part of it; NULL: there is none */
+    } cases[] = {
+        {"standalone", SHOAL__MODE_STANDALONE, NULL},
+        {"cluster", SHOAL__MODE_CLUSTER, "redis+cluster://"},
+        {"Cluster", SHOAL__MODE_CLUSTER, "redis+cluster://"},
+        {"sentinel", SHOAL__MODE_SENTINEL, "redis+sentinel://"},
+        {"", SHOAL__MODE_STANDALONE, NULL},
+        {"clusters", SHOAL__MODE_STANDALONE, NULL},
+        {"proxy", SHOAL__MODE_STANDALONE, NULL},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        shoal__bytes_t word = {cases[i].word, strlen(cases[i].word)};
+        shoal__mode_t mode = shoal__mode_read(word);
+        const char *advice = shoal__mode_advice(mode);
+        assert_int_equal(mode, cases[i].mode);
+        assert_int_equal(!advice, !cases[i].advice);
+        if (advice)
+            assert_non_null(strstr(advice, cases[i].advice));
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_each_word)};
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
