@@ -19,9 +19,8 @@ const char *shoal__mode_advice(shoal__mode_t mode)
         return "a node of a cluster: it answers MOVED for keys of other nodes "
                "(redis+cluster:// is for all of them)";
     case SHOAL__MODE_SENTINEL:
-        return "a sentinel: it has no keys (redis+sentinel:// is for the primary that "
-               "it "
-               "knows)";
+        return "a sentinel: it has no keys (redis+sentinel:// is for the primary "
+               "that it knows)";
     case SHOAL__MODE_STANDALONE:
         break;
     }

@@ -74,7 +74,7 @@ void shoal__scan_rule_failed(shoal__scan_rule_t *rule);
 /* LOOK: the answers begin; what a node said, which has this name; and all have spoken.  _hear
  * returns 0 or SHOAL_ENOMEM; then, and if an answer is missing, it is not _heard. */
 void shoal__scan_rule_listen(shoal__scan_rule_t *rule);
-int shoal__scan_rule_hear(shoal__scan_rule_t *rule, const char *name,
+int shoal__scan_rule_hear(shoal__scan_rule_t *rule, const char *called,
                           shoal__bytes_t said);
 void shoal__scan_rule_heard(shoal__scan_rule_t *rule);
 
