@@ -112,8 +112,9 @@ static void test_credentials(void **state)
 
     for (size_t i = 0; i < sizeof auth_cases / sizeof *auth_cases; i++) {
         const struct auth_case *c = &auth_cases[i];
-        scene_serve(scene,
-                    &(fake_config_t){.identity = {c->kind, c->user, "secret-canary"}});
+        scene_serve(scene, &(fake_config_t){.identity = {.kind = c->kind,
+                                                         .user = c->user,
+                                                         .password = "secret-canary"}});
         assert_int_equal(
             shoal_options_set_auth(scene->options, c->user, "secret-canary"), 0);
         scene_open(scene);
@@ -127,7 +128,8 @@ static void test_credentials(void **state)
 
 static void check_rejected(scene_t *scene, fake_kind_t kind)
 {
-    scene_serve(scene, &(fake_config_t){.identity = {kind, NULL, "right"}});
+    scene_serve(scene,
+                &(fake_config_t){.identity = {.kind = kind, .password = "right"}});
     assert_int_equal(shoal_options_set_auth(scene->options, NULL, "secret-canary"), 0);
     scene->events = (scene_events_t){0};
     outcome_t *queued = scene_outcomes(scene, 3);
@@ -159,7 +161,7 @@ static void test_a_password_that_is_missing(void **state)
 {
     scene_t *scene = *state;
 
-    scene_serve(scene, &(fake_config_t){.identity = {FAKE_MODERN, NULL, "right"}});
+    scene_serve(scene, &(fake_config_t){.identity = {.password = "right"}});
     outcome_t *queued = scene_outcomes(scene, 1);
     scene_open(scene);
     scene_submit(scene, WORDS("INCR", "k"), NULL, queued);
@@ -242,7 +244,7 @@ static void test_the_name_is_given(void **state)
  * meet the commands that follow. */
 static void check_late_answer(scene_t *scene, const char *command, const char *argument)
 {
-    scene_serve(scene, &(fake_config_t){.identity = {FAKE_MODERN, NULL, "secret"}});
+    scene_serve(scene, &(fake_config_t){.identity = {.password = "secret"}});
     scene->events = (scene_events_t){0};
     fake_server_rule(scene->server, &(fake_rule_t){.command = command,
                                                    .argument = argument,

@@ -241,7 +241,7 @@ static void test_error_replies(void **state)
 {
     scene_t *scene = *state;
 
-    scene_serve(scene, &(fake_config_t){.identity = {FAKE_MODERN, NULL, "secret"}});
+    scene_serve(scene, &(fake_config_t){.identity = {.password = "secret"}});
     assert_int_equal(shoal_options_set_auth(scene->options, NULL, "secret"), 0);
     for (size_t i = 0; i < sizeof error_cases / sizeof *error_cases; i++)
         check_error(scene, &error_cases[i]);
