@@ -75,6 +75,7 @@ static void on_event(void *owner, const shoal_event_t *event)
     if (event->kind == SHOAL_EVENT_READY) {
         cluster->waiting.is_offline = false;
         cluster->has_waiting_news = true;
+        shoal__leases_rouse(&cluster->leases); /* what blocks elsewhere may be its */
     }
     if (event->kind == SHOAL_EVENT_LOST) {
         node->was_lost = true;

@@ -258,6 +258,42 @@ static void the_replica_of_a_silent_primary_is_asked(void **state)
     assert_int_equal(fake_server_executed(nodes[2], 0, "SET", NULL), 1);
 }
 
+/* Its node left, is silent, and is given up before the next owner can be reached: the command
+ * that blocks there is given up as soon as that one can be. */
+static void what_blocks_on_a_node_that_left_waits_for_the_next_owner(void **state)
+{
+    scene_t *scene = *state;
+    outcome_t *outcomes = scene_outcomes(scene, 2);
+    size_t asked;
+
+    agree();
+    fake_server_rule(nodes[1],
+                     &(fake_rule_t){.command = "BLPOP", .is_swallowed = true});
+    open_cluster(scene, 0);
+    check_ok(scene, WORDS("SET", KEY, "1"));
+    scene_submit(scene, WORDS("BLPOP", KEY, "0"), NULL, &outcomes[0]);
+    WAIT_FOR(fake_server_received(nodes[1], 0, "BLPOP", KEY) == 1);
+    fake_server_refuse(nodes[3], true);
+    view[1].last = 0; /* it owns nothing */
+    view[3].primary = NULL;
+    view[3].first = 8192;
+    view[3].epoch = 6;
+    agree_without(1);
+    fake_server_freeze(nodes[1]);
+    scene_submit(scene, WORDS("SET", KEY, "2"), NULL, &outcomes[1]);
+    scene_check(&outcomes[1], SHOAL_ECONN, SHOAL_FATE_UNKNOWN);
+    WAIT_FOR(owns(scene, 3));
+    for (size_t i = 0; i < NODES; i++) { /* no view comes any more */
+        fake_server_forget_rules(nodes[i]);
+        fake_server_hold(nodes[i], "CLUSTER");
+    }
+    asked = fake_server_received(nodes[0], 0, "CLUSTER", NULL);
+    WAIT_FOR(fake_server_received(nodes[0], 0, "CLUSTER", NULL) > asked);
+    assert_false(outcome_is_done(&outcomes[0]));
+    fake_server_refuse(nodes[3], false);
+    scene_check(&outcomes[0], SHOAL_ECONN, SHOAL_FATE_UNKNOWN);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -270,6 +306,7 @@ int main(int argc, char **argv)
         TEST(commands_wait_for_the_node_that_was_named),
         TEST(what_was_for_a_silent_node_that_left_ends),
         TEST(the_replica_of_a_silent_primary_is_asked),
+        TEST(what_blocks_on_a_node_that_left_waits_for_the_next_owner),
     };
 
     if (argc > 1)
