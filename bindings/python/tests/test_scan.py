@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 import shoal
 from conftest import Connect
+from support.children import run_child
 from support.cluster import Cluster
 from support.faces import Face
 from support.server import Server
@@ -190,6 +191,32 @@ def test_it_is_dropped_in_the_middle(face: Face) -> None:
     gc.collect()
     face.execute("PING")
     assert len(os.listdir("/proc/self/fd")) <= fds + 2
+
+
+def test_in_the_child_of_a_fork(server: Server) -> None:
+    child = run_child(
+        """
+        client = shoal.Client(url)
+        names = [b"k%d" % number for number in range(100)]
+        client.execute_many([("SET", name, 1) for name in names])
+        scan = client.scan(count=10)
+        seen = {next(scan)}
+        pid = os.fork()
+        if pid == 0:
+            code = 1
+            try:
+                list(scan)  # the rest of the page, and no more
+            except shoal.ForkError:
+                code = 42
+            finally:
+                os._exit(code)
+        assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 42
+        assert seen.union(scan) >= set(names)
+        client.close()
+        """,
+        server.url,
+    )
+    assert child.code == 0, child.errors
 
 
 def test_all_primaries_of_a_cluster(connect: Connect, cluster: Cluster) -> None:

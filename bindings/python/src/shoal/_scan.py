@@ -108,11 +108,11 @@ class ScanBase(Unique):
 
     def _ask(self) -> None:
         """Ask for the next page, unless it was asked for."""
-        if self._is_asked or self._is_over:
-            return
         assert self._core is not None
         if self._core.is_foreign():
             raise error_of(lib.SHOAL_EFORK)
+        if self._is_asked or self._is_over:
+            return
         status = lib.shoalpy_scan_ask(
             self._native, self._timeout_us, self._conversion.flags
         )
