@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The redis-py drop-in, blocking: what is carried, and that it reads like redis-py."""
 
+import inspect
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -60,6 +61,37 @@ def outcome(call: Any) -> Any:
         return shown(call())
     except redis.RedisError as error:
         return shown(error)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"ex": 10},
+        {"px": 10000, "nx": True},
+        {"xx": True, "get": True},
+        {"ex": 1, "px": 1},
+        {"keepttl": True},
+        {"wrong": 1},
+    ],
+)
+def test_set_with_and_without_options(r: Any, stock: Any, options: Any) -> None:
+    def of(client: Any) -> Any:
+        client.delete("set")
+        try:
+            return [
+                outcome(lambda: client.set("set", 1, **options)),
+                outcome(lambda: client.set(value=2, name="set", **options)),
+                client.get("set"),
+                client.ttl("set"),
+            ]
+        except TypeError:
+            return TypeError
+
+    assert of(r) == of(stock)
+    assert inspect.signature(shoal.redis.Redis.set) == inspect.signature(
+        redis.Redis.set
+    )
 
 
 def test_commands_are_carried(r: Any) -> None:

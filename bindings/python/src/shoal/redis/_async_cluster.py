@@ -39,6 +39,7 @@ from ._cluster import (
 from ._connection import Attempts
 from ._errors import FAILURES, may_have_run
 from ._lane import NAME, taken_from
+from ._plain_set import PlainSet
 from ._routes import wire_form
 from ._settings import Nodes
 
@@ -58,7 +59,7 @@ def _their_way() -> Iterator[None]:
         _looks_again.reset(token)
 
 
-class RedisCluster(theirs.RedisCluster):
+class RedisCluster(PlainSet, theirs.RedisCluster):  # type: ignore[misc]
     """redis-py's asyncio client of a cluster; its commands are carried by a
     `shoal.aio.Client`.
 

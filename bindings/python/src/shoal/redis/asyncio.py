@@ -44,6 +44,7 @@ from ._errors import (
 from ._lane import async_lane
 from ._leased import AsyncLeaseConnection, async_standing
 from ._monitor import AsyncMonitor
+from ._plain_set import PlainSet
 from ._routes import plain_names
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ _VALUES: Final = frozenset(
 _measuring = get_observability_instance().get_provider_manager
 
 
-class Redis(theirs.Redis):
+class Redis(PlainSet, theirs.Redis):  # type: ignore[misc]
     """redis-py's asyncio client; its commands are carried by a `shoal.aio.Client`.
 
     Everything but the transport of commands is redis-py's: methods, callbacks,

@@ -36,6 +36,7 @@ from ._errors import (
 from ._lane import blocking_lane
 from ._leased import LeaseConnection, standing
 from ._monitor import Monitor
+from ._plain_set import PlainSet
 from ._routes import plain_names
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ if TYPE_CHECKING:
 _measuring = get_observability_instance().get_provider_manager
 
 
-class Redis(theirs.Redis):
+class Redis(PlainSet, theirs.Redis):
     """redis-py's client; its commands are carried by a `shoal.Client`.
 
     Everything but the transport of commands is redis-py's: methods, callbacks,

@@ -37,6 +37,7 @@ from ._cluster import (
 from ._connection import Attempts
 from ._errors import FAILURES, may_have_run
 from ._lane import NAME, taken_from
+from ._plain_set import PlainSet
 from ._routes import wire_form
 from ._settings import Nodes
 
@@ -45,7 +46,7 @@ __all__ = ["ClusterPipeline", "RedisCluster"]
 _measuring = get_observability_instance().get_provider_manager
 
 
-class RedisCluster(theirs.RedisCluster):
+class RedisCluster(PlainSet, theirs.RedisCluster):
     """redis-py's client of a cluster; its commands are carried by a `shoal.Client`.
 
     Commands with keys, pipelines of them, and transactions without WATCH share one
