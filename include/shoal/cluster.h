@@ -51,7 +51,9 @@
  * MGET, MSET, DEL, UNLINK, TOUCH and EXISTS may have keys of several slots, if the call says so
  * (SHOAL_CALL_MAY_SPLIT).
  *
- * Not yet for a cluster: reads from replicas, and several connections to a node.
+ * Commands that only read may go to replicas (shoal/replicas.h).
+ *
+ * Not yet for a cluster: several connections to a node.
  */
 
 #include <shoal/options.h>

@@ -28,6 +28,10 @@
  *   that was under way when the connection was lost, goes to another replica once, and then
  *   to the primary, or waits for a replica, as shoal_options_set_read_from() says.  Reads go
  *   on at replicas while there is no primary.
+ * - **In a cluster** the views of the cluster name the replicas of each slot's owner, and the
+ *   program names none.  A client connects to the replicas of a shard when it first reads there.  A replica
+ *   that says it does not have the slot (MOVED, ASK, TRYAGAIN, CLUSTERDOWN), or that was silent for
+ *   3 s, is a failure as those above.  SHOAL_READ_REPLICA is refused when the client is opened.
  * - **Order.**  Reads of one thread that go to one replica run in their order.  What has no
  *   order: reads and writes; reads while the replica changes, or that go to the primary
  *   instead.
@@ -56,8 +60,8 @@ typedef enum shoal_read_from {
  * and then replicas cost nothing.
  *
  * SHOAL_CALL_PRIMARY sends the commands of one call to the primary.  SHOAL_CALL_REPLICA
- * prefers a replica for them; with SHOAL_READ_PRIMARY the flag has an effect only if the
- * program names replicas (shoal_options_add_replica()).
+ * prefers a replica for them; with SHOAL_READ_PRIMARY the flag has an effect only in a
+ * cluster, or if the program names replicas (shoal_options_add_replica()).
  *
  * The client is ready when the primary is.  shoal_stats_t.replica_reads counts the commands
  * that were handed to replicas.

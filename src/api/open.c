@@ -23,8 +23,12 @@ static const char *find_contradiction(const shoal_options_t *options)
         return "the nodes of a cluster have hosts and ports, no Unix socket";
     if (options->connections > 1)
         return "several connections to one node of a cluster are not supported";
-    if (shoal__options_use_replicas(options))
-        return "reads from replicas of a cluster are not supported";
+    if (options->read_from == SHOAL_READ_REPLICA)
+        return "reads of a cluster go to its primaries while no replica can execute "
+               "them: "
+               "SHOAL_READ_REPLICA_PREFERRED";
+    if (options->replicas_count > 0)
+        return "the nodes of a cluster say themselves which replicas there are";
     return NULL;
 }
 

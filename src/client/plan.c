@@ -344,16 +344,20 @@ static bool is_apart(const shoal_call_t *call, size_t bytes,
 }
 
 /* May replicas execute those of the commands that only read?  A command that goes to a
- * replica may have to go on to another server, alone. */
+ * replica may have to go on to another server, alone.  In a cluster the nodes say which
+ * replicas there are; else the program may have named some. */
 static bool may_leave_primary(const shoal__plan_t *plan, const shoal_options_t *options)
 {
     const shoal_call_t *call = &plan->submission->call;
     bool is_wanted = options->read_from != SHOAL_READ_PRIMARY ||
                      (call->flags & SHOAL_CALL_REPLICA) != 0;
 
-    return shoal__options_use_replicas(options) && is_wanted &&
+    bool may_be = shoal__options_use_replicas(options) ||
+                  options->topology == SHOAL_TOPOLOGY_CLUSTER;
+
+    return may_be && is_wanted &&
            !(call->flags & (SHOAL_CALL_PRIMARY | SHOAL_CALL_ONCE)) && !call->lease &&
-           (plan->submission->count == 1 || !plan->is_together);
+           !plan->has_route && (plan->submission->count == 1 || !plan->is_together);
 }
 
 int shoal__plan_make(const shoal__submission_t *submission,

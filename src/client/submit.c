@@ -169,7 +169,8 @@ static int submit_apart_here(shoal_client_t *client, const shoal__plan_t *plan,
 static bool goes_apart(const shoal_client_t *client, const shoal__plan_t *plan)
 {
     if (client->route->goes_by_slot)
-        return shoal__plan_is_leased(plan) || !plan->has_one_slot || plan->is_spread;
+        return shoal__plan_is_leased(plan) || !plan->has_one_slot || plan->is_spread ||
+               plan->may_leave_primary;
     return shoal__plan_is_leased(plan) || client->route->places_all ||
            ((!client->direct || shoal__ledger_owed(&client->ledger) > 0) &&
             (plan->may_be_apart || client->route->must_place));

@@ -96,11 +96,16 @@ static bool is_code(shoal__bytes_t error, const char *code)
 
 shoal__replica_verdict_t shoal__replica_on_error(shoal__bytes_t error)
 {
+    static const char *const at_primary[] = {"NOSCRIPT", "REDIRECT", "MOVED",
+                                             "ASK",      "TRYAGAIN", "CLUSTERDOWN"};
+
     if (is_code(error, "LOADING") || is_code(error, "MASTERDOWN"))
         return SHOAL__REPLICA_ELSEWHERE;
-    /* Scripts are loaded at the primary alone.  A replica that redirects reads nothing. */
-    if (is_code(error, "NOSCRIPT") || is_code(error, "REDIRECT"))
-        return SHOAL__REPLICA_AT_PRIMARY;
+    /* Scripts are loaded at the primary alone.  A replica that redirects reads nothing; in
+     * a cluster its primary may have lost the slot, or the key. */
+    for (size_t i = 0; i < sizeof at_primary / sizeof *at_primary; i++)
+        if (is_code(error, at_primary[i]))
+            return SHOAL__REPLICA_AT_PRIMARY;
     return SHOAL__REPLICA_STANDARD;
 }
 

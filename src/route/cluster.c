@@ -75,6 +75,7 @@ static void on_event(void *owner, const shoal_event_t *event)
     if (event->kind == SHOAL_EVENT_READY) {
         cluster->waiting.is_offline = false;
         cluster->has_waiting_news = true;
+        shoal__role_watch_forget(&node->watch);
         shoal__leases_rouse(&cluster->leases); /* what blocks elsewhere may be its */
     }
     if (event->kind == SHOAL_EVENT_LOST) {
@@ -274,7 +275,7 @@ static uint64_t wake_after(const shoal__cluster_t *cluster)
 
     for (unsigned i = 0; least > 1 && i < shoal__nodes_count(&cluster->nodes); i++) {
         const shoal__node_t *node = shoal__cluster_node(cluster, i);
-        if (node->slots > 0 && shoal__node_is_ready(node))
+        if ((node->slots > 0 || node->watch.is_readonly) && shoal__node_is_ready(node))
             least = shoal__time_min(least, shoal__pipe_wake_after(&node->conn.pipe));
     }
     return least == UINT64_MAX ? 1 : least;
@@ -347,6 +348,7 @@ static void shared_figures(const shoal__route_t *route, shoal_stats_t *ret_stats
     ret_stats->views_asked = shoal__counter_get(&cluster->topology.asked_count);
     ret_stats->views_refused = shoal__counter_get(&cluster->topology.refused);
     ret_stats->completed -= shoal__counter_get(&cluster->surplus);
+    ret_stats->replica_reads = shoal__counter_get(&cluster->replica_reads);
 }
 
 static void each(const shoal__route_t *route, shoal__route_visit_fn visit, void *data)
@@ -483,13 +485,15 @@ static int init_waiting(shoal__cluster_t *cluster)
     return rc;
 }
 
-static void init_plain(shoal__cluster_t *cluster, const shoal__route_hooks_t *hooks,
-                       void *owner)
+static void init_plain(shoal__cluster_t *cluster, const shoal_options_t *options,
+                       const shoal__route_hooks_t *hooks, void *owner)
 {
-    cluster->route = (shoal__route_t){.ops = &ops,
-                                      .counts = hooks->counts,
-                                      .goes_by_slot = true,
-                                      .tls = cluster->config.dial.tls};
+    cluster->route =
+        (shoal__route_t){.ops = &ops,
+                         .counts = hooks->counts,
+                         .goes_by_slot = true,
+                         .places_all = shoal__options_use_replicas(options),
+                         .tls = cluster->config.dial.tls};
     cluster->hooks = *hooks;
     cluster->owner = owner;
     cluster->target = (shoal__target_t){.name = "the cluster"};
@@ -522,7 +526,7 @@ int shoal__cluster_new(const shoal_options_t *options, uint64_t seed,
     rc = shoal__config_read(options, &cluster->config);
     if (rc < 0)
         goto fail_config;
-    init_plain(cluster, hooks, owner);
+    init_plain(cluster, options, hooks, owner);
     rc = shoal__keeper_init(&cluster->keeper,
                             &(shoal__keeper_plan_t){options, &cluster->route,
                                                     &cluster->target, hooks, owner});

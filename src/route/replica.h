@@ -3,20 +3,15 @@
 #define SHOAL_ROUTE_REPLICA_H
 
 /*
- * One replica: its connection, and what it says about itself.  It is asked ROLE when it is
- * connected, and every 5 s.
+ * One replica: its connection, and what it says about itself.
  *
  * Loop thread, but for the figures of its connection, and whether it is listed.
  */
 
-#include "core/replica_rule.h"
-#include "core/role_reply.h"
 #include "net/conn.h"
 #include "route/config.h"
+#include "route/role_watch.h"
 #include "route/route.h"
-
-/* How often servers are asked for their role. */
-#define SHOAL__REPLICA_ASK_US 5000000
 
 typedef struct shoal__replica {
     shoal__conn_t conn;
@@ -25,14 +20,9 @@ typedef struct shoal__replica {
     shoal__endpoint_t endpoint; /* of the target */
     char host[SHOAL__ROLE_REPLY_HOST_BYTES + 1];
     char name[SHOAL__TARGET_NAME_BYTES];
-    struct shoal__replicas *all;    /* borrowed: of route/replicas.c */
-    bool is_heard;                  /* it answered ROLE since the last look */
-    _Atomic bool is_listed;         /* it is to be used; any thread reads */
-    bool is_asked;                  /* an answer to ROLE is due */
-    uint64_t ask_us;                /* ... or else not before */
-    uint64_t epoch;                 /* of the connection that the next ones are about */
-    shoal__role_t role;             /* UNKNOWN: it was not asked, or did not tell */
-    uint64_t linked_us, refused_us; /* as in shoal__replica_facts_t */
+    struct shoal__replicas *all; /* borrowed: of route/replicas.c */
+    _Atomic bool is_listed;      /* it is to be used; any thread reads */
+    shoal__role_watch_t watch;
 } shoal__replica_t;
 
 typedef struct shoal__replica_plan {

@@ -133,7 +133,7 @@ static shoal__pipe_verdict_t on_error(void *owner, shoal__pipe_t *pipe,
     if (verdict == SHOAL__REPLICA_AT_PRIMARY && replicas->may_use_primary)
         to = replicas->primary;
     if (verdict == SHOAL__REPLICA_ELSEWHERE) {
-        replica->refused_us = pipe->now_us;
+        replica->watch.refused_us = pipe->now_us;
         replicas->is_touched = true;
         to = next_for(replicas, request->attempts + 1u, pipe->now_us);
     }
@@ -193,7 +193,7 @@ static void move_on(shoal__replicas_t *replicas, shoal__replica_t *replica,
 static void look_at(shoal__replicas_t *replicas, shoal__replica_t *replica,
                     uint64_t now_us)
 {
-    replica->is_heard = false;
+    replica->watch.is_heard = false;
     if (replica->is_listed && !shoal__replica_is_open(replica))
         shoal__conn_open(&replica->conn);
     shoal__replica_ask(replica, now_us);
@@ -246,14 +246,14 @@ uint64_t shoal__replicas_next_wake_us(const shoal__replicas_t *replicas,
         wake_us = shoal__time_min(wake_us, replicas->ask_us);
     for (size_t i = 0; i < replicas->count; i++) {
         const shoal__replica_t *replica = replicas->listed[i];
-        if (replica->is_heard)
+        if (replica->watch.is_heard)
             return now_us;
         wake_us = shoal__time_min(wake_us, shoal__replica_wake_us(replica));
         /* It is usable again then. */
-        if (replica->refused_us > 0 &&
-            replica->refused_us + SHOAL__REPLICA_REFUSED_US > now_us)
-            wake_us = shoal__time_min(wake_us,
-                                      replica->refused_us + SHOAL__REPLICA_REFUSED_US);
+        if (replica->watch.refused_us > 0 &&
+            replica->watch.refused_us + SHOAL__REPLICA_REFUSED_US > now_us)
+            wake_us = shoal__time_min(wake_us, replica->watch.refused_us +
+                                                   SHOAL__REPLICA_REFUSED_US);
     }
     return wake_us;
 }

@@ -100,7 +100,7 @@ void shoal__replicas_ask(shoal__replicas_t *replicas, uint64_t now_us)
         (epoch == replicas->primary_epoch && now_us < replicas->ask_us))
         return;
     replicas->primary_epoch = epoch;
-    replicas->ask_us = shoal__time_after(now_us, SHOAL__REPLICA_ASK_US);
+    replicas->ask_us = shoal__time_after(now_us, SHOAL__ROLE_ASK_US);
     replicas->is_asked = shoal__errand_send(replicas->primary, &role, &errand, now_us);
 }
 

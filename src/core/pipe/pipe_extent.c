@@ -48,10 +48,12 @@ shoal__progress_t shoal__pipe_progress(const shoal__pipe_t *pipe, uint64_t at,
     return SHOAL__PROGRESS_QUEUED;
 }
 
-/* For the next connection, unless that is there. */
-static bool may_wait(const shoal__pipe_t *pipe, shoal__ending_t ending)
+/* For the next connection, unless that is there; or for another server. */
+static bool may_wait(const shoal__pipe_t *pipe, const shoal__request_t *request,
+                     shoal__ending_t ending)
 {
-    return (pipe->config->queue_offline || ending == SHOAL__ENDING_RENEWED) &&
+    return (pipe->config->queue_offline || ending == SHOAL__ENDING_RENEWED ||
+            request->is_at_replica) &&
            !pipe->is_broken;
 }
 
@@ -81,7 +83,7 @@ shoal__settlement_t shoal__pipe_settle(const shoal__pipe_t *pipe, uint64_t at,
         .was_written = (request->flags & SHOAL__REQUEST_MAYBE) != 0,
         .may_retry = may_retry && extent->is_whole &&
                      request->attempts + 1u < pipe->config->attempts_max,
-        .queue_offline = may_wait(pipe, ending) && extent->is_whole,
+        .queue_offline = may_wait(pipe, request, ending) && extent->is_whole,
         .is_guilty = is_guilty,
     };
     return shoal__settle(&input);

@@ -17,12 +17,24 @@
 #include "core/cluster/slots_reply.h"
 #include "net/conn.h"
 #include "route/config.h"
+#include "route/role_watch.h"
+#include <shoal/replicas.h>
 #include <shoal/topology.h>
 
 typedef struct shoal__node_alias {
     char host[SHOAL__NODE_HOST_BYTES];
     int port; /* 0: none */
 } shoal__node_alias_t;
+
+/* Reads at the replicas of a primary.  For reading.c. */
+typedef struct shoal__readers {
+    uint16_t nodes[SHOAL_REPLICAS_MAX]; /* its replicas, by their indices */
+    unsigned count, count_before;       /* ... the last list was made */
+    bool are_wanted; /* there was a read for them: they are connected */
+    shoal__replica_choice_t choice;
+    struct shoal__node *chosen; /* by the side of this serial; NULL: none is usable */
+    uint64_t serial;
+} shoal__readers_t;
 
 /* Nodes of a cluster may disagree whether others are called by name or by address. */
 #define SHOAL__NODE_ALIASES 2
@@ -62,6 +74,8 @@ typedef struct shoal__node {
     unsigned questions;   /* about the slots, which it has not answered */
     bool is_leased;       /* a lease has a connection to it, or waits for one */
     unsigned share;       /* its number among the shares, while commands are placed */
+    shoal__readers_t readers;  /* of a primary */
+    shoal__role_watch_t watch; /* of a replica that is read from */
 } shoal__node_t;
 
 /* What all nodes of a client have together; all of it borrowed. */

@@ -55,6 +55,36 @@ static shoal__node_t *node_of(shoal__cluster_t *cluster, unsigned slot,
     return node;
 }
 
+/* The same for a command: a replica, if one may have it, and can. */
+static shoal__node_t *node_for(shoal__cluster_t *cluster,
+                               const shoal__request_t *request, unsigned slot,
+                               shoal__pipe_t **ret_pen, bool *ret_is_at_replica)
+{
+    shoal__node_t *reader = NULL;
+
+    if (shoal__cluster_may_read(request))
+        reader = shoal__cluster_reader(cluster, slot, cluster->now_us);
+    *ret_is_at_replica = reader != NULL;
+    if (!reader)
+        return node_of(cluster, slot, ret_pen);
+    cluster->side_reads += !(request->flags & SHOAL__REQUEST_RETRIED);
+    return reader;
+}
+
+/* ... and the command knows it.  Most commands are for the owner. */
+static shoal__node_t *lead(shoal__cluster_t *cluster, shoal__request_t *request,
+                           unsigned slot, shoal__pipe_t **ret_pen)
+{
+    shoal__node_t *node;
+    bool is_at_replica;
+
+    if (!(request->flags & SHOAL__REQUEST_FOR_REPLICA) && !request->is_at_replica)
+        return node_of(cluster, slot, ret_pen);
+    node = node_for(cluster, request, slot, ret_pen, &is_at_replica);
+    request->is_at_replica = is_at_replica;
+    return node;
+}
+
 void shoal__cluster_lead(shoal__cluster_t *cluster, unsigned slot, shoal__way_t *ret)
 {
     shoal__pipe_t *pen;
@@ -138,8 +168,9 @@ static bool divide_parts(shoal__cluster_t *cluster, const shoal__request_t *requ
     for (size_t i = 0; i < spread->parts_count; i++) {
         shoal__spread_part_t *part = &spread->parts[i];
         shoal__pipe_t *pen = NULL;
-        shoal__node_t *node =
-            part->node ? part->node : node_of(cluster, part->slot, &pen);
+        shoal__node_t *node = part->node ? part->node
+                                         : node_for(cluster, request, part->slot, &pen,
+                                                    &part->is_at_replica);
         part->share = give(&cluster->shares, node, pen, part->bytes_count);
         if (part->share == NO_SHARE)
             return false;
@@ -182,6 +213,8 @@ static bool divide(shoal__cluster_t *cluster, const shoal__mailbox_side_t *side,
     const char *bytes = shoal__buffer_data(&side->bytes);
 
     cluster->shares.count = 0;
+    cluster->sides++;
+    cluster->side_reads = 0;
     for (size_t i = 0; i < side->count; bytes += side->requests[i++].bytes) {
         shoal__request_t *request = &side->requests[i];
         unsigned slot = side->slots[i];
@@ -194,7 +227,7 @@ static bool divide(shoal__cluster_t *cluster, const shoal__mailbox_side_t *side,
                 return false;
             continue;
         }
-        node = node_of(cluster, slot, &pen);
+        node = lead(cluster, request, slot, &pen);
         side->slots[i] = (uint16_t)give(&cluster->shares, node, pen, request->bytes);
         if (side->slots[i] == NO_SHARE)
             return false;
@@ -261,6 +294,7 @@ bool shoal__cluster_place(shoal__cluster_t *cluster, const shoal__mailbox_side_t
     const char *bytes = shoal__buffer_data(&side->bytes);
     shoal__list_t spreads;
 
+    cluster->now_us = now_us;
     shoal__list_init(&spreads);
     if (!stage_leased(cluster, side) || !divide(cluster, side, &spreads)) {
         shoal__leases_drop_staged(&cluster->leases);
@@ -272,7 +306,8 @@ bool shoal__cluster_place(shoal__cluster_t *cluster, const shoal__mailbox_side_t
         if (request->flags & SHOAL__REQUEST_LEASED)
             continue;
         if (!(request->flags & SHOAL__REQUEST_RETRIED))
-            request->flags &= (uint16_t)~SHOAL__REQUEST_APART;
+            request->flags &=
+                (uint16_t) ~(SHOAL__REQUEST_APART | SHOAL__REQUEST_FOR_REPLICA);
         if (side->slots[i] == NO_SHARE)
             push_parts(cluster, &spreads, now_us);
         else
@@ -286,6 +321,8 @@ bool shoal__cluster_place(shoal__cluster_t *cluster, const shoal__mailbox_side_t
         else
             cluster->is_touched = true;
     }
+    if (cluster->side_reads > 0)
+        shoal__counter_add(&cluster->replica_reads, cluster->side_reads);
     if (side->has_apart)
         shoal__leases_admit(&cluster->leases);
     return true;

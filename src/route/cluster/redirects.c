@@ -49,6 +49,7 @@ static void find_slot(refusal_t *refusal)
 /* A redirect gives a command to the node. */
 static void note_given(shoal__node_t *to, uint64_t now_us)
 {
+    shoal__cluster_end_reading(to, now_us);
     if (shoal__node_is_empty(to))
         to->given_us = now_us;
 }
@@ -225,6 +226,8 @@ shoal__pipe_verdict_t shoal__cluster_on_error(void *owner, shoal__pipe_t *pipe,
                          .first = request};
     shoal__slot_redirect_t named;
 
+    if (shoal__cluster_pass_on(from, request, bytes, error))
+        return SHOAL__PIPE_TAKEN;
     refusal.is_alone = refusal.what.count == 1;
     refusal.is_guess = refusal.is_alone && !shoal__encoded_is_known(
                                                (shoal__bytes_t){bytes, request->bytes});

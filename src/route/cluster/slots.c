@@ -59,6 +59,8 @@ static void on_changed(void *data, unsigned slot, unsigned from, unsigned to)
     shoal__slot_move_t *move = &cluster->moves[changes->count];
     count_slot(cluster, from, -1);
     count_slot(cluster, to, 1);
+    if (to != SHOAL__SLOT_NOBODY) /* before the first command for the slot */
+        shoal__cluster_end_reading(shoal__cluster_node(cluster, to), cluster->now_us);
     changes->changed++;
     note_heir(cluster, from, to);
     if (from == SHOAL__SLOT_NOBODY)
@@ -94,6 +96,9 @@ static void begin(changes_t *changes, uint64_t now_us)
     cluster->is_touched = cluster->has_waiting_news = true;
     shoal__leases_rouse(&cluster->leases);
     shoal__cluster_count(cluster);
+    shoal__cluster_list_readers(cluster, now_us);
+    if (changes->changed > 0)
+        shoal__cluster_doubt_roles(cluster, now_us);
 }
 
 void shoal__cluster_disown(shoal__cluster_t *cluster, const shoal__node_t *node,

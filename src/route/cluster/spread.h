@@ -23,6 +23,7 @@ typedef struct shoal__spread_part {
     unsigned slot;
     const char *bytes;
     uint32_t bytes_count;
+    bool is_at_replica;
     unsigned share; /* while it is placed: the number of its share */
 } shoal__spread_part_t;
 

@@ -213,6 +213,7 @@ shoal__request_t shoal__spread_request(shoal__spread_t *spread, size_t part)
     request.extra = spread->extra;
     request.bytes = spread->parts[part].bytes_count;
     request.flags &= CALLERS_FLAGS;
+    request.is_at_replica = spread->parts[part].is_at_replica;
     request.has_more = 0;
     return request;
 }

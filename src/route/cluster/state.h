@@ -8,6 +8,7 @@
  *     route/cluster.c   the route's table, and the turn
  *     placing.c         commands come: which node gets them
  *     spreading.c       ... if several do, or a certain one
+ *     reading.c         ... if they only read, and a replica may
  *     redirects.c       nodes refuse commands: which node gets them now
  *     slots.c           slots change their owner: hand-overs begin
  *     upkeep.c          which connections are open; commands that no node has
@@ -60,10 +61,16 @@ struct shoal__cluster {
     shoal__list_t spreads;       /* commands whose parts are under way */
     shoal__list_t spreads_due;   /* those whose results come with the next turn */
     shoal__counter_t surplus;    /* results of parts beyond those of their commands */
-    uint64_t now_us;             /* of the turn */
+    uint64_t now_us;             /* of the turn, or of what it places */
     unsigned keyless;            /* the node that gets commands without a key */
-    bool is_touched;             /* the next turn has something to do at once */
-    bool has_waiting_news;       /* some that wait may go on */
+    bool has_readers;            /* some reads were for replicas; then: */
+    uint64_t roles_us;           /* ask then which replicas there are */
+    uint64_t roles_pause_us;     /* ... and after so long again */
+    uint64_t sides;              /* that were placed; and of this one: */
+    uint64_t side_reads;         /* commands that replicas get, for the first time */
+    shoal__counter_t replica_reads; /* that were handed to replicas */
+    bool is_touched;                /* the next turn has something to do at once */
+    bool has_waiting_news;          /* some that wait may go on */
     bool is_incomplete;      /* at the last look: a slot had no owner that is reached */
     unsigned ready, unready; /* nodes that own slots; */
     unsigned down;           /* ... of both: lost, or silent; */
@@ -102,6 +109,44 @@ bool shoal__cluster_place(shoal__cluster_t *cluster, const shoal__mailbox_side_t
 bool shoal__cluster_place_waiting(shoal__cluster_t *cluster, uint64_t now_us);
 /* A node that takes commands without a key; NULL: there is none now. */
 shoal__node_t *shoal__cluster_keyless(shoal__cluster_t *cluster);
+
+/* ---- reading.c ---- */
+
+/* May a replica execute it?  While it is placed; FOR_REPLICA means something else in a
+ * pipe. */
+static inline bool shoal__cluster_may_read(const shoal__request_t *request)
+{
+    if (request->flags & SHOAL__REQUEST_RETRIED)
+        return request->is_at_replica && !shoal__replica_has_failed(request->attempts);
+    return (request->flags & SHOAL__REQUEST_FOR_REPLICA) != 0;
+}
+/* The replica that takes reads of this slot; NULL: none can.  The first read of a shard has
+ * its replicas connected. */
+shoal__node_t *shoal__cluster_reader(shoal__cluster_t *cluster, unsigned slot,
+                                     uint64_t now_us);
+/* A replica refused a read: it goes to another one, or to the owner of its slot.  False: it
+ * is none, or nobody else has it; then nothing was done. */
+bool shoal__cluster_pass_on(shoal__node_t *from, const shoal__request_t *request,
+                            const char *bytes, shoal__bytes_t error);
+/* Nodes have other roles. */
+void shoal__cluster_list_readers(shoal__cluster_t *cluster, uint64_t now_us);
+/* Slots have other owners: nodes may have become replicas, of which no view knows yet. */
+void shoal__cluster_doubt_roles(shoal__cluster_t *cluster, uint64_t now_us);
+/* Ask for a view, if it is time; and when it is: NEVER, if nobody reads at replicas. */
+void shoal__cluster_look_at_roles(shoal__cluster_t *cluster, uint64_t now_us);
+uint64_t shoal__cluster_roles_us(const shoal__cluster_t *cluster);
+/* The node gets commands that are no reads for a replica: none of them may find it a
+ * replica that answers. */
+void shoal__cluster_end_reading(shoal__node_t *node, uint64_t now_us);
+
+/* Is the node to be connected, so that it can be read from? */
+bool shoal__cluster_reads_at(const shoal__cluster_t *cluster,
+                             const shoal__node_t *node);
+/* Ask it whether it may be read from; what waits there goes on if it may not. */
+void shoal__cluster_look_at_reads(shoal__cluster_t *cluster, shoal__node_t *node,
+                                  uint64_t now_us);
+/* Is it silent, and owes answers to reads, which another node could give? */
+bool shoal__cluster_owes_reads(const shoal__node_t *node);
 
 /* ---- spreading.c ---- */
 

@@ -93,10 +93,13 @@ static uint64_t slotless_us(const shoal__node_t *node)
                : 0;
 }
 
-/* When a node is given up that has left the cluster, and owes answers. */
+/* When a node is given up that owes answers, and has left the cluster; or others could give
+ * them. */
 static uint64_t left_us(const shoal__node_t *node)
 {
-    return shoal__node_is_known(node) ? SHOAL__NEVER_US : shoal__node_given_up_us(node);
+    return shoal__node_is_known(node) && !shoal__cluster_owes_reads(node)
+               ? SHOAL__NEVER_US
+               : shoal__node_given_up_us(node);
 }
 
 /* The node's commands without a key go to another node; or all of them, but those that were sent
@@ -230,8 +233,9 @@ static bool is_wanted(const shoal__cluster_t *cluster, const shoal__node_t *node
 {
     bool unconfirmed = shoal__cluster_doubts(node);
 
-    return !unconfirmed && (node->slots > 0 || !shoal__node_is_empty(node) ||
-                            node->is_leased || may_know(cluster, node));
+    return !unconfirmed &&
+           (node->slots > 0 || !shoal__node_is_empty(node) || node->is_leased ||
+            may_know(cluster, node) || shoal__cluster_reads_at(cluster, node));
 }
 
 static uint64_t rtt_us(const shoal__node_t *node)
@@ -285,13 +289,16 @@ static void look_at(shoal__cluster_t *cluster, shoal__node_t *node, uint64_t now
 
     if (now_us >= left_us(node))
         shoal__conn_lose(&node->conn, SHOAL_ETIMEOUT,
-                         "the node is silent, and has left the cluster");
+                         shoal__node_is_known(node)
+                             ? "the replica is silent"
+                             : "the node is silent, and has left the cluster");
     is_given_up = now_us >= slotless_us(node);
     if (node->was_lost || is_given_up)
         leave(cluster, node, is_given_up, now_us);
     node->was_lost = false;
     node->is_silent = now_us >= shoal__node_silent_us(node);
     look_at_health(cluster, node);
+    shoal__cluster_look_at_reads(cluster, node, now_us);
     if (is_wanted(cluster, node)) {
         node->idle_us = 0;
         if (shoal__node_is_open(node))
@@ -363,6 +370,8 @@ static uint64_t look_us(const shoal__node_t *node, uint64_t now_us)
     if (shoal__cluster_doubts(node))
         at_us = shoal__time_min(at_us, node->named_us + UNCONFIRMED_US);
     at_us = shoal__time_min(at_us, left_us(node));
+    if (node->watch.is_readonly)
+        at_us = shoal__time_min(at_us, shoal__role_watch_wake_us(&node->watch));
     if (slotless_us(node) > now_us) /* else memory is short */
         at_us = shoal__time_min(at_us, slotless_us(node));
     return at_us;
@@ -411,6 +420,7 @@ void shoal__cluster_keep_up(shoal__cluster_t *cluster, bool is_news, uint64_t no
     else
         look_at_touched(cluster, now_us);
     turn_waiting(cluster, now_us);
+    shoal__cluster_look_at_roles(cluster, now_us);
     if (cluster->is_incomplete)
         shoal__topology_want(&cluster->topology.rule, SHOAL__TOPOLOGY_URGENT,
                              shoal__nodes_count(&cluster->nodes), now_us,
@@ -467,5 +477,6 @@ uint64_t shoal__cluster_upkeep_us(const shoal__cluster_t *cluster)
 
     if (cluster->has_waiting_news && shoal__cluster_has_waiting(cluster))
         wake_us = cluster->waiting.now_us + NO_MEMORY_DELAY_US;
+    wake_us = shoal__time_min(wake_us, shoal__cluster_roles_us(cluster));
     return shoal__time_min(wake_us, cluster->look_us);
 }

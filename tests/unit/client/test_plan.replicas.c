@@ -104,11 +104,52 @@ static void test_a_lease_stays(void **state)
     shoal__extra_drop(request.extra);
 }
 
+/* A cluster says which replicas there are.  What is for a certain node stays. */
+static void test_in_a_cluster(void **state)
+{
+    static const struct {
+        uint32_t flags;
+        uint32_t route;
+        shoal_read_from_t read_from;
+        bool is_for_replica;
+    } cases[] = {
+        {0, SHOAL_ROUTE_AUTO, SHOAL_READ_PRIMARY, false},
+        {SHOAL_CALL_REPLICA, SHOAL_ROUTE_AUTO, SHOAL_READ_PRIMARY, true},
+        {0, SHOAL_ROUTE_AUTO, SHOAL_READ_REPLICA_PREFERRED, true},
+        {SHOAL_CALL_PRIMARY, SHOAL_ROUTE_AUTO, SHOAL_READ_REPLICA_PREFERRED, false},
+        {0, SHOAL_ROUTE_SLOT, SHOAL_READ_REPLICA_PREFERRED, false},
+        {SHOAL_CALL_REPLICA, SHOAL_ROUTE_SLOT, SHOAL_READ_PRIMARY, false},
+    };
+    line_t line;
+    (void)state;
+
+    parse(&line, "GET k");
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        const shoal_options_t options = {.bytes_max = UINT64_MAX,
+                                         .queued_max = SIZE_MAX,
+                                         .connections = 1,
+                                         .topology = SHOAL_TOPOLOGY_CLUSTER,
+                                         .read_from = cases[i].read_from};
+        const shoal__submission_t submission = {.commands = line.commands,
+                                                .count = 1,
+                                                .call.flags = cases[i].flags,
+                                                .call.route = cases[i].route};
+        shoal__request_t request;
+        shoal__plan_t plan;
+        assert_int_equal(shoal__plan_make(&submission, &options, &plan), 0);
+        shoal__plan_request(&plan, 0, NOW_US, &request);
+        assert_int_equal((request.flags & SHOAL__REQUEST_FOR_REPLICA) != 0,
+                         cases[i].is_for_replica);
+        shoal__extra_drop(request.extra);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_which_requests_are_for_replicas),
         cmocka_unit_test(test_a_lease_stays),
+        cmocka_unit_test(test_in_a_cluster),
     };
     return cmocka_run_group_tests_name("client/plan.replicas", tests, NULL, NULL);
 }

@@ -219,6 +219,32 @@ static void test_without_a_connection_all_fails_at_once(void **state)
     assert_heard("");
 }
 
+/* Reads that a replica had wait: another server executes them. */
+static void test_reads_at_a_replica_wait_all_the_same(void **state)
+{
+    shoal__request_t request = rig_request('a', 0, RO);
+    (void)state;
+
+    rig.config.queue_offline = false;
+    rig_connect();
+    request.is_at_replica = 1;
+    rig_push(&request);
+    rig_submit('b', 0, RO);
+    rig_write_all();
+    request = rig_request('c', 0, RO);
+    request.is_at_replica = 1;
+    rig_push(&request);
+    rig_lose();
+    assert_heard("b!ECONN/maybe ");
+    assert_int_equal(shoal__pipe_queued(&rig.pipe), 2);
+    rig_connect();
+    rig_write_all();
+    rig_feed("+a\r\n");
+    rig_write_all();
+    rig_feed("+c\r\n");
+    assert_heard("a=+a c=+c ");
+}
+
 /* Also what is held; and after that there is nothing to fail. */
 static void test_without_a_connection_held_commands_fail_too(void **state)
 {
@@ -409,6 +435,7 @@ int main(void)
         TEST(test_attempts_have_an_end),
         TEST(test_order_is_kept_across_a_loss),
         TEST(test_without_a_connection_all_fails_at_once),
+        TEST(test_reads_at_a_replica_wait_all_the_same),
         TEST(test_without_a_connection_held_commands_fail_too),
         TEST(test_rejected_credentials_and_no_queue),
         TEST(test_rejected_credentials_fail_the_queue),
