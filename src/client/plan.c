@@ -152,7 +152,7 @@ static int find_slot_of_lease(shoal__plan_t *plan)
     const shoal__submission_t *submission = plan->submission;
 
     for (size_t i = 0; plan->slot >= SHOAL__SLOTS && i < submission->count; i++)
-        plan->slot = shoal__command_slot(&submission->commands[i]);
+        plan->slot = shoal__command_slot(&submission->commands[i], plan->book);
     plan->has_one_slot = true;
     return 0;
 }
@@ -170,7 +170,7 @@ static bool may_split(const shoal__plan_t *plan, const shoal_command_t *command)
 static unsigned slot_of_itself(const shoal__plan_t *plan,
                                const shoal_command_t *command)
 {
-    unsigned slot = shoal__command_slot(command);
+    unsigned slot = shoal__command_slot(command, plan->book);
     shoal__fan_t fan;
 
     if (slot == SHOAL__SLOT_SEVERAL && may_split(plan, command))
@@ -361,10 +361,11 @@ static bool may_leave_primary(const shoal__plan_t *plan, const shoal_options_t *
 }
 
 int shoal__plan_make(const shoal__submission_t *submission,
-                     const shoal_options_t *options, shoal__plan_t *ret_plan)
+                     const shoal_options_t *options, shoal__command_book_t *book,
+                     shoal__plan_t *ret_plan)
 {
     const shoal_call_t *call = &submission->call;
-    shoal__plan_t plan = {.submission = submission};
+    shoal__plan_t plan = {.submission = submission, .book = book};
     size_t large;
     int rc;
 

@@ -16,6 +16,7 @@
 #include "core/options.h"
 #include "core/refusal.h"
 #include "core/request.h"
+#include "resp/command_book.h"
 #include <shoal/command.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -42,16 +43,17 @@ typedef struct shoal__submission {
 /* A submission that was accepted. */
 typedef struct shoal__plan {
     const shoal__submission_t *submission; /* borrowed */
-    size_t bytes;                          /* of all commands, encoded */
-    size_t large_bytes;                    /* of their large arguments */
-    size_t referred_bytes;                 /* of those that are not copied */
-    shoal__extra_t *extra;                 /* one for all requests; NULL: none */
-    bool is_unit;                          /* the commands are a MULTI ... EXEC */
-    shoal__admission_t admission;          /* of the command, if it is the only one */
-    bool may_be_apart;                     /* some requests may be APART */
-    bool is_together;                      /* they take the same connection */
-    bool may_leave_primary;                /* replicas may execute what only reads */
-    bool is_claimed;                       /* they are counted: shoal__lease_claim() */
+    shoal__command_book_t *book;  /* of a cluster: resp/command_slot.h; borrowed */
+    size_t bytes;                 /* of all commands, encoded */
+    size_t large_bytes;           /* of their large arguments */
+    size_t referred_bytes;        /* of those that are not copied */
+    shoal__extra_t *extra;        /* one for all requests; NULL: none */
+    bool is_unit;                 /* the commands are a MULTI ... EXEC */
+    shoal__admission_t admission; /* of the command, if it is the only one */
+    bool may_be_apart;            /* some requests may be APART */
+    bool is_together;             /* they take the same connection */
+    bool may_leave_primary;       /* replicas may execute what only reads */
+    bool is_claimed;              /* they are counted: shoal__lease_claim() */
     size_t leases;     /* blocking commands, each of which wants a lease of its own */
     bool has_slots;    /* the client is one of a cluster */
     bool has_one_slot; /* for all of the commands: */
@@ -78,7 +80,8 @@ bool shoal__call_read(const shoal_call_t *call, shoal_call_t *ret_call);
  * SHOAL_ECROSSSLOT or SHOAL_ENOMEM; on failure *ret_plan is untouched.  The extra belongs to the
  * requests; if none of them is queued, the caller frees it. */
 int shoal__plan_make(const shoal__submission_t *submission,
-                     const shoal_options_t *options, shoal__plan_t *ret_plan);
+                     const shoal_options_t *options, shoal__command_book_t *book,
+                     shoal__plan_t *ret_plan);
 
 /* How long the command may take, from its submission: what the call says; for a command
  * that blocks on a lease, what the command says; else what the options say. */

@@ -165,7 +165,8 @@ static void say_refused_by_cluster(const shoal__submission_t *submission)
     }
 }
 
-static void say_cross_slot(const shoal__submission_t *submission)
+static void say_cross_slot(const shoal__submission_t *submission,
+                           shoal__command_book_t *book)
 {
     shoal_error_t *error = submission->call.error;
     bool may_split = (submission->call.flags & SHOAL_CALL_MAY_SPLIT) != 0;
@@ -173,7 +174,7 @@ static void say_cross_slot(const shoal__submission_t *submission)
     for (size_t i = 0; i < submission->count; i++) {
         const shoal_command_t *command = &submission->commands[i];
         bool is_splittable = shoal__split_may(command);
-        if (shoal__command_slot(command) != SHOAL__SLOT_SEVERAL ||
+        if (shoal__command_slot(command, book) != SHOAL__SLOT_SEVERAL ||
             (may_split && is_splittable))
             continue;
         shoal__error_say(error, SHOAL_ECROSSSLOT,
@@ -246,7 +247,7 @@ int shoal__reason_say(const shoal__submission_t *submission,
         if (error->code == 0)
             say_refused(submission);
     } else if (code == SHOAL_ECROSSSLOT)
-        say_cross_slot(submission);
+        say_cross_slot(submission, load->book);
     else if (code == SHOAL_EFULL)
         say_full(submission, options, load);
     return shoal__error_plain(error, code);

@@ -18,6 +18,7 @@ typedef struct shoal__reason_load {
     uint64_t bytes;   /* encoded bytes of all outstanding commands */
     bool lacks_lease; /* it is the leases of blocking commands that are all taken */
     bool lacks_half;  /* ... or the half of the room for commands whose node is down */
+    shoal__command_book_t *book; /* as resp/command_slot.h says */
 } shoal__reason_load_t;
 
 /* Fill submission->call.error, if there is one.  `code` is what the submission was

@@ -244,7 +244,7 @@ static bool is_straight(const shoal__route_t *route, const shoal_command_t *comm
         return false; /* or not for the ordinary connection */
     if (!route->goes_by_slot)
         return true;
-    *ret_slot = shoal__command_slot_by(command, admission->info);
+    *ret_slot = shoal__command_slot_by(command, admission->info, route->book);
     return *ret_slot < SHOAL__SLOTS;
 }
 
@@ -391,6 +391,7 @@ static int explain(const shoal_client_t *client, const shoal__plan_t *plan,
     const shoal__ledger_t *ledger = &client->ledger;
     const shoal__mailbox_t *mailbox = &client->mailbox;
     const shoal__reason_load_t load = {
+        .book = client->route->book,
         .queued = shoal__counter_get(&ledger->route->queued) +
                   shoal__counter_get(&ledger->entered_commands) +
                   shoal__counter_get(&mailbox->queued_now),
@@ -430,7 +431,7 @@ int shoal__client_submit(shoal_client_t *client, const shoal__submission_t *subm
                          "the lease is one of another client");
         return SHOAL_EINVAL;
     }
-    rc = shoal__plan_make(submission, client->options, &plan);
+    rc = shoal__plan_make(submission, client->options, client->route->book, &plan);
     if (rc == 0)
         rc = claim_leases(client, &plan);
     if (submission->is_leased)

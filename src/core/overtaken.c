@@ -23,15 +23,17 @@ static shoal__bytes_t readable(const shoal__request_t *request, const char *byte
     return (shoal__bytes_t){bytes, count};
 }
 
-unsigned shoal__request_slot(const shoal__request_t *request, const char *bytes)
+unsigned shoal__request_slot(const shoal__request_t *request, const char *bytes,
+                             shoal__command_book_t *book)
 {
-    return shoal__encoded_slot(readable(request, bytes));
+    return shoal__encoded_slot(readable(request, bytes), book);
 }
 
 /* ---- the keys of a command ---- */
 
 typedef struct walk {
     uint64_t *until; /* of the ticket's kind */
+    shoal__command_book_t *book;
     uint64_t ticket;
     bool is_noting, has_key, was_overtaken;
 } walk_t;
@@ -67,7 +69,7 @@ static void look_at_key(void *data, shoal__bytes_t key)
 static void look_at_all(walk_t *walk, const shoal__request_t *request,
                         const char *bytes)
 {
-    shoal__encoded_keys(readable(request, bytes), look_at_key, walk);
+    shoal__encoded_keys(readable(request, bytes), walk->book, look_at_key, walk);
     if (!walk->has_key)
         look(walk, KEYS);
 }
@@ -89,7 +91,8 @@ void shoal__overtaken_refused(shoal__overtaken_t *overtaken, shoal__request_t *r
 void shoal__overtaken_note(shoal__overtaken_t *overtaken,
                            const shoal__request_t *request, const char *bytes)
 {
-    walk_t walk = {.ticket = request->ticket, .is_noting = true};
+    walk_t walk = {
+        .book = overtaken->book, .ticket = request->ticket, .is_noting = true};
     unsigned kind = kind_of(request);
 
     if (overtaken->refused_now == 0)
@@ -107,7 +110,7 @@ void shoal__overtaken_note(shoal__overtaken_t *overtaken,
 bool shoal__overtaken_has(const shoal__overtaken_t *overtaken,
                           const shoal__request_t *request, const char *bytes)
 {
-    walk_t walk = {.ticket = request->ticket};
+    walk_t walk = {.book = overtaken->book, .ticket = request->ticket};
     unsigned kind = kind_of(request);
 
     if (request->flags & SHOAL__REQUEST_GONE)

@@ -16,6 +16,7 @@
  */
 
 #include "core/request.h"
+#include "resp/command_book.h"
 #include <stdbool.h>
 
 typedef struct shoal__overtaken {
@@ -23,12 +24,14 @@ typedef struct shoal__overtaken {
                            nothing was noted */
     uint64_t all_until[2]; /* there was no memory: of every key; 0: there was */
     uint64_t refused_now; /* commands of the user that were refused, without a result */
+    shoal__command_book_t *book; /* as resp/command_slot.h says; borrowed */
 } shoal__overtaken_t;
 
 void shoal__overtaken_release(shoal__overtaken_t *overtaken);
 
 /* The slot of a command, of which the log has these bytes; or SHOAL__SLOT_NONE. */
-unsigned shoal__request_slot(const shoal__request_t *request, const char *bytes);
+unsigned shoal__request_slot(const shoal__request_t *request, const char *bytes,
+                             shoal__command_book_t *book);
 
 /* A server refuses the command, and it goes again; or it waits, because the server refuses
  * others, and some of those behind it do not wait. */

@@ -1,71 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "resp/command_keys.h"
 
+#include "resp/arguments.h"
 #include <limits.h>
-
-/* ---- arguments ---- */
-
-/* Encoded ones, from `at` on; or those of a caller. */
-typedef struct arguments {
-    const char *at, *end;
-    const shoal_command_t *command; /* NULL: they are encoded */
-    size_t taken;                   /* of the caller's */
-} arguments_t;
-
-/* "<mark>123\r\n".  False: it is not that. */
-static bool read_count(arguments_t *arguments, char mark, size_t *ret_count)
-{
-    const char *at = arguments->at;
-    size_t count = 0;
-
-    if (at == arguments->end || *at++ != mark || at == arguments->end)
-        return false;
-    for (; at != arguments->end && *at >= '0' && *at <= '9'; at++) {
-        if (count > UINT32_MAX / 10)
-            return false;
-        count = count * 10 + (size_t)(*at - '0');
-    }
-    if (arguments->end - at < 2 || at[0] != '\r' || at[1] != '\n')
-        return false;
-    arguments->at = at + 2;
-    *ret_count = count;
-    return true;
-}
-
-/* There is one. */
-static shoal__bytes_t next_of_caller(arguments_t *arguments)
-{
-    const shoal_command_t *command = arguments->command;
-    size_t at = arguments->taken++;
-    const char *text = command->argv[at];
-
-    return (shoal__bytes_t){text,
-                            command->argvlen ? command->argvlen[at] : strlen(text)};
-}
-
-/* False: there is none, or it is not whole. */
-static bool next_argument(arguments_t *arguments, shoal__bytes_t *ret)
-{
-    const char *behind;
-    size_t bytes;
-
-    if (arguments->command) {
-        *ret = next_of_caller(arguments);
-        return true;
-    }
-    if (!read_count(arguments, '$', &bytes) ||
-        bytes > (size_t)(arguments->end - arguments->at) ||
-        (size_t)(arguments->end - arguments->at) - bytes < 2)
-        return false;
-    behind = arguments->at + bytes;
-    if (behind[0] != '\r' || behind[1] != '\n')
-        return false;
-    *ret = (shoal__bytes_t){arguments->at, bytes};
-    arguments->at = behind + 2;
-    return true;
-}
-
-/* ---- the keys ---- */
 
 /* On the way through the arguments behind the name. */
 typedef struct walk {
@@ -191,27 +128,27 @@ static bool look_at(walk_t *walk, shoal__bytes_t argument)
     return true;
 }
 
-static shoal__keys_kind_t look_at_all(walk_t *walk, arguments_t *arguments)
+static shoal__keys_kind_t look_at_all(walk_t *walk, shoal__arguments_t *arguments)
 {
     shoal__bytes_t argument;
 
     for (walk->at = 1; walk->at < walk->count && !is_over(walk); walk->at++)
-        if (!next_argument(arguments, &argument) || !look_at(walk, argument))
+        if (!shoal__arguments_next(arguments, &argument) || !look_at(walk, argument))
             return SHOAL__KEYS_ANY;
     if (walk->is_open || (walk->spec.options && !walk->has_key))
         return SHOAL__KEYS_ANY;
     return SHOAL__KEYS_SOME;
 }
 
-static shoal__command_keys_t find(arguments_t *arguments, size_t count,
-                                  shoal__keys_fn on_key, void *data)
+static shoal__command_keys_t find(shoal__arguments_t *arguments, shoal__keys_fn on_key,
+                                  void *data)
 {
     shoal__command_keys_t keys = {.kind = SHOAL__KEYS_ANY};
     walk_t walk = {.on_key = on_key, .data = data};
 
-    if (count == 0 || count > INT_MAX || !next_argument(arguments, &keys.name))
+    if (arguments->count > INT_MAX || !shoal__arguments_next(arguments, &keys.name))
         return keys;
-    walk.count = (unsigned)count;
+    walk.count = (unsigned)arguments->count;
     keys.info = shoal__command_info_find(keys.name);
     keys.kind = shoal__key_spec_find(keys.info, walk.count, &walk.spec);
     if (keys.kind == SHOAL__KEYS_SOME)
@@ -222,18 +159,18 @@ static shoal__command_keys_t find(arguments_t *arguments, size_t count,
 shoal__command_keys_t shoal__command_keys(shoal__bytes_t encoded, shoal__keys_fn on_key,
                                           void *data)
 {
-    arguments_t arguments = {.at = encoded.data, .end = encoded.data + encoded.bytes};
-    size_t count;
+    shoal__arguments_t arguments;
 
-    if (!read_count(&arguments, '*', &count))
+    if (!shoal__arguments_of_encoded(&arguments, encoded))
         return (shoal__command_keys_t){.kind = SHOAL__KEYS_ANY};
-    return find(&arguments, count, on_key, data);
+    return find(&arguments, on_key, data);
 }
 
 shoal__command_keys_t shoal__command_keys_of(const shoal_command_t *command,
                                              shoal__keys_fn on_key, void *data)
 {
-    arguments_t arguments = {.command = command};
+    shoal__arguments_t arguments;
 
-    return find(&arguments, command->argc, on_key, data);
+    shoal__arguments_of(&arguments, command);
+    return find(&arguments, on_key, data);
 }

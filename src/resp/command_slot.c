@@ -11,8 +11,8 @@ static void add_key(void *data, shoal__bytes_t key)
 /* Most commands have one key, right behind the name. */
 static bool has_key_in_front(const shoal__command_info_t *info)
 {
-    return !info || (info->first_key == 1 && info->last_key == 1 &&
-                     !(info->flags & SHOAL__COMMAND_MOVABLEKEYS));
+    return info->first_key == 1 && info->last_key == 1 &&
+           !(info->flags & SHOAL__COMMAND_MOVABLEKEYS);
 }
 
 static shoal__bytes_t argument(const shoal_command_t *command, size_t at)
@@ -23,49 +23,40 @@ static shoal__bytes_t argument(const shoal_command_t *command, size_t at)
                             command->argvlen ? command->argvlen[at] : strlen(data)};
 }
 
-unsigned shoal__command_slot(const shoal_command_t *command)
+unsigned shoal__command_slot(const shoal_command_t *command,
+                             shoal__command_book_t *book)
 {
     return shoal__command_slot_by(command,
-                                  shoal__command_info_find(argument(command, 0)));
+                                  shoal__command_info_find(argument(command, 0)), book);
 }
 
 unsigned shoal__command_slot_by(const shoal_command_t *command,
-                                const shoal__command_info_t *info)
+                                const shoal__command_info_t *info,
+                                shoal__command_book_t *book)
 {
     unsigned slot = SHOAL__SLOT_NONE;
+    shoal__arguments_t arguments;
 
+    if (!info) {
+        shoal__arguments_of(&arguments, command);
+        shoal__learned_keys(shoal__book_look(book, argument(command, 0)), arguments,
+                            add_key, &slot);
+        return slot;
+    }
     if (has_key_in_front(info) && command->argc > 1)
         return shoal__key_slot(argument(command, 1));
     (void)shoal__command_keys_of(command, add_key, &slot);
     return slot;
 }
 
-/* The argument behind the name: "...name\r\n$3\r\nkey\r\n...". */
-static shoal__bytes_t first_argument(shoal__bytes_t encoded, shoal__bytes_t name)
-{
-    static const shoal__bytes_t none = {NULL, 0};
-    const char *at = name.data + name.bytes + 2;
-    const char *end = encoded.data + encoded.bytes;
-    size_t bytes = 0;
-
-    if (end - at < 4 || *at++ != '$')
-        return none;
-    for (; at != end && *at >= '0' && *at <= '9'; at++)
-        bytes = bytes * 10 + (size_t)(*at - '0');
-    if (end - at < 2 || bytes > (size_t)(end - at) - 2)
-        return none;
-    return (shoal__bytes_t){at + 2, bytes};
-}
-
-void shoal__encoded_keys(shoal__bytes_t encoded, shoal__keys_fn on_key, void *data)
+void shoal__encoded_keys(shoal__bytes_t encoded, shoal__command_book_t *book,
+                         shoal__keys_fn on_key, void *data)
 {
     shoal__command_keys_t keys = shoal__command_keys(encoded, on_key, data);
+    shoal__arguments_t arguments;
 
-    if (!keys.info && keys.name.bytes > 0) {
-        shoal__bytes_t key = first_argument(encoded, keys.name);
-        if (key.data)
-            on_key(data, key);
-    }
+    if (!keys.info && shoal__arguments_of_encoded(&arguments, encoded))
+        shoal__learned_keys(shoal__book_look(book, keys.name), arguments, on_key, data);
 }
 
 static void ignore(void *data, shoal__bytes_t key)
@@ -78,10 +69,10 @@ bool shoal__encoded_is_known(shoal__bytes_t encoded)
     return shoal__command_keys(encoded, ignore, NULL).info != NULL;
 }
 
-unsigned shoal__encoded_slot(shoal__bytes_t encoded)
+unsigned shoal__encoded_slot(shoal__bytes_t encoded, shoal__command_book_t *book)
 {
     unsigned slot = SHOAL__SLOT_NONE;
 
-    shoal__encoded_keys(encoded, add_key, &slot);
+    shoal__encoded_keys(encoded, book, add_key, &slot);
     return slot;
 }

@@ -173,6 +173,7 @@ static uint64_t turn(shoal__route_t *route, uint64_t now_us)
     is_news |= cluster->is_touched || cluster->leases.common.is_touched;
     shoal__cluster_keep_up(cluster, is_news, now_us);
     shoal__topology_turn(&cluster->topology, &cluster->set.random, now_us);
+    shoal__cluster_learn(cluster, now_us);
     if (shoal__leases_are_due(&cluster->leases, now_us))
         shoal__leases_turn(&cluster->leases, now_us);
     wake_us = shoal__conn_set_turn(&cluster->set, now_us);
@@ -412,6 +413,7 @@ static void free_route(shoal__route_t *route)
     shoal__keeper_release(&cluster->keeper);
     shoal__free(cluster->shares.items);
     shoal__mailbox_side_release(&cluster->again);
+    shoal__book_release(&cluster->book);
     shoal__free(cluster->moves);
     shoal__free(cluster);
 }
@@ -492,6 +494,7 @@ static void init_plain(shoal__cluster_t *cluster, const shoal_options_t *options
         (shoal__route_t){.ops = &ops,
                          .counts = hooks->counts,
                          .goes_by_slot = true,
+                         .book = &cluster->book,
                          .places_all = shoal__options_use_replicas(options),
                          .tls = cluster->config.dial.tls};
     cluster->hooks = *hooks;
@@ -535,6 +538,7 @@ int shoal__cluster_new(const shoal_options_t *options, uint64_t seed,
     rc = shoal__conn_set_init(&cluster->set, seed, &hooks->counts->account);
     if (rc < 0)
         goto fail_set;
+    cluster->set.shared.overtaken.book = &cluster->book;
     cluster->set.dialing_max = cluster->config.dial.tls ? DIALS_TLS_MAX : DIALS_MAX;
     rc = init_waiting(cluster);
     if (rc < 0)

@@ -155,7 +155,9 @@ struct shoal__route {
                                   keys decide which connection they take */
     bool
         places_all; /* ... also those of a thread that drives the loop itself: always */
-    bool goes_by_slot;          /* a cluster: those of one slot go together */
+    bool goes_by_slot; /* a cluster: those of one slot go together; then */
+    struct shoal__command_book *book; /* ... commands that the table lacks; else NULL.
+                                         Any thread, until `free` */
     struct shoal__reads *reads; /* of route/reads.c; NULL: nothing goes to replicas */
     uint32_t awake; /* callers that are awake and run the turns (client/awake.h) */
     bool is_still;  /* none of them did anything since the last look of this one */

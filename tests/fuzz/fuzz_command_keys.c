@@ -31,7 +31,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
     FUZZ_CHECK(keys.kind != SHOAL__KEYS_NONE || look.at == text, "a key");
     FUZZ_CHECK(keys.info || keys.kind == SHOAL__KEYS_ANY, "of an unknown command");
 
-    unsigned slot = shoal__encoded_slot((shoal__bytes_t){text, text_bytes});
+    unsigned slot = shoal__encoded_slot((shoal__bytes_t){text, text_bytes}, NULL);
     FUZZ_CHECK(slot < SHOAL__SLOTS || slot == SHOAL__SLOT_NONE ||
                    slot == SHOAL__SLOT_SEVERAL,
                "a slot of all keys");

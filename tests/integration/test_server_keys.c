@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Which arguments of a command are keys, and which slot a key has: what the library says is
  * what a real server says, of all its commands, with arguments at random. */
+#include "base/alloc.h"
+#include "resp/command_answer.h"
 #include "resp/command_keys.h"
 #include "resp/key_slot.h"
 #include "support/live.h"
@@ -194,6 +196,101 @@ static void test_keys_of_all_commands(void **state)
     redis_process_stop(redis);
 }
 
+/* ---- what COMMAND INFO tells ---- */
+
+static shoal__learned_t *ask(shoal_client_t *client, const char *name)
+{
+    const char *const argv[] = {"COMMAND", "INFO", name};
+    shoal_result_t *result = NULL;
+    shoal__learned_t *learned;
+
+    assert_int_equal(shoal_client_call(client, 3, argv, NULL, &result), 0);
+    assert_int_equal(shoal_result_status(result), 0);
+    learned = shoal__command_answer_read(shoal_reply_at(shoal_result_reply(result), 0));
+    shoal_result_release(result);
+    if (!learned)
+        fail_msg("%s: no answer", name);
+    return learned;
+}
+
+/* The answer says where their keys stand in most cases only, or in commands that are right. */
+static bool is_rough(const char *name)
+{
+    static const char *const names[] = {"sort",      "sort_ro",           "migrate",
+                                        "georadius", "georadiusbymember", "xreadgroup"};
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcasecmp(name, names[i]) == 0)
+            return true;
+    return false;
+}
+
+static bool has_arity(const shoal__command_info_t *info, size_t count)
+{
+    return info->arity < 0 ? count >= (size_t)-info->arity
+                           : count == (size_t)info->arity;
+}
+
+/* As long as the table has no doubt about the arguments. */
+static bool has_keys_by_answer(shoal_client_t *client, const char *name)
+{
+    shoal__learned_t *learned = ask(client, name);
+    unsigned random = 1;
+    bool has_keys = false;
+
+    for (unsigned round = 0; round < ROUNDS; round++) {
+        char room[(ARGUMENTS_MAX + 1) * (ARGUMENT_BYTES + 8)];
+        keys_t ours = {0}, theirs = {0};
+        shoal__command_keys_t found;
+        shoal__arguments_t arguments;
+        trial_t trial;
+        choose(&trial, name, &random);
+        found = find(&trial, &ours, room);
+        if (found.kind == SHOAL__KEYS_ANY || is_rough(name) ||
+            !has_arity(found.info, trial.argc - 2))
+            continue;
+        assert_true(shoal__arguments_of_encoded(&arguments,
+                                                (shoal__bytes_t){room, strlen(room)}));
+        shoal__learned_keys(learned, arguments, add, &theirs);
+        has_keys |= theirs.count > 0;
+        if (learned->count > 1 && theirs.count == 0)
+            continue; /* the table does not know which subcommands there are */
+        if (!are_equal(&ours, &theirs)) {
+            print("table", &ours);
+            print("answer", &theirs);
+            fail_msg("%s", room);
+        }
+    }
+    shoal__free(learned);
+    return has_keys;
+}
+
+static void test_answers_agree_with_the_table(void **state)
+{
+    redis_process_t *redis;
+    shoal_client_t *client = open_cluster(&redis);
+    shoal_result_t *names = NULL;
+    size_t commands = 0;
+
+    (void)state;
+    assert_int_equal(shoal_client_callf(client, &names, "COMMAND LIST"), 0);
+    assert_int_equal(shoal_result_status(names), 0);
+    for (size_t i = 0; i < shoal_reply_count(shoal_result_reply(names)); i++) {
+        shoal__bytes_t name;
+        name.data = shoal_reply_string(shoal_reply_at(shoal_result_reply(names), i),
+                                       &name.bytes);
+        if (shoal__command_info_find(name))
+            commands += has_keys_by_answer(client, name.data);
+    }
+    print_message("%zu commands with keys\n", commands);
+    assert_true(commands > 150);
+    shoal_result_release(names);
+    live_finish(client);
+    redis_process_stop(redis);
+}
+
+/* ---- slots ---- */
+
 static void test_slots_of_keys(void **state)
 {
     static const char letters[] = "{}ab";
@@ -226,6 +323,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_keys_of_all_commands),
+        cmocka_unit_test(test_answers_agree_with_the_table),
         cmocka_unit_test(test_slots_of_keys),
     };
     return cmocka_run_group_tests_name("integration/server_keys", tests, NULL, NULL);

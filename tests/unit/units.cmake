@@ -9,9 +9,14 @@ shoal_unit_test(base/hash)
 shoal_unit_test(base/random)
 shoal_unit_test(base/sized)
 shoal_unit_test(resp/command_info ALSO resp/reply_shape)
-shoal_unit_test(resp/command_keys ALSO resp/key_spec resp/command_info resp/reply_shape)
+shoal_unit_test(resp/arguments)
+shoal_unit_test(resp/command_keys ALSO resp/arguments resp/key_spec resp/command_info resp/reply_shape)
 shoal_unit_test(resp/key_slot)
-shoal_unit_test(resp/command_slot ALSO resp/command_keys resp/key_spec resp/key_slot resp/command_info
+shoal_unit_test(resp/learned_keys ALSO resp/arguments)
+shoal_unit_test(resp/command_answer ALSO resp/decoder resp/partial_value resp/large_string resp/frame
+  resp/reply base/alloc WITH core/wire LIBS shoal_hiredis m)
+shoal_unit_test(resp/command_book ALSO base/alloc)
+shoal_unit_test(resp/command_slot ALSO resp/learned_keys resp/command_book resp/command_keys resp/arguments resp/key_spec resp/key_slot resp/command_info base/alloc
   resp/reply_shape resp/encoder)
 shoal_unit_test(resp/key_spec ALSO resp/command_info resp/reply_shape)
 shoal_unit_test(resp/decoder ALSO resp/partial_value resp/large_string resp/frame resp/reply base/alloc
@@ -45,7 +50,7 @@ shoal_unit_test(core/pipe/deadlines ALSO base/random)
 shoal_unit_test(core/driver_token)
 shoal_unit_test(core/due_times ALSO base/alloc base/random)
 shoal_unit_test(core/error_rule ALSO core/redirect)
-shoal_unit_test(core/overtaken ALSO core/extra resp/command_slot resp/command_keys resp/key_spec resp/key_slot resp/command_info resp/encoder base/alloc)
+shoal_unit_test(core/overtaken ALSO core/extra resp/command_slot resp/learned_keys resp/command_book resp/command_keys resp/arguments resp/key_spec resp/key_slot resp/command_info resp/encoder base/alloc)
 shoal_unit_test(core/unit_rule ALSO core/error_rule core/redirect)
 shoal_unit_test(core/redirect)
 shoal_unit_test(core/trust_rule)
@@ -80,13 +85,13 @@ shoal_unit_test(core/role_reply ALSO core/role_rule resp/reply base/alloc)
 shoal_unit_test(core/refusal ALSO core/block_time resp/command_info resp/reply_shape)
 shoal_unit_test(core/blame)
 shoal_unit_test(core/block_time)
-shoal_unit_test(core/heavy ALSO resp/command_keys resp/key_spec resp/command_info resp/reply_shape)
+shoal_unit_test(core/heavy ALSO resp/command_keys resp/arguments resp/key_spec resp/command_info resp/reply_shape)
 shoal_unit_test(core/lane_rule ALSO resp/key_slot)
 shoal_unit_test(core/lease_pool)
 shoal_unit_test(core/lease_rule)
 shoal_unit_test(core/cluster/slot_map)
 shoal_unit_test(core/cluster/fan_rule ALSO resp/encoder)
-shoal_unit_test(core/cluster/split_rule ALSO resp/encoder resp/command_keys resp/command_info
+shoal_unit_test(core/cluster/split_rule ALSO resp/encoder resp/command_keys resp/arguments resp/command_info
   resp/key_spec resp/key_slot base/alloc)
 shoal_unit_test(core/cluster/gather ALSO core/result resp/decoder resp/partial_value
   resp/large_string resp/frame resp/reply base/alloc WITH core/wire LIBS shoal_hiredis m)
@@ -114,19 +119,19 @@ shoal_unit_test(api/sentinel ALSO core/options core/address_map core/secret core
 shoal_unit_test(api/options_url ALSO api/options api/sentinel api/options_keys api/options_credentials api/options_tls api/replicas core/options core/address_map core/secret core/tls_settings api/errors base/error base/escape
   base/alloc)
 shoal_unit_test(client/ledger ALSO core/extra base/alloc)
-shoal_unit_test(client/plan ALSO core/cluster/fan_rule core/cluster/split_rule resp/command_slot resp/command_keys resp/key_spec resp/key_slot base/error core/extra core/target_name core/refusal core/replica_rule base/random core/block_time resp/command_info resp/encoder resp/reply_shape
+shoal_unit_test(client/plan ALSO core/cluster/fan_rule core/cluster/split_rule resp/command_slot resp/learned_keys resp/command_book resp/command_keys resp/arguments resp/key_spec resp/key_slot base/error core/extra core/target_name core/refusal core/replica_rule base/random core/block_time resp/command_info resp/encoder resp/reply_shape
   base/alloc)
-shoal_unit_test(client/plan.large ALSO core/cluster/fan_rule core/cluster/split_rule resp/command_slot resp/command_keys resp/key_spec resp/key_slot base/error core/extra core/target_name core/refusal core/replica_rule base/random core/block_time resp/command_info resp/encoder resp/reply_shape
+shoal_unit_test(client/plan.large ALSO core/cluster/fan_rule core/cluster/split_rule resp/command_slot resp/learned_keys resp/command_book resp/command_keys resp/arguments resp/key_spec resp/key_slot base/error core/extra core/target_name core/refusal core/replica_rule base/random core/block_time resp/command_info resp/encoder resp/reply_shape
   base/alloc)
-shoal_unit_test(client/plan.replicas ALSO core/cluster/fan_rule core/cluster/split_rule resp/command_slot resp/command_keys resp/key_spec resp/key_slot base/error core/extra core/target_name core/refusal core/replica_rule base/random core/block_time
+shoal_unit_test(client/plan.replicas ALSO core/cluster/fan_rule core/cluster/split_rule resp/command_slot resp/learned_keys resp/command_book resp/command_keys resp/arguments resp/key_spec resp/key_slot base/error core/extra core/target_name core/refusal core/replica_rule base/random core/block_time
   resp/command_info resp/encoder resp/reply_shape base/alloc)
-shoal_unit_test(client/plan.leases ALSO core/cluster/fan_rule core/cluster/split_rule resp/command_slot resp/command_keys resp/key_spec resp/key_slot base/error core/extra core/target_name core/refusal core/replica_rule base/random core/block_time resp/command_info resp/encoder resp/reply_shape
+shoal_unit_test(client/plan.leases ALSO core/cluster/fan_rule core/cluster/split_rule resp/command_slot resp/learned_keys resp/command_book resp/command_keys resp/arguments resp/key_spec resp/key_slot base/error core/extra core/target_name core/refusal core/replica_rule base/random core/block_time resp/command_info resp/encoder resp/reply_shape
   base/alloc)
-shoal_unit_test(client/plan.extras ALSO core/cluster/fan_rule core/cluster/split_rule resp/command_slot resp/command_keys resp/key_spec resp/key_slot base/error core/extra core/target_name core/refusal core/replica_rule base/random core/block_time resp/command_info resp/encoder resp/reply_shape
+shoal_unit_test(client/plan.extras ALSO core/cluster/fan_rule core/cluster/split_rule resp/command_slot resp/learned_keys resp/command_book resp/command_keys resp/arguments resp/key_spec resp/key_slot base/error core/extra core/target_name core/refusal core/replica_rule base/random core/block_time resp/command_info resp/encoder resp/reply_shape
   base/alloc)
-shoal_unit_test(client/plan.chunks ALSO core/cluster/fan_rule core/cluster/split_rule resp/command_slot resp/command_keys resp/key_spec resp/key_slot base/error core/extra core/target_name core/refusal core/replica_rule base/random core/block_time resp/command_info resp/encoder
+shoal_unit_test(client/plan.chunks ALSO core/cluster/fan_rule core/cluster/split_rule resp/command_slot resp/learned_keys resp/command_book resp/command_keys resp/arguments resp/key_spec resp/key_slot base/error core/extra core/target_name core/refusal core/replica_rule base/random core/block_time resp/command_info resp/encoder
   resp/reply_shape base/alloc)
-shoal_unit_test(client/reason ALSO core/cluster/fan_rule core/cluster/split_rule resp/command_slot resp/command_keys resp/key_spec resp/key_slot base/error core/refusal core/block_time resp/command_info resp/encoder
+shoal_unit_test(client/reason ALSO core/cluster/fan_rule core/cluster/split_rule resp/command_slot resp/learned_keys resp/command_book resp/command_keys resp/arguments resp/key_spec resp/key_slot base/error core/refusal core/block_time resp/command_info resp/encoder
   resp/reply_shape base/alloc)
 shoal_unit_test(client/stats_sum)
 shoal_unit_test(api/replicas ALSO api/options core/options core/address_map core/secret core/tls_settings base/alloc)
@@ -140,9 +145,9 @@ shoal_unit_test(core/pipe/retry_budget)
 shoal_unit_test(core/hold_rule ALSO base/random)
 shoal_unit_test(core/maintenance ALSO core/redirect core/trust_rule resp/reply base/alloc)
 set(pipe_units core/extra core/pipe/pipe core/pipe/pipe_doubt core/pipe/pipe_endings core/pipe/pipe_extent core/pipe/pipe_fence core/pipe/pipe_give_up core/pipe/pipe_output
-  core/pipe/pipe_values core/pipe/pipe_hold core/pipe/pipe_move core/pipe/pipe_overdue core/overdue core/pipe/pipe_replies core/pipe/pipe_succession core/pipe/pipe_time core/pipe/pipe_unit core/unit_rule core/overtaken resp/command_slot resp/key_slot core/pipe/deadlines
+  core/pipe/pipe_values core/pipe/pipe_hold core/pipe/pipe_move core/pipe/pipe_overdue core/overdue core/pipe/pipe_replies core/pipe/pipe_succession core/pipe/pipe_time core/pipe/pipe_unit core/unit_rule core/overtaken resp/command_slot resp/learned_keys resp/command_book resp/key_slot core/pipe/deadlines
   core/pipe/inbound core/pipe/renewal core/pipe/request_ring core/hold_rule
-  core/heavy core/pipe/pipe_lane resp/command_keys resp/key_spec resp/command_info core/pipe/stage_times core/blame core/error_rule core/settle_rule core/fence/fence_rule
+  core/heavy core/pipe/pipe_lane resp/command_keys resp/arguments resp/key_spec resp/command_info core/pipe/stage_times core/blame core/error_rule core/settle_rule core/fence/fence_rule
   core/fence/nonce core/flush/flush_auto core/flush/flush_census core/flush/flush_guard
   core/flush/flush_policy core/flush/flush_tempo core/greeting/former core/greeting/greeting
   core/greeting/greeting_setup core/maintenance core/trust_rule core/redirect core/mode_rule core/role_rule core/target resp/decoder resp/encoder resp/frame resp/large_string resp/partial_value resp/reply
@@ -186,7 +191,7 @@ if(SHOAL_HAS_TLS)
   shoal_unit_test(net/tls_words ALSO base/escape LIBS shoal::openssl)
   shoal_unit_test(net/stream_tls ALSO net/tls_engine ${tls_alone} ${tls_with} shoal::libuv)
 endif()
-shoal_unit_test(net/conn_set ALSO core/overtaken core/extra resp/command_slot resp/command_keys resp/key_spec resp/key_slot resp/command_info resp/encoder net/entropy core/due_times core/fence/nonce base/alloc
+shoal_unit_test(net/conn_set ALSO core/overtaken core/extra resp/command_slot resp/learned_keys resp/command_book resp/command_keys resp/arguments resp/key_spec resp/key_slot resp/command_info resp/encoder net/entropy core/due_times core/fence/nonce base/alloc
   base/random LIBS shoal::libuv)
 shoal_unit_test(net/dialer ALSO core/address_order core/dial_report core/trust_rule base/alloc LIBS shoal::libuv)
 shoal_unit_test(net/entropy ALSO base/random LIBS shoal::libuv)

@@ -190,8 +190,10 @@ shoal__request_t shoal__pipe_pop(shoal__pipe_t *pipe, size_t referred_bytes)
 static void tell_way(shoal__pipe_t *pipe, const shoal__request_t *request,
                      const char *bytes, shoal_result_t *result)
 {
-    unsigned slot = pipe->config->keeps_units ? shoal__request_slot(request, bytes)
-                                              : SHOAL__SLOT_NONE;
+    shoal__command_book_t *book = pipe->shared->overtaken.book;
+    unsigned slot = pipe->config->keeps_units
+                        ? shoal__request_slot(request, bytes, book)
+                        : SHOAL__SLOT_NONE;
 
     result->slot_1 = slot < SHOAL__SLOTS ? slot + 1 : 0;
     result->was_reordered =

@@ -35,7 +35,8 @@ static bool picks(void *owner, const shoal__pipe_t *pen,
                   const shoal__request_t *request, const char *bytes)
 {
     const shoal__pair_t *pair = owner;
-    unsigned slot = shoal__log_slot(request, bytes);
+    unsigned slot =
+        shoal__log_slot(request, bytes, pair->all->set->shared.overtaken.book);
 
     return slot < SHOAL__SLOTS && pair->all->pens[slot] == number_of(pair, pen);
 }

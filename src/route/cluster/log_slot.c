@@ -20,9 +20,10 @@ static unsigned routed_slot(const shoal__extra_t *extra)
 
 /* A unit stays together, whatever its commands are.  A command over several slots was
  * accepted because it may be split. */
-static unsigned slot_of_itself(const shoal__request_t *request, const char *bytes)
+static unsigned slot_of_itself(const shoal__request_t *request, const char *bytes,
+                               shoal__command_book_t *book)
 {
-    unsigned slot = shoal__request_slot(request, bytes);
+    unsigned slot = shoal__request_slot(request, bytes, book);
     shoal__fan_t fan;
 
     if (slot == SHOAL__SLOT_SEVERAL)
@@ -33,9 +34,10 @@ static unsigned slot_of_itself(const shoal__request_t *request, const char *byte
     return shoal__fan_is_wide(&fan) ? SHOAL__SLOT_SPREAD : SHOAL__SLOT_NONE;
 }
 
-unsigned shoal__log_slot(const shoal__request_t *request, const char *bytes)
+unsigned shoal__log_slot(const shoal__request_t *request, const char *bytes,
+                         shoal__command_book_t *book)
 {
     if (request->extra && request->extra->route != SHOAL_ROUTE_AUTO)
         return routed_slot(request->extra);
-    return slot_of_itself(request, bytes);
+    return slot_of_itself(request, bytes, book);
 }

@@ -6,9 +6,11 @@
  * the mailbox brings its slot along. */
 
 #include "core/request.h"
+#include "resp/command_book.h"
 
 /* As resp/command_slot.h says.  An argument that stands in its caller's memory is not
  * among the bytes: keys behind it are not seen. */
-unsigned shoal__log_slot(const shoal__request_t *request, const char *bytes);
+unsigned shoal__log_slot(const shoal__request_t *request, const char *bytes,
+                         shoal__command_book_t *book);
 
 #endif

@@ -364,7 +364,8 @@ static bool copy_waiting(shoal__cluster_t *cluster, uint64_t count)
         shoal__request_t request =
             *shoal__request_ring_at(&waiting->ring, waiting->ring.head + i);
         request.flags |= SHOAL__REQUEST_RETRIED;
-        shoal__mailbox_side_note_slot(side, shoal__log_slot(&request, bytes));
+        shoal__mailbox_side_note_slot(side,
+                                      shoal__log_slot(&request, bytes, &cluster->book));
         shoal__mailbox_side_push(side, &request);
         bytes += request.bytes;
     }

@@ -161,7 +161,7 @@ bool shoal__cluster_pass_on(shoal__node_t *from, const shoal__request_t *request
     shoal__cluster_t *cluster = from->owner;
     shoal__replica_verdict_t verdict = shoal__replica_on_error(error);
     uint64_t now_us = from->conn.pipe.now_us;
-    unsigned slot = shoal__log_slot(request, bytes);
+    unsigned slot = shoal__log_slot(request, bytes, &cluster->book);
     shoal__request_t again = *request;
     shoal__node_t *reader = NULL;
     shoal__way_t way;

@@ -39,7 +39,7 @@ static void find_slot(refusal_t *refusal)
     for (uint64_t i = 0; i < what->count && refusal->slot == SHOAL__SLOT_NONE; i++) {
         const shoal__request_t *part =
             shoal__request_ring_at(what->ring, what->first + i);
-        refusal->slot = shoal__log_slot(part, bytes);
+        refusal->slot = shoal__log_slot(part, bytes, &refusal->cluster->book);
         refusal->is_hidden |= shoal__request_values(part) != NULL;
         bytes += part->bytes;
     }

@@ -13,6 +13,7 @@
  *     slots.c           slots change their owner: hand-overs begin
  *     upkeep.c          which connections are open; commands that no node has
  *     leasing.c         which node a lease, or a blocking command, belongs to
+ *     learning.c        where the keys of commands stand that the table does not know
  */
 
 #include "core/redirect.h"
@@ -53,7 +54,8 @@ struct shoal__cluster {
     shoal__slot_map_t map;
     shoal__handovers_t handovers;
     shoal__topology_t topology;
-    shoal__pipe_t waiting; /* a pen: commands for slots that no known node owns */
+    shoal__command_book_t book; /* of commands that the table does not know */
+    shoal__pipe_t waiting;      /* a pen: commands for slots that no known node owns */
     shoal__leases_t leases;
     shoal__shares_t shares;
     shoal__way_t way;            /* of the commands that the loop thread pushes */
@@ -196,6 +198,11 @@ void shoal__cluster_hear_moved(shoal__cluster_t *cluster, shoal__node_t *from,
 void shoal__cluster_init_leases(shoal__cluster_t *cluster);
 /* Nodes that leases use are to be kept; or nobody says so any more. */
 void shoal__cluster_mark_leased(shoal__cluster_t *cluster, bool is_leased);
+
+/* ---- learning.c ---- */
+
+/* Ask for commands that were met for the first time, if a node is ready. */
+void shoal__cluster_learn(shoal__cluster_t *cluster, uint64_t now_us);
 
 /* ---- slots.c ---- */
 

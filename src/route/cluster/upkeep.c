@@ -55,10 +55,19 @@ static bool move(shoal__pipe_t *from, shoal__pipe_t *to, shoal__pipe_picks_fn pi
            shoal__pipe_move_queued(from, to, picks, data, now_us) == 0;
 }
 
+static unsigned log_slot(const shoal__node_t *node, const shoal__request_t *request,
+                         const char *bytes)
+{
+    shoal__cluster_t *cluster = node->owner;
+
+    return shoal__log_slot(request, bytes, &cluster->book);
+}
+
 static bool is_keyless(void *data, const shoal__request_t *request, const char *bytes)
 {
-    (void)data;
-    return shoal__log_slot(request, bytes) == SHOAL__SLOT_NONE;
+    const shoal__node_t *node = data;
+
+    return log_slot(node, request, bytes) == SHOAL__SLOT_NONE;
 }
 
 /* ... and is no part of a unit, like MULTI, or ASKING. */
@@ -74,7 +83,7 @@ static bool may_leave(void *data, const shoal__request_t *request, const char *b
     const shoal__node_t *node = data;
 
     return !shoal__node_is_known(node) ||
-           shoal__log_slot(request, bytes) != SHOAL__SLOT_SPREAD;
+           log_slot(node, request, bytes) != SHOAL__SLOT_SPREAD;
 }
 
 /* When the commands of a node that owns no slot go elsewhere, because it cannot be reached;
@@ -145,13 +154,14 @@ static void explain(shoal__cluster_t *cluster)
 static unsigned slot_at(const shoal__pipe_t *pipe, uint64_t at, const char *bytes)
 {
     const shoal__request_t *request = shoal__request_ring_at(&pipe->ring, at);
-    unsigned slot = shoal__log_slot(request, bytes);
+    shoal__command_book_t *book = pipe->shared->overtaken.book;
+    unsigned slot = shoal__log_slot(request, bytes, book);
 
     while (slot == SHOAL__SLOT_NONE && request->flags & SHOAL__REQUEST_UNIT &&
            !(request->flags & SHOAL__REQUEST_UNIT_LAST)) {
         bytes += request->bytes;
         request = shoal__request_ring_at(&pipe->ring, ++at);
-        slot = shoal__log_slot(request, bytes);
+        slot = shoal__log_slot(request, bytes, book);
     }
     return slot;
 }

@@ -116,8 +116,8 @@ size_t fake_script_count(const fake_script_t *script, unsigned connection,
 
 size_t fake_script_user_commands(const fake_script_t *script, unsigned connection)
 {
-    static const char *const greeting[] = {"HELLO", "AUTH", "SELECT", "CLIENT",
-                                           "INFO",  "ROLE", "CLUSTER"};
+    static const char *const greeting[] = {"HELLO", "AUTH", "SELECT",  "CLIENT",
+                                           "INFO",  "ROLE", "CLUSTER", "COMMAND"};
     size_t count = 0;
 
     for (size_t i = 0; i < script->entries_count; i++) {

@@ -67,7 +67,7 @@ static void check_verdict(const struct verdict_case *c)
         .commands = line.commands, .count = line.count, .call.flags = c->flags};
     memset(&plan, 0x5a, sizeof plan);
     memcpy(&before, &plan, sizeof plan);
-    int rc = shoal__plan_make(&submission, &options, &plan);
+    int rc = shoal__plan_make(&submission, &options, NULL, &plan);
     if (rc != c->rc)
         fail_msg("%s: %d, want %d", c->name, rc, c->rc);
     if (rc < 0 && memcmp(&plan, &before, sizeof plan) != 0)
@@ -93,12 +93,12 @@ static void test_from_1_to_65536_commands(void **state)
     (void)state;
     for (size_t i = 0; i < COUNT(commands); i++)
         commands[i] = (shoal_command_t){.argc = 1, .argv = ping};
-    assert_int_equal(shoal__plan_make(&submission, &roomy, &plan), SHOAL_EINVAL);
+    assert_int_equal(shoal__plan_make(&submission, &roomy, NULL, &plan), SHOAL_EINVAL);
     submission.count = COMMANDS_MAX;
-    assert_int_equal(shoal__plan_make(&submission, &roomy, &plan), 0);
+    assert_int_equal(shoal__plan_make(&submission, &roomy, NULL, &plan), 0);
     assert_int_equal(plan.bytes, COMMANDS_MAX * 14);
     submission.count = COMMANDS_MAX + 1;
-    assert_int_equal(shoal__plan_make(&submission, &roomy, &plan), SHOAL_EINVAL);
+    assert_int_equal(shoal__plan_make(&submission, &roomy, NULL, &plan), SHOAL_EINVAL);
 }
 
 /* A request counts its bytes in 32 bits.  The plan reads the sizes only, so no such
@@ -117,9 +117,9 @@ static void test_a_command_has_less_than_4_gib(void **state)
         skip();
     for (size_t i = 1; i < COUNT(argv); i++)
         argvlen[i] = SHOAL_ARG_BYTES_MAX;
-    assert_int_equal(shoal__plan_make(&submission, &roomy, &plan), SHOAL_ETOOBIG);
+    assert_int_equal(shoal__plan_make(&submission, &roomy, NULL, &plan), SHOAL_ETOOBIG);
     argvlen[1] -= 1000;
-    assert_int_equal(shoal__plan_make(&submission, &roomy, &plan), 0);
+    assert_int_equal(shoal__plan_make(&submission, &roomy, NULL, &plan), 0);
     shoal__plan_request(&plan, 0, NOW_US, &request);
     assert_true(request.bytes > UINT32_MAX - 1000);
     assert_int_equal(request.bytes, plan.bytes);
@@ -213,7 +213,7 @@ static void check_requests(const struct requests_case *c)
                                             .on_result = on_result,
                                             .data = &data,
                                             .first_tag = 70};
-    assert_int_equal(shoal__plan_make(&submission, &roomy, &plan), 0);
+    assert_int_equal(shoal__plan_make(&submission, &roomy, NULL, &plan), 0);
     for (size_t i = 0; i < line.count; i++) {
         shoal__request_t request;
 
@@ -266,7 +266,7 @@ static void test_together(void **state)
                      .sink = c->has_sink ? &no_leaves : NULL,
                      .chunks = c->has_chunks ? &no_chunks : NULL}};
         options.connections = c->connections;
-        assert_int_equal(shoal__plan_make(&submission, &options, &plan), 0);
+        assert_int_equal(shoal__plan_make(&submission, &options, NULL, &plan), 0);
         shoal__plan_request(&plan, 0, NOW_US, &request);
         assert_int_equal(request.has_more, c->is_together);
         shoal__plan_request(&plan, 1, NOW_US, &request);
@@ -313,7 +313,7 @@ static void test_deadlines(void **state)
         shoal__plan_t plan;
 
         options.timeout_us = c->client_us;
-        assert_int_equal(shoal__plan_make(&submission, &options, &plan), 0);
+        assert_int_equal(shoal__plan_make(&submission, &options, NULL, &plan), 0);
         shoal__plan_request(&plan, 0, NOW_US, &request);
         if (request.deadline_us != c->deadline_us)
             fail_msg("%s: %llu", c->name, (unsigned long long)request.deadline_us);
@@ -364,7 +364,7 @@ static void test_which_requests_are_apart(void **state)
         const shoal__submission_t submission = {
             .commands = line.commands, .count = line.count, .call.flags = c->flags};
         options.has_bulk_lane = c->has_lane;
-        assert_int_equal(shoal__plan_make(&submission, &options, &plan), 0);
+        assert_int_equal(shoal__plan_make(&submission, &options, NULL, &plan), 0);
         for (size_t k = 0; k < line.count; k++) {
             shoal__request_t request;
             shoal__plan_request(&plan, k, NOW_US, &request);
@@ -391,7 +391,7 @@ static void test_all_requests_share_one_sink(void **state)
                                             .count = line.count,
                                             .call.sink = &sink,
                                             .call.sink_data = &data};
-    assert_int_equal(shoal__plan_make(&submission, &roomy, &plan), 0);
+    assert_int_equal(shoal__plan_make(&submission, &roomy, NULL, &plan), 0);
     shoal__plan_request(&plan, 0, NOW_US, &first);
     shoal__plan_request(&plan, 2, NOW_US, &last);
     assert_non_null(plan.extra);
@@ -414,7 +414,7 @@ static void test_a_sink_needs_memory(void **state)
     const shoal__submission_t submission = {
         .commands = line.commands, .count = 1, .call.sink = &sink};
     shoal__test_fail_alloc_after(0);
-    int rc = shoal__plan_make(&submission, &roomy, &plan);
+    int rc = shoal__plan_make(&submission, &roomy, NULL, &plan);
     shoal__test_fail_alloc_never();
     assert_int_equal(rc, SHOAL_ENOMEM);
     assert_int_equal(plan.bytes, 1); /* untouched */
@@ -432,11 +432,11 @@ static void test_nothing_else_allocates(void **state)
     parse(&line, "MULTI ; SET k v ; EXEC");
     const shoal__submission_t submission = {
         .commands = line.commands, .count = 3, .call.flags = TOGETHER};
-    assert_int_equal(shoal__plan_make(&submission, &roomy, &plan), 0);
+    assert_int_equal(shoal__plan_make(&submission, &roomy, NULL, &plan), 0);
     parse(&line, "QUIT");
     const shoal__submission_t refused = {
         .commands = line.commands, .count = 1, .call.sink = &sink};
-    assert_int_equal(shoal__plan_make(&refused, &roomy, &plan), SHOAL_EREFUSED);
+    assert_int_equal(shoal__plan_make(&refused, &roomy, NULL, &plan), SHOAL_EREFUSED);
     assert_int_equal(shoal__alloc_count(), count);
 }
 

@@ -63,7 +63,7 @@ static void test_a_chunk_sink_travels_with_its_requests(void **state)
     (void)state;
     const shoal__submission_t submission = {
         .commands = &ping, .count = 1, .call.chunks = &chunks, .call.sink_data = &data};
-    assert_int_equal(shoal__plan_make(&submission, &roomy, &plan), 0);
+    assert_int_equal(shoal__plan_make(&submission, &roomy, NULL, &plan), 0);
     assert_ptr_equal(plan.extra->chunks, &chunks);
     assert_ptr_equal(plan.extra->sink_data, &data);
     assert_null(plan.extra->sink);

@@ -55,7 +55,7 @@ static void test_what_is_not_copied(void **state)
         shoal__plan_t plan;
         char *memory, *at;
 
-        assert_int_equal(shoal__plan_make(&submission, &roomy, &plan), 0);
+        assert_int_equal(shoal__plan_make(&submission, &roomy, NULL, &plan), 0);
         if (!plan.extra == c->has_extra || plan.large_bytes != large_bytes ||
             plan.referred_bytes != (c->refers ? large_bytes : 0))
             fail_msg("%s", c->name);

@@ -53,7 +53,7 @@ static void test_how_long_a_command_may_take(void **state)
         assert_int_equal(
             shoal__plan_timeout_us(line.commands, &submission.call, &roomy),
             c->timeout_us);
-        assert_int_equal(shoal__plan_make(&submission, &roomy, &plan), 0);
+        assert_int_equal(shoal__plan_make(&submission, &roomy, NULL, &plan), 0);
         shoal__plan_request(&plan, 0, NOW_US, &request);
         if (request.deadline_us != shoal__time_after(NOW_US, c->timeout_us))
             fail_msg("row %zu: %llu", i, (unsigned long long)request.deadline_us);
@@ -76,7 +76,7 @@ static void test_requests_of_a_lease(void **state)
         .commands = line.commands,
         .count = line.count,
         .call = {.flags = TOGETHER, .lease = (shoal_lease_t *)(void *)&lease}};
-    assert_int_equal(shoal__plan_make(&submission, &roomy, &plan), 0);
+    assert_int_equal(shoal__plan_make(&submission, &roomy, NULL, &plan), 0);
     assert_true(shoal__plan_is_leased(&plan));
     assert_int_equal(plan.leases, 0);
     assert_false(plan.is_unit); /* the submission does not begin with MULTI */
@@ -91,7 +91,7 @@ static void test_requests_of_a_lease(void **state)
 
     parse(&line, "MULTI ; GET k ; EXEC");
     submission.count = line.count;
-    assert_int_equal(shoal__plan_make(&submission, &roomy, &plan), 0);
+    assert_int_equal(shoal__plan_make(&submission, &roomy, NULL, &plan), 0);
     assert_true(plan.is_unit);
     shoal__plan_request(&plan, 2, NOW_US, &request);
     assert_int_equal(request.shape, SHOAL__LEASE_EXEC);
@@ -102,7 +102,7 @@ static void test_requests_of_a_lease(void **state)
 
     /* Between MULTI and EXEC nothing blocks: a unit has one deadline. */
     parse(&line, "MULTI ; BLPOP k 0 ; EXEC");
-    assert_int_equal(shoal__plan_make(&submission, &roomy, &plan), 0);
+    assert_int_equal(shoal__plan_make(&submission, &roomy, NULL, &plan), 0);
     for (size_t i = 0; i < line.count; i++) {
         shoal__plan_request(&plan, i, NOW_US, &request);
         assert_int_equal(request.deadline_us, NOW_US + roomy.timeout_us);
@@ -111,7 +111,8 @@ static void test_requests_of_a_lease(void **state)
 
     parse(&line, "GET k ; QUIT");
     submission.count = line.count;
-    assert_int_equal(shoal__plan_make(&submission, &roomy, &plan), SHOAL_EREFUSED);
+    assert_int_equal(shoal__plan_make(&submission, &roomy, NULL, &plan),
+                     SHOAL_EREFUSED);
 }
 
 int main(void)

@@ -66,7 +66,7 @@ static void check(const struct row *row)
                                             .count = line.count,
                                             .call.flags = row->flags,
                                             .call.sink = row->has_sink ? &sink : NULL};
-    assert_int_equal(shoal__plan_make(&submission, &options, &plan), 0);
+    assert_int_equal(shoal__plan_make(&submission, &options, NULL, &plan), 0);
     for (size_t i = 0; i < line.count; i++) {
         shoal__request_t request;
         shoal__plan_request(&plan, i, NOW_US, &request);
@@ -97,7 +97,7 @@ static void test_a_lease_stays(void **state)
     parse(&line, "GET k");
     const shoal__submission_t submission = {
         .commands = line.commands, .count = 1, .call.lease = (shoal_lease_t *)&line};
-    assert_int_equal(shoal__plan_make(&submission, &options, &plan), 0);
+    assert_int_equal(shoal__plan_make(&submission, &options, NULL, &plan), 0);
     shoal__plan_request(&plan, 0, NOW_US, &request);
     assert_true(request.flags & SHOAL__REQUEST_LEASED);
     assert_false(request.flags & SHOAL__REQUEST_FOR_REPLICA);
@@ -136,7 +136,7 @@ static void test_in_a_cluster(void **state)
                                                 .call.route = cases[i].route};
         shoal__request_t request;
         shoal__plan_t plan;
-        assert_int_equal(shoal__plan_make(&submission, &options, &plan), 0);
+        assert_int_equal(shoal__plan_make(&submission, &options, NULL, &plan), 0);
         shoal__plan_request(&plan, 0, NOW_US, &request);
         assert_int_equal((request.flags & SHOAL__REQUEST_FOR_REPLICA) != 0,
                          cases[i].is_for_replica);

@@ -161,12 +161,12 @@ static void test_the_slot_of_a_request(void **state)
     shoal__request_t request = request_of(get, 0);
     (void)state;
 
-    assert_int_equal(shoal__request_slot(&request, get), 12182);
+    assert_int_equal(shoal__request_slot(&request, get, NULL), 12182);
     request = request_of(PING, 0);
-    assert_int_equal(shoal__request_slot(&request, PING), SHOAL__SLOT_NONE);
+    assert_int_equal(shoal__request_slot(&request, PING, NULL), SHOAL__SLOT_NONE);
     request = request_of(mset, 0);
     request.extra = &extra;
-    assert_int_equal(shoal__request_slot(&request, mset), 12182);
+    assert_int_equal(shoal__request_slot(&request, mset, NULL), 12182);
 }
 
 int main(void)

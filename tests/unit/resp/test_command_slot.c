@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "resp/command_slot.h"
 
+#include "base/alloc.h"
 #include "resp/encoder.h"
 
 #include <setjmp.h>
@@ -60,12 +61,12 @@ static void a_command_has_the_slot_of_its_keys(void **state)
         char encoded[512];
 
         read_case(&cases[i], lengths, &command);
-        if (shoal__command_slot(&command) != cases[i].slot)
-            fail_msg("%s: %u", cases[i].words[0], shoal__command_slot(&command));
+        if (shoal__command_slot(&command, NULL) != cases[i].slot)
+            fail_msg("%s: %u", cases[i].words[0], shoal__command_slot(&command, NULL));
         command.argvlen = NULL;
-        assert_int_equal(shoal__command_slot(&command), cases[i].slot);
+        assert_int_equal(shoal__command_slot(&command, NULL), cases[i].slot);
         size_t bytes = (size_t)(shoal__encoder_write(&command, encoded) - encoded);
-        assert_int_equal(shoal__encoded_slot((shoal__bytes_t){encoded, bytes}),
+        assert_int_equal(shoal__encoded_slot((shoal__bytes_t){encoded, bytes}, NULL),
                          cases[i].slot);
     }
 }
@@ -78,11 +79,40 @@ static void bytes_that_lack_their_end_have_the_slot_of_what_is_there(void **stat
     shoal__bytes_t encoded = {text, sizeof text - 1};
     (void)state;
 
-    assert_int_equal(shoal__encoded_slot(encoded), SLOT_OF_FOO);
+    assert_int_equal(shoal__encoded_slot(encoded, NULL), SLOT_OF_FOO);
     for (encoded.bytes = 0; encoded.bytes < sizeof text - 1; encoded.bytes++) {
-        unsigned slot = shoal__encoded_slot(encoded);
+        unsigned slot = shoal__encoded_slot(encoded, NULL);
         assert_true(slot == NONE || slot == SLOT_OF_FOO);
     }
+}
+
+static void a_book_knows_more(void **state)
+{
+    static const char *const words[] = {"my.cmd", "bar", "foo"};
+    static const char encoded[] = "*3\r\n$6\r\nMY.CMD\r\n$3\r\nbar\r\n$3\r\nfoo\r\n";
+    const shoal__bytes_t bytes = {encoded, sizeof encoded - 1};
+    const shoal_command_t command = {3, words, NULL};
+    shoal__command_book_t book = {.names = 0};
+    shoal__learned_t *learned =
+        shoal__calloc(1, sizeof *learned + sizeof *learned->entries);
+    (void)state;
+
+    assert_non_null(learned);
+    assert_int_equal(shoal__command_slot(&command, &book), SLOT_OF_BAR);
+    assert_int_equal(shoal__encoded_slot(bytes, &book), SLOT_OF_BAR);
+    learned->count = learned->entries[0].specs_count = 1;
+    learned->entries[0].specs[0] =
+        (shoal__learned_spec_t){.from = 2, .last = 0, .step = 1};
+    shoal__book_answer(shoal__book_ask(&book), learned);
+    assert_int_equal(shoal__command_slot(&command, &book), SLOT_OF_FOO);
+    assert_int_equal(shoal__encoded_slot(bytes, &book), SLOT_OF_FOO);
+    assert_int_equal(shoal__command_slot(&command, NULL), SLOT_OF_BAR);
+    learned->entries[0].specs[0].from = 1;
+    learned->entries[0].specs[0].last = -1;
+    assert_int_equal(shoal__command_slot(&command, &book), SEVERAL);
+    learned->entries[0].specs_count = 0;
+    assert_int_equal(shoal__command_slot(&command, &book), NONE);
+    shoal__book_release(&book);
 }
 
 int main(void)
@@ -90,6 +120,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_command_has_the_slot_of_its_keys),
         cmocka_unit_test(bytes_that_lack_their_end_have_the_slot_of_what_is_there),
+        cmocka_unit_test(a_book_knows_more),
     };
     return cmocka_run_group_tests_name("command_slot", tests, NULL, NULL);
 }
