@@ -26,7 +26,17 @@ static bool read_host(const shoal_reply_t *reply, char host[SHOAL__NODE_HOST_BYT
                            : shoal__text_read_word(text, host, SHOAL__NODE_HOST_BYTES);
 }
 
-/* Host, port, id, and perhaps more that is known of it. */
+/* One more word that is known of a node; without it `word` stays as it is. */
+static void read_more(const shoal_reply_t *reply, const char *name,
+                      char word[SHOAL__NODE_HOST_BYTES])
+{
+    (void)shoal__text_read_word(
+        shoal__description_value(shoal_reply_at(reply, 3), name), word,
+        SHOAL__NODE_HOST_BYTES);
+}
+
+/* Host, port, id, and perhaps more.  Nodes that are to be called by a name, and have none, are
+ * "?", and their address stands behind. */
 static bool read_node(const shoal_reply_t *reply, shoal__slots_node_t *node)
 {
     *node = (shoal__slots_node_t){.port = 0};
@@ -36,13 +46,11 @@ static bool read_node(const shoal_reply_t *reply, shoal__slots_node_t *node)
         !shoal__text_read_word(shoal__text_of(shoal_reply_at(reply, 2)), node->id,
                                sizeof node->id))
         return false;
+    read_more(reply, "hostname", node->hostname);
+    if (strcmp(node->host, "?") == 0)
+        read_more(reply, "ip", node->host);
     if (strcmp(node->host, "?") != 0)
         node->port = (int)shoal_reply_integer(shoal_reply_at(reply, 1));
-    if (shoal_reply_count(reply) > 3 &&
-        !shoal__text_read_word(
-            shoal__description_value(shoal_reply_at(reply, 3), "hostname"),
-            node->hostname, sizeof node->hostname))
-        node->hostname[0] = '\0';
     return true;
 }
 

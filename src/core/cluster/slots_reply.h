@@ -7,7 +7,8 @@
  * of slots with their nodes, and CLUSTER NODES, which has the configuration epochs.
  *
  * Addresses, as nodes give them: a host of null or "" is the host that was asked; "?" and the
- * port 0 say that the node does not know.
+ * port 0 say that the node does not know; but a node that calls others by name has the address
+ * of one without a name ("?") behind it.
  */
 
 #include "base/bytes.h"

@@ -16,6 +16,7 @@
 #define HOST "$9\r\n127.0.0.1\r\n"
 #define ID "$4\r\nid-1\r\n"
 #define NODE "*3\r\n" HOST ":7000\r\n" ID
+#define NO_NAME(list) "*4\r\n$1\r\n?\r\n:7000\r\n" ID list
 #define NAMED(list) "*4\r\n" HOST ":7000\r\n" ID list "$8\r\nhostname\r\n+h.org\r\n"
 
 /* A whole answer as text. */
@@ -59,6 +60,16 @@ static const struct slots_row {
     {"*1\r\n*3\r\n:0\r\n:5\r\n*3\r\n$0\r\n\r\n:7000\r\n" ID, "0-5 id-1@:7000;"},
     {"*1\r\n*3\r\n:0\r\n:5\r\n*3\r\n$1\r\n?\r\n:7000\r\n" ID, "0-5 id-1@?:0;"},
     {"*1\r\n*3\r\n:0\r\n:5\r\n*3\r\n" HOST ":0\r\n" ID, "0-5 id-1@127.0.0.1:0;"},
+    /* It has no name, but an address. */
+    {"*1\r\n*3\r\n:0\r\n:5\r\n" NO_NAME("*2\r\n$2\r\nip\r\n" HOST),
+     "0-5 id-1@127.0.0.1:7000;"},
+    {"*1\r\n*3\r\n:0\r\n:5\r\n" NO_NAME("*2\r\n$2\r\nip\r\n$0\r\n\r\n"),
+     "0-5 id-1@?:0;"},
+    {"*1\r\n*3\r\n:0\r\n:5\r\n" NO_NAME("*2\r\n$2\r\nip\r\n$1\r\n?\r\n"),
+     "0-5 id-1@?:0;"},
+    {"*1\r\n*3\r\n:0\r\n:5\r\n" NO_NAME("*0\r\n"), "0-5 id-1@?:0;"},
+    {"*1\r\n*3\r\n:0\r\n:5\r\n*4\r\n" HOST ":7000\r\n" ID "*2\r\n+ip\r\n+::1\r\n",
+     "0-5 id-1@127.0.0.1:7000;"},
     /* That is none. */
     {"+OK\r\n", "no"},
     {"%1\r\n+a\r\n+b\r\n", "no"},
