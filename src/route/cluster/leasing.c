@@ -20,12 +20,15 @@ static shoal__node_t *node_of(const shoal__conn_t *site)
 
 /* ---- which node ---- */
 
+/* A name may have become the alias of another node. */
 static shoal__node_t *find_node(shoal__cluster_t *cluster, shoal_lease_t *lease)
 {
+    shoal__node_t *named = lease->named;
     unsigned owner;
 
-    if (lease->named && cluster->now_us < lease->named_until_us)
-        return lease->named;
+    if (named && cluster->now_us < lease->named_until_us)
+        return shoal__nodes_find(&cluster->nodes, named->host, named->endpoint.port,
+                                 NULL);
     lease->named = NULL;
     lease->is_asked = false;
     if (lease->slot >= SHOAL__SLOTS)

@@ -20,6 +20,11 @@ static bool is_at(const shoal__node_t *node, const char *host, int port)
     return node->endpoint.port == port && strcmp(node->host, host) == 0;
 }
 
+static bool is_listed_at(const shoal__node_t *node, const char *host, int port)
+{
+    return node->is_listed && is_at(node, host, port);
+}
+
 static bool has_alias(const shoal__node_t *node, const char *host, int port)
 {
     for (unsigned i = 0; i < SHOAL__NODE_ALIASES; i++)
@@ -54,10 +59,12 @@ shoal__node_t *shoal__nodes_find(shoal__nodes_t *nodes, const char *host, int po
                                  const shoal__address_t *by)
 {
     unsigned count = shoal__nodes_count(nodes);
-    shoal__node_t *node = find_known(nodes, host, port, is_at);
+    shoal__node_t *node = find_known(nodes, host, port, is_listed_at);
 
     if (!node)
         node = find_known(nodes, host, port, has_alias);
+    if (!node)
+        node = find_known(nodes, host, port, is_at);
     if (node)
         return node;
     if (count == SHOAL__NODES_MAX)

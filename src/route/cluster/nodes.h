@@ -48,8 +48,8 @@ static inline shoal__node_t *shoal__nodes_of(const shoal__nodes_t *nodes,
 /* 0 or SHOAL_ENOMEM. */
 int shoal__nodes_init(shoal__nodes_t *nodes, const shoal__node_plan_t *plan);
 
-/* The node at this address, or with this alias; a new one if there is none, which `by` named (NULL: the
- * program).  NULL: no memory, or there are too many. */
+/* The node at this address, or with this alias, rather than one that no view lists; a new one if
+ * there is none, which `by` named (NULL: the program).  NULL: no memory, or there are too many. */
 shoal__node_t *shoal__nodes_find(shoal__nodes_t *nodes, const char *host, int port,
                                  const shoal__address_t *by);
 /* The node at an address that the node `by` named, as the program wants it to be reached. */

@@ -113,12 +113,14 @@ static bool must_wait(const refusal_t *refusal, unsigned slot)
 }
 
 /* It is not dialed until another node confirms it: what its commands wait for. */
-static void note_doubt(shoal__node_t *node, const shoal__node_t *from)
+static void note_doubt(shoal__cluster_t *cluster, shoal__node_t *node,
+                       const shoal__node_t *from)
 {
     shoal__pipe_t *pipe = &node->conn.pipe;
 
     node->named_us = from->conn.pipe.now_us;
     node->named_by = from->index;
+    shoal__cluster_want_view(cluster, SHOAL__TOPOLOGY_SOON, NULL, node->named_us);
     if (shoal__node_is_open(node))
         return;
     pipe->offline_since_us = node->named_us;
@@ -136,7 +138,7 @@ shoal__node_t *shoal__cluster_named(shoal__cluster_t *cluster, shoal__node_t *fr
     if (named->to.port != 0)
         to = shoal__nodes_named(&cluster->nodes, host, named->to.port, from);
     if (to && !to->is_listed && to->named_us == 0)
-        note_doubt(to, from);
+        note_doubt(cluster, to, from);
     return to;
 }
 

@@ -341,13 +341,21 @@ static void refuse_stranger(const shoal__cluster_t *cluster, shoal__node_t *node
     shoal__cluster_tell(node, SHOAL_EVENT_REDIRECT_REFUSED, detail);
 }
 
-/* Nobody else knows the node: whoever owns its slots, it is not this one. */
+/* Nobody else knows the node: whoever owns its slots, it is not this one.  Or a view has given
+ * its address to a node that is connected elsewhere: that one gets its commands. */
 static void look_at_stranger(shoal__cluster_t *cluster, shoal__node_t *node,
                              uint64_t now_us)
 {
-    if (!shoal__cluster_doubts(node) || now_us < node->named_us + UNCONFIRMED_US)
+    bool is_alias;
+
+    if (!shoal__cluster_doubts(node))
         return;
-    refuse_stranger(cluster, node);
+    is_alias = shoal__nodes_find(&cluster->nodes, node->host, node->endpoint.port,
+                                 NULL) != node;
+    if (!is_alias && now_us < node->named_us + UNCONFIRMED_US)
+        return;
+    if (!is_alias)
+        refuse_stranger(cluster, node);
     shoal__cluster_disown(cluster, node, now_us);
     leave(cluster, node, true, now_us);
     /* While it has anything left it stays a stranger. */
