@@ -2,28 +2,16 @@
 
 /* How the nodes of a real cluster are called, and what the client tells of them. */
 
-#include "support/cluster_rig.h"
-#include "support/live.h"
+#include "support/cluster_load.h"
 
+#include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 static cluster_rig_t *rig;
-
-static int set_up(void **state)
-{
-    (void)state;
-    rig = cluster_rig_start();
-    return 0;
-}
-
-static int set_up_patient(void **state)
-{
-    (void)state;
-    rig = cluster_rig_start_patient();
-    return 0;
-}
 
 static int tear_down(void **state)
 {
@@ -41,6 +29,34 @@ static void call_by(size_t node, const char *type)
     snprintf(command, sizeof command, "CONFIG SET cluster-preferred-endpoint-type %s",
              type);
     cluster_rig_tell(rig, node, command, "+OK");
+}
+
+static void all_call_by(const char *type)
+{
+    for (size_t node = 0; node < CLUSTER_NODES; node++)
+        call_by(node, type);
+}
+
+static void begin(const cluster_plan_t *plan)
+{
+    rig = cluster_rig_start_as(plan);
+    if (!rig)
+        skip();
+}
+
+/* Each node has heard this of all nodes.  No space. */
+static void await_gossip(const char *word)
+{
+    char command[160], answer[8];
+
+    snprintf(command, sizeof command,
+             "EVAL return(select(2,string.gsub(redis.call([[cluster]],[[nodes]]),"
+             "[[%s]],[[]]))) 0",
+             word);
+    for (size_t node = 0; node < CLUSTER_NODES; node++)
+        WAIT_FOR(
+            redis_ask(cluster_rig_port(rig, node), command, answer, sizeof answer) &&
+            strcmp(answer, ":6") == 0);
 }
 
 static shoal_client_t *open_client(shoal_event_cb on_event, void *data)
@@ -77,7 +93,7 @@ static const shoal_node_info_t *find(const shoal_topology_snapshot_t *topology,
     const shoal_node_info_t *at;
 
     for (size_t i = 0; (at = shoal_topology_node(topology, i)); i++)
-        if (at->is_listed && at->port == cluster_rig_port(rig, node))
+        if (at->is_listed && at->port == cluster_rig_client_port(rig, node))
             return at;
     return NULL;
 }
@@ -104,26 +120,142 @@ static void check_hosts(shoal_client_t *client, const char *host)
     shoal_topology_release(topology);
 }
 
-/* ... and by nothing: the host is the one that was asked, in views and redirects. */
-static void nodes_are_called_by_address_and_by_nothing(void **state)
+/* A client finds all nodes at this host, in views and by redirects, and connects to each
+ * primary once; and perhaps to the first one by the address that the program has. */
+static void check_client(const char *host, bool is_first_twice)
 {
-    static const char *const types[] = {"ip", "unknown-endpoint"};
+    shoal_client_t *client = open_client(NULL, NULL);
+
+    use(client);
+    check_hosts(client, host);
+    cluster_rig_move(rig, 0, 0, 1);
+    live_ask(client, "SET 3560 1"); /* slot 0 */
+    live_ask(client, "GET 3560");
+    assert_int_equal(live_stats(client).connects, CLUSTER_PRIMARIES + is_first_twice);
+    assert_int_equal(live_stats(client).redirects_refused, 0);
+    live_finish(client);
+    cluster_rig_move(rig, 0, 1, 0);
+}
+
+/* By nothing: the host is the one that was asked.  Without a name: the address is told
+ * beside "?". */
+static void nodes_have_no_names(void **state)
+{
+    static const char *const types[] = {"ip", "unknown-endpoint", "hostname"};
     (void)state;
 
-    if (!rig)
-        skip();
+    begin(&(cluster_plan_t){.is_patient = true});
     for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
-        for (size_t node = 0; node < CLUSTER_NODES; node++)
-            call_by(node, types[i]);
-        shoal_client_t *client = open_client(NULL, NULL);
-        use(client);
-        check_hosts(client, "127.0.0.1");
-        cluster_rig_move(rig, 0, 0, 1);
-        live_ask(client, "SET 3560 1"); /* slot 0 */
-        assert_int_equal(live_stats(client).connects, CLUSTER_PRIMARIES);
-        live_finish(client);
-        cluster_rig_move(rig, 0, 1, 0);
+        all_call_by(types[i]);
+        check_client("127.0.0.1", false);
     }
+}
+
+static void nodes_have_names(void **state)
+{
+    static const struct {
+        const char *type, *host;
+    } cases[] = {{"hostname", "localhost"},
+                 {"ip", "127.0.0.1"},
+                 {"unknown-endpoint", "127.0.0.1"}};
+    (void)state;
+
+    begin(&(cluster_plan_t){.is_patient = true, .hostname = "localhost"});
+    await_gossip(",localhost");
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        all_call_by(cases[i].type);
+        check_client(cases[i].host, i == 0);
+    }
+}
+
+static bool has_ipv6(void)
+{
+    const struct sockaddr_in6 address = {.sin6_family = AF_INET6,
+                                         .sin6_addr = IN6ADDR_LOOPBACK_INIT};
+    int fd = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    bool has =
+        fd >= 0 && bind(fd, (const struct sockaddr *)&address, sizeof address) == 0;
+
+    if (fd >= 0)
+        close(fd);
+    return has;
+}
+
+static void nodes_have_addresses_of_ipv6(void **state)
+{
+    (void)state;
+    if (!has_ipv6()) {
+        puts("skipped: this machine has no ::1");
+        skip();
+    }
+    begin(&(cluster_plan_t){.is_patient = true, .address = "::1"});
+    await_gossip("::1:");
+    check_client("::1", false);
+    all_call_by("unknown-endpoint");
+    check_client("::1", false);
+}
+
+/* What the nodes announce leads past the proxies; the program knows better. */
+static void wrong_addresses_are_mapped(void **state)
+{
+    (void)state;
+    begin(&(cluster_plan_t){
+        .is_patient = true, .address = "127.1.0.7", .has_proxies = true});
+    await_gossip("127.1.0.7:");
+    check_client("127.0.0.1", false);
+    for (size_t i = 0; i < CLUSTER_PRIMARIES; i++)
+        assert_int_equal(fault_proxy_counts(rig->nodes[i].proxy).accepted, 1);
+}
+
+/* ---- under load ---- */
+
+/* The slot of this caller goes to the next primary. */
+static void move(const cluster_load_t *load, size_t caller)
+{
+    const char *key = cluster_load_key(load, caller);
+    size_t from = cluster_rig_agreed_owner(rig, key);
+    size_t to = (from + 1) % CLUSTER_PRIMARIES;
+
+    cluster_rig_move(rig, cluster_load_slot(load, caller), from, to);
+    cluster_rig_await_owner(rig, key, to);
+}
+
+#define UNCONFIRMED_US 2500000 /* then the client tells what nobody has confirmed */
+
+/* Nodes get names, of which some hear late, and call each other otherwise than before.  Slots
+ * move meanwhile: redirects have names that no view had, or "?". */
+static void they_are_called_otherwise_under_load(void **state)
+{
+    static const char *const types[] = {"ip", "unknown-endpoint", "hostname"};
+    size_t caller = 0;
+    (void)state;
+
+    begin(&(cluster_plan_t){.is_patient = true});
+    cluster_load_t *load = cluster_load_begin(rig, 4);
+    all_call_by("hostname");
+    for (size_t node = 0; node < CLUSTER_NODES; node++)
+        cluster_rig_tell(rig, node, "CONFIG SET cluster-announce-hostname localhost",
+                         "+OK");
+    for (size_t round = 0; round < live_scaled(3); round++)
+        for (size_t node = 0; node < CLUSTER_NODES; node++) {
+            move(load, caller++ % CLUSTER_LOAD_CALLERS);
+            call_by(node, types[round % 3]);
+            cluster_load_await_progress(load, 10);
+        }
+    uint64_t since_us = waiting_now_us();
+    while (waiting_now_us() < since_us + UNCONFIRMED_US)
+        waiting_sleep_us(10000);
+    cluster_tally_t tally = cluster_load_stop(load);
+    assert_int_equal(tally.unknown, 0);
+    assert_int_equal(tally.not_executed, 0);
+    assert_int_equal(tally.errors, 0);
+    assert_int_equal(tally.lost, 0);
+    assert_int_equal(tally.inversions, 0);
+    assert_int_equal(load->losses, 0);
+    assert_int_equal(live_stats(load->client).redirects_refused, 0);
+    assert_int_equal(live_stats(load->client).connects, CLUSTER_PRIMARIES);
+    rig = NULL;
+    cluster_load_end(load);
 }
 
 /* ---- events ---- */
@@ -166,8 +298,7 @@ static void failovers_are_told(void **state)
     heard_t heard = {0};
     (void)state;
 
-    if (!rig)
-        skip();
+    begin(&(cluster_plan_t){0});
     shoal_client_t *client = open_client(on_event, &heard);
     use(client);
     WAIT_FOR(heard.ups == CLUSTER_PRIMARIES);
@@ -190,10 +321,14 @@ static void failovers_are_told(void **state)
 
 int main(int argc, char **argv)
 {
-#define TEST(name, set_up) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define TEST(name) cmocka_unit_test_teardown(name, tear_down)
     const struct CMUnitTest tests[] = {
-        TEST(nodes_are_called_by_address_and_by_nothing, set_up_patient),
-        TEST(failovers_are_told, set_up),
+        TEST(nodes_have_no_names),
+        TEST(nodes_have_names),
+        TEST(nodes_have_addresses_of_ipv6),
+        TEST(wrong_addresses_are_mapped),
+        TEST(they_are_called_otherwise_under_load),
+        TEST(failovers_are_told),
     };
 
     if (argc > 1)

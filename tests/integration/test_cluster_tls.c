@@ -3,6 +3,7 @@
 /* A cluster whose nodes speak TLS with clients and with each other, and tell the ports of the
  * proxies before them. */
 
+#include "certificates/certificates.h"
 #include "support/cluster_load.h"
 #include "support/tls/certificate_folder.h"
 
@@ -41,11 +42,9 @@ static void expect_no_failure(cluster_load_t *load)
     cluster_load_end(load);
 }
 
-static void slots_move_under_load(void **state)
+static void move_slots(cluster_load_t *load)
 {
-    cluster_load_t *load = begin(true);
     cluster_rig_t *rig = load->rig;
-    (void)state;
 
     for (size_t round = live_scaled(1); round > 0; round--)
         for (size_t i = 0; i < CLUSTER_LOAD_CALLERS; i++) {
@@ -57,6 +56,37 @@ static void slots_move_under_load(void **state)
         }
     cluster_load_await_progress(load, 10);
     expect_no_failure(load);
+}
+
+static void slots_move_under_load(void **state)
+{
+    (void)state;
+    move_slots(begin(true));
+}
+
+/* Certificates that are good for the name, which the nodes tell beside their addresses, and
+ * for no address. */
+static void names_are_checked_under_load(void **state)
+{
+    const certificate_t named = {.name = "named",
+                                 .issuer = "ca",
+                                 .common_name = "named",
+                                 .alternative_names = "DNS:localhost",
+                                 .until_s = 3600};
+    static fake_tls_config_t by_name; /* outlives the servers */
+    (void)state;
+
+    assert_true(certificate_make(certificate_folder(), &named));
+    by_name = (fake_tls_config_t){.certificate_file = certificate_path("named.crt"),
+                                  .key_file = certificate_path("named.key")};
+    cluster_rig_t *rig =
+        cluster_rig_start_as(&(cluster_plan_t){.tls = &by_name,
+                                               .ca_file = certificate_path("ca.crt"),
+                                               .hostname = "localhost",
+                                               .is_patient = true});
+    if (!rig)
+        skip();
+    move_slots(cluster_load_begin(rig, WINDOW));
 }
 
 static void replicas_are_promoted_under_load(void **state)
@@ -134,6 +164,7 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(slots_move_under_load),
+        cmocka_unit_test(names_are_checked_under_load),
         cmocka_unit_test(replicas_are_promoted_under_load),
         cmocka_unit_test(sends_are_cut_under_load),
     };

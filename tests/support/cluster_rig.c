@@ -55,8 +55,8 @@ int cluster_rig_client_port(const cluster_rig_t *rig, size_t node)
 /* Of the two it is told to those that do not speak TLS. */
 static int told_port(const cluster_rig_t *rig, size_t node)
 {
-    return rig->plan.tls ? cluster_rig_port(rig, node)
-                         : cluster_rig_client_port(rig, node);
+    return rig->plan.tls || rig->plan.address ? cluster_rig_port(rig, node)
+                                              : cluster_rig_client_port(rig, node);
 }
 
 /* ---- starting ---- */
@@ -98,6 +98,8 @@ static void start_proxy(cluster_rig_t *rig, size_t number)
              fault_proxy_port(node->proxy));
     snprintf(node->port_text, sizeof node->port_text, "%d",
              redis_process_port(node->server));
+    if (rig->plan.address)
+        return;
     announce(rig, number, "--cluster-announce-port",
              is_tls ? node->port_text : node->proxy_text);
     if (is_tls)
@@ -112,6 +114,14 @@ static bool start_node(cluster_rig_t *rig, size_t number)
     cluster_node_options(node->arguments, node->bus_text);
     if (rig->plan.serves_parts)
         add_argument(node, "--cluster-require-full-coverage", "no");
+    if (rig->plan.hostname)
+        add_argument(node, "--cluster-announce-hostname", rig->plan.hostname);
+    if (rig->plan.address) {
+        snprintf(node->bind_text, sizeof node->bind_text, "127.0.0.1 %s",
+                 rig->plan.address);
+        add_argument(node, "--bind", node->bind_text);
+        add_argument(node, "--cluster-announce-ip", rig->plan.address);
+    }
     if (rig->plan.tls) {
         add_argument(node, "--tls-cluster", "yes");
         add_argument(node, "--tls-replication", "yes");
@@ -187,11 +197,32 @@ void cluster_rig_stop(cluster_rig_t *rig)
     free(rig);
 }
 
+static const char *seed_host(const cluster_rig_t *rig)
+{
+    if (rig->plan.address && !rig->plan.has_proxies)
+        return rig->plan.address;
+    return rig->plan.hostname && rig->plan.tls ? rig->plan.hostname : "127.0.0.1";
+}
+
+static void map_addresses(const cluster_rig_t *rig, shoal_options_t *options)
+{
+    for (size_t i = 0; i < rig->count; i++)
+        assert_int_equal(shoal_options_map_address(
+                             options, rig->plan.address, cluster_rig_port(rig, i),
+                             "127.0.0.1", cluster_rig_client_port(rig, i)),
+                         0);
+}
+
 shoal_options_t *cluster_rig_options(const cluster_rig_t *rig, size_t seed)
 {
     shoal_options_t *options = live_options_of_port(cluster_rig_client_port(rig, seed));
 
     assert_int_equal(shoal_options_set_topology(options, SHOAL_TOPOLOGY_CLUSTER), 0);
+    assert_int_equal(shoal_options_set_address(options, seed_host(rig),
+                                               cluster_rig_client_port(rig, seed)),
+                     0);
+    if (rig->plan.address && rig->plan.has_proxies)
+        map_addresses(rig, options);
     if (!rig->plan.tls)
         return options;
     assert_int_equal(shoal_options_set_tls(options, true), 0);

@@ -24,7 +24,14 @@
 typedef struct cluster_plan {
     const fake_tls_config_t *tls; /* between all but the rig and them; NULL: none */
     const char *ca_file;          /* by which they know each other; with tls */
-    bool has_proxies;  /* clients and replicas reach each node by a proxy of its own */
+    bool has_proxies; /* clients and replicas reach each node by a proxy of its own */
+    const char
+        *address; /* another one of this machine, by which nodes call each other, and
+                            clients reach them; with proxies: instead of which clients are
+                            told by their options to use the proxies; NULL: 127.0.0.1 */
+    const char
+        *hostname;     /* of all nodes; with tls clients find the first one by it; NULL:
+                             they have none */
     bool serves_parts; /* while some slots have no owner, nodes serve the others */
     bool is_patient;   /* no node is taken for dead, however busy the machine is */
 } cluster_plan_t;
@@ -33,7 +40,7 @@ typedef struct cluster_node {
     redis_process_t *server;
     fault_proxy_t *proxy; /* NULL: none */
     loopback_port_t bus;
-    char bus_text[12], port_text[12], proxy_text[12];
+    char bus_text[12], port_text[12], proxy_text[12], bind_text[64];
     char id[CLUSTER_ID_BYTES];
     const char *arguments[CLUSTER_NODE_OPTIONS];
 } cluster_node_t;
