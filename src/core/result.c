@@ -18,9 +18,13 @@ static void copy_one(shoal_result_t *to, const shoal_result_t *from,
                      shoal__arena_t *arena)
 {
     const char *detail = copy_text(from->detail, arena);
+    bool is_said = from->detail && from->detail[0];
 
     *to = *from;
-    to->detail = detail ? detail : ""; /* without memory it has its code alone */
+    if (!detail)
+        to->detail = is_said ? "no memory for the reason" : "";
+    else
+        to->detail = detail;
     to->node = copy_text(from->node, arena);
     to->parts = NULL;
     if (!from->reply)

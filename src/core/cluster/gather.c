@@ -242,24 +242,33 @@ static verdict_t judge(const shoal__gather_t *gather, shoal_result_t *result)
 
 #define DETAIL_BYTES 400
 
+/* "": at none, for one that nobody was to execute. */
+static const char *where_of(const shoal_result_t *part)
+{
+    if (part->node)
+        return part->node;
+    return part->slot_1 > 0 ? "a slot without an owner" : "";
+}
+
 static void fail(const shoal__gather_t *gather, const verdict_t *verdict,
                  shoal_result_t *result)
 {
     const shoal_result_t *worst = verdict->worst;
+    const char *where = where_of(worst);
     char *detail = shoal__arena_alloc(gather->arena, DETAIL_BYTES), tail[80] = "";
 
     result->status = worst->status;
     result->fate = verdict->is_untouched ? SHOAL_FATE_NOT_EXECUTED : SHOAL_FATE_UNKNOWN;
     result->is_offline = worst->is_offline;
     result->is_settled = false;
+    result->detail = worst->detail;
     if (!detail)
         return;
     if (gather->parts->count > 1)
         snprintf(tail, sizeof tail, "; %zu of %zu parts failed", verdict->failed,
                  gather->parts->count);
-    snprintf(detail, DETAIL_BYTES, "%s: %s%s",
-             worst->node ? worst->node : "a slot without an owner", worst->detail,
-             tail);
+    snprintf(detail, DETAIL_BYTES, "%s%s%s%s", where, where[0] ? ": " : "",
+             worst->detail, tail);
     result->detail = detail;
 }
 
