@@ -2,8 +2,8 @@
 #ifndef SHOAL_CORE_MODE_RULE_H
 #define SHOAL_CORE_MODE_RULE_H
 
-/* What a server is: the field `mode` of HELLO's answer; and what that means for a client that
- * takes the server for the only one. */
+/* What a server is: the field `mode` of HELLO's answer, or a line of that of INFO; and what that
+ * means for a client that takes the server for the only one. */
 
 #include "base/bytes.h"
 
@@ -14,6 +14,9 @@ typedef enum shoal__mode {
 } shoal__mode_t;
 
 shoal__mode_t shoal__mode_read(shoal__bytes_t word);
+
+/* From the answer to INFO server (redis_mode, or server_mode); `otherwise`: it does not say. */
+shoal__mode_t shoal__mode_read_info(shoal__bytes_t info, shoal__mode_t otherwise);
 
 /* Behind the name of the server: what it is, and what its client should be; NULL: all is
  * well. */

@@ -16,7 +16,8 @@
  *      CLIENT CAPA redirect                        if HELLO says that it is Valkey
  *      CLIENT MAINT_NOTIFICATIONS ON ...           if HELLO says that it is Redis
  *      CLIENT INFO, INFO server                    so that this connection can be ended
- *                                                  by its successor
+ *                                                  by its successor; INFO also if HELLO did
+ *                                                  not say what the server is
  *      ECHO number                                 unless INTEGRITY_SHAPES: may we send
  *                                                  fences, and are we in step?
  *      ROLE                                        if the target has several addresses:
@@ -58,6 +59,7 @@ typedef struct shoal__greeting_config {
     shoal_integrity_t integrity;
     bool is_settling;   /* end former connections, and let ours be ended */
     bool needs_primary; /* a server that is none is refused */
+    bool finds_mode;    /* what the server is must be known; a sentinel is refused */
     bool is_sentinel;   /* it carries the library's own questions to a sentinel alone */
     bool hears_notices; /* of maintenance: maintenance.h */
 } shoal__greeting_config_t;
@@ -115,7 +117,7 @@ typedef struct shoal__greeting {
     bool is_settled;                /* after DONE: see former.h */
     shoal__role_t role;             /* as the server said */
     bool is_valkey, is_redis;       /* as HELLO said */
-    shoal__mode_t mode;             /* as HELLO said */
+    shoal__mode_t mode;             /* as HELLO said, or INFO */
     const char *endpoint_type;      /* that notices name; NULL: no notices */
     bool may_redirect;              /* after DONE: errors may be redirects */
     shoal__buffer_t outgoing;       /* bytes to write now; the owner consumes them */

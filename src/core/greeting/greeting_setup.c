@@ -103,10 +103,21 @@ static void ask_client(shoal__greeting_t *greeting)
     /* A finder knows better, and a replica would send each read away. */
     if (!greeting->target->finder && !greeting->target->is_replica)
         ask_for_hints(greeting);
-    if (config->is_settling) {
+    if (config->is_settling)
         ASK(greeting, ASK_IDENTITY, "CLIENT", "INFO");
+    if (config->is_settling || (config->finds_mode && greeting->protocol < 3))
         ASK(greeting, ASK_PROCESS, "INFO", "server");
-    }
+}
+
+static bool is_refused_sentinel(const shoal__greeting_t *greeting)
+{
+    return greeting->config->finds_mode && greeting->mode == SHOAL__MODE_SENTINEL;
+}
+
+static shoal__greeting_verdict_t refuse_sentinel(shoal__greeting_t *greeting)
+{
+    return shoal__greeting_fail(greeting, SHOAL_ECONN,
+                                shoal__mode_advice(SHOAL__MODE_SENTINEL));
 }
 
 static shoal__greeting_verdict_t setup_done(shoal__greeting_t *greeting)
@@ -116,6 +127,8 @@ static shoal__greeting_verdict_t setup_done(shoal__greeting_t *greeting)
         return shoal__greeting_fail(greeting, SHOAL_ECONN,
                                     "it hung up on HELLO: asking once more");
     }
+    if (is_refused_sentinel(greeting)) /* as INFO says */
+        return refuse_sentinel(greeting);
     greeting->step = SHOAL__GREETING_AT_OVER;
     greeting->is_settled =
         shoal__former_conclude(&greeting->former, greeting->identity.process);
@@ -128,6 +141,8 @@ shoal__greeting_verdict_t shoal__greeting_say_setup(shoal__greeting_t *greeting)
     bool is_full = greeting->style == SHOAL__GREETING_FULL;
 
     greeting->step = SHOAL__GREETING_AT_SETUP;
+    if (is_refused_sentinel(greeting))
+        return refuse_sentinel(greeting);
     if (config->database != 0) {
         char number[16];
         snprintf(number, sizeof number, "%d", config->database);
@@ -252,8 +267,10 @@ static bool hear_setup_answer(shoal__greeting_t *greeting, enum question questio
         return is_text ||
                type == SHOAL_REPLY_STATUS; /* some proxies say OK to CLIENT */
     case ASK_PROCESS:
-        if (is_text)
+        if (is_text) {
             shoal__identity_read_process(&greeting->identity, text.data, text.bytes);
+            greeting->mode = shoal__mode_read_info(text, greeting->mode);
+        }
         return is_text || type == SHOAL_REPLY_STATUS;
     case ASK_ECHO:
         greeting->may_echo =

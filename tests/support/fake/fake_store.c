@@ -222,9 +222,14 @@ static fake_verdict_t answer_client(const call_t *call)
 
 static fake_verdict_t answer_info(const call_t *call)
 {
-    static const char text[] = "# Server\r\nredis_version:7.0.15\r\nrun_id:fa4e\r\n";
+    const char *text =
+        call->store->identity.is_cluster
+            ? "# Server\r\nredis_version:7.0.15\r\nredis_mode:cluster\r\n"
+              "run_id:fa4e\r\n"
+            : "# Server\r\nredis_version:7.0.15\r\n"
+              "redis_mode:standalone\r\nrun_id:fa4e\r\n";
 
-    fake_bytes_bulk(call->reply, text, sizeof text - 1);
+    fake_bytes_bulk(call->reply, text, strlen(text));
     return FAKE_EXECUTED;
 }
 

@@ -43,23 +43,28 @@ static inline shoal_reply_t integer_reply(int64_t integer)
     return reply;
 }
 
-/* The answer to HELLO; `type` is MAP or ARRAY. */
+/* The answer to HELLO; `type` is MAP or ARRAY.  kind: v, Valkey; s, a sentinel; c, a node of a
+ * cluster. */
 static inline shoal_reply_t server_reply(shoal_reply_type_t type, int64_t protocol,
-                                         bool is_valkey)
+                                         char kind)
 {
-    static shoal_reply_t items[8];
+    static shoal_reply_t items[10];
     shoal_reply_t reply = {.type = (uint8_t)type};
 
     items[0] = text_reply(SHOAL_REPLY_STRING, "server");
-    items[1] = text_reply(SHOAL_REPLY_STRING, is_valkey ? "valkey" : "redis");
+    items[1] = text_reply(SHOAL_REPLY_STRING, kind == 'v' ? "valkey" : "redis");
     items[2] = text_reply(SHOAL_REPLY_STRING, "version");
     items[3] = text_reply(SHOAL_REPLY_STRING, "7.0.15");
     items[4] = text_reply(SHOAL_REPLY_STRING, "proto");
     items[5] = integer_reply(protocol);
     items[6] = text_reply(SHOAL_REPLY_STRING, "id");
     items[7] = integer_reply(42);
+    items[8] = text_reply(SHOAL_REPLY_STRING, "mode");
+    items[9] = text_reply(SHOAL_REPLY_STRING, kind == 's'   ? "sentinel"
+                                              : kind == 'c' ? "cluster"
+                                                            : "standalone");
     reply.as.children.items = items;
-    reply.as.children.count = reply.as.children.capacity = 8;
+    reply.as.children.count = reply.as.children.capacity = 10;
     return reply;
 }
 
@@ -79,7 +84,7 @@ static inline shoal_reply_t list_reply(shoal_reply_type_t type, const char *word
 /* Make a reply of its text in a script: "+text", "-text", "$text", ":n", "_" for nil,
  * "@word" and ">word" for an array (as the answer to ROLE) and a push that begin with the
  * word, and "%proto" or "*proto" for the answer to HELLO as a map or an array;
- * "%protov" is Valkey's. */
+ * "%protov" is Valkey's, and so on: see server_reply(). */
 static inline shoal_reply_t reply_of(const char *text)
 {
     switch (*text) {
@@ -90,9 +95,9 @@ static inline shoal_reply_t reply_of(const char *text)
     case '$':
         return text_reply(SHOAL_REPLY_STRING, text + 1);
     case '%':
-        return server_reply(SHOAL_REPLY_MAP, text[1] - '0', text[2] == 'v');
+        return server_reply(SHOAL_REPLY_MAP, text[1] - '0', text[2]);
     case '*':
-        return server_reply(SHOAL_REPLY_ARRAY, text[1] - '0', false);
+        return server_reply(SHOAL_REPLY_ARRAY, text[1] - '0', text[2]);
     case '@':
         return list_reply(SHOAL_REPLY_ARRAY, text + 1);
     case '>':

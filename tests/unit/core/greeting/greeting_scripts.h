@@ -21,7 +21,7 @@ typedef struct setting {
     int database;
     const char *client_name;
     shoal_integrity_t integrity;
-    bool is_settling, needs_primary, is_sentinel;
+    bool is_settling, needs_primary, is_sentinel, finds_mode;
 } setting_t;
 
 /* clang-format off */
@@ -183,6 +183,27 @@ static const struct script {
      FAILED, 0, SHOAL_EDESYNC, "INFO: " SHAPE},
     {"a bare greeting asks for no identity", BARE, {.protocol = 2, .is_settling = true},
      {{"PING", {"+PONG"}}}, DONE, 2, 0, NULL},
+
+    /* what is the server? */
+    {"HELLO says it", FULL, {.protocol = 3, .finds_mode = true},
+     {{"HELLO 3", {"%3c"}}, {SETINFO, {"+OK", "+OK"}}}, DONE, 3, 0, NULL},
+    {"HELLO names a sentinel", FULL, {.protocol = 3, .finds_mode = true},
+     {{"HELLO 3", {"%3s"}}}, FAILED, 0, SHOAL_ECONN,
+     "a sentinel: it has no keys (redis+sentinel:// is for the primary that it knows)"},
+    {"a sentinel, which is wanted", FULL, {.protocol = 3},
+     {{"HELLO 3", {"%3s"}}, {SETINFO, {"+OK", "+OK"}}}, DONE, 3, 0, NULL},
+    {"INFO says it", FULL, {.protocol = 2, .finds_mode = true},
+     {{SETINFO "|INFO server", {"+OK", "+OK", "$redis_mode:cluster\r\n"}}},
+     DONE, 2, 0, NULL},
+    {"INFO is forbidden", FULL, {.protocol = 2, .finds_mode = true},
+     {{SETINFO "|INFO server", {"+OK", "+OK", "-NOPERM"}}}, DONE, 2, 0, NULL},
+    {"INFO names a sentinel", FULL, {.protocol = 2, .finds_mode = true},
+     {{SETINFO "|INFO server", {"+OK", "+OK", "$redis_mode:sentinel\r\n"}}},
+     FAILED, 0, SHOAL_ECONN,
+     "a sentinel: it has no keys (redis+sentinel:// is for the primary that it knows)"},
+    {"INFO is asked once", FULL, {.protocol = 2, .is_settling = true, .finds_mode = true},
+     {{SETINFO "|CLIENT INFO|INFO server", {"+OK", "+OK", IDENTITY, PROCESS}}},
+     DONE, 2, 0, NULL},
 
     /* are we in step? */
     {"ECHO", FULL, {.protocol = 2, .integrity = DETECT},

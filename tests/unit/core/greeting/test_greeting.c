@@ -34,6 +34,7 @@ static void play(const struct script *s)
                                              .integrity = setting->integrity,
                                              .is_settling = setting->is_settling,
                                              .needs_primary = setting->needs_primary,
+                                             .finds_mode = setting->finds_mode,
                                              .is_sentinel = setting->is_sentinel};
     shoal__secret_t secret = {.user = (char *)(uintptr_t)setting->user,
                               .password = (char *)(uintptr_t)setting->password};
