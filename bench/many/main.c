@@ -94,7 +94,7 @@ static shoal_client_t *open_crowd(const char *path, unsigned connections)
     if (shoal__client_open(&plan, options, &client) < 0)
         fail("open", "no memory or descriptors");
     shoal_options_free(options);
-    for (unsigned i = 0; crowd_ready(client->route) < connections; i++) {
+    for (unsigned i = 0; crowd_ready(shoal__client_route(client)) < connections; i++) {
         if (i == READY_STEPS_MAX)
             fail("connect", "the connections do not become ready");
         shoal_client_step(client, 100000);
@@ -106,11 +106,11 @@ static shoal_client_t *open_crowd(const char *path, unsigned connections)
 static void use_all(shoal_client_t *client, unsigned connections)
 {
     for (unsigned i = 0; i < connections; i++) {
-        crowd_aim(client->route, i);
+        crowd_aim(shoal__client_route(client), i);
         run_load(client, CALLERS, 2 * CALLERS);
     }
-    crowd_aim(client->route, 0);
-    while (crowd_at_rest(client->route) < connections)
+    crowd_aim(shoal__client_route(client), 0);
+    while (crowd_at_rest(shoal__client_route(client)) < connections)
         shoal_client_step(client, 10000);
 }
 

@@ -44,6 +44,9 @@
  * The hosts are nodes of the cluster, whose default port is 6379. `valkey+cluster://` means
  * the same, and with `rediss+cluster://` all nodes speak TLS.
  *
+ * A program that does not know whether it has a cluster can leave that to the client:
+ * `redis://host?topology=auto`, or SHOAL_TOPOLOGY_AUTO.
+ *
  * Without a `route`, commands without a key that concern several nodes (FLUSHALL, DBSIZE, KEYS,
  * CONFIG SET, SCRIPT LOAD ...) go to all of them, and their replies become one; docs/CLUSTER.md
  * has the table. SCAN and RANDOMKEY need a `route`; shoal/scan.h scans all primaries.
@@ -68,16 +71,30 @@ typedef enum shoal_topology {
     SHOAL_TOPOLOGY_STANDALONE = 0, /**< on one server: the default */
     SHOAL_TOPOLOGY_CLUSTER = 1, /**< on the primaries of a cluster; the addresses of the
                                         options are those of some of its nodes */
-    SHOAL_TOPOLOGY_SENTINEL = 2 /**< on one server, which sentinels name. Only
+    SHOAL_TOPOLOGY_SENTINEL = 2, /**< on one server, which sentinels name. Only
                                         shoal_topology_kind() tells this value: a client
                                         has sentinels when its options name some */
+    SHOAL_TOPOLOGY_AUTO = 3 /**< as the first server that is reached says: one of the
+                                        first two. shoal_topology_kind() tells this value
+                                        until then */
 } shoal_topology_t;
 
 /**
  * What the addresses of the options lead to.
  *
+ * With SHOAL_TOPOLOGY_AUTO the client reads it from the greeting of the first server that
+ * answers (`mode` of HELLO, or of INFO if the server knows no HELLO), once. From then on it is
+ * a client of a cluster, or of one server. Until then commands wait. What a cluster refuses
+ * when it is submitted (SHOAL_ECROSSSLOT, SHOAL_EREFUSED) is accepted until then, and has this
+ * status as its result, not executed, if there is a cluster. A `route` can name only the nodes
+ * of the options until then. A sentinel is not taken: the attempt to connect fails, and says
+ * why. Options that a client of a cluster must not have are refused when it is opened.
+ * A client of one server has connected twice: over the first connection it has learned what the
+ * server is, and sent nothing else.
+ *
  * @param options  to be changed
- * @param topology SHOAL_TOPOLOGY_STANDALONE (the default) or SHOAL_TOPOLOGY_CLUSTER
+ * @param topology SHOAL_TOPOLOGY_STANDALONE (the default), SHOAL_TOPOLOGY_CLUSTER or
+ *                 SHOAL_TOPOLOGY_AUTO
  *
  * Threads: setup
  * Errors:  SHOAL_EINVAL options is NULL, or not such a value

@@ -94,8 +94,8 @@ SHOAL_EXTERN int shoal_topology_get(shoal_client_t *client,
 SHOAL_EXTERN void shoal_topology_release(shoal_topology_snapshot_t *topology);
 
 /**
- * What kind of servers the client has: SHOAL_TOPOLOGY_STANDALONE, SHOAL_TOPOLOGY_CLUSTER or
- * SHOAL_TOPOLOGY_SENTINEL.
+ * What kind of servers the client has: SHOAL_TOPOLOGY_STANDALONE, SHOAL_TOPOLOGY_CLUSTER,
+ * SHOAL_TOPOLOGY_SENTINEL, or SHOAL_TOPOLOGY_AUTO while the client does not know.
  *
  * Threads: any
  * Since:   0.2

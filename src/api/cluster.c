@@ -9,7 +9,8 @@
 int shoal_options_set_topology(shoal_options_t *options, shoal_topology_t topology)
 {
     if (!options ||
-        (topology != SHOAL_TOPOLOGY_STANDALONE && topology != SHOAL_TOPOLOGY_CLUSTER))
+        (topology != SHOAL_TOPOLOGY_STANDALONE && topology != SHOAL_TOPOLOGY_CLUSTER &&
+         topology != SHOAL_TOPOLOGY_AUTO))
         return SHOAL_EINVAL;
     options->topology = topology;
     return 0;

@@ -15,7 +15,7 @@ static const char *find_contradiction(const shoal_options_t *options)
     if (options->sentinels.name && options->sentinels.is_tls && !options->tls.is_on)
         return "the sentinels speak TLS only beside a primary that does: "
                "shoal_options_set_tls()";
-    if (options->topology != SHOAL_TOPOLOGY_CLUSTER)
+    if (options->topology == SHOAL_TOPOLOGY_STANDALONE)
         return NULL;
     if (options->sentinels.name)
         return "a cluster has no sentinels: its nodes promote replicas themselves";
@@ -47,9 +47,12 @@ int shoal__open(const shoal__client_plan_t *plan, const shoal_options_t *options
         return shoal__error_say(ret_error, SHOAL_EINVAL, "ret_client is NULL");
     if (contradiction)
         return shoal__error_say(ret_error, SHOAL_EINVAL, "%s", contradiction);
-    whole.new_route = options && options->topology == SHOAL_TOPOLOGY_CLUSTER
+    whole.new_route = options && options->topology != SHOAL_TOPOLOGY_STANDALONE
                           ? shoal__cluster_new
                           : shoal__standalone_new;
+    whole.new_heir = options && options->topology == SHOAL_TOPOLOGY_AUTO
+                         ? shoal__standalone_new
+                         : NULL;
     rc = shoal__client_open(&whole, options, ret_client);
     return shoal__error_system(ret_error, rc, "no thread or descriptor for the client");
 }

@@ -207,6 +207,23 @@ static int read_order(shoal__options_keys_t *keys, shoal_options_t *options,
         options, (shoal_order_t)find_word(value, words, COUNT(words)));
 }
 
+/* The scheme may have said it. */
+static int read_topology(shoal__options_keys_t *keys, shoal_options_t *options,
+                         const char *value)
+{
+    static const char *const words[] = {[SHOAL_TOPOLOGY_STANDALONE] = "standalone",
+                                        [SHOAL_TOPOLOGY_CLUSTER] = "cluster",
+                                        [SHOAL_TOPOLOGY_SENTINEL] = "sentinel",
+                                        [SHOAL_TOPOLOGY_AUTO] = "auto"};
+    int topology = find_word(value, words, COUNT(words));
+
+    (void)keys;
+    if (options->topology == SHOAL_TOPOLOGY_CLUSTER &&
+        topology != SHOAL_TOPOLOGY_CLUSTER)
+        return SHOAL_EURL;
+    return shoal_options_set_topology(options, (shoal_topology_t)topology);
+}
+
 static int read_read_from(shoal__options_keys_t *keys, shoal_options_t *options,
                           const char *value)
 {
@@ -360,6 +377,7 @@ static const struct key {
     WORD("sentinel_user", read_sentinel_user),
     WORD("sentinel_password", read_sentinel_password),
     WORD("read_from", read_read_from),
+    WORD("topology", read_topology),
     WORD("rotation", read_rotation),
     WORD("order", read_order),
     NUMBER("credentials_timeout_ms", credentials.timeout_us, U64, 1000),

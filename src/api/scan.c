@@ -112,7 +112,7 @@ static shoal_scan_t *new_scan(shoal_client_t *client,
                    (options->type ? strlen(options->type) : 0);
     shoal_scan_t *scan = shoal__calloc(1, sizeof *scan + bytes);
     bool is_of_cluster =
-        options->kind == SHOAL_SCAN_KEYS && client->route->goes_by_slot;
+        options->kind == SHOAL_SCAN_KEYS && shoal__client_route(client)->goes_by_slot;
 
     if (!scan || shoal__scan_rule_init(&scan->rule, is_of_cluster) < 0) {
         shoal__free(scan);
@@ -261,9 +261,21 @@ static bool take_look(shoal__scan_rule_t *rule, shoal_result_t *result)
     return true;
 }
 
-/* The answer to the question.  True: it is for the caller, as it is now. */
-static bool take(shoal__scan_rule_t *rule, shoal_result_t *result)
+/* SHOAL_TOPOLOGY_AUTO: when the scan was made it was not known that there is one server.  True:
+ * the scan is one of that server now. */
+static bool forgot_cluster(shoal_scan_t *scan)
 {
+    if (shoal__client_route(scan->client)->goes_by_slot)
+        return false;
+    shoal__scan_rule_release(&scan->rule);
+    return shoal__scan_rule_init(&scan->rule, false) == 0;
+}
+
+/* The answer to the question.  True: it is for the caller, as it is now. */
+static bool take(shoal_scan_t *scan, shoal_result_t *result)
+{
+    shoal__scan_rule_t *rule = &scan->rule;
+
     switch (rule->step) {
     case SHOAL__SCAN_PAGE:
         if (!is_failure(result)) {
@@ -274,7 +286,9 @@ static bool take(shoal__scan_rule_t *rule, shoal_result_t *result)
         /* A node that has left the cluster.  Others have its slots. */
         return !rule->map || result->status != SHOAL_ENOENT;
     case SHOAL__SCAN_LOOK:
-        return is_failure(result) || take_look(rule, result);
+        if (is_failure(result))
+            return !forgot_cluster(scan);
+        return take_look(rule, result);
     case SHOAL__SCAN_FIND:
         if (is_failure(result))
             return true;
@@ -321,7 +335,7 @@ int shoal_scan_next(shoal_scan_t *scan, uint64_t timeout_us, shoal_result_t **re
         ask(scan, &question);
         rc = shoal_client_call_with(scan->client, &question.command, &question.call,
                                     ret_page);
-        is_page = rc == 0 && take(&scan->rule, *ret_page);
+        is_page = rc == 0 && take(scan, *ret_page);
         if (rc == 0 && !is_page) {
             shoal_result_release(*ret_page);
             *ret_page = NULL;
@@ -361,7 +375,7 @@ static void on_answer(shoal_client_t *client, const shoal_result_t *result, void
     int rc = SHOAL_ECANCELLED;
 
     (void)client;
-    if (take(&scan->rule, &page)) {
+    if (take(scan, &page)) {
         tell(scan, &page);
         return;
     }

@@ -7,8 +7,11 @@
 
 static int take(const shoal_client_t *client, shoal_topology_snapshot_t *snapshot)
 {
-    int rc = client->route->ops->describe(client->route, snapshot);
+    const shoal__route_t *route = shoal__client_route(client);
+    int rc = route->ops->describe(route, snapshot);
 
+    if (shoal__options_topology(client->options) == SHOAL_TOPOLOGY_AUTO)
+        shoal__snapshot_set_kind(snapshot, SHOAL_TOPOLOGY_AUTO);
     return rc < 0 ? rc : shoal__snapshot_seal(snapshot);
 }
 

@@ -58,7 +58,12 @@ struct shoal_client {
 
     /* Loop thread only, whichever thread that is. */
     shoal__loop_t loop;
-    shoal__route_t *route;
+    shoal__route_t
+        *routes[2]; /* the one it was opened with, and the one that may take its
+                                    place, or NULL (client/mode.h).  Until the memory is
+                                    freed */
+    _Atomic(shoal__route_t *)
+        route; /* one of them; any thread: shoal__client_route() */
     shoal__events_t events;
     shoal__mailbox_side_t taken; /* the mailbox's other side */
     shoal__mailbox_side_t apart; /* for a submission of the loop thread, see submit.c */
@@ -91,6 +96,11 @@ static inline bool shoal__client_is_loop_thread(const shoal_client_t *client)
 {
     return atomic_load_explicit(&client->loop_thread, memory_order_relaxed) ==
            (uintptr_t)pthread_self();
+}
+
+static inline shoal__route_t *shoal__client_route(const shoal_client_t *client)
+{
+    return atomic_load_explicit(&client->route, memory_order_relaxed);
 }
 
 /* Was it opened by a process that this one was forked from? */

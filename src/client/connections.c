@@ -24,7 +24,8 @@ int shoal__connections_find(const shoal_client_t *client, uint64_t connection,
 {
     search_t search = {connection, ret_member, SHOAL_ENOENT};
 
-    client->route->ops->each(client->route, compare, &search);
+    shoal__client_route(client)->ops->each(shoal__client_route(client), compare,
+                                           &search);
     return search.rc;
 }
 

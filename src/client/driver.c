@@ -14,7 +14,7 @@ static shoal__route_view_t view_of(const shoal_client_t *client)
 {
     shoal__route_view_t view;
 
-    client->route->ops->view(client->route, &view);
+    shoal__client_route(client)->ops->view(shoal__client_route(client), &view);
     return view;
 }
 
@@ -39,7 +39,7 @@ static bool is_shared_locked(const shoal_client_t *client)
     return shoal__company_is_plain(&client->company,
                                    shoal__ledger_owed(&client->ledger)) &&
            shoal__mailbox_is_plain_locked(&client->mailbox) &&
-           client->route->ops->may_share(client->route);
+           shoal__client_route(client)->ops->may_share(shoal__client_route(client));
 }
 
 static bool is_quiet_locked(const shoal_client_t *client)
@@ -52,7 +52,7 @@ static bool is_quiet_locked(const shoal_client_t *client)
 /* The account and the ledger are brought up to date. */
 static void publish_locked(shoal_client_t *client)
 {
-    client->route->ops->publish(client->route);
+    shoal__client_route(client)->ops->publish(shoal__client_route(client));
     shoal__ledger_published(&client->ledger);
 }
 
@@ -219,7 +219,8 @@ static void park_locked(shoal_client_t *client)
     if (client->seat.awake > 0)
         return; /* they look all the time */
     client->was_parked = true;
-    client->wake_us = client->route->ops->next_wake_us(client->route);
+    client->wake_us =
+        shoal__client_route(client)->ops->next_wake_us(shoal__client_route(client));
     if (client->wake_us < client->seat.nap_until_us)
         shoal__driver_seat_call_locked(&client->seat);
 }

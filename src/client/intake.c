@@ -23,7 +23,8 @@ static void fail_taken(shoal_client_t *client)
 static void place_taken(shoal_client_t *client, uint64_t now_us)
 {
     shoal__mailbox_side_t *taken = &client->taken;
-    bool is_placed = client->route->ops->place(client->route, taken, now_us);
+    bool is_placed = shoal__client_route(client)->ops->place(
+        shoal__client_route(client), taken, now_us);
 
     if (!is_placed)
         fail_taken(client);
@@ -49,15 +50,18 @@ void shoal__intake_run(shoal_client_t *client, uint64_t now_us)
         place_taken(client, now_us);
     /* Behind the commands: a cancel may be for one of them. */
     for (size_t i = 0; i < taken->cancels_count; i++)
-        client->route->ops->cancel(client->route, taken->cancels[i], now_us);
+        shoal__client_route(client)->ops->cancel(shoal__client_route(client),
+                                                 taken->cancels[i], now_us);
     taken->cancels_count = 0;
     shoal__lease_end_all(client, taken->closed);
     taken->closed = NULL;
     if (taken->secret)
-        client->route->ops->authenticate(client->route, taken->secret, now_us);
+        shoal__client_route(client)->ops->authenticate(shoal__client_route(client),
+                                                       taken->secret, now_us);
     shoal__secret_free(taken->secret);
     taken->secret = NULL;
     if (taken->wants_reconnect)
-        client->route->ops->reconnect(client->route, now_us);
+        shoal__client_route(client)->ops->reconnect(shoal__client_route(client),
+                                                    now_us);
     taken->wants_reconnect = false;
 }

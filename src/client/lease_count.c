@@ -29,7 +29,7 @@ void shoal__lease_end_all(shoal_client_t *client, shoal_lease_t *closed)
     while (closed) {
         shoal_lease_t *lease = closed;
         closed = lease->next;
-        client->route->ops->end_lease(client->route, lease);
+        shoal__client_route(client)->ops->end_lease(shoal__client_route(client), lease);
     }
 }
 

@@ -13,8 +13,9 @@
 /* Accepts a half-built client: what was not begun is zero. */
 static void free_parts(shoal_client_t *client)
 {
-    if (client->route)
-        client->route->ops->free(client->route);
+    for (size_t i = 0; i < 2; i++)
+        if (client->routes[i])
+            client->routes[i]->ops->free(client->routes[i]);
     shoal__events_release(&client->events);
     shoal__mailbox_release(&client->mailbox);
     shoal__mailbox_side_release(&client->taken);
@@ -117,7 +118,9 @@ void shoal__client_forget(shoal_client_t *client)
 {
     /* The parent's threads are not here, and may have held locks.  So only descriptors
      * are closed, and credentials wiped. */
-    client->route->ops->forget(client->route);
+    for (size_t i = 0; i < 2; i++)
+        if (client->routes[i])
+            client->routes[i]->ops->forget(client->routes[i]);
     shoal__loop_forget(&client->loop);
     shoal__options_free(client->options);
     client->options = NULL;
@@ -169,6 +172,19 @@ static void on_lease_over(void *owner, shoal_lease_t *lease)
     shoal__client_release(owner);
 }
 
+static int make_routes(shoal_client_t *client, const shoal__client_plan_t *plan,
+                       const shoal__route_hooks_t *hooks)
+{
+    int rc = plan->new_route(client->options, shoal__entropy(), hooks, client,
+                             &client->routes[0]);
+
+    if (rc == 0 && plan->new_heir)
+        rc = plan->new_heir(client->options, shoal__entropy(), hooks, client,
+                            &client->routes[1]);
+    atomic_init(&client->route, client->routes[0]);
+    return rc;
+}
+
 static int init_parts(shoal_client_t *client, const shoal__client_plan_t *plan,
                       const shoal_options_t *options)
 {
@@ -182,10 +198,9 @@ static int init_parts(shoal_client_t *client, const shoal__client_plan_t *plan,
     shoal__waiters_init(&client->waiters);
     shoal__mailbox_init(&client->mailbox, &client->seat);
     client->mailbox.side.has_slots = client->taken.has_slots = client->apart.has_slots =
-        client->options->topology == SHOAL_TOPOLOGY_CLUSTER;
+        client->options->topology != SHOAL_TOPOLOGY_STANDALONE;
     shoal__events_init(&client->events, client, client->options, &client->gate);
-    rc = plan->new_route(client->options, shoal__entropy(), &hooks, client,
-                         &client->route);
+    rc = make_routes(client, plan, &hooks);
     if (rc < 0)
         return rc;
     shoal__options_forget_secret(client->options); /* the route keeps it */

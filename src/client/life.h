@@ -11,6 +11,7 @@ typedef struct shoal__client_plan {
     shoal__drive_t drive;
     uv_loop_t *uv; /* DRIVE_CALLER: the caller's loop; else NULL */
     shoal__route_new_fn new_route;
+    shoal__route_new_fn new_heir; /* of the route that may take its place; or NULL */
 } shoal__client_plan_t;
 
 /* `options` is copied; NULL: the defaults.  0 or SHOAL_E*; *ret_client is untouched on

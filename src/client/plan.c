@@ -140,7 +140,7 @@ static int admit(shoal__plan_t *plan)
 static bool is_together(const shoal_call_t *call, const shoal_options_t *options)
 {
     bool is_one = options->connections <= 1 && !shoal__options_use_replicas(options) &&
-                  options->topology == SHOAL_TOPOLOGY_STANDALONE;
+                  shoal__options_topology(options) == SHOAL_TOPOLOGY_STANDALONE;
 
     return is_one || (call->flags & SHOAL_CALL_CONTIGUOUS) ||
            ((call->sink || call->chunks) && !(call->flags & SHOAL_CALL_SINK_SHARED));
@@ -260,6 +260,36 @@ static bool is_named(const shoal_call_t *call, const shoal_options_t *options)
     return false;
 }
 
+/* AUTO: what a cluster would refuse is a result if there is one.  Of commands that block the
+ * node itself refuses what it must. */
+static int postpone(shoal__plan_t *plan, int refusal)
+{
+    plan->has_one_slot = true;
+    plan->slot = SHOAL__SLOT_NONE;
+    if (plan->leases > 0)
+        return 0;
+    plan->slot = SHOAL__SLOT_SPREAD;
+    plan->is_spread = true;
+    plan->refusal = refusal;
+    return 0;
+}
+
+/* Which servers may the commands be for?  0 or why none. */
+static int find_place(shoal__plan_t *plan, const shoal_options_t *options)
+{
+    const shoal_call_t *call = &plan->submission->call;
+    shoal_topology_t topology = shoal__options_topology(options);
+    int rc = 0;
+
+    if (topology != SHOAL_TOPOLOGY_CLUSTER && !is_named(call, options))
+        return SHOAL_ENOENT;
+    if (topology == SHOAL_TOPOLOGY_STANDALONE)
+        return 0;
+    plan->has_route = call->route != SHOAL_ROUTE_AUTO;
+    rc = find_slots(plan);
+    return rc < 0 && topology == SHOAL_TOPOLOGY_AUTO ? postpone(plan, rc) : rc;
+}
+
 unsigned shoal__plan_slot(const shoal__plan_t *plan, size_t i)
 {
     return plan->has_one_slot ? plan->slot : slot_of(plan, i);
@@ -310,7 +340,7 @@ static int make_extra(shoal__plan_t *plan, size_t large)
     shoal__extra_t *extra;
 
     if (!call->sink && !call->chunks && !call->lease && !call->on_release && !refers &&
-        !plan->has_route)
+        !plan->has_route && plan->refusal == 0)
         return 0;
     extra = shoal__extra_new(submission->count, refers ? large : 0);
     if (!extra)
@@ -319,6 +349,7 @@ static int make_extra(shoal__plan_t *plan, size_t large)
         shoal__free(extra);
         return SHOAL_ENOMEM;
     }
+    extra->refusal = plan->refusal;
     extra->sink = call->sink;
     extra->is_sink_shared = (call->flags & SHOAL_CALL_SINK_SHARED) != 0;
     extra->chunks = call->chunks;
@@ -353,7 +384,7 @@ static bool may_leave_primary(const shoal__plan_t *plan, const shoal_options_t *
                      (call->flags & SHOAL_CALL_REPLICA) != 0;
 
     bool may_be = shoal__options_use_replicas(options) ||
-                  options->topology == SHOAL_TOPOLOGY_CLUSTER;
+                  shoal__options_topology(options) == SHOAL_TOPOLOGY_CLUSTER;
 
     return may_be && is_wanted &&
            !(call->flags & (SHOAL_CALL_PRIMARY | SHOAL_CALL_ONCE)) && !call->lease &&
@@ -375,12 +406,8 @@ int shoal__plan_make(const shoal__submission_t *submission,
     if (rc == 0)
         rc = admit(&plan);
     plan.is_together = is_together(call, options);
-    if (rc == 0 && options->topology == SHOAL_TOPOLOGY_CLUSTER) {
-        plan.has_route = call->route != SHOAL_ROUTE_AUTO;
-        rc = find_slots(&plan);
-    } else if (rc == 0 && !is_named(call, options)) {
-        rc = SHOAL_ENOENT;
-    }
+    if (rc == 0)
+        rc = find_place(&plan, options);
     if (rc == 0)
         rc = make_extra(&plan, large);
     if (rc < 0)

@@ -55,11 +55,12 @@ typedef struct shoal__plan {
     bool may_leave_primary;       /* replicas may execute what only reads */
     bool is_claimed;              /* they are counted: shoal__lease_claim() */
     size_t leases;     /* blocking commands, each of which wants a lease of its own */
-    bool has_slots;    /* the client is one of a cluster */
+    bool has_slots;    /* the client is one of a cluster, or may be */
     bool has_one_slot; /* for all of the commands: */
     unsigned slot;
     bool has_route;      /* the requests have to know the caller's route */
     bool is_spread;      /* a command is one that the route has to read (SLOT_SPREAD) */
+    int refusal;         /* see shoal__extra_t */
     uint16_t flags;      /* of every request: enum shoal__request_flag */
     uint64_t timeout_us; /* of every command that does not block on a lease;
                             SHOAL_TIMEOUT_NEVER: none */

@@ -242,7 +242,7 @@ int shoal__reason_say(const shoal__submission_t *submission,
     else if (code == SHOAL_EREFUSED && submission->call.lease)
         say_refused_on_lease(submission);
     else if (code == SHOAL_EREFUSED) {
-        if (options->topology == SHOAL_TOPOLOGY_CLUSTER)
+        if (shoal__options_topology(options) == SHOAL_TOPOLOGY_CLUSTER)
             say_refused_by_cluster(submission);
         if (error->code == 0)
             say_refused(submission);

@@ -10,14 +10,22 @@ static void add(void *data, const shoal__route_member_t *member)
     shoal__stats_sum_add(data, &member->stats);
 }
 
+static void add_route(const shoal__route_t *route, shoal_stats_t *stats)
+{
+    route->ops->shared_figures(route, stats);
+    route->ops->each(route, add, stats);
+}
+
 void shoal__stats_read(const shoal_client_t *client, shoal_stats_t *ret_stats)
 {
     const shoal__ledger_t *ledger = &client->ledger;
     shoal_stats_t stats = {0};
     uint64_t unplaced = shoal__counter_get(&ledger->unplaced);
 
-    client->route->ops->shared_figures(client->route, &stats);
-    client->route->ops->each(client->route, add, &stats);
+    /* What the present route has together takes the place of that of an earlier one. */
+    add_route(client->routes[0], &stats);
+    if (shoal__client_route(client) != client->routes[0])
+        add_route(shoal__client_route(client), &stats);
     stats.completed += unplaced;
     stats.failures += unplaced;
     stats.commands = shoal__counter_get(&ledger->commands_here) +

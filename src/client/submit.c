@@ -75,7 +75,7 @@ static bool has_room_here(shoal_client_t *client, uint64_t commands, uint64_t by
 {
     if (has_room_by_ledger(client, commands, bytes))
         return true;
-    client->route->ops->publish(client->route);
+    shoal__client_route(client)->ops->publish(shoal__client_route(client));
     shoal__ledger_published(&client->ledger);
     return has_room_by_ledger(client, commands, bytes);
 }
@@ -83,7 +83,7 @@ static bool has_room_here(shoal_client_t *client, uint64_t commands, uint64_t by
 /* How many of the commands cannot leave for now, because their node is down?  Any thread. */
 static uint64_t count_stuck(const shoal_client_t *client, const shoal__plan_t *plan)
 {
-    const shoal__route_t *route = client->route;
+    const shoal__route_t *route = shoal__client_route(client);
     uint64_t stuck = 0;
 
     if (!atomic_load_explicit(&client->counts.has_stuck, memory_order_relaxed))
@@ -108,7 +108,7 @@ static bool has_half_here(shoal_client_t *client, const shoal__plan_t *plan)
 {
     if (count_stuck(client, plan) == 0)
         return true;
-    client->route->ops->publish(client->route);
+    shoal__client_route(client)->ops->publish(shoal__client_route(client));
     shoal__ledger_published(&client->ledger);
     return has_half(client, plan);
 }
@@ -149,7 +149,8 @@ static int submit_apart_here(shoal_client_t *client, const shoal__plan_t *plan,
     int rc;
 
     rc = write_into(side, NULL, plan, now_us, ticket, true);
-    if (rc == 0 && !client->route->ops->place(client->route, side, now_us))
+    if (rc == 0 && !shoal__client_route(client)->ops->place(shoal__client_route(client),
+                                                            side, now_us))
         rc = SHOAL_ENOMEM;
     shoal__mailbox_side_clear(side);
     if (rc < 0) {
@@ -168,19 +169,19 @@ static int submit_apart_here(shoal_client_t *client, const shoal__plan_t *plan,
  * it. */
 static bool goes_apart(const shoal_client_t *client, const shoal__plan_t *plan)
 {
-    if (client->route->goes_by_slot)
+    if (shoal__client_route(client)->goes_by_slot)
         return shoal__plan_is_leased(plan) || !plan->has_one_slot || plan->is_spread ||
                plan->may_leave_primary;
-    return shoal__plan_is_leased(plan) || client->route->places_all ||
+    return shoal__plan_is_leased(plan) || shoal__client_route(client)->places_all ||
            ((!client->direct || shoal__ledger_owed(&client->ledger) > 0) &&
-            (plan->may_be_apart || client->route->must_place));
+            (plan->may_be_apart || shoal__client_route(client)->must_place));
 }
 
 static int submit_here(shoal_client_t *client, const shoal__plan_t *plan,
                        uint64_t *ret_ticket)
 {
     const shoal__submission_t *submission = plan->submission;
-    shoal__route_t *route = client->route;
+    shoal__route_t *route = shoal__client_route(client);
     uint64_t now_us = shoal__client_now_us(client);
     uint64_t ticket = client->tickets + 1;
     shoal__request_t *request = NULL;
@@ -252,7 +253,7 @@ static int submit_one_here(shoal_client_t *client, const shoal_command_t *comman
                            shoal_result_cb on_result, void *data, uint64_t *ret_ticket)
 {
     const shoal_options_t *options = client->options;
-    shoal__route_t *route = client->route;
+    shoal__route_t *route = shoal__client_route(client);
     size_t bytes_max = shoal__encoder_bytes_max(command);
     uint64_t now_us = shoal__client_now_us(client);
     unsigned slot = 0;
@@ -391,7 +392,7 @@ static int explain(const shoal_client_t *client, const shoal__plan_t *plan,
     const shoal__ledger_t *ledger = &client->ledger;
     const shoal__mailbox_t *mailbox = &client->mailbox;
     const shoal__reason_load_t load = {
-        .book = client->route->book,
+        .book = shoal__client_route(client)->book,
         .queued = shoal__counter_get(&ledger->route->queued) +
                   shoal__counter_get(&ledger->entered_commands) +
                   shoal__counter_get(&mailbox->queued_now),
@@ -431,7 +432,8 @@ int shoal__client_submit(shoal_client_t *client, const shoal__submission_t *subm
                          "the lease is one of another client");
         return SHOAL_EINVAL;
     }
-    rc = shoal__plan_make(submission, client->options, client->route->book, &plan);
+    rc = shoal__plan_make(submission, client->options,
+                          shoal__client_route(client)->book, &plan);
     if (rc == 0)
         rc = claim_leases(client, &plan);
     if (submission->is_leased)
@@ -494,7 +496,8 @@ int shoal__client_cancel(shoal_client_t *client, uint64_t ticket)
         return SHOAL_ENOENT;
     if (shoal__client_is_loop_thread(client) && !client->is_shut) {
         shoal__loop_poke(&client->loop, false);
-        if (client->route->ops->cancel(client->route, ticket, shoal__clock_us()))
+        if (shoal__client_route(client)->ops->cancel(shoal__client_route(client),
+                                                     ticket, shoal__clock_us()))
             return 0;
         if (ticket & SHOAL_TICKET_OF_LOOP)
             return SHOAL_ENOENT;

@@ -6,6 +6,7 @@
 #include "client/driver.h"
 #include "client/intake.h"
 #include "client/lease_count.h"
+#include "client/mode.h"
 
 /* A loop that was not run for so long is late. */
 #define LATE_US 10000
@@ -31,7 +32,7 @@ static bool is_ready(const shoal_client_t *client)
 {
     shoal__route_view_t view;
 
-    client->route->ops->view(client->route, &view);
+    shoal__client_route(client)->ops->view(shoal__client_route(client), &view);
     return view.is_ready;
 }
 
@@ -91,7 +92,7 @@ static void close_if_drained(shoal_client_t *client, uint64_t now_us)
         return;
     client->is_shut = true;
     shoal__gate_end(&client->gate);
-    client->route->ops->shut(client->route, now_us);
+    shoal__client_route(client)->ops->shut(shoal__client_route(client), now_us);
     shoal__lease_end_shut(client);
     shoal__driver_delivered(client);
     shoal__loop_close(&client->loop);
@@ -115,10 +116,11 @@ static void look(shoal_client_t *client, uint64_t now_us)
     client->was_parked = false;
     if (!client->is_open) {
         client->is_open = true;
-        client->route->ops->open(client->route, &client->loop);
+        shoal__client_route(client)->ops->open(shoal__client_route(client),
+                                               &client->loop);
     }
     if (is_behind)
-        client->route->ops->read_ahead(client->route);
+        shoal__client_route(client)->ops->read_ahead(shoal__client_route(client));
 }
 
 /* What other threads, or a direct driver, left to be done. */
@@ -128,6 +130,7 @@ static void take_over(shoal_client_t *client, uint64_t now_us)
     /* In this order: commands that were accepted before the close are taken over. */
     begin_close(client, now_us);
     shoal__intake_run(client, now_us);
+    shoal__mode_turn(client, now_us);
 }
 
 /* Returns when the route's next turn is due. */
@@ -135,11 +138,12 @@ static uint64_t run(shoal_client_t *client, uint64_t now_us)
 {
     uint64_t wake_us;
 
-    client->route->awake = 0;
+    shoal__client_route(client)->awake = 0;
     look(client, now_us);
     if (!client->direct)
         take_over(client, now_us);
-    wake_us = client->route->ops->turn(client->route, now_us);
+    wake_us =
+        shoal__client_route(client)->ops->turn(shoal__client_route(client), now_us);
     shoal__driver_delivered(client);
     if (client->is_closing) {
         close_if_drained(client, now_us);
@@ -155,15 +159,17 @@ void shoal__turn_awake(shoal_client_t *client, bool is_still, uint64_t now_us)
     shoal__ledger_enter_call(&client->ledger, now_us);
     is_still |= client->was_parked;
     client->was_parked = false;
-    client->route->awake = atomic_load_explicit(&client->inside, memory_order_relaxed);
-    client->route->is_still = is_still;
+    shoal__client_route(client)->awake =
+        atomic_load_explicit(&client->inside, memory_order_relaxed);
+    shoal__client_route(client)->is_still = is_still;
     if (is_still || now_us >= client->look_us) {
-        client->route->ops->read_ahead(client->route);
-        client->look_us = now_us + client->route->awake / 4;
+        shoal__client_route(client)->ops->read_ahead(shoal__client_route(client));
+        client->look_us = now_us + shoal__client_route(client)->awake / 4;
     }
     if (shoal__counter_get(&client->mailbox.queued_now) > 0)
         shoal__intake_run(client, now_us);
-    client->wake_us = client->route->ops->turn(client->route, now_us);
+    client->wake_us =
+        shoal__client_route(client)->ops->turn(shoal__client_route(client), now_us);
     shoal__driver_delivered(client);
     shoal__ledger_leave_call(&client->ledger);
 }
@@ -180,7 +186,7 @@ uint64_t shoal__turn_run(void *owner, uint64_t now_us)
         atomic_store_explicit(&client->loop_thread, (uintptr_t)pthread_self(),
                               memory_order_relaxed);
     wake_us = run(client, now_us);
-    client->route->ops->publish(client->route);
+    shoal__client_route(client)->ops->publish(shoal__client_route(client));
     shoal__ledger_published(&client->ledger);
     if (client->is_shut)
         return SHOAL__NEVER_US;

@@ -30,6 +30,7 @@ typedef struct shoal__extra {
     uint8_t route;        /* enum shoal_route: of the caller, or of the library */
     uint16_t route_slot;  /* SLOT */
     char *route_node; /* NODE, owned: its name; NULL: the one that has the command */
+    int refusal;      /* of a cluster, if it turns out to be one: SHOAL_E*; 0: none */
     size_t owners;    /* requests */
     shoal_release_cb on_release; /* NULL: the caller does not wait for it */
     void *release_data;

@@ -18,6 +18,7 @@
 #include <shoal/options.h>
 #include <shoal/replicas.h>
 #include <shoal/retry.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -63,8 +64,10 @@ struct shoal_options {
     shoal__option_address_t addresses[SHOAL__ENDPOINTS_MAX];
     unsigned addresses_count;
     bool has_address; /* one was set or added: no other stands for the default */
-    shoal__address_map_t map;  /* for addresses that nodes of a cluster name */
-    shoal_topology_t topology; /* CLUSTER: the addresses are of some of its nodes */
+    shoal__address_map_t map; /* for addresses that nodes of a cluster name */
+    /* CLUSTER: the addresses are of some of its nodes.  AUTO, of a client: until it has
+     * found out.  Any thread: shoal__options_topology(). */
+    _Atomic(shoal_topology_t) topology;
 
     shoal__options_sentinels_t sentinels;
 
@@ -118,6 +121,11 @@ struct shoal_options {
     void *log_data;
     shoal_log_level_t log_level;
 };
+
+static inline shoal_topology_t shoal__options_topology(const shoal_options_t *options)
+{
+    return atomic_load_explicit(&options->topology, memory_order_relaxed);
+}
 
 /* May any command go to a replica? */
 static inline bool shoal__options_use_replicas(const shoal_options_t *options)

@@ -65,6 +65,15 @@ static void note_trouble(shoal__cluster_t *cluster, const shoal__node_t *node)
     snprintf(waiting->detail, sizeof waiting->detail, "%s", pipe->detail);
 }
 
+/* The first server that is greeted says what all of them are. */
+static void find_out(shoal__cluster_t *cluster, const shoal__node_t *node)
+{
+    if (cluster->route.found == SHOAL__FOUND_NOTHING)
+        cluster->route.found = node->conn.pipe.greeting.mode == SHOAL__MODE_CLUSTER
+                                   ? SHOAL__FOUND_CLUSTER
+                                   : SHOAL__FOUND_ONE_SERVER;
+}
+
 static void on_event(void *owner, const shoal_event_t *event)
 {
     shoal__cluster_t *cluster = cluster_of(owner);
@@ -73,6 +82,7 @@ static void on_event(void *owner, const shoal_event_t *event)
     cluster->is_touched = true;
     shoal__cluster_count(cluster);
     if (event->kind == SHOAL_EVENT_READY) {
+        find_out(cluster, node);
         cluster->waiting.is_offline = false;
         cluster->has_waiting_news = true;
         shoal__role_watch_forget(&node->watch);
@@ -157,6 +167,15 @@ static bool place(shoal__route_t *route, const shoal__mailbox_side_t *side,
     return shoal__cluster_place(of(route), side, now_us);
 }
 
+/* A server that is no node has none. */
+static void ask_for_view(shoal__cluster_t *cluster, uint64_t now_us)
+{
+    if (cluster->route.found == SHOAL__FOUND_ONE_SERVER)
+        shoal__topology_put_off(&cluster->topology.rule, now_us);
+    else
+        shoal__topology_turn(&cluster->topology, &cluster->set.random, now_us);
+}
+
 static uint64_t turn(shoal__route_t *route, uint64_t now_us)
 {
     shoal__cluster_t *cluster = of(route);
@@ -172,7 +191,7 @@ static uint64_t turn(shoal__route_t *route, uint64_t now_us)
     shoal__cluster_heed(cluster, now_us);
     is_news |= cluster->is_touched || cluster->leases.common.is_touched;
     shoal__cluster_keep_up(cluster, is_news, now_us);
-    shoal__topology_turn(&cluster->topology, &cluster->set.random, now_us);
+    ask_for_view(cluster, now_us);
     shoal__cluster_learn(cluster, now_us);
     if (shoal__leases_are_due(&cluster->leases, now_us))
         shoal__leases_turn(&cluster->leases, now_us);
@@ -368,6 +387,18 @@ static int describe(const shoal__route_t *route, shoal_topology_snapshot_t *snap
 
 /* ---- the end ---- */
 
+static bool bequeath(shoal__route_t *route, shoal__route_t *heir, uint64_t now_us)
+{
+    shoal__cluster_t *cluster = of(route);
+
+    if (shoal__cluster_has_waiting(cluster) &&
+        !shoal__cluster_place_waiting(cluster, heir, now_us))
+        return false;
+    shoal__leases_bequeath(&cluster->leases, heir->leases);
+    shoal__keeper_inherit(heir->keeper, &cluster->keeper);
+    return true;
+}
+
 /* A redirect may have given commands to a node whose connection was closed. */
 static void close_node(shoal__cluster_t *cluster, shoal__node_t *node, uint64_t now_us)
 {
@@ -438,6 +469,7 @@ static const shoal__route_ops_t ops = {
     .shared_figures = shared_figures,
     .each = each,
     .describe = describe,
+    .bequeath = bequeath,
     .shut = shut,
     .forget = forget,
     .free = free_route,
@@ -490,12 +522,15 @@ static int init_waiting(shoal__cluster_t *cluster)
 static void init_plain(shoal__cluster_t *cluster, const shoal_options_t *options,
                        const shoal__route_hooks_t *hooks, void *owner)
 {
+    bool is_sure = options->topology != SHOAL_TOPOLOGY_AUTO;
+
     cluster->route =
         (shoal__route_t){.ops = &ops,
                          .counts = hooks->counts,
                          .goes_by_slot = true,
                          .book = &cluster->book,
                          .places_all = shoal__options_use_replicas(options),
+                         .found = is_sure ? SHOAL__FOUND_CLUSTER : SHOAL__FOUND_NOTHING,
                          .tls = cluster->config.dial.tls};
     cluster->hooks = *hooks;
     cluster->owner = owner;
@@ -505,6 +540,7 @@ static void init_plain(shoal__cluster_t *cluster, const shoal_options_t *options
     cluster->config.pipe.is_ordinary = false;
     cluster->config.pipe.flush.has_company = true;
     cluster->config.pipe.learns = false;
+    cluster->config.pipe.greeting.finds_mode = !is_sure;
     for (unsigned slot = 0; slot < SHOAL__SLOTS; slot++)
         cluster->told[slot] = SHOAL__SLOT_NOBODY;
     shoal__slot_map_init(&cluster->map);

@@ -4,6 +4,7 @@
 #include "base/time_us.h"
 #include <shoal/errors.h>
 #include <stdio.h>
+#include <string.h>
 
 static void tell(shoal__keeper_t *keeper, int status, const char *detail)
 {
@@ -175,6 +176,15 @@ void shoal__keeper_release(shoal__keeper_t *keeper)
 void shoal__keeper_open(shoal__keeper_t *keeper, uv_loop_t *loop)
 {
     keeper->loop = loop;
+}
+
+void shoal__keeper_inherit(shoal__keeper_t *keeper, shoal__keeper_t *from)
+{
+    shoal__secret_move(&keeper->secret, &from->secret);
+    keeper->rule = from->rule;
+    memcpy(keeper->why, from->why, sizeof keeper->why);
+    /* The answer to a question of the other one comes to nobody: it is asked again. */
+    keeper->rule.is_asking = false;
 }
 
 void shoal__keeper_shut(shoal__keeper_t *keeper)

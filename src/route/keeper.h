@@ -56,6 +56,9 @@ bool shoal__keeper_is_calm(const shoal__keeper_t *keeper);
  * its connections at once. */
 void shoal__keeper_take(shoal__keeper_t *keeper, shoal__secret_t *secret);
 
+/* Take the place of another one: of its secret, and of what it knows of the provider. */
+void shoal__keeper_inherit(shoal__keeper_t *keeper, shoal__keeper_t *from);
+
 void shoal__keeper_shut(shoal__keeper_t *keeper);
 /* In the child of a fork. */
 void shoal__keeper_forget(shoal__keeper_t *keeper);

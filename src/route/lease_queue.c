@@ -6,13 +6,24 @@
 
 #define WAITING_AT(at) SHOAL__LIST_ENTRY(at, shoal__listed_request_t, node)
 
+static void enter_account(shoal__links_t *links, const shoal__request_t *request)
+{
+    links->set->queued++;
+    links->set->bytes += shoal__request_wire_bytes(request);
+}
+
+static void leave_account(shoal__links_t *links, const shoal__request_t *request)
+{
+    links->set->queued--;
+    links->set->bytes -= shoal__request_wire_bytes(request);
+}
+
 void shoal__lease_queue_add(shoal__links_t *links, shoal_lease_t *lease,
                             shoal__listed_request_t *waiting)
 {
     if (lease->end == SHOAL__LEASE_GAP)
         waiting->request.flags |= SHOAL__REQUEST_GONE;
-    links->set->queued++;
-    links->set->bytes += shoal__request_wire_bytes(&waiting->request);
+    enter_account(links, &waiting->request);
     shoal__request_list_put(&lease->queue, waiting);
 }
 
@@ -41,10 +52,17 @@ void shoal__lease_queue_break(shoal_lease_t *lease)
     break_from(lease, lease->queue.waiting.next);
 }
 
-static void leave_account(shoal__links_t *links, const shoal__request_t *request)
+void shoal__lease_queue_move(shoal__links_t *from, shoal__links_t *to,
+                             const shoal_lease_t *lease)
 {
-    links->set->queued--;
-    links->set->bytes -= shoal__request_wire_bytes(request);
+    const shoal__list_t *waiting = &lease->queue.waiting;
+
+    for (const shoal__list_t *at = waiting->next; at != waiting; at = at->next) {
+        const shoal__request_t *request =
+            &SHOAL__LIST_ENTRY(at, const shoal__listed_request_t, node)->request;
+        leave_account(from, request);
+        enter_account(to, request);
+    }
 }
 
 size_t shoal__lease_queue_log_bytes(const shoal_lease_t *lease)

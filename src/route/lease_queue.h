@@ -17,6 +17,9 @@
 /* `waiting` is the queue's from now on. */
 void shoal__lease_queue_add(shoal__links_t *links, shoal_lease_t *lease,
                             shoal__listed_request_t *waiting);
+/* The lease is one of other links from now on. */
+void shoal__lease_queue_move(shoal__links_t *from, shoal__links_t *to,
+                             const shoal_lease_t *lease);
 /* May its first command be handed to a connection?  False: there is none, or the lease
  * takes no more. */
 bool shoal__lease_queue_may_leave(const shoal_lease_t *lease);

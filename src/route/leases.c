@@ -164,6 +164,17 @@ void shoal__leases_admit(shoal__leases_t *leases)
     }
 }
 
+void shoal__leases_bequeath(shoal__leases_t *leases, shoal__leases_t *heir)
+{
+    while (!shoal__list_is_empty(&leases->gated)) {
+        shoal_lease_t *lease = LEASE_AT(leases->gated.next);
+        shoal__list_remove(&lease->node);
+        shoal__lease_queue_move(&leases->common, &heir->common, lease);
+        shoal__list_append(&heir->gated, &lease->node);
+    }
+    heir->common.is_touched = true;
+}
+
 void shoal__leases_drop_staged(shoal__leases_t *leases)
 {
     shoal__listed_request_t *waiting;

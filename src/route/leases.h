@@ -65,6 +65,9 @@ bool shoal__leases_stage(shoal__leases_t *leases, const shoal__request_t *reques
 void shoal__leases_admit(shoal__leases_t *leases);
 void shoal__leases_drop_staged(shoal__leases_t *leases);
 
+/* Those that have no connection, and wait for none yet, become another route's. */
+void shoal__leases_bequeath(shoal__leases_t *leases, shoal__leases_t *heir);
+
 /* The holder gave the lease back. */
 void shoal__leases_end(shoal__leases_t *leases, shoal_lease_t *lease);
 

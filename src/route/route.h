@@ -78,6 +78,13 @@ typedef struct shoal__route_member {
 
 typedef void (*shoal__route_visit_fn)(void *data, const shoal__route_member_t *member);
 
+/* What a route has found out about its servers.  Once it is not NOTHING, it stays. */
+typedef enum shoal__found {
+    SHOAL__FOUND_NOTHING, /* SHOAL_TOPOLOGY_AUTO, before the first server is greeted */
+    SHOAL__FOUND_CLUSTER,
+    SHOAL__FOUND_ONE_SERVER /* another route is right: bequeath */
+} shoal__found_t;
+
 typedef struct shoal__route_ops {
     /* Dial.  From now on `turn` is called once per loop iteration. */
     void (*open)(shoal__route_t *route, shoal__loop_t *loop);
@@ -138,6 +145,11 @@ typedef struct shoal__route_ops {
     /* Add the servers that are known to a snapshot.  Any thread.  0 or SHOAL_ENOMEM. */
     int (*describe)(const shoal__route_t *route, shoal_topology_snapshot_t *snapshot);
 
+    /* FOUND_ONE_SERVER: give all that waits, and the credentials, to `heir`, which is opened
+     * then; this one is shut.  False: no memory, nothing changed.  NULL for routes that find
+     * nothing out. */
+    bool (*bequeath)(shoal__route_t *route, shoal__route_t *heir, uint64_t now_us);
+
     /* Settle what is outstanding with SHOAL_ESHUTDOWN, and hang up.  Leases that are not
      * over are their holders' alone afterwards. */
     void (*shut)(shoal__route_t *route, uint64_t now_us);
@@ -151,6 +163,10 @@ struct shoal__route {
     const shoal__route_ops_t *ops;
     shoal__route_counts_t *counts;  /* of the hooks */
     struct shoal__tls_context *tls; /* NULL: in the clear; any thread may reload it */
+    struct shoal__keeper
+        *keeper; /* of the credentials, for a route before it: bequeath */
+    struct shoal__leases *leases; /* likewise */
+    shoal__found_t found;
     bool must_place; /* commands of the loop thread come by `place` too: their
                                   keys decide which connection they take */
     bool

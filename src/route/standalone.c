@@ -456,6 +456,8 @@ int shoal__standalone_new(const shoal_options_t *options, uint64_t seed,
         return SHOAL_ENOMEM;
     standalone->route = (shoal__route_t){.ops = &ops,
                                          .counts = hooks->counts,
+                                         .keeper = &standalone->keeper,
+                                         .leases = &standalone->leases,
                                          .must_place = options->connections > 1,
                                          .places_all = options->connections > 1};
     rc = shoal__config_read(options, &standalone->config);

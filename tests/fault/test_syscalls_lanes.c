@@ -24,7 +24,7 @@ typedef struct sight {
 
 static void on_result(shoal_client_t *client, const shoal_result_t *result, void *data)
 {
-    const shoal__route_t *route = client->route;
+    const shoal__route_t *route = shoal__client_route(client);
     sight_t *sight = data;
 
     assert_int_equal(shoal_result_status(result), 0);

@@ -40,7 +40,7 @@ static struct {
 /* Does a caller that is awake run this turn? */
 static bool is_awake_turn(void)
 {
-    return rig.client->direct && rig.client->route->awake > 0;
+    return rig.client->direct && shoal__client_route(rig.client)->awake > 0;
 }
 
 /* ---- the server ---- */

@@ -116,7 +116,7 @@ shoal_unit_test(api/options_credentials ALSO core/options core/address_map core/
 shoal_unit_test(api/options_tls ALSO api/options core/options core/address_map core/secret core/tls_settings base/alloc)
 shoal_unit_test(api/cluster ALSO core/options core/address_map core/secret core/tls_settings base/alloc)
 shoal_unit_test(api/sentinel ALSO core/options core/address_map core/secret core/tls_settings base/alloc)
-shoal_unit_test(api/options_url ALSO api/options api/sentinel api/options_keys api/options_credentials api/options_tls api/replicas core/options core/address_map core/secret core/tls_settings api/errors base/error base/escape
+shoal_unit_test(api/options_url ALSO api/cluster api/options api/sentinel api/options_keys api/options_credentials api/options_tls api/replicas core/options core/address_map core/secret core/tls_settings api/errors base/error base/escape
   base/alloc)
 shoal_unit_test(client/ledger ALSO core/extra base/alloc)
 shoal_unit_test(client/plan ALSO core/cluster/fan_rule core/cluster/split_rule resp/command_slot resp/learned_keys resp/command_book resp/command_keys resp/arguments resp/key_spec resp/key_slot base/error core/extra core/target_name core/refusal core/replica_rule base/random core/block_time resp/command_info resp/encoder resp/reply_shape
@@ -125,6 +125,8 @@ shoal_unit_test(client/plan.large ALSO core/cluster/fan_rule core/cluster/split_
   base/alloc)
 shoal_unit_test(client/plan.replicas ALSO core/cluster/fan_rule core/cluster/split_rule resp/command_slot resp/learned_keys resp/command_book resp/command_keys resp/arguments resp/key_spec resp/key_slot base/error core/extra core/target_name core/refusal core/replica_rule base/random core/block_time
   resp/command_info resp/encoder resp/reply_shape base/alloc)
+shoal_unit_test(client/plan.auto ALSO core/cluster/fan_rule core/cluster/split_rule resp/command_slot resp/learned_keys resp/command_book resp/command_keys resp/arguments resp/key_spec resp/key_slot base/error core/extra core/target_name core/refusal core/replica_rule base/random core/block_time resp/command_info resp/encoder resp/reply_shape
+  base/alloc)
 shoal_unit_test(client/plan.leases ALSO core/cluster/fan_rule core/cluster/split_rule resp/command_slot resp/learned_keys resp/command_book resp/command_keys resp/arguments resp/key_spec resp/key_slot base/error core/extra core/target_name core/refusal core/replica_rule base/random core/block_time resp/command_info resp/encoder resp/reply_shape
   base/alloc)
 shoal_unit_test(client/plan.extras ALSO core/cluster/fan_rule core/cluster/split_rule resp/command_slot resp/learned_keys resp/command_book resp/command_keys resp/arguments resp/key_spec resp/key_slot base/error core/extra core/target_name core/refusal core/replica_rule base/random core/block_time resp/command_info resp/encoder resp/reply_shape

@@ -37,7 +37,11 @@ static unsigned slot_of_itself(const shoal__request_t *request, const char *byte
 unsigned shoal__log_slot(const shoal__request_t *request, const char *bytes,
                          shoal__command_book_t *book)
 {
-    if (request->extra && request->extra->route != SHOAL_ROUTE_AUTO)
-        return routed_slot(request->extra);
+    const shoal__extra_t *extra = request->extra;
+
+    if (extra && extra->refusal < 0)
+        return SHOAL__SLOT_SPREAD; /* its result is made there */
+    if (extra && extra->route != SHOAL_ROUTE_AUTO)
+        return routed_slot(extra);
     return slot_of_itself(request, bytes, book);
 }

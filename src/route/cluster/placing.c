@@ -183,7 +183,7 @@ static bool divide_spread(shoal__cluster_t *cluster, shoal__request_t *request,
                           const char *bytes, shoal__list_t *spreads,
                           uint16_t *ret_share)
 {
-    bool waits = goes_behind(cluster);
+    bool waits = goes_behind(cluster) || shoal__cluster_is_in_doubt(cluster);
     shoal__node_t *node = waits ? NULL : shoal__spread_node(cluster, request);
 
     waits = waits || (!node && cluster->map.owned == 0);
@@ -373,7 +373,8 @@ static bool copy_waiting(shoal__cluster_t *cluster, uint64_t count)
     return true;
 }
 
-bool shoal__cluster_place_waiting(shoal__cluster_t *cluster, uint64_t now_us)
+bool shoal__cluster_place_waiting(shoal__cluster_t *cluster, shoal__route_t *route,
+                                  uint64_t now_us)
 {
     shoal__pipe_t *waiting = &cluster->waiting;
     bool is_placed;
@@ -383,7 +384,7 @@ bool shoal__cluster_place_waiting(shoal__cluster_t *cluster, uint64_t now_us)
     count = shoal__request_ring_length(&waiting->ring);
     cluster->has_waiting_news = false; /* they are not behind themselves */
     is_placed = copy_waiting(cluster, count) &&
-                shoal__cluster_place(cluster, &cluster->again, now_us);
+                route->ops->place(route, &cluster->again, now_us);
     shoal__mailbox_side_clear(&cluster->again);
     cluster->has_waiting_news = !is_placed;
     if (is_placed)

@@ -7,7 +7,6 @@
 #include "core/cluster/split_rule.h"
 #include "route/cluster/state.h"
 #include <shoal/errors.h>
-#include <stdio.h>
 #include <string.h>
 
 /* ---- nodes ---- */
@@ -17,11 +16,18 @@ static unsigned route_of(const shoal__request_t *request)
     return request->extra ? request->extra->route : SHOAL_ROUTE_AUTO;
 }
 
+/* Of commands that were accepted before the client knew that it has a cluster. */
+static int refusal_of(const shoal__request_t *request)
+{
+    return request->extra ? request->extra->refusal : 0;
+}
+
 shoal__node_t *shoal__spread_node(const shoal__cluster_t *cluster,
                                   const shoal__request_t *request)
 {
-    const char *name =
-        route_of(request) == SHOAL_ROUTE_NODE ? request->extra->route_node : NULL;
+    const char *name = route_of(request) == SHOAL_ROUTE_NODE && refusal_of(request) == 0
+                           ? request->extra->route_node
+                           : NULL;
 
     for (unsigned i = 0; name && i < shoal__nodes_count(&cluster->nodes); i++) {
         shoal__node_t *node = shoal__cluster_node(cluster, i);
@@ -61,21 +67,36 @@ static shoal__spread_t *new_spread(shoal__cluster_t *cluster,
     return spread;
 }
 
+static const char *why_not(int status)
+{
+    switch (status) {
+    case SHOAL_ECROSSSLOT:
+        return "the server is a cluster, and the keys belong to several of its slots: "
+               "give "
+               "them a common {tag}";
+    case SHOAL_EREFUSED:
+        return "the server is a cluster, and the command concerns several of its "
+               "nodes: say "
+               "which of them get it (route), and do not keep it together with others";
+    default:
+        return "the cluster has no such node";
+    }
+}
+
 /* It has one part, which nobody executes. */
 static shoal__spread_t *new_failed(shoal__cluster_t *cluster,
                                    const shoal__request_t *request)
 {
     shoal__spread_t *spread = new_spread(cluster, request, SHOAL__GATHER_BY_NODE, 1);
     const char *name = request->extra ? request->extra->route_node : NULL;
-    char detail[SHOAL__TARGET_NAME_BYTES + 40];
-    const shoal_result_t result = {.status = SHOAL_ENOENT,
+    int status = refusal_of(request) < 0 ? refusal_of(request) : SHOAL_ENOENT;
+    const shoal_result_t result = {.status = status,
                                    .fate = SHOAL_FATE_NOT_EXECUTED,
-                                   .detail = detail,
+                                   .detail = why_not(status),
                                    .node = name};
 
     if (!spread)
         return NULL;
-    snprintf(detail, sizeof detail, "the cluster has no such node");
     shoal__gather_take(spread->gather, 0, &result);
     return spread;
 }
@@ -173,6 +194,8 @@ shoal__spread_t *shoal__spread_new(shoal__cluster_t *cluster,
     unsigned route = route_of(request);
     shoal__fan_t fan;
 
+    if (refusal_of(request) < 0)
+        return new_failed(cluster, request);
     if (route == SHOAL_ROUTE_PRIMARIES || route == SHOAL_ROUTE_NODES)
         return new_for_nodes(cluster, request, bytes, route, SHOAL__GATHER_BY_NODE);
     if (route == SHOAL_ROUTE_AUTO) {

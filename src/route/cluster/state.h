@@ -94,6 +94,12 @@ static inline shoal__node_t *shoal__cluster_node(const shoal__cluster_t *cluster
     return shoal__nodes_at(&cluster->nodes, index);
 }
 
+/* Is it not known yet that there is a cluster?  Then all commands wait. */
+static inline bool shoal__cluster_is_in_doubt(const shoal__cluster_t *cluster)
+{
+    return cluster->route.found != SHOAL__FOUND_CLUSTER;
+}
+
 /* Are there commands that wait for no node in particular? */
 static inline bool shoal__cluster_has_waiting(const shoal__cluster_t *cluster)
 {
@@ -107,8 +113,9 @@ void shoal__cluster_lead(shoal__cluster_t *cluster, unsigned slot, shoal__way_t 
 /* As in shoal__route_ops_t. */
 bool shoal__cluster_place(shoal__cluster_t *cluster, const shoal__mailbox_side_t *side,
                           uint64_t now_us);
-/* Place anew what waits.  False: no memory, and it waits on. */
-bool shoal__cluster_place_waiting(shoal__cluster_t *cluster, uint64_t now_us);
+/* Place anew what waits, at this route or at another one.  False: no memory, and it waits on. */
+bool shoal__cluster_place_waiting(shoal__cluster_t *cluster, shoal__route_t *route,
+                                  uint64_t now_us);
 /* A node that takes commands without a key; NULL: there is none now. */
 shoal__node_t *shoal__cluster_keyless(shoal__cluster_t *cluster);
 

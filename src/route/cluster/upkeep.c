@@ -127,10 +127,10 @@ static void leave(shoal__cluster_t *cluster, shoal__node_t *node, bool takes_all
 /* What stays behind for want of memory keeps later commands behind it (placing.c). */
 static void empty_waiting(shoal__cluster_t *cluster, uint64_t now_us)
 {
-    if (!cluster->has_waiting_news)
+    if (!cluster->has_waiting_news || shoal__cluster_is_in_doubt(cluster))
         return;
     if (shoal__cluster_has_waiting(cluster))
-        (void)shoal__cluster_place_waiting(cluster, now_us);
+        (void)shoal__cluster_place_waiting(cluster, &cluster->route, now_us);
     else
         cluster->has_waiting_news = false;
 }

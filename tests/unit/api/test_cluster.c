@@ -20,6 +20,8 @@ static void only_known_topologies_are_taken(void **state)
     assert_int_equal(shoal_options_set_topology(options, SHOAL_TOPOLOGY_CLUSTER), 0);
     assert_int_equal(shoal_options_set_topology(options, (shoal_topology_t)7),
                      SHOAL_EINVAL);
+    assert_int_equal(shoal_options_set_topology(options, SHOAL_TOPOLOGY_SENTINEL),
+                     SHOAL_EINVAL);
     assert_int_equal(shoal_options_set_topology(NULL, SHOAL_TOPOLOGY_CLUSTER),
                      SHOAL_EINVAL);
     assert_int_equal(options->topology, SHOAL_TOPOLOGY_CLUSTER);
@@ -28,6 +30,8 @@ static void only_known_topologies_are_taken(void **state)
     assert_int_equal(shoal__options_copy(options, &copy), 0);
     assert_int_equal(copy->topology, SHOAL_TOPOLOGY_CLUSTER);
     shoal__options_free(copy);
+    assert_int_equal(shoal_options_set_topology(options, SHOAL_TOPOLOGY_AUTO), 0);
+    assert_int_equal(options->topology, SHOAL_TOPOLOGY_AUTO);
     assert_int_equal(shoal_options_set_topology(options, SHOAL_TOPOLOGY_STANDALONE), 0);
     assert_int_equal(options->topology, SHOAL_TOPOLOGY_STANDALONE);
     shoal__options_free(options);

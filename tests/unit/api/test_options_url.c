@@ -122,6 +122,8 @@ static const char *const malformed[] = {
     "redis://h?connections=0", "redis://h?connections=9", "redis://h?connections=-1",
     "redis://h?connections=4294967297", "redis://h?connections=two",
     "redis://h?read_from=", "redis://h?read_from=replicas", "redis://h?settle=", "redis://h?bulk_lane=on", "redis://h?maintenance=on", "redis://h?settle=1", "redis://h?settle=yes&settle=yes",
+    "redis://h?topology=", "redis://h?topology=sentinel", "redis://h?topology=Auto",
+    "redis+cluster://h?topology=auto", "redis+cluster://h?topology=standalone",
     "unix:///s?", "unix:///s?x=1", "unix:///s?db=1&db=2",
 };
 /* clang-format on */
@@ -688,6 +690,26 @@ static void test_clusters(void **state)
     shoal_options_free(options);
 }
 
+static void test_topologies(void **state)
+{
+    static const struct {
+        const char *url;
+        shoal_topology_t topology;
+    } cases[] = {
+        {"redis://a?topology=standalone", SHOAL_TOPOLOGY_STANDALONE},
+        {"redis://a,b?topology=auto", SHOAL_TOPOLOGY_AUTO},
+        {"rediss://a?topology=cluster", SHOAL_TOPOLOGY_CLUSTER},
+        {"redis+cluster://a?topology=cluster", SHOAL_TOPOLOGY_CLUSTER},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        shoal_options_t *options = parse(cases[i].url);
+        assert_int_equal(options->topology, cases[i].topology);
+        shoal_options_free(options);
+    }
+}
+
 static void test_sentinels_that_are_refused(void **state)
 {
     static const char *const urls[] = {
@@ -763,6 +785,7 @@ int main(void)
         cmocka_unit_test(test_from_url_survives_every_failed_allocation),
         cmocka_unit_test(test_sentinels),
         cmocka_unit_test(test_clusters),
+        cmocka_unit_test(test_topologies),
         cmocka_unit_test(test_sentinels_that_are_refused),
         cmocka_unit_test(test_the_sentinels_password_is_not_quoted),
     };
