@@ -2,7 +2,7 @@
 
 /* What the nodes of a cluster are called, and where they are. */
 
-#include "shard_scene.h"
+#include "fault/shard_scene.h"
 
 /* A question is asked after this. */
 static void want_a_view(scene_t *scene, size_t node, const char *key)
@@ -113,6 +113,27 @@ static void a_slot_may_move_to_a_new_name(void **state)
     assert_int_equal(scene_events(scene).redirects_refused, 0);
 }
 
+/* A node that joins is known by its name, beside which its address stands; a redirect has the
+ * address. */
+static void an_address_beside_a_name_is_an_alias(void **state)
+{
+    scene_t *scene = *state;
+
+    agree_without(3);
+    open_cluster(scene, 0);
+    check_ok(scene, WORDS("SET", KEY, "1"));
+    check_ok(scene, WORDS("SET", "bar", "1"));
+    view[3].ip = "127.0.0.1";
+    rename_node(3, "localhost");
+    fake_server_rule(
+        nodes[1], &(fake_rule_t){.command = "GET",
+                                 .reply = script_redirect("ASK", SLOT, view[3].port)});
+    check_ok(scene, WORDS("GET", KEY));
+    assert_int_equal(fake_server_executed(nodes[3], 0, "GET", NULL), 1);
+    assert_int_equal(fake_server_accepted(nodes[3]), 1);
+    assert_int_equal(scene_events(scene).redirects_refused, 0);
+}
+
 /* The nodes announce what only they can reach; the program knows better. */
 static void the_program_maps_addresses(void **state)
 {
@@ -165,6 +186,7 @@ int main(int argc, char **argv)
         TEST(a_redirect_may_have_a_new_name),
         TEST(a_blocking_command_follows_a_new_name),
         TEST(a_slot_may_move_to_a_new_name),
+        TEST(an_address_beside_a_name_is_an_alias),
         TEST(the_program_maps_addresses),
         TEST(a_node_that_redirects_to_itself_is_connected_to_again),
     };

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* A cluster of many nodes: what a node costs that has nothing to do. */
+/* A cluster of many nodes: what a node costs that has nothing to do, and what becomes of views
+ * that differ. */
+#include "resp/key_slot.h"
 #include "support/cluster_script.h"
 #include "support/scene.h"
 
@@ -7,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #define FEW 3
@@ -69,7 +72,7 @@ static fake_server_t *servers[MANY];
 static script_node_t nodes[MANY];
 static char ids[MANY][32];
 
-static void serve(size_t count)
+static void start(size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         snprintf(ids[i], sizeof ids[i], "node%zu", i);
@@ -80,6 +83,10 @@ static void serve(size_t count)
                                    .last = (unsigned)((i + 1) * 16384 / count - 1),
                                    .epoch = i + 1};
     }
+}
+
+static void agree(size_t count)
+{
     for (size_t i = 0; i < count; i++)
         script_say(servers[i], nodes, count);
 }
@@ -97,15 +104,21 @@ static int tear_down(void **state)
     return rc;
 }
 
-static void open_cluster(scene_t *scene, size_t count)
+static void open_client(scene_t *scene)
 {
-    serve(count);
     assert_int_equal(
         shoal_options_set_address(scene->options, "127.0.0.1", nodes[0].port), 0);
     assert_int_equal(shoal_options_set_topology(scene->options, SHOAL_TOPOLOGY_CLUSTER),
                      0);
     scene_open(scene);
     assert_int_equal(shoal_client_wait_ready(scene->client, 30000000), 0);
+}
+
+static void open_cluster(scene_t *scene, size_t count)
+{
+    start(count);
+    agree(count);
+    open_client(scene);
 }
 
 /* Nearly every node gets some. */
@@ -118,8 +131,10 @@ static void use_all(scene_t *scene)
         snprintf(key, sizeof key, "key%u", i);
         scene_submit(scene, scene_words("SET", key, "1", NULL), NULL, &outcomes[i]);
     }
-    for (unsigned i = 0; i < KEYS; i++)
+    for (unsigned i = 0; i < KEYS; i++) {
         scene_check(&outcomes[i], 0, SHOAL_FATE_REPLIED);
+        assert_false(outcomes[i].has_error);
+    }
 }
 
 /* ---- the tests ---- */
@@ -163,16 +178,128 @@ static void nodes_at_rest_have_little_memory_and_no_turns(void **state)
     WAIT_FOR(is_at_rest(scene)); /* the last ones have given memory back */
 }
 
-int main(void)
+/* ---- views that differ ---- */
+
+#define NEW 20 /* the last nodes, of which some have not heard */
+#define ROUNDS 8
+#define QUESTIONS_PER_S 10
+
+/* Some take what the new nodes have for the slots of another one, which knows better; some call
+ * all nodes by name, and some by nothing. */
+static void disagree(void)
+{
+    script_node_t said[MANY];
+
+    for (size_t i = 0; i < MANY; i++) {
+        bool is_old = i % 4 == 0;
+        memcpy(said, nodes, sizeof said);
+        for (size_t j = 0; j < MANY; j++) {
+            said[j].is_myself = j == i;
+            said[j].ip = i % 4 < 2 ? NULL : "127.0.0.1";
+            said[j].host = i % 4 == 2 ? "localhost" : i % 4 == 3 ? "" : NULL;
+        }
+        if (is_old)
+            said[MANY - NEW - 1].last = 16383;
+        script_say(servers[i], said, is_old ? MANY - NEW : MANY);
+    }
+}
+
+static size_t owner_of(unsigned slot)
+{
+    size_t node = 0;
+
+    while (slot > nodes[node].last)
+        node++;
+    return node;
+}
+
+static unsigned slot_of(const char *key)
+{
+    return shoal__key_slot((shoal__bytes_t){key, strlen(key)});
+}
+
+/* The former owner redirects what is for the new nodes. */
+static void redirect_to_new(void)
+{
+    static char keys[KEYS][16]; /* they outlive the server */
+
+    for (unsigned i = 0; i < KEYS; i++) {
+        snprintf(keys[i], sizeof keys[i], "key%u", i);
+        unsigned slot = slot_of(keys[i]);
+        size_t owner = owner_of(slot);
+        if (owner >= MANY - NEW)
+            fake_server_rule(servers[MANY - NEW - 1],
+                             &(fake_rule_t){.command = "SET",
+                                            .argument = keys[i],
+                                            .reply = script_redirect(
+                                                "MOVED", slot, nodes[owner].port)});
+    }
+}
+
+/* Somebody is asked for its view. */
+static void want_a_view(scene_t *scene)
+{
+    unsigned long long asked = scene_stats(scene).views_asked;
+    size_t owner = owner_of(slot_of("key0"));
+
+    fake_server_rule(servers[owner], &(fake_rule_t){.command = "GET",
+                                                    .reply = "-CLUSTERDOWN it is\r\n",
+                                                    .times = 1});
+    outcome_t outcome = scene_call(scene, scene_words("GET", "key0", NULL), NULL);
+    scene_check(&outcome, 0, SHOAL_FATE_REPLIED);
+    WAIT_FOR(scene_stats(scene).views_asked > asked);
+}
+
+static uint64_t cpu_us(void)
+{
+    struct timespec used;
+
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+    return (uint64_t)used.tv_sec * 1000000 + (uint64_t)used.tv_nsec / 1000;
+}
+
+/* A node has one connection, whatever it is called; and no command fails. */
+static void nodes_that_disagree_have_a_connection_each(void **state)
+{
+    scene_t *scene = *state;
+    uint64_t since_us = waiting_now_us(), used_us;
+    size_t executed = 0;
+
+    start(MANY);
+    disagree();
+    redirect_to_new();
+    open_client(scene);
+    for (unsigned round = 0; round < ROUNDS; round++) {
+        use_all(scene);
+        want_a_view(scene);
+    }
+    for (size_t i = 0; i < MANY; i++) {
+        assert_int_equal(fake_server_accepted(servers[i]), 1);
+        executed += fake_server_executed(servers[i], 0, "SET", NULL);
+    }
+    assert_int_equal(executed, ROUNDS * KEYS);
+    assert_int_equal(scene_events(scene).redirects_refused, 0);
+    assert_in_range(scene_stats(scene).views_asked, ROUNDS,
+                    (waiting_now_us() - since_us) * QUESTIONS_PER_S / 1000000 + 1);
+    WAIT_FOR((used_us = cpu_us()) && is_at_rest(scene));
+    print_message("%d nodes at rest, the servers as well: %.2f %% of a core\n", MANY,
+                  (double)(cpu_us() - used_us) * 100 / REST_US);
+}
+
+int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(few_nodes_are_measured, scene_setup, tear_down),
         cmocka_unit_test_setup_teardown(nodes_at_rest_have_little_memory_and_no_turns,
                                         scene_setup, tear_down),
+        cmocka_unit_test_setup_teardown(nodes_that_disagree_have_a_connection_each,
+                                        scene_setup, tear_down),
     };
     const shoal_allocator_t counted = {counted_malloc, counted_calloc, counted_realloc,
                                        counted_free};
 
+    if (argc > 1)
+        cmocka_set_test_filter(argv[1]);
     if (shoal_allocator_set(&counted) < 0)
         return 1;
     return cmocka_run_group_tests_name("cluster_many", tests, NULL, NULL);

@@ -149,20 +149,6 @@ uint32_t shim_exchange(_Atomic uint32_t *word, uint32_t value)
     return former;
 }
 
-bool shim_compare_exchange(_Atomic uint32_t *word, uint32_t *expected, uint32_t value)
-{
-    uint32_t former;
-
-    shim_touch("compare and exchange", word, true);
-    former = *word;
-    if (former == *expected) {
-        *word = value;
-        return true;
-    }
-    *expected = former;
-    return false;
-}
-
 void shim_begin(void)
 {
     shim_locks_begin();

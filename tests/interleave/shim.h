@@ -60,6 +60,11 @@ static inline uint64_t shim_value(uint64_t value)
     return value;
 }
 
+static inline bool shim_truth(bool is_true)
+{
+    return is_true;
+}
+
 int shim_mutex_init(uv_mutex_t *mutex);
 void shim_mutex_destroy(uv_mutex_t *mutex);
 void shim_mutex_lock(uv_mutex_t *mutex);
@@ -97,7 +102,6 @@ int shim_join(pthread_t thread, void **ret_value);
 int shim_setcancelstate(int state, int *ret_former);
 uint32_t shim_or(_Atomic uint32_t *word, uint32_t bits);
 uint32_t shim_exchange(_Atomic uint32_t *word, uint32_t value);
-bool shim_compare_exchange(_Atomic uint32_t *word, uint32_t *expected, uint32_t value);
 
 #ifndef SHIM_IMPLEMENTATION
 #define uv_mutex_init shim_mutex_init
@@ -157,7 +161,10 @@ bool shim_compare_exchange(_Atomic uint32_t *word, uint32_t *expected, uint32_t 
 #define atomic_fetch_sub_explicit(object, value, order) atomic_fetch_sub(object, value)
 #define atomic_fetch_or(object, bits) shim_or(object, bits)
 #define atomic_exchange shim_exchange
-#define atomic_compare_exchange_strong shim_compare_exchange
+#define atomic_compare_exchange_strong(object, expected, value)                        \
+    (shim_touch("compare and exchange", object, true),                                 \
+     *(object) == *(expected) ? ((void)(*(object) = (value)), shim_truth(true))        \
+                              : ((void)(*(expected) = *(object)), shim_truth(false)))
 #endif
 
 #endif

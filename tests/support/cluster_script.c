@@ -49,6 +49,14 @@ static void add_string(text_t *text, const char *string)
     add(text, "$%zu\r\n%s\r\n", strlen(string), string);
 }
 
+static void add_more(text_t *text, const char *name, const char *value)
+{
+    if (!value)
+        return;
+    add_string(text, name);
+    add_string(text, value);
+}
+
 static void add_node(text_t *text, const script_node_t *node)
 {
     add(text, "*4\r\n");
@@ -58,11 +66,9 @@ static void add_node(text_t *text, const script_node_t *node)
         add(text, "$-1\r\n");
     add(text, ":%d\r\n", node->port);
     add_string(text, node->id);
-    add(text, node->hostname ? "*2\r\n" : "*0\r\n");
-    if (!node->hostname)
-        return;
-    add_string(text, "hostname");
-    add_string(text, node->hostname);
+    add(text, "*%d\r\n", (node->hostname ? 2 : 0) + (node->ip ? 2 : 0));
+    add_more(text, "hostname", node->hostname);
+    add_more(text, "ip", node->ip);
 }
 
 static bool owns_slots(const script_node_t *node)

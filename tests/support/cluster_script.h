@@ -11,10 +11,10 @@ typedef struct script_node {
     const char *id;
     const char *host; /* NULL: 127.0.0.1; "": null */
     int port;
-    const char *hostname;     /* of the metadata; NULL: none */
-    const char *primary;      /* the id of its primary; NULL: it is one itself */
-    unsigned first, last;     /* of a primary: its slots; last < first: none */
-    unsigned long long epoch; /* of its configuration */
+    const char *hostname, *ip; /* of the metadata; NULL: none */
+    const char *primary;       /* the id of its primary; NULL: it is one itself */
+    unsigned first, last;      /* of a primary: its slots; last < first: none */
+    unsigned long long epoch;  /* of its configuration */
     bool is_myself;
 } script_node_t;
 

@@ -26,13 +26,14 @@ static bool read_host(const shoal_reply_t *reply, char host[SHOAL__NODE_HOST_BYT
                            : shoal__text_read_word(text, host, SHOAL__NODE_HOST_BYTES);
 }
 
-/* One more word that is known of a node; without it `word` stays as it is. */
+/* One more word that is known of a node; "": it is not. */
 static void read_more(const shoal_reply_t *reply, const char *name,
                       char word[SHOAL__NODE_HOST_BYTES])
 {
-    (void)shoal__text_read_word(
-        shoal__description_value(shoal_reply_at(reply, 3), name), word,
-        SHOAL__NODE_HOST_BYTES);
+    if (!shoal__text_read_word(shoal__description_value(shoal_reply_at(reply, 3), name),
+                               word, SHOAL__NODE_HOST_BYTES) ||
+        strcmp(word, "?") == 0)
+        word[0] = '\0';
 }
 
 /* Host, port, id, and perhaps more.  Nodes that are to be called by a name, and have none, are
@@ -47,8 +48,9 @@ static bool read_node(const shoal_reply_t *reply, shoal__slots_node_t *node)
                                sizeof node->id))
         return false;
     read_more(reply, "hostname", node->hostname);
-    if (strcmp(node->host, "?") == 0)
-        read_more(reply, "ip", node->host);
+    read_more(reply, "ip", node->ip);
+    if (strcmp(node->host, "?") == 0 && node->ip[0])
+        memcpy(node->host, node->ip, sizeof node->host);
     if (strcmp(node->host, "?") != 0)
         node->port = (int)shoal_reply_integer(shoal_reply_at(reply, 1));
     return true;

@@ -25,6 +25,7 @@ typedef struct shoal__slots_node {
     char id[SHOAL__NODE_ID_BYTES];
     char host[SHOAL__NODE_HOST_BYTES];     /* "": the host that was asked */
     char hostname[SHOAL__NODE_HOST_BYTES]; /* its name beside an address; or "" */
+    char ip[SHOAL__NODE_HOST_BYTES];       /* its address beside a name; or "" */
     int port; /* 1 .. 65535; 0: where it is, is not known */
 } shoal__slots_node_t;
 

@@ -37,7 +37,7 @@ static void add_alias(shoal__node_t *node, const char *host, int port)
 {
     shoal__node_alias_t *alias = &node->aliases[node->next_alias];
 
-    if (has_alias(node, host, port))
+    if (is_at(node, host, port) || has_alias(node, host, port))
         return;
     node->next_alias = (node->next_alias + 1) % SHOAL__NODE_ALIASES;
     alias->port = port;
@@ -96,11 +96,12 @@ shoal__node_t *shoal__nodes_named(shoal__nodes_t *nodes, const char *host, int p
     return shoal__nodes_find(nodes, host, port, address);
 }
 
-shoal__node_t *shoal__nodes_identify(shoal__nodes_t *nodes, const char *id,
-                                     const char *host, int port,
-                                     const shoal__node_t *by)
+static shoal__node_t *identify(shoal__nodes_t *nodes, const shoal__slots_node_t *named,
+                               const shoal__node_t *by)
 {
-    shoal__node_t *node = shoal__nodes_with_id(nodes, id);
+    shoal__node_t *node = shoal__nodes_with_id(nodes, named->id);
+    const char *host = named->host[0] ? named->host : by->host;
+    int port = named->port;
     const shoal__address_t *address = map(nodes, &host, &port, by);
 
     if (node && !is_at(node, host, port)) {
@@ -113,9 +114,24 @@ shoal__node_t *shoal__nodes_identify(shoal__nodes_t *nodes, const char *id,
     return shoal__nodes_find(nodes, host, port, address);
 }
 
+/* The address that is told beside a name is an alias. */
+shoal__node_t *shoal__nodes_identify(shoal__nodes_t *nodes,
+                                     const shoal__slots_node_t *named,
+                                     const shoal__node_t *by)
+{
+    shoal__node_t *node = identify(nodes, named, by);
+    const char *host = named->ip;
+    int port = named->port;
+
+    (void)map(nodes, &host, &port, by);
+    if (node && named->ip[0])
+        add_alias(node, host, port);
+    return node;
+}
+
 void shoal__nodes_set_hostname(shoal__node_t *node, const char *hostname)
 {
-    if (!hostname[0] || strcmp(hostname, "?") == 0 || strcmp(hostname, node->host) == 0)
+    if (!hostname[0] || strcmp(hostname, node->host) == 0)
         return;
     snprintf(node->hostname, sizeof node->hostname, "%s", hostname);
     node->endpoint.tls_name = node->hostname;

@@ -56,9 +56,9 @@ shoal__node_t *shoal__nodes_find(shoal__nodes_t *nodes, const char *host, int po
 shoal__node_t *shoal__nodes_named(shoal__nodes_t *nodes, const char *host, int port,
                                   const shoal__node_t *by);
 /* The node with this id, which `by` named with this address.  If it is connected elsewhere, the
- * address is an alias of it; if it is not, the address counts.  As _named. */
-shoal__node_t *shoal__nodes_identify(shoal__nodes_t *nodes, const char *id,
-                                     const char *host, int port,
+ * address is an alias of it; if it is not, the address counts.  The port is known.  As _named. */
+shoal__node_t *shoal__nodes_identify(shoal__nodes_t *nodes,
+                                     const shoal__slots_node_t *named,
                                      const shoal__node_t *by);
 /* A node says which name the host has: it is an alias, and the name in the certificate. */
 void shoal__nodes_set_hostname(shoal__node_t *node, const char *hostname);

@@ -36,13 +36,9 @@ static void fail(shoal__topology_t *topology)
 static shoal__node_t *place_of(shoal__topology_t *topology,
                                const shoal__slots_node_t *named)
 {
-    const shoal__node_t *by = topology->asked;
-
     if (named->port == 0)
         return shoal__nodes_with_id(topology->nodes, named->id);
-    return shoal__nodes_identify(topology->nodes, named->id,
-                                 named->host[0] ? named->host : by->host, named->port,
-                                 by);
+    return shoal__nodes_identify(topology->nodes, named, topology->asked);
 }
 
 static void list_node(shoal__topology_t *topology, const shoal__node_t *node,

@@ -35,8 +35,9 @@ static void print(const shoal_reply_t *reply, void *data)
         for (size_t k = 0; k < range.nodes; k++) {
             shoal__slots_node_t node;
             shoal__slots_reply_node(reply, i, k, &node);
-            text += sprintf(text, " %s@%s:%d%s%s", node.id, node.host, node.port,
-                            *node.hostname ? "," : "", node.hostname);
+            text += sprintf(text, " %s@%s:%d%s%s%s%s", node.id, node.host, node.port,
+                            *node.hostname ? "," : "", node.hostname,
+                            *node.ip ? "=" : "", node.ip);
         }
         text += sprintf(text, ";");
     }
@@ -62,14 +63,14 @@ static const struct slots_row {
     {"*1\r\n*3\r\n:0\r\n:5\r\n*3\r\n" HOST ":0\r\n" ID, "0-5 id-1@127.0.0.1:0;"},
     /* It has no name, but an address. */
     {"*1\r\n*3\r\n:0\r\n:5\r\n" NO_NAME("*2\r\n$2\r\nip\r\n" HOST),
-     "0-5 id-1@127.0.0.1:7000;"},
+     "0-5 id-1@127.0.0.1:7000=127.0.0.1;"},
     {"*1\r\n*3\r\n:0\r\n:5\r\n" NO_NAME("*2\r\n$2\r\nip\r\n$0\r\n\r\n"),
      "0-5 id-1@?:0;"},
     {"*1\r\n*3\r\n:0\r\n:5\r\n" NO_NAME("*2\r\n$2\r\nip\r\n$1\r\n?\r\n"),
      "0-5 id-1@?:0;"},
     {"*1\r\n*3\r\n:0\r\n:5\r\n" NO_NAME("*0\r\n"), "0-5 id-1@?:0;"},
     {"*1\r\n*3\r\n:0\r\n:5\r\n*4\r\n" HOST ":7000\r\n" ID "*2\r\n+ip\r\n+::1\r\n",
-     "0-5 id-1@127.0.0.1:7000;"},
+     "0-5 id-1@127.0.0.1:7000=::1;"},
     /* That is none. */
     {"+OK\r\n", "no"},
     {"%1\r\n+a\r\n+b\r\n", "no"},
