@@ -16,13 +16,11 @@ redis = pytest.importorskip("redis")
 
 import shoal  # noqa: E402
 import shoal.redis  # noqa: E402
-from redis.cluster import LoadBalancingStrategy  # noqa: E402
 from support.cluster import Cluster  # noqa: E402
 from support.dropin import ClusterScene, shown, until  # noqa: E402
 
 # Of three slots, which three nodes own.
 KEYS = ("a", "b", "c")
-BALANCED = LoadBalancingStrategy.ROUND_ROBIN
 
 
 @pytest.fixture(params=["sync", "asyncio"])
@@ -153,7 +151,6 @@ def test_errors_have_a_fate(scene: ClusterScene) -> None:
 
 def test_it_is_told_what_cannot_be_carried(scene: ClusterScene) -> None:
     for options, reason in (
-        ({"load_balancing_strategy": BALANCED}, "reads from replicas"),
         ({"address_remap": lambda address: address}, "the parameter address_remap"),
         ({"socket_timeout": 100_000.0}, "socket_timeout=100000.0"),
     ):

@@ -21,6 +21,8 @@ class Cluster:
                 "--cluster-enabled", "yes", "--cluster-port", str(bus),
                 "--cluster-config-file", "nodes.conf",
                 "--cluster-announce-ip", "127.0.0.1", "--protected-mode", "no",
+                "--repl-diskless-sync-delay", "0", "--repl-ping-replica-period", "1",
+                "--cluster-node-timeout", "1000",  # the pace of their gossip
             )
             for bus, _ in self._buses
         ]  # fmt: skip
@@ -47,6 +49,9 @@ class Cluster:
         while replicas and not all(map(self._has_replicas, self.nodes)):
             assert time.monotonic() < until
             time.sleep(0.01)
+
+        for node in self.nodes:  # nobody is taken for dead because it is slow
+            node.ask("CONFIG", "SET", "cluster-node-timeout", 15000)
 
     def stop(self) -> None:
         for node in self.nodes:

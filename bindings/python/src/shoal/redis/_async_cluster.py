@@ -34,6 +34,7 @@ from ._cluster import (
     node_lists,
     outcome,
     read,
+    read_from,
     translate_cluster,
 )
 from ._connection import Attempts
@@ -192,9 +193,7 @@ class RedisCluster(PlainSet, theirs.RedisCluster):  # type: ignore[misc]
             key=lambda node: str(node.server_type),
         )
         refusal = None
-        if self.read_from_replicas or self.load_balancing_strategy:
-            refusal = "reads from replicas"
-        elif manager.address_remap is not None:
+        if manager.address_remap is not None:
             refusal = "the parameter address_remap"
         return Nodes(
             known[0].connection_class,
@@ -203,6 +202,7 @@ class RedisCluster(PlainSet, theirs.RedisCluster):  # type: ignore[misc]
             self.retry.get_retries(),
             self.response_callbacks,
             refusal,
+            read_from(self),
         )
 
     async def _shoal_run(

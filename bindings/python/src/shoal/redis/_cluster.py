@@ -164,6 +164,12 @@ def async_cluster_lane(client: Any, nodes: Nodes) -> AsyncClusterLane:
     return lane
 
 
+def read_from(client: Any) -> str:
+    """The core's option: whatever redis-py's strategy, the core balances by load."""
+    reads = client.read_from_replicas or client.load_balancing_strategy
+    return "replica_preferred" if reads else "primary"
+
+
 def node_lists(nodes: list[Node], made: Mapping[str, Any]) -> dict[int, list[Any]]:
     """For each slot its nodes, the primary first, as redis-py keeps them.
 

@@ -81,6 +81,7 @@ class Nodes(NamedTuple):
     retries    how often it repeats a command
     callbacks  what it makes of replies, by command
     refusal    what the core cannot do, or None
+    read_from  the core's option
     """
 
     connection_class: Any
@@ -89,6 +90,7 @@ class Nodes(NamedTuple):
     retries: int
     callbacks: Any
     refusal: str | None
+    read_from: str
 
 
 class NotCarried(Exception):
@@ -226,6 +228,7 @@ def cluster_options(nodes: Nodes, template: Any, family: Family) -> dict[str, An
         **options,
         "url": f"redis+cluster://{','.join(seeds)}",
         "offline": "queue",
+        "read_from": nodes.read_from,
         "attempts_max": min(1 + retries, _ATTEMPTS_MAX),
     }
 

@@ -32,6 +32,7 @@ from ._cluster import (
     node_lists,
     outcome,
     read,
+    read_from,
     translate_cluster,
 )
 from ._connection import Attempts
@@ -181,9 +182,7 @@ class RedisCluster(PlainSet, theirs.RedisCluster):
         client = self._shoal_node_client()
         pool = client.connection_pool
         refusal = None
-        if self.read_from_replicas or self.load_balancing_strategy:
-            refusal = "reads from replicas"
-        elif self.user_on_connect_func is not None:
+        if self.user_on_connect_func is not None:
             refusal = "the parameter redis_connect_func"
         elif manager.address_remap is not None:
             refusal = "the parameter address_remap"
@@ -196,6 +195,7 @@ class RedisCluster(PlainSet, theirs.RedisCluster):
             self.retry.get_retries(),
             client.response_callbacks,
             refusal,
+            read_from(self),
         )
 
     def _shoal_node_client(self) -> Any:
