@@ -55,9 +55,12 @@ typedef enum shoal_event_kind {
         14, /**< a replica owns slots that its primary owned, see detail;
                                     shoal_event_server() is the replica */
     SHOAL_EVENT_REDIRECT_REFUSED =
-        15 /**< a server led the client elsewhere, and the client does not go there: to an
+        15, /**< a server led the client elsewhere, and the client does not go there: to an
                 address that the server must not know (loopback, link-local, metadata), or
                 to a node that no other node knows; see detail and <shoal/cluster.h> */
+    SHOAL_EVENT_ZONE_UNKNOWN = 16 /**< a server that could be read from does not say in
+                                      which zone it is: see detail, and
+                                      shoal_options_set_zone().  Once for a client */
 } shoal_event_kind_t;
 
 /**

@@ -48,8 +48,15 @@ extern "C" {
 typedef enum shoal_read_from {
     SHOAL_READ_PRIMARY = 0,           /**< the primary */
     SHOAL_READ_REPLICA_PREFERRED = 1, /**< a replica; the primary while none can */
-    SHOAL_READ_REPLICA = 2 /**< a replica; while none can, commands wait until their
+    SHOAL_READ_REPLICA = 2, /**< a replica; while none can, commands wait until their
                                 deadline, or fail at once with SHOAL_OFFLINE_FAIL */
+    SHOAL_READ_ZONE =
+        3, /**< a replica in the zone of shoal_options_set_zone(); while none
+                              can, any replica, then the primary */
+    SHOAL_READ_ZONE_OR_PRIMARY =
+        4 /**< a replica in the zone; while none can, the primary
+                                        if it is in the zone, else any replica, then the
+                                        primary */
 } shoal_read_from_t;
 
 /** The greatest number of replicas that a client uses. */
@@ -65,7 +72,7 @@ typedef enum shoal_read_from {
  *
  * The client is ready when the primary is.  shoal_stats_t.replica_reads counts the commands
  * that were handed to replicas.
- * In a URL: read_from=primary, replica_preferred or replica.
+ * In a URL: read_from=primary, replica_preferred, replica, zone or zone_or_primary.
  *
  * Threads: setup
  * Errors:  SHOAL_EINVAL options is NULL, or no such value
@@ -73,6 +80,26 @@ typedef enum shoal_read_from {
  */
 SHOAL_EXTERN int shoal_options_set_read_from(shoal_options_t *options,
                                              shoal_read_from_t read_from);
+
+/**
+ * Say in which availability zone the program runs.  Default: not known.  It matters for
+ * SHOAL_READ_ZONE and SHOAL_READ_ZONE_OR_PRIMARY, which cannot do without.
+ *
+ * Servers tell their zone in INFO (`availability_zone`, Valkey 8), for which the library asks
+ * over each new connection.  One that tells none is in no zone;
+ * SHOAL_EVENT_ZONE_UNKNOWN tells of the first one.
+ * In a URL: zone.
+ *
+ * @param options of a client that is not open yet
+ * @param zone as the servers call it, 1 .. 255 bytes; copied.  NULL: not known
+ *
+ * Threads:   setup
+ * Ownership: copied
+ * Errors:    SHOAL_EINVAL options is NULL, or zone is empty or too long
+ *            SHOAL_ENOMEM
+ * Since:     0.2
+ */
+SHOAL_EXTERN int shoal_options_set_zone(shoal_options_t *options, const char *zone);
 
 /**
  * Name one replica.  If the program names any, the library uses those and asks for no

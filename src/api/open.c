@@ -15,6 +15,10 @@ static const char *find_contradiction(const shoal_options_t *options)
     if (options->sentinels.name && options->sentinels.is_tls && !options->tls.is_on)
         return "the sentinels speak TLS only beside a primary that does: "
                "shoal_options_set_tls()";
+    if (!options->zone && (options->read_from == SHOAL_READ_ZONE ||
+                           options->read_from == SHOAL_READ_ZONE_OR_PRIMARY))
+        return "the options prefer the replicas of a zone, and name none: "
+               "shoal_options_set_zone()";
     if (options->topology == SHOAL_TOPOLOGY_STANDALONE)
         return NULL;
     if (options->sentinels.name)
@@ -24,9 +28,8 @@ static const char *find_contradiction(const shoal_options_t *options)
     if (options->connections > 1)
         return "several connections to one node of a cluster are not supported";
     if (options->read_from == SHOAL_READ_REPLICA)
-        return "reads of a cluster go to its primaries while no replica can execute "
-               "them: "
-               "SHOAL_READ_REPLICA_PREFERRED";
+        return "reads of a cluster go to its primaries while no replica can "
+               "execute them: SHOAL_READ_REPLICA_PREFERRED";
     if (options->replicas_count > 0)
         return "the nodes of a cluster say themselves which replicas there are";
     return NULL;

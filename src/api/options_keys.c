@@ -227,13 +227,22 @@ static int read_topology(shoal__options_keys_t *keys, shoal_options_t *options,
 static int read_read_from(shoal__options_keys_t *keys, shoal_options_t *options,
                           const char *value)
 {
-    static const char *const words[] = {[SHOAL_READ_PRIMARY] = "primary",
-                                        [SHOAL_READ_REPLICA_PREFERRED] =
-                                            "replica_preferred",
-                                        [SHOAL_READ_REPLICA] = "replica"};
+    static const char *const words[] = {
+        [SHOAL_READ_PRIMARY] = "primary",
+        [SHOAL_READ_REPLICA_PREFERRED] = "replica_preferred",
+        [SHOAL_READ_REPLICA] = "replica",
+        [SHOAL_READ_ZONE] = "zone",
+        [SHOAL_READ_ZONE_OR_PRIMARY] = "zone_or_primary"};
     (void)keys;
     return shoal_options_set_read_from(
         options, (shoal_read_from_t)find_word(value, words, COUNT(words)));
+}
+
+static int read_zone(shoal__options_keys_t *keys, shoal_options_t *options,
+                     const char *value)
+{
+    (void)keys;
+    return shoal_options_set_zone(options, value);
 }
 
 static int read_timeout(shoal__options_keys_t *keys, shoal_options_t *options,
@@ -378,6 +387,7 @@ static const struct key {
     WORD("sentinel_password", read_sentinel_password),
     WORD("read_from", read_read_from),
     WORD("topology", read_topology),
+    WORD("zone", read_zone),
     WORD("rotation", read_rotation),
     WORD("order", read_order),
     NUMBER("credentials_timeout_ms", credentials.timeout_us, U64, 1000),

@@ -382,7 +382,6 @@ static bool may_leave_primary(const shoal__plan_t *plan, const shoal_options_t *
     const shoal_call_t *call = &plan->submission->call;
     bool is_wanted = options->read_from != SHOAL_READ_PRIMARY ||
                      (call->flags & SHOAL_CALL_REPLICA) != 0;
-
     bool may_be = shoal__options_use_replicas(options) ||
                   shoal__options_topology(options) == SHOAL_TOPOLOGY_CLUSTER;
 

@@ -72,6 +72,7 @@ void shoal__options_free(shoal_options_t *options)
     shoal__secret_free_text(options->password);
     shoal__free(options->client_name);
     shoal__free(options->source_address);
+    shoal__free(options->zone);
     shoal__tls_settings_release(&options->tls);
     free_sentinels(&options->sentinels);
     shoal__address_map_release(&options->map);
@@ -172,6 +173,7 @@ int shoal__options_copy(const shoal_options_t *from, shoal_options_t **ret)
     memset(copy->addresses, 0, sizeof copy->addresses);
     copy->addresses_count = 0;
     copy->user = copy->password = copy->client_name = copy->source_address = NULL;
+    copy->zone = NULL;
     copy->sentinels = (shoal__options_sentinels_t){0};
     copy->map = (shoal__address_map_t){0};
     copy->replicas_count = 0; /* of those whose host is copied */
@@ -186,6 +188,7 @@ int shoal__options_copy(const shoal_options_t *from, shoal_options_t **ret)
         shoal__options_copy_text(from->password, &copy->password) < 0 ||
         shoal__options_copy_text(from->client_name, &copy->client_name) < 0 ||
         shoal__options_copy_text(from->source_address, &copy->source_address) < 0 ||
+        shoal__options_copy_text(from->zone, &copy->zone) < 0 ||
         copy_replicas(from, copy) < 0 ||
         shoal__address_map_copy(&from->map, &copy->map) < 0) {
         shoal__options_free(copy);

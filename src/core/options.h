@@ -109,6 +109,7 @@ struct shoal_options {
     shoal__tls_settings_t tls;
 
     shoal_read_from_t read_from;
+    char *zone; /* of the program; NULL: not known */
     shoal__option_address_t replicas[SHOAL_REPLICAS_MAX]; /* of the program */
     unsigned replicas_count; /* 0: the primary names them, if any are wanted */
 
@@ -131,6 +132,15 @@ static inline shoal_topology_t shoal__options_topology(const shoal_options_t *op
 static inline bool shoal__options_use_replicas(const shoal_options_t *options)
 {
     return options->read_from != SHOAL_READ_PRIMARY || options->replicas_count > 0;
+}
+
+/* The zone whose replicas are preferred; NULL: any. */
+static inline const char *shoal__options_zone(const shoal_options_t *options)
+{
+    bool matters = options->read_from == SHOAL_READ_ZONE ||
+                   options->read_from == SHOAL_READ_ZONE_OR_PRIMARY;
+
+    return matters ? options->zone : NULL;
 }
 
 /* Every default that needs no memory; the address and the texts are NULL. */

@@ -40,13 +40,30 @@ bool shoal__replica_is_usable(const shoal__replica_facts_t *facts, uint64_t now_
     return facts->is_ready && facts->is_replica && has_link && !is_refusing;
 }
 
-/* The usable replica with so many usable ones before it. */
-static size_t nth_usable(const shoal__replica_facts_t *facts, uint64_t n,
-                         uint64_t now_us)
+/* Only those that are near, if one of them is usable. */
+static bool is_eligible(const shoal__replica_facts_t *facts, bool must_be_near,
+                        uint64_t now_us)
+{
+    return (facts->is_near || !must_be_near) && shoal__replica_is_usable(facts, now_us);
+}
+
+static uint64_t count_eligible(const shoal__replica_facts_t *facts, size_t count,
+                               bool must_be_near, uint64_t now_us)
+{
+    uint64_t eligible = 0;
+
+    for (size_t i = 0; i < count; i++)
+        eligible += is_eligible(&facts[i], must_be_near, now_us);
+    return eligible;
+}
+
+/* The eligible replica with so many eligible ones before it. */
+static size_t nth_eligible(const shoal__replica_facts_t *facts, uint64_t n,
+                           bool must_be_near, uint64_t now_us)
 {
     size_t at = 0;
 
-    while (!shoal__replica_is_usable(&facts[at], now_us) || n-- > 0)
+    while (!is_eligible(&facts[at], must_be_near, now_us) || n-- > 0)
         at++;
     return at;
 }
@@ -58,25 +75,28 @@ static uint64_t load_of(const shoal__replica_facts_t *facts)
 
 size_t shoal__replica_choose(shoal__replica_choice_t *choice,
                              const shoal__replica_facts_t *facts, size_t count,
-                             shoal__random_t *random, uint64_t now_us)
+                             bool is_primary_near, shoal__random_t *random,
+                             uint64_t now_us)
 {
-    uint64_t usable = 0, first, second;
+    uint64_t eligible, first, second;
     size_t one, other;
-    bool is_better, is_trial;
+    bool must_be_near, is_better, is_trial;
 
     if (choice->at < count && now_us < choice->until_us &&
         shoal__replica_is_usable(&facts[choice->at], now_us))
         return choice->at;
     *choice = (shoal__replica_choice_t){0};
-    for (size_t i = 0; i < count; i++)
-        usable += shoal__replica_is_usable(&facts[i], now_us);
-    if (usable == 0)
+    eligible = count_eligible(facts, count, true, now_us);
+    must_be_near = eligible > 0 || is_primary_near;
+    if (!must_be_near)
+        eligible = count_eligible(facts, count, false, now_us);
+    if (eligible == 0)
         return SHOAL__REPLICA_NONE;
-    first = shoal__random_below(random, usable);
-    second = shoal__random_below(random, usable - 1); /* of the others */
-    second += second >= first && usable > 1;
-    one = nth_usable(facts, first, now_us);
-    other = nth_usable(facts, usable > 1 ? second : first, now_us);
+    first = shoal__random_below(random, eligible);
+    second = shoal__random_below(random, eligible - 1); /* of the others */
+    second += second >= first && eligible > 1;
+    one = nth_eligible(facts, first, must_be_near, now_us);
+    other = nth_eligible(facts, eligible > 1 ? second : first, must_be_near, now_us);
     is_better = load_of(&facts[one]) / 2 > load_of(&facts[other]);
     is_trial = shoal__random_below(random, CHOICES_PER_TRIAL) == 0;
     choice->at = is_better && !is_trial ? other : one;

@@ -34,6 +34,7 @@ typedef struct shoal__replica_facts {
     uint64_t refused_us; /* when it last refused a command for now; 0: never */
     uint64_t inflight;   /* commands that it has not answered */
     uint64_t rtt_us;     /* a round trip; 0: not known */
+    bool is_near;        /* it is in the client's zone */
 } shoal__replica_facts_t;
 
 bool shoal__replica_is_usable(const shoal__replica_facts_t *facts, uint64_t now_us);
@@ -47,11 +48,13 @@ typedef struct shoal__replica_choice {
 } shoal__replica_choice_t;
 
 /* The index of a usable replica: one at random, unless another one, also at random, has less
- * than half its load (the product of unanswered commands and round trip).
+ * than half its load (the product of unanswered commands and round trip).  If some are near,
+ * it is one of them; if none is, but the primary is, and may take reads for that: none.
  * SHOAL__REPLICA_NONE: none is usable. */
 size_t shoal__replica_choose(shoal__replica_choice_t *choice,
                              const shoal__replica_facts_t *facts, size_t count,
-                             shoal__random_t *random, uint64_t now_us);
+                             bool is_primary_near, shoal__random_t *random,
+                             uint64_t now_us);
 
 typedef enum shoal__replica_verdict {
     SHOAL__REPLICA_STANDARD,  /* as everywhere: core/error_rule.h */

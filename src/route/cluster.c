@@ -501,6 +501,7 @@ static int init_nodes(shoal__cluster_t *cluster, const shoal_options_t *options)
                                      .hooks = &conn_hooks,
                                      .map = &options->map,
                                      .origin = &cluster->target,
+                                     .zone = shoal__options_zone(options),
                                      .set = &cluster->set,
                                      .owner = cluster};
 
@@ -532,6 +533,7 @@ static void init_plain(shoal__cluster_t *cluster, const shoal_options_t *options
                          .places_all = shoal__options_use_replicas(options),
                          .found = is_sure ? SHOAL__FOUND_CLUSTER : SHOAL__FOUND_NOTHING,
                          .tls = cluster->config.dial.tls};
+    cluster->takes_near_primary = options->read_from == SHOAL_READ_ZONE_OR_PRIMARY;
     cluster->hooks = *hooks;
     cluster->owner = owner;
     cluster->target = (shoal__target_t){.name = "the cluster"};

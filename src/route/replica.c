@@ -38,7 +38,7 @@ shoal__replica_t *shoal__replica_new(const shoal__replica_plan_t *plan)
         shoal__free(replica);
         return NULL;
     }
-    replica->watch.conn = &replica->conn;
+    replica->watch = (shoal__role_watch_t){.conn = &replica->conn, .zone = plan->zone};
     return replica;
 }
 

@@ -30,6 +30,7 @@ typedef struct shoal__replica_plan {
     const shoal__conn_hooks_t *hooks;   /* of its connection, whose owner it is */
     struct shoal__replicas *all;
     const shoal__target_t *primary; /* it has the same credentials */
+    const char *zone;               /* whose replicas are preferred; NULL: any */
     shoal__conn_set_t *set;         /* borrowed */
     uint64_t id;
     shoal__bytes_t host; /* at most SHOAL__ROLE_REPLY_HOST_BYTES */

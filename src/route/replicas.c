@@ -10,6 +10,7 @@
 #include "route/figures.h"
 #include "route/homes.h"
 #include <shoal/errors.h>
+#include <stdio.h>
 
 #define ASK_AGAIN_US 100000 /* a replica was lost */
 #define PEN_BYTES_KEPT 1048576
@@ -20,12 +21,16 @@
 static shoal__replica_t *choose(shoal__replicas_t *replicas, uint64_t now_us)
 {
     shoal__replica_facts_t facts[SHOAL_REPLICAS_MAX];
+    bool is_primary_near = replicas->takes_near_primary &&
+                           shoal__home_is_ready(replicas->primary) &&
+                           shoal__role_watch_is_near(&replicas->primary_watch);
     size_t at;
 
     for (size_t i = 0; i < replicas->count; i++)
         facts[i] = shoal__replica_facts(replicas->listed[i]);
-    at = shoal__replica_choose(&replicas->choice, facts, replicas->count,
-                               &replicas->primary->set->random, now_us);
+    at =
+        shoal__replica_choose(&replicas->choice, facts, replicas->count,
+                              is_primary_near, &replicas->primary->set->random, now_us);
     if (at == SHOAL__REPLICA_NONE) {
         if (replicas->none_since_us == 0)
             replicas->none_since_us = now_us;
@@ -165,6 +170,27 @@ static void move(shoal__pipe_t *from, shoal__pipe_t *to, shoal__pipe_picks_fn pi
         shoal__pipe_move_queued(from, to, picks, NULL, now_us);
 }
 
+static void tell_of_zone(shoal__replicas_t *replicas, shoal__role_watch_t *watch)
+{
+    const shoal__conn_t *conn = watch->conn;
+    char detail[SHOAL__TARGET_NAME_BYTES + 64];
+    const shoal_event_t event = {.kind = SHOAL_EVENT_ZONE_UNKNOWN,
+                                 .detail = detail,
+                                 .epoch = shoal__counter_get(&conn->stats.epoch),
+                                 .connection = conn->id,
+                                 .server = conn->target->name};
+
+    if (!watch->lacks_zone)
+        return;
+    watch->lacks_zone = false;
+    if (replicas->has_told_zone)
+        return;
+    replicas->has_told_zone = true;
+    snprintf(detail, sizeof detail, "%s does not say in which zone it is",
+             event.server);
+    replicas->hooks.on_event(replicas->owner, &event);
+}
+
 /* What waits at a replica that is not usable goes on. */
 static void move_on(shoal__replicas_t *replicas, shoal__replica_t *replica,
                     uint64_t now_us)
@@ -197,6 +223,7 @@ static void look_at(shoal__replicas_t *replicas, shoal__replica_t *replica,
     if (replica->is_listed && !shoal__replica_is_open(replica))
         shoal__conn_open(&replica->conn);
     shoal__replica_ask(replica, now_us);
+    tell_of_zone(replicas, &replica->watch);
     move_on(replicas, replica, now_us);
     if (!replica->is_listed && shoal__replica_is_open(replica) &&
         shoal__replica_is_empty(replica))
@@ -229,6 +256,9 @@ void shoal__replicas_turn(shoal__replicas_t *replicas, uint64_t now_us)
 {
     replicas->is_touched = false;
     shoal__replicas_ask(replicas, now_us);
+    if (replicas->takes_near_primary)
+        shoal__role_watch_ask_zone(&replicas->primary_watch, now_us);
+    tell_of_zone(replicas, &replicas->primary_watch);
     for (shoal__replica_t *replica = shoal__replicas_newest(replicas); replica;
          replica = replica->next)
         look_at(replicas, replica, now_us);
@@ -369,6 +399,10 @@ int shoal__replicas_new(const shoal__replicas_plan_t *plan, shoal__replicas_t **
     replicas->hooks = *plan->hooks;
     replicas->owner = plan->owner;
     replicas->options = plan->options;
+    replicas->primary_watch = (shoal__role_watch_t){
+        .conn = plan->primary, .zone = shoal__options_zone(plan->options)};
+    replicas->takes_near_primary =
+        plan->options->read_from == SHOAL_READ_ZONE_OR_PRIMARY;
     replicas->may_use_primary = plan->options->read_from != SHOAL_READ_REPLICA;
     replicas->is_named = plan->options->replicas_count > 0;
     replicas->config = *plan->primary->config;

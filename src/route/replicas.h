@@ -28,6 +28,10 @@ typedef struct shoal__replicas {
     shoal__conn_config_t config; /* of the connections: the primary's, but for ... */
     shoal__pipe_config_t pen_config; /* the primary's */
     bool may_use_primary;
+    bool
+        takes_near_primary; /* if it is in the zone, it comes before replicas elsewhere */
+    bool has_told_zone;     /* ... of a server that tells none */
+    shoal__role_watch_t primary_watch;  /* of its zone */
     bool is_named;                      /* by the program */
     const shoal_options_t *options;     /* borrowed */
     _Atomic(shoal__replica_t *) newest; /* of all that ever were; any thread reads */

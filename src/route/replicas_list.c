@@ -26,6 +26,7 @@ static shoal__replica_t *replica_at(shoal__replicas_t *replicas,
                                         .primary = replicas->primary->target,
                                         .set = replicas->primary->set,
                                         .id = REPLICA_ID + replicas->made,
+                                        .zone = shoal__options_zone(replicas->options),
                                         .host = name->host,
                                         .port = name->port};
     shoal__replica_t *replica = shoal__replicas_newest(replicas);

@@ -417,6 +417,118 @@ static void one_that_is_promoted(void **state)
     await_reads(scene, OTHER);
 }
 
+/* ---- zones ---- */
+
+/* The node says that it is in this zone; NULL: it does not say. */
+static void say_zone(size_t node, const char *zone)
+{
+    char *text = new_text(), info[80];
+
+    snprintf(info, sizeof info, "# Server\r\n%s%s\r\n",
+             zone ? "availability_zone:" : "port:1", zone ? zone : "");
+    snprintf(text, TEXT_BYTES, "$%zu\r\n%s\r\n", strlen(info), info);
+    answer(node, "INFO", text);
+}
+
+/* The client is in zone a. */
+static void open_zones(scene_t *scene, shoal_read_from_t from, const char *const *zones)
+{
+    for (size_t i = 0; i < NODES; i++) {
+        script(i, i == 0 ? PRIMARY : LINKED);
+        say_zone(i, zones[i]);
+    }
+    read_from(scene, from);
+    assert_int_equal(shoal_options_set_zone(scene->options, "a"), 0);
+    open_cluster(scene, 0);
+}
+
+/* A choice is kept for 50 ms. */
+static void read_for_a_while(scene_t *scene)
+{
+    uint64_t until_us = waiting_now_us() + 300000;
+
+    while (waiting_now_us() < until_us) {
+        try_read(scene);
+        waiting_sleep_us(1000);
+    }
+}
+
+/* Wait until the node alone reads, and see that it goes on so. */
+static void check_alone(scene_t *scene, size_t node)
+{
+    size_t before[NODES];
+
+    for (unsigned quiet = 0; quiet < 100;) {
+        for (size_t i = 0; i < NODES; i++)
+            before[i] = reads_at(i);
+        try_read(scene);
+        waiting_sleep_us(1000);
+        quiet = reads_at(node) > before[node] ? quiet + 1 : 0;
+    }
+    for (size_t i = 0; i < NODES; i++)
+        before[i] = reads_at(i);
+    read_for_a_while(scene);
+    for (size_t i = 0; i < NODES; i++)
+        if (i != node)
+            assert_int_equal(reads_at(i), before[i]);
+}
+
+static void a_replica_in_the_zone_comes_first(void **state)
+{
+    scene_t *scene = *state;
+    static const char *const zones[NODES] = {"a", "b", "a"};
+
+    open_zones(scene, SHOAL_READ_ZONE, zones);
+    check_alone(scene, OTHER);
+    /* Another replica comes before the primary, even if that is in the zone. */
+    answer(OTHER, "GET", "-LOADING Redis is loading the dataset in memory\r\n");
+    await_reads(scene, ONE);
+    assert_int_equal(scene_events(scene).zones_unknown, 0);
+}
+
+static void the_primary_in_the_zone_comes_second(void **state)
+{
+    scene_t *scene = *state;
+    static const char *const zones[NODES] = {"a", "b", "a"};
+    size_t elsewhere;
+
+    open_zones(scene, SHOAL_READ_ZONE_OR_PRIMARY, zones);
+    check_alone(scene, OTHER);
+    fake_server_refuse(nodes[OTHER], true);
+    fake_server_cut(nodes[OTHER], FAKE_CUT_RESET);
+    await_reads(scene, 0);
+    elsewhere = reads_at(ONE);
+    read_for_a_while(scene);
+    assert_int_equal(reads_at(ONE), elsewhere);
+}
+
+static void a_primary_elsewhere_comes_last(void **state)
+{
+    scene_t *scene = *state;
+    static const char *const zones[NODES] = {"b", "b", "c"};
+    size_t at_primary;
+
+    open_zones(scene, SHOAL_READ_ZONE_OR_PRIMARY, zones);
+    await_reads(scene, ONE);
+    await_reads(scene, OTHER);
+    at_primary = reads_at(0);
+    read_for_a_while(scene);
+    assert_int_equal(reads_at(0), at_primary);
+}
+
+static void servers_without_zones_are_all_alike(void **state)
+{
+    scene_t *scene = *state;
+    static const char *const zones[NODES] = {NULL, NULL, NULL};
+
+    open_zones(scene, SHOAL_READ_ZONE, zones);
+    await_reads(scene, ONE);
+    await_reads(scene, OTHER);
+    WAIT_FOR(scene_events(scene).zones_unknown > 0);
+    read_for_a_while(scene);
+    assert_int_equal(scene_events(scene).zones_unknown, 1);
+}
+
 static void what_makes_no_sense_is_refused(void **state)
 {
     scene_t *scene = *state;
@@ -426,6 +538,9 @@ static void what_makes_no_sense_is_refused(void **state)
     assert_int_equal(shoal_options_set_topology(scene->options, SHOAL_TOPOLOGY_CLUSTER),
                      0);
     read_from(scene, SHOAL_READ_REPLICA);
+    assert_int_equal(shoal_client_open(scene->options, &client, &error), SHOAL_EINVAL);
+    read_from(scene, SHOAL_READ_REPLICA_PREFERRED);
+    read_from(scene, SHOAL_READ_ZONE);
     assert_int_equal(shoal_client_open(scene->options, &client, &error), SHOAL_EINVAL);
     read_from(scene, SHOAL_READ_REPLICA_PREFERRED);
     assert_int_equal(shoal_options_add_replica(scene->options, "127.0.0.1", 1), 0);
@@ -456,6 +571,10 @@ int main(void)
         TEST(one_that_is_stopped),
         TEST(reads_go_on_without_the_primary),
         TEST(one_that_is_promoted),
+        TEST(a_replica_in_the_zone_comes_first),
+        TEST(the_primary_in_the_zone_comes_second),
+        TEST(a_primary_elsewhere_comes_last),
+        TEST(servers_without_zones_are_all_alike),
         TEST(what_makes_no_sense_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -265,6 +265,7 @@ static void test_options(void **state)
         REFUSES(shoal_options_set_auth, NULL, "u", "p"),
         REFUSES(shoal_options_set_backoff_us, NULL, 1000, 1000),
         REFUSES(shoal_options_set_client_name, NULL, "n"),
+        REFUSES(shoal_options_set_zone, NULL, "z"),
         REFUSES(shoal_options_set_connect_timeout_us, NULL, 1000, 1000),
         REFUSES(shoal_options_set_credentials_provider, NULL, NULL, NULL),
         REFUSES(shoal_options_set_credentials_timeout_us, NULL, 1000),

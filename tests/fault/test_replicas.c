@@ -191,9 +191,8 @@ static void test_reads_keep_their_order(void **state)
 
 /* ---- which replicas ---- */
 
-static void test_the_primary_names_them(void **state)
+static void check_the_primary_names_them(scene_t *scene)
 {
-    scene_t *scene = *state;
     char role[200], port[8];
 
     snprintf(port, sizeof port, "%d", fake_server_port(replicas[0]));
@@ -215,6 +214,21 @@ static void test_the_primary_names_them(void **state)
     WAIT_FOR(fake_server_open_now(replicas[0]) == 0);
     scene_check_works(scene);
     assert_int_equal(scene_call(scene, WORDS("GET", "k"), NULL).status, 0);
+}
+
+static void test_the_primary_names_them(void **state)
+{
+    check_the_primary_names_them(*state);
+}
+
+/* It is found out that there is no cluster. */
+static void test_the_topology_is_found_out(void **state)
+{
+    scene_t *scene = *state;
+
+    assert_int_equal(shoal_options_set_topology(scene->options, SHOAL_TOPOLOGY_AUTO),
+                     0);
+    check_the_primary_names_them(scene);
 }
 
 static void check_never_read(scene_t *scene, const char *role)
@@ -396,6 +410,79 @@ static void test_a_script_that_the_replica_lacks(void **state)
     assert_int_equal(fake_server_received(replicas[0], 0, "EVALSHA_RO", NULL), 1);
 }
 
+/* ---- zones ---- */
+
+#define ZONE_A "$21\r\navailability_zone:a\r\n\r\n"
+#define ZONE_B "$21\r\navailability_zone:b\r\n\r\n"
+#define NO_ZONE "$8\r\nport:1\r\n\r\n"
+
+/* The client, which is in zone a. */
+static void open_in_zone(scene_t *scene, shoal_read_from_t from, const char *primary,
+                         const char *first, const char *second)
+{
+    const char *const zones[REPLICAS] = {first, second};
+
+    fake_server_rule(scene->server,
+                     &(fake_rule_t){.command = "INFO", .reply = primary});
+    for (unsigned i = 0; i < REPLICAS; i++) {
+        say_role(i, LINKED);
+        answer(i, "INFO", zones[i]);
+        add_replica(scene, i);
+    }
+    read_from(scene, from);
+    assert_int_equal(shoal_options_set_zone(scene->options, "a"), 0);
+    scene_open_ready(scene);
+}
+
+/* Nobody else reads any more. */
+static void await_quiet(scene_t *scene, unsigned replica)
+{
+    for (unsigned quiet = 0; quiet < 200; waiting_sleep_us(1000)) {
+        size_t before = reads_at(replica);
+        assert_true(try_read(scene));
+        quiet = reads_at(replica) > before ? quiet + 1 : 0;
+    }
+}
+
+static void test_one_in_the_zone_comes_first(void **state)
+{
+    scene_t *scene = *state;
+    size_t before;
+
+    open_in_zone(scene, SHOAL_READ_ZONE, ZONE_A, ZONE_B, ZONE_A);
+    await_quiet(scene, 1);
+    answer(1, "GET", LOADING);
+    before = reads_at_primary(scene);
+    await_reads(scene, 0);
+    assert_int_equal(reads_at_primary(scene), before);
+    assert_int_equal(scene_events(scene).zones_unknown, 0);
+}
+
+static void test_the_primary_in_the_zone_comes_second(void **state)
+{
+    scene_t *scene = *state;
+    size_t before;
+
+    open_in_zone(scene, SHOAL_READ_ZONE_OR_PRIMARY, ZONE_A, ZONE_B, ZONE_A);
+    await_quiet(scene, 1);
+    answer(1, "GET", LOADING);
+    before = reads_at_primary(scene);
+    WAIT_FOR(try_read(scene) && reads_at_primary(scene) > before);
+}
+
+static void test_servers_without_zones(void **state)
+{
+    scene_t *scene = *state;
+
+    open_in_zone(scene, SHOAL_READ_ZONE_OR_PRIMARY, NO_ZONE, NO_ZONE, NO_ZONE);
+    await_reads(scene, 0);
+    await_reads(scene, 1);
+    WAIT_FOR(scene_events(scene).zones_unknown > 0);
+    for (unsigned i = 0; i < 20; i++)
+        assert_true(try_read(scene));
+    assert_int_equal(scene_events(scene).zones_unknown, 1);
+}
+
 /* ---- none ---- */
 
 static void check_deadline(scene_t *scene, const char *words)
@@ -502,6 +589,7 @@ int main(void)
         TEST(test_a_call_asks_for_a_replica),
         TEST(test_reads_keep_their_order),
         TEST(test_the_primary_names_them),
+        TEST(test_the_topology_is_found_out),
         TEST(test_a_primary_is_no_replica),
         TEST(test_a_replica_without_its_primary),
         TEST(test_a_role_that_is_refused),
@@ -514,6 +602,9 @@ int main(void)
         TEST(test_all_are_lost),
         TEST(test_reads_go_on_without_the_primary),
         TEST(test_a_script_that_the_replica_lacks),
+        TEST(test_one_in_the_zone_comes_first),
+        TEST(test_the_primary_in_the_zone_comes_second),
+        TEST(test_servers_without_zones),
         TEST(test_there_is_none),
         TEST(test_the_client_has_a_replica),
         TEST(test_none_can_be_reached),

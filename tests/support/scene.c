@@ -58,6 +58,9 @@ static void on_event(shoal_client_t *client, const shoal_event_t *event, void *d
         snprintf(events->redirect, sizeof events->redirect, "%s",
                  shoal_event_detail(event));
         break;
+    case SHOAL_EVENT_ZONE_UNKNOWN:
+        events->zones_unknown++;
+        break;
     case SHOAL_EVENT_CREDENTIALS:
         events->credentials++;
         events->credentials_status = shoal_event_status(event);

@@ -28,7 +28,7 @@ typedef struct scene_events {
     int credentials_status;   /* of the last of them ... */
     char credentials_detail[256];
     unsigned notices; /* of maintenance, and of the map of a cluster */
-    unsigned nodes_up, nodes_down, failovers, redirects_refused;
+    unsigned nodes_up, nodes_down, failovers, redirects_refused, zones_unknown;
     char heir[256];     /* the server of the last failover */
     char redirect[256]; /* the detail of the last redirect that was refused */
     char detail[256];   /* the reason of the last loss */

@@ -81,6 +81,7 @@ shoal_unit_test(core/greeting/greeting_setup ALSO core/greeting/greeting core/fe
   core/fence/nonce core/mode_rule core/role_rule core/target resp/encoder resp/reply base/alloc base/buffer base/escape)
 shoal_unit_test(core/overdue)
 shoal_unit_test(core/replica_rule ALSO base/random resp/command_info resp/reply_shape)
+shoal_unit_test(core/zone)
 shoal_unit_test(core/role_reply ALSO core/role_rule resp/reply base/alloc)
 shoal_unit_test(core/refusal ALSO core/block_time resp/command_info resp/reply_shape)
 shoal_unit_test(core/blame)

@@ -72,9 +72,12 @@ typedef enum shoal_read_from {
     SHOAL_READ_PRIMARY,
     SHOAL_READ_REPLICA_PREFERRED,
     SHOAL_READ_REPLICA,
+    SHOAL_READ_ZONE,
+    SHOAL_READ_ZONE_OR_PRIMARY,
     ...
 } shoal_read_from_t;
 int shoal_options_set_read_from(shoal_options_t *options, shoal_read_from_t read_from);
+int shoal_options_set_zone(shoal_options_t *options, const char *zone);
 int shoal_options_add_replica(shoal_options_t *options, const char *host, int port);
 
 int shoal_options_map_address(shoal_options_t *options, const char *host, int port,

@@ -61,6 +61,16 @@ def test_a_call_chooses(connect: Connect, replicated: Cluster) -> None:
     assert read_all(face, replicated) == 0
 
 
+def test_servers_that_tell_no_zone(connect: Connect, replicated: Cluster) -> None:
+    face = connect(url=replicated.url, timeout=60, read_from="zone", zone="here")
+    face.until(lambda: read_all(face, replicated) == len(KEYS))
+    events = [event for event in face.events() if event.kind == "zone_unknown"]
+    assert len(events) == 1
+    assert "does not say in which zone it is" in events[0].detail
+    with pytest.raises(shoal.DataError, match="shoal_options_set_zone"):
+        connect(url=replicated.url, read_from="zone").execute("GET", "k")
+
+
 def test_the_primary_is_always_a_choice(replicated: Cluster) -> None:
     with (
         shoal.Client(replicated.url, read_from="replica") as client,

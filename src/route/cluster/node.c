@@ -43,7 +43,8 @@ shoal__node_t *shoal__node_new(const shoal__node_plan_t *plan, unsigned index,
         shoal__free(node);
         return NULL;
     }
-    node->watch = (shoal__role_watch_t){.conn = &node->conn, .says_readonly = true};
+    node->watch = (shoal__role_watch_t){
+        .conn = &node->conn, .says_readonly = true, .zone = plan->zone};
     return node;
 }
 

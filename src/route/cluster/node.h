@@ -84,6 +84,7 @@ typedef struct shoal__node_plan {
     const shoal__conn_hooks_t *hooks; /* their owner is the node */
     const shoal__address_map_t *map;  /* for what nodes name */
     const shoal__target_t *origin;    /* whose credentials the nodes get */
+    const char *zone;                 /* whose replicas are preferred; NULL: any */
     shoal__conn_set_t *set;
     void *owner;
 } shoal__node_plan_t;

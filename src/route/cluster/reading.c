@@ -14,6 +14,7 @@
 #include "resp/command_slot.h"
 #include "route/cluster/log_slot.h"
 #include "route/cluster/state.h"
+#include <stdio.h>
 
 /* A primary whose slots another node has taken becomes its replica, some time later. */
 #define ROLES_US 1000000
@@ -41,12 +42,16 @@ static bool is_usable(const shoal__node_t *node, uint64_t now_us)
 static shoal__node_t *choose(shoal__cluster_t *cluster, shoal__readers_t *readers,
                              uint64_t now_us)
 {
+    const shoal__node_t *primary = SHOAL__LIST_ENTRY(readers, shoal__node_t, readers);
+    bool is_primary_near = cluster->takes_near_primary &&
+                           shoal__node_is_ready(primary) &&
+                           shoal__role_watch_is_near(&primary->watch);
     shoal__replica_facts_t facts[SHOAL_REPLICAS_MAX];
     size_t at;
 
     for (unsigned i = 0; i < readers->count; i++)
         facts[i] = facts_of(shoal__cluster_node(cluster, readers->nodes[i]));
-    at = shoal__replica_choose(&readers->choice, facts, readers->count,
+    at = shoal__replica_choose(&readers->choice, facts, readers->count, is_primary_near,
                                &cluster->set.random, now_us);
     return at == SHOAL__REPLICA_NONE ? NULL
                                      : shoal__cluster_node(cluster, readers->nodes[at]);
@@ -204,6 +209,20 @@ bool shoal__cluster_reads_at(const shoal__cluster_t *cluster, const shoal__node_
     return primary->readers.are_wanted && primary->slots > 0;
 }
 
+static void tell_of_zone(shoal__cluster_t *cluster, shoal__node_t *node)
+{
+    char detail[SHOAL__TARGET_NAME_BYTES + 64];
+
+    if (!node->watch.lacks_zone)
+        return;
+    node->watch.lacks_zone = false;
+    if (cluster->has_told_zone)
+        return;
+    cluster->has_told_zone = true;
+    snprintf(detail, sizeof detail, "%s does not say in which zone it is", node->name);
+    shoal__cluster_tell(node, SHOAL_EVENT_ZONE_UNKNOWN, detail);
+}
+
 static bool is_read(void *data, const shoal__request_t *request, const char *bytes)
 {
     (void)data, (void)bytes;
@@ -228,9 +247,12 @@ void shoal__cluster_look_at_reads(shoal__cluster_t *cluster, shoal__node_t *node
 {
     if (!cluster->has_readers)
         return;
-    if (node->slots > 0)
+    tell_of_zone(cluster, node);
+    if (node->slots > 0) {
         shoal__cluster_end_reading(node, now_us);
-    else if (shoal__cluster_reads_at(cluster, node))
+        if (cluster->takes_near_primary && node->readers.are_wanted)
+            shoal__role_watch_ask_zone(&node->watch, now_us);
+    } else if (shoal__cluster_reads_at(cluster, node))
         shoal__role_watch_ask(&node->watch, now_us);
     if (node->slots == 0 && !is_usable(node, now_us))
         leave(cluster, node, now_us);

@@ -65,6 +65,8 @@ struct shoal__cluster {
     shoal__counter_t surplus;    /* results of parts beyond those of their commands */
     uint64_t now_us;             /* of the turn, or of what it places */
     unsigned keyless;            /* the node that gets commands without a key */
+    bool takes_near_primary;     /* one in the zone comes before replicas elsewhere */
+    bool has_told_zone;          /* ... of a server that tells none */
     bool has_readers;            /* some reads were for replicas; then: */
     uint64_t roles_us;           /* ask then which replicas there are */
     uint64_t roles_pause_us;     /* ... and after so long again */

@@ -121,7 +121,7 @@ static const char *const malformed[] = {
     "redis://h?attempts_max=4294967297",
     "redis://h?connections=0", "redis://h?connections=9", "redis://h?connections=-1",
     "redis://h?connections=4294967297", "redis://h?connections=two",
-    "redis://h?read_from=", "redis://h?read_from=replicas", "redis://h?settle=", "redis://h?bulk_lane=on", "redis://h?maintenance=on", "redis://h?settle=1", "redis://h?settle=yes&settle=yes",
+    "redis://h?read_from=", "redis://h?read_from=replicas", "redis://h?zone=", "redis://h?settle=", "redis://h?bulk_lane=on", "redis://h?maintenance=on", "redis://h?settle=1", "redis://h?settle=yes&settle=yes",
     "redis://h?topology=", "redis://h?topology=sentinel", "redis://h?topology=Auto",
     "redis+cluster://h?topology=auto", "redis+cluster://h?topology=standalone",
     "unix:///s?", "unix:///s?x=1", "unix:///s?db=1&db=2",
@@ -487,16 +487,21 @@ static void test_order(void **state)
 
 static void test_read_from(void **state)
 {
-    static const char *const words[] = {"primary", "replica_preferred", "replica"};
+    static const char *const words[] = {"primary", "replica_preferred", "replica",
+                                        "zone", "zone_or_primary"};
     char url[64];
     (void)state;
 
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < 5; i++) {
         snprintf(url, sizeof url, "redis://h?read_from=%s", words[i]);
         shoal_options_t *o = parse(url);
         assert_int_equal(o->read_from, i);
+        assert_null(o->zone);
         shoal_options_free(o);
     }
+    shoal_options_t *o = parse("redis://h?read_from=zone&zone=eu-1a");
+    assert_string_equal(o->zone, "eu-1a");
+    shoal_options_free(o);
 }
 
 static void test_integrity(void **state)

@@ -10,6 +10,7 @@
 #include "base/alloc.h"
 #include "core/options.h"
 #include "core/role_reply.h"
+#include "core/zone.h"
 #include <shoal/errors.h>
 
 static shoal_options_t *new_options(void)
@@ -30,13 +31,48 @@ static void test_read_from(void **state)
     assert_int_equal(o->read_from, SHOAL_READ_REPLICA_PREFERRED);
     assert_int_equal(shoal_options_set_read_from(o, SHOAL_READ_REPLICA), 0);
     assert_true(shoal__options_use_replicas(o));
-    assert_int_equal(shoal_options_set_read_from(o, (shoal_read_from_t)3),
+    assert_int_equal(shoal_options_set_read_from(o, (shoal_read_from_t)5),
                      SHOAL_EINVAL);
     assert_int_equal(shoal_options_set_read_from(o, (shoal_read_from_t)-1),
                      SHOAL_EINVAL);
     assert_int_equal(o->read_from, SHOAL_READ_REPLICA);
     assert_int_equal(shoal_options_set_read_from(NULL, SHOAL_READ_PRIMARY),
                      SHOAL_EINVAL);
+    shoal_options_free(o);
+}
+
+static void test_zone(void **state)
+{
+    char longest[SHOAL__ZONE_BYTES + 2];
+    shoal_options_t *o = new_options(), *copy = NULL;
+    (void)state;
+
+    memset(longest, 'z', sizeof longest);
+    longest[SHOAL__ZONE_BYTES + 1] = '\0';
+    assert_null(o->zone);
+    assert_int_equal(shoal_options_set_zone(o, longest), SHOAL_EINVAL);
+    longest[SHOAL__ZONE_BYTES] = '\0';
+    assert_int_equal(shoal_options_set_zone(o, longest), 0);
+    assert_int_equal(shoal_options_set_zone(o, ""), SHOAL_EINVAL);
+    assert_int_equal(shoal_options_set_zone(NULL, "z"), SHOAL_EINVAL);
+    assert_string_equal(o->zone, longest);
+    shoal__test_fail_alloc_after(0);
+    assert_int_equal(shoal_options_set_zone(o, "eu-1a"), SHOAL_ENOMEM);
+    shoal__test_fail_alloc_never();
+    assert_string_equal(o->zone, longest);
+    assert_int_equal(shoal_options_set_zone(o, "eu-1a"), 0);
+    /* It matters if the options say so. */
+    assert_null(shoal__options_zone(o));
+    assert_int_equal(shoal_options_set_read_from(o, SHOAL_READ_ZONE), 0);
+    assert_string_equal(shoal__options_zone(o), "eu-1a");
+    assert_int_equal(shoal_options_set_read_from(o, SHOAL_READ_ZONE_OR_PRIMARY), 0);
+    assert_string_equal(shoal__options_zone(o), "eu-1a");
+    assert_true(shoal__options_use_replicas(o));
+    assert_int_equal(shoal__options_copy(o, &copy), 0);
+    assert_int_equal(shoal_options_set_zone(o, NULL), 0);
+    assert_null(shoal__options_zone(o));
+    assert_string_equal(shoal__options_zone(copy), "eu-1a");
+    shoal_options_free(copy);
     shoal_options_free(o);
 }
 
@@ -82,6 +118,7 @@ static void test_without_memory(void **state)
     assert_int_equal(o->replicas_count, 0);
     assert_int_equal(shoal_options_add_replica(o, "h", 1), 0);
     assert_int_equal(shoal_options_add_replica(o, "i", 2), 0);
+    assert_int_equal(shoal_options_set_zone(o, "z"), 0);
     for (size_t allowed = 0; rc == SHOAL_ENOMEM; allowed++) {
         shoal__test_fail_alloc_after(allowed);
         rc = shoal__options_copy(o, &copy);
@@ -97,6 +134,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_read_from),
+        cmocka_unit_test(test_zone),
         cmocka_unit_test(test_add_replica),
         cmocka_unit_test(test_without_memory),
     };

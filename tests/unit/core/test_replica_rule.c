@@ -93,7 +93,7 @@ static counts_t choose_often(const shoal__replica_facts_t *facts, size_t count)
     shoal__random_init(&random, 7);
     for (unsigned i = 0; i < 1000; i++) {
         shoal__replica_choice_t choice = {0};
-        counts.of[shoal__replica_choose(&choice, facts, count, &random, NOW)]++;
+        counts.of[shoal__replica_choose(&choice, facts, count, false, &random, NOW)]++;
     }
     return counts;
 }
@@ -145,12 +145,50 @@ static void test_none_and_one(void **state)
     (void)state;
 
     shoal__random_init(&random, 1);
-    assert_int_equal(shoal__replica_choose(&choice, facts, 2, &random, NOW),
+    assert_int_equal(shoal__replica_choose(&choice, facts, 2, false, &random, NOW),
                      SHOAL__REPLICA_NONE);
-    assert_int_equal(shoal__replica_choose(&choice, facts, 0, &random, NOW),
+    assert_int_equal(shoal__replica_choose(&choice, facts, 0, false, &random, NOW),
                      SHOAL__REPLICA_NONE);
     facts[1] = (shoal__replica_facts_t){GOOD};
-    assert_int_equal(shoal__replica_choose(&choice, facts, 2, &random, NOW), 1);
+    assert_int_equal(shoal__replica_choose(&choice, facts, 2, false, &random, NOW), 1);
+}
+
+/* Those in the zone first; then the primary, if it is there, and may be read from; then any. */
+static void test_the_near_ones_come_first(void **state)
+{
+    static const struct zone {
+        const char *usable, *near; /* of three replicas */
+        bool is_primary_near;
+        const char *chosen; /* "": none */
+    } zones[] = {
+        {"abc", "b", false, "b"}, {"abc", "bc", false, "bc"}, {"ac", "b", false, "ac"},
+        {"ac", "b", true, ""},    {"abc", "b", true, "b"},    {"abc", "", false, "abc"},
+        {"abc", "", true, ""},    {"", "abc", false, ""},
+    };
+    (void)state;
+
+    for (size_t i = 0; i < sizeof zones / sizeof *zones; i++) {
+        shoal__replica_facts_t facts[3];
+        bool seen[3] = {false};
+        shoal__random_t random;
+        shoal__random_init(&random, 11);
+        for (size_t j = 0; j < 3; j++)
+            facts[j] = (shoal__replica_facts_t){
+                GOOD, .is_near = strchr(zones[i].near, 'a' + (int)j) != NULL};
+        for (size_t j = 0; j < 3; j++)
+            facts[j].is_ready = strchr(zones[i].usable, 'a' + (int)j) != NULL;
+        for (unsigned j = 0; j < 200; j++) {
+            shoal__replica_choice_t choice = {0};
+            size_t at = shoal__replica_choose(&choice, facts, 3,
+                                              zones[i].is_primary_near, &random, NOW);
+            if (at == SHOAL__REPLICA_NONE)
+                assert_string_equal(zones[i].chosen, "");
+            else
+                seen[at] = true;
+        }
+        for (size_t j = 0; j < 3; j++)
+            assert_int_equal(seen[j], strchr(zones[i].chosen, 'a' + (int)j) != NULL);
+    }
 }
 
 static void test_the_choice_is_kept(void **state)
@@ -163,25 +201,27 @@ static void test_the_choice_is_kept(void **state)
     (void)state;
 
     shoal__random_init(&random, 3);
-    chosen = shoal__replica_choose(&choice, facts, 2, &random, NOW);
+    chosen = shoal__replica_choose(&choice, facts, 2, false, &random, NOW);
     facts[chosen].rtt_us = 1000000;
     for (unsigned i = 0; i < 100; i++)
-        assert_int_equal(shoal__replica_choose(&choice, facts, 2, &random, NOW + 49999),
-                         chosen);
+        assert_int_equal(
+            shoal__replica_choose(&choice, facts, 2, false, &random, NOW + 49999),
+            chosen);
     for (unsigned i = 0; i < 100; i++) {
         choice.until_us = NOW;
-        changes += shoal__replica_choose(&choice, facts, 2, &random, NOW) != chosen;
+        changes +=
+            shoal__replica_choose(&choice, facts, 2, false, &random, NOW) != chosen;
     }
     assert_true(changes > 50);
     /* Not if it is not usable. */
     choice = (shoal__replica_choice_t){.at = chosen, .until_us = NOW + 1};
     facts[chosen].refused_us = NOW;
-    assert_int_equal(shoal__replica_choose(&choice, facts, 2, &random, NOW),
+    assert_int_equal(shoal__replica_choose(&choice, facts, 2, false, &random, NOW),
                      1 - chosen);
     /* Nor if it is gone. */
     choice = (shoal__replica_choice_t){.at = 1, .until_us = NOW + 1};
     facts[0] = (shoal__replica_facts_t){GOOD};
-    assert_int_equal(shoal__replica_choose(&choice, facts, 1, &random, NOW), 0);
+    assert_int_equal(shoal__replica_choose(&choice, facts, 1, false, &random, NOW), 0);
 }
 
 /* ---- errors ---- */
@@ -226,6 +266,7 @@ int main(void)
         cmocka_unit_test(test_the_loaded_one_is_rare),
         cmocka_unit_test(test_a_round_trip_that_is_not_known_is_tried),
         cmocka_unit_test(test_none_and_one),
+        cmocka_unit_test(test_the_near_ones_come_first),
         cmocka_unit_test(test_the_choice_is_kept),
         cmocka_unit_test(test_what_errors_mean),
     };

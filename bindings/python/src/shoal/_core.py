@@ -26,6 +26,7 @@ _EVENT_KINDS = (
     *("tls_files", "tls_unverified"),
     *("server_changed", "sentinels_lost", "credentials", "maintenance"),
     *("map_changed", "node_up", "node_down", "failover", "redirect_refused"),
+    "zone_unknown",
 )
 _EVENTS_MAX = 128
 _FAILURES = {
@@ -48,7 +49,8 @@ class Event(NamedTuple):
     #: what it is about to do, or that this is over); map_changed (slots of the cluster
     #: have other owners), node_up and node_down (of the cluster), failover (a replica
     #: owns slots of its primary), redirect_refused (a server led where the client does
-    #: not go); or dropped (events were)
+    #: not go), zone_unknown (a server does not say in which zone it is); or dropped
+    #: (events were)
     kind: str
     detail: str  #: address and cause, without credentials
     delay: float  #: of retrying: seconds until the next attempt

@@ -69,7 +69,10 @@ class ClientOptions(TypedDict, total=False):
     sentinel_username: str | None
     sentinel_password: str | None
     sentinel_tls: bool
-    read_from: Literal["primary", "replica_preferred", "replica"]
+    read_from: Literal[
+        "primary", "replica_preferred", "replica", "zone", "zone_or_primary"
+    ]
+    zone: str | None
     replicas: Sequence[tuple[str, int]]
     address_map: Mapping[tuple[str, int] | str, tuple[str, int] | str]
     username: str | None
@@ -136,6 +139,7 @@ _INTEGERS = (
 _TEXTS = (
     *("host", "unix_path", "username", "password", "client_name", "source_address"),
     *("offline", "flush", "integrity", "encoding", "encoding_errors", "read_from"),
+    "zone",
     *("rotation", "order"),
     *("sentinel", "sentinel_username", "sentinel_password"),
     *_tls.TEXTS,

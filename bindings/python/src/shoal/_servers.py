@@ -19,6 +19,8 @@ _READ_FROM = {
     "primary": lib.SHOAL_READ_PRIMARY,
     "replica_preferred": lib.SHOAL_READ_REPLICA_PREFERRED,
     "replica": lib.SHOAL_READ_REPLICA,
+    "zone": lib.SHOAL_READ_ZONE,
+    "zone_or_primary": lib.SHOAL_READ_ZONE_OR_PRIMARY,
 }
 Text = Callable[[str | None], Any]
 Check = Callable[..., None]
@@ -117,6 +119,9 @@ def set_all(options: Any, given: dict[str, Any], text: Text, check: Check) -> No
             options, _READ_FROM[given["read_from"]]
         )
         check(given, status, "read_from")
+    if "zone" in given:
+        status = lib.shoal_options_set_zone(options, text(given["zone"]))
+        check(given, status, "zone")
 
 
 def _set_addresses(
