@@ -16,6 +16,15 @@ static void want_a_view(scene_t *scene, size_t node, const char *key)
     WAIT_FOR(scene_stats(scene).views_asked > asked);
 }
 
+static bool is_listed(const scene_t *scene, size_t node)
+{
+    shoal_topology_snapshot_t *topology = look(scene);
+    bool listed = find(topology, node)->is_listed;
+
+    shoal_topology_release(topology);
+    return listed;
+}
+
 /* The nodes disagree whether node 1 is called by its name or by its address. */
 static void another_address_of_a_node_is_an_alias(void **state)
 {
@@ -43,6 +52,51 @@ static void another_address_of_a_node_is_an_alias(void **state)
     assert_int_equal(find(topology, 1)->state, SHOAL_CONNECTION_READY);
     shoal_topology_release(topology);
     assert_int_equal(scene_events(scene).redirects_refused, 0);
+}
+
+/* An old view does not list it, and its connection stays; a further one has another name. */
+static void a_node_that_was_not_listed_may_have_an_alias(void **state)
+{
+    scene_t *scene = *state;
+
+    agree();
+    open_cluster(scene, 0);
+    check_ok(scene, WORDS("SET", KEY, "1"));
+    view[0].last = 16383;
+    view[0].epoch = 4;
+    view[1].first = 1;
+    view[1].last = 0; /* none */
+    agree();
+    want_a_view(scene, 0, "bar");
+    WAIT_FOR(!is_listed(scene, 1));
+    plan();
+    view[1].host = "localhost";
+    agree();
+    want_a_view(scene, 0, "bar");
+    WAIT_FOR(is_listed(scene, 1));
+    check_ok(scene, WORDS("SET", KEY, "2"));
+    assert_int_equal(fake_server_accepted(nodes[1]), 1);
+}
+
+/* It is being connected to when a view calls it otherwise. */
+static void a_node_that_is_dialed_may_have_an_alias(void **state)
+{
+    scene_t *scene = *state;
+    outcome_t *outcome = scene_outcomes(scene, 1);
+
+    agree();
+    fake_server_freeze(nodes[1]);
+    open_cluster(scene, 0);
+    scene_submit(scene, WORDS("SET", KEY, "1"), NULL, outcome);
+    check_ok(scene, WORDS("SET", "bar", "1"));
+    view[1].host = "localhost";
+    view[1].epoch = 6; /* the view is believed */
+    say(0);
+    want_a_view(scene, 0, "bar");
+    want_a_view(scene, 0, "bar"); /* the former one was heeded */
+    fake_server_release(nodes[1]);
+    scene_check(outcome, 0, SHOAL_FATE_REPLIED);
+    assert_int_equal(fake_server_accepted(nodes[1]), 1);
 }
 
 /* All nodes call this one so from now on; the client has not asked since. */
@@ -183,6 +237,8 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         TEST(another_address_of_a_node_is_an_alias),
+        TEST(a_node_that_was_not_listed_may_have_an_alias),
+        TEST(a_node_that_is_dialed_may_have_an_alias),
         TEST(a_redirect_may_have_a_new_name),
         TEST(a_blocking_command_follows_a_new_name),
         TEST(a_slot_may_move_to_a_new_name),

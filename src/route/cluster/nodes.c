@@ -96,6 +96,13 @@ shoal__node_t *shoal__nodes_named(shoal__nodes_t *nodes, const char *host, int p
     return shoal__nodes_find(nodes, host, port, address);
 }
 
+/* Is it connected at its address, or will be soon? */
+static bool is_there(const shoal__node_t *node)
+{
+    return node->is_sure && node->conn.pipe.attempts_failed == 0 &&
+           (shoal__node_is_open(node) || node->slots > 0);
+}
+
 static shoal__node_t *identify(shoal__nodes_t *nodes, const shoal__slots_node_t *named,
                                const shoal__node_t *by)
 {
@@ -105,7 +112,7 @@ static shoal__node_t *identify(shoal__nodes_t *nodes, const shoal__slots_node_t 
     const shoal__address_t *address = map(nodes, &host, &port, by);
 
     if (node && !is_at(node, host, port)) {
-        if (node->is_sure && shoal__node_is_ready(node)) {
+        if (is_there(node)) {
             add_alias(node, host, port);
             return node;
         }
@@ -199,9 +206,11 @@ void shoal__nodes_each(const shoal__nodes_t *nodes, shoal__route_visit_fn visit,
 void shoal__nodes_list(shoal__nodes_t *nodes, shoal__node_t *node, const char *id)
 {
     pthread_mutex_lock(&nodes->lock);
-    node->is_listed = node->is_sure = id != NULL;
-    if (id)
+    node->is_listed = id != NULL;
+    if (id) {
+        node->is_sure = true;
         snprintf(node->id, sizeof node->id, "%s", id);
+    }
     pthread_mutex_unlock(&nodes->lock);
 }
 

@@ -55,8 +55,9 @@ shoal__node_t *shoal__nodes_find(shoal__nodes_t *nodes, const char *host, int po
 /* The node at an address that the node `by` named, as the program wants it to be reached. */
 shoal__node_t *shoal__nodes_named(shoal__nodes_t *nodes, const char *host, int port,
                                   const shoal__node_t *by);
-/* The node with this id, which `by` named with this address.  If it is connected elsewhere, the
- * address is an alias of it; if it is not, the address counts.  The port is known.  As _named. */
+/* The node with this id, which `by` named with this address.  If it is connected elsewhere, or
+ * will be soon, the address is an alias of it; else the address counts.  The port is known.
+ * As _named. */
 shoal__node_t *shoal__nodes_identify(shoal__nodes_t *nodes,
                                      const shoal__slots_node_t *named,
                                      const shoal__node_t *by);

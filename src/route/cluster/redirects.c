@@ -120,7 +120,7 @@ static void note_doubt(shoal__cluster_t *cluster, shoal__node_t *node,
 
     node->named_us = from->conn.pipe.now_us;
     node->named_by = from->index;
-    shoal__cluster_want_view(cluster, SHOAL__TOPOLOGY_SOON, NULL, node->named_us);
+    cluster->is_touched = true;
     if (shoal__node_is_open(node))
         return;
     pipe->offline_since_us = node->named_us;

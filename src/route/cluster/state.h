@@ -75,7 +75,8 @@ struct shoal__cluster {
     shoal__counter_t replica_reads; /* that were handed to replicas */
     bool is_touched;                /* the next turn has something to do at once */
     bool has_waiting_news;          /* some that wait may go on */
-    bool is_incomplete;      /* at the last look: a slot had no owner that is reached */
+    /* At the last look: a slot had no owner that is reached, or a node is to be confirmed. */
+    bool is_incomplete;
     unsigned ready, unready; /* nodes that own slots; */
     unsigned down;           /* ... of both: lost, or silent; */
     uint64_t rtt_us;         /* ... and the longest round trip to one of them */

@@ -362,7 +362,7 @@ static void look_at_stranger(shoal__cluster_t *cluster, shoal__node_t *node,
     node->named_us = node->slots == 0 && shoal__node_is_empty(node) ? 0 : now_us;
 }
 
-/* Is a slot without an owner that can be reached? */
+/* Is a slot without an owner that can be reached, or a node to be confirmed? */
 static bool is_incomplete(const shoal__cluster_t *cluster)
 {
     if (cluster->map.owned < SHOAL__SLOTS)
@@ -370,7 +370,8 @@ static bool is_incomplete(const shoal__cluster_t *cluster)
     for (unsigned i = 0; i < shoal__nodes_count(&cluster->nodes); i++) {
         const shoal__node_t *node = shoal__cluster_node(cluster, i);
         bool is_down = !shoal__node_is_ready(node) && node->conn.pipe.is_offline;
-        if (node->slots > 0 && (is_down || node->is_silent))
+        if ((node->slots > 0 && (is_down || node->is_silent)) ||
+            shoal__cluster_doubts(node))
             return true;
     }
     return false;
