@@ -18,7 +18,6 @@
 #include <shoal/options.h>
 #include <shoal/replicas.h>
 #include <shoal/retry.h>
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -123,9 +122,10 @@ struct shoal_options {
     shoal_log_level_t log_level;
 };
 
+/* A bare load, as shoal__client_route() is. */
 static inline shoal_topology_t shoal__options_topology(const shoal_options_t *options)
 {
-    return atomic_load_explicit(&options->topology, memory_order_relaxed);
+    return options->topology;
 }
 
 /* May any command go to a replica? */
