@@ -93,50 +93,62 @@ static bool has_standalone(const bench_t *bench)
     return false;
 }
 
+/* The clients' way to a private server by TCP. */
+static void set_ports(target_t *target, const server_t *server)
+{
+    char ca_file[128];
+
+    target_set_text(&target->host, "127.0.0.1");
+    target->port = target->is_tls ? server->tls_port : server->port;
+    if (!target->is_tls)
+        return;
+    target->plain_port = server->port;
+    snprintf(ca_file, sizeof ca_file, "%s/ca.crt", server->certificates);
+    target_set_text(&target->tls.ca_file, ca_file);
+}
+
 /* And one server beside it, if a strategy asks for one. */
 static int start_cluster(bench_t *bench)
 {
     options_t *options = &bench->options;
+    target_t *target = &options->target;
+    const cluster_plan_t plan = {.primaries = options->nodes,
+                                 .replicas = options->replicas,
+                                 .cpu = options->server_cpu,
+                                 .has_tls = target->is_tls};
+    server_plan_t beside = {
+        .cpu = options->server_cpu, .has_port = true, .has_tls = target->is_tls};
     char problem[400];
 
-    if (cluster_start(&bench->cluster, options->nodes, options->replicas,
-                      options->server_cpu, problem, sizeof problem) < 0)
+    if (cluster_start(&bench->cluster, &plan, problem, sizeof problem) < 0)
         return fail(EXIT_FAILED, "%s", problem);
-    options->target.port = bench->cluster.servers[0].port;
+    set_ports(target, &bench->cluster.servers[0]);
     if (!has_standalone(bench))
         return 0;
-    if (server_start(&bench->server, options->server_cpu, SERVER_PORT, problem,
-                     sizeof problem) < 0)
+    beside.certificates = bench->cluster.servers[0].certificates;
+    if (server_start(&bench->server, &beside, problem, sizeof problem) < 0)
         return fail(EXIT_FAILED, "%s", problem);
-    options->target.standalone_port = bench->server.port;
+    target->standalone_port =
+        target->is_tls ? bench->server.tls_port : bench->server.port;
     return 0;
 }
 
 static int start_server(bench_t *bench)
 {
     options_t *options = &bench->options;
-    char problem[400], ca_file[128];
+    const server_plan_t plan = {.cpu = options->server_cpu,
+                                .has_port = options->is_tcp,
+                                .has_tls = options->target.is_tls};
+    char problem[400];
 
     if (!options->is_private)
         return 0;
     if (options->target.is_cluster)
         return start_cluster(bench);
-    if (server_start(&bench->server, options->server_cpu,
-                     options->target.is_tls ? SERVER_PORTS_WITH_TLS
-                     : options->is_tcp      ? SERVER_PORT
-                                            : SERVER_NO_PORT,
-                     problem, sizeof problem) < 0)
+    if (server_start(&bench->server, &plan, problem, sizeof problem) < 0)
         return fail(EXIT_FAILED, "%s", problem);
-    if (options->is_tcp) {
-        target_set_text(&options->target.host, "127.0.0.1");
-        options->target.port = bench->server.port;
-    }
-    if (options->target.is_tls) {
-        options->target.port = bench->server.tls_port;
-        options->target.plain_port = bench->server.port;
-        snprintf(ca_file, sizeof ca_file, "%s/ca.crt", bench->server.folder);
-        target_set_text(&options->target.tls.ca_file, ca_file);
-    }
+    if (options->is_tcp)
+        set_ports(&options->target, &bench->server);
     if (options->is_unix || !options->is_tcp)
         target_set_text(&options->target.socket_path, bench->server.socket_path);
     return 0;

@@ -12,6 +12,8 @@ static bool agrees_with_tls(const options_t *options, const strategy_t *strategy
 {
     if (options->target.is_tls && !strategy_has_tls(strategy))
         return options_complain("--tls: %s speaks none", name);
+    if (strategy->is_plain && strategy->is_standalone)
+        return options_complain("%s: plain or standalone, not both", name);
     if (strategy->is_plain && (!options->target.is_tls || !options->is_private ||
                                options_have_proxy(options)))
         return options_complain("plain: is for --tls, the private server and no --rtt");

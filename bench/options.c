@@ -316,9 +316,6 @@ static bool check_cluster(options_t *options)
         return true;
     if (options->is_unix || options->target.socket_path || options->target.sentinel)
         return options_complain("--cluster: not with --unix, -s or --sentinel");
-    if (options->is_private && options->target.is_tls)
-        return options_complain("--cluster: the private cluster has no TLS; name one, "
-                                "rediss+cluster://...");
     if (options->pushes != 0)
         return options_complain("--pushes: not with --cluster");
     options_default(&options->nodes, CLUSTER_PRIMARIES_DEFAULT);

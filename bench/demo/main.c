@@ -231,8 +231,9 @@ int main(int argc, char **argv)
         return usage();
     if (!is_pinned)
         plan.server = plan.client = MACHINE_NO_CPU;
-    if (cluster_start(&demo.cluster, DEMO_PRIMARIES, 1, plan.server, problem,
-                      sizeof problem) < 0) {
+    const cluster_plan_t cluster = {
+        .primaries = DEMO_PRIMARIES, .replicas = 1, .cpu = plan.server};
+    if (cluster_start(&demo.cluster, &cluster, problem, sizeof problem) < 0) {
         fprintf(stderr, "shoal-demo-cluster: %s\n", problem);
         return 1;
     }

@@ -18,10 +18,12 @@
 #include "client/life.h"
 #include "many/crowd.h"
 #include "net/conn.h"
+#include <errno.h>
 #include <malloc.h>
 #include <shoal/shoal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
@@ -30,7 +32,7 @@
 #define CALLERS 32
 #define COMMANDS 100000
 #define ROUNDS_MAX 99
-#define READY_STEPS_MAX 100000
+#define READY_S_MAX 30
 
 static struct {
     unsigned left;     /* commands to submit */
@@ -43,12 +45,17 @@ static void fail(const char *what, const char *why)
     exit(1);
 }
 
-static uint64_t cpu_ns(void)
+static uint64_t time_ns(clockid_t clock)
 {
     struct timespec now;
 
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+    clock_gettime(clock, &now);
     return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+static uint64_t cpu_ns(void)
+{
+    return time_ns(CLOCK_PROCESS_CPUTIME_ID);
 }
 
 static void on_result(shoal_client_t *client, const shoal_result_t *result, void *data)
@@ -94,9 +101,10 @@ static shoal_client_t *open_crowd(const char *path, unsigned connections)
     if (shoal__client_open(&plan, options, &client) < 0)
         fail("open", "no memory or descriptors");
     shoal_options_free(options);
-    for (unsigned i = 0; crowd_ready(shoal__client_route(client)) < connections; i++) {
-        if (i == READY_STEPS_MAX)
-            fail("connect", "the connections do not become ready");
+    uint64_t since_ns = time_ns(CLOCK_MONOTONIC);
+    while (crowd_ready(shoal__client_route(client)) < connections) {
+        if (time_ns(CLOCK_MONOTONIC) - since_ns > READY_S_MAX * UINT64_C(1000000000))
+            fail(path, "the connections do not become ready");
         shoal_client_step(client, 100000);
     }
     return client;
@@ -177,14 +185,25 @@ static void compare_turns(const char *path, unsigned connections, unsigned round
     shoal_client_release(beside);
 }
 
+static int usage(FILE *out, int code)
+{
+    fputs("usage: shoal-bench-many SOCKET [CONNECTIONS [ROUNDS]]\n", out);
+    return code;
+}
+
 int main(int argc, char **argv)
 {
     unsigned connections = argc > 2 ? (unsigned)strtoul(argv[2], NULL, 10) : 1000;
     unsigned rounds = argc > 3 ? (unsigned)strtoul(argv[3], NULL, 10) : 9;
     struct rlimit files;
 
-    if (argc < 2 || connections < 2 || rounds < 1 || rounds > ROUNDS_MAX)
-        fail("usage", "shoal-bench-many SOCKET [CONNECTIONS [ROUNDS]]");
+    if (argc == 2 && strcmp(argv[1], "--help") == 0)
+        return usage(stdout, 0);
+    if (argc < 2 || argv[1][0] == '-' || connections < 2 || rounds < 1 ||
+        rounds > ROUNDS_MAX)
+        return usage(stderr, 2);
+    if (access(argv[1], R_OK | W_OK) < 0)
+        fail(argv[1], strerror(errno));
     if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
         files.rlim_cur = files.rlim_max;
         (void)setrlimit(RLIMIT_NOFILE, &files);

@@ -6,11 +6,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-int cluster_start(cluster_t *cluster, size_t primaries, size_t replicas, uint64_t cpu,
-                  char *problem, size_t problem_bytes)
+int cluster_start(cluster_t *cluster, const cluster_plan_t *plan, char *problem,
+                  size_t problem_bytes)
 {
     cluster_place_t places[CLUSTER_SERVERS_MAX];
-    size_t count = primaries * (1 + replicas);
+    size_t count = plan->primaries * (1 + plan->replicas);
+    server_plan_t node = {
+        .cpu = plan->cpu, .has_port = true, .has_tls = plan->has_tls, .is_node = true};
 
     *cluster = (cluster_t){.servers = calloc(count, sizeof *cluster->servers)};
     if (!cluster->servers) {
@@ -19,14 +21,15 @@ int cluster_start(cluster_t *cluster, size_t primaries, size_t replicas, uint64_
     }
     for (; cluster->count < count; cluster->count++) {
         server_t *server = &cluster->servers[cluster->count];
-        if (server_start(server, cpu, SERVER_PORTS_OF_NODE, problem, problem_bytes) <
-            0) {
+        if (server_start(server, &node, problem, problem_bytes) < 0) {
             cluster_stop(cluster);
             return -1;
         }
+        if (plan->has_tls)
+            node.certificates = cluster->servers[0].certificates;
         places[cluster->count] = (cluster_place_t){server->port, server->bus_port};
     }
-    if (cluster_nodes_join(places, count, primaries))
+    if (cluster_nodes_join(places, count, plan->primaries))
         return 0;
     snprintf(problem, problem_bytes, "%zu servers became no cluster", count);
     cluster_stop(cluster);

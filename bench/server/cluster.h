@@ -15,11 +15,17 @@ typedef struct cluster {
     size_t count;
 } cluster_t;
 
-/* Starts them, before this process has any thread, and waits until all agree.  Each of the
- * primaries has so many replicas.  `cpu` may be MACHINE_NO_CPU.  Returns -1 with a line in
- * `problem`. */
-int cluster_start(cluster_t *cluster, size_t primaries, size_t replicas, uint64_t cpu,
-                  char *problem, size_t problem_bytes);
+typedef struct cluster_plan {
+    size_t primaries;
+    size_t replicas; /* of each */
+    uint64_t cpu;    /* or MACHINE_NO_CPU */
+    bool has_tls; /* a second port of each; the first one makes certificates for all */
+} cluster_plan_t;
+
+/* Starts them, before this process has any thread, and waits until all agree.  Returns -1 with
+ * a line in `problem`. */
+int cluster_start(cluster_t *cluster, const cluster_plan_t *plan, char *problem,
+                  size_t problem_bytes);
 
 void cluster_stop(cluster_t *cluster);
 

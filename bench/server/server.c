@@ -52,12 +52,12 @@ static void remove_folder(const char *path)
     rmdir(path);
 }
 
-#define ARGUMENTS_MAX 64
+#define ARGUMENTS_MAX 80
 
 /* In the server's process: runs the program. */
 static void execute(const server_t *server)
 {
-    char log[128], crt[128], key[128], port[8], tls_port[8], bus_port[8];
+    char log[128], crt[128], key[128], ca[128], port[8], tls_port[8], bus_port[8];
     size_t argc = 0;
     const char *argv[ARGUMENTS_MAX] = {
         server->program, "--port", port, "--bind", "127.0.0.1", "--unixsocket",
@@ -66,10 +66,14 @@ static void execute(const server_t *server)
         "--maxclients", "20000",
         /* a server without a TLS port need not know the rest */
         server->tls_port != 0 ? "--tls-port" : NULL, tls_port, "--tls-cert-file", crt,
-        "--tls-key-file", key, "--tls-auth-clients", "no", NULL};
+        "--tls-key-file", key, "--tls-auth-clients", "no",
+        /* only nodes need it, with each other */
+        server->bus_port != 0 ? "--tls-ca-cert-file" : NULL, ca, "--tls-cluster", "yes",
+        "--tls-replication", "yes", NULL};
     snprintf(log, sizeof log, "%s/log", server->folder);
-    snprintf(crt, sizeof crt, "%s/server.crt", server->folder);
-    snprintf(key, sizeof key, "%s/server.key", server->folder);
+    snprintf(crt, sizeof crt, "%s/server.crt", server->certificates);
+    snprintf(key, sizeof key, "%s/server.key", server->certificates);
+    snprintf(ca, sizeof ca, "%s/ca.crt", server->certificates);
     snprintf(port, sizeof port, "%d", server->port);
     snprintf(tls_port, sizeof tls_port, "%d", server->tls_port);
     snprintf(bus_port, sizeof bus_port, "%d", server->bus_port);
@@ -202,47 +206,58 @@ static int free_port(void)
 #define make_certificates(folder) false
 #endif
 
-/* What it takes to listen, one port or two; -1 with a line in `problem`. */
-static int choose_ports(server_t *server, server_ports_t ports, char *problem,
+/* Another one than the server has. */
+static int another_port(const server_t *server)
+{
+    for (int i = 0; i < 10; i++) {
+        int port = free_port();
+        if (port != server->port && port != server->tls_port)
+            return port;
+    }
+    return 0;
+}
+
+/* What it takes to listen; -1 with a line in `problem`. */
+static int choose_ports(server_t *server, const server_plan_t *plan, char *problem,
                         size_t problem_bytes)
 {
-    bool has_tls = ports == SERVER_PORTS_WITH_TLS,
-         has_bus = ports == SERVER_PORTS_OF_NODE;
-    int *second = has_tls ? &server->tls_port : &server->bus_port;
-
-    if (ports != SERVER_NO_PORT)
-        server->port = free_port();
-    for (int i = 0; (has_tls || has_bus) && i < 10; i++)
-        if (*second == 0 || *second == server->port)
-            *second = free_port();
-    if ((ports == SERVER_NO_PORT || server->port != 0) &&
-        (!(has_tls || has_bus) || *second != 0))
+    server->port = plan->has_port ? free_port() : 0;
+    server->tls_port = plan->has_tls ? another_port(server) : 0;
+    server->bus_port = plan->is_node ? another_port(server) : 0;
+    if ((server->port != 0) == plan->has_port &&
+        (server->tls_port != 0) == plan->has_tls &&
+        (server->bus_port != 0) == plan->is_node)
         return 0;
     snprintf(problem, problem_bytes, "no free port: %s", strerror(errno));
     return -1;
 }
 
-/* The folder, and in it what TLS needs. */
-static int furnish(server_t *server, char *problem, size_t problem_bytes)
+/* The folder, and what TLS needs, in it or elsewhere. */
+static int furnish(server_t *server, const server_plan_t *plan, char *problem,
+                   size_t problem_bytes)
 {
     if (make_folder(server) < 0) {
         snprintf(problem, problem_bytes, "no temporary folder: %s", strerror(errno));
         return -1;
     }
-    if (server->tls_port == 0 || make_certificates(server->folder))
+    if (!plan->has_tls)
+        return 0;
+    snprintf(server->certificates, sizeof server->certificates, "%s",
+             plan->certificates ? plan->certificates : server->folder);
+    if (plan->certificates || make_certificates(server->folder))
         return 0;
     snprintf(problem, problem_bytes, "no certificates in %s", server->folder);
     remove_folder(server->folder);
     return -1;
 }
 
-int server_start(server_t *server, uint64_t cpu, server_ports_t ports, char *problem,
+int server_start(server_t *server, const server_plan_t *plan, char *problem,
                  size_t problem_bytes)
 {
     int leash[2];
 
     *server = (server_t){.guard = -1, .leash = -1};
-    if (choose_ports(server, ports, problem, problem_bytes) < 0)
+    if (choose_ports(server, plan, problem, problem_bytes) < 0)
         return -1;
     if (!find_program("redis-server", server->program, sizeof server->program) &&
         !find_program("valkey-server", server->program, sizeof server->program)) {
@@ -251,7 +266,7 @@ int server_start(server_t *server, uint64_t cpu, server_ports_t ports, char *pro
                  "name a server with -u, -h or -s");
         return -1;
     }
-    if (furnish(server, problem, problem_bytes) < 0)
+    if (furnish(server, plan, problem, problem_bytes) < 0)
         return -1;
     if (pipe2(leash, O_CLOEXEC) < 0) {
         snprintf(problem, problem_bytes, "no pipe: %s", strerror(errno));
@@ -262,7 +277,7 @@ int server_start(server_t *server, uint64_t cpu, server_ports_t ports, char *pro
     server->guard = fork();
     if (server->guard == 0) {
         close(leash[1]);
-        become_guard(server, cpu, leash[0]);
+        become_guard(server, plan->cpu, leash[0]);
     }
     close(leash[0]);
     server->leash = leash[1];

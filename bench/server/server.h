@@ -21,23 +21,27 @@ typedef struct server {
     int leash; /* the guard waits for its end of this pipe to close */
     char program[PATH_MAX];
     char folder[80];
+    char certificates[80]; /* the folder of ca.crt ...; "": it speaks no TLS */
     char socket_path[100];
     int port;     /* 0: none */
     int tls_port; /* 0: none */
     int bus_port; /* of a node of a cluster; 0: none */
 } server_t;
 
-typedef enum server_ports {
-    SERVER_NO_PORT,
-    SERVER_PORT,
-    SERVER_PORTS_WITH_TLS, /* its certificates are in its folder: ca.crt ... */
-    SERVER_PORTS_OF_NODE,  /* of a cluster, which it has not joined yet */
-} server_ports_t;
+typedef struct server_plan {
+    uint64_t cpu;  /* or MACHINE_NO_CPU */
+    bool has_port; /* of TCP */
+    bool has_tls;  /* ... and another one with TLS */
+    bool
+        is_node; /* ... and one for the nodes of a cluster, which it has not joined yet; with
+                      TLS nodes use that with each other, too */
+    const char
+        *certificates; /* the folder of another server, which ends after this one;
+                                 NULL: it makes its own */
+} server_plan_t;
 
-/* Starts one, before this process has any thread.
- *
- * `cpu` may be MACHINE_NO_CPU.  Returns -1 with a line in `problem`. */
-int server_start(server_t *server, uint64_t cpu, server_ports_t ports, char *problem,
+/* Starts one, before this process has any thread.  Returns -1 with a line in `problem`. */
+int server_start(server_t *server, const server_plan_t *plan, char *problem,
                  size_t problem_bytes);
 
 /* Guards hold the leashes of the servers that were started before theirs: the last server is

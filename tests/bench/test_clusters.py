@@ -9,9 +9,11 @@ import os
 import signal
 import subprocess
 import time
+import unittest
 
 from program import (
     BENCH,
+    CERTIFICATES,
     DEMO_CLUSTER,
     SERVER,
     TINY,
@@ -46,6 +48,22 @@ class Clusters(Program):
         )  # fmt: skip
         self.assertIn("private cluster of 2 primaries with 1 replica each", done.stdout)
         self.assertRegex(done.stdout, r"the cluster has [0-9.]+ of the throughput of")
+
+    @unittest.skipUnless(CERTIFICATES.exists(), "a build without TLS")
+    def test_a_private_cluster_speaks_tls(self):
+        modes = "plain,standalone,sync"
+        runs = self.measure(
+            "--cluster", "--tls", "--replicas", 1, "-c", 6, "--verify", "-n", 300,
+            "--against", modes,
+        )  # fmt: skip
+        self.assertEqual(len(runs), 4)
+        for run in runs:
+            with self.subTest(run["strategy"]):
+                config = run["config"]
+                self.assertEqual(config["tls"], "plain" not in run["strategy"])
+                self.assertEqual(config["cluster"], "standalone" not in run["strategy"])
+                self.assertEqual(run["errors"], 0)
+        self.assertEqual(list(self.path.glob("shoal-bench.*")), [])
 
     def test_a_named_cluster_is_measured_by_one_of_its_nodes(self):
         places = [(claim_port(self), claim_port(self)) for _ in range(2)]

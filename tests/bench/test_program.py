@@ -10,6 +10,7 @@ import os
 import signal
 import subprocess
 import unittest
+from pathlib import Path
 
 from program import (
     BENCH,
@@ -313,7 +314,8 @@ class Mistakes(Program):
             ["--large", "9"], ["--large", "0", "--rate", "9"],
             ["--large", "9", "--rate", "9", "--mode", "collector"],
             ["--cluster", "--mode", "pool"], ["--cluster", "--rtt", "9"],
-            ["--cluster", "--unix"], ["--cluster", "--tls"], ["--cluster", "-s", "x"],
+            ["--cluster", "--unix"], ["--cluster", "-s", "x"],
+            ["--cluster", "--tls", "--flush", "off/plain/standalone"],
             ["--cluster", "--mode", "lease", "-c", "2"], ["--cluster", "--pushes", "9"],
             ["--cluster", "--mode", "sync:2"],
             ["--nodes", "3"], ["--cluster", "-p", "1", "--replicas", "1"],
@@ -414,6 +416,26 @@ class Stalls(Program):
         ladder = ["--profile", "ladder", "--callers-list", "1,2,1", "--duration", "2"]
         pool, _ = self.stall(*ladder, "--rounds", "1")
         self.assertGreater(max(pool["ladder_stall_ms"][s] for s in "12"), 150)
+
+
+class Many(unittest.TestCase):
+    """shoal-bench-many; bench/many runs it beside a server."""
+
+    def test_it_names_its_usage(self):
+        program = Path(BENCH).parent / "shoal-bench-many"
+        for args, code, said in (
+            (["--help"], 0, "usage: shoal-bench-many SOCKET"),
+            (["--socket", "x"], 2, "usage: shoal-bench-many SOCKET"),
+            ([], 2, "usage: shoal-bench-many SOCKET"),
+            (["/x", "1"], 2, "usage: shoal-bench-many SOCKET"),
+            (["/nowhere/socket"], 1, "No such file"),
+        ):
+            with self.subTest(args):
+                done = subprocess.run(
+                    [program, *args], capture_output=True, text=True, timeout=60
+                )
+                self.assertEqual(done.returncode, code)
+                self.assertIn(said, done.stdout + done.stderr)
 
 
 if __name__ == "__main__":
