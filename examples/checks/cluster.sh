@@ -10,8 +10,8 @@ pids=() ports=() buses=()
 
 cleanup() {
     for pid in "${pids[@]}"; do
-        kill -KILL "$pid"
-        wait "$pid"
+        kill -KILL "$pid" || true
+        wait "$pid" || true
     done
     rm -rf "$folder"
 } 2>/dev/null
