@@ -5,7 +5,7 @@
  *     cluster [URL]
  *
  * The URL names nodes, for example redis+cluster://127.0.0.1:7000.  Any other URL works, too:
- * one server has all slots. */
+ * one server has all slots; and with redis://127.0.0.1:7000?topology=auto the client finds out. */
 
 #include <shoal/shoal.h>
 #include <stdio.h>

@@ -4,7 +4,8 @@
     cluster.py [URL]
 
 The URL names nodes, for example redis+cluster://127.0.0.1:7000. Any other URL works,
-too: one server has all slots."""
+too: one server has all slots; and with redis://127.0.0.1:7000?topology=auto the client
+finds out."""
 
 import asyncio
 import sys

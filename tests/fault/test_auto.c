@@ -323,6 +323,34 @@ static void commands_end_as_ever(void **state)
     assert_int_equal(fake_server_received(scene->server, 0, "INCR", NULL), 0);
 }
 
+/* That of what waited. */
+static void the_room_is_free_again(void **state)
+{
+    enum { ROOM = 3 };
+    scene_t *scene = *state;
+
+    assert_int_equal(
+        shoal_options_set_outstanding_max(scene->options, ROOM, 16384, 1 << 20), 0);
+    for (int is_cluster = 0; is_cluster <= 1; is_cluster++) {
+        outcome_t *outcomes = scene_outcomes(scene, (size_t)2 * ROOM);
+        open_in_doubt(scene, is_cluster);
+        for (size_t i = 0; i < ROOM; i++)
+            scene_submit(scene, WORDS("INCR", HIGH), NULL, &outcomes[i]);
+        WAIT_FOR(scene_stats(scene).queued_now == ROOM); /* a turn has counted them */
+        tell(scene);
+        for (size_t i = 0; i < ROOM; i++)
+            scene_check(&outcomes[i], 0, SHOAL_FATE_REPLIED);
+        check_counts(scene);
+        fake_server_freeze(scene->server);
+        for (size_t i = ROOM; i < (size_t)2 * ROOM; i++)
+            scene_submit(scene, WORDS("INCR", HIGH), NULL, &outcomes[i]);
+        fake_server_release(scene->server);
+        for (size_t i = ROOM; i < (size_t)2 * ROOM; i++)
+            scene_check(&outcomes[i], 0, SHOAL_FATE_REPLIED);
+        scene_close(scene, 0);
+    }
+}
+
 /* What ended before counts afterwards, too. */
 static void what_was_counted_stays_counted(void **state)
 {
@@ -421,6 +449,7 @@ int main(void)
         TEST(what_is_submitted_later_is_refused_at_once),
         TEST(the_server_can_be_named),
         TEST(commands_end_as_ever),
+        TEST(the_room_is_free_again),
         TEST(what_was_counted_stays_counted),
         TEST(leases_wait_too),
         TEST(a_scan_waits_too),

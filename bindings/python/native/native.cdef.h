@@ -261,8 +261,10 @@ typedef enum shoal_topology {
     SHOAL_TOPOLOGY_STANDALONE,
     SHOAL_TOPOLOGY_CLUSTER,
     SHOAL_TOPOLOGY_SENTINEL,
+    SHOAL_TOPOLOGY_AUTO,
     ...
 } shoal_topology_t;
+int shoal_options_set_topology(shoal_options_t *options, shoal_topology_t topology);
 typedef enum shoal_node_role {
     SHOAL_NODE_UNKNOWN,
     SHOAL_NODE_PRIMARY,

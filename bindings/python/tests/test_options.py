@@ -335,6 +335,7 @@ def test_all_options_are_accepted(connect: Connect) -> None:
         ping_interval=10.0, backoff=(0.01, 1.0), attempts_max=2, offline="queue",
         flush="auto", budget_us=100, settle=False, bulk_lane=True,
         maintenance=True, connections=2, order="strict",
+        topology="standalone",
         queued_max=100, inflight_max=10,
         outstanding_bytes_max=1 << 20, reply_bytes_max=1 << 20, username=None,
         password=None, client_name=None,

@@ -53,6 +53,11 @@ _ROTATION = {
     "in_place": lib.SHOAL_ROTATE_IN_PLACE,
 }
 _ORDER = {"mark": lib.SHOAL_ORDER_MARK, "strict": lib.SHOAL_ORDER_STRICT}
+_TOPOLOGY = {
+    "standalone": lib.SHOAL_TOPOLOGY_STANDALONE,
+    "cluster": lib.SHOAL_TOPOLOGY_CLUSTER,
+    "auto": lib.SHOAL_TOPOLOGY_AUTO,
+}
 _OFFLINE = {"queue": lib.SHOAL_OFFLINE_QUEUE, "fail": lib.SHOAL_OFFLINE_FAIL}
 
 
@@ -81,6 +86,7 @@ class ClientOptions(TypedDict, total=False):
     credentials_timeout: float
     rotation: Literal["successor", "in_place"]
     order: Literal["mark", "strict"]
+    topology: Literal["standalone", "cluster", "auto"]
     db: int
     client_name: str | None
     protocol: int
@@ -140,7 +146,7 @@ _TEXTS = (
     *("host", "unix_path", "username", "password", "client_name", "source_address"),
     *("offline", "flush", "integrity", "encoding", "encoding_errors", "read_from"),
     "zone",
-    *("rotation", "order"),
+    *("rotation", "order", "topology"),
     *("sentinel", "sentinel_username", "sentinel_password"),
     *_tls.TEXTS,
 )
@@ -432,6 +438,9 @@ def _set_behaviour(options: Any, given: dict[str, Any]) -> None:
     if "order" in given:
         order = _chosen(given, "order", _ORDER)
         _check(given, lib.shoal_options_set_order(options, order), "order")
+    if "topology" in given:
+        topology = _chosen(given, "topology", _TOPOLOGY)
+        _check(given, lib.shoal_options_set_topology(options, topology), "topology")
     if "bulk_lane" in given:
         lib.shoal_options_set_bulk_lane(options, given["bulk_lane"])
     if "maintenance" in given:

@@ -16,6 +16,7 @@ _KINDS = {
     lib.SHOAL_TOPOLOGY_STANDALONE: "standalone",
     lib.SHOAL_TOPOLOGY_CLUSTER: "cluster",
     lib.SHOAL_TOPOLOGY_SENTINEL: "sentinel",
+    lib.SHOAL_TOPOLOGY_AUTO: "auto",
 }
 _ROLES = {
     lib.SHOAL_NODE_UNKNOWN: "unknown",
@@ -47,7 +48,7 @@ class Node:
 class Topology:
     """The servers that a client knows, at one moment; `client.topology()`."""
 
-    kind: str  #: standalone, cluster or sentinel
+    kind: str  #: standalone, cluster or sentinel; auto: it is not known yet
     nodes: tuple[Node, ...]  #: of one server: the primary first, then its replicas
 
     def owner(self, slot: int) -> Node | None:

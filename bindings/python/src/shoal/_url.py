@@ -69,6 +69,12 @@ def names_cluster(url: str) -> bool:
     return url.partition("://")[0].lower().endswith("+cluster")
 
 
+def _is_cluster(url: str, options: dict[str, Any]) -> bool:
+    in_query = dict(parse_qsl(urlsplit(url).query)).get("topology")
+    said = options.get("topology", in_query)
+    return said == "cluster" if said else names_cluster(url)
+
+
 def in_url(url: str) -> dict[str, Any]:
     """What a URL says of those options that C sets together: an option that overrides
     one of them leaves the others as they are; and of those with another default here.
@@ -133,7 +139,7 @@ def server_of(url: str, options: dict[str, Any], *, has_tls: bool) -> str:
     elif "," not in hosts or "host" in options:
         host = options.get("host") or parts.hostname or "127.0.0.1"
         hosts = _shown(host, options.get("port") or parts.port or 6379)
-    if names_cluster(url):
+    if _is_cluster(url, options):
         scheme += "+cluster"
     return f"{scheme}://{hosts}" + (f"/{db}" if db else "")
 
