@@ -131,13 +131,13 @@ void shoal__role_watch_ask(shoal__role_watch_t *watch, uint64_t now_us)
         watch->role = SHOAL__ROLE_UNKNOWN;
         watch->linked_us = 0;
     }
+    watch->ask_us = shoal__time_after(now_us, SHOAL__ROLE_ASK_US);
     if (watch->says_readonly && !watch->is_readonly) {
         watch->is_readonly_accepted = false;
         watch->is_readonly = say(watch, "READONLY", NULL, on_readonly, now_us);
         if (!watch->is_readonly)
             return;
     }
-    watch->ask_us = shoal__time_after(now_us, SHOAL__ROLE_ASK_US);
     watch->is_asked = say(watch, "ROLE", NULL, on_role, now_us);
 }
 

@@ -209,6 +209,20 @@ bool shoal__cluster_reads_at(const shoal__cluster_t *cluster, const shoal__node_
     return primary->readers.are_wanted && primary->slots > 0;
 }
 
+/* READONLY waits until the node owes nothing: what it had as an owner, and what it holds of
+ * that, must not find READONLY before it. */
+static bool may_ask(const shoal__cluster_t *cluster, const shoal__node_t *node)
+{
+    return node->slots == 0 && shoal__cluster_reads_at(cluster, node) &&
+           (node->watch.is_readonly || shoal__node_is_empty(node));
+}
+
+uint64_t shoal__cluster_ask_us(const shoal__node_t *node)
+{
+    return may_ask(node->owner, node) ? shoal__role_watch_wake_us(&node->watch)
+                                      : SHOAL__NEVER_US;
+}
+
 static void tell_of_zone(shoal__cluster_t *cluster, shoal__node_t *node)
 {
     char detail[SHOAL__TARGET_NAME_BYTES + 64];
@@ -252,7 +266,7 @@ void shoal__cluster_look_at_reads(shoal__cluster_t *cluster, shoal__node_t *node
         shoal__cluster_end_reading(node, now_us);
         if (cluster->takes_near_primary && node->readers.are_wanted)
             shoal__role_watch_ask_zone(&node->watch, now_us);
-    } else if (shoal__cluster_reads_at(cluster, node))
+    } else if (may_ask(cluster, node))
         shoal__role_watch_ask(&node->watch, now_us);
     if (node->slots == 0 && !is_usable(node, now_us))
         leave(cluster, node, now_us);

@@ -157,6 +157,8 @@ bool shoal__cluster_reads_at(const shoal__cluster_t *cluster,
 /* Ask it whether it may be read from; what waits there goes on if it may not. */
 void shoal__cluster_look_at_reads(shoal__cluster_t *cluster, shoal__node_t *node,
                                   uint64_t now_us);
+/* When it is to be asked again; NEVER. */
+uint64_t shoal__cluster_ask_us(const shoal__node_t *node);
 /* Is it silent, and owes answers to reads, which another node could give? */
 bool shoal__cluster_owes_reads(const shoal__node_t *node);
 

@@ -389,8 +389,7 @@ static uint64_t look_us(const shoal__node_t *node, uint64_t now_us)
     if (shoal__cluster_doubts(node))
         at_us = shoal__time_min(at_us, node->named_us + UNCONFIRMED_US);
     at_us = shoal__time_min(at_us, left_us(node));
-    if (node->watch.is_readonly)
-        at_us = shoal__time_min(at_us, shoal__role_watch_wake_us(&node->watch));
+    at_us = shoal__time_min(at_us, shoal__cluster_ask_us(node));
     if (slotless_us(node) > now_us) /* else memory is short */
         at_us = shoal__time_min(at_us, slotless_us(node));
     return at_us;

@@ -28,7 +28,7 @@ static size_t encode(const cluster_call_t *call, char at[COMMAND_BYTES_MAX])
 {
     static const char *const heads[] = {
         "*3\r\n$5\r\nGETEX\r\n", "*3\r\n$6\r\nAPPEND\r\n", "*4\r\n$3\r\nLCS\r\n",
-        "*2\r\n$5\r\nMULTI\r\n", "*2\r\n$4\r\nEXEC\r\n"};
+        "*3\r\n$3\r\nGET\r\n",   "*2\r\n$5\r\nMULTI\r\n",  "*2\r\n$4\r\nEXEC\r\n"};
     size_t bytes = (size_t)sprintf(at, "%s", heads[call->verb]);
 
     if (call->verb < CLUSTER_MULTI)
@@ -51,13 +51,17 @@ static void write_call(cluster_world_t *world, cluster_call_t *call, unsigned bl
                              .thread = (uint8_t)sim_dice_below(dice, CLUSTER_THREADS),
                              .submitted_us = world->now_us,
                              .deadline_us = SHOAL__NEVER_US};
-    if (sim_dice_hits(dice, rates->write))
+    if (rates->read > 0 && sim_dice_hits(dice, 400))
+        call->verb = CLUSTER_READ;
+    else if (sim_dice_hits(dice, rates->write))
         call->verb = CLUSTER_APPEND;
     else if (sim_dice_hits(dice, rates->multi))
         call->verb = CLUSTER_LCS;
     if (world->is_calm)
         return;
-    if (sim_dice_hits(dice, rates->once))
+    call->is_for_replica =
+        call->verb == CLUSTER_READ && sim_dice_hits(dice, rates->read);
+    if (!call->is_for_replica && sim_dice_hits(dice, rates->once))
         call->flags |= SHOAL__REQUEST_ONCE;
     if (sim_dice_hits(dice, rates->idempotent))
         call->flags |= SHOAL__REQUEST_IDEMPOTENT;
@@ -82,6 +86,7 @@ static void write_unit(cluster_world_t *world, unsigned block)
         call->flags =
             (model->flags & (SHOAL__REQUEST_ONCE | SHOAL__REQUEST_IDEMPOTENT)) |
             SHOAL__REQUEST_UNIT;
+        call->is_for_replica = false;
         call->unit_first = first;
         call->unit_last = first + count - 1;
     }
@@ -95,8 +100,9 @@ static void write_unit(cluster_world_t *world, unsigned block)
 static bool push(shoal__mailbox_side_t *side, cluster_call_t *call)
 {
     static const shoal__command_class_t classes[CLUSTER_VERBS] = {
-        SHOAL__CLASS_RO, SHOAL__CLASS_WRITE, SHOAL__CLASS_RO, SHOAL__CLASS_WRITE,
-        SHOAL__CLASS_WRITE};
+        SHOAL__CLASS_RO, SHOAL__CLASS_WRITE, SHOAL__CLASS_RO,
+        SHOAL__CLASS_RO, SHOAL__CLASS_WRITE, SHOAL__CLASS_WRITE};
+    unsigned place = call->is_for_replica ? SHOAL__REQUEST_FOR_REPLICA : 0;
     char bytes[COMMAND_BYTES_MAX];
     size_t count = encode(call, bytes);
     char *at = shoal__mailbox_side_reserve(side, count, 1);
@@ -106,7 +112,7 @@ static bool push(shoal__mailbox_side_t *side, cluster_call_t *call)
                                           SHOAL__REQUEST_TIME(call->world->now_us),
                                       .deadline_us = call->deadline_us,
                                       .bytes = (uint32_t)count,
-                                      .flags = call->flags,
+                                      .flags = (uint16_t)(call->flags | place),
                                       .command_class = classes[call->verb]};
 
     if (!at)

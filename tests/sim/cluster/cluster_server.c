@@ -180,6 +180,18 @@ static void say_nodes(cluster_link_t *link, const cluster_node_t *node)
     say(link, "\r\n");
 }
 
+static void say_role(cluster_link_t *link, const cluster_node_t *node)
+{
+    unsigned primary = node->primary_of[node->index];
+
+    if (primary == node->index)
+        say(link, "*3\r\n$6\r\nmaster\r\n:0\r\n*0\r\n");
+    else
+        say(link,
+            "*5\r\n$5\r\nslave\r\n$8\r\n10.0.0.%u\r\n:%u\r\n$9\r\nconnected\r\n:0\r\n",
+            primary + 1, 7001 + primary);
+}
+
 /* ---- commands of callers ---- */
 
 /* The last word is its number. */
@@ -197,8 +209,12 @@ static cluster_call_t *call_of(cluster_world_t *world, const words_t *words)
     return &world->calls[id];
 }
 
-static void refuse_for_a_while(cluster_world_t *world, cluster_call_t *call)
+/* What was asked for in vain was no redirect (ASK) that counts. */
+static void refuse_for_a_while(cluster_world_t *world, cluster_call_t *call,
+                               bool was_asking)
 {
+    if (was_asking && call->redirected > 0)
+        call->redirected--;
     call->is_unstable = true;
     world->sights.refused++;
 }
@@ -238,6 +254,21 @@ static unsigned missing_keys(const cluster_node_t *node, unsigned block, unsigne
     return missing;
 }
 
+/* A replica of the owner answers what only reads, if the connection said READONLY. */
+static bool reads_here(cluster_world_t *world, const cluster_link_t *link,
+                       const cluster_node_t *node, const cluster_call_t *call)
+{
+    if (!link->is_readonly || call->unit_first > 0 ||
+        (call->verb != CLUSTER_READ && call->verb != CLUSTER_LCS) ||
+        node->primary_of[node->index] != node->owner[call->block])
+        return false;
+    if (!call->is_for_replica && link->is_open)
+        cluster_world_fail(world, "O13: a replica executes %u, which is for the owner",
+                           cluster_id_of(call));
+    world->sights.reads++;
+    return true;
+}
+
 /* True: the command is not executed here, and was answered. */
 static bool turn_away(cluster_world_t *world, cluster_link_t *link,
                       cluster_node_t *node, cluster_call_t *call, unsigned of_keys,
@@ -247,22 +278,22 @@ static bool turn_away(cluster_world_t *world, cluster_link_t *link,
     unsigned missing = missing_keys(node, call->block, of_keys, &keys);
 
     if (world->now_us < node->loading_until_us) {
-        refuse_for_a_while(world, call);
+        refuse_for_a_while(world, call, was_asking);
         say(link, "-LOADING\r\n");
     } else if (owner == CLUSTER_NOBODY) {
-        refuse_for_a_while(world, call);
+        refuse_for_a_while(world, call, was_asking);
         say(link, "-CLUSTERDOWN\r\n");
     } else if (owner == node->index && world->rates.lies && node->index == 0 &&
                !world->is_calm && sim_dice_hits(&world->dice, 20)) {
         world->has_lied = true;
         world->sights.lies++;
-        refuse_for_a_while(world, call);
+        refuse_for_a_while(world, call, was_asking);
         redirect(world, link, call, false, CLUSTER_STRANGER);
     } else if (owner == node->index) {
         if (node->migrates_to[call->block] == CLUSTER_NOBODY || missing == 0)
             return false;
         if (missing < keys) {
-            refuse_for_a_while(world, call);
+            refuse_for_a_while(world, call, was_asking);
             world->sights.tryagain++;
             say(link, "-TRYAGAIN\r\n");
         } else
@@ -270,10 +301,12 @@ static bool turn_away(cluster_world_t *world, cluster_link_t *link,
     } else if (was_asking && node->imports_from[call->block] != CLUSTER_NOBODY) {
         if (keys == 1 || missing == 0)
             return false;
-        refuse_for_a_while(world, call);
+        refuse_for_a_while(world, call, was_asking);
         world->sights.tryagain++;
         say(link, "-TRYAGAIN\r\n");
-    } else
+    } else if (reads_here(world, link, node, call))
+        return false;
+    else
         redirect(world, link, call, false, owner);
     return true;
 }
@@ -285,6 +318,7 @@ static void run(cluster_world_t *world, cluster_link_t *link, cluster_node_t *no
     cluster_oracle_executed(world, call, node, !link->is_open);
     switch ((cluster_verb_t)call->verb) {
     case CLUSTER_GET:
+    case CLUSTER_READ:
         say(link, "$10\r\n%010u\r\n", cluster_id_of(call));
         break;
     case CLUSTER_APPEND:
@@ -369,7 +403,12 @@ static void hear(cluster_world_t *world, cluster_link_t *link, cluster_node_t *n
     if (is_word(words, 0, "ASKING")) {
         link->is_asking = true;
         say(link, "+OK\r\n");
-    } else if (is_word(words, 0, "PING"))
+    } else if (is_word(words, 0, "READONLY") || is_word(words, 0, "READWRITE")) {
+        link->is_readonly = is_word(words, 0, "READONLY");
+        say(link, "+OK\r\n");
+    } else if (is_word(words, 0, "ROLE"))
+        say_role(link, node);
+    else if (is_word(words, 0, "PING"))
         say(link, "+PONG\r\n");
     else if (is_word(words, 0, "ECHO") && words->count > 1) {
         say(link, "$%zu\r\n", words->items[1].bytes);

@@ -77,8 +77,9 @@ void cluster_sights_print(const cluster_sights_t *sights)
            sights->results[SHOAL_FATE_REPLIED], sights->errors,
            sights->results[SHOAL_FATE_NOT_EXECUTED],
            sights->results[SHOAL_FATE_UNKNOWN], sights->cancels);
-    printf("units     %" PRIu64 " executed; %" PRIu64 " commands overtaken\n",
-           sights->units, sights->late);
+    printf("units     %" PRIu64 " executed; %" PRIu64 " commands overtaken; %" PRIu64
+           " reads at replicas\n",
+           sights->units, sights->late, sights->reads);
     printf("redirects %" PRIu64 " MOVED, %" PRIu64 " ASK, %" PRIu64
            " TRYAGAIN, %" PRIu64 " refused for a while, %" PRIu64 " lies\n",
            sights->moved, sights->asked, sights->tryagain, sights->refused,
@@ -165,7 +166,8 @@ static void roll_rates(cluster_rates_t *rates, sim_dice_t *dice)
                           .has_ask = sim_dice_hits(dice, 600),
                           .is_planned = sim_dice_hits(dice, 400),
                           .lies = sim_dice_hits(dice, 100),
-                          .ends_with_shut = sim_dice_hits(dice, 200)};
+                          .ends_with_shut = sim_dice_hits(dice, 200),
+                          .read = maybe(dice, 1024)};
     if (rates->is_planned) {
         rates->once = 0; /* a redirect is their end */
         /* Nodes answer in time. */

@@ -30,6 +30,7 @@
  *   O10  no command follows more than 16 redirects; the client asks for views 10 times a
  *        second at most, but questions to a node that takes no bytes may gather
  *   O11  the client dials no address that one node alone has named
+ *   O13  a command for an owner is executed by no replica, also if the client reads there
  *   O12  the result of a command says so if a later one of its key was executed before it, and
  *        has its result; except after a loss
  */
@@ -57,7 +58,8 @@
 typedef enum cluster_verb {
     CLUSTER_GET,
     CLUSTER_APPEND,
-    CLUSTER_LCS, /* of two keys of one slot */
+    CLUSTER_LCS,  /* of two keys of one slot */
+    CLUSTER_READ, /* ... and this a replica executes, too, after READONLY */
     CLUSTER_MULTI,
     CLUSTER_EXEC,
     CLUSTER_VERBS
@@ -72,6 +74,7 @@ typedef struct cluster_call {
     uint32_t unit_first, unit_last; /* 0: no unit */
     uint16_t flags;
     uint8_t verb, block, key, thread;
+    bool is_for_replica;     /* it may go to one, and has no place in the order */
     uint8_t executed;        /* times */
     uint8_t redirected;      /* times: MOVED and ASK */
     uint8_t ran_at;          /* the node that executed it last */
@@ -96,7 +99,7 @@ typedef struct cluster_link {
     bool is_open;   /* the client has it */
     bool is_alive;  /* the node has it: it was accepted, and neither closed nor lost */
     bool wants_out; /* the client waits until it can write */
-    bool is_asking;
+    bool is_asking, is_readonly;
     uint32_t unit_first; /* inside MULTI; 0: not */
     bool is_unit_rejected;
     const shoal__stream_hooks_t *hooks;
@@ -142,6 +145,7 @@ typedef struct cluster_node {
 typedef struct cluster_rates { /* of 1024, or weights */
     uint32_t events[24];
     uint32_t steps, outstanding_max, burst_max;
+    uint32_t read; /* of the commands that may be reads: for replicas */
     uint32_t once, idempotent, write, multi, unit, deadline, partial, resubmit,
         recancel;
     uint64_t deadline_us_max, clock_us_max, dial_us_max;
@@ -156,7 +160,8 @@ typedef struct cluster_sights {
     uint64_t results[4], errors, moved, asked, tryagain, refused, losses, ghosts, dials,
         views, migrations, keys, atomic, planned, forced, kills, stops, cuts, unstable,
         lies, cancels, units,
-        late; /* commands that a later one for their key overtook */
+        late,  /* commands that a later one for their key overtook */
+        reads; /* at replicas */
 } cluster_sights_t;
 
 typedef struct cluster_world {

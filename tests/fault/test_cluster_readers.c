@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: MIT */
+/* Reads at the replicas of a cluster, which are lost, stopped, promoted, and far away. */
+#include "reads_scene.h"
+
+#include <time.h>
+
+/* ---- losses ---- */
+
+#define BATCH 200
+
+/* Reads that one replica has, and does not answer. */
+static size_t hold_reads(scene_t *scene, outcome_t *outcomes)
+{
+    for (size_t node = ONE; node <= OTHER; node++)
+        fake_server_hold(nodes[node], "GET");
+    for (unsigned i = 0; i < BATCH; i++)
+        scene_submit(scene, WORDS("GET", "bar{" KEY "}"), NULL, &outcomes[i]);
+    WAIT_FOR(fake_server_received(nodes[ONE], 0, "GET", "bar{" KEY "}") +
+                 fake_server_received(nodes[OTHER], 0, "GET", "bar{" KEY "}") >
+             0);
+    return fake_server_received(nodes[ONE], 0, "GET", "bar{" KEY "}") > 0 ? ONE : OTHER;
+}
+
+static void check_all(const outcome_t *outcomes)
+{
+    for (unsigned i = 0; i < BATCH; i++)
+        scene_check(&outcomes[i], 0, SHOAL_FATE_REPLIED);
+}
+
+static void check_loss(scene_t *scene, bool are_both)
+{
+    outcome_t *outcomes = scene_outcomes(scene, BATCH);
+    size_t lost, left, at_primary;
+
+    open_reading(scene);
+    at_primary = reads_at(0);
+    lost = hold_reads(scene, outcomes);
+    left = ONE + OTHER - lost;
+    if (!are_both) {
+        script(left, LINKED);
+        fake_server_release(nodes[left]);
+    }
+    for (size_t node = ONE; node <= OTHER; node++)
+        if (node == lost || are_both) {
+            fake_server_refuse(nodes[node], true);
+            fake_server_cut(nodes[node], FAKE_CUT_RESET);
+        }
+    check_all(outcomes);
+    if (are_both)
+        assert_true(reads_at(0) > at_primary);
+    else
+        assert_int_equal(reads_at(0), at_primary);
+    script(lost, LINKED);
+    fake_server_release(nodes[lost]);
+    fake_server_refuse(nodes[lost], false);
+    await_reads(scene, lost);
+}
+
+static void one_that_is_lost(void **state)
+{
+    check_loss(*state, false);
+}
+
+static void all_are_lost(void **state)
+{
+    check_loss(*state, true);
+}
+
+static void one_that_is_lost_and_nothing_may_wait(void **state)
+{
+    scene_t *scene = *state;
+
+    assert_int_equal(shoal_options_set_offline_mode(scene->options, SHOAL_OFFLINE_FAIL),
+                     0);
+    check_loss(scene, false);
+}
+
+/* It is silent, and the cluster says that it has failed. */
+static void one_that_is_stopped(void **state)
+{
+    scene_t *scene = *state;
+    outcome_t *outcomes = scene_outcomes(scene, BATCH);
+    size_t silent, left;
+
+    open_reading(scene);
+    silent = hold_reads(scene, outcomes);
+    left = ONE + OTHER - silent;
+    script(left, LINKED);
+    fake_server_release(nodes[left]);
+    check_all(outcomes);
+    assert_true(fake_server_received(nodes[silent], 0, "GET", "bar{" KEY "}") > 0);
+    assert_true(scene_events(scene).nodes_down > 0);
+}
+
+static void reads_go_on_without_the_primary(void **state)
+{
+    scene_t *scene = *state;
+
+    open_reading(scene);
+    fake_server_refuse(nodes[0], true);
+    fake_server_cut(nodes[0], FAKE_CUT_RESET);
+    WAIT_FOR(scene_events(scene).lost > 0);
+    for (unsigned i = 0; i < 50; i++)
+        try_read(scene);
+}
+
+/* ---- roles ---- */
+
+/* Did READWRITE come to the node right before this command, the last one of its name? */
+static bool is_behind_readwrite(size_t node, const char *name)
+{
+    size_t count = fake_server_ledger_size(nodes[node]);
+    bool is_readwrite = false, found = false;
+
+    for (size_t i = 0; i < count; i++) {
+        fake_entry_t entry = fake_server_ledger_at(nodes[node], i);
+        if (strncmp(entry.args[0], "READ", 4) == 0)
+            is_readwrite = strcmp(entry.args[0], "READWRITE") == 0;
+        if (strcmp(entry.args[0], name) == 0)
+            found = is_readwrite;
+    }
+    return found;
+}
+
+/* ... so that a replica redirects it that has not taken the slot yet. */
+static void one_that_is_asked(void **state)
+{
+    scene_t *scene = *state;
+
+    open_reading(scene);
+    answer(ONE, "ASKING", "+OK\r\n");
+    answer(0, "SET", redirect_to("ASK", SLOT, ONE));
+    check_ok(scene, WORDS("SET", KEY, "1"));
+    assert_int_equal(executed(ONE, "SET"), 1);
+    assert_true(is_behind_readwrite(ONE, "ASKING"));
+    await_reads(scene, ONE);
+}
+
+/* It will not answer reads if it becomes a replica again. */
+static void one_that_is_promoted(void **state)
+{
+    scene_t *scene = *state;
+
+    open_reading(scene);
+    for (size_t i = 0; i < NODES; i++)
+        script_as(i, (view_t){.owner = ONE, .epoch = 6}, i == ONE ? PRIMARY : LINKED,
+                  "+OK\r\n");
+    answer(0, "SET", redirect_to("MOVED", SLOT, ONE));
+    answer(0, "GET", redirect_to("MOVED", SLOT, ONE));
+    check_ok(scene, WORDS("SET", KEY, "1"));
+    WAIT_FOR(executed(ONE, "SET") == 1);
+    assert_true(is_behind_readwrite(ONE, "SET"));
+    for (unsigned i = 0; i < 50; i++)
+        try_read(scene);
+    await_reads(scene, OTHER);
+}
+
+static bool is_listed(const scene_t *scene, size_t node)
+{
+    shoal_topology_snapshot_t *topology;
+    const shoal_node_info_t *at;
+    bool found = false;
+
+    assert_int_equal(shoal_topology_get(scene->client, &topology), 0);
+    for (size_t i = 0; (at = shoal_topology_node(topology, i)); i++)
+        found = found || (at->port == fake_server_port(nodes[node]) && at->is_listed);
+    shoal_topology_release(topology);
+    return found;
+}
+
+/* Nobody asks it any more, and the loop sleeps. */
+static void one_that_leaves(void **state)
+{
+    scene_t *scene = *state;
+    size_t roles;
+    clock_t before;
+
+    open_reading(scene);
+    roles = fake_server_received(nodes[ONE], 0, "ROLE", NULL);
+    for (size_t i = 0; i < NODES; i++) {
+        script_as(i, (view_t){.owner = 0, .epoch = 5, .knows_one = i != ONE},
+                  i == 0 ? PRIMARY : UNLINKED, "+OK\r\n");
+        answer(i, "GET", i == 0 ? "$1\r\nv\r\n" : redirect_to("MOVED", SLOT, 0));
+    }
+    /* It has no link: it would be asked soon. */
+    fake_server_cut(nodes[ONE], FAKE_CUT_RESET);
+    WAIT_FOR(try_read(scene) &&
+             fake_server_received(nodes[ONE], 0, "ROLE", NULL) > roles);
+    WAIT_FOR(try_read(scene) && !is_listed(scene, ONE));
+    waiting_sleep_us(300000);
+    before = clock();
+    waiting_sleep_us(400000);
+    assert_true(clock() - before < CLOCKS_PER_SEC / 20);
+}
+
+/* ---- zones ---- */
+
+/* The node says that it is in this zone; NULL: it does not say. */
+static void say_zone(size_t node, const char *zone)
+{
+    char *text = new_text(), info[80];
+
+    snprintf(info, sizeof info, "# Server\r\n%s%s\r\n",
+             zone ? "availability_zone:" : "port:1", zone ? zone : "");
+    snprintf(text, TEXT_BYTES, "$%zu\r\n%s\r\n", strlen(info), info);
+    answer(node, "INFO", text);
+}
+
+/* The client is in zone a. */
+static void open_zones(scene_t *scene, shoal_read_from_t from, const char *const *zones)
+{
+    for (size_t i = 0; i < NODES; i++) {
+        script(i, i == 0 ? PRIMARY : LINKED);
+        say_zone(i, zones[i]);
+    }
+    read_from(scene, from);
+    assert_int_equal(shoal_options_set_zone(scene->options, "a"), 0);
+    open_cluster(scene, 0);
+}
+
+/* A choice is kept for 50 ms. */
+static void read_for_a_while(scene_t *scene)
+{
+    uint64_t until_us = waiting_now_us() + 150000;
+
+    while (waiting_now_us() < until_us) {
+        try_read(scene);
+        waiting_sleep_us(1000);
+    }
+}
+
+/* Wait until the node alone reads, and see that it goes on so. */
+static void check_alone(scene_t *scene, size_t node)
+{
+    size_t before[NODES];
+
+    for (unsigned quiet = 0; quiet < 100;) {
+        for (size_t i = 0; i < NODES; i++)
+            before[i] = reads_at(i);
+        try_read(scene);
+        waiting_sleep_us(1000);
+        quiet = reads_at(node) > before[node] ? quiet + 1 : 0;
+    }
+    for (size_t i = 0; i < NODES; i++)
+        before[i] = reads_at(i);
+    read_for_a_while(scene);
+    for (size_t i = 0; i < NODES; i++)
+        if (i != node)
+            assert_int_equal(reads_at(i), before[i]);
+}
+
+static void a_replica_in_the_zone_comes_first(void **state)
+{
+    scene_t *scene = *state;
+    static const char *const zones[NODES] = {"a", "b", "a"};
+
+    open_zones(scene, SHOAL_READ_ZONE, zones);
+    check_alone(scene, OTHER);
+    /* Another replica comes before the primary, even if that is in the zone. */
+    answer(OTHER, "GET", "-LOADING Redis is loading the dataset in memory\r\n");
+    await_reads(scene, ONE);
+    assert_int_equal(scene_events(scene).zones_unknown, 0);
+}
+
+static void the_primary_in_the_zone_comes_second(void **state)
+{
+    scene_t *scene = *state;
+    static const char *const zones[NODES] = {"a", "b", "a"};
+    size_t elsewhere;
+
+    open_zones(scene, SHOAL_READ_ZONE_OR_PRIMARY, zones);
+    check_alone(scene, OTHER);
+    fake_server_refuse(nodes[OTHER], true);
+    fake_server_cut(nodes[OTHER], FAKE_CUT_RESET);
+    await_reads(scene, 0);
+    elsewhere = reads_at(ONE);
+    read_for_a_while(scene);
+    assert_int_equal(reads_at(ONE), elsewhere);
+}
+
+static void a_primary_elsewhere_comes_last(void **state)
+{
+    scene_t *scene = *state;
+    static const char *const zones[NODES] = {"b", "b", "c"};
+    size_t at_primary;
+
+    open_zones(scene, SHOAL_READ_ZONE_OR_PRIMARY, zones);
+    await_reads(scene, ONE);
+    await_reads(scene, OTHER);
+    at_primary = reads_at(0);
+    read_for_a_while(scene);
+    assert_int_equal(reads_at(0), at_primary);
+}
+
+static void servers_without_zones_are_all_alike(void **state)
+{
+    scene_t *scene = *state;
+    static const char *const zones[NODES] = {NULL, NULL, NULL};
+
+    open_zones(scene, SHOAL_READ_ZONE, zones);
+    await_reads(scene, ONE);
+    await_reads(scene, OTHER);
+    WAIT_FOR(scene_events(scene).zones_unknown > 0);
+    read_for_a_while(scene);
+    assert_int_equal(scene_events(scene).zones_unknown, 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(one_that_is_lost),
+        TEST(all_are_lost),
+        TEST(one_that_is_lost_and_nothing_may_wait),
+        TEST(one_that_is_stopped),
+        TEST(reads_go_on_without_the_primary),
+        TEST(one_that_is_asked),
+        TEST(one_that_is_promoted),
+        TEST(one_that_leaves),
+        TEST(a_replica_in_the_zone_comes_first),
+        TEST(the_primary_in_the_zone_comes_second),
+        TEST(a_primary_elsewhere_comes_last),
+        TEST(servers_without_zones_are_all_alike),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
