@@ -127,6 +127,31 @@ SHOAL_EXTERN int shoal_options_set_topology(shoal_options_t *options,
 SHOAL_EXTERN int shoal_options_map_address(shoal_options_t *options, const char *host,
                                            int port, const char *to_host, int to_port);
 
+/**
+ * How many connections a client of a cluster has at most: those to nodes, and leased ones
+ * (shoal/lease.h; of these at most 64). Default: 512.
+ *
+ * The primaries come first. A place is kept for each primary that owns slots and is not connected.
+ * If places are missing, leased connections that are idle are closed, and those to replicas;
+ * leases and blocking commands that have no connection wait in line for one. While a primary has no
+ * place all the same, its commands wait, SHOAL_EVENT_NODE_DOWN tells that, and timeouts name this
+ * option. So it is to be larger than the number of primaries by as many leases as the program
+ * needs at the same time.
+ *
+ * A connection that is being renewed counts once. A client of one server ignores the option: it has
+ * one connection, or those of shoal_options_set_connections(), a bulk lane, one for each replica,
+ * and 64 leased ones. In a URL: connections_max=100.
+ *
+ * @param options         to be changed
+ * @param connections_max 1 .. 4096
+ *
+ * Threads: setup
+ * Errors:  SHOAL_EINVAL options is NULL, or out of range
+ * Since:   0.2
+ */
+SHOAL_EXTERN int shoal_options_set_connections_max(shoal_options_t *options,
+                                                   unsigned connections_max);
+
 #ifdef __cplusplus
 }
 #endif

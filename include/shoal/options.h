@@ -93,7 +93,7 @@ SHOAL_EXTERN int shoal_options_new(shoal_options_t **ret_options);
  * `inflight_max`, `bytes_max`, `reply_bytes_max`, `reply_elements_max`,
  * `reply_depth_max`, `attempts_max`, `flush` (auto, off, fixed:US), `budget_us`,
  * `offline` (queue, fail), `integrity` (shapes, detect, strict), `settle` (yes, no),
- * `bulk_lane` (yes, no), `maintenance` (yes, no), `connections`, `read_from` (primary, replica_preferred, replica, zone, zone_or_primary), `zone`,
+ * `bulk_lane` (yes, no), `maintenance` (yes, no), `connections`, `connections_max`, `read_from` (primary, replica_preferred, replica, zone, zone_or_primary), `zone`,
  * `credentials_timeout_ms`, `rotation` (successor, in_place), `order` (mark, strict),
  * `topology` (standalone, cluster, auto).
  * Each key stands for the setter of that name.  The library ignores no key: an unknown one

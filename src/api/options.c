@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#define CONNECTIONS_MAX 4096
 #define DAY_US UINT64_C(86400000000)
 #define HOUR_US UINT64_C(3600000000)
 #define MINUTE_US UINT64_C(60000000)
@@ -313,6 +314,15 @@ int shoal_options_set_connections(shoal_options_t *options, unsigned connections
     if (!options || connections < 1 || connections > SHOAL__LANE_HOMES_MAX)
         return SHOAL_EINVAL;
     options->connections = connections;
+    return 0;
+}
+
+int shoal_options_set_connections_max(shoal_options_t *options,
+                                      unsigned connections_max)
+{
+    if (!options || connections_max < 1 || connections_max > CONNECTIONS_MAX)
+        return SHOAL_EINVAL;
+    options->connections_max = connections_max;
     return 0;
 }
 

@@ -173,6 +173,17 @@ static int read_connections(shoal__options_keys_t *keys, shoal_options_t *option
     return shoal_options_set_connections(options, (unsigned)connections);
 }
 
+static int read_connections_max(shoal__options_keys_t *keys, shoal_options_t *options,
+                                const char *value)
+{
+    uint64_t connections_max;
+    (void)keys;
+
+    if (!shoal__options_read_number(value, UINT32_MAX, &connections_max))
+        return SHOAL_EURL;
+    return shoal_options_set_connections_max(options, (unsigned)connections_max);
+}
+
 static int read_sentinel_user(shoal__options_keys_t *keys, shoal_options_t *options,
                               const char *value)
 {
@@ -375,6 +386,7 @@ static const struct key {
     WORD("bulk_lane", read_bulk_lane),
     WORD("maintenance", read_maintenance),
     WORD("connections", read_connections),
+    WORD("connections_max", read_connections_max),
     WORD("tls_ca_file", read_tls_ca_file),
     WORD("tls_ca_dir", read_tls_ca_dir),
     WORD("tls_cert_file", read_tls_cert_file),

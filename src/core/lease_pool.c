@@ -7,12 +7,17 @@
 #define KEPT_US 60000000
 #define KEPT_BEYOND_US 5000000
 
-shoal__lease_source_t shoal__lease_pool_source(size_t idle, size_t busy)
+shoal__lease_source_t shoal__lease_pool_source(size_t idle, size_t others, size_t busy,
+                                               const shoal__places_t *places)
 {
+    if (shoal__places_are_short(places))
+        return SHOAL__LEASE_WAIT;
     if (idle > 0)
         return SHOAL__LEASE_FROM_POOL;
-    return busy < SHOAL__LEASE_CONNECTIONS_MAX ? SHOAL__LEASE_FROM_DIAL
-                                               : SHOAL__LEASE_WAIT;
+    return busy < SHOAL__LEASE_CONNECTIONS_MAX &&
+                   (others > 0 || shoal__places_have_room(places, false))
+               ? SHOAL__LEASE_FROM_DIAL
+               : SHOAL__LEASE_WAIT;
 }
 
 uint64_t shoal__lease_pool_until_us(size_t younger, uint64_t since_us)

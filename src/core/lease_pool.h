@@ -5,6 +5,7 @@
 /* The bounds of the leased connections of one client: where the next holder gets its
  * connection from, and how long an idle connection is kept. */
 
+#include "core/places.h"
 #include <stddef.h>
 #include <stdint.h>
 
@@ -17,8 +18,10 @@ typedef enum shoal__lease_source {
     SHOAL__LEASE_WAIT       /* in line */
 } shoal__lease_source_t;
 
-/* `idle` connections wait for a holder, `busy` ones have one, or are being cleaned. */
-shoal__lease_source_t shoal__lease_pool_source(size_t idle, size_t busy);
+/* `idle` connections wait for a holder, `busy` ones have one, or are being cleaned; `others` are
+ * idle, but lead to other servers: one of them can be closed instead. */
+shoal__lease_source_t shoal__lease_pool_source(size_t idle, size_t others, size_t busy,
+                                               const shoal__places_t *places);
 
 /* Until when a connection is kept that is idle since since_us, if `younger` others became
  * idle after it. */

@@ -31,6 +31,7 @@ void shoal__options_defaults(shoal_options_t *options)
         .has_bulk_lane = true,
         .heeds_notices = true,
         .connections = 1,
+        .connections_max = 512,
         .tls = {.min_version = SHOAL_TLS_1_2},
         .flush_mode = SHOAL_FLUSH_AUTO,
         .flush_pause_us = SHOAL__FLUSH_BUDGET_US_DEFAULT,

@@ -101,9 +101,10 @@ struct shoal_options {
 
     shoal_integrity_t integrity;
     bool is_settling;
-    bool has_bulk_lane;   /* ... and learns which commands are for it */
-    bool heeds_notices;   /* of maintenance */
-    unsigned connections; /* that share the keys among them */
+    bool has_bulk_lane;       /* ... and learns which commands are for it */
+    bool heeds_notices;       /* of maintenance */
+    unsigned connections;     /* that share the keys among them */
+    unsigned connections_max; /* of a client of a cluster, with leases */
 
     shoal__tls_settings_t tls;
 

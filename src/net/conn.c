@@ -471,8 +471,9 @@ bool shoal__conn_may_dial(const shoal__conn_t *conn)
     const shoal__conn_set_t *set = conn->set;
     bool is_awaited = shoal__pipe_queued(&conn->pipe) > 0;
 
-    return set->dialing_max == 0 ||
-           set->dialing + (is_awaited ? 0 : DIALS_KEPT) < set->dialing_max;
+    return shoal__places_have_room(&set->places, conn->comes_first) &&
+           (set->dialing_max == 0 ||
+            set->dialing + (is_awaited ? 0 : DIALS_KEPT) < set->dialing_max);
 }
 
 static unsigned is_on_its_way(const shoal__conn_t *conn)
@@ -480,10 +481,23 @@ static unsigned is_on_its_way(const shoal__conn_t *conn)
     return conn->state == SHOAL__CONN_DIALING || conn->state == SHOAL__CONN_GREETING;
 }
 
+static bool has_place(const shoal__conn_t *conn)
+{
+    return is_on_its_way(conn) || conn->state == SHOAL__CONN_READY;
+}
+
+void shoal__conn_rank(shoal__conn_t *conn, bool comes_first)
+{
+    if (conn->comes_first != comes_first)
+        shoal__places_rank(&conn->set->places, comes_first, has_place(conn));
+    conn->comes_first = comes_first;
+}
+
 /* The only place where a connection changes its state. */
 static void handle(shoal__conn_t *conn, shoal__conn_event_t event, uint64_t now_us)
 {
     shoal__conn_step_t step = shoal__conn_fsm_step(conn->state, event);
+    bool had_place = has_place(conn);
 
     assert(step.action != SHOAL__CONN_ILLEGAL);
     conn->target->ready -= conn->state == SHOAL__CONN_READY;
@@ -491,6 +505,8 @@ static void handle(shoal__conn_t *conn, shoal__conn_event_t event, uint64_t now_
     conn->state = step.next;
     conn->target->ready += conn->state == SHOAL__CONN_READY;
     conn->set->dialing += is_on_its_way(conn);
+    if (has_place(conn) != had_place)
+        shoal__places_change(&conn->set->places, conn->comes_first, !had_place);
     /* A thread that sees READY also sees what was agreed on. */
     atomic_store_explicit(&conn->stats.state, conn->state, memory_order_release);
     shoal__conn_touch(conn);

@@ -88,6 +88,7 @@ typedef struct shoal__conn {
     shoal__pipe_t *greeter;  /* of the other one, the successor; NULL: there is none */
     uint64_t greeter_due_us; /* the successor is given up then */
     const char *renewed_why; /* the next READY tells it; NULL: it is no renewal */
+    bool comes_first;        /* core/places.h */
     bool is_in_place;        /* GREETING: the line stays, and AUTH is said over it */
     uint64_t due_us;         /* of the present state: give up, or dial again */
     uint64_t dialed_us;      /* when the last attempt to connect began */
@@ -117,8 +118,11 @@ void shoal__conn_open(shoal__conn_t *conn);
 /* It was closed: from now on it leads to another target. */
 void shoal__conn_lead(shoal__conn_t *conn, shoal__target_t *target);
 
-/* May it be opened, or dialed again?  Those for which no command waits leave some dials to
- * the others. */
+/* Does it come first, where places are few (core/places.h)? */
+void shoal__conn_rank(shoal__conn_t *conn, bool comes_first);
+
+/* May it be opened, or dialed again?  There must be a place for it; and those for which no command
+ * waits leave some dials to the others. */
 bool shoal__conn_may_dial(const shoal__conn_t *conn);
 
 /* Something happened to it, or was left for it: the next turn of the set looks at

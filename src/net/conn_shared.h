@@ -14,6 +14,7 @@
 #include "core/account.h"
 #include "core/due_times.h"
 #include "core/pipe/pipe_shared.h"
+#include "core/places.h"
 #include <uv.h>
 
 /* Where the bytes of one read go. */
@@ -29,6 +30,7 @@ typedef struct shoal__conn_set {
     shoal__due_times_t due;    /* when the others want to be looked at */
     unsigned dialing;          /* connections that are on their way to be ready ... */
     unsigned dialing_max;      /* ... and how many may be; 0: any number */
+    shoal__places_t places;    /* ... how many may exist */
     shoal__account_t *account; /* borrowed: what is outstanding on all of them */
     uint64_t queued, inflight, bytes; /* what the account has still to be moved by; they
                                          may be below 0, and wrap */

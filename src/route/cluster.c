@@ -193,6 +193,7 @@ static uint64_t turn(shoal__route_t *route, uint64_t now_us)
     shoal__cluster_keep_up(cluster, is_news, now_us);
     ask_for_view(cluster, now_us);
     shoal__cluster_learn(cluster, now_us);
+    shoal__leases_heed_places(&cluster->leases);
     if (shoal__leases_are_due(&cluster->leases, now_us))
         shoal__leases_turn(&cluster->leases, now_us);
     wake_us = shoal__conn_set_turn(&cluster->set, now_us);
@@ -577,6 +578,7 @@ int shoal__cluster_new(const shoal_options_t *options, uint64_t seed,
     if (rc < 0)
         goto fail_set;
     cluster->set.shared.overtaken.book = &cluster->book;
+    cluster->set.places.max = options->connections_max;
     cluster->set.dialing_max = cluster->config.dial.tls ? DIALS_TLS_MAX : DIALS_MAX;
     rc = init_waiting(cluster);
     if (rc < 0)

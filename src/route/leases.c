@@ -403,6 +403,20 @@ static void look_at_touched(shoal__leases_t *leases, uint64_t now_us)
     }
 }
 
+void shoal__leases_heed_places(shoal__leases_t *leases)
+{
+    const shoal__places_t *places = &leases->common.set->places;
+
+    if (places->max == 0)
+        return;
+    if (leases->idle_count > 0 && shoal__places_are_short(places))
+        leases->common.is_touched = true;
+    if (!shoal__list_is_empty(&leases->line) &&
+        leases->busy_count < SHOAL__LEASE_CONNECTIONS_MAX &&
+        shoal__places_have_room(places, false))
+        leases->common.is_touched = true;
+}
+
 void shoal__leases_turn(shoal__leases_t *leases, uint64_t now_us)
 {
     if (!open_gates(leases, now_us) && !leases->common.is_touched &&
@@ -418,7 +432,8 @@ void shoal__leases_turn(shoal__leases_t *leases, uint64_t now_us)
         "earlier commands, or for a server that executes it");
     sweep(leases, &leases->line, now_us,
           "the deadline passed while the command waited for a connection of its own: "
-          "all leased connections are taken");
+          "all leased connections are taken, or as many are open as connections_max "
+          "allows");
     shoal__leases_close_idle(leases, now_us); /* first: what was lost serves nobody */
     serve_line(leases, now_us);
     shoal__counter_set(&leases->waiting_now,

@@ -80,6 +80,8 @@ void shoal__leases_forsake(shoal__leases_t *leases, const shoal__conn_t *site);
 /* The credentials changed: those in use are closed when they are given back. */
 void shoal__leases_authenticate(shoal__leases_t *leases, uint64_t now_us);
 
+/* Places may be free, or wanted by others. */
+void shoal__leases_heed_places(shoal__leases_t *leases);
 void shoal__leases_turn(shoal__leases_t *leases, uint64_t now_us);
 /* Has the turn something to do? */
 static inline bool shoal__leases_are_due(const shoal__leases_t *leases, uint64_t now_us)
@@ -131,7 +133,7 @@ static inline uint64_t shoal__leases_strands_us(const shoal__link_t *link)
 {
     return link->astray_us + 3000000;
 }
-/* Close the idle ones that were lost, or idle for too long. */
+/* Close the idle ones that were lost, or idle for too long, or whose places others need. */
 void shoal__leases_close_idle(shoal__leases_t *leases, uint64_t now_us);
 
 #endif

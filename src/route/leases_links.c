@@ -81,8 +81,10 @@ static shoal__link_t *find_idle(const shoal__leases_t *leases,
 shoal__lease_source_t shoal__leases_source(const shoal__leases_t *leases,
                                            const shoal__conn_t *site)
 {
-    return shoal__lease_pool_source(find_idle(leases, site) != NULL,
-                                    leases->busy_count);
+    bool has_idle = find_idle(leases, site) != NULL;
+
+    return shoal__lease_pool_source(has_idle, leases->idle_count - has_idle,
+                                    leases->busy_count, &leases->common.set->places);
 }
 
 static void close_idle(shoal__link_t *link, uint64_t now_us)
@@ -92,13 +94,15 @@ static void close_idle(shoal__link_t *link, uint64_t now_us)
     close_link(link, now_us);
 }
 
-/* One that is closed, or a new one; if there are as many as may be, the idle one of another
- * server that was used least lately.  NULL: no memory. */
+/* One that is closed, or a new one; if there are as many as may be, or no place, the idle one of
+ * another server that was used least lately.  NULL: no memory. */
 static shoal__link_t *find_closed(shoal__leases_t *leases, shoal__conn_t *site,
                                   uint64_t now_us)
 {
     shoal__link_t *link;
 
+    if (!shoal__places_have_room(&leases->common.set->places, false))
+        close_idle(LINK_AT(leases->idle.next), now_us);
     if (shoal__list_is_empty(&leases->closed) &&
         leases->links_count < SHOAL__LEASE_CONNECTIONS_MAX)
         return new_link(leases, site);
@@ -273,6 +277,7 @@ static size_t count_younger(const shoal__link_t *link)
 
 void shoal__leases_close_idle(shoal__leases_t *leases, uint64_t now_us)
 {
+    const shoal__places_t *places = &leases->common.set->places;
     shoal__list_t *next;
 
     for (shoal__list_t *at = leases->idle.next; at != &leases->idle; at = next) {
@@ -280,7 +285,7 @@ void shoal__leases_close_idle(shoal__leases_t *leases, uint64_t now_us)
         uint64_t until_us =
             shoal__lease_pool_until_us(count_younger(link), link->idle_since_us);
         next = at->next;
-        if (!link->must_close && now_us < until_us)
+        if (!link->must_close && now_us < until_us && !shoal__places_are_short(places))
             leases->wake_us = shoal__time_min(leases->wake_us, until_us);
         else
             close_idle(link, now_us);

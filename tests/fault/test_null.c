@@ -286,6 +286,7 @@ static void test_options(void **state)
         REFUSES(shoal_options_set_bulk_lane, NULL, true),
         REFUSES(shoal_options_set_maintenance, NULL, true),
         REFUSES(shoal_options_set_connections, NULL, 1),
+        REFUSES(shoal_options_set_connections_max, NULL, 1),
         REFUSES(shoal_options_set_sentinel, NULL, "name"),
         REFUSES(shoal_options_set_topology, NULL, SHOAL_TOPOLOGY_CLUSTER),
         REFUSES(shoal_options_map_address, NULL, "h", 1, "h", 1),

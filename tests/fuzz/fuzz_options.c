@@ -179,7 +179,8 @@ static char *put_text(char *at, const char *key, const char *text)
     X("reply_elements_max", reply_elements_max, 1)                                     \
     X("reply_depth_max", reply_depth_max, 1)                                           \
     X("attempts_max", attempts_max, 1)                                                 \
-    X("connections", connections, 1)
+    X("connections", connections, 1)                                                   \
+    X("connections_max", connections_max, 1)
 
 static const char *const read_from_names[] = {"primary", "replica_preferred",
                                               "replica"};
@@ -409,7 +410,9 @@ static int set_option(shoal_options_t *options, fuzz_input_t *in)
     case 19:
         return value & 0x100 ? shoal_options_set_read_from(
                                    options, (shoal_read_from_t)(value & 3))
-                             : shoal_options_set_connections(options, (unsigned)value);
+               : value & 0x200
+                   ? shoal_options_set_connections_max(options, (unsigned)value >> 10)
+                   : shoal_options_set_connections(options, (unsigned)value);
     default:
         return shoal_options_set_on_log(options, (shoal_log_level_t)(value & 7), NULL,
                                         NULL);

@@ -63,6 +63,7 @@ int shoal_options_set_settle(shoal_options_t *options, bool is_settling);
 int shoal_options_set_bulk_lane(shoal_options_t *options, bool has_bulk_lane);
 int shoal_options_set_maintenance(shoal_options_t *options, bool heeds);
 int shoal_options_set_connections(shoal_options_t *options, unsigned connections);
+int shoal_options_set_connections_max(shoal_options_t *options, unsigned connections_max);
 int shoal_options_set_sentinel(shoal_options_t *options, const char *name);
 int shoal_options_add_sentinel(shoal_options_t *options, const char *host, int port);
 int shoal_options_set_sentinel_auth(shoal_options_t *options, const char *user,

@@ -211,6 +211,26 @@ def test_events_of_nodes(face: Face) -> None:
     assert "node_up" in kinds and "node_down" not in kinds
 
 
+def test_connections_have_a_bound(connect: Connect, cluster: Cluster) -> None:
+    """One is left beside the three primaries."""
+    face = connect(url=f"{cluster.url}?connections_max=4", timeout=60)
+    face.execute("DEL", "{a}list", "{a}other")
+    waiting = [
+        face.begin("execute", "BLPOP", key, 0)
+        for key in ("{a}list", "{a}other")
+    ]
+    face.until(lambda: face.stats().leases_waiting_now == 1)
+    face.execute("RPUSH", "{a}list", 1)
+    face.execute("RPUSH", "{a}other", 2)
+    assert [call() for call in waiting] == [[b"{a}list", b"1"], [b"{a}other", b"2"]]
+
+
+@pytest.mark.parametrize("bound", [0, 4097, -1])
+def test_bounds_that_are_none(bound: int) -> None:
+    with pytest.raises(ValueError, match=r"connections_max|range"):
+        shoal.Client("redis+cluster://127.0.0.1", connections_max=bound)
+
+
 def test_addresses_are_mapped(connect: Connect, cluster: Cluster) -> None:
     nodes: list[shoal.Topology] = []
     for mapped in (

@@ -69,6 +69,7 @@ typedef struct shoal__node {
     bool was_up;       /* the program has heard that it is up */
     _Atomic bool is_down; /* ... and then that it is not; any thread reads */
     bool has_failed;      /* says the view that was believed last */
+    bool lacks_place;     /* it is not connected because as many others are as may be */
     bool is_silent;       /* commands are unanswered, and it says nothing for a while */
     bool was_lost;        /* its connection, since the last turn */
     unsigned questions;   /* about the slots, which it has not answered */

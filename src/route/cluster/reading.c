@@ -26,7 +26,8 @@ static shoal__replica_facts_t facts_of(const shoal__node_t *node)
 {
     shoal__replica_facts_t facts = shoal__role_watch_facts(&node->watch);
 
-    facts.is_ready = facts.is_ready && !node->is_silent;
+    facts.is_ready = facts.is_ready && !node->is_silent &&
+                     !shoal__places_are_short(&node->conn.set->places);
     return facts;
 }
 

@@ -12,6 +12,7 @@
  *     redirects.c       nodes refuse commands: which node gets them now
  *     slots.c           slots change their owner: hand-overs begin
  *     upkeep.c          which connections are open; commands that no node has
+ *     connecting.c      ... and which one has a place
  *     leasing.c         which node a lease, or a blocking command, belongs to
  *     learning.c        where the keys of commands stand that the table does not know
  */
@@ -204,6 +205,14 @@ shoal__node_t *shoal__cluster_named(shoal__cluster_t *cluster, shoal__node_t *fr
 /* `from` said MOVED: the map follows in the next turn, if that proves anything. */
 void shoal__cluster_hear_moved(shoal__cluster_t *cluster, shoal__node_t *from,
                                unsigned slot, shoal__node_t *to, bool is_script);
+
+/* ---- connecting.c ---- */
+
+#define SHOAL__NODE_IDLE_US 5000000 /* then a connection that nobody needs is closed */
+
+/* Open the node's connection, or close it. */
+void shoal__cluster_connect(shoal__cluster_t *cluster, shoal__node_t *node,
+                            uint64_t now_us);
 
 /* ---- leasing.c ---- */
 

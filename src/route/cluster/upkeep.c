@@ -11,12 +11,10 @@
 #include <shoal/errors.h>
 #include <stdio.h>
 
-#define IDLE_US 5000000 /* then a connection that nobody needs is closed */
 #define UNCONFIRMED_US                                                                 \
     2000000 /* so long commands wait for a node that one node named */
 #define SLOTLESS_US                                                                    \
     2000000 /* so long commands wait for a node that has no slot and cannot be reached */
-#define DIAL_US 100000 /* then a node is looked at again that could not be dialed */
 #define PEN_BYTES_KEPT 1048576
 #define NO_MEMORY_DELAY_US 1000
 
@@ -229,25 +227,6 @@ static void turn_waiting(shoal__cluster_t *cluster, uint64_t now_us)
 
 /* ---- connections ---- */
 
-/* Is it to be asked?  Seeds are, while no owner is ready; and if all owners are down, any node
- * may know of a replica that has taken the place of one. */
-static bool may_know(const shoal__cluster_t *cluster, const shoal__node_t *node)
-{
-    bool are_down = cluster->down == cluster->ready + cluster->unready;
-
-    return (node->is_seed && cluster->ready == 0) ||
-           (are_down && (node->is_seed || node->is_listed));
-}
-
-static bool is_wanted(const shoal__cluster_t *cluster, const shoal__node_t *node)
-{
-    bool unconfirmed = shoal__cluster_doubts(node);
-
-    return !unconfirmed &&
-           (node->slots > 0 || !shoal__node_is_empty(node) || node->is_leased ||
-            may_know(cluster, node) || shoal__cluster_reads_at(cluster, node));
-}
-
 static uint64_t rtt_us(const shoal__node_t *node)
 {
     return node->conn.pipe.flush.learned.tempo.rtt_us;
@@ -275,8 +254,9 @@ static void look_at_health(shoal__cluster_t *cluster, shoal__node_t *node)
 {
     const shoal__pipe_t *pipe = &node->conn.pipe;
     bool is_up = shoal__node_is_ready(node) && !node->is_silent;
-    bool is_down = shoal__node_is_open(node) && !is_up &&
-                   (node->is_silent || pipe->attempts_failed > 0);
+    bool is_down =
+        node->lacks_place || (shoal__node_is_open(node) && !is_up &&
+                              (node->is_silent || pipe->attempts_failed > 0));
     char detail[SHOAL__TARGET_NAME_BYTES + 32];
 
     if (is_up && (!node->was_up || node->is_down)) {
@@ -309,26 +289,7 @@ static void look_at(shoal__cluster_t *cluster, shoal__node_t *node, uint64_t now
     node->is_silent = now_us >= shoal__node_silent_us(node);
     look_at_health(cluster, node);
     shoal__cluster_look_at_reads(cluster, node, now_us);
-    if (is_wanted(cluster, node)) {
-        node->idle_us = 0;
-        if (shoal__node_is_open(node))
-            return;
-        if (shoal__conn_may_dial(&node->conn))
-            shoal__conn_open(&node->conn);
-        else /* others must be done before */
-            cluster->look_us = shoal__time_min(cluster->look_us, now_us + DIAL_US);
-        return;
-    }
-    if (!shoal__node_is_open(node))
-        return;
-    if (node->idle_us == 0)
-        node->idle_us = now_us;
-    /* Another server may have the address of a node that is gone. */
-    if ((node->conn.state != SHOAL__CONN_READY || now_us >= node->idle_us + IDLE_US) &&
-        shoal__node_is_empty(node)) {
-        shoal__conn_close(&node->conn, now_us);
-        shoal__leases_forsake(&cluster->leases, &node->conn);
-    }
+    shoal__cluster_connect(cluster, node, now_us);
 }
 
 static void refuse_stranger(const shoal__cluster_t *cluster, shoal__node_t *node)
@@ -383,7 +344,7 @@ static uint64_t look_us(const shoal__node_t *node, uint64_t now_us)
     uint64_t at_us = SHOAL__NEVER_US;
 
     if (node->idle_us > 0 && shoal__node_is_open(node))
-        at_us = node->idle_us + IDLE_US;
+        at_us = node->idle_us + SHOAL__NODE_IDLE_US;
     if (node->slots > 0 && !node->is_silent)
         at_us = shoal__time_min(at_us, shoal__node_silent_us(node));
     if (shoal__cluster_doubts(node))

@@ -121,6 +121,7 @@ static const char *const malformed[] = {
     "redis://h?attempts_max=4294967297",
     "redis://h?connections=0", "redis://h?connections=9", "redis://h?connections=-1",
     "redis://h?connections=4294967297", "redis://h?connections=two",
+    "redis://h?connections_max=0", "redis://h?connections_max=4097", "redis://h?connections_max=x",
     "redis://h?read_from=", "redis://h?read_from=replicas", "redis://h?zone=", "redis://h?settle=", "redis://h?bulk_lane=on", "redis://h?maintenance=on", "redis://h?settle=1", "redis://h?settle=yes&settle=yes",
     "redis://h?topology=", "redis://h?topology=sentinel", "redis://h?topology=Auto",
     "redis+cluster://h?topology=auto", "redis+cluster://h?topology=standalone",

@@ -107,6 +107,7 @@ class ClientOptions(TypedDict, total=False):
     bulk_lane: bool
     maintenance: bool
     connections: int
+    connections_max: int
     queued_max: int
     inflight_max: int
     outstanding_bytes_max: int
@@ -139,6 +140,7 @@ class ClientOptions(TypedDict, total=False):
 
 _INTEGERS = (
     *("port", "db", "protocol", "attempts_max", "budget_us", "connections"),
+    "connections_max",
     *("queued_max", "inflight_max", "outstanding_bytes_max"),
     *("reply_bytes_max", "reply_elements_max", "reply_depth_max"),
 )
@@ -450,6 +452,13 @@ def _set_behaviour(options: Any, given: dict[str, Any]) -> None:
             given,
             lib.shoal_options_set_connections(options, given["connections"]),
             "connections",
+        )
+    if "connections_max" in given:
+        connections_max = given["connections_max"]
+        _check(
+            given,
+            lib.shoal_options_set_connections_max(options, connections_max),
+            "connections_max",
         )
 
 
