@@ -90,7 +90,7 @@ typedef enum shoal_topology {
  * of the options until then. A sentinel is not taken: the attempt to connect fails, and says
  * why. Options that a client of a cluster must not have are refused when it is opened.
  * A client of one server has connected twice: over the first connection it has learned what the
- * server is, and sent nothing else.
+ * server is, and sent nothing else. The SHOAL_EVENT_READY of that one says so.
  *
  * @param options  to be changed
  * @param topology SHOAL_TOPOLOGY_STANDALONE (the default), SHOAL_TOPOLOGY_CLUSTER or

@@ -74,6 +74,20 @@ static void find_out(shoal__cluster_t *cluster, const shoal__node_t *node)
                                    : SHOAL__FOUND_ONE_SERVER;
 }
 
+/* It is greeted, and gets no command: the route of one server connects to it. */
+static void tell_of_one_server(const shoal__cluster_t *cluster,
+                               const shoal_event_t *event)
+{
+    shoal_event_t told = *event;
+    char detail[SHOAL__TARGET_NAME_BYTES + 80];
+
+    snprintf(detail, sizeof detail,
+             "%s, a server of its own, no cluster: it is connected to again",
+             event->server);
+    told.detail = detail;
+    cluster->hooks.on_event(cluster->owner, &told);
+}
+
 static void on_event(void *owner, const shoal_event_t *event)
 {
     shoal__cluster_t *cluster = cluster_of(owner);
@@ -96,7 +110,11 @@ static void on_event(void *owner, const shoal_event_t *event)
     }
     if (event->kind == SHOAL_EVENT_LOST || event->kind == SHOAL_EVENT_ATTEMPT_FAILED)
         note_trouble(cluster, node);
-    cluster->hooks.on_event(cluster->owner, event);
+    if (event->kind == SHOAL_EVENT_READY &&
+        cluster->route.found == SHOAL__FOUND_ONE_SERVER)
+        tell_of_one_server(cluster, event);
+    else
+        cluster->hooks.on_event(cluster->owner, event);
 }
 
 static void on_reading(void *owner, uint64_t now_us)

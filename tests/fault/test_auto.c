@@ -85,6 +85,40 @@ static void find(scene_t *scene, const fake_config_t *config)
     scene_close(scene, 0);
 }
 
+/* What it said when it was ready. */
+typedef struct said {
+    char text[8][256];
+    unsigned count;
+} said_t;
+
+static void note_ready(shoal_client_t *client, const shoal_event_t *event, void *data)
+{
+    said_t *said = data;
+    (void)client;
+
+    if (shoal_event_kind(event) == SHOAL_EVENT_READY && said->count < 8)
+        snprintf(said->text[said->count++], sizeof said->text[0], "%s",
+                 shoal_event_detail(event));
+}
+
+/* Of two connections the first one tells why there are two. */
+static void the_first_connection_says_that_it_is_over(void **state)
+{
+    scene_t *scene = *state;
+    said_t *said = scene_alloc(scene, sizeof *said);
+    char name[32];
+
+    serve(scene, false);
+    assert_int_equal(shoal_options_set_on_event(scene->options, note_ready, said), 0);
+    scene_open_ready(scene);
+    scene_close(scene, 0);
+    snprintf(name, sizeof name, "127.0.0.1:%d", fake_server_port(scene->server));
+    assert_int_equal(said->count, 2);
+    assert_int_equal(strncmp(said->text[0], name, strlen(name)), 0);
+    assert_non_null(strstr(said->text[0], "no cluster: it is connected to again"));
+    assert_string_equal(said->text[1], name);
+}
+
 /* By HELLO, or by INFO. */
 static void what_the_server_says_counts(void **state)
 {
@@ -441,6 +475,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(what_the_server_says_counts),
+        TEST(the_first_connection_says_that_it_is_over),
         TEST(a_server_that_says_nothing_is_one_server),
         TEST(a_sentinel_is_not_taken),
         TEST(any_of_the_addresses_can_say_it),
