@@ -198,6 +198,7 @@ endif()
 shoal_unit_test(net/conn_set ALSO core/overtaken core/extra resp/command_slot resp/learned_keys resp/command_book resp/command_keys resp/arguments resp/key_spec resp/key_slot resp/command_info resp/encoder net/entropy core/due_times core/fence/nonce base/alloc
   base/random LIBS shoal::libuv)
 shoal_unit_test(net/dialer ALSO core/address_order core/dial_report core/trust_rule base/alloc LIBS shoal::libuv)
+shoal_unit_test(net/dialer.endpoints ALSO core/address_order core/dial_report core/trust_rule base/alloc LIBS shoal::libuv)
 shoal_unit_test(net/entropy ALSO base/random LIBS shoal::libuv)
 shoal_unit_test(net/driver_seat ALSO net/notifier core/driver_token
   LIBS shoal::libuv)
