@@ -194,6 +194,7 @@ if(SHOAL_HAS_TLS)
   shoal_unit_test(net/tls_engine.fates ALSO ${tls_alone} ${tls_with})
   shoal_unit_test(net/tls_words ALSO base/escape LIBS shoal::openssl)
   shoal_unit_test(net/stream_tls ALSO net/tls_engine ${tls_alone} ${tls_with} shoal::libuv)
+  shoal_unit_test(net/stream_tls.ends ALSO net/tls_engine ${tls_alone} ${tls_with} shoal::libuv)
 endif()
 shoal_unit_test(net/conn_set ALSO core/overtaken core/extra resp/command_slot resp/learned_keys resp/command_book resp/command_keys resp/arguments resp/key_spec resp/key_slot resp/command_info resp/encoder net/entropy core/due_times core/fence/nonce base/alloc
   base/random LIBS shoal::libuv)
