@@ -243,6 +243,26 @@ static void a_replica_that_is_stopped(void **state)
     finish(&scene, readers);
 }
 
+/* Of the two, whichever is one now: a server may take its place back by itself. */
+static size_t replica_of(const scene_t *scene, size_t one, size_t other)
+{
+    return cluster_rig_is_primary(scene->rig, one) ? other : one;
+}
+
+static bool has_read(const scene_t *scene, size_t node, const unsigned *before)
+{
+    return scene->at[node] > before[node] + PROGRESS;
+}
+
+static void await_reads_at_replica(scene_t *scene, size_t one, size_t other)
+{
+    unsigned before[CLUSTER_NODES];
+
+    for (size_t i = 0; i < CLUSTER_NODES; i++)
+        before[i] = scene->at[i];
+    WAIT_FOR(has_read(scene, replica_of(scene, one, other), before));
+}
+
 /* And back. */
 static void a_replica_that_is_promoted(void **state)
 {
@@ -250,15 +270,32 @@ static void a_replica_that_is_promoted(void **state)
     reader_t readers[READERS] = {0};
 
     begin(state, &scene, readers);
-    await_reads_at(&scene, 5);
-    for (size_t round = live_scaled(1); round > 0; round--) {
-        cluster_rig_failover(scene.rig, 5, "");
-        await_reads_at(&scene, 2);
+    await_reads_at_replica(&scene, 2, 5);
+    for (size_t round = live_scaled(2); round > 0; round--) {
+        cluster_rig_failover(scene.rig, replica_of(&scene, 2, 5), "");
+        await_reads_at_replica(&scene, 2, 5);
         await_progress(readers);
         cluster_rig_await_calm(scene.rig);
-        cluster_rig_failover(scene.rig, 2, "");
-        await_reads_at(&scene, 5);
-        await_progress(readers);
+    }
+    finish(&scene, readers);
+}
+
+/* Its replica takes its place by itself; started again, it is a replica. */
+static void a_primary_that_is_killed(void **state)
+{
+    scene_t scene = {0};
+    reader_t readers[READERS] = {0};
+
+    begin(state, &scene, readers);
+    await_reads_at(&scene, 3);
+    for (size_t round = live_scaled(1); round > 0; round--) {
+        size_t primary = cluster_rig_is_primary(scene.rig, 0) ? 0 : 3;
+        size_t replica = 3 - primary;
+        redis_process_kill(scene.rig->nodes[primary].server);
+        WAIT_FOR(cluster_rig_is_primary(scene.rig, replica));
+        await_reads_at(&scene, replica);
+        assert_true(redis_process_restart(scene.rig->nodes[primary].server));
+        await_reads_at(&scene, primary);
         cluster_rig_await_calm(scene.rig);
     }
     finish(&scene, readers);
@@ -287,6 +324,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_replica_that_is_killed),
         cmocka_unit_test(a_replica_that_is_stopped),
         cmocka_unit_test(a_replica_that_is_promoted),
+        cmocka_unit_test(a_primary_that_is_killed),
     };
 
     if (argc > 1)
