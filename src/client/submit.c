@@ -84,12 +84,14 @@ static bool has_room_here(shoal_client_t *client, uint64_t commands, uint64_t by
 static uint64_t count_stuck(const shoal_client_t *client, const shoal__plan_t *plan)
 {
     const shoal__route_t *route = shoal__client_route(client);
+    bool is_read = plan->may_leave_primary && plan->submission->count == 1 &&
+                   plan->admission.command_class == SHOAL__CLASS_RO;
     uint64_t stuck = 0;
 
     if (!atomic_load_explicit(&client->counts.has_stuck, memory_order_relaxed))
         return 0;
     for (size_t i = 0; i < plan->submission->count; i++)
-        stuck += route->ops->is_stuck(route, shoal__plan_slot(plan, i));
+        stuck += route->ops->is_stuck(route, shoal__plan_slot(plan, i), is_read);
     return stuck;
 }
 
@@ -274,7 +276,7 @@ static int submit_one_here(shoal_client_t *client, const shoal_command_t *comman
     shoal__admission_t admission = shoal__refusal_check(command, 0);
     if (!is_straight(route, command, &admission, &slot) ||
         (atomic_load_explicit(&client->counts.has_stuck, memory_order_relaxed) &&
-         route->ops->is_stuck(route, slot)))
+         route->ops->is_stuck(route, slot, false)))
         return submit_plain(client, command, on_result, data, ret_ticket);
     if (!has_room && !has_room_here(client, 1, bytes_max))
         return refuse_here(client, SHOAL_EFULL);

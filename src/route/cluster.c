@@ -370,9 +370,9 @@ static void publish(shoal__route_t *route)
     shoal__cluster_publish_stuck(of(route));
 }
 
-static bool is_stuck(const shoal__route_t *route, unsigned slot)
+static bool is_stuck(const shoal__route_t *route, unsigned slot, bool is_read)
 {
-    return shoal__cluster_is_stuck(of_const(route), slot);
+    return shoal__cluster_is_stuck(of_const(route), slot, is_read);
 }
 
 static void shared_figures(const shoal__route_t *route, shoal_stats_t *ret_stats)

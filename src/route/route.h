@@ -127,8 +127,9 @@ typedef struct shoal__route_ops {
     /* Is there one ordinary connection and nothing else to be looked at, and does it take
      * what is written?  Then callers may look at it in turns, without a poll. */
     bool (*may_share)(const shoal__route_t *route);
-    /* Can commands of this slot not leave for now?  Any thread; while counts->has_stuck. */
-    bool (*is_stuck)(const shoal__route_t *route, unsigned slot);
+    /* Can commands of this slot not leave for now?  is_read: replicas may execute them.  Any
+     * thread; while counts->has_stuck. */
+    bool (*is_stuck)(const shoal__route_t *route, unsigned slot, bool is_read);
     /* When a turn is due if nothing but time passes. */
     uint64_t (*next_wake_us)(const shoal__route_t *route);
     /* Bring counts->account up to date: it then counts exactly what was pushed and placed

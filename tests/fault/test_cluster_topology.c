@@ -348,6 +348,44 @@ static void a_shard_that_is_down_leaves_half_of_the_room(void **state)
     check_ok(scene, WORDS("SET", KEY, "3"));
 }
 
+/* Reads that a replica executes need no room that its primary's commands have. */
+static void reads_at_replicas_find_room(void **state)
+{
+    enum { ROOM = 40 };
+    static const char linked[] = "*5\r\n$5\r\nslave\r\n$9\r\n127.0.0.1\r\n:6379\r\n"
+                                 "$9\r\nconnected\r\n:0\r\n";
+    scene_t *scene = *state;
+    outcome_t *outcomes = scene_outcomes(scene, ROOM);
+    shoal_call_t call = SHOAL_CALL_INIT;
+    unsigned accepted = 0;
+
+    assert_int_equal(
+        shoal_options_set_outstanding_max(scene->options, ROOM, 16384, 1 << 20), 0);
+    assert_int_equal(
+        shoal_options_set_read_from(scene->options, SHOAL_READ_REPLICA_PREFERRED), 0);
+    agree();
+    fake_server_rule(nodes[3], &(fake_rule_t){.command = "ROLE", .reply = linked});
+    fake_server_rule(nodes[3],
+                     &(fake_rule_t){.command = "READONLY", .reply = "+OK\r\n"});
+    open_cluster(scene, 0);
+    WAIT_FOR(scene_call(scene, WORDS("GET", KEY), NULL).status == 0 &&
+             fake_server_received(nodes[3], 0, "GET", KEY) > 0);
+    fake_server_refuse(nodes[1], true);
+    fake_server_cut(nodes[1], FAKE_CUT_RESET);
+    WAIT_FOR(is_down(scene, 1));
+    for (int rc = 0; accepted < ROOM && rc == 0; accepted += rc == 0) {
+        const shoal_command_t command = WORDS("SET", KEY, "2");
+        unsigned long long queued = scene_stats(scene).queued_now;
+        rc = shoal_client_submit_many(scene->client, &command, 1, &call, outcome_cb,
+                                      &outcomes[accepted], NULL);
+        if (rc == 0)
+            WAIT_FOR(scene_stats(scene).queued_now > queued);
+    }
+    assert_int_equal(accepted, ROOM / 2);
+    for (unsigned i = 0; i < ROOM; i++)
+        assert_int_equal(scene_call(scene, WORDS("GET", KEY), NULL).status, 0);
+}
+
 /* Nodes that do not answer the greeting: not all are dialed at once. */
 static void few_connections_are_made_at_the_same_time(void **state)
 {
@@ -457,6 +495,7 @@ int main(int argc, char **argv)
         TEST(a_primary_that_failed_is_none),
         TEST(what_was_for_a_node_that_left_ends),
         TEST(a_shard_that_is_down_leaves_half_of_the_room),
+        TEST(reads_at_replicas_find_room),
         TEST(few_connections_are_made_at_the_same_time),
         TEST(a_redirect_to_a_stranger_is_refused),
         TEST(an_address_that_no_server_may_name_is_refused),

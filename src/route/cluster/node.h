@@ -30,6 +30,7 @@ typedef struct shoal__node_alias {
 typedef struct shoal__readers {
     uint16_t nodes[SHOAL_REPLICAS_MAX]; /* its replicas, by their indices */
     unsigned count, count_before;       /* ... the last list was made */
+    _Atomic bool can_read;              /* one was usable, lately; any thread reads */
     bool are_wanted; /* there was a read for them: they are connected */
     shoal__replica_choice_t choice;
     struct shoal__node *chosen; /* by the side of this serial; NULL: none is usable */

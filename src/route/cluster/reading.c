@@ -54,6 +54,7 @@ static shoal__node_t *choose(shoal__cluster_t *cluster, shoal__readers_t *reader
         facts[i] = facts_of(shoal__cluster_node(cluster, readers->nodes[i]));
     at = shoal__replica_choose(&readers->choice, facts, readers->count, is_primary_near,
                                &cluster->set.random, now_us);
+    readers->can_read = at != SHOAL__REPLICA_NONE;
     return at == SHOAL__REPLICA_NONE ? NULL
                                      : shoal__cluster_node(cluster, readers->nodes[at]);
 }

@@ -259,7 +259,8 @@ void shoal__cluster_why_waits(void *owner, uint64_t at, const char *bytes,
 /* Count commands that cannot leave for now; after the account is up to date. */
 void shoal__cluster_publish_stuck(shoal__cluster_t *cluster);
 /* As in shoal__route_ops_t. */
-bool shoal__cluster_is_stuck(const shoal__cluster_t *cluster, unsigned slot);
+bool shoal__cluster_is_stuck(const shoal__cluster_t *cluster, unsigned slot,
+                             bool is_read);
 uint64_t shoal__cluster_upkeep_us(const shoal__cluster_t *cluster);
 /* Ask for a new view, because something failed. */
 void shoal__cluster_want_view(shoal__cluster_t *cluster, shoal__topology_wish_t wish,

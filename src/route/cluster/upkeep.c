@@ -430,14 +430,17 @@ void shoal__cluster_publish_stuck(shoal__cluster_t *cluster)
     atomic_store_explicit(&counts->has_stuck, has_stuck, memory_order_relaxed);
 }
 
-bool shoal__cluster_is_stuck(const shoal__cluster_t *cluster, unsigned slot)
+bool shoal__cluster_is_stuck(const shoal__cluster_t *cluster, unsigned slot,
+                             bool is_read)
 {
     unsigned owner = slot < SHOAL__SLOTS ? shoal__slot_map_owner(&cluster->map, slot)
                                          : SHOAL__SLOT_NOBODY;
+    const shoal__node_t *node;
 
     if (owner == SHOAL__SLOT_NOBODY)
         return slot < SHOAL__SLOTS;
-    return shoal__cluster_node(cluster, owner)->is_down;
+    node = shoal__cluster_node(cluster, owner);
+    return node->is_down && !(is_read && node->readers.can_read);
 }
 
 void shoal__cluster_written(shoal__cluster_t *cluster, uint64_t now_us)
