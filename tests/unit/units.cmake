@@ -120,6 +120,10 @@ shoal_unit_test(api/cluster ALSO core/options core/address_map core/secret core/
 shoal_unit_test(api/sentinel ALSO core/options core/address_map core/secret core/tls_settings base/alloc)
 shoal_unit_test(api/options_url ALSO api/cluster api/options api/sentinel api/options_keys api/options_credentials api/options_tls api/replicas core/options core/address_map core/secret core/tls_settings api/errors base/error base/escape
   base/alloc)
+shoal_unit_test(api/options_url.reasons ALSO api/cluster api/options api/sentinel api/options_keys api/options_credentials api/options_tls api/replicas core/options core/address_map core/secret core/tls_settings api/errors base/error base/escape
+  base/alloc)
+shoal_unit_test(api/options_url.keys ALSO api/cluster api/options api/sentinel api/options_keys api/options_credentials api/options_tls api/replicas core/options core/address_map core/secret core/tls_settings api/errors base/error base/escape
+  base/alloc)
 shoal_unit_test(client/ledger ALSO core/extra base/alloc)
 shoal_unit_test(client/plan ALSO core/cluster/fan_rule core/cluster/split_rule resp/command_slot resp/learned_keys resp/command_book resp/command_keys resp/arguments resp/key_spec resp/key_slot base/error core/extra core/target_name core/refusal core/replica_rule base/random core/block_time resp/command_info resp/encoder resp/reply_shape
   base/alloc)
