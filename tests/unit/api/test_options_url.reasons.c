@@ -2,6 +2,96 @@
 /* What is said of a URL that is refused: where it is wrong, and no password. */
 #include "unit/api/options_url_parse.h"
 
+/* clang-format off */
+static const char *const malformed[] = {
+    /* schemes */
+    "", "redis", "redis:", "redis:/", "redis://", "redis:h", "redis:/h", "//h", "h:6379",
+    "://h", "http://h", "redi://h", "redisx://h",
+    "redis+tcp://h", "unix+redis:///s", " redis://h", "REDIS://h", "redis%3a//h",
+    /* hosts */
+    "redis:///0", "redis://:6379", "redis://u:pw@", "redis://u:pw@/0", "redis://u:pw@:1",
+    "redis://a b", "redis://a%20b", "redis://h%41", "redis://h\\",
+    "redis://,", "redis://a,", "redis://,a", "redis://a,,b", "redis://a:1,b:", "redis://a,b@c",
+    "redis://a:1,:2", "redis://a/0,b", "redis://a%2cb", "redis://[::1],", "redis://[::1,::2]",
+    "redis://u:p@a,u:p@b", "redis://1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17",
+    "unix:///a,unix:///b?x",
+    "redis://::1", "redis://1:2:3", "redis://[::1", "redis://::1]", "redis://[]",
+    "redis://[::1]x", "redis://[::1]7", "redis://[::1]:", "redis://[h]",
+    "redis://[10.0.0.1]", "redis://[::g]", "redis://[1::2::3]", "redis://[::1%25]",
+    "redis://[fe80::1%eth0]", "redis://[::1%2]", "redis://[::1%25a/b]", "redis://[[::1]]",
+    "redis://x[::1]", "redis://[::1%00]",
+    /* ports */
+    "redis://h:", "redis://h:/0", "redis://h:0", "redis://h:65536", "redis://h:-1",
+    "redis://h:+1", "redis://h:1x", "redis://h:x", "redis://h: 1", "redis://h:0x10",
+    "redis://h:99999999999999999999", "redis://h:%31",
+    /* credentials */
+    "redis://@h", "redis://u@h", "redis://u:@h", "redis://:@h", "redis://u:p@w@h",
+    "redis://u:p%@h", "redis://u:p%4@h", "redis://u:p%4g@h", "redis://u:p%g4@h",
+    "redis://u%00:p@h", "redis://u:p%00@h", "redis://u:p/w@h", "redis://u:p?w@h",
+    "redis://u:p#w@h", "redis://u:1?w@h", "redis://u:p w@h", "redis://u:p\nw@h",
+    "redis://:%00@h", "redis://u:p\x7f@h",
+    /* databases */
+    "redis://h/x", "redis://h/-1", "redis://h/+1", "redis://h/1x", "redis://h/1/",
+    "redis://h//", "redis://h//1", "redis://h/2147483648", "redis://h/ 1",
+    "redis://h/%31", "redis://h/99999999999999999999", "redis://h/1?db=1",
+    "redis://h?db=", "redis://h?db=-1", "redis://h?db=x", "redis://h?db=2147483648",
+    /* Unix sockets */
+    "unix://", "unix:///", "unix://s", "unix://h/s", "unix://h:1/s", "unix://u@/s",
+    "unix://u:p@h/s", "unix://u:p@", "unix:///s%00", "unix:///s%", "unix:///s%zz",
+    "unix:///s#x", "unix:/s", "unix:s", "unix:///a b",
+    /* queries */
+    "redis://h?", "redis://h/?", "redis://h?x", "redis://h?x=1", "redis://h?=1",
+    "redis://h?db=1&", "redis://h?&db=1", "redis://h?db=1&&protocol=2",
+    "redis://h?db=1&db=1", "redis://h?db", "redis://h?DB=1", "redis://h?d%62=1",
+    "redis://h?db=1?protocol=2", "redis://h?db=1;protocol=2", "redis://h?db=1#x",
+    "redis://h#", "redis://h?protocol=", "redis://h?protocol=1", "redis://h?protocol=4",
+    "redis://h?protocol=3.0", "redis://h?client_name=", "redis://h?client_name=a%20b",
+    "redis://h?client_name=%00", "redis://h?client_name=%", "redis://h?timeout_ms=0",
+    "redis://h?timeout_ms=86400001", "redis://h?timeout_ms=-1", "redis://h?timeout_ms=1.5",
+    "redis://h?timeout_ms=99999999999999999999", "redis://h?connect_timeout_ms=0",
+    "redis://h?connect_timeout_ms=600001", "redis://h?flush=", "redis://h?flush=on",
+    "redis://h?flush=AUTO", "redis://h?flush=fixed", "redis://h?flush=fixed:",
+    "redis://h?flush=fixed:0", "redis://h?flush=fixed:1000001", "redis://h?flush=fixed:x",
+    "redis://h?flush=off&budget_us=5", "redis://h?budget_us=5&flush=fixed:5",
+    "redis://h?budget_us=", "redis://h?budget_us=1000001", "redis://h?budget_us=x",
+    "redis://h?offline=", "redis://h?offline=drop", "redis://h?password=x",
+    "redis://h?integrity=", "redis://h?integrity=STRICT", "redis://h?integrity=off",
+    "redis://h?timeout_ms=NEVER", "redis://h?connect_timeout_ms=never",
+    "redis://h?handshake_timeout_ms=0", "redis://h?stall_timeout_ms=9",
+    "redis://h?ping_idle_ms=9", "redis://h?ping_idle_ms=3600001",
+    "redis://h?backoff_base_ms=0", "redis://h?backoff_base_ms=20000", /* over the maximum */
+    "redis://h?backoff_max_ms=49", "redis://h?keepalive_ms=999",
+    "redis://h?keepalive_ms=3600001", "redis://h?keepalive_ms=9223372036854775807",
+    "redis://h?source_address=", "redis://h?source_address=localhost",
+    "redis://h?source_address=[::1]", "redis://h?source_address=1.2.3.4:5",
+    "redis://h?queued_max=0", "redis://h?queued_max=16777217",
+    "redis://h?queued_max=4294967297", "redis://h?inflight_max=0",
+    "redis://h?bytes_max=1023", "redis://h?reply_bytes_max=1023",
+    "redis://h?reply_elements_max=0", "redis://h?reply_depth_max=1025",
+    "redis://h?attempts_max=0", "redis://h?attempts_max=101",
+    "redis://h?attempts_max=4294967297",
+    "redis://h?connections=0", "redis://h?connections=9", "redis://h?connections=-1",
+    "redis://h?connections=4294967297", "redis://h?connections=two",
+    "redis://h?connections_max=0", "redis://h?connections_max=4097", "redis://h?connections_max=x",
+    "redis://h?read_from=", "redis://h?read_from=replicas", "redis://h?zone=", "redis://h?settle=", "redis://h?bulk_lane=on", "redis://h?maintenance=on", "redis://h?settle=1", "redis://h?settle=yes&settle=yes",
+    "redis://h?topology=", "redis://h?topology=sentinel", "redis://h?topology=Auto",
+    "redis+cluster://h?topology=auto", "redis+cluster://h?topology=standalone",
+    "unix:///s?", "unix:///s?x=1", "unix:///s?db=1&db=2",
+};
+/* clang-format on */
+
+static void test_malformed_urls_are_refused(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof malformed / sizeof *malformed; i++) {
+        shoal_options_t *options = NULL;
+        int rc = shoal_options_from_url(malformed[i], &options, NULL);
+        if (rc != SHOAL_EURL)
+            fail_msg("%s: %s", malformed[i], shoal_error_name(rc));
+        assert_null(options);
+    }
+}
+
 #define TEN "aaaa/bbbb/"
 #define LONG_PATH                                                                      \
     TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN "xxxxx" /* with its slash 106 */
@@ -136,6 +226,7 @@ static void test_an_error_without_a_size(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_malformed_urls_are_refused),
         cmocka_unit_test(test_reasons),
         cmocka_unit_test(test_a_forgotten_at_quotes_no_password),
         cmocka_unit_test(test_no_reason_quotes_a_password),
