@@ -200,6 +200,24 @@ static void any_of_the_addresses_can_say_it(void **state)
     }
 }
 
+/* It may turn out to be a cluster. */
+static void what_a_cluster_cannot_have_is_refused(void **state)
+{
+    static const char *const urls[] = {"unix:///s?topology=auto",
+                                       "redis://h?topology=auto&connections=2",
+                                       "redis://h?topology=auto&read_from=replica",
+                                       "redis+sentinel://h/name?topology=auto"};
+    (void)state;
+
+    for (size_t i = 0; i < sizeof urls / sizeof *urls; i++) {
+        shoal_error_t error = SHOAL_ERROR_INIT;
+        shoal_client_t *client;
+        assert_int_equal(shoal_client_open_url(urls[i], &client, &error), SHOAL_EINVAL);
+        assert_null(client);
+        assert_true(strlen(error.text) > 0);
+    }
+}
+
 /* ---- what waits ---- */
 
 #define MANY 200
@@ -479,6 +497,7 @@ int main(void)
         TEST(a_server_that_says_nothing_is_one_server),
         TEST(a_sentinel_is_not_taken),
         TEST(any_of_the_addresses_can_say_it),
+        TEST(what_a_cluster_cannot_have_is_refused),
         TEST(what_waits_keeps_its_order),
         TEST(what_a_cluster_refuses_is_a_result),
         TEST(what_is_submitted_later_is_refused_at_once),
