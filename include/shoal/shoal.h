@@ -25,6 +25,7 @@
  * - tls.h: encrypted connections, and servers that prove who they are
  * - stats.h: counters and latencies
  * - scan.h: all keys, or all elements of one, page by page
+ * - script.h: scripts, which connections load by themselves
  * - topology.h: which servers the client knows, and which slots they own
  * - alloc.h, version.h: allocation functions of the program's own; versions
  * - uv.h: a client on a uv_loop_t of the program's own
@@ -55,6 +56,7 @@
 #include <shoal/result.h>
 #include <shoal/retry.h>
 #include <shoal/scan.h>
+#include <shoal/script.h>
 #include <shoal/sentinel.h>
 #include <shoal/stats.h>
 #include <shoal/tls.h>

@@ -11,6 +11,7 @@
 #include "core/awake_rule.h"
 #include "core/company.h"
 #include "core/options.h"
+#include "core/scripts.h"
 #include "net/clock.h"
 #include "net/driver_seat.h"
 #include "net/fork_guard.h"
@@ -51,8 +52,14 @@ struct shoal_client {
     shoal__waiters_t waiters;
     shoal__ledger_t ledger;
     shoal__route_counts_t counts; /* by the route */
-    pthread_t thread;             /* DRIVE_THREAD */
-    bool are_leases_over;         /* under the lock: the route knows none any more */
+    struct {
+        shoal__scripts_t registered; /* under the lock */
+        _Atomic uint64_t changes;    /* of it, written under the lock */
+        shoal__scripts_t loop;       /* loop thread only: what its connections load */
+        uint64_t taken;              /* loop thread: after so many changes */
+    } scripts;
+    pthread_t thread;     /* DRIVE_THREAD */
+    bool are_leases_over; /* under the lock: the route knows none any more */
     bool is_joined; /* a thread waits for that thread's end; set under the lock, before
                          the gate closes */
 

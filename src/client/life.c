@@ -20,6 +20,8 @@ static void free_parts(shoal_client_t *client)
     shoal__mailbox_release(&client->mailbox);
     shoal__mailbox_side_release(&client->taken);
     shoal__mailbox_side_release(&client->apart);
+    shoal__scripts_clear(&client->scripts.registered);
+    shoal__scripts_clear(&client->scripts.loop);
     shoal__options_free(client->options);
     shoal__free(client);
 }
@@ -195,6 +197,7 @@ static int init_parts(shoal_client_t *client, const shoal__client_plan_t *plan,
         return rc;
     hooks.on_lease_over = on_lease_over;
     hooks.counts = &client->counts;
+    hooks.scripts = &client->scripts.loop;
     shoal__waiters_init(&client->waiters);
     shoal__mailbox_init(&client->mailbox, &client->seat);
     client->mailbox.side.has_slots = client->taken.has_slots = client->apart.has_slots =

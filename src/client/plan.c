@@ -135,15 +135,20 @@ static int admit(shoal__plan_t *plan)
     return 0;
 }
 
-/* Do commands of one call take the same connection?  A sink takes one reply after the
- * other. */
+/* Do the commands of one call stay together?  A sink takes one reply after the other. */
+static bool is_group(const shoal_call_t *call)
+{
+    return (call->flags & SHOAL_CALL_CONTIGUOUS) ||
+           ((call->sink || call->chunks) && !(call->flags & SHOAL_CALL_SINK_SHARED));
+}
+
+/* Do they take the same connection? */
 static bool is_together(const shoal_call_t *call, const shoal_options_t *options)
 {
     bool is_one = options->connections <= 1 && !shoal__options_use_replicas(options) &&
                   shoal__options_topology(options) == SHOAL_TOPOLOGY_STANDALONE;
 
-    return is_one || (call->flags & SHOAL_CALL_CONTIGUOUS) ||
-           ((call->sink || call->chunks) && !(call->flags & SHOAL_CALL_SINK_SHARED));
+    return is_one || is_group(call);
 }
 
 /* The first key says which node the lease gets.  That node has the last word on all others. */
@@ -470,6 +475,7 @@ static void make_one_of_many(const shoal__plan_t *plan, size_t i,
         flags |= SHOAL__REQUEST_APART;
     request->flags |= flags;
     request->has_more = !is_last && plan->is_together;
+    request->is_grouped = is_group(&plan->submission->call);
 }
 
 static bool is_for_replica(const shoal_command_t *command,

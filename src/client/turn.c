@@ -7,6 +7,7 @@
 #include "client/intake.h"
 #include "client/lease_count.h"
 #include "client/mode.h"
+#include "client/scripts.h"
 
 /* A loop that was not run for so long is late. */
 #define LATE_US 10000
@@ -142,6 +143,7 @@ static uint64_t run(shoal_client_t *client, uint64_t now_us)
     look(client, now_us);
     if (!client->direct)
         take_over(client, now_us);
+    shoal__client_take_scripts(client);
     wake_us =
         shoal__client_route(client)->ops->turn(shoal__client_route(client), now_us);
     shoal__driver_delivered(client);
@@ -168,6 +170,7 @@ void shoal__turn_awake(shoal_client_t *client, bool is_still, uint64_t now_us)
     }
     if (shoal__counter_get(&client->mailbox.queued_now) > 0)
         shoal__intake_run(client, now_us);
+    shoal__client_take_scripts(client);
     client->wake_us =
         shoal__client_route(client)->ops->turn(shoal__client_route(client), now_us);
     shoal__driver_delivered(client);

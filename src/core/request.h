@@ -57,6 +57,7 @@ typedef struct shoal__request {
     uint64_t submitted_us : 56; /* SHOAL__REQUEST_TIME() */
     uint64_t hops : 5;          /* redirects that it followed */
     uint64_t was_refused : 1;   /* ... and may have lost its place: overtaken.h */
+    uint64_t is_grouped : 1; /* its caller wants it to stay with others of its call */
     uint64_t is_at_replica : 1; /* a read that left its primary's connection: it has no
                                    place among the other commands */
     uint64_t deadline_us;

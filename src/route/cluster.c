@@ -593,6 +593,7 @@ int shoal__cluster_new(const shoal_options_t *options, uint64_t seed,
     if (rc < 0)
         goto fail_keeper;
     rc = shoal__conn_set_init(&cluster->set, seed, &hooks->counts->account);
+    cluster->set.shared.scripts = hooks->scripts;
     if (rc < 0)
         goto fail_set;
     cluster->set.shared.overtaken.book = &cluster->book;

@@ -42,6 +42,8 @@ typedef struct shoal__route_counts {
 /* What a route tells its client. */
 typedef struct shoal__route_hooks {
     shoal__route_counts_t *counts; /* borrowed until the route is freed */
+    const struct shoal__scripts
+        *scripts; /* that connections load; borrowed as well; NULL: none */
     /* A command got its result.  Both die with the call. */
     void (*on_result)(void *owner, const shoal__request_t *request,
                       const shoal_result_t *result);

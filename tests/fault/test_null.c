@@ -103,6 +103,7 @@ static void test_a_client_is_needed(void **state)
     shoal_stats_t stats = SHOAL_STATS_INIT;
     shoal_topology_snapshot_t *topology;
     shoal_scan_t *scan;
+    shoal_script_t *script;
 
     (void)state;
     assert_int_equal(shoal_completions_new(0, &queue), 0);
@@ -147,6 +148,8 @@ static void test_a_client_is_needed(void **state)
         REFUSES(shoal_scan_new, NULL, NULL, &scan),
         REFUSES(shoal_scan_next, NULL, 0, &result),
         REFUSES(shoal_scan_submit, NULL, 0, no_result, NULL),
+        VANISHES(shoal_script_free, NULL),
+        REFUSES(shoal_script_new, NULL, "return 1", 8, &script),
         REFUSES(shoal_stats_get, NULL, &stats),
         REFUSES(shoal_stats_get_connection, NULL, 1, &stats),
         REFUSES(shoal_topology_get, NULL, &topology),
@@ -170,6 +173,7 @@ static void test_what_a_client_needs(void **state)
     shoal_pending_t *pending;
     shoal_lease_t *lease, *none;
     shoal_scan_t *scan;
+    shoal_script_t *script;
 
     scene_open_ready(scene);
     shoal_client_t *client = scene->client;
@@ -205,6 +209,9 @@ static void test_what_a_client_needs(void **state)
         REFUSES(shoal_scan_new, client, NULL, NULL),
         REFUSES(shoal_scan_next, scan, 0, NULL),
         REFUSES(shoal_scan_submit, scan, 0, NULL, NULL),
+        REFUSES(shoal_script_new, client, NULL, 1, &script),
+        REFUSES(shoal_script_new, client, "x", 0, &script),
+        REFUSES(shoal_script_new, client, "x", 1, NULL),
         REFUSES(shoal_stats_get, client, NULL),
         REFUSES(shoal_stats_get_connection, client, 1, NULL),
         REFUSES(shoal_topology_get, client, NULL),
@@ -401,6 +408,8 @@ static void test_results_events_and_figures(void **state)
     (void)state;
     const row_t rows[] = {
         ROW(shoal_result_attempts, shoal_result_attempts(NULL) == 0),
+        ROW(shoal_script_sha1, is_text(shoal_script_sha1(NULL), "")),
+        ROW(shoal_script_text, !shoal_script_text((shoal_script_kind_t)99)),
         ROW(shoal_result_detail,
             is_text(shoal_result_detail(NULL), "there is no result")),
         ROW(shoal_result_error,

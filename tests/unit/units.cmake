@@ -7,6 +7,7 @@ shoal_unit_test(base/error)
 shoal_unit_test(base/escape)
 shoal_unit_test(base/hash)
 shoal_unit_test(base/random)
+shoal_unit_test(base/sha1)
 shoal_unit_test(base/sized)
 shoal_unit_test(resp/command_info ALSO resp/reply_shape)
 shoal_unit_test(resp/arguments)
@@ -153,7 +154,7 @@ shoal_unit_test(core/pipe/retry_budget)
 shoal_unit_test(core/hold_rule ALSO base/random)
 shoal_unit_test(core/maintenance ALSO core/redirect core/trust_rule resp/reply base/alloc)
 set(pipe_units core/extra core/pipe/pipe core/pipe/pipe_doubt core/pipe/pipe_endings core/pipe/pipe_extent core/pipe/pipe_fence core/pipe/pipe_give_up core/pipe/pipe_output
-  core/pipe/pipe_values core/pipe/pipe_hold core/pipe/pipe_move core/pipe/pipe_overdue core/overdue core/pipe/pipe_replies core/pipe/pipe_succession core/pipe/pipe_time core/pipe/pipe_unit core/unit_rule core/overtaken resp/command_slot resp/learned_keys resp/command_book resp/key_slot core/pipe/deadlines
+  core/pipe/pipe_values core/pipe/pipe_hold core/pipe/pipe_move core/pipe/pipe_overdue core/overdue core/pipe/pipe_replies core/pipe/pipe_scripts core/scripts base/sha1 core/pipe/pipe_succession core/pipe/pipe_time core/pipe/pipe_unit core/unit_rule core/overtaken resp/command_slot resp/learned_keys resp/command_book resp/key_slot core/pipe/deadlines
   core/pipe/inbound core/pipe/renewal core/pipe/request_ring core/hold_rule
   core/heavy core/pipe/pipe_lane resp/command_keys resp/arguments resp/key_spec resp/command_info core/pipe/stage_times core/blame core/error_rule core/settle_rule core/fence/fence_rule
   core/fence/nonce core/flush/flush_auto core/flush/flush_census core/flush/flush_guard
@@ -180,6 +181,8 @@ shoal_unit_test(core/pipe/pipe_output.committed ALSO ${pipe_units} LIBS shoal_hi
 shoal_unit_test(core/pipe/pipe_overdue ALSO ${pipe_units} LIBS shoal_hiredis m)
 shoal_unit_test(core/pipe/pipe_replies ALSO ${pipe_units} LIBS shoal_hiredis m)
 shoal_unit_test(core/pipe/pipe_replies.large ALSO ${pipe_units} LIBS shoal_hiredis m)
+shoal_unit_test(core/pipe/pipe_scripts ALSO ${pipe_units} LIBS shoal_hiredis m)
+shoal_unit_test(core/scripts ALSO base/sha1 base/alloc resp/arguments resp/encoder)
 shoal_unit_test(core/pipe/pipe_hold ALSO ${pipe_units} LIBS shoal_hiredis m)
 shoal_unit_test(core/pipe/pipe_hold.endings ALSO ${pipe_units} LIBS shoal_hiredis m)
 shoal_unit_test(core/pipe/pipe_values ALSO ${pipe_units} LIBS shoal_hiredis m)

@@ -398,6 +398,21 @@ int shoalpy_scan_fd(const shoalpy_scan_t *scan);
 int64_t shoalpy_scan_take(shoalpy_scan_t *scan, uint64_t wait_us);
 const char *shoalpy_scan_data(const shoalpy_scan_t *scan);
 
+typedef enum shoal_script_kind {
+    SHOAL_SCRIPT_COMPARE_AND_SET,
+    SHOAL_SCRIPT_COMPARE_AND_DELETE,
+    SHOAL_SCRIPT_COMPARE_AND_EXPIRE,
+    SHOAL_SCRIPT_ADD_WITHIN,
+    SHOAL_SCRIPT_LOCK,
+    SHOAL_SCRIPT_RATE_LIMIT,
+    ...
+} shoal_script_kind_t;
+const char *shoal_script_text(shoal_script_kind_t kind);
+typedef struct shoal_script shoal_script_t;
+int shoalpy_script_new(shoalpy_core_t *core, const char *text, size_t bytes,
+                       shoal_script_t **ret_script);
+void shoal_script_free(shoal_script_t *script);
+
 typedef struct shoalpy_caller {
     const char *data;
     size_t refused_at;

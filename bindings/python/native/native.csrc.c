@@ -8,4 +8,5 @@
 #include "openssl.h"
 #include "port.h"
 #include "scan.h"
+#include "script.h"
 #include <shoal/shoal.h>

@@ -79,6 +79,7 @@ static void greeted(shoal__pipe_t *pipe)
     pipe->is_settled = pipe->greeting.is_settled;
     pipe->process =
         shoal__identity_number(&pipe->greeting.identity, ++pipe->shared->greeted);
+    pipe->scripts_loaded = 0;
     shoal__pipe_doubt_changed(pipe);
     pipe->is_offline = false;
     pipe->fences.put_us = pipe->now_us; /* the greeting's ECHO counts as a fence */

@@ -210,6 +210,7 @@ struct shoal__pipe {
     const shoal__pipe_t *giver; /* a hand-over waits for it before the commands here go
                                     on; or NULL */
     bool is_warm;               /* it may hold memory that it does not need at rest */
+    uint64_t scripts_loaded;    /* on this connection: those up to this number */
     bool is_resp3;
     bool is_settled;         /* of this connection; see former.h */
     bool are_others_settled; /* what other pipes doubt matters not: pipe_doubt.c ... */

@@ -403,20 +403,35 @@ int shoal__pipe_put_back(shoal__pipe_t *pipe, shoal__pipe_t *pen)
     return 0;
 }
 
+char *shoal__pipe_push_own_first(shoal__pipe_t *pipe, const shoal__request_t *requests,
+                                 size_t count)
+{
+    size_t bytes = 0;
+    char *at;
+
+    for (size_t i = 0; i < count; i++)
+        bytes += requests[i].bytes;
+    if (!shoal__pipe_reserve(pipe, bytes, count))
+        return NULL;
+    shoal__pipe_withdraw(pipe);
+    walk_t place = find_place(pipe);
+    at = open_place(pipe, &place, count, bytes);
+    for (size_t i = 0; i < count; i++)
+        fill_slot(pipe, place.end + i, &requests[i], 0);
+    shoal__stage_times_taken(&pipe->times, count, requests->submitted_us);
+    return at;
+}
+
 char *shoal__pipe_push_own(shoal__pipe_t *pipe, const shoal__request_t *request)
 {
-    char *at = shoal__pipe_reserve(pipe, request->bytes, 1);
+    char *at;
 
+    if (pipe->hold.state != SHOAL__HOLD_OPEN)
+        return shoal__pipe_push_own_first(pipe, request, 1);
+    at = shoal__pipe_reserve(pipe, request->bytes, 1);
     if (!at)
         return NULL;
-    if (pipe->hold.state == SHOAL__HOLD_OPEN) {
-        shoal__pipe_push(pipe, request);
-    } else {
-        shoal__pipe_withdraw(pipe);
-        walk_t place = find_place(pipe);
-        at = open_place(pipe, &place, 1, request->bytes);
-        fill_slot(pipe, place.end, request, 0);
-    }
+    shoal__pipe_push(pipe, request);
     shoal__stage_times_taken(&pipe->times, 1, request->submitted_us);
     return at;
 }

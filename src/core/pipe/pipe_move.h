@@ -61,6 +61,9 @@ int shoal__pipe_put_back(shoal__pipe_t *pipe, shoal__pipe_t *pen);
  * does not concern it.  Returns room for its bytes, which the caller writes at once; NULL: no
  * memory. */
 char *shoal__pipe_push_own(shoal__pipe_t *pipe, const shoal__request_t *request);
+/* The same for some of them, which go before all that waits in any case. */
+char *shoal__pipe_push_own_first(shoal__pipe_t *pipe, const shoal__request_t *requests,
+                                 size_t count);
 /* How many of those stand first in the queue, with fences and the rest of a unit that was
  * begun? */
 uint64_t shoal__pipe_own_ahead(shoal__pipe_t *pipe);

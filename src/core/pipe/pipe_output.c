@@ -5,7 +5,7 @@
 
 #include "base/time_us.h"
 #include "core/fence/fence_rule.h"
-#include "core/pipe/pipe.h"
+#include "core/pipe/pipe_scripts.h"
 #include <assert.h>
 
 #define WRITE_BYTES_MAX 262144
@@ -175,6 +175,7 @@ shoal__bytes_t shoal__pipe_output(shoal__pipe_t *pipe, uint64_t now_us,
             return nothing;
         if (pipe->ring.gone)
             shoal__pipe_sweep(pipe);
+        shoal__pipe_load_scripts(pipe);
         shoal__pipe_hold_turn(pipe);
         pipe->hold_room = shoal__pipe_hold_room(pipe);
         if (starts_with_fence(pipe)) {

@@ -7,6 +7,7 @@
 #include "core/pipe/inbound.h"
 #include "core/pipe/pipe_doubt.h"
 #include "core/pipe/pipe_lane.h"
+#include "core/pipe/pipe_scripts.h"
 #include "core/pipe/pipe_unit.h"
 #include "resp/command_slot.h"
 #include "resp/reply_shape.h"
@@ -153,6 +154,8 @@ static shoal__pipe_verdict_t ask_owner(shoal__pipe_t *pipe,
         (request->flags & (SHOAL__REQUEST_ZOMBIE | SHOAL__REQUEST_INTERNAL)) ||
         (pipe->config->keeps_units && (request->flags & SHOAL__REQUEST_UNIT)))
         return SHOAL__PIPE_SURFACE; /* a unit was asked for: pipe_unit.c */
+    if (shoal__pipe_script_missing(pipe, request, error) == SHOAL__PIPE_TAKEN)
+        return SHOAL__PIPE_TAKEN;
     return pipe->hooks.on_error(pipe->owner, pipe, request,
                                 shoal__buffer_data(&pipe->log), error);
 }

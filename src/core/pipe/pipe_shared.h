@@ -11,15 +11,17 @@
 #include "core/heavy.h"
 #include "core/overtaken.h"
 #include "core/pipe/stage_times.h"
+#include "core/scripts.h"
 
 struct shoal__pipe;
 
 typedef struct shoal__pipe_shared {
-    shoal__random_t *random;      /* borrowed */
-    shoal__nonce_t nonce;         /* of fences */
-    shoal__latencies_t latencies; /* any thread reads */
-    shoal__heavy_t heavy;         /* commands with large replies */
-    shoal__overtaken_t overtaken; /* commands that lost their place */
+    shoal__random_t *random;         /* borrowed */
+    shoal__nonce_t nonce;            /* of fences */
+    shoal__latencies_t latencies;    /* any thread reads */
+    shoal__heavy_t heavy;            /* commands with large replies */
+    shoal__overtaken_t overtaken;    /* commands that lost their place */
+    const shoal__scripts_t *scripts; /* borrowed; NULL: there are none */
     bool wants_bulk; /* a reply was large, or a command was for the bulk lane; until the
                         lane was closed, and nothing is remembered */
     struct shoal__pipe

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING
 
 from . import _interpreter as _interpreter  # first: it may refuse
 from . import exceptions
+from . import scripts as scripts
 from ._core import ConnectionInfo, Event
 from ._native import ffi, lib
 from ._options import ClientOptions
@@ -33,6 +34,7 @@ from .lease import Attempt, Lease
 from .monitor import Monitor
 from .pipeline import Pipeline
 from .scan import Scan
+from .script import Script
 from .stats import Stats
 
 if TYPE_CHECKING:
@@ -51,6 +53,7 @@ __all__ = [
     "Node",
     "Pipeline",
     "Scan",
+    "Script",
     "Stats",
     "Topology",
 ]

@@ -12,7 +12,9 @@ class Unique:
 
     def _public_name(self) -> str:
         kind = type(self)
-        module = re.sub(r"\.(client|lease|monitor|pipeline)$", "", kind.__module__)
+        module = re.sub(
+            r"\.(client|lease|monitor|pipeline|script)$", "", kind.__module__
+        )
         return f"{module}.{kind.__qualname__}"
 
     def __reduce__(self) -> NoReturn:

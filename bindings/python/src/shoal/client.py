@@ -24,6 +24,7 @@ from ._pipeline import without_exceptions
 from ._replies import Conversion
 from ._requests import Argument, are_plain, as_tuples, blocks
 from ._scan import Scanning
+from ._script import Scripting
 from ._seconds import NEVER, drain_seconds, microseconds
 from ._targets import NO_TARGET, Route, RouteLike, route_of
 from ._topology import Topology
@@ -31,6 +32,7 @@ from .exceptions import DataError, RedisError
 from .lease import Leasing
 from .pipeline import Pipeline
 from .scan import Scan
+from .script import Script
 from .stats import Stats
 
 if TYPE_CHECKING:
@@ -49,7 +51,7 @@ _SLICE_US = 100_000
 _MANY = 8192
 
 
-class Client(Leasing, Scanning[Scan], Closing):
+class Client(Leasing, Scanning[Scan], Scripting[Script], Closing):
     """A client for any number of threads, over one connection.
 
     Commands of different threads that come close together leave in one write. The
@@ -295,6 +297,9 @@ class Client(Leasing, Scanning[Scan], Closing):
 
     def _scan(self, *plan: Any) -> Scan:
         return Scan(self, *plan)
+
+    def _script(self, text: str | bytes, read_only: bool) -> Script:
+        return Script(self, text, read_only)
 
     def _core_of(self, target: Handle | Route | None) -> Core:
         return (target and target.core) or self._core or self._open()

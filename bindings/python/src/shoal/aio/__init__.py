@@ -9,5 +9,6 @@ from .lease import Attempt, Lease
 from .monitor import Monitor
 from .pipeline import Pipeline
 from .scan import Scan
+from .script import Script
 
-__all__ = ["Attempt", "Client", "Lease", "Monitor", "Pipeline", "Scan"]
+__all__ = ["Attempt", "Client", "Lease", "Monitor", "Pipeline", "Scan", "Script"]

@@ -22,6 +22,7 @@ from .._outcomes import error_of, tell
 from .._pipeline import without_exceptions
 from .._requests import Argument, are_plain, as_tuples, blocks
 from .._scan import Scanning
+from .._script import Scripting
 from .._seconds import microseconds
 from .._targets import RouteLike, route_of
 from .._topology import Topology
@@ -34,6 +35,7 @@ from ._ports import NAP, Ports
 from .lease import Leasing
 from .pipeline import Pipeline
 from .scan import Scan
+from .script import Script
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer, Self, Unpack
@@ -43,7 +45,7 @@ if TYPE_CHECKING:
 _CancelledError = asyncio.CancelledError
 
 
-class Client(Leasing, Scanning[Scan], Ports):
+class Client(Leasing, Scanning[Scan], Scripting[Script], Ports):
     """A client for asyncio and uvloop, with the methods of `shoal.Client`.
 
     Commands of all tasks that run in one tick of the event loop leave in one write. The
@@ -346,6 +348,9 @@ class Client(Leasing, Scanning[Scan], Ports):
 
     def _scan(self, *plan: Any) -> Scan:
         return Scan(self, *plan)
+
+    def _script(self, text: str | bytes, read_only: bool) -> Script:
+        return Script(self, text, read_only)
 
     def _give_up(self, futures: list[Future]) -> None:
         port = self._port_of(futures[0])
