@@ -157,9 +157,15 @@ static void await_reads_at(scene_t *scene, size_t node)
 
 static void finish(scene_t *scene, reader_t *readers)
 {
+    unsigned reads = 0;
+
     scene->is_over = true;
     for (unsigned i = 0; i < READERS; i++)
         assert_int_equal(pthread_join(readers[i].thread, NULL), 0);
+    for (unsigned i = 0; i < READERS; i++)
+        reads += readers[i].reads;
+    print_message("%u reads, %llu of them sent to replicas\n", reads,
+                  (unsigned long long)live_stats(scene->client).replica_reads);
     for (unsigned i = 0; i < READERS; i++) {
         if (readers[i].failed > 0)
             print_error("a read failed: %s\n", readers[i].detail);
