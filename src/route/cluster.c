@@ -593,9 +593,9 @@ int shoal__cluster_new(const shoal_options_t *options, uint64_t seed,
     if (rc < 0)
         goto fail_keeper;
     rc = shoal__conn_set_init(&cluster->set, seed, &hooks->counts->account);
-    cluster->set.shared.scripts = hooks->scripts;
     if (rc < 0)
         goto fail_set;
+    cluster->set.shared.scripts = hooks->scripts;
     cluster->set.shared.overtaken.book = &cluster->book;
     cluster->set.places.max = options->connections_max;
     cluster->set.dialing_max = cluster->config.dial.tls ? DIALS_TLS_MAX : DIALS_MAX;

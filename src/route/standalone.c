@@ -471,9 +471,9 @@ int shoal__standalone_new(const shoal_options_t *options, uint64_t seed,
     if (rc < 0)
         goto fail_keeper;
     rc = shoal__conn_set_init(&standalone->set, seed, &hooks->counts->account);
-    standalone->set.shared.scripts = hooks->scripts;
     if (rc < 0)
         goto fail_set;
+    standalone->set.shared.scripts = hooks->scripts;
     rc = init_homes(standalone, options->connections, hooks, owner);
     if (rc < 0)
         goto fail_homes;
