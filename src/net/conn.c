@@ -114,7 +114,7 @@ static void lead_to(shoal__conn_t *conn, const char *name)
 
 void shoal__conn_lead(shoal__conn_t *conn, shoal__target_t *target)
 {
-    assert(conn->state == SHOAL__CONN_CLOSED);
+    assert(conn->state == SHOAL__CONN_CLOSED || conn->state == SHOAL__CONN_IDLE);
     conn->target = conn->line_plan.target = target;
     shoal__pipe_lead(&conn->pipe, target);
     conn->doubt = SHOAL__HELLO_TRUSTED;

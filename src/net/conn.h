@@ -115,7 +115,7 @@ void shoal__conn_release(shoal__conn_t *conn);
 /* Begin, or begin anew after a close.  From now on the set's turn must be called once per loop iteration. */
 void shoal__conn_open(shoal__conn_t *conn);
 
-/* It was closed: from now on it leads to another target. */
+/* It was closed, or was never open: from now on it leads to another target. */
 void shoal__conn_lead(shoal__conn_t *conn, shoal__target_t *target);
 
 /* Does it come first, where places are few (core/places.h)? */

@@ -392,8 +392,13 @@ static void shared_figures(const shoal__route_t *route, shoal_stats_t *ret_stats
 
 static void each(const shoal__route_t *route, shoal__route_visit_fn visit, void *data)
 {
-    shoal__nodes_each(&of_const(route)->nodes, visit, data);
-    shoal__leases_each(&of_const(route)->leases, visit, data);
+    shoal__cluster_t *cluster = (shoal__cluster_t *)route;
+
+    /* Leases lead to nodes: the names of these are read, too. */
+    shoal__nodes_lock(&cluster->nodes);
+    shoal__nodes_each(&cluster->nodes, visit, data);
+    shoal__leases_each(&cluster->leases, visit, data);
+    shoal__nodes_unlock(&cluster->nodes);
 }
 
 static int describe(const shoal__route_t *route, shoal_topology_snapshot_t *snapshot)

@@ -75,6 +75,11 @@ bool shoal__leases_cancel(shoal__leases_t *leases, uint64_t ticket, uint64_t now
 void shoal__leases_reconnect(shoal__leases_t *leases);
 /* Leases may have other servers now. */
 void shoal__leases_rouse(shoal__leases_t *leases);
+/* Has a lease a connection to this server, or was it told to wait for it? */
+bool shoal__leases_use(const shoal__leases_t *leases, const shoal__conn_t *site,
+                       const void *named);
+/* The server is forgotten: connections that are closed lead nowhere. */
+void shoal__leases_forget_site(shoal__leases_t *leases, const shoal__conn_t *site);
 /* Nobody needs this server any more: close what is idle. */
 void shoal__leases_forsake(shoal__leases_t *leases, const shoal__conn_t *site);
 /* The credentials changed: those in use are closed when they are given back. */

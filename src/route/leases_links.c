@@ -291,3 +291,38 @@ void shoal__leases_close_idle(shoal__leases_t *leases, uint64_t now_us)
             close_idle(link, now_us);
     }
 }
+
+/* ---- servers that are forgotten ---- */
+
+static bool is_named(const shoal__list_t *list, const void *named)
+{
+    for (const shoal__list_t *at = list->next; at != list; at = at->next)
+        if (SHOAL__LIST_ENTRY(at, const shoal_lease_t, node)->named == named)
+            return true;
+    return false;
+}
+
+static bool leads_to(const shoal__list_t *list, const shoal__conn_t *site,
+                     const void *named)
+{
+    for (const shoal__list_t *at = list->next; at != list; at = at->next) {
+        const shoal__link_t *link = SHOAL__LIST_ENTRY(at, const shoal__link_t, node);
+        if (link->site == site || (link->lease && link->lease->named == named))
+            return true;
+    }
+    return false;
+}
+
+bool shoal__leases_use(const shoal__leases_t *leases, const shoal__conn_t *site,
+                       const void *named)
+{
+    return is_named(&leases->gated, named) || is_named(&leases->line, named) ||
+           leads_to(&leases->busy, site, named) || leads_to(&leases->idle, site, named);
+}
+
+void shoal__leases_forget_site(shoal__leases_t *leases, const shoal__conn_t *site)
+{
+    for (shoal__list_t *at = leases->closed.next; at != &leases->closed; at = at->next)
+        if (LINK_AT(at)->site == site)
+            LINK_AT(at)->site = NULL;
+}

@@ -227,6 +227,17 @@ const shoal__slot_move_t *shoal__handovers_move_of(const shoal__handovers_t *han
     return pair ? &pair->move : NULL;
 }
 
+bool shoal__handovers_use(const shoal__handovers_t *handovers,
+                          const shoal__pipe_t *pipe)
+{
+    for (unsigned i = 0; i < handovers->places; i++) {
+        const shoal__pair_t *pair = handovers->pairs[i];
+        if (pair && (pair->handover.from == pipe || pair->handover.to == pipe))
+            return true;
+    }
+    return false;
+}
+
 void shoal__handovers_lost(shoal__handovers_t *handovers, const shoal__pipe_t *from)
 {
     for (unsigned i = 0; i < handovers->places; i++)

@@ -54,6 +54,10 @@ shoal__pipe_t *shoal__handovers_pen(const shoal__handovers_t *handovers, unsigne
 const shoal__slot_move_t *shoal__handovers_move_of(const shoal__handovers_t *handovers,
                                                    unsigned slot);
 
+/* Do commands go from this pipe, or to it? */
+bool shoal__handovers_use(const shoal__handovers_t *handovers,
+                          const shoal__pipe_t *pipe);
+
 /* The connection of this pipe was lost. */
 void shoal__handovers_lost(shoal__handovers_t *handovers, const shoal__pipe_t *from);
 

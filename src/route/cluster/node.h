@@ -60,9 +60,11 @@ typedef struct shoal__node {
                          program is to hear of that; SLOT_NOBODY */
     void *owner;       /* borrowed: the cluster */
     unsigned index;    /* among the cluster's nodes */
-    unsigned slots;    /* that it owns */
-    bool is_seed;      /* the program named it */
-    bool is_listed;    /* the view that was believed last has it */
+    bool is_forgotten; /* another node may get its place */
+    uint64_t unneeded_us; /* nothing needs it since then; 0: something does */
+    unsigned slots;       /* that it owns */
+    bool is_seed;         /* the program named it */
+    bool is_listed;       /* the view that was believed last has it */
     unsigned named_by; /* not listed: the index of the node whose redirect named it */
     uint64_t named_us; /* ... and when, for the first time; 0: none did */
     uint64_t given_us; /* when redirects began to give it the commands that it has */
@@ -95,6 +97,9 @@ typedef struct shoal__node_plan {
 shoal__node_t *shoal__node_new(const shoal__node_plan_t *plan, unsigned index,
                                const char *host, int port, const shoal__address_t *by);
 void shoal__node_free(shoal__node_t *node);
+/* It is another node from now on, with the same number and connection, which is closed. */
+void shoal__node_renew(shoal__node_t *node, const shoal__node_plan_t *plan,
+                       const char *host, int port, const shoal__address_t *by);
 
 static inline bool shoal__node_is_open(const shoal__node_t *node)
 {

@@ -50,9 +50,47 @@ find_known(const shoal__nodes_t *nodes, const char *host, int port,
            bool (*fits)(const shoal__node_t *node, const char *host, int port))
 {
     for (unsigned i = 0; i < shoal__nodes_count(nodes); i++)
-        if (fits(shoal__nodes_at(nodes, i), host, port))
+        if (!shoal__nodes_at(nodes, i)->is_forgotten &&
+            fits(shoal__nodes_at(nodes, i), host, port))
             return shoal__nodes_at(nodes, i);
     return NULL;
+}
+
+/* One that was forgotten; NULL: there is none. */
+static shoal__node_t *renew(shoal__nodes_t *nodes, const char *host, int port,
+                            const shoal__address_t *by)
+{
+    for (unsigned i = 0; i < shoal__nodes_count(nodes); i++) {
+        shoal__node_t *node = shoal__nodes_at(nodes, i);
+        if (!node->is_forgotten)
+            continue;
+        pthread_mutex_lock(&nodes->lock);
+        node->is_forgotten = false;
+        nodes->known++;
+        shoal__node_renew(node, &nodes->plan, host, port, by);
+        pthread_mutex_unlock(&nodes->lock);
+        return node;
+    }
+    return NULL;
+}
+
+void shoal__nodes_forget(shoal__nodes_t *nodes, shoal__node_t *node)
+{
+    pthread_mutex_lock(&nodes->lock);
+    node->is_forgotten = true;
+    node->id[0] = '\0';
+    nodes->known--;
+    pthread_mutex_unlock(&nodes->lock);
+}
+
+void shoal__nodes_lock(shoal__nodes_t *nodes)
+{
+    pthread_mutex_lock(&nodes->lock);
+}
+
+void shoal__nodes_unlock(shoal__nodes_t *nodes)
+{
+    pthread_mutex_unlock(&nodes->lock);
 }
 
 shoal__node_t *shoal__nodes_find(shoal__nodes_t *nodes, const char *host, int port,
@@ -67,14 +105,16 @@ shoal__node_t *shoal__nodes_find(shoal__nodes_t *nodes, const char *host, int po
         node = find_known(nodes, host, port, is_at);
     if (node)
         return node;
-    if (count == SHOAL__NODES_MAX)
-        return NULL;
+    node = renew(nodes, host, port, by);
+    if (node || count == SHOAL__NODES_MAX)
+        return node;
     node = shoal__node_new(&nodes->plan, count, host, port, by);
     if (!node)
         return NULL;
     pthread_mutex_lock(&nodes->lock);
     atomic_store_explicit(&nodes->items[count], node, memory_order_relaxed);
     atomic_store_explicit(&nodes->count, count + 1, memory_order_release);
+    nodes->known++;
     pthread_mutex_unlock(&nodes->lock);
     return node;
 }
@@ -223,14 +263,17 @@ void shoal__nodes_set_role(shoal__nodes_t *nodes, shoal__node_t *node,
     pthread_mutex_unlock(&nodes->lock);
 }
 
-static int describe_node(const shoal__node_t *node, shoal_topology_snapshot_t *snapshot)
+/* `places`: of the nodes in the snapshot. */
+static int describe_node(const shoal__node_t *node, const uint16_t *places,
+                         shoal_topology_snapshot_t *snapshot)
 {
     shoal__snapshot_node_t item = shoal__figures_server(&node->conn);
 
     item.name = node->name;
     item.id = node->id;
     item.role = node->role;
-    item.primary = node->primary;
+    if (node->primary != SHOAL__SLOT_NOBODY)
+        item.primary = places[node->primary];
     item.is_listed = node->is_listed;
     item.is_down = node->is_down;
     return shoal__snapshot_add(snapshot, &item);
@@ -239,15 +282,22 @@ static int describe_node(const shoal__node_t *node, shoal_topology_snapshot_t *s
 int shoal__nodes_describe(shoal__nodes_t *nodes, const shoal__slot_map_t *map,
                           shoal_topology_snapshot_t *snapshot)
 {
+    uint16_t places[SHOAL__NODES_MAX];
+    unsigned known = 0;
     int rc = 0;
 
     pthread_mutex_lock(&nodes->lock);
+    for (unsigned i = 0; i < shoal__nodes_count(nodes); i++) {
+        places[i] = (uint16_t)known;
+        known += !shoal__nodes_at(nodes, i)->is_forgotten;
+    }
     for (unsigned i = 0; i < shoal__nodes_count(nodes) && rc == 0; i++)
-        rc = describe_node(shoal__nodes_at(nodes, i), snapshot);
+        if (!shoal__nodes_at(nodes, i)->is_forgotten)
+            rc = describe_node(shoal__nodes_at(nodes, i), places, snapshot);
     for (unsigned slot = 0; slot < SHOAL__SLOTS && rc == 0; slot++) {
         unsigned owner = shoal__slot_map_owner(map, slot);
         if (owner != SHOAL__SLOT_NOBODY)
-            shoal__snapshot_own(snapshot, slot, owner);
+            shoal__snapshot_own(snapshot, slot, places[owner]);
     }
     pthread_mutex_unlock(&nodes->lock);
     return rc;

@@ -3,8 +3,8 @@
 #define SHOAL_ROUTE_CLUSTER_NODES_H
 
 /*
- * The nodes of a cluster that a client has heard of.  A node keeps its number, and its
- * memory until the client is freed: other threads read its figures.
+ * The nodes of a cluster that a client has heard of.  A node keeps its number until it is
+ * forgotten, and its memory until the client is freed: other threads read its figures.
  *
  * Threads: the loop thread, but for shoal__nodes_each() and _describe().  What those read is
  * written under the lock.
@@ -19,6 +19,7 @@
 typedef struct shoal__nodes {
     shoal__node_plan_t plan;
     pthread_mutex_t lock; /* a leaf: of ids, roles and the number of nodes */
+    unsigned known;       /* of them, without those that were forgotten */
     _Atomic unsigned count;
     _Atomic(shoal__node_t *) items[SHOAL__NODES_MAX];
 } shoal__nodes_t;
@@ -72,7 +73,14 @@ shoal__node_t *shoal__nodes_pick(const shoal__nodes_t *nodes,
                                  const shoal__node_t *not_this, bool is_question,
                                  shoal__random_t *random);
 
-/* Visit the figures of each.  Any thread. */
+/* Nothing refers to the node: the next new one gets its place. */
+void shoal__nodes_forget(shoal__nodes_t *nodes, shoal__node_t *node);
+
+/* What other threads read of nodes stays as it is between these.  Any thread. */
+void shoal__nodes_lock(shoal__nodes_t *nodes);
+void shoal__nodes_unlock(shoal__nodes_t *nodes);
+
+/* Visit the figures of each.  Any thread, with the lock. */
 void shoal__nodes_each(const shoal__nodes_t *nodes, shoal__route_visit_fn visit,
                        void *data);
 

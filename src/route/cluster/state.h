@@ -13,6 +13,7 @@
  *     slots.c           slots change their owner: hand-overs begin
  *     upkeep.c          which connections are open; commands that no node has
  *     connecting.c      ... and which one has a place
+ *     forgetting.c      which nodes are not remembered any more
  *     leasing.c         which node a lease, or a blocking command, belongs to
  *     learning.c        where the keys of commands stand that the table does not know
  */
@@ -213,6 +214,11 @@ void shoal__cluster_hear_moved(shoal__cluster_t *cluster, shoal__node_t *from,
 /* Open the node's connection, or close it. */
 void shoal__cluster_connect(shoal__cluster_t *cluster, shoal__node_t *node,
                             uint64_t now_us);
+
+/* ---- forgetting.c ---- */
+
+/* Forget nodes that nothing needs.  In the turn, when nobody looks at one. */
+void shoal__cluster_forget(shoal__cluster_t *cluster, uint64_t now_us);
 
 /* ---- leasing.c ---- */
 

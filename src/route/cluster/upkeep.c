@@ -369,6 +369,7 @@ static void look_at_all(shoal__cluster_t *cluster, uint64_t now_us)
         cluster->look_us = shoal__time_min(cluster->look_us, look_us(node, now_us));
     }
     cluster->is_incomplete = is_incomplete(cluster);
+    shoal__cluster_forget(cluster, now_us);
 }
 
 /* Of connections that something happened to, or that have commands now. */
