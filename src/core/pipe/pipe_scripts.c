@@ -19,7 +19,7 @@ static shoal__request_t request_of(const shoal__script_t *script, uint64_t now_u
 /* From `first` on.  False: no memory. */
 static bool load_round(shoal__pipe_t *pipe, shoal__script_t *const *first, size_t count)
 {
-    shoal__request_t requests[ROUND];
+    shoal__request_t requests[ROUND] = {{0}}; /* gcc cannot see that all are written */
     char *at;
 
     for (size_t i = 0; i < count; i++)
