@@ -120,12 +120,28 @@ static void check_hosts(shoal_client_t *client, const char *host)
     shoal_topology_release(topology);
 }
 
+/* Each node lists all nodes; before, it leaves out replicas of which it has not heard that they
+ * have data, and perhaps has not heard of the last move. */
+static void await_whole_views(void)
+{
+    static const char count[] =
+        "EVAL \"local n=0 for _,r in ipairs(redis.call('cluster','slots')) do n=n+#r-2 "
+        "end return n\" 0";
+    char answer[8];
+
+    for (size_t node = 0; node < CLUSTER_NODES; node++)
+        WAIT_FOR(redis_ask(cluster_rig_port(rig, node), count, answer, sizeof answer) &&
+                 strcmp(answer, ":6") == 0);
+}
+
 /* A client finds all nodes at this host, in views and by redirects, and connects to each
  * primary once; and perhaps to the first one by the address that the program has. */
 static void check_client(const char *host, bool is_first_twice)
 {
-    shoal_client_t *client = open_client(NULL, NULL);
+    shoal_client_t *client;
 
+    await_whole_views();
+    client = open_client(NULL, NULL);
     use(client);
     check_hosts(client, host);
     cluster_rig_move(rig, 0, 0, 1);
