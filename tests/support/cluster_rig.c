@@ -150,6 +150,22 @@ static void find_places(const cluster_rig_t *rig, cluster_place_t *places)
             (cluster_place_t){cluster_rig_port(rig, i), rig->nodes[i].bus.number};
 }
 
+/* Each node has heard this word of all nodes; NULL: there is none. */
+static void await_word(const cluster_rig_t *rig, const char *word)
+{
+    char command[160], wanted[8], said[ANSWER_BYTES];
+
+    if (!word)
+        return;
+    snprintf(wanted, sizeof wanted, ":%d", CLUSTER_NODES);
+    snprintf(command, sizeof command,
+             "EVAL return(select(2,string.gsub(redis.call([[cluster]],[[nodes]]),"
+             "[[%s]],[[]]))) 0",
+             word);
+    for (size_t i = 0; i < CLUSTER_NODES; i++)
+        WAIT_FOR(ask(rig, i, command, said) && strcmp(said, wanted) == 0);
+}
+
 cluster_rig_t *cluster_rig_start_as(const cluster_plan_t *plan)
 {
     cluster_rig_t *rig = fake_must(calloc(1, sizeof *rig));
@@ -165,6 +181,8 @@ cluster_rig_t *cluster_rig_start_as(const cluster_plan_t *plan)
     }
     find_places(rig, places);
     assert_true(cluster_nodes_join(places, CLUSTER_NODES, CLUSTER_PRIMARIES));
+    await_word(rig, plan->address);
+    await_word(rig, plan->hostname);
     for (size_t i = 0; i < CLUSTER_NODES; i++)
         make_patient(rig, i);
     return rig;
