@@ -106,10 +106,11 @@ static void on_event(void *owner, const shoal_event_t *event)
         node->was_lost = true;
         node->is_sure = false;
         shoal__handovers_lost(&cluster->handovers, &node->conn.pipe);
-        shoal__leases_rouse(&cluster->leases);
     }
-    if (event->kind == SHOAL_EVENT_LOST || event->kind == SHOAL_EVENT_ATTEMPT_FAILED)
+    if (event->kind == SHOAL_EVENT_LOST || event->kind == SHOAL_EVENT_ATTEMPT_FAILED) {
+        shoal__leases_rouse(&cluster->leases);
         note_trouble(cluster, node);
+    }
     if (event->kind == SHOAL_EVENT_READY &&
         cluster->route.found == SHOAL__FOUND_ONE_SERVER)
         tell_of_one_server(cluster, event);

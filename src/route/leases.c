@@ -405,15 +405,7 @@ static void look_at_touched(shoal__leases_t *leases, uint64_t now_us)
 
 void shoal__leases_heed_places(shoal__leases_t *leases)
 {
-    const shoal__places_t *places = &leases->common.set->places;
-
-    if (places->max == 0)
-        return;
-    if (leases->idle_count > 0 && shoal__places_are_short(places))
-        leases->common.is_touched = true;
-    if (!shoal__list_is_empty(&leases->line) &&
-        leases->busy_count < SHOAL__LEASE_CONNECTIONS_MAX &&
-        shoal__places_have_room(places, false))
+    if (leases->idle_count > 0 && shoal__places_are_short(&leases->common.set->places))
         leases->common.is_touched = true;
 }
 

@@ -73,7 +73,7 @@ void shoal__leases_end(shoal__leases_t *leases, shoal_lease_t *lease);
 
 bool shoal__leases_cancel(shoal__leases_t *leases, uint64_t ticket, uint64_t now_us);
 void shoal__leases_reconnect(shoal__leases_t *leases);
-/* Leases may have other servers now. */
+/* Leases may have other servers now, or places. */
 void shoal__leases_rouse(shoal__leases_t *leases);
 /* Has a lease a connection to this server, or was it told to wait for it? */
 bool shoal__leases_use(const shoal__leases_t *leases, const shoal__conn_t *site,
@@ -85,7 +85,7 @@ void shoal__leases_forsake(shoal__leases_t *leases, const shoal__conn_t *site);
 /* The credentials changed: those in use are closed when they are given back. */
 void shoal__leases_authenticate(shoal__leases_t *leases, uint64_t now_us);
 
-/* Places may be free, or wanted by others. */
+/* Places of idle ones may be wanted by others. */
 void shoal__leases_heed_places(shoal__leases_t *leases);
 void shoal__leases_turn(shoal__leases_t *leases, uint64_t now_us);
 /* Has the turn something to do? */

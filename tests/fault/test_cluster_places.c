@@ -86,26 +86,6 @@ static void a_lease_without_a_place_times_out(void **state)
     shoal_lease_close(lease);
 }
 
-/* The seed is no primary: its connection is closed when nothing needed it for 5 s. */
-static void a_lease_gets_the_place_of_a_seed(void **state)
-{
-    scene_t *scene = *state;
-    outcome_t *outcome = scene_outcomes(scene, 1);
-
-    agree();
-    assert_int_equal(shoal_options_set_connections_max(scene->options, 3), 0);
-    open_cluster(scene, 2);
-    check_ok(scene, WORDS("SET", LOW, "1"));
-    check_ok(scene, WORDS("SET", KEY, "1"));
-    assert_int_equal(open_now(), 3);
-    shoal_lease_t *lease = lease_for(scene, LOW);
-    lease_scene_submit(scene, lease, WORDS("SET", LOW, "2"), 0, outcome, NULL);
-    scene_check_text(outcome, "OK");
-    assert_int_equal(open_now(), 3);
-    assert_int_equal(fake_server_open_now(nodes[2]), 0);
-    shoal_lease_close(lease);
-}
-
 /* The one that has no place is down; the other one works. */
 static void a_primary_without_a_place_is_down(void **state)
 {
@@ -236,7 +216,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(leases_wait_in_line),
         TEST(a_lease_without_a_place_times_out),
-        TEST(a_lease_gets_the_place_of_a_seed),
         TEST(a_primary_without_a_place_is_down),
         TEST(idle_leases_give_their_places),
         TEST(a_primary_comes_before_the_line),
