@@ -168,6 +168,17 @@ static bool is_listed(const scene_t *scene, size_t node)
     return found;
 }
 
+/* No replica reads; `knows_one`: all but ONE list the owner alone. */
+static void say_nobody_reads(bool knows_one)
+{
+    for (size_t i = 0; i < NODES; i++) {
+        script_as(i,
+                  (view_t){.owner = 0, .epoch = 5, .knows_one = knows_one && i != ONE},
+                  i == 0 ? PRIMARY : UNLINKED, "+OK\r\n");
+        answer(i, "GET", i == 0 ? "$1\r\nv\r\n" : redirect_to("MOVED", SLOT, 0));
+    }
+}
+
 /* Nobody asks it any more, and the loop sleeps. */
 static void one_that_leaves(void **state)
 {
@@ -177,15 +188,12 @@ static void one_that_leaves(void **state)
 
     open_reading(scene);
     roles = fake_server_received(nodes[ONE], 0, "ROLE", NULL);
-    for (size_t i = 0; i < NODES; i++) {
-        script_as(i, (view_t){.owner = 0, .epoch = 5, .knows_one = i != ONE},
-                  i == 0 ? PRIMARY : UNLINKED, "+OK\r\n");
-        answer(i, "GET", i == 0 ? "$1\r\nv\r\n" : redirect_to("MOVED", SLOT, 0));
-    }
+    say_nobody_reads(false);
     /* It has no link: it would be asked soon. */
     fake_server_cut(nodes[ONE], FAKE_CUT_RESET);
     WAIT_FOR(try_read(scene) &&
              fake_server_received(nodes[ONE], 0, "ROLE", NULL) > roles);
+    say_nobody_reads(true);
     WAIT_FOR(try_read(scene) && !is_listed(scene, ONE));
     waiting_sleep_us(300000);
     before = clock();
