@@ -38,6 +38,7 @@ static shoal__pipe_config_t read_pipe_config(const shoal_options_t *options)
         .is_strict_order = options->order == SHOAL_ORDER_STRICT,
         .learns = options->has_bulk_lane,
         .is_ordinary = true,
+        .loads_scripts = true,
     };
 }
 

@@ -31,6 +31,7 @@ void shoal__leases_init(shoal__leases_t *leases, const shoal__leases_plan_t *pla
     leases->config.pipe.flush.mode = SHOAL_FLUSH_OFF;
     leases->config.pipe.is_ordinary = false;
     leases->config.pipe.keeps_units = false;
+    leases->config.pipe.loads_scripts = false;
     shoal__list_init(&leases->gated);
     shoal__list_init(&leases->line);
     shoal__list_init(&leases->common.touched);

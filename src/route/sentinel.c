@@ -338,7 +338,7 @@ static void read_config(shoal__sentinel_t *sentinel, const shoal__conn_config_t 
                                    .client_name = config->pipe.greeting.client_name,
                                    .integrity = SHOAL_INTEGRITY_SHAPES,
                                    .is_sentinel = true};
-    pipe->learns = pipe->is_ordinary = false;
+    pipe->learns = pipe->is_ordinary = pipe->loads_scripts = false;
 }
 
 int shoal__sentinel_new(const shoal__sentinel_plan_t *plan,

@@ -216,8 +216,7 @@ def test_connections_have_a_bound(connect: Connect, cluster: Cluster) -> None:
     face = connect(url=f"{cluster.url}?connections_max=4", timeout=60)
     face.execute("DEL", "{a}list", "{a}other")
     waiting = [
-        face.begin("execute", "BLPOP", key, 0)
-        for key in ("{a}list", "{a}other")
+        face.begin("execute", "BLPOP", key, 0) for key in ("{a}list", "{a}other")
     ]
     face.until(lambda: face.stats().leases_waiting_now == 1)
     face.execute("RPUSH", "{a}list", 1)

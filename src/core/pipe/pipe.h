@@ -64,6 +64,7 @@ typedef struct shoal__pipe_config {
     bool is_ordinary; /* replies for a shared sink go to it; else they become trees */
     bool is_strict_order; /* what was overtaken is not sent again: overtaken.h */
     bool keeps_units;     /* a unit that the server refuses can go again: pipe_unit.h */
+    bool loads_scripts;   /* of its client: pipe_scripts.h */
 } shoal__pipe_config_t;
 
 /* What a pipe is made from, all of it borrowed. */

@@ -35,7 +35,8 @@ void shoal__pipe_load_scripts(shoal__pipe_t *pipe)
     const shoal__scripts_t *scripts = pipe->shared->scripts;
     size_t at = 0, count;
 
-    if (!scripts || pipe->scripts_loaded == scripts->newest || pipe->is_bound)
+    if (!scripts || pipe->scripts_loaded == scripts->newest ||
+        !pipe->config->loads_scripts)
         return;
     while (at < scripts->count && scripts->items[at]->number <= pipe->scripts_loaded)
         at++;
@@ -56,7 +57,7 @@ static bool says_so(shoal__bytes_t error)
 
 static bool may_go_again(const shoal__pipe_t *pipe, const shoal__request_t *request)
 {
-    return !pipe->is_bound && !request->is_grouped &&
+    return !request->is_grouped &&
            !(request->flags & (SHOAL__REQUEST_ONCE | SHOAL__REQUEST_UNIT)) &&
            request->attempts + 1u < pipe->config->attempts_max;
 }
@@ -70,7 +71,8 @@ shoal__pipe_verdict_t shoal__pipe_script_missing(shoal__pipe_t *pipe,
     const shoal__bytes_t nothing = {NULL, 0};
     shoal__refused_t refused;
 
-    if (!scripts || !says_so(error) || !shoal__scripts_called(scripts, command))
+    if (!scripts || !pipe->config->loads_scripts || !says_so(error) ||
+        !shoal__scripts_called(scripts, command))
         return SHOAL__PIPE_SURFACE;
     pipe->scripts_loaded = 0;
     /* Before the log's bytes have a place that counts. */
