@@ -38,7 +38,7 @@ static long long ask(shoal_client_t *client, shoal_script_t *script, const char 
 int main(int argc, char **argv)
 {
     const char *url = argc > 1 ? argv[1] : "redis://127.0.0.1:6379";
-    int requests = argc > 2 ? atoi(argv[2]) : 40;
+    long requests = argc > 2 ? strtol(argv[2], NULL, 10) : 40;
     const char *text = shoal_script_text(SHOAL_SCRIPT_RATE_LIMIT);
     shoal_error_t why = SHOAL_ERROR_INIT;
     shoal_script_t *script;
@@ -53,7 +53,7 @@ int main(int argc, char **argv)
     if (shoal_script_new(client, text, strlen(text), &script) < 0)
         return 1;
     snprintf(user, sizeof user, "limit:user:%d", (int)getpid());
-    for (int admitted = 0; rc == 0 && admitted < requests;) {
+    for (long admitted = 0; rc == 0 && admitted < requests;) {
         long long wait_ms = ask(client, script, user);
         if (wait_ms < 0)
             rc = 1;
@@ -64,7 +64,7 @@ int main(int argc, char **argv)
         if (wait_ms > 0)
             usleep((useconds_t)wait_ms * 1000);
     }
-    printf("%d requests were admitted, %d came too early\n", requests, waits);
+    printf("%ld requests were admitted, %d came too early\n", requests, waits);
     shoal_script_free(script);
     shoal_client_close_and_wait(client, 1000000);
     shoal_client_release(client);

@@ -36,7 +36,7 @@ static void take_block(uint32_t hash[5], const unsigned char *block)
 {
     uint32_t words[ROUNDS], state[5];
 
-    for (unsigned i = 0; i < 16; i++)
+    for (size_t i = 0; i < 16; i++)
         words[i] = read_word(block + 4 * i);
     for (unsigned i = 16; i < ROUNDS; i++)
         words[i] =

@@ -18,7 +18,7 @@
 #define SHOAL__BOOK_NAMES_MAX 256
 #define SHOAL__BOOK_NAME_BYTES 64
 #define SHOAL__BOOK_BYTES_MAX 262144 /* of answers, about */
-#define SHOAL__BOOK_PLACES (2 * SHOAL__BOOK_NAMES_MAX)
+#define SHOAL__BOOK_PLACES 512       /* twice as many: a hash table */
 
 typedef enum shoal__book_state {
     SHOAL__BOOK_WANTED,

@@ -117,7 +117,7 @@ static void ask_by_a_new_name(scene_t *scene, const char *command)
     check_ok(scene, WORDS("SET", KEY, "1"));
     check_ok(scene, WORDS("SET", "bar", "1"));
     rename_node(0, "localhost");
-    snprintf(ask, sizeof ask, "-ASK %u localhost:%d\r\n", SLOT, view[0].port);
+    snprintf(ask, sizeof ask, "-ASK %d localhost:%d\r\n", SLOT, view[0].port);
     fake_server_rule(nodes[1], &(fake_rule_t){.command = command, .reply = ask});
 }
 
@@ -159,7 +159,7 @@ static void a_slot_may_move_to_a_new_name(void **state)
     view[1].last = 0;
     view[1].first = 1; /* none */
     rename_node(0, "localhost");
-    snprintf(moved, sizeof moved, "-MOVED %u localhost:%d\r\n", SLOT, view[0].port);
+    snprintf(moved, sizeof moved, "-MOVED %d localhost:%d\r\n", SLOT, view[0].port);
     fake_server_rule(nodes[1], &(fake_rule_t){.command = "GET", .reply = moved});
     check_ok(scene, WORDS("GET", KEY));
     assert_int_equal(fake_server_executed(nodes[0], 0, "GET", NULL), 1);

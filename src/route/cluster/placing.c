@@ -218,7 +218,7 @@ static bool divide(shoal__cluster_t *cluster, const shoal__mailbox_side_t *side,
     for (size_t i = 0; i < side->count; bytes += side->requests[i++].bytes) {
         shoal__request_t *request = &side->requests[i];
         unsigned slot = side->slots[i];
-        shoal__pipe_t *pen;
+        shoal__pipe_t *pen = NULL;
         shoal__node_t *node;
         if (request->flags & SHOAL__REQUEST_LEASED)
             continue;
