@@ -249,7 +249,7 @@ static void test_topologies(void **state)
     } cases[] = {
         {"redis://a?topology=standalone", SHOAL_TOPOLOGY_STANDALONE},
         {"redis://a,b?topology=auto", SHOAL_TOPOLOGY_AUTO},
-        {"rediss://a?topology=cluster", SHOAL_TOPOLOGY_CLUSTER},
+        {"redis://a?topology=cluster", SHOAL_TOPOLOGY_CLUSTER},
         {"redis+cluster://a?topology=cluster", SHOAL_TOPOLOGY_CLUSTER},
     };
 

@@ -248,7 +248,7 @@ def key_form(client: Any, lane: ClusterLane, args: Command) -> Command | None:
         of_container = _is_keyed(client, name, form)
         if of_container is None:
             return None
-        if not of_container and name in plain_names:
+        if not of_container and name in plain_names and lane.reached:
             lane.keyed.add(name)
     return form
 
