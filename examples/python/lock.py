@@ -17,7 +17,7 @@ from shoal import scripts
 DEFAULT_URL = os.environ.get("SHOAL_URL", "redis://127.0.0.1:6379")
 TASKS = 10
 ROUNDS = 5
-HOLD_MS = 10_000
+HOLD_MS = 60_000
 
 
 class Elsewhere:

@@ -90,12 +90,41 @@ static void a_server_that_takes_none(void **state)
     shoal_script_free(script);
 }
 
+/* The next command of a group runs at once: nothing of it goes again behind that. */
+static void a_group_is_not_torn(void **state)
+{
+    scene_t *scene = *state;
+    outcome_series_t series = {.outcomes = scene_outcomes(scene, 2), .room = 2};
+    shoal_script_t *script;
+    shoal_call_t call = SHOAL_CALL_INIT;
+
+    fake_server_rule(
+        scene->server,
+        &(fake_rule_t){.command = "EVALSHA",
+                       .times = 1,
+                       .reply = "-NOSCRIPT No matching script. Please use EVAL.\r\n"});
+    scene_open_ready(scene);
+    script = new_script(scene, TEXT);
+    const char *const words[] = {"EVALSHA", shoal_script_sha1(script), "0"};
+    const shoal_command_t command = {3, words, NULL};
+    call.flags = SHOAL_CALL_CONTIGUOUS;
+    const shoal_command_t group[] = {command, command};
+    assert_int_equal(shoal_client_submit_many(scene->client, group, 2, &call,
+                                              outcome_series_cb, &series, NULL),
+                     0);
+    scene_await(&series.outcomes[1]);
+    assert_non_null(strstr(series.outcomes[0].text, "NOSCRIPT"));
+    assert_int_equal(fake_server_received(scene->server, 0, "EVALSHA", NULL), 2);
+    shoal_script_free(script);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         SCENE_TEST(each_connection_loads_them),
         SCENE_TEST(leases_load_none),
         SCENE_TEST(a_server_that_takes_none),
+        SCENE_TEST(a_group_is_not_torn),
     };
 
     if (argc > 1)
