@@ -28,6 +28,7 @@ ROOT = Path(__file__).resolve().parent.parent
 LIST = ROOT / "tests" / "sim" / "mutants.txt"
 COPIED = "CMakeLists.txt bench bindings cmake include src tests tools".split()
 STEPS = 1_500_000  # as many as the tests of the simulations
+BLOCKS = 10
 SECONDS_MAX = 120  # of a block; a bug may also make it hang
 PROCESSES = min(2, os.cpu_count() or 2)
 TESTS = 2 * PROCESSES  # at once: most of them wait
@@ -307,7 +308,9 @@ def run_one(mutant: Mutant, build: Path, blocks: int, required: int) -> bool:
     return is_found
 
 
-def run_all(mutants: list[Mutant], build: Path, blocks: int, required: int) -> int:
+def run_all(
+    mutants: list[Mutant], build: Path, required: int, unharmed_blocks: int
+) -> int:
     """Run each as soon as it is built; return how many bugs were not found."""
     unharmed = healthy(mutants)
     mutants = sorted(mutants, key=lambda m: m.edits[0].path)
@@ -315,8 +318,9 @@ def run_all(mutants: list[Mutant], build: Path, blocks: int, required: int) -> i
     with ThreadPoolExecutor(PROCESSES) as sims, ThreadPoolExecutor(TESTS) as tests:
         runs = {
             mutant.name: (tests if mutant.is_for_test else sims).submit(
+                *(run_one, mutant, build),
                 # Without a bug, one finding in any block is one too many.
-                *(run_one, mutant, build, blocks, required if mutant.edits else 1)
+                *((BLOCKS, required) if mutant.edits else (unharmed_blocks, 1)),
             )
             for mutant in build_each([*unharmed, *mutants], build)
         }
@@ -342,7 +346,9 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("build", nargs="?", default="build/mutants", type=Path)
-    parser.add_argument("--quick", action="store_true", help="find it in 1 of 3 blocks")
+    parser.add_argument(
+        "--quick", action="store_true", help="find it in 1 of 10 blocks"
+    )
     parser.add_argument("--share", type=int, metavar="N", help="a part of this commit")
     parser.add_argument("--check", action="store_true", help="look at the list only")
     parser.add_argument("--only", metavar="NAME", nargs="+", help="these bugs alone")
@@ -360,8 +366,8 @@ def main() -> None:
         if len(mutants) != len(wanted.only):
             raise Refusal("there is no such bug")
     build = (ROOT / wanted.build).resolve()
-    blocks, required = (3, 1) if wanted.quick else (10, 9)
-    survivors = run_all(mutants, build, blocks, required)
+    required, unharmed_blocks = (1, 3) if wanted.quick else (9, BLOCKS)
+    survivors = run_all(mutants, build, required, unharmed_blocks)
     print(f"{len(mutants)} mutants, {survivors} survived")
     if survivors:
         raise Refusal("not every bug was found")

@@ -68,8 +68,9 @@ static void a_storm_of_redirects(void **state)
                     1 + (waiting_now_us() - since_us) * QUESTIONS_PER_S / 1000000);
 }
 
-/* The owner says nothing, with a command in flight; the others name another one. */
-static void fall_silent(scene_t *scene, bool has_failed, outcome_t *outcome)
+/* The owner says nothing, with this command in flight; the others name another one. */
+static void fall_silent_at(scene_t *scene, bool has_failed, shoal_command_t command,
+                           outcome_t *outcome)
 {
     agree();
     open_cluster(scene, 1); /* its connection stays open for a while */
@@ -81,8 +82,13 @@ static void fall_silent(scene_t *scene, bool has_failed, outcome_t *outcome)
     fake_server_rule(nodes[0], &(fake_rule_t){.command = "SET",
                                               .reply = redirect_to("MOVED", SLOT, 1)});
     fake_server_freeze(nodes[0]);
-    scene_submit(scene, WORDS("SET", KEY, "2"), NULL, outcome);
+    scene_submit(scene, command, NULL, outcome);
     WAIT_FOR(scene_events(scene).notices > 1); /* the map has changed */
+}
+
+static void fall_silent(scene_t *scene, bool has_failed, outcome_t *outcome)
+{
+    fall_silent_at(scene, has_failed, WORDS("SET", KEY, "2"), outcome);
 }
 
 static void an_owner_that_failed_is_given_up(void **state)
@@ -110,6 +116,26 @@ static void an_owner_that_has_not_failed_is_waited_for(void **state)
     assert_int_equal(scene_events(scene).lost, 0);
 }
 
+/* It never comes back.  What may be repeated goes to the next owner, and what waits behind it
+ * follows. */
+static void an_owner_that_is_gone_is_not_waited_for(void **state)
+{
+    scene_t *scene = *state;
+    outcome_t *outcomes = scene_outcomes(scene, 2);
+
+    fall_silent_at(scene, false, WORDS("GET", KEY), &outcomes[0]);
+    scene_submit(scene, WORDS("SET", KEY, "2"), NULL, &outcomes[1]);
+    WAIT_FOR(scene_stats(scene).queued_now == 1); /* in the pen */
+    fake_server_stop(nodes[0]);
+    nodes[0] = NULL;
+    for (size_t i = 0; i < 2; i++) {
+        scene_check(&outcomes[i], 0, SHOAL_FATE_REPLIED);
+        assert_false(outcomes[i].has_error);
+    }
+    assert_int_equal(executed(1, "GET"), 1);
+    assert_int_equal(executed(1, "SET"), 1);
+}
+
 int main(int argc, char **argv)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -117,6 +143,7 @@ int main(int argc, char **argv)
         TEST(a_storm_of_redirects),
         TEST(an_owner_that_failed_is_given_up),
         TEST(an_owner_that_has_not_failed_is_waited_for),
+        TEST(an_owner_that_is_gone_is_not_waited_for),
     };
 
     if (argc > 1)
