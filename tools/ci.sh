@@ -12,7 +12,7 @@ cd "$(dirname "$0")/.." || exit 1
 jobs=$(nproc 2>/dev/null || echo 2)
 logs=build/ci
 first=(lint gcc python)
-deep=(analysis asan tsan musl wheels mutants coverage) # and by hand: fuzz
+deep=(analysis asan tsan musl wheels mutants) # and by hand: fuzz
 summary=() cpu=0
 said=() # by the runners, at their ends
 started=$SECONDS
@@ -48,11 +48,7 @@ run_gcc() {
         compile gcc && tests gcc . -E '^lint/(layers|mirror|header_docs|command_table)$'
 }
 
-run_asan() {
-    configure asan -DCMAKE_C_COMPILER=gcc -DSHOAL_SANITIZE=address,undefined \
-        -DSHOAL_BUILD_BENCH=OFF &&
-        compile asan && tests asan '^(unit|sim|fuzz|fault|matrix|integration|example)$'
-}
+run_asan() { tools/coverage.sh "$logs/asan"; }
 
 # Real clusters and sentinels show these builds no more than played ones do.
 played='^integration/((cluster|sentinel)_.*|situations|server_keys|scan)$'
@@ -72,15 +68,17 @@ run_tsan() {
 
 # Another C library, and a libuv, hiredis and cmocka made for it, without what only Linux has:
 # timerfd, eventfd and futex.  The library has no headers of the kernel's of its own.
+# Undefined behaviour ends a program there: -DSHOAL_SANITIZE=undefined tells more.
 run_musl() {
     local headers=$PWD/$logs/musl-headers
     local cmocka=${SHOAL_DEPS_CACHE:-$PWD/build/_deps}/cmocka
+    local undefined='-fsanitize=undefined -fsanitize-undefined-trap-on-error'
     mkdir -p "$headers"
     ln -sfn /usr/include/linux /usr/include/asm-generic "$headers"
     ln -sfn "/usr/include/$(gcc -print-multiarch)/asm" "$headers"
     tools/fetch_cmocka.sh "$cmocka" &&
         configure musl -DCMAKE_C_COMPILER=musl-gcc -DCMAKE_BUILD_TYPE=RelWithDebInfo \
-            -DCMAKE_C_FLAGS="-idirafter $headers" -DSHOAL_LIBUV=bundled \
+            -DCMAKE_C_FLAGS="-idirafter $headers $undefined" -DSHOAL_LIBUV=bundled \
             -DSHOAL_CMOCKA_SRC="$cmocka" -DSHOAL_LTO=OFF -DSHOAL_TLS=OFF \
             -DSHOAL_WAKER=uv -DSHOAL_NOTIFIER=pipe -DSHOAL_PARKER=semaphore \
             -DSHOAL_BUILD_BENCH=OFF -DSHOAL_BUILD_EXAMPLES=OFF &&
@@ -109,21 +107,18 @@ run_fuzz() { # a few seconds each; without clang there is nothing to run
 
 run_analysis() { tools/analysis.sh "$logs/analysis"; }
 
-run_coverage() { tools/coverage.sh "$logs/coverage"; }
-
 describe() {
     case $1 in
     lint) echo "layers, mirror, header docs, command table, format" ;;
     gcc) echo "release build, gcc -Werror, every test of the C code" ;;
-    asan) echo "AddressSanitizer, UBSan, leaks: all but packaging and bench" ;;
+    asan) echo "AddressSanitizer, leaks: all but packaging and bench; what of src/ they reach" ;;
     tsan) echo "ThreadSanitizer, clang -Werror: unit, fault, integration, examples" ;;
-    musl) echo "musl, bundled libuv, portable parts: unit, sim, fault, integration" ;;
+    musl) echo "musl, bundled libuv, portable parts, UBSan: unit, sim, fault, integration" ;;
     python) echo "types, a wheel, the binding in a clean environment, every test" ;;
     wheels) echo "the wheel from the tree has what that from the archive has" ;;
     mutants) echo "a simulation or a test finds a tenth of the seeded bugs" ;;
     fuzz) echo "libFuzzer: each target for a few seconds" ;;
     analysis) echo "clang-tidy, gcc -fanalyzer, cppcheck: no findings" ;;
-    coverage) echo "lines and branches of src/ that the tests reach" ;;
     *) return 1 ;;
     esac
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# coverage.sh [build folder]: lines and branches of src/ that the tests reach, per file; those
-# of integration, which take the longest, add little and are left out.
+# coverage.sh [build folder]: the tests with AddressSanitizer, but those of packaging and the
+# bench; and the lines and branches of src/ that they reach, per file.
 #
 # Not counted as branches: what assert() adds, and the line of a switch, whose cases are
 # lines themselves.  A line that no test can reach says GCOVR_EXCL_LINE and why.
@@ -28,6 +28,9 @@ generator=()
 if command -v ninja >/dev/null; then
     generator=(-G Ninja)
 fi
+if command -v ccache >/dev/null; then
+    generator+=(-DCMAKE_C_COMPILER_LAUNCHER=ccache)
+fi
 
 # A forked child that ends by _exit() writes down what it reached, too.
 wrap_exit() {
@@ -42,18 +45,16 @@ run_tests() {
     rm -rf "$build/tree"
     wrap_exit || return 1
     cmake -C cmake/developer.cmake -S . -B "$build/tree" "${generator[@]}" \
-        -DCMAKE_C_COMPILER=gcc -DSHOAL_WERROR=OFF \
-        -DCMAKE_BUILD_TYPE=Debug -DSHOAL_BUILD_BENCH=OFF -DSHOAL_BUILD_EXAMPLES=OFF \
+        -DCMAKE_C_COMPILER=gcc -DSHOAL_WERROR=OFF -DSHOAL_SANITIZE=address \
+        -DSHOAL_BUILD_BENCH=OFF \
         -DCMAKE_C_FLAGS="-O0 --coverage -fprofile-update=atomic" \
         -DCMAKE_EXE_LINKER_FLAGS="-Wl,--wrap=_exit $build/wrap_exit.o" >/dev/null ||
         return 1
-    cmake --build "$build/tree" -j "$jobs" --target \
-        unit_tests sim_tests fault_tests fuzz_tests >"$build/log" 2>&1 ||
+    cmake --build "$build/tree" -j "$jobs" >"$build/log" 2>&1 ||
         { tail -n 40 "$build/log"; return 1; }
     # Most of them wait, hence three times the jobs.
     ctest --test-dir "$build/tree" -j $((3 * jobs)) --output-on-failure --no-tests=error \
-        -L '^(unit|sim|fault|fuzz)$' |
-        grep -vE '^ *(Start|[0-9]+/[0-9]+ .* Passed)'
+        -L '^(unit|sim|fuzz|fault|matrix|integration|example)$'
 }
 
 command -v gcovr >/dev/null || { echo "coverage: no gcovr (tools/setup.sh --tests)"; exit 1; }
