@@ -27,6 +27,7 @@
  * - scan.h: all keys, or all elements of one, page by page
  * - script.h: scripts, which connections load by themselves
  * - topology.h: which servers the client knows, and which slots they own
+ * - item.h: messages of subscriptions, and marks between them
  * - alloc.h, version.h: allocation functions of the program's own; versions
  * - uv.h: a client on a uv_loop_t of the program's own
  *
@@ -48,6 +49,7 @@
 #include <shoal/events.h>
 #include <shoal/format.h>
 #include <shoal/integrity.h>
+#include <shoal/item.h>
 #include <shoal/lease.h>
 #include <shoal/options.h>
 #include <shoal/pending.h>

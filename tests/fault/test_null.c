@@ -403,6 +403,26 @@ static void test_a_reply_that_is_not_there_is_nil(void **state)
     assert_int_equal(bytes, 0);
 }
 
+static void test_an_item_that_is_not_there_ends_everything(void **state)
+{
+    size_t bytes = 77;
+
+    (void)state;
+    const row_t rows[] = {
+        ROW(shoal_item_channel, shoal_item_channel(NULL, &bytes) == NULL && bytes == 0),
+        ROW(shoal_item_count, shoal_item_count(NULL) == 0),
+        ROW(shoal_item_data, shoal_item_data(NULL) == NULL),
+        ROW(shoal_item_detail, is_text(shoal_item_detail(NULL), "")),
+        ROW(shoal_item_epoch, shoal_item_epoch(NULL) == 0),
+        ROW(shoal_item_kind, shoal_item_kind(NULL) == SHOAL_ITEM_ENDED),
+        ROW(shoal_item_name_kind, shoal_item_name_kind(NULL) == SHOAL_NAME_CHANNEL),
+        ROW(shoal_item_pattern, shoal_item_pattern(NULL, NULL) == NULL),
+        ROW(shoal_item_payload, shoal_item_payload(NULL, NULL) == NULL),
+        ROW(shoal_item_reason, shoal_item_reason(NULL) == SHOAL_GAP_NONE),
+    };
+    check(rows, COUNT(rows));
+}
+
 static void test_results_events_and_figures(void **state)
 {
     (void)state;
@@ -487,6 +507,7 @@ int main(void)
         cmocka_unit_test(test_options),
         cmocka_unit_test(test_queues_and_pending_calls),
         cmocka_unit_test(test_a_reply_that_is_not_there_is_nil),
+        cmocka_unit_test(test_an_item_that_is_not_there_ends_everything),
         cmocka_unit_test(test_results_events_and_figures),
         cmocka_unit_test(test_every_exported_function_has_a_row),
     };
