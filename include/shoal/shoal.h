@@ -28,6 +28,7 @@
  * - script.h: scripts, which connections load by themselves
  * - topology.h: which servers the client knows, and which slots they own
  * - item.h: messages of subscriptions, and marks between them
+ * - mailbox.h: items in a queue instead of callbacks
  * - alloc.h, version.h: allocation functions of the program's own; versions
  * - uv.h: a client on a uv_loop_t of the program's own
  *
@@ -51,6 +52,7 @@
 #include <shoal/integrity.h>
 #include <shoal/item.h>
 #include <shoal/lease.h>
+#include <shoal/mailbox.h>
 #include <shoal/options.h>
 #include <shoal/pending.h>
 #include <shoal/replicas.h>

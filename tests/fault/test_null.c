@@ -325,10 +325,13 @@ static void test_queues_and_pending_calls(void **state)
 {
     shoal_completions_t *queue;
     shoal_completion_t batch;
+    shoal_mailbox_t *mailbox;
+    const shoal_item_t *items[1];
     shoal_result_t *result;
 
     (void)state;
     assert_int_equal(shoal_completions_new(0, &queue), 0);
+    assert_int_equal(shoal_mailbox_new(0, 0, SHOAL_OVERFLOW_NEWEST, &mailbox), 0);
     const row_t rows[] = {
         ROW(shoal_completions_fd, shoal_completions_fd(NULL) == -1),
         VANISHES(shoal_completions_free, NULL),
@@ -336,11 +339,20 @@ static void test_queues_and_pending_calls(void **state)
         ROW(shoal_completions_take, shoal_completions_take(NULL, &batch, 1) == 0),
         ROW(shoal_completions_take, shoal_completions_take(queue, NULL, 1) == 0),
         REFUSES(shoal_completions_wait, NULL, 0),
+        ROW(shoal_mailbox_count, shoal_mailbox_count(NULL) == 0),
+        ROW(shoal_mailbox_dropped, shoal_mailbox_dropped(NULL) == 0),
+        ROW(shoal_mailbox_fd, shoal_mailbox_fd(NULL) == -1),
+        VANISHES(shoal_mailbox_free, NULL),
+        REFUSES(shoal_mailbox_new, 0, 0, SHOAL_OVERFLOW_NEWEST, NULL),
+        ROW(shoal_mailbox_take, shoal_mailbox_take(NULL, items, 1) == 0),
+        ROW(shoal_mailbox_take, shoal_mailbox_take(mailbox, NULL, 1) == 0),
+        REFUSES(shoal_mailbox_wait, NULL, 0),
         REFUSES(shoal_pending_give_up, NULL, &result),
         REFUSES(shoal_pending_wait, NULL, 0, &result),
     };
     check(rows, COUNT(rows));
     shoal_completions_free(queue);
+    shoal_mailbox_free(mailbox);
 }
 
 /* ---- looking ---- */

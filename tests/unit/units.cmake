@@ -57,6 +57,11 @@ shoal_unit_test(core/unit_rule ALSO core/error_rule core/redirect)
 shoal_unit_test(core/redirect)
 shoal_unit_test(core/trust_rule)
 shoal_unit_test(core/address_map ALSO base/alloc)
+shoal_unit_test(core/push/item_log ALSO base/alloc)
+shoal_unit_test(core/push/item_marks ALSO base/alloc)
+shoal_unit_test(core/push/item_store ALSO core/push/item_log core/push/item_marks base/alloc)
+shoal_unit_test(core/push/item_store.random ALSO core/push/item_store core/push/item_log
+  core/push/item_marks base/alloc base/random)
 shoal_unit_test(core/snapshot ALSO base/alloc)
 shoal_unit_test(core/scan_rule ALSO core/cluster/slots_reply core/description resp/key_slot resp/reply
   base/alloc)
@@ -214,6 +219,8 @@ shoal_unit_test(net/gate ALSO net/driver_seat net/notifier core/driver_token
   LIBS shoal::libuv)
 shoal_unit_test(client/events ALSO net/gate net/driver_seat net/notifier core/driver_token
   base/alloc LIBS shoal::libuv)
+shoal_unit_test(client/item_queue ALSO core/push/item_store core/push/item_log core/push/item_marks
+  net/notifier net/parker base/alloc base/error base/escape LIBS shoal::libuv)
 shoal_unit_test(net/mailbox ALSO core/secret net/driver_seat net/notifier core/driver_token core/extra base/alloc
   base/buffer LIBS shoal::libuv)
 set(tls_libs "")

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: MIT */
+#include "client/item_queue.h"
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "net/notifier.h"
+#include "net/parker.h"
+#include <shoal/errors.h>
+#include <stdatomic.h>
+
+struct shoal_mailbox {
+    uv_mutex_t lock; /* a leaf: no callback and no other lock under it */
+    shoal__notifier_t notifier;
+    _Atomic size_t references; /* the owner, each source */
+    shoal__item_store_t store; /* under the lock */
+    bool is_signalled;         /* under the lock */
+    bool is_abandoned;         /* under the lock: the owner takes no more items */
+};
+
+int shoal__items_new(size_t messages_max, size_t bytes_max, shoal_overflow_t overflow,
+                     shoal_mailbox_t **ret_mailbox)
+{
+    shoal_mailbox_t *mailbox = shoal__calloc(1, sizeof *mailbox);
+    int rc;
+
+    if (!mailbox)
+        return SHOAL_ENOMEM;
+    rc = uv_mutex_init(&mailbox->lock);
+    if (rc == 0) {
+        rc = shoal__notifier_init(&mailbox->notifier);
+        if (rc < 0)
+            uv_mutex_destroy(&mailbox->lock);
+    }
+    if (rc < 0) {
+        shoal__free(mailbox);
+        return shoal__error_system(NULL, rc, "");
+    }
+    shoal__item_store_init(&mailbox->store, messages_max, bytes_max, overflow);
+    atomic_init(&mailbox->references, 1);
+    *ret_mailbox = mailbox;
+    return 0;
+}
+
+static void drop_reference(shoal_mailbox_t *mailbox)
+{
+    if (atomic_fetch_sub(&mailbox->references, 1) != 1)
+        return;
+    shoal__item_store_release(&mailbox->store);
+    shoal__notifier_release(&mailbox->notifier);
+    uv_mutex_destroy(&mailbox->lock);
+    shoal__free(mailbox);
+}
+
+void shoal__items_free(shoal_mailbox_t *mailbox)
+{
+    uv_mutex_lock(&mailbox->lock);
+    mailbox->is_abandoned = true;
+    uv_mutex_unlock(&mailbox->lock);
+    drop_reference(mailbox);
+}
+
+int shoal__items_fd(const shoal_mailbox_t *mailbox)
+{
+    return mailbox->notifier.read_fd;
+}
+
+static shoal_mailbox_t *mailbox_of(shoal__item_source_t *source)
+{
+    return SHOAL__LIST_ENTRY(source->store, shoal_mailbox_t, store);
+}
+
+/* Clears the signal if nothing is left.  Under the lock: otherwise the loop could signal
+ * between the look and the clearing. */
+static void settle_locked(shoal_mailbox_t *mailbox)
+{
+    if (mailbox->is_signalled && shoal__item_store_count(&mailbox->store) == 0) {
+        mailbox->is_signalled = false;
+        shoal__notifier_clear(&mailbox->notifier);
+    }
+}
+
+/* ---- a subscription's side ---- */
+
+int shoal__items_open(shoal_mailbox_t *mailbox, void *data,
+                      shoal__item_source_t **ret_source)
+{
+    uv_mutex_lock(&mailbox->lock);
+    *ret_source = shoal__item_source_new(&mailbox->store, data);
+    uv_mutex_unlock(&mailbox->lock);
+    if (!*ret_source)
+        return SHOAL_ENOMEM;
+    atomic_fetch_add(&mailbox->references, 1);
+    return 0;
+}
+
+void shoal__items_close(shoal__item_source_t *source)
+{
+    shoal_mailbox_t *mailbox = mailbox_of(source);
+
+    uv_mutex_lock(&mailbox->lock);
+    shoal__item_source_free(source);
+    settle_locked(mailbox);
+    uv_mutex_unlock(&mailbox->lock);
+    drop_reference(mailbox);
+}
+
+/* ---- the loop's side ---- */
+
+unsigned shoal__items_put(shoal__item_source_t *source, const shoal_item_t *item)
+{
+    shoal_mailbox_t *mailbox = mailbox_of(source);
+    unsigned said = 0;
+
+    uv_mutex_lock(&mailbox->lock);
+    if (!mailbox->is_abandoned) {
+        shoal__item_source_put(source, item);
+        said = (mailbox->is_signalled ? 0 : SHOAL__ITEMS_RING) |
+               (source->has_ended ? SHOAL__ITEMS_ENDED : 0);
+    }
+    uv_mutex_unlock(&mailbox->lock);
+    return said;
+}
+
+void shoal__items_ring(shoal_mailbox_t *mailbox)
+{
+    uv_mutex_lock(&mailbox->lock);
+    if (!mailbox->is_signalled && shoal__item_store_count(&mailbox->store) > 0) {
+        mailbox->is_signalled = true;
+        shoal__notifier_signal(&mailbox->notifier);
+    }
+    uv_mutex_unlock(&mailbox->lock);
+}
+
+/* ---- the consumer's side ---- */
+
+size_t shoal__items_take(shoal_mailbox_t *mailbox, const shoal_item_t **items,
+                         size_t count_max)
+{
+    size_t count;
+
+    uv_mutex_lock(&mailbox->lock);
+    count = shoal__item_store_take(&mailbox->store, items, count_max);
+    settle_locked(mailbox);
+    uv_mutex_unlock(&mailbox->lock);
+    return count;
+}
+
+int shoal__items_wait(shoal_mailbox_t *mailbox, uint64_t until_us)
+{
+    return shoal__parker_wait_readable(mailbox->notifier.read_fd, until_us);
+}
+
+size_t shoal__items_count(shoal_mailbox_t *mailbox)
+{
+    size_t count;
+
+    uv_mutex_lock(&mailbox->lock);
+    count = shoal__item_store_count(&mailbox->store);
+    uv_mutex_unlock(&mailbox->lock);
+    return count;
+}
+
+uint64_t shoal__items_dropped(shoal_mailbox_t *mailbox)
+{
+    uint64_t dropped;
+
+    uv_mutex_lock(&mailbox->lock);
+    dropped = mailbox->store.dropped;
+    uv_mutex_unlock(&mailbox->lock);
+    return dropped;
+}

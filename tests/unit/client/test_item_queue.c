@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: MIT */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "base/alloc.h"
+#include "client/item_queue.h"
+#include "net/clock.h"
+#include <poll.h>
+#include <shoal/errors.h>
+#include <string.h>
+#include <uv.h>
+
+#define MESSAGES 100000
+#define PRODUCERS 2
+
+static shoal_mailbox_t *open_mailbox(size_t messages_max, shoal_overflow_t overflow)
+{
+    shoal_mailbox_t *mailbox;
+
+    assert_int_equal(
+        shoal__items_new(messages_max, (size_t)1 << 20, overflow, &mailbox), 0);
+    return mailbox;
+}
+
+static unsigned put(shoal__item_source_t *source, uint64_t number)
+{
+    const shoal_item_t item = {
+        .channel = {"channel", 7}, .payload = {"payload", 7}, .epoch = number};
+
+    return shoal__items_put(source, &item);
+}
+
+static bool is_readable(const shoal_mailbox_t *mailbox)
+{
+    struct pollfd polled = {.fd = shoal__items_fd(mailbox), .events = POLLIN};
+
+    return poll(&polled, 1, 0) == 1;
+}
+
+static void test_the_descriptor_is_readable_while_there_are_items(void **state)
+{
+    shoal_mailbox_t *mailbox = open_mailbox(8, SHOAL_OVERFLOW_NEWEST);
+    const shoal_item_t *items[4];
+    shoal__item_source_t *source;
+    int data;
+
+    (void)state;
+    assert_int_equal(shoal__items_open(mailbox, &data, &source), 0);
+    shoal__items_ring(mailbox);
+    assert_false(is_readable(mailbox));
+    assert_int_equal(shoal__items_wait(mailbox, 0), SHOAL_ETIMEOUT);
+    assert_int_equal(put(source, 1), SHOAL__ITEMS_RING);
+    assert_int_equal(put(source, 2), SHOAL__ITEMS_RING);
+    assert_false(is_readable(mailbox));
+    shoal__items_ring(mailbox);
+    assert_true(is_readable(mailbox));
+    assert_int_equal(put(source, 3), 0);
+    assert_int_equal(shoal__items_count(mailbox), 3);
+    assert_int_equal(shoal__items_take(mailbox, items, 2), 2);
+    assert_ptr_equal(items[1]->data, &data);
+    assert_true(is_readable(mailbox));
+    assert_int_equal(shoal__items_wait(mailbox, 0), 0);
+    assert_int_equal(shoal__items_take(mailbox, items, 2), 1);
+    assert_false(is_readable(mailbox));
+    /* What is purged is nothing to take. */
+    put(source, 4);
+    shoal__items_ring(mailbox);
+    shoal__items_close(source);
+    assert_false(is_readable(mailbox));
+    assert_int_equal(shoal__items_take(mailbox, items, 2), 0);
+    shoal__items_free(mailbox);
+}
+
+static void test_the_mailbox_lives_as_long_as_its_sources(void **state)
+{
+    shoal_mailbox_t *mailbox = open_mailbox(1, SHOAL_OVERFLOW_END);
+    shoal__item_source_t *first, *second;
+
+    (void)state;
+    assert_int_equal(shoal__items_open(mailbox, NULL, &first), 0);
+    assert_int_equal(shoal__items_open(mailbox, NULL, &second), 0);
+    assert_int_equal(put(first, 1), SHOAL__ITEMS_RING);
+    assert_int_equal(put(first, 2), SHOAL__ITEMS_RING | SHOAL__ITEMS_ENDED);
+    assert_int_equal(shoal__items_dropped(mailbox), 1);
+    shoal__items_free(mailbox);
+    assert_int_equal(put(second, 3), 0);
+    shoal__items_close(first);
+    shoal__items_close(second);
+}
+
+static void test_without_memory_there_is_none(void **state)
+{
+    shoal_mailbox_t *mailbox;
+    shoal__item_source_t *source;
+
+    (void)state;
+    shoal__test_fail_alloc_after(0);
+    assert_int_equal(shoal__items_new(1, 1, SHOAL_OVERFLOW_END, &mailbox),
+                     SHOAL_ENOMEM);
+    shoal__test_fail_alloc_never();
+    mailbox = open_mailbox(1, SHOAL_OVERFLOW_END);
+    shoal__test_fail_alloc_after(0);
+    assert_int_equal(shoal__items_open(mailbox, NULL, &source), SHOAL_ENOMEM);
+    shoal__test_fail_alloc_never();
+    shoal__items_free(mailbox);
+}
+
+/* ---- threads ---- */
+
+typedef struct producer {
+    uv_thread_t thread;
+    shoal_mailbox_t *mailbox;
+    shoal__item_source_t *source;
+    uint64_t told; /* messages taken, or counted as dropped */
+} producer_t;
+
+static void produce(void *data)
+{
+    producer_t *producer = data;
+
+    for (uint64_t i = 1; i <= MESSAGES; i++)
+        if ((put(producer->source, i) & SHOAL__ITEMS_RING) && i % 16 == 0)
+            shoal__items_ring(producer->mailbox);
+    shoal__items_ring(producer->mailbox);
+}
+
+static bool take(shoal_mailbox_t *mailbox)
+{
+    const shoal_item_t *items[100];
+    size_t count;
+
+    if (shoal__items_wait(mailbox, shoal__clock_us() + 100000) == SHOAL_ETIMEOUT)
+        return false;
+    count = shoal__items_take(mailbox, items, 100);
+    for (size_t i = 0; i < count; i++) {
+        producer_t *producer = items[i]->data;
+        if (items[i]->kind == SHOAL_ITEM_MESSAGE)
+            assert_int_equal(items[i]->epoch, ++producer->told);
+        else
+            producer->told += items[i]->count;
+    }
+    return true;
+}
+
+static void test_threads_lose_nothing_unsaid(void **state)
+{
+    producer_t producers[PRODUCERS] = {{0}};
+
+    (void)state;
+    for (int overflow = 0; overflow < SHOAL_OVERFLOW_END; overflow++) {
+        shoal_mailbox_t *mailbox = open_mailbox(1000, (shoal_overflow_t)overflow);
+        for (int i = 0; i < PRODUCERS; i++) {
+            producers[i] = (producer_t){.mailbox = mailbox};
+            assert_int_equal(
+                shoal__items_open(mailbox, &producers[i], &producers[i].source), 0);
+            assert_int_equal(
+                uv_thread_create(&producers[i].thread, produce, &producers[i]), 0);
+        }
+        while (producers[0].told < MESSAGES || producers[1].told < MESSAGES)
+            take(mailbox);
+        for (int i = 0; i < PRODUCERS; i++) {
+            uv_thread_join(&producers[i].thread);
+            assert_int_equal(producers[i].told, MESSAGES);
+            shoal__items_close(producers[i].source);
+        }
+        assert_false(is_readable(mailbox));
+        shoal__items_free(mailbox);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_the_descriptor_is_readable_while_there_are_items),
+        cmocka_unit_test(test_the_mailbox_lives_as_long_as_its_sources),
+        cmocka_unit_test(test_without_memory_there_is_none),
+        cmocka_unit_test(test_threads_lose_nothing_unsaid),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
