@@ -33,6 +33,25 @@ static void test_nothing_is_inherited(void **state)
     assert_int_equal(scene_events(scene).changed, 1);
 }
 
+/* The scripts of a client are for its primary. */
+static void test_a_sentinel_gets_no_scripts(void **state)
+{
+    static const char text[] = "return 1";
+    scene_t *scene = *state;
+    shoal_script_t *script;
+
+    start_sentinel(0, NULL, (view_t){.port = primary_port(scene), .epoch = 1});
+    know(scene, 0);
+    scene_open_ready(scene);
+    assert_int_equal(shoal_script_new(scene->client, text, strlen(text), &script), 0);
+    scene_check_works(scene);
+    fake_server_cut(sentinels[0], FAKE_CUT_RESET);
+    WAIT_FOR(fake_server_received(sentinels[0], 2, "SENTINEL", "MASTER") > 0);
+    assert_int_equal(fake_server_received(sentinels[0], 0, "SCRIPT", NULL), 0);
+    assert_int_equal(fake_server_received(scene->server, 0, "SCRIPT", "LOAD"), 1);
+    shoal_script_free(script);
+}
+
 static void test_a_sentinel_without_credentials(void **state)
 {
     scene_t *scene = *state;
@@ -292,6 +311,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_nothing_is_inherited),
+        TEST(test_a_sentinel_gets_no_scripts),
         TEST(test_a_sentinel_without_credentials),
         TEST(test_the_highest_epoch_counts),
         TEST(test_a_lie_about_the_epoch),
