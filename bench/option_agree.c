@@ -45,6 +45,24 @@ static bool agrees_with_cluster(const options_t *options, const strategy_t *stra
     return true;
 }
 
+/* Messages are no commands: a receiver is compared with receivers. */
+static bool agrees_with_messages(const options_t *options, const strategy_t *strategy,
+                                 const char *name)
+{
+    if (strategy_has_messages(strategy) !=
+        strategy_has_messages(&options->strategies[0]))
+        return options_complain("--against: %s does not do what --mode does", name);
+    if (!strategy_has_messages(strategy))
+        return true;
+    if (options->pushes != 0 || options->beside_rate != 0 ||
+        options->large_bytes != 0 || options->is_verified || options->is_random ||
+        options->connections > 1)
+        return options_complain("%s: not with --pushes, --beside-rate, --large, "
+                                "--verify, --arrivals or --connections",
+                                name);
+    return true;
+}
+
 bool options_agree(const options_t *options)
 {
     char name[64];
@@ -57,7 +75,8 @@ bool options_agree(const options_t *options)
             return options_complain("%s: redis-plus-plus was not installed when this "
                                     "program was built",
                                     name);
-        if (!agrees_with_tls(options, strategy, name) ||
+        if (!agrees_with_messages(options, strategy, name) ||
+            !agrees_with_tls(options, strategy, name) ||
             !agrees_with_cluster(options, strategy, name))
             return false;
         if (options->rate != 0 && !strategy_has_open_loop(strategy))

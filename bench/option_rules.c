@@ -49,7 +49,8 @@ static const char *set_mode(options_t *options, const char *text)
     return strategy_parse_mode(&options->strategies[0], text) < 0
                ? "expected callback, sync, borrowed, queue, lease, beside, mixed, "
                  "pool, "
-                 "collector, mutex, redispp, explicit:N or raw:N"
+                 "collector, mutex, redispp, explicit:N, raw:N, publish or "
+                 "listen"
                : NULL;
 }
 
@@ -232,6 +233,10 @@ const rule_t option_rules[] = {
     {0, "beside-rate", "N", WHOLE(beside_rate, 1, 100000000),
      "of mixed: N callbacks per second on the client of the threads; with sync the threads"
      " alone, with callback the callbacks alone"},
+    {0, "window", "N", WHOLE(window, 0, 100000000),
+     "of listen in a closed loop: so many messages are published and"
+     " not received yet; 0: the publisher does not wait for its receivers [8192]; with publish"
+     " it is for receivers that write a byte to our standard input for every 1024 messages [0]"},
     {0, "large", "BYTES", WHOLE(large_bytes, 1, VALUE_BYTES_MAX),
      "two callers beside those of --rate write and read values of so many bytes, on the"
      " same client; with pool each has a connection of its own"},
@@ -246,7 +251,8 @@ const rule_t option_rules[] = {
     {0, "mode", "MODE", CALL(set_mode),
      "callback|sync|borrowed|queue|lease|beside|mixed (shoal; :K behind it gives a client K"
      " connections), pool|collector|mutex|explicit:N"
-     " (hiredis), redispp (redis-plus-plus, where it is installed), raw:N (the limit) [callback]"},
+     " (hiredis), redispp (redis-plus-plus, where it is installed), raw:N (the limit), or what receives messages that a process of the bench publishes:"
+     " listen (hiredis); publish (shoal) does that alone [callback]"},
     {0, "flush", "FLUSH", CALL(set_flush), "auto|off|fixed:US [auto], perhaps with /shapes|/detect|/strict [/detect], perhaps with /lane|/nolane, a bulk lane or none [the library's choice], perhaps with /plain, no TLS, or /standalone, one server beside the private cluster"},
     {0, "budget", "US", WHOLE(budget_us, 0, 1000000),
      "latency budget of --flush auto; 0: the library's default [0]"},
@@ -274,6 +280,8 @@ const rule_t option_rules[] = {
      "pin the private server [the last CPU, with two or more]"},
     {0, "client-cpu", "N", WHOLE(client_cpu, 0, 1023),
      "pin ourselves [the first CPU, if the private server is pinned]"},
+    {0, "publisher-cpu", "N", WHOLE(publisher_cpu, 0, 1023),
+     "pin the process that publishes [the private server's]"},
     {0, "no-pin", NULL, RULE_CLEAR, AT(is_pinned), 0, 0, NULL, "pin nothing"},
 
     HEADING("Ready sets of measurements"),

@@ -4,6 +4,8 @@
 #include "load/pusher.h"
 #include "option_rules.h"
 #include "profile/profile.h"
+#include "pubsub/message.h"
+#include "pubsub/publisher.h"
 #include "server/machine.h"
 
 #include <shoal/lease.h>
@@ -16,6 +18,7 @@
 
 #define CLUSTER_PRIMARIES_DEFAULT 3
 #define CLUSTER_KEYS_DEFAULT 100000
+#define WINDOW_DEFAULT 8192
 
 bool options_complain(const char *format, ...)
 {
@@ -243,6 +246,8 @@ static bool place(options_t *options)
     options->generator_cpu = plan.generator;
     if (plan.generator == options->server_cpu || plan.generator == plan.client)
         options->generator_cpu = options->client_cpu;
+    if (options->publisher_cpu == MACHINE_NO_CPU)
+        options->publisher_cpu = options->server_cpu;
     return true;
 }
 
@@ -269,10 +274,13 @@ static void set_defaults(options_t *options)
         .server_cpu = MACHINE_NO_CPU,
         .client_cpu = MACHINE_NO_CPU,
         .generator_cpu = MACHINE_NO_CPU,
+        .publisher_cpu = MACHINE_NO_CPU,
+        .window = OPTIONS_UNSET,
         .profile = &profile_plain,
     };
 }
 
+static const char *const publish_words[] = {"PUBLISH", "channel:__key__", "__data__"};
 static const char *const pop_words[] = {PUSHER_POP};
 
 /* A ladder of threads ends where it begins, and has no more steps than there are figures. */
@@ -326,6 +334,30 @@ static bool check_cluster(options_t *options)
     return true;
 }
 
+/* A publisher has commands of its own. */
+static bool check_messages(options_t *options)
+{
+    const strategy_t *strategy = &options->strategies[0];
+
+    options_default(&options->window, strategy_receives(strategy) ? WINDOW_DEFAULT : 0);
+    if (!strategy_has_messages(strategy))
+        return true;
+    if (options->profile != &profile_plain)
+        return options_complain("--mode: profiles measure commands, not messages");
+    if (options->has_command || options->sets + options->gets > 0)
+        return options_complain("--mode: the command is PUBLISH");
+    if (options->value_bytes < MESSAGE_HEAD_BYTES ||
+        options->value_bytes != options->value_bytes_max)
+        return options_complain(
+            "-d: messages have %u bytes or more, all of them as many",
+            MESSAGE_HEAD_BYTES);
+    if (options->keyspace > PUBLISHER_CHANNELS_MAX)
+        return options_complain("-r: at most %u channels", PUBLISHER_CHANNELS_MAX);
+    options->argv = publish_words;
+    options->argc = sizeof publish_words / sizeof *publish_words;
+    return true;
+}
+
 /* Checks that concern several options at once. */
 static bool check_together(options_t *options)
 {
@@ -363,6 +395,8 @@ static bool check_together(options_t *options)
         options->argc = sizeof pop_words / sizeof *pop_words;
         options_default(&options->callers, SHOAL_LEASE_CONNECTIONS_MAX);
     }
+    if (!check_messages(options))
+        return false;
     if (options->profile != &profile_plain) {
         if (options->pushes != 0)
             return options_complain("--pushes: the profile chooses what is measured");

@@ -53,6 +53,7 @@ typedef struct options {
     bool has_arrivals;    /* the command line said which */
     uint64_t beside_rate; /* callbacks per second beside the load; 0: none */
     uint64_t pushes;      /* elements per second that callers wait for; 0: none */
+    uint64_t window;      /* messages on their way; 0: as many as the server takes */
     uint64_t large_bytes; /* of values that callers beside the rate use; 0: none */
     bool is_step;         /* the number of callers goes up and down */
     number_list_t ladder; /* of threads that come and go; empty: none */
@@ -79,6 +80,7 @@ typedef struct options {
     uint64_t server_cpu; /* MACHINE_NO_CPU: the plan's */
     uint64_t client_cpu;
     uint64_t generator_cpu;
+    uint64_t publisher_cpu; /* of the process that publishes */
 
     const struct profile *profile; /* never NULL after options_parse() */
     number_list_t callers_list;

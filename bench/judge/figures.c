@@ -85,13 +85,15 @@ void series_summarise(series_t *series)
         if (count > 0)
             series->median.value[i] = middle(values, count);
     }
-    /* Errors are never averaged away. */
-    double errors = 0;
+    /* Errors and losses are never averaged away. */
+    double errors = 0, lost = 0;
     for (size_t i = 0; i < series->rounds_count; i++) {
         errors += series->rounds[i].value[FIGURE_ERRORS];
+        lost += series->rounds[i].value[FIGURE_LOST_MESSAGES];
         add_histograms(&series->median, &series->rounds[i]);
     }
     series->median.value[FIGURE_ERRORS] = errors;
+    series->median.value[FIGURE_LOST_MESSAGES] = lost;
     free(values);
 }
 

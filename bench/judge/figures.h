@@ -87,6 +87,7 @@
     X(LARGE_PER_S, NULL, "large_per_s")                                                \
     X(PEAK_RSS_BYTES, NULL, "peak_rss_bytes")                                          \
     X(ALLOCATIONS, NULL, "allocations_per_op")                                         \
+    X(LOST_MESSAGES, NULL, "lost_messages")                                            \
     X(ERRORS, NULL, "errors")
 
 typedef enum figure {

@@ -71,6 +71,10 @@ static const load_kind_t *kind_of(const run_t *run)
         return &load_mutex;
     case MODE_REDISPP:
         return &load_redispp;
+    case MODE_PUBLISH:
+        return &load_publish;
+    case MODE_LISTEN:
+        return &load_listen;
     case MODE_RAW:
         break;
     }
@@ -287,6 +291,8 @@ static void compute(const run_t *run, const snapshot_t *from, const snapshot_t *
         (double)(to->switches.involuntary - from->switches.involuntary) / ops;
     value[FIGURE_PEAK_RSS_BYTES] = (double)machine_peak_rss_bytes();
     value[FIGURE_ERRORS] = (double)to->errors; /* of the warm-up, too */
+    if (to->counters.has_messages)
+        value[FIGURE_LOST_MESSAGES] = (double)to->counters.lost_messages;
     compute_counters(figures, &from->counters, &to->counters, ops);
     compute_server(value, from, to);
     value[FIGURE_CPU_US] = value[FIGURE_CLIENT_CPU_US] + value[FIGURE_SERVER_CPU_US];

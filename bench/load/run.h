@@ -50,6 +50,8 @@ typedef struct load_counters {
     uint64_t allocations;
     uint64_t batch_histogram[SHOAL_STATS_BATCH_BUCKETS];
     uint64_t flush_reasons[SHOAL_FLUSH_REASONS];
+    bool has_messages;      /* the one below was counted */
+    uint64_t lost_messages; /* their numbers were skipped */
     uint64_t
         foreign_cpu_ns; /* spent pushing, or waiting for the next intended moment */
 } load_counters_t;
@@ -109,6 +111,8 @@ extern const load_kind_t load_redispp;
 extern const load_kind_t load_explicit;
 extern const load_kind_t load_pipelines; /* explicit, many connections per thread */
 extern const load_kind_t load_raw;
+extern const load_kind_t load_publish;
+extern const load_kind_t load_listen;
 
 /* What is shown while rounds run; NULL for nothing. */
 typedef struct live {

@@ -5,6 +5,7 @@
  * sends all calls of the queue and wakes each caller from the callback of its reply.
  * So batches overlap. */
 
+#include "load/hiredis_async.h"
 #include "load/queued.h"
 #include "load/uv_attach.h"
 
@@ -41,57 +42,17 @@ static void on_disconnect(const redisAsyncContext *connection, int status)
     load->connection = NULL;
 }
 
-/* `data` is NULL for a command of which an error is no matter. */
-static void on_greeting(redisAsyncContext *connection, void *answer, void *data)
-{
-    mutex_load_t *load = connection->data;
-    redisReply *reply = answer;
-
-    if (reply && reply->type == REDIS_REPLY_ERROR && data)
-        run_fail(load->run, "%s", reply->str);
-    freeReplyObject(reply);
-}
-
-static void greet(mutex_load_t *load)
-{
-    const target_t *target = &load->run->options->target;
-    redisAsyncContext *connection = load->connection;
-
-    if (target->password && target->user)
-        redisAsyncCommand(connection, on_greeting, load, "AUTH %s %s", target->user,
-                          target->password);
-    if (target->password && !target->user)
-        redisAsyncCommand(connection, on_greeting, load, "AUTH %s", target->password);
-    /* Like the client under test: a server without HELLO is spoken to in RESP2. */
-    if (target->resp == 3)
-        redisAsyncCommand(connection, on_greeting, NULL, "HELLO 3");
-    if (target->database != 0)
-        redisAsyncCommand(connection, on_greeting, load, "SELECT %d", target->database);
-}
-
 static int connect_to_server(mutex_load_t *load)
 {
-    const target_t *target = &load->run->options->target;
-    redisOptions options = {0};
+    redisAsyncContext *connection =
+        hiredis_async_open(load->run, &load->loop, REDIS_OPT_NOAUTOFREEREPLIES, false);
 
-    options.options = REDIS_OPT_NOAUTOFREEREPLIES;
-    if (target->socket_path)
-        REDIS_OPTIONS_SET_UNIX(&options, target->socket_path);
-    else
-        REDIS_OPTIONS_SET_TCP(&options, target->host, target->port);
-    redisAsyncContext *connection = redisAsyncConnectWithOptions(&options);
-    if (!connection || connection->err || uv_attach(connection, &load->loop) < 0 ||
-        (target->is_tls && target_tls_begin(&target->tls, &connection->c) < 0)) {
-        run_fail(load->run, "%s", uv_attach_error(connection));
-        if (connection)
-            redisAsyncFree(connection);
+    if (!connection)
         return -1;
-    }
     connection->data = load;
     load->connection = connection;
     redisAsyncSetConnectCallback(connection, on_connect);
     redisAsyncSetDisconnectCallback(connection, on_disconnect);
-    greet(load);
     return 0;
 }
 
@@ -169,21 +130,12 @@ static void count(const run_t *run, load_counters_t *ret_counters)
         .foreign_cpu_ns = callers_foreign_cpu_ns(&load->queued.callers)};
 }
 
-static void on_handle(uv_handle_t *handle, void *data)
-{
-    (void)data;
-    if (!uv_is_closing(handle))
-        uv_close(handle, NULL);
-}
-
 /* The worker is gone: this thread ends what the loop still has. */
 static void close_loop(mutex_load_t *load)
 {
     if (load->connection)
         redisAsyncFree(load->connection);
-    uv_walk(&load->loop, on_handle, NULL);
-    uv_run(&load->loop, UV_RUN_DEFAULT);
-    uv_loop_close(&load->loop);
+    hiredis_async_close_loop(&load->loop);
 }
 
 static void stop(run_t *run)

@@ -18,7 +18,8 @@ static const char *const mode_names[] = {
     [MODE_MIXED] = "mixed",       [MODE_EXPLICIT] = "explicit",
     [MODE_POOL] = "pool",         [MODE_COLLECTOR] = "collector",
     [MODE_MUTEX] = "mutex",       [MODE_REDISPP] = "redispp",
-    [MODE_RAW] = "raw",
+    [MODE_RAW] = "raw",           [MODE_PUBLISH] = "publish",
+    [MODE_LISTEN] = "listen",
 };
 
 static bool has_depth(bench_mode_t mode)
@@ -35,6 +36,16 @@ bool strategy_has_tls(const strategy_t *strategy)
 {
     return strategy->mode != MODE_RAW && strategy->mode != MODE_EXPLICIT &&
            strategy->mode != MODE_REDISPP;
+}
+
+bool strategy_has_messages(const strategy_t *strategy)
+{
+    return strategy->mode >= MODE_PUBLISH;
+}
+
+bool strategy_receives(const strategy_t *strategy)
+{
+    return strategy->mode == MODE_LISTEN;
 }
 
 bool strategy_is_available(const strategy_t *strategy)
@@ -65,7 +76,8 @@ bool strategy_has_open_loop(const strategy_t *strategy)
     return strategy->mode == MODE_CALLBACK || strategy->mode == MODE_SYNC ||
            strategy->mode == MODE_LEASE || strategy->mode == MODE_BESIDE ||
            strategy->mode == MODE_POOL || strategy->mode == MODE_COLLECTOR ||
-           strategy->mode == MODE_MUTEX || strategy->mode == MODE_REDISPP;
+           strategy->mode == MODE_MUTEX || strategy->mode == MODE_REDISPP ||
+           strategy_has_messages(strategy);
 }
 
 /* A whole number of 1 .. max, and nothing behind it. */
@@ -190,7 +202,8 @@ int strategy_parse(strategy_t *strategy, const strategy_t *base, const char *tex
     *ret_problem =
         "expected callback, sync, borrowed, queue, lease, beside, mixed, pool, "
         "collector, "
-        "mutex, redispp, explicit:N, raw:N, auto, off, fixed:US, shapes, detect, "
+        "mutex, redispp, explicit:N, raw:N, publish, listen, auto, "
+        "off, fixed:US, shapes, detect, "
         "strict, lane, "
         "nolane, plain, standalone, "
         "FLUSH/INTEGRITY/LANE/plain/standalone or MODE+FLUSH";

@@ -24,7 +24,9 @@ typedef enum bench_mode {
     MODE_COLLECTOR, /* hiredis: one thread gathers what callers have queued */
     MODE_MUTEX,     /* hiredis: a mutex queue before the asynchronous interface */
     MODE_REDISPP,   /* redis-plus-plus: threads share its pool of connections */
-    MODE_RAW, /* the limit: `depth` encoded commands, one write, replies skipped */
+    MODE_RAW,     /* the limit: `depth` encoded commands, one write, replies skipped */
+    MODE_PUBLISH, /* shoal: messages for receivers elsewhere */
+    MODE_LISTEN,  /* hiredis: its asynchronous interface has a callback for each */
 } bench_mode_t;
 
 /* Has the client a bulk lane? */
@@ -52,6 +54,12 @@ bool strategy_is_shoal(const strategy_t *strategy);
 
 /* True for the modes that speak TLS. */
 bool strategy_has_tls(const strategy_t *strategy);
+
+/* True for the modes that publish, or receive what a process of the bench publishes. */
+bool strategy_has_messages(const strategy_t *strategy);
+
+/* ... and for those that receive. */
+bool strategy_receives(const strategy_t *strategy);
 
 /* False for a mode that this build of the bench is without. */
 bool strategy_is_available(const strategy_t *strategy);

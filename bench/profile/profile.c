@@ -256,7 +256,7 @@ size_t profile_find_standalone(const plan_t *plan, size_t series)
     char name[64], other[64];
     strategy_t twin = plan->series[series].strategy;
 
-    if (twin.is_standalone)
+    if (twin.is_standalone || !strategy_is_shoal(&twin))
         return VERDICT_NONE;
     twin.is_standalone = true;
     strategy_name(&twin, name, sizeof name);

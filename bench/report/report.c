@@ -88,7 +88,13 @@ void report_heading(FILE *out, const options_t *options,
         fputs(";", out);
     if (options->pushes)
         fprintf(out, " %llu elements/s,", (unsigned long long)options->pushes);
-    fprintf(out, " %llu callers", (unsigned long long)options->callers);
+    if (!strategy_has_messages(&options->strategies[0]))
+        fprintf(out, " %llu callers", (unsigned long long)options->callers);
+    else if (options->rate == 0 && options->window != 0)
+        fprintf(out, " %llu messages on their way",
+                (unsigned long long)options->window);
+    else
+        fputs(" no bound of messages on their way", out);
     if (options->large_bytes)
         fprintf(out, ", beside %d with values of %llu bytes", LARGE_CALLERS,
                 (unsigned long long)options->large_bytes);

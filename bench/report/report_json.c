@@ -143,6 +143,9 @@ static uint64_t connections_of(const options_t *options, const strategy_t *strat
     case MODE_COLLECTOR:
     case MODE_MUTEX:
         return 1;
+    case MODE_PUBLISH:
+    case MODE_LISTEN:
+        return 1;
     case MODE_RAW:
         break;
     }
@@ -156,6 +159,8 @@ static uint64_t threads_of(const options_t *options, const strategy_t *strategy)
         strategy->mode == MODE_COLLECTOR || strategy->mode == MODE_MUTEX ||
         strategy->mode == MODE_REDISPP)
         return options->callers;
+    if (strategy_has_messages(strategy))
+        return 1;
     if (strategy->mode == MODE_BORROWED ||
         (strategy->mode == MODE_CALLBACK && options->rate == 0))
         return options->connections;

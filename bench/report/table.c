@@ -109,6 +109,8 @@ static void print_row(FILE *out, const plan_t *plan, const series_t *series,
     if (median->value[FIGURE_ERRORS] > 0)
         fprintf(out, "  %.0f errors: %s", median->value[FIGURE_ERRORS],
                 series->first_error);
+    if (median->value[FIGURE_LOST_MESSAGES] > 0)
+        fprintf(out, "  %.0f messages lost", median->value[FIGURE_LOST_MESSAGES]);
     fputs("\n", out);
 }
 

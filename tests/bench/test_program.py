@@ -29,6 +29,9 @@ from program import (
 )
 
 
+RECEIVERS = ["--mode", "listen"]
+
+
 class Runs(Program):
     def test_every_mode_measures_without_errors(self):
         modes = (
@@ -107,6 +110,40 @@ class Runs(Program):
                     self.assertGreater(run["latency_us"]["p0"], 0)
                     self.assertGreater(run["client_cpu_us_per_op"], 0)
                     self.assertEqual(run["errors"], 0)
+
+    def test_messages_are_received_in_order(self):
+        loads = (["-n", 20000], ["-r", 20, "-d", 1000], ["--rate", 5000, "--tcp"])
+        for load in loads:
+            runs = self.measure(*RECEIVERS, *load, "--rounds", 2)
+            for run in runs:
+                with self.subTest(run["strategy"], load=load):
+                    self.assertEqual(run["errors"], 0)
+                    self.assertEqual(run["lost_messages"], 0)
+                    self.assertGreater(run["latency_us"]["p50"], 0)
+                    self.assertEqual(run["config"]["command"].split()[0], "PUBLISH")
+
+    def test_publishing_alone(self):
+        for load in ([], ["--rate", 2000]):
+            (run,) = self.measure("--mode", "publish", "-r", 3, *load)
+            self.assertGreaterEqual(run["commands"], 40)
+            self.assertEqual(run["errors"], 0)
+            self.assertIsNone(run["lost_messages"])
+
+    def test_a_window_waits_for_receivers(self):
+        # Ten credits and the window make 12 Ki messages; then comes one each 100 ms.
+        file = self.path / "result.json"
+        words = [BENCH, *TINY, "--mode", "publish", "--window", "2048", "--json", file]
+        reading, writing = os.pipe()
+        os.write(writing, bytes(10))
+        done = subprocess.run([*words, "--duration", "0.3"], stdin=reading, timeout=120)
+        os.close(writing)
+        self.assertEqual(done.returncode, 0)
+        (run,) = json.loads(file.read_text())["runs"]
+        self.assertLess(run["commands"], 12 * 1024 + 100)
+        done = subprocess.run(words, stdin=reading, timeout=120, capture_output=True)
+        os.close(reading)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn(b"the receiver has ended", done.stderr)
 
     def test_threads_and_callbacks_share_a_client(self):
         runs = self.measure(
@@ -323,6 +360,11 @@ class Mistakes(Program):
             ["--cluster", "-p", "1", "--flush", "standalone"],
             ["--profile", "cluster", "--against", "off"],
             ["--flush", "lane/off"], ["--flush", "off/auto"], ["--flush", "off/"],
+            ["--mode", "listen", "PING"], ["--mode", "listen", "-d", "15"],
+            ["--mode", "listen", "--verify"], ["--mode", "listen", "-r", "100001"],
+            ["--mode", "publish", "--against", "sync"], ["--against", "listen"],
+            ["--mode", "listen", "--profile", "latency"],
+            ["--mode", "listen", "--data-range", "16-20"],
         ]  # fmt: skip
         for args in cases:
             with self.subTest(" ".join(args)):

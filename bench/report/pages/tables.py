@@ -46,6 +46,7 @@ HEADS = {
     "large_per_s": "large values per second, beside",
     "peak_rss_bytes": "peak memory, bytes",
     "allocations_per_op": "allocations per command",
+    "lost_messages": "messages lost",
     "errors": "errors",
 }
 GROUPS = {
@@ -266,9 +267,7 @@ def point_command(study: Study, point: Point) -> str:
     words += option("-t", shared(runs, "threads", ("queue", "explicit", "raw")), 1)
     words += option(
         "--connections",
-        shared(
-            runs, "connections", (*SHOAL_MODES, "explicit")
-        ),
+        shared(runs, "connections", (*SHOAL_MODES, "explicit")),
         1,
     )
     words += option("--budget", config.get("budget_us"), 0)
