@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from . import messages
 from .cluster import Cluster
 from .figures import summarize
 from .machine import describe, plan_cpus
@@ -97,10 +98,32 @@ def parse(arguments: Sequence[str]) -> Namespace:
         help="a private cluster of three primaries, random keys, and the rows that know"
         " clusters; shoal-cluster-nodes is expected beside shoal-bench",
     )
+    add(
+        "--messages",
+        action="store_true",
+        help="not commands but the rows that receive what shoal-bench publishes",
+    )
+    add(
+        "--channels",
+        type=whole_numbers,
+        metavar="N,..",
+        help="of --messages [1,100]",
+    )
+    add(
+        "--window",
+        type=int,
+        default=8192,
+        help="of --messages without --rate: so many are on their way; 0: whatever the"
+        " server takes, which cuts off who is too slow [8192]",
+    )
     add("--list", action="store_true", help="show the rows and end")
     options = parser.parse_args(arguments)
     if min(options.rounds, options.client_cpus, options.value_bytes) < 1:
         parser.error("--rounds, --client-cpus and --value-bytes must be 1 or more")
+    if options.messages and (options.cluster or options.callers):
+        parser.error("--messages: not with --cluster or --callers")
+    if options.messages and (options.value_bytes < 16 or options.window < 0):
+        parser.error("--messages: --value-bytes must be 16 or more, --window 0 or more")
     if options.tls and options.cluster:
         parser.error("--tls: the private cluster has none")
     if options.duration <= 0 or options.warmup < 0:
@@ -109,6 +132,20 @@ def parse(arguments: Sequence[str]) -> Namespace:
 
 
 def loads_of(options: Namespace) -> list[Load]:
+    if options.messages:
+        return [
+            Load(
+                1,
+                rate,
+                options.value_bytes,
+                options.duration,
+                options.warmup,
+                channels,
+                options.window,
+            )
+            for rate in options.rate or [0]
+            for channels in options.channels or [1, 100]
+        ]
     most = [128, 1024] if options.cluster else [1, 128, 1024]
     callers = options.callers or ([128] if options.rate else most)
     return [
@@ -141,7 +178,9 @@ def conditions_of(
         "server": f"{server.version}, TCP on the loopback"
         f"{', TLS' if server.ca else ''}, flushed before each run",
         "pinning": pinning,
-        "command": f"SET key:{'0' * 12} with {options.value_bytes} bytes"
+        "command": "PUBLISH by shoal, in a process on the server's CPU"
+        if options.messages
+        else f"SET key:{'0' * 12} with {options.value_bytes} bytes"
         if not server.is_cluster
         else f"SET of random ones of 100000 keys, {options.value_bytes} bytes",
         "rounds": f"{options.rounds} of {options.duration:g} s after "
@@ -164,6 +203,11 @@ def find_commands(
     return commands
 
 
+def is_paced(row: Row, load: Load) -> bool:
+    """Whether a peer takes its commands from a pacer."""
+    return row.program != "shoal" and not load.channels
+
+
 def measure_load(
     load: Load,
     rounds: int,
@@ -171,6 +215,7 @@ def measure_load(
     report: Report,
     place: Place,
     results: dict[str, Result],
+    publisher: Sequence[str],
 ) -> None:
     """Every row once, then every row again, beginning with another one."""
     names = {row.name: row for row in report.rows if row.name in commands}
@@ -187,11 +232,14 @@ def measure_load(
                 progress(f"{load.title()}: round {turn + 1}/{rounds}, {name}")
                 try:
                     row = names[name]
-                    if load.rate and turn == 0 and row.program != "shoal":
+                    if load.rate and turn == 0 and is_paced(row, load):
                         generators[name] = measure_generator(
                             commands[name], load, place
                         )
-                    collected[name].append(measure(row, commands[name], load, place))
+                    run = messages.runner(row, publisher) if load.channels else None
+                    collected[name].append(
+                        measure(row, commands[name], load, place, run)
+                    )
                 except Failed as problem:
                     failed.add(name)
                     report.skip(name, f"{load.title()}: {problem}")
@@ -221,7 +269,13 @@ def open_server(options: Namespace, cpus: set[int]) -> Server | Cluster:
 
 
 def run(options: Namespace) -> int:
-    rows = select(ROWS, options.only, options.skip, bool(options.rate), options.cluster)
+    rows = select(
+        messages.ROWS if options.messages else ROWS,
+        options.only,
+        options.skip,
+        bool(options.rate),
+        options.cluster,
+    )
     if options.list:
         width = max((len(row.name) for row in rows), default=0)
         for row in rows:
@@ -236,14 +290,21 @@ def run(options: Namespace) -> int:
         report = Report(rows, conditions_of(options, server, cpus))
         try:
             programs = Programs(options.shoal, options.build, progress)
-            commands = find_commands(rows, programs, report, bool(options.rate))
-            place = Place(server, cpus[0], str(programs.pacer))
+            has_pacer = bool(options.rate) and not options.messages
+            commands = find_commands(rows, programs, report, has_pacer)
+            place = Place(server, cpus[0], str(programs.pacer), cpus[1])
             for load in loads_of(options):
                 report.results.append((load, {}))
                 if not commands:
                     break
                 measure_load(
-                    load, options.rounds, commands, report, place, report.results[-1][1]
+                    load,
+                    options.rounds,
+                    commands,
+                    report,
+                    place,
+                    report.results[-1][1],
+                    [str(options.shoal)],
                 )
         except KeyboardInterrupt:
             was_interrupted = True

@@ -36,13 +36,17 @@ def summarize(rounds: Sequence[dict[str, Any]]) -> dict[str, Any]:
     result: dict[str, Any] = combine([{**one, "config": None} for one in rounds])
     result["config"] = rounds[0].get("config")
     result["ops_per_s_spread"] = spread([one["ops_per_s"] for one in rounds])
-    result["errors"] = sum(one.get("errors") or 0 for one in rounds)
+    for name in ("errors", "lost_messages"):
+        result[name] = sum(one.get(name) or 0 for one in rounds)
     result["rounds"] = rounds
     return result
 
 
-def ratio(result: dict[str, Any], reference: dict[str, Any] | None) -> float | None:
-    """The throughput, as a multiple of another row's; None if that was not measured."""
-    if not reference or not reference["ops_per_s"]:
+def ratio(
+    result: dict[str, Any], reference: dict[str, Any] | None, name: str = "ops_per_s"
+) -> float | None:
+    """The throughput, or another figure, as a multiple of another row's; None if that
+    was not measured."""
+    if not reference or not reference[name]:
         return None
-    return float(result["ops_per_s"] / reference["ops_per_s"])
+    return float(result[name] / reference[name])

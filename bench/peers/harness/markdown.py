@@ -13,6 +13,10 @@ def percent(share: float | None) -> str:
     return "" if share is None else f" +-{share * 100:.0f} %"
 
 
+def times(value: float | None) -> str:
+    return "-" if value is None else f"{value:.2f}x"
+
+
 def grid(head: Sequence[str], rows: Sequence[Sequence[str]], left: int) -> list[str]:
     """The lines of a table whose first `left` columns are texts."""
     lines = [head, *rows]

@@ -8,7 +8,7 @@ import tempfile
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import IO, Any
 
 from .cluster import Cluster
@@ -34,11 +34,22 @@ class Load:
     value_bytes: int
     duration: float
     warmup: float
+    channels: int = 0  # of messages; 0: it is commands
+    window: int = 0  # messages on their way in a closed loop; 0: no bound
 
     def title(self) -> str:
+        if self.channels:
+            return self._messages()
         if self.rate:
             return f"{self.rate} commands/s, {self.callers} callers"
         return f"{self.callers} caller{'s' if self.callers > 1 else ''}"
+
+    def _messages(self) -> str:
+        pace = f"{self.window or 'any number of'} messages on their way"
+        if self.rate:
+            pace = f"{self.rate} messages/s"
+        channels = f"{self.channels} channel{'s' if self.channels > 1 else ''}"
+        return f"{pace}, {channels}, {self.value_bytes} bytes"
 
 
 @dataclass(frozen=True)
@@ -48,6 +59,7 @@ class Place:
     server: Server | Cluster
     cpus: set[int]
     pacer: str = ""
+    server_cpus: set[int] = field(default_factory=set)
 
 
 def peer_options(
@@ -146,15 +158,17 @@ def watch(
     timeout: float,
     on_line: Callable[[str], None],
     source: int | IO[bytes] = subprocess.DEVNULL,
+    keeps: Sequence[int] = (),
 ) -> str:
     """Run a program on some CPUs, giving each line of its standard error to `on_line`
-    at once; return what it printed."""
+    at once; return what it printed. It keeps the descriptors of `keeps`."""
     process = subprocess.Popen(
         command,
         stdin=source,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        pass_fds=keeps,
         preexec_fn=pinned(cpus),
     )
     assert process.stdout and process.stderr
@@ -234,7 +248,9 @@ def measure_peer(command: Sequence[str], load: Load, place: Place) -> Result:
     return {**result, **observed.figures()}
 
 
-def measure_shoal(command: Sequence[str], load: Load, place: Place) -> Result:
+def measure_shoal(
+    command: Sequence[str], load: Load, place: Place, more: Sequence[str] = ()
+) -> Result:
     """shoal-bench asks the server itself at its window's ends."""
     with tempfile.TemporaryDirectory(prefix="shoal-peers.") as folder:
         path = os.path.join(folder, "result.json")
@@ -248,6 +264,7 @@ def measure_shoal(command: Sequence[str], load: Load, place: Place) -> Result:
                     place.server.ca,
                     place.server.is_cluster,
                 ),
+                *more,
             ],
             place.cpus,
             load.warmup + load.duration + PATIENCE,
@@ -259,11 +276,17 @@ def measure_shoal(command: Sequence[str], load: Load, place: Place) -> Result:
     return {**result, "connections": connections}
 
 
-def measure(row: Row, command: Sequence[str], load: Load, place: Place) -> Result:
+Run = Callable[[Sequence[str], Load, Place], Result]
+
+
+def measure(
+    row: Row, command: Sequence[str], load: Load, place: Place, run: Run | None = None
+) -> Result:
     """One result, with the server's figures of the whole run beside the window's."""
     place.server.flush()
     begin = place.server.counters()
-    run = measure_shoal if row.program == "shoal" else measure_peer
+    if run is None:
+        run = measure_shoal if row.program == "shoal" else measure_peer
     result = run(command, load, place)
     result["whole_run"] = server_figures(begin, place.server.counters())
     return result

@@ -5,17 +5,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from . import messages
 from .figures import ratio
-from .markdown import grid, number, percent
+from .markdown import grid, number, percent, times
 from .measure import Load, Result
 from .rows import SHOAL_CALLBACK, SHOAL_SYNC, Row
 
 if TYPE_CHECKING:
     from .report import Report
-
-
-def times(value: float | None) -> str:
-    return "-" if value is None else f"{value:.2f}x"
 
 
 def cells(row: Row, result: Result, results: dict[str, Result]) -> list[str]:
@@ -93,8 +90,9 @@ def document(report: Report) -> str:
     if versions(report):
         lines.append(f"- versions: {versions(report)}")
     for load, results in report.results:
-        lines += ["", f"## {load.title()}", "", *table(load, report.rows, results)]
-        if load.rate:
+        make = messages.table if load.channels else table
+        lines += ["", f"## {load.title()}", "", *make(load, report.rows, results)]
+        if load.rate and not load.channels:
             lines += [
                 "",
                 "Client CPU includes the load generator, whose own cost per "

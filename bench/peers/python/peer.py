@@ -31,6 +31,11 @@ MODULES = {
     "valkey-glide": "client_glide",
     "valkey-glide-uvloop": "client_glide",
     "valkey-glide-sync": "client_glide_sync",
+    # These receive messages.
+    "redis-py-listen": "receive_redis_py",
+    "redis-py-get-message": "receive_redis_py",
+    "coredis-iterate": "receive_coredis",
+    "valkey-glide-get": "receive_glide",
 }
 
 

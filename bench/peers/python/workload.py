@@ -49,6 +49,8 @@ def parse_options(
     add("--duration", type=float, default=5)
     add("--warmup", type=float, default=1)
     add("--no-command", action="store_true")
+    add("--channels", type=int, default=0, help="receive the messages of so many")
+    add("--credits", type=int, default=-1, help="the descriptor for the publisher")
     add("--check", action="store_true", help="import the client, and end")
     options = parser.parse_args(arguments)
     if options.no_command and not options.rate:
@@ -142,7 +144,7 @@ class Measurement:
             "peak_rss_bytes": usage.ru_maxrss * 1024,
             "latency_us": summarize(recorder.latency_ns for recorder in self.recorders),
         }
-        if options.rate:
+        if options.rate and any(recorder.service_ns for recorder in self.recorders):
             result["service_latency_us"] = summarize(
                 recorder.service_ns for recorder in self.recorders
             )

@@ -5,6 +5,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -54,6 +55,42 @@ func openAuto(o *load.Options, auto *redis.AutoPipelineOptions) (*load.Client, e
 	return &load.Client{Do: do, Close: closer(c)}, nil
 }
 
+// openReceiver hands messages to `receive` once all channels are confirmed.
+func openReceiver(o *load.Options,
+	receive func(*redis.PubSub, *load.Receipts)) (*load.Client, error) {
+	c := newClient(o, 0)
+	subscribe := func(channels []string, receipts *load.Receipts) error {
+		ctx := context.Background()
+		subscription := c.Subscribe(ctx, channels...)
+		for range channels {
+			if _, err := subscription.Receive(ctx); err != nil {
+				return err
+			}
+		}
+		go receive(subscription, receipts)
+		return nil
+	}
+	return &load.Client{Subscribe: subscribe, Close: closer(c)}, nil
+}
+
+func receiveChannel(subscription *redis.PubSub, receipts *load.Receipts) {
+	for message := range subscription.Channel() {
+		receipts.Note(message.Payload)
+	}
+}
+
+func receiveMessages(subscription *redis.PubSub, receipts *load.Receipts) {
+	for {
+		message, err := subscription.ReceiveMessage(context.Background())
+		if errors.Is(err, redis.ErrClosed) {
+			return
+		}
+		if err == nil {
+			receipts.Note(message.Payload)
+		}
+	}
+}
+
 func main() {
 	load.Main("github.com/redis/go-redis/v9", load.Clients{
 		"default": func(o *load.Options) (*load.Client, error) { return openPool(o, 0) },
@@ -63,6 +100,12 @@ func main() {
 			auto := redis.DefaultBlockingAutoPipelineOptions()
 			auto.MaxFlushDelay = 100 * time.Microsecond
 			return openAuto(o, auto)
+		},
+		"channel": func(o *load.Options) (*load.Client, error) {
+			return openReceiver(o, receiveChannel)
+		},
+		"receive": func(o *load.Options) (*load.Client, error) {
+			return openReceiver(o, receiveMessages)
 		},
 		"auto-duplex": func(o *load.Options) (*load.Client, error) {
 			auto := redis.DefaultBlockingAutoPipelineOptions()

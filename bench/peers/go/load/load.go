@@ -22,10 +22,12 @@ const (
 	sampling        = 8
 )
 
-// A Client sends one command and waits for its reply.
+// A Client sends one command and waits for its reply, or receives messages: Subscribe
+// returns once all channels are confirmed.
 type Client struct {
-	Do    func() error
-	Close func()
+	Do        func() error
+	Subscribe func(channels []string, receipts *Receipts) error
+	Close     func()
 }
 
 // Clients are the ways of a program to use its library, by name.
@@ -73,10 +75,15 @@ func Main(module string, clients Clients) {
 	if err != nil {
 		fail(1, err)
 	}
-	if err := client.Do(); err != nil {
-		fail(1, err)
+	if (client.Subscribe != nil) != (options.Channels > 0) {
+		fail(2, errors.New("--channels is for the clients that receive"))
 	}
-	result, err := measure(options, client, module)
+	var result map[string]any
+	if client.Subscribe != nil {
+		result, err = measureMessages(options, client, module)
+	} else if err = client.Do(); err == nil {
+		result, err = measure(options, client, module)
+	}
 	if err != nil {
 		fail(1, err)
 	}
@@ -114,20 +121,26 @@ func measure(options *Options, client *Client, module string) (map[string]any, e
 		callers.Go(r.call)
 	}
 
-	time.Sleep(options.WarmUp)
-	fmt.Fprintln(os.Stderr, "measuring")
-	r.phase.Store(measuring)
-	from := r.now()
-	time.Sleep(options.Duration)
-	to := r.now()
-	r.phase.Store(stopping)
-	fmt.Fprintln(os.Stderr, "measured")
+	from, to := r.window()
 	callers.Wait()
 	client.Close()
 	if to.ops == from.ops {
 		return nil, errors.New("no command finished")
 	}
 	return r.result(from, to, versions(module)), nil
+}
+
+// window lets warm-up and window pass.
+func (r *run) window() (from, to moment) {
+	time.Sleep(r.options.WarmUp)
+	fmt.Fprintln(os.Stderr, "measuring")
+	r.phase.Store(measuring)
+	from = r.now()
+	time.Sleep(r.options.Duration)
+	to = r.now()
+	r.phase.Store(stopping)
+	fmt.Fprintln(os.Stderr, "measured")
+	return from, to
 }
 
 func (r *run) isStopping() bool { return r.phase.Load() == stopping }

@@ -37,6 +37,8 @@ type Options struct {
 	Duration   time.Duration
 	WarmUp     time.Duration
 	NoCommand  bool
+	Channels   int // of a receiver of messages; 0: commands
+	Credits    int // the descriptor that a receiver writes to
 	Value      string
 
 	keys []string // of a cluster
@@ -89,10 +91,12 @@ func parseOptions(arguments []string) (*Options, error) {
 	flags.Float64Var(&duration, "duration", 5, "seconds that are measured")
 	flags.Float64Var(&warmUp, "warmup", 1, "seconds before them")
 	flags.BoolVar(&o.NoCommand, "no-command", false, "the generator alone")
+	flags.IntVar(&o.Channels, "channels", 0, "receive the messages of so many")
+	flags.IntVar(&o.Credits, "credits", -1, "the descriptor for the publisher")
 	if err := flags.Parse(arguments); err != nil {
 		return nil, err
 	}
-	if o.Callers < 1 || o.Rate < 0 || o.ValueBytes < 1 || duration <= 0 || warmUp < 0 {
+	if o.Channels < 0 || o.Callers < 1 || o.Rate < 0 || o.ValueBytes < 1 || duration <= 0 || warmUp < 0 {
 		return nil, errors.New("a number is out of range")
 	}
 	if o.NoCommand && o.Rate == 0 {

@@ -73,7 +73,7 @@ func (r *run) result(from, to moment, versions map[string]string) map[string]any
 	if first := r.first.Load(); first != nil {
 		result["first_error"] = *first
 	}
-	if o.Rate > 0 {
+	if o.Channels == 0 && o.Rate > 0 {
 		result["service_latency_us"] = r.service.summary()
 	}
 	return result
