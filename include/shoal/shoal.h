@@ -27,6 +27,7 @@
  * - scan.h: all keys, or all elements of one, page by page
  * - script.h: scripts, which connections load by themselves
  * - topology.h: which servers the client knows, and which slots they own
+ * - pubsub.h: subscriptions to channels and patterns
  * - item.h: messages of subscriptions, and marks between them
  * - mailbox.h: items in a queue instead of callbacks
  * - alloc.h, version.h: allocation functions of the program's own; versions
@@ -55,6 +56,7 @@
 #include <shoal/mailbox.h>
 #include <shoal/options.h>
 #include <shoal/pending.h>
+#include <shoal/pubsub.h>
 #include <shoal/replicas.h>
 #include <shoal/reply.h>
 #include <shoal/result.h>

@@ -6,6 +6,7 @@
  * <uv.h>. */
 
 #include <shoal/client.h>
+#include <shoal/pubsub.h>
 #include <shoal/version.h>
 #include <uv.h>
 
@@ -33,6 +34,24 @@ extern "C" {
  */
 SHOAL_EXTERN int shoal_client_open_uv(uv_loop_t *loop, const shoal_options_t *options,
                                       shoal_client_t **ret_client,
+                                      shoal_error_t *ret_error);
+
+/**
+ * Open a pubsub on a libuv loop that the caller runs.  Everything that
+ * shoal_client_open_uv() says holds for it, too.
+ *
+ * @param loop       must outlive the pubsub
+ * @param options    NULL for the defaults; copied
+ * @param ret_pubsub receives the pubsub
+ * @param ret_error  receives the reason of a failure; may be NULL
+ *
+ * Threads:   any; the library takes the calling thread for the one that runs the loop
+ * Ownership: the loop stays the caller's
+ * Errors:    those of shoal_pubsub_open()
+ * Since:     0.2
+ */
+SHOAL_EXTERN int shoal_pubsub_open_uv(uv_loop_t *loop, const shoal_options_t *options,
+                                      shoal_pubsub_t **ret_pubsub,
                                       shoal_error_t *ret_error);
 
 #ifdef __cplusplus

@@ -7,8 +7,14 @@
 
 #include "client/life.h"
 #include <shoal/client.h>
+#include <shoal/pubsub.h>
 
 int shoal__open(const shoal__client_plan_t *plan, const shoal_options_t *options,
                 shoal_client_t **ret_client, shoal_error_t *ret_error);
+
+/* The same for a pubsub; `uv`: for SHOAL__DRIVE_CALLER. */
+int shoal__open_pubsub(shoal__drive_t drive, uv_loop_t *uv,
+                       const shoal_options_t *options, shoal_pubsub_t **ret_pubsub,
+                       shoal_error_t *ret_error);
 
 #endif

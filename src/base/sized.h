@@ -13,6 +13,7 @@
 #include <shoal/command.h>
 #include <shoal/connection.h>
 #include <shoal/errors.h>
+#include <shoal/pubsub.h>
 #include <shoal/scan.h>
 #include <shoal/stats.h>
 #include <stdbool.h>
@@ -25,13 +26,15 @@
 
 /* The least sizes that the library accepts.  They never grow: with a larger one, the
  * library would refuse programs that were compiled before the newer fields existed.
- * shoal_call_t, shoal_error_t and shoal_scan_options_t count as they were in 0.2.  The other two
+ * shoal_call_t, shoal_error_t, shoal_scan_options_t and shoal_receiver_t count as they were in 0.2.  The other two
  * structures count to the first field that the library fills in. */
 #define SHOAL__CALL_BYTES_MIN SHOAL__SIZED_TO(shoal_call_t, error)
 #define SHOAL__ERROR_BYTES_MIN SHOAL__SIZED_TO(shoal_error_t, text)
 #define SHOAL__STATS_BYTES_MIN SHOAL__SIZED_TO(shoal_stats_t, commands)
 #define SHOAL__INFO_BYTES_MIN SHOAL__SIZED_TO(shoal_connection_info_t, connection)
 #define SHOAL__SCAN_BYTES_MIN SHOAL__SIZED_TO(shoal_scan_options_t, count)
+#define SHOAL__RECEIVER_BYTES_MIN SHOAL__SIZED_TO(shoal_receiver_t, mailbox)
+#define SHOAL__PUBSUB_STATS_BYTES_MIN SHOAL__SIZED_TO(shoal_pubsub_stats_t, messages)
 
 /* On other machines the sizes differ, not the fields. */
 _Static_assert(sizeof(void *) != 8 || SHOAL__CALL_BYTES_MIN == 48, "frozen in 0.2");
@@ -39,6 +42,9 @@ _Static_assert(sizeof(void *) != 8 || SHOAL__ERROR_BYTES_MIN == 256, "frozen in 
 _Static_assert(sizeof(void *) != 8 || SHOAL__STATS_BYTES_MIN == 16, "frozen in 0.2");
 _Static_assert(sizeof(void *) != 8 || SHOAL__INFO_BYTES_MIN == 16, "frozen in 0.2");
 _Static_assert(sizeof(void *) != 8 || SHOAL__SCAN_BYTES_MIN == 64, "frozen in 0.2");
+_Static_assert(sizeof(void *) != 8 || SHOAL__RECEIVER_BYTES_MIN == 32, "frozen in 0.2");
+_Static_assert(sizeof(void *) != 8 || SHOAL__PUBSUB_STATS_BYTES_MIN == 16,
+               "frozen in 0.2");
 
 /* No version will be larger than this many times today's: the size was never set. */
 #define SHOAL__SIZED_GROWTH_MAX 8

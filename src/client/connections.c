@@ -35,7 +35,7 @@ int shoal__connections_renew(shoal_client_t *client)
 
     shoal__client_lock(client);
     if (!client->gate.is_closed) {
-        shoal__mailbox_reconnect_locked(&client->mailbox);
+        shoal__mailbox_wish_locked(&client->mailbox, SHOAL__WISH_RECONNECT);
         rc = 0;
     }
     shoal__client_unlock(client);

@@ -60,8 +60,8 @@ void shoal__intake_run(shoal_client_t *client, uint64_t now_us)
                                                        taken->secret, now_us);
     shoal__secret_free(taken->secret);
     taken->secret = NULL;
-    if (taken->wants_reconnect)
+    if (taken->wishes & SHOAL__WISH_RECONNECT)
         shoal__client_route(client)->ops->reconnect(shoal__client_route(client),
                                                     now_us);
-    taken->wants_reconnect = false;
+    taken->wishes = 0;
 }

@@ -41,7 +41,12 @@ int shoal__items_new(size_t messages_max, size_t bytes_max, shoal_overflow_t ove
     return 0;
 }
 
-static void drop_reference(shoal_mailbox_t *mailbox)
+void shoal__items_retain(shoal_mailbox_t *mailbox)
+{
+    atomic_fetch_add(&mailbox->references, 1);
+}
+
+void shoal__items_release(shoal_mailbox_t *mailbox)
 {
     if (atomic_fetch_sub(&mailbox->references, 1) != 1)
         return;
@@ -56,7 +61,7 @@ void shoal__items_free(shoal_mailbox_t *mailbox)
     uv_mutex_lock(&mailbox->lock);
     mailbox->is_abandoned = true;
     uv_mutex_unlock(&mailbox->lock);
-    drop_reference(mailbox);
+    shoal__items_release(mailbox);
 }
 
 int shoal__items_fd(const shoal_mailbox_t *mailbox)
@@ -89,7 +94,7 @@ int shoal__items_open(shoal_mailbox_t *mailbox, void *data,
     uv_mutex_unlock(&mailbox->lock);
     if (!*ret_source)
         return SHOAL_ENOMEM;
-    atomic_fetch_add(&mailbox->references, 1);
+    shoal__items_retain(mailbox);
     return 0;
 }
 
@@ -101,7 +106,7 @@ void shoal__items_close(shoal__item_source_t *source)
     shoal__item_source_free(source);
     settle_locked(mailbox);
     uv_mutex_unlock(&mailbox->lock);
-    drop_reference(mailbox);
+    shoal__items_release(mailbox);
 }
 
 /* ---- the loop's side ---- */

@@ -20,6 +20,10 @@ int shoal__items_new(size_t messages_max, size_t bytes_max, shoal_overflow_t ove
 void shoal__items_free(shoal_mailbox_t *mailbox);
 int shoal__items_fd(const shoal_mailbox_t *mailbox);
 
+/* One more reference, for a loop that is to ring later; and give it back.  Any thread. */
+void shoal__items_retain(shoal_mailbox_t *mailbox);
+void shoal__items_release(shoal_mailbox_t *mailbox);
+
 /* ---- a subscription's side; any thread ---- */
 
 /* `data` becomes that of each item.  0 or SHOAL_ENOMEM. */

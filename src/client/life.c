@@ -196,13 +196,15 @@ static int init_parts(shoal_client_t *client, const shoal__client_plan_t *plan,
     if (rc < 0)
         return rc;
     hooks.on_lease_over = on_lease_over;
+    hooks.on_heard = plan->on_heard;
     hooks.counts = &client->counts;
     hooks.scripts = &client->scripts.loop;
     shoal__waiters_init(&client->waiters);
     shoal__mailbox_init(&client->mailbox, &client->seat);
     client->mailbox.side.has_slots = client->taken.has_slots = client->apart.has_slots =
         client->options->topology != SHOAL_TOPOLOGY_STANDALONE;
-    shoal__events_init(&client->events, client, client->options, &client->gate);
+    shoal__events_init(&client->events, plan->on_heard ? NULL : client, client->options,
+                       &client->gate);
     rc = make_routes(client, plan, &hooks);
     if (rc < 0)
         return rc;

@@ -12,6 +12,9 @@ typedef struct shoal__client_plan {
     uv_loop_t *uv; /* DRIVE_CALLER: the caller's loop; else NULL */
     shoal__route_new_fn new_route;
     shoal__route_new_fn new_heir; /* of the route that may take its place; or NULL */
+    /* A pubsub's hook (route/route.h); callbacks of events hear of no client then, because
+     * it takes no commands.  NULL: it is none. */
+    void (*on_heard)(void *owner, bool has_news);
 } shoal__client_plan_t;
 
 /* `options` is copied; NULL: the defaults.  0 or SHOAL_E*; *ret_client is untouched on

@@ -52,6 +52,7 @@ int shoal__conn_init(shoal__conn_t *conn, const shoal__conn_plan_t *plan)
         .on_own = plan->hooks->on_own,
         .on_blocked = plan->hooks->on_blocked,
         .on_push = plan->hooks->on_push,
+        .on_message = plan->hooks->on_message,
         .on_error = plan->hooks->on_error ? plan->hooks->on_error : on_error};
 
     *conn = (shoal__conn_t){.config = config,

@@ -127,9 +127,9 @@ int shoal__mailbox_cancel_locked(shoal__mailbox_t *mailbox, uint64_t ticket)
     return 0;
 }
 
-void shoal__mailbox_reconnect_locked(shoal__mailbox_t *mailbox)
+void shoal__mailbox_wish_locked(shoal__mailbox_t *mailbox, enum shoal__wish wish)
 {
-    mailbox->side.wants_reconnect = true;
+    mailbox->side.wishes |= (unsigned char)wish;
     shoal__driver_seat_poke_locked(mailbox->seat);
 }
 

@@ -23,6 +23,11 @@
 #include "net/driver_seat.h"
 #include <stdbool.h>
 
+enum shoal__wish {
+    SHOAL__WISH_RECONNECT = 1 << 0, /* new connections */
+    SHOAL__WISH_TURN = 1 << 1       /* a turn: something was left for the route */
+};
+
 /* What threads left for one turn of the loop. */
 typedef struct shoal__mailbox_side {
     shoal__request_t *requests;
@@ -35,7 +40,7 @@ typedef struct shoal__mailbox_side {
     size_t referred_bytes; /* of the requests, but in their callers' memory */
     uint64_t *cancels;     /* tickets */
     size_t cancels_count, cancels_capacity;
-    bool wants_reconnect;    /* a thread asked for new connections */
+    unsigned char wishes;    /* bits of enum shoal__wish: what threads asked for */
     shoal__secret_t *secret; /* owned: credentials that take the place of the present
                                 ones; NULL: none */
     bool has_apart;          /* some requests are LEASED or APART */
@@ -67,15 +72,14 @@ static inline size_t shoal__mailbox_side_bytes(const shoal__mailbox_side_t *side
 static inline bool shoal__mailbox_is_empty_locked(const shoal__mailbox_t *mailbox)
 {
     return mailbox->side.count == 0 && mailbox->side.cancels_count == 0 &&
-           !mailbox->side.wants_reconnect && !mailbox->side.secret &&
-           !mailbox->side.closed;
+           !mailbox->side.wishes && !mailbox->side.secret && !mailbox->side.closed;
 }
 
 /* Are there commands of plain calls, and nothing else? */
 static inline bool shoal__mailbox_is_plain_locked(const shoal__mailbox_t *mailbox)
 {
     return mailbox->side.plain == mailbox->side.count &&
-           mailbox->side.cancels_count == 0 && !mailbox->side.wants_reconnect &&
+           mailbox->side.cancels_count == 0 && !mailbox->side.wishes &&
            !mailbox->side.secret && !mailbox->side.closed;
 }
 
@@ -117,7 +121,7 @@ int shoal__mailbox_cancel_locked(shoal__mailbox_t *mailbox, uint64_t ticket);
 bool shoal__mailbox_take_back_locked(shoal__mailbox_t *mailbox, uint64_t ticket,
                                      bool is_overdue, shoal__extra_t **ret_extra);
 
-void shoal__mailbox_reconnect_locked(shoal__mailbox_t *mailbox);
+void shoal__mailbox_wish_locked(shoal__mailbox_t *mailbox, enum shoal__wish wish);
 /* Leave credentials, which are the mailbox' now.  Returns earlier ones that nobody took, for
  * the caller to free without the lock; or NULL. */
 shoal__secret_t *shoal__mailbox_authenticate_locked(shoal__mailbox_t *mailbox,

@@ -461,6 +461,20 @@ bool shoal__decoder_is_mid_reply(const shoal__decoder_t *decoder)
     return decoder->large.is_open || is_mid_reply(decoder->reader);
 }
 
+bool shoal__decoder_is_at_rest(const shoal__decoder_t *decoder)
+{
+    const redisReader *reader = decoder->reader;
+
+    return decoder->code == 0 && !decoder->frame.is_stopped &&
+           !decoder->large.is_open &&
+           (!reader || (reader->ridx < 0 && reader->pos == reader->len));
+}
+
+size_t shoal__decoder_missing(const shoal__decoder_t *decoder)
+{
+    return decoder->partial.missing_bytes;
+}
+
 void shoal__decoder_discard_current(shoal__decoder_t *decoder)
 {
     /* Below the top level the frame has asked where the reply goes. */

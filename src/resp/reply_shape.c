@@ -6,5 +6,5 @@
 
 #include "resp/reply_shape_masks.inc"
 
-_Static_assert(REPLY_SHAPE_COUNT <= SHOAL__SHAPE_LIMIT,
+_Static_assert(REPLY_SHAPE_COUNT <= SHOAL__SHAPE_PUSHES,
                "a request has six bits for it");

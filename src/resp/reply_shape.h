@@ -21,6 +21,8 @@ enum {
     SHOAL__SHAPE_ANY = 0,    /* not known, or the caller's to say, as for scripts */
     SHOAL__SHAPE_QUEUED = 1, /* a status: MULTI, what it queues, DISCARD */
     SHOAL__SHAPE_EXEC = 2,   /* an array or nil */
+    /* Of a subscriber: no reply but an error; core/pipe/pipe_subscriber.h. */
+    SHOAL__SHAPE_PUSHES = 63,
     SHOAL__SHAPE_LIMIT = 64
 };
 

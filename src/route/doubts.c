@@ -32,7 +32,8 @@ static bool ask_for(shoal__conn_t *over, shoal__pipe_t *lost,
     const char *argv[] = {"CLIENT", "KILL", "ID", id, "ADDR", entry->identity.address,
                           "SKIPME", "yes"};
     const shoal_command_t command = {8, argv, NULL};
-    const shoal__errand_t errand = {on_answer, lost, (uint64_t)entry->identity.id};
+    const shoal__errand_t errand = {
+        .on_answer = on_answer, .data = lost, .tag = (uint64_t)entry->identity.id};
 
     snprintf(id, sizeof id, "%" PRId64, entry->identity.id);
     if (!shoal__errand_send(over, &command, &errand, now_us))

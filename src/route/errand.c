@@ -14,6 +14,7 @@ bool shoal__errand_send(shoal__conn_t *conn, const shoal_command_t *command,
                                 .bytes = (uint32_t)shoal__encoder_bytes(command),
                                 .flags =
                                     SHOAL__REQUEST_INTERNAL | SHOAL__REQUEST_URGENT,
+                                .shape = errand->shape & (SHOAL__SHAPE_LIMIT - 1u),
                                 .submitted_us = SHOAL__REQUEST_TIME(now_us),
                                 .deadline_us = SHOAL__NEVER_US};
     char *at = shoal__pipe_push_own(&conn->pipe, &request);

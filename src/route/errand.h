@@ -16,6 +16,7 @@ typedef struct shoal__errand {
     shoal_result_cb on_answer;
     void *data;
     uint64_t tag;
+    shoal__reply_shape_t shape; /* of the answer */
 } shoal__errand_t;
 
 /* The command leaves at once, also while the server refuses those of users for now.  False: no

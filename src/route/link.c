@@ -273,7 +273,8 @@ static bool ask(shoal__link_t *link, uint64_t now_us)
     char id[24];
     const char *argv[] = {"CLIENT", "UNBLOCK", id, "ERROR"};
     const shoal_command_t command = {4, argv, NULL};
-    const shoal__errand_t errand = {on_asked, link, link->asked.serial + 1};
+    const shoal__errand_t errand = {
+        .on_answer = on_asked, .data = link, .tag = link->asked.serial + 1};
 
     if (shared->state != SHOAL__CONN_READY || here->id <= 0 ||
         here->process[0] == '\0' || strcmp(here->process, there->process) != 0)

@@ -57,6 +57,9 @@ typedef struct shoal__route_hooks {
     /* One more result of a MONITOR that was answered: a line, or the end. */
     void (*on_line)(void *owner, const shoal__request_t *monitor,
                     const shoal_result_t *result);
+    /* A subscriber delivered items, in a read or a turn that is over now.  has_news: names
+     * were confirmed or refused, or a subscription was changed as was wished. */
+    void (*on_heard)(void *owner, bool has_news);
     /* A lease that its holder gave back is over: free it. */
     void (*on_lease_over)(void *owner, shoal_lease_t *lease);
 } shoal__route_hooks_t;

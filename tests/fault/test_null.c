@@ -435,6 +435,62 @@ static void test_an_item_that_is_not_there_ends_everything(void **state)
     check(rows, COUNT(rows));
 }
 
+static void on_no_item(const shoal_item_t *item, void *data)
+{
+    (void)item, (void)data;
+}
+
+static void test_subscriptions(void **state)
+{
+    const shoal_name_t name = {SHOAL_NAME_CHANNEL, "x", 1}, hole = {0, NULL, 1};
+    const shoal_name_t odd = {(shoal_name_kind_t)9, "x", 1};
+    shoal_receiver_t receiver = SHOAL_RECEIVER_INIT, nowhere = SHOAL_RECEIVER_INIT;
+    shoal_receiver_t unset = {.on_item = on_no_item};
+    shoal_pubsub_stats_t stats = SHOAL_PUBSUB_STATS_INIT, no_size = {0};
+    shoal_subscription_t *subscription, *none;
+    shoal_pubsub_t *pubsub, *no_pubsub;
+
+    (void)state;
+    receiver.on_item = on_no_item;
+    assert_int_equal(shoal_pubsub_open_borrowed(NULL, &pubsub, NULL), 0);
+    assert_int_equal(shoal_pubsub_subscribe(pubsub, NULL, 0, &receiver, &subscription),
+                     0);
+    const row_t rows[] = {
+        REFUSES(shoal_pubsub_after_fork_child, NULL),
+        REFUSES(shoal_pubsub_close, NULL, NULL, NULL),
+        REFUSES(shoal_pubsub_close_and_wait, NULL),
+        ROW(shoal_pubsub_fd, shoal_pubsub_fd(NULL) == -1),
+        REFUSES(shoal_pubsub_open, NULL, NULL, NULL),
+        REFUSES(shoal_pubsub_open_borrowed, NULL, NULL, NULL),
+        REFUSES(shoal_pubsub_open_uv, NULL, NULL, &no_pubsub, NULL),
+        VANISHES(shoal_pubsub_release, NULL),
+        ROW(shoal_pubsub_retain, shoal_pubsub_retain(NULL) == NULL),
+        REFUSES(shoal_pubsub_stats, NULL, &stats),
+        REFUSES(shoal_pubsub_stats, pubsub, NULL),
+        REFUSES(shoal_pubsub_stats, pubsub, &no_size),
+        REFUSES(shoal_pubsub_step, NULL, 0),
+        REFUSES(shoal_pubsub_subscribe, NULL, &name, 1, &receiver, &none),
+        REFUSES(shoal_pubsub_subscribe, pubsub, NULL, 1, &receiver, &none),
+        REFUSES(shoal_pubsub_subscribe, pubsub, &hole, 1, &receiver, &none),
+        REFUSES(shoal_pubsub_subscribe, pubsub, &odd, 1, &receiver, &none),
+        REFUSES(shoal_pubsub_subscribe, pubsub, &name, 1, NULL, &none),
+        REFUSES(shoal_pubsub_subscribe, pubsub, &name, 1, &nowhere, &none),
+        REFUSES(shoal_pubsub_subscribe, pubsub, &name, 1, &unset, &none),
+        REFUSES(shoal_pubsub_subscribe, pubsub, &name, 1, &receiver, NULL),
+        ROW(shoal_pubsub_wait_us, shoal_pubsub_wait_us(NULL) == -1),
+        REFUSES(shoal_subscription_add, NULL, &name, 1),
+        REFUSES(shoal_subscription_add, subscription, NULL, 1),
+        REFUSES(shoal_subscription_add, subscription, &hole, 1),
+        VANISHES(shoal_subscription_close, NULL),
+        REFUSES(shoal_subscription_remove, NULL, &name, 1),
+        REFUSES(shoal_subscription_remove, subscription, NULL, 1),
+        REFUSES(shoal_subscription_wait, NULL, 0),
+    };
+    check(rows, COUNT(rows));
+    shoal_subscription_close(subscription);
+    shoal_pubsub_release(pubsub);
+}
+
 static void test_results_events_and_figures(void **state)
 {
     (void)state;
@@ -520,6 +576,7 @@ int main(void)
         cmocka_unit_test(test_queues_and_pending_calls),
         cmocka_unit_test(test_a_reply_that_is_not_there_is_nil),
         cmocka_unit_test(test_an_item_that_is_not_there_ends_everything),
+        cmocka_unit_test(test_subscriptions),
         cmocka_unit_test(test_results_events_and_figures),
         cmocka_unit_test(test_every_exported_function_has_a_row),
     };

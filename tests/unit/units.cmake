@@ -34,6 +34,8 @@ shoal_unit_test(resp/frame ALSO resp/reply base/alloc WITH resp/transcript)
 shoal_unit_test(resp/large_string ALSO resp/frame resp/reply base/alloc WITH resp/transcript)
 shoal_unit_test(resp/partial_value)
 shoal_unit_test(resp/reply ALSO base/alloc WITH resp/transcript)
+shoal_unit_test(resp/push ALSO resp/decoder resp/partial_value resp/large_string resp/frame resp/reply base/alloc
+  LIBS shoal_hiredis m)
 shoal_unit_test(resp/reply_shape ALSO resp/command_info)
 shoal_unit_test(core/backoff ALSO base/random)
 shoal_unit_test(core/awake_rule)
@@ -152,6 +154,8 @@ shoal_unit_test(api/replicas ALSO api/options core/options core/address_map core
 shoal_unit_test(api/stats_math)
 shoal_unit_test(api/version)
 shoal_unit_test(core/greeting/hello_doubt)
+shoal_unit_test(core/push/topics ALSO base/alloc)
+shoal_unit_test(core/push/subscriptions ALSO core/push/topics base/alloc)
 shoal_unit_test(core/pipe/inbound)
 shoal_unit_test(core/pipe/request_ring ALSO base/alloc base/random)
 shoal_unit_test(core/pipe/renewal)
@@ -159,12 +163,12 @@ shoal_unit_test(core/pipe/retry_budget)
 shoal_unit_test(core/hold_rule ALSO base/random)
 shoal_unit_test(core/maintenance ALSO core/redirect core/trust_rule resp/reply base/alloc)
 set(pipe_units core/extra core/pipe/pipe core/pipe/pipe_doubt core/pipe/pipe_endings core/pipe/pipe_extent core/pipe/pipe_fence core/pipe/pipe_give_up core/pipe/pipe_output
-  core/pipe/pipe_values core/pipe/pipe_hold core/pipe/pipe_move core/pipe/pipe_overdue core/overdue core/pipe/pipe_replies core/pipe/pipe_scripts core/scripts base/sha1 core/pipe/pipe_succession core/pipe/pipe_time core/pipe/pipe_unit core/unit_rule core/overtaken resp/command_slot resp/learned_keys resp/command_book resp/key_slot core/pipe/deadlines
+  core/pipe/pipe_values core/pipe/pipe_hold core/pipe/pipe_move core/pipe/pipe_overdue core/overdue core/pipe/pipe_replies core/pipe/pipe_scripts core/scripts base/sha1 core/pipe/pipe_subscriber core/pipe/pipe_succession core/pipe/pipe_time core/pipe/pipe_unit core/unit_rule core/overtaken resp/command_slot resp/learned_keys resp/command_book resp/key_slot core/pipe/deadlines
   core/pipe/inbound core/pipe/renewal core/pipe/request_ring core/hold_rule
   core/heavy core/pipe/pipe_lane resp/command_keys resp/arguments resp/key_spec resp/command_info core/pipe/stage_times core/blame core/error_rule core/settle_rule core/fence/fence_rule
   core/fence/nonce core/flush/flush_auto core/flush/flush_census core/flush/flush_guard
   core/flush/flush_policy core/flush/flush_tempo core/greeting/former core/greeting/greeting
-  core/greeting/greeting_setup core/maintenance core/trust_rule core/redirect core/mode_rule core/role_rule core/target resp/decoder resp/encoder resp/frame resp/large_string resp/partial_value resp/reply
+  core/greeting/greeting_setup core/maintenance core/trust_rule core/redirect core/mode_rule core/role_rule core/target resp/decoder resp/encoder resp/frame resp/large_string resp/partial_value resp/push resp/reply
   resp/reply_shape resp/scanner base/alloc base/buffer base/escape base/random)
 shoal_unit_test(core/pipe/pipe ALSO ${pipe_units} LIBS shoal_hiredis m)
 shoal_unit_test(core/pipe/pipe_doubt ALSO ${pipe_units} LIBS shoal_hiredis m)
@@ -188,6 +192,7 @@ shoal_unit_test(core/pipe/pipe_replies ALSO ${pipe_units} LIBS shoal_hiredis m)
 shoal_unit_test(core/pipe/pipe_replies.large ALSO ${pipe_units} LIBS shoal_hiredis m)
 shoal_unit_test(core/pipe/pipe_scripts ALSO ${pipe_units} LIBS shoal_hiredis m)
 shoal_unit_test(core/scripts ALSO base/sha1 base/alloc resp/arguments resp/encoder)
+shoal_unit_test(core/pipe/pipe_subscriber ALSO ${pipe_units} LIBS shoal_hiredis m)
 shoal_unit_test(core/pipe/pipe_hold ALSO ${pipe_units} LIBS shoal_hiredis m)
 shoal_unit_test(core/pipe/pipe_hold.endings ALSO ${pipe_units} LIBS shoal_hiredis m)
 shoal_unit_test(core/pipe/pipe_values ALSO ${pipe_units} LIBS shoal_hiredis m)

@@ -29,7 +29,9 @@ int shoal__pipe_init(shoal__pipe_t *pipe, const shoal__pipe_parts_t *parts,
                          pipe->detail);
     shoal__flush_policy_init(&pipe->flush, &config->flush);
     (void)shoal__request_ring_init(&pipe->ring, 0); /* without slots it cannot fail */
-    rc = shoal__decoder_new(&pipe->decoder, &config->reply, &shoal__pipe_decoder_hooks,
+    rc = shoal__decoder_new(&pipe->decoder, &config->reply,
+                            config->is_subscriber ? &shoal__pipe_subscriber_hooks
+                                                  : &shoal__pipe_decoder_hooks,
                             pipe);
     if (rc < 0)
         shoal__pipe_release(pipe);

@@ -48,6 +48,7 @@
 #include "core/result.h"
 #include "core/settle_rule.h"
 #include "resp/decoder.h"
+#include "resp/push.h"
 #include "resp/scanner.h"
 #include <stdbool.h>
 
@@ -65,6 +66,8 @@ typedef struct shoal__pipe_config {
     bool is_strict_order; /* what was overtaken is not sent again: overtaken.h */
     bool keeps_units;     /* a unit that the server refuses can go again: pipe_unit.h */
     bool loads_scripts;   /* of its client: pipe_scripts.h */
+    bool
+        is_subscriber; /* it has no commands but the library's own: pipe_subscriber.h */
 } shoal__pipe_config_t;
 
 /* What a pipe is made from, all of it borrowed. */
@@ -98,6 +101,9 @@ typedef struct shoal__pipe_hooks {
     /* A push came, perhaps during the greeting; or a line of MONITOR, which is a status.
      * NULL: it is dropped. */
     void (*on_push)(void *owner, const shoal_reply_t *push);
+    /* A subscriber's: a message came, or a confirmation, or something else that is no reply.
+     * Never NULL there; on_push is not called. */
+    void (*on_message)(void *owner, const shoal__push_t *push);
     /* A command that is still wanted was answered with an error.  Its request->bytes
      * `bytes` are the first of the log.  TAKEN: the request's sink is the owner's as
      * well.  shoal__pipe_send_again() is the standard answer; nothing else may be
@@ -480,6 +486,8 @@ int shoal__pipe_go_on(shoal__pipe_t *pipe, shoal__greeting_verdict_t verdict);
 void shoal__pipe_leave(shoal__pipe_t *pipe, const char *why, uint64_t now_us);
 /* What the decoder calls, with the pipe for its owner. */
 extern const shoal__decoder_hooks_t shoal__pipe_decoder_hooks;
+/* ... and of a subscriber's: pipe_subscriber.h. */
+extern const shoal__decoder_hooks_t shoal__pipe_subscriber_hooks;
 /* An answer to the greeting.  False: see pipe->fault. */
 bool shoal__pipe_greeting_answered(shoal__pipe_t *pipe, const shoal_reply_t *reply);
 /* The head of the registry leaves it, with its bytes in the log, and so many of large

@@ -8,6 +8,7 @@
 #include "core/pipe/pipe_doubt.h"
 #include "core/pipe/pipe_lane.h"
 #include "core/pipe/pipe_scripts.h"
+#include "core/pipe/pipe_subscriber.h"
 #include "core/pipe/pipe_unit.h"
 #include "resp/command_slot.h"
 #include "resp/reply_shape.h"
@@ -359,7 +360,7 @@ int shoal__pipe_decode(shoal__pipe_t *pipe, const char *data, size_t bytes)
     /* A reply that begins before a command was written is no reply to it. */
     if (pipe->fault == 0 && pipe->phase == SHOAL__PIPE_READY && !pipe->is_monitor &&
         shoal__pipe_due(pipe) == pipe->ring.sent &&
-        shoal__decoder_is_mid_reply(pipe->decoder))
+        shoal__decoder_is_mid_reply(pipe->decoder) && !pipe->config->is_subscriber)
         shoal__pipe_refuse_unasked(pipe);
     if (shoal__buffer_bytes(&pipe->log) == 0)
         shoal__buffer_shrink(&pipe->log, LOG_BYTES_KEPT);
@@ -384,6 +385,8 @@ int shoal__pipe_feed(shoal__pipe_t *pipe, const char *data, size_t bytes,
     shoal__pipe_heard(pipe, now_us);
     pipe->is_warm = true;
     pipe->greeting.heard_anything = true;
+    if (pipe->config->is_subscriber)
+        return shoal__pipe_listen(pipe, data, bytes);
     return shoal__pipe_is_strict(pipe) ? shoal__pipe_hold(pipe, data, bytes)
                                        : shoal__pipe_decode(pipe, data, bytes);
 }

@@ -24,7 +24,7 @@ static bool ask(shoal__node_t *node, shoal__book_page_t *page, uint64_t now_us)
 {
     const char *const words[] = {"COMMAND", "INFO", page->name};
     const shoal_command_t command = {3, words, NULL};
-    const shoal__errand_t errand = {on_answer, page, 0};
+    const shoal__errand_t errand = {.on_answer = on_answer, .data = page};
 
     return shoal__errand_send(&node->conn, &command, &errand, now_us);
 }

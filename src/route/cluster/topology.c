@@ -225,8 +225,10 @@ static bool ask(shoal__topology_t *topology, shoal__node_t *node, uint64_t now_u
     static const char *const nodes_words[] = {"CLUSTER", "NODES"};
     static const shoal_command_t slots = {2, slots_words, NULL};
     static const shoal_command_t nodes = {2, nodes_words, NULL};
-    const shoal__errand_t of_slots = {on_slots, topology, tag_of(topology, node)};
-    const shoal__errand_t of_nodes = {on_nodes, topology, tag_of(topology, node)};
+    const shoal__errand_t of_slots = {
+        .on_answer = on_slots, .data = topology, .tag = tag_of(topology, node)};
+    const shoal__errand_t of_nodes = {
+        .on_answer = on_nodes, .data = topology, .tag = tag_of(topology, node)};
 
     for (unsigned i = 0; i < 2; i++) {
         if (!shoal__errand_send(&node->conn, i == 0 ? &slots : &nodes,

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SHOAL_ROUTE_SUBSCRIBER_STATE_H
+#define SHOAL_ROUTE_SUBSCRIBER_STATE_H
+
+/* What the route of a pubsub consists of.  Loop thread, but for the post and the counters. */
+
+#include "core/push/subscriptions.h"
+#include "net/conn_set.h"
+#include "route/config.h"
+#include "route/keeper.h"
+#include "route/sentinel.h"
+#include "route/subscription.h"
+
+#define SHOAL__CHANNEL_BYTES 256
+
+typedef struct shoal__subscriber {
+    shoal__route_t route; /* first: what the client holds */
+    shoal__conn_config_t config;
+    shoal__target_t target;
+    shoal__endpoint_list_t endpoints;
+    shoal__keeper_t keeper;
+    shoal__conn_set_t set;
+    shoal__conn_t conn;
+    const char
+        *followed; /* the name of the server that the connection was led to last */
+    shoal__sentinel_t *sentinel; /* NULL: the address is known */
+    bool is_watching;            /* the sentinels are asked */
+    shoal__route_hooks_t hooks;
+    void *owner; /* of the hooks */
+
+    shoal__post_t post;
+    shoal__change_t *changes; /* taken, and not done for want of memory */
+    shoal__subscriptions_t subscriptions;
+    uint64_t idle_since_us; /* no name is wanted since then; NEVER: one is */
+    bool has_news, has_delivered;
+    bool has_ended; /* subscriptions got their end */
+    char channel
+        [SHOAL__CHANNEL_BYTES]; /* that a pattern matched; longer ones are allocated */
+    shoal__counter_t messages, message_bytes, unwanted, unknown;
+} shoal__subscriber_t;
+
+static inline shoal_subscription_t *shoal__subscription_of(shoal__listener_t *listener)
+{
+    return (shoal_subscription_t *)listener; /* its first field */
+}
+
+#endif
