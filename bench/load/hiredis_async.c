@@ -35,8 +35,9 @@ redisAsyncContext *hiredis_async_open(run_t *run, uv_loop_t *loop, int flags,
                                       bool keeps_protocol)
 {
     const target_t *target = &run->options->target;
-    redisOptions options = {.options = flags};
+    redisOptions options = {0};
 
+    options.options = flags;
     if (target->socket_path)
         REDIS_OPTIONS_SET_UNIX(&options, target->socket_path);
     else

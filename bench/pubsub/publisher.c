@@ -194,8 +194,10 @@ static int open_stream(stream_t *stream)
     stream->channels = calloc(count, sizeof *stream->channels);
     stream->channels_bytes = calloc(count, sizeof *stream->channels_bytes);
     stream->payload = malloc(asked->value_bytes);
-    if (!stream->channels || !stream->channels_bytes || !stream->payload)
-        return run_fail(stream->run, "out of memory");
+    if (!stream->channels || !stream->channels_bytes || !stream->payload) {
+        run_fail(stream->run, "out of memory");
+        return -1;
+    }
     memset(stream->payload, 'x', asked->value_bytes);
     for (uint64_t i = 0; i < count; i++) {
         publisher_channel(i, stream->channels[i], sizeof *stream->channels);
