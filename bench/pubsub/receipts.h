@@ -18,7 +18,7 @@ typedef struct receipts {
     _Atomic uint64_t lost;
 } receipts_t;
 
-/* In a closed loop one message in 64 is timed. */
+/* One message in 64 is timed, at a rate one in 8. */
 void receipts_init(receipts_t *receipts, run_t *run, int credits);
 
 /* The message is none of ours. */

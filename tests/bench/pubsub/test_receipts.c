@@ -121,7 +121,7 @@ static void test_the_publisher_is_told_once_for_1024_messages(void **state)
     finish();
 }
 
-static void test_one_in_64_is_timed_or_all_at_a_rate(void **state)
+static void test_one_in_64_is_timed_or_one_in_8_at_a_rate(void **state)
 {
     receipts_t receipts;
 
@@ -135,9 +135,9 @@ static void test_one_in_64_is_timed_or_all_at_a_rate(void **state)
     prepare(&receipts, 1000);
     note(&receipts, 0); /* warm-up */
     run.phase = RUN_MEASURING;
-    for (uint32_t i = 1; i < 10; i++)
+    for (uint32_t i = 1; i < 17; i++)
         note(&receipts, i);
-    assert_int_equal(histogram_total(&latency), 9);
+    assert_int_equal(histogram_total(&latency), 2);
     finish();
 }
 
@@ -147,7 +147,7 @@ int main(void)
         cmocka_unit_test(test_what_is_written_is_read),
         cmocka_unit_test(test_skipped_numbers_are_lost_and_former_ones_are_errors),
         cmocka_unit_test(test_the_publisher_is_told_once_for_1024_messages),
-        cmocka_unit_test(test_one_in_64_is_timed_or_all_at_a_rate),
+        cmocka_unit_test(test_one_in_64_is_timed_or_one_in_8_at_a_rate),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

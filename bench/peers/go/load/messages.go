@@ -16,7 +16,8 @@ import (
 const (
 	headBytes    = 16   // of a message: its number and the microsecond of its publication
 	credit       = 1024 // messages for which the publisher is told once
-	timedShare   = 64   // of a closed loop, one message in so many is timed
+	timedShare   = 64   // one message in so many is timed
+	timedAtARate = 8    // the same, at a rate
 	nanosPerMicr = 1000
 )
 
@@ -70,9 +71,9 @@ func (r *run) noteError(text string) {
 }
 
 func measureMessages(options *Options, client *Client, module string) (map[string]any, error) {
-	r := &run{options: options, sampling: 1}
-	if options.Rate == 0 {
-		r.sampling = timedShare
+	r := &run{options: options, sampling: timedShare}
+	if options.Rate > 0 {
+		r.sampling = timedAtARate
 	}
 	receipts := &Receipts{
 		run:     r,
