@@ -49,8 +49,8 @@ static const char *set_mode(options_t *options, const char *text)
     return strategy_parse_mode(&options->strategies[0], text) < 0
                ? "expected callback, sync, borrowed, queue, lease, beside, mixed, "
                  "pool, "
-                 "collector, mutex, redispp, explicit:N, raw:N, publish or "
-                 "listen"
+                 "collector, mutex, redispp, explicit:N, raw:N, publish, subscribe, "
+                 "mailbox or listen"
                : NULL;
 }
 
@@ -234,7 +234,7 @@ const rule_t option_rules[] = {
      "of mixed: N callbacks per second on the client of the threads; with sync the threads"
      " alone, with callback the callbacks alone"},
     {0, "window", "N", WHOLE(window, 0, 100000000),
-     "of listen in a closed loop: so many messages are published and"
+     "of subscribe, mailbox and listen in a closed loop: so many messages are published and"
      " not received yet; 0: the publisher does not wait for its receivers [8192]; with publish"
      " it is for receivers that write a byte to our standard input for every 1024 messages [0]"},
     {0, "large", "BYTES", WHOLE(large_bytes, 1, VALUE_BYTES_MAX),
@@ -252,7 +252,7 @@ const rule_t option_rules[] = {
      "callback|sync|borrowed|queue|lease|beside|mixed (shoal; :K behind it gives a client K"
      " connections), pool|collector|mutex|explicit:N"
      " (hiredis), redispp (redis-plus-plus, where it is installed), raw:N (the limit), or what receives messages that a process of the bench publishes:"
-     " listen (hiredis); publish (shoal) does that alone [callback]"},
+     " subscribe|mailbox (shoal), listen (hiredis); publish (shoal) does that alone [callback]"},
     {0, "flush", "FLUSH", CALL(set_flush), "auto|off|fixed:US [auto], perhaps with /shapes|/detect|/strict [/detect], perhaps with /lane|/nolane, a bulk lane or none [the library's choice], perhaps with /plain, no TLS, or /standalone, one server beside the private cluster"},
     {0, "budget", "US", WHOLE(budget_us, 0, 1000000),
      "latency budget of --flush auto; 0: the library's default [0]"},

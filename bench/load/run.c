@@ -73,6 +73,9 @@ static const load_kind_t *kind_of(const run_t *run)
         return &load_redispp;
     case MODE_PUBLISH:
         return &load_publish;
+    case MODE_SUBSCRIBE:
+    case MODE_MAILBOX:
+        return &load_subscribe;
     case MODE_LISTEN:
         return &load_listen;
     case MODE_RAW:

@@ -112,6 +112,7 @@ extern const load_kind_t load_explicit;
 extern const load_kind_t load_pipelines; /* explicit, many connections per thread */
 extern const load_kind_t load_raw;
 extern const load_kind_t load_publish;
+extern const load_kind_t load_subscribe; /* with and without a mailbox */
 extern const load_kind_t load_listen;
 
 /* What is shown while rounds run; NULL for nothing. */

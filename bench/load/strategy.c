@@ -12,13 +12,22 @@
 #define HOMES_MAX 8u
 
 static const char *const mode_names[] = {
-    [MODE_CALLBACK] = "callback", [MODE_SYNC] = "sync",
-    [MODE_BORROWED] = "borrowed", [MODE_QUEUE] = "queue",
-    [MODE_LEASE] = "lease",       [MODE_BESIDE] = "beside",
-    [MODE_MIXED] = "mixed",       [MODE_EXPLICIT] = "explicit",
-    [MODE_POOL] = "pool",         [MODE_COLLECTOR] = "collector",
-    [MODE_MUTEX] = "mutex",       [MODE_REDISPP] = "redispp",
-    [MODE_RAW] = "raw",           [MODE_PUBLISH] = "publish",
+    [MODE_CALLBACK] = "callback",
+    [MODE_SYNC] = "sync",
+    [MODE_BORROWED] = "borrowed",
+    [MODE_QUEUE] = "queue",
+    [MODE_LEASE] = "lease",
+    [MODE_BESIDE] = "beside",
+    [MODE_MIXED] = "mixed",
+    [MODE_EXPLICIT] = "explicit",
+    [MODE_POOL] = "pool",
+    [MODE_COLLECTOR] = "collector",
+    [MODE_MUTEX] = "mutex",
+    [MODE_REDISPP] = "redispp",
+    [MODE_RAW] = "raw",
+    [MODE_PUBLISH] = "publish",
+    [MODE_SUBSCRIBE] = "subscribe",
+    [MODE_MAILBOX] = "mailbox",
     [MODE_LISTEN] = "listen",
 };
 
@@ -45,7 +54,7 @@ bool strategy_has_messages(const strategy_t *strategy)
 
 bool strategy_receives(const strategy_t *strategy)
 {
-    return strategy->mode == MODE_LISTEN;
+    return strategy->mode >= MODE_SUBSCRIBE;
 }
 
 bool strategy_is_available(const strategy_t *strategy)
@@ -202,7 +211,7 @@ int strategy_parse(strategy_t *strategy, const strategy_t *base, const char *tex
     *ret_problem =
         "expected callback, sync, borrowed, queue, lease, beside, mixed, pool, "
         "collector, "
-        "mutex, redispp, explicit:N, raw:N, publish, listen, auto, "
+        "mutex, redispp, explicit:N, raw:N, publish, subscribe, mailbox, listen, auto, "
         "off, fixed:US, shapes, detect, "
         "strict, lane, "
         "nolane, plain, standalone, "

@@ -26,7 +26,9 @@ typedef enum bench_mode {
     MODE_REDISPP,   /* redis-plus-plus: threads share its pool of connections */
     MODE_RAW,     /* the limit: `depth` encoded commands, one write, replies skipped */
     MODE_PUBLISH, /* shoal: messages for receivers elsewhere */
-    MODE_LISTEN,  /* hiredis: its asynchronous interface has a callback for each */
+    MODE_SUBSCRIBE, /* shoal: a callback for each message */
+    MODE_MAILBOX,   /* shoal: a thread takes messages off a mailbox */
+    MODE_LISTEN,    /* hiredis: its asynchronous interface has a callback for each */
 } bench_mode_t;
 
 /* Has the client a bulk lane? */

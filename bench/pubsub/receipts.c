@@ -9,12 +9,12 @@
 
 void receipts_init(receipts_t *receipts, run_t *run, int credits)
 {
-    *receipts = (receipts_t){.run = run,
-                             .credits = credits,
-                             .credit_due = MESSAGE_CREDIT - 1,
-                             .untimed = run->options->rate == 0
-                                            ? TIMED_SHARE - 1
-                                            : TIMED_SHARE_AT_A_RATE - 1};
+    *receipts =
+        (receipts_t){.run = run,
+                     .credits = credits,
+                     .credit_due = MESSAGE_CREDIT - 1,
+                     .untimed = run->options->rate == 0 ? TIMED_SHARE - 1
+                                                        : TIMED_SHARE_AT_A_RATE - 1};
     run->sampling = receipts->untimed + 1;
 }
 

@@ -78,8 +78,7 @@ static int subscribe(subscribe_load_t *load)
     if (names && texts) {
         for (size_t i = 0; i < count; i++) {
             publisher_channel(i, texts[i], sizeof *texts);
-            names[i] =
-                (shoal_name_t){SHOAL_NAME_CHANNEL, texts[i], strlen(texts[i])};
+            names[i] = (shoal_name_t){SHOAL_NAME_CHANNEL, texts[i], strlen(texts[i])};
         }
         rc = shoal_pubsub_subscribe(load->pubsub, names, count, &receiver,
                                     &load->subscription);
@@ -128,8 +127,8 @@ static int start(run_t *run)
 static void count(const run_t *run, load_counters_t *ret_counters)
 {
     const subscribe_load_t *load = run->load;
-    *ret_counters = (load_counters_t){.has_messages = true,
-                                      .lost_messages = load->receipts.lost};
+    *ret_counters =
+        (load_counters_t){.has_messages = true, .lost_messages = load->receipts.lost};
 }
 
 static void stop(run_t *run)

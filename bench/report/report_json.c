@@ -144,6 +144,8 @@ static uint64_t connections_of(const options_t *options, const strategy_t *strat
     case MODE_MUTEX:
         return 1;
     case MODE_PUBLISH:
+    case MODE_SUBSCRIBE:
+    case MODE_MAILBOX:
     case MODE_LISTEN:
         return 1;
     case MODE_RAW:

@@ -29,7 +29,7 @@ from program import (
 )
 
 
-RECEIVERS = ["--mode", "listen"]
+RECEIVERS = ["--mode", "subscribe", "--against", "mailbox,listen"]
 
 
 class Runs(Program):
@@ -112,7 +112,9 @@ class Runs(Program):
                     self.assertEqual(run["errors"], 0)
 
     def test_messages_are_received_in_order(self):
-        loads = (["-n", 20000], ["-r", 20, "-d", 1000], ["--rate", 5000, "--tcp"])
+        loads = [["-n", 20000], ["-r", 20, "-d", 1000], ["--rate", 5000, "--tcp"]]
+        if CERTIFICATES.exists():
+            loads.append(["--tls", "--resp", 2])
         for load in loads:
             runs = self.measure(*RECEIVERS, *load, "--rounds", 2)
             for run in runs:

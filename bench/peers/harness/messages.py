@@ -28,6 +28,10 @@ HIREDIS = "c/hiredis"
 
 # fmt: off
 ROWS = [Row(*row) for row in (
+    ("shoal/callback", "shoal", "--mode subscribe", "callback",
+     "default", "shoal; a callback for each message"),
+    ("shoal/mailbox", "shoal", "--mode mailbox", "thread",
+     "default", "shoal; a thread takes messages off a mailbox"),
     (HIREDIS, "shoal", "--mode listen", "callback",
      "default", "hiredis' asynchronous interface on libuv"),
 
