@@ -9,7 +9,7 @@
 #include <string.h>
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
-#define SYMBOLS_MAX 256
+#define SYMBOLS_MAX 400
 
 /* A function, and whether it answered NULL as it should. */
 typedef struct row {
