@@ -11,25 +11,25 @@ DEFAULT_URL = os.environ.get("SHOAL_URL", "redis://127.0.0.1:6379")
 
 def main(url: str) -> None:
     with shoal.Client(url) as client:
-        client.execute("SET", "hello:greeting", "good morning", "EX", 60)
-        print("as bytes:", client.execute("GET", "hello:greeting"))
+        client.set("hello:greeting", "good morning", ex=60)
+        print("as bytes:", client.get("hello:greeting"))
         print("as str:  ", client.execute("GET", "hello:greeting", decode=True))
 
-        client.execute("HSET", "hello:fish", "name", "herring", "fins", 7)
-        print("a map:   ", client.execute("HGETALL", "hello:fish", decode=True))
+        client.hset("hello:fish", mapping={"name": "herring", "fins": 7})
+        print("a map:   ", client.hgetall("hello:fish"))
 
         pipe = client.pipeline()
-        pipe.add("SET", "hello:count", 41).add("INCR", "hello:count")
+        pipe.set("hello:count", 41).incr("hello:count")
         print("together:", pipe.run())
         unit = client.transaction()
-        unit.add("INCR", "hello:count").add("DEL", "hello:count")
+        unit.incr("hello:count").delete("hello:count")
         print("a unit:  ", unit.run())
 
         try:
-            client.execute("INCR", "hello:greeting")
+            client.incr("hello:greeting")
         except shoal.exceptions.ResponseError as error:
             print("an error:", error.code, "|", error.text, "|", error.fate.name)
-        client.execute("DEL", "hello:greeting", "hello:fish")
+        client.delete("hello:greeting", "hello:fish")
 
 
 if __name__ == "__main__":

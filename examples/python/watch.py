@@ -27,7 +27,7 @@ def transfer(client: shoal.Client, source: str, target: str, amount: int) -> boo
     def move(attempt: shoal.Attempt) -> bool:
         if int(attempt.execute("GET", source)) < amount:
             return False  # nothing was queued: nothing is sent
-        attempt.add("DECRBY", source, amount).add("INCRBY", target, amount)
+        attempt.decrby(source, amount).incrby(target, amount)
         return True
 
     return client.transaction(

@@ -51,11 +51,11 @@ def test_info_says_it_too(connect: Connect, cluster: Cluster) -> None:
 def test_the_words() -> None:
     for options in ({"topology": "cluster"}, {}):
         query = "" if options else "?topology=cluster"
-        with shoal.Client(f"redis://h{query}", **options) as client:  # type: ignore[arg-type]
+        with shoal.Client(f"redis://h{query}", **options) as client:  # type: ignore[call-overload]
             assert "redis+cluster://h" in repr(client)
     with pytest.raises(ValueError, match="topology must be one of"):
-        shoal.Client("redis://h", topology="sentinel")  # type: ignore[arg-type]
+        shoal.Client("redis://h", topology="sentinel")  # type: ignore[call-overload]
     with pytest.raises(TypeError, match="topology must be a str"):
-        shoal.Client("redis://h", topology=True)  # type: ignore[arg-type]
+        shoal.Client("redis://h", topology=True)  # type: ignore[call-overload]
     with pytest.raises(ValueError, match="topology"):
         shoal.Client("redis+cluster://h?topology=auto")

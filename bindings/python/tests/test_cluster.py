@@ -255,4 +255,4 @@ def test_addresses_are_mapped(connect: Connect, cluster: Cluster) -> None:
 )
 def test_maps_that_are_none(given: object, error: type[Exception]) -> None:
     with pytest.raises(error, match="address_map"):
-        shoal.Client("redis+cluster://127.0.0.1", address_map=given)  # type: ignore[arg-type]
+        shoal.Client("redis+cluster://127.0.0.1", address_map=given)  # type: ignore[call-overload]

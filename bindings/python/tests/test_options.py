@@ -111,7 +111,7 @@ def test_integers_of_others() -> None:
         def __index__(self) -> int:
             return 1234
 
-    assert ":1234" in repr(shoal.Client(port=Port()))  # type: ignore[arg-type]
+    assert ":1234" in repr(shoal.Client(port=Port()))  # type: ignore[call-overload]
 
 
 def test_a_user_without_a_password() -> None:
@@ -133,7 +133,7 @@ def test_times_beyond_all_numbers(timeout: float) -> None:
 
 def test_unknown_names() -> None:
     with pytest.raises(TypeError, match="max_connections"):
-        shoal.Client(max_connections=3)  # type: ignore[call-arg]
+        shoal.Client(max_connections=3)  # type: ignore[call-overload]
     with pytest.raises(LookupError):
         shoal.Client(encoding="no such encoding")
 

@@ -16,7 +16,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 EXTENSION = "shoal/_native.abi3.so"
-FILES = {EXTENSION, "shoal/__init__.py", "shoal/_native.pyi", "shoal/py.typed"}
+TYPES = {"shoal/_commands.pyi", "shoal/_native.pyi", "shoal/py.typed"}
+FILES = {EXTENSION, "shoal/__init__.py", *TYPES}
 LICENSES = {"LICENSE", "hiredis/COPYING", "libuv/LICENSE", "libuv/LICENSE-extra"}
 EXPORTS = ["PyInit__native"]
 SYSTEM = ("libc.", "libm.", "libpthread.", "librt.", "libdl.", "ld-linux", "ld-musl")

@@ -61,9 +61,8 @@ _TOPOLOGY = {
 _OFFLINE = {"queue": lib.SHOAL_OFFLINE_QUEUE, "fail": lib.SHOAL_OFFLINE_FAIL}
 
 
-class ClientOptions(TypedDict, total=False):
-    """Keyword options of `Client`; each overrides what the URL says. Times are in
-    seconds unless the name ends in `_us`. Ranges and defaults: docs/PYTHON.md."""
+class UndecodedOptions(TypedDict, total=False):
+    """`ClientOptions` without `decode_responses`."""
 
     host: str
     port: int
@@ -114,7 +113,6 @@ class ClientOptions(TypedDict, total=False):
     reply_bytes_max: int
     reply_elements_max: int
     reply_depth_max: int
-    decode_responses: bool
     encoding: str
     encoding_errors: str
     tls: bool
@@ -136,6 +134,13 @@ class ClientOptions(TypedDict, total=False):
     ssl_check_hostname: bool
     ssl_min_version: int | None
     ssl_ciphers: str | None
+
+
+class ClientOptions(UndecodedOptions, total=False):
+    """Keyword options of `Client`; each overrides what the URL says. Times are in
+    seconds unless the name ends in `_us`. Ranges and defaults: docs/PYTHON.md."""
+
+    decode_responses: bool
 
 
 _INTEGERS = (

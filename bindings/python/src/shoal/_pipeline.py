@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ._commands import GatheredCommands
 from ._requests import Argument
 from ._unique import Unique
 from .exceptions import DataError, ExecAbortError, ResponseError
@@ -16,7 +17,7 @@ _MULTI = ("MULTI",)
 _EXEC = ("EXEC",)
 
 
-class Gathered(Unique):
+class Gathered(GatheredCommands, Unique):
     """Commands that wait to be run together."""
 
     def __init__(self, *, is_unit: bool) -> None:
@@ -27,6 +28,11 @@ class Gathered(Unique):
         """Append a command; returns the pipeline, so that calls can be chained."""
         if not args:
             raise DataError("a command without a name")
+        self._commands.append(args)
+        return self
+
+    def _run(self, args: tuple[Argument, ...]) -> Self:
+        """What `add(*args)` does, for the methods of commands."""
         self._commands.append(args)
         return self
 

@@ -7,10 +7,11 @@ import math
 import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 from . import _calls, _topology, stats
 from ._closing import Closing
+from ._commands import Commands
 from ._core import ConnectionInfo, Core, Event
 from ._flags import CONTIGUOUS, flags_of
 from ._fork import forget_in_child
@@ -18,7 +19,7 @@ from ._greenlets import warn_of_greenlets
 from ._into import Into
 from ._lease import Handle
 from ._native import lib
-from ._options import DEFAULT_URL, ClientOptions, Options
+from ._options import DEFAULT_URL, ClientOptions, Options, UndecodedOptions
 from ._outcomes import NO_ROOM, error_of
 from ._pipeline import without_exceptions
 from ._replies import Conversion
@@ -28,6 +29,7 @@ from ._script import Scripting
 from ._seconds import NEVER, drain_seconds, microseconds
 from ._targets import NO_TARGET, Route, RouteLike, route_of
 from ._topology import Topology
+from ._words import S
 from .exceptions import DataError, RedisError
 from .lease import Leasing
 from .pipeline import Pipeline
@@ -51,7 +53,7 @@ _SLICE_US = 100_000
 _MANY = 8192
 
 
-class Client(Leasing, Scanning[Scan], Scripting[Script], Closing):
+class Client(Leasing[S], Scanning[Scan], Scripting[Script], Commands[S], Closing):
     """A client for any number of threads, over one connection.
 
     Commands of different threads that come close together leave in one write. The
@@ -60,7 +62,22 @@ class Client(Leasing, Scanning[Scan], Scripting[Script], Closing):
 
     `url` is `redis://[[user]:password@]host[:port][/db][?key=value...]`, `valkey://...`
     or `unix://...`; see `ClientOptions` for the keyword options.
+
+    A type checker knows a client as `Client[bytes]`, which is `Client`, or, with
+    `decode_responses=True`, as `Client[str]`: so are the strings that methods return.
     """
+
+    @overload
+    def __init__(
+        self: Client[str],
+        url: str = ...,
+        *,
+        decode_responses: Literal[True],
+        **options: Unpack[UndecodedOptions],
+    ) -> None: ...
+
+    @overload
+    def __init__(self, url: str = ..., **options: Unpack[ClientOptions]) -> None: ...
 
     def __init__(
         self, url: str = DEFAULT_URL, **options: Unpack[ClientOptions]
@@ -69,12 +86,26 @@ class Client(Leasing, Scanning[Scan], Scripting[Script], Closing):
         self._core: Core | None = None
         self._lock = threading.RLock()  # a signal handler may interrupt its holder
         self._is_closed = False
-        self._async: AsyncClient | None = None
+        self._async: AsyncClient[S] | None = None
         forget_in_child(self)
         warn_of_greenlets()
 
+    @overload
     @classmethod
-    def from_url(cls, url: str, **options: Unpack[ClientOptions]) -> Self:
+    def from_url(  # type: ignore[overload-overlap]
+        cls,
+        url: str,
+        *,
+        decode_responses: Literal[True],
+        **options: Unpack[UndecodedOptions],
+    ) -> Client[str]: ...
+
+    @overload
+    @classmethod
+    def from_url(cls, url: str, **options: Unpack[ClientOptions]) -> Self: ...
+
+    @classmethod
+    def from_url(cls, url: str, **options: Any) -> Any:
         """The same as the constructor, under the name that redis-py has."""
         return cls(url, **options)
 
@@ -129,6 +160,21 @@ class Client(Leasing, Scanning[Scan], Scripting[Script], Closing):
             kind, value = self._execute_otherwise(
                 problem, args, flags, timeout_us, conversion
             )
+        if kind == 0 and not conversion.mends_all:
+            return value
+        return conversion.value_of(kind, value)
+
+    def _run(self, args: tuple[Any, ...]) -> Any:
+        """What `execute(*args)` does, for the methods of commands."""
+        core = self._core or self._open()
+        options = self._options
+        conversion = options.default
+        try:
+            if options.encodes:
+                raise _calls.Unpackable(0)
+            kind, value = _call(core.handle, args, 0, 0, conversion)
+        except (_calls.Unpackable, _calls.Refused) as problem:
+            kind, value = self._execute_otherwise(problem, args, 0, 0, conversion)
         if kind == 0 and not conversion.mends_all:
             return value
         return conversion.value_of(kind, value)
@@ -422,7 +468,7 @@ class Client(Leasing, Scanning[Scan], Scripting[Script], Closing):
         core = self._core
         return core.events() if core is not None and not core.is_closed else []
 
-    def aio(self) -> AsyncClient:
+    def aio(self) -> AsyncClient[S]:
         """The asyncio face of the same connection. It ends with this client."""
         from .aio import Client as AsyncClient
 

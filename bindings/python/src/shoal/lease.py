@@ -5,9 +5,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, overload
 
 from ._closing import Closing
+from ._commands import Commands
 from ._flags import CONTIGUOUS
 from ._into import Into
 from ._lease import Handle, Held
@@ -15,6 +16,7 @@ from ._pipeline import without_exceptions
 from ._requests import Argument, as_tuples
 from ._seconds import microseconds
 from ._transaction import ATTEMPTS, AttemptBase, Rounds
+from ._words import S
 from .exceptions import ConnectionError
 from .monitor import Monitor
 from .pipeline import Pipeline
@@ -27,7 +29,7 @@ if TYPE_CHECKING:
 _T = TypeVar("_T")
 
 
-class Lease(Held, Closing):
+class Lease(Held, Commands[S], Closing):
     """A connection that its holder uses alone: WATCH, SELECT, MULTI one by one, CLIENT.
 
     Made by `Client.lease()`; close it, or use it as a context manager. If the
@@ -36,7 +38,7 @@ class Lease(Held, Closing):
     time, as a rule, because others' commands would come between.
     """
 
-    def __init__(self, client: Client) -> None:
+    def __init__(self, client: Client[Any]) -> None:
         self._client = client
         self._options = client._options
         self._handle = Handle(client._core or client._open())
@@ -51,6 +53,9 @@ class Lease(Held, Closing):
         conversion = self._options.conversion(decode)
         with self._held() as handle:
             return self._client._value_of(args, timeout, conversion, handle)
+
+    def _run(self, args: tuple[Any, ...]) -> Any:
+        return self.execute(*args)
 
     def readinto(
         self, buffer: Buffer, *args: Argument, timeout: float | None = None
@@ -107,7 +112,7 @@ class Attempt(AttemptBase):
     `add()` queues a command, for MULTI ... EXEC; `execute()` runs one at once.
     """
 
-    def __init__(self, lease: Lease) -> None:
+    def __init__(self, lease: Lease[Any]) -> None:
         super().__init__()
         self._lease = lease
 
@@ -124,7 +129,7 @@ class Attempt(AttemptBase):
 
 
 def transact(
-    client: Client,
+    client: Client[Any],
     func: Callable[[Attempt], Any],
     keys: Sequence[Argument],
     attempts: int,
@@ -164,7 +169,7 @@ def transact(
         lease.close()
 
 
-class Leasing:
+class Leasing(Generic[S]):
     """The part of a client that needs leases."""
 
     @overload
@@ -214,7 +219,7 @@ class Leasing:
             return Pipeline(client, is_unit=True)
         return transact(client, func, keys, attempts, decode, value_from_callable)
 
-    def lease(self) -> Lease:
+    def lease(self) -> Lease[S]:
         """A connection of one's own, for WATCH, SELECT and the like; a context manager.
         It connects at its first command. FullError: too many exist."""
         client: Any = self

@@ -24,7 +24,7 @@ class Scan(_scan.ScanBase):
     thread at a time reads.
     """
 
-    def __init__(self, client: Client, *plan: Any) -> None:
+    def __init__(self, client: Client[Any], *plan: Any) -> None:
         super().__init__(client._options, *plan)
         self._client = client
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 class Script(ScriptBase):
     """A script of a client, made by `Client.script()`; any thread calls it."""
 
-    def __init__(self, client: Client, text: str | bytes, read_only: bool) -> None:
+    def __init__(self, client: Client[Any], text: str | bytes, read_only: bool) -> None:
         super().__init__(client._options, text, read_only)
         self._client = client
 

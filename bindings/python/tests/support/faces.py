@@ -80,6 +80,10 @@ class Face:
 
         return self.run(act)
 
+    def method(self, name: str, *args: Any, **options: Any) -> Any:
+        """A method of the client's, for a command."""
+        return self._do(name, *args, **options)
+
     def execute(self, *args: Any, **options: Any) -> Any:
         """As the client's."""
         return self._do("execute", *args, **options)
@@ -211,6 +215,10 @@ class FaceLease:
             return await getattr(self.lease, name)(*args, **options)
 
         return self.face.run(act)
+
+    def method(self, name: str, *args: Any, **options: Any) -> Any:
+        """A method of the lease's, for a command."""
+        return self._do(name, *args, **options)
 
     def execute(self, *args: Any, **options: Any) -> Any:
         """As the lease's."""

@@ -9,7 +9,7 @@ import threading
 import time
 import weakref
 from asyncio import _get_running_loop
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from .._closing import AsyncClosing
 from .._core import Core
@@ -43,7 +43,7 @@ class Ports(AsyncClosing):
         options: Options,
         *,
         is_threaded: bool,
-        shared: SyncClient | None = None,
+        shared: SyncClient[Any] | None = None,
     ) -> None:
         self._options = options
         self._is_threaded = is_threaded

@@ -9,15 +9,16 @@ import time
 from asyncio import _get_running_loop
 from collections.abc import Iterable, Sequence
 from threading import get_ident
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 from .. import _topology, stats
+from .._commands import AsyncCommands
 from .._core import ConnectionInfo, Event
 from .._flags import flags_of
 from .._into import Into
 from .._lease import Handle
 from .._native import lib
-from .._options import DEFAULT_URL, ClientOptions, Options
+from .._options import DEFAULT_URL, ClientOptions, Options, UndecodedOptions
 from .._outcomes import error_of, tell
 from .._pipeline import without_exceptions
 from .._requests import Argument, are_plain, as_tuples, blocks
@@ -26,6 +27,7 @@ from .._script import Scripting
 from .._seconds import microseconds
 from .._targets import RouteLike, route_of
 from .._topology import Topology
+from .._words import S
 from ..exceptions import ClosedError, RedisError
 from ..stats import Stats
 from ._batch import Extras, Future
@@ -45,7 +47,7 @@ if TYPE_CHECKING:
 _CancelledError = asyncio.CancelledError
 
 
-class Client(Leasing, Scanning[Scan], Scripting[Script], Ports):
+class Client(Leasing[S], Scanning[Scan], Scripting[Script], AsyncCommands[S], Ports):
     """A client for asyncio and uvloop, with the methods of `shoal.Client`.
 
     Commands of all tasks that run in one tick of the event loop leave in one write. The
@@ -60,6 +62,25 @@ class Client(Leasing, Scanning[Scan], Scripting[Script], Ports):
     `url` and the other options are those of `shoal.Client`.
     """
 
+    @overload
+    def __init__(
+        self: Client[str],
+        url: str = ...,
+        *,
+        thread: bool = ...,
+        decode_responses: Literal[True],
+        **options: Unpack[UndecodedOptions],
+    ) -> None: ...
+
+    @overload
+    def __init__(
+        self,
+        url: str = ...,
+        *,
+        thread: bool = ...,
+        **options: Unpack[ClientOptions],
+    ) -> None: ...
+
     def __init__(
         self,
         url: str = DEFAULT_URL,
@@ -69,15 +90,30 @@ class Client(Leasing, Scanning[Scan], Scripting[Script], Ports):
     ) -> None:
         super().__init__(Options(url, options), is_threaded=thread)
 
+    @overload
+    @classmethod
+    def from_url(  # type: ignore[overload-overlap]
+        cls,
+        url: str,
+        *,
+        thread: bool = ...,
+        decode_responses: Literal[True],
+        **options: Unpack[UndecodedOptions],
+    ) -> Client[str]: ...
+
+    @overload
     @classmethod
     def from_url(
-        cls, url: str, *, thread: bool = False, **options: Unpack[ClientOptions]
-    ) -> Self:
+        cls, url: str, *, thread: bool = ..., **options: Unpack[ClientOptions]
+    ) -> Self: ...
+
+    @classmethod
+    def from_url(cls, url: str, *, thread: bool = False, **options: Any) -> Any:
         """The same as the constructor, under the name that redis-py has."""
         return cls(url, thread=thread, **options)
 
     @classmethod
-    def _over(cls, shared: SyncClient) -> Self:
+    def _over(cls, shared: SyncClient[S]) -> Self:
         """The face of a blocking client's connection."""
         client = cls.__new__(cls)
         Ports.__init__(client, shared._options, is_threaded=True, shared=shared)
@@ -128,6 +164,31 @@ class Client(Leasing, Scanning[Scan], Scripting[Script], Ports):
                 port.begin()
             elif len(queued) == port.early:
                 port.flush_early()
+        try:
+            return await future
+        except _CancelledError as error:
+            await self._cancelled(error, args, future)
+            raise
+        except GeneratorExit:
+            self._forsake([future])
+            raise
+
+    async def _run(self, args: tuple[Any, ...]) -> Any:
+        """What `execute(*args)` does, for the methods of commands."""
+        port = self._port
+        if port is None or (
+            port.loop._thread_id != get_ident()  # type: ignore[attr-defined]
+            if port.knows_thread
+            else port.loop is not _get_running_loop()
+        ):
+            port = self._find_port()
+        future = port.create_future()
+        queued = port.queued
+        queued += (args, future)
+        if not port.is_scheduled:
+            port.begin()
+        elif len(queued) == port.early:
+            port.flush_early()
         try:
             return await future
         except _CancelledError as error:

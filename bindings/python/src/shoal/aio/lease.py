@@ -7,9 +7,10 @@ import asyncio
 import inspect
 from asyncio import _get_running_loop
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, overload
 
 from .._closing import AsyncClosing
+from .._commands import AsyncCommands
 from .._flags import CONTIGUOUS
 from .._into import Into
 from .._lease import Handle, Held
@@ -19,6 +20,7 @@ from .._pipeline import without_exceptions
 from .._requests import Argument, as_tuples
 from .._seconds import microseconds
 from .._transaction import ATTEMPTS, AttemptBase, Rounds
+from .._words import S
 from ..exceptions import ConnectionError
 from ._batch import Extras, Future
 from .monitor import Monitor
@@ -32,14 +34,14 @@ if TYPE_CHECKING:
 _T = TypeVar("_T")
 
 
-class Lease(Held, AsyncClosing):
+class Lease(Held, AsyncCommands[S], AsyncClosing):
     """A connection that its holder uses alone; as `shoal.Lease`.
 
     It belongs to the event loop that it was made in. One task at a time, as a rule,
     because others' commands would come between.
     """
 
-    def __init__(self, client: Client) -> None:
+    def __init__(self, client: Client[Any]) -> None:
         self._client = client
         self._options = client._options
         self._port = client._find_port()
@@ -61,6 +63,9 @@ class Lease(Held, AsyncClosing):
         except GeneratorExit:
             self._client._forsake([future])
             raise
+
+    def _run(self, args: tuple[Any, ...]) -> Any:
+        return self.execute(*args)
 
     async def readinto(
         self, buffer: Buffer, *args: Argument, timeout: float | None = None
@@ -147,7 +152,7 @@ class Lease(Held, AsyncClosing):
 class Attempt(AttemptBase):
     """One attempt of `Client.transaction(func, ...)`; as `shoal.Attempt`."""
 
-    def __init__(self, lease: Lease) -> None:
+    def __init__(self, lease: Lease[Any]) -> None:
         super().__init__()
         self._lease = lease
 
@@ -163,7 +168,7 @@ class Attempt(AttemptBase):
 
 
 async def transact(
-    client: Client,
+    client: Client[Any],
     func: Callable[[Attempt], Awaitable[Any] | Any],
     keys: Sequence[Argument],
     attempts: int,
@@ -205,7 +210,7 @@ async def transact(
         await lease.close()
 
 
-class Leasing:
+class Leasing(Generic[S]):
     """The part of a client that needs leases."""
 
     @overload
@@ -246,7 +251,7 @@ class Leasing:
             return Pipeline(client, is_unit=True)
         return transact(client, func, keys, attempts, decode, value_from_callable)
 
-    def lease(self) -> Lease:
+    def lease(self) -> Lease[S]:
         """A connection of one's own, for WATCH, SELECT and the like; an asynchronous
         context manager. It connects at its first command. FullError: too many exist."""
         client: Any = self

@@ -31,7 +31,7 @@ class Monitor(MonitorBase, AsyncClosing):
     """
 
     def __init__(
-        self, client: Client, timeout: float | None, decode: bool | None
+        self, client: Client[Any], timeout: float | None, decode: bool | None
     ) -> None:
         super().__init__(client._options, timeout, decode)
         self._client = client

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 class Pipeline(Gathered):
     """Commands for one `run()`. Not for several tasks at a time."""
 
-    def __init__(self, client: Client, *, is_unit: bool) -> None:
+    def __init__(self, client: Client[Any], *, is_unit: bool) -> None:
         super().__init__(is_unit=is_unit)
         self._client = client
 

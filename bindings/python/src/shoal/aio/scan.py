@@ -31,7 +31,7 @@ class Scan(ScanBase):
     task is cancelled, nothing is lost: another one can go on.
     """
 
-    def __init__(self, client: Client, *plan: Any) -> None:
+    def __init__(self, client: Client[Any], *plan: Any) -> None:
         super().__init__(client._options, *plan)
         self._client = client
         self._port: Port | None = None
