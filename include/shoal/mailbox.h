@@ -69,7 +69,7 @@ SHOAL_EXTERN int shoal_mailbox_fd(const shoal_mailbox_t *mailbox);
 
 /**
  * Take up to `count_max` items, oldest first.  When none is left, the descriptor is no
- * longer readable.
+ * longer readable.  A take that finds nothing gives the mailbox's memory back.
  *
  * @param items     receives the items, which live until the next take
  * @param count_max room in items

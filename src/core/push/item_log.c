@@ -228,19 +228,27 @@ void shoal__item_log_withdraw(shoal__item_log_t *log, const void *owner)
     }
 }
 
-static void free_all(shoal__item_block_t *block)
+static void free_all(shoal__item_block_t **blocks)
 {
-    while (block) {
-        shoal__item_block_t *next = block->next;
+    while (*blocks) {
+        shoal__item_block_t *block = *blocks;
+        *blocks = block->next;
         shoal__free(block);
-        block = next;
     }
+}
+
+void shoal__item_log_trim(shoal__item_log_t *log)
+{
+    free_all(&log->first);
+    free_all(&log->lent);
+    free_all(&log->spare);
+    log->last = NULL;
+    log->spares = 0;
+    log->memory_bytes = 0;
 }
 
 void shoal__item_log_release(shoal__item_log_t *log)
 {
-    free_all(log->first);
-    free_all(log->lent);
-    free_all(log->spare);
+    shoal__item_log_trim(log);
     *log = (shoal__item_log_t){0};
 }

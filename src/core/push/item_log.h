@@ -51,6 +51,8 @@ void shoal__item_log_take(shoal__item_log_t *log);
 void shoal__item_log_drop(shoal__item_log_t *log);
 /* Messages that were taken are not read any more. */
 void shoal__item_log_return(shoal__item_log_t *log);
+/* Frees all blocks.  No message is there, and none that was taken is read any more. */
+void shoal__item_log_trim(shoal__item_log_t *log);
 /* All messages of an owner are gone. */
 void shoal__item_log_withdraw(shoal__item_log_t *log, const void *owner);
 void shoal__item_log_release(shoal__item_log_t *log);

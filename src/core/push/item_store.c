@@ -305,5 +305,8 @@ size_t shoal__item_store_take(shoal__item_store_t *store, const shoal_item_t **i
         else
             break;
     }
+    if (count == 0 &&
+        store->log.count == 0) /* a mailbox that is idle holds no memory */
+        shoal__item_log_trim(&store->log);
     return count;
 }

@@ -213,6 +213,30 @@ static void test_bytes_are_bounded(void **state)
     }
 }
 
+static void test_a_take_that_finds_nothing_gives_memory_back(void **state)
+{
+    static char a[] = "a";
+    shoal__item_store_t store;
+    shoal__item_source_t *source;
+    const shoal_item_t *items[8];
+
+    (void)state;
+    shoal__item_store_init(&store, 8, MIB, SHOAL_OVERFLOW_NEWEST);
+    source = shoal__item_source_new(&store, a);
+    for (int i = 0; i < 3; i++) {
+        put(source, SHOAL_ITEM_MESSAGE, "x");
+        assert_int_equal(shoal__item_store_take(&store, items, 0), 0);
+        assert_int_equal(shoal__item_store_take(&store, items, 8), 1);
+        assert_string_equal(items[0]->channel.data, "x");
+        assert_int_equal(store.log.memory_bytes, BLOCK);
+        assert_int_equal(shoal__item_store_take(&store, items, 8), 0);
+        assert_int_equal(store.log.memory_bytes, 0);
+        assert_null(store.log.spare);
+    }
+    shoal__item_source_free(source);
+    shoal__item_store_release(&store);
+}
+
 /* ---- without memory ---- */
 
 static void test_a_source_without_memory_for_a_mark_ends(void **state)
@@ -281,6 +305,7 @@ int main(void)
         cmocka_unit_test(test_what_is_kept_and_what_is_marked),
         cmocka_unit_test(test_a_source_that_goes_takes_its_items_along),
         cmocka_unit_test(test_bytes_are_bounded),
+        cmocka_unit_test(test_a_take_that_finds_nothing_gives_memory_back),
         cmocka_unit_test(test_a_source_without_memory_for_a_mark_ends),
         cmocka_unit_test(test_it_is_the_source_with_the_hole_that_ends),
     };
