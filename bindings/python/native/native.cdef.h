@@ -413,6 +413,66 @@ int shoalpy_script_new(shoalpy_core_t *core, const char *text, size_t bytes,
                        shoal_script_t **ret_script);
 void shoal_script_free(shoal_script_t *script);
 
+typedef enum shoal_name_kind {
+    SHOAL_NAME_CHANNEL,
+    SHOAL_NAME_PATTERN,
+    SHOAL_NAME_SHARD,
+    SHOAL_NAME_KEYSPACE,
+    ...
+} shoal_name_kind_t;
+typedef enum shoal_item_kind {
+    SHOAL_ITEM_MESSAGE,
+    SHOAL_ITEM_SUBSCRIBED,
+    SHOAL_ITEM_SUSPENDED,
+    SHOAL_ITEM_GAP,
+    SHOAL_ITEM_DROPPED,
+    SHOAL_ITEM_REJECTED,
+    SHOAL_ITEM_ENDED,
+    ...
+} shoal_item_kind_t;
+typedef enum shoal_gap_reason {
+    SHOAL_GAP_NONE,
+    SHOAL_GAP_LOST,
+    SHOAL_GAP_MOVED,
+    SHOAL_GAP_PROBE,
+    SHOAL_GAP_NODE,
+    ...
+} shoal_gap_reason_t;
+typedef enum shoal_overflow {
+    SHOAL_OVERFLOW_NEWEST,
+    SHOAL_OVERFLOW_OLDEST,
+    SHOAL_OVERFLOW_END,
+    ...
+} shoal_overflow_t;
+typedef struct shoal_name {
+    shoal_name_kind_t kind;
+    const char *data;
+    size_t bytes;
+} shoal_name_t;
+#define SHOALPY_FEED_ITEMS_MAX 1024
+typedef struct shoalpy_hub shoalpy_hub_t;
+typedef struct shoalpy_feed shoalpy_feed_t;
+int shoalpy_hub_open(const shoal_options_t *options, bool is_borrowed,
+                     shoalpy_hub_t **ret_hub, shoal_error_t *ret_error);
+void shoalpy_hub_free(shoalpy_hub_t *hub);
+bool shoalpy_hub_close(shoalpy_hub_t *hub, uint64_t wait_us);
+void shoalpy_hub_forget(shoalpy_hub_t *hub);
+bool shoalpy_hub_is_connected(shoalpy_hub_t *hub);
+int shoalpy_hub_fd(const shoalpy_hub_t *hub);
+int64_t shoalpy_hub_pump(shoalpy_hub_t *hub, uint64_t *ready, size_t ready_max);
+int shoalpy_feed_open(shoalpy_hub_t *hub, const shoal_name_t *names, size_t count,
+                      size_t messages_max, uint64_t bytes_max, int overflow,
+                      shoalpy_feed_t **ret_feed);
+void shoalpy_feed_free(shoalpy_feed_t *feed);
+uint64_t shoalpy_feed_number(const shoalpy_feed_t *feed);
+int shoalpy_feed_add(shoalpy_feed_t *feed, const shoal_name_t *names, size_t count);
+int shoalpy_feed_remove(shoalpy_feed_t *feed, const shoal_name_t *names, size_t count);
+int shoalpy_feed_wait_confirmed(shoalpy_feed_t *feed, uint64_t wait_us);
+int shoalpy_feed_wait(shoalpy_feed_t *feed, uint64_t wait_us);
+void shoalpy_feed_await(shoalpy_feed_t *feed, bool is_confirming);
+int64_t shoalpy_feed_take(shoalpy_feed_t *feed, size_t count_max, bool as_text);
+const char *shoalpy_feed_data(const shoalpy_feed_t *feed);
+
 typedef struct shoalpy_caller {
     const char *data;
     size_t refused_at;

@@ -2,6 +2,7 @@
 #include "caller.h"
 #include "core.h"
 #include "desk.h"
+#include "feed.h"
 #include "into.h"
 #include "monitor.h"
 #include "opcodes.h"

@@ -21,6 +21,7 @@ enum shoalpy_opcode {
     OP_EMPTY_LIST = ']',
     OP_APPEND = 'a',
     OP_APPENDS = 'e',
+    OP_BINGET = 'h',
     OP_TUPLE = 't',
     OP_SETITEMS = 'u',
     OP_EMPTY_DICT = '}',
@@ -37,6 +38,7 @@ enum shoalpy_opcode {
     OP_EMPTY_SET = 0x8f,
     OP_ADDITEMS = 0x90,
     OP_FROZENSET = 0x91,
+    OP_MEMOIZE = 0x94,
     OP_FRAME = 0x95,
     OP_BYTEARRAY8 = 0x96,
     OP_NEXT_BUFFER = 0x97

@@ -25,6 +25,7 @@ from . import _interpreter as _interpreter  # first: it may refuse
 from . import exceptions
 from . import scripts as scripts
 from ._core import ConnectionInfo, Event
+from ._items import Dropped, Gap, Message, Rejected, Subscribed, Suspended
 from ._native import ffi, lib
 from ._options import ClientOptions
 from ._topology import Node, Topology
@@ -36,6 +37,7 @@ from .pipeline import Pipeline
 from .scan import Scan
 from .script import Script
 from .stats import Stats
+from .subscription import Subscription
 
 if TYPE_CHECKING:
     from . import aio as aio
@@ -47,14 +49,21 @@ __all__ = [
     "Client",
     "ClientOptions",
     "ConnectionInfo",
+    "Dropped",
     "Event",
+    "Gap",
     "Lease",
+    "Message",
     "Monitor",
     "Node",
     "Pipeline",
+    "Rejected",
     "Scan",
     "Script",
     "Stats",
+    "Subscribed",
+    "Subscription",
+    "Suspended",
     "Topology",
 ]
 __all__ += exceptions.__all__

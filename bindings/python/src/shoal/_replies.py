@@ -24,12 +24,14 @@ _SELF_TEST = (
     b"\x80\x05](NK\x01J\xff\xff\xff\xff\x8a\x08\0\0\0\0\1\0\0\0G?\xf8\0\0\0\0\0\0"
     b"C\1\xffB\1\0\0\0b\x8e\1\0\0\0\0\0\0\0b\x8c\2\xc3\xa9X\2\0\0\0\xc3\xa9"
     b"\x8d\2\0\0\0\0\0\0\0\xc3\xa9\x96\1\0\0\0\0\0\0\0e\x85"
-    b"\x96\1\0\0\0\0\0\0\x007N\x86]}\x8f}((C\1kK\2t\x88(K\3\x91\x89u\x8f(K\4\x90e."
+    b"\x96\1\0\0\0\0\0\0\x007N\x86]}\x8f}((C\1kK\2t\x88(K\3\x91\x89u\x8f(K\4\x90"
+    b"C\1m\x94K\5h\0\x87e."
 )
 _SELF_TEST_VALUE: list[Any] = [
     *(None, 1, -1, 1 << 32, 1.5, b"\xff", b"b", b"b", "\u00e9", "\u00e9", "\u00e9"),
     *((bytearray(b"e"),), (bytearray(b"7"), None)),
     *([], {}, set(), {(b"k", 2): True, frozenset((3,)): False}, {4}),
+    (b"m", 5, b"m"),
 ]
 
 _CONSTANTS = {0x4E: None, 0x88: True, 0x89: False}
@@ -46,7 +48,7 @@ _STRINGS: dict[int, tuple[int, Callable[[bytes], Any]]] = {
     0x96: (8, bytearray),
     0x8A: (1, lambda data: int.from_bytes(data, "little", signed=True)),
 }
-_SMALL_TUPLES = {0x85: 1, 0x86: 2}
+_SMALL_TUPLES = {0x85: 1, 0x86: 2, 0x87: 3}
 _HASHABLES: dict[int, type] = {0x74: tuple, 0x91: frozenset}
 _FILLERS: dict[int, Callable[[Any, list[Any]], None]] = {
     0x65: list.extend,
@@ -62,6 +64,7 @@ def _load_slowly(stream: Any) -> Any:
     data = bytes(stream)
     stack: list[Any] = []
     marks: list[int] = []
+    memo: list[Any] = []
     at = 2  # behind the protocol
     while (opcode := data[at]) != 0x2E:
         at += 1
@@ -83,6 +86,11 @@ def _load_slowly(stream: Any) -> Any:
             stack[-count:] = [tuple(stack[-count:])]
         elif opcode == 0x28:
             marks.append(len(stack))
+        elif opcode == 0x94:
+            memo.append(stack[-1])
+        elif opcode == 0x68:
+            stack.append(memo[data[at]])
+            at += 1
         else:
             begin = marks.pop()
             items = stack[begin:]

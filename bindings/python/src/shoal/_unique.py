@@ -13,7 +13,9 @@ class Unique:
     def _public_name(self) -> str:
         kind = type(self)
         module = re.sub(
-            r"\.(client|lease|monitor|pipeline|script)$", "", kind.__module__
+            r"\.(client|lease|monitor|pipeline|script|subscription)$",
+            "",
+            kind.__module__,
         )
         return f"{module}.{kind.__qualname__}"
 

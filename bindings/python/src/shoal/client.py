@@ -36,6 +36,7 @@ from .pipeline import Pipeline
 from .scan import Scan
 from .script import Script
 from .stats import Stats
+from .subscription import Subscribing
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer, Self, Unpack
@@ -53,7 +54,14 @@ _SLICE_US = 100_000
 _MANY = 8192
 
 
-class Client(Leasing[S], Scanning[Scan], Scripting[Script], Commands[S], Closing):
+class Client(
+    Leasing[S],
+    Scanning[Scan],
+    Scripting[Script],
+    Subscribing,
+    Commands[S],
+    Closing,
+):
     """A client for any number of threads, over one connection.
 
     Commands of different threads that come close together leave in one write. The
@@ -403,6 +411,7 @@ class Client(Leasing[S], Scanning[Scan], Scripting[Script], Commands[S], Closing
         """In the child of a fork: the connection is the parent's, and a thread that is
         not here may hold the lock."""
         self._core = None
+        self._hub = None
         self._lock = threading.RLock()
 
     def wait_ready(self, timeout: float | None = None) -> None:
@@ -485,6 +494,7 @@ class Client(Leasing[S], Scanning[Scan], Scripting[Script], Commands[S], Closing
         with self._lock:
             self._is_closed = True
             core, self._core = self._core, None
+        self._close_hub()
         if core is None:
             return
         if _calls.is_in_call():  # it ends by itself, once the call has returned

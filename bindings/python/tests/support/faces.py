@@ -106,6 +106,10 @@ class Face:
         """A monitor, under the same words."""
         return FaceMonitor(self, self._do("monitor", **options))
 
+    def subscribe(self, *channels: Any, **options: Any) -> "FaceSubscription":
+        """A subscription, under the same words."""
+        return FaceSubscription(self, self._do("subscribe", *channels, **options))
+
     def transaction(
         self, func: Callable[[Any], Any], *keys: Any, **options: Any
     ) -> Any:
@@ -287,3 +291,27 @@ class FaceMonitor:
     def __exit__(self, *_: object) -> None:
         ends = (None, None, None)
         self._do("__aexit__" if self.face.is_async else "__exit__", *ends)
+
+
+class FaceSubscription(FaceMonitor):
+    """A subscription of a face, to be called from synchronous code."""
+
+    def __enter__(self) -> "FaceSubscription":
+        super().__enter__()
+        return self
+
+    def get(self, timeout: float | None = PATIENCE_S) -> Any:
+        """As the subscription's."""
+        return self._do("get", timeout)
+
+    def take(self, count_max: int = 1000, timeout: float | None = PATIENCE_S) -> Any:
+        """As the subscription's."""
+        return self._do("take", count_max, timeout)
+
+    def add(self, *channels: Any, **options: Any) -> None:
+        """As the subscription's."""
+        self._do("add", *channels, **options)
+
+    def remove(self, *channels: Any, **options: Any) -> None:
+        """As the subscription's."""
+        self._do("remove", *channels, **options)

@@ -10,5 +10,15 @@ from .monitor import Monitor
 from .pipeline import Pipeline
 from .scan import Scan
 from .script import Script
+from .subscription import Subscription
 
-__all__ = ["Attempt", "Client", "Lease", "Monitor", "Pipeline", "Scan", "Script"]
+__all__ = [
+    "Attempt",
+    "Client",
+    "Lease",
+    "Monitor",
+    "Pipeline",
+    "Scan",
+    "Script",
+    "Subscription",
+]

@@ -21,6 +21,7 @@ from .._seconds import drain_seconds
 from ._batch import Future
 from ._loop import running_loop
 from ._port import Port
+from .subscription import LoopHub, close_hubs
 
 if TYPE_CHECKING:
     from ..client import Client as SyncClient
@@ -51,6 +52,7 @@ class Ports(AsyncClosing):
         self._core: Core | None = None  # of is_threaded
         self._port: Port | None = None  # of the loop that was here last
         self._ports: dict[asyncio.AbstractEventLoop, Port] = {}
+        self._hubs: dict[asyncio.AbstractEventLoop, LoopHub] = {}  # of subscriptions
         self._is_closed = False
         self._lock = threading.RLock()
         forget_in_child(self)
@@ -98,6 +100,7 @@ class Ports(AsyncClosing):
         for port in self._ports.values():
             port.is_open = False
         self._ports.clear()
+        self._hubs.clear()
         self._core = self._port = None
         self._lock = threading.RLock()
 
@@ -116,7 +119,9 @@ class Ports(AsyncClosing):
             self._is_closed = True
             ports, self._ports = self._ports, {}
             core, self._core = self._core, None
+            hubs, self._hubs = self._hubs, {}
         self._port = None
+        await close_hubs(hubs)
         until = time.monotonic() + drain
         owns = self._shared is None
         for loop, port in ports.items():

@@ -38,6 +38,7 @@ from .lease import Leasing
 from .pipeline import Pipeline
 from .scan import Scan
 from .script import Script
+from .subscription import Subscribing
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer, Self, Unpack
@@ -47,7 +48,14 @@ if TYPE_CHECKING:
 _CancelledError = asyncio.CancelledError
 
 
-class Client(Leasing[S], Scanning[Scan], Scripting[Script], AsyncCommands[S], Ports):
+class Client(
+    Leasing[S],
+    Scanning[Scan],
+    Scripting[Script],
+    Subscribing,
+    AsyncCommands[S],
+    Ports,
+):
     """A client for asyncio and uvloop, with the methods of `shoal.Client`.
 
     Commands of all tasks that run in one tick of the event loop leave in one write. The

@@ -1,0 +1,566 @@
+# SPDX-License-Identifier: MIT
+"""`subscribe()`: messages and marks of channels and patterns."""
+
+import asyncio
+import gc
+import signal
+import threading
+import time
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import shoal
+import shoal.aio
+from conftest import Connect
+from shoal import Dropped, Gap, Message, Rejected, Suspended, _feed, _replies
+from support.children import run_child
+from support.faces import Face, FaceSubscription
+from support.server import Server
+from support.wire import PATIENCE_S
+from test_codec_replies import opcodes
+
+MODES = ["sync", "asyncio-borrowed", "uvloop-borrowed"]
+in_some_modes = pytest.mark.parametrize("mode", MODES)
+
+
+def subscribers(server: Server) -> int:
+    """Connections of the server that subscribe."""
+    clients = server.ask("CLIENT", "LIST", "TYPE", "PUBSUB").decode()
+    return int(clients.count("id="))
+
+
+def kill_subscribers(server: Server) -> None:
+    server.ask("CLIENT", "KILL", "TYPE", "PUBSUB")
+
+
+def published(server: Server, channel: str, *messages: str) -> None:
+    for message in messages:
+        server.ask("PUBLISH", channel, message)
+
+
+def read_until(
+    subscription: FaceSubscription, is_last: Callable[[Any], bool]
+) -> list[Any]:
+    """Items up to one."""
+    items: list[Any] = []
+    while not items or not is_last(items[-1]):
+        item = subscription.get()
+        assert item is not None, items
+        items.append(item)
+    return items
+
+
+def test_channels_and_patterns(face: Face, server: Server) -> None:
+    with face.subscribe("news", b"\xff\0", patterns=["user.*"]) as subscription:
+        published(server, "news", "a", "")
+        assert server.ask("PUBLISH", b"\xff\0", b"b\r\n") == 1
+        published(server, "user.7", "c")
+        assert [subscription.get() for _ in range(4)] == [
+            Message(b"news", b"a"),
+            Message(b"news", b""),
+            Message(b"\xff\0", b"b\r\n"),
+            Message(b"user.7", b"c", b"user.*"),
+        ]
+        assert subscription.get(timeout=0.01) is None
+        assert subscription.take(timeout=0.01) == []
+        assert face.execute("PING") == b"PONG"
+    assert subscription.monitor.gaps == subscription.monitor.dropped == 0
+
+
+def test_shards(face: Face, server: Server) -> None:
+    with face.subscribe(shards=["{42}"]) as subscription:
+        server.ask("SPUBLISH", "{42}", "a")
+        server.ask("PUBLISH", "{42}", "b")
+        assert subscription.get() == Message(b"{42}", b"a")
+
+
+@in_some_modes
+def test_text(connect: Connect, server: Server) -> None:
+    """What is not UTF-8 stays bytes."""
+    face = connect(decode_responses=True)
+    with (
+        face.subscribe("news", patterns=["n*"]) as text,
+        face.subscribe("news", decode=False) as raw,
+    ):
+        published(server, "news", "\u00e9")
+        server.ask("PUBLISH", "news", b"\xff")
+        assert text.get() == Message("news", "\u00e9")
+        assert text.get() == Message("news", "\u00e9", "n*")
+        assert text.get() == Message("news", b"\xff")
+        assert raw.get() == Message(b"news", "\u00e9".encode())
+    other = connect(decode_responses=True, encoding="utf-16")
+    with other.subscribe("x") as subscription:
+        server.ask("PUBLISH", "x".encode("utf-16"), "y".encode("utf-16"))
+        server.ask("PUBLISH", "x".encode("utf-16"), b"odd")
+        assert subscription.get() == Message("x", "y")
+        assert subscription.get() == Message("x", b"odd")
+
+
+@in_some_modes
+def test_many_are_taken_at_once(connect: Connect, server: Server) -> None:
+    face = connect()
+    with face.subscribe("news") as subscription:
+        face.execute_many([("PUBLISH", "news", i) for i in range(5000)])
+        taken: list[Any] = []
+        while len(taken) < 5000:
+            taken += subscription.take(2500)
+        assert [int(message.data) for message in taken] == list(range(5000))
+        face.execute_many([("PUBLISH", "news", i) for i in range(3)])
+        iterator = iter(subscription)
+        assert [int(next(iterator).data) for _ in range(3)] == [0, 1, 2]
+
+
+@in_some_modes
+def test_an_interpreter_with_another_unpickler(
+    connect: Connect, server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What C writes is read by plain Python, too, and is known to the self-test."""
+    streams: list[bytes] = []
+
+    def load(stream: Any) -> Any:
+        streams.append(bytes(stream))
+        return _replies._load_slowly(stream)
+
+    monkeypatch.setattr(_feed, "loads", load)
+    face = connect()
+    names = [f"n{i}" for i in range(300)]  # more than a list remembers
+    with face.subscribe(*names, patterns=["n1"], marks="all") as subscription:
+        kill_subscribers(server)
+        read_until(subscription, lambda i: isinstance(i, Gap))
+        taken: list[Any] = []
+        face.execute_many([("PUBLISH", name, "x" * 300) for name in names * 3])
+        while sum(isinstance(item, Message) for item in taken) < 903:
+            taken += subscription.take()
+        channels = [item.channel for item in taken if isinstance(item, Message)]
+        assert sorted(channels) == sorted(
+            [name.encode() for name in names] * 3 + [b"n1"] * 3
+        )
+    known = opcodes(_replies._SELF_TEST)
+    used = set().union(*map(opcodes, streams))
+    assert {"MEMOIZE", "BINGET", "TUPLE3"} <= used <= known
+
+
+@in_some_modes
+def test_names_come_and_go(connect: Connect, server: Server) -> None:
+    face = connect()
+    with face.subscribe() as subscription:
+        subscription.add("a", patterns=["p*"])
+        subscription.remove("a", "never")
+        subscription.add("b")
+        face.until(lambda: server.ask("PUBLISH", "a", "x") == 0)
+        published(server, "pa", "1")
+        published(server, "b", "2")
+        data = [item.data for item in read_until(subscription, lambda i: i[1] == b"2")]
+        assert data[-2:] == [b"1", b"2"]
+    face.until(lambda: server.ask("PUBLISH", "b", "x") == 0)
+
+
+@in_some_modes
+def test_subscriptions_share_a_connection(connect: Connect, server: Server) -> None:
+    face = connect()
+    before = subscribers(server)
+    subscriptions = [face.subscribe("news", f"own{i}") for i in range(20)]
+    for subscription in subscriptions:
+        subscription.__enter__()
+    assert subscribers(server) == before + 1
+    published(server, "news", "x")
+    assert all(s.get() == Message(b"news", b"x") for s in subscriptions)
+    for subscription in subscriptions:
+        subscription.close()
+
+
+@in_some_modes
+def test_a_loss_is_told(connect: Connect, server: Server) -> None:
+    face = connect()
+    with (
+        face.subscribe("a", patterns=["b"], marks="all") as told,
+        face.subscribe("a") as usual,
+        face.subscribe("a", marks=False) as quiet,
+    ):
+        assert sorted([told.get().kind for _ in range(2)]) == ["channel", "pattern"]
+        kill_subscribers(server)
+        items = read_until(told, lambda i: isinstance(i, Gap) and i.kind == "pattern")
+        if len(items) == 2:
+            items.append(told.get())
+        assert isinstance(items[0], Suspended)
+        assert items[0].detail
+        gaps = {(gap.kind, gap.name, gap.reason) for gap in items[1:]}
+        assert gaps == {("channel", b"a", "lost"), ("pattern", b"b", "lost")}
+        assert items[1].epoch > items[0].epoch
+        published(server, "a", "x")
+        assert isinstance(usual.get(), Gap)
+        assert usual.get() == quiet.get() == told.get() == Message(b"a", b"x")
+        assert [s.monitor.gaps for s in (told, usual, quiet)] == [2, 1, 1]
+
+
+@in_some_modes
+def test_a_server_may_refuse_names(connect: Connect, server: Server) -> None:
+    server.ask(
+        *("ACL", "SETUSER", "few", "on", ">secret", "~*", "+@all"),
+        *("resetchannels", "&mine*"),
+    )
+    face = connect(username="few", password="secret")
+    try:
+        with (
+            pytest.raises(shoal.NoPermissionError, match="theirs"),
+            face.subscribe("mine", "theirs"),
+        ):
+            pass
+        with face.subscribe("mine") as subscription:
+            with pytest.raises(shoal.NoPermissionError):
+                subscription.add("theirs", "mine2")
+            assert isinstance(subscription.get(), Rejected)
+            published(server, "mine2", "x")
+            assert subscription.get() == Message(b"mine2", b"x")
+            subscription.add("mine3")
+    finally:
+        server.ask("ACL", "DELUSER", "few")
+
+
+@in_some_modes
+@pytest.mark.parametrize("overflow", ["newest", "oldest", "end"])
+def test_one_that_reads_too_slowly(
+    connect: Connect, server: Server, overflow: Any
+) -> None:
+    face = connect()
+    with (
+        face.subscribe("news", max_messages=10, overflow=overflow) as slow,
+        face.subscribe("news") as quick,
+    ):
+        face.execute_many([("PUBLISH", "news", i) for i in range(100)])
+        sent = [quick.get() for _ in range(100)]
+        assert [int(message.data) for message in sent] == list(range(100))
+        items = slow.take()
+        if overflow == "newest":
+            assert items == [*sent[:10], Dropped(90)]
+        elif overflow == "oldest":
+            assert items == [Dropped(90), *sent[90:]]
+        else:
+            assert items == [*sent[:10], Dropped(1)]
+            with pytest.raises(shoal.FullError):
+                slow.get()
+            return
+        assert slow.monitor.dropped == 90
+        published(server, "news", "on")
+        assert slow.get() == Message(b"news", b"on")
+
+
+def test_on_message(connect: Connect, server: Server) -> None:
+    """It gets every item; one that it raises for harms no other."""
+    face = connect()
+    got: list[Any] = []
+    failed: list[Any] = []
+
+    def on_message(item: Any) -> None:
+        got.append(item)
+        if item.data == b"bad":
+            raise ValueError("bad")
+
+    threading.excepthook, hook = failed.append, threading.excepthook
+    if face.is_async:
+        face.loop.set_exception_handler(lambda _, context: failed.append(context))
+    try:
+        with face.subscribe("news", on_message=on_message) as subscription:
+            published(server, "news", "1", "bad", "2")
+            face.until(lambda: len(got) == 3)
+            with pytest.raises(RuntimeError, match="on_message"):
+                subscription.get()
+            assert len(failed) == 1
+        published(server, "news", "3")
+        face.pass_time(0.01)
+        assert [item.data for item in got] == [b"1", b"bad", b"2"]
+    finally:
+        threading.excepthook = hook
+
+
+@in_some_modes
+def test_on_message_may_close(connect: Connect, server: Server) -> None:
+    face = connect()
+    got: list[Any] = []
+
+    def on_message(item: Any) -> None:
+        got.append(item)
+        if face.is_async:
+            face.loop.create_task(subscription.monitor.close())
+        else:
+            subscription.monitor.close()
+
+    subscription = face.subscribe("news", on_message=on_message)
+    face.until(lambda: server.ask("PUBLISH", "news", "x") == 1)
+    face.until(lambda: bool(got))
+    face.until(lambda: subscription.monitor._is_closed)
+    published(server, "news", "y")
+    face.pass_time(0.01)
+    assert len(got) == 1
+
+
+@in_some_modes
+def test_the_end_of_a_subscription(connect: Connect, server: Server) -> None:
+    face = connect()
+    subscription = face.subscribe("news")
+    with subscription:
+        published(server, "news", "x", "y")
+        assert subscription.get() is not None
+    assert list(subscription) == []
+    with pytest.raises(shoal.ClosedError, match="subscription was closed"):
+        subscription.get()
+    with pytest.raises(shoal.ClosedError):
+        subscription.add("more")
+    subscription.close()
+    assert "closed" in repr(subscription.monitor)
+
+
+@in_some_modes
+def test_the_end_of_the_client_ends_it(connect: Connect, server: Server) -> None:
+    face = connect()
+    with face.subscribe("news") as subscription:
+        published(server, "news", "x")
+        face.until(lambda: bool(subscription.monitor._pull() or True))
+        read = threading.Timer(0, lambda: None)
+        read.start()
+        face.close()
+        with pytest.raises(shoal.ClosedError):
+            while True:
+                subscription.get()
+    with pytest.raises(shoal.ClosedError), face.subscribe("news"):
+        pass
+    face.until(lambda: subscribers(server) == 0)
+
+
+def test_what_makes_no_sense(face: Face) -> None:
+    for options in (
+        {"overflow": "none"}, {"marks": "some"}, {"max_messages": 0},
+        {"max_bytes": 0}, {"max_messages": 1 << 40},
+    ):  # fmt: skip
+        with pytest.raises((ValueError, shoal.DataError)):
+            face.subscribe("news", **options)
+    with pytest.raises(TypeError, match="list"):
+        face.subscribe(patterns="news")
+    with pytest.raises(shoal.DataError):
+        face.subscribe(object())
+    with face.subscribe("news") as subscription:
+        with pytest.raises(ValueError, match="at least 1"):
+            subscription.take(0)
+        for wrong in (0, -1, "1", True):
+            with pytest.raises((TypeError, ValueError)):
+                subscription.get(timeout=wrong)  # type: ignore[arg-type]
+
+
+def test_one_thread_reads(server: Server) -> None:
+    with shoal.Client(server.url) as client, client.subscribe("news") as subscription:
+        reader = threading.Thread(target=subscription.get)
+        reader.start()
+        end = time.monotonic() + PATIENCE_S
+        with pytest.raises(RuntimeError, match="another thread"):
+            while time.monotonic() < end:
+                subscription.get(timeout=0.001)
+        client.execute("PUBLISH", "news", "x")
+        reader.join()
+
+
+def test_a_close_ends_a_wait_of_another_thread(server: Server) -> None:
+    with shoal.Client(server.url) as client, client.subscribe("news") as subscription:
+        items: list[Any] = []
+        reader = threading.Thread(target=lambda: items.extend(subscription))
+        reader.start()
+        client.execute("PUBLISH", "news", "x")
+        while not items:
+            time.sleep(0.001)
+        subscription.close()
+        reader.join(PATIENCE_S)
+        assert not reader.is_alive()
+        assert items == [Message(b"news", b"x")]
+
+
+def test_tasks(async_connect: Connect, server: Server) -> None:
+    """A cancelled wait loses nothing; a close ends the wait of another task."""
+    face = async_connect()
+
+    async def main(client: shoal.aio.Client) -> None:
+        subscription = client.subscribe("news")
+        async with subscription:
+            for number in range(20):
+                task: Any = asyncio.ensure_future(subscription.get())
+                await asyncio.sleep(0)
+                await client.execute("PUBLISH", "news", number)
+                task.cancel()
+                got: Any
+                (got,) = await asyncio.gather(task, return_exceptions=True)
+                if isinstance(got, asyncio.CancelledError):
+                    got = await subscription.get(PATIENCE_S)
+                assert int(got.data) == number
+            first = asyncio.ensure_future(subscription.get())
+            await asyncio.sleep(0)
+            with pytest.raises(RuntimeError, match="another task"):
+                await subscription.take()
+            await subscription.close()
+            with pytest.raises(shoal.ClosedError):
+                await first
+        assert [item async for item in subscription] == []
+
+    face.run(main)
+
+
+def test_others_run_while_one_reads_all_the_time(
+    async_connect: Connect, server: Server
+) -> None:
+    face = async_connect()
+
+    async def main(client: shoal.aio.Client) -> None:
+        async def publish() -> None:
+            while True:
+                await client.execute_many([("PUBLISH", "news", "x")] * 100)
+
+        async with client.subscribe("news") as subscription:
+            publisher = asyncio.ensure_future(publish())
+            count = 0
+            async for _ in subscription:
+                count += 1
+                if count == 3000:
+                    break
+            publisher.cancel()
+
+    face.run(main)
+
+
+def test_loops_have_their_own(server: Server) -> None:
+    client = shoal.aio.Client(server.url)
+
+    async def main() -> Any:
+        async with client.subscribe("news") as subscription:
+            await client.execute("PUBLISH", "news", "x")
+            return await subscription.get(PATIENCE_S), subscription
+
+    first, kept = asyncio.run(main())
+    second, _ = asyncio.run(main())
+    assert first == second == Message(b"news", b"x")
+
+    async def misuse() -> None:
+        subscription = client.subscribe("news")
+        try:
+            await asyncio.to_thread(lambda: asyncio.run(read(subscription)))
+        finally:
+            await subscription.close()
+            await client.close()
+
+    async def read(subscription: shoal.aio.Subscription) -> None:
+        with pytest.raises(RuntimeError, match="event loop"):
+            await subscription.get()
+
+    asyncio.run(misuse())
+    with pytest.raises(RuntimeError, match="event loop"):
+        client.subscribe("news")
+    del kept
+
+
+@in_some_modes
+def test_dropped_without_a_close(connect: Connect, server: Server) -> None:
+    face = connect()
+    subscription: Any = face.subscribe("news")
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        del subscription
+        gc.collect()
+    assert any("unclosed subscription" in str(w.message) for w in caught)
+    face.until(lambda: server.ask("PUBLISH", "news", "x") == 0)
+
+
+def test_a_signal_handler_runs_during_a_wait(server: Server) -> None:
+    rang: list[float] = []
+    previous = signal.signal(signal.SIGALRM, lambda *_: rang.append(time.monotonic()))
+    try:
+        with shoal.Client(server.url) as client, client.subscribe("x") as subscription:
+            begin = time.monotonic()
+            signal.setitimer(signal.ITIMER_REAL, 0.02)
+            assert subscription.get(timeout=0.3) is None
+            assert len(rang) == 1
+            assert rang[0] - begin < 0.25
+    finally:
+        signal.signal(signal.SIGALRM, previous)
+
+
+FORK = """
+    client = shoal.Client(url)
+    with client.subscribe("news") as subscription:
+        pid = os.fork()
+        if pid == 0:
+            code = 1
+            try:
+                for use in (subscription.get, lambda: subscription.add("x")):
+                    try:
+                        use()
+                    except shoal.ForkError:
+                        code += 1
+                subscription.close()
+                with client.subscribe("news") as own:
+                    client.execute("PUBLISH", "news", "x")
+                    if own.get(10) == shoal.Message(b"news", b"x"):
+                        code += 39
+            finally:
+                os._exit(code)
+        assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 42
+        assert subscription.get(10) == shoal.Message(b"news", b"x")
+    client.close()
+"""
+
+
+def test_a_fork(server: Server) -> None:
+    ended = run_child(FORK, server.url)
+    assert (ended.code, ended.errors) == (0, "")
+
+
+EXITS = {
+    "sync": """
+        client = shoal.Client(url)
+        subscription = client.subscribe("news", on_message=print)
+        subscription.wait()
+        other = client.subscribe("news")
+        def read():
+            try:
+                other.get()
+            except shoal.ClosedError:
+                pass
+        threading.Thread(target=read, daemon=True).start()
+    """,
+    "asyncio": """
+        async def main():
+            global client, subscription
+            client = shoal.aio.Client(url)
+            subscription = client.subscribe("news", on_message=print)
+            await subscription.wait()
+            task = asyncio.ensure_future(client.subscribe("news").get())
+            await asyncio.sleep(0)
+        run(main())
+    """,
+    "loop closed": """
+        loop = new_loop()
+        client = shoal.aio.Client(url)
+        async def begin():
+            subscription = client.subscribe("news", on_message=print)
+            await subscription.wait()
+            return subscription
+        subscription = loop.run_until_complete(begin())
+        loop.close()
+        del subscription
+    """,
+}
+
+
+@pytest.mark.parametrize("way", EXITS)
+@pytest.mark.parametrize("loop", ["asyncio", "uvloop"])
+def test_the_interpreter_ends(server: Server, way: str, loop: str) -> None:
+    if way == "sync" and loop == "uvloop":
+        return
+    ended = run_child(EXITS[way], server.url, loop=loop)
+    assert (ended.code, ended.output) == (0, ""), ended.errors
+    assert "Traceback" not in ended.errors
+    assert "Fatal" not in ended.errors
+
+
+@in_some_modes
+def test_a_cluster_is_refused(connect: Connect, server: Server) -> None:
+    face = connect(topology="cluster")
+    with pytest.raises(shoal.DataError):
+        face.subscribe("news")
