@@ -69,9 +69,9 @@ static size_t piece(const shoal__pipe_t *pipe, const char *data, size_t bytes)
     size_t missing = shoal__decoder_missing(pipe->decoder);
     const char *end;
 
-    if (missing >= bytes)
-        return bytes;
-    end = memchr(data + missing, '\n', bytes - missing);
+    if (missing > 0) /* of a string, with its line end */
+        return missing < bytes ? missing : bytes;
+    end = memchr(data, '\n', bytes);
     return end ? (size_t)(end - data) + 1 : bytes;
 }
 

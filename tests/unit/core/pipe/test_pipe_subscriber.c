@@ -14,11 +14,17 @@
 
 /* The rig's pipe, as a subscriber: pushes stand in the transcript as <kind name>. */
 
+/* What is fed, and how many payloads were read where they stand in it. */
+static shoal__bytes_t fed;
+static size_t views;
+
 static void hear_push(void *owner, const shoal__push_t *push)
 {
     static const char *const kinds[] = {"other", "message", "yes", "no"};
     char line[128];
 
+    views += fed.data && push->payload.data >= fed.data &&
+             push->payload.data < fed.data + fed.bytes;
     assert_ptr_equal(owner, &rig);
     snprintf(line, sizeof line, "<%s %.*s%s%.*s> ", kinds[push->kind],
              (int)push->name.bytes, push->name.data ? push->name.data : "",
@@ -144,6 +150,27 @@ static void test_every_split(void **state)
                  "<message x=hello> <message *=\r\n\r> ");
 }
 
+/* Only the message that is cut is put together; those behind it are read where they stand. */
+static void test_a_split_is_over_with_its_message(void **state)
+{
+    static const char wire[] = ">" HELLO ">" HELLO ">" HELLO;
+
+    for (size_t cut = 1; cut < sizeof wire / 3; cut++) {
+        rig_tear_down(state);
+        set_up(state);
+        connect_with(3);
+        fed = (shoal__bytes_t){wire, sizeof wire - 1};
+        views = 0;
+        assert_int_equal(shoal__pipe_feed(&rig.pipe, wire, cut, rig.now_us), 0);
+        assert_int_equal(
+            shoal__pipe_feed(&rig.pipe, wire + cut, sizeof wire - 1 - cut, rig.now_us),
+            0);
+        fed.data = NULL;
+        assert_heard("<message x=hello> <message x=hello> <message x=hello> ");
+        assert_int_equal(views, 2);
+    }
+}
+
 static void test_long_messages(void **state)
 {
     enum { BYTES = 200000 };
@@ -208,6 +235,7 @@ int main(void)
         CASE(test_an_error_that_nobody_waits_for),
         CASE(test_resp2),
         CASE(test_every_split),
+        CASE(test_a_split_is_over_with_its_message),
         CASE(test_long_messages),
         CASE(test_what_is_no_resp),
         CASE(test_an_owner_that_refuses),
