@@ -40,7 +40,7 @@ typedef enum shoal_overflow {
  *
  * Threads: any
  * Errors:  SHOAL_EINVAL  out of range
- *          SHOAL_ESYSTEM the system gave no descriptor
+ *          SHOAL_ESYSTEM the system gave no lock
  *          SHOAL_ENOMEM
  * Since:   0.2
  */
@@ -59,13 +59,14 @@ SHOAL_EXTERN void shoal_mailbox_free(shoal_mailbox_t *mailbox);
 
 /**
  * A descriptor that is readable while the mailbox has items to take.  The program may
- * only poll the descriptor; it belongs to the mailbox.
+ * only poll the descriptor; it belongs to the mailbox.  It is made when it is asked for
+ * first, here or by shoal_mailbox_wait().
  *
  * Threads: any
- * Errors:  none; -1 for NULL
+ * Errors:  none; -1 for NULL, and if the system gives no descriptor
  * Since:   0.2
  */
-SHOAL_EXTERN int shoal_mailbox_fd(const shoal_mailbox_t *mailbox);
+SHOAL_EXTERN int shoal_mailbox_fd(shoal_mailbox_t *mailbox);
 
 /**
  * Take up to `count_max` items, oldest first.  When none is left, the descriptor is no
@@ -92,6 +93,7 @@ SHOAL_EXTERN size_t shoal_mailbox_take(shoal_mailbox_t *mailbox,
  * Blocks:  as timeout_us says
  * Errors:  SHOAL_ETIMEOUT no item came in time
  *          SHOAL_EINTR    a signal arrived; the caller may wait again
+ *          SHOAL_ESYSTEM  the system gave no descriptor
  * Since:   0.2
  */
 SHOAL_EXTERN int shoal_mailbox_wait(shoal_mailbox_t *mailbox, uint64_t timeout_us);

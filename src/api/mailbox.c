@@ -34,7 +34,7 @@ void shoal_mailbox_free(shoal_mailbox_t *mailbox)
         shoal__items_free(mailbox);
 }
 
-int shoal_mailbox_fd(const shoal_mailbox_t *mailbox)
+int shoal_mailbox_fd(shoal_mailbox_t *mailbox)
 {
     return mailbox ? shoal__items_fd(mailbox) : -1;
 }

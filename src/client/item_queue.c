@@ -9,12 +9,12 @@
 #include <stdatomic.h>
 
 struct shoal_mailbox {
-    uv_mutex_t lock; /* a leaf: no callback and no other lock under it */
-    shoal__notifier_t notifier;
-    _Atomic size_t references; /* the owner, each source */
-    shoal__item_store_t store; /* under the lock */
-    bool is_signalled;         /* under the lock */
-    bool is_abandoned;         /* under the lock: the owner takes no more items */
+    uv_mutex_t lock;            /* a leaf: no callback and no other lock under it */
+    _Atomic size_t references;  /* the owner, each source, loops that are to ring */
+    shoal__notifier_t notifier; /* under the lock: none until somebody asks for it */
+    shoal__item_store_t store;  /* under the lock */
+    bool is_signalled;          /* under the lock; also without a notifier */
+    bool is_abandoned;          /* under the lock: the owner takes no more items */
 };
 
 int shoal__items_new(size_t messages_max, size_t bytes_max, shoal_overflow_t overflow,
@@ -26,15 +26,11 @@ int shoal__items_new(size_t messages_max, size_t bytes_max, shoal_overflow_t ove
     if (!mailbox)
         return SHOAL_ENOMEM;
     rc = uv_mutex_init(&mailbox->lock);
-    if (rc == 0) {
-        rc = shoal__notifier_init(&mailbox->notifier);
-        if (rc < 0)
-            uv_mutex_destroy(&mailbox->lock);
-    }
     if (rc < 0) {
         shoal__free(mailbox);
         return shoal__error_system(NULL, rc, "");
     }
+    mailbox->notifier.read_fd = mailbox->notifier.write_fd = -1;
     shoal__item_store_init(&mailbox->store, messages_max, bytes_max, overflow);
     atomic_init(&mailbox->references, 1);
     *ret_mailbox = mailbox;
@@ -51,7 +47,8 @@ void shoal__items_release(shoal_mailbox_t *mailbox)
     if (atomic_fetch_sub(&mailbox->references, 1) != 1)
         return;
     shoal__item_store_release(&mailbox->store);
-    shoal__notifier_release(&mailbox->notifier);
+    if (mailbox->notifier.read_fd >= 0)
+        shoal__notifier_release(&mailbox->notifier);
     uv_mutex_destroy(&mailbox->lock);
     shoal__free(mailbox);
 }
@@ -64,9 +61,21 @@ void shoal__items_free(shoal_mailbox_t *mailbox)
     shoal__items_release(mailbox);
 }
 
-int shoal__items_fd(const shoal_mailbox_t *mailbox)
+int shoal__items_fd(shoal_mailbox_t *mailbox)
 {
-    return mailbox->notifier.read_fd;
+    shoal__notifier_t *notifier = &mailbox->notifier;
+    int fd;
+
+    uv_mutex_lock(&mailbox->lock);
+    if (notifier->read_fd < 0) {
+        if (shoal__notifier_init(notifier) < 0)
+            notifier->read_fd = notifier->write_fd = -1;
+        else if (mailbox->is_signalled)
+            shoal__notifier_signal(notifier);
+    }
+    fd = notifier->read_fd;
+    uv_mutex_unlock(&mailbox->lock);
+    return fd;
 }
 
 static shoal_mailbox_t *mailbox_of(shoal__item_source_t *source)
@@ -80,7 +89,8 @@ static void settle_locked(shoal_mailbox_t *mailbox)
 {
     if (mailbox->is_signalled && shoal__item_store_count(&mailbox->store) == 0) {
         mailbox->is_signalled = false;
-        shoal__notifier_clear(&mailbox->notifier);
+        if (mailbox->notifier.read_fd >= 0)
+            shoal__notifier_clear(&mailbox->notifier);
     }
 }
 
@@ -131,7 +141,8 @@ void shoal__items_ring(shoal_mailbox_t *mailbox)
     uv_mutex_lock(&mailbox->lock);
     if (!mailbox->is_signalled && shoal__item_store_count(&mailbox->store) > 0) {
         mailbox->is_signalled = true;
-        shoal__notifier_signal(&mailbox->notifier);
+        if (mailbox->notifier.read_fd >= 0)
+            shoal__notifier_signal(&mailbox->notifier);
     }
     uv_mutex_unlock(&mailbox->lock);
 }
@@ -152,7 +163,9 @@ size_t shoal__items_take(shoal_mailbox_t *mailbox, const shoal_item_t **items,
 
 int shoal__items_wait(shoal_mailbox_t *mailbox, uint64_t until_us)
 {
-    return shoal__parker_wait_readable(mailbox->notifier.read_fd, until_us);
+    int fd = shoal__items_fd(mailbox);
+
+    return fd < 0 ? SHOAL_ESYSTEM : shoal__parker_wait_readable(fd, until_us);
 }
 
 size_t shoal__items_count(shoal_mailbox_t *mailbox)

@@ -18,7 +18,8 @@ int shoal__items_new(size_t messages_max, size_t bytes_max, shoal_overflow_t ove
                      shoal_mailbox_t **ret_mailbox);
 /* The owner lets go, and takes no more items. */
 void shoal__items_free(shoal_mailbox_t *mailbox);
-int shoal__items_fd(const shoal_mailbox_t *mailbox);
+/* -1: the system gives none. */
+int shoal__items_fd(shoal_mailbox_t *mailbox);
 
 /* One more reference, for a loop that is to ring later; and give it back.  Any thread. */
 void shoal__items_retain(shoal_mailbox_t *mailbox);
@@ -52,7 +53,7 @@ void shoal__items_ring(shoal_mailbox_t *mailbox);
 
 size_t shoal__items_take(shoal_mailbox_t *mailbox, const shoal_item_t **items,
                          size_t count_max);
-/* 0, SHOAL_ETIMEOUT or SHOAL_EINTR. */
+/* 0, SHOAL_ETIMEOUT, SHOAL_EINTR or SHOAL_ESYSTEM. */
 int shoal__items_wait(shoal_mailbox_t *mailbox, uint64_t until_us);
 size_t shoal__items_count(shoal_mailbox_t *mailbox);
 uint64_t shoal__items_dropped(shoal_mailbox_t *mailbox);

@@ -8,6 +8,7 @@ import threading
 import time
 import warnings
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
@@ -17,9 +18,11 @@ from conftest import Connect
 from shoal import Dropped, Gap, Message, Rejected, Suspended, _feed, _replies
 from support.children import run_child
 from support.faces import Face, FaceSubscription
+from support.scale import scaled
 from support.server import Server
 from support.wire import PATIENCE_S
 from test_codec_replies import opcodes
+from test_leaks import descriptors
 
 MODES = ["sync", "asyncio-borrowed", "uvloop-borrowed"]
 in_some_modes = pytest.mark.parametrize("mode", MODES)
@@ -564,3 +567,82 @@ def test_a_cluster_is_refused(connect: Connect, server: Server) -> None:
     face = connect(topology="cluster")
     with pytest.raises(shoal.DataError):
         face.subscribe("news")
+
+
+@pytest.mark.parametrize("mode", ["asyncio-borrowed", "uvloop-borrowed"])
+def test_many_subscriptions_of_a_loop_cost_no_descriptors(
+    connect: Connect, server: Server
+) -> None:
+    face = connect()
+    first = face.subscribe("news")
+    with first:
+        before = descriptors()
+        many = [face.subscribe("news") for _ in range(200)]
+        for subscription in many:
+            subscription.__enter__()
+        assert descriptors() == before
+        published(server, "news", "x")
+        for subscription in many:
+            assert subscription.get() == Message(b"news", b"x")
+            subscription.close()
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_nothing_is_left(mode: str, server: Server) -> None:
+    """Subscriptions and clients that end in any order leave no descriptor."""
+    connect_once(mode, server)
+    before = descriptors(), threading.active_count()
+    for _ in range(5):
+        connect_once(mode, server)
+    gc.collect()
+    assert (descriptors(), threading.active_count()) == before
+
+
+def connect_once(mode: str, server: Server) -> None:
+    face = Face(mode, server.url)
+    subscriptions = [face.subscribe(f"c{i}") for i in range(5)]
+    subscriptions.append(face.subscribe("c0", on_message=lambda item: None))
+    published(server, "c0", "x")
+    for subscription in subscriptions[::2]:
+        subscription.close()
+    face.close()
+    for subscription in subscriptions:
+        subscription.close()
+    face.end()
+
+
+def test_closed_at_any_time(server: Server) -> None:
+    """Readers, changes and closes of several threads: no crash, no hang, no other
+    exception than ClosedError."""
+    wrong: list[BaseException] = []
+    client = shoal.Client(server.url)
+
+    def work(act: Callable[[], object]) -> None:
+        try:
+            while True:
+                act()
+        except (shoal.ClosedError, StopIteration):
+            pass
+        except BaseException as error:
+            wrong.append(error)
+
+    for number in range(scaled(20)):
+        subscription = client.subscribe("news", f"n{number}")
+        names = [f"x{i}" for i in range(10)]
+        acts: list[Callable[[], object]] = [
+            partial(next, subscription),
+            partial(subscription.add, *names),
+            partial(subscription.remove, *names),
+            partial(client.execute_many, [("PUBLISH", "news", "x")] * 50),
+        ]
+        threads = [threading.Thread(target=work, args=(act,)) for act in acts[:3]]
+        for thread in threads:
+            thread.start()
+        for _ in range(3):
+            acts[3]()
+        subscription.close()
+        for thread in threads:
+            thread.join(PATIENCE_S)
+            assert not thread.is_alive()
+    client.close()
+    assert wrong == []

@@ -12,6 +12,7 @@
 #include <poll.h>
 #include <shoal/errors.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <uv.h>
 
 #define MESSAGES 100000
@@ -34,7 +35,7 @@ static unsigned put(shoal__item_source_t *source, uint64_t number)
     return shoal__items_put(source, &item);
 }
 
-static bool is_readable(const shoal_mailbox_t *mailbox)
+static bool is_readable(shoal_mailbox_t *mailbox)
 {
     struct pollfd polled = {.fd = shoal__items_fd(mailbox), .events = POLLIN};
 
@@ -72,6 +73,45 @@ static void test_the_descriptor_is_readable_while_there_are_items(void **state)
     shoal__items_close(source);
     assert_false(is_readable(mailbox));
     assert_int_equal(shoal__items_take(mailbox, items, 2), 0);
+    shoal__items_free(mailbox);
+}
+
+static bool is_signalled_before_it_is_asked_for(bool is_taken)
+{
+    shoal_mailbox_t *mailbox = open_mailbox(8, SHOAL_OVERFLOW_NEWEST);
+    const shoal_item_t *items[1];
+    shoal__item_source_t *source;
+    bool is_signalled;
+
+    assert_int_equal(shoal__items_open(mailbox, NULL, &source), 0);
+    put(source, 1);
+    shoal__items_ring(mailbox);
+    assert_int_equal(put(source, 2), 0);
+    for (int i = 0; is_taken && i < 2; i++)
+        assert_int_equal(shoal__items_take(mailbox, items, 1), 1);
+    is_signalled = is_readable(mailbox);
+    shoal__items_close(source);
+    shoal__items_free(mailbox);
+    return is_signalled;
+}
+
+static void test_the_descriptor_is_made_when_it_is_asked_for(void **state)
+{
+    struct rlimit limit, none;
+    shoal_mailbox_t *mailbox = open_mailbox(8, SHOAL_OVERFLOW_NEWEST);
+
+    (void)state;
+    assert_true(is_signalled_before_it_is_asked_for(false));
+    assert_false(is_signalled_before_it_is_asked_for(true));
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
+    none = limit;
+    none.rlim_cur = 0;
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+    assert_int_equal(shoal__items_fd(mailbox), -1);
+    assert_int_equal(shoal__items_wait(mailbox, 0), SHOAL_ESYSTEM);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+    assert_true(shoal__items_fd(mailbox) >= 0);
+    assert_int_equal(shoal__items_fd(mailbox), shoal__items_fd(mailbox));
     shoal__items_free(mailbox);
 }
 
@@ -176,6 +216,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_the_descriptor_is_readable_while_there_are_items),
+        cmocka_unit_test(test_the_descriptor_is_made_when_it_is_asked_for),
         cmocka_unit_test(test_the_mailbox_lives_as_long_as_its_sources),
         cmocka_unit_test(test_without_memory_there_is_none),
         cmocka_unit_test(test_threads_lose_nothing_unsaid),
