@@ -32,6 +32,13 @@ MODULES = {
     "valkey-glide-uvloop": "client_glide",
     "valkey-glide-sync": "client_glide_sync",
     # These receive messages.
+    "shoal-take": "receive_shoal",
+    "shoal-iterate": "receive_shoal",
+    "shoal-on-message": "receive_shoal",
+    "shoal-take-thread": "receive_shoal",
+    "shoal-iterate-thread": "receive_shoal",
+    "shoal-redis-listen": "receive_shoal_redis",
+    "shoal-redis-get-message": "receive_shoal_redis",
     "redis-py-listen": "receive_redis_py",
     "redis-py-get-message": "receive_redis_py",
     "coredis-iterate": "receive_coredis",

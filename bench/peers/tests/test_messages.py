@@ -161,27 +161,46 @@ class Receiving(unittest.TestCase):
         except BlockingIOError:
             return 0
 
-    def test_each_number(self):
-        for number in (0, 1, 5, 5, 6):
+    def receive(self, numbers):
+        for number in numbers:
             self.receipts.note(self.message(number))
-        self.assertEqual(self.receipts.lost, 3)
-        self.assertEqual(self.receipts.recorders[0].errors, 1)
-        self.assertEqual(self.receipts.recorders[0].ops, 5)
+
+    def test_numbers(self):
+        recorder = self.receipts.recorders[0]
+        self.receive(range(16))
+        self.assertEqual((recorder.ops, self.receipts.lost), (16, 0))
+        self.receive(range(19, 27))
+        self.assertEqual((self.receipts.lost, recorder.errors), (3, 0))
+        self.receive(range(26, 34))  # 26 comes twice
+        self.assertEqual(recorder.errors, 1)
         self.assertEqual(self.told(), 0)
-        self.receipts.note(self.message(3 * 1024 - 1))
+        self.receive([3 * 1024 - 1] * 8)
         self.assertEqual(self.told(), 3)
 
     def test_many_at_once(self):
-        note_all = self.receipts.note_all
+        recorder, note_all = self.receipts.recorders[0], self.receipts.note_all
         note_all([self.message(number) for number in range(1024)])
         self.assertEqual((self.receipts.lost, self.told()), (0, 1))
         note_all([self.message(number) for number in range(1030, 1032)])
         self.assertEqual(self.receipts.lost, 6)
         note_all([self.message(number) for number in (1032, 1034)])
-        self.assertEqual(self.receipts.lost, 7)
-        self.assertEqual(self.receipts.recorders[0].errors, 0)
+        self.assertEqual((self.receipts.lost, recorder.errors), (7, 0))
         note_all([self.message(1034)])
-        self.assertEqual(self.receipts.recorders[0].errors, 1)
+        self.assertEqual((recorder.ops, recorder.errors), (1029, 1))
+
+    def test_times(self):
+        from workload import MEASURING
+
+        for rate, times in ((0, (2, 2)), (1000, (16, 18))):
+            Options.rate = rate
+            self.setUp()
+            recorder = self.receipts.recorders[0]
+            self.receipts.phase = MEASURING
+            self.receive(range(128))
+            self.assertEqual(len(recorder.latency_ns), times[0])
+            self.receipts.note_all([self.message(n) for n in range(128, 137)])
+            self.assertEqual(len(recorder.latency_ns), times[1])
+            Options.rate = 0
 
 
 class Tables(unittest.TestCase):
