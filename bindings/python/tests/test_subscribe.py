@@ -487,6 +487,9 @@ def test_a_signal_handler_runs_during_a_wait(server: Server) -> None:
 FORK = """
     client = shoal.Client(url)
     with client.subscribe("news") as subscription:
+        client.execute_many([("PUBLISH", "news", i) for i in range(3)])
+        for number in range(2):  # the third is read, too, or about to be
+            assert int(subscription.get(10).data) == number
         pid = os.fork()
         if pid == 0:
             code = 1
@@ -504,6 +507,7 @@ FORK = """
             finally:
                 os._exit(code)
         assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 42
+        assert int(subscription.get(10).data) == 2
         assert subscription.get(10) == shoal.Message(b"news", b"x")
     client.close()
 """

@@ -260,6 +260,8 @@ class SubscriptionBase:
         self._items: deque[Item] = deque()
         self._is_closed = False
         self._pulling = threading.RLock()
+        #: The last pull brought as much as it asked for: there may be more.
+        self._is_more = True
         self._names = names
         if overflow not in _OVERFLOWS:
             raise ValueError(
@@ -270,6 +272,7 @@ class SubscriptionBase:
         self._feed = Feed(
             hub, names.pairs, max_messages, max_bytes, _OVERFLOWS[overflow]
         )
+        _subscriptions.add(self)
 
     @property
     def gaps(self) -> int:
@@ -291,15 +294,14 @@ class SubscriptionBase:
                 self._let_go()
                 raise
             self._items.extend(reading.items(taken, has_marks))
+            self._is_more = len(taken) == count_max
         return bool(taken)
 
     def _take_now(self, count_max: int) -> list[Item]:
         """Up to count_max items that are there."""
         items = self._items
-        while len(items) < count_max and self._pull(
-            min(count_max - len(items), _ITEMS_MAX)
-        ):
-            continue
+        while self._is_more and len(items) < count_max:
+            self._pull(min(count_max - len(items), _ITEMS_MAX))
         if len(items) <= count_max:
             taken = list(items)
             items.clear()
@@ -358,6 +360,7 @@ class SubscriptionBase:
 
 
 _open_hubs: weakref.WeakSet[Hub] = weakref.WeakSet()
+_subscriptions: weakref.WeakSet[SubscriptionBase] = weakref.WeakSet()
 
 
 def _close_all() -> None:
@@ -374,6 +377,9 @@ def _forget_all() -> None:
         hub.is_closed = True
         lib.shoalpy_hub_forget(hub.native)
     _open_hubs.clear()
+    for subscription in list(_subscriptions):
+        subscription._items.clear()
+    _subscriptions.clear()
 
 
 atexit.register(_close_all)

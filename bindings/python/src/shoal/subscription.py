@@ -17,6 +17,7 @@ from ._monitor import until_of
 from ._native import lib
 from ._options import Options
 from ._outcomes import error_of
+from ._seconds import microseconds
 from .exceptions import ClosedError, FullError
 
 if TYPE_CHECKING:
@@ -59,6 +60,13 @@ class Subscription(SubscriptionBase, Closing):
 
     def get(self, timeout: float | None = None) -> Item | None:
         """The next item; waits for it for `timeout` seconds. None: none came."""
+        if timeout is not None:
+            microseconds(timeout)
+        if self._items and self._thread is None:
+            try:
+                return self._items.popleft()
+            except IndexError:  # another thread took it
+                pass
         with self._one_reader():
             if not self._items and not self._wait(until_of(timeout)):
                 return None
@@ -105,7 +113,7 @@ class Subscription(SubscriptionBase, Closing):
         if self._items and self._thread is None:
             try:
                 return self._items.popleft()
-            except IndexError:
+            except IndexError:  # another thread took it
                 pass
         try:
             item = self.get()

@@ -22,6 +22,7 @@ from .._monitor import until_of
 from .._native import ffi, lib
 from .._options import Options
 from .._outcomes import error_of
+from .._seconds import microseconds
 from ..exceptions import ClosedError
 from ._batch import Future
 from ._loop import Reader, forget_reader, running_loop
@@ -184,6 +185,10 @@ class Subscription(SubscriptionBase, AsyncClosing):
     async def get(self, timeout: float | None = None) -> Item | None:
         """The next item; waits for it for `timeout` seconds. None: none came. If the
         task is cancelled, no item is lost."""
+        if timeout is not None:
+            microseconds(timeout)
+        if self._items and not self._is_read and self._on_message is None:
+            return self._items.popleft()
         with self._one_reader():
             if not self._items and not await self._wait(until_of(timeout)):
                 return None
