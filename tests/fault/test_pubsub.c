@@ -1,0 +1,381 @@
+/* SPDX-License-Identifier: MIT */
+/* Subscriptions to a server that misbehaves: the connection is lost at every byte, requests
+ * are refused, names are dropped, confirmations are missing, pushes are odd. */
+#include "support/listener.h"
+#include "support/scene.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define CONFIRM "$9\r\nsubscribe\r\n$1\r\nx\r\n:1\r\n"
+#define MESSAGE(n) "$7\r\nmessage\r\n$1\r\nx\r\n$1\r\n" #n "\r\n"
+#define RESP3(mark)                                                                    \
+    mark "3\r\n" CONFIRM mark "3\r\n" MESSAGE(1) mark "3\r\n" MESSAGE(2) mark          \
+        "3\r\n" MESSAGE(3)
+
+typedef struct stage {
+    scene_t *scene;
+    shoal_pubsub_t *pubsub;
+    listener_t a;
+} stage_t;
+
+static stage_t *open_stage(void **state, const char *names)
+{
+    scene_t *scene = *state;
+    stage_t *stage = scene_alloc(scene, sizeof *stage);
+
+    stage->scene = scene;
+    assert_int_equal(shoal_options_set_on_event(scene->options, NULL, NULL), 0);
+    assert_int_equal(shoal_pubsub_open(scene->options, &stage->pubsub, NULL), 0);
+    if (names)
+        listener_begin(&stage->a, stage->pubsub, names);
+    return stage;
+}
+
+static void close_stage(stage_t *stage)
+{
+    listener_end(&stage->a);
+    assert_int_equal(shoal_pubsub_close_and_wait(stage->pubsub), 0);
+    shoal_pubsub_release(stage->pubsub);
+}
+
+static void answer(scene_t *scene, const char *command, const char *reply,
+                   unsigned times)
+{
+    fake_server_rule(
+        scene->server,
+        &(fake_rule_t){.command = command, .reply = reply, .times = times});
+}
+
+/* ---- a loss at every byte of a confirmation and three messages ---- */
+
+#define CUTS_MAX 200
+
+typedef struct crowd {
+    shoal_pubsub_t *pubsubs[CUTS_MAX];
+    listener_t listeners[CUTS_MAX];
+    char rests[2][256];
+} crowd_t;
+
+/* Each of them has its own cut.  All of them at once, because a connection is dialed ten times a
+ * second at most. */
+static void run_crowd(scene_t *scene, crowd_t *crowd, size_t count, const char *end)
+{
+    size_t done = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        assert_int_equal(
+            shoal_pubsub_open_borrowed(scene->options, &crowd->pubsubs[i], NULL), 0);
+        listener_begin(&crowd->listeners[i], crowd->pubsubs[i], "x");
+    }
+    for (uint64_t since_us = waiting_now_us(); done < count;) {
+        done = 0;
+        for (size_t i = 0; i < count; i++) {
+            assert_int_equal(shoal_pubsub_step(crowd->pubsubs[i], 0), 0);
+            done += listener_has(&crowd->listeners[i], end);
+        }
+        waiting_pause(since_us, end, __FILE__, __LINE__);
+    }
+}
+
+static size_t count_heard(crowd_t *crowd, size_t count, const char *text)
+{
+    size_t found = 0;
+
+    for (size_t i = 0; i < count; i++)
+        found += strcmp(crowd->listeners[i].heard, text) == 0;
+    return found;
+}
+
+static void end_crowd(crowd_t *crowd, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        assert_int_equal(listener_stats(crowd->pubsubs[i]).desyncs, 0);
+        listener_end(&crowd->listeners[i]);
+        assert_int_equal(shoal_pubsub_close_and_wait(crowd->pubsubs[i]), 0);
+        shoal_pubsub_release(crowd->pubsubs[i]);
+    }
+}
+
+/* The first `losses` connections of each are lost, the last of them at every byte; the
+ * earlier ones behind the first message. */
+static void check_cuts(scene_t *scene, char mark, unsigned losses)
+{
+    static const char three[] = RESP3(">"), two[] = RESP3("*");
+    const char *wire = mark == '>' ? three : two;
+    const size_t bytes = sizeof three; /* a cut behind the last byte, too */
+    const size_t confirm = 4 + sizeof CONFIRM - 1, message = 4 + sizeof MESSAGE(1) - 1;
+    crowd_t *crowd = scene_alloc(scene, sizeof *crowd);
+    char text[64];
+
+    assert_true(bytes <= CUTS_MAX);
+    assert_int_equal(shoal_options_set_on_event(scene->options, NULL, NULL), 0);
+    assert_int_equal(shoal_options_set_protocol(scene->options, mark == '>' ? 3 : 2),
+                     0);
+    for (unsigned loss = 1; loss <= losses; loss++)
+        for (size_t i = 0; i < bytes; i++)
+            fake_server_rule(
+                scene->server,
+                &(fake_rule_t){.command = "SUBSCRIBE",
+                               .reply = wire,
+                               .times = 1,
+                               .is_cut = true,
+                               .cut_bytes = loss == losses ? i : confirm + message,
+                               .then = i % 2 ? FAKE_FIN : FAKE_RESET});
+    snprintf(crowd->rests[0], sizeof crowd->rests[0], "%c3\r\n%s%c3\r\n%s", mark,
+             CONFIRM, mark, MESSAGE(9));
+    fake_server_rule(scene->server,
+                     &(fake_rule_t){.command = "SUBSCRIBE", .reply = crowd->rests[0]});
+    run_crowd(scene, crowd, bytes, "x=9");
+    if (losses == 1) {
+        /* Bytes that a reset overtakes are lost: more gaps than the cuts demand, never less. */
+        size_t heard = count_heard(crowd, bytes, "+x x=9 "), other = 0;
+        assert_true(heard >= confirm);
+        other = heard;
+        other += count_heard(crowd, bytes, "+x ~ ?x x=9 ");
+        other += count_heard(crowd, bytes, "+x x=1 ~ ?x x=9 ");
+        other += count_heard(crowd, bytes, "+x x=1 x=2 ~ ?x x=9 ");
+        snprintf(text, sizeof text, "+x x=1 x=2 x=3 ~ ?x x=9 ");
+        other += count_heard(crowd, bytes, text);
+        assert_int_equal(other, bytes);
+        assert_true(count_heard(crowd, bytes, "+x x=1 ~ ?x x=9 ") <= message);
+        assert_true(count_heard(crowd, bytes, "+x x=1 ~ ?x x=9 ") >= message / 2);
+    } else {
+        for (size_t i = 0; i < bytes; i++) {
+            const char *heard = crowd->listeners[i].heard;
+            /* Each loss of a confirmed name is told, and each new confirmation. */
+            assert_true(strncmp(heard, "+x ", 3) == 0);
+            assert_ptr_equal(strstr(heard + 1, "+"), NULL);
+            for (const char *at = heard; (at = strstr(at, "~ ")); at++)
+                assert_memory_equal(at, "~ ?x ", 5);
+            assert_non_null(strstr(heard, "x=9 "));
+        }
+    }
+    end_crowd(crowd, bytes);
+}
+
+static void test_a_loss_at_every_byte(void **state)
+{
+    check_cuts(*state, '>', 1);
+}
+
+static void test_a_loss_at_every_byte_in_resp2(void **state)
+{
+    check_cuts(*state, '*', 1);
+}
+
+static void test_a_second_loss_at_every_byte(void **state)
+{
+    check_cuts(*state, '>', 2);
+}
+
+/* ---- what the server says instead ---- */
+
+#define YES(kind, name) ">3\r\n" kind "\r\n" name "\r\n:1\r\n"
+#define SUBSCRIBED(name) YES("+subscribe", name)
+
+static void test_a_server_that_cannot_now_is_asked_again(void **state)
+{
+    stage_t *stage;
+
+    answer(*state, "SUBSCRIBE", "-LOADING later\r\n", 2);
+    answer(*state, "SUBSCRIBE", SUBSCRIBED("+x"), 0);
+    stage = open_stage(state, "x");
+    listener_wait(&stage->a);
+    LISTENER_HEARS(&stage->a, "+x ");
+    assert_int_equal(listener_stats(stage->pubsub).requests, 3);
+    assert_int_equal(listener_stats(stage->pubsub).losses, 0);
+    close_stage(stage);
+}
+
+static void test_a_name_that_is_refused(void **state)
+{
+    stage_t *stage;
+
+    answer(*state, "SUBSCRIBE", "-NOPERM not this\r\n", 1);
+    answer(*state, "SUBSCRIBE", SUBSCRIBED("+x"), 1);
+    answer(*state, "SUBSCRIBE", "-NOPERM not this\r\n", 1);
+    stage = open_stage(state, "x y");
+    assert_int_equal(shoal_subscription_wait(stage->a.subscription, WAITING_US_MAX), 1);
+    LISTENER_HEARS(&stage->a, "+x !y ");
+    assert_string_equal(stage->a.detail, "NOPERM not this");
+    close_stage(stage);
+}
+
+/* valkey#1066: it looks like an answer to ours. */
+static void test_names_that_the_server_drops(void **state)
+{
+    stage_t *stage;
+
+    answer(*state, "SSUBSCRIBE", YES("+ssubscribe", "+s"), 1);
+    answer(*state, "SSUBSCRIBE", "-MOVED 1 127.0.0.1:1\r\n", 1);
+    answer(*state, "SSUBSCRIBE", YES("+ssubscribe", "+s"), 0);
+    answer(*state, "SUBSCRIBE", SUBSCRIBED("+x"), 0);
+    stage = open_stage(state, "s:s x");
+    listener_wait(&stage->a);
+    LISTENER_HEARS(&stage->a, "+x +s ");
+    fake_server_send(stage->scene->server, YES("+sunsubscribe", "+s"));
+    LISTENER_HEARS(&stage->a, "?s ");
+    listener_wait(&stage->a);
+    fake_server_send(stage->scene->server, YES("+unsubscribe", "+x"));
+    LISTENER_HEARS(&stage->a, "?x ");
+    /* Around a request of our own to give it up. */
+    answer(*state, "SUNSUBSCRIBE",
+           YES("+sunsubscribe", "+s") YES("+sunsubscribe", "+s"), 0);
+    listener_remove(&stage->a, "s:s");
+    listener_add(&stage->a, "s:s");
+    listener_wait(&stage->a);
+    fake_server_send(stage->scene->server, ">3\r\n+smessage\r\n+s\r\n+1\r\n");
+    WAIT_FOR(listener_has(&stage->a, "s=1"));
+    assert_int_equal(listener_stats(stage->pubsub).losses, 0);
+    close_stage(stage);
+}
+
+static void test_a_confirmation_that_is_missing(void **state)
+{
+    stage_t *stage;
+
+    answer(*state, "SUBSCRIBE", SUBSCRIBED("+x"), 1); /* and nothing of y */
+    answer(*state, "SUBSCRIBE", SUBSCRIBED("+x") SUBSCRIBED("+y"), 0);
+    stage = open_stage(state, "x y");
+    WAIT_FOR(listener_has(&stage->a, "+y"));
+    listener_wait(&stage->a);
+    assert_true(listener_has(&stage->a, "+x ~ "));
+    assert_true(listener_has(&stage->a, "?x"));
+    assert_int_equal(listener_stats(stage->pubsub).desyncs, 1);
+    close_stage(stage);
+}
+
+static void test_a_ping_that_is_answered_wrongly(void **state)
+{
+    static const char *const wrong[] = {"+PONG\r\n", "$16\r\n0123456789abcdef\r\n",
+                                        "$16\r\n0123456789abcdeX\r\n", "*0\r\n"};
+
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        stage_t *stage;
+        size_t rule;
+        fake_server_forget_rules(((scene_t *)*state)->server);
+        answer(*state, "SUBSCRIBE", SUBSCRIBED("+x") ">0\r\n", 0);
+        rule = fake_server_rule(
+            ((scene_t *)*state)->server,
+            &(fake_rule_t){.command = "PING", .reply = wrong[i], .times = 1});
+        stage = open_stage(state, "x");
+        WAIT_FOR(fake_server_hits(((scene_t *)*state)->server, rule) == 1);
+        WAIT_FOR(listener_stats(stage->pubsub).desyncs == 1);
+        listener_wait(&stage->a);
+        close_stage(stage);
+    }
+}
+
+static void test_odd_pushes_are_counted(void **state)
+{
+    stage_t *stage;
+
+    answer(*state, "SUBSCRIBE", SUBSCRIBED("+x"), 0);
+    stage = open_stage(state, "x");
+    listener_wait(&stage->a);
+    LISTENER_HEARS(&stage->a, "+x ");
+    fake_server_send(stage->scene->server,
+                     ">0\r\n>1\r\n+message\r\n>2\r\n+message\r\n+x\r\n"
+                     ">3\r\n+news\r\n+x\r\n+y\r\n>3\r\n+message\r\n:1\r\n*0\r\n"
+                     ">3\r\n+message\r\n+foreign\r\n+1\r\n"
+                     ">3\r\n+subscribe\r\n+foreign\r\n:1\r\n"
+                     ">3\r\n+unsubscribe\r\n_\r\n:0\r\n"
+                     ">3\r\n+message\r\n+x\r\n+1\r\n");
+    LISTENER_HEARS(&stage->a, "x=1 ");
+    assert_int_equal(listener_stats(stage->pubsub).unknown_pushes, 5);
+    assert_int_equal(listener_stats(stage->pubsub).unwanted, 1);
+    assert_int_equal(listener_stats(stage->pubsub).losses, 0);
+    fake_server_send(stage->scene->server, "+unasked\r\n");
+    LISTENER_HEARS(&stage->a, "~ ?x ");
+    assert_int_equal(listener_stats(stage->pubsub).desyncs, 1);
+    close_stage(stage);
+}
+
+/* ---- a server that is silent, or away ---- */
+
+static void test_a_server_that_is_silent(void **state)
+{
+    scene_t *scene = *state;
+    stage_t *stage;
+
+    answer(scene, "SUBSCRIBE", SUBSCRIBED("+x"), 0);
+    assert_int_equal(shoal_options_set_ping_idle_us(scene->options, 20000), 0);
+    assert_int_equal(shoal_options_set_stall_timeout_us(scene->options, 200000), 0);
+    stage = open_stage(state, "x");
+    listener_wait(&stage->a);
+    fake_server_freeze(scene->server);
+    WAIT_FOR(listener_has(&stage->a, "+x ~ "));
+    fake_server_release(scene->server);
+    WAIT_FOR(listener_has(&stage->a, "?x "));
+    assert_string_equal(stage->a.detail, "the server stopped answering");
+    close_stage(stage);
+}
+
+static void test_a_server_that_is_away(void **state)
+{
+    scene_t *scene = *state;
+    stage_t *stage;
+
+    answer(scene, "SUBSCRIBE", SUBSCRIBED("+x"), 0);
+    fake_server_refuse(scene->server, true);
+    stage = open_stage(state, "x");
+    assert_int_equal(shoal_subscription_wait(stage->a.subscription, 1000),
+                     SHOAL_ETIMEOUT);
+    WAIT_FOR(listener_stats(stage->pubsub).attempts_failed > 0);
+    assert_int_equal(stage->a.items, 0);
+    fake_server_refuse(scene->server, false);
+    listener_wait(&stage->a);
+    LISTENER_HEARS(&stage->a, "+x ");
+    close_stage(stage);
+    /* Closed while it is dialed. */
+    fake_server_refuse(scene->server, true);
+    stage = open_stage(state, "x");
+    close_stage(stage);
+}
+
+static void test_what_is_refused_at_once(void **state)
+{
+    scene_t *scene = *state;
+    shoal_receiver_t receiver = SHOAL_RECEIVER_INIT;
+    shoal_subscription_t *subscription;
+    shoal_error_t error = SHOAL_ERROR_INIT;
+    stage_t *stage = open_stage(state, "x");
+    shoal_name_t name = {SHOAL_NAME_CHANNEL, "x", SHOAL_NAME_BYTES_MAX + 1};
+    shoal_pubsub_t *pubsub;
+
+    receiver.on_item = listener_on_item;
+    assert_int_equal(
+        shoal_pubsub_subscribe(stage->pubsub, &name, 1, &receiver, &subscription),
+        SHOAL_ETOOBIG);
+    assert_int_equal(shoal_pubsub_subscribe(stage->pubsub, &name, SHOAL_NAMES_MAX + 1,
+                                            &receiver, &subscription),
+                     SHOAL_ETOOBIG);
+    close_stage(stage);
+    assert_int_equal(shoal_options_set_topology(scene->options, SHOAL_TOPOLOGY_CLUSTER),
+                     0);
+    assert_int_equal(shoal_pubsub_open(scene->options, &pubsub, &error), SHOAL_EINVAL);
+    assert_null(pubsub);
+    assert_non_null(strstr(error.text, "cluster"));
+}
+
+#define CASE(test) cmocka_unit_test_setup_teardown(test, scene_setup, scene_teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        CASE(test_a_loss_at_every_byte),
+        CASE(test_a_loss_at_every_byte_in_resp2),
+        CASE(test_a_second_loss_at_every_byte),
+        CASE(test_a_server_that_cannot_now_is_asked_again),
+        CASE(test_a_name_that_is_refused),
+        CASE(test_names_that_the_server_drops),
+        CASE(test_a_confirmation_that_is_missing),
+        CASE(test_a_ping_that_is_answered_wrongly),
+        CASE(test_odd_pushes_are_counted),
+        CASE(test_a_server_that_is_silent),
+        CASE(test_a_server_that_is_away),
+        CASE(test_what_is_refused_at_once),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
