@@ -413,10 +413,22 @@ static void forget_asked(shoal__subscriptions_t *subscriptions, shoal__list_t *i
             topic->reason = SHOAL_GAP_LOST;
         }
         shoal__list_remove(&topic->pending);
-        if (topic->ears_count > 0)
-            wish(subscriptions, topic);
-        else
+        if (topic->ears_count == 0)
             shoal__list_append(idle, &topic->pending);
+    }
+}
+
+/* All that is wanted is to be asked, in the order in which it was wanted, by and large. */
+static void ask_anew(shoal__subscriptions_t *subscriptions)
+{
+    shoal__list_t *list = &subscriptions->listeners;
+
+    for (shoal__list_t *node = list->next; node != list; node = node->next) {
+        const shoal__listener_t *listener =
+            SHOAL__LIST_ENTRY(node, shoal__listener_t, node);
+        for (uint64_t at = 0; at < shoal__counter_get(&listener->count); at++)
+            if (shoal__list_is_empty(&listener->topics[at]->pending))
+                wish(subscriptions, listener->topics[at]);
     }
 }
 
@@ -446,6 +458,7 @@ void shoal__subscriptions_lost(shoal__subscriptions_t *subscriptions,
     forget_askings(subscriptions);
     shoal__list_init(&idle);
     forget_asked(subscriptions, &idle);
+    ask_anew(subscriptions);
     while (!shoal__list_is_empty(&idle)) {
         shoal__topic_t *topic = SHOAL__LIST_ENTRY(idle.next, shoal__topic_t, pending);
         wish(subscriptions, topic);
