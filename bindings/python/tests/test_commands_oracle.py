@@ -24,7 +24,9 @@ from support.server import Server
 
 TOOLS = Path(__file__).resolve().parents[1] / "tools"
 
-FACTS = read_facts((TOOLS / "command_facts.json").read_text())
+FACTS = read_facts(
+    *((TOOLS / name).read_text() for name in ("command_facts.json", "newer_facts.json"))
+)
 METHODS, _ = read_methods((TOOLS / "methods.txt").read_text(), FACTS)
 HAS_REDIS_PY = importlib.util.find_spec("redis") is not None
 DRAWS = 6 * SCALE
@@ -43,17 +45,19 @@ class Recorder(Commands[bytes]):
 
 
 #: Of methods with a body of their own: what excludes each other, or has limits.
-EXCLUSIVE = {
-    "xadd": ("maxlen", "minid"),
-    "xtrim": ("maxlen", "minid"),
-    "geoadd": ("nx", "xx"),
-    "command_list": ("module", "category", "pattern"),
-    "hset": ("key", "mapping"),
-    "lcs": ("len", "idx"),
-}
+EXCLUSIVE = [
+    ("xadd", {"maxlen", "minid"}),
+    ("xtrim", {"maxlen", "minid"}),
+    ("geoadd", {"nx", "xx"}),
+    ("command_list", {"module", "category", "pattern"}),
+    ("lcs", {"len", "idx"}),
+    ("hsetex", {"ex", "px", "exat", "pxat", "keepttl"}),
+    ("hsetex", {"fnx", "fxx"}),
+]
 #: What is given with another parameter, or not at all.
 TOGETHER = {
     "hset": {"value": "key"},
+    "hsetex": {"value": "key"},
     "sort": {"num": "start"},
     "sort_ro": {"num": "start"},
     "lcs": {"minmatchlen": "idx", "withmatchlen": "idx"},
@@ -61,6 +65,7 @@ TOGETHER = {
 }
 ONE_OF = {
     "hset": ("key", "mapping"),
+    "hsetex": ("key", "mapping"),
     "xtrim": ("maxlen", "minid"),
     "client_kill_filter": ("_id", "_type", "addr", "skipme", "laddr", "user"),
 }
@@ -124,8 +129,10 @@ class Draw:
         name = self._method.name
         for parameter in self._method.parameters:
             leader = TOGETHER.get(name, {}).get(parameter.name)
-            others = EXCLUSIVE.get(name, ())
-            if parameter.name in others and self.given.keys() & set(others):
+            if any(
+                name == method and parameter.name in group and self.given.keys() & group
+                for method, group in EXCLUSIVE
+            ):
                 continue
             if leader is not None and leader not in self.given:
                 continue
@@ -157,17 +164,21 @@ class Draw:
             self._by_word(part)
 
 
+def up_to_words(method: Method) -> list[Parameter]:
+    """The parameters up to `*words`; none if there are no such words."""
+    shapes = [parameter.shape for parameter in method.parameters]
+    return list(method.parameters[: shapes.index("any") + 1 if "any" in shapes else 0])
+
+
 def call(target: Any, method: Method, given: Given) -> Any:
     """The method of that target, with these arguments, by position up to `*words`."""
     given = dict(given)
     positional: list[Any] = []
-    any_number = [p for p in method.parameters if p.shape == "any"]
-    if any_number:
-        for parameter in method.parameters:
-            if parameter.shape == "any":
-                positional += given.pop(parameter.name, [])
-            elif parameter.name in given:
-                positional.append(given.pop(parameter.name))
+    for parameter in up_to_words(method):
+        if parameter.shape == "any":
+            positional += given.pop(parameter.name, [])
+        elif parameter.name in given:
+            positional.append(given.pop(parameter.name))
     return getattr(target, method.name)(*positional, **given)
 
 
@@ -179,10 +190,8 @@ def draws(method: Method) -> list[Given]:
 
 def is_callable(method: Method, given: Given) -> bool:
     """Words can only follow if those before them are there."""
-    has_any = any(p.shape == "any" for p in method.parameters)
-    before = [p.name in given for p in method.parameters if p.shape != "any"]
-    has_words = any(p.shape == "any" and p.name in given for p in method.parameters)
-    return not has_any or all(before) or not has_words
+    names = [parameter.name for parameter in up_to_words(method)]
+    return not names or names[-1] not in given or given.keys() >= set(names)
 
 
 # ---- the descriptions ----
@@ -289,6 +298,13 @@ def only_with(*needed: str) -> Callable[[Given], Given]:
     return change
 
 
+def zadd(given: Given) -> Given:
+    """redis-py refuses what the server refuses, too."""
+    if given.get("nx") and given.keys() & {"gt", "lt"}:
+        raise Unlike
+    return given
+
+
 def zrange(given: Given) -> Given:
     """redis-py sends ZREVRANGE then."""
     if given.get("desc") and not given.keys() & {"byscore", "bylex", "offset"}:
@@ -315,7 +331,9 @@ DIFFERENCES: dict[str, Callable[[Given], Any]] = {
     "zinterstore": weighted,
     "zunion": weighted,
     "zunionstore": weighted,
+    "zadd": zadd,
     "zrange": zrange,
+    "hsetex": without("fnx", "fxx"),
     "object_encoding": objects("ENCODING"),
     "object_freq": objects("FREQ"),
     "object_idletime": objects("IDLETIME"),

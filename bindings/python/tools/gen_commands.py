@@ -3,9 +3,10 @@
 """Write the methods of commands: bindings/python/src/shoal/_commands.py and .pyi.
 
 What the server says of its commands (COMMAND DOCS) is in command_facts.json: the words
-of each and their order, its complexity, and since when it has them. methods.txt has the
-names, types and words that are ours. The names of commands are compared with those of
-the library's own table.
+of each and their order, its complexity, and since when it has them. newer_facts.json
+has the same of some commands that this server does not have, by hand. methods.txt has
+the names, types and words that are ours. The names of commands are compared with those
+of the library's own table.
 
 Without arguments, writes the files. --check: writes nothing, and fails if they are out
 of date. --facts: renews the facts from the answer of a server, which is read as JSON:
@@ -26,6 +27,7 @@ from command_methods.render import render_code, render_stub
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[2]
 FACTS = HERE / "command_facts.json"
+NEWER = HERE / "newer_facts.json"
 METHODS = HERE / "methods.txt"
 TABLE = ROOT / "src/resp/command_table.inc"
 SOURCE = HERE.parent / "src/shoal"
@@ -33,7 +35,7 @@ SOURCE = HERE.parent / "src/shoal"
 
 def methods() -> tuple[dict[str, Facts], list[Method]]:
     """All facts, and all methods. ValueError: they contradict each other."""
-    facts = read_facts(FACTS.read_text())
+    facts = read_facts(FACTS.read_text(), NEWER.read_text())
     made, left_out = read_methods(METHODS.read_text(), facts)
     covered = {method.command for method in made} | left_out
     covered |= {"INCR", "DECR"}  # INCRBY and DECRBY have their methods

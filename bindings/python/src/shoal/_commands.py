@@ -1243,6 +1243,72 @@ class Commands(Generic[S]):
         """
         return self._run(("HEXISTS", name, key))
 
+    def hexpire(
+        self,
+        name: Argument,
+        seconds: int,
+        *fields: Argument,
+        nx: bool = False,
+        xx: bool = False,
+        gt: bool = False,
+        lt: bool = False,
+    ) -> Any:
+        """Let fields live for so many seconds. For each 1: that was set; 0: the
+        condition did not hold; 2: it is gone already; -2: there is no such field.
+
+        HEXPIRE key seconds [NX | XX | GT | LT] FIELDS numfields field [field ...]
+
+        O(N). Since 7.4.0.
+        """
+        args: tuple[Any, ...] = ("HEXPIRE", name, seconds)
+        if nx:
+            args += ("NX",)
+        if xx:
+            args += ("XX",)
+        if gt:
+            args += ("GT",)
+        if lt:
+            args += ("LT",)
+        return self._run((*args, "FIELDS", len(fields), *fields))
+
+    def hexpireat(
+        self,
+        name: Argument,
+        unix_time_seconds: int,
+        *fields: Argument,
+        nx: bool = False,
+        xx: bool = False,
+        gt: bool = False,
+        lt: bool = False,
+    ) -> Any:
+        """Let fields live until a time, in seconds since 1970; as `hexpire`.
+
+        HEXPIREAT key unix-time-seconds [NX | XX | GT | LT] FIELDS numfields field
+        [field ...]
+
+        O(N). Since 7.4.0.
+        """
+        args: tuple[Any, ...] = ("HEXPIREAT", name, unix_time_seconds)
+        if nx:
+            args += ("NX",)
+        if xx:
+            args += ("XX",)
+        if gt:
+            args += ("GT",)
+        if lt:
+            args += ("LT",)
+        return self._run((*args, "FIELDS", len(fields), *fields))
+
+    def hexpiretime(self, key: Argument, *fields: Argument) -> Any:
+        """When fields expire, in seconds since 1970. -1: never; -2: there is no such
+        field.
+
+        HEXPIRETIME key FIELDS numfields field [field ...]
+
+        O(N). Since 7.4.0.
+        """
+        return self._run(("HEXPIRETIME", key, "FIELDS", len(fields), *fields))
+
     def hget(self, name: Argument, key: Argument) -> Any:
         """The value of a field.
 
@@ -1260,6 +1326,45 @@ class Commands(Generic[S]):
         O(N). Since 2.0.0. With RESP2: `list[S]`.
         """
         return self._run(("HGETALL", name))
+
+    def hgetdel(self, name: Argument, *fields: Argument) -> Any:
+        """The values of fields, which are deleted.
+
+        HGETDEL key FIELDS numfields field [field ...]
+
+        O(N). Since 8.0.0.
+        """
+        return self._run(("HGETDEL", name, "FIELDS", len(fields), *fields))
+
+    def hgetex(
+        self,
+        name: Argument,
+        *fields: Argument,
+        ex: int | None = None,
+        px: int | None = None,
+        exat: int | None = None,
+        pxat: int | None = None,
+        persist: bool = False,
+    ) -> Any:
+        """The values of fields, whose time to live is set or taken away.
+
+        HGETEX key [EX seconds | PX milliseconds | EXAT unix-time-seconds | PXAT
+        unix-time-milliseconds | PERSIST] FIELDS numfields field [field ...]
+
+        O(N). Since 8.0.0.
+        """
+        args: tuple[Any, ...] = ("HGETEX", name)
+        if ex is not None:
+            args += ("EX", ex)
+        if px is not None:
+            args += ("PX", px)
+        if exat is not None:
+            args += ("EXAT", exat)
+        if pxat is not None:
+            args += ("PXAT", pxat)
+        if persist:
+            args += ("PERSIST",)
+        return self._run((*args, "FIELDS", len(fields), *fields))
 
     def hincrby(self, name: Argument, key: Argument, amount: int = 1) -> Any:
         """Add to a number in a field; the new one.
@@ -1315,6 +1420,91 @@ class Commands(Generic[S]):
         """
         return self._run(("HMSET", name, *flat(mapping)))
 
+    def hpersist(self, name: Argument, *fields: Argument) -> Any:
+        """Take the time to live of fields away. For each 1: that was done; -1: it had
+        none; -2: there is no such field.
+
+        HPERSIST key FIELDS numfields field [field ...]
+
+        O(N). Since 7.4.0.
+        """
+        return self._run(("HPERSIST", name, "FIELDS", len(fields), *fields))
+
+    def hpexpire(
+        self,
+        name: Argument,
+        milliseconds: int,
+        *fields: Argument,
+        nx: bool = False,
+        xx: bool = False,
+        gt: bool = False,
+        lt: bool = False,
+    ) -> Any:
+        """Let fields live for so many milliseconds; as `hexpire`.
+
+        HPEXPIRE key milliseconds [NX | XX | GT | LT] FIELDS numfields field [field ...]
+
+        O(N). Since 7.4.0.
+        """
+        args: tuple[Any, ...] = ("HPEXPIRE", name, milliseconds)
+        if nx:
+            args += ("NX",)
+        if xx:
+            args += ("XX",)
+        if gt:
+            args += ("GT",)
+        if lt:
+            args += ("LT",)
+        return self._run((*args, "FIELDS", len(fields), *fields))
+
+    def hpexpireat(
+        self,
+        name: Argument,
+        unix_time_milliseconds: int,
+        *fields: Argument,
+        nx: bool = False,
+        xx: bool = False,
+        gt: bool = False,
+        lt: bool = False,
+    ) -> Any:
+        """Let fields live until a time, in milliseconds since 1970; as `hexpire`.
+
+        HPEXPIREAT key unix-time-milliseconds [NX | XX | GT | LT] FIELDS numfields field
+        [field ...]
+
+        O(N). Since 7.4.0.
+        """
+        args: tuple[Any, ...] = ("HPEXPIREAT", name, unix_time_milliseconds)
+        if nx:
+            args += ("NX",)
+        if xx:
+            args += ("XX",)
+        if gt:
+            args += ("GT",)
+        if lt:
+            args += ("LT",)
+        return self._run((*args, "FIELDS", len(fields), *fields))
+
+    def hpexpiretime(self, key: Argument, *fields: Argument) -> Any:
+        """When fields expire, in milliseconds since 1970. -1: never; -2: there is no
+        such field.
+
+        HPEXPIRETIME key FIELDS numfields field [field ...]
+
+        O(N). Since 7.4.0.
+        """
+        return self._run(("HPEXPIRETIME", key, "FIELDS", len(fields), *fields))
+
+    def hpttl(self, key: Argument, *fields: Argument) -> Any:
+        """For how many milliseconds fields still live. -1: for ever; -2: there is no
+        such field.
+
+        HPTTL key FIELDS numfields field [field ...]
+
+        O(N). Since 7.4.0.
+        """
+        return self._run(("HPTTL", key, "FIELDS", len(fields), *fields))
+
     def hrandfield(
         self,
         key: Argument,
@@ -1354,6 +1544,49 @@ class Commands(Generic[S]):
             args += flat(mapping)
         return self._run(args)
 
+    def hsetex(
+        self,
+        name: Argument,
+        key: Argument | None = None,
+        value: Argument | None = None,
+        mapping: Mapping[Any, Argument] | None = None,
+        ex: int | None = None,
+        px: int | None = None,
+        exat: int | None = None,
+        pxat: int | None = None,
+        fnx: bool = False,
+        fxx: bool = False,
+        keepttl: bool = False,
+    ) -> Any:
+        """Set a field of a hash, or those of a mapping, and their time to live; 1 if
+        that was done.
+
+        HSETEX key [FNX | FXX] [EX seconds | PX milliseconds | EXAT unix-time-seconds |
+        PXAT unix-time-milliseconds | KEEPTTL] FIELDS numfields field value [field value
+        ...]
+
+        O(N). Since 8.0.0.
+        """
+        args: tuple[Any, ...] = ("HSETEX", name)
+        if fnx:
+            args += ("FNX",)
+        if fxx:
+            args += ("FXX",)
+        if ex is not None:
+            args += ("EX", ex)
+        if px is not None:
+            args += ("PX", px)
+        if exat is not None:
+            args += ("EXAT", exat)
+        if pxat is not None:
+            args += ("PXAT", pxat)
+        if keepttl:
+            args += ("KEEPTTL",)
+        words = () if mapping is None else flat(mapping)
+        if key is not None:
+            words = (key, value, *words)
+        return self._run((*args, "FIELDS", len(words) // 2, *words))
+
     def hsetnx(self, name: Argument, key: Argument, value: Argument) -> Any:
         """Set a field unless it exists; 1 if so.
 
@@ -1371,6 +1604,16 @@ class Commands(Generic[S]):
         O(1). Since 3.2.0.
         """
         return self._run(("HSTRLEN", name, key))
+
+    def httl(self, key: Argument, *fields: Argument) -> Any:
+        """For how many seconds fields still live. -1: for ever; -2: there is no such
+        field.
+
+        HTTL key FIELDS numfields field [field ...]
+
+        O(N). Since 7.4.0.
+        """
+        return self._run(("HTTL", key, "FIELDS", len(fields), *fields))
 
     def hvals(self, name: Argument) -> Any:
         """All values of a hash.

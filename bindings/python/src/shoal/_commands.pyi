@@ -296,14 +296,69 @@ class Commands(Generic[S]):
     def getset(self, name: Argument, value: Argument) -> S | None: ...
     def hdel(self, name: Argument, *keys: Argument) -> int: ...
     def hexists(self, name: Argument, key: Argument) -> int: ...
+    def hexpire(
+        self,
+        name: Argument,
+        seconds: int,
+        *fields: Argument,
+        nx: bool = False,
+        xx: bool = False,
+        gt: bool = False,
+        lt: bool = False,
+    ) -> list[int]: ...
+    def hexpireat(
+        self,
+        name: Argument,
+        unix_time_seconds: int,
+        *fields: Argument,
+        nx: bool = False,
+        xx: bool = False,
+        gt: bool = False,
+        lt: bool = False,
+    ) -> list[int]: ...
+    def hexpiretime(self, key: Argument, *fields: Argument) -> list[int]: ...
     def hget(self, name: Argument, key: Argument) -> S | None: ...
     def hgetall(self, name: Argument) -> dict[S, S]: ...
+    def hgetdel(self, name: Argument, *fields: Argument) -> list[S | None]: ...
+    def hgetex(
+        self,
+        name: Argument,
+        *fields: Argument,
+        ex: int | None = None,
+        px: int | None = None,
+        exat: int | None = None,
+        pxat: int | None = None,
+        persist: bool = False,
+    ) -> list[S | None]: ...
     def hincrby(self, name: Argument, key: Argument, amount: int = 1) -> int: ...
     def hincrbyfloat(self, name: Argument, key: Argument, amount: float = 1.0) -> S: ...
     def hkeys(self, name: Argument) -> list[S]: ...
     def hlen(self, name: Argument) -> int: ...
     def hmget(self, name: Argument, *keys: Argument) -> list[S | None]: ...
     def hmset(self, name: Argument, mapping: Mapping[_K, Argument]) -> S: ...
+    def hpersist(self, name: Argument, *fields: Argument) -> list[int]: ...
+    def hpexpire(
+        self,
+        name: Argument,
+        milliseconds: int,
+        *fields: Argument,
+        nx: bool = False,
+        xx: bool = False,
+        gt: bool = False,
+        lt: bool = False,
+    ) -> list[int]: ...
+    def hpexpireat(
+        self,
+        name: Argument,
+        unix_time_milliseconds: int,
+        *fields: Argument,
+        nx: bool = False,
+        xx: bool = False,
+        gt: bool = False,
+        lt: bool = False,
+    ) -> list[int]: ...
+    def hpexpiretime(self, key: Argument, *fields: Argument) -> list[int]: ...
+    def hpttl(self, key: Argument, *fields: Argument) -> list[int]: ...
     @overload
     def hrandfield(
         self,
@@ -332,8 +387,23 @@ class Commands(Generic[S]):
         value: Argument | None = None,
         mapping: Mapping[_K, Argument] | None = None,
     ) -> int: ...
+    def hsetex(
+        self,
+        name: Argument,
+        key: Argument | None = None,
+        value: Argument | None = None,
+        mapping: Mapping[_K, Argument] | None = None,
+        ex: int | None = None,
+        px: int | None = None,
+        exat: int | None = None,
+        pxat: int | None = None,
+        fnx: bool = False,
+        fxx: bool = False,
+        keepttl: bool = False,
+    ) -> int: ...
     def hsetnx(self, name: Argument, key: Argument, value: Argument) -> int: ...
     def hstrlen(self, name: Argument, key: Argument) -> int: ...
+    def httl(self, key: Argument, *fields: Argument) -> list[int]: ...
     def hvals(self, name: Argument) -> list[S]: ...
     def incr(self, name: Argument, amount: int = 1) -> int: ...
     def incrby(self, name: Argument, amount: int = 1) -> int: ...
@@ -1369,8 +1439,40 @@ class AsyncCommands(Generic[S]):
     async def getset(self, name: Argument, value: Argument) -> S | None: ...
     async def hdel(self, name: Argument, *keys: Argument) -> int: ...
     async def hexists(self, name: Argument, key: Argument) -> int: ...
+    async def hexpire(
+        self,
+        name: Argument,
+        seconds: int,
+        *fields: Argument,
+        nx: bool = False,
+        xx: bool = False,
+        gt: bool = False,
+        lt: bool = False,
+    ) -> list[int]: ...
+    async def hexpireat(
+        self,
+        name: Argument,
+        unix_time_seconds: int,
+        *fields: Argument,
+        nx: bool = False,
+        xx: bool = False,
+        gt: bool = False,
+        lt: bool = False,
+    ) -> list[int]: ...
+    async def hexpiretime(self, key: Argument, *fields: Argument) -> list[int]: ...
     async def hget(self, name: Argument, key: Argument) -> S | None: ...
     async def hgetall(self, name: Argument) -> dict[S, S]: ...
+    async def hgetdel(self, name: Argument, *fields: Argument) -> list[S | None]: ...
+    async def hgetex(
+        self,
+        name: Argument,
+        *fields: Argument,
+        ex: int | None = None,
+        px: int | None = None,
+        exat: int | None = None,
+        pxat: int | None = None,
+        persist: bool = False,
+    ) -> list[S | None]: ...
     async def hincrby(self, name: Argument, key: Argument, amount: int = 1) -> int: ...
     async def hincrbyfloat(
         self,
@@ -1382,6 +1484,29 @@ class AsyncCommands(Generic[S]):
     async def hlen(self, name: Argument) -> int: ...
     async def hmget(self, name: Argument, *keys: Argument) -> list[S | None]: ...
     async def hmset(self, name: Argument, mapping: Mapping[_K, Argument]) -> S: ...
+    async def hpersist(self, name: Argument, *fields: Argument) -> list[int]: ...
+    async def hpexpire(
+        self,
+        name: Argument,
+        milliseconds: int,
+        *fields: Argument,
+        nx: bool = False,
+        xx: bool = False,
+        gt: bool = False,
+        lt: bool = False,
+    ) -> list[int]: ...
+    async def hpexpireat(
+        self,
+        name: Argument,
+        unix_time_milliseconds: int,
+        *fields: Argument,
+        nx: bool = False,
+        xx: bool = False,
+        gt: bool = False,
+        lt: bool = False,
+    ) -> list[int]: ...
+    async def hpexpiretime(self, key: Argument, *fields: Argument) -> list[int]: ...
+    async def hpttl(self, key: Argument, *fields: Argument) -> list[int]: ...
     @overload
     async def hrandfield(
         self,
@@ -1410,8 +1535,23 @@ class AsyncCommands(Generic[S]):
         value: Argument | None = None,
         mapping: Mapping[_K, Argument] | None = None,
     ) -> int: ...
+    async def hsetex(
+        self,
+        name: Argument,
+        key: Argument | None = None,
+        value: Argument | None = None,
+        mapping: Mapping[_K, Argument] | None = None,
+        ex: int | None = None,
+        px: int | None = None,
+        exat: int | None = None,
+        pxat: int | None = None,
+        fnx: bool = False,
+        fxx: bool = False,
+        keepttl: bool = False,
+    ) -> int: ...
     async def hsetnx(self, name: Argument, key: Argument, value: Argument) -> int: ...
     async def hstrlen(self, name: Argument, key: Argument) -> int: ...
+    async def httl(self, key: Argument, *fields: Argument) -> list[int]: ...
     async def hvals(self, name: Argument) -> list[S]: ...
     async def incr(self, name: Argument, amount: int = 1) -> int: ...
     async def incrby(self, name: Argument, amount: int = 1) -> int: ...
@@ -2455,8 +2595,40 @@ class GatheredCommands:
     def getset(self, name: Argument, value: Argument) -> Self: ...
     def hdel(self, name: Argument, *keys: Argument) -> Self: ...
     def hexists(self, name: Argument, key: Argument) -> Self: ...
+    def hexpire(
+        self,
+        name: Argument,
+        seconds: int,
+        *fields: Argument,
+        nx: bool = False,
+        xx: bool = False,
+        gt: bool = False,
+        lt: bool = False,
+    ) -> Self: ...
+    def hexpireat(
+        self,
+        name: Argument,
+        unix_time_seconds: int,
+        *fields: Argument,
+        nx: bool = False,
+        xx: bool = False,
+        gt: bool = False,
+        lt: bool = False,
+    ) -> Self: ...
+    def hexpiretime(self, key: Argument, *fields: Argument) -> Self: ...
     def hget(self, name: Argument, key: Argument) -> Self: ...
     def hgetall(self, name: Argument) -> Self: ...
+    def hgetdel(self, name: Argument, *fields: Argument) -> Self: ...
+    def hgetex(
+        self,
+        name: Argument,
+        *fields: Argument,
+        ex: int | None = None,
+        px: int | None = None,
+        exat: int | None = None,
+        pxat: int | None = None,
+        persist: bool = False,
+    ) -> Self: ...
     def hincrby(self, name: Argument, key: Argument, amount: int = 1) -> Self: ...
     def hincrbyfloat(
         self,
@@ -2468,6 +2640,29 @@ class GatheredCommands:
     def hlen(self, name: Argument) -> Self: ...
     def hmget(self, name: Argument, *keys: Argument) -> Self: ...
     def hmset(self, name: Argument, mapping: Mapping[_K, Argument]) -> Self: ...
+    def hpersist(self, name: Argument, *fields: Argument) -> Self: ...
+    def hpexpire(
+        self,
+        name: Argument,
+        milliseconds: int,
+        *fields: Argument,
+        nx: bool = False,
+        xx: bool = False,
+        gt: bool = False,
+        lt: bool = False,
+    ) -> Self: ...
+    def hpexpireat(
+        self,
+        name: Argument,
+        unix_time_milliseconds: int,
+        *fields: Argument,
+        nx: bool = False,
+        xx: bool = False,
+        gt: bool = False,
+        lt: bool = False,
+    ) -> Self: ...
+    def hpexpiretime(self, key: Argument, *fields: Argument) -> Self: ...
+    def hpttl(self, key: Argument, *fields: Argument) -> Self: ...
     def hrandfield(
         self,
         key: Argument,
@@ -2481,8 +2676,23 @@ class GatheredCommands:
         value: Argument | None = None,
         mapping: Mapping[_K, Argument] | None = None,
     ) -> Self: ...
+    def hsetex(
+        self,
+        name: Argument,
+        key: Argument | None = None,
+        value: Argument | None = None,
+        mapping: Mapping[_K, Argument] | None = None,
+        ex: int | None = None,
+        px: int | None = None,
+        exat: int | None = None,
+        pxat: int | None = None,
+        fnx: bool = False,
+        fxx: bool = False,
+        keepttl: bool = False,
+    ) -> Self: ...
     def hsetnx(self, name: Argument, key: Argument, value: Argument) -> Self: ...
     def hstrlen(self, name: Argument, key: Argument) -> Self: ...
+    def httl(self, key: Argument, *fields: Argument) -> Self: ...
     def hvals(self, name: Argument) -> Self: ...
     def incr(self, name: Argument, amount: int = 1) -> Self: ...
     def incrby(self, name: Argument, amount: int = 1) -> Self: ...

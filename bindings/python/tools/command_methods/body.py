@@ -11,6 +11,9 @@ from dataclasses import dataclass
 from .facts import Facts, Word
 from .methods import Method, Parameter
 
+#: Words that say how many others follow.
+_COUNTED = {"numkeys": "key", "numfields": "field"}
+
 
 @dataclass(frozen=True)
 class _Case:
@@ -43,7 +46,7 @@ class _Body:
         if unused:
             raise ValueError(f"{self._method.name}: not sent: {unused}")
         lines = []
-        if self._counted is not None:
+        if self._counted is not None and self._counted.shape == "some":
             name = self._counted.name
             lines.append(f"{name} = several({name})")
         fixed, rest = _fixed(steps)
@@ -82,8 +85,8 @@ class _Body:
             return self._choice(word, token, may_lack)
         if word.kind == "block":
             return self._block(word, token, may_lack)
-        if word.name == "numkeys":
-            self._counted = self._needed("key")
+        if word.name in _COUNTED:
+            self._counted = self._needed(_COUNTED[word.name])
             return [f"len({self._counted.name})"]
         parameter = self._needed(word.name)
         text = parameter.name

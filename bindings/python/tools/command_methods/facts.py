@@ -8,11 +8,8 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
-#: Of the library's table, but of no server that we have asked.
-COMMAND_LEFT = frozenset(
-    "DELIFEQ HEXPIRE HEXPIREAT HEXPIRETIME HGETDEL HGETEX HPERSIST HPEXPIRE HPEXPIREAT"
-    " HPEXPIRETIME HPTTL HSETEX HTTL VADD VCARD VDIM VEMB VREM VSIM WAITAOF".split()
-)
+#: Of the library's table, but without facts.
+COMMAND_LEFT = frozenset("DELIFEQ VADD VCARD VDIM VEMB VREM VSIM WAITAOF".split())
 _ONE_COST = r"O\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)"
 _COST = re.compile(rf"{_ONE_COST}(?:\s*\+\s*{_ONE_COST})*")
 
@@ -93,12 +90,13 @@ def _word(row: dict[str, Any]) -> Word:
     )
 
 
-def read_facts(text: str) -> dict[str, Facts]:
+def read_facts(*texts: str) -> dict[str, Facts]:
     """By the commands' names, such as `CONFIG GET`."""
     return {
         name: Facts(
             name, row["since"], row["cost"], tuple(map(_word, row["arguments"]))
         )
+        for text in texts
         for name, row in json.loads(text)["commands"].items()
     }
 
