@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#define CAPACITY_FIRST 4096
+#define CAPACITY_FIRST 512
 #define HEADER_BYTES 9 /* at most: opcode and length */
 
 void shoalpy_stream_release(shoalpy_stream_t *stream)
