@@ -26,6 +26,11 @@ def blocking(url: str) -> None:
             r.incr("dropin:fish")
         except redis.ResponseError as error:
             print("an error:  ", error)
+        with r.pubsub(ignore_subscribe_messages=True) as room:
+            room.subscribe("dropin:room")
+            room.get_message(timeout=5)  # the confirmation
+            r.publish("dropin:room", "hello")
+            print("a message: ", (room.get_message(timeout=5) or {}).get("data"))
         r.delete("dropin:fish", "dropin:count")
 
 

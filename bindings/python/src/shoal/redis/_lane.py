@@ -30,6 +30,7 @@ from shoal._replies import Conversion
 from shoal.exceptions import RedisError, RefusedError
 
 from ._errors import error_reply
+from ._fences import Fences
 from ._settings import Family, NotCarried, check_pool, core_options
 
 # Double underscores, because pools that are mocks have every other attribute.
@@ -121,6 +122,7 @@ class Lane:
     bypass    why there is no core, or None
     standing  over leases: what carries commands that change their connection, of each
               event loop, or of all threads (None)
+    fences    of all its PubSubs
     at_end    closes the core if the pool goes without a disconnect
     """
 
@@ -129,6 +131,7 @@ class Lane:
         self.core: Any = None
         self.bypass: str | None = None
         self.standing: dict[Any, Any] = {}
+        self.fences = Fences()
         self.at_end: Any = None
         self._retry_asked: Any = None
         self._places = Places.of_all()

@@ -45,6 +45,7 @@ from ._lane import async_lane
 from ._leased import AsyncLeaseConnection, async_standing
 from ._monitor import AsyncMonitor
 from ._plain_set import PlainSet
+from ._pubsub import AsyncPubSub
 from ._routes import plain_names
 
 if TYPE_CHECKING:
@@ -76,9 +77,9 @@ class Redis(PlainSet, theirs.Redis):  # type: ignore[misc]
     retries, pub/sub, locks, scripts.  All objects over one connection pool share one
     connection; what tasks ask for in one turn of the event loop leaves in one write.
     What cannot share a connection goes over leases: blocking commands, WATCH, MONITOR,
-    CLIENT and the like, and clients with `single_connection_client`.  Connections of
-    the pool itself carry pub/sub, and every command of a pool that the core cannot
-    stand in for; `shoal_bypass` says why.
+    CLIENT and the like, and clients with `single_connection_client`.  All objects that
+    pubsub() returns share one more.  Connections of the pool itself carry every command
+    of a pool that the core cannot stand in for; `shoal_bypass` says why.
 
     Errors are redis-py's, with an attribute `fate` (`shoal.Fate`): what is known about
     the execution of the command.
@@ -159,6 +160,12 @@ class Redis(PlainSet, theirs.Redis):  # type: ignore[misc]
         )
         pipeline.shoal_repeats_unknown = self.shoal_repeats_unknown
         return pipeline
+
+    def pubsub(self, **options: Any) -> AsyncPubSub:
+        """As redis-py's; all of one pool share a connection, one per event loop."""
+        return AsyncPubSub(
+            self.connection_pool, event_dispatcher=self._event_dispatcher, **options
+        )
 
     def monitor(self) -> AsyncMonitor:
         """As redis-py's; its lines come over a lease."""

@@ -37,6 +37,7 @@ from ._lane import blocking_lane
 from ._leased import LeaseConnection, standing
 from ._monitor import Monitor
 from ._plain_set import PlainSet
+from ._pubsub import PubSub
 from ._routes import plain_names
 
 if TYPE_CHECKING:
@@ -52,8 +53,9 @@ class Redis(PlainSet, theirs.Redis):
     retries, pub/sub, locks, scripts.  All objects over one connection pool share one
     connection, from any number of threads.  What cannot share a connection goes over
     leases: blocking commands, WATCH, MONITOR, CLIENT and the like, and clients with
-    `single_connection_client`.  Connections of the pool itself carry pub/sub, and every
-    command of a pool that the core cannot stand in for; `shoal_bypass` says why.
+    `single_connection_client`.  All objects that pubsub() returns share one more.
+    Connections of the pool itself carry every command of a pool that the core cannot
+    stand in for; `shoal_bypass` says why.
 
     Errors are redis-py's, with an attribute `fate` (`shoal.Fate`): what is known about
     the execution of the command.
@@ -139,6 +141,12 @@ class Redis(PlainSet, theirs.Redis):
         )
         pipeline.shoal_repeats_unknown = self.shoal_repeats_unknown
         return pipeline
+
+    def pubsub(self, **options: Any) -> PubSub:
+        """As redis-py's; all of one pool share a connection."""
+        return PubSub(
+            self.connection_pool, event_dispatcher=self._event_dispatcher, **options
+        )
 
     def monitor(self) -> Monitor:
         """As redis-py's; its lines come over a lease."""
