@@ -1,15 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "route/cluster.h"
 
-#include "base/alloc.h"
 #include "base/time_us.h"
 #include "net/clock.h"
 #include "net/conn_set.h"
 #include "route/cluster/state.h"
-#include "route/errand.h"
 #include "route/figures.h"
-#include <shoal/errors.h>
-#include <stdio.h>
 
 static shoal__cluster_t *of(shoal__route_t *route)
 {
@@ -20,124 +16,6 @@ static const shoal__cluster_t *of_const(const shoal__route_t *route)
 {
     return (const shoal__cluster_t *)route;
 }
-
-/* ---- what connections tell; their owner is the node ---- */
-
-static shoal__cluster_t *cluster_of(void *owner)
-{
-    return ((shoal__node_t *)owner)->owner;
-}
-
-static void on_result(void *owner, const shoal__request_t *request,
-                      const shoal_result_t *result)
-{
-    shoal__cluster_t *cluster = cluster_of(owner);
-
-    if (shoal__spread_is_part(request))
-        shoal__spread_take(request, result, ((shoal__node_t *)owner)->name);
-    else
-        cluster->hooks.on_result(cluster->owner, request, result);
-}
-
-/* ... of a command that no node has. */
-static void on_waiting_result(void *owner, const shoal__request_t *request,
-                              const shoal_result_t *result)
-{
-    shoal__cluster_t *cluster = owner;
-
-    if (shoal__spread_is_part(request))
-        shoal__spread_take(request, result, NULL);
-    else
-        cluster->hooks.on_result(cluster->owner, request, result);
-}
-
-/* Those that wait for any node hear why there is none. */
-static void note_trouble(shoal__cluster_t *cluster, const shoal__node_t *node)
-{
-    shoal__pipe_t *waiting = &cluster->waiting;
-    const shoal__pipe_t *pipe = &node->conn.pipe;
-
-    if (shoal__nodes_pick(&cluster->nodes, NULL, false, &cluster->set.random))
-        return;
-    waiting->is_offline = true;
-    waiting->offline_since_us = pipe->offline_since_us;
-    waiting->attempts_failed = pipe->attempts_failed;
-    snprintf(waiting->detail, sizeof waiting->detail, "%s", pipe->detail);
-}
-
-/* The first server that is greeted says what all of them are. */
-static void find_out(shoal__cluster_t *cluster, const shoal__node_t *node)
-{
-    if (cluster->route.found == SHOAL__FOUND_NOTHING)
-        cluster->route.found = node->conn.pipe.greeting.mode == SHOAL__MODE_CLUSTER
-                                   ? SHOAL__FOUND_CLUSTER
-                                   : SHOAL__FOUND_ONE_SERVER;
-}
-
-/* It is greeted, and gets no command: the route of one server connects to it. */
-static void tell_of_one_server(const shoal__cluster_t *cluster,
-                               const shoal_event_t *event)
-{
-    shoal_event_t told = *event;
-    char detail[SHOAL__TARGET_NAME_BYTES + 80];
-
-    snprintf(detail, sizeof detail,
-             "%s, a server of its own, no cluster: it is connected to again",
-             event->server);
-    told.detail = detail;
-    cluster->hooks.on_event(cluster->owner, &told);
-}
-
-static void on_event(void *owner, const shoal_event_t *event)
-{
-    shoal__cluster_t *cluster = cluster_of(owner);
-    shoal__node_t *node = owner;
-
-    cluster->is_touched = true;
-    shoal__cluster_count(cluster);
-    if (event->kind == SHOAL_EVENT_READY) {
-        find_out(cluster, node);
-        cluster->waiting.is_offline = false;
-        cluster->has_waiting_news = true;
-        shoal__role_watch_forget(&node->watch);
-        shoal__leases_rouse(&cluster->leases); /* what blocks elsewhere may be its */
-    }
-    if (event->kind == SHOAL_EVENT_LOST) {
-        node->was_lost = true;
-        node->is_sure = false;
-        shoal__handovers_lost(&cluster->handovers, &node->conn.pipe);
-    }
-    if (event->kind == SHOAL_EVENT_LOST || event->kind == SHOAL_EVENT_ATTEMPT_FAILED) {
-        shoal__leases_rouse(&cluster->leases);
-        note_trouble(cluster, node);
-    }
-    if (event->kind == SHOAL_EVENT_READY &&
-        cluster->route.found == SHOAL__FOUND_ONE_SERVER)
-        tell_of_one_server(cluster, event);
-    else
-        cluster->hooks.on_event(cluster->owner, event);
-}
-
-static void on_reading(void *owner, uint64_t now_us)
-{
-    shoal__cluster_t *cluster = cluster_of(owner);
-
-    cluster->hooks.on_reading(cluster->owner, now_us);
-}
-
-static void on_delivered(void *owner)
-{
-    shoal__cluster_t *cluster = cluster_of(owner);
-
-    cluster->hooks.on_delivered(cluster->owner);
-}
-
-static const shoal__conn_hooks_t conn_hooks = {.on_result = on_result,
-                                               .on_event = on_event,
-                                               .on_reading = on_reading,
-                                               .on_delivered = on_delivered,
-                                               .on_own = shoal__errand_on_own,
-                                               .on_error = shoal__cluster_on_error};
 
 /* ---- the table ---- */
 
@@ -455,26 +333,7 @@ static void forget(shoal__route_t *route)
     shoal__keeper_forget(&of(route)->keeper);
 }
 
-static void free_route(shoal__route_t *route)
-{
-    shoal__cluster_t *cluster = of(route);
-
-    shoal__leases_release(&cluster->leases);
-    shoal__topology_release(&cluster->topology);
-    shoal__handovers_release(&cluster->handovers);
-    shoal__pipe_release(&cluster->waiting);
-    shoal__nodes_release(&cluster->nodes);
-    shoal__conn_set_release(&cluster->set);
-    shoal__config_release(&cluster->config);
-    shoal__keeper_release(&cluster->keeper);
-    shoal__free(cluster->shares.items);
-    shoal__mailbox_side_release(&cluster->again);
-    shoal__book_release(&cluster->book);
-    shoal__free(cluster->moves);
-    shoal__free(cluster);
-}
-
-static const shoal__route_ops_t ops = {
+const shoal__route_ops_t shoal__cluster_ops = {
     .open = open_route,
     .reserve = reserve,
     .push = push,
@@ -497,137 +356,5 @@ static const shoal__route_ops_t ops = {
     .bequeath = bequeath,
     .shut = shut,
     .forget = forget,
-    .free = free_route,
+    .free = shoal__cluster_free,
 };
-
-/* ---- the beginning ---- */
-
-/* Connections on their way at the same time: handshakes of TLS take the loop's time. */
-#define DIALS_MAX 8
-#define DIALS_TLS_MAX 4
-
-/* 0 or SHOAL_ENOMEM. */
-static int add_seeds(shoal__cluster_t *cluster, const shoal_options_t *options)
-{
-    for (unsigned i = 0; i < options->addresses_count; i++) {
-        const shoal__option_address_t *address = &options->addresses[i];
-        shoal__node_t *node =
-            shoal__nodes_find(&cluster->nodes, address->host, address->port, NULL);
-        if (!node)
-            return SHOAL_ENOMEM;
-        node->is_seed = true;
-    }
-    return 0;
-}
-
-static int init_nodes(shoal__cluster_t *cluster, const shoal_options_t *options)
-{
-    const shoal__node_plan_t plan = {.config = &cluster->config,
-                                     .hooks = &conn_hooks,
-                                     .map = &options->map,
-                                     .origin = &cluster->target,
-                                     .zone = shoal__options_zone(options),
-                                     .set = &cluster->set,
-                                     .owner = cluster};
-
-    return shoal__nodes_init(&cluster->nodes, &plan);
-}
-
-static int init_waiting(shoal__cluster_t *cluster)
-{
-    const shoal__pipe_parts_t parts = {&cluster->config.pipe, &cluster->target,
-                                       &cluster->set.shared};
-    const shoal__pipe_hooks_t hooks = {.on_result = on_waiting_result,
-                                       .on_overdue = shoal__cluster_why_waits};
-    int rc = shoal__pipe_init(&cluster->waiting, &parts, &hooks, cluster);
-
-    cluster->waiting.is_pen = true;
-    return rc;
-}
-
-static void init_plain(shoal__cluster_t *cluster, const shoal_options_t *options,
-                       const shoal__route_hooks_t *hooks, void *owner)
-{
-    bool is_sure = options->topology != SHOAL_TOPOLOGY_AUTO;
-
-    cluster->route =
-        (shoal__route_t){.ops = &ops,
-                         .counts = hooks->counts,
-                         .goes_by_slot = true,
-                         .book = &cluster->book,
-                         .places_all = shoal__options_use_replicas(options),
-                         .found = is_sure ? SHOAL__FOUND_CLUSTER : SHOAL__FOUND_NOTHING,
-                         .tls = cluster->config.dial.tls};
-    cluster->takes_near_primary = options->read_from == SHOAL_READ_ZONE_OR_PRIMARY;
-    cluster->hooks = *hooks;
-    cluster->owner = owner;
-    cluster->target = (shoal__target_t){.name = "the cluster"};
-    /* Replies of several nodes come at the same time; and there is no bulk lane. */
-    cluster->config.pipe.keeps_units = true;
-    cluster->config.pipe.is_ordinary = false;
-    cluster->config.pipe.flush.has_company = true;
-    cluster->config.pipe.learns = false;
-    cluster->config.pipe.greeting.finds_mode = !is_sure;
-    for (unsigned slot = 0; slot < SHOAL__SLOTS; slot++)
-        cluster->told[slot] = SHOAL__SLOT_NOBODY;
-    shoal__slot_map_init(&cluster->map);
-    shoal__list_init(&cluster->spreads);
-    shoal__list_init(&cluster->spreads_due);
-    shoal__buffer_init(&cluster->again.bytes);
-    cluster->again.has_slots = true;
-    shoal__handovers_init(&cluster->handovers, &cluster->set, &cluster->map);
-    shoal__topology_init(&cluster->topology, &cluster->nodes);
-    shoal__cluster_init_leases(cluster);
-}
-
-int shoal__cluster_new(const shoal_options_t *options, uint64_t seed,
-                       const shoal__route_hooks_t *hooks, void *owner,
-                       shoal__route_t **ret_route)
-{
-    shoal__cluster_t *cluster = shoal__calloc(1, sizeof *cluster);
-    int rc;
-
-    if (!cluster)
-        return SHOAL_ENOMEM;
-    rc = shoal__config_read(options, &cluster->config);
-    if (rc < 0)
-        goto fail_config;
-    init_plain(cluster, options, hooks, owner);
-    rc = shoal__keeper_init(&cluster->keeper,
-                            &(shoal__keeper_plan_t){options, &cluster->route,
-                                                    &cluster->target, hooks, owner});
-    if (rc < 0)
-        goto fail_keeper;
-    rc = shoal__conn_set_init(&cluster->set, seed, &hooks->counts->account);
-    if (rc < 0)
-        goto fail_set;
-    cluster->set.shared.scripts = hooks->scripts;
-    cluster->set.shared.overtaken.book = &cluster->book;
-    cluster->set.places.max = options->connections_max;
-    cluster->set.dialing_max = cluster->config.dial.tls ? DIALS_TLS_MAX : DIALS_MAX;
-    rc = init_waiting(cluster);
-    if (rc < 0)
-        goto fail_waiting;
-    rc = init_nodes(cluster, options);
-    if (rc < 0)
-        goto fail_nodes;
-    rc = add_seeds(cluster, options);
-    if (rc < 0)
-        goto fail_seeds;
-    *ret_route = &cluster->route;
-    return 0;
-
-fail_seeds:
-    shoal__nodes_release(&cluster->nodes);
-fail_nodes:
-    shoal__pipe_release(&cluster->waiting);
-fail_waiting:
-    shoal__conn_set_release(&cluster->set);
-fail_set:
-    shoal__keeper_release(&cluster->keeper);
-fail_keeper:
-    shoal__config_release(&cluster->config);
-fail_config:
-    shoal__free(cluster);
-    return rc;
-}

@@ -6,9 +6,11 @@
  * What the route to a cluster consists of, for its files:
  *
  *     route/cluster.c   the route's table, and the turn
+ *     making.c          the beginning, and the memory
  *     placing.c         commands come: which node gets them
  *     spreading.c       ... if several do, or a certain one
  *     reading.c         ... if they only read, and a replica may
+ *     hearing.c         what the connections to nodes tell
  *     redirects.c       nodes refuse commands: which node gets them now
  *     slots.c           slots change their owner: hand-overs begin
  *     upkeep.c          which connections are open; commands that no node has
@@ -111,6 +113,15 @@ static inline bool shoal__cluster_has_waiting(const shoal__cluster_t *cluster)
     return cluster->waiting.ring.head != cluster->waiting.ring.tail;
 }
 
+/* ---- route/cluster.c ---- */
+
+extern const shoal__route_ops_t shoal__cluster_ops;
+
+/* ---- making.c ---- */
+
+/* As in shoal__route_ops_t. */
+void shoal__cluster_free(shoal__route_t *route);
+
 /* ---- placing.c ---- */
 
 /* Where commands of this slot go now; resp/command_slot.h says what else `slot` may be. */
@@ -192,6 +203,14 @@ void shoal__spread_take(const shoal__request_t *request, const shoal_result_t *r
 void shoal__spreads_turn(shoal__cluster_t *cluster);
 /* Is there one with this ticket? */
 bool shoal__spreads_have(const shoal__cluster_t *cluster, uint64_t ticket);
+
+/* ---- hearing.c ---- */
+
+/* The hooks of connections to nodes; their owner is the node. */
+extern const shoal__conn_hooks_t shoal__cluster_hooks;
+/* The hook of the pen of commands that no node has. */
+void shoal__cluster_waiting_result(void *owner, const shoal__request_t *request,
+                                   const shoal_result_t *result);
 
 /* ---- redirects.c ---- */
 
