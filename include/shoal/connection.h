@@ -226,6 +226,10 @@ SHOAL_EXTERN int shoal_options_set_source_address(shoal_options_t *options,
  * a PUBLISH, may run before it, and other clients may see that.  Wait for the reply, or
  * submit both in one call; with several connections, with SHOAL_CALL_CONTIGUOUS.
  *
+ * In a cluster each node has a lane, if it is needed, and what is said of keys holds for
+ * slots: commands of one thread for one slot keep their order.  Commands without a key, also
+ * FLUSHALL, have no place among those on a lane.
+ *
  * WAIT and WAITAOF count the writes of the ordinary connection: from the first such call on
  * writes stay there; those that took the lane before are not counted.
  *

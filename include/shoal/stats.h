@@ -120,13 +120,14 @@ typedef struct shoal_stats {
     uint64_t bytes_copied;   /**< bytes of large arguments that the library copied: at
                                    their submission, or later when a command was given
                                    up that was partly written */
-    uint64_t bulk;          /**< commands that took the bulk lane, or waited for several
-                                   connections (shoal_options_set_connections()) */
-    uint64_t reordered;     /**< commands that a server executed, or may have executed,
+    uint64_t bulk;        /**< commands that took the bulk lane (in a cluster: and have
+                                   their results), or waited for several connections
+                                   (shoal_options_set_connections()) */
+    uint64_t reordered;   /**< commands that a server executed, or may have executed,
                                    after a later one of the same key; see
                                    shoal_result_was_reordered() */
-    uint64_t tls_full;      /**< full handshakes of TLS */
-    uint64_t tls_resumed;   /**< handshakes that resumed a session, which are cheaper */
+    uint64_t tls_full;    /**< full handshakes of TLS */
+    uint64_t tls_resumed; /**< handshakes that resumed a session, which are cheaper */
     uint64_t replica_reads; /**< commands that were handed to replicas, each once
                                    (<shoal/replicas.h>) */
     uint64_t views_asked;   /**< times a node was asked for its view of the cluster */

@@ -171,12 +171,15 @@ static int submit_apart_here(shoal_client_t *client, const shoal__plan_t *plan,
  * it. */
 static bool goes_apart(const shoal_client_t *client, const shoal__plan_t *plan)
 {
-    if (shoal__client_route(client)->goes_by_slot)
-        return shoal__plan_is_leased(plan) || !plan->has_one_slot || plan->is_spread ||
-               plan->may_leave_primary;
-    return shoal__plan_is_leased(plan) || shoal__client_route(client)->places_all ||
-           ((!client->direct || shoal__ledger_owed(&client->ledger) > 0) &&
-            (plan->may_be_apart || shoal__client_route(client)->must_place));
+    const shoal__route_t *route = shoal__client_route(client);
+    bool is_alone = client->direct && shoal__ledger_owed(&client->ledger) == 0;
+
+    if (shoal__plan_is_leased(plan) ||
+        (!is_alone && (plan->may_be_apart || route->must_place)))
+        return true;
+    if (route->goes_by_slot)
+        return !plan->has_one_slot || plan->is_spread || plan->may_leave_primary;
+    return route->places_all;
 }
 
 static int submit_here(shoal_client_t *client, const shoal__plan_t *plan,

@@ -146,6 +146,13 @@ void shoal__handover_lost(shoal__handover_t *handover, bool may_run_late)
     }
 }
 
+void shoal__handover_recall(shoal__handover_t *handover)
+{
+    handover->to = handover->from;
+    for (unsigned i = 0; i < SHOAL__HANDOVER_PENS; i++)
+        handover->pens[i].is_free = true;
+}
+
 static bool is_over(const shoal__handover_t *handover, const shoal__handover_pen_t *pen)
 {
     return pen->is_free || (handover->from->phase == SHOAL__PIPE_READY &&
@@ -159,7 +166,8 @@ shoal__pipe_t *shoal__handover_step(shoal__handover_t *handover, uint64_t now_us
     handover->again_us = SHOAL__NEVER_US;
     if (handover->count == 0 || !is_over(handover, pen))
         return NULL;
-    if (move_chosen(handover, &pen->pipe, handover->to, now_us) < 0 ||
+    if ((handover->to != handover->from &&
+         move_chosen(handover, &pen->pipe, handover->to, now_us) < 0) ||
         shoal__pipe_move_queued(&pen->pipe, handover->to, NULL, NULL, now_us) < 0) {
         handover->again_us = now_us + NO_MEMORY_DELAY_US;
         return NULL;

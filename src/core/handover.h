@@ -87,7 +87,12 @@ shoal__pipe_verdict_t shoal__handover_redirect(shoal__pipe_t *to,
  * after a begin without a connection, if nothing may run late. */
 void shoal__handover_lost(shoal__handover_t *handover, bool may_run_late);
 
-/* Step 4, to be called after each begin, after `from` was lost, and after it was fed,
+/* Nothing is handed over: what is in the pens goes back to the end of `from`, at once, behind
+ * what that has of the same commands.  Nothing may have been redirected to `to`.  No
+ * hand-over begins any more. */
+void shoal__handover_recall(shoal__handover_t *handover);
+
+/* Step 4, to be called after each begin, or recall, after `from` was lost, and after it was fed,
  * before anything else happens to it.  Returns a pen that is over: what went there goes to
  * `to` now.  NULL: none is over, any more. */
 shoal__pipe_t *shoal__handover_step(shoal__handover_t *handover, uint64_t now_us);

@@ -86,6 +86,8 @@ static uint64_t turn(shoal__route_t *route, uint64_t now_us)
     /* Before anything is written. */
     shoal__handovers_turn(&cluster->handovers, now_us);
     shoal__cluster_heed(cluster, now_us);
+    if (shoal__cluster_has_lanes(cluster))
+        shoal__cluster_turn_lanes(cluster, now_us);
     is_news |= cluster->is_touched || cluster->leases.common.is_touched;
     shoal__cluster_keep_up(cluster, is_news, now_us);
     ask_for_view(cluster, now_us);
@@ -102,13 +104,29 @@ static uint64_t turn(shoal__route_t *route, uint64_t now_us)
     wake_us =
         shoal__time_min(wake_us, shoal__handovers_next_wake_us(&cluster->handovers));
     wake_us = shoal__time_min(wake_us, shoal__topology_wake_us(&cluster->topology));
+    if (shoal__cluster_has_lanes(cluster))
+        wake_us = shoal__time_min(wake_us, shoal__cluster_lanes_us(cluster));
     return shoal__time_min(wake_us, shoal__cluster_upkeep_us(cluster));
+}
+
+/* Connections to nodes, bulk lanes among them. */
+static unsigned conns_count(const shoal__cluster_t *cluster)
+{
+    return 2 * shoal__nodes_count(&cluster->nodes);
+}
+
+static bool is_open(const shoal__conn_t *conn)
+{
+    return conn && conn->state != SHOAL__CONN_IDLE && conn->state != SHOAL__CONN_CLOSED;
 }
 
 static void read_ahead(shoal__route_t *route)
 {
-    for (unsigned i = 0; i < shoal__nodes_count(&of(route)->nodes); i++)
-        shoal__conn_read_ahead(&shoal__cluster_node(of(route), i)->conn);
+    for (unsigned i = 0; i < conns_count(of(route)); i++) {
+        shoal__conn_t *conn = shoal__nodes_conn(&of(route)->nodes, i);
+        if (conn)
+            shoal__conn_read_ahead(conn);
+    }
     shoal__leases_read_ahead(&of(route)->leases);
 }
 
@@ -117,10 +135,10 @@ static bool cancel_parts(shoal__cluster_t *cluster, uint64_t ticket, uint64_t no
 {
     if (!shoal__spreads_have(cluster, ticket))
         return false;
-    for (unsigned i = 0; i < shoal__nodes_count(&cluster->nodes); i++) {
-        shoal__node_t *node = shoal__cluster_node(cluster, i);
-        while (shoal__pipe_cancel(&node->conn.pipe, ticket, now_us))
-            shoal__conn_touch(&node->conn);
+    for (unsigned i = 0; i < conns_count(cluster); i++) {
+        shoal__conn_t *conn = shoal__nodes_conn(&cluster->nodes, i);
+        while (conn && shoal__pipe_cancel(&conn->pipe, ticket, now_us))
+            shoal__conn_touch(conn);
     }
     while (shoal__handovers_cancel(&cluster->handovers, ticket, now_us) ||
            shoal__pipe_cancel(&cluster->waiting, ticket, now_us))
@@ -134,10 +152,10 @@ static bool cancel(shoal__route_t *route, uint64_t ticket, uint64_t now_us)
 
     if (cancel_parts(cluster, ticket, now_us))
         return true;
-    for (unsigned i = 0; i < shoal__nodes_count(&cluster->nodes); i++) {
-        shoal__node_t *node = shoal__cluster_node(cluster, i);
-        if (shoal__pipe_cancel(&node->conn.pipe, ticket, now_us)) {
-            shoal__conn_touch(&node->conn);
+    for (unsigned i = 0; i < conns_count(cluster); i++) {
+        shoal__conn_t *conn = shoal__nodes_conn(&cluster->nodes, i);
+        if (conn && shoal__pipe_cancel(&conn->pipe, ticket, now_us)) {
+            shoal__conn_touch(conn);
             return true;
         }
     }
@@ -154,10 +172,10 @@ static void end_lease(shoal__route_t *route, shoal_lease_t *lease)
 
 static void reconnect(shoal__route_t *route, uint64_t now_us)
 {
-    for (unsigned i = 0; i < shoal__nodes_count(&of(route)->nodes); i++) {
-        shoal__node_t *node = shoal__cluster_node(of(route), i);
-        if (shoal__node_is_open(node))
-            shoal__conn_reconnect(&node->conn, SHOAL__CONN_ASKED_FOR, now_us);
+    for (unsigned i = 0; i < conns_count(of(route)); i++) {
+        shoal__conn_t *conn = shoal__nodes_conn(&of(route)->nodes, i);
+        if (is_open(conn))
+            shoal__conn_reconnect(conn, SHOAL__CONN_ASKED_FOR, now_us);
     }
     shoal__leases_reconnect(&of(route)->leases);
 }
@@ -166,10 +184,10 @@ static void authenticate(shoal__route_t *route, shoal__secret_t *secret,
                          uint64_t now_us)
 {
     shoal__keeper_take(&of(route)->keeper, secret);
-    for (unsigned i = 0; i < shoal__nodes_count(&of(route)->nodes); i++) {
-        shoal__node_t *node = shoal__cluster_node(of(route), i);
-        if (shoal__node_is_open(node))
-            shoal__conn_authenticate(&node->conn, now_us);
+    for (unsigned i = 0; i < conns_count(of(route)); i++) {
+        shoal__conn_t *conn = shoal__nodes_conn(&of(route)->nodes, i);
+        if (is_open(conn))
+            shoal__conn_authenticate(conn, now_us);
     }
     shoal__leases_authenticate(&of(route)->leases, now_us);
 }
@@ -211,7 +229,8 @@ static void view(const shoal__route_t *route, shoal__route_view_t *ret_view)
                    shoal__list_is_empty(&cluster->spreads_due) &&
                    shoal__handovers_are_idle(&cluster->handovers) &&
                    shoal__leases_are_idle(&cluster->leases) &&
-                   shoal__keeper_is_calm(&cluster->keeper) && are_idle(cluster),
+                   shoal__keeper_is_calm(&cluster->keeper) &&
+                   shoal__cluster_lanes_are_idle(cluster) && are_idle(cluster),
         .wake_after = wake_after(cluster),
         .rtt_us = cluster->rtt_us};
 }
@@ -233,11 +252,13 @@ static uint64_t next_wake_us(const shoal__route_t *route)
         return 0;
     wake_us = shoal__time_min(wake_us, shoal__leases_next_wake_us(&cluster->leases));
     wake_us = shoal__time_min(wake_us, shoal__topology_wake_us(&cluster->topology));
+    wake_us = shoal__time_min(wake_us, shoal__cluster_lanes_us(cluster));
     wake_us = shoal__time_min(wake_us, shoal__cluster_upkeep_us(cluster));
-    for (unsigned i = 0; i < shoal__nodes_count(&cluster->nodes); i++)
-        wake_us = shoal__time_min(
-            wake_us,
-            shoal__pipe_next_wake_us(&shoal__cluster_node(cluster, i)->conn.pipe));
+    for (unsigned i = 0; i < conns_count(cluster); i++) {
+        const shoal__conn_t *conn = shoal__nodes_conn(&cluster->nodes, i);
+        if (conn)
+            wake_us = shoal__time_min(wake_us, shoal__pipe_next_wake_us(&conn->pipe));
+    }
     return wake_us;
 }
 
@@ -256,7 +277,7 @@ static bool is_stuck(const shoal__route_t *route, unsigned slot, bool is_read)
 
 static void shared_figures(const shoal__route_t *route, shoal_stats_t *ret_stats)
 {
-    const shoal__cluster_t *cluster = of_const(route);
+    shoal__cluster_t *cluster = (shoal__cluster_t *)route;
 
     shoal__figures_read_shared(&cluster->set, ret_stats);
     shoal__figures_add_waiting(&cluster->waiting, ret_stats);
@@ -267,6 +288,9 @@ static void shared_figures(const shoal__route_t *route, shoal_stats_t *ret_stats
     ret_stats->views_refused = shoal__counter_get(&cluster->topology.refused);
     ret_stats->completed -= shoal__counter_get(&cluster->surplus);
     ret_stats->replica_reads = shoal__counter_get(&cluster->replica_reads);
+    shoal__nodes_lock(&cluster->nodes);
+    ret_stats->bulk = shoal__nodes_bulk_commands(&cluster->nodes);
+    shoal__nodes_unlock(&cluster->nodes);
 }
 
 static void each(const shoal__route_t *route, shoal__route_visit_fn visit, void *data)
@@ -303,13 +327,15 @@ static bool bequeath(shoal__route_t *route, shoal__route_t *heir, uint64_t now_u
 }
 
 /* A redirect may have given commands to a node whose connection was closed. */
-static void close_node(shoal__cluster_t *cluster, shoal__node_t *node, uint64_t now_us)
+static void close_conn(shoal__cluster_t *cluster, shoal__conn_t *conn, uint64_t now_us)
 {
-    shoal__conn_close(&node->conn, now_us);
-    if (shoal__node_is_empty(node))
+    const shoal__request_ring_t *ring = &conn->pipe.ring;
+
+    shoal__conn_close(conn, now_us);
+    if (ring->head == ring->tail && shoal__pipe_held(&conn->pipe) == 0)
         return;
-    shoal__pipe_abandon(&node->conn.pipe, now_us);
-    shoal__conn_set_count(&cluster->set, &node->conn.pipe);
+    shoal__pipe_abandon(&conn->pipe, now_us);
+    shoal__conn_set_count(&cluster->set, &conn->pipe);
 }
 
 static void shut(shoal__route_t *route, uint64_t now_us)
@@ -319,16 +345,22 @@ static void shut(shoal__route_t *route, uint64_t now_us)
     shoal__leases_shut(&cluster->leases, now_us);
     shoal__handovers_abandon(&cluster->handovers, now_us);
     shoal__pipe_abandon(&cluster->waiting, now_us);
-    for (unsigned i = 0; i < shoal__nodes_count(&cluster->nodes); i++)
-        close_node(cluster, shoal__cluster_node(cluster, i), now_us);
+    for (unsigned i = 0; i < conns_count(cluster); i++) {
+        shoal__conn_t *conn = shoal__nodes_conn(&cluster->nodes, i);
+        if (conn)
+            close_conn(cluster, conn, now_us);
+    }
     shoal__spreads_turn(cluster);
     shoal__keeper_shut(&cluster->keeper);
 }
 
 static void forget(shoal__route_t *route)
 {
-    for (unsigned i = 0; i < shoal__nodes_count(&of(route)->nodes); i++)
-        shoal__conn_forget(&shoal__cluster_node(of(route), i)->conn);
+    for (unsigned i = 0; i < conns_count(of(route)); i++) {
+        shoal__conn_t *conn = shoal__nodes_conn(&of(route)->nodes, i);
+        if (conn)
+            shoal__conn_forget(conn);
+    }
     shoal__leases_forget(&of(route)->leases);
     shoal__keeper_forget(&of(route)->keeper);
 }

@@ -153,6 +153,13 @@ static void a_command_over_many_slots_is_split(void **state)
     cluster_rig_stop(rig);
 }
 
+/* ... of which some are for the bulk lanes, too. */
+static cluster_load_t *begin_load(cluster_rig_t *rig)
+{
+    return cluster_load_begin_as(rig,
+                                 &(cluster_load_plan_t){.window = 8, .has_bulk = true});
+}
+
 static void expect_no_failure(const cluster_tally_t *tally)
 {
     assert_int_equal(tally->unknown, 0);
@@ -199,7 +206,7 @@ static void slots_move_under_load(void **state)
 
     if (!rig)
         skip();
-    cluster_load_t *load = cluster_load_begin(rig, 8);
+    cluster_load_t *load = begin_load(rig);
     for (size_t round = live_scaled(2); round > 0; round--) {
         for (size_t i = 0; i < CLUSTER_LOAD_CALLERS; i++) {
             const char *key = cluster_load_key(load, i);
@@ -212,6 +219,7 @@ static void slots_move_under_load(void **state)
     }
     cluster_tally_t tally = cluster_load_stop(load);
     expect_no_failure(&tally);
+    assert_true(live_stats(load->client).bulk > 0);
     cluster_load_end(load);
 }
 
@@ -223,7 +231,7 @@ static void replicas_are_promoted_under_load(void **state)
 
     if (!rig)
         skip();
-    cluster_load_t *load = cluster_load_begin(rig, 8);
+    cluster_load_t *load = begin_load(rig);
     for (size_t round = live_scaled(2); round > 0; round--) {
         for (size_t i = 0; i < CLUSTER_PRIMARIES; i++) {
             size_t replica = cluster_rig_is_primary(rig, i) ? i + 3 : i;
@@ -246,7 +254,7 @@ static void a_primary_dies_under_load(void **state)
 
     if (!rig)
         skip();
-    cluster_load_t *load = cluster_load_begin(rig, 8);
+    cluster_load_t *load = begin_load(rig);
     for (size_t round = live_scaled(1); round > 0; round--) {
         size_t dead = cluster_rig_is_primary(rig, 0) ? 0 : 3;
         size_t caller = cluster_load_caller_of(load, 1, dead);
@@ -272,7 +280,7 @@ static void a_primary_is_stopped_under_load(void **state)
 
     if (!rig)
         skip();
-    cluster_load_t *load = cluster_load_begin(rig, 8);
+    cluster_load_t *load = begin_load(rig);
     for (size_t round = live_scaled(1); round > 0; round--) {
         size_t stopped = cluster_rig_is_primary(rig, 0) ? 0 : 3;
         size_t caller = cluster_load_caller_of(load, 1, stopped);
@@ -299,7 +307,7 @@ static void replicas_take_over_under_load(void **state)
 
     if (!rig)
         skip();
-    cluster_load_t *load = cluster_load_begin(rig, 8);
+    cluster_load_t *load = begin_load(rig);
     for (size_t round = live_scaled(2); round > 0; round--) {
         size_t replica = cluster_rig_is_primary(rig, 1) ? 4 : 1;
         cluster_rig_failover(rig, replica, how[round % 2]);

@@ -132,7 +132,6 @@ static void f42(const matrix_mode_t *mode)
 }
 
 MATRIX_ROW(42){
-    NOT_IN_CLUSTER("a client of a cluster has no bulk lane"),
     MATRIX_CELLS_EVERYWHERE(f42),
     MATRIX_ROW_END,
 };

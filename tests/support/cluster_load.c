@@ -131,6 +131,19 @@ static int submit_unit(cluster_call_t *call)
                                     on_part, call, NULL);
 }
 
+static int submit_bulk(cluster_call_t *call)
+{
+    char number[24];
+    const char *push[] = {"RPUSH", call->caller->key, number};
+    const shoal_command_t command = {3, push, NULL};
+    shoal_call_t options = SHOAL_CALL_INIT;
+
+    options.flags = SHOAL_CALL_BULK;
+    snprintf(number, sizeof number, "%zu", call->number);
+    return shoal_client_submit_many(call->caller->load->client, &command, 1, &options,
+                                    on_result, call, NULL);
+}
+
 static int submit_kind(cluster_call_t *call)
 {
     cluster_caller_t *caller = call->caller;
@@ -150,6 +163,8 @@ static int submit_kind(cluster_call_t *call)
                                     key);
     case PUSH:
     default:
+        if (caller->load->plan.has_bulk && call->number % 16 == 9)
+            return submit_bulk(call);
         return shoal_client_submitf(client, on_result, call, "RPUSH %s %llu", key,
                                     number);
     }

@@ -25,6 +25,7 @@ typedef struct cluster_load_plan {
     size_t callers;  /* 0: CLUSTER_LOAD_CALLERS */
     unsigned window; /* numbers of each caller that are under way */
     bool has_pairs;
+    bool has_bulk;  /* some are for the bulk lanes (SHOAL_CALL_BULK) */
     unsigned slots; /* the keys are in so many first slots of each primary; 0: in all */
 } cluster_load_plan_t;
 

@@ -100,6 +100,8 @@ shoal_unit_test(core/lane_rule ALSO resp/key_slot)
 shoal_unit_test(core/lease_pool ALSO core/places)
 shoal_unit_test(core/lease_rule)
 shoal_unit_test(core/cluster/slot_map)
+shoal_unit_test(core/cluster/lane_life)
+shoal_unit_test(core/cluster/lane_slots ALSO base/alloc)
 shoal_unit_test(core/cluster/fan_rule ALSO resp/encoder)
 shoal_unit_test(core/cluster/split_rule ALSO resp/encoder resp/command_keys resp/arguments resp/command_info
   resp/key_spec resp/key_slot base/alloc)

@@ -142,7 +142,7 @@ shoal__slot_merged_t shoal__slot_map_merge(shoal__slot_map_t *map,
     shoal__slot_merged_t merged = {.is_refused = is_refused(map, view)};
 
     for (unsigned slot = 0; slot < SHOAL__SLOTS && !merged.is_refused; slot++) {
-        unsigned from = shoal__slot_map_owner(map, slot), to = view->owners[slot];
+        unsigned from = shoal__slot_map_word(map, slot), to = view->owners[slot];
         uint64_t epoch = to == SHOAL__SLOT_NOBODY ? 0 : epochs[to];
         verdict_t verdict = judge(map, view, epoch, slot);
 
@@ -199,6 +199,14 @@ void shoal__slot_map_forget_epochs(shoal__slot_map_t *map)
 void shoal__slot_map_set_moves(shoal__slot_map_t *map, unsigned slot, bool moves)
 {
     unsigned word = shoal__slot_map_owner(map, slot) | (moves ? SHOAL__SLOT_MOVES : 0);
+
+    atomic_store_explicit(&map->words[slot], (uint16_t)word, memory_order_relaxed);
+}
+
+void shoal__slot_map_set_lane(shoal__slot_map_t *map, unsigned slot, bool takes_lane)
+{
+    unsigned word =
+        shoal__slot_map_owner(map, slot) | (takes_lane ? SHOAL__SLOT_LANE : 0);
 
     atomic_store_explicit(&map->words[slot], (uint16_t)word, memory_order_relaxed);
 }

@@ -32,8 +32,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define SHOAL__SLOT_NOBODY 0x7FFFu /* instead of a node */
-#define SHOAL__SLOT_MOVES 0x8000u  /* a hand-over is under way */
+#define SHOAL__SLOT_NOBODY 0x3FFFu /* instead of a node */
+#define SHOAL__SLOT_LANE 0x4000u   /* its commands take the bulk lane of the owner */
+#define SHOAL__SLOT_MOVES 0x8000u  /* a hand-over is under way; then not LANE */
 
 #define SHOAL__SLOT_AGAIN_US 2000000    /* then the same node may confirm itself */
 #define SHOAL__SLOT_FORMER_US 30000000  /* so long a view confirms those that follow */
@@ -58,7 +59,7 @@ typedef struct shoal__slot_note {
 } shoal__slot_note_t;
 
 typedef struct shoal__slot_map {
-    _Atomic uint16_t words[SHOAL__SLOTS]; /* the owner, and MOVES */
+    _Atomic uint16_t words[SHOAL__SLOTS]; /* the owner, and LANE or MOVES */
     shoal__slot_note_t notes[SHOAL__SLOTS];
     unsigned owned;            /* slots that have an owner */
     bool has_former;           /* ... view: */
@@ -68,7 +69,8 @@ typedef struct shoal__slot_map {
 /* Nobody owns anything. */
 void shoal__slot_map_init(shoal__slot_map_t *map);
 
-/* A slot gets another owner: `from` or `to` may be NOBODY.  The map has it already. */
+/* A slot gets another owner: `from` or `to` may be NOBODY; `from` has LANE if the slot had it.
+ * The map has the new one already. */
 typedef void (*shoal__slot_changed_fn)(void *data, unsigned slot, unsigned from,
                                        unsigned to);
 
@@ -107,7 +109,11 @@ void shoal__slot_map_forget_epochs(shoal__slot_map_t *map);
 /* A hand-over of the slot begins, or is over. */
 void shoal__slot_map_set_moves(shoal__slot_map_t *map, unsigned slot, bool moves);
 
-/* The owner and MOVES.  Any thread. */
+/* Commands of the slot take the owner's bulk lane, or do so no more.  No hand-over of it is
+ * under way. */
+void shoal__slot_map_set_lane(shoal__slot_map_t *map, unsigned slot, bool takes_lane);
+
+/* The owner, and LANE or MOVES.  Any thread. */
 static inline unsigned shoal__slot_map_word(const shoal__slot_map_t *map, unsigned slot)
 {
     return atomic_load_explicit(&map->words[slot], memory_order_relaxed);
@@ -116,7 +122,14 @@ static inline unsigned shoal__slot_map_word(const shoal__slot_map_t *map, unsign
 static inline unsigned shoal__slot_map_owner(const shoal__slot_map_t *map,
                                              unsigned slot)
 {
-    return shoal__slot_map_word(map, slot) & ~SHOAL__SLOT_MOVES;
+    return shoal__slot_map_word(map, slot) & SHOAL__SLOT_NOBODY;
+}
+
+/* Has the node the slot, and are its commands where they belong? */
+static inline bool shoal__slot_map_is_at(const shoal__slot_map_t *map, unsigned slot,
+                                         unsigned node)
+{
+    return (shoal__slot_map_word(map, slot) & ~SHOAL__SLOT_LANE) == node;
 }
 
 #endif

@@ -3,6 +3,12 @@
 
 #include "base/time_us.h"
 
+static bool is_command(const shoal__request_t *request)
+{
+    return (request->flags & (SHOAL__REQUEST_GONE | SHOAL__REQUEST_INTERNAL |
+                              SHOAL__REQUEST_FENCE)) == 0;
+}
+
 uint64_t shoal__pipe_oldest_us(const shoal__pipe_t *pipe)
 {
     const shoal__request_ring_t *ring = &pipe->ring;
@@ -12,12 +18,23 @@ uint64_t shoal__pipe_oldest_us(const shoal__pipe_t *pipe)
         return 0;
     for (uint64_t at = ring->head; at != ring->tail; at++) {
         const shoal__request_t *request = shoal__request_ring_at(ring, at);
-        if (request->flags &
-            (SHOAL__REQUEST_GONE | SHOAL__REQUEST_INTERNAL | SHOAL__REQUEST_FENCE))
-            continue;
-        oldest_us = shoal__time_min(oldest_us, request->submitted_us);
+        if (is_command(request))
+            oldest_us = shoal__time_min(oldest_us, request->submitted_us);
     }
     return oldest_us;
+}
+
+uint64_t shoal__pipe_youngest_us(const shoal__pipe_t *pipe)
+{
+    const shoal__request_ring_t *ring = &pipe->ring;
+    uint64_t youngest_us = 0;
+
+    for (uint64_t at = ring->head; at != ring->tail; at++) {
+        const shoal__request_t *request = shoal__request_ring_at(ring, at);
+        if (is_command(request))
+            youngest_us = shoal__time_max(youngest_us, request->submitted_us);
+    }
+    return youngest_us;
 }
 
 void shoal__pipe_learn(shoal__pipe_t *pipe)

@@ -9,6 +9,8 @@
 /* When the oldest outstanding command was submitted, our own not counted; 0: one waits to
  * be sent again; SHOAL__NEVER_US: none is outstanding. */
 uint64_t shoal__pipe_oldest_us(const shoal__pipe_t *pipe);
+/* ... and the youngest one in the registry; 0: there is none. */
+uint64_t shoal__pipe_youngest_us(const shoal__pipe_t *pipe);
 
 /* For pipe_replies.c: the reply to the command at the head of the registry is large
  * (heavy.h).  Its bytes are not taken in yet. */

@@ -12,9 +12,16 @@
 #define KEPT_US 60000000                  /* so long after it was needed last ... */
 #define NODES_KEPT (SHOAL__NODES_MAX / 2) /* ... unless there are more */
 
+static bool has_lane(const shoal__node_t *node)
+{
+    const shoal__bulk_t *bulk = shoal__node_bulk(node);
+
+    return bulk && shoal__bulk_is_open(bulk);
+}
+
 static bool is_needed(const shoal__node_t *node)
 {
-    return shoal__node_is_known(node) || node->named_us > 0 ||
+    return has_lane(node) || shoal__node_is_known(node) || node->named_us > 0 ||
            shoal__node_is_open(node) || !shoal__node_is_empty(node) ||
            node->questions > 0;
 }

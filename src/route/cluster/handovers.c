@@ -13,6 +13,7 @@ struct shoal__pair {
     shoal__slot_move_t move; /* of any of its slots */
     shoal__handovers_t *all;
     unsigned place;
+    unsigned slots[SHOAL__HANDOVER_PENS]; /* that go through each pen */
 };
 
 /* More would not have numbers. */
@@ -39,6 +40,17 @@ static bool picks(void *owner, const shoal__pipe_t *pen,
         shoal__log_slot(request, bytes, pair->all->set->shared.overtaken.book);
 
     return slot < SHOAL__SLOTS && pair->all->pens[slot] == number_of(pair, pen);
+}
+
+/* The owner of both connections; NULL: the slots go to another node. */
+static shoal__node_t *by_lane(const shoal__pair_t *pair)
+{
+    const shoal__slot_move_t *move = &pair->move;
+
+    return move->from_conn && move->to_conn &&
+                   move->from_conn->owner == move->to_conn->owner
+               ? move->from_conn->owner
+               : NULL;
 }
 
 /* ---- pairs ---- */
@@ -121,12 +133,32 @@ void shoal__handovers_release(shoal__handovers_t *handovers)
 
 /* ---- the end of a hand-over ---- */
 
-static void end_pen(shoal__handovers_t *handovers, unsigned number)
+/* It is at the lane, or at its node's connection. */
+static void arrive(shoal__handovers_t *handovers, const shoal__pair_t *pair,
+                   shoal__node_t *node, unsigned slot)
 {
-    for (unsigned slot = 0; slot < SHOAL__SLOTS; slot++)
+    shoal__bulk_t *bulk = shoal__node_bulk(node);
+    bool is_at_lane = pair->handover.to == &bulk->conn.pipe;
+
+    shoal__slot_map_set_lane(handovers->map, slot, is_at_lane);
+    if (is_at_lane)
+        shoal__lane_slots_arrive(&bulk->slots, slot);
+    else
+        shoal__lane_slots_remove(&bulk->slots, slot);
+}
+
+static void end_pen(shoal__handovers_t *handovers, shoal__pair_t *pair, unsigned number)
+{
+    shoal__node_t *node = by_lane(pair);
+    unsigned *left = &pair->slots[number % SHOAL__HANDOVER_PENS];
+
+    for (unsigned slot = 0; *left > 0; slot++)
         if (handovers->pens[slot] == number) {
             handovers->pens[slot] = SHOAL__NO_PEN;
             shoal__slot_map_set_moves(handovers->map, slot, false);
+            if (node)
+                arrive(handovers, pair, node, slot);
+            (*left)--;
         }
 }
 
@@ -145,7 +177,7 @@ static void step(shoal__handovers_t *handovers, shoal__pair_t *pair, uint64_t no
     shoal__pipe_t *pen;
 
     while ((pen = shoal__handover_step(&pair->handover, now_us)) != NULL) {
-        end_pen(handovers, number_of(pair, pen));
+        end_pen(handovers, pair, number_of(pair, pen));
         touch_both(pair);
     }
     if (pair->handover.count == 0)
@@ -178,10 +210,12 @@ static void begin_pair(shoal__handovers_t *handovers, shoal__slot_move_t *first,
         if (!is_of(move, &pattern))
             continue;
         move->is_begun = is_begun;
-        if (is_begun)
+        if (is_begun) {
             shoal__slot_map_set_moves(handovers->map, move->slot, true);
-        else
+            pair->slots[number % SHOAL__HANDOVER_PENS]++;
+        } else {
             handovers->pens[move->slot] = SHOAL__NO_PEN;
+        }
     }
     /* Its commands leave that server: what a loss left there, it refuses. */
     if (is_begun && pattern.from->phase != SHOAL__PIPE_READY)
@@ -227,6 +261,39 @@ const shoal__slot_move_t *shoal__handovers_move_of(const shoal__handovers_t *han
     return pair ? &pair->move : NULL;
 }
 
+bool shoal__handovers_are_by_lane(const shoal__handovers_t *handovers, unsigned slot)
+{
+    const shoal__pair_t *pair = pair_of(handovers, slot);
+
+    return pair && by_lane(pair);
+}
+
+bool shoal__handovers_lane_has_since(const shoal__handovers_t *handovers,
+                                     const shoal__conn_t *conn, uint64_t until_us)
+{
+    for (unsigned i = 0; i < handovers->places; i++) {
+        const shoal__pair_t *pair = handovers->pairs[i];
+        if (!pair || by_lane(pair) != conn->owner)
+            continue;
+        for (unsigned pen = 0; pen < SHOAL__HANDOVER_PENS; pen++)
+            if (shoal__pipe_has_since(&pair->handover.pens[pen].pipe, until_us))
+                return true;
+    }
+    return false;
+}
+
+void shoal__handovers_recall(shoal__handovers_t *handovers, const void *node,
+                             uint64_t now_us)
+{
+    for (unsigned i = 0; i < handovers->places; i++) {
+        shoal__pair_t *pair = handovers->pairs[i];
+        if (!pair || !by_lane(pair) || (node && by_lane(pair) != node))
+            continue;
+        shoal__handover_recall(&pair->handover);
+        step(handovers, pair, now_us);
+    }
+}
+
 bool shoal__handovers_use(const shoal__handovers_t *handovers,
                           const shoal__pipe_t *pipe)
 {
@@ -240,18 +307,25 @@ bool shoal__handovers_use(const shoal__handovers_t *handovers,
 
 void shoal__handovers_lost(shoal__handovers_t *handovers, const shoal__pipe_t *from)
 {
-    for (unsigned i = 0; i < handovers->places; i++)
-        if (handovers->pairs[i] && handovers->pairs[i]->handover.from == from)
-            shoal__handover_lost(&handovers->pairs[i]->handover, false);
+    for (unsigned i = 0; i < handovers->places; i++) {
+        shoal__pair_t *pair = handovers->pairs[i];
+        if (!pair || pair->handover.from != from)
+            continue;
+        if (by_lane(pair)) /* its server may still run what was before them */
+            shoal__handover_recall(&pair->handover);
+        else
+            shoal__handover_lost(&pair->handover, false);
+    }
 }
 
 /* When the node is given up if it says nothing. */
 static uint64_t silent_us(const shoal__pair_t *pair)
 {
     /* A pen never is READY, and has no connection. */
-    if (pair->handover.count == 0 || pair->handover.from->phase != SHOAL__PIPE_READY)
+    if (pair->handover.count == 0 || by_lane(pair) ||
+        pair->handover.from->phase != SHOAL__PIPE_READY)
         return SHOAL__NEVER_US;
-    return shoal__node_given_up_us(pair->move.from_conn->owner);
+    return shoal__node_given_up_us(pair->move.from_conn->owner, pair->move.from_conn);
 }
 
 void shoal__handovers_turn(shoal__handovers_t *handovers, uint64_t now_us)

@@ -6,6 +6,10 @@
  * The hand-overs of slots between the nodes of a cluster: core/handover.h moves the commands
  * of one pair of pipes; here are the pairs, and which pen has the commands of a slot.
  *
+ * A slot may also go to the bulk lane of its node, and back (bulk.h).  Such a hand-over is recalled
+ * when the connection is lost that the commands leave, and before the map changes: then they are
+ * all where they were.  When it is over the map says LANE, or LANE no more.
+ *
  * While a slot is handed over, the map says MOVES.  A pair exists as long as one of its
  * hand-overs is not over.
  *
@@ -57,6 +61,17 @@ const shoal__slot_move_t *shoal__handovers_move_of(const shoal__handovers_t *han
 /* Do commands go from this pipe, or to it? */
 bool shoal__handovers_use(const shoal__handovers_t *handovers,
                           const shoal__pipe_t *pipe);
+
+/* Is it on its way to a bulk lane, or back? */
+bool shoal__handovers_are_by_lane(const shoal__handovers_t *handovers, unsigned slot);
+/* Has a slot on its way between the two connections of this node's connection a command that was
+ * submitted at until_us or before? */
+bool shoal__handovers_lane_has_since(const shoal__handovers_t *handovers,
+                                     const shoal__conn_t *conn, uint64_t until_us);
+/* Recall those to the bulk lane of this node, and back; NULL: of all nodes.  Without memory some
+ * are not over yet.  Not from a hook. */
+void shoal__handovers_recall(shoal__handovers_t *handovers, const void *node,
+                             uint64_t now_us);
 
 /* The connection of this pipe was lost. */
 void shoal__handovers_lost(shoal__handovers_t *handovers, const shoal__pipe_t *from);

@@ -102,6 +102,16 @@ static void on_event(void *owner, const shoal_event_t *event)
         cluster->hooks.on_event(cluster->owner, event);
 }
 
+/* ... of a bulk lane. */
+static void on_lane_event(void *owner, const shoal_event_t *event)
+{
+    shoal__cluster_t *cluster = cluster_of(owner);
+
+    if (event->kind == SHOAL_EVENT_LOST)
+        shoal__handovers_lost(&cluster->handovers, &shoal__node_bulk(owner)->conn.pipe);
+    cluster->hooks.on_event(cluster->owner, event);
+}
+
 static void on_reading(void *owner, uint64_t now_us)
 {
     shoal__cluster_t *cluster = cluster_of(owner);
@@ -122,3 +132,11 @@ const shoal__conn_hooks_t shoal__cluster_hooks = {.on_result = on_result,
                                                   .on_delivered = on_delivered,
                                                   .on_own = shoal__errand_on_own,
                                                   .on_error = shoal__cluster_on_error};
+
+const shoal__conn_hooks_t shoal__cluster_lane_hooks = {.on_result = on_result,
+                                                       .on_event = on_lane_event,
+                                                       .on_reading = on_reading,
+                                                       .on_delivered = on_delivered,
+                                                       .on_own = shoal__errand_on_own,
+                                                       .on_error =
+                                                           shoal__cluster_on_error};

@@ -53,7 +53,11 @@ static bool has_since(const void *route, const shoal_lease_t *lease,
                       const shoal__conn_t *site, uint64_t until_us)
 {
     const shoal__cluster_t *cluster = route;
+    const shoal__bulk_t *bulk = shoal__node_bulk(node_of(site));
 
+    if (bulk && (shoal__pipe_has_since(&bulk->conn.pipe, until_us) ||
+                 shoal__handovers_lane_has_since(&cluster->handovers, site, until_us)))
+        return true;
     return (lease->slot < SHOAL__SLOTS &&
             (shoal__slot_map_word(&cluster->map, lease->slot) & SHOAL__SLOT_MOVES)) ||
            shoal__pipe_has_since(&site->pipe, until_us) ||

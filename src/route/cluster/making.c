@@ -24,6 +24,7 @@ void shoal__cluster_free(shoal__route_t *route)
     shoal__mailbox_side_release(&cluster->again);
     shoal__book_release(&cluster->book);
     shoal__free(cluster->moves);
+    shoal__free(cluster->bulks.noted);
     shoal__free(cluster);
 }
 
@@ -48,7 +49,9 @@ static int add_seeds(shoal__cluster_t *cluster, const shoal_options_t *options)
 static int init_nodes(shoal__cluster_t *cluster, const shoal_options_t *options)
 {
     const shoal__node_plan_t plan = {.config = &cluster->config,
+                                     .bulk_config = &cluster->bulks.config,
                                      .hooks = &shoal__cluster_hooks,
+                                     .bulk_hooks = &shoal__cluster_lane_hooks,
                                      .map = &options->map,
                                      .origin = &cluster->target,
                                      .zone = shoal__options_zone(options),
@@ -87,11 +90,10 @@ static void init_plain(shoal__cluster_t *cluster, const shoal_options_t *options
     cluster->hooks = *hooks;
     cluster->owner = owner;
     cluster->target = (shoal__target_t){.name = "the cluster"};
-    /* Replies of several nodes come at the same time; and there is no bulk lane. */
+    /* Replies of several nodes come at the same time. */
     cluster->config.pipe.keeps_units = true;
     cluster->config.pipe.is_ordinary = false;
     cluster->config.pipe.flush.has_company = true;
-    cluster->config.pipe.learns = false;
     cluster->config.pipe.greeting.finds_mode = !is_sure;
     for (unsigned slot = 0; slot < SHOAL__SLOTS; slot++)
         cluster->told[slot] = SHOAL__SLOT_NOBODY;
@@ -103,6 +105,7 @@ static void init_plain(shoal__cluster_t *cluster, const shoal_options_t *options
     shoal__handovers_init(&cluster->handovers, &cluster->set, &cluster->map);
     shoal__topology_init(&cluster->topology, &cluster->nodes);
     shoal__cluster_init_leases(cluster);
+    shoal__cluster_init_lanes(cluster, options->has_bulk_lane);
 }
 
 int shoal__cluster_new(const shoal_options_t *options, uint64_t seed,

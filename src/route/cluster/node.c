@@ -61,6 +61,7 @@ void shoal__node_renew(shoal__node_t *node, const shoal__node_plan_t *plan,
                        const char *host, int port, const shoal__address_t *by)
 {
     shoal__pipe_t *pipe = &node->conn.pipe;
+    shoal__bulk_t *bulk = shoal__node_bulk(node);
     unsigned index = node->index;
 
     memset(node->host, 0, sizeof *node - offsetof(shoal__node_t, host));
@@ -68,18 +69,36 @@ void shoal__node_renew(shoal__node_t *node, const shoal__node_plan_t *plan,
     node->index = index;
     call(node, plan, host, port, by);
     shoal__conn_lead(&node->conn, &node->target);
+    if (bulk) {
+        shoal__conn_lead(&bulk->conn, &node->target);
+        bulk->again_us = bulk->renew_us = 0;
+        bulk->is_wanted = false;
+    }
     pipe->attempts_failed = 0;
     pipe->detail[0] = '\0';
 }
 
 void shoal__node_free(shoal__node_t *node)
 {
+    shoal__bulk_free(shoal__node_bulk(node));
     shoal__conn_release(&node->conn);
     shoal__free(node);
 }
 
-uint64_t shoal__node_given_up_us(const shoal__node_t *node)
+uint64_t shoal__node_given_up_us(const shoal__node_t *node, const shoal__conn_t *conn)
 {
-    return shoal__time_after(shoal__node_heard_us(node),
+    return shoal__time_after(shoal__node_heard_us(conn),
                              node->has_failed ? FAILED_US : SILENT_US);
+}
+
+uint64_t shoal__node_silent_us(const shoal__node_t *node)
+{
+    const shoal__bulk_t *bulk = shoal__node_bulk(node);
+    uint64_t heard_us = shoal__node_heard_us(&node->conn);
+
+    if (bulk)
+        heard_us =
+            shoal__time_min(heard_us, shoal__time_max(shoal__node_heard_us(&bulk->conn),
+                                                      node->conn.pipe.heard_us));
+    return shoal__time_after(heard_us, SHOAL__NODE_SILENT_US);
 }

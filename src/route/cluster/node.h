@@ -16,6 +16,7 @@
 #include "core/cluster/slot_map.h"
 #include "core/cluster/slots_reply.h"
 #include "net/conn.h"
+#include "route/cluster/bulk.h"
 #include "route/config.h"
 #include "route/role_watch.h"
 #include <shoal/replicas.h>
@@ -44,7 +45,9 @@ typedef struct shoal__node {
     shoal__conn_t conn;
     shoal__target_t target;
     shoal__endpoint_t endpoint; /* of the target */
-    shoal__address_t by;        /* of the node that named it */
+    _Atomic(shoal__bulk_t *)
+        bulk;            /* written under the lock of all nodes; NULL: it had none */
+    shoal__address_t by; /* of the node that named it */
     char host[SHOAL__NODE_HOST_BYTES];
     char name[SHOAL__TARGET_NAME_BYTES];
     char hostname
@@ -85,10 +88,11 @@ typedef struct shoal__node {
 /* What all nodes of a client have together; all of it borrowed. */
 typedef struct shoal__node_plan {
     const shoal__conn_config_t *config;
-    const shoal__conn_hooks_t *hooks; /* their owner is the node */
-    const shoal__address_map_t *map;  /* for what nodes name */
-    const shoal__target_t *origin;    /* whose credentials the nodes get */
-    const char *zone;                 /* whose replicas are preferred; NULL: any */
+    const shoal__conn_config_t *bulk_config;
+    const shoal__conn_hooks_t *hooks, *bulk_hooks; /* their owner is the node */
+    const shoal__address_map_t *map;               /* for what nodes name */
+    const shoal__target_t *origin;                 /* whose credentials the nodes get */
+    const char *zone; /* whose replicas are preferred; NULL: any */
     shoal__conn_set_t *set;
     void *owner;
 } shoal__node_plan_t;
@@ -118,26 +122,31 @@ static inline bool shoal__node_is_ready(const shoal__node_t *node)
     return node->conn.pipe.phase == SHOAL__PIPE_READY && !node->conn.pipe.is_offline;
 }
 
-/* Since when it owes an answer and says nothing; NEVER: it owes nothing. */
-static inline uint64_t shoal__node_heard_us(const shoal__node_t *node)
+/* Since when it owes an answer over this connection and says nothing; NEVER: it owes nothing. */
+static inline uint64_t shoal__node_heard_us(const shoal__conn_t *conn)
 {
-    const shoal__pipe_t *pipe = &node->conn.pipe;
+    const shoal__pipe_t *pipe = &conn->pipe;
 
-    if (!shoal__node_is_ready(node) || shoal__pipe_due(pipe) == pipe->ring.sent)
+    if (pipe->phase != SHOAL__PIPE_READY || pipe->is_offline ||
+        shoal__pipe_due(pipe) == pipe->ring.sent)
         return SHOAL__NEVER_US;
     return shoal__time_max(pipe->heard_us, pipe->waiting_since_us);
 }
 
-/* When it is silent, if nothing comes before; NEVER. */
-#define SHOAL__NODE_SILENT_US 500000
-static inline uint64_t shoal__node_silent_us(const shoal__node_t *node)
+/* NULL: it has no bulk lane, or never had one. */
+static inline shoal__bulk_t *shoal__node_bulk(const shoal__node_t *node)
 {
-    return shoal__time_after(shoal__node_heard_us(node), SHOAL__NODE_SILENT_US);
+    return atomic_load_explicit(&node->bulk, memory_order_relaxed);
 }
 
-/* When it is given up if it has lost slots, or has left the cluster, so that commands do not wait
- * for it; NEVER: it owes nothing. */
-uint64_t shoal__node_given_up_us(const shoal__node_t *node);
+/* When it is silent, if nothing comes before; NEVER.  A lane that waits says nothing of a node
+ * that answers elsewhere. */
+#define SHOAL__NODE_SILENT_US 500000
+uint64_t shoal__node_silent_us(const shoal__node_t *node);
+
+/* When this connection to it is given up if it has lost slots, or has left the cluster, so that
+ * commands do not wait for it; NEVER: it owes nothing. */
+uint64_t shoal__node_given_up_us(const shoal__node_t *node, const shoal__conn_t *conn);
 
 /* Is nothing outstanding? */
 static inline bool shoal__node_is_empty(const shoal__node_t *node)

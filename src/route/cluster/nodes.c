@@ -2,10 +2,14 @@
 #include "route/cluster/nodes.h"
 
 #include "base/random.h"
+#include "core/lease_pool.h"
 #include "route/figures.h"
 #include <shoal/errors.h>
 #include <stdio.h>
 #include <string.h>
+
+/* Behind the connections to nodes, and those of leases. */
+#define FIRST_BULK_ID (SHOAL__NODES_MAX + SHOAL__LEASE_CONNECTIONS_MAX + 1)
 
 int shoal__nodes_init(shoal__nodes_t *nodes, const shoal__node_plan_t *plan)
 {
@@ -231,16 +235,49 @@ shoal__node_t *shoal__nodes_pick(const shoal__nodes_t *nodes,
     return node ? node : pick_fit(nodes, not_this, false, is_question, random);
 }
 
+shoal__bulk_t *shoal__nodes_make_bulk(shoal__nodes_t *nodes, shoal__node_t *node)
+{
+    const shoal__conn_plan_t plan = {.config = nodes->plan.bulk_config,
+                                     .target = &node->target,
+                                     .set = nodes->plan.set,
+                                     .id = FIRST_BULK_ID + node->index,
+                                     .hooks = nodes->plan.bulk_hooks,
+                                     .owner = node};
+    shoal__bulk_t *bulk = shoal__bulk_new(&plan);
+
+    if (!bulk)
+        return NULL;
+    pthread_mutex_lock(&nodes->lock);
+    atomic_store_explicit(&node->bulk, bulk, memory_order_relaxed);
+    pthread_mutex_unlock(&nodes->lock);
+    return bulk;
+}
+
 void shoal__nodes_each(const shoal__nodes_t *nodes, shoal__route_visit_fn visit,
                        void *data)
 {
-    unsigned count = shoal__nodes_count(nodes);
+    unsigned count = 2 * shoal__nodes_count(nodes);
     shoal__route_member_t member;
 
     for (unsigned i = 0; i < count; i++) {
-        shoal__figures_read(&shoal__nodes_at(nodes, i)->conn, &member);
+        const shoal__conn_t *conn = shoal__nodes_conn(nodes, i);
+        if (!conn)
+            continue;
+        shoal__figures_read(conn, &member);
         visit(data, &member);
     }
+}
+
+uint64_t shoal__nodes_bulk_commands(const shoal__nodes_t *nodes)
+{
+    uint64_t commands = 0;
+
+    for (unsigned i = 0; i < shoal__nodes_count(nodes); i++) {
+        const shoal__bulk_t *bulk = shoal__node_bulk(shoal__nodes_at(nodes, i));
+        if (bulk)
+            commands += shoal__counter_get(&bulk->conn.pipe.stats.completed);
+    }
+    return commands;
 }
 
 void shoal__nodes_list(shoal__nodes_t *nodes, shoal__node_t *node, const char *id)

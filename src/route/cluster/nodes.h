@@ -46,6 +46,22 @@ static inline shoal__node_t *shoal__nodes_of(const shoal__nodes_t *nodes,
     return node && &node->conn == conn ? node : NULL;
 }
 
+/* All connections to nodes, by numbers below twice that of the nodes; NULL: this one is the bulk
+ * lane of a node that has none. */
+static inline shoal__conn_t *shoal__nodes_conn(const shoal__nodes_t *nodes,
+                                               unsigned number)
+{
+    shoal__node_t *node = shoal__nodes_at(nodes, number / 2);
+    shoal__bulk_t *bulk = shoal__node_bulk(node);
+
+    if (number % 2 == 0)
+        return &node->conn;
+    return bulk ? &bulk->conn : NULL;
+}
+
+/* The bulk lane of the node, which has none yet; it is not open.  NULL: no memory. */
+shoal__bulk_t *shoal__nodes_make_bulk(shoal__nodes_t *nodes, shoal__node_t *node);
+
 /* 0 or SHOAL_ENOMEM. */
 int shoal__nodes_init(shoal__nodes_t *nodes, const shoal__node_plan_t *plan);
 
@@ -83,6 +99,9 @@ void shoal__nodes_unlock(shoal__nodes_t *nodes);
 /* Visit the figures of each.  Any thread, with the lock. */
 void shoal__nodes_each(const shoal__nodes_t *nodes, shoal__route_visit_fn visit,
                        void *data);
+
+/* How many commands took bulk lanes, and have their results.  Any thread, with the lock. */
+uint64_t shoal__nodes_bulk_commands(const shoal__nodes_t *nodes);
 
 /* The view that is believed lists the node with this id; NULL: it does not. */
 void shoal__nodes_list(shoal__nodes_t *nodes, shoal__node_t *node, const char *id);

@@ -35,24 +35,42 @@ static bool goes_behind(const shoal__cluster_t *cluster)
     return cluster->has_waiting_news && shoal__cluster_has_waiting(cluster);
 }
 
-/* NULL: the owner of the slot is not known, or a hand-over is under way: *ret_pen. */
-static shoal__node_t *node_of(shoal__cluster_t *cluster, unsigned slot,
-                              shoal__pipe_t **ret_pen)
+/* The connection of the bulk lane whose pipe this is; NULL: it is a pen. */
+static shoal__conn_t *lane_of(const shoal__pipe_t *pipe)
 {
-    shoal__node_t *node = NULL;
+    return pipe->is_pen ? NULL : SHOAL__LIST_ENTRY(pipe, shoal__conn_t, pipe);
+}
+
+/* Where commands wait for a slot that nobody owns, or that is handed over; or the pipe of the bulk
+ * lane that has them. */
+static shoal__pipe_t *pipe_beside(shoal__cluster_t *cluster, unsigned slot,
+                                  unsigned word)
+{
+    if (word & SHOAL__SLOT_MOVES)
+        return shoal__handovers_pen(&cluster->handovers, slot);
+    if (word & SHOAL__SLOT_LANE)
+        return &shoal__node_bulk(
+                    shoal__cluster_node(cluster, word & SHOAL__SLOT_NOBODY))
+                    ->conn.pipe;
+    return &cluster->waiting;
+}
+
+/* NULL: *ret_pipe gets it, which is no node's connection. */
+static inline shoal__node_t *node_of(shoal__cluster_t *cluster, unsigned slot,
+                                     shoal__pipe_t **ret_pipe)
+{
     unsigned word;
 
-    *ret_pen = &cluster->waiting;
+    *ret_pipe = &cluster->waiting;
     if (goes_behind(cluster))
         return NULL;
     if (slot >= SHOAL__SLOTS)
         return shoal__cluster_keyless(cluster);
     word = shoal__slot_map_word(&cluster->map, slot);
-    if (word & SHOAL__SLOT_MOVES)
-        *ret_pen = shoal__handovers_pen(&cluster->handovers, slot);
-    else if (word != SHOAL__SLOT_NOBODY)
-        node = shoal__cluster_node(cluster, word);
-    return node;
+    if (word < SHOAL__SLOT_NOBODY)
+        return shoal__cluster_node(cluster, word);
+    *ret_pipe = pipe_beside(cluster, slot, word);
+    return NULL;
 }
 
 /* The same for a command: a replica, if one may have it, and can. */
@@ -90,7 +108,8 @@ void shoal__cluster_lead(shoal__cluster_t *cluster, unsigned slot, shoal__way_t 
     shoal__pipe_t *pen;
     shoal__node_t *node = node_of(cluster, slot, &pen);
 
-    *ret = (shoal__way_t){node ? &node->conn.pipe : pen, node ? &node->conn : NULL};
+    *ret = (shoal__way_t){node ? &node->conn.pipe : pen,
+                          node ? &node->conn : lane_of(pen)};
 }
 
 /* ---- all commands of a side ---- */
@@ -135,7 +154,7 @@ static shoal__share_t *share_of(shoal__shares_t *shares, shoal__node_t *node,
         return NULL;
     at = shares->count++;
     shares->items[at] =
-        (shoal__share_t){.pipe = pipe, .conn = node ? &node->conn : NULL};
+        (shoal__share_t){.pipe = pipe, .conn = node ? &node->conn : lane_of(pipe)};
     if (node)
         node->share = at;
     return &shares->items[at];
@@ -168,6 +187,7 @@ static bool divide_parts(shoal__cluster_t *cluster, const shoal__request_t *requ
     for (size_t i = 0; i < spread->parts_count; i++) {
         shoal__spread_part_t *part = &spread->parts[i];
         shoal__pipe_t *pen = NULL;
+        shoal__cluster_note_part(cluster, part);
         shoal__node_t *node = part->node ? part->node
                                          : node_for(cluster, request, part->slot, &pen,
                                                     &part->is_at_replica);
@@ -295,6 +315,8 @@ bool shoal__cluster_place(shoal__cluster_t *cluster, const shoal__mailbox_side_t
     shoal__list_t spreads;
 
     cluster->now_us = now_us;
+    if (side->has_apart || cluster->route.must_place)
+        shoal__cluster_note_bulk(cluster, side, now_us);
     shoal__list_init(&spreads);
     if (!stage_leased(cluster, side) || !divide(cluster, side, &spreads)) {
         shoal__leases_drop_staged(&cluster->leases);

@@ -21,6 +21,7 @@ static const shoal__bytes_t nothing = {NULL, 0};
 typedef struct refusal {
     shoal__cluster_t *cluster;
     shoal__node_t *from;
+    shoal__pipe_t *pipe; /* of its connection, or of its bulk lane */
     shoal__refused_t what;
     const shoal__request_t *first;
     unsigned slot;
@@ -59,8 +60,8 @@ static void note_given(shoal__node_t *to, uint64_t now_us)
 void shoal__cluster_hear_moved(shoal__cluster_t *cluster, shoal__node_t *from,
                                unsigned slot, shoal__node_t *to, bool is_script)
 {
-    unsigned word = shoal__slot_map_word(&cluster->map, slot);
-    bool is_proof = word == from->index && !is_script &&
+    bool is_proof = shoal__slot_map_is_at(&cluster->map, slot, from->index) &&
+                    !is_script &&
                     !shoal__slot_map_rests(&cluster->map, slot, from->conn.pipe.now_us);
 
     if (is_proof && cluster->told[slot] == SHOAL__SLOT_NOBODY)
@@ -71,29 +72,39 @@ void shoal__cluster_hear_moved(shoal__cluster_t *cluster, shoal__node_t *from,
     shoal__cluster_want_view(cluster, SHOAL__TOPOLOGY_SOON, to, from->conn.pipe.now_us);
 }
 
-/* Append it to the node's log; or, while the slot is handed over from the node that refused
- * it, where the others go. */
+/* The connection of the node that has the slot's commands, if it has any. */
+static shoal__conn_t *conn_at(const shoal__cluster_t *cluster, shoal__node_t *node,
+                              unsigned slot)
+{
+    return shoal__slot_map_word(&cluster->map, slot) == (node->index | SHOAL__SLOT_LANE)
+               ? &shoal__node_bulk(node)->conn
+               : &node->conn;
+}
+
+/* Append it to the node's log; or, while the slot is handed over to another node from the one
+ * that refused it, where the others go. */
 static shoal__pipe_verdict_t follow(const refusal_t *refusal, shoal__node_t *to,
                                     unsigned slot, shoal__bytes_t ahead)
 {
-    shoal__node_t *from = refusal->from;
+    const shoal__cluster_t *cluster = refusal->cluster;
     const shoal__slot_move_t *move =
-        shoal__handovers_move_of(&refusal->cluster->handovers, slot);
-    shoal__pipe_t *pipe = &to->conn.pipe;
-    shoal__conn_t *conn = &to->conn;
+        shoal__handovers_move_of(&cluster->handovers, slot);
+    shoal__conn_t *conn = ahead.bytes > 0 ? &to->conn : conn_at(cluster, to, slot);
+    shoal__pipe_t *pipe = &conn->pipe;
 
-    if (ahead.bytes == 0 && move && move->from == &from->conn.pipe) {
+    if (ahead.bytes == 0 && move && move->from == refusal->pipe &&
+        !shoal__handovers_are_by_lane(&cluster->handovers, slot)) {
         pipe = move->to;
         conn = move->to_conn;
     }
-    if (pipe == &from->conn.pipe ||
-        shoal__handover_redirect(pipe, &refusal->what, ahead, from->conn.pipe.now_us) ==
+    if (pipe == refusal->pipe ||
+        shoal__handover_redirect(pipe, &refusal->what, ahead, refusal->pipe->now_us) ==
             SHOAL__PIPE_SURFACE)
         return SHOAL__PIPE_SURFACE;
     if (conn)
         shoal__conn_touch(conn);
-    shoal__counter_add(ahead.bytes > 0 ? &from->conn.pipe.stats.asked
-                                       : &from->conn.pipe.stats.moved,
+    shoal__counter_add(ahead.bytes > 0 ? &refusal->pipe->stats.asked
+                                       : &refusal->pipe->stats.moved,
                        refusal->what.count);
     return SHOAL__PIPE_TAKEN;
 }
@@ -108,8 +119,8 @@ static bool must_wait(const refusal_t *refusal, unsigned slot)
     if (hops >= SHOAL__HANDOVER_HOPS_MAX)
         return false;
     return (hops >= QUICK_HOPS && hops % 2 == 1) ||
-           (shoal__slot_map_word(map, slot) == from->index &&
-            shoal__slot_map_rests(map, slot, from->conn.pipe.now_us));
+           (shoal__slot_map_is_at(map, slot, from->index) &&
+            shoal__slot_map_rests(map, slot, refusal->pipe->now_us));
 }
 
 /* It is not dialed until another node confirms it: what its commands wait for. */
@@ -147,12 +158,12 @@ shoal__node_t *shoal__cluster_named(shoal__cluster_t *cluster, shoal__node_t *fr
 static bool waits_for_others(const refusal_t *refusal, unsigned slot)
 {
     const shoal__cluster_t *cluster = refusal->cluster;
-    const shoal__pipe_t *pipe = &refusal->from->conn.pipe;
+    const shoal__pipe_t *pipe = refusal->pipe;
     const shoal__slot_move_t *move =
         shoal__handovers_move_of(&cluster->handovers, slot);
 
     return pipe->config->is_strict_order &&
-           (shoal__slot_map_word(&cluster->map, slot) == refusal->from->index ||
+           (shoal__slot_map_is_at(&cluster->map, slot, refusal->from->index) ||
             (move && move->from == pipe));
 }
 
@@ -163,7 +174,7 @@ static shoal__pipe_verdict_t redirect(const refusal_t *refusal,
     static const shoal__bytes_t in_circles = {text, sizeof text - 1};
     shoal__cluster_t *cluster = refusal->cluster;
     shoal__node_t *from = refusal->from;
-    shoal__pipe_t *pipe = &from->conn.pipe;
+    shoal__pipe_t *pipe = refusal->pipe;
     shoal__refused_t again = refusal->what;
     shoal__node_t *to;
 
@@ -196,22 +207,23 @@ static shoal__pipe_verdict_t redirect(const refusal_t *refusal,
 static shoal__pipe_verdict_t put_off(const refusal_t *refusal, shoal__bytes_t error)
 {
     shoal__cluster_t *cluster = refusal->cluster;
-    uint64_t now_us = refusal->from->conn.pipe.now_us;
+    uint64_t now_us = refusal->pipe->now_us;
     bool is_asked = refusal->what.own > 0 && refusal->slot < SHOAL__SLOTS;
     unsigned owner = is_asked ? shoal__slot_map_owner(&cluster->map, refusal->slot)
                               : SHOAL__SLOT_NOBODY;
-    shoal__node_t *node = owner != SHOAL__SLOT_NOBODY
-                              ? shoal__cluster_node(cluster, owner)
-                              : refusal->from;
+    shoal__conn_t *conn =
+        owner != SHOAL__SLOT_NOBODY
+            ? conn_at(cluster, shoal__cluster_node(cluster, owner), refusal->slot)
+            : SHOAL__LIST_ENTRY(refusal->pipe, shoal__conn_t, pipe);
     shoal__refused_t again = refusal->what;
     shoal__pipe_verdict_t verdict;
 
     again.hops = again.own > 0 ? -1 : 0; /* it was asked in vain */
-    node->conn.pipe.now_us = now_us;
-    verdict = shoal__conn_send_again(&node->conn, &again, error);
+    conn->pipe.now_us = now_us;
+    verdict = shoal__conn_send_again(conn, &again, error);
     if (verdict == SHOAL__PIPE_SURFACE)
         return verdict;
-    shoal__conn_touch(&node->conn);
+    shoal__conn_touch(conn);
     if (!shoal__bytes_start(error, "TRYAGAIN"))
         shoal__cluster_want_view(cluster, SHOAL__TOPOLOGY_URGENT, NULL, now_us);
     return verdict;
@@ -224,10 +236,12 @@ shoal__pipe_verdict_t shoal__cluster_on_error(void *owner, shoal__pipe_t *pipe,
     shoal__node_t *from = owner;
     refusal_t refusal = {.cluster = from->owner,
                          .from = from,
+                         .pipe = pipe,
                          .what = shoal__pipe_refused(pipe),
                          .first = request};
     shoal__slot_redirect_t named;
 
+    from->conn.pipe.now_us = pipe->now_us; /* it may be that of the lane */
     if (shoal__cluster_pass_on(from, request, bytes, error))
         return SHOAL__PIPE_TAKEN;
     refusal.is_alone = refusal.what.count == 1;

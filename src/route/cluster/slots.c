@@ -21,21 +21,36 @@ typedef struct changes {
     unsigned changed; /* slots that have another owner than before */
 } changes_t;
 
-static bool has_room(shoal__cluster_t *cluster)
+bool shoal__cluster_has_moves(shoal__cluster_t *cluster)
 {
     if (!cluster->moves)
         cluster->moves = shoal__malloc(SHOAL__SLOTS * sizeof *cluster->moves);
     return cluster->moves != NULL;
 }
 
-static shoal__pipe_t *pipe_of(shoal__cluster_t *cluster, unsigned node,
+/* Where the commands of a slot are; `word`: of the map, without MOVES. */
+static shoal__pipe_t *pipe_of(shoal__cluster_t *cluster, unsigned word,
                               shoal__conn_t **ret_conn)
 {
-    shoal__conn_t *conn =
-        node == SHOAL__SLOT_NOBODY ? NULL : &shoal__cluster_node(cluster, node)->conn;
+    shoal__conn_t *conn = NULL;
 
+    if (word & SHOAL__SLOT_LANE)
+        conn =
+            &shoal__node_bulk(shoal__cluster_node(cluster, word & SHOAL__SLOT_NOBODY))
+                 ->conn;
+    else if (word != SHOAL__SLOT_NOBODY)
+        conn = &shoal__cluster_node(cluster, word)->conn;
     *ret_conn = conn;
     return conn ? &conn->pipe : &cluster->waiting;
+}
+
+/* The commands of a slot leave the bulk lane with it, or stay there after all. */
+static void leave_lane(const shoal__slot_move_t *move)
+{
+    shoal__node_t *node = move->from_conn->owner;
+
+    if (move->from_conn != &node->conn)
+        shoal__lane_slots_remove(&shoal__node_bulk(node)->slots, move->slot);
 }
 
 /* Does a replica take slots of its primary?  The first one says it for all. */
@@ -52,11 +67,12 @@ static void note_heir(shoal__cluster_t *cluster, unsigned from, unsigned to)
                           SHOAL__SLOT_NOBODY);
 }
 
-static void on_changed(void *data, unsigned slot, unsigned from, unsigned to)
+static void on_changed(void *data, unsigned slot, unsigned word, unsigned to)
 {
     changes_t *changes = data;
     shoal__cluster_t *cluster = changes->cluster;
     shoal__slot_move_t *move = &cluster->moves[changes->count];
+    unsigned from = word & SHOAL__SLOT_NOBODY;
     count_slot(cluster, from, -1);
     count_slot(cluster, to, 1);
     if (to != SHOAL__SLOT_NOBODY) /* before the first command for the slot */
@@ -66,7 +82,7 @@ static void on_changed(void *data, unsigned slot, unsigned from, unsigned to)
     if (from == SHOAL__SLOT_NOBODY)
         return; /* what waits goes on at once: shoal__cluster_keep_up() */
     *move = (shoal__slot_move_t){.slot = slot};
-    move->from = pipe_of(cluster, from, &move->from_conn);
+    move->from = pipe_of(cluster, word, &move->from_conn);
     move->to = pipe_of(cluster, to, &move->to_conn);
     changes->count++;
 }
@@ -75,12 +91,14 @@ static void on_changed(void *data, unsigned slot, unsigned from, unsigned to)
  * redirects them. */
 static void undo(shoal__cluster_t *cluster, const shoal__slot_move_t *move)
 {
-    const shoal__node_t *node = SHOAL__LIST_ENTRY(move->from, shoal__node_t, conn.pipe);
+    const shoal__node_t *node = move->from_conn->owner;
     unsigned now = shoal__slot_map_owner(&cluster->map, move->slot);
 
     count_slot(cluster, now, -1);
     count_slot(cluster, node->index, 1);
     shoal__slot_map_set(&cluster->map, move->slot, node->index);
+    if (move->from_conn != &node->conn)
+        shoal__slot_map_set_lane(&cluster->map, move->slot, true);
 }
 
 static void begin(changes_t *changes, uint64_t now_us)
@@ -89,7 +107,9 @@ static void begin(changes_t *changes, uint64_t now_us)
 
     shoal__handovers_begin(&cluster->handovers, cluster->moves, changes->count, now_us);
     for (size_t i = 0; i < changes->count; i++)
-        if (!cluster->moves[i].is_begun) {
+        if (cluster->moves[i].is_begun) {
+            leave_lane(&cluster->moves[i]);
+        } else {
             undo(cluster, &cluster->moves[i]);
             changes->changed--;
         }
@@ -106,12 +126,14 @@ void shoal__cluster_disown(shoal__cluster_t *cluster, const shoal__node_t *node,
 {
     changes_t changes = {.cluster = cluster};
 
-    if (node->slots == 0 || !has_room(cluster))
+    if (node->slots == 0 || !shoal__cluster_has_moves(cluster))
         return;
+    shoal__handovers_recall(&cluster->handovers, node, now_us);
     for (unsigned slot = 0; slot < SHOAL__SLOTS; slot++)
-        if (shoal__slot_map_word(&cluster->map, slot) == node->index) {
+        if (shoal__slot_map_is_at(&cluster->map, slot, node->index)) {
+            unsigned word = shoal__slot_map_word(&cluster->map, slot);
             shoal__slot_map_set(&cluster->map, slot, SHOAL__SLOT_NOBODY);
-            on_changed(&changes, slot, node->index, SHOAL__SLOT_NOBODY);
+            on_changed(&changes, slot, word, SHOAL__SLOT_NOBODY);
         }
     begin(&changes, now_us);
 }
@@ -152,16 +174,16 @@ static void heed_redirects(shoal__cluster_t *cluster, uint64_t now_us)
     changes_t changes = {.cluster = cluster};
     unsigned from = SHOAL__SLOT_NOBODY;
 
-    if (cluster->told_count == 0 || !has_room(cluster))
+    if (cluster->told_count == 0 || !shoal__cluster_has_moves(cluster))
         return;
     for (unsigned i = 0; i < cluster->told_count; i++) {
         unsigned slot = cluster->told_slots[i], to = cluster->told[slot];
-        unsigned owner = shoal__slot_map_owner(&cluster->map, slot);
+        unsigned word = shoal__slot_map_word(&cluster->map, slot);
         cluster->told[slot] = SHOAL__SLOT_NOBODY;
         if (!shoal__slot_map_patch(&cluster->map, slot, to, now_us))
             continue;
-        from = owner; /* there is one: it said so */
-        on_changed(&changes, slot, owner, to);
+        from = word & SHOAL__SLOT_NOBODY; /* there is one: it said so */
+        on_changed(&changes, slot, word, to);
     }
     cluster->told_count = 0;
     begin(&changes, now_us);
@@ -235,7 +257,7 @@ static void merge(shoal__cluster_t *cluster, uint64_t now_us)
     shoal__slot_merged_t merged = {.is_refused = true};
     bool is_known;
 
-    if (!has_room(cluster)) {
+    if (!shoal__cluster_has_moves(cluster)) {
         shoal__topology_merged(topology, false, false);
         return;
     }
@@ -262,6 +284,9 @@ static void merge(shoal__cluster_t *cluster, uint64_t now_us)
 
 void shoal__cluster_heed(shoal__cluster_t *cluster, uint64_t now_us)
 {
+    /* What is on its way to a lane, or back, would keep the slot from changing its owner. */
+    if (cluster->told_count > 0 || cluster->topology.is_view_ready)
+        shoal__handovers_recall(&cluster->handovers, NULL, now_us);
     heed_redirects(cluster, now_us);
     if (cluster->topology.is_view_ready)
         merge(cluster, now_us);

@@ -15,6 +15,8 @@
  *     slots.c           slots change their owner: hand-overs begin
  *     upkeep.c          which connections are open; commands that no node has
  *     connecting.c      ... and which one has a place
+ *     noting.c          commands come: which are for bulk lanes
+ *     lanes.c           which slots take the bulk lanes of nodes, and which of those are open
  *     forgetting.c      which nodes are not remembered any more
  *     leasing.c         which node a lease, or a blocking command, belongs to
  *     learning.c        where the keys of commands stand that the table does not know
@@ -46,6 +48,19 @@ typedef struct shoal__shares {
     unsigned count, room;
 } shoal__shares_t;
 
+/* The bulk lanes of all nodes. */
+typedef struct shoal__bulks {
+    shoal__conn_config_t config; /* that of the nodes' connections, but for ... */
+    shoal__list_t listed;        /* lanes that are open, or wanted */
+    bool is_allowed;             /* by the options */
+    bool keeps_writes;           /* WAIT was called */
+    uint64_t again_us;           /* there was no memory: the next attempt; else NEVER */
+    /* Slots that got bulk commands since the last turn; no slot twice. */
+    uint16_t *noted; /* room for all; NULL: there was none */
+    unsigned noted_count;
+    uint8_t is_noted[SHOAL__SLOTS / 8]; /* a bit for each slot */
+} shoal__bulks_t;
+
 struct shoal__cluster {
     shoal__route_t route; /* first: what the client holds */
     shoal__route_hooks_t hooks;
@@ -61,6 +76,7 @@ struct shoal__cluster {
     shoal__command_book_t book; /* of commands that the table does not know */
     shoal__pipe_t waiting;      /* a pen: commands for slots that no known node owns */
     shoal__leases_t leases;
+    shoal__bulks_t bulks;
     shoal__shares_t shares;
     shoal__way_t way;            /* of the commands that the loop thread pushes */
     shoal__mailbox_side_t again; /* room for commands that waited and are placed anew */
@@ -207,7 +223,7 @@ bool shoal__spreads_have(const shoal__cluster_t *cluster, uint64_t ticket);
 /* ---- hearing.c ---- */
 
 /* The hooks of connections to nodes; their owner is the node. */
-extern const shoal__conn_hooks_t shoal__cluster_hooks;
+extern const shoal__conn_hooks_t shoal__cluster_hooks, shoal__cluster_lane_hooks;
 /* The hook of the pen of commands that no node has. */
 void shoal__cluster_waiting_result(void *owner, const shoal__request_t *request,
                                    const shoal_result_t *result);
@@ -234,6 +250,30 @@ void shoal__cluster_hear_moved(shoal__cluster_t *cluster, shoal__node_t *from,
 void shoal__cluster_connect(shoal__cluster_t *cluster, shoal__node_t *node,
                             uint64_t now_us);
 
+/* ---- noting.c ---- */
+
+/* Commands of a side, or a part of one, are about to be placed: the slots of those that are for
+ * the bulk lane take it from the next turn on.  Also from hooks. */
+void shoal__cluster_note_bulk(shoal__cluster_t *cluster,
+                              const shoal__mailbox_side_t *side, uint64_t now_us);
+void shoal__cluster_note_part(shoal__cluster_t *cluster,
+                              const shoal__spread_part_t *part);
+
+/* ---- lanes.c ---- */
+
+void shoal__cluster_init_lanes(shoal__cluster_t *cluster, bool is_allowed);
+/* Slots go to lanes, and back; lanes are opened and closed.  Before anything is written. */
+void shoal__cluster_turn_lanes(shoal__cluster_t *cluster, uint64_t now_us);
+uint64_t shoal__cluster_lanes_us(const shoal__cluster_t *cluster);
+/* Is nothing outstanding on them, and none on its way? */
+bool shoal__cluster_lanes_are_idle(const shoal__cluster_t *cluster);
+/* Is there anything to look at? */
+static inline bool shoal__cluster_has_lanes(const shoal__cluster_t *cluster)
+{
+    return cluster->set.shared.wants_bulk || cluster->bulks.noted_count > 0 ||
+           !shoal__list_is_empty(&cluster->bulks.listed);
+}
+
 /* ---- forgetting.c ---- */
 
 /* Forget nodes that nothing needs.  In the turn, when nobody looks at one. */
@@ -252,6 +292,8 @@ void shoal__cluster_learn(shoal__cluster_t *cluster, uint64_t now_us);
 
 /* ---- slots.c ---- */
 
+/* Is there room for all moves that may begin? */
+bool shoal__cluster_has_moves(shoal__cluster_t *cluster);
 /* Heed what redirects told, and a view that is ready. */
 void shoal__cluster_heed(shoal__cluster_t *cluster, uint64_t now_us);
 /* The node owns nothing any more, and nobody knows who does. */

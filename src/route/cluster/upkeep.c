@@ -106,7 +106,7 @@ static uint64_t left_us(const shoal__node_t *node)
 {
     return shoal__node_is_known(node) && !shoal__cluster_owes_reads(node)
                ? SHOAL__NEVER_US
-               : shoal__node_given_up_us(node);
+               : shoal__node_given_up_us(node, &node->conn);
 }
 
 /* The node's commands without a key go to another node; or all of them, but those that were sent
@@ -421,9 +421,12 @@ void shoal__cluster_publish_stuck(shoal__cluster_t *cluster)
     bool has_stuck = cluster->is_incomplete && cluster->ready > 0;
     uint64_t queued = 0, bytes = 0;
 
-    for (unsigned i = 0; has_stuck && i < shoal__nodes_count(&cluster->nodes); i++)
-        if (shoal__cluster_node(cluster, i)->is_down)
-            count_stuck(&shoal__cluster_node(cluster, i)->conn.pipe, &queued, &bytes);
+    for (unsigned i = 0; has_stuck && i < 2 * shoal__nodes_count(&cluster->nodes);
+         i++) {
+        const shoal__conn_t *conn = shoal__nodes_conn(&cluster->nodes, i);
+        if (conn && shoal__cluster_node(cluster, i / 2)->is_down)
+            count_stuck(&conn->pipe, &queued, &bytes);
+    }
     if (has_stuck)
         count_stuck(&cluster->waiting, &queued, &bytes);
     shoal__counter_set(&counts->stuck.queued, queued);

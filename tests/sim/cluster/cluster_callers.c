@@ -61,6 +61,8 @@ static void write_call(cluster_world_t *world, cluster_call_t *call, unsigned bl
         return;
     call->is_for_replica =
         call->verb == CLUSTER_READ && sim_dice_hits(dice, rates->read);
+    if (!call->is_for_replica && sim_dice_hits(dice, rates->bulk))
+        call->flags |= SHOAL__REQUEST_APART;
     if (!call->is_for_replica && sim_dice_hits(dice, rates->once))
         call->flags |= SHOAL__REQUEST_ONCE;
     if (sim_dice_hits(dice, rates->idempotent))
@@ -83,9 +85,9 @@ static void write_unit(cluster_world_t *world, unsigned block)
             write_call(world, call, block);
         call->thread = model->thread;
         call->deadline_us = model->deadline_us;
-        call->flags =
-            (model->flags & (SHOAL__REQUEST_ONCE | SHOAL__REQUEST_IDEMPOTENT)) |
-            SHOAL__REQUEST_UNIT;
+        call->flags = (model->flags & (SHOAL__REQUEST_ONCE | SHOAL__REQUEST_IDEMPOTENT |
+                                       SHOAL__REQUEST_APART)) |
+                      SHOAL__REQUEST_UNIT;
         call->is_for_replica = false;
         call->unit_first = first;
         call->unit_last = first + count - 1;

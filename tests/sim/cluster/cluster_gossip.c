@@ -343,6 +343,7 @@ void cluster_gossip_kill(cluster_world_t *world)
         return;
     begin_trouble(node);
     node->is_up = node->is_paused = false;
+    node->kills++;
     for (unsigned i = 0; i < CLUSTER_LINKS; i++)
         if (world->links[i].is_used && world->links[i].node == node->index) {
             world->sights.losses += world->links[i].is_open;

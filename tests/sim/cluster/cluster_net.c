@@ -168,6 +168,7 @@ static cluster_link_t *take_link(cluster_world_t *world, unsigned node)
     *link = (cluster_link_t){.stream = {&kind},
                              .world = world,
                              .node = node,
+                             .id = ++world->links_made,
                              .is_used = true,
                              .is_open = true,
                              .is_alive = true,
@@ -184,6 +185,18 @@ void cluster_net_lose(cluster_link_t *link)
     link->in_bytes = 0;
     if (!link->is_open)
         link->is_used = false;
+}
+
+bool cluster_net_end(cluster_world_t *world, unsigned node, uint64_t id)
+{
+    for (unsigned i = 0; i < CLUSTER_LINKS; i++) {
+        cluster_link_t *link = &world->links[i];
+        if (!link->is_used || !link->is_alive || link->node != node || link->id != id)
+            continue;
+        cluster_net_lose(link);
+        return true;
+    }
+    return false;
 }
 
 void cluster_net_deliver(cluster_world_t *world, cluster_link_t *link)

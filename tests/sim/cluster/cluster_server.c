@@ -192,6 +192,37 @@ static void say_role(cluster_link_t *link, const cluster_node_t *node)
             primary + 1, 7001 + primary);
 }
 
+/* Its number and its address. */
+static void say_client(cluster_link_t *link)
+{
+    char text[64];
+    int bytes =
+        snprintf(text, sizeof text, "id=%" PRIu64 " addr=10.9.9.9:%" PRIu64 " x",
+                 link->id, link->id);
+
+    say(link, "$%d\r\n%s\r\n", bytes, text);
+}
+
+static void say_process(cluster_link_t *link, const cluster_node_t *node)
+{
+    char text[64];
+    int bytes =
+        snprintf(text, sizeof text, "run_id:%u-%u\r\n", node->index, node->kills);
+
+    say(link, "$%d\r\n%s\r\n", bytes, text);
+}
+
+/* CLIENT KILL ID <id> ... */
+static void end_client(cluster_world_t *world, cluster_link_t *link,
+                       const words_t *words)
+{
+    uint64_t id = 0;
+
+    for (size_t i = 0; i < words->items[3].bytes; i++)
+        id = id * 10 + (uint64_t)(words->items[3].data[i] - '0');
+    say(link, ":%d\r\n", cluster_net_end(world, link->node, id));
+}
+
 /* ---- commands of callers ---- */
 
 /* The last word is its number. */
@@ -419,7 +450,13 @@ static void hear(cluster_world_t *world, cluster_link_t *link, cluster_node_t *n
             say_slots(link, node);
         else
             say_nodes(link, node);
-    } else if (is_word(words, 0, "CLIENT"))
+    } else if (is_word(words, 0, "INFO"))
+        say_process(link, node);
+    else if (is_word(words, 0, "CLIENT") && is_word(words, 1, "INFO"))
+        say_client(link);
+    else if (is_word(words, 0, "CLIENT") && is_word(words, 1, "KILL"))
+        end_client(world, link, words);
+    else if (is_word(words, 0, "CLIENT"))
         say(link, "+OK\r\n");
     else if (is_word(words, 0, "HELLO"))
         say(link, "-ERR unknown command 'HELLO'\r\n");

@@ -80,6 +80,7 @@ void cluster_sights_print(const cluster_sights_t *sights)
     printf("units     %" PRIu64 " executed; %" PRIu64 " commands overtaken; %" PRIu64
            " reads at replicas\n",
            sights->units, sights->late, sights->reads);
+    printf("lanes     %" PRIu64 " commands\n", sights->bulk);
     printf("redirects %" PRIu64 " MOVED, %" PRIu64 " ASK, %" PRIu64
            " TRYAGAIN, %" PRIu64 " refused for a while, %" PRIu64 " lies\n",
            sights->moved, sights->asked, sights->tryagain, sights->refused,
@@ -116,10 +117,11 @@ static uint32_t one_of(sim_dice_t *dice, const uint32_t *values, uint32_t count)
     one_of(dice, (const uint32_t[]){__VA_ARGS__},                                      \
            sizeof((const uint32_t[]){__VA_ARGS__}) / sizeof(uint32_t))
 
-static void roll_options(shoal_options_t *options, sim_dice_t *dice)
+static void roll_options(shoal_options_t *options, const cluster_rates_t *rates,
+                         sim_dice_t *dice)
 {
     options->protocol = 2;
-    options->is_settling = false;
+    options->is_settling = rates->bulk > 0;
     options->heeds_notices = false;
     options->integrity = (shoal_integrity_t)ONE_OF(
         dice, SHOAL_INTEGRITY_SHAPES, SHOAL_INTEGRITY_DETECT, SHOAL_INTEGRITY_STRICT);
@@ -167,7 +169,8 @@ static void roll_rates(cluster_rates_t *rates, sim_dice_t *dice)
                           .is_planned = sim_dice_hits(dice, 400),
                           .lies = sim_dice_hits(dice, 100),
                           .ends_with_shut = sim_dice_hits(dice, 200),
-                          .read = maybe(dice, 1024)};
+                          .read = maybe(dice, 1024),
+                          .bulk = maybe(dice, 300)};
     if (rates->is_planned) {
         rates->once = 0; /* a redirect is their end */
         /* Nodes answer in time. */
@@ -222,7 +225,7 @@ static shoal_options_t *make_options(cluster_world_t *world)
     if (!options)
         return NULL;
     shoal__options_defaults(options);
-    roll_options(options, &world->dice);
+    roll_options(options, &world->rates, &world->dice);
     for (unsigned i = 0; i < seeds; i++) {
         char host[16];
         snprintf(host, sizeof host, "10.0.0.%u", i + 1);
@@ -514,7 +517,10 @@ static void calm_down(cluster_world_t *world)
 static void shut(cluster_world_t *world)
 {
     const shoal__account_t *account = &world->counts.account;
+    shoal_stats_t stats = {0};
 
+    world->route->ops->shared_figures(world->route, &stats);
+    world->sights.bulk += stats.bulk;
     world->is_closing = true;
     world->route->ops->shut(world->route, world->now_us);
     world->route->ops->publish(world->route);

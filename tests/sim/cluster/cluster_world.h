@@ -95,6 +95,7 @@ typedef struct cluster_link {
     shoal__stream_t stream; /* first */
     struct cluster_world *world;
     unsigned node;
+    uint64_t id; /* among all connections of the world */
     bool is_used;
     bool is_open;   /* the client has it */
     bool is_alive;  /* the node has it: it was accepted, and neither closed nor lost */
@@ -123,6 +124,7 @@ typedef struct cluster_attempt {
 typedef struct cluster_node {
     unsigned index;
     bool is_up, is_stopped;
+    uint32_t kills;     /* so many server processes were there before this one */
     bool is_cut;        /* from the client */
     bool is_apart;      /* from the other nodes */
     bool is_paused;     /* a planned failover: it executes nothing */
@@ -148,6 +150,8 @@ typedef struct cluster_rates { /* of 1024, or weights */
     uint32_t read; /* of the commands that may be reads: for replicas */
     uint32_t once, idempotent, write, multi, unit, deadline, partial, resubmit,
         recancel;
+    uint32_t
+        bulk; /* of commands: for the bulk lanes; 0: nodes tell no processes, either */
     uint64_t deadline_us_max, clock_us_max, dial_us_max;
     uint32_t window;
     bool has_ask;    /* slots move key by key */
@@ -161,7 +165,8 @@ typedef struct cluster_sights {
         views, migrations, keys, atomic, planned, forced, kills, stops, cuts, unstable,
         lies, cancels, units,
         late,  /* commands that a later one for their key overtook */
-        reads; /* at replicas */
+        reads, /* at replicas */
+        bulk;  /* by lanes */
 } cluster_sights_t;
 
 typedef struct cluster_world {
@@ -186,6 +191,7 @@ typedef struct cluster_world {
     cluster_attempt_t attempts[CLUSTER_LINKS];
     uint64_t views_us[CLUSTER_VIEWS_MAX]; /* when the last ones were asked */
     unsigned views_at;
+    uint64_t links_made;
     uint64_t named_us[CLUSTER_BLOCKS]
                      [CLUSTER_NODES]; /* when a redirect last named the node */
     bool has_lied;
@@ -233,6 +239,8 @@ void cluster_net_connect(cluster_world_t *world);
 void cluster_net_deliver(cluster_world_t *world, cluster_link_t *link);
 /* The node loses the connection; what it had not executed it never does. */
 void cluster_net_lose(cluster_link_t *link);
+/* The node ends the connection with this number.  False: it has none. */
+bool cluster_net_end(cluster_world_t *world, unsigned node, uint64_t id);
 bool cluster_net_is_idle(const cluster_world_t *world);
 uint64_t cluster_net_wake_us(const cluster_world_t *world);
 void cluster_net_clear(cluster_world_t *world);

@@ -267,6 +267,47 @@ static void test_a_pen_that_was_lost_takes_nothing_in(void **state)
     assert_string_equal(letters_in(&other), "arst");
 }
 
+/* Nothing is handed over after all: with what a loss put back, and without a loss. */
+static void test_it_is_recalled(void **state)
+{
+    (void)state;
+    rig_connect();
+    rig_submit('r', 0, RO);
+    rig_write_all();
+    submit("a");
+    begin("ra");
+    submit("s");
+    shoal__pipe_t *younger = begin("s");
+    submit_to(younger, 't');
+    rig_lose();
+    shoal__handover_recall(&handover);
+    submit("b");
+    assert_non_null(step());
+    assert_ptr_equal(step(), younger);
+    assert_null(step());
+    assert_string_equal(letters_in(&rig.pipe), "rbast");
+    assert_string_equal(letters_in(&other), "");
+}
+
+static void test_it_is_recalled_while_commands_are_in_flight(void **state)
+{
+    (void)state;
+    rig_connect();
+    submit("a");
+    rig_write_all();
+    submit("b");
+    begin("ab");
+    assert_null(step());
+    shoal__handover_recall(&handover);
+    shoal__test_fail_alloc_after(0);
+    shoal__pipe_t *pen = step();
+    shoal__test_fail_alloc_never();
+    assert_non_null(pen); /* there was room */
+    assert_string_equal(rig_write_all(), "b");
+    rig_feed("+OK\r\n+OK\r\n");
+    assert_heard("a=+OK b=+OK ");
+}
+
 /* ---- redirects ---- */
 
 static void test_a_redirected_command_counts_its_hops(void **state)
@@ -463,6 +504,8 @@ int main(void)
         TEST(it_begins_without_a_connection),
         TEST(two_pens),
         TEST(a_pen_that_was_lost_takes_nothing_in),
+        TEST(it_is_recalled),
+        TEST(it_is_recalled_while_commands_are_in_flight),
         TEST(a_redirected_command_counts_its_hops),
         TEST(parts_of_units_are_not_redirected),
         TEST(what_was_given_up_is_not_redirected),

@@ -271,6 +271,36 @@ static void test_a_slot_that_moves_waits(void **state)
     assert_int_equal(say(C, C, B).changed, 1);
 }
 
+static void test_a_slot_takes_a_lane(void **state)
+{
+    (void)state;
+    know();
+    assert_true(shoal__slot_map_is_at(&map, 0, A));
+    shoal__slot_map_set_lane(&map, 0, true);
+    assert_int_equal(shoal__slot_map_word(&map, 0), A | SHOAL__SLOT_LANE);
+    assert_int_equal(first_owner(), A);
+    assert_true(shoal__slot_map_is_at(&map, 0, A));
+    assert_false(shoal__slot_map_is_at(&map, 0, C));
+    shoal__slot_map_set_moves(&map, 0, true); /* it goes back */
+    assert_int_equal(shoal__slot_map_word(&map, 0), A | SHOAL__SLOT_MOVES);
+    assert_false(shoal__slot_map_is_at(&map, 0, A));
+    shoal__slot_map_set_moves(&map, 0, false);
+    assert_int_equal(shoal__slot_map_word(&map, 0), A);
+    shoal__slot_map_set_lane(&map, 0, true);
+    shoal__slot_map_set_lane(&map, 0, false);
+    assert_int_equal(shoal__slot_map_word(&map, 0), A);
+    shoal__slot_map_set_lane(&map, 0, true);
+    assert_true(shoal__slot_map_patch(&map, 0, C, now_us)); /* another owner: no lane */
+    assert_int_equal(shoal__slot_map_word(&map, 0), C);
+    assert_int_equal(map.owned, SHOAL__SLOTS);
+    shoal__slot_map_set_lane(&map, HALF - 1, true);
+    epochs[C] = 7;
+    assert_int_equal(say(C, C, B).changed, HALF - 1);
+    assert_int_equal(last_slot, HALF - 1);
+    assert_int_equal(last_from, A | SHOAL__SLOT_LANE);
+    assert_int_equal(shoal__slot_map_word(&map, HALF - 1), C);
+}
+
 /* Milliseconds of 32 bits: they begin anew after 49 days. */
 static void test_a_long_time(void **state)
 {
@@ -305,6 +335,7 @@ int main(void)
         TEST(test_a_smaller_view_needs_a_second),
         TEST(test_an_owner_is_kept_for_a_while),
         TEST(test_a_slot_that_moves_waits),
+        TEST(test_a_slot_takes_a_lane),
         TEST(test_a_long_time),
     };
     return cmocka_run_group_tests_name("core/cluster/slot_map", tests, NULL, NULL);

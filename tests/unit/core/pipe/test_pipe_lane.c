@@ -119,10 +119,12 @@ static void test_the_oldest(void **state)
     (void)state;
     rig_connect();
     assert_true(shoal__pipe_oldest_us(&rig.pipe) == SHOAL__NEVER_US);
+    assert_true(shoal__pipe_youngest_us(&rig.pipe) == 0);
     uint64_t first_us = rig.now_us;
     rig_submit('a', 0, RO);
     rig_tick(rig.now_us + 10);
     rig_submit('b', 0, RO);
+    assert_true(shoal__pipe_youngest_us(&rig.pipe) == first_us + 10);
     assert_true(shoal__pipe_oldest_us(&rig.pipe) == first_us);
     rig_write_all();
     assert_int_equal(rig_feed("+x\r\n"), 0);
@@ -170,6 +172,7 @@ static void test_the_oldest_was_queued_last(void **state)
     rig_submit('b', 0, RO);
     rig.now_us += 5;
     assert_true(shoal__pipe_oldest_us(&rig.pipe) == first_us - 5);
+    assert_true(shoal__pipe_youngest_us(&rig.pipe) == first_us);
     assert_true(shoal__pipe_has_since(&rig.pipe, first_us - 5));
     assert_false(shoal__pipe_has_since(&rig.pipe, first_us - 6));
 }
