@@ -5,7 +5,9 @@ import asyncio
 import gc
 import inspect
 import re
-from types import UnionType
+import sys
+from collections.abc import Callable
+from types import CodeType, FrameType, UnionType
 from typing import Any, get_args, get_origin
 
 import pytest
@@ -196,6 +198,38 @@ def test_a_cancelled_method(server: Server) -> None:
             assert await client.ping() == b"PONG"
 
     asyncio.run(main())
+
+
+def opcodes(act: Callable[[], object], *codes: CodeType) -> int:
+    """How many the interpreter executes of these functions."""
+    count = 0
+
+    def trace(frame: FrameType, event: str, _: Any) -> Any:
+        nonlocal count
+        if frame.f_code not in codes:
+            return None
+        frame.f_trace_opcodes = True
+        count += event == "opcode"
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        act()
+    finally:
+        sys.settrace(before)
+    return count
+
+
+def test_a_method_costs_what_execute_costs(server: Server) -> None:
+    """In opcodes of our own, which do not depend on the machine."""
+    kind = shoal.Client
+    codes = [f.__code__ for f in (kind.execute, kind._run, kind.get, kind.hset)]
+    with shoal.Client(server.url) as client:
+        plain = opcodes(lambda: client.execute("GET", "k"), *codes)
+        assert 20 < opcodes(lambda: client.get("k"), *codes) <= plain
+        plain = opcodes(lambda: client.execute("HSET", "h", "f", "v"), *codes)
+        assert opcodes(lambda: client.hset("h", "f", "v"), *codes) <= plain + 5
 
 
 def test_words() -> None:

@@ -13,7 +13,8 @@ from ._words import S, flat, several, swapped
 
 class Commands(Generic[S]):
     """A method for each command. What it returns is the server's reply, as `execute`
-    returns it. `S` is bytes, or str with `decode_responses`."""
+    returns it: in asyncio by a coroutine, in pipelines later. `S` is bytes, or str with
+    `decode_responses`."""
 
     __slots__ = ()
 
@@ -25,7 +26,7 @@ class Commands(Generic[S]):
 
         ACL CAT [categoryname]
 
-        O(1). Since 6.0.0.
+        O(1). Since 6.0.0. Reply: `list[S]`.
         """
         args: tuple[Any, ...] = ("ACL", "CAT")
         if category is not None:
@@ -37,7 +38,7 @@ class Commands(Generic[S]):
 
         ACL DELUSER username [username ...]
 
-        O(1). Since 6.0.0.
+        O(1). Since 6.0.0. Reply: `int`.
         """
         return self._run(("ACL", "DELUSER", *username))
 
@@ -46,7 +47,7 @@ class Commands(Generic[S]):
 
         ACL DRYRUN username command [arg [arg ...]]
 
-        O(1). Since 7.0.0.
+        O(1). Since 7.0.0. Reply: `S`.
         """
         return self._run(("ACL", "DRYRUN", username, command, *args))
 
@@ -55,7 +56,7 @@ class Commands(Generic[S]):
 
         ACL GENPASS [bits]
 
-        O(1). Since 6.0.0.
+        O(1). Since 6.0.0. Reply: `S`.
         """
         args: tuple[Any, ...] = ("ACL", "GENPASS")
         if bits is not None:
@@ -67,7 +68,8 @@ class Commands(Generic[S]):
 
         ACL GETUSER username
 
-        O(N). Since 6.0.0. With RESP2: `list[Any] | None`.
+        O(N). Since 6.0.0. Reply: `dict[S, Any] | None`, or `list[Any] | None` with
+        RESP2.
         """
         return self._run(("ACL", "GETUSER", username))
 
@@ -76,7 +78,7 @@ class Commands(Generic[S]):
 
         ACL LIST
 
-        O(N). Since 6.0.0.
+        O(N). Since 6.0.0. Reply: `list[S]`.
         """
         return self._run(("ACL", "LIST"))
 
@@ -85,7 +87,7 @@ class Commands(Generic[S]):
 
         ACL LOAD
 
-        O(N). Since 6.0.0.
+        O(N). Since 6.0.0. Reply: `S`.
         """
         return self._run(("ACL", "LOAD"))
 
@@ -94,7 +96,7 @@ class Commands(Generic[S]):
 
         ACL LOG [count | RESET]
 
-        O(N). Since 6.0.0.
+        O(N). Since 6.0.0. Reply: `list[Any]`.
         """
         return self._run(("ACL", "LOG") if count is None else ("ACL", "LOG", count))
 
@@ -103,7 +105,7 @@ class Commands(Generic[S]):
 
         ACL LOG [count | RESET]
 
-        O(N). Since 6.0.0.
+        O(N). Since 6.0.0. Reply: `S`.
         """
         return self._run(("ACL", "LOG", "RESET"))
 
@@ -112,7 +114,7 @@ class Commands(Generic[S]):
 
         ACL SAVE
 
-        O(N). Since 6.0.0.
+        O(N). Since 6.0.0. Reply: `S`.
         """
         return self._run(("ACL", "SAVE"))
 
@@ -121,7 +123,7 @@ class Commands(Generic[S]):
 
         ACL SETUSER username [rule [rule ...]]
 
-        O(N). Since 6.0.0.
+        O(N). Since 6.0.0. Reply: `S`.
         """
         return self._run(("ACL", "SETUSER", username, *rules))
 
@@ -130,7 +132,7 @@ class Commands(Generic[S]):
 
         ACL USERS
 
-        O(N). Since 6.0.0.
+        O(N). Since 6.0.0. Reply: `list[S]`.
         """
         return self._run(("ACL", "USERS"))
 
@@ -139,7 +141,7 @@ class Commands(Generic[S]):
 
         ACL WHOAMI
 
-        O(1). Since 6.0.0.
+        O(1). Since 6.0.0. Reply: `S`.
         """
         return self._run(("ACL", "WHOAMI"))
 
@@ -148,7 +150,7 @@ class Commands(Generic[S]):
 
         APPEND key value
 
-        O(1). Since 2.0.0.
+        O(1). Since 2.0.0. Reply: `int`.
         """
         return self._run(("APPEND", key, value))
 
@@ -157,7 +159,7 @@ class Commands(Generic[S]):
 
         BGREWRITEAOF
 
-        O(1). Since 1.0.0.
+        O(1). Since 1.0.0. Reply: `S`.
         """
         return self._run(("BGREWRITEAOF",))
 
@@ -167,7 +169,7 @@ class Commands(Generic[S]):
 
         BGSAVE [SCHEDULE]
 
-        O(1). Since 1.0.0; `schedule` since 3.2.2.
+        O(1). Since 1.0.0; `schedule` since 3.2.2. Reply: `S`.
         """
         args: tuple[Any, ...] = ("BGSAVE",)
         if schedule:
@@ -185,7 +187,7 @@ class Commands(Generic[S]):
 
         BITCOUNT key [start end [BYTE | BIT]]
 
-        O(N). Since 2.6.0; `mode` since 7.0.0.
+        O(N). Since 2.6.0; `mode` since 7.0.0. Reply: `int`.
         """
         args: tuple[Any, ...] = ("BITCOUNT", key)
         if start is not None or end is not None:
@@ -203,7 +205,7 @@ class Commands(Generic[S]):
         [OVERFLOW WRAP | SAT | FAIL] <SET encoding offset value | INCRBY encoding offset
         increment> ...]]
 
-        O(1). Since 3.2.0.
+        O(1). Since 3.2.0. Reply: `list[int | None]`.
         """
         return self._run(("BITFIELD", name, *operations))
 
@@ -218,7 +220,7 @@ class Commands(Generic[S]):
 
         BITFIELD_RO key [GET encoding offset [GET encoding offset ...]]
 
-        O(1). Since 6.0.0.
+        O(1). Since 6.0.0. Reply: `list[int]`.
         """
         args: tuple[Any, ...] = ("BITFIELD_RO", key, "GET", encoding, offset)
         if items is not None:
@@ -231,7 +233,7 @@ class Commands(Generic[S]):
 
         BITOP operation destkey key [key ...]
 
-        O(N). Since 2.6.0.
+        O(N). Since 2.6.0. Reply: `int`.
         """
         return self._run(("BITOP", operation, dest, *keys))
 
@@ -247,7 +249,7 @@ class Commands(Generic[S]):
 
         BITPOS key bit [start [end [BYTE | BIT]]]
 
-        O(N). Since 2.8.7; `mode` since 7.0.0.
+        O(N). Since 2.8.7; `mode`, `bit` since 7.0.0. Reply: `int`.
         """
         args: tuple[Any, ...] = ("BITPOS", key, bit)
         if start is not None:
@@ -270,7 +272,7 @@ class Commands(Generic[S]):
 
         BLMOVE source destination <LEFT | RIGHT> <LEFT | RIGHT> timeout
 
-        O(1). Since 6.2.0.
+        O(1). Since 6.2.0. Reply: `S | None`.
         """
         return self._run(("BLMOVE", first_list, second_list, src, dest, timeout))
 
@@ -285,7 +287,7 @@ class Commands(Generic[S]):
 
         BLMPOP timeout numkeys key [key ...] <LEFT | RIGHT> [COUNT count]
 
-        O(N+M). Since 7.0.0.
+        O(N+M). Since 7.0.0. Reply: `list[Any] | None`.
         """
         keys = several(keys)
         args: tuple[Any, ...] = ("BLMPOP", timeout, len(keys), *keys, direction)
@@ -299,7 +301,7 @@ class Commands(Generic[S]):
 
         BLPOP key [key ...] timeout
 
-        O(N). Since 2.0.0.
+        O(N). Since 2.0.0. Reply: `list[S] | None`.
         """
         return self._run(("BLPOP", *several(keys), timeout))
 
@@ -309,7 +311,7 @@ class Commands(Generic[S]):
 
         BRPOP key [key ...] timeout
 
-        O(N). Since 2.0.0.
+        O(N). Since 2.0.0. Reply: `list[S] | None`.
         """
         return self._run(("BRPOP", *several(keys), timeout))
 
@@ -318,7 +320,7 @@ class Commands(Generic[S]):
 
         BRPOPLPUSH source destination timeout
 
-        O(1). Since 2.2.0.
+        O(1). Since 2.2.0. Reply: `S | None`.
         """
         return self._run(("BRPOPLPUSH", src, dst, timeout))
 
@@ -334,7 +336,7 @@ class Commands(Generic[S]):
 
         BZMPOP timeout numkeys key [key ...] <MIN | MAX> [COUNT count]
 
-        O(K) + O(M*log(N)). Since 7.0.0.
+        O(K) + O(M*log(N)). Since 7.0.0. Reply: `list[Any] | None`.
         """
         keys = several(keys)
         args: tuple[Any, ...] = ("BZMPOP", timeout, len(keys), *keys)
@@ -353,7 +355,7 @@ class Commands(Generic[S]):
 
         BZPOPMAX key [key ...] timeout
 
-        O(log(N)). Since 5.0.0.
+        O(log(N)). Since 5.0.0. Reply: `list[Any] | None`.
         """
         return self._run(("BZPOPMAX", *several(keys), timeout))
 
@@ -363,7 +365,7 @@ class Commands(Generic[S]):
 
         BZPOPMIN key [key ...] timeout
 
-        O(log(N)). Since 5.0.0.
+        O(log(N)). Since 5.0.0. Reply: `list[Any] | None`.
         """
         return self._run(("BZPOPMIN", *several(keys), timeout))
 
@@ -372,7 +374,7 @@ class Commands(Generic[S]):
 
         CLIENT GETNAME
 
-        O(1). Since 2.6.9.
+        O(1). Since 2.6.9. Reply: `S | None`.
         """
         return self._run(("CLIENT", "GETNAME"))
 
@@ -381,7 +383,7 @@ class Commands(Generic[S]):
 
         CLIENT ID
 
-        O(1). Since 5.0.0.
+        O(1). Since 5.0.0. Reply: `int`.
         """
         return self._run(("CLIENT", "ID"))
 
@@ -390,7 +392,7 @@ class Commands(Generic[S]):
 
         CLIENT INFO
 
-        O(1). Since 6.2.0.
+        O(1). Since 6.2.0. Reply: `S`.
         """
         return self._run(("CLIENT", "INFO"))
 
@@ -402,7 +404,7 @@ class Commands(Generic[S]):
         yes/no]> [<[ID client-id] | [TYPE NORMAL | MASTER | SLAVE | REPLICA | PUBSUB] |
         [USER username] | [ADDR ip:port] | [LADDR ip:port] | [SKIPME yes/no]> ...]>
 
-        O(N). Since 2.4.0.
+        O(N). Since 2.4.0. Reply: `S`.
         """
         return self._run(("CLIENT", "KILL", address))
 
@@ -422,7 +424,7 @@ class Commands(Generic[S]):
         yes/no]> [<[ID client-id] | [TYPE NORMAL | MASTER | SLAVE | REPLICA | PUBSUB] |
         [USER username] | [ADDR ip:port] | [LADDR ip:port] | [SKIPME yes/no]> ...]>
 
-        O(N). Since 2.4.0.
+        O(N). Since 2.4.0. Reply: `int`.
         """
         args: tuple[Any, ...] = ("CLIENT", "KILL")
         if _type is not None:
@@ -449,7 +451,7 @@ class Commands(Generic[S]):
         CLIENT LIST [TYPE NORMAL | MASTER | REPLICA | PUBSUB] [ID client-id [client-id
         ...]]
 
-        O(N). Since 2.4.0; `_type` since 5.0.0.
+        O(N). Since 2.4.0; `_type` since 5.0.0; `client_id` since 6.2.0. Reply: `S`.
         """
         args: tuple[Any, ...] = ("CLIENT", "LIST")
         if _type is not None:
@@ -463,7 +465,7 @@ class Commands(Generic[S]):
 
         CLIENT PAUSE timeout [WRITE | ALL]
 
-        O(1). Since 2.9.50.
+        O(1). Since 2.9.50; `all` since 6.2.0. Reply: `S`.
         """
         args: tuple[Any, ...] = ("CLIENT", "PAUSE", timeout)
         return self._run(args if all else (*args, "WRITE"))
@@ -473,7 +475,7 @@ class Commands(Generic[S]):
 
         CLIENT UNBLOCK client-id [TIMEOUT | ERROR]
 
-        O(log N). Since 5.0.0.
+        O(log N). Since 5.0.0. Reply: `int`.
         """
         args: tuple[Any, ...] = ("CLIENT", "UNBLOCK", client_id)
         return self._run((*args, "ERROR") if error else args)
@@ -483,7 +485,7 @@ class Commands(Generic[S]):
 
         CLIENT UNPAUSE
 
-        O(N). Since 6.2.0.
+        O(N). Since 6.2.0. Reply: `S`.
         """
         return self._run(("CLIENT", "UNPAUSE"))
 
@@ -492,7 +494,7 @@ class Commands(Generic[S]):
 
         CLUSTER COUNT-FAILURE-REPORTS node-id
 
-        O(N). Since 3.0.0.
+        O(N). Since 3.0.0. Reply: `int`.
         """
         return self._run(("CLUSTER", "COUNT-FAILURE-REPORTS", node_id))
 
@@ -501,7 +503,7 @@ class Commands(Generic[S]):
 
         CLUSTER COUNTKEYSINSLOT slot
 
-        O(1). Since 3.0.0.
+        O(1). Since 3.0.0. Reply: `int`.
         """
         return self._run(("CLUSTER", "COUNTKEYSINSLOT", slot))
 
@@ -510,7 +512,7 @@ class Commands(Generic[S]):
 
         CLUSTER GETKEYSINSLOT slot count
 
-        O(log(N)). Since 3.0.0.
+        O(log(N)). Since 3.0.0. Reply: `list[S]`.
         """
         return self._run(("CLUSTER", "GETKEYSINSLOT", slot, count))
 
@@ -519,7 +521,7 @@ class Commands(Generic[S]):
 
         CLUSTER INFO
 
-        O(1). Since 3.0.0.
+        O(1). Since 3.0.0. Reply: `S`.
         """
         return self._run(("CLUSTER", "INFO"))
 
@@ -528,7 +530,7 @@ class Commands(Generic[S]):
 
         CLUSTER KEYSLOT key
 
-        O(N). Since 3.0.0.
+        O(N). Since 3.0.0. Reply: `int`.
         """
         return self._run(("CLUSTER", "KEYSLOT", key))
 
@@ -537,7 +539,7 @@ class Commands(Generic[S]):
 
         CLUSTER LINKS
 
-        O(N). Since 7.0.0.
+        O(N). Since 7.0.0. Reply: `list[Any]`.
         """
         return self._run(("CLUSTER", "LINKS"))
 
@@ -546,7 +548,7 @@ class Commands(Generic[S]):
 
         CLUSTER MYID
 
-        O(1). Since 3.0.0.
+        O(1). Since 3.0.0. Reply: `S`.
         """
         return self._run(("CLUSTER", "MYID"))
 
@@ -555,7 +557,7 @@ class Commands(Generic[S]):
 
         CLUSTER NODES
 
-        O(N). Since 3.0.0.
+        O(N). Since 3.0.0. Reply: `S`.
         """
         return self._run(("CLUSTER", "NODES"))
 
@@ -564,7 +566,7 @@ class Commands(Generic[S]):
 
         CLUSTER REPLICAS node-id
 
-        O(1). Since 5.0.0.
+        O(1). Since 5.0.0. Reply: `list[S]`.
         """
         return self._run(("CLUSTER", "REPLICAS", node_id))
 
@@ -573,7 +575,7 @@ class Commands(Generic[S]):
 
         CLUSTER SHARDS
 
-        O(N). Since 7.0.0.
+        O(N). Since 7.0.0. Reply: `list[Any]`.
         """
         return self._run(("CLUSTER", "SHARDS"))
 
@@ -582,7 +584,7 @@ class Commands(Generic[S]):
 
         CLUSTER SLOTS
 
-        O(N). Since 3.0.0.
+        O(N). Since 3.0.0. Reply: `list[Any]`.
         """
         return self._run(("CLUSTER", "SLOTS"))
 
@@ -591,7 +593,7 @@ class Commands(Generic[S]):
 
         COMMAND COUNT
 
-        O(1). Since 2.8.13.
+        O(1). Since 2.8.13. Reply: `int`.
         """
         return self._run(("COMMAND", "COUNT"))
 
@@ -600,7 +602,7 @@ class Commands(Generic[S]):
 
         COMMAND DOCS [command-name [command-name ...]]
 
-        O(N). Since 7.0.0. With RESP2: `list[Any]`.
+        O(N). Since 7.0.0. Reply: `dict[S, Any]`, or `list[Any]` with RESP2.
         """
         return self._run(("COMMAND", "DOCS", *args))
 
@@ -609,7 +611,7 @@ class Commands(Generic[S]):
 
         COMMAND GETKEYS
 
-        O(N). Since 2.8.13.
+        O(N). Since 2.8.13. Reply: `list[S]`.
         """
         return self._run(("COMMAND", "GETKEYS", *args))
 
@@ -618,7 +620,7 @@ class Commands(Generic[S]):
 
         COMMAND GETKEYSANDFLAGS
 
-        O(N). Since 7.0.0.
+        O(N). Since 7.0.0. Reply: `list[Any]`.
         """
         return self._run(("COMMAND", "GETKEYSANDFLAGS", *args))
 
@@ -627,7 +629,7 @@ class Commands(Generic[S]):
 
         COMMAND INFO [command-name [command-name ...]]
 
-        O(N). Since 2.8.13.
+        O(N). Since 2.8.13. Reply: `list[Any]`.
         """
         return self._run(("COMMAND", "INFO", *args))
 
@@ -641,7 +643,7 @@ class Commands(Generic[S]):
 
         COMMAND LIST [FILTERBY MODULE module-name | ACLCAT category | PATTERN pattern]
 
-        O(N). Since 7.0.0.
+        O(N). Since 7.0.0. Reply: `list[S]`.
         """
         args: tuple[Any, ...] = ("COMMAND", "LIST")
         if module is not None:
@@ -657,7 +659,7 @@ class Commands(Generic[S]):
 
         CONFIG GET parameter [parameter ...]
 
-        O(N). Since 2.0.0. With RESP2: `list[S]`.
+        O(N). Since 2.0.0. Reply: `dict[S, S]`, or `list[S]` with RESP2.
         """
         return self._run(("CONFIG", "GET", pattern, *args))
 
@@ -666,7 +668,7 @@ class Commands(Generic[S]):
 
         CONFIG RESETSTAT
 
-        O(1). Since 2.0.0.
+        O(1). Since 2.0.0. Reply: `S`.
         """
         return self._run(("CONFIG", "RESETSTAT"))
 
@@ -675,7 +677,7 @@ class Commands(Generic[S]):
 
         CONFIG REWRITE
 
-        O(1). Since 2.8.0.
+        O(1). Since 2.8.0. Reply: `S`.
         """
         return self._run(("CONFIG", "REWRITE"))
 
@@ -684,7 +686,7 @@ class Commands(Generic[S]):
 
         CONFIG SET parameter value [parameter value ...]
 
-        O(N). Since 2.0.0.
+        O(N). Since 2.0.0. Reply: `S`.
         """
         return self._run(("CONFIG", "SET", name, value, *args))
 
@@ -699,7 +701,7 @@ class Commands(Generic[S]):
 
         COPY source destination [DB destination-db] [REPLACE]
 
-        O(N). Since 6.2.0.
+        O(N). Since 6.2.0. Reply: `int`.
         """
         args: tuple[Any, ...] = ("COPY", source, destination)
         if destination_db is not None:
@@ -713,7 +715,7 @@ class Commands(Generic[S]):
 
         DBSIZE
 
-        O(1). Since 1.0.0.
+        O(1). Since 1.0.0. Reply: `int`.
         """
         return self._run(("DBSIZE",))
 
@@ -722,7 +724,7 @@ class Commands(Generic[S]):
 
         DECRBY key decrement
 
-        O(1). Since 1.0.0.
+        O(1). Since 1.0.0. Reply: `int`.
         """
         return self._run(("DECRBY", name, amount))
 
@@ -731,7 +733,7 @@ class Commands(Generic[S]):
 
         DECRBY key decrement
 
-        O(1). Since 1.0.0.
+        O(1). Since 1.0.0. Reply: `int`.
         """
         return self._run(("DECRBY", name, amount))
 
@@ -740,7 +742,7 @@ class Commands(Generic[S]):
 
         DEL key [key ...]
 
-        O(N). Since 1.0.0.
+        O(N). Since 1.0.0. Reply: `int`.
         """
         return self._run(("DEL", *names))
 
@@ -750,7 +752,7 @@ class Commands(Generic[S]):
 
         DUMP key
 
-        O(1). Since 2.6.0.
+        O(1). Since 2.6.0. Reply: `S | None`.
         """
         return self._run(("DUMP", name))
 
@@ -759,7 +761,7 @@ class Commands(Generic[S]):
 
         ECHO message
 
-        O(1). Since 1.0.0.
+        O(1). Since 1.0.0. Reply: `S`.
         """
         return self._run(("ECHO", value))
 
@@ -768,7 +770,7 @@ class Commands(Generic[S]):
 
         EVAL script numkeys [key [key ...]] [arg [arg ...]]
 
-        Since 2.6.0.
+        Since 2.6.0. Reply: `Any`.
         """
         return self._run(("EVAL", script, numkeys, *keys_and_args))
 
@@ -778,7 +780,7 @@ class Commands(Generic[S]):
 
         EVAL_RO script numkeys [key [key ...]] [arg [arg ...]]
 
-        Since 7.0.0.
+        Since 7.0.0. Reply: `Any`.
         """
         return self._run(("EVAL_RO", script, numkeys, *keys_and_args))
 
@@ -787,7 +789,7 @@ class Commands(Generic[S]):
 
         EVALSHA sha1 numkeys [key [key ...]] [arg [arg ...]]
 
-        Since 2.6.0.
+        Since 2.6.0. Reply: `Any`.
         """
         return self._run(("EVALSHA", sha, numkeys, *keys_and_args))
 
@@ -796,7 +798,7 @@ class Commands(Generic[S]):
 
         EVALSHA_RO sha1 numkeys [key [key ...]] [arg [arg ...]]
 
-        Since 7.0.0.
+        Since 7.0.0. Reply: `Any`.
         """
         return self._run(("EVALSHA_RO", sha, numkeys, *keys_and_args))
 
@@ -805,7 +807,7 @@ class Commands(Generic[S]):
 
         EXISTS key [key ...]
 
-        O(N). Since 1.0.0.
+        O(N). Since 1.0.0. Reply: `int`.
         """
         return self._run(("EXISTS", *names))
 
@@ -822,7 +824,7 @@ class Commands(Generic[S]):
 
         EXPIRE key seconds [NX | XX | GT | LT]
 
-        O(1). Since 1.0.0.
+        O(1). Since 1.0.0; `nx`, `xx`, `gt`, `lt` since 7.0.0. Reply: `int`.
         """
         args: tuple[Any, ...] = ("EXPIRE", name, time)
         if nx:
@@ -848,7 +850,7 @@ class Commands(Generic[S]):
 
         EXPIREAT key unix-time-seconds [NX | XX | GT | LT]
 
-        O(1). Since 1.2.0.
+        O(1). Since 1.2.0; `nx`, `xx`, `gt`, `lt` since 7.0.0. Reply: `int`.
         """
         args: tuple[Any, ...] = ("EXPIREAT", name, when)
         if nx:
@@ -866,7 +868,7 @@ class Commands(Generic[S]):
 
         EXPIRETIME key
 
-        O(1). Since 7.0.0.
+        O(1). Since 7.0.0. Reply: `int`.
         """
         return self._run(("EXPIRETIME", key))
 
@@ -875,7 +877,7 @@ class Commands(Generic[S]):
 
         FCALL function numkeys [key [key ...]] [arg [arg ...]]
 
-        Since 7.0.0.
+        Since 7.0.0. Reply: `Any`.
         """
         return self._run(("FCALL", function, numkeys, *keys_and_args))
 
@@ -889,7 +891,7 @@ class Commands(Generic[S]):
 
         FCALL_RO function numkeys [key [key ...]] [arg [arg ...]]
 
-        Since 7.0.0.
+        Since 7.0.0. Reply: `Any`.
         """
         return self._run(("FCALL_RO", function, numkeys, *keys_and_args))
 
@@ -898,7 +900,7 @@ class Commands(Generic[S]):
 
         FLUSHALL [ASYNC | SYNC]
 
-        O(N). Since 1.0.0.
+        O(N). Since 1.0.0. Reply: `S`.
         """
         return self._run(("FLUSHALL", "ASYNC") if asynchronous else ("FLUSHALL",))
 
@@ -907,7 +909,7 @@ class Commands(Generic[S]):
 
         FLUSHDB [ASYNC | SYNC]
 
-        O(N). Since 1.0.0.
+        O(N). Since 1.0.0. Reply: `S`.
         """
         return self._run(("FLUSHDB", "ASYNC") if asynchronous else ("FLUSHDB",))
 
@@ -916,7 +918,7 @@ class Commands(Generic[S]):
 
         FUNCTION DELETE library-name
 
-        O(1). Since 7.0.0.
+        O(1). Since 7.0.0. Reply: `S`.
         """
         return self._run(("FUNCTION", "DELETE", library))
 
@@ -926,7 +928,7 @@ class Commands(Generic[S]):
 
         FUNCTION DUMP
 
-        O(N). Since 7.0.0.
+        O(N). Since 7.0.0. Reply: `S`.
         """
         return self._run(("FUNCTION", "DUMP"))
 
@@ -935,7 +937,7 @@ class Commands(Generic[S]):
 
         FUNCTION FLUSH [ASYNC | SYNC]
 
-        O(N). Since 7.0.0.
+        O(N). Since 7.0.0. Reply: `S`.
         """
         return self._run(("FUNCTION", "FLUSH", mode))
 
@@ -944,7 +946,7 @@ class Commands(Generic[S]):
 
         FUNCTION KILL
 
-        O(1). Since 7.0.0.
+        O(1). Since 7.0.0. Reply: `S`.
         """
         return self._run(("FUNCTION", "KILL"))
 
@@ -957,7 +959,7 @@ class Commands(Generic[S]):
 
         FUNCTION LIST [LIBRARYNAME library-name-pattern] [WITHCODE]
 
-        O(N). Since 7.0.0. With RESP2: `list[list[Any]]`.
+        O(N). Since 7.0.0. Reply: `list[dict[S, Any]]`, or `list[list[Any]]` with RESP2.
         """
         args: tuple[Any, ...] = ("FUNCTION", "LIST")
         if library is not None:
@@ -971,7 +973,7 @@ class Commands(Generic[S]):
 
         FUNCTION LOAD [REPLACE] function-code
 
-        O(1). Since 7.0.0.
+        O(1). Since 7.0.0. Reply: `S`.
         """
         args: tuple[Any, ...] = ("FUNCTION", "LOAD")
         if replace:
@@ -987,7 +989,7 @@ class Commands(Generic[S]):
 
         FUNCTION RESTORE serialized-value [FLUSH | APPEND | REPLACE]
 
-        O(N). Since 7.0.0.
+        O(N). Since 7.0.0. Reply: `S`.
         """
         return self._run(("FUNCTION", "RESTORE", payload, policy))
 
@@ -996,7 +998,7 @@ class Commands(Generic[S]):
 
         FUNCTION STATS
 
-        O(1). Since 7.0.0. With RESP2: `list[Any]`.
+        O(1). Since 7.0.0. Reply: `dict[S, Any]`, or `list[Any]` with RESP2.
         """
         return self._run(("FUNCTION", "STATS"))
 
@@ -1013,7 +1015,7 @@ class Commands(Generic[S]):
         GEOADD key [NX | XX] [CH] longitude latitude member [longitude latitude member
         ...]
 
-        O(log(N)). Since 3.2.0; `ch` since 6.2.0.
+        O(log(N)). Since 3.2.0; `nx`, `xx`, `ch` since 6.2.0. Reply: `int`.
         """
         args: tuple[Any, ...] = ("GEOADD", name)
         if nx:
@@ -1035,7 +1037,7 @@ class Commands(Generic[S]):
 
         GEODIST key member1 member2 [M | KM | FT | MI]
 
-        O(log(N)). Since 3.2.0.
+        O(log(N)). Since 3.2.0. Reply: `S | None`.
         """
         args: tuple[Any, ...] = ("GEODIST", name, place1, place2)
         if unit is not None:
@@ -1047,7 +1049,7 @@ class Commands(Generic[S]):
 
         GEOHASH key member [member ...]
 
-        O(log(N)). Since 3.2.0.
+        O(log(N)). Since 3.2.0. Reply: `list[S | None]`.
         """
         return self._run(("GEOHASH", name, *values))
 
@@ -1056,7 +1058,8 @@ class Commands(Generic[S]):
 
         GEOPOS key member [member ...]
 
-        O(N). Since 3.2.0. With RESP2: `list[list[S] | None]`.
+        O(N). Since 3.2.0. Reply: `list[list[float] | None]`, or `list[list[S] | None]`
+        with RESP2.
         """
         return self._run(("GEOPOS", name, *values))
 
@@ -1083,7 +1086,7 @@ class Commands(Generic[S]):
         radius <M | KM | FT | MI> | BYBOX width height <M | KM | FT | MI>> [ASC | DESC]
         [COUNT count [ANY]] [WITHCOORD] [WITHDIST] [WITHHASH]
 
-        O(N+log(M)). Since 6.2.0.
+        O(N+log(M)). Since 6.2.0. Reply: `list[Any]`.
         """
         args: tuple[Any, ...] = ("GEOSEARCH", name)
         if member is not None:
@@ -1130,7 +1133,7 @@ class Commands(Generic[S]):
         latitude> <BYRADIUS radius <M | KM | FT | MI> | BYBOX width height <M | KM | FT
         | MI>> [ASC | DESC] [COUNT count [ANY]] [STOREDIST]
 
-        O(N+log(M)). Since 6.2.0.
+        O(N+log(M)). Since 6.2.0. Reply: `int`.
         """
         args: tuple[Any, ...] = ("GEOSEARCHSTORE", dest, name)
         if member is not None:
@@ -1156,7 +1159,7 @@ class Commands(Generic[S]):
 
         GET key
 
-        O(1). Since 1.0.0.
+        O(1). Since 1.0.0. Reply: `S | None`.
         """
         return self._run(("GET", name))
 
@@ -1165,7 +1168,7 @@ class Commands(Generic[S]):
 
         GETBIT key offset
 
-        O(1). Since 2.2.0.
+        O(1). Since 2.2.0. Reply: `int`.
         """
         return self._run(("GETBIT", name, offset))
 
@@ -1174,7 +1177,7 @@ class Commands(Generic[S]):
 
         GETDEL key
 
-        O(1). Since 6.2.0.
+        O(1). Since 6.2.0. Reply: `S | None`.
         """
         return self._run(("GETDEL", name))
 
@@ -1192,7 +1195,7 @@ class Commands(Generic[S]):
         GETEX key [EX seconds | PX milliseconds | EXAT unix-time-seconds | PXAT
         unix-time-milliseconds | PERSIST]
 
-        O(1). Since 6.2.0.
+        O(1). Since 6.2.0. Reply: `S | None`.
         """
         args: tuple[Any, ...] = ("GETEX", name)
         if ex is not None:
@@ -1212,7 +1215,7 @@ class Commands(Generic[S]):
 
         GETRANGE key start end
 
-        O(N). Since 2.4.0.
+        O(N). Since 2.4.0. Reply: `S`.
         """
         return self._run(("GETRANGE", key, start, end))
 
@@ -1221,7 +1224,7 @@ class Commands(Generic[S]):
 
         GETSET key value
 
-        O(1). Since 1.0.0.
+        O(1). Since 1.0.0. Reply: `S | None`.
         """
         return self._run(("GETSET", name, value))
 
@@ -1230,7 +1233,7 @@ class Commands(Generic[S]):
 
         HDEL key field [field ...]
 
-        O(N). Since 2.0.0.
+        O(N). Since 2.0.0. Reply: `int`.
         """
         return self._run(("HDEL", name, *keys))
 
@@ -1239,7 +1242,7 @@ class Commands(Generic[S]):
 
         HEXISTS key field
 
-        O(1). Since 2.0.0.
+        O(1). Since 2.0.0. Reply: `int`.
         """
         return self._run(("HEXISTS", name, key))
 
@@ -1258,7 +1261,7 @@ class Commands(Generic[S]):
 
         HEXPIRE key seconds [NX | XX | GT | LT] FIELDS numfields field [field ...]
 
-        O(N). Since 7.4.0.
+        O(N). Since 7.4.0. Reply: `list[int]`.
         """
         args: tuple[Any, ...] = ("HEXPIRE", name, seconds)
         if nx:
@@ -1286,7 +1289,7 @@ class Commands(Generic[S]):
         HEXPIREAT key unix-time-seconds [NX | XX | GT | LT] FIELDS numfields field
         [field ...]
 
-        O(N). Since 7.4.0.
+        O(N). Since 7.4.0. Reply: `list[int]`.
         """
         args: tuple[Any, ...] = ("HEXPIREAT", name, unix_time_seconds)
         if nx:
@@ -1305,7 +1308,7 @@ class Commands(Generic[S]):
 
         HEXPIRETIME key FIELDS numfields field [field ...]
 
-        O(N). Since 7.4.0.
+        O(N). Since 7.4.0. Reply: `list[int]`.
         """
         return self._run(("HEXPIRETIME", key, "FIELDS", len(fields), *fields))
 
@@ -1314,7 +1317,7 @@ class Commands(Generic[S]):
 
         HGET key field
 
-        O(1). Since 2.0.0.
+        O(1). Since 2.0.0. Reply: `S | None`.
         """
         return self._run(("HGET", name, key))
 
@@ -1323,7 +1326,7 @@ class Commands(Generic[S]):
 
         HGETALL key
 
-        O(N). Since 2.0.0. With RESP2: `list[S]`.
+        O(N). Since 2.0.0. Reply: `dict[S, S]`, or `list[S]` with RESP2.
         """
         return self._run(("HGETALL", name))
 
@@ -1332,7 +1335,7 @@ class Commands(Generic[S]):
 
         HGETDEL key FIELDS numfields field [field ...]
 
-        O(N). Since 8.0.0.
+        O(N). Since 8.0.0. Reply: `list[S | None]`.
         """
         return self._run(("HGETDEL", name, "FIELDS", len(fields), *fields))
 
@@ -1351,7 +1354,7 @@ class Commands(Generic[S]):
         HGETEX key [EX seconds | PX milliseconds | EXAT unix-time-seconds | PXAT
         unix-time-milliseconds | PERSIST] FIELDS numfields field [field ...]
 
-        O(N). Since 8.0.0.
+        O(N). Since 8.0.0. Reply: `list[S | None]`.
         """
         args: tuple[Any, ...] = ("HGETEX", name)
         if ex is not None:
@@ -1371,7 +1374,7 @@ class Commands(Generic[S]):
 
         HINCRBY key field increment
 
-        O(1). Since 2.0.0.
+        O(1). Since 2.0.0. Reply: `int`.
         """
         return self._run(("HINCRBY", name, key, amount))
 
@@ -1380,7 +1383,7 @@ class Commands(Generic[S]):
 
         HINCRBYFLOAT key field increment
 
-        O(1). Since 2.6.0.
+        O(1). Since 2.6.0. Reply: `S`.
         """
         return self._run(("HINCRBYFLOAT", name, key, amount))
 
@@ -1389,7 +1392,7 @@ class Commands(Generic[S]):
 
         HKEYS key
 
-        O(N). Since 2.0.0.
+        O(N). Since 2.0.0. Reply: `list[S]`.
         """
         return self._run(("HKEYS", name))
 
@@ -1398,7 +1401,7 @@ class Commands(Generic[S]):
 
         HLEN key
 
-        O(1). Since 2.0.0.
+        O(1). Since 2.0.0. Reply: `int`.
         """
         return self._run(("HLEN", name))
 
@@ -1407,7 +1410,7 @@ class Commands(Generic[S]):
 
         HMGET key field [field ...]
 
-        O(N). Since 2.0.0.
+        O(N). Since 2.0.0. Reply: `list[S | None]`.
         """
         return self._run(("HMGET", name, *keys))
 
@@ -1416,7 +1419,7 @@ class Commands(Generic[S]):
 
         HMSET key field value [field value ...]
 
-        O(N). Since 2.0.0.
+        O(N). Since 2.0.0. Reply: `S`.
         """
         return self._run(("HMSET", name, *flat(mapping)))
 
@@ -1426,7 +1429,7 @@ class Commands(Generic[S]):
 
         HPERSIST key FIELDS numfields field [field ...]
 
-        O(N). Since 7.4.0.
+        O(N). Since 7.4.0. Reply: `list[int]`.
         """
         return self._run(("HPERSIST", name, "FIELDS", len(fields), *fields))
 
@@ -1444,7 +1447,7 @@ class Commands(Generic[S]):
 
         HPEXPIRE key milliseconds [NX | XX | GT | LT] FIELDS numfields field [field ...]
 
-        O(N). Since 7.4.0.
+        O(N). Since 7.4.0. Reply: `list[int]`.
         """
         args: tuple[Any, ...] = ("HPEXPIRE", name, milliseconds)
         if nx:
@@ -1472,7 +1475,7 @@ class Commands(Generic[S]):
         HPEXPIREAT key unix-time-milliseconds [NX | XX | GT | LT] FIELDS numfields field
         [field ...]
 
-        O(N). Since 7.4.0.
+        O(N). Since 7.4.0. Reply: `list[int]`.
         """
         args: tuple[Any, ...] = ("HPEXPIREAT", name, unix_time_milliseconds)
         if nx:
@@ -1491,7 +1494,7 @@ class Commands(Generic[S]):
 
         HPEXPIRETIME key FIELDS numfields field [field ...]
 
-        O(N). Since 7.4.0.
+        O(N). Since 7.4.0. Reply: `list[int]`.
         """
         return self._run(("HPEXPIRETIME", key, "FIELDS", len(fields), *fields))
 
@@ -1501,7 +1504,7 @@ class Commands(Generic[S]):
 
         HPTTL key FIELDS numfields field [field ...]
 
-        O(N). Since 7.4.0.
+        O(N). Since 7.4.0. Reply: `list[int]`.
         """
         return self._run(("HPTTL", key, "FIELDS", len(fields), *fields))
 
@@ -1515,7 +1518,8 @@ class Commands(Generic[S]):
 
         HRANDFIELD key [count [WITHVALUES]]
 
-        O(N). Since 6.2.0. With RESP2: `list[S]`.
+        O(N). Since 6.2.0. Reply: `S | None`; `list[S] | list[list[S]]` with `count`, or
+        `list[S]` with RESP2.
         """
         args: tuple[Any, ...] = ("HRANDFIELD", key)
         if count is not None:
@@ -1535,7 +1539,7 @@ class Commands(Generic[S]):
 
         HSET key field value [field value ...]
 
-        O(1). Since 2.0.0.
+        O(1). Since 2.0.0. Reply: `int`.
         """
         args: tuple[Any, ...] = ("HSET", name)
         if key is not None:
@@ -1565,7 +1569,7 @@ class Commands(Generic[S]):
         PXAT unix-time-milliseconds | KEEPTTL] FIELDS numfields field value [field value
         ...]
 
-        O(N). Since 8.0.0.
+        O(N). Since 8.0.0. Reply: `int`.
         """
         args: tuple[Any, ...] = ("HSETEX", name)
         if fnx:
@@ -1592,7 +1596,7 @@ class Commands(Generic[S]):
 
         HSETNX key field value
 
-        O(1). Since 2.0.0.
+        O(1). Since 2.0.0. Reply: `int`.
         """
         return self._run(("HSETNX", name, key, value))
 
@@ -1601,7 +1605,7 @@ class Commands(Generic[S]):
 
         HSTRLEN key field
 
-        O(1). Since 3.2.0.
+        O(1). Since 3.2.0. Reply: `int`.
         """
         return self._run(("HSTRLEN", name, key))
 
@@ -1611,7 +1615,7 @@ class Commands(Generic[S]):
 
         HTTL key FIELDS numfields field [field ...]
 
-        O(N). Since 7.4.0.
+        O(N). Since 7.4.0. Reply: `list[int]`.
         """
         return self._run(("HTTL", key, "FIELDS", len(fields), *fields))
 
@@ -1620,7 +1624,7 @@ class Commands(Generic[S]):
 
         HVALS key
 
-        O(N). Since 2.0.0.
+        O(N). Since 2.0.0. Reply: `list[S]`.
         """
         return self._run(("HVALS", name))
 
@@ -1629,7 +1633,7 @@ class Commands(Generic[S]):
 
         INCRBY key increment
 
-        O(1). Since 1.0.0.
+        O(1). Since 1.0.0. Reply: `int`.
         """
         return self._run(("INCRBY", name, amount))
 
@@ -1638,7 +1642,7 @@ class Commands(Generic[S]):
 
         INCRBY key increment
 
-        O(1). Since 1.0.0.
+        O(1). Since 1.0.0. Reply: `int`.
         """
         return self._run(("INCRBY", name, amount))
 
@@ -1647,7 +1651,7 @@ class Commands(Generic[S]):
 
         INCRBYFLOAT key increment
 
-        O(1). Since 2.6.0.
+        O(1). Since 2.6.0. Reply: `S`.
         """
         return self._run(("INCRBYFLOAT", name, amount))
 
@@ -1656,7 +1660,7 @@ class Commands(Generic[S]):
 
         INFO [section [section ...]]
 
-        O(1). Since 1.0.0.
+        O(1). Since 1.0.0. Reply: `S`.
         """
         return self._run(("INFO", *sections))
 
@@ -1666,7 +1670,7 @@ class Commands(Generic[S]):
 
         KEYS pattern
 
-        O(N). Since 1.0.0.
+        O(N). Since 1.0.0. Reply: `list[S]`.
         """
         return self._run(("KEYS", pattern))
 
@@ -1675,7 +1679,7 @@ class Commands(Generic[S]):
 
         LASTSAVE
 
-        O(1). Since 1.0.0.
+        O(1). Since 1.0.0. Reply: `int`.
         """
         return self._run(("LASTSAVE",))
 
@@ -1684,7 +1688,7 @@ class Commands(Generic[S]):
 
         LATENCY DOCTOR
 
-        O(1). Since 2.8.13.
+        O(1). Since 2.8.13. Reply: `S`.
         """
         return self._run(("LATENCY", "DOCTOR"))
 
@@ -1693,7 +1697,7 @@ class Commands(Generic[S]):
 
         LATENCY GRAPH event
 
-        O(1). Since 2.8.13.
+        O(1). Since 2.8.13. Reply: `S`.
         """
         return self._run(("LATENCY", "GRAPH", event))
 
@@ -1702,7 +1706,7 @@ class Commands(Generic[S]):
 
         LATENCY HISTOGRAM [command [command ...]]
 
-        O(N). Since 7.0.0. With RESP2: `list[Any]`.
+        O(N). Since 7.0.0. Reply: `dict[S, Any]`, or `list[Any]` with RESP2.
         """
         return self._run(("LATENCY", "HISTOGRAM", *args))
 
@@ -1711,7 +1715,7 @@ class Commands(Generic[S]):
 
         LATENCY HISTORY event
 
-        O(1). Since 2.8.13.
+        O(1). Since 2.8.13. Reply: `list[list[int]]`.
         """
         return self._run(("LATENCY", "HISTORY", event))
 
@@ -1720,7 +1724,7 @@ class Commands(Generic[S]):
 
         LATENCY LATEST
 
-        O(1). Since 2.8.13.
+        O(1). Since 2.8.13. Reply: `list[Any]`.
         """
         return self._run(("LATENCY", "LATEST"))
 
@@ -1729,7 +1733,7 @@ class Commands(Generic[S]):
 
         LATENCY RESET [event [event ...]]
 
-        O(1). Since 2.8.13.
+        O(1). Since 2.8.13. Reply: `int`.
         """
         return self._run(("LATENCY", "RESET", *events))
 
@@ -1746,7 +1750,8 @@ class Commands(Generic[S]):
 
         LCS key1 key2 [LEN] [IDX] [MINMATCHLEN len] [WITHMATCHLEN]
 
-        O(N*M). Since 7.0.0. With RESP2: `S | int | list[Any]`.
+        O(N*M). Since 7.0.0. Reply: `S | int | dict[S, Any]`, or `S | int | list[Any]`
+        with RESP2.
         """
         args: tuple[Any, ...] = ("LCS", key1, key2)
         if len:
@@ -1764,7 +1769,7 @@ class Commands(Generic[S]):
 
         LINDEX key index
 
-        O(N). Since 1.0.0.
+        O(N). Since 1.0.0. Reply: `S | None`.
         """
         return self._run(("LINDEX", name, index))
 
@@ -1779,7 +1784,7 @@ class Commands(Generic[S]):
 
         LINSERT key <BEFORE | AFTER> pivot element
 
-        O(N). Since 2.2.0.
+        O(N). Since 2.2.0. Reply: `int`.
         """
         return self._run(("LINSERT", name, where, refvalue, value))
 
@@ -1788,7 +1793,7 @@ class Commands(Generic[S]):
 
         LLEN key
 
-        O(1). Since 1.0.0.
+        O(1). Since 1.0.0. Reply: `int`.
         """
         return self._run(("LLEN", name))
 
@@ -1803,7 +1808,7 @@ class Commands(Generic[S]):
 
         LMOVE source destination <LEFT | RIGHT> <LEFT | RIGHT>
 
-        O(1). Since 6.2.0.
+        O(1). Since 6.2.0. Reply: `S | None`.
         """
         return self._run(("LMOVE", first_list, second_list, src, dest))
 
@@ -1817,7 +1822,7 @@ class Commands(Generic[S]):
 
         LMPOP numkeys key [key ...] <LEFT | RIGHT> [COUNT count]
 
-        O(N+M). Since 7.0.0.
+        O(N+M). Since 7.0.0. Reply: `list[Any] | None`.
         """
         keys = several(keys)
         args: tuple[Any, ...] = ("LMPOP", len(keys), *keys, direction)
@@ -1830,7 +1835,8 @@ class Commands(Generic[S]):
 
         LPOP key [count]
 
-        O(N). Since 1.0.0; `count` since 6.2.0.
+        O(N). Since 1.0.0; `count` since 6.2.0. Reply: `S | None`; `list[S] | None` with
+        `count`.
         """
         args: tuple[Any, ...] = ("LPOP", name)
         if count is not None:
@@ -1849,7 +1855,7 @@ class Commands(Generic[S]):
 
         LPOS key element [RANK rank] [COUNT num-matches] [MAXLEN len]
 
-        O(N). Since 6.0.6.
+        O(N). Since 6.0.6. Reply: `int | None`; `list[int]` with `count`.
         """
         args: tuple[Any, ...] = ("LPOS", name, value)
         if rank is not None:
@@ -1865,7 +1871,7 @@ class Commands(Generic[S]):
 
         LPUSH key element [element ...]
 
-        O(1). Since 1.0.0.
+        O(1). Since 1.0.0. Reply: `int`.
         """
         return self._run(("LPUSH", name, *values))
 
@@ -1874,7 +1880,7 @@ class Commands(Generic[S]):
 
         LPUSHX key element [element ...]
 
-        O(1). Since 2.2.0.
+        O(1). Since 2.2.0. Reply: `int`.
         """
         return self._run(("LPUSHX", name, *values))
 
@@ -1883,7 +1889,7 @@ class Commands(Generic[S]):
 
         LRANGE key start stop
 
-        O(S+N). Since 1.0.0.
+        O(S+N). Since 1.0.0. Reply: `list[S]`.
         """
         return self._run(("LRANGE", name, start, end))
 
@@ -1892,7 +1898,7 @@ class Commands(Generic[S]):
 
         LREM key count element
 
-        O(N+M). Since 1.0.0.
+        O(N+M). Since 1.0.0. Reply: `int`.
         """
         return self._run(("LREM", name, count, value))
 
@@ -1901,7 +1907,7 @@ class Commands(Generic[S]):
 
         LSET key index element
 
-        O(N). Since 1.0.0.
+        O(N). Since 1.0.0. Reply: `S`.
         """
         return self._run(("LSET", name, index, value))
 
@@ -1910,7 +1916,7 @@ class Commands(Generic[S]):
 
         LTRIM key start stop
 
-        O(N). Since 1.0.0.
+        O(N). Since 1.0.0. Reply: `S`.
         """
         return self._run(("LTRIM", name, start, end))
 
@@ -1919,7 +1925,7 @@ class Commands(Generic[S]):
 
         MEMORY DOCTOR
 
-        O(1). Since 4.0.0.
+        O(1). Since 4.0.0. Reply: `S`.
         """
         return self._run(("MEMORY", "DOCTOR"))
 
@@ -1928,7 +1934,7 @@ class Commands(Generic[S]):
 
         MEMORY MALLOC-STATS
 
-        Since 4.0.0.
+        Since 4.0.0. Reply: `S`.
         """
         return self._run(("MEMORY", "MALLOC-STATS"))
 
@@ -1937,7 +1943,7 @@ class Commands(Generic[S]):
 
         MEMORY PURGE
 
-        Since 4.0.0.
+        Since 4.0.0. Reply: `S`.
         """
         return self._run(("MEMORY", "PURGE"))
 
@@ -1946,7 +1952,7 @@ class Commands(Generic[S]):
 
         MEMORY STATS
 
-        O(1). Since 4.0.0. With RESP2: `list[Any]`.
+        O(1). Since 4.0.0. Reply: `dict[S, Any]`, or `list[Any]` with RESP2.
         """
         return self._run(("MEMORY", "STATS"))
 
@@ -1955,7 +1961,7 @@ class Commands(Generic[S]):
 
         MEMORY USAGE key [SAMPLES count]
 
-        O(N). Since 4.0.0.
+        O(N). Since 4.0.0. Reply: `int | None`.
         """
         args: tuple[Any, ...] = ("MEMORY", "USAGE", key)
         if samples is not None:
@@ -1967,7 +1973,7 @@ class Commands(Generic[S]):
 
         MGET key [key ...]
 
-        O(N). Since 1.0.0.
+        O(N). Since 1.0.0. Reply: `list[S | None]`.
         """
         return self._run(("MGET", *keys))
 
@@ -1987,7 +1993,8 @@ class Commands(Generic[S]):
         MIGRATE host port <key | ""> destination-db timeout [COPY] [REPLACE] [[AUTH
         password] | [AUTH2 username password]] [KEYS key [key ...]]
 
-        O(N). Since 2.6.0; `copy`, `replace` since 3.0.0; `auth` since 4.0.7.
+        O(N). Since 2.6.0; `copy`, `replace` since 3.0.0; `auth` since 4.0.7; `auth`
+        since 6.0.0. Reply: `S`.
         """
         args: tuple[Any, ...] = ("MIGRATE", host, port, "", destination_db, timeout)
         if copy:
@@ -2003,7 +2010,7 @@ class Commands(Generic[S]):
 
         MODULE LIST
 
-        O(N). Since 4.0.0.
+        O(N). Since 4.0.0. Reply: `list[Any]`.
         """
         return self._run(("MODULE", "LIST"))
 
@@ -2012,7 +2019,7 @@ class Commands(Generic[S]):
 
         MOVE key db
 
-        O(1). Since 1.0.0.
+        O(1). Since 1.0.0. Reply: `int`.
         """
         return self._run(("MOVE", name, db))
 
@@ -2021,7 +2028,7 @@ class Commands(Generic[S]):
 
         MSET key value [key value ...]
 
-        O(N). Since 1.0.1.
+        O(N). Since 1.0.1. Reply: `S`.
         """
         return self._run(("MSET", *flat(mapping)))
 
@@ -2030,7 +2037,7 @@ class Commands(Generic[S]):
 
         MSETNX key value [key value ...]
 
-        O(N). Since 1.0.1.
+        O(N). Since 1.0.1. Reply: `int`.
         """
         return self._run(("MSETNX", *flat(mapping)))
 
@@ -2039,7 +2046,7 @@ class Commands(Generic[S]):
 
         OBJECT ENCODING key
 
-        O(1). Since 2.2.3.
+        O(1). Since 2.2.3. Reply: `S | None`.
         """
         return self._run(("OBJECT", "ENCODING", key))
 
@@ -2048,7 +2055,7 @@ class Commands(Generic[S]):
 
         OBJECT FREQ key
 
-        O(1). Since 4.0.0.
+        O(1). Since 4.0.0. Reply: `int | None`.
         """
         return self._run(("OBJECT", "FREQ", key))
 
@@ -2057,7 +2064,7 @@ class Commands(Generic[S]):
 
         OBJECT IDLETIME key
 
-        O(1). Since 2.2.3.
+        O(1). Since 2.2.3. Reply: `int | None`.
         """
         return self._run(("OBJECT", "IDLETIME", key))
 
@@ -2066,7 +2073,7 @@ class Commands(Generic[S]):
 
         OBJECT REFCOUNT key
 
-        O(1). Since 2.2.3.
+        O(1). Since 2.2.3. Reply: `int | None`.
         """
         return self._run(("OBJECT", "REFCOUNT", key))
 
@@ -2075,7 +2082,7 @@ class Commands(Generic[S]):
 
         PERSIST key
 
-        O(1). Since 2.2.0.
+        O(1). Since 2.2.0. Reply: `int`.
         """
         return self._run(("PERSIST", name))
 
@@ -2092,7 +2099,7 @@ class Commands(Generic[S]):
 
         PEXPIRE key milliseconds [NX | XX | GT | LT]
 
-        O(1). Since 2.6.0.
+        O(1). Since 2.6.0; `nx`, `xx`, `gt`, `lt` since 7.0.0. Reply: `int`.
         """
         args: tuple[Any, ...] = ("PEXPIRE", name, time)
         if nx:
@@ -2118,7 +2125,7 @@ class Commands(Generic[S]):
 
         PEXPIREAT key unix-time-milliseconds [NX | XX | GT | LT]
 
-        O(1). Since 2.6.0.
+        O(1). Since 2.6.0; `nx`, `xx`, `gt`, `lt` since 7.0.0. Reply: `int`.
         """
         args: tuple[Any, ...] = ("PEXPIREAT", name, when)
         if nx:
@@ -2136,7 +2143,7 @@ class Commands(Generic[S]):
 
         PEXPIRETIME key
 
-        O(1). Since 7.0.0.
+        O(1). Since 7.0.0. Reply: `int`.
         """
         return self._run(("PEXPIRETIME", key))
 
@@ -2145,7 +2152,7 @@ class Commands(Generic[S]):
 
         PFADD key [element [element ...]]
 
-        O(1). Since 2.8.9.
+        O(1). Since 2.8.9. Reply: `int`.
         """
         return self._run(("PFADD", name, *values))
 
@@ -2154,7 +2161,7 @@ class Commands(Generic[S]):
 
         PFCOUNT key [key ...]
 
-        O(1). Since 2.8.9.
+        O(1). Since 2.8.9. Reply: `int`.
         """
         return self._run(("PFCOUNT", *sources))
 
@@ -2163,7 +2170,7 @@ class Commands(Generic[S]):
 
         PFMERGE destkey sourcekey [sourcekey ...]
 
-        O(N). Since 2.8.9.
+        O(N). Since 2.8.9. Reply: `S`.
         """
         return self._run(("PFMERGE", dest, *sources))
 
@@ -2172,7 +2179,7 @@ class Commands(Generic[S]):
 
         PING [message]
 
-        O(1). Since 1.0.0.
+        O(1). Since 1.0.0. Reply: `S`.
         """
         args: tuple[Any, ...] = ("PING",)
         if message is not None:
@@ -2184,7 +2191,7 @@ class Commands(Generic[S]):
 
         PSETEX key milliseconds value
 
-        O(1). Since 2.6.0.
+        O(1). Since 2.6.0. Reply: `S`.
         """
         return self._run(("PSETEX", name, time_ms, value))
 
@@ -2193,7 +2200,7 @@ class Commands(Generic[S]):
 
         PTTL key
 
-        O(1). Since 2.6.0.
+        O(1). Since 2.6.0. Reply: `int`.
         """
         return self._run(("PTTL", name))
 
@@ -2203,7 +2210,7 @@ class Commands(Generic[S]):
 
         PUBLISH channel message
 
-        O(N+M). Since 2.0.0.
+        O(N+M). Since 2.0.0. Reply: `int`.
         """
         return self._run(("PUBLISH", channel, message))
 
@@ -2212,7 +2219,7 @@ class Commands(Generic[S]):
 
         PUBSUB CHANNELS [pattern]
 
-        O(N). Since 2.8.0.
+        O(N). Since 2.8.0. Reply: `list[S]`.
         """
         return self._run(("PUBSUB", "CHANNELS", pattern))
 
@@ -2221,7 +2228,7 @@ class Commands(Generic[S]):
 
         PUBSUB NUMPAT
 
-        O(1). Since 2.8.0.
+        O(1). Since 2.8.0. Reply: `int`.
         """
         return self._run(("PUBSUB", "NUMPAT"))
 
@@ -2230,7 +2237,7 @@ class Commands(Generic[S]):
 
         PUBSUB NUMSUB [channel [channel ...]]
 
-        O(N). Since 2.8.0.
+        O(N). Since 2.8.0. Reply: `list[Any]`.
         """
         return self._run(("PUBSUB", "NUMSUB", *args))
 
@@ -2239,7 +2246,7 @@ class Commands(Generic[S]):
 
         PUBSUB SHARDCHANNELS [pattern]
 
-        O(N). Since 7.0.0.
+        O(N). Since 7.0.0. Reply: `list[S]`.
         """
         return self._run(("PUBSUB", "SHARDCHANNELS", pattern))
 
@@ -2248,7 +2255,7 @@ class Commands(Generic[S]):
 
         PUBSUB SHARDNUMSUB [shardchannel [shardchannel ...]]
 
-        O(N). Since 7.0.0.
+        O(N). Since 7.0.0. Reply: `list[Any]`.
         """
         return self._run(("PUBSUB", "SHARDNUMSUB", *args))
 
@@ -2257,7 +2264,7 @@ class Commands(Generic[S]):
 
         RANDOMKEY
 
-        O(1). Since 1.0.0.
+        O(1). Since 1.0.0. Reply: `S | None`.
         """
         return self._run(("RANDOMKEY",))
 
@@ -2266,7 +2273,7 @@ class Commands(Generic[S]):
 
         RENAME key newkey
 
-        O(1). Since 1.0.0.
+        O(1). Since 1.0.0. Reply: `S`.
         """
         return self._run(("RENAME", src, dst))
 
@@ -2275,7 +2282,7 @@ class Commands(Generic[S]):
 
         RENAMENX key newkey
 
-        O(1). Since 1.0.0.
+        O(1). Since 1.0.0. Reply: `int`.
         """
         return self._run(("RENAMENX", src, dst))
 
@@ -2295,7 +2302,7 @@ class Commands(Generic[S]):
         frequency]
 
         O(1). Since 2.6.0; `replace` since 3.0.0; `absttl`, `idletime`, `frequency`
-        since 5.0.0.
+        since 5.0.0. Reply: `S`.
         """
         args: tuple[Any, ...] = ("RESTORE", name, ttl, value)
         if replace:
@@ -2313,7 +2320,7 @@ class Commands(Generic[S]):
 
         ROLE
 
-        O(1). Since 2.8.12.
+        O(1). Since 2.8.12. Reply: `list[Any]`.
         """
         return self._run(("ROLE",))
 
@@ -2322,7 +2329,8 @@ class Commands(Generic[S]):
 
         RPOP key [count]
 
-        O(N). Since 1.0.0; `count` since 6.2.0.
+        O(N). Since 1.0.0; `count` since 6.2.0. Reply: `S | None`; `list[S] | None` with
+        `count`.
         """
         args: tuple[Any, ...] = ("RPOP", name)
         if count is not None:
@@ -2334,7 +2342,7 @@ class Commands(Generic[S]):
 
         RPOPLPUSH source destination
 
-        O(1). Since 1.2.0.
+        O(1). Since 1.2.0. Reply: `S | None`.
         """
         return self._run(("RPOPLPUSH", src, dst))
 
@@ -2343,7 +2351,7 @@ class Commands(Generic[S]):
 
         RPUSH key element [element ...]
 
-        O(1). Since 1.0.0.
+        O(1). Since 1.0.0. Reply: `int`.
         """
         return self._run(("RPUSH", name, *values))
 
@@ -2352,7 +2360,7 @@ class Commands(Generic[S]):
 
         RPUSHX key element [element ...]
 
-        O(1). Since 2.2.0.
+        O(1). Since 2.2.0. Reply: `int`.
         """
         return self._run(("RPUSHX", name, *values))
 
@@ -2361,7 +2369,7 @@ class Commands(Generic[S]):
 
         SADD key member [member ...]
 
-        O(1). Since 1.0.0.
+        O(1). Since 1.0.0. Reply: `int`.
         """
         return self._run(("SADD", name, *values))
 
@@ -2370,7 +2378,7 @@ class Commands(Generic[S]):
 
         SAVE
 
-        O(N). Since 1.0.0.
+        O(N). Since 1.0.0. Reply: `S`.
         """
         return self._run(("SAVE",))
 
@@ -2379,7 +2387,7 @@ class Commands(Generic[S]):
 
         SCARD key
 
-        O(1). Since 1.0.0.
+        O(1). Since 1.0.0. Reply: `int`.
         """
         return self._run(("SCARD", name))
 
@@ -2388,7 +2396,7 @@ class Commands(Generic[S]):
 
         SCRIPT EXISTS sha1 [sha1 ...]
 
-        O(N). Since 2.6.0.
+        O(N). Since 2.6.0. Reply: `list[int]`.
         """
         return self._run(("SCRIPT", "EXISTS", *args))
 
@@ -2397,7 +2405,7 @@ class Commands(Generic[S]):
 
         SCRIPT FLUSH [ASYNC | SYNC]
 
-        O(N). Since 2.6.0.
+        O(N). Since 2.6.0. Reply: `S`.
         """
         args: tuple[Any, ...] = ("SCRIPT", "FLUSH")
         if sync_type is not None:
@@ -2409,7 +2417,7 @@ class Commands(Generic[S]):
 
         SCRIPT KILL
 
-        O(1). Since 2.6.0.
+        O(1). Since 2.6.0. Reply: `S`.
         """
         return self._run(("SCRIPT", "KILL"))
 
@@ -2418,7 +2426,7 @@ class Commands(Generic[S]):
 
         SCRIPT LOAD script
 
-        O(N). Since 2.6.0.
+        O(N). Since 2.6.0. Reply: `S`.
         """
         return self._run(("SCRIPT", "LOAD", script))
 
@@ -2427,7 +2435,7 @@ class Commands(Generic[S]):
 
         SDIFF key [key ...]
 
-        O(N). Since 1.0.0. With RESP2: `list[S]`.
+        O(N). Since 1.0.0. Reply: `set[S]`, or `list[S]` with RESP2.
         """
         return self._run(("SDIFF", *keys))
 
@@ -2436,7 +2444,7 @@ class Commands(Generic[S]):
 
         SDIFFSTORE destination key [key ...]
 
-        O(N). Since 1.0.0.
+        O(N). Since 1.0.0. Reply: `int`.
         """
         return self._run(("SDIFFSTORE", dest, *keys))
 
@@ -2459,8 +2467,8 @@ class Commands(Generic[S]):
         SET key value [NX | XX] [GET] [EX seconds | PX milliseconds | EXAT
         unix-time-seconds | PXAT unix-time-milliseconds | KEEPTTL]
 
-        O(1). Since 1.0.0; `ex`, `px` since 2.6.12; `keepttl` since 6.0.0; `get`,
-        `exat`, `pxat` since 6.2.0.
+        O(1). Since 1.0.0; `nx`, `xx`, `ex`, `px` since 2.6.12; `keepttl` since 6.0.0;
+        `get`, `exat`, `pxat` since 6.2.0. Reply: `S | None`.
         """
         args: tuple[Any, ...] = ("SET", name, value)
         if nx:
@@ -2486,7 +2494,7 @@ class Commands(Generic[S]):
 
         SETBIT key offset value
 
-        O(1). Since 2.2.0.
+        O(1). Since 2.2.0. Reply: `int`.
         """
         return self._run(("SETBIT", name, offset, value))
 
@@ -2495,7 +2503,7 @@ class Commands(Generic[S]):
 
         SETEX key seconds value
 
-        O(1). Since 2.0.0.
+        O(1). Since 2.0.0. Reply: `S`.
         """
         return self._run(("SETEX", name, time, value))
 
@@ -2504,7 +2512,7 @@ class Commands(Generic[S]):
 
         SETNX key value
 
-        O(1). Since 1.0.0.
+        O(1). Since 1.0.0. Reply: `int`.
         """
         return self._run(("SETNX", name, value))
 
@@ -2513,7 +2521,7 @@ class Commands(Generic[S]):
 
         SETRANGE key offset value
 
-        O(1). Since 2.2.0.
+        O(1). Since 2.2.0. Reply: `int`.
         """
         return self._run(("SETRANGE", name, offset, value))
 
@@ -2522,7 +2530,7 @@ class Commands(Generic[S]):
 
         SINTER key [key ...]
 
-        O(N*M). Since 1.0.0. With RESP2: `list[S]`.
+        O(N*M). Since 1.0.0. Reply: `set[S]`, or `list[S]` with RESP2.
         """
         return self._run(("SINTER", *keys))
 
@@ -2535,7 +2543,7 @@ class Commands(Generic[S]):
 
         SINTERCARD numkeys key [key ...] [LIMIT limit]
 
-        O(N*M). Since 7.0.0.
+        O(N*M). Since 7.0.0. Reply: `int`.
         """
         keys = several(keys)
         args: tuple[Any, ...] = ("SINTERCARD", len(keys), *keys)
@@ -2548,7 +2556,7 @@ class Commands(Generic[S]):
 
         SINTERSTORE destination key [key ...]
 
-        O(N*M). Since 1.0.0.
+        O(N*M). Since 1.0.0. Reply: `int`.
         """
         return self._run(("SINTERSTORE", dest, *keys))
 
@@ -2557,7 +2565,7 @@ class Commands(Generic[S]):
 
         SISMEMBER key member
 
-        O(1). Since 1.0.0.
+        O(1). Since 1.0.0. Reply: `int`.
         """
         return self._run(("SISMEMBER", name, value))
 
@@ -2566,7 +2574,7 @@ class Commands(Generic[S]):
 
         SLOWLOG GET [count]
 
-        O(N). Since 2.2.12.
+        O(N). Since 2.2.12. Reply: `list[Any]`.
         """
         args: tuple[Any, ...] = ("SLOWLOG", "GET")
         if num is not None:
@@ -2578,7 +2586,7 @@ class Commands(Generic[S]):
 
         SLOWLOG LEN
 
-        O(1). Since 2.2.12.
+        O(1). Since 2.2.12. Reply: `int`.
         """
         return self._run(("SLOWLOG", "LEN"))
 
@@ -2587,7 +2595,7 @@ class Commands(Generic[S]):
 
         SLOWLOG RESET
 
-        O(N). Since 2.2.12.
+        O(N). Since 2.2.12. Reply: `S`.
         """
         return self._run(("SLOWLOG", "RESET"))
 
@@ -2596,7 +2604,7 @@ class Commands(Generic[S]):
 
         SMEMBERS key
 
-        O(N). Since 1.0.0. With RESP2: `list[S]`.
+        O(N). Since 1.0.0. Reply: `set[S]`, or `list[S]` with RESP2.
         """
         return self._run(("SMEMBERS", name))
 
@@ -2605,7 +2613,7 @@ class Commands(Generic[S]):
 
         SMISMEMBER key member [member ...]
 
-        O(N). Since 6.2.0.
+        O(N). Since 6.2.0. Reply: `list[int]`.
         """
         return self._run(("SMISMEMBER", name, *values))
 
@@ -2614,7 +2622,7 @@ class Commands(Generic[S]):
 
         SMOVE source destination member
 
-        O(1). Since 1.0.0.
+        O(1). Since 1.0.0. Reply: `int`.
         """
         return self._run(("SMOVE", src, dst, value))
 
@@ -2635,7 +2643,7 @@ class Commands(Generic[S]):
         SORT key [BY pattern] [LIMIT offset count] [GET pattern [GET pattern ...]] [ASC
         | DESC] [ALPHA] [STORE destination]
 
-        O(N+M*log(M)). Since 1.0.0.
+        O(N+M*log(M)). Since 1.0.0. Reply: `list[S | None] | int`.
         """
         args: tuple[Any, ...] = ("SORT", name)
         if by is not None:
@@ -2668,7 +2676,7 @@ class Commands(Generic[S]):
         SORT_RO key [BY pattern] [LIMIT offset count] [GET pattern [GET pattern ...]]
         [ASC | DESC] [ALPHA]
 
-        O(N+M*log(M)). Since 7.0.0.
+        O(N+M*log(M)). Since 7.0.0. Reply: `list[S | None]`.
         """
         args: tuple[Any, ...] = ("SORT_RO", key)
         if by is not None:
@@ -2689,7 +2697,8 @@ class Commands(Generic[S]):
 
         SPOP key [count]
 
-        O(1). Since 1.0.0; `count` since 3.2.0. With RESP2: `list[S]`.
+        O(1). Since 1.0.0; `count` since 3.2.0. Reply: `S | None`; `set[S]` with
+        `count`, or `list[S]` with RESP2.
         """
         args: tuple[Any, ...] = ("SPOP", name)
         if count is not None:
@@ -2701,7 +2710,7 @@ class Commands(Generic[S]):
 
         SPUBLISH shardchannel message
 
-        O(N). Since 7.0.0.
+        O(N). Since 7.0.0. Reply: `int`.
         """
         return self._run(("SPUBLISH", shard_channel, message))
 
@@ -2710,7 +2719,8 @@ class Commands(Generic[S]):
 
         SRANDMEMBER key [count]
 
-        O(1). Since 1.0.0; `number` since 2.6.0.
+        O(1). Since 1.0.0; `number` since 2.6.0. Reply: `S | None`; `list[S]` with
+        `number`.
         """
         args: tuple[Any, ...] = ("SRANDMEMBER", name)
         if number is not None:
@@ -2722,7 +2732,7 @@ class Commands(Generic[S]):
 
         SREM key member [member ...]
 
-        O(N). Since 1.0.0.
+        O(N). Since 1.0.0. Reply: `int`.
         """
         return self._run(("SREM", name, *values))
 
@@ -2731,7 +2741,7 @@ class Commands(Generic[S]):
 
         STRLEN key
 
-        O(1). Since 2.2.0.
+        O(1). Since 2.2.0. Reply: `int`.
         """
         return self._run(("STRLEN", name))
 
@@ -2740,7 +2750,7 @@ class Commands(Generic[S]):
 
         SUNION key [key ...]
 
-        O(N). Since 1.0.0. With RESP2: `list[S]`.
+        O(N). Since 1.0.0. Reply: `set[S]`, or `list[S]` with RESP2.
         """
         return self._run(("SUNION", *keys))
 
@@ -2749,7 +2759,7 @@ class Commands(Generic[S]):
 
         SUNIONSTORE destination key [key ...]
 
-        O(N). Since 1.0.0.
+        O(N). Since 1.0.0. Reply: `int`.
         """
         return self._run(("SUNIONSTORE", dest, *keys))
 
@@ -2758,7 +2768,7 @@ class Commands(Generic[S]):
 
         SWAPDB index1 index2
 
-        O(N). Since 4.0.0.
+        O(N). Since 4.0.0. Reply: `S`.
         """
         return self._run(("SWAPDB", first, second))
 
@@ -2767,7 +2777,7 @@ class Commands(Generic[S]):
 
         TIME
 
-        O(1). Since 2.6.0.
+        O(1). Since 2.6.0. Reply: `list[S]`.
         """
         return self._run(("TIME",))
 
@@ -2776,7 +2786,7 @@ class Commands(Generic[S]):
 
         TOUCH key [key ...]
 
-        O(N). Since 3.2.1.
+        O(N). Since 3.2.1. Reply: `int`.
         """
         return self._run(("TOUCH", *args))
 
@@ -2785,7 +2795,7 @@ class Commands(Generic[S]):
 
         TTL key
 
-        O(1). Since 1.0.0.
+        O(1). Since 1.0.0. Reply: `int`.
         """
         return self._run(("TTL", name))
 
@@ -2794,7 +2804,7 @@ class Commands(Generic[S]):
 
         TYPE key
 
-        O(1). Since 1.0.0.
+        O(1). Since 1.0.0. Reply: `S`.
         """
         return self._run(("TYPE", name))
 
@@ -2803,7 +2813,7 @@ class Commands(Generic[S]):
 
         UNLINK key [key ...]
 
-        O(1). Since 4.0.0.
+        O(1). Since 4.0.0. Reply: `int`.
         """
         return self._run(("UNLINK", *names))
 
@@ -2812,7 +2822,7 @@ class Commands(Generic[S]):
 
         XACK key group id [id ...]
 
-        O(1). Since 5.0.0.
+        O(1). Since 5.0.0. Reply: `int`.
         """
         return self._run(("XACK", name, groupname, *ids))
 
@@ -2832,7 +2842,7 @@ class Commands(Generic[S]):
         XADD key [NOMKSTREAM] [<MAXLEN | MINID> [= | ~] threshold [LIMIT count]] <* |
         id> field value [field value ...]
 
-        O(1). Since 5.0.0; `nomkstream`, `minid` since 6.2.0.
+        O(1). Since 5.0.0; `nomkstream`, `minid` since 6.2.0. Reply: `S | None`.
         """
         args: tuple[Any, ...] = ("XADD", name)
         if nomkstream:
@@ -2859,7 +2869,7 @@ class Commands(Generic[S]):
 
         XAUTOCLAIM key group consumer min-idle-time start [COUNT count] [JUSTID]
 
-        O(1). Since 6.2.0.
+        O(1). Since 6.2.0. Reply: `list[Any]`.
         """
         args: tuple[Any, ...] = (
             "XAUTOCLAIM",
@@ -2893,7 +2903,7 @@ class Commands(Generic[S]):
         XCLAIM key group consumer min-idle-time id [id ...] [IDLE ms] [TIME
         unix-time-milliseconds] [RETRYCOUNT count] [FORCE] [JUSTID] [LASTID id]
 
-        O(log N). Since 5.0.0.
+        O(log N). Since 5.0.0. Reply: `list[Any]`.
         """
         args: tuple[Any, ...] = ("XCLAIM", name, groupname, consumername, min_idle_time)
         args += (*several(message_ids),)
@@ -2914,7 +2924,7 @@ class Commands(Generic[S]):
 
         XDEL key id [id ...]
 
-        O(1). Since 5.0.0.
+        O(1). Since 5.0.0. Reply: `int`.
         """
         return self._run(("XDEL", name, *ids))
 
@@ -2931,7 +2941,7 @@ class Commands(Generic[S]):
 
         XGROUP CREATE key groupname <id | $> [MKSTREAM] [ENTRIESREAD entries_read]
 
-        O(1). Since 5.0.0.
+        O(1). Since 5.0.0. Reply: `S`.
         """
         args: tuple[Any, ...] = ("XGROUP", "CREATE", name, groupname, id)
         if mkstream:
@@ -2950,7 +2960,7 @@ class Commands(Generic[S]):
 
         XGROUP CREATECONSUMER key groupname consumername
 
-        O(1). Since 6.2.0.
+        O(1). Since 6.2.0. Reply: `int`.
         """
         return self._run(("XGROUP", "CREATECONSUMER", name, groupname, consumername))
 
@@ -2964,7 +2974,7 @@ class Commands(Generic[S]):
 
         XGROUP DELCONSUMER key groupname consumername
 
-        O(1). Since 5.0.0.
+        O(1). Since 5.0.0. Reply: `int`.
         """
         return self._run(("XGROUP", "DELCONSUMER", name, groupname, consumername))
 
@@ -2973,7 +2983,7 @@ class Commands(Generic[S]):
 
         XGROUP DESTROY key groupname
 
-        O(N). Since 5.0.0.
+        O(N). Since 5.0.0. Reply: `int`.
         """
         return self._run(("XGROUP", "DESTROY", name, groupname))
 
@@ -2988,7 +2998,7 @@ class Commands(Generic[S]):
 
         XGROUP SETID key groupname <id | $> [ENTRIESREAD entries_read]
 
-        O(1). Since 5.0.0.
+        O(1). Since 5.0.0. Reply: `S`.
         """
         args: tuple[Any, ...] = ("XGROUP", "SETID", name, groupname, id)
         if entries_read is not None:
@@ -3000,7 +3010,7 @@ class Commands(Generic[S]):
 
         XINFO CONSUMERS key groupname
 
-        O(1). Since 5.0.0. With RESP2: `list[list[Any]]`.
+        O(1). Since 5.0.0. Reply: `list[dict[S, Any]]`, or `list[list[Any]]` with RESP2.
         """
         return self._run(("XINFO", "CONSUMERS", name, groupname))
 
@@ -3009,7 +3019,7 @@ class Commands(Generic[S]):
 
         XINFO GROUPS key
 
-        O(1). Since 5.0.0. With RESP2: `list[list[Any]]`.
+        O(1). Since 5.0.0. Reply: `list[dict[S, Any]]`, or `list[list[Any]]` with RESP2.
         """
         return self._run(("XINFO", "GROUPS", name))
 
@@ -3024,7 +3034,7 @@ class Commands(Generic[S]):
 
         XINFO STREAM key [FULL [COUNT count]]
 
-        O(1). Since 5.0.0. With RESP2: `list[Any]`.
+        O(1). Since 5.0.0. Reply: `dict[S, Any]`, or `list[Any]` with RESP2.
         """
         args: tuple[Any, ...] = ("XINFO", "STREAM", name)
         if full:
@@ -3038,7 +3048,7 @@ class Commands(Generic[S]):
 
         XLEN key
 
-        O(1). Since 5.0.0.
+        O(1). Since 5.0.0. Reply: `int`.
         """
         return self._run(("XLEN", name))
 
@@ -3047,7 +3057,7 @@ class Commands(Generic[S]):
 
         XPENDING key group [[IDLE min-idle-time] start end count [consumer]]
 
-        O(N). Since 5.0.0.
+        O(N). Since 5.0.0. Reply: `list[Any]`.
         """
         return self._run(("XPENDING", name, groupname))
 
@@ -3066,7 +3076,7 @@ class Commands(Generic[S]):
 
         XPENDING key group [[IDLE min-idle-time] start end count [consumer]]
 
-        O(N). Since 5.0.0.
+        O(N). Since 5.0.0. Reply: `list[Any]`.
         """
         args: tuple[Any, ...] = ("XPENDING", name, groupname)
         if idle is not None:
@@ -3088,7 +3098,7 @@ class Commands(Generic[S]):
 
         XRANGE key start end [COUNT count]
 
-        O(N). Since 5.0.0.
+        O(N). Since 5.0.0. Reply: `list[list[Any]]`.
         """
         args: tuple[Any, ...] = ("XRANGE", name, min, max)
         if count is not None:
@@ -3106,7 +3116,8 @@ class Commands(Generic[S]):
 
         XREAD [COUNT count] [BLOCK milliseconds] STREAMS key [key ...] id [id ...]
 
-        O(N). Since 5.0.0. With RESP2: `list[Any] | None`.
+        O(N). Since 5.0.0. Reply: `dict[S, list[Any]] | None`, or `list[Any] | None`
+        with RESP2.
         """
         args: tuple[Any, ...] = ("XREAD",)
         if count is not None:
@@ -3130,7 +3141,8 @@ class Commands(Generic[S]):
         XREADGROUP GROUP group consumer [COUNT count] [BLOCK milliseconds] [NOACK]
         STREAMS key [key ...] id [id ...]
 
-        O(M). Since 5.0.0. With RESP2: `list[Any] | None`.
+        O(M). Since 5.0.0. Reply: `dict[S, list[Any]] | None`, or `list[Any] | None`
+        with RESP2.
         """
         args: tuple[Any, ...] = ("XREADGROUP", "GROUP", groupname, consumername)
         if count is not None:
@@ -3152,7 +3164,7 @@ class Commands(Generic[S]):
 
         XREVRANGE key end start [COUNT count]
 
-        O(N). Since 5.0.0.
+        O(N). Since 5.0.0. Reply: `list[list[Any]]`.
         """
         args: tuple[Any, ...] = ("XREVRANGE", name, max, min)
         if count is not None:
@@ -3171,7 +3183,8 @@ class Commands(Generic[S]):
         XSETID key last-id [ENTRIESADDED entries_added] [MAXDELETEDID
         max_deleted_entry_id]
 
-        O(1). Since 5.0.0; `entries_added`, `max_deleted_entry_id` since 7.0.0.
+        O(1). Since 5.0.0; `entries_added`, `max_deleted_entry_id` since 7.0.0. Reply:
+        `S`.
         """
         args: tuple[Any, ...] = ("XSETID", name, last_id)
         if entries_added is not None:
@@ -3192,7 +3205,7 @@ class Commands(Generic[S]):
 
         XTRIM key <MAXLEN | MINID> [= | ~] threshold [LIMIT count]
 
-        O(N). Since 5.0.0; `minid` since 6.2.0.
+        O(N). Since 5.0.0; `minid` since 6.2.0. Reply: `int`.
         """
         args: tuple[Any, ...] = ("XTRIM", name)
         if maxlen is not None:
@@ -3219,7 +3232,8 @@ class Commands(Generic[S]):
 
         ZADD key [NX | XX] [GT | LT] [CH] [INCR] score member [score member ...]
 
-        O(log(N)). Since 1.2.0; `ch`, `incr` since 3.0.2. With RESP2: `S | None`.
+        O(log(N)). Since 1.2.0; `nx`, `xx`, `ch`, `incr` since 3.0.2; `gt`, `lt` since
+        6.2.0. Reply: `int`; `float | None` with `incr`, or `S | None` with RESP2.
         """
         args: tuple[Any, ...] = ("ZADD", name)
         if nx:
@@ -3241,7 +3255,7 @@ class Commands(Generic[S]):
 
         ZCARD key
 
-        O(1). Since 1.2.0.
+        O(1). Since 1.2.0. Reply: `int`.
         """
         return self._run(("ZCARD", name))
 
@@ -3250,7 +3264,7 @@ class Commands(Generic[S]):
 
         ZCOUNT key min max
 
-        O(log(N)). Since 2.0.0.
+        O(log(N)). Since 2.0.0. Reply: `int`.
         """
         return self._run(("ZCOUNT", name, min, max))
 
@@ -3263,7 +3277,8 @@ class Commands(Generic[S]):
 
         ZDIFF numkeys key [key ...] [WITHSCORES]
 
-        O(L + (N-K)log(N)). Since 6.2.0. With RESP2: `list[S]`.
+        O(L + (N-K)log(N)). Since 6.2.0. Reply: `list[S]`; `list[list[Any]]` with
+        `withscores`, or `list[S]` with RESP2.
         """
         keys = several(keys)
         args: tuple[Any, ...] = ("ZDIFF", len(keys), *keys)
@@ -3276,7 +3291,7 @@ class Commands(Generic[S]):
 
         ZDIFFSTORE destination numkeys key [key ...]
 
-        O(L + (N-K)log(N)). Since 6.2.0.
+        O(L + (N-K)log(N)). Since 6.2.0. Reply: `int`.
         """
         keys = several(keys)
         return self._run(("ZDIFFSTORE", dest, len(keys), *keys))
@@ -3286,7 +3301,7 @@ class Commands(Generic[S]):
 
         ZINCRBY key increment member
 
-        O(log(N)). Since 1.2.0. With RESP2: `S`.
+        O(log(N)). Since 1.2.0. Reply: `float`, or `S` with RESP2.
         """
         return self._run(("ZINCRBY", name, amount, value))
 
@@ -3302,7 +3317,8 @@ class Commands(Generic[S]):
         ZINTER numkeys key [key ...] [WEIGHTS weight [weight ...]] [AGGREGATE SUM | MIN
         | MAX] [WITHSCORES]
 
-        O(N*K) + O(M*log(M)). Since 6.2.0. With RESP2: `list[S]`.
+        O(N*K) + O(M*log(M)). Since 6.2.0. Reply: `list[S]`; `list[list[Any]]` with
+        `withscores`, or `list[S]` with RESP2.
         """
         keys = several(keys)
         args: tuple[Any, ...] = ("ZINTER", len(keys), *keys)
@@ -3323,7 +3339,7 @@ class Commands(Generic[S]):
 
         ZINTERCARD numkeys key [key ...] [LIMIT limit]
 
-        O(N*K). Since 7.0.0.
+        O(N*K). Since 7.0.0. Reply: `int`.
         """
         keys = several(keys)
         args: tuple[Any, ...] = ("ZINTERCARD", len(keys), *keys)
@@ -3343,7 +3359,7 @@ class Commands(Generic[S]):
         ZINTERSTORE destination numkeys key [key ...] [WEIGHTS weight [weight ...]]
         [AGGREGATE SUM | MIN | MAX]
 
-        O(N*K) + O(M*log(M)). Since 2.0.0.
+        O(N*K) + O(M*log(M)). Since 2.0.0. Reply: `int`.
         """
         keys = several(keys)
         args: tuple[Any, ...] = ("ZINTERSTORE", dest, len(keys), *keys)
@@ -3358,7 +3374,7 @@ class Commands(Generic[S]):
 
         ZLEXCOUNT key min max
 
-        O(log(N)). Since 2.8.9.
+        O(log(N)). Since 2.8.9. Reply: `int`.
         """
         return self._run(("ZLEXCOUNT", name, min, max))
 
@@ -3374,7 +3390,7 @@ class Commands(Generic[S]):
 
         ZMPOP numkeys key [key ...] <MIN | MAX> [COUNT count]
 
-        O(K) + O(M*log(N)). Since 7.0.0.
+        O(K) + O(M*log(N)). Since 7.0.0. Reply: `list[Any] | None`.
         """
         keys = several(keys)
         args: tuple[Any, ...] = ("ZMPOP", len(keys), *keys)
@@ -3391,7 +3407,7 @@ class Commands(Generic[S]):
 
         ZMSCORE key member [member ...]
 
-        O(N). Since 6.2.0. With RESP2: `list[S | None]`.
+        O(N). Since 6.2.0. Reply: `list[float | None]`, or `list[S | None]` with RESP2.
         """
         return self._run(("ZMSCORE", key, *several(members)))
 
@@ -3401,7 +3417,7 @@ class Commands(Generic[S]):
 
         ZPOPMAX key [count]
 
-        O(log(N)*M). Since 5.0.0.
+        O(log(N)*M). Since 5.0.0. Reply: `list[Any]`.
         """
         args: tuple[Any, ...] = ("ZPOPMAX", name)
         if count is not None:
@@ -3414,7 +3430,7 @@ class Commands(Generic[S]):
 
         ZPOPMIN key [count]
 
-        O(log(N)*M). Since 5.0.0.
+        O(log(N)*M). Since 5.0.0. Reply: `list[Any]`.
         """
         args: tuple[Any, ...] = ("ZPOPMIN", name)
         if count is not None:
@@ -3431,7 +3447,8 @@ class Commands(Generic[S]):
 
         ZRANDMEMBER key [count [WITHSCORES]]
 
-        O(N). Since 6.2.0. With RESP2: `list[S]`.
+        O(N). Since 6.2.0. Reply: `S | None`; `list[S] | list[list[Any]]` with `count`,
+        or `list[S]` with RESP2.
         """
         args: tuple[Any, ...] = ("ZRANDMEMBER", key)
         if count is not None:
@@ -3456,7 +3473,9 @@ class Commands(Generic[S]):
 
         ZRANGE key start stop [BYSCORE | BYLEX] [REV] [LIMIT offset count] [WITHSCORES]
 
-        O(log(N)+M). Since 1.2.0; `desc` since 6.2.0. With RESP2: `list[S]`.
+        O(log(N)+M). Since 1.2.0; `byscore`, `bylex`, `desc`, `offset`, `num` since
+        6.2.0. Reply: `list[S]`; `list[list[Any]]` with `withscores`, or `list[S]` with
+        RESP2.
         """
         args: tuple[Any, ...] = ("ZRANGE", name, start, end)
         if byscore:
@@ -3483,7 +3502,7 @@ class Commands(Generic[S]):
 
         ZRANGEBYLEX key min max [LIMIT offset count]
 
-        O(log(N)+M). Since 2.8.9.
+        O(log(N)+M). Since 2.8.9. Reply: `list[S]`.
         """
         args: tuple[Any, ...] = ("ZRANGEBYLEX", name, min, max)
         if start is not None or num is not None:
@@ -3503,7 +3522,8 @@ class Commands(Generic[S]):
 
         ZRANGEBYSCORE key min max [WITHSCORES] [LIMIT offset count]
 
-        O(log(N)+M). Since 1.0.5; `withscores` since 2.0.0. With RESP2: `list[S]`.
+        O(log(N)+M). Since 1.0.5; `withscores` since 2.0.0. Reply: `list[S]`;
+        `list[list[Any]]` with `withscores`, or `list[S]` with RESP2.
         """
         args: tuple[Any, ...] = ("ZRANGEBYSCORE", name, min, max)
         if withscores:
@@ -3528,7 +3548,7 @@ class Commands(Generic[S]):
 
         ZRANGESTORE dst src min max [BYSCORE | BYLEX] [REV] [LIMIT offset count]
 
-        O(log(N)+M). Since 6.2.0.
+        O(log(N)+M). Since 6.2.0. Reply: `int`.
         """
         args: tuple[Any, ...] = ("ZRANGESTORE", dest, name, start, end)
         if byscore:
@@ -3546,7 +3566,7 @@ class Commands(Generic[S]):
 
         ZRANK key member
 
-        O(log(N)). Since 2.0.0.
+        O(log(N)). Since 2.0.0. Reply: `int | None`.
         """
         return self._run(("ZRANK", name, value))
 
@@ -3555,7 +3575,7 @@ class Commands(Generic[S]):
 
         ZREM key member [member ...]
 
-        O(M*log(N)). Since 1.2.0.
+        O(M*log(N)). Since 1.2.0. Reply: `int`.
         """
         return self._run(("ZREM", name, *values))
 
@@ -3564,7 +3584,7 @@ class Commands(Generic[S]):
 
         ZREMRANGEBYLEX key min max
 
-        O(log(N)+M). Since 2.8.9.
+        O(log(N)+M). Since 2.8.9. Reply: `int`.
         """
         return self._run(("ZREMRANGEBYLEX", name, min, max))
 
@@ -3573,7 +3593,7 @@ class Commands(Generic[S]):
 
         ZREMRANGEBYRANK key start stop
 
-        O(log(N)+M). Since 2.0.0.
+        O(log(N)+M). Since 2.0.0. Reply: `int`.
         """
         return self._run(("ZREMRANGEBYRANK", name, min, max))
 
@@ -3582,7 +3602,7 @@ class Commands(Generic[S]):
 
         ZREMRANGEBYSCORE key min max
 
-        O(log(N)+M). Since 1.2.0.
+        O(log(N)+M). Since 1.2.0. Reply: `int`.
         """
         return self._run(("ZREMRANGEBYSCORE", name, min, max))
 
@@ -3597,7 +3617,8 @@ class Commands(Generic[S]):
 
         ZREVRANGE key start stop [WITHSCORES]
 
-        O(log(N)+M). Since 1.2.0. With RESP2: `list[S]`.
+        O(log(N)+M). Since 1.2.0. Reply: `list[S]`; `list[list[Any]]` with `withscores`,
+        or `list[S]` with RESP2.
         """
         args: tuple[Any, ...] = ("ZREVRANGE", name, start, end)
         if withscores:
@@ -3616,7 +3637,7 @@ class Commands(Generic[S]):
 
         ZREVRANGEBYLEX key max min [LIMIT offset count]
 
-        O(log(N)+M). Since 2.8.9.
+        O(log(N)+M). Since 2.8.9. Reply: `list[S]`.
         """
         args: tuple[Any, ...] = ("ZREVRANGEBYLEX", name, max, min)
         if start is not None or num is not None:
@@ -3636,7 +3657,8 @@ class Commands(Generic[S]):
 
         ZREVRANGEBYSCORE key max min [WITHSCORES] [LIMIT offset count]
 
-        O(log(N)+M). Since 2.2.0. With RESP2: `list[S]`.
+        O(log(N)+M). Since 2.2.0. Reply: `list[S]`; `list[list[Any]]` with `withscores`,
+        or `list[S]` with RESP2.
         """
         args: tuple[Any, ...] = ("ZREVRANGEBYSCORE", name, max, min)
         if withscores:
@@ -3650,7 +3672,7 @@ class Commands(Generic[S]):
 
         ZREVRANK key member
 
-        O(log(N)). Since 2.0.0.
+        O(log(N)). Since 2.0.0. Reply: `int | None`.
         """
         return self._run(("ZREVRANK", name, value))
 
@@ -3659,7 +3681,7 @@ class Commands(Generic[S]):
 
         ZSCORE key member
 
-        O(1). Since 1.2.0. With RESP2: `S | None`.
+        O(1). Since 1.2.0. Reply: `float | None`, or `S | None` with RESP2.
         """
         return self._run(("ZSCORE", name, value))
 
@@ -3675,7 +3697,8 @@ class Commands(Generic[S]):
         ZUNION numkeys key [key ...] [WEIGHTS weight [weight ...]] [AGGREGATE SUM | MIN
         | MAX] [WITHSCORES]
 
-        O(N) + O(M*log(M)). Since 6.2.0. With RESP2: `list[S]`.
+        O(N) + O(M*log(M)). Since 6.2.0. Reply: `list[S]`; `list[list[Any]]` with
+        `withscores`, or `list[S]` with RESP2.
         """
         keys = several(keys)
         args: tuple[Any, ...] = ("ZUNION", len(keys), *keys)
@@ -3699,7 +3722,7 @@ class Commands(Generic[S]):
         ZUNIONSTORE destination numkeys key [key ...] [WEIGHTS weight [weight ...]]
         [AGGREGATE SUM | MIN | MAX]
 
-        O(N) + O(M log(M)). Since 2.0.0.
+        O(N) + O(M log(M)). Since 2.0.0. Reply: `int`.
         """
         keys = several(keys)
         args: tuple[Any, ...] = ("ZUNIONSTORE", dest, len(keys), *keys)

@@ -35,9 +35,10 @@ class Word:
         """One of several tokens, without values?"""
         return self.kind == "oneof" and all(p.kind == "pure-token" for p in self.parts)
 
-    def words(self) -> list[Word]:
-        """It, and all in it."""
-        return [self, *(word for part in self.parts for word in part.words())]
+    def words(self, since: str) -> list[tuple[Word, str]]:
+        """It, and all in it, with the versions since which they are known."""
+        since = self.since or since
+        return [(self, since), *(pair for p in self.parts for pair in p.words(since))]
 
     def syntax(self) -> str:
         """As a manual shows it."""
@@ -67,9 +68,9 @@ class Facts:
     cost: str
     words: tuple[Word, ...] = field(default=())
 
-    def all_words(self) -> list[Word]:
-        """Every argument, at any depth."""
-        return [word for top in self.words for word in top.words()]
+    def all_words(self) -> list[tuple[Word, str]]:
+        """Every argument, at any depth, with the version since which it is known."""
+        return [pair for word in self.words for pair in word.words(self.since)]
 
     def syntax(self) -> str:
         """As a manual shows it."""

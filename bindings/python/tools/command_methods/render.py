@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from .body import body_of
 from .facts import Facts
-from .methods import Method, Parameter, Result
+from .methods import Method, Parameter
 
 _WIDTH = 88
 _HEAD = """\
@@ -32,7 +32,8 @@ from ._words import S, flat, several, swapped
 
 class Commands(Generic[S]):
     """A method for each command. What it returns is the server's reply, as `execute`
-    returns it. `S` is bytes, or str with `decode_responses`."""
+    returns it: in asyncio by a coroutine, in pipelines later. `S` is bytes, or str with
+    `decode_responses`."""
 
     __slots__ = ()
 
@@ -95,10 +96,10 @@ def _signature(parameters: tuple[Parameter, ...], key: str) -> list[str]:
 def _late_words(facts: Facts, method: Method) -> str:
     """Parameters that came later than their command."""
     late: dict[str, list[str]] = {}
-    for word in facts.all_words():
+    for word, since in facts.all_words():
         parameter = method.by_word.get(word.name)
-        if parameter and word.since not in ("", facts.since):
-            late.setdefault(word.since, []).append(f"`{parameter.name}`")
+        if parameter and since != facts.since:
+            late.setdefault(since, []).append(f"`{parameter.name}`")
     return "".join(
         f"; {', '.join(dict.fromkeys(names))} since {since}"
         for since, names in sorted(late.items(), key=lambda row: _version(row[0]))
@@ -109,8 +110,17 @@ def _version(text: str) -> tuple[int, ...]:
     return tuple(map(int, text.split(".")))
 
 
-def _in_words(result: Result | None) -> str:
-    return f" With RESP2: `{result.resp2}`." if result and result.resp2 else ""
+def _reply(method: Method) -> str:
+    """What the command answers, in words."""
+    cases = [("", method.result)]
+    if method.when is not None:
+        cases.append((f" with `{method.when[0]}`", method.when[1]))
+    shown = "; ".join(
+        f"`{result.resp3}`{given}"
+        + (f", or `{result.resp2}` with RESP2" if result.resp2 else "")
+        for given, result in cases
+    )
+    return f"Reply: {shown}."
 
 
 def _docstring(method: Method, facts: Facts) -> list[str]:
@@ -118,8 +128,7 @@ def _docstring(method: Method, facts: Facts) -> list[str]:
     paragraphs = [
         method.summary,
         facts.syntax(),
-        f"{cost}Since {facts.since}{_late_words(facts, method)}."
-        + (_in_words(method.result) or _in_words(method.when and method.when[1])),
+        f"{cost}Since {facts.since}{_late_words(facts, method)}. {_reply(method)}",
     ]
     lines = ['"""' + paragraphs[0]]
     if len(lines[0]) > _WIDTH - 8:
