@@ -22,7 +22,8 @@
 #define UNDER_WAY_MAX 500u   /* messages without a reply */
 #define KILL_EVERY 4000u
 #define RESTART_EVERY 9000u
-#define LARGE_BYTES 2000 /* of a message while the loop is stuck */
+#define MAILBOX_MAX 1000000u /* messages, of which few are there */
+#define LARGE_BYTES 2000     /* of a message while the loop is stuck */
 #define UNKNOWN UINT16_MAX
 #define LAST_MAX 1000u /* attempts at a last message */
 
@@ -411,8 +412,7 @@ static void begin(size_t messages)
     assert_int_equal(shoal_pubsub_open(options, &yard.pubsub, NULL), 0);
     shoal_options_free(options);
     assert_int_equal(
-        shoal_mailbox_new(messages * 4 + 1000, 0, SHOAL_OVERFLOW_NEWEST, &yard.mailbox),
-        0);
+        shoal_mailbox_new(MAILBOX_MAX, 0, SHOAL_OVERFLOW_NEWEST, &yard.mailbox), 0);
 }
 
 static void finish(void)

@@ -2,6 +2,7 @@
 /* Many channels over one connection, which is lost: all are subscribed again, by requests of
  * 512 names, each with its mark, while commands of another client go on. */
 #include "support/live.h"
+#include "support/process_state.h"
 
 #include <shoal/mailbox.h>
 #include <shoal/pubsub.h>
@@ -13,7 +14,8 @@
 
 #define NAME_BYTES 24u
 #define REQUEST_NAMES 512u
-#define CHANNELS 20000u /* 100 000 with SHOAL_TEST_SCALE=5 */
+#define CHANNEL_BYTES_MAX 600u /* resident, for one, marks and requests included */
+#define CHANNELS 20000u        /* 100 000 with SHOAL_TEST_SCALE=5 */
 
 typedef struct seen {
     size_t count;
@@ -133,6 +135,15 @@ static void lose(shoal_client_t *client, shoal_pubsub_t *pubsub, seen_t *seen)
     check_marks(seen, 1);
 }
 
+static void check_memory(size_t before, size_t count)
+{
+    size_t now = process_resident_bytes();
+    size_t each = now > before ? (now - before) / count : 0;
+
+    print_message("%zu bytes of memory for each channel\n", each);
+    assert_true(each < CHANNEL_BYTES_MAX || process_is_sanitized());
+}
+
 static void test_all_come_back(void **state)
 {
     size_t count = live_scaled(CHANNELS);
@@ -148,6 +159,7 @@ static void test_all_come_back(void **state)
     seen.subscribed = calloc(count, 1);
     seen.gaps = calloc(count, 1);
     assert_true(seen.subscribed && seen.gaps);
+    size_t before = process_resident_bytes();
     assert_int_equal(shoal_options_set_backoff_us(options, 1000, 20000), 0);
     assert_int_equal(shoal_pubsub_open(options, &pubsub, NULL), 0);
     shoal_options_free(options);
@@ -159,6 +171,7 @@ static void test_all_come_back(void **state)
     assert_int_equal(shoal_subscription_wait(subscription, WAITING_US_MAX), 0);
     check_marks(&seen, 0);
     lose(client, pubsub, &seen);
+    check_memory(before, count);
     assert_int_equal(channels_of_server(client), count);
     assert_int_equal(stats_of(pubsub).names_confirmed_now, count);
     assert_int_equal(ask_number(client, "PUBLISH many:7 x"), 1);

@@ -4,6 +4,7 @@
  * at the holes, memory is bounded, and another subscriber of the same connection misses
  * nothing. */
 #include "support/live.h"
+#include "support/process_state.h"
 
 #include <shoal/mailbox.h>
 #include <shoal/pubsub.h>
@@ -116,17 +117,6 @@ static void take_all(shoal_mailbox_t *mailbox, seen_t *seen)
     }
 }
 
-static size_t rss_bytes(void)
-{
-    FILE *file = fopen("/proc/self/statm", "r");
-    unsigned long pages = 0;
-
-    assert_non_null(file);
-    assert_int_equal(fscanf(file, "%*u %lu", &pages), 1);
-    fclose(file);
-    return pages * 4096;
-}
-
 typedef struct yard {
     shoal_client_t *client;
     shoal_pubsub_t *pubsub;
@@ -185,13 +175,10 @@ static void sleep_through(yard_t *yard, size_t count, size_t end)
 
 static void check_memory(size_t before)
 {
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-    size_t now = rss_bytes();
-    if (now > before + RSS_GROWTH_MAX)
+    size_t now = process_resident_bytes();
+
+    if (now > before + RSS_GROWTH_MAX && !process_is_sanitized())
         fail_msg("resident memory grew from %zu to %zu", before, now);
-#else
-    (void)before;
-#endif
 }
 
 /* Two times it sleeps, and takes what there is. */
@@ -201,7 +188,7 @@ static void run(shoal_overflow_t overflow, size_t count)
     seen_t seen = {0};
 
     begin(&yard, overflow);
-    size_t before = rss_bytes();
+    size_t before = process_resident_bytes();
     for (size_t turn = 1; turn <= 2; turn++) {
         sleep_through(&yard, count, turn * count);
         check_memory(before);
