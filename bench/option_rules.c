@@ -9,6 +9,7 @@
 #include <string.h>
 
 #define DAY_US 86400000000u
+#define SLEEPERS_MAX 1000
 #define VALUE_BYTES_MAX 536870912u
 
 static const char *set_url(options_t *options, const char *text)
@@ -237,6 +238,9 @@ const rule_t option_rules[] = {
      "of subscribe, mailbox and listen in a closed loop: so many messages are published and"
      " not received yet; 0: the publisher does not wait for its receivers [8192]; with publish"
      " it is for receivers that write a byte to our standard input for every 1024 messages [0]"},
+    {0, "sleepers", "N", WHOLE(sleepers, 0, SLEEPERS_MAX),
+     "of subscribe and mailbox: N more subscriptions on the same pubsub, with mailboxes that"
+     " nobody empties [0]"},
     {0, "large", "BYTES", WHOLE(large_bytes, 1, VALUE_BYTES_MAX),
      "two callers beside those of --rate write and read values of so many bytes, on the"
      " same client; with pool each has a connection of its own"},

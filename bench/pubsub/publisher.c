@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #define UNANSWERED_MAX 1024u /* of a closed loop */
+#define LATE_MAX 32768u      /* unanswered at a rate: the server is held up */
 #define BATCH 64u            /* messages between two steps */
 #define SILENCE_MS 100       /* then one more message goes out, in case all were lost */
 #define SPIN_NS 100000u      /* sleeps while there is more time left than this */
@@ -161,6 +162,15 @@ static void await(uint64_t due_ns)
     }
 }
 
+/* Those that are due of one batch. */
+static void publish_due(stream_t *stream, uint64_t due)
+{
+    for (uint64_t i = 0; i < BATCH && stream->published < due &&
+                         stream->published - stream->answered < LATE_MAX;
+         i++)
+        publish(stream);
+}
+
 static void pace(stream_t *stream)
 {
     double interval_ns = 1e9 / (double)stream->run->options->rate;
@@ -169,13 +179,13 @@ static void pace(stream_t *stream)
     while (goes_on(stream)) {
         uint64_t due = 1 + (uint64_t)((double)(clock_ns() - start_ns) / interval_ns);
         bool is_late = stream->published < due;
-        for (uint64_t i = 0; stream->published < due && i < BATCH && goes_on(stream);
-             i++)
-            publish(stream);
+        publish_due(stream, due);
         step(stream, 0);
         take_credits(stream);
         if (!is_late)
             await(start_ns + (uint64_t)((double)due * interval_ns));
+        else if (stream->published < due)
+            sched_yield();
     }
 }
 

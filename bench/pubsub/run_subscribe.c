@@ -16,6 +16,12 @@
 #define WAIT_US 50000u /* between two looks at the phase */
 #define TAKE_MAX 256u
 
+/* A subscription beside, whose mailbox nobody empties. */
+typedef struct sleeper {
+    shoal_mailbox_t *mailbox;
+    shoal_subscription_t *subscription;
+} sleeper_t;
+
 typedef struct subscribe_load {
     run_t *run;
     publisher_t publisher;
@@ -24,6 +30,7 @@ typedef struct subscribe_load {
     shoal_subscription_t *subscription;
     shoal_mailbox_t *mailbox; /* NULL: callbacks */
     crew_t crew;              /* takes from the mailbox */
+    sleeper_t *sleepers;      /* options->sleepers */
 } subscribe_load_t;
 
 /* What is missing where a mark stands shows in the numbers of the messages. */
@@ -64,7 +71,9 @@ static void *take(void *member)
     return NULL;
 }
 
-static int subscribe(subscribe_load_t *load)
+/* Subscribes to all channels, into the mailbox or, if it is NULL, by callbacks. */
+static int subscribe(subscribe_load_t *load, shoal_mailbox_t *mailbox,
+                     shoal_subscription_t **ret_subscription)
 {
     size_t count = publisher_channels(load->run->options);
     shoal_name_t *names = calloc(count, sizeof *names);
@@ -72,8 +81,8 @@ static int subscribe(subscribe_load_t *load)
     shoal_receiver_t receiver = SHOAL_RECEIVER_INIT;
     int rc = SHOAL_ENOMEM;
 
-    receiver.mailbox = load->mailbox;
-    receiver.on_item = load->mailbox ? NULL : on_item;
+    receiver.mailbox = mailbox;
+    receiver.on_item = mailbox ? NULL : on_item;
     receiver.data = load;
     if (names && texts) {
         for (size_t i = 0; i < count; i++) {
@@ -81,13 +90,39 @@ static int subscribe(subscribe_load_t *load)
             names[i] = (shoal_name_t){SHOAL_NAME_CHANNEL, texts[i], strlen(texts[i])};
         }
         rc = shoal_pubsub_subscribe(load->pubsub, names, count, &receiver,
-                                    &load->subscription);
+                                    ret_subscription);
     }
     free(names);
     free(texts);
     if (rc == 0)
-        rc = shoal_subscription_wait(load->subscription, CONFIRMED_US);
+        rc = shoal_subscription_wait(*ret_subscription, CONFIRMED_US);
     return rc == 0 ? 0 : run_fail(load->run, "%s", shoal_strerror(rc));
+}
+
+static int subscribe_sleepers(subscribe_load_t *load)
+{
+    uint64_t count = load->run->options->sleepers;
+
+    load->sleepers = calloc(count + 1, sizeof *load->sleepers);
+    if (!load->sleepers)
+        return run_fail(load->run, "out of memory");
+    for (uint64_t i = 0; i < count; i++) {
+        sleeper_t *sleeper = &load->sleepers[i];
+        if (shoal_mailbox_new(0, 0, SHOAL_OVERFLOW_NEWEST, &sleeper->mailbox) != 0)
+            return run_fail(load->run, "out of memory");
+        if (subscribe(load, sleeper->mailbox, &sleeper->subscription) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static void close_sleepers(subscribe_load_t *load)
+{
+    for (uint64_t i = 0; load->sleepers && i < load->run->options->sleepers; i++) {
+        shoal_subscription_close(load->sleepers[i].subscription);
+        shoal_mailbox_free(load->sleepers[i].mailbox);
+    }
+    free(load->sleepers);
 }
 
 static int open_pubsub(subscribe_load_t *load)
@@ -119,7 +154,8 @@ static int start(run_t *run)
         return -1;
     if (load->mailbox && crew_start(&load->crew, run, 1, take, load, 0) < 0)
         return -1;
-    if (subscribe(load) < 0)
+    if (subscribe(load, load->mailbox, &load->subscription) < 0 ||
+        subscribe_sleepers(load) < 0)
         return -1;
     return publisher_go(&load->publisher);
 }
@@ -139,6 +175,7 @@ static void stop(run_t *run)
     publisher_stop(&load->publisher);
     crew_join(&load->crew);
     shoal_subscription_close(load->subscription);
+    close_sleepers(load);
     if (load->pubsub)
         shoal_pubsub_close_and_wait(load->pubsub);
     shoal_pubsub_release(load->pubsub);

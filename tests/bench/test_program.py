@@ -124,6 +124,11 @@ class Runs(Program):
                     self.assertGreater(run["latency_us"]["p50"], 0)
                     self.assertEqual(run["config"]["command"].split()[0], "PUBLISH")
 
+    def test_sleepers_cost_the_others_no_message(self):
+        modes = ["--mode", "subscribe", "--against", "mailbox", "--sleepers", 2]
+        for run in self.measure(*modes, "-n", 100000):
+            self.assertEqual((run["errors"], run["lost_messages"]), (0, 0))
+
     def test_publishing_alone(self):
         for load in ([], ["--rate", 2000]):
             (run,) = self.measure("--mode", "publish", "-r", 3, *load)
@@ -362,6 +367,7 @@ class Mistakes(Program):
             ["--cluster", "-p", "1", "--flush", "standalone"],
             ["--profile", "cluster", "--against", "off"],
             ["--flush", "lane/off"], ["--flush", "off/auto"], ["--flush", "off/"],
+            ["--sleepers", "1"], ["--mode", "listen", "--sleepers", "1"],
             ["--mode", "listen", "PING"], ["--mode", "listen", "-d", "15"],
             ["--mode", "listen", "--verify"], ["--mode", "listen", "-r", "100001"],
             ["--mode", "publish", "--against", "sync"], ["--against", "listen"],
