@@ -79,7 +79,7 @@ class Hub:
     def __init__(
         self, options: Options, *, loop: asyncio.AbstractEventLoop | None = None
     ) -> None:
-        self.pid = os.getpid()
+        self._pid = _pid
         self.server = options.server
         self.is_borrowed = loop is not None
         self.is_closed = False
@@ -103,7 +103,7 @@ class Hub:
 
     def is_foreign(self) -> bool:
         """Was it opened by the process that this one was forked from?"""
-        return self.pid != os.getpid()
+        return self._pid != _pid
 
     def is_connected(self) -> bool:
         """Has it a connection now?"""
@@ -359,6 +359,8 @@ class SubscriptionBase:
         return "ended" if self._reading.end is not None else "open"
 
 
+#: Of this process, without a system call.
+_pid = os.getpid()
 _open_hubs: weakref.WeakSet[Hub] = weakref.WeakSet()
 _subscriptions: weakref.WeakSet[SubscriptionBase] = weakref.WeakSet()
 
@@ -373,6 +375,8 @@ def _close_all() -> None:
 
 def _forget_all() -> None:
     """In the child of a fork: the parent's connections are not ours."""
+    global _pid
+    _pid = os.getpid()
     for hub in list(_open_hubs):
         hub.is_closed = True
         lib.shoalpy_hub_forget(hub.native)

@@ -6,8 +6,7 @@ from __future__ import annotations
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Literal
 
 from ._closing import Closing
@@ -44,7 +43,7 @@ class Subscription(SubscriptionBase, Closing):
         on_message: Callable[[Item], object] | None,
         *settings: Any,
     ) -> None:
-        self._one_reader_lock = threading.Lock()
+        self._reader: object = None  # a call, or None
         super().__init__(client._options, client._open_hub(), names, *settings)
         self._thread: threading.Thread | None = None
         if on_message is not None:
@@ -67,32 +66,42 @@ class Subscription(SubscriptionBase, Closing):
                 return self._items.popleft()
             except IndexError:  # another thread took it
                 pass
-        with self._one_reader():
+        me = object()
+        try:
+            self._begin_reading(me)
             if not self._items and not self._wait(until_of(timeout)):
                 return None
             return self._items.popleft()
+        finally:
+            self._end_reading(me)
 
     def take(self, max: int = _TAKE, timeout: float | None = None) -> list[Item]:
         """Up to `max` items in one list, as soon as there is one; waits for it for
         `timeout` seconds. Empty: none came. The cheapest way to read many."""
         if max < 1:
             raise ValueError("max must be at least 1")
-        with self._one_reader():
+        me = object()
+        try:
+            self._begin_reading(me)
             if not self._items:
                 self._wait(until_of(timeout), max)
             return self._take_now(max)
+        finally:
+            self._end_reading(me)
 
-    @contextmanager
-    def _one_reader(self) -> Iterator[None]:
-        """The others would take its items away."""
+    def _begin_reading(self, me: object) -> None:
+        """Another reader would take its items away."""
         if self._thread not in (None, threading.current_thread()):
             raise RuntimeError("the items of this subscription go to on_message")
-        if not self._one_reader_lock.acquire(blocking=False):
-            raise RuntimeError("another thread reads this subscription")
-        try:
-            yield
-        finally:
-            self._one_reader_lock.release()
+        with self._pulling:
+            if self._reader is not None:
+                raise RuntimeError("another thread reads this subscription")
+            self._reader = me
+
+    def _end_reading(self, me: object) -> None:
+        """Also if an exception of a signal handler came before it had begun."""
+        if self._reader is me:
+            self._reader = None
 
     def _wait(self, until: float, count_max: int = _TAKE) -> bool:
         """There is something to read. False: the time is over."""

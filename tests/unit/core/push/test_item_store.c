@@ -271,6 +271,28 @@ static void test_a_source_without_memory_for_a_mark_ends(void **state)
     }
 }
 
+static void test_a_mark_of_the_server_needs_memory_too(void **state)
+{
+    static char a[] = "a";
+    shoal__item_store_t store;
+    shoal__item_source_t *source;
+
+    (void)state;
+    shoal__item_store_init(&store, 2, MIB, SHOAL_OVERFLOW_NEWEST);
+    source = shoal__item_source_new(&store, a);
+    put(source, SHOAL_ITEM_MESSAGE, "x");
+    shoal__test_fail_alloc_after(0);
+    put(source, SHOAL_ITEM_GAP, "x");
+    shoal__test_fail_alloc_never();
+    put(source, SHOAL_ITEM_MESSAGE, "x");
+    spelled[0] = '\0';
+    while (take(&store, 8))
+        continue;
+    assert_string_equal(spelled, "aE");
+    shoal__item_source_free(source);
+    shoal__item_store_release(&store);
+}
+
 /* A message of another source leaves, and there is no memory to say so: that source ends. */
 static void test_it_is_the_source_with_the_hole_that_ends(void **state)
 {
@@ -307,6 +329,7 @@ int main(void)
         cmocka_unit_test(test_bytes_are_bounded),
         cmocka_unit_test(test_a_take_that_finds_nothing_gives_memory_back),
         cmocka_unit_test(test_a_source_without_memory_for_a_mark_ends),
+        cmocka_unit_test(test_a_mark_of_the_server_needs_memory_too),
         cmocka_unit_test(test_it_is_the_source_with_the_hole_that_ends),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -10,8 +10,7 @@ import sys
 import threading
 import time
 from asyncio import _get_running_loop
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -174,7 +173,7 @@ class Subscription(SubscriptionBase, AsyncClosing):
         hub = client._open_hub()
         super().__init__(client._options, hub, names, *settings)
         self._hub = hub
-        self._is_read = False
+        self._reader: object = None  # a call, or None
         self._on_message = on_message
         if on_message is not None:
             self._deliver_later()
@@ -187,55 +186,63 @@ class Subscription(SubscriptionBase, AsyncClosing):
         task is cancelled, no item is lost."""
         if timeout is not None:
             microseconds(timeout)
-        if self._items and not self._is_read and self._on_message is None:
+        if self._items and self._reader is None and self._on_message is None:
             return self._items.popleft()
-        with self._one_reader():
+        me = object()
+        try:
+            self._begin_reading(me)
             if not self._items and not await self._wait(until_of(timeout)):
                 return None
             return self._items.popleft()
+        finally:
+            if self._reader is me:
+                self._reader = None
 
     async def take(self, max: int = _TAKE, timeout: float | None = None) -> list[Item]:
         """Up to `max` items in one list, as soon as there is one; waits for it for
         `timeout` seconds. Empty: none came. The cheapest way to read many."""
         if max < 1:
             raise ValueError("max must be at least 1")
-        with self._one_reader():
+        me = object()
+        try:
+            self._begin_reading(me)
             if not self._items:
                 await self._wait(until_of(timeout), max)
             return self._take_now(max)
+        finally:
+            if self._reader is me:
+                self._reader = None
 
-    @contextmanager
-    def _one_reader(self) -> Iterator[None]:
-        """The others would take its items away."""
+    def _begin_reading(self, me: object) -> None:
+        """Another reader would take its items away."""
         if self._on_message is not None:
             raise RuntimeError("the items of this subscription go to on_message")
         if self._hub.loop is not running_loop():
             raise RuntimeError("a subscription belongs to the event loop that made it")
-        if self._is_read:
+        if self._reader is not None:
             raise RuntimeError("another task reads this subscription")
-        self._is_read = True
-        try:
-            yield
-        finally:
-            self._is_read = False
+        self._reader = me
 
     async def _wait(self, until: float, count_max: int = _TAKE) -> bool:
         """There is something to read. False: the time is over."""
-        await asyncio.sleep(0)  # a reader who never waits lets others run, too
+        has_waited = False
         while True:
             while self._pull(min(count_max, _TAKE)):
                 if self._items:
+                    if not has_waited:  # let others run, too
+                        await asyncio.sleep(0)
                     return True
             self._check_open()
             if time.monotonic() >= until:
                 return False
             await self._hub.wait(self._feed, until)
+            has_waited = True
 
     def __aiter__(self) -> Self:
         return self
 
     async def __anext__(self) -> Item:
-        if self._items and not self._is_read and self._on_message is None:
+        if self._items and self._reader is None and self._on_message is None:
             return self._items.popleft()
         try:
             item = await self.get()
