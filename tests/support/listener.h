@@ -20,7 +20,7 @@ typedef struct listener {
     pthread_mutex_t lock;
     char heard[LISTENER_BYTES];
     size_t bytes;
-    size_t items;
+    _Atomic size_t items;
     uint64_t epoch;   /* of the last item */
     char detail[200]; /* of the last mark that had one */
     void (*act)(struct listener *,
