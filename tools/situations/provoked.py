@@ -451,7 +451,7 @@ def _(stage: Stage) -> Case:
 
 
 @situation("The command does not fit a shared connection",
-           "use another client for it, for example `redis-py` or hiredis")  # fmt: skip
+           "subscribe with a pubsub: `shoal/pubsub.h`, in Python `client.subscribe()`")  # fmt: skip
 def _(stage: Stage) -> Case:
     return Case(stage.server().url(), ("SUBSCRIBE", "news"))
 
