@@ -2,14 +2,11 @@
 #include "api/open.h"
 
 #include "base/error.h"
-#include "client/pubsub.h"
 #include "core/options.h"
 #include "route/cluster.h"
 #include "route/standalone.h"
-#include "route/subscriber.h"
 
-/* What is wrong with options that are set, each of which is right alone; NULL: nothing. */
-static const char *find_contradiction(const shoal_options_t *options)
+const char *shoal__find_contradiction(const shoal_options_t *options)
 {
     if (options->sentinels.name && options->sentinels.count == 0)
         return "the options name a primary and no sentinel that knows it: "
@@ -40,7 +37,7 @@ static const char *find_contradiction(const shoal_options_t *options)
 int shoal__open(const shoal__client_plan_t *plan, const shoal_options_t *options,
                 shoal_client_t **ret_client, shoal_error_t *ret_error)
 {
-    const char *contradiction = options ? find_contradiction(options) : NULL;
+    const char *contradiction = options ? shoal__find_contradiction(options) : NULL;
     shoal__client_plan_t whole = *plan;
     int rc;
 
@@ -60,32 +57,4 @@ int shoal__open(const shoal__client_plan_t *plan, const shoal_options_t *options
                          : NULL;
     rc = shoal__client_open(&whole, options, ret_client);
     return shoal__error_system(ret_error, rc, "no thread or descriptor for the client");
-}
-
-int shoal__open_pubsub(shoal__drive_t drive, uv_loop_t *uv,
-                       const shoal_options_t *options, shoal_pubsub_t **ret_pubsub,
-                       shoal_error_t *ret_error)
-{
-    const char *contradiction = options ? find_contradiction(options) : NULL;
-    const shoal__client_plan_t plan = {.drive = drive,
-                                       .uv = uv,
-                                       .new_route = shoal__subscriber_new,
-                                       .on_heard = shoal__pubsub_heard};
-    shoal_client_t *client;
-    int rc;
-
-    if (ret_pubsub)
-        *ret_pubsub = NULL;
-    if (!shoal__error_begin(ret_error))
-        return SHOAL_EINVAL;
-    if (!ret_pubsub)
-        return shoal__error_say(ret_error, SHOAL_EINVAL, "ret_pubsub is NULL");
-    if (options && options->topology != SHOAL_TOPOLOGY_STANDALONE)
-        contradiction = "subscriptions in a cluster are not supported yet";
-    if (contradiction)
-        return shoal__error_say(ret_error, SHOAL_EINVAL, "%s", contradiction);
-    rc = shoal__client_open(&plan, options, &client);
-    if (rc == 0)
-        *ret_pubsub = (shoal_pubsub_t *)client; /* its first field */
-    return shoal__error_system(ret_error, rc, "no thread or descriptor for the pubsub");
 }

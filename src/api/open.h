@@ -9,6 +9,9 @@
 #include <shoal/client.h>
 #include <shoal/pubsub.h>
 
+/* What is wrong with options that are set, each of which is right alone; NULL: nothing. */
+const char *shoal__find_contradiction(const shoal_options_t *options);
+
 int shoal__open(const shoal__client_plan_t *plan, const shoal_options_t *options,
                 shoal_client_t **ret_client, shoal_error_t *ret_error);
 

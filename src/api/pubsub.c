@@ -2,12 +2,41 @@
 #include <shoal/pubsub.h>
 
 #include "api/open.h"
+#include "base/error.h"
 #include "base/sized.h"
 #include "client/pubsub.h"
 #include "route/subscriber.h"
 #include <shoal/errors.h>
 
 /* ---- opening ---- */
+
+int shoal__open_pubsub(shoal__drive_t drive, uv_loop_t *uv,
+                       const shoal_options_t *options, shoal_pubsub_t **ret_pubsub,
+                       shoal_error_t *ret_error)
+{
+    const char *contradiction = options ? shoal__find_contradiction(options) : NULL;
+    const shoal__client_plan_t plan = {.drive = drive,
+                                       .uv = uv,
+                                       .new_route = shoal__subscriber_new,
+                                       .on_heard = shoal__pubsub_heard};
+    shoal_client_t *client;
+    int rc;
+
+    if (ret_pubsub)
+        *ret_pubsub = NULL;
+    if (!shoal__error_begin(ret_error))
+        return SHOAL_EINVAL;
+    if (!ret_pubsub)
+        return shoal__error_say(ret_error, SHOAL_EINVAL, "ret_pubsub is NULL");
+    if (options && options->topology != SHOAL_TOPOLOGY_STANDALONE)
+        contradiction = "subscriptions in a cluster are not supported yet";
+    if (contradiction)
+        return shoal__error_say(ret_error, SHOAL_EINVAL, "%s", contradiction);
+    rc = shoal__client_open(&plan, options, &client);
+    if (rc == 0)
+        *ret_pubsub = (shoal_pubsub_t *)client; /* its first field */
+    return shoal__error_system(ret_error, rc, "no thread or descriptor for the pubsub");
+}
 
 int shoal_pubsub_open(const shoal_options_t *options, shoal_pubsub_t **ret_pubsub,
                       shoal_error_t *ret_error)

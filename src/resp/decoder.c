@@ -465,9 +465,7 @@ bool shoal__decoder_is_at_rest(const shoal__decoder_t *decoder)
 {
     const redisReader *reader = decoder->reader;
 
-    return decoder->code == 0 && !decoder->frame.is_stopped &&
-           !decoder->large.is_open &&
-           (!reader || (reader->ridx < 0 && reader->pos == reader->len));
+    return (!reader || reader->ridx < 0) && !decoder->large.is_open;
 }
 
 size_t shoal__decoder_missing(const shoal__decoder_t *decoder)

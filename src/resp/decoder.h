@@ -51,7 +51,7 @@ const char *shoal__decoder_error(const shoal__decoder_t *decoder);
  * reply was cut (SHOAL__PROGRESS_REPLYING).  Holds its value after an error. */
 bool shoal__decoder_is_mid_reply(const shoal__decoder_t *decoder);
 
-/* Does the next byte begin a frame? */
+/* Does the next byte begin a frame?  Not after an error. */
 bool shoal__decoder_is_at_rest(const shoal__decoder_t *decoder);
 
 /* So many bytes, at least, follow in the string under way; 0: not known, or there is none. */

@@ -50,6 +50,27 @@ static void test_rests_however_it_is_split(void **state)
     }
 }
 
+/* What a subscriber asks before it reads past the decoder. */
+static void test_where_a_frame_begins(void **state)
+{
+    (void)state;
+    transcript_clear(&owner.heard);
+    owner.target = targets[0];
+    assert_true(shoal__decoder_is_at_rest(decoder));
+    assert_int_equal(feed("+OK\r\n$5\r\nhe"), 0);
+    assert_false(shoal__decoder_is_at_rest(decoder));
+    assert_int_equal(shoal__decoder_missing(decoder), 5);
+    assert_int_equal(feed("llo\r\n"), 0);
+    assert_true(shoal__decoder_is_at_rest(decoder));
+    assert_int_equal(shoal__decoder_missing(decoder), 0);
+    shoal__decoder_rest(decoder);
+    assert_true(shoal__decoder_is_at_rest(decoder));
+    assert_int_equal(feed("$70000\r\nhe"), 0); /* large: it goes past the reader */
+    assert_false(shoal__decoder_is_at_rest(decoder));
+    assert_int_equal(shoal__decoder_reset(decoder), 0);
+    assert_true(shoal__decoder_is_at_rest(decoder));
+}
+
 /* Less memory is held at rest than a reader has, and as little however often it rests. */
 static void test_rest_gives_memory_back(void **state)
 {
@@ -156,6 +177,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_rests_however_it_is_split, set_up,
                                         tear_down),
+        cmocka_unit_test_setup_teardown(test_where_a_frame_begins, set_up, tear_down),
         cmocka_unit_test_teardown(test_rest_gives_memory_back, hiredis_tear_down),
         cmocka_unit_test_setup_teardown(test_memory_runs_out_when_it_wakes, set_up,
                                         starved_tear_down),
