@@ -339,6 +339,7 @@ static void read_config(shoal__sentinel_t *sentinel, const shoal__conn_config_t 
                                    .integrity = SHOAL_INTEGRITY_SHAPES,
                                    .is_sentinel = true};
     pipe->learns = pipe->is_ordinary = pipe->loads_scripts = false;
+    pipe->is_subscriber = false; /* nor is its watch one */
 }
 
 int shoal__sentinel_new(const shoal__sentinel_plan_t *plan,

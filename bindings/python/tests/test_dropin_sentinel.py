@@ -26,7 +26,11 @@ def master_of(scene: Scene, manager: Any, **options: Any) -> Any:
 
 
 def test_it_moves_with_the_primary(scene: Scene, watched: Watched) -> None:
-    r = master_of(scene, manager_of(scene, watched, socket_timeout=60), db=2)
+    options: dict[str, Any] = {"socket_timeout": 60, "retry": scene.retry(3)}
+    r = master_of(scene, manager_of(scene, watched, **options), db=2)
+    p = r.pubsub()
+    scene.do(lambda: p.subscribe("c"))
+    assert scene.do(lambda: p.get_message(timeout=60))["type"] == "subscribe"
     assert scene.do(lambda: r.incr("n")) == 1
     assert r.shoal_bypass is None and theirs(r) == 0
     assert scene.do(lambda: r.wait(1, 0)) == 1
@@ -35,7 +39,11 @@ def test_it_moves_with_the_primary(scene: Scene, watched: Watched) -> None:
     until(lambda: scene.do(r.shoal_client.connection).server.endswith(port))
     assert scene.do(lambda: r.incr("n")) == 2
     assert " db=2 " in watched.primary.ask("CLIENT", "LIST").decode()
-    assert theirs(r) == 0
+    message = scene.do(lambda: p.get_message(timeout=60))
+    assert message["type"] == "subscribe"  # once more: the new primary has confirmed it
+    assert scene.do(lambda: r.publish("c", "x")) == 1
+    assert scene.do(lambda: p.get_message(timeout=60))["data"] == b"x"
+    assert theirs(r) == 0 and p.shoal_bypass is None
 
 
 def test_replicas_keep_their_connections(scene: Scene, watched: Watched) -> None:

@@ -29,13 +29,15 @@ class Scene:
         self, url: str, retries: int = 0, pause: Any = None, **options: Any
     ) -> Any:
         """A client that repeats so often, after a pause."""
-        kind: Any = shoal.redis.Redis
-        retry: Any = Retry(pause or NoBackoff(), retries)
-        if self.is_async:
-            kind = shoal.redis.asyncio.Redis
-            retry = AsyncRetry(pause or NoBackoff(), retries)
-        self._clients.append(kind.from_url(url, retry=retry, **options))
+        kind: Any = shoal.redis.asyncio if self.is_async else shoal.redis
+        retry = self.retry(retries, pause)
+        self._clients.append(kind.Redis.from_url(url, retry=retry, **options))
         return self._clients[-1]
+
+    def retry(self, retries: int, pause: Any = None) -> Any:
+        """redis-py's."""
+        kind: Any = AsyncRetry if self.is_async else Retry
+        return kind(pause or NoBackoff(), retries)
 
     def do(self, call: Callable[[], Any]) -> Any:
         """The call's outcome, awaited if it has to be."""
