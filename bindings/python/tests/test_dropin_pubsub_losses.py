@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: MIT
 """redis-py's PubSub over a connection that all share tells its user of losses."""
 
+import itertools
 import os
+import time
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -16,6 +19,7 @@ from shoal.redis._subscriber import GAPS_MAX, Subscriber  # noqa: E402
 from support.dropin import Scene, theirs, until  # noqa: E402
 from support.scale import SCALE  # noqa: E402
 from support.server import Server  # noqa: E402
+from support.wire import Wire  # noqa: E402
 
 PATIENCE_S = 30 * SCALE
 
@@ -136,6 +140,40 @@ def test_what_was_asked_for_meanwhile(scene: Scene, own_server: Server) -> None:
     assert ("unsubscribe", b"b", said[-2][2]) in said
     assert said[-1] == ("pong", None, b"x")
     assert own_server.ask("PUBSUB", "NUMSUB", "b")[1] == 0
+
+
+def test_no_hole_is_silent(scene: Scene, own_server: Server) -> None:
+    """Numbers ascend by one, or a confirmation stands between; none comes twice."""
+    p = subscribed(scene, scene.client(own_server.url, 3), "n")
+
+    def publish() -> None:
+        numbers = itertools.count()
+        with Wire(own_server.path) as wire:
+            for _ in range(10):
+                for _ in range(20):
+                    wire.ask("PUBLISH", "n", next(numbers))
+                wire.ask("MULTI")
+                wire.ask("CLIENT", "KILL", "TYPE", "pubsub")
+                wire.ask("PUBLISH", "n", next(numbers))
+                wire.ask("EXEC")
+                while not wire.ask("PUBLISH", "n", next(numbers)):
+                    time.sleep(0.0001)
+            wire.ask("PUBLISH", "n", "end")
+
+    with ThreadPoolExecutor(1) as others:
+        published = others.submit(publish)
+        last, is_told, holes, kind, data = -1, False, 0, "", b""
+        while data != b"end":
+            kind, _, data = heard(scene, p)
+            if kind == "subscribe":
+                is_told = True
+            elif data != b"end":
+                number = int(data)
+                assert number > last and (is_told or number == last + 1)
+                holes += number != last + 1
+                last, is_told = number, False
+        published.result()
+    assert holes == len(p.shoal_gaps) == 10
 
 
 def test_a_disconnect(scene: Scene, own_server: Server) -> None:
