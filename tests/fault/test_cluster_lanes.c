@@ -194,6 +194,20 @@ static void it_needs_a_place(void **state)
     expect_one_connection(scene);
 }
 
+/* ... and gives it to a lease. */
+static void an_idle_lane_makes_way_for_a_lease(void **state)
+{
+    scene_t *scene = *state;
+
+    assert_int_equal(shoal_options_set_connections_max(scene->options, 2), 0);
+    open_lane(scene);
+    fake_server_rule(nodes[0], &(fake_rule_t){.command = "BLPOP", .reply = "*-1\r\n"});
+    check_ok(scene, WORDS("BLPOP", "b", "1"));
+    assert_int_equal(received(3, "BLPOP", "b"), 1);
+    WAIT_FOR(fake_server_open_now(nodes[0]) == 2);
+    check_ok(scene, WORDS("SET", "a", "v"));
+}
+
 /* A server that does not say which process it is. */
 static void it_needs_a_known_process(void **state)
 {
@@ -381,6 +395,7 @@ int main(void)
         TEST(a_blocking_command_waits_for_it),
         TEST(it_can_be_turned_off),
         TEST(it_needs_a_place),
+        TEST(an_idle_lane_makes_way_for_a_lease),
         TEST(it_needs_a_known_process),
         TEST(its_commands_wait_for_the_next_one),
         TEST(the_nodes_connection_ends_a_lost_lane),

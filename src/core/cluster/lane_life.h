@@ -26,7 +26,7 @@ typedef struct shoal__lane_state {
     bool is_wanted;  /* a bulk command came, and the lane was not open */
     bool may_open;   /* the node's connection is ready, and leads to a known process */
     bool is_owner;   /* the node owns slots */
-    bool is_short;   /* its place is wanted by connections that come first */
+    bool is_short;   /* other connections want its place */
     bool is_elsewhere;  /* it and the node's connection lead to different processes */
     bool may_be_proved; /* ... that the node runs nothing of the lane that was lost */
     uint64_t idle_us;   /* since it had something to do */

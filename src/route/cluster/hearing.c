@@ -109,6 +109,8 @@ static void on_lane_event(void *owner, const shoal_event_t *event)
 
     if (event->kind == SHOAL_EVENT_LOST)
         shoal__handovers_lost(&cluster->handovers, &shoal__node_bulk(owner)->conn.pipe);
+    if (event->kind == SHOAL_EVENT_LOST || event->kind == SHOAL_EVENT_ATTEMPT_FAILED)
+        shoal__leases_rouse(&cluster->leases); /* they may get its place */
     cluster->hooks.on_event(cluster->owner, event);
 }
 

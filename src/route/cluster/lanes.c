@@ -207,6 +207,16 @@ static bool may_be_proved(const shoal__bulk_t *bulk)
     return false;
 }
 
+/* Connections that come first lack a place, or leases wait for one. */
+static bool is_place_wanted(const shoal__cluster_t *cluster)
+{
+    const shoal__places_t *places = &cluster->set.places;
+
+    return shoal__places_are_short(places) ||
+           (!shoal__places_have_room(places, false) &&
+            !shoal__list_is_empty(&cluster->leases.line));
+}
+
 static shoal__lane_state_t state_of(const shoal__cluster_t *cluster,
                                     const shoal__bulk_t *bulk, uint64_t now_us)
 {
@@ -225,7 +235,7 @@ static shoal__lane_state_t state_of(const shoal__cluster_t *cluster,
         .may_open = now_us >= bulk->again_us && shoal__home_has_process(&node->conn) &&
                     shoal__conn_may_dial(&bulk->conn),
         .is_owner = node->slots > 0,
-        .is_short = shoal__places_are_short(&cluster->set.places),
+        .is_short = is_place_wanted(cluster),
         .is_elsewhere =
             have_process && !shoal__home_is_same_process(&bulk->conn, &node->conn),
         .may_be_proved = may_be_proved(bulk),
@@ -263,6 +273,7 @@ static void give_up(shoal__cluster_t *cluster, shoal__bulk_t *bulk, uint64_t now
         return_at_once(cluster, bulk, bulk->slots.items->slot);
     bulk->again_us = bulk->conn.due_us;
     shoal__conn_close(&bulk->conn, now_us);
+    shoal__leases_rouse(&cluster->leases);
     shoal__conn_touch(&bulk->conn);
     shoal__conn_touch(&node->conn);
 }
@@ -296,6 +307,7 @@ static void look_at(shoal__cluster_t *cluster, shoal__bulk_t *bulk, uint64_t now
         break;
     case SHOAL__LANE_CLOSE:
         shoal__conn_close(&bulk->conn, now_us);
+        shoal__leases_rouse(&cluster->leases); /* they may get its place */
         break;
     }
 }
@@ -335,7 +347,9 @@ static uint64_t wake_us(const shoal__cluster_t *cluster, const shoal__bulk_t *bu
     if (!shoal__home_is_ready(&bulk->conn))
         return SHOAL__NEVER_US;
     if (is_empty(cluster, bulk))
-        return shoal__time_after(bulk->used_us, SHOAL__LANE_IDLE_US);
+        return is_place_wanted(cluster)
+                   ? 0
+                   : shoal__time_after(bulk->used_us, SHOAL__LANE_IDLE_US);
     return are_twins(node_of(bulk), bulk) || bulk->renew_us == 0 ? SHOAL__NEVER_US
                                                                  : bulk->renew_us;
 }
