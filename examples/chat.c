@@ -41,7 +41,7 @@ static shoal_result_t *ask(shoal_client_t *client, size_t argc, const char **arg
             rc < 0 ? shoal_strerror(rc)
                    : (shoal_result_error(result) ? shoal_result_error(result)
                                                  : shoal_result_detail(result)));
-    exit(1);
+    _Exit(1);
 }
 
 static void say(member_t *member, const char *text)
@@ -101,7 +101,7 @@ static void take_all(shoal_mailbox_t *mailbox)
     for (size_t i = 0; i < count; i++) {
         if (shoal_item_kind(items[i]) == SHOAL_ITEM_REJECTED) {
             fprintf(stderr, "%s\n", shoal_item_detail(items[i]));
-            exit(1);
+            _Exit(1);
         }
         /* A message, or a mark that says: now is the time to read what was before. */
         if (shoal_item_kind(items[i]) != SHOAL_ITEM_SUSPENDED)
@@ -122,7 +122,7 @@ static shoal_subscription_t *join(shoal_pubsub_t *pubsub, shoal_mailbox_t *mailb
     receiver.mailbox = mailbox;
     receiver.data = member;
     if (shoal_pubsub_subscribe(pubsub, &channel, 1, &receiver, &subscription) < 0)
-        exit(1);
+        _Exit(1);
     return subscription;
 }
 

@@ -53,7 +53,7 @@ typedef struct shoal_name {
 } shoal_name_t;
 
 /** The longest name, and the most names of one call. */
-#define SHOAL_NAME_BYTES_MAX (16 * 1024 * 1024)
+#define SHOAL_NAME_BYTES_MAX ((size_t)16 * 1024 * 1024)
 #define SHOAL_NAMES_MAX 1000000
 
 /** Called with each item of a subscription.  The item is borrowed, see <shoal/item.h>.

@@ -113,15 +113,19 @@ static void check_cuts(scene_t *scene, char mark, unsigned losses)
     assert_int_equal(shoal_options_set_protocol(scene->options, mark == '>' ? 3 : 2),
                      0);
     for (unsigned loss = 1; loss <= losses; loss++)
-        for (size_t i = 0; i < bytes; i++)
-            fake_server_rule(
-                scene->server,
-                &(fake_rule_t){.command = "SUBSCRIBE",
-                               .reply = wire,
-                               .times = 1,
-                               .is_cut = true,
-                               .cut_bytes = loss == losses ? i : confirm + message,
-                               .then = i % 2 ? FAKE_FIN : FAKE_RESET});
+        for (size_t i = 0; i < bytes; i++) {
+            fake_rule_t rule = {.command = "SUBSCRIBE",
+                                .reply = wire,
+                                .times = 1,
+                                .is_cut = true,
+                                .cut_bytes = confirm + message,
+                                .then = FAKE_FIN};
+            if (loss == losses)
+                rule.cut_bytes = i;
+            if (i % 2)
+                rule.then = FAKE_RESET;
+            fake_server_rule(scene->server, &rule);
+        }
     snprintf(crowd->rests[0], sizeof crowd->rests[0], "%c3\r\n%s%c3\r\n%s", mark,
              CONFIRM, mark, MESSAGE(9));
     fake_server_rule(scene->server,

@@ -82,7 +82,8 @@ void listener_begin(listener_t *listener, shoal_pubsub_t *pubsub, const char *te
     names_t names;
 
     parse(&names, text);
-    listener->bytes = listener->items = 0;
+    listener->bytes = 0;
+    listener->items = 0;
     listener->heard[0] = listener->detail[0] = '\0';
     pthread_mutex_init(&listener->lock, NULL);
     receiver.on_item = listener_on_item;

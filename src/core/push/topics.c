@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/hash.h"
+#include <assert.h>
 
 #define SLOTS_MIN 16
 
@@ -233,8 +234,10 @@ void shoal__topic_leave(shoal__topic_t *topic, shoal__ear_t *ear)
 
     if (ear->at != last) { /* the listener's last topic takes its place */
         shoal__topic_t *moved = listener->topics[last];
+        shoal__ear_t *its_ear = shoal__topic_ear(moved, listener);
+        assert(its_ear);
         listener->topics[ear->at] = moved;
-        shoal__topic_ear(moved, listener)->at = ear->at;
+        its_ear->at = ear->at;
     }
     shoal__counter_set(&listener->count, last);
     *ear = topic->ears[--topic->ears_count];
