@@ -218,6 +218,10 @@ def test_a_server_may_refuse_names(connect: Connect, server: Server) -> None:
             published(server, "mine2", "x")
             assert subscription.get() == Message(b"mine2", b"x")
             subscription.add("mine3")
+            server.ask("ACL", "SETUSER", "few", "&theirs")
+            subscription.add("theirs")
+            published(server, "theirs", "y")
+            assert subscription.get() == Message(b"theirs", b"y")
     finally:
         server.ask("ACL", "DELUSER", "few")
 

@@ -320,14 +320,13 @@ class SubscriptionBase:
 
     def _raise_if_rejected(self, names: Names) -> None:
         """The server has refused a name, perhaps one of these: raises its error."""
-        while True:
-            for key in names.pairs:
-                if text := self._rejection(*key):
-                    error = from_reply(text)
-                    error.args = (f"{key[1]!r}: {error.args[0]}",)
-                    raise error
-            if not self._pull():
-                return
+        while self._pull() and self._is_more:
+            continue
+        for key in names.pairs:
+            if text := self._rejection(*key):
+                error = from_reply(text)
+                error.args = (f"{key[1]!r}: {error.args[0]}",)
+                raise error
 
     def _rejection(self, kind: int, name: bytes) -> str | None:
         rejected = self._reading.rejected

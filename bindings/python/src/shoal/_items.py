@@ -13,6 +13,8 @@ from ._replies import Decoding
 
 #: In the order of C's.
 _NAME_KINDS = ("channel", "pattern", "shard", "keyspace")
+#: Marks that a program gets unless it says otherwise.
+_USUAL = (lib.SHOAL_ITEM_GAP, lib.SHOAL_ITEM_DROPPED, lib.SHOAL_ITEM_REJECTED)
 _GAP_REASONS = ("", "lost", "moved", "probe", "node")
 
 
@@ -149,14 +151,14 @@ class Reading:
         elif what == lib.SHOAL_ITEM_REJECTED:
             self.rejected[kind, name] = text
             mark = Rejected(name, _NAME_KINDS[kind], text)
-        elif what == lib.SHOAL_ITEM_ENDED:
-            self.end = text
-            return
-        elif self._marks != "all":
-            return
+        elif what == lib.SHOAL_ITEM_SUBSCRIBED:
+            self.rejected.pop((kind, name), None)
+            mark = Subscribed(name, _NAME_KINDS[kind], epoch)
         elif what == lib.SHOAL_ITEM_SUSPENDED:
             mark = Suspended(text, epoch)
-        else:
-            mark = Subscribed(name, _NAME_KINDS[kind], epoch)
-        if self._marks:
+        else:  # a kind of later versions says nothing here
+            if what == lib.SHOAL_ITEM_ENDED:
+                self.end = text
+            return
+        if self._marks == "all" or (self._marks and what in _USUAL):
             items.append(mark)
