@@ -142,7 +142,6 @@ static uint64_t connections_of(const options_t *options, const strategy_t *strat
         return options->callers;
     case MODE_COLLECTOR:
     case MODE_MUTEX:
-        return 1;
     case MODE_PUBLISH:
     case MODE_SUBSCRIBE:
     case MODE_MAILBOX:
