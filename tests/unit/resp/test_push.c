@@ -123,6 +123,7 @@ static void test_other_forms_are_left_to_the_decoder(void **state)
         ">3\r\n$7\r\nmessage\r\n$\r\na\r\n$1\r\nbcdefg\r\n",
         ">3\r\n$7\r\nmessage\r\n$-1\r\n$1\r\nbcdefg\r\n",
         ">3\r\n$7\r\nmessage\r\n$0000000001\r\na\r\n$1\r\nb\r\n",
+        ">3\r\n$7\r\nmessage\r\n$01\r\na\r\n$1\r\nbcdefg\r\n",
         ">3\r\n$7\r\nmessage\r\n$1x\r\na\r\n$1\r\nbcdefg\r\n",
         ">3\r\n$7\r\nmessage\r\n$1\ra\r\n$1\r\nbcdefghi\r\n",
         ">3\r\n$7\r\nmessage\r\n$1\r\naxx$1\r\nbcdefg\r\n",
