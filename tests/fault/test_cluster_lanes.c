@@ -303,7 +303,7 @@ static void a_lost_lane_that_must_not_be_ended(void **state)
 static void a_slot_stays_if_its_node_is_lost(void **state)
 {
     scene_t *scene = *state;
-    outcome_t *outcomes = scene_outcomes(scene, 3);
+    outcome_t *outcomes = scene_outcomes(scene, 4);
 
     open_lane(scene);
     size_t held = hold_answers(1, "GET", "a");
@@ -312,13 +312,22 @@ static void a_slot_stays_if_its_node_is_lost(void **state)
     scene_submit(scene, WORDS("SET", "a", "1"), bulk(), &outcomes[1]);
     scene_submit(scene, WORDS("SET", "a", "2"), NULL, &outcomes[2]);
     WAIT_FOR(scene_stats(scene).queued_now >= 2);
+    fake_server_refuse(nodes[0], true);
+    unsigned lost = scene_events(scene).lost;
     fake_server_cut_one(nodes[0], 1, FAKE_CUT_RESET);
+    WAIT_FOR(scene_events(scene).lost > lost);
+    uint64_t turns = scene_stats(scene).turns;
+    WAIT_FOR(scene_stats(scene).turns > turns + 1);
+    scene_submit(scene, WORDS("SET", "a", "3"), NULL, &outcomes[3]);
+    WAIT_FOR(outcome_is_done(&outcomes[3]) || scene_stats(scene).queued_now >= 3);
+    fake_server_refuse(nodes[0], false);
     scene_await(&outcomes[0]);
     scene_check(&outcomes[1], 0, SHOAL_FATE_REPLIED);
     scene_check(&outcomes[2], 0, SHOAL_FATE_REPLIED);
+    scene_check(&outcomes[3], 0, SHOAL_FATE_REPLIED);
     assert_int_equal(received(2, "SET", "a"), 0);
     outcome_t outcome = scene_call(scene, WORDS("GET", "a"), NULL);
-    scene_check_text(&outcome, "2");
+    scene_check_text(&outcome, "3");
 }
 
 /* Nothing but the lane owes an answer. */
