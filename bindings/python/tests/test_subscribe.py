@@ -584,11 +584,12 @@ def test_many_subscriptions_of_a_loop_cost_no_descriptors(
     face = connect()
     first = face.subscribe("news")
     with first:
+        gc.collect()  # what other tests left
         before = descriptors()
         many = [face.subscribe("news") for _ in range(200)]
         for subscription in many:
             subscription.__enter__()
-        assert descriptors() == before
+        assert descriptors() <= before
         published(server, "news", "x")
         for subscription in many:
             assert subscription.get() == Message(b"news", b"x")
@@ -599,11 +600,13 @@ def test_many_subscriptions_of_a_loop_cost_no_descriptors(
 def test_nothing_is_left(mode: str, server: Server) -> None:
     """Subscriptions and clients that end in any order leave no descriptor."""
     connect_once(mode, server)
+    gc.collect()  # what other tests left, too
     before = descriptors(), threading.active_count()
     for _ in range(5):
         connect_once(mode, server)
     gc.collect()
-    assert (descriptors(), threading.active_count()) == before
+    assert descriptors() <= before[0]
+    assert threading.active_count() <= before[1]
 
 
 def connect_once(mode: str, server: Server) -> None:

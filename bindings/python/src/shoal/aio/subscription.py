@@ -47,19 +47,22 @@ class LoopHub(Hub):
         #: Who waits for C, by the numbers of feeds.
         self._awaiting: dict[int, list[Callable[[], None]]] = {}
         self._is_pumping = False
+        self._is_poked = False  # on its loop: it will be driven in this turn
         loop.add_reader(self._fd, Reader(self))
         self.poke()
 
     def poke(self) -> None:
         """Drive it soon: something was asked for. Threads: any."""
         with contextlib.suppress(RuntimeError):  # the loop was closed
-            if _get_running_loop() is self.loop:
-                self.loop.call_soon(self.read)
-            else:
+            if _get_running_loop() is not self.loop:
                 self.loop.call_soon_threadsafe(self.read)
+            elif not self._is_poked:
+                self.loop.call_soon(self.read)
+                self._is_poked = True
 
     def read(self) -> None:
         """There may be something to do."""
+        self._is_poked = False
         if self.is_closed or self._is_pumping:
             return
         self._is_pumping = True
