@@ -338,6 +338,35 @@ static void test_a_server_that_is_away(void **state)
     close_stage(stage);
 }
 
+/* Its server moves: the new connection knows no name. */
+static void test_a_connection_that_is_renewed(void **state)
+{
+    scene_t *scene = *state;
+    char moving[128], endpoint[40];
+    stage_t *stage;
+
+    answer(scene, "SUBSCRIBE", SUBSCRIBED("+x") SUBSCRIBED("+y"), 0);
+    stage = open_stage(state, "x");
+    listener_wait(&stage->a);
+    snprintf(endpoint, sizeof endpoint, "127.0.0.1:%d",
+             fake_server_port(scene->server));
+    snprintf(moving, sizeof moving, ">4\r\n$6\r\nMOVING\r\n:7\r\n:30\r\n$%zu\r\n%s\r\n",
+             strlen(endpoint), endpoint);
+    fake_server_send(scene->server, moving);
+    listener_add(&stage->a, "y"); /* meanwhile */
+    WAIT_FOR(listener_stats(stage->pubsub).connects == 2);
+    listener_wait(&stage->a);
+    fake_server_send(scene->server, ">3\r\n+message\r\n+x\r\n+1\r\n");
+    WAIT_FOR(listener_has(&stage->a, "x=1 "));
+    assert_true(listener_has(&stage->a, "~ "));
+    assert_true(listener_has(&stage->a, "?x "));
+    assert_true(listener_has(&stage->a, "+y "));
+    assert_string_equal(stage->a.detail, "renewed, because the server is maintained");
+    assert_int_equal(listener_stats(stage->pubsub).losses, 0);
+    assert_int_equal(listener_stats(stage->pubsub).unknown_pushes, 0);
+    close_stage(stage);
+}
+
 static void test_what_is_refused_at_once(void **state)
 {
     scene_t *scene = *state;
@@ -379,6 +408,7 @@ int main(void)
         CASE(test_odd_pushes_are_counted),
         CASE(test_a_server_that_is_silent),
         CASE(test_a_server_that_is_away),
+        CASE(test_a_connection_that_is_renewed),
         CASE(test_what_is_refused_at_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

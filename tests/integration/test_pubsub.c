@@ -3,6 +3,7 @@
 #include "support/listener.h"
 #include "support/live.h"
 
+#include <shoal/uv.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -536,6 +537,40 @@ static void test_a_borrowed_pubsub(void **state)
     close_stage();
 }
 
+static void on_closed(void *data)
+{
+    *(bool *)data = true;
+}
+
+static void test_a_libuv_loop(void **state)
+{
+    shoal_options_t *options = live_options();
+    shoal_pubsub_t *pubsub;
+    bool is_closed = false;
+    uv_loop_t loop;
+
+    (void)state;
+    open_stage(3);
+    assert_int_equal(uv_loop_init(&loop), 0);
+    assert_int_equal(shoal_pubsub_open_uv(&loop, options, &pubsub, NULL), 0);
+    shoal_options_free(options);
+    assert_int_equal(shoal_pubsub_fd(pubsub), -1);
+    assert_int_equal(shoal_pubsub_step(pubsub, 0), SHOAL_EINVAL);
+    listener_begin(&stage.a, pubsub, "x");
+    while (!listener_has(&stage.a, "+x "))
+        uv_run(&loop, UV_RUN_ONCE);
+    live_ask(stage.client, "PUBLISH x 1");
+    while (!listener_has(&stage.a, "x=1 "))
+        uv_run(&loop, UV_RUN_ONCE);
+    listener_end(&stage.a);
+    assert_int_equal(shoal_pubsub_close(pubsub, on_closed, &is_closed), 0);
+    uv_run(&loop, UV_RUN_DEFAULT); /* nothing keeps it alive then */
+    assert_true(is_closed);
+    assert_int_equal(uv_loop_close(&loop), 0);
+    shoal_pubsub_release(pubsub);
+    close_stage();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -554,6 +589,7 @@ int main(void)
         cmocka_unit_test(test_the_last_reference_closes),
         cmocka_unit_test(test_a_forked_child_leaves_them_alone),
         cmocka_unit_test(test_a_borrowed_pubsub),
+        cmocka_unit_test(test_a_libuv_loop),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
