@@ -104,10 +104,12 @@ static void drop_changes(shoal__subscriber_t *subscriber)
 
 void shoal__subscriber_end_all(shoal__subscriber_t *subscriber)
 {
+    /* Once the post is shut, holders free their subscriptions by themselves: nothing of theirs
+     * is touched behind that. */
     do {
         drop_changes(subscriber);
         end_listeners(subscriber);
+        subscriber->has_news = true;
+        shoal__subscriber_rest(subscriber);
     } while (!shoal__post_shut(&subscriber->post));
-    subscriber->has_news = true;
-    shoal__subscriber_rest(subscriber);
 }
