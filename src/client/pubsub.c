@@ -42,11 +42,20 @@ static void put_into_box(const shoal_item_t *item, void *data)
     post->rung = box;
 }
 
-/* The subscription is freed: no item comes any more. */
+/* The subscription is freed: no item comes any more, and its consumer is not told of what
+ * came in this turn. */
 static void free_box(shoal_subscription_t *subscription)
 {
-    box_t *box = subscription->data;
+    shoal__post_t *post = subscription->post;
+    box_t *box = subscription->data, *before = post->rung;
 
+    if (box->is_rung && before == box) {
+        post->rung = box->next;
+    } else if (box->is_rung) {
+        while (before->next != box)
+            before = before->next;
+        before->next = box->next;
+    }
     shoal__items_release(box->mailbox);
     shoal__free(box);
 }

@@ -571,6 +571,59 @@ static void test_a_libuv_loop(void **state)
     close_stage();
 }
 
+typedef struct given_up {
+    shoal_subscription_t *subscriptions[3];
+    shoal_mailbox_t *mailboxes[3];
+} given_up_t;
+
+static void close_all(listener_t *listener, const shoal_item_t *item)
+{
+    given_up_t *given_up = listener->act_data;
+
+    (void)item;
+    for (size_t i = 1; i < 4; i++) { /* in the midst first */
+        shoal_subscription_close(given_up->subscriptions[i % 3]);
+        shoal_mailbox_free(given_up->mailboxes[i % 3]);
+    }
+}
+
+/* One turn confirms the names, because another subscription has them, and ends the
+ * subscriptions, because a callback does; then it would tell the consumers. */
+static void test_a_close_before_the_consumer_is_told(void **state)
+{
+    const shoal_name_t x = {SHOAL_NAME_CHANNEL, "x", 1};
+    shoal_receiver_t receiver = SHOAL_RECEIVER_INIT;
+    shoal_options_t *options = live_options();
+    shoal_pubsub_t *pubsub;
+    given_up_t given_up;
+
+    (void)state;
+    open_stage(3);
+    assert_int_equal(shoal_pubsub_open_borrowed(options, &pubsub, NULL), 0);
+    shoal_options_free(options);
+    listener_begin(&stage.a, pubsub, "x");
+    while (shoal_subscription_wait(stage.a.subscription, 0) != 0)
+        assert_int_equal(shoal_pubsub_step(pubsub, WAITING_US_MAX), 0);
+    for (size_t i = 0; i < 3; i++) {
+        assert_int_equal(
+            shoal_mailbox_new(0, 0, SHOAL_OVERFLOW_NEWEST, &given_up.mailboxes[i]), 0);
+        receiver.mailbox = given_up.mailboxes[i];
+        assert_int_equal(shoal_pubsub_subscribe(pubsub, &x, 1, &receiver,
+                                                &given_up.subscriptions[i]),
+                         0);
+    }
+    stage.b.act = close_all;
+    stage.b.act_data = &given_up;
+    listener_begin(&stage.b, pubsub, "x");
+    while (!listener_has(&stage.b, "+x"))
+        assert_int_equal(shoal_pubsub_step(pubsub, 0), 0);
+    listener_end(&stage.a);
+    listener_end(&stage.b);
+    assert_int_equal(shoal_pubsub_close_and_wait(pubsub), 0);
+    shoal_pubsub_release(pubsub);
+    close_stage();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -590,6 +643,7 @@ int main(void)
         cmocka_unit_test(test_a_forked_child_leaves_them_alone),
         cmocka_unit_test(test_a_borrowed_pubsub),
         cmocka_unit_test(test_a_libuv_loop),
+        cmocka_unit_test(test_a_close_before_the_consumer_is_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
