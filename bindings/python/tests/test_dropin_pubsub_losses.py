@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """redis-py's PubSub over a connection that all share tells its user of losses."""
 
+import asyncio
 import itertools
 import os
 import time
@@ -13,6 +14,9 @@ redis = pytest.importorskip("redis")
 
 import shoal  # noqa: E402
 import shoal.redis  # noqa: E402
+import shoal.redis.asyncio  # noqa: E402
+from redis.asyncio.retry import Retry as AsyncRetry  # noqa: E402
+from redis.backoff import NoBackoff  # noqa: E402
 from shoal._native import lib  # noqa: E402
 from shoal.redis._fences import Fences  # noqa: E402
 from shoal.redis._subscriber import GAPS_MAX, Subscriber  # noqa: E402
@@ -124,6 +128,44 @@ def test_a_password_that_is_wrong(scene: Scene, own_server: Server) -> None:
     p = scene.client(own_server.url, password="wrong").pubsub()
     with pytest.raises(redis.AuthenticationError):
         scene.do(lambda: p.subscribe("a"))
+
+
+def test_a_server_that_others_reach(scene: Scene, own_server: Server) -> None:
+    """The shared connection has a second, before redis-py's is tried again."""
+    p = subscribed(scene, scene.client(own_server.url, 1), "a")
+    view = p.connection
+    view.subscriber.names[CHANNEL, b"owed"] = 1
+    view._feed.hub.is_connected = lambda: False
+    word = b"total_connections_received:"
+    before = own_server.ask("INFO", "stats").split(word)[1].split()[0]
+    assert scene.do(lambda: p.get_message(timeout=0.4)) is None
+    after = own_server.ask("INFO", "stats").split(word)[1].split()[0]
+    assert int(after) == int(before) + 2  # the second one asked
+    own_server.ask("PUBLISH", "a", "x")
+    assert heard(scene, p) == ("message", b"a", b"x")
+
+
+def test_another_event_loop(server: Server) -> None:
+    """redis-py's connection would be of no use there."""
+    retry = AsyncRetry(NoBackoff(), 1)
+    r = shoal.redis.asyncio.Redis.from_url(server.url, retry=retry)
+    p = r.pubsub()
+
+    async def begin() -> None:
+        await p.subscribe("loops")
+        assert (await p.get_message(timeout=PATIENCE_S))["data"] == 1
+
+    async def go_on() -> None:
+        assert (await p.get_message(timeout=PATIENCE_S))["type"] == "subscribe"
+        await r.publish("loops", "x")
+        assert (await p.get_message(timeout=PATIENCE_S))["data"] == b"x"
+        await p.aclose()
+        await r.aclose()
+
+    first = asyncio.new_event_loop()
+    first.run_until_complete(begin())
+    asyncio.run(go_on())
+    first.close()
 
 
 def test_what_was_asked_for_meanwhile(scene: Scene, own_server: Server) -> None:

@@ -168,7 +168,6 @@ class BaseView:
         with self._lock:
             if self._feed is not None:
                 return False
-            self.subscriber.forget()
             self._down_at = None
             if lane.core is None:  # the pool's parameters were changed
                 raise redis.exceptions.ConnectionError(lane.bypass)
