@@ -150,7 +150,7 @@ bool shoal__subscription_is_settled(const shoal_subscription_t *subscription)
  * one of them sees what the other wrote. */
 void shoal__post_run(shoal__post_t *post, const shoal_subscription_t *subscription)
 {
-    atomic_store(&post->running, subscription);
+    atomic_store_explicit(&post->running, subscription, memory_order_seq_cst);
     if (atomic_load(&post->closers) == 0)
         return;
     pthread_mutex_lock(&post->lock);
@@ -172,7 +172,7 @@ static void wait_for_callback(shoal__post_t *post,
 void shoal__subscription_silence(shoal_subscription_t *subscription,
                                  bool is_loop_thread)
 {
-    atomic_store(&subscription->is_closed, true);
+    atomic_store_explicit(&subscription->is_closed, true, memory_order_seq_cst);
     if (!is_loop_thread)
         wait_for_callback(subscription->post, subscription);
 }

@@ -114,6 +114,15 @@ uint32_t shim_exchange(_Atomic uint32_t *word, uint32_t value);
 #define uv_cond_broadcast shim_cond_broadcast
 #define uv_cond_wait shim_cond_wait
 #define uv_cond_timedwait shim_cond_timedwait
+/* libuv's are these. */
+#define pthread_mutex_init(mutex, attributes) shim_mutex_init(mutex)
+#define pthread_mutex_destroy shim_mutex_destroy
+#define pthread_mutex_lock shim_mutex_lock
+#define pthread_mutex_unlock shim_mutex_unlock
+#define pthread_cond_init(cond, attributes) shim_cond_init(cond)
+#define pthread_cond_destroy shim_cond_destroy
+#define pthread_cond_broadcast shim_cond_broadcast
+#define pthread_cond_wait shim_cond_wait
 #define uv_sem_init shim_sem_init
 #define uv_sem_destroy shim_sem_destroy
 #define uv_sem_post shim_sem_post
