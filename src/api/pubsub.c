@@ -111,7 +111,7 @@ int shoal_pubsub_stats(shoal_pubsub_t *pubsub, shoal_pubsub_stats_t *ret_stats)
         shoal__sized_clear(ret_stats);
         return rc;
     }
-    shoal__subscriber_stats(pubsub->client.routes[0], &stats);
+    pubsub->client.routes[0]->ops->read_pubsub(pubsub->client.routes[0], &stats);
     shoal__sized_write(ret_stats, &stats, sizeof stats);
     return 0;
 }

@@ -5,7 +5,6 @@
 #include "base/time_us.h"
 #include "client/item_queue.h"
 #include "client/life.h"
-#include "route/subscriber.h"
 
 /* Something was left in the post. */
 static void wake(shoal_client_t *client)
@@ -29,12 +28,11 @@ typedef struct box {
 static void put_into_box(const shoal_item_t *item, void *data)
 {
     box_t *box = data;
-    shoal_client_t *client = shoal__subscription_client(box->subscription);
     shoal__post_t *post = box->subscription->post;
     unsigned said = shoal__items_put(box->source, item);
 
     if (said & SHOAL__ITEMS_ENDED)
-        shoal__subscriber_end(client->routes[0], box->subscription);
+        shoal__subscription_end(box->subscription);
     if (!(said & SHOAL__ITEMS_RING) || box->is_rung)
         return;
     box->is_rung = true;
@@ -93,7 +91,7 @@ static void close_box(const shoal_subscription_t *subscription)
 void shoal__pubsub_heard(void *owner, bool has_news)
 {
     shoal_client_t *client = owner;
-    shoal__post_t *post = shoal__subscriber_post(client->routes[0]);
+    shoal__post_t *post = client->routes[0]->post;
     box_t *box = post->rung, *next;
 
     for (post->rung = NULL; box; box = next) {
@@ -126,7 +124,7 @@ int shoal__pubsub_subscribe(shoal_pubsub_t *pubsub, const shoal_name_t *names,
 {
     shoal_client_t *client = &pubsub->client;
     shoal_subscription_t *subscription =
-        shoal__subscription_new(shoal__subscriber_post(client->routes[0]));
+        shoal__subscription_new(client->routes[0]->post);
     int rc;
 
     if (!subscription)

@@ -19,6 +19,7 @@
 #include "net/loop.h"
 #include "net/mailbox.h"
 #include <shoal/connection.h>
+#include <shoal/pubsub.h>
 #include <shoal/stats.h>
 #include <shoal/topology.h>
 #include <stdbool.h>
@@ -148,6 +149,8 @@ typedef struct shoal__route_ops {
     void (*shared_figures)(const shoal__route_t *route, shoal_stats_t *ret_stats);
     /* Visit every connection. */
     void (*each)(const shoal__route_t *route, shoal__route_visit_fn visit, void *data);
+    /* The figures of a pubsub.  Any thread.  NULL for routes of clients. */
+    void (*read_pubsub)(const shoal__route_t *route, shoal_pubsub_stats_t *ret_stats);
     /* Add the servers that are known to a snapshot.  Any thread.  0 or SHOAL_ENOMEM. */
     int (*describe)(const shoal__route_t *route, shoal_topology_snapshot_t *snapshot);
 
@@ -180,6 +183,8 @@ struct shoal__route {
     bool goes_by_slot; /* a cluster: those of one slot go together; then */
     struct shoal__command_book *book; /* ... commands that the table lacks; else NULL.
                                          Any thread, until `free` */
+    struct shoal__post *post;   /* of a pubsub: what holders of subscriptions wish; else
+                                   NULL.  Any thread, until `free` */
     struct shoal__reads *reads; /* of route/reads.c; NULL: nothing goes to replicas */
     uint32_t awake; /* callers that are awake and run the turns (client/awake.h) */
     bool is_still;  /* none of them did anything since the last look of this one */

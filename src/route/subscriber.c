@@ -5,7 +5,7 @@
 #include "base/time_us.h"
 #include "route/errand.h"
 #include "route/subscriber/items.h"
-#include "route/subscriber/requests.h"
+#include "route/subscriber/state.h"
 #include "route/subscriber/wishes.h"
 #include <shoal/errors.h>
 
@@ -22,14 +22,69 @@ static const shoal__subscriber_t *of_const(const shoal__route_t *route)
     return (const shoal__subscriber_t *)route;
 }
 
-shoal__post_t *shoal__subscriber_post(shoal__route_t *route)
+/* ---- what subscriptions wish ---- */
+
+static void join(void *owner, shoal__listener_t *listener)
 {
-    return &of(route)->post;
+    shoal__subscriptions_join(owner, listener);
 }
 
-void shoal__subscriber_end(shoal__route_t *route, shoal_subscription_t *subscription)
+static int add(void *owner, shoal__listener_t *listener, shoal_name_kind_t kind,
+               shoal__bytes_t name)
 {
-    of(route)->has_ended = subscription->is_ended = true;
+    return shoal__subscriptions_add(owner, listener, kind, name);
+}
+
+static void remove_name(void *owner, shoal__listener_t *listener,
+                        shoal_name_kind_t kind, shoal__bytes_t name)
+{
+    shoal__subscriptions_remove(owner, listener, kind, name);
+}
+
+static void leave(void *owner, shoal__listener_t *listener)
+{
+    shoal__subscriptions_leave(owner, listener);
+}
+
+static const shoal__reception_ops_t reception_ops = {
+    .join = join, .add = add, .remove = remove_name, .leave = leave};
+
+/* ---- what the server says ---- */
+
+/* The registry's hook. */
+static void on_mark(void *owner, shoal__listener_t *listener, shoal_item_t *mark)
+{
+    shoal__subscriber_t *subscriber = owner;
+
+    subscriber->reception.has_news = true;
+    mark->epoch = subscriber->conn.line->epoch;
+    shoal__reception_deliver(&subscriber->reception, listener, mark);
+}
+
+static void message_came(shoal__subscriber_t *subscriber, const shoal__push_t *push)
+{
+    const shoal__topic_t *topic = shoal__topics_find(&subscriber->subscriptions.topics,
+                                                     push->name_kind, push->name);
+
+    shoal__reception_count(&subscriber->reception, push);
+    if (!topic || topic->ears_count == 0)
+        shoal__counter_add(&subscriber->reception.unwanted, 1);
+    else if (!shoal__reception_message(&subscriber->reception, topic, push,
+                                       subscriber->conn.line->epoch))
+        shoal__pipe_refuse(&subscriber->conn.pipe, SHOAL_ENOMEM,
+                           "no memory for a message");
+}
+
+static void on_message(void *owner, const shoal__push_t *push)
+{
+    shoal__subscriber_t *subscriber = owner;
+
+    if (push->kind == SHOAL__PUSH_MESSAGE)
+        message_came(subscriber, push);
+    else if (push->kind == SHOAL__PUSH_OTHER)
+        shoal__counter_add(&subscriber->reception.unknown, 1);
+    else
+        shoal__subscriptions_hear(&subscriber->subscriptions, push);
 }
 
 /* ---- the connection ---- */
@@ -57,7 +112,7 @@ static void on_delivered(void *owner)
 {
     shoal__subscriber_t *subscriber = owner;
 
-    shoal__subscriber_rest(subscriber);
+    shoal__reception_rest(&subscriber->reception);
     subscriber->hooks.on_delivered(subscriber->owner);
 }
 
@@ -66,7 +121,7 @@ static const shoal__conn_hooks_t conn_hooks = {.on_event = on_event,
                                                .on_delivered = on_delivered,
                                                .on_own = shoal__errand_on_own,
 
-                                               .on_message = shoal__subscriber_hear};
+                                               .on_message = on_message};
 
 static void open_route(shoal__route_t *route, shoal__loop_t *loop)
 {
@@ -129,18 +184,18 @@ static uint64_t turn(shoal__route_t *route, uint64_t now_us)
     uint64_t wake_us = SHOAL__NEVER_US;
 
     shoal__keeper_turn(&subscriber->keeper, now_us);
-    if (!shoal__subscriber_apply(subscriber))
+    if (!shoal__reception_apply(&subscriber->reception))
         wake_us = now_us + NO_MEMORY_US;
-    if (subscriber->has_ended)
-        shoal__subscriber_leave_ended(subscriber);
+    if (subscriber->reception.post.has_ended)
+        shoal__reception_leave_ended(&subscriber->reception);
     wake_us = shoal__time_min(wake_us, look_for_work(subscriber, now_us));
     wake_us = shoal__time_min(wake_us, follow_sentinels(subscriber, now_us));
-    shoal__subscriber_ask(subscriber, now_us);
+    shoal__asker_ask(&subscriber->asker, now_us);
     wake_us = shoal__time_min(wake_us, shoal__conn_set_turn(&subscriber->set, now_us));
     wake_us = shoal__time_min(wake_us, shoal__keeper_next_wake_us(&subscriber->keeper));
     wake_us = shoal__time_min(
         wake_us, shoal__subscriptions_wake_us(&subscriber->subscriptions, now_us));
-    shoal__subscriber_rest(subscriber);
+    shoal__reception_rest(&subscriber->reception);
     return wake_us;
 }
 
@@ -188,18 +243,13 @@ static void publish(shoal__route_t *route)
     shoal__conn_set_publish(&of(route)->set);
 }
 
-void shoal__subscriber_stats(const shoal__route_t *route,
-                             shoal_pubsub_stats_t *ret_stats)
+static void read_pubsub(const shoal__route_t *route, shoal_pubsub_stats_t *ret_stats)
 {
     const shoal__subscriber_t *from = of_const(route);
     const shoal__conn_stats_t *conn = &from->conn.stats;
     shoal_pubsub_stats_t *to = ret_stats;
 
-    *to = (shoal_pubsub_stats_t)SHOAL_PUBSUB_STATS_INIT;
-    to->messages = shoal__counter_get(&from->messages);
-    to->message_bytes = shoal__counter_get(&from->message_bytes);
-    to->unwanted = shoal__counter_get(&from->unwanted);
-    to->unknown_pushes = shoal__counter_get(&from->unknown);
+    shoal__reception_read(&from->reception, to);
     to->names_wanted_now = shoal__counter_get(&from->subscriptions.wanted);
     to->names_confirmed_now = shoal__counter_get(&from->subscriptions.confirmed);
     to->gaps = shoal__counter_get(&from->subscriptions.gaps);
@@ -224,7 +274,7 @@ static void shut(shoal__route_t *route, uint64_t now_us)
 {
     shoal__subscriber_t *subscriber = of(route);
 
-    shoal__subscriber_end_all(subscriber);
+    shoal__reception_end_all(&subscriber->reception);
     shoal__conn_close(&subscriber->conn, now_us);
     shoal__subscriptions_lost(&subscriber->subscriptions, "");
     if (subscriber->sentinel)
@@ -251,7 +301,7 @@ static void free_route(shoal__route_t *route)
     shoal__config_release(&subscriber->config);
     shoal__target_release(&subscriber->target);
     shoal__keeper_release(&subscriber->keeper);
-    shoal__post_release(&subscriber->post);
+    shoal__post_release(&subscriber->reception.post);
     shoal__free(subscriber);
 }
 
@@ -265,6 +315,7 @@ static const shoal__route_ops_t ops = {
     .may_share = may_share,
     .next_wake_us = next_wake_us,
     .publish = publish,
+    .read_pubsub = read_pubsub,
     .shut = shut,
     .forget = forget,
     .free = free_route,
@@ -315,6 +366,22 @@ static int init_conn(shoal__subscriber_t *subscriber, const shoal_options_t *opt
     return rc;
 }
 
+/* 0 or SHOAL_ENOMEM. */
+static int init_reception(shoal__subscriber_t *subscriber)
+{
+    shoal__reception_t *reception = &subscriber->reception;
+
+    subscriber->asker = (shoal__asker_t){.conn = &subscriber->conn,
+                                         .subscriptions = &subscriber->subscriptions};
+    reception->ops = &reception_ops;
+    reception->owner = &subscriber->subscriptions;
+    reception->listeners = &subscriber->subscriptions.listeners;
+    reception->hooks = &subscriber->hooks;
+    reception->hooks_owner = subscriber->owner;
+    subscriber->route.post = &reception->post;
+    return shoal__post_init(&reception->post);
+}
+
 int shoal__subscriber_new(const shoal_options_t *options, uint64_t seed,
                           const shoal__route_hooks_t *hooks, void *owner,
                           shoal__route_t **ret_route)
@@ -343,12 +410,12 @@ int shoal__subscriber_new(const shoal_options_t *options, uint64_t seed,
     if (rc < 0)
         goto fail_set;
     shoal__subscriptions_init(&subscriber->subscriptions,
-                              shoal__random_next(&subscriber->set.random),
-                              shoal__subscriber_mark, subscriber);
+                              shoal__random_next(&subscriber->set.random), on_mark,
+                              subscriber);
     rc = init_conn(subscriber, options);
     if (rc < 0)
         goto fail_conn;
-    rc = shoal__post_init(&subscriber->post);
+    rc = init_reception(subscriber);
     if (rc < 0)
         goto fail_post;
     *ret_route = &subscriber->route;

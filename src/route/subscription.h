@@ -42,7 +42,8 @@ typedef struct shoal__post {
     _Atomic bool has_mail;    /* there are changes */
     _Atomic unsigned closers; /* threads that wait for `running` to change */
     _Atomic(const shoal_subscription_t *) running; /* the loop delivers to it */
-    void *rung; /* loop thread; for the holders: see client/pubsub.c */
+    bool has_ended; /* loop thread: shoal__subscription_end() was called */
+    void *rung;     /* loop thread; for the holders: see client/pubsub.c */
 } shoal__post_t;
 
 struct shoal_subscription {
@@ -92,6 +93,13 @@ bool shoal__post_shut(shoal__post_t *post);
 
 /* Loop thread: the loop delivers to this subscription from now on, or to none. */
 void shoal__post_run(shoal__post_t *post, const shoal_subscription_t *subscription);
+
+/* Loop thread: nothing more is to be delivered to the subscription, which its holder still
+ * closes. */
+static inline void shoal__subscription_end(shoal_subscription_t *subscription)
+{
+    subscription->post->has_ended = subscription->is_ended = true;
+}
 
 /* Loop thread. */
 static inline void shoal__subscription_deliver(shoal__post_t *post,

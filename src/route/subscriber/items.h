@@ -2,21 +2,26 @@
 #ifndef SHOAL_ROUTE_SUBSCRIBER_ITEMS_H
 #define SHOAL_ROUTE_SUBSCRIBER_ITEMS_H
 
-/* What comes from the server, on its way to the receivers.  Loop thread. */
+/* What comes from servers, on its way to the receivers.  Loop thread. */
 
-#include "route/subscriber/state.h"
+#include "route/subscriber/reception.h"
 
-/* Hand an item, which lacks epoch and data, to the receiver. */
-void shoal__subscriber_deliver(shoal__subscriber_t *subscriber,
-                               shoal__listener_t *listener, shoal_item_t *item);
+/* Hand an item, which lacks data, to the receiver. */
+void shoal__reception_deliver(shoal__reception_t *reception,
+                              shoal__listener_t *listener, shoal_item_t *item);
 
-/* The registry's hook. */
-void shoal__subscriber_mark(void *owner, shoal__listener_t *listener,
-                            shoal_item_t *mark);
-/* The connection's hook on_message. */
-void shoal__subscriber_hear(void *owner, const shoal__push_t *push);
+/* A message came. */
+void shoal__reception_count(shoal__reception_t *reception, const shoal__push_t *push);
+/* ... for this topic: hand it to all who know that the topic is confirmed.  False: no memory. */
+bool shoal__reception_message(shoal__reception_t *reception,
+                              const shoal__topic_t *topic, const shoal__push_t *push,
+                              uint64_t epoch);
 
 /* A read, or a turn, is over: no callback runs any more. */
-void shoal__subscriber_rest(shoal__subscriber_t *subscriber);
+void shoal__reception_rest(shoal__reception_t *reception);
+
+/* The share of the figures that is the same for all routes. */
+void shoal__reception_read(const shoal__reception_t *reception,
+                           shoal_pubsub_stats_t *ret_stats);
 
 #endif

@@ -35,32 +35,34 @@ static uint64_t read_nonce(const shoal_reply_t *reply)
 
 static void on_request(shoal_client_t *client, const shoal_result_t *result, void *data)
 {
-    shoal__subscriber_t *subscriber = data;
+    shoal__asker_t *asker = data;
     shoal__bytes_t error;
     (void)client;
 
     if (result->status < 0 || shoal_reply_type(result->reply) != SHOAL_REPLY_ERROR)
         return; /* lost, or answered by pushes */
     error.data = shoal_reply_string(result->reply, &error.bytes);
-    shoal__subscriptions_refused(&subscriber->subscriptions, result->tag, error,
-                                 subscriber->conn.pipe.now_us);
+    if (asker->on_refused)
+        asker->on_refused(asker, &error);
+    shoal__subscriptions_refused(asker->subscriptions, result->tag, error,
+                                 asker->conn->pipe.now_us);
 }
 
 static void on_fence(shoal_client_t *client, const shoal_result_t *result, void *data)
 {
-    shoal__subscriber_t *subscriber = data;
+    shoal__asker_t *asker = data;
     (void)client;
 
     if (result->status < 0)
         return;
-    if (!shoal__subscriptions_fenced(&subscriber->subscriptions, result->tag,
+    if (!shoal__subscriptions_fenced(asker->subscriptions, result->tag,
                                      read_nonce(result->reply)))
-        shoal__pipe_refuse(&subscriber->conn.pipe, SHOAL_EDESYNC,
+        shoal__pipe_refuse(&asker->conn->pipe, SHOAL_EDESYNC,
                            "the server did not confirm a name that it was asked for");
 }
 
 /* False: no memory. */
-static bool send_request(shoal__subscriber_t *subscriber, const shoal__asking_t *asking,
+static bool send_request(shoal__asker_t *asker, const shoal__asking_t *asking,
                          uint64_t now_us)
 {
     static const char *const words[3][2] = {{"UNSUBSCRIBE", "SUBSCRIBE"},
@@ -74,11 +76,11 @@ static bool send_request(shoal__subscriber_t *subscriber, const shoal__asking_t 
     const size_t pinglen[] = {4, NONCE_DIGITS};
     const shoal_command_t fence = {2, ping, pinglen};
     const shoal__errand_t errand = {.on_answer = on_request,
-                                    .data = subscriber,
+                                    .data = asker,
                                     .tag = asking->number,
                                     .shape = SHOAL__SHAPE_PUSHES};
     const shoal__errand_t after = {
-        .on_answer = on_fence, .data = subscriber, .tag = asking->number};
+        .on_answer = on_fence, .data = asker, .tag = asking->number};
 
     argv[0] = words[asking->kind][asking->is_subscribe];
     argvlen[0] = strlen(argv[0]);
@@ -87,22 +89,21 @@ static bool send_request(shoal__subscriber_t *subscriber, const shoal__asking_t 
         argvlen[i + 1] = asking->topics[i]->bytes;
     }
     write_nonce(asking->nonce, digits);
-    return shoal__errand_send(&subscriber->conn, &command, &errand, now_us) &&
-           shoal__errand_send(&subscriber->conn, &fence, &after, now_us);
+    return shoal__errand_send(asker->conn, &command, &errand, now_us) &&
+           shoal__errand_send(asker->conn, &fence, &after, now_us);
 }
 
-void shoal__subscriber_ask(shoal__subscriber_t *subscriber, uint64_t now_us)
+void shoal__asker_ask(shoal__asker_t *asker, uint64_t now_us)
 {
-    shoal__subscriptions_t *subscriptions = &subscriber->subscriptions;
+    shoal__subscriptions_t *subscriptions = asker->subscriptions;
 
     while (shoal__subscriptions_wake_us(subscriptions, now_us) <= now_us) {
         const shoal__asking_t *asking = shoal__subscriptions_next(
-            subscriptions, shoal__random_next(&subscriber->set.random), now_us);
+            subscriptions, shoal__random_next(&asker->conn->set->random), now_us);
         if (!asking)
             return;
-        if (!send_request(subscriber, asking, now_us)) {
-            shoal__conn_lose(&subscriber->conn, SHOAL_ENOMEM,
-                             "no memory to ask for names");
+        if (!send_request(asker, asking, now_us)) {
+            shoal__conn_lose(asker->conn, SHOAL_ENOMEM, "no memory to ask for names");
             return;
         }
     }

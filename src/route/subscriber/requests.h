@@ -2,11 +2,20 @@
 #ifndef SHOAL_ROUTE_SUBSCRIBER_REQUESTS_H
 #define SHOAL_ROUTE_SUBSCRIBER_REQUESTS_H
 
-/* What the server is asked.  Loop thread. */
+/* What a server is asked.  Loop thread. */
 
-#include "route/subscriber/state.h"
+#include "core/push/subscriptions.h"
+#include "net/conn.h"
+
+typedef struct shoal__asker {
+    shoal__conn_t *conn;
+    shoal__subscriptions_t *subscriptions;
+    /* The server refused the oldest request.  It may change the error, which the registry
+     * hears then.  NULL: nothing. */
+    void (*on_refused)(struct shoal__asker *asker, shoal__bytes_t *error);
+} shoal__asker_t;
 
 /* Send the requests that the registry has, each with a PING behind it. */
-void shoal__subscriber_ask(shoal__subscriber_t *subscriber, uint64_t now_us);
+void shoal__asker_ask(shoal__asker_t *asker, uint64_t now_us);
 
 #endif

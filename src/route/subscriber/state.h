@@ -9,9 +9,8 @@
 #include "route/config.h"
 #include "route/keeper.h"
 #include "route/sentinel.h"
-#include "route/subscription.h"
-
-#define SHOAL__CHANNEL_BYTES 256
+#include "route/subscriber/reception.h"
+#include "route/subscriber/requests.h"
 
 typedef struct shoal__subscriber {
     shoal__route_t route; /* first: what the client holds */
@@ -28,20 +27,10 @@ typedef struct shoal__subscriber {
     shoal__route_hooks_t hooks;
     void *owner; /* of the hooks */
 
-    shoal__post_t post;
-    shoal__change_t *changes; /* taken, and not done for want of memory */
+    shoal__reception_t reception;
     shoal__subscriptions_t subscriptions;
+    shoal__asker_t asker;
     uint64_t idle_since_us; /* no name is wanted since then; NEVER: one is */
-    bool has_news, has_delivered;
-    bool has_ended; /* subscriptions got their end */
-    char channel
-        [SHOAL__CHANNEL_BYTES]; /* that a pattern matched; longer ones are allocated */
-    shoal__counter_t messages, message_bytes, unwanted, unknown;
 } shoal__subscriber_t;
-
-static inline shoal_subscription_t *shoal__subscription_of(shoal__listener_t *listener)
-{
-    return (shoal_subscription_t *)listener; /* its first field */
-}
 
 #endif

@@ -5,38 +5,37 @@
 #include "route/subscriber/items.h"
 
 /* False: no memory; what was done of it may be done again. */
-static bool apply_names(shoal__subscriber_t *subscriber, const shoal__change_t *change)
+static bool apply_names(shoal__reception_t *reception, const shoal__change_t *change)
 {
     shoal__listener_t *listener = &change->subscription->listener;
+    const shoal__reception_ops_t *ops = reception->ops;
 
     for (size_t i = 0; i < change->count; i++) {
         const shoal_name_t *name = &change->names[i];
         shoal__bytes_t bytes = {name->data, name->bytes};
         if (change->kind == SHOAL__CHANGE_REMOVE)
-            shoal__subscriptions_remove(&subscriber->subscriptions, listener,
-                                        name->kind, bytes);
-        else if (shoal__subscriptions_add(&subscriber->subscriptions, listener,
-                                          name->kind, bytes) < 0)
+            ops->remove(reception->owner, listener, name->kind, bytes);
+        else if (ops->add(reception->owner, listener, name->kind, bytes) < 0)
             return false;
     }
     return true;
 }
 
 /* The change is done, and freed.  False: no memory for it. */
-static bool apply(shoal__subscriber_t *subscriber, shoal__change_t *change)
+static bool apply(shoal__reception_t *reception, shoal__change_t *change)
 {
     shoal_subscription_t *subscription = change->subscription;
 
     if (change->kind == SHOAL__CHANGE_CLOSE) {
-        shoal__subscriptions_leave(&subscriber->subscriptions, &subscription->listener);
+        reception->ops->leave(reception->owner, &subscription->listener);
         shoal__subscription_free(subscription); /* and its change */
         return true;
     }
     if (change->is_first) {
         change->is_first = false;
-        shoal__subscriptions_join(&subscriber->subscriptions, &subscription->listener);
+        reception->ops->join(reception->owner, &subscription->listener);
     }
-    if (!subscription->is_ended && !apply_names(subscriber, change))
+    if (!subscription->is_ended && !apply_names(reception, change))
         return false;
     atomic_store_explicit(&subscription->done,
                           shoal__counter_get(&subscription->done) + 1,
@@ -46,70 +45,70 @@ static bool apply(shoal__subscriber_t *subscriber, shoal__change_t *change)
 }
 
 /* False: some wait for memory. */
-bool shoal__subscriber_apply(shoal__subscriber_t *subscriber)
+bool shoal__reception_apply(shoal__reception_t *reception)
 {
     do {
-        if (!subscriber->changes)
-            subscriber->changes = shoal__post_take(&subscriber->post);
-        subscriber->has_news = subscriber->has_news || subscriber->changes;
-        while (subscriber->changes) {
-            shoal__change_t *change = subscriber->changes;
-            subscriber->changes = change->next;
-            if (!apply(subscriber, change)) {
-                subscriber->changes = change;
+        if (!reception->changes)
+            reception->changes = shoal__post_take(&reception->post);
+        reception->has_news = reception->has_news || reception->changes;
+        while (reception->changes) {
+            shoal__change_t *change = reception->changes;
+            reception->changes = change->next;
+            if (!apply(reception, change)) {
+                reception->changes = change;
                 return false;
             }
         }
-    } while (atomic_load_explicit(&subscriber->post.has_mail, memory_order_relaxed));
+    } while (atomic_load_explicit(&reception->post.has_mail, memory_order_relaxed));
     return true;
 }
 
 /* Subscriptions that got their end give their names up. */
-void shoal__subscriber_leave_ended(shoal__subscriber_t *subscriber)
+void shoal__reception_leave_ended(shoal__reception_t *reception)
 {
-    shoal__list_t *list = &subscriber->subscriptions.listeners;
+    shoal__list_t *list = reception->listeners;
 
     for (shoal__list_t *node = list->next; node != list;) {
         shoal__listener_t *listener = SHOAL__LIST_ENTRY(node, shoal__listener_t, node);
         node = node->next;
         if (shoal__subscription_of(listener)->is_ended)
-            shoal__subscriptions_leave(&subscriber->subscriptions, listener);
+            reception->ops->leave(reception->owner, listener);
     }
-    subscriber->has_ended = false;
+    reception->post.has_ended = false;
 }
 
-static void end_listeners(shoal__subscriber_t *subscriber)
+static void end_listeners(shoal__reception_t *reception)
 {
-    shoal__list_t *list = &subscriber->subscriptions.listeners;
+    shoal__list_t *list = reception->listeners;
 
     while (!shoal__list_is_empty(list)) {
         shoal__listener_t *listener =
             SHOAL__LIST_ENTRY(list->next, shoal__listener_t, node);
         shoal_item_t item = {.kind = SHOAL_ITEM_ENDED,
                              .detail = "the pubsub was closed"};
-        shoal__subscriptions_leave(&subscriber->subscriptions, listener);
-        shoal__subscriber_deliver(subscriber, listener, &item);
+        reception->ops->leave(reception->owner, listener);
+        shoal__reception_deliver(reception, listener, &item);
     }
 }
 
 /* Without memory for names that are added, they are not: nothing comes of them. */
-static void drop_changes(shoal__subscriber_t *subscriber)
+static void drop_changes(shoal__reception_t *reception)
 {
-    while (!shoal__subscriber_apply(subscriber)) {
-        shoal__change_t *change = subscriber->changes;
-        subscriber->changes = change->next;
+    while (!shoal__reception_apply(reception)) {
+        shoal__change_t *change = reception->changes;
+        reception->changes = change->next;
         shoal__free(change);
     }
 }
 
-void shoal__subscriber_end_all(shoal__subscriber_t *subscriber)
+void shoal__reception_end_all(shoal__reception_t *reception)
 {
     /* Once the post is shut, holders free their subscriptions by themselves: nothing of theirs
      * is touched behind that. */
     do {
-        drop_changes(subscriber);
-        end_listeners(subscriber);
-        subscriber->has_news = true;
-        shoal__subscriber_rest(subscriber);
-    } while (!shoal__post_shut(&subscriber->post));
+        drop_changes(reception);
+        end_listeners(reception);
+        reception->has_news = true;
+        shoal__reception_rest(reception);
+    } while (!shoal__post_shut(&reception->post));
 }

@@ -4,13 +4,13 @@
 
 /* What the holders of subscriptions wish, and the end of it.  Loop thread. */
 
-#include "route/subscriber/state.h"
+#include "route/subscriber/reception.h"
 
 /* Do what was wished.  False: some of it waits for memory. */
-bool shoal__subscriber_apply(shoal__subscriber_t *subscriber);
-/* Subscriptions that got their end (shoal__subscriber_end()) give their names up. */
-void shoal__subscriber_leave_ended(shoal__subscriber_t *subscriber);
+bool shoal__reception_apply(shoal__reception_t *reception);
+/* Subscriptions that got their end (shoal__subscription_end()) give their names up. */
+void shoal__reception_leave_ended(shoal__reception_t *reception);
 /* No wish is taken any more, and each subscription gets SHOAL_ITEM_ENDED. */
-void shoal__subscriber_end_all(shoal__subscriber_t *subscriber);
+void shoal__reception_end_all(shoal__reception_t *reception);
 
 #endif
