@@ -4,10 +4,10 @@
 
 /**
  * @file
- * Subscriptions to channels and patterns of one server, which never lose a message silently.
+ * Subscriptions to channels and patterns, which never lose a message silently.
  *
- * A pubsub has a connection of its own.  It connects at the first subscription, and hangs up
- * 10 s after the last one.  PUBLISH is a command of any client.
+ * A pubsub has a connection of its own, in a cluster one to each node that has names.  It
+ * connects at the first subscription, and hangs up 10 s after the last one.
  *
  * A subscription is a set of names and one receiver.  Its receiver gets messages, and marks
  * (<shoal/item.h>), in one order:
@@ -100,7 +100,7 @@ typedef struct shoal_pubsub_stats {
     uint64_t epoch;           /**< attempts to connect so far */
     uint64_t reads, writes;   /**< system calls */
     uint64_t bytes_in, bytes_out; /**< of the connection */
-    uint64_t is_connected_now;    /**< 1: the connection is ready */
+    uint64_t is_connected_now;    /**< 1: the connection is ready; in a cluster all */
     uint64_t protocol_now;        /**< RESP of the last greeting: 2 or 3; 0: none yet */
 } shoal_pubsub_stats_t;
 

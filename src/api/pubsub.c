@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/sized.h"
 #include "client/pubsub.h"
+#include "route/cluster_subscriber.h"
 #include "route/subscriber.h"
 #include <shoal/errors.h>
 
@@ -15,10 +16,12 @@ int shoal__open_pubsub(shoal__drive_t drive, uv_loop_t *uv,
                        shoal_error_t *ret_error)
 {
     const char *contradiction = options ? shoal__find_contradiction(options) : NULL;
-    const shoal__client_plan_t plan = {.drive = drive,
-                                       .uv = uv,
-                                       .new_route = shoal__subscriber_new,
-                                       .on_heard = shoal__pubsub_heard};
+    bool is_one = !options || options->topology == SHOAL_TOPOLOGY_STANDALONE;
+    const shoal__client_plan_t plan = {
+        .drive = drive,
+        .uv = uv,
+        .new_route = is_one ? shoal__subscriber_new : shoal__cluster_subscriber_new,
+        .on_heard = shoal__pubsub_heard};
     shoal_client_t *client;
     int rc;
 
@@ -28,8 +31,6 @@ int shoal__open_pubsub(shoal__drive_t drive, uv_loop_t *uv,
         return SHOAL_EINVAL;
     if (!ret_pubsub)
         return shoal__error_say(ret_error, SHOAL_EINVAL, "ret_pubsub is NULL");
-    if (options && options->topology != SHOAL_TOPOLOGY_STANDALONE)
-        contradiction = "subscriptions in a cluster are not supported yet";
     if (contradiction)
         return shoal__error_say(ret_error, SHOAL_EINVAL, "%s", contradiction);
     rc = shoal__client_open(&plan, options, &client);

@@ -4,6 +4,8 @@
 #include "support/failing/failing_trial.h"
 #include "support/listener.h"
 
+#include <stdio.h>
+
 #define YES(kind, name) ">3\r\n+" kind "\r\n+" name "\r\n:1\r\n"
 #define MESSAGE(name) ">3\r\n$7\r\nmessage\r\n$1\r\n" name "\r\n$1\r\n1\r\n"
 #define PMESSAGE ">4\r\n$8\r\npmessage\r\n$2\r\nz*\r\n$2\r\nzz\r\n$1\r\n1\r\n"
@@ -123,6 +125,23 @@ static void subscriptions(trial_t *trial)
     close_all(&stage);
 }
 
+/* A cluster of one node, which owns all slots. */
+static void answer_as_cluster(trial_t *trial)
+{
+    char *slots = scene_alloc(trial->scene, 128);
+
+    snprintf(slots, 128,
+             "*1\r\n*3\r\n:0\r\n:16383\r\n*3\r\n$9\r\n127.0.0.1\r\n:%d\r\n"
+             "$4\r\nnod0\r\n",
+             fake_server_port(trial->scene->server));
+    fake_server_rule(
+        trial->scene->server,
+        &(fake_rule_t){.command = "CLUSTER", .argument = "SLOTS", .reply = slots});
+    assert_int_equal(
+        shoal_options_set_topology(trial->scene->options, SHOAL_TOPOLOGY_CLUSTER), 0);
+    answer_all(trial);
+}
+
 static void mailboxes(trial_t *trial)
 {
     const shoal_name_t name = {SHOAL_NAME_CHANNEL, "x", 1};
@@ -174,6 +193,7 @@ static void hanging_up(trial_t *trial)
 
 static const failing_scenario_t scenarios[] = {
     {"subscriptions", answer_all, subscriptions},
+    {"subscriptions in a cluster", answer_as_cluster, subscriptions},
     {"mailboxes", answer_all, mailboxes},
     {"hanging up", answer_all, hanging_up},
 };

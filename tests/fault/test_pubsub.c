@@ -387,6 +387,7 @@ static void test_what_is_refused_at_once(void **state)
     close_stage(stage);
     assert_int_equal(shoal_options_set_topology(scene->options, SHOAL_TOPOLOGY_CLUSTER),
                      0);
+    assert_int_equal(shoal_options_set_connections(scene->options, 2), 0);
     assert_int_equal(shoal_pubsub_open(scene->options, &pubsub, &error), SHOAL_EINVAL);
     assert_null(pubsub);
     assert_non_null(strstr(error.text, "cluster"));

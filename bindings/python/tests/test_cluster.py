@@ -149,6 +149,22 @@ def test_slots_move(face: Face, cluster: Cluster) -> None:
     assert face.execute("GET", "moving") == b"4"
 
 
+def test_subscriptions_follow_their_slots(face: Face, cluster: Cluster) -> None:
+    with face.subscribe("news", shards=["moved", "stays"]) as subscription:
+        face.execute("PUBLISH", "news", "1")
+        assert subscription.get() == shoal.Message(b"news", b"1")
+        for channel in ("moved", "stays"):
+            assert face.execute("SPUBLISH", channel, "2") == 1
+            assert subscription.get() == shoal.Message(channel.encode(), b"2")
+        cluster.move("moved")
+        gap = subscription.get()
+        assert isinstance(gap, shoal.Gap)
+        assert (gap.reason, gap.name, gap.kind) == ("moved", b"moved", "shard")
+        for channel in ("moved", "stays"):
+            assert face.execute("SPUBLISH", channel, "3") == 1
+            assert subscription.get() == shoal.Message(channel.encode(), b"3")
+
+
 def test_a_transaction_with_watch(face: Face, cluster: Cluster) -> None:
     calls = []
     face.execute("SET", "n", 1)

@@ -570,13 +570,6 @@ def test_the_interpreter_ends(server: Server, way: str, loop: str) -> None:
     assert "Fatal" not in ended.errors
 
 
-@in_some_modes
-def test_a_cluster_is_refused(connect: Connect, server: Server) -> None:
-    face = connect(topology="cluster")
-    with pytest.raises(shoal.DataError):
-        face.subscribe("news")
-
-
 @pytest.mark.parametrize("mode", ["asyncio-borrowed", "uvloop-borrowed"])
 def test_many_subscriptions_of_a_loop_cost_no_descriptors(
     connect: Connect, server: Server

@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/time_us.h"
+#include "resp/key_slot.h"
 #include <shoal/errors.h>
 
 #define AGAIN_US 50000     /* before what the server turned away is asked again ... */
@@ -174,8 +175,27 @@ static shoal__asking_t *head_of(const shoal__subscriptions_t *subscriptions)
                                      : subscriptions->askings[subscriptions->first];
 }
 
+/* Must the topic stand in another request than the one before it? */
+static bool is_apart(const shoal__subscriptions_t *subscriptions,
+                     const shoal__topic_t *topic)
+{
+    const shoal__topic_t *before =
+        SHOAL__LIST_ENTRY(topic->pending.previous, shoal__topic_t, pending);
+
+    return subscriptions->goes_by_slot && topic->kind == SHOAL_NAME_SHARD &&
+           shoal__key_slot(shoal__topic_name(topic)) !=
+               shoal__key_slot(shoal__topic_name(before));
+}
+
+const shoal__asking_t *
+shoal__subscriptions_head(const shoal__subscriptions_t *subscriptions)
+{
+    return head_of(subscriptions);
+}
+
 /* How many of the list go into one request. */
-static uint32_t measure(const shoal__list_t *list)
+static uint32_t measure(const shoal__subscriptions_t *subscriptions,
+                        const shoal__list_t *list)
 {
     uint32_t count = 0, limit = SHOAL__REQUEST_NAMES_MAX;
     size_t bytes = 0;
@@ -185,7 +205,8 @@ static uint32_t measure(const shoal__list_t *list)
         if (topic->limit < limit)
             limit = topic->limit;
         bytes += topic->bytes;
-        if (count >= limit || (count > 0 && bytes > SHOAL__REQUEST_NAME_BYTES_MAX))
+        if (count >= limit || (count > 0 && (bytes > SHOAL__REQUEST_NAME_BYTES_MAX ||
+                                             is_apart(subscriptions, topic))))
             break;
         count++;
     }
@@ -229,7 +250,7 @@ const shoal__asking_t *shoal__subscriptions_next(shoal__subscriptions_t *subscri
     if (!list || !subscriptions->is_up || now_us < subscriptions->resume_us ||
         subscriptions->count == SHOAL__REQUESTS_MAX)
         return NULL;
-    count = measure(list);
+    count = measure(subscriptions, list);
     asking = shoal__malloc(sizeof *asking + count * sizeof(shoal__topic_t *));
     if (!asking) {
         subscriptions->resume_us = now_us + NO_MEMORY_US;
@@ -317,8 +338,7 @@ static void reject(shoal__subscriptions_t *subscriptions, shoal__topic_t *topic,
     }
 }
 
-/* Does the error say that the server cannot do it now, or not here? */
-static bool may_pass(shoal__bytes_t error)
+bool shoal__subscriptions_may_pass(shoal__bytes_t error)
 {
     static const char *const words[] = {"LOADING ",   "MOVED ",       "ASK ",
                                         "TRYAGAIN ",  "CLUSTERDOWN ", "BUSY ",
@@ -334,7 +354,7 @@ static bool may_pass(shoal__bytes_t error)
 static void refuse(shoal__subscriptions_t *subscriptions, const shoal__asking_t *asking,
                    shoal__topic_t *topic, shoal__bytes_t error)
 {
-    bool is_for_now = may_pass(error);
+    bool is_for_now = shoal__subscriptions_may_pass(error);
 
     topic->request = 0;
     if (!asking->is_subscribe)
@@ -362,7 +382,7 @@ void shoal__subscriptions_refused(shoal__subscriptions_t *subscriptions,
             refuse(subscriptions, head, head->topics[i], error);
             attempts = head->topics[i]->attempts;
         }
-    if (may_pass(error))
+    if (shoal__subscriptions_may_pass(error))
         subscriptions->resume_us = now_us + ((uint64_t)AGAIN_US << attempts) / 2;
 }
 

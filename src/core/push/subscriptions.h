@@ -42,11 +42,6 @@ typedef struct shoal__asking {
     shoal__topic_t *topics[];
 } shoal__asking_t;
 
-/* A mark for a listener.  The item dies with the call, and lacks epoch and data.  Nothing of
- * the registry may be called. */
-typedef void (*shoal__mark_fn)(void *owner, shoal__listener_t *listener,
-                               shoal_item_t *mark);
-
 typedef struct shoal__subscriptions {
     shoal__topics_t topics;
     shoal__list_t listeners;
@@ -55,6 +50,7 @@ typedef struct shoal__subscriptions {
     unsigned first, count;                         /* of that ring */
     uint64_t numbers;                              /* given to requests */
     bool is_up;         /* there is a connection that takes requests */
+    bool goes_by_slot;  /* a request names channels of one slot of shards */
     uint64_t resume_us; /* no request before */
     shoal__mark_fn on_mark;
     void *owner;
@@ -104,6 +100,11 @@ uint64_t shoal__subscriptions_wake_us(const shoal__subscriptions_t *subscription
 /* CONFIRMED or DROPPED came. */
 void shoal__subscriptions_hear(shoal__subscriptions_t *subscriptions,
                                const shoal__push_t *push);
+/* Does the error say that the server cannot do it now, or not here? */
+bool shoal__subscriptions_may_pass(shoal__bytes_t error);
+/* The oldest request that is unanswered; NULL: there is none. */
+const shoal__asking_t *
+shoal__subscriptions_head(const shoal__subscriptions_t *subscriptions);
 /* The server answered the request with an error. */
 void shoal__subscriptions_refused(shoal__subscriptions_t *subscriptions,
                                   uint64_t number, shoal__bytes_t error,

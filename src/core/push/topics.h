@@ -30,7 +30,13 @@ typedef struct shoal__listener {
     shoal__counter_t count;     /* topics */
     shoal__counter_t confirmed; /* of them: the server sends them now */
     shoal__counter_t rejected;  /* topics that the server refused, so far */
+    bool is_hit;                /* it is to hear of a loss; see audience.c */
 } shoal__listener_t;
+
+/* A mark for a listener.  The item dies with the call, and lacks epoch and data.  Nothing of
+ * whoever calls it may be called. */
+typedef void (*shoal__mark_fn)(void *owner, shoal__listener_t *listener,
+                               shoal_item_t *mark);
 
 /* A listener of a topic. */
 typedef struct shoal__ear {
@@ -42,20 +48,25 @@ typedef struct shoal__ear {
 
 struct shoal__topic {
     shoal__list_t pending; /* the server is to be asked; see subscriptions.c */
-    uint64_t request; /* the last one that named it and is not acknowledged; 0: none */
+    union {
+        uint64_t
+            request; /* the last one that named it and is not acknowledged; 0: none */
+        void *site;  /* ... in an audience: its owner's.  Where the topic is; NULL */
+    };
     shoal__ear_t *ears; /* `first`, or memory of its own */
     shoal__ear_t first;
     uint32_t ears_count, ears_room;
     uint32_t hash;
     uint32_t bytes;
-    uint16_t limit;           /* most names of the next request that names it */
-    uint8_t references;       /* unanswered requests that name it */
-    uint8_t attempts;         /* that the server turned away for a while */
-    uint8_t kind : 2;         /* CHANNEL, PATTERN or SHARD */
-    uint8_t is_asked : 1;     /* the last request for it was a SUBSCRIBE */
-    uint8_t is_confirmed : 1; /* ... and was acknowledged */
-    uint8_t reason : 3;       /* why messages may be missing before that */
-    char data[];              /* the name, and a NUL */
+    uint16_t limit;            /* most names of the next request that names it */
+    uint8_t references;        /* unanswered requests that name it */
+    uint8_t attempts;          /* that the server turned away for a while */
+    uint8_t kind : 2;          /* CHANNEL, PATTERN or SHARD */
+    uint8_t is_asked : 1;      /* the last request for it was a SUBSCRIBE */
+    uint8_t is_confirmed : 1;  /* ... and was acknowledged */
+    uint8_t reason : 3;        /* why messages may be missing before that */
+    uint8_t is_everywhere : 1; /* in an audience: it is at every primary */
+    char data[];               /* the name, and a NUL */
 };
 
 typedef struct shoal__topics {

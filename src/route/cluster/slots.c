@@ -113,6 +113,7 @@ static void begin(changes_t *changes, uint64_t now_us)
             undo(cluster, &cluster->moves[i]);
             changes->changed--;
         }
+    cluster->map_changes += changes->changed > 0;
     cluster->is_touched = cluster->has_waiting_news = true;
     shoal__leases_rouse(&cluster->leases);
     shoal__cluster_count(cluster);
@@ -245,6 +246,7 @@ static void list(shoal__cluster_t *cluster, const shoal__view_t *view)
         list_role(cluster, node, view->primaries[i]);
         if (node->named_us > 0 && !shoal__node_is_open(node))
             node->conn.pipe.detail[0] = '\0'; /* it is doubted no longer */
+        cluster->map_changes += node->named_us > 0 && node->slots > 0;
         node->named_us = 0;
     }
 }

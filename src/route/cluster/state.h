@@ -71,6 +71,8 @@ struct shoal__cluster {
     shoal__conn_set_t set;
     shoal__nodes_t nodes;
     shoal__slot_map_t map;
+    uint64_t map_changes; /* so often did slots get other owners, or owners that were in
+                             doubt did not any more */
     shoal__handovers_t handovers;
     shoal__topology_t topology;
     shoal__command_book_t book; /* of commands that the table does not know */

@@ -292,6 +292,32 @@ static void test_requests_are_bounded(void **state)
     heard[0] = '\0';
 }
 
+static void add_shard(const char *name)
+{
+    assert_int_equal(
+        shoal__subscriptions_add(&registry, &a.listener, SHOAL_NAME_SHARD, text(name)),
+        0);
+}
+
+static void test_in_a_cluster_slots_have_requests_of_their_own(void **state)
+{
+    (void)state;
+    registry.goes_by_slot = true;
+    shoal__subscriptions_begin(&registry);
+    add_shard("{a}1");
+    add_shard("{a}2");
+    add_shard("{b}1");
+    add_shard("{a}3");
+    add(&a, "x"); /* other kinds may share one */
+    add(&a, "y");
+    assert_non_null(next());
+    assert_non_null(next());
+    assert_non_null(next());
+    assert_non_null(next());
+    assert_heard("+x,y +{a}1,{a}2 +{b}1 +{a}3 ");
+    assert_int_equal(shoal__subscriptions_head(&registry)->count, 2);
+}
+
 static void test_long_names_share_no_request(void **state)
 {
     static char name[40000 + 1];
@@ -588,6 +614,7 @@ int main(void)
         CASE(test_a_name_that_is_wanted_again_is_asked_again),
         CASE(test_kinds_have_requests_of_their_own),
         CASE(test_requests_are_bounded),
+        CASE(test_in_a_cluster_slots_have_requests_of_their_own),
         CASE(test_long_names_share_no_request),
         CASE(test_a_loss_is_told_once_and_a_gap_stands_behind_each_name),
         CASE(test_who_has_nothing_confirmed_is_not_suspended),
