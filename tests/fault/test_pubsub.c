@@ -367,6 +367,46 @@ static void test_a_connection_that_is_renewed(void **state)
     close_stage(stage);
 }
 
+/* A loop that stood still looks what has come before it looks at the clock, but it does not read
+ * for ever. */
+static void test_a_late_step_reads_no_more_than_others(void **state)
+{
+    enum { MESSAGES = 3000, BYTES = 100 };
+    static char wire[MESSAGES * 128 + 1];
+    scene_t *scene = *state;
+    stage_t *stage = scene_alloc(scene, sizeof *stage);
+    size_t bytes = 0;
+
+    answer(scene, "SUBSCRIBE", SUBSCRIBED("+x"), 1);
+    assert_int_equal(shoal_options_set_on_event(scene->options, NULL, NULL), 0);
+    assert_int_equal(shoal_pubsub_open_borrowed(scene->options, &stage->pubsub, NULL),
+                     0);
+    listener_begin(&stage->a, stage->pubsub, "x");
+    while (shoal_subscription_wait(stage->a.subscription, 0) != 0)
+        assert_int_equal(shoal_pubsub_step(stage->pubsub, 1000), 0);
+    fake_server_rule(scene->server,
+                     &(fake_rule_t){.command = "SUBSCRIBE", .is_swallowed = true});
+    fake_server_rule(scene->server,
+                     &(fake_rule_t){.command = "PING", .is_swallowed = true});
+    listener_add(&stage->a, "y"); /* is not answered */
+    WAIT_FOR(shoal_pubsub_step(stage->pubsub, 0) == 0 &&
+             fake_server_received(scene->server, 0, "SUBSCRIBE", "y") == 1);
+    for (unsigned i = 0; i < MESSAGES; i++)
+        bytes += (size_t)snprintf(wire + bytes, sizeof wire - bytes,
+                                  ">3\r\n$7\r\nmessage\r\n$1\r\nx\r\n$%d\r\n%0*d\r\n",
+                                  BYTES - 20, BYTES - 20, 7);
+    fake_server_send(scene->server, wire);
+    WAIT_FOR(fake_server_is_done(scene->server));
+    waiting_sleep_us(15000);
+    size_t before = stage->a.items;
+    assert_int_equal(shoal_pubsub_step(stage->pubsub, 0), 0);
+    assert_true(stage->a.items > before);
+    assert_true(stage->a.items - before <= 2 * 65536 / BYTES + 1);
+    listener_end(&stage->a);
+    assert_int_equal(shoal_pubsub_close_and_wait(stage->pubsub), 0);
+    shoal_pubsub_release(stage->pubsub);
+}
+
 static void test_what_is_refused_at_once(void **state)
 {
     scene_t *scene = *state;
@@ -410,6 +450,7 @@ int main(void)
         CASE(test_a_server_that_is_silent),
         CASE(test_a_server_that_is_away),
         CASE(test_a_connection_that_is_renewed),
+        CASE(test_a_late_step_reads_no_more_than_others),
         CASE(test_what_is_refused_at_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
