@@ -189,7 +189,7 @@ void shoal__topic_put_off(shoal__cluster_subscriber_t *subscriber,
     shoal__audience_unconfirm(&subscriber->audience, topic, SHOAL_GAP_MOVED);
     shoal__site_remove(topic->site, topic);
     topic->site = NULL;
-    if (subscriber->again_us == SHOAL__NEVER_US)
+    if (subscriber->again_us == SHOAL__NEVER_US || subscriber->pause_us == 0)
         subscriber->pause_us = shoal__time_min(
             subscriber->pause_us ? subscriber->pause_us * 2 : PAUSE_US, PAUSE_US_MAX);
     put_aside(subscriber, topic, now_us + subscriber->pause_us);
