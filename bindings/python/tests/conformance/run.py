@@ -62,6 +62,8 @@ SLOW = (
 MANY = ["TestClusterRedisCommands"]
 # They need a cluster with TLS.
 NO_TLS = ["TestSSL"]
+# They speak without TLS, whatever the URL says.
+PLAIN = ["TestPubSubDeadlock"]
 
 # The tests look for certificates under names of their own.
 TLS_SCRIPT = """
@@ -117,6 +119,8 @@ class Run:
 
     def arguments(self, everything: bool) -> list[str]:
         left_out = [] if everything else SLOW
+        if self.face == "tls":
+            left_out = [*left_out, *PLAIN]
         if self.face == "cluster":
             left_out = NO_TLS if everything else [*NO_TLS, *SLOW, *MANY]
         chosen = ["-k", f"not ({' or '.join(left_out)})"] if left_out else []
