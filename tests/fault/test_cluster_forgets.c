@@ -105,6 +105,10 @@ static void addresses_change_for_years(void **state)
         say_round(round);
         ask_for_a_view(scene);
         WAIT_FOR(knows_round(scene, round));
+        check_ok(scene,
+                 WORDS("SET", KEY, "1")); /* the turns after it forget none of them */
+        check_ok(scene, WORDS("SET", KEY, "1"));
+        assert_true(knows_round(scene, round));
     }
     atomic_store(&watcher.is_over, true);
     pthread_join(watcher.thread, NULL);
