@@ -16,6 +16,7 @@ typedef struct crowd {
     shoal__target_t target;
     shoal__endpoint_list_t endpoints; /* of the target */
     shoal__conn_set_t set;
+    shoal__conn_hooks_t conn_hooks;
     shoal__conn_t *conns;
     unsigned count;
     unsigned aim; /* which of them takes commands */
@@ -223,7 +224,7 @@ static const shoal__route_ops_t ops = {
     .free = free_crowd,
 };
 
-static int add_conns(crowd_t *crowd, const shoal__conn_hooks_t *hooks, void *owner)
+static int add_conns(crowd_t *crowd, void *owner)
 {
     crowd->conns = shoal__calloc(expected, sizeof *crowd->conns);
     if (!crowd->conns)
@@ -233,7 +234,7 @@ static int add_conns(crowd_t *crowd, const shoal__conn_hooks_t *hooks, void *own
                                    .target = &crowd->target,
                                    .set = &crowd->set,
                                    .id = crowd->count + 1,
-                                   .hooks = hooks,
+                                   .hooks = &crowd->conn_hooks,
                                    .owner = owner};
         int rc = shoal__conn_init(&crowd->conns[crowd->count], &plan);
         if (rc < 0)
@@ -246,16 +247,16 @@ int crowd_new(const shoal_options_t *options, uint64_t seed,
               const shoal__route_hooks_t *hooks, void *owner,
               shoal__route_t **ret_route)
 {
-    const shoal__conn_hooks_t conn_hooks = {.on_result = hooks->on_result,
-                                            .on_event = hooks->on_event,
-                                            .on_reading = hooks->on_reading,
-                                            .on_delivered = hooks->on_delivered};
     crowd_t *crowd = shoal__calloc(1, sizeof *crowd);
     int rc;
 
     if (!crowd)
         return SHOAL_ENOMEM;
     crowd->route = (shoal__route_t){.ops = &ops, .counts = hooks->counts};
+    crowd->conn_hooks = (shoal__conn_hooks_t){.on_result = hooks->on_result,
+                                              .on_event = hooks->on_event,
+                                              .on_reading = hooks->on_reading,
+                                              .on_delivered = hooks->on_delivered};
     shoal__config_read(options, &crowd->config);
     shoal__target_read(options, &crowd->endpoints, &crowd->target);
     rc = shoal__conn_set_init(&crowd->set, seed, &hooks->counts->account);
@@ -263,7 +264,7 @@ int crowd_new(const shoal_options_t *options, uint64_t seed,
         shoal__free(crowd);
         return rc;
     }
-    rc = add_conns(crowd, &conn_hooks, owner);
+    rc = add_conns(crowd, owner);
     if (rc < 0)
         free_crowd(&crowd->route);
     else

@@ -120,8 +120,7 @@ typedef struct shoal_pubsub_stats {
  * @param ret_error  receives the reason of a failure; may be NULL
  *
  * Threads: any
- * Errors:  those of shoal_client_open(); SHOAL_EINVAL also for the options of a cluster, with
- *          which subscriptions do not work yet
+ * Errors:  those of shoal_client_open()
  * Since:   0.2
  */
 SHOAL_EXTERN int shoal_pubsub_open(const shoal_options_t *options,

@@ -60,7 +60,7 @@ int shoal__conn_init(shoal__conn_t *conn, const shoal__conn_plan_t *plan)
                             .server = plan->target->name,
                             .id = plan->id,
                             .set = plan->set,
-                            .hooks = *plan->hooks,
+                            .hooks = plan->hooks,
                             .owner = plan->owner,
                             .line_plan = {.dial = &config->dial,
                                           .target = plan->target,
@@ -134,7 +134,7 @@ void shoal__conn_report(shoal__conn_t *conn, const shoal__line_t *line,
                                  .connection = conn->id,
                                  .server = line->server};
 
-    conn->hooks.on_event(conn->owner, &event);
+    conn->hooks->on_event(conn->owner, &event);
 }
 
 static void report(shoal__conn_t *conn, shoal_event_kind_t kind, int status,
@@ -194,7 +194,7 @@ static void on_reading(void *owner, uint64_t now_us)
     shoal__conn_t *conn = owner;
 
     shoal__conn_touch(conn);
-    conn->hooks.on_reading(conn->owner, now_us);
+    conn->hooks->on_reading(conn->owner, now_us);
 }
 
 static void on_fed(void *owner, shoal__line_t *line, int rc, bool was_greeting,
@@ -202,7 +202,7 @@ static void on_fed(void *owner, shoal__line_t *line, int rc, bool was_greeting,
 {
     shoal__conn_t *conn = owner;
 
-    conn->hooks.on_delivered(conn->owner);
+    conn->hooks->on_delivered(conn->owner);
     if (!is_present(conn, line))
         shoal__successor_fed(conn, rc, was_greeting, now_us);
     else if (rc < 0)
@@ -399,7 +399,7 @@ void shoal__conn_lose(shoal__conn_t *conn, int status, const char *detail)
     report(conn, was_ready ? SHOAL_EVENT_LOST : SHOAL_EVENT_ATTEMPT_FAILED, status,
            conn->pipe.detail, 0);
     retry_later(conn, status, now_us);
-    conn->hooks.on_delivered(conn->owner);
+    conn->hooks->on_delivered(conn->owner);
 }
 
 /* Does the way to the server and back take less than commands may wait? */
@@ -450,7 +450,7 @@ static void succeed(shoal__conn_t *conn, uint64_t now_us)
         shoal__conn_lose(conn, rc, conn->pipe.detail);
     else if (conn->pipe.phase == SHOAL__PIPE_READY)
         shoal__conn_greeted(conn, now_us);
-    conn->hooks.on_delivered(conn->owner);
+    conn->hooks->on_delivered(conn->owner);
 }
 
 static void shut(shoal__conn_t *conn, uint64_t now_us)
@@ -461,7 +461,7 @@ static void shut(shoal__conn_t *conn, uint64_t now_us)
     drop_lines(conn, shoal__pipe_inflight(&conn->pipe) == 0 &&
                          conn->pipe.phase == SHOAL__PIPE_READY);
     shoal__pipe_abandon(&conn->pipe, now_us);
-    conn->hooks.on_delivered(conn->owner);
+    conn->hooks->on_delivered(conn->owner);
 }
 
 #define DIALS_KEPT 2           /* for connections that commands wait for */

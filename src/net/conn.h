@@ -72,7 +72,7 @@ typedef struct shoal__conn {
     const shoal__conn_config_t *config; /* borrowed */
     shoal__target_t *target;            /* borrowed */
     uint64_t id;                        /* in its client, from 1 */
-    shoal__conn_hooks_t hooks;
+    const shoal__conn_hooks_t *hooks;   /* borrowed */
     void *owner;
     shoal__conn_set_t *set; /* borrowed: whose member it is */
     shoal__list_t touched;  /* in set->touched */
@@ -104,7 +104,7 @@ typedef struct shoal__conn_plan {
     shoal__target_t *target;            /* borrowed */
     shoal__conn_set_t *set;             /* borrowed: it becomes a member */
     uint64_t id;                        /* in its client, from 1 */
-    const shoal__conn_hooks_t *hooks;   /* copied */
+    const shoal__conn_hooks_t *hooks;   /* borrowed */
     void *owner;                        /* of the hooks */
 } shoal__conn_plan_t;
 

@@ -32,10 +32,11 @@ static const char *scan_string(const char *at, const char *end, shoal__bytes_t *
 
     if (end - at < 6 || *at != '$') /* the shortest is empty */
         return NULL;
-    for (at = digits; (unsigned char)(*at - '0') <= 9; at++)
+    for (at = digits; at < end && (unsigned char)(*at - '0') <= 9; at++)
         bytes = bytes * 10 + (unsigned char)(*at - '0');
     if (at == digits || at - digits > LENGTH_DIGITS_MAX ||
-        (*digits == '0' && at - digits > 1) || *at != '\r' || at[1] != '\n')
+        (*digits == '0' && at - digits > 1) || end - at < 2 || at[0] != '\r' ||
+        at[1] != '\n')
         return NULL;
     at += 2;
     if ((size_t)(end - at) < bytes + 2 || at[bytes] != '\r' || at[bytes + 1] != '\n')

@@ -28,7 +28,8 @@ typedef struct standalone {
     shoal__endpoint_list_t endpoints; /* of the target */
     shoal__keeper_t keeper;           /* of the target's credentials */
     shoal__conn_set_t set;
-    shoal__homes_t homes;   /* the connections that callers share */
+    shoal__conn_hooks_t conn_hooks; /* of the homes */
+    shoal__homes_t homes;           /* the connections that callers share */
     shoal__lanes_t lanes;   /* the one for bulk commands, which callers share too */
     shoal__leases_t leases; /* the others */
     const char
@@ -369,13 +370,13 @@ static const shoal__route_ops_t ops = {
 static int init_homes(standalone_t *standalone, unsigned count,
                       const shoal__route_hooks_t *hooks, void *owner)
 {
-    const shoal__conn_hooks_t conn_hooks = {.on_result = hooks->on_result,
-                                            .on_event = hooks->on_event,
-                                            .on_reading = hooks->on_reading,
-                                            .on_delivered = hooks->on_delivered,
-                                            .on_own = shoal__errand_on_own};
     shoal__homes_t *homes = &standalone->homes;
 
+    standalone->conn_hooks = (shoal__conn_hooks_t){.on_result = hooks->on_result,
+                                                   .on_event = hooks->on_event,
+                                                   .on_reading = hooks->on_reading,
+                                                   .on_delivered = hooks->on_delivered,
+                                                   .on_own = shoal__errand_on_own};
     homes->conns = standalone->conns;
     standalone->other_config = standalone->config;
     standalone->other_config.pipe.is_ordinary = false; /* shared sinks hear one alone */
@@ -386,7 +387,7 @@ static int init_homes(standalone_t *standalone, unsigned count,
             .target = &standalone->target,
             .set = &standalone->set,
             .id = is_first ? 1 : HOME_ID + homes->count - 1,
-            .hooks = &conn_hooks,
+            .hooks = &standalone->conn_hooks,
             .owner = owner};
         if (shoal__conn_init(&standalone->conns[homes->count], &plan) < 0) {
             release_homes(standalone);

@@ -28,13 +28,13 @@ static shoal__change_t *new_change(shoal_subscription_t *subscription,
                                    shoal__change_kind_t kind, const shoal_name_t *names,
                                    size_t count)
 {
-    size_t bytes = sizeof(shoal__change_t) + count * sizeof *names;
+    uint64_t bytes = sizeof(shoal__change_t) + (uint64_t)count * sizeof *names;
     shoal__change_t *change;
     char *at;
 
     for (size_t i = 0; i < count; i++)
         bytes += names[i].bytes;
-    change = shoal__malloc(bytes);
+    change = bytes <= SIZE_MAX / 2 ? shoal__malloc((size_t)bytes) : NULL;
     if (!change)
         return NULL;
     *change =

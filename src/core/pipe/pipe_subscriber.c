@@ -42,7 +42,8 @@ static bool push_came(shoal__pipe_t *pipe, const shoal_reply_t *reply)
     if (shoal__maintenance_hear(&pipe->maintenance, reply, pipe->now_us))
         return true;
     shoal__push_read(reply, &push);
-    pipe->hooks.on_message(pipe->owner, &push);
+    if (pipe->hooks.on_message) /* a greeter's pushes are nobody's */
+        pipe->hooks.on_message(pipe->owner, &push);
     return true;
 }
 
@@ -97,7 +98,7 @@ int shoal__pipe_listen(shoal__pipe_t *pipe, const char *data, size_t bytes)
     while (bytes > 0 && pipe->fault == 0) {
         size_t taken = 0;
 
-        if (pipe->phase == SHOAL__PIPE_READY &&
+        if (pipe->phase == SHOAL__PIPE_READY && pipe->hooks.on_message &&
             shoal__decoder_is_at_rest(pipe->decoder))
             taken = take_messages(pipe, data, bytes);
         if (taken == 0) {

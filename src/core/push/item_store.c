@@ -227,6 +227,10 @@ static bool has_room(shoal__item_store_t *store, const shoal_item_t *item)
 
 static bool make_room(shoal__item_store_t *store, const shoal_item_t *item)
 {
+    static const shoal__item_log_t nothing = {0};
+
+    if (!is_within_bytes(store, shoal__item_log_memory_with(&nothing, item)))
+        return false; /* not even if all else made way */
     while (!has_room(store, item)) {
         if (store->overflow != SHOAL_OVERFLOW_OLDEST || store->log.count == 0)
             return false;

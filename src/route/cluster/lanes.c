@@ -71,9 +71,13 @@ static bool has_any(const shoal__cluster_t *cluster, const shoal__pipe_t *pipe,
     return false;
 }
 
+/* Also among those that are held (core/pipe/pipe_hold.h). */
 static bool hides_any(const shoal__cluster_t *cluster, const shoal__pipe_t *pipe)
 {
-    return pipe->referred_bytes > 0 && has_any(cluster, pipe, SHOAL__SLOT_NONE);
+    for (; pipe; pipe = pipe->pen)
+        if (pipe->referred_bytes > 0 && has_any(cluster, pipe, SHOAL__SLOT_NONE))
+            return true;
+    return false;
 }
 
 /* True: it is among the moves; its bulk commands are queued, and move with all others. */

@@ -88,6 +88,8 @@ static void end_listeners(shoal__reception_t *reception)
                              .detail = "the pubsub was closed"};
         reception->ops->leave(reception->owner, listener);
         shoal__reception_deliver(reception, listener, &item);
+        shoal__subscription_end(
+            shoal__subscription_of(listener)); /* whatever it adds */
     }
 }
 

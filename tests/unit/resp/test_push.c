@@ -9,6 +9,7 @@
 #include "resp/decoder.h"
 #include "resp/push.h"
 #include <stdio.h>
+#include <stdlib.h>
 
 #define LIMIT ((uint64_t)1 << 29)
 
@@ -99,17 +100,45 @@ static void test_messages_are_read_where_they_stand(void **state)
                 shoal__push_scan((shoal__bytes_t){wire, bytes}, !resp3, LIMIT, &push),
                 0);
             for (size_t cut = 0; cut < bytes; cut++) {
-                char *exact = test_malloc(cut + 1); /* reads beyond it are found */
-                memcpy(exact, wire, cut);
-                assert_int_equal(
-                    shoal__push_scan((shoal__bytes_t){exact, cut}, resp3, LIMIT, &push),
-                    0);
-                test_free(exact);
+                char *exact = malloc(cut + 1); /* a sanitizer finds reads beyond it */
+                memcpy(exact + 1, wire, cut);
+                assert_int_equal(shoal__push_scan((shoal__bytes_t){exact + 1, cut},
+                                                  resp3, LIMIT, &push),
+                                 0);
+                free(exact);
             }
             assert_int_equal(shoal__push_scan((shoal__bytes_t){wire, bytes}, resp3,
                                               bytes - 1, &push),
                              0);
         }
+}
+
+/* What is behind the end of a read is older than it, and may look like its rest. */
+static void test_what_stands_behind_the_end_is_not_read(void **state)
+{
+    static char wire[1 << 18];
+    (void)state;
+
+    for (int bytes = 1; bytes <= 100000; bytes *= 10) {
+        int head = snprintf(wire, sizeof wire, ">3\r\n$7\r\nmessage\r\n$%d\r\n", bytes);
+        int next =
+            head + bytes + snprintf(wire + head + bytes, 32, "\r\n$%d\r\n", bytes);
+        size_t all = (size_t)next + (size_t)bytes + 2;
+        shoal__push_t push;
+
+        memset(wire + head, 'x', (size_t)bytes);
+        memset(wire + next, 'y', (size_t)bytes);
+        memcpy(wire + all - 2, "\r\n", 2);
+        for (size_t cut = 0; cut < all; cut += cut < 64 || all - cut < 64 ? 1 : 13)
+            assert_int_equal(
+                shoal__push_scan((shoal__bytes_t){wire, cut}, true, LIMIT, &push), 0);
+        for (int cut = next - 12; cut < next; cut++)
+            assert_int_equal(shoal__push_scan((shoal__bytes_t){wire, (size_t)cut}, true,
+                                              LIMIT, &push),
+                             0);
+        assert_int_equal(
+            shoal__push_scan((shoal__bytes_t){wire, all}, true, LIMIT, &push), all);
+    }
 }
 
 static void test_other_forms_are_left_to_the_decoder(void **state)
@@ -178,6 +207,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_messages_are_read_where_they_stand),
+        cmocka_unit_test(test_what_stands_behind_the_end_is_not_read),
         cmocka_unit_test(test_other_forms_are_left_to_the_decoder),
         cmocka_unit_test(test_trees),
     };
