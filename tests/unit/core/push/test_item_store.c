@@ -195,8 +195,8 @@ static void test_bytes_are_bounded(void **state)
         shoal__item_source_put(source, &huge);
         while (take(&store, 3))
             continue;
-        assert_string_equal(
-            spelled, overflow == SHOAL_OVERFLOW_NEWEST ? "aaaa<7a>" : "<8a>aa<1a>");
+        assert_string_equal(spelled, overflow == SHOAL_OVERFLOW_NEWEST ? "aaaa<7a>"
+                                                                       : "<8a>aa<1a>");
         /* Marks that fill the memory leave messages one block. */
         for (int i = 0; i < 1000; i++) {
             char name[8];
