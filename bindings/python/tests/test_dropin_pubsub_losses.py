@@ -233,6 +233,10 @@ def test_a_disconnect(scene: Scene, own_server: Server) -> None:
         ("subscribe", b"a", 1),
         ("subscribe", b"b", 2),
     ]
+    scene.do(r.connection_pool.disconnect)
+    scene.do(lambda: p.subscribe("c"))
+    said = [heard(scene, p) for _ in range(3)]
+    assert {name for _, name, _ in said} == {b"a", b"b", b"c"}
 
 
 def test_fork(own_server: Server) -> None:
@@ -241,6 +245,8 @@ def test_fork(own_server: Server) -> None:
         p = r.pubsub()
         p.subscribe("a")
         assert p.get_message(timeout=PATIENCE_S)["data"] == 1
+        q = r.pubsub()
+        q.subscribe("b")
         child = os.fork()
         if child == 0:
             try:
@@ -249,7 +255,11 @@ def test_fork(own_server: Server) -> None:
                 while p.get_message(timeout=PATIENCE_S)["data"] != b"x":
                     pass
                 p.close()
-                os._exit(0)
+                with pytest.raises(redis.ConnectionError):
+                    q.subscribe("c")
+                q.subscribe("c")
+                said = {q.get_message(timeout=PATIENCE_S)["channel"] for _ in "bc"}
+                os._exit(0 if said == {b"b", b"c"} else 2)
             finally:
                 os._exit(1)
         until(lambda: own_server.ask("PUBLISH", "a", "x") == 2)

@@ -41,6 +41,22 @@ class _Unset:
     """As redis-py's: the socket's timeout."""
 
 
+def _has_come(feed: Feed, seconds: float) -> bool:
+    """Wait for something to take."""
+    try:
+        return feed.wait(round(seconds * 1e6))
+    except RedisError as error:
+        raise translate(error) from error
+
+
+async def _wait(feed: Any, until: float) -> None:
+    """The same, on the event loop."""
+    try:
+        await feed.hub.wait(feed, until)
+    except RedisError as error:
+        raise translate(error) from error
+
+
 class View(BaseView):
     """Of `redis.Redis`.  Threads: any."""
 
@@ -70,7 +86,7 @@ class View(BaseView):
     def _make_sure(self) -> None:
         """There is a connection, or soon will be; or raises why not."""
         feed = self._held()
-        if not (feed.hub.is_connected() or feed.wait(round(PATIENCE_S * 1e6))):
+        if not (feed.hub.is_connected() or _has_come(feed, PATIENCE_S)):
             self._probe(feed)
 
     def _probe(self, feed: Feed) -> None:
@@ -99,10 +115,7 @@ class View(BaseView):
             left = until - time.monotonic()
             if left <= 0:
                 return False
-            try:
-                feed.wait(round(min(left, _SLICE_S) * 1e6))
-            except RedisError as error:
-                raise translate(error) from error
+            _has_come(feed, min(left, _SLICE_S))
         return True
 
     def read_response(
@@ -163,7 +176,7 @@ class AsyncView(BaseView):
         if feed.hub.is_connected():
             return
         until = time.monotonic() + PATIENCE_S
-        await feed.hub.wait(feed, until)
+        await _wait(feed, until)
         if time.monotonic() >= until:
             await self._probe(feed)
 
@@ -197,7 +210,7 @@ class AsyncView(BaseView):
             if now >= until:
                 await asyncio.sleep(0)  # the connection is read meanwhile
             else:
-                await feed.hub.wait(feed, min(until, now + PROBE_S))
+                await _wait(feed, min(until, now + PROBE_S))
             is_first = False
         return True
 

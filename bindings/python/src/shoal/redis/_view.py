@@ -197,10 +197,16 @@ class BaseView:
         with self._lock:
             feed = self._held()
             change = self.subscriber.ask(name.decode(), rest)
-            if change.removed:
-                feed.remove(change.removed)
-            if change.added:
-                feed.add(change.added)
+            try:
+                if change.removed:
+                    feed.remove(change.removed)
+                if change.added:
+                    feed.add(change.added)
+            except BaseException as error:  # as redis-py's: it is not known what it has
+                self._close()
+                if isinstance(error, RedisError):
+                    raise translate(error) from error
+                raise
 
     def pump(self) -> bool:
         """Take what has come; is there something to read?"""
@@ -212,10 +218,10 @@ class BaseView:
                 as_text = encoder.decode_responses and _is_plain(encoder)
                 try:
                     items, has_marks = feed.take(_TAKE, as_text)
+                    if items:
+                        self._read(feed, items, has_marks, as_text)
                 except RedisError as error:
                     raise translate(error) from error
-                if items:
-                    self._read(feed, items, has_marks, as_text)
         return bool(subscriber.ready)
 
     def _read(self, feed: Feed, items: Any, has_marks: bool, as_text: bool) -> None:
