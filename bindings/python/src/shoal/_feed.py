@@ -118,6 +118,15 @@ class Hub:
         self._close_desk()
         return True
 
+    def forget(self) -> None:
+        """In the child of a fork: the connection, and what a loop watches, are the
+        parent's."""
+        if self in _open_hubs:
+            _open_hubs.discard(self)
+            self._pid = 0  # no process: it is foreign from now on
+            self.is_closed = True
+            lib.shoalpy_hub_forget(self.native)
+
     def _close_desk(self) -> None:
         desk, self._desk = self._desk, None
         if desk is not None:
@@ -243,6 +252,7 @@ class SubscriptionBase:
     crossed but were not read."""
 
     _feed: Feed
+    _reader: object = None  # a call, or None
 
     def __init__(
         self,
@@ -302,11 +312,18 @@ class SubscriptionBase:
         items = self._items
         while self._is_more and len(items) < count_max:
             self._pull(min(count_max - len(items), _ITEMS_MAX))
-        if len(items) <= count_max:
-            taken = list(items)
-            items.clear()
-            return taken
-        return [items.popleft() for _ in range(count_max)]
+        with self._pulling:  # another thread that adds names may bring items
+            if len(items) <= count_max:
+                taken = list(items)
+                items.clear()
+            else:
+                try:
+                    taken = [items.popleft() for _ in range(count_max)]
+                except IndexError:  # it was closed meanwhile
+                    taken = []
+        if not taken:
+            self._check_open()
+        return taken
 
     def _check_open(self) -> None:
         """Raises the reason why nothing follows what was read."""
@@ -323,15 +340,10 @@ class SubscriptionBase:
         while self._pull() and self._is_more:
             continue
         for key in names.pairs:
-            if text := self._rejection(*key):
+            if text := self._reading.rejected.get(key):
                 error = from_reply(text)
                 error.args = (f"{key[1]!r}: {error.args[0]}",)
                 raise error
-
-    def _rejection(self, kind: int, name: bytes) -> str | None:
-        rejected = self._reading.rejected
-        text = rejected.get((kind, name))
-        return text or rejected.get((kind, name.decode("utf-8", "replace")))
 
     def _let_go(self) -> None:
         self._is_closed = True
@@ -377,11 +389,11 @@ def _forget_all() -> None:
     global _pid
     _pid = os.getpid()
     for hub in list(_open_hubs):
-        hub.is_closed = True
-        lib.shoalpy_hub_forget(hub.native)
-    _open_hubs.clear()
+        hub.forget()
     for subscription in list(_subscriptions):
         subscription._items.clear()
+        subscription._reader = None
+        subscription._pulling = threading.RLock()
     _subscriptions.clear()
 
 

@@ -96,7 +96,7 @@ class Reading:
         self.gaps = 0
         self.dropped = 0
         #: What servers said of names that they refuse, by kind and name.
-        self.rejected: dict[tuple[int, Any], str] = {}
+        self.rejected: dict[tuple[int, bytes], str] = {}
         #: Why nothing follows; None: something may.
         self.end: str | None = None
 
@@ -117,14 +117,13 @@ class Reading:
         return items
 
     def _decoded(self, item: tuple[Any, ...]) -> tuple[Any, ...]:
-        if len(item) == 3:
-            return tuple(map(self._text, item))
-        return (*item[:2], self._text(item[2]), *item[3:])
+        return tuple(map(self._text, item)) if len(item) == 3 else item
 
     def _text(self, data: Any) -> Any:
-        assert self._decoding is not None
+        if self._decoding is None or type(data) is not bytes:
+            return data
         try:
-            return self._decoding.decode(data) if type(data) is bytes else data
+            return self._decoding.decode(data)
         except UnicodeDecodeError:
             return data
 
@@ -141,6 +140,8 @@ class Reading:
         items: list[Item],
     ) -> None:
         text = detail.decode("utf-8", "replace")
+        key = kind, name.encode() if type(name) is str else name  # C decodes UTF-8
+        name = self._text(name)
         mark: Item
         if what == lib.SHOAL_ITEM_GAP:
             self.gaps += 1
@@ -149,10 +150,10 @@ class Reading:
             self.dropped += count
             mark = Dropped(count)
         elif what == lib.SHOAL_ITEM_REJECTED:
-            self.rejected[kind, name] = text
+            self.rejected[key] = text
             mark = Rejected(name, _NAME_KINDS[kind], text)
         elif what == lib.SHOAL_ITEM_SUBSCRIBED:
-            self.rejected.pop((kind, name), None)
+            self.rejected.pop(key, None)
             mark = Subscribed(name, _NAME_KINDS[kind], epoch)
         elif what == lib.SHOAL_ITEM_SUSPENDED:
             mark = Suspended(text, epoch)

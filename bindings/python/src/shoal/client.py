@@ -410,6 +410,8 @@ class Client(
     def _forget(self) -> None:
         """In the child of a fork: the connection is the parent's, and a thread that is
         not here may hold the lock."""
+        if self._hub is not None:
+            self._hub.forget()
         self._core = None
         self._hub = None
         self._lock = threading.RLock()

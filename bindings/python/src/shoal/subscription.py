@@ -43,7 +43,6 @@ class Subscription(SubscriptionBase, Closing):
         on_message: Callable[[Item], object] | None,
         *settings: Any,
     ) -> None:
-        self._reader: object = None  # a call, or None
         super().__init__(client._options, client._open_hub(), names, *settings)
         self._thread: threading.Thread | None = None
         if on_message is not None:
@@ -61,7 +60,7 @@ class Subscription(SubscriptionBase, Closing):
         """The next item; waits for it for `timeout` seconds. None: none came."""
         if timeout is not None:
             microseconds(timeout)
-        if self._items and self._thread is None:
+        if self._items and self._thread is None and self._reader is None:
             try:
                 return self._items.popleft()
             except IndexError:  # another thread took it
@@ -69,9 +68,13 @@ class Subscription(SubscriptionBase, Closing):
         me = object()
         try:
             self._begin_reading(me)
-            if not self._items and not self._wait(until_of(timeout)):
-                return None
-            return self._items.popleft()
+            until = until_of(timeout)
+            while self._items or self._wait(until):
+                try:
+                    return self._items.popleft()
+                except IndexError:  # another thread closed it
+                    self._check_open()
+            return None
         finally:
             self._end_reading(me)
 
@@ -106,7 +109,7 @@ class Subscription(SubscriptionBase, Closing):
     def _wait(self, until: float, count_max: int = _TAKE) -> bool:
         """There is something to read. False: the time is over."""
         while True:
-            while self._pull(min(count_max, _TAKE)):
+            while self._items or self._pull(min(count_max, _TAKE)):
                 if self._items:
                     return True
             self._check_open()
@@ -119,7 +122,7 @@ class Subscription(SubscriptionBase, Closing):
         return self
 
     def __next__(self) -> Item:
-        if self._items and self._thread is None:
+        if self._items and self._thread is None and self._reader is None:
             try:
                 return self._items.popleft()
             except IndexError:  # another thread took it

@@ -99,6 +99,8 @@ class Ports(AsyncClosing):
         """In the child of a fork: all of this belongs to the parent."""
         for port in self._ports.values():
             port.is_open = False
+        for hub in self._hubs.values():
+            hub.forget()
         self._ports.clear()
         self._hubs.clear()
         self._core = self._port = None

@@ -110,6 +110,8 @@ class LoopHub(Hub):
             awaiting = self._awaiting.get(feed.number, [])
             if wake in awaiting:
                 awaiting.remove(wake)
+                if not awaiting:
+                    self._awaiting.pop(feed.number, None)
             if timer is not None:
                 timer.cancel()
 
@@ -151,9 +153,15 @@ class LoopHub(Hub):
         if self.native is not None and not (self.is_closed or sys.is_finalizing()):
             loop = self.loop
             if loop.is_running() and _get_running_loop() is not loop:
+                # Another thread runs the loop: the descriptor lives until it was
+                # removed.
+                super().__del__()
                 with contextlib.suppress(RuntimeError):
-                    loop.call_soon_threadsafe(forget_reader, loop, self._fd, ())
-            elif not loop.is_closed():
+                    loop.call_soon_threadsafe(
+                        forget_reader, loop, self._fd, (self._memory,)
+                    )
+                return
+            if not loop.is_closed():
                 loop.remove_reader(self._fd)
         super().__del__()
 
@@ -176,7 +184,6 @@ class Subscription(SubscriptionBase, AsyncClosing):
         hub = client._open_hub()
         super().__init__(client._options, hub, names, *settings)
         self._hub = hub
-        self._reader: object = None  # a call, or None
         self._on_message = on_message
         if on_message is not None:
             self._deliver_later()
@@ -194,9 +201,13 @@ class Subscription(SubscriptionBase, AsyncClosing):
         me = object()
         try:
             self._begin_reading(me)
-            if not self._items and not await self._wait(until_of(timeout)):
-                return None
-            return self._items.popleft()
+            until = until_of(timeout)
+            while self._items or await self._wait(until):
+                try:
+                    return self._items.popleft()
+                except IndexError:  # another thread closed it
+                    self._check_open()
+            return None
         finally:
             if self._reader is me:
                 self._reader = None
@@ -230,11 +241,12 @@ class Subscription(SubscriptionBase, AsyncClosing):
         """There is something to read. False: the time is over."""
         has_waited = False
         while True:
-            while self._pull(min(count_max, _TAKE)):
-                if self._items:
-                    if not has_waited:  # let others run, too
-                        await asyncio.sleep(0)
+            while self._items or self._pull(min(count_max, _TAKE)):
+                if self._items and has_waited:
                     return True
+                if self._items:  # let others run, too, who may close it
+                    await asyncio.sleep(0)
+                    has_waited = True
             self._check_open()
             if time.monotonic() >= until:
                 return False
@@ -330,7 +342,11 @@ class Subscription(SubscriptionBase, AsyncClosing):
         while True:
             status = self._feed.wait_confirmed(0)
             if status == 1:
-                self._raise_if_rejected(names)
+                try:
+                    self._raise_if_rejected(names)
+                finally:
+                    if self._items:  # who waits for some does not know of them
+                        self._hub.wake(self._feed)
             if status >= 0:
                 return
             is_late = time.monotonic() >= until
@@ -406,6 +422,9 @@ class Subscribing:
                 raise error_of(lib.SHOAL_ECLOSED)
             hub = self._hubs.get(loop)
             if hub is None or hub.is_closed:
+                for other, old in list(self._hubs.items()):
+                    if old.is_closed:  # with its loop
+                        del self._hubs[other]
                 hub = self._hubs[loop] = LoopHub(self._options, loop)
             return hub
 
