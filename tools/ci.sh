@@ -96,8 +96,8 @@ run_python() {
 
 run_wheels() { bindings/python/tools/ci.sh "$logs/python" wheels; }
 
-# A tenth of them, another one with each commit; make mutants: all, and longer.
-run_mutants() { tools/run_mutants.py --quick --share 10 "$logs/mutants"; }
+# A twentieth of them, another one with each commit; make mutants: all, and longer.
+run_mutants() { tools/run_mutants.py --quick --share 20 "$logs/mutants"; }
 
 run_fuzz() { # a few seconds each; without clang there is nothing to run
     tools/fuzz.sh 3
@@ -116,7 +116,7 @@ describe() {
     musl) echo "musl, bundled libuv, portable parts, UBSan: unit, sim, fault, integration" ;;
     python) echo "types, a wheel, the binding in a clean environment, every test" ;;
     wheels) echo "the wheel from the tree has what that from the archive has" ;;
-    mutants) echo "a simulation or a test finds a tenth of the seeded bugs" ;;
+    mutants) echo "a simulation or a test finds a twentieth of the seeded bugs" ;;
     fuzz) echo "libFuzzer: each target for a few seconds" ;;
     analysis) echo "clang-tidy, gcc -fanalyzer, cppcheck: no findings" ;;
     *) return 1 ;;
