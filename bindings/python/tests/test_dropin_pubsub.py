@@ -309,6 +309,9 @@ def test_a_reader_of_another_thread_hears_of_a_close(server: Server) -> None:
 
         reader = threading.Thread(target=read)
         reader.start()
+        until(lambda: view._feed._users == 1)  # it waits
         p.close()
         reader.join(PATIENCE_S)
         assert not reader.is_alive()
+        with pytest.raises(redis.ConnectionError, match="closed"):
+            view.read_response(timeout=None)

@@ -4,6 +4,7 @@
 import asyncio
 import itertools
 import os
+import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -247,6 +248,16 @@ def test_fork(own_server: Server) -> None:
         assert p.get_message(timeout=PATIENCE_S)["data"] == 1
         q = r.pubsub()
         q.subscribe("b")
+        held, is_over = threading.Event(), threading.Event()
+
+        def hold() -> None:  # as a thread that reads
+            with q.connection._lock:
+                held.set()
+                is_over.wait()
+
+        holder = threading.Thread(target=hold)
+        holder.start()
+        held.wait()
         child = os.fork()
         if child == 0:
             try:
@@ -262,6 +273,7 @@ def test_fork(own_server: Server) -> None:
                 os._exit(0 if said == {b"b", b"c"} else 2)
             finally:
                 os._exit(1)
+        is_over.set()
         until(lambda: own_server.ask("PUBLISH", "a", "x") == 2)
         assert os.waitpid(child, 0)[1] == 0
         assert p.get_message(timeout=PATIENCE_S)["data"] == b"x"

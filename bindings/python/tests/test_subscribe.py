@@ -300,6 +300,33 @@ def test_on_message(connect: Connect, server: Server) -> None:
 
 
 @in_some_modes
+def test_on_message_of_one_that_ends(connect: Connect, server: Server) -> None:
+    """The end is reported, because no call raises it."""
+    face = connect()
+    got: list[Any] = []
+    failed: list[Any] = []
+
+    def on_message(item: Any) -> None:
+        got.append(item)
+
+    threading.excepthook, hook = failed.append, threading.excepthook
+    if face.is_async:
+        face.loop.set_exception_handler(
+            lambda _, context: failed.append(context["exception"])
+        )
+    options: Any = {"max_messages": 2, "overflow": "end", "on_message": on_message}
+    try:
+        with face.subscribe("news", **options):
+            while not failed:
+                face.execute_many([("PUBLISH", "news", "x")] * 1000)
+    finally:
+        threading.excepthook = hook
+    (failure,) = failed
+    assert isinstance(getattr(failure, "exc_value", failure), shoal.FullError)
+    assert isinstance(got[-1], Dropped)
+
+
+@in_some_modes
 def test_on_message_may_close(connect: Connect, server: Server) -> None:
     face = connect()
     got: list[Any] = []

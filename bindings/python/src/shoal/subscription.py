@@ -141,7 +141,10 @@ class Subscription(SubscriptionBase, Closing):
         while True:
             try:
                 items = self.take()
-            except (ClosedError, FullError):
+            except ClosedError:
+                return
+            except FullError:
+                _report()
                 return
             for item in items:
                 if self._is_closed:
@@ -149,12 +152,7 @@ class Subscription(SubscriptionBase, Closing):
                 try:
                     on_message(item)
                 except Exception:  # of one item; the others are not harmed
-                    kind, error, traceback = sys.exc_info()
-                    threading.excepthook(
-                        threading.ExceptHookArgs(
-                            (kind, error, traceback, threading.current_thread())
-                        )
-                    )
+                    _report()
 
     # ---- names ----
 
@@ -220,6 +218,13 @@ class Subscription(SubscriptionBase, Closing):
             self.close()
             raise
         return self
+
+
+def _report() -> None:
+    """Tell the exception that is handled, as that of a thread."""
+    kind, error, traceback = sys.exc_info()
+    me = threading.current_thread()
+    threading.excepthook(threading.ExceptHookArgs((kind, error, traceback, me)))
 
 
 class Subscribing:

@@ -22,7 +22,7 @@ from .._native import ffi, lib
 from .._options import Options
 from .._outcomes import error_of
 from .._seconds import microseconds
-from ..exceptions import ClosedError
+from ..exceptions import ClosedError, FullError
 from ._batch import Future
 from ._loop import Reader, forget_reader, running_loop
 
@@ -289,7 +289,12 @@ class Subscription(SubscriptionBase, AsyncClosing):
                 on_message(items.popleft())
             except Exception as error:  # of one item; the others are not harmed
                 self._report(error)
-        if self._is_closed or self._reading.end is not None:
+        try:
+            self._check_open()
+        except ClosedError:
+            return
+        except FullError as error:
+            self._report(error)
             return
         if is_more:
             self._hub.loop.call_soon(self._deliver)

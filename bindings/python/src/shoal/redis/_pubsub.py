@@ -269,6 +269,7 @@ class Views:
     def release(self, connection: Any) -> None:
         """It is not needed any more."""
         if isinstance(connection, View):
+            connection.give_up()
             connection.disconnect()
         else:
             self._pool.release(connection)
@@ -294,6 +295,7 @@ class AsyncViews(Views):
     async def release(self, connection: Any) -> None:  # type: ignore[override]
         """It is not needed any more."""
         if isinstance(connection, AsyncView):
+            connection.give_up()
             await connection.disconnect()
         else:
             await self._pool.release(connection)

@@ -12,6 +12,7 @@ from weakref import ref
 import redis.exceptions
 
 from shoal._feed import Feed
+from shoal._fork import forget_in_child
 from shoal.exceptions import RedisError
 
 from ._errors import translate
@@ -33,7 +34,8 @@ class BaseView:
 
     __slots__ = (
         "__weakref__", "_callbacks", "_down_at", "_encoder", "_failure", "_feed",
-        "_handler", "_lane", "_lock", "_pool", "_was_open", "subscriber",
+        "_handler", "_is_released", "_lane", "_lock", "_pool", "_was_open",
+        "subscriber",
     )  # fmt: skip
 
     next_health_check: Final = math.inf
@@ -47,6 +49,7 @@ class BaseView:
         self._handler: Callable[[Any], Any] | None = None
         self._feed: Feed | None = None
         self._was_open = False
+        self._is_released = False
         #: Since when the server owes answers and there is no connection.
         self._down_at: float | None = None
         #: Of the last attempt to connect: redis-py connects anew after a failure, and
@@ -57,6 +60,7 @@ class BaseView:
         if template.encoder.decode_responses:
             decode = self._decoded
         self.subscriber = Subscriber(decode, lane.fences, self._tells_holes)
+        forget_in_child(self)
 
     # ---- what redis-py reads of a connection ----
 
@@ -163,11 +167,17 @@ class BaseView:
         except UnicodeDecodeError:
             return data
 
+    def _forget(self) -> None:
+        """In the child of a fork: a thread that is not here may hold the lock."""
+        self._lock = threading.RLock()
+
     def _open(self, lane: Lane) -> bool:
         """Open a subscription; false: there is one."""
         with self._lock:
             if self._feed is not None:
                 return False
+            if self._is_released:  # somebody still reads
+                raise redis.exceptions.ConnectionError("Connection closed")
             self._down_at = None
             if lane.core is None:  # the pool's parameters were changed
                 raise redis.exceptions.ConnectionError(lane.bypass)
@@ -183,6 +193,11 @@ class BaseView:
             self.subscriber.forget()
         if feed is not None:
             feed.close()
+
+    def give_up(self) -> None:
+        """It is not connected any more, whoever still uses it; disconnect() follows."""
+        with self._lock:
+            self._is_released = True
 
     def _held(self) -> Feed:
         feed = self._feed
