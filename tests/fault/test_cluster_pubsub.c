@@ -13,14 +13,7 @@ typedef struct stage {
     scene_t *scene;
     shoal_pubsub_t *pubsub;
     listener_t a, b;
-    shoal_gap_reason_t reason; /* of the last gap of a */
 } stage_t;
-
-static void note_reason(listener_t *listener, const shoal_item_t *item)
-{
-    if (shoal_item_kind(item) == SHOAL_ITEM_GAP)
-        *(shoal_gap_reason_t *)listener->act_data = shoal_item_reason(item);
-}
 
 static stage_t *open_stage(void **state, const char *names)
 {
@@ -29,8 +22,6 @@ static stage_t *open_stage(void **state, const char *names)
     shoal_options_t *options = scene->options;
 
     stage->scene = scene;
-    stage->a.act = note_reason;
-    stage->a.act_data = &stage->reason;
     assert_int_equal(shoal_options_set_on_event(options, NULL, NULL), 0);
     assert_int_equal(
         shoal_options_set_address(options, "127.0.0.1", fake_server_port(nodes[0])), 0);
@@ -98,7 +89,7 @@ static void test_a_name_follows_its_slot(void **state)
     fake_server_send(nodes[0], MESSAGE("1"));
     fake_server_send(nodes[0], NO(KEY));
     LISTENER_HEARS(&stage->a, "+foo foo=1 ?foo foo=2 ");
-    assert_int_equal(stage->reason, SHOAL_GAP_MOVED);
+    assert_int_equal(stage->a.reason, SHOAL_GAP_MOVED);
     /* The former owner has nothing to say any more. */
     fake_server_send(nodes[0], MESSAGE("no"));
     fake_server_send(nodes[1], MESSAGE("3"));
@@ -131,7 +122,7 @@ static void test_a_slot_leaves_around_our_own_requests(void **state)
         listener_wait(&stage->a);
         listener_remove(&stage->a, "s:{foo}1");
         LISTENER_HEARS(&stage->a, "+{foo}1 +{foo}2 ?{foo}2 ");
-        assert_int_equal(stage->reason, SHOAL_GAP_MOVED);
+        assert_int_equal(stage->a.reason, SHOAL_GAP_MOVED);
         assert_int_equal(listener_stats(stage->pubsub).names_confirmed_now, 1);
         close_stage(stage);
         fake_server_forget_rules(nodes[0]);
@@ -207,7 +198,7 @@ static void test_a_lost_owner_suspends_who_had_names_there(void **state)
     fake_server_refuse(nodes[0], true);
     fake_server_cut(nodes[0], FAKE_CUT_RESET);
     LISTENER_HEARS(&stage->a, "~ ?foo foo=1 ");
-    assert_int_equal(stage->reason, SHOAL_GAP_LOST);
+    assert_int_equal(stage->a.reason, SHOAL_GAP_LOST);
     assert_int_equal(stage->b.items, 0);
     listener_end(&stage->b);
     close_stage(stage);
@@ -226,7 +217,7 @@ static void test_events_of_keys_follow_the_primaries(void **state)
     move_all_to(1);
     answer(1, "PSUBSCRIBE", NULL, yes, 0);
     LISTENER_HEARS(&stage->a, "+__keyevent@0__:* ?__keyevent@0__:* ");
-    assert_int_equal(stage->reason, SHOAL_GAP_NODE);
+    assert_int_equal(stage->a.reason, SHOAL_GAP_NODE);
     assert_int_equal(listener_stats(stage->pubsub).losses, 0);
     close_stage(stage);
 }

@@ -64,6 +64,8 @@ void listener_on_item(const shoal_item_t *item, void *data)
     pthread_mutex_lock(&listener->lock);
     listener->items++;
     listener->epoch = shoal_item_epoch(item);
+    if (shoal_item_kind(item) == SHOAL_ITEM_GAP)
+        listener->reason = shoal_item_reason(item);
     if (shoal_item_detail(item)[0])
         snprintf(listener->detail, sizeof listener->detail, "%s",
                  shoal_item_detail(item));

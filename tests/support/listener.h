@@ -21,8 +21,9 @@ typedef struct listener {
     char heard[LISTENER_BYTES];
     size_t bytes;
     _Atomic size_t items;
-    uint64_t epoch;   /* of the last item */
-    char detail[200]; /* of the last mark that had one */
+    uint64_t epoch;            /* of the last item */
+    shoal_gap_reason_t reason; /* of the last gap */
+    char detail[200];          /* of the last mark that had one */
     void (*act)(struct listener *,
                 const shoal_item_t *); /* what the callback does then */
     void *act_data;
