@@ -141,7 +141,7 @@ typedef struct track {
     int heard[NUMBERS_MAX];
     _Atomic unsigned count;
     bool is_unclear[NUMBERS_MAX];
-    int published;
+    _Atomic int published;
     unsigned gaps, moves;
 } track_t;
 
@@ -153,8 +153,10 @@ static void note(unsigned channel, int what)
 {
     track_t *track = &tracks[channel];
 
-    if (track->count < NUMBERS_MAX)
-        track->heard[track->count++] = what;
+    if (track->count < NUMBERS_MAX) {
+        track->heard[track->count] = what;
+        track->count++; /* others look at what is before it */
+    }
 }
 
 static void on_item(const shoal_item_t *item, void *data)
