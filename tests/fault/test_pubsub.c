@@ -206,6 +206,30 @@ static void test_a_name_that_is_refused(void **state)
     close_stage(stage);
 }
 
+static void add_at_the_end(listener_t *listener, const shoal_item_t *item)
+{
+    const shoal_name_t name = {SHOAL_NAME_CHANNEL, "x", 1};
+
+    if (shoal_item_kind(item) == SHOAL_ITEM_ENDED)
+        shoal_subscription_add(listener->subscription, &name, 1);
+}
+
+/* The server has the name still, so it would be confirmed at once. */
+static void test_nothing_follows_the_end(void **state)
+{
+    stage_t *stage;
+
+    answer(*state, "SUBSCRIBE", SUBSCRIBED("+x"), 1);
+    stage = open_stage(state, NULL);
+    stage->a.act = add_at_the_end;
+    listener_begin(&stage->a, stage->pubsub, "x");
+    listener_wait(&stage->a);
+    assert_int_equal(shoal_pubsub_close_and_wait(stage->pubsub), 0);
+    LISTENER_HEARS(&stage->a, "+x . ");
+    listener_end(&stage->a);
+    shoal_pubsub_release(stage->pubsub);
+}
+
 /* valkey#1066: it looks like an answer to ours. */
 static void test_names_that_the_server_drops(void **state)
 {
@@ -448,6 +472,7 @@ int main(void)
         CASE(test_a_second_loss_at_every_byte),
         CASE(test_a_server_that_cannot_now_is_asked_again),
         CASE(test_a_name_that_is_refused),
+        CASE(test_nothing_follows_the_end),
         CASE(test_names_that_the_server_drops),
         CASE(test_a_confirmation_that_is_missing),
         CASE(test_a_ping_that_is_answered_wrongly),

@@ -3,9 +3,9 @@
 #define SHOAL_CORE_PUSH_AUDIENCE_H
 
 /*
- * Who listens to which name, if the names are at several servers: the owner asks those (each
- * has a registry of its own, core/push/subscriptions.h), and tells the audience what came of
- * it.  The audience tells the listeners.
+ * The listeners of each name in a cluster, where names are at several servers.  The owner asks
+ * the servers; each has a registry of its own (core/push/subscriptions.h).  The owner tells the
+ * audience what the servers answered, and the audience tells the listeners.
  *
  * A topic here has the kind that its listeners gave it: KEYSPACE, too.
  *
