@@ -163,8 +163,11 @@ size_t shoal__items_take(shoal_mailbox_t *mailbox, const shoal_item_t **items,
 
 int shoal__items_wait(shoal_mailbox_t *mailbox, uint64_t until_us)
 {
-    int fd = shoal__items_fd(mailbox);
+    int fd;
 
+    if (shoal__items_count(mailbox) > 0) /* also before the loop rings */
+        return 0;
+    fd = shoal__items_fd(mailbox);
     return fd < 0 ? SHOAL_ESYSTEM : shoal__parker_wait_readable(fd, until_us);
 }
 

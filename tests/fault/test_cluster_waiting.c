@@ -283,11 +283,12 @@ static void what_blocks_on_a_node_that_left_waits_for_the_next_owner(void **stat
     scene_submit(scene, WORDS("SET", KEY, "2"), NULL, &outcomes[1]);
     scene_check(&outcomes[1], SHOAL_ECONN, SHOAL_FATE_UNKNOWN);
     WAIT_FOR(owns(scene, 3));
+    /* Counted before the hold: a node that owes an answer is not asked again. */
+    asked = fake_server_received(nodes[0], 0, "CLUSTER", NULL);
     for (size_t i = 0; i < NODES; i++) { /* no view comes any more */
         fake_server_forget_rules(nodes[i]);
         fake_server_hold(nodes[i], "CLUSTER");
     }
-    asked = fake_server_received(nodes[0], 0, "CLUSTER", NULL);
     WAIT_FOR(fake_server_received(nodes[0], 0, "CLUSTER", NULL) > asked);
     assert_false(outcome_is_done(&outcomes[0]));
     fake_server_refuse(nodes[3], false);

@@ -57,6 +57,7 @@ static void test_the_descriptor_is_readable_while_there_are_items(void **state)
     assert_int_equal(put(source, 1), SHOAL__ITEMS_RING);
     assert_int_equal(put(source, 2), SHOAL__ITEMS_RING);
     assert_false(is_readable(mailbox));
+    assert_int_equal(shoal__items_wait(mailbox, 0), 0); /* before the ring too */
     shoal__items_ring(mailbox);
     assert_true(is_readable(mailbox));
     assert_int_equal(put(source, 3), 0);
