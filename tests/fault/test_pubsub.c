@@ -430,7 +430,8 @@ static void test_a_late_step_reads_no_more_than_others(void **state)
     size_t before = stage->a.items;
     assert_int_equal(shoal_pubsub_step(stage->pubsub, 0), 0);
     assert_true(stage->a.items > before);
-    assert_true(stage->a.items - before <= 2 * 65536 / BYTES + 1);
+    /* One read of a turn, one of the poll, and one of a turn behind it if callbacks took long. */
+    assert_true(stage->a.items - before <= 3 * 65536 / BYTES + 1);
     listener_end(&stage->a);
     assert_int_equal(shoal_pubsub_close_and_wait(stage->pubsub), 0);
     shoal_pubsub_release(stage->pubsub);
