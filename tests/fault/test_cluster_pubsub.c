@@ -48,12 +48,20 @@ static void answer(size_t node, const char *command, const char *argument,
                                                  .times = times});
 }
 
-/* From now on all slots are this node's. */
-static void move_all_to(size_t owner)
+/* From now on all slots are this node's, which answers the command so.  Whoever asks a node
+ * meanwhile finds all its rules, or none of the new ones. */
+static void move_all_to(size_t owner, const char *command, const char *reply)
 {
     for (size_t i = 0; i < NODES; i++) {
-        fake_server_forget_rules(nodes[i]);
-        say(i, (view_t){.owner = owner, .epoch = 9});
+        size_t node = (owner + i) % NODES;
+        fake_server_freeze(nodes[node]);
+        fake_server_forget_rules(nodes[node]);
+        say(node, (view_t){.owner = owner, .epoch = 9});
+        if (node == owner)
+            answer(node, command, NULL, reply, 0);
+        else
+            answer(node, "SSUBSCRIBE", NULL, redirect_to("MOVED", SLOT, owner), 0);
+        fake_server_release(nodes[node]);
     }
 }
 
@@ -141,8 +149,7 @@ static void test_a_stranger_is_told_no_name(void **state)
     stage = open_stage(state, "s:foo");
     WAIT_FOR(fake_server_hits(nodes[0], rule) >= 4);
     assert_int_equal(fake_server_accepted(nodes[2]), 0);
-    move_all_to(2);
-    answer(2, "SSUBSCRIBE", KEY, YES(KEY), 0);
+    move_all_to(2, "SSUBSCRIBE", YES(KEY));
     LISTENER_HEARS(&stage->a, "+foo ");
     close_stage(stage);
 }
@@ -193,8 +200,7 @@ static void test_a_lost_owner_suspends_who_had_names_there(void **state)
     listener_wait(&stage->a);
     LISTENER_HEARS(&stage->a, "+foo ");
     listener_begin(&stage->b, stage->pubsub, "");
-    move_all_to(1);
-    answer(1, "SSUBSCRIBE", KEY, YES(KEY) MESSAGE("1"), 0);
+    move_all_to(1, "SSUBSCRIBE", YES(KEY) MESSAGE("1"));
     fake_server_refuse(nodes[0], true);
     fake_server_cut(nodes[0], FAKE_CUT_RESET);
     LISTENER_HEARS(&stage->a, "~ ?foo foo=1 ");
@@ -214,8 +220,7 @@ static void test_events_of_keys_follow_the_primaries(void **state)
     answer(0, "PSUBSCRIBE", NULL, yes, 0);
     stage = open_stage(state, "k:__keyevent@0__:*");
     listener_wait(&stage->a);
-    move_all_to(1);
-    answer(1, "PSUBSCRIBE", NULL, yes, 0);
+    move_all_to(1, "PSUBSCRIBE", yes);
     LISTENER_HEARS(&stage->a, "+__keyevent@0__:* ?__keyevent@0__:* ");
     assert_int_equal(stage->a.reason, SHOAL_GAP_NODE);
     assert_int_equal(listener_stats(stage->pubsub).losses, 0);
