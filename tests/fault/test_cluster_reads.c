@@ -148,9 +148,11 @@ static void one_that_refuses_readonly(void **state)
 static void check_refusal(scene_t *scene, const char *error, bool goes_elsewhere)
 {
     size_t at_primary, tried;
+    uint64_t since_us;
 
     open_reading(scene);
     at_primary = reads_at(0);
+    since_us = waiting_now_us();
     answer(ONE, "GET", error);
     for (unsigned i = 0; i < 50; i++)
         try_read(scene);
@@ -161,8 +163,9 @@ static void check_refusal(scene_t *scene, const char *error, bool goes_elsewhere
     tried = reads_at(ONE) + reads_at(OTHER);
     for (unsigned i = 0; i < 20; i++)
         try_read(scene);
-    if (goes_elsewhere) /* both refused within the last second */
-        assert_int_equal(reads_at(ONE) + reads_at(OTHER), tried);
+    if (goes_elsewhere) /* one that has refused is tried once a second */
+        assert_true(reads_at(ONE) + reads_at(OTHER) - tried <=
+                    2 * ((waiting_now_us() - since_us) / 1000000));
     assert_int_equal(scene_idle_stats(scene).error_replies, 0);
 }
 
