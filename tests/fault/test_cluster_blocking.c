@@ -235,20 +235,28 @@ static void a_cancel_does_not_wait_for_asking(void **state)
  * nodes do not notice. */
 static void a_node_that_is_down_holds_up_its_own_alone(void **state)
 {
+    enum { WAITING = SHOAL_LEASE_CONNECTIONS_MAX + 10 };
     scene_t *scene = *state;
-    outcome_t *waiting[SHOAL_LEASE_CONNECTIONS_MAX + 10];
+    outcome_t *waiting[WAITING], *ending[WAITING];
+    uint64_t tickets[WAITING];
 
     answer(1, "BLPOP", POPPED);
     open_cluster(scene);
     lose(0);
     WAIT_FOR(scene_events(scene).attempts_failed > 0);
-    for (size_t i = 0; i < sizeof waiting / sizeof *waiting; i++)
-        waiting[i] = pop(scene, LOW, 400000, NULL);
+    for (size_t i = 0; i < WAITING; i++)
+        waiting[i] = pop(scene, LOW, SHOAL_TIMEOUT_NEVER, &tickets[i]);
     for (int i = 0; i < 10; i++)
         expect_popped(pop(scene, HIGH, 0, NULL));
-    assert_false(outcome_is_done(waiting[0]));
-    for (size_t i = 0; i < sizeof waiting / sizeof *waiting; i++)
-        scene_check(waiting[i], SHOAL_ETIMEOUT, SHOAL_FATE_NOT_EXECUTED);
+    for (size_t i = 0; i < WAITING; i++)
+        ending[i] = pop(scene, LOW, 400000, NULL);
+    for (size_t i = 0; i < WAITING; i++)
+        scene_check(ending[i], SHOAL_ETIMEOUT, SHOAL_FATE_NOT_EXECUTED);
+    for (size_t i = 0; i < WAITING; i++) {
+        assert_false(outcome_is_done(waiting[i]));
+        assert_int_equal(shoal_client_cancel(scene->client, tickets[i]), 0);
+        scene_check(waiting[i], SHOAL_ECANCELLED, SHOAL_FATE_NOT_EXECUTED);
+    }
     WAIT_FOR(scene_stats(scene).leases_now == 0);
 }
 
