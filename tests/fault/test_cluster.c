@@ -336,6 +336,7 @@ static void commands_wait_for_a_node_until_their_deadline(void **state)
     agree();
     fake_server_refuse(nodes[0], true);
     open_cluster(scene, 0);
+    WAIT_FOR(scene_events(scene).attempts_failed > 0);
     outcome_t outcome = scene_call(scene, WORDS("SET", KEY, "1"), &call);
     scene_check(&outcome, SHOAL_ETIMEOUT, SHOAL_FATE_NOT_EXECUTED);
     assert_non_null(strstr(outcome.detail, "127.0.0.1"));
@@ -355,6 +356,7 @@ static void a_server_without_a_cluster_says_so(void **state)
         &(fake_rule_t){.command = "CLUSTER",
                        .reply = "-ERR This instance has cluster support disabled\r\n"});
     open_cluster(scene, 0);
+    WAIT_FOR(scene_stats(scene).views_refused > 0);
     outcome_t outcome = scene_call(scene, WORDS("SET", KEY, "1"), &call);
     scene_check(&outcome, SHOAL_ETIMEOUT, SHOAL_FATE_NOT_EXECUTED);
     assert_non_null(strstr(outcome.detail, "cluster support disabled"));

@@ -278,9 +278,10 @@ static void what_blocks_on_a_node_that_left_waits_for_the_next_owner(void **stat
     view[3].primary = NULL;
     view[3].first = 8192;
     view[3].epoch = 6;
-    agree_without(1);
     fake_server_freeze(nodes[1]);
     scene_submit(scene, WORDS("SET", KEY, "2"), NULL, &outcomes[1]);
+    WAIT_FOR(fake_server_holds(nodes[1], "SET")); /* before it is known to have left */
+    agree_without(1);
     scene_check(&outcomes[1], SHOAL_ECONN, SHOAL_FATE_UNKNOWN);
     WAIT_FOR(owns(scene, 3));
     /* Counted before the hold: a node that owes an answer is not asked again. */
