@@ -329,11 +329,12 @@ static void a_shard_that_is_down_leaves_half_of_the_room(void **state)
     call.error = &error;
     for (; accepted < ROOM && rc == 0; accepted += rc == 0) {
         const shoal_command_t command = WORDS("SET", KEY, "2");
-        unsigned long long queued = scene_stats(scene).queued_now;
+        shoal_stats_t before = scene_stats(scene);
         rc = shoal_client_submit_many(scene->client, &command, 1, &call, outcome_cb,
                                       &outcomes[accepted], NULL);
-        if (rc == 0) /* the next turn counts it */
-            WAIT_FOR(scene_stats(scene).queued_now > queued);
+        if (rc == 0) /* the next turn counts it, and tells when it ends */
+            WAIT_FOR(scene_stats(scene).queued_now > before.queued_now &&
+                     scene_stats(scene).turns > before.turns + 1);
     }
     assert_int_equal(rc, SHOAL_EFULL);
     assert_int_equal(accepted, ROOM / 2);
@@ -375,11 +376,12 @@ static void reads_at_replicas_find_room(void **state)
     WAIT_FOR(is_down(scene, 1));
     for (int rc = 0; accepted < ROOM && rc == 0; accepted += rc == 0) {
         const shoal_command_t command = WORDS("SET", KEY, "2");
-        unsigned long long queued = scene_stats(scene).queued_now;
+        shoal_stats_t before = scene_stats(scene);
         rc = shoal_client_submit_many(scene->client, &command, 1, &call, outcome_cb,
                                       &outcomes[accepted], NULL);
         if (rc == 0)
-            WAIT_FOR(scene_stats(scene).queued_now > queued);
+            WAIT_FOR(scene_stats(scene).queued_now > before.queued_now &&
+                     scene_stats(scene).turns > before.turns + 1);
     }
     assert_int_equal(accepted, ROOM / 2);
     for (unsigned i = 0; i < ROOM; i++)
