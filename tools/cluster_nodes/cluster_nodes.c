@@ -134,12 +134,13 @@ static bool follow(int port, int primary)
     return await(takes, port, command);
 }
 
-/* Does the node know so many replicas: ":3"? */
-static bool knows_replicas(int port, const char *count)
+/* Does the node list so many replicas: ":3"?  It lists one when it has heard how much that one
+ * has copied; before that, clients do not know it. */
+static bool lists_replicas(int port, const char *count)
 {
     static const char counting[] =
-        "EVAL return(select(2,string.gsub(redis.call([[cluster]],[[nodes]]),"
-        "[[slave]],[[]]))) 0";
+        "EVAL \"local n = 0 for _, range in ipairs(redis.call('cluster', 'slots')) do "
+        "n = n + #range - 3 end return n\" 0";
     char said[ANSWER_BYTES];
 
     return redis_ask(port, counting, said, sizeof said) && strcmp(said, count) == 0;
@@ -147,7 +148,7 @@ static bool knows_replicas(int port, const char *count)
 
 static bool is_calm(int port, const char *replicas)
 {
-    return cluster_node_is_calm(port) && knows_replicas(port, replicas);
+    return cluster_node_is_calm(port) && lists_replicas(port, replicas);
 }
 
 bool cluster_nodes_know_each_other(const cluster_place_t *places, size_t count)
