@@ -23,6 +23,8 @@ class Cluster:
                 "--cluster-announce-ip", "127.0.0.1", "--protected-mode", "no",
                 "--repl-diskless-sync-delay", "0", "--repl-ping-replica-period", "1",
                 "--cluster-node-timeout", "1000",  # the pace of their gossip
+                # Nor does a replica follow a primary that was slow meanwhile.
+                "--cluster-replica-no-failover", "yes",
             )
             for bus, _ in self._buses
         ]  # fmt: skip
