@@ -14,6 +14,7 @@ import shoal  # noqa: E402
 import shoal.redis  # noqa: E402
 from support.dropin import shown  # noqa: E402
 from support.server import Server  # noqa: E402
+from support.wire import PATIENCE_S  # noqa: E402
 
 TYPES_SCRIPT = """
 redis.setresp(3)
@@ -267,9 +268,9 @@ def test_watch(r: Any) -> None:
 def test_pubsub_beside_commands(r: Any) -> None:
     with r.pubsub() as pubsub:
         pubsub.subscribe("news")
-        assert pubsub.get_message(timeout=5)["type"] == "subscribe"
+        assert pubsub.get_message(timeout=PATIENCE_S)["type"] == "subscribe"
         assert r.publish("news", "hello") == 1
-        assert pubsub.get_message(timeout=5)["data"] == b"hello"
+        assert pubsub.get_message(timeout=PATIENCE_S)["data"] == b"hello"
         assert r.get("nothing") is None
 
 
@@ -280,9 +281,9 @@ def test_scripts_locks_and_scans(r: Any) -> None:
     pipe = r.pipeline()
     script(keys=["n"], args=[5], client=pipe)
     assert pipe.execute() == [10]
-    with r.lock("lock", timeout=5) as lock:
+    with r.lock("lock", timeout=PATIENCE_S) as lock:
         assert lock.owned()
-        assert not r.lock("lock", timeout=5).acquire(blocking=False)
+        assert not r.lock("lock", timeout=PATIENCE_S).acquire(blocking=False)
     r.mset({f"key:{i}": i for i in range(100)})
     assert len(set(r.scan_iter("key:*", count=7))) == 100
 

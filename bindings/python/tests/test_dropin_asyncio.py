@@ -13,6 +13,7 @@ redis = pytest.importorskip("redis")
 import shoal  # noqa: E402
 from shoal.redis.asyncio import Redis  # noqa: E402
 from support.server import Server  # noqa: E402
+from support.wire import PATIENCE_S  # noqa: E402
 
 Scene = Callable[[Callable[[Any], Awaitable[None]]], None]
 
@@ -147,12 +148,12 @@ def test_pubsub_scripts_locks_and_scans(play: Scene) -> None:
     async def scene(r: Any) -> None:
         async with r.pubsub() as pubsub:
             await pubsub.subscribe("news")
-            assert (await pubsub.get_message(timeout=5))["type"] == "subscribe"
+            assert (await pubsub.get_message(timeout=PATIENCE_S))["type"] == "subscribe"
             assert await r.publish("news", "hello") == 1
-            assert (await pubsub.get_message(timeout=5))["data"] == b"hello"
+            assert (await pubsub.get_message(timeout=PATIENCE_S))["data"] == b"hello"
         script = r.register_script("return redis.call('INCRBY', KEYS[1], ARGV[1])")
         assert await script(keys=["n"], args=[5]) == 5
-        async with r.lock("lock", timeout=5) as lock:
+        async with r.lock("lock", timeout=PATIENCE_S) as lock:
             assert await lock.owned()
         await r.mset({f"key:{i}": i for i in range(100)})
         keys = [key async for key in r.scan_iter("key:*", count=7)]

@@ -18,6 +18,7 @@ import shoal  # noqa: E402
 import shoal.redis  # noqa: E402
 from support.cluster import Cluster  # noqa: E402
 from support.dropin import ClusterScene, shown, until  # noqa: E402
+from support.wire import PATIENCE_S  # noqa: E402
 
 # Of three slots, which three nodes own.
 KEYS = ("a", "b", "c")
@@ -218,9 +219,9 @@ def test_garbage(scene: ClusterScene) -> None:
 
 def test_locks_scripts_scans_and_watch(cluster: Cluster) -> None:
     with shoal.redis.RedisCluster.from_url(cluster.seed_url) as r:
-        with r.lock("lock", timeout=5) as lock:
+        with r.lock("lock", timeout=PATIENCE_S) as lock:
             assert lock.owned()
-            assert not r.lock("lock", timeout=5).acquire(blocking=False)
+            assert not r.lock("lock", timeout=PATIENCE_S).acquire(blocking=False)
         script = r.register_script("return redis.call('INCRBY', KEYS[1], ARGV[1])")
         r.delete("n")
         assert script(keys=["n"], args=[5]) == 5
@@ -243,9 +244,9 @@ def test_pubsub_beside_commands(cluster: Cluster) -> None:
     with shoal.redis.RedisCluster.from_url(cluster.seed_url) as r:
         pubsub = r.pubsub()
         pubsub.subscribe("news")
-        assert pubsub.get_message(timeout=5)["type"] == "subscribe"
+        assert pubsub.get_message(timeout=PATIENCE_S)["type"] == "subscribe"
         r.publish("news", "hello")
-        assert pubsub.get_message(timeout=5)["data"] == b"hello"
+        assert pubsub.get_message(timeout=PATIENCE_S)["data"] == b"hello"
         pubsub.close()
 
 

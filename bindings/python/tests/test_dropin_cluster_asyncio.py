@@ -17,6 +17,7 @@ redis = pytest.importorskip("redis")
 import shoal  # noqa: E402
 import shoal.redis.asyncio  # noqa: E402
 from support.cluster import Cluster  # noqa: E402
+from support.wire import PATIENCE_S  # noqa: E402
 
 Play = Callable[[Callable[[Any], Awaitable[None]]], None]
 KEYS = ("a", "b", "c")  # at three nodes
@@ -86,7 +87,7 @@ def test_scripts_locks_scans_watch_and_pubsub(play: Play) -> None:
         script = r.register_script("return redis.call('INCRBY', KEYS[1], ARGV[1])")
         await r.delete("n")
         assert await script(keys=["n"], args=[5]) == 5
-        async with r.lock("lock", timeout=5) as lock:
+        async with r.lock("lock", timeout=PATIENCE_S) as lock:
             assert await lock.owned()
         await r.mset_nonatomic({f"key:{i}": i for i in range(50)})
         assert len({key async for key in r.scan_iter("key:*")}) == 50
@@ -102,9 +103,9 @@ def test_scripts_locks_scans_watch_and_pubsub(play: Play) -> None:
 
         pubsub = r.pubsub()
         await pubsub.subscribe("news")
-        assert (await pubsub.get_message(timeout=5))["type"] == "subscribe"
+        assert (await pubsub.get_message(timeout=PATIENCE_S))["type"] == "subscribe"
         await r.publish("news", "hello")
-        assert (await pubsub.get_message(timeout=5))["data"] == b"hello"
+        assert (await pubsub.get_message(timeout=PATIENCE_S))["data"] == b"hello"
         await pubsub.aclose()
 
     play(act)

@@ -151,7 +151,8 @@ def test_events_are_bounded(connect: Connect) -> None:
     assert kinds == {"attempt_failed", "retrying"}
     assert face.stats().losses == 0
     assert all(0 <= event.delay < 1 for event in events[1:])
-    assert (events[0].kind == "dropped") == (len(events) == 129) == (SCALE > 50)
+    assert (events[0].kind == "dropped") == (len(events) == 129)
+    assert len(events) == 129 or SCALE <= 50
     if events[0].kind == "dropped":  # no connection's
         assert (events[0].connection, events[0].server) == (0, "")
 
