@@ -63,8 +63,8 @@ static void names_of_all_kinds_get_their_messages(void **state)
     tell_primaries("CONFIG SET notify-keyspace-events K$");
     listener_begin(&a, pubsub, "news p:n* s:s1 s:s2 s:s3 k:__keyspace@0__:one");
     listener_wait(&a);
-    WAIT_FOR(a.items ==
-             6); /* a name is confirmed right before the callback hears of it */
+    /* A name is confirmed right before the callback hears of it. */
+    WAIT_FOR(a.items == 6);
     LISTENER_HEARS(&a, a.heard); /* in some order: a new transcript */
     live_ask(client, "PUBLISH news 1");
     WAIT_FOR(listener_has(&a, "news=1") && listener_has(&a, "n*>news=1"));

@@ -248,8 +248,8 @@ static void test_numbers_ascend_or_a_gap_is_told(void **state)
             live_ask(stage.client, "CLIENT KILL TYPE pubsub");
     }
     listener_wait(&stage.a);
-    for (size_t i = count + 1; last <= count;
-         i++) { /* a kill may have taken the last */
+    /* The last kill may have taken the last one. */
+    for (size_t i = count + 1; last <= count; i++) {
         char text[32];
         snprintf(text, sizeof text, "PUBLISH x %u", (unsigned)i);
         live_ask(stage.client, text);
