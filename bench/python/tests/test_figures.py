@@ -7,12 +7,12 @@ from must_show.worker.clients import CLIENTS
 from must_show.worker.loads import LOADS
 
 BARS = {
-    "asyncio-128": [(RATE, 8), (CPU, 0.125)],
-    "uvloop-128": [(RATE, 8), (CPU, 0.125)],
-    "asyncio-1024": [(RATE, 8), (CPU, 0.125)],
-    "uvloop-1024": [(RATE, 8), (CPU, 0.125)],
-    "asyncio-1": [(P50, 0.92)],
-    "uvloop-1": [(P50, 0.92)],
+    "asyncio-128": [(RATE, 0.6), (RATE, 10), (CPU, 0.125)],
+    "uvloop-128": [(RATE, 0.45), (RATE, 10), (CPU, 0.125)],
+    "asyncio-1024": [(RATE, 10), (CPU, 0.125)],
+    "uvloop-1024": [(RATE, 10), (CPU, 0.125)],
+    "asyncio-1": [(P50, 0.75)],
+    "uvloop-1": [(P50, 0.75)],
     "threads-1": [(P50, 0.85)],
     "threads-32": [(RATE, 2.5), (RATE, 5)],
     "many-threads": [(RATE, 2)],
@@ -25,8 +25,9 @@ BARS = {
     "get-100k-asyncio": [(RATE, 1.1)],
     "set-100k-threads": [(RATE, 1.1)],
     "set-100k-asyncio": [(RATE, 1.1)],
-    "dropin-asyncio-128": [(RATE, 8)],
-    "dropin-threads-32": [(RATE, 3)],
+    "dropin-asyncio-128": [(RATE, 12)],
+    "dropin-threads-32": [(RATE, 5)],
+    "dropin-threads-1": [(P50, 0.75)],
 }
 
 

@@ -8,7 +8,13 @@ from types import SimpleNamespace
 from unittest import mock
 
 from must_show.contents import BIG, LIST_ITEMS
-from must_show.worker import over_redis_py, over_shoal, run_tasks, run_threads
+from must_show.worker import (
+    over_floor,
+    over_redis_py,
+    over_shoal,
+    run_tasks,
+    run_threads,
+)
 from must_show.worker.__main__ import parse
 from must_show.worker.clients import Calls, Target
 from must_show.worker.loads import LOADS
@@ -111,6 +117,17 @@ class Runs(unittest.TestCase):
         measurement = run_asyncio(Store(), callers=72)
         timed = [bool(recorder.latency_ns) for recorder in measurement.recorders]
         self.assertEqual(timed, [number % 8 == 0 for number in range(72)])
+
+    def test_the_floor_answers_every_caller(self):
+        measurement = measurement_of(3)
+        with contextlib.redirect_stderr(io.StringIO()):
+            run_tasks.run(
+                measurement,
+                LOADS["turns"],
+                over_floor.asynchronous(Target("/s", None, 3)),
+                "asyncio",
+            )
+        self.assertGreater(min(r.ops for r in measurement.recorders), 0)
 
     def test_a_batch_counts_its_commands(self):
         for run in (run_asyncio, run_blocking):

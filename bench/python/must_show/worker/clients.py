@@ -45,4 +45,5 @@ CLIENTS: dict[str, tuple[str, dict[str, Any]]] = {
     "coredis": ("over_coredis", {}),
     "coredis-one": ("over_coredis", {"size": 1}),
     "valkey-glide": ("over_glide", {}),
+    "floor": ("over_floor", {}),
 }
