@@ -139,3 +139,14 @@ def test_neighbours_with_the_same_extras_cross_together() -> None:
         ([("d",)], False),
     ]
     assert (tick.pumps, len(loop.later)) == (1, 1)
+
+
+def test_plain_commands_after_one_with_extras() -> None:
+    tick, _ = ticked([1])
+    extras: Any = (1, 0, None, None)
+    tick.queued += (("A",), object())
+    tick.submit_one(("B",), extras, is_awaited=True)
+    tick.flush()
+    tick.queued += (("C",), object())
+    tick.flush()
+    assert [commands for commands, _ in tick.sent] == [[("A",)], [("B",)], [("C",)]]

@@ -6,7 +6,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Container
+from itertools import chain
 from operator import length_hint
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -17,10 +18,18 @@ from ._batch import Future, fail_future
 
 
 class Owed:
-    """Futures by number. Each gets one result, and none but its own."""
+    """Futures by number. Each gets one result, and none but its own.
+
+    Commands that crossed together have numbers in a row, and most results come so: the
+    futures of a batch stand as one run, until a result comes out of turn.
+    """
 
     def __init__(self, loop: asyncio.AbstractEventLoop, default: Conversion) -> None:
-        self.waiting: dict[int, Future] = {}
+        #: Runs of futures by the number of the first; not empty.
+        self._runs: dict[int, list[Future]] = {}
+        #: Those of runs in which a result came out of turn, by number.
+        self._others: dict[int, Future] = {}
+        self._count = 0
         #: What came for futures that were cancelled just before.
         self.missed: WeakKeyDictionary[Future, tuple[Conversion, int, Any]] = (
             WeakKeyDictionary()
@@ -31,17 +40,61 @@ class Owed:
         self._is_quick = not default.mends_all
         self._set_result = type(loop.create_future()).set_result
 
+    def __len__(self) -> int:
+        return self._count
+
+    def futures(self) -> list[Future]:
+        """All of them."""
+        return [*chain.from_iterable(self._runs.values()), *self._others.values()]
+
+    def numbers(self, gone: Container[int] | None) -> list[int]:
+        """The numbers of the futures with these ids; None: of all."""
+        runs = (enumerate(run, first) for first, run in self._runs.items())
+        pairs = chain(chain.from_iterable(runs), self._others.items())
+        return [n for n, future in pairs if gone is None or id(future) in gone]
+
     def register(
         self, first: int, futures: list[Future], conversion: Conversion
     ) -> bool:
         """C owes these a result, by numbers from `first`. False: one was taken."""
-        numbers = range(first, first + len(futures))
-        total = len(self.waiting) + len(futures)
-        self.waiting.update(zip(numbers, futures, strict=True))
+        count = len(futures)
         if conversion is not self._default:
+            numbers = range(first, first + count)
             self._conversions.update(dict.fromkeys(numbers, conversion))
             self._is_quick = False
-        return len(self.waiting) == total
+        was_taken = first in self._runs or first in self._others
+        self._runs[first] = futures[:]
+        self._count += count
+        return not was_taken
+
+    def _take(self, first: int, count: int) -> list[Future]:
+        """The futures of these numbers, which get a result now."""
+        runs = self._runs
+        taken = runs.pop(first, None)
+        if taken is None:
+            return self._take_others(first, count)
+        while len(taken) < count and (more := runs.pop(first + len(taken), None)):
+            taken += more
+        if len(taken) < count:
+            runs[first] = taken
+            return self._take_others(first, count)
+        if len(taken) > count:
+            runs[first + count] = taken[count:]
+            del taken[count:]
+        self._count -= count
+        return taken
+
+    def _take_others(self, first: int, count: int) -> list[Future]:
+        """The same for numbers that no run begins with."""
+        for number, run in self._runs.items():
+            self._others.update(enumerate(run, number))
+        self._runs.clear()
+        numbers = range(first, first + count)
+        taken = [self._others[number] for number in numbers]
+        for number in numbers:
+            del self._others[number]
+        self._count -= count
+        return taken
 
     def pass_on(self, future: Future, late: Future) -> list[int]:
         """Let another future get what was for this one, which is done. The number of
@@ -50,18 +103,19 @@ class Owed:
             conversion, kind, what = self.missed.pop(future)
             late.set_result(conversion.outcome(kind, what))
             return []
-        waiting = list(self.waiting.items())  # a finalizer may submit meanwhile
-        numbers = [number for number, other in waiting if other is future]
-        self.waiting.update(dict.fromkeys(numbers, late))
+        numbers = self.numbers({id(future)})
+        for number in numbers:
+            self._take(number, 1)
+            self._others[number] = late
+            self._count += 1
         return numbers
 
     def complete(self, items: list[Any]) -> None:
         """Results from C: [number, what, ...]. KeyError: no future has that number."""
-        pop = self.waiting.pop
         pairs = iter(items)
         for first, what in zip(pairs, pairs, strict=True):
             if type(what) is list and self._is_quick:
-                futures = list(map(pop, range(first, first + len(what))))
+                futures = self._take(first, len(what))
                 replies = iter(what)
                 done = map(self._set_result, futures, replies)
                 while True:
@@ -87,7 +141,7 @@ class Owed:
             self.missed[future] = (conversion, kind, what)
 
     def _complete_one(self, number: int, kind: int, what: Any) -> None:
-        future = self.waiting.pop(number)
+        (future,) = self._take(number, 1)
         conversion = self._conversions.pop(number, self._default)
         if not self._conversions:
             self._is_quick = not self._default.mends_all
@@ -101,8 +155,10 @@ class Owed:
 
     def fail_all(self, make_error: Callable[[], BaseException]) -> None:
         """All results are lost; each future gets an exception of its own."""
-        futures = list(self.waiting.values())
-        self.waiting.clear()
+        futures = self.futures()
+        self._runs.clear()
+        self._others.clear()
+        self._count = 0
         # C may still write to what these have, if its thread goes on.
         _kept.extend(c for c in self._conversions.values() if c.into)
         self._conversions.clear()

@@ -8,7 +8,7 @@ import asyncio
 import contextlib
 import sys
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from functools import partial
 from operator import setitem
 from typing import Any
@@ -64,7 +64,7 @@ class Port(Tick):
         if status < 0:
             raise error_of(status)
         self._owed = Owed(loop, options.default)
-        super().__init__(loop, options, self._owed.waiting)
+        super().__init__(loop, options, self._owed)
         self.core = core
         self._on_end = on_end
         #: That of a borrowed connection goes with the core.
@@ -187,13 +187,10 @@ class Port(Tick):
                 ):
                     self._doubt()
                 _working.add(self)
-                items = self._read(status)
+                self._complete(self._read(status))
         finally:
             self._is_busy = False
-        if status < 0:
-            return self._send_otherwise(batch, status)
-        self._complete(items)
-        return []
+        return self._send_otherwise(batch, status) if status < 0 else []
 
     def _lend(self, stream: bytes) -> None:
         """C may send large arguments of this stream from where they are."""
@@ -241,9 +238,9 @@ class Port(Tick):
         try:
             status = int(_pump(self._native))
             items = self._read(status)
+            self._complete(items)
         finally:
             self._is_busy = False
-        self._complete(items)
         if items and self._backlog:
             self._retry()
         return status
@@ -280,8 +277,12 @@ class Port(Tick):
         if self._is_busy or not self.is_open:
             return None
         late = self.create_future()
-        if numbers := self._owed.pass_on(future, late):
-            self._cancel(numbers)
+        self._is_busy = True
+        try:
+            numbers = self._owed.pass_on(future, late)
+        finally:
+            self._is_busy = False
+        self._cancel(numbers)
         return late if numbers or late.done() else None
 
     def give_up(self, futures: Iterable[Future]) -> None:
@@ -307,7 +308,15 @@ class Port(Tick):
                 future.cancel()
         if not self.is_open:
             return
-        self._cancel([n for n, f in list(self.waiting.items()) if id(f) in gone])
+        self._cancel(self._numbers(gone))
+
+    def _numbers(self, gone: Container[int] | None = None) -> list[int]:
+        """Of the futures with these ids, or of all; nothing comes in between."""
+        self._is_busy = True
+        try:
+            return self._owed.numbers(gone)
+        finally:
+            self._is_busy = False
 
     def _cancel(self, numbers: list[int]) -> None:
         for number in numbers:
@@ -362,7 +371,7 @@ class Port(Tick):
         """The loop was closed before the client. How many commands end here?"""
         if not self.is_open:
             return 0
-        futures = [*self.waiting.values(), *self._backlog.futures(), *self.queued[1::2]]
+        futures = [*self._owed.futures(), *self._backlog.futures(), *self.queued[1::2]]
         lost = sum(not future.done() for future in futures)
         self.abandon()
         return lost
@@ -428,7 +437,7 @@ class Port(Tick):
                 while not self._has_ended():
                     yield
             else:
-                self._cancel(list(self.waiting))
+                self._cancel(self._numbers())
                 yield from self._pump_while(lambda: bool(self.waiting), _CANCEL_SECONDS)
         finally:  # the loop may end during the close
             if owns_core and not self.core.is_gone:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import asyncio
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Sequence, Sized
 from typing import Any
 
 from .._options import Options
@@ -29,7 +29,7 @@ class Tick(ABC):
         self,
         loop: asyncio.AbstractEventLoop,
         options: Options,
-        waiting: dict[int, Future],
+        waiting: Sized,
     ) -> None:
         self.loop = loop
         self.waiting = waiting
@@ -46,6 +46,8 @@ class Tick(ABC):
         self.is_scheduled = False
         #: At this length the queue is handed over before the end of the tick; 0: never.
         self.early = 0
+        #: One for each command with extras that is queued, or about to be.
+        self._marks: list[None] = []
         self._was_lone = False
         #: C's memory is being read, or results may come whose futures are not
         #: registered yet: no other call into C.
@@ -103,9 +105,10 @@ class Tick(ABC):
         del queued[: len(taken)]
         commands, futures = taken[::2], taken[1::2]
         self._was_lone = len(commands) == 1
-        if WithExtras not in map(type, commands):
+        if not self._marks:
             self._enqueue(Batch(commands, futures, self._options))
             return
+        del self._marks[: sum(type(command) is WithExtras for command in commands)]
         runs = list(runs_of(commands, futures, self._options))
         for run in runs[:-1]:
             self._enqueue(run, more_follow=True)
@@ -120,6 +123,7 @@ class Tick(ABC):
         `is_awaited`: the caller awaits it next."""
         future = self.create_future()
         queued = self.queued
+        self._marks.append(None)
         queued += (WithExtras(command, extras), future)
         if not is_awaited:
             self.schedule()  # the caller may go on, and submit more
