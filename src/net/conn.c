@@ -53,6 +53,7 @@ int shoal__conn_init(shoal__conn_t *conn, const shoal__conn_plan_t *plan)
         .on_blocked = plan->hooks->on_blocked,
         .on_push = plan->hooks->on_push,
         .on_message = plan->hooks->on_message,
+        .is_answered = plan->hooks->is_answered,
         .on_error = plan->hooks->on_error ? plan->hooks->on_error : on_error};
 
     *conn = (shoal__conn_t){.config = config,

@@ -52,6 +52,7 @@ typedef struct shoal__conn_hooks {
                        shoal__ending_t ending);
     void (*on_push)(void *owner, const shoal_reply_t *push);
     void (*on_message)(void *owner, const shoal__push_t *push);
+    bool (*is_answered)(void *owner);
     /* NULL: the pipe's standard answer. */
     shoal__pipe_verdict_t (*on_error)(void *owner, shoal__pipe_t *pipe,
                                       const shoal__request_t *request,

@@ -87,6 +87,13 @@ static void on_message(void *owner, const shoal__push_t *push)
         shoal__subscriptions_hear(&subscriber->subscriptions, push);
 }
 
+static bool is_answered(void *owner)
+{
+    const shoal__subscriber_t *subscriber = owner;
+
+    return shoal__subscriptions_is_answered(&subscriber->subscriptions);
+}
+
 /* ---- the connection ---- */
 
 static void on_event(void *owner, const shoal_event_t *event)
@@ -120,8 +127,8 @@ static const shoal__conn_hooks_t conn_hooks = {.on_event = on_event,
                                                .on_reading = on_reading,
                                                .on_delivered = on_delivered,
                                                .on_own = shoal__errand_on_own,
-
-                                               .on_message = on_message};
+                                               .on_message = on_message,
+                                               .is_answered = is_answered};
 
 static void open_route(shoal__route_t *route, shoal__loop_t *loop)
 {

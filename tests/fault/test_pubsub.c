@@ -192,6 +192,30 @@ static void test_a_server_that_cannot_now_is_asked_again(void **state)
     close_stage(stage);
 }
 
+/* It takes SUBSCRIBE meanwhile, and refuses PING. */
+static void test_a_server_that_loads_its_data(void **state)
+{
+    stage_t *stage;
+
+    answer(*state, "SUBSCRIBE", SUBSCRIBED("+x"), 1);
+    answer(*state, "SUBSCRIBE", SUBSCRIBED("+y"), 1);
+    answer(*state, "SUBSCRIBE", "-LOADING later\r\n", 1);
+    answer(*state, "SUBSCRIBE", SUBSCRIBED("+z"), 1);
+    answer(*state, "PING", "-LOADING later\r\n", 3);
+    stage = open_stage(state, "x");
+    listener_wait(&stage->a);
+    listener_add(&stage->a, "y");
+    listener_wait(&stage->a);
+    listener_add(&stage->a, "z"); /* both are refused; then neither is */
+    LISTENER_HEARS(&stage->a, "+x +y +z ");
+    fake_server_send(stage->scene->server, ">3\r\n+message\r\n+x\r\n+1\r\n");
+    LISTENER_HEARS(&stage->a, "x=1 ");
+    assert_int_equal(listener_stats(stage->pubsub).requests, 4);
+    assert_int_equal(listener_stats(stage->pubsub).losses, 0);
+    assert_int_equal(listener_stats(stage->pubsub).desyncs, 0);
+    close_stage(stage);
+}
+
 static void test_a_name_that_is_refused(void **state)
 {
     stage_t *stage;
@@ -474,6 +498,7 @@ int main(void)
         CASE(test_a_loss_at_every_byte_in_resp2),
         CASE(test_a_second_loss_at_every_byte),
         CASE(test_a_server_that_cannot_now_is_asked_again),
+        CASE(test_a_server_that_loads_its_data),
         CASE(test_a_name_that_is_refused),
         CASE(test_nothing_follows_the_end),
         CASE(test_names_that_the_server_drops),

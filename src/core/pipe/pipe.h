@@ -104,6 +104,9 @@ typedef struct shoal__pipe_hooks {
     /* A subscriber's: a message came, or a confirmation, or something else that is no reply.
      * NULL: a greeter's, which drops it.  on_push is not called. */
     void (*on_message)(void *owner, const shoal__push_t *push);
+    /* A subscriber's: did pushes answer all of the request that is at its turn?  An error that
+     * comes now belongs to the next one then.  NULL: no. */
+    bool (*is_answered)(void *owner);
     /* A command that is still wanted was answered with an error.  Its request->bytes
      * `bytes` are the first of the log.  TAKEN: the request's sink is the owner's as
      * well.  shoal__pipe_send_again() is the standard answer; nothing else may be

@@ -20,7 +20,18 @@ static const shoal__request_t *head_of(const shoal__pipe_t *pipe)
                : shoal__request_ring_at(&pipe->ring, pipe->ring.head);
 }
 
-/* A reply came that is no error: requests that are answered by pushes are over. */
+/* Does the reply show that pushes have answered the request whose turn it is?  An error may
+ * be the answer to it. */
+static bool is_behind_pushes(const shoal__pipe_t *pipe, const shoal_reply_t *reply)
+{
+    const shoal__request_t *head = head_of(pipe);
+
+    return reply->type != SHOAL_REPLY_ERROR ||
+           (head && head->shape == SHOAL__SHAPE_PUSHES && pipe->hooks.is_answered &&
+            pipe->hooks.is_answered(pipe->owner));
+}
+
+/* Requests at their turn that are answered by pushes are over. */
 static void end_pushed(shoal__pipe_t *pipe)
 {
     const shoal__request_t *head = head_of(pipe);
@@ -55,7 +66,7 @@ static bool on_reply(void *owner, const shoal_reply_t *reply, bool is_push)
         return shoal__pipe_decoder_hooks.on_reply(owner, reply, is_push);
     if (pipe->is_resp3 ? is_push : shoal__push_is_unasked(reply))
         return push_came(pipe, reply);
-    if (reply->type != SHOAL_REPLY_ERROR)
+    if (is_behind_pushes(pipe, reply))
         end_pushed(pipe);
     return shoal__pipe_decoder_hooks.on_reply(owner, reply, is_push);
 }

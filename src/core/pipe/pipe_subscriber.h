@@ -8,8 +8,9 @@
  *
  * SUBSCRIBE and its kin take no reply: the server answers them with a push for each name, or
  * with one error.  Their requests have the shape SHOAL__SHAPE_PUSHES.  An error at such a
- * request's turn ends it; any other reply shows that it is over, and belongs to the next
- * request.  So a PING goes behind each of them.
+ * request's turn ends it, unless pushes have answered all of it (hooks.is_answered).  Then, and
+ * if it is any other reply, the request is over, and the reply belongs to the next one.  So a
+ * PING goes behind each of them.
  *
  * In RESP2 messages and confirmations are arrays: resp/push.h tells them from replies.
  */

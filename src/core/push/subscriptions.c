@@ -350,6 +350,18 @@ bool shoal__subscriptions_may_pass(shoal__bytes_t error)
     return false;
 }
 
+bool shoal__subscriptions_is_answered(const shoal__subscriptions_t *subscriptions)
+{
+    const shoal__asking_t *head = head_of(subscriptions);
+
+    if (!head || (head->kind == SHOAL_NAME_SHARD && !head->is_subscribe))
+        return false;
+    for (uint32_t i = 0; i < head->count; i++)
+        if (head->topics[i]->request != 0)
+            return false;
+    return true;
+}
+
 /* A name of a request that was refused. */
 static void refuse(shoal__subscriptions_t *subscriptions, const shoal__asking_t *asking,
                    shoal__topic_t *topic, shoal__bytes_t error)
@@ -404,6 +416,15 @@ bool shoal__subscriptions_fenced(shoal__subscriptions_t *subscriptions, uint64_t
     }
     shoal__free(head);
     return true;
+}
+
+bool shoal__subscriptions_turned_away(shoal__subscriptions_t *subscriptions,
+                                      uint64_t number, shoal__bytes_t error)
+{
+    const shoal__asking_t *head = head_of(subscriptions);
+
+    return head && shoal__subscriptions_may_pass(error) &&
+           shoal__subscriptions_fenced(subscriptions, number, head->nonce);
 }
 
 /* ---- connections ---- */

@@ -105,6 +105,9 @@ bool shoal__subscriptions_may_pass(shoal__bytes_t error);
 /* The oldest request that is unanswered; NULL: there is none. */
 const shoal__asking_t *
 shoal__subscriptions_head(const shoal__subscriptions_t *subscriptions);
+/* Have all its names their answers, and no other request?  Never of shards that are given up:
+ * what a slot that leaves drops unasked looks like an answer. */
+bool shoal__subscriptions_is_answered(const shoal__subscriptions_t *subscriptions);
 /* The server answered the request with an error. */
 void shoal__subscriptions_refused(shoal__subscriptions_t *subscriptions,
                                   uint64_t number, shoal__bytes_t error,
@@ -113,5 +116,10 @@ void shoal__subscriptions_refused(shoal__subscriptions_t *subscriptions,
  * connection must be given up. */
 bool shoal__subscriptions_fenced(shoal__subscriptions_t *subscriptions, uint64_t number,
                                  uint64_t nonce);
+/* The PING was answered with this error.  One that may pass (a server that loads its data takes
+ * names, and refuses PING) shows that the PING's turn has come, as a nonce does.  False: as
+ * above. */
+bool shoal__subscriptions_turned_away(shoal__subscriptions_t *subscriptions,
+                                      uint64_t number, shoal__bytes_t error);
 
 #endif

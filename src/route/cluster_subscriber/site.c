@@ -43,11 +43,19 @@ static void on_delivered(void *owner)
     subscriber->hooks.on_delivered(subscriber->owner);
 }
 
+static bool is_answered(void *owner)
+{
+    const shoal__site_t *site = owner;
+
+    return shoal__subscriptions_is_answered(&site->subscriptions);
+}
+
 static const shoal__conn_hooks_t conn_hooks = {.on_event = on_event,
                                                .on_reading = on_reading,
                                                .on_delivered = on_delivered,
                                                .on_own = shoal__errand_on_own,
-                                               .on_message = shoal__site_on_message};
+                                               .on_message = shoal__site_on_message,
+                                               .is_answered = is_answered};
 
 static bool is_away(const shoal__site_t *site)
 {

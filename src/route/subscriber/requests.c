@@ -48,15 +48,24 @@ static void on_request(shoal_client_t *client, const shoal_result_t *result, voi
                                  asker->conn->pipe.now_us);
 }
 
+/* False: the server is out of step. */
+static bool is_in_step(shoal__asker_t *asker, const shoal_result_t *result)
+{
+    shoal__bytes_t error;
+
+    if (shoal_reply_type(result->reply) != SHOAL_REPLY_ERROR)
+        return shoal__subscriptions_fenced(asker->subscriptions, result->tag,
+                                           read_nonce(result->reply));
+    error.data = shoal_reply_string(result->reply, &error.bytes);
+    return shoal__subscriptions_turned_away(asker->subscriptions, result->tag, error);
+}
+
 static void on_fence(shoal_client_t *client, const shoal_result_t *result, void *data)
 {
     shoal__asker_t *asker = data;
     (void)client;
 
-    if (result->status < 0)
-        return;
-    if (!shoal__subscriptions_fenced(asker->subscriptions, result->tag,
-                                     read_nonce(result->reply)))
+    if (result->status >= 0 && !is_in_step(asker, result))
         shoal__pipe_refuse(&asker->conn->pipe, SHOAL_EDESYNC,
                            "the server did not confirm a name that it was asked for");
 }

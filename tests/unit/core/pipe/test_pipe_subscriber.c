@@ -35,12 +35,23 @@ static void hear_push(void *owner, const shoal__push_t *push)
         shoal__pipe_refuse(&rig.pipe, SHOAL_ENOMEM, "as the test wants");
 }
 
+/* Does the owner say that pushes answered the request at its turn? */
+static bool says_answered;
+
+static bool is_answered(void *owner)
+{
+    assert_ptr_equal(owner, &rig);
+    return says_answered;
+}
+
 static int set_up(void **state)
 {
     const shoal__pipe_hooks_t hooks = {.on_result = rig_hear_result,
                                        .on_own = rig_hear_result,
-                                       .on_message = hear_push};
+                                       .on_message = hear_push,
+                                       .is_answered = is_answered};
 
+    says_answered = false;
     rig_set_up(state);
     shoal__pipe_release(&rig.pipe);
     rig.config.is_subscriber = true;
@@ -92,6 +103,36 @@ static void test_requests_that_are_answered_by_pushes(void **state)
     assert_int_equal(counter(&rig.pipe.stats.pushes), 3);
     /* Nobody waits for a reply now. */
     assert_int_equal(rig_feed("+PONG\r\n"), SHOAL_EDESYNC);
+}
+
+static void test_an_error_behind_all_pushes_is_the_next_ones(void **state)
+{
+    (void)state;
+    connect_with(3);
+    says_answered = true;
+    send_own('s', true);
+    send_own('p', false);
+    assert_int_equal(
+        rig_feed(">3\r\n$9\r\nsubscribe\r\n$1\r\nx\r\n:1\r\n-LOADING no\r\n"), 0);
+    assert_heard("<yes x> s=sink p=-LOADING no ");
+    assert_true(pipe_is_idle(&rig.pipe));
+    /* Of a request that takes a reply the error is its own, whatever the owner says. */
+    send_own('p', false);
+    assert_int_equal(rig_feed("-LOADING no\r\n"), 0);
+    assert_heard("p=-LOADING no ");
+    assert_int_equal(rig_feed("-ERR bye\r\n"), SHOAL_EDESYNC);
+}
+
+/* An owner that does not know. */
+static void test_without_the_hook_an_error_is_the_requests_own(void **state)
+{
+    (void)state;
+    connect_with(3);
+    rig.pipe.hooks.is_answered = NULL;
+    send_own('s', true);
+    send_own('p', false);
+    assert_int_equal(rig_feed("-LOADING no\r\n+PONG\r\n"), 0);
+    assert_heard("s=-LOADING no p=+PONG ");
 }
 
 static void test_an_error_that_nobody_waits_for(void **state)
@@ -232,6 +273,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         CASE(test_requests_that_are_answered_by_pushes),
+        CASE(test_an_error_behind_all_pushes_is_the_next_ones),
+        CASE(test_without_the_hook_an_error_is_the_requests_own),
         CASE(test_an_error_that_nobody_waits_for),
         CASE(test_resp2),
         CASE(test_every_split),

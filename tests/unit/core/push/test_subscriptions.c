@@ -580,6 +580,68 @@ static void test_a_server_out_of_step_is_found(void **state)
     heard[0] = '\0';
 }
 
+/* A server that loads its data: it takes names, and refuses PING. */
+static void test_an_error_that_may_pass_is_as_good_as_a_nonce(void **state)
+{
+    const shoal__asking_t *asking;
+
+    (void)state;
+    assert_false(shoal__subscriptions_is_answered(&registry));
+    assert_false(shoal__subscriptions_turned_away(&registry, 1, text("LOADING x")));
+    shoal__subscriptions_begin(&registry);
+    add(&a, "x");
+    add(&a, "y");
+    asking = next();
+    confirms("x");
+    assert_false(shoal__subscriptions_is_answered(&registry));
+    assert_false(
+        shoal__subscriptions_turned_away(&registry, asking->number, text("LOADING x")));
+    confirms("y");
+    assert_true(shoal__subscriptions_is_answered(&registry));
+    assert_false(
+        shoal__subscriptions_turned_away(&registry, asking->number, text("NOPERM x")));
+    assert_true(
+        shoal__subscriptions_turned_away(&registry, asking->number, text("LOADING x")));
+    assert_null(shoal__subscriptions_head(&registry));
+    heard[0] = '\0';
+    /* Of a name that is given up meanwhile the answer is not known. */
+    add(&a, "z");
+    asking = next();
+    confirms("z");
+    drop(&a, "z");
+    next();
+    assert_false(shoal__subscriptions_is_answered(&registry));
+    assert_true(
+        shoal__subscriptions_turned_away(&registry, asking->number, text("LOADING x")));
+    assert_heard("+z a:subscribed=z -z ");
+    server_says(SHOAL__PUSH_DROPPED, "z");
+    assert_true(shoal__subscriptions_is_answered(&registry));
+}
+
+/* A slot that leaves drops its names unasked, and refuses the request then. */
+static void test_of_shards_that_are_given_up_the_answer_is_not_known(void **state)
+{
+    shoal__push_t push = {
+        SHOAL__PUSH_CONFIRMED, SHOAL_NAME_SHARD, text("s"), {NULL, 0}, {NULL, 0}};
+    const shoal__asking_t *asking;
+
+    (void)state;
+    shoal__subscriptions_begin(&registry);
+    assert_int_equal(
+        shoal__subscriptions_add(&registry, &a.listener, push.name_kind, push.name), 0);
+    asking = next();
+    shoal__subscriptions_hear(&registry, &push);
+    assert_true(shoal__subscriptions_is_answered(&registry));
+    assert_true(fences(asking));
+    shoal__subscriptions_remove(&registry, &a.listener, push.name_kind, push.name);
+    asking = next();
+    push.kind = SHOAL__PUSH_DROPPED;
+    shoal__subscriptions_hear(&registry, &push);
+    assert_false(shoal__subscriptions_is_answered(&registry));
+    refuse(asking, "MOVED 1 h:1");
+    assert_heard("+s a:subscribed=s -s ");
+}
+
 /* ---- memory ---- */
 
 static void test_without_memory(void **state)
@@ -625,6 +687,8 @@ int main(void)
         CASE(test_names_that_the_server_drops_are_asked_again),
         CASE(test_a_name_is_dropped_while_we_give_it_up),
         CASE(test_a_server_out_of_step_is_found),
+        CASE(test_an_error_that_may_pass_is_as_good_as_a_nonce),
+        CASE(test_of_shards_that_are_given_up_the_answer_is_not_known),
         CASE(test_without_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
