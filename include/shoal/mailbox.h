@@ -60,7 +60,7 @@ SHOAL_EXTERN void shoal_mailbox_free(shoal_mailbox_t *mailbox);
 /**
  * A descriptor that is readable while the mailbox has items to take.  The program may
  * only poll the descriptor; it belongs to the mailbox.  It is made when it is asked for
- * first, here or by shoal_mailbox_wait().
+ * first, here or, where the system has no futexes, by shoal_mailbox_wait().
  *
  * Threads: any
  * Errors:  none; -1 for NULL, and if the system gives no descriptor

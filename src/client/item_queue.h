@@ -38,8 +38,8 @@ void shoal__items_close(shoal__item_source_t *source);
 /* What a put says, as bits. */
 enum {
     SHOAL__ITEMS_RING =
-        1, /* the consumer does not know yet that there are items: ring when
-                              all items of a read were put */
+        1, /* somebody waits who does not know yet that there are items: ring
+                              when no more come for now */
     SHOAL__ITEMS_ENDED =
         2 /* nothing is put any more: ENDED was put, or stands where there
                               was no room or no memory */

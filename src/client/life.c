@@ -197,6 +197,7 @@ static int init_parts(shoal_client_t *client, const shoal__client_plan_t *plan,
         return rc;
     hooks.on_lease_over = on_lease_over;
     hooks.on_heard = plan->on_heard;
+    hooks.may_hold = plan->drive == SHOAL__DRIVE_THREAD;
     hooks.counts = &client->counts;
     hooks.scripts = &client->scripts.loop;
     shoal__waiters_init(&client->waiters);

@@ -110,8 +110,7 @@ static uint64_t turn(shoal__route_t *route, uint64_t now_us)
     /* What the sites have to say since the cluster's turn. */
     wake_us = shoal__time_min(wake_us,
                               shoal__conn_set_turn(&subscriber->cluster->set, now_us));
-    shoal__reception_rest(reception);
-    return wake_us;
+    return shoal__time_min(wake_us, shoal__reception_rest_turn(reception, now_us));
 }
 
 static void read_ahead(shoal__route_t *route)

@@ -61,6 +61,7 @@ typedef struct shoal__route_hooks {
     /* A subscriber delivered items, in a read or a turn that is over now.  has_news: names
      * were confirmed or refused, or a subscription was changed as was wished. */
     void (*on_heard)(void *owner, bool has_news);
+    bool may_hold; /* a turn follows each read at once: it may tell consumers */
     /* A lease that its holder gave back is over: free it. */
     void (*on_lease_over)(void *owner, shoal_lease_t *lease);
 } shoal__route_hooks_t;

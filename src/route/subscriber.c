@@ -202,8 +202,8 @@ static uint64_t turn(shoal__route_t *route, uint64_t now_us)
     wake_us = shoal__time_min(wake_us, shoal__keeper_next_wake_us(&subscriber->keeper));
     wake_us = shoal__time_min(
         wake_us, shoal__subscriptions_wake_us(&subscriber->subscriptions, now_us));
-    shoal__reception_rest(&subscriber->reception);
-    return wake_us;
+    return shoal__time_min(wake_us,
+                           shoal__reception_rest_turn(&subscriber->reception, now_us));
 }
 
 static void read_ahead(shoal__route_t *route)

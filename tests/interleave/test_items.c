@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 
-/* The queue of a mailbox, in every schedule: while the consumer sleeps on the descriptor, it
- * is readable if items were put and rung for; each message is taken once or counted as
+/* The queue of a mailbox, in every schedule: while the consumer sleeps on the descriptor, or
+ * in a wait, it is woken if items were put and rung for; each message is taken once or counted as
  * dropped, those of a source in their order; after a close no item of the source is taken;
  * and the queue's memory goes with the last of its users. */
 
@@ -155,6 +155,20 @@ static const items_case_t cases[] = {
      .messages_max = 8,
      .count_max = 1,
      .in_one_batch = true},
+    {.name = "1 x 3, waits, rung for together",
+     .sources = 1,
+     .messages = 3,
+     .messages_max = 8,
+     .count_max = 1,
+     .in_one_batch = true,
+     .waits = true},
+    {.name = "1 x 3, waits and has a descriptor",
+     .sources = 1,
+     .messages = 3,
+     .messages_max = 8,
+     .count_max = 2,
+     .looks_first = true,
+     .waits = true},
     {.name = "1 x 4, dropped when new",
      .sources = 1,
      .messages = 4,
@@ -181,6 +195,7 @@ static const items_case_t cases[] = {
      .overflow = SHOAL_OVERFLOW_OLDEST,
      .preemptions = 2},
     {.name = "2 x 2, one is closed",
+     .waits = true,
      .sources = 2,
      .messages = 2,
      .messages_max = 8,

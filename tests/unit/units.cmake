@@ -161,6 +161,7 @@ shoal_unit_test(core/push/subscriptions ALSO core/push/topics resp/key_slot base
 shoal_unit_test(core/push/subscriptions.oracle ALSO core/push/topics resp/key_slot base/alloc
   base/random)
 shoal_unit_test(core/push/audience ALSO core/push/topics base/alloc)
+shoal_unit_test(core/push/ringing)
 shoal_unit_test(core/push/placement ALSO core/push/topics core/cluster/slot_map resp/key_slot
   base/alloc)
 shoal_unit_test(core/pipe/inbound)

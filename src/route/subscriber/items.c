@@ -2,12 +2,13 @@
 #include "route/subscriber/items.h"
 
 #include "base/alloc.h"
+#include "base/time_us.h"
 #include <string.h>
 
 void shoal__reception_deliver(shoal__reception_t *reception,
                               shoal__listener_t *listener, shoal_item_t *item)
 {
-    reception->has_delivered = true;
+    reception->has_delivered = reception->has_items = true;
     shoal__subscription_deliver(&reception->post, shoal__subscription_of(listener),
                                 item);
 }
@@ -69,16 +70,44 @@ bool shoal__reception_message(shoal__reception_t *reception,
     return true;
 }
 
-/* The read, or the turn, is over. */
-void shoal__reception_rest(shoal__reception_t *reception)
+void shoal__reception_tell(shoal__reception_t *reception)
 {
     bool has_news = reception->has_news;
 
     if (!reception->has_delivered && !has_news)
         return;
-    reception->has_delivered = reception->has_news = false;
+    reception->has_delivered = reception->has_items = reception->has_news = false;
+    shoal__ringing_done(&reception->ringing);
     shoal__post_run(&reception->post, NULL);
     reception->hooks->on_heard(reception->hooks_owner, has_news);
+}
+
+/* Consumers may be rung for later. */
+static bool may_hold(const shoal__reception_t *reception)
+{
+    return reception->post.rung && reception->hooks->may_hold && !reception->has_news;
+}
+
+void shoal__reception_rest(shoal__reception_t *reception)
+{
+    if (may_hold(reception))
+        shoal__post_run(&reception->post, NULL);
+    else
+        shoal__reception_tell(reception);
+}
+
+uint64_t shoal__reception_rest_turn(shoal__reception_t *reception, uint64_t now_us)
+{
+    bool has_items = reception->has_items;
+
+    reception->has_items = false;
+    if (may_hold(reception) &&
+        !shoal__ringing_is_due(&reception->ringing, has_items, now_us)) {
+        shoal__post_run(&reception->post, NULL);
+        return now_us;
+    }
+    shoal__reception_tell(reception);
+    return SHOAL__NEVER_US;
 }
 
 void shoal__reception_read(const shoal__reception_t *reception,

@@ -17,8 +17,13 @@ bool shoal__reception_message(shoal__reception_t *reception,
                               const shoal__topic_t *topic, const shoal__push_t *push,
                               uint64_t epoch);
 
-/* A read, or a turn, is over: no callback runs any more. */
+/* A read is over: no callback runs any more. */
 void shoal__reception_rest(shoal__reception_t *reception);
+/* A turn is over.  Returns now_us if the loop is to look for more before it sleeps, else
+ * SHOAL__NEVER_US. */
+uint64_t shoal__reception_rest_turn(shoal__reception_t *reception, uint64_t now_us);
+/* ... and nothing is held back. */
+void shoal__reception_tell(shoal__reception_t *reception);
 
 /* The share of the figures that is the same for all routes. */
 void shoal__reception_read(const shoal__reception_t *reception,

@@ -9,6 +9,7 @@
  * Loop thread, but for the post and the counters.
  */
 
+#include "core/push/ringing.h"
 #include "resp/push.h"
 #include "route/route.h"
 #include "route/subscription.h"
@@ -35,7 +36,9 @@ typedef struct shoal__reception {
     shoal__list_t *listeners; /* borrowed: those that joined and have not left */
     const shoal__route_hooks_t *hooks;
     void *hooks_owner;
-    bool has_news, has_delivered;
+    bool has_news, has_delivered; /* since the hook on_heard */
+    bool has_items;               /* were delivered since the last turn */
+    shoal__ringing_t ringing;
     char channel
         [SHOAL__CHANNEL_BYTES]; /* that a pattern matched; longer ones are allocated */
     shoal__counter_t messages, message_bytes, unwanted, unknown;

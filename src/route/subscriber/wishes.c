@@ -111,6 +111,6 @@ void shoal__reception_end_all(shoal__reception_t *reception)
         drop_changes(reception);
         end_listeners(reception);
         reception->has_news = true;
-        shoal__reception_rest(reception);
+        shoal__reception_tell(reception);
     } while (!shoal__post_shut(&reception->post));
 }

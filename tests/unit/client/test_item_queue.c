@@ -10,7 +10,10 @@
 #include "client/item_queue.h"
 #include "net/clock.h"
 #include <poll.h>
+#include <pthread.h>
 #include <shoal/errors.h>
+#include <signal.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <uv.h>
@@ -109,7 +112,8 @@ static void test_the_descriptor_is_made_when_it_is_asked_for(void **state)
     none.rlim_cur = 0;
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
     assert_int_equal(shoal__items_fd(mailbox), -1);
-    assert_int_equal(shoal__items_wait(mailbox, 0), SHOAL_ESYSTEM);
+    assert_int_equal(shoal__items_wait(mailbox, 0),
+                     SHOAL_PARKER_FUTEX ? SHOAL_ETIMEOUT : SHOAL_ESYSTEM);
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
     assert_true(shoal__items_fd(mailbox) >= 0);
     assert_int_equal(shoal__items_fd(mailbox), shoal__items_fd(mailbox));
@@ -124,6 +128,7 @@ static void test_the_mailbox_lives_as_long_as_its_sources(void **state)
     (void)state;
     assert_int_equal(shoal__items_open(mailbox, NULL, &first), 0);
     assert_int_equal(shoal__items_open(mailbox, NULL, &second), 0);
+    assert_true(shoal__items_fd(mailbox) >= 0);
     assert_int_equal(put(first, 1), SHOAL__ITEMS_RING);
     assert_int_equal(put(first, 2), SHOAL__ITEMS_RING | SHOAL__ITEMS_ENDED);
     assert_int_equal(shoal__items_dropped(mailbox), 1);
@@ -151,6 +156,87 @@ static void test_without_memory_there_is_none(void **state)
 }
 
 /* ---- threads ---- */
+
+typedef struct waiting {
+    uv_thread_t thread;
+    shoal_mailbox_t *mailbox;
+    _Atomic int rc; /* 1: it waits */
+} waiting_t;
+
+static void wait_for_ever(void *data)
+{
+    waiting_t *waiting = data;
+
+    atomic_store(&waiting->rc, shoal__items_wait(waiting->mailbox, UINT64_MAX));
+}
+
+static void on_signal(int number)
+{
+    (void)number;
+}
+
+static void start_waiting(waiting_t *waiting, shoal_mailbox_t *mailbox)
+{
+    *waiting = (waiting_t){.mailbox = mailbox, .rc = 1};
+    assert_int_equal(uv_thread_create(&waiting->thread, wait_for_ever, waiting), 0);
+}
+
+/* Only threads that sleep are rung for; what comes meanwhile says so each time. */
+static void test_a_sleeper_is_rung_for_and_nobody_else(void **state)
+{
+    shoal_mailbox_t *mailbox = open_mailbox(1000000, SHOAL_OVERFLOW_NEWEST);
+    shoal__item_source_t *source;
+    const shoal_item_t *items[8];
+    waiting_t waiting[2];
+
+    (void)state;
+    assert_int_equal(shoal__items_open(mailbox, NULL, &source), 0);
+    assert_int_equal(put(source, 1), 0);
+    assert_int_equal(shoal__items_wait(mailbox, UINT64_MAX), 0);
+    while (shoal__items_take(mailbox, items, 8) > 0)
+        continue;
+    for (int i = 0; i < 2; i++)
+        start_waiting(&waiting[i], mailbox);
+    /* A thread that does not sleep yet finds the item. */
+    while (atomic_load(&waiting[0].rc) == 1 || atomic_load(&waiting[1].rc) == 1) {
+        if (put(source, 2) & SHOAL__ITEMS_RING)
+            shoal__items_ring(mailbox);
+        uv_sleep(1);
+    }
+    for (int i = 0; i < 2; i++) {
+        uv_thread_join(&waiting[i].thread);
+        assert_int_equal(waiting[i].rc, 0);
+    }
+    assert_int_equal(put(source, 3), 0);
+    shoal__items_close(source);
+    shoal__items_free(mailbox);
+}
+
+static void test_a_signal_and_the_time_end_a_wait(void **state)
+{
+    const struct sigaction action = {.sa_handler = on_signal};
+    shoal_mailbox_t *mailbox = open_mailbox(8, SHOAL_OVERFLOW_NEWEST);
+    shoal__item_source_t *source;
+    waiting_t waiting;
+
+    (void)state;
+    assert_int_equal(sigaction(SIGUSR1, &action, NULL), 0);
+    start_waiting(&waiting, mailbox);
+    while (atomic_load(&waiting.rc) == 1) {
+        pthread_kill(waiting.thread, SIGUSR1);
+        uv_sleep(1);
+    }
+    uv_thread_join(&waiting.thread);
+    assert_int_equal(waiting.rc, SHOAL_EINTR);
+    assert_int_equal(shoal__items_wait(mailbox, shoal__clock_us() + 1000),
+                     SHOAL_ETIMEOUT);
+    /* Who left is not rung for. */
+    assert_int_equal(shoal__items_open(mailbox, NULL, &source), 0);
+    if (SHOAL_PARKER_FUTEX)
+        assert_int_equal(put(source, 1), 0);
+    shoal__items_close(source);
+    shoal__items_free(mailbox);
+}
 
 typedef struct producer {
     uv_thread_t thread;
@@ -220,6 +306,8 @@ int main(void)
         cmocka_unit_test(test_the_descriptor_is_made_when_it_is_asked_for),
         cmocka_unit_test(test_the_mailbox_lives_as_long_as_its_sources),
         cmocka_unit_test(test_without_memory_there_is_none),
+        cmocka_unit_test(test_a_sleeper_is_rung_for_and_nobody_else),
+        cmocka_unit_test(test_a_signal_and_the_time_end_a_wait),
         cmocka_unit_test(test_threads_lose_nothing_unsaid),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
