@@ -229,7 +229,8 @@ def test_a_method_costs_what_execute_costs(server: Server) -> None:
         plain = opcodes(lambda: client.execute("GET", "k"), *codes)
         assert 20 < opcodes(lambda: client.get("k"), *codes) <= plain
         plain = opcodes(lambda: client.execute("HSET", "h", "f", "v"), *codes)
-        assert opcodes(lambda: client.hset("h", "f", "v"), *codes) <= plain + 5
+        # It looks at what else a field may be; execute() looks at nothing.
+        assert opcodes(lambda: client.hset("h", "f", "v"), *codes) <= plain + 15
 
 
 def test_words() -> None:

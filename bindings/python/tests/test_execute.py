@@ -2,6 +2,7 @@
 """One command at a time: arguments, replies, options of the call, the client's life."""
 
 import enum
+import inspect
 import math
 import re
 from typing import Any
@@ -239,3 +240,23 @@ def test_aio_face_is_one(server: Server) -> None:
     with shoal.Client(server.url) as client:
         assert client.aio() is client.aio()
         assert isinstance(client.aio(), shoal.aio.Client)
+
+
+@pytest.mark.parametrize("kind", [shoal.Client, shoal.aio.Client])
+def test_its_signature_is_shown(kind: Any) -> None:
+    """The function itself takes any keywords; one that is not known is refused."""
+    names = ("execute", "submit") if kind is shoal.aio.Client else ("execute",)
+    for name in names:
+        function = getattr(kind, name)
+        signature = inspect.signature(function)
+        assert list(signature.parameters)[:4] == ["self", "args", "timeout", "decode"]
+        assert function.__name__ == name and "Send one command" in function.__doc__
+        assert function.__qualname__ == f"Client.{name}"
+    assert inspect.iscoroutinefunction(kind.execute) is (kind is shoal.aio.Client)
+
+
+def test_an_unknown_keyword(face: Face) -> None:
+    with pytest.raises(
+        TypeError, match=r"^Client\.execute\(\) got an unexpected .* 'no'"
+    ):
+        face.execute("PING", no=1)

@@ -27,6 +27,7 @@ from ._requests import Argument, are_plain, as_tuples, blocks
 from ._scan import Scanning
 from ._script import Scripting
 from ._seconds import NEVER, drain_seconds, microseconds
+from ._shown import shown_as
 from ._targets import NO_TARGET, Route, RouteLike, route_of
 from ._topology import Topology
 from ._words import S
@@ -119,7 +120,7 @@ class Client(
 
     # ---- commands ----
 
-    def execute(
+    def _execute_with(
         self,
         *args: Argument,
         timeout: float | None = None,
@@ -171,6 +172,10 @@ class Client(
         if kind == 0 and not conversion.mends_all:
             return value
         return conversion.value_of(kind, value)
+
+    @shown_as(_execute_with)
+    def execute(self, *args: Argument, **options: Any) -> Any:
+        return self._execute_with(*args, **options) if options else self._run(args)
 
     def _run(self, args: tuple[Any, ...]) -> Any:
         """What `execute(*args)` does, for the methods of commands."""

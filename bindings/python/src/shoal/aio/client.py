@@ -25,6 +25,7 @@ from .._requests import Argument, are_plain, as_tuples, blocks
 from .._scan import Scanning
 from .._script import Scripting
 from .._seconds import microseconds
+from .._shown import shown_as
 from .._targets import RouteLike, route_of
 from .._topology import Topology
 from .._words import S
@@ -129,7 +130,7 @@ class Client(
 
     # ---- commands ----
 
-    async def execute(
+    async def _execute_with(
         self,
         *args: Argument,
         timeout: float | None = None,
@@ -146,32 +147,35 @@ class Client(
         the reply to one that was is dropped. A bytearray or memoryview among the
         arguments must not change before the reply is there.
         """
-        if (
-            timeout is not None
-            or decode is not None
-            or may_block
-            or bulk
-            or split
-            or replica is not None
-            or route is not None
+        flags = flags_of(may_block, bulk, replica, split)
+        future = self._submit_one(args, timeout, decode, flags, True, route)
+        try:
+            return await future
+        except _CancelledError as error:
+            await self._cancelled(error, args, future)
+            raise
+        except GeneratorExit:
+            self._forsake([future])
+            raise
+
+    @shown_as(_execute_with)
+    async def execute(self, *args: Argument, **options: Any) -> Any:
+        if options:
+            return await self._execute_with(*args, **options)
+        port = self._port
+        if port is None or (
+            port.loop._thread_id != get_ident()  # type: ignore[attr-defined]
+            if port.knows_thread
+            else port.loop is not _get_running_loop()
         ):
-            flags = flags_of(may_block, bulk, replica, split)
-            future = self._submit_one(args, timeout, decode, flags, True, route)
-        else:
-            port = self._port
-            if port is None or (
-                port.loop._thread_id != get_ident()  # type: ignore[attr-defined]
-                if port.knows_thread
-                else port.loop is not _get_running_loop()
-            ):
-                port = self._find_port()
-            future = port.create_future()
-            queued = port.queued
-            queued += (args, future)
-            if not port.is_scheduled:
-                port.begin()
-            elif len(queued) == port.early:
-                port.flush_early()
+            port = self._find_port()
+        future = port.create_future()
+        queued = port.queued
+        queued += (args, future)
+        if not port.is_scheduled:
+            port.begin()
+        elif len(queued) == port.early:
+            port.flush_early()
         try:
             return await future
         except _CancelledError as error:
@@ -270,7 +274,7 @@ class Client(
             raise
         return count
 
-    def submit(
+    def _submit_with(
         self,
         *args: Argument,
         timeout: float | None = None,
@@ -284,17 +288,13 @@ class Client(
         """Send one command and return the future of its reply: what `execute` awaits,
         without a coroutine. If the future is cancelled in the same tick, the command is
         not sent; later, its reply is dropped."""
-        if (
-            timeout is not None
-            or decode is not None
-            or may_block
-            or bulk
-            or split
-            or replica is not None
-            or route is not None
-        ):
-            flags = flags_of(may_block, bulk, replica, split)
-            return self._submit_one(args, timeout, decode, flags, False, route)
+        flags = flags_of(may_block, bulk, replica, split)
+        return self._submit_one(args, timeout, decode, flags, False, route)
+
+    @shown_as(_submit_with)
+    def submit(self, *args: Argument, **options: Any) -> Future:
+        if options:
+            return self._submit_with(*args, **options)
         port = self._port
         if port is None or (
             port.loop._thread_id != get_ident()  # type: ignore[attr-defined]
@@ -323,6 +323,10 @@ class Client(
         if timeout is not None or decode is not None or may_block or bulk:
             flags = flags_of(may_block, bulk, None)
             return self._submit_one(args, timeout, decode, flags, True)
+        return self._begin(args)
+
+    def _begin(self, args: tuple[Any, ...]) -> Future:
+        """The same for a command without options."""
         port = self._port
         if port is None or (
             port.loop._thread_id != get_ident()  # type: ignore[attr-defined]

@@ -107,7 +107,7 @@ class RedisCluster(PlainSet, theirs.RedisCluster):  # type: ignore[misc]
         ):
             return await self._shoal_run(args, options)
         try:
-            reply = await lane.submit(*args)
+            reply = await lane.begin(args)
         except FAILURES as error:
             return await self._shoal_run(args, options, error)
         callback = find_callback(lane.callbacks, name)

@@ -184,9 +184,11 @@ class BlockingLane(Lane):
 
     def __init__(self, pool: Any):
         super().__init__(pool, BLOCKING, open_blocking)
+        self.run: Callable[[tuple[Any, ...]], Any] = _refuse
         self.execute: Callable[..., Any] = _refuse
         self.execute_many: Callable[..., list[Any]] = _refuse
         if self.core is not None:
+            self.run = self.core._run
             self.execute = self.core.execute
             self.execute_many = self.core.execute_many
 
@@ -196,10 +198,12 @@ class AsyncLane(Lane):
 
     def __init__(self, pool: Any):
         super().__init__(pool, ASYNCIO, shoal.aio.Client)
+        self.begin: Callable[[tuple[Any, ...]], Awaitable[Any]] = _refuse
         self.submit: Callable[..., Awaitable[Any]] = _refuse
         self.execute: Callable[..., Awaitable[Any]] = _refuse
         self.execute_many: Callable[..., Awaitable[list[Any]]] = _refuse
         if self.core is not None:
+            self.begin = self.core._begin
             self.submit = self.core._submit_awaited
             self.execute = self.core.execute
             self.execute_many = self.core.execute_many

@@ -135,15 +135,18 @@ class Redis(PlainSet, theirs.Redis):  # type: ignore[misc]
         except AttributeError:
             lane = async_lane(self.connection_pool)
         try:
-            reply = await lane.submit(*args)
+            reply = await lane.begin(args)
         except FAILURES as error:
             return await self._shoal_recover(error, args, options)
         callback = find_callback(self.response_callbacks, name)
         if callback is None:
             return reply
-        options.pop("keys", None)
-        options.pop(EMPTY_RESPONSE, None)
-        result = callback(reply, **options)
+        if options:
+            options.pop("keys", None)
+            options.pop(EMPTY_RESPONSE, None)
+            result = callback(reply, **options)
+        else:
+            result = callback(reply)
         if type(result) not in _VALUES and isawaitable(result):
             return await result
         return result

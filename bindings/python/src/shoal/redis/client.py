@@ -119,12 +119,14 @@ class Redis(PlainSet, theirs.Redis):
         except AttributeError:
             lane = blocking_lane(self.connection_pool)
         try:
-            reply = lane.execute(*args)
+            reply = lane.run(args)
         except FAILURES as error:
             return self._shoal_recover(error, args, options)
         callback = find_callback(self.response_callbacks, name)
         if callback is None:
             return reply
+        if not options:
+            return callback(reply)
         options.pop("keys", None)
         options.pop(EMPTY_RESPONSE, None)
         return callback(reply, **options)

@@ -89,7 +89,7 @@ class RedisCluster(PlainSet, theirs.RedisCluster):
         ):
             return self._shoal_run(args, options)
         try:
-            reply = lane.execute(*args)
+            reply = lane.run(args)
         except FAILURES as error:
             return self._shoal_run(args, options, error)
         options.pop("keys", None)
