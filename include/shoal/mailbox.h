@@ -10,7 +10,10 @@
  * A mailbox is bounded.  When it has no room for a message, the mark SHOAL_ITEM_DROPPED
  * stands where messages are missing, one for each subscription and hole, with their
  * count.  Marks always find room, and replace one another: of two marks of the same kind
- * and name between which no message of their subscription stands, the later one stays. */
+ * and name between which no message of their subscription stands, the later one stays.
+ *
+ * In the child of a fork a mailbox of the parent has no items and no descriptor, a wait fails
+ * with SHOAL_EFORK, and freeing it does nothing. */
 
 #include <shoal/item.h>
 #include <shoal/version.h>
@@ -94,6 +97,7 @@ SHOAL_EXTERN size_t shoal_mailbox_take(shoal_mailbox_t *mailbox,
  * Errors:  SHOAL_ETIMEOUT no item came in time
  *          SHOAL_EINTR    a signal arrived; the caller may wait again
  *          SHOAL_ESYSTEM  the system gave no descriptor
+ *          SHOAL_EFORK    the mailbox belongs to the parent process
  * Since:   0.2
  */
 SHOAL_EXTERN int shoal_mailbox_wait(shoal_mailbox_t *mailbox, uint64_t timeout_us);

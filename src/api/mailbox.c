@@ -28,36 +28,45 @@ int shoal_mailbox_new(size_t messages_max, uint64_t bytes_max,
                             ret_mailbox);
 }
 
+/* Is there one that this process may use? */
+static bool is_usable(const shoal_mailbox_t *mailbox)
+{
+    return mailbox && !shoal__items_is_foreign(mailbox);
+}
+
 void shoal_mailbox_free(shoal_mailbox_t *mailbox)
 {
-    if (mailbox)
+    if (is_usable(mailbox))
         shoal__items_free(mailbox);
 }
 
 int shoal_mailbox_fd(shoal_mailbox_t *mailbox)
 {
-    return mailbox ? shoal__items_fd(mailbox) : -1;
+    return is_usable(mailbox) ? shoal__items_fd(mailbox) : -1;
 }
 
 size_t shoal_mailbox_take(shoal_mailbox_t *mailbox, const shoal_item_t **items,
                           size_t count_max)
 {
-    return mailbox && items ? shoal__items_take(mailbox, items, count_max) : 0;
+    return is_usable(mailbox) && items ? shoal__items_take(mailbox, items, count_max)
+                                       : 0;
 }
 
 int shoal_mailbox_wait(shoal_mailbox_t *mailbox, uint64_t timeout_us)
 {
     if (!mailbox)
         return SHOAL_EINVAL;
+    if (shoal__items_is_foreign(mailbox))
+        return SHOAL_EFORK;
     return shoal__items_wait(mailbox, shoal__time_after(shoal__clock_us(), timeout_us));
 }
 
 size_t shoal_mailbox_count(shoal_mailbox_t *mailbox)
 {
-    return mailbox ? shoal__items_count(mailbox) : 0;
+    return is_usable(mailbox) ? shoal__items_count(mailbox) : 0;
 }
 
 uint64_t shoal_mailbox_dropped(shoal_mailbox_t *mailbox)
 {
-    return mailbox ? shoal__items_dropped(mailbox) : 0;
+    return is_usable(mailbox) ? shoal__items_dropped(mailbox) : 0;
 }

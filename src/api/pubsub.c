@@ -4,6 +4,7 @@
 #include "api/open.h"
 #include "base/error.h"
 #include "base/sized.h"
+#include "client/item_queue.h"
 #include "client/pubsub.h"
 #include "route/cluster_subscriber.h"
 #include "route/subscriber.h"
@@ -158,6 +159,8 @@ int shoal_pubsub_subscribe(shoal_pubsub_t *pubsub, const shoal_name_t *names,
         return SHOAL_EINVAL;
     if (rc == 0)
         rc = check_names(names, count);
+    if (rc == 0 && whole.mailbox && shoal__items_is_foreign(whole.mailbox))
+        rc = SHOAL_EFORK;
     if (rc < 0)
         return rc;
     if (shoal__gate_is_closed(&pubsub->client.gate))

@@ -6,6 +6,7 @@
 #include "base/list.h"
 #include "base/time_us.h"
 #include "net/clock.h"
+#include "net/fork_guard.h"
 #include "net/notifier.h"
 #include "net/parker.h"
 #include <shoal/errors.h>
@@ -20,6 +21,7 @@ struct shoal_mailbox {
     shoal__item_store_t store;  /* under the lock */
     bool is_signalled;          /* under the lock: the notifier is */
     bool is_abandoned;          /* under the lock: the owner takes no more items */
+    uint64_t fork_generation;   /* of the process that made it */
     shoal__list_t sleepers;   /* under the lock: threads that wait, not rung for yet */
     shoal__parking_t parking; /* where they sleep */
 };
@@ -33,11 +35,15 @@ typedef struct sleeper {
 int shoal__items_new(size_t messages_max, size_t bytes_max, shoal_overflow_t overflow,
                      shoal_mailbox_t **ret_mailbox)
 {
-    shoal_mailbox_t *mailbox = shoal__calloc(1, sizeof *mailbox);
-    int rc;
+    shoal_mailbox_t *mailbox;
+    int rc = shoal__fork_guard_start();
 
+    if (rc < 0)
+        return shoal__error_system(NULL, rc, "");
+    mailbox = shoal__calloc(1, sizeof *mailbox);
     if (!mailbox)
         return SHOAL_ENOMEM;
+    mailbox->fork_generation = shoal__fork_generation();
     rc = uv_mutex_init(&mailbox->lock);
     if (rc < 0) {
         shoal__free(mailbox);
@@ -49,6 +55,11 @@ int shoal__items_new(size_t messages_max, size_t bytes_max, shoal_overflow_t ove
     atomic_init(&mailbox->references, 1);
     *ret_mailbox = mailbox;
     return 0;
+}
+
+bool shoal__items_is_foreign(const shoal_mailbox_t *mailbox)
+{
+    return mailbox->fork_generation != shoal__fork_generation();
 }
 
 void shoal__items_retain(shoal_mailbox_t *mailbox)

@@ -16,6 +16,8 @@
 
 int shoal__items_new(size_t messages_max, size_t bytes_max, shoal_overflow_t overflow,
                      shoal_mailbox_t **ret_mailbox);
+/* Was it made by a process that this one was forked from?  Its lock may be held for ever. */
+bool shoal__items_is_foreign(const shoal_mailbox_t *mailbox);
 /* The owner lets go, and takes no more items. */
 void shoal__items_free(shoal_mailbox_t *mailbox);
 /* -1: the system gives none. */

@@ -2,6 +2,7 @@
 /* Subscriptions, against a real server. */
 #include "support/listener.h"
 #include "support/live.h"
+#include "support/lone_fork.h"
 
 #include <shoal/uv.h>
 #include <stdatomic.h>
@@ -514,6 +515,38 @@ static void test_a_forked_child_leaves_them_alone(void **state)
     close_stage();
 }
 
+static int subscribe_into(shoal_mailbox_t *mailbox)
+{
+    const shoal_name_t name = {SHOAL_NAME_CHANNEL, "x", 1};
+    shoal_receiver_t receiver = SHOAL_RECEIVER_INIT;
+    shoal_subscription_t *subscription;
+    shoal_pubsub_t *pubsub;
+    int rc;
+
+    if (shoal_pubsub_open_borrowed(NULL, &pubsub, NULL) < 0)
+        return 0;
+    receiver.mailbox = mailbox;
+    rc = shoal_pubsub_subscribe(pubsub, &name, 1, &receiver, &subscription);
+    (void)shoal_pubsub_close_and_wait(pubsub);
+    shoal_pubsub_release(pubsub);
+    return rc;
+}
+
+static void test_a_child_cannot_subscribe_into_the_parents_mailbox(void **state)
+{
+    shoal_mailbox_t *mailbox;
+    int status;
+
+    (void)state;
+    assert_int_equal(shoal_mailbox_new(0, 0, SHOAL_OVERFLOW_NEWEST, &mailbox), 0);
+    pid_t child = lone_fork();
+    if (child == 0)
+        _exit(subscribe_into(mailbox) == SHOAL_EFORK ? 0 : 1);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    shoal_mailbox_free(mailbox);
+}
+
 /* ---- a loop of the program's ---- */
 
 static void test_a_borrowed_pubsub(void **state)
@@ -645,6 +678,7 @@ int main(void)
         cmocka_unit_test(test_a_pubsub_ends_with_subscriptions),
         cmocka_unit_test(test_the_last_reference_closes),
         cmocka_unit_test(test_a_forked_child_leaves_them_alone),
+        cmocka_unit_test(test_a_child_cannot_subscribe_into_the_parents_mailbox),
         cmocka_unit_test(test_a_borrowed_pubsub),
         cmocka_unit_test(test_a_libuv_loop),
         cmocka_unit_test(test_a_close_before_the_consumer_is_told),

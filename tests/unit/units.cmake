@@ -232,8 +232,8 @@ shoal_unit_test(net/gate ALSO net/driver_seat net/notifier core/driver_token
   LIBS shoal::libuv)
 shoal_unit_test(client/events ALSO net/gate net/driver_seat net/notifier core/driver_token
   base/alloc LIBS shoal::libuv)
-shoal_unit_test(client/item_queue ALSO core/push/item_store core/push/item_log core/push/item_marks
-  net/notifier net/parker base/alloc base/error base/escape LIBS shoal::libuv)
+shoal_unit_test(client/item_queue ALSO api/mailbox core/push/item_store core/push/item_log
+  core/push/item_marks net/fork_guard net/notifier net/parker base/alloc base/error base/escape LIBS shoal::libuv)
 shoal_unit_test(net/mailbox ALSO core/secret net/driver_seat net/notifier core/driver_token core/extra base/alloc
   base/buffer LIBS shoal::libuv)
 set(tls_libs "")

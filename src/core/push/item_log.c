@@ -40,12 +40,20 @@ static size_t block_capacity(size_t bytes)
     return bytes > SHOAL__ITEM_BLOCK_BYTES ? bytes : SHOAL__ITEM_BLOCK_BYTES;
 }
 
+/* Is no message left, but the block that the last ones were in? */
+static bool is_spent(const shoal__item_log_t *log)
+{
+    return log->last && log->last == log->first && log->last->head == log->last->tail;
+}
+
 size_t shoal__item_log_memory_with(const shoal__item_log_t *log,
                                    const shoal_item_t *item)
 {
     size_t bytes = measure(item);
 
-    return log->memory_bytes + (has_room(log, bytes) ? 0 : block_capacity(bytes));
+    if (has_room(log, bytes))
+        return log->memory_bytes;
+    return (is_spent(log) ? 0 : log->memory_bytes) + block_capacity(bytes);
 }
 
 /* ---- blocks ---- */
@@ -124,6 +132,8 @@ int shoal__item_log_append(shoal__item_log_t *log, const shoal_item_t *item,
         shoal__item_block_t *block = get_block(log, bytes);
         if (!block)
             return SHOAL_ENOMEM;
+        if (is_spent(log))
+            unlink_block(log, &log->first, NULL);
         *(log->last ? &log->last->next : &log->first) = block;
         log->last = block;
         log->memory_bytes += block->capacity;

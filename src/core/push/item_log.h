@@ -38,7 +38,8 @@ typedef struct shoal__item_log {
     uint64_t appended;   /* messages, ever */
 } shoal__item_log_t;
 
-/* The memory that the blocks would have with one more message. */
+/* The memory that the blocks would have with one more message.  A block that is being read,
+ * and has no other messages, does not count if the message needs a block of its own. */
 size_t shoal__item_log_memory_with(const shoal__item_log_t *log,
                                    const shoal_item_t *item);
 /* Copies a message.  0 or SHOAL_ENOMEM. */

@@ -180,6 +180,15 @@ static shoal__mark_t *mark_in_front(const shoal__item_source_t *source,
     return mark;
 }
 
+/* No memory is left to say what is missing in front of the source's messages: they go, too,
+ * so that nothing but ENDED stands behind the hole. */
+static void drop_all(shoal__item_source_t *source)
+{
+    source->store->dropped += source->messages;
+    source->messages = 0;
+    shoal__item_log_withdraw(&source->store->log, source);
+}
+
 /* The oldest message is dropped. */
 static void drop_oldest(shoal__item_store_t *store)
 {
@@ -200,8 +209,10 @@ static void drop_oldest(shoal__item_store_t *store)
     else
         hole = make_hole(source);
     source->hole_front = hole;
-    if (!hole)
+    if (!hole) {
+        drop_all(source);
         return;
+    }
     hole->item.count++;
     shoal__marks_insert(&store->marks, hole, &source->marks, behind);
 }
@@ -252,7 +263,9 @@ static void put_message(shoal__item_source_t *source, const shoal_item_t *item)
         source->last_message = store->log.appended;
         return;
     }
-    if (!source->has_ended)
+    if (source->has_ended)
+        store->dropped++;
+    else
         drop_newest(source);
     if (store->overflow == SHOAL_OVERFLOW_END && !source->has_ended) {
         put_mark(source, &ended);

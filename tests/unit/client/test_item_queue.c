@@ -16,6 +16,8 @@
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 #include <uv.h>
 
 #define MESSAGES 100000
@@ -153,6 +155,55 @@ static void test_without_memory_there_is_none(void **state)
     assert_int_equal(shoal__items_open(mailbox, NULL, &source), SHOAL_ENOMEM);
     shoal__test_fail_alloc_never();
     shoal__items_free(mailbox);
+}
+
+/* ---- in the child of a fork ---- */
+
+/* 0, or which call went wrong. */
+static int use_in_child(shoal_mailbox_t *mailbox)
+{
+    const shoal_item_t *items[1];
+    shoal_mailbox_t *own;
+
+    if (shoal_mailbox_take(mailbox, items, 1) != 0)
+        return 1;
+    if (shoal_mailbox_wait(mailbox, 0) != SHOAL_EFORK)
+        return 2;
+    if (shoal_mailbox_fd(mailbox) != -1)
+        return 3;
+    if (shoal_mailbox_count(mailbox) != 0 || shoal_mailbox_dropped(mailbox) != 0)
+        return 4;
+    shoal_mailbox_free(mailbox);
+    if (shoal_mailbox_new(0, 0, SHOAL_OVERFLOW_NEWEST, &own) != 0 ||
+        shoal_mailbox_wait(own, 0) != SHOAL_ETIMEOUT)
+        return 5;
+    shoal_mailbox_free(own);
+    return 0;
+}
+
+static void test_a_mailbox_belongs_to_its_process(void **state)
+{
+    shoal_mailbox_t *mailbox = open_mailbox(1, SHOAL_OVERFLOW_NEWEST);
+    const shoal_item_t *items[2];
+    shoal__item_source_t *source;
+    int status = 0;
+    pid_t child;
+
+    (void)state;
+    assert_int_equal(shoal__items_open(mailbox, NULL, &source), 0);
+    put(source, 1);
+    put(source, 2);
+    child = fork();
+    assert_true(child >= 0);
+    if (child == 0)
+        _exit(use_in_child(mailbox));
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 0);
+    assert_int_equal(shoal_mailbox_take(mailbox, items, 2), 2);
+    assert_int_equal(shoal_mailbox_dropped(mailbox), 1);
+    shoal__items_close(source);
+    shoal_mailbox_free(mailbox);
 }
 
 /* ---- threads ---- */
@@ -306,6 +357,7 @@ int main(void)
         cmocka_unit_test(test_the_descriptor_is_made_when_it_is_asked_for),
         cmocka_unit_test(test_the_mailbox_lives_as_long_as_its_sources),
         cmocka_unit_test(test_without_memory_there_is_none),
+        cmocka_unit_test(test_a_mailbox_belongs_to_its_process),
         cmocka_unit_test(test_a_sleeper_is_rung_for_and_nobody_else),
         cmocka_unit_test(test_a_signal_and_the_time_end_a_wait),
         cmocka_unit_test(test_threads_lose_nothing_unsaid),

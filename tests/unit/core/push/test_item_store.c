@@ -213,6 +213,33 @@ static void test_bytes_are_bounded(void **state)
     }
 }
 
+/* What the last take handed out comes on top of the bytes that the mailbox may have. */
+static void test_what_is_being_read_takes_no_room(void **state)
+{
+    static char text[BLOCK / 10 * 7];
+    static char a[] = "a";
+    const shoal_item_t third = {.channel = {"x", 1}, .payload = {text, BLOCK / 3}},
+                       larger = {.channel = {"x", 1}, .payload = {text, sizeof text}};
+    shoal__item_store_t store;
+    shoal__item_source_t *source;
+
+    (void)state;
+    shoal__item_store_init(&store, 8, BLOCK, SHOAL_OVERFLOW_NEWEST);
+    source = shoal__item_source_new(&store, a);
+    spelled[0] = '\0';
+    for (int i = 0; i < 3; i++) {
+        shoal__item_source_put(source, &third);
+        assert_int_equal(take(&store, 1), 1);
+        shoal__item_source_put(source, &larger);
+        assert_int_equal(store.log.memory_bytes, BLOCK);
+        shoal__item_source_put(source, &larger); /* now it is full */
+        assert_int_equal(take(&store, 8), 2);
+    }
+    assert_string_equal(spelled, "aa<1a>aa<1a>aa<1a>");
+    shoal__item_source_free(source);
+    shoal__item_store_release(&store);
+}
+
 static void test_a_take_that_finds_nothing_gives_memory_back(void **state)
 {
     static char a[] = "a";
@@ -265,7 +292,9 @@ static void test_a_source_without_memory_for_a_mark_ends(void **state)
         spelled[0] = '\0';
         while (take(&store, 8))
             continue;
-        assert_string_equal(spelled, overflow == SHOAL_OVERFLOW_OLDEST ? "aE" : "aaE");
+        /* Nothing stands behind a hole that is not marked. */
+        assert_string_equal(spelled, overflow == SHOAL_OVERFLOW_OLDEST ? "E" : "aaE");
+        assert_int_equal(store.dropped, overflow == SHOAL_OVERFLOW_OLDEST ? 3 : 1);
         shoal__item_source_free(source);
         shoal__item_store_release(&store);
     }
@@ -316,6 +345,7 @@ static void test_it_is_the_source_with_the_hole_that_ends(void **state)
     while (take(&store, 8))
         continue;
     assert_string_equal(spelled, "Ebb");
+    assert_int_equal(store.dropped, 2);
     shoal__item_source_free(first);
     shoal__item_source_free(second);
     shoal__item_store_release(&store);
@@ -327,6 +357,7 @@ int main(void)
         cmocka_unit_test(test_what_is_kept_and_what_is_marked),
         cmocka_unit_test(test_a_source_that_goes_takes_its_items_along),
         cmocka_unit_test(test_bytes_are_bounded),
+        cmocka_unit_test(test_what_is_being_read_takes_no_room),
         cmocka_unit_test(test_a_take_that_finds_nothing_gives_memory_back),
         cmocka_unit_test(test_a_source_without_memory_for_a_mark_ends),
         cmocka_unit_test(test_a_mark_of_the_server_needs_memory_too),
