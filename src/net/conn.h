@@ -53,6 +53,13 @@ typedef struct shoal__conn_hooks {
     void (*on_push)(void *owner, const shoal_reply_t *push);
     void (*on_message)(void *owner, const shoal__push_t *push);
     bool (*is_answered)(void *owner);
+    /* A successor's pipe is READY.  True: the owner prepares it, by errands over
+     * conn->greeter, and calls shoal__successor_take() then.  NULL: false. */
+    bool (*on_successor)(void *owner, uint64_t now_us);
+    /* It is gone, and did not take over.  May be NULL if on_successor is. */
+    void (*on_successor_gone)(void *owner);
+    /* As on_message, over the successor. */
+    void (*on_successor_message)(void *owner, const shoal__push_t *push);
     /* NULL: the pipe's standard answer. */
     shoal__pipe_verdict_t (*on_error)(void *owner, shoal__pipe_t *pipe,
                                       const shoal__request_t *request,
@@ -220,6 +227,9 @@ void shoal__successor_fed(shoal__conn_t *conn, int rc, bool was_greeting,
                           uint64_t now_us);
 void shoal__successor_lost(shoal__conn_t *conn, int status, const char *detail,
                            uint64_t now_us);
+
+/* The owner has prepared the successor: it may take over. */
+void shoal__successor_take(shoal__conn_t *conn, uint64_t now_us);
 
 /* There is no successor any more.  Does nothing without one. */
 void shoal__successor_drop(shoal__conn_t *conn);

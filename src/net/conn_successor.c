@@ -25,6 +25,8 @@ void shoal__successor_drop(shoal__conn_t *conn)
     shoal__pipe_free_greeter(&conn->pipe, conn->greeter);
     conn->greeter = NULL;
     conn->greeter_due_us = SHOAL__NEVER_US;
+    if (conn->hooks->on_successor)
+        conn->hooks->on_successor_gone(conn->owner);
 }
 
 /* What the failure of its greeting says of the server. */
@@ -71,6 +73,7 @@ static void begin(shoal__conn_t *conn, uint64_t now_us)
         shoal__renewal_failed(&conn->pipe.renewal, now_us);
         return;
     }
+    conn->greeter->hooks.on_message = conn->hooks->on_successor_message;
     shoal__successor_line(conn)->pipe = conn->greeter;
     if (conn->pipe.is_demoted)
         shoal__target_leave(conn->target, &conn->line->reached);
@@ -96,8 +99,16 @@ void shoal__successor_fed(shoal__conn_t *conn, int rc, bool was_greeting,
     } else if (was_greeting && conn->greeter &&
                conn->greeter->phase == SHOAL__PIPE_READY) {
         conn->greeter_due_us = SHOAL__NEVER_US;
-        shoal__pipe_drain(&conn->pipe, now_us);
+        if (!conn->hooks->on_successor ||
+            !conn->hooks->on_successor(conn->owner, now_us))
+            shoal__successor_take(conn, now_us);
     }
+}
+
+void shoal__successor_take(shoal__conn_t *conn, uint64_t now_us)
+{
+    shoal__pipe_drain(&conn->pipe, now_us);
+    shoal__conn_touch(conn);
 }
 
 static void time_out(shoal__conn_t *conn, uint64_t now_us)

@@ -164,8 +164,15 @@ void shoal__line_read(shoal__line_t *line)
     bool is_dry;
 
     /* What a subscriber gets may never end: one read shows that the server is not silent. */
-    while (line->stream && receive(line, &is_dry) && !line->pipe->config->is_subscriber)
+    while (line->stream && !line->is_paused && receive(line, &is_dry) &&
+           !line->pipe->config->is_subscriber)
         continue;
+}
+
+void shoal__line_pause(shoal__line_t *line, bool is_paused)
+{
+    line->is_paused = is_paused;
+    line->stream->kind->pause(line->stream, is_paused);
 }
 
 static void on_writable(void *owner)
@@ -245,7 +252,7 @@ void shoal__line_close(shoal__line_t *line, bool is_orderly)
         line->stream->kind->close(line->stream, is_orderly);
     line->stream = NULL;
     shoal__dialer_stop(&line->dialer);
-    line->is_blocked = false;
+    line->is_blocked = line->is_paused = false;
 }
 
 void shoal__line_forget(shoal__line_t *line)

@@ -65,6 +65,7 @@ struct shoal__line {
     uint64_t epoch;           /* the number of the attempt, as the owner counts */
     uint64_t dialed_us;       /* when it began */
     bool is_blocked;          /* the stream takes no more for now */
+    bool is_paused;           /* nothing is read for now */
 };
 
 static inline void shoal__line_init(shoal__line_t *line, const shoal__line_plan_t *plan,
@@ -92,6 +93,8 @@ static inline void shoal__line_timed_out(shoal__line_t *line)
 void shoal__line_write(shoal__line_t *line, uint64_t *ret_wake_us);
 /* Take in everything that has arrived. */
 void shoal__line_read(shoal__line_t *line);
+/* It has a stream.  From now on nothing is read; or it is again. */
+void shoal__line_pause(shoal__line_t *line, bool is_paused);
 
 /* No hook runs any more.  It can dial again.  is_orderly: as for a stream. */
 void shoal__line_close(shoal__line_t *line, bool is_orderly);

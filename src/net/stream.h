@@ -81,6 +81,9 @@ struct shoal__stream_kind {
                       bool *ret_is_dry);
     /* Call on_writable when writing can go on; once. */
     void (*want_write)(shoal__stream_t *stream);
+    /* Of a connected stream: from now on on_readable is not called; or it is again.  What
+     * arrives meanwhile waits, at both ends. */
+    void (*pause)(shoal__stream_t *stream, bool is_paused);
 
     /* An error in words, its sign does not matter; lives until the next call.  `stream`
      * is NULL if it was never opened.  SHOAL_ETIMEOUT: the time to connect is over. */

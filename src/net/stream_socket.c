@@ -24,6 +24,8 @@ typedef struct socket_stream {
     uv_poll_t poll;
     int fd;
     bool is_connected;
+    bool is_paused;   /* reading is */
+    bool wants_write; /* want_write was called, on_writable was not */
     shoal__stream_hooks_t hooks;
     void *owner; /* NULL: closed, no hook may run */
 } socket_stream_t;
@@ -38,6 +40,13 @@ static void on_events(uv_poll_t *handle, int status, int events);
 static void watch(socket_stream_t *stream, int events)
 {
     uv_poll_start(&stream->poll, events, on_events);
+}
+
+/* As a connected stream is watched. */
+static void watch_for_both(socket_stream_t *stream)
+{
+    watch(stream, (stream->is_paused ? 0 : UV_READABLE) |
+                      (stream->wants_write ? UV_WRITABLE : 0));
 }
 
 static void finish_connect(socket_stream_t *stream)
@@ -69,14 +78,15 @@ static void on_events(uv_poll_t *handle, int status, int events)
     /* A read finds the error, behind the bytes that came before it.  libuv has stopped
      * watching. */
     if (status < 0) {
-        watch(stream, UV_READABLE);
+        watch_for_both(stream);
         events = UV_READABLE;
     }
     if (events & UV_WRITABLE) {
-        watch(stream, UV_READABLE);
+        stream->wants_write = false;
+        watch_for_both(stream);
         stream->hooks.on_writable(stream->owner);
     }
-    if ((events & UV_READABLE) && stream->owner)
+    if ((events & UV_READABLE) && stream->owner && !stream->is_paused)
         stream->hooks.on_readable(stream->owner);
 }
 
@@ -239,7 +249,14 @@ static ptrdiff_t read_socket(shoal__stream_t *stream, char *room, size_t bytes,
 static void want_write(shoal__stream_t *stream)
 {
     /* Reading goes on: a server that is blocked on writing to us would never read. */
-    watch(of(stream), UV_READABLE | UV_WRITABLE);
+    of(stream)->wants_write = true;
+    watch_for_both(of(stream));
+}
+
+static void pause_socket(shoal__stream_t *stream, bool is_paused)
+{
+    of(stream)->is_paused = is_paused;
+    watch_for_both(of(stream));
 }
 
 static const char *error_text(const shoal__stream_t *stream, int error)
@@ -288,6 +305,7 @@ const shoal__stream_kind_t shoal__stream_socket = {
     .write = write_socket,
     .read = read_socket,
     .want_write = want_write,
+    .pause = pause_socket,
     .error_text = error_text,
     .rtt_us = rtt_us,
     .close = close_socket,

@@ -125,6 +125,11 @@ static void want_write_tls(shoal__stream_t *stream)
     tls->socket->kind->want_write(tls->socket);
 }
 
+static void pause_tls(shoal__stream_t *stream, bool is_paused)
+{
+    of(stream)->socket->kind->pause(of(stream)->socket, is_paused);
+}
+
 /* ---- in ---- */
 
 /* Read ciphertext once, and give it to the engine; what is left of it must be kept.  As
@@ -343,6 +348,7 @@ const shoal__stream_kind_t shoal__stream_tls = {
     .write = write_tls,
     .read = read_tls,
     .want_write = want_write_tls,
+    .pause = pause_tls,
     .error_text = error_text,
     .is_resumed = is_resumed,
     .rtt_us = rtt_us,

@@ -110,6 +110,10 @@ static uint64_t turn(shoal__route_t *route, uint64_t now_us)
     /* What the sites have to say since the cluster's turn. */
     wake_us = shoal__time_min(wake_us,
                               shoal__conn_set_turn(&subscriber->cluster->set, now_us));
+    for (unsigned i = 0; i < shoal__sites_count(subscriber); i++)
+        wake_us = shoal__time_min(
+            wake_us,
+            shoal__relay_wake_us(&shoal__site_at(subscriber, i)->relay, now_us));
     return shoal__time_min(wake_us, shoal__reception_rest_turn(reception, now_us));
 }
 

@@ -8,6 +8,13 @@
 bool shoal__errand_send(shoal__conn_t *conn, const shoal_command_t *command,
                         const shoal__errand_t *errand, uint64_t now_us)
 {
+    return shoal__errand_send_over(conn, &conn->pipe, command, errand, now_us);
+}
+
+bool shoal__errand_send_over(shoal__conn_t *conn, shoal__pipe_t *pipe,
+                             const shoal_command_t *command,
+                             const shoal__errand_t *errand, uint64_t now_us)
+{
     shoal__request_t request = {.on_result = errand->on_answer,
                                 .data = errand->data,
                                 .tag = errand->tag,
@@ -17,7 +24,7 @@ bool shoal__errand_send(shoal__conn_t *conn, const shoal_command_t *command,
                                 .shape = errand->shape & (SHOAL__SHAPE_LIMIT - 1u),
                                 .submitted_us = SHOAL__REQUEST_TIME(now_us),
                                 .deadline_us = SHOAL__NEVER_US};
-    char *at = shoal__pipe_push_own(&conn->pipe, &request);
+    char *at = shoal__pipe_push_own(pipe, &request);
 
     if (!at)
         return false;

@@ -23,6 +23,11 @@ typedef struct shoal__errand {
  * memory. */
 bool shoal__errand_send(shoal__conn_t *conn, const shoal_command_t *command,
                         const shoal__errand_t *errand, uint64_t now_us);
+/* ... over this pipe of the connection: its own, or that of its successor, whose answers come
+ * only as long as there is the successor. */
+bool shoal__errand_send_over(shoal__conn_t *conn, shoal__pipe_t *pipe,
+                             const shoal_command_t *command,
+                             const shoal__errand_t *errand, uint64_t now_us);
 
 /* The hook on_own of such a connection. */
 void shoal__errand_on_own(void *owner, const shoal__request_t *request,

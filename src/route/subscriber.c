@@ -79,6 +79,8 @@ static void on_message(void *owner, const shoal__push_t *push)
 {
     shoal__subscriber_t *subscriber = owner;
 
+    if (shoal__relay_takes(&subscriber->relay, push))
+        return;
     if (push->kind == SHOAL__PUSH_MESSAGE)
         message_came(subscriber, push);
     else if (push->kind == SHOAL__PUSH_OTHER)
@@ -96,16 +98,39 @@ static bool is_answered(void *owner)
 
 /* ---- the connection ---- */
 
+static void lose_names(shoal__subscriber_t *subscriber, const char *detail)
+{
+    shoal__relay_end(&subscriber->relay);
+    shoal__subscriptions_lost(&subscriber->subscriptions, detail);
+}
+
 static void on_event(void *owner, const shoal_event_t *event)
 {
     shoal__subscriber_t *subscriber = owner;
-    shoal__subscriptions_t *subscriptions = &subscriber->subscriptions;
+    bool is_ready = event->kind == SHOAL_EVENT_READY;
 
-    if (event->kind == SHOAL_EVENT_LOST || event->kind == SHOAL_EVENT_READY)
-        shoal__subscriptions_lost(subscriptions, event->detail);
-    if (event->kind == SHOAL_EVENT_READY)
-        shoal__subscriptions_begin(subscriptions);
+    if (event->kind == SHOAL_EVENT_LOST)
+        lose_names(subscriber, event->detail);
+    if (is_ready && !shoal__relay_succeeds(&subscriber->relay)) {
+        lose_names(subscriber, event->detail);
+        shoal__subscriptions_begin(&subscriber->subscriptions);
+    }
     subscriber->hooks.on_event(subscriber->owner, event);
+}
+
+static bool on_successor(void *owner, uint64_t now_us)
+{
+    return shoal__relay_begin(&((shoal__subscriber_t *)owner)->relay, now_us);
+}
+
+static void on_successor_gone(void *owner)
+{
+    shoal__relay_gone(&((shoal__subscriber_t *)owner)->relay);
+}
+
+static void on_successor_message(void *owner, const shoal__push_t *push)
+{
+    shoal__relay_hear_successor(&((shoal__subscriber_t *)owner)->relay, push);
 }
 
 static void on_reading(void *owner, uint64_t now_us)
@@ -128,7 +153,11 @@ static const shoal__conn_hooks_t conn_hooks = {.on_event = on_event,
                                                .on_delivered = on_delivered,
                                                .on_own = shoal__errand_on_own,
                                                .on_message = on_message,
-                                               .is_answered = is_answered};
+                                               .is_answered = is_answered,
+                                               .on_successor = on_successor,
+                                               .on_successor_gone = on_successor_gone,
+                                               .on_successor_message =
+                                                   on_successor_message};
 
 static void open_route(shoal__route_t *route, shoal__loop_t *loop)
 {
@@ -167,7 +196,7 @@ static uint64_t look_for_work(shoal__subscriber_t *subscriber, uint64_t now_us)
     if (now_us < subscriber->idle_since_us + HANG_UP_AFTER_US)
         return subscriber->idle_since_us + HANG_UP_AFTER_US;
     shoal__conn_close(&subscriber->conn, now_us);
-    shoal__subscriptions_lost(&subscriber->subscriptions, "no name is subscribed");
+    lose_names(subscriber, "no name is subscribed");
     return SHOAL__NEVER_US;
 }
 
@@ -197,11 +226,11 @@ static uint64_t turn(shoal__route_t *route, uint64_t now_us)
         shoal__reception_leave_ended(&subscriber->reception);
     wake_us = shoal__time_min(wake_us, look_for_work(subscriber, now_us));
     wake_us = shoal__time_min(wake_us, follow_sentinels(subscriber, now_us));
-    shoal__asker_ask(&subscriber->asker, now_us);
+    shoal__relay_turn(&subscriber->relay, &subscriber->asker, now_us);
     wake_us = shoal__time_min(wake_us, shoal__conn_set_turn(&subscriber->set, now_us));
     wake_us = shoal__time_min(wake_us, shoal__keeper_next_wake_us(&subscriber->keeper));
-    wake_us = shoal__time_min(
-        wake_us, shoal__subscriptions_wake_us(&subscriber->subscriptions, now_us));
+    wake_us =
+        shoal__time_min(wake_us, shoal__relay_wake_us(&subscriber->relay, now_us));
     return shoal__time_min(wake_us,
                            shoal__reception_rest_turn(&subscriber->reception, now_us));
 }
@@ -283,7 +312,7 @@ static void shut(shoal__route_t *route, uint64_t now_us)
 
     shoal__reception_end_all(&subscriber->reception);
     shoal__conn_close(&subscriber->conn, now_us);
-    shoal__subscriptions_lost(&subscriber->subscriptions, "");
+    lose_names(subscriber, "");
     if (subscriber->sentinel)
         shoal__sentinel_shut(subscriber->sentinel, now_us);
     shoal__keeper_shut(&subscriber->keeper);
@@ -379,7 +408,10 @@ static int init_reception(shoal__subscriber_t *subscriber)
     shoal__reception_t *reception = &subscriber->reception;
 
     subscriber->asker = (shoal__asker_t){.conn = &subscriber->conn,
+                                         .pipe = &subscriber->conn.pipe,
                                          .subscriptions = &subscriber->subscriptions};
+    shoal__relay_init(&subscriber->relay, &subscriber->conn,
+                      &subscriber->subscriptions);
     reception->ops = &reception_ops;
     reception->owner = &subscriber->subscriptions;
     reception->listeners = &subscriber->subscriptions.listeners;

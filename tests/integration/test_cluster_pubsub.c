@@ -22,7 +22,7 @@ static listener_t a;
 
 /* A node that a busy machine does not run for a while is not taken for dead: only the tests
  * say who is primary. */
-static void open_stage(bool is_shared)
+static void open_stage_of(bool is_shared, shoal_credentials_fn provider)
 {
     shoal_options_t *options;
 
@@ -32,8 +32,16 @@ static void open_stage(bool is_shared)
     if (!rig)
         skip();
     options = cluster_rig_options(rig, 1);
+    assert_int_equal(shoal_options_set_credentials_provider(options, provider, NULL),
+                     0);
     assert_int_equal(shoal_pubsub_open(options, &pubsub, NULL), 0);
+    assert_int_equal(shoal_options_set_credentials_provider(options, NULL, NULL), 0);
     client = live_open(options);
+}
+
+static void open_stage(bool is_shared)
+{
+    open_stage_of(is_shared, NULL);
 }
 
 static void close_stage(void)
@@ -311,12 +319,63 @@ static void an_owner_dies(void **state)
     cluster_rig_stop(rig);
 }
 
+/* ---- new credentials ---- */
+
+/* The default user takes any password. */
+static void give_another(shoal_credentials_request_t *request, void *data)
+{
+    static _Atomic unsigned questions;
+    char password[16];
+
+    (void)data;
+    snprintf(password, sizeof password, "p%u", ++questions);
+    assert_int_equal(shoal_credentials_give(request, NULL, password,
+                                            questions == 1 ? 300 : UINT64_MAX),
+                     0);
+}
+
+/* Each node's connection is renewed, and no name has a gap. */
+static void new_credentials_make_no_gap(void **state)
+{
+    char text[64];
+    unsigned number = 0;
+
+    (void)state;
+    open_stage_of(true, give_another);
+    listener_begin(&a, pubsub, "news s:s1 s:s2 s:s3 k:__keyevent@0__:set");
+    listener_wait(&a);
+    WAIT_FOR(a.items == 5);
+    LISTENER_HEARS(&a, a.heard);
+    uint64_t connects = listener_stats(pubsub).connects;
+    for (uint64_t since_us = waiting_now_us();
+         listener_stats(pubsub).connects < 2 * connects || number < 4;) {
+        snprintf(text, sizeof text, "SPUBLISH s%u %u", number % 3 + 1, number);
+        live_ask(client, text);
+        number++;
+        waiting_sleep_us(1000); /* the transcript has room for 8000 */
+        assert_true(waiting_now_us() - since_us < WAITING_US_MAX);
+    }
+    snprintf(text, sizeof text, "s%u=%u ", (number - 1) % 3 + 1, number - 1);
+    WAIT_FOR(listener_has(&a, text));
+    for (unsigned i = 0; i < number; i++) {
+        snprintf(text, sizeof text, "s%u=%u ", i % 3 + 1, i);
+        const char *first = strstr(a.heard, text);
+        assert_non_null(first);
+        assert_null(strstr(first + 1, text));
+    }
+    assert_int_equal(listener_stats(pubsub).gaps, 0);
+    assert_int_equal(listener_stats(pubsub).losses, 0);
+    listener_end(&a);
+    close_stage();
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(names_of_all_kinds_get_their_messages),
         cmocka_unit_test(channels_follow_their_slots),
         cmocka_unit_test(events_of_keys_come_from_every_primary),
+        cmocka_unit_test(new_credentials_make_no_gap),
         cmocka_unit_test(an_owner_dies),
     };
 

@@ -148,6 +148,11 @@ static void want_write(shoal__stream_t *stream)
     shoal__stream_socket.want_write(of(stream)->socket);
 }
 
+static void pause_reading(shoal__stream_t *stream, bool is_paused)
+{
+    shoal__stream_socket.pause(of(stream)->socket, is_paused);
+}
+
 static const char *error_text(const shoal__stream_t *stream, int error)
 {
     if (abs(error) == HOLDING_BAD_RECORD)
@@ -168,6 +173,7 @@ const shoal__stream_kind_t stream_holding = {.open = open_holding,
                                              .write = write_holding,
                                              .read = read_holding,
                                              .want_write = want_write,
+                                             .pause = pause_reading,
                                              .error_text = error_text,
                                              .close = close_holding};
 

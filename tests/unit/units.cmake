@@ -156,6 +156,7 @@ shoal_unit_test(api/replicas ALSO api/options core/options core/address_map core
 shoal_unit_test(api/stats_math)
 shoal_unit_test(api/version)
 shoal_unit_test(core/greeting/hello_doubt)
+shoal_unit_test(core/push/relay_rule)
 shoal_unit_test(core/push/topics ALSO base/alloc)
 shoal_unit_test(core/push/subscriptions ALSO core/push/topics resp/key_slot base/alloc)
 shoal_unit_test(core/push/subscriptions.oracle ALSO core/push/topics resp/key_slot base/alloc

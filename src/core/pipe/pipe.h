@@ -102,7 +102,7 @@ typedef struct shoal__pipe_hooks {
      * NULL: it is dropped. */
     void (*on_push)(void *owner, const shoal_reply_t *push);
     /* A subscriber's: a message came, or a confirmation, or something else that is no reply.
-     * NULL: a greeter's, which drops it.  on_push is not called. */
+     * NULL: it is dropped.  on_push is not called. */
     void (*on_message)(void *owner, const shoal__push_t *push);
     /* A subscriber's: did pushes answer all of the request that is at its turn?  An error that
      * comes now belongs to the next one then.  NULL: no. */

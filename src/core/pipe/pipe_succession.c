@@ -10,7 +10,8 @@ shoal__pipe_t *shoal__pipe_new_greeter(const shoal__pipe_t *pipe)
 {
     const shoal__pipe_parts_t parts = {pipe->config, pipe->greeting.target,
                                        pipe->shared};
-    const shoal__pipe_hooks_t hooks = {.on_push = pipe->hooks.on_push};
+    const shoal__pipe_hooks_t hooks = {.on_push = pipe->hooks.on_push,
+                                       .on_own = pipe->hooks.on_own};
     shoal__pipe_t *greeter = shoal__malloc(sizeof *greeter);
 
     if (!greeter || shoal__pipe_init(greeter, &parts, &hooks, pipe->owner) < 0) {

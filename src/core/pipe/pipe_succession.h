@@ -5,7 +5,7 @@
 /*
  * A pipe leaves its connection for a new one, and keeps its commands.  renewal.h says when.
  *
- *   1. A *greeter*, a pipe that never has a command, greets the new connection.
+ *   1. A *greeter*, a pipe that never has a user's command, greets the new connection.
  *   2. The pipe drains: nothing more leaves, and what was sent is answered.
  *   3. The pipe takes over what the greeter has learned, and goes on over the new
  *      connection.  What is queued stays queued.
@@ -16,7 +16,8 @@
 
 #include "core/pipe/pipe.h"
 
-/* NULL: no memory.  The owner hears pushes that come during the greeting, or behind it. */
+/* NULL: no memory.  The owner hears pushes that come during the greeting, or behind it, and what
+ * becomes of its own commands, if it gives the greeter any. */
 shoal__pipe_t *shoal__pipe_new_greeter(const shoal__pipe_t *pipe);
 /* What the greeter counted counts for the pipe.  NULL is allowed. */
 void shoal__pipe_free_greeter(shoal__pipe_t *pipe, shoal__pipe_t *greeter);

@@ -69,6 +69,7 @@ void shoal__site_lost(shoal__site_t *site, const char *detail)
     shoal__cluster_subscriber_t *subscriber = site->owner;
     const shoal__topics_t *topics = &subscriber->audience.topics;
 
+    shoal__relay_end(&site->relay);
     if (!site->subscriptions.is_up)
         return;
     for (uint32_t i = 0; i < topics->slots_count; i++) {
@@ -169,6 +170,8 @@ void shoal__site_on_message(void *owner, const shoal__push_t *push)
 {
     shoal__site_t *site = owner;
 
+    if (shoal__relay_takes(&site->relay, push))
+        return;
     if (push->kind == SHOAL__PUSH_MESSAGE)
         message_came(site, push);
     else if (push->kind == SHOAL__PUSH_OTHER)

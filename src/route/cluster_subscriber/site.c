@@ -21,11 +21,28 @@ static void on_event(void *owner, const shoal_event_t *event)
     shoal__site_t *site = owner;
     shoal__cluster_subscriber_t *subscriber = site->owner;
 
-    if (event->kind == SHOAL_EVENT_LOST || event->kind == SHOAL_EVENT_READY)
+    if (event->kind == SHOAL_EVENT_LOST)
         shoal__site_lost(site, event->detail);
-    if (event->kind == SHOAL_EVENT_READY)
+    if (event->kind == SHOAL_EVENT_READY && !shoal__relay_succeeds(&site->relay)) {
+        shoal__site_lost(site, event->detail);
         shoal__subscriptions_begin(&site->subscriptions);
+    }
     subscriber->hooks.on_event(subscriber->owner, event);
+}
+
+static bool on_successor(void *owner, uint64_t now_us)
+{
+    return shoal__relay_begin(&((shoal__site_t *)owner)->relay, now_us);
+}
+
+static void on_successor_gone(void *owner)
+{
+    shoal__relay_gone(&((shoal__site_t *)owner)->relay);
+}
+
+static void on_successor_message(void *owner, const shoal__push_t *push)
+{
+    shoal__relay_hear_successor(&((shoal__site_t *)owner)->relay, push);
 }
 
 static void on_reading(void *owner, uint64_t now_us)
@@ -55,7 +72,11 @@ static const shoal__conn_hooks_t conn_hooks = {.on_event = on_event,
                                                .on_delivered = on_delivered,
                                                .on_own = shoal__errand_on_own,
                                                .on_message = shoal__site_on_message,
-                                               .is_answered = is_answered};
+                                               .is_answered = is_answered,
+                                               .on_successor = on_successor,
+                                               .on_successor_gone = on_successor_gone,
+                                               .on_successor_message =
+                                                   on_successor_message};
 
 static bool is_away(const shoal__site_t *site)
 {
@@ -137,7 +158,9 @@ static shoal__site_t *new_site(shoal__cluster_subscriber_t *subscriber,
                               shoal__random_next(&plan.set->random),
                               shoal__site_on_mark, site);
     site->subscriptions.goes_by_slot = true;
+    shoal__relay_init(&site->relay, &site->conn, &site->subscriptions);
     site->asker = (shoal__asker_t){.conn = &site->conn,
+                                   .pipe = &site->conn.pipe,
                                    .subscriptions = &site->subscriptions,
                                    .on_refused = shoal__site_on_refused};
     shoal__listener_init(&site->own);
@@ -265,9 +288,8 @@ uint64_t shoal__site_turn(shoal__site_t *site, uint64_t now_us)
 {
     uint64_t wake_us = look_for_work(site, now_us);
 
-    shoal__asker_ask(&site->asker, now_us);
-    return shoal__time_min(wake_us,
-                           shoal__subscriptions_wake_us(&site->subscriptions, now_us));
+    shoal__relay_turn(&site->relay, &site->asker, now_us);
+    return wake_us;
 }
 
 void shoal__site_shut(shoal__site_t *site, uint64_t now_us)

@@ -19,6 +19,7 @@
 #include "core/push/subscriptions.h"
 #include "route/cluster/state.h"
 #include "route/subscriber/reception.h"
+#include "route/subscriber/relay.h"
 #include "route/subscriber/requests.h"
 
 typedef struct shoal__site {
@@ -33,6 +34,7 @@ typedef struct shoal__site {
     shoal__conn_t conn;
     shoal__subscriptions_t subscriptions;
     shoal__asker_t asker;
+    shoal__relay_t relay;
     shoal__listener_t own, keyspace;
     uint64_t idle_since_us; /* no name is to be here since then; NEVER: one is */
 } shoal__site_t;
@@ -90,7 +92,8 @@ void shoal__site_remove(shoal__site_t *site, const shoal__topic_t *topic);
 bool shoal__site_has(const shoal__site_t *site, const shoal__topic_t *topic);
 bool shoal__site_confirms(const shoal__site_t *site, const shoal__topic_t *topic);
 
-/* Connect, hang up, and ask for names.  Returns when to look again. */
+/* Connect, hang up, and ask for names.  Returns when to look again; so does the relay, behind the
+ * turn of the connections. */
 uint64_t shoal__site_turn(shoal__site_t *site, uint64_t now_us);
 void shoal__site_shut(shoal__site_t *site, uint64_t now_us);
 

@@ -5,12 +5,12 @@
 #include <shoal/errors.h>
 #include <string.h>
 
-#define NONCE_DIGITS 16
+#define NONCE_DIGITS SHOAL__HEX_DIGITS
 
-static void write_nonce(uint64_t nonce, char digits[NONCE_DIGITS])
+void shoal__write_hex(uint64_t number, char digits[SHOAL__HEX_DIGITS])
 {
-    for (unsigned i = 0; i < NONCE_DIGITS; i++)
-        digits[i] = "0123456789abcdef"[nonce >> (60 - 4 * i) & 15];
+    for (unsigned i = 0; i < SHOAL__HEX_DIGITS; i++)
+        digits[i] = "0123456789abcdef"[number >> (60 - 4 * i) & 15];
 }
 
 /* 0: it is none. */
@@ -45,7 +45,7 @@ static void on_request(shoal_client_t *client, const shoal_result_t *result, voi
     if (asker->on_refused)
         asker->on_refused(asker, &error);
     shoal__subscriptions_refused(asker->subscriptions, result->tag, error,
-                                 asker->conn->pipe.now_us);
+                                 asker->pipe->now_us);
 }
 
 /* False: the server is out of step. */
@@ -66,7 +66,7 @@ static void on_fence(shoal_client_t *client, const shoal_result_t *result, void 
     (void)client;
 
     if (result->status >= 0 && !is_in_step(asker, result))
-        shoal__pipe_refuse(&asker->conn->pipe, SHOAL_EDESYNC,
+        shoal__pipe_refuse(asker->pipe, SHOAL_EDESYNC,
                            "the server did not confirm a name that it was asked for");
 }
 
@@ -97,12 +97,13 @@ static bool send_request(shoal__asker_t *asker, const shoal__asking_t *asking,
         argv[i + 1] = asking->topics[i]->data;
         argvlen[i + 1] = asking->topics[i]->bytes;
     }
-    write_nonce(asking->nonce, digits);
-    return shoal__errand_send(asker->conn, &command, &errand, now_us) &&
-           shoal__errand_send(asker->conn, &fence, &after, now_us);
+    shoal__write_hex(asking->nonce, digits);
+    return shoal__errand_send_over(asker->conn, asker->pipe, &command, &errand,
+                                   now_us) &&
+           shoal__errand_send_over(asker->conn, asker->pipe, &fence, &after, now_us);
 }
 
-void shoal__asker_ask(shoal__asker_t *asker, uint64_t now_us)
+bool shoal__asker_ask(shoal__asker_t *asker, uint64_t now_us)
 {
     shoal__subscriptions_t *subscriptions = asker->subscriptions;
 
@@ -110,10 +111,9 @@ void shoal__asker_ask(shoal__asker_t *asker, uint64_t now_us)
         const shoal__asking_t *asking = shoal__subscriptions_next(
             subscriptions, shoal__random_next(&asker->conn->set->random), now_us);
         if (!asking)
-            return;
-        if (!send_request(asker, asking, now_us)) {
-            shoal__conn_lose(asker->conn, SHOAL_ENOMEM, "no memory to ask for names");
-            return;
-        }
+            return true;
+        if (!send_request(asker, asking, now_us))
+            return false;
     }
+    return true;
 }

@@ -10,6 +10,7 @@
 #include "route/keeper.h"
 #include "route/sentinel.h"
 #include "route/subscriber/reception.h"
+#include "route/subscriber/relay.h"
 #include "route/subscriber/requests.h"
 
 typedef struct shoal__subscriber {
@@ -30,6 +31,7 @@ typedef struct shoal__subscriber {
     shoal__reception_t reception;
     shoal__subscriptions_t subscriptions;
     shoal__asker_t asker;
+    shoal__relay_t relay;
     uint64_t idle_since_us; /* no name is wanted since then; NEVER: one is */
 } shoal__subscriber_t;
 

@@ -30,6 +30,7 @@ static struct {
     int nothing_more;    /* what a read behind the server's last byte gives */
     size_t sent;         /* bytes that it took */
     unsigned waited_for; /* calls of want_write */
+    bool is_paused;
     unsigned closed, closed_orderly, forgotten;
 } wire;
 
@@ -77,6 +78,12 @@ static inline void want_to_write(shoal__stream_t *stream)
     wire.waited_for++;
 }
 
+static inline void pause_wire(shoal__stream_t *stream, bool is_paused)
+{
+    (void)stream;
+    wire.is_paused = is_paused;
+}
+
 static inline const char *words_of_wire(const shoal__stream_t *stream, int code)
 {
     (void)stream, (void)code;
@@ -101,6 +108,7 @@ const shoal__stream_kind_t shoal__stream_socket = {
     .write = write_wire,
     .read = read_wire,
     .want_write = want_to_write,
+    .pause = pause_wire,
     .error_text = words_of_wire,
     .close = close_wire,
     .forget = forget_wire,

@@ -289,6 +289,18 @@ static void test_answers_that_are_not_read(void **state)
     check_hostile(TLS1_2_VERSION);
 }
 
+/* Nothing of a record is kept back: the socket's pause is enough. */
+static void test_a_pause(void **state)
+{
+    (void)state;
+    connect_it();
+    stream->kind->pause(stream, true);
+    assert_true(wire.is_paused);
+    stream->kind->pause(stream, false);
+    assert_false(wire.is_paused);
+    close_it(false);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -300,6 +312,7 @@ int main(void)
         TEST(test_a_send_is_cut_at_every_byte),
         TEST(test_a_send_in_pieces),
         TEST(test_answers_that_are_not_read),
+        TEST(test_a_pause),
     };
     return cmocka_run_group_tests_name("net/stream_tls", tests, NULL, NULL);
 }
