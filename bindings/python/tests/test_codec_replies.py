@@ -12,8 +12,9 @@ import pytest
 import shoal
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from shoal import _calls, _replies, _requests
-from shoal._replies import Conversion, Decoding
+from shoal import _calls, _native, _replies, _requests
+from shoal._native import ffi
+from shoal._replies import Conversion, Decoding, Reader
 from shoal.aio import _port
 from support.faces import Face
 from support.replies import (
@@ -184,17 +185,30 @@ def test_what_scripts_return(server: Server, version: int, tree: Any) -> None:
 # ---- the streams themselves ----
 
 
+def read_by(
+    monkeypatch: pytest.MonkeyPatch, new_reader: Callable[[Any], Reader]
+) -> None:
+    """Callers and ports that are made from now on read so."""
+    monkeypatch.setattr(_calls, "new_reader", new_reader)
+    monkeypatch.setattr(_port, "new_reader", new_reader)
+    monkeypatch.setattr(_calls, "_thread", _calls._Thread())
+
+
 @pytest.fixture
 def streams(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
     """All that Python is given to load."""
     seen: list[bytes] = []
 
-    def loads(stream: Any) -> Any:
-        seen.append(bytes(stream))
-        return _replies.loads(stream)
+    def new_reader(holder: Any) -> Reader:
+        read = _replies.new_reader(holder)
 
-    monkeypatch.setattr(_calls, "_loads", loads)
-    monkeypatch.setattr(_port, "_loads", loads)
+        def reader(count: int) -> Any:
+            seen.append(bytes(ffi.buffer(holder.data, count)))
+            return read(count)
+
+        return reader
+
+    read_by(monkeypatch, new_reader)
     return seen
 
 
@@ -243,15 +257,30 @@ def test_replies_of_one_batch_are_one_run(
 
 @SETTINGS
 @given(nodes=st.lists(replies, min_size=1, max_size=5))
-def test_both_loaders_say_the_same(
+def test_all_loaders_say_the_same(
     scripted_face: Face, streams: list[bytes], nodes: list[Node]
 ) -> None:
     streams.clear()
     ask(scripted_face, *nodes)
     assert streams
     for stream in streams:
-        fast, slow = _replies.loads(stream), _replies._load_slowly(memoryview(stream))
-        assert canon(slow) == canon(fast)
+        expected = canon(pickle.loads(stream))
+        assert canon(_replies._load_slowly(memoryview(stream))) == expected
+        assert canon(_native.value_of(stream)) == expected
+
+
+@settings(SETTINGS, max_examples=10)
+@given(nodes=st.lists(replies, min_size=1, max_size=8))
+@pytest.mark.parametrize("mode", ["sync", "asyncio-borrowed", "asyncio-thread"])
+def test_replies_by_pickle(
+    monkeypatch: pytest.MonkeyPatch, scripted: str, mode: str, nodes: list[Node]
+) -> None:
+    """As an interpreter makes them for which C has no constructors."""
+    read_by(monkeypatch, _replies._new_stream_reader)
+    for way in WAYS:
+        face = wanting(Face(mode, scripted), way)
+        check(face, way, *nodes)
+        face.end()
 
 
 @pytest.fixture
@@ -298,9 +327,8 @@ def test_the_slow_loader_calls_nothing(stream: bytes) -> None:
 @pytest.fixture
 def slow(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_requests, "IS_FAST", False)
-    monkeypatch.setattr(_calls, "_loads", _replies._load_slowly)
-    monkeypatch.setattr(_port, "_loads", _replies._load_slowly)
-    monkeypatch.setattr(_calls, "_thread", _calls._Thread())
+    monkeypatch.setattr(_replies, "loads", _replies._load_slowly)
+    read_by(monkeypatch, _replies._new_stream_reader)
 
 
 @pytest.mark.usefixtures("slow")

@@ -8,7 +8,7 @@ import pytest
 import shoal
 import shoal.aio._port
 from conftest import Connect
-from shoal import _calls
+from shoal import _calls, _replies
 from shoal.aio import Client
 from shoal.aio._loans import Loan
 from support.children import run_child
@@ -99,16 +99,26 @@ def test_no_memory_for_what_was_read(
 ) -> None:
     """No task waits for ever, and each that waited has an exception of its own."""
     face = async_connect(timeout=20)
+    lacks: list[bool] = []
 
-    def lack(_: object) -> list[Any]:
-        raise MemoryError
+    def new_reader(holder: Any) -> _replies.Reader:
+        read = _replies.new_reader(holder)
+
+        def reader(count: int) -> Any:
+            if lacks:
+                raise MemoryError
+            return read(count)
+
+        return reader
+
+    monkeypatch.setattr(shoal.aio._port, "new_reader", new_reader)
 
     async def main(client: Client) -> None:
         await client.execute("PING")
-        with monkeypatch.context() as patch:
-            patch.setattr(shoal.aio._port, "_loads", lack)
-            lost = [client.submit("INCR", "n") for _ in range(10)]
-            await asyncio.wait(lost, timeout=PATIENCE_S)
+        lacks.append(True)
+        lost = [client.submit("INCR", "n") for _ in range(10)]
+        await asyncio.wait(lost, timeout=PATIENCE_S)
+        lacks.clear()
         assert [future.done() for future in lost] == [True] * 10
         errors = [future.exception() for future in lost]
         assert {type(error) for error in errors} == {MemoryError}

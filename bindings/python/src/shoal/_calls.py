@@ -12,7 +12,7 @@ from typing import Any
 
 from ._native import ffi, lib
 from ._outcomes import reason_of, tell
-from ._replies import Conversion, loads
+from ._replies import Conversion, new_reader
 from ._requests import Packer, native_buffers, new_packer
 from ._targets import NO_TARGET
 from .exceptions import Fate, ForkError
@@ -24,8 +24,6 @@ _call = lib.shoalpy_caller_call
 _call_many = lib.shoalpy_caller_call_many
 _resume = lib.shoalpy_caller_resume
 _give_up = lib.shoalpy_caller_give_up
-_loads = loads
-_buffer = ffi.buffer
 
 # Threads take the GIL in turn, if there is one.
 if getattr(sys, "_is_gil_enabled", lambda: True)():
@@ -59,12 +57,13 @@ def _lend(native: Any, large: Sequence[bytes]) -> None:
 class _Caller:
     """What one thread needs for one call at a time."""
 
-    __slots__ = ("native", "pack")
+    __slots__ = ("native", "pack", "read")
 
     def __init__(self) -> None:
         self.native: Any = ffi.gc(lib.shoalpy_caller_new(), lib.shoalpy_caller_free)
         if self.native == ffi.NULL:
             raise MemoryError
+        self.read = new_reader(self.native)
         self.pack: Packer = new_packer(functools.partial(_lend, self.native))
 
 
@@ -148,11 +147,11 @@ def call(
                 raise _forked()
         if status < 0:
             raise _refuse(native, status)
-        return status & 7, _loads(_buffer(native.data, status >> 3))
+        return status & 7, caller.read(status >> 3)
     except BaseException as error:
         status = _give_up(native)
         if status >= 0:
-            what = _loads(_buffer(native.data, status >> 3))
+            what = caller.read(status >> 3)
             tell(error, conversion.outcome(status & 7, what))
         raise
     finally:
@@ -198,7 +197,7 @@ def call_many(
                 raise _forked()
         if status < 0:
             raise _refuse(native, status)
-        return native.first, _loads(_buffer(native.data, status >> 3))
+        return native.first, caller.read(status >> 3)
     except BaseException:
         _give_up(native)
         raise

@@ -4,12 +4,14 @@
 from __future__ import annotations
 
 import codecs
+import os
 import pickle
 from collections.abc import Callable, Iterator
 from itertools import chain
 from struct import Struct
 from typing import Any
 
+from . import _native
 from ._native import ffi, lib
 from ._outcomes import failure
 from .exceptions import from_reply
@@ -20,19 +22,20 @@ ERROR: int = lib.SHOALPY_ERROR
 
 
 #: What C writes: every opcode of native/opcodes.h that replies need, and its value.
-_SELF_TEST = (
+_TEST_OF_REPLIES = (
     b"\x80\x05](NK\x01J\xff\xff\xff\xff\x8a\x08\0\0\0\0\1\0\0\0G?\xf8\0\0\0\0\0\0"
     b"C\1\xffB\1\0\0\0b\x8e\1\0\0\0\0\0\0\0b\x8c\2\xc3\xa9X\2\0\0\0\xc3\xa9"
     b"\x8d\2\0\0\0\0\0\0\0\xc3\xa9\x96\1\0\0\0\0\0\0\0e\x85"
-    b"\x96\1\0\0\0\0\0\0\x007N\x86]}\x8f}((C\1kK\2t\x88(K\3\x91\x89u\x8f(K\4\x90"
-    b"C\1m\x94K\5h\0\x87e."
+    b"\x96\1\0\0\0\0\0\0\x007N\x86]}\x8f}((C\1kK\2t\x88(K\3\x91\x89u\x8f(K\4\x90e."
 )
-_SELF_TEST_VALUE: list[Any] = [
+_VALUE_OF_REPLIES: list[Any] = [
     *(None, 1, -1, 1 << 32, 1.5, b"\xff", b"b", b"b", "\u00e9", "\u00e9", "\u00e9"),
     *((bytearray(b"e"),), (bytearray(b"7"), None)),
     *([], {}, set(), {(b"k", 2): True, frozenset((3,)): False}, {4}),
-    (b"m", 5, b"m"),
 ]
+#: And what messages need, too.
+_SELF_TEST = _TEST_OF_REPLIES[:-2] + b"C\1m\x94K\5h\0\x87e."
+_SELF_TEST_VALUE = [*_VALUE_OF_REPLIES, (b"m", 5, b"m")]
 
 _CONSTANTS = {0x4E: None, 0x88: True, 0x89: False}
 _OPENERS: dict[int, type] = {0x5D: list, 0x7D: dict, 0x8F: set}
@@ -113,6 +116,37 @@ def _is_fast_loader_sound() -> bool:
 
 #: The value of a stream of C's.
 loads: Callable[[Any], Any] = pickle.loads if _is_fast_loader_sound() else _load_slowly
+
+#: Makes the value of the stream that stands in C's memory; its argument is the bytes.
+Reader = Callable[[int], Any]
+
+
+def _new_stream_reader(holder: Any) -> Reader:
+    return lambda count: loads(ffi.buffer(holder.data, count))
+
+
+def _new_constructing_reader(holder: Any) -> Reader:
+    address = ffi.cast("uintptr_t", ffi.addressof(holder, "data"))
+    reader: Reader = _native.new_reader(int(address))
+    return reader
+
+
+def _has_constructors() -> bool:
+    """May and can C make values by the interpreter's constructors? A build may leave
+    them out, and the environment may forbid them."""
+    if os.environ.get("SHOAL_PYTHON_CONSTRUCTORS") == "0":
+        return False
+    try:
+        value = _native.value_of(_TEST_OF_REPLIES)
+    except Exception:
+        return False
+    return repr(value) == repr(_VALUE_OF_REPLIES)
+
+
+#: A reader of streams at `holder.data`, which must outlive it. Not for messages.
+new_reader: Callable[[Any], Reader] = (
+    _new_constructing_reader if _has_constructors() else _new_stream_reader
+)
 
 
 class Decoding:

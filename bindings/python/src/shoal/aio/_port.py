@@ -17,7 +17,7 @@ from .._core import Core, freed_last
 from .._native import ffi, lib
 from .._options import Options
 from .._outcomes import error_of, reason_of
-from .._replies import loads
+from .._replies import new_reader
 from .._requests import new_packer
 from .._targets import NO_TARGET
 from ..exceptions import ClosedError, DesyncError
@@ -30,7 +30,6 @@ from ._tick import Tick
 
 _submit = lib.shoalpy_port_submit
 _pump = lib.shoalpy_port_pump
-_loads, _buffer = loads, ffi.buffer
 
 #: Results that may wait in the completion queue of a shared connection; and commands
 #: that may wait for room in the connection.
@@ -71,6 +70,7 @@ class Port(Tick):
         self._native: Any = holder[0]
         self._memory: Any = None
         self._view = lib.shoalpy_port_view(holder[0])
+        self._read_value = new_reader(self._view)
         #: Of the stream that is packed, and not in it.
         self._large: list[bytes] = []
         # An interrupt may have left what was never sent. No cycle with this object.
@@ -253,7 +253,7 @@ class Port(Tick):
             if status == lib.SHOAL_ENOMEM:
                 raise MemoryError
             if status >= _ONE_BYTE:
-                return list(_loads(_buffer(self._view.data, status >> 1)))
+                return list(self._read_value(status >> 1))
         except MemoryError:  # results are lost: all commands fail
             self._fail_all(lambda: MemoryError("no memory for replies"))
             self.detach()

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+#include "values.h"
+
+/* The module's functions that are no functions of C's: cffi makes the module, with the name
+ * of its initialization changed, and these are added to it. */
+
+PyObject *shoalpy_init_glue(void);
+
+static PyObject *value_of(PyObject *module, PyObject *stream)
+{
+    char *data;
+    Py_ssize_t bytes;
+
+    (void)module;
+    if (PyBytes_AsStringAndSize(stream, &data, &bytes) < 0)
+        return NULL;
+    return shoalpy_value_of(data, (size_t)bytes);
+}
+
+static PyObject *read_value(PyObject *address, PyObject *count)
+{
+    const char *const *data = PyLong_AsVoidPtr(address);
+    size_t bytes = PyLong_AsSize_t(count);
+
+    return PyErr_Occurred() ? NULL : shoalpy_value_of(*data, bytes);
+}
+
+/* A function that makes the value of the stream of so many bytes that a pointer points to,
+ * whose address is given here, and which outlives the function. */
+static PyObject *new_reader(PyObject *module, PyObject *address)
+{
+    static PyMethodDef reader = {"reader", read_value, METH_O, NULL};
+
+    (void)module;
+    if (!PyLong_AsVoidPtr(address) && PyErr_Occurred())
+        return NULL;
+    return PyCFunction_NewEx(&reader, address, NULL);
+}
+
+static PyMethodDef functions[] = {
+    {"value_of", value_of, METH_O, NULL},
+    {"new_reader", new_reader, METH_O, NULL},
+    {NULL, NULL, 0, NULL},
+};
+
+PyMODINIT_FUNC PyInit__native(void); /* found by its name */
+
+PyMODINIT_FUNC PyInit__native(void)
+{
+    PyObject *module = shoalpy_init_glue();
+
+    if (module && PyModule_AddFunctions(module, functions) < 0)
+        Py_CLEAR(module);
+    return module;
+}
