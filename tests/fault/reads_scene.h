@@ -27,11 +27,12 @@ static inline void answer(size_t node, const char *command, const char *reply)
 static inline void script_as(size_t node, view_t view, const char *role,
                              const char *readonly)
 {
-    fake_server_forget_rules(nodes[node]);
+    fake_server_prepare_rules(nodes[node]);
     say(node, view);
     answer(node, "ROLE", role);
     answer(node, "READONLY", readonly);
     answer(node, "READWRITE", "+OK\r\n");
+    fake_server_forget_rules(nodes[node]);
 }
 
 static inline void script(size_t node, const char *role)

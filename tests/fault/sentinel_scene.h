@@ -90,7 +90,7 @@ static inline void say(size_t sentinel, view_t view)
     fake_server_t *server = sentinels[sentinel];
     const texts_t *to = write_texts(sentinel, &view);
 
-    fake_server_forget_rules(server);
+    fake_server_prepare_rules(server);
     fake_server_rule(server, &(fake_rule_t){.command = "SENTINEL",
                                             .argument = "MASTER",
                                             .reply = to->primary,
@@ -104,6 +104,7 @@ static inline void say(size_t sentinel, view_t view)
     fake_server_rule(server, &(fake_rule_t){.command = "SUBSCRIBE",
                                             .reply = view.subscribed ? view.subscribed
                                                                      : SUBSCRIBED});
+    fake_server_forget_rules(server);
 }
 
 static inline void start_sentinel(size_t sentinel, const fake_config_t *config,

@@ -16,10 +16,11 @@
 /* From now on it is one, or a primary again. */
 static void become(fake_server_t *server, const char *role)
 {
-    fake_server_forget_rules(server);
+    fake_server_prepare_rules(server);
     fake_server_rule(server, &(fake_rule_t){.command = "ROLE", .reply = role});
     if (strcmp(role, REPLICA) == 0)
         fake_server_rule(server, &(fake_rule_t){.command = "INCR", .reply = READONLY});
+    fake_server_forget_rules(server);
 }
 
 static void test_the_primary_is_preferred(void **state)

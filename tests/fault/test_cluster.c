@@ -301,8 +301,9 @@ static void a_view_of_another_cluster_is_not_believed(void **state)
     agree();
     open_cluster(scene, 0);
     check_ok(scene, WORDS("SET", KEY, "1"));
-    fake_server_forget_rules(nodes[0]);
+    fake_server_prepare_rules(nodes[0]);
     size_t asked = say(0, (view_t){.owner = 1, .epoch = 9, .is_foreign = true});
+    fake_server_forget_rules(nodes[0]);
     for (size_t i = 0; i < NODES; i++) /* nobody else can be asked */
         fake_server_refuse(nodes[i], true);
     fake_server_cut(nodes[0], FAKE_CUT_RESET);

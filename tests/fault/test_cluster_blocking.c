@@ -292,9 +292,10 @@ static void the_next_owner_gets_the_rest(void **state)
     lose(0);
     WAIT_FOR(scene_events(scene).attempts_failed > 0);
     outcome_t *fresh = pop(scene, LOW, 0, NULL);
-    fake_server_forget_rules(nodes[1]);
+    fake_server_prepare_rules(nodes[1]);
     answer(1, "BLPOP", POPPED);
     say(1, 1, 6);
+    fake_server_forget_rules(nodes[1]);
     expect_popped(repeated);
     expect_popped(fresh);
     WAIT_FOR(scene_stats(scene).leases_now == 0);
@@ -310,8 +311,9 @@ static void what_blocks_on_a_silent_node_is_given_up(void **state)
     open_cluster(scene);
     outcome_t *outcome = pop(scene, LOW, 0, NULL);
     WAIT_FOR(received(0, "BLPOP", LOW) == 1);
-    fake_server_forget_rules(nodes[1]);
+    fake_server_prepare_rules(nodes[1]);
     say(1, 1, 6);
+    fake_server_forget_rules(nodes[1]);
     answer(0, "SET", redirect_to("MOVED", 1));
     outcome_t set = scene_call(scene, WORDS("SET", LOW, "2"), NULL);
     scene_check_text(&set, "OK");

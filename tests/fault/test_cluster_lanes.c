@@ -370,12 +370,14 @@ static void its_slots_get_another_owner(void **state)
     scene_submit(scene, WORDS("SET", "a", "1"), NULL, &outcomes[1]);
     WAIT_FOR(received(2, "SET", "a") == 2); /* nothing of it is answered */
     for (size_t i = 0; i < NODES; i++)
-        fake_server_forget_rules(nodes[i]);
+        fake_server_prepare_rules(nodes[i]);
     fake_server_rule(nodes[0], &(fake_rule_t){.command = "GET",
                                               .argument = KEY,
                                               .reply = redirect_to("MOVED", SLOT, 1)});
     for (size_t i = 0; i < NODES; i++)
         say(i, (view_t){.owner = 1, .epoch = 6});
+    for (size_t i = 0; i < NODES; i++)
+        fake_server_forget_rules(nodes[i]);
     unsigned notices = scene_events(scene).notices;
     check_ok(scene, WORDS("GET", KEY)); /* the client asks for a view */
     WAIT_FOR(scene_events(scene).notices > notices);

@@ -135,8 +135,9 @@ static void a_lease_without_state_follows_its_slot(void **state)
     WAIT_FOR(scene_events(scene).attempts_failed > 0);
     shoal_lease_t *lease = lease_scene_open(scene);
     lease_scene_submit(scene, lease, WORDS("SET", LOW, "2"), 0, outcome, NULL);
-    fake_server_forget_rules(nodes[1]);
+    fake_server_prepare_rules(nodes[1]);
     say(1, 1, 6);
+    fake_server_forget_rules(nodes[1]);
     scene_await(outcome);
     scene_check_text(outcome, "OK");
     assert_int_equal(received(1, "SET", LOW), 1);

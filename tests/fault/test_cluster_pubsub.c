@@ -54,14 +54,13 @@ static void move_all_to(size_t owner, const char *command, const char *reply)
 {
     for (size_t i = 0; i < NODES; i++) {
         size_t node = (owner + i) % NODES;
-        fake_server_freeze(nodes[node]);
-        fake_server_forget_rules(nodes[node]);
+        fake_server_prepare_rules(nodes[node]);
         say(node, (view_t){.owner = owner, .epoch = 9});
         if (node == owner)
             answer(node, command, NULL, reply, 0);
         else
             answer(node, "SSUBSCRIBE", NULL, redirect_to("MOVED", SLOT, owner), 0);
-        fake_server_release(nodes[node]);
+        fake_server_forget_rules(nodes[node]);
     }
 }
 

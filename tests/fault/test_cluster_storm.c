@@ -25,7 +25,7 @@ static void rotate(void)
     char slot[8];
 
     for (size_t i = 0; i < NODES; i++) {
-        fake_server_forget_rules(nodes[i]);
+        fake_server_prepare_rules(nodes[i]);
         say(i, (view_t){.owner = 1, .epoch = 6});
     }
     for (size_t i = 0; i < KEYS; i++) {
@@ -36,6 +36,8 @@ static void rotate(void)
                                         .argument = keys[i],
                                         .reply = redirect_to("MOVED", slot, 1)});
     }
+    for (size_t i = 0; i < NODES; i++)
+        fake_server_forget_rules(nodes[i]);
 }
 
 /* Each makes one hop, in order; and the client asks once what has become of the map. */
@@ -77,11 +79,13 @@ static void fall_silent_at(scene_t *scene, bool has_failed, shoal_command_t comm
     open_cluster(scene, 1); /* its connection stays open for a while */
     check_ok(scene, WORDS("SET", KEY, "1"));
     for (size_t i = 0; i < NODES; i++) {
-        fake_server_forget_rules(nodes[i]);
+        fake_server_prepare_rules(nodes[i]);
         say(i, (view_t){.owner = 1, .epoch = 6, .has_failed = has_failed});
     }
     fake_server_rule(nodes[0], &(fake_rule_t){.command = "SET",
                                               .reply = redirect_to("MOVED", SLOT, 1)});
+    for (size_t i = 0; i < NODES; i++)
+        fake_server_forget_rules(nodes[i]);
     fake_server_freeze(nodes[0]);
     scene_submit(scene, command, NULL, outcome);
     WAIT_FOR(scene_events(scene).notices > 1); /* the map has changed */

@@ -310,8 +310,9 @@ static void test_all_load_and_the_primary_is_no_choice(void **state)
     WAIT_FOR(fake_server_received(replicas[0], 0, "GET", "late") > 0 &&
              fake_server_received(replicas[1], 0, "GET", "late") > 0);
     assert_int_equal(outcomes[9].calls, 0);
-    fake_server_forget_rules(replicas[1]);
+    fake_server_prepare_rules(replicas[1]);
     say_role(1, LINKED);
+    fake_server_forget_rules(replicas[1]);
     for (unsigned i = 0; i < 10; i++) {
         scene_await(&outcomes[i]);
         assert_int_equal(outcomes[i].status, 0);
@@ -333,8 +334,9 @@ static void test_one_that_is_lost(void **state)
                  fake_server_received(replicas[1], 0, "GET", "k") >
              0);
     unsigned one = fake_server_received(replicas[0], 0, "GET", "k") > 0 ? 0 : 1;
-    fake_server_forget_rules(replicas[1 - one]);
+    fake_server_prepare_rules(replicas[1 - one]);
     say_role(1 - one, LINKED);
+    fake_server_forget_rules(replicas[1 - one]);
     fake_server_release(replicas[1 - one]);
     fake_server_refuse(replicas[one], true);
     fake_server_cut(replicas[one], FAKE_CUT_RESET);
@@ -344,8 +346,9 @@ static void test_one_that_is_lost(void **state)
     }
     assert_true(fake_server_received(replicas[1 - one], 0, "GET", "k") >= 1);
     fake_server_refuse(replicas[one], false);
-    fake_server_forget_rules(replicas[one]);
+    fake_server_prepare_rules(replicas[one]);
     say_role(one, LINKED);
+    fake_server_forget_rules(replicas[one]);
     await_reads(scene, one);
 }
 
@@ -356,8 +359,9 @@ static void test_one_that_comes_back_empty(void **state)
     size_t reads, roles;
 
     open_with(scene, 1, SHOAL_READ_REPLICA_PREFERRED);
-    fake_server_forget_rules(replicas[0]);
+    fake_server_prepare_rules(replicas[0]);
     say_role(0, UNLINKED);
+    fake_server_forget_rules(replicas[0]);
     reads = reads_at(0);
     roles = fake_server_received(replicas[0], 0, "ROLE", NULL);
     fake_server_cut(replicas[0], FAKE_CUT_RESET);
@@ -367,8 +371,9 @@ static void test_one_that_comes_back_empty(void **state)
         assert_true(try_read(scene));
     assert_int_equal(reads_at(0), reads);
     /* Its link is there again. */
-    fake_server_forget_rules(replicas[0]);
+    fake_server_prepare_rules(replicas[0]);
     say_role(0, LINKED);
+    fake_server_forget_rules(replicas[0]);
     await_reads(scene, 0);
 }
 

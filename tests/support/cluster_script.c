@@ -133,7 +133,7 @@ size_t script_say_late(fake_server_t *server, const script_node_t *nodes, size_t
 {
     size_t rule;
 
-    fake_server_forget_rules(server);
+    fake_server_prepare_rules(server);
     rule = fake_server_rule(server, &(fake_rule_t){.command = "CLUSTER",
                                                    .argument = "SLOTS",
                                                    .delay_us = delay_us,
@@ -141,6 +141,7 @@ size_t script_say_late(fake_server_t *server, const script_node_t *nodes, size_t
     fake_server_rule(server, &(fake_rule_t){.command = "CLUSTER",
                                             .argument = "NODES",
                                             .reply = write_nodes(nodes, count)});
+    fake_server_forget_rules(server);
     return rule;
 }
 

@@ -11,8 +11,26 @@ size_t fake_script_add(fake_script_t *script, const fake_rule_t *rule)
 {
     size_t bytes = (script->rules_count + 1) * sizeof *script->rules;
     script->rules = fake_must(realloc(script->rules, bytes));
-    script->rules[script->rules_count] = (struct fake_scripted){.rule = *rule};
+    script->rules[script->rules_count] =
+        (struct fake_scripted){.rule = *rule, .is_waiting = script->is_preparing};
     return script->rules_count++;
+}
+
+void fake_script_prepare(fake_script_t *script)
+{
+    script->is_preparing = true;
+    script->prepared_from = script->rules_count;
+}
+
+void fake_script_forget(fake_script_t *script)
+{
+    size_t kept = script->is_preparing ? script->prepared_from : script->rules_count;
+
+    for (size_t i = 0; i < script->rules_count; i++) {
+        script->rules[i].is_forgotten |= i < kept;
+        script->rules[i].is_waiting = false;
+    }
+    script->is_preparing = false;
 }
 
 /* Is this the ECHO by which a client checks whether it is in step? */
@@ -61,7 +79,8 @@ const fake_rule_t *fake_script_match(fake_script_t *script, unsigned connection,
         struct fake_scripted *scripted = &script->rules[i];
         const fake_rule_t *rule = &scripted->rule;
 
-        if (scripted->is_forgotten || !applies(rule, connection, request))
+        if (scripted->is_forgotten || scripted->is_waiting ||
+            !applies(rule, connection, request))
             continue;
         if (scripted->matches++ < rule->skip)
             continue;

@@ -285,11 +285,17 @@ unsigned fake_server_hits(fake_server_t *server, size_t rule)
     return hits;
 }
 
+void fake_server_prepare_rules(fake_server_t *server)
+{
+    begin(server);
+    fake_script_prepare(&server->world.script);
+    end(server);
+}
+
 void fake_server_forget_rules(fake_server_t *server)
 {
     begin(server);
-    for (size_t i = 0; i < server->world.script.rules_count; i++)
-        server->world.script.rules[i].is_forgotten = true;
+    fake_script_forget(&server->world.script);
     end(server);
 }
 
@@ -326,17 +332,14 @@ void fake_server_refuse(fake_server_t *server, bool is_refusing)
 
 void fake_server_cut(fake_server_t *server, fake_cut_t how)
 {
-    begin(server);
-    for (fake_conn_t *conn = server->conns; conn; conn = conn->next)
-        fake_conn_cut(conn, how);
-    end(server);
+    fake_server_cut_one(server, 0, how);
 }
 
 void fake_server_cut_one(fake_server_t *server, unsigned connection, fake_cut_t how)
 {
     begin(server);
     for (fake_conn_t *conn = server->conns; conn; conn = conn->next)
-        if (conn->session.connection == connection)
+        if (connection == 0 || conn->session.connection == connection)
             fake_conn_cut(conn, how);
     end(server);
 }

@@ -97,7 +97,10 @@ size_t fake_server_rule(fake_server_t *server, const fake_rule_t *rule);
 void fake_server_hold(fake_server_t *server, const char *command);
 /* How often a rule acted. */
 unsigned fake_server_hits(fake_server_t *server, size_t rule);
-/* Rules act no more.  What they stopped stays stopped. */
+/* Rules that are added from now on wait until the earlier ones are forgotten, and act in the
+ * same moment: no command comes between. */
+void fake_server_prepare_rules(fake_server_t *server);
+/* Rules act no more, but those that wait begin to.  What they stopped stays stopped. */
 void fake_server_forget_rules(fake_server_t *server);
 
 /* End each hold, each stop of reading, and a freeze. */
@@ -107,7 +110,7 @@ void fake_server_freeze(fake_server_t *server);
 /* Stop listening, so that new connections are refused; or listen again at the same
  * address. */
 void fake_server_refuse(fake_server_t *server, bool is_refusing);
-/* End every connection; or one, by its number from 1. */
+/* End every connection; or one, by its number from 1 (0: every one). */
 void fake_server_cut(fake_server_t *server, fake_cut_t how);
 void fake_server_cut_one(fake_server_t *server, unsigned connection, fake_cut_t how);
 /* Write text to every open connection, before everything that waits to be written. */
