@@ -58,9 +58,13 @@ typedef enum shoal_event_kind {
         15, /**< a server led the client elsewhere, and the client does not go there: to an
                 address that the server must not know (loopback, link-local, metadata), or
                 to a node that no other node knows; see detail and <shoal/cluster.h> */
-    SHOAL_EVENT_ZONE_UNKNOWN = 16 /**< a server that could be read from does not say in
-                                      which zone it is: see detail, and
-                                      shoal_options_set_zone().  Once for a client */
+    SHOAL_EVENT_ZONE_UNKNOWN =
+        16, /**< a server that could be read from does not say in which zone it is: see
+                 detail, and shoal_options_set_zone().  Once for a client */
+    SHOAL_EVENT_KEYSPACE_OFF =
+        17 /**< events of keys are subscribed (SHOAL_NAME_KEYSPACE), and the server does
+                not send them: its setting notify-keyspace-events is off, or lacks what
+                they need; see detail and <shoal/item.h>.  Once for a server */
 } shoal_event_kind_t;
 
 /**

@@ -19,7 +19,11 @@ typedef enum shoal_name_kind {
     SHOAL_NAME_CHANNEL = 0, /**< a channel, `SUBSCRIBE` */
     SHOAL_NAME_PATTERN = 1, /**< all channels that match a pattern, `PSUBSCRIBE` */
     SHOAL_NAME_SHARD = 2,   /**< a channel of one slot of a cluster, `SSUBSCRIBE` */
-    SHOAL_NAME_KEYSPACE = 3 /**< a channel or pattern of keyspace notifications */
+    SHOAL_NAME_KEYSPACE =
+        3 /**< a channel or pattern of keyspace notifications.  Servers send them only if
+               their setting notify-keyspace-events says so.  It is read once for each
+               server that has such a name, and SHOAL_EVENT_KEYSPACE_OFF tells what it
+               lacks.  It is never set.  Whoever may not call CONFIG is told nothing */
 } shoal_name_kind_t;
 
 /** What an item is.  Later versions may add kinds of marks. */

@@ -49,6 +49,7 @@ static void log_event(const shoal_options_t *options, const shoal_event_t *event
     case SHOAL_EVENT_FAILOVER:
     case SHOAL_EVENT_REDIRECT_REFUSED:
     case SHOAL_EVENT_ZONE_UNKNOWN:
+    case SHOAL_EVENT_KEYSPACE_OFF:
         level = SHOAL_LOG_WARN;
         snprintf(line, sizeof line, "%s", event->detail);
         break;

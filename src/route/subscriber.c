@@ -32,6 +32,11 @@ static void join(void *owner, shoal__listener_t *listener)
 static int add(void *owner, shoal__listener_t *listener, shoal_name_kind_t kind,
                shoal__bytes_t name)
 {
+    shoal__subscriber_t *subscriber =
+        SHOAL__LIST_ENTRY(owner, shoal__subscriber_t, subscriptions);
+
+    if (kind == SHOAL_NAME_KEYSPACE)
+        shoal__keyspace_rule_want(&subscriber->keyspace.rule, name);
     return shoal__subscriptions_add(owner, listener, kind, name);
 }
 
@@ -226,6 +231,8 @@ static uint64_t turn(shoal__route_t *route, uint64_t now_us)
         shoal__reception_leave_ended(&subscriber->reception);
     wake_us = shoal__time_min(wake_us, look_for_work(subscriber, now_us));
     wake_us = shoal__time_min(wake_us, follow_sentinels(subscriber, now_us));
+    if (subscriber->relay.stage == SHOAL__RELAY_NONE)
+        shoal__keyspace_turn(&subscriber->keyspace, &subscriber->subscriptions, now_us);
     shoal__relay_turn(&subscriber->relay, &subscriber->asker, now_us);
     wake_us = shoal__time_min(wake_us, shoal__conn_set_turn(&subscriber->set, now_us));
     wake_us = shoal__time_min(wake_us, shoal__keeper_next_wake_us(&subscriber->keeper));
@@ -412,6 +419,7 @@ static int init_reception(shoal__subscriber_t *subscriber)
                                          .subscriptions = &subscriber->subscriptions};
     shoal__relay_init(&subscriber->relay, &subscriber->conn,
                       &subscriber->subscriptions);
+    subscriber->keyspace.conn = &subscriber->conn;
     reception->ops = &reception_ops;
     reception->owner = &subscriber->subscriptions;
     reception->listeners = &subscriber->subscriptions.listeners;

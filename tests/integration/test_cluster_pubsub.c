@@ -20,6 +20,14 @@ static shoal_pubsub_t *pubsub;
 static shoal_client_t *client;
 static listener_t a;
 
+static _Atomic unsigned keyspaces_off; /* primaries of which that was told */
+
+static void on_event(shoal_client_t *from, const shoal_event_t *event, void *data)
+{
+    (void)from, (void)data;
+    keyspaces_off += shoal_event_kind(event) == SHOAL_EVENT_KEYSPACE_OFF;
+}
+
 /* A node that a busy machine does not run for a while is not taken for dead: only the tests
  * say who is primary. */
 static void open_stage_of(bool is_shared, shoal_credentials_fn provider)
@@ -34,6 +42,8 @@ static void open_stage_of(bool is_shared, shoal_credentials_fn provider)
     options = cluster_rig_options(rig, 1);
     assert_int_equal(shoal_options_set_credentials_provider(options, provider, NULL),
                      0);
+    keyspaces_off = 0;
+    assert_int_equal(shoal_options_set_on_event(options, on_event, NULL), 0);
     assert_int_equal(shoal_pubsub_open(options, &pubsub, NULL), 0);
     assert_int_equal(shoal_options_set_credentials_provider(options, NULL, NULL), 0);
     client = live_open(options);
@@ -95,6 +105,9 @@ static void names_of_all_kinds_get_their_messages(void **state)
     assert_false(listener_has(&a, "s2=no"));
     assert_true(listener_stats(pubsub).is_connected_now);
     assert_in_range(listener_stats(pubsub).connects, 2, 3);
+    assert_int_equal(keyspaces_off, 0);
+    listener_add(&a, "k:__keyevent@0__:del"); /* which each primary lacks */
+    WAIT_FOR(keyspaces_off == CLUSTER_PRIMARIES);
     listener_end(&a);
     close_stage();
 }

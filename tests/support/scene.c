@@ -59,6 +59,7 @@ static void on_event(shoal_client_t *client, const shoal_event_t *event, void *d
                  shoal_event_detail(event));
         break;
     case SHOAL_EVENT_ZONE_UNKNOWN:
+    case SHOAL_EVENT_KEYSPACE_OFF:
         events->zones_unknown++;
         break;
     case SHOAL_EVENT_CREDENTIALS:

@@ -163,6 +163,7 @@ shoal_unit_test(core/push/subscriptions.oracle ALSO core/push/topics resp/key_sl
   base/random)
 shoal_unit_test(core/push/audience ALSO core/push/topics base/alloc)
 shoal_unit_test(core/push/ringing)
+shoal_unit_test(core/push/keyspace_rule)
 shoal_unit_test(core/push/placement ALSO core/push/topics core/cluster/slot_map resp/key_slot
   base/alloc)
 shoal_unit_test(core/pipe/inbound)

@@ -163,6 +163,7 @@ static shoal__site_t *new_site(shoal__cluster_subscriber_t *subscriber,
                                    .pipe = &site->conn.pipe,
                                    .subscriptions = &site->subscriptions,
                                    .on_refused = shoal__site_on_refused};
+    site->keyspaces.conn = &site->conn;
     shoal__listener_init(&site->own);
     shoal__listener_init(&site->keyspace);
     shoal__subscriptions_join(&site->subscriptions, &site->own);
@@ -227,6 +228,8 @@ static shoal__listener_t *listener_for(const shoal__site_t *site,
 
 int shoal__site_add(shoal__site_t *site, const shoal__topic_t *topic)
 {
+    if (topic->kind == SHOAL_NAME_KEYSPACE)
+        shoal__keyspace_rule_want(&site->keyspaces.rule, shoal__topic_name(topic));
     return shoal__subscriptions_add(&site->subscriptions, listener_for(site, topic),
                                     (shoal_name_kind_t)topic->kind,
                                     shoal__topic_name(topic));
@@ -288,6 +291,8 @@ uint64_t shoal__site_turn(shoal__site_t *site, uint64_t now_us)
 {
     uint64_t wake_us = look_for_work(site, now_us);
 
+    if (site->relay.stage == SHOAL__RELAY_NONE)
+        shoal__keyspace_turn(&site->keyspaces, &site->subscriptions, now_us);
     shoal__relay_turn(&site->relay, &site->asker, now_us);
     return wake_us;
 }

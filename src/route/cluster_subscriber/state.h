@@ -18,6 +18,7 @@
 #include "core/push/placement.h"
 #include "core/push/subscriptions.h"
 #include "route/cluster/state.h"
+#include "route/subscriber/keyspace.h"
 #include "route/subscriber/reception.h"
 #include "route/subscriber/relay.h"
 #include "route/subscriber/requests.h"
@@ -35,6 +36,7 @@ typedef struct shoal__site {
     shoal__subscriptions_t subscriptions;
     shoal__asker_t asker;
     shoal__relay_t relay;
+    shoal__keyspace_t keyspaces;
     shoal__listener_t own, keyspace;
     uint64_t idle_since_us; /* no name is to be here since then; NEVER: one is */
 } shoal__site_t;

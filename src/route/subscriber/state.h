@@ -9,6 +9,7 @@
 #include "route/config.h"
 #include "route/keeper.h"
 #include "route/sentinel.h"
+#include "route/subscriber/keyspace.h"
 #include "route/subscriber/reception.h"
 #include "route/subscriber/relay.h"
 #include "route/subscriber/requests.h"
@@ -32,6 +33,7 @@ typedef struct shoal__subscriber {
     shoal__subscriptions_t subscriptions;
     shoal__asker_t asker;
     shoal__relay_t relay;
+    shoal__keyspace_t keyspace;
     uint64_t idle_since_us; /* no name is wanted since then; NEVER: one is */
 } shoal__subscriber_t;
 

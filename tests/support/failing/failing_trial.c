@@ -47,6 +47,7 @@ static void on_event(shoal_client_t *client, const shoal_event_t *event, void *d
     case SHOAL_EVENT_FAILOVER:
     case SHOAL_EVENT_REDIRECT_REFUSED:
     case SHOAL_EVENT_ZONE_UNKNOWN:
+    case SHOAL_EVENT_KEYSPACE_OFF:
         break;
     }
 }

@@ -26,7 +26,7 @@ _EVENT_KINDS = (
     *("tls_files", "tls_unverified"),
     *("server_changed", "sentinels_lost", "credentials", "maintenance"),
     *("map_changed", "node_up", "node_down", "failover", "redirect_refused"),
-    "zone_unknown",
+    *("zone_unknown", "keyspace_off"),
 )
 _EVENTS_MAX = 128
 _FAILURES = {
