@@ -52,9 +52,6 @@ static bool agrees_with_messages(const options_t *options, const strategy_t *str
     if (strategy_has_messages(strategy) !=
         strategy_has_messages(&options->strategies[0]))
         return options_complain("--against: %s does not do what --mode does", name);
-    if (options->sleepers != 0 && strategy->mode != MODE_SUBSCRIBE &&
-        strategy->mode != MODE_MAILBOX)
-        return options_complain("--sleepers: is for subscribe and mailbox");
     if (!strategy_has_messages(strategy))
         return true;
     if (options->pushes != 0 || options->beside_rate != 0 ||

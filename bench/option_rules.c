@@ -9,7 +9,6 @@
 #include <string.h>
 
 #define DAY_US 86400000000u
-#define SLEEPERS_MAX 1000
 #define VALUE_BYTES_MAX 536870912u
 
 static const char *set_url(options_t *options, const char *text)
@@ -238,9 +237,6 @@ const rule_t option_rules[] = {
      "of subscribe, mailbox and listen in a closed loop: so many messages are published and"
      " not received yet; 0: the publisher does not wait for its receivers [8192]; with publish"
      " it is for receivers that write a byte to our standard input for every 1024 messages [0]"},
-    {0, "sleepers", "N", WHOLE(sleepers, 0, SLEEPERS_MAX),
-     "of subscribe and mailbox: N more subscriptions on the same pubsub, with mailboxes that"
-     " nobody empties [0]"},
     {0, "large", "BYTES", WHOLE(large_bytes, 1, VALUE_BYTES_MAX),
      "two callers beside those of --rate write and read values of so many bytes, on the"
      " same client; with pool each has a connection of its own"},
@@ -256,7 +252,8 @@ const rule_t option_rules[] = {
      "callback|sync|borrowed|queue|lease|beside|mixed (shoal; :K behind it gives a client K"
      " connections), pool|collector|mutex|explicit:N"
      " (hiredis), redispp (redis-plus-plus, where it is installed), raw:N (the limit), or what receives messages that a process of the bench publishes:"
-     " subscribe|mailbox (shoal), listen (hiredis); publish (shoal) does that alone [callback]"},
+     " subscribe|mailbox (shoal; :N behind it adds N subscriptions whose mailboxes nobody"
+     " empties), listen (hiredis); publish (shoal) does that alone [callback]"},
     {0, "flush", "FLUSH", CALL(set_flush), "auto|off|fixed:US [auto], perhaps with /shapes|/detect|/strict [/detect], perhaps with /lane|/nolane, a bulk lane or none [the library's choice], perhaps with /plain, no TLS, or /standalone, one server beside the private cluster"},
     {0, "budget", "US", WHOLE(budget_us, 0, 1000000),
      "latency budget of --flush auto; 0: the library's default [0]"},

@@ -54,7 +54,6 @@ typedef struct options {
     uint64_t beside_rate; /* callbacks per second beside the load; 0: none */
     uint64_t pushes;      /* elements per second that callers wait for; 0: none */
     uint64_t window;      /* messages on their way; 0: as many as the server takes */
-    uint64_t sleepers;    /* subscriptions beside, of which nobody takes anything */
     uint64_t large_bytes; /* of values that callers beside the rate use; 0: none */
     bool is_step;         /* the number of callers goes up and down */
     number_list_t ladder; /* of threads that come and go; empty: none */

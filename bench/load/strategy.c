@@ -10,6 +10,7 @@
 #define DEPTH_MAX 1000000u
 #define PAUSE_US_MAX 1000000u
 #define HOMES_MAX 8u
+#define SLEEPERS_MAX 1000u
 
 static const char *const mode_names[] = {
     [MODE_CALLBACK] = "callback",
@@ -34,6 +35,11 @@ static const char *const mode_names[] = {
 static bool has_depth(bench_mode_t mode)
 {
     return mode == MODE_EXPLICIT || mode == MODE_RAW;
+}
+
+static bool has_sleepers(bench_mode_t mode)
+{
+    return mode == MODE_SUBSCRIBE || mode == MODE_MAILBOX;
 }
 
 bool strategy_is_shoal(const strategy_t *strategy)
@@ -102,6 +108,16 @@ static int parse_number(const char *text, uint64_t max, uint64_t *ret_number)
     return 0;
 }
 
+/* What the number behind a mode says. */
+static int parse_depth(strategy_t *strategy, bench_mode_t mode, const char *depth)
+{
+    if (has_depth(mode))
+        return parse_number(depth, DEPTH_MAX, &strategy->depth);
+    if (has_sleepers(mode))
+        return parse_number(depth, SLEEPERS_MAX, &strategy->sleepers);
+    return mode > MODE_MIXED ? -1 : parse_number(depth, HOMES_MAX, &strategy->homes);
+}
+
 int strategy_parse_mode(strategy_t *strategy, const char *text)
 {
     size_t bytes = strcspn(text, ":");
@@ -111,12 +127,8 @@ int strategy_parse_mode(strategy_t *strategy, const char *text)
         if (strlen(mode_names[i]) != bytes || memcmp(text, mode_names[i], bytes) != 0)
             continue;
         bench_mode_t mode = (bench_mode_t)i;
-        if (has_depth(mode) ? !depth : depth && mode > MODE_MIXED)
-            return -1;
-        strategy->homes = 0;
-        if (depth &&
-            parse_number(depth, has_depth(mode) ? DEPTH_MAX : HOMES_MAX,
-                         has_depth(mode) ? &strategy->depth : &strategy->homes) < 0)
+        strategy->homes = strategy->sleepers = 0;
+        if (depth ? parse_depth(strategy, mode, depth) < 0 : has_depth(mode))
             return -1;
         strategy->mode = mode;
         return 0;
@@ -237,10 +249,12 @@ int strategy_parse(strategy_t *strategy, const strategy_t *base, const char *tex
 void strategy_mode_name(const strategy_t *strategy, char *text, size_t text_bytes)
 {
     const char *name = mode_names[strategy->mode];
-    if (has_depth(strategy->mode) || strategy->homes > 1)
-        snprintf(text, text_bytes, "%s:%llu", name,
-                 (unsigned long long)(has_depth(strategy->mode) ? strategy->depth
-                                                                : strategy->homes));
+    uint64_t number = has_depth(strategy->mode) ? strategy->depth
+                      : strategy->homes > 1     ? strategy->homes
+                                                : strategy->sleepers;
+
+    if (number > 0)
+        snprintf(text, text_bytes, "%s:%llu", name, (unsigned long long)number);
     else
         snprintf(text, text_bytes, "%s", name);
 }

@@ -42,6 +42,9 @@ typedef struct strategy {
     bench_mode_t mode;
     uint64_t depth; /* commands per batch, for MODE_EXPLICIT and MODE_RAW */
     uint64_t homes; /* shoal: connections of a client; 0: one */
+    uint64_t
+        sleepers; /* MODE_SUBSCRIBE, MODE_MAILBOX: subscriptions beside, of which nobody
+                          takes anything */
     shoal_flush_mode_t flush;
     uint64_t pause_us;  /* for SHOAL_FLUSH_FIXED */
     bool has_integrity; /* another than the library's default */
@@ -78,7 +81,7 @@ bool strategy_has_beside_rate(const strategy_t *strategy);
 /* True for the modes beside whose load callers can have large values. */
 bool strategy_can_be_beside_large(const strategy_t *strategy);
 
-/* "callback", "callback:4", "explicit:100", "raw:128" ...  Returns -1 if it is none. */
+/* "callback", "callback:4", "explicit:100", "raw:128", "subscribe:1" ...  Returns -1 if it is none. */
 int strategy_parse_mode(strategy_t *strategy, const char *text);
 
 /* "auto", "off", "fixed:100"; "shapes", "detect", "strict"; "lane", "nolane"; "plain";
@@ -90,7 +93,7 @@ int strategy_parse_flush(strategy_t *strategy, const char *text);
 int strategy_parse(strategy_t *strategy, const strategy_t *base, const char *text,
                    const char **ret_problem);
 
-/* The mode with its depth, "raw:128", or its connections, "callback:4". */
+/* The mode with its depth, "raw:128", its connections, "callback:4", or its sleepers. */
 void strategy_mode_name(const strategy_t *strategy, char *text, size_t text_bytes);
 
 /* "fixed:100", "auto/strict"; "" for modes without a flush setting. */

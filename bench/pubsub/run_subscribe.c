@@ -30,7 +30,7 @@ typedef struct subscribe_load {
     shoal_subscription_t *subscription;
     shoal_mailbox_t *mailbox; /* NULL: callbacks */
     crew_t crew;              /* takes from the mailbox */
-    sleeper_t *sleepers;      /* options->sleepers */
+    sleeper_t *sleepers;      /* strategy->sleepers */
 } subscribe_load_t;
 
 /* What is missing where a mark stands shows in the numbers of the messages. */
@@ -101,14 +101,16 @@ static int subscribe(subscribe_load_t *load, shoal_mailbox_t *mailbox,
 
 static int subscribe_sleepers(subscribe_load_t *load)
 {
-    uint64_t count = load->run->options->sleepers;
+    static const shoal_overflow_t policies[] = {
+        SHOAL_OVERFLOW_NEWEST, SHOAL_OVERFLOW_OLDEST, SHOAL_OVERFLOW_END};
+    uint64_t count = load->run->strategy->sleepers;
 
     load->sleepers = calloc(count + 1, sizeof *load->sleepers);
     if (!load->sleepers)
         return run_fail(load->run, "out of memory");
     for (uint64_t i = 0; i < count; i++) {
         sleeper_t *sleeper = &load->sleepers[i];
-        if (shoal_mailbox_new(0, 0, SHOAL_OVERFLOW_NEWEST, &sleeper->mailbox) != 0)
+        if (shoal_mailbox_new(0, 0, policies[i % 3], &sleeper->mailbox) != 0)
             return run_fail(load->run, "out of memory");
         if (subscribe(load, sleeper->mailbox, &sleeper->subscription) < 0)
             return -1;
@@ -118,7 +120,7 @@ static int subscribe_sleepers(subscribe_load_t *load)
 
 static void close_sleepers(subscribe_load_t *load)
 {
-    for (uint64_t i = 0; load->sleepers && i < load->run->options->sleepers; i++) {
+    for (uint64_t i = 0; load->sleepers && i < load->run->strategy->sleepers; i++) {
         shoal_subscription_close(load->sleepers[i].subscription);
         shoal_mailbox_free(load->sleepers[i].mailbox);
     }

@@ -244,7 +244,7 @@ SHOAL_EXTERN int shoal_pubsub_after_fork_child(shoal_pubsub_t *pubsub);
  *
  * Threads: any
  * Errors:  SHOAL_EINVAL pubsub or ret_stats is NULL, or its size was never set
- *          SHOAL_EFORK  the pubsub or the mailbox belongs to the parent
+ *          SHOAL_EFORK  the pubsub belongs to the parent process
  * Since:   0.2
  */
 SHOAL_EXTERN int shoal_pubsub_stats(shoal_pubsub_t *pubsub,
@@ -267,7 +267,7 @@ SHOAL_EXTERN int shoal_pubsub_stats(shoal_pubsub_t *pubsub,
  *                        callback and mailbox or neither
  *          SHOAL_ETOOBIG a name is too long, or there are too many
  *          SHOAL_ECLOSED the pubsub was closed
- *          SHOAL_EFORK   the pubsub belongs to the parent process
+ *          SHOAL_EFORK   the pubsub or the mailbox belongs to the parent
  *          SHOAL_ENOMEM
  * Since:   0.2
  */

@@ -125,8 +125,12 @@ class Runs(Program):
                     self.assertEqual(run["config"]["command"].split()[0], "PUBLISH")
 
     def test_sleepers_cost_the_others_no_message(self):
-        modes = ["--mode", "subscribe", "--against", "mailbox", "--sleepers", 2]
-        for run in self.measure(*modes, "-n", 100000):
+        modes = ["--mode", "subscribe:3", "--against", "mailbox:1,subscribe"]
+        runs = self.measure(*modes, "-n", 100000)
+        self.assertEqual(
+            [run["strategy"] for run in runs], ["subscribe:3", "mailbox:1", "subscribe"]
+        )
+        for run in runs:
             self.assertEqual((run["errors"], run["lost_messages"]), (0, 0))
 
     def test_publishing_alone(self):
@@ -367,7 +371,7 @@ class Mistakes(Program):
             ["--cluster", "-p", "1", "--flush", "standalone"],
             ["--profile", "cluster", "--against", "off"],
             ["--flush", "lane/off"], ["--flush", "off/auto"], ["--flush", "off/"],
-            ["--sleepers", "1"], ["--mode", "listen", "--sleepers", "1"],
+            ["--mode", "subscribe:0"], ["--mode", "listen:1"],
             ["--mode", "listen", "PING"], ["--mode", "listen", "-d", "15"],
             ["--mode", "listen", "--verify"], ["--mode", "listen", "-r", "100001"],
             ["--mode", "publish", "--against", "sync"], ["--against", "listen"],
