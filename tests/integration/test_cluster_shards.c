@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 
 /* One node's trouble stays one node's: while a primary is dead or stopped, callers of the
- * other slots go on.  The nodes serve their slots also while others have no owner. */
+ * other slots go on.  The nodes serve their slots also while others have no owner.
+ *
+ * Nothing but the test ends a trouble, however busy the machine is: no node takes another one
+ * for dead, and a replica takes the place of its primary when it is told to.  So the callers go
+ * on during the trouble, or they never do.  How long they were silent is printed. */
 
 #include "support/cluster_load.h"
 
 #include <string.h>
 
-/* How long the others may be silent, on a machine that is busy with other things.  If they
- * waited for the node, they would be for the node timeout at least, 1.5 s. */
-#define SILENCE_US_MAX 1000000
 #define BEFORE_US 300000
 #define WINDOW 8
+#define WHILE 100 /* numbers of each of the others that are taken during a trouble */
 
 static uint64_t worst_us; /* silence of the others */
 
@@ -53,21 +55,25 @@ static void end_look(const cluster_load_t *load, double before, const pace_t *si
 
     print_message("  the others: %.2f of their pace, and silent for %.0f ms at most\n",
                   ratio, (double)silence_us / 1e3);
-    assert_in_range(silence_us, 0, SILENCE_US_MAX);
     worst_us = silence_us > worst_us ? silence_us : worst_us;
 }
 
 /* ---- tests ---- */
 
-static cluster_load_t *begin(bool has_proxies)
+static cluster_load_t *begin_as(cluster_plan_t plan)
 {
-    cluster_rig_t *rig = cluster_rig_start_as(
-        &(cluster_plan_t){.serves_parts = true, .has_proxies = has_proxies});
+    plan.serves_parts = true;
+    cluster_rig_t *rig = cluster_rig_start_as(&plan);
 
     if (!rig)
         skip();
     worst_us = 0;
     return cluster_load_begin(rig, WINDOW);
+}
+
+static cluster_load_t *begin(bool has_proxies)
+{
+    return begin_as((cluster_plan_t){.is_patient = true, .has_proxies = has_proxies});
 }
 
 static void check_fates(const cluster_load_t *load, const cluster_tally_t *tally)
@@ -98,10 +104,11 @@ static void begin_anew(cluster_load_t *load, size_t round)
     cluster_load_go_on(load);
 }
 
-/* Until its replica has its place, and this caller of its goes on. */
+/* The others go on; then its replica has its place, and this caller of its goes on. */
 static void see_failover(cluster_load_t *load, size_t node, size_t caller)
 {
-    WAIT_FOR(cluster_rig_is_primary(load->rig, 3 - node));
+    cluster_load_await_chosen(load, WHILE);
+    cluster_rig_failover(load->rig, 3 - node, " TAKEOVER");
     cluster_load_note_wait(load, caller, waiting_now_us());
     cluster_load_await_progress(load, 10);
 }
@@ -126,7 +133,6 @@ static void others_go_on_while_a_primary_is_dead(void **state)
     finish(load);
 }
 
-/* It wakes up before anybody takes it for dead. */
 static void others_go_on_while_a_primary_pauses(void **state)
 {
     cluster_load_t *load = begin(false);
@@ -136,7 +142,7 @@ static void others_go_on_while_a_primary_pauses(void **state)
         double before = begin_look(load, 0);
         pace_t since = look(load);
         redis_process_pause(load->rig->nodes[0].server);
-        waiting_sleep_us(300000);
+        cluster_load_await_chosen(load, WHILE);
         end_look(load, before, &since);
         redis_process_resume(load->rig->nodes[0].server);
         cluster_load_await_progress(load, 10);
@@ -163,7 +169,7 @@ static void others_go_on_while_the_way_to_a_primary_is_bad(void **state)
                         round % 2 ? FAULT_END_RESET : FAULT_END_FIN);
         WAIT_FOR(load->losses > losses);
         losses = load->losses;
-        waiting_sleep_us(100000);
+        cluster_load_await_chosen(load, WHILE);
         cluster_load_await_progress(load, 1);
     }
     end_look(load, before, &since);
@@ -213,7 +219,7 @@ static void others_go_on_while_a_primary_is_stopped(void **state)
  * all go on as before. */
 static void a_minority_is_waited_for(void **state)
 {
-    cluster_load_t *load = begin(false);
+    cluster_load_t *load = begin_as((cluster_plan_t){0});
     cluster_rig_t *rig = load->rig;
     char answer[80];
     (void)state;

@@ -315,7 +315,7 @@ static void await_caller(const cluster_load_t *load, size_t number, size_t count
     }
 }
 
-void cluster_load_await_progress(cluster_load_t *load, size_t count)
+static void await_callers(cluster_load_t *load, size_t count, bool are_chosen)
 {
     size_t *from = malloc(load->plan.callers * sizeof *from);
 
@@ -323,8 +323,19 @@ void cluster_load_await_progress(cluster_load_t *load, size_t count)
     for (size_t i = 0; i < load->plan.callers; i++)
         from[i] = load->callers[i].ok;
     for (size_t i = 0; i < load->plan.callers; i++)
-        await_caller(load, i, from[i] + count);
+        if (!are_chosen || load->callers[i].is_chosen)
+            await_caller(load, i, from[i] + count);
     free(from);
+}
+
+void cluster_load_await_progress(cluster_load_t *load, size_t count)
+{
+    await_callers(load, count, false);
+}
+
+void cluster_load_await_chosen(cluster_load_t *load, size_t count)
+{
+    await_callers(load, count, true);
 }
 
 size_t cluster_load_caller_of(const cluster_load_t *load, size_t by, size_t owner)

@@ -79,6 +79,8 @@ void cluster_load_note_wait(cluster_load_t *load, size_t caller, uint64_t since_
  * numbers were taken so far; and how long none was, at most, since they were chosen. */
 void cluster_load_choose(cluster_load_t *load, size_t by, size_t node);
 size_t cluster_load_chosen(const cluster_load_t *load);
+/* Wait until each of them had so many numbers taken from now on. */
+void cluster_load_await_chosen(cluster_load_t *load, size_t count);
 uint64_t cluster_load_silence_us(const cluster_load_t *load);
 
 /* Stop, and count what became of the numbers; prints it. */

@@ -486,6 +486,7 @@ void cluster_rig_forget(cluster_rig_t *rig)
 
 void cluster_rig_failover(const cluster_rig_t *rig, size_t replica, const char *how)
 {
+    const uint64_t since_us = waiting_now_us();
     char command[64], said[ANSWER_BYTES];
     uint64_t again_us = 0;
 
@@ -494,6 +495,6 @@ void cluster_rig_failover(const cluster_rig_t *rig, size_t replica, const char *
         if (waiting_now_us() >= again_us && ask(rig, replica, command, said) &&
             strcmp(said, "+OK") == 0)
             again_us = waiting_now_us() + FAILOVER_US;
-        waiting_sleep_us(1000);
+        waiting_pause(since_us, command, __FILE__, __LINE__);
     }
 }
