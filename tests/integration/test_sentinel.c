@@ -11,7 +11,7 @@
 
 static void test_finds_the_primary(void **state)
 {
-    sentinel_rig_t *rig = sentinel_rig_start();
+    sentinel_rig_t *rig = sentinel_rig_start_patient();
 
     (void)state;
     if (!rig)

@@ -12,6 +12,7 @@
 
 #define ANSWER_BYTES 256
 #define QUORUM "2"
+#define DOWN_AFTER_MS 500
 #define SENTINELS_HOST "127.0.2.1" /* of the connections that they make */
 
 /* ---- asking ---- */
@@ -46,11 +47,12 @@ static redis_process_t *start_sentinel(const sentinel_rig_t *rig)
              "bind-source-addr " SENTINELS_HOST "\n"
              "sentinel announce-ip 127.0.0.1\n"
              "sentinel monitor " RIG_PRIMARY " %s %d " QUORUM "\n"
-             "sentinel down-after-milliseconds " RIG_PRIMARY " 500\n"
+             "sentinel down-after-milliseconds " RIG_PRIMARY " %d\n"
              "sentinel failover-timeout " RIG_PRIMARY " 3000\n"
              "sentinel known-replica " RIG_PRIMARY " %s %d\n"
              "sentinel known-replica " RIG_PRIMARY " %s %d\n",
-             rig->hosts[0], redis_process_port(rig->servers[0]), rig->hosts[1],
+             rig->hosts[0], redis_process_port(rig->servers[0]),
+             rig->is_patient ? 600000 : DOWN_AFTER_MS, rig->hosts[1],
              redis_process_port(rig->servers[1]), rig->hosts[2],
              redis_process_port(rig->servers[2]));
     return redis_process_start_sentinel(config, NULL);
@@ -116,10 +118,11 @@ static bool has_met_all(const redis_process_t *sentinel)
            strncmp(answer, "+OK 3 usable", 12) == 0;
 }
 
-sentinel_rig_t *sentinel_rig_start(void)
+static sentinel_rig_t *start(bool is_patient)
 {
     sentinel_rig_t *rig = fake_must(calloc(1, sizeof *rig));
 
+    rig->is_patient = is_patient;
     if (!start_all(rig)) {
         sentinel_rig_stop(rig);
         return NULL;
@@ -130,6 +133,16 @@ sentinel_rig_t *sentinel_rig_start(void)
         WAIT_FOR(has_met_all(rig->sentinels[i]));
     sentinel_rig_await_primary(rig);
     return rig;
+}
+
+sentinel_rig_t *sentinel_rig_start(void)
+{
+    return start(false);
+}
+
+sentinel_rig_t *sentinel_rig_start_patient(void)
+{
+    return start(true);
 }
 
 void sentinel_rig_stop(sentinel_rig_t *rig)

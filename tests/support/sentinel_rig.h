@@ -25,11 +25,14 @@ typedef struct sentinel_rig {
     const char *arguments[RIG_SERVERS][RIG_ARGUMENTS];
     redis_process_t *servers[RIG_SERVERS]; /* the first was the primary at first */
     redis_process_t *sentinels[RIG_SENTINELS];
+    bool is_patient;
 } sentinel_rig_t;
 
 /* Start them, and wait until the sentinels know each other and the replicas.  NULL: there
  * is no redis-server to start. */
 sentinel_rig_t *sentinel_rig_start(void);
+/* They take no server for dead, however busy the machine is. */
+sentinel_rig_t *sentinel_rig_start_patient(void);
 void sentinel_rig_stop(sentinel_rig_t *rig); /* NULL is allowed */
 
 /* "host:port" of a server. */
