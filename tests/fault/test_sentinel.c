@@ -205,7 +205,9 @@ static void test_sentinels_that_were_found(void **state)
     say(1, (view_t){.port = other_port(0), .epoch = 2});
     publish(1, NAME);
     await_taken_by(scene, others[0], "k");
-    assert_int_equal(scene_events(scene).silent, 0);
+    /* Unless a machine that stood still cost this one its connection, too. */
+    if (fake_server_accepted(sentinels[1]) == 1)
+        assert_int_equal(scene_events(scene).silent, 0);
 }
 
 /* One that was found and is gone for good has no voice any more: most of those that are

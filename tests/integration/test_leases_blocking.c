@@ -94,9 +94,9 @@ static outcome_t hurry_pop(shoal_client_t *client)
 }
 
 /* Let go, and nothing was popped; only of a server that stood still for as long as the library
- * waits for its word is that not known. */
-static void check_let_go(shoal_client_t *client, outcome_t (*pop)(shoal_client_t *),
-                         int status)
+ * waits for its word is that not known, and the connection is lost.  Returns how often. */
+static unsigned check_let_go(shoal_client_t *client, outcome_t (*pop)(shoal_client_t *),
+                             int status)
 {
     uint64_t begun_us;
     outcome_t outcome;
@@ -109,6 +109,7 @@ static void check_let_go(shoal_client_t *client, outcome_t (*pop)(shoal_client_t
     } while (outcome.fate == SHOAL_FATE_UNKNOWN &&
              waiting_now_us() - begun_us >= GRACE_US && ++rounds < 5);
     assert_int_equal(outcome.fate, SHOAL_FATE_NOT_EXECUTED);
+    return rounds;
 }
 
 static void test_a_blocking_command_is_let_go(void **state)
@@ -116,15 +117,15 @@ static void test_a_blocking_command_is_let_go(void **state)
     (void)state;
     shoal_client_t *client = live_lease_begin();
 
-    check_let_go(client, cancel_pop, SHOAL_ECANCELLED);
-    check_let_go(client, hurry_pop, SHOAL_ETIMEOUT);
+    unsigned unknown = check_let_go(client, cancel_pop, SHOAL_ECANCELLED);
+    unknown += check_let_go(client, hurry_pop, SHOAL_ETIMEOUT);
     assert_int_equal(live_lease_ask(client, NULL, "RPUSH k v").integer, 1);
     assert_int_equal(live_lease_ask(client, NULL, "LLEN k").integer,
                      1); /* nobody waits for it */
     /* The connection that it had is of use. */
     WAIT_FOR(live_stats(client).leases_idle_now >= 1);
     assert_int_equal(live_lease_ask(client, NULL, "BLPOP k 0").type, SHOAL_REPLY_ARRAY);
-    assert_int_equal(live_stats(client).losses, 0);
+    assert_in_range(live_stats(client).losses, 0, unknown);
     live_lease_end(client);
 }
 
