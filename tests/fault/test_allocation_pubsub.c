@@ -4,6 +4,9 @@
 #include "support/failing/failing_trial.h"
 #include "support/listener.h"
 
+#include "client/client.h"
+#include "net/clock.h"
+#include "route/subscriber/state.h"
 #include <stdio.h>
 
 #define YES(kind, name) ">3\r\n+" kind "\r\n+" name "\r\n:1\r\n"
@@ -191,11 +194,87 @@ static void hanging_up(trial_t *trial)
     close_all(&stage);
 }
 
+/* ---- a renewal without a gap ---- */
+
+static shoal__subscriber_t *route_of(const stage_t *stage)
+{
+    return (shoal__subscriber_t *)shoal__client_route((shoal_client_t *)stage->pubsub);
+}
+
+/* What a server would say of the channel that it does not know before: each once. */
+static void play_server(const stage_t *stage, shoal__relay_stage_t *played)
+{
+    const shoal__relay_t *relay = &route_of(stage)->relay;
+    fake_server_t *server = stage->trial->scene->server;
+    char text[160];
+
+    /* A PING that comes now is held, too. */
+    if (relay->stage == *played) {
+        fake_server_release(server);
+        return;
+    }
+    *played = relay->stage;
+    if (relay->stage == SHOAL__RELAY_JOINING) {
+        snprintf(text, sizeof text, ">3\r\n+subscribe\r\n+%s\r\n:1\r\n",
+                 relay->channel);
+        fake_server_send(server, text);
+    } else if (relay->stage == SHOAL__RELAY_MARKING) {
+        snprintf(text, sizeof text, ">3\r\n$7\r\nmessage\r\n$24\r\n%s\r\n$16\r\n%s\r\n",
+                 relay->channel, relay->marker);
+        fake_server_send(server, text);
+    }
+    fake_server_release(server);
+}
+
+static void answer_renewals(trial_t *trial)
+{
+    fake_server_t *server = trial->scene->server;
+
+    fake_server_rule(server, &(fake_rule_t){.command = "PUBSUB",
+                                            .reply = "*2\r\n$1\r\nx\r\n:2\r\n"});
+    fake_server_rule(server, &(fake_rule_t){.command = "PUBLISH", .reply = ":2\r\n"});
+    answer_all(trial);
+}
+
+static void renewals(trial_t *trial)
+{
+    const shoal_name_t name = {SHOAL_NAME_CHANNEL, "x", 1};
+    shoal__relay_stage_t played = SHOAL__RELAY_NONE;
+    stage_t stage = {.trial = trial};
+
+    if (shoal_pubsub_open_borrowed(trial->scene->options, &stage.pubsub, NULL) < 0)
+        return;
+    stage.first = subscribe(&stage, &name, 1);
+    STEP_UNTIL(&stage, is_settled(&stage));
+    if (stage.first) {
+        shoal__subscriber_t *route = route_of(&stage);
+        fake_server_hold(trial->scene->server, "PING");
+        route->route.ops->reconnect(&route->route, shoal__clock_us());
+        for (uint64_t since_us = waiting_now_us();
+             route->relay.stage != SHOAL__RELAY_NONE || route->conn.line->epoch == 1;
+             step(&stage, since_us, "it is renewed")) {
+            play_server(&stage, &played);
+            route->conn.pipe.renewal.start_us = 0; /* no second between attempts */
+            shoal__conn_touch(&route->conn);
+            if (route->relay.facts.is_thwarted)
+                route->relay.end_us = 0; /* nor 2 for an answer that cannot come */
+        }
+        fake_server_forget_rules(trial->scene->server);
+        answer_renewals(trial);
+        fake_server_release(trial->scene->server);
+        STEP_UNTIL(&stage, is_settled(&stage));
+        fake_server_send(trial->scene->server, MESSAGE("x"));
+        STEP_UNTIL(&stage, stage.messages > 0);
+    }
+    close_all(&stage);
+}
+
 static const failing_scenario_t scenarios[] = {
     {"subscriptions", answer_all, subscriptions},
     {"subscriptions in a cluster", answer_as_cluster, subscriptions},
     {"mailboxes", answer_all, mailboxes},
     {"hanging up", answer_all, hanging_up},
+    {"renewals", answer_renewals, renewals},
 };
 
 int main(void)

@@ -7,6 +7,9 @@
  * which each name has one; none if nothing was lost. */
 #include "support/live.h"
 #include "support/redis_process.h"
+#if SHOAL_FAKE_TLS
+#include "support/tls/certificate_folder.h"
+#endif
 
 #include "client/client.h"
 #include "net/clock.h"
@@ -167,7 +170,9 @@ static void renew(void)
     STEP_UNTIL(is_renewed(connects + 1));
 }
 
-static void begin(const char *const *words, int protocol)
+/* Over TLS if there are files for it. */
+static void begin_with(const char *const *words, int protocol,
+                       const fake_tls_config_t *tls)
 {
     static const shoal_name_t names[] = {
         {SHOAL_NAME_CHANNEL, CHANNEL, sizeof CHANNEL - 1},
@@ -176,10 +181,18 @@ static void begin(const char *const *words, int protocol)
     shoal_options_t *options;
 
     memset(&yard, 0, sizeof yard);
-    yard.redis = redis_process_start(words);
+    yard.redis = tls ? redis_process_start_tls(words, tls) : redis_process_start(words);
     if (!yard.redis)
         skip();
-    options = live_options_of_port(redis_process_port(yard.redis));
+    options = live_options_of_port(tls ? redis_process_tls_port(yard.redis)
+                                       : redis_process_port(yard.redis));
+#if SHOAL_FAKE_TLS
+    if (tls) {
+        assert_int_equal(shoal_options_set_tls(options, true), 0);
+        assert_int_equal(
+            shoal_options_set_tls_ca_file(options, certificate_path("ca.crt")), 0);
+    }
+#endif
     assert_int_equal(shoal_options_set_backoff_us(options, 1000, 20000), 0);
     assert_int_equal(shoal_options_set_protocol(options, protocol), 0);
     assert_int_equal(shoal_options_set_client_name(options, NAME), 0);
@@ -194,6 +207,11 @@ static void begin(const char *const *words, int protocol)
         0);
     STEP_UNTIL(shoal_subscription_wait(yard.subscription, 0) == 0);
     assert_int_equal(pthread_create(&yard.thread, NULL, publish_all, NULL), 0);
+}
+
+static void begin(const char *const *words, int protocol)
+{
+    begin_with(words, protocol, NULL);
 }
 
 /* All that was published came, but for what a gap allows to miss. */
@@ -214,11 +232,11 @@ static void finish(void)
     redis_process_stop(yard.redis);
 }
 
-static void run(size_t renewals, const char *const *words)
+static void run(size_t renewals, const char *const *words, const fake_tls_config_t *tls)
 {
     uint64_t since_us;
 
-    begin(words, 3);
+    begin_with(words, 3, tls);
     since_us = waiting_now_us();
     for (size_t i = 0; i < renewals; i++)
         renew();
@@ -239,7 +257,7 @@ static void run(size_t renewals, const char *const *words)
 static void test_no_message_is_lost_or_comes_twice(void **state)
 {
     (void)state;
-    run(live_scaled(100), no_disk);
+    run(live_scaled(50), no_disk, NULL);
 }
 
 static void test_with_threads_of_the_server(void **state)
@@ -248,8 +266,19 @@ static void test_with_threads_of_the_server(void **state)
         "--save", "", "--io-threads", "3", "--io-threads-do-reads", "yes", USER, NULL};
 
     (void)state;
-    run(live_scaled(20), words);
+    run(live_scaled(10), words, NULL);
 }
+
+#if SHOAL_FAKE_TLS
+static void test_over_tls(void **state)
+{
+    const fake_tls_config_t tls = {.certificate_file = certificate_path("server.crt"),
+                                   .key_file = certificate_path("server.key")};
+
+    (void)state;
+    run(live_scaled(10), no_disk, &tls);
+}
+#endif
 
 /* ---- names that come and go meanwhile ---- */
 
@@ -289,7 +318,7 @@ static void test_names_that_come_and_go(void **state)
 
     (void)state;
     begin(no_disk, 3);
-    for (size_t i = 0; i < live_scaled(20); i++) {
+    for (size_t i = 0; i < live_scaled(10); i++) {
         uint64_t connects = stats_now().connects;
         ask_for_renewal();
         for (unsigned steps = 0; !is_renewed(connects + 1); steps++) {
@@ -495,6 +524,20 @@ static void test_what_the_server_does_not_allow(void **state)
     finish();
 }
 
+/* Nobody waits for a server that is no primary any more. */
+static void test_a_server_that_is_deposed(void **state)
+{
+    (void)state;
+    begin(no_disk, 3);
+    ask_for_renewal();
+    route()->conn.pipe.renewal.is_deposed = true;
+    STEP_UNTIL(stats_now().connects == 2);
+    assert_int_equal(route()->relay.end_us, 0); /* there was none */
+    await_gaps(1);
+    await_all();
+    finish();
+}
+
 static void test_resp2(void **state)
 {
     (void)state;
@@ -511,6 +554,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_no_message_is_lost_or_comes_twice),
         cmocka_unit_test(test_with_threads_of_the_server),
+#if SHOAL_FAKE_TLS
+        cmocka_unit_test(test_over_tls),
+#endif
         cmocka_unit_test(test_names_that_come_and_go),
         cmocka_unit_test(test_the_present_connection_is_lost),
         cmocka_unit_test(test_the_successor_is_lost),
@@ -519,6 +565,7 @@ int main(void)
         cmocka_unit_test(test_it_takes_too_long),
         cmocka_unit_test(test_another_process),
         cmocka_unit_test(test_what_the_server_does_not_allow),
+        cmocka_unit_test(test_a_server_that_is_deposed),
         cmocka_unit_test(test_resp2),
     };
     return cmocka_run_group_tests_name("integration/pubsub_renewal", tests, NULL, NULL);

@@ -243,12 +243,14 @@ static void write_words(shoal__relay_t *relay)
     shoal__write_hex(shoal__random_next(random), relay->marker);
 }
 
-/* RESP2 knows no PUBLISH while it subscribes. */
+/* RESP2 knows no PUBLISH while it subscribes.  A server that is no primary any more may not
+ * answer, and another one takes its place: nobody waits for it. */
 bool shoal__relay_begin(shoal__relay_t *relay, uint64_t now_us)
 {
     const shoal__conn_t *conn = relay->conn;
 
-    if (relay->stage != SHOAL__RELAY_NONE || relay->is_barred || !conn->pipe.is_resp3 ||
+    if (relay->stage != SHOAL__RELAY_NONE || relay->is_barred ||
+        conn->pipe.renewal.is_deposed || !conn->pipe.is_resp3 ||
         !conn->greeter->is_resp3 ||
         shoal__counter_get(&relay->subscriptions->confirmed) == 0)
         return false;
