@@ -6,6 +6,7 @@
 #include "resp/large_string.h"
 #include "resp/partial_value.h"
 #include "resp/reader_types.h"
+#include "resp/string_run.h"
 #include <assert.h>
 #include <hiredis/read.h>
 #include <limits.h>
@@ -308,6 +309,32 @@ static int finish_aggregate(shoal__decoder_t *decoder, const void *top)
     return 0;
 }
 
+/* Strings of an aggregate that go to a sink.  They are taken out of the reader's hands, but
+ * for the last one of each aggregate, whose end the reader has to see. */
+static void take_strings(shoal__decoder_t *decoder)
+{
+    redisReader *reader = decoder->reader;
+    redisReadTask *task = reader->ridx > 0 ? reader->task[reader->ridx] : NULL;
+    shoal_reply_t leaf = {.type = SHOAL_REPLY_STRING};
+    shoal__bytes_t text;
+    size_t bytes;
+
+    if (!task || decoder->frame.mode != SHOAL__FRAME_SINK ||
+        (task->type >= 0 && task->type != REDIS_REPLY_STRING))
+        return;
+    while (task->idx < task->parent->elements - 1 &&
+           (bytes = shoal__string_run_next(unread(reader), task->type >= 0, &text)) >
+               0) {
+        reader->pos += bytes;
+        reader->buf[reader->pos - 2] = '\0';
+        task->idx++;
+        task->type = -1;
+        leaf.as.text.data = text.bytes > 0 ? text.data : "";
+        leaf.as.text.bytes = text.bytes;
+        shoal__frame_leaf_to_sink(&decoder->frame, &leaf, 0);
+    }
+}
+
 /* Take every whole frame out of the reader. */
 static int drain(shoal__decoder_t *decoder)
 {
@@ -318,6 +345,7 @@ static int drain(shoal__decoder_t *decoder)
         void *object;
 
         decoder->call_start = reader->pos;
+        take_strings(decoder);
         if (redisReaderGetReply(reader, &object) != REDIS_OK)
             return fail_with_reader(decoder,
                                     shoal__reader_is_reply_type(reader->task[0]->type));

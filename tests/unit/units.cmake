@@ -14,27 +14,28 @@ shoal_unit_test(resp/arguments)
 shoal_unit_test(resp/command_keys ALSO resp/arguments resp/key_spec resp/command_info resp/reply_shape)
 shoal_unit_test(resp/key_slot)
 shoal_unit_test(resp/learned_keys ALSO resp/arguments)
-shoal_unit_test(resp/command_answer ALSO resp/decoder resp/partial_value resp/large_string resp/frame
+shoal_unit_test(resp/command_answer ALSO resp/decoder resp/partial_value resp/string_run resp/large_string resp/frame
   resp/reply base/alloc WITH core/wire LIBS shoal_hiredis m)
 shoal_unit_test(resp/command_book ALSO base/alloc)
 shoal_unit_test(resp/command_slot ALSO resp/learned_keys resp/command_book resp/command_keys resp/arguments resp/key_spec resp/key_slot resp/command_info base/alloc
   resp/reply_shape resp/encoder)
 shoal_unit_test(resp/key_spec ALSO resp/command_info resp/reply_shape)
-shoal_unit_test(resp/decoder ALSO resp/partial_value resp/large_string resp/frame resp/reply base/alloc
+shoal_unit_test(resp/decoder ALSO resp/partial_value resp/string_run resp/large_string resp/frame resp/reply base/alloc
   WITH resp/decoder_cases resp/decoder_owner resp/transcript LIBS shoal_hiredis m)
-shoal_unit_test(resp/decoder.large ALSO resp/partial_value resp/large_string resp/frame resp/reply
+shoal_unit_test(resp/decoder.large ALSO resp/partial_value resp/string_run resp/large_string resp/frame resp/reply
   base/alloc WITH resp/decoder_owner resp/transcript LIBS shoal_hiredis m)
-shoal_unit_test(resp/decoder.memory ALSO resp/partial_value resp/large_string resp/frame resp/reply base/alloc
+shoal_unit_test(resp/decoder.memory ALSO resp/partial_value resp/string_run resp/large_string resp/frame resp/reply base/alloc
   WITH resp/decoder_cases resp/decoder_owner resp/transcript LIBS shoal_hiredis m)
-shoal_unit_test(resp/decoder.rest ALSO resp/partial_value resp/large_string resp/frame resp/reply base/alloc
+shoal_unit_test(resp/decoder.rest ALSO resp/partial_value resp/string_run resp/large_string resp/frame resp/reply base/alloc
   WITH resp/decoder_cases resp/decoder_owner resp/transcript LIBS shoal_hiredis m)
 shoal_unit_test(resp/encoder)
 shoal_unit_test(resp/format ALSO base/alloc LIBS shoal_hiredis)
 shoal_unit_test(resp/frame ALSO resp/reply base/alloc WITH resp/transcript)
 shoal_unit_test(resp/large_string ALSO resp/frame resp/reply base/alloc WITH resp/transcript)
 shoal_unit_test(resp/partial_value)
+shoal_unit_test(resp/string_run)
 shoal_unit_test(resp/reply ALSO base/alloc WITH resp/transcript)
-shoal_unit_test(resp/push ALSO resp/decoder resp/partial_value resp/large_string resp/frame resp/reply base/alloc
+shoal_unit_test(resp/push ALSO resp/decoder resp/partial_value resp/string_run resp/large_string resp/frame resp/reply base/alloc
   LIBS shoal_hiredis m)
 shoal_unit_test(resp/reply_shape ALSO resp/command_info)
 shoal_unit_test(core/backoff ALSO base/random)
@@ -105,16 +106,16 @@ shoal_unit_test(core/cluster/lane_slots ALSO base/alloc)
 shoal_unit_test(core/cluster/fan_rule ALSO resp/encoder)
 shoal_unit_test(core/cluster/split_rule ALSO resp/encoder resp/command_keys resp/arguments resp/command_info
   resp/key_spec resp/key_slot base/alloc)
-shoal_unit_test(core/cluster/gather ALSO core/result resp/decoder resp/partial_value
+shoal_unit_test(core/cluster/gather ALSO core/result resp/decoder resp/partial_value resp/string_run
   resp/large_string resp/frame resp/reply base/alloc WITH core/wire LIBS shoal_hiredis m)
 shoal_unit_test(core/result ALSO resp/reply base/alloc)
 shoal_unit_test(core/target_name)
 shoal_unit_test(core/cluster/topology_rule ALSO base/random)
-shoal_unit_test(core/cluster/slots_reply ALSO core/description resp/decoder resp/partial_value
+shoal_unit_test(core/cluster/slots_reply ALSO core/description resp/decoder resp/partial_value resp/string_run
   resp/large_string resp/frame resp/reply base/alloc WITH core/wire LIBS shoal_hiredis m)
-shoal_unit_test(core/description ALSO resp/decoder resp/partial_value resp/large_string
+shoal_unit_test(core/description ALSO resp/decoder resp/partial_value resp/string_run resp/large_string
   resp/frame resp/reply base/alloc WITH core/wire LIBS shoal_hiredis m)
-shoal_unit_test(core/sentinel/sentinel_reply ALSO core/description resp/decoder resp/partial_value
+shoal_unit_test(core/sentinel/sentinel_reply ALSO core/description resp/decoder resp/partial_value resp/string_run
   resp/large_string resp/frame resp/reply base/alloc WITH core/wire LIBS shoal_hiredis m)
 shoal_unit_test(core/sentinel/follow_rule)
 shoal_unit_test(core/sentinel/sentinel_rule)
@@ -178,7 +179,7 @@ set(pipe_units core/extra core/pipe/pipe core/pipe/pipe_doubt core/pipe/pipe_end
   core/heavy core/pipe/pipe_lane resp/command_keys resp/arguments resp/key_spec resp/command_info core/pipe/stage_times core/blame core/error_rule core/settle_rule core/fence/fence_rule
   core/fence/nonce core/flush/flush_auto core/flush/flush_census core/flush/flush_guard
   core/flush/flush_policy core/flush/flush_tempo core/greeting/former core/greeting/greeting
-  core/greeting/greeting_setup core/maintenance core/trust_rule core/redirect core/mode_rule core/role_rule core/target resp/decoder resp/encoder resp/frame resp/large_string resp/partial_value resp/push resp/reply
+  core/greeting/greeting_setup core/maintenance core/trust_rule core/redirect core/mode_rule core/role_rule core/target resp/decoder resp/encoder resp/frame resp/large_string resp/partial_value resp/string_run resp/push resp/reply
   resp/reply_shape resp/scanner base/alloc base/buffer base/escape base/random)
 shoal_unit_test(core/pipe/pipe ALSO ${pipe_units} LIBS shoal_hiredis m)
 shoal_unit_test(core/pipe/pipe_doubt ALSO ${pipe_units} LIBS shoal_hiredis m)
