@@ -98,6 +98,12 @@ bool shoalpy_hub_is_connected(shoalpy_hub_t *hub)
     return shoal_pubsub_stats(hub->pubsub, &stats) == 0 && stats.is_connected_now;
 }
 
+int shoalpy_hub_stats(shoalpy_hub_t *hub, shoal_pubsub_stats_t *ret_stats)
+{
+    ret_stats->size = sizeof *ret_stats;
+    return shoal_pubsub_stats(hub->pubsub, ret_stats);
+}
+
 int shoalpy_hub_fd(const shoalpy_hub_t *hub)
 {
     return shoal_pubsub_fd(hub->pubsub);

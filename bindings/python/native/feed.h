@@ -36,6 +36,8 @@ void shoalpy_hub_forget(shoalpy_hub_t *hub);
 
 /* Has it a connection now? */
 bool shoalpy_hub_is_connected(shoalpy_hub_t *hub);
+/* As shoal_pubsub_stats(). */
+int shoalpy_hub_stats(shoalpy_hub_t *hub, shoal_pubsub_stats_t *ret_stats);
 
 /* A borrowed one: readable when there is something to do. */
 int shoalpy_hub_fd(const shoalpy_hub_t *hub);

@@ -449,6 +449,29 @@ typedef struct shoal_name {
     const char *data;
     size_t bytes;
 } shoal_name_t;
+typedef struct shoal_pubsub_stats {
+    size_t size;
+    uint64_t messages;
+    uint64_t message_bytes;
+    uint64_t unwanted;
+    uint64_t names_wanted_now;
+    uint64_t names_confirmed_now;
+    uint64_t gaps;
+    uint64_t rejected;
+    uint64_t requests;
+    uint64_t unknown_pushes;
+    uint64_t connects;
+    uint64_t losses;
+    uint64_t attempts_failed;
+    uint64_t desyncs;
+    uint64_t epoch;
+    uint64_t reads;
+    uint64_t writes;
+    uint64_t bytes_in;
+    uint64_t bytes_out;
+    uint64_t is_connected_now;
+    uint64_t protocol_now;
+} shoal_pubsub_stats_t;
 #define SHOALPY_FEED_ITEMS_MAX 1024
 typedef struct shoalpy_hub shoalpy_hub_t;
 typedef struct shoalpy_feed shoalpy_feed_t;
@@ -458,6 +481,7 @@ void shoalpy_hub_free(shoalpy_hub_t *hub);
 bool shoalpy_hub_close(shoalpy_hub_t *hub, uint64_t wait_us);
 void shoalpy_hub_forget(shoalpy_hub_t *hub);
 bool shoalpy_hub_is_connected(shoalpy_hub_t *hub);
+int shoalpy_hub_stats(shoalpy_hub_t *hub, shoal_pubsub_stats_t *ret_stats);
 int shoalpy_hub_fd(const shoalpy_hub_t *hub);
 int64_t shoalpy_hub_pump(shoalpy_hub_t *hub, uint64_t *ready, size_t ready_max);
 int shoalpy_feed_open(shoalpy_hub_t *hub, const shoal_name_t *names, size_t count,

@@ -183,6 +183,8 @@ def test_every_option_is_documented() -> None:
 def test_every_counter_is_documented(server: Server) -> None:
     with shoal.Client(server.url) as client:
         assert client.stats().as_dict().keys() <= _tabulated()
+        counted = client.subscription_stats().as_dict().keys()
+        assert counted <= _tabulated()
 
 
 def test_every_exception_is_exported_and_documented() -> None:

@@ -55,6 +55,28 @@ def read_until(
     return items
 
 
+def test_counters(connect: Connect, server: Server) -> None:
+    face = connect()
+    assert set(face.subscription_stats().as_dict().values()) == {0}
+    with face.subscribe("counted", patterns=["c*d"]) as subscription:
+        published(server, "counted", "abc")
+        read_until(subscription, lambda item: item.pattern is not None)
+        stats = face.subscription_stats()
+        assert (stats.messages, stats.message_bytes, stats.unwanted) == (2, 6, 0)
+        assert (stats.names_wanted_now, stats.names_confirmed_now) == (2, 2)
+        assert (stats.connects, stats.losses, stats.is_connected_now) == (1, 0, 1)
+        assert stats.reads > 0 and stats.bytes_in > 6 and stats.protocol_now == 3
+        assert "messages" in dir(stats) and "(messages=2, " in repr(stats)
+        kill_subscribers(server)
+        read_until(subscription, lambda item: isinstance(item, Gap))
+        face.until(lambda: face.subscription_stats().gaps == 2)
+        after = face.subscription_stats()
+        assert (after.connects, after.losses, stats.losses) == (2, 1, 0)
+    face.close()
+    with pytest.raises(shoal.ClosedError):
+        face.subscription_stats()
+
+
 def test_channels_and_patterns(face: Face, server: Server) -> None:
     with face.subscribe("news", b"\xff\0", patterns=["user.*"]) as subscription:
         published(server, "news", "a", "")

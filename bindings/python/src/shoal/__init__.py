@@ -36,7 +36,7 @@ from .monitor import Monitor
 from .pipeline import Pipeline
 from .scan import Scan
 from .script import Script
-from .stats import Stats
+from .stats import Stats, SubscriptionStats
 from .subscription import Subscription
 
 if TYPE_CHECKING:
@@ -63,6 +63,7 @@ __all__ = [
     "Stats",
     "Subscribed",
     "Subscription",
+    "SubscriptionStats",
     "Suspended",
     "Topology",
 ]

@@ -18,6 +18,7 @@ from ._options import Options
 from ._outcomes import error_of
 from ._seconds import microseconds
 from .exceptions import ClosedError, FullError
+from .stats import SubscriptionStats, take_subscriptions
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -274,6 +275,14 @@ class Subscribing:
             max_bytes,
             overflow,
         )
+
+    def subscription_stats(self) -> SubscriptionStats:
+        """A snapshot of what the client's subscriptions, and their connection, have
+        counted since the first was made. Any thread."""
+        with self._lock:
+            if self._is_closed:
+                raise error_of(lib.SHOAL_ECLOSED)
+            return take_subscriptions(self._hub)
 
     def _open_hub(self) -> Hub:
         with self._lock:

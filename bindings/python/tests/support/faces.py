@@ -146,6 +146,11 @@ class Face:
         stats: shoal.Stats = self._do("stats", connection)
         return stats
 
+    def subscription_stats(self) -> shoal.SubscriptionStats:
+        """As the client's."""
+        stats: shoal.SubscriptionStats = self._do("subscription_stats")
+        return stats
+
     def events(self) -> list[shoal.Event]:
         """As the client's."""
         events: list[shoal.Event] = self._do("events")

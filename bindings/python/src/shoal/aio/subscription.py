@@ -23,6 +23,7 @@ from .._options import Options
 from .._outcomes import error_of
 from .._seconds import microseconds
 from ..exceptions import ClosedError, FullError
+from ..stats import SubscriptionStats, take_subscriptions
 from ._batch import Future
 from ._loop import Reader, forget_reader, running_loop
 
@@ -418,6 +419,15 @@ class Subscribing:
             max_bytes,
             overflow,
         )
+
+    def subscription_stats(self) -> SubscriptionStats:
+        """A snapshot of what the running loop's subscriptions, and their connection,
+        have counted since the first was made."""
+        loop = running_loop()
+        with self._lock:
+            if self._is_closed:
+                raise error_of(lib.SHOAL_ECLOSED)
+            return take_subscriptions(self._hubs.get(loop))
 
     def _open_hub(self) -> LoopHub:
         """That of the running loop."""
