@@ -12,17 +12,24 @@ from support.server import Server
 QUIET = {"integrity": "shapes"}
 
 
+def at_rest(face: Face, completed: int) -> shoal.Stats:
+    """The figures when so many commands are over: a caller has its reply before the
+    turn that read it tells of it, and the figures of a turn come together."""
+    face.until(lambda: face.stats().completed == completed)
+    return face.stats()
+
+
 def test_counters_count(connect: Connect) -> None:
     face = connect(**QUIET)
-    face.wait_ready()
-    before = face.stats().as_dict()
+    face.execute("PING")
+    before = at_rest(face, 1).as_dict()
     face.execute("SET", "text", "x" * 1000)
     face.execute_many([("GET", "text")] * 9)
     with pytest.raises(shoal.WrongTypeError):
         face.execute("LPUSH", "text", 1)
     with pytest.raises(shoal.RefusedError):
         face.execute("MONITOR")
-    after = face.stats()
+    after = at_rest(face, 12)
     gained = {name: value - before[name] for name, value in after.as_dict().items()}
     assert gained["commands"] == gained["completed"] == gained["replies"] == 11
     assert gained["error_replies"] == 1
@@ -31,7 +38,7 @@ def test_counters_count(connect: Connect) -> None:
     assert gained["bytes_in"] > 9000
     assert 1 <= gained["writes"] <= 11
     assert (after.connects, after.losses) == (1, 0)
-    face.until(lambda: face.stats().inflight_now == face.stats().queued_now == 0)
+    assert after.inflight_now == after.queued_now == 0
     assert sum(after.batch_histogram) > 0
     assert sum(after.flush_reasons.values()) > 0
 
@@ -76,7 +83,7 @@ def test_one_connection_has_its_share(connect: Connect) -> None:
     face.execute_many([("SET", "a", "b"), ("GET", "a")])
     with pytest.raises(shoal.RefusedError):
         face.execute("MONITOR")
-    face.until(lambda: face.stats().inflight_now == face.stats().queued_now == 0)
+    at_rest(face, 2)
     share, whole = face.stats(connection=1).as_dict(), face.stats().as_dict()
     for name, value in share.items():
         if name in OF_THE_CLIENT:

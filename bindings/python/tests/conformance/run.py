@@ -81,7 +81,7 @@ SETTINGS = """[pytest]
 addopts = --strict-markers
 asyncio_default_fixture_loop_scope = function
 asyncio_mode = auto
-timeout = 60
+timeout = 300
 markers =
     cp_integration
     experimental
