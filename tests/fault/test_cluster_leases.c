@@ -116,7 +116,7 @@ static void a_lease_breaks_with_its_node(void **state)
     shoal_lease_t *lease = lease_scene_open(scene), *other = lease_scene_open(scene);
     expect_text(scene, lease, WORDS("GET", LOW), "1");
     lose(0);
-    WAIT_FOR(scene_events(scene).attempts_failed > 0);
+    WAIT_FOR(scene_events(scene).lost == 2); /* the lease's connection, too */
     outcome_t outcome = lease_scene_ask(scene, lease, WORDS("GET", HIGH));
     scene_check(&outcome, SHOAL_ECONN, SHOAL_FATE_NOT_EXECUTED);
     expect_text(scene, other, WORDS("GET", HIGH), "1");
