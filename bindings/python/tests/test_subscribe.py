@@ -3,6 +3,8 @@
 
 import asyncio
 import gc
+import itertools
+import re
 import signal
 import threading
 import time
@@ -121,6 +123,37 @@ def test_text(connect: Connect, server: Server) -> None:
         server.ask("PUBLISH", "x".encode("utf-16"), b"odd")
         assert subscription.get() == Message("x", "y")
         assert subscription.get() == Message("x", b"odd")
+
+
+@in_some_modes
+def test_new_credentials_make_no_gap(connect: Connect, server: Server) -> None:
+    """The default user takes any password."""
+    passwords = itertools.count()
+    face = connect(credentials=lambda: (None, f"p{next(passwords)}", 0.2))
+
+    def connections() -> set[str]:
+        clients = server.ask("CLIENT", "LIST", "TYPE", "PUBSUB").decode()
+        return set(re.findall(r"^id=\d+", clients, re.M))
+
+    with face.subscribe("news", patterns=["n*"]) as subscription:
+        former, sent = connections(), 0
+
+        def is_renewed() -> bool:
+            nonlocal sent
+            published(server, "news", str(sent))
+            sent += 1
+            return bool(now := connections()) and not now & former
+
+        face.until(is_renewed)
+        published(server, "news", "last")
+        items = read_until(
+            subscription, lambda item: item == Message(b"news", b"last", b"n*")
+        )
+        assert all(isinstance(item, Message) for item in items)
+        numbers = [str(number).encode() for number in range(sent)] + [b"last"]
+        for pattern in (None, b"n*"):
+            data = [item.data for item in items if item.pattern == pattern]
+            assert data == numbers
 
 
 @in_some_modes
