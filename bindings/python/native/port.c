@@ -74,6 +74,11 @@ const shoalpy_port_view_t *shoalpy_port_view(const shoalpy_port_t *port)
     return &port->view;
 }
 
+shoalpy_requests_t *shoalpy_port_requests(shoalpy_port_t *port)
+{
+    return &port->requests;
+}
+
 /* ---- results ---- */
 
 static void on_result(shoal_client_t *client, const shoal_result_t *result, void *data)
@@ -224,7 +229,7 @@ int64_t shoalpy_port_submit(shoalpy_port_t *port, const char *stream, size_t byt
                          .error = &port->view.error};
     shoalpy_loan_t *loan = port->loan;
     uint64_t ticket = 0;
-    int rc = shoalpy_requests_read(&port->requests, stream, bytes);
+    int rc = stream ? shoalpy_requests_read(&port->requests, stream, bytes) : 0;
 
     shoalpy_target_set(target, &call);
     port->loan = NULL;

@@ -40,8 +40,10 @@ int shoalpy_port_new(shoalpy_core_t *core, size_t outstanding_max,
 void shoalpy_port_free(shoalpy_port_t *port);
 const shoalpy_port_view_t *shoalpy_port_view(const shoalpy_port_t *port);
 
-/* Submit a pickled list of commands; and pump, unless more follow.  `target`: NULL: as
- * each command says. */
+/* For a packer, which fills it for the next submission. */
+shoalpy_requests_t *shoalpy_port_requests(shoalpy_port_t *port);
+/* Submit a pickled list of commands, or without a stream those that a packer has put; and
+ * pump, unless more follow.  `target`: NULL: as each command says. */
 int64_t shoalpy_port_submit(shoalpy_port_t *port, const char *stream, size_t bytes,
                             uint32_t call_flags, uint64_t timeout_us,
                             unsigned reply_flags, bool more_follow,

@@ -49,8 +49,8 @@ void shoalpy_requests_release(shoalpy_requests_t *requests)
     *requests = (shoalpy_requests_t){0};
 }
 
-/* Keep one block for the next stream, and its buffers. */
-static void clear(shoalpy_requests_t *requests)
+/* Keep one block for the next commands, and the buffers. */
+void shoalpy_requests_begin(shoalpy_requests_t *requests)
 {
     requests->has_large = false;
     if (requests->arguments_capacity > ARGUMENTS_KEPT) {
@@ -89,7 +89,7 @@ static bool grow_arguments(shoalpy_requests_t *requests)
     return true;
 }
 
-static int add_argument(shoalpy_requests_t *requests, const void *data, size_t bytes)
+int shoalpy_requests_add(shoalpy_requests_t *requests, const char *data, size_t bytes)
 {
     if (requests->arguments == requests->arguments_capacity &&
         !grow_arguments(requests))
@@ -131,21 +131,20 @@ static char *number_room(shoalpy_requests_t *requests)
     return block->texts[block->used++];
 }
 
-static int add_integer(shoalpy_requests_t *requests, int64_t value)
+int shoalpy_requests_add_integer(shoalpy_requests_t *requests, int64_t value)
 {
     char *text = number_room(requests);
 
-    return text ? add_argument(requests, text, shoalpy_integer_text(value, text))
-                : SHOAL_ENOMEM;
+    return text
+               ? shoalpy_requests_add(requests, text, shoalpy_integer_text(value, text))
+               : SHOAL_ENOMEM;
 }
 
-static int add_float(shoalpy_requests_t *requests, uint64_t bits)
+int shoalpy_requests_add_float(shoalpy_requests_t *requests, double value)
 {
     char *text = number_room(requests);
-    double value;
 
-    memcpy(&value, &bits, sizeof value);
-    return text ? add_argument(requests, text, shoalpy_float_text(value, text))
+    return text ? shoalpy_requests_add(requests, text, shoalpy_float_text(value, text))
                 : SHOAL_ENOMEM;
 }
 
@@ -200,7 +199,7 @@ static int read_string(reader_t *reader, size_t length_bytes, bool is_text)
     reader->stream.at += bytes;
     if (is_text && has_surrogate(data, bytes))
         return SHOAL_EINVAL;
-    return add_argument(reader->requests, data, bytes);
+    return shoalpy_requests_add(reader->requests, (const char *)data, bytes);
 }
 
 static int take_buffer(shoalpy_requests_t *requests)
@@ -210,7 +209,7 @@ static int take_buffer(shoalpy_requests_t *requests)
     if (requests->buffers_taken == requests->buffers_count)
         return SHOAL_EINVAL;
     buffer = &requests->buffers[requests->buffers_taken++];
-    return add_argument(requests, buffer->data, buffer->bytes);
+    return shoalpy_requests_add(requests, buffer->data, buffer->bytes);
 }
 
 static int read_integer(reader_t *reader, size_t bytes, bool is_signed)
@@ -219,8 +218,8 @@ static int read_integer(reader_t *reader, size_t bytes, bool is_signed)
 
     if (bytes > 8 || !take_number(&reader->stream, bytes, &value))
         return SHOAL_EINVAL;
-    return add_integer(reader->requests,
-                       is_signed ? sign_extend(value, bytes) : (int64_t)value);
+    return shoalpy_requests_add_integer(
+        reader->requests, is_signed ? sign_extend(value, bytes) : (int64_t)value);
 }
 
 static int read_long(reader_t *reader)
@@ -235,12 +234,14 @@ static int read_long(reader_t *reader)
 static int read_float(reader_t *reader)
 {
     uint64_t bits = 0;
+    double value;
 
     if (!has(&reader->stream, 8))
         return SHOAL_EINVAL;
     for (size_t i = 0; i < 8; i++) /* the only number with its big end first */
         bits = bits << 8 | *reader->stream.at++;
-    return add_float(reader->requests, bits);
+    memcpy(&value, &bits, sizeof value);
+    return shoalpy_requests_add_float(reader->requests, value);
 }
 
 static int skip(reader_t *reader, size_t bytes)
@@ -271,20 +272,27 @@ static bool grow_commands(shoalpy_requests_t *requests)
     return true;
 }
 
+int shoalpy_requests_end_command(shoalpy_requests_t *requests, size_t arguments)
+{
+    if (arguments == 0)
+        return SHOAL_EINVAL;
+    if (requests->count == requests->commands_capacity && !grow_commands(requests))
+        return SHOAL_ENOMEM;
+    requests->commands[requests->count++] = (shoal_command_t){.argc = arguments};
+    return 0;
+}
+
 /* The arguments since the last command are a command: all of them, or the stream holds a
  * tuple in a tuple.  Outside the list's mark each command joins the list by itself. */
 static int end_command(reader_t *reader, size_t arguments)
 {
     shoalpy_requests_t *requests = reader->requests;
 
-    if (arguments == 0 || loose(reader) != arguments ||
+    if (loose(reader) != arguments ||
         (reader->marks == 0 && requests->count > reader->listed))
         return SHOAL_EINVAL;
-    if (requests->count == requests->commands_capacity && !grow_commands(requests))
-        return SHOAL_ENOMEM;
-    requests->commands[requests->count++] = (shoal_command_t){.argc = arguments};
     reader->first = requests->arguments;
-    return 0;
+    return shoalpy_requests_end_command(requests, arguments);
 }
 
 /* Only before all commands. */
@@ -392,7 +400,7 @@ static int read_one(reader_t *reader, unsigned char opcode)
 }
 
 /* The arguments do not move any more: let each command point at its own. */
-static void place(shoalpy_requests_t *requests)
+void shoalpy_requests_finish(shoalpy_requests_t *requests)
 {
     size_t at = 0;
 
@@ -410,7 +418,7 @@ int shoalpy_requests_read(shoalpy_requests_t *requests, const char *stream,
     reader_t reader = {.requests = requests, .stream = {data, data + bytes}};
     int rc = 0;
 
-    clear(requests);
+    shoalpy_requests_begin(requests);
     while (rc == 0) {
         unsigned char opcode;
         if (!has(&reader.stream, 1)) {
@@ -426,6 +434,6 @@ int shoalpy_requests_read(shoalpy_requests_t *requests, const char *stream,
     if (rc == 0 && !is_whole(&reader))
         rc = SHOAL_EINVAL;
     if (rc == 0)
-        place(requests);
+        shoalpy_requests_finish(requests);
     return rc;
 }

@@ -15,6 +15,7 @@
 #include <shoal/command.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 typedef struct shoalpy_block shoalpy_block_t;
 
@@ -43,6 +44,16 @@ void shoalpy_requests_release(shoalpy_requests_t *requests);
  * outlive its commands.  0 or SHOAL_ENOMEM. */
 int shoalpy_requests_lend(shoalpy_requests_t *requests, const shoalpy_buffer_t *buffers,
                           size_t count);
+
+/* Instead of a stream: begin, then the arguments of each command and its end, then finish.
+ * Strings are not copied, and must outlive the commands.  0; SHOAL_EINVAL: a command
+ * without arguments; SHOAL_ENOMEM. */
+void shoalpy_requests_begin(shoalpy_requests_t *requests);
+int shoalpy_requests_add(shoalpy_requests_t *requests, const char *data, size_t bytes);
+int shoalpy_requests_add_integer(shoalpy_requests_t *requests, int64_t value);
+int shoalpy_requests_add_float(shoalpy_requests_t *requests, double value);
+int shoalpy_requests_end_command(shoalpy_requests_t *requests, size_t arguments);
+void shoalpy_requests_finish(shoalpy_requests_t *requests);
 
 /* Read a whole stream, which must outlive the commands.  0; SHOAL_EINVAL: command number
  * `count` is not acceptable; SHOAL_ENOMEM. */

@@ -1,10 +1,14 @@
 # SPDX-License-Identifier: MIT
-"""The packers, which write commands as a stream for C: the quick one, the fall-back."""
+"""The packers, which write commands as a stream for C: the quick one, the fall-back;
+and the taker, which needs none."""
 
+import asyncio
 import pickle
 import pickletools
 import sys
 import threading
+import weakref
+from collections.abc import Iterator
 from typing import Any, NoReturn
 
 import pytest
@@ -12,6 +16,10 @@ import shoal
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from shoal import _requests
+from shoal._core import Core
+from shoal._options import Options
+from shoal._replies import HAS_CONSTRUCTORS
+from shoal.aio._port import Port
 from support.server import Server
 
 SETTINGS = settings(deadline=None, database=None, derandomize=True, max_examples=200)
@@ -130,3 +138,72 @@ def test_an_interrupt_leaves_nothing_for_the_next_command(size: int) -> None:
         assert pack(("GET", "new")) == _requests._new_fast_packer()(("GET", "new"))
         step += 1
     assert step > 3
+
+
+# ---- the taker, which needs no stream ----
+
+
+class Ending:
+    """Whom a port tells of its end; it is gone before."""
+
+    def end(self, port: Port) -> None: ...
+
+
+class Word(str):
+    """A subclass of a type that C takes."""
+
+
+LARGE = 16_384
+
+TAKEN: list[list[Any]] = [
+    [],
+    [("PING",)],
+    [("SET", b"k", 1, -1.5), ("\u00e9", 2**63 - 1, -(2**63)), ("", b"")],
+    [("ECHO", b"x" * (LARGE - 1))],
+]
+NOT_TAKEN: list[Any] = [
+    True, None, bytearray(b"x"), memoryview(b"x"), Word("x"), "\ud800", 2**63,
+    -(2**63) - 1, b"x" * LARGE, ("x",), object(),
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def take() -> Iterator[_requests.Taker]:
+    """It puts commands into the memory of a port that was never connected."""
+    if not HAS_CONSTRUCTORS:
+        pytest.skip("this build has none")
+    loop = asyncio.new_event_loop()
+    options = Options("redis://127.0.0.1:1", {})
+    core = Core(options, borrowed=False)
+    port = Port(loop, core, options, weakref.WeakMethod(Ending().end))
+    yield port._take
+    port.detach()
+    core.close(10)
+    loop.close()
+
+
+@pytest.mark.parametrize("commands", TAKEN)
+def test_what_is_taken(take: _requests.Taker, commands: list[Any]) -> None:
+    assert take(commands) is True
+
+
+@pytest.mark.parametrize("argument", NOT_TAKEN)
+def test_what_needs_a_stream(take: _requests.Taker, argument: Any) -> None:
+    assert take([("GET", "k"), ("SET", "k", argument)]) is False
+    assert take([("GET", "k")]) is True
+
+
+def test_what_is_no_command(take: _requests.Taker) -> None:
+    for row in ((), ["GET", "k"], "GET", None):
+        assert take([("PING",), row]) is False
+    with pytest.raises(TypeError, match="list"):
+        take((("PING",),))  # type: ignore[arg-type]
+
+
+def test_taking_keeps_nothing(take: _requests.Taker) -> None:
+    arguments: list[Any] = ["key" * 9, b"value" * 9, 1 << 40, 1.25, Word("x"), "\ud800"]
+    commands: list[Any] = [(argument, "x") for argument in arguments]
+    before = [*map(sys.getrefcount, arguments), sys.getrefcount(commands)]
+    for _ in range(1000):
+        assert take(commands[:4]) and not take(commands)
+    assert [*map(sys.getrefcount, arguments), sys.getrefcount(commands)] == before

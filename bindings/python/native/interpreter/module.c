@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "commands.h"
 #include "values.h"
 
 /* The module's functions that are no functions of C's: cffi makes the module, with the name
@@ -37,9 +38,29 @@ static PyObject *new_reader(PyObject *module, PyObject *address)
     return PyCFunction_NewEx(&reader, address, NULL);
 }
 
+static PyObject *take_commands(PyObject *address, PyObject *commands)
+{
+    int taken = shoalpy_commands_take(PyLong_AsVoidPtr(address), commands);
+
+    return taken < 0 ? NULL : PyBool_FromLong(taken);
+}
+
+/* A function that puts a list of commands into a shoalpy_requests_t, whose address is given
+ * here, and which outlives the function.  It returns whether it could. */
+static PyObject *new_packer(PyObject *module, PyObject *address)
+{
+    static PyMethodDef packer = {"packer", take_commands, METH_O, NULL};
+
+    (void)module;
+    if (!PyLong_AsVoidPtr(address) && PyErr_Occurred())
+        return NULL;
+    return PyCFunction_NewEx(&packer, address, NULL);
+}
+
 static PyMethodDef functions[] = {
     {"value_of", value_of, METH_O, NULL},
     {"new_reader", new_reader, METH_O, NULL},
+    {"new_packer", new_packer, METH_O, NULL},
     {NULL, NULL, 0, NULL},
 };
 

@@ -143,9 +143,11 @@ def _has_constructors() -> bool:
     return repr(value) == repr(_VALUE_OF_REPLIES)
 
 
+#: Does C work with the interpreter's own objects?
+HAS_CONSTRUCTORS: bool = _has_constructors()
 #: A reader of streams at `holder.data`, which must outlive it. Not for messages.
 new_reader: Callable[[Any], Reader] = (
-    _new_constructing_reader if _has_constructors() else _new_stream_reader
+    _new_constructing_reader if HAS_CONSTRUCTORS else _new_stream_reader
 )
 
 

@@ -15,7 +15,9 @@ import struct
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NoReturn, Protocol, SupportsIndex
 
+from . import _native
 from ._native import ffi, lib
+from ._replies import HAS_CONSTRUCTORS
 from .exceptions import DataError
 
 Argument = bytes | bytearray | memoryview | str | int | float | SupportsIndex
@@ -173,6 +175,20 @@ def new_packer(lend: Lend | None = None) -> Packer:
     """A packer for one thread. `lend`: gets large arguments that are left out of the
     stream; None: none are."""
     return _new_fast_packer(lend) if IS_FAST else _pack_slowly
+
+
+#: Puts a list of commands into C's memory, without a stream. False: some argument is
+#: not for this way.
+Taker = Callable[[list[Any]], bool]
+
+
+def new_taker(requests: Any) -> Taker:
+    """For a `shoalpy_requests_t`, which must outlive it. C refers to the arguments:
+    they must stay until the commands were submitted."""
+    if not HAS_CONSTRUCTORS:
+        return lambda commands: False
+    taker: Taker = _native.new_packer(int(ffi.cast("uintptr_t", requests)))
+    return taker
 
 
 def as_tuples(commands: Iterable[Sequence[Any]]) -> list[Any]:

@@ -18,7 +18,7 @@ from .._native import ffi, lib
 from .._options import Options
 from .._outcomes import error_of, reason_of
 from .._replies import new_reader
-from .._requests import new_packer
+from .._requests import new_packer, new_taker
 from .._targets import NO_TARGET
 from ..exceptions import ClosedError, DesyncError
 from ._backlog import Backlog
@@ -30,6 +30,7 @@ from ._tick import Tick
 
 _submit = lib.shoalpy_port_submit
 _pump = lib.shoalpy_port_pump
+_NULL = ffi.NULL
 
 #: Results that may wait in the completion queue of a shared connection; and commands
 #: that may wait for room in the connection.
@@ -71,6 +72,7 @@ class Port(Tick):
         self._memory: Any = None
         self._view = lib.shoalpy_port_view(holder[0])
         self._read_value = new_reader(self._view)
+        self._take = new_taker(lib.shoalpy_port_requests(holder[0]))
         #: Of the stream that is packed, and not in it.
         self._large: list[bytes] = []
         # An interrupt may have left what was never sent. No cycle with this object.
@@ -157,29 +159,29 @@ class Port(Tick):
         if not self.is_open:
             batch.fail(lib.SHOAL_ECLOSED)
             return []
+        self._is_busy = True  # C may have what is packed
         try:
-            if self._options.encodes and not batch.is_encoded:
-                raise ValueError("an encoding that C does not know")
-            stream = self._pack(batch.commands)
-            if len(stream) >= LARGE or self._large:
-                self._lend(stream)
-        except MemoryError:
-            batch.fail(lib.SHOAL_ENOMEM)
-            return []
-        except Exception:
-            return self._send_encoded(batch)
-        self._is_busy = True
-        try:
-            status = _submit(
-                self._native,
-                stream,
-                len(stream),
-                batch.flags,
-                batch.left_us(self.loop.time()) if batch.until else batch.timeout_us,
-                batch.conversion.flags,
-                more_follow,
-                NO_TARGET if batch.target is None else batch.target.target,
-                batch.conversion.into,
+            try:
+                stream = self._packed(batch)
+            except MemoryError:
+                batch.fail(lib.SHOAL_ENOMEM)
+                return []
+            status = (
+                lib.SHOAL_EINVAL
+                if stream is None
+                else _submit(
+                    self._native,
+                    stream,
+                    0 if stream is _NULL else len(stream),
+                    batch.flags,
+                    batch.left_us(self.loop.time())
+                    if batch.until
+                    else batch.timeout_us,
+                    batch.conversion.flags,
+                    more_follow,
+                    NO_TARGET if batch.target is None else batch.target.target,
+                    batch.conversion.into,
+                )
             )
             if status >= 0:
                 if not self._owed.register(
@@ -191,6 +193,23 @@ class Port(Tick):
         finally:
             self._is_busy = False
         return self._send_otherwise(batch, status) if status < 0 else []
+
+    def _packed(self, batch: Batch) -> Any:
+        """What C reads: a stream; NULL if it has taken the commands themselves; None if
+        they must be encoded first."""
+        if self._options.encodes and not batch.is_encoded:
+            return None
+        if self._take(batch.commands):
+            return _NULL
+        try:
+            stream = self._pack(batch.commands)
+            if len(stream) >= LARGE or self._large:
+                self._lend(stream)
+        except MemoryError:
+            raise
+        except Exception:
+            return None
+        return stream
 
     def _lend(self, stream: bytes) -> None:
         """C may send large arguments of this stream from where they are."""
