@@ -10,7 +10,6 @@
 #include "route/subscriber/wishes.h"
 #include <shoal/errors.h>
 
-#define NO_MEMORY_US 10000
 #define LOOK_US 1000000 /* between two looks for primaries that are new */
 
 static shoal__cluster_subscriber_t *of(shoal__route_t *route)
@@ -95,10 +94,8 @@ static uint64_t turn(shoal__route_t *route, uint64_t now_us)
 {
     shoal__cluster_subscriber_t *subscriber = of(route);
     shoal__reception_t *reception = &subscriber->reception;
-    uint64_t wake_us = SHOAL__NEVER_US;
+    uint64_t wake_us = shoal__reception_apply(reception, now_us);
 
-    if (!shoal__reception_apply(reception))
-        wake_us = now_us + NO_MEMORY_US;
     if (reception->post.has_ended)
         shoal__reception_leave_ended(reception);
     wake_us = shoal__time_min(wake_us, turn_cluster(subscriber, now_us));

@@ -10,7 +10,6 @@
 #include <shoal/errors.h>
 
 #define HANG_UP_AFTER_US UINT64_C(10000000) /* without a name that is wanted */
-#define NO_MEMORY_US 10000
 
 static shoal__subscriber_t *of(shoal__route_t *route)
 {
@@ -222,11 +221,10 @@ static uint64_t follow_sentinels(shoal__subscriber_t *subscriber, uint64_t now_u
 static uint64_t turn(shoal__route_t *route, uint64_t now_us)
 {
     shoal__subscriber_t *subscriber = of(route);
-    uint64_t wake_us = SHOAL__NEVER_US;
+    uint64_t wake_us;
 
     shoal__keeper_turn(&subscriber->keeper, now_us);
-    if (!shoal__reception_apply(&subscriber->reception))
-        wake_us = now_us + NO_MEMORY_US;
+    wake_us = shoal__reception_apply(&subscriber->reception, now_us);
     if (subscriber->reception.post.has_ended)
         shoal__reception_leave_ended(&subscriber->reception);
     wake_us = shoal__time_min(wake_us, look_for_work(subscriber, now_us));

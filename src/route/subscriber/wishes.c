@@ -2,7 +2,10 @@
 #include "route/subscriber/wishes.h"
 
 #include "base/alloc.h"
+#include "base/time_us.h"
 #include "route/subscriber/items.h"
+
+#define NO_MEMORY_US 10000
 
 /* False: no memory; what was done of it may be done again. */
 static bool apply_names(shoal__reception_t *reception, const shoal__change_t *change)
@@ -44,23 +47,31 @@ static bool apply(shoal__reception_t *reception, shoal__change_t *change)
     return true;
 }
 
-/* False: some wait for memory. */
-bool shoal__reception_apply(shoal__reception_t *reception)
+/* What is there now: threads that go on wishing keep nobody from reading.  False: some wait for
+ * memory. */
+static bool apply_all(shoal__reception_t *reception)
 {
-    do {
-        if (!reception->changes)
-            reception->changes = shoal__post_take(&reception->post);
-        reception->has_news = reception->has_news || reception->changes;
-        while (reception->changes) {
-            shoal__change_t *change = reception->changes;
-            reception->changes = change->next;
-            if (!apply(reception, change)) {
-                reception->changes = change;
-                return false;
-            }
+    if (!reception->changes)
+        reception->changes = shoal__post_take(&reception->post);
+    reception->has_news = reception->has_news || reception->changes;
+    while (reception->changes) {
+        shoal__change_t *change = reception->changes;
+        reception->changes = change->next;
+        if (!apply(reception, change)) {
+            reception->changes = change;
+            return false;
         }
-    } while (atomic_load_explicit(&reception->post.has_mail, memory_order_relaxed));
+    }
     return true;
+}
+
+uint64_t shoal__reception_apply(shoal__reception_t *reception, uint64_t now_us)
+{
+    if (!apply_all(reception))
+        return now_us + NO_MEMORY_US;
+    return atomic_load_explicit(&reception->post.has_mail, memory_order_relaxed)
+               ? now_us
+               : SHOAL__NEVER_US;
 }
 
 /* Subscriptions that got their end give their names up. */
@@ -96,7 +107,7 @@ static void end_listeners(shoal__reception_t *reception)
 /* Without memory for names that are added, they are not: nothing comes of them. */
 static void drop_changes(shoal__reception_t *reception)
 {
-    while (!shoal__reception_apply(reception)) {
+    while (!apply_all(reception)) {
         shoal__change_t *change = reception->changes;
         reception->changes = change->next;
         shoal__free(change);
