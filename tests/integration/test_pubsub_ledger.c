@@ -473,12 +473,15 @@ static void test_slow_readers(void **state)
     run(live_scaled(36000), CUTS);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_killed_connections),
         cmocka_unit_test(test_restarted_servers),
         cmocka_unit_test(test_slow_readers),
     };
+
+    if (argc > 1)
+        cmocka_set_test_filter(argv[1]);
     return cmocka_run_group_tests_name("integration/pubsub_ledger", tests, NULL, NULL);
 }
