@@ -15,7 +15,7 @@ whole=(core/conn_fsm.c core/fence/fence_rule.c core/greeting/former.c
     core/{handover,hold_rule}.c
     core/pipe/{inbound,pipe,pipe_endings,pipe_extent,pipe_fence,pipe_give_up,pipe_hold,pipe_move,pipe_output,pipe_replies}.c
     core/pipe/{pipe_time,pipe_values,renewal,request_ring}.c
-    core/{extra,settle_rule}.c net/{stream_tls,tls_words}.c resp/{decoder,frame,large_string,partial_value,scanner,string_run}.c)
+    core/push/probe_rule.c core/{extra,settle_rule}.c net/{stream_tls,tls_words}.c resp/{decoder,frame,large_string,partial_value,scanner,string_run}.c)
 
 report_only=no
 if [ "${1:-}" = --report ]; then

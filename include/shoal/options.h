@@ -89,7 +89,7 @@ SHOAL_EXTERN int shoal_options_new(shoal_options_t **ret_options);
  * several hosts are as shoal_options_add_address() says.  Keys:
  * `db`, `protocol` (2 or 3), `client_name`, `timeout_ms` (or `never`),
  * `connect_timeout_ms`, `handshake_timeout_ms`, `stall_timeout_ms`, `ping_idle_ms`,
- * `backoff_base_ms`, `backoff_max_ms`, `keepalive_ms`, `source_address`, `queued_max`,
+ * `probe_ms`, `backoff_base_ms`, `backoff_max_ms`, `keepalive_ms`, `source_address`, `queued_max`,
  * `inflight_max`, `bytes_max`, `reply_bytes_max`, `reply_elements_max`,
  * `reply_depth_max`, `attempts_max`, `flush` (auto, off, fixed:US), `budget_us`,
  * `offline` (queue, fail), `integrity` (shapes, detect, strict), `settle` (yes, no),

@@ -98,17 +98,18 @@ typedef struct shoal_pubsub_stats {
     uint64_t attempts_failed; /**< attempts to connect that failed */
     uint64_t desyncs;         /**< losses because the server broke the protocol */
     uint64_t epoch;           /**< attempts to connect so far */
-    uint64_t reads, writes;   /**< system calls */
-    uint64_t bytes_in, bytes_out; /**< of the connection */
-    uint64_t is_connected_now;    /**< 1: the connection is ready; in a cluster all */
-    uint64_t protocol_now;        /**< RESP of the last greeting: 2 or 3; 0: none yet */
+    uint64_t reads, writes, bytes_in, bytes_out; /**< system calls, and bytes */
+    uint64_t is_connected_now; /**< 1: the connection is ready; in a cluster all */
+    uint64_t protocol_now;     /**< RESP of the last greeting: 2 or 3; 0: none yet */
+    uint64_t probes, probe_restarts, probe_us_now,
+        is_probe_forbidden_now; /**< probe.h */
 } shoal_pubsub_stats_t;
 
 /** Begin with `shoal_pubsub_stats_t stats = SHOAL_PUBSUB_STATS_INIT;`. */
 #define SHOAL_PUBSUB_STATS_INIT                                                        \
     {                                                                                  \
         sizeof(shoal_pubsub_stats_t), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,  \
-            0, 0, 0, 0                                                                 \
+            0, 0, 0, 0, 0, 0, 0, 0                                                     \
     }
 
 /**

@@ -30,6 +30,7 @@
  * - pubsub.h: subscriptions to channels and patterns
  * - item.h: messages of subscriptions, and marks between them
  * - mailbox.h: items in a queue instead of callbacks
+ * - probe.h: connections that get no messages any more are found
  * - alloc.h, version.h: allocation functions of the program's own; versions
  * - uv.h: a client on a uv_loop_t of the program's own
  *
@@ -56,6 +57,7 @@
 #include <shoal/mailbox.h>
 #include <shoal/options.h>
 #include <shoal/pending.h>
+#include <shoal/probe.h>
 #include <shoal/pubsub.h>
 #include <shoal/replicas.h>
 #include <shoal/reply.h>

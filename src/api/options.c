@@ -196,6 +196,17 @@ int shoal_options_set_ping_idle_us(shoal_options_t *options, uint64_t idle_us)
     return set_u64(&options->ping_idle_us, idle_us, idle_us ? 10000 : 0, HOUR_US);
 }
 
+int shoal_options_set_probe_us(shoal_options_t *options, uint64_t probe_us)
+{
+    if (!options)
+        return SHOAL_EINVAL;
+    if (probe_us == 0 || probe_us == SHOAL_PROBE_AUTO) {
+        options->probe_us = probe_us;
+        return 0;
+    }
+    return set_u64(&options->probe_us, probe_us, 1000000, HOUR_US);
+}
+
 int shoal_options_set_backoff_us(shoal_options_t *options, uint64_t base_us,
                                  uint64_t max_us)
 {

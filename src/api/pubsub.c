@@ -5,10 +5,12 @@
 #include "base/error.h"
 #include "base/sized.h"
 #include "client/item_queue.h"
+#include "client/prober.h"
 #include "client/pubsub.h"
 #include "route/cluster_subscriber.h"
 #include "route/subscriber.h"
 #include <shoal/errors.h>
+#include <shoal/probe.h>
 
 /* ---- opening ---- */
 
@@ -22,7 +24,8 @@ int shoal__open_pubsub(shoal__drive_t drive, uv_loop_t *uv,
         .drive = drive,
         .uv = uv,
         .new_route = is_one ? shoal__subscriber_new : shoal__cluster_subscriber_new,
-        .on_heard = shoal__pubsub_heard};
+        .on_heard = shoal__pubsub_heard,
+        .on_probe = shoal__prober_publish};
     shoal_client_t *client;
     int rc;
 
@@ -77,12 +80,20 @@ int shoal_pubsub_step(shoal_pubsub_t *pubsub, uint64_t timeout_us)
 
 int shoal_pubsub_close(shoal_pubsub_t *pubsub, shoal_closed_cb on_closed, void *data)
 {
-    return shoal_client_close(client_of(pubsub), 0, on_closed, data);
+    int rc = shoal_client_close(client_of(pubsub), 0, on_closed, data);
+
+    if (rc == 0)
+        (void)shoal__prober_set(client_of(pubsub), NULL);
+    return rc;
 }
 
 int shoal_pubsub_close_and_wait(shoal_pubsub_t *pubsub)
 {
-    return shoal_client_close_and_wait(client_of(pubsub), 0);
+    int rc = shoal_client_close_and_wait(client_of(pubsub), 0);
+
+    if (rc == 0)
+        (void)shoal__prober_set(client_of(pubsub), NULL);
+    return rc;
 }
 
 shoal_pubsub_t *shoal_pubsub_retain(shoal_pubsub_t *pubsub)
@@ -99,6 +110,15 @@ void shoal_pubsub_release(shoal_pubsub_t *pubsub)
 int shoal_pubsub_after_fork_child(shoal_pubsub_t *pubsub)
 {
     return shoal_client_after_fork_child(client_of(pubsub));
+}
+
+int shoal_pubsub_set_prober(shoal_pubsub_t *pubsub, shoal_client_t *prober)
+{
+    int rc = shoal__client_check(client_of(pubsub));
+
+    if (rc == 0 && prober)
+        rc = shoal__client_check(prober);
+    return rc < 0 ? rc : shoal__prober_set(client_of(pubsub), prober);
 }
 
 int shoal_pubsub_stats(shoal_pubsub_t *pubsub, shoal_pubsub_stats_t *ret_stats)

@@ -52,6 +52,7 @@ struct shoal_client {
     shoal__waiters_t waiters;
     shoal__ledger_t ledger;
     shoal__route_counts_t counts; /* by the route */
+    struct shoal_client *prober;  /* a pubsub's, under the lock; NULL: none */
     struct {
         shoal__scripts_t registered; /* under the lock */
         _Atomic uint64_t changes;    /* of it, written under the lock */

@@ -13,6 +13,8 @@
 /* Accepts a half-built client: what was not begun is zero. */
 static void free_parts(shoal_client_t *client)
 {
+    if (client->prober)
+        shoal__client_release(client->prober);
     for (size_t i = 0; i < 2; i++)
         if (client->routes[i])
             client->routes[i]->ops->free(client->routes[i]);
@@ -198,6 +200,7 @@ static int init_parts(shoal_client_t *client, const shoal__client_plan_t *plan,
     hooks.on_lease_over = on_lease_over;
     hooks.on_heard = plan->on_heard;
     hooks.may_hold = plan->drive == SHOAL__DRIVE_THREAD;
+    hooks.on_probe = plan->on_probe;
     hooks.counts = &client->counts;
     hooks.scripts = &client->scripts.loop;
     shoal__waiters_init(&client->waiters);

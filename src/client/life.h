@@ -7,6 +7,8 @@
 #include "client/client.h"
 #include "route/route.h"
 
+struct shoal__probe_slip;
+
 typedef struct shoal__client_plan {
     shoal__drive_t drive;
     uv_loop_t *uv; /* DRIVE_CALLER: the caller's loop; else NULL */
@@ -15,6 +17,9 @@ typedef struct shoal__client_plan {
     /* A pubsub's hook (route/route.h); callbacks of events hear of no client then, because
      * it takes no commands.  NULL: it is none. */
     void (*on_heard)(void *owner, bool has_news);
+    /* Another hook of it, likewise. */
+    bool (*on_probe)(void *owner, struct shoal__probe_slip *slip, bool is_shard,
+                     const char *channel);
 } shoal__client_plan_t;
 
 /* `options` is copied; NULL: the defaults.  0 or SHOAL_E*; *ret_client is untouched on

@@ -16,6 +16,7 @@ void shoal__options_defaults(shoal_options_t *options)
         .handshake_timeout_us = 5000000,
         .stall_timeout_us = 5000000,
         .ping_idle_us = 10000000,
+        .probe_us = SHOAL_PROBE_AUTO,
         .backoff_base_us = 50000,
         .backoff_max_us = 10000000,
         .offline_mode = SHOAL_OFFLINE_QUEUE,

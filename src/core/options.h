@@ -16,6 +16,7 @@
 #include <shoal/credentials.h>
 #include <shoal/integrity.h>
 #include <shoal/options.h>
+#include <shoal/probe.h>
 #include <shoal/replicas.h>
 #include <shoal/retry.h>
 #include <stdbool.h>
@@ -86,6 +87,7 @@ struct shoal_options {
     uint64_t handshake_timeout_us;
     uint64_t stall_timeout_us;
     uint64_t ping_idle_us; /* 0: never */
+    uint64_t probe_us;     /* of pubsubs; 0: never; or SHOAL_PROBE_AUTO */
     uint64_t backoff_base_us;
     uint64_t backoff_max_us;
 

@@ -403,6 +403,12 @@ void shoal__conn_lose(shoal__conn_t *conn, int status, const char *detail)
     conn->hooks->on_delivered(conn->owner);
 }
 
+void shoal__conn_mistrust(shoal__conn_t *conn, const char *detail)
+{
+    conn->pipe.is_silent = true;
+    shoal__conn_lose(conn, SHOAL_ECONN, detail);
+}
+
 /* Does the way to the server and back take less than commands may wait? */
 static bool is_near(const shoal__conn_t *conn)
 {

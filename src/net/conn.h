@@ -190,6 +190,9 @@ void shoal__conn_follow(shoal__conn_t *conn, bool is_news, uint64_t now_us);
 /* It is of no use any more: it is lost, and dialed again.  Any failure of the transport, or of
  * what was said over it, is such a reason. */
 void shoal__conn_lose(shoal__conn_t *conn, int status, const char *detail);
+/* The same of one that is ready and works: the server is not the one that is wanted, and its
+ * target looks for another. */
+void shoal__conn_mistrust(shoal__conn_t *conn, const char *detail);
 
 /* Close it.  What is outstanding fails as if it were lost; but nothing was lost, so no
  * event tells of it. */

@@ -307,7 +307,8 @@ static void copy_config(shoal__cluster_subscriber_t *subscriber)
 }
 
 /* 0 or SHOAL_ENOMEM. */
-static int init_reception(shoal__cluster_subscriber_t *subscriber)
+static int init_reception(shoal__cluster_subscriber_t *subscriber,
+                          const shoal_options_t *options)
 {
     shoal__reception_t *reception = &subscriber->reception;
 
@@ -316,6 +317,9 @@ static int init_reception(shoal__cluster_subscriber_t *subscriber)
     reception->listeners = &subscriber->audience.listeners;
     reception->hooks = &subscriber->hooks;
     reception->hooks_owner = subscriber->owner;
+    subscriber->is_probe_auto = options->probe_us == SHOAL_PROBE_AUTO;
+    shoal__counter_set(&reception->probe_us,
+                       shoal__probe_interval(options->probe_us, true));
     subscriber->route.post = &reception->post;
     return shoal__post_init(&reception->post);
 }
@@ -355,7 +359,7 @@ int shoal__cluster_subscriber_new(const shoal_options_t *options, uint64_t seed,
     if (rc < 0)
         goto fail_cluster;
     take_cluster(subscriber, cluster);
-    rc = init_reception(subscriber);
+    rc = init_reception(subscriber, options);
     if (rc < 0)
         goto fail_reception;
     *ret_route = &subscriber->route;

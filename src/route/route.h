@@ -27,6 +27,7 @@
 #include <stdint.h>
 
 typedef struct shoal__route shoal__route_t;
+struct shoal__probe_slip;
 
 /* What a route counts for its client, whichever route that has.  The client owns it, and
  * any thread reads it. */
@@ -62,6 +63,10 @@ typedef struct shoal__route_hooks {
      * were confirmed or refused, or a subscription was changed as was wished. */
     void (*on_heard)(void *owner, bool has_news);
     bool may_hold; /* a turn follows each read at once: it may tell consumers */
+    /* A subscriber's: publish to this channel, with SPUBLISH if it is one of a shard, and write
+     * on the slip what became of it.  False: nobody can, and the slip was not kept. */
+    bool (*on_probe)(void *owner, struct shoal__probe_slip *slip, bool is_shard,
+                     const char *channel);
     /* A lease that its holder gave back is over: free it. */
     void (*on_lease_over)(void *owner, shoal_lease_t *lease);
 } shoal__route_hooks_t;

@@ -83,7 +83,8 @@ static void on_message(void *owner, const shoal__push_t *push)
 {
     shoal__subscriber_t *subscriber = owner;
 
-    if (shoal__relay_takes(&subscriber->relay, push))
+    if (shoal__relay_takes(&subscriber->relay, push) ||
+        shoal__probe_takes(&subscriber->probe, push))
         return;
     if (push->kind == SHOAL__PUSH_MESSAGE)
         message_came(subscriber, push);
@@ -97,7 +98,7 @@ static bool is_answered(void *owner)
 {
     const shoal__subscriber_t *subscriber = owner;
 
-    return shoal__subscriptions_is_answered(&subscriber->subscriptions);
+    return shoal__probe_is_answered(&subscriber->probe);
 }
 
 /* ---- the connection ---- */
@@ -113,6 +114,8 @@ static void on_event(void *owner, const shoal_event_t *event)
     shoal__subscriber_t *subscriber = owner;
     bool is_ready = event->kind == SHOAL_EVENT_READY;
 
+    if (is_ready || event->kind == SHOAL_EVENT_LOST)
+        shoal__probe_reset(&subscriber->probe);
     if (event->kind == SHOAL_EVENT_LOST)
         lose_names(subscriber, event->detail);
     if (is_ready && !shoal__relay_succeeds(&subscriber->relay)) {
@@ -200,6 +203,7 @@ static uint64_t look_for_work(shoal__subscriber_t *subscriber, uint64_t now_us)
     if (now_us < subscriber->idle_since_us + HANG_UP_AFTER_US)
         return subscriber->idle_since_us + HANG_UP_AFTER_US;
     shoal__conn_close(&subscriber->conn, now_us);
+    shoal__probe_reset(&subscriber->probe);
     lose_names(subscriber, "no name is subscribed");
     return SHOAL__NEVER_US;
 }
@@ -218,6 +222,17 @@ static uint64_t follow_sentinels(shoal__subscriber_t *subscriber, uint64_t now_u
     return shoal__sentinel_next_wake_us(subscriber->sentinel, now_us);
 }
 
+/* Returns when to look again. */
+static uint64_t run_probe(shoal__subscriber_t *subscriber, uint64_t now_us)
+{
+    uint64_t wake_us = SHOAL__NEVER_US;
+
+    if (subscriber->relay.stage == SHOAL__RELAY_NONE &&
+        shoal__probe_turn(&subscriber->probe, now_us, &wake_us))
+        shoal__probe_restart(&subscriber->probe);
+    return wake_us;
+}
+
 static uint64_t turn(shoal__route_t *route, uint64_t now_us)
 {
     shoal__subscriber_t *subscriber = of(route);
@@ -232,6 +247,7 @@ static uint64_t turn(shoal__route_t *route, uint64_t now_us)
     if (subscriber->relay.stage == SHOAL__RELAY_NONE)
         shoal__keyspace_turn(&subscriber->keyspace, &subscriber->subscriptions, now_us);
     shoal__relay_turn(&subscriber->relay, &subscriber->asker, now_us);
+    wake_us = shoal__time_min(wake_us, run_probe(subscriber, now_us));
     wake_us = shoal__time_min(wake_us, shoal__conn_set_turn(&subscriber->set, now_us));
     wake_us = shoal__time_min(wake_us, shoal__keeper_next_wake_us(&subscriber->keeper));
     wake_us =
@@ -335,6 +351,7 @@ static void free_route(shoal__route_t *route)
 {
     shoal__subscriber_t *subscriber = of(route);
 
+    shoal__probe_release(&subscriber->probe);
     shoal__subscriptions_release(&subscriber->subscriptions);
     shoal__conn_release(&subscriber->conn);
     shoal__sentinel_free(subscriber->sentinel);
@@ -408,7 +425,8 @@ static int init_conn(shoal__subscriber_t *subscriber, const shoal_options_t *opt
 }
 
 /* 0 or SHOAL_ENOMEM. */
-static int init_reception(shoal__subscriber_t *subscriber)
+static int init_reception(shoal__subscriber_t *subscriber,
+                          const shoal_options_t *options)
 {
     shoal__reception_t *reception = &subscriber->reception;
 
@@ -423,6 +441,11 @@ static int init_reception(shoal__subscriber_t *subscriber)
     reception->listeners = &subscriber->subscriptions.listeners;
     reception->hooks = &subscriber->hooks;
     reception->hooks_owner = subscriber->owner;
+    shoal__counter_set(
+        &reception->probe_us,
+        shoal__probe_interval(options->probe_us, options->sentinels.name != NULL));
+    shoal__probe_init(&subscriber->probe, &subscriber->conn, &subscriber->subscriptions,
+                      reception);
     subscriber->route.post = &reception->post;
     return shoal__post_init(&reception->post);
 }
@@ -460,7 +483,7 @@ int shoal__subscriber_new(const shoal_options_t *options, uint64_t seed,
     rc = init_conn(subscriber, options);
     if (rc < 0)
         goto fail_conn;
-    rc = init_reception(subscriber);
+    rc = init_reception(subscriber, options);
     if (rc < 0)
         goto fail_post;
     *ret_route = &subscriber->route;

@@ -42,9 +42,16 @@ typedef struct shoal__post {
     _Atomic bool has_mail;    /* there are changes */
     _Atomic unsigned closers; /* threads that wait for `running` to change */
     _Atomic(const shoal_subscription_t *) running; /* the loop delivers to it */
+    _Atomic uint32_t
+        prober;     /* grows when another one publishes probes; odd: there is one */
     bool has_ended; /* loop thread: shoal__subscription_end() was called */
     void *rung;     /* loop thread; for the holders: see client/pubsub.c */
 } shoal__post_t;
+
+static inline bool shoal__post_has_prober(uint32_t prober)
+{
+    return prober % 2 == 1;
+}
 
 struct shoal_subscription {
     shoal__listener_t listener; /* first; loop thread */

@@ -56,6 +56,9 @@ static void check_ranges(const shoal_options_t *options)
     FUZZ_CHECK(options->ping_idle_us == 0 ||
                    is_within(options->ping_idle_us, 10000, 60 * minute_us),
                "ping");
+    FUZZ_CHECK(options->probe_us == 0 || options->probe_us == SHOAL_PROBE_AUTO ||
+                   is_within(options->probe_us, 1000000, 60 * minute_us),
+               "probe");
     FUZZ_CHECK(is_within(options->backoff_base_us, 1000, minute_us), "backoff");
     FUZZ_CHECK(
         is_within(options->backoff_max_us, options->backoff_base_us, 10 * minute_us),
@@ -100,6 +103,7 @@ static bool is_same_text(const char *a, const char *b)
     X(handshake_timeout_us)                                                            \
     X(stall_timeout_us)                                                                \
     X(ping_idle_us)                                                                    \
+    X(probe_us)                                                                        \
     X(backoff_base_us)                                                                 \
     X(backoff_max_us)                                                                  \
     X(offline_mode)                                                                    \
@@ -227,6 +231,9 @@ static void write_url(const shoal_options_t *options, char *url)
     at += sprintf(at, "&" key "=%llu", (unsigned long long)options->field / (unit));
     NUMBERS(PUT_NUMBER)
 #undef PUT_NUMBER
+    if (options->probe_us != SHOAL_PROBE_AUTO)
+        at +=
+            sprintf(at, "&probe_ms=%llu", (unsigned long long)options->probe_us / 1000);
     if (options->timeout_us == SHOAL_TIMEOUT_NEVER)
         at += sprintf(at, "&timeout_ms=never");
     else

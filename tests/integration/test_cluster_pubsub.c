@@ -3,6 +3,7 @@
 /* Subscriptions in a real cluster: names of all kinds, events of keys at every primary, new
  * credentials. */
 
+#include "core/options.h"
 #include "resp/key_slot.h"
 #include "support/cluster_rig.h"
 #include "support/listener.h"
@@ -27,7 +28,7 @@ static void on_event(shoal_client_t *from, const shoal_event_t *event, void *dat
 
 /* A node that a busy machine does not run for a while is not taken for dead: only the tests
  * say who is primary. */
-static void open_stage_of(shoal_credentials_fn provider)
+static void open_stage_of(shoal_credentials_fn provider, uint64_t probe_us)
 {
     shoal_options_t *options;
 
@@ -40,6 +41,7 @@ static void open_stage_of(shoal_credentials_fn provider)
                      0);
     keyspaces_off = 0;
     assert_int_equal(shoal_options_set_on_event(options, on_event, NULL), 0);
+    options->probe_us = probe_us; /* shorter than the setter allows */
     assert_int_equal(shoal_pubsub_open(options, &pubsub, NULL), 0);
     assert_int_equal(shoal_options_set_credentials_provider(options, NULL, NULL), 0);
     client = live_open(options);
@@ -47,7 +49,7 @@ static void open_stage_of(shoal_credentials_fn provider)
 
 static void open_stage(void)
 {
-    open_stage_of(NULL);
+    open_stage_of(NULL, SHOAL_PROBE_AUTO);
 }
 
 static void close_stage(void)
@@ -99,6 +101,48 @@ static void names_of_all_kinds_get_their_messages(void **state)
     assert_int_equal(keyspaces_off, 0);
     listener_add(&a, "k:__keyevent@0__:del"); /* which each primary lacks */
     WAIT_FOR(keyspaces_off == CLUSTER_PRIMARIES);
+    listener_end(&a);
+    close_stage();
+}
+
+/* ---- probes ---- */
+
+/* The private channels of each node: of this kind, SHARDCHANNELS or CHANNELS. */
+static size_t private_channels(const char *kind)
+{
+    char text[64];
+    shoal_result_t *result;
+    size_t count = 0;
+
+    for (size_t i = 0; i < CLUSTER_NODES; i++) {
+        shoal_client_t *node =
+            live_open(live_options_of_port(redis_process_port(rig->nodes[i].server)));
+        snprintf(text, sizeof text, "PUBSUB %s __shoal:*", kind);
+        assert_int_equal(shoal_client_callf(node, &result, text), 0);
+        count += shoal_reply_count(shoal_result_reply(result));
+        shoal_result_release(result);
+        live_finish(node);
+    }
+    return count;
+}
+
+/* Three nodes have shards, and the channel is at one of them or at another one. */
+static void probes_arrive_at_each_node(void **state)
+{
+    (void)state;
+    open_stage_of(NULL, 200000);
+    assert_int_equal(shoal_pubsub_set_prober(pubsub, client), 0);
+    listener_begin(&a, pubsub, "s:s1 s:s2 s:s3 p:n*");
+    WAIT_FOR(a.items == 4);
+    uint64_t nodes = listener_stats(pubsub).connects;
+    WAIT_FOR(listener_stats(pubsub).probes >= 3 * nodes);
+    assert_int_equal(listener_stats(pubsub).probe_restarts, 0);
+    assert_int_equal(listener_stats(pubsub).is_probe_forbidden_now, 0);
+    assert_int_equal(listener_stats(pubsub).names_wanted_now, 4);
+    assert_int_equal(a.items, 4);
+    assert_true(private_channels("SHARDCHANNELS") >= nodes - 1);
+    assert_int_equal(private_channels("SHARDCHANNELS") + private_channels("CHANNELS"),
+                     nodes);
     listener_end(&a);
     close_stage();
 }
@@ -186,7 +230,7 @@ static void new_credentials_make_no_gap(void **state)
     unsigned number = 0;
 
     (void)state;
-    open_stage_of(give_another);
+    open_stage_of(give_another, SHOAL_PROBE_AUTO);
     listener_begin(&a, pubsub, "news s:s1 s:s2 s:s3 k:__keyevent@0__:set");
     listener_wait(&a);
     WAIT_FOR(a.items == 5);
@@ -218,6 +262,7 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(names_of_all_kinds_get_their_messages),
+        cmocka_unit_test(probes_arrive_at_each_node),
         cmocka_unit_test(events_of_keys_come_from_every_primary),
         cmocka_unit_test(new_credentials_make_no_gap),
     };

@@ -167,6 +167,7 @@ shoal_unit_test(core/push/ringing)
 shoal_unit_test(core/push/keyspace_rule)
 shoal_unit_test(core/push/placement ALSO core/push/topics core/cluster/slot_map resp/key_slot
   base/alloc)
+shoal_unit_test(core/push/probe_rule)
 shoal_unit_test(core/pipe/inbound)
 shoal_unit_test(core/pipe/request_ring ALSO base/alloc base/random)
 shoal_unit_test(core/pipe/renewal)

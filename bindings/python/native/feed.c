@@ -104,6 +104,18 @@ int shoalpy_hub_stats(shoalpy_hub_t *hub, shoal_pubsub_stats_t *ret_stats)
     return shoal_pubsub_stats(hub->pubsub, ret_stats);
 }
 
+bool shoalpy_hub_is_probed(shoalpy_hub_t *hub)
+{
+    shoal_pubsub_stats_t stats = SHOAL_PUBSUB_STATS_INIT;
+
+    return shoal_pubsub_stats(hub->pubsub, &stats) == 0 && stats.probe_us_now > 0;
+}
+
+void shoalpy_hub_set_prober(shoalpy_hub_t *hub, shoalpy_core_t *core)
+{
+    (void)shoal_pubsub_set_prober(hub->pubsub, core->client);
+}
+
 int shoalpy_hub_fd(const shoalpy_hub_t *hub)
 {
     return shoal_pubsub_fd(hub->pubsub);

@@ -11,6 +11,7 @@
  * shoalpy_hub_forget().
  */
 
+#include "core.h"
 #include "stream.h"
 #include <shoal/shoal.h>
 #include <stdbool.h>
@@ -38,6 +39,10 @@ void shoalpy_hub_forget(shoalpy_hub_t *hub);
 bool shoalpy_hub_is_connected(shoalpy_hub_t *hub);
 /* As shoal_pubsub_stats(). */
 int shoalpy_hub_stats(shoalpy_hub_t *hub, shoal_pubsub_stats_t *ret_stats);
+
+/* Is it to be probed?  Then this client publishes the probes. */
+bool shoalpy_hub_is_probed(shoalpy_hub_t *hub);
+void shoalpy_hub_set_prober(shoalpy_hub_t *hub, shoalpy_core_t *core);
 
 /* A borrowed one: readable when there is something to do. */
 int shoalpy_hub_fd(const shoalpy_hub_t *hub);

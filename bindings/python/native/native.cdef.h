@@ -44,6 +44,7 @@ int shoal_options_set_connect_timeout_us(shoal_options_t *options, uint64_t conn
                                          uint64_t handshake_us);
 int shoal_options_set_stall_timeout_us(shoal_options_t *options, uint64_t stall_us);
 int shoal_options_set_ping_idle_us(shoal_options_t *options, uint64_t idle_us);
+int shoal_options_set_probe_us(shoal_options_t *options, uint64_t probe_us);
 int shoal_options_set_backoff_us(shoal_options_t *options, uint64_t base_us,
                                  uint64_t max_us);
 int shoal_options_set_keepalive_us(shoal_options_t *options, uint64_t idle_us);
@@ -63,7 +64,8 @@ int shoal_options_set_settle(shoal_options_t *options, bool is_settling);
 int shoal_options_set_bulk_lane(shoal_options_t *options, bool has_bulk_lane);
 int shoal_options_set_maintenance(shoal_options_t *options, bool heeds);
 int shoal_options_set_connections(shoal_options_t *options, unsigned connections);
-int shoal_options_set_connections_max(shoal_options_t *options, unsigned connections_max);
+int shoal_options_set_connections_max(shoal_options_t *options,
+                                      unsigned connections_max);
 int shoal_options_set_sentinel(shoal_options_t *options, const char *name);
 int shoal_options_add_sentinel(shoal_options_t *options, const char *host, int port);
 int shoal_options_set_sentinel_auth(shoal_options_t *options, const char *user,
@@ -471,6 +473,10 @@ typedef struct shoal_pubsub_stats {
     uint64_t bytes_out;
     uint64_t is_connected_now;
     uint64_t protocol_now;
+    uint64_t probes;
+    uint64_t probe_restarts;
+    uint64_t probe_us_now;
+    uint64_t is_probe_forbidden_now;
 } shoal_pubsub_stats_t;
 #define SHOALPY_FEED_ITEMS_MAX 1024
 typedef struct shoalpy_hub shoalpy_hub_t;
@@ -482,6 +488,8 @@ bool shoalpy_hub_close(shoalpy_hub_t *hub, uint64_t wait_us);
 void shoalpy_hub_forget(shoalpy_hub_t *hub);
 bool shoalpy_hub_is_connected(shoalpy_hub_t *hub);
 int shoalpy_hub_stats(shoalpy_hub_t *hub, shoal_pubsub_stats_t *ret_stats);
+bool shoalpy_hub_is_probed(shoalpy_hub_t *hub);
+void shoalpy_hub_set_prober(shoalpy_hub_t *hub, shoalpy_core_t *core);
 int shoalpy_hub_fd(const shoalpy_hub_t *hub);
 int64_t shoalpy_hub_pump(shoalpy_hub_t *hub, uint64_t *ready, size_t ready_max);
 int shoalpy_feed_open(shoalpy_hub_t *hub, const shoal_name_t *names, size_t count,

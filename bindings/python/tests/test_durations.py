@@ -57,7 +57,7 @@ def test_of_submit(async_face: Face) -> None:
 
 
 @pytest.mark.parametrize("kind", [shoal.Client, shoal.aio.Client])
-@pytest.mark.parametrize("name", [*OPTIONS, "ping_interval"])
+@pytest.mark.parametrize("name", [*OPTIONS, "ping_interval", "probe_interval"])
 def test_of_a_client(kind: Any, name: str) -> None:
     for wrong in WRONG_TYPES:
         with pytest.raises(TypeError, match=f"{name} must be a number of seconds"):

@@ -332,7 +332,8 @@ def test_offline_queue_waits_for_the_server(own_server: Server, mode: str) -> No
 def test_all_options_are_accepted(connect: Connect) -> None:
     face = connect(
         timeout=None, connect_timeout=1.0, handshake_timeout=2.0, stall_timeout=5.0,
-        ping_interval=10.0, backoff=(0.01, 1.0), attempts_max=2, offline="queue",
+        ping_interval=10.0, probe_interval=30.0, backoff=(0.01, 1.0), attempts_max=2,
+        offline="queue",
         flush="auto", budget_us=100, settle=False, bulk_lane=True,
         maintenance=True, connections=2, order="strict",
         topology="standalone",

@@ -96,6 +96,34 @@ def test_channels_and_patterns(face: Face, server: Server) -> None:
     assert subscription.monitor.gaps == subscription.monitor.dropped == 0
 
 
+@in_some_modes
+def test_the_client_publishes_probes(own_server: Server, mode: str) -> None:
+    face = Face(mode, own_server.url, probe_interval=1.0)
+    with face.subscribe("news", patterns=["*"]) as subscription:
+        until = time.monotonic() + PATIENCE_S
+        assert face.subscription_stats().probe_us_now == 1_000_000
+        while face.subscription_stats().probes == 0:
+            assert subscription.get(timeout=0.05) is None
+            assert time.monotonic() < until
+        assert len(own_server.ask("PUBSUB", "CHANNELS", "__shoal:*")) == 1
+        assert subscription.get(timeout=0.05) is None
+        own_server.ask("PUBLISH", "news", "a")
+        assert subscription.get() == Message(b"news", b"a")
+    face.end()
+
+
+@in_some_modes
+def test_one_server_is_not_probed_by_default(own_server: Server, mode: str) -> None:
+    for options in ({}, {"probe_interval": None}, {"probe_interval": 0}):
+        face = Face(mode, own_server.url, **options)
+        with face.subscribe("news") as subscription:
+            assert subscription.get(timeout=0.01) is None
+            assert own_server.ask("PUBSUB", "CHANNELS", "__shoal:*") == []
+            clients = own_server.ask("CLIENT", "LIST").decode()
+            assert clients.count("id=") == 2  # the subscriber, and who asks
+        face.end()
+
+
 def test_shards(face: Face, server: Server) -> None:
     with face.subscribe(shards=["{42}"]) as subscription:
         server.ask("SPUBLISH", "{42}", "a")

@@ -162,11 +162,12 @@ void shoal__audience_unconfirm(shoal__audience_t *audience, shoal__topic_t *topi
         shoal__counter_add(&topic->ears[i].listener->confirmed, (uint64_t)-1);
 }
 
-void shoal__audience_lose(shoal__audience_t *audience, shoal__topic_t *topic)
+void shoal__audience_lose(shoal__audience_t *audience, shoal__topic_t *topic,
+                          shoal_gap_reason_t reason)
 {
     for (uint32_t i = 0; topic->is_confirmed && i < topic->ears_count; i++)
         topic->ears[i].listener->is_hit = true;
-    shoal__audience_unconfirm(audience, topic, SHOAL_GAP_LOST);
+    shoal__audience_unconfirm(audience, topic, reason);
 }
 
 void shoal__audience_suspend(shoal__audience_t *audience, const char *detail)

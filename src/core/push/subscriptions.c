@@ -12,7 +12,8 @@
 void shoal__subscriptions_init(shoal__subscriptions_t *subscriptions, uint64_t seed,
                                shoal__mark_fn on_mark, void *owner)
 {
-    *subscriptions = (shoal__subscriptions_t){.on_mark = on_mark, .owner = owner};
+    *subscriptions = (shoal__subscriptions_t){
+        .on_mark = on_mark, .owner = owner, .loss = SHOAL_GAP_LOST};
     shoal__topics_init(&subscriptions->topics, seed);
     shoal__list_init(&subscriptions->listeners);
     for (size_t i = 0; i < 6; i++)
@@ -451,7 +452,7 @@ static void forget_asked(shoal__subscriptions_t *subscriptions, shoal__list_t *i
         topic->is_asked = false;
         if (topic->is_confirmed) {
             topic->is_confirmed = false;
-            topic->reason = SHOAL_GAP_LOST;
+            topic->reason = (unsigned)subscriptions->loss & 7;
         }
         shoal__list_remove(&topic->pending);
         if (topic->ears_count == 0)
@@ -479,8 +480,9 @@ static void suspend(shoal__subscriptions_t *subscriptions, const char *detail)
 
     for (shoal__list_t *node = list->next; node != list; node = node->next) {
         shoal__listener_t *listener = SHOAL__LIST_ENTRY(node, shoal__listener_t, node);
-        shoal_item_t item = {
-            .kind = SHOAL_ITEM_SUSPENDED, .reason = SHOAL_GAP_LOST, .detail = detail};
+        shoal_item_t item = {.kind = SHOAL_ITEM_SUSPENDED,
+                             .reason = subscriptions->loss,
+                             .detail = detail};
         if (shoal__counter_get(&listener->confirmed) == 0)
             continue;
         shoal__counter_set(&listener->confirmed, 0);
@@ -506,4 +508,5 @@ void shoal__subscriptions_lost(shoal__subscriptions_t *subscriptions,
     }
     shoal__counter_set(&subscriptions->confirmed, 0);
     suspend(subscriptions, detail);
+    subscriptions->loss = SHOAL_GAP_LOST;
 }

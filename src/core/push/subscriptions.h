@@ -49,9 +49,10 @@ typedef struct shoal__subscriptions {
     shoal__asking_t *askings[SHOAL__REQUESTS_MAX]; /* unanswered; a ring */
     unsigned first, count;                         /* of that ring */
     uint64_t numbers;                              /* given to requests */
-    bool is_up;         /* there is a connection that takes requests */
-    bool goes_by_slot;  /* a request names channels of one slot of shards */
-    uint64_t resume_us; /* no request before */
+    bool is_up;              /* there is a connection that takes requests */
+    bool goes_by_slot;       /* a request names channels of one slot of shards */
+    uint64_t resume_us;      /* no request before */
+    shoal_gap_reason_t loss; /* the reason of the next loss; LOST again behind it */
     shoal__mark_fn on_mark;
     void *owner;
     /* Any thread reads them: topics that somebody listens to; those of them that are

@@ -70,12 +70,14 @@ void shoal__site_lost(shoal__site_t *site, const char *detail)
     const shoal__topics_t *topics = &subscriber->audience.topics;
 
     shoal__relay_end(&site->relay);
+    shoal__probe_reset(&site->probe);
     if (!site->subscriptions.is_up)
         return;
     for (uint32_t i = 0; i < topics->slots_count; i++) {
         shoal__topic_t *topic = topics->slots[i];
         if (topic && is_here(site, topic))
-            shoal__audience_lose(&subscriber->audience, topic);
+            shoal__audience_lose(&subscriber->audience, topic,
+                                 site->subscriptions.loss);
     }
     subscriber->epoch = site->conn.line->epoch;
     shoal__audience_suspend(&subscriber->audience, detail);
@@ -170,7 +172,8 @@ void shoal__site_on_message(void *owner, const shoal__push_t *push)
 {
     shoal__site_t *site = owner;
 
-    if (shoal__relay_takes(&site->relay, push))
+    if (shoal__relay_takes(&site->relay, push) ||
+        shoal__probe_takes(&site->probe, push))
         return;
     if (push->kind == SHOAL__PUSH_MESSAGE)
         message_came(site, push);

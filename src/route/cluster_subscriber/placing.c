@@ -18,6 +18,8 @@ static void choose_server(shoal__cluster_subscriber_t *subscriber)
     const shoal__nodes_t *nodes = &subscriber->cluster->nodes;
     unsigned i = 0;
 
+    if (subscriber->is_probe_auto)
+        shoal__counter_set(&subscriber->reception.probe_us, 0);
     if (subscriber->primaries_count > 0 &&
         shoal__node_is_ready(shoal__nodes_at(nodes, subscriber->primaries[0])))
         return;

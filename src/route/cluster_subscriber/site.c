@@ -23,6 +23,8 @@ static void on_event(void *owner, const shoal_event_t *event)
 
     if (event->kind == SHOAL_EVENT_LOST)
         shoal__site_lost(site, event->detail);
+    if (event->kind == SHOAL_EVENT_READY)
+        shoal__probe_reset(&site->probe);
     if (event->kind == SHOAL_EVENT_READY && !shoal__relay_succeeds(&site->relay)) {
         shoal__site_lost(site, event->detail);
         shoal__subscriptions_begin(&site->subscriptions);
@@ -64,7 +66,7 @@ static bool is_answered(void *owner)
 {
     const shoal__site_t *site = owner;
 
-    return shoal__subscriptions_is_answered(&site->subscriptions);
+    return shoal__probe_is_answered(&site->probe);
 }
 
 static const shoal__conn_hooks_t conn_hooks = {.on_event = on_event,
@@ -132,6 +134,30 @@ static void lead_to(shoal__site_t *site, const shoal__node_t *node)
                                      .is_replica = true};
 }
 
+static bool is_here(void *owner, shoal__bytes_t channel)
+{
+    const shoal__site_t *site = owner;
+    const shoal__cluster_t *cluster = site->owner->cluster;
+
+    return cluster->route.found != SHOAL__FOUND_CLUSTER ||
+           shoal__slot_map_owner(&cluster->map, shoal__key_slot(channel)) ==
+               site->index;
+}
+
+static bool has_shards(void *owner)
+{
+    const shoal__site_t *site = owner;
+    const shoal__topics_t *topics = &site->subscriptions.topics;
+
+    for (uint32_t i = 0; i < topics->slots_count; i++)
+        if (topics->slots[i] && topics->slots[i]->kind == SHOAL_NAME_SHARD)
+            return true;
+    return false;
+}
+
+static const shoal__probe_ops_t probe_ops = {.has_shards = has_shards,
+                                             .is_here = is_here};
+
 /* NULL: no memory. */
 static shoal__site_t *new_site(shoal__cluster_subscriber_t *subscriber,
                                const shoal__node_t *node)
@@ -164,6 +190,10 @@ static shoal__site_t *new_site(shoal__cluster_subscriber_t *subscriber,
                                    .subscriptions = &site->subscriptions,
                                    .on_refused = shoal__site_on_refused};
     site->keyspaces.conn = &site->conn;
+    shoal__probe_init(&site->probe, &site->conn, &site->subscriptions,
+                      &subscriber->reception);
+    site->probe.ops = &probe_ops;
+    site->probe.owner = site;
     shoal__listener_init(&site->own);
     shoal__listener_init(&site->keyspace);
     shoal__subscriptions_join(&site->subscriptions, &site->own);
@@ -209,6 +239,7 @@ shoal__site_t *shoal__site_of(shoal__cluster_subscriber_t *subscriber,
 
 void shoal__site_free(shoal__site_t *site)
 {
+    shoal__probe_release(&site->probe);
     shoal__subscriptions_release(&site->subscriptions);
     shoal__listener_release(&site->own);
     shoal__listener_release(&site->keyspace);
@@ -287,6 +318,22 @@ static uint64_t look_for_work(shoal__site_t *site, uint64_t now_us)
     return SHOAL__NEVER_US;
 }
 
+/* ---- the turn, and probes ---- */
+
+/* Returns when to look again. */
+static uint64_t run_probe(shoal__site_t *site, uint64_t now_us)
+{
+    uint64_t wake_us = SHOAL__NEVER_US;
+
+    if (site->relay.stage != SHOAL__RELAY_NONE ||
+        !shoal__probe_turn(&site->probe, now_us, &wake_us))
+        return wake_us;
+    shoal__cluster_want_view(site->owner->cluster, SHOAL__TOPOLOGY_URGENT, NULL,
+                             now_us);
+    shoal__probe_restart(&site->probe);
+    return now_us;
+}
+
 uint64_t shoal__site_turn(shoal__site_t *site, uint64_t now_us)
 {
     uint64_t wake_us = look_for_work(site, now_us);
@@ -294,7 +341,7 @@ uint64_t shoal__site_turn(shoal__site_t *site, uint64_t now_us)
     if (site->relay.stage == SHOAL__RELAY_NONE)
         shoal__keyspace_turn(&site->keyspaces, &site->subscriptions, now_us);
     shoal__relay_turn(&site->relay, &site->asker, now_us);
-    return wake_us;
+    return shoal__time_min(wake_us, run_probe(site, now_us));
 }
 
 void shoal__site_shut(shoal__site_t *site, uint64_t now_us)

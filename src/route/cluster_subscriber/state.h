@@ -19,6 +19,7 @@
 #include "core/push/subscriptions.h"
 #include "route/cluster/state.h"
 #include "route/subscriber/keyspace.h"
+#include "route/subscriber/probe.h"
 #include "route/subscriber/reception.h"
 #include "route/subscriber/relay.h"
 #include "route/subscriber/requests.h"
@@ -37,6 +38,7 @@ typedef struct shoal__site {
     shoal__asker_t asker;
     shoal__relay_t relay;
     shoal__keyspace_t keyspaces;
+    shoal__probe_t probe;
     shoal__listener_t own, keyspace;
     uint64_t idle_since_us; /* no name is to be here since then; NEVER: one is */
 } shoal__site_t;
@@ -48,7 +50,8 @@ typedef struct shoal__cluster_subscriber {
     shoal__cluster_t *cluster;
     shoal__conn_config_t config; /* of sites; a copy of the cluster's, with its TLS */
     shoal__loop_t *loop;
-    bool is_open; /* the cluster is */
+    bool is_open;       /* the cluster is */
+    bool is_probe_auto; /* a server of its own is not probed */
     shoal__reception_t reception;
     shoal__audience_t audience;
     shoal__list_t fresh;  /* topics that are to be placed */

@@ -118,4 +118,9 @@ void shoal__reception_read(const shoal__reception_t *reception,
     ret_stats->message_bytes = shoal__counter_get(&reception->message_bytes);
     ret_stats->unwanted = shoal__counter_get(&reception->unwanted);
     ret_stats->unknown_pushes = shoal__counter_get(&reception->unknown);
+    ret_stats->probes = shoal__counter_get(&reception->probes);
+    ret_stats->probe_restarts = shoal__counter_get(&reception->probe_restarts);
+    ret_stats->probe_us_now = shoal__counter_get(&reception->probe_us);
+    ret_stats->is_probe_forbidden_now =
+        shoal__counter_get(&reception->probes_forbidden);
 }

@@ -41,7 +41,10 @@ typedef struct shoal__reception {
     shoal__ringing_t ringing;
     char channel
         [SHOAL__CHANNEL_BYTES]; /* that a pattern matched; longer ones are allocated */
+    uint32_t prober;            /* of the post, as it was seen last */
     shoal__counter_t messages, message_bytes, unwanted, unknown;
+    shoal__counter_t probes, probe_restarts, probes_forbidden;
+    shoal__counter_t probe_us; /* the interval of probes; 0: none */
 } shoal__reception_t;
 
 static inline shoal_subscription_t *shoal__subscription_of(shoal__listener_t *listener)

@@ -10,6 +10,7 @@
 #include "route/keeper.h"
 #include "route/sentinel.h"
 #include "route/subscriber/keyspace.h"
+#include "route/subscriber/probe.h"
 #include "route/subscriber/reception.h"
 #include "route/subscriber/relay.h"
 #include "route/subscriber/requests.h"
@@ -34,6 +35,7 @@ typedef struct shoal__subscriber {
     shoal__asker_t asker;
     shoal__relay_t relay;
     shoal__keyspace_t keyspace;
+    shoal__probe_t probe;
     uint64_t idle_since_us; /* no name is wanted since then; NEVER: one is */
 } shoal__subscriber_t;
 

@@ -48,6 +48,7 @@ static void test_defaults(void **state)
     assert_int_equal(o->handshake_timeout_us, 5000000);
     assert_int_equal(o->stall_timeout_us, 5000000);
     assert_int_equal(o->ping_idle_us, 10000000);
+    assert_true(o->probe_us == SHOAL_PROBE_AUTO);
     assert_int_equal(o->backoff_base_us, 50000);
     assert_int_equal(o->backoff_max_us, 10000000);
     assert_int_equal(o->offline_mode, SHOAL_OFFLINE_QUEUE);
@@ -79,6 +80,7 @@ SETTER(connect_time,  shoal_options_set_connect_timeout_us(o, v, 1000))
 SETTER(handshake,     shoal_options_set_connect_timeout_us(o, 1000, v))
 SETTER(stall,         shoal_options_set_stall_timeout_us(o, v))
 SETTER(ping_idle,     shoal_options_set_ping_idle_us(o, v))
+SETTER(probe,         shoal_options_set_probe_us(o, v))
 SETTER(backoff_base,  shoal_options_set_backoff_us(o, v, TEN_MINUTES_US))
 SETTER(backoff_max,   shoal_options_set_backoff_us(o, 5000, v))
 SETTER(offline,       shoal_options_set_offline_mode(o, (shoal_offline_mode_t)v))
@@ -114,6 +116,7 @@ static const struct range_case {
     {"handshake",    handshake,    {1000, 2000000, TEN_MINUTES_US}, {0, 999, TEN_MINUTES_US + 1}},
     {"stall",        stall,        {10000, 5000000, HOUR_US},      {0, 9999, HOUR_US + 1}},
     {"ping_idle",    ping_idle,    {0, 10000, HOUR_US},            {1, 9999, HOUR_US + 1}},
+    {"probe",        probe,        {0, 1000000, HOUR_US},          {1, 999999, HOUR_US + 1}},
     {"keepalive",    keepalive,    {0, 1000000, HOUR_US},          {1, 999999, HOUR_US + 1}},
     {"backoff base", backoff_base, {1000, 50000, 60000000},        {0, 999, 60000001}},
     {"backoff max",  backoff_max,  {5000, 50000, TEN_MINUTES_US},  {0, 4999, TEN_MINUTES_US + 1}},
@@ -175,6 +178,8 @@ static void test_values_arrive_where_they_belong(void **state)
     assert_int_equal(o->reply_depth_max, 8);
     assert_int_equal(shoal_options_set_timeout_us(o, SHOAL_TIMEOUT_NEVER), 0);
     assert_true(o->timeout_us == SHOAL_TIMEOUT_NEVER);
+    assert_int_equal(shoal_options_set_probe_us(o, SHOAL_PROBE_AUTO), 0);
+    assert_true(o->probe_us == SHOAL_PROBE_AUTO);
     assert_int_equal(shoal_options_set_ping_idle_us(o, 0), 0);
     assert_int_equal(o->ping_idle_us, 0);
     shoal_options_free(o);

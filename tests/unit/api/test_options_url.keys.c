@@ -8,7 +8,7 @@ static void test_every_key_at_once(void **state)
     shoal_options_t *o =
         parse("valkey://h?db=3&protocol=2&client_name=w%2B1&timeout_ms=1500"
               "&connect_timeout_ms=250&handshake_timeout_ms=251&stall_timeout_ms=252"
-              "&ping_idle_ms=253&backoff_base_ms=254&backoff_max_ms=255"
+              "&ping_idle_ms=253&probe_ms=2500&backoff_base_ms=254&backoff_max_ms=255"
               "&keepalive_ms=7000&source_address=127.0.0.2&queued_max=11"
               "&inflight_max=12&bytes_max=1300&reply_bytes_max=1400"
               "&reply_elements_max=15&reply_depth_max=16&attempts_max=17"
@@ -22,6 +22,7 @@ static void test_every_key_at_once(void **state)
     assert_int_equal(o->handshake_timeout_us, 251000);
     assert_int_equal(o->stall_timeout_us, 252000);
     assert_int_equal(o->ping_idle_us, 253000);
+    assert_int_equal(o->probe_us, 2500000);
     assert_int_equal(o->backoff_base_us, 254000);
     assert_int_equal(o->backoff_max_us, 255000);
     assert_int_equal(o->keepalive_us, 7000000);

@@ -58,6 +58,7 @@ static const char *const malformed[] = {
     "redis://h?integrity=", "redis://h?integrity=STRICT", "redis://h?integrity=off",
     "redis://h?timeout_ms=NEVER", "redis://h?connect_timeout_ms=never",
     "redis://h?handshake_timeout_ms=0", "redis://h?stall_timeout_ms=9",
+    "redis://h?probe_ms=999", "redis://h?probe_ms=3600001",
     "redis://h?ping_idle_ms=9", "redis://h?ping_idle_ms=3600001",
     "redis://h?backoff_base_ms=0", "redis://h?backoff_base_ms=20000", /* over the maximum */
     "redis://h?backoff_max_ms=49", "redis://h?keepalive_ms=999",

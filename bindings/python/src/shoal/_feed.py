@@ -13,7 +13,7 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
-from ._core import freed_last
+from ._core import Core, freed_last
 from ._credentials import Desk
 from ._items import Item, Reading
 from ._lease import closed
@@ -108,6 +108,11 @@ class Hub:
     def is_connected(self) -> bool:
         """Has it a connection now?"""
         return not self.is_closed and bool(lib.shoalpy_hub_is_connected(self.native))
+
+    def find_prober(self, find: Callable[[], Core]) -> None:
+        """If it is to be probed, this client publishes the probes."""
+        if lib.shoalpy_hub_is_probed(self.native):
+            lib.shoalpy_hub_set_prober(self.native, find().handle)
 
     def close(self, wait_us: int = CLOSE_US) -> bool:
         """End all subscriptions. False: it goes on (of a borrowed one)."""

@@ -42,7 +42,13 @@ _TOGETHER: tuple[dict[str, Any], ...] = (
     },
 )
 _SECRET = ("username", "password")
-_MAY_BE_NONE = ("timeout", "ping_interval", "keepalive", "ssl_cert_reqs")
+_MAY_BE_NONE = (
+    "timeout",
+    "ping_interval",
+    "probe_interval",
+    "keepalive",
+    "ssl_cert_reqs",
+)
 _INTEGRITY = {
     "shapes": lib.SHOAL_INTEGRITY_SHAPES,
     "detect": lib.SHOAL_INTEGRITY_DETECT,
@@ -94,6 +100,7 @@ class UndecodedOptions(TypedDict, total=False):
     handshake_timeout: float
     stall_timeout: float
     ping_interval: float
+    probe_interval: float
     backoff: tuple[float, float]
     keepalive: float | None
     source_address: str | None
@@ -371,6 +378,7 @@ def _set_times(options: Any, given: dict[str, Any]) -> None:
             _check(given, setter(options, microseconds(given[name], name)), name)
     for name, setter in {
         "ping_interval": lib.shoal_options_set_ping_idle_us,
+        "probe_interval": lib.shoal_options_set_probe_us,
         "keepalive": lib.shoal_options_set_keepalive_us,
     }.items():
         if name in given:

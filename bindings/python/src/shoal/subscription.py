@@ -285,11 +285,14 @@ class Subscribing:
             return take_subscriptions(self._hub)
 
     def _open_hub(self) -> Hub:
+        client: Any = self
         with self._lock:
             if self._is_closed:
                 raise error_of(lib.SHOAL_ECLOSED)
             if self._hub is None or self._hub.is_closed:
-                self._hub = Hub(self._options)
+                hub = Hub(self._options)
+                hub.find_prober(client._open)
+                self._hub = hub
             return self._hub
 
     def _close_hub(self) -> None:

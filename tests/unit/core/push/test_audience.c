@@ -187,9 +187,9 @@ static void test_a_loss_suspends_who_had_a_name_there(void **state)
     shoal__audience_confirm(&audience, topic("x"), SHOAL_GAP_NONE, true);
     shoal__audience_confirm(&audience, topic("y"), SHOAL_GAP_NONE, true);
     assert_heard("wanted:x wanted:y wanted:z a:+x a:+y ");
-    shoal__audience_lose(&audience, topic("x"));
-    shoal__audience_lose(&audience, topic("y"));
-    shoal__audience_lose(&audience, topic("z")); /* not confirmed */
+    shoal__audience_lose(&audience, topic("x"), SHOAL_GAP_LOST);
+    shoal__audience_lose(&audience, topic("y"), SHOAL_GAP_LOST);
+    shoal__audience_lose(&audience, topic("z"), SHOAL_GAP_LOST); /* not confirmed */
     shoal__audience_suspend(&audience, "why");
     shoal__audience_suspend(&audience, "again");
     assert_heard("a:~why ");

@@ -432,6 +432,7 @@ class Subscribing:
     def _open_hub(self) -> LoopHub:
         """That of the running loop."""
         loop = running_loop()
+        client: Any = self
         with self._lock:
             if self._is_closed:
                 raise error_of(lib.SHOAL_ECLOSED)
@@ -440,7 +441,9 @@ class Subscribing:
                 for other, old in list(self._hubs.items()):
                     if old.is_closed:  # with its loop
                         del self._hubs[other]
-                hub = self._hubs[loop] = LoopHub(self._options, loop)
+                hub = LoopHub(self._options, loop)
+                hub.find_prober(lambda: client._find_port().core)
+                self._hubs[loop] = hub
             return hub
 
 
