@@ -4,6 +4,7 @@
 import asyncio
 import gc
 import threading
+import tracemalloc
 from collections.abc import Callable
 from typing import Any
 
@@ -19,6 +20,8 @@ from support.server import Server  # noqa: E402
 
 PATIENCE_S = 30 * SCALE
 MANY = 300
+# A subscription of redis-py's has so many times the memory of ours.
+BAR = 5
 
 
 def heard(scene: Scene, p: Any) -> Any:
@@ -315,3 +318,30 @@ def test_a_reader_of_another_thread_hears_of_a_close(server: Server) -> None:
         assert not reader.is_alive()
         with pytest.raises(redis.ConnectionError, match="closed"):
             view.read_response(timeout=None)
+
+
+# ---- memory ----
+
+
+def test_memory(server: Server) -> None:
+    """What a subscription adds to redis-py's object."""
+
+    async def bytes_of_each(module: Any, count: int) -> float:
+        async with module.Redis.from_url(server.url, max_connections=count) as r:
+            every: list[Any] = [r.pubsub() for _ in range(count)]
+            for number, p in enumerate(every):
+                if number == 1:  # the first one opens what all share
+                    gc.collect()
+                    tracemalloc.start()
+                await p.subscribe(f"memory:{number}")
+                assert await p.get_message(timeout=PATIENCE_S)
+            gc.collect()
+            held, _ = tracemalloc.get_traced_memory()
+            tracemalloc.stop()
+            for p in every:
+                await p.aclose()
+            return held / (count - 1)
+
+    ours = asyncio.run(bytes_of_each(shoal.redis.asyncio, 101))
+    plain = asyncio.run(bytes_of_each(redis.asyncio, 31))
+    assert ours < plain / BAR, f"{ours:.0f} bytes each; redis-py's {plain:.0f}"

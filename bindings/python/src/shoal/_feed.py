@@ -152,6 +152,8 @@ class Feed:
     `names`: pairs of C's kind and the bytes. Threads: any, but one takes items.
     """
 
+    __slots__ = ("_is_closed", "_lock", "_users", "hub", "native", "number")
+
     def __init__(
         self,
         hub: Hub,

@@ -10,6 +10,7 @@ leads to redis-py's own connections, as it does for single commands.
 
 import asyncio
 import os
+import threading
 import weakref
 from collections.abc import Awaitable, Callable
 from types import MethodType
@@ -23,6 +24,7 @@ from redis.retry import AbstractRetry
 
 import shoal
 import shoal.aio
+from shoal._fork import forget_in_child
 from shoal._greenlets import is_gevent_patched
 from shoal._lease import CONNECTIONS_MAX
 from shoal._options import Options
@@ -194,10 +196,15 @@ class BlockingLane(Lane):
 
 
 class AsyncLane(Lane):
-    """The lane of a `redis.asyncio.ConnectionPool`.  Threads: an event loop's."""
+    """The lane of a `redis.asyncio.ConnectionPool`.  Threads: an event loop's.
+
+    lock  of the views of its PubSubs
+    """
 
     def __init__(self, pool: Any):
         super().__init__(pool, ASYNCIO, shoal.aio.Client)
+        self._forget()
+        forget_in_child(self)
         self.begin: Callable[[tuple[Any, ...]], Awaitable[Any]] = _refuse
         self.submit: Callable[..., Awaitable[Any]] = _refuse
         self.execute: Callable[..., Awaitable[Any]] = _refuse
@@ -207,6 +214,10 @@ class AsyncLane(Lane):
             self.submit = self.core._submit_awaited
             self.execute = self.core.execute
             self.execute_many = self.core.execute_many
+
+    def _forget(self) -> None:
+        """In the child of a fork: a thread that is not here may hold the lock."""
+        self.lock = threading.RLock()
 
 
 def blocking_lane(pool: Any) -> BlockingLane:

@@ -14,6 +14,7 @@ redis-py's words, and after as many attempts, why there is none.
 
 import asyncio
 import math
+import threading
 import time
 from inspect import isawaitable
 from typing import Any, Final
@@ -23,6 +24,7 @@ import redis.client as theirs
 import redis.exceptions
 
 from shoal._feed import Feed
+from shoal._fork import forget_in_child
 from shoal._items import Dropped, Gap
 from shoal.aio._loop import running_loop
 from shoal.exceptions import RedisError
@@ -60,7 +62,16 @@ async def _wait(feed: Any, until: float) -> None:
 class View(BaseView):
     """Of `redis.Redis`.  Threads: any."""
 
-    __slots__ = ()
+    __slots__ = ("_lock",)
+
+    def __init__(self, pool: Any, lane: Lane):
+        super().__init__(pool, lane)
+        self._forget()
+        forget_in_child(self)
+
+    def _forget(self) -> None:
+        """In the child of a fork: a thread that is not here may hold the lock."""
+        self._lock = threading.RLock()
 
     def connect(self) -> None:
         """Open a subscription, and let redis-py ask for its names."""
@@ -141,6 +152,12 @@ class AsyncView(BaseView):
     """Of `redis.asyncio.Redis`.  Threads: an event loop's."""
 
     __slots__ = ()
+
+    @property
+    def _lock(self) -> Any:
+        """That of all views of the pool, which few threads have."""
+        lane: Any = self._lane
+        return lane.lock
 
     async def connect(self) -> None:
         """Open a subscription, and let redis-py ask for its names."""

@@ -3,7 +3,6 @@
 """What stands where redis-py's PubSub expects a connection of its own (_pubsub.py)."""
 
 import math
-import threading
 import time
 from collections.abc import Callable, Iterator
 from typing import Any, Final
@@ -12,7 +11,6 @@ from weakref import ref
 import redis.exceptions
 
 from shoal._feed import Feed
-from shoal._fork import forget_in_child
 from shoal.exceptions import RedisError
 
 from ._errors import translate
@@ -30,22 +28,24 @@ class BaseView:
     """What both faces have in common.
 
     next_health_check  never: the shared connection looks after itself
+    _lock              of the names, and of what is taken
     """
 
     __slots__ = (
         "__weakref__", "_callbacks", "_down_at", "_encoder", "_failure", "_feed",
-        "_handler", "_is_released", "_lane", "_lock", "_pool", "_was_open",
+        "_handler", "_is_released", "_lane", "_pool", "_was_open",
         "subscriber",
     )  # fmt: skip
 
     next_health_check: Final = math.inf
+    _lock: Any
 
     def __init__(self, pool: Any, lane: Lane):
         template = lane.template
         self._pool = pool
         self._lane = lane
         self._encoder = template.encoder
-        self._callbacks: list[Any] = []
+        self._callbacks: tuple[Any, ...] = ()  # smaller than a list
         self._handler: Callable[[Any], Any] | None = None
         self._feed: Feed | None = None
         self._was_open = False
@@ -55,12 +55,10 @@ class BaseView:
         #: Of the last attempt to connect: redis-py connects anew after a failure, and
         #: this one need not be tried twice.
         self._failure: Exception | None = None
-        self._lock = threading.RLock()
         decode = None
         if template.encoder.decode_responses:
             decode = self._decoded
         self.subscriber = Subscriber(decode, lane.fences, self._tells_holes)
-        forget_in_child(self)
 
     # ---- what redis-py reads of a connection ----
 
@@ -136,17 +134,16 @@ class BaseView:
         """Call it when the view is connected again."""
         reference = _reference(callback)
         if reference not in self._callbacks:
-            self._callbacks.append(reference)
+            self._callbacks += (reference,)
 
     def deregister_connect_callback(self, callback: Any) -> None:
         """Do not."""
         reference = _reference(callback)
-        if reference in self._callbacks:
-            self._callbacks.remove(reference)
+        self._callbacks = tuple(one for one in self._callbacks if one != reference)
 
     def _callbacks_now(self) -> Iterator[Any]:
         """What those return whose objects live."""
-        for owner, function in list(self._callbacks):
+        for owner, function in self._callbacks:
             found = owner()
             if found is not None:
                 yield function(found, self)
@@ -166,10 +163,6 @@ class BaseView:
             return self._encoder.decode(data, force=True)
         except UnicodeDecodeError:
             return data
-
-    def _forget(self) -> None:
-        """In the child of a fork: a thread that is not here may hold the lock."""
-        self._lock = threading.RLock()
 
     def _open(self, lane: Lane) -> bool:
         """Open a subscription; false: there is one."""
