@@ -61,7 +61,7 @@ static void on_mark(void *owner, shoal__listener_t *listener, shoal_item_t *mark
     shoal__subscriber_t *subscriber = owner;
 
     subscriber->reception.has_news = true;
-    mark->epoch = subscriber->conn.line->epoch;
+    mark->epoch = subscriber->epoch;
     shoal__reception_deliver(&subscriber->reception, listener, mark);
 }
 
@@ -122,6 +122,8 @@ static void on_event(void *owner, const shoal_event_t *event)
         lose_names(subscriber, event->detail);
         shoal__subscriptions_begin(&subscriber->subscriptions);
     }
+    if (is_ready)
+        subscriber->epoch = subscriber->conn.line->epoch;
     subscriber->hooks.on_event(subscriber->owner, event);
 }
 

@@ -391,15 +391,26 @@ static void test_a_server_that_is_away(void **state)
     close_stage(stage);
 }
 
+static void note_epoch(listener_t *listener, const shoal_item_t *item)
+{
+    uint64_t *epochs = listener->act_data;
+
+    epochs[shoal_item_kind(item)] = shoal_item_epoch(item);
+}
+
 /* Its server moves: the new connection knows no name. */
 static void test_a_connection_that_is_renewed(void **state)
 {
     scene_t *scene = *state;
     char moving[128], endpoint[40];
+    uint64_t *epochs = scene_alloc(scene, (SHOAL_ITEM_ENDED + 1) * sizeof *epochs);
     stage_t *stage;
 
     answer(scene, "SUBSCRIBE", SUBSCRIBED("+x") SUBSCRIBED("+y"), 0);
-    stage = open_stage(state, "x");
+    stage = open_stage(state, NULL);
+    stage->a.act = note_epoch;
+    stage->a.act_data = epochs;
+    listener_begin(&stage->a, stage->pubsub, "x");
     listener_wait(&stage->a);
     snprintf(endpoint, sizeof endpoint, "127.0.0.1:%d",
              fake_server_port(scene->server));
@@ -415,6 +426,8 @@ static void test_a_connection_that_is_renewed(void **state)
     assert_true(listener_has(&stage->a, "?x "));
     assert_true(listener_has(&stage->a, "+y "));
     assert_string_equal(stage->a.detail, "renewed, because the server is maintained");
+    assert_int_equal(epochs[SHOAL_ITEM_SUSPENDED], 1);
+    assert_int_equal(epochs[SHOAL_ITEM_GAP], 2);
     assert_int_equal(listener_stats(stage->pubsub).losses, 0);
     assert_int_equal(listener_stats(stage->pubsub).unknown_pushes, 0);
     close_stage(stage);

@@ -53,7 +53,7 @@ void shoal__site_on_mark(void *owner, shoal__listener_t *listener, shoal_item_t 
     topic = find(site, mark->name_kind, mark->channel);
     if (!topic)
         return;
-    subscriber->epoch = site->conn.line->epoch;
+    subscriber->epoch = site->epoch;
     subscriber->pause_us = 0; /* nodes answer */
     if (mark->kind == SHOAL_ITEM_REJECTED)
         shoal__audience_reject(&subscriber->audience, topic, mark->detail);
@@ -79,7 +79,7 @@ void shoal__site_lost(shoal__site_t *site, const char *detail)
             shoal__audience_lose(&subscriber->audience, topic,
                                  site->subscriptions.loss);
     }
-    subscriber->epoch = site->conn.line->epoch;
+    subscriber->epoch = site->epoch;
     shoal__audience_suspend(&subscriber->audience, detail);
     shoal__subscriptions_lost(&site->subscriptions, detail);
 }

@@ -29,6 +29,8 @@ static void on_event(void *owner, const shoal_event_t *event)
         shoal__site_lost(site, event->detail);
         shoal__subscriptions_begin(&site->subscriptions);
     }
+    if (event->kind == SHOAL_EVENT_READY)
+        site->epoch = site->conn.line->epoch;
     subscriber->hooks.on_event(subscriber->owner, event);
 }
 

@@ -40,6 +40,7 @@ typedef struct shoal__site {
     shoal__keyspace_t keyspaces;
     shoal__probe_t probe;
     shoal__listener_t own, keyspace;
+    uint64_t epoch;         /* the connection's that was ready last */
     uint64_t idle_since_us; /* no name is to be here since then; NEVER: one is */
 } shoal__site_t;
 

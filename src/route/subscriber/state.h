@@ -36,6 +36,7 @@ typedef struct shoal__subscriber {
     shoal__relay_t relay;
     shoal__keyspace_t keyspace;
     shoal__probe_t probe;
+    uint64_t epoch;         /* of marks: the connection's that was ready last */
     uint64_t idle_since_us; /* no name is wanted since then; NEVER: one is */
 } shoal__subscriber_t;
 
