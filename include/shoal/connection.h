@@ -6,6 +6,7 @@
  * are in, and how a program replaces them at once. */
 
 #include <shoal/options.h>
+#include <shoal/pubsub.h>
 #include <shoal/version.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -102,6 +103,21 @@ SHOAL_EXTERN const char *shoal_connection_state_name(shoal_connection_state_t st
  * Since:   0.2
  */
 SHOAL_EXTERN int shoal_client_reconnect(shoal_client_t *client);
+
+/**
+ * Connect again, now, as shoal_client_reconnect() does; what it says of commands, "Renewals" in
+ * docs/PUBSUB.md says of messages.
+ *
+ * @param pubsub whose connections are made new
+ *
+ * Threads: any
+ * Blocks:  never; the loop thread does it soon
+ * Errors:  SHOAL_EINVAL  pubsub is NULL
+ *          SHOAL_ECLOSED the pubsub was closed
+ *          SHOAL_EFORK   the pubsub belongs to the parent process
+ * Since:   0.2
+ */
+SHOAL_EXTERN int shoal_pubsub_reconnect(shoal_pubsub_t *pubsub);
 
 /**
  * The delay before the library connects again: after the n-th failure in a row (n from

@@ -34,6 +34,7 @@
  */
 
 #include <shoal/options.h>
+#include <shoal/pubsub.h>
 #include <shoal/version.h>
 #include <stdint.h>
 
@@ -76,6 +77,27 @@ SHOAL_EXTERN int shoal_options_set_auth(shoal_options_t *options, const char *us
  * Since:     0.2
  */
 SHOAL_EXTERN int shoal_client_set_credentials(shoal_client_t *client, const char *user,
+                                              const char *password);
+
+/**
+ * From now on authenticate with these credentials, and renew the connections, as
+ * shoal_client_set_credentials() does.  With RESP3 the renewal loses no message and makes no
+ * gap if the server does not refuse what it needs (docs/PUBSUB.md, "Renewals").
+ *
+ * @param pubsub   whose connections are renewed
+ * @param user     NULL for the server's default user (password only)
+ * @param password NULL for no authentication
+ *
+ * Threads:   any
+ * Blocks:    never; the loop thread does it soon
+ * Ownership: copied; the copies are wiped when freed
+ * Errors:    SHOAL_EINVAL  pubsub is NULL, or there is a user without a password
+ *            SHOAL_ECLOSED the pubsub was closed
+ *            SHOAL_EFORK   the pubsub belongs to the parent process
+ *            SHOAL_ENOMEM
+ * Since:     0.2
+ */
+SHOAL_EXTERN int shoal_pubsub_set_credentials(shoal_pubsub_t *pubsub, const char *user,
                                               const char *password);
 
 /** One question to a provider.  It waits for one answer. */

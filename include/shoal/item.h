@@ -23,7 +23,7 @@ typedef enum shoal_name_kind {
         3 /**< a channel or pattern of keyspace notifications.  Servers send them only if
                their setting notify-keyspace-events says so.  It is read once for each
                server that has such a name, and SHOAL_EVENT_KEYSPACE_OFF tells what it
-               lacks.  It is never set.  Whoever may not call CONFIG is told nothing */
+               lacks.  It is never set.  A user without the right to CONFIG gets no event */
 } shoal_name_kind_t;
 
 /** What an item is.  Later versions may add kinds of marks. */
@@ -134,7 +134,8 @@ SHOAL_EXTERN const char *shoal_item_payload(const shoal_item_t *item,
 SHOAL_EXTERN uint64_t shoal_item_count(const shoal_item_t *item);
 
 /**
- * Why messages may be missing, for SHOAL_ITEM_GAP.
+ * Why messages may be missing, for SHOAL_ITEM_GAP; why the connection was given up, for
+ * SHOAL_ITEM_SUSPENDED.
  *
  * Threads: any
  * Errors:  none; SHOAL_GAP_NONE for NULL and for other items

@@ -66,7 +66,10 @@ SHOAL_EXTERN int shoal_options_set_probe_us(shoal_options_t *options,
  * @param prober a client of the same server, Sentinel group or cluster, best with the same
  *               options; NULL: there are no probes, as at the beginning
  *
- * Threads: any.  The prober's callbacks run on its own loop
+ * Threads: any.  The prober's callbacks run on its own loop, unless the pubsub gives back the last
+ *          reference of a borrowed prober: its end then runs on the thread that does this
+ * Blocks:  never, unless it gives back the last reference of the former prober
+ *          (shoal_client_release())
  * Errors:  SHOAL_EINVAL  pubsub is NULL
  *          SHOAL_ECLOSED the pubsub was closed
  *          SHOAL_EFORK   one of both belongs to the parent process

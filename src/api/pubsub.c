@@ -9,6 +9,8 @@
 #include "client/pubsub.h"
 #include "route/cluster_subscriber.h"
 #include "route/subscriber.h"
+#include <shoal/connection.h>
+#include <shoal/credentials.h>
 #include <shoal/errors.h>
 #include <shoal/probe.h>
 
@@ -78,13 +80,25 @@ int shoal_pubsub_step(shoal_pubsub_t *pubsub, uint64_t timeout_us)
     return shoal_client_step(client_of(pubsub), timeout_us);
 }
 
+int shoal_pubsub_set_credentials(shoal_pubsub_t *pubsub, const char *user,
+                                 const char *password)
+{
+    return shoal_client_set_credentials(client_of(pubsub), user, password);
+}
+
+int shoal_pubsub_reconnect(shoal_pubsub_t *pubsub)
+{
+    return shoal_client_reconnect(client_of(pubsub));
+}
+
+/* Behind the close the pubsub may be gone: on_closed may give the last reference back. */
 int shoal_pubsub_close(shoal_pubsub_t *pubsub, shoal_closed_cb on_closed, void *data)
 {
-    int rc = shoal_client_close(client_of(pubsub), 0, on_closed, data);
+    int rc = shoal__client_check(client_of(pubsub));
 
     if (rc == 0)
         (void)shoal__prober_set(client_of(pubsub), NULL);
-    return rc;
+    return shoal_client_close(client_of(pubsub), 0, on_closed, data);
 }
 
 int shoal_pubsub_close_and_wait(shoal_pubsub_t *pubsub)

@@ -3,7 +3,7 @@
 #define SHOAL_ROUTE_PROBE_SLIP_H
 
 /* What became of a probe: written on the thread of the client that published it, read by the
- * loop of the pubsub, which looks when it has to know.  Whoever is last frees it. */
+ * loop of the pubsub, which looks when it has to know.  The last holder frees it. */
 
 #include "base/alloc.h"
 #include "core/push/probe_rule.h"

@@ -247,7 +247,8 @@ static uint64_t turn(shoal__route_t *route, uint64_t now_us)
     wake_us = shoal__time_min(wake_us, look_for_work(subscriber, now_us));
     wake_us = shoal__time_min(wake_us, follow_sentinels(subscriber, now_us));
     if (subscriber->relay.stage == SHOAL__RELAY_NONE)
-        shoal__keyspace_turn(&subscriber->keyspace, &subscriber->subscriptions, now_us);
+        shoal__keyspace_turn(&subscriber->keyspace, &subscriber->subscriptions,
+                             shoal__probe_is_there(&subscriber->probe), now_us);
     shoal__relay_turn(&subscriber->relay, &subscriber->asker, now_us);
     wake_us = shoal__time_min(wake_us, run_probe(subscriber, now_us));
     wake_us = shoal__time_min(wake_us, shoal__conn_set_turn(&subscriber->set, now_us));

@@ -170,6 +170,20 @@ static void renew(void)
     STEP_UNTIL(is_renewed(connects + 1));
 }
 
+static void renew_as_programs_do(size_t number)
+{
+    uint64_t connects = stats_now().connects;
+    char password[32];
+
+    route()->conn.pipe.renewal.spacing_us = 0;
+    snprintf(password, sizeof password, "any %zu", number);
+    assert_int_equal(number % 2 == 0
+                         ? shoal_pubsub_reconnect(yard.pubsub)
+                         : shoal_pubsub_set_credentials(yard.pubsub, NAME, password),
+                     0);
+    STEP_UNTIL(is_renewed(connects + 1));
+}
+
 /* Over TLS if there are files for it. */
 static void begin_with(const char *const *words, int protocol,
                        const fake_tls_config_t *tls)
@@ -239,7 +253,7 @@ static void run(size_t renewals, const char *const *words, const fake_tls_config
     begin_with(words, 3, tls);
     since_us = waiting_now_us();
     for (size_t i = 0; i < renewals; i++)
-        renew();
+        renew_as_programs_do(i);
     uint64_t took_us = waiting_now_us() - since_us;
     await_all();
     print_message(

@@ -192,10 +192,12 @@ static bool are_hashable(const reader_t *reader, size_t first, size_t step)
 /* The text of a list, dict or set that got nothing. */
 static void finish_empty(reader_t *reader, size_t first)
 {
-    static const char *const texts[] = {[LIST] = "[]", [DICT] = "{}", [SET] = "set()"};
+    static const char *const texts[] = {[LIST] = "", [DICT] = "{}", [SET] = "set()"};
 
     for (size_t i = first; i < reader->count; i++) {
         item_t *item = &reader->items[i];
+        if (item->kind == LIST && !item->is_filled)
+            fail(reader, "a list without a mark");
         if (item->kind >= LIST && item->kind <= SET && !item->is_filled)
             pickle_text_print(&item->text, "%s", texts[item->kind]);
         item->is_filled = true;
@@ -235,7 +237,7 @@ static void fill(reader_t *reader, kind_t kind, const char *opening, char closin
         fail(reader, "a key or a member that is not hashable");
     if (kind == DICT && children % 2 == 1)
         fail(reader, "a key without a value");
-    if (children == 0) {
+    if (children == 0 && kind != LIST) { /* which always has one */
         fail(reader, "a mark too many");
         return;
     }

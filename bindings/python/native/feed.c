@@ -104,6 +104,12 @@ int shoalpy_hub_stats(shoalpy_hub_t *hub, shoal_pubsub_stats_t *ret_stats)
     return shoal_pubsub_stats(hub->pubsub, ret_stats);
 }
 
+int shoalpy_hub_set_credentials(shoalpy_hub_t *hub, const char *user,
+                                const char *password)
+{
+    return shoal_pubsub_set_credentials(hub->pubsub, user, password);
+}
+
 bool shoalpy_hub_is_probed(shoalpy_hub_t *hub)
 {
     shoal_pubsub_stats_t stats = SHOAL_PUBSUB_STATS_INIT;

@@ -40,6 +40,10 @@ bool shoalpy_hub_is_connected(shoalpy_hub_t *hub);
 /* As shoal_pubsub_stats(). */
 int shoalpy_hub_stats(shoalpy_hub_t *hub, shoal_pubsub_stats_t *ret_stats);
 
+/* As shoal_pubsub_set_credentials(). */
+int shoalpy_hub_set_credentials(shoalpy_hub_t *hub, const char *user,
+                                const char *password);
+
 /* Is it to be probed?  Then this client publishes the probes. */
 bool shoalpy_hub_is_probed(shoalpy_hub_t *hub);
 void shoalpy_hub_set_prober(shoalpy_hub_t *hub, shoalpy_core_t *core);

@@ -488,6 +488,8 @@ bool shoalpy_hub_close(shoalpy_hub_t *hub, uint64_t wait_us);
 void shoalpy_hub_forget(shoalpy_hub_t *hub);
 bool shoalpy_hub_is_connected(shoalpy_hub_t *hub);
 int shoalpy_hub_stats(shoalpy_hub_t *hub, shoal_pubsub_stats_t *ret_stats);
+int shoalpy_hub_set_credentials(shoalpy_hub_t *hub, const char *user,
+                                const char *password);
 bool shoalpy_hub_is_probed(shoalpy_hub_t *hub);
 void shoalpy_hub_set_prober(shoalpy_hub_t *hub, shoalpy_core_t *core);
 int shoalpy_hub_fd(const shoalpy_hub_t *hub);

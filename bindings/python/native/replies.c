@@ -201,7 +201,8 @@ void shoalpy_writer_open(shoalpy_writer_t *writer, shoal_reply_type_t type,
                                .closing = closing_of(type, is_hashable)};
     if (!is_hashable)
         shoalpy_stream_opcode(writer->stream, opening_of(type));
-    if (count > 0 || is_hashable)
+    /* A list always has its mark: one that follows it is that of a key. */
+    if (count > 0 || is_hashable || level->closing == OP_APPENDS)
         shoalpy_stream_opcode(writer->stream, OP_MARK);
     else
         level->closing = 0;

@@ -130,6 +130,17 @@ def test_deep(face: Face, way: Way, leaf: Node) -> None:
     assert canon(end) == canon(wanted(leaf, way, hashable=not way.is_classic))
 
 
+@pytest.mark.parametrize("key", ["*", "~", "%"])
+@pytest.mark.parametrize("value", ["*", "~", "%"])
+@pytest.mark.parametrize("count", [0, 1])
+def test_a_key_behind_an_empty_value(
+    face: Face, way: Way, key: str, value: str, count: int
+) -> None:
+    one: Any = ((":", 1), (":", 1)) if key == "%" else (":", 1)
+    pairs = [(("$", b"a"), (value, [])), ((key, [one] * count), (":", 2))]
+    check(face, way, ("%", pairs), ("+", b"b"))
+
+
 @pytest.mark.parametrize("digits", [17, 18, 19, 640, 4301, 60_000])
 @pytest.mark.parametrize("sign", [1, -1])
 def test_big_numbers_of_any_size(face: Face, way: Way, digits: int, sign: int) -> None:

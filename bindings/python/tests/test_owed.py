@@ -68,6 +68,15 @@ def test_every_future_gets_its_own(
     assert results(futures) == [0, 1, 2, 3, 4, 5]
 
 
+def test_one_by_one(owed: Owed, batch: Batch) -> None:
+    """Of long runs; a run that is cut for each one would take minutes."""
+    futures = batch(0, 50_000) + batch(50_000, 50_000, OTHER)
+    for number in range(100_000):
+        owed.complete([number, [number]])
+    assert results(futures) == list(range(100_000))
+    assert len(owed) == 0 and not owed.futures()
+
+
 def test_the_callers_list_is_not_ours(
     loop: asyncio.AbstractEventLoop, owed: Owed
 ) -> None:

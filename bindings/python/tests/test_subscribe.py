@@ -153,11 +153,18 @@ def test_text(connect: Connect, server: Server) -> None:
         assert subscription.get() == Message("x", b"odd")
 
 
+@pytest.mark.parametrize("is_asked_for", [True, False])
 @in_some_modes
-def test_new_credentials_make_no_gap(connect: Connect, server: Server) -> None:
+def test_new_credentials_make_no_gap(
+    connect: Connect, server: Server, is_asked_for: bool
+) -> None:
     """The default user takes any password."""
     passwords = itertools.count()
-    face = connect(credentials=lambda: (None, f"p{next(passwords)}", 0.2))
+
+    def provide() -> tuple[None, str, float]:
+        return None, f"p{next(passwords)}", 0.2
+
+    face = connect(credentials=provide if is_asked_for else ("default", "p"))
 
     def connections() -> set[str]:
         clients = server.ask("CLIENT", "LIST", "TYPE", "PUBSUB").decode()
@@ -165,6 +172,8 @@ def test_new_credentials_make_no_gap(connect: Connect, server: Server) -> None:
 
     with face.subscribe("news", patterns=["n*"]) as subscription:
         former, sent = connections(), 0
+        if not is_asked_for:
+            face._do("set_credentials", None, "another")
 
         def is_renewed() -> bool:
             nonlocal sent

@@ -170,14 +170,15 @@ void shoal__audience_lose(shoal__audience_t *audience, shoal__topic_t *topic,
     shoal__audience_unconfirm(audience, topic, reason);
 }
 
-void shoal__audience_suspend(shoal__audience_t *audience, const char *detail)
+void shoal__audience_suspend(shoal__audience_t *audience, shoal_gap_reason_t reason,
+                             const char *detail)
 {
     shoal__list_t *list = &audience->listeners;
 
     for (shoal__list_t *node = list->next; node != list; node = node->next) {
         shoal__listener_t *listener = SHOAL__LIST_ENTRY(node, shoal__listener_t, node);
         shoal_item_t item = {
-            .kind = SHOAL_ITEM_SUSPENDED, .reason = SHOAL_GAP_LOST, .detail = detail};
+            .kind = SHOAL_ITEM_SUSPENDED, .reason = reason, .detail = detail};
         if (!listener->is_hit)
             continue;
         listener->is_hit = false;

@@ -58,7 +58,8 @@ void shoal__audience_unconfirm(shoal__audience_t *audience, shoal__topic_t *topi
 /* ... because a connection is lost; then listeners of such topics get SUSPENDED. */
 void shoal__audience_lose(shoal__audience_t *audience, shoal__topic_t *topic,
                           shoal_gap_reason_t reason);
-void shoal__audience_suspend(shoal__audience_t *audience, const char *detail);
+void shoal__audience_suspend(shoal__audience_t *audience, shoal_gap_reason_t reason,
+                             const char *detail);
 /* A server refuses the topic: it leaves all who listen to it, and is freed. */
 void shoal__audience_reject(shoal__audience_t *audience, shoal__topic_t *topic,
                             const char *detail);

@@ -20,7 +20,7 @@
 typedef enum shoal__probe_said {
     SHOAL__PROBE_UNSAID,    /* no answer yet */
     SHOAL__PROBE_TAKEN,     /* the server took it */
-    SHOAL__PROBE_FAILED,    /* this proves nothing */
+    SHOAL__PROBE_FAILED,    /* it says nothing about the connection */
     SHOAL__PROBE_FORBIDDEN, /* to the client, for good (NOPERM) */
     SHOAL__PROBE_SAID_COUNT
 } shoal__probe_said_t;

@@ -45,7 +45,8 @@ shoal__relay_verdict_t shoal__relay_rule(shoal__relay_stage_t stage,
     case SHOAL__RELAY_SKIPPING:
         return behind_the_marker(facts);
     case SHOAL__RELAY_PARTING:
-        return facts->is_done ? SHOAL__RELAY_GO_ON : SHOAL__RELAY_STAY;
+        return facts->is_done || facts->is_thwarted ? SHOAL__RELAY_GO_ON
+                                                    : SHOAL__RELAY_STAY;
     case SHOAL__RELAY_NONE:
     case SHOAL__RELAY_STAGE_COUNT:
         break;

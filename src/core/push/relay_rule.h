@@ -16,7 +16,8 @@
  *   SKIPPING   the successor is read again: its messages are dropped until the marker
  *   PARTING    and count from there on.  The channel is given up
  *
- * One process puts messages and marker in one order, the same for both connections.
+ * One process puts messages and marker in one order, the same for both connections: Redis and
+ * Valkey do, which publish on one thread.
  *
  * Guarantee: no message is dropped over one connection that is not handed over by the other,
  * unless the connection counts as lost, or is renewed as if there were no such relay.

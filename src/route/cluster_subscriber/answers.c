@@ -80,7 +80,7 @@ void shoal__site_lost(shoal__site_t *site, const char *detail)
                                  site->subscriptions.loss);
     }
     subscriber->epoch = site->epoch;
-    shoal__audience_suspend(&subscriber->audience, detail);
+    shoal__audience_suspend(&subscriber->audience, site->subscriptions.loss, detail);
     shoal__subscriptions_lost(&site->subscriptions, detail);
 }
 

@@ -341,7 +341,8 @@ uint64_t shoal__site_turn(shoal__site_t *site, uint64_t now_us)
     uint64_t wake_us = look_for_work(site, now_us);
 
     if (site->relay.stage == SHOAL__RELAY_NONE)
-        shoal__keyspace_turn(&site->keyspaces, &site->subscriptions, now_us);
+        shoal__keyspace_turn(&site->keyspaces, &site->subscriptions,
+                             shoal__probe_is_there(&site->probe), now_us);
     shoal__relay_turn(&site->relay, &site->asker, now_us);
     return shoal__time_min(wake_us, run_probe(site, now_us));
 }

@@ -37,11 +37,11 @@ static void on_answer(shoal_client_t *client, const shoal_result_t *result, void
 
 /* Does the connection take other commands? */
 static bool may_ask(const shoal__keyspace_t *keyspace,
-                    const shoal__subscriptions_t *subscriptions)
+                    const shoal__subscriptions_t *subscriptions, bool is_probed)
 {
     return subscriptions->is_up &&
            (keyspace->conn->pipe.is_resp3 ||
-            (subscriptions->count == 0 &&
+            (subscriptions->count == 0 && !is_probed &&
              shoal__counter_get(&subscriptions->confirmed) == 0));
 }
 
@@ -58,14 +58,15 @@ static void heed_server(shoal__keyspace_t *keyspace)
 }
 
 void shoal__keyspace_turn(shoal__keyspace_t *keyspace,
-                          const shoal__subscriptions_t *subscriptions, uint64_t now_us)
+                          const shoal__subscriptions_t *subscriptions, bool is_probed,
+                          uint64_t now_us)
 {
     static const char *const argv[] = {"CONFIG", "GET", "notify-keyspace-events"};
     static const size_t argvlen[] = {6, 3, 22};
     static const shoal_command_t command = {3, argv, argvlen};
     const shoal__errand_t errand = {.on_answer = on_answer, .data = keyspace};
 
-    if (keyspace->rule.needs == 0 || !may_ask(keyspace, subscriptions))
+    if (keyspace->rule.needs == 0 || !may_ask(keyspace, subscriptions, is_probed))
         return;
     heed_server(keyspace);
     if (shoal__keyspace_rule_must_ask(&keyspace->rule))

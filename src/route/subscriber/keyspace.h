@@ -22,8 +22,9 @@ typedef struct shoal__keyspace {
 } shoal__keyspace_t;
 
 /* Before the requests of a turn: in RESP2 a connection with a subscription takes no other
- * commands. */
+ * commands.  is_probed: it has the channel of a probe, or asks for it. */
 void shoal__keyspace_turn(shoal__keyspace_t *keyspace,
-                          const shoal__subscriptions_t *subscriptions, uint64_t now_us);
+                          const shoal__subscriptions_t *subscriptions, bool is_probed,
+                          uint64_t now_us);
 
 #endif

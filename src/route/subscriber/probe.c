@@ -161,7 +161,7 @@ static uint64_t join(shoal__probe_t *probe, uint64_t now_us)
 
 /* ---- the turn ---- */
 
-/* Somebody publishes, and there is something to be lost. */
+/* Is a prober set, and is a name confirmed, whose messages could be lost? */
 static bool is_on(const shoal__probe_t *probe)
 {
     shoal__reception_t *reception = probe->reception;

@@ -51,6 +51,12 @@ void shoal__probe_init(shoal__probe_t *probe, shoal__conn_t *conn,
                        shoal__reception_t *reception);
 void shoal__probe_release(shoal__probe_t *probe);
 
+/* Does the connection have the channel, or ask for it? */
+static inline bool shoal__probe_is_there(const shoal__probe_t *probe)
+{
+    return probe->is_asking || probe->is_joined;
+}
+
 /* There is another connection, or none: no server knows the channel. */
 void shoal__probe_reset(shoal__probe_t *probe);
 

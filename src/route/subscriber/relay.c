@@ -265,15 +265,19 @@ bool shoal__relay_begin(shoal__relay_t *relay, uint64_t now_us)
 /* Answers may still come; they are those of a former relay. */
 void shoal__relay_end(shoal__relay_t *relay)
 {
+    shoal__line_t *line = relay->conn->line;
+
     drop_copy(relay);
+    if (line->is_paused) /* it has taken over, and is no successor any more */
+        shoal__line_pause(line, false);
     relay->stage = SHOAL__RELAY_NONE;
     relay->number++;
 }
 
 void shoal__relay_gone(shoal__relay_t *relay)
 {
-    if (!shoal__relay_holds(relay->stage))
-        return;
+    if (!shoal__relay_holds(relay->stage) || relay->stage == SHOAL__RELAY_SKIPPING)
+        return; /* in SKIPPING it was that of another renewal */
     if (relay->stage == SHOAL__RELAY_COPYING) {
         drop_copy(relay); /* its requests have gone */
         relay->stage = SHOAL__RELAY_COUNTING;

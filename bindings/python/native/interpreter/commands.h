@@ -14,7 +14,8 @@
 #include <Python.h>
 
 /* A list of tuples, which must outlive the commands.  1: done; 0: something in it is not for
- * this way, and what is in `requests` is of no use; -1: TypeError: it is no list. */
+ * this way, or memory lacks, and what is in `requests` is of no use; -1: TypeError: it is no
+ * list. */
 int shoalpy_commands_take(shoalpy_requests_t *requests, PyObject *commands);
 
 #endif

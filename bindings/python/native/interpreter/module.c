@@ -2,8 +2,8 @@
 #include "commands.h"
 #include "values.h"
 
-/* The module's functions that are no functions of C's: cffi makes the module, with the name
- * of its initialization changed, and these are added to it. */
+/* cffi makes the module.  This file calls cffi's initialization, which the build renames, and
+ * adds functions that take and return the interpreter's own objects. */
 
 PyObject *shoalpy_init_glue(void);
 

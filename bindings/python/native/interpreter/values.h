@@ -7,13 +7,12 @@
  * Limited API.  It is the same value that pickle.loads() makes of the stream, which is what
  * Python uses where this file is not built.
  *
- * Threads: with the GIL, which these functions keep.  Nothing is kept between calls, so
- * that any interpreter of the process may call.
+ * Threads: with the GIL, which these functions keep.  Nothing is kept between calls.
  */
 
 #include <Python.h>
 
-/* A new reference.  NULL: MemoryError; or ValueError, if it is no stream of ours. */
+/* A new reference.  NULL: an exception: MemoryError, or another one if it is no stream of ours. */
 PyObject *shoalpy_value_of(const char *stream, size_t bytes);
 
 #endif

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from ._core import Core, freed_last
-from ._credentials import Desk
+from ._credentials import Desk, native_text
 from ._items import Item, Reading
 from ._lease import closed
 from ._native import ffi, lib
@@ -113,6 +113,14 @@ class Hub:
         """If it is to be probed, this client publishes the probes."""
         if lib.shoalpy_hub_is_probed(self.native):
             lib.shoalpy_hub_set_prober(self.native, find().handle)
+
+    def set_credentials(self, user: str | None, password: str) -> None:
+        """Authenticate with these from now on. A closed one does nothing."""
+        status = lib.shoalpy_hub_set_credentials(
+            self.native, native_text(user), native_text(password)
+        )
+        if status < 0 and status != lib.SHOAL_ECLOSED:
+            raise error_of(status)
 
     def close(self, wait_us: int = CLOSE_US) -> bool:
         """End all subscriptions. False: it goes on (of a borrowed one)."""

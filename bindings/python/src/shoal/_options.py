@@ -100,7 +100,7 @@ class UndecodedOptions(TypedDict, total=False):
     handshake_timeout: float
     stall_timeout: float
     ping_interval: float
-    probe_interval: float
+    probe_interval: float | None
     backoff: tuple[float, float]
     keepalive: float | None
     source_address: str | None

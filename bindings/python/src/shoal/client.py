@@ -461,8 +461,9 @@ class Client(
 
     def set_credentials(self, user: str | None, password: str) -> None:
         """Authenticate with these from now on; user None: the server's default user.
-        Connections are renewed, and no command fails, unless the second is not enough
-        in which the server may answer what was written. Does not wait. Any thread."""
+        Connections are renewed, that of subscriptions as well, and no command fails,
+        unless the second is not enough in which the server may answer what was written.
+        Does not wait. Any thread."""
         with self._lock:  # another thread may be opening, with the former ones
             self._options.set_credentials(user, password)
             core = self._core
@@ -470,6 +471,8 @@ class Client(
                 self._open()
             else:
                 core.set_credentials(user, password)
+            if self._hub is not None:
+                self._hub.set_credentials(user, password)
 
     def reload_tls(self) -> None:
         """Read the files of TLS again, now, for connections to come. If they cannot be

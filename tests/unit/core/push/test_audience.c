@@ -190,8 +190,8 @@ static void test_a_loss_suspends_who_had_a_name_there(void **state)
     shoal__audience_lose(&audience, topic("x"), SHOAL_GAP_LOST);
     shoal__audience_lose(&audience, topic("y"), SHOAL_GAP_LOST);
     shoal__audience_lose(&audience, topic("z"), SHOAL_GAP_LOST); /* not confirmed */
-    shoal__audience_suspend(&audience, "why");
-    shoal__audience_suspend(&audience, "again");
+    shoal__audience_suspend(&audience, SHOAL_GAP_LOST, "why");
+    shoal__audience_suspend(&audience, SHOAL_GAP_LOST, "again");
     assert_heard("a:~why ");
     shoal__audience_confirm(&audience, topic("x"), SHOAL_GAP_MOVED, true);
     assert_heard("a:?x/lost ");

@@ -16,6 +16,9 @@ from .._native import lib
 from .._replies import PLAIN, Conversion
 from ._batch import Future, fail_future
 
+#: A run is cut into this many parts at most.
+_PARTS_MAX = 16
+
 
 class Owed:
     """Futures by number. Each gets one result, and none but its own.
@@ -79,8 +82,12 @@ class Owed:
             runs[first] = taken
             return self._take_others(first, count)
         if len(taken) > count:
-            runs[first + count] = taken[count:]
+            rest = taken[count:]
             del taken[count:]
+            if len(rest) > _PARTS_MAX * count:  # to cut each part off costs its square
+                self._others.update(enumerate(rest, first + count))
+            else:
+                runs[first + count] = rest
         self._count -= count
         return taken
 

@@ -276,6 +276,8 @@ class Port(Tick):
         except MemoryError:  # results are lost: all commands fail
             self._fail_all(lambda: MemoryError("no memory for replies"))
             self.detach()
+        except Exception:
+            self._doubt()
         return []
 
     def _complete(self, items: list[Any]) -> None:
@@ -476,17 +478,18 @@ class Port(Tick):
 
     def _pump_while(self, is_so: Callable[[], bool], seconds: float) -> Iterator[None]:
         until = self.loop.time() + seconds
-        while is_so() and self.loop.time() < until:
+        while self.is_open and is_so() and self.loop.time() < until:
             self._pump()
             yield
 
     def _has_ended(self) -> bool:
         """Go on with the close of the core."""
-        if not self.core.is_borrowed:
-            has_gone = self.core.has_gone(0)
-            self._pump()
+        if self.core.is_borrowed:
+            has_gone = bool(self._pump() == lib.SHOAL_ECLOSED)
         else:
-            has_gone = self._pump() == lib.SHOAL_ECLOSED
+            has_gone = self.core.has_gone(0)
+            if self.is_open:  # else C has freed it
+                self._pump()
         if has_gone:
             self.core.note_gone()
         return has_gone

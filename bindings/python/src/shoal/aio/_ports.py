@@ -72,6 +72,9 @@ class Ports(AsyncClosing):
                 is_closed = self._is_closed  # a signal handler may have been here
                 if not is_closed:
                     self._ports[loop] = port
+                    hub = self._hubs.get(loop)
+                    if hub is not None and not hub.is_closed:
+                        hub.find_prober(lambda: core)  # the former one has ended
             if is_closed:
                 port.abandon()
                 raise error_of(lib.SHOAL_ECLOSED)

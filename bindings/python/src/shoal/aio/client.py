@@ -472,6 +472,8 @@ class Client(
         `shoal.Client.set_credentials`."""
         if self._shared is not None and not self._is_closed:
             self._shared.set_credentials(user, password)
+            for hub in list(self._hubs.values()):
+                hub.set_credentials(user, password)
             return
         with self._lock:  # other loops may be opening, with the former ones
             if self._is_closed:
@@ -481,6 +483,9 @@ class Client(
             cores = {port.core for port in ports}
             if self._core is not None:
                 cores.add(self._core)
+            hubs = list(self._hubs.values())
+        for hub in hubs:
+            hub.set_credentials(user, password)
         for core in cores:
             try:
                 core.set_credentials(user, password)

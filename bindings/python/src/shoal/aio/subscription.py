@@ -61,6 +61,10 @@ class LoopHub(Hub):
                 self.loop.call_soon(self.read)
                 self._is_poked = True
 
+    def set_credentials(self, user: str | None, password: str) -> None:
+        super().set_credentials(user, password)
+        self.poke()
+
     def read(self) -> None:
         """There may be something to do."""
         self._is_poked = False

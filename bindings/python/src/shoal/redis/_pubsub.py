@@ -155,7 +155,7 @@ class AsyncView(BaseView):
 
     @property
     def _lock(self) -> Any:
-        """That of all views of the pool, which few threads have."""
+        """All views of a pool share one lock: few threads use such a pool."""
         lane: Any = self._lane
         return lane.lock
 
