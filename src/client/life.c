@@ -13,8 +13,6 @@
 /* Accepts a half-built client: what was not begun is zero. */
 static void free_parts(shoal_client_t *client)
 {
-    if (client->prober)
-        shoal__client_release(client->prober);
     for (size_t i = 0; i < 2; i++)
         if (client->routes[i])
             client->routes[i]->ops->free(client->routes[i]);
@@ -43,10 +41,24 @@ static void drop(shoal_client_t *client, uint32_t reference)
         free_client(client);
 }
 
+/* Of a pubsub that is closed: it gets no other one. */
+static void give_prober_back(shoal_client_t *client)
+{
+    shoal_client_t *prober;
+
+    shoal__client_lock(client);
+    prober = client->prober;
+    client->prober = NULL;
+    shoal__client_unlock(client);
+    if (prober)
+        shoal__client_release(prober);
+}
+
 static void on_loop_closed(void *owner)
 {
     shoal_client_t *client = owner;
 
+    give_prober_back(client);
     client->is_gone = true;
     atomic_store_explicit(&client->loop_thread, 0, memory_order_relaxed);
     if (client->on_closed)
