@@ -58,8 +58,8 @@ SHOAL_EXTERN int shoal_options_set_probe_us(shoal_options_t *options,
 /**
  * Name the client that publishes probes.
  *
- * The pubsub holds a reference of the prober until another one is named, or the pubsub is closed
- * or freed.  The prober may be closed before: probes fail then.  In the child of a fork nothing
+ * The pubsub holds a reference of the prober until another one is named, or the pubsub's close
+ * has ended.  The prober may be closed before: probes fail then.  In the child of a fork nothing
  * is given back.
  *
  * @param pubsub whose connections

@@ -91,23 +91,14 @@ int shoal_pubsub_reconnect(shoal_pubsub_t *pubsub)
     return shoal_client_reconnect(client_of(pubsub));
 }
 
-/* Behind the close the pubsub may be gone: on_closed may give the last reference back. */
 int shoal_pubsub_close(shoal_pubsub_t *pubsub, shoal_closed_cb on_closed, void *data)
 {
-    int rc = shoal__client_check(client_of(pubsub));
-
-    if (rc == 0)
-        (void)shoal__prober_set(client_of(pubsub), NULL);
     return shoal_client_close(client_of(pubsub), 0, on_closed, data);
 }
 
 int shoal_pubsub_close_and_wait(shoal_pubsub_t *pubsub)
 {
-    int rc = shoal_client_close_and_wait(client_of(pubsub), 0);
-
-    if (rc == 0)
-        (void)shoal__prober_set(client_of(pubsub), NULL);
-    return rc;
+    return shoal_client_close_and_wait(client_of(pubsub), 0);
 }
 
 shoal_pubsub_t *shoal_pubsub_retain(shoal_pubsub_t *pubsub)

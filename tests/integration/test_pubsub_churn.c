@@ -248,7 +248,7 @@ static void leave_and_return(listener_t *listener, const shoal_item_t *item)
     shoal_subscription_add(listener->subscription, &name, 1);
 }
 
-/* Whoever wishes without pause keeps nobody else from being heard. */
+/* A subscription changes its names without pause: the loop still hears the others. */
 static void test_wishes_without_end(void **state)
 {
     static listener_t restless, patient;

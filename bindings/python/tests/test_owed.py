@@ -69,7 +69,7 @@ def test_every_future_gets_its_own(
 
 
 def test_one_by_one(owed: Owed, batch: Batch) -> None:
-    """Of long runs; a run that is cut for each one would take minutes."""
+    """Out of long runs."""
     futures = batch(0, 50_000) + batch(50_000, 50_000, OTHER)
     for number in range(100_000):
         owed.complete([number, [number]])

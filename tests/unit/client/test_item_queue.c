@@ -281,7 +281,7 @@ static void test_a_signal_and_the_time_end_a_wait(void **state)
     assert_int_equal(waiting.rc, SHOAL_EINTR);
     assert_int_equal(shoal__items_wait(mailbox, shoal__clock_us() + 1000),
                      SHOAL_ETIMEOUT);
-    /* Who left is not rung for. */
+    /* The loop does not ring for a thread that has left its wait. */
     assert_int_equal(shoal__items_open(mailbox, NULL, &source), 0);
     if (SHOAL_PARKER_FUTEX)
         assert_int_equal(put(source, 1), 0);
