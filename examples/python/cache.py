@@ -3,6 +3,7 @@
 
 The source answers whenever the cache does not do so within the deadline (0.02 seconds),
 and at once while the server is away.  Answers of the source are stored in the cache.
+Where the source must not be asked by all at once, see single_flight.py.
 """
 
 import asyncio

@@ -4,7 +4,8 @@
 It moves a job from the list "jobs" to a list of its own, does it, records the result in
 "results", and only then removes it.  So what stands in its list is to be done: after a
 lost reply as after the death of the worker.  A job may be done twice; each needs a name
-of its own.  SIGTERM ends the worker.
+of its own.  What a worker leaves behind is done by the next one of its name; with
+job_stream.py any other worker does it.  SIGTERM ends the worker.
 """
 
 import os
