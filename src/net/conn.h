@@ -58,8 +58,9 @@ typedef struct shoal__conn_hooks {
     bool (*on_successor)(void *owner, uint64_t now_us);
     /* It is gone, and did not take over.  May be NULL if on_successor is. */
     void (*on_successor_gone)(void *owner);
-    /* As on_message, over the successor. */
+    /* As on_message and is_answered, over the successor. */
     void (*on_successor_message)(void *owner, const shoal__push_t *push);
+    bool (*is_successor_answered)(void *owner);
     /* NULL: the pipe's standard answer. */
     shoal__pipe_verdict_t (*on_error)(void *owner, shoal__pipe_t *pipe,
                                       const shoal__request_t *request,

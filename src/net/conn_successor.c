@@ -74,6 +74,7 @@ static void begin(shoal__conn_t *conn, uint64_t now_us)
         return;
     }
     conn->greeter->hooks.on_message = conn->hooks->on_successor_message;
+    conn->greeter->hooks.is_answered = conn->hooks->is_successor_answered;
     shoal__successor_line(conn)->pipe = conn->greeter;
     if (conn->pipe.is_demoted)
         shoal__target_leave(conn->target, &conn->line->reached);

@@ -98,7 +98,7 @@ static bool is_answered(void *owner)
 {
     const shoal__subscriber_t *subscriber = owner;
 
-    return shoal__probe_is_answered(&subscriber->probe);
+    return shoal__probe_is_answered(&subscriber->probe, &subscriber->relay);
 }
 
 /* ---- the connection ---- */
@@ -142,6 +142,11 @@ static void on_successor_message(void *owner, const shoal__push_t *push)
     shoal__relay_hear_successor(&((shoal__subscriber_t *)owner)->relay, push);
 }
 
+static bool is_successor_answered(void *owner)
+{
+    return shoal__relay_is_copy_answered(&((const shoal__subscriber_t *)owner)->relay);
+}
+
 static void on_reading(void *owner, uint64_t now_us)
 {
     shoal__subscriber_t *subscriber = owner;
@@ -157,16 +162,17 @@ static void on_delivered(void *owner)
     subscriber->hooks.on_delivered(subscriber->owner);
 }
 
-static const shoal__conn_hooks_t conn_hooks = {.on_event = on_event,
-                                               .on_reading = on_reading,
-                                               .on_delivered = on_delivered,
-                                               .on_own = shoal__errand_on_own,
-                                               .on_message = on_message,
-                                               .is_answered = is_answered,
-                                               .on_successor = on_successor,
-                                               .on_successor_gone = on_successor_gone,
-                                               .on_successor_message =
-                                                   on_successor_message};
+static const shoal__conn_hooks_t conn_hooks = {
+    .on_event = on_event,
+    .on_reading = on_reading,
+    .on_delivered = on_delivered,
+    .on_own = shoal__errand_on_own,
+    .on_message = on_message,
+    .is_answered = is_answered,
+    .on_successor = on_successor,
+    .on_successor_gone = on_successor_gone,
+    .on_successor_message = on_successor_message,
+    .is_successor_answered = is_successor_answered};
 
 static void open_route(shoal__route_t *route, shoal__loop_t *loop)
 {

@@ -49,6 +49,11 @@ static void on_successor_message(void *owner, const shoal__push_t *push)
     shoal__relay_hear_successor(&((shoal__site_t *)owner)->relay, push);
 }
 
+static bool is_successor_answered(void *owner)
+{
+    return shoal__relay_is_copy_answered(&((const shoal__site_t *)owner)->relay);
+}
+
 static void on_reading(void *owner, uint64_t now_us)
 {
     shoal__cluster_subscriber_t *subscriber = ((shoal__site_t *)owner)->owner;
@@ -68,19 +73,20 @@ static bool is_answered(void *owner)
 {
     const shoal__site_t *site = owner;
 
-    return shoal__probe_is_answered(&site->probe);
+    return shoal__probe_is_answered(&site->probe, &site->relay);
 }
 
-static const shoal__conn_hooks_t conn_hooks = {.on_event = on_event,
-                                               .on_reading = on_reading,
-                                               .on_delivered = on_delivered,
-                                               .on_own = shoal__errand_on_own,
-                                               .on_message = shoal__site_on_message,
-                                               .is_answered = is_answered,
-                                               .on_successor = on_successor,
-                                               .on_successor_gone = on_successor_gone,
-                                               .on_successor_message =
-                                                   on_successor_message};
+static const shoal__conn_hooks_t conn_hooks = {
+    .on_event = on_event,
+    .on_reading = on_reading,
+    .on_delivered = on_delivered,
+    .on_own = shoal__errand_on_own,
+    .on_message = shoal__site_on_message,
+    .is_answered = is_answered,
+    .on_successor = on_successor,
+    .on_successor_gone = on_successor_gone,
+    .on_successor_message = on_successor_message,
+    .is_successor_answered = is_successor_answered};
 
 static bool is_away(const shoal__site_t *site)
 {

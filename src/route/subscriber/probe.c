@@ -45,10 +45,9 @@ void shoal__probe_reset(shoal__probe_t *probe)
     probe->ask_us = 0;
 }
 
-bool shoal__probe_is_answered(const shoal__probe_t *probe)
+bool shoal__probe_is_answered(const shoal__probe_t *probe, const shoal__relay_t *relay)
 {
-    return probe->is_asking ? probe->is_joined
-                            : shoal__subscriptions_is_answered(probe->subscriptions);
+    return probe->is_asking ? probe->is_joined : shoal__relay_is_answered(relay);
 }
 
 /* ---- what comes ---- */

@@ -60,8 +60,9 @@ static inline bool shoal__probe_is_there(const shoal__probe_t *probe)
 /* There is another connection, or none: no server knows the channel. */
 void shoal__probe_reset(shoal__probe_t *probe);
 
-/* The registry asks with this hook (core/pipe/pipe.h). */
-bool shoal__probe_is_answered(const shoal__probe_t *probe);
+/* The hook is_answered of the connection: the request whose turn it is may be the probe's, the
+ * relay's or the registry's. */
+bool shoal__probe_is_answered(const shoal__probe_t *probe, const shoal__relay_t *relay);
 
 /* A push came.  True: it is the probe's alone. */
 bool shoal__probe_takes(shoal__probe_t *probe, const shoal__push_t *push);

@@ -223,6 +223,7 @@ static void enter(shoal__relay_t *relay, shoal__relay_stage_t stage, uint64_t no
         shoal__line_pause(conn->line, false);
         break;
     case SHOAL__RELAY_PARTING:
+        relay->has_parted = false;
         SAY(relay, pipe, NULL, now_us, "UNSUBSCRIBE", relay->channel);
         SAY(relay, pipe, on_parted, now_us, "PING");
         break;
@@ -287,6 +288,24 @@ void shoal__relay_gone(shoal__relay_t *relay)
 
 /* ---- what comes ---- */
 
+/* The registry asks for nothing before the stage PARTING, and then behind the relay. */
+bool shoal__relay_is_answered(const shoal__relay_t *relay)
+{
+    if (relay->stage == SHOAL__RELAY_JOINING && !(relay->answered & PRESENT))
+        return relay->joined & PRESENT;
+    if (relay->stage == SHOAL__RELAY_PARTING && !relay->facts.is_done)
+        return relay->has_parted;
+    return shoal__subscriptions_is_answered(relay->subscriptions);
+}
+
+bool shoal__relay_is_copy_answered(const shoal__relay_t *relay)
+{
+    if (relay->stage == SHOAL__RELAY_JOINING)
+        return relay->joined & SUCCESSOR;
+    return relay->stage == SHOAL__RELAY_COPYING &&
+           shoal__subscriptions_is_answered(&relay->copy);
+}
+
 void shoal__relay_hear_successor(shoal__relay_t *relay, const shoal__push_t *push)
 {
     if (push->kind == SHOAL__PUSH_CONFIRMED && is_ours(relay, push))
@@ -317,6 +336,8 @@ static bool takes_behind(shoal__relay_t *relay, const shoal__push_t *push)
         relay->facts.is_done = is_marker(relay, push);
         return push->kind == SHOAL__PUSH_MESSAGE;
     }
+    if (push->kind == SHOAL__PUSH_DROPPED && is_ours(relay, push))
+        relay->has_parted = true;
     return is_private(relay, push);
 }
 

@@ -28,6 +28,7 @@ typedef struct shoal__relay {
     shoal__relay_facts_t facts; /* of this stage */
     bool is_barred;             /* the next renewal is to be without a relay */
     uint8_t joined, answered;   /* bits: the present connection, the successor */
+    bool has_parted;            /* PARTING: the server says that the channel is gone */
     uint64_t number;            /* of relays so far: answers name theirs */
     uint64_t end_us;            /* it is late then */
     char channel[SHOAL__RELAY_CHANNEL_BYTES + 1], marker[SHOAL__HEX_DIGITS + 1];
@@ -46,6 +47,11 @@ static inline void shoal__relay_init(shoal__relay_t *relay, shoal__conn_t *conn,
 bool shoal__relay_begin(shoal__relay_t *relay, uint64_t now_us);
 void shoal__relay_gone(shoal__relay_t *relay);
 void shoal__relay_hear_successor(shoal__relay_t *relay, const shoal__push_t *push);
+
+/* Have pushes answered the request whose turn it is: over the present connection, be it the
+ * relay's or the registry's; and over the successor (net/conn.h, is_answered)? */
+bool shoal__relay_is_answered(const shoal__relay_t *relay);
+bool shoal__relay_is_copy_answered(const shoal__relay_t *relay);
 
 /* The connection is ready.  True: it is the successor, and has all names. */
 bool shoal__relay_succeeds(shoal__relay_t *relay);
